@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-only
+# rowsocket_module(NAME [DEPENDS module...]): a static library rowsocket_NAME from the *.cc files of the current folder. Files that end in
+# _test.cc become the test program rowsocket_NAME_test, each *_fuzz.cc a fuzzing program of its own.
+
+find_package(Threads REQUIRED)
+if(ROWSOCKET_TESTS)
+  find_package(GTest REQUIRED)
+  include(GoogleTest)
+endif()
+
+add_library(rowsocket_flags INTERFACE)
+target_include_directories(rowsocket_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
+target_compile_options(rowsocket_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Werror=return-type
+                                                 -Werror=unused-result)
+if(ROWSOCKET_SANITIZE)
+  target_compile_options(rowsocket_flags INTERFACE -fsanitize=${ROWSOCKET_SANITIZE} -fno-omit-frame-pointer
+                                                   -fno-sanitize-recover=all)
+  target_link_options(rowsocket_flags INTERFACE -fsanitize=${ROWSOCKET_SANITIZE})
+endif()
+if(ROWSOCKET_FUZZ)
+  target_compile_options(rowsocket_flags INTERFACE -fsanitize=fuzzer-no-link)
+endif()
+
+function(rowsocket_module name)
+  cmake_parse_arguments(MODULE "" "" "DEPENDS" ${ARGN})
+  file(GLOB sources CONFIGURE_DEPENDS ${CMAKE_CURRENT_SOURCE_DIR}/*.cc)
+  set(tests ${sources})
+  set(fuzzers ${sources})
+  list(FILTER sources EXCLUDE REGEX "(_test|_fuzz)\\.cc$")
+  list(FILTER tests INCLUDE REGEX "_test\\.cc$")
+  list(FILTER fuzzers INCLUDE REGEX "_fuzz\\.cc$")
+  list(TRANSFORM MODULE_DEPENDS PREPEND rowsocket_)
+
+  if(sources)
+    add_library(rowsocket_${name} STATIC ${sources})
+    target_link_libraries(rowsocket_${name} PUBLIC rowsocket_flags ${MODULE_DEPENDS} Threads::Threads)
+  else()
+    add_library(rowsocket_${name} INTERFACE)
+    target_link_libraries(rowsocket_${name} INTERFACE rowsocket_flags ${MODULE_DEPENDS} Threads::Threads)
+  endif()
+
+  if(ROWSOCKET_TESTS AND tests)
+    add_executable(rowsocket_${name}_test ${tests})
+    target_link_libraries(rowsocket_${name}_test PRIVATE rowsocket_${name} GTest::gmock GTest::gtest_main)
+    gtest_discover_tests(rowsocket_${name}_test TEST_PREFIX "${name}." DISCOVERY_TIMEOUT 60)
+  endif()
+  if(ROWSOCKET_FUZZ)
+    foreach(fuzzer ${fuzzers})
+      get_filename_component(program ${fuzzer} NAME_WE)
+      add_executable(${program} ${fuzzer})
+      target_link_libraries(${program} PRIVATE rowsocket_${name})
+      target_link_options(${program} PRIVATE -fsanitize=fuzzer)
+    endforeach()
+  endif()
+endfunction()

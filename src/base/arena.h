@@ -1,0 +1,66 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Memory for what a request's parse needs besides its own bytes (arrays of values, unescaped text). Handed out front to back,
+// taken back all at once by `reset()`, which keeps the first block: in the steady state a request allocates nothing.
+// Never throws: nullptr when memory is refused. One owner, one thread.
+#pragma once
+
+#include <cstddef>
+#include <new>
+#include <span>
+#include <type_traits>
+
+namespace rowsocket {
+
+class Arena {
+ public:
+  Arena() = default;
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+  ~Arena();
+
+  /// `byte_count` bytes, aligned for any scalar; nullptr if memory is refused.
+  [[nodiscard]] char* allocate(size_t byte_count) {
+    const size_t rounded = (byte_count + (alignment - 1)) & ~(alignment - 1);
+    if (rounded >= byte_count && rounded <= free_bytes_) [[likely]] {
+      char* const place = next_;
+      next_ += rounded;
+      free_bytes_ -= rounded;
+      return place;
+    }
+    return allocate_block(byte_count);
+  }
+
+  /// An array of `count` default-constructed items; empty if memory is refused (or count is 0).
+  template <typename Item>
+  [[nodiscard]] std::span<Item> array(size_t count) {
+    static_assert(std::is_trivially_destructible_v<Item>, "nobody runs the destructors");
+    if (count == 0 || count > static_cast<size_t>(-1) / 2 / sizeof(Item)) {
+      return {};
+    }
+    char* const place = allocate(count * sizeof(Item));
+    if (place == nullptr) {
+      return {};
+    }
+    return {new (place) Item[count], count};
+  }
+
+  /// Take everything back. What was handed out is gone.
+  void reset();
+
+ private:
+  struct Block {
+    Block* previous;
+    size_t byte_count;
+  };
+  static constexpr size_t alignment = alignof(std::max_align_t);
+  static constexpr size_t first_block_bytes = 16 * 1024;
+
+  [[nodiscard]] char* allocate_block(size_t byte_count);
+
+  Block* last_ = nullptr;
+  char* next_ = nullptr;
+  size_t free_bytes_ = 0;
+};
+
+}  // namespace rowsocket

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "base/buffer.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <utility>
+
+namespace rowsocket {
+namespace {
+constexpr size_t capacity_first = 4096;
+}
+
+Buffer::Buffer(Buffer&& other) noexcept { *this = std::move(other); }
+
+Buffer& Buffer::operator=(Buffer&& other) noexcept {
+  if (this != &other) {
+    std::free(begin_);
+    begin_ = std::exchange(other.begin_, nullptr);
+    front_ = std::exchange(other.front_, 0);
+    back_ = std::exchange(other.back_, 0);
+    capacity_ = std::exchange(other.capacity_, 0);
+    bytes_max_ = other.bytes_max_;
+    failed_ = std::exchange(other.failed_, false);
+  }
+  return *this;
+}
+
+Buffer::~Buffer() { std::free(begin_); }
+
+void Buffer::release() {
+  std::free(begin_);
+  begin_ = nullptr;
+  front_ = back_ = capacity_ = 0;
+  failed_ = false;
+}
+
+bool Buffer::grow(size_t byte_count) {
+  const size_t used = size();
+  if (byte_count > bytes_max_ || used > bytes_max_ - byte_count) {
+    failed_ = true;
+    return false;
+  }
+  // Reclaim the consumed front first: often that is room enough.
+  if (front_ > 0 && used + byte_count <= capacity_) {
+    std::memmove(begin_, begin_ + front_, used);
+    front_ = 0;
+    back_ = used;
+    return true;
+  }
+  const size_t wanted = std::min(std::max({capacity_first, used + byte_count, capacity_ * 2}), std::max(bytes_max_, used + byte_count));
+  char* const moved = static_cast<char*>(std::malloc(wanted));
+  if (moved == nullptr) {
+    failed_ = true;
+    return false;
+  }
+  if (used > 0) {
+    std::memcpy(moved, begin_ + front_, used);
+  }
+  std::free(begin_);
+  begin_ = moved;
+  front_ = 0;
+  back_ = used;
+  capacity_ = wanted;
+  return true;
+}
+
+}  // namespace rowsocket

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Every limit of RowSocket, with the relations between them checked at compile time (invariant 3: everything is bounded).
+// The `*_default` ones are system variables (rowsocket_*); the others are fixed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+namespace rowsocket::limits {
+
+inline constexpr size_t kibibyte = 1024;
+inline constexpr size_t mebibyte = 1024 * kibibyte;
+
+// One request.
+inline constexpr size_t line_bytes_default = 16 * mebibyte;   ///< rowsocket_max_line_bytes
+inline constexpr size_t line_bytes_min = 4 * kibibyte;
+inline constexpr size_t line_bytes_max = 1024 * mebibyte;
+inline constexpr uint32_t value_count_max = 4096;             ///< values of one insert, update or key; the server's own column limit
+inline constexpr uint32_t in_list_default = 10'000;           ///< rowsocket_max_in_values
+inline constexpr uint32_t in_list_max = 1'000'000;
+inline constexpr uint32_t filter_count_max = 256;
+inline constexpr uint32_t index_id_default = 4096;            ///< rowsocket_max_indexes: ids of a connection are below this
+inline constexpr uint32_t index_id_max = 1'000'000;
+inline constexpr size_t name_bytes_max = 64 * 4;              ///< database, table, index and column names: 64 characters
+
+// One reply.
+inline constexpr size_t reply_bytes_default = 64 * mebibyte;  ///< rowsocket_max_reply_bytes
+inline constexpr size_t reply_bytes_min = 64 * kibibyte;
+inline constexpr size_t reply_bytes_max = 1024 * mebibyte;
+
+// One connection.
+inline constexpr size_t receive_bytes = 64 * kibibyte;        ///< the most that one recv takes
+inline constexpr size_t buffer_bytes_kept = 64 * kibibyte;    ///< pooled buffers larger than this are given back to the allocator
+
+// One worker and turn.
+inline constexpr uint32_t requests_per_turn = 8192;           ///< over all its connections
+inline constexpr uint32_t requests_per_connection_turn = 1024;
+inline constexpr size_t reply_bytes_per_turn = 8 * mebibyte;  ///< a turn takes no further request once it has staged this much
+inline constexpr uint32_t events_per_poll = 1024;
+inline constexpr uint32_t hold_tables_us = 1000;              ///< metadata locks are given back before a worker blocks longer than this
+inline constexpr uint32_t parked_retry_us = 1000;             ///< how soon a request that waits for a lock is tried again
+
+// The server.
+inline constexpr uint32_t threads_max = 1024;
+inline constexpr uint32_t connections_default = 20'000;       ///< rowsocket_max_connections
+inline constexpr uint32_t connections_max = 1'000'000;
+inline constexpr uint32_t idle_timeout_s_default = 28'800;    ///< rowsocket_idle_timeout, as wait_timeout
+inline constexpr uint32_t listen_backlog = 4096;
+
+static_assert(line_bytes_min <= line_bytes_default && line_bytes_default <= line_bytes_max);
+static_assert(reply_bytes_min <= reply_bytes_default && reply_bytes_default <= reply_bytes_max);
+static_assert(in_list_default <= in_list_max && index_id_default <= index_id_max);
+static_assert(requests_per_connection_turn <= requests_per_turn);
+static_assert(buffer_bytes_kept >= receive_bytes, "a pooled buffer takes one full receive");
+static_assert(connections_default <= connections_max);
+
+}  // namespace rowsocket::limits

@@ -1,0 +1,21 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "engine/engine.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rowsocket::engine {
+
+size_t name_count(std::string_view comma_separated) {
+  if (comma_separated.empty()) {
+    return 0;
+  }
+  return static_cast<size_t>(std::count(comma_separated.begin(), comma_separated.end(), ',')) + 1;
+}
+
+Index::Index(IndexDescription description)
+    : description_(std::move(description)),
+      column_count_(name_count(description_.columns)),
+      filter_column_count_(name_count(description_.filter_columns)) {}
+
+}  // namespace rowsocket::engine

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// The storage that RowSocket needs, in its own words. `src/mariadb` implements it over the server's handler API, `engine/memory`
+// over maps for unit tests and fuzzing. `src/exec` owns what requests mean (limits, offsets, IN lists, counting, staging, replay);
+// an engine owns tables, keys, conversions, locks and transactions.
+//
+// Everything here belongs to one worker thread; only `SessionOptions::wake` is called from others.
+//
+//   Session ── one per worker: its transaction, its open tables
+//     Index ── what an open_index named; a description that the session resolves again after each reopen of the table. Connections of
+//              one worker that named the same share one.
+//     Cursor ─ one request's way through an index, from begin_request to end_request or abandon_request
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <span>
+#include <string>
+#include <string_view>
+
+#include "base/counters.h"
+#include "base/error.h"
+#include "base/request.h"
+#include "base/value.h"
+#include "base/value_writer.h"
+
+namespace rowsocket::engine {
+
+/// What an open_index names. Two equal descriptions are one Index.
+struct IndexDescription {
+  std::string database;
+  std::string table;
+  std::string index;           ///< name, ordinal (begins with a digit), or empty for PRIMARY
+  std::string columns;         ///< comma-separated; empty = none
+  std::string filter_columns;  ///< comma-separated; empty = none
+  bool raw = false;            ///< text as the column's own bytes
+
+  bool operator==(const IndexDescription&) const = default;
+};
+
+/// How many names a comma-separated list holds ("" holds none).
+[[nodiscard]] size_t name_count(std::string_view comma_separated);
+
+class Index {
+ public:
+  explicit Index(IndexDescription description);
+  virtual ~Index() = default;
+  Index(const Index&) = delete;
+  Index& operator=(const Index&) = delete;
+
+  [[nodiscard]] const IndexDescription& description() const { return description_; }
+  [[nodiscard]] size_t column_count() const { return column_count_; }
+  [[nodiscard]] size_t filter_column_count() const { return filter_column_count_; }
+
+ private:
+  IndexDescription description_;
+  size_t column_count_;
+  size_t filter_column_count_;
+};
+
+enum class Intent : uint8_t { read, write };
+
+/// Whether a request can start.
+enum class Begin : uint8_t {
+  ready,
+  wait,   ///< somebody holds a conflicting metadata or table lock: nothing was done or is held for this request; try in a later turn
+  failed
+};
+
+/// Where a cursor's movement ended.
+enum class Step : uint8_t { row, end, failed };
+
+/// What the filters say of the current row.
+enum class Verdict : uint8_t { match, skip, stop };
+
+class Cursor {
+ public:
+  virtual ~Cursor() = default;
+
+  /// Convert the filters' values, once per request and before the first `verdict`.
+  virtual Error set_filters(std::span<const Filter> filters) = 0;
+
+  /// Go to the first row that stands in the relation to the key. The key values are for the first parts of the index; a key that no
+  /// row can have (longer than the column, out of its range) finds what SQL's comparison would find.
+  virtual Step seek(KeyOperator key_operator, std::span<const Value> key) = 0;
+  /// Go to the next such row, in the operator's direction.
+  virtual Step next() = 0;
+  [[nodiscard]] virtual Verdict verdict() = 0;
+  /// Append the current row's columns. A failure shows in the buffer (`Buffer::failed`).
+  virtual void write_row(ValueWriter& writer) = 0;
+
+  /// True if updating rows while walking the index could meet a row twice: collect positions first.
+  [[nodiscard]] virtual bool update_moves_rows(size_t new_value_count) const = 0;
+  /// Remember the current row; returns false if memory is refused. Positions are numbered from 0 in the order of saving.
+  [[nodiscard]] virtual bool save_position() = 0;
+  virtual Step fetch_position(size_t number) = 0;
+
+  /// Set the first `new_values.size()` columns of the current row. A row that already has these values is a success.
+  virtual Error update_row(std::span<const Value> new_values) = 0;
+  /// Add (or subtract) to the first columns; NULL columns and NULL amounts stay. Exact over the column's type, out of range is an error.
+  /// With `decrement`, a change of sign of any column refuses the whole row: `changed` is false and the row stays.
+  virtual Error add_to_row(std::span<const Value> amounts, bool decrement, bool& changed) = 0;
+  virtual Error delete_row() = 0;
+  /// Insert a row whose first columns are `values`; the others take their defaults. If the table has an AUTO_INCREMENT column, `has_id` is
+  /// true and `id` the generated value, or 0 where the caller gave it.
+  virtual Error insert_row(std::span<const Value> values, bool& has_id, uint64_t& id) = 0;
+
+  /// Why the last Step was `failed`.
+  [[nodiscard]] virtual const Error& error() const = 0;
+};
+
+/// What somebody outside (KILL, shutdown) wants of a session.
+enum class Interruption : uint8_t {
+  none,
+  close_connections,  ///< KILL: close this worker's connections and go on with new ones
+  stop                ///< the server shuts down
+};
+
+class Session {
+ public:
+  virtual ~Session() = default;
+
+  /// Resolve a description: the table, index and columns exist, and may be used by this session.
+  virtual Begin open_index(const IndexDescription& description, std::shared_ptr<Index>& index, Error& error) = 0;
+
+  /// Start a request: the index's table is open, locked in the engine's sense, and part of the turn's transaction. The cursor belongs to
+  /// the session and is good until the request ends. One request at a time.
+  virtual Begin begin_request(Index& index, Intent intent, Cursor*& cursor, Error& error) = 0;
+  /// The request succeeded: keep its changes in the transaction (statement commit). An error here means that they are undone.
+  virtual Error end_request() = 0;
+  /// The request failed: undo its changes, and only its (statement rollback).
+  virtual void abandon_request() = 0;
+  /// True if the engine rolled the whole transaction back (deadlock, certification failure) since the last `commit` or `rollback`; then
+  /// `rollback` is what remains to be done.
+  [[nodiscard]] virtual bool transaction_lost() const = 0;
+
+  /// Commit what the turn changed and end its snapshot. On an error everything since the last commit is undone.
+  virtual Error commit() = 0;
+  virtual void rollback() = 0;
+
+  /// After the turn's commit: give back the tables that somebody waits for.
+  virtual void yield_tables() = 0;
+  /// Give back all tables and metadata locks; called before the worker blocks.
+  virtual void release_tables() = 0;
+  [[nodiscard]] virtual bool holds_tables() const = 0;
+
+  /// How long a request may wait for a metadata or table lock (see Begin::wait).
+  [[nodiscard]] virtual uint64_t lock_wait_timeout_ms() const = 0;
+
+  [[nodiscard]] virtual Interruption interruption() const = 0;
+  /// The worker closed its connections: be usable again.
+  virtual void clear_interruption() = 0;
+  /// What SHOW PROCESSLIST shows for this worker. The text is copied.
+  virtual void set_activity(std::string_view activity) = 0;
+};
+
+struct SessionOptions {
+  Intent intent = Intent::read;      ///< `read`: every begin_request with Intent::write fails with read_only
+  uint32_t worker_number = 0;
+  Counters* counters = nullptr;      ///< the worker's own; outlives the session
+  std::function<void()> wake;        ///< called from any thread when `interruption()` may have changed
+};
+
+class Engine {
+ public:
+  virtual ~Engine() = default;
+  /// Create the session of the calling thread, which also destroys it. Blocks until the host can serve; nullptr if it never will.
+  [[nodiscard]] virtual std::unique_ptr<Session> create_session(const SessionOptions& options) = 0;
+};
+
+}  // namespace rowsocket::engine

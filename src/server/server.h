@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// RowSocket as a whole: listeners, workers, configuration; the host (the MariaDB plugin, or a test) starts and stops it.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/clock.h"
+#include "base/counters.h"
+#include "base/log.h"
+#include "engine/engine.h"
+#include "server/config.h"
+
+namespace rowsocket::server {
+
+class Server {
+ public:
+  /// `engine`, `log` and `clock` outlive the server.
+  Server(engine::Engine& engine, Log& log, const Clock& clock);
+  ~Server();  ///< stops
+  Server(const Server&) = delete;
+  Server& operator=(const Server&) = delete;
+
+  /// Bind every listener, then start the workers. On failure nothing is left open, and the text says what to do
+  /// ("rowsocket_port_read: 127.0.0.1:9998 is in use ...").  Call once.
+  [[nodiscard]] bool start(const Config& config, std::string& failure);
+
+  /// Close the listeners and all connections, stop and join all workers. Requests under way are finished or undone. Idempotent, bounded
+  /// by the engine's longest uninterruptible step.
+  void stop();
+
+  /// Take over what can change at run time: idle_timeout_s, max_*, secrets, error_detail. Thread-safe. New requests see it at the latest in
+  /// their worker's next turn; a changed secret concerns new authentications.
+  void reconfigure(const Config& config);
+
+  /// Where it serves, after start (port 0 resolved). 0 or empty = not served.
+  [[nodiscard]] uint32_t port_read() const;
+  [[nodiscard]] uint32_t port_write() const;
+
+  /// Sum over all workers, those that ended included.
+  [[nodiscard]] uint64_t counter(Counter counter) const;
+  [[nodiscard]] uint64_t connections_read() const;   ///< open now
+  [[nodiscard]] uint64_t connections_write() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rowsocket::server
