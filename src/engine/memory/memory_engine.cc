@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "engine/memory/memory_engine.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "engine/memory/session.h"
+#include "engine/memory/state.h"
+
+namespace rowsocket::engine::memory {
+
+Column integer(std::string name) { return {.name = std::move(name), .type = ColumnType::integer}; }
+
+Column text(std::string name, size_t bytes_max) { return {.name = std::move(name), .bytes_max = bytes_max}; }
+
+Column auto_increment(std::string name) {
+  return {.name = std::move(name), .type = ColumnType::integer, .auto_increment = true};
+}
+
+Column nullable(Column column) {
+  column.nullable = true;
+  return column;
+}
+
+Column with_default(Column column, Cell value) {
+  column.default_value = std::move(value);
+  return column;
+}
+
+MemoryEngine::MemoryEngine() : state_(std::make_unique<State>()) {}
+
+MemoryEngine::~MemoryEngine() = default;
+
+std::unique_ptr<Session> MemoryEngine::create_session(const SessionOptions& options) {
+  const std::scoped_lock lock(state_->mutex);
+  if (state_->refuses_sessions) {
+    return nullptr;
+  }
+  return std::make_unique<MemorySession>(*state_, options);
+}
+
+void MemoryEngine::create_table(std::string_view name, TableDefinition definition) {
+  const std::scoped_lock lock(state_->mutex);
+  auto& slot = state_->tables[std::string(name)];
+  if (slot != nullptr) {
+    slot->dropped = true;
+  }
+  slot = std::make_shared<Table>(std::move(definition));
+}
+
+void MemoryEngine::drop_table(std::string_view name) {
+  const std::scoped_lock lock(state_->mutex);
+  const auto found = state_->tables.find(name);
+  if (found != state_->tables.end()) {
+    found->second->dropped = true;
+    state_->tables.erase(found);
+  }
+}
+
+bool MemoryEngine::insert(std::string_view name, const Row& row) {
+  const std::scoped_lock lock(state_->mutex);
+  const auto table = state_->table(name);
+  if (table == nullptr || row.size() != table->columns().size()) {
+    return false;
+  }
+  Row stored(row.size());
+  for (size_t column = 0; column < row.size(); ++column) {
+    const Value value = row[column].has_value() ? Value(std::string_view(*row[column])) : Value();
+    if (!table->convert(column, value, stored[column]).ok()) {
+      return false;
+    }
+    if (table->columns()[column].auto_increment) {
+      table->note_id(std::stoll(*stored[column]));
+    }
+  }
+  if (table->has_duplicate(stored, std::nullopt)) {
+    return false;
+  }
+  table->put(table->next_row_number(), std::move(stored));
+  return true;
+}
+
+std::vector<Row> MemoryEngine::rows(std::string_view name) const {
+  const std::scoped_lock lock(state_->mutex);
+  const auto table = state_->table(name);
+  if (table == nullptr) {
+    return {};
+  }
+  auto committed = table->rows();
+  for (const MemorySession* session : state_->sessions) {
+    session->undo_in_copy(*table, committed);
+  }
+  std::vector<Row> result;
+  for (auto& [number, row] : committed) {
+    result.push_back(std::move(row));
+  }
+  if (table->key_index_count() > 0) {
+    const KeyIndex& order = table->key_index(0);
+    std::stable_sort(result.begin(), result.end(), [&](const Row& left, const Row& right) {
+      return order.less(table->entry_of(order, left, 0), table->entry_of(order, right, 0));
+    });
+  }
+  return result;
+}
+
+void MemoryEngine::fail_commit(Error error, uint32_t times) {
+  const std::scoped_lock lock(state_->mutex);
+  state_->commit_fault = {1, times, std::move(error)};
+}
+
+void MemoryEngine::fail_write(uint32_t nth, Error error) {
+  const std::scoped_lock lock(state_->mutex);
+  state_->write_fault = {nth, 1, std::move(error)};
+}
+
+void MemoryEngine::lose_transaction_at_write(uint32_t nth, uint32_t times) {
+  const std::scoped_lock lock(state_->mutex);
+  state_->deadlock = {nth, times, {}};
+}
+
+void MemoryEngine::fail_read(uint32_t nth, Error error) {
+  const std::scoped_lock lock(state_->mutex);
+  state_->read_fault = {nth, 1, std::move(error)};
+}
+
+void MemoryEngine::set_busy(std::string_view name, bool busy) {
+  const std::scoped_lock lock(state_->mutex);
+  if (const auto table = state_->table(name)) {
+    table->busy = busy;
+  }
+}
+
+void MemoryEngine::set_lock_wait_timeout_ms(uint64_t milliseconds) {
+  const std::scoped_lock lock(state_->mutex);
+  state_->lock_wait_timeout_ms = milliseconds;
+}
+
+void MemoryEngine::interrupt(Interruption interruption) {
+  const std::scoped_lock lock(state_->mutex);
+  for (MemorySession* session : state_->sessions) {
+    session->interrupt(interruption);
+    session->wake();
+  }
+}
+
+void MemoryEngine::refuse_sessions() {
+  const std::scoped_lock lock(state_->mutex);
+  state_->refuses_sessions = true;
+}
+
+uint64_t MemoryEngine::commits_with_changes() const {
+  const std::scoped_lock lock(state_->mutex);
+  return state_->commits_with_changes;
+}
+
+size_t MemoryEngine::session_count() const {
+  const std::scoped_lock lock(state_->mutex);
+  return state_->sessions.size();
+}
+
+size_t MemoryEngine::sessions_holding_tables() const {
+  const std::scoped_lock lock(state_->mutex);
+  return static_cast<size_t>(std::count_if(state_->sessions.begin(), state_->sessions.end(),
+                                           [](const MemorySession* session) { return session->holds_tables_locked(); }));
+}
+
+std::vector<std::string> MemoryEngine::activities() const {
+  const std::scoped_lock lock(state_->mutex);
+  std::vector<std::string> texts;
+  for (const MemorySession* session : state_->sessions) {
+    texts.push_back(session->activity());
+  }
+  return texts;
+}
+
+}  // namespace rowsocket::engine::memory

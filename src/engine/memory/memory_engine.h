@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// A storage engine over maps, for unit tests and fuzzing: everything above `engine.h` runs on it without a MariaDB.
+//
+//   MemoryEngine engine;
+//   engine.create_table("shop.item", {.columns = {integer("id"), text("name"), nullable(integer("stock"))},
+//                                     .indexes = {{"PRIMARY", {"id"}, true}, {"by_name", {"name"}}}});
+//   engine.insert("shop.item", {"1", "pen", "7"});
+//   ... a worker or an executor on engine.create_session({.intent = Intent::write}) ...
+//   EXPECT_THAT(engine.rows("shop.item"), ElementsAre(Row{"1", "pen", "8"}));
+//
+// What it does like a transactional engine: changes belong to a session's transaction until commit; a request that fails is
+// undone alone (an undo log); a transaction can be lost as a whole (deadlock), and says so. Values are converted strictly, with the
+// server's own error numbers. Keys are ordered, NULL first; text compares by bytes.
+//
+// Locking: one big lock. A session of Intent::write holds it exclusively from its first begin_request to commit or rollback, a
+// session of Intent::read holds it shared, so nobody ever sees uncommitted rows and nothing but the fault hooks can deadlock. Who
+// finds it taken by another thread blocks, up to the lock wait timeout; where the holder is of the same thread (a test with two
+// sessions) blocking could never end, and the answer is Begin::wait. `rows` never waits and shows committed rows only.
+//
+// Thread-safe: every entry takes the engine's one mutex. Sessions must be gone before the engine is.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "engine/engine.h"
+
+namespace rowsocket::engine::memory {
+
+using Cell = std::optional<std::string>;  ///< nullopt = NULL
+using Row = std::vector<Cell>;
+
+enum class ColumnType : uint8_t { integer, text };
+
+struct Column {
+  std::string name;
+  ColumnType type = ColumnType::text;
+  bool nullable = false;
+  std::optional<Cell> default_value = {};  ///< none: NULL where nullable, else an insert must give a value
+  bool auto_increment = false;
+  size_t bytes_max = 255;                  ///< text only; a longer value is error 1406
+};
+
+[[nodiscard]] Column integer(std::string name);  ///< a signed 64-bit number
+[[nodiscard]] Column text(std::string name, size_t bytes_max = 255);
+[[nodiscard]] Column auto_increment(std::string name);
+[[nodiscard]] Column nullable(Column column);
+[[nodiscard]] Column with_default(Column column, Cell value);
+
+struct IndexDefinition {
+  std::string name;
+  std::vector<std::string> columns;
+  bool unique = false;
+};
+
+struct TableDefinition {
+  std::vector<Column> columns;
+  std::vector<IndexDefinition> indexes;  ///< an ordinal counts these from 0
+};
+
+struct State;
+
+class MemoryEngine final : public Engine {
+ public:
+  MemoryEngine();
+  ~MemoryEngine() override;
+
+  [[nodiscard]] std::unique_ptr<Session> create_session(const SessionOptions& options) override;
+
+  // Tables, named "database.table". These are for the test's own thread and do not wait for transactions.
+  /// Replaces a table of the same name, rows included: what ALTER or DROP and CREATE would do under an opened index.
+  void create_table(std::string_view name, TableDefinition definition);
+  void drop_table(std::string_view name);
+  /// Insert a whole row; false if a value does not fit, or a unique index has its key already.
+  bool insert(std::string_view name, const Row& row);
+  /// The committed rows, in the order of the first index.
+  [[nodiscard]] std::vector<Row> rows(std::string_view name) const;
+
+  // Faults. Each is armed until it happened `times` times. A "write" is one row inserted, updated or deleted through a session,
+  // counted over all sessions from the moment of arming; `nth` begins with 1.
+  /// The next commits that have changes to commit fail, and everything is undone.
+  void fail_commit(Error error, uint32_t times = 1);
+  /// The nth write fails, and its request with it.
+  void fail_write(uint32_t nth, Error error);
+  /// The nth write, and the `times` - 1 after it, find a deadlock (engine error 149): the whole transaction is rolled back.
+  void lose_transaction_at_write(uint32_t nth, uint32_t times = 1);
+  /// The nth row read from now on fails.
+  void fail_read(uint32_t nth, Error error);
+  /// While busy, requests on the table (and opening it) get Begin::wait.
+  void set_busy(std::string_view name, bool busy);
+  void set_lock_wait_timeout_ms(uint64_t milliseconds);
+  /// KILL or shutdown, for every session there is; calls their `wake` (which must not call back).
+  void interrupt(Interruption interruption);
+  /// create_session gives nullptr from now on.
+  void refuse_sessions();
+
+  // What happened, for assertions.
+  [[nodiscard]] uint64_t commits_with_changes() const;
+  [[nodiscard]] size_t session_count() const;
+  [[nodiscard]] size_t sessions_holding_tables() const;
+  [[nodiscard]] std::vector<std::string> activities() const;  ///< of every session there is, by age
+
+ private:
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace rowsocket::engine::memory

@@ -1,0 +1,271 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "engine/memory/session.h"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace rowsocket::engine::memory {
+namespace {
+
+constexpr int ha_lock_wait_timeout = 146;
+constexpr int ha_deadlock = 149;
+
+Error deadlock_error() { return {ErrorCode::engine, ha_deadlock, "Deadlock found when trying to get lock"}; }
+
+}  // namespace
+
+MemorySession::MemorySession(State& state, const SessionOptions& options) : state_(state), options_(options), cursor_(*this) {
+  state_.sessions.push_back(this);
+}
+
+MemorySession::~MemorySession() {
+  rollback();
+  const std::scoped_lock lock(state_.mutex);
+  std::erase(state_.sessions, this);
+}
+
+Begin MemorySession::open_index(const IndexDescription& description, std::shared_ptr<Index>& index, Error& error) {
+  const std::scoped_lock lock(state_.mutex);
+  const auto table = state_.table(description.database + "." + description.table);
+  if (table == nullptr) {
+    error = Error(ErrorCode::cannot_open_table, "no table " + description.database + "." + description.table);
+    return Begin::failed;
+  }
+  if (table->busy) {
+    return Begin::wait;
+  }
+  take_tables();
+  auto opened = std::make_shared<MemoryIndex>(description);
+  error = opened->resolve(table);
+  if (!error.ok()) {
+    return Begin::failed;
+  }
+  index = std::move(opened);
+  return Begin::ready;
+}
+
+Begin MemorySession::begin_request(Index& index, Intent intent, Cursor*& cursor, Error& error) {
+  std::unique_lock lock(state_.mutex);
+  if (intent == Intent::write && options_.intent == Intent::read) {
+    error = Error(ErrorCode::read_only);
+    return Begin::failed;
+  }
+  if (lost_) {
+    error = deadlock_error();
+    return Begin::failed;
+  }
+  auto& opened = static_cast<MemoryIndex&>(index);
+  std::shared_ptr<Table> table = opened.table();
+  if (table == nullptr || table->dropped) {
+    const IndexDescription& description = index.description();
+    table = state_.table(description.database + "." + description.table);
+    error = table == nullptr ? Error(ErrorCode::cannot_open_table, "the table is gone") : opened.resolve(table);
+    if (!error.ok()) {
+      return Begin::failed;
+    }
+  }
+  if (table->busy) {
+    return Begin::wait;
+  }
+  const Begin begin = acquire(lock, error);
+  if (begin == Begin::ready) {
+    take_tables();
+    in_request_ = true;
+    request_mark_ = undo_.size();
+    cursor_.start(opened);
+    cursor = &cursor_;
+  }
+  return begin;
+}
+
+Error MemorySession::end_request() {
+  const std::scoped_lock lock(state_.mutex);
+  in_request_ = false;
+  return lost_ ? deadlock_error() : Error();
+}
+
+void MemorySession::abandon_request() {
+  const std::scoped_lock lock(state_.mutex);
+  in_request_ = false;
+  undo_down_to(std::min(request_mark_, undo_.size()));
+}
+
+bool MemorySession::transaction_lost() const {
+  const std::scoped_lock lock(state_.mutex);
+  return lost_;
+}
+
+Error MemorySession::commit() {
+  const std::scoped_lock lock(state_.mutex);
+  Error error = lost_ ? deadlock_error() : Error();
+  if (error.ok() && !undo_.empty() && state_.commit_fault.happens()) {
+    error = state_.commit_fault.error;
+  }
+  if (!error.ok()) {
+    undo_down_to(0);
+  } else if (!undo_.empty()) {
+    ++state_.commits_with_changes;
+  }
+  undo_.clear();
+  lost_ = false;
+  release();
+  return error;
+}
+
+void MemorySession::rollback() {
+  const std::scoped_lock lock(state_.mutex);
+  undo_down_to(0);
+  lost_ = false;
+  in_request_ = false;
+  release();
+}
+
+void MemorySession::yield_tables() {
+  const std::scoped_lock lock(state_.mutex);
+  const bool wanted = std::any_of(state_.tables.begin(), state_.tables.end(), [](const auto& named) { return named.second->busy; });
+  if (wanted) {
+    holds_tables_ = false;
+  }
+}
+
+void MemorySession::release_tables() {
+  const std::scoped_lock lock(state_.mutex);
+  if (std::exchange(holds_tables_, false) && options_.counters != nullptr) {
+    options_.counters->add(Counter::metadata_lock_releases);
+  }
+}
+
+bool MemorySession::holds_tables() const {
+  const std::scoped_lock lock(state_.mutex);
+  return holds_tables_;
+}
+
+uint64_t MemorySession::lock_wait_timeout_ms() const {
+  const std::scoped_lock lock(state_.mutex);
+  return state_.lock_wait_timeout_ms;
+}
+
+Interruption MemorySession::interruption() const {
+  const std::scoped_lock lock(state_.mutex);
+  return interruption_;
+}
+
+void MemorySession::clear_interruption() {
+  const std::scoped_lock lock(state_.mutex);
+  interruption_ = Interruption::none;
+}
+
+void MemorySession::set_activity(std::string_view activity) {
+  const std::scoped_lock lock(state_.mutex);
+  activity_ = activity;
+}
+
+void MemorySession::wake() const {
+  if (options_.wake) {
+    options_.wake();
+  }
+}
+
+Error MemorySession::change(const std::shared_ptr<Table>& table, RowNumber number, std::optional<Row> after) {
+  if (state_.deadlock.happens()) {
+    undo_down_to(0);
+    lost_ = true;
+    return deadlock_error();
+  }
+  if (state_.write_fault.happens()) {
+    return state_.write_fault.error;
+  }
+  const Row* const before = table->row(number);
+  undo_.push_back({table, number, before == nullptr ? std::nullopt : std::optional<Row>(*before)});
+  if (after.has_value()) {
+    table->put(number, std::move(*after));
+  } else {
+    table->erase(number);
+  }
+  return {};
+}
+
+void MemorySession::undo_in_copy(const Table& table, std::map<RowNumber, Row>& rows) const {
+  for (auto undo = undo_.rbegin(); undo != undo_.rend(); ++undo) {
+    if (undo->table.get() != &table) {
+      continue;
+    }
+    if (undo->before.has_value()) {
+      rows[undo->number] = *undo->before;
+    } else {
+      rows.erase(undo->number);
+    }
+  }
+}
+
+void MemorySession::undo_down_to(size_t undo_count) {
+  while (undo_.size() > undo_count) {
+    Undo& undo = undo_.back();
+    if (undo.before.has_value()) {
+      undo.table->put(undo.number, std::move(*undo.before));
+    } else {
+      undo.table->erase(undo.number);
+    }
+    undo_.pop_back();
+  }
+}
+
+void MemorySession::take_tables() {
+  if (!std::exchange(holds_tables_, true) && options_.counters != nullptr) {
+    options_.counters->add(Counter::table_opens);
+  }
+}
+
+bool MemorySession::must_wait() const {
+  const bool written = state_.writer.session != nullptr;
+  return options_.intent == Intent::write ? written || !state_.readers.empty() : written || state_.waiting_writers > 0;
+}
+
+bool MemorySession::waits_for_own_thread() const {
+  const auto is_own = [](const Holder& holder) { return holder.session != nullptr && holder.thread == std::this_thread::get_id(); };
+  return is_own(state_.writer) || std::any_of(state_.readers.begin(), state_.readers.end(), is_own);
+}
+
+Begin MemorySession::acquire(std::unique_lock<std::mutex>& lock, Error& error) {
+  if (locked_) {
+    return Begin::ready;
+  }
+  const bool writes = options_.intent == Intent::write;
+  if (must_wait()) {
+    if (waits_for_own_thread()) {
+      return Begin::wait;
+    }
+    state_.waiting_writers += writes ? 1 : 0;
+    const auto timeout = std::chrono::milliseconds(state_.lock_wait_timeout_ms);
+    const bool free = state_.lock_released.wait_for(lock, timeout, [this] { return !must_wait(); });
+    state_.waiting_writers -= writes ? 1 : 0;
+    if (!free) {
+      state_.lock_released.notify_all();  // readers that let this writer pass
+      error = Error(ErrorCode::engine, ha_lock_wait_timeout, "Lock wait timeout exceeded");
+      return Begin::failed;
+    }
+  }
+  const Holder self{this, std::this_thread::get_id()};
+  if (writes) {
+    state_.writer = self;
+  } else {
+    state_.readers.push_back(self);
+  }
+  locked_ = true;
+  return Begin::ready;
+}
+
+void MemorySession::release() {
+  if (!std::exchange(locked_, false)) {
+    return;
+  }
+  if (options_.intent == Intent::write) {
+    state_.writer = {};
+  } else {
+    std::erase_if(state_.readers, [this](const Holder& holder) { return holder.session == this; });
+  }
+  state_.lock_released.notify_all();
+}
+
+}  // namespace rowsocket::engine::memory

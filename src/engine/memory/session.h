@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// One worker's view of the memory engine: its transaction (an undo log), its share of the big lock, its cursor.
+// `mutex` below is the engine's; a comment says which members it guards, the others are the worker thread's own.
+#pragma once
+
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "engine/memory/cursor.h"
+#include "engine/memory/state.h"
+
+namespace rowsocket::engine::memory {
+
+class MemorySession final : public Session {
+ public:
+  MemorySession(State& state, const SessionOptions& options);
+  ~MemorySession() override;
+
+  Begin open_index(const IndexDescription& description, std::shared_ptr<Index>& index, Error& error) override;
+  Begin begin_request(Index& index, Intent intent, Cursor*& cursor, Error& error) override;
+  Error end_request() override;
+  void abandon_request() override;
+  [[nodiscard]] bool transaction_lost() const override;
+  Error commit() override;
+  void rollback() override;
+  void yield_tables() override;
+  void release_tables() override;
+  [[nodiscard]] bool holds_tables() const override;
+  [[nodiscard]] uint64_t lock_wait_timeout_ms() const override;
+  [[nodiscard]] Interruption interruption() const override;
+  void clear_interruption() override;
+  void set_activity(std::string_view activity) override;
+
+  // For the cursor; the mutex is held.
+  [[nodiscard]] State& state() { return state_; }
+  /// Put (or, without `after`, remove) a row as part of the transaction.
+  Error change(const std::shared_ptr<Table>& table, RowNumber number, std::optional<Row> after);
+
+  // For the engine; the mutex is held.
+  void interrupt(Interruption interruption) { interruption_ = interruption; }
+  void wake() const;
+  [[nodiscard]] const std::string& activity() const { return activity_; }
+  [[nodiscard]] bool holds_tables_locked() const { return holds_tables_; }
+  /// The table's rows as they were before this session's uncommitted changes.
+  void undo_in_copy(const Table& table, std::map<RowNumber, Row>& rows) const;
+
+ private:
+  struct Undo {
+    std::shared_ptr<Table> table;
+    RowNumber number;
+    std::optional<Row> before;
+  };
+
+  [[nodiscard]] Begin acquire(std::unique_lock<std::mutex>& lock, Error& error);
+  [[nodiscard]] bool must_wait() const;
+  [[nodiscard]] bool waits_for_own_thread() const;
+  void release();
+  void undo_down_to(size_t undo_count);
+  void take_tables();
+
+  State& state_;
+  const SessionOptions options_;
+  MemoryCursor cursor_;
+  std::vector<Undo> undo_;     ///< mutex
+  size_t request_mark_ = 0;    ///< mutex; size of undo_ when the request began
+  bool in_request_ = false;    ///< mutex
+  bool locked_ = false;        ///< mutex; this session holds its share of the big lock
+  bool lost_ = false;          ///< mutex
+  bool holds_tables_ = false;  ///< mutex
+  Interruption interruption_ = Interruption::none;  ///< mutex
+  std::string activity_;       ///< mutex
+};
+
+}  // namespace rowsocket::engine::memory

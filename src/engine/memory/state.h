@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// What the sessions of one memory engine share: tables, the big lock, and the armed faults. Everything is guarded by `mutex`.
+#pragma once
+
+#include <condition_variable>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "engine/memory/table.h"
+
+namespace rowsocket::engine::memory {
+
+class MemorySession;
+
+/// A fault that happens at the nth event from its arming, `times` times.
+struct Fault {
+  uint32_t events_left = 0;  ///< including the one that fails; 0 = at the next
+  uint32_t times_left = 0;   ///< 0 = not armed
+  Error error = {};
+
+  /// Count one event; true if it is to fail.
+  [[nodiscard]] bool happens() {
+    if (times_left == 0) {
+      return false;
+    }
+    if (events_left > 1) {
+      --events_left;
+      return false;
+    }
+    --times_left;
+    return true;
+  }
+};
+
+/// Who holds or wants the big lock.
+struct Holder {
+  const MemorySession* session;
+  std::thread::id thread;
+};
+
+struct State {
+  std::mutex mutex;
+  std::condition_variable lock_released;
+
+  std::map<std::string, std::shared_ptr<Table>, std::less<>> tables;
+  std::vector<MemorySession*> sessions;
+
+  Holder writer = {};           ///< session == nullptr: none
+  std::vector<Holder> readers;
+  uint32_t waiting_writers = 0;  ///< new readers let them pass
+
+  Fault commit_fault;
+  Fault write_fault;
+  Fault deadlock;
+  Fault read_fault;
+  uint64_t lock_wait_timeout_ms = 5000;
+  bool refuses_sessions = false;
+  uint64_t commits_with_changes = 0;
+
+  /// nullptr if there is no such table.
+  [[nodiscard]] std::shared_ptr<Table> table(std::string_view name) const {
+    const auto found = tables.find(name);
+    return found == tables.end() ? nullptr : found->second;
+  }
+};
+
+}  // namespace rowsocket::engine::memory
