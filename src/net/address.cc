@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "net/address.h"
+
+#include <arpa/inet.h>
+#include <net/if.h>
+#include <netinet/in.h>
+
+#include <algorithm>
+#include <array>
+
+namespace rowsocket::net {
+namespace {
+
+std::string_view trimmed(std::string_view text) {
+  constexpr std::string_view blanks = " \t";
+  const size_t begin = text.find_first_not_of(blanks);
+  if (begin == std::string_view::npos) {
+    return {};
+  }
+  return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
+}
+
+}  // namespace
+
+bool SocketAddress::from_numeric(const std::string& host, uint16_t port, SocketAddress& address) {
+  address = {};
+  auto* const ipv4 = reinterpret_cast<sockaddr_in*>(&address.storage_);
+  if (::inet_pton(AF_INET, host.c_str(), &ipv4->sin_addr) == 1) {
+    ipv4->sin_family = AF_INET;
+    address.size_ = sizeof(sockaddr_in);
+    address.set_port(port);
+    return true;
+  }
+  auto* const ipv6 = reinterpret_cast<sockaddr_in6*>(&address.storage_);
+  const size_t percent = host.find('%');
+  if (::inet_pton(AF_INET6, host.substr(0, percent).c_str(), &ipv6->sin6_addr) != 1) {
+    return false;
+  }
+  if (percent != std::string::npos) {
+    ipv6->sin6_scope_id = ::if_nametoindex(host.c_str() + percent + 1);
+    if (ipv6->sin6_scope_id == 0) {
+      return false;
+    }
+  }
+  ipv6->sin6_family = AF_INET6;
+  address.size_ = sizeof(sockaddr_in6);
+  address.set_port(port);
+  return true;
+}
+
+uint16_t SocketAddress::port() const {
+  return ntohs(is_ipv6() ? reinterpret_cast<const sockaddr_in6*>(&storage_)->sin6_port
+                         : reinterpret_cast<const sockaddr_in*>(&storage_)->sin_port);
+}
+
+void SocketAddress::set_port(uint16_t port) {
+  if (is_ipv6()) {
+    reinterpret_cast<sockaddr_in6*>(&storage_)->sin6_port = htons(port);
+  } else {
+    reinterpret_cast<sockaddr_in*>(&storage_)->sin_port = htons(port);
+  }
+}
+
+std::string SocketAddress::text() const {
+  std::array<char, INET6_ADDRSTRLEN> host{};
+  const void* const bytes = is_ipv6() ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6*>(&storage_)->sin6_addr)
+                                      : static_cast<const void*>(&reinterpret_cast<const sockaddr_in*>(&storage_)->sin_addr);
+  if (::inet_ntop(storage_.ss_family, bytes, host.data(), host.size()) == nullptr) {
+    return "unknown";
+  }
+  const std::string port_text = std::to_string(port());
+  return is_ipv6() ? "[" + std::string(host.data()) + "]:" + port_text : std::string(host.data()) + ":" + port_text;
+}
+
+bool parse_address_list(std::string_view list, std::vector<SocketAddress>& addresses, std::string& failure) {
+  addresses.clear();
+  for (size_t begin = 0; begin <= list.size();) {
+    const size_t comma = std::min(list.find(',', begin), list.size());
+    const std::string host(trimmed(list.substr(begin, comma - begin)));
+    begin = comma + 1;
+    SocketAddress address;
+    if (host == "*") {
+      for (const char* any : {"0.0.0.0", "::"}) {
+        if (SocketAddress::from_numeric(any, 0, address)) {
+          addresses.push_back(address);
+        }
+      }
+    } else if (SocketAddress::from_numeric(host, 0, address)) {
+      addresses.push_back(address);
+    } else {
+      failure = "'" + host + "' is not a numeric IPv4 or IPv6 address (separate several with commas; * means all)";
+      return false;
+    }
+  }
+  return true;
+}
+
+}  // namespace rowsocket::net

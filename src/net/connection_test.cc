@@ -1,0 +1,172 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Connections, their borrowed buffers, and the poller, over a socket pair.
+#include "net/connection.h"
+
+#include <gmock/gmock.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <string>
+#include <thread>
+
+#include "net/poller.h"
+#include "net/wakeup.h"
+
+namespace rowsocket::net {
+namespace {
+
+using Status = Transfer::Status;
+
+class ConnectionTest : public testing::Test {
+ protected:
+  ConnectionTest() : connection_(make_pair(), "peer") {}
+
+  Descriptor make_pair() {
+    std::array<int, 2> fds{};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, fds.data()), 0);
+    peer_ = Descriptor(fds[1]);
+    return Descriptor(fds[0]);
+  }
+  void peer_sends(std::string_view bytes) const {
+    EXPECT_EQ(::send(peer_.get(), bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
+  }
+  std::string peer_receives() const {
+    std::string received(1 << 20, '\0');
+    const ssize_t count = ::recv(peer_.get(), received.data(), received.size(), 0);
+    received.resize(count > 0 ? static_cast<size_t>(count) : 0);
+    return received;
+  }
+
+  Descriptor peer_;
+  BufferPool pool_;
+  Connection connection_;
+};
+
+TEST_F(ConnectionTest, bytes_come_and_go) {
+  peer_sends("hello");
+  const Transfer received = connection_.receive(pool_);
+  EXPECT_EQ(received.status, Status::moved);
+  EXPECT_EQ(received.byte_count, 5u);
+  EXPECT_EQ(connection_.input().view(), "hello");
+
+  connection_.output().append("world");
+  EXPECT_EQ(connection_.send().status, Status::moved);
+  EXPECT_FALSE(connection_.has_output());
+  EXPECT_EQ(peer_receives(), "world");
+}
+
+TEST_F(ConnectionTest, says_why_nothing_came) {
+  EXPECT_EQ(connection_.receive(pool_).status, Status::blocked);
+  ::shutdown(peer_.get(), SHUT_WR);
+  EXPECT_EQ(connection_.receive(pool_).status, Status::ended);
+}
+
+TEST_F(ConnectionTest, sending_to_nobody_fails_without_a_signal) {
+  peer_.close();
+  connection_.output().append("lost");
+  EXPECT_EQ(connection_.send().status, Status::failed);
+}
+
+TEST_F(ConnectionTest, sends_what_there_is_room_for_and_keeps_the_rest) {
+  const std::string reply(8 << 20, 'r');
+  connection_.output().append(reply);
+  EXPECT_EQ(connection_.send().status, Status::moved);
+  EXPECT_EQ(connection_.send().status, Status::blocked);
+  size_t received = 0;
+  while (connection_.has_output()) {
+    received += peer_receives().size();
+    ASSERT_NE(connection_.send().status, Status::failed);
+  }
+  received += peer_receives().size();
+  EXPECT_EQ(received, reply.size());
+}
+
+TEST_F(ConnectionTest, holds_no_buffer_while_it_has_nothing) {
+  EXPECT_EQ(connection_.held_bytes(), 0u);
+  peer_sends("hello");
+  ASSERT_EQ(connection_.receive(pool_).status, Status::moved);
+  EXPECT_GT(connection_.held_bytes(), 0u);
+  connection_.give_back_empty(pool_);
+  EXPECT_GT(connection_.held_bytes(), 0u) << "not consumed yet";
+  connection_.input().consume(5);
+  connection_.give_back_empty(pool_);
+  EXPECT_EQ(connection_.held_bytes(), 0u);
+}
+
+TEST_F(ConnectionTest, receives_more_at_once_from_one_that_sends_much) {
+  peer_sends(std::string(100'000, 'x'));
+  size_t calls = 0;
+  while (connection_.input().size() < 100'000) {
+    ASSERT_EQ(connection_.receive(pool_).status, Status::moved);
+    ++calls;
+  }
+  EXPECT_LE(calls, 4u);
+}
+
+TEST(BufferPoolTest, hands_out_the_memory_it_was_given) {
+  BufferPool pool;
+  Buffer buffer = pool.take();
+  buffer.append("bytes");
+  buffer.set_bytes_max(5);
+  const char* const memory = buffer.data();
+  pool.give_back(buffer);
+  EXPECT_EQ(buffer.capacity(), 0u);
+
+  Buffer again = pool.take();
+  EXPECT_EQ(again.data(), memory);
+  EXPECT_TRUE(again.empty());
+  again.append("more than five");
+  EXPECT_FALSE(again.failed()) << "the cap of its last user is gone";
+}
+
+TEST(BufferPoolTest, keeps_no_giant_and_no_more_than_its_share) {
+  BufferPool pool;
+  Buffer giant;
+  ASSERT_TRUE(giant.reserve(limits::buffer_bytes_kept + 1));
+  pool.give_back(giant);
+  EXPECT_EQ(pool.pooled_bytes(), 0u);
+
+  for (size_t i = 0; i <= limits::pool_bytes_busy / limits::buffer_bytes_kept; ++i) {
+    Buffer buffer;
+    ASSERT_TRUE(buffer.reserve(limits::buffer_bytes_kept));
+    pool.give_back(buffer);
+  }
+  EXPECT_LE(pool.pooled_bytes(), limits::pool_bytes_busy);
+  pool.trim();
+  EXPECT_LE(pool.pooled_bytes(), limits::pool_bytes_idle);
+}
+
+TEST_F(ConnectionTest, poller_reports_what_was_asked_and_nothing_else) {
+  Poller poller;
+  ASSERT_TRUE(poller.valid());
+  ASSERT_TRUE(poller.change(connection_.fd(), Interest::none, Interest::input, &connection_));
+  EXPECT_TRUE(poller.wait(0).empty());
+  peer_sends("x");
+  ASSERT_EQ(poller.wait(0).size(), 1u);
+  EXPECT_EQ(poller.wait(0)[0].tag, &connection_);
+  EXPECT_TRUE(poller.wait(0)[0].readable);
+  EXPECT_FALSE(poller.wait(0)[0].writable);
+
+  ASSERT_TRUE(poller.change(connection_.fd(), Interest::input, Interest::output, &connection_));
+  ASSERT_EQ(poller.wait(0).size(), 1u);
+  EXPECT_TRUE(poller.wait(0)[0].writable);
+
+  ASSERT_TRUE(poller.change(connection_.fd(), Interest::output, Interest::none, &connection_));
+  peer_.close();
+  EXPECT_TRUE(poller.wait(0).empty()) << "not even a hang-up";
+}
+
+TEST(WakeupTest, another_thread_ends_the_wait) {
+  Poller poller;
+  Wakeup wakeup;
+  ASSERT_TRUE(poller.change(wakeup.fd(), Interest::none, Interest::input, nullptr));
+  std::thread other([&] { wakeup.notify(); });
+  EXPECT_EQ(poller.wait(Poller::forever).size(), 1u);
+  other.join();
+  wakeup.drain();
+  EXPECT_TRUE(poller.wait(0).empty());
+}
+
+}  // namespace
+}  // namespace rowsocket::net

@@ -1,0 +1,198 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Listening: ports that are shared, taken and freed, socket files that are left over, replaced and removed.
+#include "net/listener.h"
+
+#include <fcntl.h>
+#include <gmock/gmock.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+
+#include <cstring>
+#include <filesystem>
+
+namespace rowsocket::net {
+namespace {
+
+using testing::HasSubstr;
+
+class ListenerTest : public testing::Test {
+ protected:
+  ListenerTest() {
+    std::string pattern = testing::TempDir() + "rowsocket-XXXXXX";
+    folder_ = ::mkdtemp(pattern.data());
+  }
+  ~ListenerTest() override { std::filesystem::remove_all(folder_); }
+
+  static std::vector<SocketAddress> addresses(std::string_view list) {
+    std::vector<SocketAddress> parsed;
+    std::string failure;
+    EXPECT_TRUE(parse_address_list(list, parsed, failure)) << failure;
+    return parsed;
+  }
+  bool listen(std::string_view list, uint32_t port) {
+    return listen_tcp(addresses(list), port, true, listeners_, notes_, failure_);
+  }
+  std::string path(const char* name) const { return folder_ + "/" + name; }
+
+  static Descriptor connect_unix(const std::string& path) {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, path.data(), path.size());
+    Descriptor socket(::socket(AF_UNIX, SOCK_STREAM, 0));
+    if (::connect(socket.get(), reinterpret_cast<sockaddr*>(&address), sizeof address) != 0) {
+      socket.close();
+    }
+    return socket;
+  }
+  static Descriptor connect_tcp(uint16_t port) {
+    SocketAddress address;
+    EXPECT_TRUE(SocketAddress::from_numeric("127.0.0.1", port, address));
+    Descriptor socket(::socket(AF_INET, SOCK_STREAM, 0));
+    EXPECT_EQ(::connect(socket.get(), address.data(), address.size()), 0);
+    return socket;
+  }
+
+  std::string folder_;
+  std::vector<Listener> listeners_;
+  std::string notes_;
+  std::string failure_;
+};
+
+TEST_F(ListenerTest, port_zero_is_the_same_free_port_on_every_address) {
+  ASSERT_TRUE(listen("127.0.0.1, 127.0.0.2", 0)) << failure_;
+  ASSERT_EQ(listeners_.size(), 2u);
+  EXPECT_NE(listeners_[0].port(), 0);
+  EXPECT_EQ(listeners_[0].port(), listeners_[1].port());
+}
+
+TEST_F(ListenerTest, ipv6_is_served_beside_ipv4_or_left_out_with_a_note) {
+  ASSERT_TRUE(listen("127.0.0.1,::1", 0)) << failure_;
+  EXPECT_TRUE(listeners_.size() == 2 || (listeners_.size() == 1 && !notes_.empty()));
+}
+
+TEST_F(ListenerTest, all_addresses_of_both_families_can_be_served_at_once) {
+  ASSERT_TRUE(listen("*", 0)) << failure_;
+  EXPECT_EQ(listeners_[0].name(), "0.0.0.0:" + std::to_string(listeners_[0].port()));
+  EXPECT_TRUE(connect_tcp(listeners_[0].port()).valid());
+}
+
+TEST_F(ListenerTest, a_taken_port_is_named) {
+  ASSERT_TRUE(listen("127.0.0.1", 0));
+  const auto taken = std::move(listeners_);
+  EXPECT_FALSE(listen("127.0.0.1", taken[0].port()));
+  EXPECT_THAT(failure_, HasSubstr(taken[0].name() + " is in use"));
+}
+
+TEST_F(ListenerTest, a_port_can_be_taken_again_right_after_its_connections_were_closed) {
+  ASSERT_TRUE(listen("127.0.0.1", 0));
+  const uint16_t port = listeners_[0].port();
+  const Descriptor client = connect_tcp(port);
+  Descriptor accepted;
+  std::string peer;
+  ASSERT_EQ(listeners_[0].accept(accepted, peer), Listener::Accepted::connection);
+  accepted.close();
+  listeners_.clear();
+  EXPECT_TRUE(listen("127.0.0.1", port)) << failure_;
+}
+
+TEST_F(ListenerTest, an_address_of_another_machine_is_refused) {
+  EXPECT_FALSE(listen("192.0.2.1", 0));
+  EXPECT_THAT(failure_, HasSubstr("192.0.2.1:0 is not an address of this machine"));
+}
+
+TEST_F(ListenerTest, an_impossible_port_is_refused) {
+  EXPECT_FALSE(listen("127.0.0.1", 65536));
+  EXPECT_THAT(failure_, HasSubstr("65536 is not a port"));
+}
+
+TEST_F(ListenerTest, names_are_no_addresses) {
+  std::vector<SocketAddress> parsed;
+  for (const char* list : {"localhost", "127.0.0.1,", "", "127.0.0.300", "::1%nosuchinterface"}) {
+    EXPECT_FALSE(parse_address_list(list, parsed, failure_)) << list;
+    EXPECT_THAT(failure_, HasSubstr("is not a numeric"));
+  }
+}
+
+TEST_F(ListenerTest, accepted_sockets_do_not_block_or_delay_and_name_their_peer) {
+  ASSERT_TRUE(listen("127.0.0.1", 0));
+  Descriptor accepted;
+  std::string peer;
+  EXPECT_EQ(listeners_[0].accept(accepted, peer), Listener::Accepted::nothing);
+  const Descriptor client = connect_tcp(listeners_[0].port());
+  ASSERT_EQ(listeners_[0].accept(accepted, peer), Listener::Accepted::connection);
+
+  int no_delay = 0;
+  socklen_t size = sizeof no_delay;
+  ASSERT_EQ(::getsockopt(accepted.get(), IPPROTO_TCP, TCP_NODELAY, &no_delay, &size), 0);
+  EXPECT_NE(no_delay, 0);
+  EXPECT_NE(::fcntl(accepted.get(), F_GETFL) & O_NONBLOCK, 0);
+  EXPECT_NE(::fcntl(accepted.get(), F_GETFD) & FD_CLOEXEC, 0);
+  EXPECT_THAT(peer, testing::StartsWith("127.0.0.1:"));
+}
+
+TEST_F(ListenerTest, a_socket_file_goes_with_its_listener) {
+  Listener listener;
+  ASSERT_TRUE(listen_unix(path("s"), listener, failure_)) << failure_;
+  EXPECT_TRUE(connect_unix(path("s")).valid());
+  Descriptor accepted;
+  std::string peer;
+  EXPECT_EQ(listener.accept(accepted, peer), Listener::Accepted::connection);
+  EXPECT_THAT(peer, testing::StartsWith("pid "));
+  listener.close();
+  EXPECT_FALSE(std::filesystem::exists(path("s")));
+}
+
+TEST_F(ListenerTest, a_socket_file_that_nobody_listens_on_is_replaced) {
+  {
+    sockaddr_un address{};
+    address.sun_family = AF_UNIX;
+    std::memcpy(address.sun_path, path("s").data(), path("s").size());
+    const Descriptor crashed(::socket(AF_UNIX, SOCK_STREAM, 0));
+    ASSERT_EQ(::bind(crashed.get(), reinterpret_cast<sockaddr*>(&address), sizeof address), 0);
+  }
+  Listener listener;
+  EXPECT_TRUE(listen_unix(path("s"), listener, failure_)) << failure_;
+  EXPECT_TRUE(connect_unix(path("s")).valid());
+}
+
+TEST_F(ListenerTest, a_socket_that_somebody_listens_on_is_left_alone) {
+  Listener first;
+  Listener second;
+  ASSERT_TRUE(listen_unix(path("s"), first, failure_));
+  EXPECT_FALSE(listen_unix(path("s"), second, failure_));
+  EXPECT_THAT(failure_, HasSubstr("is in use"));
+  EXPECT_TRUE(connect_unix(path("s")).valid());
+}
+
+TEST_F(ListenerTest, a_file_that_is_no_socket_is_left_alone) {
+  Listener listener;
+  ASSERT_GE(Descriptor(::open(path("data").c_str(), O_CREAT | O_WRONLY, 0600)).get(), 0);
+  EXPECT_FALSE(listen_unix(path("data"), listener, failure_));
+  EXPECT_THAT(failure_, HasSubstr("is not a socket"));
+  EXPECT_TRUE(std::filesystem::exists(path("data")));
+}
+
+TEST_F(ListenerTest, a_file_that_replaced_ours_is_not_removed) {
+  Listener first;
+  ASSERT_TRUE(listen_unix(path("s"), first, failure_));
+  std::filesystem::rename(path("s"), path("moved"));
+  Listener second;
+  ASSERT_TRUE(listen_unix(path("s"), second, failure_));
+  first.close();
+  EXPECT_TRUE(connect_unix(path("s")).valid());
+}
+
+TEST_F(ListenerTest, a_path_that_is_too_long_or_in_no_folder_is_refused) {
+  Listener listener;
+  EXPECT_FALSE(listen_unix(path(std::string(200, 'x').c_str()), listener, failure_));
+  EXPECT_THAT(failure_, HasSubstr("can not be a unix socket"));
+  EXPECT_FALSE(listen_unix(path("nowhere/s"), listener, failure_));
+  EXPECT_THAT(failure_, HasSubstr("the folder does not exist"));
+}
+
+}  // namespace
+}  // namespace rowsocket::net

@@ -1,0 +1,48 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// A thin, level-triggered epoll. One owner, one thread. Each watched descriptor carries a tag, the address of whatever its owner
+// wants to see again. Descriptors are not owned; one that is closed leaves by itself.
+#pragma once
+
+#include <sys/epoll.h>
+
+#include <array>
+#include <cstdint>
+#include <span>
+
+#include "base/limits.h"
+#include "net/descriptor.h"
+
+namespace rowsocket::net {
+
+/// What a descriptor is watched for. `none` takes it out of the set: epoll reports a hang-up of anything that is in it, asked or not,
+/// and a level-triggered event that nobody handles is a busy loop.
+enum class Interest : uint8_t { none, input, output };
+
+class Poller {
+ public:
+  static constexpr int forever = -1;
+
+  Poller();
+
+  /// False if the system refused the epoll descriptor; then the object is of no use.
+  [[nodiscard]] bool valid() const { return epoll_.valid(); }
+
+  /// Watch `fd` for `wanted` instead of `current`. False if the system refused.
+  [[nodiscard]] bool change(int fd, Interest current, Interest wanted, void* tag);
+
+  struct Event {
+    void* tag;
+    bool readable;  ///< there is input, the end of it, or an error: a recv tells which
+    bool writable;  ///< there is room, or an error: a send tells which
+  };
+  /// Wait until something happens, at most `timeout_ms` (or `forever`). The events are good until the next call.
+  [[nodiscard]] std::span<const Event> wait(int timeout_ms);
+
+ private:
+  Descriptor epoll_;
+  std::array<epoll_event, limits::events_per_poll> raw_;
+  std::array<Event, limits::events_per_poll> events_;
+};
+
+}  // namespace rowsocket::net
