@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// One client connection of the generator: a non-blocking socket, what is still to be sent, what was received and not yet checked, and
-// the operations under way, oldest first. It knows nothing of time or epoll; run.cc drives it. Used by one thread.
+// One client connection of the generator: a non-blocking socket, what is still to be sent, what was received and not yet checked,
+// and the operations under way, oldest first. It knows nothing of time or epoll; run.cc drives it. Used by one thread.
 //
 // Everything in bench/ reports what ends a run (refused connection, wrong answer) by throwing std::runtime_error; main prints it.
 #pragma once
@@ -20,7 +20,7 @@ namespace rowsocket::bench {
 struct Endpoint {
   std::string host = "127.0.0.1";  ///< numeric
   uint16_t port = 0;
-  std::string socket_path;         ///< a unix socket; not empty = used instead of host and port
+  std::string socket_path;  ///< a unix socket; not empty = used instead of host and port
 };
 
 /// A request that was sent (or is about to be) and not answered yet.

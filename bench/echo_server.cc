@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The floor under every figure: a single-threaded epoll server on a free loopback port that answers every line with the bytes of a point
-// reply and looks nothing up. What a database costs beyond this is its own. Prints its port, and serves until it is killed.
+// The floor under every figure: a single-threaded epoll server on a free loopback port that answers every line with the bytes of
+// a point reply and looks nothing up. What a database costs beyond this is its own. Prints its port, and serves until it is
+// killed.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>

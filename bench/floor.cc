@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The floor: what receiving a point request and sending its reply costs when nothing is looked up. The requests are HandlerSocket's,
-// the server is echo_server.cc.
+// The floor: what receiving a point request and sending its reply costs when nothing is looked up. The requests are
+// HandlerSocket's, the server is echo_server.cc.
 #include "bench/protocol.h"
 
 namespace rowsocket::bench {

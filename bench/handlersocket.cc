@@ -28,8 +28,8 @@ class HandlerSocket final : public Protocol {
     if (!target.secret.empty()) {
       exchanges.push_back({"A\t1\t" + target.secret + "\n", "0\t1\n"});
     }
-    const char* const columns = target.workload == Workload::insert ? "user_id,user_name,user_email,created"
-                                                                    : "user_name,user_email,created";
+    const char* const columns =
+        target.workload == Workload::insert ? "user_id,user_name,user_email,created" : "user_name,user_email,created";
     exchanges.push_back({"P\t1\t" + target.database + "\t" + target.table + "\tPRIMARY\t" + columns + "\n", "0\t1\n"});
     return exchanges;
   }

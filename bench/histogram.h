@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Latencies of a run, in nanoseconds, in constant memory: a log-linear histogram in the manner of HdrHistogram. Values below 256 are
-// counted exactly; above, each power of two is cut into 128 buckets, so a percentile is at most 1/128 (0.8 %) above the truth and
-// never below it. One owner, one thread; several histograms of a run are merged with `add`.
+// Latencies of a run, in nanoseconds, in constant memory: a log-linear histogram in the manner of HdrHistogram. Values below 256
+// are counted exactly; above, each power of two is cut into 128 buckets, so a percentile is at most 1/128 (0.8 %) above the truth
+// and never below it. One owner, one thread; several histograms of a run are merged with `add`.
 //
 //   value   0 .. 255 | 256 .. 511 | 512 .. 1023 | ...
 //   bucket  1 wide   | 2 wide     | 4 wide      | ...
@@ -34,8 +34,8 @@ class Histogram {
 
   [[nodiscard]] uint64_t total() const { return total_; }
 
-  /// The smallest value that at least `percent` of the recorded values do not exceed, rounded up to the end of its bucket; 0 if nothing
-  /// was recorded.
+  /// The smallest value that at least `percent` of the recorded values do not exceed, rounded up to the end of its bucket; 0 if
+  /// nothing was recorded.
   [[nodiscard]] uint64_t percentile(double percent) const {
     const auto wanted = std::max<uint64_t>(1, rank_of(percent));
     uint64_t seen = 0;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Which keys a run asks for: uniform, or Zipf (a few keys are asked for most of the time). Reproducible from a seed. One owner, one
-// thread.
+// Which keys a run asks for: uniform, or Zipf (a few keys are asked for most of the time). Reproducible from a seed. One owner,
+// one thread.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +28,8 @@ class Random {
   uint64_t state_;
 };
 
-/// Ranks 1..count with probability proportional to 1 / rank^exponent, in constant time and memory (rejection-inversion, Hörmann and
-/// Derflinger 1996).
+/// Ranks 1..count with probability proportional to 1 / rank^exponent, in constant time and memory (rejection-inversion, Hörmann
+/// and Derflinger 1996).
 class Zipf {
  public:
   Zipf(uint32_t count, double exponent);
@@ -43,7 +43,7 @@ class Zipf {
   double exponent_;
   double area_first_;  ///< where the distribution's area begins (rank 1, whole)
   double area_last_;
-  double shortcut_;    ///< a candidate this close to its rank is accepted without a further test
+  double shortcut_;  ///< a candidate this close to its rank is accepted without a further test
 };
 
 /// Keys 1..count. `zipf_exponent` 0 = uniform.

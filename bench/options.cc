@@ -44,25 +44,32 @@ struct Option {
 constexpr uint32_t count_max = 1'000'000'000;
 
 constexpr std::array option_table{
-    Option{"protocol", "NAME", "how to speak to the server (handlersocket)", [](Options& o, std::string_view t) { o.protocol = t; }},
+    Option{"protocol", "NAME", "how to speak to the server (handlersocket)",
+           [](Options& o, std::string_view t) { o.protocol = t; }},
     Option{"host", "ADDRESS", "numeric address (127.0.0.1)", [](Options& o, std::string_view t) { o.endpoint.host = t; }},
     Option{"port", "N", "TCP port", [](Options& o, std::string_view t) { o.endpoint.port = number<uint16_t>(t, 1, 65'535); }},
     Option{"socket", "PATH", "unix socket, instead of host and port",
            [](Options& o, std::string_view t) { o.endpoint.socket_path = t; }},
     Option{"secret", "TEXT", "authenticate with this", [](Options& o, std::string_view t) { o.target.secret = t; }},
-    Option{"workload", "NAME", "point, in or insert (point)", [](Options& o, std::string_view t) { o.target.workload = workload(t); }},
+    Option{"workload", "NAME", "point, in or insert (point)",
+           [](Options& o, std::string_view t) { o.target.workload = workload(t); }},
     Option{"database", "NAME", "(bench)", [](Options& o, std::string_view t) { o.target.database = t; }},
     Option{"table", "NAME", "(user)", [](Options& o, std::string_view t) { o.target.table = t; }},
     Option{"connections", "N", "(100)", [](Options& o, std::string_view t) { o.connections = number(t, 1u, 60'000u); }},
     Option{"in-flight", "N", "requests under way per connection (1)",
            [](Options& o, std::string_view t) { o.in_flight = number(t, 1u, 100'000u); }},
-    Option{"keys", "N", "keys of an IN list (50)", [](Options& o, std::string_view t) { o.keys_per_request = number(t, 1u, 10'000u); }},
-    Option{"rows", "N", "the table holds keys 1..N (1000000)", [](Options& o, std::string_view t) { o.rows = number(t, 1u, count_max); }},
+    Option{"keys", "N", "keys of an IN list (50)",
+           [](Options& o, std::string_view t) { o.keys_per_request = number(t, 1u, 10'000u); }},
+    Option{"rows", "N", "the table holds keys 1..N (1000000)",
+           [](Options& o, std::string_view t) { o.rows = number(t, 1u, count_max); }},
     Option{"zipf", "S", "exponent of the keys' distribution; 0 = uniform (0)",
            [](Options& o, std::string_view t) { o.zipf_exponent = number(t, 0.0, 10.0); }},
-    Option{"seed", "N", "of the random keys (1)", [](Options& o, std::string_view t) { o.seed = number<uint64_t>(t, 0, ~uint64_t{0}); }},
-    Option{"first-key", "N", "of the inserts (rows + 1)", [](Options& o, std::string_view t) { o.first_key = number(t, 1u, count_max); }},
-    Option{"warm-up", "S", "seconds before measuring (0.5)", [](Options& o, std::string_view t) { o.warm_up_s = number(t, 0.0, 3600.0); }},
+    Option{"seed", "N", "of the random keys (1)",
+           [](Options& o, std::string_view t) { o.seed = number<uint64_t>(t, 0, ~uint64_t{0}); }},
+    Option{"first-key", "N", "of the inserts (rows + 1)",
+           [](Options& o, std::string_view t) { o.first_key = number(t, 1u, count_max); }},
+    Option{"warm-up", "S", "seconds before measuring (0.5)",
+           [](Options& o, std::string_view t) { o.warm_up_s = number(t, 0.0, 3600.0); }},
     Option{"seconds", "S", "to measure (3)", [](Options& o, std::string_view t) { o.seconds = number(t, 0.01, 864'000.0); }},
     Option{"server-pid", "PID", "measure this process's CPU time",
            [](Options& o, std::string_view t) { o.server_pid = number<pid_t>(t, 1, 1 << 30); }},
@@ -107,7 +114,8 @@ Options parse_options(int argument_count, char* const* arguments) {
 }
 
 std::string usage() {
-  std::string text = "load: ask a server for rows, check every answer, print one JSON line.\nProtocols: " + protocol_names() + "\n";
+  std::string text =
+      "load: ask a server for rows, check every answer, print one JSON line.\nProtocols: " + protocol_names() + "\n";
   for (const Option& option : option_table) {
     std::string head = "  --" + std::string(option.name) + " " + std::string(option.value_name);
     head.resize(std::max<size_t>(head.size() + 2, 24), ' ');

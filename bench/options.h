@@ -18,16 +18,16 @@ struct Options {
   Endpoint endpoint;
   Target target;
   uint32_t connections = 100;
-  uint32_t in_flight = 1;           ///< requests under way per connection
-  uint32_t keys_per_request = 50;   ///< of an IN list
-  uint32_t rows = 1'000'000;        ///< keys 1..rows are in the table
-  double zipf_exponent = 0;         ///< 0 = uniform
+  uint32_t in_flight = 1;          ///< requests under way per connection
+  uint32_t keys_per_request = 50;  ///< of an IN list
+  uint32_t rows = 1'000'000;       ///< keys 1..rows are in the table
+  double zipf_exponent = 0;        ///< 0 = uniform
   uint64_t seed = 1;
-  uint32_t first_key = 0;           ///< of the inserts; 0 = the one after `rows`
+  uint32_t first_key = 0;  ///< of the inserts; 0 = the one after `rows`
   double warm_up_s = 0.5;
   double seconds = 3;
-  pid_t server_pid = 0;             ///< 0 = do not measure the server's CPU time
-  int cpu = -1;                     ///< run on this core only; -1 = any
+  pid_t server_pid = 0;  ///< 0 = do not measure the server's CPU time
+  int cpu = -1;          ///< run on this core only; -1 = any
   bool help = false;
 };
 

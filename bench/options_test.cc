@@ -35,9 +35,7 @@ TEST(Options, AreTakenFromTheCommandLine) {
   EXPECT_DOUBLE_EQ(options.zipf_exponent, 0.99);
 }
 
-TEST(Options, InsertsBeginAfterTheRowsThatAreThere) {
-  EXPECT_EQ(parse({"load", "--port", "1", "--rows", "10"}).first_key, 11u);
-}
+TEST(Options, InsertsBeginAfterTheRowsThatAreThere) { EXPECT_EQ(parse({"load", "--port", "1", "--rows", "10"}).first_key, 11u); }
 
 TEST(Options, AMistakeIsNamed) {
   EXPECT_THAT(complaint({"load"}), testing::HasSubstr("--port or --socket"));

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What the generator asks of a wire protocol. An adapter is one file: a class and its line in `make_protocol` (protocol.cc). It is pure
-// functions over buffers and holds no connection's state, so one object serves all connections.
+// What the generator asks of a wire protocol. An adapter is one file: a class and its line in `make_protocol` (protocol.cc). It
+// is pure functions over buffers and holds no connection's state, so one object serves all connections.
 //
-// Replies are checked by writing the reply that a right server must give and comparing bytes: no adapter parses, and no wrong answer
-// goes unseen.
+// Replies are checked by writing the reply that a right server must give and comparing bytes: no adapter parses, and no wrong
+// answer goes unseen.
 #pragma once
 
 #include <cstdint>

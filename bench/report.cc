@@ -47,9 +47,7 @@ class JsonObject {
   [[nodiscard]] std::string line() const { return "{" + line_ + "}"; }
 
  private:
-  void key(std::string_view name) {
-    line_.append(line_.empty() ? "\"" : ", \"").append(name).append("\": ");
-  }
+  void key(std::string_view name) { line_.append(line_.empty() ? "\"" : ", \"").append(name).append("\": "); }
 
   std::string line_;
 };

@@ -3,8 +3,8 @@
 // One run of the generator: a single thread drives all connections over epoll, first to warm up, then measured, then until every
 // request is answered (so that afterwards a write run's rows can be counted).
 //
-// The loop is closed: a connection sends its next request when an earlier one is answered. `refill` alone decides that; an open loop
-// would be another `refill`, and would count latency from the time at which a request was due.
+// The loop is closed: a connection sends its next request when an earlier one is answered. `refill` alone decides that; an open
+// loop would be another `refill`, and would count latency from the time at which a request was due.
 #pragma once
 
 #include <cstdint>
@@ -19,11 +19,11 @@
 namespace rowsocket::bench {
 
 struct Measurement {
-  uint64_t requests = 0;         ///< answered in the measured time
+  uint64_t requests = 0;  ///< answered in the measured time
   uint64_t keys = 0;
   double seconds = 0;
   Histogram latency_ns;
-  uint64_t server_cpu_ns = 0;    ///< 0 = not measured
+  uint64_t server_cpu_ns = 0;  ///< 0 = not measured
   uint64_t generator_cpu_ns = 0;
   uint64_t requests_in_all = 0;  ///< answered, warm-up and the end included
 };

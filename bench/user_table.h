@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What stands in row N of the benchmark's `user` table. The generator and compare.py (which fills the table in SQL) each know it, so
-// every reply can be checked byte for byte:
+// What stands in row N of the benchmark's `user` table. The generator and compare.py (which fills the table in SQL) each know it,
+// so every reply can be checked byte for byte:
 //
 //   user_id   user_name   user_email           created
 //   1234      user1234    user1234@example.com 2026-01-01 00:20:34     (the second of the day is user_id modulo 86,400)
