@@ -1,0 +1,355 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// What each line is read as. The notation is that of test_vocabulary.h; parser_fixture.h reads every line in three ways.
+#include "wire/handlersocket/parser.h"
+
+#include <gmock/gmock.h>
+
+#include <string>
+
+#include "base/limits.h"
+#include "wire/handlersocket/parser_fixture.h"
+
+namespace rowsocket::wire::handlersocket {
+namespace {
+
+using test::bytes_of;
+using test::words_of;
+using testing::EndsWith;
+
+using ParserTest = test::ParserTest;
+
+// --- Lines and commands
+
+TEST_F(ParserTest, EveryFirstTokenThatIsNoCommandIsUnknown) {
+  for (const std::string_view line :
+       {"", " ", "Q", "/", "p 1 db t PRIMARY a", "PP 1", "AA", " P 1", "-1 = 1 a", "x", "~", "^A", "Q 1"}) {
+    EXPECT_EQ(read(line), "unknown: unknown_command") << line;
+  }
+}
+
+TEST_F(ParserTest, OneCarriageReturnBeforeTheLineEndIsDropped) {
+  EXPECT_EQ(read_bytes(bytes_of("5 = 1 a") + "\r\n"), "find 5 = (a) limit 1 offset 0");
+  EXPECT_EQ(read_bytes(bytes_of("5 = 1 a") + "\r\r\n"), "find 5 = (a<0d>) limit 1 offset 0");
+  EXPECT_EQ(read_bytes("\r\n"), "unknown: unknown_command");
+  EXPECT_EQ(read_bytes(bytes_of("5 = 1 ~") + "\r\n"), "find 5 = (NULL) limit 1 offset 0");
+}
+
+TEST_F(ParserTest, PipelinedLinesAreTakenOneByOne) {
+  const std::string input = bytes_of("5 = 1 a$6 = 1 b$7 =");
+  std::string_view rest = input;
+  Request request;
+  size_t scanned_bytes = 0;
+  EXPECT_EQ(parse_request(rest, limits, arena, scanned_bytes, request).consumed_bytes, 8U);
+  rest.remove_prefix(8);
+  EXPECT_EQ(parse_request(rest, limits, arena, scanned_bytes, request).consumed_bytes, 8U);
+  EXPECT_EQ(words_of(request), "find 6 = (b) limit 1 offset 0");
+  rest.remove_prefix(8);
+  EXPECT_EQ(parse_request(rest, limits, arena, scanned_bytes, request).status, Parsed::Status::need_more);
+}
+
+TEST_F(ParserTest, BytesOnceScannedAreNotSearchedAgain) {
+  std::string input = "5\t=\t1\n";
+  size_t scanned_bytes = input.size();  // the caller's word that no line ends here
+  Request request;
+  EXPECT_EQ(parse_request(input, limits, arena, scanned_bytes, request).status, Parsed::Status::need_more);
+}
+
+TEST_F(ParserTest, NoLineEndWithinTheLongestLineIsFatal) {
+  limits.line_bytes_max = 8;
+  EXPECT_EQ(read_bytes("5\t=\t1\tab\n"), "find 5 = (ab) limit 1 offset 0");
+  for (const std::string_view input : {"5\t=\t1\tabc", "5\t=\t1\tabc\n", "5\t=\t1\tabcdefgh\n5\t=\t1\ta\n"}) {
+    Request request;
+    size_t scanned_bytes = 0;
+    EXPECT_EQ(parse_request(input, limits, arena, scanned_bytes, request).status, Parsed::Status::fatal);
+    EXPECT_EQ(words_of(request), "unknown: line_too_long");
+  }
+}
+
+// --- open_index
+
+TEST_F(ParserTest, OpenIndexNamesDatabaseTableIndexAndColumns) {
+  EXPECT_EQ(read("P 3 test user PRIMARY id,name"), "open 3 test.user index 'PRIMARY' columns 'id,name'");
+  EXPECT_EQ(read("P 3 test user 1 id"), "open 3 test.user index '1' columns 'id'");
+  EXPECT_EQ(read("P 3 test user  id"), "open 3 test.user index '' columns 'id'");
+  EXPECT_EQ(read("P 3 test user PRIMARY "), "open 3 test.user index 'PRIMARY' columns ''");
+  EXPECT_EQ(read("P 3 test user PRIMARY id a,b"), "open 3 test.user index 'PRIMARY' columns 'id' filter columns 'a,b'");
+}
+
+TEST_F(ParserTest, WhatOpenIndexLeavesOutIsEmpty) {
+  EXPECT_EQ(read("P 3 test user"), "open 3 test.user index '' columns ''");
+  EXPECT_EQ(read("P"), "open 0 . index '' columns ''");
+  EXPECT_EQ(read("P 3 test user ~ id ~"), "open 3 test.user index '' columns 'id'");
+}
+
+TEST_F(ParserTest, NamesAreTakenAsTheyCome) {
+  EXPECT_EQ(read("P 3 d^Ib t PRIMARY id"), "open 3 d<01>Ib.t index 'PRIMARY' columns 'id'");
+  EXPECT_EQ(read("P 3 d%b t PRIMARY id"), "open 3 d b.t index 'PRIMARY' columns 'id'");
+}
+
+TEST_F(ParserTest, ANameWithANulByteIsRefused) {
+  EXPECT_EQ(read("P 3 mysql~x user PRIMARY id"), "open 3: syntax");
+  EXPECT_EQ(read("P 3 test user PRIMARY id~"), "open 3: syntax");
+}
+
+TEST_F(ParserTest, OpenIndexTakesTheOptionRawAndNoOther) {
+  EXPECT_EQ(read("P 3 test user PRIMARY id  raw"), "open 3 test.user index 'PRIMARY' columns 'id' raw");
+  EXPECT_EQ(read("P 3 test user PRIMARY id a raw surplus"),
+            "open 3 test.user index 'PRIMARY' columns 'id' filter columns 'a' raw");
+  EXPECT_EQ(read("P 3 test user PRIMARY id a  surplus"), "open 3 test.user index 'PRIMARY' columns 'id' filter columns 'a'");
+  EXPECT_EQ(read("P 3 test user PRIMARY id a cooked"), "open 3: syntax");
+}
+
+TEST_F(ParserTest, OpenIndexNeedsAnIdWithinItsLimit) {
+  EXPECT_EQ(read("P 63 test user PRIMARY id"), "open 63 test.user index 'PRIMARY' columns 'id'");
+  EXPECT_EQ(read("P 64 test user PRIMARY id"), "open 64: unknown_index_id");
+  EXPECT_EQ(read("P 4294967296 test user PRIMARY id"), "open -: unknown_index_id");
+  EXPECT_EQ(read("P 18446744073709551616 test user PRIMARY id"), "open -: syntax");
+  EXPECT_EQ(read("P x test user PRIMARY id"), "open -: syntax");
+  EXPECT_EQ(read("P  test user PRIMARY id"), "open 0 test.user index 'PRIMARY' columns 'id'");
+}
+
+TEST_F(ParserTest, NamesAndColumnListsAreBounded) {
+  const std::string name(limits::name_bytes_max, 'n');
+  EXPECT_EQ(read("P 3 " + name + " " + name + " " + name + " a").substr(0, 7), "open 3 ");
+  EXPECT_EQ(read("P 3 " + name + "n t PRIMARY a"), "open 3: cannot_open_table");
+  EXPECT_EQ(read("P 3 d " + name + "n PRIMARY a"), "open 3: cannot_open_table");
+  EXPECT_EQ(read("P 3 d t " + name + "n a"), "open 3: no_such_index");
+  EXPECT_EQ(read("P 3 d t PRIMARY " + std::string(limits::value_count_max, ',')), "open 3: too_many_values");
+  EXPECT_EQ(read("P 3 d t PRIMARY a " + std::string(limits::value_count_max, ',')), "open 3: too_many_values");
+}
+
+// --- find
+
+TEST_F(ParserTest, FindTakesEachOperator) {
+  for (const std::string op : {"=", ">", ">=", "<", "<="}) {
+    EXPECT_EQ(read("5 " + op + " 1 42"), "find 5 " + op + " (42) limit 1 offset 0");
+  }
+}
+
+TEST_F(ParserTest, AnyOtherOperatorIsRefused) {
+  for (const std::string op : {"", "==", "=>", "!=", "<>", "S", "++", "~", ">~", "=^"}) {
+    EXPECT_EQ(read("5 " + op + " 1 42"), "find 5: bad_operator") << op;
+  }
+}
+
+TEST_F(ParserTest, FindTakesAsManyValuesAsItCounts) {
+  EXPECT_EQ(read("5 = 1 a"), "find 5 = (a) limit 1 offset 0");
+  EXPECT_EQ(read("5 = 3 a  c"), "find 5 = (a, '', c) limit 1 offset 0");
+  EXPECT_EQ(read("5 = 1 a 10 20"), "find 5 = (a) limit 10 offset 20");
+}
+
+TEST_F(ParserTest, MissingValuesAreEmptyStrings) {
+  EXPECT_EQ(read("5 = 3 a"), "find 5 = (a, '', '') limit 1 offset 0");
+  EXPECT_EQ(read("5 = 1"), "find 5 = ('') limit 1 offset 0");
+}
+
+TEST_F(ParserTest, AFindWithoutValuesIsRefused) {
+  for (const std::string_view line : {"5 = 0", "5 =", "5 = ", "5 = 0 1 0", "5 = 0 1 0 @ 0 1 a", "5 + 0", "5 +"}) {
+    EXPECT_THAT(read(line), EndsWith("5: no_key_values")) << line;
+  }
+}
+
+TEST_F(ParserTest, MoreValuesThanTheLimitAreRefusedUnread) {
+  EXPECT_THAT(read("5 = 4096 a"), EndsWith(", '') limit 1 offset 0"));
+  EXPECT_EQ(read("5 = 4097 a"), "find 5: too_many_values");
+  EXPECT_EQ(read("0 = 2147483647 1"), "find 0: too_many_values");
+  EXPECT_EQ(read("0 + 4294967297 1"), "insert 0: too_many_values");
+  EXPECT_EQ(read("0 = 18446744073709551615 1"), "find 0: too_many_values");
+}
+
+TEST_F(ParserTest, FindNeedsAnIdWithinItsLimit) {
+  EXPECT_EQ(read("0 = 1 a"), "find 0 = (a) limit 1 offset 0");
+  EXPECT_EQ(read("63 = 1 a"), "find 63 = (a) limit 1 offset 0");
+  EXPECT_EQ(read("64 = 1 a"), "find 64: unknown_index_id");
+  EXPECT_EQ(read("1x = 1 a"), "find -: unknown_index_id");
+  EXPECT_EQ(read("1~ = 1 a"), "find -: unknown_index_id");
+  EXPECT_EQ(read("4294967296 = 1 a"), "find -: unknown_index_id");
+  EXPECT_EQ(read("99999999999999999999 + 1 a"), "insert -: unknown_index_id");
+  EXPECT_EQ(read("0005 = 1 a"), "find 5 = (a) limit 1 offset 0");
+}
+
+TEST_F(ParserTest, AMissingOrZeroLimitIsOne) {
+  EXPECT_EQ(read("5 = 1 a 0 0"), "find 5 = (a) limit 1 offset 0");
+  EXPECT_EQ(read("5 = 1 a  7"), "find 5 = (a) limit 1 offset 7");
+  EXPECT_EQ(read("5 = 1 a 3"), "find 5 = (a) limit 3 offset 0");
+  EXPECT_EQ(read("5 = 1 a "), "find 5 = (a) limit 1 offset 0");
+}
+
+TEST_F(ParserTest, LimitAndOffsetTogetherFit64Bits) {
+  EXPECT_EQ(read("5 = 1 a 4294967296 4294967297"), "find 5 = (a) limit 4294967296 offset 4294967297");
+  EXPECT_EQ(read("5 = 1 a 18446744073709551615 18446744073709551615"),
+            "find 5 = (a) limit 9223372036854775807 offset 9223372036854775807");
+}
+
+TEST_F(ParserTest, AMalformedNumberIsASyntaxError) {
+  for (const std::string number : {"-1", "+1", "1x", "x", "0x10", "1%", "%1", "1.0", "1~", "~", "^A", "18446744073709551616",
+                                   "18446744073709551620", "100000000000000000000"}) {
+    EXPECT_EQ(read("5 = " + number + " a"), "find 5: syntax") << number;
+    EXPECT_EQ(read("5 = 1 a " + number + " 0"), "find 5: syntax") << number;
+    EXPECT_EQ(read("5 = 1 a 1 " + number), "find 5: syntax") << number;
+    EXPECT_EQ(read("5 = 1 a 1 0 @ " + number + " 1 b"), "find 5: syntax") << number;
+    EXPECT_EQ(read("5 = 1 a 1 0 @ 0 " + number + " b"), "find 5: syntax") << number;
+    EXPECT_EQ(read("5 = 1 a 1 0 F = " + number + " b"), "find 5: syntax") << number;
+  }
+}
+
+TEST_F(ParserTest, OptionsNeedLimitAndOffsetBeforeThem) {
+  EXPECT_EQ(read("5 = 1 a @ 0 1 b"), "find 5: syntax");
+  EXPECT_EQ(read("5 = 1 a F = 0 b"), "find 5: syntax");
+  EXPECT_EQ(read("5 = 1 a 1 U b"), "find 5: syntax");
+}
+
+// --- IN lists
+
+TEST_F(ParserTest, AnInListNamesAKeyPartAndItsValues) {
+  EXPECT_EQ(read("5 = 2 a b 10 0 @ 1 3 x y z"), "find 5 = (a, b) limit 10 offset 0 in 1 (x, y, z)");
+  EXPECT_EQ(read("5 = 1  10 0 @ 0 3  ~ ^I"), "find 5 = ('') limit 10 offset 0 in 0 ('', NULL, <09>)");
+  EXPECT_EQ(read("5 = 1  1 0 @  1 a"), "find 5 = ('') limit 1 offset 0 in 0 (a)");
+}
+
+TEST_F(ParserTest, AnInListMustHoldWhatItCounts) {
+  EXPECT_EQ(read("5 = 1 a 1 0 @ 0 0"), "find 5: bad_in_list");
+  EXPECT_EQ(read("5 = 1 a 1 0 @"), "find 5: bad_in_list");
+  EXPECT_EQ(read("5 = 1 a 1 0 @ 0 1"), "find 5: bad_in_list");
+  EXPECT_EQ(read("5 = 1 a 1 0 @ 0 3 x y"), "find 5: bad_in_list");
+  EXPECT_EQ(read("5 = 1 a 1 0 @ 0 3 xxxxxxxx"), "find 5: bad_in_list");
+  EXPECT_EQ(read("5 = 1 a 1 0 @ 0 4294967296 x"), "find 5: bad_in_list");
+}
+
+TEST_F(ParserTest, AnInListIsBounded) {
+  std::string values;
+  for (int i = 0; i < 100; ++i) {
+    values += " v";
+  }
+  EXPECT_THAT(read("5 = 1 a 1 0 @ 0 100" + values), EndsWith("v, v)"));
+  EXPECT_EQ(read("5 = 1 a 1 0 @ 0 101" + values + " v"), "find 5: bad_in_list");
+}
+
+TEST_F(ParserTest, AnInListReplacesAKeyPartThatIsThere) {
+  EXPECT_EQ(read("5 = 2 a b 1 0 @ 2 1 x"), "find 5: too_many_key_parts");
+  EXPECT_EQ(read("5 = 1 a 1 0 @ 4294967296 1 x"), "find 5: too_many_key_parts");
+}
+
+// --- Filters
+
+TEST_F(ParserTest, FiltersSkipOrStop) {
+  EXPECT_EQ(read("5 > 1 a 9 0 F = 0 x"), "find 5 > (a) limit 9 offset 0 filter 0 = x");
+  EXPECT_EQ(read("5 > 1 a 9 0 W != 3 ~"), "find 5 > (a) limit 9 offset 0 while 3 != NULL");
+  EXPECT_EQ(read("5 > 1 a 9 0 F < 0 a F <= 1 b W > 2  W >= 3 ^I"),
+            "find 5 > (a) limit 9 offset 0 filter 0 < a filter 1 <= b while 2 > '' while 3 >= <09>");
+}
+
+TEST_F(ParserTest, FiltersFollowAnInList) {
+  EXPECT_EQ(read("5 = 1 a 9 0 @ 0 2 F W F = 0 x"), "find 5 = (a) limit 9 offset 0 in 0 (F, W) filter 0 = x");
+}
+
+TEST_F(ParserTest, AnUnknownFilterTypeOrOperatorIsRefused) {
+  for (const std::string_view filter : {"FX = 0 x", "WW = 0 x", "F ! 0 x", "F  0 x", "F == 0 x", "F <> 0 x", "F", "W "}) {
+    EXPECT_EQ(read("5 = 1 a 9 0 " + std::string(filter)), "find 5: bad_filter_type") << filter;
+  }
+}
+
+TEST_F(ParserTest, AFiltersMissingTokensAreEmpty) {
+  EXPECT_EQ(read("5 = 1 a 9 0 F = 0"), "find 5 = (a) limit 9 offset 0 filter 0 = ''");
+  EXPECT_EQ(read("5 = 1 a 9 0 F ="), "find 5 = (a) limit 9 offset 0 filter 0 = ''");
+}
+
+TEST_F(ParserTest, AFilterColumnBeyond32BitsStaysOutOfReach) {
+  EXPECT_EQ(read("5 = 1 a 9 0 F = 4294967296 x"), "find 5 = (a) limit 9 offset 0 filter 4294967295 = x");
+}
+
+TEST_F(ParserTest, FiltersAreBounded) {
+  std::string filters;
+  for (uint32_t i = 0; i < limits::filter_count_max; ++i) {
+    filters += " F = 0 x";
+  }
+  EXPECT_THAT(read("5 = 1 a 9 0" + filters), EndsWith("filter 0 = x filter 0 = x"));
+  EXPECT_EQ(read("5 = 1 a 9 0" + filters + " F = 0 x"), "find 5: too_many_values");
+}
+
+// --- Modifications
+
+TEST_F(ParserTest, AModificationTakesAllValuesThatFollow) {
+  EXPECT_EQ(read("5 = 1 a 1 0 U x y"), "find 5 = (a) limit 1 offset 0 update (x, y)");
+  EXPECT_EQ(read("5 = 1 a 1 0 U? x"), "find 5 = (a) limit 1 offset 0 update (x) returning");
+  EXPECT_EQ(read("5 = 1 a 1 0 + 1"), "find 5 = (a) limit 1 offset 0 increment (1)");
+  EXPECT_EQ(read("5 = 1 a 1 0 +? 1 ~"), "find 5 = (a) limit 1 offset 0 increment (1, NULL) returning");
+  EXPECT_EQ(read("5 = 1 a 1 0 - 1"), "find 5 = (a) limit 1 offset 0 decrement (1)");
+  EXPECT_EQ(read("5 = 1 a 1 0 -? 1"), "find 5 = (a) limit 1 offset 0 decrement (1) returning");
+}
+
+TEST_F(ParserTest, AShortListOfNewValuesIsLeftShort) {
+  EXPECT_EQ(read("5 = 1 a 1 0 U"), "find 5 = (a) limit 1 offset 0 update ()");
+  EXPECT_EQ(read("5 = 1 a 1 0 U "), "find 5 = (a) limit 1 offset 0 update ('')");
+  EXPECT_EQ(read("5 = 1 a 1 0 U x "), "find 5 = (a) limit 1 offset 0 update (x, '')");
+}
+
+TEST_F(ParserTest, ADeleteIgnoresWhatFollows) {
+  EXPECT_EQ(read("5 = 1 a 1 0 D"), "find 5 = (a) limit 1 offset 0 delete ()");
+  EXPECT_EQ(read("5 = 1 a 1 0 D? x ^"), "find 5 = (a) limit 1 offset 0 delete () returning");
+}
+
+TEST_F(ParserTest, AModificationFollowsInListAndFilters) {
+  EXPECT_EQ(read("5 = 1 a 9 0 @ 0 1 b W > 0 c U x"), "find 5 = (a) limit 9 offset 0 in 0 (b) while 0 > c update (x)");
+}
+
+TEST_F(ParserTest, AnUnknownModificationIsRefused) {
+  for (const std::string_view modification : {"X", "UU", "U??", "U?x", "?", "u", "=", "~", "@@ 0 1 a", "U~"}) {
+    EXPECT_EQ(read("5 = 1 a 1 0 " + std::string(modification) + " x"), "find 5: bad_modification") << modification;
+  }
+}
+
+TEST_F(ParserTest, AnEmptyModificationIsNone) {
+  EXPECT_EQ(read("5 = 1 a 1 0 "), "find 5 = (a) limit 1 offset 0");
+  EXPECT_EQ(read("5 = 1 a 1 0  U x"), "find 5 = (a) limit 1 offset 0");
+}
+
+TEST_F(ParserTest, NewValuesAreBounded) {
+  EXPECT_THAT(read("5 = 1 a 1 0 U" + std::string(limits::value_count_max, ' ')), EndsWith("'')"));
+  EXPECT_EQ(read("5 = 1 a 1 0 U" + std::string(limits::value_count_max + 1, ' ')), "find 5: too_many_values");
+}
+
+// --- insert
+
+TEST_F(ParserTest, AnInsertTakesAsManyValuesAsItCounts) {
+  EXPECT_EQ(read("5 + 3 1 ~ "), "insert 5 (1, NULL, '')");
+  EXPECT_EQ(read("5 + 2 1"), "insert 5 (1, '')");
+}
+
+TEST_F(ParserTest, AnInsertIgnoresWhatFollows) {
+  EXPECT_EQ(read("5 + 1 a 1 0"), "insert 5 (a)");
+  EXPECT_EQ(read("5 + 1 a x y @ 0 0 ^"), "insert 5 (a)");
+}
+
+// --- authenticate
+
+TEST_F(ParserTest, AuthenticateGivesTypeAndSecret) {
+  EXPECT_EQ(read("A 1 secret"), "authenticate type 1 secret");
+  EXPECT_EQ(read("A 1 se^Icret"), "authenticate type 1 se<09>cret");
+  EXPECT_EQ(read("A 1"), "authenticate type 1 ''");
+  EXPECT_EQ(read("A 1 bad^"), "authenticate: syntax");
+}
+
+TEST_F(ParserTest, AnyOtherAuthenticationTypeIsZero) {
+  for (const std::string_view line : {"A", "A ", "A 2 secret", "A 01 secret", "A 1x secret", "A ~ secret", "A 2 bad^"}) {
+    EXPECT_EQ(read(line).substr(0, 19), "authenticate type 0") << line;
+  }
+}
+
+// --- Which error comes first
+
+TEST_F(ParserTest, OfSeveralMistakesTheOneThatTheOriginalNoticesIsAnswered) {
+  EXPECT_EQ(read("1x ? 5000 ^"), "find -: unknown_index_id");
+  EXPECT_EQ(read("5 ? 5000 ^"), "find 5: too_many_values");
+  EXPECT_EQ(read("5 ? 1 ^"), "find 5: syntax");
+  EXPECT_EQ(read("5 ? 0 1 0 @ 9 0 X"), "find 5: bad_in_list");
+  EXPECT_EQ(read("5 ? 0 1 0 @ 9 1 a FX = 0 a X"), "find 5: bad_filter_type");
+  EXPECT_EQ(read("5 ? 0 1 0 @ 9 1 a X"), "find 5: bad_operator");
+  EXPECT_EQ(read("5 = 0 1 0 @ 9 1 a X"), "find 5: no_key_values");
+  EXPECT_EQ(read("5 = 1 a 1 0 @ 9 1 a X"), "find 5: bad_modification");
+  EXPECT_EQ(read("5 = 1 a 1 0 @ 9 1 a U"), "find 5: too_many_key_parts");
+}
+
+}  // namespace
+}  // namespace rowsocket::wire::handlersocket

@@ -1,0 +1,168 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// For tests: lines that can be read, and what a request is in words.
+//
+//   in a line       byte
+//   (space)         TAB
+//   ~               00, NULL where it stands alone
+//   ^               01, so that ^I is an escaped TAB, as in caret notation
+//   %               a space
+//   $               LF
+//
+//   5 = 2 a ~ 1 0$  ->  find 5 = (a, NULL) limit 1 offset 0
+#pragma once
+
+#include <string>
+#include <string_view>
+
+#include "base/request.h"
+
+namespace rowsocket::wire::handlersocket::test {
+
+[[nodiscard]] inline std::string bytes_of(std::string_view readable) {
+  constexpr std::string_view from = " ~^%$";
+  constexpr std::string_view to{"\t\0\x01 \n", from.size()};
+  std::string bytes(readable);
+  for (char& byte : bytes) {
+    if (const size_t at = from.find(byte); at != std::string_view::npos) {
+      byte = to[at];
+    }
+  }
+  return bytes;
+}
+
+/// Printable bytes as they are, the others as <hex>.
+[[nodiscard]] inline std::string printable(std::string_view bytes) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  for (const char byte : bytes) {
+    const auto number = static_cast<unsigned char>(byte);
+    if (number >= 0x20 && number < 0x7F) {
+      text += byte;
+    } else {
+      text += {'<', digits[number >> 4U], digits[number & 15U], '>'};
+    }
+  }
+  return text;
+}
+
+[[nodiscard]] inline std::string words_of(const Value& value) {
+  return value.is_null() ? "NULL" : value.size == 0 ? "''" : printable(value.view());
+}
+
+[[nodiscard]] inline std::string words_of(std::span<const Value> values) {
+  std::string text = "(";
+  for (const Value& value : values) {
+    text += (text.size() > 1 ? ", " : "") + words_of(value);
+  }
+  return text + ")";
+}
+
+[[nodiscard]] inline std::string words_of(ErrorCode code) {
+  switch (code) {
+    case ErrorCode::none:
+      return "none";
+    case ErrorCode::unknown_command:
+      return "unknown_command";
+    case ErrorCode::unknown_index_id:
+      return "unknown_index_id";
+    case ErrorCode::bad_operator:
+      return "bad_operator";
+    case ErrorCode::bad_modification:
+      return "bad_modification";
+    case ErrorCode::no_key_values:
+      return "no_key_values";
+    case ErrorCode::too_many_values:
+      return "too_many_values";
+    case ErrorCode::too_many_key_parts:
+      return "too_many_key_parts";
+    case ErrorCode::no_such_index:
+      return "no_such_index";
+    case ErrorCode::bad_in_list:
+      return "bad_in_list";
+    case ErrorCode::bad_filter_type:
+      return "bad_filter_type";
+    case ErrorCode::syntax:
+      return "syntax";
+    case ErrorCode::line_too_long:
+      return "line_too_long";
+    case ErrorCode::cannot_open_table:
+      return "cannot_open_table";
+    case ErrorCode::out_of_memory:
+      return "out_of_memory";
+    default:
+      return "error " + std::to_string(static_cast<int>(code));
+  }
+}
+
+[[nodiscard]] inline std::string_view words_of(KeyOperator key_operator) {
+  constexpr std::string_view words[] = {"=", ">", ">=", "<", "<="};
+  return words[static_cast<size_t>(key_operator)];
+}
+
+[[nodiscard]] inline std::string_view words_of(Comparison comparison) {
+  constexpr std::string_view words[] = {"=", "!=", "<", "<=", ">", ">="};
+  return words[static_cast<size_t>(comparison)];
+}
+
+[[nodiscard]] inline std::string_view words_of(Modification modification) {
+  constexpr std::string_view words[] = {"none", "update", "delete", "increment", "decrement"};
+  return words[static_cast<size_t>(modification)];
+}
+
+[[nodiscard]] inline std::string_view words_of(RequestKind kind) {
+  constexpr std::string_view words[] = {"unknown", "open", "find", "insert", "authenticate"};
+  return words[static_cast<size_t>(kind)];
+}
+
+[[nodiscard]] inline std::string words_of_open(const OpenIndexRequest& open) {
+  std::string text = printable(open.database) + "." + printable(open.table);
+  text += " index '" + printable(open.index) + "' columns '" + printable(open.columns) + "'";
+  if (!open.filter_columns.empty()) {
+    text += " filter columns '" + printable(open.filter_columns) + "'";
+  }
+  return text + (open.raw ? " raw" : "");
+}
+
+[[nodiscard]] inline std::string words_of_find(const Request& request) {
+  std::string text = std::string(words_of(request.key_operator)) + " " + words_of(request.values);
+  text += " limit " + std::to_string(request.limit) + " offset " + std::to_string(request.offset);
+  if (request.has_in_list) {
+    text += " in " + std::to_string(request.in_key_part) + " " + words_of(request.in_values);
+  }
+  for (const Filter& filter : request.filters) {
+    text += filter.stop_at_mismatch ? " while " : " filter ";
+    text += std::to_string(filter.filter_column) + " " + std::string(words_of(filter.comparison)) + " " + words_of(filter.value);
+  }
+  if (request.modification != Modification::none) {
+    text += " " + std::string(words_of(request.modification)) + " " + words_of(request.new_values);
+    text += request.return_rows_before ? " returning" : "";
+  }
+  return text;
+}
+
+/// The whole request; of a wrong one the kind, the id and the error.
+[[nodiscard]] inline std::string words_of(const Request& request) {
+  std::string text(words_of(request.kind));
+  if (request.kind == RequestKind::open_index || request.kind == RequestKind::find || request.kind == RequestKind::insert) {
+    text += request.index_id == static_cast<uint32_t>(-1) ? " -" : " " + std::to_string(request.index_id);
+  }
+  if (request.parse_error != ErrorCode::none) {
+    return text + ": " + words_of(request.parse_error);
+  }
+  switch (request.kind) {
+    case RequestKind::open_index:
+      return text + " " + words_of_open(request.open);
+    case RequestKind::find:
+      return text + " " + words_of_find(request);
+    case RequestKind::insert:
+      return text + " " + words_of(request.values);
+    case RequestKind::authenticate:
+      return text + " type " + std::to_string(request.authentication_type) + " " + words_of(request.secret);
+    case RequestKind::unknown:
+      break;
+  }
+  return text;
+}
+
+}  // namespace rowsocket::wire::handlersocket::test
