@@ -24,6 +24,8 @@ class Client {
   void grant(Access access) { granted_ = access; }
 
   [[nodiscard]] engine::Index* index(uint32_t id) const { return id < indexes_.size() ? indexes_[id].get() : nullptr; }
+  /// The same, kept alive by the caller. There must be one.
+  [[nodiscard]] const std::shared_ptr<engine::Index>& shared_index(uint32_t id) const { return indexes_[id]; }
   /// May throw std::bad_alloc.
   void set_index(uint32_t id, std::shared_ptr<engine::Index> index);
 

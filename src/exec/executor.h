@@ -9,9 +9,16 @@
 //
 // Invariant 2: a request is atomic. A request that fails is undone alone. If the engine rolls back the whole transaction, the
 // staged requests are executed again one by one, each in its own transaction.
+//
+// What depends on no transaction (authentication, open_index, a refusal) is decided once: a replay gives the same answer again, and
+// a staged request keeps the index that its id meant when it was executed, whatever its client opened or lost since.
+//
+// A reply that cannot even be written as an error leaves its buffer `failed()`. Nothing more is executed for such a connection and its
+// buffer stays failed; the caller closes it.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -19,6 +26,7 @@
 #include "base/protocol.h"
 #include "engine/engine.h"
 #include "exec/client.h"
+#include "exec/walk.h"
 
 namespace rowsocket::exec {
 
@@ -56,19 +64,49 @@ class Executor {
   [[nodiscard]] bool nothing_staged() const { return staged_.empty(); }
 
  private:
+  /// A request whose reply may have to be made anew.
   struct Staged {
-    Client* client;
     const Protocol* protocol;
     Buffer* out;
-    size_t reply_begin;  ///< size of `out` before the reply
+    size_t reply_begin;                    ///< size of `out` before the reply
+    std::shared_ptr<engine::Index> index;  ///< none: nothing to execute, `outcome` is the answer
     Request request;
+    Error outcome;
   };
+
+  // One request (executor.cc).
+  [[nodiscard]] engine::Begin admit(Client& client, const Request& request, engine::Index*& index, Error& error);
+  [[nodiscard]] engine::Begin open_index(Client& client, const Request& request, Error& error);
+  [[nodiscard]] engine::Begin run(engine::Index& index, const Request& request, const Protocol& protocol, Buffer& out, Error& error);
+  [[nodiscard]] bool parks(Client& client, Error& error);
+  void answer(const Protocol& protocol, Buffer& out, bool ran, Error& error);
+  void count(const Request& request);
+
+  // The transaction, and what is staged in it (transaction.cc).
+  [[nodiscard]] bool stage(std::shared_ptr<engine::Index> index, const Request& request, const Protocol& protocol, Buffer& out);
+  void settle();
+  [[nodiscard]] bool commit(Error& error, bool& worth_another_try);
+  void roll_back();
+  void forget_transaction();
+  void replay();
+  void fail_writes(Error& commit_error);
+  void cut_staged_replies();
+  void remake(Staged& staged);
+  [[nodiscard]] bool run_alone(Staged& staged);
+  void redo_alone(Staged unstaged, Error& error);
+  void forget_staged();
 
   engine::Session& session_;
   Counters& counters_;
   Policy policy_;
   uint64_t now_ms_ = 0;
-  std::vector<Staged> staged_;
+  uint64_t turn_requests_ = 0;
+  bool transaction_open_ = false;    ///< something began since the last commit or rollback
+  bool transaction_writes_ = false;  ///< and it may have changed rows
+  RowCounts uncommitted_;            ///< rows changed by it
+  uint64_t rows_read_ = 0;           ///< in this turn
+  std::vector<Staged> staged_;       ///< in order of execution
+  std::vector<Value> in_key_;        ///< scratch of a find with an IN list
 };
 
 }  // namespace rowsocket::exec

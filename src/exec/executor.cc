@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// One request: admit it, run it, answer it. The transaction around the requests is in transaction.cc.
+#include "exec/executor.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "exec/admission.h"
+
+namespace rowsocket::exec {
+namespace {
+
+using engine::Begin;
+using engine::Intent;
+
+Counter kind_of(const Request& request) {
+  switch (request.kind) {
+    case RequestKind::unknown:
+      return Counter::requests_unknown;
+    case RequestKind::open_index:
+      return Counter::requests_open_index;
+    case RequestKind::insert:
+      return Counter::requests_insert;
+    case RequestKind::authenticate:
+      return Counter::requests_authenticate;
+    case RequestKind::find:
+      break;
+  }
+  switch (request.modification) {
+    case Modification::none:
+      return Counter::requests_find;
+    case Modification::update:
+      return Counter::requests_update;
+    case Modification::remove:
+      return Counter::requests_delete;
+    case Modification::increment:
+    case Modification::decrement:
+      return Counter::requests_increment;
+  }
+  return Counter::requests_unknown;
+}
+
+Error insert(engine::Cursor& cursor, const Request& request, const Protocol& protocol, Buffer& out, RowCounts& rows) {
+  bool has_id = false;
+  uint64_t id = 0;
+  if (Error error = cursor.insert_row(request.values, has_id, id); !error.ok()) {
+    return error;
+  }
+  ++rows.inserted;
+  if (has_id) {
+    protocol.reply_number(out, id);
+  } else {
+    protocol.reply_ok(out);
+  }
+  return {};
+}
+
+}  // namespace
+
+Executor::Executor(engine::Session& session, Counters& counters, const Policy& policy)
+    : session_(session), counters_(counters), policy_(policy) {}
+
+void Executor::begin_turn(uint64_t now_ms) { now_ms_ = now_ms; }
+
+Executed Executor::execute(Client& client, const Request& request, const Protocol& protocol, Buffer& out) {
+  if (out.failed()) [[unlikely]] {
+    return Executed::done;
+  }
+  engine::Index* index = nullptr;
+  Error error;
+  if (admit(client, request, index, error) == Begin::wait && parks(client, error)) {
+    return Executed::parked;
+  }
+  const auto shared_index = [&] { return index == nullptr ? nullptr : client.shared_index(request.index_id); };
+  if (!staged_.empty() || (index != nullptr && request.writes())) {
+    if (!stage(shared_index(), request, protocol, out)) {
+      index = nullptr;
+      error = ErrorCode::out_of_memory;
+    }
+  }
+  const size_t reply_begin = out.size();
+  if (index != nullptr && run(*index, request, protocol, out, error) == Begin::wait && parks(client, error)) {
+    if (!staged_.empty()) {
+      staged_.pop_back();
+    }
+    return Executed::parked;
+  }
+  client.parked_since_ms = 0;
+  answer(protocol, out, index != nullptr, error);
+  if (!staged_.empty()) {
+    staged_.back().outcome = std::move(error);
+    if (session_.transaction_lost()) {
+      replay();
+    }
+  } else {
+    if (session_.transaction_lost()) [[unlikely]] {
+      redo_alone({&protocol, &out, reply_begin, shared_index(), request, std::move(error)}, error);
+    }
+    if (!error.ok()) {
+      counters_.add(counter_of(error.code));
+    }
+  }
+  count(request);
+  return Executed::done;
+}
+
+void Executor::end_turn() {
+  settle();
+  if (turn_requests_ > 0) {
+    counters_.add(Counter::turns);
+    counters_.add(Counter::turn_requests, std::exchange(turn_requests_, 0));
+    counters_.add(Counter::rows_read, std::exchange(rows_read_, 0));
+  }
+}
+
+/// Decide what depends on no transaction. `index` is set where the engine has rows to find or change.
+Begin Executor::admit(Client& client, const Request& request, engine::Index*& index, Error& error) {
+  switch (request.kind) {
+    case RequestKind::unknown:
+      error.code = request.parse_error != ErrorCode::none ? request.parse_error : ErrorCode::unknown_command;
+      break;
+    case RequestKind::authenticate:
+      error.code = authenticate(client, request, policy_);
+      break;
+    case RequestKind::open_index:
+      error.code = check_open_index(client, request, policy_);
+      return error.ok() ? open_index(client, request, error) : Begin::failed;
+    case RequestKind::find:
+    case RequestKind::insert:
+      error.code = check_rows_request(client, request, index);
+      break;
+  }
+  return error.ok() ? Begin::ready : Begin::failed;
+}
+
+/// On a failure the id keeps what it meant before.
+Begin Executor::open_index(Client& client, const Request& request, Error& error) {
+  try {
+    const OpenIndexRequest& open = request.open;
+    const engine::IndexDescription description{
+        .database = std::string(open.database),
+        .table = std::string(open.table),
+        .index = std::string(open.index),
+        .columns = std::string(open.columns),
+        .filter_columns = std::string(open.filter_columns),
+        .raw = open.raw,
+    };
+    std::shared_ptr<engine::Index> index;
+    const Begin begin = session_.open_index(description, index, error);
+    if (begin == Begin::ready) {
+      client.set_index(request.index_id, std::move(index));
+    }
+    return begin;
+  } catch (...) {
+    error = ErrorCode::out_of_memory;
+    return Begin::failed;
+  }
+}
+
+/// One request in the engine. The reply of a success is appended to `out`; a failure leaves nothing there and nothing changed.
+Begin Executor::run(engine::Index& index, const Request& request, const Protocol& protocol, Buffer& out, Error& error) {
+  const size_t reply_begin = out.size();
+  const Intent intent = request.writes() ? Intent::write : Intent::read;
+  bool under_way = false;
+  RowCounts rows;
+  try {
+    engine::Cursor* cursor = nullptr;
+    const Begin begin = session_.begin_request(index, intent, cursor, error);
+    if (begin == Begin::wait) {
+      return begin;
+    }
+    transaction_open_ = true;
+    transaction_writes_ |= intent == Intent::write;
+    if (begin == Begin::failed) {
+      return begin;
+    }
+    under_way = true;
+    error = request.kind == RequestKind::insert
+                ? insert(*cursor, request, protocol, out, rows)
+                : Walk(*cursor, request, protocol, out, policy_.reply_bytes_max, in_key_, rows).run(index.column_count());
+    if (error.ok() && out.failed()) [[unlikely]] {
+      error = ErrorCode::out_of_memory;
+    }
+    if (error.ok()) {
+      under_way = false;
+      error = session_.end_request();
+    }
+  } catch (...) {
+    error = ErrorCode::out_of_memory;
+  }
+  rows_read_ += rows.read;
+  if (error.ok()) [[likely]] {
+    uncommitted_.add_changes(rows);
+    return Begin::ready;
+  }
+  if (under_way) {
+    session_.abandon_request();
+  }
+  out.truncate(reply_begin);
+  return Begin::failed;
+}
+
+/// True if a request that waits for a lock is to be presented again; else `error` is its answer.
+bool Executor::parks(Client& client, Error& error) {
+  if (client.parked_since_ms == 0) {
+    client.parked_since_ms = std::max<uint64_t>(now_ms_, 1);
+    counters_.add(Counter::parked);
+  }
+  if (now_ms_ - std::min(now_ms_, client.parked_since_ms) < session_.lock_wait_timeout_ms()) {
+    return true;
+  }
+  error = ErrorCode::cannot_lock_table;
+  return false;
+}
+
+/// Reply to a request that was decided: an error, or the success of one that the engine had no part in (it writes its own replies).
+void Executor::answer(const Protocol& protocol, Buffer& out, bool ran, Error& error) {
+  if (error.ok()) {
+    if (!ran) {
+      protocol.reply_ok(out);
+    }
+    return;
+  }
+  if (policy_.error_detail && error.detail.empty()) {
+    try {
+      error.detail = explanation(error.code);
+    } catch (...) {
+      error.detail.clear();  // the code must do
+    }
+  }
+  protocol.reply_error(out, error, policy_.error_detail);
+}
+
+void Executor::count(const Request& request) {
+  ++turn_requests_;
+  counters_.add(kind_of(request));
+  if (request.kind == RequestKind::find && request.has_in_list) {
+    counters_.add(Counter::requests_in_list);
+  }
+}
+
+}  // namespace rowsocket::exec

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// The transaction around a turn's requests: staging, commit, and what happens to staged replies when the transaction did not make it.
+//
+//   commit ok ................................ every staged reply is final
+//   lost, or failed but may pass next time ... all staged replies are cut, every request runs again in a transaction of its own
+//   failed for good .......................... writes answer the failure, reads (which may have seen the lost writes) run again
+#include <algorithm>
+#include <utility>
+
+#include "exec/executor.h"
+
+namespace rowsocket::exec {
+namespace {
+
+/// A request that loses its own transaction too is tried this often again.
+constexpr int replay_retries = 3;
+
+/// Failures of a commit that are about other transactions, not about this one.
+bool is_transient(const Error& error) {
+  constexpr int ha_lock_wait_timeout = 146;
+  constexpr int ha_deadlock = 149;
+  constexpr int er_lock_wait_timeout = 1205;
+  constexpr int er_lock_deadlock = 1213;
+  switch (error.code) {
+    case ErrorCode::engine:
+      return error.number == ha_lock_wait_timeout || error.number == ha_deadlock;
+    case ErrorCode::sql:
+      return error.number == er_lock_wait_timeout || error.number == er_lock_deadlock;
+    default:
+      return false;
+  }
+}
+
+}  // namespace
+
+/// Remember a request that is about to run. False, with nothing staged, if memory is refused.
+bool Executor::stage(std::shared_ptr<engine::Index> index, const Request& request, const Protocol& protocol, Buffer& out) {
+  if (staged_.size() == staged_.capacity()) {
+    try {
+      staged_.reserve(std::max<size_t>(16, 2 * staged_.size()));
+    } catch (...) {
+      // Make room by making what there is final. Only a list that never held anything has no room then.
+      settle();
+    }
+    if (staged_.capacity() == 0) {
+      return false;
+    }
+  }
+  staged_.push_back({&protocol, &out, out.size(), std::move(index), request, {}});
+  return true;
+}
+
+/// End the transaction, and make every reply so far final.
+void Executor::settle() {
+  if (transaction_open_) {
+    Error error;
+    bool worth_another_try = false;
+    if (!commit(error, worth_another_try) && !staged_.empty()) {
+      if (worth_another_try) {
+        replay();
+      } else {
+        fail_writes(error);
+      }
+    }
+  }
+  forget_staged();
+}
+
+bool Executor::commit(Error& error, bool& worth_another_try) {
+  const bool writes = transaction_writes_;
+  try {
+    error = session_.commit();
+  } catch (...) {
+    error = ErrorCode::out_of_memory;
+  }
+  if (error.ok()) {
+    counters_.add(Counter::rows_inserted, uncommitted_.inserted);
+    counters_.add(Counter::rows_updated, uncommitted_.updated);
+    counters_.add(Counter::rows_deleted, uncommitted_.deleted);
+    counters_.add(Counter::commits, writes ? 1 : 0);
+    forget_transaction();
+    return true;
+  }
+  counters_.add(Counter::commit_failures, writes ? 1 : 0);
+  worth_another_try = session_.transaction_lost() || is_transient(error);
+  roll_back();
+  return false;
+}
+
+void Executor::roll_back() {
+  session_.rollback();
+  forget_transaction();
+}
+
+void Executor::forget_transaction() {
+  transaction_open_ = false;
+  transaction_writes_ = false;
+  uncommitted_ = {};
+}
+
+/// The whole transaction is gone: run what was staged again, one by one.
+void Executor::replay() {
+  roll_back();
+  counters_.add(Counter::replays);
+  cut_staged_replies();
+  for (Staged& staged : staged_) {
+    remake(staged);
+  }
+  forget_staged();
+}
+
+/// The transaction is gone for good: what it had promised was not kept.
+void Executor::fail_writes(Error& commit_error) {
+  cut_staged_replies();
+  for (Staged& staged : staged_) {
+    if (staged.index == nullptr || !staged.request.writes()) {
+      remake(staged);
+    } else if (!staged.out->failed()) {
+      staged.outcome.code = commit_error.code;
+      answer(*staged.protocol, *staged.out, true, commit_error);
+    }
+  }
+}
+
+void Executor::cut_staged_replies() {
+  for (auto staged = staged_.rbegin(); staged != staged_.rend(); ++staged) {
+    if (!staged->out->failed()) {
+      staged->out->truncate(staged->reply_begin);
+    }
+  }
+}
+
+/// Make a reply that was cut anew: execute the request in a transaction of its own.
+void Executor::remake(Staged& staged) {
+  Buffer& out = *staged.out;
+  if (out.failed()) {
+    return;
+  }
+  if (staged.index != nullptr) {
+    staged.reply_begin = out.size();
+    for (int retries = 0; !run_alone(staged) && retries < replay_retries; ++retries) {
+    }
+  }
+  answer(*staged.protocol, out, staged.index != nullptr, staged.outcome);
+}
+
+/// Run and commit one request. False if it lost its transaction: `outcome` says how, and another try may do better.
+bool Executor::run_alone(Staged& staged) {
+  staged.outcome = {};
+  if (run(*staged.index, staged.request, *staged.protocol, *staged.out, staged.outcome) == engine::Begin::wait) {
+    staged.outcome = ErrorCode::cannot_lock_table;
+  }
+  bool worth_another_try = session_.transaction_lost();
+  Error commit_error;
+  if (worth_another_try) {
+    roll_back();
+    commit_error = ErrorCode::commit_failed;
+  } else if (!transaction_open_ || commit(commit_error, worth_another_try)) {
+    return true;
+  }
+  if (staged.outcome.ok()) {
+    staged.outcome = std::move(commit_error);
+    staged.out->truncate(staged.reply_begin);
+  }
+  return !worth_another_try;
+}
+
+/// A request that nothing is staged around lost its transaction: there is only itself to run again.
+void Executor::redo_alone(Staged unstaged, Error& error) {
+  roll_back();
+  counters_.add(Counter::replays);
+  unstaged.out->truncate(unstaged.reply_begin);
+  remake(unstaged);
+  error = std::move(unstaged.outcome);
+}
+
+void Executor::forget_staged() {
+  for (const Staged& staged : staged_) {
+    if (!staged.outcome.ok()) {
+      counters_.add(counter_of(staged.outcome.code));
+    }
+  }
+  staged_.clear();
+}
+
+}  // namespace rowsocket::exec
