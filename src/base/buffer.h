@@ -48,7 +48,7 @@ class Buffer {
   void advance(size_t byte_count) { back_ += byte_count; }
 
   void append(std::string_view bytes) {
-    if (reserve(bytes.size())) [[likely]] {
+    if (!bytes.empty() && reserve(bytes.size())) [[likely]] {  // an empty view may have no address, which memcpy forbids
       std::memcpy(end(), bytes.data(), bytes.size());
       back_ += bytes.size();
     }

@@ -6,10 +6,27 @@
 #endif
 
 namespace rowsocket {
+namespace {
+
+/// Copies [from, end) to `to`, escaped. Where the next byte goes.
+inline char* escape(const char* from, const char* end, char* to, const ValueFormat& format) {
+  for (; from != end; ++from) {
+    const auto byte = static_cast<unsigned char>(*from);
+    if (byte < format.escape_below) [[unlikely]] {
+      *to++ = format.escape_lead;
+      *to++ = static_cast<char>(byte + format.escape_shift);
+    } else {
+      *to++ = *from;
+    }
+  }
+  return to;
+}
+
+}  // namespace
 
 void ValueWriter::text(std::string_view bytes) {
-  // Twice the size is room for the worst case, so the loop needs no check. A value that would not fit twice over may still fit once:
-  // the cap of a reply is coarse on purpose.
+  // Twice the size is room for the worst case, so the loop needs no check. A value that would not fit twice over may still fit
+  // once: the cap of a reply is coarse on purpose.
   if (!out_.reserve(1 + 2 * bytes.size() + 16)) [[unlikely]] {
     return;
   }
@@ -19,27 +36,19 @@ void ValueWriter::text(std::string_view bytes) {
   const char* const from_end = from + bytes.size();
   *to++ = format_.separator;
 #if defined(__SSE2__)
-  // 16 at a time while no byte needs escaping: max(b, limit) == b exactly where b >= limit.
+  // 16 bytes at once where none of them needs escaping: max(b, limit) == b exactly where b >= limit.
   const __m128i limit = _mm_set1_epi8(static_cast<char>(format_.escape_below));
-  while (from_end - from >= 16) {
+  for (; from_end - from >= 16; from += 16) {
     const __m128i chunk = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
-    if (_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(chunk, limit), chunk)) != 0xFFFF) {
-      break;
+    if (_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(chunk, limit), chunk)) == 0xFFFF) [[likely]] {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(to), chunk);
+      to += 16;
+    } else {
+      to = escape(from, from + 16, to, format_);
     }
-    _mm_storeu_si128(reinterpret_cast<__m128i*>(to), chunk);
-    from += 16;
-    to += 16;
   }
 #endif
-  for (; from != from_end; ++from) {
-    const auto byte = static_cast<unsigned char>(*from);
-    if (byte < format_.escape_below) [[unlikely]] {
-      *to++ = format_.escape_lead;
-      *to++ = static_cast<char>(byte + format_.escape_shift);
-    } else {
-      *to++ = *from;
-    }
-  }
+  to = escape(from, from_end, to, format_);
   out_.advance(static_cast<size_t>(to - start));
 }
 

@@ -43,7 +43,9 @@ class ValueWriter {
     if (out_.reserve(1 + bytes.size())) [[likely]] {
       char* to = out_.end();
       *to = format_.separator;
-      std::memcpy(to + 1, bytes.data(), bytes.size());
+      if (!bytes.empty()) {  // an empty view may have no address, which memcpy forbids
+        std::memcpy(to + 1, bytes.data(), bytes.size());
+      }
       out_.advance(1 + bytes.size());
     }
   }

@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "base/arena.h"
+
+#include <gtest/gtest.h>
+
+#include <cstdint>
+#include <cstring>
+#include <vector>
+
+#include "base/value.h"
+
+namespace rowsocket {
+namespace {
+
+bool is_aligned(const void* place) { return reinterpret_cast<uintptr_t>(place) % alignof(std::max_align_t) == 0; }
+
+TEST(Arena, GivesAlignedPlacesThatDoNotOverlap) {
+  Arena arena;
+  std::vector<char*> places;
+  for (size_t size = 1; size < 200; ++size) {
+    char* const place = arena.allocate(size);
+    ASSERT_NE(place, nullptr);
+    EXPECT_TRUE(is_aligned(place));
+    std::memset(place, static_cast<int>(size), size);
+    places.push_back(place);
+  }
+  for (size_t size = 1; size < 200; ++size) {
+    EXPECT_EQ(places[size - 1][0], static_cast<char>(size));
+    EXPECT_EQ(places[size - 1][size - 1], static_cast<char>(size));
+  }
+}
+
+TEST(Arena, GivesMoreThanABlock) {
+  Arena arena;
+  for (const size_t size : {size_t{100'000}, size_t{10}, size_t{1'000'000}, size_t{16 * 1024}}) {
+    char* const place = arena.allocate(size);
+    ASSERT_NE(place, nullptr);
+    EXPECT_TRUE(is_aligned(place));
+    std::memset(place, 1, size);
+  }
+}
+
+TEST(Arena, GivesTheSamePlaceAgainAfterReset) {
+  Arena arena;
+  char* const first = arena.allocate(100);
+  arena.reset();
+  EXPECT_EQ(arena.allocate(50), first) << "the steady state allocates nothing";
+}
+
+TEST(Arena, KeepsTheFirstBlockWhenManyWereNeeded) {
+  Arena arena;
+  char* const first = arena.allocate(1);
+  for (int i = 0; i < 100; ++i) {
+    ASSERT_NE(arena.allocate(10'000), nullptr);
+  }
+  arena.reset();
+  EXPECT_EQ(arena.allocate(1), first);
+}
+
+TEST(Arena, KeepsNoHugeBlockEvenIfTheFirstRequestWasHuge) {
+  Arena arena;
+  char* const huge = arena.allocate(10'000'000);
+  ASSERT_NE(huge, nullptr);
+  arena.reset();
+  char* const next = arena.allocate(16);
+  EXPECT_TRUE(next < huge || next >= huge + 10'000'000);
+}
+
+TEST(Arena, ResetBeforeUseIsHarmless) {
+  Arena arena;
+  arena.reset();
+  EXPECT_NE(arena.allocate(1), nullptr);
+}
+
+TEST(Arena, RefusesASizeThatNoMemoryHas) {
+  Arena arena;
+  EXPECT_EQ(arena.allocate(static_cast<size_t>(-1)), nullptr);
+  EXPECT_EQ(arena.allocate(static_cast<size_t>(-1) / 2), nullptr);
+  EXPECT_TRUE(arena.array<Value>(static_cast<size_t>(-1)).empty());
+  EXPECT_TRUE(arena.array<Value>(static_cast<size_t>(-1) / sizeof(Value) + 2).empty());
+  EXPECT_NE(arena.allocate(8), nullptr) << "and goes on giving what there is";
+}
+
+TEST(Arena, MakesArraysOfDefaultItems) {
+  Arena arena;
+  std::memset(arena.allocate(1000), 0xFF, 1000);
+  arena.reset();
+  const auto values = arena.array<Value>(10);
+  ASSERT_EQ(values.size(), 10U);
+  for (const Value& value : values) {
+    EXPECT_TRUE(value.is_null());
+    EXPECT_EQ(value.size, 0U);
+  }
+  EXPECT_TRUE(arena.array<Value>(0).empty());
+}
+
+}  // namespace
+}  // namespace rowsocket
