@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// What Arena and Buffer do when the machine has no more memory.
+#include <gtest/gtest.h>
+
+#include <string>
+
+#include "base/arena.h"
+#include "base/buffer.h"
+#include "base/refused_memory.h"
+#include "base/value_writer.h"
+
+namespace rowsocket {
+namespace {
+
+using test::RefusedMemory;
+
+TEST(Memory, AnArenaWithoutMemoryGivesNothing) {
+  Arena arena;
+  {
+    const RefusedMemory refused;
+    EXPECT_EQ(arena.allocate(1), nullptr);
+    EXPECT_TRUE(arena.array<int>(10).empty());
+  }
+  EXPECT_NE(arena.allocate(1), nullptr) << "and gives again when there is memory";
+}
+
+TEST(Memory, AnArenaKeepsWhatItGaveWhenItCanNotGrow) {
+  Arena arena;
+  char* const given = arena.allocate(1000);
+  given[999] = 'x';
+  const RefusedMemory refused;
+  EXPECT_EQ(arena.allocate(100'000), nullptr);
+  EXPECT_EQ(given[999], 'x');
+  EXPECT_NE(arena.allocate(1000), nullptr) << "there is still room in the first block";
+}
+
+TEST(Memory, AnArenaWhoseSecondBlockIsRefusedStaysUsable) {
+  Arena arena;
+  {
+    const RefusedMemory refused(1);
+    EXPECT_EQ(arena.allocate(100'000), nullptr);
+  }
+  EXPECT_NE(arena.allocate(1000), nullptr);
+  arena.reset();
+  EXPECT_NE(arena.allocate(100'000), nullptr);
+}
+
+TEST(Memory, ABufferThatCanNotGrowFailsAndKeepsItsBytes) {
+  Buffer buffer;
+  buffer.append("abc");
+  const std::string more(100'000, 'x');
+  {
+    const RefusedMemory refused;
+    buffer.append(more);
+  }
+  EXPECT_TRUE(buffer.failed());
+  EXPECT_EQ(buffer.view(), "abc");
+  buffer.truncate(buffer.size());
+  buffer.append(more);
+  EXPECT_EQ(buffer.size(), 100'003U);
+}
+
+TEST(Memory, AValueWriterWithoutMemoryWritesNothing) {
+  constexpr ValueFormat format = {
+      .separator = '|', .null_token = "nil", .escape_below = 0x10, .escape_lead = '!', .escape_shift = 0x40};
+  Buffer buffer;
+  const RefusedMemory refused;
+  ValueWriter values(buffer, format);
+  values.null();
+  values.integer(1);
+  values.plain("1");
+  values.text("a");
+  EXPECT_TRUE(buffer.failed());
+  EXPECT_TRUE(buffer.empty());
+}
+
+}  // namespace
+}  // namespace rowsocket
