@@ -1,0 +1,202 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "mariadb/server_headers.h"
+// The server's headers come first.
+#include <charconv>
+
+#include "mariadb/binding.h"
+#include "mariadb/open_table.h"
+
+namespace rowsocket::mariadb {
+namespace {
+
+bool same_name(const LEX_CSTRING& name, std::string_view wanted) {
+  return system_charset_info->strnncoll(name.str, name.length, wanted.data(), wanted.size()) == 0;
+}
+
+bool find_key(const TABLE* table, std::string_view wanted, uint32_t& key_number) {
+  if (!wanted.empty() && wanted[0] >= '0' && wanted[0] <= '9') {
+    const auto [end, failure] = std::from_chars(wanted.data(), wanted.data() + wanted.size(), key_number);
+    return failure == std::errc() && end == wanted.data() + wanted.size() && key_number < table->s->keys;
+  }
+  const std::string_view name = wanted.empty() ? std::string_view("PRIMARY") : wanted;
+  for (key_number = 0; key_number < table->s->keys; ++key_number) {
+    if (same_name(table->key_info[key_number].name, name)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+Error find_columns(const TABLE* table, std::string_view names, std::vector<uint16_t>& numbers) {
+  numbers.clear();
+  while (!names.empty()) {
+    const size_t comma = names.find(',');
+    const std::string_view name = names.substr(0, comma);
+    Field** field = table->field;
+    while (*field != nullptr && !same_name((*field)->field_name, name)) {
+      ++field;
+    }
+    if (*field == nullptr) {
+      return Error(ErrorCode::no_such_column, "no column '" + std::string(name) + "'");
+    }
+    numbers.push_back((*field)->field_index);
+    if (comma == std::string_view::npos) {
+      break;
+    }
+    names.remove_prefix(comma + 1);
+    if (names.empty()) {
+      return Error(ErrorCode::no_such_column, "the list of columns ends with a comma");
+    }
+  }
+  return {};
+}
+
+uint8_t integer_bytes(const Field* field) {
+  switch (field->real_type()) {
+    case MYSQL_TYPE_TINY:
+      return 1;
+    case MYSQL_TYPE_SHORT:
+      return 2;
+    case MYSQL_TYPE_INT24:
+      return 3;
+    case MYSQL_TYPE_LONG:
+      return 4;
+    case MYSQL_TYPE_LONGLONG:
+      return 8;
+    default:
+      return 0;
+  }
+}
+
+ColumnKind kind_of(const Field* field, bool raw) {
+  if (integer_bytes(field) > 0 && (field->flags & ZEROFILL_FLAG) == 0) {
+    return (field->flags & UNSIGNED_FLAG) != 0 ? ColumnKind::unsigned_integer : ColumnKind::signed_integer;
+  }
+  const CHARSET_INFO* const charset = field->charset();
+  const bool as_it_is = raw || charset == &my_charset_bin || ((charset->state & MY_CS_UNICODE) != 0 && charset->mbminlen == 1);
+  if (is_string_column(field)) {
+    if (!as_it_is) {
+      return ColumnKind::text_to_convert;
+    }
+    const bool plain_varchar = field->real_type() == MYSQL_TYPE_VARCHAR && field->type_handler() == &type_handler_varchar;
+    return plain_varchar ? ColumnKind::text : ColumnKind::other_text;
+  }
+  switch (field->real_type()) {
+    case MYSQL_TYPE_ENUM:
+    case MYSQL_TYPE_SET:
+      return as_it_is ? ColumnKind::other_text : ColumnKind::text_to_convert;
+    case MYSQL_TYPE_BIT:
+    case MYSQL_TYPE_GEOMETRY:
+      return ColumnKind::other_text;
+    default:
+      return ColumnKind::formatted;
+  }
+}
+
+}  // namespace
+
+bool is_string_column(const Field* field) {
+  switch (field->real_type()) {
+    case MYSQL_TYPE_VARCHAR:
+    case MYSQL_TYPE_VAR_STRING:
+    case MYSQL_TYPE_TINY_BLOB:
+    case MYSQL_TYPE_MEDIUM_BLOB:
+    case MYSQL_TYPE_LONG_BLOB:
+    case MYSQL_TYPE_BLOB:
+      return true;
+    case MYSQL_TYPE_STRING:  // also what UUID and INET6 call themselves
+      return field->has_charset() || field->type_handler() == &type_handler_string;
+    default:
+      return false;
+  }
+}
+
+Error Binding::resolve_names(const engine::IndexDescription& description, TABLE* table) {
+  if (!find_key(table, description.index, key_number) || !table->s->keys_in_use.is_set(key_number)) {
+    return Error(ErrorCode::no_such_index, "no index '" + description.index + "'");
+  }
+  const auto algorithm = table->key_info[key_number].algorithm;
+  if (algorithm == HA_KEY_ALG_FULLTEXT || algorithm == HA_KEY_ALG_RTREE || algorithm == HA_KEY_ALG_LONG_HASH ||
+      (table->key_info[key_number].flags & (HA_FULLTEXT | HA_SPATIAL)) != 0) {
+    return Error(ErrorCode::no_such_index, "index '" + description.index + "' has no order to walk");
+  }
+  if (Error error = find_columns(table, description.columns, column_numbers_); !error.ok()) {
+    return error;
+  }
+  return find_columns(table, description.filter_columns, filter_numbers_);
+}
+
+void Binding::resolve_key(TABLE* table) {
+  key = &table->key_info[key_number];
+  whole_key_is_unique = (key->flags & HA_NOSAME) != 0;
+  whole_key_only = (table->file->index_flags(key_number, 0, true) & HA_ONLY_WHOLE_INDEX) != 0;
+  key_parts.clear();
+  uint32_t key_offset = 0;
+  for (uint32_t i = 0; i < key->user_defined_key_parts; ++i) {
+    KEY_PART_INFO* const info = &key->key_part[i];
+    Field* const field = table->field[info->fieldnr - 1];
+    const bool is_prefix = (info->key_part_flag & HA_PART_KEY_SEG) != 0 || (field->flags & BLOB_FLAG) != 0;
+    key_parts.push_back({info, field, key_offset, integer_bytes(field), (field->flags & UNSIGNED_FLAG) != 0, info->null_bit != 0,
+                         (info->key_part_flag & HA_REVERSE_SORT) != 0, is_prefix});
+    key_offset += info->store_length;
+  }
+}
+
+void Binding::resolve_columns(const engine::IndexDescription& description, TABLE* table, engine::Intent intent) {
+  columns.clear();
+  filter_columns.clear();
+  const uint32_t words = bitmap_buffer_size(table->s->fields) / sizeof(my_bitmap_map) + 1;
+  bitmap_words_.assign(size_t{2} * words, 0);
+  my_bitmap_init(&read_set_, bitmap_words_.data(), table->s->fields);
+  my_bitmap_init(&write_set_, bitmap_words_.data() + words, table->s->fields);
+
+  // mark_column_with_deps marks in the table's own read set: what a virtual column needs comes with it.
+  MY_BITMAP* const saved_read_set = table->read_set;
+  table->read_set = &read_set_;
+  for (const uint16_t number : column_numbers_) {
+    Field* const field = table->field[number];
+    columns.push_back({field, kind_of(field, description.raw)});
+    table->mark_column_with_deps(field);
+    bitmap_set_bit(&write_set_, number);
+  }
+  for (const uint16_t number : filter_numbers_) {
+    filter_columns.push_back(table->field[number]);
+    table->mark_column_with_deps(table->field[number]);
+  }
+  for (const KeyPart& part : key_parts) {
+    if (part.is_prefix) {  // the index alone can not tell whether a long value matches
+      table->mark_column_with_deps(part.field);
+    }
+  }
+  table->read_set = saved_read_set;
+
+  const bool is_clustered = key_number == table->s->primary_key && table->file->pk_is_clustering_key(key_number);
+  covering = intent == engine::Intent::read && !is_clustered &&
+             (table->file->index_flags(key_number, 0, true) & HA_KEYREAD_ONLY) != 0;
+  for (uint32_t i = 0; covering && i < table->s->fields; ++i) {
+    covering = !bitmap_is_set(&read_set_, i) || table->field[i]->part_of_key.is_set(key_number);
+  }
+  if (intent == engine::Intent::write) {
+    bitmap_set_all(&read_set_);  // the row before the change, whole: for row events, constraints and defaults
+  }
+}
+
+Error Binding::resolve(const engine::IndexDescription& description, const OpenTable& open) {
+  TABLE* const table = open.table();
+  const uint64_t share_version = table->s->get_table_ref_version();
+  if (share_version_ != share_version || generation == 0) {
+    generation = 0;
+    if (Error error = resolve_names(description, table); !error.ok()) {
+      return error;
+    }
+    share_version_ = share_version;
+  }
+  resolve_key(table);
+  resolve_columns(description, table, open.intent());
+  generation = open.generation();
+  return {};
+}
+
+void Binding::use_columns(TABLE* table) const { table->column_bitmaps_set(&read_set_, &write_set_); }
+
+}  // namespace rowsocket::mariadb

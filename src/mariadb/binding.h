@@ -1,0 +1,76 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// A description (names) resolved against one opening of its table: key, columns, and which columns a walk fetches. Stale as soon as
+// the table is closed; resolving again is cheap, and goes by number while the table's definition is the same.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "engine/engine.h"
+#include "mariadb/server_headers.h"
+
+namespace rowsocket::mariadb {
+
+class OpenTable;
+
+/// How a field's values become text, decided once per binding.
+enum class ColumnKind : uint8_t {
+  signed_integer,
+  unsigned_integer,
+  text,            ///< VARCHAR: bytes that are UTF-8 already (or raw, or binary)
+  text_to_convert, ///< a character column of another character set
+  other_text,      ///< as `text`, but only val_str knows how
+  formatted        ///< val_str gives ASCII without control bytes: numbers, dates, UUID, ...
+};
+
+struct Column {
+  Field* field;
+  ColumnKind kind;
+};
+
+struct KeyPart {
+  KEY_PART_INFO* info;
+  Field* field;          ///< the table's whole column, even for a prefix part
+  uint32_t key_offset;   ///< where the part begins in a key image
+  uint8_t integer_bytes; ///< 0 = not an integer part
+  bool is_unsigned;
+  bool is_nullable;
+  bool is_descending;
+  bool is_prefix;        ///< the index holds only the beginning of the column
+};
+
+struct Binding {
+  uint64_t generation = 0;  ///< of the OpenTable; 0 = never resolved
+
+  uint32_t key_number = 0;
+  KEY* key = nullptr;
+  bool covering = false;     ///< the index holds every column that is fetched
+  bool whole_key_is_unique = false;
+  bool whole_key_only = false;  ///< a hash index
+  std::vector<KeyPart> key_parts;
+  std::vector<Column> columns;
+  std::vector<Field*> filter_columns;
+
+  /// Resolve; on failure the binding is not to be used.
+  [[nodiscard]] Error resolve(const engine::IndexDescription& description, const OpenTable& open);
+  void use_columns(TABLE* table) const;
+
+ private:
+  [[nodiscard]] Error resolve_names(const engine::IndexDescription& description, TABLE* table);
+  void resolve_key(TABLE* table);
+  void resolve_columns(const engine::IndexDescription& description, TABLE* table, engine::Intent intent);
+
+  uint64_t share_version_ = 0;  ///< of the definition that the numbers are for
+  std::vector<uint16_t> column_numbers_;
+  std::vector<uint16_t> filter_numbers_;
+  std::vector<my_bitmap_map> bitmap_words_;
+  mutable MY_BITMAP read_set_{};
+  mutable MY_BITMAP write_set_{};
+};
+
+/// True for CHAR, VARCHAR, TEXT and their binary twins (not ENUM, SET, UUID, ...).
+[[nodiscard]] bool is_string_column(const Field* field);
+
+}  // namespace rowsocket::mariadb

@@ -1,0 +1,299 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "mariadb/server_headers.h"
+// The server's headers come first.
+#include <charconv>
+#include <cstring>
+
+#include "mariadb/conversion.h"
+#include "mariadb/diagnostics.h"
+
+namespace rowsocket::mariadb {
+namespace {
+
+/// A whole number in text: sign and magnitude, so that both ends of BIGINT and BIGINT UNSIGNED are exact.
+struct Integer {
+  bool is_negative = false;
+  uint64_t magnitude = 0;
+};
+
+/// False if the text is not a plain whole number; `overflow` if it is one beyond 64 bits.
+bool parse_integer(std::string_view text, Integer& number, bool& overflow) {
+  overflow = false;
+  const char* from = text.data();
+  const char* const end = from + text.size();
+  number.is_negative = from != end && *from == '-';
+  if (from != end && (*from == '-' || *from == '+')) {
+    ++from;
+  }
+  const auto [stop, failure] = std::from_chars(from, end, number.magnitude);
+  if (stop != end || from == end) {
+    return false;
+  }
+  overflow = failure == std::errc::result_out_of_range;
+  return true;
+}
+
+/// The number's bits in two's complement if the column can hold it; else which side it lies on.
+Fit fit_integer(const Integer& number, bool overflow, const KeyPart& part, uint64_t& bits) {
+  const unsigned bit_count = part.integer_bytes * 8U;
+  const uint64_t signed_max = (uint64_t{1} << (bit_count - 1)) - 1;
+  const uint64_t max = part.is_unsigned ? signed_max * 2 + 1 : signed_max;
+  const uint64_t negative_max = part.is_unsigned ? 0 : signed_max + 1;
+  const bool is_negative = number.is_negative && (overflow || number.magnitude > 0);
+  if (is_negative) {
+    if (overflow || number.magnitude > negative_max) {
+      bits = ~negative_max + 1;
+      return Fit::below;
+    }
+    bits = ~number.magnitude + 1;
+    return Fit::exact;
+  }
+  if (overflow || number.magnitude > max) {
+    bits = max;
+    return Fit::above;
+  }
+  bits = number.magnitude;
+  return Fit::exact;
+}
+
+/// Points a field at the table's second record while it lives.
+class SecondRecord {
+ public:
+  SecondRecord(TABLE* table, Field* field) : field_(field), distance_(table->record[1] - table->record[0]) {
+    field_->move_field_offset(distance_);
+  }
+  SecondRecord(const SecondRecord&) = delete;
+  SecondRecord& operator=(const SecondRecord&) = delete;
+  ~SecondRecord() { field_->move_field_offset(-distance_); }
+
+ private:
+  Field* field_;
+  my_ptrdiff_t distance_;
+};
+
+bool is_negative_text(const Value& value) { return value.size > 0 && value.data[0] == '-'; }
+
+/// Store a searched value into the field where it points now.
+Fit store_searched(THD* thd, Field* field, const Value& value, bool raw, Error& error) {
+  error = store_value(thd, field, value, raw);
+  if (error.ok()) {
+    if (field->real_type() == MYSQL_TYPE_NEWDECIMAL) {
+      // More digits than the column has are rounded with no more than a note: find out on which side the value lies.
+      my_decimal wanted;
+      my_decimal stored;
+      str2my_decimal(0, value.data, value.size, &my_charset_utf8mb4_general_ci, &wanted);
+      const int side = my_decimal_cmp(&wanted, field->val_decimal(&stored));
+      return side == 0 ? Fit::exact : side < 0 ? Fit::below : Fit::above;
+    }
+    return Fit::exact;
+  }
+  switch (error.number) {
+    case ER_DATA_TOO_LONG:
+      return Fit::above;
+    case ER_WARN_DATA_OUT_OF_RANGE:
+      return is_negative_text(value) ? Fit::below : Fit::above;
+    default:
+      return Fit::malformed;
+  }
+}
+
+/// Copies one part of a key from the table's second record.
+void copy_key_part(TABLE* table, const KEY* key, const KeyPart& part, uchar* image) {
+  KEY one_part = *key;
+  one_part.key_part = part.info;
+  one_part.user_defined_key_parts = 1;
+  one_part.key_length = part.info->store_length;
+  key_copy(image, table->record[1], &one_part, part.info->store_length, false);
+}
+
+void write_integer(uchar* image, uint64_t bits, uint8_t byte_count) {
+  for (uint8_t i = 0; i < byte_count; ++i) {
+    image[i] = static_cast<uchar>(bits >> (8 * i));
+  }
+}
+
+/// True if the value has more characters than the part keeps, so that the index alone can not decide.
+bool exceeds_prefix(const KeyPart& part, const Value& value, bool raw) {
+  CHARSET_INFO* const charset = wire_charset(part.field, raw);
+  const size_t characters_kept = part.info->length / part.field->charset()->mbmaxlen;
+  return charset->numchars(value.data, value.data + value.size) > characters_kept;
+}
+
+}  // namespace
+
+CHARSET_INFO* wire_charset(const Field* field, bool raw) {
+  if (raw || field->charset() == &my_charset_bin || field->real_type() == MYSQL_TYPE_BIT) {
+    return field->charset() == &my_charset_bin || raw ? field->charset() : &my_charset_bin;
+  }
+  return &my_charset_utf8mb4_general_ci;
+}
+
+Error store_value(THD* thd, Field* field, const Value& value, bool raw) {
+  if (value.is_null()) {
+    if (!field->maybe_null() && field != field->table->next_number_field) {
+      return Error(ErrorCode::sql, ER_BAD_NULL_ERROR, std::string("column '") + field->field_name.str + "' cannot be NULL");
+    }
+    field->set_null();
+    field->reset();
+    return {};
+  }
+  field->set_notnull();
+  const int truncation = field->store(value.data, value.size, wire_charset(field, raw));
+  if (thd->is_error()) [[unlikely]] {
+    return take_server_error(thd, ErrorCode::sql);
+  }
+  if (truncation != 0) [[unlikely]] {
+    clear_diagnostics(thd);  // a note: trailing spaces, or more fraction digits than the column has, as in SQL
+  }
+  return {};
+}
+
+Fit write_key_part(THD* thd, TABLE* table, const KEY* key, const KeyPart& part, const Value& value, bool raw, uchar* image,
+                   Error& error) {
+  if (value.is_null()) {
+    if (!part.is_nullable) {
+      return Fit::lower_end;
+    }
+    std::memset(image, 0, part.info->store_length);
+    image[0] = 1;
+    return Fit::exact;
+  }
+  Integer number;
+  bool overflow = false;
+  if (part.integer_bytes > 0 && parse_integer(value.view(), number, overflow)) [[likely]] {
+    uint64_t bits = 0;
+    const Fit fit = fit_integer(number, overflow, part, bits);
+    if (part.is_nullable) {
+      *image++ = 0;
+    }
+    write_integer(image, bits, part.integer_bytes);
+    return fit;
+  }
+  const SecondRecord second(table, part.info->field);
+  Fit fit = store_searched(thd, part.info->field, value, raw, error);
+  if (fit == Fit::malformed) {
+    return fit;
+  }
+  if (fit == Fit::exact && part.is_prefix && exceeds_prefix(part, value, raw)) {
+    fit = Fit::above;
+  }
+  copy_key_part(table, key, part, image);
+  return fit;
+}
+
+Error Comparand::prepare(THD* thd, Field* field, const Value& value, bool raw) {
+  field_ = field;
+  fit_ = Fit::exact;
+  if (value.is_null()) {
+    kind_ = Kind::null;
+    return {};
+  }
+  if (is_string_column(field)) {
+    return prepare_text(value, raw);
+  }
+  Integer number;
+  bool overflow = false;
+  const bool is_integer = field->cmp_type() == INT_RESULT && field->result_type() == INT_RESULT && field->real_type() != MYSQL_TYPE_BIT;
+  if (is_integer && parse_integer(value.view(), number, overflow)) {
+    kind_ = Kind::integer;
+    is_negative_ = number.is_negative && (overflow || number.magnitude > 0);
+    magnitude_ = number.magnitude;
+    fit_ = !overflow ? Fit::exact : is_negative_ ? Fit::below : Fit::above;
+    return {};
+  }
+  return prepare_image(thd, value, raw);
+}
+
+Error Comparand::prepare_text(const Value& value, bool raw) {
+  kind_ = Kind::text;
+  CHARSET_INFO* const from = wire_charset(field_, raw);
+  CHARSET_INFO* const to = field_->charset();
+  if (from == to || to == &my_charset_bin || my_charset_same(from, to)) {
+    bytes_.assign(value.data, value.data + value.size);
+    return {};
+  }
+  bytes_.resize(value.size * to->mbmaxlen);
+  uint failed_characters = 0;
+  const size_t written = copy_and_convert(bytes_.data(), bytes_.size(), to, value.data, value.size, from, &failed_characters);
+  bytes_.resize(written);
+  // A character that the column can not hold equals no row; where it would sort is the replacement's place.
+  fit_ = failed_characters > 0 ? Fit::above : Fit::exact;
+  return {};
+}
+
+Error Comparand::prepare_image(THD* thd, const Value& value, bool raw) {
+  kind_ = Kind::image;
+  Error error;
+  const SecondRecord second(field_->table, field_);
+  fit_ = store_searched(thd, field_, value, raw, error);
+  if (fit_ == Fit::malformed) {
+    return error;
+  }
+  // One byte more than the image: some 3-byte comparisons read 4.
+  bytes_.assign(field_->pack_length() + 1, 0);
+  if (field_->real_type() == MYSQL_TYPE_BIT) {
+    const longlong bits = field_->val_int();  // BIT keeps some bits elsewhere in the record
+    kind_ = Kind::integer;
+    is_negative_ = false;
+    magnitude_ = static_cast<uint64_t>(bits);
+    return {};
+  }
+  std::memcpy(bytes_.data(), field_->ptr, field_->pack_length());
+  return {};
+}
+
+int Comparand::compare_row() const {
+  if (field_->is_null()) {
+    return kind_ == Kind::null ? 0 : -1;
+  }
+  int order = 0;
+  switch (kind_) {
+    case Kind::null:
+      return 1;
+    case Kind::integer: {
+      const longlong row = field_->val_int();
+      const bool row_is_negative = row < 0 && (field_->flags & UNSIGNED_FLAG) == 0;
+      if (row_is_negative != is_negative_) {
+        order = row_is_negative ? -1 : 1;
+      } else {
+        const uint64_t row_magnitude = row_is_negative ? ~static_cast<uint64_t>(row) + 1 : static_cast<uint64_t>(row);
+        order = row_magnitude == magnitude_ ? 0 : (row_magnitude < magnitude_) != row_is_negative ? -1 : 1;
+      }
+      break;
+    }
+    case Kind::text: {
+      String buffer;
+      const String* const row = field_->val_str(&buffer);
+      CHARSET_INFO* const charset = field_->charset();
+      order = charset->strnncollsp(row->ptr(), row->length(), bytes_.data(), bytes_.size());
+      break;
+    }
+    case Kind::image:
+      order = field_->cmp(field_->ptr, reinterpret_cast<const uchar*>(bytes_.data()));
+      break;
+  }
+  if (order == 0 && fit_ != Fit::exact) {
+    order = fit_ == Fit::above ? -1 : 1;
+  }
+  return order;
+}
+
+bool satisfies(int comparison, Comparison wanted) {
+  switch (wanted) {
+    case Comparison::equal:
+      return comparison == 0;
+    case Comparison::not_equal:
+      return comparison != 0;
+    case Comparison::less:
+      return comparison < 0;
+    case Comparison::less_or_equal:
+      return comparison <= 0;
+    case Comparison::greater:
+      return comparison > 0;
+    case Comparison::greater_or_equal:
+      return comparison >= 0;
+  }
+  return false;
+}
+
+}  // namespace rowsocket::mariadb

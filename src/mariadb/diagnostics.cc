@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "mariadb/server_headers.h"
+// The server's headers come first.
+#include "mariadb/diagnostics.h"
+
+namespace rowsocket::mariadb {
+
+void clear_diagnostics(THD* thd) {
+  if (thd->killed == KILL_BAD_DATA || thd->killed == KILL_BAD_DATA_HARD) {
+    thd->reset_kill_query();
+  }
+  thd->clear_error(true);
+  if (thd->get_stmt_da()->unsafe_statement_warn_count() > 0) {
+    thd->get_stmt_da()->clear_warning_info(thd->query_id);
+  }
+}
+
+Error take_server_error(THD* thd, ErrorCode fallback) {
+  Error error(fallback);
+  Diagnostics_area* const area = thd->get_stmt_da();
+  if (area->is_error()) {
+    error.number = static_cast<int>(area->sql_errno());
+    error.detail = area->message();
+  }
+  clear_diagnostics(thd);
+  return error;
+}
+
+Error engine_error(THD* thd, handler* file, int handler_code) {
+  if (!thd->get_stmt_da()->is_error()) {
+    file->print_error(handler_code, MYF(0));
+  }
+  Error error = take_server_error(thd, ErrorCode::engine);
+  error.number = handler_code;
+  return error;
+}
+
+}  // namespace rowsocket::mariadb

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// From the server's ways to report an error (a handler's code, the THD's diagnostics area) to `Error`.
+#pragma once
+
+#include <string_view>
+
+#include "base/error.h"
+
+class THD;
+class handler;
+
+namespace rowsocket::mariadb {
+
+/// The error that stands in the THD's diagnostics area, which is emptied; `fallback` where there is none.
+[[nodiscard]] Error take_server_error(THD* thd, ErrorCode fallback);
+
+/// A storage engine's error (HA_ERR_*), with the text that SQL would give.
+[[nodiscard]] Error engine_error(THD* thd, handler* file, int handler_code);
+
+/// Forget errors and warnings, and a kill that only marks a bad value (strict mode).
+void clear_diagnostics(THD* thd);
+
+}  // namespace rowsocket::mariadb

@@ -1,0 +1,150 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "mariadb/server_headers.h"
+// The server's headers come first.
+#include <utility>
+
+#include "mariadb/binding.h"
+#include "mariadb/diagnostics.h"
+#include "mariadb/open_table.h"
+
+namespace rowsocket::mariadb {
+namespace {
+
+bool is_lock_conflict(THD* thd) {
+  if (!thd->get_stmt_da()->is_error()) {
+    return false;
+  }
+  const uint number = thd->get_stmt_da()->sql_errno();
+  return number == ER_LOCK_WAIT_TIMEOUT || number == ER_LOCK_DEADLOCK;
+}
+
+}  // namespace
+
+OpenTable::OpenTable(std::string database, std::string name, engine::Intent intent)
+    : database_(std::move(database)), name_(std::move(name)), intent_(intent) {}
+
+OpenTable::~OpenTable() { DBUG_ASSERT(table_ == nullptr); }
+
+bool OpenTable::refuse(Error& error) const {
+  const char* reason = nullptr;
+  if (table_->s->table_type == TABLE_TYPE_SEQUENCE) {
+    reason = "a sequence is not served";
+  } else if (intent_ == engine::Intent::write) {
+    if (table_->triggers != nullptr) {
+      reason = "tables with triggers are not written to, since the triggers would not run";
+    } else if (table_->versioned()) {
+      reason = "system-versioned tables are not written to, since their history would not be kept";
+    } else if (table_->s->period.name.str != nullptr) {
+      reason = "tables with an application-time period are not written to";
+    }
+  }
+  if (reason != nullptr) {
+    error = Error(ErrorCode::cannot_open_table, database_ + "." + name_ + ": " + reason);
+  }
+  return reason != nullptr;
+}
+
+Opening OpenTable::open(THD* thd, Error& error) {
+  const LEX_CSTRING database = {database_.c_str(), database_.size()};
+  const LEX_CSTRING name = {name_.c_str(), name_.size()};
+  const bool for_write = intent_ == engine::Intent::write;
+  list_.init_one_table(&database, &name, nullptr, for_write ? TL_WRITE : TL_READ);
+  // Explicit: given back table by table, by us, and not by a commit.
+  MDL_REQUEST_INIT(&list_.mdl_request, MDL_key::TABLE, database_.c_str(), name_.c_str(), for_write ? MDL_SHARED_WRITE : MDL_SHARED_READ,
+                   MDL_EXPLICIT);
+  list_.i_s_requested_object = OPEN_TABLE_ONLY;  // a view is an error, not something to parse
+  list_.open_type = OT_BASE_ONLY;
+
+  // The session takes the protection against global read locks by itself, per transaction.
+  Open_table_context context(thd, MYSQL_OPEN_SKIP_SCOPED_MDL_LOCK);
+  thd->lex->sql_command = for_write ? SQLCOM_UPDATE : SQLCOM_SELECT;
+  if (open_table(thd, &list_, &context) || list_.table == nullptr) {
+    if (list_.mdl_request.ticket != nullptr) {
+      thd->mdl_context.release_lock(list_.mdl_request.ticket);
+    }
+    const bool recoverable = context.can_recover_from_failed_open();
+    const bool conflict = is_lock_conflict(thd);
+    error = take_server_error(thd, ErrorCode::cannot_open_table);
+    if (conflict) {
+      return Opening::wait;
+    }
+    if (recoverable) {
+      // Discovery, repair, or a reopening of everything; none of them is worth holding other tables for.
+      return context.recover_from_failed_open() ? Opening::failed : Opening::recover;
+    }
+    return Opening::failed;
+  }
+  table_ = list_.table;
+  ticket_ = list_.mdl_request.ticket;
+  table_->reginfo.lock_type = for_write ? TL_WRITE : TL_READ;
+  ++generation_;
+  if (refuse(error)) {
+    close(thd);
+    return Opening::failed;
+  }
+  return Opening::ready;
+}
+
+void OpenTable::close(THD* thd) {
+  if (table_ == nullptr) {
+    return;
+  }
+  unlock(thd);
+  for (TABLE** place = &thd->open_tables; *place != nullptr; place = &(*place)->next) {
+    if (*place == table_) {
+      close_thread_table(thd, place);
+      break;
+    }
+  }
+  table_ = nullptr;
+  thd->mdl_context.release_lock(std::exchange(ticket_, nullptr));
+}
+
+Opening OpenTable::lock(THD* thd, Error& error) {
+  thd->lex->sql_command = intent_ == engine::Intent::write ? SQLCOM_UPDATE : SQLCOM_SELECT;
+  lock_ = mysql_lock_tables(thd, &table_, 1, 0);
+  if (lock_ == nullptr) {
+    const bool conflict = is_lock_conflict(thd);
+    error = take_server_error(thd, ErrorCode::cannot_lock_table);
+    if (!conflict && error.number != 0) {
+      error.code = ErrorCode::sql;  // read_only and the like: the number says it
+    }
+    return conflict ? Opening::wait : Opening::failed;
+  }
+  return Opening::ready;
+}
+
+void OpenTable::unlock(THD* thd) {
+  deactivate();
+  if (lock_ != nullptr) {
+    mysql_unlock_tables(thd, std::exchange(lock_, nullptr));
+  }
+}
+
+int OpenTable::activate(const Binding& binding) {
+  if (active_ == &binding) {
+    return 0;
+  }
+  deactivate();
+  binding.use_columns(table_);
+  handler* const file = table_->file;
+  if (binding.covering) {
+    file->ha_start_keyread(binding.key_number);
+  }
+  const int handler_code = file->ha_index_init(binding.key_number, true);
+  if (handler_code != 0) {
+    file->ha_end_keyread();
+    return handler_code;
+  }
+  active_ = &binding;
+  return 0;
+}
+
+void OpenTable::deactivate() {
+  if (table_ != nullptr && std::exchange(active_, nullptr) != nullptr) {
+    table_->file->ha_index_or_rnd_end();
+    table_->file->ha_end_keyread();
+  }
+}
+
+}  // namespace rowsocket::mariadb

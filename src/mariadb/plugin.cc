@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// The plugin as the server sees it: declaration, load and unload, status variables, log. Glue and nothing else; the composition is
+// src/server.
+#include "mariadb/server_headers.h"
+// The server's headers come first.
+#include <cstring>
+#include <memory>
+#include <string>
+
+#include "base/clock.h"
+#include "base/counters.h"
+#include "base/log.h"
+#include "mariadb/session.h"
+#include "mariadb/variables.h"
+#include "server/server.h"
+
+namespace rowsocket::mariadb {
+namespace {
+
+class ServerLog final : public Log {
+ public:
+  void write(LogLevel level, std::string_view line) override {
+    const int size = static_cast<int>(line.size());
+    switch (level) {
+      case LogLevel::error:
+        sql_print_error("rowsocket: %.*s", size, line.data());
+        return;
+      case LogLevel::warning:
+        sql_print_warning("rowsocket: %.*s", size, line.data());
+        return;
+      case LogLevel::note:
+        sql_print_information("rowsocket: %.*s", size, line.data());
+        return;
+    }
+  }
+};
+
+/// Everything that lives while the plugin is loaded.
+struct Plugin {
+  ServerLog log;
+  SteadyClock clock;
+  Engine engine;
+  server::Server server{engine, log, clock};
+};
+
+// Written by load and unload only, which the server runs one at a time and never beside SHOW STATUS or SET of this plugin's variables.
+std::unique_ptr<Plugin> plugin;
+
+void config_changed(const server::Config& config) {
+  if (plugin != nullptr) {
+    plugin->server.reconfigure(config);
+  }
+}
+
+/// The layout of the server's structures changes between its point releases: only the one built for will do.
+bool is_server_built_for(std::string& failure) {
+  const std::string_view built_for = std::strlen(ROWSOCKET_BUILT_FOR) > 0 ? ROWSOCKET_BUILT_FOR : MYSQL_SERVER_VERSION;
+  const std::string_view running = server_version;
+  const bool same = running.starts_with(built_for) && (running.size() == built_for.size() || running[built_for.size()] == '-');
+  if (!same) {
+    failure = "built for MariaDB " + std::string(built_for) + ", but this server is " + std::string(running) +
+              ": not loaded. Install the rowsocket.so that was built for this server.";
+  }
+  return same;
+}
+
+bool start(std::string& failure) {
+  if (!is_server_built_for(failure)) {
+    return false;
+  }
+  plugin = std::make_unique<Plugin>();
+  server::Config config;
+  return load_variables(config, config_changed, failure) && plugin->server.start(config, failure);
+}
+
+void stop() {
+  if (plugin != nullptr) {
+    plugin->engine.stop_waiting();
+    plugin->server.stop();
+    plugin.reset();
+  }
+}
+
+int load(void*) {
+  std::string failure;
+  try {
+    if (start(failure)) {
+      return 0;
+    }
+  } catch (const std::exception& exception) {
+    failure = exception.what();
+  }
+  sql_print_error("rowsocket: %s", failure.c_str());
+  my_printf_error(ER_CANT_INITIALIZE_UDF, "rowsocket: %s", MYF(0), failure.c_str());
+  stop();
+  return 1;
+}
+
+int unload(void*) {
+  stop();
+  return 0;
+}
+
+// ---- SHOW STATUS LIKE 'Rowsocket%'
+
+constexpr size_t counter_count = static_cast<size_t>(Counter::count_);
+
+struct StatusSnapshot {
+  st_mysql_show_var variables[counter_count + 6];
+  unsigned long long numbers[counter_count + 4];
+  double requests_per_turn;
+};
+static_assert(sizeof(StatusSnapshot) <= SHOW_VAR_FUNC_BUFF_SIZE, "the server lends this much");
+
+int show_status(MYSQL_THD, st_mysql_show_var* variable, void* buffer, system_status_var*, enum_var_type) {
+  auto* const snapshot = new (buffer) StatusSnapshot{};
+  size_t count = 0;
+  const auto add = [&](const char* name, unsigned long long number) {
+    snapshot->numbers[count] = number;
+    snapshot->variables[count] = {name, &snapshot->numbers[count], SHOW_ULONGLONG};
+    ++count;
+  };
+  const server::Server& server = plugin->server;
+  for (size_t i = 0; i < counter_count; ++i) {
+    add(counter_name(static_cast<Counter>(i)).data(), server.counter(static_cast<Counter>(i)));
+  }
+  add("connections_read", server.connections_read());
+  add("connections_write", server.connections_write());
+  add("port_read", server.port_read());
+  add("port_write", server.port_write());
+  const auto turns = static_cast<double>(server.counter(Counter::turns));
+  snapshot->requests_per_turn = turns > 0 ? static_cast<double>(server.counter(Counter::turn_requests)) / turns : 0;
+  snapshot->variables[count++] = {"requests_per_turn", &snapshot->requests_per_turn, SHOW_DOUBLE};
+  variable->type = SHOW_ARRAY;
+  variable->value = snapshot->variables;
+  return 0;
+}
+
+st_mysql_show_var status_variables[] = {{"Rowsocket", reinterpret_cast<void*>(show_status), SHOW_FUNC},
+                                        {nullptr, nullptr, SHOW_UNDEF}};
+
+st_mysql_daemon daemon_info = {MYSQL_DAEMON_INTERFACE_VERSION};
+
+}  // namespace
+}  // namespace rowsocket::mariadb
+
+maria_declare_plugin(rowsocket){
+    MYSQL_DAEMON_PLUGIN,
+    &rowsocket::mariadb::daemon_info,
+    "rowsocket",
+    "The RowSocket authors",
+    "Key-value traffic straight on the server's tables",
+    PLUGIN_LICENSE_GPL,
+    rowsocket::mariadb::load,
+    rowsocket::mariadb::unload,
+    0x0001,
+    rowsocket::mariadb::status_variables,
+    rowsocket::mariadb::system_variables,
+    ROWSOCKET_VERSION,
+    MariaDB_PLUGIN_MATURITY_EXPERIMENTAL,
+} maria_declare_plugin_end;

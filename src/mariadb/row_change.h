@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Inserting, updating and deleting one row through the handler API, with what the SQL layer does around it: strict conversion, defaults,
+// generated columns, constraints, AUTO_INCREMENT. Row events for the binlog come from the handler itself, once it is prepared.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "base/error.h"
+#include "base/value.h"
+#include "mariadb/binding.h"
+
+namespace rowsocket::mariadb {
+
+/// Once per request, before the first change: the handler and column sets are ready for changes and their row events.
+void prepare_insert(const Binding& binding, TABLE* table);
+void prepare_change(const Binding& binding, TABLE* table);
+
+[[nodiscard]] Error insert_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Value> values, bool raw, bool& has_id,
+                               uint64_t& id);
+/// The current row stands in the table's first record.
+[[nodiscard]] Error update_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Value> new_values, bool raw);
+[[nodiscard]] Error add_to_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Value> amounts, bool decrement,
+                               bool& changed);
+[[nodiscard]] Error delete_row(THD* thd, TABLE* table);
+
+}  // namespace rowsocket::mariadb

@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Columns of the current row as text, straight into the reply.
+#pragma once
+
+#include <span>
+
+#include "base/value_writer.h"
+#include "mariadb/binding.h"
+
+namespace rowsocket::mariadb {
+
+void write_columns(std::span<const Column> columns, ValueWriter& writer);
+
+}  // namespace rowsocket::mariadb

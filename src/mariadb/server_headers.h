@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// The server's private headers, in the order that they need. Included first by every file of this folder, and by nothing outside
+// it. Server-version differences are resolved here and in this folder's sources.
+#pragma once
+
+#include <my_global.h>
+// my_global.h comes first.
+#include <mysql/plugin.h>
+#include <mysql_version.h>
+#include <mysqld_error.h>
+
+#include "sql_class.h"
+//
+#include "key.h"
+#include "lock.h"
+#include "log.h"
+#include "scheduler.h"
+#include "sql_base.h"
+#include "sql_cache.h"
+#include "sql_lex.h"
+#include "sql_partition.h"
+#include "sql_show.h"
+#include "sql_update.h"
+#include "sql_type.h"
+#include "table.h"
+#include "table_cache.h"
+#include "transaction.h"
+#include "tztime.h"

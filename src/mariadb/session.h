@@ -1,0 +1,109 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// A worker's session inside the server: one THD, its transaction, and the tables that it has open.
+//
+// Reading sessions run in autocommit mode, as plain SELECTs: their turn's tables are locked in the engine's sense from their first use to
+// the end of the turn, so the turn has one snapshot and InnoDB takes its cheap path for read-only transactions. Writing sessions run
+// one transaction per turn; every write is a statement in it, with its own table lock, row events and statement rollback.
+//
+// No step waits for a metadata or table lock: the THD's lock_wait_timeout is 0 while requests run, and a conflict is Begin::wait. A
+// commit does wait, as in SQL, for who blocks commits (backups).
+#pragma once
+
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "engine/engine.h"
+#include "mariadb/cursor.h"
+#include "mariadb/open_table.h"
+#include "mariadb/server_headers.h"
+
+namespace rowsocket::mariadb {
+
+class Session;
+
+/// An open_index of this engine: the description with its bindings to the session's tables.
+class Index final : public engine::Index {
+ public:
+  explicit Index(engine::IndexDescription description) : engine::Index(std::move(description)) {}
+
+  struct Side {
+    std::shared_ptr<OpenTable> open;
+    Binding binding;
+  };
+  Side read;
+  Side write;
+};
+
+class Session final : public engine::Session {
+ public:
+  /// On the thread that will use it. The server has started.
+  explicit Session(const engine::SessionOptions& options);
+  ~Session() override;
+  Session(const Session&) = delete;
+  Session& operator=(const Session&) = delete;
+
+  engine::Begin open_index(const engine::IndexDescription& description, std::shared_ptr<engine::Index>& index, Error& error) override;
+  engine::Begin begin_request(engine::Index& index, engine::Intent intent, engine::Cursor*& cursor, Error& error) override;
+  Error end_request() override;
+  void abandon_request() override;
+  [[nodiscard]] bool transaction_lost() const override { return thd_->transaction_rollback_request; }
+  Error commit() override;
+  void rollback() override;
+  void yield_tables() override;
+  void release_tables() override;
+  [[nodiscard]] bool holds_tables() const override { return !open_tables_.empty(); }
+  [[nodiscard]] uint64_t lock_wait_timeout_ms() const override;
+  [[nodiscard]] engine::Interruption interruption() const override;
+  void clear_interruption() override;
+  void set_activity(std::string_view activity) override;
+
+  /// Called by the server, from any thread, when the THD was killed.
+  void wake() const { options_.wake(); }
+
+ private:
+  void create_thd();
+  void begin_transaction();
+  [[nodiscard]] engine::Begin make_ready(Index& index, engine::Intent intent, Index::Side*& side, Error& error);
+  [[nodiscard]] engine::Begin open(OpenTable& table, const std::shared_ptr<OpenTable>& owner, Error& error);
+  [[nodiscard]] engine::Begin protect_from_backup(const OpenTable& table, Error& error);
+  [[nodiscard]] std::shared_ptr<OpenTable> table_named(const engine::IndexDescription& description, engine::Intent intent);
+  void close(OpenTable& table);
+  void unlock_request_tables();
+  void unlock_read_tables();
+  void forget_turn();
+
+  engine::SessionOptions options_;
+  THD* thd_ = nullptr;
+  MEM_ROOT* statement_memory_ = nullptr;   ///< the THD's own, between turns
+  MEM_ROOT turn_memory_;
+  Cursor cursor_;
+  OpenTable* request_table_ = nullptr;     ///< of the request under way
+  bool request_changes_ = false;
+  bool in_transaction_ = false;            ///< something was begun since the last commit
+  bool must_release_ = false;              ///< somebody could not go on for what we hold
+  bool has_backup_protection_[2] = {false, false};
+  std::vector<std::shared_ptr<OpenTable>> open_tables_;
+  std::unordered_map<std::string, std::weak_ptr<OpenTable>> tables_;
+  std::unordered_map<std::string, std::weak_ptr<Index>> indexes_;
+  size_t tables_kept_ = 0;   ///< sizes of the maps after their last clearing
+  size_t indexes_kept_ = 0;
+  char activity_[2][128] = {};
+  int activity_shown_ = 0;
+};
+
+class Engine final : public engine::Engine {
+ public:
+  [[nodiscard]] std::unique_ptr<engine::Session> create_session(const engine::SessionOptions& options) override;
+  /// From now on create_session gives up waiting for the server's start.
+  void stop_waiting() { stopped_.store(true); }
+
+ private:
+  std::atomic<bool> stopped_{false};
+};
+
+}  // namespace rowsocket::mariadb
