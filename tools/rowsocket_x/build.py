@@ -2,8 +2,11 @@
 """`./x build`: configure and build one of the presets of CMakePresets.json, each in its own folder under build/."""
 
 import os
+import platform
+import subprocess
 from collections.abc import Mapping
 from enum import StrEnum
+from functools import cache
 from pathlib import Path
 
 from rowsocket_x import server_headers, setup
@@ -31,21 +34,50 @@ def environment() -> Mapping[str, str]:
     return {"CCACHE_DIR": str(STATE / "ccache"), **os.environ}
 
 
+def folder_of(preset: Preset) -> Path:
+    """Where a preset is built."""
+    return BUILD / preset
+
+
+def without_address_randomisation(preset: Preset) -> list[str]:
+    """What to put before a command that runs programs of a preset.
+
+    ThreadSanitizer of this compiler cannot place its memory where the kernel randomises addresses widely, so that is turned off.
+    """
+    if preset is not Preset.TSAN:
+        return []
+    prefix = ["setarch", platform.machine(), "--addr-no-randomize"]
+    try:
+        allowed = subprocess.run([*prefix, "true"], capture_output=True).returncode == 0
+    except FileNotFoundError:
+        allowed = False
+    return prefix if allowed else []
+
+
+@cache
 def build(preset: Preset, *, headers: Path | None = None) -> Path:
-    """Build a preset, setting up what it needs, and return its folder. Raises `Problem` with the compiler's output."""
+    """Build a preset, setting up what it needs, and return its folder. Raises `Problem` with the compiler's output.
+
+    Within one run of `./x` each preset is built once.
+    """
     if preset.needs_server and headers is None:
         headers = setup.everything().headers
     else:
         setup.packages()
         headers = server_headers.adopt(headers) if headers else None
-    folder = BUILD / preset
+    folder = folder_of(preset)
     arguments = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"]
     if preset.needs_server:
         arguments.append(f"-DROWSOCKET_SERVER_HEADERS={headers}")
     with step(f"building {preset}"):
         _configure(preset, folder, arguments)
         run(
-            ["cmake", "--build", folder],
+            [
+                *without_address_randomisation(preset),
+                "cmake",
+                "--build",
+                folder,
+            ],  # the build asks its test programs for their tests
             what=f"the {preset} build",
             cwd=ROOT,
             env=environment(),

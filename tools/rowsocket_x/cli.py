@@ -1,14 +1,22 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The verbs of `./x` and their options. Each verb only reads its options and calls the module that does the work."""
 
+import errno
+import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from rowsocket_x import build as building
+from rowsocket_x import check as checking
+from rowsocket_x import parts, serve
 from rowsocket_x import setup as setting_up
 from rowsocket_x.console import Problem, say
+from rowsocket_x.paths import ROOT, VAR
+
+_pytest_arguments: list[str] = []
+"""What stands after `--` on the command line of `./x test`."""
 
 app = typer.Typer(
     name="./x",
@@ -16,6 +24,7 @@ app = typer.Typer(
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
+    rich_markup_mode="markdown",
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
@@ -48,20 +57,100 @@ def build(
 ) -> None:
     """Build into build/PRESET.
 
-    release is the plugin and everything else; no-server leaves the plugin out and needs no MariaDB; debug has AddressSanitizer and
-    UBSan, tsan ThreadSanitizer, for everything outside src/mariadb; fuzz makes the libFuzzer programs.
+    release is the plugin and everything else; no-server leaves the plugin out and needs no MariaDB; debug has AddressSanitizer
+    and UBSan, tsan ThreadSanitizer, for everything outside src/mariadb; fuzz makes the libFuzzer programs.
     """
     folder = building.build(preset, headers=headers)
     if preset.needs_server:
         say(f"plugin: {building.plugin(folder)}")
 
 
+@app.command()
+def run(
+    data: Annotated[
+        Path, typer.Option(help="Folder for data, sockets and log; made at the first start.", show_default="var/demo")
+    ] = VAR / "demo",
+    port_sql: Annotated[int, typer.Option(help="TCP port for SQL; 0 = any free one.", min=0, max=65535)] = 13306,
+    port_read: Annotated[int, typer.Option(help="TCP port for reads; 0 = any free one.", min=0, max=65535)] = 9998,
+    port_write: Annotated[int, typer.Option(help="TCP port for writes; 0 = any free one.", min=0, max=65535)] = 9999,
+    no_demo: Annotated[bool, typer.Option("--no-demo", help="Do not load the demo database.")] = False,
+    demo_users: Annotated[int, typer.Option(help="Rows of the table demo.user.", min=0, max=100_000_000)] = 100_000,
+    config: Annotated[
+        Path | None, typer.Option(help="A my.cnf to read after our own settings.", exists=True, dir_okay=False, readable=True)
+    ] = None,
+    ready_file: Annotated[
+        Path | None, typer.Option(help="A JSON file to write when it serves: pid, ports and sockets. Removed at the end.")
+    ] = None,
+) -> None:
+    """Start a private MariaDB with RowSocket and serve in the foreground until Ctrl-C or SIGTERM.
+
+    Does all set-up that is missing, builds, loads a demo database at the first start (the Debian package index of this machine
+    and a table of users), and prints where it serves and what to try. A second start takes seconds. SQL user root, no password,
+    on loopback and the printed socket only.
+    """
+    serve.serve(
+        serve.Options(
+            data=data,
+            port_sql=port_sql,
+            port_read=port_read,
+            port_write=port_write,
+            demo_users=None if no_demo else demo_users,
+            config=config,
+            ready_file=ready_file,
+        )
+    )
+
+
+@app.command()
+def test(
+    names: Annotated[list[str] | None, typer.Argument(metavar="[PART]...", help="Parts to run; all of them without.")] = None,
+    fuzz_seconds: Annotated[int, typer.Option(help="How long each fuzzing program runs.", min=1)] = 10,
+    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show the output of the test runners as they go.")] = False,
+    list_parts: Annotated[bool, typer.Option("--list", help="List the parts and end.")] = False,
+) -> None:
+    """Build and run the tests: unit (plain, ASan and UBSan, TSan), vectors, integration, differential, short fuzz and more.
+
+    One line per part says what ran and how many passed; the last line counts all. Arguments after -- go to pytest:
+    ./x test integration -- -k decimal -x
+    """
+    if list_parts:
+        print("\n".join(part.name for part in parts.all_parts()))
+        return
+    settings = parts.Settings(pytest_arguments=_pytest_arguments, fuzz_seconds=fuzz_seconds, verbose=verbose)
+    if not parts.run_parts(names or [], settings):
+        raise typer.Exit(1)
+
+
+@app.command()
+def check(
+    tidy: Annotated[bool, typer.Option("--tidy", help="Also run clang-tidy, which takes minutes.")] = False,
+) -> None:
+    """Check format, lint, types, the layers' include rule, licence lines, file lengths and links. Changes nothing."""
+    if not checking.check(tidy=tidy):
+        raise typer.Exit(1)
+
+
+@app.command()
+def fmt() -> None:
+    """Format all C++ and Python sources in place."""
+    checking.fmt()
+
+
 def main() -> None:
     """Run the command line. Problems that the user can mend end it with exit code 1 and no traceback."""
+    if sys.argv[1:2] == ["test"] and "--" in sys.argv:
+        position = sys.argv.index("--")
+        _pytest_arguments[:] = sys.argv[position + 1 :]
+        del sys.argv[position:]
     try:
-        app()
+        app(prog_name="./x")
     except Problem as problem:
         problem.show()
         raise SystemExit(1) from None
     except KeyboardInterrupt:
         raise SystemExit(130) from None
+    except OSError as error:
+        if error.errno not in (errno.ENOSPC, errno.EDQUOT):
+            raise
+        Problem(f"the disk is full ({error.filename or ROOT})", "make room and run this again: df -h").show()
+        raise SystemExit(1) from None

@@ -7,12 +7,13 @@ Results (test counts, findings) go to stdout; everything about the way there goe
 import shlex
 import subprocess
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from rich.console import Console
 from rich.markup import escape
+from rich.progress import Progress
 
 console = Console(stderr=True, highlight=False)
 
@@ -93,3 +94,17 @@ def tail(path: Path, lines: int) -> str:
         return "\n".join(path.read_text(errors="replace").splitlines()[-lines:])
     except OSError:
         return ""
+
+
+@contextmanager
+def progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
+    """A step of `total` parts: yields a function to call with the number of parts just done. A bar on a terminal."""
+    start_s = time.monotonic()
+    if console.is_terminal:
+        with Progress(console=console, transient=True) as bar:
+            task = bar.add_task(escape(title), total=total)
+            yield lambda count: bar.advance(task, count)
+    else:
+        say(f"{title}: {total:,} ...")
+        yield lambda count: None
+    console.print(f"{escape(title)}: [green]{total:,}[/] in {time.monotonic() - start_s:.1f} s", soft_wrap=True)

@@ -43,7 +43,7 @@ def unpack_source(downloads: Path, headers: Path) -> None:
     original = _only(downloads, "*.orig.tar.*", "the source tarball", exclude=".asc")
     patterns = [f"mariadb-*/{name}" for name in _WANTED]
     options = ["--strip-components=1", "--wildcards", "--no-wildcards-match-slash"]
-    command = ["tar", "-xf", original, "-C", headers, *options, *patterns]
+    command: list[str | Path] = ["tar", "-xf", original, "-C", headers, *options, *patterns]
     run(command, what="unpacking the server's headers", hints=("is the disk full?",))
     _apply_debian_patches(_only(downloads, "*.debian.tar.*", "Debian's part of the source"), headers)
 
@@ -72,13 +72,14 @@ def prove(headers: Path) -> None:
     source = headers / "proof.cc"
     source.write_text(_PROOF)
     includes = [f"-I{folder}" for folder in include_folders(headers)]
-    command = ["g++", "-std=c++20", "-fsyntax-only", "-w", *_FLAGS, *includes, source]
+    command: list[str | Path] = ["g++", "-std=c++20", "-fsyntax-only", "-w", *_FLAGS, *includes, source]
     run(command, what="compiling against the server's headers", hints=("remove .rowsocket/source and run ./x setup again",))
 
 
 def version_of(headers: Path) -> str:
     """The server version of a set of headers, such as `10.11.18-MariaDB`."""
-    path = next((path for path in (headers / "generated/mysql_version.h", headers / "include/mysql_version.h") if path.is_file()), None)
+    paths = (headers / "generated/mysql_version.h", headers / "include/mysql_version.h")
+    path = next((path for path in paths if path.is_file()), None)
     match = re.search(r'MYSQL_SERVER_VERSION\s+"([^"]+)"', path.read_text()) if path else None
     if match is None:
         raise Problem(f"{headers} holds no mysql_version.h", "give a folder as `./x setup` makes it under .rowsocket/source")
@@ -94,7 +95,9 @@ def adopt(folder: Path) -> Path:
     if (folder / "sql/sql_class.h").is_file():
         return folder
     if not (folder / "server/private/sql_class.h").is_file():
-        raise Problem(f"{folder} holds no private server headers", "neither sql/sql_class.h nor server/private/sql_class.h is in it")
+        raise Problem(
+            f"{folder} holds no private server headers", "sql/sql_class.h or server/private/sql_class.h should be in it"
+        )
     wsrep = next((path for path in (folder / "wsrep-lib", folder / "server/private/wsrep-lib") if path.is_dir()), None)
     if wsrep is None:
         raise Problem(f"{folder} lacks wsrep-lib", "copy the folder wsrep-lib of the same version's source into it")

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The dependency rule of src/ as a check on its `#include` lines (the table is in ARCHITECTURE.md).
+
+Arrows go downward only, protocols do not know each other, only src/mariadb sees the server's headers, and what a layer must not
+know (sockets, threads, the clock) it must not include. Pure: text in, findings out; each finding says how to mend it.
+"""
+
+import re
+from collections.abc import Callable, Mapping
+from pathlib import PurePosixPath
+
+# Which layers a layer may include, besides itself.
+LAYERS: Mapping[str, tuple[str, ...]] = {
+    "base": (),
+    "wire": ("base",),
+    "net": ("base",),
+    "engine": ("base",),
+    "exec": ("base", "engine"),
+    "server": ("base", "wire", "net", "engine", "exec"),
+    "mariadb": ("base", "engine", "exec", "server"),
+}
+
+_INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
+_SOCKET_HEADER = re.compile(r"^(sys/(socket|epoll|un|select|eventfd)\.h|netinet/.*|arpa/.*|netdb\.h|poll\.h|openssl/.*)$")
+_THREAD_OR_CLOCK_HEADER = re.compile(r"^(thread|mutex|shared_mutex|condition_variable|future|chrono|ctime|pthread\.h|time\.h)$")
+_SERVER_HEADER = re.compile(
+    r"^(my_.*\.h|mysql.*|mariadb.*|sql_.*\.h|wsrep.*|handler\.h|table\.h|field\.h|item.*\.h|log\.h|lock\.h)$"
+)
+
+_SOCKET_LAYERS = ("net", "server")
+
+
+def findings(path: PurePosixPath, text: str, exists: Callable[[PurePosixPath], bool]) -> list[str]:
+    """What is wrong with the includes of a file. `path` is relative to src/, `exists` tells whether such a path is there."""
+    layer = path.parts[0]
+    if layer not in LAYERS:
+        return [f"src/{path}: {layer}/ is no layer; put it into one of {', '.join(LAYERS)}, or add it to the table in tools"]
+    found = []
+    for match in _INCLUDE.finditer(text):
+        line = text.count("\n", 0, match.start(2)) + 1
+        complaint = _complaint(layer, path, match[1] == '"', match[2], exists)
+        if complaint:
+            found.append(f"src/{path}:{line}: {complaint}")
+    return found
+
+
+def _complaint(
+    layer: str, path: PurePosixPath, quoted: bool, include: str, exists: Callable[[PurePosixPath], bool]
+) -> str | None:
+    target = PurePosixPath(include)
+    if quoted and target.parts[0] in LAYERS and exists(target):
+        return _edge_complaint(layer, path, target)
+    if quoted and exists(path.parent / target):
+        return f'write the include with its path from src/: #include "{path.parent / target}"'
+    if layer == "mariadb":
+        return None
+    if quoted or _SERVER_HEADER.match(include):
+        return f"{include} is not of this project; only src/mariadb may include the server's headers. Move what needs it there"
+    if _SOCKET_HEADER.match(include) and layer not in _SOCKET_LAYERS:
+        return f"{layer}/ must not know sockets (<{include}>); that belongs into net/"
+    if _THREAD_OR_CLOCK_HEADER.match(include) and layer == "wire":
+        return f"wire/ is pure functions over buffers and must not know threads or the clock (<{include}>)"
+    return None
+
+
+def _edge_complaint(layer: str, path: PurePosixPath, target: PurePosixPath) -> str | None:
+    other = target.parts[0]
+    if layer == "wire" and other == "wire" and path.parts[1] != target.parts[1]:
+        return f"the protocols {path.parts[1]} and {target.parts[1]} must not know each other; move what they share into base/"
+    if layer == "mariadb" and other == "wire":
+        protocol = target.parts[1]
+        if target == PurePosixPath(f"wire/{protocol}/{protocol}.h"):
+            return None  # the registration
+        return f"mariadb/ registers a protocol by wire/{protocol}/{protocol}.h and must not know more of it than that"
+    if other == layer or other in LAYERS[layer]:
+        return None
+    allowed = ", ".join(f"{name}/" for name in LAYERS[layer]) or "nothing but itself"
+    return f"{layer}/ may include {allowed}, not {target}; put an interface into a lower layer, or move the code"

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Rules on single files: licence line, length, links in documents, no path of one machine. Pure: text in, findings out."""
+
+import re
+from collections.abc import Callable
+from pathlib import PurePosixPath
+
+LINES_MAX = 450
+"""Files are to stay at about 400 lines; this is where the check objects."""
+
+_CODE = (".cc", ".h", ".py", ".cmake", ".sh", ".js", ".mjs", ".ts", ".php", ".go", ".rs", ".java")
+_CODE_NAMES = ("CMakeLists.txt", "x", "run")
+_COUNTED = (".cc", ".h", ".py")
+
+# Folders that exist on one machine only. Written in pieces, so that this file does not find itself.
+_MACHINE_PATHS = tuple("/" + name for name in ("work/main", "work/shared", "tmp/exp", "home/[a-z]"))
+
+
+def licence(path: PurePosixPath, text: str) -> list[str]:
+    """A missing or wrong SPDX line: GPL-2.0-only in general, MIT for the clients, so that anyone can link them."""
+    if not (path.suffix in _CODE or path.name in _CODE_NAMES) or not text.strip():
+        return []
+    wanted = "MIT" if path.parts[0] == "clients" else "GPL-2.0-only"
+    match = re.search(r"SPDX-License-Identifier: (\S+)", "\n".join(text.splitlines()[:5]))
+    if match is not None and match[1] == wanted:
+        return []
+    return [f"{path}: the first lines must say SPDX-License-Identifier: {wanted}"]
+
+
+def length(path: PurePosixPath, text: str) -> list[str]:
+    """A file that has grown too long."""
+    lines = text.count("\n")
+    if path.suffix not in _COUNTED or lines <= LINES_MAX:
+        return []
+    return [f"{path}: {lines} lines; split it by subject (at most about 400)"]
+
+
+def machine_paths(path: PurePosixPath, text: str, checkout: str) -> list[str]:
+    """Paths that only exist on the machine of whoever wrote them."""
+    pattern = "|".join((*_MACHINE_PATHS, re.escape(checkout) + r"\b"))
+    return [
+        f"{path}:{text.count(chr(10), 0, match.start()) + 1}: names a path of one machine ({match[0]}...); write it relative"
+        for match in re.finditer(pattern, text)
+    ]
+
+
+def links(path: PurePosixPath, text: str, read: Callable[[PurePosixPath], str | None]) -> list[str]:
+    """Relative links of a Markdown file that lead nowhere. `read` gives a file's text, "" for a folder, None for nothing."""
+    found = []
+    for target in re.findall(r"\[[^\]]*\]\(([^)\s]+)\)", _without_code(text)):
+        if re.match(r"[a-z]+:", target):
+            continue
+        name, _, anchor = target.partition("#")
+        file = _normalised(path.parent / name) if name else path
+        there = text if not name else read(file)
+        if there is None:
+            found.append(f"{path}: the link to {target} leads nowhere; there is no {file}")
+        elif anchor and file.suffix == ".md" and anchor not in anchors(there):
+            found.append(f"{path}: the link to {target} leads to a heading that {file} does not have")
+    return found
+
+
+def anchors(text: str) -> set[str]:
+    """The anchors of a Markdown file's headings, as code hosts make them."""
+    headings = re.findall(r"^#{1,6}\s+(.*?)\s*#*$", _without_code(text, spans=False), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def _without_code(text: str, *, spans: bool = True) -> str:
+    text = re.sub(r"^(```|~~~).*?^\1", "", text, flags=re.MULTILINE | re.DOTALL)
+    return re.sub(r"`[^`\n]*`", "", text) if spans else text
+
+
+def _normalised(path: PurePosixPath) -> PurePosixPath:
+    parts: list[str] = []
+    for part in path.parts:
+        if part == ".." and parts and parts[-1] != "..":
+            parts.pop()
+        else:
+            parts.append(part)
+    return PurePosixPath(*parts)

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: GPL-2.0-only
+from pathlib import PurePosixPath
+
+import pytest
+
+from rowsocket_x import fences
+
+FILES = {
+    "base/limits.h",
+    "wire/handlersocket/handlersocket.h",
+    "wire/handlersocket/parser.h",
+    "wire/other/other.h",
+    "net/poller.h",
+    "engine/engine.h",
+    "engine/memory/table.h",
+    "exec/executor.h",
+    "server/server.h",
+    "mariadb/session.h",
+}
+
+
+def findings(path: str, *includes: str) -> list[str]:
+    text = "// a file\n" + "".join(f"#include {include}\n" for include in includes)
+    return fences.findings(PurePosixPath(path), text, lambda name: str(name) in FILES)
+
+
+@pytest.mark.parametrize(
+    ("path", "include"),
+    [
+        ("wire/handlersocket/parser.cc", '"base/limits.h"'),
+        ("wire/handlersocket/parser.cc", '"wire/handlersocket/parser.h"'),
+        ("engine/memory/table.cc", '"engine/engine.h"'),
+        ("exec/executor_test.cc", '"engine/memory/table.h"'),
+        ("server/server.cc", '"net/poller.h"'),
+        ("net/poller.cc", "<sys/epoll.h>"),
+        ("mariadb/session.cc", '"sql_class.h"'),
+        ("mariadb/plugin.cc", '"wire/handlersocket/handlersocket.h"'),
+        ("exec/executor.cc", "<chrono>"),
+    ],
+)
+def test_edges_of_the_table_pass(path: str, include: str) -> None:
+    assert findings(path, include) == []
+
+
+@pytest.mark.parametrize(
+    ("path", "include", "says"),
+    [
+        ("base/limits.cc", '"engine/engine.h"', "nothing but itself"),
+        ("wire/handlersocket/parser.cc", '"exec/executor.h"', "wire/ may include base/"),
+        ("wire/handlersocket/parser.cc", '"wire/other/other.h"', "must not know each other"),
+        ("wire/handlersocket/parser.cc", "<sys/socket.h>", "must not know sockets"),
+        ("wire/handlersocket/parser.cc", "<chrono>", "threads or the clock"),
+        ("net/poller.cc", '"wire/handlersocket/parser.h"', "net/ may include base/"),
+        ("exec/executor.cc", '"net/poller.h"', "exec/ may include"),
+        ("engine/engine.cc", '"mariadb/session.h"', "engine/ may include"),
+        ("server/server.cc", '"mariadb/session.h"', "server/ may include"),
+        ("server/server.cc", '"sql_class.h"', "only src/mariadb"),
+        ("exec/executor.cc", "<my_global.h>", "only src/mariadb"),
+        ("mariadb/plugin.cc", '"wire/handlersocket/parser.h"', "wire/handlersocket/handlersocket.h"),
+        ("mariadb/plugin.cc", '"net/poller.h"', "mariadb/ may include"),
+        ("net/listener.cc", '"poller.h"', "path from src/"),
+        ("extra/thing.cc", '"base/limits.h"', "no layer"),
+    ],
+)
+def test_edges_outside_the_table_are_found(path: str, include: str, says: str) -> None:
+    (finding,) = findings(path, include) or [""]
+    assert says in finding
+
+
+def test_a_finding_names_the_line() -> None:
+    assert findings("base/limits.cc", "<vector>", '"net/poller.h"')[0].startswith("src/base/limits.cc:3: ")
