@@ -75,8 +75,8 @@ Modification modification_of(char byte) {
   }
 }
 
-/// Room for `count` values; the reader fails if it is not to be had. `count` has been checked against its limit.
-std::span<Value> allocate_values(TokenReader& reader, Arena& arena, size_t count) {
+/// The next `count` tokens as values; the missing ones are empty strings. `count` has been checked against its limit.
+std::span<const Value> take_values(TokenReader& reader, Arena& arena, size_t count) {
   if (!reader.ok() || count == 0) {
     return {};
   }
@@ -84,12 +84,6 @@ std::span<Value> allocate_values(TokenReader& reader, Arena& arena, size_t count
   if (values.empty()) {
     reader.fail(ErrorCode::out_of_memory);
   }
-  return values;
-}
-
-/// The next `count` tokens as values; the missing ones are empty strings.
-std::span<const Value> take_values(TokenReader& reader, Arena& arena, size_t count) {
-  const std::span<Value> values = allocate_values(reader, arena, count);
   for (Value& value : values) {
     value = reader.value();
   }
@@ -159,19 +153,11 @@ void parse_in_list(TokenReader& reader, const ParseLimits& limits, Arena& arena,
   request.has_in_list = true;
   request.in_key_part = clamp_to_32_bits(reader.number());
   const uint64_t count = reader.number();
-  if (count == 0 || count > limits.in_values_max || count > reader.tokens_left_max()) {
+  // A few values may be missing, as in a key. Were it any number, a short line could ask for a million of them.
+  if (count == 0 || count > limits.in_values_max || count > reader.tokens_left_max() + limits::value_count_max) {
     reader.fail(ErrorCode::bad_in_list);
   }
-  const std::span<Value> values = allocate_values(reader, arena, static_cast<size_t>(count));
-  for (Value& value : values) {
-    // Unlike key values none may be missing: else a short line could ask for a million values.
-    if (!reader.has_token()) {
-      reader.fail(ErrorCode::bad_in_list);
-      return;
-    }
-    value = reader.value();
-  }
-  request.in_values = values;
+  request.in_values = take_values(reader, arena, static_cast<size_t>(count));
 }
 
 bool at_filter(const TokenReader& reader) { return reader.next_begins_with('F') || reader.next_begins_with('W'); }
@@ -263,6 +249,7 @@ void parse_on_index(std::string_view id_token, TokenReader& reader, const ParseL
   }
   const std::string_view operator_token = reader.token();
   const bool is_insert = operator_token == "+";
+  const bool is_sql = operator_token == "S";  // reserved by the original, and never built
   const std::optional<KeyOperator> key_operator = key_operator_of(operator_token);
   request.kind = is_insert ? RequestKind::insert : RequestKind::find;
   request.key_operator = key_operator.value_or(KeyOperator::equal);
@@ -281,10 +268,12 @@ void parse_on_index(std::string_view id_token, TokenReader& reader, const ParseL
     parse_find_options(reader, limits, arena, request, modification_known);
   }
   // These the original notices when it has read the whole line, in this order.
-  if (!is_insert && !key_operator) {
+  if (!is_insert && !is_sql && !key_operator) {
     reader.fail(ErrorCode::bad_operator);
   } else if (value_count == 0) {
     reader.fail(ErrorCode::no_key_values);
+  } else if (is_sql) {
+    reader.fail(ErrorCode::not_implemented);
   } else if (!modification_known) {
     reader.fail(ErrorCode::bad_modification);
   } else if (request.has_in_list && request.in_key_part >= value_count) {

@@ -128,9 +128,14 @@ TEST_F(ParserTest, FindTakesEachOperator) {
 }
 
 TEST_F(ParserTest, AnyOtherOperatorIsRefused) {
-  for (const std::string op : {"", "==", "=>", "!=", "<>", "S", "++", "~", ">~", "=^"}) {
+  for (const std::string op : {"", "==", "=>", "!=", "<>", "s", "SS", "++", "~", ">~", "=^"}) {
     EXPECT_EQ(read("5 " + op + " 1 42"), "find 5: bad_operator") << op;
   }
+}
+
+TEST_F(ParserTest, TheOperatorReservedForSqlIsNotImplemented) {
+  EXPECT_EQ(read("5 S 1 SELECT"), "find 5: not_implemented");
+  EXPECT_EQ(read("5 S 0"), "find 5: no_key_values");
 }
 
 TEST_F(ParserTest, FindTakesAsManyValuesAsItCounts) {
@@ -208,22 +213,28 @@ TEST_F(ParserTest, AnInListNamesAKeyPartAndItsValues) {
   EXPECT_EQ(read("5 = 1  1 0 @  1 a"), "find 5 = ('') limit 1 offset 0 in 0 (a)");
 }
 
-TEST_F(ParserTest, AnInListMustHoldWhatItCounts) {
+TEST_F(ParserTest, AnInListHoldsAtLeastOneValue) {
   EXPECT_EQ(read("5 = 1 a 1 0 @ 0 0"), "find 5: bad_in_list");
+  EXPECT_EQ(read("5 = 1 a 1 0 @ 0"), "find 5: bad_in_list");
   EXPECT_EQ(read("5 = 1 a 1 0 @"), "find 5: bad_in_list");
-  EXPECT_EQ(read("5 = 1 a 1 0 @ 0 1"), "find 5: bad_in_list");
-  EXPECT_EQ(read("5 = 1 a 1 0 @ 0 3 x y"), "find 5: bad_in_list");
-  EXPECT_EQ(read("5 = 1 a 1 0 @ 0 3 xxxxxxxx"), "find 5: bad_in_list");
-  EXPECT_EQ(read("5 = 1 a 1 0 @ 0 4294967296 x"), "find 5: bad_in_list");
+}
+
+TEST_F(ParserTest, MissingInValuesAreEmptyStrings) {
+  EXPECT_EQ(read("5 = 1 a 1 0 @ 0 1"), "find 5 = (a) limit 1 offset 0 in 0 ('')");
+  EXPECT_EQ(read("5 = 1 a 1 0 @ 0 3 x y"), "find 5 = (a) limit 1 offset 0 in 0 (x, y, '')");
 }
 
 TEST_F(ParserTest, AnInListIsBounded) {
-  std::string values;
-  for (int i = 0; i < 100; ++i) {
-    values += " v";
-  }
-  EXPECT_THAT(read("5 = 1 a 1 0 @ 0 100" + values), EndsWith("v, v)"));
-  EXPECT_EQ(read("5 = 1 a 1 0 @ 0 101" + values + " v"), "find 5: bad_in_list");
+  EXPECT_THAT(read("5 = 1 a 1 0 @ 0 100 v"), EndsWith("'', '')"));
+  EXPECT_EQ(read("5 = 1 a 1 0 @ 0 101 v"), "find 5: bad_in_list");
+  EXPECT_EQ(read("5 = 1 a 1 0 @ 0 4294967296 v"), "find 5: bad_in_list");
+  EXPECT_EQ(read("5 = 1 a 1 0 @ 0 18446744073709551615 v"), "find 5: bad_in_list");
+}
+
+TEST_F(ParserTest, AnInListLeavesOutNoMoreThanAKeyCould) {
+  limits.in_values_max = limits::in_list_max;
+  EXPECT_THAT(read("5 = 1 a 1 0 @ 0 4097 v"), EndsWith("'', '')"));
+  EXPECT_EQ(read("5 = 1 a 1 0 @ 0 5000 v"), "find 5: bad_in_list");
 }
 
 TEST_F(ParserTest, AnInListReplacesAKeyPartThatIsThere) {

@@ -88,6 +88,8 @@ namespace rowsocket::wire::handlersocket::test {
       return "line_too_long";
     case ErrorCode::cannot_open_table:
       return "cannot_open_table";
+    case ErrorCode::not_implemented:
+      return "not_implemented";
     case ErrorCode::out_of_memory:
       return "out_of_memory";
     default:
