@@ -128,6 +128,10 @@ Step MemoryCursor::stand_at(Iterator place) {
       (key_operator_ == KeyOperator::equal && index.less.compare_prefix(*place, key_) != 0)) {
     return Step::end;
   }
+  if (session_.state().read_deadlock.happens()) {
+    error_ = session_.lose_transaction();
+    return Step::failed;
+  }
   if (session_.state().read_fault.happens()) {
     error_ = session_.state().read_fault.error;
     return Step::failed;

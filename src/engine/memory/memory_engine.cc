@@ -115,7 +115,12 @@ void MemoryEngine::fail_write(uint32_t nth, Error error) {
 
 void MemoryEngine::lose_transaction_at_write(uint32_t nth, uint32_t times) {
   const std::scoped_lock lock(state_->mutex);
-  state_->deadlock = {nth, times, {}};
+  state_->write_deadlock = {nth, times, {}};
+}
+
+void MemoryEngine::lose_transaction_at_read(uint32_t nth, uint32_t times) {
+  const std::scoped_lock lock(state_->mutex);
+  state_->read_deadlock = {nth, times, {}};
 }
 
 void MemoryEngine::fail_read(uint32_t nth, Error error) {

@@ -89,6 +89,8 @@ class MemoryEngine final : public Engine {
   void fail_write(uint32_t nth, Error error);
   /// The nth write, and the `times` - 1 after it, find a deadlock (engine error 149): the whole transaction is rolled back.
   void lose_transaction_at_write(uint32_t nth, uint32_t times = 1);
+  /// The same for rows read.
+  void lose_transaction_at_read(uint32_t nth, uint32_t times = 1);
   /// The nth row read from now on fails.
   void fail_read(uint32_t nth, Error error);
   /// While busy, requests on the table (and opening it) get Begin::wait.

@@ -168,10 +168,8 @@ void MemorySession::wake() const {
 }
 
 Error MemorySession::change(const std::shared_ptr<Table>& table, RowNumber number, std::optional<Row> after) {
-  if (state_.deadlock.happens()) {
-    undo_down_to(0);
-    lost_ = true;
-    return deadlock_error();
+  if (state_.write_deadlock.happens()) {
+    return lose_transaction();
   }
   if (state_.write_fault.happens()) {
     return state_.write_fault.error;
@@ -184,6 +182,12 @@ Error MemorySession::change(const std::shared_ptr<Table>& table, RowNumber numbe
     table->erase(number);
   }
   return {};
+}
+
+Error MemorySession::lose_transaction() {
+  undo_down_to(0);
+  lost_ = true;
+  return deadlock_error();
 }
 
 void MemorySession::undo_in_copy(const Table& table, std::map<RowNumber, Row>& rows) const {

@@ -39,6 +39,8 @@ class MemorySession final : public Session {
   [[nodiscard]] State& state() { return state_; }
   /// Put (or, without `after`, remove) a row as part of the transaction.
   Error change(const std::shared_ptr<Table>& table, RowNumber number, std::optional<Row> after);
+  /// A deadlock: roll everything back, and say so.
+  Error lose_transaction();
 
   // For the engine; the mutex is held.
   void interrupt(Interruption interruption) { interruption_ = interruption; }

@@ -57,8 +57,9 @@ struct State {
 
   Fault commit_fault;
   Fault write_fault;
-  Fault deadlock;
+  Fault write_deadlock;
   Fault read_fault;
+  Fault read_deadlock;
   uint64_t lock_wait_timeout_ms = 5000;
   bool refuses_sessions = false;
   uint64_t commits_with_changes = 0;

@@ -1,0 +1,297 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// The vocabulary of exec's tests: a small shop in a memory engine, connections, requests that are built in words (`Ask`), and a protocol
+// that writes replies as text, one line each:
+//
+//   ok                          = 3 (rows changed, or a new id)
+//   rows/2 1 pen 2 ink          two columns, values in a row; NULL stands for NULL
+//   error engine 121            error not_authenticated
+#pragma once
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <initializer_list>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/limits.h"
+#include "engine/memory/memory_engine.h"
+#include "exec/executor.h"
+
+namespace rowsocket::exec {
+
+using engine::memory::Cell;
+using engine::memory::Row;
+inline constexpr std::nullopt_t NULL_VALUE = std::nullopt;
+
+inline std::string name_of(ErrorCode code) {
+  static const std::vector<std::pair<ErrorCode, std::string>> names = {
+      {ErrorCode::unknown_command, "unknown_command"},     {ErrorCode::unknown_index_id, "unknown_index_id"},
+      {ErrorCode::bad_operator, "bad_operator"},           {ErrorCode::no_key_values, "no_key_values"},
+      {ErrorCode::too_many_values, "too_many_values"},     {ErrorCode::too_many_key_parts, "too_many_key_parts"},
+      {ErrorCode::no_such_index, "no_such_index"},         {ErrorCode::no_such_column, "no_such_column"},
+      {ErrorCode::bad_in_list, "bad_in_list"},             {ErrorCode::bad_filter_column, "bad_filter_column"},
+      {ErrorCode::read_only, "read_only"},                 {ErrorCode::syntax, "syntax"},
+      {ErrorCode::line_too_long, "line_too_long"},         {ErrorCode::reply_too_large, "reply_too_large"},
+      {ErrorCode::not_authenticated, "not_authenticated"}, {ErrorCode::bad_authentication_type, "bad_authentication_type"},
+      {ErrorCode::cannot_open_table, "cannot_open_table"}, {ErrorCode::cannot_lock_table, "cannot_lock_table"},
+      {ErrorCode::engine, "engine"},                       {ErrorCode::sql, "sql"},
+      {ErrorCode::commit_failed, "commit_failed"},         {ErrorCode::out_of_memory, "out_of_memory"}};
+  for (const auto& [known, name] : names) {
+    if (known == code) {
+      return name;
+    }
+  }
+  return "code " + std::to_string(static_cast<int>(code));
+}
+
+class TextProtocol final : public Protocol {
+ public:
+  [[nodiscard]] std::string_view name() const override { return "text"; }
+  [[nodiscard]] Parsed parse(std::string_view, const ParseLimits&, Arena&, size_t&, Request&) const override {
+    return {Parsed::Status::fatal, 0};  // tests build requests in words
+  }
+  void reply_ok(Buffer& out) const override { out.append("ok\n"); }
+  void reply_number(Buffer& out, uint64_t number) const override { out.append("= " + std::to_string(number) + "\n"); }
+  void begin_rows(Buffer& out, size_t column_count) const override { out.append("rows/" + std::to_string(column_count)); }
+  void end_rows(Buffer& out) const override { out.append('\n'); }
+  void reply_error(Buffer& out, const Error& error, bool with_detail) const override {
+    const std::string number = error.number == 0 ? "" : " " + std::to_string(error.number);
+    out.append("error " + name_of(error.code) + number + (with_detail ? " (" + error.detail + ")" : "") + "\n");
+  }
+  [[nodiscard]] const ValueFormat& value_format() const override { return format_; }
+
+ private:
+  ValueFormat format_{' ', "NULL", 0, '\\', 0};
+};
+
+/// A request in words. It owns what the request views.
+class Ask {
+ public:
+  static Ask open(uint32_t id, std::string table, std::string index, std::string columns, std::string filter_columns = "") {
+    Ask ask(RequestKind::open_index, id);
+    const std::string& name = ask.keep(std::move(table));
+    ask.request_.open = {.database = std::string_view(name).substr(0, name.find('.')),
+                         .table = std::string_view(name).substr(name.find('.') + 1),
+                         .index = ask.keep(std::move(index)),
+                         .columns = ask.keep(std::move(columns)),
+                         .filter_columns = ask.keep(std::move(filter_columns))};
+    return ask;
+  }
+  static Ask find(uint32_t id, std::vector<Cell> key, KeyOperator key_operator = KeyOperator::equal) {
+    Ask ask(RequestKind::find, id);
+    ask.request_.key_operator = key_operator;
+    ask.request_.values = ask.keep(std::move(key));
+    return ask;
+  }
+  static Ask insert(uint32_t id, std::vector<Cell> values) {
+    Ask ask(RequestKind::insert, id);
+    ask.request_.values = ask.keep(std::move(values));
+    return ask;
+  }
+  static Ask authenticate(Cell secret, uint32_t type = 1) {
+    Ask ask(RequestKind::authenticate, 0);
+    ask.request_.authentication_type = type;
+    ask.request_.secret = ask.keep(std::vector<Cell>{std::move(secret)}).front();
+    return ask;
+  }
+  static Ask malformed(RequestKind kind, uint32_t id, ErrorCode parse_error) {
+    Ask ask(kind, id);
+    ask.request_.parse_error = parse_error;
+    return ask;
+  }
+
+  Ask limit(uint64_t rows, uint64_t offset = 0) && {
+    request_.limit = rows;
+    request_.offset = offset;
+    return std::move(*this);
+  }
+  Ask in(uint32_t key_part, std::vector<Cell> values) && {
+    request_.has_in_list = true;
+    request_.in_key_part = key_part;
+    request_.in_values = keep(std::move(values));
+    return std::move(*this);
+  }
+  Ask skip_unless(uint32_t column, Comparison comparison, Cell value) && {
+    return std::move(*this).filter(column, comparison, std::move(value), false);
+  }
+  Ask stop_unless(uint32_t column, Comparison comparison, Cell value) && {
+    return std::move(*this).filter(column, comparison, std::move(value), true);
+  }
+  Ask update(std::vector<Cell> values) && { return std::move(*this).modify(Modification::update, std::move(values)); }
+  Ask remove() && { return std::move(*this).modify(Modification::remove, {}); }
+  Ask add(std::vector<Cell> amounts) && { return std::move(*this).modify(Modification::increment, std::move(amounts)); }
+  Ask subtract(std::vector<Cell> amounts) && { return std::move(*this).modify(Modification::decrement, std::move(amounts)); }
+  Ask rows_before() && {
+    request_.return_rows_before = true;
+    return std::move(*this);
+  }
+
+  [[nodiscard]] const Request& request() const { return request_; }
+
+ private:
+  struct Kept {
+    std::deque<std::string> texts;
+    std::deque<std::vector<Value>> values;
+    std::vector<Filter> filters;
+  };
+
+  Ask(RequestKind kind, uint32_t id) : kept_(std::make_shared<Kept>()) {
+    request_.kind = kind;
+    request_.index_id = id;
+  }
+  const std::string& keep(std::string text) { return kept_->texts.emplace_back(std::move(text)); }
+  std::span<const Value> keep(std::vector<Cell> cells) {
+    std::vector<Value>& values = kept_->values.emplace_back();
+    for (Cell& cell : cells) {
+      values.push_back(cell.has_value() ? Value(std::string_view(keep(std::move(*cell)))) : Value());
+    }
+    return values;
+  }
+  Ask filter(uint32_t column, Comparison comparison, Cell value, bool stop) && {
+    kept_->filters.push_back({stop, comparison, column, keep(std::vector<Cell>{std::move(value)}).front()});
+    request_.filters = kept_->filters;
+    return std::move(*this);
+  }
+  Ask modify(Modification modification, std::vector<Cell> values) && {
+    request_.modification = modification;
+    request_.new_values = keep(std::move(values));
+    return std::move(*this);
+  }
+
+  std::shared_ptr<Kept> kept_;
+  Request request_;
+};
+
+struct Connection {
+  explicit Connection(Access port_access, Access granted) : client(port_access, granted) {}
+  /// From now on not a byte more can be written to it.
+  void refuse_memory() {
+    out.release();
+    out.set_bytes_max(0);
+  }
+
+  Client client;
+  Buffer out;
+};
+
+/// The shop: item(id, shelf, name, stock), and an executor of a write worker on it.
+///   1 10 pen 5 | 2 10 ink 0 | 3 20 cap NULL | 4 20 box 7 | 5 30 jar 9
+class ExecutorFixture {
+ public:
+  ExecutorFixture() {
+    engine.create_table("shop.item", {.columns = {engine::memory::integer("id"), engine::memory::integer("shelf"),
+                                                  engine::memory::text("name", 8),
+                                                  engine::memory::nullable(engine::memory::integer("stock"))},
+                                      .indexes = {{"PRIMARY", {"id"}, true},
+                                                  {"by_shelf", {"shelf"}, false},
+                                                  {"by_shelf_name", {"shelf", "name"}, true},
+                                                  {"by_stock", {"stock"}, false}}});
+    for (const Row& row : std::vector<Row>{{"1", "10", "pen", "5"},
+                                           {"2", "10", "ink", "0"},
+                                           {"3", "20", "cap", NULL_VALUE},
+                                           {"4", "20", "box", "7"},
+                                           {"5", "30", "jar", "9"}}) {
+      EXPECT_TRUE(engine.insert("shop.item", row));
+    }
+    use_session(engine::Intent::write);
+  }
+
+  [[nodiscard]] std::unique_ptr<engine::Session> new_session(engine::Intent intent) {
+    engine::SessionOptions options;
+    options.intent = intent;
+    options.counters = &counters;
+    return engine.create_session(options);
+  }
+  void use_session(engine::Intent intent) {
+    executor.reset();
+    session = new_session(intent);
+    executor = std::make_unique<Executor>(*session, counters, policy);
+  }
+  void set_policy() { executor->set_policy(policy); }
+
+  Connection& connect(Access port_access = Access::write) {
+    return connections.emplace_back(port_access, initial_access(port_access, policy));
+  }
+  /// A connection with id 0 = PRIMARY, 1 = by_shelf, 2 = by_shelf_name, 3 = by_stock. Columns: stock, name, id; filters: stock, name.
+  Connection& shopper(Access port_access = Access::write) {
+    Connection& connection = connect(port_access);
+    for (uint32_t id = 0; id < 4; ++id) {
+      EXPECT_EQ(ask(connection, Ask::open(id, "shop.item", std::to_string(id), "stock,name,id", "stock,name")), "ok");
+    }
+    return connection;
+  }
+  /// Opens id 9 for inserts of whole rows.
+  void open_for_insert(Connection& connection) {
+    EXPECT_EQ(ask(connection, Ask::open(9, "shop.item", "", "id,shelf,name,stock")), "ok");
+  }
+
+  void begin() { executor->begin_turn(now_ms); }
+  Executed send(Connection& connection, const Ask& ask) {
+    const Ask& kept = asked.emplace_back(ask);
+    return executor->execute(connection.client, kept.request(), protocol, connection.out);
+  }
+  void end() {
+    executor->end_turn();
+    asked.clear();
+  }
+  /// What is in the connection's buffer, and take it away.
+  std::vector<std::string> replies(Connection& connection) {
+    std::vector<std::string> lines;
+    std::string_view text = connection.out.view();
+    while (!text.empty()) {
+      const size_t line_bytes = std::min(text.find('\n'), text.size() - 1);
+      lines.emplace_back(text.substr(0, line_bytes));
+      text.remove_prefix(line_bytes + 1);
+    }
+    connection.out.clear();
+    return lines;
+  }
+  /// One turn of one request.
+  std::string ask(Connection& connection, const Ask& ask) {
+    begin();
+    const Executed executed = send(connection, ask);
+    end();
+    const std::vector<std::string> lines = replies(connection);
+    return executed == Executed::parked ? "parked" : (lines.size() == 1 ? lines[0] : "no reply");
+  }
+  /// One turn of several requests of one connection.
+  std::vector<std::string> turn(Connection& connection, const std::vector<Ask>& asks) {
+    begin();
+    for (const Ask& ask : asks) {
+      EXPECT_EQ(send(connection, ask), Executed::done);
+    }
+    end();
+    return replies(connection);
+  }
+
+  /// The committed value of one column of the item with this id; "none" if there is no such item.
+  [[nodiscard]] std::string committed(const std::string& id, size_t column) const {
+    for (const Row& row : engine.rows("shop.item")) {
+      if (row[0] == id) {
+        return row[column].value_or("NULL");
+      }
+    }
+    return "none";
+  }
+  [[nodiscard]] std::string stock(const std::string& id) const { return committed(id, 3); }
+  [[nodiscard]] uint64_t count(Counter counter) const { return counters.read(counter); }
+
+  TextProtocol protocol;
+  engine::memory::MemoryEngine engine;
+  Counters counters;
+  Policy policy{.secret_read = {}, .secret_write = {}, .reply_bytes_max = 64 * limits::kibibyte, .index_id_max = 16};
+  uint64_t now_ms = 1000;
+  std::unique_ptr<engine::Session> session;
+  std::unique_ptr<Executor> executor;
+  std::deque<Connection> connections;
+  std::deque<Ask> asked;
+};
+
+class ExecutorTest : public ExecutorFixture, public testing::Test {};
+
+}  // namespace rowsocket::exec

@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// What a turn does besides finding and committing: waiting for locks, counting.
+#include "exec/executor_fixture.h"
+
+namespace rowsocket::exec {
+namespace {
+
+using testing::ElementsAre;
+
+class ParkedTest : public ExecutorTest {
+ protected:
+  ParkedTest() { engine.set_lock_wait_timeout_ms(50); }
+  Connection& shopper_of(Executor& reader) {
+    Connection& client = connect(Access::read);
+    const Ask open = Ask::open(0, "shop.item", "", "stock");
+    EXPECT_EQ(reader.execute(client.client, open.request(), protocol, client.out), Executed::done);
+    reader.end_turn();
+    replies(client);
+    return client;
+  }
+
+  const Ask find = Ask::find(0, {"1"});
+  Connection& shop = shopper();
+};
+
+TEST_F(ParkedTest, a_request_whose_table_is_locked_is_parked_and_writes_nothing) {
+  engine.set_busy("shop.item", true);
+  begin();
+  EXPECT_EQ(send(shop, find), Executed::parked);
+  end();
+  EXPECT_TRUE(shop.out.empty());
+  EXPECT_EQ(shop.client.parked_since_ms, now_ms);
+  EXPECT_EQ(count(Counter::parked), 1);
+}
+
+TEST_F(ParkedTest, it_is_answered_when_the_lock_is_gone) {
+  engine.set_busy("shop.item", true);
+  EXPECT_EQ(ask(shop, find), "parked");
+  now_ms += 20;
+  engine.set_busy("shop.item", false);
+  EXPECT_EQ(ask(shop, find), "rows/3 5 pen 1");
+  EXPECT_EQ(shop.client.parked_since_ms, 0);
+}
+
+TEST_F(ParkedTest, it_is_refused_when_it_waited_too_long_and_the_next_one_waits_anew) {
+  engine.set_busy("shop.item", true);
+  EXPECT_EQ(ask(shop, find), "parked");
+  now_ms += 49;
+  EXPECT_EQ(ask(shop, find), "parked");
+  now_ms += 1;
+  EXPECT_EQ(ask(shop, find), "error cannot_lock_table");
+  EXPECT_EQ(ask(shop, find), "parked");
+  EXPECT_EQ(count(Counter::parked), 2);
+  EXPECT_EQ(count(Counter::errors_table), 1);
+}
+
+TEST_F(ParkedTest, with_a_timeout_of_zero_nobody_waits) {
+  engine.set_lock_wait_timeout_ms(0);
+  engine.set_busy("shop.item", true);
+  EXPECT_EQ(ask(shop, find), "error cannot_lock_table");
+}
+
+TEST_F(ParkedTest, an_open_index_can_wait_too) {
+  engine.set_busy("shop.item", true);
+  EXPECT_EQ(ask(shop, Ask::open(0, "shop.item", "", "id")), "parked");
+  now_ms += 50;
+  EXPECT_EQ(ask(shop, Ask::open(0, "shop.item", "", "id")), "error cannot_lock_table");
+}
+
+TEST_F(ParkedTest, an_open_index_that_waited_too_long_is_an_error_after_a_replay_too) {
+  engine.create_table("shop.other", {.columns = {engine::memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}});
+  engine.set_lock_wait_timeout_ms(0);
+  engine.set_busy("shop.other", true);
+  engine.fail_commit(Error(ErrorCode::engine, 149));
+  EXPECT_THAT(turn(shop, {Ask::find(0, {"1"}).add({"1"}), Ask::open(5, "shop.other", "", "id"), find}),
+              ElementsAre("= 1", "error cannot_lock_table", "rows/3 6 pen 1"));
+}
+
+TEST_F(ParkedTest, a_parked_write_is_not_staged) {
+  engine.set_busy("shop.item", true);
+  begin();
+  EXPECT_EQ(send(shop, Ask::find(0, {"1"}).remove()), Executed::parked);
+  EXPECT_TRUE(executor->nothing_staged());
+  end();
+}
+
+TEST_F(ParkedTest, a_parked_request_leaves_what_was_staged_before_it) {
+  begin();
+  send(shop, Ask::find(0, {"1"}).add({"1"}));
+  engine.set_busy("shop.item", true);
+  EXPECT_EQ(send(shop, Ask::find(0, {"2"}).add({"1"})), Executed::parked);
+  end();
+  EXPECT_THAT(replies(shop), ElementsAre("= 1"));
+  EXPECT_EQ(stock("1"), "6");
+}
+
+TEST_F(ParkedTest, a_request_that_waits_for_another_worker_is_done_after_its_commit) {
+  const auto read_session = new_session(engine::Intent::read);
+  Executor reader(*read_session, counters, policy);
+  begin();
+  send(shop, Ask::find(0, {"1"}).add({"1"}));
+  Connection& client = shopper_of(reader);
+  EXPECT_EQ(reader.execute(client.client, find.request(), protocol, client.out), Executed::parked);
+  end();
+  EXPECT_EQ(reader.execute(client.client, find.request(), protocol, client.out), Executed::done);
+  reader.end_turn();
+  EXPECT_THAT(replies(client), ElementsAre("rows/1 6"));
+}
+
+TEST_F(ParkedTest, a_parked_request_counts_once_when_it_is_done) {
+  const uint64_t before = count(Counter::turn_requests);
+  engine.set_busy("shop.item", true);
+  ask(shop, find);
+  ask(shop, find);
+  engine.set_busy("shop.item", false);
+  ask(shop, find);
+  EXPECT_EQ(count(Counter::requests_find), 1);
+  EXPECT_EQ(count(Counter::turn_requests) - before, 1);
+}
+
+class CountingTest : public ExecutorTest {};
+
+TEST_F(CountingTest, requests_count_by_kind) {
+  Connection& shop = shopper();
+  open_for_insert(shop);
+  turn(shop, {Ask::find(0, {"1"}), Ask::find(0, {"1"}).in(0, {"2"}), Ask::find(0, {"1"}).update({"1"}), Ask::find(0, {"1"}).add({"1"}),
+              Ask::find(0, {"1"}).subtract({"1"}), Ask::find(0, {"1"}).remove(), Ask::insert(9, {"8", "1", "x", "1"}),
+              Ask::authenticate(""), Ask::malformed(RequestKind::unknown, 0, ErrorCode::unknown_command)});
+  EXPECT_EQ(count(Counter::requests_open_index), 5);
+  EXPECT_EQ(count(Counter::requests_find), 2);
+  EXPECT_EQ(count(Counter::requests_in_list), 1);
+  EXPECT_EQ(count(Counter::requests_update), 1);
+  EXPECT_EQ(count(Counter::requests_increment), 2);
+  EXPECT_EQ(count(Counter::requests_delete), 1);
+  EXPECT_EQ(count(Counter::requests_insert), 1);
+  EXPECT_EQ(count(Counter::requests_authenticate), 1);
+  EXPECT_EQ(count(Counter::requests_unknown), 1);
+}
+
+TEST_F(CountingTest, rows_count_by_what_was_done_to_them) {
+  Connection& shop = shopper();
+  open_for_insert(shop);
+  turn(shop, {Ask::find(0, {"1"}, KeyOperator::at_or_after).limit(3), Ask::insert(9, {"8", "1", "x", "1"}),
+              Ask::find(1, {"10"}).limit(9).add({"1"}), Ask::find(0, {"8"}).remove()});
+  EXPECT_EQ(count(Counter::rows_inserted), 1);
+  EXPECT_EQ(count(Counter::rows_updated), 2);
+  EXPECT_EQ(count(Counter::rows_deleted), 1);
+  EXPECT_EQ(count(Counter::rows_read), 3 + 2 + 1);
+}
+
+TEST_F(CountingTest, only_turns_that_executed_something_count) {
+  Connection& shop = shopper();
+  const uint64_t turns = count(Counter::turns);
+  turn(shop, {});
+  turn(shop, {Ask::find(0, {"1"}), Ask::find(0, {"2"})});
+  EXPECT_EQ(count(Counter::turns) - turns, 1);
+}
+
+}  // namespace
+}  // namespace rowsocket::exec

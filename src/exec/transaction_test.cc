@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Invariant 1: no reply to a write without its commit. Invariant 2: a request is atomic, and a lost transaction costs nobody a request.
+#include "exec/executor_fixture.h"
+
+namespace rowsocket::exec {
+namespace {
+
+using testing::ElementsAre;
+
+const Error disk_full(ErrorCode::engine, 135);
+const Error deadlock(ErrorCode::engine, 149);
+
+class TransactionTest : public ExecutorTest {
+ protected:
+  static Ask set_stock(const std::string& id, const std::string& stock) { return Ask::find(0, {id}).update({stock}); }
+  static Ask add_stock(const std::string& id) { return Ask::find(0, {id}).add({"1"}); }
+  static Ask read(const std::string& id) { return Ask::find(0, {id}); }
+
+  Connection& one = shopper();
+  Connection& two = shopper();
+};
+
+TEST_F(TransactionTest, a_turn_commits_once) {
+  turn(one, {add_stock("1"), add_stock("1"), add_stock("2")});
+  EXPECT_EQ(engine.commits_with_changes(), 1);
+  EXPECT_EQ(count(Counter::commits), 1);
+  EXPECT_EQ(stock("1"), "7");
+}
+
+TEST_F(TransactionTest, nothing_is_committed_before_the_turn_ends) {
+  begin();
+  send(one, add_stock("1"));
+  EXPECT_EQ(stock("1"), "5");
+  EXPECT_FALSE(executor->nothing_staged());
+  end();
+  EXPECT_EQ(stock("1"), "6");
+  EXPECT_TRUE(executor->nothing_staged());
+}
+
+TEST_F(TransactionTest, a_connection_reads_its_own_writes) {
+  EXPECT_THAT(turn(one, {add_stock("1"), read("1")}), ElementsAre("= 1", "rows/3 6 pen 1"));
+}
+
+TEST_F(TransactionTest, reads_alone_are_never_staged_and_never_commit_changes) {
+  begin();
+  send(one, read("1"));
+  EXPECT_TRUE(executor->nothing_staged());
+  end();
+  EXPECT_EQ(count(Counter::commits), 0);
+}
+
+TEST_F(TransactionTest, an_error_in_one_request_leaves_the_others) {
+  open_for_insert(one);
+  EXPECT_THAT(turn(one, {add_stock("1"), Ask::insert(9, {"2", "1", "x", "1"}), add_stock("1")}),
+              ElementsAre("= 1", "error engine 121", "= 1"));
+  EXPECT_EQ(stock("1"), "7");
+  EXPECT_EQ(count(Counter::errors_engine), 1);
+}
+
+TEST_F(TransactionTest, an_insert_replies_with_ok_or_the_new_id) {
+  open_for_insert(one);
+  EXPECT_EQ(ask(one, Ask::insert(9, {"6", "30", "lid", NULL_VALUE})), "ok");
+  engine.create_table("shop.order", {.columns = {engine::memory::auto_increment("id"), engine::memory::text("who")},
+                                     .indexes = {{"PRIMARY", {"id"}, true}}});
+  ask(one, Ask::open(8, "shop.order", "", "who,id"));
+  EXPECT_THAT(turn(one, {Ask::insert(8, {"ann"}), Ask::insert(8, {"bob"}), Ask::insert(8, {"eve", "9"})}),
+              ElementsAre("= 1", "= 2", "= 0"));
+}
+
+TEST_F(TransactionTest, a_value_that_does_not_fit_writes_nothing) {
+  open_for_insert(one);
+  EXPECT_EQ(ask(one, Ask::insert(9, {"6", "30", "far too long", "1"})), "error sql 1406");
+  EXPECT_EQ(ask(one, Ask::insert(9, {"6", "30"})), "error sql 1364");
+  EXPECT_EQ(engine.rows("shop.item").size(), 5);
+}
+
+TEST_F(TransactionTest, when_the_commit_fails_every_write_of_the_turn_is_an_error) {
+  engine.fail_commit(disk_full);
+  begin();
+  send(one, add_stock("1"));
+  send(two, add_stock("2"));
+  send(one, add_stock("4"));
+  end();
+  EXPECT_THAT(replies(one), ElementsAre("error engine 135", "error engine 135"));
+  EXPECT_THAT(replies(two), ElementsAre("error engine 135"));
+  EXPECT_THAT((std::vector{stock("1"), stock("2"), stock("4")}), ElementsAre("5", "0", "7"));
+  EXPECT_EQ(count(Counter::commit_failures), 1);
+  EXPECT_EQ(count(Counter::errors_engine), 3);
+  EXPECT_EQ(count(Counter::rows_updated), 0);
+}
+
+TEST_F(TransactionTest, when_the_commit_fails_earlier_reads_stay_and_later_ones_are_made_anew) {
+  engine.fail_commit(Error(ErrorCode::commit_failed));
+  EXPECT_THAT(turn(one, {read("1"), add_stock("1"), read("1")}),
+              ElementsAre("rows/3 5 pen 1", "error commit_failed", "rows/3 5 pen 1"));
+}
+
+TEST_F(TransactionTest, when_the_commit_fails_replies_of_earlier_turns_stay) {
+  begin();
+  send(one, read("1"));
+  end();
+  engine.fail_commit(disk_full);
+  begin();
+  send(one, add_stock("1"));
+  end();
+  EXPECT_THAT(replies(one), ElementsAre("rows/3 5 pen 1", "error engine 135"));
+}
+
+TEST_F(TransactionTest, when_the_commit_fails_what_needs_no_transaction_keeps_its_answer) {
+  engine.fail_commit(disk_full);
+  EXPECT_THAT(turn(one, {add_stock("1"), Ask::open(5, "shop.item", "", "id"), Ask::find(5, {"4"}), Ask::find(7, {"1"})}),
+              ElementsAre("error engine 135", "ok", "rows/1 4", "error unknown_index_id"));
+  EXPECT_EQ(count(Counter::errors_request), 1);
+}
+
+TEST_F(TransactionTest, a_failed_write_of_a_failed_commit_is_an_error_too) {
+  open_for_insert(one);
+  engine.fail_commit(disk_full);
+  EXPECT_THAT(turn(one, {add_stock("1"), Ask::insert(9, {"1", "1", "x", "1"})}), ElementsAre("error engine 135", "error engine 135"));
+}
+
+TEST_F(TransactionTest, a_commit_that_may_succeed_next_time_is_replayed) {
+  engine.fail_commit(deadlock);
+  EXPECT_THAT(turn(one, {add_stock("1"), add_stock("1"), read("1")}), ElementsAre("= 1", "= 1", "rows/3 7 pen 1"));
+  EXPECT_EQ(stock("1"), "7");
+  EXPECT_EQ(count(Counter::replays), 1);
+  EXPECT_EQ(count(Counter::rows_updated), 2);
+  EXPECT_EQ(count(Counter::requests_increment), 2);
+}
+
+TEST_F(TransactionTest, a_lost_transaction_is_replayed_request_by_request) {
+  engine.lose_transaction_at_write(3);
+  begin();
+  send(one, add_stock("1"));
+  send(two, add_stock("2"));
+  send(one, add_stock("1"));
+  send(two, read("1"));
+  end();
+  EXPECT_THAT(replies(one), ElementsAre("= 1", "= 1"));
+  EXPECT_THAT(replies(two), ElementsAre("= 1", "rows/3 7 pen 1"));
+  EXPECT_EQ(stock("1"), "7");
+  EXPECT_EQ(stock("2"), "1");
+  EXPECT_EQ(engine.commits_with_changes(), 3);
+  EXPECT_EQ(count(Counter::errors_engine), 0);
+}
+
+TEST_F(TransactionTest, the_turn_goes_on_after_a_replay_with_nothing_staged) {
+  engine.lose_transaction_at_write(2);
+  begin();
+  send(one, add_stock("1"));
+  send(one, add_stock("2"));
+  EXPECT_TRUE(executor->nothing_staged());
+  EXPECT_EQ(stock("1"), "6");
+  engine.fail_commit(disk_full);
+  send(one, add_stock("4"));
+  end();
+  EXPECT_THAT(replies(one), ElementsAre("= 1", "= 1", "error engine 135"));
+}
+
+TEST_F(TransactionTest, a_request_that_keeps_losing_its_transaction_gets_the_error_and_the_others_do_not) {
+  engine.lose_transaction_at_write(2, 5);  // the write, then add_stock(1) of the replay and its retries
+  EXPECT_THAT(turn(one, {add_stock("1"), add_stock("2")}), ElementsAre("error engine 149", "= 1"));
+  EXPECT_EQ(stock("1"), "5");
+  EXPECT_EQ(stock("2"), "1");
+  EXPECT_EQ(count(Counter::errors_engine), 1);
+}
+
+TEST_F(TransactionTest, a_read_that_loses_its_transaction_is_run_again) {
+  engine.lose_transaction_at_read(1);
+  EXPECT_EQ(ask(one, read("1")), "rows/3 5 pen 1");
+  EXPECT_EQ(count(Counter::replays), 1);
+  EXPECT_EQ(count(Counter::errors_engine), 0);
+}
+
+TEST_F(TransactionTest, a_read_that_keeps_losing_its_transaction_gets_the_error) {
+  engine.lose_transaction_at_read(1, 5);
+  EXPECT_THAT(turn(one, {read("1"), read("2")}), ElementsAre("error engine 149", "rows/3 0 ink 2"));
+}
+
+TEST_F(TransactionTest, a_read_can_lose_the_transaction_of_the_writes_before_it) {
+  engine.lose_transaction_at_read(2);
+  EXPECT_THAT(turn(one, {add_stock("1"), read("1")}), ElementsAre("= 1", "rows/3 6 pen 1"));
+  EXPECT_EQ(stock("1"), "6");
+}
+
+TEST_F(TransactionTest, a_request_of_a_replay_may_lose_its_transaction_three_times) {
+  engine.lose_transaction_at_write(2, 4);
+  EXPECT_THAT(turn(one, {add_stock("1"), add_stock("2")}), ElementsAre("= 1", "= 1"));
+  EXPECT_EQ(stock("1"), "6");
+}
+
+TEST_F(TransactionTest, a_commit_that_fails_in_a_replay_concerns_its_own_request_only) {
+  engine.lose_transaction_at_write(2);
+  engine.fail_commit(disk_full);
+  EXPECT_THAT(turn(one, {add_stock("1"), add_stock("2")}), ElementsAre("error engine 135", "= 1"));
+  EXPECT_EQ(stock("1"), "5");
+}
+
+TEST_F(TransactionTest, a_replay_undoes_nothing_of_an_earlier_turn) {
+  ask(one, add_stock("1"));
+  engine.lose_transaction_at_write(1);
+  EXPECT_EQ(ask(one, add_stock("1")), "= 1");
+  EXPECT_EQ(stock("1"), "7");
+}
+
+TEST_F(TransactionTest, a_final_error_is_final_in_a_replay_too) {
+  open_for_insert(one);
+  engine.lose_transaction_at_write(2);
+  EXPECT_THAT(turn(one, {add_stock("1"), Ask::insert(9, {"1", "1", "x", "1"}), add_stock("2")}),
+              ElementsAre("= 1", "error engine 121", "= 1"));
+  EXPECT_EQ(count(Counter::errors_engine), 1);
+}
+
+TEST_F(TransactionTest, a_replay_uses_the_index_that_an_id_meant_when_it_was_asked) {
+  engine.lose_transaction_at_write(2);
+  EXPECT_THAT(turn(one, {add_stock("1"), Ask::open(0, "shop.item", "", "name"), read("1"), Ask::find(1, {"20"}).add({"1"})}),
+              ElementsAre("= 1", "ok", "rows/1 pen", "= 1"));
+  EXPECT_EQ(stock("1"), "6");
+}
+
+TEST_F(TransactionTest, a_replay_honours_the_access_that_a_client_had_when_it_asked) {
+  policy.secret_write = "w";
+  set_policy();
+  Connection& writer = connect();
+  turn(writer, {Ask::authenticate("w"), Ask::open(0, "shop.item", "", "stock")});
+  engine.lose_transaction_at_write(2);
+  begin();
+  send(writer, add_stock("1"));
+  send(writer, Ask::authenticate("wrong"));
+  send(writer, add_stock("1"));
+  send(one, add_stock("2"));
+  end();
+  EXPECT_THAT(replies(writer), ElementsAre("= 1", "error not_authenticated", "error read_only"));
+  EXPECT_EQ(stock("1"), "6");
+}
+
+TEST_F(TransactionTest, a_lock_that_is_not_to_be_had_in_a_replay_is_an_error) {
+  engine.create_table("shop.other", {.columns = {engine::memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}});
+  ask(one, Ask::open(8, "shop.other", "", "id"));
+  begin();
+  send(one, Ask::insert(8, {"1"}));
+  engine.set_busy("shop.other", true);
+  engine.lose_transaction_at_write(1);
+  send(one, add_stock("1"));
+  end();
+  EXPECT_THAT(replies(one), ElementsAre("error cannot_lock_table", "= 1"));
+}
+
+TEST_F(TransactionTest, a_refused_write_starts_no_staging) {
+  begin();
+  send(one, Ask::insert(7, {"1"}));
+  EXPECT_TRUE(executor->nothing_staged());
+  end();
+}
+
+TEST_F(TransactionTest, a_reply_that_cannot_be_written_undoes_its_request) {
+  one.refuse_memory();
+  begin();
+  EXPECT_EQ(send(one, add_stock("1")), Executed::done);
+  end();
+  EXPECT_TRUE(one.out.failed());
+  EXPECT_EQ(stock("1"), "5");
+}
+
+TEST_F(TransactionTest, nothing_more_is_executed_for_a_connection_whose_reply_was_lost) {
+  one.refuse_memory();
+  begin();
+  send(one, add_stock("1"));
+  one.out.set_bytes_max(limits::mebibyte);
+  send(one, add_stock("2"));
+  engine.lose_transaction_at_write(1);
+  send(two, add_stock("4"));
+  end();
+  EXPECT_TRUE(one.out.failed());
+  EXPECT_THAT((std::vector{stock("1"), stock("2"), stock("4")}), ElementsAre("5", "0", "8"));
+}
+
+}  // namespace
+}  // namespace rowsocket::exec
