@@ -37,7 +37,7 @@ void BufferPool::give_back(Buffer& buffer) {
 }
 
 void BufferPool::trim() {
-  while (pooled_bytes_ > limits::pool_bytes_idle) {
+  while (has_surplus()) {
     pooled_bytes_ -= free_.back().capacity();
     free_.pop_back();
   }

@@ -19,6 +19,8 @@ class BufferPool {
   [[nodiscard]] Buffer take();
   /// Keep the memory of a buffer for the next taker, or free it if it is too large or the pool is full. The buffer is empty then.
   void give_back(Buffer& buffer);
+  /// There is something to trim.
+  [[nodiscard]] bool has_surplus() const { return pooled_bytes_ > limits::pool_bytes_idle; }
   /// The worker goes to sleep: free what a burst left, but for `limits::pool_bytes_idle`.
   void trim();
 

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// One client: its byte stream, what exec remembers of it, and where it stands in its worker's turns.
+//
+//            receive          execute             send
+//   reading ─────────► (turn) ───────► (replies) ──────► reading
+//                        │ no room left in the turn:   unreached, cut ──► the next turn
+//                        │ the request waits for a lock: parked ────────► a later turn
+//                        │ a stream that makes no sense: condemned ─────► lingering ──► closed
+//
+// Output that the client has not taken yet comes before everything: until it is gone, nothing is received or executed.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+
+#include "base/protocol.h"
+#include "exec/client.h"
+#include "net/connection.h"
+#include "net/poller.h"
+#include "server/inbox.h"
+
+namespace rowsocket::server {
+
+struct ClientConnection {
+  enum class State : uint8_t {
+    reading,    ///< waits for bytes
+    unreached,  ///< has bytes that the turn had no room for
+    cut,        ///< had its share of the turn; may have more requests
+    parked,     ///< its first request waits for a lock
+    condemned,  ///< is closed once its replies are sent
+    lingering,  ///< was told that nothing more comes; what it still sends is dropped, so that our last reply reaches it
+    closed      ///< goes at the end of the turn
+  };
+
+  ClientConnection(Arrival arrival, exec::Access granted, uint64_t now_ms)
+      : stream(std::move(arrival.socket), std::move(arrival.peer)),
+        client(arrival.port_access, granted),
+        protocol(arrival.protocol),
+        number(arrival.number),
+        last_progress_ms(now_ms) {}
+
+  [[nodiscard]] bool is_closed() const { return state == State::closed; }
+
+  net::Connection stream;
+  exec::Client client;
+  const Protocol* protocol;
+  uint64_t number;
+  uint64_t last_progress_ms;               ///< when bytes last came or went, or a request ran; since when it lingers
+  uint64_t retry_at_ms = 0;                ///< when parked
+  size_t scanned_bytes = 0;                ///< see Protocol::parse
+  size_t parsed_bytes = 0;                 ///< front of the input that this turn's requests take; consumed after the commit
+  size_t held_bytes = 0;                   ///< as the worker last counted them
+  size_t slot = 0;                         ///< where the worker keeps it
+  ErrorCode fatal_error = ErrorCode::none; ///< when condemned: the reply that is still to be written
+  State state = State::reading;
+  net::Interest interest = net::Interest::none;
+};
+
+}  // namespace rowsocket::server

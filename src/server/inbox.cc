@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "server/inbox.h"
+
+#include <exception>
+#include <utility>
+
+namespace rowsocket::server {
+
+bool Inbox::offer(Arrival& arrival) {
+  try {
+    const std::scoped_lock lock(mutex_);
+    if (!open_) {
+      return false;
+    }
+    arrivals_.push_back(std::move(arrival));
+    connection_count_.fetch_add(1, std::memory_order_relaxed);
+  } catch (const std::exception&) {
+    return false;
+  }
+  wakeup_.notify();
+  return true;
+}
+
+bool Inbox::is_open() const {
+  const std::scoped_lock lock(mutex_);
+  return open_;
+}
+
+void Inbox::take(std::vector<Arrival>& arrivals) {
+  const std::scoped_lock lock(mutex_);
+  arrivals_.swap(arrivals);
+}
+
+void Inbox::close() {
+  const std::scoped_lock lock(mutex_);
+  open_ = false;
+  connection_count_.fetch_sub(static_cast<uint32_t>(arrivals_.size()), std::memory_order_relaxed);
+  arrivals_.clear();
+}
+
+}  // namespace rowsocket::server

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Where the acceptor leaves new connections for a worker, and what it knows of the worker: how many connections it has and whether
+// it serves at all.
+//
+// Locking: `mutex_` guards the arrivals and `open_`; the wakeup and the count need no lock.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <mutex>
+#include <string>
+#include <vector>
+
+#include "base/protocol.h"
+#include "exec/client.h"
+#include "net/descriptor.h"
+#include "net/wakeup.h"
+
+namespace rowsocket::server {
+
+/// A connection that was accepted.
+struct Arrival {
+  net::Descriptor socket;
+  std::string peer;
+  uint64_t number;              ///< counts the connections since start, for the log
+  exec::Access port_access;
+  const Protocol* protocol;
+};
+
+class Inbox {
+ public:
+  // For the acceptor.
+  /// Hand a connection over. False if the worker does not serve any more or there is no memory; the arrival stays the caller's.
+  [[nodiscard]] bool offer(Arrival& arrival);
+  [[nodiscard]] bool is_open() const;
+
+  // For anybody.
+  /// Connections of this worker, those on their way to it included.
+  [[nodiscard]] uint32_t connection_count() const { return connection_count_.load(std::memory_order_relaxed); }
+  void wake() { wakeup_.notify(); }
+
+  // For the worker.
+  [[nodiscard]] net::Wakeup& wakeup() { return wakeup_; }
+  /// What arrived since the last call, into an empty vector (whose memory is used for the next arrivals).
+  void take(std::vector<Arrival>& arrivals);
+  /// One of the connections that were handed over is gone.
+  void connection_closed() { connection_count_.fetch_sub(1, std::memory_order_relaxed); }
+  /// Take nothing more, and close what has arrived.
+  void close();
+
+ private:
+  mutable std::mutex mutex_;
+  std::vector<Arrival> arrivals_;
+  bool open_ = true;
+  std::atomic<uint32_t> connection_count_{0};
+  net::Wakeup wakeup_;
+};
+
+}  // namespace rowsocket::server

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Composition: endpoints, workers and the acceptor between them.
+//
+// Locking: `lifecycle_` makes start and stop exclude each other. The workers and the acceptor are made before start returns and
+// destroyed with the server, so that counters can be read at any time between.
+#include "server/server.h"
+
+#include <algorithm>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "server/acceptor.h"
+#include "server/endpoints.h"
+#include "server/settings.h"
+#include "server/worker.h"
+
+namespace rowsocket::server {
+namespace {
+
+using engine::Intent;
+
+uint32_t thread_count(uint32_t configured) {
+  const uint32_t wanted = configured != 0 ? configured : std::thread::hardware_concurrency();
+  return std::clamp<uint32_t>(wanted, 1, limits::threads_max);
+}
+
+}  // namespace
+
+class Server::Impl {
+ public:
+  Impl(engine::Engine& engine, Log& log, const Clock& clock)
+      : engine_(engine), log_(log), clock_(clock) {}
+  ~Impl() { stop(); }
+
+  bool start(const Config& config, std::string& failure) {
+    const std::scoped_lock lock(lifecycle_);
+    try {
+      if (start_all(config, failure)) {
+        return true;
+      }
+    } catch (const std::exception& error) {
+      failure = error.what();
+    }
+    stop_all();
+    workers_.clear();
+    acceptor_.reset();
+    port_read_ = port_write_ = 0;
+    return false;
+  }
+
+  void stop() {
+    const std::scoped_lock lock(lifecycle_);
+    stop_all();
+  }
+
+  void reconfigure(const Config& config) {
+    try {
+      settings_board_.publish(settings_from(config));
+    } catch (const std::exception&) {
+      log_.write(LogLevel::error, "rowsocket: the new configuration is not in force: no memory");
+      return;
+    }
+    for (const auto& worker : workers_) {
+      worker->inbox().wake();
+    }
+  }
+
+  [[nodiscard]] uint32_t port_read() const { return port_read_; }
+  [[nodiscard]] uint32_t port_write() const { return port_write_; }
+
+  [[nodiscard]] uint64_t counter(Counter counter) const {
+    uint64_t sum = acceptor_ == nullptr ? 0 : acceptor_->counters().read(counter);
+    for (const auto& worker : workers_) {
+      sum += worker->counters().read(counter);
+    }
+    return sum;
+  }
+
+  [[nodiscard]] uint64_t connections(Intent intent) const {
+    uint64_t count = 0;
+    for (const auto& worker : workers_) {
+      count += worker->intent() == intent ? worker->inbox().connection_count() : 0;
+    }
+    return count;
+  }
+
+ private:
+  bool start_all(const Config& config, std::string& failure) {
+    settings_board_.publish(settings_from(config));
+    Endpoints endpoints;
+    if (!open_endpoints(config, endpoints, failure)) {
+      return false;
+    }
+    port_read_ = endpoints.port_read;
+    port_write_ = endpoints.port_write;
+    tell(endpoints);
+    for (const auto& [intent, threads] : {std::pair{Intent::read, config.threads_read}, {Intent::write, config.threads_write}}) {
+      if (endpoints.serve(intent) && !start_workers(intent, thread_count(threads), failure)) {
+        return false;
+      }
+    }
+    acceptor_ = std::make_unique<Acceptor>(std::move(endpoints.all), workers_, settings_board_, log_, clock_);
+    return acceptor_->start(failure);
+  }
+
+  bool start_workers(Intent intent, uint32_t count, std::string& failure) {
+    for (uint32_t number = 0; number < count; ++number) {
+      workers_.push_back(std::make_unique<Worker>(Worker::Surroundings{engine_, log_, clock_, settings_board_}, intent, number));
+      if (!workers_.back()->start(failure)) {
+        return false;
+      }
+    }
+    return true;
+  }
+
+  void stop_all() {
+    if (acceptor_ != nullptr) {
+      acceptor_->stop();
+    }
+    for (const auto& worker : workers_) {
+      worker->request_stop();
+    }
+    for (const auto& worker : workers_) {
+      worker->join();
+    }
+  }
+
+  void tell(const Endpoints& endpoints) {
+    for (const Endpoint& endpoint : endpoints.all) {
+      const std::string verb = endpoint.intent == Intent::read ? "serves reads on " : "serves reads and writes on ";
+      log_.write(LogLevel::note, "rowsocket: " + verb + endpoint.listener.name());
+    }
+    if (!endpoints.notes.empty()) {
+      log_.write(LogLevel::note, "rowsocket: " + endpoints.notes);
+    }
+    if (endpoints.all.empty()) {
+      log_.write(LogLevel::warning, "rowsocket: serves nobody: rowsocket_tcp is off, and neither socket has a path");
+    }
+  }
+
+  engine::Engine& engine_;
+  Log& log_;
+  const Clock& clock_;
+  std::mutex lifecycle_;
+  SettingsBoard settings_board_;
+  uint32_t port_read_ = 0;
+  uint32_t port_write_ = 0;
+  Acceptor::Workers workers_;
+  std::unique_ptr<Acceptor> acceptor_;
+};
+
+Server::Server(engine::Engine& engine, Log& log, const Clock& clock) : impl_(std::make_unique<Impl>(engine, log, clock)) {}
+Server::~Server() = default;
+bool Server::start(const Config& config, std::string& failure) { return impl_->start(config, failure); }
+void Server::stop() { impl_->stop(); }
+void Server::reconfigure(const Config& config) { impl_->reconfigure(config); }
+uint32_t Server::port_read() const { return impl_->port_read(); }
+uint32_t Server::port_write() const { return impl_->port_write(); }
+uint64_t Server::counter(Counter counter) const { return impl_->counter(counter); }
+uint64_t Server::connections_read() const { return impl_->connections(Intent::read); }
+uint64_t Server::connections_write() const { return impl_->connections(Intent::write); }
+
+}  // namespace rowsocket::server

@@ -1,0 +1,189 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "server/turn_loop.h"
+
+#include <algorithm>
+#include <array>
+#include <cstdio>
+#include <exception>
+#include <utility>
+
+#include "base/limits.h"
+
+namespace rowsocket::server {
+namespace {
+
+constexpr int hold_tables_ms = static_cast<int>(limits::hold_tables_us / 1000);
+}  // namespace
+
+TurnLoop::TurnLoop(const Surroundings& surroundings)
+    : session_(surroundings.session),
+      inbox_(surroundings.inbox),
+      counters_(surroundings.counters),
+      settings_board_(surroundings.settings_board),
+      clock_(surroundings.clock),
+      log_(surroundings.log),
+      role_(surroundings.role),
+      settings_generation_(settings_board_.generation()),
+      settings_(settings_board_.current()),
+      executor_(session_, counters_, settings_->policy),
+      usable_(poller_.valid() && inbox_.wakeup().valid() &&
+              poller_.change(inbox_.wakeup().fd(), net::Interest::none, net::Interest::input, nullptr)),
+      now_ms_(clock_.now_ms()) {
+  show_activity();
+}
+
+TurnLoop::~TurnLoop() {
+  counters_.add(Counter::connections_closed, table_.size());
+  for (size_t i = 0; i < table_.size(); ++i) {
+    inbox_.connection_closed();
+  }
+}
+
+bool TurnLoop::turn() {
+  poll();
+  if (!obey_session()) {
+    return false;
+  }
+  refresh_settings();
+  admit_arrivals();
+  read_requests();
+  execute_requests();
+  commit();
+  send_replies();
+  reap();
+  show_activity_if_due();
+  return true;
+}
+
+// ---- poll -------------------------------------------------------------------------------------------------------------------------
+
+/// Opened tables are held over busy turns only: before a longer sleep they are given back, and so is the memory of a burst.
+void TurnLoop::poll() {
+  const int wait_ms = time_to_wait_ms();
+  const bool long_wait = wait_ms == net::Poller::forever || wait_ms > hold_tables_ms;
+  if (long_wait && (session_.holds_tables() || pool_.has_surplus())) {
+    events_ = poller_.wait(hold_tables_ms);
+    if (events_.empty()) {
+      session_.release_tables();
+      pool_.trim();
+      events_ = poller_.wait(wait_ms);
+    }
+  } else {
+    events_ = poller_.wait(wait_ms);
+  }
+  now_ms_ = clock_.now_ms();
+}
+
+int TurnLoop::time_to_wait_ms() const {
+  if (!unreached_.empty() || !cut_.empty()) {
+    return 0;
+  }
+  uint64_t deadline_ms = next_sweep_ms_;
+  if (!parked_.empty()) {
+    deadline_ms = std::min(deadline_ms, parked_.front()->retry_at_ms);
+  }
+  if (activity_shown_connections_ != table_.size()) {
+    deadline_ms = std::min(deadline_ms, activity_shown_ms_ + limits::activity_interval_ms);
+  }
+  if (deadline_ms == never) {
+    return net::Poller::forever;
+  }
+  constexpr uint64_t longest_ms = 1'000'000;
+  return deadline_ms <= now_ms_ ? 0 : static_cast<int>(std::min(deadline_ms - now_ms_, longest_ms));
+}
+
+bool TurnLoop::obey_session() {
+  switch (session_.interruption()) {
+    case engine::Interruption::none:
+      return true;
+    case engine::Interruption::close_connections:
+      log_.always(LogLevel::note, "killed: closes its connections and goes on");
+      for (const auto& connection : table_.all()) {
+        close(*connection);
+      }
+      session_.clear_interruption();
+      return true;
+    case engine::Interruption::stop:
+      break;
+  }
+  log_.always(LogLevel::note, "the server shuts down: closes its connections and stops");
+  return false;
+}
+
+void TurnLoop::refresh_settings() {
+  const uint64_t generation = settings_board_.generation();
+  if (generation == settings_generation_) [[likely]] {
+    return;
+  }
+  try {
+    settings_ = settings_board_.current();
+    executor_.set_policy(settings_->policy);
+    settings_generation_ = generation;
+    next_sweep_ms_ = now_ms_;  // the idle time-out may have become shorter
+  } catch (const std::exception&) {
+    // No memory for a copy of the secrets: tried again in the next turn.
+  }
+}
+
+// ---- admit ------------------------------------------------------------------------------------------------------------------------
+
+void TurnLoop::admit_arrivals() {
+  const bool woken = std::any_of(events_.begin(), events_.end(), [](const auto& event) { return event.tag == nullptr; });
+  if (!woken) {
+    return;
+  }
+  inbox_.wakeup().drain();
+  inbox_.take(arrivals_);
+  for (Arrival& arrival : arrivals_) {
+    try {
+      admit(std::move(arrival));
+    } catch (const std::exception&) {
+      inbox_.connection_closed();
+      counters_.add(Counter::connections_refused);
+      log_.limited(LogLevel::error, "a new connection is refused: no memory");
+    }
+  }
+  arrivals_.clear();
+}
+
+void TurnLoop::admit(Arrival arrival) {
+  const exec::Access granted = exec::initial_access(arrival.port_access, settings_->policy);
+  ClientConnection& connection = table_.add(std::make_unique<ClientConnection>(std::move(arrival), granted, now_ms_));
+  try {
+    reserve_lists();
+  } catch (...) {
+    table_.remove(connection);
+    throw;
+  }
+  watch(connection, net::Interest::input);
+  next_sweep_ms_ = std::min(next_sweep_ms_, deadline_ms(connection));
+}
+
+/// After this, remembering a connection in any list allocates nothing.
+void TurnLoop::reserve_lists() {
+  const size_t wanted = table_.size();
+  for (Connections* list : {&ready_, &writable_, &closing_, &unreached_, &cut_, &parked_}) {
+    if (list->capacity() < wanted) {
+      list->reserve(std::max<size_t>(2 * wanted, 16));
+    }
+  }
+}
+
+// ---- SHOW PROCESSLIST -----------------------------------------------------------------------------------------------------------
+
+void TurnLoop::show_activity_if_due() {
+  if (activity_shown_connections_ != table_.size() && now_ms_ - activity_shown_ms_ >= limits::activity_interval_ms) [[unlikely]] {
+    show_activity();
+  }
+}
+
+void TurnLoop::show_activity() {
+  std::array<char, 96> text;
+  std::snprintf(text.data(), text.size(), "rowsocket: %.*s worker, %zu connections", static_cast<int>(role_.size()), role_.data(),
+                table_.size());
+  session_.set_activity(text.data());
+  activity_shown_ms_ = now_ms_;
+  activity_shown_connections_ = table_.size();
+}
+
+}  // namespace rowsocket::server
