@@ -25,6 +25,11 @@ constexpr time_t opening_timeout_s = 10;
 
 [[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what + ": " + std::strerror(errno)); }
 
+[[noreturn]] void fail_closing(int descriptor, const std::string& what) {
+  const Descriptor closed_at_return(descriptor);
+  fail(what);
+}
+
 int connect_unix(const std::string& path) {
   sockaddr_un address{};
   address.sun_family = AF_UNIX;
@@ -34,7 +39,7 @@ int connect_unix(const std::string& path) {
   std::memcpy(address.sun_path, path.data(), path.size());
   const int descriptor = ::socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
   if (descriptor < 0 || ::connect(descriptor, reinterpret_cast<const sockaddr*>(&address), sizeof(address)) != 0) {
-    fail("cannot connect to " + path);
+    fail_closing(descriptor, "cannot connect to " + path);
   }
   return descriptor;
 }
@@ -52,7 +57,7 @@ int connect_tcp(const std::string& host, uint16_t port) {
   const bool connected = descriptor >= 0 && ::connect(descriptor, address->ai_addr, address->ai_addrlen) == 0;
   ::freeaddrinfo(address);
   if (!connected) {
-    fail("cannot connect to " + host + ":" + port_text);
+    fail_closing(descriptor, "cannot connect to " + host + ":" + port_text);
   }
   const int on = 1;
   (void)::setsockopt(descriptor, IPPROTO_TCP, TCP_NODELAY, &on, sizeof(on));
@@ -61,18 +66,22 @@ int connect_tcp(const std::string& host, uint16_t port) {
 
 }  // namespace
 
+Descriptor::~Descriptor() {
+  if (number_ >= 0) {
+    ::close(number_);
+  }
+}
+
 Connection::Connection(const Endpoint& endpoint, const std::vector<Exchange>& opening, size_t in_flight_max)
     : descriptor_(endpoint.socket_path.empty() ? connect_tcp(endpoint.host, endpoint.port) : connect_unix(endpoint.socket_path)),
       pending_(in_flight_max) {
   const timeval timeout{opening_timeout_s, 0};
-  (void)::setsockopt(descriptor_, SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
+  (void)::setsockopt(descriptor(), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
   for (const Exchange& one : opening) {
     exchange(one);
   }
-  (void)::fcntl(descriptor_, F_SETFL, O_NONBLOCK);
+  (void)::fcntl(descriptor(), F_SETFL, O_NONBLOCK);
 }
-
-Connection::~Connection() { ::close(descriptor_); }
 
 void Connection::exchange(const Exchange& exchange) {
   outgoing_.append(exchange.request);
@@ -105,7 +114,7 @@ void Connection::pop() {
 
 bool Connection::send() {
   while (!outgoing_.empty()) {
-    const ssize_t sent = ::send(descriptor_, outgoing_.data(), outgoing_.size(), MSG_NOSIGNAL);
+    const ssize_t sent = ::send(descriptor(), outgoing_.data(), outgoing_.size(), MSG_NOSIGNAL);
     if (sent >= 0) {
       outgoing_.consume(static_cast<size_t>(sent));
     } else if (errno == EAGAIN) {
@@ -121,7 +130,7 @@ void Connection::receive() {
   if (!incoming_.reserve(receive_bytes)) {
     throw std::bad_alloc();
   }
-  const ssize_t received = ::recv(descriptor_, incoming_.end(), receive_bytes, 0);
+  const ssize_t received = ::recv(descriptor(), incoming_.end(), receive_bytes, 0);
   if (received > 0) {
     incoming_.advance(static_cast<size_t>(received));
   } else if (received == 0) {

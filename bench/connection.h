@@ -29,15 +29,27 @@ struct Pending {
   uint64_t sent_ns = 0;
 };
 
+/// Owns a file descriptor.
+class Descriptor {
+ public:
+  explicit Descriptor(int number) : number_(number) {}
+  ~Descriptor();
+  Descriptor(const Descriptor&) = delete;
+  Descriptor& operator=(const Descriptor&) = delete;
+  [[nodiscard]] int number() const { return number_; }
+
+ private:
+  int number_;
+};
+
 class Connection {
  public:
   /// Connects, and makes the opening exchanges, blocking.
   Connection(const Endpoint& endpoint, const std::vector<Exchange>& opening, size_t in_flight_max);
-  ~Connection();
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  [[nodiscard]] int descriptor() const { return descriptor_; }
+  [[nodiscard]] int descriptor() const { return descriptor_.number(); }
   [[nodiscard]] size_t in_flight() const { return pending_count_; }
   [[nodiscard]] bool can_take_more() const { return pending_count_ < pending_.size(); }
 
@@ -60,7 +72,7 @@ class Connection {
  private:
   void exchange(const Exchange& exchange);
 
-  int descriptor_;
+  Descriptor descriptor_;
   Buffer outgoing_;
   Buffer incoming_;
   std::vector<Pending> pending_;  ///< a ring

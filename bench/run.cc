@@ -34,13 +34,11 @@ Run::Run(const Options& options, const Protocol& protocol)
       protocol_(protocol),
       keys_(options.rows, options.zipf_exponent, options.seed),
       next_insert_key_(options.first_key),
-      epoll_descriptor_(::epoll_create1(EPOLL_CLOEXEC)) {
-  if (epoll_descriptor_ < 0) {
+      epoll_(::epoll_create1(EPOLL_CLOEXEC)) {
+  if (epoll_.number() < 0) {
     throw std::runtime_error(std::string("epoll_create1: ") + std::strerror(errno));
   }
 }
-
-Run::~Run() { ::close(epoll_descriptor_); }
 
 Measurement Run::execute() {
   const auto server_cpu_ns = [this] { return options_.server_pid == 0 ? 0 : process_cpu_ns(options_.server_pid); };
@@ -68,7 +66,7 @@ void Run::connect_all() {
     epoll_event event{};
     event.events = EPOLLIN;
     event.data.ptr = connection.get();
-    if (::epoll_ctl(epoll_descriptor_, EPOLL_CTL_ADD, connection->descriptor(), &event) != 0) {
+    if (::epoll_ctl(epoll_.number(), EPOLL_CTL_ADD, connection->descriptor(), &event) != 0) {
       throw std::runtime_error(std::string("epoll_ctl: ") + std::strerror(errno));
     }
   }
@@ -95,7 +93,7 @@ void Run::drain() {
 
 void Run::turn() {
   std::array<epoll_event, events_per_poll> events;
-  const int ready = ::epoll_wait(epoll_descriptor_, events.data(), static_cast<int>(events.size()), poll_ms);
+  const int ready = ::epoll_wait(epoll_.number(), events.data(), static_cast<int>(events.size()), poll_ms);
   for (int i = 0; i < ready; ++i) {
     serve(*static_cast<Connection*>(events[i].data.ptr), events[i].events);
   }
@@ -178,7 +176,7 @@ void Run::flush(Connection& connection) {
   epoll_event event{};
   event.events = EPOLLIN | (waits_to_send ? static_cast<uint32_t>(EPOLLOUT) : 0u);
   event.data.ptr = &connection;
-  (void)::epoll_ctl(epoll_descriptor_, EPOLL_CTL_MOD, connection.descriptor(), &event);
+  (void)::epoll_ctl(epoll_.number(), EPOLL_CTL_MOD, connection.descriptor(), &event);
 }
 
 }  // namespace rowsocket::bench

@@ -32,7 +32,6 @@ class Run {
  public:
   /// `options` and `protocol` outlive the run.
   Run(const Options& options, const Protocol& protocol);
-  ~Run();
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
@@ -54,7 +53,7 @@ class Run {
   const Protocol& protocol_;
   KeySource keys_;
   uint32_t next_insert_key_;
-  int epoll_descriptor_;
+  Descriptor epoll_;
   std::vector<std::unique_ptr<Connection>> connections_;
   Buffer right_reply_;
   Measurement measured_;
