@@ -1,0 +1,155 @@
+# SPDX-License-Identifier: MIT
+"""The HandlerSocket protocol as pure functions: values to tokens and back, reply bytes to replies. No input or output here.
+
+A request and a reply are one line each, ended by LF, of tokens separated by TAB:
+
+    0 TAB = TAB 1 TAB 42 TAB 1 TAB 0 LF          find under id 0 the row with key 42, limit 1, offset 0
+    0 TAB 2 TAB 42 TAB Ada LF                    ok, 2 columns, the values of the rows one after the other
+
+NULL is a token of the one byte 0x00; a byte b below 0x10 inside a value travels as 0x01 and b + 0x40.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import ipaddress
+import math
+import re
+import uuid
+from typing import NamedTuple, Union
+
+from rowsocket.errors import ProtocolError, ServerError, error_from_reply
+
+Value = Union[
+    str,
+    bytes,
+    bytearray,
+    memoryview,
+    bool,
+    int,
+    float,
+    decimal.Decimal,
+    datetime.date,  # datetime.datetime is one
+    datetime.time,
+    datetime.timedelta,
+    uuid.UUID,
+    ipaddress.IPv4Address,
+    ipaddress.IPv6Address,
+    None,
+]
+"""What can be sent for a column. All but bytes travel as text in UTF-8, as SQL would write it."""
+
+NULL = b"\x00"
+
+_ESCAPABLE = re.compile(rb"[\x00-\x0f]")
+_HEAD = re.compile(rb"(\d{1,9})\t(\d{1,9})(?:(\t)|$)")
+_ESCAPED = re.compile(rb"\x01(.?)", re.DOTALL)
+
+
+def escape(data: bytes) -> bytes:
+    """Bytes of a value as they travel."""
+    return _ESCAPABLE.sub(lambda match: bytes((1, match[0][0] + 0x40)), data)
+
+
+def unescape(token: bytes) -> bytes:
+    """The bytes of a value from its token, which is not NULL. Raises ProtocolError if an escape is none."""
+    return _ESCAPED.sub(_unescape_one, token) if b"\x01" in token else token
+
+
+def _unescape_one(match: re.Match[bytes]) -> bytes:
+    byte = match[1]
+    if not byte or not 0x40 <= byte[0] < 0x50:
+        raise ProtocolError("escape", f"not an escape: {match[0]!r}")
+    return bytes((byte[0] - 0x40,))
+
+
+def encode_value(value: Value) -> bytes:
+    """The token of a value. Raises TypeError for a type that has no text, ValueError for a value that SQL can not hold."""
+    if value is None:
+        return NULL
+    if isinstance(value, str):
+        return escape(value.encode("utf-8"))
+    if isinstance(value, (bytes, bytearray, memoryview)):
+        return escape(bytes(value))
+    return _text_of(value).encode("ascii")
+
+
+def _text_of(
+    value: int | float | decimal.Decimal | datetime.date | datetime.time | datetime.timedelta | uuid.UUID | object,
+) -> str:
+    if isinstance(value, int):  # bool is one
+        return str(int(value))
+    if isinstance(value, (float, decimal.Decimal)):
+        if not math.isfinite(value):
+            raise ValueError(f"{value} has no place in a table")
+        return repr(float(value)) if isinstance(value, float) else format(value, "f")
+    if isinstance(value, (datetime.datetime, datetime.time)) and value.tzinfo is not None:
+        raise ValueError(f"{value} has a time zone: convert it to the server's and drop the zone")
+    if isinstance(value, datetime.datetime):
+        return value.isoformat(" ")
+    if isinstance(value, (datetime.date, datetime.time)):
+        return value.isoformat()
+    if isinstance(value, datetime.timedelta):
+        return _text_of_duration(value)
+    if isinstance(value, (uuid.UUID, ipaddress.IPv4Address, ipaddress.IPv6Address)):
+        return str(value)
+    raise TypeError(f"no column takes a {type(value).__name__}")
+
+
+def _text_of_duration(value: datetime.timedelta) -> str:
+    seconds, microseconds = divmod(abs(value) // datetime.timedelta(microseconds=1), 1_000_000)
+    fraction = f".{microseconds:06}" if microseconds else ""
+    return f"{'-' if value.days < 0 else ''}{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{fraction}"
+
+
+def decode_bytes(token: bytes) -> bytes | None:
+    """The bytes that a token stands for; None for NULL. Raises ProtocolError."""
+    return None if token == NULL else unescape(token)
+
+
+def decode_text(token: bytes) -> str | None:
+    """The text that a token stands for; None for NULL. Raises ProtocolError, and UnicodeDecodeError if it is no text."""
+    return None if token == NULL else unescape(token).decode("utf-8")
+
+
+class Reply(NamedTuple):
+    """One reply line."""
+
+    code: int
+    column_count: int
+    tokens: list[bytes]
+    """What follows the count, as it travelled."""
+
+    def error(self) -> ServerError | None:
+        """The exception that the reply stands for; None if it is ok."""
+        if self.code == 0:
+            return None
+        texts = [unescape(token).decode("utf-8", "backslashreplace") for token in self.tokens]
+        return error_from_reply(self.code, texts[0] if texts else "", " ".join(texts[1:]))
+
+
+class ReplyParser:
+    """Cuts the bytes that arrive into replies."""
+
+    def __init__(self) -> None:
+        self._pieces: list[bytes] = []
+
+    def feed(self, data: bytes) -> list[Reply]:
+        """The replies that `data` completes. Raises ProtocolError; the stream can not be followed any further then."""
+        last = data.rfind(b"\n")
+        if last < 0:
+            self._pieces.append(data)
+            return []
+        self._pieces.append(data[:last])
+        lines = b"".join(self._pieces).split(b"\n")
+        self._pieces = [data[last + 1 :]] if last + 1 < len(data) else []
+        return [parse_reply(line) for line in lines]
+
+
+def parse_reply(line: bytes) -> Reply:
+    """A reply from its line without the LF. Raises ProtocolError."""
+    head = _HEAD.match(line)
+    if head is None:
+        raise ProtocolError("reply", f"not a reply: {line[:100]!r}")
+    return Reply(int(head[1]), int(head[2]), line[head.end() :].split(b"\t") if head[3] else [])

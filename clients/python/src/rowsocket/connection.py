@@ -1,0 +1,300 @@
+# SPDX-License-Identifier: MIT
+"""The blocking client: `connect`, `Connection`, `Index`, `Pipeline`.
+
+A connection is used by one thread at a time; threads share a `ConnectionPool`.
+"""
+
+from __future__ import annotations
+
+import abc
+import functools
+from collections.abc import Iterable
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Callable, Generic, Literal, Optional, TypeVar, overload
+
+from rowsocket import _requests
+from rowsocket._link import Link
+from rowsocket._options import DEFAULT_TIMEOUT_S, Deadline, Options
+from rowsocket._pipeline import Collected, lost_reads, raise_lost
+from rowsocket._requests import IndexDescription, Request
+from rowsocket._session import IndexIds, Pending
+from rowsocket.errors import ConnectionLost, RowSocketError
+
+if TYPE_CHECKING:
+    from typing_extensions import Concatenate, ParamSpec, Self
+
+    P = ParamSpec("P")
+
+T = TypeVar("T")
+R = TypeVar("R")
+V = TypeVar("V")
+
+TextRow = tuple[Optional[str], ...]
+BytesRow = tuple[Optional[bytes], ...]
+
+
+def _executed(build: Callable[Concatenate[IndexDescription[R], P], Request[T]]) -> Callable[Concatenate[Index[R], P], T]:
+    """The method of `Index` that sends the request and returns its result."""
+
+    def method(self: Index[R], /, *args: P.args, **kwargs: P.kwargs) -> T:
+        return self._executor._execute(build(self.description, *args, **kwargs))
+
+    functools.update_wrapper(method, build)
+    return method
+
+
+def _promised(
+    build: Callable[Concatenate[IndexDescription[R], P], Request[T]],
+) -> Callable[Concatenate[Pipeline, Index[R], P], Pending[T]]:
+    """The method of `Pipeline` that adds the request and promises its result."""
+
+    def method(self: Pipeline, index: Index[R], /, *args: P.args, **kwargs: P.kwargs) -> Pending[T]:
+        return self._add(build(index.description, *args, **kwargs))
+
+    functools.update_wrapper(method, build)
+    return method
+
+
+class Executor(abc.ABC):
+    """What can execute requests: a connection or a pool."""
+
+    @abc.abstractmethod
+    def _run(self, pendings: list[Pending[Any]]) -> None:
+        """Settle all of them, each with its result or error."""
+
+    @abc.abstractmethod
+    def _open(self, description: IndexDescription[Any], id: int | None) -> None:
+        """Open an index now. Raises RowSocketError."""
+
+    def _execute(self, request: Request[T]) -> T:
+        pending = Pending(request)
+        self._run([pending])
+        return pending.result()
+
+    @overload
+    def open_index(
+        self,
+        database: str,
+        table: str,
+        columns: str | Iterable[str],
+        index: str | int = ...,
+        filter_columns: str | Iterable[str] = ...,
+        *,
+        decode: Literal[True] = ...,
+        raw: Literal[False] = ...,
+        id: int | None = ...,
+    ) -> Index[TextRow]: ...
+
+    @overload
+    def open_index(
+        self,
+        database: str,
+        table: str,
+        columns: str | Iterable[str],
+        index: str | int = ...,
+        filter_columns: str | Iterable[str] = ...,
+        *,
+        decode: bool = ...,
+        raw: bool = ...,
+        id: int | None = ...,
+    ) -> Index[BytesRow]: ...
+
+    def open_index(
+        self,
+        database: str,
+        table: str,
+        columns: str | Iterable[str],
+        index: str | int = "PRIMARY",
+        filter_columns: str | Iterable[str] = (),
+        *,
+        decode: bool = True,
+        raw: bool = False,
+        id: int | None = None,
+    ) -> Index[Any]:
+        """Open an index of a table.
+
+        columns         what reads return and writes set, as names or one comma-separated text
+        index           by name, or by number in the order of SHOW INDEX
+        filter_columns  what `Filter` and `While` may name
+        decode          True: values are str (UTF-8); False: bytes
+        raw             True: text columns are the bytes of their own charset, unconverted (RowSocket only); values are bytes
+        id              the number under which the server knows the index; chosen when None
+
+        Opening what is open costs nothing. Raises OpenTableError, RequestError (no such index or column), ValueError.
+        """
+        description = _requests.describe(database, table, columns, index, filter_columns, decode, raw)
+        self._open(description, id)
+        return Index(self, description)
+
+    def pipeline(self) -> Pipeline:
+        """Collect requests and send them at once; see `Pipeline`."""
+        return Pipeline(self)
+
+
+class Index(Generic[R]):
+    """An opened index of a table. `R` is what a row is returned as."""
+
+    def __init__(self, executor: Executor, description: IndexDescription[R]) -> None:
+        self._executor = executor
+        self.description = description
+
+    def as_dicts(self: Index[tuple[V, ...]]) -> Index[dict[str, V]]:
+        """The same index with rows returned as dicts by column name."""
+        return Index(self._executor, _requests.as_dicts(self.description))
+
+    get = _executed(_requests.get)
+    find = _executed(_requests.find)
+    find_in = _executed(_requests.find_in)
+    insert = _executed(_requests.insert)
+    update = _executed(_requests.update)
+    delete = _executed(_requests.delete)
+    increment = _executed(_requests.increment)
+    decrement = _executed(_requests.decrement)
+    fetch_and_update = _executed(_requests.fetch_and_update)
+    fetch_and_delete = _executed(_requests.fetch_and_delete)
+    fetch_and_increment = _executed(_requests.fetch_and_increment)
+    fetch_and_decrement = _executed(_requests.fetch_and_decrement)
+
+
+class Pipeline(Collected):
+    """Requests that are sent at once when the with block ends (or at `flush`), and answered in order.
+
+        with connection.pipeline() as pipe:
+            ada = pipe.get(users, 1)
+            gone = pipe.delete(users, 2)
+        print(ada.result(), gone.result())
+
+    A refused request raises from its own `result()`; `check()` raises the first such error. If the connection fails, `flush`
+    raises. An exception inside the block sends nothing. The requests are not one transaction.
+    """
+
+    def __init__(self, executor: Executor) -> None:
+        super().__init__()
+        self._executor = executor
+
+    def flush(self) -> None:
+        """Send what was added and wait for the answers. Raises TransportError."""
+        unsent = self._take_unsent()
+        if unsent:
+            self._executor._run(unsent)
+            raise_lost(unsent)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is None:
+            self.flush()
+
+    get = _promised(_requests.get)
+    find = _promised(_requests.find)
+    find_in = _promised(_requests.find_in)
+    insert = _promised(_requests.insert)
+    update = _promised(_requests.update)
+    delete = _promised(_requests.delete)
+    increment = _promised(_requests.increment)
+    decrement = _promised(_requests.decrement)
+    fetch_and_update = _promised(_requests.fetch_and_update)
+    fetch_and_delete = _promised(_requests.fetch_and_delete)
+    fetch_and_increment = _promised(_requests.fetch_and_increment)
+    fetch_and_decrement = _promised(_requests.fetch_and_decrement)
+
+
+class Connection(Executor):
+    """A connection to a read or a write port, made with `connect`."""
+
+    def __init__(self, options: Options) -> None:
+        self._options = options
+        self._ids = IndexIds()
+        self._link: Link | None = None
+        self._closed = False
+        self._connected(Deadline(options.timeout))
+
+    def close(self) -> None:
+        """Close for good. Idempotent."""
+        self._closed = True
+        if self._link is not None:
+            self._link.close()
+
+    @property
+    def usable(self) -> bool:
+        """True if the connection stands, as far as can be seen from here."""
+        return self._link is not None and self._link.usable()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _connected(self, deadline: Deadline) -> Link:
+        """A usable link: the one that is there, or a new one. Raises ConnectionLost, Timeout, AuthenticationError."""
+        if self._closed:
+            raise ConnectionLost("closed", "this connection was closed by its user")
+        if self._link is not None:
+            if self._link.usable():
+                return self._link
+            self._link.close()
+            if not self._options.reconnect:
+                raise ConnectionLost("lost", f"{self._options.where()}: lost before, and reconnect is off")
+        link = Link(self._options, self._ids, deadline)
+        if self._options.secret is not None:
+            data, authenticated = link.session.authenticate(self._options.secret)
+            link.exchange(data, deadline)
+            if authenticated.error is not None:
+                link.close()
+                raise authenticated.error
+        self._link = link
+        return link
+
+    def _run(self, pendings: list[Pending[Any]]) -> None:
+        deadline = Deadline(self._options.timeout)
+        self._run_once(pendings, deadline)
+        again = lost_reads(pendings)
+        if again and self._options.reconnect and not self._closed:
+            for pending in again:
+                pending._send_again()
+            self._run_once(again, deadline)
+
+    def _run_once(self, pendings: list[Pending[Any]], deadline: Deadline) -> None:
+        try:
+            link = self._connected(deadline)
+        except RowSocketError as error:  # nothing was sent
+            for pending in pendings:
+                pending._refuse(error)
+        else:
+            link.run(pendings, deadline)
+
+    def _open(self, description: IndexDescription[Any], id: int | None) -> None:
+        self._ids.id_of(description, id)
+        deadline = Deadline(self._options.timeout)
+        for last_try in (False, True):
+            link = self._connected(deadline)
+            data, opened = link.session.open(description)
+            link.exchange(data, deadline)
+            if opened.error is None:
+                return
+            if last_try or not lost_reads([opened]) or not self._options.reconnect:
+                raise opened.error
+
+
+def connect(
+    host: str = "127.0.0.1",
+    port: int = 9998,
+    *,
+    unix_socket: str | None = None,
+    timeout: float | None = DEFAULT_TIMEOUT_S,
+    secret: str | None = None,
+    reconnect: bool = True,
+) -> Connection:
+    """Connect to a read port (9998 by default) or a write port (9999), which also reads.
+
+    unix_socket  path of a unix socket, instead of host and port
+    timeout      seconds that any call may take, this one included; None = for ever
+    secret       presented on each connection made, if not None
+    reconnect    after a lost connection, make a new one for the next call, with authentication and open indexes as before. A read
+                 whose connection was lost is sent once more; a write never is: it raises with `outcome_unknown`
+
+    Raises ConnectionLost, Timeout, AuthenticationError.
+    """
+    return Connection(Options(host, port, unix_socket, timeout, secret, reconnect))

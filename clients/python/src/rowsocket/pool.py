@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: MIT
+"""A pool of blocking connections that threads share."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from rowsocket._idle import Idle
+from rowsocket._options import DEFAULT_TIMEOUT_S, Deadline, Options
+from rowsocket._requests import IndexDescription
+from rowsocket._session import Pending
+from rowsocket.connection import Connection, Executor
+from rowsocket.errors import ConnectionLost, RowSocketError
+
+if TYPE_CHECKING:
+    from typing_extensions import Self
+
+
+class ConnectionPool(Executor):
+    """At most `max_size` connections, made when needed. Thread-safe.
+
+        pool = ConnectionPool(port=9999, max_size=8)
+        users = pool.open_index("app", "user", ["id", "name"])   # usable by any thread; each call borrows a connection
+        with pool.connection() as connection: ...                # borrow one for longer
+
+    max_size      the most connections at a time; who needs one more waits, at most `timeout` seconds
+    idle_timeout  seconds after which an unused connection is closed; choose it below the server's rowsocket_idle_timeout
+
+    The other arguments are those of `connect`. Indexes are opened on each connection when first needed there.
+    """
+
+    def __init__(
+        self,
+        host: str = "127.0.0.1",
+        port: int = 9998,
+        *,
+        unix_socket: str | None = None,
+        timeout: float | None = DEFAULT_TIMEOUT_S,
+        secret: str | None = None,
+        reconnect: bool = True,
+        max_size: int = 10,
+        idle_timeout: float = 300.0,
+    ) -> None:
+        self._options = Options(host, port, unix_socket, timeout, secret, reconnect)
+        self._idle: Idle[Connection] = Idle(max_size, idle_timeout)  # guarded by _changed, as _closed
+        self._changed = threading.Condition()
+        self._closed = False
+
+    @contextlib.contextmanager
+    def connection(self) -> Iterator[Connection]:
+        """Borrow a connection for a with block. Raises Timeout if none comes free in time, and what `connect` raises."""
+        borrowed = self._take()
+        try:
+            yield borrowed
+        finally:
+            self._give_back(borrowed)
+
+    def close(self) -> None:
+        """Close the idle connections now, and the borrowed ones when they come back. Idempotent."""
+        with self._changed:
+            self._closed = True
+            idle = self._idle.take_all()
+            self._changed.notify_all()
+        for connection in idle:
+            connection.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self.close()
+
+    def _take(self) -> Connection:
+        deadline = Deadline(self._options.timeout)
+        with self._changed:
+            while not self._closed and not self._idle.can_take():
+                try:
+                    self._changed.wait(deadline.remaining_s())
+                except TimeoutError:
+                    raise self._options.timed_out(f"none of {self._idle.max_size} connections came free") from None
+            if self._closed:
+                raise ConnectionLost("closed", "this pool was closed by its user")
+            connection, expired = self._idle.take(time.monotonic())
+        for old in expired:
+            old.close()
+        return connection if connection is not None else self._make()
+
+    def _make(self) -> Connection:
+        try:
+            return Connection(self._options)
+        except BaseException:
+            with self._changed:
+                self._idle.forget()
+                self._changed.notify()
+            raise
+
+    def _give_back(self, connection: Connection) -> None:
+        with self._changed:
+            kept = not self._closed and connection.usable
+            if kept:
+                self._idle.give_back(connection, time.monotonic())
+            else:
+                self._idle.forget()
+            self._changed.notify()
+        if not kept:
+            connection.close()
+
+    def _run(self, pendings: list[Pending[Any]]) -> None:
+        try:
+            connection = self._take()
+        except RowSocketError as error:
+            for pending in pendings:
+                pending._refuse(error)
+            return
+        try:
+            connection._run(pendings)
+        finally:
+            self._give_back(connection)
+
+    def _open(self, description: IndexDescription[Any], id: int | None) -> None:
+        if id is not None:
+            raise ValueError("a pool chooses the ids of its indexes")
+        with self.connection() as connection:
+            connection._open(description, None)

@@ -1,0 +1,189 @@
+# SPDX-License-Identifier: MIT
+"""The asyncio client against a server that does what the test says."""
+
+from __future__ import annotations
+
+import asyncio
+import threading
+from collections.abc import Coroutine
+from typing import Any
+
+import pytest
+
+import rowsocket
+from fake_server import FakeServer, Peer
+from rowsocket import aio
+from test_pool import echo_keys
+
+
+def run(coroutine: Coroutine[Any, Any, None]) -> None:
+    asyncio.run(asyncio.wait_for(coroutine, 30))
+
+
+def test_requests_and_rows_are_those_of_the_blocking_client() -> None:
+    def conversation(peer: Peer) -> None:
+        peer.expect(b"A\t1\tsecret")
+        peer.send(b"0\t1\n")
+        peer.open()
+        peer.expect(b"0\t=\t1\t1\t1\t0", b"0\t+\t2\t2\tb")
+        peer.send(b"0\t2\t1\t\x00\n1\t1\t121\n", piece_bytes=3)
+
+    async def client(port: int) -> None:
+        async with await aio.connect(port=port, secret="secret") as connection:
+            users = (await connection.open_index("app", "user", ["id", "name"])).as_dicts()
+            async with connection.pipeline() as pipe:
+                found, inserted = pipe.get(users, 1), pipe.insert(users, [2, "b"])
+            assert found.result() == {"id": "1", "name": None}
+            assert isinstance(inserted.error, rowsocket.DuplicateKey)
+
+    with FakeServer(conversation) as server:
+        run(client(server.port))
+
+
+def test_tasks_share_a_connection_and_each_gets_its_own_answer() -> None:
+    async def client(port: int) -> None:
+        async with await aio.connect(port=port) as connection:
+            users = await connection.open_index("app", "user", ["id"])
+            rows = await asyncio.gather(*(users.get(key) for key in range(500)))
+            assert rows == [(str(key),) for key in range(500)]
+
+    with FakeServer(echo_keys) as server:
+        run(client(server.port))
+
+
+def test_tasks_may_use_an_index_that_is_still_being_opened() -> None:
+    async def client(port: int) -> None:
+        async with await aio.connect(port=port) as connection:
+
+            async def one(key: int) -> None:
+                assert await (await connection.open_index("app", "user", ["id"])).get(key) == (str(key),)
+
+            await asyncio.gather(*map(one, range(20)))
+
+    with FakeServer(echo_keys) as server:
+        run(client(server.port))
+
+
+def test_a_cancelled_call_leaves_the_answers_of_the_others_in_place() -> None:
+    sent = threading.Event()
+
+    def conversation(peer: Peer) -> None:
+        peer.open(columns=b"id")
+        peer.expect(b"0\t=\t1\t1\t1\t0")
+        sent.set()
+        peer.expect(b"0\t=\t1\t2\t1\t0")
+        peer.send(b"0\t1\t1\n0\t1\t2\n")
+
+    async def client(port: int) -> None:
+        async with await aio.connect(port=port) as connection:
+            users = await connection.open_index("app", "user", ["id"])
+            cancelled = asyncio.create_task(users.get(1))
+            await asyncio.to_thread(sent.wait, 10)
+            cancelled.cancel()
+            assert await users.get(2) == ("2",)
+
+    with FakeServer(conversation) as server:
+        run(client(server.port))
+
+
+def test_reads_are_sent_once_more_and_writes_are_not() -> None:
+    def lost(peer: Peer) -> None:
+        peer.open(columns=b"id")
+        peer.read()
+
+    def again(peer: Peer) -> None:
+        peer.open(columns=b"id")
+        peer.expect(b"0\t=\t1\t1\t1\t0")
+        peer.send(b"0\t1\t1\n")
+        peer.expect(b"0\t=\t1\t1\t1\t0\tD")
+
+    async def client(port: int) -> None:
+        async with await aio.connect(port=port) as connection:
+            users = await connection.open_index("app", "user", ["id"])
+            assert await users.get(1) == ("1",)
+            with pytest.raises(rowsocket.ConnectionLost) as raised:
+                await users.delete(1)
+            assert raised.value.outcome_unknown
+
+    with FakeServer(lost, again) as server:
+        run(client(server.port))
+
+
+def test_an_answer_that_does_not_come_is_a_timeout() -> None:
+    gave_up = threading.Event()
+
+    def silent(peer: Peer) -> None:
+        peer.open(columns=b"id")
+        peer.read()
+        assert gave_up.wait(10)
+
+    async def client(port: int) -> None:
+        async with await aio.connect(port=port, timeout=0.2) as connection:
+            users = await connection.open_index("app", "user", ["id"])
+            with pytest.raises(rowsocket.Timeout) as raised:
+                await users.delete(1)
+            assert raised.value.outcome_unknown
+            gave_up.set()
+            assert await users.get(1) == ("1",)
+
+    with FakeServer(silent, echo_keys) as server:
+        run(client(server.port))
+
+
+def test_what_is_no_reply_fails_everybody_who_waits() -> None:
+    def noise(peer: Peer) -> None:
+        peer.open(columns=b"id")
+        for _ in range(3):
+            peer.read()
+        peer.send(b"HTTP/1.1 400 Bad Request\n")
+        peer.until_closed()
+
+    async def client(port: int) -> None:
+        async with await aio.connect(port=port) as connection:
+            users = await connection.open_index("app", "user", ["id"])
+            errors = await asyncio.gather(*(users.get(key) for key in range(3)), return_exceptions=True)
+            assert [type(error) for error in errors] == [rowsocket.ProtocolError] * 3
+
+    with FakeServer(noise) as server:
+        run(client(server.port))
+
+
+def test_a_wrong_secret_and_no_server() -> None:
+    def refuses(peer: Peer) -> None:
+        peer.read()
+        peer.send(b"3\t1\tunauth\n")
+
+    async def client(port: int) -> None:
+        with pytest.raises(rowsocket.AuthenticationError):
+            await aio.connect(port=port, secret="wrong")
+
+    async def nobody(port: int) -> None:
+        with pytest.raises(rowsocket.ConnectionLost):
+            await aio.connect(port=port)
+
+    with FakeServer(refuses) as server:
+        run(client(server.port))
+    run(nobody(server.port))
+
+
+def test_a_pool_is_bounded_and_opens_indexes_where_needed() -> None:
+    async def client(port: int) -> None:
+        async with aio.ConnectionPool(port=port, max_size=2) as pool:
+            users = await pool.open_index("app", "user", ["id"])
+            rows = await asyncio.gather(*(users.get(key) for key in range(100)))
+            assert rows == [(str(key),) for key in range(100)]
+
+    with FakeServer(echo_keys, echo_keys, together=True) as server:
+        run(client(server.port))
+
+
+def test_who_finds_no_free_connection_in_the_pool_waits_at_most_the_timeout() -> None:
+    async def client(port: int) -> None:
+        async with aio.ConnectionPool(port=port, max_size=1, timeout=0.1) as pool:
+            async with pool.connection():
+                with pytest.raises(rowsocket.Timeout):
+                    await pool.open_index("app", "user", ["id"])
+            assert await (await pool.open_index("app", "user", ["id"])).get(1) == ("1",)
+
+    with FakeServer(echo_keys) as server:
+        run(client(server.port))
