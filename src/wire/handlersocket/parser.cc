@@ -102,19 +102,6 @@ std::string_view take_name(TokenReader& reader) {
   return token;
 }
 
-void check_names(TokenReader& reader, const OpenIndexRequest& open) {
-  const auto list_too_long = [](std::string_view names) {
-    return std::count(names.begin(), names.end(), ',') >= static_cast<ptrdiff_t>(limits::value_count_max);
-  };
-  if (open.database.size() > limits::name_bytes_max || open.table.size() > limits::name_bytes_max) {
-    reader.fail(ErrorCode::cannot_open_table);
-  } else if (open.index.size() > limits::name_bytes_max) {
-    reader.fail(ErrorCode::no_such_index);
-  } else if (list_too_long(open.columns) || list_too_long(open.filter_columns)) {
-    reader.fail(ErrorCode::too_many_values);
-  }
-}
-
 void parse_open_index(TokenReader& reader, const ParseLimits& limits, Request& request) {
   request.kind = RequestKind::open_index;
   request.index_id = clamp_to_32_bits(reader.number());
@@ -136,7 +123,6 @@ void parse_open_index(TokenReader& reader, const ParseLimits& limits, Request& r
   if (!option.empty() && !request.open.raw) {
     reader.fail(ErrorCode::syntax);
   }
-  check_names(reader, request.open);
 }
 
 void parse_authenticate(TokenReader& reader, Request& request) {

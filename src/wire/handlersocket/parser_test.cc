@@ -109,16 +109,6 @@ TEST_F(ParserTest, OpenIndexNeedsAnIdWithinItsLimit) {
   EXPECT_EQ(read("P  test user PRIMARY id"), "open 0 test.user index 'PRIMARY' columns 'id'");
 }
 
-TEST_F(ParserTest, NamesAndColumnListsAreBounded) {
-  const std::string name(limits::name_bytes_max, 'n');
-  EXPECT_EQ(read("P 3 " + name + " " + name + " " + name + " a").substr(0, 7), "open 3 ");
-  EXPECT_EQ(read("P 3 " + name + "n t PRIMARY a"), "open 3: cannot_open_table");
-  EXPECT_EQ(read("P 3 d " + name + "n PRIMARY a"), "open 3: cannot_open_table");
-  EXPECT_EQ(read("P 3 d t " + name + "n a"), "open 3: no_such_index");
-  EXPECT_EQ(read("P 3 d t PRIMARY " + std::string(limits::value_count_max, ',')), "open 3: too_many_values");
-  EXPECT_EQ(read("P 3 d t PRIMARY a " + std::string(limits::value_count_max, ',')), "open 3: too_many_values");
-}
-
 // --- find
 
 TEST_F(ParserTest, FindTakesEachOperator) {

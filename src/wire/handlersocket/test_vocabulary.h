@@ -76,8 +76,6 @@ namespace rowsocket::wire::handlersocket::test {
       return "too_many_values";
     case ErrorCode::too_many_key_parts:
       return "too_many_key_parts";
-    case ErrorCode::no_such_index:
-      return "no_such_index";
     case ErrorCode::bad_in_list:
       return "bad_in_list";
     case ErrorCode::bad_filter_type:
@@ -86,8 +84,6 @@ namespace rowsocket::wire::handlersocket::test {
       return "syntax";
     case ErrorCode::line_too_long:
       return "line_too_long";
-    case ErrorCode::cannot_open_table:
-      return "cannot_open_table";
     case ErrorCode::not_implemented:
       return "not_implemented";
     case ErrorCode::out_of_memory:
