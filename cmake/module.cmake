@@ -10,6 +10,10 @@ endif()
 
 add_library(rowsocket_flags INTERFACE)
 target_include_directories(rowsocket_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
+# No unique symbols: they would keep the plugin in memory after UNINSTALL.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+  target_compile_options(rowsocket_flags INTERFACE -fno-gnu-unique)
+endif()
 target_compile_options(rowsocket_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Werror=return-type
                                                  -Werror=unused-result)
 if(ROWSOCKET_SANITIZE)

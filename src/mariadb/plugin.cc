@@ -145,6 +145,8 @@ st_mysql_daemon daemon_info = {MYSQL_DAEMON_INTERFACE_VERSION};
 }  // namespace
 }  // namespace rowsocket::mariadb
 
+// The server finds these by name.
+#pragma GCC visibility push(default)
 maria_declare_plugin(rowsocket){
     MYSQL_DAEMON_PLUGIN,
     &rowsocket::mariadb::daemon_info,
@@ -160,3 +162,4 @@ maria_declare_plugin(rowsocket){
     ROWSOCKET_VERSION,
     MariaDB_PLUGIN_MATURITY_EXPERIMENTAL,
 } maria_declare_plugin_end;
+#pragma GCC visibility pop
