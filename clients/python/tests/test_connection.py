@@ -132,11 +132,15 @@ def test_in_lists_as_they_travel() -> None:
         assert users.find_in([1, None]) == [("1", "Ada")]
         assert users.find_in(["x"], ">=", key="first", in_part=1, limit=9, offset=2) == [("1", "Ada")]
         assert users.find_in([]) == []
+        assert users.fetch_and_delete((), in_values=[1, 2], limit=None) == [("1", "Ada")]
+        with pytest.raises(ValueError, match="empty"):
+            users.delete((), in_values=[])
         connection.close()
     assert asked == [
         b"0\t=\t1\t\t2147483647\t0\t@\t0\t2\t1\t\x00",
         b"0\t>=\t2\tfirst\t\t9\t2\t@\t1\t1\tx",
         b"0\t=\t1\t\t2147483647\t0\t@\t0\t1\t\x00",
+        b"0\t=\t1\t\t2147483647\t0\t@\t0\t2\t1\t2\tD?",
     ]
 
 

@@ -195,7 +195,7 @@ def find_in(
     """
     listed = list(values)
     asked = listed or [None]  # the protocol has no empty list: ask for NULL and drop the answer, so that errors still show
-    tokens = _find_tokens(index, _with_gap(key, in_part), op, limit, offset, filters, asked, in_part)
+    tokens = _find_tokens(index, key, op, limit, offset, filters, asked, in_part)
     return Request(index, b"\t".join(tokens), False, index.rows if listed else lambda _: [])
 
 
@@ -221,12 +221,15 @@ def update(
     limit: int | None = 1,
     offset: int = 0,
     filters: Iterable[Filter] = (),
+    in_values: Iterable[Value] | None = None,
+    in_part: int = 0,
 ) -> Request[int]:
-    """Set the first columns of the rows found; how many rows were found. Key, op, limit, offset and filters are as in `find`.
+    """Set the first columns of the rows found; how many rows were found. Key, op, limit, offset and filters as in `find`.
 
-    values   in the order of the column list, or a mapping by name; columns beyond them are left as they are
+    values     in the order of the column list, or a mapping by name; columns beyond them are left as they are
+    in_values  find the rows for each of these values of key part `in_part` in turn, as `find_in`; `key` holds the other parts
     """
-    return _modify(index, b"U", values, _find_tokens(index, key, op, limit, offset, filters))
+    return _modify(index, b"U", values, _find_tokens(index, key, op, limit, offset, filters, in_values, in_part))
 
 
 def delete(
@@ -238,9 +241,11 @@ def delete(
     limit: int | None = 1,
     offset: int = 0,
     filters: Iterable[Filter] = (),
+    in_values: Iterable[Value] | None = None,
+    in_part: int = 0,
 ) -> Request[int]:
-    """Delete the rows found; how many. Key, op, limit, offset and filters are as in `find`."""
-    return _modify(index, b"D", (), _find_tokens(index, key, op, limit, offset, filters))
+    """Delete the rows found; how many. Key, op, limit, offset and filters as in `find`, in_values as in `update`."""
+    return _modify(index, b"D", (), _find_tokens(index, key, op, limit, offset, filters, in_values, in_part))
 
 
 def increment(
@@ -253,12 +258,14 @@ def increment(
     limit: int | None = 1,
     offset: int = 0,
     filters: Iterable[Filter] = (),
+    in_values: Iterable[Value] | None = None,
+    in_part: int = 0,
 ) -> Request[int]:
     """Add to the first columns of the rows found; how many rows changed. Out of the column's range is an error.
 
     amounts  one for the first column, or one each for the first columns
     """
-    return _modify(index, b"+", _amounts(amounts), _find_tokens(index, key, op, limit, offset, filters))
+    return _modify(index, b"+", _amounts(amounts), _find_tokens(index, key, op, limit, offset, filters, in_values, in_part))
 
 
 def decrement(
@@ -271,12 +278,14 @@ def decrement(
     limit: int | None = 1,
     offset: int = 0,
     filters: Iterable[Filter] = (),
+    in_values: Iterable[Value] | None = None,
+    in_part: int = 0,
 ) -> Request[int]:
     """Subtract from the first columns of the rows found; how many rows changed.
 
     A row of which a column would change its sign is left as it is and not counted: a decrement does not cross zero.
     """
-    return _modify(index, b"-", _amounts(amounts), _find_tokens(index, key, op, limit, offset, filters))
+    return _modify(index, b"-", _amounts(amounts), _find_tokens(index, key, op, limit, offset, filters, in_values, in_part))
 
 
 def fetch_and_update(
@@ -289,9 +298,11 @@ def fetch_and_update(
     limit: int | None = 1,
     offset: int = 0,
     filters: Iterable[Filter] = (),
+    in_values: Iterable[Value] | None = None,
+    in_part: int = 0,
 ) -> Request[list[R]]:
     """As `update`, but return the rows as they were before."""
-    return _modify_and_fetch(index, b"U?", values, _find_tokens(index, key, op, limit, offset, filters))
+    return _modify_and_fetch(index, b"U?", values, _find_tokens(index, key, op, limit, offset, filters, in_values, in_part))
 
 
 def fetch_and_delete(
@@ -303,9 +314,11 @@ def fetch_and_delete(
     limit: int | None = 1,
     offset: int = 0,
     filters: Iterable[Filter] = (),
+    in_values: Iterable[Value] | None = None,
+    in_part: int = 0,
 ) -> Request[list[R]]:
     """As `delete`, but return the rows that are gone."""
-    return _modify_and_fetch(index, b"D?", (), _find_tokens(index, key, op, limit, offset, filters))
+    return _modify_and_fetch(index, b"D?", (), _find_tokens(index, key, op, limit, offset, filters, in_values, in_part))
 
 
 def fetch_and_increment(
@@ -318,9 +331,13 @@ def fetch_and_increment(
     limit: int | None = 1,
     offset: int = 0,
     filters: Iterable[Filter] = (),
+    in_values: Iterable[Value] | None = None,
+    in_part: int = 0,
 ) -> Request[list[R]]:
     """As `increment`, but return the rows as they were before."""
-    return _modify_and_fetch(index, b"+?", _amounts(amounts), _find_tokens(index, key, op, limit, offset, filters))
+    return _modify_and_fetch(
+        index, b"+?", _amounts(amounts), _find_tokens(index, key, op, limit, offset, filters, in_values, in_part)
+    )
 
 
 def fetch_and_decrement(
@@ -333,9 +350,13 @@ def fetch_and_decrement(
     limit: int | None = 1,
     offset: int = 0,
     filters: Iterable[Filter] = (),
+    in_values: Iterable[Value] | None = None,
+    in_part: int = 0,
 ) -> Request[list[R]]:
     """As `decrement`, but return the rows as they were before."""
-    return _modify_and_fetch(index, b"-?", _amounts(amounts), _find_tokens(index, key, op, limit, offset, filters))
+    return _modify_and_fetch(
+        index, b"-?", _amounts(amounts), _find_tokens(index, key, op, limit, offset, filters, in_values, in_part)
+    )
 
 
 # ── parts of requests ─────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -348,14 +369,15 @@ def _find_tokens(
     limit: int | None,
     offset: int,
     filters: Iterable[Filter],
-    in_values: Sequence[Value] = (),
+    in_values: Iterable[Value] | None = None,
     in_part: int = 0,
 ) -> list[bytes]:
     if op not in _OPERATORS:
         raise ValueError(f"unknown operator {op!r}: one of {' '.join(_OPERATORS)}")
     if limit == 0 or (limit is not None and limit < 0) or offset < 0:
         raise ValueError(f"limit {limit} and offset {offset}: at least 1 and 0")
-    parts = _key_parts(key)
+    listed = None if in_values is None else list(in_values)
+    parts = _key_parts(key) if listed is None else _with_gap(key, in_part)
     tokens = [
         op.encode(),
         b"%d" % len(parts),
@@ -363,8 +385,10 @@ def _find_tokens(
         b"%d" % (ALL if limit is None else limit),
         b"%d" % offset,
     ]
-    if in_values:
-        tokens += [b"@", b"%d" % in_part, b"%d" % len(in_values), *map(encode_value, in_values)]
+    if listed is not None:
+        if not listed:
+            raise ValueError("in_values is empty")
+        tokens += [b"@", b"%d" % in_part, b"%d" % len(listed), *map(encode_value, listed)]
     for condition in filters:
         tokens += condition.encode(index.filter_columns)
     return tokens
