@@ -54,7 +54,7 @@ class Arena {
     size_t byte_count;
   };
   static constexpr size_t alignment = alignof(std::max_align_t);
-  static constexpr size_t first_block_bytes = 16 * 1024;
+  static constexpr size_t first_block_bytes = size_t{16} * 1024;
 
   [[nodiscard]] char* allocate_block(size_t byte_count);
 

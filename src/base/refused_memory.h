@@ -22,6 +22,7 @@ class RefusedMemory {
 
 }  // namespace rowsocket::test
 
+// NOLINTBEGIN(bugprone-reserved-identifier): the linker asks for these names
 extern "C" {
 void* __real_malloc(size_t byte_count);
 void* __wrap_malloc(size_t byte_count) {
@@ -33,3 +34,4 @@ void* __wrap_malloc(size_t byte_count) {
   return __real_malloc(byte_count);
 }
 }
+// NOLINTEND(bugprone-reserved-identifier)

@@ -4,7 +4,7 @@
 // lie in the input or the arena, no count passes its limit, cutting the input changes nothing, and every value survives the way
 // into a reply and back.
 //
-// Seeds and dictionary: corpus/parser, parser.dict.
+// Seeds and dictionary: corpus/parser, parser_fuzz.dict.
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>

@@ -39,7 +39,7 @@ inline const char* find_control(const char* from, const char* end) {
     const __m128i chunk = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
     const int plain = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(chunk, first_plain), chunk));
     if (plain != 0xFFFF) {
-      return from + __builtin_ctz(static_cast<unsigned>(~plain));
+      return from + __builtin_ctz(~static_cast<unsigned>(plain));
     }
     from += 16;
   }
