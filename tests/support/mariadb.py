@@ -19,6 +19,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
+import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -115,6 +116,8 @@ class MariaDB:
         self.options: dict[str, str | int | None] = {**self.defaults(), **(options or {})}
         self.valgrind = valgrind
         self.process: subprocess.Popen[bytes] | None = None
+        self._session: pymysql.connections.Connection[pymysql.cursors.Cursor] | None = None
+        self._session_lock = threading.Lock()
         shutil.copytree(template, self.data)
 
     def defaults(self) -> dict[str, str | int | None]:
@@ -181,6 +184,7 @@ class MariaDB:
         """Shut down as an operator would; raises ServerFailure if the server had died, does not end, or ends badly."""
         if self.process is None:
             return
+        self._close_session()
         process = self.process
         died = process.poll() is not None
         if not died:
@@ -234,10 +238,25 @@ class MariaDB:
         )
 
     def sql(self, statement: str, parameters: Sequence[object] | None = None, database: str | None = None) -> list[Row]:
-        """Execute one statement on a connection of its own; the rows. Raises pymysql.err.MySQLError."""
-        with contextlib.closing(self.connect(database)) as connection, connection.cursor() as cursor:
-            cursor.execute(statement, parameters)
-            return list(cursor.fetchall())
+        """Execute one statement; the rows. Thread-safe; leave no state in the session, which all callers share.
+
+        Raises pymysql.err.MySQLError.
+        """
+        with self._session_lock:
+            if self._session is None:
+                self._session = self.connect()
+            with self._session.cursor() as cursor:
+                if database is not None:
+                    self._session.select_db(database)
+                cursor.execute(statement, parameters)
+                return list(cursor.fetchall())
+
+    def _close_session(self) -> None:
+        with self._session_lock:
+            if self._session is not None:
+                with contextlib.suppress(pymysql.err.Error, OSError):
+                    self._session.close()
+                self._session = None
 
     def value(self, query: str, parameters: Sequence[object] | None = None) -> Any:
         """The first value of the first row."""
