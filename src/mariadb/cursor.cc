@@ -63,6 +63,11 @@ Step Cursor::fail(Error error) {
   return Step::failed;
 }
 
+Step Cursor::fail(int handler_code) {
+  snapshot_is_stale_ = snapshot_is_stale_ || handler_code == HA_ERR_TABLE_DEF_CHANGED;
+  return fail(engine_error(thd_, table_->file, handler_code));
+}
+
 Error Cursor::set_filters(std::span<const Filter> filters) {
   if (filters_.size() < filters.size()) {
     filters_.resize(filters.size());
@@ -211,7 +216,7 @@ Step Cursor::settle(int handler_code) {
     } else if (is_end(handler_code)) {
       return Step::end;
     } else if (handler_code != HA_ERR_RECORD_DELETED) {
-      return fail(engine_error(thd_, table_->file, handler_code));
+      return fail(handler_code);
     }
     if (thd_->killed) [[unlikely]] {
       return fail(Error(ErrorCode::sql, ER_QUERY_INTERRUPTED, "interrupted"));
@@ -238,7 +243,7 @@ Step Cursor::seek(KeyOperator key_operator, std::span<const Value> key) {
     return Step::end;
   }
   if (const int handler_code = open_->activate(*binding_); handler_code != 0) {
-    return fail(engine_error(thd_, table_->file, handler_code));
+    return fail(handler_code);
   }
   return settle(start(key_operator));
 }
@@ -281,13 +286,13 @@ Step Cursor::fetch_position(size_t number) {
     open_->deactivate();
     binding_->use_columns(table_);
     if (const int handler_code = table_->file->ha_rnd_init(false); handler_code != 0) {
-      return fail(engine_error(thd_, table_->file, handler_code));
+      return fail(handler_code);
     }
     is_fetching_positions_ = true;
   }
   uchar* const position = positions_.data() + number * table_->file->ref_length;
   const int handler_code = table_->file->ha_rnd_pos(table_->record[0], position);
-  return handler_code == 0 ? Step::row : fail(engine_error(thd_, table_->file, handler_code));
+  return handler_code == 0 ? Step::row : fail(handler_code);
 }
 
 void Cursor::prepare(Change change) {

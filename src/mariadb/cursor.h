@@ -21,6 +21,10 @@ class Cursor final : public engine::Cursor {
   /// True if the request changed or may have changed rows.
   [[nodiscard]] bool is_prepared_to_change() const { return change_ != Change::none; }
 
+  /// True if a table was altered after the transaction's snapshot was taken: only a new transaction can read it.
+  [[nodiscard]] bool snapshot_is_stale() const { return snapshot_is_stale_; }
+  void forget_snapshot() { snapshot_is_stale_ = false; }
+
   Error set_filters(std::span<const Filter> filters) override;
   engine::Step seek(KeyOperator key_operator, std::span<const Value> key) override;
   engine::Step next() override;
@@ -53,6 +57,7 @@ class Cursor final : public engine::Cursor {
   [[nodiscard]] int advance();
   engine::Step settle(int handler_code);
   engine::Step fail(Error error);
+  engine::Step fail(int handler_code);
   void prepare(Change change);
 
   THD* thd_ = nullptr;
@@ -79,6 +84,7 @@ class Cursor final : public engine::Cursor {
 
   std::vector<uchar> positions_;
   bool is_fetching_positions_ = false;
+  bool snapshot_is_stale_ = false;
   Error error_;
 };
 

@@ -18,19 +18,20 @@
 namespace rowsocket::mariadb {
 namespace {
 
+/// Every line names its source by itself.
 class ServerLog final : public Log {
  public:
   void write(LogLevel level, std::string_view line) override {
     const int size = static_cast<int>(line.size());
     switch (level) {
       case LogLevel::error:
-        sql_print_error("rowsocket: %.*s", size, line.data());
+        sql_print_error("%.*s", size, line.data());
         return;
       case LogLevel::warning:
-        sql_print_warning("rowsocket: %.*s", size, line.data());
+        sql_print_warning("%.*s", size, line.data());
         return;
       case LogLevel::note:
-        sql_print_information("rowsocket: %.*s", size, line.data());
+        sql_print_information("%.*s", size, line.data());
         return;
     }
   }

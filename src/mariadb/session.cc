@@ -212,8 +212,13 @@ Begin Session::open_index(const engine::IndexDescription& description, std::shar
   if (is_new) {
     found = std::make_shared<Index>(std::move(names));
   }
+  const bool alone = !in_transaction_;
+  begin_transaction();
   Index::Side* side = nullptr;
   const Begin begin = make_ready(*found, Intent::read, side, error);
+  if (alone) {
+    forget_turn();  // nothing was begun in the engine
+  }
   if (begin == Begin::ready) {
     indexes_[key] = found;
     index = std::move(found);
@@ -439,6 +444,7 @@ void Session::forget_turn() {
     has_backup_protection_[0] = has_backup_protection_[1] = false;
   }
   thd_->transaction_rollback_request = 0;
+  cursor_.forget_snapshot();
   thd_->transaction->all.reset();
   thd_->transaction->stmt.reset();
   thd_->mem_root = statement_memory_;

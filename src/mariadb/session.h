@@ -51,7 +51,7 @@ class Session final : public engine::Session {
   engine::Begin begin_request(engine::Index& index, engine::Intent intent, engine::Cursor*& cursor, Error& error) override;
   Error end_request() override;
   void abandon_request() override;
-  [[nodiscard]] bool transaction_lost() const override { return thd_->transaction_rollback_request; }
+  [[nodiscard]] bool transaction_lost() const override { return thd_->transaction_rollback_request || cursor_.snapshot_is_stale(); }
   Error commit() override;
   void rollback() override;
   void yield_tables() override;
