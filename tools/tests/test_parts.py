@@ -34,10 +34,14 @@ def test_an_unknown_part_is_refused() -> None:
         parts.select(["nonsense"])
 
 
+def part_with(outcome: Outcome) -> Part:
+    return Part("part", lambda settings: outcome)
+
+
 def last_line_of(
     outcomes: list[Outcome], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> tuple[bool, str]:
-    made = [Part(f"part{number}", lambda settings, outcome=outcome: outcome) for number, outcome in enumerate(outcomes)]
+    made = [part_with(outcome) for outcome in outcomes]
     monkeypatch.setattr(parts, "all_parts", lambda: made)
     clean = parts.run_parts([], Settings())
     return clean, capsys.readouterr().out.splitlines()[-1]
