@@ -28,7 +28,7 @@ Access access_of(const Value& candidate, Access port_access, const Policy& polic
     return port_access;
   }
   if (is_read_secret) {
-    return std::min(port_access, Access::read);
+    return Access::read;
   }
   // Where nothing is secret, the empty secret is the right one, as it always was.
   const bool needs_none = initial_access(port_access, policy) == port_access;
@@ -85,7 +85,7 @@ Access initial_access(Access port_access, const Policy& policy) {
     return Access::write;
   }
   // A write port whose only secret is the one for reading asks for it before anything else.
-  return policy.secret_read.empty() ? std::min(port_access, Access::read) : Access::none;
+  return policy.secret_read.empty() ? Access::read : Access::none;
 }
 
 ErrorCode check_rows_request(const Client& client, const Request& request, engine::Index*& index) {

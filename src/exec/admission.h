@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What a request must pass before the engine hears of it. Pure functions over the request, the client and the policy. The order of the
-// checks is part of the protocol's contract: who may not know a thing is not told whether it exists.
+// What a request must pass before the engine hears of it. Pure functions over the request, the client and the policy. The order
+// of the checks is part of the protocol's contract: who may not know a thing is not told whether it exists.
 #pragma once
 
 #include "exec/executor.h"

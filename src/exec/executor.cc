@@ -214,7 +214,8 @@ bool Executor::parks(Client& client, Error& error) {
   return false;
 }
 
-/// Reply to a request that was decided: an error, or the success of one that the engine had no part in (it writes its own replies).
+/// Reply to a request that was decided: an error, or the success of one that the engine had no part in (it writes its own
+/// replies).
 void Executor::answer(const Protocol& protocol, Buffer& out, bool ran, Error& error) {
   if (error.ok()) {
     if (!ran) {

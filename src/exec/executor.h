@@ -5,16 +5,17 @@
 //
 // Invariant 1: no reply to a write leaves before the commit that covers it. Replies are appended to the connections' output
 // buffers while the turn runs, and the caller sends nothing before `end_turn` returned. From the first write of a turn on, every
-// request is remembered together with where its reply begins ("staged"); if the commit fails, these replies are cut off and made anew.
+// request is remembered together with where its reply begins ("staged"); if the commit fails, these replies are cut off and made
+// anew.
 //
 // Invariant 2: a request is atomic. A request that fails is undone alone. If the engine rolls back the whole transaction, the
 // staged requests are executed again one by one, each in its own transaction.
 //
-// What depends on no transaction (authentication, open_index, a refusal) is decided once: a replay gives the same answer again, and
-// a staged request keeps the index that its id meant when it was executed, whatever its client opened or lost since.
+// What depends on no transaction (authentication, open_index, a refusal) is decided once: a replay gives the same answer again,
+// and a staged request keeps the index that its id meant when it was executed, whatever its client opened or lost since.
 //
-// A reply that cannot even be written as an error leaves its buffer `failed()`. Nothing more is executed for such a connection and its
-// buffer stays failed; the caller closes it.
+// A reply that cannot even be written as an error leaves its buffer `failed()`. Nothing more is executed for such a connection
+// and its buffer stays failed; the caller closes it.
 #pragma once
 
 #include <cstdint>
@@ -35,16 +36,17 @@ struct Policy {
   std::string secret_read;   ///< empty = reading needs no secret
   std::string secret_write;  ///< empty = writing needs the read secret, if there is one
   size_t reply_bytes_max;
-  uint32_t index_id_max;     ///< ids are below this
-  bool error_detail = false; ///< replies carry the text for people
+  uint32_t index_id_max;      ///< ids are below this
+  bool error_detail = false;  ///< replies carry the text for people
 };
 
 /// What a new connection may do before it authenticates.
 [[nodiscard]] Access initial_access(Access port_access, const Policy& policy);
 
 enum class Executed : uint8_t {
-  done,    ///< a reply stands in `out`
-  parked   ///< the request waits for a lock: nothing was done; present it again in a later turn, and nothing else of its connection before it
+  done,   ///< a reply stands in `out`
+  parked  ///< the request waits for a lock: nothing was done; present it again in a later turn, and nothing else of its
+          ///< connection before it
 };
 
 class Executor {
@@ -54,8 +56,8 @@ class Executor {
   void set_policy(const Policy& policy) { policy_ = policy; }
 
   void begin_turn(uint64_t now_ms);
-  /// Execute one request. `client`, `out` and what `request` views must stay where they are until `end_turn` returned. Bytes in `out`
-  /// before this call are never touched. Never throws.
+  /// Execute one request. `client`, `out` and what `request` views must stay where they are until `end_turn` returned. Bytes in
+  /// `out` before this call are never touched. Never throws.
   [[nodiscard]] Executed execute(Client& client, const Request& request, const Protocol& protocol, Buffer& out);
   /// Commit; afterwards every reply of the turn is final. Never throws.
   void end_turn();
@@ -77,7 +79,8 @@ class Executor {
   // One request (executor.cc).
   [[nodiscard]] engine::Begin admit(Client& client, const Request& request, engine::Index*& index, Error& error);
   [[nodiscard]] engine::Begin open_index(Client& client, const Request& request, Error& error);
-  [[nodiscard]] engine::Begin run(engine::Index& index, const Request& request, const Protocol& protocol, Buffer& out, Error& error);
+  [[nodiscard]] engine::Begin run(engine::Index& index, const Request& request, const Protocol& protocol, Buffer& out,
+                                  Error& error);
   [[nodiscard]] bool parks(Client& client, Error& error);
   void answer(const Protocol& protocol, Buffer& out, bool ran, Error& error);
   void count(const Request& request);

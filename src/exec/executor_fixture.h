@@ -1,11 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The vocabulary of exec's tests: a small shop in a memory engine, connections, requests that are built in words (`Ask`), and a protocol
-// that writes replies as text, one line each:
-//
-//   ok                          = 3 (rows changed, or a new id)
-//   rows/2 1 pen 2 ink          two columns, values in a row; NULL stands for NULL
-//   error engine 121            error not_authenticated
+// The vocabulary of exec's tests: a small shop in a memory engine, connections, and requests that are built in words (`Ask`).
+// Replies are the text of `TextProtocol`.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -21,53 +17,13 @@
 #include "base/limits.h"
 #include "engine/memory/memory_engine.h"
 #include "exec/executor.h"
+#include "exec/text_protocol.h"
 
 namespace rowsocket::exec {
 
 using engine::memory::Cell;
 using engine::memory::Row;
 inline constexpr std::nullopt_t NULL_VALUE = std::nullopt;
-
-inline std::string name_of(ErrorCode code) {
-  static const std::vector<std::pair<ErrorCode, std::string>> names = {
-      {ErrorCode::unknown_command, "unknown_command"},     {ErrorCode::unknown_index_id, "unknown_index_id"},
-      {ErrorCode::bad_operator, "bad_operator"},           {ErrorCode::no_key_values, "no_key_values"},
-      {ErrorCode::too_many_values, "too_many_values"},     {ErrorCode::too_many_key_parts, "too_many_key_parts"},
-      {ErrorCode::no_such_index, "no_such_index"},         {ErrorCode::no_such_column, "no_such_column"},
-      {ErrorCode::bad_in_list, "bad_in_list"},             {ErrorCode::bad_filter_column, "bad_filter_column"},
-      {ErrorCode::read_only, "read_only"},                 {ErrorCode::syntax, "syntax"},
-      {ErrorCode::line_too_long, "line_too_long"},         {ErrorCode::reply_too_large, "reply_too_large"},
-      {ErrorCode::not_authenticated, "not_authenticated"}, {ErrorCode::bad_authentication_type, "bad_authentication_type"},
-      {ErrorCode::cannot_open_table, "cannot_open_table"}, {ErrorCode::cannot_lock_table, "cannot_lock_table"},
-      {ErrorCode::engine, "engine"},                       {ErrorCode::sql, "sql"},
-      {ErrorCode::commit_failed, "commit_failed"},         {ErrorCode::out_of_memory, "out_of_memory"}};
-  for (const auto& [known, name] : names) {
-    if (known == code) {
-      return name;
-    }
-  }
-  return "code " + std::to_string(static_cast<int>(code));
-}
-
-class TextProtocol final : public Protocol {
- public:
-  [[nodiscard]] std::string_view name() const override { return "text"; }
-  [[nodiscard]] Parsed parse(std::string_view, const ParseLimits&, Arena&, size_t&, Request&) const override {
-    return {Parsed::Status::fatal, 0};  // tests build requests in words
-  }
-  void reply_ok(Buffer& out) const override { out.append("ok\n"); }
-  void reply_number(Buffer& out, uint64_t number) const override { out.append("= " + std::to_string(number) + "\n"); }
-  void begin_rows(Buffer& out, size_t column_count) const override { out.append("rows/" + std::to_string(column_count)); }
-  void end_rows(Buffer& out) const override { out.append('\n'); }
-  void reply_error(Buffer& out, const Error& error, bool with_detail) const override {
-    const std::string number = error.number == 0 ? "" : " " + std::to_string(error.number);
-    out.append("error " + name_of(error.code) + number + (with_detail ? " (" + error.detail + ")" : "") + "\n");
-  }
-  [[nodiscard]] const ValueFormat& value_format() const override { return format_; }
-
- private:
-  ValueFormat format_{' ', "NULL", 0, '\\', 0};
-};
 
 /// A request in words. It owns what the request views.
 class Ask {
@@ -184,13 +140,13 @@ struct Connection {
 class ExecutorFixture {
  public:
   ExecutorFixture() {
-    engine.create_table("shop.item", {.columns = {engine::memory::integer("id"), engine::memory::integer("shelf"),
-                                                  engine::memory::text("name", 8),
-                                                  engine::memory::nullable(engine::memory::integer("stock"))},
-                                      .indexes = {{"PRIMARY", {"id"}, true},
-                                                  {"by_shelf", {"shelf"}, false},
-                                                  {"by_shelf_name", {"shelf", "name"}, true},
-                                                  {"by_stock", {"stock"}, false}}});
+    engine.create_table("shop.item",
+                        {.columns = {engine::memory::integer("id"), engine::memory::integer("shelf"),
+                                     engine::memory::text("name", 8), engine::memory::nullable(engine::memory::integer("stock"))},
+                         .indexes = {{"PRIMARY", {"id"}, true},
+                                     {"by_shelf", {"shelf"}, false},
+                                     {"by_shelf_name", {"shelf", "name"}, true},
+                                     {"by_stock", {"stock"}, false}}});
     for (const Row& row : std::vector<Row>{{"1", "10", "pen", "5"},
                                            {"2", "10", "ink", "0"},
                                            {"3", "20", "cap", NULL_VALUE},
@@ -217,7 +173,8 @@ class ExecutorFixture {
   Connection& connect(Access port_access = Access::write) {
     return connections.emplace_back(port_access, initial_access(port_access, policy));
   }
-  /// A connection with id 0 = PRIMARY, 1 = by_shelf, 2 = by_shelf_name, 3 = by_stock. Columns: stock, name, id; filters: stock, name.
+  /// A connection with id 0 = PRIMARY, 1 = by_shelf, 2 = by_shelf_name, 3 = by_stock. Columns: stock, name, id; filters: stock,
+  /// name.
   Connection& shopper(Access port_access = Access::write) {
     Connection& connection = connect(port_access);
     for (uint32_t id = 0; id < 4; ++id) {

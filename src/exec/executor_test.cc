@@ -124,9 +124,10 @@ class CountingTest : public ExecutorTest {};
 TEST_F(CountingTest, requests_count_by_kind) {
   Connection& shop = shopper();
   open_for_insert(shop);
-  turn(shop, {Ask::find(0, {"1"}), Ask::find(0, {"1"}).in(0, {"2"}), Ask::find(0, {"1"}).update({"1"}), Ask::find(0, {"1"}).add({"1"}),
-              Ask::find(0, {"1"}).subtract({"1"}), Ask::find(0, {"1"}).remove(), Ask::insert(9, {"8", "1", "x", "1"}),
-              Ask::authenticate(""), Ask::malformed(RequestKind::unknown, 0, ErrorCode::unknown_command)});
+  turn(shop,
+       {Ask::find(0, {"1"}), Ask::find(0, {"1"}).in(0, {"2"}), Ask::find(0, {"1"}).update({"1"}), Ask::find(0, {"1"}).add({"1"}),
+        Ask::find(0, {"1"}).subtract({"1"}), Ask::find(0, {"1"}).remove(), Ask::insert(9, {"8", "1", "x", "1"}),
+        Ask::authenticate(""), Ask::malformed(RequestKind::unknown, 0, ErrorCode::unknown_command)});
   EXPECT_EQ(count(Counter::requests_open_index), 5);
   EXPECT_EQ(count(Counter::requests_find), 2);
   EXPECT_EQ(count(Counter::requests_in_list), 1);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The transaction around a turn's requests: staging, commit, and what happens to staged replies when the transaction did not make it.
+// The transaction around a turn's requests: staging, commit, and what happens to staged replies when the transaction did not make
+// it.
 //
 //   commit ok ................................ every staged reply is final
 //   lost, or failed but may pass next time ... all staged replies are cut, every request runs again in a transaction of its own

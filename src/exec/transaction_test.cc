@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Invariant 1: no reply to a write without its commit. Invariant 2: a request is atomic, and a lost transaction costs nobody a request.
+// Invariant 1: no reply to a write without its commit. Invariant 2: a request is atomic, and a lost transaction costs nobody a
+// request.
 #include "exec/executor_fixture.h"
 
 namespace rowsocket::exec {
@@ -117,7 +118,8 @@ TEST_F(TransactionTest, when_the_commit_fails_what_needs_no_transaction_keeps_it
 TEST_F(TransactionTest, a_failed_write_of_a_failed_commit_is_an_error_too) {
   open_for_insert(one);
   engine.fail_commit(disk_full);
-  EXPECT_THAT(turn(one, {add_stock("1"), Ask::insert(9, {"1", "1", "x", "1"})}), ElementsAre("error engine 135", "error engine 135"));
+  EXPECT_THAT(turn(one, {add_stock("1"), Ask::insert(9, {"1", "1", "x", "1"})}),
+              ElementsAre("error engine 135", "error engine 135"));
 }
 
 TEST_F(TransactionTest, a_commit_that_may_succeed_next_time_is_replayed) {
@@ -195,6 +197,12 @@ TEST_F(TransactionTest, a_commit_that_fails_in_a_replay_concerns_its_own_request
   engine.fail_commit(disk_full);
   EXPECT_THAT(turn(one, {add_stock("1"), add_stock("2")}), ElementsAre("error engine 135", "= 1"));
   EXPECT_EQ(stock("1"), "5");
+}
+
+TEST_F(TransactionTest, replies_that_change_their_size_in_a_replay_leave_each_other_whole) {
+  engine.lose_transaction_at_write(2, 5);
+  engine.fail_commit(disk_full);
+  EXPECT_THAT(turn(one, {add_stock("1"), add_stock("2")}), ElementsAre("error engine 149", "error engine 135"));
 }
 
 TEST_F(TransactionTest, a_replay_undoes_nothing_of_an_earlier_turn) {

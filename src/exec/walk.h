@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// One find's way over its rows: key by key (an IN list has many), past filters, offset and limit, to the reply or to the change of
-// each row found. It decides what a find means; the cursor knows how rows are reached. It begins and ends no request: whoever calls
-// it undoes what a failed walk changed, and cuts what it wrote.
+// One find's way over its rows: key by key (an IN list has many), past filters, offset and limit, to the reply or to the change
+// of each row found. It decides what a find means; the cursor knows how rows are reached. It begins and ends no request: whoever
+// calls it undoes what a failed walk changed, and cuts what it wrote.
 //
-// IN lists. With KeyOperator::equal all rows of each value count, up to the limit in all. With the other operators each value gives
-// at most one row, its first that passes the filters. Offset and limit count over the whole list; a filter that stops ends the
-// current value's rows only. A value that the list names twice is walked twice.
+// IN lists. With KeyOperator::equal all rows of each value count, up to the limit in all. With the other operators each value
+// gives at most one row, its first that passes the filters. Offset and limit count over the whole list; a filter that stops ends
+// the current value's rows only. A value that the list names twice is walked twice.
 #pragma once
 
 #include <cstdint>
@@ -61,7 +61,7 @@ class Walk {
   std::vector<Value>& in_key_;
   RowCounts& counts_;
   const bool replies_rows_;
-  const bool collects_;         ///< find all rows before changing the first: changes could move rows into the way
+  const bool collects_;  ///< find all rows before changing the first: changes could move rows into the way
   uint64_t offset_left_;
   uint64_t rows_taken_ = 0;
   uint64_t rows_changed_ = 0;

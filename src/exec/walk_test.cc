@@ -110,7 +110,8 @@ TEST_F(WalkTest, with_another_operator_an_in_list_finds_one_row_per_value) {
 }
 
 TEST_F(WalkTest, one_row_per_value_is_the_first_that_the_filters_let_pass) {
-  EXPECT_EQ(ids(Ask::find(0, {""}, KeyOperator::after).in(0, {"1", "4"}).limit(9).skip_unless(0, Comparison::greater, "0")), "4 5");
+  EXPECT_EQ(ids(Ask::find(0, {""}, KeyOperator::after).in(0, {"1", "4"}).limit(9).skip_unless(0, Comparison::greater, "0")),
+            "4 5");
 }
 
 TEST_F(WalkTest, a_filter_that_stops_ends_only_the_rows_of_its_in_value) {
@@ -175,7 +176,8 @@ TEST_F(WalkTest, an_update_that_moves_rows_along_the_index_meets_each_row_once) 
 }
 
 TEST_F(WalkTest, rows_that_move_are_replied_as_they_were) {
-  EXPECT_EQ(on_shop(Ask::find(3, {"5"}, KeyOperator::at_or_after).limit(2).update({"99"}).rows_before()), "rows/3 5 pen 1 7 box 4");
+  EXPECT_EQ(on_shop(Ask::find(3, {"5"}, KeyOperator::at_or_after).limit(2).update({"99"}).rows_before()),
+            "rows/3 5 pen 1 7 box 4");
 }
 
 TEST_F(WalkTest, an_in_list_does_not_find_what_it_moved) {

@@ -124,8 +124,7 @@ bool MemoryCursor::goes_back() const {
 Step MemoryCursor::stand_at(Iterator place) {
   current_.reset();
   const KeyIndex& index = key_index();
-  if (place == index.entries.end() ||
-      (key_operator_ == KeyOperator::equal && index.less.compare_prefix(*place, key_) != 0)) {
+  if (place == index.entries.end() || (key_operator_ == KeyOperator::equal && index.less.compare_prefix(*place, key_) != 0)) {
     return Step::end;
   }
   if (session_.state().read_deadlock.happens()) {

@@ -13,9 +13,7 @@ Column integer(std::string name) { return {.name = std::move(name), .type = Colu
 
 Column text(std::string name, size_t bytes_max) { return {.name = std::move(name), .bytes_max = bytes_max}; }
 
-Column auto_increment(std::string name) {
-  return {.name = std::move(name), .type = ColumnType::integer, .auto_increment = true};
-}
+Column auto_increment(std::string name) { return {.name = std::move(name), .type = ColumnType::integer, .auto_increment = true}; }
 
 Column nullable(Column column) {
   column.nullable = true;

@@ -10,8 +10,8 @@
 //   EXPECT_THAT(engine.rows("shop.item"), ElementsAre(Row{"1", "pen", "8"}));
 //
 // What it does like a transactional engine: changes belong to a session's transaction until commit; a request that fails is
-// undone alone (an undo log); a transaction can be lost as a whole (deadlock), and says so. Values are converted strictly, with the
-// server's own error numbers. Keys are ordered, NULL first; text compares by bytes.
+// undone alone (an undo log); a transaction can be lost as a whole (deadlock), and says so. Values are converted strictly, with
+// the server's own error numbers. Keys are ordered, NULL first; text compares by bytes.
 //
 // Locking: one big lock. A session of Intent::write holds it exclusively from its first begin_request to commit or rollback, a
 // session of Intent::read holds it shared, so nobody ever sees uncommitted rows and nothing but the fault hooks can deadlock. Who
@@ -43,7 +43,7 @@ struct Column {
   bool nullable = false;
   std::optional<Cell> default_value = {};  ///< none: NULL where nullable, else an insert must give a value
   bool auto_increment = false;
-  size_t bytes_max = 255;                  ///< text only; a longer value is error 1406
+  size_t bytes_max = 255;  ///< text only; a longer value is error 1406
 };
 
 [[nodiscard]] Column integer(std::string name);  ///< a signed 64-bit number

@@ -123,7 +123,8 @@ void MemorySession::rollback() {
 
 void MemorySession::yield_tables() {
   const std::scoped_lock lock(state_.mutex);
-  const bool wanted = std::any_of(state_.tables.begin(), state_.tables.end(), [](const auto& named) { return named.second->busy; });
+  const bool wanted =
+      std::any_of(state_.tables.begin(), state_.tables.end(), [](const auto& named) { return named.second->busy; });
   if (wanted) {
     holds_tables_ = false;
   }
@@ -227,7 +228,9 @@ bool MemorySession::must_wait() const {
 }
 
 bool MemorySession::waits_for_own_thread() const {
-  const auto is_own = [](const Holder& holder) { return holder.session != nullptr && holder.thread == std::this_thread::get_id(); };
+  const auto is_own = [](const Holder& holder) {
+    return holder.session != nullptr && holder.thread == std::this_thread::get_id();
+  };
   return is_own(state_.writer) || std::any_of(state_.readers.begin(), state_.readers.end(), is_own);
 }
 

@@ -67,14 +67,14 @@ class MemorySession final : public Session {
   State& state_;
   const SessionOptions options_;
   MemoryCursor cursor_;
-  std::vector<Undo> undo_;     ///< mutex
-  size_t request_mark_ = 0;    ///< mutex; size of undo_ when the request began
-  bool in_request_ = false;    ///< mutex
-  bool locked_ = false;        ///< mutex; this session holds its share of the big lock
-  bool lost_ = false;          ///< mutex
-  bool holds_tables_ = false;  ///< mutex
+  std::vector<Undo> undo_;                          ///< mutex
+  size_t request_mark_ = 0;                         ///< mutex; size of undo_ when the request began
+  bool in_request_ = false;                         ///< mutex
+  bool locked_ = false;                             ///< mutex; this session holds its share of the big lock
+  bool lost_ = false;                               ///< mutex
+  bool holds_tables_ = false;                       ///< mutex
   Interruption interruption_ = Interruption::none;  ///< mutex
-  std::string activity_;       ///< mutex
+  std::string activity_;                            ///< mutex
 };
 
 }  // namespace rowsocket::engine::memory

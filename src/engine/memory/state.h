@@ -51,7 +51,7 @@ struct State {
   std::map<std::string, std::shared_ptr<Table>, std::less<>> tables;
   std::vector<MemorySession*> sessions;
 
-  Holder writer = {};           ///< session == nullptr: none
+  Holder writer = {};  ///< session == nullptr: none
   std::vector<Holder> readers;
   uint32_t waiting_writers = 0;  ///< new readers let them pass
 

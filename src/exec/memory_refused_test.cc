@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// What exec allocates, and what it does when memory is refused. This file replaces operator new of the test program: it counts,
+// and refuses on demand. The engine here is a stub of one row with one number, which allocates nothing itself, so that every
+// refusal hits exec.
+#include <algorithm>
+#include <cstdlib>
+#include <new>
+#include <sstream>
+
+#include "exec/executor_fixture.h"
+
+namespace {
+
+thread_local bool watched = false;
+thread_local int allocations = 0;
+thread_local int allowed = 0;  ///< refuse the one after so many; negative: never
+
+void* allocate(size_t byte_count) {
+  if (watched) {
+    ++allocations;
+    if (allowed >= 0 && allocations > allowed) {
+      throw std::bad_alloc();
+    }
+  }
+  void* const place = std::malloc(byte_count == 0 ? 1 : byte_count);
+  if (place == nullptr) {
+    throw std::bad_alloc();
+  }
+  return place;
+}
+
+/// While it lives, allocations of this thread are counted, and those beyond `allowed_count` refused.
+class Watch {
+ public:
+  explicit Watch(int allowed_count = -1) {
+    allocations = 0;
+    allowed = allowed_count;
+    watched = true;
+  }
+  ~Watch() { watched = false; }
+  Watch(const Watch&) = delete;
+  Watch& operator=(const Watch&) = delete;
+  [[nodiscard]] static int count() { return allocations; }
+};
+
+}  // namespace
+
+// The test program's own, in place of the library's.
+void* operator new(size_t byte_count) { return allocate(byte_count); }
+void* operator new[](size_t byte_count) { return allocate(byte_count); }
+void operator delete(void* place) noexcept { std::free(place); }
+void operator delete[](void* place) noexcept { std::free(place); }
+void operator delete(void* place, size_t) noexcept { std::free(place); }
+void operator delete[](void* place, size_t) noexcept { std::free(place); }
+
+namespace rowsocket::exec {
+namespace {
+
+/// One row with one number, which is also its key. Nothing here allocates but open_index.
+class NumberSession final : public engine::Session, public engine::Cursor {
+ public:
+  int64_t committed = 0;
+
+  engine::Begin open_index(const engine::IndexDescription& description, std::shared_ptr<engine::Index>& index, Error&) override {
+    index = std::make_shared<engine::Index>(description);
+    return engine::Begin::ready;
+  }
+  engine::Begin begin_request(engine::Index&, engine::Intent, engine::Cursor*& cursor, Error&) override {
+    before_request_ = number_;
+    cursor = this;
+    return engine::Begin::ready;
+  }
+  Error end_request() override { return {}; }
+  void abandon_request() override { number_ = before_request_; }
+  [[nodiscard]] bool transaction_lost() const override { return false; }
+  Error commit() override {
+    committed = number_;
+    return {};
+  }
+  void rollback() override { number_ = committed; }
+  void yield_tables() override {}
+  void release_tables() override {}
+  [[nodiscard]] bool holds_tables() const override { return false; }
+  [[nodiscard]] uint64_t lock_wait_timeout_ms() const override { return 0; }
+  [[nodiscard]] engine::Interruption interruption() const override { return engine::Interruption::none; }
+  void clear_interruption() override {}
+  void set_activity(std::string_view) override {}
+
+  Error set_filters(std::span<const Filter>) override { return {}; }
+  engine::Step seek(KeyOperator, std::span<const Value>) override { return engine::Step::row; }
+  engine::Step next() override { return engine::Step::end; }
+  [[nodiscard]] engine::Verdict verdict() override { return engine::Verdict::match; }
+  void write_row(ValueWriter& writer) override { writer.integer(number_); }
+  [[nodiscard]] bool update_moves_rows(size_t) const override { return false; }
+  [[nodiscard]] bool save_position() override { return true; }
+  engine::Step fetch_position(size_t) override { return engine::Step::row; }
+  Error update_row(std::span<const Value>) override { return {}; }
+  Error add_to_row(std::span<const Value>, bool, bool& changed) override {
+    ++number_;
+    changed = true;
+    return {};
+  }
+  Error delete_row() override { return {}; }
+  Error insert_row(std::span<const Value>, bool& has_id, uint64_t&) override {
+    ++number_;
+    has_id = false;
+    return {};
+  }
+  [[nodiscard]] const Error& error() const override { return error_; }
+
+ private:
+  int64_t number_ = 0;
+  int64_t before_request_ = 0;
+  Error error_;
+};
+
+/// An executor that has executed nothing yet, and a connection with id 0 opened.
+class ColdExecutor {
+ public:
+  ColdExecutor() {
+    engine::IndexDescription description;
+    description.columns = "number";
+    description.filter_columns = "number";
+    connection_.client.set_index(0, std::make_shared<engine::Index>(description));
+  }
+
+  /// A turn. Gives the number of allocations; those beyond `allowed_count` were refused.
+  int run(const std::vector<Ask>& asks, int allowed_count = -1) {
+    const Watch watch(allowed_count);
+    executor_.begin_turn(1);
+    for (const Ask& ask : asks) {
+      static_cast<void>(executor_.execute(connection_.client, ask.request(), protocol_, connection_.out));
+    }
+    executor_.end_turn();
+    return Watch::count();
+  }
+  /// The replies of the turn, taken away.
+  std::vector<std::string> replies() {
+    std::vector<std::string> lines;
+    std::istringstream text{std::string(connection_.out.view())};
+    for (std::string line; std::getline(text, line);) {
+      lines.push_back(line);
+    }
+    connection_.out.clear();
+    return lines;
+  }
+  [[nodiscard]] int64_t committed() const { return session_.committed; }
+
+ private:
+  TextProtocol protocol_;
+  NumberSession session_;
+  Counters counters_;
+  Executor executor_{session_, counters_, {{}, {}, limits::mebibyte, 64}};
+  Connection connection_{Access::write, Access::write};
+};
+
+const Ask find_one = Ask::find(0, {"1"});
+const Ask find_filtered = Ask::find(0, {"1"}).skip_unless(0, Comparison::equal, "1").limit(9, 1);
+const Ask find_in_list = Ask::find(0, {"1"}).in(0, {"1", "2", "3"}).limit(9);
+const Ask add_one = Ask::find(0, {"1"}).add({"1"});
+const Ask insert_one = Ask::insert(0, {"1"});
+
+TEST(MemoryTest, the_watch_sees_allocations) {
+  const Watch watch;
+  const std::vector<int> numbers(100);
+  EXPECT_EQ(Watch::count(), 1);
+}
+
+TEST(MemoryTest, a_find_without_an_in_list_allocates_nothing_even_cold) {
+  EXPECT_EQ(ColdExecutor().run({find_one, find_filtered}), 0);
+}
+
+TEST(MemoryTest, reads_allocate_nothing_once_warm) {
+  ColdExecutor executor;
+  executor.run({find_one, find_filtered, find_in_list});
+  EXPECT_EQ(executor.run({find_one, find_filtered, find_in_list}), 0);
+}
+
+TEST(MemoryTest, writes_allocate_nothing_once_warm) {
+  ColdExecutor executor;
+  executor.run({add_one, insert_one, find_one});
+  EXPECT_EQ(executor.run({add_one, insert_one, find_one}), 0);
+}
+
+TEST(MemoryTest, whichever_allocation_is_refused_each_request_is_answered_and_what_was_acknowledged_is_done) {
+  std::vector<Ask> asks(40, insert_one);  // enough for the list of staged requests to grow
+  asks.push_back(find_in_list);
+  asks.push_back(Ask::open(40, "t.t", "", "number,a_name_that_does_not_fit_into_the_string_itself"));
+  int allowed_count = 0;
+  for (bool refused = true; refused; ++allowed_count) {
+    ColdExecutor executor;
+    refused = executor.run(asks, allowed_count) > allowed_count;
+    const std::vector<std::string> lines = executor.replies();
+    EXPECT_EQ(lines.size(), asks.size()) << "with " << allowed_count << " allocations";
+    EXPECT_EQ(executor.committed(), std::count(lines.begin(), lines.begin() + 40, "ok"))
+        << "with " << allowed_count << " allocations";
+  }
+  EXPECT_GT(allowed_count, 5);
+}
+
+}  // namespace
+}  // namespace rowsocket::exec
