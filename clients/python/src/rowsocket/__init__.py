@@ -11,7 +11,7 @@
 """
 
 from rowsocket._protocol import Value
-from rowsocket._requests import Filter, While
+from rowsocket._requests import Comparison, Filter, Operator, While
 from rowsocket._session import Pending
 from rowsocket.connection import BytesRow, Connection, Index, Pipeline, TextRow, connect
 from rowsocket.errors import (
@@ -39,6 +39,7 @@ __version__ = "0.1.0"
 __all__ = [
     "AuthenticationError",
     "BytesRow",
+    "Comparison",
     "Connection",
     "ConnectionLost",
     "ConnectionPool",
@@ -51,6 +52,7 @@ __all__ = [
     "InvalidValue",
     "LockWaitTimeout",
     "OpenTableError",
+    "Operator",
     "Pending",
     "Pipeline",
     "ProtocolError",

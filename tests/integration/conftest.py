@@ -1,0 +1,46 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Fixtures of the integration tests that use the Python client.
+
+writer     a client on the write port of `server`, closed before `database` is dropped
+reader     a client on the read port
+make_twins make_twins("id INT PRIMARY KEY", "ENGINE=Aria"): the two tables of support/twins.py
+"""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable, Iterator
+
+import pytest
+
+import rowsocket
+from rowsocket import Connection
+from support.mariadb import Database, RowSocketServer
+from support.twins import Twins
+
+
+@pytest.fixture
+def writer(server: RowSocketServer, database: Database) -> Iterator[Connection]:
+    """A client on the write port."""
+    with rowsocket.connect(*server.write_address()) as connection:
+        yield connection
+
+
+@pytest.fixture
+def reader(server: RowSocketServer, database: Database) -> Iterator[Connection]:
+    """A client on the read port."""
+    with rowsocket.connect(*server.read_address()) as connection:
+        yield connection
+
+
+@pytest.fixture
+def make_twins(database: Database, writer: Connection) -> Iterator[Callable[..., Twins]]:
+    """Make the two tables of support/twins.py; once per test."""
+    with contextlib.ExitStack() as stack:
+
+        def make(definition: str, options: str = "") -> Twins:
+            twins = Twins(database, writer, definition, options)
+            stack.callback(twins.close)
+            return twins
+
+        yield make
