@@ -31,7 +31,7 @@ class Twins:
             database=database.name,
             autocommit=True,
             charset="utf8mb4",
-            conv={**encoders},
+            conv=dict(encoders),  # type: ignore[arg-type]
             read_timeout=60,
         )
         for name in ("t", "twin"):
@@ -48,7 +48,7 @@ class Twins:
     def sql(self, statement: str, *parameters: object) -> list[BytesRow]:
         """Execute one statement; the rows as SQL shows them, as bytes. `%s` are the parameters. Raises pymysql.err.MySQLError."""
         with self._sql.cursor() as cursor:
-            cursor.execute(statement, parameters)
+            cursor.execute(statement, parameters or None)
             return [tuple(map(_to_bytes, row)) for row in cursor.fetchall()]
 
     def sql_error(self, statement: str, *parameters: object) -> int:
