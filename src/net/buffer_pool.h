@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Buffers for a worker's connections. A connection borrows one when bytes come or go and gives it back when it holds none, so that an
-// idle connection costs no buffer and a busy worker allocates none. The last one given back is taken first: its bytes are in the
-// cache. One owner, one thread.
+// Buffers for a worker's connections. A connection borrows one when bytes come or go and gives it back when it holds none, so
+// that an idle connection costs no buffer and a busy worker allocates none. The last one given back is taken first: its bytes are
+// in the cache. One owner, one thread.
 #pragma once
 
 #include <cstddef>

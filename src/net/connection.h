@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A connected, non-blocking stream socket with what was received and not yet consumed, and what is still to be sent. What the bytes
-// mean is somebody else's business. One owner, one thread.
+// A connected, non-blocking stream socket with what was received and not yet consumed, and what is still to be sent. What the
+// bytes mean is somebody else's business. One owner, one thread.
 //
 // At most one recv and one send per call: the poll is level-triggered, so what is left shows up again, and no call is spent on
 // learning that there is nothing.
@@ -19,11 +19,11 @@ namespace rowsocket::net {
 
 struct Transfer {
   enum class Status : uint8_t {
-    moved,          ///< `byte_count` bytes, at least one
-    blocked,        ///< nothing to receive, or no room to send, for now
-    ended,          ///< the peer will send nothing more
-    failed,         ///< the connection is broken
-    out_of_memory   ///< no buffer was to be had
+    moved,         ///< `byte_count` bytes, at least one
+    blocked,       ///< nothing to receive, or no room to send, for now
+    ended,         ///< the peer will send nothing more
+    failed,        ///< the connection is broken
+    out_of_memory  ///< no buffer was to be had
   };
   Status status;
   size_t byte_count;

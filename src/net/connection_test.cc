@@ -10,6 +10,7 @@
 #include <string>
 #include <thread>
 
+#include "base/limits.h"
 #include "net/poller.h"
 #include "net/wakeup.h"
 
@@ -32,7 +33,7 @@ class ConnectionTest : public testing::Test {
     EXPECT_EQ(::send(peer_.get(), bytes.data(), bytes.size(), 0), static_cast<ssize_t>(bytes.size()));
   }
   std::string peer_receives() const {
-    std::string received(1 << 20, '\0');
+    std::string received(limits::mebibyte, '\0');
     const ssize_t count = ::recv(peer_.get(), received.data(), received.size(), 0);
     received.resize(count > 0 ? static_cast<size_t>(count) : 0);
     return received;
@@ -69,7 +70,7 @@ TEST_F(ConnectionTest, sending_to_nobody_fails_without_a_signal) {
 }
 
 TEST_F(ConnectionTest, sends_what_there_is_room_for_and_keeps_the_rest) {
-  const std::string reply(8 << 20, 'r');
+  const std::string reply(8 * limits::mebibyte, 'r');
   connection_.output().append(reply);
   EXPECT_EQ(connection_.send().status, Status::moved);
   EXPECT_EQ(connection_.send().status, Status::blocked);

@@ -66,7 +66,7 @@ bool unix_address(const std::string& path, sockaddr_un& address) {
 
 /// True if `path` is a socket that nobody listens on.
 bool is_stale_socket(const std::string& path, const sockaddr_un& address) {
-  struct stat file {};
+  struct stat file{};
   if (::lstat(path.c_str(), &file) != 0 || !S_ISSOCK(file.st_mode)) {
     return false;
   }
@@ -118,7 +118,7 @@ struct ListenerMaker {
         return errno;
       }
     }
-    struct stat file {};
+    struct stat file{};
     if (::lstat(path.c_str(), &file) == 0) {
       made.path_ = path;
       made.device_ = file.st_dev;
@@ -148,7 +148,7 @@ Listener& Listener::operator=(Listener&& other) noexcept {
 
 void Listener::close() {
   if (socket_.valid() && !path_.empty()) {
-    struct stat file {};
+    struct stat file{};
     if (::lstat(path_.c_str(), &file) == 0 && file.st_dev == device_ && file.st_ino == inode_) {
       ::unlink(path_.c_str());
     }
@@ -239,12 +239,13 @@ bool listen_tcp(const std::vector<SocketAddress>& addresses, uint32_t port, bool
 bool listen_unix(const std::string& path, Listener& listener, std::string& failure) {
   sockaddr_un address;
   if (path.empty() || !unix_address(path, address)) {
-    failure = "'" + path + "' can not be a unix socket: a path has 1 to " + std::to_string(sizeof address.sun_path - 1) + " bytes";
+    failure =
+        "'" + path + "' can not be a unix socket: a path has 1 to " + std::to_string(sizeof address.sun_path - 1) + " bytes";
     return false;
   }
   const int error = ListenerMaker::unix_socket(path, address, listener);
   if (error == EADDRINUSE) {
-    struct stat file {};
+    struct stat file{};
     const bool other_file = ::lstat(path.c_str(), &file) == 0 && !S_ISSOCK(file.st_mode);
     failure = other_file ? path + " exists and is not a socket: move it away, or choose another path" : explain(path, error);
   } else if (error != 0) {

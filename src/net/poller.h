@@ -15,8 +15,8 @@
 
 namespace rowsocket::net {
 
-/// What a descriptor is watched for. `none` takes it out of the set: epoll reports a hang-up of anything that is in it, asked or not,
-/// and a level-triggered event that nobody handles is a busy loop.
+/// What a descriptor is watched for. `none` takes it out of the set: epoll reports a hang-up of anything that is in it, asked or
+/// not, and a level-triggered event that nobody handles is a busy loop.
 enum class Interest : uint8_t { none, input, output };
 
 class Poller {

@@ -12,16 +12,12 @@ namespace rowsocket::server {
 
 Acceptor::Acceptor(std::vector<Endpoint> endpoints, const Workers& workers, const SettingsBoard& settings_board, Log& log,
                    const Clock& clock)
-    : endpoints_(std::move(endpoints)),
-      workers_(workers),
-      settings_board_(settings_board),
-      log_(log, clock, "rowsocket") {}
+    : endpoints_(std::move(endpoints)), workers_(workers), settings_board_(settings_board), log_(log, clock, "rowsocket") {}
 
 Acceptor::~Acceptor() { stop(); }
 
 bool Acceptor::start(std::string& failure) {
-  if (!poller_.valid() || !wakeup_.valid() ||
-      !poller_.change(wakeup_.fd(), net::Interest::none, net::Interest::input, nullptr) ||
+  if (!poller_.valid() || !wakeup_.valid() || !poller_.change(wakeup_.fd(), net::Interest::none, net::Interest::input, nullptr) ||
       !watch_listeners(net::Interest::none, net::Interest::input)) {
     failure = "can not poll the listeners: the process is out of file descriptors";
     return false;
@@ -39,9 +35,8 @@ void Acceptor::stop() {
 }
 
 bool Acceptor::watch_listeners(net::Interest current, net::Interest wanted) {
-  return std::all_of(endpoints_.begin(), endpoints_.end(), [&](Endpoint& endpoint) {
-    return poller_.change(endpoint.listener.fd(), current, wanted, &endpoint);
-  });
+  return std::all_of(endpoints_.begin(), endpoints_.end(),
+                     [&](Endpoint& endpoint) { return poller_.change(endpoint.listener.fd(), current, wanted, &endpoint); });
 }
 
 void Acceptor::run() {

@@ -47,13 +47,13 @@ struct ClientConnection {
   exec::Client client;
   const Protocol* protocol;
   uint64_t number;
-  uint64_t last_progress_ms;               ///< when bytes last came or went, or a request ran; since when it lingers
-  uint64_t retry_at_ms = 0;                ///< when parked
-  size_t scanned_bytes = 0;                ///< see Protocol::parse
-  size_t parsed_bytes = 0;                 ///< front of the input that this turn's requests take; consumed after the commit
-  size_t held_bytes = 0;                   ///< as the worker last counted them
-  size_t slot = 0;                         ///< where the worker keeps it
-  ErrorCode fatal_error = ErrorCode::none; ///< when condemned: the reply that is still to be written
+  uint64_t last_progress_ms;                ///< when bytes last came or went, or a request ran; since when it lingers
+  uint64_t retry_at_ms = 0;                 ///< when parked
+  size_t scanned_bytes = 0;                 ///< see Protocol::parse
+  size_t parsed_bytes = 0;                  ///< front of the input that this turn's requests take; consumed after the commit
+  size_t held_bytes = 0;                    ///< as the worker last counted them
+  size_t slot = 0;                          ///< where the worker keeps it
+  ErrorCode fatal_error = ErrorCode::none;  ///< when condemned: the reply that is still to be written
   State state = State::reading;
   net::Interest interest = net::Interest::none;
 };

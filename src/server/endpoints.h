@@ -23,9 +23,9 @@ struct Endpoint {
 
 struct Endpoints {
   std::vector<Endpoint> all;
-  uint32_t port_read = 0;   ///< 0 = not served over TCP
+  uint32_t port_read = 0;  ///< 0 = not served over TCP
   uint32_t port_write = 0;
-  std::string notes;        ///< for the log; empty = nothing to tell
+  std::string notes;  ///< for the log; empty = nothing to tell
 
   [[nodiscard]] bool serve(engine::Intent intent) const;
 };

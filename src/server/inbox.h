@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Where the acceptor leaves new connections for a worker, and what it knows of the worker: how many connections it has and whether
-// it serves at all.
+// Where the acceptor leaves new connections for a worker, and what it knows of the worker: how many connections it has and
+// whether it serves at all.
 //
 // Locking: `mutex_` guards the arrivals and `open_`; the wakeup and the count need no lock.
 #pragma once
@@ -23,7 +23,7 @@ namespace rowsocket::server {
 struct Arrival {
   net::Descriptor socket;
   std::string peer;
-  uint64_t number;              ///< counts the connections since start, for the log
+  uint64_t number;  ///< counts the connections since start, for the log
   exec::Access port_access;
   const Protocol* protocol;
 };

@@ -37,7 +37,7 @@ void LimitedLog::about_connection(LogLevel level, uint64_t number, std::string_v
   try {
     always(level, "connection " + std::to_string(number) + " (" + std::string(peer) + ") " + std::string(what));
   } catch (const std::exception&) {
-    // No memory for a log line: nothing that anybody could be told.
+    ++lines_left_out_;  // no memory for a log line
   }
 }
 
@@ -51,7 +51,7 @@ void LimitedLog::always(LogLevel level, std::string_view what) {
   try {
     log_.write(level, std::string(name_).append(": ").append(what));
   } catch (const std::exception&) {
-    // As above.
+    ++lines_left_out_;
   }
 }
 

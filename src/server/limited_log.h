@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A thread's log lines for what clients can cause: at most `limits::log_lines_per_interval` per interval, so that no client fills the
-// server's error log; what was left out is counted and told. Never throws. One owner, one thread.
+// A thread's log lines for what clients can cause: at most `limits::log_lines_per_interval` per interval, so that no client fills
+// the server's error log; what was left out is counted and told. Never throws. One owner, one thread.
 #pragma once
 
 #include <cstdint>

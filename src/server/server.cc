@@ -31,8 +31,7 @@ uint32_t thread_count(uint32_t configured) {
 
 class Server::Impl {
  public:
-  Impl(engine::Engine& engine, Log& log, const Clock& clock)
-      : engine_(engine), log_(log), clock_(clock) {}
+  Impl(engine::Engine& engine, Log& log, const Clock& clock) : engine_(engine), log_(log), clock_(clock) {}
   ~Impl() { stop(); }
 
   bool start(const Config& config, std::string& failure) {

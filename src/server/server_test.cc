@@ -18,7 +18,6 @@ namespace rowsocket::server {
 namespace {
 
 using testing::Contains;
-using testing::Each;
 using testing::HasSubstr;
 using testing::StartsWith;
 
@@ -96,7 +95,8 @@ TEST_F(ServerTest, one_port_can_serve_both) {
 TEST_F(ServerTest, serves_ipv6_where_there_is_one) {
   start();
   const auto lines = log_.lines();
-  if (std::any_of(lines.begin(), lines.end(), [](const std::string& line) { return line.find("no IPv6") != std::string::npos; })) {
+  if (std::any_of(lines.begin(), lines.end(),
+                  [](const std::string& line) { return line.find("no IPv6") != std::string::npos; })) {
     GTEST_SKIP() << "this machine has no IPv6";
   }
   TestClient client = with_items(TestClient::over_tcp(server_.port_read(), "::1"));
@@ -125,7 +125,8 @@ TEST_F(ServerTest, says_where_it_serves) {
   EXPECT_THAT(log_.lines(), Contains(HasSubstr("serves reads and writes on 127.0.0.1:" + std::to_string(server_.port_write()))));
 }
 
-// ---- what can not start -----------------------------------------------------------------------------------------------------------
+// ---- what can not start
+// -----------------------------------------------------------------------------------------------------------
 
 TEST_F(ServerTest, a_taken_port_is_a_clear_failure_that_leaves_nothing_open) {
   start();
@@ -153,7 +154,8 @@ TEST_F(ServerTest, a_bad_address_or_socket_path_names_its_variable) {
   EXPECT_THAT(failure, StartsWith("rowsocket_socket_write: "));
 }
 
-// ---- many clients -----------------------------------------------------------------------------------------------------------------
+// ---- many clients
+// -----------------------------------------------------------------------------------------------------------------
 
 TEST_F(ServerTest, a_thousand_connections_are_spread_evenly_and_all_answered) {
   start();
@@ -233,7 +235,8 @@ TEST_F(ServerTest, large_replies_reach_a_slow_reader_whole) {
   EXPECT_TRUE(client.lines(5) == repeat(big(), 5));
 }
 
-// ---- idle -------------------------------------------------------------------------------------------------------------------------
+// ---- idle
+// -------------------------------------------------------------------------------------------------------------------------
 
 TEST_F(ServerTest, idle_workers_hold_no_tables_and_take_no_turns) {
   start();
@@ -245,7 +248,8 @@ TEST_F(ServerTest, idle_workers_hold_no_tables_and_take_no_turns) {
   EXPECT_EQ(server_.counter(Counter::turns), 4u);
 }
 
-// ---- orders from outside ----------------------------------------------------------------------------------------------------------
+// ---- orders from outside
+// ----------------------------------------------------------------------------------------------------------
 
 TEST_F(ServerTest, reconfigured_limits_hold_for_the_next_request) {
   start();

@@ -21,7 +21,7 @@ struct Settings {
   ParseLimits parse_limits;
   uint64_t idle_timeout_ms;  ///< 0 = never
   uint32_t max_connections;
-  size_t held_bytes_max;     ///< what the connections of one worker may hold in buffers between turns
+  size_t held_bytes_max;  ///< what the connections of one worker may hold in buffers between turns
 };
 
 /// May throw std::bad_alloc.

@@ -55,7 +55,8 @@ bool TurnLoop::turn() {
   return true;
 }
 
-// ---- poll -------------------------------------------------------------------------------------------------------------------------
+// ---- poll
+// -------------------------------------------------------------------------------------------------------------------------
 
 /// Opened tables are held over busy turns only: before a longer sleep they are given back, and so is the memory of a burst.
 void TurnLoop::poll() {
@@ -121,11 +122,12 @@ void TurnLoop::refresh_settings() {
     settings_generation_ = generation;
     next_sweep_ms_ = now_ms_;  // the idle time-out may have become shorter
   } catch (const std::exception&) {
-    // No memory for a copy of the secrets: tried again in the next turn.
+    log_.limited(LogLevel::error, "keeps its old settings for now: no memory for the new ones");
   }
 }
 
-// ---- admit ------------------------------------------------------------------------------------------------------------------------
+// ---- admit
+// ------------------------------------------------------------------------------------------------------------------------
 
 void TurnLoop::admit_arrivals() {
   const bool woken = std::any_of(events_.begin(), events_.end(), [](const auto& event) { return event.tag == nullptr; });
@@ -169,7 +171,8 @@ void TurnLoop::reserve_lists() {
   }
 }
 
-// ---- SHOW PROCESSLIST -----------------------------------------------------------------------------------------------------------
+// ---- SHOW PROCESSLIST
+// -----------------------------------------------------------------------------------------------------------
 
 void TurnLoop::show_activity_if_due() {
   if (activity_shown_connections_ != table_.size() && now_ms_ - activity_shown_ms_ >= limits::activity_interval_ms) [[unlikely]] {

@@ -5,13 +5,14 @@
 //   poll · read · execute · commit · send · reap
 //
 // One turn takes every ready connection, executes their complete requests in connection order, commits once, and then sends every
-// connection its replies. No reply leaves before the commit (invariant 1); a turn is bounded (invariant 3), and who found no room in
-// it comes first in the next.
+// connection its replies. No reply leaves before the commit (invariant 1); a turn is bounded (invariant 3), and who found no room
+// in it comes first in the next.
 //
-// Requests view the bytes of their connection's input, so those stay where they are from the read phase to the end of the commit phase:
-// nothing is received into, or consumed from, an input in between.
+// Requests view the bytes of their connection's input, so those stay where they are from the read phase to the end of the commit
+// phase: nothing is received into, or consumed from, an input in between.
 //
-// turn_loop.cc holds what is around the turns (waiting, orders from outside, new connections), turn_phases.cc the phases of a turn.
+// turn_loop.cc holds what is around the turns (waiting, orders from outside, new connections), turn_phases.cc the phases of a
+// turn.
 //
 // Runs on its worker's thread only; others reach it through the Inbox. Allocates when connections come, not per request.
 #pragma once
@@ -48,7 +49,7 @@ class TurnLoop {
     const SettingsBoard& settings_board;  ///< something is published already
     const Clock& clock;
     LimitedLog& log;
-    std::string_view role;                ///< "read" or "write", for SHOW PROCESSLIST
+    std::string_view role;  ///< "read" or "write", for SHOW PROCESSLIST
   };
 
   /// May throw std::bad_alloc.

@@ -6,8 +6,8 @@
 #include <fcntl.h>
 #include <gmock/gmock.h>
 
+#include <memory>
 #include <new>
-#include <optional>
 
 #include "server/test_support.h"
 #include "wire/handlersocket/handlersocket.h"
@@ -25,7 +25,8 @@ class TurnLoopTest : public testing::Test {
     create_items(engine_);
     board_.publish(settings_from(config_));
     session_ = engine_.create_session({.intent = engine::Intent::write, .worker_number = 0, .counters = &counters_, .wake = {}});
-    loop_.emplace(TurnLoop::Surroundings{*session_, inbox_, counters_, board_, clock_, limited_log_, "write"});
+    loop_ =
+        std::make_unique<TurnLoop>(TurnLoop::Surroundings{*session_, inbox_, counters_, board_, clock_, limited_log_, "write"});
   }
 
   TestClient connect(const Protocol& protocol = wire::handlersocket::handlersocket_protocol()) {
@@ -73,7 +74,7 @@ class TurnLoopTest : public testing::Test {
   TestLog log_;
   LimitedLog limited_log_{log_, clock_, "rowsocket-w0"};
   std::unique_ptr<engine::Session> session_;
-  std::optional<TurnLoop> loop_;
+  std::unique_ptr<TurnLoop> loop_;
   uint64_t connections_ = 0;
 };
 
@@ -140,7 +141,8 @@ TEST_F(TurnLoopTest, a_turn_without_requests_counts_for_nothing) {
   EXPECT_EQ(count(Counter::turns), turns);
 }
 
-// ---- clients that do not read -----------------------------------------------------------------------------------------------------
+// ---- clients that do not read
+// -----------------------------------------------------------------------------------------------------
 
 TEST_F(TurnLoopTest, a_slow_reader_gets_every_byte) {
   TestClient client = connect_with_items();
@@ -199,7 +201,8 @@ TEST_F(TurnLoopTest, who_holds_most_is_closed_when_all_together_hold_too_much) {
   EXPECT_THAT(log_.lines(), Contains(HasSubstr("connection 1 (test) holds most of too much memory")));
 }
 
-// ---- time-outs --------------------------------------------------------------------------------------------------------------------
+// ---- time-outs
+// --------------------------------------------------------------------------------------------------------------------
 
 TEST_F(TurnLoopTest, idle_connections_time_out_and_busy_ones_do_not) {
   config_.idle_timeout_s = 60;
@@ -229,11 +232,12 @@ TEST_F(TurnLoopTest, a_time_out_of_zero_is_never) {
   config_.idle_timeout_s = 0;
   reconfigure();
   TestClient client = connect_with_items();
-  pass_ms(uint64_t{1} << 40);
+  pass_ms(1'000'000'000'000);
   EXPECT_EQ(ask(client, find_pen), pen);
 }
 
-// ---- clients that go --------------------------------------------------------------------------------------------------------------
+// ---- clients that go
+// --------------------------------------------------------------------------------------------------------------
 
 TEST_F(TurnLoopTest, who_closes_only_its_output_gets_its_replies) {
   TestClient client = connect_with_items();
@@ -279,12 +283,13 @@ TEST_F(TurnLoopTest, who_goes_without_reading_a_large_reply_is_forgotten) {
   EXPECT_EQ(loop_->connections().held_bytes(), 0u);
 }
 
-// ---- fair turns -------------------------------------------------------------------------------------------------------------------
+// ---- fair turns
+// -------------------------------------------------------------------------------------------------------------------
 
 TEST_F(TurnLoopTest, a_connection_gets_only_its_share_of_a_turn_and_the_rest_in_the_next) {
   TestClient greedy = connect_with_items();
   TestClient modest = connect_with_items();
-  constexpr size_t requests = 5 * limits::requests_per_connection_turn;
+  constexpr size_t requests = size_t{5} * limits::requests_per_connection_turn;
   greedy.send(repeat(find_pen, requests));
   EXPECT_EQ(ask(modest, find_ink), ink);
 
@@ -306,7 +311,7 @@ TEST_F(TurnLoopTest, who_was_not_reached_comes_first_in_the_next_turn) {
   }
   TestClient modest = connect_with_items();
   for (TestClient& client : greedy) {
-    client.send(repeat(find_pen, 3 * limits::requests_per_connection_turn));
+    client.send(repeat(find_pen, size_t{3} * limits::requests_per_connection_turn));
   }
   modest.send(find_ink);
   turn(2);
@@ -320,7 +325,8 @@ TEST_F(TurnLoopTest, a_turn_stages_a_bounded_amount_of_replies) {
   EXPECT_LE(count(Counter::turn_requests), 1 + limits::reply_bytes_per_turn / big_name_bytes);
 }
 
-// ---- bad streams ------------------------------------------------------------------------------------------------------------------
+// ---- bad streams
+// ------------------------------------------------------------------------------------------------------------------
 
 class BadStreamTest : public TurnLoopTest {
  protected:
@@ -371,7 +377,8 @@ TEST_F(BadStreamTest, clients_can_not_flood_the_log) {
   EXPECT_THAT(log_.lines(), Contains(HasSubstr("left out 90 lines")));
 }
 
-// ---- waiting for locks ------------------------------------------------------------------------------------------------------------
+// ---- waiting for locks
+// ------------------------------------------------------------------------------------------------------------
 
 TEST_F(TurnLoopTest, a_request_that_waits_for_a_lock_is_tried_again_and_answered_in_order) {
   TestClient waiting = connect_with_items();
@@ -431,7 +438,8 @@ TEST_F(TurnLoopTest, who_goes_while_it_waits_for_a_lock_is_executed_and_forgotte
   EXPECT_EQ(loop_->connections().size(), 0u);
 }
 
-// ---- orders from outside ----------------------------------------------------------------------------------------------------------
+// ---- orders from outside
+// ----------------------------------------------------------------------------------------------------------
 
 TEST_F(TurnLoopTest, a_kill_closes_the_connections_and_new_ones_are_served) {
   TestClient idle = connect_with_items();
@@ -481,7 +489,8 @@ TEST_F(TurnLoopTest, processlist_shows_the_connections_but_does_not_follow_every
   EXPECT_THAT(engine_.activities(), testing::ElementsAre("rowsocket: write worker, 2 connections"));
 }
 
-// ---- other protocols --------------------------------------------------------------------------------------------------------------
+// ---- other protocols
+// --------------------------------------------------------------------------------------------------------------
 
 /// Every byte is a request that means nothing; '!' is more than the machine can take.
 class OneByteProtocol final : public Protocol {

@@ -18,7 +18,8 @@ constexpr uint64_t parked_retry_ms = (limits::parked_retry_us + 999) / 1000 + 1;
 
 }  // namespace
 
-// ---- read -------------------------------------------------------------------------------------------------------------------------
+// ---- read
+// -------------------------------------------------------------------------------------------------------------------------
 
 void TurnLoop::read_requests() {
   ready_.clear();
@@ -54,7 +55,8 @@ void TurnLoop::gather_carried_over() {
   unreached_.clear();
   cut_.clear();
   if (!parked_.empty()) {
-    const auto due_end = std::find_if(parked_.begin(), parked_.end(), [this](auto* parked) { return parked->retry_at_ms > now_ms_; });
+    const auto due_end =
+        std::find_if(parked_.begin(), parked_.end(), [this](auto* parked) { return parked->retry_at_ms > now_ms_; });
     std::for_each(parked_.begin(), due_end, add_to_ready);
     parked_.erase(parked_.begin(), due_end);
   }
@@ -86,7 +88,8 @@ void TurnLoop::receive(ClientConnection& connection) {
   }
 }
 
-// ---- execute ----------------------------------------------------------------------------------------------------------------------
+// ---- execute
+// ----------------------------------------------------------------------------------------------------------------------
 
 bool TurnLoop::turn_is_full() const {
   return requests_ >= limits::requests_per_turn || reply_bytes_ >= limits::reply_bytes_per_turn;
@@ -158,7 +161,8 @@ void TurnLoop::execute(ClientConnection& connection) {
   }
 }
 
-// ---- commit -----------------------------------------------------------------------------------------------------------------------
+// ---- commit
+// -----------------------------------------------------------------------------------------------------------------------
 
 void TurnLoop::commit() {
   if (ready_.empty()) {
@@ -188,7 +192,8 @@ void TurnLoop::finish(ClientConnection& connection) {
   }
 }
 
-// ---- send -------------------------------------------------------------------------------------------------------------------------
+// ---- send
+// -------------------------------------------------------------------------------------------------------------------------
 
 void TurnLoop::send_replies() {
   for (Connections* list : {&ready_, &writable_}) {
@@ -257,7 +262,8 @@ void TurnLoop::watch(ClientConnection& connection, net::Interest wanted) {
   connection.interest = wanted;
 }
 
-// ---- reap -------------------------------------------------------------------------------------------------------------------------
+// ---- reap
+// -------------------------------------------------------------------------------------------------------------------------
 
 void TurnLoop::close(ClientConnection& connection) {
   if (!connection.is_closed()) {
@@ -335,7 +341,8 @@ void TurnLoop::bound_held_bytes() {
     if (largest == nullptr) {
       return;
     }
-    close_with_note(*largest, LogLevel::warning, "holds most of too much memory (half a request, or replies not read): it is closed");
+    close_with_note(*largest, LogLevel::warning,
+                    "holds most of too much memory (half a request, or replies not read): it is closed");
     largest->stream.input().release();
     largest->stream.output().release();
     table_.count_held_bytes(*largest);

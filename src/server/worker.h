@@ -48,6 +48,7 @@ class Worker {
   void run();
   void serve(engine::Session& session);
 
+  Counters counters_;
   engine::Engine& engine_;
   const Clock& clock_;
   const SettingsBoard& settings_board_;
@@ -56,7 +57,6 @@ class Worker {
   std::string name_;
   LimitedLog log_;  ///< used by the thread only
   Inbox inbox_;
-  Counters counters_;
   std::atomic<bool> stop_requested_{false};
   std::thread thread_;
 };
