@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// A TurnLoop that turns only when the test says so, on the test's own thread: a memory engine below, socket pairs above, and a
+// clock that the test moves.
+#pragma once
+
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <memory>
+
+#include "server/test_support.h"
+#include "server/turn_loop.h"
+#include "wire/handlersocket/handlersocket.h"
+
+namespace rowsocket::server {
+
+class TurnLoopTest : public testing::Test {
+ protected:
+  TurnLoopTest() {
+    create_items(engine_);
+    board_.publish(settings_from(config_));
+    session_ = engine_.create_session({.intent = engine::Intent::write, .worker_number = 0, .counters = &counters_, .wake = {}});
+    loop_ =
+        std::make_unique<TurnLoop>(TurnLoop::Surroundings{*session_, inbox_, counters_, board_, clock_, limited_log_, "write"});
+  }
+
+  TestClient connect(const Protocol& protocol = wire::handlersocket::handlersocket_protocol()) {
+    std::array<int, 2> fds{};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, fds.data()), 0);
+    EXPECT_EQ(::fcntl(fds[1], F_SETFL, O_NONBLOCK), 0);
+    Arrival arrival{net::Descriptor(fds[1]), "test", ++connections_, exec::Access::write, &protocol};
+    EXPECT_TRUE(inbox_.offer(arrival));
+    turn();
+    return TestClient(net::Descriptor(fds[0]));
+  }
+  TestClient connect_with_items() {
+    TestClient client = connect();
+    EXPECT_EQ(ask(client, open_items), ok);
+    return client;
+  }
+
+  /// Turns that never wait.
+  bool turn(int times = 1) {
+    bool goes_on = true;
+    while (times-- > 0) {
+      inbox_.wake();
+      goes_on = loop_->turn();
+    }
+    return goes_on;
+  }
+  std::string ask(TestClient& client, std::string_view requests, int turns = 1) {
+    EXPECT_TRUE(client.send(requests));
+    turn(turns);
+    return client.received();
+  }
+  void pass_ms(uint64_t milliseconds) {
+    clock_.advance_ms(milliseconds);
+    turn();
+  }
+  void reconfigure() { board_.publish(settings_from(config_)); }
+  [[nodiscard]] uint64_t count(Counter counter) const { return counters_.read(counter); }
+
+  Config config_;
+  engine::memory::MemoryEngine engine_;
+  Counters counters_;
+  Inbox inbox_;
+  SettingsBoard board_;
+  ManualClock clock_;
+  TestLog log_;
+  LimitedLog limited_log_{log_, clock_, "rowsocket-w0"};
+  std::unique_ptr<engine::Session> session_;
+  std::unique_ptr<TurnLoop> loop_;
+  uint64_t connections_ = 0;
+};
+
+}  // namespace rowsocket::server
