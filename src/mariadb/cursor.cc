@@ -302,9 +302,9 @@ void Cursor::prepare(Change change) {
   change_ = change;
   if (change == Change::insert) {
     open_->deactivate();
-    prepare_insert(*binding_, table_);
+    prepare_insert(table_);
   } else {
-    prepare_change(*binding_, table_);
+    prepare_change(table_);
   }
 }
 

@@ -29,6 +29,8 @@ bool OpenTable::refuse(Error& error) const {
   const char* reason = nullptr;
   if (table_->s->table_type == TABLE_TYPE_SEQUENCE) {
     reason = "a sequence is not served";
+  } else if (table_->file->ht->db_type == DB_TYPE_MRG_MYISAM) {
+    reason = "a MERGE table is not served; its parts are";
   } else if (intent_ == engine::Intent::write) {
     if (table_->triggers != nullptr) {
       reason = "tables with triggers are not written to, since the triggers would not run";

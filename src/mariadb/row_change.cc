@@ -220,8 +220,7 @@ Addition add_to_field(THD* thd, Field* field, const Value& amount, bool decremen
 
 }  // namespace
 
-void prepare_insert(const Binding& binding, TABLE* table) {
-  binding.use_columns(table);
+void prepare_insert(TABLE* table) {
   table->use_all_columns();
   table->mark_columns_per_binlog_row_image();
   table->file->prepare_for_insert(true);
@@ -229,7 +228,7 @@ void prepare_insert(const Binding& binding, TABLE* table) {
   table->next_number_field = table->found_next_number_field;
 }
 
-void prepare_change(const Binding&, TABLE* table) {
+void prepare_change(TABLE* table) {
   // The binding's own column sets are in use, since its index is walked.
   table->mark_columns_per_binlog_row_image();
   table->file->prepare_for_insert(true);

@@ -14,8 +14,8 @@
 namespace rowsocket::mariadb {
 
 /// Once per request, before the first change: the handler and column sets are ready for changes and their row events.
-void prepare_insert(const Binding& binding, TABLE* table);
-void prepare_change(const Binding& binding, TABLE* table);
+void prepare_insert(TABLE* table);
+void prepare_change(TABLE* table);
 
 [[nodiscard]] Error insert_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Value> values, bool raw, bool& has_id,
                                uint64_t& id);

@@ -86,9 +86,8 @@ Session::Session(const engine::SessionOptions& options) : options_(options) {
 void Session::create_thd() {
   my_thread_init();
   thd_ = new THD(next_thread_id());
-  thd_->thread_stack = reinterpret_cast<char*>(&thd_);
+  thd_->thread_stack = static_cast<char*>(__builtin_frame_address(0));
   thd_->store_globals();
-  thd_->thread_stack = reinterpret_cast<char*>(__builtin_frame_address(0));
   thd_->system_thread = SYSTEM_THREAD_GENERIC;
   thd_->set_command(COM_DAEMON);
   thd_->security_ctx->user = my_strdup(PSI_NOT_INSTRUMENTED, "rowsocket", MYF(MY_WME));
