@@ -1,0 +1,262 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""RowSocket is never in the way of DDL, FLUSH TABLES WITH READ LOCK, BACKUP STAGE or LOCK TABLES, and survives all of them."""
+
+from __future__ import annotations
+
+import contextlib
+import statistics
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+
+import pytest
+
+import rowsocket
+from support.load import Load, Operation
+from support.mariadb import Database, RowSocketServer
+from support.raw import RawConnection
+
+CLIENTS = 50
+ROWS = 200
+DDL_WAIT_S_MAX = 0.050  # the promise: what DDL may wait beyond its own work, 99 of 100 times
+ALTERS = 100
+ROUNDS_MAX = 3  # a noisy moment of the machine is not a failure
+
+
+@pytest.fixture
+def hot(database: Database) -> Database:
+    """A database with the table `hot` that clients read, and the equal table `cold` that nobody reads."""
+    for table in ("hot", "cold"):
+        database.sql(f"CREATE TABLE {table} (k INT PRIMARY KEY, v VARCHAR(20) NOT NULL) ENGINE=InnoDB")
+        rows = ", ".join(f"({k}, 'value {k}')" for k in range(ROWS))
+        database.sql(f"INSERT INTO {table} VALUES {rows}")
+    return database
+
+
+def readers(server: RowSocketServer, database: Database, count: int = CLIENTS) -> Load:
+    """Clients that read rows of `hot`, each with its own checks."""
+    address = server.read_address()
+
+    def make(number: int, stack: ExitStack) -> Operation:
+        connection = stack.enter_context(RawConnection(address))
+        assert connection.ask(f"P\t1\t{database.name}\thot\t\tk,v".encode()) == b"0\t1"
+        keys = [(number * 7 + i) % ROWS for i in range(4)]
+
+        def read() -> None:
+            replies = connection.ask_all(*[b"1\t=\t1\t%d" % k for k in keys])
+            assert replies == [b"0\t2\t%d\tvalue %d" % (k, k) for k in keys]
+
+        return read
+
+    return Load(count, make)
+
+
+def writers(server: RowSocketServer, database: Database, count: int = 8) -> Load:
+    """Clients that each increment their own row of `hot_counts`."""
+    database.sql("CREATE TABLE hot_counts (k INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB")
+    rows = ", ".join(f"({k}, 0)" for k in range(count))
+    database.sql(f"INSERT INTO hot_counts VALUES {rows}")
+    address = server.write_address()
+
+    def make(number: int, stack: ExitStack) -> Operation:
+        connection = stack.enter_context(RawConnection(address))
+        assert connection.ask(f"P\t1\t{database.name}\thot_counts\t\tn".encode()) == b"0\t1"
+
+        def increment() -> None:
+            assert connection.ask(b"1\t=\t1\t%d\t1\t0\t+\t1" % number) == b"0\t1\t1"
+
+        return increment
+
+    return Load(count, make)
+
+
+def seconds_of(action: Callable[[], object]) -> float:
+    begin = time.perf_counter()
+    action()
+    return time.perf_counter() - begin
+
+
+def p99(values: list[float]) -> float:
+    return statistics.quantiles(values, n=100)[98]
+
+
+@pytest.mark.timeout(240)
+def test_alter_waits_no_longer_than_promised_behind_busy_clients(server: RowSocketServer, hot: Database) -> None:
+    """The same ALTER in turn on the table that 50 clients read and on one that nobody reads: the difference is the wait."""
+    number = 0
+    with readers(server, hot) as load:
+        for _ in range(ROUNDS_MAX):
+            on_hot, on_cold = [], []
+            for _ in range(ALTERS):
+                number += 1
+                for table, durations in (("hot", on_hot), ("cold", on_cold)):
+                    statement = f"ALTER TABLE {table} ADD COLUMN c{number} INT NOT NULL DEFAULT {number}, ALGORITHM=INSTANT"
+                    durations.append(seconds_of(lambda statement=statement: hot.sql(statement)))  # type: ignore[misc]
+                load.raise_error()
+            wait_s = p99(on_hot) - p99(on_cold)
+            usual_wait_s = statistics.median(on_hot) - statistics.median(on_cold)
+            if max(wait_s, usual_wait_s) < DDL_WAIT_S_MAX:
+                break
+        load.wait_for_more()
+    assert wait_s < DDL_WAIT_S_MAX, f"p99: hot {p99(on_hot):.3f} s, cold {p99(on_cold):.3f} s"
+    with rowsocket.connect(*server.read_address()) as client:
+        table = client.open_index(hot.name, "hot", ["k", "v", "c1", f"c{number}"])
+        assert table.get(3) == ("3", "value 3", "1", str(number))
+
+
+def test_idle_clients_hold_no_lock(server: RowSocketServer, hot: Database) -> None:
+    with contextlib.suppress(Exception):
+        server.sql("INSTALL SONAME 'metadata_lock_info'")
+    query = f"SELECT COUNT(*) FROM information_schema.metadata_lock_info WHERE table_schema = '{hot.name}'"
+    with rowsocket.connect(*server.read_address()) as reader, rowsocket.connect(*server.write_address()) as writer:
+        assert reader.open_index(hot.name, "hot", "v").get(1) == ("value 1",)
+        assert writer.open_index(hot.name, "hot", "v").update(1, values=["one"]) == 1
+        server.wait_until("clients that fell idle hold no lock", lambda: server.value(query) == 0, timeout_s=2)
+        hot.sql("SET SESSION lock_wait_timeout = 1")
+        hot.sql("ALTER TABLE hot ADD COLUMN w INT")
+        assert reader.open_index(hot.name, "hot", "v").get(1) == ("one",)
+
+
+def test_flush_tables_with_read_lock_passes_and_writers_go_on_after_it(server: RowSocketServer, hot: Database) -> None:
+    with writers(server, hot) as load, readers(server, hot, 8) as reads:
+        hot.sql("SET SESSION lock_wait_timeout = 20")
+        hot.sql("FLUSH TABLES WITH READ LOCK")
+        total = hot.value("SELECT SUM(n) FROM hot_counts")
+        reads.wait_for_more()
+        assert hot.value("SELECT SUM(n) FROM hot_counts") == total
+        hot.sql("UNLOCK TABLES")
+        load.wait_for_more()
+    assert hot.value("SELECT SUM(n) FROM hot_counts") == load.operations()
+
+
+def test_backup_stages_pass_and_writers_go_on_after_them(server: RowSocketServer, hot: Database) -> None:
+    with writers(server, hot) as load:
+        hot.sql("SET SESSION lock_wait_timeout = 20")
+        for stage in ("START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT"):
+            hot.sql(f"BACKUP STAGE {stage}")
+        total = hot.value("SELECT SUM(n) FROM hot_counts")
+        with readers(server, hot, 4) as reads:
+            reads.wait_for_more()
+        assert hot.value("SELECT SUM(n) FROM hot_counts") == total
+        hot.sql("BACKUP STAGE END")
+        load.wait_for_more()
+    assert hot.value("SELECT SUM(n) FROM hot_counts") == load.operations()
+
+
+def test_lock_tables_write_is_granted_and_keeps_everybody_out(server: RowSocketServer, hot: Database) -> None:
+    with writers(server, hot) as load, readers(server, hot, 8) as reads:
+        hot.sql("SET SESSION lock_wait_timeout = 20")
+        hot.sql("LOCK TABLES hot_counts WRITE")
+        total = hot.value("SELECT SUM(n) FROM hot_counts")
+        reads.wait_for_more()  # another table: not their concern
+        assert hot.value("SELECT SUM(n) FROM hot_counts") == total
+        hot.sql("UNLOCK TABLES")
+        load.wait_for_more()
+    assert hot.value("SELECT SUM(n) FROM hot_counts") == load.operations()
+
+
+def test_lock_tables_read_lets_readers_read(server: RowSocketServer, hot: Database) -> None:
+    with readers(server, hot, 8) as reads:
+        hot.sql("SET SESSION lock_wait_timeout = 20")
+        hot.sql("LOCK TABLES hot READ")
+        reads.wait_for_more()
+        hot.sql("UNLOCK TABLES")
+
+
+def test_dropped_table_is_a_clear_error_and_others_go_on(server: RowSocketServer, hot: Database) -> None:
+    with readers(server, hot, 8) as others, server.raw("read") as connection:
+        hot.sql("CREATE TABLE gone (k INT PRIMARY KEY)")
+        assert connection.ask(f"P\t1\t{hot.name}\tgone\t\tk".encode()) == b"0\t1"
+        hot.sql("DROP TABLE gone")
+        assert connection.ask(b"1\t=\t1\t1") == b"1\t1\topen_table"
+        assert connection.ask(f"P\t2\t{hot.name}\thot\t\tv".encode()) == b"0\t1"
+        assert connection.ask(b"2\t=\t1\t1") == b"0\t1\tvalue 1"
+        others.wait_for_more()
+
+
+def test_recreated_table_with_the_same_columns_is_read_on(server: RowSocketServer, hot: Database) -> None:
+    with server.raw("read") as connection:
+        assert connection.ask(f"P\t1\t{hot.name}\thot\t\tv,k".encode()) == b"0\t1"
+        assert connection.ask(b"1\t=\t1\t1") == b"0\t2\tvalue 1\t1"
+        hot.sql("DROP TABLE hot")
+        hot.sql("CREATE TABLE hot (extra INT, v TEXT, k BIGINT PRIMARY KEY)")
+        hot.sql("INSERT INTO hot VALUES (0, 'new', 1)")
+        assert connection.ask(b"1\t=\t1\t1") == b"0\t2\tnew\t1"
+
+
+def test_table_altered_so_that_an_index_no_longer_fits_is_an_error_for_that_index_alone(
+    server: RowSocketServer, hot: Database
+) -> None:
+    with server.raw("read") as connection:
+        hot.sql("ALTER TABLE hot ADD KEY by_v (v)")
+        assert connection.ask(f"P\t1\t{hot.name}\thot\tby_v\tk".encode()) == b"0\t1"
+        assert connection.ask(f"P\t2\t{hot.name}\thot\t\tk,v".encode()) == b"0\t1"
+        assert connection.ask(f"P\t3\t{hot.name}\thot\t\tk".encode()) == b"0\t1"
+        assert connection.ask(b"1\t=\t1\tvalue 7") == b"0\t1\t7"
+        hot.sql("ALTER TABLE hot DROP KEY by_v")
+        assert connection.ask(b"1\t=\t1\tvalue 7").startswith((b"1\t1\t", b"2\t1\t"))
+        assert connection.ask(b"2\t=\t1\t7") == b"0\t2\t7\tvalue 7"
+        hot.sql("ALTER TABLE hot DROP COLUMN v")
+        assert connection.ask(b"2\t=\t1\t7").startswith((b"1\t1\t", b"2\t1\t"))
+        assert connection.ask(b"3\t=\t1\t7") == b"0\t1\t7"
+
+
+def test_column_moved_by_alter_is_found_by_its_name(server: RowSocketServer, hot: Database) -> None:
+    with server.raw("write") as connection:
+        assert connection.ask(f"P\t1\t{hot.name}\thot\t\tv".encode()) == b"0\t1"
+        hot.sql("ALTER TABLE hot ADD COLUMN first_now INT NOT NULL DEFAULT 5 FIRST")
+        assert connection.ask(b"1\t=\t1\t7") == b"0\t1\tvalue 7"
+        assert connection.ask(b"1\t=\t1\t7\t1\t0\tU\tseven") == b"0\t1\t1"
+        assert hot.sql("SELECT * FROM hot WHERE k = 7") == [(5, 7, "seven")]
+
+
+def test_renamed_table_is_gone_under_its_old_name_and_there_under_the_new(server: RowSocketServer, hot: Database) -> None:
+    with server.raw("read") as connection:
+        assert connection.ask(f"P\t1\t{hot.name}\thot\t\tv".encode()) == b"0\t1"
+        assert connection.ask(b"1\t=\t1\t7") == b"0\t1\tvalue 7"
+        hot.sql("RENAME TABLE hot TO moved")
+        assert connection.ask(b"1\t=\t1\t7") == b"1\t1\topen_table"
+        assert connection.ask(f"P\t1\t{hot.name}\tmoved\t\tv".encode()) == b"0\t1"
+        assert connection.ask(b"1\t=\t1\t7") == b"0\t1\tvalue 7"
+
+
+def test_truncated_table_is_empty(server: RowSocketServer, hot: Database) -> None:
+    with server.raw("write") as connection:
+        assert connection.ask(f"P\t1\t{hot.name}\thot\t\tk,v".encode()) == b"0\t1"
+        assert connection.ask(b"1\t=\t1\t7") == b"0\t2\t7\tvalue 7"
+        hot.sql("TRUNCATE TABLE hot")
+        assert connection.ask(b"1\t>=\t1\t0") == b"0\t2"
+        assert connection.ask(b"1\t+\t2\t7\tagain") == b"0\t1"
+        assert connection.ask(b"1\t=\t1\t7") == b"0\t2\t7\tagain"
+
+
+def test_a_storm_of_ddl_beside_reads_gives_right_rows_or_clear_errors(server: RowSocketServer, hot: Database) -> None:
+    """Every statement that gives the table another shape, over and over, while clients read: never a wrong row."""
+    address = server.read_address()
+    wrong: list[bytes] = []
+
+    def make(number: int, stack: ExitStack) -> Operation:
+        connection = stack.enter_context(RawConnection(address))
+        assert connection.ask(f"P\t1\t{hot.name}\thot\t\tk,v".encode()) == b"0\t1"
+        right = {b"0\t2\t%d\tvalue %d" % (number, number), b"0\t2", b"1\t1\topen_table"}
+
+        def read() -> None:
+            wrong.extend(set(connection.ask_all(*[b"1\t=\t1\t%d" % number] * 4)) - right)
+
+        return read
+
+    fill = f"INSERT INTO hot (k, v) SELECT seq, CONCAT('value ', seq) FROM seq_0_to_{ROWS - 1}"
+    with Load(8, make) as load:
+        for _ in range(8):
+            hot.sql("ALTER TABLE hot ADD COLUMN w INT NOT NULL DEFAULT 3 FIRST")
+            hot.sql("ALTER TABLE hot ADD KEY by_v (v), ALGORITHM=COPY")
+            hot.sql("OPTIMIZE TABLE hot")
+            hot.sql("TRUNCATE TABLE hot")
+            hot.sql(fill)
+            hot.sql("RENAME TABLE hot TO away")
+            hot.sql("RENAME TABLE away TO hot")
+            hot.sql("DROP TABLE hot")
+            hot.sql("CREATE TABLE hot (v VARCHAR(30) NOT NULL, k INT PRIMARY KEY) ENGINE=InnoDB")
+            hot.sql(fill)
+        load.wait_for_more()
+    assert wrong == []

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Clients that go on while a test does something else."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack
+from types import TracebackType
+from typing import Self
+
+Operation = Callable[[], None]
+JOIN_TIMEOUT_S = 60.0
+
+
+class Load:
+    """Threads that each repeat an operation until the end of the `with` block, which raises the first error of any of them.
+
+    `make(number, stack)` makes the operation of one thread; what it opens it enters into `stack`. All are made before the block
+    begins, and each operation has run once by then.
+    """
+
+    def __init__(self, thread_count: int, make: Callable[[int, ExitStack], Operation]) -> None:
+        self.errors: list[BaseException] = []
+        self._counts = [0] * thread_count
+        self._stop = threading.Event()
+        self._stack = ExitStack()
+        self._operations = [make(number, self._stack) for number in range(thread_count)]
+        self._threads = [threading.Thread(target=self._run, args=(number,), daemon=True) for number in range(thread_count)]
+
+    def _run(self, number: int) -> None:
+        try:
+            while not self._stop.is_set():
+                self._operations[number]()
+                self._counts[number] += 1
+        except BaseException as error:  # whatever it is, the test is to see it
+            self.errors.append(error)
+
+    def operations(self) -> int:
+        """How many operations have been done so far."""
+        return sum(self._counts)
+
+    def wait_for_more(self, timeout_s: float = 30.0) -> None:
+        """Wait until every thread has done one more operation; raises the first error, or AssertionError when it lasts."""
+        before = list(self._counts)
+        deadline = time.monotonic() + timeout_s
+        while any(now <= then for now, then in zip(self._counts, before, strict=True)):
+            self.raise_error()
+            assert time.monotonic() < deadline, f"some clients stand still: {before} then {self._counts}"
+            time.sleep(0.002)
+
+    def raise_error(self) -> None:
+        """Raise the first error of any thread."""
+        if self.errors:
+            raise self.errors[0]
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        try:
+            self.wait_for_more()
+        except BaseException:
+            self._end()
+            raise
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._end()
+        if error is None:
+            self.raise_error()
+
+    def _end(self) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join(JOIN_TIMEOUT_S)
+        self._stack.close()
