@@ -30,6 +30,14 @@ void* allocate(size_t byte_count) {
   return place;
 }
 
+void* allocate_quietly(size_t byte_count) {
+  try {
+    return allocate(byte_count);
+  } catch (const std::bad_alloc&) {
+    return nullptr;
+  }
+}
+
 /// While it lives, allocations of this thread are counted, and those beyond `allowed_count` refused.
 class Watch {
  public:
@@ -49,6 +57,8 @@ class Watch {
 // The test program's own, in place of the library's.
 void* operator new(size_t byte_count) { return allocate(byte_count); }
 void* operator new[](size_t byte_count) { return allocate(byte_count); }
+void* operator new(size_t byte_count, const std::nothrow_t&) noexcept { return allocate_quietly(byte_count); }
+void* operator new[](size_t byte_count, const std::nothrow_t&) noexcept { return allocate_quietly(byte_count); }
 void operator delete(void* place) noexcept { std::free(place); }
 void operator delete[](void* place) noexcept { std::free(place); }
 void operator delete(void* place, size_t) noexcept { std::free(place); }
