@@ -100,7 +100,9 @@ def test_updates_store_what_sql_stores(make_twins: MakeTwins, type: str) -> None
         twins.assert_equal()
 
 
-NO_KEY = {"JSON"}
+# FLOAT is shown with fewer digits than it holds: only these are found by what is shown.
+KEYS: dict[str, list[Value]] = {**TYPES, "FLOAT": ["-3e38", "0.1", "0", "0.5"]}
+del KEYS["JSON"]
 PREFIXED = ("TEXT", "BLOB", "VARCHAR(2000)")
 
 
@@ -109,21 +111,21 @@ def key_definition(type: str) -> str:
     return f"v {type.removesuffix(' NULL')} NOT NULL, n INT, KEY k ({part})"
 
 
-@pytest.mark.parametrize("type", [type for type in TYPES if type not in NO_KEY])
+@pytest.mark.parametrize("type", KEYS)
 def test_a_key_of_any_type_finds_its_rows(make_twins: MakeTwins, type: str) -> None:
     twins = make_twins(key_definition(type))
-    for n, value in enumerate(TYPES[type]):
+    for n, value in enumerate(KEYS[type]):
         twins.sql("INSERT INTO t VALUES (%s, %s)", value, n)
     index = twins.index("n,v", "k")
-    for n, shown in twins.sql("SELECT n, v FROM t"):
-        equal = twins.sql("SELECT n, v FROM t WHERE v = (SELECT v FROM t WHERE n = %s) ORDER BY n", n)
+    for row, shown in twins.sql("SELECT n, v FROM t"):
+        equal = twins.sql("SELECT n, v FROM t WHERE v = (SELECT v FROM t WHERE n = %s) ORDER BY n", row)
         assert sorted(index.find(shown, limit=None)) == equal, shown
 
 
-@pytest.mark.parametrize("type", [type for type in TYPES if type not in NO_KEY])
+@pytest.mark.parametrize("type", KEYS)
 def test_an_index_of_any_type_is_walked_in_its_order(make_twins: MakeTwins, type: str) -> None:
     twins = make_twins(key_definition(type).replace("KEY k (v)", "KEY k (v, n)"))
-    for n, value in enumerate(TYPES[type]):
+    for n, value in enumerate(KEYS[type]):
         twins.sql("INSERT INTO t VALUES (%s, %s)", value, n)
     [(lowest, _), *_] = in_order = twins.sql("SELECT v, n FROM t ORDER BY v, n")
     found = twins.index("v,n", "k").find(lowest, ">=", limit=None)
@@ -165,7 +167,7 @@ REFUSED: list[tuple[str, Value]] = [
     ("TEXT", "x" * 65536),
     ("VARCHAR(5)", b"\xff"),
     ("VARCHAR(5)", b"a\xc3"),
-    ("TEXT", b"\xed\xa0\x80"),
+    ("TEXT", b"\xf5\x80\x80\x80"),
     ("BINARY(2)", b"abc"),
     ("VARBINARY(2)", b"abc"),
     ("TINYBLOB", b"x" * 256),
@@ -195,7 +197,7 @@ REFUSED: list[tuple[str, Value]] = [
 @pytest.mark.parametrize(("type", "value"), REFUSED)
 def test_what_does_not_fit_is_the_error_of_strict_sql_and_changes_nothing(make_twins: MakeTwins, type: str, value: Value) -> None:
     twins = make_twins(f"id INT PRIMARY KEY, other INT, v {type}")
-    twins.sql("INSERT INTO t VALUES (1, 10, %s)", good_value(type))
+    twins.sql("INSERT INTO t VALUES (1, 10, %s)", "1" if "NOT NULL" in type else None)
     twins.sql("INSERT INTO twin SELECT * FROM t")
     index = twins.index("other,v,id")
     with twins.unchanged():
@@ -205,14 +207,6 @@ def test_what_does_not_fit_is_the_error_of_strict_sql_and_changes_nothing(make_t
             index.update(1, [20, value])
     assert error_number(inserted.value) == twins.sql_error("INSERT INTO twin (other, v, id) VALUES (20, %s, 2)", value)
     assert error_number(updated.value) == twins.sql_error("UPDATE twin SET other = 20, v = %s WHERE id = 1", value)
-
-
-def good_value(type: str) -> Value:
-    if type.startswith(("ENUM", "SET")):
-        return "a"
-    return next(
-        (values[0] for name, values in TYPES.items() if name.split("(")[0].split()[0] == type.split("(")[0].split()[0]), "1"
-    )
 
 
 @pytest.mark.parametrize(
@@ -291,7 +285,7 @@ def test_a_text_key_finds_what_its_collation_calls_equal(make_twins: MakeTwins, 
         twins.sql("INSERT INTO t VALUES (%s, %s)", id, text)
     index = twins.index("id", "k")
     for key in ("ada", "ADA", "ada  ", "Äda", "aeda", "", " ", "B"):
-        expected = twins.sql(f"SELECT id FROM t WHERE v = CONVERT(%s USING {collation.split('_')[0]}) ORDER BY id", key)
+        expected = twins.sql("SELECT id FROM t WHERE v = %s ORDER BY id", key)
         assert sorted(index.find(key, limit=None)) == expected, key
 
 
@@ -393,15 +387,21 @@ def test_a_key_outside_of_the_columns_range_is_before_or_after_every_row(
 
 
 def test_a_key_between_two_values_of_the_column_finds_its_neighbours(make_twins: MakeTwins) -> None:
-    twins = make_twins("v INT PRIMARY KEY, d DECIMAL(4,1) NOT NULL, KEY k (d)")
-    for value in (1, 2, 3):
-        twins.sql("INSERT INTO t VALUES (%s, %s)", value, value)
-    for name, column in (("PRIMARY", "v"), ("k", "d")):
-        index = twins.index(column, name)
+    twins = make_twins("i INT, d DECIMAL(4,1), t DATETIME, KEY i (i), KEY d (d), KEY t (t)")
+    for n in (1, 2, 3):
+        twins.sql("INSERT INTO t VALUES (%s, %s, %s)", n, n, f"2024-01-01 00:00:0{n}")
+    for column, key in (
+        ("i", "1.55"),
+        ("i", "1.4"),
+        ("d", "1.55"),
+        ("t", "2024-01-01 00:00:01.7"),
+        ("t", "2024-01-01 00:00:02.2"),
+    ):
+        index = twins.index(column, column)
         for op in OPERATORS:
             order = "DESC" if op in ("<", "<=") else "ASC"
-            expected = twins.sql(f"SELECT {column} FROM t WHERE {column} {op} 1.55 ORDER BY {column} {order}")
-            assert index.find("1.55", op, limit=None) == expected, (name, op)
+            expected = twins.sql(f"SELECT {column} FROM t WHERE {column} {op} %s ORDER BY {column} {order}", key)
+            assert index.find(key, op, limit=None) == expected, (column, op, key)
 
 
 # ── tables ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -416,7 +416,7 @@ def test_tables_of_every_engine_are_read_and_written(make_twins: MakeTwins, engi
         index.insert([id, f"v{id}", id % 5])
         twins.sql("INSERT INTO twin VALUES (%s, %s, %s)", id, f"v{id}", id % 5)
     assert index.get(7) == (b"7", b"v7", b"2")
-    assert sorted(by_n.find(2, limit=None)) == twins.sql("SELECT id, n FROM t WHERE n = 2 ORDER BY 1")
+    assert sorted(by_n.find(2, limit=None)) == sorted(twins.sql("SELECT id, n FROM t WHERE n = 2"))
     assert [row[1] for row in by_n.find(3, ">=", limit=None)] == [b"3"] * 4 + [b"4"] * 4
     index.update(7, [7, "changed"])
     index.increment((), [100], in_values=[8, 9], limit=None)
@@ -428,7 +428,7 @@ def test_tables_of_every_engine_are_read_and_written(make_twins: MakeTwins, engi
 
 
 def test_a_hash_index_finds_equal_keys_and_refuses_to_walk(make_twins: MakeTwins) -> None:
-    twins = make_twins("id INT PRIMARY KEY USING HASH, n INT, KEY n (n) USING HASH", "ENGINE=MEMORY")
+    twins = make_twins("id INT, n INT, PRIMARY KEY (id) USING HASH, KEY n (n) USING HASH", "ENGINE=MEMORY")
     twins.sql("INSERT INTO t VALUES (1, 5), (2, 5), (3, 6)")
     index = twins.index("id", "n")
     assert sorted(index.find(5, limit=None)) == [(b"1",), (b"2",)]
@@ -455,9 +455,7 @@ def test_a_partitioned_table_is_as_any_other(make_twins: MakeTwins, partitions: 
         twins.sql("INSERT INTO twin VALUES (%s, %s)", id, id // 3)
     assert index.find(0, ">=", limit=None) == twins.rows()
     assert index.find(25, "<=", limit=3) == [(b"25", b"8"), (b"24", b"8"), (b"23", b"7")]
-    assert sorted(by_n.find(4, ">=", limit=None)) == twins.sql(
-        "SELECT n, id FROM t WHERE n >= 4 ORDER BY CAST(n AS CHAR), CAST(id AS CHAR)"
-    )
+    assert sorted(by_n.find(4, ">=", limit=None)) == sorted(twins.sql("SELECT n, id FROM t WHERE n >= 4"))
     assert index.update(3, [500]) == 1  # into another partition
     assert index.increment(4, [100], ">=", limit=5) == 5
     assert by_n.delete(8, limit=None) == 3

@@ -187,7 +187,7 @@ def find_in(
     offset: int = 0,
     filters: Iterable[Filter] = (),
 ) -> Request[list[R]]:
-    """The rows for each of the values in turn, as SQL's IN. No values, no rows.
+    """The rows for each of the values in turn, as SQL's IN. With an `op` other than =, the first row for each.
 
     in_part  which key part takes the values, counted from 0
     key      the values of the other key parts, if any
