@@ -9,7 +9,7 @@ import shutil
 import subprocess
 from collections.abc import Mapping
 
-from rowsocket_x.console import Problem, console, run, say
+from rowsocket_x.console import Problem, run, say, step
 
 BUILD_PACKAGES = (
     "ca-certificates",
@@ -76,8 +76,8 @@ def install_missing_packages() -> None:
         raise Problem(f"{len(missing)} packages are missing and there is neither root nor sudo", "as root: " + " ".join(command))
     say(f"installing {len(missing)} missing packages: {' '.join(missing)}")
     hints = ("is there a network?", "as root: apt-get update && " + " ".join(command))
-    environment = {**os.environ, "DEBIAN_FRONTEND": "noninteractive"}
-    with console.status("apt-get update"):
-        run([*as_root, "apt-get", "-q", "update"], what="apt-get update", hints=hints, env=environment)
-    with console.status("apt-get install"):
-        run([*as_root, *command], what="apt-get install", hints=hints, env=environment)
+    with step("apt-get update"):
+        run([*as_root, "apt-get", "-q", "update"], what="apt-get update", hints=hints)
+    with step("apt-get install"):
+        # sudo does not hand on the environment, so it is set behind it
+        run([*as_root, "env", "DEBIAN_FRONTEND=noninteractive", *command], what="apt-get install", hints=hints)

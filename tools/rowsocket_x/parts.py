@@ -24,6 +24,8 @@ from rowsocket_x.console import Problem, tail
 from rowsocket_x.paths import LOGS, ROOT, VENV
 
 PART_SECONDS_MAX = 1200.0
+FAILURES_TOLD_MAX = 5
+FAILURE_LINES_MAX = 25
 _FOLDER_ORDER = ("vectors", "integration", "differential", "compatibility", "faults", "regress")
 
 
@@ -117,6 +119,24 @@ def junit_outcome(path: Path) -> Outcome:
     return outcome
 
 
+def junit_failures(path: Path) -> list[str]:
+    """What a JUnit report says of the tests that failed: each one's name, and for the first few the end of what it printed."""
+    lines = []
+    failed = [case for case in ElementTree.parse(path).getroot().iter("testcase") if _complaint(case) is not None]
+    for number, case in enumerate(failed):
+        lines.append("FAILED " + "::".join(filter(None, (case.get("classname"), case.get("name")))))
+        if number < FAILURES_TOLD_MAX:
+            complaint = _complaint(case)
+            text = (complaint.text if complaint is not None else "") or case.findtext("system-out") or ""
+            lines += [f"  {line}" for line in text.strip().splitlines()[-FAILURE_LINES_MAX:]]
+    return lines
+
+
+def _complaint(case: ElementTree.Element) -> ElementTree.Element | None:
+    failure = case.find("failure")
+    return case.find("error") if failure is None else failure
+
+
 def _position(folder: Path) -> tuple[int, str]:
     known = folder.name in _FOLDER_ORDER
     return (_FOLDER_ORDER.index(folder.name) if known else len(_FOLDER_ORDER), folder.name)
@@ -174,7 +194,8 @@ def _counted(name: str, ran: str, command: Sequence[str], settings: Settings, en
         outcome.failed = 1  # the runner itself failed: it crashed, ran out of time, or found nothing to run
         outcome.details.append(f"the test runner ended with {code}")
     if outcome.failed:
-        outcome.details += [*([] if settings.verbose else tail(log, 60).splitlines()), f"all of the output: {log}"]
+        told = junit_failures(report) if report.is_file() else []
+        outcome.details += [*(told or tail(log, 40).splitlines()), f"all of the output: {log}"]
     return outcome
 
 

@@ -24,6 +24,15 @@ def test_a_report_of_pytest_is_counted(tmp_path: Path) -> None:
     assert (outcome.passed, outcome.failed, outcome.skipped) == (5, 3, 1)
 
 
+def test_a_failure_is_told_with_the_end_of_its_output(tmp_path: Path) -> None:
+    report = tmp_path / "r.xml"
+    report.write_text(
+        '<testsuite><testcase classname="a" name="fine"/>'
+        '<testcase classname="a" name="bad"><failure message="x">first\nlast</failure></testcase></testsuite>'
+    )
+    assert parts.junit_failures(report) == ["FAILED a::bad", "  first", "  last"]
+
+
 def test_a_name_selects_itself_and_its_variants() -> None:
     assert {part.name for part in parts.select(["unit"])} == {"unit-release", "unit-asan", "unit-tsan"}
     assert [part.name for part in parts.select(["tools"])] == ["tools"]
