@@ -273,6 +273,7 @@ TEST_F(ServerTest, a_kill_closes_idle_connections_and_new_ones_are_served) {
 TEST_F(ServerTest, a_shutdown_of_the_host_closes_connections_and_refuses_new_ones) {
   start();
   TestClient client = with_items(reader());
+  EXPECT_TRUE(eventually([this] { return engine_.session_count() == 4; }));
   engine_.interrupt(engine::Interruption::stop);
   EXPECT_EQ(client.rest(), "");
   EXPECT_TRUE(eventually([this] { return engine_.session_count() == 0; }));
