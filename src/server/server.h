@@ -28,12 +28,12 @@ class Server {
   /// ("rowsocket_port_read: 127.0.0.1:9998 is in use ...").  Call once.
   [[nodiscard]] bool start(const Config& config, std::string& failure);
 
-  /// Close the listeners and all connections, stop and join all workers. Requests under way are finished or undone. Idempotent, bounded
-  /// by the engine's longest uninterruptible step.
+  /// Close the listeners and all connections, stop and join all workers. Requests under way are finished or undone. Idempotent,
+  /// bounded by the engine's longest uninterruptible step.
   void stop();
 
-  /// Take over what can change at run time: idle_timeout_s, max_*, secrets, error_detail. Thread-safe. New requests see it at the latest in
-  /// their worker's next turn; a changed secret concerns new authentications.
+  /// Take over what can change at run time: idle_timeout_s, max_*, secrets, error_detail. Thread-safe. New requests see it at the
+  /// latest in their worker's next turn; a changed secret concerns new authentications.
   void reconfigure(const Config& config);
 
   /// Where it serves, after start (port 0 resolved). 0 or empty = not served.
@@ -42,7 +42,7 @@ class Server {
 
   /// Sum over all workers, those that ended included.
   [[nodiscard]] uint64_t counter(Counter counter) const;
-  [[nodiscard]] uint64_t connections_read() const;   ///< open now
+  [[nodiscard]] uint64_t connections_read() const;  ///< open now
   [[nodiscard]] uint64_t connections_write() const;
 
  private:
