@@ -18,7 +18,7 @@ import tempfile
 import weakref
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any
 
 import pytest
 
@@ -28,18 +28,19 @@ for folder in (ROOT / "tests", ROOT / "clients/python/src"):
         sys.path.insert(0, str(folder))
 
 from support.mariadb import (  # noqa: E402
+    AnyServer,
     Database,
     MariaDB,
     Options,
     OriginalServer,
     RowSocketServer,
     ServerTree,
+    Start,
     environment_path,
     initialise,
 )
 from support.raw import RawConnection  # noqa: E402
 
-AnyServer = TypeVar("AnyServer", bound=MariaDB)
 _running: weakref.WeakSet[MariaDB] = weakref.WeakSet()
 _database_numbers = itertools.count(1)
 
@@ -95,14 +96,6 @@ def original(tree: ServerTree, template: Path) -> Iterator[OriginalServer]:
     """The session's server with the original handlersocket.so."""
     with contextlib.ExitStack() as stack:
         yield _serve(OriginalServer(tree, template), stack)
-
-
-class Start(Protocol):
-    """Start a further server for this test."""
-
-    def __call__(
-        self, kind: type[AnyServer], options: Options | None = None, *, valgrind: Sequence[str] | None = None
-    ) -> AnyServer: ...
 
 
 @pytest.fixture

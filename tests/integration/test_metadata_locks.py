@@ -86,7 +86,8 @@ def test_alter_waits_no_longer_than_promised_behind_busy_clients(server: RowSock
     number = 0
     with readers(server, hot) as load:
         for _ in range(ROUNDS_MAX):
-            on_hot, on_cold = [], []
+            on_hot: list[float] = []
+            on_cold: list[float] = []
             for _ in range(ALTERS):
                 number += 1
                 for table, durations in (("hot", on_hot), ("cold", on_cold)):
@@ -100,8 +101,8 @@ def test_alter_waits_no_longer_than_promised_behind_busy_clients(server: RowSock
         load.wait_for_more()
     assert wait_s < DDL_WAIT_S_MAX, f"p99: hot {p99(on_hot):.3f} s, cold {p99(on_cold):.3f} s"
     with rowsocket.connect(*server.read_address()) as client:
-        table = client.open_index(hot.name, "hot", ["k", "v", "c1", f"c{number}"])
-        assert table.get(3) == ("3", "value 3", "1", str(number))
+        index = client.open_index(hot.name, "hot", ["k", "v", "c1", f"c{number}"])
+        assert index.get(3) == ("3", "value 3", "1", str(number))
 
 
 def test_idle_clients_hold_no_lock(server: RowSocketServer, hot: Database) -> None:

@@ -24,7 +24,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Protocol, Self, TypeVar
 
 import pymysql
 
@@ -231,10 +231,17 @@ class MariaDB:
 
     # ── SQL ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
-    def connect(self, database: str | None = None) -> pymysql.connections.Connection[pymysql.cursors.Cursor]:
-        """A new SQL connection as root, autocommit, utf8mb4."""
+    def connect(
+        self, database: str | None = None, read_timeout_s: float = 120
+    ) -> pymysql.connections.Connection[pymysql.cursors.Cursor]:
+        """A new SQL connection as root, autocommit, utf8mb4; raises pymysql.err.OperationalError."""
         return pymysql.connect(
-            unix_socket=str(self.socket), user="root", database=database, autocommit=True, charset="utf8mb4", read_timeout=120
+            unix_socket=str(self.socket),
+            user="root",
+            database=database,
+            autocommit=True,
+            charset="utf8mb4",
+            read_timeout=read_timeout_s,
         )
 
     def sql(self, statement: str, parameters: Sequence[object] | None = None, database: str | None = None) -> list[Row]:
@@ -370,6 +377,17 @@ class OriginalServer(HandlerSocketServer):
 
     def write_address(self) -> str:
         return str(self.options["loose-handlersocket-port-wr"])
+
+
+AnyServer = TypeVar("AnyServer", bound=MariaDB)
+
+
+class Start(Protocol):
+    """What the fixture `start` is: start a further server for this test."""
+
+    def __call__(
+        self, kind: type[AnyServer], options: Options | None = None, *, valgrind: Sequence[str] | None = None
+    ) -> AnyServer: ...
 
 
 class Database:
