@@ -80,9 +80,15 @@ class Instance:
             return False
         scratch = self.folder / "mariadb.new"
         shutil.rmtree(scratch, ignore_errors=True)
-        options = [f"--datadir={scratch}", "--auth-root-authentication-method=normal", "--skip-test-db", "--skip-name-resolve"]
-        command: list[str | Path] = [self.tree / "usr/bin/mariadb-install-db", "--no-defaults", *self._tree_options(), *options]
-        run(command, what="making the data directory", hints=("is the disk full?",))
+        # The server's script cannot stand spaces in paths, so it gets to see ours through links that have none.
+        with tempfile.TemporaryDirectory(prefix="rowsocket-", dir="/tmp") as links_name:
+            tree, folder = Path(links_name) / "tree", Path(links_name) / "folder"
+            tree.symlink_to(self.tree.resolve())
+            folder.symlink_to(self.folder)
+            command: list[str | Path] = [tree / "usr/bin/mariadb-install-db", "--no-defaults", *_tree_options(tree)]
+            command += [f"--datadir={folder / scratch.name}", "--auth-root-authentication-method=normal"]
+            command += ["--skip-test-db", "--skip-name-resolve"]
+            run(command, what="making the data directory", hints=("is the disk full?",))
         scratch.rename(self.data)
         return True
 
@@ -106,7 +112,7 @@ class Instance:
         self.error_log.unlink(missing_ok=True)
         with (self.folder / "output.log").open("wb") as output:
             self.process = subprocess.Popen(
-                [self.tree / "usr/sbin/mariadbd", f"--defaults-file={settings}", *self._tree_options(), *words],
+                [self.tree / "usr/sbin/mariadbd", f"--defaults-file={settings}", *_tree_options(self.tree), *words],
                 cwd=self.folder,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
@@ -162,11 +168,6 @@ class Instance:
             self.run_folder = Path(self._short_folder.name)
         self.run_folder.mkdir(exist_ok=True)
 
-    def _tree_options(self) -> list[str]:
-        share = self.tree / "usr/share/mysql"
-        options = [f"--basedir={self.tree / 'usr'}", f"--lc-messages-dir={share}", f"--character-sets-dir={share / 'charsets'}"]
-        return [*options, "--user=root"] if os.geteuid() == 0 else options
-
     def _link_plugins(self, plugin: Path) -> None:
         folder = self.folder / "plugins"
         shutil.rmtree(folder, ignore_errors=True)
@@ -194,14 +195,22 @@ class Instance:
 
     def _diagnose(self, what: str) -> Problem:
         log = self.log_tail()
-        hints = [f"| {line}" for line in log.splitlines()]
+        errors = [line for line in log.splitlines() if "[ERROR]" in line]
+        hints = [f"| {line}" for line in errors or log.splitlines()]
         if "No space left on device" in log or "Disk is full" in log:
             hints.append("the disk is full: make room, or use --data on another one")
         if "Address already in use" in log:
             hints.append("a port is taken: choose another with --port-sql, --port-read or --port-write (0 = any free one)")
-        if "unknown variable" in log:
-            hints.append("a setting in the file given with --config is not known to this server")
+        if "unknown variable" in log or "unknown option" in log:
+            hints.append("the file given with --config names a setting that this server does not know")
         return Problem(what, *hints, f"all of its log: {self.error_log}")
+
+
+def _tree_options(tree: Path) -> list[str]:
+    """What makes a server that was unpacked into `tree` find its files. Only root has to say that it means it."""
+    share = tree / "usr/share/mysql"
+    options = [f"--basedir={tree / 'usr'}", f"--lc-messages-dir={share}", f"--character-sets-dir={share / 'charsets'}"]
+    return [*options, "--user=root"] if os.geteuid() == 0 else options
 
 
 def free_port() -> int:

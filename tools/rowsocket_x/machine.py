@@ -72,6 +72,7 @@ def install_missing_packages() -> None:
         as_root: list[str] = []
     elif shutil.which("sudo"):
         as_root = ["sudo"]
+        subprocess.run(["sudo", "--validate"])  # asks for the password now, not from below a spinner
     else:
         raise Problem(f"{len(missing)} packages are missing and there is neither root nor sudo", "as root: " + " ".join(command))
     say(f"installing {len(missing)} missing packages: {' '.join(missing)}")

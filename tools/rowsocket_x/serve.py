@@ -2,6 +2,7 @@
 """`./x run`: a private server with the plugin loaded, in the foreground, until Ctrl-C or SIGTERM."""
 
 import json
+import shlex
 import signal
 import textwrap
 from dataclasses import dataclass
@@ -80,7 +81,7 @@ def _serve_from(server: Instance, plugin: Path, options: Options) -> None:
         if port:
             require_free_port(port, option)
     if not server.data.is_dir():
-        with step(f"making the data directory {server.data}"):
+        with step("making the data directory"):
             server.initialise()
     with step("starting MariaDB"):
         server.start(options.port_sql or free_port(), plugin, _plugin_options(server, options))
@@ -94,9 +95,8 @@ def _serve_from(server: Instance, plugin: Path, options: Options) -> None:
     assert server.process is not None
     code = server.process.wait()
     if code != 0:
-        raise Problem(
-            f"the server ended by itself (exit code {code})", *server.log_tail().splitlines(), f"log: {server.error_log}"
-        )
+        said = [f"| {line}" for line in server.log_tail().splitlines()]
+        raise Problem(f"the server ended by itself (exit code {code})", *said, f"all of its log: {server.error_log}")
     say("the server was shut down")
 
 
@@ -144,7 +144,8 @@ def _welcome(server: Instance, places: Places, *, with_demo: bool) -> str:
 
 def _things_to_try(server: Instance, places: Places) -> str:
     to_reads, to_writes = (f"nc -q 1 127.0.0.1 {port}" for port in (places.read_port, places.write_port))
-    sql = f"{server.tree}/usr/bin/mariadb --no-defaults -u root -S {places.sql_socket} demo -e"
+    words = [str(server.tree / "usr/bin/mariadb"), "--no-defaults", "-u", "root", "-S", places.sql_socket, "demo", "-e"]
+    sql = shlex.join(words)
     return f"""
 
 Three things to try in another terminal:
