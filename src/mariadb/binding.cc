@@ -163,6 +163,10 @@ void Binding::resolve_columns(const engine::IndexDescription& description, TABLE
     filter_columns.push_back(table->field[number]);
     table->mark_column_with_deps(table->field[number]);
   }
+  row_end = table->versioned() ? table->vers_end_field() : nullptr;
+  if (row_end != nullptr) {
+    table->mark_column_with_deps(row_end);
+  }
   for (const KeyPart& part : key_parts) {
     if (part.is_prefix) {  // the index alone can not tell whether a long value matches
       table->mark_column_with_deps(part.field);

@@ -49,6 +49,7 @@ struct Binding {
   bool covering = false;     ///< the index holds every column that is fetched
   bool whole_key_is_unique = false;
   bool whole_key_only = false;  ///< a hash index
+  Field* row_end = nullptr;     ///< of a system-versioned table: rows of its history are passed over, as by a plain SELECT
   std::vector<KeyPart> key_parts;
   std::vector<Column> columns;
   std::vector<Field*> filter_columns;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "mariadb/server_headers.h"
 // The server's headers come first.
+#include <algorithm>
 #include <charconv>
 #include <cstring>
 
@@ -73,37 +74,79 @@ class SecondRecord {
 
 bool is_negative_text(const Value& value) { return value.size > 0 && value.data[0] == '-'; }
 
+/// On which side of the stored number the searched one lies: more digits than the column has are rounded with no more than a note.
+Fit side_of_number(Field* field, const Value& value) {
+  my_decimal wanted;
+  my_decimal stored;
+  str2my_decimal(0, value.data, value.size, &my_charset_utf8mb4_general_ci, &wanted);
+  const int side = my_decimal_cmp(&wanted, field->val_decimal(&stored));
+  return side == 0 ? Fit::exact : side < 0 ? Fit::below : Fit::above;
+}
+
+/// The same for dates and times, whose surplus digits are cut: fractions of a second, and the time of day where the column is a date.
+Fit side_of_time(const Field* field, const Value& value) {
+  std::string_view surplus = value.view();
+  if (field->type() == MYSQL_TYPE_DATE) {
+    surplus.remove_prefix(std::min(surplus.find_first_of(" T"), surplus.size()));
+  } else {
+    const size_t point = surplus.find('.');
+    surplus.remove_prefix(point == std::string_view::npos ? surplus.size() : std::min(point + 1 + field->decimals(), surplus.size()));
+  }
+  if (surplus.find_first_of("123456789") == std::string_view::npos) {
+    return Fit::exact;
+  }
+  return is_negative_text(value) ? Fit::below : Fit::above;
+}
+
+Fit side_of_stored(Field* field, const Value& value) {
+  switch (field->cmp_type()) {
+    case INT_RESULT:
+    case DECIMAL_RESULT:
+      return field->real_type() == MYSQL_TYPE_BIT ? Fit::exact : side_of_number(field, value);
+    case TIME_RESULT:
+      return side_of_time(field, value);
+    default:
+      return Fit::exact;
+  }
+}
+
+bool is_well_formed(const Field* field, const Value& value, bool raw) {
+  const Well_formed_prefix prefix(wire_charset(field, raw), value.data, value.size);
+  return prefix.length() == value.size;
+}
+
 /// Store a searched value into the field where it points now.
 Fit store_searched(THD* thd, Field* field, const Value& value, bool raw, Error& error) {
   error = store_value(thd, field, value, raw);
   if (error.ok()) {
-    if (field->real_type() == MYSQL_TYPE_NEWDECIMAL) {
-      // More digits than the column has are rounded with no more than a note: find out on which side the value lies.
-      my_decimal wanted;
-      my_decimal stored;
-      str2my_decimal(0, value.data, value.size, &my_charset_utf8mb4_general_ci, &wanted);
-      const int side = my_decimal_cmp(&wanted, field->val_decimal(&stored));
-      return side == 0 ? Fit::exact : side < 0 ? Fit::below : Fit::above;
-    }
-    return Fit::exact;
+    return side_of_stored(field, value);
   }
   switch (error.number) {
     case ER_DATA_TOO_LONG:
       return Fit::above;
     case ER_WARN_DATA_OUT_OF_RANGE:
       return is_negative_text(value) ? Fit::below : Fit::above;
+    case ER_TRUNCATED_WRONG_VALUE_FOR_FIELD:
+      // A character that the column's character set lacks: no row has it, and what replaced it sorts before it.
+      return is_string_column(field) && is_well_formed(field, value, raw) ? Fit::above : Fit::malformed;
     default:
       return Fit::malformed;
   }
 }
 
-/// Copies one part of a key from the table's second record.
-void copy_key_part(TABLE* table, const KEY* key, const KeyPart& part, uchar* image) {
-  KEY one_part = *key;
-  one_part.key_part = part.info;
-  one_part.user_defined_key_parts = 1;
-  one_part.key_length = part.info->store_length;
-  key_copy(image, table->record[1], &one_part, part.info->store_length, false);
+/// Copies the value where the field points now into its place in a key image. Unlike key_copy() it takes the bits of a BIT column from
+/// there, too.
+void copy_key_part(const KEY* key, const KeyPart& part, uchar* image) {
+  Field* const field = part.info->field;
+  const uint length = part.info->length;
+  if (part.is_nullable) {
+    *image++ = 0;
+  }
+  const bool is_variable = (part.info->key_part_flag & (HA_BLOB_PART | HA_VAR_LENGTH_PART)) != 0;
+  const uint copied = field->get_key_image(image, length, field->ptr, (key->flags & HA_SPATIAL) != 0 ? Field::itMBR : Field::itRAW);
+  if (copied < length && !is_variable) {
+    field->charset()->fill(reinterpret_cast<char*>(image) + copied, length - copied, ' ');
+  }
 }
 
 void write_integer(uchar* image, uint64_t bits, uint8_t byte_count) {
@@ -116,7 +159,7 @@ void write_integer(uchar* image, uint64_t bits, uint8_t byte_count) {
 bool exceeds_prefix(const KeyPart& part, const Value& value, bool raw) {
   CHARSET_INFO* const charset = wire_charset(part.field, raw);
   const size_t characters_kept = part.info->length / part.field->charset()->mbmaxlen;
-  return charset->numchars(value.data, value.data + value.size) > characters_kept;
+  return charset->numchars(value.data, value.data + value.size) >= characters_kept;
 }
 
 }  // namespace
@@ -177,7 +220,7 @@ Fit write_key_part(THD* thd, TABLE* table, const KEY* key, const KeyPart& part, 
   if (fit == Fit::exact && part.is_prefix && exceeds_prefix(part, value, raw)) {
     fit = Fit::above;
   }
-  copy_key_part(table, key, part, image);
+  copy_key_part(key, part, image);
   return fit;
 }
 
@@ -197,7 +240,7 @@ Error Comparand::prepare(THD* thd, Field* field, const Value& value, bool raw) {
   if (is_integer && parse_integer(value.view(), number, overflow)) {
     kind_ = Kind::integer;
     is_negative_ = number.is_negative && (overflow || number.magnitude > 0);
-    magnitude_ = number.magnitude;
+    magnitude_ = overflow ? UINT64_MAX : number.magnitude;
     fit_ = !overflow ? Fit::exact : is_negative_ ? Fit::below : Fit::above;
     return {};
   }

@@ -210,7 +210,8 @@ int Cursor::advance() {
 Step Cursor::settle(int handler_code) {
   while (true) {
     if (handler_code == 0) [[likely]] {
-      if (!rechecks_ || passes_recheck()) [[likely]] {
+      const bool is_history = binding_->row_end != nullptr && !binding_->row_end->is_max();
+      if (!is_history && (!rechecks_ || passes_recheck())) [[likely]] {
         return Step::row;
       }
     } else if (is_end(handler_code)) {
@@ -300,26 +301,34 @@ void Cursor::prepare(Change change) {
     return;
   }
   change_ = change;
-  if (change == Change::insert) {
-    open_->deactivate();
-    prepare_insert(table_);
-  } else {
-    prepare_change(table_);
+  switch (change) {
+    case Change::none:
+      return;
+    case Change::insert:
+      open_->deactivate();
+      prepare_insert(table_);
+      return;
+    case Change::update:
+      prepare_update(table_);
+      return;
+    case Change::remove:
+      prepare_delete(table_);
+      return;
   }
 }
 
 Error Cursor::update_row(std::span<const Value> new_values) {
-  prepare(Change::rows);
+  prepare(Change::update);
   return mariadb::update_row(thd_, *binding_, table_, new_values, raw_);
 }
 
 Error Cursor::add_to_row(std::span<const Value> amounts, bool decrement, bool& changed) {
-  prepare(Change::rows);
+  prepare(Change::update);
   return mariadb::add_to_row(thd_, *binding_, table_, amounts, decrement, changed);
 }
 
 Error Cursor::delete_row() {
-  prepare(Change::rows);
+  prepare(Change::remove);
   return mariadb::delete_row(thd_, table_);
 }
 

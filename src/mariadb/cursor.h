@@ -40,7 +40,7 @@ class Cursor final : public engine::Cursor {
   [[nodiscard]] const Error& error() const override { return error_; }
 
  private:
-  enum class Change : uint8_t { none, insert, rows };
+  enum class Change : uint8_t { none, insert, update, remove };
   /// Where the walk starts and how it goes on, once the key is converted.
   enum class Walk : uint8_t { same_key, forward, backward, first_row_only };
 

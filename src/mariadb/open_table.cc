@@ -34,8 +34,8 @@ bool OpenTable::refuse(Error& error) const {
   } else if (intent_ == engine::Intent::write) {
     if (table_->triggers != nullptr) {
       reason = "tables with triggers are not written to, since the triggers would not run";
-    } else if (table_->versioned()) {
-      reason = "system-versioned tables are not written to, since their history would not be kept";
+    } else if (table_->versioned(VERS_TRX_ID)) {
+      reason = "tables versioned by transaction are not written to, since their history would not be kept";
     } else if (table_->s->period.name.str != nullptr) {
       reason = "tables with an application-time period are not written to";
     }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "mariadb/server_headers.h"
 // The server's headers come first.
+#include <algorithm>
 #include <cmath>
 
 #include "mariadb/conversion.h"
@@ -14,7 +15,7 @@ using Wide = __int128;
 
 /// Assigning to a generated column is an error, as in strict SQL.
 Error refuse_generated(const Field* field) {
-  if (field->vcol_info != nullptr) {
+  if (field->vcol_info != nullptr || field->vers_sys_field()) {
     return Error(ErrorCode::sql, ER_WARNING_NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN,
                  std::string("column '") + field->field_name.str + "' is generated");
   }
@@ -51,16 +52,39 @@ void mark_changed(THD* thd, TABLE* table) {
   }
 }
 
+/// True if the change makes a row of history: some changed column is not WITHOUT SYSTEM VERSIONING.
+bool makes_history(const Binding& binding, const TABLE* table, size_t changed_count) {
+  const auto first = binding.columns.begin();
+  return table->versioned(VERS_TIMESTAMP) && std::any_of(first, first + static_cast<ptrdiff_t>(changed_count), [](const Column& column) {
+           return !column.field->vers_update_unversioned();
+         });
+}
+
+/// Write the row as it was (the second record), with its end of life, and leave the first record as it is.
+int write_history(TABLE* table) {
+  store_record(table, record[2]);
+  const int handler_code = vers_insert_history_row(table);
+  restore_record(table, record[2]);
+  return handler_code;
+}
+
 /// Write the changed first record over the row kept in the second.
-Error write_update(THD* thd, TABLE* table) {
+Error write_update(THD* thd, const Binding& binding, TABLE* table, size_t changed_count) {
   if (records_are_comparable(table) && !compare_record(table)) {
     return {};  // nothing changes: as in SQL, ON UPDATE does not apply either
   }
   table->evaluate_update_default_function();
+  const bool history = makes_history(binding, table, changed_count);
+  if (history) {
+    table->vers_update_fields();
+  }
   if (Error error = complete_row(thd, table); !error.ok()) {
     return error;
   }
-  const int handler_code = table->file->ha_update_row(table->record[1], table->record[0]);
+  int handler_code = table->file->ha_update_row(table->record[1], table->record[0]);
+  if (handler_code == 0 && history) {
+    handler_code = write_history(table);
+  }
   if (handler_code != 0 && handler_code != HA_ERR_RECORD_IS_THE_SAME) {
     return engine_error(thd, table->file, handler_code);
   }
@@ -228,10 +252,16 @@ void prepare_insert(TABLE* table) {
   table->next_number_field = table->found_next_number_field;
 }
 
-void prepare_change(TABLE* table) {
-  // The binding's own column sets are in use, since its index is walked.
-  table->mark_columns_per_binlog_row_image();
+// The binding's own column sets are in use, since its index is walked; these add what else is read or written.
+void prepare_update(TABLE* table) {
+  table->mark_columns_needed_for_update();
   table->file->prepare_for_insert(true);
+  table->file->prepare_for_row_logging();
+}
+
+void prepare_delete(TABLE* table) {
+  table->mark_columns_needed_for_delete();
+  table->file->prepare_for_insert(true);  // a versioned row is not deleted, its end is written
   table->file->prepare_for_row_logging();
 }
 
@@ -259,6 +289,9 @@ Error insert_row(THD* thd, const Binding& binding, TABLE* table, std::span<const
   if (table->default_field != nullptr && table->update_default_fields(false) != 0) {
     return take_server_error(thd, ErrorCode::sql);
   }
+  if (table->versioned(VERS_TIMESTAMP)) {
+    table->vers_update_fields();
+  }
   if (Error error = complete_row(thd, table); !error.ok()) {
     return error;
   }
@@ -285,7 +318,7 @@ Error update_row(THD* thd, const Binding& binding, TABLE* table, std::span<const
     }
     field->set_has_explicit_value();
   }
-  return write_update(thd, table);
+  return write_update(thd, binding, table, new_values.size());
 }
 
 Error add_to_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Value> amounts, bool decrement, bool& changed) {
@@ -309,11 +342,11 @@ Error add_to_row(THD* thd, const Binding& binding, TABLE* table, std::span<const
     }
   }
   changed = true;
-  return write_update(thd, table);
+  return write_update(thd, binding, table, amounts.size());
 }
 
 Error delete_row(THD* thd, TABLE* table) {
-  const int handler_code = table->file->ha_delete_row(table->record[0]);
+  const int handler_code = table->delete_row<false>(table->versioned(VERS_TIMESTAMP));
   if (handler_code != 0) {
     return engine_error(thd, table->file, handler_code);
   }

@@ -13,9 +13,10 @@
 
 namespace rowsocket::mariadb {
 
-/// Once per request, before the first change: the handler and column sets are ready for changes and their row events.
+/// Once per request, before the first change: the handler and the column sets are ready for it and for its row events.
 void prepare_insert(TABLE* table);
-void prepare_change(TABLE* table);
+void prepare_update(TABLE* table);
+void prepare_delete(TABLE* table);
 
 [[nodiscard]] Error insert_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Value> values, bool raw, bool& has_id,
                                uint64_t& id);

@@ -18,6 +18,7 @@
 #include "scheduler.h"
 #include "sql_base.h"
 #include "sql_cache.h"
+#include "sql_insert.h"
 #include "sql_lex.h"
 #include "sql_partition.h"
 #include "sql_show.h"

@@ -341,6 +341,7 @@ Begin Session::begin_request(engine::Index& index, Intent intent, engine::Cursor
   }
   OpenTable& table = *side->open;
   if (intent == Intent::write) {
+    thd_->set_time();  // a statement of its own, with its own CURRENT_TIMESTAMP
     if (const Begin begin = protect_from_backup(table, error); begin != Begin::ready) {
       return begin;
     }
