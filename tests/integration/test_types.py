@@ -400,7 +400,10 @@ def test_a_key_between_two_values_of_the_column_finds_its_neighbours(make_twins:
         index = twins.index(column, column)
         for op in OPERATORS:
             order = "DESC" if op in ("<", "<=") else "ASC"
-            expected = twins.sql(f"SELECT {column} FROM t WHERE {column} {op} %s ORDER BY {column} {order}", key)
+            # Without the index: with it, the server cuts a time's fraction before `=`, and finds a row that is not equal.
+            expected = twins.sql(
+                f"SELECT {column} FROM t IGNORE INDEX ({column}) WHERE {column} {op} %s ORDER BY {column} {order}", key
+            )
             assert index.find(key, op, limit=None) == expected, (column, op, key)
 
 
