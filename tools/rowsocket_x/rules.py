@@ -37,7 +37,9 @@ def length(path: PurePosixPath, text: str) -> list[str]:
 
 def machine_paths(path: PurePosixPath, text: str, checkout: str) -> list[str]:
     """Paths that only exist on the machine of whoever wrote them."""
-    pattern = "|".join((*_MACHINE_PATHS, re.escape(checkout) + r"\b"))
+    # A checkout right below the root has too common a name to look for.
+    here = [re.escape(checkout) + r"\b"] if len(PurePosixPath(checkout).parts) > 2 else []
+    pattern = r"(?<![\w.-])(?:" + "|".join([*_MACHINE_PATHS, *here]) + ")"
     return [
         f"{path}:{text.count(chr(10), 0, match.start()) + 1}: names a path of one machine ({match[0]}...); write it relative"
         for match in re.finditer(pattern, text)

@@ -30,7 +30,8 @@ def test_only_code_is_held_to_a_length() -> None:
 def test_paths_of_one_machine_are_found_with_their_line() -> None:
     text = "fine\nsee /elsewhere/checkout/src\n"
     assert rules.machine_paths(PAGE, text, "/elsewhere/checkout")[0].startswith("docs/a.md:2: ")
-    assert rules.machine_paths(PAGE, "/usr/lib and /tmp/x", "/elsewhere/checkout") == []
+    assert rules.machine_paths(PAGE, "/usr/lib and /tmp/x and src/elsewhere/checkout", "/elsewhere/checkout") == []
+    assert rules.machine_paths(PAGE, "clients/python/src/rowsocket", "/rowsocket") == []
 
 
 def test_links_are_followed_from_the_page_that_holds_them() -> None:
