@@ -25,6 +25,7 @@ def test_only_code_is_held_to_a_length() -> None:
     long = "line\n" * (rules.LINES_MAX + 1)
     assert rules.length(SOURCE, long) and not rules.length(SOURCE, "line\n" * rules.LINES_MAX)
     assert rules.length(PAGE, long) == []
+    assert rules.length(PurePosixPath("src/base/a_test.cc"), long) == []
 
 
 def test_paths_of_one_machine_are_found_with_their_line() -> None:
