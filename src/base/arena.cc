@@ -23,6 +23,7 @@ void Arena::reset() {
   }
   while (last_->previous != nullptr) {
     Block* const previous = last_->previous;
+    held_bytes_ -= last_->byte_count;
     std::free(last_);
     last_ = previous;
   }
@@ -45,6 +46,7 @@ char* Arena::allocate_block(size_t byte_count) {
   }
   block->previous = last_;
   block->byte_count = grown;
+  held_bytes_ += grown;
   last_ = block;
   next_ = reinterpret_cast<char*>(block) + header;
   free_bytes_ = grown - header;

@@ -48,6 +48,9 @@ class Arena {
   /// Take everything back. What was handed out is gone.
   void reset();
 
+  /// Memory held, handed out or not.
+  [[nodiscard]] size_t held_bytes() const { return held_bytes_; }
+
  private:
   struct Block {
     Block* previous;
@@ -61,6 +64,7 @@ class Arena {
   Block* last_ = nullptr;
   char* next_ = nullptr;
   size_t free_bytes_ = 0;
+  size_t held_bytes_ = 0;
 };
 
 }  // namespace rowsocket

@@ -72,6 +72,17 @@ TEST(Arena, ResetBeforeUseIsHarmless) {
   EXPECT_NE(arena.allocate(1), nullptr);
 }
 
+TEST(Arena, KnowsWhatItHolds) {
+  Arena arena;
+  EXPECT_EQ(arena.held_bytes(), 0U);
+  ASSERT_NE(arena.allocate(1), nullptr);
+  const size_t first_block_bytes = arena.held_bytes();
+  ASSERT_NE(arena.allocate(1'000'000), nullptr);
+  EXPECT_GE(arena.held_bytes(), first_block_bytes + 1'000'000);
+  arena.reset();
+  EXPECT_EQ(arena.held_bytes(), first_block_bytes) << "the first block is kept, the others are given back";
+}
+
 TEST(Arena, RefusesASizeThatNoMemoryHas) {
   Arena arena;
   EXPECT_EQ(arena.allocate(static_cast<size_t>(-1)), nullptr);

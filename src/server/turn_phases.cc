@@ -92,7 +92,8 @@ void TurnLoop::receive(ClientConnection& connection) {
 // ----------------------------------------------------------------------------------------------------------------------
 
 bool TurnLoop::turn_is_full() const {
-  return requests_ >= limits::requests_per_turn || reply_bytes_ >= limits::reply_bytes_per_turn;
+  return requests_ >= limits::requests_per_turn || reply_bytes_ >= limits::reply_bytes_per_turn ||
+         arena_.held_bytes() >= limits::arena_bytes_per_turn;
 }
 
 void TurnLoop::execute_requests() {
