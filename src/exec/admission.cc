@@ -12,7 +12,8 @@ namespace {
 bool same_secret(const Value& candidate, std::string_view secret) {
   unsigned difference = candidate.size == secret.size() ? 0U : 1U;
   for (size_t position = 0; position < candidate.size && !secret.empty(); ++position) {
-    difference |= static_cast<unsigned char>(candidate.data[position] ^ secret[position % secret.size()]);
+    difference |=
+        static_cast<unsigned char>(candidate.data[position]) ^ static_cast<unsigned char>(secret[position % secret.size()]);
   }
   return difference == 0;
 }

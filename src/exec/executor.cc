@@ -95,7 +95,7 @@ Executed Executor::execute(Client& client, const Request& request, const Protoco
     }
   } else {
     if (session_.transaction_lost()) [[unlikely]] {
-      redo_alone({&protocol, &out, reply_begin, shared_index(), request, std::move(error)}, error);
+      error = redo_alone({&protocol, &out, reply_begin, shared_index(), request, std::move(error)});
     }
     if (!error.ok()) {
       counters_.add(counter_of(error.code));

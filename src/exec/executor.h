@@ -96,7 +96,7 @@ class Executor {
   void cut_staged_replies();
   void remake(Staged& staged);
   [[nodiscard]] bool run_alone(Staged& staged);
-  void redo_alone(Staged unstaged, Error& error);
+  [[nodiscard]] Error redo_alone(Staged unstaged);
   void forget_staged();
 
   engine::Session& session_;

@@ -165,35 +165,38 @@ class ColdExecutor {
   Connection connection_{Access::write, Access::write};
 };
 
-const Ask find_one = Ask::find(0, {"1"});
-const Ask find_filtered = Ask::find(0, {"1"}).skip_unless(0, Comparison::equal, "1").limit(9, 1);
-const Ask find_in_list = Ask::find(0, {"1"}).in(0, {"1", "2", "3"}).limit(9);
-const Ask add_one = Ask::find(0, {"1"}).add({"1"});
-const Ask insert_one = Ask::insert(0, {"1"});
+class MemoryTest : public testing::Test {
+ protected:
+  const Ask find_one = Ask::find(0, {"1"});
+  const Ask find_filtered = Ask::find(0, {"1"}).skip_unless(0, Comparison::equal, "1").limit(9, 1);
+  const Ask find_in_list = Ask::find(0, {"1"}).in(0, {"1", "2", "3"}).limit(9);
+  const Ask add_one = Ask::find(0, {"1"}).add({"1"});
+  const Ask insert_one = Ask::insert(0, {"1"});
+};
 
-TEST(MemoryTest, the_watch_sees_allocations) {
+TEST_F(MemoryTest, the_watch_sees_allocations) {
   const Watch watch;
   const std::vector<int> numbers(100);
   EXPECT_EQ(Watch::count(), 1);
 }
 
-TEST(MemoryTest, a_find_without_an_in_list_allocates_nothing_even_cold) {
+TEST_F(MemoryTest, a_find_without_an_in_list_allocates_nothing_even_cold) {
   EXPECT_EQ(ColdExecutor().run({find_one, find_filtered}), 0);
 }
 
-TEST(MemoryTest, reads_allocate_nothing_once_warm) {
+TEST_F(MemoryTest, reads_allocate_nothing_once_warm) {
   ColdExecutor executor;
   executor.run({find_one, find_filtered, find_in_list});
   EXPECT_EQ(executor.run({find_one, find_filtered, find_in_list}), 0);
 }
 
-TEST(MemoryTest, writes_allocate_nothing_once_warm) {
+TEST_F(MemoryTest, writes_allocate_nothing_once_warm) {
   ColdExecutor executor;
   executor.run({add_one, insert_one, find_one});
   EXPECT_EQ(executor.run({add_one, insert_one, find_one}), 0);
 }
 
-TEST(MemoryTest, whichever_allocation_is_refused_each_request_is_answered_and_what_was_acknowledged_is_done) {
+TEST_F(MemoryTest, whichever_allocation_is_refused_each_request_is_answered_and_what_was_acknowledged_is_done) {
   std::vector<Ask> asks(40, insert_one);  // enough for the list of staged requests to grow
   asks.push_back(find_in_list);
   asks.push_back(Ask::open(40, "t.t", "", "number,a_name_that_does_not_fit_into_the_string_itself"));

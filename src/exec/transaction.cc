@@ -168,12 +168,12 @@ bool Executor::run_alone(Staged& staged) {
 }
 
 /// A request that nothing is staged around lost its transaction: there is only itself to run again.
-void Executor::redo_alone(Staged unstaged, Error& error) {
+Error Executor::redo_alone(Staged unstaged) {
   roll_back();
   counters_.add(Counter::replays);
   unstaged.out->truncate(unstaged.reply_begin);
   remake(unstaged);
-  error = std::move(unstaged.outcome);
+  return std::move(unstaged.outcome);
 }
 
 void Executor::forget_staged() {

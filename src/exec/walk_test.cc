@@ -13,7 +13,7 @@ class WalkTest : public ExecutorTest {
   std::string on_shop(const Ask& request) { return ask(shop, request); }
   /// The replied rows' ids, for replies of three columns of which the last is the id.
   std::string ids(const Ask& request) {
-    const std::string reply = on_shop(request);
+    std::string reply = on_shop(request);
     if (!reply.starts_with("rows/3")) {
       return reply;
     }

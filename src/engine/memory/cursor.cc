@@ -79,7 +79,7 @@ Error MemoryIndex::resolve(const std::shared_ptr<Table>& table) {
 void MemoryCursor::start(const MemoryIndex& index) {
   index_ = &index;
   conditions_.clear();
-  current_.reset();
+  stands_ = false;
   positions_.clear();
   error_ = {};
 }
@@ -122,7 +122,7 @@ bool MemoryCursor::goes_back() const {
 }
 
 Step MemoryCursor::stand_at(Iterator place) {
-  current_.reset();
+  stands_ = false;
   const KeyIndex& index = key_index();
   if (place == index.entries.end() || (key_operator_ == KeyOperator::equal && index.less.compare_prefix(*place, key_) != 0)) {
     return Step::end;
@@ -136,6 +136,7 @@ Step MemoryCursor::stand_at(Iterator place) {
     return Step::failed;
   }
   current_ = *place;
+  stands_ = true;
   return Step::row;
 }
 
@@ -160,16 +161,16 @@ Step MemoryCursor::seek(KeyOperator key_operator, std::span<const Value> key) {
 
 Step MemoryCursor::next() {
   const std::scoped_lock lock(session_.state().mutex);
-  if (!current_.has_value()) {
+  if (!stands_) {
     return Step::end;
   }
   const auto& entries = key_index().entries;
-  return goes_back() ? stand_before(entries.lower_bound(*current_)) : stand_at(entries.upper_bound(*current_));
+  return goes_back() ? stand_before(entries.lower_bound(current_)) : stand_at(entries.upper_bound(current_));
 }
 
 Verdict MemoryCursor::verdict() {
   const std::scoped_lock lock(session_.state().mutex);
-  const Row& row = *index_->table()->row(current_->row);
+  const Row& row = *index_->table()->row(current_.row);
   for (const Condition& condition : conditions_) {
     const ColumnType type = index_->table()->columns()[condition.column].type;
     if (!holds(condition.comparison, compare(type, row[condition.column], condition.value))) {
@@ -181,7 +182,7 @@ Verdict MemoryCursor::verdict() {
 
 void MemoryCursor::write_row(ValueWriter& writer) {
   const std::scoped_lock lock(session_.state().mutex);
-  const Row& row = *index_->table()->row(current_->row);
+  const Row& row = *index_->table()->row(current_.row);
   for (const size_t column : index_->columns()) {
     if (!row[column].has_value()) {
       writer.null();
@@ -201,18 +202,19 @@ bool MemoryCursor::update_moves_rows(size_t new_value_count) const {
 }
 
 bool MemoryCursor::save_position() {
-  positions_.push_back(current_->row);
+  positions_.push_back(current_.row);
   return true;
 }
 
 Step MemoryCursor::fetch_position(size_t number) {
   const std::scoped_lock lock(session_.state().mutex);
-  const RowNumber row = positions_[number];
-  if (index_->table()->row(row) == nullptr) {
-    current_.reset();
+  const Row* const row = index_->table()->row(positions_[number]);
+  if (row == nullptr) {
+    stands_ = false;
     return Step::end;
   }
-  current_ = Entry{{}, row};
+  current_ = index_->table()->entry_of(key_index(), *row, positions_[number]);
+  stands_ = true;
   return Step::row;
 }
 
@@ -225,7 +227,7 @@ Error MemoryCursor::write(RowNumber number, Row row) {
 
 Error MemoryCursor::update_row(std::span<const Value> new_values) {
   const std::scoped_lock lock(session_.state().mutex);
-  const Row* const before = index_->table()->row(current_->row);
+  const Row* const before = index_->table()->row(current_.row);
   if (before == nullptr) {
     return {ErrorCode::engine, ha_no_record, "the row is gone"};
   }
@@ -236,13 +238,13 @@ Error MemoryCursor::update_row(std::span<const Value> new_values) {
       return error;
     }
   }
-  return write(current_->row, std::move(row));
+  return write(current_.row, std::move(row));
 }
 
 Error MemoryCursor::add_to_row(std::span<const Value> amounts, bool decrement, bool& changed) {
   const std::scoped_lock lock(session_.state().mutex);
   changed = false;
-  Row row = *index_->table()->row(current_->row);
+  Row row = *index_->table()->row(current_.row);
   for (size_t value = 0; value < amounts.size(); ++value) {
     const size_t column = index_->columns()[value];
     if (amounts[value].is_null() || !row[column].has_value()) {
@@ -266,12 +268,12 @@ Error MemoryCursor::add_to_row(std::span<const Value> amounts, bool decrement, b
     row[column] = std::to_string(sum);
   }
   changed = true;
-  return write(current_->row, std::move(row));
+  return write(current_.row, std::move(row));
 }
 
 Error MemoryCursor::delete_row() {
   const std::scoped_lock lock(session_.state().mutex);
-  return session_.change(index_->table(), current_->row, std::nullopt);
+  return session_.change(index_->table(), current_.row, std::nullopt);
 }
 
 /// Values for the first columns of the index, defaults for the others.

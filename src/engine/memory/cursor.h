@@ -75,7 +75,8 @@ class MemoryCursor final : public Cursor {
   std::vector<Condition> conditions_;
   KeyOperator key_operator_ = KeyOperator::equal;
   std::vector<Cell> key_;  ///< of the last seek
-  std::optional<Entry> current_;
+  Entry current_ = {};
+  bool stands_ = false;  ///< at `current_`
   std::vector<RowNumber> positions_;
   Error error_;
 };

@@ -30,6 +30,7 @@ int compare_integers(std::string_view left, std::string_view right) {
 
 std::vector<ColumnType> types_of(const TableDefinition& table, const std::vector<size_t>& columns) {
   std::vector<ColumnType> types;
+  types.reserve(columns.size());
   for (const size_t column : columns) {
     types.push_back(table.columns[column].type);
   }
