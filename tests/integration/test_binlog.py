@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Writes are row events in the binlog: replayed elsewhere, they give the same tables."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from support.commands import run
+from support.mariadb import RowSocketServer, Start
+from support.plugin import EmptyServer, change_everything, make_table, opened
+
+
+def test_replaying_the_binlog_gives_the_same_tables(start: Start, tmp_path: Path) -> None:
+    server = start(RowSocketServer, {"binlog-format": "STATEMENT"})
+    change_everything(server)
+    binlogs = [server.data / str(row[0]) for row in server.sql("SHOW BINARY LOGS")]
+    server.sql("FLUSH BINARY LOGS")
+    events = {event for path in binlogs for (_, _, event, *_) in server.sql(f"SHOW BINLOG EVENTS IN '{path.name}'")}
+    assert {"Write_rows_v1", "Update_rows_v1", "Delete_rows_v1"} <= events
+    environment = server.tree.environment()
+    replay = tmp_path / "replay.sql"
+    run([server.tree.program("mariadb-binlog"), "--no-defaults", "-r", replay, *binlogs], environment=environment)
+    copy = start(EmptyServer)
+    options = ["--no-defaults", f"--socket={copy.socket}", "--user=root", "--binary-mode"]
+    run([server.tree.program("mariadb"), *options], environment=environment, standard_input=replay)
+    for table in ("t", "p"):
+        rows = server.sql(f"SELECT * FROM app.{table} ORDER BY 1")
+        assert len(rows) >= 20
+        assert copy.sql(f"SELECT * FROM app.{table} ORDER BY 1") == rows
+        assert copy.sql(f"CHECKSUM TABLE app.{table}") == server.sql(f"CHECKSUM TABLE app.{table}")
+
+
+def test_nothing_is_binlogged_of_a_request_that_failed(start: Start) -> None:
+    server = start(RowSocketServer)
+    make_table(server)
+    server.sql("FLUSH BINARY LOGS")
+    with server.raw("write") as connection:
+        assert opened(connection).ask(b"1\t+\t2\t1\tagain") == b"1\t1\t121"
+        assert connection.ask(b"1\t=\t1\t9\t1\t0\tU\t9\tx") == b"0\t1\t0"
+    log = server.sql("SHOW BINARY LOGS")[-1][0]
+    events = {event for (_, _, event, *_) in server.sql(f"SHOW BINLOG EVENTS IN '{log}'")}
+    assert not any("rows" in event for event in events)

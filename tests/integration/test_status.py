@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What RowSocket shows of itself: status values, process list, log; and KILL."""
+
+from __future__ import annotations
+
+from support.mariadb import Database, RowSocketServer, Start
+from support.plugin import changed, make_table, opened
+
+STATUS_VALUES = {
+    *("connections_accepted", "connections_closed", "connections_refused", "connections_timed_out"),
+    *("connections_read", "connections_write", "port_read", "port_write", "bytes_received", "bytes_sent"),
+    *("requests_open_index", "requests_find", "requests_in_list", "requests_insert", "requests_update", "requests_delete"),
+    *("requests_increment", "requests_authenticate", "requests_unknown"),
+    *("rows_read", "rows_inserted", "rows_updated", "rows_deleted"),
+    *("errors_request", "errors_authentication", "errors_table", "errors_engine", "errors_internal"),
+    *("turns", "turn_requests", "requests_per_turn", "commits", "commit_failures", "replays", "parked"),
+    *("table_opens", "metadata_lock_releases"),
+}
+
+
+def test_every_status_value_is_shown(server: RowSocketServer) -> None:
+    shown = {name.removeprefix("Rowsocket_") for name in server.status("Rowsocket%")}
+    assert shown == STATUS_VALUES
+
+
+def test_status_counts_what_clients_do(server: RowSocketServer, database: Database) -> None:
+    database.sql("CREATE TABLE t (k INT PRIMARY KEY, v VARCHAR(20), n INT NOT NULL DEFAULT 0)")
+    before = {name: server.counter(name) for name in STATUS_VALUES if name != "requests_per_turn"}
+    requests = [
+        f"P\t1\t{database.name}\tt\t\tk,v,n".encode(),
+        f"P\t2\t{database.name}\tt\t\tn".encode(),
+        *(b"1\t+\t2\t%d\tx" % k for k in range(5)),
+        b"1\t+\t2\t0\tagain",
+        b"1\t>=\t1\t0\t3\t0",
+        b"1\t=\t1\t\t9\t0\t@\t0\t2\t1\t2",
+        b"1\t=\t1\t1\t1\t0\tU\t1\ty\t5",
+        b"2\t=\t1\t2\t1\t0\t+\t5",
+        b"1\t=\t1\t4\t1\t0\tD",
+        b"nonsense",
+        b"A\t1\twrong",
+        b"P\t3\tnowhere\tt\t\tk",
+    ]
+    with server.raw("write") as connection:
+        replies = connection.ask_all(*requests)
+    server.wait_until("closed the connection", lambda: server.counter("connections_closed") > before["connections_closed"])
+    after = {name: server.counter(name) - before[name] for name in before}
+    expected = {
+        "connections_accepted": 1,
+        "requests_open_index": 3,
+        "requests_find": 2,
+        "requests_in_list": 1,
+        "requests_insert": 6,
+        "requests_update": 1,
+        "requests_increment": 1,
+        "requests_delete": 1,
+        "requests_unknown": 1,
+        "requests_authenticate": 1,
+        "rows_inserted": 5,
+        "rows_updated": 2,
+        "rows_deleted": 1,
+        "errors_request": 1,
+        "errors_engine": 1,
+        "errors_table": 1,
+        "errors_authentication": 1,
+        "errors_internal": 0,
+        "commit_failures": 0,
+        "bytes_received": sum(len(request) + 1 for request in requests),
+        "bytes_sent": sum(len(reply) + 1 for reply in replies),
+        "turn_requests": len(requests),
+    }
+    assert {name: after[name] for name in expected} == expected
+    assert after["rows_read"] >= 8 and after["table_opens"] >= 1
+    assert 1 <= after["commits"] <= after["turns"] <= len(requests)
+    assert float(server.status("Rowsocket_requests_per_turn")["Rowsocket_requests_per_turn"]) > 0
+
+
+def test_tables_that_were_opened_are_given_back(server: RowSocketServer, database: Database) -> None:
+    database.sql("CREATE TABLE t (k INT PRIMARY KEY, v VARCHAR(20))")
+    before = server.counter("metadata_lock_releases")
+    with server.raw("read") as connection:
+        opened(connection, database.name)
+        server.wait_until("gave the table back", lambda: server.counter("metadata_lock_releases") > before, timeout_s=5)
+
+
+def test_workers_show_in_the_process_list(server: RowSocketServer) -> None:
+    workers = server.sql("SELECT user, command, state, info FROM information_schema.processlist WHERE user = 'rowsocket'")
+    assert len(workers) >= 2
+    said = " ".join(str(value) for row in workers for value in row)
+    assert "read" in said and "write" in said and "connections" in said
+
+
+def test_killed_worker_closes_its_connections_and_serves_new_ones(start: Start) -> None:
+    server = start(RowSocketServer, {"loose-rowsocket-threads-read": 1})
+    make_table(server)
+    with server.raw("read") as connection:
+        opened(connection)
+        for (worker,) in server.sql("SELECT id FROM information_schema.processlist WHERE user = 'rowsocket'"):
+            server.sql(f"KILL {worker}")
+        assert connection.closed()
+    with server.raw("read") as reader, server.raw("write") as writer:
+        assert opened(reader).ask(b"1\t=\t1\t1") == b"0\t2\t1\tone"
+        assert opened(writer).ask(b"1\t+\t2\t3\tthree") == b"0\t1"
+
+
+def test_log_says_where_it_serves_and_names_a_connection_that_it_closes(server: RowSocketServer) -> None:
+    lines = server.log_text().splitlines()
+    assert any("[Note] rowsocket" in line and f"127.0.0.1:{server.read_port}" in line for line in lines)
+    with changed(server, max_line_bytes=4096), server.raw("read") as connection:
+        port = connection.socket.getsockname()[1]
+        connection.send(b"x" * 10_000)
+        assert connection.line() == b"2\t1\ttoolong"
+        assert connection.closed()
+    said = f"127.0.0.1:{port}"
+    server.wait_until("names the connection in its log", lambda: said in server.log_text())
+    assert any("[Warning]" in line and said in line for line in server.log_text().splitlines())

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The system variables: bad values are refused with a reason, what can change at run time does."""
+
+from __future__ import annotations
+
+import pymysql
+import pytest
+
+import rowsocket
+from support.mariadb import Database, RowSocketServer, Start
+from support.plugin import changed, is_loaded, opened
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("max_line_bytes", 100),
+        ("max_line_bytes", 1 << 40),
+        ("max_reply_bytes", 1),
+        ("max_in_values", 0),
+        ("max_in_values", -1),
+        ("max_indexes", 0),
+        ("max_connections", 0),
+        ("idle_timeout", 1 << 40),
+        ("max_in_values", "many"),
+    ],
+)
+def test_a_bad_value_at_run_time_is_refused_with_the_reason(server: RowSocketServer, name: str, value: object) -> None:
+    before = server.value(f"SELECT @@GLOBAL.rowsocket_{name}")
+    with pytest.raises(pymysql.err.MySQLError, match=r"takes a number from|argument type"):
+        server.sql(f"SET GLOBAL rowsocket_{name} = %s", [value])
+    assert server.value(f"SELECT @@GLOBAL.rowsocket_{name}") == before
+
+
+@pytest.mark.parametrize(
+    ("name", "value", "reason"),
+    [
+        ("port-read", "70000", "rowsocket_port_read=70000: takes a number from 0 to 65535"),
+        ("threads-read", "100000", "rowsocket_threads_read"),
+        ("max-line-bytes", "10", "rowsocket_max_line_bytes"),
+        ("address", "not.an.address", "not.an.address"),
+        ("socket-read", "/nowhere/at/all", "/nowhere/at/all"),
+        ("socket-read", "/tmp/" + "x" * 200, "rowsocket_socket_read"),
+    ],
+)
+def test_a_bad_value_at_start_is_logged_with_the_reason(start: Start, name: str, value: str, reason: str) -> None:
+    server = start(RowSocketServer, {f"loose-rowsocket-{name}": value})
+    assert not is_loaded(server)
+    assert any("[ERROR]" in line and reason in line for line in server.log_text().splitlines()), server.log_tail()
+
+
+@pytest.mark.parametrize("name", ["port_read", "address", "threads_write", "socket_read"])
+def test_what_can_not_change_at_run_time_says_so(server: RowSocketServer, name: str) -> None:
+    with pytest.raises(pymysql.err.MySQLError, match="read only"):
+        server.sql(f"SET GLOBAL rowsocket_{name} = '1'")
+
+
+def test_a_limit_that_changes_holds_for_connections_that_exist(server: RowSocketServer, database: Database) -> None:
+    database.sql("CREATE TABLE t (k INT PRIMARY KEY, v VARCHAR(20))")
+    with server.raw("read") as connection:
+        opened(connection, database.name)
+        with changed(server, max_in_values=2):
+            assert connection.ask(b"1\t=\t1\t\t9\t0\t@\t0\t3\t1\t2\t3") == b"2\t1\tinvalueslen"
+        assert connection.ask(b"1\t=\t1\t\t9\t0\t@\t0\t3\t1\t2\t3") == b"0\t2"
+        with changed(server, max_indexes=2):
+            assert connection.ask(f"P\t2\t{database.name}\tt\t\tk".encode()) == b"2\t1\tstmtnum"
+
+
+def test_a_reply_beyond_its_limit_is_an_error(server: RowSocketServer, database: Database) -> None:
+    database.sql("CREATE TABLE t (k INT PRIMARY KEY, v TEXT)")
+    database.sql("INSERT INTO t VALUES (1, REPEAT('x', 60000)), (2, REPEAT('x', 60000))")
+    with server.raw("read") as connection, changed(server, max_reply_bytes=65536):
+        opened(connection, database.name)
+        assert connection.ask(b"1\t>=\t1\t1\t2\t0") == b"2\t1\treplylen"
+        assert len(connection.ask(b"1\t=\t1\t1")) > 60000
+
+
+def test_idle_connections_are_closed_after_idle_timeout(server: RowSocketServer, database: Database) -> None:
+    with server.raw("read") as idle:
+        assert idle.ask(b"x") == b"2\t1\tcmd"
+        timed_out = server.counter("connections_timed_out")
+        with changed(server, idle_timeout=1):
+            assert idle.closed()
+        assert server.counter("connections_timed_out") == timed_out + 1
+
+
+def test_connections_beyond_max_connections_are_refused(server: RowSocketServer) -> None:
+    server.wait_until(
+        "has closed earlier connections", lambda: server.counter("connections_read") + server.counter("connections_write") == 0
+    )
+    refused = server.counter("connections_refused")
+    with changed(server, max_connections=2), server.raw("read") as one, server.raw("write") as two:
+        assert [one.ask(b"x"), two.ask(b"x")] == [b"2\t1\tcmd"] * 2
+        with server.raw("read") as third:
+            assert third.closed()
+        assert one.ask(b"x") == b"2\t1\tcmd"
+    assert server.counter("connections_refused") == refused + 1
+
+
+def test_error_detail_adds_a_text_for_people(server: RowSocketServer) -> None:
+    with server.raw("read") as connection, changed(server, error_detail=1):
+        code, count, text, detail = connection.ask(b"P\t1\tnowhere\tt\t\tk").split(b"\t")
+        assert (code, count, text) == (b"1", b"1", b"open_table")
+        assert len(detail) > 10
+
+
+def test_secrets_are_not_shown_and_guard_new_connections(server: RowSocketServer) -> None:
+    with changed(server, secret_read="hush"):
+        assert server.value("SELECT @@GLOBAL.rowsocket_secret_read") == "(set)"
+        with pytest.raises(rowsocket.AuthenticationError):
+            rowsocket.connect(*server.read_address(), secret="wrong")
+        with rowsocket.connect(*server.read_address(), secret="hush"), server.raw("read") as connection:
+            assert connection.ask(b"P\t1\ta\tb\t\tc") == b"3\t1\tunauth"
+    with server.raw("read") as connection:
+        assert connection.ask(b"P\t1\ta\tb\t\tc") == b"1\t1\topen_table"
+
+
+def test_a_read_only_server_refuses_writes(server: RowSocketServer, database: Database) -> None:
+    database.sql("CREATE TABLE t (k INT PRIMARY KEY, v VARCHAR(20))")
+    with server.raw("write") as connection:
+        opened(connection, database.name)
+        server.sql("SET GLOBAL read_only = 1")
+        try:
+            assert connection.ask(b"1\t+\t2\t1\tone") == b"1\t1\t1290"
+            assert connection.ask(b"1\t=\t1\t1") == b"0\t2"
+        finally:
+            server.sql("SET GLOBAL read_only = 0")
+        assert connection.ask(b"1\t+\t2\t1\tone") == b"0\t1"
