@@ -145,8 +145,8 @@ void Binding::resolve_key(TABLE* table) {
 void Binding::resolve_columns(const engine::IndexDescription& description, TABLE* table, engine::Intent intent) {
   columns.clear();
   filter_columns.clear();
-  const uint32_t words = bitmap_buffer_size(table->s->fields) / sizeof(my_bitmap_map) + 1;
-  bitmap_words_.assign(size_t{2} * words, 0);
+  const size_t words = bitmap_buffer_size(table->s->fields) / sizeof(my_bitmap_map) + 1;
+  bitmap_words_.assign(2 * words, 0);
   my_bitmap_init(&read_set_, bitmap_words_.data(), table->s->fields);
   my_bitmap_init(&write_set_, bitmap_words_.data() + words, table->s->fields);
 

@@ -115,6 +115,12 @@ bool is_well_formed(const Field* field, const Value& value, bool raw) {
   return prefix.length() == value.size;
 }
 
+/// An empty text searched in a number column is 0, as SQL compares; clients walk a table from its start with it.
+Value searched_value(const Field* field, const Value& value) {
+  const bool is_number = field->cmp_type() == INT_RESULT || field->cmp_type() == DECIMAL_RESULT || field->cmp_type() == REAL_RESULT;
+  return is_number && !value.is_null() && value.size == 0 && field->real_type() != MYSQL_TYPE_BIT ? Value("0") : value;
+}
+
 /// Store a searched value into the field where it points now.
 Fit store_searched(THD* thd, Field* field, const Value& value, bool raw, Error& error) {
   error = store_value(thd, field, value, raw);
@@ -191,8 +197,9 @@ Error store_value(THD* thd, Field* field, const Value& value, bool raw) {
   return {};
 }
 
-Fit write_key_part(THD* thd, TABLE* table, const KEY* key, const KeyPart& part, const Value& value, bool raw, uchar* image,
+Fit write_key_part(THD* thd, TABLE* table, const KEY* key, const KeyPart& part, const Value& given, bool raw, uchar* image,
                    Error& error) {
+  const Value value = searched_value(part.field, given);
   if (value.is_null()) {
     if (!part.is_nullable) {
       return Fit::lower_end;
@@ -224,7 +231,8 @@ Fit write_key_part(THD* thd, TABLE* table, const KEY* key, const KeyPart& part, 
   return fit;
 }
 
-Error Comparand::prepare(THD* thd, Field* field, const Value& value, bool raw) {
+Error Comparand::prepare(THD* thd, Field* field, const Value& given, bool raw) {
+  const Value value = searched_value(field, given);
   field_ = field;
   fit_ = Fit::exact;
   if (value.is_null()) {

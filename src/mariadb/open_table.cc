@@ -32,9 +32,7 @@ bool OpenTable::refuse(Error& error) const {
   } else if (table_->file->ht->db_type == DB_TYPE_MRG_MYISAM) {
     reason = "a MERGE table is not served; its parts are";
   } else if (intent_ == engine::Intent::write) {
-    if (table_->triggers != nullptr) {
-      reason = "tables with triggers are not written to, since the triggers would not run";
-    } else if (table_->versioned(VERS_TRX_ID)) {
+    if (table_->versioned(VERS_TRX_ID)) {
       reason = "tables versioned by transaction are not written to, since their history would not be kept";
     } else if (table_->s->period.name.str != nullptr) {
       reason = "tables with an application-time period are not written to";
@@ -46,16 +44,20 @@ bool OpenTable::refuse(Error& error) const {
   return reason != nullptr;
 }
 
-Opening OpenTable::open(THD* thd, Error& error) {
+void OpenTable::name_in_list() {
   const LEX_CSTRING database = {database_.c_str(), database_.size()};
   const LEX_CSTRING name = {name_.c_str(), name_.size()};
+  list_.init_one_table(&database, &name, nullptr, intent_ == engine::Intent::write ? TL_WRITE : TL_READ);
+  list_.open_type = OT_BASE_ONLY;
+}
+
+Opening OpenTable::open(THD* thd, Error& error) {
   const bool for_write = intent_ == engine::Intent::write;
-  list_.init_one_table(&database, &name, nullptr, for_write ? TL_WRITE : TL_READ);
+  name_in_list();
   // Explicit: given back table by table, by us, and not by a commit.
   MDL_REQUEST_INIT(&list_.mdl_request, MDL_key::TABLE, database_.c_str(), name_.c_str(), for_write ? MDL_SHARED_WRITE : MDL_SHARED_READ,
                    MDL_EXPLICIT);
   list_.i_s_requested_object = OPEN_TABLE_ONLY;  // a view is an error, not something to parse
-  list_.open_type = OT_BASE_ONLY;
 
   // The session takes the protection against global read locks by itself, per transaction.
   Open_table_context context(thd, MYSQL_OPEN_SKIP_SCOPED_MDL_LOCK);
@@ -84,7 +86,41 @@ Opening OpenTable::open(THD* thd, Error& error) {
     close(thd);
     return Opening::failed;
   }
+  if (for_write && table_->triggers != nullptr) {
+    needs_statement_ = true;
+    close(thd);
+    return Opening::statement;
+  }
   return Opening::ready;
+}
+
+Opening OpenTable::open_statement(THD* thd, Error& error) {
+  LEX* const lex = thd->lex;
+  lex_end(lex);
+  lex_start(thd);
+  lex->sql_command = SQLCOM_UPDATE;
+  name_in_list();
+  list_.trg_event_map = trg2bit(TRG_EVENT_INSERT) | trg2bit(TRG_EVENT_UPDATE) | trg2bit(TRG_EVENT_DELETE);
+  lex->query_tables = &list_;
+  list_.prev_global = &lex->query_tables;
+  lex->query_tables_last = &list_.next_global;
+  if (open_and_lock_tables(thd, &list_, false, MYSQL_OPEN_IGNORE_ENGINE_STATS) || list_.table == nullptr) {
+    const bool conflict = is_lock_conflict(thd);
+    error = take_server_error(thd, ErrorCode::cannot_open_table);
+    return conflict ? Opening::wait : Opening::failed;
+  }
+  table_ = list_.table;
+  lock_ = thd->lock;
+  needs_statement_ = table_->triggers != nullptr;
+  ++generation_;
+  return Opening::ready;
+}
+
+void OpenTable::close_statement(THD* thd) {
+  deactivate();
+  table_ = nullptr;
+  lock_ = nullptr;
+  close_thread_tables(thd);
 }
 
 void OpenTable::close(THD* thd) {

@@ -18,7 +18,13 @@ namespace rowsocket::mariadb {
 struct Binding;
 
 /// Whether a table is there to be used.
-enum class Opening : uint8_t { ready, wait, recover, failed };
+enum class Opening : uint8_t {
+  ready,
+  wait,       ///< somebody holds a conflicting lock
+  recover,    ///< close all tables and try again
+  statement,  ///< the table has triggers: use `open_statement`, for one request
+  failed
+};
 
 class OpenTable {
  public:
@@ -33,10 +39,16 @@ class OpenTable {
   /// Differs after each opening: what was resolved for another generation is stale.
   [[nodiscard]] uint64_t generation() const { return generation_; }
 
-  /// Open without waiting. `wait`: somebody holds a conflicting metadata lock. `recover`: close all tables, then call `recover`.
+  /// Open without waiting.
   [[nodiscard]] Opening open(THD* thd, Error& error);
-  /// Close and give the metadata lock back. Unlocked before.
+  /// Close and give the metadata lock back. Unlocks before.
   void close(THD* thd);
+
+  /// Open and lock for one write, together with everything that the table's triggers use, as the server does for a statement of its own.
+  /// No other table may be open. The metadata locks stay until the end of the transaction.
+  [[nodiscard]] Opening open_statement(THD* thd, Error& error);
+  void close_statement(THD* thd);
+  [[nodiscard]] bool needs_statement() const { return needs_statement_; }
 
   /// Lock in the engine's sense, without waiting for a table lock.
   [[nodiscard]] Opening lock(THD* thd, Error& error);
@@ -58,6 +70,7 @@ class OpenTable {
 
  private:
   [[nodiscard]] bool refuse(Error& error) const;
+  void name_in_list();
 
   std::string database_;
   std::string name_;
@@ -68,6 +81,7 @@ class OpenTable {
   MDL_ticket* ticket_ = nullptr;
   MYSQL_LOCK* lock_ = nullptr;
   const Binding* active_ = nullptr;
+  bool needs_statement_ = false;  ///< had triggers when it was last opened
 };
 
 }  // namespace rowsocket::mariadb

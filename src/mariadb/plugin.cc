@@ -77,7 +77,7 @@ bool start(std::string& failure) {
 
 void stop() {
   if (plugin != nullptr) {
-    plugin->engine.stop_waiting();
+    plugin->engine.stop();
     plugin->server.stop();
     plugin.reset();
   }

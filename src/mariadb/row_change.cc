@@ -22,19 +22,6 @@ Error refuse_generated(const Field* field) {
   return {};
 }
 
-Error require_default(TABLE* table, size_t given_count, const Binding& binding) {
-  for (size_t i = 0; i < given_count; ++i) {
-    binding.columns[i].field->set_has_explicit_value();
-  }
-  for (Field** field = table->field; *field != nullptr; ++field) {
-    const bool has_no_default = ((*field)->flags & (NO_DEFAULT_VALUE_FLAG | VERS_ROW_START | VERS_ROW_END)) == NO_DEFAULT_VALUE_FLAG;
-    if (has_no_default && !(*field)->has_explicit_value() && (*field)->vcol_info == nullptr && (*field)->real_type() != MYSQL_TYPE_ENUM) {
-      return Error(ErrorCode::sql, ER_NO_DEFAULT_FOR_FIELD, std::string("column '") + (*field)->field_name.str + "' has no default");
-    }
-  }
-  return {};
-}
-
 /// Generated columns and constraints, after the row's values are in place.
 Error complete_row(THD* thd, TABLE* table) {
   if (table->vfield != nullptr && table->update_virtual_fields(table->file, VCOL_UPDATE_FOR_WRITE) != 0) {
@@ -44,6 +31,50 @@ Error complete_row(THD* thd, TABLE* table) {
     return take_server_error(thd, ErrorCode::sql);
   }
   return {};
+}
+
+/// Where a column's new value goes: with BEFORE triggers, a twin that may be NULL until they have run.
+Field* field_to_fill(TABLE* table, const Field* field) {
+  Field** const twins = table->triggers != nullptr ? table->triggers->nullable_fields() : nullptr;
+  return (twins != nullptr ? twins : table->field)[field->field_index];
+}
+
+Error require_default(TABLE* table, size_t given_count, const Binding& binding) {
+  for (size_t i = 0; i < given_count; ++i) {
+    binding.columns[i].field->set_has_explicit_value();
+  }
+  for (Field** field = table->field; *field != nullptr; ++field) {
+    const bool has_no_default = ((*field)->flags & (NO_DEFAULT_VALUE_FLAG | VERS_ROW_START | VERS_ROW_END)) == NO_DEFAULT_VALUE_FLAG;
+    const bool trigger_may_set_it = field_to_fill(table, *field) != *field;
+    if (has_no_default && !trigger_may_set_it && !(*field)->has_explicit_value() && (*field)->vcol_info == nullptr &&
+        (*field)->real_type() != MYSQL_TYPE_ENUM) {
+      return Error(ErrorCode::sql, ER_NO_DEFAULT_FOR_FIELD, std::string("column '") + (*field)->field_name.str + "' has no default");
+    }
+  }
+  return {};
+}
+
+/// NOT NULL, once the BEFORE triggers have had their chance to set a value.
+Error require_values(TABLE* table) {
+  for (uint i = 0; i < table->s->fields; ++i) {
+    Field* const filled = field_to_fill(table, table->field[i]);
+    if (filled != table->field[i] && filled->is_real_null()) {
+      const bool lacks_default = (filled->flags & NO_DEFAULT_VALUE_FLAG) != 0 && !filled->has_explicit_value();
+      return Error(ErrorCode::sql, lacks_default ? ER_NO_DEFAULT_FOR_FIELD : ER_BAD_NULL_ERROR,
+                   std::string("column '") + filled->field_name.str + (lacks_default ? "' has no default" : "' cannot be NULL"));
+    }
+  }
+  return {};
+}
+
+Error run_triggers(THD* thd, TABLE* table, trg_event_type event, trg_action_time_type time, bool old_row_is_second) {
+  if (table->triggers == nullptr) [[likely]] {
+    return {};
+  }
+  if (table->triggers->process_triggers(thd, event, time, old_row_is_second)) {
+    return take_server_error(thd, ErrorCode::sql);
+  }
+  return time == TRG_ACTION_BEFORE && event != TRG_EVENT_DELETE ? require_values(table) : Error();
 }
 
 void mark_changed(THD* thd, TABLE* table) {
@@ -70,10 +101,16 @@ int write_history(TABLE* table) {
 
 /// Write the changed first record over the row kept in the second.
 Error write_update(THD* thd, const Binding& binding, TABLE* table, size_t changed_count) {
-  if (records_are_comparable(table) && !compare_record(table)) {
-    return {};  // nothing changes: as in SQL, ON UPDATE does not apply either
+  const auto differs = [table] { return !records_are_comparable(table) || compare_record(table); };
+  if (differs()) {
+    table->evaluate_update_default_function();  // as in SQL, not where nothing changes
   }
-  table->evaluate_update_default_function();
+  if (Error error = run_triggers(thd, table, TRG_EVENT_UPDATE, TRG_ACTION_BEFORE, true); !error.ok()) {
+    return error;
+  }
+  if (!differs()) {
+    return run_triggers(thd, table, TRG_EVENT_UPDATE, TRG_ACTION_AFTER, true);
+  }
   const bool history = makes_history(binding, table, changed_count);
   if (history) {
     table->vers_update_fields();
@@ -89,7 +126,7 @@ Error write_update(THD* thd, const Binding& binding, TABLE* table, size_t change
     return engine_error(thd, table->file, handler_code);
   }
   mark_changed(thd, table);
-  return {};
+  return run_triggers(thd, table, TRG_EVENT_UPDATE, TRG_ACTION_AFTER, true);
 }
 
 Error out_of_range(const Field* field) {
@@ -266,7 +303,7 @@ void prepare_delete(TABLE* table) {
 }
 
 Error insert_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Value> values, bool raw, bool& has_id, uint64_t& id) {
-  restore_record(table, s->default_values);
+  restore_default_record_for_insert(table);
   table->reset_default_fields();
   table->auto_increment_field_not_null = false;
   for (size_t i = 0; i < values.size(); ++i) {
@@ -274,7 +311,7 @@ Error insert_row(THD* thd, const Binding& binding, TABLE* table, std::span<const
     if (Error error = refuse_generated(field); !error.ok()) {
       return error;
     }
-    if (Error error = store_value(thd, field, values[i], raw); !error.ok()) {
+    if (Error error = store_value(thd, field_to_fill(table, field), values[i], raw); !error.ok()) {
       return error;
     }
     if (field == table->next_number_field) {
@@ -292,6 +329,9 @@ Error insert_row(THD* thd, const Binding& binding, TABLE* table, std::span<const
   if (table->versioned(VERS_TIMESTAMP)) {
     table->vers_update_fields();
   }
+  if (Error error = run_triggers(thd, table, TRG_EVENT_INSERT, TRG_ACTION_BEFORE, true); !error.ok()) {
+    return error;
+  }
   if (Error error = complete_row(thd, table); !error.ok()) {
     return error;
   }
@@ -302,7 +342,7 @@ Error insert_row(THD* thd, const Binding& binding, TABLE* table, std::span<const
   mark_changed(thd, table);
   has_id = table->found_next_number_field != nullptr;
   id = table->file->insert_id_for_cur_row;
-  return {};
+  return run_triggers(thd, table, TRG_EVENT_INSERT, TRG_ACTION_AFTER, true);
 }
 
 Error update_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Value> new_values, bool raw) {
@@ -313,7 +353,7 @@ Error update_row(THD* thd, const Binding& binding, TABLE* table, std::span<const
     if (Error error = refuse_generated(field); !error.ok()) {
       return error;
     }
-    if (Error error = store_value(thd, field, new_values[i], raw); !error.ok()) {
+    if (Error error = store_value(thd, field_to_fill(table, field), new_values[i], raw); !error.ok()) {
       return error;
     }
     field->set_has_explicit_value();
@@ -346,12 +386,15 @@ Error add_to_row(THD* thd, const Binding& binding, TABLE* table, std::span<const
 }
 
 Error delete_row(THD* thd, TABLE* table) {
+  if (Error error = run_triggers(thd, table, TRG_EVENT_DELETE, TRG_ACTION_BEFORE, false); !error.ok()) {
+    return error;
+  }
   const int handler_code = table->delete_row<false>(table->versioned(VERS_TIMESTAMP));
   if (handler_code != 0) {
     return engine_error(thd, table->file, handler_code);
   }
   mark_changed(thd, table);
-  return {};
+  return run_triggers(thd, table, TRG_EVENT_DELETE, TRG_ACTION_AFTER, false);
 }
 
 }  // namespace rowsocket::mariadb

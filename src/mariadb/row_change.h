@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // Inserting, updating and deleting one row through the handler API, with what the SQL layer does around it: strict conversion, defaults,
-// generated columns, constraints, AUTO_INCREMENT. Row events for the binlog come from the handler itself, once it is prepared.
+// generated columns, constraints, triggers, AUTO_INCREMENT. Row events for the binlog come from the handler itself, once it is prepared.
 #pragma once
 
 #include <cstdint>

@@ -22,6 +22,7 @@
 #include "sql_lex.h"
 #include "sql_partition.h"
 #include "sql_show.h"
+#include "sql_trigger.h"
 #include "sql_update.h"
 #include "sql_type.h"
 #include "table.h"

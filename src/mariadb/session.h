@@ -13,6 +13,7 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
@@ -24,7 +25,7 @@
 
 namespace rowsocket::mariadb {
 
-class Session;
+class Engine;
 
 /// An open_index of this engine: the description with its bindings to the session's tables.
 class Index final : public engine::Index {
@@ -42,7 +43,7 @@ class Index final : public engine::Index {
 class Session final : public engine::Session {
  public:
   /// On the thread that will use it. The server has started.
-  explicit Session(const engine::SessionOptions& options);
+  Session(Engine& engine, const engine::SessionOptions& options);
   ~Session() override;
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -64,12 +65,15 @@ class Session final : public engine::Session {
 
   /// Called by the server, from any thread, when the THD was killed.
   void wake() const { options_.wake(); }
+  /// End what it is doing, at once if it waits for a lock, and stop. From any thread, while the session lives.
+  void kill();
 
  private:
   void create_thd();
   void begin_transaction();
   [[nodiscard]] engine::Begin make_ready(Index& index, engine::Intent intent, Index::Side*& side, Error& error);
   [[nodiscard]] engine::Begin open(OpenTable& table, const std::shared_ptr<OpenTable>& owner, Error& error);
+  [[nodiscard]] engine::Begin open_statement(OpenTable& table, Error& error);
   [[nodiscard]] engine::Begin protect_from_backup(const OpenTable& table, Error& error);
   [[nodiscard]] std::shared_ptr<OpenTable> table_named(const engine::IndexDescription& description, engine::Intent intent);
   void close(OpenTable& table);
@@ -77,6 +81,7 @@ class Session final : public engine::Session {
   void unlock_read_tables();
   void forget_turn();
 
+  Engine& engine_;
   engine::SessionOptions options_;
   THD* thd_ = nullptr;
   MEM_ROOT* statement_memory_ = nullptr;   ///< the THD's own, between turns
@@ -85,6 +90,8 @@ class Session final : public engine::Session {
   OpenTable* request_table_ = nullptr;     ///< of the request under way
   bool request_changes_ = false;
   bool in_transaction_ = false;            ///< something was begun since the last commit
+  bool request_is_statement_ = false;      ///< its table was opened by open_statement
+  bool had_statement_ = false;             ///< some request of this transaction was
   bool must_release_ = false;              ///< somebody could not go on for what we hold
   bool has_backup_protection_[2] = {false, false};
   std::vector<std::shared_ptr<OpenTable>> open_tables_;
@@ -99,11 +106,16 @@ class Session final : public engine::Session {
 class Engine final : public engine::Engine {
  public:
   [[nodiscard]] std::unique_ptr<engine::Session> create_session(const engine::SessionOptions& options) override;
-  /// From now on create_session gives up waiting for the server's start.
-  void stop_waiting() { stopped_.store(true); }
+
+  /// The plugin is unloaded: nobody waits any longer for the server's start, and the sessions that there are stop.
+  void stop();
 
  private:
+  friend class Session;  // which enters itself in the list while it lives
+
   std::atomic<bool> stopped_{false};
+  std::mutex mutex_;
+  std::vector<Session*> sessions_;  ///< guarded by mutex_
 };
 
 }  // namespace rowsocket::mariadb

@@ -1,0 +1,218 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// A session's requests and the transaction around them. Its life and its tables are in session.cc.
+#include "mariadb/server_headers.h"
+// The server's headers come first.
+#include <utility>
+
+#include "mariadb/diagnostics.h"
+#include "mariadb/session.h"
+
+namespace rowsocket::mariadb {
+
+using engine::Begin;
+using engine::Intent;
+
+// ---- requests
+
+void Session::begin_transaction() {
+  if (in_transaction_) {
+    return;
+  }
+  in_transaction_ = true;
+  if (thd_->killed == KILL_QUERY || thd_->killed == KILL_QUERY_HARD) {
+    thd_->reset_kill_query();  // there was no query of ours to kill
+  }
+  thd_->mem_root = &turn_memory_;
+  thd_->set_query_id(next_query_id());
+  thd_->set_time();
+  thd_->variables.lock_wait_timeout = 0;
+  thd_->variables.time_zone = global_system_variables.time_zone;
+  thd_->variables.sql_mode = global_system_variables.sql_mode | MODE_STRICT_TRANS_TABLES | MODE_STRICT_ALL_TABLES;
+}
+
+Begin Session::protect_from_backup(const OpenTable& table, Error& error) {
+  const TABLE_SHARE* const share = table.table()->s;
+  bool& has_protection = has_backup_protection_[share->online_backup ? 1 : 0];
+  if (has_protection) {
+    return Begin::ready;
+  }
+  MDL_request request;
+  MDL_REQUEST_INIT(&request, MDL_key::BACKUP, "", "", share->online_backup ? MDL_BACKUP_TRANS_DML : MDL_BACKUP_DML, MDL_STATEMENT);
+  if (thd_->mdl_context.try_acquire_lock(&request)) {
+    error = take_server_error(thd_, ErrorCode::cannot_lock_table);
+    return Begin::failed;
+  }
+  has_protection = request.ticket != nullptr;
+  return has_protection ? Begin::ready : Begin::wait;
+}
+
+Begin Session::begin_request(engine::Index& index, Intent intent, engine::Cursor*& cursor, Error& error) {
+  if (intent == Intent::write && options_.intent == Intent::read) {
+    error = Error(ErrorCode::read_only);
+    return Begin::failed;
+  }
+  begin_transaction();
+  auto& own_index = static_cast<Index&>(index);
+  Index::Side* side = nullptr;
+  if (const Begin begin = make_ready(own_index, intent, side, error); begin != Begin::ready) {
+    return begin;
+  }
+  OpenTable& table = *side->open;
+  if (intent == Intent::write) {
+    thd_->set_time();  // a statement of its own, with its own CURRENT_TIMESTAMP
+    if (const Begin begin = request_is_statement_ ? Begin::ready : protect_from_backup(table, error); begin != Begin::ready) {
+      return begin;
+    }
+  }
+  if (!table.is_locked()) {
+    switch (table.lock(thd_, error)) {
+      case Opening::ready:
+        break;
+      case Opening::failed:
+        return Begin::failed;
+      default:
+        return Begin::wait;
+    }
+  }
+  request_table_ = &table;
+  request_changes_ = intent == Intent::write;
+  thd_->lock = request_changes_ ? table.server_lock() : nullptr;
+  cursor_.begin(thd_, table, side->binding, index.description().raw);
+  cursor = &cursor_;
+  return Begin::ready;
+}
+
+/// Writes hold their table's lock for the request only, and so do reads of engines that lock tables.
+void Session::unlock_request_tables() {
+  if (request_table_ == nullptr) {
+    return;
+  }
+  TABLE* const table = request_table_->table();
+  if (cursor_.is_prepared_to_change()) {
+    table->file->ha_release_auto_increment();
+    table->next_number_field = nullptr;
+    table->auto_increment_field_not_null = false;
+  }
+  if (std::exchange(request_is_statement_, false)) {
+    request_table_->close_statement(thd_);
+  } else if (request_changes_ || request_table_->has_table_lock()) {
+    request_table_->unlock(thd_);
+  } else if (table->file->inited == handler::RND) {
+    table->file->ha_index_or_rnd_end();
+  }
+  thd_->lock = nullptr;
+  request_table_ = nullptr;
+}
+
+Error Session::end_request() {
+  if (request_table_ == nullptr) {
+    return {};
+  }
+  Error error;
+  if (request_changes_) {
+    TABLE* const table = request_table_->table();
+    request_table_->deactivate();
+    if (table->file->inited == handler::RND) {
+      table->file->ha_index_or_rnd_end();
+    }
+    query_cache_invalidate3(thd_, table, 1);
+    const bool binlog_failed = thd_->binlog_flush_pending_rows_event(true, false) != 0 || thd_->binlog_flush_pending_rows_event(true, true) != 0;
+    thd_->reset_binlog_for_next_statement();
+    if (thd_->transaction->stmt.modified_non_trans_table) {
+      thd_->transaction->all.modified_non_trans_table = true;
+    }
+    if (binlog_failed) {
+      error = take_server_error(thd_, ErrorCode::commit_failed);
+      trans_rollback_stmt(thd_);
+    } else if (trans_commit_stmt(thd_)) {
+      error = take_server_error(thd_, ErrorCode::commit_failed);
+    }
+  }
+  unlock_request_tables();
+  return error;
+}
+
+void Session::abandon_request() {
+  if (request_table_ == nullptr) {
+    return;
+  }
+  TABLE* const table = request_table_->table();
+  if (request_changes_) {
+    request_table_->deactivate();
+    if (table->file->inited == handler::RND) {
+      table->file->ha_index_or_rnd_end();
+    }
+    trans_rollback_stmt(thd_);
+    thd_->reset_binlog_for_next_statement();
+  }
+  clear_diagnostics(thd_);
+  unlock_request_tables();
+}
+
+// ---- turns
+
+void Session::unlock_read_tables() {
+  for (const auto& table : open_tables_) {
+    table->unlock(thd_);
+  }
+}
+
+void Session::forget_turn() {
+  in_transaction_ = false;
+  if (has_backup_protection_[0] || has_backup_protection_[1]) {
+    thd_->mdl_context.release_statement_locks();
+    has_backup_protection_[0] = has_backup_protection_[1] = false;
+  }
+  thd_->transaction_rollback_request = 0;
+  cursor_.forget_snapshot();
+  thd_->transaction->all.reset();
+  thd_->transaction->stmt.reset();
+  if (std::exchange(had_statement_, false)) {
+    thd_->mdl_context.release_transactional_locks(thd_);
+    thd_->free_items();
+    lex_end(thd_->lex);
+    free_root(statement_memory_, MYF(MY_KEEP_PREALLOC));
+    thd_->mem_root = statement_memory_;
+    lex_start(thd_);  // its memory must outlive the turn's
+  }
+  thd_->mem_root = statement_memory_;
+  free_root(&turn_memory_, MYF(MY_KEEP_PREALLOC));
+  if (thd_->is_error()) {
+    clear_diagnostics(thd_);
+  }
+}
+
+Error Session::commit() {
+  if (!in_transaction_) {
+    return {};
+  }
+  // From here on we wait as SQL does, for who blocks commits.
+  thd_->variables.lock_wait_timeout = global_system_variables.lock_wait_timeout;
+  bool failed = trans_commit_stmt(thd_);
+  if (options_.intent == Intent::write) {
+    failed = trans_commit(thd_) || failed;
+  }
+  Error error;
+  if (failed) {
+    error = take_server_error(thd_, ErrorCode::commit_failed);
+    trans_rollback_stmt(thd_);
+    trans_rollback(thd_);
+  }
+  unlock_read_tables();
+  forget_turn();
+  return error;
+}
+
+void Session::rollback() {
+  if (!in_transaction_) {
+    return;
+  }
+  abandon_request();
+  trans_rollback_stmt(thd_);
+  trans_rollback(thd_);
+  unlock_read_tables();
+  forget_turn();
+}
+
+}  // namespace rowsocket::mariadb
