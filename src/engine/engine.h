@@ -160,7 +160,7 @@ struct SessionOptions {
   Intent intent = Intent::read;      ///< `read`: every begin_request with Intent::write fails with read_only
   uint32_t worker_number = 0;
   Counters* counters = nullptr;      ///< the worker's own; outlives the session
-  std::function<void()> wake;        ///< called from any thread when `interruption()` may have changed
+  std::function<void()> wake = {};   ///< called from any thread when `interruption()` may have changed
 };
 
 class Engine {
@@ -168,6 +168,9 @@ class Engine {
   virtual ~Engine() = default;
   /// Create the session of the calling thread, which also destroys it. Blocks until the host can serve; nullptr if it never will.
   [[nodiscard]] virtual std::unique_ptr<Session> create_session(const SessionOptions& options) = 0;
+  /// Every session's thread was told to stop; called from another thread. Those that still wait for something after a moment (the host's
+  /// start, a row lock) are interrupted: create_session gives up, requests fail.
+  virtual void interrupt_sessions() {}
 };
 
 }  // namespace rowsocket::engine

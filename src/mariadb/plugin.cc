@@ -77,7 +77,6 @@ bool start(std::string& failure) {
 
 void stop() {
   if (plugin != nullptr) {
-    plugin->engine.stop();
     plugin->server.stop();
     plugin.reset();
   }

@@ -2,6 +2,7 @@
 #include "mariadb/server_headers.h"
 // The server's headers come first.
 #include <algorithm>
+#include <chrono>
 #include <cstring>
 #include <utility>
 
@@ -125,6 +126,7 @@ Session::~Session() {
   {
     const std::lock_guard guard(engine_.mutex_);
     std::erase(engine_.sessions_, this);
+    engine_.session_ended_.notify_all();
   }
   rollback();
   release_tables();
@@ -152,9 +154,11 @@ std::unique_ptr<engine::Session> Engine::create_session(const engine::SessionOpt
   return std::make_unique<Session>(*this, options);
 }
 
-void Engine::stop() {
+void Engine::interrupt_sessions() {
   stopped_.store(true);
-  const std::lock_guard guard(mutex_);
+  constexpr std::chrono::milliseconds grace(300);  // most are done with their turn long before
+  std::unique_lock lock(mutex_);
+  session_ended_.wait_for(lock, grace, [this] { return sessions_.empty(); });
   for (Session* const session : sessions_) {
     session->kill();
   }

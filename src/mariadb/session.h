@@ -11,6 +11,7 @@
 #pragma once
 
 #include <atomic>
+#include <condition_variable>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -107,14 +108,14 @@ class Engine final : public engine::Engine {
  public:
   [[nodiscard]] std::unique_ptr<engine::Session> create_session(const engine::SessionOptions& options) override;
 
-  /// The plugin is unloaded: nobody waits any longer for the server's start, and the sessions that there are stop.
-  void stop();
+  void interrupt_sessions() override;
 
  private:
   friend class Session;  // which enters itself in the list while it lives
 
   std::atomic<bool> stopped_{false};
   std::mutex mutex_;
+  std::condition_variable session_ended_;
   std::vector<Session*> sessions_;  ///< guarded by mutex_
 };
 

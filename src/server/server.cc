@@ -122,6 +122,7 @@ class Server::Impl {
     for (const auto& worker : workers_) {
       worker->request_stop();
     }
+    engine_.interrupt_sessions();
     for (const auto& worker : workers_) {
       worker->join();
     }
