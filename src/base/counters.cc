@@ -4,15 +4,38 @@
 namespace rowsocket {
 namespace {
 
-constexpr std::array<std::string_view, static_cast<size_t>(Counter::count_)> names = {
-    "connections_accepted", "connections_closed",    "connections_refused", "connections_timed_out",
-    "requests_open_index",  "requests_find",         "requests_in_list",    "requests_insert",
-    "requests_update",      "requests_delete",       "requests_increment",  "requests_authenticate",
-    "requests_unknown",     "rows_read",             "rows_inserted",       "rows_updated",
-    "rows_deleted",         "errors_request",        "errors_authentication", "errors_table",
-    "errors_engine",        "errors_internal",       "bytes_received",      "bytes_sent",
-    "turns",                "turn_requests",         "commits",             "commit_failures",
-    "replays",              "parked",                "table_opens",         "metadata_lock_releases"};
+constexpr std::array<std::string_view, static_cast<size_t>(Counter::count_)> names = {"connections_accepted",
+                                                                                      "connections_closed",
+                                                                                      "connections_refused",
+                                                                                      "connections_timed_out",
+                                                                                      "requests_open_index",
+                                                                                      "requests_find",
+                                                                                      "requests_in_list",
+                                                                                      "requests_insert",
+                                                                                      "requests_update",
+                                                                                      "requests_delete",
+                                                                                      "requests_increment",
+                                                                                      "requests_authenticate",
+                                                                                      "requests_unknown",
+                                                                                      "rows_read",
+                                                                                      "rows_inserted",
+                                                                                      "rows_updated",
+                                                                                      "rows_deleted",
+                                                                                      "errors_request",
+                                                                                      "errors_authentication",
+                                                                                      "errors_table",
+                                                                                      "errors_engine",
+                                                                                      "errors_internal",
+                                                                                      "bytes_received",
+                                                                                      "bytes_sent",
+                                                                                      "turns",
+                                                                                      "turn_requests",
+                                                                                      "commits",
+                                                                                      "commit_failures",
+                                                                                      "replays",
+                                                                                      "parked",
+                                                                                      "table_opens",
+                                                                                      "metadata_lock_releases"};
 
 }  // namespace
 

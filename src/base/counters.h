@@ -17,34 +17,34 @@ namespace rowsocket {
 enum class Counter : uint8_t {
   connections_accepted,
   connections_closed,
-  connections_refused,     ///< over rowsocket_max_connections, or out of memory
+  connections_refused,  ///< over rowsocket_max_connections, or out of memory
   connections_timed_out,
   requests_open_index,
   requests_find,
-  requests_in_list,        ///< of the finds, those with an IN list
+  requests_in_list,  ///< of the finds, those with an IN list
   requests_insert,
   requests_update,
   requests_delete,
-  requests_increment,      ///< increments and decrements
+  requests_increment,  ///< increments and decrements
   requests_authenticate,
   requests_unknown,
   rows_read,
   rows_inserted,
   rows_updated,
   rows_deleted,
-  errors_request,          ///< malformed, or asking for what does not exist
+  errors_request,  ///< malformed, or asking for what does not exist
   errors_authentication,
-  errors_table,            ///< cannot be opened or locked
-  errors_engine,           ///< refused by the storage engine or by a conversion
-  errors_internal,         ///< commit failed, out of memory, shutting down
+  errors_table,     ///< cannot be opened or locked
+  errors_engine,    ///< refused by the storage engine or by a conversion
+  errors_internal,  ///< commit failed, out of memory, shutting down
   bytes_received,
   bytes_sent,
   turns,
-  turn_requests,           ///< requests executed; divided by turns: requests per turn
+  turn_requests,  ///< requests executed; divided by turns: requests per turn
   commits,
   commit_failures,
-  replays,                 ///< transactions executed again request by request
-  parked,                  ///< requests that had to wait for a lock
+  replays,  ///< transactions executed again request by request
+  parked,   ///< requests that had to wait for a lock
   table_opens,
   metadata_lock_releases,
   count_

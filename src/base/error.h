@@ -14,36 +14,36 @@ enum class ErrorCode : uint8_t {
   none,
   // The request is malformed, or asks for what does not exist.
   unknown_command,
-  unknown_index_id,       ///< no open_index with this id on this connection, or the id is beyond the limit
+  unknown_index_id,  ///< no open_index with this id on this connection, or the id is beyond the limit
   bad_operator,
   bad_modification,
-  no_key_values,          ///< a find without a key value, an insert without a value
-  too_many_values,        ///< a count beyond its limit, or more values than columns
-  too_many_key_parts,     ///< more key values than the index has parts, or an IN list on a part without a key value
+  no_key_values,       ///< a find without a key value, an insert without a value
+  too_many_values,     ///< a count beyond its limit, or more values than columns
+  too_many_key_parts,  ///< more key values than the index has parts, or an IN list on a part without a key value
   no_such_index,
   no_such_column,
-  bad_in_list,            ///< an IN list of no values, or beyond its limit
-  bad_filter_type,        ///< filter type or filter operator unknown
+  bad_in_list,      ///< an IN list of no values, or beyond its limit
+  bad_filter_type,  ///< filter type or filter operator unknown
   bad_filter_column,
-  read_only,              ///< a write on a connection that may only read
-  syntax,                 ///< malformed number, escape or token
-  line_too_long,          ///< the connection is closed after this reply
-  reply_too_large,        ///< the rows found do not fit into the largest reply allowed
+  read_only,        ///< a write on a connection that may only read
+  syntax,           ///< malformed number, escape or token
+  line_too_long,    ///< the connection is closed after this reply
+  reply_too_large,  ///< the rows found do not fit into the largest reply allowed
   not_implemented,
   // Authentication.
   not_authenticated,
   bad_authentication_type,
   // The table.
-  cannot_open_table,      ///< missing, a view, a sequence, a system schema, or changed so that it no longer fits
-  cannot_lock_table,      ///< a lock was not to be had in time
+  cannot_open_table,  ///< missing, a view, a sequence, a system schema, or changed so that it no longer fits
+  cannot_lock_table,  ///< a lock was not to be had in time
   // The storage engine or a conversion refused; `Error::number` says which.
-  engine,                 ///< number = handler error (HA_ERR_*), e.g. 121 duplicate key
-  sql,                    ///< number = server error (ER_*), e.g. 1406 data too long
+  engine,  ///< number = handler error (HA_ERR_*), e.g. 121 duplicate key
+  sql,     ///< number = server error (ER_*), e.g. 1406 data too long
   // Inside the server.
   commit_failed,
   out_of_memory,
   shutting_down,
-  count_                  ///< how many codes there are; not a code
+  count_  ///< how many codes there are; not a code
 };
 
 /// The outcome of something that can fail. `code == none` is success.

@@ -13,16 +13,16 @@ inline constexpr size_t kibibyte = 1024;
 inline constexpr size_t mebibyte = 1024 * kibibyte;
 
 // One request.
-inline constexpr size_t line_bytes_default = 16 * mebibyte;   ///< rowsocket_max_line_bytes
+inline constexpr size_t line_bytes_default = 16 * mebibyte;  ///< rowsocket_max_line_bytes
 inline constexpr size_t line_bytes_min = 4 * kibibyte;
 inline constexpr size_t line_bytes_max = 1024 * mebibyte;
-inline constexpr uint32_t value_count_max = 4096;             ///< values of one insert, update or key; the server's own column limit
-inline constexpr uint32_t in_list_default = 10'000;           ///< rowsocket_max_in_values
+inline constexpr uint32_t value_count_max = 4096;    ///< values of one insert, update or key; the server's own column limit
+inline constexpr uint32_t in_list_default = 10'000;  ///< rowsocket_max_in_values
 inline constexpr uint32_t in_list_max = 1'000'000;
 inline constexpr uint32_t filter_count_max = 256;
-inline constexpr uint32_t index_id_default = 4096;            ///< rowsocket_max_indexes: ids of a connection are below this
+inline constexpr uint32_t index_id_default = 4096;  ///< rowsocket_max_indexes: ids of a connection are below this
 inline constexpr uint32_t index_id_max = 1'000'000;
-inline constexpr size_t name_bytes_max = 64 * 4;              ///< database, table, index and column names: 64 characters
+inline constexpr size_t name_bytes_max = 64 * 4;  ///< database, table, index and column names: 64 characters
 
 // One reply.
 inline constexpr size_t reply_bytes_default = 64 * mebibyte;  ///< rowsocket_max_reply_bytes
@@ -30,34 +30,35 @@ inline constexpr size_t reply_bytes_min = 64 * kibibyte;
 inline constexpr size_t reply_bytes_max = 1024 * mebibyte;
 
 // One connection.
-inline constexpr size_t receive_bytes = 64 * kibibyte;        ///< the most that one recv takes
-inline constexpr size_t receive_bytes_first = 2 * kibibyte;   ///< room made for a recv while a connection sends little
-inline constexpr size_t buffer_bytes_kept = 64 * kibibyte;    ///< pooled buffers larger than this are given back to the allocator
-inline constexpr uint32_t linger_ms = 2000;                   ///< how long a client that is cut off for a bad stream may go on sending
+inline constexpr size_t receive_bytes = 64 * kibibyte;       ///< the most that one recv takes
+inline constexpr size_t receive_bytes_first = 2 * kibibyte;  ///< room made for a recv while a connection sends little
+inline constexpr size_t buffer_bytes_kept = 64 * kibibyte;   ///< pooled buffers larger than this are given back to the allocator
+inline constexpr uint32_t linger_ms = 2000;  ///< how long a client that is cut off for a bad stream may go on sending
 
 // One worker and turn.
-inline constexpr uint32_t requests_per_turn = 8192;           ///< over all its connections
+inline constexpr uint32_t requests_per_turn = 8192;  ///< over all its connections
 inline constexpr uint32_t requests_per_connection_turn = 1024;
-inline constexpr size_t reply_bytes_per_turn = 8 * mebibyte;  ///< a turn takes no further request once it has staged this much
-inline constexpr size_t arena_bytes_per_turn = 16 * mebibyte;   ///< as much of what staged requests were parsed into
+inline constexpr size_t reply_bytes_per_turn = 8 * mebibyte;   ///< a turn takes no further request once it has staged this much
+inline constexpr size_t arena_bytes_per_turn = 16 * mebibyte;  ///< as much of what staged requests were parsed into
 inline constexpr uint32_t events_per_poll = 1024;
-inline constexpr size_t pool_bytes_busy = 16 * mebibyte;      ///< free buffers that a worker keeps between turns ...
-inline constexpr size_t pool_bytes_idle = 256 * kibibyte;     ///< ... and while it sleeps
-inline constexpr size_t held_bytes_min = 256 * mebibyte;      ///< all connections of a worker may hold at least this much between turns
-inline constexpr uint32_t sweep_interval_ms = 100;            ///< how exactly time-outs are kept
-inline constexpr uint32_t activity_interval_ms = 1000;        ///< how often SHOW PROCESSLIST may change
-inline constexpr uint32_t hold_tables_us = 1000;              ///< metadata locks are given back before a worker blocks longer than this
-inline constexpr uint32_t parked_retry_us = 1000;             ///< how soon a request that waits for a lock is tried again
+inline constexpr size_t pool_bytes_busy = 16 * mebibyte;   ///< free buffers that a worker keeps between turns ...
+inline constexpr size_t pool_bytes_idle = 256 * kibibyte;  ///< ... and while it sleeps
+inline constexpr size_t held_bytes_min =
+    256 * mebibyte;                                     ///< all connections of a worker may hold at least this much between turns
+inline constexpr uint32_t sweep_interval_ms = 100;      ///< how exactly time-outs are kept
+inline constexpr uint32_t activity_interval_ms = 1000;  ///< how often SHOW PROCESSLIST may change
+inline constexpr uint32_t hold_tables_us = 1000;        ///< metadata locks are given back before a worker blocks longer than this
+inline constexpr uint32_t parked_retry_us = 1000;       ///< how soon a request that waits for a lock is tried again
 
 // The server.
 inline constexpr uint32_t threads_max = 1024;
-inline constexpr uint32_t connections_default = 20'000;       ///< rowsocket_max_connections
+inline constexpr uint32_t connections_default = 20'000;  ///< rowsocket_max_connections
 inline constexpr uint32_t connections_max = 1'000'000;
-inline constexpr uint32_t idle_timeout_s_default = 28'800;    ///< rowsocket_idle_timeout, as wait_timeout
+inline constexpr uint32_t idle_timeout_s_default = 28'800;  ///< rowsocket_idle_timeout, as wait_timeout
 inline constexpr uint32_t listen_backlog = 4096;
-inline constexpr uint32_t accepts_per_listener = 64;          ///< before the next listener has its turn
-inline constexpr uint32_t accept_pause_ms = 100;              ///< accepting rests this long when the process is out of descriptors
-inline constexpr uint32_t log_lines_per_interval = 10;        ///< of each thread, for what clients can cause
+inline constexpr uint32_t accepts_per_listener = 64;    ///< before the next listener has its turn
+inline constexpr uint32_t accept_pause_ms = 100;        ///< accepting rests this long when the process is out of descriptors
+inline constexpr uint32_t log_lines_per_interval = 10;  ///< of each thread, for what clients can cause
 inline constexpr uint32_t log_interval_ms = 10'000;
 
 static_assert(line_bytes_min <= line_bytes_default && line_bytes_default <= line_bytes_max);

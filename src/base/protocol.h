@@ -38,8 +38,8 @@ class Protocol {
   virtual ~Protocol() = default;
   [[nodiscard]] virtual std::string_view name() const = 0;
 
-  /// Decode the next request of `input` into `request`. `scanned_bytes` remembers, between calls for one connection, how much of the
-  /// input is known to hold no end of a request (0 at first, and reset to 0 by the caller when it consumes a request).
+  /// Decode the next request of `input` into `request`. `scanned_bytes` remembers, between calls for one connection, how much of
+  /// the input is known to hold no end of a request (0 at first, and reset to 0 by the caller when it consumes a request).
   [[nodiscard]] virtual Parsed parse(std::string_view input, const ParseLimits& limits, Arena& arena, size_t& scanned_bytes,
                                      Request& request) const = 0;
 

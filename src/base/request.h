@@ -28,8 +28,8 @@ enum class Modification : uint8_t { none, update, remove, increment, decrement }
 struct Filter {
   bool stop_at_mismatch = false;  ///< stop at the first row that does not match, instead of skipping it
   Comparison comparison = Comparison::equal;
-  uint32_t filter_column = 0;     ///< position in the open_index's filter columns
-  Value value;                    ///< NULL sorts before every value; NULL = NULL is true
+  uint32_t filter_column = 0;  ///< position in the open_index's filter columns
+  Value value;                 ///< NULL sorts before every value; NULL = NULL is true
 };
 
 struct OpenIndexRequest {
@@ -49,17 +49,17 @@ struct Request {
   uint32_t index_id = 0;  ///< open_index, find, insert
   OpenIndexRequest open;  ///< open_index
 
-  KeyOperator key_operator = KeyOperator::equal;  ///< find
-  Modification modification = Modification::none; ///< find
-  bool return_rows_before = false;                ///< find with modification: reply with the rows as they were
-  bool has_in_list = false;                       ///< find
-  uint32_t in_key_part = 0;                       ///< find: the key part that takes each IN value in turn
-  uint64_t limit = 1;                             ///< find: rows, after filters and offset
-  uint64_t offset = 0;                            ///< find: rows skipped first
-  std::span<const Value> values;                  ///< find: key values; insert: column values
-  std::span<const Value> in_values;               ///< find
-  std::span<const Filter> filters;                ///< find
-  std::span<const Value> new_values;              ///< find with modification: for the first columns of the open_index
+  KeyOperator key_operator = KeyOperator::equal;   ///< find
+  Modification modification = Modification::none;  ///< find
+  bool return_rows_before = false;                 ///< find with modification: reply with the rows as they were
+  bool has_in_list = false;                        ///< find
+  uint32_t in_key_part = 0;                        ///< find: the key part that takes each IN value in turn
+  uint64_t limit = 1;                              ///< find: rows, after filters and offset
+  uint64_t offset = 0;                             ///< find: rows skipped first
+  std::span<const Value> values;                   ///< find: key values; insert: column values
+  std::span<const Value> in_values;                ///< find
+  std::span<const Filter> filters;                 ///< find
+  std::span<const Value> new_values;               ///< find with modification: for the first columns of the open_index
 
   uint32_t authentication_type = 0;  ///< authenticate: 1 = plain secret
   Value secret;                      ///< authenticate

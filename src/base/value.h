@@ -16,8 +16,7 @@ struct Value {
 
   constexpr Value() = default;
   constexpr Value(const char* bytes, size_t byte_count) : data(bytes), size(byte_count) {}
-  constexpr explicit Value(std::string_view text)
-      : data(text.data() != nullptr ? text.data() : ""), size(text.size()) {}
+  constexpr explicit Value(std::string_view text) : data(text.data() != nullptr ? text.data() : ""), size(text.size()) {}
 
   [[nodiscard]] constexpr bool is_null() const { return data == nullptr; }
   /// The bytes; empty for NULL.

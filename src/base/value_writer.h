@@ -17,11 +17,11 @@ namespace rowsocket {
 
 /// How a protocol writes one value.
 struct ValueFormat {
-  char separator;                ///< stands before each value
-  std::string_view null_token;   ///< stands for NULL (after the separator)
-  unsigned char escape_below;    ///< bytes below this are escaped ...
-  char escape_lead;              ///< ... as this byte ...
-  unsigned char escape_shift;    ///< ... and the byte plus this
+  char separator;               ///< stands before each value
+  std::string_view null_token;  ///< stands for NULL (after the separator)
+  unsigned char escape_below;   ///< bytes below this are escaped ...
+  char escape_lead;             ///< ... as this byte ...
+  unsigned char escape_shift;   ///< ... and the byte plus this
 };
 
 class ValueWriter {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // The storage that RowSocket needs, in its own words. `src/mariadb` implements it over the server's handler API, `engine/memory`
-// over maps for unit tests and fuzzing. `src/exec` owns what requests mean (limits, offsets, IN lists, counting, staging, replay);
-// an engine owns tables, keys, conversions, locks and transactions.
+// over maps for unit tests and fuzzing. `src/exec` owns what requests mean (limits, offsets, IN lists, counting, staging,
+// replay); an engine owns tables, keys, conversions, locks and transactions.
 //
 // Everything here belongs to one worker thread; only `SessionOptions::wake` is called from others.
 //
 //   Session ── one per worker: its transaction, its open tables
-//     Index ── what an open_index named; a description that the session resolves again after each reopen of the table. Connections of
+//     Index ── what an open_index named; a description that the session resolves again after each reopen of the table.
+//     Connections of
 //              one worker that named the same share one.
 //     Cursor ─ one request's way through an index, from begin_request to end_request or abandon_request
 #pragma once
@@ -65,7 +66,8 @@ enum class Intent : uint8_t { read, write };
 /// Whether a request can start.
 enum class Begin : uint8_t {
   ready,
-  wait,   ///< somebody holds a conflicting metadata or table lock: nothing was done or is held for this request; try in a later turn
+  wait,  ///< somebody holds a conflicting metadata or table lock: nothing was done or is held for this request; try in a later
+         ///< turn
   failed
 };
 
@@ -82,8 +84,8 @@ class Cursor {
   /// Convert the filters' values, once per request and before the first `verdict`.
   virtual Error set_filters(std::span<const Filter> filters) = 0;
 
-  /// Go to the first row that stands in the relation to the key. The key values are for the first parts of the index; a key that no
-  /// row can have (longer than the column, out of its range) finds what SQL's comparison would find.
+  /// Go to the first row that stands in the relation to the key. The key values are for the first parts of the index; a key that
+  /// no row can have (longer than the column, out of its range) finds what SQL's comparison would find.
   virtual Step seek(KeyOperator key_operator, std::span<const Value> key) = 0;
   /// Go to the next such row, in the operator's direction.
   virtual Step next() = 0;
@@ -99,12 +101,12 @@ class Cursor {
 
   /// Set the first `new_values.size()` columns of the current row. A row that already has these values is a success.
   virtual Error update_row(std::span<const Value> new_values) = 0;
-  /// Add (or subtract) to the first columns; NULL columns and NULL amounts stay. Exact over the column's type, out of range is an error.
-  /// With `decrement`, a change of sign of any column refuses the whole row: `changed` is false and the row stays.
+  /// Add (or subtract) to the first columns; NULL columns and NULL amounts stay. Exact over the column's type, out of range is an
+  /// error. With `decrement`, a change of sign of any column refuses the whole row: `changed` is false and the row stays.
   virtual Error add_to_row(std::span<const Value> amounts, bool decrement, bool& changed) = 0;
   virtual Error delete_row() = 0;
-  /// Insert a row whose first columns are `values`; the others take their defaults. If the table has an AUTO_INCREMENT column, `has_id` is
-  /// true and `id` the generated value, or 0 where the caller gave it.
+  /// Insert a row whose first columns are `values`; the others take their defaults. If the table has an AUTO_INCREMENT column,
+  /// `has_id` is true and `id` the generated value, or 0 where the caller gave it.
   virtual Error insert_row(std::span<const Value> values, bool& has_id, uint64_t& id) = 0;
 
   /// Why the last Step was `failed`.
@@ -125,15 +127,15 @@ class Session {
   /// Resolve a description: the table, index and columns exist, and may be used by this session.
   virtual Begin open_index(const IndexDescription& description, std::shared_ptr<Index>& index, Error& error) = 0;
 
-  /// Start a request: the index's table is open, locked in the engine's sense, and part of the turn's transaction. The cursor belongs to
-  /// the session and is good until the request ends. One request at a time.
+  /// Start a request: the index's table is open, locked in the engine's sense, and part of the turn's transaction. The cursor
+  /// belongs to the session and is good until the request ends. One request at a time.
   virtual Begin begin_request(Index& index, Intent intent, Cursor*& cursor, Error& error) = 0;
   /// The request succeeded: keep its changes in the transaction (statement commit). An error here means that they are undone.
   virtual Error end_request() = 0;
   /// The request failed: undo its changes, and only its (statement rollback).
   virtual void abandon_request() = 0;
-  /// True if the engine rolled the whole transaction back (deadlock, certification failure) since the last `commit` or `rollback`; then
-  /// `rollback` is what remains to be done.
+  /// True if the engine rolled the whole transaction back (deadlock, certification failure) since the last `commit` or
+  /// `rollback`; then `rollback` is what remains to be done.
   [[nodiscard]] virtual bool transaction_lost() const = 0;
 
   /// Commit what the turn changed and end its snapshot. On an error everything since the last commit is undone.
@@ -157,10 +159,10 @@ class Session {
 };
 
 struct SessionOptions {
-  Intent intent = Intent::read;      ///< `read`: every begin_request with Intent::write fails with read_only
+  Intent intent = Intent::read;  ///< `read`: every begin_request with Intent::write fails with read_only
   uint32_t worker_number = 0;
-  Counters* counters = nullptr;      ///< the worker's own; outlives the session
-  std::function<void()> wake = {};   ///< called from any thread when `interruption()` may have changed
+  Counters* counters = nullptr;     ///< the worker's own; outlives the session
+  std::function<void()> wake = {};  ///< called from any thread when `interruption()` may have changed
 };
 
 class Engine {
@@ -168,8 +170,8 @@ class Engine {
   virtual ~Engine() = default;
   /// Create the session of the calling thread, which also destroys it. Blocks until the host can serve; nullptr if it never will.
   [[nodiscard]] virtual std::unique_ptr<Session> create_session(const SessionOptions& options) = 0;
-  /// Every session's thread was told to stop; called from another thread. Those that still wait for something after a moment (the host's
-  /// start, a row lock) are interrupted: create_session gives up, requests fail.
+  /// Every session's thread was told to stop; called from another thread. Those that still wait for something after a moment (the
+  /// host's start, a row lock) are interrupted: create_session gives up, requests fail.
   virtual void interrupt_sessions() {}
 };
 

@@ -175,8 +175,8 @@ void Binding::resolve_columns(const engine::IndexDescription& description, TABLE
   table->read_set = saved_read_set;
 
   const bool is_clustered = key_number == table->s->primary_key && table->file->pk_is_clustering_key(key_number);
-  covering = intent == engine::Intent::read && !is_clustered &&
-             (table->file->index_flags(key_number, 0, true) & HA_KEYREAD_ONLY) != 0;
+  covering =
+      intent == engine::Intent::read && !is_clustered && (table->file->index_flags(key_number, 0, true) & HA_KEYREAD_ONLY) != 0;
   for (uint32_t i = 0; covering && i < table->s->fields; ++i) {
     covering = !bitmap_is_set(&read_set_, i) || table->field[i]->part_of_key.is_set(key_number);
   }

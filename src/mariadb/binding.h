@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A description (names) resolved against one opening of its table: key, columns, and which columns a walk fetches. Stale as soon as
-// the table is closed; resolving again is cheap, and goes by number while the table's definition is the same.
+// A description (names) resolved against one opening of its table: key, columns, and which columns a walk fetches. Stale as soon
+// as the table is closed; resolving again is cheap, and goes by number while the table's definition is the same.
 #pragma once
 
 #include <cstdint>
@@ -19,10 +19,10 @@ class OpenTable;
 enum class ColumnKind : uint8_t {
   signed_integer,
   unsigned_integer,
-  text,            ///< VARCHAR: bytes that are UTF-8 already (or raw, or binary)
-  text_to_convert, ///< a character column of another character set
-  other_text,      ///< as `text`, but only val_str knows how
-  formatted        ///< val_str gives ASCII without control bytes: numbers, dates, UUID, ...
+  text,             ///< VARCHAR: bytes that are UTF-8 already (or raw, or binary)
+  text_to_convert,  ///< a character column of another character set
+  other_text,       ///< as `text`, but only val_str knows how
+  formatted         ///< val_str gives ASCII without control bytes: numbers, dates, UUID, ...
 };
 
 struct Column {
@@ -32,13 +32,13 @@ struct Column {
 
 struct KeyPart {
   KEY_PART_INFO* info;
-  Field* field;          ///< the table's whole column, even for a prefix part
-  uint32_t key_offset;   ///< where the part begins in a key image
-  uint8_t integer_bytes; ///< 0 = not an integer part
+  Field* field;           ///< the table's whole column, even for a prefix part
+  uint32_t key_offset;    ///< where the part begins in a key image
+  uint8_t integer_bytes;  ///< 0 = not an integer part
   bool is_unsigned;
   bool is_nullable;
   bool is_descending;
-  bool is_prefix;        ///< the index holds only the beginning of the column
+  bool is_prefix;  ///< the index holds only the beginning of the column
 };
 
 struct Binding {
@@ -46,7 +46,7 @@ struct Binding {
 
   uint32_t key_number = 0;
   KEY* key = nullptr;
-  bool covering = false;     ///< the index holds every column that is fetched
+  bool covering = false;  ///< the index holds every column that is fetched
   bool whole_key_is_unique = false;
   bool whole_key_only = false;  ///< a hash index
   Field* row_end = nullptr;     ///< of a system-versioned table: rows of its history are passed over, as by a plain SELECT

@@ -74,7 +74,8 @@ class SecondRecord {
 
 bool is_negative_text(const Value& value) { return value.size > 0 && value.data[0] == '-'; }
 
-/// On which side of the stored number the searched one lies: more digits than the column has are rounded with no more than a note.
+/// On which side of the stored number the searched one lies: more digits than the column has are rounded with no more than a
+/// note.
 Fit side_of_number(Field* field, const Value& value) {
   my_decimal wanted;
   my_decimal stored;
@@ -83,14 +84,16 @@ Fit side_of_number(Field* field, const Value& value) {
   return side == 0 ? Fit::exact : side < 0 ? Fit::below : Fit::above;
 }
 
-/// The same for dates and times, whose surplus digits are cut: fractions of a second, and the time of day where the column is a date.
+/// The same for dates and times, whose surplus digits are cut: fractions of a second, and the time of day where the column is a
+/// date.
 Fit side_of_time(const Field* field, const Value& value) {
   std::string_view surplus = value.view();
   if (field->type() == MYSQL_TYPE_DATE) {
     surplus.remove_prefix(std::min(surplus.find_first_of(" T"), surplus.size()));
   } else {
     const size_t point = surplus.find('.');
-    surplus.remove_prefix(point == std::string_view::npos ? surplus.size() : std::min(point + 1 + field->decimals(), surplus.size()));
+    surplus.remove_prefix(point == std::string_view::npos ? surplus.size()
+                                                          : std::min(point + 1 + field->decimals(), surplus.size()));
   }
   if (surplus.find_first_of("123456789") == std::string_view::npos) {
     return Fit::exact;
@@ -117,7 +120,8 @@ bool is_well_formed(const Field* field, const Value& value, bool raw) {
 
 /// An empty text searched in a number column is 0, as SQL compares; clients walk a table from its start with it.
 Value searched_value(const Field* field, const Value& value) {
-  const bool is_number = field->cmp_type() == INT_RESULT || field->cmp_type() == DECIMAL_RESULT || field->cmp_type() == REAL_RESULT;
+  const bool is_number =
+      field->cmp_type() == INT_RESULT || field->cmp_type() == DECIMAL_RESULT || field->cmp_type() == REAL_RESULT;
   return is_number && !value.is_null() && value.size == 0 && field->real_type() != MYSQL_TYPE_BIT ? Value("0") : value;
 }
 
@@ -140,8 +144,8 @@ Fit store_searched(THD* thd, Field* field, const Value& value, bool raw, Error& 
   }
 }
 
-/// Copies the value where the field points now into its place in a key image. Unlike key_copy() it takes the bits of a BIT column from
-/// there, too.
+/// Copies the value where the field points now into its place in a key image. Unlike key_copy() it takes the bits of a BIT column
+/// from there, too.
 void copy_key_part(const KEY* key, const KeyPart& part, uchar* image) {
   Field* const field = part.info->field;
   const uint length = part.info->length;
@@ -149,7 +153,8 @@ void copy_key_part(const KEY* key, const KeyPart& part, uchar* image) {
     *image++ = 0;
   }
   const bool is_variable = (part.info->key_part_flag & (HA_BLOB_PART | HA_VAR_LENGTH_PART)) != 0;
-  const uint copied = field->get_key_image(image, length, field->ptr, (key->flags & HA_SPATIAL) != 0 ? Field::itMBR : Field::itRAW);
+  const uint copied =
+      field->get_key_image(image, length, field->ptr, (key->flags & HA_SPATIAL) != 0 ? Field::itMBR : Field::itRAW);
   if (copied < length && !is_variable) {
     field->charset()->fill(reinterpret_cast<char*>(image) + copied, length - copied, ' ');
   }
@@ -244,7 +249,8 @@ Error Comparand::prepare(THD* thd, Field* field, const Value& given, bool raw) {
   }
   Integer number;
   bool overflow = false;
-  const bool is_integer = field->cmp_type() == INT_RESULT && field->result_type() == INT_RESULT && field->real_type() != MYSQL_TYPE_BIT;
+  const bool is_integer =
+      field->cmp_type() == INT_RESULT && field->result_type() == INT_RESULT && field->real_type() != MYSQL_TYPE_BIT;
   if (is_integer && parse_integer(value.view(), number, overflow)) {
     kind_ = Kind::integer;
     is_negative_ = number.is_negative && (overflow || number.magnitude > 0);

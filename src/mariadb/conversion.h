@@ -2,8 +2,9 @@
 //
 // Text from the wire into columns, keys and comparisons, as strict SQL would.
 //
-// A value to be stored must fit exactly, or it is an error. A value to be searched for may be one that no row can have (out of range, too
-// long): then the nearest value that a row can have takes its place, together with the side on which the real one lies.
+// A value to be stored must fit exactly, or it is an error. A value to be searched for may be one that no row can have (out of
+// range, too long): then the nearest value that a row can have takes its place, together with the side on which the real one
+// lies.
 #pragma once
 
 #include <cstdint>
@@ -34,8 +35,8 @@ enum class Fit : uint8_t {
 };
 
 /// Convert one key value into `image` (the part's place in a key image). Uses the table's second record as scratch.
-[[nodiscard]] Fit write_key_part(THD* thd, TABLE* table, const KEY* key, const KeyPart& part, const Value& value, bool raw, uchar* image,
-                                 Error& error);
+[[nodiscard]] Fit write_key_part(THD* thd, TABLE* table, const KEY* key, const KeyPart& part, const Value& value, bool raw,
+                                 uchar* image, Error& error);
 
 /// One side of a comparison with a column of the current row.
 class Comparand {

@@ -55,8 +55,8 @@ Opening OpenTable::open(THD* thd, Error& error) {
   const bool for_write = intent_ == engine::Intent::write;
   name_in_list();
   // Explicit: given back table by table, by us, and not by a commit.
-  MDL_REQUEST_INIT(&list_.mdl_request, MDL_key::TABLE, database_.c_str(), name_.c_str(), for_write ? MDL_SHARED_WRITE : MDL_SHARED_READ,
-                   MDL_EXPLICIT);
+  MDL_REQUEST_INIT(&list_.mdl_request, MDL_key::TABLE, database_.c_str(), name_.c_str(),
+                   for_write ? MDL_SHARED_WRITE : MDL_SHARED_READ, MDL_EXPLICIT);
   list_.i_s_requested_object = OPEN_TABLE_ONLY;  // a view is an error, not something to parse
 
   // The session takes the protection against global read locks by itself, per transaction.

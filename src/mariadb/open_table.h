@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// One table as a session uses it with one intent: opened and closed many times over the session's life (metadata locks are never in
-// the way of DDL), locked in the engine's sense for a turn (reads) or a request (writes, and engines with table locks).
+// One table as a session uses it with one intent: opened and closed many times over the session's life (metadata locks are never
+// in the way of DDL), locked in the engine's sense for a turn (reads) or a request (writes, and engines with table locks).
 //
 // A session keeps two of these for a table that it both reads and writes: the handler of a table opened for writing takes row
 // locks when it reads, and plain reads must not.
@@ -44,8 +44,8 @@ class OpenTable {
   /// Close and give the metadata lock back. Unlocks before.
   void close(THD* thd);
 
-  /// Open and lock for one write, together with everything that the table's triggers use, as the server does for a statement of its own.
-  /// No other table may be open. The metadata locks stay until the end of the transaction.
+  /// Open and lock for one write, together with everything that the table's triggers use, as the server does for a statement of
+  /// its own. No other table may be open. The metadata locks stay until the end of the transaction.
   [[nodiscard]] Opening open_statement(THD* thd, Error& error);
   void close_statement(THD* thd);
   [[nodiscard]] bool needs_statement() const { return needs_statement_; }

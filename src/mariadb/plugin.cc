@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The plugin as the server sees it: declaration, load and unload, status variables, log. Glue and nothing else; the composition is
-// src/server.
+// The plugin as the server sees it: declaration, load and unload, status variables, log. Glue and nothing else; the composition
+// is src/server.
 #include "mariadb/server_headers.h"
 // The server's headers come first.
 #include <cstring>
@@ -45,7 +45,8 @@ struct Plugin {
   server::Server server{engine, log, clock};
 };
 
-// Written by load and unload only, which the server runs one at a time and never beside SHOW STATUS or SET of this plugin's variables.
+// Written by load and unload only, which the server runs one at a time and never beside SHOW STATUS or SET of this plugin's
+// variables.
 std::unique_ptr<Plugin> plugin;
 
 void config_changed(const server::Config& config) {

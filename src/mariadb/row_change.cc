@@ -44,11 +44,13 @@ Error require_default(TABLE* table, size_t given_count, const Binding& binding) 
     binding.columns[i].field->set_has_explicit_value();
   }
   for (Field** field = table->field; *field != nullptr; ++field) {
-    const bool has_no_default = ((*field)->flags & (NO_DEFAULT_VALUE_FLAG | VERS_ROW_START | VERS_ROW_END)) == NO_DEFAULT_VALUE_FLAG;
+    const bool has_no_default =
+        ((*field)->flags & (NO_DEFAULT_VALUE_FLAG | VERS_ROW_START | VERS_ROW_END)) == NO_DEFAULT_VALUE_FLAG;
     const bool trigger_may_set_it = field_to_fill(table, *field) != *field;
     if (has_no_default && !trigger_may_set_it && !(*field)->has_explicit_value() && (*field)->vcol_info == nullptr &&
         (*field)->real_type() != MYSQL_TYPE_ENUM) {
-      return Error(ErrorCode::sql, ER_NO_DEFAULT_FOR_FIELD, std::string("column '") + (*field)->field_name.str + "' has no default");
+      return Error(ErrorCode::sql, ER_NO_DEFAULT_FOR_FIELD,
+                   std::string("column '") + (*field)->field_name.str + "' has no default");
     }
   }
   return {};
@@ -86,9 +88,9 @@ void mark_changed(THD* thd, TABLE* table) {
 /// True if the change makes a row of history: some changed column is not WITHOUT SYSTEM VERSIONING.
 bool makes_history(const Binding& binding, const TABLE* table, size_t changed_count) {
   const auto first = binding.columns.begin();
-  return table->versioned(VERS_TIMESTAMP) && std::any_of(first, first + static_cast<ptrdiff_t>(changed_count), [](const Column& column) {
-           return !column.field->vers_update_unversioned();
-         });
+  return table->versioned(VERS_TIMESTAMP) &&
+         std::any_of(first, first + static_cast<ptrdiff_t>(changed_count),
+                     [](const Column& column) { return !column.field->vers_update_unversioned(); });
 }
 
 /// Write the row as it was (the second record), with its end of life, and leave the first record as it is.
@@ -243,7 +245,8 @@ Addition add_text(THD* thd, Field* field, const Value& amount, bool decrement, E
   const String* const text = field->val_str(&buffer);
   Wide before = 0;
   if (!parse_amount(Value(text->ptr(), text->length()), before)) {
-    error = Error(ErrorCode::sql, ER_TRUNCATED_WRONG_VALUE, std::string("column '") + field->field_name.str + "' holds no whole number");
+    error = Error(ErrorCode::sql, ER_TRUNCATED_WRONG_VALUE,
+                  std::string("column '") + field->field_name.str + "' holds no whole number");
     return Addition::failed;
   }
   return add_integer(thd, field, before, amount, decrement, error);
@@ -266,7 +269,8 @@ Addition add_to_field(THD* thd, Field* field, const Value& amount, bool decremen
     case MYSQL_TYPE_YEAR: {
       const longlong bits = field->val_int();
       const bool is_unsigned = (field->flags & UNSIGNED_FLAG) != 0;
-      return add_integer(thd, field, is_unsigned ? static_cast<Wide>(static_cast<ulonglong>(bits)) : bits, amount, decrement, error);
+      return add_integer(thd, field, is_unsigned ? static_cast<Wide>(static_cast<ulonglong>(bits)) : bits, amount, decrement,
+                         error);
     }
     case MYSQL_TYPE_NEWDECIMAL:
       return add_decimal(thd, field, amount, decrement, error);
@@ -302,7 +306,8 @@ void prepare_delete(TABLE* table) {
   table->file->prepare_for_row_logging();
 }
 
-Error insert_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Value> values, bool raw, bool& has_id, uint64_t& id) {
+Error insert_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Value> values, bool raw, bool& has_id,
+                 uint64_t& id) {
   restore_default_record_for_insert(table);
   table->reset_default_fields();
   table->auto_increment_field_not_null = false;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Inserting, updating and deleting one row through the handler API, with what the SQL layer does around it: strict conversion, defaults,
-// generated columns, constraints, triggers, AUTO_INCREMENT. Row events for the binlog come from the handler itself, once it is prepared.
+// Inserting, updating and deleting one row through the handler API, with what the SQL layer does around it: strict conversion,
+// defaults, generated columns, constraints, triggers, AUTO_INCREMENT. Row events for the binlog come from the handler itself,
+// once it is prepared.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +19,8 @@ void prepare_insert(TABLE* table);
 void prepare_update(TABLE* table);
 void prepare_delete(TABLE* table);
 
-[[nodiscard]] Error insert_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Value> values, bool raw, bool& has_id,
-                               uint64_t& id);
+[[nodiscard]] Error insert_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Value> values, bool raw,
+                               bool& has_id, uint64_t& id);
 /// The current row stands in the table's first record.
 [[nodiscard]] Error update_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Value> new_values, bool raw);
 [[nodiscard]] Error add_to_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Value> amounts, bool decrement,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The server's services that this plugin uses. The server finds these variables by name when it loads the plugin, checks that each holds a
-// version that it has, and replaces it by the service's address.
+// The server's services that this plugin uses. The server finds these variables by name when it loads the plugin, checks that
+// each holds a version that it has, and replaces it by the service's address.
 #include "mariadb/server_headers.h"
 // The server's headers come first.
 #include <service_versions.h>

@@ -48,7 +48,8 @@ bool is_valid_name(const std::string& name) {
 
 bool is_refused_database(std::string_view name) {
   const std::string lower = lower_case(name);
-  return std::any_of(std::begin(refused_databases), std::end(refused_databases), [&](const char* refused) { return lower == refused; });
+  return std::any_of(std::begin(refused_databases), std::end(refused_databases),
+                     [&](const char* refused) { return lower == refused; });
 }
 
 /// Drop entries that nobody uses any more, now and then: clients decide how many names they try.
@@ -65,8 +66,8 @@ void forget_expired(Map& map, size_t& kept_count) {
 /// A key for the maps: names can hold any byte but 0.
 std::string map_key(const engine::IndexDescription& description) {
   std::string key;
-  for (const std::string* part : {&description.database, &description.table, &description.index, &description.columns,
-                                  &description.filter_columns}) {
+  for (const std::string* part :
+       {&description.database, &description.table, &description.index, &description.columns, &description.filter_columns}) {
     key += *part;
     key += '\0';
   }

@@ -2,12 +2,13 @@
 //
 // A worker's session inside the server: one THD, its transaction, and the tables that it has open.
 //
-// Reading sessions run in autocommit mode, as plain SELECTs: their turn's tables are locked in the engine's sense from their first use to
-// the end of the turn, so the turn has one snapshot and InnoDB takes its cheap path for read-only transactions. Writing sessions run
-// one transaction per turn; every write is a statement in it, with its own table lock, row events and statement rollback.
+// Reading sessions run in autocommit mode, as plain SELECTs: their turn's tables are locked in the engine's sense from their
+// first use to the end of the turn, so the turn has one snapshot and InnoDB takes its cheap path for read-only transactions.
+// Writing sessions run one transaction per turn; every write is a statement in it, with its own table lock, row events and
+// statement rollback.
 //
-// No step waits for a metadata or table lock: the THD's lock_wait_timeout is 0 while requests run, and a conflict is Begin::wait. A
-// commit does wait, as in SQL, for who blocks commits (backups).
+// No step waits for a metadata or table lock: the THD's lock_wait_timeout is 0 while requests run, and a conflict is Begin::wait.
+// A commit does wait, as in SQL, for who blocks commits (backups).
 #pragma once
 
 #include <atomic>
@@ -49,11 +50,14 @@ class Session final : public engine::Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  engine::Begin open_index(const engine::IndexDescription& description, std::shared_ptr<engine::Index>& index, Error& error) override;
+  engine::Begin open_index(const engine::IndexDescription& description, std::shared_ptr<engine::Index>& index,
+                           Error& error) override;
   engine::Begin begin_request(engine::Index& index, engine::Intent intent, engine::Cursor*& cursor, Error& error) override;
   Error end_request() override;
   void abandon_request() override;
-  [[nodiscard]] bool transaction_lost() const override { return thd_->transaction_rollback_request || cursor_.snapshot_is_stale(); }
+  [[nodiscard]] bool transaction_lost() const override {
+    return thd_->transaction_rollback_request || cursor_.snapshot_is_stale();
+  }
   Error commit() override;
   void rollback() override;
   void yield_tables() override;
@@ -85,20 +89,20 @@ class Session final : public engine::Session {
   Engine& engine_;
   engine::SessionOptions options_;
   THD* thd_ = nullptr;
-  MEM_ROOT* statement_memory_ = nullptr;   ///< the THD's own, between turns
+  MEM_ROOT* statement_memory_ = nullptr;  ///< the THD's own, between turns
   MEM_ROOT turn_memory_;
   Cursor cursor_;
-  OpenTable* request_table_ = nullptr;     ///< of the request under way
+  OpenTable* request_table_ = nullptr;  ///< of the request under way
   bool request_changes_ = false;
-  bool in_transaction_ = false;            ///< something was begun since the last commit
-  bool request_is_statement_ = false;      ///< its table was opened by open_statement
-  bool had_statement_ = false;             ///< some request of this transaction was
-  bool must_release_ = false;              ///< somebody could not go on for what we hold
+  bool in_transaction_ = false;        ///< something was begun since the last commit
+  bool request_is_statement_ = false;  ///< its table was opened by open_statement
+  bool had_statement_ = false;         ///< some request of this transaction was
+  bool must_release_ = false;          ///< somebody could not go on for what we hold
   bool has_backup_protection_[2] = {false, false};
   std::vector<std::shared_ptr<OpenTable>> open_tables_;
   std::unordered_map<std::string, std::weak_ptr<OpenTable>> tables_;
   std::unordered_map<std::string, std::weak_ptr<Index>> indexes_;
-  size_t tables_kept_ = 0;   ///< sizes of the maps after their last clearing
+  size_t tables_kept_ = 0;  ///< sizes of the maps after their last clearing
   size_t indexes_kept_ = 0;
   char activity_[2][128] = {};
   int activity_shown_ = 0;

@@ -38,7 +38,8 @@ Begin Session::protect_from_backup(const OpenTable& table, Error& error) {
     return Begin::ready;
   }
   MDL_request request;
-  MDL_REQUEST_INIT(&request, MDL_key::BACKUP, "", "", share->online_backup ? MDL_BACKUP_TRANS_DML : MDL_BACKUP_DML, MDL_STATEMENT);
+  MDL_REQUEST_INIT(&request, MDL_key::BACKUP, "", "", share->online_backup ? MDL_BACKUP_TRANS_DML : MDL_BACKUP_DML,
+                   MDL_STATEMENT);
   if (thd_->mdl_context.try_acquire_lock(&request)) {
     error = take_server_error(thd_, ErrorCode::cannot_lock_table);
     return Begin::failed;
@@ -117,7 +118,8 @@ Error Session::end_request() {
       table->file->ha_index_or_rnd_end();
     }
     query_cache_invalidate3(thd_, table, 1);
-    const bool binlog_failed = thd_->binlog_flush_pending_rows_event(true, false) != 0 || thd_->binlog_flush_pending_rows_event(true, true) != 0;
+    const bool binlog_failed =
+        thd_->binlog_flush_pending_rows_event(true, false) != 0 || thd_->binlog_flush_pending_rows_event(true, true) != 0;
     thd_->reset_binlog_for_next_statement();
     if (thd_->transaction->stmt.modified_non_trans_table) {
       thd_->transaction->all.modified_non_trans_table = true;

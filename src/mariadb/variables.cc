@@ -128,20 +128,22 @@ void update_secret(std::string& secret, void* place, const void* save) {
 }
 
 void update_secret_read(MYSQL_THD, st_mysql_sys_var*, void* place, const void* save) { update_secret(secret_read, place, save); }
-void update_secret_write(MYSQL_THD, st_mysql_sys_var*, void* place, const void* save) { update_secret(secret_write, place, save); }
+void update_secret_write(MYSQL_THD, st_mysql_sys_var*, void* place, const void* save) {
+  update_secret(secret_write, place, save);
+}
 
 constexpr unsigned long long any_max = ~0ULL;
 
 MYSQL_SYSVAR_STR(address, address_text, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
                  "Addresses to listen on, comma-separated numbers like 127.0.0.1,::1; * = all; empty = no TCP", nullptr, nullptr,
                  "127.0.0.1,::1");
-MYSQL_SYSVAR_ULONGLONG(port_read, port_read, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY, "TCP port for reads; 0 = a free port", nullptr,
-                       nullptr, 9998, 0, any_max, 0);
+MYSQL_SYSVAR_ULONGLONG(port_read, port_read, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY, "TCP port for reads; 0 = a free port",
+                       nullptr, nullptr, 9998, 0, any_max, 0);
 MYSQL_SYSVAR_ULONGLONG(port_write, port_write, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
-                       "TCP port for reads and writes; 0 = a free port; the same as rowsocket_port_read = one port for both", nullptr,
-                       nullptr, 9999, 0, any_max, 0);
-MYSQL_SYSVAR_STR(socket_read, socket_read_text, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY, "Unix socket for reads; empty = none", nullptr,
-                 nullptr, "");
+                       "TCP port for reads and writes; 0 = a free port; the same as rowsocket_port_read = one port for both",
+                       nullptr, nullptr, 9999, 0, any_max, 0);
+MYSQL_SYSVAR_STR(socket_read, socket_read_text, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY, "Unix socket for reads; empty = none",
+                 nullptr, nullptr, "");
 MYSQL_SYSVAR_STR(socket_write, socket_write_text, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
                  "Unix socket for reads and writes; empty = none", nullptr, nullptr, "");
 MYSQL_SYSVAR_ULONGLONG(threads_read, threads_read, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
@@ -151,38 +153,51 @@ MYSQL_SYSVAR_ULONGLONG(threads_write, threads_write, PLUGIN_VAR_RQCMDARG | PLUGI
 MYSQL_SYSVAR_ULONGLONG(idle_timeout, idle_timeout, PLUGIN_VAR_RQCMDARG,
                        "Seconds after which a connection without traffic is closed; 0 = never", check_number<4>, update_number,
                        limits::idle_timeout_s_default, 0, any_max, 0);
-MYSQL_SYSVAR_ULONGLONG(max_connections, max_connections_allowed, PLUGIN_VAR_RQCMDARG, "Connections served at once", check_number<5>,
-                       update_number, limits::connections_default, 0, any_max, 0);
-MYSQL_SYSVAR_ULONGLONG(max_line_bytes, max_line_bytes, PLUGIN_VAR_RQCMDARG, "Longest request in bytes", check_number<6>, update_number,
-                       limits::line_bytes_default, 0, any_max, 0);
-MYSQL_SYSVAR_ULONGLONG(max_reply_bytes, max_reply_bytes, PLUGIN_VAR_RQCMDARG, "Largest reply in bytes", check_number<7>, update_number,
-                       limits::reply_bytes_default, 0, any_max, 0);
+MYSQL_SYSVAR_ULONGLONG(max_connections, max_connections_allowed, PLUGIN_VAR_RQCMDARG, "Connections served at once",
+                       check_number<5>, update_number, limits::connections_default, 0, any_max, 0);
+MYSQL_SYSVAR_ULONGLONG(max_line_bytes, max_line_bytes, PLUGIN_VAR_RQCMDARG, "Longest request in bytes", check_number<6>,
+                       update_number, limits::line_bytes_default, 0, any_max, 0);
+MYSQL_SYSVAR_ULONGLONG(max_reply_bytes, max_reply_bytes, PLUGIN_VAR_RQCMDARG, "Largest reply in bytes", check_number<7>,
+                       update_number, limits::reply_bytes_default, 0, any_max, 0);
 MYSQL_SYSVAR_ULONGLONG(max_in_values, max_in_values, PLUGIN_VAR_RQCMDARG, "Values of one IN list", check_number<8>, update_number,
                        limits::in_list_default, 0, any_max, 0);
-MYSQL_SYSVAR_ULONGLONG(max_indexes, max_indexes, PLUGIN_VAR_RQCMDARG, "Indexes that a connection may have open; ids are below this",
-                       check_number<9>, update_number, limits::index_id_default, 0, any_max, 0);
-MYSQL_SYSVAR_STR(secret_read, secret_read_text, PLUGIN_VAR_RQCMDARG,
-                 "What clients must send to read; empty = nothing. Shown as (set). Without rowsocket_secret_write it guards writing too",
-                 nullptr, update_secret_read, "");
-MYSQL_SYSVAR_STR(secret_write, secret_write_text, PLUGIN_VAR_RQCMDARG, "What clients must send to write; empty = nothing. Shown as (set)",
-                 nullptr, update_secret_write, "");
-MYSQL_SYSVAR_BOOL(error_detail, error_detail, PLUGIN_VAR_OPCMDARG, "Add a text for people to error replies, as one more token", nullptr,
-                  update_switch, 0);
+MYSQL_SYSVAR_ULONGLONG(max_indexes, max_indexes, PLUGIN_VAR_RQCMDARG,
+                       "Indexes that a connection may have open; ids are below this", check_number<9>, update_number,
+                       limits::index_id_default, 0, any_max, 0);
+MYSQL_SYSVAR_STR(
+    secret_read, secret_read_text, PLUGIN_VAR_RQCMDARG,
+    "What clients must send to read; empty = nothing. Shown as (set). Without rowsocket_secret_write it guards writing too",
+    nullptr, update_secret_read, "");
+MYSQL_SYSVAR_STR(secret_write, secret_write_text, PLUGIN_VAR_RQCMDARG,
+                 "What clients must send to write; empty = nothing. Shown as (set)", nullptr, update_secret_write, "");
+MYSQL_SYSVAR_BOOL(error_detail, error_detail, PLUGIN_VAR_OPCMDARG, "Add a text for people to error replies, as one more token",
+                  nullptr, update_switch, 0);
 
 }  // namespace
 
-st_mysql_sys_var* system_variables[] = {MYSQL_SYSVAR(address),        MYSQL_SYSVAR(port_read),       MYSQL_SYSVAR(port_write),
-                                        MYSQL_SYSVAR(socket_read),    MYSQL_SYSVAR(socket_write),    MYSQL_SYSVAR(threads_read),
-                                        MYSQL_SYSVAR(threads_write),  MYSQL_SYSVAR(idle_timeout),    MYSQL_SYSVAR(max_connections),
-                                        MYSQL_SYSVAR(max_line_bytes), MYSQL_SYSVAR(max_reply_bytes), MYSQL_SYSVAR(max_in_values),
-                                        MYSQL_SYSVAR(max_indexes),    MYSQL_SYSVAR(secret_read),     MYSQL_SYSVAR(secret_write),
-                                        MYSQL_SYSVAR(error_detail),   nullptr};
+st_mysql_sys_var* system_variables[] = {MYSQL_SYSVAR(address),
+                                        MYSQL_SYSVAR(port_read),
+                                        MYSQL_SYSVAR(port_write),
+                                        MYSQL_SYSVAR(socket_read),
+                                        MYSQL_SYSVAR(socket_write),
+                                        MYSQL_SYSVAR(threads_read),
+                                        MYSQL_SYSVAR(threads_write),
+                                        MYSQL_SYSVAR(idle_timeout),
+                                        MYSQL_SYSVAR(max_connections),
+                                        MYSQL_SYSVAR(max_line_bytes),
+                                        MYSQL_SYSVAR(max_reply_bytes),
+                                        MYSQL_SYSVAR(max_in_values),
+                                        MYSQL_SYSVAR(max_indexes),
+                                        MYSQL_SYSVAR(secret_read),
+                                        MYSQL_SYSVAR(secret_write),
+                                        MYSQL_SYSVAR(error_detail),
+                                        nullptr};
 
 bool load_variables(Config& config, ConfigChanged changed, std::string& failure) {
   for (const Bound& bound : bounds) {
     if (*bound.value < bound.min || *bound.value > bound.max) {
-      failure = std::string(bound.name) + "=" + std::to_string(*bound.value) + ": takes a number from " + std::to_string(bound.min) +
-                " to " + std::to_string(bound.max);
+      failure = std::string(bound.name) + "=" + std::to_string(*bound.value) + ": takes a number from " +
+                std::to_string(bound.min) + " to " + std::to_string(bound.max);
       return false;
     }
   }

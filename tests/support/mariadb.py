@@ -47,7 +47,7 @@ def environment_path(name: str) -> Path:
     value = os.environ.get(name)
     if not value or not Path(value).is_dir():
         raise ServerFailure(f"{name}={value!r} is no folder: run the tests through ./x test, which sets it")
-    return Path(value)
+    return Path(value).resolve()
 
 
 class ServerTree:
@@ -81,10 +81,13 @@ class ServerTree:
 
 def initialise(tree: ServerTree, data: Path) -> None:
     """Make an empty data directory with a root account that needs no password; raises ServerFailure."""
+    scratch = data.with_name(data.name + ".tmp")  # a server clears what it finds in its tmpdir: never share one
+    scratch.mkdir(exist_ok=True)
     command = [
         str(tree.program("mariadb-install-db")),
         *tree.arguments(),
         f"--datadir={data}",
+        f"--tmpdir={scratch}",
         "--auth-root-authentication-method=normal",
         "--innodb-log-file-size=8M",
         "--innodb-undo-tablespaces=0",
@@ -118,12 +121,14 @@ class MariaDB:
         self.process: subprocess.Popen[bytes] | None = None
         self._session: pymysql.connections.Connection[pymysql.cursors.Cursor] | None = None
         self._session_lock = threading.Lock()
+        (self.folder / "tmp").mkdir()
         shutil.copytree(template, self.data)
 
     def defaults(self) -> dict[str, str | int | None]:
         """Options of every server: small, on loopback, with a binlog that does not by itself choose row events."""
         return {
             "datadir": str(self.data),
+            "tmpdir": str(self.folder / "tmp"),
             "socket": str(self.socket),
             "pid-file": str(self.folder / "pid"),
             "log-error": str(self.error_log),

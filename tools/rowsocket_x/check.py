@@ -15,7 +15,7 @@ from rowsocket_x.paths import ROOT, VENV
 Finder = Callable[[], list[str]]
 
 # Each is one program to the type checker: their test folders have names in common.
-_TYPED = (("tools",), ("clients/python/src", "clients/python/tests"), ("tests",))
+_TYPED = (("tools",), ("clients/python/src", "clients/python/tests"), ("tests", "bench"))
 
 
 def check(*, tidy: bool = False) -> bool:

@@ -28,6 +28,9 @@ BUILD_PACKAGES = (
 )
 FUZZING_PACKAGES = ("clang-14", "libclang-rt-14-dev", "llvm-14", "valgrind")
 
+# For the tests with Perl's Net::HandlerSocket, which is compiled from the server's source.
+COMPATIBILITY_PACKAGES = ("libperl-dev", "libdbi-perl", "libdbd-mariadb-perl")
+
 # What the unpacked server and its tools are linked with or run by (the Depends of mariadb-server-core, -client-core and -backup).
 RUNTIME_PACKAGES = (
     "libaio1",
@@ -50,7 +53,7 @@ COMMANDS: Mapping[str, str] = {"node": "nodejs", "nc": "netcat-openbsd"}
 
 def missing_packages() -> list[str]:
     """The packages above that are not installed."""
-    wanted = [*BUILD_PACKAGES, *FUZZING_PACKAGES, *RUNTIME_PACKAGES]
+    wanted = [*BUILD_PACKAGES, *FUZZING_PACKAGES, *COMPATIBILITY_PACKAGES, *RUNTIME_PACKAGES]
     known = subprocess.run(
         ["dpkg-query", "--show", "--showformat=${Package} ${db:Status-Status}\n", *wanted], capture_output=True, text=True
     ).stdout

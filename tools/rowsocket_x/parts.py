@@ -4,6 +4,7 @@
     tools                       unit tests of ./x itself
     unit-release, -asan, -tsan  the C++ unit tests, as shipped and under the sanitizers
     client-LANGUAGE             a client library's own tests
+    bench                       the comparison's own arithmetic
     vectors, integration, ...   one part for each folder of tests/ that holds test files, on real servers
     fuzz                        every fuzzing program for a short while, from its committed corpus
 
@@ -70,6 +71,7 @@ def all_parts() -> list[Part]:
     for folder in sorted((ROOT / "clients").glob("*/tests")):
         if _holds_tests(folder):
             parts.append(_pytest_part(f"client-{folder.parent.name}", folder))
+    parts.append(_pytest_part("bench", ROOT / "bench"))
     folders = sorted((ROOT / "tests").iterdir(), key=_position)
     parts += [_pytest_part(folder.name, folder) for folder in folders if _holds_tests(folder)]
     parts.append(Part("fuzz", _fuzz))
