@@ -44,6 +44,9 @@ struct IndexDescription {
 /// How many names a comma-separated list holds ("" holds none).
 [[nodiscard]] size_t name_count(std::string_view comma_separated);
 
+/// True if a row's value that orders so to a filter's (less than, equal to or greater than 0) satisfies the comparison.
+[[nodiscard]] bool satisfies(int order, Comparison comparison);
+
 class Index {
  public:
   explicit Index(IndexDescription description);

@@ -335,22 +335,4 @@ int Comparand::compare_row() const {
   return order;
 }
 
-bool satisfies(int comparison, Comparison wanted) {
-  switch (wanted) {
-    case Comparison::equal:
-      return comparison == 0;
-    case Comparison::not_equal:
-      return comparison != 0;
-    case Comparison::less:
-      return comparison < 0;
-    case Comparison::less_or_equal:
-      return comparison <= 0;
-    case Comparison::greater:
-      return comparison > 0;
-    case Comparison::greater_or_equal:
-      return comparison >= 0;
-  }
-  return false;
-}
-
 }  // namespace rowsocket::mariadb

@@ -59,6 +59,4 @@ class Comparand {
   std::vector<char> bytes_;  ///< kept between requests, so that the steady state allocates nothing
 };
 
-[[nodiscard]] bool satisfies(int comparison, Comparison wanted);
-
 }  // namespace rowsocket::mariadb

@@ -86,7 +86,7 @@ Error Cursor::set_filters(std::span<const Filter> filters) {
 
 Verdict Cursor::verdict() {
   for (size_t i = 0; i < filter_count_; ++i) {
-    if (!satisfies(filters_[i].comparand.compare_row(), filters_[i].comparison)) {
+    if (!engine::satisfies(filters_[i].comparand.compare_row(), filters_[i].comparison)) {
       return filters_[i].stop_at_mismatch ? Verdict::stop : Verdict::skip;
     }
   }

@@ -31,24 +31,6 @@ Error find_columns(const Table& table, std::string_view names, std::vector<size_
   return {};
 }
 
-bool holds(Comparison comparison, int order) {
-  switch (comparison) {
-    case Comparison::equal:
-      return order == 0;
-    case Comparison::not_equal:
-      return order != 0;
-    case Comparison::less:
-      return order < 0;
-    case Comparison::less_or_equal:
-      return order <= 0;
-    case Comparison::greater:
-      return order > 0;
-    case Comparison::greater_or_equal:
-      return order >= 0;
-  }
-  return false;
-}
-
 int64_t number_of(std::string_view canonical) {
   int64_t number = 0;
   std::from_chars(canonical.data(), canonical.data() + canonical.size(), number);
@@ -173,7 +155,7 @@ Verdict MemoryCursor::verdict() {
   const Row& row = *index_->table()->row(current_.row);
   for (const Condition& condition : conditions_) {
     const ColumnType type = index_->table()->columns()[condition.column].type;
-    if (!holds(condition.comparison, compare(type, row[condition.column], condition.value))) {
+    if (!satisfies(compare(type, row[condition.column], condition.value), condition.comparison)) {
       return condition.stop_at_mismatch ? Verdict::stop : Verdict::skip;
     }
   }
