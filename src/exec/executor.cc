@@ -41,6 +41,12 @@ Counter kind_of(const Request& request) {
   return Counter::requests_unknown;
 }
 
+/// Another transaction has the row: worth waiting for.
+bool is_row_lock_timeout(const Error& error) {
+  constexpr int ha_lock_wait_timeout = 146;
+  return error.code == ErrorCode::engine && error.number == ha_lock_wait_timeout;
+}
+
 Error insert(engine::Cursor& cursor, const Request& request, const Protocol& protocol, Buffer& out, RowCounts& rows) {
   bool has_id = false;
   uint64_t id = 0;
@@ -81,9 +87,7 @@ Executed Executor::execute(Client& client, const Request& request, const Protoco
   }
   const size_t reply_begin = out.size();
   if (index != nullptr && run(*index, request, protocol, out, error) == Begin::wait && parks(client, error)) {
-    if (!staged_.empty()) {
-      staged_.pop_back();
-    }
+    unstage_parked();
     return Executed::parked;
   }
   client.parked_since_ms = 0;
@@ -198,7 +202,7 @@ Begin Executor::run(engine::Index& index, const Request& request, const Protocol
     session_.abandon_request();
   }
   out.truncate(reply_begin);
-  return Begin::failed;
+  return is_row_lock_timeout(error) ? Begin::wait : Begin::failed;
 }
 
 /// True if a request that waits for a lock is to be presented again; else `error` is its answer.
@@ -207,11 +211,25 @@ bool Executor::parks(Client& client, Error& error) {
     client.parked_since_ms = std::max<uint64_t>(now_ms_, 1);
     counters_.add(Counter::parked);
   }
-  if (now_ms_ - std::min(now_ms_, client.parked_since_ms) < session_.lock_wait_timeout_ms()) {
+  const bool for_row = is_row_lock_timeout(error);
+  const uint64_t timeout_ms = for_row ? session_.row_lock_wait_timeout_ms() : session_.lock_wait_timeout_ms();
+  if (now_ms_ - std::min(now_ms_, client.parked_since_ms) < timeout_ms) {
     return true;
   }
-  error = ErrorCode::cannot_lock_table;
+  if (!for_row) {
+    error = ErrorCode::cannot_lock_table;
+  }
   return false;
+}
+
+/// The request that was just staged is parked: it is nobody's business before it is presented again.
+void Executor::unstage_parked() {
+  if (!staged_.empty()) {
+    staged_.pop_back();
+  }
+  if (session_.transaction_lost()) [[unlikely]] {
+    replay();  // where a lock timeout costs the whole transaction (innodb_rollback_on_timeout)
+  }
 }
 
 /// Reply to a request that was decided: an error, or the success of one that the engine had no part in (it writes its own

@@ -82,6 +82,7 @@ class Executor {
   [[nodiscard]] engine::Begin run(engine::Index& index, const Request& request, const Protocol& protocol, Buffer& out,
                                   Error& error);
   [[nodiscard]] bool parks(Client& client, Error& error);
+  void unstage_parked();
   void answer(const Protocol& protocol, Buffer& out, bool ran, Error& error);
   void count(const Request& request);
 

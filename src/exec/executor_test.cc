@@ -61,6 +61,27 @@ TEST_F(ParkedTest, with_a_timeout_of_zero_nobody_waits) {
   EXPECT_EQ(ask(shop, find), "error cannot_lock_table");
 }
 
+TEST_F(ParkedTest, a_request_whose_row_is_locked_is_parked_and_undone) {
+  const Ask add = Ask::find(0, {"1"}).add({"1"});
+  engine.fail_write(2, Error(ErrorCode::engine, 146));
+  begin();
+  EXPECT_EQ(send(shop, add), Executed::done);
+  EXPECT_EQ(send(shop, add), Executed::parked);
+  end();
+  EXPECT_THAT(replies(shop), ElementsAre("= 1")) << "what came before it in the turn is committed";
+  EXPECT_EQ(ask(shop, add), "= 1");
+  EXPECT_EQ(ask(shop, find), "rows/3 7 pen 1");
+}
+
+TEST_F(ParkedTest, a_row_that_stays_locked_is_the_engines_error) {
+  engine.fail_write(1, Error(ErrorCode::engine, 146));
+  EXPECT_EQ(ask(shop, Ask::find(0, {"1"}).add({"1"})), "parked");
+  now_ms += 50;
+  engine.fail_write(1, Error(ErrorCode::engine, 146));
+  EXPECT_EQ(ask(shop, Ask::find(0, {"1"}).add({"1"})), "error engine 146");
+  EXPECT_EQ(ask(shop, find), "rows/3 5 pen 1");
+}
+
 TEST_F(ParkedTest, an_open_index_can_wait_too) {
   engine.set_busy("shop.item", true);
   EXPECT_EQ(ask(shop, Ask::open(0, "shop.item", "", "id")), "parked");

@@ -149,7 +149,8 @@ void Executor::remake(Staged& staged) {
 /// Run and commit one request. False if it lost its transaction: `outcome` says how, and another try may do better.
 bool Executor::run_alone(Staged& staged) {
   staged.outcome = {};
-  if (run(*staged.index, staged.request, *staged.protocol, *staged.out, staged.outcome) == engine::Begin::wait) {
+  if (run(*staged.index, staged.request, *staged.protocol, *staged.out, staged.outcome) == engine::Begin::wait &&
+      staged.outcome.ok()) {
     staged.outcome = ErrorCode::cannot_lock_table;
   }
   bool worth_another_try = session_.transaction_lost();

@@ -55,6 +55,7 @@ void Cursor::begin(THD* thd, OpenTable& open, const Binding& binding, bool raw) 
   filter_count_ = 0;
   rechecks_ = false;
   is_fetching_positions_ = false;
+  found_row_locked_ = false;
   positions_.clear();
 }
 
@@ -65,7 +66,12 @@ Step Cursor::fail(Error error) {
 
 Step Cursor::fail(int handler_code) {
   snapshot_is_stale_ = snapshot_is_stale_ || handler_code == HA_ERR_TABLE_DEF_CHANGED;
-  return fail(engine_error(thd_, table_->file, handler_code));
+  return fail(noted(engine_error(thd_, table_->file, handler_code)));
+}
+
+Error Cursor::noted(Error error) {
+  found_row_locked_ = error.code == ErrorCode::engine && error.number == HA_ERR_LOCK_WAIT_TIMEOUT;
+  return error;
 }
 
 Error Cursor::set_filters(std::span<const Filter> filters) {
@@ -319,22 +325,22 @@ void Cursor::prepare(Change change) {
 
 Error Cursor::update_row(std::span<const Value> new_values) {
   prepare(Change::update);
-  return mariadb::update_row(thd_, *binding_, table_, new_values, raw_);
+  return noted(mariadb::update_row(thd_, *binding_, table_, new_values, raw_));
 }
 
 Error Cursor::add_to_row(std::span<const Value> amounts, bool decrement, bool& changed) {
   prepare(Change::update);
-  return mariadb::add_to_row(thd_, *binding_, table_, amounts, decrement, changed);
+  return noted(mariadb::add_to_row(thd_, *binding_, table_, amounts, decrement, changed));
 }
 
 Error Cursor::delete_row() {
   prepare(Change::remove);
-  return mariadb::delete_row(thd_, table_);
+  return noted(mariadb::delete_row(thd_, table_));
 }
 
 Error Cursor::insert_row(std::span<const Value> values, bool& has_id, uint64_t& id) {
   prepare(Change::insert);
-  return mariadb::insert_row(thd_, *binding_, table_, values, raw_, has_id, id);
+  return noted(mariadb::insert_row(thd_, *binding_, table_, values, raw_, has_id, id));
 }
 
 }  // namespace rowsocket::mariadb

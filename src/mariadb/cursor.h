@@ -24,6 +24,8 @@ class Cursor final : public engine::Cursor {
   /// True if a table was altered after the transaction's snapshot was taken: only a new transaction can read it.
   [[nodiscard]] bool snapshot_is_stale() const { return snapshot_is_stale_; }
   void forget_snapshot() { snapshot_is_stale_ = false; }
+  /// True if the request failed for a row that another transaction has locked.
+  [[nodiscard]] bool found_row_locked() const { return found_row_locked_; }
 
   Error set_filters(std::span<const Filter> filters) override;
   engine::Step seek(KeyOperator key_operator, std::span<const Value> key) override;
@@ -58,6 +60,7 @@ class Cursor final : public engine::Cursor {
   engine::Step settle(int handler_code);
   engine::Step fail(Error error);
   engine::Step fail(int handler_code);
+  [[nodiscard]] Error noted(Error error);
   void prepare(Change change);
 
   THD* thd_ = nullptr;
@@ -85,6 +88,7 @@ class Cursor final : public engine::Cursor {
   std::vector<uchar> positions_;
   bool is_fetching_positions_ = false;
   bool snapshot_is_stale_ = false;
+  bool found_row_locked_ = false;
   Error error_;
 };
 

@@ -17,6 +17,14 @@ using engine::Interruption;
 
 namespace {
 
+/// innodb_lock_wait_timeout; nullptr in a server without InnoDB.
+sys_var* find_row_lock_variable() {
+  mysql_prlock_rdlock(&LOCK_system_variables_hash);
+  sys_var* const variable = intern_find_sys_var(STRING_WITH_LEN("innodb_lock_wait_timeout"));
+  mysql_prlock_unlock(&LOCK_system_variables_hash);
+  return variable;
+}
+
 constexpr const char* refused_databases[] = {"mysql", "information_schema", "performance_schema", "sys"};
 
 void session_was_killed(THD* thd) { static_cast<const Session*>(thd->event_scheduler.data)->wake(); }
@@ -118,6 +126,8 @@ void Session::create_thd() {
     thd_->variables.option_bits &= ~OPTION_AUTOCOMMIT;
     thd_->server_status &= ~SERVER_STATUS_AUTOCOMMIT;
   }
+  row_lock_variable_ = find_row_lock_variable();
+  wait_for_rows(true);
   thd_->event_scheduler.data = this;
   thd_->scheduler = kill_notification_scheduler();
   server_threads.insert(thd_);
@@ -198,6 +208,26 @@ void Session::set_activity(std::string_view activity) {
 }
 
 uint64_t Session::lock_wait_timeout_ms() const { return uint64_t{global_system_variables.lock_wait_timeout} * 1000; }
+
+uint64_t Session::row_lock_wait_timeout_ms() const {
+  if (row_lock_variable_ == nullptr) {
+    return 0;
+  }
+  return uint64_t{*reinterpret_cast<const ulong*>(row_lock_variable_->value_ptr(thd_, OPT_GLOBAL, &null_clex_str))} * 1000;
+}
+
+/// How long InnoDB waits for a row: a second, in the order of those who wait, which is long enough for a hot row; or not at all.
+void Session::wait_for_rows(bool wait) {
+  if (row_lock_variable_ == nullptr || waits_for_rows_ == wait) {
+    return;
+  }
+  set_var setting(thd_, OPT_SESSION, row_lock_variable_, &null_clex_str, new (thd_->mem_root) Item_int(thd_, wait ? 1LL : 0LL));
+  if (setting.check(thd_) == 0 && setting.update(thd_) == 0) {
+    waits_for_rows_ = wait;
+  }
+  thd_->free_items();
+  clear_diagnostics(thd_);
+}
 
 // ---- indexes and tables
 

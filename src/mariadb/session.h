@@ -12,6 +12,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -64,6 +65,7 @@ class Session final : public engine::Session {
   void release_tables() override;
   [[nodiscard]] bool holds_tables() const override { return !open_tables_.empty(); }
   [[nodiscard]] uint64_t lock_wait_timeout_ms() const override;
+  [[nodiscard]] uint64_t row_lock_wait_timeout_ms() const override;
   [[nodiscard]] engine::Interruption interruption() const override;
   void clear_interruption() override;
   void set_activity(std::string_view activity) override;
@@ -75,6 +77,7 @@ class Session final : public engine::Session {
 
  private:
   void create_thd();
+  void wait_for_rows(bool wait);
   void begin_transaction();
   [[nodiscard]] engine::Begin make_ready(Index& index, engine::Intent intent, Index::Side*& side, Error& error);
   [[nodiscard]] engine::Begin open(OpenTable& table, const std::shared_ptr<OpenTable>& owner, Error& error);
@@ -92,6 +95,9 @@ class Session final : public engine::Session {
   MEM_ROOT* statement_memory_ = nullptr;  ///< the THD's own, between turns
   MEM_ROOT turn_memory_;
   Cursor cursor_;
+  sys_var* row_lock_variable_ = nullptr;  ///< innodb_lock_wait_timeout
+  bool waits_for_rows_ = false;           ///< innodb_lock_wait_timeout is 1 second, else 0
+  std::chrono::steady_clock::time_point impatient_until_;
   OpenTable* request_table_ = nullptr;  ///< of the request under way
   bool request_changes_ = false;
   bool in_transaction_ = false;        ///< something was begun since the last commit

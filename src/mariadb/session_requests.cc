@@ -13,6 +13,10 @@ namespace rowsocket::mariadb {
 using engine::Begin;
 using engine::Intent;
 
+namespace {
+constexpr std::chrono::seconds impatience(5);
+}
+
 // ---- requests
 
 void Session::begin_transaction() {
@@ -61,6 +65,7 @@ Begin Session::begin_request(engine::Index& index, Intent intent, engine::Cursor
   }
   OpenTable& table = *side->open;
   if (intent == Intent::write) {
+    wait_for_rows(std::chrono::steady_clock::now() >= impatient_until_);
     thd_->set_time();  // a statement of its own, with its own CURRENT_TIMESTAMP
     if (const Begin begin = request_is_statement_ ? Begin::ready : protect_from_backup(table, error); begin != Begin::ready) {
       return begin;
@@ -150,6 +155,10 @@ void Session::abandon_request() {
   }
   clear_diagnostics(thd_);
   unlock_request_tables();
+  if (cursor_.found_row_locked() && waits_for_rows_) {
+    // Somebody keeps a row for long. Who else wants it polls for a while, instead of holding up everybody for a second each.
+    impatient_until_ = std::chrono::steady_clock::now() + impatience;
+  }
 }
 
 // ---- turns

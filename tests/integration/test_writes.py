@@ -467,6 +467,33 @@ def test_a_row_that_stays_locked_is_a_lock_wait_timeout_and_nothing_changes(
     sql.close()
 
 
+def test_a_locked_row_holds_up_the_client_that_wants_it_and_nobody_else(start: Callable[..., RowSocketServer]) -> None:
+    server = start(RowSocketServer, {"rowsocket-threads-write": 1})
+    server.sql("CREATE DATABASE d")
+    server.sql("CREATE TABLE d.t (id INT PRIMARY KEY, n INT)")
+    server.sql("INSERT INTO d.t VALUES (1, 0), (2, 0)")
+    with (
+        contextlib.closing(server.connect("d")) as sql,
+        sql.cursor() as cursor,
+        rowsocket.connect(*server.write_address()) as waiting,
+        rowsocket.connect(*server.write_address()) as other,
+        ThreadPoolExecutor(1) as thread,
+    ):
+        wanted, free = waiting.open_index("d", "t", "n"), other.open_index("d", "t", "n")
+        cursor.execute("BEGIN")
+        cursor.execute("UPDATE t SET n = 5 WHERE id = 1")
+        parked_before = server.status("Rowsocket_parked")["Rowsocket_parked"]
+        incremented = thread.submit(wanted.increment, 1, [1])
+        server.wait_until("waits", lambda: server.status("Rowsocket_parked")["Rowsocket_parked"] != parked_before)
+        for _ in range(200):
+            assert free.increment(2, [1]) == 1
+            assert free.get(2) is not None
+        assert not incremented.done()
+        sql.commit()
+        assert incremented.result() == 1
+    assert server.sql("SELECT n FROM d.t ORDER BY id") == [(6,), (200,)]
+
+
 def test_every_write_of_aria_is_there_and_a_failed_one_is_not(make_twins: MakeTwins) -> None:
     twins = make_twins("id INT PRIMARY KEY, v VARCHAR(5)", "ENGINE=Aria")
     index = twins.index("id,v")
