@@ -115,6 +115,7 @@ void Session::create_thd() {
   thd_->init_for_queries();
   statement_memory_ = thd_->mem_root;
 
+  thd_->variables.wsrep_on = false;  // nothing of ours is replicated by Galera: reads need it not, writes are refused there
   thd_->variables.binlog_format = BINLOG_FORMAT_ROW;
   thd_->set_current_stmt_binlog_format_row();
   thd_->variables.tx_isolation = ISO_REPEATABLE_READ;

@@ -57,6 +57,10 @@ Begin Session::begin_request(engine::Index& index, Intent intent, engine::Cursor
     error = Error(ErrorCode::read_only);
     return Begin::failed;
   }
+  if (intent == Intent::write && WSREP_ON) {
+    error = Error(ErrorCode::not_implemented, "this server is a Galera node, and writes would not reach the others");
+    return Begin::failed;
+  }
   begin_transaction();
   auto& own_index = static_cast<Index&>(index);
   Index::Side* side = nullptr;

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""On a Galera node RowSocket is a guest that reads: what it wrote would not reach the other nodes, so it does not write."""
+
+from __future__ import annotations
+
+import socket
+from collections.abc import Callable
+
+import pytest
+
+import rowsocket
+from support.mariadb import RowSocketServer, environment_path
+
+PROVIDER = "usr/lib/galera/libgalera_smm.so"
+
+
+@pytest.fixture
+def node(start: Callable[..., RowSocketServer]) -> RowSocketServer:
+    """A cluster of one node, with a table of one row."""
+    provider = environment_path("ROWSOCKET_SERVER_TREE") / PROVIDER
+    if not provider.exists():
+        pytest.skip(f"{PROVIDER} is not in the server's tree")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    server = start(
+        RowSocketServer,
+        {
+            "wsrep-on": 1,
+            "wsrep-provider": str(provider),
+            "wsrep-cluster-address": "gcomm://",
+            "wsrep-node-address": "127.0.0.1",
+            "wsrep-provider-options": f"gmcast.listen_addr=tcp://127.0.0.1:{port}",
+            "binlog-format": "ROW",
+            "innodb-autoinc-lock-mode": 2,
+        },
+    )
+    server.wait_until("the node is ready", lambda: server.status("wsrep_ready")["wsrep_ready"] == "ON")
+    server.sql("CREATE DATABASE d")
+    server.sql("CREATE TABLE d.t (id INT PRIMARY KEY, n INT)")
+    server.sql("INSERT INTO d.t VALUES (1, 10)")
+    return server
+
+
+def test_a_galera_node_is_read_and_not_written_to(node: RowSocketServer) -> None:
+    with rowsocket.connect(*node.write_address()) as writer:
+        index = writer.open_index("d", "t", "n")
+        assert index.get(1) == ("10",)
+        with pytest.raises(rowsocket.RequestError, match="notimpl"):
+            index.update(1, [11])
+        with pytest.raises(rowsocket.RequestError, match="notimpl"):
+            writer.open_index("d", "t", "id,n").insert([2, 20])
+    assert node.sql("SELECT id, n FROM d.t") == [(1, 10)]
+
+
+def test_ddl_of_a_galera_node_passes_beside_readers(node: RowSocketServer) -> None:
+    with rowsocket.connect(*node.read_address()) as reader:
+        index = reader.open_index("d", "t", "n")
+        for column in range(5):
+            assert index.get(1) == ("10",)
+            node.sql(f"ALTER TABLE d.t ADD COLUMN c{column} INT")
