@@ -179,8 +179,11 @@ int OpenTable::activate(const Binding& binding) {
 }
 
 void OpenTable::deactivate() {
-  if (table_ != nullptr && std::exchange(active_, nullptr) != nullptr) {
-    table_->file->ha_index_or_rnd_end();
+  if (table_ == nullptr) {
+    return;
+  }
+  table_->file->ha_index_or_rnd_end();  // nothing where neither was begun
+  if (std::exchange(active_, nullptr) != nullptr) {
     table_->file->ha_end_keyread();
   }
 }

@@ -108,11 +108,14 @@ void Session::unlock_request_tables() {
     request_table_->close_statement(thd_);
   } else if (request_changes_ || request_table_->has_table_lock()) {
     request_table_->unlock(thd_);
-  } else if (table->file->inited == handler::RND) {
-    table->file->ha_index_or_rnd_end();
   }
   thd_->lock = nullptr;
   request_table_ = nullptr;
+}
+
+/// The request's row events go to the statement's cache, those of engines without and with transactions. False on an error.
+bool Session::flush_row_events() {
+  return thd_->binlog_flush_pending_rows_event(true, false) == 0 && thd_->binlog_flush_pending_rows_event(true, true) == 0;
 }
 
 Error Session::end_request() {
@@ -123,12 +126,8 @@ Error Session::end_request() {
   if (request_changes_) {
     TABLE* const table = request_table_->table();
     request_table_->deactivate();
-    if (table->file->inited == handler::RND) {
-      table->file->ha_index_or_rnd_end();
-    }
     query_cache_invalidate3(thd_, table, 1);
-    const bool binlog_failed =
-        thd_->binlog_flush_pending_rows_event(true, false) != 0 || thd_->binlog_flush_pending_rows_event(true, true) != 0;
+    const bool binlog_failed = !flush_row_events();
     thd_->reset_binlog_for_next_statement();
     if (thd_->transaction->stmt.modified_non_trans_table) {
       thd_->transaction->all.modified_non_trans_table = true;
@@ -148,12 +147,8 @@ void Session::abandon_request() {
   if (request_table_ == nullptr) {
     return;
   }
-  TABLE* const table = request_table_->table();
   if (request_changes_) {
     request_table_->deactivate();
-    if (table->file->inited == handler::RND) {
-      table->file->ha_index_or_rnd_end();
-    }
     trans_rollback_stmt(thd_);
     thd_->reset_binlog_for_next_statement();
   }

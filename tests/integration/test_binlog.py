@@ -10,19 +10,26 @@ from support.mariadb import RowSocketServer, Start
 from support.plugin import EmptyServer, change_everything, make_table, opened
 
 
-def test_replaying_the_binlog_gives_the_same_tables(start: Start, tmp_path: Path) -> None:
-    server = start(RowSocketServer, {"binlog-format": "STATEMENT"})
-    change_everything(server)
+def replayed(server: RowSocketServer, start: Start, scratch: Path) -> EmptyServer:
+    """A new server into which the other's binlog was replayed."""
     binlogs = [server.data / str(row[0]) for row in server.sql("SHOW BINARY LOGS")]
     server.sql("FLUSH BINARY LOGS")
-    events = {event for path in binlogs for (_, _, event, *_) in server.sql(f"SHOW BINLOG EVENTS IN '{path.name}'")}
-    assert {"Write_rows_v1", "Update_rows_v1", "Delete_rows_v1"} <= events
     environment = server.tree.environment()
-    replay = tmp_path / "replay.sql"
+    replay = scratch / "replay.sql"
     run([server.tree.program("mariadb-binlog"), "--no-defaults", "-r", replay, *binlogs], environment=environment)
     copy = start(EmptyServer)
     options = ["--no-defaults", f"--socket={copy.socket}", "--user=root", "--binary-mode"]
     run([server.tree.program("mariadb"), *options], environment=environment, standard_input=replay)
+    return copy
+
+
+def test_replaying_the_binlog_gives_the_same_tables(start: Start, tmp_path: Path) -> None:
+    server = start(RowSocketServer, {"binlog-format": "STATEMENT"})
+    change_everything(server)
+    logs = [row[0] for row in server.sql("SHOW BINARY LOGS")]
+    events = {event for log in logs for (_, _, event, *_) in server.sql(f"SHOW BINLOG EVENTS IN '{log}'")}
+    assert {"Write_rows_v1", "Update_rows_v1", "Delete_rows_v1"} <= events
+    copy = replayed(server, start, tmp_path)
     for table in ("t", "p"):
         rows = server.sql(f"SELECT * FROM app.{table} ORDER BY 1")
         assert len(rows) >= 20
@@ -40,3 +47,16 @@ def test_nothing_is_binlogged_of_a_request_that_failed(start: Start) -> None:
     log = server.sql("SHOW BINARY LOGS")[-1][0]
     events = {event for (_, _, event, *_) in server.sql(f"SHOW BINLOG EVENTS IN '{log}'")}
     assert not any("rows" in event for event in events)
+
+
+def test_what_an_engine_without_rollback_keeps_of_a_failed_request_is_binlogged(start: Start, tmp_path: Path) -> None:
+    server = start(RowSocketServer)
+    server.sql("CREATE DATABASE app")
+    server.sql("CREATE TABLE app.a (id INT PRIMARY KEY, v TINYINT) ENGINE=Aria")
+    server.sql("INSERT INTO app.a VALUES (1, 100), (2, 120), (3, 1)")
+    with server.raw("write") as connection:
+        assert connection.ask(b"P\t1\tapp\ta\t\tv") == b"0\t1"
+        assert connection.ask(b"1\t>=\t1\t1\t9\t0\t+\t10") == b"1\t1\t1264"
+    rows = server.sql("SELECT * FROM app.a ORDER BY id")
+    assert list(rows) == [(1, 110), (2, 120), (3, 1)]
+    assert replayed(server, start, tmp_path).sql("SELECT * FROM app.a ORDER BY id") == rows
