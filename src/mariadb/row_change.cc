@@ -96,6 +96,7 @@ bool makes_history(const Binding& binding, const TABLE* table, size_t changed_co
 /// Write the row as it was (the second record), with its end of life, and leave the first record as it is.
 int write_history(TABLE* table) {
   store_record(table, record[2]);
+  table->mark_columns_per_binlog_row_image();  // the row event of an insert, now
   const int handler_code = vers_insert_history_row(table);
   restore_record(table, record[2]);
   return handler_code;
@@ -285,25 +286,27 @@ Addition add_to_field(THD* thd, Field* field, const Value& amount, bool decremen
 
 }  // namespace
 
+// Row logging is switched on first: which columns a row event holds (binlog_row_image) is decided by the marking, and only for
+// tables that are logged.
 void prepare_insert(TABLE* table) {
+  table->file->prepare_for_row_logging();
   table->use_all_columns();
   table->mark_columns_per_binlog_row_image();
   table->file->prepare_for_insert(true);
-  table->file->prepare_for_row_logging();
   table->next_number_field = table->found_next_number_field;
 }
 
 // The binding's own column sets are in use, since its index is walked; these add what else is read or written.
 void prepare_update(TABLE* table) {
+  table->file->prepare_for_row_logging();
   table->mark_columns_needed_for_update();
   table->file->prepare_for_insert(true);
-  table->file->prepare_for_row_logging();
 }
 
 void prepare_delete(TABLE* table) {
+  table->file->prepare_for_row_logging();
   table->mark_columns_needed_for_delete();
   table->file->prepare_for_insert(true);  // a versioned row is not deleted, its end is written
-  table->file->prepare_for_row_logging();
 }
 
 Error insert_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Value> values, bool raw, bool& has_id,
