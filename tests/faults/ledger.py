@@ -1,44 +1,96 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What one client was told of its writes, and whether a server that came back from a crash agrees.
+"""What one client was told of its writes, and what a server that came back from a crash still has of them.
 
-Each row is written with the same number in two columns, so that half a row shows. A write that got no answer may be there or
-not: the promise is about those that were acknowledged.
+A client's writes are a sequence: the server executes them in order, and an answer to one covers those before it. So whatever the
+server has kept must be what the first n of them leave behind, for some n: one less than were acknowledged is a loss, and no n at
+all is damage. Nothing here knows of servers or threads; a ledger belongs to one client.
+
+Rows are made from their id and value alone, so that half of a row, or a mixture of two, shows.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import zlib
+from collections import Counter
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+
+Row = tuple[int, int, str, int]
+TEXT_LENGTH_MAX = 700
+Change = tuple[int, int | None]
+"""Row id and the value it has from then on; None: deleted."""
+
+
+def row_of(row_id: int, value: int) -> Row:
+    """The whole row: id, value, a text whose length changes with the value, and a checksum of the three."""
+    text = f"{row_id}/{value}/" + "x" * (value * 37 % TEXT_LENGTH_MAX)
+    return row_id, value, text, zlib.crc32(f"{row_id},{value},{text}".encode())
+
+
+def partial_rows(rows: Iterable[tuple[object, ...]]) -> list[tuple[object, ...]]:
+    """Those rows that are not what `row_of` makes of their id and value."""
+    return [row for row in rows if tuple(row) != row_of(int(str(row[0])), int(str(row[1])))]
 
 
 @dataclass
 class Ledger:
-    """One client's account of its writes."""
+    """One client's account of its writes, in the order in which it sent them.
 
-    acknowledged: dict[int, int] = field(default_factory=dict)
-    """Row id to the last value that was acknowledged."""
-    unanswered: dict[int, int] = field(default_factory=dict)
-    """Row id to a value whose write has no answer yet."""
-    increments: int = 0
-    """Acknowledged increments of the client's own counter."""
-    increment_unanswered: bool = False
+    Note a change before it is sent (`sent`), and then what came of it: `acknowledged`, `refused`, or neither if no answer came.
+    """
 
-    def begin(self, row: int, value: int) -> None:
-        """A write is sent."""
-        self.unanswered[row] = value
+    changes: list[Change] = field(default_factory=list)
+    acknowledged_count: int = 0
+    outcomes: Counter[str] = field(default_factory=Counter)
+    """How many changes were refused, by the text of the error."""
 
-    def end(self, row: int) -> None:
-        """It was acknowledged."""
-        self.acknowledged[row] = self.unanswered.pop(row)
+    def sent(self, row_id: int, value: int | None) -> None:
+        """A change is about to be sent."""
+        self.changes.append((row_id, value))
 
-    def lost(self, values: Mapping[int, int]) -> list[int]:
-        """The rows whose acknowledged value is not there, nor a later one of which nothing is known."""
-        return [
-            row
-            for row, value in self.acknowledged.items()
-            if values.get(row) not in ({value, self.unanswered[row]} if row in self.unanswered else {value})
-        ]
+    def acknowledged(self) -> None:
+        """The oldest change without an answer was acknowledged."""
+        assert self.acknowledged_count < len(self.changes), "an answer to nothing"
+        self.acknowledged_count += 1
 
-    def is_counter_possible(self, counter: int) -> bool:
-        """The counter holds every acknowledged increment, and at most one that has no answer."""
-        return self.increments <= counter <= self.increments + self.increment_unanswered
+    def refused(self, why: str) -> None:
+        """The oldest change without an answer was refused: it must not be seen anywhere."""
+        del self.changes[self.acknowledged_count]
+        self.outcomes[why] += 1
+
+    def kept(self, values: Mapping[int, int]) -> int | None:
+        """The largest n so that the client's first n changes leave exactly `values` (row id to value); None: there is no such n.
+
+        `values` are the rows of this client only, and the client began with none.
+        """
+        state: dict[int, int] = {}
+        wrong = len(values)  # rows, of the state and of `values`, in which the two differ
+        kept = 0 if wrong == 0 else None
+        for count, (row_id, value) in enumerate(self.changes, 1):
+            wrong -= state.get(row_id) != values.get(row_id)
+            if value is None:
+                state.pop(row_id, None)
+            else:
+                state[row_id] = value
+            wrong += state.get(row_id) != values.get(row_id)
+            if wrong == 0:
+                kept = count
+        return kept
+
+    def lost(self, values: Mapping[int, int]) -> int:
+        """How many acknowledged changes the server no longer has; raises Damaged if what it has is nobody's doing."""
+        kept = self.kept(values)
+        if kept is None:
+            raise Damaged(self._damage(values))
+        return max(0, self.acknowledged_count - kept)
+
+    def _damage(self, values: Mapping[int, int]) -> str:
+        state = dict(self.changes[: self.acknowledged_count])
+        rows = [row_id for row_id in sorted({*state, *values}) if state.get(row_id) != values.get(row_id)]
+        shown = [f"{row_id}: {values.get(row_id)} instead of {state.get(row_id)}" for row_id in rows[:10]]
+        unanswered = self.changes[self.acknowledged_count :]
+        return f"{len(rows)} rows are not as acknowledged: {shown}; {len(unanswered)} without an answer: {unanswered[:10]}"
+
+
+class Damaged(AssertionError):
+    """What the server has was left by no sequence of the client's writes."""

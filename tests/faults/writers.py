@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Clients that write for as long as the server answers, each with a ledger; and the comparison of the server with the ledgers.
+
+Every writer has its own rows in `d.t` (inserted, updated, deleted) and its own counter in `d.counter` (incremented), which its
+ledger knows under a negative id. Every other writer sends a whole round of changes at once, so that a turn holds one request of
+some clients and many of others.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator, Sequence
+from types import TracebackType
+from typing import Any, Self
+
+import rowsocket
+from faults.ledger import Ledger, partial_rows, row_of
+from rowsocket import Connection, Pending, Pipeline
+from support.mariadb import MariaDB, RowSocketServer
+
+WRITER_COUNT = 8
+ROWS_PER_WRITER = 1_000_000
+ANSWER_TIMEOUT_S = 120.0
+TABLES = (
+    "CREATE DATABASE d",
+    """CREATE TABLE d.t (id INT PRIMARY KEY, v INT NOT NULL, text VARCHAR(800) NOT NULL, checksum BIGINT NOT NULL,
+    KEY by_v (v), KEY by_text (text(20))) ENGINE=InnoDB CHARSET=latin1""",
+    "CREATE TABLE d.counter (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB",
+)
+
+Send = Callable[[Pipeline], Pending[Any]]
+Change = tuple[Send, int, int | None]
+"""How to send it, and what the ledger calls it."""
+
+
+def make_tables(server: MariaDB) -> None:
+    for statement in TABLES:
+        server.sql(statement)
+
+
+class Writer:
+    """One client: its connection, its rows, its ledger."""
+
+    def __init__(self, number: int, address: tuple[str, int]) -> None:
+        self.number = number
+        self.ledger = Ledger()
+        self._connection: Connection = rowsocket.connect(*address, reconnect=False, timeout=ANSWER_TIMEOUT_S)
+        self._rows = self._connection.open_index("d", "t", "id,v,text,checksum")
+        self._counter = self._connection.open_index("d", "counter", "id,n")
+        self._amount = self._connection.open_index("d", "counter", "n")
+
+    def write(self, stop: threading.Event) -> None:
+        """Round after round, until told to stop; raises TransportError when nobody answers any more."""
+        counter = -1 - self.number
+        with self._connection:
+            self._do([(lambda pipe: pipe.insert(self._counter, [self.number, 0]), counter, 0)])
+            for first in range(self.number * ROWS_PER_WRITER + 1, (self.number + 1) * ROWS_PER_WRITER, 2):
+                steps = self._round(first, counter)
+                for batch in [steps] if self.number % 2 else [[step] for step in steps]:
+                    if stop.is_set():
+                        return
+                    self._do(batch)
+
+    def _round(self, first: int, counter: int) -> list[Change]:
+        """Two new rows, a change to each, one of the round before deleted, and one more on the counter."""
+        second, before, value = first + 1, first - 2, first % ROWS_PER_WRITER
+        total = next((n for row_id, n in reversed(self.ledger.changes) if row_id == counter and n is not None), 0) + 1
+        return [
+            (lambda pipe: pipe.insert(self._rows, row_of(first, value)), first, value),
+            (lambda pipe: pipe.insert(self._rows, row_of(second, value)), second, value),
+            (lambda pipe: pipe.increment(self._amount, self.number, [1]), counter, total),
+            (lambda pipe: pipe.update(self._rows, first, row_of(first, value + 1)), first, value + 1),
+            (lambda pipe: pipe.delete(self._rows, before), before, None),
+            (lambda pipe: pipe.update(self._rows, second, row_of(second, value + 2)), second, value + 2),
+        ]
+
+    def _do(self, batch: Sequence[Change]) -> None:
+        """Send changes at once and enter into the ledger what came of them."""
+        pipe = self._connection.pipeline()
+        for _, row_id, value in batch:
+            self.ledger.sent(row_id, value)
+        promised = [send(pipe) for send, _, _ in batch]
+        try:
+            pipe.flush()
+        finally:
+            for pending in promised:
+                if isinstance(pending.error, rowsocket.TransportError):
+                    break
+                self._settle(pending)
+
+    def _settle(self, pending: Pending[Any]) -> None:
+        try:
+            rows_changed = pending.result()
+        except rowsocket.ServerError as error:
+            self.ledger.refused(error.text)
+        else:
+            if rows_changed == 0:
+                self.ledger.refused("no such row")
+            else:
+                self.ledger.acknowledged()
+
+
+class Writers:
+    """All writers at once, until the end of the `with` block, which raises what surprised any of them.
+
+    A writer whose server is gone ends. That is a surprise unless `server_may_go` was said before.
+    """
+
+    def __init__(self, server: RowSocketServer, count: int = WRITER_COUNT) -> None:
+        self.server = server
+        self.errors: list[BaseException] = []
+        self._server_may_go = False
+        self._stop = threading.Event()
+        self.writers = [Writer(number, server.write_address()) for number in range(count)]
+        self._threads = [threading.Thread(target=self._run, args=(writer,), daemon=True) for writer in self.writers]
+
+    def _run(self, writer: Writer) -> None:
+        try:
+            writer.write(self._stop)
+        except rowsocket.TransportError as error:
+            if not self._server_may_go:
+                self.errors.append(error)
+        except BaseException as error:  # whatever it is, the test is to see it
+            self.errors.append(error)
+
+    def __enter__(self) -> Self:
+        for thread in self._threads:
+            thread.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        self._stop.set()
+        for thread in self._threads:
+            thread.join(ANSWER_TIMEOUT_S)
+        if error is None:
+            assert not any(thread.is_alive() for thread in self._threads), "a writer still waits for its answer"
+            self.raise_error()
+
+    def raise_error(self) -> None:
+        if self.errors:
+            raise self.errors[0]
+
+    def server_may_go(self) -> None:
+        """From here on, that the server is gone surprises nobody."""
+        self._server_may_go = True
+
+    def acknowledged_count(self) -> int:
+        return sum(writer.ledger.acknowledged_count for writer in self.writers)
+
+    def refusals(self) -> dict[str, int]:
+        """How many changes were refused, by error."""
+        found: dict[str, int] = {}
+        for writer in self.writers:
+            for why, count in list(writer.ledger.outcomes.items()):
+                found[why] = found.get(why, 0) + count
+        return found
+
+    def wait_until(self, what: str, condition: Callable[[], bool], timeout_s: float = ANSWER_TIMEOUT_S) -> None:
+        """Wait while they write; raises the first surprise, or AssertionError after `timeout_s` seconds."""
+        deadline = time.monotonic() + timeout_s
+        while not condition():
+            self.raise_error()
+            seen = f"{self.acknowledged_count()} writes, refused {self.refusals()}"
+            assert time.monotonic() < deadline, f"not within {timeout_s} s: {what}; {seen}"
+            time.sleep(0.002)
+
+    def wait_for_more(self, write_count: int) -> None:
+        """Wait until so many more writes were acknowledged."""
+        aim = self.acknowledged_count() + write_count
+        self.wait_until(f"{write_count} more writes", lambda: self.acknowledged_count() >= aim)
+
+    def all_ended(self) -> bool:
+        return not any(thread.is_alive() for thread in self._threads)
+
+    def losses(self, server: MariaDB) -> int:
+        """How many acknowledged changes `server` does not have; raises AssertionError on damaged rows, tables or histories."""
+        assert partial_rows(server.sql("SELECT id, v, text, checksum FROM d.t")) == []
+        assert {row[-1] for row in server.sql("CHECK TABLE d.t, d.counter EXTENDED")} == {"OK"}
+        return sum(writer.ledger.lost(dict(self._rows_of(writer, server))) for writer in self.writers)
+
+    def _rows_of(self, writer: Writer, server: MariaDB) -> Iterator[tuple[int, int]]:
+        first = writer.number * ROWS_PER_WRITER
+        for row_id, value in server.sql("SELECT id, v FROM d.t WHERE id BETWEEN %s AND %s", [first, first + ROWS_PER_WRITER - 1]):
+            yield int(row_id), int(value)
+        for number, total in server.sql("SELECT id, n FROM d.counter WHERE id = %s", [writer.number]):
+            yield -1 - int(number), int(total)
