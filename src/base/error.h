@@ -30,6 +30,7 @@ enum class ErrorCode : uint8_t {
   line_too_long,    ///< the connection is closed after this reply
   reply_too_large,  ///< the rows found do not fit into the largest reply allowed
   not_implemented,
+  not_in_group,  ///< what a group may not hold; an end without a group; a member of a group that is malformed as a whole
   // Authentication.
   not_authenticated,
   bad_authentication_type,
@@ -39,6 +40,10 @@ enum class ErrorCode : uint8_t {
   // The storage engine or a conversion refused; `Error::number` says which.
   engine,  ///< number = handler error (HA_ERR_*), e.g. 121 duplicate key
   sql,     ///< number = server error (ER_*), e.g. 1406 data too long
+  // The group.
+  undone_with_group,  ///< another request of the group failed
+  nothing_changed,    ///< a write that was to change a row changed none
+  no_transactions,    ///< the table's engine has none, so that it can be no part of a group
   // Inside the server.
   commit_failed,
   out_of_memory,

@@ -22,6 +22,9 @@ inline constexpr uint32_t in_list_max = 1'000'000;
 inline constexpr uint32_t filter_count_max = 256;
 inline constexpr uint32_t index_id_default = 4096;  ///< rowsocket_max_indexes: ids of a connection are below this
 inline constexpr uint32_t index_id_max = 1'000'000;
+inline constexpr uint32_t insert_rows_max = 10'000;       ///< rows of one insert
+inline constexpr uint32_t group_requests_max = 1024;      ///< requests of one group
+inline constexpr uint32_t column_lists_per_index = 8;     ///< column lists of single requests that an opened index remembers
 inline constexpr size_t name_bytes_max = 64 * 4;  ///< database, table, index and column names: 64 characters
 
 // One reply.
@@ -40,6 +43,7 @@ inline constexpr uint32_t requests_per_turn = 8192;  ///< over all its connectio
 inline constexpr uint32_t requests_per_connection_turn = 1024;
 inline constexpr size_t reply_bytes_per_turn = 8 * mebibyte;   ///< a turn takes no further request once it has staged this much
 inline constexpr size_t arena_bytes_per_turn = 16 * mebibyte;  ///< as much of what staged requests were parsed into
+inline constexpr uint32_t rows_per_transaction = 10'000;  ///< a turn commits before its end once it has changed this many rows
 inline constexpr uint32_t events_per_poll = 1024;
 inline constexpr size_t pool_bytes_busy = 16 * mebibyte;   ///< free buffers that a worker keeps between turns ...
 inline constexpr size_t pool_bytes_idle = 256 * kibibyte;  ///< ... and while it sleeps
@@ -64,6 +68,7 @@ inline constexpr uint32_t log_interval_ms = 10'000;
 static_assert(line_bytes_min <= line_bytes_default && line_bytes_default <= line_bytes_max);
 static_assert(reply_bytes_min <= reply_bytes_default && reply_bytes_default <= reply_bytes_max);
 static_assert(in_list_default <= in_list_max && index_id_default <= index_id_max);
+static_assert(group_requests_max <= requests_per_connection_turn);
 static_assert(requests_per_connection_turn <= requests_per_turn);
 static_assert(buffer_bytes_kept >= receive_bytes, "a pooled buffer takes one full receive");
 static_assert(receive_bytes_first <= receive_bytes && pool_bytes_idle <= pool_bytes_busy);

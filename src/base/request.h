@@ -14,15 +14,42 @@
 
 namespace rowsocket {
 
-enum class RequestKind : uint8_t { unknown, open_index, find, insert, authenticate };
+enum class RequestKind : uint8_t { unknown, open_index, find, insert, authenticate, group };
 
-/// Which rows of the index, relative to the key.
-enum class KeyOperator : uint8_t { equal, after, at_or_after, before, at_or_before };
+/// Which rows of the index, relative to the key. `starts_with`: equal in all parts but the last, whose text begins with the value.
+enum class KeyOperator : uint8_t { equal, after, at_or_after, before, at_or_before, starts_with };
+
+/// Rows of an index between two ends, in an order. Parts that have no value in a key are open.
+struct KeyRange {
+  KeyOperator key_operator = KeyOperator::equal;
+  std::span<const Value> key;
+  /// The other end: `before` or `at_or_before` where key_operator is `after` or `at_or_after`, and the other way round.
+  bool has_end = false;
+  KeyOperator end_operator = KeyOperator::at_or_before;
+  std::span<const Value> end_key;
+  /// The rows in the opposite order: from the end, or from where the index ends.
+  bool reverse = false;
+};
 
 enum class Comparison : uint8_t { equal, not_equal, less, less_or_equal, greater, greater_or_equal };
 
 /// What to do with the rows found.
 enum class Modification : uint8_t { none, update, remove, increment, decrement };
+
+/// What a find replies with.
+enum class FindReply : uint8_t {
+  rows,        ///< as they were found, before a modification
+  rows_after,  ///< as a modification left them
+  count        ///< how many were found, or changed
+};
+
+/// What an insert does where a unique key has the row already.
+enum class OnDuplicate : uint8_t {
+  fail,     ///< an error
+  keep,     ///< leave the row that is there
+  replace,  ///< delete what is there first
+  update    ///< set and add to columns of the row that is there
+};
 
 /// A condition on one of the index's filter columns.
 struct Filter {
@@ -41,6 +68,14 @@ struct OpenIndexRequest {
   bool raw = false;                 ///< text travels as the column's own bytes, unconverted
 };
 
+/// What came of one row of an insert.
+struct RowOutcome {
+  Error error;             ///< ok, or why the row is not there (only where rows stand alone)
+  uint32_t rows_affected;  ///< 1 = inserted, 2 = another row replaced or updated, 0 = nothing changed
+  bool has_id;             ///< the table has an AUTO_INCREMENT column
+  uint64_t id;             ///< its value where it was generated, or of the row that was updated or kept; else 0
+};
+
 struct Request {
   RequestKind kind = RequestKind::unknown;
   /// Set where the parse failed; exec answers it, after what must be answered first (authentication, unknown id).
@@ -49,17 +84,39 @@ struct Request {
   uint32_t index_id = 0;  ///< open_index, find, insert
   OpenIndexRequest open;  ///< open_index
 
+  /// find, insert: these columns (comma-separated) take the place of the open_index's for this request.
+  bool has_columns = false;
+  std::string_view columns;
+
   KeyOperator key_operator = KeyOperator::equal;   ///< find
   Modification modification = Modification::none;  ///< find
-  bool return_rows_before = false;                 ///< find with modification: reply with the rows as they were
+  FindReply reply = FindReply::rows;               ///< find
+  bool reverse = false;                            ///< find: see KeyRange
+  bool has_end = false;                            ///< find: see KeyRange
+  KeyOperator end_operator = KeyOperator::equal;   ///< find: see KeyRange
+  std::span<const Value> end_values;               ///< find: see KeyRange
   bool has_in_list = false;                        ///< find
-  uint32_t in_key_part = 0;                        ///< find: the key part that takes each IN value in turn
+  bool lists_whole_keys = false;                   ///< find: in_values holds keys of values.size() values each, one after the other
+  uint32_t in_key_part = 0;                        ///< find: else the key part that takes each IN value in turn
   uint64_t limit = 1;                              ///< find: rows, after filters and offset
   uint64_t offset = 0;                             ///< find: rows skipped first
-  std::span<const Value> values;                   ///< find: key values; insert: column values
+  uint64_t limit_per_value = 0;                    ///< find: rows of each IN value; 0 = see exec/walk.h
+  std::span<const Value> values;                   ///< find: key values; insert: column values, row after row
   std::span<const Value> in_values;                ///< find
   std::span<const Filter> filters;                 ///< find
   std::span<const Value> new_values;               ///< find with modification: for the first columns of the open_index
+
+  uint32_t row_count = 1;                           ///< insert: at least 1, and a divisor of values.size()
+  OnDuplicate on_duplicate = OnDuplicate::fail;     ///< insert
+  std::span<const uint32_t> set_on_duplicate;       ///< insert: positions in a row's values
+  std::span<const uint32_t> add_on_duplicate;       ///< insert: positions in a row's values
+  bool rows_alone = false;                          ///< insert: a row that fails does not undo the others
+  bool reply_outcomes = false;                      ///< insert: reply what came of each row
+
+  /// group: these commit together, or nothing of them is done. None is itself a group, an open_index or an authenticate.
+  std::span<const Request> members;
+  bool must_change = false;  ///< group: a write that changes no row fails it
+  bool wants_gtid = false;   ///< group: the last reply says the GTID of the commit
 
   uint32_t authentication_type = 0;  ///< authenticate: 1 = plain secret
   Value secret;                      ///< authenticate

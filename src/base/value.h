@@ -9,7 +9,7 @@
 
 namespace rowsocket {
 
-/// A view of one value. NULL and the empty string are distinct: NULL has no address.
+/// A view of one value. NULL, now and the empty string are distinct: NULL has no address, now an address of its own.
 struct Value {
   const char* data = nullptr;
   size_t size = 0;
@@ -18,9 +18,16 @@ struct Value {
   constexpr Value(const char* bytes, size_t byte_count) : data(bytes), size(byte_count) {}
   constexpr explicit Value(std::string_view text) : data(text.data() != nullptr ? text.data() : ""), size(text.size()) {}
 
+  /// The time of the statement that uses the value, as NOW() with the fraction that its column holds.
+  [[nodiscard]] static constexpr Value now() { return {&now_marker, 0}; }
+
   [[nodiscard]] constexpr bool is_null() const { return data == nullptr; }
-  /// The bytes; empty for NULL.
+  [[nodiscard]] constexpr bool is_now() const { return data == &now_marker; }
+  /// The bytes; empty for NULL and now.
   [[nodiscard]] constexpr std::string_view view() const { return {data, size}; }
+
+ private:
+  static constexpr char now_marker = 0;  ///< its address means now
 };
 
 }  // namespace rowsocket

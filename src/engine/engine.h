@@ -80,6 +80,14 @@ enum class Step : uint8_t { row, end, failed };
 /// What the filters say of the current row.
 enum class Verdict : uint8_t { match, skip, stop };
 
+/// A row whose first columns are `values`; the others take their defaults.
+struct RowToInsert {
+  std::span<const Value> values;
+  OnDuplicate on_duplicate = OnDuplicate::fail;
+  std::span<const uint32_t> set_on_duplicate = {};  ///< positions in `values`: what these set in the row that is there
+  std::span<const uint32_t> add_on_duplicate = {};  ///< the same: what these add to it
+};
+
 class Cursor {
  public:
   virtual ~Cursor() = default;
@@ -87,13 +95,13 @@ class Cursor {
   /// Convert the filters' values, once per request and before the first `verdict`.
   virtual Error set_filters(std::span<const Filter> filters) = 0;
 
-  /// Go to the first row that stands in the relation to the key. The key values are for the first parts of the index; a key that
-  /// no row can have (longer than the column, out of its range) finds what SQL's comparison would find.
-  virtual Step seek(KeyOperator key_operator, std::span<const Value> key) = 0;
-  /// Go to the next such row, in the operator's direction.
+  /// Go to the first row of the range. Key values are for the first parts of the index; a key that no row can have (longer than
+  /// the column, out of its range) finds what SQL's comparison would find.
+  virtual Step seek(const KeyRange& range) = 0;
+  /// Go to the next such row, in the range's direction.
   virtual Step next() = 0;
   [[nodiscard]] virtual Verdict verdict() = 0;
-  /// Append the current row's columns. A failure shows in the buffer (`Buffer::failed`).
+  /// Append the current row's columns; after a change, as it left them. A failure shows in the buffer (`Buffer::failed`).
   virtual void write_row(ValueWriter& writer) = 0;
 
   /// True if updating rows while walking the index could meet a row twice: collect positions first.
@@ -108,9 +116,8 @@ class Cursor {
   /// error. With `decrement`, a change of sign of any column refuses the whole row: `changed` is false and the row stays.
   virtual Error add_to_row(std::span<const Value> amounts, bool decrement, bool& changed) = 0;
   virtual Error delete_row() = 0;
-  /// Insert a row whose first columns are `values`; the others take their defaults. If the table has an AUTO_INCREMENT column,
-  /// `has_id` is true and `id` the generated value, or 0 where the caller gave it.
-  virtual Error insert_row(std::span<const Value> values, bool& has_id, uint64_t& id) = 0;
+  /// Insert one row. On success `outcome` says what was done (its `error` is not touched).
+  virtual Error insert_row(const RowToInsert& row, RowOutcome& outcome) = 0;
 
   /// Why the last Step was `failed`.
   [[nodiscard]] virtual const Error& error() const = 0;
@@ -141,8 +148,16 @@ class Session {
   /// `rollback`; then `rollback` is what remains to be done.
   [[nodiscard]] virtual bool transaction_lost() const = 0;
 
+  // A group: requests that are undone together. Between two requests; one group at a time, which ends with the transaction at the
+  // latest. While it is open, begin_request for writing refuses tables without transactions (no_transactions).
+  virtual Error begin_group() = 0;
+  virtual void end_group() = 0;      ///< keep what it did in the transaction
+  virtual void abandon_group() = 0;  ///< undo what it did, and end it
+
   /// Commit what the turn changed and end its snapshot. On an error everything since the last commit is undone.
   virtual Error commit() = 0;
+  /// The GTID of the last commit as SQL prints it; empty if that wrote nothing to the binlog. Good until the next commit.
+  [[nodiscard]] virtual std::string_view last_commit_gtid() const { return {}; }
   virtual void rollback() = 0;
 
   /// After the turn's commit: give back the tables that somebody waits for.
