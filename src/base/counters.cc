@@ -15,6 +15,7 @@ constexpr std::array<std::string_view, static_cast<size_t>(Counter::count_)> nam
                                                                                       "requests_update",
                                                                                       "requests_delete",
                                                                                       "requests_increment",
+                                                                                      "requests_group",
                                                                                       "requests_authenticate",
                                                                                       "requests_unknown",
                                                                                       "rows_read",

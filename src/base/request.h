@@ -121,7 +121,16 @@ struct Request {
   uint32_t authentication_type = 0;  ///< authenticate: 1 = plain secret
   Value secret;                      ///< authenticate
 
+  /// True if it may change rows. Of a group: if one of its members may.
   [[nodiscard]] bool writes() const {
+    if (kind == RequestKind::group) {
+      for (const Request& member : members) {
+        if (member.writes()) {
+          return true;
+        }
+      }
+      return false;
+    }
     return kind == RequestKind::insert || (kind == RequestKind::find && modification != Modification::none);
   }
 };

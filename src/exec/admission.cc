@@ -65,14 +65,14 @@ ErrorCode check_find(const Request& request, const engine::Index& index) {
   if (request.has_in_list && request.in_values.empty()) {
     return ErrorCode::bad_in_list;
   }
-  if (request.has_in_list && request.in_key_part >= request.values.size()) {
+  if (request.has_in_list && !request.lists_whole_keys && request.in_key_part >= request.values.size()) {
     return ErrorCode::too_many_key_parts;
   }
   return ErrorCode::none;
 }
 
 ErrorCode check_insert(const Request& request, const engine::Index& index) {
-  if (request.values.size() > index.column_count()) {
+  if (request.values.size() / request.row_count > index.column_count()) {
     return ErrorCode::too_many_values;
   }
   return request.values.empty() ? ErrorCode::no_key_values : ErrorCode::none;
@@ -89,12 +89,11 @@ Access initial_access(Access port_access, const Policy& policy) {
   return policy.secret_read.empty() ? Access::read : Access::none;
 }
 
-ErrorCode check_rows_request(const Client& client, const Request& request, engine::Index*& index) {
+ErrorCode check_access(const Client& client, const Request& request) {
   if (client.granted() == Access::none) {
     return ErrorCode::not_authenticated;
   }
-  engine::Index* const named = client.index(request.index_id);
-  if (named == nullptr) {
+  if (client.index(request.index_id) == nullptr) {
     return ErrorCode::unknown_index_id;
   }
   if (request.parse_error != ErrorCode::none) {
@@ -103,11 +102,11 @@ ErrorCode check_rows_request(const Client& client, const Request& request, engin
   if (request.writes() && client.granted() != Access::write) {
     return ErrorCode::read_only;
   }
-  const ErrorCode code = request.kind == RequestKind::insert ? check_insert(request, *named) : check_find(request, *named);
-  if (code == ErrorCode::none) {
-    index = named;
-  }
-  return code;
+  return request.has_columns && !each_name_fits(request.columns) ? ErrorCode::no_such_column : ErrorCode::none;
+}
+
+ErrorCode check_against(const engine::Index& index, const Request& request) {
+  return request.kind == RequestKind::insert ? check_insert(request, index) : check_find(request, index);
 }
 
 ErrorCode check_open_index(const Client& client, const Request& request, const Policy& policy) {
@@ -170,6 +169,14 @@ std::string_view explanation(ErrorCode code) {
       return "the rows found exceed rowsocket_max_reply_bytes: ask with a smaller limit";
     case ErrorCode::cannot_lock_table:
       return "a lock on the table was not to be had in time";
+    case ErrorCode::not_in_group:
+      return "a group holds finds, modifications and inserts, between a G and an E";
+    case ErrorCode::undone_with_group:
+      return "another request of the group failed; nothing of the group was done";
+    case ErrorCode::nothing_changed:
+      return "the group asks that each write changes a row, and this one changed none";
+    case ErrorCode::no_transactions:
+      return "the table's storage engine has no transactions, which a group needs";
     case ErrorCode::commit_failed:
       return "the transaction could not be committed; nothing of this request was done";
     case ErrorCode::out_of_memory:

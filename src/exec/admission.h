@@ -8,8 +8,10 @@
 
 namespace rowsocket::exec {
 
-/// Check a find or an insert; `none` = it may run, on `index`.
-[[nodiscard]] ErrorCode check_rows_request(const Client& client, const Request& request, engine::Index*& index);
+/// Whether the client may do what a find or an insert asks, on the index that it names.
+[[nodiscard]] ErrorCode check_access(const Client& client, const Request& request);
+/// Check a find or an insert against the index that it is to run on.
+[[nodiscard]] ErrorCode check_against(const engine::Index& index, const Request& request);
 
 /// Check an open_index.
 [[nodiscard]] ErrorCode check_open_index(const Client& client, const Request& request, const Policy& policy);

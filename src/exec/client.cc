@@ -1,7 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "exec/client.h"
 
+#include <algorithm>
 #include <utility>
+
+#include "base/limits.h"
 
 namespace rowsocket::exec {
 
@@ -9,7 +12,35 @@ void Client::set_index(uint32_t id, std::shared_ptr<engine::Index> index) {
   if (id >= indexes_.size()) {
     indexes_.resize(size_t{id} + 1);
   }
+  if (id < with_columns_.size()) {
+    with_columns_[id].clear();
+  }
   indexes_[id] = std::move(index);
+}
+
+const std::shared_ptr<engine::Index>* Client::index_with_columns(uint32_t id, std::string_view columns) const {
+  if (id < with_columns_.size()) {
+    for (const auto& index : with_columns_[id]) {
+      if (index->description().columns == columns) {
+        return &index;
+      }
+    }
+  }
+  return nullptr;
+}
+
+const std::shared_ptr<engine::Index>& Client::remember_columns(uint32_t id, std::shared_ptr<engine::Index> index) {
+  if (id >= with_columns_.size()) {
+    with_columns_.resize(size_t{id} + 1);
+  }
+  auto& remembered = with_columns_[id];
+  if (remembered.size() == limits::column_lists_per_index) {
+    std::rotate(remembered.begin(), remembered.begin() + 1, remembered.end());
+    remembered.back() = std::move(index);
+  } else {
+    remembered.push_back(std::move(index));
+  }
+  return remembered.back();
 }
 
 }  // namespace rowsocket::exec

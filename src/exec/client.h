@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <string_view>
 #include <vector>
 
 #include "engine/engine.h"
@@ -23,19 +24,27 @@ class Client {
   [[nodiscard]] Access granted() const { return granted_; }
   void grant(Access access) { granted_ = access; }
 
-  [[nodiscard]] engine::Index* index(uint32_t id) const { return id < indexes_.size() ? indexes_[id].get() : nullptr; }
-  /// The same, kept alive by the caller. There must be one.
-  [[nodiscard]] const std::shared_ptr<engine::Index>& shared_index(uint32_t id) const { return indexes_[id]; }
+  /// What was opened under this id; nullptr if nothing was.
+  [[nodiscard]] const std::shared_ptr<engine::Index>& index(uint32_t id) const { return id < indexes_.size() ? indexes_[id] : none_; }
   /// May throw std::bad_alloc.
   void set_index(uint32_t id, std::shared_ptr<engine::Index> index);
+
+  // The same index with another list of columns, for single requests. The last few are remembered.
+  [[nodiscard]] const std::shared_ptr<engine::Index>* index_with_columns(uint32_t id, std::string_view columns) const;
+  /// May throw std::bad_alloc. What it returns is good until the next call.
+  const std::shared_ptr<engine::Index>& remember_columns(uint32_t id, std::shared_ptr<engine::Index> index);
 
   /// When the request that waits for a lock was first tried; 0 = none waits.
   uint64_t parked_since_ms = 0;
 
  private:
+  static inline const std::shared_ptr<engine::Index> none_;
+
   Access port_access_;
   Access granted_;
   std::vector<std::shared_ptr<engine::Index>> indexes_;  ///< by id
+  /// By id; each is a ring of the last limits::column_lists_per_index.
+  std::vector<std::vector<std::shared_ptr<engine::Index>>> with_columns_;
 };
 
 }  // namespace rowsocket::exec

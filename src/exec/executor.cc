@@ -24,6 +24,8 @@ Counter kind_of(const Request& request) {
       return Counter::requests_insert;
     case RequestKind::authenticate:
       return Counter::requests_authenticate;
+    case RequestKind::group:
+      return Counter::requests_group;
     case RequestKind::find:
       break;
   }
@@ -47,17 +49,39 @@ bool is_row_lock_timeout(const Error& error) {
   return error.code == ErrorCode::engine && error.number == ha_lock_wait_timeout;
 }
 
-Error insert(engine::Cursor& cursor, const Request& request, const Protocol& protocol, Buffer& out, RowCounts& rows) {
-  bool has_id = false;
-  uint64_t id = 0;
-  if (Error error = cursor.insert_row(request.values, has_id, id); !error.ok()) {
-    return error;
+void add_to_counts(RowCounts& rows, const RowOutcome& outcome) {
+  if (outcome.rows_affected > 0) {
+    ++(outcome.rows_affected == 1 ? rows.inserted : rows.updated);
   }
-  ++rows.inserted;
-  if (has_id) {
-    protocol.reply_number(out, id);
-  } else {
-    protocol.reply_ok(out);
+}
+
+Error insert(engine::Cursor& cursor, const Request& request, const Protocol& protocol, Buffer& out, RowCounts& rows) {
+  const size_t value_count = request.values.size() / request.row_count;
+  engine::RowToInsert row{.values = {},
+                          .on_duplicate = request.on_duplicate,
+                          .set_on_duplicate = request.set_on_duplicate,
+                          .add_on_duplicate = request.add_on_duplicate};
+  const bool replies_once = request.reply_outcomes && !request.rows_alone;
+  if (replies_once) {
+    protocol.begin_rows(out, 2);
+  }
+  for (size_t number = 0; number < request.row_count; ++number) {
+    row.values = request.values.subspan(number * value_count, value_count);
+    RowOutcome outcome{};
+    if (Error error = cursor.insert_row(row, outcome); !error.ok()) {
+      return error;
+    }
+    add_to_counts(rows, outcome);
+    if (request.reply_outcomes) {
+      protocol.append_outcome(out, outcome);
+    } else if (outcome.has_id) {
+      protocol.reply_number(out, outcome.id);
+    } else {
+      protocol.reply_ok(out);
+    }
+  }
+  if (replies_once) {
+    protocol.end_rows(out);
   }
   return {};
 }
@@ -73,20 +97,22 @@ Executed Executor::execute(Client& client, const Request& request, const Protoco
   if (out.failed()) [[unlikely]] {
     return Executed::done;
   }
-  engine::Index* index = nullptr;
+  if (request.kind == RequestKind::group) {
+    return execute_group(client, request, protocol, out);
+  }
+  const SharedIndex* index = nullptr;
   Error error;
   if (admit(client, request, index, error) == Begin::wait && parks(client, error)) {
     return Executed::parked;
   }
-  const auto shared_index = [&] { return index == nullptr ? nullptr : client.shared_index(request.index_id); };
   if (!staged_.empty() || (index != nullptr && request.writes())) {
-    if (!stage(shared_index(), request, protocol, out)) {
+    if (!stage({&protocol, &out, out.size(), index == nullptr ? nullptr : *index, request})) {
       index = nullptr;
       error = ErrorCode::out_of_memory;
     }
   }
   const size_t reply_begin = out.size();
-  if (index != nullptr && run(*index, request, protocol, out, error) == Begin::wait && parks(client, error)) {
+  if (index != nullptr && run(**index, request, protocol, out, error) == Begin::wait && parks(client, error)) {
     unstage_parked();
     return Executed::parked;
   }
@@ -94,16 +120,24 @@ Executed Executor::execute(Client& client, const Request& request, const Protoco
   answer(protocol, out, index != nullptr, error);
   if (!staged_.empty()) {
     staged_.back().outcome = std::move(error);
-    if (session_.transaction_lost()) {
-      replay();
-    }
-  } else {
-    if (session_.transaction_lost()) [[unlikely]] {
-      error = redo_alone({&protocol, &out, reply_begin, shared_index(), request, std::move(error)});
-    }
-    if (!error.ok()) {
-      counters_.add(counter_of(error.code));
-    }
+    return finish(request);
+  }
+  if (session_.transaction_lost()) [[unlikely]] {
+    error = redo_alone({&protocol, &out, reply_begin, *index, request, std::move(error)});
+  }
+  if (!error.ok()) {
+    counters_.add(counter_of(error.code));
+  }
+  count(request);
+  return Executed::done;
+}
+
+/// The last of the staged requests has its answer.
+Executed Executor::finish(const Request& request) {
+  if (session_.transaction_lost()) {
+    replay();
+  } else if (transaction_is_full()) {
+    settle();
   }
   count(request);
   return Executed::done;
@@ -119,9 +153,10 @@ void Executor::end_turn() {
 }
 
 /// Decide what depends on no transaction. `index` is set where the engine has rows to find or change.
-Begin Executor::admit(Client& client, const Request& request, engine::Index*& index, Error& error) {
+Begin Executor::admit(Client& client, const Request& request, const SharedIndex*& index, Error& error) {
   switch (request.kind) {
     case RequestKind::unknown:
+    case RequestKind::group:
       error.code = request.parse_error != ErrorCode::none ? request.parse_error : ErrorCode::unknown_command;
       break;
     case RequestKind::authenticate:
@@ -132,10 +167,40 @@ Begin Executor::admit(Client& client, const Request& request, engine::Index*& in
       return error.ok() ? open_index(client, request, error) : Begin::failed;
     case RequestKind::find:
     case RequestKind::insert:
-      error.code = check_rows_request(client, request, index);
-      break;
+      error.code = check_access(client, request);
+      return error.ok() ? admit_on_index(client, request, index, error) : Begin::failed;
   }
   return error.ok() ? Begin::ready : Begin::failed;
+}
+
+/// `index` is the one that was opened, or the same with the request's own columns. It is good until the client's next request.
+Begin Executor::admit_on_index(Client& client, const Request& request, const SharedIndex*& index, Error& error) {
+  const bool counts_only = request.reply == FindReply::count && request.modification == Modification::none;
+  const SharedIndex* named = &client.index(request.index_id);
+  if (request.has_columns || (counts_only && request.kind == RequestKind::find && (*named)->column_count() > 0)) [[unlikely]] {
+    const std::string_view columns = counts_only ? std::string_view() : request.columns;
+    named = client.index_with_columns(request.index_id, columns);
+    if (named == nullptr) {
+      try {
+        engine::IndexDescription description = client.index(request.index_id)->description();
+        description.columns = columns;
+        SharedIndex opened;
+        if (const Begin begin = session_.open_index(description, opened, error); begin != Begin::ready) {
+          return begin;
+        }
+        named = &client.remember_columns(request.index_id, std::move(opened));
+      } catch (...) {
+        error = ErrorCode::out_of_memory;
+        return Begin::failed;
+      }
+    }
+  }
+  error.code = check_against(**named, request);
+  if (!error.ok()) {
+    return Begin::failed;
+  }
+  index = named;
+  return Begin::ready;
 }
 
 /// On a failure the id keeps what it meant before.
@@ -164,25 +229,34 @@ Begin Executor::open_index(Client& client, const Request& request, Error& error)
 
 /// One request in the engine. The reply of a success is appended to `out`; a failure leaves nothing there and nothing changed.
 Begin Executor::run(engine::Index& index, const Request& request, const Protocol& protocol, Buffer& out, Error& error) {
+  RowCounts rows;
+  const Begin begin = request.rows_alone ? run_rows_alone(index, request, protocol, out, rows, error)
+                                         : run_statement(index, request, protocol, out, rows, error);
+  if (begin == Begin::ready) [[likely]] {
+    uncommitted_.add_changes(rows);
+  }
+  return begin;
+}
+
+/// One statement of the engine; `rows` is added to where it succeeds.
+Begin Executor::run_statement(engine::Index& index, const Request& request, const Protocol& protocol, Buffer& out, RowCounts& rows,
+                              Error& error) {
   const size_t reply_begin = out.size();
   const Intent intent = request.writes() ? Intent::write : Intent::read;
   bool under_way = false;
-  RowCounts rows;
+  RowCounts own_rows;
   try {
     engine::Cursor* cursor = nullptr;
+    transaction_open_ = true;  // whatever comes of it: locks that were taken on the way are given back with the turn
     const Begin begin = session_.begin_request(index, intent, cursor, error);
-    if (begin == Begin::wait) {
+    if (begin != Begin::ready) {
       return begin;
     }
-    transaction_open_ = true;
     transaction_writes_ |= intent == Intent::write;
-    if (begin == Begin::failed) {
-      return begin;
-    }
     under_way = true;
     error = request.kind == RequestKind::insert
-                ? insert(*cursor, request, protocol, out, rows)
-                : Walk(*cursor, request, protocol, out, policy_.reply_bytes_max, in_key_, rows).run(index.column_count());
+                ? insert(*cursor, request, protocol, out, own_rows)
+                : Walk(*cursor, request, protocol, out, policy_.reply_bytes_max, in_keys_, own_rows).run(index.column_count());
     if (error.ok() && out.failed()) [[unlikely]] {
       error = ErrorCode::out_of_memory;
     }
@@ -193,9 +267,9 @@ Begin Executor::run(engine::Index& index, const Request& request, const Protocol
   } catch (...) {
     error = ErrorCode::out_of_memory;
   }
-  rows_read_ += rows.read;
+  rows_read_ += own_rows.read;
   if (error.ok()) [[likely]] {
-    uncommitted_.add_changes(rows);
+    rows.add_changes(own_rows);
     return Begin::ready;
   }
   if (under_way) {
@@ -254,6 +328,9 @@ void Executor::answer(const Protocol& protocol, Buffer& out, bool ran, Error& er
 void Executor::count(const Request& request) {
   ++turn_requests_;
   counters_.add(kind_of(request));
+  for (const Request& member : request.members) {
+    count(member);
+  }
   if (request.kind == RequestKind::find && request.has_in_list) {
     counters_.add(Counter::requests_in_list);
   }

@@ -11,6 +11,8 @@
 // Invariant 2: a request is atomic. A request that fails is undone alone. If the engine rolls back the whole transaction, the
 // staged requests are executed again one by one, each in its own transaction.
 //
+// A group is one request that holds others: it is undone, parked, staged and replayed as a whole (group.cc).
+//
 // What depends on no transaction (authentication, open_index, a refusal) is decided once: a replay gives the same answer again,
 // and a staged request keeps the index that its id meant when it was executed, whatever its client opened or lost since.
 //
@@ -24,6 +26,7 @@
 #include <vector>
 
 #include "base/counters.h"
+#include "base/limits.h"
 #include "base/protocol.h"
 #include "engine/engine.h"
 #include "exec/client.h"
@@ -66,36 +69,71 @@ class Executor {
   [[nodiscard]] bool nothing_staged() const { return staged_.empty(); }
 
  private:
+  using SharedIndex = std::shared_ptr<engine::Index>;
+
   /// A request whose reply may have to be made anew.
   struct Staged {
     const Protocol* protocol;
     Buffer* out;
-    size_t reply_begin;                    ///< size of `out` before the reply
-    std::shared_ptr<engine::Index> index;  ///< none: nothing to execute, `outcome` is the answer
+    size_t reply_begin;  ///< size of `out` before the reply
+    SharedIndex index;   ///< none: nothing to execute, `outcome` is the answer
     Request request;
-    Error outcome;
+    Error outcome = {};
+    std::vector<SharedIndex> member_indexes = {};  ///< of a group that can run
+    size_t failed_member = 0;                      ///< of a group: which one has `outcome` for its answer; see group.cc
+
+    [[nodiscard]] bool can_run() const { return index != nullptr || !member_indexes.empty(); }
+  };
+
+  /// `failed_member` of a group that failed as a whole.
+  static constexpr size_t group_itself = static_cast<size_t>(-1);  ///< it was refused: its beginning has the error
+  static constexpr size_t every_member = static_cast<size_t>(-2);  ///< its commit failed: all but its beginning have the error
+
+  /// Where the GTID of a commit is to stand.
+  struct GtidPlace {
+    const Protocol* protocol;
+    Buffer* out;
+    size_t position;
   };
 
   // One request (executor.cc).
-  [[nodiscard]] engine::Begin admit(Client& client, const Request& request, engine::Index*& index, Error& error);
+  [[nodiscard]] engine::Begin admit(Client& client, const Request& request, const SharedIndex*& index, Error& error);
+  [[nodiscard]] engine::Begin admit_on_index(Client& client, const Request& request, const SharedIndex*& index, Error& error);
   [[nodiscard]] engine::Begin open_index(Client& client, const Request& request, Error& error);
   [[nodiscard]] engine::Begin run(engine::Index& index, const Request& request, const Protocol& protocol, Buffer& out,
                                   Error& error);
+  [[nodiscard]] engine::Begin run_statement(engine::Index& index, const Request& request, const Protocol& protocol, Buffer& out,
+                                            RowCounts& rows, Error& error);
+  [[nodiscard]] engine::Begin run_rows_alone(engine::Index& index, const Request& request, const Protocol& protocol, Buffer& out,
+                                             RowCounts& rows, Error& error);
   [[nodiscard]] bool parks(Client& client, Error& error);
+  [[nodiscard]] Executed finish(const Request& request);
   void unstage_parked();
   void answer(const Protocol& protocol, Buffer& out, bool ran, Error& error);
   void count(const Request& request);
 
+  // Groups (group.cc).
+  [[nodiscard]] Executed execute_group(Client& client, const Request& group, const Protocol& protocol, Buffer& out);
+  [[nodiscard]] engine::Begin admit_group(Client& client, const Request& group, Staged& staged);
+  [[nodiscard]] engine::Begin run_group(Staged& staged);
+  [[nodiscard]] engine::Begin run_members(Staged& staged, RowCounts& rows);
+  [[nodiscard]] engine::Begin remember_gtid_place(Staged& staged);
+  void answer_group(Staged& staged);
+
   // The transaction, and what is staged in it (transaction.cc).
-  [[nodiscard]] bool stage(std::shared_ptr<engine::Index> index, const Request& request, const Protocol& protocol, Buffer& out);
+  [[nodiscard]] bool stage(Staged&& request);
   void settle();
   [[nodiscard]] bool commit(Error& error, bool& worth_another_try);
   void roll_back();
   void forget_transaction();
+  [[nodiscard]] bool transaction_is_full() const { return uncommitted_.changed() >= limits::rows_per_transaction; }
+  void fill_in_gtids();
   void replay();
-  void fail_writes(Error& commit_error);
+  void fail_writes(const Error& commit_error);
   void cut_staged_replies();
   void remake(Staged& staged);
+  [[nodiscard]] engine::Begin run_staged(Staged& staged);
+  void answer_staged(Staged& staged);
   [[nodiscard]] bool run_alone(Staged& staged);
   [[nodiscard]] Error redo_alone(Staged unstaged);
   void forget_staged();
@@ -110,7 +148,9 @@ class Executor {
   RowCounts uncommitted_;            ///< rows changed by it
   uint64_t rows_read_ = 0;           ///< in this turn
   std::vector<Staged> staged_;       ///< in order of execution
-  std::vector<Value> in_key_;        ///< scratch of a find with an IN list
+  std::vector<GtidPlace> gtid_places_;  ///< in order of execution: ascending within each buffer
+  std::vector<Value> in_keys_;          ///< scratch of a find with an IN list
+  bool in_group_ = false;
 };
 
 }  // namespace rowsocket::exec

@@ -7,6 +7,7 @@
 //   lost, or failed but may pass next time ... all staged replies are cut, every request runs again in a transaction of its own
 //   failed for good .......................... writes answer the failure, reads (which may have seen the lost writes) run again
 #include <algorithm>
+#include <cstring>
 #include <utility>
 
 #include "exec/executor.h"
@@ -36,7 +37,7 @@ bool is_transient(const Error& error) {
 }  // namespace
 
 /// Remember a request that is about to run. False, with nothing staged, if memory is refused.
-bool Executor::stage(std::shared_ptr<engine::Index> index, const Request& request, const Protocol& protocol, Buffer& out) {
+bool Executor::stage(Staged&& request) {
   if (staged_.size() == staged_.capacity()) {
     try {
       staged_.reserve(std::max<size_t>(16, 2 * staged_.size()));
@@ -48,7 +49,7 @@ bool Executor::stage(std::shared_ptr<engine::Index> index, const Request& reques
       return false;
     }
   }
-  staged_.push_back({&protocol, &out, out.size(), std::move(index), request, {}});
+  staged_.push_back(std::move(request));
   return true;
 }
 
@@ -80,6 +81,7 @@ bool Executor::commit(Error& error, bool& worth_another_try) {
     counters_.add(Counter::rows_updated, uncommitted_.updated);
     counters_.add(Counter::rows_deleted, uncommitted_.deleted);
     counters_.add(Counter::commits, writes ? 1 : 0);
+    fill_in_gtids();
     forget_transaction();
     return true;
   }
@@ -94,7 +96,34 @@ void Executor::roll_back() {
   forget_transaction();
 }
 
+/// The commit is known: say so where it was asked. The replies behind each place move back, every byte once.
+void Executor::fill_in_gtids() {
+  Buffer text;
+  while (!gtid_places_.empty()) {
+    Buffer& out = *gtid_places_.back().out;
+    text.clear();
+    gtid_places_.back().protocol->reply_text(text, session_.last_commit_gtid());
+    const auto in_this = [&out](const GtidPlace& place) { return place.out == &out; };
+    const auto places = static_cast<size_t>(std::find_if_not(gtid_places_.rbegin(), gtid_places_.rend(), in_this) -
+                                            gtid_places_.rbegin());
+    size_t tail_end = out.size();
+    if (out.failed() || text.failed() || !out.reserve(places * text.size())) {
+      gtid_places_.resize(gtid_places_.size() - places);
+      continue;
+    }
+    out.advance(places * text.size());
+    for (size_t behind = places; behind > 0; --behind) {
+      const size_t position = gtid_places_.back().position;
+      gtid_places_.pop_back();
+      std::memmove(out.data() + position + behind * text.size(), out.data() + position, tail_end - position);
+      std::memcpy(out.data() + position + (behind - 1) * text.size(), text.data(), text.size());
+      tail_end = position;
+    }
+  }
+}
+
 void Executor::forget_transaction() {
+  gtid_places_.clear();
   transaction_open_ = false;
   transaction_writes_ = false;
   uncommitted_ = {};
@@ -112,14 +141,15 @@ void Executor::replay() {
 }
 
 /// The transaction is gone for good: what it had promised was not kept.
-void Executor::fail_writes(Error& commit_error) {
+void Executor::fail_writes(const Error& commit_error) {
   cut_staged_replies();
   for (Staged& staged : staged_) {
-    if (staged.index == nullptr || !staged.request.writes()) {
+    if (!staged.can_run() || !staged.request.writes()) {
       remake(staged);
     } else if (!staged.out->failed()) {
-      staged.outcome.code = commit_error.code;
-      answer(*staged.protocol, *staged.out, true, commit_error);
+      staged.outcome = commit_error;
+      staged.failed_member = every_member;
+      answer_staged(staged);
     }
   }
 }
@@ -138,19 +168,18 @@ void Executor::remake(Staged& staged) {
   if (out.failed()) {
     return;
   }
-  if (staged.index != nullptr) {
+  if (staged.can_run()) {
     staged.reply_begin = out.size();
     for (int retries = 0; !run_alone(staged) && retries < replay_retries; ++retries) {
     }
   }
-  answer(*staged.protocol, out, staged.index != nullptr, staged.outcome);
+  answer_staged(staged);
 }
 
 /// Run and commit one request. False if it lost its transaction: `outcome` says how, and another try may do better.
 bool Executor::run_alone(Staged& staged) {
   staged.outcome = {};
-  if (run(*staged.index, staged.request, *staged.protocol, *staged.out, staged.outcome) == engine::Begin::wait &&
-      staged.outcome.ok()) {
+  if (run_staged(staged) == engine::Begin::wait && staged.outcome.ok()) {
     staged.outcome = ErrorCode::cannot_lock_table;
   }
   bool worth_another_try = session_.transaction_lost();
@@ -163,9 +192,24 @@ bool Executor::run_alone(Staged& staged) {
   }
   if (staged.outcome.ok()) {
     staged.outcome = std::move(commit_error);
+    staged.failed_member = every_member;
     staged.out->truncate(staged.reply_begin);
   }
   return !worth_another_try;
+}
+
+engine::Begin Executor::run_staged(Staged& staged) {
+  return staged.request.kind == RequestKind::group
+             ? run_group(staged)
+             : run(*staged.index, staged.request, *staged.protocol, *staged.out, staged.outcome);
+}
+
+void Executor::answer_staged(Staged& staged) {
+  if (staged.request.kind == RequestKind::group) {
+    answer_group(staged);
+  } else {
+    answer(*staged.protocol, *staged.out, staged.can_run(), staged.outcome);
+  }
 }
 
 /// A request that nothing is staged around lost its transaction: there is only itself to run again.

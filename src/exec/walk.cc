@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "exec/walk.h"
 
+#include <algorithm>
+#include <limits>
 #include <utility>
 
 namespace rowsocket::exec {
@@ -25,16 +27,16 @@ bool must_collect(const engine::Cursor& cursor, const Request& request) {
 }  // namespace
 
 Walk::Walk(engine::Cursor& cursor, const Request& request, const Protocol& protocol, Buffer& out, size_t reply_bytes_max,
-           std::vector<Value>& in_key, RowCounts& counts)
+           std::vector<Value>& in_keys, RowCounts& counts)
     : cursor_(cursor),
       request_(request),
       protocol_(protocol),
       out_(out),
       writer_(out, protocol.value_format()),
       out_bytes_max_(out.size() + reply_bytes_max),
-      in_key_(in_key),
+      in_keys_(in_keys),
       counts_(counts),
-      replies_rows_(request.modification == Modification::none || request.return_rows_before),
+      replies_rows_(request.reply != FindReply::count),
       collects_(must_collect(cursor, request)),
       offset_left_(request.offset) {}
 
@@ -53,7 +55,7 @@ Error Walk::run(size_t column_count) {
   if (replies_rows_) {
     protocol_.end_rows(out_);
   } else {
-    protocol_.reply_number(out_, rows_changed_);
+    protocol_.reply_number(out_, request_.modification == Modification::none ? rows_taken_ : rows_changed_);
   }
   return {};
 }
@@ -62,26 +64,47 @@ bool Walk::find_rows() {
   if (request_.limit == 0) {
     return true;
   }
-  return request_.has_in_list ? find_rows_of_list() : find_rows_of(request_.values, false);
+  const KeyRange range{.key_operator = request_.key_operator,
+                       .key = request_.values,
+                       .has_end = request_.has_end,
+                       .end_operator = request_.end_operator,
+                       .end_key = request_.end_values,
+                       .reverse = request_.reverse};
+  return request_.has_in_list ? find_rows_of_list(range) : find_rows_of(range, std::numeric_limits<uint64_t>::max());
 }
 
-bool Walk::find_rows_of_list() {
-  in_key_.assign(request_.values.begin(), request_.values.end());
-  for (const Value& value : request_.in_values) {
-    in_key_[request_.in_key_part] = value;
-    if (!find_rows_of(in_key_, request_.key_operator != KeyOperator::equal)) {
-      return false;
+bool Walk::find_rows_of_list(KeyRange range) {
+  const size_t key_size = range.key.size();
+  in_keys_.assign(range.key.begin(), range.key.end());
+  in_keys_.insert(in_keys_.end(), range.end_key.begin(), range.end_key.end());
+  range.key = std::span(in_keys_).first(key_size);
+  range.end_key = std::span(in_keys_).subspan(key_size);
+
+  const bool all_rows = range.key_operator == KeyOperator::equal || range.key_operator == KeyOperator::starts_with;
+  const uint64_t usual_limit = all_rows ? std::numeric_limits<uint64_t>::max() : 1;
+  const uint64_t row_limit = request_.limit_per_value != 0 ? request_.limit_per_value : usual_limit;
+  const size_t stride = request_.lists_whole_keys ? key_size : 1;
+  for (size_t i = 0; i < request_.in_values.size() && rows_taken_ < request_.limit; i += stride) {
+    if (request_.lists_whole_keys) {
+      std::copy_n(request_.in_values.begin() + static_cast<ptrdiff_t>(i), key_size, in_keys_.begin());
+    } else {
+      in_keys_[request_.in_key_part] = request_.in_values[i];
+      if (request_.in_key_part < range.end_key.size()) {
+        in_keys_[key_size + request_.in_key_part] = request_.in_values[i];
+      }
     }
-    if (rows_taken_ == request_.limit) {
-      break;
+    if (!find_rows_of(range, row_limit)) {
+      return false;
     }
   }
   return true;
 }
 
-bool Walk::find_rows_of(std::span<const Value> key, bool one_row) {
+/// `row_limit`: of the rows that pass the filters, those that the offset skips included.
+bool Walk::find_rows_of(const KeyRange& range, uint64_t row_limit) {
   const bool filtered = !request_.filters.empty();
-  for (Step step = cursor_.seek(request_.key_operator, key);; step = cursor_.next()) {
+  uint64_t rows_left = row_limit;
+  for (Step step = cursor_.seek(range);; step = cursor_.next()) {
     if (step != Step::row) {
       return step == Step::end || fail(cursor_.error());
     }
@@ -98,7 +121,7 @@ bool Walk::find_rows_of(std::span<const Value> key, bool one_row) {
     } else if (!take_row()) {
       return false;
     }
-    if (one_row || rows_taken_ == request_.limit) {
+    if (--rows_left == 0 || rows_taken_ == request_.limit) {
       return true;
     }
   }
@@ -113,7 +136,7 @@ bool Walk::take_row() {
 }
 
 bool Walk::finish_row() {
-  return (!replies_rows_ || write_row()) && (request_.modification == Modification::none || change_row());
+  return (request_.reply != FindReply::rows || write_row()) && (request_.modification == Modification::none || change_row());
 }
 
 bool Walk::write_row() {
@@ -147,7 +170,7 @@ bool Walk::change_row() {
     ++rows_changed_;
     ++(request_.modification == Modification::remove ? counts_.deleted : counts_.updated);
   }
-  return true;
+  return !changed || request_.reply != FindReply::rows_after || write_row();
 }
 
 bool Walk::change_collected_rows() {

@@ -4,9 +4,10 @@
 // of each row found. It decides what a find means; the cursor knows how rows are reached. It begins and ends no request: whoever
 // calls it undoes what a failed walk changed, and cuts what it wrote.
 //
-// IN lists. With KeyOperator::equal all rows of each value count, up to the limit in all. With the other operators each value
-// gives at most one row, its first that passes the filters. Offset and limit count over the whole list; a filter that stops ends
-// the current value's rows only. A value that the list names twice is walked twice.
+// IN lists. With KeyOperator::equal and starts_with all rows of each value count, up to the limit in all. With the other operators
+// each value gives at most one row, its first that passes the filters. A limit per value takes the place of both. Offset and limit
+// count over the whole list; a filter that stops ends the current value's rows only. A value that the list names twice is walked
+// twice.
 #pragma once
 
 #include <cstdint>
@@ -24,6 +25,7 @@ struct RowCounts {
   uint64_t updated = 0;
   uint64_t deleted = 0;
 
+  [[nodiscard]] uint64_t changed() const { return inserted + updated + deleted; }
   void add_changes(const RowCounts& other) {
     inserted += other.inserted;
     updated += other.updated;
@@ -33,9 +35,9 @@ struct RowCounts {
 
 class Walk {
  public:
-  /// `in_key` is scratch memory, kept by the caller so that it need not be allocated again.
+  /// `in_keys` is scratch memory, kept by the caller so that it need not be allocated again.
   Walk(engine::Cursor& cursor, const Request& request, const Protocol& protocol, Buffer& out, size_t reply_bytes_max,
-       std::vector<Value>& in_key, RowCounts& counts);
+       std::vector<Value>& in_keys, RowCounts& counts);
 
   /// Walk, change and reply. A failure to write the last bytes of the reply shows in `out`. May throw std::bad_alloc.
   [[nodiscard]] Error run(size_t column_count);
@@ -43,8 +45,8 @@ class Walk {
  private:
   // Each returns false when the walk failed; `error_` says why.
   [[nodiscard]] bool find_rows();
-  [[nodiscard]] bool find_rows_of_list();
-  [[nodiscard]] bool find_rows_of(std::span<const Value> key, bool one_row);
+  [[nodiscard]] bool find_rows_of_list(KeyRange range);
+  [[nodiscard]] bool find_rows_of(const KeyRange& range, uint64_t row_limit);
   [[nodiscard]] bool take_row();
   [[nodiscard]] bool finish_row();
   [[nodiscard]] bool write_row();
@@ -58,7 +60,7 @@ class Walk {
   Buffer& out_;
   ValueWriter writer_;
   const size_t out_bytes_max_;  ///< of `out_`, this reply included
-  std::vector<Value>& in_key_;
+  std::vector<Value>& in_keys_;
   RowCounts& counts_;
   const bool replies_rows_;
   const bool collects_;  ///< find all rows before changing the first: changes could move rows into the way

@@ -1,0 +1,203 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// A group: requests of one connection that commit together or not at all. Its reply is one line for its beginning, one for each
+// member, one for its end; whether they are successes is known only when the last member has run.
+#include <utility>
+
+#include "exec/admission.h"
+#include "exec/executor.h"
+
+namespace rowsocket::exec {
+
+using engine::Begin;
+
+Executed Executor::execute_group(Client& client, const Request& group, const Protocol& protocol, Buffer& out) {
+  Staged admitted{&protocol, &out, out.size(), nullptr, group};
+  if (admit_group(client, group, admitted) == Begin::wait && parks(client, admitted.outcome)) {
+    return Executed::parked;
+  }
+  if (!stage(std::move(admitted))) {
+    admitted.member_indexes.clear();
+    admitted.outcome = ErrorCode::out_of_memory;
+    admitted.failed_member = group_itself;
+    answer_group(admitted);
+    counters_.add(counter_of(admitted.outcome.code));
+    count(group);
+    return Executed::done;
+  }
+  Staged& staged = staged_.back();
+  if (staged.can_run() && run_group(staged) == Begin::wait && parks(client, staged.outcome)) {
+    unstage_parked();
+    return Executed::parked;
+  }
+  client.parked_since_ms = 0;
+  answer_group(staged);
+  return finish(group);
+}
+
+/// Decide what depends on no transaction, for the group and each member.
+Begin Executor::admit_group(Client& client, const Request& group, Staged& staged) {
+  staged.failed_member = group_itself;
+  if (client.granted() == Access::none) {
+    staged.outcome = ErrorCode::not_authenticated;
+  } else {
+    staged.outcome = group.parse_error;
+  }
+  if (!staged.outcome.ok()) {
+    return Begin::failed;
+  }
+  try {
+    staged.member_indexes.reserve(group.members.size());
+    for (const Request& member : group.members) {
+      staged.failed_member = staged.member_indexes.size();
+      if (member.kind != RequestKind::find && member.kind != RequestKind::insert) {
+        staged.outcome = member.parse_error != ErrorCode::none ? member.parse_error : ErrorCode::not_in_group;
+        staged.member_indexes.clear();
+        return Begin::failed;
+      }
+      const SharedIndex* index = nullptr;
+      if (const Begin begin = admit(client, member, index, staged.outcome); begin != Begin::ready) {
+        staged.member_indexes.clear();
+        return begin;
+      }
+      staged.member_indexes.push_back(*index);
+    }
+  } catch (...) {
+    staged.member_indexes.clear();
+    staged.outcome = ErrorCode::out_of_memory;
+    staged.failed_member = group_itself;
+    return Begin::failed;
+  }
+  return Begin::ready;
+}
+
+/// The whole group in the engine. The replies of a success are appended to `out`; a failure leaves nothing there, nothing changed.
+Begin Executor::run_group(Staged& staged) {
+  Buffer& out = *staged.out;
+  const size_t reply_begin = out.size();
+  staged.failed_member = group_itself;
+  transaction_open_ = true;
+  staged.outcome = session_.begin_group();
+  if (!staged.outcome.ok()) {
+    return Begin::failed;
+  }
+  in_group_ = true;
+  staged.protocol->reply_ok(out);
+  RowCounts rows;
+  Begin begin = run_members(staged, rows);
+  in_group_ = false;
+  if (begin == Begin::ready && staged.request.wants_gtid) {
+    begin = remember_gtid_place(staged);
+  }
+  if (begin != Begin::ready) {
+    session_.abandon_group();
+    out.truncate(reply_begin);
+    return begin;
+  }
+  session_.end_group();
+  uncommitted_.add_changes(rows);
+  if (!staged.request.wants_gtid) {
+    staged.protocol->reply_ok(out);
+  }
+  return Begin::ready;
+}
+
+/// The reply to the end of the group is written when its commit is known.
+Begin Executor::remember_gtid_place(Staged& staged) {
+  try {
+    gtid_places_.push_back({staged.protocol, staged.out, staged.out->size()});
+    return Begin::ready;
+  } catch (...) {
+    staged.outcome = ErrorCode::out_of_memory;
+    staged.failed_member = group_itself;
+    return Begin::failed;
+  }
+}
+
+Begin Executor::run_members(Staged& staged, RowCounts& rows) {
+  for (size_t number = 0; number < staged.member_indexes.size(); ++number) {
+    const Request& member = staged.request.members[number];
+    staged.failed_member = number;
+    const uint64_t changed_before = rows.changed();
+    const auto run_member = member.rows_alone ? &Executor::run_rows_alone : &Executor::run_statement;
+    const Begin begin =
+        (this->*run_member)(*staged.member_indexes[number], member, *staged.protocol, *staged.out, rows, staged.outcome);
+    if (begin != Begin::ready) {
+      return begin;
+    }
+    if (staged.request.must_change && member.writes() && rows.changed() == changed_before) {
+      staged.outcome = ErrorCode::nothing_changed;
+      return Begin::failed;
+    }
+  }
+  return Begin::ready;
+}
+
+/// Write the replies of a group that failed, or of one that has no members and so nothing to run.
+void Executor::answer_group(Staged& staged) {
+  if (staged.outcome.ok() && staged.can_run()) {
+    return;  // the replies are there
+  }
+  const bool refused = staged.failed_member == group_itself;
+  Error of_the_others = refused ? ErrorCode::not_in_group : ErrorCode::undone_with_group;
+  Error none;
+  const auto answer_line = [&](Error& error) { answer(*staged.protocol, *staged.out, false, error); };
+  answer_line(refused ? staged.outcome : none);
+  if (staged.failed_member == every_member) {
+    of_the_others = staged.outcome;
+  }
+  for (size_t number = 0; number < staged.request.members.size(); ++number) {
+    answer_line(number == staged.failed_member ? staged.outcome : of_the_others);
+  }
+  if (!staged.outcome.ok()) {
+    answer_line(of_the_others);
+  } else if (staged.request.wants_gtid) {
+    staged.protocol->reply_text(*staged.out, {});
+  } else {
+    answer_line(none);
+  }
+}
+
+/// An insert in which each row is a statement of its own. A row that waits for a lock makes all of them wait: those before it are
+/// undone, so that the request can be presented again.
+Begin Executor::run_rows_alone(engine::Index& index, const Request& request, const Protocol& protocol, Buffer& out, RowCounts& rows,
+                               Error& error) {
+  const size_t reply_begin = out.size();
+  const bool own_group = !in_group_;
+  if (own_group) {
+    transaction_open_ = true;
+    error = session_.begin_group();
+    if (!error.ok()) {
+      return Begin::failed;
+    }
+  }
+  const size_t value_count = request.values.size() / request.row_count;
+  Request row = request;
+  row.row_count = 1;
+  RowCounts own_rows;
+  protocol.begin_rows(out, 2);
+  for (size_t number = 0; number < request.row_count; ++number) {
+    row.values = request.values.subspan(number * value_count, value_count);
+    Error row_error;
+    const Begin begin = run_statement(index, row, protocol, out, own_rows, row_error);
+    if (begin == Begin::wait || session_.transaction_lost()) {
+      error = std::move(row_error);
+      if (own_group) {
+        session_.abandon_group();
+      }
+      out.truncate(reply_begin);
+      return begin;
+    }
+    if (begin == Begin::failed) {
+      protocol.append_outcome(out, {std::move(row_error), 0, false, 0});
+    }
+  }
+  protocol.end_rows(out);
+  if (own_group) {
+    session_.end_group();
+  }
+  rows.add_changes(own_rows);
+  return Begin::ready;
+}
+
+}  // namespace rowsocket::exec
