@@ -146,9 +146,10 @@ void Binding::resolve_columns(const engine::IndexDescription& description, TABLE
   columns.clear();
   filter_columns.clear();
   const size_t words = bitmap_buffer_size(table->s->fields) / sizeof(my_bitmap_map) + 1;
-  bitmap_words_.assign(2 * words, 0);
+  bitmap_words_.assign(3 * words, 0);
   my_bitmap_init(&read_set_, bitmap_words_.data(), table->s->fields);
   my_bitmap_init(&write_set_, bitmap_words_.data() + words, table->s->fields);
+  my_bitmap_init(&range_read_set_, bitmap_words_.data() + 2 * words, table->s->fields);
 
   // mark_column_with_deps marks in the table's own read set: what a virtual column needs comes with it.
   MY_BITMAP* const saved_read_set = table->read_set;
@@ -183,6 +184,12 @@ void Binding::resolve_columns(const engine::IndexDescription& description, TABLE
   if (intent == engine::Intent::write) {
     bitmap_set_all(&read_set_);  // the row before the change, whole: for row events, constraints and defaults
   }
+  bitmap_copy(&range_read_set_, &read_set_);
+  table->read_set = &range_read_set_;
+  for (const KeyPart& part : key_parts) {
+    table->mark_column_with_deps(part.field);
+  }
+  table->read_set = saved_read_set;
 }
 
 Error Binding::resolve(const engine::IndexDescription& description, const OpenTable& open) {
@@ -201,6 +208,8 @@ Error Binding::resolve(const engine::IndexDescription& description, const OpenTa
   return {};
 }
 
-void Binding::use_columns(TABLE* table) const { table->column_bitmaps_set(&read_set_, &write_set_); }
+void Binding::use_columns(TABLE* table, bool with_key_columns) const {
+  table->column_bitmaps_set(with_key_columns ? &range_read_set_ : &read_set_, &write_set_);
+}
 
 }  // namespace rowsocket::mariadb

@@ -56,7 +56,8 @@ struct Binding {
 
   /// Resolve; on failure the binding is not to be used.
   [[nodiscard]] Error resolve(const engine::IndexDescription& description, const OpenTable& open);
-  void use_columns(TABLE* table) const;
+  /// `with_key_columns`: fetch the index's own columns, too.
+  void use_columns(TABLE* table, bool with_key_columns = false) const;
 
  private:
   [[nodiscard]] Error resolve_names(const engine::IndexDescription& description, TABLE* table);
@@ -68,6 +69,7 @@ struct Binding {
   std::vector<uint16_t> filter_numbers_;
   std::vector<my_bitmap_map> bitmap_words_;
   mutable MY_BITMAP read_set_{};
+  mutable MY_BITMAP range_read_set_{};
   mutable MY_BITMAP write_set_{};
 };
 

@@ -3,6 +3,7 @@
 // The server's headers come first.
 #include <algorithm>
 #include <charconv>
+#include <cstdio>
 #include <cstring>
 
 #include "mariadb/conversion.h"
@@ -55,6 +56,36 @@ Fit fit_integer(const Integer& number, bool overflow, const KeyPart& part, uint6
   }
   bits = number.magnitude;
   return Fit::exact;
+}
+
+/// The current time as text, as NOW() would be stored in the field or compared with it.
+std::string_view now_as_text(THD* thd, const Field* field, char (&text)[MAX_DATE_STRING_REP_LENGTH]) {
+  MYSQL_TIME now;
+  thd->variables.time_zone->gmt_sec_to_TIME(&now, thd->query_start());
+  now.second_part = thd->query_start_sec_part();
+  thd->used |= THD::TIME_ZONE_USED;
+  switch (field->type()) {
+    case MYSQL_TYPE_DATE:
+    case MYSQL_TYPE_NEWDATE:
+      now.time_type = MYSQL_TIMESTAMP_DATE;
+      return {text, static_cast<size_t>(my_date_to_str(&now, text))};
+    case MYSQL_TYPE_TIME:
+      now.time_type = MYSQL_TIMESTAMP_TIME;
+      now.year = now.month = now.day = 0;
+      return {text, static_cast<size_t>(my_time_to_str(&now, text, field->decimals()))};
+    case MYSQL_TYPE_DATETIME:
+    case MYSQL_TYPE_TIMESTAMP:
+      return {text, static_cast<size_t>(my_datetime_to_str(&now, text, field->decimals()))};
+    case MYSQL_TYPE_YEAR:
+      return {text, static_cast<size_t>(std::snprintf(text, sizeof(text), "%04u", now.year))};
+    default:
+      break;
+  }
+  if (field->cmp_type() == STRING_RESULT) {
+    return {text, static_cast<size_t>(my_datetime_to_str(&now, text, 0))};
+  }
+  return {text, static_cast<size_t>(std::snprintf(text, sizeof(text), "%04u%02u%02u%02u%02u%02u", now.year, now.month, now.day,
+                                                  now.hour, now.minute, static_cast<unsigned>(now.second)))};
 }
 
 /// Points a field at the table's second record while it lives.
@@ -119,7 +150,10 @@ bool is_well_formed(const Field* field, const Value& value, bool raw) {
 }
 
 /// An empty text searched in a number column is 0, as SQL compares; clients walk a table from its start with it.
-Value searched_value(const Field* field, const Value& value) {
+Value searched_value(THD* thd, const Field* field, const Value& value, char (&now_text)[MAX_DATE_STRING_REP_LENGTH]) {
+  if (value.is_now()) [[unlikely]] {
+    return Value(now_as_text(thd, field, now_text));
+  }
   const bool is_number =
       field->cmp_type() == INT_RESULT || field->cmp_type() == DECIMAL_RESULT || field->cmp_type() == REAL_RESULT;
   return is_number && !value.is_null() && value.size == 0 && field->real_type() != MYSQL_TYPE_BIT ? Value("0") : value;
@@ -192,6 +226,14 @@ Error store_value(THD* thd, Field* field, const Value& value, bool raw) {
     return {};
   }
   field->set_notnull();
+  if (value.is_now()) [[unlikely]] {
+    char text[MAX_DATE_STRING_REP_LENGTH];
+    if (field->type() == MYSQL_TYPE_TIMESTAMP || field->type() == MYSQL_TYPE_DATETIME) {
+      field->set_time();  // exactly what DEFAULT CURRENT_TIMESTAMP stores
+      return {};
+    }
+    return store_value(thd, field, Value(now_as_text(thd, field, text)), false);
+  }
   const int truncation = field->store(value.data, value.size, wire_charset(field, raw));
   if (thd->is_error()) [[unlikely]] {
     return take_server_error(thd, ErrorCode::sql);
@@ -204,7 +246,8 @@ Error store_value(THD* thd, Field* field, const Value& value, bool raw) {
 
 Fit write_key_part(THD* thd, TABLE* table, const KEY* key, const KeyPart& part, const Value& given, bool raw, uchar* image,
                    Error& error) {
-  const Value value = searched_value(part.field, given);
+  char now_text[MAX_DATE_STRING_REP_LENGTH];
+  const Value value = searched_value(thd, part.field, given, now_text);
   if (value.is_null()) {
     if (!part.is_nullable) {
       return Fit::lower_end;
@@ -237,7 +280,8 @@ Fit write_key_part(THD* thd, TABLE* table, const KEY* key, const KeyPart& part, 
 }
 
 Error Comparand::prepare(THD* thd, Field* field, const Value& given, bool raw) {
-  const Value value = searched_value(field, given);
+  char now_text[MAX_DATE_STRING_REP_LENGTH];
+  const Value value = searched_value(thd, field, given, now_text);
   field_ = field;
   fit_ = Fit::exact;
   if (value.is_null()) {

@@ -7,6 +7,7 @@
 #include "mariadb/cursor.h"
 #include "mariadb/diagnostics.h"
 #include "mariadb/row_change.h"
+#include "mariadb/row_insert.h"
 #include "mariadb/row_text.h"
 
 namespace rowsocket::mariadb {
@@ -16,29 +17,12 @@ using engine::Verdict;
 
 namespace {
 
-/// The operator that gives the same rows when the key is replaced by the nearest one that a row can have.
-KeyOperator shifted(KeyOperator key_operator, bool real_key_is_after) {
-  const bool forward = key_operator == KeyOperator::after || key_operator == KeyOperator::at_or_after;
-  if (forward) {
-    return real_key_is_after ? KeyOperator::after : KeyOperator::at_or_after;
-  }
-  return real_key_is_after ? KeyOperator::at_or_before : KeyOperator::before;
+bool goes_forward(KeyOperator key_operator) {
+  return key_operator == KeyOperator::after || key_operator == KeyOperator::at_or_after;
 }
 
-bool stands_in_relation(int row_order, KeyOperator key_operator) {
-  switch (key_operator) {
-    case KeyOperator::equal:
-      return row_order == 0;
-    case KeyOperator::after:
-      return row_order > 0;
-    case KeyOperator::at_or_after:
-      return row_order >= 0;
-    case KeyOperator::before:
-      return row_order < 0;
-    case KeyOperator::at_or_before:
-      return row_order <= 0;
-  }
-  return false;
+bool goes_backward(KeyOperator key_operator) {
+  return key_operator == KeyOperator::before || key_operator == KeyOperator::at_or_before;
 }
 
 bool is_end(int handler_code) { return handler_code == HA_ERR_KEY_NOT_FOUND || handler_code == HA_ERR_END_OF_FILE; }
@@ -53,7 +37,6 @@ void Cursor::begin(THD* thd, OpenTable& open, const Binding& binding, bool raw) 
   raw_ = raw;
   change_ = Change::none;
   filter_count_ = 0;
-  rechecks_ = false;
   is_fetching_positions_ = false;
   found_row_locked_ = false;
   positions_.clear();
@@ -99,110 +82,110 @@ Verdict Cursor::verdict() {
   return Verdict::match;
 }
 
-bool Cursor::convert_key(KeyOperator& key_operator, std::span<const Value> key, bool& finds_nothing) {
-  finds_nothing = false;
-  key_image_.resize(binding_->key->key_length + 8);
-  key_bytes_ = 0;
-  key_map_ = 0;
-  bool has_null = false;
-  for (size_t i = 0; i < key.size(); ++i) {
-    const KeyPart& part = binding_->key_parts[i];
-    Error error;
-    const Fit fit = write_key_part(thd_, table_, binding_->key, part, key[i], raw_, key_image_.data() + part.key_offset, error);
-    if (fit == Fit::malformed) {
-      error_ = std::move(error);
-      return false;
-    }
-    if (fit != Fit::lower_end) {
-      key_bytes_ = part.key_offset + part.info->store_length;
-      key_map_ = (key_map_ << 1) | 1;
-    }
-    has_null = has_null || key[i].is_null();
-    if (fit == Fit::exact) {
-      continue;
-    }
-    if (part.is_prefix && fit == Fit::above) {
-      return prepare_recheck(key_operator, key);
-    }
-    if (key_operator == KeyOperator::equal) {
-      finds_nothing = true;
-      return true;
-    }
-    key_operator = shifted(key_operator, (fit == Fit::above) != part.is_descending);
-    finds_nothing = key_map_ == 0 && key_operator == KeyOperator::before;
-    break;
+bool Cursor::set_bound(KeyBound& bound, KeyOperator key_operator, std::span<const Value> key) {
+  return bound.set(thd_, table_, *binding_, key_operator, key, raw_, error_);
+}
+
+/// Where the walk begins, ends and goes. False if a value is malformed.
+bool Cursor::set_bounds(const KeyRange& range) {
+  has_last_ = false;
+  has_prefix_ = false;
+  if (range.has_end || range.reverse || range.key_operator == KeyOperator::starts_with) [[unlikely]] {
+    return set_both_bounds(range);
   }
-  at_most_one_row_ = binding_->whole_key_is_unique && !has_null && key.size() == binding_->key_parts.size();
+  if (!set_bound(first_, range.key_operator, range.key)) {
+    return false;
+  }
+  checks_rows_ = first_.rechecks();
+  walk_ = goes_forward(range.key_operator)    ? Walk::forward
+          : goes_backward(range.key_operator) ? Walk::backward
+          : first_.is_of_one_row()            ? Walk::first_row_only
+                                              : Walk::same_key;
   return true;
 }
 
-bool Cursor::prepare_recheck(KeyOperator key_operator, std::span<const Value> key) {
-  rechecks_ = true;
-  at_most_one_row_ = false;
-  recheck_operator_ = key_operator;
-  if (recheck_.size() < key.size()) {
-    recheck_.resize(key.size());
+bool Cursor::set_both_bounds(const KeyRange& range) {
+  const bool has_direction = goes_forward(range.key_operator) || goes_backward(range.key_operator);
+  if (range.has_end &&
+      (!has_direction || goes_forward(range.key_operator) == goes_forward(range.end_operator) || range.end_key.empty())) {
+    error_ = Error(ErrorCode::bad_operator, "a range has a lower and an upper end");
+    return false;
   }
-  recheck_count_ = key.size();
-  for (size_t i = 0; i < key.size(); ++i) {
-    if (Error error = recheck_[i].prepare(thd_, binding_->key_parts[i].field, key[i], raw_); !error.ok()) {
-      error_ = std::move(error);
+  if (range.end_key.size() > binding_->key_parts.size()) {
+    error_ = Error(ErrorCode::too_many_key_parts, "the index has fewer parts than the end of the range has values");
+    return false;
+  }
+  const bool forward = goes_backward(range.key_operator) == range.reverse;
+  walk_ = forward ? Walk::forward : Walk::backward;
+  has_last_ = true;
+  checks_rows_ = true;
+  KeyBound& low = forward ? first_ : last_;
+  KeyBound& high = forward ? last_ : first_;
+  if (range.key_operator == KeyOperator::starts_with) {
+    has_prefix_ = true;
+    return KeyBound::set_prefix(thd_, table_, *binding_, range.key, raw_, low, high, prefix_, error_);
+  }
+  if (range.key_operator == KeyOperator::equal) {
+    if (!set_bound(low, KeyOperator::equal, range.key)) {
       return false;
     }
+    KeyBound::open_between(low, high);
+    return true;
   }
-  return true;
+  KeyBound& given = goes_forward(range.key_operator) ? low : high;
+  KeyBound& other = goes_forward(range.key_operator) ? high : low;
+  if (!range.has_end) {
+    other.set_open(goes_forward(range.key_operator) ? KeyOperator::at_or_before : KeyOperator::at_or_after);
+  } else if (!set_bound(other, range.end_operator, range.end_key)) {
+    return false;
+  }
+  return set_bound(given, range.key_operator, range.key);
 }
 
-bool Cursor::passes_recheck() const {
-  int order = 0;
-  for (size_t i = 0; i < recheck_count_ && order == 0; ++i) {
-    order = recheck_[i].compare_row();
-    order = binding_->key_parts[i].is_descending ? -order : order;
+/// Whether the index's current row belongs to the range: a match, one to pass over, or the first beyond its end.
+Verdict Cursor::check_row() const {
+  if (has_last_ && !last_.admits_row()) {
+    return Verdict::stop;
   }
-  return stands_in_relation(order, recheck_operator_);
+  if ((first_.rechecks() && !first_.passes_recheck()) || (has_last_ && last_.rechecks() && !last_.passes_recheck()) ||
+      (has_prefix_ && !prefix_.matches_row())) {
+    return Verdict::skip;
+  }
+  return Verdict::match;
 }
 
-int Cursor::start(KeyOperator key_operator) {
-  // With a key cut to an index prefix, the rows that share the prefix are candidates whatever the operator.
-  if (rechecks_ && key_operator == KeyOperator::after) {
-    key_operator = KeyOperator::at_or_after;
-  } else if (rechecks_ && key_operator == KeyOperator::before) {
-    key_operator = KeyOperator::at_or_before;
+int Cursor::start() {
+  handler* const file = table_->file;
+  uchar* const row = table_->record[0];
+  if (first_.is_open()) {
+    return walk_ == Walk::backward ? file->ha_index_last(row) : file->ha_index_first(row);
   }
   ha_rkey_function position = HA_READ_KEY_EXACT;
-  switch (key_operator) {
-    case KeyOperator::equal:
-      walk_ = at_most_one_row_ ? Walk::first_row_only : Walk::same_key;
-      break;
+  switch (first_.key_operator()) {
     case KeyOperator::after:
-      walk_ = Walk::forward;
       position = HA_READ_AFTER_KEY;
       break;
     case KeyOperator::at_or_after:
-      walk_ = Walk::forward;
       position = HA_READ_KEY_OR_NEXT;
       break;
     case KeyOperator::before:
-      walk_ = Walk::backward;
       position = HA_READ_BEFORE_KEY;
       break;
     case KeyOperator::at_or_before:
-      walk_ = Walk::backward;
       position = HA_READ_PREFIX_LAST_OR_PREV;
       break;
+    case KeyOperator::equal:
+    case KeyOperator::starts_with:
+      break;
   }
-  handler* const file = table_->file;
-  if (key_map_ == 0) {
-    return walk_ == Walk::backward ? file->ha_index_last(table_->record[0]) : file->ha_index_first(table_->record[0]);
-  }
-  return file->ha_index_read_map(table_->record[0], key_image_.data(), key_map_, position);
+  return file->ha_index_read_map(row, first_.image(), first_.map(), position);
 }
 
 int Cursor::advance() {
   handler* const file = table_->file;
   switch (walk_) {
     case Walk::same_key:
-      return file->ha_index_next_same(table_->record[0], key_image_.data(), key_bytes_);
+      return file->ha_index_next_same(table_->record[0], first_.image(), first_.image_bytes());
     case Walk::forward:
       return file->ha_index_next(table_->record[0]);
     case Walk::backward:
@@ -217,8 +200,12 @@ Step Cursor::settle(int handler_code) {
   while (true) {
     if (handler_code == 0) [[likely]] {
       const bool is_history = binding_->row_end != nullptr && !binding_->row_end->is_max();
-      if (!is_history && (!rechecks_ || passes_recheck())) [[likely]] {
+      const Verdict verdict = checks_rows_ ? check_row() : Verdict::match;
+      if (verdict == Verdict::match && !is_history) [[likely]] {
         return Step::row;
+      }
+      if (verdict == Verdict::stop) {
+        return Step::end;
       }
     } else if (is_end(handler_code)) {
       return Step::end;
@@ -232,27 +219,29 @@ Step Cursor::settle(int handler_code) {
   }
 }
 
-Step Cursor::seek(KeyOperator key_operator, std::span<const Value> key) {
-  if (key.size() > binding_->key_parts.size()) {
+Step Cursor::seek(const KeyRange& range) {
+  if (range.key.size() > binding_->key_parts.size()) {
     return fail(Error(ErrorCode::too_many_key_parts, "the index has fewer parts than the key has values"));
   }
-  if (binding_->whole_key_only && (key_operator != KeyOperator::equal || key.size() != binding_->key_parts.size())) {
-    return fail(key_operator != KeyOperator::equal ? Error(ErrorCode::bad_operator, "a hash index has no order")
-                                                   : Error(ErrorCode::too_many_key_parts, "a hash index needs its whole key"));
+  if (binding_->whole_key_only) {
+    if (range.key_operator != KeyOperator::equal || range.reverse) {
+      return fail(Error(ErrorCode::bad_operator, "a hash index has no order"));
+    }
+    if (range.key.size() != binding_->key_parts.size()) {
+      return fail(Error(ErrorCode::too_many_key_parts, "a hash index needs its whole key"));
+    }
   }
-  rechecks_ = false;
-  bool finds_nothing = false;
-  if (!convert_key(key_operator, key, finds_nothing)) {
+  if (!set_bounds(range)) {
     return Step::failed;
   }
-  if (finds_nothing) {
+  if (first_.finds_nothing() || (has_last_ && last_.finds_nothing())) {
     walk_ = Walk::first_row_only;
     return Step::end;
   }
-  if (const int handler_code = open_->activate(*binding_); handler_code != 0) {
+  if (const int handler_code = open_->activate(*binding_, has_last_); handler_code != 0) {
     return fail(handler_code);
   }
-  return settle(start(key_operator));
+  return settle(start());
 }
 
 Step Cursor::next() { return settle(advance()); }
@@ -312,7 +301,7 @@ void Cursor::prepare(Change change) {
       return;
     case Change::insert:
       open_->deactivate();
-      prepare_insert(table_);
+      prepare_insert(table_, on_duplicate_);
       return;
     case Change::update:
       prepare_update(table_);
@@ -320,6 +309,12 @@ void Cursor::prepare(Change change) {
     case Change::remove:
       prepare_delete(table_);
       return;
+  }
+}
+
+void Cursor::end_changes() {
+  if (change_ != Change::none) {  // updates and deletes insert as well: rows of history
+    end_inserts(table_, change_ == Change::insert ? on_duplicate_ : OnDuplicate::fail);
   }
 }
 
@@ -338,9 +333,10 @@ Error Cursor::delete_row() {
   return noted(mariadb::delete_row(thd_, table_));
 }
 
-Error Cursor::insert_row(std::span<const Value> values, bool& has_id, uint64_t& id) {
+Error Cursor::insert_row(const engine::RowToInsert& row, RowOutcome& outcome) {
+  on_duplicate_ = row.on_duplicate;
   prepare(Change::insert);
-  return noted(mariadb::insert_row(thd_, *binding_, table_, values, raw_, has_id, id));
+  return noted(mariadb::insert_row(thd_, *binding_, table_, row, raw_, outcome));
 }
 
 }  // namespace rowsocket::mariadb

@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "mariadb/binding.h"
 #include "mariadb/conversion.h"
+#include "mariadb/key_bound.h"
 #include "mariadb/open_table.h"
 
 namespace rowsocket::mariadb {
@@ -18,8 +19,8 @@ class Cursor final : public engine::Cursor {
  public:
   /// Serve the next request. `open` is open and locked, `binding` resolved against it.
   void begin(THD* thd, OpenTable& open, const Binding& binding, bool raw);
-  /// True if the request changed or may have changed rows.
-  [[nodiscard]] bool is_prepared_to_change() const { return change_ != Change::none; }
+  /// After the request's last change, while its table is locked.
+  void end_changes();
 
   /// True if a table was altered after the transaction's snapshot was taken: only a new transaction can read it.
   [[nodiscard]] bool snapshot_is_stale() const { return snapshot_is_stale_; }
@@ -28,7 +29,7 @@ class Cursor final : public engine::Cursor {
   [[nodiscard]] bool found_row_locked() const { return found_row_locked_; }
 
   Error set_filters(std::span<const Filter> filters) override;
-  engine::Step seek(KeyOperator key_operator, std::span<const Value> key) override;
+  engine::Step seek(const KeyRange& range) override;
   engine::Step next() override;
   [[nodiscard]] engine::Verdict verdict() override;
   void write_row(ValueWriter& writer) override;
@@ -38,7 +39,7 @@ class Cursor final : public engine::Cursor {
   Error update_row(std::span<const Value> new_values) override;
   Error add_to_row(std::span<const Value> amounts, bool decrement, bool& changed) override;
   Error delete_row() override;
-  Error insert_row(std::span<const Value> values, bool& has_id, uint64_t& id) override;
+  Error insert_row(const engine::RowToInsert& row, RowOutcome& outcome) override;
   [[nodiscard]] const Error& error() const override { return error_; }
 
  private:
@@ -52,12 +53,13 @@ class Cursor final : public engine::Cursor {
     bool stop_at_mismatch;
   };
 
-  [[nodiscard]] bool convert_key(KeyOperator& key_operator, std::span<const Value> key, bool& finds_nothing);
-  [[nodiscard]] bool prepare_recheck(KeyOperator key_operator, std::span<const Value> key);
-  [[nodiscard]] bool passes_recheck() const;
-  [[nodiscard]] int start(KeyOperator key_operator);
+  [[nodiscard]] bool set_bounds(const KeyRange& range);
+  [[nodiscard]] bool set_both_bounds(const KeyRange& range);
+  [[nodiscard]] bool set_bound(KeyBound& bound, KeyOperator key_operator, std::span<const Value> key);
+  [[nodiscard]] int start();
   [[nodiscard]] int advance();
   engine::Step settle(int handler_code);
+  [[nodiscard]] engine::Verdict check_row() const;
   engine::Step fail(Error error);
   engine::Step fail(int handler_code);
   [[nodiscard]] Error noted(Error error);
@@ -69,21 +71,18 @@ class Cursor final : public engine::Cursor {
   TABLE* table_ = nullptr;
   bool raw_ = false;
   Change change_ = Change::none;
+  OnDuplicate on_duplicate_ = OnDuplicate::fail;
 
   std::vector<FilterState> filters_;
   size_t filter_count_ = 0;
 
   Walk walk_ = Walk::same_key;
-  std::vector<uchar> key_image_;
-  uint32_t key_bytes_ = 0;
-  key_part_map key_map_ = 0;
-  bool at_most_one_row_ = false;
-
-  // A key longer than an index prefix: rows are compared with the whole values.
-  bool rechecks_ = false;
-  KeyOperator recheck_operator_ = KeyOperator::equal;
-  std::vector<Comparand> recheck_;
-  size_t recheck_count_ = 0;
+  KeyBound first_;     ///< where the walk begins
+  KeyBound last_;      ///< where it ends, if `has_last_`
+  TextPrefix prefix_;  ///< what its rows' text begins with, if `has_prefix_`
+  bool has_last_ = false;
+  bool has_prefix_ = false;
+  bool checks_rows_ = false;  ///< not every row that the index gives is one of the range
 
   std::vector<uchar> positions_;
   bool is_fetching_positions_ = false;

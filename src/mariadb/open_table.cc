@@ -159,12 +159,12 @@ void OpenTable::unlock(THD* thd) {
   }
 }
 
-int OpenTable::activate(const Binding& binding) {
-  if (active_ == &binding) {
+int OpenTable::activate(const Binding& binding, bool with_key_columns) {
+  if (active_ == &binding && active_with_key_columns_ == with_key_columns) {
     return 0;
   }
   deactivate();
-  binding.use_columns(table_);
+  binding.use_columns(table_, with_key_columns);
   handler* const file = table_->file;
   if (binding.covering) {
     file->ha_start_keyread(binding.key_number);
@@ -175,6 +175,7 @@ int OpenTable::activate(const Binding& binding) {
     return handler_code;
   }
   active_ = &binding;
+  active_with_key_columns_ = with_key_columns;
   return 0;
 }
 

@@ -63,8 +63,9 @@ class OpenTable {
     return table_->mdl_ticket->has_pending_conflicting_lock() || table_->s->tdc->flushed;
   }
 
-  /// Make the handler ready to walk the binding's index and fetch its columns. Returns a handler error or 0.
-  [[nodiscard]] int activate(const Binding& binding);
+  /// Make the handler ready to walk the binding's index and fetch its columns, and the index's own where the walk has an end to
+  /// compare them with. Returns a handler error or 0.
+  [[nodiscard]] int activate(const Binding& binding, bool with_key_columns);
   /// End the walk.
   void deactivate();
 
@@ -81,6 +82,7 @@ class OpenTable {
   MDL_ticket* ticket_ = nullptr;
   MYSQL_LOCK* lock_ = nullptr;
   const Binding* active_ = nullptr;
+  bool active_with_key_columns_ = false;
   bool needs_statement_ = false;  ///< had triggers when it was last opened
 };
 

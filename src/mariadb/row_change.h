@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Inserting, updating and deleting one row through the handler API, with what the SQL layer does around it: strict conversion,
-// defaults, generated columns, constraints, triggers, AUTO_INCREMENT. Row events for the binlog come from the handler itself,
+// Updating and deleting one row through the handler API, with what the SQL layer does around it: strict conversion,
+// ON UPDATE columns, generated columns, constraints, triggers, history. Row events for the binlog come from the handler itself,
 // once it is prepared.
 #pragma once
 
@@ -15,16 +15,16 @@
 namespace rowsocket::mariadb {
 
 /// Once per request, before the first change: the handler and the column sets are ready for it and for its row events.
-void prepare_insert(TABLE* table);
 void prepare_update(TABLE* table);
 void prepare_delete(TABLE* table);
 
-[[nodiscard]] Error insert_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Value> values, bool raw,
-                               bool& has_id, uint64_t& id);
 /// The current row stands in the table's first record.
 [[nodiscard]] Error update_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Value> new_values, bool raw);
 [[nodiscard]] Error add_to_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Value> amounts, bool decrement,
                                bool& changed);
 [[nodiscard]] Error delete_row(THD* thd, TABLE* table);
+
+/// Write the changed first record over the row kept in the second. The fields that were set say so (`set_has_explicit_value`).
+[[nodiscard]] Error write_update(THD* thd, TABLE* table);
 
 }  // namespace rowsocket::mariadb

@@ -59,7 +59,11 @@ class Session final : public engine::Session {
   [[nodiscard]] bool transaction_lost() const override {
     return thd_->transaction_rollback_request || cursor_.snapshot_is_stale();
   }
+  Error begin_group() override;
+  void end_group() override;
+  void abandon_group() override;
   Error commit() override;
+  [[nodiscard]] std::string_view last_commit_gtid() const override;
   void rollback() override;
   void yield_tables() override;
   void release_tables() override;
@@ -104,6 +108,9 @@ class Session final : public engine::Session {
   bool in_transaction_ = false;        ///< something was begun since the last commit
   bool request_is_statement_ = false;  ///< its table was opened by open_statement
   bool had_statement_ = false;         ///< some request of this transaction was
+  SAVEPOINT* group_ = nullptr;         ///< where the group under way began
+  bool commit_has_gtid_ = false;
+  mutable char gtid_text_[48] = {};
   bool must_release_ = false;          ///< somebody could not go on for what we hold
   bool has_backup_protection_[2] = {false, false};
   std::vector<std::shared_ptr<OpenTable>> open_tables_;

@@ -3,6 +3,7 @@
 // A session's requests and the transaction around them. Its life and its tables are in session.cc.
 #include "mariadb/server_headers.h"
 // The server's headers come first.
+#include <cstdio>
 #include <utility>
 
 #include "mariadb/diagnostics.h"
@@ -75,6 +76,13 @@ Begin Session::begin_request(engine::Index& index, Intent intent, engine::Cursor
       return begin;
     }
   }
+  if (group_ != nullptr && intent == Intent::write && !table.table()->file->has_transactions_and_rollback()) {
+    if (std::exchange(request_is_statement_, false)) {
+      table.close_statement(thd_);
+    }
+    error = Error(ErrorCode::no_transactions);
+    return Begin::failed;
+  }
   if (!table.is_locked()) {
     switch (table.lock(thd_, error)) {
       case Opening::ready:
@@ -98,12 +106,7 @@ void Session::unlock_request_tables() {
   if (request_table_ == nullptr) {
     return;
   }
-  TABLE* const table = request_table_->table();
-  if (cursor_.is_prepared_to_change()) {
-    table->file->ha_release_auto_increment();
-    table->next_number_field = nullptr;
-    table->auto_increment_field_not_null = false;
-  }
+  cursor_.end_changes();
   if (std::exchange(request_is_statement_, false)) {
     request_table_->close_statement(thd_);
   } else if (request_changes_ || request_table_->has_table_lock()) {
@@ -160,6 +163,47 @@ void Session::abandon_request() {
   }
 }
 
+// ---- groups
+
+/// A savepoint. Only the engines know of it: the metadata locks that a SQL savepoint would give back are not the transaction's here.
+Error Session::begin_group() {
+  begin_transaction();
+  if (options_.intent == Intent::read) {
+    return {};  // there is nothing to undo
+  }
+  auto* const savepoint = static_cast<SAVEPOINT*>(alloc_root(&turn_memory_, savepoint_alloc_size));
+  if (savepoint == nullptr) {
+    return Error(ErrorCode::out_of_memory);
+  }
+  static char name[] = "rowsocket";
+  savepoint->prev = nullptr;
+  savepoint->name = name;
+  savepoint->length = sizeof(name) - 1;
+  thd_->lex->ident = {savepoint->name, savepoint->length};  // what the binlog calls it
+  if (ha_savepoint(thd_, savepoint) != 0) {
+    return take_server_error(thd_, ErrorCode::no_transactions);
+  }
+  group_ = savepoint;
+  return {};
+}
+
+void Session::end_group() {
+  if (group_ != nullptr) {
+    ha_release_savepoint(thd_, std::exchange(group_, nullptr));
+  }
+}
+
+void Session::abandon_group() {
+  if (group_ == nullptr) {
+    return;
+  }
+  if (!thd_->transaction_rollback_request) {  // else there is nothing left to roll back to
+    ha_rollback_to_savepoint(thd_, group_);
+    clear_diagnostics(thd_);
+  }
+  end_group();
+}
+
 // ---- turns
 
 void Session::unlock_read_tables() {
@@ -170,6 +214,7 @@ void Session::unlock_read_tables() {
 
 void Session::forget_turn() {
   in_transaction_ = false;
+  group_ = nullptr;
   if (has_backup_protection_[0] || has_backup_protection_[1]) {
     thd_->mdl_context.release_statement_locks();
     has_backup_protection_[0] = has_backup_protection_[1] = false;
@@ -199,11 +244,13 @@ Error Session::commit() {
   }
   // From here on we wait as SQL does, for who blocks commits.
   thd_->variables.lock_wait_timeout = global_system_variables.lock_wait_timeout;
+  const uint64_t seq_no_before = thd_->get_last_commit_gtid().seq_no;
   bool failed = trans_commit_stmt(thd_);
   if (options_.intent == Intent::write) {
     failed = trans_commit(thd_) || failed;
   }
   Error error;
+  commit_has_gtid_ = !failed && thd_->get_last_commit_gtid().seq_no != seq_no_before;
   if (failed) {
     error = take_server_error(thd_, ErrorCode::commit_failed);
     trans_rollback_stmt(thd_);
@@ -212,6 +259,16 @@ Error Session::commit() {
   unlock_read_tables();
   forget_turn();
   return error;
+}
+
+std::string_view Session::last_commit_gtid() const {
+  if (!commit_has_gtid_) {
+    return {};
+  }
+  const rpl_gtid gtid = thd_->get_last_commit_gtid();
+  const int size = std::snprintf(gtid_text_, sizeof(gtid_text_), "%u-%u-%llu", gtid.domain_id, gtid.server_id,
+                                 static_cast<unsigned long long>(gtid.seq_no));
+  return {gtid_text_, static_cast<size_t>(size)};
 }
 
 void Session::rollback() {

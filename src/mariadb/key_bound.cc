@@ -1,0 +1,249 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "mariadb/server_headers.h"
+// The server's headers come first.
+#include <cstring>
+
+#include "mariadb/key_bound.h"
+
+namespace rowsocket::mariadb {
+namespace {
+
+constexpr int escape_character = '\\';
+constexpr int any_character = '_';
+constexpr int any_text = '%';
+
+/// The operator that gives the same rows when the key is replaced by the nearest one that a row can have.
+KeyOperator shifted(KeyOperator key_operator, bool real_key_is_after) {
+  const bool forward = key_operator == KeyOperator::after || key_operator == KeyOperator::at_or_after;
+  if (forward) {
+    return real_key_is_after ? KeyOperator::after : KeyOperator::at_or_after;
+  }
+  return real_key_is_after ? KeyOperator::at_or_before : KeyOperator::before;
+}
+
+/// With a key cut to an index prefix, the rows that share the prefix are candidates whatever the operator.
+KeyOperator with_candidates(KeyOperator key_operator) {
+  switch (key_operator) {
+    case KeyOperator::after:
+      return KeyOperator::at_or_after;
+    case KeyOperator::before:
+      return KeyOperator::at_or_before;
+    default:
+      return key_operator;
+  }
+}
+
+bool stands_in_relation(int row_order, KeyOperator key_operator) {
+  switch (key_operator) {
+    case KeyOperator::equal:
+      return row_order == 0;
+    case KeyOperator::after:
+      return row_order > 0;
+    case KeyOperator::at_or_after:
+      return row_order >= 0;
+    case KeyOperator::before:
+      return row_order < 0;
+    case KeyOperator::at_or_before:
+      return row_order <= 0;
+    case KeyOperator::starts_with:
+      break;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool KeyBound::set(THD* thd, TABLE* table, const Binding& binding, KeyOperator key_operator, std::span<const Value> key, bool raw,
+                   Error& error) {
+  binding_ = &binding;
+  operator_ = key_operator;
+  image_.resize(binding.key->key_length + 8);
+  bytes_ = 0;
+  map_ = 0;
+  finds_nothing_ = false;
+  is_of_one_row_ = false;
+  rechecks_ = false;
+  bool has_null = false;
+  for (size_t i = 0; i < key.size(); ++i) {
+    const KeyPart& part = binding.key_parts[i];
+    const Fit fit = write_key_part(thd, table, binding.key, part, key[i], raw, image_.data() + part.key_offset, error);
+    if (fit == Fit::malformed) {
+      return false;
+    }
+    if (fit != Fit::lower_end) {
+      bytes_ = part.key_offset + part.info->store_length;
+      map_ = (map_ << 1) | 1;
+    }
+    has_null = has_null || key[i].is_null();
+    if (fit == Fit::exact) {
+      continue;
+    }
+    if (part.is_prefix && fit == Fit::above) {
+      return prepare_recheck(thd, key, raw, error);
+    }
+    if (key_operator == KeyOperator::equal) {
+      finds_nothing_ = true;
+      return true;
+    }
+    operator_ = shifted(key_operator, (fit == Fit::above) != part.is_descending);
+    finds_nothing_ = map_ == 0 && operator_ == KeyOperator::before;
+    return true;
+  }
+  is_of_one_row_ = key_operator == KeyOperator::equal && binding.whole_key_is_unique && !has_null &&
+                   key.size() == binding.key_parts.size();
+  return true;
+}
+
+bool KeyBound::prepare_recheck(THD* thd, std::span<const Value> key, bool raw, Error& error) {
+  rechecks_ = true;
+  recheck_operator_ = operator_;
+  operator_ = with_candidates(operator_);
+  if (recheck_.size() < key.size()) {
+    recheck_.resize(key.size());
+  }
+  recheck_count_ = key.size();
+  for (size_t i = 0; i < key.size(); ++i) {
+    error = recheck_[i].prepare(thd, binding_->key_parts[i].field, key[i], raw);
+    if (!error.ok()) {
+      return false;
+    }
+  }
+  return true;
+}
+
+void KeyBound::set_open(KeyOperator key_operator) {
+  operator_ = key_operator;
+  bytes_ = 0;
+  map_ = 0;
+  finds_nothing_ = false;
+  is_of_one_row_ = false;
+  rechecks_ = false;
+}
+
+void KeyBound::open_between(KeyBound& low, KeyBound& high) {
+  high.binding_ = low.binding_;
+  high.image_ = low.image_;
+  high.bytes_ = low.bytes_;
+  high.map_ = low.map_;
+  high.finds_nothing_ = false;
+  high.is_of_one_row_ = false;
+  high.rechecks_ = false;  // one of the two is enough
+  low.is_of_one_row_ = false;
+  low.operator_ = KeyOperator::at_or_after;
+  high.operator_ = KeyOperator::at_or_before;
+}
+
+bool KeyBound::set_prefix(THD* thd, TABLE* table, const Binding& binding, std::span<const Value> key, bool raw, KeyBound& low,
+                          KeyBound& high, TextPrefix& prefix, Error& error) {
+  const auto last = static_cast<uint32_t>(key.size() - 1);
+  const KeyPart& part = binding.key_parts[last];
+  if (!is_string_column(part.field)) {
+    error = Error(ErrorCode::bad_operator, std::string("column '") + part.field->field_name.str + "' is no text");
+    return false;
+  }
+  if (!low.set(thd, table, binding, KeyOperator::equal, key.first(last), raw, error)) {
+    return false;
+  }
+  low.finds_nothing_ = low.finds_nothing_ || key[last].is_null() || !prefix.set(part.field, key[last], raw);
+  open_between(low, high);
+  std::vector<char> least;
+  std::vector<char> greatest;
+  if (!low.finds_nothing_ && prefix.range(part.info->length, least, greatest)) {
+    low.append_part(last, least.data(), least.size());
+    high.append_part(last, greatest.data(), greatest.size());
+    if (part.is_descending) {
+      std::swap(low.image_, high.image_);
+    }
+  }
+  return true;
+}
+
+/// The next part of the key, from text that fits it.
+void KeyBound::append_part(uint32_t number, const char* text, size_t size) {
+  const KeyPart& part = binding_->key_parts[number];
+  uchar* image = image_.data() + part.key_offset;
+  std::memset(image, 0, part.info->store_length);
+  if (part.is_nullable) {
+    ++image;
+  }
+  if ((part.info->key_part_flag & (HA_BLOB_PART | HA_VAR_LENGTH_PART)) != 0) {
+    int2store(image, static_cast<uint16_t>(size));
+    image += HA_KEY_BLOB_LENGTH;
+  }
+  std::memcpy(image, text, size);
+  bytes_ = part.key_offset + part.info->store_length;
+  map_ = (map_ << 1) | 1;
+}
+
+bool KeyBound::admits_row() const {
+  return map_ == 0 || stands_in_relation(key_cmp(binding_->key->key_part, image_.data(), bytes_), operator_);
+}
+
+bool KeyBound::passes_recheck() const {
+  int order = 0;
+  for (size_t i = 0; i < recheck_count_ && order == 0; ++i) {
+    order = recheck_[i].compare_row();
+    order = binding_->key_parts[i].is_descending ? -order : order;
+  }
+  return stands_in_relation(order, recheck_operator_);
+}
+
+/// The value in the column's character set, with what LIKE would take for a wildcard escaped, and a % behind it.
+bool TextPrefix::set(Field* field, const Value& value, bool raw) {
+  field_ = field;
+  CHARSET_INFO* const charset = field->charset();
+  std::vector<char> text(value.size * charset->mbmaxlen);
+  uint failed_characters = 0;
+  text.resize(copy_and_convert(text.data(), text.size(), charset, value.data, value.size, wire_charset(field, raw),
+                               &failed_characters));
+  pattern_.resize(2 * text.size() + 2 * charset->mbmaxlen);
+  auto* out = reinterpret_cast<uchar*>(pattern_.data());
+  uchar* const out_end = out + pattern_.size();
+  const auto put = [&](my_wc_t character) { out += std::max(charset->wc_mb(character, out, out_end), 0); };
+  const auto* in = reinterpret_cast<const uchar*>(text.data());
+  const auto* const in_end = in + text.size();
+  while (in < in_end) {
+    my_wc_t character = 0;
+    const int length = charset->mb_wc(&character, in, in_end);
+    if (length <= 0) {
+      return false;
+    }
+    if (character == escape_character || character == any_character || character == any_text) {
+      put(escape_character);
+    }
+    std::memcpy(out, in, static_cast<size_t>(length));
+    out += length;
+    in += length;
+  }
+  put(any_text);
+  pattern_.resize(static_cast<size_t>(reinterpret_cast<char*>(out) - pattern_.data()));
+  return failed_characters == 0;
+}
+
+bool TextPrefix::matches_row() const {
+  if (field_->is_null()) {
+    return false;
+  }
+  StringBuffer<256> buffer;
+  const String* const text = field_->val_str(&buffer);
+  return field_->charset()->wildcmp(text->ptr(), text->ptr() + text->length(), pattern_.data(), pattern_.data() + pattern_.size(),
+                                    escape_character, any_character, any_text) == 0;
+}
+
+bool TextPrefix::range(size_t byte_count, std::vector<char>& least, std::vector<char>& greatest) const {
+  least.resize(byte_count);
+  greatest.resize(byte_count);
+  size_t least_size = 0;
+  size_t greatest_size = 0;
+  if (field_->charset()->like_range(pattern_.data(), pattern_.size(), escape_character, any_character, any_text, byte_count,
+                                    least.data(), greatest.data(), &least_size, &greatest_size)) {
+    return false;
+  }
+  // Columns of a fixed length are compared over the whole of it, which is padded; of the others the length counts.
+  const bool is_variable = (field_->flags & BLOB_FLAG) != 0 || field_->real_type() == MYSQL_TYPE_VARCHAR;
+  least.resize(is_variable ? least_size : byte_count);
+  greatest.resize(is_variable ? greatest_size : byte_count);
+  return true;
+}
+
+}  // namespace rowsocket::mariadb

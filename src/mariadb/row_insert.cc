@@ -1,0 +1,237 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "mariadb/server_headers.h"
+// The server's headers come first.
+#include <utility>
+
+#include "mariadb/conversion.h"
+#include "mariadb/diagnostics.h"
+#include "mariadb/row_addition.h"
+#include "mariadb/row_change.h"
+#include "mariadb/row_insert.h"
+#include "mariadb/row_rules.h"
+
+namespace rowsocket::mariadb {
+namespace {
+
+Error require_default(TABLE* table, size_t given_count, const Binding& binding) {
+  for (size_t i = 0; i < given_count; ++i) {
+    binding.columns[i].field->set_has_explicit_value();
+  }
+  for (Field** field = table->field; *field != nullptr; ++field) {
+    const bool has_no_default =
+        ((*field)->flags & (NO_DEFAULT_VALUE_FLAG | VERS_ROW_START | VERS_ROW_END)) == NO_DEFAULT_VALUE_FLAG;
+    const bool trigger_may_set_it = field_to_fill(table, *field) != *field;
+    if (has_no_default && !trigger_may_set_it && !(*field)->has_explicit_value() && (*field)->vcol_info == nullptr &&
+        (*field)->real_type() != MYSQL_TYPE_ENUM) {
+      return Error(ErrorCode::sql, ER_NO_DEFAULT_FOR_FIELD,
+                   std::string("column '") + (*field)->field_name.str + "' has no default");
+    }
+  }
+  return {};
+}
+
+/// The row as the request and the defaults have it, in the table's first record.
+Error fill_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Value> values, bool raw) {
+  restore_default_record_for_insert(table);
+  table->reset_default_fields();
+  table->auto_increment_field_not_null = false;
+  for (size_t i = 0; i < values.size(); ++i) {
+    Field* const field = binding.columns[i].field;
+    if (Error error = refuse_generated(field); !error.ok()) {
+      return error;
+    }
+    if (Error error = store_value(thd, field_to_fill(table, field), values[i], raw); !error.ok()) {
+      return error;
+    }
+    if (field == table->next_number_field) {
+      // 0 asks for a new number, unless the SQL mode says otherwise; so does NULL.
+      const bool zero_is_a_value = (thd->variables.sql_mode & MODE_NO_AUTO_VALUE_ON_ZERO) != 0;
+      table->auto_increment_field_not_null = !values[i].is_null() && (zero_is_a_value || field->val_int() != 0);
+    }
+  }
+  if (Error error = require_default(table, values.size(), binding); !error.ok()) {
+    return error;
+  }
+  if (table->default_field != nullptr && table->update_default_fields(false) != 0) {
+    return take_server_error(thd, ErrorCode::sql);
+  }
+  if (table->versioned(VERS_TIMESTAMP)) {
+    table->vers_update_fields();
+  }
+  if (Error error = run_triggers(thd, table, TRG_EVENT_INSERT, TRG_ACTION_BEFORE, true); !error.ok()) {
+    return error;
+  }
+  return complete_row(thd, table);
+}
+
+bool is_duplicate(int handler_code) {
+  return handler_code == HA_ERR_FOUND_DUPP_KEY || handler_code == HA_ERR_FOUND_DUPP_UNIQUE;
+}
+
+/// The row that has the unique key of the first record, into the second. Returns a handler error or 0.
+int read_duplicate(THD* thd, TABLE* table, uint key_number) {
+  handler* const file = table->file;
+  int handler_code = 0;
+  if ((file->ha_table_flags() & HA_DUPLICATE_POS) != 0 || file->lookup_errkey != static_cast<uint>(-1)) {
+    handler_code = file->ha_rnd_init(false);
+    if (handler_code == 0) {
+      handler_code = file->ha_rnd_pos(table->record[1], file->dup_ref);
+      file->ha_rnd_end();
+    }
+  } else {
+    auto* const key = static_cast<uchar*>(thd->alloc(table->s->max_unique_length));
+    if (key == nullptr) {
+      return HA_ERR_OUT_OF_MEM;
+    }
+    file->extra(HA_EXTRA_FLUSH_CACHE);
+    key_copy(key, table->record[0], table->key_info + key_number, 0);
+    handler_code = file->ha_index_read_idx_map(table->record[1], key_number, key, HA_WHOLE_KEY, HA_READ_KEY_EXACT);
+  }
+  if (handler_code == 0 && table->vfield != nullptr) {
+    table->move_fields(table->field, table->record[1], table->record[0]);
+    handler_code = table->update_virtual_fields(file, VCOL_UPDATE_FOR_REPLACE);
+    table->move_fields(table->field, table->record[0], table->record[1]);
+  }
+  return handler_code;
+}
+
+uint64_t id_in_row(const TABLE* table) { return static_cast<uint64_t>(table->found_next_number_field->val_int()); }
+
+/// The row that is there (in the second record) takes values of the one that was to be inserted.
+Error update_duplicate(THD* thd, const Binding& binding, TABLE* table, const engine::RowToInsert& row, bool raw,
+                       RowOutcome& outcome) {
+  restore_record(table, record[1]);
+  table->reset_default_fields();
+  for (const uint32_t position : row.set_on_duplicate) {
+    Field* const field = binding.columns[position].field;
+    if (Error error = store_value(thd, field_to_fill(table, field), row.values[position], raw); !error.ok()) {
+      return error;
+    }
+    field->set_has_explicit_value();
+  }
+  for (const uint32_t position : row.add_on_duplicate) {
+    Field* const field = binding.columns[position].field;
+    if (field->is_null() || row.values[position].is_null()) {
+      continue;
+    }
+    Error error;
+    if (add_to_field(thd, field, row.values[position], false, error) == Addition::failed) {
+      return error;
+    }
+    field->set_has_explicit_value();
+  }
+  const bool differs = !records_are_comparable(table) || compare_record(table);
+  if (Error error = write_update(thd, table); !error.ok()) {
+    return error;
+  }
+  outcome.rows_affected = differs ? 2 : 0;
+  outcome.id = outcome.has_id ? id_in_row(table) : 0;
+  return {};
+}
+
+/// Delete the row that is in the way (in the second record); the first keeps the new one.
+Error delete_duplicate(THD* thd, TABLE* table) {
+  if (Error error = run_triggers(thd, table, TRG_EVENT_DELETE, TRG_ACTION_BEFORE, true); !error.ok()) {
+    return error;
+  }
+  const int handler_code = table->delete_row<true>(table->versioned(VERS_TIMESTAMP));
+  if (handler_code != 0) {
+    return engine_error(thd, table->file, handler_code);
+  }
+  mark_changed(thd, table);
+  return run_triggers(thd, table, TRG_EVENT_DELETE, TRG_ACTION_AFTER, true);
+}
+
+}  // namespace
+
+// Row logging is switched on first: which columns a row event holds (binlog_row_image) is decided by the marking, and only for
+// tables that are logged.
+void prepare_insert(TABLE* table, OnDuplicate on_duplicate) {
+  handler* const file = table->file;
+  file->prepare_for_row_logging();
+  table->use_all_columns();
+  table->mark_columns_per_binlog_row_image();
+  file->prepare_for_insert(true);
+  table->next_number_field = table->found_next_number_field;
+  switch (on_duplicate) {  // a row that is in the way is read with the lock that changing it needs
+    case OnDuplicate::fail:
+      return;
+    case OnDuplicate::keep:
+      file->extra(HA_EXTRA_IGNORE_DUP_KEY);
+      return;
+    case OnDuplicate::replace:
+      file->extra(HA_EXTRA_WRITE_CAN_REPLACE);
+      break;
+    case OnDuplicate::update:
+      file->extra(HA_EXTRA_INSERT_WITH_UPDATE);
+      break;
+  }
+  table->prepare_for_position();
+}
+
+void end_inserts(TABLE* table, OnDuplicate on_duplicate) {
+  table->file->ha_release_auto_increment();
+  table->next_number_field = nullptr;
+  table->auto_increment_field_not_null = false;
+  if (on_duplicate != OnDuplicate::fail) {
+    table->file->extra(HA_EXTRA_NO_IGNORE_DUP_KEY);
+    table->file->extra(HA_EXTRA_WRITE_CANNOT_REPLACE);
+  }
+}
+
+Error insert_row(THD* thd, const Binding& binding, TABLE* table, const engine::RowToInsert& row, bool raw, RowOutcome& outcome) {
+  outcome.has_id = table->found_next_number_field != nullptr;
+  outcome.rows_affected = 1;
+  outcome.id = 0;
+  if (Error error = fill_row(thd, binding, table, row.values, raw); !error.ok()) {
+    return error;
+  }
+  handler* const file = table->file;
+  const ulonglong next_id_before = file->next_insert_id;
+  ulonglong generated_id = 0;
+  while (const int handler_code = file->ha_write_row(table->record[0])) {
+    const auto fail = [&](int code) {
+      file->restore_auto_increment(next_id_before);
+      return engine_error(thd, file, code);
+    };
+    generated_id = file->insert_id_for_cur_row > 0 ? file->insert_id_for_cur_row : generated_id;
+    if (row.on_duplicate == OnDuplicate::fail || !is_duplicate(handler_code)) {
+      return fail(handler_code);
+    }
+    const uint key_number = file->get_dup_key(handler_code);
+    // Of a generated id that is taken, the key's whole range is used up: replacing would eat other rows.
+    const bool id_is_taken = row.on_duplicate == OnDuplicate::replace && table->next_number_field != nullptr &&
+                             key_number == table->s->next_number_index && generated_id > 0;
+    if (key_number == static_cast<uint>(-1) || id_is_taken) {
+      return fail(handler_code);
+    }
+    const bool must_read = row.on_duplicate != OnDuplicate::keep || outcome.has_id;
+    if (const int read_code = must_read ? read_duplicate(thd, table, key_number) : 0; read_code != 0) {
+      return fail(read_code);
+    }
+    clear_diagnostics(thd);
+    if (row.on_duplicate == OnDuplicate::replace) {
+      if (Error error = delete_duplicate(thd, table); !error.ok()) {
+        return error;
+      }
+      outcome.rows_affected = 2;
+      continue;
+    }
+    file->restore_auto_increment(next_id_before);
+    file->insert_id_for_cur_row = 0;
+    if (row.on_duplicate == OnDuplicate::update) {
+      return update_duplicate(thd, binding, table, row, raw, outcome);
+    }
+    outcome.rows_affected = 0;
+    if (outcome.has_id) {
+      restore_record(table, record[1]);
+      outcome.id = id_in_row(table);
+    }
+    return {};
+  }
+  mark_changed(thd, table);
+  outcome.id = file->insert_id_for_cur_row > 0 ? file->insert_id_for_cur_row : generated_id;
+  return run_triggers(thd, table, TRG_EVENT_INSERT, TRG_ACTION_AFTER, true);
+}
+
+}  // namespace rowsocket::mariadb

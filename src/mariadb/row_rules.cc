@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "mariadb/server_headers.h"
+// The server's headers come first.
+#include "mariadb/diagnostics.h"
+#include "mariadb/row_rules.h"
+
+namespace rowsocket::mariadb {
+namespace {
+
+/// NOT NULL, once the BEFORE triggers have had their chance to set a value.
+Error require_values(TABLE* table) {
+  for (uint i = 0; i < table->s->fields; ++i) {
+    Field* const filled = field_to_fill(table, table->field[i]);
+    if (filled != table->field[i] && filled->is_real_null()) {
+      const bool lacks_default = (filled->flags & NO_DEFAULT_VALUE_FLAG) != 0 && !filled->has_explicit_value();
+      return Error(ErrorCode::sql, lacks_default ? ER_NO_DEFAULT_FOR_FIELD : ER_BAD_NULL_ERROR,
+                   std::string("column '") + filled->field_name.str + (lacks_default ? "' has no default" : "' cannot be NULL"));
+    }
+  }
+  return {};
+}
+
+}  // namespace
+
+Error refuse_generated(const Field* field) {
+  if (field->vcol_info != nullptr || field->vers_sys_field()) {
+    return Error(ErrorCode::sql, ER_WARNING_NON_DEFAULT_VALUE_FOR_GENERATED_COLUMN,
+                 std::string("column '") + field->field_name.str + "' is generated");
+  }
+  return {};
+}
+
+Field* field_to_fill(TABLE* table, const Field* field) {
+  Field** const twins = table->triggers != nullptr ? table->triggers->nullable_fields() : nullptr;
+  return (twins != nullptr ? twins : table->field)[field->field_index];
+}
+
+Error complete_row(THD* thd, TABLE* table) {
+  if (table->vfield != nullptr && table->update_virtual_fields(table->file, VCOL_UPDATE_FOR_WRITE) != 0) {
+    return take_server_error(thd, ErrorCode::sql);
+  }
+  if (table->verify_constraints(false) != VIEW_CHECK_OK) {
+    return take_server_error(thd, ErrorCode::sql);
+  }
+  return {};
+}
+
+Error run_triggers(THD* thd, TABLE* table, trg_event_type event, trg_action_time_type time, bool old_row_is_second) {
+  if (table->triggers == nullptr) [[likely]] {
+    return {};
+  }
+  if (table->triggers->process_triggers(thd, event, time, old_row_is_second)) {
+    return take_server_error(thd, ErrorCode::sql);
+  }
+  return time == TRG_ACTION_BEFORE && event != TRG_EVENT_DELETE ? require_values(table) : Error();
+}
+
+void mark_changed(THD* thd, TABLE* table) {
+  if (!table->file->has_transactions_and_rollback()) {
+    thd->transaction->stmt.modified_non_trans_table = true;
+  }
+}
+
+}  // namespace rowsocket::mariadb

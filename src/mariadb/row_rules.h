@@ -1,0 +1,25 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// What the SQL layer does around the change of a row: generated columns, constraints, triggers.
+#pragma once
+
+#include "base/error.h"
+#include "mariadb/server_headers.h"
+
+namespace rowsocket::mariadb {
+
+/// Assigning to a generated column is an error, as in strict SQL.
+[[nodiscard]] Error refuse_generated(const Field* field);
+
+/// Where a column's new value goes: with BEFORE triggers, a twin that may be NULL until they have run.
+[[nodiscard]] Field* field_to_fill(TABLE* table, const Field* field);
+
+/// Generated columns and constraints, after the row's values are in place.
+[[nodiscard]] Error complete_row(THD* thd, TABLE* table);
+
+[[nodiscard]] Error run_triggers(THD* thd, TABLE* table, trg_event_type event, trg_action_time_type time, bool old_row_is_second);
+
+/// Tell the transaction of a change that can not be rolled back.
+void mark_changed(THD* thd, TABLE* table);
+
+}  // namespace rowsocket::mariadb
