@@ -19,13 +19,15 @@ inline constexpr size_t line_bytes_max = 1024 * mebibyte;
 inline constexpr uint32_t value_count_max = 4096;    ///< values of one insert, update or key; the server's own column limit
 inline constexpr uint32_t in_list_default = 10'000;  ///< rowsocket_max_in_values
 inline constexpr uint32_t in_list_max = 1'000'000;
+inline constexpr size_t request_values_max = 1'048'576;  ///< values of all kinds of one request, or of all requests of one group
 inline constexpr uint32_t filter_count_max = 256;
 inline constexpr uint32_t index_id_default = 4096;  ///< rowsocket_max_indexes: ids of a connection are below this
 inline constexpr uint32_t index_id_max = 1'000'000;
-inline constexpr uint32_t insert_rows_max = 10'000;       ///< rows of one insert
-inline constexpr uint32_t group_requests_max = 1024;      ///< requests of one group
-inline constexpr uint32_t column_lists_per_index = 8;     ///< column lists of single requests that an opened index remembers
-inline constexpr size_t name_bytes_max = 64 * 4;  ///< database, table, index and column names: 64 characters
+inline constexpr uint32_t insert_rows_max = 10'000;    ///< rows of one insert
+inline constexpr uint32_t group_requests_max = 1024;   ///< requests of one group that is done
+inline constexpr uint32_t group_lines_max = 16'384;    ///< requests of one group that is answered, be it with errors
+inline constexpr uint32_t column_lists_per_index = 8;  ///< column lists of single requests that an opened index remembers
+inline constexpr size_t name_bytes_max = 64 * 4;       ///< database, table, index and column names: 64 characters
 
 // One reply.
 inline constexpr size_t reply_bytes_default = 64 * mebibyte;  ///< rowsocket_max_reply_bytes
@@ -68,7 +70,8 @@ inline constexpr uint32_t log_interval_ms = 10'000;
 static_assert(line_bytes_min <= line_bytes_default && line_bytes_default <= line_bytes_max);
 static_assert(reply_bytes_min <= reply_bytes_default && reply_bytes_default <= reply_bytes_max);
 static_assert(in_list_default <= in_list_max && index_id_default <= index_id_max);
-static_assert(group_requests_max <= requests_per_connection_turn);
+static_assert(in_list_max + 3 * value_count_max <= request_values_max, "key, other end, list and new values of a find");
+static_assert(group_requests_max <= requests_per_connection_turn && group_requests_max <= group_lines_max);
 static_assert(requests_per_connection_turn <= requests_per_turn);
 static_assert(buffer_bytes_kept >= receive_bytes, "a pooled buffer takes one full receive");
 static_assert(receive_bytes_first <= receive_bytes && pool_bytes_idle <= pool_bytes_busy);

@@ -18,6 +18,8 @@ class HandlersocketProtocol final : public Protocol {
 
   void reply_ok(Buffer& out) const override { append_ok(out); }
   void reply_number(Buffer& out, uint64_t number) const override { append_number(out, number); }
+  void reply_text(Buffer& out, std::string_view text) const override { append_text(out, text); }
+  void append_outcome(Buffer& out, const RowOutcome& outcome) const override { append_row_outcome(out, outcome); }
   void begin_rows(Buffer& out, size_t column_count) const override { append_rows_begin(out, column_count); }
   void end_rows(Buffer& out) const override { append_rows_end(out); }
   void reply_error(Buffer& out, const Error& error, bool with_detail) const override { append_error(out, error, with_detail); }

@@ -118,7 +118,7 @@ TEST_F(ParserTest, FindTakesEachOperator) {
 }
 
 TEST_F(ParserTest, AnyOtherOperatorIsRefused) {
-  for (const std::string op : {"", "==", "=>", "!=", "<>", "s", "SS", "++", "~", ">~", "=^"}) {
+  for (const std::string op : {"", "==", "=>", "!=", "<>", "s", "SS", "+++", "~", "^", "^==", ">~", "=^"}) {
     EXPECT_EQ(read("5 " + op + " 1 42"), "find 5: bad_operator") << op;
   }
 }
@@ -296,7 +296,8 @@ TEST_F(ParserTest, AModificationFollowsInListAndFilters) {
 }
 
 TEST_F(ParserTest, AnUnknownModificationIsRefused) {
-  for (const std::string_view modification : {"X", "UU", "U??", "U?x", "?", "u", "=", "~", "@@ 0 1 a", "U~"}) {
+  for (const std::string_view modification :
+       {"X", "UU", "U??", "U?x", "?", "u", "=", "~", "@x 0 1 a", "U~", "D!", "U!!", "U?!", "#?", "##", "TT", "RR", "r"}) {
     EXPECT_EQ(read("5 = 1 a 1 0 " + std::string(modification) + " x"), "find 5: bad_modification") << modification;
   }
 }

@@ -1,7 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "wire/handlersocket/reply.h"
 
+#include <charconv>
+#include <limits>
+
 namespace rowsocket::wire::handlersocket {
+namespace {
+
+/// The word for an error, or its number where it has none.
+void append_error_text(Buffer& out, const Error& error) {
+  const std::string_view text = error_reply(error.code).text;
+  if (!text.empty()) {
+    out.append(text);
+    return;
+  }
+  char digits[std::numeric_limits<int>::digits10 + 2];
+  const auto written = std::to_chars(std::begin(digits), std::end(digits), error.number);
+  out.append({digits, static_cast<size_t>(written.ptr - digits)});
+}
+
+}  // namespace
 
 void append_ok(Buffer& out) { out.append("0\t1\n"); }
 
@@ -9,6 +27,27 @@ void append_number(Buffer& out, uint64_t number) {
   out.append("0\t1");
   ValueWriter(out, reply_value_format).unsigned_integer(number);
   out.append('\n');
+}
+
+void append_text(Buffer& out, std::string_view text) {
+  out.append("0\t1");
+  ValueWriter(out, reply_value_format).text(text);
+  out.append('\n');
+}
+
+void append_row_outcome(Buffer& out, const RowOutcome& outcome) {
+  ValueWriter values(out, reply_value_format);
+  if (outcome.error.ok()) {
+    values.unsigned_integer(outcome.rows_affected);
+  } else {
+    values.plain("!");
+    append_error_text(out, outcome.error);
+  }
+  if (outcome.error.ok() && outcome.has_id) {
+    values.unsigned_integer(outcome.id);
+  } else {
+    values.null();
+  }
 }
 
 void append_rows_begin(Buffer& out, size_t column_count) {
@@ -23,11 +62,8 @@ void append_error(Buffer& out, const Error& error, bool with_detail) {
   ValueWriter values(out, reply_value_format);
   out.append(reply.code);
   values.plain("1");
-  if (reply.text.empty()) {
-    values.integer(error.number);
-  } else {
-    values.plain(reply.text);
-  }
+  values.plain({});
+  append_error_text(out, error);
   if (with_detail && !error.detail.empty()) {
     values.text(error.detail);
   }
@@ -70,6 +106,8 @@ ErrorReply error_reply(ErrorCode code) {
       return {'2', "replylen"};
     case ErrorCode::not_implemented:
       return {'2', "notimpl"};
+    case ErrorCode::not_in_group:
+      return {'2', "group"};
     case ErrorCode::not_authenticated:
       return {'3', "unauth"};
     case ErrorCode::bad_authentication_type:
@@ -81,6 +119,12 @@ ErrorReply error_reply(ErrorCode code) {
     case ErrorCode::engine:
     case ErrorCode::sql:
       return {'1', {}};
+    case ErrorCode::undone_with_group:
+      return {'1', "group"};
+    case ErrorCode::nothing_changed:
+      return {'1', "unchanged"};
+    case ErrorCode::no_transactions:
+      return {'1', "notrans"};
     case ErrorCode::commit_failed:
       return {'1', "commit"};
     case ErrorCode::out_of_memory:

@@ -9,6 +9,7 @@
 //   value on the wire                       read as
 //   (no byte)                               empty string
 //   00                                      NULL
+//   01 't'                                  now
 //   01 40..4F                               the byte 00..0F
 //   10..FF, and 02..08 0B..0F unescaped     themselves
 //   00 beside other bytes, any other 01 xx  error: syntax
@@ -30,6 +31,8 @@ namespace rowsocket::wire::handlersocket {
 
 /// The token that stands for NULL.
 inline constexpr std::string_view null_token{"\0", 1};
+/// The token that stands for the time of the request. No value: 't' is no escaped byte.
+inline constexpr std::string_view now_token = "\x01t";
 
 /// The first byte below 0x10 of [from, end): a TAB, an escape, a NUL or a stray control byte. `end` if there is none.
 inline const char* find_control(const char* from, const char* end) {
@@ -69,7 +72,8 @@ class TokenReader {
   /// Whether nothing is left but, at most, one empty token: a TAB at the end of a line asks for nothing.
   [[nodiscard]] bool at_end() const { return next_ == nullptr || next_ == end_; }
   [[nodiscard]] bool next_begins_with(char byte) const { return !at_end() && *next_ == byte; }
-  [[nodiscard]] bool next_is(std::string_view token) const { return TokenReader(*this).token() == token; }
+  /// The next token, which is not taken.
+  [[nodiscard]] std::string_view peek() const { return TokenReader(*this).token(); }
   /// More tokens than this can not be left. Costs nothing.
   [[nodiscard]] size_t tokens_left_max() const { return next_ == nullptr ? 0 : static_cast<size_t>(end_ - next_) + 1; }
   /// How many tokens are left; counts no further than `count_max`.

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "wire/handlersocket/parse_parts.h"
+
+namespace rowsocket::wire::handlersocket {
+
+std::span<const Value> require_values(TokenReader& reader, Parsing& parsing, size_t count) {
+  if (count > reader.tokens_left_max()) {
+    reader.fail(ErrorCode::syntax);
+  }
+  const std::span<Value> values = take_room_for_values(reader, parsing, count);
+  for (Value& value : values) {
+    require_token(reader);
+    value = reader.value();
+  }
+  return values;
+}
+
+std::string_view take_name(TokenReader& reader) {
+  const std::string_view token = reader.token();
+  if (token == null_token) {
+    return {};
+  }
+  if (token.find('\0') != std::string_view::npos) {
+    reader.fail(ErrorCode::syntax);  // no name has it, and who passes names on as C strings would see another name
+  }
+  return token;
+}
+
+void parse_columns(TokenReader& reader, Request& request) {
+  reader.token();
+  request.has_columns = true;
+  require_token(reader);
+  request.columns = take_name(reader);
+}
+
+}  // namespace rowsocket::wire::handlersocket

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// What the parser is made of. parser.cc finds where a request ends and which kind it is; parse_find.cc, parse_insert.cc and
+// parse_group.cc read the rest of each kind. All of them read a line's tokens front to back, report the first mistake to the
+// reader, and take no memory for a count before it is checked.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string_view>
+
+#include "base/limits.h"
+#include "base/protocol.h"
+#include "wire/handlersocket/token_reader.h"
+
+namespace rowsocket::wire::handlersocket {
+
+/// limit and offset are cut to this, so that their sum fits 64 bits. No table has as many rows.
+inline constexpr uint64_t row_count_max = std::numeric_limits<int64_t>::max();
+
+/// What the parse of one request, or of one group, may use.
+struct Parsing {
+  const ParseLimits& limits;
+  Arena& arena;
+  size_t values_left = limits::request_values_max;
+};
+
+inline uint32_t clamp_to_32_bits(uint64_t number) {
+  return static_cast<uint32_t>(std::min<uint64_t>(number, std::numeric_limits<uint32_t>::max()));
+}
+
+/// An array that `reader` can be failed for. Empty if `count` is 0 or the reader has failed.
+template <typename Item>
+std::span<Item> take_array(TokenReader& reader, Arena& arena, size_t count) {
+  if (!reader.ok() || count == 0) {
+    return {};
+  }
+  const std::span<Item> items = arena.array<Item>(count);
+  if (items.empty()) {
+    reader.fail(ErrorCode::out_of_memory);
+  }
+  return items;
+}
+
+/// Room for `count` values, if the request may have as many. `count` has been checked against its own limit.
+inline std::span<Value> take_room_for_values(TokenReader& reader, Parsing& parsing, size_t count) {
+  if (count > parsing.values_left) {
+    reader.fail(ErrorCode::too_many_values);
+    return {};
+  }
+  parsing.values_left -= count;
+  return take_array<Value>(reader, parsing.arena, count);
+}
+
+/// The next `count` tokens as values; the missing ones are empty strings.
+inline std::span<const Value> take_values(TokenReader& reader, Parsing& parsing, size_t count) {
+  const std::span<Value> values = take_room_for_values(reader, parsing, count);
+  for (Value& value : values) {
+    value = reader.value();
+  }
+  return values;
+}
+
+// In an extension no token may be missing.
+
+/// The next `count` tokens as values.
+std::span<const Value> require_values(TokenReader& reader, Parsing& parsing, size_t count);
+
+inline void require_token(TokenReader& reader) {
+  if (!reader.has_token()) {
+    reader.fail(ErrorCode::syntax);
+  }
+}
+
+inline uint64_t require_number(TokenReader& reader) {
+  require_token(reader);
+  return reader.number();
+}
+
+/// A name or a list of names: the bytes as they came. The NULL token is an empty name (clients send it for what they leave out).
+std::string_view take_name(TokenReader& reader);
+
+/// C columns: these take the place of the open_index's.
+void parse_columns(TokenReader& reader, Request& request);
+
+/// What stands after the operator of a find.
+void parse_find(std::string_view operator_token, TokenReader& reader, Parsing& parsing, Request& request);
+
+/// What stands after `+`.
+void parse_insert(TokenReader& reader, Parsing& parsing, Request& request);
+/// What stands after `++`.
+void parse_insert_rows(TokenReader& reader, Parsing& parsing, Request& request);
+
+/// Any request but a group. `line` without its line end.
+void parse_line(std::string_view line, Parsing& parsing, Request& request);
+
+/// `line` without the CR that may stand before its LF.
+inline std::string_view without_carriage_return(std::string_view line) {
+  if (line.ends_with('\r')) {
+    line.remove_suffix(1);
+  }
+  return line;
+}
+
+/// Whether the input begins with the first line of a group. While that line is not complete, it makes no difference.
+inline bool begins_group(std::string_view input) {
+  return input.starts_with('G') && (input.starts_with("G\t") || input.starts_with("G\n") || input.starts_with("G\r\n"));
+}
+/// Whether the LF at `line_end` ends the last line of a group that begins with the input.
+inline bool ends_group(std::string_view input, size_t line_end) {
+  return without_carriage_return(input.substr(0, line_end)).ends_with("\nE");
+}
+/// A whole group; `lines` without its last LF. False if it can not be answered, because it is too large or memory is refused;
+/// `parse_error` says which.
+[[nodiscard]] bool parse_group(std::string_view lines, Parsing& parsing, Request& request);
+
+}  // namespace rowsocket::wire::handlersocket
