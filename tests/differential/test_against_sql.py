@@ -39,11 +39,11 @@ Condition = tuple[str, Parameters]
 class Model:
     """Asks SQL what a find asks; values come as the text that the SQL protocol carries."""
 
-    def __init__(self, server: RowSocketServer) -> None:
+    def __init__(self, server: RowSocketServer, database: str = DATABASE) -> None:
         self.connection = pymysql.connect(
             unix_socket=str(server.socket),
             user="root",
-            database=DATABASE,
+            database=database,
             autocommit=True,
             charset="utf8mb4",
             conv=dict(encoders.items()),
@@ -63,13 +63,17 @@ class Model:
         return found[find.offset : find.offset + max(1, find.limit)]
 
     def rows_of(self, find: workload.Find, key: tuple[workload.Value, ...]) -> list[tuple[object, ...]]:
-        condition, parameters = key_condition(find.index, find.operator, key)
+        direction = "DESC" if find.operator[0] == "<" else "ASC"
+        return self.select(find, find.index.columns, key_condition(find.index, find.operator, key), direction)
+
+    def select(self, find: workload.Find, columns: tuple[str, ...], where: Condition, direction: str) -> list[tuple[object, ...]]:
+        """The rows that pass the find's filters, of those that the condition chooses, in the index's order."""
+        condition, parameters = where
         kept, kept_parameters = all_of([filter_condition(find.index, one) for one in find.filters if one[0] == "F"])
         stops, stop_parameters = all_of([filter_condition(find.index, one) for one in find.filters if one[0] == "W"])
-        direction = "DESC" if find.operator[0] == "<" else "ASC"
         order = dict.fromkeys([*find.index.key, *find.index.table.primary_key])
         query = (
-            f"SELECT {', '.join(find.index.columns)}, {kept}, {stops} FROM {find.index.table.name} WHERE {condition} "
+            f"SELECT {', '.join((*columns, kept, stops))} FROM {find.index.table.name} WHERE {condition} "
             f"ORDER BY {', '.join(f'{name} {direction}' for name in order)}"
         )
         with self.connection.cursor() as cursor:

@@ -237,12 +237,13 @@ def _find(draw: st.DrawFn, index: Index) -> Find:
         draw(st.sampled_from([0, 0, 0, 1, 2, 10])),
         in_part,
         in_values,
-        draw(_filters(index, may_stop=in_part is None)),
+        draw(filters(index, may_stop=in_part is None)),
     )
 
 
 @st.composite
-def _filters(draw: st.DrawFn, index: Index, *, may_stop: bool) -> tuple[tuple[str, str, int, Value], ...]:
+def filters(draw: st.DrawFn, index: Index, *, may_stop: bool) -> tuple[tuple[str, str, int, Value], ...]:
+    """Conditions on the index's filter columns."""
     conditions = []
     for _ in range(draw(st.sampled_from([0, 0, 0, 1, 2]))):
         column = draw(st.integers(0, len(index.filters) - 1))
