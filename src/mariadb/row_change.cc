@@ -79,7 +79,7 @@ void prepare_delete(TABLE* table) {
 
 Error update_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Value> new_values, bool raw) {
   store_record(table, record[1]);
-  table->reset_default_fields();
+  begin_new_values(table);
   for (size_t i = 0; i < new_values.size(); ++i) {
     Field* const field = binding.columns[i].field;
     if (Error error = refuse_generated(field); !error.ok()) {
@@ -95,7 +95,7 @@ Error update_row(THD* thd, const Binding& binding, TABLE* table, std::span<const
 
 Error add_to_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Value> amounts, bool decrement, bool& changed) {
   store_record(table, record[1]);
-  table->reset_default_fields();
+  begin_new_values(table);
   changed = false;
   for (size_t i = 0; i < amounts.size(); ++i) {
     Field* const field = binding.columns[i].field;

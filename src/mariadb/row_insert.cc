@@ -101,7 +101,7 @@ uint64_t id_in_row(const TABLE* table) { return static_cast<uint64_t>(table->fou
 Error update_duplicate(THD* thd, const Binding& binding, TABLE* table, const engine::RowToInsert& row, bool raw,
                        RowOutcome& outcome) {
   restore_record(table, record[1]);
-  table->reset_default_fields();
+  begin_new_values(table);
   for (const uint32_t position : row.set_on_duplicate) {
     Field* const field = binding.columns[position].field;
     if (Error error = store_value(thd, field_to_fill(table, field), row.values[position], raw); !error.ok()) {

@@ -35,6 +35,13 @@ Field* field_to_fill(TABLE* table, const Field* field) {
   return (twins != nullptr ? twins : table->field)[field->field_index];
 }
 
+void begin_new_values(TABLE* table) {
+  table->reset_default_fields();
+  if (table->triggers != nullptr) {
+    table->triggers->clear_extra_null_bitmap();
+  }
+}
+
 Error complete_row(THD* thd, TABLE* table) {
   if (table->vfield != nullptr && table->update_virtual_fields(table->file, VCOL_UPDATE_FOR_WRITE) != 0) {
     return take_server_error(thd, ErrorCode::sql);

@@ -14,6 +14,9 @@ namespace rowsocket::mariadb {
 /// Where a column's new value goes: with BEFORE triggers, a twin that may be NULL until they have run.
 [[nodiscard]] Field* field_to_fill(TABLE* table, const Field* field);
 
+/// Before new values are put into a row that was read: nothing was given yet, and nothing in it is NULL that may not be.
+void begin_new_values(TABLE* table);
+
 /// Generated columns and constraints, after the row's values are in place.
 [[nodiscard]] Error complete_row(THD* thd, TABLE* table);
 

@@ -25,7 +25,7 @@ class RangeModel(Model):
         columns = asked.columns or asked.find.index.columns
         limit = asked.find.limit
         found: list[tuple[object, ...]] = []
-        for key, end_key in asked.keys():
+        for key, end_key in asked.key_pairs():
             found += self.range_rows(asked, columns, key, end_key)[: limit_of_value(asked)]
         chosen = found[asked.find.offset :][: None if asked.counts and limit == 0 else max(1, limit)]
         if asked.counts:

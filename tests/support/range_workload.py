@@ -51,7 +51,7 @@ class RangeFind:
             tokens += ["#"]
         return b"\t".join(map(token, tokens))
 
-    def keys(self) -> list[tuple[Key, Key]]:
+    def key_pairs(self) -> list[tuple[Key, Key]]:
         """The key and the other end's key of each value of the IN list; of a find without one, its own."""
         key, end_key = self.find.key, self.end[1] if self.end else ()
         if self.whole_keys:

@@ -1,0 +1,250 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Inserts of many rows and what they do about duplicates: what SQL's own statements leave in a twin table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from support.mariadb import Database, RowSocketServer
+from support.raw import RawConnection
+from support.twins import Twins
+
+MakeTwins = Callable[..., Twins]
+USERS = "id INT PRIMARY KEY, email VARCHAR(20) UNIQUE, n INT NOT NULL DEFAULT 5, seen TIMESTAMP(6) NULL ON UPDATE NOW(6)"
+
+
+@pytest.fixture
+def wire(server: RowSocketServer, database: Database) -> Iterator[RawConnection]:
+    """A raw connection to the write port."""
+    with server.raw("write") as connection:
+        yield connection
+
+
+def opened(wire: RawConnection, twins: Twins, columns: str, filter_columns: str = "") -> RawConnection:
+    """`t` opened as 1."""
+    assert wire.tokens("P", 1, twins.database, "t", "", columns, filter_columns) == [b"0", b"1"]
+    return wire
+
+
+def in_both(twins: Twins, statement: str) -> None:
+    """The same SQL on both tables; the table's name is {}."""
+    for table in ("t", "twin"):
+        twins.sql(statement.format(table))
+
+
+def outcomes(reply: list[bytes]) -> list[bytes]:
+    """The first value of each pair of a reply."""
+    assert reply[:2] == [b"0", b"2"], reply
+    return reply[2::2]
+
+
+def ids(reply: list[bytes]) -> list[bytes]:
+    return reply[3::2]
+
+
+def test_many_rows_are_inserted_by_one_request(make_twins: MakeTwins, wire: RawConnection) -> None:
+    twins = make_twins(USERS)
+    reply = opened(wire, twins, "id,email").tokens(1, "++", 2, 3, 1, "a", 2, "b", 3, None)
+    assert reply == [b"0", b"2", b"1", b"\0", b"1", b"\0", b"1", b"\0"]
+    twins.sql("INSERT INTO twin (id, email) VALUES (1, 'a'), (2, 'b'), (3, NULL)")
+    twins.assert_equal()
+
+
+@pytest.mark.parametrize("bad", [[2, "a"], [1, "z"], ["x", "z"], [4, "longer than twenty characters"]])
+def test_one_bad_row_leaves_none_of_them(make_twins: MakeTwins, wire: RawConnection, bad: list[Any]) -> None:
+    twins = make_twins(USERS)
+    in_both(twins, "INSERT INTO {} (id, email) VALUES (1, 'a')")
+    with twins.unchanged():
+        reply = opened(wire, twins, "id,email").tokens(1, "++", 2, 3, 8, "x", *bad, 9, "y")
+    assert reply[0] == b"1"
+
+
+def test_each_row_for_itself_keeps_the_good_ones(make_twins: MakeTwins, wire: RawConnection) -> None:
+    twins = make_twins(USERS)
+    reply = opened(wire, twins, "id,email").tokens(1, "++", 2, 4, 1, "a", 1, "b", "x", "c", 2, "d", "E")
+    assert outcomes(reply) == [b"1", b"!121", b"!1366", b"1"]
+    assert twins.rows("id, email") == [(b"1", b"a"), (b"2", b"d")]
+
+
+def test_generated_ids_are_returned_row_by_row(make_twins: MakeTwins, wire: RawConnection) -> None:
+    twins = make_twins("id INT AUTO_INCREMENT PRIMARY KEY, v INT UNIQUE")
+    reply = opened(wire, twins, "id,v").tokens(1, "++", 2, 4, None, 1, 10, 2, None, 3, None, 4)
+    assert ids(reply) == [b"1", b"0", b"11", b"12"]
+    assert twins.rows("id, v") == [(b"1", b"1"), (b"10", b"2"), (b"11", b"3"), (b"12", b"4")]
+
+
+def test_ignore_leaves_the_row_that_is_there_and_says_its_id(make_twins: MakeTwins, wire: RawConnection) -> None:
+    twins = make_twins("id INT AUTO_INCREMENT PRIMARY KEY, v INT UNIQUE, w INT")
+    in_both(twins, "INSERT INTO {} VALUES (7, 1, 100)")
+    reply = opened(wire, twins, "v,w").tokens(1, "++", 2, 2, 1, 200, 2, 300, "I")
+    assert outcomes(reply) == [b"0", b"1"]
+    twins.sql("INSERT IGNORE INTO twin (v, w) VALUES (1, 200), (2, 300)")
+    assert ids(reply) == [b"7", twins.sql("SELECT id FROM t WHERE v = 2")[0][0]]
+    assert twins.rows("v, w") == twins.sql("SELECT v, w FROM twin ORDER BY 1")
+
+
+def test_ignore_is_about_duplicates_only(make_twins: MakeTwins, wire: RawConnection) -> None:
+    twins = make_twins(USERS)
+    with twins.unchanged():
+        assert opened(wire, twins, "id,n").tokens(1, "++", 2, 1, 1, None, "I") == [b"1", b"1", b"1048"]
+
+
+def test_replace_deletes_every_row_in_the_way(make_twins: MakeTwins, wire: RawConnection) -> None:
+    twins = make_twins(USERS)
+    in_both(twins, "INSERT INTO {} (id, email, n) VALUES (1, 'a', 1), (2, 'b', 2), (3, 'c', 3)")
+    reply = opened(wire, twins, "id,email").tokens(1, "++", 2, 2, 1, "b", 9, "z", "R")
+    assert outcomes(reply) == [b"2", b"1"]
+    twins.sql("REPLACE INTO twin (id, email) VALUES (1, 'b'), (9, 'z')")
+    twins.assert_equal()
+
+
+def test_an_upsert_sets_and_adds_in_the_row_that_is_there(make_twins: MakeTwins, wire: RawConnection) -> None:
+    twins = make_twins(USERS)
+    in_both(twins, "INSERT INTO {} (id, email, n) VALUES (1, 'a', 40)")
+    reply = opened(wire, twins, "id,email,n").tokens(1, "++", 3, 2, 1, "new", 2, 2, "b", 7, "U", "1", "+", "2")
+    assert outcomes(reply) == [b"2", b"1"]
+    twins.sql(
+        "INSERT INTO twin (id, email, n) VALUES (1, 'new', 2), (2, 'b', 7)"
+        " ON DUPLICATE KEY UPDATE email = VALUES(email), n = n + VALUES(n)"
+    )
+    twins.assert_equal("id, email, n, seen IS NULL")
+
+
+def test_an_upsert_that_changes_nothing_says_so(make_twins: MakeTwins, wire: RawConnection) -> None:
+    twins = make_twins(USERS)
+    in_both(twins, "INSERT INTO {} (id, email) VALUES (1, 'a')")
+    with twins.unchanged():
+        assert outcomes(opened(wire, twins, "id,email").tokens(1, "++", 2, 1, 1, "a", "U", "1")) == [b"0"]
+
+
+def test_an_upsert_that_meets_another_key_is_an_error(make_twins: MakeTwins, wire: RawConnection) -> None:
+    twins = make_twins(USERS)
+    in_both(twins, "INSERT INTO {} (id, email) VALUES (1, 'a'), (2, 'b')")
+    with twins.unchanged():
+        assert opened(wire, twins, "id,email").tokens(1, "++", 2, 1, 1, "b", "U", "1") == [b"1", b"1", b"121"]
+
+
+@pytest.mark.parametrize(
+    ("clause", "sql"),
+    [
+        (["R"], "REPLACE INTO twin (id, a, b) VALUES (1, 10, 'x'), (5, 2, 'y')"),
+        (["I"], "INSERT IGNORE INTO twin (id, a, b) VALUES (1, 10, 'x'), (5, 2, 'y')"),
+        (["U", "2"], "INSERT INTO twin (id, a, b) VALUES (1, 10, 'x'), (5, 2, 'y') ON DUPLICATE KEY UPDATE b = VALUES(b)"),
+    ],
+)
+@pytest.mark.parametrize(
+    ("definition", "options"),
+    [
+        ("id INT PRIMARY KEY, a INT, b VARCHAR(9), UNIQUE (a)", ""),
+        ("id INT PRIMARY KEY, a INT, b TEXT, UNIQUE (b)", ""),
+        ("id INT PRIMARY KEY, a INT, b VARCHAR(9), v INT AS (a + 1) VIRTUAL, s INT AS (a * 2) STORED, UNIQUE (v), KEY (s)", ""),
+        ("id INT PRIMARY KEY, a INT, b VARCHAR(9)", "PARTITION BY HASH (id) PARTITIONS 3"),
+        ("id INT PRIMARY KEY, a INT, b VARCHAR(9), UNIQUE (a)", "WITH SYSTEM VERSIONING"),
+        ("id INT PRIMARY KEY, a INT, b VARCHAR(9), UNIQUE (a)", "ENGINE=Aria"),
+        ("id INT PRIMARY KEY, a INT, b VARCHAR(9), UNIQUE (a)", "ENGINE=MyISAM"),
+    ],
+)
+def test_duplicates_end_as_in_sql_in_every_kind_of_table(
+    make_twins: MakeTwins, wire: RawConnection, definition: str, options: str, clause: list[str], sql: str
+) -> None:
+    twins = make_twins(definition, options)
+    in_both(twins, "INSERT INTO {} (id, a, b) VALUES (1, 1, 'one'), (2, 2, 'two'), (3, 10, 'x!')")
+    reply = opened(wire, twins, "id,a,b").tokens(1, "++", 3, 2, 1, 10, "x", 5, 2, "y", *clause)
+    assert reply[0] == b"0", reply
+    twins.sql(sql)
+    twins.assert_equal("id, a, b")
+    if "VERSIONING" in options:
+        history = "SELECT id, a, b FROM {} FOR SYSTEM_TIME ALL WHERE row_end < NOW(6) ORDER BY 1, 2, 3"
+        assert twins.sql(history.format("t")) == twins.sql(history.format("twin"))
+
+
+@pytest.mark.parametrize(
+    ("clause", "sql"),
+    [
+        (["R"], "REPLACE INTO twin (id, v) VALUES (1, 'new'), (2, 'two')"),
+        (["I"], "INSERT IGNORE INTO twin (id, v) VALUES (1, 'new'), (2, 'two')"),
+        (["U", "1"], "INSERT INTO twin (id, v) VALUES (1, 'new'), (2, 'two') ON DUPLICATE KEY UPDATE v = VALUES(v)"),
+    ],
+)
+def test_triggers_fire_as_in_sql(make_twins: MakeTwins, wire: RawConnection, clause: list[str], sql: str) -> None:
+    twins = make_twins("id INT PRIMARY KEY, v VARCHAR(9)")
+    in_both(twins, "INSERT INTO {} VALUES (1, 'one')")
+    twins.sql("CREATE TABLE log (step INT AUTO_INCREMENT PRIMARY KEY, tab VARCHAR(9), what VARCHAR(60))")
+    for table in ("t", "twin"):
+        for moment in ("BEFORE", "AFTER"):
+            for event, rows in (("INSERT", "NEW.v"), ("UPDATE", "OLD.v, NEW.v"), ("DELETE", "OLD.v")):
+                twins.sql(
+                    f"CREATE TRIGGER {table}_{moment}_{event} {moment} {event} ON {table} FOR EACH ROW"
+                    f" INSERT INTO log (tab, what) VALUES ('{table}', CONCAT_WS(' ', '{moment} {event}', {rows}))"
+                )
+    opened(wire, twins, "id,v").tokens(1, "++", 2, 2, 1, "new", 2, "two", *clause)
+    twins.sql(sql)
+    logged = "SELECT what FROM log WHERE tab = %s ORDER BY step"
+    assert twins.sql(logged, "t") == twins.sql(logged, "twin") != []
+
+
+def test_columns_of_the_request_take_the_place_of_the_opened_ones(make_twins: MakeTwins, wire: RawConnection) -> None:
+    twins = make_twins(USERS)
+    opened(wire, twins, "id")
+    assert outcomes(wire.tokens(1, "++", 2, 1, 9, 1, "C", "n,id")) == [b"1"]
+    assert wire.tokens(1, "=", 1, 1, 1, 0, "C", "n,email,id") == [b"0", b"3", b"9", b"\0", b"1"]
+    assert wire.tokens(1, "=", 1, 1, 1, 0, "C", "n", "U!", 10) == [b"0", b"1", b"10"]
+    assert wire.tokens(1, "=", 1, 1, 1, 0, "C", "nope") == [b"2", b"1", b"fld"]
+    assert wire.tokens(1, "=", 1, 1) == [b"0", b"1", b"1"]
+
+
+def test_now_is_the_time_of_the_request(make_twins: MakeTwins, wire: RawConnection) -> None:
+    twins = make_twins(
+        "id INT PRIMARY KEY, a DATETIME(6), b DATETIME, c TIMESTAMP(3) NULL, d DATE, e TIME(6), f YEAR, g VARCHAR(30), h BIGINT,"
+        " i TIMESTAMP(6) NOT NULL DEFAULT NOW(6)"
+    )
+    opened(wire, twins, "id,a,b,c,d,e,f,g,h", "a")
+    [[before]] = twins.sql("SELECT NOW(6)")
+    wire.send(b"\t".join([b"1", b"+", b"9", b"1", *[b"\x01t"] * 8]) + b"\n")
+    assert wire.line() == b"0\t1"
+    [row] = twins.sql("SELECT a, b, c, d, e, f, g, h, i, a >= %s AND a <= NOW(6) FROM t", before)
+    a = row[0].decode()
+    date, time = a.split(" ")
+    texts = [a, a[:19], a[:23], date, time, a[:4], a[:19], "".join(filter(str.isdigit, a[:19])), a, "1"]
+    assert [value.decode() for value in row] == texts
+    wire.send(b"1\t>\t1\t0\t9\t0\tF\t<\t0\t\x01t\tC\tid\n")
+    assert wire.line() == b"0\t1\t1"
+
+
+def test_values_after_a_change_are_those_of_the_row(make_twins: MakeTwins, wire: RawConnection) -> None:
+    twins = make_twins(
+        "id INT PRIMARY KEY, n INT UNSIGNED NOT NULL, v INT AS (n * 2) VIRTUAL, s INT AS (n * 3) STORED, u INT DEFAULT 1"
+    )
+    in_both(twins, "INSERT INTO {} (id, n) VALUES (1, 10), (2, 20), (3, 1)")
+    opened(wire, twins, "n,v,s,id")
+    assert wire.tokens(1, "=", 1, 1, 1, 0, "+!", 5) == [b"0", b"4", b"15", b"30", b"45", b"1"]
+    assert wire.tokens(1, ">=", 1, 1, 9, 0, "U!", 7)[2:] == [
+        b"7",
+        b"14",
+        b"21",
+        b"1",
+        b"7",
+        b"14",
+        b"21",
+        b"2",
+        b"7",
+        b"14",
+        b"21",
+        b"3",
+    ]
+    twins.sql("CREATE TRIGGER doubles BEFORE UPDATE ON t FOR EACH ROW SET NEW.n = NEW.n * 2")
+    assert wire.tokens(1, "=", 1, 1, 1, 0, "+!", 1)[2:4] == [b"16", b"32"]
+
+
+def test_foreign_keys_hold_for_replace_and_upsert(make_twins: MakeTwins, wire: RawConnection) -> None:
+    twins = make_twins("id INT PRIMARY KEY, v INT")
+    in_both(twins, "INSERT INTO {} VALUES (1, 1), (2, 2)")
+    twins.sql("CREATE TABLE child (id INT PRIMARY KEY, p INT, FOREIGN KEY (p) REFERENCES t (id))")
+    twins.sql("INSERT INTO child VALUES (1, 1)")
+    opened(wire, twins, "id,v")
+    with twins.unchanged():
+        assert wire.tokens(1, "++", 2, 1, 1, 5, "R") == [b"1", b"1", b"152"]
+    assert outcomes(wire.tokens(1, "++", 2, 1, 1, 5, "U", "1")) == [b"2"]
