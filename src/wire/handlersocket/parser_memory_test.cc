@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A request for which there is no memory is answered as such, takes its line, and leaves the next one readable.
+// A request for which there is no memory is answered as such, takes its line, and leaves the next one readable. A group that has
+// no memory for its members can not be answered line by line, and ends the connection.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -26,9 +27,8 @@ class ParserMemoryTest : public testing::Test {
       const rowsocket::test::RefusedMemory refused(blocks);
       parsed = parse_request(line, limits, arena, scanned_bytes, request);
     }
-    EXPECT_EQ(parsed.status, Parsed::Status::request);
     EXPECT_EQ(parsed.consumed_bytes, line.size());
-    return test::words_of(request);
+    return (parsed.status == Parsed::Status::fatal ? "fatal: " : "") + test::words_of(request);
   }
 
   /// More values than the arena's first block holds.
@@ -65,6 +65,22 @@ TEST_F(ParserMemoryTest, NoMemoryForFilters) {
 }
 
 TEST_F(ParserMemoryTest, NoMemoryForNewValues) { EXPECT_EQ(read("5 = 1 a 1 0 U" + many_values(), 1), "find 5: out_of_memory"); }
+
+TEST_F(ParserMemoryTest, NoMemoryForClauses) {
+  EXPECT_EQ(read("5 > 1 a 1 0 T < 4000" + many_values(), 1), "find 5: out_of_memory");
+  EXPECT_EQ(read("5 = 1 a 1 0 @@ 4000" + many_values(), 1), "find 5: out_of_memory");
+}
+
+TEST_F(ParserMemoryTest, NoMemoryForRowsAndTheirPositions) {
+  EXPECT_EQ(read("5 ++ 4 1000" + many_values(), 1), "insert 5: out_of_memory");
+  EXPECT_EQ(read("5 ++ 1 1 a U 0", 0), "insert 5: out_of_memory");
+}
+
+TEST_F(ParserMemoryTest, NoMemoryForAMembersValues) {
+  EXPECT_EQ(read("G$5 = 4000$5 = 4000$E", 1), "group {find 5: out_of_memory; find 5: out_of_memory}");
+}
+
+TEST_F(ParserMemoryTest, NoMemoryForTheMembersOfAGroup) { EXPECT_EQ(read("G$5 = 1 a$E", 0), "fatal: group of 0: out_of_memory"); }
 
 TEST_F(ParserMemoryTest, WhatNeedsNoMemoryIsReadWithoutAny) {
   EXPECT_EQ(read("P 3 test user PRIMARY id", 0), "open 3 test.user index 'PRIMARY' columns 'id'");

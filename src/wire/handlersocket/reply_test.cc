@@ -43,6 +43,32 @@ TEST_F(ReplyTest, ANumberIsOneColumn) {
   EXPECT_EQ(out.view(), bytes_of("0 1 0$0 1 18446744073709551615$"));
 }
 
+TEST_F(ReplyTest, ATextIsOneValue) {
+  protocol.reply_text(out, "0-1-42");
+  protocol.reply_text(out, "");
+  EXPECT_EQ(out.view(), bytes_of("0 1 0-1-42$0 1 $"));
+}
+
+TEST_F(ReplyTest, OutcomesAreRowsOfWhatWasDoneAndTheId) {
+  protocol.begin_rows(out, 2);
+  protocol.append_outcome(out, {.error = {}, .rows_affected = 1, .has_id = true, .id = 18446744073709551615U});
+  protocol.append_outcome(out, {.error = {}, .rows_affected = 2, .has_id = false, .id = 0});
+  protocol.append_outcome(out, {.error = {}, .rows_affected = 0, .has_id = true, .id = 0});
+  protocol.end_rows(out);
+  EXPECT_EQ(out.view(), bytes_of("0 2 1 18446744073709551615 2 ~ 0 0$"));
+}
+
+TEST_F(ReplyTest, ARowThatFailedSaysWhyAndHasNoId) {
+  const auto failed = [this](Error failure) {
+    out.clear();
+    protocol.append_outcome(out, {.error = std::move(failure), .rows_affected = 1, .has_id = true, .id = 7});
+    return std::string(out.view());
+  };
+  EXPECT_EQ(failed({ErrorCode::engine, 121}), bytes_of(" !121 ~"));
+  EXPECT_EQ(failed({ErrorCode::sql, 1406, "Data too long"}), bytes_of(" !1406 ~"));
+  EXPECT_EQ(failed(ErrorCode::cannot_lock_table), bytes_of(" !lock_tables ~"));
+}
+
 TEST_F(ReplyTest, RowsStandOneAfterTheOtherInOneLine) {
   protocol.begin_rows(out, 2);
   ValueWriter values(out, protocol.value_format());
@@ -75,6 +101,10 @@ TEST_F(ReplyTest, AnErrorIsItsCodeAndItsText) {
   EXPECT_EQ(error(ErrorCode::bad_authentication_type), bytes_of("3 1 authtype$"));
   EXPECT_EQ(error(ErrorCode::cannot_open_table), bytes_of("1 1 open_table$"));
   EXPECT_EQ(error(ErrorCode::cannot_lock_table), bytes_of("1 1 lock_tables$"));
+  EXPECT_EQ(error(ErrorCode::not_in_group), bytes_of("2 1 group$"));
+  EXPECT_EQ(error(ErrorCode::undone_with_group), bytes_of("1 1 group$"));
+  EXPECT_EQ(error(ErrorCode::nothing_changed), bytes_of("1 1 unchanged$"));
+  EXPECT_EQ(error(ErrorCode::no_transactions), bytes_of("1 1 notrans$"));
 }
 
 TEST_F(ReplyTest, AnErrorOfTheEngineOrTheServerIsItsNumber) {
