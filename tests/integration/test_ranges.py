@@ -1,0 +1,182 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Ranges, prefixes and reverse order over every kind of key: the rows that the SELECT that means the same gives, in its order."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from support.mariadb import Database, RowSocketServer
+from support.raw import RawConnection
+
+WORDS = [
+    "a",
+    "A",
+    "ab",
+    "aB",
+    "abc",
+    "abcd",
+    "abcdefghijk",
+    "abcdefghijz",
+    "á",
+    "ä",
+    "ß",
+    "ss",
+    "b",
+    "B%",
+    "b_",
+    "b\\",
+    "bb",
+    "",
+    "z",
+]
+LATIN = [word for word in WORDS if word.isascii() or word in "áäß"]
+
+
+@pytest.fixture
+def ask(server: RowSocketServer, database: Database) -> Callable[..., list[str]]:
+    """ask(definition, words, request...): the words found, over index `by_w` of a new table of them, opened as 1 with the column w."""
+
+    def make(definition: str, words: list[str], *requests: list[str | int]) -> list[list[str]]:
+        database.sql("DROP TABLE IF EXISTS t")
+        database.sql(f"CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, w {definition})")
+        for word in words:
+            database.sql("INSERT INTO t (w) VALUES (%s)", [word])
+        with server.raw("read") as connection:
+            assert connection.tokens("P", 1, database.name, "t", "by_w", "w") == [b"0", b"1"]
+            return [found(connection, request) for request in requests]
+
+    return make
+
+
+def found(connection: RawConnection, request: list[str | int]) -> list[str]:
+    reply = connection.tokens(1, *request)
+    assert reply[:2] == [b"0", b"1"], reply
+    return [value.decode() for value in reply[2:]]
+
+
+def sql_words(database: Database, where: str, parameters: list[str], order: str = "ASC") -> list[str]:
+    return [row[0] for row in database.sql(f"SELECT w FROM t WHERE {where} ORDER BY w {order}, id {order}", parameters)]
+
+
+@pytest.mark.parametrize(
+    ("definition", "words"),
+    [
+        ("VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci, KEY by_w (w)", WORDS),
+        ("VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci, KEY by_w (w)", WORDS),
+        ("VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, KEY by_w (w)", WORDS),
+        ("VARCHAR(20) CHARACTER SET utf8mb4 COLLATE uca1400_ai_ci, KEY by_w (w)", WORDS),
+        ("VARCHAR(20) CHARACTER SET latin1 COLLATE latin1_german2_ci, KEY by_w (w)", LATIN),
+        ("VARCHAR(20) CHARACTER SET ucs2, KEY by_w (w)", WORDS),
+        ("VARCHAR(20) CHARACTER SET utf8mb4, KEY by_w (w DESC)", WORDS),
+        ("CHAR(20) CHARACTER SET utf8mb4, KEY by_w (w)", WORDS),
+        ("VARCHAR(20) CHARACTER SET utf8mb4, KEY by_w (w(3))", WORDS),
+        ("TEXT CHARACTER SET utf8mb4, KEY by_w (w(5))", WORDS),
+        ("VARCHAR(20) CHARACTER SET utf8mb4 NOT NULL, KEY by_w (w)", WORDS),
+    ],
+)
+def test_a_prefix_finds_what_like_finds(
+    ask: Callable[..., list[list[str]]], database: Database, definition: str, words: list[str]
+) -> None:
+    prefixes = ["a", "A", "ab", "abcdefghij", "b", "b%", "B_", "b\\", "ss", "", "none", "á"]
+    answers = ask(definition, words, *(["^=", 1, prefix, 100, 0] for prefix in prefixes))
+    for prefix, answer in zip(prefixes, answers, strict=True):
+        like = "".join("\\" + letter if letter in "%_\\" else letter for letter in prefix) + "%"
+        assert sorted(answer) == sorted(sql_words(database, "w LIKE %s", [like])), prefix
+
+
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "VARCHAR(20) CHARACTER SET utf8mb4, KEY by_w (w)",
+        "VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin, KEY by_w (w)",
+        "VARCHAR(20) CHARACTER SET utf8mb4 NOT NULL, KEY by_w (w)",
+        "VARCHAR(20) CHARACTER SET ucs2, KEY by_w (w)",
+    ],
+)
+def test_both_ends_in_both_directions(ask: Callable[..., list[list[str]]], database: Database, definition: str) -> None:
+    ends = [("ab", "b"), ("", "abc"), ("b", "a"), ("abc", "abc"), ("a", "far too long for the column of twenty")]
+    requests = [[">=", 1, low, 100, 0, "T", "<", 1, high, *reverse] for low, high in ends for reverse in ([], ["R"])]
+    answers = iter(ask(definition, WORDS, *requests))
+    for low, high in ends:
+        for order in ("ASC", "DESC"):
+            assert next(answers) == sql_words(database, "w >= %s AND w < %s", [low, high], order), (low, high, order)
+
+
+def test_a_prefix_of_an_index_decides_nothing_about_longer_values(
+    ask: Callable[..., list[list[str]]], database: Database
+) -> None:
+    words = ["abcd", "abce", "abcf", "abd", "abc"]
+    requests = [
+        ["<=", 1, "abce", 9, 0, "T", ">", 1, "abc"],
+        [">", 1, "abcd", 9, 0, "T", "<=", 1, "abcf", "R"],
+        ["=", 1, "abce", 9, 0, "R"],
+    ]
+    first, second, third = ask("VARCHAR(9), KEY by_w (w(3))", words, *requests)
+    assert sorted(first) == sql_words(database, "w <= 'abce' AND w > 'abc'", [])
+    assert sorted(second) == sql_words(database, "w > 'abcd' AND w <= 'abcf'", [])
+    assert third == ["abce"]
+
+
+def test_descending_parts_follow_the_index(server: RowSocketServer, database: Database) -> None:
+    database.sql("CREATE TABLE t (a INT, b INT, PRIMARY KEY (a, b DESC))")
+    database.sql("INSERT INTO t SELECT a.seq, b.seq FROM seq_1_to_3 a, seq_1_to_5 b")
+    with server.raw("read") as connection:
+        assert connection.tokens("P", 1, database.name, "t", "", "b") == [b"0", b"1"]
+        assert found(connection, [">=", 2, 2, 4, 100, 0, "T", "<=", 2, 2, 2]) == ["4", "3", "2"]
+        assert found(connection, [">=", 2, 2, 4, 100, 0, "T", "<=", 2, 2, 2, "R"]) == ["2", "3", "4"]
+        assert found(connection, ["=", 1, 2, 2, 0]) == ["5", "4"]
+        assert found(connection, ["=", 1, 2, 2, 0, "R"]) == ["1", "2"]
+
+
+def test_the_latest_messages_of_each_friend_in_one_request(server: RowSocketServer, database: Database) -> None:
+    database.sql("CREATE TABLE m (id INT PRIMARY KEY, friend INT, sent INT, KEY by_friend (friend, sent))")
+    database.sql("INSERT INTO m SELECT f.seq * 100 + s.seq, f.seq, s.seq FROM seq_1_to_20 f, seq_1_to_9 s WHERE s.seq <= f.seq")
+    with server.raw("read") as connection:
+        assert connection.tokens("P", 1, database.name, "m", "by_friend", "friend,sent") == [b"0", b"1"]
+        reply = connection.tokens(1, "=", 1, "", 100, 0, "@", 0, 3, 9, 2, 15, "L", 3, "R")
+        assert reply[2:] == [b"9", b"9", b"9", b"8", b"9", b"7", b"2", b"2", b"2", b"1", b"15", b"9", b"15", b"8", b"15", b"7"]
+        before = connection.tokens(1, "<=", 2, "", 5, 100, 0, "T", ">=", 1, "", "@", 0, 2, 9, 2, "L", 2)
+        assert before[2:] == [b"9", b"5", b"9", b"4", b"2", b"2", b"2", b"1"]
+
+
+@pytest.mark.parametrize("engine", ["InnoDB", "Aria", "MyISAM", "MEMORY"])
+def test_every_engine_with_an_order_walks_both_ways(server: RowSocketServer, database: Database, engine: str) -> None:
+    database.sql(f"CREATE TABLE t (k INT NULL, KEY by_k (k) {'USING BTREE' if engine == 'MEMORY' else ''}) ENGINE={engine}")
+    database.sql("INSERT INTO t SELECT seq FROM seq_1_to_9 UNION ALL SELECT NULL")
+    with server.raw("read") as connection:
+        assert connection.tokens("P", 1, database.name, "t", "by_k", "k") == [b"0", b"1"]
+        assert found(connection, [">", 1, 3, 9, 0, "T", "<=", 1, 6]) == ["4", "5", "6"]
+        assert found(connection, [">", 1, 3, 9, 0, "T", "<=", 1, 6, "R"]) == ["6", "5", "4"]
+        assert found(connection, [">", 1, 7, 9, 0, "R"]) == ["9", "8"]
+        assert found(connection, ["<", 1, 2, 9, 0]) == ["1", "\0"]
+        assert found(connection, ["<", 1, 2, 0, 0, "#"]) == ["2"]
+
+
+def test_a_hash_index_has_no_ranges(server: RowSocketServer, database: Database) -> None:
+    database.sql("CREATE TABLE t (k INT, KEY by_k (k) USING HASH) ENGINE=MEMORY")
+    with server.raw("read") as connection:
+        assert connection.tokens("P", 1, database.name, "t", "by_k", "k") == [b"0", b"1"]
+        assert connection.tokens(1, "=", 1, 1, 1, 0, "R") == [b"2", b"1", b"op"]
+        assert connection.tokens(1, "^=", 1, 1) == [b"2", b"1", b"op"]
+
+
+def test_counting_reads_the_index_only(server: RowSocketServer, database: Database) -> None:
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, g INT, body LONGTEXT, KEY by_g (g))")
+    database.sql("INSERT INTO t SELECT seq, seq % 3, REPEAT('x', 1000) FROM seq_1_to_300")
+    with server.raw("read") as connection:
+        assert connection.tokens("P", 1, database.name, "t", "by_g", "id,body") == [b"0", b"1"]
+        assert connection.tokens(1, "=", 1, 1, 0, 0, "#") == [b"0", b"1", b"100"]
+        assert connection.tokens(1, "=", 1, 1, 7, 2, "#") == [b"0", b"1", b"7"]
+        assert connection.tokens(1, "=", 1, "", 0, 0, "@", 0, 2, 1, 2, "L", 4, "#") == [b"0", b"1", b"8"]
+
+
+def test_an_index_on_a_virtual_column_has_ranges(server: RowSocketServer, database: Database) -> None:
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, n INT, v INT AS (n % 10) VIRTUAL, body TEXT, KEY by_v (v))")
+    database.sql("INSERT INTO t (id, n, body) SELECT seq, seq, 'x' FROM seq_1_to_30")
+    with server.raw("read") as connection:
+        assert connection.tokens("P", 1, database.name, "t", "by_v", "id,body") == [b"0", b"1"]
+        reply = connection.tokens(1, ">=", 1, 8, 99, 0, "T", "<=", 1, 9, "C", "id")
+        assert reply[2:] == [b"8", b"18", b"28", b"9", b"19", b"29"]
+        assert connection.tokens(1, ">=", 1, 9, 1, 0, "T", "<=", 1, 9, "R")[2:] == [b"29", b"x"]
