@@ -75,6 +75,11 @@ class Case:
     steps: list[Step]
     original_reason: str = ""
     original_skip: str = ""
+    extension: str = ""
+
+    def is_asked_of_original(self) -> bool:
+        """False if the case is RowSocket's own, or the original must not be asked."""
+        return not self.original_skip and not self.extension
 
     def __str__(self) -> str:
         return f"{self.file}: {self.name}"
@@ -146,6 +151,7 @@ class _Reader:
     def __init__(self, name: str) -> None:
         self.name = name
         self.server: dict[str, str] = {}
+        self.extension = ""
         self.preamble: list[Step] = []
         self.cases: list[Case] = []
         self.steps = self.preamble
@@ -173,6 +179,10 @@ class _Reader:
                 if self.cases:
                     raise ValueError("server: stands before the first case")
                 self.server = dict(setting.split("=", 1) for setting in rest.split())
+            case "extension:":
+                if self.cases:
+                    raise ValueError("extension: stands before the first case")
+                self.extension = rest
             case "sql:":
                 self.steps.append(Sql(rest))
             case "connect:":
@@ -212,7 +222,7 @@ class _Reader:
         if any(case.name == name for case in self.cases):
             raise ValueError("a case of this name stands above")
         self.steps = list(self.preamble)
-        self.cases.append(Case(self.name, name, self.server, self.steps))
+        self.cases.append(Case(self.name, name, self.server, self.steps, extension=self.extension))
 
     def last_expect(self) -> Expect:
         step = self.steps[-1]
@@ -245,6 +255,11 @@ def differences() -> str:
     for title, attribute in (("Answered otherwise", "original_reason"), ("Not asked of the original", "original_skip")):
         lines += ["", f"## {title}", "", "| case | the original |", "|---|---|"]
         lines += [f"| {case} | {getattr(case, attribute)} |" for case in cases if getattr(case, attribute)]
+    lines += ["", "## Extensions", "", "Not asked of the original, which answers the requests of these files with an error.", ""]
+    lines += ["| file | what the original does not have |", "|---|---|"]
+    lines += [
+        f"| {file} | {extension} |" for file, extension in sorted({(c.file, c.extension) for c in read_all() if c.extension})
+    ]
     return "\n".join(lines) + "\n"
 
 
