@@ -35,8 +35,8 @@ LATIN = [word for word in WORDS if word.isascii() or word in "áäß"]
 
 
 @pytest.fixture
-def ask(server: RowSocketServer, database: Database) -> Callable[..., list[str]]:
-    """ask(definition, words, request...): the words found, over index `by_w` of a new table of them, opened as 1 with the column w."""
+def ask(server: RowSocketServer, database: Database) -> Callable[..., list[list[str]]]:
+    """ask(definition, words, request...): the words found over index `by_w` of a new table of them."""
 
     def make(definition: str, words: list[str], *requests: list[str | int]) -> list[list[str]]:
         database.sql("DROP TABLE IF EXISTS t")
