@@ -49,6 +49,22 @@ class Ask {
     ask.request_.values = ask.keep(std::move(values));
     return ask;
   }
+  /// `values` of `row_count` rows, one after the other.
+  static Ask insert_rows(uint32_t id, uint32_t row_count, std::vector<Cell> values) {
+    Ask ask = insert(id, std::move(values));
+    ask.request_.row_count = row_count;
+    ask.request_.reply_outcomes = true;
+    return ask;
+  }
+  static Ask group(const std::vector<Ask>& members) {
+    Ask ask(RequestKind::group, 0);
+    for (const Ask& member : members) {
+      ask.kept_->members.push_back(member.request_);
+      ask.kept_->of_members.push_back(member.kept_);
+    }
+    ask.request_.members = ask.kept_->members;
+    return ask;
+  }
   static Ask authenticate(Cell secret, uint32_t type = 1) {
     Ask ask(RequestKind::authenticate, 0);
     ask.request_.authentication_type = type;
@@ -83,7 +99,59 @@ class Ask {
   Ask add(std::vector<Cell> amounts) && { return std::move(*this).modify(Modification::increment, std::move(amounts)); }
   Ask subtract(std::vector<Cell> amounts) && { return std::move(*this).modify(Modification::decrement, std::move(amounts)); }
   Ask rows_before() && {
-    request_.return_rows_before = true;
+    request_.reply = FindReply::rows;
+    return std::move(*this);
+  }
+  Ask rows_after() && {
+    request_.reply = FindReply::rows_after;
+    return std::move(*this);
+  }
+  Ask count() && {
+    request_.reply = FindReply::count;
+    return std::move(*this);
+  }
+  Ask to(KeyOperator end_operator, std::vector<Cell> key) && {
+    request_.has_end = true;
+    request_.end_operator = end_operator;
+    request_.end_values = keep(std::move(key));
+    return std::move(*this);
+  }
+  Ask reverse() && {
+    request_.reverse = true;
+    return std::move(*this);
+  }
+  Ask limit_per_value(uint64_t rows) && {
+    request_.limit_per_value = rows;
+    return std::move(*this);
+  }
+  Ask in_keys(std::vector<Cell> values) && {
+    request_.has_in_list = true;
+    request_.lists_whole_keys = true;
+    request_.in_values = keep(std::move(values));
+    return std::move(*this);
+  }
+  Ask columns(const std::string& names) && {
+    request_.has_columns = true;
+    request_.columns = keep(names);
+    return std::move(*this);
+  }
+
+  Ask on_duplicate(OnDuplicate what, std::vector<uint32_t> set = {}, std::vector<uint32_t> add = {}) && {
+    request_.on_duplicate = what;
+    request_.set_on_duplicate = kept_->positions.emplace_back(std::move(set));
+    request_.add_on_duplicate = kept_->positions.emplace_back(std::move(add));
+    return std::move(*this);
+  }
+  Ask rows_alone() && {
+    request_.rows_alone = true;
+    return std::move(*this);
+  }
+  Ask must_change() && {
+    request_.must_change = true;
+    return std::move(*this);
+  }
+  Ask with_gtid() && {
+    request_.wants_gtid = true;
     return std::move(*this);
   }
 
@@ -93,7 +161,10 @@ class Ask {
   struct Kept {
     std::deque<std::string> texts;
     std::deque<std::vector<Value>> values;
+    std::deque<std::vector<uint32_t>> positions;
     std::vector<Filter> filters;
+    std::vector<Request> members;
+    std::vector<std::shared_ptr<Kept>> of_members;
   };
 
   Ask(RequestKind kind, uint32_t id) : kept_(std::make_shared<Kept>()) {
@@ -115,6 +186,7 @@ class Ask {
   }
   Ask modify(Modification modification, std::vector<Cell> values) && {
     request_.modification = modification;
+    request_.reply = FindReply::count;
     request_.new_values = keep(std::move(values));
     return std::move(*this);
   }

@@ -79,7 +79,7 @@ struct OwnedRequest {
     request.values = values;
     request.key_operator = bytes.choice(KeyOperator::at_or_before);
     request.modification = bytes.choice(Modification::decrement);
-    request.return_rows_before = bytes.byte() % 2 == 0;
+    request.reply = bytes.byte() % 2 == 0 ? FindReply::rows : FindReply::count;
     request.has_in_list = bytes.byte() % 2 == 0;
     request.in_key_part = static_cast<uint32_t>(bytes.number());
     request.limit = bytes.number();

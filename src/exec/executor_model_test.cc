@@ -132,6 +132,8 @@ class Model {
         return part < key;
       case KeyOperator::at_or_before:
         return part <= key;
+      case KeyOperator::starts_with:
+        break;  // of text only
     }
     return false;
   }

@@ -4,9 +4,12 @@
 //
 //   ok                          = 3 (rows changed, or a new id)
 //   rows/2 1 pen 2 ink          two columns, values in a row; NULL stands for NULL
+//   text 0-1-7                  one value
+//   rows/2 1#12 0# !121         what came of the rows of an insert: rows affected, and the id where there is one; or an error
 //   error engine 121            error not_authenticated
 #pragma once
 
+#include <string>
 #include <string_view>
 
 #include "base/protocol.h"
@@ -53,6 +56,16 @@ inline std::string_view name_of(ErrorCode code) {
       return "engine";
     case ErrorCode::sql:
       return "sql";
+    case ErrorCode::not_in_group:
+      return "not_in_group";
+    case ErrorCode::undone_with_group:
+      return "undone_with_group";
+    case ErrorCode::nothing_changed:
+      return "nothing_changed";
+    case ErrorCode::no_transactions:
+      return "no_transactions";
+    case ErrorCode::bad_operator:
+      return "bad_operator";
     case ErrorCode::commit_failed:
       return "commit_failed";
     case ErrorCode::out_of_memory:
@@ -74,6 +87,20 @@ class TextProtocol final : public Protocol {
     out.append('=');
     ValueWriter(out, format_).unsigned_integer(number);
     out.append('\n');
+  }
+  void reply_text(Buffer& out, std::string_view text) const override {
+    out.append("text ");
+    out.append(text);
+    out.append('\n');
+  }
+  void append_outcome(Buffer& out, const RowOutcome& outcome) const override {
+    ValueWriter writer(out, format_);
+    if (!outcome.error.ok()) {
+      writer.plain(outcome.error.number != 0 ? "!" + std::to_string(outcome.error.number)
+                                             : "!" + std::string(name_of(outcome.error.code)));
+      return;
+    }
+    writer.plain(std::to_string(outcome.rows_affected) + "#" + (outcome.has_id ? std::to_string(outcome.id) : ""));
   }
   void begin_rows(Buffer& out, size_t column_count) const override {
     out.append("rows");

@@ -195,6 +195,8 @@ class OneByteProtocol final : public Protocol {
   }
   void reply_ok(Buffer& out) const override { out.append('+'); }
   void reply_number(Buffer& out, uint64_t) const override { out.append('#'); }
+  void reply_text(Buffer& out, std::string_view) const override { out.append('"'); }
+  void append_outcome(Buffer&, const RowOutcome&) const override {}
   void begin_rows(Buffer&, size_t) const override {}
   void end_rows(Buffer&) const override {}
   void reply_error(Buffer& out, const Error&, bool) const override { out.append('-'); }

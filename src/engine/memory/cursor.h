@@ -40,7 +40,7 @@ class MemoryCursor final : public Cursor {
   void start(const MemoryIndex& index);  ///< the mutex is held
 
   Error set_filters(std::span<const Filter> filters) override;
-  Step seek(KeyOperator key_operator, std::span<const Value> key) override;
+  Step seek(const KeyRange& range) override;
   Step next() override;
   [[nodiscard]] Verdict verdict() override;
   void write_row(ValueWriter& writer) override;
@@ -50,7 +50,7 @@ class MemoryCursor final : public Cursor {
   Error update_row(std::span<const Value> new_values) override;
   Error add_to_row(std::span<const Value> amounts, bool decrement, bool& changed) override;
   Error delete_row() override;
-  Error insert_row(std::span<const Value> values, bool& has_id, uint64_t& id) override;
+  Error insert_row(const RowToInsert& row, RowOutcome& outcome) override;
   [[nodiscard]] const Error& error() const override { return error_; }
 
  private:
@@ -63,18 +63,37 @@ class MemoryCursor final : public Cursor {
   using Iterator = std::set<Entry, EntryLess>::const_iterator;
 
   [[nodiscard]] const KeyIndex& key_index() const { return index_->table()->key_index(index_->key_index()); }
-  [[nodiscard]] bool convert_key(std::span<const Value> key);
-  [[nodiscard]] bool goes_back() const;
+  /// One end of the range: the rows of its key belong to it, or not.
+  struct End {
+    std::vector<Cell> key;
+    bool inclusive;
+  };
+
+  [[nodiscard]] Error check_range(const KeyRange& range) const;
+  [[nodiscard]] bool set_end(std::optional<End>& end, std::span<const Value> key, bool inclusive);
+  [[nodiscard]] bool set_ends(const KeyRange& range);
+  [[nodiscard]] bool is_in_range(const Entry& entry) const;
+  [[nodiscard]] bool has_prefix(const Entry& entry) const;
   Step stand_at(Iterator place);
   Step stand_before(Iterator place);
+  Step advance();
+  Step pass_over(Step step);
+  [[nodiscard]] Value resolved(const Value& value) const;
+  Error set_value(Row& row, size_t position, const Value& value) const;
+  Error add_value(Row& row, size_t position, const Value& amount, bool decrement, bool& refused) const;
   Error complete(Row& row, std::span<const Value> values);
+  void generate_id(Row& row, RowOutcome& outcome);
+  Error update_duplicate(RowNumber number, const RowToInsert& insert, RowOutcome& outcome);
+  [[nodiscard]] uint64_t id_of(const Row& row) const;
   Error write(RowNumber number, Row row);
 
   MemorySession& session_;
   const MemoryIndex* index_ = nullptr;
   std::vector<Condition> conditions_;
-  KeyOperator key_operator_ = KeyOperator::equal;
-  std::vector<Cell> key_;  ///< of the last seek
+  std::optional<End> low_;  ///< of the last seek; none = where the index ends
+  std::optional<End> high_;
+  std::optional<std::pair<size_t, std::string>> prefix_;  ///< a key part, and what its text begins with
+  bool goes_back_ = false;
   Entry current_ = {};
   bool stands_ = false;  ///< at `current_`
   std::vector<RowNumber> positions_;

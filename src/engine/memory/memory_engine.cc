@@ -71,7 +71,7 @@ bool MemoryEngine::insert(std::string_view name, const Row& row) {
       table->note_id(std::stoll(*stored[column]));
     }
   }
-  if (table->has_duplicate(stored, std::nullopt)) {
+  if (table->duplicate_of(stored, std::nullopt).has_value()) {
     return false;
   }
   table->put(table->next_row_number(), std::move(stored));
@@ -136,6 +136,11 @@ void MemoryEngine::set_busy(std::string_view name, bool busy) {
 void MemoryEngine::set_lock_wait_timeout_ms(uint64_t milliseconds) {
   const std::scoped_lock lock(state_->mutex);
   state_->lock_wait_timeout_ms = milliseconds;
+}
+
+void MemoryEngine::set_now(std::string text) {
+  const std::scoped_lock lock(state_->mutex);
+  state_->now = std::move(text);
 }
 
 void MemoryEngine::interrupt(Interruption interruption) {

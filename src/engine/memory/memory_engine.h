@@ -61,6 +61,7 @@ struct IndexDefinition {
 struct TableDefinition {
   std::vector<Column> columns;
   std::vector<IndexDefinition> indexes;  ///< an ordinal counts these from 0
+  bool has_transactions = true;          ///< else groups refuse it; it is undone all the same
 };
 
 struct State;
@@ -96,6 +97,8 @@ class MemoryEngine final : public Engine {
   /// While busy, requests on the table (and opening it) get Begin::wait.
   void set_busy(std::string_view name, bool busy);
   void set_lock_wait_timeout_ms(uint64_t milliseconds);
+  /// What Value::now() is.
+  void set_now(std::string text);
   /// KILL or shutdown, for every session there is; calls their `wake` (which must not call back).
   void interrupt(Interruption interruption);
   /// create_session gives nullptr from now on.

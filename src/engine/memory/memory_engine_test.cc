@@ -51,21 +51,26 @@ class MemoryEngineTest : public testing::Test {
   }
   Error insert(const std::vector<const char*>& texts) {
     const auto index = open(*session, "");
-    bool has_id = false;
-    uint64_t id = 0;
-    Error error = begin(*index).insert_row(values(texts), has_id, id);
+    const std::vector<Value> row = values(texts);
+    RowOutcome outcome{};
+    Error error = begin(*index).insert_row({.values = row}, outcome);
     if (error.ok()) {
       return session->end_request();
     }
     session->abandon_request();
     return error;
   }
+  static Step seek(Cursor& cursor, KeyOperator key_operator, const std::vector<const char*>& key) {
+    const std::vector<Value> key_values = values(key);
+    return cursor.seek({.key_operator = key_operator, .key = key_values});
+  }
   /// The ids found, in order.
   std::string ids(const std::string& index_name, KeyOperator key_operator, const std::vector<const char*>& key) {
     const auto index = open(*session, index_name);
     Cursor& cursor = begin(*index, Intent::read);
     std::string found;
-    for (Step step = cursor.seek(key_operator, values(key)); step == Step::row; step = cursor.next()) {
+    const std::vector<Value> key_values = values(key);
+    for (Step step = cursor.seek({.key_operator = key_operator, .key = key_values}); step == Step::row; step = cursor.next()) {
       Buffer out;
       ValueWriter writer(out, words);
       cursor.write_row(writer);
@@ -99,7 +104,7 @@ TEST_F(MemoryEngineTest, an_abandoned_request_is_undone_alone) {
   EXPECT_TRUE(insert({"1", "pen", "5"}).ok());
   const auto index = open(*session, "");
   Cursor& cursor = begin(*index);
-  EXPECT_EQ(cursor.seek(KeyOperator::equal, values({"1"})), Step::row);
+  EXPECT_EQ(seek(cursor, KeyOperator::equal, {"1"}), Step::row);
   EXPECT_TRUE(cursor.update_row(values({"2", "ink", nullptr})).ok());
   EXPECT_TRUE(cursor.delete_row().ok());
   session->abandon_request();
@@ -152,7 +157,7 @@ TEST_F(MemoryEngineTest, adding_is_exact) {
   const auto index = open(*session, "");
   Cursor& cursor = begin(*index);
   bool changed = false;
-  EXPECT_EQ(cursor.seek(KeyOperator::at_or_after, values({"0"})), Step::row);
+  EXPECT_EQ(seek(cursor, KeyOperator::at_or_after, {"0"}), Step::row);
   EXPECT_EQ(cursor.add_to_row(values({"1"}), false, changed).number, 1264);
   EXPECT_TRUE(cursor.add_to_row(values({"1"}), true, changed).ok());
   EXPECT_TRUE(session->end_request().ok());
@@ -166,7 +171,7 @@ TEST_F(MemoryEngineTest, an_opened_index_follows_a_table_that_was_replaced) {
       "d.t", {.columns = {nullable(integer("stock")), integer("id"), text("name")}, .indexes = {{"PRIMARY", {"id"}, true}}});
   engine.insert("d.t", {"5", "1", "pen"});
   Cursor& cursor = begin(*index, Intent::read);
-  EXPECT_EQ(cursor.seek(KeyOperator::equal, values({"1"})), Step::row);
+  EXPECT_EQ(seek(cursor, KeyOperator::equal, {"1"}), Step::row);
   EXPECT_TRUE(session->end_request().ok());
 }
 
@@ -250,7 +255,7 @@ TEST_F(MemoryEngineTest, workers_of_many_threads_lose_no_update) {
       Cursor* cursor = nullptr;
       ASSERT_EQ(own->begin_request(*index, Intent::write, cursor, error), Begin::ready);
       bool changed = false;
-      EXPECT_EQ(cursor->seek(KeyOperator::equal, key), Step::row);
+      EXPECT_EQ(cursor->seek({.key_operator = KeyOperator::equal, .key = key}), Step::row);
       EXPECT_TRUE(cursor->add_to_row(values({"1"}), false, changed).ok());
       EXPECT_TRUE(own->end_request().ok());
       EXPECT_TRUE(own->commit().ok());

@@ -65,6 +65,10 @@ Begin MemorySession::begin_request(Index& index, Intent intent, Cursor*& cursor,
       return Begin::failed;
     }
   }
+  if (group_mark_.has_value() && intent == Intent::write && !table->has_transactions()) {
+    error = Error(ErrorCode::no_transactions);
+    return Begin::failed;
+  }
   if (table->busy) {
     return Begin::wait;
   }
@@ -96,8 +100,27 @@ bool MemorySession::transaction_lost() const {
   return lost_;
 }
 
+Error MemorySession::begin_group() {
+  const std::scoped_lock lock(state_.mutex);
+  group_mark_ = undo_.size();
+  return {};
+}
+
+void MemorySession::end_group() {
+  const std::scoped_lock lock(state_.mutex);
+  group_mark_.reset();
+}
+
+void MemorySession::abandon_group() {
+  const std::scoped_lock lock(state_.mutex);
+  undo_down_to(std::min(group_mark_.value_or(undo_.size()), undo_.size()));
+  group_mark_.reset();
+}
+
 Error MemorySession::commit() {
   const std::scoped_lock lock(state_.mutex);
+  gtid_.clear();
+  group_mark_.reset();
   Error error = lost_ ? deadlock_error() : Error();
   if (error.ok() && !undo_.empty() && state_.commit_fault.happens()) {
     error = state_.commit_fault.error;
@@ -106,6 +129,7 @@ Error MemorySession::commit() {
     undo_down_to(0);
   } else if (!undo_.empty()) {
     ++state_.commits_with_changes;
+    gtid_ = "0-1-" + std::to_string(state_.commits_with_changes);
   }
   undo_.clear();
   lost_ = false;
@@ -118,6 +142,7 @@ void MemorySession::rollback() {
   undo_down_to(0);
   lost_ = false;
   in_request_ = false;
+  group_mark_.reset();
   release();
 }
 

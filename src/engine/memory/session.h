@@ -25,7 +25,11 @@ class MemorySession final : public Session {
   Error end_request() override;
   void abandon_request() override;
   [[nodiscard]] bool transaction_lost() const override;
+  Error begin_group() override;
+  void end_group() override;
+  void abandon_group() override;
   Error commit() override;
+  [[nodiscard]] std::string_view last_commit_gtid() const override { return gtid_; }
   void rollback() override;
   void yield_tables() override;
   void release_tables() override;
@@ -69,6 +73,8 @@ class MemorySession final : public Session {
   MemoryCursor cursor_;
   std::vector<Undo> undo_;                          ///< mutex
   size_t request_mark_ = 0;                         ///< mutex; size of undo_ when the request began
+  std::optional<size_t> group_mark_;                ///< mutex; size of undo_ when the group began
+  std::string gtid_;                                ///< of the last commit
   bool in_request_ = false;                         ///< mutex
   bool locked_ = false;                             ///< mutex; this session holds its share of the big lock
   bool lost_ = false;                               ///< mutex

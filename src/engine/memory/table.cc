@@ -154,7 +154,7 @@ Entry Table::entry_of(const KeyIndex& index, const Row& row, RowNumber number) c
   return entry;
 }
 
-bool Table::has_duplicate(const Row& row, std::optional<RowNumber> itself) const {
+std::optional<RowNumber> Table::duplicate_of(const Row& row, std::optional<RowNumber> itself) const {
   for (const KeyIndex& index : key_indexes_) {
     const Entry entry = entry_of(index, row, 0);
     const bool has_null = std::any_of(entry.key.begin(), entry.key.end(), [](const Cell& cell) { return !cell.has_value(); });
@@ -163,10 +163,10 @@ bool Table::has_duplicate(const Row& row, std::optional<RowNumber> itself) const
     }
     const auto found = index.entries.lower_bound(Bound{entry.key, false});
     if (found != index.entries.end() && index.less.compare_prefix(*found, entry.key) == 0 && found->row != itself) {
-      return true;
+      return found->row;
     }
   }
-  return false;
+  return std::nullopt;
 }
 
 void Table::put(RowNumber number, Row row) {

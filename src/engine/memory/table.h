@@ -60,6 +60,7 @@ class Table {
   explicit Table(TableDefinition definition);
 
   [[nodiscard]] const std::vector<Column>& columns() const { return definition_.columns; }
+  [[nodiscard]] bool has_transactions() const { return definition_.has_transactions; }
   [[nodiscard]] const KeyIndex& key_index(size_t position) const { return key_indexes_[position]; }
   [[nodiscard]] size_t key_index_count() const { return key_indexes_.size(); }
   [[nodiscard]] Entry entry_of(const KeyIndex& index, const Row& row, RowNumber number) const;
@@ -73,8 +74,8 @@ class Table {
 
   /// The value as the column stores it; an error where strict SQL would refuse it.
   Error convert(size_t column, const Value& value, Cell& cell) const;
-  /// True if another row has the same key in a unique index.
-  [[nodiscard]] bool has_duplicate(const Row& row, std::optional<RowNumber> itself) const;
+  /// Another row that has the same key in a unique index.
+  [[nodiscard]] std::optional<RowNumber> duplicate_of(const Row& row, std::optional<RowNumber> itself) const;
 
   void put(RowNumber number, Row row);  ///< insert or replace
   void erase(RowNumber number);

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// What the clauses of a find add: both ends, reverse order, prefixes, counts, limits per value, lists of keys, columns of the
+// request; and what an insert does about rows that are there. The columns of a reply are stock, name, id.
+#include "exec/executor_fixture.h"
+
+namespace rowsocket::exec {
+namespace {
+
+using testing::ElementsAre;
+
+class ClausesTest : public ExecutorTest {
+ protected:
+  ClausesTest() { open_for_insert(shop); }
+  std::string on_shop(const Ask& request) { return ask(shop, request); }
+  std::string ids(Ask request) { return on_shop(std::move(request).columns("id")).substr(6); }
+  static Ask all_from(const std::string& id) { return Ask::find(0, {id}, KeyOperator::at_or_after).limit(9); }
+
+  Connection& shop = shopper();
+};
+
+TEST_F(ClausesTest, a_range_has_two_ends) {
+  EXPECT_EQ(ids(all_from("2").to(KeyOperator::before, {"4"})), " 2 3");
+  EXPECT_EQ(ids(all_from("2").to(KeyOperator::at_or_before, {"4"})), " 2 3 4");
+  EXPECT_EQ(ids(Ask::find(0, {"4"}, KeyOperator::before).limit(9).to(KeyOperator::after, {"1"})), " 3 2");
+  EXPECT_EQ(ids(all_from("4").to(KeyOperator::before, {"2"})), "");
+}
+
+TEST_F(ClausesTest, ends_that_do_not_face_each_other_are_an_error) {
+  EXPECT_EQ(on_shop(all_from("2").to(KeyOperator::after, {"4"})), "error bad_operator");
+  EXPECT_EQ(on_shop(Ask::find(0, {"2"}).to(KeyOperator::before, {"4"})), "error bad_operator");
+}
+
+TEST_F(ClausesTest, reverse_gives_the_same_rows_from_the_other_side) {
+  EXPECT_EQ(ids(all_from("2").to(KeyOperator::before, {"5"}).reverse()), " 4 3 2");
+  EXPECT_EQ(ids(all_from("4").reverse()), " 5 4");
+  EXPECT_EQ(ids(Ask::find(0, {"2"}, KeyOperator::at_or_before).limit(9).reverse()), " 1 2");
+  EXPECT_EQ(ids(Ask::find(1, {"20"}).limit(1).reverse()), " 4");
+}
+
+TEST_F(ClausesTest, starts_with_looks_at_the_last_part) {
+  EXPECT_EQ(ids(Ask::find(2, {"10", "p"}, KeyOperator::starts_with).limit(9)), " 1");
+  EXPECT_EQ(ids(Ask::find(2, {"10", ""}, KeyOperator::starts_with).limit(9).reverse()), " 1 2");
+  EXPECT_EQ(on_shop(Ask::find(0, {"1"}, KeyOperator::starts_with)), "error bad_operator");
+}
+
+TEST_F(ClausesTest, a_count_moves_no_rows) {
+  EXPECT_EQ(on_shop(all_from("2").count()), "= 4");
+  EXPECT_EQ(on_shop(all_from("2").limit(2, 3).count()), "= 1");
+  EXPECT_EQ(on_shop(all_from("1").skip_unless(0, Comparison::greater, "0").count()), "= 3");
+}
+
+TEST_F(ClausesTest, a_limit_per_value_is_beside_the_limit_of_all) {
+  EXPECT_EQ(ids(Ask::find(1, {""}).limit(9).in(0, {"20", "10"}).limit_per_value(1)), " 3 1");
+  EXPECT_EQ(ids(Ask::find(1, {""}).limit(3).in(0, {"20", "10"}).limit_per_value(2)), " 3 4 1");
+  EXPECT_EQ(ids(Ask::find(0, {""}, KeyOperator::after).limit(9).in(0, {"1", "3"}).limit_per_value(2)), " 2 3 4 5");
+}
+
+TEST_F(ClausesTest, a_value_of_the_list_takes_its_place_in_both_ends) {
+  const auto boxes = [] { return Ask::find(2, {"", "a"}, KeyOperator::after).limit(9).in(0, {"20", "10"}).limit_per_value(9); };
+  EXPECT_EQ(ids(boxes().to(KeyOperator::at_or_before, {""})), " 4 3 2 1");
+  EXPECT_EQ(ids(boxes().to(KeyOperator::before, {"", "j"})), " 4 3 2");
+}
+
+TEST_F(ClausesTest, a_list_holds_whole_keys) {
+  EXPECT_EQ(ids(Ask::find(2, {"", ""}).limit(9).in_keys({"20", "cap", "10", "no", "10", "ink"})), " 3 2");
+  EXPECT_EQ(on_shop(Ask::find(2, {"", ""}).limit(9).in_keys({"20", "cap", "10", "ink"}).remove()), "= 2");
+  EXPECT_EQ(stock("3"), "none");
+}
+
+TEST_F(ClausesTest, columns_of_the_request_take_the_place_of_the_opened_ones) {
+  EXPECT_EQ(on_shop(Ask::find(0, {"1"}).columns("shelf,stock")), "rows/2 10 5");
+  EXPECT_EQ(on_shop(Ask::find(0, {"1"}).update({"11"}).columns("shelf")), "= 1");
+  EXPECT_EQ(committed("1", 1), "11");
+  EXPECT_EQ(on_shop(Ask::find(0, {"1"}).columns("nope")), "error no_such_column");
+  EXPECT_EQ(on_shop(Ask::find(0, {"1"}).update({"1", "2"}).columns("shelf")), "error too_many_values");
+  EXPECT_EQ(on_shop(Ask::find(0, {"1"})), "rows/3 5 pen 1");
+}
+
+TEST_F(ClausesTest, more_column_lists_than_are_remembered_work_as_well) {
+  for (int round = 0; round < 2; ++round) {
+    for (uint32_t number = 1; number <= limits::column_lists_per_index + 2; ++number) {
+      std::string names = "id";
+      for (uint32_t more = 1; more < number; ++more) {
+        names += ",id";
+      }
+      EXPECT_EQ(on_shop(Ask::find(0, {"1"}).columns(names)).substr(0, 8 + (number > 9)), "rows/" + std::to_string(number) + " 1");
+    }
+  }
+}
+
+TEST_F(ClausesTest, an_id_that_is_opened_again_forgets_the_column_lists) {
+  EXPECT_EQ(on_shop(Ask::find(0, {"20"}).columns("name")), "rows/1");
+  EXPECT_EQ(on_shop(Ask::open(0, "shop.item", "by_shelf", "id")), "ok");
+  EXPECT_EQ(on_shop(Ask::find(0, {"20"}).columns("name")), "rows/1 cap");
+}
+
+TEST_F(ClausesTest, rows_as_a_change_left_them) {
+  EXPECT_EQ(on_shop(Ask::find(0, {"1"}).add({"3"}).rows_after()), "rows/3 8 pen 1");
+  EXPECT_EQ(on_shop(Ask::find(0, {"1"}).subtract({"9"}).rows_after()), "rows/3");
+}
+
+TEST_F(ClausesTest, many_rows_are_inserted_or_none) {
+  EXPECT_EQ(on_shop(Ask::insert_rows(9, 2, {"6", "30", "mug", "1", "7", "30", "cup", "2"})), "rows/2 1# 1#");
+  EXPECT_EQ(on_shop(Ask::insert_rows(9, 2, {"8", "30", "x", "1", "7", "30", "y", "2"})), "error engine 121");
+  EXPECT_EQ(stock("8"), "none");
+  EXPECT_EQ(stock("7"), "2");
+}
+
+TEST_F(ClausesTest, rows_that_stand_alone_fail_alone) {
+  EXPECT_EQ(on_shop(Ask::insert_rows(9, 3, {"6", "30", "mug", "1", "1", "30", "x", "2", "7", "30", "cup", "x"}).rows_alone()),
+            "rows/2 1# !121 !1366");
+  EXPECT_EQ(stock("6"), "1");
+  EXPECT_EQ(stock("1"), "5");
+  EXPECT_EQ(stock("7"), "none");
+}
+
+TEST_F(ClausesTest, what_is_there_is_kept_replaced_or_updated) {
+  const auto again = [] { return Ask::insert_rows(9, 1, {"1", "30", "new", "2"}); };
+  EXPECT_EQ(on_shop(again().on_duplicate(OnDuplicate::keep)), "rows/2 0#");
+  EXPECT_EQ(committed("1", 2), "pen");
+  EXPECT_EQ(on_shop(again().on_duplicate(OnDuplicate::update, {2}, {3})), "rows/2 2#");
+  EXPECT_EQ(committed("1", 2), "new");
+  EXPECT_EQ(stock("1"), "7");
+  EXPECT_EQ(on_shop(again().on_duplicate(OnDuplicate::replace)), "rows/2 2#");
+  EXPECT_EQ(stock("1"), "2");
+}
+
+}  // namespace
+}  // namespace rowsocket::exec
