@@ -134,21 +134,6 @@ def test_a_cascade_that_fails_undoes_the_whole_request(family: Twins) -> None:
     assert family.sql("SELECT COUNT(*) FROM t_c") == [(b"9",)]
 
 
-def test_the_query_cache_forgets_children_that_a_cascade_changed(start: Start) -> None:
-    server = start(RowSocketServer, {"query-cache-type": 1, "query-cache-size": "4M"})
-    database = Database(server, "d")
-    database.sql("CREATE TABLE p (id INT PRIMARY KEY)")
-    database.sql("CREATE TABLE c (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES p (id) ON DELETE CASCADE)")
-    for table in ("p", "c"):
-        database.sql(f"INSERT INTO {table} SELECT seq FROM seq_1_to_5")
-    with rowsocket.connect(*server.write_address()) as writer:
-        parents = writer.open_index("d", "p", "id")
-        for left in range(4, -1, -1):
-            assert parents.delete(left + 1) == 1
-            assert database.sql("SELECT COUNT(*) FROM c") == [(left,)]
-    assert int(server.status("Qcache_inserts")["Qcache_inserts"]) >= 4
-
-
 # ── metadata locks ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 

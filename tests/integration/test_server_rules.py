@@ -9,7 +9,7 @@ import pytest
 
 import rowsocket
 from rowsocket import Connection, EngineError
-from support.mariadb import Database, RowSocketServer
+from support.mariadb import Database
 from support.twins import Twins, error_number
 
 MakeTwins = Callable[..., Twins]
@@ -152,16 +152,3 @@ def test_versions_by_transaction_are_read_and_not_written(database: Database, wr
     assert index.find([1]) == [("1",)]
     with pytest.raises(rowsocket.OpenTableError):
         index.insert([2])
-
-
-def test_the_query_cache_forgets_what_a_write_changed(start: Callable[..., RowSocketServer]) -> None:
-    server = start(RowSocketServer, {"query-cache-type": 1, "query-cache-size": "4M"})
-    server.sql("CREATE DATABASE d")
-    server.sql("CREATE TABLE d.t (id INT PRIMARY KEY, n INT)")
-    server.sql("INSERT INTO d.t VALUES (1, 10)")
-    with rowsocket.connect(*server.write_address()) as writer:
-        index = writer.open_index("d", "t", "n")
-        for number in range(11, 15):
-            index.update(1, [number])
-            assert server.sql("SELECT n FROM d.t WHERE id = 1") == [(number,)]
-    assert int(server.status("Qcache_inserts")["Qcache_inserts"]) >= 4
