@@ -129,10 +129,9 @@ def raw(server: RowSocketServer, database: Database) -> Iterator[Callable[[str],
 
 
 @pytest.fixture
-def soak(request: pytest.FixtureRequest, record_property: Callable[[str, object], None]) -> Iterator[Soak]:
+def soak(request: pytest.FixtureRequest) -> Iterator[Soak]:
     """How often or how long to repeat what is tested; what the test saw goes into the report."""
     soak = Soak(sum("soak" in getattr(item, "fixturenames", ()) for item in request.session.items))
     print(f"seed {soak.seed}")
     yield soak
-    for what, value in soak.report().items():
-        record_property(what, value)
+    request.node.user_properties += soak.report().items()

@@ -53,6 +53,11 @@ SOAKS = (
         ("tests/faults/test_storage_faults.py",),
         "full disk, full binlog disk, fsync errors of the binlog and of InnoDB's log, under load of 8 writers; then kill -9",
     ),
+    Soak(
+        "ddl",
+        ("tests/faults/test_ddl_storm.py",),
+        "ALTER, TRUNCATE, DROP and CREATE, RENAME, OPTIMIZE one after the other beside 50 busy connections",
+    ),
 )
 
 
