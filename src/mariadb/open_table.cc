@@ -138,8 +138,12 @@ Opening OpenTable::lock(THD* thd, Error& error) {
 
 void OpenTable::unlock(THD* thd) {
   deactivate();
-  if (lock_ != nullptr) {
-    mysql_unlock_tables(thd, std::exchange(lock_, nullptr));
+  if (lock_ == nullptr) {
+    return;
+  }
+  mysql_unlock_tables(thd, std::exchange(lock_, nullptr));
+  if (intent_ == engine::Intent::write && table_->s->long_unique_table) {
+    table_->file->ha_reset();  // what looks up the duplicates of long values lives in the turn's memory
   }
 }
 

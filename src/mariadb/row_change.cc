@@ -289,6 +289,7 @@ Addition add_to_field(THD* thd, Field* field, const Value& amount, bool decremen
 // Row logging is switched on first: which columns a row event holds (binlog_row_image) is decided by the marking, and only for
 // tables that are logged.
 void prepare_insert(TABLE* table) {
+  table->in_use->lex->sql_command = SQLCOM_INSERT;  // InnoDB locks AUTO_INCREMENT for longer where rows may follow in numbers
   table->file->prepare_for_row_logging();
   table->use_all_columns();
   table->mark_columns_per_binlog_row_image();
