@@ -54,6 +54,21 @@ SOAKS = (
         "full disk, full binlog disk, fsync errors of the binlog and of InnoDB's log, under load of 8 writers; then kill -9",
     ),
     Soak(
+        "counters",
+        ("tests/faults/test_counters.py",),
+        "16 RowSocket clients and 4 SQL clients increment 4 counters; the sum after every 10,000",
+    ),
+    Soak(
+        "hot-row",
+        ("tests/faults/test_hot_row.py",),
+        "64 clients increment one row, 8 others read it and its neighbours on the read port or on the write port",
+    ),
+    Soak(
+        "kill",
+        ("tests/faults/test_interruptions.py",),
+        "KILL, KILL HARD, KILL QUERY and KILL HARD QUERY of all workers under load, of one that waits for a row; deadlocks with SQL",
+    ),
+    Soak(
         "ddl",
         ("tests/faults/test_ddl_storm.py",),
         "ALTER, TRUNCATE, DROP and CREATE, RENAME, OPTIMIZE one after the other beside 50 busy connections",
