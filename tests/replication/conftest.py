@@ -16,15 +16,9 @@ from support.mariadb import Options, Start
 
 
 @pytest.fixture
-def make_primary(start: Start) -> Callable[..., Primary]:
-    """make_primary({option: value}): a server that replicas can connect to."""
-    return lambda options=None: start(Primary, options)
-
-
-@pytest.fixture
-def primary(make_primary: Callable[..., Primary]) -> Primary:
+def primary(start: Start) -> Primary:
     """A server that replicas can connect to."""
-    return make_primary()
+    return start(Primary)
 
 
 @pytest.fixture

@@ -67,14 +67,15 @@ class RowSocketClient:
         self._unique = connection.open_index("d", "u", "body,n")
         self._children = connection.open_index("d", "c", "id,parent")
 
-    def write(self) -> None:
-        """One batch; raises whatever is no usual refusal."""
+    def write(self) -> int:
+        """One batch, and how many of it were not refused; raises whatever is no usual refusal."""
         with self._connection.pipeline() as pipe:
             promised = [self._one()(pipe) for _ in range(BATCH)]
         for pending in promised:
             error = pending.error
             if error is not None and not (isinstance(error, rowsocket.EngineError) and error.number in REFUSALS):
                 raise error
+        return sum(pending.error is None for pending in promised)
 
     def _one(self) -> Write:
         choose = self._choose
@@ -124,30 +125,29 @@ def write_in_sql(cursor: pymysql.cursors.Cursor, choose: random.Random) -> None:
         cursor.execute("ROLLBACK")
 
 
-def write_mixed(server: RowSocketServer, count: int, seed: int, beside: Callable[[], None]) -> None:
-    """About `count` writes, most of them over RowSocket; `beside` is called over and over meanwhile.
+def write_mixed(server: RowSocketServer, count: int, seed: int, beside: Callable[[], None]) -> int:
+    """About `count` writes, most of them over RowSocket, and how many of these were done; `beside` is called meanwhile.
 
     Raises the first error that is no usual refusal.
     """
     batches = count // (ROWSOCKET_CLIENTS * BATCH + SQL_CLIENTS * 3 * 2)
 
-    def over_rowsocket(number: int) -> None:
+    def over_rowsocket(number: int) -> int:
         with rowsocket.connect(*server.write_address(), timeout=120) as connection:
             client = RowSocketClient(connection, random.Random(f"{seed}/{number}"))
-            for _ in range(batches):
-                client.write()
+            return sum(client.write() for _ in range(batches))
 
-    def over_sql(number: int) -> None:
+    def over_sql(number: int) -> int:
         with ExitStack() as stack:
             cursor = stack.enter_context(stack.enter_context(closing(server.connect("d"))).cursor())
             choose = random.Random(f"{seed}/sql/{number}")
             for _ in range(batches * 2):
                 write_in_sql(cursor, choose)
+        return 0
 
     with ThreadPoolExecutor(ROWSOCKET_CLIENTS + SQL_CLIENTS) as threads:
         work = [threads.submit(over_rowsocket, number) for number in range(ROWSOCKET_CLIENTS)]
         work += [threads.submit(over_sql, number) for number in range(SQL_CLIENTS)]
         while not all(one.done() for one in work):
             beside()
-        for one in work:
-            one.result()
+        return sum(one.result() for one in work)

@@ -1,13 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A real replica (GTID, parallel) of a server that is written to over RowSocket and SQL at once: the same tables.
-
-ROWSOCKET_FAULT_WRITES sets how many writes each round makes (20,000 by default).
-"""
+"""A real replica (GTID, parallel) of a server that is written to over RowSocket and SQL at once: the same tables."""
 
 from __future__ import annotations
 
 import itertools
-import os
 import time
 from collections.abc import Callable
 
@@ -16,9 +12,11 @@ import pytest
 import rowsocket
 from replication import mixed_writes
 from replication.servers import Primary, Replica, assert_equal_history, assert_equal_tables
+from support.mariadb import Start
+from support.soak import Soak
 
-MakeReplica = Callable[..., Replica]
-WRITES = int(os.environ.get("ROWSOCKET_FAULT_WRITES", "20000"))
+WRITES = 20_000
+ROW_IMAGES = ("FULL", "MINIMAL", "NOBLOB")
 ALL_TABLES = [f"d.{name}" for name in mixed_writes.NAMES]
 HISTORIES = [f"d.{name}" for name in mixed_writes.WITH_HISTORY]
 
@@ -36,32 +34,35 @@ def stop_and_start(replica: Replica) -> Callable[[], None]:
     return step
 
 
-def assert_same_after(primary: Primary, replica: Replica, writes: int, seed: int = 0) -> None:
-    mixed_writes.write_mixed(primary, writes, seed, beside=stop_and_start(replica))
+def trial(start: Start, writes: int, mode: str, row_image: str, soak: Soak) -> None:
+    """A new pair of servers; what is written to the first is on the second."""
+    primary = start(Primary, {"binlog-row-image": row_image})
+    mixed_writes.make_tables(primary)
+    replica = start(Replica, {"slave-parallel-threads": 4, "slave-parallel-mode": mode})
+    replica.follow(primary)
+    done = mixed_writes.write_mixed(primary, writes, soak.random.randrange(1 << 32), beside=stop_and_start(replica))
     replica.sql("START SLAVE")
     replica.catch_up(primary)
     assert_equal_tables(replica, primary, *ALL_TABLES)
     assert_equal_history(replica, primary, *HISTORIES)
+    soak.saw("writes over RowSocket done", done)
+    replica.remove()
+    primary.remove()
 
 
 @pytest.mark.timeout(600)
 @pytest.mark.parametrize("mode", ["optimistic", "conservative"])
-def test_a_replica_that_comes_and_goes_ends_with_the_same_tables(primary: Primary, make_replica: MakeReplica, mode: str) -> None:
-    mixed_writes.make_tables(primary)
-    replica = make_replica(primary, {"slave-parallel-threads": 4, "slave-parallel-mode": mode})
-    assert_same_after(primary, replica, WRITES)
+def test_a_replica_that_comes_and_goes_ends_with_the_same_tables(start: Start, mode: str, soak: Soak) -> None:
+    for _ in soak.trials(1):
+        trial(start, WRITES, mode, soak.random.choice(ROW_IMAGES) if soak.is_long() else "FULL", soak)
 
 
-@pytest.mark.parametrize("row_image", ["FULL", "MINIMAL", "NOBLOB"])
-def test_whatever_columns_row_events_hold_they_are_enough(
-    make_primary: Callable[..., Primary], make_replica: MakeReplica, row_image: str
-) -> None:
-    primary = make_primary({"binlog-row-image": row_image})
-    mixed_writes.make_tables(primary)
-    assert_same_after(primary, make_replica(primary, {"slave-parallel-threads": 4}), WRITES // 4)
+@pytest.mark.parametrize("row_image", ROW_IMAGES)
+def test_whatever_columns_row_events_hold_they_are_enough(start: Start, row_image: str, soak: Soak) -> None:
+    trial(start, WRITES // 4, "optimistic", row_image, soak)
 
 
-def test_a_replica_is_read_and_not_written_to(primary: Primary, make_replica: MakeReplica) -> None:
+def test_a_replica_is_read_and_not_written_to(primary: Primary, make_replica: Callable[..., Replica]) -> None:
     mixed_writes.make_tables(primary)
     replica = make_replica(primary)
     with rowsocket.connect(*primary.write_address()) as connection:

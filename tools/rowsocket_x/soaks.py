@@ -32,6 +32,8 @@ class Soak:
     """What runs, as the table in docs/reliability.md puts it."""
 
 
+_REPLICA = "tests/replication/test_replica.py::"
+_SEMI_SYNC = "tests/replication/test_semisync.py::"
 _CRASH = "tests/faults/test_crash.py::"
 
 SOAKS = (
@@ -72,6 +74,18 @@ SOAKS = (
         "ddl",
         ("tests/faults/test_ddl_storm.py",),
         "ALTER, TRUNCATE, DROP and CREATE, RENAME, OPTIMIZE one after the other beside 50 busy connections",
+    ),
+    Soak(
+        "replica",
+        (_REPLICA + "test_a_replica_that_comes_and_goes_ends_with_the_same_tables",),
+        "a replica (GTID, 4 threads, optimistic and conservative, each `binlog_row_image`), stopped and started beside 20,000 "
+        "mixed writes over RowSocket and SQL to eight kinds of tables; then rows, checksums and history compared",
+    ),
+    Soak(
+        "semisync",
+        (_SEMI_SYNC + "test_every_acknowledged_write_is_on_the_promoted_replica",),
+        "kill -9 of a semi-synchronous primary (AFTER_SYNC) under load of 8 writers, the replica promoted; a ledger of "
+        "acknowledged writes",
     ),
 )
 
