@@ -6,10 +6,12 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <poll.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <charconv>
@@ -21,7 +23,7 @@ namespace rowsocket::bench {
 namespace {
 
 constexpr size_t receive_bytes = 256 * 1024;
-constexpr time_t opening_timeout_s = 10;
+constexpr int opening_timeout_ms = 10'000;
 
 [[noreturn]] void fail(const std::string& what) { throw std::runtime_error(what + ": " + std::strerror(errno)); }
 
@@ -29,6 +31,22 @@ constexpr time_t opening_timeout_s = 10;
   const Descriptor closed_at_return(descriptor);
   fail(what);
 }
+
+[[noreturn]] void fail_closed_or_broken(ssize_t received, const Buffer& incoming) {
+  if (received < 0) {
+    fail("receive");
+  }
+  throw std::runtime_error("the server closed the connection; received so far: " + printable(incoming.view()));
+}
+
+class Socket final : public Link {
+ public:
+  explicit Socket(int descriptor) : descriptor_(descriptor) {}
+  [[nodiscard]] int descriptor() const override { return descriptor_.number(); }
+
+ private:
+  Descriptor descriptor_;
+};
 
 int connect_unix(const std::string& path) {
   sockaddr_un address{};
@@ -72,44 +90,50 @@ Descriptor::~Descriptor() {
   }
 }
 
-Connection::Connection(const Endpoint& endpoint, const std::vector<Exchange>& opening, size_t in_flight_max)
-    : descriptor_(endpoint.socket_path.empty() ? connect_tcp(endpoint.host, endpoint.port) : connect_unix(endpoint.socket_path)),
-      pending_(in_flight_max) {
-  const timeval timeout{opening_timeout_s, 0};
-  (void)::setsockopt(descriptor(), SOL_SOCKET, SO_RCVTIMEO, &timeout, sizeof(timeout));
-  for (const Exchange& one : opening) {
-    exchange(one);
-  }
-  (void)::fcntl(descriptor(), F_SETFL, O_NONBLOCK);
+std::unique_ptr<Link> connect_socket(const Endpoint& endpoint) {
+  return std::make_unique<Socket>(endpoint.socket_path.empty() ? connect_tcp(endpoint.host, endpoint.port)
+                                                               : connect_unix(endpoint.socket_path));
 }
 
-void Connection::exchange(const Exchange& exchange) {
-  outgoing_.append(exchange.request);
-  while (!send()) {
-  }
-  while (incoming_.size() < exchange.reply.size()) {
-    const size_t size_before = incoming_.size();
-    receive();
-    if (incoming_.size() == size_before) {
-      throw std::runtime_error("no reply to " + printable(exchange.request) + " within " + std::to_string(opening_timeout_s) +
-                               " s; received so far: " + printable(incoming_.view()));
+void send_all(int descriptor, std::string_view bytes) {
+  while (!bytes.empty()) {
+    const ssize_t sent = ::send(descriptor, bytes.data(), bytes.size(), MSG_NOSIGNAL);
+    if (sent < 0 && errno != EINTR) {
+      fail("send");
     }
-    if (!exchange.reply.starts_with(incoming_.view())) {
-      throw std::runtime_error("request " + printable(exchange.request) + " was answered " + printable(incoming_.view()));
+    bytes.remove_prefix(static_cast<size_t>(std::max<ssize_t>(sent, 0)));
+  }
+}
+
+void receive_some(int descriptor, Buffer& incoming) {
+  pollfd readable{descriptor, POLLIN, 0};
+  if (::poll(&readable, 1, opening_timeout_ms) <= 0) {
+    throw std::runtime_error("no reply within " + std::to_string(opening_timeout_ms / 1000) +
+                             " s; received so far: " + printable(incoming.view()));
+  }
+  if (!incoming.reserve(receive_bytes)) {
+    throw std::bad_alloc();
+  }
+  const ssize_t received = ::recv(descriptor, incoming.end(), receive_bytes, 0);
+  if (received <= 0) {
+    fail_closed_or_broken(received, incoming);
+  }
+  incoming.advance(static_cast<size_t>(received));
+}
+
+void exchange(int descriptor, std::string_view request, std::string_view right_reply) {
+  send_all(descriptor, request);
+  Buffer incoming;
+  while (incoming.size() < right_reply.size()) {
+    receive_some(descriptor, incoming);
+    if (!right_reply.starts_with(incoming.view())) {
+      throw std::runtime_error("request " + printable(request) + " was answered " + printable(incoming.view()));
     }
   }
-  incoming_.clear();
 }
 
-Pending& Connection::push() {
-  Pending& slot = pending_[(pending_first_ + pending_count_) % pending_.size()];
-  ++pending_count_;
-  return slot;
-}
-
-void Connection::pop() {
-  pending_first_ = (pending_first_ + 1) % pending_.size();
-  --pending_count_;
+Connection::Connection(std::unique_ptr<Link> link, size_t in_flight_max) : link_(std::move(link)), pending_(in_flight_max) {
+  (void)::fcntl(descriptor(), F_SETFL, ::fcntl(descriptor(), F_GETFL) | O_NONBLOCK);
 }
 
 bool Connection::send() {
@@ -117,6 +141,7 @@ bool Connection::send() {
     const ssize_t sent = ::send(descriptor(), outgoing_.data(), outgoing_.size(), MSG_NOSIGNAL);
     if (sent >= 0) {
       outgoing_.consume(static_cast<size_t>(sent));
+      bytes_sent_ += static_cast<uint64_t>(sent);
     } else if (errno == EAGAIN) {
       return false;
     } else if (errno != EINTR) {
@@ -133,10 +158,9 @@ void Connection::receive() {
   const ssize_t received = ::recv(descriptor(), incoming_.end(), receive_bytes, 0);
   if (received > 0) {
     incoming_.advance(static_cast<size_t>(received));
-  } else if (received == 0) {
-    throw std::runtime_error("the server closed the connection; received so far: " + printable(incoming_.view()));
-  } else if (errno != EAGAIN && errno != EINTR) {
-    fail("receive");
+    bytes_received_ += static_cast<uint64_t>(received);
+  } else if (received == 0 || (errno != EAGAIN && errno != EINTR)) {
+    fail_closed_or_broken(received, incoming_);
   }
 }
 

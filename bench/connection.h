@@ -8,25 +8,19 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
-#include <vector>
 
 #include "base/buffer.h"
 #include "bench/protocol.h"
+#include "bench/ring.h"
 
 namespace rowsocket::bench {
-
-/// Where the server listens.
-struct Endpoint {
-  std::string host = "127.0.0.1";  ///< numeric
-  uint16_t port = 0;
-  std::string socket_path;  ///< a unix socket; not empty = used instead of host and port
-};
 
 /// A request that was sent (or is about to be) and not answered yet.
 struct Pending {
   Operation operation;
-  uint64_t sent_ns = 0;
+  uint64_t begun_ns = 0;  ///< when it was sent or, in an open loop, due
 };
 
 /// Owns a file descriptor.
@@ -42,21 +36,25 @@ class Descriptor {
   int number_;
 };
 
+/// A socket that is just closed at the end; connected, and blocking still. Throws std::runtime_error.
+[[nodiscard]] std::unique_ptr<Link> connect_socket(const Endpoint& endpoint);
+
+/// A request before the load, and the only right reply. Throws std::runtime_error at another one, or none within ten seconds.
+void exchange(int descriptor, std::string_view request, std::string_view right_reply);
+/// Blocking, all of it.
+void send_all(int descriptor, std::string_view bytes);
+/// Blocking: appends at least one byte.
+void receive_some(int descriptor, Buffer& incoming);
+
 class Connection {
  public:
-  /// Connects, and makes the opening exchanges, blocking.
-  Connection(const Endpoint& endpoint, const std::vector<Exchange>& opening, size_t in_flight_max);
+  Connection(std::unique_ptr<Link> link, size_t in_flight_max);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
-  [[nodiscard]] int descriptor() const { return descriptor_.number(); }
-  [[nodiscard]] size_t in_flight() const { return pending_count_; }
-  [[nodiscard]] bool can_take_more() const { return pending_count_ < pending_.size(); }
-
-  /// The slot of the next request, now under way; the caller fills it and appends the request's bytes to `outgoing`.
-  [[nodiscard]] Pending& push();
-  [[nodiscard]] Pending& oldest() { return pending_[pending_first_]; }
-  void pop();
+  [[nodiscard]] int descriptor() const { return link_->descriptor(); }
+  /// The requests under way, oldest first. The caller of `push` appends the request's bytes to `outgoing`.
+  [[nodiscard]] Ring<Pending>& pending() { return pending_; }
 
   [[nodiscard]] Buffer& outgoing() { return outgoing_; }
   [[nodiscard]] Buffer& incoming() { return incoming_; }
@@ -66,18 +64,22 @@ class Connection {
   /// Receive once.
   void receive();
 
+  /// Since the beginning of the load.
+  [[nodiscard]] uint64_t bytes_sent() const { return bytes_sent_; }
+  [[nodiscard]] uint64_t bytes_received() const { return bytes_received_; }
+
   /// Whether epoll was asked to tell when the socket takes bytes again.
   bool waits_to_send = false;
+  /// Whether it stands in the open loop's queue of connections that can take a request.
+  bool is_queued = false;
 
  private:
-  void exchange(const Exchange& exchange);
-
-  Descriptor descriptor_;
+  std::unique_ptr<Link> link_;
   Buffer outgoing_;
   Buffer incoming_;
-  std::vector<Pending> pending_;  ///< a ring
-  size_t pending_first_ = 0;
-  size_t pending_count_ = 0;
+  Ring<Pending> pending_;
+  uint64_t bytes_sent_ = 0;
+  uint64_t bytes_received_ = 0;
 };
 
 /// "text" with control bytes made visible, cut to a length fit for a message.

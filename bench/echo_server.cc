@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The floor under every figure: a single-threaded epoll server on a free loopback port that answers every line with the bytes of
-// a point reply and looks nothing up. What a database costs beyond this is its own. Prints its port, and serves until it is
-// killed.
+// The floor under every figure: a single-threaded epoll server that answers every line with HandlerSocket's reply to a typical
+// request of a workload, and looks nothing up. What a database costs beyond this is its own. Takes the generator's --workload,
+// --set, --keys, --rows; listens on --socket or on a free loopback port, prints which, and serves until it is killed.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
+#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -18,6 +19,7 @@
 #include <string>
 #include <string_view>
 
+#include "bench/options.h"
 #include "bench/protocol.h"
 
 namespace rowsocket::bench {
@@ -43,6 +45,19 @@ int listen_on_free_port() {
     give_up("cannot listen");
   }
   std::cout << ntohs(address.sin_port) << std::endl;
+  return listener;
+}
+
+int listen_on_path(const std::string& path) {
+  const int listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
+  sockaddr_un address{};
+  address.sun_family = AF_UNIX;
+  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
+  if (listener < 0 || ::bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 ||
+      ::listen(listener, SOMAXCONN) != 0) {
+    give_up("cannot listen");
+  }
+  std::cout << path << std::endl;
   return listener;
 }
 
@@ -89,9 +104,8 @@ void answer(int descriptor, const std::string& reply, std::string& replies) {
   }
 }
 
-[[noreturn]] void serve() {
-  const std::string reply = floor_reply();
-  const int listener = listen_on_free_port();
+[[noreturn]] void serve(const Endpoint& endpoint, const std::string& reply) {
+  const int listener = endpoint.socket_path.empty() ? listen_on_free_port() : listen_on_path(endpoint.socket_path);
   const int epoll_descriptor = ::epoll_create1(EPOLL_CLOEXEC);
   watch(epoll_descriptor, listener);
   std::string replies;
@@ -111,4 +125,13 @@ void answer(int descriptor, const std::string& reply, std::string& replies) {
 }  // namespace
 }  // namespace rowsocket::bench
 
-int main() { rowsocket::bench::serve(); }
+int main(int argument_count, char** arguments) {
+  using namespace rowsocket::bench;
+  try {
+    const Options options = parse_options(argument_count, arguments);
+    serve(options.endpoint, floor_reply(load_workload(options.workload, options.settings, options.parameters)));
+  } catch (const std::exception& failure) {
+    std::cerr << "echo_server: " << failure.what() << std::endl;
+    return 2;
+  }
+}

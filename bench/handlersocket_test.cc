@@ -2,62 +2,65 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include "bench/protocol.h"
+#include "bench/test_workload.h"
 
 namespace rowsocket::bench {
 namespace {
 
-class HandlerSocketTest : public testing::Test {
- protected:
-  std::string request(const Operation& operation) {
-    Buffer out;
-    protocol_->write_request(operation, out);
-    return std::string(out.view());
-  }
-  std::string right_reply(const Operation& operation) {
-    Buffer out;
-    protocol_->write_right_reply(operation, out);
-    return std::string(out.view());
-  }
-
-  std::unique_ptr<Protocol> protocol_ = make_protocol("handlersocket");
-};
-
-TEST_F(HandlerSocketTest, PointAsksForOneKey) {
-  const Operation operation{Workload::point, {7}};
-  EXPECT_EQ(request(operation), "1\t=\t1\t7\n");
-  EXPECT_EQ(right_reply(operation), "0\t3\tuser7\tuser7@example.com\t2026-01-01 00:00:07\n");
+TEST(HandlerSocket, PointAsksForOneKey) {
+  const Spoken point("handlersocket", "request\ncolumns name,age\nanswer 1 rows from {k}\nhandlersocket 1⇥=⇥1⇥{k}");
+  EXPECT_EQ(point.request({7}), "1\t=\t1\t7\n");
+  EXPECT_EQ(point.right_reply({7}), "0\t2\tuser7\t8\n");
 }
 
-TEST_F(HandlerSocketTest, InListAsksForAllItsKeysInOrder) {
-  const Operation operation{Workload::in_list, {2, 1}};
-  EXPECT_EQ(request(operation), "1\t=\t1\t\t2\t0\t@\t0\t2\t2\t1\n");
-  EXPECT_EQ(right_reply(operation),
-            "0\t3\tuser2\tuser2@example.com\t2026-01-01 00:00:02\tuser1\tuser1@example.com\t2026-01-01 00:00:01\n");
+TEST(HandlerSocket, AnInListHasAllItsKeysAndRowsInOrder) {
+  const Spoken in_list("handlersocket",
+                       "keys 2 of 1 to 9\nrequest\ncolumns name\nanswer 1 rows from {k}\n"
+                       "handlersocket 1⇥=⇥1⇥⇥{count}⇥0⇥@⇥0⇥{count}⇥{each ⇥}{k}{end}");
+  EXPECT_EQ(in_list.request({2, 5}), "1\t=\t1\t\t2\t0\t@\t0\t2\t2\t5\n");
+  EXPECT_EQ(in_list.right_reply({2, 5}), "0\t1\tuser2\tuser5\n");
 }
 
-TEST_F(HandlerSocketTest, InsertSendsTheWholeRow) {
-  const Operation operation{Workload::insert, {60}};
-  EXPECT_EQ(request(operation), "1\t+\t4\t60\tuser60\tuser60@example.com\t2026-01-01 00:01:00\n");
-  EXPECT_EQ(right_reply(operation), "0\t1\n");
+TEST(HandlerSocket, AKeyMayHaveSeveralRowsInAnyDirection) {
+  const Spoken latest("handlersocket",
+                      "request\ncolumns user_id\nanswer 3 rows from {k*20+19} step -1\nhandlersocket 1⇥=⇥1⇥{k}⇥3⇥0");
+  EXPECT_EQ(latest.right_reply({1}), "0\t1\t39\t38\t37\n");
 }
 
-TEST_F(HandlerSocketTest, AConnectionAuthenticatesOnlyWithASecret) {
-  Target target;
-  EXPECT_EQ(protocol_->opening(target).size(), 1u);
-  target.secret = "s3";
-  EXPECT_EQ(protocol_->opening(target).front().request, "A\t1\ts3\n");
+TEST(HandlerSocket, WritesAreAnsweredByWhatTheyDid) {
+  const Spoken writes("handlersocket",
+                      "request\nanswer inserted\nhandlersocket 1⇥+⇥2⇥{user_id}⇥{name}\n"
+                      "request\nanswer changed\nhandlersocket 1⇥=⇥1⇥{k}⇥1⇥0⇥U⇥{tick}");
+  EXPECT_EQ(writes.request({5}, 0), "1\t+\t2\t5\tuser5\n");
+  EXPECT_EQ(writes.right_reply({5}, 0), "0\t1\n");
+  EXPECT_EQ(writes.request({5}, 1), "1\t=\t1\t5\t1\t0\tU\t77\n");
+  EXPECT_EQ(writes.right_reply({5}, 1), "0\t1\t1\n");
 }
 
-TEST(Floor, ItsReplyIsAsLongAsAPointReply) {
-  Buffer out;
-  make_protocol("handlersocket")->write_right_reply({Workload::point, {123'456}}, out);
-  EXPECT_EQ(floor_reply().size(), out.size());
+TEST(Protocol, AReplyIsTakenOnlyWhole) {
+  const Spoken point("handlersocket", "request\ncolumns name\nanswer 1 rows from {k}\nhandlersocket 1⇥=⇥1⇥{k}");
+  EXPECT_EQ(point.protocol->check_reply({0, 0, {7}}, "0\t1\tus"), 0u);
+  EXPECT_EQ(point.protocol->check_reply({0, 0, {7}}, "0\t1\tuser7\n0\t1"), 10u);
+  EXPECT_THROW((void)point.protocol->check_reply({0, 0, {7}}, "0\t1\tuser8\n"), WrongAnswer);
 }
 
-TEST(MakeProtocol, KnowsNoOtherNames) {
-  EXPECT_EQ(make_protocol("gopher"), nullptr);
-  EXPECT_THAT(protocol_names(), testing::HasSubstr("handlersocket"));
+TEST(Protocol, AnUnknownOneIsNamedWithTheKnownOnes) {
+  const Workload workload = test_workload("request\nanswer inserted");
+  EXPECT_THAT([&] { (void)make_protocol("gopher", workload, {}); },
+              testing::ThrowsMessage<std::runtime_error>(testing::HasSubstr("\"gopher\" is none of handlersocket")));
+}
+
+TEST(Protocol, AWorkloadThatItCannotBeAskedIsRefused) {
+  const Workload workload = test_workload("request\nanswer inserted\nredis SET {k} 1");
+  EXPECT_THAT([&] { (void)make_protocol("handlersocket", workload, {}); },
+              testing::ThrowsMessage<std::runtime_error>(testing::HasSubstr("no request for handlersocket")));
+  EXPECT_THAT(protocols_of(workload), testing::ElementsAre("redis"));
+}
+
+TEST(Floor, RepliesAsHandlerSocketToATypicalRequest) {
+  const Workload workload =
+      test_workload("keys 1 of 1 to 9\nrequest\ncolumns name\nanswer 1 rows from {k}\nhandlersocket 1⇥=⇥1⇥{k}");
+  EXPECT_EQ(floor_reply(workload), "0\t1\tuser5\n");
 }
 
 }  // namespace

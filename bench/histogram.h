@@ -21,6 +21,8 @@ class Histogram {
   static constexpr uint64_t value_max = (uint64_t{1} << 40) - 1;  ///< 18 minutes; larger values are counted as this
 
   void record(uint64_t value) {
+    sum_ += value;
+    max_ = std::max(max_, value);
     ++counts_[bucket_of(std::min(value, value_max))];
     ++total_;
   }
@@ -30,9 +32,24 @@ class Histogram {
       counts_[bucket] += other.counts_[bucket];
     }
     total_ += other.total_;
+    sum_ += other.sum_;
+    max_ = std::max(max_, other.max_);
   }
 
   [[nodiscard]] uint64_t total() const { return total_; }
+  /// The largest recorded value, exactly; 0 of none.
+  [[nodiscard]] uint64_t max() const { return max_; }
+  [[nodiscard]] double mean() const { return total_ == 0 ? 0 : static_cast<double>(sum_) / static_cast<double>(total_); }
+
+  /// Calls `take(last_value, count)` for every bucket that holds something, ascending.
+  template <typename Take>
+  void for_each_bucket(Take&& take) const {
+    for (size_t bucket = 0; bucket < counts_.size(); ++bucket) {
+      if (counts_[bucket] > 0) {
+        take(last_value_of(bucket), counts_[bucket]);
+      }
+    }
+  }
 
   /// The smallest value that at least `percent` of the recorded values do not exceed, rounded up to the end of its bucket; 0 if
   /// nothing was recorded.
@@ -80,6 +97,8 @@ class Histogram {
 
   std::array<uint64_t, bucket_count> counts_{};
   uint64_t total_ = 0;
+  uint64_t sum_ = 0;
+  uint64_t max_ = 0;
 };
 
 }  // namespace rowsocket::bench

@@ -60,5 +60,25 @@ TEST(Histogram, MergedCountsBoth) {
   EXPECT_EQ(low.percentile(100), 200u);
 }
 
+TEST(Histogram, KnowsItsLargestValueAndItsMeanExactly) {
+  Histogram one;
+  Histogram other;
+  one.record(1000);
+  other.record(1'000'001);
+  one.add(other);
+  EXPECT_EQ(one.max(), 1'000'001u);
+  EXPECT_DOUBLE_EQ(one.mean(), 500'500.5);
+}
+
+TEST(Histogram, ShowsItsBucketsInOrder) {
+  Histogram histogram;
+  for (const uint64_t value : {7, 7, 3, 300}) {
+    histogram.record(value);
+  }
+  std::vector<std::pair<uint64_t, uint64_t>> buckets;
+  histogram.for_each_bucket([&](uint64_t last_value, uint64_t count) { buckets.emplace_back(last_value, count); });
+  EXPECT_EQ(buckets, (std::vector<std::pair<uint64_t, uint64_t>>{{3, 1}, {7, 2}, {301, 1}}));
+}
+
 }  // namespace
 }  // namespace rowsocket::bench

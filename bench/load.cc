@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The load generator: `load --help`. Exit status 0 = every answer was right, 1 = the run failed (the JSON line says why), 2 = bad
-// command line.
+// The load generator: `load --help`. Exit status 0 = every answer was right, 1 = the run failed (the JSON line says why), 2 = a
+// mistake in the command line or in a workload or table file.
 #include <sched.h>
+#include <sys/resource.h>
 
 #include <cstring>
 #include <iostream>
@@ -23,16 +24,26 @@ void pin_to(int cpu) {
   }
 }
 
-int run(const Options& options, const Protocol& protocol) {
+/// Thousands of connections are more descriptors than most shells allow at first.
+void allow_many_descriptors() {
+  rlimit limit{};
+  if (::getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+    limit.rlim_cur = limit.rlim_max;
+    (void)::setrlimit(RLIMIT_NOFILE, &limit);
+  }
+}
+
+int run(const Options& options, const Workload& workload, Protocol& protocol) {
   try {
+    allow_many_descriptors();
     if (options.cpu >= 0) {
       pin_to(options.cpu);
     }
-    Run one_run(options, protocol);
-    std::cout << report_line(options, one_run.execute()) << std::endl;
+    Run one_run(options, workload, protocol);
+    std::cout << report_line(options, workload, one_run.execute()) << std::endl;
     return 0;
   } catch (const std::exception& failure) {
-    std::cout << failure_line(options, failure.what()) << std::endl;
+    std::cout << failure_line(options, workload, failure.what()) << std::endl;
     return 1;
   }
 }
@@ -40,15 +51,24 @@ int run(const Options& options, const Protocol& protocol) {
 int start(int argument_count, char** arguments) {
   try {
     const Options options = parse_options(argument_count, arguments);
-    if (options.help) {
+    if (options.task == Task::help) {
       std::cout << usage();
       return 0;
     }
-    const auto protocol = make_protocol(options.protocol);
-    if (protocol == nullptr) {
-      throw std::runtime_error("--protocol: \"" + options.protocol + "\" is none of " + protocol_names());
+    const Workload workload = load_workload(options.workload, options.settings, options.parameters);
+    if (options.task == Task::describe) {
+      std::cout << description_line(workload) << std::endl;
+      return 0;
     }
-    return run(options, *protocol);
+    if (options.task == Task::table_sql) {
+      std::cout << workload.table.sql(options.settings.rows);
+      return 0;
+    }
+    if (!options.has_endpoint()) {
+      throw std::runtime_error("say where the server listens: --port or --socket");
+    }
+    const auto protocol = make_protocol(options.protocol, workload, options.access);
+    return run(options, workload, *protocol);
   } catch (const std::exception& failure) {
     std::cerr << "load: " << failure.what() << std::endl;
     return 2;

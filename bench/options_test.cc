@@ -28,25 +28,25 @@ std::string complaint(const std::vector<std::string>& words) {
 }
 
 TEST(Options, AreTakenFromTheCommandLine) {
-  const Options options = parse({"load", "--port", "9998", "--workload", "in", "--keys", "7", "--zipf", "0.99"});
+  const Options options = parse({"load", "--port", "9998", "--workload", "in", "--keys", "7", "--zipf", "0.99", "--describe"});
   EXPECT_EQ(options.endpoint.port, 9998);
-  EXPECT_EQ(options.target.workload, Workload::in_list);
-  EXPECT_EQ(options.keys_per_request, 7u);
+  EXPECT_EQ(options.workload, "in");
+  EXPECT_EQ(options.settings.keys_per_request, 7u);
+  EXPECT_EQ(options.task, Task::describe);
   EXPECT_DOUBLE_EQ(options.zipf_exponent, 0.99);
 }
 
 TEST(Options, InsertsBeginAfterTheRowsThatAreThere) { EXPECT_EQ(parse({"load", "--port", "1", "--rows", "10"}).first_key, 11u); }
 
 TEST(Options, AMistakeIsNamed) {
-  EXPECT_THAT(complaint({"load"}), testing::HasSubstr("--port or --socket"));
   EXPECT_THAT(complaint({"load", "--prot", "x"}), testing::HasSubstr("unknown option --prot"));
   EXPECT_THAT(complaint({"load", "--port"}), testing::HasSubstr("--port needs a value"));
   EXPECT_THAT(complaint({"load", "--port", "70000"}), testing::HasSubstr("--port: \"70000\" is not a number"));
-  EXPECT_THAT(complaint({"load", "--workload", "scan"}), testing::HasSubstr("none of point, in, insert"));
+  EXPECT_THAT(complaint({"load", "--set", "take"}), testing::HasSubstr("--set: \"take\" is not NAME=VALUE"));
 }
 
 TEST(Options, HelpNamesEveryOption) {
-  EXPECT_TRUE(parse({"load", "--help"}).help);
+  EXPECT_EQ(parse({"load", "--help"}).task, Task::help);
   EXPECT_THAT(usage(), testing::HasSubstr("--server-pid PID"));
 }
 

@@ -10,8 +10,10 @@
 
 namespace rowsocket::bench {
 
-[[nodiscard]] std::string report_line(const Options& options, const Measurement& measured);
+[[nodiscard]] std::string report_line(const Options& options, const Workload& workload, const Measurement& measured);
 /// The line of a run that ended early: `errors` is 1, and `failure` says why.
-[[nodiscard]] std::string failure_line(const Options& options, const std::string& failure);
+[[nodiscard]] std::string failure_line(const Options& options, const Workload& workload, const std::string& failure);
+/// What `--describe` prints.
+[[nodiscard]] std::string description_line(const Workload& workload);
 
 }  // namespace rowsocket::bench

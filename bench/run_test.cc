@@ -9,6 +9,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+#include <chrono>
 #include <cstring>
 #include <functional>
 #include <set>
@@ -17,6 +18,7 @@
 #include <thread>
 
 #include "bench/report.h"
+#include "bench/test_workload.h"
 
 namespace rowsocket::bench {
 namespace {
@@ -66,27 +68,32 @@ class LineServer {
   std::thread thread_;
 };
 
-/// What a right server with keys 1..9 answers.
+constexpr const char* point =
+    "keys 1 of 1 to 9\nhandlersocket-open P⇥1⇥bench⇥user⇥PRIMARY⇥name\n"
+    "request\ncolumns name\nanswer 1 rows from {k}\nhandlersocket 1⇥=⇥1⇥{k}";
+constexpr const char* insert = "keys 1 next\nrequest\nanswer inserted\nhandlersocket 1⇥+⇥2⇥{user_id}⇥{name}";
+
+/// What a right server answers.
 std::string right_answer(const std::string& line) {
   if (line.starts_with("P\t") || line.starts_with("1\t+")) {
     return "0\t1\n";
   }
-  const std::string user_id = line.substr(line.rfind('\t') + 1, 1);
-  return "0\t3\tuser" + user_id + "\tuser" + user_id + "@example.com\t2026-01-01 00:00:0" + user_id + "\n";
+  return "0\t1\tuser" + line.substr(line.rfind('\t') + 1);
 }
 
 class RunTest : public testing::Test {
  protected:
-  Measurement run(const LineServer& server, Workload workload = Workload::point) {
-    options_.endpoint.socket_path = server.path();
-    options_.target.workload = workload;
+  RunTest() {
     options_.connections = 1;
     options_.in_flight = 4;
-    options_.rows = 9;
     options_.first_key = 1000;
     options_.warm_up_s = 0.01;
     options_.seconds = 0.05;
-    return bench::Run(options_, *make_protocol("handlersocket")).execute();
+  }
+  Measurement run(const LineServer& server, const char* text = point) {
+    options_.endpoint.socket_path = server.path();
+    const Workload workload = test_workload(text);
+    return bench::Run(options_, workload, *make_protocol("handlersocket", workload, {})).execute();
   }
   std::string failure(const LineServer& server) {
     try {
@@ -105,15 +112,54 @@ TEST_F(RunTest, CountsWhatWasAnsweredRightly) {
   const Measurement measured = run(server);
   EXPECT_GT(measured.requests, 0u);
   EXPECT_EQ(measured.keys, measured.requests);
-  EXPECT_EQ(measured.latency_ns.total(), measured.requests);
+  EXPECT_EQ(measured.rows, measured.requests);
   EXPECT_GE(measured.requests_in_all, measured.requests);
-  EXPECT_THAT(report_line(options_, measured), testing::HasSubstr("\"requests\": " + std::to_string(measured.requests)));
+  EXPECT_EQ(measured.writes_in_all, 0u);
+  const double under_way_max = options_.connections * options_.in_flight;
+  EXPECT_NEAR(static_cast<double>(measured.latency_ns.total()), static_cast<double>(measured.requests), under_way_max);
+  EXPECT_NEAR(static_cast<double>(measured.bytes_received) / static_cast<double>(measured.requests), 10, 1);
+  EXPECT_THAT(report_line(options_, test_workload(point), measured),
+              testing::HasSubstr("\"requests\": " + std::to_string(measured.requests)));
+}
+
+TEST_F(RunTest, ARunOfSoManyRequestsAsksThemAllAndNoMore) {
+  options_.requests = 10;
+  const LineServer server(right_answer);
+  const Measurement measured = run(server, insert);
+  EXPECT_EQ(measured.requests, 10u);
+  EXPECT_EQ(measured.requests_in_all, 10u);
+  EXPECT_EQ(measured.writes_in_all, 10u);
+  EXPECT_EQ(measured.next_key, 1010u);
+}
+
+TEST_F(RunTest, AnOpenLoopAsksAtItsRate) {
+  options_.rate_per_s = 1000;
+  options_.requests = 30;
+  const LineServer server(right_answer);
+  const Measurement measured = run(server);
+  EXPECT_EQ(measured.requests, 30u);
+  EXPECT_GE(measured.seconds, 0.029);
+}
+
+TEST_F(RunTest, AnOpenLoopCountsTheWaitOfWhatAStallHeldUp) {
+  options_.rate_per_s = 1000;
+  options_.requests = 60;
+  options_.in_flight = 1;
+  int answered = 0;
+  const LineServer server([&](const std::string& line) {
+    if (++answered == 5) {
+      std::this_thread::sleep_for(std::chrono::milliseconds(50));  // the stall
+    }
+    return right_answer(line);
+  });
+  const Measurement measured = run(server);
+  // One request met the stall; those that were due in its first 40 ms waited 10 ms and more for it to end.
+  EXPECT_GT(measured.latency_ns.percentile(50), 10'000'000u);
+  EXPECT_GT(measured.backlog_max, 10u);
 }
 
 TEST_F(RunTest, EndsAtAWrongAnswer) {
-  const LineServer server([](const std::string& line) {
-    return line.starts_with("P\t") ? right_answer(line) : "0\t3\tuser0\tuser0@example.com\t2026-01-01 00:00:00\n";
-  });
+  const LineServer server([](const std::string& line) { return line.starts_with("P\t") ? right_answer(line) : "0\t1\tuser0\n"; });
   EXPECT_THAT(failure(server), testing::HasSubstr("wrong answer"));
 }
 
@@ -134,22 +180,27 @@ TEST_F(RunTest, ReportsARefusedOpening) {
 
 TEST_F(RunTest, EveryInsertHasANewKeyAndIsWaitedFor) {
   std::set<std::string> inserted;
-  uint64_t request_count = 0;
+  Measurement measured;
   {
     const LineServer server([&](const std::string& line) {
-      if (line.starts_with("1\t+")) {
-        inserted.insert(line);
-      }
+      inserted.insert(line);
       return right_answer(line);
     });
-    request_count = run(server, Workload::insert).requests_in_all;
+    measured = run(server, insert);
   }
-  EXPECT_EQ(inserted.size(), request_count);
-  EXPECT_THAT(*inserted.begin(), testing::StartsWith("1\t+\t4\t1000\t"));
+  EXPECT_EQ(inserted.size(), measured.requests_in_all);
+  EXPECT_EQ(inserted.size(), measured.next_key - 1000);
+  EXPECT_THAT(*inserted.begin(), testing::StartsWith("1\t+\t2\t1000\tuser1000"));
 }
 
 TEST(FailureLine, IsOneLineOfJson) {
-  EXPECT_THAT(failure_line({}, "wrong \"a\"\n"), testing::HasSubstr(R"("errors": 1, "failure": "wrong \"a\" ")"));
+  EXPECT_THAT(failure_line({}, {}, "wrong \"a\"\n"), testing::HasSubstr(R"("errors": 1, "failure": "wrong \"a\" ")"));
+}
+
+TEST(DescriptionLine, SaysWhatAHarnessNeeds) {
+  const Workload workload = test_workload("keys 1 next\nrequest\nanswer inserted\nredis SET user:{k} 1");
+  EXPECT_THAT(description_line(workload),
+              testing::HasSubstr(R"("writes": true, "makes_rows": true, "keys": 1, "protocols": ["redis"])"));
 }
 
 }  // namespace

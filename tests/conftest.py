@@ -6,6 +6,7 @@ original   a MariaDB with the original handlersocket.so, one for the whole sessi
 database   a fresh database on `server`, dropped at the end of the test
 raw        raw("read"), raw("write"): a raw connection to `server`, closed at the end of the test
 start      start(RowSocketServer, {option: value}): a further server, removed at the end of the test
+soak       how often or how long to repeat what is tested, and where to say what was seen (support/soak.py)
 """
 
 from __future__ import annotations
@@ -40,6 +41,7 @@ from support.mariadb import (  # noqa: E402
     initialise,
 )
 from support.raw import RawConnection  # noqa: E402
+from support.soak import Soak  # noqa: E402
 
 _running: weakref.WeakSet[MariaDB] = weakref.WeakSet()
 _database_numbers = itertools.count(1)
@@ -124,3 +126,12 @@ def raw(server: RowSocketServer, database: Database) -> Iterator[Callable[[str],
     """raw("read") and raw("write"): new raw connections to the session's server, closed before the database is dropped."""
     with contextlib.ExitStack() as stack:
         yield lambda port: stack.enter_context(server.raw(port))
+
+
+@pytest.fixture
+def soak(request: pytest.FixtureRequest) -> Iterator[Soak]:
+    """How often or how long to repeat what is tested; what the test saw goes into the report."""
+    soak = Soak(sum("soak" in getattr(item, "fixturenames", ()) for item in request.session.items))
+    print(f"seed {soak.seed}")
+    yield soak
+    request.node.user_properties += soak.report().items()

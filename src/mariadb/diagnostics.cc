@@ -27,6 +27,9 @@ Error take_server_error(THD* thd, ErrorCode fallback) {
 }
 
 Error engine_error(THD* thd, handler* file, int handler_code) {
+  if (handler_code == HA_ERR_AUTOINC_READ_FAILED && thd->killed == NOT_KILLED) {
+    handler_code = HA_ERR_LOCK_WAIT_TIMEOUT;  // a long INSERT ... SELECT has the lock of the table's AUTO_INCREMENT
+  }
   if (!thd->get_stmt_da()->is_error()) {
     file->print_error(handler_code, MYF(0));
   }

@@ -8,17 +8,6 @@
 #include "mariadb/open_table.h"
 
 namespace rowsocket::mariadb {
-namespace {
-
-bool is_lock_conflict(THD* thd) {
-  if (!thd->get_stmt_da()->is_error()) {
-    return false;
-  }
-  const uint number = thd->get_stmt_da()->sql_errno();
-  return number == ER_LOCK_WAIT_TIMEOUT || number == ER_LOCK_DEADLOCK;
-}
-
-}  // namespace
 
 OpenTable::OpenTable(std::string database, std::string name, engine::Intent intent)
     : database_(std::move(database)), name_(std::move(name)), intent_(intent) {}
@@ -59,24 +48,9 @@ Opening OpenTable::open(THD* thd, Error& error) {
                    for_write ? MDL_SHARED_WRITE : MDL_SHARED_READ, MDL_EXPLICIT);
   list_.i_s_requested_object = OPEN_TABLE_ONLY;  // a view is an error, not something to parse
 
-  // The session takes the protection against global read locks by itself, per transaction.
-  Open_table_context context(thd, MYSQL_OPEN_SKIP_SCOPED_MDL_LOCK);
   thd->lex->sql_command = for_write ? SQLCOM_UPDATE : SQLCOM_SELECT;
-  if (open_table(thd, &list_, &context) || list_.table == nullptr) {
-    if (list_.mdl_request.ticket != nullptr) {
-      thd->mdl_context.release_lock(list_.mdl_request.ticket);
-    }
-    const bool recoverable = context.can_recover_from_failed_open();
-    const bool conflict = is_lock_conflict(thd);
-    error = take_server_error(thd, ErrorCode::cannot_open_table);
-    if (conflict) {
-      return Opening::wait;
-    }
-    if (recoverable) {
-      // Discovery, repair, or a reopening of everything; none of them is worth holding other tables for.
-      return context.recover_from_failed_open() ? Opening::failed : Opening::recover;
-    }
-    return Opening::failed;
+  if (const Opening opening = open_without_waiting(thd, list_, error); opening != Opening::ready) {
+    return opening;
   }
   table_ = list_.table;
   ticket_ = list_.mdl_request.ticket;
@@ -91,7 +65,22 @@ Opening OpenTable::open(THD* thd, Error& error) {
     close(thd);
     return Opening::statement;
   }
-  return Opening::ready;
+  const Opening children = for_write ? follow_foreign_keys(thd, error) : Opening::ready;
+  if (children != Opening::ready) {
+    close(thd);
+  }
+  return children;
+}
+
+Opening OpenTable::follow_foreign_keys(THD* thd, Error& error) {
+  if (std::exchange(children_query_id_, thd->query_id) == thd->query_id) {
+    return Opening::ready;
+  }
+  const Opening opening = children_.open(thd, table_, error);
+  if (opening != Opening::ready) {
+    children_query_id_ = 0;
+  }
+  return opening;
 }
 
 Opening OpenTable::open_statement(THD* thd, Error& error) {
@@ -128,14 +117,9 @@ void OpenTable::close(THD* thd) {
     return;
   }
   unlock(thd);
-  for (TABLE** place = &thd->open_tables; *place != nullptr; place = &(*place)->next) {
-    if (*place == table_) {
-      close_thread_table(thd, place);
-      break;
-    }
-  }
-  table_ = nullptr;
-  thd->mdl_context.release_lock(std::exchange(ticket_, nullptr));
+  children_.close(thd);
+  children_query_id_ = 0;
+  close_and_release(thd, std::exchange(table_, nullptr), std::exchange(ticket_, nullptr));
 }
 
 Opening OpenTable::lock(THD* thd, Error& error) {
@@ -154,8 +138,12 @@ Opening OpenTable::lock(THD* thd, Error& error) {
 
 void OpenTable::unlock(THD* thd) {
   deactivate();
-  if (lock_ != nullptr) {
-    mysql_unlock_tables(thd, std::exchange(lock_, nullptr));
+  if (lock_ == nullptr) {
+    return;
+  }
+  mysql_unlock_tables(thd, std::exchange(lock_, nullptr));
+  if (intent_ == engine::Intent::write && table_->s->long_unique_table) {
+    table_->file->ha_reset();  // what looks up the duplicates of long values lives in the turn's memory
   }
 }
 

@@ -11,20 +11,13 @@
 #include <string>
 
 #include "engine/engine.h"
+#include "mariadb/foreign_key_children.h"
 #include "mariadb/server_headers.h"
+#include "mariadb/table_opening.h"
 
 namespace rowsocket::mariadb {
 
 struct Binding;
-
-/// Whether a table is there to be used.
-enum class Opening : uint8_t {
-  ready,
-  wait,       ///< somebody holds a conflicting lock
-  recover,    ///< close all tables and try again
-  statement,  ///< the table has triggers: use `open_statement`, for one request
-  failed
-};
 
 class OpenTable {
  public:
@@ -41,6 +34,8 @@ class OpenTable {
 
   /// Open without waiting.
   [[nodiscard]] Opening open(THD* thd, Error& error);
+  /// Before writes, once per transaction: open the children that foreign keys have got since. The table is open.
+  [[nodiscard]] Opening follow_foreign_keys(THD* thd, Error& error);
   /// Close and give the metadata lock back. Unlocks before.
   void close(THD* thd);
 
@@ -60,7 +55,7 @@ class OpenTable {
 
   /// Somebody waits for this table, or it was flushed: close it at the end of the turn.
   [[nodiscard]] bool is_wanted_by_others() const {
-    return table_->mdl_ticket->has_pending_conflicting_lock() || table_->s->tdc->flushed;
+    return table_->mdl_ticket->has_pending_conflicting_lock() || table_->s->tdc->flushed || children_.are_wanted_by_others();
   }
 
   /// Make the handler ready to walk the binding's index and fetch its columns, and the index's own where the walk has an end to
@@ -83,7 +78,9 @@ class OpenTable {
   MYSQL_LOCK* lock_ = nullptr;
   const Binding* active_ = nullptr;
   bool active_with_key_columns_ = false;
-  bool needs_statement_ = false;  ///< had triggers when it was last opened
+  ForeignKeyChildren children_;       ///< of a table opened for writing
+  query_id_t children_query_id_ = 0;  ///< the query (of a transaction) in which they were last looked for
+  bool needs_statement_ = false;      ///< had triggers when it was last opened
 };
 
 }  // namespace rowsocket::mariadb

@@ -148,6 +148,7 @@ Error delete_duplicate(THD* thd, TABLE* table) {
 // tables that are logged.
 void prepare_insert(TABLE* table, OnDuplicate on_duplicate) {
   handler* const file = table->file;
+  table->in_use->lex->sql_command = SQLCOM_INSERT;  // InnoDB locks AUTO_INCREMENT for longer where rows may follow in numbers
   file->prepare_for_row_logging();
   table->use_all_columns();
   table->mark_columns_per_binlog_row_image();

@@ -306,6 +306,7 @@ Begin Session::open_statement(OpenTable& table, Error& error) {
   thd_->variables.lock_wait_timeout = 0;
   options_.counters->add(Counter::table_opens);
   had_statement_ = true;
+  thd_->set_query_id(next_query_id());  // InnoDB remembers a child's open table for as long as the query's id stays
   const Opening opening = table.open_statement(thd_, error);
   request_is_statement_ = opening == Opening::ready;
   return opening == Opening::ready ? Begin::ready : opening == Opening::wait ? Begin::wait : Begin::failed;
@@ -321,6 +322,11 @@ Begin Session::make_ready(Index& index, Intent intent, Index::Side*& side, Error
     const Begin begin = table.needs_statement() ? open_statement(table, error) : open(table, side->open, error);
     if (begin != Begin::ready) {
       return begin;
+    }
+  } else if (intent == Intent::write) {
+    if (const Opening opening = table.follow_foreign_keys(thd_, error); opening != Opening::ready) [[unlikely]] {
+      must_release_ = true;
+      return opening == Opening::failed ? Begin::failed : Begin::wait;
     }
   }
   if (side->binding.generation != table.generation()) {

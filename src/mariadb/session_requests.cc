@@ -15,8 +15,23 @@ using engine::Begin;
 using engine::Intent;
 
 namespace {
+
 constexpr std::chrono::seconds impatience(5);
+
+/// A session of SQL takes the global settings over when it begins. Ours begins with the server, so each transaction does.
+void follow_global_settings(system_variables& own) {
+  constexpr ulonglong checks = OPTION_NO_FOREIGN_KEY_CHECKS | OPTION_RELAXED_UNIQUE_CHECKS | OPTION_NO_CHECK_CONSTRAINT_CHECKS;
+  const system_variables& global = global_system_variables;
+  own.time_zone = global.time_zone;
+  own.sql_mode = global.sql_mode | MODE_STRICT_TRANS_TABLES | MODE_STRICT_ALL_TABLES;
+  own.option_bits = (own.option_bits & ~checks) | (global.option_bits & checks);
+  own.auto_increment_increment = global.auto_increment_increment;
+  own.auto_increment_offset = global.auto_increment_offset;
+  own.binlog_row_image = global.binlog_row_image;
+  own.gtid_domain_id = global.gtid_domain_id;
 }
+
+}  // namespace
 
 // ---- requests
 
@@ -32,8 +47,7 @@ void Session::begin_transaction() {
   thd_->set_query_id(next_query_id());
   thd_->set_time();
   thd_->variables.lock_wait_timeout = 0;
-  thd_->variables.time_zone = global_system_variables.time_zone;
-  thd_->variables.sql_mode = global_system_variables.sql_mode | MODE_STRICT_TRANS_TABLES | MODE_STRICT_ALL_TABLES;
+  follow_global_settings(thd_->variables);
 }
 
 Begin Session::protect_from_backup(const OpenTable& table, Error& error) {

@@ -1,12 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""KILL and KILL QUERY of RowSocket's workers, and SQL transactions in the way: the right code, nothing lost, no lock left.
-
-ROWSOCKET_FAULT_ROUNDS sets the number of rounds of each test (100 by default).
-"""
+"""KILL and KILL QUERY of RowSocket's workers, and SQL transactions in the way: the right code, nothing lost, no lock left."""
 
 from __future__ import annotations
 
-import os
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
@@ -16,10 +12,14 @@ import pytest
 
 import rowsocket
 from support.load import Load, Operation
+from support.locks import wait_for_a_row_lock_wait, waiting_for_a_row
 from support.mariadb import Database, RowSocketServer, Start
 from support.raw import ConnectionClosed, RawConnection
+from support.soak import Soak
 
-ROUNDS = int(os.environ.get("ROWSOCKET_FAULT_ROUNDS", "100"))
+KILLS_OF_EACH_KIND = 25
+DEADLOCKS = 100
+BLOCKED_KILLS = 10
 INTERRUPTED = {"188", "1317", "1927"}
 """HA_ERR_ABORTED_BY_USER, from within InnoDB; ER_QUERY_INTERRUPTED; ER_CONNECTION_KILLED."""
 REPLIES_OF_THE_INTERRUPTED = [f"1\t1\t{code}".encode() for code in INTERRUPTED]
@@ -69,10 +69,12 @@ def workers(server: RowSocketServer) -> list[int]:
 
 
 @pytest.mark.parametrize("kill", ["KILL", "KILL HARD", "KILL QUERY", "KILL HARD QUERY"])
-def test_killed_workers_lose_nothing_that_was_acknowledged(server: RowSocketServer, counters: Database, kill: str) -> None:
+def test_killed_workers_lose_nothing_that_was_acknowledged(
+    server: RowSocketServer, counters: Database, kill: str, soak: Soak
+) -> None:
     clients = Clients(server, counters.name)
     with Load(8, clients.make) as load:
-        for _ in range(ROUNDS // 4):
+        for _ in soak.trials(KILLS_OF_EACH_KIND):
             for worker in workers(server):
                 server.sql(f"{kill} {worker}")
             load.wait_for_more()
@@ -81,6 +83,8 @@ def test_killed_workers_lose_nothing_that_was_acknowledged(server: RowSocketServ
     for number, total in counters.sql("SELECT id, n FROM c"):
         least = clients.acknowledged[number]
         assert least <= total <= least + clients.unanswered[number], (kill, number, clients.refused)
+    soak.saw("acknowledged increments", clients.acknowledged.total())
+    soak.saw("interrupted", clients.refused.total() + clients.thrown_out_count)
 
 
 class Blocked:
@@ -92,20 +96,16 @@ class Blocked:
         self.client = client
         assert client.ask(f"P\t1\t{database}\tc\t\tn".encode()) == b"0\t1"
 
-    def lock_and_block(self) -> int:
-        """SQL locks row 0, the client asks for rows 1 and then 0; the id of the worker that waits."""
+    def lock_and_block(self) -> None:
+        """SQL locks row 0, the client asks for rows 1 and then 0, and waits."""
         self.sql.execute("BEGIN")
         self.sql.execute("UPDATE c SET n = n + 1 WHERE id = 0")
         self.client.send(b"1\t<=\t1\t1\t2\t0\t+\t1\n")
-        self.server.wait_until("has a RowSocket transaction that waits for a row", lambda: self.waiting() != [])
-        return self.waiting()[0]
+        wait_for_a_row_lock_wait(self.server)
 
-    def waiting(self) -> list[int]:
-        query = (
-            "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx JOIN information_schema.processlist "
-            "ON id = trx_mysql_thread_id WHERE trx_state = 'LOCK WAIT' AND user = 'rowsocket'"
-        )
-        return [int(row[0]) for row in self.server.sql(query)]
+    def worker(self) -> int:
+        """The id of the worker that waits."""
+        return waiting_for_a_row(self.server)[0]
 
 
 @pytest.fixture
@@ -116,20 +116,21 @@ def blocked(server: RowSocketServer, counters: Database, raw: Callable[[str], Ra
         sql.execute("ROLLBACK")
 
 
-def test_a_killed_query_is_answered_and_its_locks_are_gone(blocked: Blocked, database: Database) -> None:
-    worker = blocked.lock_and_block()
-    blocked.server.sql(f"KILL QUERY {worker}")
-    assert blocked.client.line() in REPLIES_OF_THE_INTERRUPTED
+def test_a_killed_query_is_answered_and_its_locks_are_gone(blocked: Blocked, database: Database, soak: Soak) -> None:
     database.sql("SET SESSION innodb_lock_wait_timeout = 1")
-    assert database.sql("SELECT n FROM c WHERE id = 1 FOR UPDATE") == [(0,)]
-    blocked.sql.execute("COMMIT")
-    assert blocked.client.ask(b"1\t<=\t1\t1\t2\t0\t+\t1") == b"0\t1\t2"
-    assert database.sql("SELECT n FROM c WHERE id < 2 ORDER BY id") == [(2,), (1,)]
+    for trial in soak.trials(BLOCKED_KILLS):
+        blocked.lock_and_block()
+        blocked.server.sql(f"KILL QUERY {blocked.worker()}")
+        assert blocked.client.line() in REPLIES_OF_THE_INTERRUPTED
+        assert database.sql("SELECT n FROM c WHERE id = 1 FOR UPDATE") == [(trial,)]
+        blocked.sql.execute("COMMIT")
+        assert blocked.client.ask(b"1\t<=\t1\t1\t2\t0\t+\t1") == b"0\t1\t2"
+        assert database.sql("SELECT n FROM c WHERE id < 2 ORDER BY id") == [(2 * trial + 2,), (trial + 1,)]
 
 
 def test_a_killed_worker_closes_and_its_locks_are_gone(blocked: Blocked, database: Database) -> None:
-    worker = blocked.lock_and_block()
-    blocked.server.sql(f"KILL {worker}")
+    blocked.lock_and_block()
+    blocked.server.sql(f"KILL {blocked.worker()}")
     with pytest.raises(ConnectionClosed):
         assert blocked.client.line() in REPLIES_OF_THE_INTERRUPTED
         blocked.client.line()
@@ -139,9 +140,9 @@ def test_a_killed_worker_closes_and_its_locks_are_gone(blocked: Blocked, databas
     assert database.sql("SELECT n FROM c WHERE id < 2 ORDER BY id") == [(1,), (0,)]
 
 
-def test_deadlocks_with_sql_transactions_are_replayed_or_told(blocked: Blocked, database: Database) -> None:
+def test_deadlocks_with_sql_transactions_are_replayed_or_told(blocked: Blocked, database: Database, soak: Soak) -> None:
     done: Counter[str] = Counter()
-    for _ in range(ROUNDS):
+    for _ in soak.trials(DEADLOCKS):
         blocked.lock_and_block()
         try:
             blocked.sql.execute("UPDATE c SET n = n + 1 WHERE id = 1")
@@ -153,7 +154,7 @@ def test_deadlocks_with_sql_transactions_are_replayed_or_told(blocked: Blocked, 
         reply = blocked.client.line()
         assert reply in (b"0\t1\t2", f"1\t1\t{DEADLOCK}".encode())
         done["rowsocket"] += reply == b"0\t1\t2"
-    assert done.total() >= ROUNDS
+    assert done.total() >= soak.seen["trials"]
     assert database.sql("SELECT DISTINCT n FROM c WHERE id < 2") == [(done.total(),)]
 
 

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterator, Sequence
 from types import TracebackType
 from typing import Any, Self
 
@@ -111,6 +111,7 @@ class Writers:
         self.server = server
         self.errors: list[BaseException] = []
         self._server_may_go = False
+        self._lost_the_server_count = 0
         self._stop = threading.Event()
         self.writers = [Writer(number, server.write_address()) for number in range(count)]
         self._threads = [threading.Thread(target=self._run, args=(writer,), daemon=True) for writer in self.writers]
@@ -119,6 +120,7 @@ class Writers:
         try:
             writer.write(self._stop)
         except rowsocket.TransportError as error:
+            self._lost_the_server_count += 1
             if not self._server_may_go:
                 self.errors.append(error)
         except BaseException as error:  # whatever it is, the test is to see it
@@ -145,8 +147,12 @@ class Writers:
         """From here on, that the server is gone surprises nobody."""
         self._server_may_go = True
 
+    def acknowledged_counts(self) -> list[int]:
+        """How many changes of each writer were acknowledged."""
+        return [writer.ledger.acknowledged_count for writer in self.writers]
+
     def acknowledged_count(self) -> int:
-        return sum(writer.ledger.acknowledged_count for writer in self.writers)
+        return sum(self.acknowledged_counts())
 
     def refusals(self) -> dict[str, int]:
         """How many changes were refused, by error."""
@@ -157,9 +163,12 @@ class Writers:
         return found
 
     def wait_until(self, what: str, condition: Callable[[], bool], timeout_s: float = ANSWER_TIMEOUT_S) -> None:
-        """Wait while they write; raises the first surprise, or AssertionError after `timeout_s` seconds."""
+        """Wait while they write; raises the first surprise, or AssertionError after `timeout_s` seconds.
+
+        When all have lost a server that may go, there is nothing to wait for any more.
+        """
         deadline = time.monotonic() + timeout_s
-        while not condition():
+        while not condition() and not self.all_have_lost_the_server():
             self.raise_error()
             seen = f"{self.acknowledged_count()} writes, refused {self.refusals()}"
             assert time.monotonic() < deadline, f"not within {timeout_s} s: {what}; {seen}"
@@ -170,14 +179,27 @@ class Writers:
         aim = self.acknowledged_count() + write_count
         self.wait_until(f"{write_count} more writes", lambda: self.acknowledged_count() >= aim)
 
-    def all_ended(self) -> bool:
-        return not any(thread.is_alive() for thread in self._threads)
+    def wait_until_refused(self, errors: Collection[str], count: int = 1) -> None:
+        """Wait until so many changes were refused with one of these errors."""
+        self.wait_until(f"{count} refused with {errors}", lambda: sum(self.refusals().get(one, 0) for one in errors) >= count)
+
+    def all_have_lost_the_server(self) -> bool:
+        """Whether no writer has a server any more."""
+        self.raise_error()
+        return self._lost_the_server_count == len(self.writers)
 
     def losses(self, server: MariaDB) -> int:
         """How many acknowledged changes `server` does not have; raises AssertionError on damaged rows, tables or histories."""
+        pairs = zip(self.kept_counts(server), self.acknowledged_counts(), strict=True)
+        return sum(acknowledged - kept for kept, acknowledged in pairs)
+
+    def kept_counts(self, server: MariaDB) -> list[int]:
+        """How many acknowledged changes of each writer `server` still has; raises AssertionError as `losses`."""
         assert partial_rows(server.sql("SELECT id, v, text, checksum FROM d.t")) == []
-        assert {row[-1] for row in server.sql("CHECK TABLE d.t, d.counter EXTENDED")} == {"OK"}
-        return sum(writer.ledger.lost(dict(self._rows_of(writer, server))) for writer in self.writers)
+        checked = server.sql("CHECK TABLE d.t, d.counter EXTENDED")
+        assert {text for _, _, _, text in checked if "Unpurged" not in text} == {"OK"}  # deleted a moment ago is no damage
+        ledgers = [(writer.ledger, dict(self._rows_of(writer, server))) for writer in self.writers]
+        return [ledger.acknowledged_count - ledger.lost(rows) for ledger, rows in ledgers]
 
     def _rows_of(self, writer: Writer, server: MariaDB) -> Iterator[tuple[int, int]]:
         first = writer.number * ROWS_PER_WRITER

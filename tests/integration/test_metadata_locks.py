@@ -10,10 +10,10 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 
-import pymysql
 import pytest
 
 import rowsocket
+from support.ddl import AlteringSession
 from support.load import Load, Operation
 from support.mariadb import Database, RowSocketServer
 from support.raw import RawConnection
@@ -68,25 +68,6 @@ def writers(server: RowSocketServer, database: Database, count: int = 8) -> Load
         return increment
 
     return Load(count, make)
-
-
-class AlteringSession:
-    """An SQL session that says how long its ALTER waited for others: for the metadata lock, and for the table to be given back.
-
-    The server's profile tells it state by state, so that the ALTER's own work, slow on a busy machine, does not count.
-    """
-
-    def __init__(self, cursor: pymysql.cursors.Cursor) -> None:
-        self.cursor = cursor
-        cursor.execute("SET SESSION profiling = 1, profiling_history_size = 1, lock_wait_timeout = 30")
-
-    def wait_s(self, statement: str) -> float:
-        """Execute an ALTER; the seconds that it waited."""
-        self.cursor.execute(statement)
-        self.cursor.execute("SELECT SUM(duration) FROM information_schema.profiling WHERE state LIKE 'Waiting for table%'")
-        row = self.cursor.fetchone()
-        assert row is not None
-        return float(row[0] or 0)
 
 
 @pytest.fixture

@@ -14,6 +14,7 @@ import pymysql
 import pytest
 
 from support.load import Load, Operation
+from support.locks import wait_for_a_row_lock_wait
 from support.mariadb import Database, MariaDB, RowSocketServer, Start
 from support.plugin import EmptyServer, change_everything, is_loaded, make_table, opened
 from support.raw import ConnectionClosed, RawConnection
@@ -107,8 +108,7 @@ def test_uninstall_does_not_wait_for_a_row_lock_that_a_client_waits_for(start: S
         locker.execute("BEGIN")
         locker.execute("SELECT * FROM app.t WHERE k = 1 FOR UPDATE")
         client.send(b"1\t=\t1\t1\t1\t0\t+\t1\n")
-        waiting = "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'"
-        server.wait_until("waits for the row", lambda: server.value(waiting) == 1)
+        wait_for_a_row_lock_wait(server)
         with contextlib.closing(server.connect(read_timeout_s=30)) as admin, admin.cursor() as cursor:
             cursor.execute("UNINSTALL SONAME 'rowsocket'")
         locker.execute("ROLLBACK")

@@ -9,7 +9,7 @@ import pytest
 
 import rowsocket
 from rowsocket import Connection, EngineError
-from support.mariadb import Database, RowSocketServer
+from support.mariadb import Database
 from support.twins import Twins, error_number
 
 MakeTwins = Callable[..., Twins]
@@ -161,24 +161,3 @@ def test_versions_by_transaction_are_read_and_not_written(database: Database, wr
     assert index.find([1]) == [("1",)]
     with pytest.raises(rowsocket.OpenTableError):
         index.insert([2])
-
-
-def test_the_query_cache_forgets_what_a_write_changed(start: Callable[..., RowSocketServer]) -> None:
-    server = start(RowSocketServer, {"query-cache-type": 1, "query-cache-size": "4M"})
-    server.sql("CREATE DATABASE d")
-    server.sql("CREATE TABLE d.t (id INT PRIMARY KEY, n INT)")
-    server.sql("INSERT INTO d.t VALUES (1, 10)")
-    with rowsocket.connect(*server.write_address()) as writer:
-        index = writer.open_index("d", "t", "n")
-        query = "SELECT n FROM d.t WHERE id = 1"
-        for number in range(11, 15):
-            index.update(1, [number])
-            assert server.sql(query) == [(number,)]
-            server.wait_until("the answer comes from the cache", lambda: hits_of(server, query) > 0)
-
-
-def hits_of(server: RowSocketServer, query: str) -> int:
-    """How often a query that is asked once more is answered from the cache."""
-    before = int(server.status("Qcache_hits")["Qcache_hits"])
-    server.sql(query)
-    return int(server.status("Qcache_hits")["Qcache_hits"]) - before

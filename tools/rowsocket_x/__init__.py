@@ -2,5 +2,6 @@
 """What `./x` does, one small module per subject.
 
 Reading order: `cli` (the verbs), `setup` (system packages, the matched server, its headers), `build`, `instance` and `serve`
-(a private server in the foreground), `demo` (its data), `parts` (what `./x test` runs) and `check` (the project's own rules).
+(a private server in the foreground), `demo` (its data), `parts` (what `./x test` runs), `soaks` (the same for long) and
+`check` (the project's own rules).
 """

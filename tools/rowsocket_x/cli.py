@@ -10,7 +10,7 @@ import typer
 
 from rowsocket_x import build as building
 from rowsocket_x import check as checking
-from rowsocket_x import parts, serve
+from rowsocket_x import parts, serve, soaks
 from rowsocket_x import setup as setting_up
 from rowsocket_x.console import Problem, say
 from rowsocket_x.paths import ROOT, VAR
@@ -118,6 +118,25 @@ def test(
         return
     settings = parts.Settings(pytest_arguments=_pytest_arguments, fuzz_seconds=fuzz_seconds, verbose=verbose)
     if not parts.run_parts(names or [], settings):
+        raise typer.Exit(1)
+
+
+@app.command()
+def soak(
+    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Which soak; without a name they are listed.")] = None,
+    minutes: Annotated[float, typer.Option(help="For how long.", min=0.01)] = 10,
+    seed: Annotated[
+        int | None, typer.Option(help="Where its choices begin; printed with the result. Any without.", min=0)
+    ] = None,
+) -> None:
+    """Run one of the tests of faults and crashes for long. Its last line is a row for docs/reliability.md.
+
+    ./x soak crash --minutes 60
+    """
+    if name is None:
+        print("\n".join(f"{soak.name:<12} {soak.what}" for soak in soaks.SOAKS))
+        return
+    if not soaks.run(name, minutes=minutes, seed=seed):
         raise typer.Exit(1)
 
 

@@ -153,14 +153,14 @@ def _chooses(name: str, part: Part) -> bool:
 
 
 def _pytest_part(name: str, folder: Path) -> Part:
-    return Part(name, lambda settings: _pytest(name, str(folder.relative_to(ROOT)), settings, _server_environment()))
+    return Part(name, lambda settings: _pytest(name, str(folder.relative_to(ROOT)), settings, server_environment()))
 
 
 def _ctest_part(name: str, preset: Preset) -> Part:
     return Part(name, lambda settings: _ctest(name, preset, settings))
 
 
-def _server_environment() -> Mapping[str, str]:
+def server_environment() -> Mapping[str, str]:
     """What the tests on real servers need to know (see tests/support/mariadb.py)."""
     plugin = build.plugin(build.build(Preset.RELEASE))
     server = server_fetch.require()
@@ -174,22 +174,34 @@ def _server_environment() -> Mapping[str, str]:
 
 def _pytest(name: str, folder: str, settings: Settings, environment: Mapping[str, str]) -> Outcome:
     command = [str(VENV / "bin/python"), "-m", "pytest", folder, *settings.pytest_arguments]
-    return _counted(name, f"pytest {folder}", [*command, "--junitxml"], settings, environment)
+    return counted(name, f"pytest {folder}", [*command, "--junitxml"], settings, environment)
 
 
 def _ctest(name: str, preset: Preset, settings: Settings) -> Outcome:
     folder = build.build(preset)
     command = [*build.without_address_randomisation(preset), "ctest", "--test-dir", str(folder), "--output-on-failure"]
     options = ["-j", str(os.cpu_count() or 1), "--timeout", "300", "--output-junit"]
-    return _counted(name, f"ctest, {preset} build", [*command, *options], settings, {})
+    return counted(name, f"ctest, {preset} build", [*command, *options], settings, {})
 
 
-def _counted(name: str, ran: str, command: Sequence[str], settings: Settings, environment: Mapping[str, str]) -> Outcome:
+def report_of(name: str) -> Path:
+    """The JUnit report of a part's last run."""
+    return LOGS / f"test-{name}.xml"
+
+
+def counted(
+    name: str,
+    ran: str,
+    command: Sequence[str],
+    settings: Settings,
+    environment: Mapping[str, str],
+    seconds_max: float = PART_SECONDS_MAX,
+) -> Outcome:
     """Run a test runner that writes a JUnit report to the file that comes as its last argument, and count from that."""
-    report, log = LOGS / f"test-{name}.xml", LOGS / f"test-{name}.log"
+    report, log = report_of(name), LOGS / f"test-{name}.log"
     report.parent.mkdir(parents=True, exist_ok=True)
     report.unlink(missing_ok=True)
-    code = _run_logged([*command, str(report)], log, settings, {**build.environment(), **environment})
+    code = _run_logged([*command, str(report)], log, settings, {**build.environment(), **environment}, seconds_max)
     outcome = junit_outcome(report) if report.is_file() else Outcome()
     outcome.ran = ran
     if code != 0 and outcome.failed == 0:
@@ -201,15 +213,17 @@ def _counted(name: str, ran: str, command: Sequence[str], settings: Settings, en
     return outcome
 
 
-def _run_logged(command: Sequence[str], log: Path, settings: Settings, environment: Mapping[str, str]) -> str | int:
+def _run_logged(
+    command: Sequence[str], log: Path, settings: Settings, environment: Mapping[str, str], seconds_max: float
+) -> str | int:
     """Run to the end with the output in `log` (and on the terminal when verbose); the exit code, or a text on a time-out."""
     with log.open("wb") as sink:
         output = None if settings.verbose else sink
         process = subprocess.Popen(command, cwd=ROOT, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
         try:
-            return process.wait(PART_SECONDS_MAX)
+            return process.wait(seconds_max)
         except subprocess.TimeoutExpired:
-            return f"nothing: stopped after {PART_SECONDS_MAX:.0f} s"
+            return f"nothing: stopped after {seconds_max:.0f} s"
         finally:
             if process.poll() is None:
                 process.kill()

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Disks that are full or fail: no ok for what was not committed, an error that says so, and work goes on when the disk does.
+
+The ledgers are exact here: a refused change must not be there, not even for others to see, and not after a restart.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import itertools
+import os
+import shutil
+import subprocess
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import rowsocket
+from faults.ledger import row_of
+from faults.writers import WRITER_COUNT, Writers, make_tables
+from rowsocket import Index
+from support.commands import run
+from support.mariadb import Options, RowSocketServer, Start
+from support.soak import Soak
+
+DURABLE: Options = {"innodb-flush-log-at-trx-commit": 1, "sync-binlog": 1, "binlog-format": "ROW"}
+FULL = {"135", "1114"}
+"""HA_ERR_RECORD_FILE_FULL; ER_RECORD_FILE_FULL."""
+DISK_BYTES = 256 << 20
+LEFT_BYTES = 3 << 20
+OUT_OF_SPACE_IN_ROLLBACK = "[FATAL] InnoDB: Error (Out of disk space) in rollback"
+WRITES_BEFORE_A_FAULT = (300, 3000)
+TRIALS = 3
+
+
+@contextmanager
+def small_disk(folder: Path, size_bytes: int) -> Iterator[Path]:
+    """A file system of this size at `folder`, which must not be in use at the end."""
+    if os.geteuid() != 0:
+        pytest.skip("mounting a small file system takes root")
+    folder.mkdir()
+    mount: list[str | Path] = ["mount", "-t", "tmpfs", "-o", f"size={size_bytes}", "rowsocket-test", folder]
+    if subprocess.run(mount, capture_output=True, check=False).returncode != 0:
+        pytest.skip("a small file system cannot be mounted here")
+    try:
+        yield folder
+    finally:
+        run(["umount", folder])
+
+
+class SmallDiskServer(RowSocketServer):
+    """A server of which one folder is on a disk of its own: the folder of its data, or that of its binlog."""
+
+    def __init__(self, *arguments: Any, **named: Any) -> None:
+        super().__init__(*arguments, **named)
+        self.binlogs = self.folder / "binlogs"
+        self.binlogs.mkdir()
+        self.options["log-bin"] = str(self.binlogs / "binlog")
+        self._disks = ExitStack()
+        small = self.small_folder()
+        self.disk = self._disks.enter_context(small_disk(self.folder / "disk", DISK_BYTES))
+        shutil.move(small, self.disk / "content")
+        small.symlink_to(self.disk / "content")
+
+    def small_folder(self) -> Path:
+        raise NotImplementedError
+
+    def remove(self) -> None:
+        try:
+            self.stop()
+        finally:
+            self._disks.close()
+            super().remove()
+
+
+class SmallDataServer(SmallDiskServer):
+    def small_folder(self) -> Path:
+        return self.data
+
+
+class SmallBinlogServer(SmallDiskServer):
+    def small_folder(self) -> Path:
+        return self.binlogs
+
+
+def fill(disk: Path, left_bytes: int) -> Path:
+    """Take all of a disk but `left_bytes`, while others write to it; the file to delete to give it back."""
+    ballast = disk / "ballast"
+    with ballast.open("wb") as file:
+        size_bytes = 0
+        while (free_bytes := shutil.disk_usage(disk).free) > left_bytes:
+            with contextlib.suppress(OSError):  # others were quicker: what is free now?
+                os.posix_fallocate(file.fileno(), size_bytes, free_bytes - left_bytes)
+                size_bytes += free_bytes - left_bytes
+    return ballast
+
+
+def waiting_for_space(server: RowSocketServer) -> list[int]:
+    """Ids of the workers whose commit waits for space."""
+    rows = server.sql("SELECT id, state FROM information_schema.processlist WHERE user = 'rowsocket'")
+    return [int(row[0]) for row in rows if "free space" in str(row[1])]
+
+
+def wait_for_lack_of_space(server: RowSocketServer, writers: Writers) -> None:
+    writers.wait_until("waits for space", lambda: waiting_for_space(server) != [])
+
+
+def wake(server: RowSocketServer) -> None:
+    for worker in waiting_for_space(server):
+        server.sql(f"KILL QUERY {worker}")
+
+
+@pytest.fixture(scope="session")
+def fault_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """fault.c, compiled."""
+    compiler = shutil.which("cc") or shutil.which("gcc")
+    if compiler is None:
+        pytest.skip("there is no C compiler")
+    library = tmp_path_factory.mktemp("fault") / "fault.so"
+    run([compiler, "-shared", "-fPIC", "-O1", "-o", library, Path(__file__).with_name("fault.c"), "-ldl"])
+    return library
+
+
+@pytest.fixture
+def fault(fault_library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """The file that says what fails in the servers started from now on: write part of a path into it, unlink it to mend."""
+    control = tmp_path / "fault"
+    monkeypatch.setenv("LD_PRELOAD", str(fault_library))
+    monkeypatch.setenv("ROWSOCKET_TEST_FAULT", str(control))
+    return control
+
+
+def test_an_insert_that_finds_the_disk_full_is_refused_and_inserts_go_on_when_there_is_space(start: Start) -> None:
+    server = start(SmallDataServer, DURABLE)
+    make_tables(server)
+    with rowsocket.connect(*server.write_address()) as client:
+        rows = client.open_index("d", "t", "id,v,text,checksum")
+        ballast = fill(server.disk, LEFT_BYTES)
+        inserted = insert_until_refused(rows)
+        ballast.unlink()
+        rows.insert(row_of(inserted, 1))
+    kept = server.sql("SELECT id, v, text, checksum FROM d.t ORDER BY id")
+    assert kept == [row_of(id, 1) for id in range(inserted + 1)]
+
+
+def insert_until_refused(rows: Index[Any]) -> int:
+    """Insert rows 0, 1, ... until one is refused for lack of space; how many there are."""
+    for id in itertools.count():
+        try:
+            rows.insert(row_of(id, 1))
+        except rowsocket.EngineError as error:
+            assert error.text in FULL
+            return id
+    raise AssertionError("unreachable")
+
+
+def test_what_was_refused_for_a_full_disk_is_not_there_and_all_that_was_acknowledged_is(start: Start, soak: Soak) -> None:
+    """Changes of all kinds. InnoDB itself ends the server when taking back a change needs space that is not there."""
+    for _ in soak.trials(TRIALS):
+        server = start(SmallDataServer, DURABLE)
+        make_tables(server)
+        with Writers(server) as writers:
+            writers.wait_for_more(soak.random.randint(*WRITES_BEFORE_A_FAULT))
+            writers.server_may_go()
+            ballast = fill(server.disk, LEFT_BYTES)
+            writers.wait_until_refused(FULL)
+            ballast.unlink()
+            writers.wait_for_more(2000)
+        assert set(writers.refusals()) <= {*FULL, "no such row"}
+        soak.saw("servers ended by InnoDB, out of space in a rollback", OUT_OF_SPACE_IN_ROLLBACK in server.log_text())
+        crash_and_compare(server, writers, soak)
+
+
+def test_a_full_binlog_disk_holds_commits_up_until_there_is_space(start: Start, soak: Soak) -> None:
+    """The server looks for space once a minute, or when somebody wakes it with a KILL QUERY, which then interrupts nothing."""
+    for _ in soak.trials(1):
+        server = start(SmallBinlogServer, DURABLE)
+        make_tables(server)
+        with Writers(server) as writers:
+            writers.wait_for_more(soak.random.randint(*WRITES_BEFORE_A_FAULT))
+            ballast = fill(server.disk, left_bytes=0)
+            wait_for_lack_of_space(server, writers)
+            before = writers.acknowledged_count()
+            with server.raw("read") as reader:
+                assert reader.ask(b"P\t1\td\tcounter\t\tid") == b"0\t1"
+                assert reader.ask(b"1\t=\t1\t0") == b"0\t1\t0"
+            assert writers.acknowledged_count() == before
+            ballast.unlink()
+            wake(server)
+            writers.wait_for_more(2000)
+        assert writers.refusals() == {"no such row": WRITER_COUNT}
+        crash_and_compare(server, writers, soak)
+
+
+def test_a_binlog_that_cannot_be_synced_fails_the_commit_and_nothing_of_it_is_done(start: Start, fault: Path, soak: Soak) -> None:
+    for _ in soak.trials(TRIALS):
+        server = start(RowSocketServer, DURABLE)
+        make_tables(server)
+        with Writers(server) as writers:
+            writers.wait_for_more(soak.random.randint(*WRITES_BEFORE_A_FAULT))
+            fault.write_text("/binlog.0")
+            writers.wait_until_refused({"commit"}, 20)
+            fault.unlink()
+            writers.wait_for_more(1000)
+        assert set(writers.refusals()) == {"commit", "no such row"}
+        crash_and_compare(server, writers, soak)
+
+
+def test_a_log_that_cannot_be_synced_ends_the_server_and_loses_nothing(start: Start, fault: Path, soak: Soak) -> None:
+    """InnoDB stops rather than go on with a log of which nothing is known."""
+    for _ in soak.trials(TRIALS):
+        server = start(RowSocketServer, DURABLE)
+        make_tables(server)
+        with Writers(server) as writers:
+            writers.wait_for_more(soak.random.randint(*WRITES_BEFORE_A_FAULT))
+            writers.server_may_go()
+            fault.write_text("/ib_logfile0")
+            writers.wait_until("has ended", writers.all_have_lost_the_server)
+        fault.unlink()
+        crash_and_compare(server, writers, soak)
+
+
+def has_ended_itself(server: RowSocketServer) -> bool:
+    """Whether InnoDB has ended the server, or is about to."""
+    return "[FATAL] InnoDB" in server.log_text()
+
+
+def crash_and_compare(server: RowSocketServer, writers: Writers, soak: Soak) -> None:
+    """Exactly what was acknowledged is there, and is still when the server was killed and has come back; remove the server."""
+    if not has_ended_itself(server):
+        assert writers.losses(server) == 0
+    server.crash()
+    server.start()
+    assert writers.losses(server) == 0
+    server.remove()
+    soak.saw("acknowledged writes", writers.acknowledged_count())
+    soak.saw("refused writes", sum(writers.refusals().values()))

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Generated ids: no number twice whoever writes, nobody waits for another's insert, and a server's own step and offset hold."""
+
+from __future__ import annotations
+
+import itertools
+from concurrent.futures import ThreadPoolExecutor
+
+import pytest
+
+import rowsocket
+from support.mariadb import Database, RowSocketServer, Start
+
+CLIENTS = 8
+INSERTS = 200
+
+
+def numbered(server: RowSocketServer) -> Database:
+    """A database with `t`, whose ids are generated."""
+    database = Database(server, "d")
+    database.sql("CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, name VARCHAR(20) UNIQUE)")
+    return database
+
+
+@pytest.mark.parametrize("lock_mode", [0, 1, 2])
+def test_ids_of_many_clients_and_of_sql_are_each_given_once_and_replied_right(start: Start, lock_mode: int) -> None:
+    server = start(RowSocketServer, {"innodb-autoinc-lock-mode": lock_mode, "rowsocket-threads-write": 4})
+    database = numbered(server)
+
+    def insert(client: int) -> dict[str, int]:
+        with rowsocket.connect(*server.write_address()) as connection:
+            index = connection.open_index("d", "t", "name")
+            with connection.pipeline() as pipe:
+                promised = {f"{client}/{number}": pipe.insert(index, [f"{client}/{number}"]) for number in range(INSERTS)}
+            return {name: one.result() or 0 for name, one in promised.items()}
+
+    def insert_in_sql() -> None:
+        with database.session() as sql:
+            for number in range(20):
+                sql.execute(f"INSERT INTO t (name) SELECT CONCAT('sql {number} ', seq) FROM seq_1_to_20")
+
+    with ThreadPoolExecutor(CLIENTS + 1) as threads:
+        beside = threads.submit(insert_in_sql)
+        clients = [threads.submit(insert, client) for client in range(CLIENTS)]
+        replied = {name: row_id for client in clients for name, row_id in client.result().items()}
+        beside.result()
+    rows = {str(name): int(row_id) for row_id, name in database.sql("SELECT id, name FROM t")}
+    assert len(rows) == len(set(rows.values())) == CLIENTS * INSERTS + 400
+    assert replied == {name: rows[name] for name in replied}
+
+
+def test_a_long_insert_of_sql_is_waited_for(start: Start) -> None:
+    """INSERT ... SELECT keeps the lock of the ids to its end, longer than InnoDB lets one request wait."""
+    server = start(RowSocketServer, {"innodb-autoinc-lock-mode": 1})
+    database = numbered(server)
+    with (
+        database.session() as sql,
+        database.session() as gate,
+        ThreadPoolExecutor(2) as threads,
+        rowsocket.connect(*server.write_address()) as writer,
+    ):
+        index = writer.open_index("d", "t", "name")
+        gate.execute("SELECT GET_LOCK('gate', 0)")
+        slow = "INSERT INTO t (name) SELECT IF(seq = 1, 'first', GET_LOCK('gate', 60)) FROM seq_1_to_2"
+        beside = threads.submit(sql.execute, slow)
+        server.wait_until("the insert is at the gate", lambda: at_the_gate(server))
+        parked_before = server.counter("parked")
+        inserted = threads.submit(index.insert, ["mine"])
+        server.wait_until("the request is parked", lambda: server.counter("parked") > parked_before)
+        gate.execute("SELECT RELEASE_LOCK('gate')")
+        beside.result()
+        new_id = inserted.result()
+    assert database.sql("SELECT id FROM t WHERE name = 'mine'") == [(new_id,)]
+
+
+def at_the_gate(server: RowSocketServer) -> bool:
+    return bool(server.value("SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'User lock'"))
+
+
+def row_wait(server: RowSocketServer) -> int | None:
+    """The number of the wait for a row that is under way now, of all that there ever were; None: nobody waits."""
+    status = server.status("Innodb_row_lock%waits")
+    return int(status["Innodb_row_lock_waits"]) if status["Innodb_row_lock_current_waits"] == "1" else None
+
+
+def test_an_insert_that_waits_holds_up_no_other(start: Start) -> None:
+    server = start(RowSocketServer, {"rowsocket-threads-write": 2})
+    database = numbered(server)
+    numbers = itertools.count()
+    with (
+        database.session() as sql,
+        ThreadPoolExecutor(1) as thread,
+        rowsocket.connect(*server.write_address()) as waiting,
+        rowsocket.connect(*server.write_address()) as other,
+    ):
+        wanted, free = waiting.open_index("d", "t", "name"), other.open_index("d", "t", "name")
+        sql.execute("BEGIN")
+        sql.execute("INSERT INTO t (name) VALUES ('taken')")
+        inserted = thread.submit(wanted.insert, ["taken"])
+
+        def others_insert_during_one_wait() -> bool:
+            before = row_wait(server)
+            free.insert([f"z{next(numbers)}"])  # behind the name that is waited for: another gap of the index
+            return before is not None and before == row_wait(server)
+
+        server.wait_until("others insert during one wait", others_insert_during_one_wait)
+        sql.execute("ROLLBACK")
+        assert inserted.result() is not None
+
+
+def test_step_and_offset_of_the_server_are_those_of_the_ids(start: Start) -> None:
+    server = start(RowSocketServer, {"auto-increment-increment": 10, "auto-increment-offset": 3})
+    database = numbered(server)
+    with rowsocket.connect(*server.write_address()) as writer:
+        index = writer.open_index("d", "t", "name")
+        assert [index.insert([name]) for name in "abc"] == [3, 13, 23]
+        server.sql("SET GLOBAL auto_increment_offset = 7")
+        server.sql("SET GLOBAL auto_increment_increment = 100")
+        assert [index.insert([name]) for name in "de"] == [107, 207]
+    assert database.sql("SELECT id FROM t ORDER BY id") == [(3,), (13,), (23,), (107,), (207,)]
+
+
+def test_an_id_in_the_second_place_of_its_key_counts_for_each_first(start: Start) -> None:
+    server = start(RowSocketServer)
+    database = Database(server, "d")
+    database.sql("CREATE TABLE t (kind INT, id INT AUTO_INCREMENT, PRIMARY KEY (kind, id)) ENGINE=MyISAM")
+    with rowsocket.connect(*server.write_address()) as writer:
+        index = writer.open_index("d", "t", "kind")
+        assert [index.insert([kind]) for kind in (1, 1, 2, 1, 2)] == [1, 2, 1, 3, 2]

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The server's query cache never answers with what a write over RowSocket has changed."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import rowsocket
+from rowsocket import Connection
+from support.mariadb import Database, RowSocketServer, Start
+
+
+class CachedQuery:
+    """A query whose answer is in the query cache whenever `cached` says so."""
+
+    def __init__(self, server: RowSocketServer, query: str) -> None:
+        self.server = server
+        self.query = query
+
+    def _hits(self) -> int:
+        return int(self.server.status("Qcache_hits")["Qcache_hits"])
+
+    def cached(self) -> int:
+        """Ask until the answer comes from the cache; the answer."""
+        before = self._hits()
+        self.server.wait_until("the answer comes from the cache", lambda: self.answer() is not None and self._hits() > before)
+        return self.answer()
+
+    def answer(self) -> int:
+        return int(self.server.value(self.query))
+
+
+@pytest.fixture
+def caching(start: Start) -> RowSocketServer:
+    """A server with a query cache, and in `d` a table of parents 1 to 5 and one of a child each."""
+    server = start(RowSocketServer, {"query-cache-type": 1, "query-cache-size": "4M"})
+    database = Database(server, "d")
+    database.sql("CREATE TABLE p (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0)")
+    database.sql("CREATE TABLE c (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES p (id) ON DELETE CASCADE)")
+    for table in ("p", "c"):
+        database.sql(f"INSERT INTO {table} (id) SELECT seq FROM seq_1_to_5")
+    return server
+
+
+@pytest.fixture
+def writing(caching: RowSocketServer) -> Iterator[Connection]:
+    """A client on the write port of `caching`."""
+    with rowsocket.connect(*caching.write_address()) as connection:
+        yield connection
+
+
+def test_an_update_is_seen(caching: RowSocketServer, writing: Connection) -> None:
+    index = writing.open_index("d", "p", "n")
+    query = CachedQuery(caching, "SELECT n FROM d.p WHERE id = 1")
+    for number in range(5):
+        assert query.cached() == number
+        index.increment(1, [1])
+        assert query.answer() == number + 1
+
+
+def test_an_insert_and_a_delete_are_seen(caching: RowSocketServer, writing: Connection) -> None:
+    index = writing.open_index("d", "p", "id")
+    query = CachedQuery(caching, "SELECT COUNT(*) FROM d.p")
+    assert query.cached() == 5
+    index.insert([6])
+    assert query.answer() == query.cached() == 6
+    index.delete(6)
+    assert query.answer() == 5
+
+
+def test_what_a_delete_takes_from_children_is_seen(caching: RowSocketServer, writing: Connection) -> None:
+    index = writing.open_index("d", "p", "id")
+    query = CachedQuery(caching, "SELECT COUNT(*) FROM d.c")
+    for left in range(5, 0, -1):
+        assert query.cached() == left
+        assert index.delete(left) == 1
+        assert query.answer() == left - 1

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Unique keys over BLOBs, which the server keeps by a hash: enforced as in SQL, over any number of turns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import rowsocket
+from support.twins import Twins
+
+MakeTwins = Callable[..., Twins]
+LONG = "x" * 5000
+
+
+@pytest.fixture(params=["InnoDB", "MyISAM"])
+def pages(make_twins: MakeTwins, request: pytest.FixtureRequest) -> Twins:
+    """Twins with a unique text of any length."""
+    return make_twins("id INT AUTO_INCREMENT PRIMARY KEY, body TEXT, n INT, UNIQUE (body) USING HASH", f"ENGINE={request.param}")
+
+
+def test_inserts_in_turn_after_turn_are_checked(pages: Twins) -> None:
+    index = pages.index("body,n")
+    for n, body in enumerate(["a", LONG, LONG + "y", "", None, None]):
+        index.insert([body, n])
+        pages.sql("INSERT INTO twin (body, n) VALUES (%s, %s)", body, n)
+    for body in ("a", LONG, LONG + "y", ""):
+        with pages.unchanged(), pytest.raises(rowsocket.DuplicateKey):
+            index.insert([body, 9])
+    pages.assert_equal("body, n", "n")
+
+
+def test_updates_are_checked(pages: Twins) -> None:
+    index = pages.index("body")
+    for body in ("a", "b", LONG):
+        index.insert([body])
+    for taken in ("b", LONG):
+        with pages.unchanged(), pytest.raises(rowsocket.DuplicateKey):
+            index.update(1, [taken])
+    assert index.update(1, ["a"]) == index.update(1, [LONG + "z"]) == index.update(2, ["a"]) == 1
+    assert pages.rows("body", "id") == [(f"{LONG}z".encode(),), (b"a",), (LONG.encode(),)]
+
+
+def test_requests_of_one_turn_see_each_other(pages: Twins) -> None:
+    index = pages.index("body")
+    with pages.writer.pipeline() as pipe:
+        promised = [pipe.insert(index, [body]) for body in ("a", "b", "a", LONG, LONG)]
+    assert [isinstance(one.error, rowsocket.DuplicateKey) for one in promised] == [False, False, True, False, True]
+
+
+def test_a_deleted_value_is_free_again(pages: Twins) -> None:
+    index = pages.index("body")
+    for _ in range(3):
+        assert index.insert([LONG]) is not None
+        assert index.delete(0, ">", limit=None) == 1
+    assert pages.rows() == []

@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Who waits for a row lock."""
+
+from __future__ import annotations
+
+import time
+
+from support.mariadb import MariaDB
+
+_INNODB_TRX_IS_OLD_S = 0.11
+
+
+def wait_for_a_row_lock_wait(server: MariaDB) -> None:
+    """Wait until a transaction waits for a row lock. The counter is live; see `waiting_for_a_row`."""
+    server.wait_until("has a transaction that waits for a row", lambda: row_lock_waits(server) > 0)
+
+
+def row_lock_waits(server: MariaDB) -> int:
+    """How many transactions wait for a row lock now."""
+    return int(server.status("Innodb_row_lock_current_waits")["Innodb_row_lock_current_waits"])
+
+
+def waiting_for_a_row(server: MariaDB) -> list[int]:
+    """The ids of RowSocket's workers that wait for a row lock.
+
+    innodb_trx shows what it showed before for as long as it is looked at more often than every 0.1 s: do not poll it.
+    """
+    time.sleep(_INNODB_TRX_IS_OLD_S)
+    query = (
+        "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx JOIN information_schema.processlist "
+        "ON id = trx_mysql_thread_id WHERE trx_state = 'LOCK WAIT' AND user = 'rowsocket'"
+    )
+    return [int(row[0]) for row in server.sql(query)]

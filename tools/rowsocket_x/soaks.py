@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""`./x soak`: tests of tests/ that repeat what they test for as long as they are told, and say what they saw.
+
+A soak is a selection of tests that take the fixture `soak` (tests/support/soak.py). It runs against the built plugin, and ends
+with one row for the table in docs/reliability.md: what ran, the command that repeats it, when, on which commit, what was seen.
+"""
+
+import random
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from xml.etree import ElementTree
+
+from rowsocket_x import parts
+from rowsocket_x.console import Problem
+from rowsocket_x.paths import ROOT, VENV
+
+LAST_TRIAL_SECONDS = 900.0
+"""What a trial that has begun may take beyond the soak's own time before all is stopped."""
+
+
+@dataclass(frozen=True)
+class Soak:
+    """One soak."""
+
+    name: str
+    tests: tuple[str, ...]
+    """What pytest is to select."""
+    what: str
+    """What runs, as the table in docs/reliability.md puts it."""
+
+
+_REPLICA = "tests/replication/test_replica.py::"
+_SEMI_SYNC = "tests/replication/test_semisync.py::"
+_CRASH = "tests/faults/test_crash.py::"
+
+SOAKS = (
+    Soak(
+        "crash",
+        (_CRASH + "test_no_acknowledged_write_is_lost_in_a_crash",),
+        "kill -9 of the server under load of 8 writers, flush at commit 1, sync_binlog 1; a ledger of acknowledged writes",
+    ),
+    Soak(
+        "flush",
+        (
+            _CRASH + "test_a_server_that_flushes_once_per_second_loses_nothing_when_only_its_process_dies",
+            _CRASH + "test_a_server_that_keeps_its_log_in_memory_loses_nothing_that_it_has_flushed",
+        ),
+        "the same with flush at commit 2 (loses nothing) and 0 (keeps what was flushed, may lose the rest)",
+    ),
+    Soak(
+        "storage",
+        ("tests/faults/test_storage_faults.py",),
+        "full disk, full binlog disk, fsync errors of the binlog and of InnoDB's log, under load of 8 writers; then kill -9",
+    ),
+    Soak(
+        "counters",
+        ("tests/faults/test_counters.py",),
+        "16 RowSocket clients and 4 SQL clients increment 4 counters; the sum after every 10,000",
+    ),
+    Soak(
+        "hot-row",
+        ("tests/faults/test_hot_row.py",),
+        "64 clients increment one row, 8 others read it and its neighbours on the read port or on the write port",
+    ),
+    Soak(
+        "kill",
+        ("tests/faults/test_interruptions.py",),
+        "KILL, KILL HARD, KILL QUERY and KILL HARD QUERY of all workers under load, of one that waits for a row; deadlocks with SQL",
+    ),
+    Soak(
+        "ddl",
+        ("tests/faults/test_ddl_storm.py",),
+        "ALTER, TRUNCATE, DROP and CREATE, RENAME, OPTIMIZE one after the other beside 50 busy connections",
+    ),
+    Soak(
+        "replica",
+        (_REPLICA + "test_a_replica_that_comes_and_goes_ends_with_the_same_tables",),
+        "a replica (GTID, 4 threads, optimistic and conservative, each `binlog_row_image`), stopped and started beside 20,000 "
+        "mixed writes over RowSocket and SQL to eight kinds of tables; then rows, checksums and history compared",
+    ),
+    Soak(
+        "semisync",
+        (_SEMI_SYNC + "test_every_acknowledged_write_is_on_the_promoted_replica",),
+        "kill -9 of a semi-synchronous primary (AFTER_SYNC) under load of 8 writers, the replica promoted; a ledger of "
+        "acknowledged writes",
+    ),
+)
+
+
+def find(name: str) -> Soak:
+    """The soak of this name. Raises `Problem` when there is none."""
+    for soak in SOAKS:
+        if soak.name == name:
+            return soak
+    raise Problem(f"there is no soak {name}", "soaks: " + " ".join(soak.name for soak in SOAKS))
+
+
+def run(name: str, *, minutes: float, seed: int | None) -> bool:
+    """Run a soak and print its line, below what failed; whether nothing did."""
+    soak = find(name)
+    seed = random.randrange(1 << 32) if seed is None else seed
+    seconds = minutes * 60
+    environment = {
+        **parts.server_environment(),
+        "ROWSOCKET_SOAK_SECONDS": str(seconds),
+        "ROWSOCKET_SOAK_SEED": str(seed),
+    }
+    limit = seconds + LAST_TRIAL_SECONDS
+    options = [f"--timeout={limit:.0f}", f"--hypothesis-seed={seed}", "--exitfirst", "-p", "no:cacheprovider"]
+    command = [str(VENV / "bin/python"), "-m", "pytest", *soak.tests, *options, "--junitxml"]
+    part = f"soak-{name}"
+    began_s = time.monotonic()
+    outcome = parts.counted(part, f"soak {name}", command, parts.Settings(), environment, limit)
+    passed_minutes = (time.monotonic() - began_s) / 60
+    for line in outcome.details:
+        print(f"    {line}", flush=True)
+    report = parts.report_of(part)
+    seen = properties(report) if report.is_file() else {}
+    repeat = f"./x soak {name} --minutes {minutes:g} --seed {seed}"
+    when = f"{time.strftime('%Y-%m-%d', time.gmtime())} on {_commit()}, {passed_minutes:.1f} minutes"
+    print(f"| {soak.what} | `{repeat}` | {when} | {verdict(seen, outcome.failed)} |", flush=True)
+    return outcome.failed == 0
+
+
+def properties(report: Path) -> dict[str, str]:
+    """What the tests of a report said that they saw; numbers of the same name are added up."""
+    seen: dict[str, str] = {}
+    for entry in ElementTree.parse(report).getroot().iter("property"):
+        name, value = entry.get("name") or "", entry.get("value") or ""
+        before = seen.get(name)
+        if before is not None and _is_count(before) and _is_count(value):
+            value = f"{int(before.replace(',', '')) + int(value.replace(',', '')):,}"
+        seen[name] = value
+    return seen
+
+
+def verdict(seen: Mapping[str, str], failed: int) -> str:
+    """What was seen in words; with the bound on the failure rate where trials were counted and none failed."""
+    words = ", ".join(f"{value} {name}" if _is_count(value) else f"{name} {value}" for name, value in seen.items())
+    if failed:
+        return f"{failed} FAILED after {words or 'nothing was counted'}"
+    trials = int(seen.get("trials", "0").replace(",", ""))
+    bound = f" (3/N: with 95 % confidence fewer than {300 / trials:.2g} % of trials fail)" if trials > 3 else ""
+    return f"{words or 'passed'}; nothing found{bound}"
+
+
+def _is_count(value: str) -> bool:
+    return value.replace(",", "").isdigit()
+
+
+def _commit() -> str:
+    done = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=False)
+    return done.stdout.strip() or "an export"
