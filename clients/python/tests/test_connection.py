@@ -385,8 +385,8 @@ def test_an_index_that_can_not_be_opened_again_fails_its_own_requests_only() -> 
 
     def second(peer: Peer) -> None:
         peer.open(0)
-        peer.expect(b"0\t=\t1\t1\t1\t0", b"P\t1\tapp\tuser\tPRIMARY\tid\t", b"1\t=\t1\t1\t1\t0")
-        peer.send(b"0\t2\n1\t1\topen_table\n2\t1\tstmtnum\n")
+        peer.expect(b"P\t1\tapp\tuser\tPRIMARY\tid\t", b"0\t=\t1\t1\t1\t0", b"1\t=\t1\t1\t1\t0")
+        peer.send(b"1\t1\topen_table\n0\t2\n2\t1\tstmtnum\n")
 
     with FakeServer(first, second) as server:
         connection, users = open_users(server)

@@ -12,7 +12,7 @@ import rowsocket
 from rowsocket import aio
 
 
-@pytest.mark.parametrize("name", ["connect", "Connection", "ConnectionPool", "Index", "Pipeline"])
+@pytest.mark.parametrize("name", ["connect", "Connection", "ConnectionPool", "Group", "Index", "Pipeline"])
 def test_both_clients_have_it(name: str) -> None:
     blocking, asynchronous = getattr(rowsocket, name), getattr(aio, name)
     assert names(blocking) == names(asynchronous)

@@ -10,10 +10,11 @@
 `rowsocket.aio` is the same for asyncio.
 """
 
-from rowsocket._protocol import Value
-from rowsocket._requests import Comparison, Filter, Operator, While
+from rowsocket._inserts import Inserted
+from rowsocket._protocol import NOW, Value
+from rowsocket._selection import Comparison, Filter, Key, Operator, RangeOperator, Selection, While
 from rowsocket._session import Pending
-from rowsocket.connection import BytesRow, Connection, Index, Pipeline, TextRow, connect
+from rowsocket.connection import BytesRow, Connection, Group, Index, Pipeline, TextRow, connect
 from rowsocket.errors import (
     AuthenticationError,
     ConnectionLost,
@@ -21,8 +22,11 @@ from rowsocket.errors import (
     DuplicateKey,
     EngineError,
     ForeignKeyViolation,
+    GroupError,
     InvalidValue,
     LockWaitTimeout,
+    NothingChanged,
+    NoTransactions,
     OpenTableError,
     ProtocolError,
     ReadOnlyError,
@@ -31,12 +35,14 @@ from rowsocket.errors import (
     ServerError,
     Timeout,
     TransportError,
+    UndoneWithGroup,
 )
 from rowsocket.pool import ConnectionPool
 
 __version__ = "0.1.0"
 
 __all__ = [
+    "NOW",
     "AuthenticationError",
     "BytesRow",
     "Comparison",
@@ -48,21 +54,30 @@ __all__ = [
     "EngineError",
     "Filter",
     "ForeignKeyViolation",
+    "Group",
+    "GroupError",
     "Index",
+    "Inserted",
     "InvalidValue",
+    "Key",
     "LockWaitTimeout",
+    "NoTransactions",
+    "NothingChanged",
     "OpenTableError",
     "Operator",
     "Pending",
     "Pipeline",
     "ProtocolError",
+    "RangeOperator",
     "ReadOnlyError",
     "RequestError",
     "RowSocketError",
+    "Selection",
     "ServerError",
     "TextRow",
     "Timeout",
     "TransportError",
+    "UndoneWithGroup",
     "Value",
     "While",
     "connect",

@@ -6,13 +6,14 @@ A request and a reply are one line each, ended by LF, of tokens separated by TAB
     0 TAB = TAB 1 TAB 42 TAB 1 TAB 0 LF          find under id 0 the row with key 42, limit 1, offset 0
     0 TAB 2 TAB 42 TAB Ada LF                    ok, 2 columns, the values of the rows one after the other
 
-NULL is a token of the one byte 0x00; a byte b below 0x10 inside a value travels as 0x01 and b + 0x40.
+NULL is a token of the one byte 0x00, NOW is 0x01 and a "t"; a byte b below 0x10 inside a value travels as 0x01 and b + 0x40.
 """
 
 from __future__ import annotations
 
 import datetime
 import decimal
+import enum
 import ipaddress
 import math
 import re
@@ -20,6 +21,16 @@ import uuid
 from typing import NamedTuple, Union
 
 from rowsocket.errors import ProtocolError, ServerError, error_from_reply
+
+
+class Now(enum.Enum):
+    """The type of NOW."""
+
+    NOW = "now"
+
+
+NOW = Now.NOW
+"""As a value: the time at which the server begins the request, with the fraction that the column keeps (RowSocket only)."""
 
 Value = Union[
     str,
@@ -36,11 +47,13 @@ Value = Union[
     uuid.UUID,
     ipaddress.IPv4Address,
     ipaddress.IPv6Address,
+    Now,
     None,
 ]
 """What can be sent for a column. All but bytes travel as text in UTF-8, as SQL would write it."""
 
 NULL = b"\x00"
+_NOW_TOKEN = b"\x01t"
 
 _ESCAPABLE = re.compile(rb"[\x00-\x0f]")
 _HEAD = re.compile(rb"(\d{1,9})\t(\d{1,9})(?:(\t)|$)")
@@ -68,6 +81,8 @@ def encode_value(value: Value) -> bytes:
     """The token of a value. Raises TypeError for a type that has no text, ValueError for a value that SQL can not hold."""
     if value is None:
         return NULL
+    if isinstance(value, Now):
+        return _NOW_TOKEN
     if isinstance(value, str):
         return escape(value.encode("utf-8"))
     if isinstance(value, (bytes, bytearray, memoryview)):

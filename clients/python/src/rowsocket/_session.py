@@ -2,8 +2,8 @@
 """The bookkeeping of one connection, without input and output: which indexes are open on it, and whose reply comes next.
 
 The sync and the asyncio connection both own a `Session` for each connection they make, write what it encodes and feed it what
-they read. An index is opened in front of the first request that needs it, in the same send: that is also how indexes come back
-after a reconnect. Ids belong to the logical connection (`IndexIds`) and are the same after a reconnect.
+they read. An index is opened in the same send as the first request that needs it, in front of it: that is also how indexes come
+back after a reconnect. Ids belong to the logical connection (`IndexIds`) and are the same after a reconnect.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ import collections
 from collections.abc import Sequence
 from typing import Any, Callable, Generic, TypeVar
 
+from rowsocket._index import IndexDescription, Request
 from rowsocket._protocol import Reply, ReplyParser, encode_value
-from rowsocket._requests import IndexDescription, Request
 from rowsocket.errors import ProtocolError, RowSocketError, TransportError
 
 T = TypeVar("T")
@@ -45,6 +45,11 @@ class Pending(Generic[T]):
     def writes(self) -> bool:
         """True if the request is a write."""
         return self._request.writes
+
+    @property
+    def in_group(self) -> bool:
+        """True if the request is part of a group, or its beginning or end."""
+        return self._request.in_group
 
     def _take(self, reply: Reply) -> None:
         self.done = True
@@ -121,7 +126,7 @@ class Session:
 
     def authenticate(self, secret: str) -> tuple[bytes, Pending[None]]:
         """The bytes that present a secret, and what becomes of them."""
-        pending: Pending[None] = Pending(Request(_NO_INDEX, b"", False, lambda _: None))
+        pending: Pending[None] = Pending(Request(None, b"", False, lambda _: None))
         self._awaiting.append(_settle(pending, None))
         return b"A\t1\t" + encode_value(secret) + b"\n", pending
 
@@ -144,14 +149,17 @@ class Session:
         return b"P\t%d\t%s\n" % (index_id, description.open_tokens()), pending
 
     def encode(self, pendings: Sequence[Pending[Any]]) -> bytes:
-        """The bytes of requests; their replies settle them."""
-        pieces: list[bytes] = []
-        for pending in pendings:
-            request = pending._request
-            pieces.append(self.open(request.description)[0])
-            index_id = self._ids.id_of(request.description)
-            self._awaiting.append(_settle(pending, self._opened[index_id]))
-            pieces.append(b"%d\t%s\n" % (index_id, request.tail))
+        """The bytes of requests; their replies settle them. Indexes are opened before all of them: a group can not open any."""
+        descriptions = [pending._request.description for pending in pendings]
+        pieces = [self.open(description)[0] for description in descriptions if description is not None]
+        for pending, description in zip(pendings, descriptions):
+            if description is None:
+                self._awaiting.append(_settle(pending, None))
+                pieces.append(pending._request.tail + b"\n")
+            else:
+                index_id = self._ids.id_of(description)
+                self._awaiting.append(_settle(pending, self._opened[index_id]))
+                pieces.append(b"%d\t%s\n" % (index_id, pending._request.tail))
         return b"".join(pieces)
 
     def feed(self, data: bytes) -> None:
@@ -180,6 +188,3 @@ def _settle(pending: Pending[Any], opened: _Opened | None) -> Callable[[Reply | 
             pending._take(reply)
 
     return settle
-
-
-_NO_INDEX: IndexDescription[Any] = IndexDescription("", "", "", (), (), False, bytes, tuple)

@@ -12,11 +12,11 @@ from collections.abc import Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Generic, Literal, Optional, TypeVar, overload
 
-from rowsocket import _requests
+from rowsocket import _inserts, _requests
+from rowsocket._index import IndexDescription, Request, as_dicts, describe
 from rowsocket._link import Link
 from rowsocket._options import DEFAULT_TIMEOUT_S, Deadline, Options
-from rowsocket._pipeline import Collected, lost_reads, raise_lost
-from rowsocket._requests import IndexDescription, Request
+from rowsocket._pipeline import Collected, CollectedGroup, lost_reads, raise_lost
 from rowsocket._session import IndexIds, Pending
 from rowsocket.errors import ConnectionLost, RowSocketError
 
@@ -38,18 +38,6 @@ def _executed(build: Callable[Concatenate[IndexDescription[R], P], Request[T]]) 
 
     def method(self: Index[R], /, *args: P.args, **kwargs: P.kwargs) -> T:
         return self._executor._execute(build(self.description, *args, **kwargs))
-
-    functools.update_wrapper(method, build)
-    return method
-
-
-def _promised(
-    build: Callable[Concatenate[IndexDescription[R], P], Request[T]],
-) -> Callable[Concatenate[Pipeline, Index[R], P], Pending[T]]:
-    """The method of `Pipeline` that adds the request and promises its result."""
-
-    def method(self: Pipeline, index: Index[R], /, *args: P.args, **kwargs: P.kwargs) -> Pending[T]:
-        return self._add(build(index.description, *args, **kwargs))
 
     functools.update_wrapper(method, build)
     return method
@@ -122,13 +110,21 @@ class Executor(abc.ABC):
 
         Opening what is open costs nothing. Raises OpenTableError, RequestError (no such index or column), ValueError.
         """
-        description = _requests.describe(database, table, columns, index, filter_columns, decode, raw)
+        description = describe(database, table, columns, index, filter_columns, decode, raw)
         self._open(description, id)
         return Index(self, description)
 
     def pipeline(self) -> Pipeline:
         """Collect requests and send them at once; see `Pipeline`."""
         return Pipeline(self)
+
+    def group(self, *, must: bool = False, gtid: bool = False) -> Group:
+        """Collect requests that commit together or not at all; see `Group`.
+
+        must  a write that changes no row (a `compare_and_set`, a `decrement`) fails the group with `NothingChanged`
+        gtid  `Group.gtid` is to be the GTID of the commit, for who will read from a replica
+        """
+        return Group(self, must, gtid)
 
 
 class Index(Generic[R]):
@@ -140,20 +136,33 @@ class Index(Generic[R]):
 
     def as_dicts(self: Index[tuple[V, ...]]) -> Index[dict[str, V]]:
         """The same index with rows returned as dicts by column name."""
-        return Index(self._executor, _requests.as_dicts(self.description))
+        return Index(self._executor, as_dicts(self.description))
 
     get = _executed(_requests.get)
     find = _executed(_requests.find)
     find_in = _executed(_requests.find_in)
-    insert = _executed(_requests.insert)
+    find_keys = _executed(_requests.find_keys)
+    starts_with = _executed(_requests.starts_with)
+    count = _executed(_requests.count)
+    insert = _executed(_inserts.insert)
+    insert_many = _executed(_inserts.insert_many)
+    insert_ignore = _executed(_inserts.insert_ignore)
+    replace = _executed(_inserts.replace)
+    upsert = _executed(_inserts.upsert)
     update = _executed(_requests.update)
     delete = _executed(_requests.delete)
     increment = _executed(_requests.increment)
     decrement = _executed(_requests.decrement)
+    update_keys = _executed(_requests.update_keys)
+    delete_keys = _executed(_requests.delete_keys)
+    compare_and_set = _executed(_requests.compare_and_set)
     fetch_and_update = _executed(_requests.fetch_and_update)
     fetch_and_delete = _executed(_requests.fetch_and_delete)
     fetch_and_increment = _executed(_requests.fetch_and_increment)
     fetch_and_decrement = _executed(_requests.fetch_and_decrement)
+    update_and_fetch = _executed(_requests.update_and_fetch)
+    increment_and_fetch = _executed(_requests.increment_and_fetch)
+    decrement_and_fetch = _executed(_requests.decrement_and_fetch)
 
 
 class Pipeline(Collected):
@@ -186,18 +195,29 @@ class Pipeline(Collected):
         if kind is None:
             self.flush()
 
-    get = _promised(_requests.get)
-    find = _promised(_requests.find)
-    find_in = _promised(_requests.find_in)
-    insert = _promised(_requests.insert)
-    update = _promised(_requests.update)
-    delete = _promised(_requests.delete)
-    increment = _promised(_requests.increment)
-    decrement = _promised(_requests.decrement)
-    fetch_and_update = _promised(_requests.fetch_and_update)
-    fetch_and_delete = _promised(_requests.fetch_and_delete)
-    fetch_and_increment = _promised(_requests.fetch_and_increment)
-    fetch_and_decrement = _promised(_requests.fetch_and_decrement)
+
+class Group(CollectedGroup):
+    """Requests that commit together or not at all, sent as one when the with block ends (RowSocket only).
+
+        with connection.group(must=True) as group:
+            group.decrement(accounts, 1, 100)
+            group.increment(accounts, 2, 100)
+
+    If one of them fails, nothing is done, and the block raises its error; the others have `UndoneWithGroup`. An exception inside
+    the block sends nothing. Tables without transactions (`NoTransactions`) can be no part of a group. It is never sent twice.
+    """
+
+    def __init__(self, executor: Executor, must: bool, gtid: bool) -> None:
+        super().__init__(must, gtid)
+        self._executor = executor
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is None:
+            self._executor._run(self._take_lines())
+            self._raise_failure()
 
 
 class Connection(Executor):

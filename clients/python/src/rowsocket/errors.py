@@ -25,8 +25,11 @@ __all__ = [
     "DuplicateKey",
     "EngineError",
     "ForeignKeyViolation",
+    "GroupError",
     "InvalidValue",
     "LockWaitTimeout",
+    "NoTransactions",
+    "NothingChanged",
     "OpenTableError",
     "ProtocolError",
     "ReadOnlyError",
@@ -35,6 +38,7 @@ __all__ = [
     "ServerError",
     "Timeout",
     "TransportError",
+    "UndoneWithGroup",
     "error_from_reply",
 ]
 
@@ -50,6 +54,11 @@ class RowSocketError(Exception):
     detail  a line for people; may be empty
     """
 
+    @property
+    def retryable(self) -> bool:
+        """True if sending the same request again, at once or later, can help, and can do no harm."""
+        return False
+
     def __init__(self, code: int, text: str, detail: str = "") -> None:
         super().__init__(code, text, detail)
         self.code = code
@@ -63,6 +72,11 @@ class RowSocketError(Exception):
 
 class ServerError(RowSocketError):
     """The server answered with an error. The request left nothing behind; the connection is good."""
+
+    @property
+    def retryable(self) -> bool:
+        """True if sending the same request again, at once or later, can help."""
+        return self.text in _RETRYABLE.get(self.code, ())
 
 
 class RequestError(ServerError):
@@ -105,6 +119,29 @@ class ForeignKeyViolation(EngineError):
     """A foreign key forbids it (151: the row is referenced; 152: the row that it references is missing)."""
 
 
+class GroupError(ServerError):
+    """Why nothing of a group was done, in the request that is the reason or in the others."""
+
+
+class NothingChanged(GroupError):
+    """In a group with `must`: a write that changed no row."""
+
+
+class NoTransactions(GroupError):
+    """The table's storage engine has no transactions, so that it can be no part of a group."""
+
+
+class UndoneWithGroup(GroupError):
+    """Another request of the group failed. `cause` is its error, once it is known."""
+
+    cause: Exception | None = None
+
+    @property
+    def retryable(self) -> bool:
+        """As that of the cause."""
+        return isinstance(self.cause, RowSocketError) and self.cause.retryable
+
+
 class InvalidValue(EngineError):
     """A value does not fit its column, as in SQL's strict mode. `number` is SQL's error number, e.g. 1264 out of range."""
 
@@ -118,6 +155,11 @@ class TransportError(RowSocketError):
     def __init__(self, text: str, detail: str = "", *, outcome_unknown: bool = False) -> None:
         super().__init__(CLIENT_SIDE, text, detail)
         self.outcome_unknown = outcome_unknown
+
+    @property
+    def retryable(self) -> bool:
+        """False if a write may have been done: it could be done twice."""
+        return not self.outcome_unknown
 
     def for_request(self, writes: bool) -> TransportError:
         """The same error, as it is for a request that has been sent and not been answered."""
@@ -135,6 +177,17 @@ class Timeout(TransportError):
 class ProtocolError(TransportError):
     """What came is no reply of this protocol."""
 
+
+_RETRYABLE: dict[int, frozenset[str]] = {
+    1: frozenset({"lock_tables", "146", "149", "1205", "1213", "commit", "memory", "shutdown"}),
+}
+"""The texts, by code, for which docs/protocol/handlersocket.md says `later` or `at once`."""
+
+_GROUP_ERRORS: dict[str, type[GroupError]] = {
+    "group": UndoneWithGroup,
+    "unchanged": NothingChanged,
+    "notrans": NoTransactions,
+}
 
 _ENGINE_ERRORS: dict[int, type[EngineError]] = {
     121: DuplicateKey,
@@ -171,4 +224,4 @@ def error_from_reply(code: int, text: str, detail: str = "") -> ServerError:
         return _ENGINE_ERRORS.get(number, EngineError)(code, text, detail)
     if text in ("open_table", "lock_tables"):
         return OpenTableError(code, text, detail)
-    return ServerError(code, text, detail)
+    return _GROUP_ERRORS.get(text, ServerError)(code, text, detail)

@@ -11,8 +11,8 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from rowsocket._idle import Idle
+from rowsocket._index import IndexDescription
 from rowsocket._options import DEFAULT_TIMEOUT_S, Deadline, Options
-from rowsocket._requests import IndexDescription
 from rowsocket._session import Pending
 from rowsocket.connection import Connection, Executor
 from rowsocket.errors import ConnectionLost, RowSocketError

@@ -1,31 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""The asyncio client: the same names as in `rowsocket`, to be awaited.
-
-    async with await rowsocket.aio.connect() as connection:
-        users = await connection.open_index("app", "user", ["id", "name"])
-        print(await users.get(42))
-
-Any number of tasks may share a connection: their requests are pipelined and answered in the order in which they were sent. A call
-that is cancelled leaves the connection good, and its write may have been done. A call that times out closes it.
-"""
+"""The asyncio client: `connect`, `Connection`, `Index`, `Pipeline`, `Group`, as in `rowsocket.connection`."""
 
 from __future__ import annotations
 
 import abc
 import asyncio
 import collections
-import contextlib
 import functools
-import time
-from collections.abc import AsyncIterator, Coroutine, Iterable
+from collections.abc import Coroutine, Iterable
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Callable, Generic, Literal, TypeVar, overload
 
-from rowsocket import _requests
-from rowsocket._idle import Idle
+from rowsocket import _inserts, _requests
+from rowsocket._index import IndexDescription, Request, as_dicts, describe
 from rowsocket._options import DEFAULT_TIMEOUT_S, Deadline, Options
-from rowsocket._pipeline import Collected, lost_reads, raise_lost
-from rowsocket._requests import IndexDescription, Request
+from rowsocket._pipeline import Collected, CollectedGroup, lost_reads, raise_lost
 from rowsocket._session import IndexIds, Pending, Session
 from rowsocket.connection import BytesRow, TextRow
 from rowsocket.errors import ConnectionLost, ProtocolError, RowSocketError
@@ -35,13 +24,11 @@ if TYPE_CHECKING:
 
     P = ParamSpec("P")
 
-__all__ = ["Connection", "ConnectionPool", "Index", "Pipeline", "connect"]
-
 T = TypeVar("T")
 R = TypeVar("R")
 V = TypeVar("V")
 
-_TIMED_OUT = (TimeoutError, asyncio.TimeoutError)  # two types before Python 3.11
+TIMED_OUT = (TimeoutError, asyncio.TimeoutError)  # two types before Python 3.11
 
 
 def _executed(
@@ -51,18 +38,6 @@ def _executed(
 
     def method(self: Index[R], /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
         return self._executor._execute(build(self.description, *args, **kwargs))
-
-    functools.update_wrapper(method, build)
-    return method
-
-
-def _promised(
-    build: Callable[Concatenate[IndexDescription[R], P], Request[T]],
-) -> Callable[Concatenate[Pipeline, Index[R], P], Pending[T]]:
-    """Make the method of `Pipeline` that adds the request and promises its result."""
-
-    def method(self: Pipeline, index: Index[R], /, *args: P.args, **kwargs: P.kwargs) -> Pending[T]:
-        return self._add(build(index.description, *args, **kwargs))
 
     functools.update_wrapper(method, build)
     return method
@@ -125,13 +100,21 @@ class Executor(abc.ABC):
         id: int | None = None,
     ) -> Index[Any]:
         """Open an index of a table, as `rowsocket.Connection.open_index`."""
-        description = _requests.describe(database, table, columns, index, filter_columns, decode, raw)
+        description = describe(database, table, columns, index, filter_columns, decode, raw)
         await self._open(description, id)
         return Index(self, description)
 
     def pipeline(self) -> Pipeline:
         """Collect requests and send them at once; see `Pipeline`."""
         return Pipeline(self)
+
+    def group(self, *, must: bool = False, gtid: bool = False) -> Group:
+        """Collect requests that commit together or not at all; see `Group`.
+
+        must  a write that changes no row (a `compare_and_set`, a `decrement`) fails the group with `NothingChanged`
+        gtid  `Group.gtid` is to be the GTID of the commit, for who will read from a replica
+        """
+        return Group(self, must, gtid)
 
 
 class Index(Generic[R]):
@@ -143,20 +126,33 @@ class Index(Generic[R]):
 
     def as_dicts(self: Index[tuple[V, ...]]) -> Index[dict[str, V]]:
         """Return the same index with rows as dicts by column name."""
-        return Index(self._executor, _requests.as_dicts(self.description))
+        return Index(self._executor, as_dicts(self.description))
 
     get = _executed(_requests.get)
     find = _executed(_requests.find)
     find_in = _executed(_requests.find_in)
-    insert = _executed(_requests.insert)
+    find_keys = _executed(_requests.find_keys)
+    starts_with = _executed(_requests.starts_with)
+    count = _executed(_requests.count)
+    insert = _executed(_inserts.insert)
+    insert_many = _executed(_inserts.insert_many)
+    insert_ignore = _executed(_inserts.insert_ignore)
+    replace = _executed(_inserts.replace)
+    upsert = _executed(_inserts.upsert)
     update = _executed(_requests.update)
     delete = _executed(_requests.delete)
     increment = _executed(_requests.increment)
     decrement = _executed(_requests.decrement)
+    update_keys = _executed(_requests.update_keys)
+    delete_keys = _executed(_requests.delete_keys)
+    compare_and_set = _executed(_requests.compare_and_set)
     fetch_and_update = _executed(_requests.fetch_and_update)
     fetch_and_delete = _executed(_requests.fetch_and_delete)
     fetch_and_increment = _executed(_requests.fetch_and_increment)
     fetch_and_decrement = _executed(_requests.fetch_and_decrement)
+    update_and_fetch = _executed(_requests.update_and_fetch)
+    increment_and_fetch = _executed(_requests.increment_and_fetch)
+    decrement_and_fetch = _executed(_requests.decrement_and_fetch)
 
 
 class Pipeline(Collected):
@@ -180,18 +176,21 @@ class Pipeline(Collected):
         if kind is None:
             await self.flush()
 
-    get = _promised(_requests.get)
-    find = _promised(_requests.find)
-    find_in = _promised(_requests.find_in)
-    insert = _promised(_requests.insert)
-    update = _promised(_requests.update)
-    delete = _promised(_requests.delete)
-    increment = _promised(_requests.increment)
-    decrement = _promised(_requests.decrement)
-    fetch_and_update = _promised(_requests.fetch_and_update)
-    fetch_and_delete = _promised(_requests.fetch_and_delete)
-    fetch_and_increment = _promised(_requests.fetch_and_increment)
-    fetch_and_decrement = _promised(_requests.fetch_and_decrement)
+
+class Group(CollectedGroup):
+    """Requests that commit together or not at all, sent when the async with block ends; otherwise as `rowsocket.Group`."""
+
+    def __init__(self, executor: Executor, must: bool, gtid: bool) -> None:
+        super().__init__(must, gtid)
+        self._executor = executor
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        if kind is None:
+            await self._executor._run(self._take_lines())
+            self._raise_failure()
 
 
 class _Link(asyncio.Protocol):
@@ -240,7 +239,7 @@ class _Link(asyncio.Protocol):
         self._waiting.append((last, settled))
         try:
             await asyncio.wait_for(settled, deadline.remaining_s())
-        except _TIMED_OUT:
+        except TIMED_OUT:
             self.fail(self._options.timed_out("no answer"))
 
     def _wake_settled(self) -> None:
@@ -299,7 +298,7 @@ class Connection(Executor):
                 await asyncio.wait_for(loop.create_connection(lambda: link, where.host, where.port), deadline.remaining_s())
             else:
                 await asyncio.wait_for(loop.create_unix_connection(lambda: link, where.unix_socket), deadline.remaining_s())
-        except _TIMED_OUT as error:
+        except TIMED_OUT as error:
             raise where.timed_out("no connection") from error
         except OSError as error:
             raise ConnectionLost("connect", f"{where.where()}: {error}") from error
@@ -355,93 +354,3 @@ async def connect(
     connection = Connection(Options(host, port, unix_socket, timeout, secret, reconnect))
     await connection._connected(Deadline(timeout))
     return connection
-
-
-class ConnectionPool(Executor):
-    """At most `max_size` connections, made when needed, as `rowsocket.ConnectionPool`; to be used in one event loop."""
-
-    def __init__(
-        self,
-        host: str = "127.0.0.1",
-        port: int = 9998,
-        *,
-        unix_socket: str | None = None,
-        timeout: float | None = DEFAULT_TIMEOUT_S,
-        secret: str | None = None,
-        reconnect: bool = True,
-        max_size: int = 10,
-        idle_timeout: float = 300.0,
-    ) -> None:
-        self._options = Options(host, port, unix_socket, timeout, secret, reconnect)
-        self._idle: Idle[Connection] = Idle(max_size, idle_timeout)
-        self._free = asyncio.Semaphore(max_size)
-        self._closed = False
-
-    @contextlib.asynccontextmanager
-    async def connection(self) -> AsyncIterator[Connection]:
-        """Borrow a connection for a with block. Raises Timeout if none comes free in time, and what `connect` raises."""
-        borrowed = await self._take()
-        try:
-            yield borrowed
-        finally:
-            await self._give_back(borrowed)
-
-    async def close(self) -> None:
-        """Close the idle connections now, and the borrowed ones when they come back. Idempotent."""
-        self._closed = True
-        for connection in self._idle.take_all():
-            await connection.close()
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        await self.close()
-
-    async def _take(self) -> Connection:
-        deadline = Deadline(self._options.timeout)
-        try:
-            await asyncio.wait_for(self._free.acquire(), deadline.remaining_s())
-        except _TIMED_OUT:
-            raise self._options.timed_out(f"none of {self._idle.max_size} connections came free") from None
-        if self._closed:
-            self._free.release()
-            raise ConnectionLost("closed", "this pool was closed by its user")
-        connection, expired = self._idle.take(time.monotonic())
-        try:
-            for old in expired:
-                await old.close()
-            if connection is None:
-                connection = Connection(self._options)
-                await connection._connected(deadline)
-            return connection
-        except BaseException:
-            self._idle.forget()
-            self._free.release()
-            raise
-
-    async def _give_back(self, connection: Connection) -> None:
-        if connection.usable and not self._closed:
-            self._idle.give_back(connection, time.monotonic())
-        else:
-            self._idle.forget()
-            await connection.close()
-        self._free.release()
-
-    async def _run(self, pendings: list[Pending[Any]]) -> None:
-        try:
-            connection = await self._take()
-        except RowSocketError as error:
-            for pending in pendings:
-                pending._refuse(error)
-            return
-        try:
-            await connection._run(pendings)
-        finally:
-            await self._give_back(connection)
-
-    async def _open(self, description: IndexDescription[Any], id: int | None) -> None:
-        if id is not None:
-            raise ValueError("a pool chooses the ids of its indexes")
-        async with self.connection() as connection:
-            await connection._open(description, None)
