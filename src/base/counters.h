@@ -26,7 +26,7 @@ enum class Counter : uint8_t {
   requests_update,
   requests_delete,
   requests_increment,  ///< increments and decrements
-  requests_group,  ///< their members are counted as well
+  requests_group,      ///< their members are counted as well
   requests_authenticate,
   requests_unknown,
   rows_read,

@@ -45,7 +45,7 @@ class Protocol {
 
   // Replies. Each call appends to `out`.
   virtual void reply_ok(Buffer& out) const = 0;
-  virtual void reply_number(Buffer& out, uint64_t number) const = 0;  ///< rows found or changed, or the new id of an insert
+  virtual void reply_number(Buffer& out, uint64_t number) const = 0;      ///< rows found or changed, or the new id of an insert
   virtual void reply_text(Buffer& out, std::string_view text) const = 0;  ///< one value: a GTID
   // What came of each row of an insert: begin_rows of two columns, these, end_rows.
   virtual void append_outcome(Buffer& out, const RowOutcome& outcome) const = 0;

@@ -16,17 +16,18 @@ namespace rowsocket {
 
 enum class RequestKind : uint8_t { unknown, open_index, find, insert, authenticate, group };
 
-/// Which rows of the index, relative to the key. `starts_with`: equal in all parts but the last, whose text begins with the value.
+/// Which rows of the index, relative to the key. `starts_with`: equal in all parts but the last, whose text begins with the
+/// value.
 enum class KeyOperator : uint8_t { equal, after, at_or_after, before, at_or_before, starts_with };
 
 /// Rows of an index between two ends, in an order. Parts that have no value in a key are open.
 struct KeyRange {
   KeyOperator key_operator = KeyOperator::equal;
-  std::span<const Value> key;
+  std::span<const Value> key = {};
   /// The other end: `before` or `at_or_before` where key_operator is `after` or `at_or_after`, and the other way round.
   bool has_end = false;
   KeyOperator end_operator = KeyOperator::at_or_before;
-  std::span<const Value> end_key;
+  std::span<const Value> end_key = {};
   /// The rows in the opposite order: from the end, or from where the index ends.
   bool reverse = false;
 };
@@ -96,22 +97,22 @@ struct Request {
   KeyOperator end_operator = KeyOperator::equal;   ///< find: see KeyRange
   std::span<const Value> end_values;               ///< find: see KeyRange
   bool has_in_list = false;                        ///< find
-  bool lists_whole_keys = false;                   ///< find: in_values holds keys of values.size() values each, one after the other
-  uint32_t in_key_part = 0;                        ///< find: else the key part that takes each IN value in turn
-  uint64_t limit = 1;                              ///< find: rows, after filters and offset
-  uint64_t offset = 0;                             ///< find: rows skipped first
-  uint64_t limit_per_value = 0;                    ///< find: rows of each IN value; 0 = see exec/walk.h
-  std::span<const Value> values;                   ///< find: key values; insert: column values, row after row
-  std::span<const Value> in_values;                ///< find
-  std::span<const Filter> filters;                 ///< find
-  std::span<const Value> new_values;               ///< find with modification: for the first columns of the open_index
+  bool lists_whole_keys = false;      ///< find: in_values holds keys of values.size() values each, one after the other
+  uint32_t in_key_part = 0;           ///< find: else the key part that takes each IN value in turn
+  uint64_t limit = 1;                 ///< find: rows, after filters and offset
+  uint64_t offset = 0;                ///< find: rows skipped first
+  uint64_t limit_per_value = 0;       ///< find: rows of each IN value; 0 = see exec/walk.h
+  std::span<const Value> values;      ///< find: key values; insert: column values, row after row
+  std::span<const Value> in_values;   ///< find
+  std::span<const Filter> filters;    ///< find
+  std::span<const Value> new_values;  ///< find with modification: for the first columns of the open_index
 
-  uint32_t row_count = 1;                           ///< insert: at least 1, and a divisor of values.size()
-  OnDuplicate on_duplicate = OnDuplicate::fail;     ///< insert
-  std::span<const uint32_t> set_on_duplicate;       ///< insert: positions in a row's values
-  std::span<const uint32_t> add_on_duplicate;       ///< insert: positions in a row's values
-  bool rows_alone = false;                          ///< insert: a row that fails does not undo the others
-  bool reply_outcomes = false;                      ///< insert: reply what came of each row
+  uint32_t row_count = 1;                        ///< insert: at least 1, and a divisor of values.size()
+  OnDuplicate on_duplicate = OnDuplicate::fail;  ///< insert
+  std::span<const uint32_t> set_on_duplicate;    ///< insert: positions in a row's values
+  std::span<const uint32_t> add_on_duplicate;    ///< insert: positions in a row's values
+  bool rows_alone = false;                       ///< insert: a row that fails does not undo the others
+  bool reply_outcomes = false;                   ///< insert: reply what came of each row
 
   /// group: these commit together, or nothing of them is done. None is itself a group, an open_index or an authenticate.
   std::span<const Request> members;

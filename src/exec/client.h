@@ -25,7 +25,9 @@ class Client {
   void grant(Access access) { granted_ = access; }
 
   /// What was opened under this id; nullptr if nothing was.
-  [[nodiscard]] const std::shared_ptr<engine::Index>& index(uint32_t id) const { return id < indexes_.size() ? indexes_[id] : none_; }
+  [[nodiscard]] const std::shared_ptr<engine::Index>& index(uint32_t id) const {
+    return id < indexes_.size() ? indexes_[id] : none_;
+  }
   /// May throw std::bad_alloc.
   void set_index(uint32_t id, std::shared_ptr<engine::Index> index);
 

@@ -239,8 +239,8 @@ Begin Executor::run(engine::Index& index, const Request& request, const Protocol
 }
 
 /// One statement of the engine; `rows` is added to where it succeeds.
-Begin Executor::run_statement(engine::Index& index, const Request& request, const Protocol& protocol, Buffer& out, RowCounts& rows,
-                              Error& error) {
+Begin Executor::run_statement(engine::Index& index, const Request& request, const Protocol& protocol, Buffer& out,
+                              RowCounts& rows, Error& error) {
   const size_t reply_begin = out.size();
   const Intent intent = request.writes() ? Intent::write : Intent::read;
   bool under_way = false;

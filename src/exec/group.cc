@@ -71,7 +71,8 @@ Begin Executor::admit_group(Client& client, const Request& group, Staged& staged
   return Begin::ready;
 }
 
-/// The whole group in the engine. The replies of a success are appended to `out`; a failure leaves nothing there, nothing changed.
+/// The whole group in the engine. The replies of a success are appended to `out`; a failure leaves nothing there, nothing
+/// changed.
 Begin Executor::run_group(Staged& staged) {
   Buffer& out = *staged.out;
   const size_t reply_begin = out.size();
@@ -160,8 +161,8 @@ void Executor::answer_group(Staged& staged) {
 
 /// An insert in which each row is a statement of its own. A row that waits for a lock makes all of them wait: those before it are
 /// undone, so that the request can be presented again.
-Begin Executor::run_rows_alone(engine::Index& index, const Request& request, const Protocol& protocol, Buffer& out, RowCounts& rows,
-                               Error& error) {
+Begin Executor::run_rows_alone(engine::Index& index, const Request& request, const Protocol& protocol, Buffer& out,
+                               RowCounts& rows, Error& error) {
   const size_t reply_begin = out.size();
   const bool own_group = !in_group_;
   if (own_group) {

@@ -66,8 +66,9 @@ TEST_F(GroupTest, a_write_that_changes_nothing_fails_a_group_that_must) {
 }
 
 TEST_F(GroupTest, tables_without_transactions_are_refused) {
-  engine.create_table("shop.log", {.columns = {engine::memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}},
-                                   .has_transactions = false});
+  engine.create_table(
+      "shop.log",
+      {.columns = {engine::memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}, .has_transactions = false});
   EXPECT_EQ(ask(one, Ask::open(10, "shop.log", "", "id")), "ok");
   EXPECT_THAT(turn(one, {Ask::group({add_stock("1"), Ask::insert(10, {"1"})})}),
               ElementsAre("ok", undone, "error no_transactions", undone));

@@ -104,8 +104,8 @@ void Executor::fill_in_gtids() {
     text.clear();
     gtid_places_.back().protocol->reply_text(text, session_.last_commit_gtid());
     const auto in_this = [&out](const GtidPlace& place) { return place.out == &out; };
-    const auto places = static_cast<size_t>(std::find_if_not(gtid_places_.rbegin(), gtid_places_.rend(), in_this) -
-                                            gtid_places_.rbegin());
+    const auto places =
+        static_cast<size_t>(std::find_if_not(gtid_places_.rbegin(), gtid_places_.rend(), in_this) - gtid_places_.rbegin());
     size_t tail_end = out.size();
     if (out.failed() || text.failed() || !out.reserve(places * text.size())) {
       gtid_places_.resize(gtid_places_.size() - places);

@@ -4,10 +4,10 @@
 // of each row found. It decides what a find means; the cursor knows how rows are reached. It begins and ends no request: whoever
 // calls it undoes what a failed walk changed, and cuts what it wrote.
 //
-// IN lists. With KeyOperator::equal and starts_with all rows of each value count, up to the limit in all. With the other operators
-// each value gives at most one row, its first that passes the filters. A limit per value takes the place of both. Offset and limit
-// count over the whole list; a filter that stops ends the current value's rows only. A value that the list names twice is walked
-// twice.
+// IN lists. With KeyOperator::equal and starts_with all rows of each value count, up to the limit in all. With the other
+// operators each value gives at most one row, its first that passes the filters. A limit per value takes the place of both.
+// Offset and limit count over the whole list; a filter that stops ends the current value's rows only. A value that the list names
+// twice is walked twice.
 #pragma once
 
 #include <cstdint>

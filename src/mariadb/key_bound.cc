@@ -89,8 +89,8 @@ bool KeyBound::set(THD* thd, TABLE* table, const Binding& binding, KeyOperator k
     finds_nothing_ = map_ == 0 && operator_ == KeyOperator::before;
     return true;
   }
-  is_of_one_row_ = key_operator == KeyOperator::equal && binding.whole_key_is_unique && !has_null &&
-                   key.size() == binding.key_parts.size();
+  is_of_one_row_ =
+      key_operator == KeyOperator::equal && binding.whole_key_is_unique && !has_null && key.size() == binding.key_parts.size();
   return true;
 }
 
@@ -194,8 +194,8 @@ bool TextPrefix::set(Field* field, const Value& value, bool raw) {
   CHARSET_INFO* const charset = field->charset();
   std::vector<char> text(value.size * charset->mbmaxlen);
   uint failed_characters = 0;
-  text.resize(copy_and_convert(text.data(), text.size(), charset, value.data, value.size, wire_charset(field, raw),
-                               &failed_characters));
+  text.resize(
+      copy_and_convert(text.data(), text.size(), charset, value.data, value.size, wire_charset(field, raw), &failed_characters));
   pattern_.resize(2 * text.size() + 2 * charset->mbmaxlen);
   auto* out = reinterpret_cast<uchar*>(pattern_.data());
   uchar* const out_end = out + pattern_.size();

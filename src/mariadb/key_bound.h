@@ -70,8 +70,8 @@ class TextPrefix {
   /// False if no row can match: `value` has a character that the column's character set lacks.
   [[nodiscard]] bool set(Field* field, const Value& value, bool raw);
   [[nodiscard]] bool matches_row() const;
-  /// The least and the greatest text, in at most `byte_count` bytes each, between which all that match stand. False if there is no such
-  /// range.
+  /// The least and the greatest text, in at most `byte_count` bytes each, between which all that match stand. False if there is
+  /// no such range.
   [[nodiscard]] bool range(size_t byte_count, std::vector<char>& least, std::vector<char>& greatest) const;
 
  private:

@@ -64,9 +64,7 @@ Error fill_row(THD* thd, const Binding& binding, TABLE* table, std::span<const V
   return complete_row(thd, table);
 }
 
-bool is_duplicate(int handler_code) {
-  return handler_code == HA_ERR_FOUND_DUPP_KEY || handler_code == HA_ERR_FOUND_DUPP_UNIQUE;
-}
+bool is_duplicate(int handler_code) { return handler_code == HA_ERR_FOUND_DUPP_KEY || handler_code == HA_ERR_FOUND_DUPP_UNIQUE; }
 
 /// The row that has the unique key of the first record, into the second. Returns a handler error or 0.
 int read_duplicate(THD* thd, TABLE* table, uint key_number) {

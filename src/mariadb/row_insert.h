@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Inserting one row through the handler API, with what the SQL layer does around it: strict conversion, defaults, generated columns,
-// constraints, triggers, AUTO_INCREMENT, and what is to be done where a unique key has the row already.
+// Inserting one row through the handler API, with what the SQL layer does around it: strict conversion, defaults, generated
+// columns, constraints, triggers, AUTO_INCREMENT, and what is to be done where a unique key has the row already.
 #pragma once
 
 #include "engine/engine.h"

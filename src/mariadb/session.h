@@ -111,7 +111,7 @@ class Session final : public engine::Session {
   SAVEPOINT* group_ = nullptr;         ///< where the group under way began
   bool commit_has_gtid_ = false;
   mutable char gtid_text_[48] = {};
-  bool must_release_ = false;          ///< somebody could not go on for what we hold
+  bool must_release_ = false;  ///< somebody could not go on for what we hold
   bool has_backup_protection_[2] = {false, false};
   std::vector<std::shared_ptr<OpenTable>> open_tables_;
   std::unordered_map<std::string, std::weak_ptr<OpenTable>> tables_;

@@ -179,7 +179,8 @@ void Session::abandon_request() {
 
 // ---- groups
 
-/// A savepoint. Only the engines know of it: the metadata locks that a SQL savepoint would give back are not the transaction's here.
+/// A savepoint. Only the engines know of it: the metadata locks that a SQL savepoint would give back are not the transaction's
+/// here.
 Error Session::begin_group() {
   begin_transaction();
   if (options_.intent == Intent::read) {
