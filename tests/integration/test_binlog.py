@@ -3,8 +3,13 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
+import pytest
+
+from replication import mixed_writes
+from replication.servers import assert_equal_history, assert_equal_tables
 from support.commands import run
 from support.mariadb import RowSocketServer, Start
 from support.plugin import EmptyServer, change_everything, make_table, opened
@@ -35,6 +40,38 @@ def test_replaying_the_binlog_gives_the_same_tables(start: Start, tmp_path: Path
         assert len(rows) >= 20
         assert copy.sql(f"SELECT * FROM app.{table} ORDER BY 1") == rows
         assert copy.sql(f"CHECKSUM TABLE app.{table}") == server.sql(f"CHECKSUM TABLE app.{table}")
+
+
+@pytest.mark.parametrize("row_image", ["FULL", "MINIMAL", "NOBLOB"])
+def test_replaying_the_binlog_gives_the_same_tables_of_every_kind(start: Start, tmp_path: Path, row_image: str) -> None:
+    """Partitioned, with history, with generated columns, BLOBs, triggers, cascades; written to by many at once."""
+    server = start(RowSocketServer, {"binlog-row-image": row_image, "binlog-row-metadata": "FULL"})
+    mixed_writes.make_tables(server)
+    mixed_writes.write_mixed(server, 5000, seed=0)
+    copy = replayed(server, start, tmp_path)
+    assert_equal_tables(copy, server, *(f"d.{name}" for name in mixed_writes.NAMES))
+    assert_equal_history(copy, server, *(f"d.{name}" for name in mixed_writes.WITH_HISTORY))
+
+
+@pytest.mark.parametrize("filter", ["binlog-do-db", "binlog-ignore-db"])
+def test_databases_that_are_filtered_out_are_written_to_and_not_binlogged(start: Start, tmp_path: Path, filter: str) -> None:
+    server = start(RowSocketServer, {filter: "kept" if filter == "binlog-do-db" else "unlogged"})
+    for name in ("kept", "unlogged"):
+        make_table(server, name)
+    with server.raw("write") as kept, server.raw("write") as left:
+        for connection, name in ((opened(kept, "kept"), "kept"), (opened(left, "unlogged"), "unlogged")):
+            assert connection.ask(b"1\t+\t2\t3\tnew") == b"0\t1"
+            assert connection.ask(b"1\t=\t1\t1\t1\t0\tU\t1\tchanged") == b"0\t1\t1"
+            assert connection.ask(b"1\t=\t1\t2\t1\t0\tD") == b"0\t1\t1"
+            assert server.sql(f"SELECT k, v FROM {name}.t ORDER BY k") == [(1, "changed"), (3, "new")]
+    tables = {name for log in server.sql("SHOW BINARY LOGS") for name in mapped_tables(server, str(log[0]))}
+    assert tables == {"kept.t"}
+
+
+def mapped_tables(server: RowSocketServer, log: str) -> set[str]:
+    """The tables that the row events of a binlog name."""
+    events = server.sql(f"SHOW BINLOG EVENTS IN '{log}'")
+    return {re.sub(r".*\((.*)\).*", r"\1", str(info)) for _, _, event, _, _, info in events if event == "Table_map"}
 
 
 def test_nothing_is_binlogged_of_a_request_that_failed(start: Start) -> None:

@@ -125,7 +125,7 @@ def write_in_sql(cursor: pymysql.cursors.Cursor, choose: random.Random) -> None:
         cursor.execute("ROLLBACK")
 
 
-def write_mixed(server: RowSocketServer, count: int, seed: int, beside: Callable[[], None]) -> int:
+def write_mixed(server: RowSocketServer, count: int, seed: int, beside: Callable[[], None] | None = None) -> int:
     """About `count` writes, most of them over RowSocket, and how many of these were done; `beside` is called meanwhile.
 
     Raises the first error that is no usual refusal.
@@ -148,6 +148,6 @@ def write_mixed(server: RowSocketServer, count: int, seed: int, beside: Callable
     with ThreadPoolExecutor(ROWSOCKET_CLIENTS + SQL_CLIENTS) as threads:
         work = [threads.submit(over_rowsocket, number) for number in range(ROWSOCKET_CLIENTS)]
         work += [threads.submit(over_sql, number) for number in range(SQL_CLIENTS)]
-        while not all(one.done() for one in work):
+        while beside is not None and not all(one.done() for one in work):
             beside()
         return sum(one.result() for one in work)
