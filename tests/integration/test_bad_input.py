@@ -116,49 +116,21 @@ def test_binary_noise_never_harms(raw: Connect, bystander: Load, open_line: byte
         still_serves(connection, open_line)
 
 
+# What requests are made of, without regard to what follows what.
+REQUEST_PARTS = [
+    *(b"P A 1 2 0 77 = > >= < <= ^= + ++ - U D U? D? +? U! +! -! # @ @@ T R L C I E F W != t k v k,v n,v by_v 0,1 -1".split()),
+    *(b"", b"\0", b"\x01", b"\x01\x49", b"\x01t", b"4294967296", b"99999999999999999999", b"x" * 99, "é🐬".encode(), b"\xff\xfe"),
+]
+BEGINNINGS = [b"1\t=\t1\t", b"1\t>=\t1\t", b"1\t>=\t1\t1\t9\t0\t", b"1\t+\t2\t", b"1\t++\t2\t1\t", b"1\t^=\t1\t", b""]
+GROUP_LINES = [b"G", b"G\tmust", b"G\tgtid\tmust", b"G\tx", b"E", b"E", b"E"]
+
+
 def random_line(source: random.Random, database: str) -> bytes:
-    """A request line made of what requests are made of, in any order."""
-    tokens = [
-        b"P",
-        b"A",
-        b"1",
-        b"2",
-        b"0",
-        b"77",
-        b"=",
-        b">",
-        b">=",
-        b"<",
-        b"<=",
-        b"+",
-        b"-",
-        b"U",
-        b"D",
-        b"U?",
-        b"D?",
-        b"+?",
-        b"@",
-    ]
-    tokens += [
-        b"F",
-        b"W",
-        b"!=",
-        b"t",
-        b"k",
-        b"v",
-        b"k,v",
-        b"by_v",
-        b"",
-        b"\0",
-        b"\x01",
-        b"\x01\x49",
-        b"4294967296",
-        b"-1",
-        b"x" * 99,
-    ]
-    tokens += [database.encode(), "é🐬".encode(), b"\xff\xfe", b"99999999999999999999"]
-    begin = source.choice([b"1\t=\t1\t", b"1\t>=\t1\t", b"1\t+\t2\t", b"P\t1\t%s\tt\t" % database.encode(), b""])
-    return begin + b"\t".join(source.choices(tokens, k=source.randrange(1, 12)))
+    """A request line made of what requests are made of, in any order; now and then one that begins or ends a group."""
+    if source.randrange(10) == 0:
+        return source.choice(GROUP_LINES)
+    begin = source.choice([*BEGINNINGS, b"P\t1\t%s\tt\t" % database.encode()])
+    return begin + b"\t".join(source.choices([*REQUEST_PARTS, database.encode()], k=source.randrange(1, 12)))
 
 
 def test_half_valid_requests_each_get_one_reply(
@@ -169,7 +141,7 @@ def test_half_valid_requests_each_get_one_reply(
         connection = raw(port)
         for _ in range(NOISE_LINES // 2 // 500):
             lines = [random_line(source, database.name) for _ in range(500)]
-            replies = connection.ask_all(open_line, *lines, b"end of the batch")
+            replies = connection.ask_all(open_line, *lines, b"E", b"end of the batch")
             assert (replies[0], replies[-1]) == (b"0\t1", b"2\t1\tcmd")
             assert {reply[:2] for reply in replies} <= {b"0\t", b"1\t", b"2\t", b"3\t"}
         still_serves_any(connection, open_line)
