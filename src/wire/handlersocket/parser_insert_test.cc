@@ -35,6 +35,11 @@ TEST_F(ParserInsertTest, NoValueMayBeMissing) {
   EXPECT_EQ(read("5 ++"), "insert 5: syntax");
 }
 
+TEST_F(ParserInsertTest, NoMemoryIsTakenForValuesThatCanNotBeThere) {
+  EXPECT_EQ(read("5 ++ 4096 200 a"), "insert 5: syntax");
+  EXPECT_EQ(arena.held_bytes(), 0U);
+}
+
 TEST_F(ParserInsertTest, RowsAndTheirValuesAreBounded) {
   EXPECT_EQ(read("5 ++ 4097 1 a"), "insert 5: too_many_values");
   EXPECT_EQ(read("5 ++ 1 10001 a"), "insert 5: too_many_values");
