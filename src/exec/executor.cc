@@ -256,7 +256,7 @@ Begin Executor::run_statement(engine::Index& index, const Request& request, cons
     under_way = true;
     error = request.kind == RequestKind::insert
                 ? insert(*cursor, request, protocol, out, own_rows)
-                : Walk(*cursor, request, protocol, out, policy_.reply_bytes_max, in_keys_, own_rows).run(index.column_count());
+                : Walk(*cursor, request, protocol, out, reply_bytes_left(out), in_keys_, own_rows).run(index.column_count());
     if (error.ok() && out.failed()) [[unlikely]] {
       error = ErrorCode::out_of_memory;
     }

@@ -117,6 +117,7 @@ class Executor {
   [[nodiscard]] engine::Begin admit_group(Client& client, const Request& group, Staged& staged);
   [[nodiscard]] engine::Begin run_group(Staged& staged);
   [[nodiscard]] engine::Begin run_members(Staged& staged, RowCounts& rows);
+  [[nodiscard]] size_t reply_bytes_left(const Buffer& out) const;
   [[nodiscard]] engine::Begin remember_gtid_place(Staged& staged);
   void answer_group(Staged& staged);
 
@@ -151,6 +152,7 @@ class Executor {
   std::vector<GtidPlace> gtid_places_;  ///< in order of execution: ascending within each buffer
   std::vector<Value> in_keys_;          ///< scratch of a find with an IN list
   bool in_group_ = false;
+  size_t group_reply_begin_ = 0;  ///< where the replies of the group that is under way begin
 };
 
 }  // namespace rowsocket::exec

@@ -2,6 +2,7 @@
 //
 // A group: requests of one connection that commit together or not at all. Its reply is one line for its beginning, one for each
 // member, one for its end; whether they are successes is known only when the last member has run.
+#include <algorithm>
 #include <utility>
 
 #include "exec/admission.h"
@@ -83,6 +84,7 @@ Begin Executor::run_group(Staged& staged) {
     return Begin::failed;
   }
   in_group_ = true;
+  group_reply_begin_ = reply_begin;
   staged.protocol->reply_ok(out);
   RowCounts rows;
   Begin begin = run_members(staged, rows);
@@ -101,6 +103,12 @@ Begin Executor::run_group(Staged& staged) {
     staged.protocol->reply_ok(out);
   }
   return Begin::ready;
+}
+
+/// How large the next reply may be. Those of a group count together, since all of them are held until its end.
+size_t Executor::reply_bytes_left(const Buffer& out) const {
+  const size_t replied_bytes = in_group_ ? out.size() - group_reply_begin_ : 0;
+  return policy_.reply_bytes_max - std::min(replied_bytes, policy_.reply_bytes_max);
 }
 
 /// The reply to the end of the group is written when its commit is known.

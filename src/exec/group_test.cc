@@ -138,6 +138,15 @@ TEST_F(GroupTest, rows_alone_in_a_group_fail_alone_and_are_undone_with_it) {
   EXPECT_EQ(stock("6"), "1");
 }
 
+TEST_F(GroupTest, its_replies_are_bounded_together) {
+  policy.reply_bytes_max = 30;
+  set_policy();
+  EXPECT_THAT(turn(one, {Ask::group({read("1"), read("1")})}), ElementsAre("ok", "rows/1 5", "rows/1 5", "ok"));
+  EXPECT_THAT(turn(one, {Ask::group({add_stock("1"), read("1"), read("1"), read("1"), read("1")})}),
+              ElementsAre("ok", undone, undone, undone, "error reply_too_large", undone, undone));
+  EXPECT_EQ(stock("1"), "5");
+}
+
 TEST_F(GroupTest, its_members_are_counted) {
   turn(one, {Ask::group({add_stock("1"), read("1")})});
   EXPECT_EQ(count(Counter::requests_group), 1);
