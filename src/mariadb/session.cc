@@ -107,6 +107,7 @@ void Session::create_thd() {
   thd_->system_thread = SYSTEM_THREAD_GENERIC;
   thd_->set_command(COM_SLEEP);  // KILL does not find daemons
   thd_->security_ctx->user = my_strdup(PSI_NOT_INSTRUMENTED, "rowsocket", MYF(MY_WME));
+  strmake_buf(thd_->security_ctx->priv_user, "rowsocket");  // what CURRENT_USER() says
   thd_->security_ctx->host_or_ip = "";
   thd_->security_ctx->master_access = NO_ACL;  // read_only concerns us like any user
   thd_->security_ctx->db_access = NO_ACL;
