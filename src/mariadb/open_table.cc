@@ -148,7 +148,7 @@ Opening OpenTable::lock(THD* thd, Error& error) {
   if (lock_ == nullptr) {
     const bool conflict = is_lock_conflict(thd);
     error = take_server_error(thd, ErrorCode::cannot_lock_table);
-    if (!conflict && error.number != 0) {
+    if (!conflict && error.number != 0 && error.code != ErrorCode::shutting_down) {
       error.code = ErrorCode::sql;  // read_only and the like: the number says it
     }
     return conflict ? Opening::wait : Opening::failed;

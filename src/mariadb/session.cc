@@ -92,7 +92,8 @@ Session::Session(Engine& engine, const engine::SessionOptions& options) : engine
   create_thd();
   const std::lock_guard guard(engine_.mutex_);
   engine_.sessions_.push_back(this);
-  if (engine_.stopped_.load()) {
+  // A server that shuts down has told those that it knew by then, and waits for all.
+  if (engine_.stopped_.load() || abort_loop) {
     kill();
   }
 }
