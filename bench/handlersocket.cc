@@ -14,8 +14,8 @@ namespace {
 
 class HandlerSocket final : public ComparingProtocol {
  public:
-  HandlerSocket(const Workload& workload, const Access& access)
-      : workload_(workload), access_(access), requests_(parse_requests(workload, "handlersocket")) {}
+  HandlerSocket(const Workload& workload, const Access& access, std::string_view requests)
+      : workload_(workload), access_(access), requests_(parse_requests(workload, requests)) {}
 
   [[nodiscard]] std::unique_ptr<Link> connect(const Endpoint& endpoint) override {
     auto link = connect_socket(endpoint);
@@ -67,7 +67,11 @@ class HandlerSocket final : public ComparingProtocol {
 }  // namespace
 
 std::unique_ptr<Protocol> make_handlersocket(const Workload& workload, const Access& access) {
-  return std::make_unique<HandlerSocket>(workload, access);
+  return std::make_unique<HandlerSocket>(workload, access, "handlersocket");
+}
+
+std::unique_ptr<Protocol> make_rowsocket(const Workload& workload, const Access& access) {
+  return std::make_unique<HandlerSocket>(workload, access, "rowsocket");
 }
 
 }  // namespace rowsocket::bench

@@ -57,6 +57,12 @@ TEST(Protocol, AWorkloadThatItCannotBeAskedIsRefused) {
   EXPECT_THAT(protocols_of(workload), testing::ElementsAre("redis"));
 }
 
+TEST(RowSocket, IsAskedWithItsExtensionWhereThereIsOne) {
+  const std::string request = "request\nanswer changed\nhandlersocket 1⇥=⇥1⇥{k}";
+  EXPECT_EQ(Spoken("rowsocket", request).request({7}), "1\t=\t1\t7\n");
+  EXPECT_EQ(Spoken("rowsocket", request + "\nrowsocket 1⇥^=⇥1⇥{k}").request({7}), "1\t^=\t1\t7\n");
+}
+
 TEST(Floor, RepliesAsHandlerSocketToATypicalRequest) {
   const Workload workload =
       test_workload("keys 1 of 1 to 9\nrequest\ncolumns name\nanswer 1 rows from {k}\nhandlersocket 1⇥=⇥1⇥{k}");

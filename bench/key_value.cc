@@ -15,11 +15,7 @@ const RequestText& Words::key_word() const {
 std::vector<Words> parse_words(const Workload& workload, std::string_view protocol) {
   std::vector<Words> requests;
   for (const Request& request : workload.requests) {
-    const auto found = request.texts.find(protocol);
-    if (found == request.texts.end()) {
-      throw std::runtime_error("workload " + workload.name + " has no request for " + std::string(protocol));
-    }
-    auto [command, rest] = split_word(found->second);
+    auto [command, rest] = split_word(text_of(workload, request, protocol));
     Words& words = requests.emplace_back();
     words.command = command;
     while (!rest.empty()) {

@@ -18,6 +18,7 @@ struct Registration {
 
 constexpr std::array registrations{
     Registration{"handlersocket", "handlersocket", make_handlersocket},
+    Registration{"rowsocket", "rowsocket", make_rowsocket},
     Registration{"floor", "handlersocket", make_floor},
     Registration{"memcached", "memcached", make_memcached},
     Registration{"redis", "redis", make_redis},
@@ -29,7 +30,7 @@ constexpr std::array registrations{
 
 bool is_asked_by(const Workload& workload, std::string_view requests) {
   return std::all_of(workload.requests.begin(), workload.requests.end(),
-                     [&](const Request& request) { return request.texts.contains(requests); });
+                     [&](const Request& request) { return find_text(request, requests) != nullptr; });
 }
 
 }  // namespace
@@ -63,14 +64,26 @@ size_t check_number_reply(std::string_view prefix, std::string_view received) {
   return rest.size() < line_end.size() ? 0 : digits_end + line_end.size();
 }
 
+const std::string& text_of(const Workload& workload, const Request& request, std::string_view protocol) {
+  const std::string* const text = find_text(request, protocol);
+  if (text == nullptr) {
+    throw std::runtime_error("workload " + workload.name + " has no request for " + std::string(protocol));
+  }
+  return *text;
+}
+
+const std::string* find_text(const Request& request, std::string_view protocol) {
+  const auto found = request.texts.find(protocol);
+  if (found != request.texts.end()) {
+    return &found->second;
+  }
+  return protocol == "rowsocket" ? find_text(request, "handlersocket") : nullptr;
+}
+
 std::vector<RequestText> parse_requests(const Workload& workload, std::string_view protocol) {
   std::vector<RequestText> requests;
   for (const Request& request : workload.requests) {
-    const auto found = request.texts.find(protocol);
-    if (found == request.texts.end()) {
-      throw std::runtime_error("workload " + workload.name + " has no request for " + std::string(protocol));
-    }
-    requests.push_back(RequestText::parse(found->second, workload.table));
+    requests.push_back(RequestText::parse(text_of(workload, request, protocol), workload.table));
   }
   return requests;
 }

@@ -70,11 +70,17 @@ class ComparingProtocol : public Protocol {
 /// For replies that say a number which nobody can foretell: `prefix` digits `\r\n`.
 [[nodiscard]] size_t check_number_reply(std::string_view prefix, std::string_view received);
 
+/// The request's text for this protocol; nullptr if it has none.
+[[nodiscard]] const std::string* find_text(const Request& request, std::string_view protocol);
+/// The same; throws std::runtime_error if it has none.
+[[nodiscard]] const std::string& text_of(const Workload& workload, const Request& request, std::string_view protocol);
 /// Every request's text for this protocol, parsed. Throws std::runtime_error if one has none.
 [[nodiscard]] std::vector<RequestText> parse_requests(const Workload& workload, std::string_view protocol);
 
 using MakeProtocol = std::unique_ptr<Protocol>(const Workload& workload, const Access& access);
 MakeProtocol make_handlersocket;
+/// The same, where a workload asks for one of RowSocket's extensions.
+MakeProtocol make_rowsocket;
 /// The generator's side of echo_server: HandlerSocket requests, always the same reply.
 MakeProtocol make_floor;
 MakeProtocol make_memcached;

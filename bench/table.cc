@@ -52,13 +52,13 @@ std::string Table::sql(uint32_t row_count) const {
   std::string definitions;
   std::string values;
   for (const Column& column : columns) {
-    definitions += (definitions.empty() ? "  " : ",\n  ") + column.name + " " + column.type;
+    definitions += (definitions.empty() ? "" : ", ") + column.name + " " + column.type;
     values += (values.empty() ? "" : ", ") + column.formula.sql("seq");
   }
   for (const std::string& key : keys) {
-    definitions += ",\n  " + key;
+    definitions += ", " + key;
   }
-  std::string statements = "CREATE TABLE " + name + " (\n" + definitions + "\n) " + options + ";\n";
+  std::string statements = "CREATE TABLE " + name + " (" + definitions + ") " + options + ";\n";
   for (uint64_t first = 1; first <= row_count; first += rows_per_statement) {
     const uint64_t last = std::min<uint64_t>(first + rows_per_statement - 1, row_count);
     statements += "INSERT INTO " + name + " SELECT " + values + " FROM seq_" + std::to_string(first) + "_to_" +

@@ -34,7 +34,7 @@ struct Table {
 
   /// Its position. Throws std::runtime_error.
   [[nodiscard]] size_t column_of(std::string_view name) const;
-  /// Statements, each with its `;`, that make the table and fill it with rows 1..row_count.
+  /// Statements, each on a line of its own with its `;`, that make the table and fill it with rows 1..row_count.
   [[nodiscard]] std::string sql(uint32_t row_count) const;
 };
 

@@ -36,7 +36,7 @@ TEST(Table, WritesTheSqlThatFillsIt) {
   Parameters parameters;
   const Table table = parse_table("table t\ncolumn id BIGINT = {n}\ncolumn text TEXT = no {n}\nkey PRIMARY KEY (id)", parameters);
   EXPECT_EQ(table.sql(3),
-            "CREATE TABLE t (\n  id BIGINT,\n  text TEXT,\n  PRIMARY KEY (id)\n) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;\n"
+            "CREATE TABLE t (id BIGINT, text TEXT, PRIMARY KEY (id)) ENGINE=InnoDB DEFAULT CHARSET=utf8mb4;\n"
             "INSERT INTO t SELECT seq, CONCAT('no ', seq) FROM seq_1_to_3;\n");
 }
 

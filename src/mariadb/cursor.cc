@@ -213,7 +213,7 @@ Step Cursor::settle(int handler_code) {
       return fail(handler_code);
     }
     if (thd_->killed) [[unlikely]] {
-      return fail(Error(ErrorCode::sql, ER_QUERY_INTERRUPTED, "interrupted"));
+      return fail(interruption_error(thd_));
     }
     handler_code = advance();
   }

@@ -4,6 +4,17 @@
 #include "mariadb/diagnostics.h"
 
 namespace rowsocket::mariadb {
+namespace {
+
+/// The server, or the plugin, is stopping, and interrupts what the THD does.
+bool is_stopping(const THD* thd) { return thd->killed == KILL_SERVER || thd->killed == KILL_SERVER_HARD; }
+
+/// Errors that only say that somebody interrupted the request.
+bool is_interruption(int number) {
+  return number == ER_SERVER_SHUTDOWN || number == ER_QUERY_INTERRUPTED || number == HA_ERR_ABORTED_BY_USER;
+}
+
+}  // namespace
 
 void clear_diagnostics(THD* thd) {
   if (thd->killed == KILL_BAD_DATA || thd->killed == KILL_BAD_DATA_HARD) {
@@ -22,8 +33,15 @@ Error take_server_error(THD* thd, ErrorCode fallback) {
     error.number = static_cast<int>(area->sql_errno());
     error.detail = area->message();
   }
+  if (is_stopping(thd) && is_interruption(error.number)) {
+    error.code = ErrorCode::shutting_down;
+  }
   clear_diagnostics(thd);
   return error;
+}
+
+Error interruption_error(const THD* thd) {
+  return is_stopping(thd) ? Error(ErrorCode::shutting_down) : Error(ErrorCode::sql, ER_QUERY_INTERRUPTED, "interrupted");
 }
 
 Error engine_error(THD* thd, handler* file, int handler_code) {
@@ -35,6 +53,9 @@ Error engine_error(THD* thd, handler* file, int handler_code) {
   }
   Error error = take_server_error(thd, ErrorCode::engine);
   error.number = handler_code;
+  if (is_stopping(thd) && is_interruption(handler_code)) {
+    error.code = ErrorCode::shutting_down;
+  }
   return error;
 }
 

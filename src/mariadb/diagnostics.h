@@ -12,8 +12,12 @@ class handler;
 
 namespace rowsocket::mariadb {
 
-/// The error that stands in the THD's diagnostics area, which is emptied; `fallback` where there is none.
+/// The error that stands in the THD's diagnostics area, which is emptied; `fallback` where there is none. That the request was
+/// interrupted because the server or the plugin stops is `shutting_down`: somebody else may do it.
 [[nodiscard]] Error take_server_error(THD* thd, ErrorCode fallback);
+
+/// What to answer when `thd->killed` was found set between two rows.
+[[nodiscard]] Error interruption_error(const THD* thd);
 
 /// A storage engine's error (HA_ERR_*), with the text that SQL would give.
 [[nodiscard]] Error engine_error(THD* thd, handler* file, int handler_code);

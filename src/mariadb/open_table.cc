@@ -8,6 +8,21 @@
 #include "mariadb/open_table.h"
 
 namespace rowsocket::mariadb {
+namespace {
+
+/// History that moves on to the next partition, which may have to be made first.
+bool keeps_history_in_steps(const TABLE* table) {
+  const partition_info* const partitions = table->part_info;
+  return partitions != nullptr && partitions->part_type == VERSIONING_PARTITION &&
+         (partitions->vers_info->limit > 0 || partitions->vers_info->interval.is_set());
+}
+
+/// Writes need more than the table: what its triggers use, the sequences of its defaults, the right partition for its history.
+bool is_written_to_by_statements(const TABLE* table) {
+  return table->triggers != nullptr || table->internal_tables != nullptr || keeps_history_in_steps(table);
+}
+
+}  // namespace
 
 OpenTable::OpenTable(std::string database, std::string name, engine::Intent intent)
     : database_(std::move(database)), name_(std::move(name)), intent_(intent) {}
@@ -48,7 +63,8 @@ Opening OpenTable::open(THD* thd, Error& error) {
                    for_write ? MDL_SHARED_WRITE : MDL_SHARED_READ, MDL_EXPLICIT);
   list_.i_s_requested_object = OPEN_TABLE_ONLY;  // a view is an error, not something to parse
 
-  thd->lex->sql_command = for_write ? SQLCOM_UPDATE : SQLCOM_SELECT;
+  // An INSERT, since anything else may add a partition for history, which is up to open_statement.
+  thd->lex->sql_command = for_write ? SQLCOM_INSERT : SQLCOM_SELECT;
   if (const Opening opening = open_without_waiting(thd, list_, error); opening != Opening::ready) {
     return opening;
   }
@@ -60,7 +76,7 @@ Opening OpenTable::open(THD* thd, Error& error) {
     close(thd);
     return Opening::failed;
   }
-  if (for_write && table_->triggers != nullptr) {
+  if (for_write && is_written_to_by_statements(table_)) {
     needs_statement_ = true;
     close(thd);
     return Opening::statement;
@@ -93,14 +109,18 @@ Opening OpenTable::open_statement(THD* thd, Error& error) {
   lex->query_tables = &list_;
   list_.prev_global = &lex->query_tables;
   lex->query_tables_last = &list_.next_global;
-  if (open_and_lock_tables(thd, &list_, false, MYSQL_OPEN_IGNORE_ENGINE_STATS) || list_.table == nullptr) {
+  list_.for_insert_data = true;
+  thd->abort_on_warning = false;  // that the last partition for history is full is a warning
+  const bool failed = open_and_lock_tables(thd, &list_, false, MYSQL_OPEN_IGNORE_ENGINE_STATS) || list_.table == nullptr;
+  thd->abort_on_warning = true;
+  if (failed) {
     const bool conflict = is_lock_conflict(thd);
     error = take_server_error(thd, ErrorCode::cannot_open_table);
     return conflict ? Opening::wait : Opening::failed;
   }
   table_ = list_.table;
   lock_ = thd->lock;
-  needs_statement_ = table_->triggers != nullptr;
+  needs_statement_ = is_written_to_by_statements(table_);
   ++generation_;
   return Opening::ready;
 }
@@ -128,7 +148,7 @@ Opening OpenTable::lock(THD* thd, Error& error) {
   if (lock_ == nullptr) {
     const bool conflict = is_lock_conflict(thd);
     error = take_server_error(thd, ErrorCode::cannot_lock_table);
-    if (!conflict && error.number != 0) {
+    if (!conflict && error.number != 0 && error.code != ErrorCode::shutting_down) {
       error.code = ErrorCode::sql;  // read_only and the like: the number says it
     }
     return conflict ? Opening::wait : Opening::failed;

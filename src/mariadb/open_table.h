@@ -39,8 +39,8 @@ class OpenTable {
   /// Close and give the metadata lock back. Unlocks before.
   void close(THD* thd);
 
-  /// Open and lock for one write, together with everything that the table's triggers use, as the server does for a statement of
-  /// its own. No other table may be open. The metadata locks stay until the end of the transaction.
+  /// Open and lock for one write, together with everything that the table's triggers and defaults use, as the server does for a
+  /// statement of its own. No other table may be open. The metadata locks stay until the end of the transaction.
   [[nodiscard]] Opening open_statement(THD* thd, Error& error);
   void close_statement(THD* thd);
   [[nodiscard]] bool needs_statement() const { return needs_statement_; }
@@ -80,7 +80,7 @@ class OpenTable {
   bool active_with_key_columns_ = false;
   ForeignKeyChildren children_;       ///< of a table opened for writing
   query_id_t children_query_id_ = 0;  ///< the query (of a transaction) in which they were last looked for
-  bool needs_statement_ = false;      ///< had triggers when it was last opened
+  bool needs_statement_ = false;      ///< `open` was not enough when it was last opened
 };
 
 }  // namespace rowsocket::mariadb

@@ -92,7 +92,8 @@ Session::Session(Engine& engine, const engine::SessionOptions& options) : engine
   create_thd();
   const std::lock_guard guard(engine_.mutex_);
   engine_.sessions_.push_back(this);
-  if (engine_.stopped_.load()) {
+  // A server that shuts down has told those that it knew by then, and waits for all.
+  if (engine_.stopped_.load() || abort_loop) {
     kill();
   }
 }
@@ -107,6 +108,7 @@ void Session::create_thd() {
   thd_->system_thread = SYSTEM_THREAD_GENERIC;
   thd_->set_command(COM_SLEEP);  // KILL does not find daemons
   thd_->security_ctx->user = my_strdup(PSI_NOT_INSTRUMENTED, "rowsocket", MYF(MY_WME));
+  strmake_buf(thd_->security_ctx->priv_user, "rowsocket");  // what CURRENT_USER() says
   thd_->security_ctx->host_or_ip = "";
   thd_->security_ctx->master_access = NO_ACL;  // read_only concerns us like any user
   thd_->security_ctx->db_access = NO_ACL;

@@ -16,7 +16,7 @@ enum class Opening : uint8_t {
   ready,
   wait,       ///< somebody holds a conflicting lock
   recover,    ///< close all tables and try again
-  statement,  ///< the table has triggers: use `open_statement`, for one request
+  statement,  ///< writes need more than the table: use `open_statement`, for one request
   failed
 };
 

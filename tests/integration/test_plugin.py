@@ -15,19 +15,9 @@ import pytest
 
 from support.load import Load, Operation
 from support.locks import wait_for_a_row_lock_wait
-from support.mariadb import Database, MariaDB, RowSocketServer, Start
-from support.plugin import EmptyServer, change_everything, is_loaded, make_table, opened
+from support.mariadb import Database, RowSocketServer, Start
+from support.plugin import EmptyServer, change_everything, is_loaded, make_table, opened, threads
 from support.raw import ConnectionClosed, RawConnection
-
-
-def thread_names(server: MariaDB) -> list[str]:
-    assert server.process is not None
-    tasks = Path(f"/proc/{server.process.pid}/task")
-    names = []
-    for task in tasks.iterdir():
-        with contextlib.suppress(OSError):  # it ended meanwhile
-            names.append((task / "comm").read_text().strip())
-    return names
 
 
 def test_install_and_uninstall_on_a_running_server(start: Start) -> None:
@@ -40,7 +30,7 @@ def test_install_and_uninstall_on_a_running_server(start: Start) -> None:
         server.sql("UNINSTALL SONAME 'rowsocket'")
         assert connection.closed()
     assert not is_loaded(server)
-    assert [name for name in thread_names(server) if name.startswith("rowsocket")] == []
+    assert threads(server) == []
     with pytest.raises(ConnectionRefusedError):
         RawConnection(("127.0.0.1", port))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 
 import rowsocket
 from support.mariadb import MariaDB, RowSocketServer
@@ -21,6 +22,16 @@ class EmptyServer(RowSocketServer):
 def is_loaded(server: MariaDB) -> bool:
     query = "SELECT COUNT(*) FROM information_schema.plugins WHERE plugin_name = 'rowsocket' AND plugin_status = 'ACTIVE'"
     return bool(server.value(query))
+
+
+def threads(server: MariaDB) -> list[str]:
+    """The names of RowSocket's threads."""
+    assert server.process is not None
+    names = []
+    for task in Path(f"/proc/{server.process.pid}/task").iterdir():
+        with contextlib.suppress(OSError):  # it ended meanwhile
+            names.append((task / "comm").read_text().strip())
+    return [name for name in names if name.startswith("rowsocket")]
 
 
 def make_table(server: MariaDB, name: str = "app") -> None:

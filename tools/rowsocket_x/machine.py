@@ -22,6 +22,7 @@ BUILD_PACKAGES = (
     "libgtest-dev",
     "libgmock-dev",
     "librapidcheck-dev",
+    "libmariadb-dev",
     "dpkg-dev",
     "patch",
     "python3-venv",

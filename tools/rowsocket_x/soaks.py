@@ -68,7 +68,12 @@ SOAKS = (
     Soak(
         "kill",
         ("tests/faults/test_interruptions.py",),
-        "KILL, KILL HARD, KILL QUERY and KILL HARD QUERY of all workers under load, of one that waits for a row; deadlocks with SQL",
+        "KILL (HARD) and KILL (HARD) QUERY of all workers under load, of one that waits for a row; deadlocks with SQL",
+    ),
+    Soak(
+        "unload",
+        ("tests/faults/test_unload.py",),
+        "UNINSTALL and INSTALL SONAME, and server shutdown, each under load of 1,000 connections",
     ),
     Soak(
         "ddl",
