@@ -151,6 +151,10 @@ class Writers:
         """How many changes of each writer were acknowledged."""
         return [writer.ledger.acknowledged_count for writer in self.writers]
 
+    def sent_counts(self) -> list[int]:
+        """How many changes each writer has sent, answered or not, without those that were refused."""
+        return [len(writer.ledger.changes) for writer in self.writers]
+
     def acknowledged_count(self) -> int:
         return sum(self.acknowledged_counts())
 

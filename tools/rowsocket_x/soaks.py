@@ -81,6 +81,11 @@ SOAKS = (
         "ALTER, TRUNCATE, DROP and CREATE, RENAME, OPTIMIZE one after the other beside 50 busy connections",
     ),
     Soak(
+        "backup",
+        ("tests/faults/test_backup.py",),
+        "mariadb-backup with restore, FLUSH TABLES WITH READ LOCK, LOCK TABLES and BACKUP STAGE under load of 8 writers",
+    ),
+    Soak(
         "replica",
         (_REPLICA + "test_a_replica_that_comes_and_goes_ends_with_the_same_tables",),
         "a replica (GTID, 4 threads, optimistic and conservative, each `binlog_row_image`), stopped and started beside 20,000 "
