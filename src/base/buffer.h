@@ -66,6 +66,9 @@ class Buffer {
       front_ = back_ = 0;
     }
   }
+  /// Bytes that belong here are not to be had.
+  void fail() { failed_ = true; }
+
   /// Keep the first `byte_count` bytes, and be good again if failed.
   void truncate(size_t byte_count) {
     back_ = front_ + byte_count;

@@ -115,6 +115,15 @@ TEST_F(ClausesTest, rows_that_stand_alone_fail_alone) {
   EXPECT_EQ(stock("7"), "none");
 }
 
+TEST_F(ClausesTest, rows_that_stand_alone_need_no_transactions) {
+  engine.create_table(
+      "shop.log",
+      {.columns = {engine::memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}, .has_transactions = false});
+  EXPECT_EQ(on_shop(Ask::open(10, "shop.log", "", "id")), "ok");
+  EXPECT_EQ(on_shop(Ask::insert_rows(10, 3, {"1", "1", "2"}).rows_alone()), "rows/2 1# !121 1#");
+  EXPECT_EQ(engine.rows("shop.log").size(), 2);
+}
+
 TEST_F(ClausesTest, what_is_there_is_kept_replaced_or_updated) {
   const auto again = [] { return Ask::insert_rows(9, 1, {"1", "30", "new", "2"}); };
   EXPECT_EQ(on_shop(again().on_duplicate(OnDuplicate::keep)), "rows/2 0#");

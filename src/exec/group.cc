@@ -172,7 +172,7 @@ void Executor::answer_group(Staged& staged) {
 Begin Executor::run_rows_alone(engine::Index& index, const Request& request, const Protocol& protocol, Buffer& out,
                                RowCounts& rows, Error& error) {
   const size_t reply_begin = out.size();
-  const bool own_group = !in_group_;
+  bool own_group = !in_group_;
   if (own_group) {
     transaction_open_ = true;
     error = session_.begin_group();
@@ -188,7 +188,13 @@ Begin Executor::run_rows_alone(engine::Index& index, const Request& request, con
   for (size_t number = 0; number < request.row_count; ++number) {
     row.values = request.values.subspan(number * value_count, value_count);
     Error row_error;
-    const Begin begin = run_statement(index, row, protocol, out, own_rows, row_error);
+    Begin begin = run_statement(index, row, protocol, out, own_rows, row_error);
+    if (own_group && row_error.code == ErrorCode::no_transactions) {
+      session_.end_group();  // what can not be undone needs no place to go back to
+      own_group = false;
+      row_error = {};
+      begin = run_statement(index, row, protocol, out, own_rows, row_error);
+    }
     if (begin == Begin::wait || session_.transaction_lost()) {
       error = std::move(row_error);
       if (own_group) {

@@ -8,6 +8,7 @@
 #include <new>
 #include <sstream>
 
+#include "base/refused_memory.h"
 #include "exec/executor_fixture.h"
 
 namespace {
@@ -71,6 +72,7 @@ namespace {
 class NumberSession final : public engine::Session, public engine::Cursor {
  public:
   int64_t committed = 0;
+  int commits_to_failure = 0;  ///< of those with changes; 1: the next one fails
 
   engine::Begin open_index(const engine::IndexDescription& description, std::shared_ptr<engine::Index>& index, Error&) override {
     index = std::make_shared<engine::Index>(description);
@@ -91,6 +93,10 @@ class NumberSession final : public engine::Session, public engine::Cursor {
   void end_group() override {}
   void abandon_group() override { number_ = before_group_; }
   Error commit() override {
+    if (number_ != committed && --commits_to_failure == 0) {
+      number_ = committed;
+      return ErrorCode::commit_failed;
+    }
     committed = number_;
     return {};
   }
@@ -163,6 +169,8 @@ class ColdExecutor {
     return lines;
   }
   [[nodiscard]] int64_t committed() const { return session_.committed; }
+  [[nodiscard]] bool out_failed() const { return connection_.out.failed(); }
+  void fail_commit(int nth) { session_.commits_to_failure = nth; }
 
  private:
   TextProtocol protocol_;
@@ -174,6 +182,13 @@ class ColdExecutor {
 
 class MemoryTest : public testing::Test {
  protected:
+  /// How many rows the replies to the requests of the test below say are inserted.
+  static int64_t acknowledged(const std::vector<std::string>& lines) {
+    const auto group = [&lines](size_t begin) { return lines[begin + 3].starts_with("text") ? 2 : 0; };
+    const auto rows = [&lines](size_t line) { return lines[line] == "rows/2 1# 1#" ? 2 : 0; };
+    return group(0) + std::count(lines.begin() + 4, lines.begin() + 44, "ok") + group(44) + rows(48) + rows(49);
+  }
+
   const Ask find_one = Ask::find(0, {"1"});
   const Ask find_filtered = Ask::find(0, {"1"}).skip_unless(0, Comparison::equal, "1").limit(9, 1);
   const Ask find_in_list = Ask::find(0, {"1"}).in(0, {"1", "2", "3"}).limit(9);
@@ -204,22 +219,39 @@ TEST_F(MemoryTest, writes_allocate_nothing_once_warm) {
 }
 
 TEST_F(MemoryTest, whichever_allocation_is_refused_each_request_is_answered_and_what_was_acknowledged_is_done) {
-  std::vector<Ask> asks(40, insert_one);  // enough for the list of staged requests to grow
+  const Ask group = Ask::group({insert_one, insert_one}).with_gtid();
+  std::vector<Ask> asks = {group};
+  asks.insert(asks.end(), 40, insert_one);  // enough for the list of staged requests to grow
+  asks.push_back(group);
+  asks.push_back(Ask::insert_rows(0, 2, {"1", "2"}));
+  asks.push_back(Ask::insert_rows(0, 2, {"1", "2"}).rows_alone());
   asks.push_back(find_in_list);
-  asks.push_back(Ask::group({insert_one, insert_one}).with_gtid());
   asks.push_back(Ask::find(0, {"1"}).columns("a_column_list_that_does_not_fit_into_the_string_itself"));
   asks.push_back(Ask::open(40, "t.t", "", "number,a_name_that_does_not_fit_into_the_string_itself"));
-  int allowed_count = 0;
-  for (bool refused = true; refused; ++allowed_count) {
-    ColdExecutor executor;
-    refused = executor.run(asks, allowed_count) > allowed_count;
-    const std::vector<std::string> lines = executor.replies();
-    ASSERT_EQ(lines.size(), asks.size() + 3) << "with " << allowed_count << " allocations";
-    const bool group_is_done = lines[44].starts_with("text");
-    EXPECT_EQ(executor.committed(), std::count(lines.begin(), lines.begin() + 40, "ok") + (group_is_done ? 2 : 0))
-        << "with " << allowed_count << " allocations";
+  for (int failing_commit = 0; failing_commit < 4; ++failing_commit) {
+    int allowed_count = 0;
+    for (bool refused = true; refused; ++allowed_count) {
+      ColdExecutor executor;
+      executor.fail_commit(failing_commit);
+      refused = executor.run(asks, allowed_count) > allowed_count;
+      const std::vector<std::string> lines = executor.replies();
+      ASSERT_EQ(lines.size(), asks.size() + 6) << allowed_count << " allocations, failing commit " << failing_commit;
+      EXPECT_EQ(executor.committed(), acknowledged(lines)) << allowed_count << " allocations, failing commit " << failing_commit;
+    }
+    EXPECT_GT(allowed_count, 5);
   }
-  EXPECT_GT(allowed_count, 5);
+}
+
+TEST_F(MemoryTest, a_group_is_answered_wholly_or_its_connection_fails) {
+  const std::vector<Ask> asks = {Ask::group({insert_one}).with_gtid(), find_one};
+  for (long allowed_count = 0; allowed_count < 8; ++allowed_count) {
+    ColdExecutor executor;
+    {
+      const test::RefusedMemory refused(allowed_count);  // buffers have theirs from malloc
+      executor.run(asks);
+    }
+    EXPECT_TRUE(executor.out_failed() || executor.replies().size() == 4) << allowed_count << " allocations";
+  }
 }
 
 }  // namespace

@@ -44,6 +44,7 @@ bool Executor::stage(Staged&& request) {
     } catch (...) {
       // Make room by making what there is final. Only a list that never held anything has no room then.
       settle();
+      request.reply_begin = request.out->size();  // replies before this one may have changed their size
     }
     if (staged_.capacity() == 0) {
       return false;
@@ -107,7 +108,10 @@ void Executor::fill_in_gtids() {
     const auto places =
         static_cast<size_t>(std::find_if_not(gtid_places_.rbegin(), gtid_places_.rend(), in_this) - gtid_places_.rbegin());
     size_t tail_end = out.size();
-    if (out.failed() || text.failed() || !out.reserve(places * text.size())) {
+    if (text.failed()) [[unlikely]] {
+      out.fail();  // a reply that is not there must not be taken for the next one
+    }
+    if (out.failed() || !out.reserve(places * text.size())) {
       gtid_places_.resize(gtid_places_.size() - places);
       continue;
     }
