@@ -116,7 +116,7 @@ class LockWaitTimeout(EngineError):
 
 
 class ForeignKeyViolation(EngineError):
-    """A foreign key forbids it (151: the row is referenced; 152: the row that it references is missing)."""
+    """A foreign key forbids it (151: the row that it references is missing; 152: the row is referenced)."""
 
 
 class GroupError(ServerError):
@@ -179,7 +179,10 @@ class ProtocolError(TransportError):
 
 
 _RETRYABLE: dict[int, frozenset[str]] = {
-    1: frozenset({"lock_tables", "146", "149", "1205", "1213", "commit", "memory", "shutdown"}),
+    1: frozenset(
+        {"lock_tables", "commit", "memory", "shutdown", "135", "146", "149", "188"}
+        | {"1114", "1205", "1213", "1290", "1317", "1792", "1836", "1969"}
+    ),
 }
 """The texts, by code, for which docs/protocol/handlersocket.md says `later` or `at once`."""
 
