@@ -41,12 +41,22 @@ Error take_server_error(THD* thd, ErrorCode fallback) {
 }
 
 Error interruption_error(const THD* thd) {
-  return is_stopping(thd) ? Error(ErrorCode::shutting_down) : Error(ErrorCode::sql, ER_QUERY_INTERRUPTED, "interrupted");
+  if (is_stopping(thd)) {
+    return Error(ErrorCode::shutting_down);
+  }
+  if (thd->killed == KILL_TIMEOUT) {
+    return Error(ErrorCode::sql, ER_STATEMENT_TIMEOUT, "longer than max_statement_time");
+  }
+  return Error(ErrorCode::sql, ER_QUERY_INTERRUPTED, "interrupted");
 }
 
 Error engine_error(THD* thd, handler* file, int handler_code) {
   if (handler_code == HA_ERR_AUTOINC_READ_FAILED && thd->killed == NOT_KILLED) {
     handler_code = HA_ERR_LOCK_WAIT_TIMEOUT;  // a long INSERT ... SELECT has the lock of the table's AUTO_INCREMENT
+  }
+  if (thd->killed == KILL_TIMEOUT) {
+    clear_diagnostics(thd);
+    return interruption_error(thd);
   }
   if (!thd->get_stmt_da()->is_error()) {
     file->print_error(handler_code, MYF(0));

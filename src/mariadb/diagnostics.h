@@ -16,7 +16,7 @@ namespace rowsocket::mariadb {
 /// interrupted because the server or the plugin stops is `shutting_down`: somebody else may do it.
 [[nodiscard]] Error take_server_error(THD* thd, ErrorCode fallback);
 
-/// What to answer when `thd->killed` was found set between two rows.
+/// What to answer when `thd->killed` was found set between two rows: by a KILL, by max_statement_time, by a shutdown.
 [[nodiscard]] Error interruption_error(const THD* thd);
 
 /// A storage engine's error (HA_ERR_*), with the text that SQL would give.
