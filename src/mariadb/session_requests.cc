@@ -73,6 +73,10 @@ Begin Session::begin_request(engine::Index& index, Intent intent, engine::Cursor
     error = Error(ErrorCode::read_only);
     return Begin::failed;
   }
+  if (intent == Intent::write && global_system_variables.tx_read_only) {
+    error = Error(ErrorCode::sql, ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION, "tx_read_only is on");
+    return Begin::failed;
+  }
   if (intent == Intent::write && WSREP_ON) {
     error = Error(ErrorCode::not_implemented, "this server is a Galera node, and writes would not reach the others");
     return Begin::failed;
