@@ -105,7 +105,7 @@ TEST(WorkloadFiles, AreReadAndAskedInEveryProtocolTheyName) {
       const auto protocol = make_protocol(name, workload, {});
       for (size_t request = 0; request < workload.requests.size() && !name.starts_with("sql"); ++request) {
         Buffer out;
-        protocol->write_request(workload.typical_operation(request), out);
+        protocol->write_request(NoLink(), workload.typical_operation(request), out);
         EXPECT_FALSE(out.empty());
       }
     }
