@@ -11,7 +11,8 @@ bool is_stopping(const THD* thd) { return thd->killed == KILL_SERVER || thd->kil
 
 /// Errors that only say that somebody interrupted the request.
 bool is_interruption(int number) {
-  return number == ER_SERVER_SHUTDOWN || number == ER_QUERY_INTERRUPTED || number == HA_ERR_ABORTED_BY_USER;
+  return number == ER_SERVER_SHUTDOWN || number == ER_CONNECTION_KILLED || number == ER_QUERY_INTERRUPTED ||
+         number == HA_ERR_ABORTED_BY_USER;
 }
 
 }  // namespace
@@ -33,8 +34,8 @@ Error take_server_error(THD* thd, ErrorCode fallback) {
     error.number = static_cast<int>(area->sql_errno());
     error.detail = area->message();
   }
-  if (is_stopping(thd) && is_interruption(error.number)) {
-    error.code = ErrorCode::shutting_down;
+  if (is_interruption(error.number)) {
+    error.code = is_stopping(thd) ? ErrorCode::shutting_down : ErrorCode::sql;  // whatever it was that could not be finished
   }
   clear_diagnostics(thd);
   return error;
@@ -63,9 +64,7 @@ Error engine_error(THD* thd, handler* file, int handler_code) {
   }
   Error error = take_server_error(thd, ErrorCode::engine);
   error.number = handler_code;
-  if (is_stopping(thd) && is_interruption(handler_code)) {
-    error.code = ErrorCode::shutting_down;
-  }
+  error.code = is_stopping(thd) && is_interruption(handler_code) ? ErrorCode::shutting_down : ErrorCode::engine;
   return error;
 }
 

@@ -112,11 +112,11 @@ def reader(server: RowSocketServer, database: str, wrong: Wrong, number: int, st
 
 
 def writer(server: RowSocketServer, database: str, wrong: Wrong, number: int, stack: ExitStack) -> Operation:
-    """Inserts, reads, changes and deletes rows that only it touches, far from those that are read."""
+    """Inserts, reads, changes and deletes a row that only it touches, before all those that are read."""
     connection = stack.enter_context(RawConnection(server.write_address()))
     assert connection.ask(f"P\t1\t{database}\thot\t\tk,a".encode()) == b"0\t1"
     assert connection.ask(f"P\t2\t{database}\thot\t\tb,a,k".encode()) == b"0\t1"
-    k = 1000 + number
+    k = -1 - number
     found = b"0\t3\tb%d\ta%d\t%d" % (k, k, k)
     requests = {
         b"1\t+\t2\t%d\ta%d" % (k, k): {b"0\t1", b"1\t1\t121"},
@@ -191,6 +191,7 @@ def test_a_storm_of_ddl_beside_busy_clients_gives_right_answers_and_loses_no_inc
                 waits += map(session.wait_s, soak.random.choice(STEPS))
                 assert quiet.ask_all(b"1\t=\t1\t7", b"2\t=\t1\ta7") == [b"0\t3" + row(7)] * 2, "no DDL runs, and all is there"
                 load.raise_error()
+                assert wrong.answers == {}
         load.wait_for_more()
         kept.wait_for_more()
     assert wrong.answers == {}
