@@ -59,14 +59,13 @@ STEPS: list[list[str]] = [
     ],
 ]
 STEPS_OF_THE_KEPT = [
-    "ALTER TABLE kept ADD COLUMN x INT NOT NULL DEFAULT 3 FIRST",
-    "ALTER TABLE kept DROP COLUMN x, ALGORITHM=COPY",
-    "OPTIMIZE TABLE kept",
-    "RENAME TABLE kept TO kept_away",
-    "RENAME TABLE kept_away TO kept",
-    "ALTER TABLE kept MODIFY n BIGINT NOT NULL FIRST",
-    "ALTER TABLE kept MODIFY n INT NOT NULL AFTER k",
-    "ALTER TABLE kept FORCE",
+    ["ALTER TABLE kept ADD COLUMN x INT NOT NULL DEFAULT 3 FIRST"],
+    ["ALTER TABLE kept DROP COLUMN x, ALGORITHM=COPY"],
+    ["OPTIMIZE TABLE kept"],
+    ["RENAME TABLE kept TO kept_away", "RENAME TABLE kept_away TO kept"],
+    ["ALTER TABLE kept MODIFY n BIGINT NOT NULL FIRST"],
+    ["ALTER TABLE kept MODIFY n INT NOT NULL AFTER k"],
+    ["ALTER TABLE kept FORCE"],
 ]
 
 
@@ -164,7 +163,8 @@ def storm_over_the_kept(database: Database, stack: ExitStack) -> Operation:
     steps = itertools.cycle(STEPS_OF_THE_KEPT)
 
     def alter() -> None:
-        session.wait_s(next(steps))
+        for statement in next(steps):
+            session.wait_s(statement)
 
     return alter
 
