@@ -172,9 +172,10 @@ std::string printable(std::string_view bytes) {
       text += "\\t";
     } else if (byte == '\n') {
       text += "\\n";
-    } else if (static_cast<unsigned char>(byte) < ' ') {
+    } else if (byte < ' ' || byte > '~') {
       std::array<char, 2> hexadecimal{'0', '0'};
-      std::to_chars(hexadecimal.data() + (byte < 16 ? 1 : 0), hexadecimal.data() + 2, static_cast<unsigned char>(byte), 16);
+      std::to_chars(hexadecimal.data() + (static_cast<unsigned char>(byte) < 16 ? 1 : 0), hexadecimal.data() + 2,
+                    static_cast<unsigned char>(byte), 16);
       text.append("\\x").append(hexadecimal.data(), 2);
     } else {
       text += byte;

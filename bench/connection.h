@@ -53,6 +53,7 @@ class Connection {
   Connection& operator=(const Connection&) = delete;
 
   [[nodiscard]] int descriptor() const { return link_->descriptor(); }
+  [[nodiscard]] const Link& link() const { return *link_; }
   /// The requests under way, oldest first. The caller of `push` appends the request's bytes to `outgoing`.
   [[nodiscard]] Ring<Pending>& pending() { return pending_; }
 

@@ -2,6 +2,7 @@
 #include "bench/definition.h"
 
 #include <algorithm>
+#include <charconv>
 #include <fstream>
 #include <sstream>
 #include <stdexcept>
@@ -93,6 +94,16 @@ WordAndRest split_word(std::string_view text) {
   const std::string_view whole = trimmed(text);
   const size_t end = std::min(whole.find(' '), whole.size());
   return {whole.substr(0, end), trimmed(whole.substr(end))};
+}
+
+int64_t whole_number(std::string_view text, int64_t least, int64_t most) {
+  int64_t value = 0;
+  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
+  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || value < least || value > most) {
+    throw std::runtime_error("\"" + std::string(text) + "\" is not a number from " + std::to_string(least) + " to " +
+                             std::to_string(most));
+  }
+  return value;
 }
 
 std::string read_file(const std::string& path) {

@@ -5,6 +5,7 @@
 // comment line.
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <map>
 #include <string>
@@ -44,6 +45,9 @@ struct WordAndRest {
 };
 [[nodiscard]] WordAndRest split_word(std::string_view text);
 [[nodiscard]] std::string_view trimmed(std::string_view text);
+
+/// Throws std::runtime_error unless it is one from `least` to `most`.
+[[nodiscard]] int64_t whole_number(std::string_view text, int64_t least, int64_t most);
 
 /// Throws std::runtime_error.
 [[nodiscard]] std::string read_file(const std::string& path);

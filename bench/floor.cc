@@ -17,7 +17,7 @@ class Floor final : public ComparingProtocol {
     auto link = connect_socket(endpoint);
     if (reply_.empty()) {
       Buffer bytes;
-      requests_->write_request(workload_.typical_operation(0), bytes);
+      write_request(*link, workload_.typical_operation(0), bytes);
       send_all(link->descriptor(), bytes.view());
       bytes.clear();
       while (!bytes.view().ends_with('\n')) {
@@ -27,7 +27,9 @@ class Floor final : public ComparingProtocol {
     }
     return link;
   }
-  void write_request(const Operation& operation, Buffer& out) override { requests_->write_request(operation, out); }
+  void write_request(const Link& link, const Operation& operation, Buffer& out) override {
+    requests_->write_request(link, operation, out);
+  }
   void write_right_reply(const Operation&, Buffer& out) override { out.append(reply_); }
 
  private:

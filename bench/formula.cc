@@ -18,7 +18,7 @@ constexpr std::string_view fill_word = "fill ";
   throw std::runtime_error(std::string(what).append(" in \"").append(where).append("\""));
 }
 
-int64_t whole_number(std::string_view text, std::string_view where) {
+int64_t number_in(std::string_view text, std::string_view where) {
   int64_t value = 0;
   const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
   if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || value < 0) {
@@ -61,7 +61,7 @@ Expression Expression::parse(std::string_view text, std::string_view variable) {
     rest.remove_prefix(1);
     const std::string_view operand = rest.substr(0, rest.find_first_of(operations));
     rest.remove_prefix(operand.size());
-    const Step step{operation, whole_number(operand, text)};
+    const Step step{operation, number_in(operand, text)};
     if (step.operand == 0 && (operation == '/' || operation == '%')) {
       fail("a division by zero", text);
     }
@@ -113,7 +113,7 @@ Formula Formula::parse(std::string_view text, std::string_view variable) {
       const std::string_view inside = rest.substr(1, close - 1);
       rest.remove_prefix(close + 1);
       if (inside.starts_with(fill_word)) {
-        formula.fill_bytes_ = static_cast<size_t>(whole_number(inside.substr(fill_word.size()), text));
+        formula.fill_bytes_ = static_cast<size_t>(number_in(inside.substr(fill_word.size()), text));
         if (!rest.empty()) {
           fail("{fill} is not at the end", text);
         }
@@ -122,7 +122,7 @@ Formula Formula::parse(std::string_view text, std::string_view variable) {
         part.has_number = true;
         part.number = Expression::parse(inside.substr(0, colon), variable);
         if (colon < inside.size()) {
-          part.digits_min = static_cast<unsigned>(whole_number(inside.substr(colon + 1), text));
+          part.digits_min = static_cast<unsigned>(number_in(inside.substr(colon + 1), text));
         }
       }
     }

@@ -28,7 +28,7 @@ class HandlerSocket final : public ComparingProtocol {
     return link;
   }
 
-  void write_request(const Operation& operation, Buffer& out) override {
+  void write_request(const Link&, const Operation& operation, Buffer& out) override {
     const Request& request = workload_.requests[operation.request];
     requests_[operation.request].write(operation, PlainSink(workload_.table, request.columns, out));
     out.append('\n');

@@ -24,7 +24,7 @@ class Memcached final : public ComparingProtocol {
 
   [[nodiscard]] std::unique_ptr<Link> connect(const Endpoint& endpoint) override { return connect_socket(endpoint); }
 
-  void write_request(const Operation& operation, Buffer& out) override {
+  void write_request(const Link&, const Operation& operation, Buffer& out) override {
     const Words& request = requests_[operation.request];
     PlainSink sink(workload_.table, workload_.requests[operation.request].columns, out);
     out.append(request.command);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // What the generator asks of a wire protocol. An adapter is one file: a class, and its line in protocol.cc. It is made for one
-// workload, whose requests it has parsed beforehand, and holds nothing of a connection, so one object serves all of them.
+// workload, whose requests it has parsed beforehand, and one object serves all connections; what it must know of each of them it
+// keeps in its links.
 //
 // Replies are checked by writing the reply that a right server must give and comparing bytes: hardly an adapter parses anything,
 // and no wrong answer goes unseen. Used by one thread.
@@ -52,7 +53,8 @@ class Protocol {
   virtual ~Protocol() = default;
   /// Connect, and say what has to be said before the load, blocking. Throws std::runtime_error.
   [[nodiscard]] virtual std::unique_ptr<Link> connect(const Endpoint& endpoint) = 0;
-  virtual void write_request(const Operation& operation, Buffer& out) = 0;
+  /// `link` is one that `connect` gave.
+  virtual void write_request(const Link& link, const Operation& operation, Buffer& out) = 0;
   /// The size of the right reply that `received` begins with; 0 = its end is still to come. Throws WrongAnswer.
   [[nodiscard]] virtual size_t check_reply(const Operation& operation, std::string_view received) = 0;
 };

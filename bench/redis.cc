@@ -29,7 +29,7 @@ class Redis final : public ComparingProtocol {
 
   [[nodiscard]] std::unique_ptr<Link> connect(const Endpoint& endpoint) override { return connect_socket(endpoint); }
 
-  void write_request(const Operation& operation, Buffer& out) override {
+  void write_request(const Link&, const Operation& operation, Buffer& out) override {
     const Words& request = requests_[operation.request];
     size_t word_count = 1;
     for (const RequestText& word : request.words) {

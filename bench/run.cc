@@ -240,7 +240,7 @@ void Run::begin_request(Connection& connection, uint64_t begun_ns) {
   Pending& pending = connection.pending().push();
   operations_.next(pending.operation);
   pending.begun_ns = begun_ns;
-  protocol_.write_request(pending.operation, connection.outgoing());
+  protocol_.write_request(connection.link(), pending.operation, connection.outgoing());
   ++begun_;
 }
 

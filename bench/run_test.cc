@@ -193,6 +193,8 @@ TEST_F(RunTest, EveryInsertHasANewKeyAndIsWaitedFor) {
   EXPECT_THAT(*inserted.begin(), testing::StartsWith("1\t+\t2\t1000\tuser1000"));
 }
 
+TEST(Printable, ShowsEveryByteInPlainCharacters) { EXPECT_EQ(printable("a\t\x01\xC8\n"), R"("a\t\x01\xc8\n")"); }
+
 TEST(FailureLine, IsOneLineOfJson) {
   EXPECT_THAT(failure_line({}, {}, "wrong \"a\"\n"), testing::HasSubstr(R"("errors": 1, "failure": "wrong \"a\" ")"));
 }

@@ -49,18 +49,21 @@ class Session final : public Link {
 
   [[nodiscard]] int descriptor() const override { return static_cast<int>(::mysql_get_socket(client_)); }
 
-  /// The statement's number on this session.
-  [[nodiscard]] uint32_t prepare(std::string_view text) {
+  /// For the next of the workload's requests.
+  void prepare(std::string_view text) {
     MYSQL_STMT* const statement = statements_.emplace_back(::mysql_stmt_init(client_));
     if (::mysql_stmt_prepare(statement, text.data(), text.size()) != 0) {
       throw std::runtime_error(std::string(::mysql_stmt_error(statement)) + ", preparing " + printable(text));
     }
-    return static_cast<uint32_t>(statement->stmt_id);
+    numbers_.push_back(statement->stmt_id);
   }
+  /// What the server calls the statement of a request. A server's thread goes on counting from one client to the next.
+  [[nodiscard]] uint64_t statement_number(size_t request) const { return numbers_[request]; }
 
  private:
   MYSQL* client_;
   std::vector<MYSQL_STMT*> statements_;
+  std::vector<uint64_t> numbers_;
 };
 
 /// Text with its values in place, quoted where they are no numbers. No formula has quotes in it.
@@ -171,7 +174,7 @@ class Sql : public ComparingProtocol {
  private:
   sql::ResultFrame ask(const Session& session, size_t request) {
     Buffer bytes;
-    write_request(workload_.typical_operation(request), bytes);
+    write_request(session, workload_.typical_operation(request), bytes);
     send_all(session.descriptor(), bytes.view());
     bytes.clear();
     for (;;) {
@@ -199,7 +202,7 @@ class Sql : public ComparingProtocol {
 class SqlText final : public Sql {
  public:
   using Sql::Sql;
-  void write_request(const Operation& operation, Buffer& out) override {
+  void write_request(const Link&, const Operation& operation, Buffer& out) override {
     sql::Packet packet(out, 0);
     out.append(sql::command_query);
     text(operation.request).write(operation, LiteralSink{out});
@@ -219,32 +222,29 @@ class SqlPrepared final : public Sql {
  public:
   SqlPrepared(const Workload& workload, const Access& access) : Sql(workload, access), execute_heads_(workload.requests.size()) {}
 
-  void write_request(const Operation& operation, Buffer& out) override {
+  void write_request(const Link& link, const Operation& operation, Buffer& out) override {
     sql::Packet packet(out, 0);
+    out.append(sql::command_execute);
+    sql::append_little_endian(out, static_cast<const Session&>(link).statement_number(operation.request), 4);
     out.append(execute_heads_[operation.request]);
     text(operation.request).write(operation, ParameterSink{out, scratch()});
     packet.finish();
   }
 
  private:
-  /// Every session prepares the same statements in the same order, and so gets the same numbers.
   void prepare(Session& session, size_t request) override {
     std::string statement;
     Buffer types;
     text(request).write(workload().typical_operation(request), PreparingSink{statement, types});
+    session.prepare(statement);
     const size_t parameter_count = types.size() / 2;
     Buffer head;
-    head.append(sql::command_execute);
-    sql::append_little_endian(head, session.prepare(statement), 4);
     head.append('\0');                      // no cursor
     sql::append_little_endian(head, 1, 4);  // once
     if (parameter_count > 0) {
       head.append(std::string((parameter_count + 7) / 8, '\0'));  // none is NULL
       head.append('\1');                                          // types follow
       head.append(types.view());
-    }
-    if (!execute_heads_[request].empty() && execute_heads_[request] != head.view()) {
-      throw std::runtime_error("two sessions give a statement different numbers");
     }
     execute_heads_[request] = head.view();
   }
@@ -259,7 +259,7 @@ class SqlPrepared final : public Sql {
     }
   }
 
-  std::vector<std::string> execute_heads_;  ///< of each request, up to the values
+  std::vector<std::string> execute_heads_;  ///< of each request, between the statement's number and the values
 };
 
 }  // namespace

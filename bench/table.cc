@@ -11,6 +11,7 @@ namespace rowsocket::bench {
 namespace {
 
 constexpr uint64_t rows_per_statement = 500'000;  ///< so that no transaction is huge
+constexpr int64_t copies_max = 64;
 
 ColumnKind kind_of(std::string_view type) {
   constexpr std::array<std::pair<std::string_view, ColumnKind>, 5> kinds{{{"TINYINT", ColumnKind::tiny},
@@ -58,11 +59,15 @@ std::string Table::sql(uint32_t row_count) const {
   for (const std::string& key : keys) {
     definitions += ", " + key;
   }
-  std::string statements = "CREATE TABLE " + name + " (" + definitions + ") " + options + ";\n";
-  for (uint64_t first = 1; first <= row_count; first += rows_per_statement) {
-    const uint64_t last = std::min<uint64_t>(first + rows_per_statement - 1, row_count);
-    statements += "INSERT INTO " + name + " SELECT " + values + " FROM seq_" + std::to_string(first) + "_to_" +
-                  std::to_string(last) + ";\n";
+  std::string statements;
+  for (uint32_t copy = 1; copy <= std::max(copies, 1u); ++copy) {
+    const std::string full_name = copies == 0 ? name : name + std::to_string(copy);
+    statements += "CREATE TABLE " + full_name + " (" + definitions + ") " + options + ";\n";
+    for (uint64_t first = 1; first <= row_count; first += rows_per_statement) {
+      const uint64_t last = std::min<uint64_t>(first + rows_per_statement - 1, row_count);
+      statements += "INSERT INTO " + full_name + " SELECT " + values + " FROM seq_" + std::to_string(first) + "_to_" +
+                    std::to_string(last) + ";\n";
+    }
   }
   return statements;
 }
@@ -76,10 +81,12 @@ Table parse_table(std::string_view text, Parameters& parameters) {
       table.columns.push_back(parse_column(rest));
     } else if (word == "key") {
       table.keys.emplace_back(rest);
+    } else if (word == "copies") {
+      table.copies = static_cast<uint32_t>(whole_number(rest, 1, copies_max));
     } else if (word == "options") {
       table.options = rest;
     } else {
-      throw std::runtime_error("\"" + std::string(word) + "\" is none of table, column, key, options, param");
+      throw std::runtime_error("\"" + std::string(word) + "\" is none of table, copies, column, key, options, param");
     }
   });
   if (table.name.empty() || table.columns.empty()) {

@@ -30,6 +30,7 @@ struct Table {
   std::string name;
   std::vector<Column> columns;
   std::vector<std::string> keys;
+  uint32_t copies = 0;  ///< 0 = one table; else so many of the same rows, called name1, name2, ...
   std::string options = "ENGINE=InnoDB DEFAULT CHARSET=utf8mb4";
 
   /// Its position. Throws std::runtime_error.

@@ -24,6 +24,10 @@ inline Workload test_workload(const std::string& text, const WorkloadSettings& s
   return parse_workload("table user\n" + text, settings, parameters, [](const std::string&) { return test_table; });
 }
 
+struct NoLink final : Link {
+  [[nodiscard]] int descriptor() const override { return -1; }
+};
+
 /// One protocol over one workload.
 struct Spoken {
   Spoken(const std::string& protocol_name, const std::string& text)
@@ -31,7 +35,7 @@ struct Spoken {
 
   [[nodiscard]] std::string request(std::vector<uint32_t> keys, size_t position = 0) const {
     Buffer out;
-    protocol->write_request({position, 77, std::move(keys)}, out);
+    protocol->write_request(NoLink(), {position, 77, std::move(keys)}, out);
     return std::string(out.view());
   }
   [[nodiscard]] std::string right_reply(std::vector<uint32_t> keys, size_t position = 0) const {

@@ -2,7 +2,6 @@
 #include "bench/workload.h"
 
 #include <algorithm>
-#include <charconv>
 #include <stdexcept>
 
 namespace rowsocket::bench {
@@ -12,23 +11,13 @@ namespace {
 constexpr uint32_t keys_max = 10'000;
 constexpr uint32_t rows_max = 100'000;
 
-int64_t number(std::string_view text, int64_t least, int64_t most) {
-  int64_t value = 0;
-  const auto parsed = std::from_chars(text.data(), text.data() + text.size(), value);
-  if (parsed.ec != std::errc() || parsed.ptr != text.data() + text.size() || value < least || value > most) {
-    throw std::runtime_error("\"" + std::string(text) + "\" is not a number from " + std::to_string(least) + " to " +
-                             std::to_string(most));
-  }
-  return value;
-}
-
 /// `{rows/20}` or a plain number.
 uint32_t bound(std::string_view text, uint32_t rows) {
   int64_t value = 0;
   if (text.starts_with('{') && text.ends_with('}')) {
     value = Expression::parse(text.substr(1, text.size() - 2), "rows").at(rows);
   } else {
-    value = number(text, 1, UINT32_MAX);
+    value = whole_number(text, 1, UINT32_MAX);
   }
   if (value < 1 || value > UINT32_MAX) {
     throw std::runtime_error("a key of " + std::to_string(value) + ", by \"" + std::string(text) + "\"; are there enough rows?");
@@ -48,7 +37,7 @@ std::string_view after(std::string_view expected, std::string_view text) {
 Keys parse_keys(std::string_view text, const WorkloadSettings& settings) {
   Keys keys;
   const auto [count, rest] = split_word(text);
-  keys.count = static_cast<uint32_t>(number(count, 1, keys_max));
+  keys.count = static_cast<uint32_t>(whole_number(count, 1, keys_max));
   if (settings.keys_per_request != 0 && settings.keys_per_request != keys.count) {
     if (keys.count == 1) {
       throw std::runtime_error("--keys: this workload's requests have one key each");
@@ -79,13 +68,13 @@ Answer parse_answer(std::string_view text) {
     answer.kind = AnswerKind::number;
   } else {
     const auto [count, rest] = split_word(text);
-    answer.rows_per_key = static_cast<uint32_t>(number(count, 0, rows_max));
+    answer.rows_per_key = static_cast<uint32_t>(whole_number(count, 0, rows_max));
     const auto [first, step] = split_word(after("from", after("rows", rest)));
     if (!first.starts_with('{') || !first.ends_with('}')) {
       throw std::runtime_error("answer COUNT rows from {k}, not from \"" + std::string(first) + "\"");
     }
     answer.first_row = Expression::parse(first.substr(1, first.size() - 2), "k");
-    answer.step = step.empty() ? 1 : number(after("step", step), -int64_t{1'000'000'000}, 1'000'000'000);
+    answer.step = step.empty() ? 1 : whole_number(after("step", step), -int64_t{1'000'000'000}, 1'000'000'000);
   }
   return answer;
 }
@@ -121,7 +110,7 @@ class WorkloadReader {
       workload_.keys = parse_keys(rest, settings_);
     } else if (word == "request") {
       workload_.requests.emplace_back();
-      workload_.requests.back().weight = rest.empty() ? 1 : static_cast<double>(number(rest, 1, 1'000'000));
+      workload_.requests.back().weight = rest.empty() ? 1 : static_cast<double>(whole_number(rest, 1, 1'000'000));
     } else if (word == "handlersocket-open") {
       workload_.handlersocket_opening.push_back(protocol_text(rest));
     } else if (workload_.requests.empty()) {

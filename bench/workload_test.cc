@@ -46,6 +46,13 @@ TEST(Table, IsFilledInPiecesSoThatNoTransactionIsHuge) {
   EXPECT_THAT(table.sql(1'000'001), HasSubstr("seq_500001_to_1000000;\nINSERT INTO t SELECT seq FROM seq_1000001_to_1000001;"));
 }
 
+TEST(Table, MayStandThereSeveralTimes) {
+  Parameters parameters;
+  const Table table = parse_table("table t\ncopies 2\ncolumn id INT = {n}", parameters);
+  EXPECT_THAT(table.sql(3), HasSubstr("CREATE TABLE t1 (id INT)"));
+  EXPECT_THAT(table.sql(3), HasSubstr("INSERT INTO t2 SELECT seq FROM seq_1_to_3;"));
+}
+
 TEST(Workload, SaysWhichRowsAnswerAKey) {
   EXPECT_THAT(rows_of(test_workload("request\nanswer 1 rows from {k}"), {4, 9}), ElementsAre(4, 9));
   EXPECT_THAT(rows_of(test_workload("request\nanswer 2 rows from {k*10+9} step -1"), {1, 2}), ElementsAre(19, 18, 29, 28));
@@ -105,7 +112,7 @@ TEST(WorkloadFiles, AreReadAndAskedInEveryProtocolTheyName) {
       const auto protocol = make_protocol(name, workload, {});
       for (size_t request = 0; request < workload.requests.size() && !name.starts_with("sql"); ++request) {
         Buffer out;
-        protocol->write_request(workload.typical_operation(request), out);
+        protocol->write_request(NoLink(), workload.typical_operation(request), out);
         EXPECT_FALSE(out.empty());
       }
     }

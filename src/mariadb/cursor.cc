@@ -244,7 +244,12 @@ Step Cursor::seek(const KeyRange& range) {
   return settle(start());
 }
 
-Step Cursor::next() { return settle(advance()); }
+Step Cursor::next() {
+  if (thd_->killed) [[unlikely]] {
+    return fail(interruption_error(thd_));
+  }
+  return settle(advance());
+}
 
 void Cursor::write_row(ValueWriter& writer) { write_columns(binding_->columns, writer); }
 

@@ -11,7 +11,8 @@ bool is_stopping(const THD* thd) { return thd->killed == KILL_SERVER || thd->kil
 
 /// Errors that only say that somebody interrupted the request.
 bool is_interruption(int number) {
-  return number == ER_SERVER_SHUTDOWN || number == ER_QUERY_INTERRUPTED || number == HA_ERR_ABORTED_BY_USER;
+  return number == ER_SERVER_SHUTDOWN || number == ER_CONNECTION_KILLED || number == ER_QUERY_INTERRUPTED ||
+         number == HA_ERR_ABORTED_BY_USER;
 }
 
 }  // namespace
@@ -33,29 +34,37 @@ Error take_server_error(THD* thd, ErrorCode fallback) {
     error.number = static_cast<int>(area->sql_errno());
     error.detail = area->message();
   }
-  if (is_stopping(thd) && is_interruption(error.number)) {
-    error.code = ErrorCode::shutting_down;
+  if (is_interruption(error.number)) {
+    error.code = is_stopping(thd) ? ErrorCode::shutting_down : ErrorCode::sql;  // whatever it was that could not be finished
   }
   clear_diagnostics(thd);
   return error;
 }
 
 Error interruption_error(const THD* thd) {
-  return is_stopping(thd) ? Error(ErrorCode::shutting_down) : Error(ErrorCode::sql, ER_QUERY_INTERRUPTED, "interrupted");
+  if (is_stopping(thd)) {
+    return Error(ErrorCode::shutting_down);
+  }
+  if (thd->killed == KILL_TIMEOUT) {
+    return Error(ErrorCode::sql, ER_STATEMENT_TIMEOUT, "longer than max_statement_time");
+  }
+  return Error(ErrorCode::sql, ER_QUERY_INTERRUPTED, "interrupted");
 }
 
 Error engine_error(THD* thd, handler* file, int handler_code) {
   if (handler_code == HA_ERR_AUTOINC_READ_FAILED && thd->killed == NOT_KILLED) {
     handler_code = HA_ERR_LOCK_WAIT_TIMEOUT;  // a long INSERT ... SELECT has the lock of the table's AUTO_INCREMENT
   }
+  if (thd->killed == KILL_TIMEOUT) {
+    clear_diagnostics(thd);
+    return interruption_error(thd);
+  }
   if (!thd->get_stmt_da()->is_error()) {
     file->print_error(handler_code, MYF(0));
   }
   Error error = take_server_error(thd, ErrorCode::engine);
   error.number = handler_code;
-  if (is_stopping(thd) && is_interruption(handler_code)) {
-    error.code = ErrorCode::shutting_down;
-  }
+  error.code = is_stopping(thd) && is_interruption(handler_code) ? ErrorCode::shutting_down : ErrorCode::engine;
   return error;
 }
 

@@ -12,11 +12,11 @@ class handler;
 
 namespace rowsocket::mariadb {
 
-/// The error that stands in the THD's diagnostics area, which is emptied; `fallback` where there is none. That the request was
-/// interrupted because the server or the plugin stops is `shutting_down`: somebody else may do it.
+/// The error that stands in the THD's diagnostics area, which is emptied, as a `fallback` with its number. That somebody
+/// interrupted the request is `sql`, whatever it was that failed for it; if the server or the plugin stops, `shutting_down`.
 [[nodiscard]] Error take_server_error(THD* thd, ErrorCode fallback);
 
-/// What to answer when `thd->killed` was found set between two rows.
+/// What to answer when `thd->killed` was found set between two rows: by a KILL, by max_statement_time, by a shutdown.
 [[nodiscard]] Error interruption_error(const THD* thd);
 
 /// A storage engine's error (HA_ERR_*), with the text that SQL would give.

@@ -90,6 +90,7 @@ class Session final : public engine::Session {
   [[nodiscard]] std::shared_ptr<OpenTable> table_named(const engine::IndexDescription& description, engine::Intent intent);
   void close(OpenTable& table);
   void unlock_request_tables();
+  void end_timer();
   [[nodiscard]] bool flush_row_events();
   void unlock_read_tables();
   void forget_turn();

@@ -29,6 +29,7 @@ void follow_global_settings(system_variables& own) {
   own.auto_increment_offset = global.auto_increment_offset;
   own.binlog_row_image = global.binlog_row_image;
   own.gtid_domain_id = global.gtid_domain_id;
+  own.max_statement_time = global.max_statement_time;
 }
 
 }  // namespace
@@ -72,6 +73,10 @@ Begin Session::begin_request(engine::Index& index, Intent intent, engine::Cursor
     error = Error(ErrorCode::read_only);
     return Begin::failed;
   }
+  if (intent == Intent::write && global_system_variables.tx_read_only) {
+    error = Error(ErrorCode::sql, ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION, "tx_read_only is on");
+    return Begin::failed;
+  }
   if (intent == Intent::write && WSREP_ON) {
     error = Error(ErrorCode::not_implemented, "this server is a Galera node, and writes would not reach the others");
     return Begin::failed;
@@ -110,6 +115,7 @@ Begin Session::begin_request(engine::Index& index, Intent intent, engine::Cursor
   request_table_ = &table;
   request_changes_ = intent == Intent::write;
   thd_->lock = request_changes_ ? table.server_lock() : nullptr;
+  thd_->set_query_timer();
   cursor_.begin(thd_, table, side->binding, index.description().raw);
   cursor = &cursor_;
   return Begin::ready;
@@ -130,6 +136,14 @@ void Session::unlock_request_tables() {
   request_table_ = nullptr;
 }
 
+/// From here on nothing of the request is a matter of max_statement_time.
+void Session::end_timer() {
+  thd_->reset_query_timer();
+  if (thd_->killed == KILL_TIMEOUT) {
+    thd_->reset_kill_query();
+  }
+}
+
 /// The request's row events go to the statement's cache, those of engines without and with transactions. False on an error.
 bool Session::flush_row_events() {
   return thd_->binlog_flush_pending_rows_event(true, false) == 0 && thd_->binlog_flush_pending_rows_event(true, true) == 0;
@@ -139,6 +153,7 @@ Error Session::end_request() {
   if (request_table_ == nullptr) {
     return {};
   }
+  end_timer();
   Error error;
   if (request_changes_) {
     TABLE* const table = request_table_->table();
@@ -164,6 +179,7 @@ void Session::abandon_request() {
   if (request_table_ == nullptr) {
     return;
   }
+  end_timer();
   if (request_changes_) {
     request_table_->deactivate();
     trans_rollback_stmt(thd_);

@@ -1,37 +1,27 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The same random requests to RowSocket and to the original: equal replies, then equal tables.
 
-`ROWSOCKET_DIFFERENTIAL_REQUESTS` says about how many requests (default 5,000, always the same ones; more than that are random).
+Always the same 5,000 requests in `./x test`, ever new ones in a soak.
 What is known to differ stands in tests/vectors/DIFFERENCES.md, and workload.py keeps clear of it.
 """
 
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
 from support import workload
 from support.mariadb import HandlerSocketServer, OriginalServer, RowSocketServer
+from support.random_requests import repeat
 from support.raw import RawConnection
+from support.soak import Soak
 
-REQUESTS_DEFAULT = 5_000
-REQUESTS = int(os.environ.get("ROWSOCKET_DIFFERENTIAL_REQUESTS", REQUESTS_DEFAULT))
-REQUESTS_PER_EXAMPLE = 15  # what hypothesis makes of lists of up to 40, seen over many runs
+EXAMPLES = 740
+"""Of about 7 requests each: 5,000 in all."""
 DATABASE = "differential"
-
-run = settings(
-    max_examples=max(10, REQUESTS // REQUESTS_PER_EXAMPLE),
-    derandomize=REQUESTS <= REQUESTS_DEFAULT,
-    database=None,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.explicit, Phase.generate, Phase.shrink],
-)
 
 
 class Subject:
@@ -76,19 +66,18 @@ def subjects(server: RowSocketServer, original: OriginalServer) -> Iterator[tupl
         yield ours, theirs
 
 
-@run
-@given(changes=workload.lines(), reads=st.lists(workload.finds(), max_size=10))
-def test_replies_and_tables_equal_the_originals(
-    subjects: tuple[Subject, Subject], changes: list[bytes], reads: list[workload.Find]
-) -> None:
+def test_replies_and_tables_equal_the_originals(subjects: tuple[Subject, Subject], soak: Soak) -> None:
     ours, theirs = subjects
-    for subject in subjects:
-        subject.reset()
-    for request, our_reply, their_reply in zip(
-        changes, ours.write.ask_all(*changes), theirs.write.ask_all(*changes), strict=True
-    ):
-        assert our_reply == their_reply, request
-    lines = [find.line() for find in reads]
-    for request, our_reply, their_reply in zip(lines, ours.read.ask_all(*lines), theirs.read.ask_all(*lines), strict=True):
-        assert our_reply == their_reply, request
-    assert ours.contents() == theirs.contents()
+
+    def check(changes: list[bytes], reads: list[workload.Find]) -> None:
+        for subject in subjects:
+            subject.reset()
+        lines = [find.line() for find in reads]
+        replies = zip(changes, ours.write.ask_all(*changes), theirs.write.ask_all(*changes), strict=True)
+        found = zip(lines, ours.read.ask_all(*lines), theirs.read.ask_all(*lines), strict=True)
+        for request, our_reply, their_reply in (*replies, *found):
+            assert our_reply == their_reply, request
+        assert ours.contents() == theirs.contents()
+        soak.saw("requests", len(changes) + len(reads))
+
+    repeat(soak, EXAMPLES, check, changes=workload.lines(), reads=st.lists(workload.finds(), max_size=10))

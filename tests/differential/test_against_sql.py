@@ -39,7 +39,7 @@ Condition = tuple[str, Parameters]
 class Model:
     """Asks SQL what a find asks; values come as the text that the SQL protocol carries."""
 
-    def __init__(self, server: RowSocketServer, database: str = DATABASE) -> None:
+    def __init__(self, server: RowSocketServer, database: str = DATABASE, client_flag: int = 0) -> None:
         self.connection = pymysql.connect(
             unix_socket=str(server.socket),
             user="root",
@@ -47,6 +47,7 @@ class Model:
             autocommit=True,
             charset="utf8mb4",
             conv=dict(encoders.items()),
+            client_flag=client_flag,
         )
 
     def reply(self, find: workload.Find) -> bytes:

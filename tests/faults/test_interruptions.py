@@ -20,6 +20,7 @@ from support.soak import Soak
 KILLS_OF_EACH_KIND = 25
 DEADLOCKS = 100
 BLOCKED_KILLS = 10
+KILLS_WHILE_OPENING = 500
 INTERRUPTED = {"188", "1317", "1927"}
 """HA_ERR_ABORTED_BY_USER, from within InnoDB; ER_QUERY_INTERRUPTED; ER_CONNECTION_KILLED."""
 REPLIES_OF_THE_INTERRUPTED = [f"1\t1\t{code}".encode() for code in INTERRUPTED]
@@ -85,6 +86,26 @@ def test_killed_workers_lose_nothing_that_was_acknowledged(
         assert least <= total <= least + clients.unanswered[number], (kill, number, clients.refused)
     soak.saw("acknowledged increments", clients.acknowledged.total())
     soak.saw("interrupted", clients.refused.total() + clients.thrown_out_count)
+
+
+def test_a_kill_while_a_table_is_opened_is_told_as_a_kill(server: RowSocketServer, counters: Database) -> None:
+    """Not as a table that is not there: that would say that it does not help to ask again."""
+    clients = Clients(server, counters.name)
+
+    def make_flusher(number: int, stack: ExitStack) -> Operation:
+        sql = stack.enter_context(counters.session())
+
+        def flush() -> None:
+            sql.execute("FLUSH TABLES c")
+
+        return flush
+
+    with Load(8, clients.make) as load, Load(1, make_flusher):
+        for _ in range(KILLS_WHILE_OPENING):
+            for worker in workers(server):
+                server.sql(f"KILL QUERY {worker}")
+        load.wait_for_more()
+    assert set(clients.refused) <= INTERRUPTED
 
 
 class Blocked:

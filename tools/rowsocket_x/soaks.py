@@ -86,6 +86,16 @@ SOAKS = (
         "mariadb-backup with restore, FLUSH TABLES WITH READ LOCK, LOCK TABLES and BACKUP STAGE under load of 8 writers",
     ),
     Soak(
+        "sql",
+        ("tests/differential/test_changes_against_sql.py",),
+        "random sequences of reads and changes against the same operations in SQL: replies, then tables",
+    ),
+    Soak(
+        "original",
+        ("tests/differential/test_against_original.py",),
+        "random requests against the original handlersocket.so: replies, then tables",
+    ),
+    Soak(
         "replica",
         (_REPLICA + "test_a_replica_that_comes_and_goes_ends_with_the_same_tables",),
         "a replica (GTID, 4 threads, optimistic and conservative, each `binlog_row_image`), stopped and started beside 20,000 "
@@ -140,6 +150,8 @@ def properties(report: Path) -> dict[str, str]:
     seen: dict[str, str] = {}
     for entry in ElementTree.parse(report).getroot().iter("property"):
         name, value = entry.get("name") or "", entry.get("value") or ""
+        if name.startswith("hypothesis-"):
+            continue  # its own statistics
         before = seen.get(name)
         if before is not None and _is_count(before) and _is_count(value):
             value = f"{int(before.replace(',', '')) + int(value.replace(',', '')):,}"
