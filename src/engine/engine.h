@@ -148,6 +148,9 @@ class Session {
   /// `rollback`; then `rollback` is what remains to be done.
   [[nodiscard]] virtual bool transaction_lost() const = 0;
 
+  /// True if the transaction under way lasts longer than limits::transaction_ms already: it holds up others, so commit soon.
+  [[nodiscard]] virtual bool transaction_is_long() const { return false; }
+
   // A group: requests that are undone together. Between two requests; one group at a time, which ends with the transaction at the
   // latest. While it is open, begin_request for writing refuses tables without transactions (no_transactions).
   virtual Error begin_group() = 0;

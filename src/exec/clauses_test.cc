@@ -73,6 +73,7 @@ TEST_F(ClausesTest, columns_of_the_request_take_the_place_of_the_opened_ones) {
   EXPECT_EQ(on_shop(Ask::find(0, {"1"}).update({"11"}).columns("shelf")), "= 1");
   EXPECT_EQ(committed("1", 1), "11");
   EXPECT_EQ(on_shop(Ask::find(0, {"1"}).columns("nope")), "error no_such_column");
+  EXPECT_EQ(on_shop(Ask::find(0, {"1"}).columns("nope").count()), "error no_such_column");
   EXPECT_EQ(on_shop(Ask::find(0, {"1"}).update({"1", "2"}).columns("shelf")), "error too_many_values");
   EXPECT_EQ(on_shop(Ask::find(0, {"1"})), "rows/3 5 pen 1");
 }

@@ -178,7 +178,7 @@ Begin Executor::admit_on_index(Client& client, const Request& request, const Sha
   const bool counts_only = request.reply == FindReply::count && request.modification == Modification::none;
   const SharedIndex* named = &client.index(request.index_id);
   if (request.has_columns || (counts_only && request.kind == RequestKind::find && (*named)->column_count() > 0)) [[unlikely]] {
-    const std::string_view columns = counts_only ? std::string_view() : request.columns;
+    const std::string_view columns = request.columns;  // a count without a list of its own needs none
     named = client.index_with_columns(request.index_id, columns);
     if (named == nullptr) {
       try {

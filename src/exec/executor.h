@@ -127,7 +127,9 @@ class Executor {
   [[nodiscard]] bool commit(Error& error, bool& worth_another_try);
   void roll_back();
   void forget_transaction();
-  [[nodiscard]] bool transaction_is_full() const { return uncommitted_.changed() >= limits::rows_per_transaction; }
+  [[nodiscard]] bool transaction_is_full() const {
+    return uncommitted_.changed() >= limits::rows_per_transaction || session_.transaction_is_long();
+  }
   void fill_in_gtids();
   void replay();
   void fail_writes(const Error& commit_error);

@@ -154,6 +154,12 @@ TEST_F(GroupTest, its_members_are_counted) {
   EXPECT_EQ(count(Counter::rows_updated), 1);
 }
 
+TEST_F(GroupTest, a_transaction_that_lasts_long_is_committed_before_the_turn_ends) {
+  engine.make_transactions_long();
+  turn(one, {add_stock("1"), add_stock("1"), Ask::group({add_stock("4"), add_stock("5")})});
+  EXPECT_EQ(count(Counter::commits), 3);
+}
+
 TEST_F(GroupTest, a_turn_that_changed_many_rows_commits_before_its_end) {
   std::vector<Cell> rows;
   for (uint32_t id = 100; id < 100 + limits::rows_per_transaction; ++id) {

@@ -21,6 +21,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/limits.h"
 #include "engine/engine.h"
 #include "mariadb/cursor.h"
 #include "mariadb/open_table.h"
@@ -59,6 +60,9 @@ class Session final : public engine::Session {
   [[nodiscard]] bool transaction_lost() const override {
     return thd_->transaction_rollback_request || cursor_.snapshot_is_stale();
   }
+  [[nodiscard]] bool transaction_is_long() const override {
+    return has_written_ && last_write_at_ - first_write_at_ >= std::chrono::milliseconds(limits::transaction_ms);
+  }
   Error begin_group() override;
   void end_group() override;
   void abandon_group() override;
@@ -82,6 +86,7 @@ class Session final : public engine::Session {
  private:
   void create_thd();
   void wait_for_rows(bool wait);
+  void note_time();
   void begin_transaction();
   [[nodiscard]] engine::Begin make_ready(Index& index, engine::Intent intent, Index::Side*& side, Error& error);
   [[nodiscard]] engine::Begin open(OpenTable& table, const std::shared_ptr<OpenTable>& owner, Error& error);
@@ -104,6 +109,9 @@ class Session final : public engine::Session {
   sys_var* row_lock_variable_ = nullptr;  ///< innodb_lock_wait_timeout
   bool waits_for_rows_ = false;           ///< innodb_lock_wait_timeout is 1 second, else 0
   std::chrono::steady_clock::time_point impatient_until_;
+  bool has_written_ = false;  ///< in this transaction
+  std::chrono::steady_clock::time_point first_write_at_;
+  std::chrono::steady_clock::time_point last_write_at_;
   OpenTable* request_table_ = nullptr;  ///< of the request under way
   bool request_changes_ = false;
   bool in_transaction_ = false;        ///< something was begun since the last commit

@@ -68,6 +68,15 @@ Begin Session::protect_from_backup(const OpenTable& table, Error& error) {
   return has_protection ? Begin::ready : Begin::wait;
 }
 
+/// Row locks are held from the first write on.
+void Session::note_time() {
+  last_write_at_ = std::chrono::steady_clock::now();
+  if (!has_written_) {
+    has_written_ = true;
+    first_write_at_ = last_write_at_;
+  }
+}
+
 Begin Session::begin_request(engine::Index& index, Intent intent, engine::Cursor*& cursor, Error& error) {
   if (intent == Intent::write && options_.intent == Intent::read) {
     error = Error(ErrorCode::read_only);
@@ -89,7 +98,8 @@ Begin Session::begin_request(engine::Index& index, Intent intent, engine::Cursor
   }
   OpenTable& table = *side->open;
   if (intent == Intent::write) {
-    wait_for_rows(std::chrono::steady_clock::now() >= impatient_until_);
+    note_time();
+    wait_for_rows(last_write_at_ >= impatient_until_);
     thd_->set_time();  // a statement of its own, with its own CURRENT_TIMESTAMP
     if (const Begin begin = request_is_statement_ ? Begin::ready : protect_from_backup(table, error); begin != Begin::ready) {
       return begin;
@@ -245,6 +255,7 @@ void Session::unlock_read_tables() {
 
 void Session::forget_turn() {
   in_transaction_ = false;
+  has_written_ = false;
   group_ = nullptr;
   if (has_backup_protection_[0] || has_backup_protection_[1]) {
     thd_->mdl_context.release_statement_locks();

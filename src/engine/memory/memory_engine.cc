@@ -138,6 +138,11 @@ void MemoryEngine::set_lock_wait_timeout_ms(uint64_t milliseconds) {
   state_->lock_wait_timeout_ms = milliseconds;
 }
 
+void MemoryEngine::make_transactions_long() {
+  const std::scoped_lock lock(state_->mutex);
+  state_->transactions_are_long = true;
+}
+
 void MemoryEngine::set_now(std::string text) {
   const std::scoped_lock lock(state_->mutex);
   state_->now = std::move(text);

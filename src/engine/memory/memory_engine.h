@@ -97,6 +97,8 @@ class MemoryEngine final : public Engine {
   /// While busy, requests on the table (and opening it) get Begin::wait.
   void set_busy(std::string_view name, bool busy);
   void set_lock_wait_timeout_ms(uint64_t milliseconds);
+  /// Transactions say that they are long, from their first change on.
+  void make_transactions_long();
   /// What Value::now() is.
   void set_now(std::string text);
   /// KILL or shutdown, for every session there is; calls their `wake` (which must not call back).

@@ -100,6 +100,11 @@ bool MemorySession::transaction_lost() const {
   return lost_;
 }
 
+bool MemorySession::transaction_is_long() const {
+  const std::scoped_lock lock(state_.mutex);
+  return state_.transactions_are_long && !undo_.empty();
+}
+
 Error MemorySession::begin_group() {
   const std::scoped_lock lock(state_.mutex);
   group_mark_ = undo_.size();

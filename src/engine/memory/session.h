@@ -25,6 +25,7 @@ class MemorySession final : public Session {
   Error end_request() override;
   void abandon_request() override;
   [[nodiscard]] bool transaction_lost() const override;
+  [[nodiscard]] bool transaction_is_long() const override;
   Error begin_group() override;
   void end_group() override;
   void abandon_group() override;

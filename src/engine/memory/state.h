@@ -61,6 +61,7 @@ struct State {
   Fault read_fault;
   Fault read_deadlock;
   uint64_t lock_wait_timeout_ms = 5000;
+  bool transactions_are_long = false;
   std::string now = "2020-01-01 00:00:00";
   bool refuses_sessions = false;
   uint64_t commits_with_changes = 0;
