@@ -91,6 +91,14 @@ Error Galera::begin(Intent session) {
   return error;
 }
 
+void Galera::go_on_after_savepoint() {
+  if (thd_->wsrep_trx().active() && thd_->wsrep_trx().state() == wsrep::transaction::s_aborted && !is_aborted(thd_)) {
+    wsrep_after_statement(thd_);
+    thd_->set_wsrep_next_trx_id(next_query_id());
+    wsrep_start_trx_if_not_started(thd_);
+  }
+}
+
 Error Galera::end(Error error) {
   is_begun_ = false;
   wsrep_after_statement(thd_);

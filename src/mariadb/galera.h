@@ -43,6 +43,8 @@ class Galera {
   [[nodiscard]] bool is_begun() const { return is_begun_; }
   /// The cluster aborted the transaction: a rollback is what remains to be done.
   [[nodiscard]] bool has_lost() const { return is_begun_ && is_aborted(thd_); }
+  /// A rollback to a savepoint that undid all there was has ended the transaction for the cluster: begin another one.
+  void go_on_after_savepoint();
   /// The server committed or rolled back, and no lock is left. `error` is what its commit said; the result is what became of the
   /// transaction: one that was aborted after its certification is committed here.
   [[nodiscard]] Error end(Error error);

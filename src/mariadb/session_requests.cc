@@ -232,9 +232,12 @@ void Session::abandon_group() {
   if (group_ == nullptr) {
     return;
   }
-  if (!thd_->transaction_rollback_request) {  // else there is nothing left to roll back to
+  if (!thd_->transaction_rollback_request && !galera_.has_lost()) {  // else there is nothing left to roll back to
     ha_rollback_to_savepoint(thd_, group_);
     clear_diagnostics(thd_);
+    if (galera_.is_begun()) [[unlikely]] {
+      galera_.go_on_after_savepoint();
+    }
   }
   end_group();
 }

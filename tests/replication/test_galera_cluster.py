@@ -133,6 +133,16 @@ def test_a_request_that_fails_is_undone_alone(cluster: Cluster, make_table: Make
     assert [rows(node, table) for node in cluster] == [[(number, 2 * number) for number in range(5)]] * 3
 
 
+def test_what_follows_a_group_that_failed_is_replicated(cluster: Cluster, make_table: MakeTable) -> None:
+    table = make_table("(id INT PRIMARY KEY, n INT)").encode()
+    with cluster[0].raw("write") as connection:
+        connection.ask(b"P\t1\td\t%s\t\tid,n" % table)
+        connection.send(b"G\n1\t+\t2\t1\t1\n1\t+\t2\t1\t1\nE\n1\t+\t2\t2\t2\n")
+        assert [connection.line() for _ in range(5)][-1] == b"0\t1"
+    cluster.catch_up()
+    assert [rows(node, table.decode()) for node in cluster] == [[(2, 2)]] * 3
+
+
 def test_nodes_generate_different_ids(cluster: Cluster, make_table: MakeTable, open_on: OpenOn) -> None:
     table = make_table("(id INT AUTO_INCREMENT PRIMARY KEY, n INT)")
     indexes = [open_on(node, table, "n") for node in cluster]
