@@ -18,10 +18,11 @@ namespace {
 /// A request that loses its own transaction too is tried this often again.
 constexpr int replay_retries = 3;
 
+constexpr int ha_deadlock = 149;
+
 /// Failures of a commit that are about other transactions, not about this one.
 bool is_transient(const Error& error) {
   constexpr int ha_lock_wait_timeout = 146;
-  constexpr int ha_deadlock = 149;
   constexpr int er_lock_wait_timeout = 1205;
   constexpr int er_lock_deadlock = 1213;
   switch (error.code) {
@@ -190,7 +191,7 @@ bool Executor::run_alone(Staged& staged) {
   Error commit_error;
   if (worth_another_try) {
     roll_back();
-    commit_error = ErrorCode::commit_failed;
+    commit_error = {ErrorCode::engine, ha_deadlock};
   } else if (!transaction_open_ || commit(commit_error, worth_another_try)) {
     return true;
   }

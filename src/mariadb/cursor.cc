@@ -296,25 +296,27 @@ Step Cursor::fetch_position(size_t number) {
   return handler_code == 0 ? Step::row : fail(handler_code);
 }
 
-void Cursor::prepare(Change change) {
+Error Cursor::prepare(Change change) {
   if (change_ != Change::none) {
-    return;
+    return {};
   }
   change_ = change;
+  int handler_code = 0;
   switch (change) {
     case Change::none:
-      return;
+      break;
     case Change::insert:
       open_->deactivate();
-      prepare_insert(table_, on_duplicate_);
-      return;
+      handler_code = prepare_insert(table_, on_duplicate_);
+      break;
     case Change::update:
-      prepare_update(table_);
-      return;
+      handler_code = prepare_update(table_);
+      break;
     case Change::remove:
-      prepare_delete(table_);
-      return;
+      handler_code = prepare_delete(table_);
+      break;
   }
+  return handler_code == 0 ? Error() : engine_error(thd_, table_->file, handler_code);
 }
 
 void Cursor::end_changes() {
@@ -324,23 +326,31 @@ void Cursor::end_changes() {
 }
 
 Error Cursor::update_row(std::span<const Value> new_values) {
-  prepare(Change::update);
+  if (Error error = prepare(Change::update); !error.ok()) {
+    return error;
+  }
   return noted(mariadb::update_row(thd_, *binding_, table_, new_values, raw_));
 }
 
 Error Cursor::add_to_row(std::span<const Value> amounts, bool decrement, bool& changed) {
-  prepare(Change::update);
+  if (Error error = prepare(Change::update); !error.ok()) {
+    return error;
+  }
   return noted(mariadb::add_to_row(thd_, *binding_, table_, amounts, decrement, changed));
 }
 
 Error Cursor::delete_row() {
-  prepare(Change::remove);
+  if (Error error = prepare(Change::remove); !error.ok()) {
+    return error;
+  }
   return noted(mariadb::delete_row(thd_, table_));
 }
 
 Error Cursor::insert_row(const engine::RowToInsert& row, RowOutcome& outcome) {
   on_duplicate_ = row.on_duplicate;
-  prepare(Change::insert);
+  if (Error error = prepare(Change::insert); !error.ok()) {
+    return error;
+  }
   return noted(mariadb::insert_row(thd_, *binding_, table_, row, raw_, outcome));
 }
 

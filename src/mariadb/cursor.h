@@ -63,7 +63,7 @@ class Cursor final : public engine::Cursor {
   engine::Step fail(Error error);
   engine::Step fail(int handler_code);
   [[nodiscard]] Error noted(Error error);
-  void prepare(Change change);
+  [[nodiscard]] Error prepare(Change change);
 
   THD* thd_ = nullptr;
   OpenTable* open_ = nullptr;

@@ -2,6 +2,7 @@
 #include "mariadb/server_headers.h"
 // The server's headers come first.
 #include "mariadb/diagnostics.h"
+#include "mariadb/galera.h"
 
 namespace rowsocket::mariadb {
 namespace {
@@ -28,6 +29,10 @@ void clear_diagnostics(THD* thd) {
 }
 
 Error take_server_error(THD* thd, ErrorCode fallback) {
+  if (Galera::is_aborted(thd)) [[unlikely]] {
+    clear_diagnostics(thd);
+    return Galera::conflict();  // whatever it was interrupted in
+  }
   Error error(fallback);
   Diagnostics_area* const area = thd->get_stmt_da();
   if (area->is_error()) {
@@ -63,6 +68,9 @@ Error engine_error(THD* thd, handler* file, int handler_code) {
     file->print_error(handler_code, MYF(0));
   }
   Error error = take_server_error(thd, ErrorCode::engine);
+  if (Galera::is_aborted(thd)) [[unlikely]] {
+    return error;
+  }
   error.number = handler_code;
   error.code = is_stopping(thd) && is_interruption(handler_code) ? ErrorCode::shutting_down : ErrorCode::engine;
   return error;

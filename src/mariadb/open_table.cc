@@ -5,6 +5,7 @@
 
 #include "mariadb/binding.h"
 #include "mariadb/diagnostics.h"
+#include "mariadb/galera.h"
 #include "mariadb/open_table.h"
 
 namespace rowsocket::mariadb {
@@ -40,6 +41,8 @@ bool OpenTable::refuse(Error& error) const {
       reason = "tables versioned by transaction are not written to, since their history would not be kept";
     } else if (table_->s->period.name.str != nullptr) {
       reason = "tables with an application-time period are not written to";
+    } else if (!Galera::replicates(table_)) {
+      reason = "its engine is not replicated by Galera";
     }
   }
   if (reason != nullptr) {

@@ -65,16 +65,16 @@ Error write_update(THD* thd, TABLE* table) {
 }
 
 // The binding's own column sets are in use, since its index is walked; these add what else is read or written.
-void prepare_update(TABLE* table) {
+int prepare_update(TABLE* table) {
   table->file->prepare_for_row_logging();
   table->mark_columns_needed_for_update();
-  table->file->prepare_for_insert(true);
+  return prepare_unique_checks(table);
 }
 
-void prepare_delete(TABLE* table) {
+int prepare_delete(TABLE* table) {
   table->file->prepare_for_row_logging();
   table->mark_columns_needed_for_delete();
-  table->file->prepare_for_insert(true);  // a versioned row is not deleted, its end is written
+  return prepare_unique_checks(table);  // a versioned row is not deleted, its end is written
 }
 
 Error update_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Value> new_values, bool raw) {

@@ -15,8 +15,8 @@
 namespace rowsocket::mariadb {
 
 /// Once per request, before the first change: the handler and the column sets are ready for it and for its row events.
-void prepare_update(TABLE* table);
-void prepare_delete(TABLE* table);
+[[nodiscard]] int prepare_update(TABLE* table);
+[[nodiscard]] int prepare_delete(TABLE* table);
 
 /// The current row stands in the table's first record.
 [[nodiscard]] Error update_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Value> new_values, bool raw);

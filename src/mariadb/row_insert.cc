@@ -144,28 +144,29 @@ Error delete_duplicate(THD* thd, TABLE* table) {
 
 // Row logging is switched on first: which columns a row event holds (binlog_row_image) is decided by the marking, and only for
 // tables that are logged.
-void prepare_insert(TABLE* table, OnDuplicate on_duplicate) {
+int prepare_insert(TABLE* table, OnDuplicate on_duplicate) {
   handler* const file = table->file;
   table->in_use->lex->sql_command = SQLCOM_INSERT;  // InnoDB locks AUTO_INCREMENT for longer where rows may follow in numbers
   file->prepare_for_row_logging();
   table->use_all_columns();
   table->mark_columns_per_binlog_row_image();
-  file->prepare_for_insert(true);
   table->next_number_field = table->found_next_number_field;
   switch (on_duplicate) {  // a row that is in the way is read with the lock that changing it needs
     case OnDuplicate::fail:
-      return;
+      break;
     case OnDuplicate::keep:
       file->extra(HA_EXTRA_IGNORE_DUP_KEY);
-      return;
+      break;
     case OnDuplicate::replace:
       file->extra(HA_EXTRA_WRITE_CAN_REPLACE);
+      table->prepare_for_position();
       break;
     case OnDuplicate::update:
       file->extra(HA_EXTRA_INSERT_WITH_UPDATE);
+      table->prepare_for_position();
       break;
   }
-  table->prepare_for_position();
+  return prepare_unique_checks(table);
 }
 
 void end_inserts(TABLE* table, OnDuplicate on_duplicate) {

@@ -10,7 +10,7 @@
 namespace rowsocket::mariadb {
 
 /// Once per request, before the first insert. All of its rows do the same about duplicates.
-void prepare_insert(TABLE* table, OnDuplicate on_duplicate);
+[[nodiscard]] int prepare_insert(TABLE* table, OnDuplicate on_duplicate);
 /// After the request's last insert: the handler forgets what it was told for it.
 void end_inserts(TABLE* table, OnDuplicate on_duplicate);
 

@@ -42,6 +42,8 @@ void begin_new_values(TABLE* table) {
   }
 }
 
+int prepare_unique_checks(TABLE* table) { return table->file->prepare_for_insert(true) == 0 ? 0 : HA_ERR_OUT_OF_MEM; }
+
 Error complete_row(THD* thd, TABLE* table) {
   if (table->vfield != nullptr && table->update_virtual_fields(table->file, VCOL_UPDATE_FOR_WRITE) != 0) {
     return take_server_error(thd, ErrorCode::sql);

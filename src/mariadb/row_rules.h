@@ -17,6 +17,9 @@ namespace rowsocket::mariadb {
 /// Before new values are put into a row that was read: nothing was given yet, and nothing in it is NULL that may not be.
 void begin_new_values(TABLE* table);
 
+/// Once per request: what finds the duplicates of unique keys over BLOBs. Returns a handler error or 0.
+[[nodiscard]] int prepare_unique_checks(TABLE* table);
+
 /// Generated columns and constraints, after the row's values are in place.
 [[nodiscard]] Error complete_row(THD* thd, TABLE* table);
 

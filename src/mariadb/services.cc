@@ -11,4 +11,6 @@ __attribute__((visibility("default"))) void* my_print_error_service_pointer __as
     reinterpret_cast<void*>(VERSION_my_print_error);
 __attribute__((visibility("default"))) void* progress_report_service_pointer __asm__("progress_report_service") =
     reinterpret_cast<void*>(VERSION_progress_report);
+__attribute__((visibility("default"))) void* wsrep_service_pointer __asm__("wsrep_service") =
+    reinterpret_cast<void*>(VERSION_wsrep);
 }

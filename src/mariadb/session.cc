@@ -117,7 +117,7 @@ void Session::create_thd() {
   thd_->init_for_queries();
   statement_memory_ = thd_->mem_root;
 
-  thd_->variables.wsrep_on = false;  // nothing of ours is replicated by Galera: reads need it not, writes are refused there
+  thd_->variables.wsrep_on = false;  // galera_ turns it on
   thd_->variables.binlog_format = BINLOG_FORMAT_ROW;
   thd_->set_current_stmt_binlog_format_row();
   thd_->variables.tx_isolation = ISO_REPEATABLE_READ;
@@ -134,6 +134,7 @@ void Session::create_thd() {
   thd_->event_scheduler.data = this;
   thd_->scheduler = kill_notification_scheduler();
   server_threads.insert(thd_);
+  galera_.attach(thd_);
 }
 
 Session::~Session() {
@@ -144,6 +145,7 @@ Session::~Session() {
   }
   rollback();
   release_tables();
+  galera_.detach();
   server_threads.erase(thd_);
   lex_end(thd_->lex);
   thd_->mem_root = statement_memory_;
@@ -212,6 +214,13 @@ void Session::set_activity(std::string_view activity) {
 
 uint64_t Session::lock_wait_timeout_ms() const { return uint64_t{global_system_variables.lock_wait_timeout} * 1000; }
 
+/// How long opening a table waits, in seconds: not at all, but for a transaction that the cluster aborted. It holds nothing, and
+/// mostly it was aborted for the table's DDL, which holds up writes on the whole cluster.
+ulong Session::lock_patience_s() const {
+  constexpr ulong replay_patience_s = 10;
+  return replays_in_cluster_ ? std::min<ulong>(global_system_variables.lock_wait_timeout, replay_patience_s) : 0;
+}
+
 uint64_t Session::row_lock_wait_timeout_ms() const {
   if (row_lock_variable_ == nullptr) {
     return 0;
@@ -270,9 +279,12 @@ Begin Session::open_index(const engine::IndexDescription& description, std::shar
   const bool alone = !in_transaction_;
   begin_transaction();
   Index::Side* side = nullptr;
-  const Begin begin = make_ready(*found, Intent::read, side, error);
+  Begin begin = make_ready(*found, Intent::read, side, error);
   if (alone) {
     forget_turn();  // nothing was begun in the engine
+  }
+  if (begin == Begin::failed && galera_.is_open() && (galera_.has_lost() || thd_->killed == KILL_QUERY_HARD)) [[unlikely]] {
+    begin = Begin::wait;  // DDL of the cluster interrupted it
   }
   if (begin == Begin::ready) {
     indexes_[key] = found;
@@ -284,7 +296,7 @@ Begin Session::open_index(const engine::IndexDescription& description, std::shar
 }
 
 Begin Session::open(OpenTable& table, const std::shared_ptr<OpenTable>& owner, Error& error) {
-  thd_->variables.lock_wait_timeout = 0;
+  thd_->variables.lock_wait_timeout = lock_patience_s();
   options_.counters->add(Counter::table_opens);
   switch (table.open(thd_, error)) {
     case Opening::ready:
@@ -305,7 +317,7 @@ Begin Session::open(OpenTable& table, const std::shared_ptr<OpenTable>& owner, E
 Begin Session::open_statement(OpenTable& table, Error& error) {
   unlock_read_tables();
   release_tables();  // the end of the statement closes whatever is open
-  thd_->variables.lock_wait_timeout = 0;
+  thd_->variables.lock_wait_timeout = lock_patience_s();
   options_.counters->add(Counter::table_opens);
   had_statement_ = true;
   thd_->set_query_id(next_query_id());  // InnoDB remembers a child's open table for as long as the query's id stays
@@ -350,6 +362,11 @@ void Session::close(OpenTable& table) {
 }
 
 void Session::yield_tables() {
+  if (galera_.is_open()) [[unlikely]] {
+    rollback();  // a request that waits has begun a transaction and done nothing
+    must_release_ = true;
+    replays_in_cluster_ = false;
+  }
   if (must_release_) {
     release_tables();
     return;

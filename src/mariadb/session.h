@@ -24,6 +24,7 @@
 #include "base/limits.h"
 #include "engine/engine.h"
 #include "mariadb/cursor.h"
+#include "mariadb/galera.h"
 #include "mariadb/open_table.h"
 #include "mariadb/server_headers.h"
 
@@ -58,7 +59,7 @@ class Session final : public engine::Session {
   Error end_request() override;
   void abandon_request() override;
   [[nodiscard]] bool transaction_lost() const override {
-    return thd_->transaction_rollback_request || cursor_.snapshot_is_stale();
+    return thd_->transaction_rollback_request || cursor_.snapshot_is_stale() || galera_.has_lost();
   }
   [[nodiscard]] bool transaction_is_long() const override {
     return has_written_ && last_write_at_ - first_write_at_ >= std::chrono::milliseconds(limits::transaction_ms);
@@ -99,6 +100,9 @@ class Session final : public engine::Session {
   [[nodiscard]] bool flush_row_events();
   void unlock_read_tables();
   void forget_turn();
+  [[nodiscard]] Error begin_in_cluster(engine::Intent intent);
+  [[nodiscard]] Error end_in_cluster(Error error);
+  [[nodiscard]] ulong lock_patience_s() const;
 
   Engine& engine_;
   engine::SessionOptions options_;
@@ -106,6 +110,7 @@ class Session final : public engine::Session {
   MEM_ROOT* statement_memory_ = nullptr;  ///< the THD's own, between turns
   MEM_ROOT turn_memory_;
   Cursor cursor_;
+  Galera galera_;
   sys_var* row_lock_variable_ = nullptr;  ///< innodb_lock_wait_timeout
   bool waits_for_rows_ = false;           ///< innodb_lock_wait_timeout is 1 second, else 0
   std::chrono::steady_clock::time_point impatient_until_;
@@ -120,7 +125,8 @@ class Session final : public engine::Session {
   SAVEPOINT* group_ = nullptr;         ///< where the group under way began
   bool commit_has_gtid_ = false;
   mutable char gtid_text_[48] = {};
-  bool must_release_ = false;  ///< somebody could not go on for what we hold
+  bool replays_in_cluster_ = false;  ///< the cluster aborted a transaction of this turn
+  bool must_release_ = false;        ///< somebody could not go on for what we hold
   bool has_backup_protection_[2] = {false, false};
   std::vector<std::shared_ptr<OpenTable>> open_tables_;
   std::unordered_map<std::string, std::weak_ptr<OpenTable>> tables_;

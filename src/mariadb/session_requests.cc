@@ -41,13 +41,16 @@ void Session::begin_transaction() {
     return;
   }
   in_transaction_ = true;
+  if (galera_.is_on()) [[unlikely]] {
+    galera_.follow_server();
+  }
   if (thd_->killed == KILL_QUERY || thd_->killed == KILL_QUERY_HARD) {
     thd_->reset_kill_query();  // there was no query of ours to kill
   }
   thd_->mem_root = &turn_memory_;
   thd_->set_query_id(next_query_id());
   thd_->set_time();
-  thd_->variables.lock_wait_timeout = 0;
+  thd_->variables.lock_wait_timeout = lock_patience_s();
   follow_global_settings(thd_->variables);
 }
 
@@ -86,11 +89,12 @@ Begin Session::begin_request(engine::Index& index, Intent intent, engine::Cursor
     error = Error(ErrorCode::sql, ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION, "tx_read_only is on");
     return Begin::failed;
   }
-  if (intent == Intent::write && WSREP_ON) {
-    error = Error(ErrorCode::not_implemented, "this server is a Galera node, and writes would not reach the others");
-    return Begin::failed;
-  }
   begin_transaction();
+  if (galera_.is_open()) [[unlikely]] {
+    if (error = begin_in_cluster(intent); !error.ok()) {
+      return Begin::failed;
+    }
+  }
   auto& own_index = static_cast<Index&>(index);
   Index::Side* side = nullptr;
   if (const Begin begin = make_ready(own_index, intent, side, error); begin != Begin::ready) {
@@ -238,9 +242,12 @@ void Session::abandon_group() {
   if (group_ == nullptr) {
     return;
   }
-  if (!thd_->transaction_rollback_request) {  // else there is nothing left to roll back to
+  if (!thd_->transaction_rollback_request && !galera_.has_lost()) {  // else there is nothing left to roll back to
     ha_rollback_to_savepoint(thd_, group_);
     clear_diagnostics(thd_);
+    if (galera_.is_begun()) [[unlikely]] {
+      galera_.go_on_after_savepoint();
+    }
   }
   end_group();
 }
@@ -280,6 +287,26 @@ void Session::forget_turn() {
   }
 }
 
+/// The first request of a transaction may wait for the cluster, so it must not hold what an open_index left.
+Error Session::begin_in_cluster(Intent intent) {
+  if (!galera_.is_begun()) {
+    release_tables();
+  }
+  return galera_.begin_request(intent, options_.intent);
+}
+
+/// No lock may be left when the cluster ends a transaction: it may have to replay it behind who waits for the lock.
+Error Session::end_in_cluster(Error error) {
+  release_tables();
+  forget_turn();
+  error = galera_.end(std::move(error));
+  replays_in_cluster_ |= !error.ok();
+  if (interruption() != engine::Interruption::none) {
+    wake();  // a KILL that was kept back woke nobody
+  }
+  return error;
+}
+
 Error Session::commit() {
   if (!in_transaction_) {
     return {};
@@ -295,8 +322,13 @@ Error Session::commit() {
   commit_has_gtid_ = !failed && thd_->get_last_commit_gtid().seq_no != seq_no_before;
   if (failed) {
     error = take_server_error(thd_, ErrorCode::commit_failed);
-    trans_rollback_stmt(thd_);
-    trans_rollback(thd_);
+    if (!galera_.is_begun()) {
+      trans_rollback_stmt(thd_);
+      trans_rollback(thd_);
+    }
+  }
+  if (galera_.is_begun()) [[unlikely]] {
+    return end_in_cluster(std::move(error));
   }
   unlock_read_tables();
   forget_turn();
@@ -320,6 +352,10 @@ void Session::rollback() {
   abandon_request();
   trans_rollback_stmt(thd_);
   trans_rollback(thd_);
+  if (galera_.is_begun()) [[unlikely]] {
+    static_cast<void>(end_in_cluster({}));
+    return;
+  }
   unlock_read_tables();
   forget_turn();
 }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""On a Galera node RowSocket is a guest that reads: what it wrote would not reach the other nodes, so it does not write."""
+"""A Galera cluster of one node, without real neighbours: see tests/replication/test_galera_cluster.py for those."""
 
 from __future__ import annotations
 
@@ -42,15 +42,25 @@ def node(start: Callable[..., RowSocketServer]) -> RowSocketServer:
     return server
 
 
-def test_a_galera_node_is_read_and_not_written_to(node: RowSocketServer) -> None:
+def test_writes_go_to_the_cluster(node: RowSocketServer) -> None:
+    def replicated() -> int:
+        return int(node.status("wsrep_replicated")["wsrep_replicated"])
+
+    before = replicated()
+    with rowsocket.connect(*node.write_address()) as writer:
+        writer.open_index("d", "t", "n").update(1, [11])
+        writer.open_index("d", "t", "id,n").insert([2, 20])
+    assert replicated() == before + 2
+    assert node.sql("SELECT id, n FROM d.t") == [(1, 11), (2, 20)]
+
+
+def test_a_node_whose_replication_is_switched_off_and_on_is_served(node: RowSocketServer) -> None:
     with rowsocket.connect(*node.write_address()) as writer:
         index = writer.open_index("d", "t", "n")
-        assert index.get(1) == ("10",)
-        with pytest.raises(rowsocket.RequestError, match="notimpl"):
-            index.update(1, [11])
-        with pytest.raises(rowsocket.RequestError, match="notimpl"):
-            writer.open_index("d", "t", "id,n").insert([2, 20])
-    assert node.sql("SELECT id, n FROM d.t") == [(1, 10)]
+        for value, switch in enumerate(["OFF", "ON"], start=20):
+            node.sql(f"SET GLOBAL wsrep_on = {switch}")
+            index.update(1, [value])
+            assert index.get(1) == (str(value),)
 
 
 def test_ddl_of_a_galera_node_passes_beside_readers(node: RowSocketServer) -> None:

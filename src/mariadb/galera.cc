@@ -1,0 +1,161 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "mariadb/server_headers.h"
+// The server's headers come first. Two names mean functions of the server and, to plugins, those of a service.
+#include <mysql/service_wsrep.h>
+#undef wsrep_xid_seqno
+#undef wsrep_xid_uuid
+//
+#include <wsrep_mysqld.h>
+#include <wsrep_thd.h>
+#include <wsrep_trans_observer.h>
+
+#include "mariadb/diagnostics.h"
+#include "mariadb/galera.h"
+
+namespace rowsocket::mariadb {
+
+using engine::Intent;
+
+namespace {
+
+/// The rule of SQL: a node that has no say in the cluster answers nobody, unless dirty reads are asked for.
+bool is_ready_for(Intent request) {
+  return (wsrep_ready_get() && wsrep_reject_queries == WSREP_REJECT_NONE) ||
+         (request == Intent::read && global_system_variables.wsrep_dirty_reads);
+}
+
+Error not_ready() { return {ErrorCode::sql, ER_UNKNOWN_COM_ERROR, "WSREP has not yet prepared node for application use"}; }
+
+}  // namespace
+
+void Galera::follow_server() {
+  if (WSREP_ON == is_open_) {
+    return;
+  }
+  if (!is_open_) {
+    thd_->wsrep_client_thread = true;
+    thd_->variables.wsrep_on = true;
+    thd_->variables.wsrep_trx_fragment_size = 0;  // a turn is small: it goes to the cluster in one piece
+    wsrep_open(thd_);
+    is_open_ = true;
+  } else {
+    detach();
+  }
+}
+
+void Galera::detach() {
+  if (!is_open_) {
+    return;
+  }
+  wsrep_close(thd_);
+  wsrep_cleanup(thd_);
+  thd_->variables.wsrep_on = false;
+  thd_->wsrep_client_thread = false;
+  is_open_ = false;
+}
+
+Error Galera::begin_request(Intent request, Intent session) {
+  if (!is_ready_for(request)) {
+    return not_ready();
+  }
+  if (!is_begun_) {
+    thd_->lex->sql_command = request == Intent::write ? SQLCOM_UPDATE : SQLCOM_SELECT;
+    return begin(session);
+  }
+  return is_aborted(thd_) ? conflict() : Error();
+}
+
+/// Reads begin a transaction too: only who has one can be asked by the cluster to stop.
+Error Galera::begin(Intent session) {
+  const system_variables& global = global_system_variables;
+  thd_->variables.wsrep_sync_wait = global.wsrep_sync_wait;
+  thd_->variables.wsrep_dirty_reads = global.wsrep_dirty_reads;
+  wsrep_before_command(thd_);  // never fails: nothing is left of an earlier transaction
+  thd_->set_wsrep_next_trx_id(thd_->query_id);
+
+  // The whole turn waits once, before it holds anything: later, whom we wait for could be waiting for us.
+  constexpr uint before_reads = WSREP_SYNC_WAIT_BEFORE_READ;
+  constexpr uint before_any = before_reads | WSREP_SYNC_WAIT_BEFORE_UPDATE_DELETE | WSREP_SYNC_WAIT_BEFORE_INSERT_REPLACE;
+  Error error;
+  if (wsrep_sync_wait(thd_, session == Intent::read ? before_reads : before_any)) {
+    error = take_server_error(thd_, ErrorCode::sql);
+  } else if (wsrep_start_trx_if_not_started(thd_) != 0) {
+    error = not_ready();
+  }
+  if (error.ok()) {
+    is_begun_ = true;
+  } else {
+    thd_->wsrep_cs().reset_error();
+    wsrep_after_command_ignore_result(thd_);
+  }
+  return error;
+}
+
+void Galera::go_on_after_savepoint() {
+  if (thd_->wsrep_trx().active() && thd_->wsrep_trx().state() == wsrep::transaction::s_aborted && !is_aborted(thd_)) {
+    wsrep_after_statement(thd_);
+    thd_->set_wsrep_next_trx_id(next_query_id());
+    wsrep_start_trx_if_not_started(thd_);
+  }
+}
+
+Error Galera::end(Error error) {
+  is_begun_ = false;
+  wsrep_after_statement(thd_);
+  wsrep_after_command_before_result(thd_);
+  const wsrep::client_error outcome = wsrep_current_error(thd_);
+  const bool was_replayed = thd_->get_stmt_da()->is_ok();  // nobody else says OK here
+  wsrep_after_command_after_result(thd_);
+  settle_kills();
+  clear_diagnostics(thd_);
+  switch (outcome) {
+    case wsrep::e_success:
+      return was_replayed ? Error() : error;
+    case wsrep::e_deadlock_error:
+      return conflict();
+    case wsrep::e_interrupted_error:
+      return {ErrorCode::sql, ER_QUERY_INTERRUPTED};
+    default:  // the node lost the cluster while it waited for the certification
+      return {ErrorCode::commit_failed, "the cluster did not answer: " + wsrep::to_string(outcome)};
+  }
+}
+
+/// A KILL that came during the commit was kept back, and an abort by the cluster is over.
+void Galera::settle_kills() {
+  mysql_mutex_lock(&thd_->LOCK_thd_kill);
+  mysql_mutex_lock(&thd_->LOCK_thd_data);
+  const killed_state kept_back = thd_->wsrep_abort_by_kill;
+  thd_->wsrep_abort_by_kill = NOT_KILLED;
+  if (thd_->killed < kept_back) {
+    thd_->killed = kept_back;
+  }
+  thd_->wsrep_aborter = 0;
+  mysql_mutex_unlock(&thd_->LOCK_thd_data);
+  mysql_mutex_unlock(&thd_->LOCK_thd_kill);
+}
+
+bool Galera::is_aborted(THD* thd) {
+  const wsrep::transaction& transaction = thd->wsrep_trx();
+  if (!transaction.active()) {
+    return false;
+  }
+  switch (transaction.state()) {
+    case wsrep::transaction::s_must_abort:
+    case wsrep::transaction::s_cert_failed:
+    case wsrep::transaction::s_must_replay:
+      return true;
+    case wsrep::transaction::s_aborting:
+    case wsrep::transaction::s_aborted:
+      return transaction.bf_aborted();
+    default:
+      return false;
+  }
+}
+
+bool Galera::replicates(const TABLE* table) {
+  return !WSREP(table->in_use) || (table->file->partition_ht()->flags & HTON_WSREP_REPLICATION) != 0;
+}
+
+Error Galera::conflict() { return {ErrorCode::engine, HA_ERR_LOCK_DEADLOCK, "aborted in favour of another node's transaction"}; }
+
+}  // namespace rowsocket::mariadb

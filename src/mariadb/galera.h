@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// A session's duties on a node of a Galera cluster. Where the server is no node, nothing of this runs: callers ask `is_on()`
+// first, which is one predictable branch.
+//
+// To the cluster a transaction of ours is a client's command with one transaction in it:
+//
+//   begin_request ─► wsrep_before_command, wsrep_sync_wait, start of the transaction   (once per transaction)
+//                    gate: is the node ready?                                           (every time)
+//   the server's commit or rollback; certification is a part of that commit
+//   every table and metadata lock is given back
+//   end ─► wsrep_after_statement (replays what was certified and then aborted), wsrep_after_command_*
+//
+// An applier that needs our rows or tables aborts our transaction from its own thread, at any time before the commit is ordered:
+// it marks it, interrupts whatever we wait for (KILL_QUERY), and waits for our rollback. So `has_lost()` is asked after each
+// request and before the next, and nothing is waited for while something is held, but a row lock and certification, which it
+// interrupts.
+//
+// Everything is called on the session's thread.
+#pragma once
+
+#include "engine/engine.h"
+#include "mariadb/server_headers.h"
+
+namespace rowsocket::mariadb {
+
+class Galera {
+ public:
+  void attach(THD* thd) { thd_ = thd; }
+  /// Before the THD goes.
+  void detach();
+
+  /// The server is a node, or was one when this session last looked.
+  [[nodiscard]] bool is_on() const { return WSREP_ON || is_open_; }
+  /// Between transactions: become a client of the cluster, or cease to be one, as `SET GLOBAL wsrep_on` says.
+  void follow_server();
+  /// This session is a client of the cluster.
+  [[nodiscard]] bool is_open() const { return is_open_; }
+
+  /// Before every request, once `is_open`. The first one of a transaction begins it; no metadata lock may be held then.
+  [[nodiscard]] Error begin_request(engine::Intent request, engine::Intent session);
+  /// A transaction was begun, and is to be ended.
+  [[nodiscard]] bool is_begun() const { return is_begun_; }
+  /// The cluster aborted the transaction: a rollback is what remains to be done.
+  [[nodiscard]] bool has_lost() const { return is_begun_ && is_aborted(thd_); }
+  /// A rollback to a savepoint that undid all there was has ended the transaction for the cluster: begin another one.
+  void go_on_after_savepoint();
+  /// The server committed or rolled back, and no lock is left. `error` is what its commit said; the result is what became of the
+  /// transaction: one that was aborted after its certification is committed here.
+  [[nodiscard]] Error end(Error error);
+
+  /// The THD's transaction was aborted by the cluster.
+  [[nodiscard]] static bool is_aborted(THD* thd);
+  /// What that is to clients: a deadlock. Everything was undone, and trying again helps.
+  [[nodiscard]] static Error conflict();
+  /// The THD that has the table open is no client of a cluster, or the table's engine takes part in the cluster's transactions.
+  [[nodiscard]] static bool replicates(const TABLE* table);
+
+ private:
+  [[nodiscard]] Error begin(engine::Intent session);
+  void settle_kills();
+
+  THD* thd_ = nullptr;
+  bool is_open_ = false;
+  bool is_begun_ = false;
+};
+
+}  // namespace rowsocket::mariadb
