@@ -69,6 +69,13 @@ def test_each_row_for_itself_keeps_the_good_ones(make_twins: MakeTwins, wire: Ra
     assert twins.rows("id, email") == [(b"1", b"a"), (b"2", b"d")]
 
 
+def test_rows_for_themselves_need_no_transactions(make_twins: MakeTwins, wire: RawConnection) -> None:
+    twins = make_twins("id INT PRIMARY KEY, v INT", "ENGINE=Aria")
+    reply = opened(wire, twins, "id,v").tokens(1, "++", 2, 3, 1, 1, 1, 2, 2, 2, "E")
+    assert outcomes(reply) == [b"1", b"!121", b"1"]
+    assert twins.rows() == [(b"1", b"1"), (b"2", b"2")]
+
+
 def test_generated_ids_are_returned_row_by_row(make_twins: MakeTwins, wire: RawConnection) -> None:
     twins = make_twins("id INT AUTO_INCREMENT PRIMARY KEY, v INT UNIQUE")
     reply = opened(wire, twins, "id,v").tokens(1, "++", 2, 4, None, 1, 10, 2, None, 3, None, 4)
