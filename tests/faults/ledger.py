@@ -3,7 +3,8 @@
 
 A client's writes are a sequence: the server executes them in order, and an answer to one covers those before it. So whatever the
 server has kept must be what the first n of them leave behind, for some n: one less than were acknowledged is a loss, and no n at
-all is damage. Nothing here knows of servers or threads; a ledger belongs to one client.
+all is damage. The changes of an atomic group are kept all or not at all: no n lies within one. Nothing here knows of servers or
+threads; a ledger belongs to one client.
 
 Rows are made from their id and value alone, so that half of a row, or a mixture of two, shows.
 """
@@ -17,8 +18,8 @@ from dataclasses import dataclass, field
 
 Row = tuple[int, int, str, int]
 TEXT_LENGTH_MAX = 700
-Change = tuple[int, int | None]
-"""Row id and the value it has from then on; None: deleted."""
+Change = tuple[int, int | None, bool]
+"""Row id; the value it has from then on, None: deleted; whether the next change is of the same atomic group."""
 
 
 def row_of(row_id: int, value: int) -> Row:
@@ -44,9 +45,9 @@ class Ledger:
     outcomes: Counter[str] = field(default_factory=Counter)
     """How many changes were refused, by the text of the error."""
 
-    def sent(self, row_id: int, value: int | None) -> None:
-        """A change is about to be sent."""
-        self.changes.append((row_id, value))
+    def sent(self, row_id: int, value: int | None, *, group_goes_on: bool = False) -> None:
+        """A change is about to be sent; whether the next one is of the same atomic group."""
+        self.changes.append((row_id, value, group_goes_on))
 
     def acknowledged(self) -> None:
         """The oldest change without an answer was acknowledged."""
@@ -66,14 +67,14 @@ class Ledger:
         state: dict[int, int] = {}
         wrong = len(values)  # rows, of the state and of `values`, in which the two differ
         kept = 0 if wrong == 0 else None
-        for count, (row_id, value) in enumerate(self.changes, 1):
+        for count, (row_id, value, group_goes_on) in enumerate(self.changes, 1):
             wrong -= state.get(row_id) != values.get(row_id)
             if value is None:
                 state.pop(row_id, None)
             else:
                 state[row_id] = value
             wrong += state.get(row_id) != values.get(row_id)
-            if wrong == 0:
+            if wrong == 0 and not group_goes_on:
                 kept = count
         return kept
 
@@ -85,7 +86,7 @@ class Ledger:
         return max(0, self.acknowledged_count - kept)
 
     def _damage(self, values: Mapping[int, int]) -> str:
-        state = dict(self.changes[: self.acknowledged_count])
+        state = {row_id: value for row_id, value, _ in self.changes[: self.acknowledged_count]}
         rows = [row_id for row_id in sorted({*state, *values}) if state.get(row_id) != values.get(row_id)]
         shown = [f"{row_id}: {values.get(row_id)} instead of {state.get(row_id)}" for row_id in rows[:10]]
         unanswered = self.changes[self.acknowledged_count :]

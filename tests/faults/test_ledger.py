@@ -40,6 +40,17 @@ def test_a_hole_before_what_was_kept_is_damage(ledger: Ledger, values: dict[int,
         ledger.lost(values)
 
 
+def test_half_of_a_group_is_damage(ledger: Ledger) -> None:
+    ledger.refused("commit")
+    for row_id, value, group_goes_on in ((4, 40, True), (5, 50, True), (3, None, False)):
+        ledger.sent(row_id, value, group_goes_on=group_goes_on)
+    assert ledger.lost({1: 11, 3: 30}) == 0
+    assert ledger.lost({1: 11, 4: 40, 5: 50}) == 0
+    for half in ({1: 11, 3: 30, 4: 40}, {1: 11, 3: 30, 4: 40, 5: 50}, {1: 11, 5: 50}):
+        with pytest.raises(Damaged):
+            ledger.lost(half)
+
+
 def test_a_refused_write_must_not_be_there(ledger: Ledger) -> None:
     ledger.refused("commit")
     assert ledger.outcomes == {"commit": 1}

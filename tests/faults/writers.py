@@ -2,12 +2,13 @@
 """Clients that write for as long as the server answers, each with a ledger; and the comparison of the server with the ledgers.
 
 Every writer has its own rows in `d.t` (inserted, updated, deleted) and its own counter in `d.counter` (incremented), which its
-ledger knows under a negative id. Every other writer sends a whole round of changes at once, so that a turn holds one request of
-some clients and many of others.
+ledger knows under a negative id. Some writers send one change after the other, some a whole round of changes at once, so that a
+turn holds one request of some clients and many of others; and some send a round as an atomic group.
 """
 
 from __future__ import annotations
 
+import contextlib
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
@@ -16,7 +17,7 @@ from typing import Any, Self
 
 import rowsocket
 from faults.ledger import Ledger, partial_rows, row_of
-from rowsocket import Connection, Pending, Pipeline
+from rowsocket import Connection, Group, Pending, Pipeline
 from support.mariadb import MariaDB, RowSocketServer
 
 WRITER_COUNT = 8
@@ -29,7 +30,7 @@ TABLES = (
     "CREATE TABLE d.counter (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB",
 )
 
-Send = Callable[[Pipeline], Pending[Any]]
+Send = Callable[[Pipeline | Group], Pending[Any]]
 Change = tuple[Send, int, int | None]
 """How to send it, and what the ledger calls it."""
 
@@ -65,7 +66,7 @@ class Writer:
     def _round(self, first: int, counter: int) -> list[Change]:
         """Two new rows, a change to each, one of the round before deleted, and one more on the counter."""
         second, before, value = first + 1, first - 2, first % ROWS_PER_WRITER
-        total = next((n for row_id, n in reversed(self.ledger.changes) if row_id == counter and n is not None), 0) + 1
+        total = next((n for row_id, n, _ in reversed(self.ledger.changes) if row_id == counter and n is not None), 0) + 1
         return [
             (lambda pipe: pipe.insert(self._rows, row_of(first, value)), first, value),
             (lambda pipe: pipe.insert(self._rows, row_of(second, value)), second, value),
@@ -77,12 +78,16 @@ class Writer:
 
     def _do(self, batch: Sequence[Change]) -> None:
         """Send changes at once and enter into the ledger what came of them."""
-        pipe = self._connection.pipeline()
-        for _, row_id, value in batch:
-            self.ledger.sent(row_id, value)
-        promised = [send(pipe) for send, _, _ in batch]
+        is_group = self.number % 4 == 3 and len(batch) > 1
+        for left, (_, row_id, value) in zip(range(len(batch) - 1, -1, -1), batch, strict=True):
+            self.ledger.sent(row_id, value, group_goes_on=is_group and left > 0)
+        promised: list[Pending[Any]] = []
         try:
-            pipe.flush()
+            with (
+                contextlib.suppress(rowsocket.ServerError),
+                self._connection.group() if is_group else self._connection.pipeline() as pipe,
+            ):
+                promised += [send(pipe) for send, _, _ in batch]
         finally:
             for pending in promised:
                 if isinstance(pending.error, rowsocket.TransportError):
@@ -93,7 +98,8 @@ class Writer:
         try:
             rows_changed = pending.result()
         except rowsocket.ServerError as error:
-            self.ledger.refused(error.text)
+            cause = error.cause if isinstance(error, rowsocket.UndoneWithGroup) else None
+            self.ledger.refused(cause.text if isinstance(cause, rowsocket.ServerError) else error.text)
         else:
             if rows_changed == 0:
                 self.ledger.refused("no such row")
