@@ -45,8 +45,9 @@ inline constexpr uint32_t requests_per_turn = 8192;  ///< over all its connectio
 inline constexpr uint32_t requests_per_connection_turn = 1024;
 inline constexpr size_t reply_bytes_per_turn = 8 * mebibyte;   ///< a turn takes no further request once it has staged this much
 inline constexpr size_t arena_bytes_per_turn = 16 * mebibyte;  ///< as much of what staged requests were parsed into
-inline constexpr uint32_t rows_per_transaction = 10'000;  ///< a turn commits before its end once it has changed this many rows ...
-inline constexpr uint32_t transaction_ms = 100;           ///< ... or its transaction has lasted this long
+inline constexpr uint32_t rows_per_transaction =
+    10'000;                                      ///< a turn commits before its end once it has changed this many rows ...
+inline constexpr uint32_t transaction_ms = 100;  ///< ... or its transaction has lasted this long
 inline constexpr uint32_t events_per_poll = 1024;
 inline constexpr size_t pool_bytes_busy = 16 * mebibyte;   ///< free buffers that a worker keeps between turns ...
 inline constexpr size_t pool_bytes_idle = 256 * kibibyte;  ///< ... and while it sleeps

@@ -55,6 +55,7 @@ struct ClientConnection {
   size_t slot = 0;                          ///< where the worker keeps it
   ErrorCode fatal_error = ErrorCode::none;  ///< when condemned: the reply that is still to be written
   State state = State::reading;
+  bool is_in_turn = false;  ///< its requests are the turn's; what they view must stay
   net::Interest interest = net::Interest::none;
 };
 

@@ -81,6 +81,7 @@ class TurnLoop {
 
   // One connection in a phase.
   void admit(Arrival arrival);
+  void join_turn(ClientConnection& connection);
   void receive(ClientConnection& connection);
   void execute(ClientConnection& connection);
   void execute_or_close(ClientConnection& connection);
@@ -96,6 +97,8 @@ class TurnLoop {
   [[nodiscard]] bool turn_is_full() const;
   [[nodiscard]] uint64_t deadline_ms(const ClientConnection& connection) const;
   void gather_carried_over();
+  void receive_ready();
+  [[nodiscard]] bool others_came();
   void close_timed_out();
   void bound_held_bytes();
   void reserve_lists();

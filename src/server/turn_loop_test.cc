@@ -31,6 +31,29 @@ TEST_F(TurnLoopTest, many_connections_share_a_turn_and_a_commit) {
   EXPECT_EQ(engine_.commits_with_changes(), commits_before + 1);
 }
 
+TEST_F(TurnLoopTest, who_comes_while_a_turn_writes_takes_part_in_its_commit) {
+  TestClient first = connect_with_items();
+  TestClient second = connect_with_items();
+  const uint64_t commits_before = engine_.commits_with_changes();
+  engine_.on_next_write([&] { second.send("0\t+\t2\t11\tmug\n"); });
+  first.send("0\t+\t2\t10\tcup\n");
+  turn();
+  EXPECT_EQ(first.received(), ok);
+  EXPECT_EQ(second.received(), ok);
+  EXPECT_EQ(engine_.commits_with_changes(), commits_before + 1);
+}
+
+TEST_F(TurnLoopTest, who_sends_more_while_his_turn_writes_is_served_in_the_next) {
+  TestClient client = connect_with_items();
+  TestClient idle = connect();
+  engine_.on_next_write([&] { client.send(find_pen); });
+  client.send("0\t+\t2\t10\tcup\n");
+  turn();
+  EXPECT_EQ(client.received(), ok);
+  turn();
+  EXPECT_EQ(client.received(), pen);
+}
+
 TEST_F(TurnLoopTest, requests_may_be_cut_anywhere) {
   TestClient client = connect_with_items();
   const std::string requests = std::string(find_pen).append("x\n").append(find_ink);

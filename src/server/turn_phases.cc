@@ -26,28 +26,34 @@ void TurnLoop::read_requests() {
   writable_.clear();
   gather_carried_over();
   for (const net::Poller::Event& event : events_) {
-    if (event.tag == nullptr) {
-      continue;
-    }
-    ClientConnection& connection = *static_cast<ClientConnection*>(event.tag);
-    if (connection.is_closed()) {
-      continue;
-    }
-    if (connection.stream.has_output()) {
-      if (event.writable) {
-        writable_.push_back(&connection);
-      }
-    } else if (event.readable && (connection.state == State::reading || connection.state == State::lingering)) {
-      receive(connection);
+    auto* const connection = static_cast<ClientConnection*>(event.tag);
+    if (connection != nullptr && !connection->is_closed() && connection->stream.has_output() && event.writable) {
+      writable_.push_back(connection);
     }
   }
+  receive_ready();
+}
+
+void TurnLoop::receive_ready() {
+  for (const net::Poller::Event& event : events_) {
+    auto* const connection = static_cast<ClientConnection*>(event.tag);
+    if (connection != nullptr && event.readable && !connection->is_in_turn && !connection->stream.has_output() &&
+        (connection->state == State::reading || connection->state == State::lingering)) {
+      receive(*connection);
+    }
+  }
+}
+
+void TurnLoop::join_turn(ClientConnection& connection) {
+  connection.is_in_turn = true;
+  ready_.push_back(&connection);
 }
 
 /// Those that have requests already go first, and of them those that the last turn did not reach.
 void TurnLoop::gather_carried_over() {
   const auto add_to_ready = [this](ClientConnection* connection) {
     if (!connection->is_closed()) {
-      ready_.push_back(connection);
+      join_turn(*connection);
     }
   };
   std::for_each(unreached_.begin(), unreached_.end(), add_to_ready);
@@ -72,7 +78,7 @@ void TurnLoop::receive(ClientConnection& connection) {
         connection.stream.give_back_empty(pool_);
       } else {
         connection.last_progress_ms = now_ms_;
-        ready_.push_back(&connection);
+        join_turn(connection);
       }
       return;
     case net::Transfer::Status::blocked:
@@ -103,14 +109,30 @@ void TurnLoop::execute_requests() {
   requests_ = 0;
   reply_bytes_ = 0;
   executor_.begin_turn(now_ms_);
-  for (ClientConnection* connection : ready_) {
-    if (turn_is_full()) {
-      connection->state = State::unreached;
-      connection->last_progress_ms = now_ms_;
-    } else {
-      execute_or_close(*connection);
+  size_t reached = 0;
+  do {
+    for (; reached < ready_.size(); ++reached) {
+      ClientConnection& connection = *ready_[reached];
+      if (turn_is_full()) {
+        connection.state = State::unreached;
+        connection.last_progress_ms = now_ms_;
+      } else {
+        execute_or_close(connection);
+      }
     }
+  } while (others_came());
+}
+
+/// A commit costs many about as much as one: those who came while the turn executed take part in it. Each does so once, so that
+/// nobody waits for long.
+bool TurnLoop::others_came() {
+  if (executor_.nothing_staged() || turn_is_full() || ready_.size() >= table_.size()) {
+    return false;
   }
+  const size_t before = ready_.size();
+  events_ = poller_.wait(0);
+  receive_ready();
+  return ready_.size() > before;
 }
 
 void TurnLoop::execute_or_close(ClientConnection& connection) {
@@ -179,6 +201,7 @@ void TurnLoop::commit() {
 
 /// Nothing views the input any more, and no reply changes any more.
 void TurnLoop::finish(ClientConnection& connection) {
+  connection.is_in_turn = false;
   net::Connection& stream = connection.stream;
   stream.input().consume(std::exchange(connection.parsed_bytes, 0));
   if (connection.state == State::condemned) {

@@ -138,6 +138,11 @@ void MemoryEngine::set_lock_wait_timeout_ms(uint64_t milliseconds) {
   state_->lock_wait_timeout_ms = milliseconds;
 }
 
+void MemoryEngine::on_next_write(std::function<void()> action) {
+  const std::scoped_lock lock(state_->mutex);
+  state_->on_next_write = std::move(action);
+}
+
 void MemoryEngine::make_transactions_long() {
   const std::scoped_lock lock(state_->mutex);
   state_->transactions_are_long = true;

@@ -22,6 +22,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -97,6 +98,8 @@ class MemoryEngine final : public Engine {
   /// While busy, requests on the table (and opening it) get Begin::wait.
   void set_busy(std::string_view name, bool busy);
   void set_lock_wait_timeout_ms(uint64_t milliseconds);
+  /// What the next write does besides (something that happens while the turn executes). It must not call back.
+  void on_next_write(std::function<void()> action);
   /// Transactions say that they are long, from their first change on.
   void make_transactions_long();
   /// What Value::now() is.

@@ -199,6 +199,9 @@ void MemorySession::wake() const {
 }
 
 Error MemorySession::change(const std::shared_ptr<Table>& table, RowNumber number, std::optional<Row> after) {
+  if (const auto action = std::exchange(state_.on_next_write, nullptr)) {
+    action();
+  }
   if (state_.write_deadlock.happens()) {
     return lose_transaction();
   }

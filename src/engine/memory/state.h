@@ -5,6 +5,7 @@
 
 #include <condition_variable>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -61,6 +62,7 @@ struct State {
   Fault read_fault;
   Fault read_deadlock;
   uint64_t lock_wait_timeout_ms = 5000;
+  std::function<void()> on_next_write;
   bool transactions_are_long = false;
   std::string now = "2020-01-01 00:00:00";
   bool refuses_sessions = false;
