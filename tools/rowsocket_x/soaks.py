@@ -110,7 +110,7 @@ SOAKS = (
     Soak(
         "galera",
         ("tests/replication/test_galera_cluster.py::test_an_ok_is_kept_and_a_conflict_leaves_nothing",),
-        "three Galera nodes, 9 RowSocket clients and 3 of SQL that increment the same 3 rows and insert equal keys on all of them; "
+        "three Galera nodes, 9 RowSocket clients and 3 of SQL that increment the same 3 rows and insert equal keys on all; "
         "then sums, keys and checksums of all nodes compared",
     ),
 )
