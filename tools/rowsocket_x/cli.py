@@ -8,9 +8,9 @@ from typing import Annotated
 
 import typer
 
+from rowsocket_x import benchmark, parts, serve, soaks
 from rowsocket_x import build as building
 from rowsocket_x import check as checking
-from rowsocket_x import parts, serve, soaks
 from rowsocket_x import setup as setting_up
 from rowsocket_x.console import Problem, say
 from rowsocket_x.paths import ROOT, VAR
@@ -137,6 +137,50 @@ def soak(
         print("\n".join(f"{soak.name:<12} {soak.what}" for soak in soaks.SOAKS))
         return
     if not soaks.run(name, minutes=minutes, seed=seed):
+        raise typer.Exit(1)
+
+
+@app.command()
+def bench(
+    scenarios: Annotated[
+        list[str] | None, typer.Argument(metavar="[SCENARIO]...", help="Scenarios or groups of bench/scenarios; all without.")
+    ] = None,
+    quick: Annotated[bool, typer.Option("--quick", help="3 short rounds: to see that it works, not to quote.")] = False,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for results.jsonl and report.html.", show_default="var/bench/TIME")
+    ] = None,
+    budget_minutes: Annotated[
+        float | None, typer.Option(help="End within this: shorter measurements, then fewer scenarios.", min=1)
+    ] = None,
+    compare: Annotated[
+        tuple[Path, Path] | None,
+        typer.Option(metavar="A B", help="Measure nothing; say what changed between two result folders."),
+    ] = None,
+) -> None:
+    """Measure RowSocket beside the original, SQL, memcached, Redis and the floors; a table here, a page in report.html.
+
+    Servers run on core 0, the load generator on core 1: nothing else should run. All of it takes about an hour and a half;
+    --budget-minutes 20 measures everything that has a goal. See docs/benchmarks.
+    """
+    if compare is not None:
+        done = benchmark.compare(compare[0].absolute(), compare[1].absolute())
+    else:
+        words = ["run", *(scenarios or []), *(["--quick"] if quick else []), *(["--out", str(out.absolute())] if out else [])]
+        done = benchmark.harness([*words, *(["--budget-minutes", str(budget_minutes)] if budget_minutes else [])])
+    if not done:
+        raise typer.Exit(1)
+
+
+@app.command()
+def profile(
+    scenario: Annotated[str, typer.Argument(help="A scenario of bench/scenarios; its first case is profiled.")],
+    peer: Annotated[str, typer.Option(help="Whose server.")] = "rowsocket",
+    seconds: Annotated[float, typer.Option(help="For how long.", min=1)] = 10,
+    out: Annotated[Path | None, typer.Option(help="Folder for the flame graph.", show_default="var/profile")] = None,
+) -> None:
+    """Draw a flame graph of the server under a scenario's load (needs perf), and say which program takes which share."""
+    words = ["profile", scenario, "--peer", peer, "--seconds", str(seconds), "--out", str((out or VAR / "profile").absolute())]
+    if not benchmark.harness(words):
         raise typer.Exit(1)
 
 

@@ -5,6 +5,7 @@ It only ever downloads. The machine's proxies and certificates still apply, as i
 """
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -78,6 +79,11 @@ class PrivateApt:
         into.mkdir(parents=True, exist_ok=True)
         self._run("apt-get", "-q", "download", *packages, what="downloading the server's packages", cwd=into)
         return sorted(into.glob("*.deb"))
+
+    def would_install(self, packages: Sequence[str]) -> list[str]:
+        """What an installation of these packages would bring to this machine; nothing is installed."""
+        words = ("apt-get", "-q", "install", "--simulate", "--no-install-recommends", *packages)
+        return re.findall(r"^Inst (\S+)", self._run(*words, what="asking what is missing"), re.MULTILINE)
 
     def package_lists(self) -> list[Path]:
         """The downloaded `Packages` lists, compressed or not."""

@@ -1,0 +1,18 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""`./x bench`: RowSocket beside what a user would pick instead, in one run, on this machine.
+
+Read in this order:
+
+    scenario.py             what a text file of bench/scenarios means: cases, peers, goals
+    peers/                  who is measured, one file each
+    servers.py, data.py     their servers: one per distinct set of options, on data that is filled once and copied
+    generator.py            one measurement: runs bench/load and adds what only the harness can see (fsyncs)
+    budget.py, runner.py    rounds of peers in turn, within the minutes that are given
+    figures.py, goals.py    medians, spreads, ratios round by round; whether a goal is met
+    results.py, facts.py    results.jsonl: machine and build first, then one line per measurement
+    summary.py, report.py   the table for the terminal, the page for people; svg.py draws
+    changes.py              `--compare A B`
+    profile.py, flame.py    `./x profile`
+
+Servers run on core 0, the generator on core 1. A wrong answer of anyone ends the run.
+"""

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What one has to know about the machine and the build to judge a figure."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from bench.harness.environment import Environment
+from bench.harness.servers import DATABASE_OPTIONS, ROOT
+
+
+def gather(environment: Environment) -> dict[str, Any]:
+    """The facts, all of them texts and numbers."""
+    return {
+        "cpu": _field("/proc/cpuinfo", "model name"),
+        "cpus": os.cpu_count(),
+        "memory": _field("/proc/meminfo", "MemTotal"),
+        "kernel": f"{platform.system()} {platform.release()}",
+        "distribution": platform.freedesktop_os_release().get("PRETTY_NAME", ""),
+        "tcp_congestion_control": _text("/proc/sys/net/ipv4/tcp_congestion_control"),
+        "load_average_before": round(os.getloadavg()[0], 2),
+        "commit": _said(["git", "-C", str(ROOT), "describe", "--always", "--dirty"]) or "an export",
+        "compiler": _said(["c++", "--version"]),
+        "mariadb": _said([str(environment.server_tree / "usr/sbin/mariadbd"), "--version"]).partition("Ver ")[2],
+        "memcached": _version(environment, "memcached", "-V"),
+        "redis": _version(environment, "redis-server", "--version"),
+        "sysbench": _version(environment, "sysbench", "--version"),
+        "handler_floor": environment.floor_plugin is not None,
+        "server_options": " ".join(f"{name}={value}" for name, value in DATABASE_OPTIONS.items()),
+        "command": " ".join(["./x bench", *sys.argv[2:]]),
+    }
+
+
+def _version(environment: Environment, name: str, option: str) -> str:
+    program = environment.program(name)
+    return _said([program, option], environment.libraries()) if program else "not there"
+
+
+def _said(command: list[str], variables: Any = None) -> str:
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, env=variables)
+    except OSError:
+        return ""
+    return (done.stdout.strip().splitlines() or [""])[0]
+
+
+def _text(path: str) -> str:
+    return Path(path).read_text().strip() if Path(path).is_file() else ""
+
+
+def _field(path: str, name: str) -> str:
+    for line in _text(path).splitlines():
+        if line.startswith(name):
+            return line.partition(":")[2].strip()
+    return ""

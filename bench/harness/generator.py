@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""One measurement: runs bench/load against a target, and adds what only the server can say (how often it flushed).
+
+Writes are checked beyond the answers: after inserts the table must hold exactly the rows that were acknowledged.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import socket
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from bench.harness.figures import Report
+from bench.harness.scenario import Case
+from bench.harness.servers import GENERATOR_CPU, Server
+
+SILENCE_SECONDS_MAX = 60.0
+"""What a run may take beyond its own time before it counts as failed."""
+
+_FLUSHES = ("Innodb_data_fsyncs", "Binlog_group_commits", "Binlog_commits")
+
+
+class WrongAnswer(Exception):
+    """A peer failed a run; the text says how."""
+
+
+@dataclass(frozen=True)
+class Target:
+    """A running server, as the generator sees it."""
+
+    peer: str
+    protocol: str
+    server: Server
+    address: tuple[str, str]
+    """`--port N` or `--socket PATH`."""
+    load: Path
+    workload: str
+
+
+@cache
+def describe(load: Path, workload: str) -> Mapping[str, Any]:
+    """What bench/load says about a workload."""
+    done = subprocess.run([load, "--describe", "--workload", workload], capture_output=True, text=True, check=True)
+    described: Mapping[str, Any] = json.loads(done.stdout)
+    return described
+
+
+def table_sql(load: Path, case: Case) -> list[str]:
+    """The statements that make and fill the case's table."""
+    settings = [word for name, value in case.table_settings for word in ("--set", f"{name}={value}")]
+    command = [str(load), "--table-sql", "--workload", case.workload, "--rows", str(case.rows), *settings]
+    return [line.rstrip().rstrip(";") for line in _output(command).splitlines() if line.strip()]
+
+
+def _output(command: list[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise WrongAnswer(f"{' '.join(command)}: {done.stdout.strip() or done.stderr.strip()}")
+    return done.stdout
+
+
+def arguments(target: Target, case: Case) -> list[str]:
+    """The options of bench/load that do not change from round to round."""
+    options: dict[str, object] = {
+        "protocol": target.protocol,
+        target.address[0].removeprefix("--"): target.address[1],
+        "database": case.database,
+        "workload": target.workload,
+        "connections": case.connections,
+        "in-flight": case.in_flight,
+        "rows": case.rows,
+        "zipf": case.zipf,
+        "server-pid": target.server.pid,
+        "cpu": GENERATOR_CPU,
+    }
+    if case.keys:
+        options["keys"] = case.keys
+    words = [str(target.load), *(word for name, value in options.items() for word in (f"--{name}", str(value)))]
+    return [*words, *(word for name, value in case.settings for word in ("--set", f"{name}={value}"))]
+
+
+def measure(target: Target, case: Case, *, seconds: float, seed: int, rate: float, warm_up_seconds: float) -> Report:
+    """One run of the generator. Raises WrongAnswer."""
+    described = describe(target.load, target.workload)
+    command = [*arguments(target, case), "--seconds", str(seconds), "--warm-up", str(warm_up_seconds), "--seed", str(seed)]
+    if rate:
+        command += ["--rate", str(round(rate))]
+    keys = target.server.next_keys
+    first_key = keys.get(case.database, case.rows + 1)
+    if described["makes_rows"]:
+        command += ["--first-key", str(first_key)]
+    before = flushes(target.server)
+    report = run(command, f"{target.peer}, {case.scenario} {case.label}", seconds + warm_up_seconds)
+    after = flushes(target.server)
+    writes = int(report.get("writes_in_all") or 0)
+    if writes and after:
+        gained = {name: after[name] - before.get(name, 0) for name in after}
+        syncs_binlog = case.binlog and case.sync_binlog == 1
+        binlog_flushes = gained.get("Binlog_group_commits", 0) if syncs_binlog else 0
+        report["innodb_fsyncs_per_row"] = gained.get("Innodb_data_fsyncs", 0) / writes
+        report["binlog_fsyncs_per_row"] = binlog_flushes / writes
+        report["fsyncs_per_row"] = report["innodb_fsyncs_per_row"] + report["binlog_fsyncs_per_row"]
+        report["commits_per_row"] = gained.get("Binlog_commits", 0) / writes if case.binlog else None
+    if described["makes_rows"]:
+        keys[case.database] = int(report.get("next_key") or first_key + int(report["requests_in_all"]))
+        _check_rows(target, case, str(described["table"]))
+    return report
+
+
+def run(command: list[str], what: str, seconds: float) -> Report:
+    """Run bench/load to its end; its JSON line. Raises WrongAnswer."""
+    try:
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=seconds + SILENCE_SECONDS_MAX)
+    except subprocess.TimeoutExpired:
+        raise WrongAnswer(f"{what}: no end after {seconds + SILENCE_SECONDS_MAX:.0f} s: {' '.join(command)}") from None
+    if done.returncode != 0:
+        raise WrongAnswer(f"{what}: {done.stdout.strip() or done.stderr.strip()}: {' '.join(command)}")
+    report: Report = json.loads(done.stdout)
+    return report
+
+
+def flushes(server: Server) -> dict[str, int]:
+    """The server's counts of fsyncs and commits; empty if it is no database."""
+    if server.sql is None:
+        return {}
+    names = ", ".join(f"'{name}'" for name in _FLUSHES)
+    return {str(name): int(value) for name, value in server.sql.sql(f"SHOW GLOBAL STATUS WHERE Variable_name IN ({names})")}
+
+
+def _check_rows(target: Target, case: Case, table: str) -> None:
+    if target.server.sql is None:
+        return
+    found = int(target.server.sql.value(f"SELECT COUNT(*) FROM {case.database}.{table} WHERE 1 = 1"))
+    expected = target.server.next_keys[case.database] - 1
+    if found != expected:
+        raise WrongAnswer(f"{target.peer}: {found} rows where {expected} were acknowledged")
+
+
+def measure_idle(target: Target, case: Case, seconds: float) -> Report:
+    """The CPU time of a server whose connections ask nothing. Its other threads' time is taken off by not counting them."""
+    with contextlib.ExitStack() as stack:
+        for _ in range(case.connections):
+            stack.enter_context(socket.create_connection(("127.0.0.1", int(target.address[1]))))
+        time.sleep(0.3)  # what the connections themselves cost
+        before = run_time_us(target.server.pid)
+        time.sleep(seconds)
+        after = run_time_us(target.server.pid)
+    spent = {name: after[name] - before.get(name, 0.0) for name in after}
+    own = sum(value for name, value in spent.items() if name.startswith(("rowsocket", "handlersocket")))
+    return {
+        "protocol": target.protocol,
+        "connections": case.connections,
+        "seconds": seconds,
+        "idle_cpu_us_per_s": sum(spent.values()) / seconds,
+        "idle_plugin_cpu_us_per_s": own / seconds,
+    }
+
+
+def run_time_us(pid: int) -> dict[str, float]:
+    """The CPU time that the threads of a process have used, by their names."""
+    times: dict[str, float] = {}
+    for task in Path(f"/proc/{pid}/task").iterdir():
+        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
+            name = (task / "comm").read_text().strip()
+            times[name] = times.get(name, 0.0) + int((task / "schedstat").read_text().split()[0]) / 1000
+    return times

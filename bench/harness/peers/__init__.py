@@ -1,0 +1,32 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Who is measured. A new peer is one file of this folder and its line in `make`."""
+
+from __future__ import annotations
+
+from bench.harness.peers.base import Peer
+from bench.harness.peers.echo import Echo
+from bench.harness.peers.handler_floor import HandlerFloor
+from bench.harness.peers.memcached import Memcached
+from bench.harness.peers.original import Original
+from bench.harness.peers.redis import Redis
+from bench.harness.peers.rowsocket import ONE_THREAD, RowSocket
+from bench.harness.peers.sql import Sql
+from bench.harness.peers.sysbench import Sysbench
+from bench.harness.servers import Servers
+
+
+def make(servers: Servers) -> dict[str, Peer]:
+    """All peers, by name. None of them starts anything before it is asked to measure."""
+    peers: list[Peer] = [
+        RowSocket(servers, "rowsocket", ONE_THREAD),
+        RowSocket(servers, "rowsocket-defaults", {}),
+        Original(servers),
+        Sql(servers, "sql-prepared"),
+        Sql(servers, "sql-text"),
+        Memcached(servers),
+        Redis(servers),
+        Sysbench(servers),
+        Echo(servers),
+        HandlerFloor(servers),
+    ]
+    return {peer.name: peer for peer in peers}

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Rounds: every peer once at every case (A B C, A B C, ...), so that a slow minute of the machine hits all of them alike."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+
+from bench.harness.budget import Plan
+from bench.harness.figures import Report, number
+from bench.harness.peers.base import Peer, Run
+from bench.harness.results import Writer
+from bench.harness.scenario import Case, Scenario
+
+PEAK_SECONDS = 1.0
+
+Say = Callable[[str], None]
+
+
+def run_plan(plan: Plan, peers: Mapping[str, Peer], writer: Writer, say: Say, deadline_s: float | None = None) -> None:
+    """Measure every scenario of the plan; those that would begin after the deadline (monotonic) are left out.
+
+    Raises WrongAnswer, ServerFailure.
+    """
+    for scenario in plan.left_out:
+        writer.left_out(f"{scenario.name}: no time left in the budget")
+    for scenario in plan.scenarios:
+        if deadline_s is not None and time.monotonic() > deadline_s:
+            writer.left_out(f"{scenario.name}: the budget was used up")
+            continue
+        writer.scenario(scenario)
+        run_scenario(scenario, peers, writer, plan.rounds, plan.seconds, say)
+
+
+def run_scenario(scenario: Scenario, peers: Mapping[str, Peer], writer: Writer, rounds: int, seconds: float, say: Say) -> None:
+    """All rounds of one scenario. Raises WrongAnswer, ServerFailure."""
+    contestants = [(case, peer) for case in scenario.cases for peer in _contestants(scenario, case, peers, writer)]
+    rates = {case.label: _rate(case, [peer for own, peer in contestants if own == case], say) for case in scenario.cases}
+    for round_number in range(1, rounds + 1):
+        for case, peer in contestants:
+            run = Run(seconds=seconds, seed=round_number, rate=rates[case.label])
+            report = with_derived(peer.measure(as_asked(scenario, case, peer.name), run))
+            writer.measured(case, peer.name, round_number, report)
+            say(f"{scenario.name} {case.label}, round {round_number} of {rounds}, {peer.name}: {brief(report)}")
+
+
+def as_asked(scenario: Scenario, case: Case, peer: str) -> Case:
+    """The case as a peer is asked it: some need another workload for the same work."""
+    return replace(case, **dict(scenario.proxies.get(peer, {})))
+
+
+def _contestants(scenario: Scenario, case: Case, peers: Mapping[str, Peer], writer: Writer) -> list[Peer]:
+    able = []
+    for name in scenario.peers:
+        reason = peers[name].cannot(as_asked(scenario, case, name)) if name in peers else "nobody knows it"
+        if reason:
+            writer.left_out(f"{scenario.name} {case.label}, {name}: {reason}".replace(" ,", ","))
+        else:
+            able.append(peers[name])
+    return able
+
+
+def _rate(case: Case, contestants: list[Peer], say: Say) -> float:
+    """Requests per second of an open loop: a share of what the slowest peer can do, measured here and now; else 0."""
+    if case.mode != "open":
+        return 0.0
+    peaks = {}
+    for peer in contestants:
+        report = peer.measure(replace(case, mode="closed"), Run(seconds=PEAK_SECONDS))
+        peaks[peer.name] = float(report["requests_per_s"])
+    rate = case.load * min(peaks.values(), default=0.0)
+    say(f"{case.scenario} {case.label}: {rate:,.0f}/s are due, of peaks {', '.join(f'{k} {v:,.0f}' for k, v in peaks.items())}")
+    return rate
+
+
+def with_derived(report: Report) -> Report:
+    """The report with figures per key, and without the empty ones."""
+    derived = {key: value for key, value in report.items() if value is not None}
+    keys = report.get("keys_per_request") or 1
+    if "server_cpu_us_per_request" in derived:
+        derived["server_cpu_us_per_key"] = derived["server_cpu_us_per_request"] / keys
+    return derived
+
+
+def brief(report: Report) -> str:
+    """The most telling figures on one line."""
+    parts = {
+        "server_cpu_us_per_request": "us CPU",
+        "requests_per_s": "/s",
+        "p99_us": "us p99",
+        "fsyncs_per_row": "fsyncs per row",
+        "idle_cpu_us_per_s": "us CPU per s",
+    }
+    return ", ".join(f"{number(report[name])} {unit}" for name, unit in parts.items() if report.get(name) is not None)

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The harness's own arithmetic and files; no server is started."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+from bench.harness import budget, changes, report, results, scenario, summary
+from bench.harness.figures import Report, Results, ratios, spread
+from bench.harness.goals import judge
+from bench.harness.results import Folder, Writer
+from bench.harness.scenario import Scenario, ScenarioMistake
+
+TEXT = """
+about = "the row of one key"
+order = 1
+workload = "point"
+peers = ["rowsocket", "original", "echo", "handler-floor"]
+[vary]
+connections = [100, 8]
+[[goals]]
+text = "ahead"
+figure = "server_cpu_us_per_request"
+ratio = "original / rowsocket"
+at_least = 1.25
+[[goals]]
+text = "near the floor"
+figure = "server_cpu_us_per_request"
+ratio = "rowsocket / echo + handler-floor"
+at_most = 1.1
+"""
+
+
+def measured(cpu_us: float) -> Report:
+    return {"server_cpu_us_per_request": cpu_us, "server_cpu_us_per_key": cpu_us, "requests_per_s": 1e6 / cpu_us, "p99_us": 9.0}
+
+
+def folder(rowsocket: float = 5.0, original: float = 6.5) -> Folder:
+    """Three rounds on a machine that becomes slower and slower."""
+    chosen = scenario.parse("point", TEXT)
+    made = Folder(facts={"commit": "abc", "rounds": 3, "seconds": 1}, scenarios=[chosen])
+    for slower in (1.0, 1.5, 2.0):
+        for case in chosen.cases:
+            for peer, cpu_us in (("rowsocket", rowsocket), ("original", original), ("echo", 4.0), ("handler-floor", 1.0)):
+                made.results.add("point", case.label, peer, measured(cpu_us * slower))
+    return made
+
+
+def test_ratios_are_taken_within_rounds() -> None:
+    assert ratios([10.0, 30.0], [5.0, 10.0]) == [2.0, 3.0]
+    assert ratios([10.0], [0.0]) == []
+    assert spread([]) is None
+
+
+def test_goals_are_judged_by_the_ratio_and_not_by_the_machine() -> None:
+    made = folder()
+    ahead, near = judge(made.results, made.scenarios)
+    assert (ahead.met, near.met) == (True, True)
+    assert ahead.ratio is not None and ahead.ratio.median == pytest.approx(1.3)
+    assert [verdict.met for verdict in judge(folder(original=6.0, rowsocket=6.0).results, made.scenarios)] == [False, False]
+
+
+def test_a_goal_without_its_peer_is_not_measured() -> None:
+    made = folder()
+    alone = Results({key: value for key, value in made.results.reports.items() if key[2] == "rowsocket"})
+    assert [verdict.met for verdict in judge(alone, made.scenarios)] == [None, None]
+
+
+def test_every_scenario_of_the_folder_makes_sense() -> None:
+    found = scenario.load()
+    assert len(found) > 20
+    assert {"point", "point_pipelined", "in_50", "insert", "latest", "connections", "latency"} <= {one.name for one in found}
+    workloads = Path(__file__).resolve().parent.parent / "workloads"
+    assert [case.workload for one in found for case in one.cases if not (workloads / f"{case.workload}.txt").is_file()] == []
+
+
+@pytest.mark.parametrize("line", ["nonsense = 1", "mode = 'sideways'", "rows = ["])
+def test_a_mistake_in_a_scenario_is_told_with_its_file(line: str) -> None:
+    with pytest.raises(ScenarioMistake, match="point"):
+        scenario.parse("point", line + TEXT)
+
+
+def test_the_budget_leaves_out_the_least_important_first() -> None:
+    scenarios = [scenario.parse(name, TEXT) for name in ("first", "second", "third")]
+    plan = budget.plan(scenarios, quick=False, budget_minutes=4)
+    assert [one.name for one in plan.scenarios] == ["first"]
+    assert plan.rounds == budget.ROUNDS
+    assert len(budget.plan(scenarios, quick=False, budget_minutes=None).scenarios) == 3
+
+
+def test_what_is_written_is_read_again(tmp_path: Path) -> None:
+    made = folder()
+    writer = Writer(tmp_path / results.FILE, made.facts)
+    writer.scenario(made.scenarios[0])
+    for (_, label, peer), reports in made.results.reports.items():
+        case = next(case for case in made.scenarios[0].cases if case.label == label)
+        for number, one in enumerate(reports, 1):
+            writer.measured(case, peer, number, one)
+    writer.left_out("redis: not there")
+    again = results.read(tmp_path)
+    assert again.scenarios == made.scenarios
+    assert summary.text(again).startswith(summary.text(made)[:200])
+    assert again.left_out == ["redis: not there"]
+
+
+def test_two_runs_of_the_same_differ_by_noise_and_a_slower_one_does_not() -> None:
+    same, slower = changes.changes(folder(), folder()), changes.changes(folder(), folder(rowsocket=7.5))
+    assert all(change.is_noise for change in same)
+    assert [round(change.percent) for change in slower if change.key[2] == "rowsocket"] == [50, 50]
+
+
+def test_the_page_needs_nothing_else_and_its_pictures_are_well_formed() -> None:
+    page = report.html(folder())
+    assert "<script" not in page and "src=" not in page and "href=" not in page
+    pictures = [piece.split("</svg>")[0] + "</svg>" for piece in page.split("<svg")[1:]]
+    assert len(pictures) >= 4
+    for picture in pictures:
+        ElementTree.fromstring("<svg" + picture)
+    assert "2 of 2 met" in page
+
+
+def test_one_case_alone_has_no_line_chart() -> None:
+    chosen: Scenario = scenario.parse("point", TEXT.replace("[vary]\nconnections = [100, 8]\n", ""))
+    made = Folder(facts={}, scenarios=[chosen])
+    made.results.add("point", "", "rowsocket", measured(5.0))
+    assert "polyline" not in report.html(made)
