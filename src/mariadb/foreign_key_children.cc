@@ -6,6 +6,7 @@
 
 #include "mariadb/diagnostics.h"
 #include "mariadb/foreign_key_children.h"
+#include "mariadb/galera.h"
 
 namespace rowsocket::mariadb {
 namespace {
@@ -42,7 +43,11 @@ bool ForeignKeyChildren::name_children_of(THD* thd, TABLE* parent, Error& error)
     return false;
   }
   List_iterator_fast<FOREIGN_KEY_INFO> next(keys);
-  while (const FOREIGN_KEY_INFO* const key = next++) {
+  while (FOREIGN_KEY_INFO* const key = next++) {
+    if (!Galera::protect_child(thd, key)) {
+      error = Error(ErrorCode::cannot_lock_table);
+      return false;
+    }
     const bool may_change = fk_modifies_child(key->delete_method) || fk_modifies_child(key->update_method);
     if (!is_named(*key, may_change)) {
       auto child = std::make_unique<Child>();

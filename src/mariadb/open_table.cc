@@ -95,6 +95,7 @@ Opening OpenTable::follow_foreign_keys(THD* thd, Error& error) {
   if (std::exchange(children_query_id_, thd->query_id) == thd->query_id) {
     return Opening::ready;
   }
+  thd->lex->sql_command = SQLCOM_UPDATE;  // what the children's locks are for
   const Opening opening = children_.open(thd, table_, error);
   if (opening != Opening::ready) {
     children_query_id_ = 0;

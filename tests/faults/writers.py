@@ -3,7 +3,7 @@
 
 Every writer has its own rows in `d.t` (inserted, updated, deleted) and its own counter in `d.counter` (incremented), which its
 ledger knows under a negative id. Some writers send one change after the other, some a whole round of changes at once, so that a
-turn holds one request of some clients and many of others; and some send a round as an atomic group.
+turn holds one request of some clients and many of others; and some send many rounds as an atomic group.
 """
 
 from __future__ import annotations
@@ -23,6 +23,7 @@ from support.mariadb import MariaDB, RowSocketServer
 WRITER_COUNT = 8
 ROWS_PER_WRITER = 1_000_000
 ANSWER_TIMEOUT_S = 120.0
+ROUNDS_OF_A_GROUP = 60  # more than is received at once: what is no group is committed in parts
 TABLES = (
     "CREATE DATABASE d",
     """CREATE TABLE d.t (id INT PRIMARY KEY, v INT NOT NULL, text VARCHAR(800) NOT NULL, checksum BIGINT NOT NULL,
@@ -46,6 +47,7 @@ class Writer:
     def __init__(self, number: int, address: tuple[str, int]) -> None:
         self.number = number
         self.ledger = Ledger()
+        self._rounds_at_once = ROUNDS_OF_A_GROUP if number % 4 == 3 else 1
         self._connection: Connection = rowsocket.connect(*address, reconnect=False, timeout=ANSWER_TIMEOUT_S)
         self._rows = self._connection.open_index("d", "t", "id,v,text,checksum")
         self._counter = self._connection.open_index("d", "counter", "id,n")
@@ -56,17 +58,25 @@ class Writer:
         counter = -1 - self.number
         with self._connection:
             self._do([(lambda pipe: pipe.insert(self._counter, [self.number, 0]), counter, 0)])
-            for first in range(self.number * ROWS_PER_WRITER + 1, (self.number + 1) * ROWS_PER_WRITER, 2):
-                steps = self._round(first, counter)
-                for batch in [steps] if self.number % 2 else [[step] for step in steps]:
+            first, rounds = self.number * ROWS_PER_WRITER + 1, 1
+            while first < (self.number + 1) * ROWS_PER_WRITER - 2 * ROUNDS_OF_A_GROUP:
+                steps = self._rounds_from(first, rounds, counter)
+                for batch in [steps] if self.number % 2 else [[change] for change in steps]:
                     if stop.is_set():
                         return
                     self._do(batch)
+                first, rounds = first + 2 * rounds, self._rounds_at_once
 
-    def _round(self, first: int, counter: int) -> list[Change]:
-        """Two new rows, a change to each, one of the round before deleted, and one more on the counter."""
+    def _rounds_from(self, first: int, count: int, counter: int) -> list[Change]:
+        total = self._last_total(counter)
+        return [change for nth in range(count) for change in self._round(first + 2 * nth, counter, total + nth + 1)]
+
+    def _last_total(self, counter: int) -> int:
+        return next((n for row_id, n, _ in reversed(self.ledger.changes) if row_id == counter and n is not None), 0)
+
+    def _round(self, first: int, counter: int, total: int) -> list[Change]:
+        """Two new rows, a change to each, one of the round before deleted, and one more on the counter: `total`."""
         second, before, value = first + 1, first - 2, first % ROWS_PER_WRITER
-        total = next((n for row_id, n, _ in reversed(self.ledger.changes) if row_id == counter and n is not None), 0) + 1
         return [
             (lambda pipe: pipe.insert(self._rows, row_of(first, value)), first, value),
             (lambda pipe: pipe.insert(self._rows, row_of(second, value)), second, value),
@@ -78,7 +88,7 @@ class Writer:
 
     def _do(self, batch: Sequence[Change]) -> None:
         """Send changes at once and enter into the ledger what came of them."""
-        is_group = self.number % 4 == 3 and len(batch) > 1
+        is_group = self._rounds_at_once > 1 and len(batch) > 1
         for left, (_, row_id, value) in zip(range(len(batch) - 1, -1, -1), batch, strict=True):
             self.ledger.sent(row_id, value, group_goes_on=is_group and left > 0)
         promised: list[Pending[Any]] = []

@@ -69,3 +69,15 @@ def test_ddl_of_a_galera_node_passes_beside_readers(node: RowSocketServer) -> No
         for column in range(5):
             assert index.get(1) == ("10",)
             node.sql(f"ALTER TABLE d.t ADD COLUMN c{column} INT")
+
+
+def test_a_write_reaches_the_children_of_foreign_keys(node: RowSocketServer) -> None:
+    node.sql("CREATE TABLE d.c (id INT PRIMARY KEY, parent INT, FOREIGN KEY (parent) REFERENCES d.t (id) ON DELETE CASCADE)")
+    node.sql("INSERT INTO d.t VALUES (2, 20), (3, 30)")
+    node.sql("INSERT INTO d.c VALUES (1, 1), (2, 2), (3, 3)")
+    with rowsocket.connect(*node.write_address()) as writer:
+        index = writer.open_index("d", "t", "n")
+        for row_id in (2, 3):
+            assert index.update(row_id, [0]) == index.delete(row_id) == 1
+            node.sql(f"ALTER TABLE d.c ADD COLUMN c{row_id} INT")
+    assert node.sql("SELECT id FROM d.c") == [(1,)]
