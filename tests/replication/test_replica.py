@@ -38,7 +38,7 @@ def trial(start: Start, writes: int, mode: str, row_image: str, soak: Soak) -> N
     """A new pair of servers; what is written to the first is on the second.
 
     SQL's own statements are replicated as they are or as row events. A replica that applies them optimistically gets row events:
-    when it interrupts a statement while it opens the statement's table, it may take the table's trigger for malformed.
+    at a statement, it once took the table's trigger for malformed (docs/reliability.md).
     """
     sql_format = "ROW" if mode == "optimistic" else "MIXED"
     primary = start(Primary, {"binlog-row-image": row_image, "binlog-format": sql_format})
