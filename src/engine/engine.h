@@ -64,7 +64,11 @@ class Index {
   size_t filter_column_count_;
 };
 
-enum class Intent : uint8_t { read, write };
+enum class Intent : uint8_t {
+  read,
+  write,
+  write_one_row  ///< of a request: `write`, where a failure leaves nothing to undo since one row is changed in one step
+};
 
 /// Whether a request can start.
 enum class Begin : uint8_t {

@@ -242,7 +242,7 @@ Begin Executor::run(engine::Index& index, const Request& request, const Protocol
 Begin Executor::run_statement(engine::Index& index, const Request& request, const Protocol& protocol, Buffer& out,
                               RowCounts& rows, Error& error) {
   const size_t reply_begin = out.size();
-  const Intent intent = request.writes() ? Intent::write : Intent::read;
+  const Intent intent = !request.writes() ? Intent::read : request.changes_one_row() ? Intent::write_one_row : Intent::write;
   bool under_way = false;
   RowCounts own_rows;
   try {
@@ -252,7 +252,7 @@ Begin Executor::run_statement(engine::Index& index, const Request& request, cons
     if (begin != Begin::ready) {
       return begin;
     }
-    transaction_writes_ |= intent == Intent::write;
+    transaction_writes_ |= intent != Intent::read;
     under_way = true;
     error = request.kind == RequestKind::insert
                 ? insert(*cursor, request, protocol, out, own_rows)

@@ -171,6 +171,14 @@ void OpenTable::unlock(THD* thd) {
   }
 }
 
+bool OpenTable::changes_rows_atomically() const {
+  const bool is_one_change = table_->file->ht->db_type == DB_TYPE_INNODB && !table_->versioned() && !table_->s->long_unique_table;
+  // With both off InnoDB may collect the rows for an empty table, and find the duplicates when the statement ends.
+  const bool checks_each_row =
+      (table_->in_use->variables.option_bits & (OPTION_NO_FOREIGN_KEY_CHECKS | OPTION_RELAXED_UNIQUE_CHECKS)) == 0;
+  return is_one_change && checks_each_row && !needs_statement_;
+}
+
 int OpenTable::activate(const Binding& binding, bool with_key_columns) {
   if (active_ == &binding && active_with_key_columns_ == with_key_columns) {
     return 0;

@@ -50,6 +50,8 @@ class OpenTable {
   void unlock(THD* thd);
   [[nodiscard]] bool is_locked() const { return lock_ != nullptr; }
   [[nodiscard]] MYSQL_LOCK* server_lock() const { return lock_; }
+  /// True if its engine changes a row entirely or not at all, so that requests for one row can share a statement of the server.
+  [[nodiscard]] bool changes_rows_atomically() const;
   /// True if the engine's locks are on the table: hold them for one request only.
   [[nodiscard]] bool has_table_lock() const { return table_->file->lock_count() > 0; }
 

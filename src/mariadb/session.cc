@@ -276,6 +276,7 @@ Begin Session::open_index(const engine::IndexDescription& description, std::shar
   if (is_new) {
     found = std::make_shared<Index>(std::move(names));
   }
+  end_statement();
   const bool alone = !in_transaction_;
   begin_transaction();
   Index::Side* side = nullptr;
@@ -326,12 +327,17 @@ Begin Session::open_statement(OpenTable& table, Error& error) {
   return opening == Opening::ready ? Begin::ready : opening == Opening::wait ? Begin::wait : Begin::failed;
 }
 
+OpenTable& Session::table_of(Index& index, Intent intent) {
+  std::shared_ptr<OpenTable>& open = intent == Intent::write ? index.write.open : index.read.open;
+  if (open == nullptr) {
+    open = table_named(index.description(), intent);
+  }
+  return *open;
+}
+
 Begin Session::make_ready(Index& index, Intent intent, Index::Side*& side, Error& error) {
   side = intent == Intent::write ? &index.write : &index.read;
-  if (side->open == nullptr) {
-    side->open = table_named(index.description(), intent);
-  }
-  OpenTable& table = *side->open;
+  OpenTable& table = table_of(index, intent);
   if (!table.is_open()) {
     const Begin begin = table.needs_statement() ? open_statement(table, error) : open(table, side->open, error);
     if (begin != Begin::ready) {

@@ -4,8 +4,9 @@
 //
 // Reading sessions run in autocommit mode, as plain SELECTs: their turn's tables are locked in the engine's sense from their
 // first use to the end of the turn, so the turn has one snapshot and InnoDB takes its cheap path for read-only transactions.
-// Writing sessions run one transaction per turn; every write is a statement in it, with its own table lock, row events and
-// statement rollback.
+// Writing sessions run one transaction per turn. A request for writing is a statement in it, with its own table lock and statement
+// rollback, or continues the statement of the request before it, where that was about the same table and a failure leaves nothing
+// to undo: they share the lock, and the row events that the binlog gets.
 //
 // No step waits for a metadata or table lock: the THD's lock_wait_timeout is 0 while requests run, and a conflict is Begin::wait.
 // A commit does wait, as in SQL, for who blocks commits (backups).
@@ -59,7 +60,7 @@ class Session final : public engine::Session {
   Error end_request() override;
   void abandon_request() override;
   [[nodiscard]] bool transaction_lost() const override {
-    return thd_->transaction_rollback_request || cursor_.snapshot_is_stale() || galera_.has_lost();
+    return thd_->transaction_rollback_request || statement_is_lost_ || cursor_.snapshot_is_stale() || galera_.has_lost();
   }
   [[nodiscard]] bool transaction_is_long() const override {
     return has_written_ && last_write_at_ - first_write_at_ >= std::chrono::milliseconds(limits::transaction_ms);
@@ -95,6 +96,10 @@ class Session final : public engine::Session {
   [[nodiscard]] engine::Begin protect_from_backup(const OpenTable& table, Error& error);
   [[nodiscard]] std::shared_ptr<OpenTable> table_named(const engine::IndexDescription& description, engine::Intent intent);
   void close(OpenTable& table);
+  [[nodiscard]] OpenTable& table_of(Index& index, engine::Intent intent);
+  [[nodiscard]] bool can_continue_statement(Index& index, engine::Intent intent);
+  void end_statement();
+  [[nodiscard]] Error commit_statement(OpenTable& table);
   void unlock_request_tables();
   void end_timer();
   [[nodiscard]] bool flush_row_events();
@@ -119,6 +124,9 @@ class Session final : public engine::Session {
   std::chrono::steady_clock::time_point last_write_at_;
   OpenTable* request_table_ = nullptr;  ///< of the request under way
   bool request_changes_ = false;
+  ulonglong rows_changed_before_ = 0;     ///< by the request's table, before the request
+  OpenTable* statement_table_ = nullptr;  ///< of the statement that the next request may continue
+  bool statement_is_lost_ = false;        ///< what several requests did could not be ended, or not undone for one of them
   bool in_transaction_ = false;        ///< something was begun since the last commit
   bool request_is_statement_ = false;  ///< its table was opened by open_statement
   bool had_statement_ = false;         ///< some request of this transaction was

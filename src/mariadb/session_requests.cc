@@ -80,7 +80,15 @@ void Session::note_time() {
   }
 }
 
+bool Session::can_continue_statement(Index& index, Intent intent) {
+  return statement_table_ != nullptr && intent == Intent::write_one_row && statement_table_ == &table_of(index, Intent::write);
+}
+
 Begin Session::begin_request(engine::Index& index, Intent intent, engine::Cursor*& cursor, Error& error) {
+  if (!can_continue_statement(static_cast<Index&>(index), intent)) {
+    end_statement();
+  }
+  intent = intent == Intent::read ? Intent::read : Intent::write;
   if (intent == Intent::write && options_.intent == Intent::read) {
     error = Error(ErrorCode::read_only);
     return Begin::failed;
@@ -128,6 +136,7 @@ Begin Session::begin_request(engine::Index& index, Intent intent, engine::Cursor
   }
   request_table_ = &table;
   request_changes_ = intent == Intent::write;
+  rows_changed_before_ = table.table()->file->rows_changed;
   thd_->lock = request_changes_ ? table.server_lock() : nullptr;
   thd_->set_query_timer();
   cursor_.begin(thd_, table, side->binding, index.description().raw);
@@ -143,6 +152,8 @@ void Session::unlock_request_tables() {
   cursor_.end_changes();
   if (std::exchange(request_is_statement_, false)) {
     request_table_->close_statement(thd_);
+  } else if (request_table_ == statement_table_) {
+    // end_statement does it
   } else if (request_changes_ || request_table_->has_table_lock()) {
     request_table_->unlock(thd_);
   }
@@ -170,23 +181,41 @@ Error Session::end_request() {
   end_timer();
   Error error;
   if (request_changes_) {
-    TABLE* const table = request_table_->table();
     request_table_->deactivate();
-    query_cache_invalidate3(thd_, table, 1);
-    const bool binlog_failed = !flush_row_events();
-    thd_->reset_binlog_for_next_statement();
-    if (thd_->transaction->stmt.modified_non_trans_table) {
-      thd_->transaction->all.modified_non_trans_table = true;
-    }
-    if (binlog_failed) {
-      error = take_server_error(thd_, ErrorCode::commit_failed);
-      trans_rollback_stmt(thd_);
-    } else if (trans_commit_stmt(thd_)) {
-      error = take_server_error(thd_, ErrorCode::commit_failed);
+    if (request_table_->changes_rows_atomically() && !galera_.is_open()) {
+      statement_table_ = request_table_;
+    } else {
+      error = commit_statement(*request_table_);
     }
   }
   unlock_request_tables();
   return error;
+}
+
+Error Session::commit_statement(OpenTable& table) {
+  query_cache_invalidate3(thd_, table.table(), 1);
+  const bool binlog_failed = !flush_row_events();
+  thd_->reset_binlog_for_next_statement();
+  if (thd_->transaction->stmt.modified_non_trans_table) {
+    thd_->transaction->all.modified_non_trans_table = true;
+  }
+  Error error;
+  if (binlog_failed) {
+    error = take_server_error(thd_, ErrorCode::commit_failed);
+    trans_rollback_stmt(thd_);
+  } else if (trans_commit_stmt(thd_)) {
+    error = take_server_error(thd_, ErrorCode::commit_failed);
+  }
+  return error;
+}
+
+/// Nothing continues it. If that fails, the failure is nobody's in particular: each request must run in its own transaction.
+void Session::end_statement() {
+  if (statement_table_ != nullptr) {
+    OpenTable& table = *std::exchange(statement_table_, nullptr);
+    statement_is_lost_ |= !commit_statement(table).ok();
+    table.unlock(thd_);
+  }
 }
 
 void Session::abandon_request() {
@@ -194,7 +223,10 @@ void Session::abandon_request() {
     return;
   }
   end_timer();
-  if (request_changes_) {
+  if (request_table_ == statement_table_) {
+    request_table_->deactivate();
+    statement_is_lost_ |= request_table_->table()->file->rows_changed != rows_changed_before_;  // the others are not to be undone
+  } else if (request_changes_) {
     request_table_->deactivate();
     trans_rollback_stmt(thd_);
     thd_->reset_binlog_for_next_statement();
@@ -212,6 +244,7 @@ void Session::abandon_request() {
 /// A savepoint. Only the engines know of it: the metadata locks that a SQL savepoint would give back are not the transaction's
 /// here.
 Error Session::begin_group() {
+  end_statement();
   begin_transaction();
   if (options_.intent == Intent::read) {
     return {};  // there is nothing to undo
@@ -233,6 +266,7 @@ Error Session::begin_group() {
 }
 
 void Session::end_group() {
+  end_statement();
   if (group_ != nullptr) {
     ha_release_savepoint(thd_, std::exchange(group_, nullptr));
   }
@@ -242,6 +276,7 @@ void Session::abandon_group() {
   if (group_ == nullptr) {
     return;
   }
+  end_statement();
   if (!thd_->transaction_rollback_request && !galera_.has_lost()) {  // else there is nothing left to roll back to
     ha_rollback_to_savepoint(thd_, group_);
     clear_diagnostics(thd_);
@@ -263,6 +298,8 @@ void Session::unlock_read_tables() {
 void Session::forget_turn() {
   in_transaction_ = false;
   has_written_ = false;
+  statement_table_ = nullptr;
+  statement_is_lost_ = false;
   group_ = nullptr;
   if (has_backup_protection_[0] || has_backup_protection_[1]) {
     thd_->mdl_context.release_statement_locks();
@@ -310,6 +347,10 @@ Error Session::end_in_cluster(Error error) {
 Error Session::commit() {
   if (!in_transaction_) {
     return {};
+  }
+  end_statement();
+  if (statement_is_lost_) [[unlikely]] {
+    return Error(ErrorCode::commit_failed);
   }
   // From here on we wait as SQL does, for who blocks commits.
   thd_->variables.lock_wait_timeout = global_system_variables.lock_wait_timeout;

@@ -47,7 +47,7 @@ Begin MemorySession::open_index(const IndexDescription& description, std::shared
 
 Begin MemorySession::begin_request(Index& index, Intent intent, Cursor*& cursor, Error& error) {
   std::unique_lock lock(state_.mutex);
-  if (intent == Intent::write && options_.intent == Intent::read) {
+  if (intent != Intent::read && options_.intent == Intent::read) {
     error = Error(ErrorCode::read_only);
     return Begin::failed;
   }
@@ -65,7 +65,7 @@ Begin MemorySession::begin_request(Index& index, Intent intent, Cursor*& cursor,
       return Begin::failed;
     }
   }
-  if (group_mark_.has_value() && intent == Intent::write && !table->has_transactions()) {
+  if (group_mark_.has_value() && intent != Intent::read && !table->has_transactions()) {
     error = Error(ErrorCode::no_transactions);
     return Begin::failed;
   }

@@ -1,0 +1,118 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Requests of one turn for one table share a statement of the server: its table lock, and the row events of the binlog.
+
+Nobody can tell by the rows: a request that fails takes back itself and nothing else. The requests of a test are sent at once, so
+that they are one turn.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+from support.mariadb import RowSocketServer, Start
+from support.raw import RawConnection
+
+OPTIONS = {"max-binlog-cache-size": "16K", "binlog-cache-size": "4K", "binlog-row-event-max-size": "4K"}
+
+
+@pytest.fixture
+def server(start: Start) -> RowSocketServer:
+    server = start(RowSocketServer, OPTIONS)
+    server.sql("CREATE DATABASE app")
+    for name in ("t", "other"):
+        server.sql(
+            f"""CREATE TABLE app.{name} (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0, u INT UNIQUE, text LONGTEXT,
+            CHECK (n < 100)) ENGINE=InnoDB"""
+        )
+    server.sql("FLUSH BINARY LOGS")
+    return server
+
+
+@pytest.fixture
+def client(server: RowSocketServer) -> Iterator[RawConnection]:
+    with server.raw("write") as client:
+        assert client.ask_all(b"P\t1\tapp\tt\t\tid,n,u,text", b"P\t2\tapp\tt\t\tn", b"P\t3\tapp\tother\t\tid") == [b"0\t1"] * 3
+        yield client
+
+
+def row_events(server: RowSocketServer) -> list[str]:
+    """The types of the events that say which rows were changed, in their order."""
+    log = server.sql("SHOW BINARY LOGS")[-1][0]
+    events = [str(event) for (_, _, event, *_) in server.sql(f"SHOW BINLOG EVENTS IN '{log}'")]
+    return [event for event in events if event == "Table_map" or "_rows_" in event]
+
+
+def replays(server: RowSocketServer) -> int:
+    return int(server.status("Rowsocket_replays")["Rowsocket_replays"])
+
+
+def rows(server: RowSocketServer) -> list[tuple[object, ...]]:
+    return list(server.sql("SELECT id, n, u FROM app.t ORDER BY id"))
+
+
+def test_inserts_of_one_turn_are_one_row_event(server: RowSocketServer, client: RawConnection) -> None:
+    assert client.ask_all(*(b"1\t+\t2\t%d\t7" % number for number in range(20))) == [b"0\t1"] * 20
+    assert row_events(server) == ["Table_map", "Write_rows_v1"]
+    assert rows(server) == [(number, 7, None) for number in range(20)]
+
+
+def test_inserts_updates_and_deletes_share_a_statement(server: RowSocketServer, client: RawConnection) -> None:
+    replies = client.ask_all(b"1\t+\t1\t1", b"2\t=\t1\t1\t1\t0\t+\t5", b"1\t+\t1\t2", b"1\t=\t1\t2\t1\t0\tD")
+    assert replies == [b"0\t1", b"0\t1\t1", b"0\t1", b"0\t1\t1"]
+    assert row_events(server) == ["Table_map", "Write_rows_v1", "Update_rows_v1", "Write_rows_v1", "Delete_rows_v1"]
+    assert rows(server) == [(1, 5, None)]
+
+
+def test_another_table_a_read_and_a_group_each_end_the_statement(server: RowSocketServer, client: RawConnection) -> None:
+    insert = iter(b"1\t+\t1\t%d" % number for number in range(9))
+    between = [b"3\t+\t1\t1", b"1\t=\t1\t0", b"G\n" + next(insert) + b"\nE"]
+    replies = client.ask_all(next(insert), between[0], next(insert), between[1], next(insert))
+    assert replies == [b"0\t1", b"0\t1", b"0\t1", b"0\t4", b"0\t1"]
+    client.send(next(insert) + b"\n" + between[2] + b"\n" + next(insert) + b"\n")
+    assert client.lines(5) == [b"0\t1"] * 5
+    assert row_events(server) == ["Table_map", "Write_rows_v1"] * 7
+
+
+FAILURES = {
+    "a duplicate key": (b"1\t+\t1\t1", b"1\t1\t121"),
+    "a duplicate of another unique key": (b"1\t+\t3\t9\t0\t5", b"1\t1\t121"),
+    "a constraint": (b"1\t+\t2\t9\t100", b"1\t1\t4025"),
+    "an update against a constraint": (b"2\t=\t1\t1\t1\t0\t+\t100", b"1\t1\t4025"),
+    "a change against a unique key": (b"1\t=\t1\t1\t1\t0\tU\t1\t0\t6", b"1\t1\t121"),
+}
+
+
+@pytest.mark.parametrize("failure", FAILURES)
+def test_a_request_that_fails_takes_nothing_of_the_others_with_it(
+    server: RowSocketServer, client: RawConnection, failure: str
+) -> None:
+    request, reply = FAILURES[failure]
+    replies = client.ask_all(b"1\t+\t3\t1\t0\t5", b"1\t+\t3\t2\t0\t6", request, b"1\t+\t3\t3\t0\t7")
+    assert replies == [b"0\t1", b"0\t1", reply, b"0\t1"]
+    assert rows(server) == [(1, 0, 5), (2, 0, 6), (3, 0, 7)]
+    assert row_events(server) == ["Table_map", "Write_rows_v1"]
+    assert replays(server) == 0
+
+
+def test_a_request_for_many_rows_that_fails_half_way_is_undone_alone(server: RowSocketServer, client: RawConnection) -> None:
+    replies = client.ask_all(b"1\t+\t2\t1\t50", b"1\t++\t2\t2\t2\t0\t1\t0", b"2\t>=\t1\t0\t9\t0\t+\t50", b"1\t+\t2\t3\t0")
+    assert [reply.split(b"\t")[0] for reply in replies] == [b"0", b"1", b"1", b"0"]
+    assert rows(server) == [(1, 50, None), (3, 0, None)]
+    assert row_events(server) == ["Table_map", "Write_rows_v1"] * 2
+    assert replays(server) == 0
+
+
+def test_of_requests_that_do_not_fit_into_the_binlog_cache_together_those_are_done_that_fit_alone(
+    server: RowSocketServer, client: RawConnection
+) -> None:
+    """Whose rows the cache refused can not be told from the shared event, so each runs again, in a transaction of its own."""
+    text = b"x" * 4_000
+    inserts = [b"1\t+\t4\t%d\t0\t\0\t%s" % (number, text) for number in range(12)]
+    many = b"1\t++\t4\t9\t" + b"\t".join(b"%d\t0\t\0\t%s" % (number, text) for number in range(10, 19))
+    replies = client.ask_all(*inserts[:3], many, *inserts[3:])
+    assert replies[:3] + replies[4:] == [b"0\t1"] * 12
+    assert replies[3].startswith(b"1\t1\t")
+    assert [row[0] for row in rows(server)] == list(range(12))
+    assert replays(server) > 0
