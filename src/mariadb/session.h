@@ -4,9 +4,9 @@
 //
 // Reading sessions run in autocommit mode, as plain SELECTs: their turn's tables are locked in the engine's sense from their
 // first use to the end of the turn, so the turn has one snapshot and InnoDB takes its cheap path for read-only transactions.
-// Writing sessions run one transaction per turn. A request for writing is a statement in it, with its own table lock and statement
-// rollback, or continues the statement of the request before it, where that was about the same table and a failure leaves nothing
-// to undo: they share the lock, and the row events that the binlog gets.
+// Writing sessions run one transaction per turn. A request for writing is a statement in it, with its own table lock and
+// statement rollback, or continues the statement of the request before it, where that was about the same table and a failure
+// leaves nothing to undo: they share the lock, and the row events that the binlog gets.
 //
 // No step waits for a metadata or table lock: the THD's lock_wait_timeout is 0 while requests run, and a conflict is Begin::wait.
 // A commit does wait, as in SQL, for who blocks commits (backups).
@@ -127,10 +127,10 @@ class Session final : public engine::Session {
   ulonglong rows_changed_before_ = 0;     ///< by the request's table, before the request
   OpenTable* statement_table_ = nullptr;  ///< of the statement that the next request may continue
   bool statement_is_lost_ = false;        ///< what several requests did could not be ended, or not undone for one of them
-  bool in_transaction_ = false;        ///< something was begun since the last commit
-  bool request_is_statement_ = false;  ///< its table was opened by open_statement
-  bool had_statement_ = false;         ///< some request of this transaction was
-  SAVEPOINT* group_ = nullptr;         ///< where the group under way began
+  bool in_transaction_ = false;           ///< something was begun since the last commit
+  bool request_is_statement_ = false;     ///< its table was opened by open_statement
+  bool had_statement_ = false;            ///< some request of this transaction was
+  SAVEPOINT* group_ = nullptr;            ///< where the group under way began
   bool commit_has_gtid_ = false;
   mutable char gtid_text_[48] = {};
   bool replays_in_cluster_ = false;  ///< the cluster aborted a transaction of this turn
