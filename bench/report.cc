@@ -103,15 +103,17 @@ void add_server(JsonObject& json, const Measurement& measured, double requests) 
   const auto user = static_cast<double>(after.user_ticks - before.user_ticks);
   const auto system = static_cast<double>(after.system_ticks - before.system_ticks);
   const double user_part = user + system > 0 ? user / (user + system) : 0;
-  const auto grown = [&](uint64_t ProcessFacts::* count) {
-    return after.*count < before.*count ? 0.0 : static_cast<double>(after.*count - before.*count) / requests;
+  const auto add_switches = [&](std::string_view name, uint64_t ProcessFacts::* count) {
+    if (after.*count >= before.*count) {  // else a thread ended and took its count with it
+      json.decimal(name, static_cast<double>(after.*count - before.*count) / requests);
+    }
   };
   json.decimal("server_busy", static_cast<double>(measured.server_cpu_ns) / 1e9 / measured.seconds);
   json.decimal("server_cpu_us_per_request", cpu_us);
   json.decimal("server_cpu_user_us_per_request", cpu_us * user_part);
   json.decimal("server_cpu_system_us_per_request", cpu_us * (1 - user_part));
-  json.decimal("server_switches_voluntary_per_request", grown(&ProcessFacts::switches_voluntary));
-  json.decimal("server_switches_involuntary_per_request", grown(&ProcessFacts::switches_involuntary));
+  add_switches("server_switches_voluntary_per_request", &ProcessFacts::switches_voluntary);
+  add_switches("server_switches_involuntary_per_request", &ProcessFacts::switches_involuntary);
   json.whole("server_threads", after.thread_count);
   json.whole("server_peak_bytes", after.peak_bytes);
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "bench/server_process.h"
 
+#include <ctime>
 #include <filesystem>
 #include <fstream>
 #include <functional>
@@ -59,15 +60,13 @@ void read_ticks(std::istream& stat, ProcessFacts& facts) {
 }  // namespace
 
 uint64_t process_cpu_ns(pid_t pid) {
-  uint64_t sum_ns = 0;
-  for_each_thread(pid, [&](const std::filesystem::path& folder) {
-    std::ifstream file(folder / "schedstat");
-    uint64_t run_ns = 0;
-    file >> run_ns;
-    sum_ns += run_ns;
-    return static_cast<bool>(file);
-  });
-  return sum_ns;
+  constexpr uint64_t ns_per_s = 1'000'000'000;
+  clockid_t clock = 0;
+  timespec time{};
+  if (pid <= 0 || ::clock_getcpuclockid(pid, &clock) != 0 || ::clock_gettime(clock, &time) != 0) {
+    throw std::runtime_error("cannot read the CPU time of process " + std::to_string(pid));
+  }
+  return static_cast<uint64_t>(time.tv_sec) * ns_per_s + static_cast<uint64_t>(time.tv_nsec);
 }
 
 ProcessFacts process_facts(pid_t pid) {

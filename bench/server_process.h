@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What a process has used, from /proc. The CPU time is the run time of all its threads, to the nanosecond: unlike a rate, it does
-// not depend on how fast the generator is or on who else wants the core. Threads that ended are not counted, so take the
-// difference of two readings only while the server's threads stay.
+// What a process has used. Its CPU time is the scheduler's run time of all its threads, to the nanosecond: unlike a rate, it does
+// not depend on how fast the generator is or on who else wants the core. It is read from the process's clock and not added up from
+// the threads' schedstat files, because a server's threads come and go (InnoDB ends those of its pool when they idle), and one that
+// ended between two readings would take its whole life's time off their difference.
 #pragma once
 
 #include <sys/types.h>
@@ -11,7 +12,7 @@
 
 namespace rowsocket::bench {
 
-/// schedstat's run time. Throws std::runtime_error if there is no such process, or the kernel keeps no schedstat.
+/// Run time of all threads, those that ended included. Throws std::runtime_error if there is no such process.
 [[nodiscard]] uint64_t process_cpu_ns(pid_t pid);
 
 struct ProcessFacts {

@@ -21,6 +21,17 @@ TEST(ServerProcess, CountsTheWorkOfEveryThread) {
   EXPECT_GE(inside_ns, before_ns + 20'000'000);
 }
 
+TEST(ServerProcess, KeepsTheTimeOfThreadsThatEnded) {
+  uint64_t inside_ns = 0;
+  std::thread([&] {
+    const uint64_t before_ns = process_cpu_ns(::getpid());
+    while (inside_ns < before_ns + 20'000'000) {
+      inside_ns = process_cpu_ns(::getpid());
+    }
+  }).join();
+  EXPECT_GE(process_cpu_ns(::getpid()), inside_ns);
+}
+
 TEST(ServerProcess, OfAProcessThatIsNotThereIsAnError) { EXPECT_THROW((void)process_cpu_ns(-1), std::runtime_error); }
 
 TEST(ServerProcess, KnowsItsThreadsSwitchesAndMemory) {

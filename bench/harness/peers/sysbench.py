@@ -8,7 +8,7 @@ import re
 import subprocess
 
 from bench.harness.figures import Report
-from bench.harness.generator import WrongAnswer, run_time_us
+from bench.harness.generator import WrongAnswer, cpu_us
 from bench.harness.peers.base import Peer, Run
 from bench.harness.peers.database import options_of
 from bench.harness.peers.rowsocket import ONE_THREAD
@@ -42,9 +42,9 @@ class Sysbench(Peer):
             self._run(server, case, "prepare", 1, PREPARE_SECONDS_MAX)
             self._run(server, case, "prewarm", 1, PREPARE_SECONDS_MAX)
             server.warmed.add(DATABASE)
-        before = sum(run_time_us(server.pid).values())
+        before_us = cpu_us(server.pid)
         text = self._run(server, case, "run", case.connections, run.seconds)
-        return parse(text, sum(run_time_us(server.pid).values()) - before)
+        return parse(text, cpu_us(server.pid) - before_us)
 
     def _run(self, server: Server, case: Case, command: str, threads: int, seconds: float) -> str:
         program = self.servers.environment.program("sysbench")
@@ -76,8 +76,8 @@ class Sysbench(Peer):
         return done.stdout
 
 
-def parse(text: str, cpu_us: float) -> Report:
-    """The figures in sysbench's output. The server's time also holds the start of the sessions."""
+def parse(text: str, server_cpu_us: float) -> Report:
+    """The figures in sysbench's output. The server's time also holds the start and the end of the sessions."""
     requests = int(_found(r"queries:\s+(\d+)", text))
     return {
         "protocol": "sysbench",
@@ -87,7 +87,7 @@ def parse(text: str, cpu_us: float) -> Report:
         "mean_us": _found(r"avg:\s+([\d.]+)", text) * 1000,
         "p99_us": _found(r"99th percentile:\s+([\d.]+)", text) * 1000,
         "max_us": _found(r"max:\s+([\d.]+)", text) * 1000,
-        "server_cpu_us_per_request": cpu_us / requests if requests else None,
+        "server_cpu_us_per_request": server_cpu_us / requests if requests else None,
     }
 
 
