@@ -11,7 +11,24 @@ namespace rowsocket::bench {
 
 namespace {
 
+constexpr int64_t list_max = 1000;
+
 bool belongs_to_name(char byte) { return byte == '_' || (byte >= 'a' && byte <= 'z') || (byte >= '0' && byte <= '9'); }
+
+/// The line with `{list c 3}` written out: c1,c2,c3. Throws std::runtime_error.
+std::string with_lists(std::string line) {
+  constexpr std::string_view begin = "{list ";
+  for (size_t at = line.find(begin); at != std::string::npos; at = line.find(begin, at)) {
+    const size_t end = std::min(line.find('}', at), line.size());
+    const auto [name, count] = split_word(std::string_view(line).substr(at + begin.size(), end - at - begin.size()));
+    std::string names;
+    for (int64_t number = 1; number <= whole_number(count, 1, list_max); ++number) {
+      names.append(names.empty() ? "" : ",").append(name).append(std::to_string(number));
+    }
+    line.replace(at, end - at + 1, names);
+  }
+  return line;
+}
 
 }  // namespace
 
@@ -60,7 +77,7 @@ void for_each_line(std::string_view text, Parameters& parameters,
       continue;
     }
     try {
-      const std::string filled_in = parameters.filled_in(line);
+      const std::string filled_in = with_lists(parameters.filled_in(line));
       const auto [word, rest] = split_word(filled_in);
       if (word == "param") {
         const auto [name, value] = split_word(rest);
@@ -88,6 +105,13 @@ std::string first_comment(std::string_view text) {
 std::string_view trimmed(std::string_view text) {
   const size_t first = text.find_first_not_of(" \t");
   return first == std::string_view::npos ? std::string_view() : text.substr(first, text.find_last_not_of(" \t") - first + 1);
+}
+
+std::string replaced(std::string text, std::string_view what, std::string_view with) {
+  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size())) {
+    text.replace(at, what.size(), with);
+  }
+  return text;
 }
 
 WordAndRest split_word(std::string_view text) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // The text files of tables/ and workloads/, line by line, with their parameters: `param take 3` names one and its default,
-// `$take` stands for its value in the lines that follow, and the command line's `--set take=10` overrides it. `#` begins a
-// comment line.
+// `$take` stands for its value in the lines that follow, and the command line's `--set take=10` overrides it. `{list c 3}`
+// stands for c1,c2,c3. `#` begins a comment line.
 #pragma once
 
 #include <cstdint>
@@ -45,6 +45,9 @@ struct WordAndRest {
 };
 [[nodiscard]] WordAndRest split_word(std::string_view text);
 [[nodiscard]] std::string_view trimmed(std::string_view text);
+
+/// `text` with each `what` replaced.
+[[nodiscard]] std::string replaced(std::string text, std::string_view what, std::string_view with);
 
 /// Throws std::runtime_error unless it is one from `least` to `most`.
 [[nodiscard]] int64_t whole_number(std::string_view text, int64_t least, int64_t most);

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // What a process has used. Its CPU time is the scheduler's run time of all its threads, to the nanosecond: unlike a rate, it does
-// not depend on how fast the generator is or on who else wants the core. It is read from the process's clock and not added up from
-// the threads' schedstat files, because a server's threads come and go (InnoDB ends those of its pool when they idle), and one that
-// ended between two readings would take its whole life's time off their difference.
+// not depend on how fast the generator is or on who else wants the core. It is read from the process's clock and not added up
+// from the threads' schedstat files, because a server's threads come and go (InnoDB ends those of its pool when they idle), and
+// one that ended between two readings would take its whole life's time off their difference.
 #pragma once
 
 #include <sys/types.h>

@@ -27,15 +27,23 @@ ColumnKind kind_of(std::string_view type) {
   return ColumnKind::text;
 }
 
-Column parse_column(std::string_view text) {
+/// One column, or as many as there are names. A `#` in their formula is the place of each.
+void add_columns(std::string_view text, std::vector<Column>& columns) {
   constexpr std::string_view equals = " = ";
-  const auto [name, rest] = split_word(text);
+  const auto [words, rest] = split_word(text);
   const size_t split = rest.find(equals);
   if (split == std::string_view::npos) {
-    throw std::runtime_error("a column is written: column NAME TYPE = FORMULA");
+    throw std::runtime_error("a column is written: column NAME[,NAME...] TYPE = FORMULA");
   }
   const std::string_view type = trimmed(rest.substr(0, split));
-  return {std::string(name), std::string(type), kind_of(type), Formula::parse(trimmed(rest.substr(split + equals.size())), "n")};
+  const std::string_view formula = trimmed(rest.substr(split + equals.size()));
+  std::string_view names = words;
+  for (size_t place = 1; !names.empty(); ++place) {
+    const size_t comma = std::min(names.find(','), names.size());
+    columns.push_back({std::string(names.substr(0, comma)), std::string(type), kind_of(type),
+                       Formula::parse(replaced(std::string(formula), "#", std::to_string(place)), "n")});
+    names.remove_prefix(std::min(comma + 1, names.size()));
+  }
 }
 
 }  // namespace
@@ -78,7 +86,7 @@ Table parse_table(std::string_view text, Parameters& parameters) {
     if (word == "table") {
       table.name = rest;
     } else if (word == "column") {
-      table.columns.push_back(parse_column(rest));
+      add_columns(rest, table.columns);
     } else if (word == "key") {
       table.keys.emplace_back(rest);
     } else if (word == "copies") {

@@ -89,13 +89,6 @@ std::vector<size_t> parse_columns(std::string_view text, const Table& table) {
   return columns;
 }
 
-std::string replaced(std::string text, std::string_view what, std::string_view with) {
-  for (size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size())) {
-    text.replace(at, what.size(), with);
-  }
-  return text;
-}
-
 /// Takes the lines of a workload file one by one.
 class WorkloadReader {
  public:

@@ -53,6 +53,13 @@ TEST(Table, MayStandThereSeveralTimes) {
   EXPECT_THAT(table.sql(3), HasSubstr("INSERT INTO t2 SELECT seq FROM seq_1_to_3;"));
 }
 
+TEST(Table, MayHaveManyColumnsByOneLine) {
+  Parameters parameters;
+  const Table table = parse_table("param wide 2\ntable t\ncolumn {list c $wide} TEXT = column # of {n}", parameters);
+  EXPECT_THAT(table.sql(3), HasSubstr("(c1 TEXT, c2 TEXT)"));
+  EXPECT_THAT(table.sql(3), HasSubstr("SELECT CONCAT('column 1 of ', seq), CONCAT('column 2 of ', seq) FROM"));
+}
+
 TEST(Workload, SaysWhichRowsAnswerAKey) {
   EXPECT_THAT(rows_of(test_workload("request\nanswer 1 rows from {k}"), {4, 9}), ElementsAre(4, 9));
   EXPECT_THAT(rows_of(test_workload("request\nanswer 2 rows from {k*10+9} step -1"), {1, 2}), ElementsAre(19, 18, 29, 28));
@@ -92,6 +99,7 @@ TEST(Workload, AMistakeIsNamedWithItsLine) {
   EXPECT_THAT(complaint("keys 10 of 1 to 9\nrequest"), HasSubstr("no 10 different keys from 1 to 9"));
   EXPECT_THAT(complaint("keys 1 of 1 to {rows/20}\nrequest", {.rows = 10}), HasSubstr("are there enough rows?"));
   EXPECT_THAT(complaint("request\nanswer $take rows from {k}"), HasSubstr("$take is not defined"));
+  EXPECT_THAT(complaint("request\ncolumns {list c many}"), HasSubstr("\"many\" is not a number"));
   EXPECT_THAT(complaint(""), HasSubstr("at least one request"));
 }
 

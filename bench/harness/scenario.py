@@ -151,8 +151,15 @@ def _cases(name: str, base: Case, vary: Mapping[str, Sequence[Any]]) -> tuple[Ca
     for field_name, values in vary.items():
         if field_name not in _CASE_FIELDS and not field_name.startswith("settings."):
             raise ScenarioMistake(f"{name}: {field_name} cannot vary")
-        cases = [_varied(case, field_name, value) for case in cases for value in values]
+        cases = [varied for case in cases for varied in _varieties(case, field_name, values)]
     return tuple(cases)
+
+
+def _varieties(case: Case, field_name: str, values: Sequence[Any]) -> list[Case]:
+    """The case with each of the values; without a binlog, syncing it is no setting."""
+    if field_name == "sync_binlog" and not case.binlog:
+        return [case]
+    return [_varied(case, field_name, value) for value in values]
 
 
 def _varied(case: Case, field_name: str, value: Any) -> Case:

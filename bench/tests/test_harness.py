@@ -76,6 +76,19 @@ def test_every_scenario_of_the_folder_makes_sense() -> None:
     assert [case.workload for one in found for case in one.cases if not (workloads / f"{case.workload}.txt").is_file()] == []
 
 
+def test_each_write_is_measured_at_each_durability() -> None:
+    """Four settings with a binlog; without one, two are left, because nothing is there to be synced."""
+    found = {one.name: one for one in scenario.load()}
+    for name in ("insert_durability", "update_durability", "increment_durability", "mixed_durability"):
+        settings = {(case.binlog, case.flush, case.sync_binlog if case.binlog else None) for case in found[name].cases}
+        assert settings == {(True, 1, 1), (True, 1, 0), (True, 2, 1), (True, 2, 0), (False, 1, None), (False, 2, None)}
+        assert len({case.label for case in found[name].cases}) == len(found[name].cases)
+    assert {case.settings for case in found["mixed_durability"].cases} == {
+        (("reads", "90"), ("writes", "10")),
+        (("reads", "10"), ("writes", "10")),
+    }
+
+
 @pytest.mark.parametrize("line", ["nonsense = 1", "mode = 'sideways'", "rows = ["])
 def test_a_mistake_in_a_scenario_is_told_with_its_file(line: str) -> None:
     with pytest.raises(ScenarioMistake, match="point"):
