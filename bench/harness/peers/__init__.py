@@ -9,7 +9,7 @@ from bench.harness.peers.handler_floor import HandlerFloor
 from bench.harness.peers.memcached import Memcached
 from bench.harness.peers.original import Original
 from bench.harness.peers.redis import Redis
-from bench.harness.peers.rowsocket import ONE_THREAD, RowSocket
+from bench.harness.peers.rowsocket import SETTINGS, RowSocket
 from bench.harness.peers.sql import Sql
 from bench.harness.peers.sysbench import Sysbench
 from bench.harness.servers import Servers
@@ -18,8 +18,7 @@ from bench.harness.servers import Servers
 def make(servers: Servers) -> dict[str, Peer]:
     """All peers, by name. None of them starts anything before it is asked to measure."""
     peers: list[Peer] = [
-        RowSocket(servers, "rowsocket", ONE_THREAD),
-        RowSocket(servers, "rowsocket-defaults", {}),
+        *(RowSocket(servers, name, options) for name, options in SETTINGS.items()),
         Original(servers),
         Sql(servers, "sql-prepared"),
         Sql(servers, "sql-text"),

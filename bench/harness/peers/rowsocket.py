@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""RowSocket. `rowsocket` has one thread of each kind, as it has one core; `rowsocket-defaults` what it takes by itself."""
+"""RowSocket. `rowsocket` has one thread of each kind, as it has one core; `rowsocket-defaults` what it takes by itself.
+
+The others are `rowsocket` in a server with one setting changed (docs/operating.md advises on them).
+"""
 
 from __future__ import annotations
 
@@ -13,6 +16,15 @@ from bench.harness.servers import RowSocketOverTcp, Server, Servers
 from support.mariadb import Options
 
 ONE_THREAD: Options = {"loose-rowsocket-threads-read": 1, "loose-rowsocket-threads-write": 1}
+SETTINGS: dict[str, Options] = {
+    "rowsocket": ONE_THREAD,
+    "rowsocket-defaults": {},
+    "rowsocket-huge-pages": {**ONE_THREAD, "large-pages": None},
+    "rowsocket-one-hash-part": {**ONE_THREAD, "innodb-adaptive-hash-index-parts": 1},
+    "rowsocket-no-hash-index": {**ONE_THREAD, "innodb-adaptive-hash-index": "OFF"},
+}
+HUGE_BYTES_MIN = 2400 << 20
+"""The buffer pool of 2 GiB and what else the server takes."""
 
 
 class RowSocket(DatabasePeer):
@@ -21,6 +33,13 @@ class RowSocket(DatabasePeer):
     def __init__(self, servers: Servers, name: str, options: Options) -> None:
         super().__init__(servers, name)
         self.options = options
+
+    def cannot(self, case: Case) -> str:
+        """The machine must have set huge pages aside: without them the server would start and say nothing but a warning."""
+        del case
+        if "large-pages" in self.options and huge_bytes() < HUGE_BYTES_MIN:
+            return f"no huge pages: sysctl vm.nr_hugepages={HUGE_BYTES_MIN >> 21}"
+        return ""
 
     def database_server(self, case: Case) -> Server:
         """A server with the plugin."""
@@ -36,3 +55,9 @@ class RowSocket(DatabasePeer):
             assert server.sql is not None
             address = ("--socket", str(Path(server.sql.folder) / ("rs-write" if writes else "rs-read")))
         return generator.Target(self.name, "rowsocket", server, address, load, case.workload)
+
+
+def huge_bytes() -> int:
+    """How much memory is set aside for huge pages, taken (by our own server, once it runs) or not."""
+    info = dict(line.split(":") for line in Path("/proc/meminfo").read_text().splitlines())
+    return int(info["HugePages_Total"]) * int(info["Hugepagesize"].split()[0]) << 10
