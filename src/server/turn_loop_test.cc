@@ -239,6 +239,63 @@ TEST_F(TurnLoopTest, who_goes_without_reading_a_large_reply_is_forgotten) {
   EXPECT_EQ(loop_->connections().held_bytes(), 0u);
 }
 
+// ---- groups
+// ------------------------------------------------------------------------------------------------------------------------
+
+/// Inserts a row and finds the pen.
+std::string group_with(const std::string& id) { return "G\n0\t+\t2\t" + id + "\tcup\n0\t=\t1\t1\nE\n"; }
+const std::string group_done = std::string(ok).append(ok).append(pen).append(ok);
+
+TEST_F(TurnLoopTest, a_group_in_pieces_begins_when_its_end_is_there) {
+  TestClient client = connect_with_items();
+  const uint64_t turns = count(Counter::turns);
+  for (const std::string_view piece : {"G\n0\t+", "\t2\t10\tcup\n", "0\t=\t1\t1\n", "E"}) {
+    EXPECT_EQ(ask(client, piece), "");
+    EXPECT_EQ(count(Counter::turns), turns);
+  }
+  EXPECT_EQ(ask(client, "\n"), group_done);
+  EXPECT_EQ(engine_.rows("shop.item").size(), 4u);
+  EXPECT_EQ(engine_.commits_with_changes(), 1u);
+}
+
+TEST_F(TurnLoopTest, a_group_may_be_cut_anywhere) {
+  TestClient client = connect_with_items();
+  for (size_t cut = 1; cut < group_with("100").size(); ++cut) {
+    const std::string group = group_with(std::to_string(100 + cut));
+    ASSERT_EQ(ask(client, std::string_view(group).substr(0, cut)), "") << "cut at " << cut;
+    ASSERT_EQ(ask(client, std::string_view(group).substr(cut)), group_done) << "cut at " << cut;
+  }
+}
+
+TEST_F(TurnLoopTest, who_goes_in_the_middle_of_a_group_leaves_nothing_behind) {
+  TestClient gone = connect_with_items();
+  TestClient other = connect_with_items();
+  const std::string group = group_with("10");
+  EXPECT_EQ(ask(gone, std::string_view(group).substr(0, group.size() - 2)), "");
+  gone.close();
+  turn(2);
+  EXPECT_EQ(loop_->connections().size(), 1u);
+  EXPECT_EQ(loop_->connections().held_bytes(), 0u);
+  EXPECT_EQ(engine_.rows("shop.item").size(), 3u);
+  EXPECT_EQ(count(Counter::requests_group), 0u);
+  EXPECT_EQ(ask(other, group), group_done);
+  EXPECT_EQ(engine_.rows("shop.item").size(), 4u);
+}
+
+TEST_F(TurnLoopTest, a_whole_group_that_waits_is_done_though_its_client_is_gone) {
+  TestClient client = connect_with_items();
+  engine_.set_busy("shop.item", true);
+  EXPECT_EQ(ask(client, group_with("10")), "");
+  client.close();
+  turn();
+  EXPECT_EQ(engine_.rows("shop.item").size(), 3u);
+  engine_.set_busy("shop.item", false);
+  pass_ms(limits::parked_retry_us / 1000 + 1);
+  turn();
+  EXPECT_EQ(engine_.rows("shop.item").size(), 4u);
+  EXPECT_EQ(loop_->connections().size(), 0u);
+}
+
 // ---- fair turns
 // -------------------------------------------------------------------------------------------------------------------
 
