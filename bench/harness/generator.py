@@ -24,7 +24,10 @@ from bench.harness.servers import GENERATOR_CPU, Server
 SILENCE_SECONDS_MAX = 60.0
 """What a run may take beyond its own time before it counts as failed."""
 
-_FLUSHES = ("Innodb_data_fsyncs", "Binlog_group_commits", "Binlog_commits")
+COMMITS_METRIC = "trx_rw_commits"
+"""InnoDB's count of transactions that wrote and were committed; a server has to be told to keep it."""
+
+_FLUSHES = ("Innodb_data_fsyncs", "Binlog_group_commits")
 
 
 class WrongAnswer(Exception):
@@ -99,15 +102,7 @@ def measure(target: Target, case: Case, *, seconds: float, seed: int, rate: floa
     before = flushes(target.server)
     report = run(command, f"{target.peer}, {case.scenario} {case.label}", seconds + warm_up_seconds)
     after = flushes(target.server)
-    writes = int(report.get("writes_in_all") or 0)
-    if writes and after:
-        gained = {name: after[name] - before.get(name, 0) for name in after}
-        syncs_binlog = case.binlog and case.sync_binlog == 1
-        binlog_flushes = gained.get("Binlog_group_commits", 0) if syncs_binlog else 0
-        report["innodb_fsyncs_per_row"] = gained.get("Innodb_data_fsyncs", 0) / writes
-        report["binlog_fsyncs_per_row"] = binlog_flushes / writes
-        report["fsyncs_per_row"] = report["innodb_fsyncs_per_row"] + report["binlog_fsyncs_per_row"]
-        report["commits_per_row"] = gained.get("Binlog_commits", 0) / writes if case.binlog else None
+    report.update(flush_figures(case, int(report.get("writes_in_all") or 0), before, after))
     if described["makes_rows"]:
         keys[case.database] = int(report.get("next_key") or first_key + int(report["requests_in_all"]))
         _check_rows(target, case, str(described["table"]))
@@ -131,7 +126,26 @@ def flushes(server: Server) -> dict[str, int]:
     if server.sql is None:
         return {}
     names = ", ".join(f"'{name}'" for name in _FLUSHES)
-    return {str(name): int(value) for name, value in server.sql.sql(f"SHOW GLOBAL STATUS WHERE Variable_name IN ({names})")}
+    counts = {str(name): int(value) for name, value in server.sql.sql(f"SHOW GLOBAL STATUS WHERE Variable_name IN ({names})")}
+    commits = server.sql.value(f"SELECT COUNT FROM information_schema.INNODB_METRICS WHERE NAME = '{COMMITS_METRIC}'")
+    return {**counts, COMMITS_METRIC: int(commits)}
+
+
+def flush_figures(case: Case, writes: int, before: Mapping[str, int], after: Mapping[str, int]) -> Report:
+    """What the server flushed for the writes that it acknowledged: by row, and by transaction (which may hold many rows)."""
+    if not writes or not after:
+        return {}
+    gained = {name: after[name] - before.get(name, 0) for name in after}
+    innodb = gained.get("Innodb_data_fsyncs", 0)
+    binlog = gained.get("Binlog_group_commits", 0) if case.binlog and case.sync_binlog == 1 else 0
+    commits = gained[COMMITS_METRIC]
+    return {
+        "innodb_fsyncs_per_row": innodb / writes,
+        "binlog_fsyncs_per_row": binlog / writes,
+        "fsyncs_per_row": (innodb + binlog) / writes,
+        "fsyncs_per_commit": (innodb + binlog) / commits if commits else None,
+        "rows_per_commit": writes / commits if commits else None,
+    }
 
 
 def _check_rows(target: Target, case: Case, table: str) -> None:

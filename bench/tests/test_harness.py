@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from bench.harness import budget, changes, report, results, scenario, summary
+from bench.harness import budget, changes, generator, report, results, scenario, summary
 from bench.harness.figures import Report, Results, ratios, spread
 from bench.harness.goals import judge
 from bench.harness.results import Folder, Writer
@@ -101,6 +102,16 @@ def test_the_budget_leaves_out_the_least_important_first() -> None:
     assert [one.name for one in plan.scenarios] == ["first"]
     assert plan.rounds == budget.ROUNDS
     assert len(budget.plan(scenarios, quick=False, budget_minutes=None).scenarios) == 3
+
+
+def test_fsyncs_are_told_by_row_and_by_commit() -> None:
+    case = scenario.parse("writes", TEXT + "\n").cases[0]
+    before = {"Innodb_data_fsyncs": 5, "Binlog_group_commits": 1, generator.COMMITS_METRIC: 7}
+    after = {"Innodb_data_fsyncs": 9, "Binlog_group_commits": 5, generator.COMMITS_METRIC: 15}
+    durable = generator.flush_figures(replace(case, binlog=True), 80, before, after)
+    assert (durable["fsyncs_per_row"], durable["fsyncs_per_commit"], durable["rows_per_commit"]) == (0.1, 1.0, 10.0)
+    assert generator.flush_figures(case, 80, before, after)["binlog_fsyncs_per_row"] == 0
+    assert generator.flush_figures(case, 0, before, after) == {}
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:

@@ -1,0 +1,42 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The cases of `./x bench` made small, for tests that only want to see them answered."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from bench.harness import scenario
+from bench.harness.scenario import Case
+from bench.harness.servers import ROOT
+
+ROWS = 5000
+
+
+def environment_variables() -> dict[str, str]:
+    """What the harness reads. Skips where there is no server or plugin; programs are looked for beside the plugin."""
+    plugin = os.environ.get("ROWSOCKET_PLUGIN_DIR")
+    if not plugin or not os.environ.get("ROWSOCKET_SERVER_TREE"):
+        pytest.skip("no server and plugin: ./x test bench sets them")
+    programs = str(Path(plugin).parent.parent / "bench")
+    return {"ROWSOCKET_PEERS_TREE": str(ROOT / ".rowsocket/peers"), "ROWSOCKET_BENCH_DIR": programs, **os.environ}
+
+
+def small(case: Case) -> Case:
+    """A case of a scenario that one server without a binlog can answer at once."""
+    return replace(
+        case, rows=ROWS, connections=4, mode="closed", binlog=False, flush=2, buffer_pool=Case.buffer_pool, label="small"
+    )
+
+
+def one_row() -> Case:
+    """Point selects on a table of one row, so that the first request already asks for it."""
+    return replace(small(Case("wrong")), rows=1)
+
+
+def cases() -> Sequence[Case]:
+    """All that the tests ask for."""
+    return [one_row(), *(small(case) for one in scenario.load() for case in one.cases)]

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The generator and the harness's peers, against the real servers: right answers pass, and a wrong one fails the run.
+
+Nothing of the speeds is asserted. A peer whose program is not on this machine is skipped with the reason.
+"""
+
+from __future__ import annotations
+
+import socket
+
+import pytest
+from bench.harness import peers, runner, scenario
+from bench.harness.generator import WrongAnswer
+from bench.harness.peers.base import Peer, Run
+from bench.harness.scenario import Case, Scenario
+from bench.harness.servers import Servers
+from bench.tests.small import one_row, small
+
+SHORT = Run(seconds=0.2, warm_up_seconds=0.0)
+ASKED = [(one, peer) for one in scenario.load() for peer in one.peers]
+MUST_TELL = ("requests_per_s", "keys_per_s", "p50_us", "p99_us", "p999_us", "max_us", "bytes_sent_per_request")
+MUST_TELL_OF_SERVER = (
+    "server_cpu_us_per_request",
+    "server_cpu_user_us_per_request",
+    "server_cpu_system_us_per_request",
+    "server_peak_bytes",
+)
+
+WRONG_SQL = "UPDATE {database}.user SET user_name = 'somebody' WHERE user_id = 1"
+WRONG_WORDS = {"memcached": b"set user:1 0 0 5\r\nwrong\r\n", "redis": b"SET user:1 wrong\r\n"}
+MISSING_WORDS = {"memcached": b"delete user:1\r\n", "redis": b"DEL user:1\r\n"}
+
+
+def peer_for(servers: Servers, name: str, case: Case) -> Peer:
+    """The peer; skips if it cannot take part."""
+    peer = peers.make(servers)[name]
+    reason = peer.cannot(case)
+    if reason:
+        pytest.skip(f"{name}: {reason}")
+    return peer
+
+
+def say(servers: Servers, name: str, case: Case, words: bytes) -> None:
+    """Send a command to a key-value store that holds the case's rows, and wait for its answer."""
+    server = peer_for(servers, name, case).server(case)
+    assert server is not None
+    with socket.create_connection(("127.0.0.1", server.port)) as connection:
+        connection.sendall(words)
+        assert connection.recv(100)
+
+
+def spoil(servers: Servers, name: str, case: Case) -> None:
+    """Change one row of a database behind the generator's back."""
+    server = peer_for(servers, name, case).server(case)
+    assert server is not None and server.sql is not None
+    server.sql.sql(WRONG_SQL.format(database=case.database))
+
+
+@pytest.mark.parametrize(("one", "name"), ASKED, ids=[f"{one.name}-{peer}" for one, peer in ASKED])
+def test_every_peer_answers_every_scenario_rightly(servers: Servers, one: Scenario, name: str) -> None:
+    """The generator compares each reply; whatever a scenario names must be asked and answered."""
+    case = runner.as_asked(one, small(one.cases[-1]), name)
+    report = peer_for(servers, name, case).measure(case, SHORT)
+    assert report["server_cpu_us_per_request"] > 0
+    assert report.get("errors", 0) == 0
+
+
+@pytest.mark.parametrize("name", ["rowsocket", "original", "sql-prepared", "sql-text", "memcached", "redis", "echo"])
+def test_a_run_tells_all_its_figures(servers: Servers, name: str) -> None:
+    """Those that a reader of the report is promised, of each peer that the generator asks."""
+    case = small(Case("point"))
+    report = peer_for(servers, name, case).measure(case, SHORT)
+    assert [figure for figure in (*MUST_TELL, *MUST_TELL_OF_SERVER) if report.get(figure) is None] == []
+
+
+@pytest.mark.parametrize("name", ["rowsocket", "original", "sql-prepared", "sql-text"])
+def test_writes_tell_their_fsyncs(servers: Servers, name: str) -> None:
+    """By row and by commit, of which one may hold many rows."""
+    case = small(Case("insert", workload="insert"))
+    report = peer_for(servers, name, case).measure(case, SHORT)
+    assert report["fsyncs_per_commit"] == pytest.approx(report["fsyncs_per_row"] * report["rows_per_commit"])
+
+
+@pytest.mark.parametrize("name", ["memcached", "redis"])
+@pytest.mark.parametrize("words", [WRONG_WORDS, MISSING_WORDS], ids=["wrong", "missing"])
+def test_a_wrong_or_missing_value_fails_the_run(servers: Servers, name: str, words: dict[str, bytes]) -> None:
+    """The run, and not only the request."""
+    case = one_row()
+    say(servers, name, case, words[name])
+    with pytest.raises(WrongAnswer, match="wrong answer"):
+        peer_for(servers, name, case).measure(case, SHORT)
+    forget_fill(servers, name, case)
+    assert peer_for(servers, name, case).measure(case, SHORT)["errors"] == 0
+
+
+def forget_fill(servers: Servers, name: str, case: Case) -> None:
+    """Let the peer fill its store anew."""
+    server = peer_for(servers, name, case).server(case)
+    assert server is not None
+    server.warmed.clear()
+
+
+@pytest.mark.parametrize("name", ["original", "sql-text", "sql-prepared", "rowsocket"])
+def test_a_wrong_row_fails_the_run(servers: Servers, name: str) -> None:
+    """Over the line protocol as over SQL."""
+    case = one_row()
+    spoil(servers, name, case)
+    with pytest.raises(WrongAnswer, match="wrong answer"):
+        peer_for(servers, name, case).measure(case, SHORT)
+
+
+def test_the_floor_sends_as_many_bytes_as_a_server(servers: Servers) -> None:
+    """Less, and it would be no floor but another load."""
+    case = small(Case("point"))
+    sent = {name: peer_for(servers, name, case).measure(case, SHORT) for name in ("echo", "rowsocket")}
+    figure = "bytes_received_per_request"
+    assert sent["echo"][figure] == pytest.approx(sent["rowsocket"][figure], rel=0.05)
