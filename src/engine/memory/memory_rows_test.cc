@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Rows: what a column takes, which rows a range has and in which order, and what an insert does about a row that is there.
+#include "engine/memory/memory_engine_fixture.h"
+
+namespace rowsocket::engine::memory {
+namespace {
+
+using testing::ElementsAre;
+
+TEST_F(MemoryEngineTest, unique_keys_hold_and_null_is_never_a_duplicate) {
+  engine.create_table("d.t", {.columns = {integer("id"), text("name"), nullable(integer("stock"))},
+                              .indexes = {{"PRIMARY", {"id"}, true}, {"by_stock", {"stock"}, true}}});
+  EXPECT_TRUE(insert({"1", "a", nullptr}).ok());
+  EXPECT_TRUE(insert({"2", "a", nullptr}).ok());
+  EXPECT_TRUE(insert({"3", "a", "7"}).ok());
+  EXPECT_EQ(insert({"4", "a", "7"}).number, 121);
+  EXPECT_EQ(insert({"01", "a", "8"}).number, 121);
+}
+
+TEST_F(MemoryEngineTest, values_are_converted_strictly) {
+  EXPECT_EQ(insert({"x", "a", "1"}).number, 1366);
+  EXPECT_EQ(insert({"9223372036854775808", "a", "1"}).number, 1264);
+  EXPECT_EQ(insert({nullptr, "a", "1"}).number, 1048);
+  EXPECT_EQ(insert({"1", "abcde", "1"}).number, 1406);
+  EXPECT_EQ(insert({"1"}).number, 1364);
+  EXPECT_TRUE(insert({"-007", "a"}).ok());
+  EXPECT_TRUE(session->commit().ok());
+  EXPECT_THAT(engine.rows("d.t"), ElementsAre(Row{"-7", "a", std::nullopt}));
+}
+
+TEST_F(MemoryEngineTest, keys_order_as_numbers_with_null_first) {
+  engine.insert("d.t", {"1", "a", "10"});
+  engine.insert("d.t", {"2", "b", "9"});
+  engine.insert("d.t", {"3", "c", std::nullopt});
+  engine.insert("d.t", {"4", "d", "-2"});
+  EXPECT_EQ(ids("by_stock_name", KeyOperator::at_or_after, {nullptr}), " 3 4 2 1");
+  EXPECT_EQ(ids("by_stock_name", KeyOperator::before, {"10"}), " 2 4 3");
+  EXPECT_EQ(ids("by_stock_name", KeyOperator::equal, {nullptr}), " 3");
+  EXPECT_EQ(ids("by_stock_name", KeyOperator::after, {"9"}), " 1");
+  EXPECT_EQ(ids("by_stock_name", KeyOperator::at_or_before, {"9", "b"}), " 2 4 3");
+}
+
+TEST_F(MemoryEngineTest, a_key_beyond_every_row_compares_and_a_key_that_is_no_number_finds_nothing) {
+  engine.insert("d.t", {"9223372036854775807", "a", "1"});
+  EXPECT_EQ(ids("", KeyOperator::equal, {"9223372036854775808"}), "");
+  EXPECT_EQ(ids("", KeyOperator::before, {"99999999999999999999"}), " 9");
+  EXPECT_EQ(ids("", KeyOperator::before, {"many"}), "");
+}
+
+TEST_F(MemoryEngineTest, a_range_has_two_ends) {
+  insert_four_rows();
+  using enum KeyOperator;
+  EXPECT_EQ(ids("", {at_or_after, {"2"}, before, {"4"}}), " 2 3");
+  EXPECT_EQ(ids("", {after, {"2"}, at_or_before, {"4"}}), " 3 4");
+  EXPECT_EQ(ids("", {before, {"4"}, at_or_after, {"1"}}), " 3 2 1");
+  EXPECT_EQ(ids("", {at_or_before, {"4"}, after, {"1"}}), " 4 3 2");
+  EXPECT_EQ(ids("", {at_or_after, {"3"}, before, {"3"}}), "");
+  EXPECT_EQ(ids("", {after, {"3"}, before, {"2"}}), "");
+}
+
+TEST_F(MemoryEngineTest, the_ends_of_a_range_may_have_different_parts) {
+  insert_four_rows();
+  using enum KeyOperator;
+  EXPECT_EQ(ids("by_stock_name", {at_or_after, {nullptr}, before, {"20"}}), " 4 2");
+  EXPECT_EQ(ids("by_stock_name", {after, {"20", "cap"}, at_or_before, {"20"}}), " 3");
+  EXPECT_EQ(ids("by_stock_name", {after, {nullptr}, before, {"20", "cup"}}), " 2 1");
+}
+
+TEST_F(MemoryEngineTest, reverse_gives_the_same_rows_from_the_other_side) {
+  insert_four_rows();
+  using enum KeyOperator;
+  EXPECT_EQ(ids("", {after, {"1"}, before, {"4"}, true}), " 3 2");
+  EXPECT_EQ(ids("", {before, {"4"}, after, {"1"}, true}), " 2 3");
+  const std::vector<Value> twenty = values({"20"});
+  EXPECT_EQ(ids("by_stock_name", {.key_operator = equal, .key = twenty, .reverse = true}), " 3 1");
+  EXPECT_EQ(ids("by_stock_name", {.key_operator = before, .key = twenty, .reverse = true}), " 4 2");
+}
+
+TEST_F(MemoryEngineTest, a_range_by_how_a_text_begins) {
+  insert_four_rows();
+  EXPECT_EQ(ids("by_name", KeyOperator::starts_with, {"c"}), " 1 3");
+  EXPECT_EQ(ids("by_name", KeyOperator::starts_with, {""}), " 4 1 3 2");
+  EXPECT_EQ(ids("by_stock_name", KeyOperator::starts_with, {"20", "cu"}), " 3");
+}
+
+TEST_F(MemoryEngineTest, ranges_that_make_no_sense_fail) {
+  const auto index = open(*session, "");
+  Cursor& cursor = begin(*index, Intent::read);
+  const std::vector<Value> one = values({"1"});
+  const std::vector<Value> two = values({"1", "2"});
+  const auto failure = [&cursor](const KeyRange& range) {
+    EXPECT_EQ(cursor.seek(range), Step::failed);
+    return cursor.error().code;
+  };
+  using enum KeyOperator;
+  EXPECT_EQ(failure({at_or_after, one, true, after, one}), ErrorCode::bad_operator);
+  EXPECT_EQ(failure({equal, one, true, before, one}), ErrorCode::bad_operator);
+  EXPECT_EQ(failure({after, one, true, before, {}}), ErrorCode::bad_operator);
+  EXPECT_EQ(failure({starts_with, one}), ErrorCode::bad_operator);
+  EXPECT_EQ(failure({after, one, true, before, two}), ErrorCode::too_many_key_parts);
+}
+
+TEST_F(MemoryEngineTest, an_upsert_that_finds_nothing_inserts) {
+  EXPECT_EQ(upsert({"1", "a", "1"}, OnDuplicate::keep), "1");
+  EXPECT_EQ(upsert({"2", "b", "2"}, OnDuplicate::replace), "1");
+  EXPECT_EQ(upsert({"3", "c", "3"}, OnDuplicate::update, {1}, {2}), "1");
+  EXPECT_THAT(committed(), ElementsAre(Row{"1", "a", "1"}, Row{"2", "b", "2"}, Row{"3", "c", "3"}));
+}
+
+TEST_F(MemoryEngineTest, keep_leaves_the_row_that_is_there) {
+  EXPECT_TRUE(insert({"1", "pen", "5"}).ok());
+  EXPECT_EQ(upsert({"1", "cup", "9"}, OnDuplicate::keep), "0");
+  EXPECT_EQ(upsert({"2", "pen", "9"}, OnDuplicate::keep), "0");
+  EXPECT_THAT(committed(), ElementsAre(Row{"1", "pen", "5"}));
+}
+
+TEST_F(MemoryEngineTest, replace_removes_every_row_that_is_in_the_way) {
+  EXPECT_TRUE(insert({"1", "pen", "5"}).ok());
+  EXPECT_TRUE(insert({"2", "ink", "6"}).ok());
+  EXPECT_EQ(upsert({"1", "ink", "9"}, OnDuplicate::replace), "2");
+  EXPECT_THAT(committed(), ElementsAre(Row{"1", "ink", "9"}));
+}
+
+TEST_F(MemoryEngineTest, update_sets_and_adds_to_the_row_that_is_there) {
+  EXPECT_TRUE(insert({"1", "pen", "5"}).ok());
+  EXPECT_EQ(upsert({"1", "cup", "9"}, OnDuplicate::update, {1}, {2}), "2");
+  EXPECT_EQ(upsert({"8", "cup", "1"}, OnDuplicate::update, {}, {2}), "2");
+  EXPECT_EQ(upsert({"1", "cup", "9"}, OnDuplicate::update, {1}), "0");
+  EXPECT_THAT(committed(), ElementsAre(Row{"1", "cup", "15"}));
+}
+
+TEST_F(MemoryEngineTest, an_upsert_that_fails_is_undone) {
+  EXPECT_TRUE(insert({"1", "pen", "5"}).ok());
+  EXPECT_TRUE(insert({"2", "ink", "6"}).ok());
+  EXPECT_EQ(upsert({"1", "ink", "7"}, OnDuplicate::update, {1}), "error 121");
+  EXPECT_EQ(upsert({"1", "cup", "9223372036854775807"}, OnDuplicate::update, {1}, {2}), "error 1264");
+  engine.fail_write(3, Error(ErrorCode::engine, 135));
+  EXPECT_EQ(upsert({"1", "ink", "9"}, OnDuplicate::replace), "error 135");
+  EXPECT_THAT(committed(), ElementsAre(Row{"1", "pen", "5"}, Row{"2", "ink", "6"}));
+}
+
+TEST_F(MemoryEngineTest, an_upsert_says_the_id_of_the_row) {
+  engine.create_table("d.t", {.columns = {auto_increment("id"), text("name"), integer("stock")},
+                              .indexes = {{"PRIMARY", {"id"}, true}, {"by_name", {"name"}, true}}});
+  EXPECT_EQ(upsert({nullptr, "pen", "5"}, OnDuplicate::keep), "1#1");
+  EXPECT_EQ(upsert({nullptr, "pen", "5"}, OnDuplicate::keep), "0#1");
+  EXPECT_EQ(upsert({nullptr, "pen", "5"}, OnDuplicate::update, {}, {2}), "2#1");
+  EXPECT_EQ(upsert({nullptr, "pen", "5"}, OnDuplicate::replace), "2#4");
+  EXPECT_EQ(upsert({"4", "ink", "5"}, OnDuplicate::replace), "2#0");
+}
+
+TEST_F(MemoryEngineTest, adding_is_exact) {
+  engine.insert("d.t", {"9223372036854775807", "a", "1"});
+  const auto index = open(*session, "");
+  Cursor& cursor = begin(*index);
+  bool changed = false;
+  EXPECT_EQ(seek(cursor, KeyOperator::at_or_after, {"0"}), Step::row);
+  EXPECT_EQ(cursor.add_to_row(values({"1"}), false, changed).number, 1264);
+  EXPECT_TRUE(cursor.add_to_row(values({"1"}), true, changed).ok());
+  EXPECT_TRUE(session->end_request().ok());
+  EXPECT_TRUE(session->commit().ok());
+  EXPECT_EQ(engine.rows("d.t")[0][0], "9223372036854775806");
+}
+
+}  // namespace
+}  // namespace rowsocket::engine::memory
