@@ -35,8 +35,8 @@ class Writer:
     def __init__(self, path: Path, facts: Mapping[str, Any]) -> None:
         self._path = path
         path.unlink(missing_ok=True)
-        self.folder = Folder(facts=dict(facts))
-        self._line({"kind": "facts", **facts})
+        self.folder = Folder(facts={"time": _now(), **facts})
+        self._line({"kind": "facts", **self.folder.facts})
 
     def scenario(self, scenario: Scenario) -> None:
         """A scenario begins."""
@@ -55,9 +55,12 @@ class Writer:
         self._line({"kind": "left_out", "what": what})
 
     def _line(self, line: Mapping[str, object]) -> None:
-        now = datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
         with self._path.open("a", encoding="utf-8") as file:
-            file.write(json.dumps({"time": now, **line}, default=str) + "\n")
+            file.write(json.dumps({"time": _now(), **line}, default=str) + "\n")
+
+
+def _now() -> str:
+    return datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")
 
 
 def read(path: Path) -> Folder:

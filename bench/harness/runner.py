@@ -75,11 +75,13 @@ def _rate(case: Case, contestants: list[Peer], say: Say) -> float:
 
 
 def with_derived(report: Report) -> Report:
-    """The report with figures per key, and without the empty ones."""
+    """The report with figures per key and in sensible units, and without the empty ones."""
     derived = {key: value for key, value in report.items() if value is not None}
     keys = report.get("keys_per_request") or 1
     if "server_cpu_us_per_request" in derived:
         derived["server_cpu_us_per_key"] = derived["server_cpu_us_per_request"] / keys
+    if "server_peak_bytes" in derived:
+        derived["server_peak_mib"] = derived["server_peak_bytes"] / 2**20
     return derived
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from bench.harness import budget, changes, generator, report, results, scenario, summary
-from bench.harness.figures import Report, Results, ratios, spread
+from bench.harness import budget, changes, charts, generator, report, results, scenario, summary
+from bench.harness.figures import Report, Results, Spread, ratios, spread
 from bench.harness.goals import judge
 from bench.harness.results import Folder, Writer
 from bench.harness.scenario import Scenario, ScenarioMistake
@@ -143,6 +143,21 @@ def test_the_page_needs_nothing_else_and_its_pictures_are_well_formed() -> None:
     for picture in pictures:
         ElementTree.fromstring("<svg" + picture)
     assert "2 of 2 met" in page
+
+
+def test_the_page_shows_every_figure_that_was_measured() -> None:
+    made = folder()
+    for figure in report.COLUMNS:
+        made.results.add("point", "connections=8", "redis", {figure: 1234.5})
+    page = report.html(made)
+    assert [title for title in report.COLUMNS.values() if f"<th>{title}</th>" not in page] == []
+
+
+def test_names_at_the_ends_of_lines_do_not_lie_on_each_other() -> None:
+    same = [(1.0, Spread(5.0, 5.0, 5.0)), (10.0, Spread(5.0, 5.0, 6.0))]
+    picture = ElementTree.fromstring(charts.lines({"rowsocket": same, "original": same}))
+    heights = [float(text.get("y", "0")) for text in picture.iter("text") if text.get("class")]
+    assert abs(heights[0] - heights[1]) >= charts.NAME_HEIGHT
 
 
 def test_one_case_alone_has_no_line_chart() -> None:
