@@ -9,8 +9,9 @@ Read in this order:
     generator.py            one measurement: runs bench/load and adds what only the harness can see (fsyncs)
     budget.py, runner.py    rounds of peers in turn, within the minutes that are given
     figures.py, goals.py    medians, spreads, ratios round by round; whether a goal is met
+    progress.py             what the terminal shows meanwhile
     results.py, facts.py    results.jsonl: machine and build first, then one line per measurement
-    summary.py, report.py   the table for the terminal, the page for people; svg.py draws
+    summary.py, report.py   the table for the terminal, the page for people; charts.py draws
     changes.py              `--compare A B`
     profile.py, flame.py    `./x profile`
 

@@ -15,6 +15,7 @@ from bench.harness.data import Template
 from bench.harness.environment import Environment, Missing, from_variables
 from bench.harness.generator import WrongAnswer
 from bench.harness.peers.base import Run
+from bench.harness.progress import Progress
 from bench.harness.results import FILE, Folder, Writer
 from bench.harness.servers import GENERATOR_CPU, ROOT, Servers
 
@@ -109,13 +110,14 @@ def measure(environment: Environment, plan: budget.Plan, writer: Writer, started
     deadline_s = started_s + options.budget_minutes * 60 if options.budget_minutes else None
     cases = [case for one in plan.scenarios for case in one.cases]
 
-    def say(line: str) -> None:
-        print(line, file=sys.stderr, flush=True)
-
-    template = Template(environment.load, lambda: servers.folder, cases, say)
-    with Servers(environment, say, template) as servers:
-        servers.warm_up_seconds = 1.0 if options.quick else 4.0
-        runner.run_plan(plan, peers.make(servers), writer, say, deadline_s)
+    progress = Progress(sys.stderr, runner.measurements(plan))
+    template = Template(environment.load, lambda: servers.folder, cases, progress.say)
+    try:
+        with Servers(environment, progress.say, template) as servers:
+            servers.warm_up_seconds = 1.0 if options.quick else 4.0
+            runner.run_plan(plan, peers.make(servers), writer, progress, deadline_s)
+    finally:
+        progress.end()
     return writer.folder
 
 

@@ -4,21 +4,25 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import replace
 
 from bench.harness.budget import Plan
 from bench.harness.figures import Report, number
 from bench.harness.peers.base import Peer, Run
+from bench.harness.progress import Progress
 from bench.harness.results import Writer
 from bench.harness.scenario import Case, Scenario
 
 PEAK_SECONDS = 1.0
 
-Say = Callable[[str], None]
+
+def measurements(plan: Plan) -> int:
+    """How many a plan will take, if every peer can take part."""
+    return plan.rounds * sum(scenario.runs_per_round() for scenario in plan.scenarios)
 
 
-def run_plan(plan: Plan, peers: Mapping[str, Peer], writer: Writer, say: Say, deadline_s: float | None = None) -> None:
+def run_plan(plan: Plan, peers: Mapping[str, Peer], writer: Writer, progress: Progress, deadline_s: float | None = None) -> None:
     """Measure every scenario of the plan; those that would begin after the deadline (monotonic) are left out.
 
     Raises WrongAnswer, ServerFailure.
@@ -28,21 +32,24 @@ def run_plan(plan: Plan, peers: Mapping[str, Peer], writer: Writer, say: Say, de
     for scenario in plan.scenarios:
         if deadline_s is not None and time.monotonic() > deadline_s:
             writer.left_out(f"{scenario.name}: the budget was used up")
+            progress.skipped(plan.rounds * scenario.runs_per_round())
             continue
         writer.scenario(scenario)
-        run_scenario(scenario, peers, writer, plan.rounds, plan.seconds, say)
+        run_scenario(scenario, peers, writer, plan, progress)
 
 
-def run_scenario(scenario: Scenario, peers: Mapping[str, Peer], writer: Writer, rounds: int, seconds: float, say: Say) -> None:
+def run_scenario(scenario: Scenario, peers: Mapping[str, Peer], writer: Writer, plan: Plan, progress: Progress) -> None:
     """All rounds of one scenario. Raises WrongAnswer, ServerFailure."""
     contestants = [(case, peer) for case in scenario.cases for peer in _contestants(scenario, case, peers, writer)]
-    rates = {case.label: _rate(case, [peer for own, peer in contestants if own == case], say) for case in scenario.cases}
-    for round_number in range(1, rounds + 1):
+    progress.skipped(plan.rounds * (scenario.runs_per_round() - len(contestants)))
+    rates = {case.label: _rate(case, [peer for own, peer in contestants if own == case], progress) for case in scenario.cases}
+    for round_number in range(1, plan.rounds + 1):
         for case, peer in contestants:
-            run = Run(seconds=seconds, seed=round_number, rate=rates[case.label])
+            run = Run(seconds=plan.seconds, seed=round_number, rate=rates[case.label])
             report = with_derived(peer.measure(as_asked(scenario, case, peer.name), run))
             writer.measured(case, peer.name, round_number, report)
-            say(f"{scenario.name} {case.label}, round {round_number} of {rounds}, {peer.name}: {brief(report)}")
+            what = f"{scenario.name} {case.label}, round {round_number} of {plan.rounds}, {peer.name}".replace(" ,", ",")
+            progress.measured(f"{what}: {brief(report)}")
 
 
 def as_asked(scenario: Scenario, case: Case, peer: str) -> Case:
@@ -61,7 +68,7 @@ def _contestants(scenario: Scenario, case: Case, peers: Mapping[str, Peer], writ
     return able
 
 
-def _rate(case: Case, contestants: list[Peer], say: Say) -> float:
+def _rate(case: Case, contestants: list[Peer], progress: Progress) -> float:
     """Requests per second of an open loop: a share of what the slowest peer can do, measured here and now; else 0."""
     if case.mode != "open":
         return 0.0
@@ -70,7 +77,9 @@ def _rate(case: Case, contestants: list[Peer], say: Say) -> float:
         report = peer.measure(replace(case, mode="closed"), Run(seconds=PEAK_SECONDS))
         peaks[peer.name] = float(report["requests_per_s"])
     rate = case.load * min(peaks.values(), default=0.0)
-    say(f"{case.scenario} {case.label}: {rate:,.0f}/s are due, of peaks {', '.join(f'{k} {v:,.0f}' for k, v in peaks.items())}")
+    progress.say(
+        f"{case.scenario} {case.label}: {rate:,.0f}/s are due, of peaks {', '.join(f'{k} {v:,.0f}' for k, v in peaks.items())}"
+    )
     return rate
 
 

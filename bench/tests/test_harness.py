@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import io
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
@@ -11,6 +12,7 @@ import pytest
 from bench.harness import budget, changes, charts, generator, report, results, scenario, summary
 from bench.harness.figures import Report, Results, Spread, ratios, spread
 from bench.harness.goals import judge
+from bench.harness.progress import CLEAR_LINE, Progress
 from bench.harness.results import Folder, Writer
 from bench.harness.scenario import Scenario, ScenarioMistake
 
@@ -133,6 +135,29 @@ def test_two_runs_of_the_same_differ_by_noise_and_a_slower_one_does_not() -> Non
     same, slower = changes.changes(folder(), folder()), changes.changes(folder(), folder(rowsocket=7.5))
     assert all(change.is_noise for change in same)
     assert [round(change.percent) for change in slower if change.key[2] == "rowsocket"] == [50, 50]
+
+
+class Terminal(io.StringIO):
+    """A terminal that keeps what was written."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_terminal_shows_how_far_a_run_is_and_how_long_it_will_take() -> None:
+    terminal, clock = Terminal(), iter([0.0, 30.0])
+    progress = Progress(terminal, 5, lambda: next(clock))
+    progress.skipped(1)
+    progress.measured("point, rowsocket")
+    assert terminal.getvalue().endswith("point, rowsocket\n[######------------------] 25 %, 1 of 4, about 1:30 left")
+    progress.end()
+    assert terminal.getvalue().endswith(CLEAR_LINE)
+
+
+def test_a_file_gets_the_percentage_and_no_bar() -> None:
+    out = io.StringIO()
+    Progress(out, 4).measured("point, rowsocket")
+    assert out.getvalue() == "[ 25 %] point, rowsocket\n"
 
 
 def test_the_page_needs_nothing_else_and_its_pictures_are_well_formed() -> None:
