@@ -113,6 +113,7 @@ def test_nothing_changes_under_a_lock_of_everything_and_all_writers_go_on_after_
         contextlib.closing(server.connect()) as connection,
         connection.cursor() as sql,
     ):
+        writers.wait_for_first_rounds()
         for _ in soak.trials(5):
             writers.wait_for_more(500)
             for statement in statements:

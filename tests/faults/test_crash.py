@@ -19,6 +19,7 @@ def crash_under_load(server: RowSocketServer, soak: Soak) -> int:
     """Make the tables, write for a while, kill, start again, remove; how many acknowledged writes were lost."""
     make_tables(server)
     with Writers(server) as writers:
+        writers.wait_for_first_rounds()
         writers.wait_for_more(soak.random.randint(*WRITES_BEFORE_A_CRASH))
         writers.server_may_go()
         server.crash()

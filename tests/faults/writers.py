@@ -199,6 +199,10 @@ class Writers:
         aim = self.acknowledged_count() + write_count
         self.wait_until(f"{write_count} more writes", lambda: self.acknowledged_count() >= aim)
 
+    def wait_for_first_rounds(self) -> None:
+        """Wait until each writer has done its first round, whose delete finds no row: from here on every change finds one."""
+        self.wait_until_refused(["no such row"], len(self.writers))
+
     def wait_until_refused(self, errors: Collection[str], count: int = 1) -> None:
         """Wait until so many changes were refused with one of these errors."""
         self.wait_until(f"{count} refused with {errors}", lambda: sum(self.refusals().get(one, 0) for one in errors) >= count)
