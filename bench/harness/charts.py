@@ -74,7 +74,7 @@ def lines(series: Mapping[str, Sequence[tuple[float, Spread]]], names_x: Mapping
         return ""
     left, right = min(x for x, _ in points), max(x for x, _ in points)
     low, high = min(s.least or s.median for _, s in points), max(s.most for _, s in points)
-    margin, bottom, plot_end = 48, 24, WIDTH - 108
+    margin, bottom, plot_end = 48, 24, WIDTH - 124
 
     def at_x(value: float) -> float:
         return margin + 6 + (math.log(value / left) / (math.log(right / left) or 1)) * (plot_end - margin - 12)

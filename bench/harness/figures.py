@@ -87,7 +87,7 @@ def number(value: float) -> str:
     if abs(value) >= 1000:
         return f"{value:,.0f}"
     digits = 2 if abs(value) < 10 else 1 if abs(value) < 100 else 0
-    return f"{value:.{digits}f}" if abs(value) >= 0.01 else f"{value:.2g}"
+    return f"{value:.{digits}f}" if abs(value) >= 0.1 else f"{value:.2g}"
 
 
 def spread_text(value: Spread | None) -> str:

@@ -137,6 +137,27 @@ def test_two_runs_of_the_same_differ_by_noise_and_a_slower_one_does_not() -> Non
     assert [round(change.percent) for change in slower if change.key[2] == "rowsocket"] == [50, 50]
 
 
+def test_a_comparison_says_what_changed_and_what_is_noise() -> None:
+    same = changes.text(folder(), folder())
+    assert "NOTHING CHANGED" in same
+    slower = changes.text(folder(), folder(rowsocket=7.5))
+    changed, noise = slower.split("noise: ")
+    assert "CHANGED: 2 of 6" in changed
+    assert changed.count("WORSE") == 2
+    assert "handler-floor" in noise
+    assert "rowsocket" not in noise
+
+
+def test_a_comparison_names_what_else_differs() -> None:
+    other = folder()
+    other.facts["tcp_congestion_control"] = "bbr"
+    other.results.reports.pop(("point", "connections=8", "echo"))
+    told = changes.text(folder(), other)
+    assert "differs: tcp_congestion_control: None -> bbr" in told
+    assert "only measured before: 1: point connections=8 echo" in told
+    assert "with 3 and 3 rounds, about 1 in 10 figures" in told
+
+
 class Terminal(io.StringIO):
     """A terminal that keeps what was written."""
 
