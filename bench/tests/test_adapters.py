@@ -6,14 +6,16 @@ Nothing of the speeds is asserted. A peer whose program is not on this machine i
 
 from __future__ import annotations
 
+import os
 import socket
+from pathlib import Path
 
 import pytest
-from bench.harness import peers, runner, scenario
+from bench.harness import generator, peers, runner, scenario
 from bench.harness.generator import WrongAnswer
-from bench.harness.peers.base import Peer, Run
+from bench.harness.peers.base import GeneratorPeer, Peer, Run
 from bench.harness.scenario import Case, Scenario
-from bench.harness.servers import Servers
+from bench.harness.servers import GENERATOR_CPU, SERVER_CPU, Servers
 from bench.tests.small import one_row, small
 
 SHORT = Run(seconds=0.2, warm_up_seconds=0.0)
@@ -115,3 +117,26 @@ def test_the_floor_sends_as_many_bytes_as_a_server(servers: Servers) -> None:
     sent = {name: peer_for(servers, name, case).measure(case, SHORT) for name in ("echo", "rowsocket")}
     figure = "bytes_received_per_request"
     assert sent["echo"][figure] == pytest.approx(sent["rowsocket"][figure], rel=0.05)
+
+
+@pytest.mark.parametrize("name", ["rowsocket", "original", "memcached", "redis", "echo"])
+def test_a_server_stays_on_its_core(servers: Servers, name: str) -> None:
+    """All of its threads, those included that its connections started."""
+    case = small(Case("point"))
+    server = peer_for(servers, name, case).server(case)
+    assert server is not None
+    cores = [os.sched_getaffinity(int(task.name)) for task in Path(f"/proc/{server.pid}/task").iterdir()]
+    assert set().union(*cores) == {SERVER_CPU}
+
+
+def test_the_generator_stays_on_another_core(servers: Servers) -> None:
+    """The harness names the core, and the generator refuses to run where it cannot have the one that is named."""
+    case = small(Case("point"))
+    peer = peer_for(servers, "echo", case)
+    assert isinstance(peer, GeneratorPeer)
+    words = generator.arguments(peer.target(case), case)
+    place = words.index("--cpu") + 1
+    assert words[place] == str(GENERATOR_CPU) != str(SERVER_CPU)
+    words[place] = "1000"
+    with pytest.raises(WrongAnswer, match="cannot run on core 1000"):
+        generator.run(words, "echo", 1.0)
