@@ -10,7 +10,7 @@ import sys
 import time
 from pathlib import Path
 
-from bench.harness import budget, changes, facts, flame, peers, report, results, runner, scenario, stacks, summary
+from bench.harness import budget, changes, facts, flame, markdown, peers, report, results, runner, scenario, stacks, summary
 from bench.harness.data import Template
 from bench.harness.environment import Environment, Missing, from_variables
 from bench.harness.generator import WrongAnswer
@@ -70,6 +70,7 @@ def run(options: argparse.Namespace) -> int:
         measure(environment, plan, writer, started_s, options)
     finally:  # what was measured before a failure is worth reading, too
         (out / "report.html").write_text(report.html(writer.folder), encoding="utf-8")
+        (out / "figures.md").write_text(markdown.text(writer.folder), encoding="utf-8")
     print(summary.text(writer.folder))
     print(f"\n{out / 'report.html'}")
     return 0

@@ -9,7 +9,7 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from bench.harness import budget, changes, charts, generator, report, results, scenario, summary
+from bench.harness import budget, changes, charts, generator, markdown, report, results, scenario, summary
 from bench.harness.figures import Report, Results, Spread, ratios, spread
 from bench.harness.goals import judge
 from bench.harness.progress import CLEAR_LINE, Progress
@@ -197,6 +197,13 @@ def test_the_page_shows_every_figure_that_was_measured() -> None:
         made.results.add("point", "connections=8", "redis", {figure: 1234.5})
     page = report.html(made)
     assert [title for title in report.COLUMNS.values() if f"<th>{title}</th>" not in page] == []
+
+
+def test_the_markdown_has_the_goals_and_the_figures_and_no_empty_columns() -> None:
+    page = markdown.text(folder())
+    assert "| point | ahead | >= 1.25 | 1.30 (1.30 - 1.30) | met |" in page
+    assert "| case | peer | CPU us/request | requests/s | p99 us | CPU per key / RowSocket's |" in page
+    assert "| connections=100 | original | 9.75 (6.50 - 13.0) |" in page
 
 
 def test_names_at_the_ends_of_lines_do_not_lie_on_each_other() -> None:
