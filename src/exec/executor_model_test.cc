@@ -7,7 +7,7 @@
 namespace rowsocket::exec::model {
 namespace {
 
-enum class Fault : uint8_t { none, deadlock_at_write, deadlock_at_commit, failed_commit };
+enum class Fault : uint8_t { none, deadlock_at_read, deadlock_at_write, deadlock_at_commit, failed_commit };
 
 struct Turn {
   std::vector<Command> commands;
@@ -52,6 +52,7 @@ class ModelFixture : public ExecutorFixture {
 
   void arm(const Turn& turn) {
     const auto nth = static_cast<uint32_t>(turn.nth);
+    engine.lose_transaction_at_read(nth, turn.fault == Fault::deadlock_at_read ? 1 : 0);
     engine.lose_transaction_at_write(nth, turn.fault == Fault::deadlock_at_write ? 1 : 0);
     const bool commit_fails = turn.fault == Fault::deadlock_at_commit || turn.fault == Fault::failed_commit;
     engine.fail_commit(Error(ErrorCode::engine, turn.fault == Fault::failed_commit ? 135 : 149), commit_fails ? 1 : 0);

@@ -82,7 +82,7 @@ class MemoryCursor final : public Cursor {
   Error set_value(Row& row, size_t position, const Value& value) const;
   Error add_value(Row& row, size_t position, const Value& amount, bool decrement, bool& refused) const;
   Error complete(Row& row, std::span<const Value> values);
-  void generate_id(Row& row, RowOutcome& outcome);
+  Error generate_id(Row& row, RowOutcome& outcome);
   Error update_duplicate(RowNumber number, const RowToInsert& insert, RowOutcome& outcome);
   [[nodiscard]] uint64_t id_of(const Row& row) const;
   Error write(RowNumber number, Row row);

@@ -16,6 +16,7 @@ constexpr int er_no_default = 1364;
 constexpr int er_wrong_value = 1366;
 constexpr int ha_duplicate_key = 121;
 constexpr int ha_no_record = 132;
+constexpr int ha_no_id_left = 167;
 
 int64_t number_of(std::string_view canonical) {
   int64_t number = 0;
@@ -126,7 +127,7 @@ Error MemoryCursor::complete(Row& row, std::span<const Value> values) {
   return {};
 }
 
-void MemoryCursor::generate_id(Row& row, RowOutcome& outcome) {
+Error MemoryCursor::generate_id(Row& row, RowOutcome& outcome) {
   Table& table = *index_->table();
   for (size_t column = 0; column < row.size(); ++column) {
     if (!table.columns()[column].auto_increment) {
@@ -134,6 +135,9 @@ void MemoryCursor::generate_id(Row& row, RowOutcome& outcome) {
     }
     outcome.has_id = true;
     if (!row[column].has_value() || row[column] == "0") {
+      if (!table.has_next_id()) {
+        return {ErrorCode::engine, ha_no_id_left, "no AUTO_INCREMENT value is left"};
+      }
       const int64_t generated = table.next_id();
       row[column] = std::to_string(generated);
       outcome.id = static_cast<uint64_t>(generated);
@@ -141,6 +145,7 @@ void MemoryCursor::generate_id(Row& row, RowOutcome& outcome) {
       table.note_id(number_of(*row[column]));
     }
   }
+  return {};
 }
 
 uint64_t MemoryCursor::id_of(const Row& row) const {
@@ -182,7 +187,9 @@ Error MemoryCursor::insert_row(const RowToInsert& insert, RowOutcome& outcome) {
   if (Error error = complete(row, insert.values); !error.ok()) {
     return error;
   }
-  generate_id(row, outcome);
+  if (Error error = generate_id(row, outcome); !error.ok()) {
+    return error;
+  }
   while (const auto duplicate = table.duplicate_of(row, std::nullopt)) {
     switch (insert.on_duplicate) {
       case OnDuplicate::fail:

@@ -150,6 +150,14 @@ TEST_F(MemoryEngineTest, an_upsert_says_the_id_of_the_row) {
   EXPECT_EQ(upsert({"4", "ink", "5"}, OnDuplicate::replace), "2#0");
 }
 
+TEST_F(MemoryEngineTest, ids_that_are_used_up_are_an_error) {
+  engine.create_table("d.t", {.columns = {auto_increment("id"), text("name"), nullable(integer("stock"))},
+                              .indexes = {{"PRIMARY", {"id"}, true}}});
+  EXPECT_EQ(upsert({"9223372036854775805", "a"}, OnDuplicate::fail), "1#0");
+  EXPECT_EQ(upsert({nullptr, "b"}, OnDuplicate::fail), "1#9223372036854775806");
+  EXPECT_EQ(upsert({nullptr, "c"}, OnDuplicate::fail), "error 167");
+}
+
 TEST_F(MemoryEngineTest, adding_is_exact) {
   engine.insert("d.t", {"9223372036854775807", "a", "1"});
   const auto index = open(*session, "");

@@ -81,6 +81,7 @@ class Table {
   void erase(RowNumber number);
 
   [[nodiscard]] RowNumber next_row_number() { return next_row_number_++; }
+  [[nodiscard]] bool has_next_id() const { return next_id_ < INT64_MAX; }
   [[nodiscard]] int64_t next_id() { return next_id_++; }
   void note_id(int64_t id);  ///< a caller gave this AUTO_INCREMENT value
 
