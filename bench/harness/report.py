@@ -52,7 +52,8 @@ h1{font-size:1.5rem}h2{font-size:1.15rem;margin:2.2rem 0 .3rem}p{margin:.3rem 0}
 .wide{overflow-x:auto}table{border-collapse:collapse;font-size:.85rem;font-variant-numeric:tabular-nums}
 td,th{padding:.25rem .5rem;border-bottom:1px solid var(--rule);text-align:right;vertical-align:top}
 td:first-child,th:first-child,td.text{text-align:left}small{display:block;color:var(--soft);white-space:nowrap}
-.goals td:first-child{width:60%}.goals td:last-child{white-space:nowrap}.facts td{overflow-wrap:anywhere}
+.goals td:first-child{width:60%}.goals td:last-child{white-space:nowrap}
+.facts td.text{overflow-wrap:anywhere}.legend{white-space:nowrap}
 summary{cursor:pointer;padding:.3rem 0}
 svg{width:100%;height:auto;max-width:36rem;display:block;font-size:12px}svg text{fill:var(--ink)}
 .key{display:inline-block;width:.8em;height:.8em;margin:0 .3em 0 .8em;background:var(--a)}.key.light{background:var(--b)}
@@ -143,7 +144,7 @@ def _bars(results: Results, scenario: str, case: str, figure: str) -> Iterator[s
     ]
     if rows:
         split = any(len(row.parts) > 1 for row in rows)
-        legend = "<span class=key></span>user<span class='key light'></span>kernel" if split else ""
+        legend = "<span class=legend><span class=key></span>user<span class='key light'></span>kernel</span>" if split else ""
         yield f"<p class=soft>{_caption(NAMES.get(figure, figure), case)}{legend}</p>{bars(rows)}"
 
 
@@ -199,7 +200,7 @@ def _lines(results: Results, scenario: Scenario) -> Iterator[str]:
                     series.setdefault(peer, []).append((float(value[1]), measured))
         picture = lines(series)
         if picture:
-            yield f"<p class=soft>{NAMES[figure]} over {escape(scenario.varies)}</p>{picture}"
+            yield f"<p class=soft>{NAMES[figure]} over {escape(scenario.varies.removeprefix('settings.'))}</p>{picture}"
 
 
 def _table(results: Results, scenario: str) -> Iterator[str]:
@@ -221,5 +222,5 @@ def _facts(folder: Folder) -> Iterator[str]:
         yield "<h2>Not measured</h2><ul>" + "".join(f"<li>{escape(line)}</li>" for line in folder.left_out) + "</ul>"
     yield "<h2>Machine and build</h2><div class=wide><table class=facts>"
     for name, value in folder.facts.items():
-        yield f"<tr><td>{escape(name)}</td><td class=text>{escape(str(value))}</td></tr>"
+        yield f"<tr><td>{escape(name.replace('_', ' '))}</td><td class=text>{escape(str(value))}</td></tr>"
     yield "</table></div>"
