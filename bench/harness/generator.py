@@ -163,7 +163,7 @@ def measure_idle(target: Target, case: Case, seconds: float) -> Report:
     with contextlib.ExitStack() as stack:
         for _ in range(case.connections):
             stack.enter_context(socket.create_connection(("127.0.0.1", int(target.address[1]))))
-        time.sleep(0.3)  # what the connections themselves cost
+        time.sleep(2.0)  # what the connections themselves cost, and that a worker gives back what it held while it was busy
         before_us, plugin_before_us = cpu_us(pid), plugin_threads_cpu_us(pid)
         time.sleep(seconds)
         after_us, plugin_after_us = cpu_us(pid), plugin_threads_cpu_us(pid)

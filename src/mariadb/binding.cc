@@ -88,6 +88,10 @@ ColumnKind kind_of(const Field* field, bool raw) {
     case MYSQL_TYPE_BIT:
     case MYSQL_TYPE_GEOMETRY:
       return ColumnKind::other_text;
+    case MYSQL_TYPE_NEWDATE:
+      return ColumnKind::date;
+    case MYSQL_TYPE_DATETIME2:
+      return field->decimals() == 0 ? ColumnKind::datetime : ColumnKind::formatted;
     default:
       return ColumnKind::formatted;
   }

@@ -22,7 +22,9 @@ enum class ColumnKind : uint8_t {
   text,             ///< VARCHAR: bytes that are UTF-8 already (or raw, or binary)
   text_to_convert,  ///< a character column of another character set
   other_text,       ///< as `text`, but only val_str knows how
-  formatted         ///< val_str gives ASCII without control bytes: numbers, dates, UUID, ...
+  date,
+  datetime,  ///< without fractions of a second
+  formatted  ///< val_str gives ASCII without control bytes: other numbers and times, UUID, ...
 };
 
 struct Column {
