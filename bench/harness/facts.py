@@ -32,7 +32,7 @@ def gather(environment: Environment) -> dict[str, Any]:
         "sysbench": _version(environment, "sysbench", "--version"),
         "handler_floor": environment.floor_plugin is not None,
         "server_options": " ".join(f"{name}={value}" for name, value in DATABASE_OPTIONS.items()),
-        "command": " ".join(["./x bench", *sys.argv[2:]]),
+        "command": " ".join(["./x bench", *sys.argv[2:]]).replace(f"{ROOT}/", ""),
     }
 
 

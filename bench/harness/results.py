@@ -6,6 +6,7 @@ scenario (what it is and what its goals are), then a line for each measurement a
 from __future__ import annotations
 
 import datetime
+import gzip
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -64,9 +65,13 @@ def _now() -> str:
 
 
 def read(path: Path) -> Folder:
-    """A result folder, or its results.jsonl. Raises OSError, ValueError."""
+    """A result folder, or its results.jsonl, which may be packed with gzip. Raises OSError, ValueError."""
     folder = Folder()
-    for text in (path / FILE if path.is_dir() else path).read_text(encoding="utf-8").splitlines():
+    if path.is_dir():
+        path = path / FILE if (path / FILE).exists() else path / f"{FILE}.gz"
+    packed = path.read_bytes()
+    plain = gzip.decompress(packed) if path.suffix == ".gz" else packed
+    for text in plain.decode("utf-8").splitlines():
         line = json.loads(text)
         kind = line.pop("kind")
         if kind == "facts":

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import gzip
 import io
 from dataclasses import replace
 from pathlib import Path
@@ -129,6 +130,10 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     assert again.scenarios == made.scenarios
     assert summary.text(again).startswith(summary.text(made)[:200])
     assert again.left_out == ["redis: not there"]
+    written = tmp_path / results.FILE
+    (tmp_path / f"{results.FILE}.gz").write_bytes(gzip.compress(written.read_bytes()))
+    written.unlink()
+    assert summary.text(results.read(tmp_path)) == summary.text(again)
 
 
 def test_two_runs_of_the_same_differ_by_noise_and_a_slower_one_does_not() -> None:
