@@ -5,32 +5,47 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
+#include <thread>
 
 namespace rowsocket {
 
-/// Monotonic time in milliseconds since some start.
+/// Monotonic time since some start.
 class Clock {
  public:
   virtual ~Clock() = default;
-  [[nodiscard]] virtual uint64_t now_ms() const = 0;
+  [[nodiscard]] virtual uint64_t now_us() const = 0;
+  virtual void sleep_us(uint64_t microseconds) = 0;
+  [[nodiscard]] uint64_t now_ms() const { return now_us() / 1000; }
 };
 
 class SteadyClock final : public Clock {
  public:
-  [[nodiscard]] uint64_t now_ms() const override {
+  [[nodiscard]] uint64_t now_us() const override {
     using std::chrono::duration_cast;
     return static_cast<uint64_t>(
-        duration_cast<std::chrono::milliseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+        duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
   }
+  void sleep_us(uint64_t microseconds) override { std::this_thread::sleep_for(std::chrono::microseconds(microseconds)); }
 };
 
+/// A test's: it stands still until the test moves it, and a sleep is over at once.
 class ManualClock final : public Clock {
  public:
-  [[nodiscard]] uint64_t now_ms() const override { return now_ms_; }
-  void advance_ms(uint64_t milliseconds) { now_ms_ += milliseconds; }
+  [[nodiscard]] uint64_t now_us() const override { return now_us_; }
+  void sleep_us(uint64_t microseconds) override {
+    advance_us(microseconds);
+    if (on_sleep) {
+      on_sleep(microseconds);
+    }
+  }
+  void advance_us(uint64_t microseconds) { now_us_ += microseconds; }
+  void advance_ms(uint64_t milliseconds) { advance_us(milliseconds * 1000); }
+
+  std::function<void(uint64_t microseconds)> on_sleep;
 
  private:
-  uint64_t now_ms_ = 1000;
+  uint64_t now_us_ = 1'000'000;
 };
 
 }  // namespace rowsocket

@@ -148,8 +148,10 @@ MYSQL_SYSVAR_STR(socket_write, socket_write_text, PLUGIN_VAR_RQCMDARG | PLUGIN_V
                  "Unix socket for reads and writes; empty = none", nullptr, nullptr, "");
 MYSQL_SYSVAR_ULONGLONG(threads_read, threads_read, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
                        "Worker threads for the read port; 0 = as many as cores", nullptr, nullptr, 0, 0, any_max, 0);
-MYSQL_SYSVAR_ULONGLONG(threads_write, threads_write, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
-                       "Worker threads for the write port; 0 = as many as cores", nullptr, nullptr, 0, 0, any_max, 0);
+MYSQL_SYSVAR_ULONGLONG(
+    threads_write, threads_write, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
+    "Worker threads for the write port; 0 = a quarter of the cores, or as many as cores where no port serves reads only", nullptr,
+    nullptr, 0, 0, any_max, 0);
 MYSQL_SYSVAR_ULONGLONG(idle_timeout, idle_timeout, PLUGIN_VAR_RQCMDARG,
                        "Seconds after which a connection without traffic is closed; 0 = never", check_number<4>, update_number,
                        limits::idle_timeout_s_default, 0, any_max, 0);

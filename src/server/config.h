@@ -18,8 +18,8 @@ struct Config {
   bool tcp = true;                        ///< false = unix sockets only
   std::string socket_read;                ///< path of a unix socket; empty = none
   std::string socket_write;
-  uint32_t threads_read = 0;  ///< 0 = as many as cores
-  uint32_t threads_write = 0;
+  uint32_t threads_read = 0;   ///< 0 = as many as cores
+  uint32_t threads_write = 0;  ///< 0 = a quarter of the cores; as many as cores where no port serves reads only
   uint32_t idle_timeout_s = limits::idle_timeout_s_default;  ///< 0 = never
   uint32_t max_connections = limits::connections_default;
   size_t max_line_bytes = limits::line_bytes_default;

@@ -22,16 +22,20 @@ namespace {
 
 using engine::Intent;
 
-uint32_t thread_count(uint32_t configured) {
-  const uint32_t wanted = configured != 0 ? configured : std::thread::hardware_concurrency();
-  return std::clamp<uint32_t>(wanted, 1, limits::threads_max);
+uint32_t thread_count(uint32_t configured, uint32_t by_default) {
+  return std::clamp<uint32_t>(configured != 0 ? configured : by_default, 1, limits::threads_max);
 }
+
+/// A worker's turn is one commit, and workers that commit in turn halve each other's: so the fewer write workers, the more rows
+/// share an fsync. Four cores each leave room for the reads, SQL and the threads of InnoDB. A port that serves everything needs
+/// all cores.
+uint32_t default_write_threads(bool reads_have_a_port, uint32_t cores) { return reads_have_a_port ? cores / 4 : cores; }
 
 }  // namespace
 
 class Server::Impl {
  public:
-  Impl(engine::Engine& engine, Log& log, const Clock& clock) : engine_(engine), log_(log), clock_(clock) {}
+  Impl(engine::Engine& engine, Log& log, Clock& clock) : engine_(engine), log_(log), clock_(clock) {}
   ~Impl() { stop(); }
 
   bool start(const Config& config, std::string& failure) {
@@ -96,10 +100,14 @@ class Server::Impl {
     port_read_ = endpoints.port_read;
     port_write_ = endpoints.port_write;
     tell(endpoints);
-    for (const auto& [intent, threads] : {std::pair{Intent::read, config.threads_read}, {Intent::write, config.threads_write}}) {
-      if (endpoints.serve(intent) && !start_workers(intent, thread_count(threads), failure)) {
-        return false;
-      }
+    const uint32_t cores = std::thread::hardware_concurrency();
+    const bool serves_reads = endpoints.serve(Intent::read);
+    if (serves_reads && !start_workers(Intent::read, thread_count(config.threads_read, cores), failure)) {
+      return false;
+    }
+    const uint32_t write_threads = thread_count(config.threads_write, default_write_threads(serves_reads, cores));
+    if (endpoints.serve(Intent::write) && !start_workers(Intent::write, write_threads, failure)) {
+      return false;
     }
     acceptor_ = std::make_unique<Acceptor>(std::move(endpoints.all), workers_, settings_board_, log_, clock_);
     return acceptor_->start(failure);
@@ -143,7 +151,7 @@ class Server::Impl {
 
   engine::Engine& engine_;
   Log& log_;
-  const Clock& clock_;
+  Clock& clock_;
   std::mutex lifecycle_;
   SettingsBoard settings_board_;
   uint32_t port_read_ = 0;
@@ -152,7 +160,7 @@ class Server::Impl {
   std::unique_ptr<Acceptor> acceptor_;
 };
 
-Server::Server(engine::Engine& engine, Log& log, const Clock& clock) : impl_(std::make_unique<Impl>(engine, log, clock)) {}
+Server::Server(engine::Engine& engine, Log& log, Clock& clock) : impl_(std::make_unique<Impl>(engine, log, clock)) {}
 Server::~Server() = default;
 bool Server::start(const Config& config, std::string& failure) { return impl_->start(config, failure); }
 void Server::stop() { impl_->stop(); }

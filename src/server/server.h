@@ -19,7 +19,7 @@ namespace rowsocket::server {
 class Server {
  public:
   /// `engine`, `log` and `clock` outlive the server.
-  Server(engine::Engine& engine, Log& log, const Clock& clock);
+  Server(engine::Engine& engine, Log& log, Clock& clock);
   ~Server();  ///< stops
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;

@@ -61,6 +61,8 @@ bool TurnLoop::turn() {
 /// Opened tables are held over busy turns only: before a longer sleep they are given back, and so is the memory of a burst.
 void TurnLoop::poll() {
   const int wait_ms = time_to_wait_ms();
+  const uint64_t return_wait_us = std::exchange(return_wait_us_, 0);
+  const uint64_t return_wait_until_us = return_wait_us == 0 || wait_ms == 0 ? 0 : clock_.now_us() + return_wait_us;
   const bool long_wait = wait_ms == net::Poller::forever || wait_ms > hold_tables_ms;
   if (long_wait && (session_.holds_tables() || pool_.has_surplus())) {
     events_ = poller_.wait(hold_tables_ms);
@@ -72,7 +74,20 @@ void TurnLoop::poll() {
   } else {
     events_ = poller_.wait(wait_ms);
   }
+  if (return_wait_until_us != 0 && events_.size() < std::min<size_t>(committed_, limits::events_per_poll) / 2) {
+    let_clients_return(return_wait_until_us);
+  }
   now_ms_ = clock_.now_ms();
+}
+
+/// A commit that flushes costs many about as much as one, and those whom the last one answered come back within moments. So a
+/// turn that would begin with fewer than half of them waits a little, while it holds nothing that others wait for.
+void TurnLoop::let_clients_return(uint64_t until_us) {
+  const uint64_t now_us = clock_.now_us();
+  if (now_us < until_us) {
+    clock_.sleep_us(until_us - now_us);
+    events_ = poller_.wait(0);
+  }
 }
 
 int TurnLoop::time_to_wait_ms() const {

@@ -47,7 +47,7 @@ class TurnLoop {
     Inbox& inbox;
     Counters& counters;
     const SettingsBoard& settings_board;  ///< something is published already
-    const Clock& clock;
+    Clock& clock;
     LimitedLog& log;
     std::string_view role;  ///< "read" or "write", for SHOW PROCESSLIST
   };
@@ -93,6 +93,8 @@ class TurnLoop {
   void close_with_note(ClientConnection& connection, LogLevel level, std::string_view why);
   void note(const ClientConnection& connection, LogLevel level, std::string_view what);
 
+  void let_clients_return(uint64_t until_us);
+  void commit_writes();
   [[nodiscard]] int time_to_wait_ms() const;
   [[nodiscard]] bool turn_is_full() const;
   [[nodiscard]] uint64_t deadline_ms(const ClientConnection& connection) const;
@@ -111,7 +113,7 @@ class TurnLoop {
   Inbox& inbox_;
   Counters& counters_;
   const SettingsBoard& settings_board_;
-  const Clock& clock_;
+  Clock& clock_;
   LimitedLog& log_;
   std::string_view role_;
 
@@ -138,7 +140,9 @@ class TurnLoop {
   // From turn to turn.
   Connections unreached_;
   Connections cut_;
-  Connections parked_;  ///< by retry_at_ms
+  Connections parked_;           ///< by retry_at_ms
+  size_t committed_ = 0;         ///< connections that took part in the last commit of writes
+  uint64_t return_wait_us_ = 0;  ///< how long the next turn may wait for them
   uint64_t next_sweep_ms_ = never;
   uint64_t activity_shown_ms_ = 0;
   size_t activity_shown_connections_ = 0;

@@ -9,7 +9,9 @@ namespace rowsocket::server {
 namespace {
 
 using testing::Contains;
+using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::IsEmpty;
 
 TEST_F(TurnLoopTest, pipelined_requests_are_answered_in_order_in_one_turn) {
   TestClient client = connect();
@@ -52,6 +54,79 @@ TEST_F(TurnLoopTest, who_sends_more_while_his_turn_writes_is_served_in_the_next)
   EXPECT_EQ(client.received(), ok);
   turn();
   EXPECT_EQ(client.received(), pen);
+}
+
+/// Eight clients whose last commit took a while, and the sleeps that the worker took since.
+class ReturnTest : public TurnLoopTest {
+ protected:
+  ReturnTest() {
+    for (size_t i = 0; i < 8; ++i) {
+      clients_.push_back(connect_with_items());
+    }
+    clock_.on_sleep = [this](uint64_t microseconds) {
+      slept_us_.push_back(microseconds);
+      for (size_t i = come_back_at_once_; i < clients_.size(); ++i) {
+        clients_[i].send(find_pen);
+      }
+    };
+  }
+
+  void insert_with_all(uint64_t commit_us) {
+    engine_.on_next_commit([this, commit_us] { clock_.advance_us(commit_us); });
+    for (size_t i = 0; i < clients_.size(); ++i) {
+      clients_[i].send("0\t+\t2\t" + std::to_string(100 + i) + "\tcup\n");
+    }
+    turn();
+  }
+  /// So many send at once after the commit, the others only while the worker sleeps. The worker's wakeup counts as one more.
+  void come_back(size_t at_once) {
+    come_back_at_once_ = at_once;
+    for (size_t i = 0; i < at_once; ++i) {
+      clients_[i].send(find_pen);
+    }
+    turn();
+  }
+
+  std::vector<TestClient> clients_;
+  size_t come_back_at_once_ = 0;
+  std::vector<uint64_t> slept_us_;
+};
+
+TEST_F(ReturnTest, who_was_answered_is_waited_for_by_the_next_turn) {
+  insert_with_all(800);
+  const uint64_t turns_before = count(Counter::turns);
+  come_back(2);
+  EXPECT_THAT(slept_us_, ElementsAre(100));
+  EXPECT_EQ(count(Counter::turns), turns_before + 1);
+  for (TestClient& client : clients_) {
+    EXPECT_EQ(client.received(), std::string(ok).append(pen));
+  }
+}
+
+TEST_F(ReturnTest, half_of_them_are_enough) {
+  insert_with_all(800);
+  come_back(4);
+  EXPECT_THAT(slept_us_, IsEmpty());
+}
+
+TEST_F(ReturnTest, the_wait_is_bounded_and_once_per_commit) {
+  insert_with_all(1'000'000);
+  come_back(1);
+  come_back(1);
+  EXPECT_THAT(slept_us_, ElementsAre(limits::return_wait_us));
+}
+
+TEST_F(ReturnTest, nobody_waits_while_requests_are_left_over) {
+  clients_[0].send(repeat("x\n", limits::requests_per_connection_turn));
+  insert_with_all(800);
+  come_back(0);
+  EXPECT_THAT(slept_us_, IsEmpty());
+}
+
+TEST_F(ReturnTest, nobody_waits_after_a_commit_without_a_flush) {
+  insert_with_all(100);
+  come_back(1);
+  EXPECT_THAT(slept_us_, IsEmpty());
 }
 
 TEST_F(TurnLoopTest, requests_may_be_cut_anywhere) {

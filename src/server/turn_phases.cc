@@ -191,12 +191,24 @@ void TurnLoop::commit() {
   if (ready_.empty()) {
     return;
   }
-  executor_.end_turn();
+  if (executor_.nothing_staged()) {
+    executor_.end_turn();
+  } else {
+    commit_writes();
+  }
   session_.yield_tables();
   arena_.reset();
   for (ClientConnection* connection : ready_) {
     finish(*connection);
   }
+}
+
+void TurnLoop::commit_writes() {
+  const uint64_t began_us = clock_.now_us();
+  executor_.end_turn();
+  const uint64_t wait_us = std::min<uint64_t>((clock_.now_us() - began_us) / limits::return_wait_share, limits::return_wait_us);
+  return_wait_us_ = wait_us < limits::return_wait_us_min ? 0 : wait_us;
+  committed_ = ready_.size();
 }
 
 /// Nothing views the input any more, and no reply changes any more.

@@ -24,7 +24,7 @@ class Worker {
   struct Surroundings {
     engine::Engine& engine;
     Log& log;
-    const Clock& clock;
+    Clock& clock;
     const SettingsBoard& settings_board;
   };
 
@@ -50,7 +50,7 @@ class Worker {
 
   Counters counters_;
   engine::Engine& engine_;
-  const Clock& clock_;
+  Clock& clock_;
   const SettingsBoard& settings_board_;
   engine::Intent intent_;
   uint32_t number_;

@@ -3,8 +3,13 @@
 
 from __future__ import annotations
 
+import os
+
+from support.galera import free_ports
 from support.mariadb import Database, RowSocketServer, Start
 from support.plugin import changed, make_table, opened
+
+CORES = len(os.sched_getaffinity(0))
 
 STATUS_VALUES = {
     *("connections_accepted", "connections_closed", "connections_refused", "connections_timed_out"),
@@ -87,6 +92,24 @@ def test_workers_show_in_the_process_list(server: RowSocketServer) -> None:
     assert len(workers) >= 2
     said = " ".join(str(value) for row in workers for value in row)
     assert "read" in said and "write" in said and "connections" in said
+
+
+def worker_counts(server: RowSocketServer) -> tuple[int, int]:
+    """How many read and write workers there are."""
+    workers = server.sql("SELECT state FROM information_schema.processlist WHERE user = 'rowsocket'")
+    return sum("read worker" in state for (state,) in workers), sum("write worker" in state for (state,) in workers)
+
+
+def test_by_default_reads_have_all_cores_and_writes_share_few_commits(start: Start) -> None:
+    server = start(RowSocketServer, {"loose-rowsocket-threads-write": 0})
+    assert worker_counts(server) == (CORES, max(CORES // 4, 1))
+
+
+def test_one_port_for_all_has_all_cores(start: Start) -> None:
+    port = free_ports(1)[0]
+    ports = {"loose-rowsocket-port-read": port, "loose-rowsocket-port-write": port}
+    server = start(RowSocketServer, {"loose-rowsocket-threads-write": 0, **ports})
+    assert worker_counts(server) == (0, CORES)
 
 
 def test_killed_worker_closes_its_connections_and_serves_new_ones(start: Start) -> None:

@@ -334,6 +334,7 @@ class RowSocketServer(HandlerSocketServer):
             "plugin-load-add": "rowsocket",
             "loose-rowsocket-port-read": 0,
             "loose-rowsocket-port-write": 0,
+            "loose-rowsocket-threads-write": 2,  # on any machine: what writers do to each other is to be seen
         }
 
     def plugin_folder(self) -> str:

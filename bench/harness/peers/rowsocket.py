@@ -18,7 +18,7 @@ from support.mariadb import Options
 ONE_THREAD: Options = {"loose-rowsocket-threads-read": 1, "loose-rowsocket-threads-write": 1}
 SETTINGS: dict[str, Options] = {
     "rowsocket": ONE_THREAD,
-    "rowsocket-defaults": {},
+    "rowsocket-defaults": {"loose-rowsocket-threads-write": 0},
     "rowsocket-huge-pages": {**ONE_THREAD, "large-pages": None},
     "rowsocket-one-hash-part": {**ONE_THREAD, "innodb-adaptive-hash-index-parts": 1},
     "rowsocket-no-hash-index": {**ONE_THREAD, "innodb-adaptive-hash-index": "OFF"},

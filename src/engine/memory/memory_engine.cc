@@ -143,6 +143,11 @@ void MemoryEngine::on_next_write(std::function<void()> action) {
   state_->on_next_write = std::move(action);
 }
 
+void MemoryEngine::on_next_commit(std::function<void()> action) {
+  const std::scoped_lock lock(state_->mutex);
+  state_->on_next_commit = std::move(action);
+}
+
 void MemoryEngine::make_transactions_long() {
   const std::scoped_lock lock(state_->mutex);
   state_->transactions_are_long = true;

@@ -100,6 +100,8 @@ class MemoryEngine final : public Engine {
   void set_lock_wait_timeout_ms(uint64_t milliseconds);
   /// What the next write does besides (something that happens while the turn executes). It must not call back.
   void on_next_write(std::function<void()> action);
+  /// The same for the next commit that has changes to commit.
+  void on_next_commit(std::function<void()> action);
   /// Transactions say that they are long, from their first change on.
   void make_transactions_long();
   /// What Value::now() is.

@@ -126,6 +126,9 @@ Error MemorySession::commit() {
   const std::scoped_lock lock(state_.mutex);
   gtid_.clear();
   group_mark_.reset();
+  if (const auto action = undo_.empty() ? nullptr : std::exchange(state_.on_next_commit, nullptr)) {
+    action();
+  }
   Error error = lost_ ? deadlock_error() : Error();
   if (error.ok() && !undo_.empty() && state_.commit_fault.happens()) {
     error = state_.commit_fault.error;

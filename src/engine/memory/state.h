@@ -63,6 +63,7 @@ struct State {
   Fault read_deadlock;
   uint64_t lock_wait_timeout_ms = 5000;
   std::function<void()> on_next_write;
+  std::function<void()> on_next_commit;
   bool transactions_are_long = false;
   std::string now = "2020-01-01 00:00:00";
   bool refuses_sessions = false;
