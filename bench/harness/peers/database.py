@@ -54,8 +54,9 @@ class DatabasePeer(GeneratorPeer):
             f"{self.name} (warm-up)", "handlersocket", server, ("--port", str(port)), self.servers.environment.load, case.workload
         )
         warm_case = replace(case, in_flight=WARM_UP_IN_FLIGHT, connections=WARM_UP_CONNECTIONS)
-        command = [*generator.arguments(target, warm_case), "--seconds", str(self.servers.warm_up_seconds), "--warm-up", "0"]
-        generator.run(command, target.peer, self.servers.warm_up_seconds)
+        seconds = self.servers.warm_up_seconds * max(1, case.rows / 1_000_000)
+        command = [*generator.arguments(target, warm_case), "--seconds", str(seconds), "--warm-up", "0"]
+        generator.run(command, target.peer, seconds)
 
 
 def port_of(server: Server, *, write: bool) -> int:
