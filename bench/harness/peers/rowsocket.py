@@ -19,6 +19,7 @@ ONE_THREAD: Options = {"loose-rowsocket-threads-read": 1, "loose-rowsocket-threa
 SETTINGS: dict[str, Options] = {
     "rowsocket": ONE_THREAD,
     "rowsocket-defaults": {"loose-rowsocket-threads-write": 0},
+    "rowsocket-32-readers": {**ONE_THREAD, "loose-rowsocket-threads-read": 32},
     "rowsocket-huge-pages": {**ONE_THREAD, "large-pages": None},
     "rowsocket-one-hash-part": {**ONE_THREAD, "innodb-adaptive-hash-index-parts": 1},
     "rowsocket-no-hash-index": {**ONE_THREAD, "innodb-adaptive-hash-index": "OFF"},
