@@ -6,6 +6,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import os
+import signal
 import sys
 import time
 from pathlib import Path
@@ -25,6 +26,7 @@ from support.mariadb import ServerFailure
 def main() -> int:
     """Run a command; 0 unless a peer failed or the user made a mistake."""
     options = parse_arguments()
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: the servers end before the harness does
     try:
         return int(options.command(options))
     except (WrongAnswer, ServerFailure, scenario.ScenarioMistake, Missing, stacks.CannotProfile) as failure:

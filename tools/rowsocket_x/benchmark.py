@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rowsocket_x import build, peers_fetch, server_fetch
 from rowsocket_x.console import run, step
+from rowsocket_x.instance import stop_with_parent
 from rowsocket_x.paths import BUILD, LOGS, ROOT, VENV
 
 FLOOR_BUILD = BUILD / "handler-floor"
@@ -38,7 +39,9 @@ def variables(built: Path) -> dict[str, str]:
 
 
 def _run(words: Sequence[str], environment: dict[str, str]) -> bool:
-    process = subprocess.Popen([VENV / "bin/python", "-m", "bench.harness", *words], cwd=ROOT, env=environment)
+    process = subprocess.Popen(
+        [VENV / "bin/python", "-m", "bench.harness", *words], cwd=ROOT, env=environment, preexec_fn=stop_with_parent
+    )
     while True:
         try:
             return process.wait() == 0

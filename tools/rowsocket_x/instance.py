@@ -118,7 +118,7 @@ class Instance:
                 stdout=output,
                 stderr=output,
                 start_new_session=True,
-                preexec_fn=_stop_with_parent,
+                preexec_fn=stop_with_parent,
             )
         self._wait_for("SQL is served", self._answers)
 
@@ -237,6 +237,6 @@ def require_free_port(port: int, option: str) -> None:
             ) from None
 
 
-def _stop_with_parent() -> None:
+def stop_with_parent() -> None:
     """In the child: ask the kernel for a SIGTERM when the parent dies, so that no server is left behind."""
     ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
