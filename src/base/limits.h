@@ -56,9 +56,9 @@ inline constexpr size_t held_bytes_min =
 inline constexpr uint32_t sweep_interval_ms = 100;      ///< how exactly time-outs are kept
 inline constexpr uint32_t activity_interval_ms = 1000;  ///< how often SHOW PROCESSLIST may change
 inline constexpr uint32_t hold_tables_us = 1000;        ///< metadata locks are given back before a worker blocks longer than this
-inline constexpr uint32_t return_wait_us = 200;         ///< a turn waits at most this long for those whom a commit answered ...
-inline constexpr uint32_t return_wait_us_min = 20;      ///< ... and not at all if it would be less than this
-inline constexpr uint32_t return_wait_share = 8;        ///< ... because the commit took less than this many times as long
+inline constexpr uint32_t return_wait_share = 8;        ///< after writes a turn waits this part of the commit for its clients ...
+inline constexpr uint32_t return_wait_us_min = 20;      ///< ... not at all if that is less than this ...
+inline constexpr uint32_t return_wait_us_max = 200;     ///< ... and never longer than this
 inline constexpr uint32_t parked_retry_us = 1000;       ///< how soon a request that waits for a lock is tried again
 
 // The server.

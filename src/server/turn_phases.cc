@@ -206,7 +206,8 @@ void TurnLoop::commit() {
 void TurnLoop::commit_writes() {
   const uint64_t began_us = clock_.now_us();
   executor_.end_turn();
-  const uint64_t wait_us = std::min<uint64_t>((clock_.now_us() - began_us) / limits::return_wait_share, limits::return_wait_us);
+  const uint64_t wait_us =
+      std::min<uint64_t>((clock_.now_us() - began_us) / limits::return_wait_share, limits::return_wait_us_max);
   return_wait_us_ = wait_us < limits::return_wait_us_min ? 0 : wait_us;
   committed_ = ready_.size();
 }
