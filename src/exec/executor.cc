@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/invariant.h"
 #include "exec/admission.h"
 
 namespace rowsocket::exec {
@@ -106,6 +107,10 @@ Executed Executor::execute(Client& client, const Request& request, const Protoco
     unstage();
     settle();
     begin = stage_and_run(index, request, protocol, out, error);
+  }
+  if (!invariant(begin != Begin::commit_first, "the first request of a transaction is not asked to be that")) {
+    out.fail();
+    return Executed::done;
   }
   if (is_put_off(begin, client, error, how)) {
     unstage();
