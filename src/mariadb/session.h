@@ -72,6 +72,7 @@ class Session final : public engine::Session {
   void lose_transaction() override { is_lost_ = true; }
   [[nodiscard]] bool did_lasting_work() const override { return does_lasting_work_; }
   [[nodiscard]] bool wants_commit() const override;
+  [[nodiscard]] bool took_lenience() override { return thread_.take_lenience(); }
   void expire_snapshot() override { snapshot_is_expired_ = has_snapshot_; }
   void set_patient(bool patient) override { is_patient_ = patient; }
   engine::Begin begin_group(std::span<const engine::GroupMember> members, size_t& failed_member, Error& error) override;
@@ -173,6 +174,9 @@ class Session final : public engine::Session {
   char activity_[2][128] = {};
   int activity_shown_ = 0;
 };
+
+/// A group, or a request, needs to be undone, and a table can not do that.
+[[nodiscard]] Error no_transactions_error();
 
 class Engine final : public engine::Engine {
  public:
