@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from functools import cache
 from pathlib import Path, PurePosixPath
 
-from rowsocket_x import build, fences, rules
+from rowsocket_x import build, fences, python_layers, rules
 from rowsocket_x.console import Problem, console, run
 from rowsocket_x.paths import ROOT, VENV
 
@@ -20,6 +20,7 @@ _TYPED = (("tools",), ("clients/python/src", "clients/python/tests"), ("tests", 
 
 def check(*, tidy: bool = False) -> bool:
     """Run every check, print one line for each and what it found; whether nothing was found."""
+    python_layers.require(python_layers.Layer.CHECK)
     checks: list[tuple[str, Finder]] = [
         ("C++ format", _cpp_format),
         ("Python format", lambda: _program("ruff", "format", "--check", "--quiet", ".")),
@@ -48,6 +49,7 @@ def check(*, tidy: bool = False) -> bool:
 
 def fmt() -> None:
     """Format all C++ and Python sources in place, and mend what the linter can mend by itself."""
+    python_layers.require(python_layers.Layer.CHECK)
     sources = _cpp_sources()
     if sources:
         run([VENV / "bin/clang-format", "-i", *sources], what="clang-format", cwd=ROOT)

@@ -22,7 +22,11 @@ def test_a_taken_port_is_refused_with_the_option_that_chooses_another() -> None:
 
 
 def test_a_second_server_on_one_folder_is_refused(tmp_path: Path) -> None:
-    with Instance(TREE, tmp_path / "data"), pytest.raises(Problem, match="another"), Instance(TREE, tmp_path / "data"):
+    with (
+        Instance(TREE, tmp_path / "data"),
+        pytest.raises(Problem, match="another"),
+        Instance(TREE, tmp_path / "data"),
+    ):
         pass
 
 
@@ -49,6 +53,13 @@ def test_sockets_of_a_long_folder_lie_in_a_short_one_that_is_removed(tmp_path: P
 
 def test_the_ready_file_names_every_place_and_nothing_else_is_left(tmp_path: Path) -> None:
     Places(1, "/s", 2, 3, 4, "/r", "/w").write(tmp_path / "ready.json")
-    expected = {"pid": 1, "sql_socket": "/s", "sql_port": 2, "read_port": 3, "write_port": 4, "read_socket": "/r"}
+    expected = {
+        "pid": 1,
+        "sql_socket": "/s",
+        "sql_port": 2,
+        "read_port": 3,
+        "write_port": 4,
+        "read_socket": "/r",
+    }
     assert json.loads((tmp_path / "ready.json").read_text()) == {**expected, "write_socket": "/w"}
     assert [path.name for path in tmp_path.iterdir()] == ["ready.json"]
