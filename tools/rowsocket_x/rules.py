@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Rules on single files: licence line, length, links in documents, no path of one machine. Pure: text in, findings out."""
+"""Rules on single files: licence line, length, columns, links in documents, no path of one machine.
+
+Pure: text in, findings out.
+"""
 
 import re
 from collections.abc import Callable
@@ -11,8 +14,12 @@ LINES_MAX = 450
 TEST_LINES_MAX = 600
 """A file of tests may be longer: it is a list."""
 
+CELL_CHARACTERS_MAX = 80
+"""Of a cell of a Markdown table, where those are checked."""
+
 _CODE = (".cc", ".h", ".py", ".cmake", ".sh", ".js", ".mjs", ".ts", ".php", ".go", ".rs", ".java")
 _CODE_NAMES = ("CMakeLists.txt", "x", "run")
+_WRITTEN = (*_CODE, ".md", ".toml", ".json", ".txt", ".yml")
 _COUNTED = (".cc", ".h", ".py")
 
 # Folders that exist on one machine only. Written in pieces, so that this file does not find itself.
@@ -20,7 +27,9 @@ _MACHINE_PATHS = tuple("/" + name for name in ("work/main", "work/shared", "tmp/
 
 
 def licence(path: PurePosixPath, text: str) -> list[str]:
-    """A missing or wrong SPDX line: GPL-2.0-only in general, MIT for the clients, so that anyone can link them."""
+    """A missing or wrong SPDX line: GPL-2.0-only in general, MIT for the clients, so that anyone can link
+    them.
+    """
     if not (path.suffix in _CODE or path.name in _CODE_NAMES) or not text.strip():
         return []
     wanted = "MIT" if path.parts[0] == "clients" else "GPL-2.0-only"
@@ -39,19 +48,53 @@ def length(path: PurePosixPath, text: str) -> list[str]:
     return [f"{path}: {lines} lines; split it by subject (at most about 400)"]
 
 
+def columns(path: PurePosixPath, text: str, columns_max: int) -> list[str]:
+    """Lines that are too long and could be broken: not the rows of Markdown tables, nor one long word such as
+    a link.
+    """
+    if path.suffix == ".py" or (path.suffix not in _WRITTEN and path.name not in _CODE_NAMES):
+        return []  # of Python ruff tells
+    return [
+        f"{path}:{number}: {len(line)} columns; at most {columns_max}"
+        for number, line in enumerate(text.splitlines(), start=1)
+        if len(line) > columns_max
+        and not (path.suffix == ".md" and line.lstrip().startswith("|"))
+        and len(line.split()) > 2  # a word alone, or behind the mark of a comment or of a list
+    ]
+
+
+def table_cells(path: PurePosixPath, text: str) -> list[str]:
+    """Cells of Markdown tables that are too long to be read; the addresses of links do not count."""
+    if path.suffix != ".md":
+        return []
+    found = []
+    for number, line in enumerate(text.splitlines(), start=1):
+        if line.lstrip().startswith("|"):
+            shown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", line.strip())
+            longest = max(len(cell.strip()) for cell in re.split(r"(?<!\\)\|", shown))
+            if longest > CELL_CHARACTERS_MAX:
+                found.append(
+                    f"{path}:{number}: a cell of {longest} characters; at most {CELL_CHARACTERS_MAX}"
+                )
+    return found
+
+
 def machine_paths(path: PurePosixPath, text: str, checkout: str) -> list[str]:
     """Paths that only exist on the machine of whoever wrote them."""
     # A checkout right below the root has too common a name to look for.
     here = [re.escape(checkout) + r"\b"] if len(PurePosixPath(checkout).parts) > 2 else []
     pattern = r"(?<![\w.-])(?:" + "|".join([*_MACHINE_PATHS, *here]) + ")"
     return [
-        f"{path}:{text.count(chr(10), 0, match.start()) + 1}: names a path of one machine ({match[0]}...); write it relative"
+        f"{path}:{text.count(chr(10), 0, match.start()) + 1}: names a path of one machine ({match[0]}...); "
+        f"write it relative"
         for match in re.finditer(pattern, text)
     ]
 
 
 def links(path: PurePosixPath, text: str, read: Callable[[PurePosixPath], str | None]) -> list[str]:
-    """Relative links of a Markdown file that lead nowhere. `read` gives a file's text, "" for a folder, None for nothing."""
+    """Relative links of a Markdown file that lead nowhere. `read` gives a file's text, "" for a folder, None
+    for nothing.
+    """
     found = []
     for target in re.findall(r"\[[^\]]*\]\(([^)\s]+)\)", _without_code(text)):
         if re.match(r"[a-z]+:", target):
