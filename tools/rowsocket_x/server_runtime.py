@@ -28,9 +28,13 @@ _RUNTIME = "runtime"
 _MOVED = ".program"
 
 _SCRIPT = """\
-#!/bin/sh # Made by ./x setup: starts a program of another Debian release through that release's own loader
-and libraries. here=$(readlink -f "$0") tree=${{here%/{place}}} runtime=$tree/{runtime} exec
-"$runtime/{loader}" --library-path "$runtime/{libraries}:$tree/{libraries}" --argv0 "$0" "$here{moved}" "$@"
+#!/bin/sh
+# Made by ./x setup: starts a program of another Debian release through that release's own loader and libraries.
+here=$(readlink -f "$0")
+tree=${{here%/{place}}}
+runtime=$tree/runtime
+exec "$runtime/{loader}" --library-path "$runtime/{libraries}:$tree/{libraries}" \\
+  --argv0 "$0" "$here{moved}" "$@"
 """
 
 
@@ -43,6 +47,11 @@ def add(packages: Sequence[Path], tree: Path) -> None:
     """Unpack library packages beside the server in `tree`, and put the scripts in place of its programs."""
     for package in packages:
         run(["dpkg", "-x", package, tree / _RUNTIME], what=f"unpacking {package.name}")
+    put_scripts(tree)
+
+
+def put_scripts(tree: Path) -> None:
+    """Put the scripts in place of the programs of `tree`, whose libraries are there."""
     loader = _loader(tree / _RUNTIME)
     for folder in ("usr/bin", "usr/sbin"):
         for program in sorted((tree / folder).iterdir()):
