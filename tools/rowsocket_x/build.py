@@ -44,7 +44,8 @@ def environment() -> Mapping[str, str]:
     """The environment for compilers: their cache stays in the project folder unless the user has one
     elsewhere.
     """
-    return {"CCACHE_DIR": str(STATE / "ccache"), **os.environ}
+    ours = {"CCACHE_DIR": str(STATE / "ccache"), "CCACHE_SLOPPINESS": "pch_defines,time_macros"}
+    return {**ours, **os.environ}
 
 
 def folder_of(preset: Preset, series: Series = DEFAULT) -> Path:
