@@ -91,7 +91,7 @@ def install_missing_packages(*layers: Layer) -> None:
     if not missing:
         return
     command = ["apt-get", "install", "-y", "--no-install-recommends", *missing]
-    network.require(f"{len(missing)} missing system packages come")
+    network.require(f"installing {len(missing)} missing system packages")
     say(f"installing {len(missing)} missing packages: {' '.join(missing)}")
     as_root = _become_root(missing, command)
     hints = ("as root: apt-get update && " + " ".join(command),)

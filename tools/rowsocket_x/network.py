@@ -42,9 +42,9 @@ def is_absent(proc: Path = Path("/proc"), environment: Mapping[str, str] = os.en
 
 
 def require(purpose: str) -> None:
-    """Raise `NetworkProblem` when there is no network at all. `purpose` says what fetches what."""
+    """Raise `NetworkProblem` when there is no network at all. `purpose` says what would be fetched."""
     if is_absent():
-        raise NetworkProblem(f"no network: {purpose} from the network, once", *_HINTS[1:])
+        raise NetworkProblem(f"no network: {purpose} needs it", *_HINTS[1:])
 
 
 def names_trouble(output: str) -> bool:
@@ -64,7 +64,7 @@ def fetch(
 
     Raises `NetworkProblem` when it says that the network failed it, and else `Problem`.
     """
-    require(f"{what} comes")
+    require(what)
     try:
         return run(command, what=what, hints=hints, cwd=cwd, env=env)
     except Problem as problem:

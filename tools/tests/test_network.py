@@ -65,7 +65,7 @@ def test_a_download_that_the_network_failed_says_so_first(monkeypatch: pytest.Mo
 
 def test_nothing_is_tried_without_a_network(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(network, "is_absent", lambda: True)
-    with pytest.raises(NetworkProblem, match=r"^no network: fetching x comes from the network"):
+    with pytest.raises(NetworkProblem, match=r"^no network: fetching x needs it"):
         network.fetch(["a-command-that-is-not-there"], what="fetching x")
 
 

@@ -32,9 +32,13 @@ def test_a_program_runs_with_the_libraries_of_its_tree(tree: Path) -> None:
     program = subprocess.Popen([tree / "usr/sbin/sleep", "60"])
     try:
         mapped: list[str] = []
-        while not (any("sleep.program" in line for line in mapped) and any("libc.so.6" in line for line in mapped)):
+        while not (
+            any("sleep.program" in line for line in mapped) and any("libc.so.6" in line for line in mapped)
+        ):
             assert program.poll() is None
-            mapped = Path(f"/proc/{program.pid}/maps").read_text().splitlines()  # the script becomes the program
+            mapped = (
+                Path(f"/proc/{program.pid}/maps").read_text().splitlines()
+            )  # the script becomes the program
         ours = f" {tree.resolve()}/runtime/usr/lib/"
         assert all(ours in line for line in mapped if "libc.so.6" in line or "ld-linux" in line)
     finally:
