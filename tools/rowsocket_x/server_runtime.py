@@ -29,7 +29,7 @@ _MOVED = ".program"
 
 _SCRIPT = """\
 #!/bin/sh
-# Made by ./x setup: starts a program of another Debian release through that release's own loader and libraries.
+# Made by ./x setup: starts a program of another Debian release through that release's own loader.
 here=$(readlink -f "$0")
 tree=${{here%/{place}}}
 runtime=$tree/runtime

@@ -11,7 +11,7 @@ from rowsocket_x import server_runtime
 
 @pytest.fixture
 def tree(tmp_path: Path) -> Path:
-    """A tree with one program and one script, and this machine's own libraries as those of the other release."""
+    """A tree with a program and a script, and this machine's own libraries as the other release's."""
     tree = tmp_path / "a tree"
     (tree / "usr/sbin").mkdir(parents=True)
     (tree / "usr/bin").mkdir()
