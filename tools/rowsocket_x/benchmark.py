@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from rowsocket_x import build, peers_fetch, python_layers, server_fetch
-from rowsocket_x.instance import stop_with_parent
+from rowsocket_x.instance import WITH_PARENT
 from rowsocket_x.paths import ROOT, VENV
 from rowsocket_x.python_layers import Layer
 
@@ -36,12 +36,8 @@ def variables(built: Path) -> dict[str, str]:
 
 def _run(words: Sequence[str], environment: dict[str, str]) -> bool:
     python_layers.require(Layer.BENCH)
-    process = subprocess.Popen(
-        [VENV / "bin/python", "-m", "bench.harness", *words],
-        cwd=ROOT,
-        env=environment,
-        preexec_fn=stop_with_parent,
-    )
+    command = [*WITH_PARENT, str(VENV / "bin/python"), "-m", "bench.harness", *words]
+    process = subprocess.Popen(command, cwd=ROOT, env=environment)
     while True:
         try:
             return process.wait() == 0

@@ -11,7 +11,6 @@ The server is a child in a session of its own: Ctrl-C reaches only us, and it is
 whatever reason.
 """
 
-import ctypes
 import fcntl
 import os
 import shutil
@@ -32,7 +31,9 @@ from rowsocket_x.console import Problem, run, tail
 SOCKET_PATH_BYTES_MAX = 107
 START_SECONDS_MAX = 120.0
 FREE_BYTES_MIN = 1 << 30
-_PR_SET_PDEATHSIG = 1
+
+WITH_PARENT = ("setpriv", "--pdeathsig", "TERM", "--")
+"""Before a command: the kernel ends it when we die for whatever reason, so that no server is left behind."""
 
 _SETTINGS = """\
 # Made by ./x run at each start; put your own settings into a file and name it with --config.
@@ -123,21 +124,16 @@ class Instance:
             **options,
         }
         words = [f"--{name}={value}" for name, value in owned.items()]
+        program = self.tree / "usr/sbin/mariadbd"
         self.error_log.unlink(missing_ok=True)
         with (self.folder / "output.log").open("wb") as output:
             self.process = subprocess.Popen(
-                [
-                    self.tree / "usr/sbin/mariadbd",
-                    f"--defaults-file={settings}",
-                    *_tree_options(self.tree),
-                    *words,
-                ],
+                [*WITH_PARENT, program, f"--defaults-file={settings}", *_tree_options(self.tree), *words],
                 cwd=self.folder,
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=output,
                 start_new_session=True,
-                preexec_fn=stop_with_parent,
             )
         self._wait_for("SQL is served", self._answers)
 
@@ -284,8 +280,3 @@ def require_free_port(port: int, option: str) -> None:
                 f"choose another with {option} (0 = any free one), or see who has it: ss -ltnp 'sport = "
                 f":{port}'",
             ) from None
-
-
-def stop_with_parent() -> None:
-    """In the child: ask the kernel for a SIGTERM when the parent dies, so that no server is left behind."""
-    ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)

@@ -4,9 +4,16 @@
 Pure: text in, findings out.
 """
 
+import posixpath
 import re
 from collections.abc import Callable
+from itertools import pairwise
 from pathlib import PurePosixPath
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
+
+_MARKDOWN = MarkdownIt("gfm-like", {"linkify": False})
 
 LINES_MAX = 450
 """Files are to stay at about 400 lines; this is where the check objects."""
@@ -67,16 +74,16 @@ def table_cells(path: PurePosixPath, text: str) -> list[str]:
     """Cells of Markdown tables that are too long to be read; the addresses of links do not count."""
     if path.suffix != ".md":
         return []
-    found = []
-    for number, line in enumerate(text.splitlines(), start=1):
-        if line.lstrip().startswith("|"):
-            shown = re.sub(r"\[([^\]]*)\]\([^)]*\)", r"\1", line.strip())
-            longest = max(len(cell.strip()) for cell in re.split(r"(?<!\\)\|", shown))
-            if longest > CELL_CHARACTERS_MAX:
-                found.append(
-                    f"{path}:{number}: a cell of {longest} characters; at most {CELL_CHARACTERS_MAX}"
-                )
-    return found
+    cells = [
+        (inline, len(_shown(inline)))
+        for opened, inline in pairwise(_MARKDOWN.parse(text))
+        if opened.type in ("td_open", "th_open")
+    ]
+    return [
+        f"{path}:{(inline.map or [0])[0] + 1}: a cell of {length} characters; at most {CELL_CHARACTERS_MAX}"
+        for inline, length in cells
+        if length > CELL_CHARACTERS_MAX
+    ]
 
 
 def machine_paths(path: PurePosixPath, text: str, checkout: str) -> list[str]:
@@ -92,15 +99,16 @@ def machine_paths(path: PurePosixPath, text: str, checkout: str) -> list[str]:
 
 
 def links(path: PurePosixPath, text: str, read: Callable[[PurePosixPath], str | None]) -> list[str]:
-    """Relative links of a Markdown file that lead nowhere. `read` gives a file's text, "" for a folder, None
-    for nothing.
+    """Relative links of a Markdown file that lead nowhere.
+
+    `read` gives a file's text, "" for a folder, None for nothing.
     """
     found = []
-    for target in re.findall(r"\[[^\]]*\]\(([^)\s]+)\)", _without_code(text)):
+    for target in _targets(text):
         if re.match(r"[a-z]+:", target):
             continue
         name, _, anchor = target.partition("#")
-        file = _normalised(path.parent / name) if name else path
+        file = PurePosixPath(posixpath.normpath(path.parent / name)) if name else path
         there = text if not name else read(file)
         if there is None:
             found.append(f"{path}: the link to {target} leads nowhere; there is no {file}")
@@ -111,20 +119,21 @@ def links(path: PurePosixPath, text: str, read: Callable[[PurePosixPath], str | 
 
 def anchors(text: str) -> set[str]:
     """The anchors of a Markdown file's headings, as code hosts make them."""
-    headings = re.findall(r"^#{1,6}\s+(.*?)\s*#*$", _without_code(text, spans=False), re.MULTILINE)
+    tokens = _MARKDOWN.parse(text)
+    headings = [_shown(inline) for opened, inline in pairwise(tokens) if opened.type == "heading_open"]
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def _without_code(text: str, *, spans: bool = True) -> str:
-    text = re.sub(r"^(```|~~~).*?^\1", "", text, flags=re.MULTILINE | re.DOTALL)
-    return re.sub(r"`[^`\n]*`", "", text) if spans else text
+def _targets(text: str) -> list[str]:
+    """Where the links and pictures of a Markdown file lead."""
+    inlines = [part for token in _MARKDOWN.parse(text) for part in token.children or []]
+    return [
+        str(part.attrs.get("href") or part.attrs["src"])
+        for part in inlines
+        if part.type in ("link_open", "image")
+    ]
 
 
-def _normalised(path: PurePosixPath) -> PurePosixPath:
-    parts: list[str] = []
-    for part in path.parts:
-        if part == ".." and parts and parts[-1] != "..":
-            parts.pop()
-        else:
-            parts.append(part)
-    return PurePosixPath(*parts)
+def _shown(inline: Token) -> str:
+    """The words of a piece of Markdown, without its marks and the addresses of its links."""
+    return "".join(part.content for part in inline.children or [])

@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 import json
+import os
+import select
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from rowsocket_x.console import Problem
-from rowsocket_x.instance import SOCKET_PATH_BYTES_MAX, Instance, require_free_port
+from rowsocket_x.instance import SOCKET_PATH_BYTES_MAX, WITH_PARENT, Instance, require_free_port
 from rowsocket_x.serve import Places
 
 TREE = Path("no-tree")
@@ -63,3 +67,18 @@ def test_the_ready_file_names_every_place_and_nothing_else_is_left(tmp_path: Pat
     }
     assert json.loads((tmp_path / "ready.json").read_text()) == {**expected, "write_socket": "/w"}
     assert [path.name for path in tmp_path.iterdir()] == ["ready.json"]
+
+
+def test_a_server_ends_with_whoever_started_it() -> None:
+    """Even with one that is killed."""
+    script = "import subprocess as s, sys; child = s.Popen(sys.argv[1:]); print(child.pid, flush=True); child.wait()"
+    command = [sys.executable, "-c", script, *WITH_PARENT, "sleep", "60"]
+    parent = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    child = int(parent.stdout.readline())
+    while "sleep" not in Path(f"/proc/{child}/comm").read_text():
+        assert parent.poll() is None
+    ended = os.pidfd_open(child)
+    parent.kill()
+    parent.wait()
+    assert select.select([ended], [], [], 30)[0] == [ended]

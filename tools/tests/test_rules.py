@@ -58,6 +58,10 @@ def test_a_link_to_a_heading_needs_that_heading() -> None:
     assert len(link_findings("[no](#nowhere)\n# Top\n")) == 1
 
 
+def test_pictures_are_links() -> None:
+    assert len(link_findings("![plot](gone.svg)")) == 1
+
+
 def test_links_in_code_are_no_links() -> None:
     assert link_findings("`[a](gone.md)`\n```\n[a](gone.md)\n```\n") == []
 
@@ -76,13 +80,16 @@ def test_a_long_word_and_a_row_of_a_table_may_be_longer() -> None:
     )
 
 
+def cells(row: str) -> list[str]:
+    """What is found in a table with this row, and a line behind it that is none."""
+    return rules.table_cells(PAGE, f"| a | b |\n|---|---|\n{row}\n\n{'no table ' * 20}\n")
+
+
 def test_a_cell_of_a_table_is_held_to_its_length() -> None:
-    long = "c" * (rules.CELL_CHARACTERS_MAX + 1)
-    assert rules.table_cells(PAGE, f"| a | b |\n|---|---|\n| {long} | b |\n")[0].startswith(
-        "docs/a.md:3: a cell of 81 "
-    )
-    assert rules.table_cells(PAGE, f"| {long[1:]} | {long[1:]} |\n{long} no table\n") == []
+    long = "c" * rules.CELL_CHARACTERS_MAX
+    assert cells(f"| {long}c | b |")[0].startswith("docs/a.md:3: a cell of 81 ")
+    assert cells(f"| {long} | {long} |") == []
 
 
 def test_the_address_of_a_link_is_not_part_of_a_cell() -> None:
-    assert rules.table_cells(PAGE, f"| [name](https://example.com/{'x' * 100}) |\n") == []
+    assert cells(f"| [name](https://example.com/{'x' * 100}) | b |") == []
