@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`./x bench` and `./x profile`: set up and build what the harness (bench/harness) needs, and hand over to
-it.
-"""
+"""`./x bench` and `./x profile`: set up and build what bench/harness needs, and hand over to it."""
 
 import subprocess
 from collections.abc import Sequence

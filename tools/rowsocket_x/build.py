@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`./x build`: configure and build one of the presets of CMakePresets.json, each in its own folder under
-build/.
-"""
+"""`./x build`: configure and build one of the presets of CMakePresets.json, in its folder under build/."""
 
 import os
 import platform
@@ -41,9 +39,7 @@ class Preset(StrEnum):
 
 
 def environment() -> Mapping[str, str]:
-    """The environment for compilers: their cache stays in the project folder unless the user has one
-    elsewhere.
-    """
+    """The environment for compilers: their cache stays in the project folder unless the user has another."""
     cache = {
         "CCACHE_DIR": str(STATE / "ccache"),
         "CCACHE_BASEDIR": str(ROOT),
@@ -54,8 +50,9 @@ def environment() -> Mapping[str, str]:
 
 
 def folder_of(preset: Preset, series: Series = DEFAULT) -> Path:
-    """Where a preset is built. The plugin alone is built in the folder of everything, which then has less to
-    do.
+    """Where a preset is built.
+
+    The plugin alone is built in the folder of everything, which then has less to do.
     """
     name = Preset.RELEASE if preset is Preset.PLUGIN else preset
     return BUILD / (name if series is DEFAULT or not preset.needs_server else f"{name}-{series}")
@@ -79,8 +76,9 @@ def without_address_randomisation(preset: Preset) -> list[str]:
 
 @cache
 def build(preset: Preset, *, series: Series = DEFAULT, headers: Path | None = None) -> Path:
-    """Build a preset, setting up what it needs, and return its folder. Raises `Problem` with the compiler's
-    output.
+    """Build a preset, setting up what it needs, and return its folder.
+
+    Raises `Problem` with the compiler's output.
 
     Within one run of `./x` each preset is built once.
     """
@@ -100,9 +98,7 @@ def build(preset: Preset, *, series: Series = DEFAULT, headers: Path | None = No
 
 @cache
 def configure(preset: Preset, *, series: Series = DEFAULT, headers: Path | None = None) -> Path:
-    """Set up what a preset needs and run cmake's first phase, which also writes down the compiler's
-    commands.
-    """
+    """Set up what a preset needs and run cmake's first phase, which also writes compile_commands.json."""
     setup.packages(*preset.packages)
     arguments = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"]
     if preset.needs_server:

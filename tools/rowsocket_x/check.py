@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`./x check` and `./x fmt`: formatting, lint, types, and the project's own rules, over every file of the
-checkout.
-"""
+"""`./x check` and `./x fmt`: formatting, lint, types and the project's own rules, over the whole checkout."""
 
 import re
 import subprocess

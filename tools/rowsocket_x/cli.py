@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The verbs of `./x` and their options. Each verb only reads its options and calls the module that does the
-work.
-"""
+"""The verbs of `./x` and their options. A verb reads its options and calls the module that does the work."""
 
 import errno
 import sys
@@ -144,8 +142,7 @@ def test(
     ] = False,
     list_parts: Annotated[bool, typer.Option("--list", help="List the parts and end.")] = False,
 ) -> None:
-    """Build and run the tests: unit (plain, ASan and UBSan, TSan), vectors, integration, differential, short
-    fuzz and more.
+    """Build and run the tests: unit (plain, ASan and UBSan, TSan), on real servers, and a short fuzz.
 
     One line per part says what ran and how many passed; the last line counts all. Arguments after -- go to
     pytest: ./x test integration -- -k decimal -x
@@ -202,8 +199,7 @@ def bench(
         typer.Option(metavar="A B", help="Measure nothing; say what changed between two result folders."),
     ] = None,
 ) -> None:
-    """Measure RowSocket beside the original, SQL, memcached, Redis and the floors; a table here, a page in
-    report.html.
+    """Measure RowSocket beside the original, SQL, memcached, Redis and the floors; a page in report.html.
 
     Servers run on core 0, the load generator on core 1: nothing else should run. All of it takes about an
     hour and a half; --budget-minutes 20 measures everything that has a goal. See docs/benchmarks.
@@ -235,9 +231,7 @@ def profile(
         Path | None, typer.Option(help="Folder for the flame graph.", show_default="var/profile")
     ] = None,
 ) -> None:
-    """Draw a flame graph of the server under a scenario's load (needs perf), and say which program takes
-    which share.
-    """
+    """Draw a flame graph of the server under a scenario's load (needs perf); say who takes which share."""
     words = [
         "profile",
         scenario,
@@ -259,8 +253,7 @@ def check(
         typer.Option("--all", help="clang-tidy over all sources, not only over what changed; takes minutes."),
     ] = False,
 ) -> None:
-    """Check format, lint, types, the layers' include rule, licence lines, lengths, links, and the C++ with
-    clang-tidy.
+    """Check format, lint, types, the layers' include rule, licence lines, lengths, links; run clang-tidy.
 
     Changes nothing. Without --all clang-tidy looks at what changed since the branch left main.
     """

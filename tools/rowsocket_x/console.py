@@ -41,9 +41,7 @@ def say(line: str) -> None:
 
 @contextmanager
 def step(title: str) -> Iterator[None]:
-    """Announce a step that may take long: a spinner on a terminal, and one line with its seconds at the
-    end.
-    """
+    """Announce a step that may take long: a spinner on a terminal, one line with its seconds at the end."""
     start_s = time.monotonic()
     if console.is_terminal:
         with console.status(escape(title)):
@@ -109,8 +107,9 @@ def tail(path: Path, lines: int) -> str:
 
 @contextmanager
 def progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A step of `total` parts: yields a function to call with the number of parts just done. A bar on a
-    terminal.
+    """A step of `total` parts: yields a function to call with the number of parts just done.
+
+    A bar on a terminal.
     """
     start_s = time.monotonic()
     if console.is_terminal:

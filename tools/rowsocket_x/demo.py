@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The demo database: the Debian package index of this machine's own mirror, and the `user` table of the
-benchmarks.
+"""The demo database: the Debian package index of this machine's mirror, and the benchmarks' table `user`.
 
 Loaded at the first start only. The marker file is written when all of it is there, so an interrupted load is
 done again.
@@ -84,8 +83,9 @@ def parse_packages(text: str) -> Iterator[Package]:
 
 
 def newest_packages(apt: PrivateApt) -> list[Package]:
-    """Every package of the mirror, each in its newest version, by name. Raises `Problem` when there is no
-    list.
+    """Every package of the mirror, each in its newest version, by name.
+
+    Raises `Problem` when there is no list.
     """
     apt.require_lists()
     packages = sorted(parse_packages(apt.newest_of_all()), key=lambda package: package.name)

@@ -36,8 +36,9 @@ _SOCKET_LAYERS = ("net", "server")
 
 
 def findings(path: PurePosixPath, text: str, exists: Callable[[PurePosixPath], bool]) -> list[str]:
-    """What is wrong with the includes of a file. `path` is relative to src/, `exists` tells whether such a
-    path is there.
+    """What is wrong with the includes of a file.
+
+    `path` is relative to src/, `exists` tells whether such a path is there.
     """
     layer = path.parts[0]
     if layer not in LAYERS:

@@ -48,9 +48,7 @@ Connection: TypeAlias = "pymysql.connections.Connection[pymysql.cursors.Cursor]"
 
 
 class Instance:
-    """A server on `folder`: `with Instance(...) as server: server.start(...)` stops it at the end, by its own
-    pid only.
-    """
+    """A server on `folder`: `with Instance(...) as server: server.start(...)` stops it at the end."""
 
     def __init__(self, tree: Path, folder: Path, *, config: Path | None = None) -> None:
         self.tree = tree
@@ -81,8 +79,9 @@ class Instance:
         return self.run_folder / f"{name}.sock"
 
     def initialise(self) -> bool:
-        """Make the data directory where there is none yet; whether it was made. It appears only when it is
-        whole.
+        """Make the data directory where there is none yet; whether it was made.
+
+        It appears only when it is whole.
         """
         if self.data.is_dir():
             return False
@@ -106,8 +105,9 @@ class Instance:
         return True
 
     def start(self, port: int, plugin: Path, options: Mapping[str, str | int]) -> None:
-        """Start on a TCP port with a plugin loaded, and wait until SQL is served. Raises `Problem` with what
-        the log says.
+        """Start on a TCP port with a plugin loaded, and wait until SQL is served.
+
+        Raises `Problem` with what the log says.
         """
         self._link_plugins(plugin)
         settings = self.folder / "server.cnf"
@@ -150,9 +150,7 @@ class Instance:
             return {str(name): str(value) for name, value in cursor.fetchall()}
 
     def stop(self) -> None:
-        """Shut down cleanly and wait for the end; a signal to us meanwhile kills the server (it recovers at
-        its next start).
-        """
+        """Shut down and wait for the end. A signal to us meanwhile kills the server."""
         if self.process is None or self.process.poll() is not None:
             return
         self.process.send_signal(signal.SIGTERM)
@@ -241,8 +239,9 @@ class Instance:
 
 
 def _tree_options(tree: Path) -> list[str]:
-    """What makes a server that was unpacked into `tree` find its files. Only root has to say that it means
-    it.
+    """What makes a server that was unpacked into `tree` find its files.
+
+    Only root has to say that it means it.
     """
     share = tree / "usr/share/mysql"
     options = [

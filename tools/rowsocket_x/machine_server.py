@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Says which MariaDB server this machine itself has or would install, and whether the plugin built here fits
-it.
+"""Says which MariaDB server this machine has or would install, and whether the plugin built here fits it.
 
 A plugin fits one point release alone. Debian can offer the packages of a newer one before its source, and the
 plugin is built from the source: then the machine installs a server that the plugin refuses.

@@ -46,8 +46,9 @@ SERVER_PARTS: Mapping[str, str] = {
     "faults": "tests/faults",
     "replication": "tests/replication",
 }
-"""The parts that run on real servers, in their order, with their folders. A new folder of tests is added
-here.
+"""The parts that run on real servers, in their order, with their folders.
+
+A new folder of tests is added here.
 """
 
 TEST_FILES = "test_*.py"
@@ -137,9 +138,7 @@ def counted(
     environment: Mapping[str, str],
     seconds_max: float = PART_SECONDS_MAX,
 ) -> Outcome:
-    """Run a test runner that writes a JUnit report to the file that comes as its last argument, and count
-    from that.
-    """
+    """Run a test runner that writes a JUnit report into the file of its last argument; count from that."""
     report, log = report_of(name), LOGS / f"test-{name}.log"
     report.parent.mkdir(parents=True, exist_ok=True)
     report.unlink(missing_ok=True)
@@ -209,9 +208,7 @@ def _ctest(name: str, preset: Preset, settings: Settings) -> Outcome:
 def _run_logged(
     command: Sequence[str], log: Path, settings: Settings, environment: Mapping[str, str], seconds_max: float
 ) -> str | int:
-    """Run to the end with the output in `log` (and on the terminal when verbose); the exit code, or why it
-    has none.
-    """
+    """Run to the end with the output in `log`, or on the terminal; the exit code, or why it has none."""
     with log.open("wb") as sink:
         output = None if settings.verbose else sink
         process = subprocess.Popen(

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Fetches the servers that RowSocket is measured against, as Debian ships them, into `.rowsocket/peers`;
-nothing is installed.
+"""Fetches the servers that RowSocket is measured against, as Debian ships them, into `.rowsocket/peers`.
 
 With them come the libraries that this machine lacks: apt is asked what it would install.
 """

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""An apt of our own: its sources, lists and cache lie under `.rowsocket`, so that nothing of the system
-changes.
+"""An apt of our own: its sources, lists and cache lie under `.rowsocket`; nothing of the system changes.
 
 It only ever downloads. The machine's proxies and certificates still apply, as its configuration is read first
 and ours over it.

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The Python packages in `.venv`, in layers: each verb installs those that it needs, when it first needs
-them.
+"""The Python packages in `.venv`, in layers: a verb installs those that it needs, when it first does.
 
 A layer is a file of tools/requirements. The script `x` makes the environment with the layer `run`; the others
 come on top. A stamp in `.venv` says from which text a layer was installed.

@@ -34,9 +34,7 @@ _MACHINE_PATHS = tuple("/" + name for name in ("work/main", "work/shared", "tmp/
 
 
 def licence(path: PurePosixPath, text: str) -> list[str]:
-    """A missing or wrong SPDX line: GPL-2.0-only in general, MIT for the clients, so that anyone can link
-    them.
-    """
+    """A missing or wrong SPDX line: GPL-2.0-only in general, MIT for the clients (anyone may link them)."""
     if not (path.suffix in _CODE or path.name in _CODE_NAMES) or not text.strip():
         return []
     wanted = "MIT" if path.parts[0] == "clients" else "GPL-2.0-only"
@@ -56,9 +54,7 @@ def length(path: PurePosixPath, text: str) -> list[str]:
 
 
 def columns(path: PurePosixPath, text: str, columns_max: int) -> list[str]:
-    """Lines that are too long and could be broken: not the rows of Markdown tables, nor one long word such as
-    a link.
-    """
+    """Lines that are too long and could be broken: no rows of Markdown tables, no word such as a link."""
     if path.suffix == ".py" or (path.suffix not in _WRITTEN and path.name not in _CODE_NAMES):
         return []  # of Python ruff tells
     return [

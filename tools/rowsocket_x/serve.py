@@ -54,8 +54,9 @@ class _StopRequested(Exception):
 
 
 def serve(options: Options) -> None:
-    """Set up what is missing, start, load the demo, serve until told to stop. Raises `Problem` for what the
-    user can mend.
+    """Set up what is missing, start, load the demo, serve until told to stop.
+
+    Raises `Problem` for what the user can mend.
     """
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, _request_stop)
@@ -115,9 +116,7 @@ def _serve_from(server: Instance, plugin: Path, options: Options) -> None:
 
 
 def _plugin_options(server: Instance, options: Options) -> dict[str, str | int]:
-    """The plugin's own settings; `loose` so that the log says what is wrong with it when it could not be
-    loaded.
-    """
+    """The plugin's settings; `loose`, so that the log says why it was not loaded where that is so."""
     return {
         "loose-rowsocket-port-read": options.port_read,
         "loose-rowsocket-port-write": options.port_write,

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Fetches the matched pair: a MariaDB server and the private headers of exactly that version, both into
-`.rowsocket/`.
+"""Fetches the matched pair: a MariaDB server and its private headers of the same version.
 
 Debian's security archive can offer a binary before its source can be downloaded. So the versions that the
 lists have as both are tried newest first, the source before the binaries, and the first that really comes is
@@ -73,9 +72,7 @@ def require(series: Series = DEFAULT) -> Server:
 
 
 def fetch(series: Series = DEFAULT, *, renew: bool = False) -> Server:
-    """Fetch the newest version that can be had as both, unless one is there already (`renew` looks for a
-    newer one).
-    """
+    """Fetch the newest version that can be had as both, unless there is one (`renew` looks for a newer)."""
     have = current(series)
     if have is not None and not renew:
         return have

@@ -77,8 +77,9 @@ def include_folders(headers: Path) -> list[Path]:
 
 
 def prove(headers: Path) -> None:
-    """Compile a file that includes the server's central headers. Raises `Problem` when they do not fit
-    together.
+    """Compile a file that includes the server's central headers.
+
+    Raises `Problem` when they do not fit together.
     """
     source = headers / "proof.cc"
     source.write_text(_PROOF)
@@ -105,8 +106,7 @@ def version_of(headers: Path) -> str:
 
 
 def adopt(folder: Path) -> Path:
-    """A headers folder from what the user names: one in our layout, or an installed include folder with
-    `server/private`.
+    """A headers folder from what the user names: one in our layout, or an include folder with server/private.
 
     MariaDB's own development packages install the latter (such as /usr/include/mysql); it is laid out anew
     with links.
@@ -147,9 +147,7 @@ def _only(folder: Path, pattern: str, what: str, exclude: str = "//") -> Path:
 
 
 def _apply_debian_patches(archive: Path, headers: Path) -> None:
-    """Apply those parts of Debian's patches that change a file we unpacked: the binary was built with
-    them.
-    """
+    """Apply those parts of Debian's patches that change a file we unpacked (the binary has them)."""
     run(["tar", "-xf", archive, "-C", headers, "debian/patches"], what="unpacking Debian's patches")
     patches = headers / "debian/patches"
     series = (patches / "series").read_text().splitlines()

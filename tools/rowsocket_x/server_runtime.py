@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Makes an unpacked server of another Debian release run here: through that release's own loader and
-libraries.
+"""Makes an unpacked server of another Debian release run here, through that release's own libraries.
 
 A newer server wants a newer C library than this machine has. A program cannot choose its C library by a
 search path alone, because the kernel starts it with the machine's loader. So each program of the tree is

@@ -21,9 +21,7 @@ class Series(StrEnum):
 
     @property
     def is_foreign(self) -> bool:
-        """Whether it comes from another Debian release than this machine's, and so needs that release's
-        libraries.
-        """
+        """Whether it comes from another Debian release than this machine's, whose libraries it needs."""
         return self.codename != apt_sources.release_codename()
 
 
@@ -40,8 +38,7 @@ def _apt_of(codename: str) -> PrivateApt:
 
 
 def _foreign_apt(codename: str) -> PrivateApt:
-    """An apt of another release: nothing counts as installed, and its keys are the newest that this release
-    has.
+    """An apt of another release: nothing counts as installed; its keys are the newest of this release.
 
     Debian puts the keys of its next release into the key ring package of this one, which the machine's own
     keys vouch for. So the chain of trust begins with the machine.

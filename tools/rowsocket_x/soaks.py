@@ -177,9 +177,7 @@ def properties(report: Path) -> dict[str, str]:
 
 
 def verdict(seen: Mapping[str, str], failed: int) -> str:
-    """What was seen in words; with the bound on the failure rate where trials were counted and none
-    failed.
-    """
+    """What was seen in words; with a bound on the failure rate where trials were counted and none failed."""
     words = ", ".join(
         f"{value} {name}" if _is_count(value) else f"{name} {value}" for name, value in seen.items()
     )

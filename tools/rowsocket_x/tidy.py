@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""clang-tidy over the C++ sources, with the compiler's commands of the release build; .clang-tidy says what
-it looks for.
+"""clang-tidy over the C++ sources, with the compiler's commands of the release build (see .clang-tidy).
 
 All of it takes minutes, so `./x check` looks at what changed since the branch left main: the sources that
 changed, and those that include a header that did. Tests are spared the analyzer, which takes a minute for one

@@ -71,7 +71,7 @@ def test_the_ready_file_names_every_place_and_nothing_else_is_left(tmp_path: Pat
 
 def test_a_server_ends_with_whoever_started_it() -> None:
     """Even with one that is killed."""
-    script = "import subprocess as s, sys; child = s.Popen(sys.argv[1:]); print(child.pid, flush=True); child.wait()"
+    script = "import subprocess as s, sys; p = s.Popen(sys.argv[1:]); print(p.pid, flush=True); p.wait()"
     command = [sys.executable, "-c", script, *WITH_PARENT, "sleep", "60"]
     parent = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
     assert parent.stdout is not None
