@@ -123,7 +123,7 @@ def _cpp_format() -> list[str]:
 
 
 def _python_format() -> list[str]:
-    return _ruff("format", "--check", "--quiet")
+    return _ruff("format", "--check", "--quiet", "--output-format=concise")
 
 
 def _python_lint() -> list[str]:
