@@ -172,7 +172,7 @@ def _pytest_part(name: str, folder: str) -> Part:
     def run(settings: Settings) -> Outcome:
         environment = dict(server_environment(settings.series))
         if name == "bench":
-            environment |= benchmark.variables(build.build(Preset.RELEASE))
+            environment |= benchmark.variables(Path(environment["ROWSOCKET_BUILD_DIR"]))
         return _pytest(name, folder, settings, environment)
 
     return Part(name, run, on_server=name != "bench")

@@ -33,11 +33,14 @@ def test_every_folder_of_tests_is_a_part() -> None:
     assert there - set(parts.SERVER_PARTS.values()) == set()
 
 
-def test_a_part_whose_files_vanished_fails(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_part_whose_files_vanished_fails(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
     monkeypatch.setattr(parts, "ROOT", tmp_path)
     monkeypatch.setattr(parts, "server_environment", lambda series: {})
     (tmp_path / "tests/vectors").mkdir(parents=True)
     assert not parts.run_parts(["vectors"], Settings())
+    assert "there is no test_*.py in tests/vectors" in capsys.readouterr().out
 
 
 def ending_with(code: int, report: str, log_folder: Path, monkeypatch: pytest.MonkeyPatch) -> Outcome:
