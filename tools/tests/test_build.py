@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from rowsocket_x import build
+from rowsocket_x import build, setup
 from rowsocket_x.build import Preset
 from rowsocket_x.server_fetch import Server
 from rowsocket_x.server_series import Series
@@ -25,8 +25,8 @@ def configured(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
     monkeypatch.setattr(build, "BUILD", tmp_path)
     monkeypatch.setattr(build, "run", run)
-    monkeypatch.setattr(build.setup, "packages", lambda *layers: None)
-    monkeypatch.setattr(build.setup, "server", lambda series: Server("1", tmp_path, tmp_path / series))
+    monkeypatch.setattr(setup, "packages", lambda *layers: None)
+    monkeypatch.setattr(setup, "server", lambda series: Server("1", tmp_path, tmp_path / series))
     return presets
 
 
