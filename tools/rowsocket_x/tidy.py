@@ -22,16 +22,16 @@ _SUFFIXES = (".cc", ".h")
 
 
 def findings(*, everything: bool) -> list[str]:
-    """What clang-tidy says of the changed sources, or of all."""
+    """What clang-tidy says of the changed sources below src/, or of all."""
     changed = None if everything else _changed_files()
-    if changed is not None and not any(path.suffix in _SUFFIXES for path in changed):
+    if changed is not None and not any(
+        path.parts[0] == "src" and path.suffix in _SUFFIXES for path in changed
+    ):
         return []
     setup.packages(Layer.CHECK)
     folder = build.configure(build.Preset.RELEASE)
-    commands = json.loads((folder / "compile_commands.json").read_text())
-    sources = sorted(
-        {str(Path(entry["file"]).relative_to(ROOT)) for entry in commands if _is_ours(entry["file"])}
-    )
+    compiled = [Path(entry["file"]) for entry in json.loads((folder / "compile_commands.json").read_text())]
+    sources = sorted({str(path.relative_to(ROOT)) for path in compiled if path.is_relative_to(ROOT / "src")})
     if changed is not None:
         sources = touched(sources, changed, lambda name: (ROOT / name).read_text(errors="replace"))
     tests = [name for name in sources if name.endswith("_test.cc")]
@@ -42,17 +42,16 @@ def findings(*, everything: bool) -> list[str]:
 def touched(
     sources: Sequence[str], changed: Sequence[PurePosixPath], read: Callable[[str], str]
 ) -> list[str]:
-    """The sources that changed or include a changed header of src/ or bench/.
-
-    `read` gives a source's text.
-    """
-    headers = {str(path.relative_to(path.parts[0])) for path in changed if path.suffix == ".h"}
+    """The sources that changed or include a changed header. `read` gives a source's text."""
+    headers = {
+        str(path.relative_to("src")) for path in changed if path.parts[0] == "src" and path.suffix == ".h"
+    }
     names = {str(path) for path in changed}
     return [name for name in sources if name in names or _includes(read(name)) & headers]
 
 
 def _includes(text: str) -> set[str]:
-    return {name.removeprefix("bench/") for name in re.findall(r'^#include "([^"]+)"', text, re.MULTILINE)}
+    return set(re.findall(r'^#include "([^"]+)"', text, re.MULTILINE))
 
 
 def _changed_files() -> list[PurePosixPath]:
@@ -70,11 +69,6 @@ def _git(*words: str) -> str:
     """What git prints; nothing where it fails."""
     done = subprocess.run(["git", *words], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     return done.stdout.strip() if done.returncode == 0 else ""
-
-
-def _is_ours(file: str) -> bool:
-    path = Path(file)
-    return path.is_relative_to(ROOT / "src") or path.is_relative_to(ROOT / "bench")
 
 
 def _tidy(folder: Path, sources: Sequence[str], *options: str) -> list[str]:

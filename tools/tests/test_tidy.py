@@ -6,7 +6,7 @@ from rowsocket_x import tidy
 TEXTS = {
     "src/net/poller.cc": '#include "net/poller.h"\n',
     "src/net/listener.cc": '#include "base/error.h"\n',
-    "bench/load.cc": '#include "bench/load.h"\n#include "base/error.h"\n',
+    "src/exec/walk.cc": '#include "exec/walk.h"\n#include "base/error.h"\n',
 }
 
 
@@ -19,5 +19,5 @@ def test_a_changed_source_is_looked_at() -> None:
 
 
 def test_a_changed_header_touches_who_includes_it() -> None:
-    assert touched_by("src/base/error.h") == ["src/net/listener.cc", "bench/load.cc"]
-    assert touched_by("bench/load.h") == ["bench/load.cc"]
+    assert touched_by("src/base/error.h") == ["src/net/listener.cc", "src/exec/walk.cc"]
+    assert touched_by("src/exec/walk.h", "bench/walk.h") == ["src/exec/walk.cc"]
