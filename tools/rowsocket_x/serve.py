@@ -160,34 +160,28 @@ def _welcome(server: Instance, places: Places, *, with_demo: bool) -> str:
           reads   {reads:<16} {places.read_socket}
           writes  {writes:<16} {places.write_socket}
         """
-    return textwrap.dedent(lines).strip("\n") + (_things_to_try(server, places) if with_demo else "")
+    return textwrap.dedent(lines).strip("\n") + (things_to_try(server, places) if with_demo else "")
 
 
-def _things_to_try(server: Instance, places: Places) -> str:
+def things_to_try(server: Instance, places: Places) -> str:
+    """Three things to try in another terminal, each a line that can be copied."""
     to_reads, to_writes = (f"nc -q 1 127.0.0.1 {port}" for port in (places.read_port, places.write_port))
-    words = [
-        str(server.tree / "usr/bin/mariadb"),
-        "--no-defaults",
-        "-u",
-        "root",
-        "-S",
-        places.sql_socket,
-        "demo",
-        "-e",
-    ]
-    sql = shlex.join(words)
+    program = str(server.tree / "usr/bin/mariadb")
+    sql = shlex.join([program, "--no-defaults", "-u", "root", "-S", places.sql_socket, "demo", "-e"])
+    find = r"P\t1\tdemo\tpackage\tPRIMARY\tname,version,description\n1\t=\t1\tbash\n"
+    rename = r"P\t1\tdemo\tuser\tPRIMARY\tuser_name\n1\t=\t1\t42\t1\t0\tU\tDeep Thought\n"
     return f"""
 
 Three things to try in another terminal:
 
 1. Read a row with nothing but a socket. One line is one request, its words are separated by a TAB
    (in `telnet 127.0.0.1 {places.read_port}` the same lines can be typed):
-     printf 'P\\t1\\tdemo\\tpackage\\tPRIMARY\\tname,version,description\\n1\\t=\\t1\\tbash\\n' | {to_reads}
+     printf '{find}' | {to_reads}
 
 2. The same row and its neighbours through SQL, which works on the same data at the same time:
      {sql} "SELECT name, version, description FROM package WHERE name >= 'bash' LIMIT 3"
 
 3. Change a user's name over the write port, and look at it from SQL:
-     printf 'P\\t1\\tdemo\\tuser\\tPRIMARY\\tuser_name\\n1\\t=\\t1\\t42\\t1\\t0\\tU\\tDeep Thought\\n' |
-     {to_writes} {sql} "SELECT * FROM user WHERE user_id = 42"
+     printf '{rename}' | {to_writes}
+     {sql} "SELECT * FROM user WHERE user_id = 42"
 """
