@@ -43,12 +43,6 @@ Counter kind_of(const Request& request) {
   return Counter::requests_unknown;
 }
 
-/// Another transaction has the row: worth waiting for.
-bool is_row_lock_timeout(const Error& error) {
-  constexpr int ha_lock_wait_timeout = 146;
-  return error.code == ErrorCode::engine && error.number == ha_lock_wait_timeout;
-}
-
 void add_to_counts(RowCounts& rows, const RowOutcome& outcome) {
   if (outcome.rows_affected > 0) {
     ++(outcome.rows_affected == 1 ? rows.inserted : rows.updated);
@@ -272,6 +266,10 @@ Begin Executor::run_statement(engine::Index& index, const Request& request, cons
   const Intent intent = intent_of(request);
   bool under_way = false;
   RowCounts own_rows;
+  const size_t reply_bytes_max = reply_bytes_left(out);
+  const size_t out_bytes_max = out.bytes_max();
+  // A reply that is too large is refused before its memory is taken.
+  out.set_bytes_max(std::min(out_bytes_max, reply_begin + reply_bytes_max + limits::reply_slack_bytes));
   try {
     engine::Cursor* cursor = nullptr;
     transaction_open_ = true;  // whatever comes of it: locks that were taken on the way are given back with the turn
@@ -283,7 +281,7 @@ Begin Executor::run_statement(engine::Index& index, const Request& request, cons
     under_way = true;
     error = request.kind == RequestKind::insert
                 ? insert(*cursor, request, protocol, out, own_rows)
-                : Walk(*cursor, request, protocol, out, reply_bytes_left(out), in_keys_, own_rows).run(index.column_count());
+                : Walk(*cursor, request, protocol, out, reply_bytes_max, in_keys_, own_rows).run(index.column_count());
     if (error.ok() && out.failed()) [[unlikely]] {
       error = ErrorCode::out_of_memory;
     }
@@ -294,6 +292,7 @@ Begin Executor::run_statement(engine::Index& index, const Request& request, cons
   } catch (...) {
     error = ErrorCode::out_of_memory;
   }
+  out.set_bytes_max(out_bytes_max);
   rows_read_ += own_rows.read;
   if (error.ok()) [[likely]] {
     rows.add_changes(own_rows);
@@ -304,7 +303,7 @@ Begin Executor::run_statement(engine::Index& index, const Request& request, cons
   }
   out.truncate(reply_begin);
   // A request that did what can not be undone has waited for the row as long as it may; it must not run again.
-  return is_row_lock_timeout(error) && !session_.did_lasting_work() ? Begin::wait : Begin::failed;
+  return error.reason == Reason::row_locked && !session_.did_lasting_work() ? Begin::wait : Begin::failed;
 }
 
 /// True if a request that waits for a lock is to be presented again; else `error` is its answer.
@@ -313,7 +312,7 @@ bool Executor::parks(Client& client, Error& error) {
     client.parked_since_ms = std::max<uint64_t>(now_ms_, 1);
     counters_.add(Counter::parked);
   }
-  const bool for_row = is_row_lock_timeout(error);
+  const bool for_row = error.reason == Reason::row_locked;
   const uint64_t timeout_ms = for_row ? session_.row_lock_wait_timeout_ms() : session_.lock_wait_timeout_ms();
   if (now_ms_ - std::min(now_ms_, client.parked_since_ms) < timeout_ms) {
     return true;
