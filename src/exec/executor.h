@@ -158,16 +158,16 @@ class Executor {
   Policy policy_;
   uint64_t now_ms_ = 0;
   uint64_t turn_requests_ = 0;
-  bool transaction_open_ = false;       ///< something began since the last commit or rollback
-  bool transaction_writes_ = false;     ///< and it may have changed rows
-  RowCounts uncommitted_;               ///< rows changed by it
-  uint64_t rows_read_ = 0;              ///< in this turn
-  std::vector<Staged> staged_;          ///< in order of execution
-  std::vector<GtidPlace> gtid_places_;  ///< in order of execution: ascending within each buffer
-  std::vector<Value> in_keys_;          ///< scratch of a find with an IN list
+  bool transaction_open_ = false;             ///< something began since the last commit or rollback
+  bool transaction_writes_ = false;           ///< and it may have changed rows
+  RowCounts uncommitted_;                     ///< rows changed by it
+  uint64_t rows_read_ = 0;                    ///< in this turn
+  std::vector<Staged> staged_;                ///< in order of execution
+  std::vector<GtidPlace> gtid_places_;        ///< in order of execution: ascending within each buffer
+  std::vector<Value> in_keys_;                ///< scratch of a find with an IN list
   std::vector<engine::GroupMember> members_;  ///< scratch of a group
-  bool is_lenient_ = false;          ///< the request under way, so far
-  bool met_first_lenience_ = false;  ///< see the function
+  bool is_lenient_ = false;                   ///< the request under way, so far
+  bool met_first_lenience_ = false;           ///< see the function
   bool in_group_ = false;
   size_t group_reply_begin_ = 0;  ///< where the replies of the group that is under way begin
 };

@@ -53,8 +53,8 @@ Fit side_of_number(Field* field, const Value& value) {
   return side == 0 ? Fit::exact : side < 0 ? Fit::below : Fit::above;
 }
 
-/// The same for dates and times, whose surplus digits are cut or, as sql_mode says, rounded: fractions of a second, and the time of
-/// day where the column is a date.
+/// The same for dates and times, whose surplus digits are cut or, as sql_mode says, rounded: fractions of a second, and the time
+/// of day where the column is a date.
 Fit side_of_time(const THD* thd, const Field* field, const Value& value) {
   std::string_view surplus = value.view();
   const bool is_date = field->type() == MYSQL_TYPE_DATE;
@@ -113,7 +113,8 @@ Value number_in(const Value& value) {
   return stop == from ? Value("0") : Value(from, static_cast<size_t>(stop - from));
 }
 
-/// A TIMESTAMP holds moments only: of a day that is none, the last moment before it, and of one too late the latest that there is.
+/// A TIMESTAMP holds moments only: of a day that is none, the last moment before it, and of one too late the latest that there
+/// is.
 void store_moment(Field* field, MYSQL_TIME time) {
   constexpr uint days_in_month[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
   if (time.year == 0) {
@@ -143,9 +144,11 @@ void store_moment(Field* field, MYSQL_TIME time) {
   }
 }
 
-/// The same for dates and times: what is none is the zero date, or no time at all, and a day that no month has lies behind its last.
+/// The same for dates and times: what is none is the zero date, or no time at all, and a day that no month has lies behind its
+/// last.
 Fit store_as_sql_compares_times(THD* thd, Field* field, const Value& value) {
-  auto* const text = new (thd->mem_root) Item_string(thd, value.data, static_cast<uint>(value.size), &my_charset_utf8mb4_general_ci);
+  auto* const text =
+      new (thd->mem_root) Item_string(thd, value.data, static_cast<uint>(value.size), &my_charset_utf8mb4_general_ci);
   if (text == nullptr) {
     return Fit::malformed;
   }

@@ -16,8 +16,8 @@
 
 namespace rowsocket::mariadb {
 
-/// Whether a searched value that is none of its column's type (a key of letters for a number) is an error. Else it finds what SQL's
-/// comparison finds. Any thread.
+/// Whether a searched value that is none of its column's type (a key of letters for a number) is an error. Else it finds what
+/// SQL's comparison finds. Any thread.
 void set_strict_keys(bool strict);
 
 /// Where the searched value lies, seen from the one that took its place.

@@ -23,9 +23,9 @@ constexpr std::chrono::seconds impatience(5);
 
 // ---- requests
 
-/// How long opening and locking a table waits, in seconds: not at all, but for one that was told to be patient and, for a while, for
-/// a transaction that the cluster aborted. It holds nothing, and mostly it was aborted for the table's DDL, which holds up writes on
-/// the whole cluster.
+/// How long opening and locking a table waits, in seconds: not at all, but for one that was told to be patient and, for a while,
+/// for a transaction that the cluster aborted. It holds nothing, and mostly it was aborted for the table's DDL, which holds up
+/// writes on the whole cluster.
 ulong Session::lock_patience_s() const {
   constexpr ulong replay_patience_s = 10;
   const ulong timeout_s = global_system_variables.lock_wait_timeout;
@@ -134,9 +134,9 @@ Begin Session::lock(const std::shared_ptr<OpenTable>& table, Intent intent, Erro
     }
     note_write();
     using RowPatience = ServerThread::RowPatience;
-    thread_.wait_for_rows(is_patient_ || table->does_lasting_work()     ? RowPatience::full
-                          : last_write_at_ >= impatient_until_ ? RowPatience::second
-                                                               : RowPatience::none);
+    thread_.wait_for_rows(is_patient_ || table->does_lasting_work() ? RowPatience::full
+                          : last_write_at_ >= impatient_until_      ? RowPatience::second
+                                                                    : RowPatience::none);
     thd_->set_time();  // each request has its own CURRENT_TIMESTAMP
     if (table->is_kept()) {
       if (const Begin begin = protect_from_backup(*table, error); begin != Begin::ready) {

@@ -19,12 +19,14 @@ using engine::Intent;
 // ---- groups
 
 Error no_transactions_error() {
-  return {ErrorCode::no_transactions, "the table, or one that its triggers write to, is in a storage engine without transactions"};
+  return {ErrorCode::no_transactions,
+          "the table, or one that its triggers write to, is in a storage engine without transactions"};
 }
 
 Begin Session::begin_group(std::span<const GroupMember> members, size_t& failed_member, Error& error) {
   begin_transaction();
-  const bool reads = std::any_of(members.begin(), members.end(), [](const auto& member) { return member.intent == Intent::read; });
+  const bool reads =
+      std::any_of(members.begin(), members.end(), [](const auto& member) { return member.intent == Intent::read; });
   if (snapshot_is_expired_ && reads) {
     return Begin::next_turn;
   }

@@ -271,8 +271,8 @@ bool parse_modification(TokenReader& reader, Parsing& parsing, Request& request)
   if (count > limits::value_count_max) {
     reader.fail(ErrorCode::too_many_values);
   }
-  request.new_values = modification == Modification::update ? take_values(reader, parsing, count)
-                                                            : take_amounts(reader, parsing, count, request);
+  request.new_values =
+      modification == Modification::update ? take_values(reader, parsing, count) : take_amounts(reader, parsing, count, request);
   request.drops_surplus = !parsing.limits.strict && !request.has_columns;
   if (modification != Modification::update &&
       std::any_of(request.new_values.begin(), request.new_values.end(), [](const Value& amount) { return amount.is_now(); })) {
