@@ -13,7 +13,8 @@ Read in this order:
     results.py, facts.py    results.jsonl: machine and build first, then one line per measurement
     summary.py, report.py   the table for the terminal, the page for people; charts.py draws
     changes.py              `--compare A B`
-    profile.py, flame.py    `./x profile`
+    paired.py               `--against PLUGIN.so`: two builds in one server
+    stacks.py, flame.py     `./x profile`
 
 Servers run on core 0, the generator on core 1. A wrong answer of anyone ends the run.
 """

@@ -11,7 +11,21 @@ import sys
 import time
 from pathlib import Path
 
-from bench.harness import budget, changes, facts, flame, markdown, peers, report, results, runner, scenario, stacks, summary
+from bench.harness import (
+    budget,
+    changes,
+    facts,
+    flame,
+    markdown,
+    paired,
+    peers,
+    report,
+    results,
+    runner,
+    scenario,
+    stacks,
+    summary,
+)
 from bench.harness.data import Template
 from bench.harness.environment import Environment, Missing, from_variables
 from bench.harness.generator import WrongAnswer
@@ -48,6 +62,14 @@ def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
     measure.add_argument("--peers", help="only these, with commas between")
     measure.add_argument("--rows-max", type=int, help="fewer rows, for a smoke run")
     measure.set_defaults(command=run)
+    against = commands.add_parser("against")
+    against.add_argument("plugin", type=Path)
+    against.add_argument("scenarios", nargs="*")
+    against.add_argument("--out", type=Path)
+    against.add_argument("--rounds", type=int, default=paired.ROUNDS)
+    against.add_argument("--seconds", type=float, default=paired.SECONDS, help="of each measurement")
+    against.add_argument("--rows-max", type=int, help="fewer rows, for a smoke run")
+    against.set_defaults(command=compare_builds)
     compare = commands.add_parser("compare")
     compare.add_argument("folders", nargs=2, type=Path)
     compare.set_defaults(command=compare_runs)
@@ -65,8 +87,7 @@ def run(options: argparse.Namespace) -> int:
     started_s = time.monotonic()
     environment = from_variables()
     plan = _plan(options)
-    out = options.out or ROOT / "var/bench" / datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d-%H%M%S")
-    out.mkdir(parents=True, exist_ok=True)
+    out = _folder(options.out)
     writer = Writer(out / FILE, {**facts.gather(environment), "rounds": plan.rounds, "seconds": plan.seconds})
     try:
         measure(environment, plan, writer, started_s, options)
@@ -76,6 +97,32 @@ def run(options: argparse.Namespace) -> int:
     print(summary.text(writer.folder))
     print(f"\n{out / 'report.html'}")
     return 0
+
+
+def compare_builds(options: argparse.Namespace) -> int:
+    """`./x bench --against PLUGIN.so`."""
+    os.environ[paired.VARIABLE] = str(paired.plugin_file(options.plugin))
+    environment = from_variables()
+    cases = paired.chosen(scenario.load(), options.scenarios, options.rows_max)
+    out = _folder(options.out)
+    writer = Writer(out / FILE, {**facts.gather(environment), "rounds": options.rounds, "seconds": options.seconds})
+    progress = Progress(sys.stderr, 2 * options.rounds * len(cases))
+    template = Template(environment.load, lambda: servers.folder, cases, progress.say)
+    try:
+        with Servers(environment, progress.say, template) as servers:
+            paired.measure(cases, servers, writer, progress, rounds=options.rounds, seconds=options.seconds)
+    finally:
+        progress.end()
+    print(paired.text(writer.folder.results))
+    print(f"\n{out / FILE}")
+    return 0
+
+
+def _folder(out: Path | None) -> Path:
+    """Where results go: the folder that was asked for, or one named after the time."""
+    made = out or ROOT / "var/bench" / datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d-%H%M%S")
+    made.mkdir(parents=True, exist_ok=True)
+    return made
 
 
 def compare_runs(options: argparse.Namespace) -> int:

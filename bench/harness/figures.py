@@ -6,6 +6,7 @@ A machine's speed drifts by more than peers differ, and a slow minute hits all p
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
@@ -32,6 +33,34 @@ def spread(values: Iterable[float]) -> Spread | None:
     """The spread of values; None of nothing."""
     known = list(values)
     return Spread(statistics.median(known), min(known), max(known)) if known else None
+
+
+def quartiles(values: Sequence[float]) -> Spread:
+    """The median with the lower and the upper quartile of at least one value."""
+    if len(values) == 1:
+        return Spread(values[0], values[0], values[0])
+    lower, middle, upper = statistics.quantiles(values, n=4, method="inclusive")
+    return Spread(middle, lower, upper)
+
+
+def median_interval(values: Sequence[float], certainty: float = 0.95) -> Spread:
+    """The median of at least one value, with the interval in which the true median lies with this certainty.
+
+    The interval ends at two of the values, so nothing is supposed of how they are distributed. Each value lies above the true
+    median with probability one half, hence the binomial distribution. Fewer than six values give no such certainty; then the
+    interval is from the least to the most.
+    """
+    ordered = sorted(values)
+    count = len(ordered)
+    outside = 0
+    below = 0.0  # the probability that at most `outside` values lie on one side
+    while True:
+        below += math.comb(count, outside) / 2**count
+        if 2 * below > 1 - certainty:
+            break
+        outside += 1
+    place = max(outside - 1, 0)
+    return Spread(statistics.median(ordered), ordered[place], ordered[count - 1 - place])
 
 
 def ratios(numerators: Sequence[float], denominators: Sequence[float]) -> list[float]:
