@@ -41,12 +41,17 @@ class Environment:
             return str(self.peers_tree / "usr/bin" / name)
         return shutil.which(name)
 
-    def libraries(self) -> Mapping[str, str]:
-        """The environment for programs of the peers' tree."""
+    def of_peers(self) -> Mapping[str, str]:
+        """The environment for programs of the peers' tree: they find their libraries and sysbench its scripts there."""
         if self.peers_tree is None:
             return os.environ
-        folders = [str(path) for path in (self.peers_tree / "usr/lib").glob("*-linux-gnu")]
-        return {**os.environ, "LD_LIBRARY_PATH": ":".join([*folders, *filter(None, [os.environ.get("LD_LIBRARY_PATH")])])}
+        libraries = [str(path) for path in (self.peers_tree / "usr/lib").glob("*-linux-gnu")]
+        scripts = str(self.peers_tree / "usr/share/sysbench/?.lua")
+        return {
+            **os.environ,
+            "LD_LIBRARY_PATH": ":".join([*libraries, *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]),
+            "LUA_PATH": ";".join([scripts, os.environ.get("LUA_PATH", "") or ";"]),
+        }
 
 
 def from_variables(variables: Mapping[str, str] = os.environ) -> Environment:

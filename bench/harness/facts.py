@@ -38,7 +38,7 @@ def gather(environment: Environment) -> dict[str, Any]:
 
 def _version(environment: Environment, name: str, option: str) -> str:
     program = environment.program(name)
-    return _said([program, option], environment.libraries()) if program else "not there"
+    return _said([program, option], environment.of_peers()) if program else "not there"
 
 
 def _said(command: list[str], variables: Any = None) -> str:

@@ -36,7 +36,7 @@ class KeyValuePeer(GeneratorPeer):
         """The server, filled."""
         program = self.servers.environment.program(self.program)
         assert program is not None
-        server = self.servers.program(self.name, lambda port: self.command(program, port), self.servers.environment.libraries())
+        server = self.servers.program(self.name, lambda port: self.command(program, port), self.servers.environment.of_peers())
         address = ("--port", str(server.port))
         target = generator.Target(self.name, self.name, server, address, self.servers.environment.load, case.workload)
         self._fill(target, case)

@@ -67,7 +67,7 @@ class Sysbench(Peer):
             capture_output=True,
             text=True,
             check=False,
-            env=self.servers.environment.libraries(),
+            env=self.servers.environment.of_peers(),
             timeout=seconds + PREPARE_SECONDS_MAX,
             preexec_fn=lambda: os.sched_setaffinity(0, {GENERATOR_CPU}),
         )
