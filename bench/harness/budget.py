@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How long each measurement may take, and which scenarios are left out, so that a run ends within the minutes it was given.
+"""How long each measurement may take, and which scenarios are left out, so that a run ends in time.
 
-Rounds are never fewer than five for a real run: the spread is what makes a figure worth anything. What gives way is the length of
-a measurement, down to a second, and then the least important scenarios.
+A real run never has fewer than five rounds, because the spread is what makes a figure worth anything. First
+the measurements become shorter, down to a second. Then the least important scenarios are left out.
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ def seconds_needed(scenarios: Sequence[Scenario], rounds: int, seconds: float) -
 
 def plan(scenarios: Sequence[Scenario], *, quick: bool, budget_minutes: float | None) -> Plan:
     """Fit scenarios, the most important first, into the budget; without one all run at full length."""
-    rounds, longest, shortest = (QUICK_ROUNDS, QUICK_SECONDS, QUICK_SECONDS) if quick else (ROUNDS, SECONDS, SECONDS_MIN)
+    rounds, longest, shortest = (
+        (QUICK_ROUNDS, QUICK_SECONDS, QUICK_SECONDS) if quick else (ROUNDS, SECONDS, SECONDS_MIN)
+    )
     if budget_minutes is None:
         return Plan(tuple(scenarios), (), rounds, longest)
     budget_s = budget_minutes * 60

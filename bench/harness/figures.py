@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Arithmetic over rounds: medians, spreads, and ratios that are taken within each round and only then summed up.
+"""Arithmetic over rounds: medians, spreads, and ratios. A ratio is taken within each round, and only then
+summed up.
 
-A machine's speed drifts by more than peers differ, and a slow minute hits all peers of a round alike: that is why.
+A machine's speed drifts by more than peers differ. But a slow minute hits all peers of a round alike.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 Report = dict[str, Any]
-"""What came of one measurement: the generator's JSON and the harness's additions."""
+"""What came of one measurement, by the names of results.jsonl."""
 
 
 @dataclass(frozen=True)
@@ -46,9 +47,9 @@ def quartiles(values: Sequence[float]) -> Spread:
 def median_interval(values: Sequence[float], certainty: float = 0.95) -> Spread:
     """The median of at least one value, with the interval in which the true median lies with this certainty.
 
-    The interval ends at two of the values, so nothing is supposed of how they are distributed. Each value lies above the true
-    median with probability one half, hence the binomial distribution. Fewer than six values give no such certainty; then the
-    interval is from the least to the most.
+    The interval begins and ends at one of the values. How the values are distributed does not matter: each
+    lies above the true median with probability one half, so the binomial distribution says how many do. Fewer
+    than six values give no such certainty; then the interval is from the least to the most.
     """
     ordered = sorted(values)
     count = len(ordered)

@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """`./x bench --against PLUGIN.so`: the old build of rowsocket.so and the new one, in turn, in one server.
 
-Both builds are measured in the same server process, so the rows, the buffer pool and the hash index are the same memory.
-Before each measurement the plugin is uninstalled, and the build whose turn it is gets installed. So each measurement has
-its own places in memory, and luck with those places becomes part of the spread instead of part of the difference.
+Both builds are measured in the same server process, so rows, buffer pool and hash index are the same memory.
+Before each measurement the plugin is uninstalled, and the build whose turn it is gets installed. So each
+measurement has its own places in memory. Luck with those places becomes part of the spread, and not of the
+difference.
 
-A round measures every case once with each build. The build that comes first in a round comes second in the next one.
-The quotient new / old is taken within each round.
+A round measures every case once with each build. The build that comes first in a round comes second in the
+next one. The quotient new / old is taken within each round.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from pathlib import Path
 
 from bench.harness.environment import Missing
 from bench.harness.figures import Report, Results, Spread, median_interval, number, quartiles, ratios
-from bench.harness.peers.base import Run
+from bench.harness.measuring import Run
 from bench.harness.peers.database import options_of
 from bench.harness.peers.rowsocket import ONE_THREAD, RowSocket
 from bench.harness.progress import Progress
@@ -82,7 +83,9 @@ def install(server: Server, library: str) -> None:
         server.sql.sql(f"UNINSTALL SONAME '{loaded}'")
     server.sql.sql(f"INSTALL SONAME '{library}'")
     if installed(server) != [library]:
-        raise ServerFailure(f"the server has {installed(server)} loaded instead of {library}: a build cannot be unloaded")
+        raise ServerFailure(
+            f"the server has {installed(server)} loaded instead of {library}: a build cannot be unloaded"
+        )
 
 
 def installed(server: Server) -> list[str]:
@@ -93,19 +96,32 @@ def installed(server: Server) -> list[str]:
 
 
 def chosen(scenarios: Sequence[Scenario], names: Sequence[str], rows_max: int | None = None) -> list[Case]:
-    """The cases of the named scenarios; without names the first case of each of `SCENARIOS`. Raises ScenarioMistake."""
+    """All cases of the named scenarios; without names the first case of each of `SCENARIOS`.
+
+    Raises ScenarioMistake.
+    """
     known = {one.name: one for one in scenarios}
     unknown = [name for name in names if name not in known]
     if unknown:
         raise ScenarioMistake(f"there is no scenario {unknown[0]}; there are: {' '.join(known)}")
-    cases = [case for name in names for case in known[name].cases] or [known[name].cases[0] for name in SCENARIOS]
+    cases = [case for name in names for case in known[name].cases] or [
+        known[name].cases[0] for name in SCENARIOS
+    ]
     for case in cases:
         if case.mode != "closed":
             raise ScenarioMistake(f"{case.scenario}: two builds are compared in closed loops only")
     return [replace(case, rows=min(case.rows, rows_max or case.rows)) for case in cases]
 
 
-def measure(cases: Sequence[Case], servers: Servers, writer: Writer, progress: Progress, *, rounds: int, seconds: float) -> None:
+def measure(
+    cases: Sequence[Case],
+    servers: Servers,
+    writer: Writer,
+    progress: Progress,
+    *,
+    rounds: int,
+    seconds: float,
+) -> None:
     """All rounds. Raises WrongAnswer, ServerFailure."""
     builds = {name: Build(servers, name) for name in LIBRARIES}
     for number_of_round in range(1, rounds + 1):
@@ -188,6 +204,8 @@ def text(results: Results) -> str:
             ]
         )
     rounds = min((len(reports) for reports in results.reports.values()), default=0)
-    about = f"server CPU time per request, {rounds} rounds; new / old is the median of the rounds' own quotients"
+    about = (
+        f"server CPU time per request, {rounds} rounds; new / old is the median of the rounds' own quotients"
+    )
     rule = "inside the noise: the interval in which the median lies with 95 % certainty holds 1"
     return "\n".join([about, rule, "", aligned(table)])

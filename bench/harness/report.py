@@ -40,14 +40,20 @@ COLUMNS = {
     "idle_cpu_us_per_s": "idle µs/s",
     "idle_plugin_cpu_us_per_s": "plugin's idle µs/s",
 }
-PERCENTILES = {2.0: ("p50_us", "p50"), 10.0: ("p90_us", "p90"), 100.0: ("p99_us", "p99"), 1000.0: ("p999_us", "p99.9")}
+PERCENTILES = {
+    2.0: ("p50_us", "p50"),
+    10.0: ("p90_us", "p90"),
+    100.0: ("p99_us", "p99"),
+    1000.0: ("p999_us", "p99.9"),
+}
 """Each at the number of requests of which one is slower, so that the tail has room."""
 STYLE = """
 :root{color-scheme:light dark;--ink:#1b1f24;--paper:#fff;--soft:#6a737d;--rule:#d8dee4;
 --a:#2f6fde;--b:#9bbcf5;--good:#1a7f37;--bad:#b3261e}
 @media(prefers-color-scheme:dark){:root{--ink:#e6e9ed;--paper:#14171b;--soft:#9aa4af;--rule:#333a42;
 --a:#6ea0ff;--b:#35528c;--good:#57c278;--bad:#ff7b72}}
-body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);margin:0 auto;padding:1rem;max-width:56rem}
+body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper)}
+body{margin:0 auto;padding:1rem;max-width:56rem}
 h1{font-size:1.5rem}h2{font-size:1.15rem;margin:2.2rem 0 .3rem}p{margin:.3rem 0}.soft{color:var(--soft)}
 .wide{overflow-x:auto}table{border-collapse:collapse;font-size:.85rem;font-variant-numeric:tabular-nums}
 td,th{padding:.25rem .5rem;border-bottom:1px solid var(--rule);text-align:right;vertical-align:top}
@@ -56,7 +62,8 @@ td:first-child,th:first-child,td.text{text-align:left}small{display:block;color:
 .facts td.text{overflow-wrap:anywhere}.legend{white-space:nowrap}
 summary{cursor:pointer;padding:.3rem 0}
 svg{width:100%;height:auto;max-width:36rem;display:block;font-size:12px}svg text{fill:var(--ink)}
-.key{display:inline-block;width:.8em;height:.8em;margin:0 .3em 0 .8em;background:var(--a)}.key.light{background:var(--b)}
+.key{display:inline-block;width:.8em;height:.8em;margin:0 .3em 0 .8em;background:var(--a)}
+.key.light{background:var(--b)}
 .part0{fill:var(--a)}.part1{fill:var(--b)}.whisker{stroke:var(--ink);stroke-width:1.5}
 .mark{stroke:var(--bad);stroke-dasharray:4 3}
 .grid{stroke:var(--rule)}.line{fill:none;stroke-width:2}
@@ -67,7 +74,8 @@ svg text[class^=name]{fill:var(--c)}.met{color:var(--good)}.missed{color:var(--b
 @media print{:root{color-scheme:light;--ink:#000;--paper:#fff;--soft:#444;--rule:#bbb;--a:#2f6fde;--b:#9bbcf5}
 @page{margin:12mm}body{max-width:none;padding:0;font-size:10pt}h2,p{break-after:avoid}svg,tr{break-inside:avoid}svg{max-width:13cm}
 summary{display:none}details::details-content{content-visibility:visible;display:block;height:auto}
-.wide{overflow:visible}table{font-size:6.5pt}.goals,.facts{font-size:9pt}td,th{padding:.15rem .25rem}*{print-color-adjust:exact}}
+.wide{overflow:visible}table{font-size:6.5pt}.goals,.facts{font-size:9pt}td,th{padding:.15rem .25rem}
+*{print-color-adjust:exact}}
 """
 
 
@@ -90,7 +98,8 @@ def html(folder: Folder) -> str:
 def _about(folder: Folder) -> str:
     run = " · ".join(escape(str(folder.facts.get(name, ""))) for name in ("time", "commit"))
     rounds = f"{folder.facts.get('rounds')} rounds of {folder.facts.get('seconds')} s"
-    how = "Peers run in turn; figures are medians, with the least and the most; ratios are taken within each round."
+    how = "Peers run in turn. Figures are medians, with the least and the most."
+    how += " Ratios are taken within each round."
     return f"{run} · {rounds}. {how}"
 
 
@@ -105,7 +114,8 @@ def _goals(folder: Folder) -> Iterator[str]:
         kind = {True: "met", False: "missed", None: "soft"}[verdict.met]
         yield (
             f"<tr><td>{escape(verdict.goal.text)}<small>{escape(verdict.scenario)}</small></td>"
-            f"<td>{escape(verdict.bound)}</td><td>{_cell(verdict.ratio)}</td><td class={kind}>{verdict.word.lower()}</td></tr>"
+            f"<td>{escape(verdict.bound)}</td><td>{_cell(verdict.ratio)}</td>"
+            f"<td class={kind}>{verdict.word.lower()}</td></tr>"
         )
     yield "</table></div>"
 
@@ -144,7 +154,11 @@ def _bars(results: Results, scenario: str, case: str, figure: str) -> Iterator[s
     ]
     if rows:
         split = any(len(row.parts) > 1 for row in rows)
-        legend = "<span class=legend><span class=key></span>user<span class='key light'></span>kernel</span>" if split else ""
+        legend = (
+            "<span class=legend><span class=key></span>user<span class='key light'></span>kernel</span>"
+            if split
+            else ""
+        )
         yield f"<p class=soft>{_caption(NAMES.get(figure, figure), case)}{legend}</p>{bars(rows)}"
 
 
@@ -173,7 +187,10 @@ def _ratios(results: Results, scenario: str, case: str, figure: str) -> Iterator
         if peer != OURS and ratio:
             rows.append(Bar(peer, (ratio.median,), ratio, spread_text(ratio)))
     if rows:
-        yield f"<p class=soft>{_caption('divided by the figure of RowSocket, round by round', case)}</p>" + bars(rows, mark=1.0)
+        yield (
+            f"<p class=soft>{_caption('divided by the figure of RowSocket, round by round', case)}</p>"
+            + bars(rows, mark=1.0)
+        )
 
 
 def _latency(results: Results, scenario: str, case: str) -> Iterator[str]:
@@ -200,11 +217,16 @@ def _lines(results: Results, scenario: Scenario) -> Iterator[str]:
                     series.setdefault(peer, []).append((float(value[1]), measured))
         picture = lines(series)
         if picture:
-            yield f"<p class=soft>{NAMES[figure]} over {escape(scenario.varies.removeprefix('settings.'))}</p>{picture}"
+            what = escape(scenario.varies.removeprefix("settings."))
+            yield f"<p class=soft>{NAMES[figure]} over {what}</p>{picture}"
 
 
 def _table(results: Results, scenario: str) -> Iterator[str]:
-    used = {key: title for key, title in COLUMNS.items() if any(results.spread(key, *one) for one in _keys(results, scenario))}
+    used = {
+        key: title
+        for key, title in COLUMNS.items()
+        if any(results.spread(key, *one) for one in _keys(results, scenario))
+    }
     yield "<details><summary>all figures</summary><div class=wide><table><tr><th>peer</th><th>case</th>"
     yield "".join(f"<th>{title}</th>" for title in used.values()) + "</tr>"
     for key in _keys(results, scenario):
@@ -219,7 +241,11 @@ def _keys(results: Results, scenario: str) -> list[tuple[str, str, str]]:
 
 def _facts(folder: Folder) -> Iterator[str]:
     if folder.left_out:
-        yield "<h2>Not measured</h2><ul>" + "".join(f"<li>{escape(line)}</li>" for line in folder.left_out) + "</ul>"
+        yield (
+            "<h2>Not measured</h2><ul>"
+            + "".join(f"<li>{escape(line)}</li>" for line in folder.left_out)
+            + "</ul>"
+        )
     yield "<h2>Machine and build</h2><div class=wide><table class=facts>"
     for name, value in folder.facts.items():
         yield f"<tr><td>{escape(name.replace('_', ' '))}</td><td class=text>{escape(str(value))}</td></tr>"

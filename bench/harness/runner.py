@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Rounds: every peer once at every case (A B C, A B C, ...), so that a slow minute of the machine hits all of them alike."""
+"""Rounds: every peer once at every case (A B C, A B C, ...), so that a slow minute hits all of them alike."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from bench.harness.budget import Plan
 from bench.harness.figures import Report, number
-from bench.harness.peers.base import Peer, Run
+from bench.harness.measuring import Run
+from bench.harness.peers.base import Peer
 from bench.harness.progress import Progress
 from bench.harness.results import Writer
 from bench.harness.scenario import Case, Scenario
@@ -22,7 +23,9 @@ def measurements(plan: Plan) -> int:
     return plan.rounds * sum(scenario.runs_per_round() for scenario in plan.scenarios)
 
 
-def run_plan(plan: Plan, peers: Mapping[str, Peer], writer: Writer, progress: Progress, deadline_s: float | None = None) -> None:
+def run_plan(
+    plan: Plan, peers: Mapping[str, Peer], writer: Writer, progress: Progress, deadline_s: float | None = None
+) -> None:
     """Measure every scenario of the plan; those that would begin after the deadline (monotonic) are left out.
 
     Raises WrongAnswer, ServerFailure.
@@ -38,17 +41,28 @@ def run_plan(plan: Plan, peers: Mapping[str, Peer], writer: Writer, progress: Pr
         run_scenario(scenario, peers, writer, plan, progress)
 
 
-def run_scenario(scenario: Scenario, peers: Mapping[str, Peer], writer: Writer, plan: Plan, progress: Progress) -> None:
+def run_scenario(
+    scenario: Scenario, peers: Mapping[str, Peer], writer: Writer, plan: Plan, progress: Progress
+) -> None:
     """All rounds of one scenario. Raises WrongAnswer, ServerFailure."""
-    contestants = [(case, peer) for case in scenario.cases for peer in _contestants(scenario, case, peers, writer)]
+    contestants = [
+        (case, peer) for case in scenario.cases for peer in _contestants(scenario, case, peers, writer)
+    ]
     progress.skipped(plan.rounds * (scenario.runs_per_round() - len(contestants)))
-    rates = {case.label: _rate(case, [peer for own, peer in contestants if own == case], progress) for case in scenario.cases}
+    rates = {
+        case.label: _rate(case, [peer for own, peer in contestants if own == case], progress)
+        for case in scenario.cases
+    }
     for round_number in range(1, plan.rounds + 1):
         for case, peer in contestants:
             run = Run(seconds=plan.seconds, seed=round_number, rate=rates[case.label])
             report = with_derived(peer.measure(as_asked(scenario, case, peer.name), run))
             writer.measured(case, peer.name, round_number, report)
-            what = f"{scenario.name} {case.label}, round {round_number} of {plan.rounds}, {peer.name}".replace(" ,", ",")
+            what = (
+                f"{scenario.name} {case.label}, round {round_number} of {plan.rounds}, {peer.name}".replace(
+                    " ,", ","
+                )
+            )
             progress.measured(f"{what}: {brief(report)}")
 
 
@@ -69,7 +83,9 @@ def _contestants(scenario: Scenario, case: Case, peers: Mapping[str, Peer], writ
 
 
 def _rate(case: Case, contestants: list[Peer], progress: Progress) -> float:
-    """Requests per second of an open loop: a share of what the slowest peer can do, measured here and now; else 0."""
+    """Requests per second of an open loop, else 0: a share of the slowest peer's peak, measured here and
+    now.
+    """
     if case.mode != "open":
         return 0.0
     peaks = {}
@@ -77,9 +93,8 @@ def _rate(case: Case, contestants: list[Peer], progress: Progress) -> float:
         report = peer.measure(replace(case, mode="closed"), Run(seconds=PEAK_SECONDS))
         peaks[peer.name] = float(report["requests_per_s"])
     rate = case.load * min(peaks.values(), default=0.0)
-    progress.say(
-        f"{case.scenario} {case.label}: {rate:,.0f}/s are due, of peaks {', '.join(f'{k} {v:,.0f}' for k, v in peaks.items())}"
-    )
+    told = ", ".join(f"{name} {peak:,.0f}" for name, peak in peaks.items())
+    progress.say(f"{case.scenario} {case.label}: {rate:,.0f}/s are due, of peaks {told}")
     return rate
 
 
@@ -103,4 +118,6 @@ def brief(report: Report) -> str:
         "fsyncs_per_row": "fsyncs per row",
         "idle_cpu_us_per_s": "us CPU per s",
     }
-    return ", ".join(f"{number(report[name])} {unit}" for name, unit in parts.items() if report.get(name) is not None)
+    return ", ".join(
+        f"{number(report[name])} {unit}" for name, unit in parts.items() if report.get(name) is not None
+    )

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Where a running process spends its time: perf's samples of it, as stacks of frames from the outermost caller inwards.
+"""Where a running process spends its time: perf's samples of it, as stacks of frames from the outermost
+inwards.
 
-A frame's part says whose code it is, so that a profile can be summed up as "kernel, MariaDB, RowSocket, libraries". Debian's
-programs have no frame pointers, so perf keeps a piece of the stack with each sample and unwinds it afterwards.
+A frame's part says whose code it is, so that a profile can be summed up as "kernel, MariaDB, RowSocket,
+libraries". Debian's programs have no frame pointers. So perf keeps a piece of the stack with each sample, and
+unwinds it afterwards.
 """
 
 from __future__ import annotations
@@ -67,7 +69,9 @@ def recorded(pid: int, data: Path, cpu: int) -> Iterator[None]:
         str(SAMPLES_PER_S),
     ]
     command += ["--call-graph", f"dwarf,{STACK_BYTES}", "--pid", str(pid), "--output", str(data)]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as perf:
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as perf:
         try:
             yield
         finally:
@@ -80,7 +84,9 @@ def recorded(pid: int, data: Path, cpu: int) -> Iterator[None]:
 def read(data: Path) -> Counter[Stack]:
     """The samples of a recording. Raises CannotProfile."""
     command = ["perf", "script", "--no-inline", "--fields", "comm,ip,sym,dso", "--input", str(data)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace") as perf:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace"
+    ) as perf:
         assert perf.stdout is not None
         stacks = parse(perf.stdout)
     if not stacks:
@@ -89,7 +95,9 @@ def read(data: Path) -> Counter[Stack]:
 
 
 def parse(lines: Iterable[str]) -> Counter[Stack]:
-    """The samples in the text of `perf script`: a thread's name, its frames from the innermost outwards, an empty line."""
+    """The samples in the text of `perf script`: a thread's name, its frames (the innermost first), an
+    empty line.
+    """
     stacks: Counter[Stack] = Counter()
     thread = ""
     frames: list[Frame] = []
@@ -117,7 +125,9 @@ def frame(line: str) -> Frame:
 
 
 def shares(stacks: Counter[Stack]) -> dict[str, float]:
-    """For each part the share of the samples whose innermost frame is its own; parts without a sample are left out."""
+    """For each part the share of the samples whose innermost frame is its own. Parts without a sample are
+    left out.
+    """
     innermost: Counter[str] = Counter()
     for stack, samples in stacks.items():
         innermost[stack[-1].part] += samples

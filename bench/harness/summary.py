@@ -41,7 +41,11 @@ def times_ours(results: Results, scenario: str, case: str, peer: str) -> str:
 def rows(folder: Folder) -> list[list[str]]:
     """The table's cells, the header first; columns without any figure are left out."""
     results = folder.results
-    used = {name: title for name, title in COLUMNS.items() if any(name in r for runs in results.reports.values() for r in runs)}
+    used = {
+        name: title
+        for name, title in COLUMNS.items()
+        if any(name in r for runs in results.reports.values() for r in runs)
+    }
     table = [["scenario", "case", "peer", *used.values(), "CPU per key / RowSocket's"]]
     for scenario, case, peer in results.reports:
         cells = [spread_text(results.spread(name, scenario, case, peer)) for name in used]
@@ -68,7 +72,9 @@ def goals_text(verdicts: Sequence[Verdict]) -> str:
     """One line per goal."""
     table = [["goal", "", "bound", "measured", ""]]
     for verdict in verdicts:
-        table.append([verdict.scenario, verdict.goal.text, verdict.bound, spread_text(verdict.ratio), verdict.word])
+        table.append(
+            [verdict.scenario, verdict.goal.text, verdict.bound, spread_text(verdict.ratio), verdict.word]
+        )
     met = sum(verdict.met is True for verdict in verdicts)
     return f"{aligned(table)}\n{met} of {len(verdicts)} goals met"
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from bench.harness import paired, scenario
 from bench.harness.figures import Results, median_interval, quartiles
-from bench.harness.peers.base import Run
+from bench.harness.measuring import Run
 from bench.harness.scenario import Case, ScenarioMistake
 from bench.harness.servers import Server, Servers
 from bench.tests.small import small
@@ -101,10 +101,16 @@ def mapped(server: Server) -> set[str]:
 
 
 @pytest.mark.parametrize("workload", ["point", "insert"])
-def test_each_build_is_measured_by_itself_in_one_server(servers: Servers, old_build: Path, workload: str) -> None:
+def test_each_build_is_measured_by_itself_in_one_server(
+    servers: Servers, old_build: Path, workload: str
+) -> None:
     case = small(Case(workload, workload=workload))
     processes = set()
-    for name, file in ((paired.OLD, old_build.name), (paired.NEW, "rowsocket.so"), (paired.OLD, old_build.name)):
+    for name, file in (
+        (paired.OLD, old_build.name),
+        (paired.NEW, "rowsocket.so"),
+        (paired.OLD, old_build.name),
+    ):
         build = paired.Build(servers, name)
         assert build.measure(case, SHORT)[paired.FIGURE] > 0
         server = build.database_server(case)

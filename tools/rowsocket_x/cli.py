@@ -13,7 +13,7 @@ from rowsocket_x import build as building
 from rowsocket_x import check as checking
 from rowsocket_x import setup as setting_up
 from rowsocket_x.console import Problem, say
-from rowsocket_x.paths import ROOT, VAR
+from rowsocket_x.paths import ROOT, STATE, VAR
 
 _pytest_arguments: list[str] = []
 """What stands after `--` on the command line of `./x test`."""
@@ -147,7 +147,7 @@ def bench(
     ] = None,
     quick: Annotated[bool, typer.Option("--quick", help="3 short rounds: to see that it works, not to quote.")] = False,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for results.jsonl and report.html.", show_default="var/bench/TIME")
+        Path | None, typer.Option(help="Folder for results.jsonl and report.html.", show_default=".rowsocket/bench/TIME")
     ] = None,
     budget_minutes: Annotated[
         float | None, typer.Option(help="End within this: shorter measurements, then fewer scenarios.", min=1)
@@ -197,11 +197,11 @@ def profile(
     scenario: Annotated[str, typer.Argument(help="A scenario of bench/scenarios; its first case is profiled.")],
     peer: Annotated[str, typer.Option(help="Whose server.")] = "rowsocket",
     seconds: Annotated[float, typer.Option(help="For how long.", min=1)] = 10,
-    out: Annotated[Path | None, typer.Option(help="Folder for the flame graph.", show_default="var/profile")] = None,
+    out: Annotated[Path | None, typer.Option(help="Folder for the flame graph.", show_default=".rowsocket/bench/profile")] = None,
 ) -> None:
     """Draw a flame graph of the server under a scenario's load (needs perf), and say which program takes which share."""
-    words = ["profile", scenario, "--peer", peer, "--seconds", str(seconds), "--out", str((out or VAR / "profile").absolute())]
-    if not benchmark.harness(words):
+    folder = (out or STATE / "bench/profile").absolute()
+    if not benchmark.harness(["profile", scenario, "--peer", peer, "--seconds", str(seconds), "--out", str(folder)]):
         raise typer.Exit(1)
 
 

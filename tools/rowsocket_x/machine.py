@@ -22,7 +22,7 @@ BUILD_PACKAGES = (
     "libgtest-dev",
     "libgmock-dev",
     "librapidcheck-dev",
-    "libmariadb-dev",
+    "nlohmann-json3-dev",
     "dpkg-dev",
     "patch",
     "python3-venv",

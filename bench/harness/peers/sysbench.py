@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""SQL as sysbench measures it: oltp_point_select, prepared, on eight tables. A second opinion on our own SQL load."""
+"""SQL as sysbench measures it, as a second opinion: oltp_point_select, prepared, on eight tables."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import re
 import subprocess
 
 from bench.harness.figures import Report
-from bench.harness.generator import WrongAnswer, cpu_us
-from bench.harness.peers.base import Peer, Run
+from bench.harness.measuring import Run, cpu_us
+from bench.harness.peers.base import Peer
 from bench.harness.peers.database import options_of
 from bench.harness.peers.rowsocket import ONE_THREAD
 from bench.harness.scenario import Case
 from bench.harness.servers import GENERATOR_CPU, RowSocketOverTcp, Server, Servers
+from bench.traffic.protocol import WrongAnswer
 
 TABLES = 8
 DATABASE = "sbtest"
@@ -34,7 +35,9 @@ class Sysbench(Peer):
 
     def measure(self, case: Case, run: Run) -> Report:
         """One run with as many sessions as the case has connections."""
-        server = self.servers.database(RowSocketOverTcp, {**options_of(case, binlog=case.binlog), **ONE_THREAD})
+        server = self.servers.database(
+            RowSocketOverTcp, {**options_of(case, binlog=case.binlog), **ONE_THREAD}
+        )
         assert server.sql is not None
         if DATABASE not in server.warmed:
             self.servers.say(f"filling sysbench's {TABLES} tables")
@@ -61,7 +64,12 @@ class Sysbench(Peer):
             "time": max(1, round(seconds)),
             "percentile": 99,
         }
-        words = [program, "oltp_point_select", *(f"--{name}={value}" for name, value in options.items()), command]
+        words = [
+            program,
+            "oltp_point_select",
+            *(f"--{name}={value}" for name, value in options.items()),
+            command,
+        ]
         done = subprocess.run(
             words,
             capture_output=True,
@@ -77,7 +85,7 @@ class Sysbench(Peer):
 
 
 def parse(text: str, server_cpu_us: float) -> Report:
-    """The figures in sysbench's output. The server's time also holds the start and the end of the sessions."""
+    """The figures in sysbench's output. The server's time includes the start and the end of the sessions."""
     requests = int(_found(r"queries:\s+(\d+)", text))
     return {
         "protocol": "sysbench",
