@@ -12,7 +12,7 @@ from bench.harness.figures import Results, Spread, number, ratios, spread, sprea
 from bench.harness.goals import judge
 from bench.harness.results import Folder
 from bench.harness.scenario import Scenario
-from bench.harness.summary import OURS, main_figure
+from bench.harness.summary import OURS, main_figure, main_tables
 
 NAMES = {
     "server_cpu_us_per_key": "server CPU, µs per key",
@@ -87,6 +87,7 @@ def html(folder: Folder) -> str:
         f"<title>RowSocket, measured</title><style>{STYLE}</style></head><body>",
         "<h1>RowSocket, measured beside its peers</h1>",
         f"<p class=soft>{_about(folder)}</p>",
+        *_main(folder.results),
         *_goals(folder),
     ]
     for scenario in folder.scenarios:
@@ -101,6 +102,20 @@ def _about(folder: Folder) -> str:
     how = "Peers run in turn. Figures are medians, with the least and the most."
     how += " Ratios are taken within each round."
     return f"{run} · {rounds}. {how}"
+
+
+def _main(results: Results) -> Iterator[str]:
+    """RowSocket beside its peers, before anything of ours."""
+    for title, note, (header, *rows) in main_tables(results):
+        yield f"<h2>{escape(title)}</h2><p class=soft>{escape(note)}</p><div class=wide><table class=main>"
+        for row, tag in [(header, "th"), *((row, "td") for row in rows)]:
+            yield "<tr>" + "".join(f"<{tag}>{_words(cell)}</{tag}>" for cell in row) + "</tr>"
+        yield "</table></div>"
+
+
+def _words(cell: str) -> str:
+    """A cell of Markdown, which may be bold, as HTML."""
+    return re.sub(r"\*\*(.*)\*\*", r"<b>\1</b>", escape(cell))
 
 
 def _goals(folder: Folder) -> Iterator[str]:

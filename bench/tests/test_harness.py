@@ -271,14 +271,22 @@ def test_the_main_figures_come_first_and_once() -> None:
     assert "| main case | RowSocket | original |" in page
     assert "| row by primary key, 1 request in flight | **7.50** | 9.75 (1.30 x) |" in page
     assert "| row by primary key, 1 request in flight | **133,333** | 102,564 (0.77 x) |" in page
-    assert page.index("main case") < page.index("## Goals: 2 of 2 met") < page.index("## point")
+    assert page.index("main case") < page.index("2 of 2 are met.") < page.index("## point")
     assert page.count("main case") == 2
+
+
+def test_the_page_begins_with_the_main_figures() -> None:
+    page = report.html(folder())
+    assert (
+        "<td>row by primary key, 1 request in flight</td><td><b>7.50</b></td><td>9.75 (1.30 x)</td>" in page
+    )
+    assert page.index("<b>7.50</b>") < page.index("2 of 2 met")
 
 
 def test_the_pages_say_on_which_processor_the_run_was() -> None:
     made = folder()
     made.facts["cpu"] = facts.processor(INTEL)
-    assert f"| cpu | {facts.processor(INTEL)} |" in markdown.text(made)
+    assert f"- cpu: {facts.processor(INTEL)}" in markdown.text(made)
     assert facts.processor(INTEL) in report.html(made)
 
 

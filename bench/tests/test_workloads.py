@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 
 import pytest
+from bench.harness.__main__ import app
 from bench.harness.player import Load, play
 from bench.harness.servers import RowSocketOverTcp, Server, Servers
 from bench.traffic import PROTOCOLS, protocols_of, workloads
@@ -94,6 +96,38 @@ def test_a_wrong_row_is_seen(point: Asked) -> None:
     for protocol in KINDS:
         with pytest.raises(WrongAnswer, match="wrong answer"):
             point.run(protocol)
+
+
+def test_a_run_by_hand_prints_its_figures(point: Asked, capsys: pytest.CaptureFixture[str]) -> None:
+    """As bench/README.md has it."""
+    assert isinstance(point.server.sql, RowSocketOverTcp)
+    words = [
+        "load",
+        "--port",
+        point.server.sql.read_port,
+        "--database",
+        "asked",
+        "--rows",
+        ROWS,
+        "--seconds",
+        0.2,
+    ]
+    words += ["--connections", 3, "--in-flight", 2, "--program", point.player]
+    app([str(word) for word in words], standalone_mode=False)
+    report = json.loads(capsys.readouterr().out)
+    assert report["requests"] > 0
+    assert (report["connections"], report["in_flight"]) == (3, 2)
+
+
+def test_the_sql_that_fills_a_table_is_printed(point: Asked, capsys: pytest.CaptureFixture[str]) -> None:
+    app(
+        ["load", "--table-sql", "--workload", "value", "--rows", "5", "--set", "value_bytes=30"],
+        standalone_mode=False,
+    )
+    point.sql("DROP TABLE IF EXISTS asked.item")
+    for statement in filter(str.strip, capsys.readouterr().out.split(";\n")):
+        point.sql(statement, "asked")
+    assert point.sql("SELECT COUNT(*), MIN(LENGTH(data)), MAX(LENGTH(data)) FROM asked.item") == [(5, 30, 30)]
 
 
 def test_prepared_statements_survive_the_servers_thread_cache(point: Asked) -> None:
