@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The harness's command line. `./x bench` and `./x profile` build what is needed, set the variables and
-call this.
-"""
+"""The harness's command line. `./x bench` and `./x profile` build what is needed and call this."""
 
 from __future__ import annotations
 

@@ -79,9 +79,7 @@ def _relative(results: Results, key: Key, figure: str, against: str) -> Spread |
 
 
 def _figures(folder: Folder, scenario: str) -> list[str]:
-    """What is compared: the main figure, the fsyncs of writes, and the tail where the load has a fixed
-    rate.
-    """
+    """What is compared: the main figure, the fsyncs of writes, and the tail of open loops."""
     cases = [case for one in folder.scenarios if one.name == scenario for case in one.cases]
     tail = ["p99_us"] if any(case.mode == "open" for case in cases) else []
     return [main_figure(folder.results, scenario), *tail, "fsyncs_per_row"]

@@ -122,9 +122,7 @@ def lines(
 
 
 def _grid(low: float, high: float) -> list[float]:
-    """Round numbers from low to high: 1, 2 and 5 of each power of ten, or only the powers if those are too
-    many.
-    """
+    """Round numbers from low to high: 1, 2 and 5 of each power of ten, or else only the powers."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for steps in ((1, 2, 5), (1,)):
         found = [

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The data directory that every database server begins with. It is filled once for all cases of a run,
-then copied.
-"""
+"""The data directory that every database server begins with: filled once for all cases, then copied."""
 
 from __future__ import annotations
 

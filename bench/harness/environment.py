@@ -47,9 +47,7 @@ class Environment:
         return shutil.which(name)
 
     def of_peers(self) -> Mapping[str, str]:
-        """The environment for programs of the peers' tree, where their libraries and sysbench's scripts
-        are.
-        """
+        """The environment for programs of the peers' tree, with its libraries and sysbench's scripts."""
         if self.peers_tree is None:
             return os.environ
         libraries = [str(path) for path in (self.peers_tree / "usr/lib").glob("*-linux-gnu")]

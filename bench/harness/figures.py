@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Arithmetic over rounds: medians, spreads, and ratios. A ratio is taken within each round, and only then
-summed up.
+"""Arithmetic over rounds: medians, spreads, and ratios, which are taken within each round.
 
 A machine's speed drifts by more than peers differ. But a slow minute hits all peers of a round alike.
 """

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""One measurement of a peer: plays the case's load, and adds what only the server can say (how often it
-flushed).
+"""One measurement of a peer: plays the case's load, and adds how often the server flushed.
 
 Writes are checked beyond the answers: after inserts the table must hold as many rows as were acknowledged.
 """

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""One run of the load generator: opens the connections, writes the job, starts bench/player, reads what it
-says.
+"""One run of the load generator: opens connections, writes the job, starts bench/player, reads its figures.
 
 The player knows no protocol: it fills in the forms of the job and compares what comes back. The names of the
 figures are those of results.jsonl (bench/README.md has the list).
@@ -137,9 +136,7 @@ def job_of(
 
 @cache
 def zipf_list(keys: Keys, exponent: float) -> bytes:
-    """Keys to draw from uniformly. Each is there as often as Zipf's law says: rank r in proportion to
-    r^-exponent.
-    """
+    """Keys to draw from uniformly; by Zipf's law the key of rank r is there in proportion to r^-exponent."""
     count = keys.most - keys.least + 1
     ends = list(accumulate(rank**-exponent for rank in range(1, count + 1)))
     drawn = array.array("I")
@@ -197,9 +194,7 @@ def report_of(
 
 
 def latency_figures(said: dict[str, Any]) -> Report:
-    """Of the requests that were begun (open loop: due) in the measured seconds. Percentiles are up to 0.8
-    % too high.
-    """
+    """Of the requests begun (open loop: due) in the measured seconds. Percentiles are up to 0.8 % too high."""
     buckets = said["latency_buckets_ns"]
     total = sum(count for _, count in buckets)
     figures: Report = {

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a run says on the terminal while it goes on: one line for each measurement, and below them how far it
-is.
+"""What a run says on the terminal: one line for each measurement, and below them how far it is.
 
 The bar is drawn over itself, so there is none where the output is no terminal. There each line begins with
 the percentage.

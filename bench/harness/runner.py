@@ -83,9 +83,7 @@ def _contestants(scenario: Scenario, case: Case, peers: Mapping[str, Peer], writ
 
 
 def _rate(case: Case, contestants: list[Peer], progress: Progress) -> float:
-    """Requests per second of an open loop, else 0: a share of the slowest peer's peak, measured here and
-    now.
-    """
+    """Requests per second of an open loop, else 0: a share of the slowest peer's peak, measured here."""
     if case.mode != "open":
         return 0.0
     peaks = {}

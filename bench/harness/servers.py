@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The peers' servers: private ones on core 0, one for each set of options, started when first wanted and
-kept.
+"""The peers' servers: private ones on core 0, one for each set of options, started when first wanted.
 
 Every database server begins with a copy of the same data directory, which is filled once (data.py). Several
 peers and many cases share a server. So its settings and the keys that were inserted are remembered here.

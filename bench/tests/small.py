@@ -17,9 +17,7 @@ ROWS = 5000
 
 
 def environment_variables() -> dict[str, str]:
-    """What the harness reads. Skips where there is no server or plugin. Programs are looked for beside the
-    plugin.
-    """
+    """What the harness reads; programs lie beside the plugin. Skips where there is no server or plugin."""
     plugin = os.environ.get("ROWSOCKET_PLUGIN_DIR")
     if not plugin or not os.environ.get("ROWSOCKET_SERVER_TREE"):
         pytest.skip("no server and plugin: ./x test bench sets them")

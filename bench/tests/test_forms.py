@@ -54,7 +54,8 @@ def test_a_negative_addend_is_told_as_the_player_adds_it() -> None:
 
 def test_other_sources_are_told_by_name() -> None:
     [tick, connection] = form(f"{Number('tick'):09} {Number('connection', add=1):04}")["fields"]
-    assert (tick["of"], connection["of"], connection["add"]) == ("tick", "connection", 1)
+    assert tick == {"at": 0, "width": 9, "of": "tick"}
+    assert connection == {"at": 10, "width": 4, "of": "connection", "add": 1}
 
 
 def test_a_number_can_be_binary() -> None:

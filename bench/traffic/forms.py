@@ -18,7 +18,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 DIGITS = 8
@@ -30,9 +30,7 @@ _PLACES = re.compile("[\u0100-\U0010ffff]+")
 
 @dataclass(frozen=True)
 class Number:
-    """(source * multiply + add) // divide % modulo. The source is one of the request's keys, or what `of`
-    says.
-    """
+    """(source * multiply + add) // divide % modulo. The source is a key of the request, or what `of` says."""
 
     of: str = "key"
     """"key"; "tick", which differs from request to request; "connection", the connection's own number."""
@@ -81,6 +79,10 @@ class Number:
         if self.divide != 1 or self.modulo:
             raise TypeError("after a division only the remainder can be taken, and after that nothing")
         return self
+
+
+_DEFAULTS = {"binary": False, **asdict(Number())}
+"""What the player takes where a field says nothing."""
 
 
 @dataclass(frozen=True)
@@ -138,20 +140,10 @@ def form(text: str) -> dict[str, Any]:
         if place == ANY_DIGITS:
             fields.append({"at": len(plain), "width": 0, "of": "digits"})
             continue
+        told = {"width": blank.width, "binary": blank.binary, **asdict(number), "add": number.add % 2**64}
+        told = {name: value for name, value in told.items() if value != _DEFAULTS.get(name)}
         for _ in range(width // blank.width):
-            fields.append(
-                {
-                    "at": len(plain),
-                    "width": blank.width,
-                    "binary": blank.binary,
-                    "of": number.of,
-                    "key": number.key,
-                    "multiply": number.multiply,
-                    "add": number.add % 2**64,
-                    "divide": number.divide,
-                    "modulo": number.modulo,
-                }
-            )
+            fields.append({"at": len(plain), **told})
             plain += "0" * blank.width
     return {"bytes": plain, "fields": fields}
 

@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a wire protocol is to the benchmark: how a connection is opened, how a request and its answer are
-written.
+"""What a wire protocol is to the benchmark: how to open a connection, to ask, and to know the answer.
 
 A protocol is one file of this folder and its name in `__init__.py`. An object is made for one workload.
 """

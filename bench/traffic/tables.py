@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The tables of the benchmark. A column says what stands in row n: replies are checked by it, and tables
-filled.
+"""The tables of the benchmark. A column says what stands in row n, for filling tables and checking replies.
 
 Numbers inside texts have leading zeros, so that a text is equally long in every row. Where a request returns
 a number, the table begins with row 10,000,001, so that the number has eight digits by itself.

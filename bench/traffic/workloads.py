@@ -269,9 +269,7 @@ def latest(rows: int, keys: int = 200, take: int = 3) -> Workload:
 
 
 def latest_of_one(rows: int, take: int = 3) -> Workload:
-    """The latest messages of one friend. Many of these at once do the work of `latest` without its
-    extension.
-    """
+    """The latest messages of one friend. Many of these at once do the work of `latest`."""
     request = Request(
         MESSAGE, lambda k: f"<=\t2\t{k:06}\t19\t{take}\t0", lambda k: _latest_sql(k, take), rows=_latest(take)
     )

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the peers inside MariaDB have in common: a case's durability, and a table that is warm when it is
-measured.
-"""
+"""What the peers inside MariaDB have in common: a case's durability, and a warm table."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The first floor: an epoll server that sends a typical reply and looks nothing up. One process for each
-reply.
-"""
+"""The first floor: a server that sends a typical reply and looks nothing up. One process for each reply."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The second floor: lookups inside the server, without a network (src/mariadb/handler_floor, built only
-for this).
-"""
+"""The second floor: lookups inside the server, without a network (src/mariadb/handler_floor)."""
 
 from __future__ import annotations
 

@@ -1,7 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The original HandlerSocket, as Debian ships it with MariaDB. It writes no binlog events, so it gets no
-binlog.
-"""
+"""The original HandlerSocket, as Debian ships it. It writes no binlog events, so it gets no binlog."""
 
 from __future__ import annotations
 

@@ -40,9 +40,7 @@ class RowSocket(DatabasePeer):
         self.options = options
 
     def cannot(self, case: Case) -> str:
-        """The machine must have set huge pages aside; without them the server would start with a warning
-        only.
-        """
+        """The machine must have set huge pages aside; without them the server would only warn."""
         if "large-pages" in self.options and huge_bytes() < HUGE_BYTES_MIN:
             return f"no huge pages: sysctl vm.nr_hugepages={HUGE_BYTES_MIN >> 21}"
         return super().cannot(case)
