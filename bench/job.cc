@@ -54,6 +54,7 @@ Job parse_job(const std::string& text) {
   get("requests", job.requests);
   get("warm_up_s", job.warm_up_s);
   get("seconds", job.seconds);
+  get("silence_s", job.silence_s);
   get("seed", job.seed);
   get("server_pid", job.server_pid);
   get("cpu", job.cpu);

@@ -37,6 +37,7 @@ struct Job {
   uint64_t requests = 0;  ///< end after so many, without a warm-up; 0 = after `seconds`
   double warm_up_s = 0.5;
   double seconds = 3;
+  double silence_s = 10;  ///< so long without an answer ends the run
   uint64_t seed = 1;
   pid_t server_pid = 0;  ///< whose CPU time is told; 0 = nobody's
   int cpu = -1;          ///< run on this core only; -1 = any

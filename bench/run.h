@@ -29,8 +29,7 @@ class Run {
   Run(const Run&) = delete;
   Run& operator=(const Run&) = delete;
 
-  /// Throws std::runtime_error at the first wrong answer or lost connection, and when nothing is answered for
-  /// ten seconds.
+  /// Throws std::runtime_error at the first wrong answer or lost connection, and after a long silence.
   [[nodiscard]] Measurement execute();
 
  private:

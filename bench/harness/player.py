@@ -51,6 +51,8 @@ class Load:
     """End after so many, without a warm-up; 0 = after the seconds."""
     warm_up_s: float = 0.5
     seconds: float = 3.0
+    silence_s: float = 10.0
+    """So long without an answer ends the run."""
     server_pid: int = 0
     """Whose CPU time is measured; 0 = nobody's."""
     cpu: int = -1
@@ -113,6 +115,7 @@ def job_of(
         "requests": load.requests,
         "warm_up_s": load.warm_up_s,
         "seconds": load.seconds,
+        "silence_s": load.silence_s,
         "seed": load.seed,
         "server_pid": load.server_pid,
         "cpu": load.cpu,
@@ -194,7 +197,7 @@ def report_of(
 
 
 def latency_figures(said: dict[str, Any]) -> Report:
-    """Of the requests begun (open loop: due) in the measured seconds. Percentiles are up to 0.8 % too high."""
+    """Of the requests begun (open loop: due) while it was measured. Percentiles are up to 0.8 % too high."""
     buckets = said["latency_buckets_ns"]
     total = sum(count for _, count in buckets)
     figures: Report = {

@@ -65,6 +65,8 @@ def test_a_number_can_be_binary() -> None:
 
 def test_a_filled_text_is_as_long_as_it_says() -> None:
     assert filled(fill(f"value {K} ", 20), [1]) == b"value 00000001 xxxxx"
+    with pytest.raises(ValueError, match="longer than 10"):
+        fill(f"value {K} ", 10)
 
 
 def test_a_text_is_an_sql_expression_of_the_row() -> None:

@@ -167,6 +167,21 @@ def test_whatever_else_comes_ends_the_run(answer: Answer, said: str) -> None:
     assert any(word in wrong_answer(answer) for word in said.split("|"))
 
 
+def test_a_server_that_says_nothing_more_is_told() -> None:
+    silent = threading.Event()
+
+    def answer(line: bytes) -> bytes:
+        if not line.startswith(b"P"):
+            silent.wait(20.0)
+        return right(line)
+
+    with serving(answer) as server, pytest.raises(WrongAnswer, match="no answer for too long"):
+        try:
+            asked(server, replace(SHORT, connections=1, silence_s=0.2))
+        finally:
+            silent.set()
+
+
 def test_a_server_that_is_not_there_is_told() -> None:
     with serving(right) as server:
         pass

@@ -6,9 +6,11 @@ from __future__ import annotations
 from collections import Counter
 
 import pytest
+from bench.harness import scenario
 from bench.harness.player import zipf_list
+from bench.harness.scenario import Scenario
 from bench.traffic import PROTOCOLS, protocols_of, workloads
-from bench.traffic.forms import filled
+from bench.traffic.forms import ANY_DIGITS, filled
 from bench.traffic.sql import Frame, Sql
 from bench.traffic.workloads import Keys, Workload
 
@@ -131,6 +133,18 @@ def test_every_workload_says_what_it_is(name: str) -> None:
     made = workloads.make(name, 5000)
     assert made.about.endswith(".") and made.name == name
     assert "rowsocket" in protocols_of(made)
+
+
+@pytest.mark.parametrize("one", scenario.load(), ids=lambda one: one.name)
+def test_every_case_of_every_scenario_can_be_written_in_every_protocol(one: Scenario) -> None:
+    """With its own rows and settings, and filled in as long as it is."""
+    for case in one.cases:
+        workload = case.asked()
+        for protocol in set(protocols_of(workload)) - {"sql-text", "sql-prepared"}:
+            made = PROTOCOLS[protocol](workload)
+            for request in workload.requests:
+                for text in (made.request(request), made.reply(request).replace(ANY_DIGITS, "")):
+                    assert len(filled(text, workload.typical_keys)) == len(text)
 
 
 @pytest.mark.parametrize("mistake", [("nonsense", {}), ("point", {"keys": 2})])

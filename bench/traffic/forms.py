@@ -123,8 +123,10 @@ def little_endian(text: str, size: int) -> str:
 
 
 def fill(text: str, size: int) -> str:
-    """The text brought to so many bytes."""
-    return (text + "x" * (size - len(text)))[:size]
+    """The text brought to so many bytes. Raises ValueError if it has more."""
+    if len(text) > size:
+        raise ValueError(f"a text of {len(text)} bytes is longer than {size}")
+    return text + "x" * (size - len(text))
 
 
 def form(text: str) -> dict[str, Any]:

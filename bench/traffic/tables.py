@@ -137,7 +137,7 @@ def item(value_bytes: int) -> Table:
     """A key and one value of any size, for what grows with the value."""
     columns: dict[str, Column] = {
         "id": ("INT UNSIGNED", lambda n: f"{n}"),
-        "data": ("MEDIUMTEXT NOT NULL", lambda n: fill(f"value {n} ", value_bytes)),
+        "data": ("MEDIUMTEXT NOT NULL", lambda n: fill(f"{n} ", value_bytes)),
     }
     return Table("item", columns, "PRIMARY KEY (id)")
 
