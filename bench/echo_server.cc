@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The floor under every figure: a single-threaded epoll server that answers every line with HandlerSocket's reply to a typical
-// request of a workload, and looks nothing up. What a database costs beyond this is its own. Takes the generator's --workload,
-// --set, --keys, --rows; listens on --socket or on a free loopback port, prints which, and serves until it is killed.
+// The floor under every figure: a single-threaded epoll server that answers every line with the reply that it
+// read from standard input, and looks nothing up. What a database costs beyond this is its own. Listens on a
+// free loopback port, prints it, and serves until it is killed.
 #include <netinet/in.h>
 #include <netinet/tcp.h>
 #include <sys/epoll.h>
 #include <sys/socket.h>
-#include <sys/un.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -16,11 +15,9 @@
 #include <cstdlib>
 #include <cstring>
 #include <iostream>
+#include <iterator>
 #include <string>
 #include <string_view>
-
-#include "bench/options.h"
-#include "bench/protocol.h"
 
 namespace rowsocket::bench {
 namespace {
@@ -45,19 +42,6 @@ int listen_on_free_port() {
     give_up("cannot listen");
   }
   std::cout << ntohs(address.sin_port) << std::endl;
-  return listener;
-}
-
-int listen_on_path(const std::string& path) {
-  const int listener = ::socket(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0);
-  sockaddr_un address{};
-  address.sun_family = AF_UNIX;
-  path.copy(address.sun_path, sizeof(address.sun_path) - 1);
-  if (listener < 0 || ::bind(listener, reinterpret_cast<sockaddr*>(&address), sizeof(address)) != 0 ||
-      ::listen(listener, SOMAXCONN) != 0) {
-    give_up("cannot listen");
-  }
-  std::cout << path << std::endl;
   return listener;
 }
 
@@ -104,8 +88,8 @@ void answer(int descriptor, const std::string& reply, std::string& replies) {
   }
 }
 
-[[noreturn]] void serve(const Endpoint& endpoint, const std::string& reply) {
-  const int listener = endpoint.socket_path.empty() ? listen_on_free_port() : listen_on_path(endpoint.socket_path);
+[[noreturn]] void serve(const std::string& reply) {
+  const int listener = listen_on_free_port();
   const int epoll_descriptor = ::epoll_create1(EPOLL_CLOEXEC);
   watch(epoll_descriptor, listener);
   std::string replies;
@@ -125,13 +109,4 @@ void answer(int descriptor, const std::string& reply, std::string& replies) {
 }  // namespace
 }  // namespace rowsocket::bench
 
-int main(int argument_count, char** arguments) {
-  using namespace rowsocket::bench;
-  try {
-    const Options options = parse_options(argument_count, arguments);
-    serve(options.endpoint, floor_reply(load_workload(options.workload, options.settings, options.parameters)));
-  } catch (const std::exception& failure) {
-    std::cerr << "echo_server: " << failure.what() << std::endl;
-    return 2;
-  }
-}
+int main() { rowsocket::bench::serve({std::istreambuf_iterator<char>(std::cin), {}}); }

@@ -2,60 +2,76 @@
 #include "bench/keys.h"
 
 #include <algorithm>
-#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <stdexcept>
 
 namespace rowsocket::bench {
 
 namespace {
 
-/// A prime: multiplying by it modulo the number of keys is a permutation, so hot keys are spread over the table's pages.
-constexpr uint64_t scatter = 2654435761;
+std::vector<uint32_t> read_list(const std::string& path) {
+  std::error_code failure;
+  const auto bytes = std::filesystem::file_size(path, failure);
+  std::vector<uint32_t> list(failure ? 0 : bytes / sizeof(uint32_t));
+  std::ifstream file(path, std::ios::binary);
+  file.read(reinterpret_cast<char*>(list.data()), static_cast<long>(list.size() * sizeof(uint32_t)));
+  if (!file || list.empty()) {
+    throw std::runtime_error("cannot read the list of keys " + path);
+  }
+  return list;
+}
 
 }  // namespace
 
-Random::Random(uint64_t seed) : state_((seed + 1) * 0x9E3779B97F4A7C15ULL) {
-  if (state_ == 0) {
-    state_ = 1;
+KeySource::KeySource(const KeyRange& range, uint64_t seed) : range_(range), random_(seed), unused_(range.least) {
+  if (!range.list.empty()) {
+    list_ = read_list(range.list);
+  }
+  if (!range.next && (range.most < range.least || range.most - range.least + uint64_t{1} < range.count)) {
+    throw std::runtime_error("there are no " + std::to_string(range.count) + " different keys from " +
+                             std::to_string(range.least) + " to " + std::to_string(range.most));
   }
 }
 
-Zipf::Zipf(uint32_t count, double exponent) : count_(count), exponent_(exponent) {
-  area_first_ = integral(1.5) - 1;
-  area_last_ = integral(count_ + 0.5);
-  shortcut_ = 2 - integral_inverse(integral(2.5) - std::pow(2.0, -exponent_));
+void KeySource::next(std::vector<uint32_t>& keys) {
+  keys.resize(range_.count);
+  if (range_.next) {
+    std::iota(keys.begin(), keys.end(), unused_);
+    unused_ += static_cast<uint32_t>(range_.count);
+    return;
+  }
+  std::generate(keys.begin(), keys.end(), [this] { return draw(); });
+  if (keys.size() > 1) {
+    make_different(keys);
+  }
 }
 
-/// The integral of x^-exponent; expm1 and log1p keep it exact near exponent 1.
-double Zipf::integral(double rank) const {
-  const double logarithm = std::log(rank);
-  const double scaled = (1 - exponent_) * logarithm;
-  return std::abs(scaled) < 1e-8 ? logarithm : std::expm1(scaled) / (1 - exponent_);
+uint32_t KeySource::draw() {
+  return list_.empty() ? range_.least + random_.below(range_.most - range_.least + uint64_t{1})
+                       : list_[random_.below(list_.size())];
 }
 
-double Zipf::integral_inverse(double area) const {
-  const double scaled = std::max(area * (1 - exponent_), -1.0);
-  return std::abs(scaled) < 1e-8 ? std::exp(area) : std::exp(std::log1p(scaled) / (1 - exponent_));
-}
-
-uint32_t Zipf::rank(Random& random) const {
-  for (;;) {
-    const double area = area_last_ + random.fraction() * (area_first_ - area_last_);
-    const double place = integral_inverse(area);
-    const double rank = std::clamp(std::floor(place + 0.5), 1.0, count_);
-    if (rank - place <= shortcut_ || area >= integral(rank + 0.5) - std::pow(rank, -exponent_)) {
-      return static_cast<uint32_t>(rank);
+/// SQL gives the rows of an IN list in the order of the index, each once. So that all protocols are asked the
+/// same, the keys of a request differ and ascend. Where drawing again finds no new key for long, the next
+/// free one will do.
+void KeySource::make_different(std::vector<uint32_t>& keys) {
+  constexpr int redraws_max = 32;
+  for (int redraws = 0;; ++redraws) {
+    std::sort(keys.begin(), keys.end());
+    const auto twin = std::adjacent_find(keys.begin(), keys.end());
+    if (twin == keys.end()) {
+      return;
     }
+    if (redraws < redraws_max) {
+      *twin = draw();
+      continue;
+    }
+    do {
+      *twin = *twin == range_.most ? range_.least : *twin + 1;
+    } while (std::count(keys.begin(), keys.end(), *twin) > 1);
   }
-}
-
-KeySource::KeySource(uint32_t count, double zipf_exponent, uint64_t seed)
-    : count_(count), uniform_(zipf_exponent <= 0), random_(seed), zipf_(count, uniform_ ? 1 : zipf_exponent) {}
-
-uint32_t KeySource::next() {
-  if (uniform_) {
-    return 1 + random_.below(count_);
-  }
-  return 1 + static_cast<uint32_t>(zipf_.rank(random_) * scatter % count_);
 }
 
 }  // namespace rowsocket::bench

@@ -1,17 +1,21 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Which keys a run asks for: uniform, or Zipf (a few keys are asked for most of the time). Reproducible from a seed. One owner,
-// one thread.
+// Which keys the requests have: drawn from a range, drawn from a list, or each one used once in ascending
+// order. The same seed gives the same keys. One owner, one thread; nothing is allocated after a request had
+// its keys once.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
+#include <string>
+#include <vector>
 
 namespace rowsocket::bench {
 
-/// xorshift64*: 64 good bits in about a nanosecond; the generator's own cost must not hide the server's.
+/// xorshift64*: 64 good bits in about a nanosecond.
 class Random {
  public:
-  explicit Random(uint64_t seed);
+  explicit Random(uint64_t seed) : state_((seed + 1) * 0x9E3779B97F4A7C15ULL | 1) {}
 
   uint64_t next() {
     state_ ^= state_ >> 12;
@@ -20,7 +24,7 @@ class Random {
     return state_ * 0x2545F4914F6CDD1DULL;
   }
   /// Uniform in [0, bound). The bias of the multiplication is below bound / 2^32.
-  uint32_t below(uint32_t bound) { return static_cast<uint32_t>(((next() >> 32) * bound) >> 32); }
+  uint32_t below(uint64_t bound) { return static_cast<uint32_t>(((next() >> 32) * bound) >> 32); }
   /// Uniform in [0, 1).
   double fraction() { return static_cast<double>(next() >> 11) * 0x1.0p-53; }
 
@@ -28,35 +32,32 @@ class Random {
   uint64_t state_;
 };
 
-/// Ranks 1..count with probability proportional to 1 / rank^exponent, in constant time and memory (rejection-inversion, Hörmann
-/// and Derflinger 1996).
-class Zipf {
- public:
-  Zipf(uint32_t count, double exponent);
-  [[nodiscard]] uint32_t rank(Random& random) const;
-
- private:
-  [[nodiscard]] double integral(double rank) const;
-  [[nodiscard]] double integral_inverse(double area) const;
-
-  double count_;
-  double exponent_;
-  double area_first_;  ///< where the distribution's area begins (rank 1, whole)
-  double area_last_;
-  double shortcut_;  ///< a candidate this close to its rank is accepted without a further test
+struct KeyRange {
+  size_t count = 1;  ///< of one request; different keys, ascending
+  uint32_t least = 1;
+  uint32_t most = 1;
+  bool next = false;  ///< ascending from `least`, each once
+  /// A file of 32-bit numbers to draw from instead; a key that is often in it is drawn often. Empty = none.
+  std::string list = "";
 };
 
-/// Keys 1..count. `zipf_exponent` 0 = uniform.
 class KeySource {
  public:
-  KeySource(uint32_t count, double zipf_exponent, uint64_t seed);
-  uint32_t next();
+  /// Throws std::runtime_error if there are too few keys, or the list cannot be read.
+  KeySource(const KeyRange& range, uint64_t seed);
+
+  void next(std::vector<uint32_t>& keys);
+  /// The first that was not used; of ascending keys only.
+  [[nodiscard]] uint32_t unused() const { return unused_; }
 
  private:
-  uint32_t count_;
-  bool uniform_;
+  [[nodiscard]] uint32_t draw();
+  void make_different(std::vector<uint32_t>& keys);
+
+  KeyRange range_;
+  std::vector<uint32_t> list_;
   Random random_;
-  Zipf zipf_;
+  uint32_t unused_;
 };
 
 }  // namespace rowsocket::bench

@@ -1,69 +1,96 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "bench/keys.h"
 
+#include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
-#include <algorithm>
-#include <cmath>
-#include <set>
-#include <vector>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <stdexcept>
 
 namespace rowsocket::bench {
 namespace {
 
-constexpr int draws = 200'000;
+using testing::AllOf;
+using testing::Each;
+using testing::ElementsAre;
+using testing::Ge;
+using testing::Le;
 
-TEST(KeySource, UniformReachesEveryKeyAndNoOther) {
-  KeySource keys(100, 0, 1);
-  std::vector<int> counts(102);
-  for (int i = 0; i < draws; ++i) {
-    ++counts.at(keys.next());
-  }
-  EXPECT_EQ(counts.front() + counts.back(), 0);
-  EXPECT_NEAR(*std::min_element(counts.begin() + 1, counts.end() - 1), draws / 100, 250);
+std::vector<uint32_t> drawn(const KeyRange& range, uint64_t seed = 1) {
+  KeySource source(range, seed);
+  std::vector<uint32_t> keys;
+  source.next(keys);
+  return keys;
 }
 
-TEST(KeySource, TheSameSeedGivesTheSameKeys) {
-  KeySource first(1'000'000, 0.99, 7);
-  KeySource second(1'000'000, 0.99, 7);
-  for (int i = 0; i < 100; ++i) {
-    EXPECT_EQ(first.next(), second.next());
+TEST(KeysTest, EveryKeyOfTheRangeIsDrawnAboutAsOften) {
+  KeySource source({.least = 11, .most = 20}, 1);
+  std::map<uint32_t, int> counts;
+  std::vector<uint32_t> keys;
+  for (int i = 0; i < 100'000; ++i) {
+    source.next(keys);
+    ++counts[keys.front()];
   }
-}
-
-TEST(KeySource, ZipfKeysAreScatteredButStayInRange) {
-  KeySource keys(1000, 0.99, 3);
-  std::set<uint32_t> seen;
-  for (int i = 0; i < draws; ++i) {
-    seen.insert(keys.next());
-  }
-  EXPECT_GE(*seen.begin(), 1u);
-  EXPECT_LE(*seen.rbegin(), 1000u);
-  EXPECT_GT(seen.size(), 990u);
-}
-
-class ZipfOf : public testing::TestWithParam<double> {};
-
-TEST_P(ZipfOf, HasTheProbabilitiesOfTheDefinition) {
-  constexpr uint32_t ranks = 1000;
-  const double exponent = GetParam();
-  double sum = 0;
-  for (uint32_t rank = 1; rank <= ranks; ++rank) {
-    sum += std::pow(rank, -exponent);
-  }
-  Random random(11);
-  const Zipf zipf(ranks, exponent);
-  std::vector<double> counts(ranks + 1);
-  for (int i = 0; i < draws; ++i) {
-    ++counts.at(zipf.rank(random));
-  }
-  for (const uint32_t rank : {1u, 2u, 3u, 10u, 100u}) {
-    const double expected = draws * std::pow(rank, -exponent) / sum;
-    EXPECT_NEAR(counts[rank], expected, 6 * std::sqrt(expected)) << rank;
+  EXPECT_EQ(counts.begin()->first, 11u);
+  EXPECT_EQ(counts.rbegin()->first, 20u);
+  for (const auto& [key, count] : counts) {
+    EXPECT_NEAR(count, 10'000, 500) << key;
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Exponents, ZipfOf, testing::Values(0.5, 0.99, 1.0, 1.3));
+TEST(KeysTest, TheSameSeedGivesTheSameKeys) {
+  const KeyRange range{.count = 5, .least = 1, .most = 1'000'000};
+  EXPECT_EQ(drawn(range, 7), drawn(range, 7));
+  EXPECT_NE(drawn(range, 7), drawn(range, 8));
+}
+
+TEST(KeysTest, TheKeysOfARequestDifferAndAscend) {
+  for (uint64_t seed = 0; seed < 100; ++seed) {
+    const auto keys = drawn({.count = 50, .least = 100, .most = 160}, seed);
+    EXPECT_EQ(keys.size(), 50u);
+    EXPECT_THAT(keys, Each(AllOf(Ge(100u), Le(160u))));
+    EXPECT_EQ(std::adjacent_find(keys.begin(), keys.end(), std::greater_equal<>()), keys.end());
+  }
+}
+
+TEST(KeysTest, AsManyKeysAsThereAreIsAllOfThem) {
+  EXPECT_THAT(drawn({.count = 4, .least = 3, .most = 6}), ElementsAre(3, 4, 5, 6));
+}
+
+TEST(KeysTest, MoreKeysThanThereAreIsAMistake) {
+  EXPECT_THROW(drawn({.count = 5, .least = 3, .most = 6}), std::runtime_error);
+  EXPECT_THROW(drawn({.least = 2, .most = 1}), std::runtime_error);
+}
+
+TEST(KeysTest, NewKeysAscendAndAreEachUsedOnce) {
+  KeySource source({.count = 2, .least = 1000, .next = true}, 1);
+  std::vector<uint32_t> keys;
+  source.next(keys);
+  source.next(keys);
+  EXPECT_THAT(keys, ElementsAre(1002, 1003));
+  EXPECT_EQ(source.unused(), 1004u);
+}
+
+TEST(KeysTest, AListIsDrawnFromAsOftenAsItSays) {
+  const std::string path = std::filesystem::temp_directory_path() / ("keys-test-" + std::to_string(::getpid()));
+  const std::vector<uint32_t> list{5, 5, 5, 9};
+  std::ofstream(path, std::ios::binary)
+      .write(reinterpret_cast<const char*>(list.data()), static_cast<long>(list.size() * sizeof(uint32_t)));
+  KeySource source({.least = 1, .most = 9, .list = path}, 1);
+  std::filesystem::remove(path);
+  std::map<uint32_t, int> counts;
+  std::vector<uint32_t> keys;
+  for (int i = 0; i < 10'000; ++i) {
+    source.next(keys);
+    ++counts[keys.front()];
+  }
+  EXPECT_EQ(counts.size(), 2u);
+  EXPECT_NEAR(counts[5], 7500, 300);
+  EXPECT_THROW(drawn({.least = 1, .most = 9, .list = path}), std::runtime_error);
+}
 
 }  // namespace
 }  // namespace rowsocket::bench

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A queue of fixed capacity that never allocates after it was made. Slots keep what they own, so that it is used again.
+// A queue of fixed capacity that never allocates after it was made. Slots keep what they own, so that it is
+// used again.
 #pragma once
 
 #include <cstddef>

@@ -1,137 +1,225 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The harness's command line; `./x bench` and `./x profile` build everything, set the variables and pass on to this."""
+"""The harness's command line. `./x bench` and `./x profile` build what is needed and call this."""
 
 from __future__ import annotations
 
-import argparse
 import datetime
+import json
 import os
 import signal
 import sys
 import time
 from pathlib import Path
+from typing import Annotated
 
-from bench.harness import budget, changes, facts, flame, markdown, peers, report, results, runner, scenario, stacks, summary
+import typer
+from bench.harness import (
+    budget,
+    changes,
+    facts,
+    flame,
+    markdown,
+    paired,
+    player,
+    report,
+    results,
+    runner,
+    scenario,
+    stacks,
+    summary,
+)
+from bench.harness import peers as all_peers
 from bench.harness.data import Template
-from bench.harness.environment import Environment, Missing, from_variables
-from bench.harness.generator import WrongAnswer
-from bench.harness.peers.base import Run
+from bench.harness.environment import Missing, from_variables
+from bench.harness.measuring import Run
+from bench.harness.player import Load
 from bench.harness.progress import Progress
 from bench.harness.results import FILE, Folder, Writer
 from bench.harness.servers import GENERATOR_CPU, ROOT, Servers
+from bench.traffic import PROTOCOLS, workloads
+from bench.traffic.protocol import Address, WrongAnswer
 
 from support.mariadb import ServerFailure
+
+ARTEFACTS = ROOT / ".rowsocket/bench"
+"""Where results go if nothing else is asked for; git ignores it."""
+FAILURES = (
+    *(WrongAnswer, ServerFailure, Missing, FileNotFoundError),
+    *(scenario.ScenarioMistake, workloads.WorkloadMistake, stacks.CannotProfile, changes.OtherProcessor),
+)
+
+app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
+
+Names = Annotated[list[str] | None, typer.Argument()]
+Out = Annotated[Path | None, typer.Option(help="Folder for the results.")]
+RowsMax = Annotated[int | None, typer.Option(help="Fewer rows, for a smoke run.")]
+
+
+@app.command()
+def run(
+    scenarios: Names = None,
+    quick: Annotated[bool, typer.Option("--quick")] = False,
+    out: Out = None,
+    budget_minutes: float | None = None,
+    rounds: Annotated[int | None, typer.Option(help="Instead of 5.")] = None,
+    seconds: Annotated[float | None, typer.Option(help="Of each measurement.")] = None,
+    peers: Annotated[str | None, typer.Option(help="Only these, with commas between.")] = None,
+    rows_max: RowsMax = None,
+) -> None:
+    """`./x bench`."""
+    deadline_s = time.monotonic() + budget_minutes * 60 if budget_minutes else None
+    environment = from_variables()
+    chosen = scenario.select(scenario.load(), scenarios or [])
+    chosen = [scenario.narrowed(one, peers.split(",") if peers else None, rows_max) for one in chosen]
+    plan = budget.plan(chosen, quick=quick, budget_minutes=budget_minutes)
+    plan = budget.with_overrides(plan, rounds, seconds)
+    folder = _folder(out)
+    known = {**facts.gather(environment), "rounds": plan.rounds, "seconds": plan.seconds}
+    writer = Writer(folder / FILE, known)
+    progress = Progress(sys.stderr, runner.measurements(plan))
+    cases = [case for one in plan.scenarios for case in one.cases]
+    template = Template(lambda: servers.folder, cases, progress.say)
+    try:
+        with Servers(environment, progress.say, template) as servers:
+            servers.warm_up_seconds = 1.0 if quick else 4.0
+            runner.run_plan(plan, all_peers.make(servers), writer, progress, deadline_s)
+    finally:  # what was measured before a failure is worth reading, too
+        progress.end()
+        _write_pages(writer.folder, folder)
+    print(summary.text(writer.folder))
+    print(f"\n{folder / 'report.html'}")
+
+
+@app.command()
+def against(
+    plugin: Path,
+    scenarios: Names = None,
+    out: Out = None,
+    rounds: int = paired.ROUNDS,
+    seconds: Annotated[float, typer.Option(help="Of each measurement.")] = paired.SECONDS,
+    rows_max: RowsMax = None,
+) -> None:
+    """`./x bench --against PLUGIN.so`."""
+    os.environ[paired.VARIABLE] = str(paired.plugin_file(plugin))
+    environment = from_variables()
+    cases = paired.chosen(scenario.load(), scenarios or [], rows_max)
+    folder = _folder(out)
+    writer = Writer(folder / FILE, {**facts.gather(environment), "rounds": rounds, "seconds": seconds})
+    progress = Progress(sys.stderr, 2 * rounds * len(cases))
+    template = Template(lambda: servers.folder, cases, progress.say)
+    try:
+        with Servers(environment, progress.say, template) as servers:
+            paired.measure(cases, servers, writer, progress, rounds=rounds, seconds=seconds)
+    finally:
+        progress.end()
+    print(paired.text(writer.folder.results))
+    print(f"\n{folder / FILE}")
+
+
+@app.command()
+def compare(before: Path, after: Path) -> None:
+    """`./x bench --compare BEFORE AFTER`."""
+    print(changes.text(results.read(before), results.read(after)))
+
+
+@app.command()
+def pages(folder: Path) -> None:
+    """Write figures.md and report.html anew from a folder's results.jsonl."""
+    _write_pages(results.read(folder), folder)
+
+
+@app.command()
+def profile(name: str, out: Annotated[Path, typer.Option()], peer: str = "rowsocket", seconds: float = 10.0) -> None:
+    """`./x profile`."""
+    environment = from_variables()
+    [chosen] = scenario.select(scenario.load(), [name])
+    case = chosen.cases[0]
+    out.mkdir(parents=True, exist_ok=True)
+    template = Template(lambda: servers.folder, [case], _tell)
+    with Servers(environment, _tell, template) as servers:
+        contestant = all_peers.make(servers)[peer]
+        server = contestant.server(case)
+        if server is None:
+            raise stacks.CannotProfile(f"{peer} has no server of its own")
+        with stacks.recorded(server.pid, out / "perf.data", GENERATOR_CPU):
+            contestant.measure(case, Run(seconds=seconds))
+        samples = stacks.read(out / "perf.data")
+    picture = out / f"{name}-{peer}.svg"
+    picture.write_text(flame.svg(samples, f"{name}, {peer}"), encoding="utf-8")
+    for part, share in stacks.shares(samples).items():
+        print(f"{share:6.1%}  {part}")
+    print(picture)
+
+
+@app.command()
+def load(
+    workload: str = "point",
+    protocol: str = "rowsocket",
+    host: str = "127.0.0.1",
+    port: int = 9998,
+    socket: Annotated[str, typer.Option(help="A unix socket, instead of host and port.")] = "",
+    database: str = "bench",
+    rows: int = 1_000_000,
+    connections: int = 100,
+    in_flight: int = 1,
+    rate: Annotated[float, typer.Option(help="Requests due per second; 0 = closed loop.")] = 0.0,
+    seconds: float = 3.0,
+    first_key: int = 0,
+    zipf: float = 0.0,
+    seed: int = 1,
+    server_pid: int = 0,
+    cpu: int = -1,
+    settings: Annotated[list[str] | None, typer.Option("--set", help="NAME=NUMBER of the workload.")] = None,
+    table_sql: Annotated[bool, typer.Option("--table-sql", help="Only print what fills the table.")] = False,
+    program: Path = ROOT / "build/release/bench/player",
+) -> None:
+    """One run against a server that somebody else started and filled; a line of JSON."""
+    words = dict(pair.split("=", 1) for pair in settings or [])
+    made = workloads.make(workload, rows, **{name: int(number) for name, number in words.items()})
+    if table_sql:
+        print(";\n".join([*made.table.statements(rows), ""]), end="")
+        return
+    address: Address = socket or (host, port)
+    asked = Load(
+        connections=connections,
+        in_flight=in_flight,
+        rate_per_s=rate,
+        seconds=seconds,
+        first_key=first_key,
+        zipf=zipf,
+        seed=seed,
+        server_pid=server_pid,
+        cpu=cpu,
+    )
+    print(json.dumps(player.play(program, PROTOCOLS[protocol](made, database), address, asked, workload)))
+
+
+def _write_pages(made: Folder, folder: Path) -> None:
+    (folder / "report.html").write_text(report.html(made), encoding="utf-8")
+    (folder / "figures.md").write_text(markdown.text(made), encoding="utf-8")
+
+
+def _folder(out: Path | None) -> Path:
+    """Where results go: the folder that was asked for, or one named after the time."""
+    made = out or ARTEFACTS / datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d-%H%M%S")
+    made.mkdir(parents=True, exist_ok=True)
+    return made
+
+
+def _tell(line: str) -> None:
+    print(line, file=sys.stderr)
 
 
 def main() -> int:
     """Run a command; 0 unless a peer failed or the user made a mistake."""
-    options = parse_arguments()
     signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: the servers end before the harness does
     try:
-        return int(options.command(options))
-    except (WrongAnswer, ServerFailure, scenario.ScenarioMistake, Missing, stacks.CannotProfile) as failure:
+        app()
+    except FAILURES as failure:
         print(f"failed: {failure}", file=sys.stderr)
         return 1
-
-
-def parse_arguments(words: list[str] | None = None) -> argparse.Namespace:
-    """The command line."""
-    parser = argparse.ArgumentParser(prog="python -m bench.harness", description=__doc__)
-    commands = parser.add_subparsers(required=True)
-    measure = commands.add_parser("run")
-    measure.add_argument("scenarios", nargs="*")
-    measure.add_argument("--quick", action="store_true")
-    measure.add_argument("--out", type=Path)
-    measure.add_argument("--budget-minutes", type=float)
-    measure.add_argument("--rounds", type=int, help="instead of 5")
-    measure.add_argument("--seconds", type=float, help="of each measurement")
-    measure.add_argument("--peers", help="only these, with commas between")
-    measure.add_argument("--rows-max", type=int, help="fewer rows, for a smoke run")
-    measure.set_defaults(command=run)
-    compare = commands.add_parser("compare")
-    compare.add_argument("folders", nargs=2, type=Path)
-    compare.set_defaults(command=compare_runs)
-    draw = commands.add_parser("profile")
-    draw.add_argument("scenario")
-    draw.add_argument("--peer", default="rowsocket")
-    draw.add_argument("--seconds", type=float, default=10.0)
-    draw.add_argument("--out", type=Path, required=True)
-    draw.set_defaults(command=profile)
-    return parser.parse_args(words)
-
-
-def run(options: argparse.Namespace) -> int:
-    """`./x bench`."""
-    started_s = time.monotonic()
-    environment = from_variables()
-    plan = _plan(options)
-    out = options.out or ROOT / "var/bench" / datetime.datetime.now(datetime.UTC).strftime("%Y-%m-%d-%H%M%S")
-    out.mkdir(parents=True, exist_ok=True)
-    writer = Writer(out / FILE, {**facts.gather(environment), "rounds": plan.rounds, "seconds": plan.seconds})
-    try:
-        measure(environment, plan, writer, started_s, options)
-    finally:  # what was measured before a failure is worth reading, too
-        (out / "report.html").write_text(report.html(writer.folder), encoding="utf-8")
-        (out / "figures.md").write_text(markdown.text(writer.folder), encoding="utf-8")
-    print(summary.text(writer.folder))
-    print(f"\n{out / 'report.html'}")
     return 0
-
-
-def compare_runs(options: argparse.Namespace) -> int:
-    """`./x bench --compare A B`."""
-    print(changes.text(*(results.read(folder) for folder in options.folders)))
-    return 0
-
-
-def profile(options: argparse.Namespace) -> int:
-    """`./x profile`."""
-    environment = from_variables()
-    [chosen] = scenario.select(scenario.load(), [options.scenario])
-    case = chosen.cases[0]
-    options.out.mkdir(parents=True, exist_ok=True)
-    template = Template(environment.load, lambda: servers.folder, [case], lambda line: print(line, file=sys.stderr))
-    with Servers(environment, lambda line: print(line, file=sys.stderr), template) as servers:
-        peer = peers.make(servers)[options.peer]
-        server = peer.server(case)
-        if server is None:
-            raise stacks.CannotProfile(f"{options.peer} has no server of its own")
-        data = options.out / "perf.data"
-        with stacks.recorded(server.pid, data, GENERATOR_CPU):
-            peer.measure(case, Run(seconds=options.seconds))
-        samples = stacks.read(data)
-    picture = options.out / f"{options.scenario}-{options.peer}.svg"
-    picture.write_text(flame.svg(samples, f"{options.scenario}, {options.peer}"), encoding="utf-8")
-    for part, share in stacks.shares(samples).items():
-        print(f"{share:6.1%}  {part}")
-    print(picture)
-    return 0
-
-
-def measure(environment: Environment, plan: budget.Plan, writer: Writer, started_s: float, options: argparse.Namespace) -> Folder:
-    """Start what is needed, and measure the plan."""
-    deadline_s = started_s + options.budget_minutes * 60 if options.budget_minutes else None
-    cases = [case for one in plan.scenarios for case in one.cases]
-
-    progress = Progress(sys.stderr, runner.measurements(plan))
-    template = Template(environment.load, lambda: servers.folder, cases, progress.say)
-    try:
-        with Servers(environment, progress.say, template) as servers:
-            servers.warm_up_seconds = 1.0 if options.quick else 4.0
-            runner.run_plan(plan, peers.make(servers), writer, progress, deadline_s)
-    finally:
-        progress.end()
-    return writer.folder
-
-
-def _plan(options: argparse.Namespace) -> budget.Plan:
-    chosen = scenario.select(scenario.load(), options.scenarios)
-    if options.peers or options.rows_max:
-        chosen = [scenario.narrowed(one, options.peers.split(",") if options.peers else None, options.rows_max) for one in chosen]
-    plan = budget.plan(chosen, quick=options.quick, budget_minutes=options.budget_minutes)
-    return budget.with_overrides(plan, options.rounds, options.seconds)
 
 
 if __name__ == "__main__":
-    os.environ.setdefault("PYTHONUNBUFFERED", "1")
     sys.exit(main())

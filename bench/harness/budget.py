@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How long each measurement may take, and which scenarios are left out, so that a run ends within the minutes it was given.
+"""How long each measurement may take, and which scenarios are left out, so that a run ends in time.
 
-Rounds are never fewer than five for a real run: the spread is what makes a figure worth anything. What gives way is the length of
-a measurement, down to a second, and then the least important scenarios.
+A real run never has fewer than five rounds, because the spread is what makes a figure worth anything. First
+the measurements become shorter, down to a second. Then the least important scenarios are left out.
 """
 
 from __future__ import annotations

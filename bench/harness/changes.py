@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """`./x bench --compare A B`: what changed from one result folder to another, and what is noise.
 
-Two runs are two hours of a machine, so figures of one peer are not compared as they stand: a peer's figure is divided by the
-original's (or, where it took no part, by the echo floor's) of the same round, and those ratios are compared. Where the two runs'
-spreads overlap, the difference is noise. fsyncs and the percentages of an idle machine need no yardstick.
+The machine's speed is not the same in two runs. So a peer's figure is first divided by the original's figure
+of the same round (or, where the original took no part, by the echo server's), and these quotients are
+compared. Where the spreads of the two runs overlap, the difference is noise. Counts of fsyncs and the CPU
+time of an idle server need no such divisor.
+
+Processors differ in more than speed. So runs on two makes or models of processor are not compared at all.
 """
 
 from __future__ import annotations
@@ -23,10 +26,14 @@ ABSOLUTE = ("fsyncs_per_row", "idle_cpu_us_per_s")
 PERCENT_MIN = 2.0
 """Less is called noise however close the rounds lie to each other."""
 RUN_FACTS = (
-    *("cpu", "cpus", "kernel", "tcp_congestion_control", "mariadb"),
+    *("cpus", "last_level_cache", "kernel", "tcp_congestion_control", "mariadb"),
     *("commit", "compiler", "server_options", "rounds", "seconds"),
 )
 """Whatever of these differs may be the reason of a change."""
+
+
+class OtherProcessor(Exception):
+    """The runs were made on different processors; the text names both."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +61,8 @@ class Change:
         """In one word."""
         if self.is_noise:
             return "noise"
-        return "better" if (self.after.median > self.before.median) == (self.figure in MORE_IS_BETTER) else "WORSE"
+        is_more = self.after.median > self.before.median
+        return "better" if is_more == (self.figure in MORE_IS_BETTER) else "WORSE"
 
 
 def _yardstick(first: Results, second: Results, scenario: str, case: str, figure: str) -> str:
@@ -71,13 +79,14 @@ def _relative(results: Results, key: Key, figure: str, against: str) -> Spread |
 
 
 def _figures(folder: Folder, scenario: str) -> list[str]:
-    """What is compared: the main figure, the tail where the load is a fixed rate, and the fsyncs of writes."""
-    is_open = any(case.mode == "open" for one in folder.scenarios if one.name == scenario for case in one.cases)
-    return [main_figure(folder.results, scenario), *(["p99_us"] if is_open else []), "fsyncs_per_row"]
+    """What is compared: the main figure, the fsyncs of writes, and the tail of open loops."""
+    cases = [case for one in folder.scenarios if one.name == scenario for case in one.cases]
+    tail = ["p99_us"] if any(case.mode == "open" for case in cases) else []
+    return [main_figure(folder.results, scenario), *tail, "fsyncs_per_row"]
 
 
 def changes(first: Folder, second: Folder) -> list[Change]:
-    """RowSocket's and the other peers' changes, of what both runs measured."""
+    """The changes of everything that both runs measured. RowSocket's come first."""
     found = []
     for key in first.results.reports:
         if key not in second.results.reports:
@@ -95,7 +104,14 @@ def changes(first: Folder, second: Folder) -> list[Change]:
 
 
 def text(first: Folder, second: Folder) -> str:
-    """For the terminal: how the runs differ, what changed, RowSocket first, and then what is noise."""
+    """For the terminal: how the runs differ, what changed, and what is noise. Raises OtherProcessor."""
+    before, after = first.facts.get("cpu"), second.facts.get("cpu")
+    if before != after:
+        raise OtherProcessor(
+            "figures of different processors cannot be compared\n"
+            f"  before: {before}\n  after:  {after}\n"
+            "  run both on one machine; two builds are best compared with ./x bench --against PLUGIN.so"
+        )
     found = changes(first, second)
     parts = [_heads(first, second)]
     if not found:
@@ -109,7 +125,7 @@ def text(first: Folder, second: Folder) -> str:
         parts.append(f"NOTHING CHANGED: all {len(found)} figures lie within the noise")
     if noise:
         parts.append(f"noise: {len(noise)} of {len(found)} figures, whose spreads overlap\n{_table(noise)}")
-    alone = [_alone(name, one, other) for name, one, other in (("before", first, second), ("after", second, first))]
+    alone = [_alone("before", first, second), _alone("after", second, first)]
     return "\n\n".join([*parts, *filter(None, alone)])
 
 
@@ -128,19 +144,21 @@ def _heads(first: Folder, second: Folder) -> str:
         before, after = first.facts.get(name), second.facts.get(name)
         if before != after:
             lines.append(f"differs: {name}: {before} -> {after}")
-    rounds = [min((len(reports) for reports in folder.results.reports.values()), default=0) for folder in (first, second)]
+    rounds = [min(map(len, folder.results.reports.values()), default=0) for folder in (first, second)]
     if all(rounds):
         one_in = math.comb(sum(rounds), rounds[0]) // 2
-        lines.append(f"with {rounds[0]} and {rounds[1]} rounds, about 1 in {one_in} figures seems changed by chance alone")
+        by_chance = f"about 1 in {one_in} figures seems changed by chance alone"
+        lines.append(f"with {rounds[0]} and {rounds[1]} rounds, {by_chance}")
     return "\n".join(lines)
 
 
 def _run(folder: Folder) -> str:
-    facts = folder.facts
-    return f"{facts.get('time', '?')}, commit {facts.get('commit', '?')}, {facts.get('cpu', '?')}, {facts.get('mariadb', '?')}"
+    time, commit, cpu, mariadb = (folder.facts.get(name, "?") for name in ("time", "commit", "cpu", "mariadb"))
+    return f"{time}, commit {commit}, {cpu}, {mariadb}"
 
 
 def _alone(name: str, folder: Folder, other: Folder) -> str:
     """What only one of the two measured."""
-    missing = [" ".join(filter(None, key)) for key in folder.results.reports if key not in other.results.reports]
+    here, there = folder.results.reports, other.results.reports
+    missing = [" ".join(filter(None, key)) for key in here if key not in there]
     return f"only measured {name}: {len(missing)}: {', '.join(missing)}" if missing else ""

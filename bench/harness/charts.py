@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Charts as inline SVG, drawn in words that take their colours from the page: bars with spreads, and lines over what varies."""
+"""Charts as inline SVG: bars with spreads, and lines over what varies. Colours come from the page."""
 
 from __future__ import annotations
 
@@ -64,7 +64,9 @@ def bars(rows: Sequence[Bar], *, mark: float | None = None) -> str:
 
 
 def lines(series: Mapping[str, Sequence[tuple[float, Spread]]], names_x: Mapping[float, str] | None = None) -> str:
-    """Lines over numbers, both axes logarithmic; a point is a median, its whisker the spread. `names_x`: what stands below.
+    """Lines over numbers, both axes logarithmic. A point is a median, its whisker the spread.
+
+    `names_x` says what stands below a number, where that is not the number itself.
 
     Empty where no line has two points.
     """
@@ -97,14 +99,16 @@ def lines(series: Mapping[str, Sequence[tuple[float, Spread]]], names_x: Mapping
         out.append(f'<polyline class="line line{colour}" points="{path}"/>')
         for x, s in line:
             low_y, high_y = at_y(s.least or s.median), at_y(s.most)
-            out.append(f'<line class="line{colour}" x1="{at_x(x):.1f}" x2="{at_x(x):.1f}" y1="{low_y:.1f}" y2="{high_y:.1f}"/>')
+            place = f'x1="{at_x(x):.1f}" x2="{at_x(x):.1f}" y1="{low_y:.1f}" y2="{high_y:.1f}"'
+            out.append(f'<line class="line{colour}" {place}/>')
         if name in ends:
-            out.append(f'<text class="name{colour}" x="{plot_end + 5}" y="{ends[name] + 4:.1f}">{escape(name)}</text>')
+            place = f'x="{plot_end + 5}" y="{ends[name] + 4:.1f}"'
+            out.append(f'<text class="name{colour}" {place}>{escape(name)}</text>')
     return "".join([*out, "</svg>"])
 
 
 def _grid(low: float, high: float) -> list[float]:
-    """Round numbers from low to high: 1, 2 and 5 of each power of ten, or only the powers where those would be too many."""
+    """Round numbers from low to high: 1, 2 and 5 of each power of ten, or else only the powers."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for steps in ((1, 2, 5), (1,)):
         found = [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]

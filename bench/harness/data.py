@@ -1,12 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The data directory that every database server begins with: filled once, for all cases of a run, and copied from then on."""
+"""The data directory that every database server begins with: filled once for all cases, then copied."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from pathlib import Path
 
-from bench.harness import generator
 from bench.harness.scenario import Case
 
 from support.mariadb import MariaDB, ServerTree, initialise
@@ -23,8 +22,7 @@ FILL_OPTIONS: dict[str, str | int | None] = {
 class Template:
     """The directory; made when it is first asked for."""
 
-    def __init__(self, load: Path, folder: Callable[[], Path], cases: Iterable[Case], say: Callable[[str], None]) -> None:
-        self._load = load
+    def __init__(self, folder: Callable[[], Path], cases: Iterable[Case], say: Callable[[str], None]) -> None:
         self._folder = folder
         self._cases = list(cases)
         self._say = say
@@ -49,17 +47,19 @@ class Template:
         return self._made
 
     def _fill(self, server: MariaDB) -> None:
-        for (database, table), case in tables(self._load, self._cases).items():
-            self._say(f"filling {table} with {case.rows:,} rows")
+        for (database, _), case in tables(self._cases).items():
+            table = case.asked().table
+            self._say(f"filling {table.name} with {case.rows:,} rows")
             server.sql(f"CREATE DATABASE IF NOT EXISTS {database}")
-            for statement in generator.table_sql(self._load, case):
+            for statement in table.statements(case.rows):
                 server.sql(statement, database=database)
-            server.sql(f"ANALYZE TABLE {database}.{table}")
+            if not table.copies:
+                server.sql(f"ANALYZE TABLE {database}.{table.name}")
 
 
-def tables(load: Path, cases: Iterable[Case]) -> dict[tuple[str, str], Case]:
+def tables(cases: Iterable[Case]) -> dict[tuple[str, str], Case]:
     """Each table that the cases need, as (database, table), with a case that says how to fill it."""
     needed: dict[tuple[str, str], Case] = {}
     for case in cases:
-        needed.setdefault((case.database, str(generator.describe(load, case.workload)["table"])), case)
+        needed.setdefault((case.database, case.asked().table.name), case)
     return needed

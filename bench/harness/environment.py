@@ -3,7 +3,7 @@
 
 ROWSOCKET_SERVER_TREE   the unpacked MariaDB
 ROWSOCKET_PLUGIN_DIR    folder with rowsocket.so
-ROWSOCKET_BENCH_DIR     folder with load and echo_server
+ROWSOCKET_BENCH_DIR     folder with player and echo_server
 ROWSOCKET_FLOOR_PLUGIN  rowsocket_handler_floor.so; without it that peer takes no part
 ROWSOCKET_PEERS_TREE    unpacked memcached, redis-server, sysbench; without it those of PATH
 """
@@ -31,9 +31,14 @@ class Environment:
     peers_tree: Path | None = None
 
     @property
-    def load(self) -> Path:
-        """The generator."""
-        return self.programs / "load"
+    def player(self) -> Path:
+        """The load generator."""
+        return self.programs / "player"
+
+    @property
+    def echo_server(self) -> Path:
+        """The floor."""
+        return self.programs / "echo_server"
 
     def program(self, name: str) -> str | None:
         """A peer's program: from the peers' tree, else from PATH; None if there is none."""
@@ -41,12 +46,17 @@ class Environment:
             return str(self.peers_tree / "usr/bin" / name)
         return shutil.which(name)
 
-    def libraries(self) -> Mapping[str, str]:
-        """The environment for programs of the peers' tree."""
+    def of_peers(self) -> Mapping[str, str]:
+        """The environment for programs of the peers' tree, with its libraries and sysbench's scripts."""
         if self.peers_tree is None:
             return os.environ
-        folders = [str(path) for path in (self.peers_tree / "usr/lib").glob("*-linux-gnu")]
-        return {**os.environ, "LD_LIBRARY_PATH": ":".join([*folders, *filter(None, [os.environ.get("LD_LIBRARY_PATH")])])}
+        libraries = [str(path) for path in (self.peers_tree / "usr/lib").glob("*-linux-gnu")]
+        scripts = str(self.peers_tree / "usr/share/sysbench/?.lua")
+        return {
+            **os.environ,
+            "LD_LIBRARY_PATH": ":".join([*libraries, *filter(None, [os.environ.get("LD_LIBRARY_PATH")])]),
+            "LUA_PATH": ";".join([scripts, os.environ.get("LUA_PATH", "") or ";"]),
+        }
 
 
 def from_variables(variables: Mapping[str, str] = os.environ) -> Environment:

@@ -17,9 +17,10 @@ from bench.harness.servers import DATABASE_OPTIONS, ROOT
 def gather(environment: Environment) -> dict[str, Any]:
     """The facts, all of them texts and numbers."""
     return {
-        "cpu": _field("/proc/cpuinfo", "model name"),
+        "cpu": processor(_text("/proc/cpuinfo")),
         "cpus": os.cpu_count(),
-        "memory": _field("/proc/meminfo", "MemTotal"),
+        "last_level_cache": _text("/sys/devices/system/cpu/cpu0/cache/index3/size"),
+        "memory": _fields(_text("/proc/meminfo")).get("MemTotal", ""),
         "kernel": f"{platform.system()} {platform.release()}",
         "distribution": platform.freedesktop_os_release().get("PRETTY_NAME", ""),
         "tcp_congestion_control": _text("/proc/sys/net/ipv4/tcp_congestion_control"),
@@ -36,9 +37,21 @@ def gather(environment: Environment) -> dict[str, Any]:
     }
 
 
+def processor(cpuinfo: str) -> str:
+    """Make and model of the processor, by the text of /proc/cpuinfo.
+
+    A virtual machine may have a name without a number, so the numbers of family and model go along.
+    """
+    words = _fields(cpuinfo.partition("\n\n")[0])
+    numbers = [f"{name} {words[name]}" for name in ("cpu family", "model", "stepping") if name in words]
+    name = words.get("model name") or words.get("CPU implementer") or platform.machine()
+    details = ", ".join(filter(None, [words.get("vendor_id", ""), *numbers]))
+    return f"{name} ({details})" if details else name
+
+
 def _version(environment: Environment, name: str, option: str) -> str:
     program = environment.program(name)
-    return _said([program, option], environment.libraries()) if program else "not there"
+    return _said([program, option], environment.of_peers()) if program else "not there"
 
 
 def _said(command: list[str], variables: Any = None) -> str:
@@ -53,8 +66,7 @@ def _text(path: str) -> str:
     return Path(path).read_text().strip() if Path(path).is_file() else ""
 
 
-def _field(path: str, name: str) -> str:
-    for line in _text(path).splitlines():
-        if line.startswith(name):
-            return line.partition(":")[2].strip()
-    return ""
+def _fields(text: str) -> dict[str, str]:
+    """The lines `name : value`."""
+    pairs = (line.partition(":") for line in text.splitlines())
+    return {name.strip(): value.strip() for name, _, value in pairs}

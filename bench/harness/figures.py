@@ -1,18 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Arithmetic over rounds: medians, spreads, and ratios that are taken within each round and only then summed up.
+"""Arithmetic over rounds: medians, spreads, and ratios, which are taken within each round.
 
-A machine's speed drifts by more than peers differ, and a slow minute hits all peers of a round alike: that is why.
+A machine's speed drifts by more than peers differ. But a slow minute hits all peers of a round alike.
 """
 
 from __future__ import annotations
 
+import math
 import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 Report = dict[str, Any]
-"""What came of one measurement: the generator's JSON and the harness's additions."""
+"""What came of one measurement, by the names of results.jsonl."""
 
 
 @dataclass(frozen=True)
@@ -32,6 +33,34 @@ def spread(values: Iterable[float]) -> Spread | None:
     """The spread of values; None of nothing."""
     known = list(values)
     return Spread(statistics.median(known), min(known), max(known)) if known else None
+
+
+def quartiles(values: Sequence[float]) -> Spread:
+    """The median with the lower and the upper quartile of at least one value."""
+    if len(values) == 1:
+        return Spread(values[0], values[0], values[0])
+    lower, middle, upper = statistics.quantiles(values, n=4, method="inclusive")
+    return Spread(middle, lower, upper)
+
+
+def median_interval(values: Sequence[float], certainty: float = 0.95) -> Spread:
+    """The median of at least one value, with the interval in which the true median lies with this certainty.
+
+    The interval begins and ends at one of the values. How the values are distributed does not matter: each
+    lies above the true median with probability one half, so the binomial distribution says how many do. Fewer
+    than six values give no such certainty; then the interval is from the least to the most.
+    """
+    ordered = sorted(values)
+    count = len(ordered)
+    outside = 0
+    below = 0.0  # the probability that at most `outside` values lie on one side
+    while True:
+        below += math.comb(count, outside) / 2**count
+        if 2 * below > 1 - certainty:
+            break
+        outside += 1
+    place = max(outside - 1, 0)
+    return Spread(statistics.median(ordered), ordered[place], ordered[count - 1 - place])
 
 
 def ratios(numerators: Sequence[float], denominators: Sequence[float]) -> list[float]:

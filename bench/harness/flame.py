@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """A flame graph: one SVG file that needs nothing else, to be looked at in a browser.
 
-A box is a function, its width the share of the samples in which it was on the stack; what it called stands on top of it.
-The colour says whose code it is. A click on a box widens it to the whole picture, a click on the lowest one goes back. Without
-scripts (in print, in a picture viewer) the picture is the same and only stays as it is.
+A box is a function. Its width is the share of the samples in which the function was on the stack. What the
+function called stands on top of it, and the colour says whose code it is. A click on a box widens it to the
+whole picture; a click on the lowest box goes back. Without scripts (in print, in a picture viewer) the
+picture stays as it is.
 """
 
 from __future__ import annotations
@@ -33,7 +34,8 @@ g.box { cursor: pointer; } g.box:hover rect { stroke: #111; }
 .p0 rect { fill: #9ecae1; } .p1 rect { fill: #fdae6b; } .p2 rect { fill: #a1d99b; }
 .p3 rect { fill: #fc9fb5; } .p4 rect { fill: #dadaeb; }
 @media (prefers-color-scheme: dark) {
-  svg { background: #16181c; } text { fill: #eee; } rect { fill: #444; stroke: #16181c; } g.box:hover rect { stroke: #eee; }
+  svg { background: #16181c; } text { fill: #eee; } rect { fill: #444; stroke: #16181c; }
+  g.box:hover rect { stroke: #eee; }
   .p0 rect { fill: #2b5c7d; } .p1 rect { fill: #8a4b12; } .p2 rect { fill: #2f6b39; }
   .p3 rect { fill: #8a2f4b; } .p4 rect { fill: #4d4a70; }
 }
@@ -42,12 +44,14 @@ g.box { cursor: pointer; } g.box:hover rect { stroke: #111; }
 # Boxes carry their place in samples (x, w); the script only maps the chosen one's range onto the width.
 _SCRIPT = """
 const boxes = [...document.querySelectorAll("g.box")], letter = %(letter)s, width = %(width)s;
-const shortened = (name, letters) => letters < 3 ? "" : name.length <= letters ? name : name.slice(0, letters - 1) + "…";
+const shortened = (name, letters) =>
+  letters < 3 ? "" : name.length <= letters ? name : name.slice(0, letters - 1) + "…";
 const place = box => [Number(box.dataset.x), Number(box.dataset.w)];
 function zoom(chosen) {
   const [from, range] = place(chosen);
   for (const box of boxes) {
-    const [x, w] = place(box), below = x <= from && x + w >= from + range, inside = x >= from && x + w <= from + range;
+    const [x, w] = place(box);
+    const below = x <= from && x + w >= from + range, inside = x >= from && x + w <= from + range;
     box.style.display = below || inside ? "" : "none";
     const left = Math.max(0, (x - from) / range) * width, wide = Math.min(1, w / range) * width;
     const rect = box.querySelector("rect"), text = box.querySelector("text");
@@ -122,8 +126,9 @@ def _boxes(root: Box, box: Box, begin: int, y: float) -> Iterator[str]:
     name = escape(box.frame.name, quote=True)
     told = f"{name}: {box.samples / root.samples:.1%}" + (f" ({box.frame.part})" if box.frame.part else "")
     yield (
-        f'<g class="box {_CLASS_OF_PART.get(box.frame.part, "")}" data-x="{begin}" data-w="{box.samples}" data-name="{name}">'
-        f'<title>{told}</title><rect x="{x:.2f}" y="{y}" width="{width:.2f}" height="{ROW_HEIGHT - 1}" rx="2"/>'
+        f'<g class="box {_CLASS_OF_PART.get(box.frame.part, "")}" data-x="{begin}" data-w="{box.samples}"'
+        f' data-name="{name}"><title>{told}</title>'
+        f'<rect x="{x:.2f}" y="{y}" width="{width:.2f}" height="{ROW_HEIGHT - 1}" rx="2"/>'
         f'<text x="{x + 3:.2f}" y="{y + 13}">{escape(shortened(box.frame.name, width))}</text></g>'
     )
     for callee in sorted(box.callees.values(), key=lambda one: one.frame.name):

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Whether a goal is met: its ratio round by round, and where the median lies. Pure arithmetic over results."""
+"""Whether a goal is met: its ratio round by round, and on which side of the bound the median lies."""
 
 from __future__ import annotations
 

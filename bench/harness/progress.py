@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What a run says on the terminal while it goes on: one line for each measurement, and below them how far it is.
+"""What a run says on the terminal: one line for each measurement, and below them how far it is.
 
-The bar is drawn over itself, so it is left out where the output is no terminal; there each line begins with the percentage.
+The bar is drawn over itself, so there is none where the output is no terminal. There each line begins with
+the percentage.
 """
 
 from __future__ import annotations
@@ -61,4 +62,5 @@ class Progress:
         if 0 < self._done < self._total:
             left_s = (self._now_s() - self._start_s) / self._done * (self._total - self._done)
             left = f", about {left_s // 60:.0f}:{left_s % 60:02.0f} left"
-        return f"[{'#' * full}{'-' * (BAR_LETTERS - full)}] {self._percent():.0f} %, {self._done} of {self._total}{left}"
+        bar = "#" * full + "-" * (BAR_LETTERS - full)
+        return f"[{bar}] {self._percent():.0f} %, {self._done} of {self._total}{left}"

@@ -12,7 +12,7 @@ from bench.harness.figures import Results, Spread, number, ratios, spread, sprea
 from bench.harness.goals import judge
 from bench.harness.results import Folder
 from bench.harness.scenario import Scenario
-from bench.harness.summary import OURS, main_figure
+from bench.harness.summary import OURS, main_figure, main_tables
 
 NAMES = {
     "server_cpu_us_per_key": "server CPU, µs per key",
@@ -40,14 +40,20 @@ COLUMNS = {
     "idle_cpu_us_per_s": "idle µs/s",
     "idle_plugin_cpu_us_per_s": "plugin's idle µs/s",
 }
-PERCENTILES = {2.0: ("p50_us", "p50"), 10.0: ("p90_us", "p90"), 100.0: ("p99_us", "p99"), 1000.0: ("p999_us", "p99.9")}
+PERCENTILES = {
+    2.0: ("p50_us", "p50"),
+    10.0: ("p90_us", "p90"),
+    100.0: ("p99_us", "p99"),
+    1000.0: ("p999_us", "p99.9"),
+}
 """Each at the number of requests of which one is slower, so that the tail has room."""
 STYLE = """
 :root{color-scheme:light dark;--ink:#1b1f24;--paper:#fff;--soft:#6a737d;--rule:#d8dee4;
 --a:#2f6fde;--b:#9bbcf5;--good:#1a7f37;--bad:#b3261e}
 @media(prefers-color-scheme:dark){:root{--ink:#e6e9ed;--paper:#14171b;--soft:#9aa4af;--rule:#333a42;
 --a:#6ea0ff;--b:#35528c;--good:#57c278;--bad:#ff7b72}}
-body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper);margin:0 auto;padding:1rem;max-width:56rem}
+body{font:15px/1.5 system-ui,sans-serif;color:var(--ink);background:var(--paper)}
+body{margin:0 auto;padding:1rem;max-width:56rem}
 h1{font-size:1.5rem}h2{font-size:1.15rem;margin:2.2rem 0 .3rem}p{margin:.3rem 0}.soft{color:var(--soft)}
 .wide{overflow-x:auto}table{border-collapse:collapse;font-size:.85rem;font-variant-numeric:tabular-nums}
 td,th{padding:.25rem .5rem;border-bottom:1px solid var(--rule);text-align:right;vertical-align:top}
@@ -56,7 +62,8 @@ td:first-child,th:first-child,td.text{text-align:left}small{display:block;color:
 .facts td.text{overflow-wrap:anywhere}.legend{white-space:nowrap}
 summary{cursor:pointer;padding:.3rem 0}
 svg{width:100%;height:auto;max-width:36rem;display:block;font-size:12px}svg text{fill:var(--ink)}
-.key{display:inline-block;width:.8em;height:.8em;margin:0 .3em 0 .8em;background:var(--a)}.key.light{background:var(--b)}
+.key{display:inline-block;width:.8em;height:.8em;margin:0 .3em 0 .8em;background:var(--a)}
+.key.light{background:var(--b)}
 .part0{fill:var(--a)}.part1{fill:var(--b)}.whisker{stroke:var(--ink);stroke-width:1.5}
 .mark{stroke:var(--bad);stroke-dasharray:4 3}
 .grid{stroke:var(--rule)}.line{fill:none;stroke-width:2}
@@ -67,7 +74,8 @@ svg text[class^=name]{fill:var(--c)}.met{color:var(--good)}.missed{color:var(--b
 @media print{:root{color-scheme:light;--ink:#000;--paper:#fff;--soft:#444;--rule:#bbb;--a:#2f6fde;--b:#9bbcf5}
 @page{margin:12mm}body{max-width:none;padding:0;font-size:10pt}h2,p{break-after:avoid}svg,tr{break-inside:avoid}svg{max-width:13cm}
 summary{display:none}details::details-content{content-visibility:visible;display:block;height:auto}
-.wide{overflow:visible}table{font-size:6.5pt}.goals,.facts{font-size:9pt}td,th{padding:.15rem .25rem}*{print-color-adjust:exact}}
+.wide{overflow:visible}table{font-size:6.5pt}.goals,.facts{font-size:9pt}td,th{padding:.15rem .25rem}
+*{print-color-adjust:exact}}
 """
 
 
@@ -79,6 +87,7 @@ def html(folder: Folder) -> str:
         f"<title>RowSocket, measured</title><style>{STYLE}</style></head><body>",
         "<h1>RowSocket, measured beside its peers</h1>",
         f"<p class=soft>{_about(folder)}</p>",
+        *_main(folder.results),
         *_goals(folder),
     ]
     for scenario in folder.scenarios:
@@ -90,8 +99,23 @@ def html(folder: Folder) -> str:
 def _about(folder: Folder) -> str:
     run = " · ".join(escape(str(folder.facts.get(name, ""))) for name in ("time", "commit"))
     rounds = f"{folder.facts.get('rounds')} rounds of {folder.facts.get('seconds')} s"
-    how = "Peers run in turn; figures are medians, with the least and the most; ratios are taken within each round."
+    how = "Peers run in turn. Figures are medians, with the least and the most."
+    how += " Ratios are taken within each round."
     return f"{run} · {rounds}. {how}"
+
+
+def _main(results: Results) -> Iterator[str]:
+    """RowSocket beside its peers, before anything of ours."""
+    for title, note, (header, *rows) in main_tables(results):
+        yield f"<h2>{escape(title)}</h2><p class=soft>{escape(note)}</p><div class=wide><table class=main>"
+        for row, tag in [(header, "th"), *((row, "td") for row in rows)]:
+            yield "<tr>" + "".join(f"<{tag}>{_words(cell)}</{tag}>" for cell in row) + "</tr>"
+        yield "</table></div>"
+
+
+def _words(cell: str) -> str:
+    """A cell of Markdown, which may be bold, as HTML."""
+    return re.sub(r"\*\*(.*)\*\*", r"<b>\1</b>", escape(cell))
 
 
 def _goals(folder: Folder) -> Iterator[str]:
@@ -105,7 +129,8 @@ def _goals(folder: Folder) -> Iterator[str]:
         kind = {True: "met", False: "missed", None: "soft"}[verdict.met]
         yield (
             f"<tr><td>{escape(verdict.goal.text)}<small>{escape(verdict.scenario)}</small></td>"
-            f"<td>{escape(verdict.bound)}</td><td>{_cell(verdict.ratio)}</td><td class={kind}>{verdict.word.lower()}</td></tr>"
+            f"<td>{escape(verdict.bound)}</td><td>{_cell(verdict.ratio)}</td>"
+            f"<td class={kind}>{verdict.word.lower()}</td></tr>"
         )
     yield "</table></div>"
 
@@ -173,7 +198,7 @@ def _ratios(results: Results, scenario: str, case: str, figure: str) -> Iterator
         if peer != OURS and ratio:
             rows.append(Bar(peer, (ratio.median,), ratio, spread_text(ratio)))
     if rows:
-        yield f"<p class=soft>{_caption('divided by the figure of RowSocket, round by round', case)}</p>" + bars(rows, mark=1.0)
+        yield (f"<p class=soft>{_caption('divided by the figure of RowSocket, round by round', case)}</p>" + bars(rows, mark=1.0))
 
 
 def _latency(results: Results, scenario: str, case: str) -> Iterator[str]:
@@ -200,7 +225,8 @@ def _lines(results: Results, scenario: Scenario) -> Iterator[str]:
                     series.setdefault(peer, []).append((float(value[1]), measured))
         picture = lines(series)
         if picture:
-            yield f"<p class=soft>{NAMES[figure]} over {escape(scenario.varies.removeprefix('settings.'))}</p>{picture}"
+            what = escape(scenario.varies.removeprefix("settings."))
+            yield f"<p class=soft>{NAMES[figure]} over {what}</p>{picture}"
 
 
 def _table(results: Results, scenario: str) -> Iterator[str]:
@@ -219,7 +245,7 @@ def _keys(results: Results, scenario: str) -> list[tuple[str, str, str]]:
 
 def _facts(folder: Folder) -> Iterator[str]:
     if folder.left_out:
-        yield "<h2>Not measured</h2><ul>" + "".join(f"<li>{escape(line)}</li>" for line in folder.left_out) + "</ul>"
+        yield ("<h2>Not measured</h2><ul>" + "".join(f"<li>{escape(line)}</li>" for line in folder.left_out) + "</ul>")
     yield "<h2>Machine and build</h2><div class=wide><table class=facts>"
     for name, value in folder.facts.items():
         yield f"<tr><td>{escape(name.replace('_', ' '))}</td><td class=text>{escape(str(value))}</td></tr>"

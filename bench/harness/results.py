@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""results.jsonl: what was measured, one line each. The first line is about the machine and the build, then a line for each
-scenario (what it is and what its goals are), then a line for each measurement as soon as it is made.
+"""results.jsonl: what was measured, one line each.
+
+The first line is about the machine and the build. Then comes a line for each scenario (what it is and what
+its goals are), and a line for each measurement as soon as it is made.
 """
 
 from __future__ import annotations
 
 import datetime
-import gzip
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
@@ -65,13 +66,10 @@ def _now() -> str:
 
 
 def read(path: Path) -> Folder:
-    """A result folder, or its results.jsonl, which may be packed with gzip. Raises OSError, ValueError."""
+    """A result folder, or its results.jsonl. Raises OSError, ValueError."""
     folder = Folder()
-    if path.is_dir():
-        path = path / FILE if (path / FILE).exists() else path / f"{FILE}.gz"
-    packed = path.read_bytes()
-    plain = gzip.decompress(packed) if path.suffix == ".gz" else packed
-    for text in plain.decode("utf-8").splitlines():
+    file = path / FILE if path.is_dir() else path
+    for text in file.read_text(encoding="utf-8").splitlines():
         line = json.loads(text)
         kind = line.pop("kind")
         if kind == "facts":

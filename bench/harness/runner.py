@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Rounds: every peer once at every case (A B C, A B C, ...), so that a slow minute of the machine hits all of them alike."""
+"""Rounds: every peer once at every case (A B C, A B C, ...), so that a slow minute hits all of them alike."""
 
 from __future__ import annotations
 
@@ -9,7 +9,8 @@ from dataclasses import replace
 
 from bench.harness.budget import Plan
 from bench.harness.figures import Report, number
-from bench.harness.peers.base import Peer, Run
+from bench.harness.measuring import Run
+from bench.harness.peers.base import Peer
 from bench.harness.progress import Progress
 from bench.harness.results import Writer
 from bench.harness.scenario import Case, Scenario
@@ -69,7 +70,7 @@ def _contestants(scenario: Scenario, case: Case, peers: Mapping[str, Peer], writ
 
 
 def _rate(case: Case, contestants: list[Peer], progress: Progress) -> float:
-    """Requests per second of an open loop: a share of what the slowest peer can do, measured here and now; else 0."""
+    """Requests per second of an open loop, else 0: a share of the slowest peer's peak, measured here."""
     if case.mode != "open":
         return 0.0
     peaks = {}
@@ -77,9 +78,8 @@ def _rate(case: Case, contestants: list[Peer], progress: Progress) -> float:
         report = peer.measure(replace(case, mode="closed"), Run(seconds=PEAK_SECONDS))
         peaks[peer.name] = float(report["requests_per_s"])
     rate = case.load * min(peaks.values(), default=0.0)
-    progress.say(
-        f"{case.scenario} {case.label}: {rate:,.0f}/s are due, of peaks {', '.join(f'{k} {v:,.0f}' for k, v in peaks.items())}"
-    )
+    told = ", ".join(f"{name} {peak:,.0f}" for name, peak in peaks.items())
+    progress.say(f"{case.scenario} {case.label}: {rate:,.0f}/s are due, of peaks {told}")
     return rate
 
 

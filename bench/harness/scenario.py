@@ -3,7 +3,7 @@
 
     about = "the row of one key"
     order = 10                      # the most important first: the budget cuts from the end
-    workload = "point"              # a file of bench/workloads
+    workload = "point"              # a function of bench/traffic/workloads.py
     rows = 1_000_000
     connections = 100
     in_flight = 1
@@ -16,7 +16,7 @@
     ratio = "original / rowsocket"  # sums with +; peer@connections=8 means the peer in another case
     at_least = 1.25
 
-What varies may be any field of `Case` or, as `settings.NAME`, a parameter of the workload.
+What varies may be any field of `Case` or, as `settings.NAME`, an argument of the workload's function.
 """
 
 from __future__ import annotations
@@ -24,8 +24,12 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from functools import cache
 from pathlib import Path
 from typing import Any
+
+from bench.traffic import workloads
+from bench.traffic.workloads import Workload
 
 SCENARIOS = Path(__file__).resolve().parent.parent / "scenarios"
 
@@ -55,10 +59,8 @@ class Case:
     """Of the open loop: requests due per second, as a share of the slowest peer's peak in the same run."""
     transport: str = "tcp"
     """tcp or unix."""
-    settings: tuple[tuple[str, str], ...] = ()
-    """Parameters of the workload."""
-    fill: str = "insert"
-    """The workload that fills memcached and Redis."""
+    settings: tuple[tuple[str, int], ...] = ()
+    """Arguments of the workload's function."""
     binlog: bool = False
     flush: int = 1
     """innodb_flush_log_at_trx_commit."""
@@ -71,9 +73,13 @@ class Case:
         return "_".join(["bench", str(self.rows), *(f"{name}_{value}" for name, value in self.table_settings)])
 
     @property
-    def table_settings(self) -> tuple[tuple[str, str], ...]:
+    def table_settings(self) -> tuple[tuple[str, int], ...]:
         """The settings that change what stands in the table."""
         return tuple(pair for pair in self.settings if pair[0].endswith(("_bytes", "_columns")))
+
+    def asked(self) -> Workload:
+        """The workload, as this case has it. Raises WorkloadMistake."""
+        return _workload(self.workload, self.rows, self.settings, self.keys)
 
 
 @dataclass(frozen=True)
@@ -110,6 +116,11 @@ class Scenario:
         return len(self.peers) * len(self.cases)
 
 
+@cache
+def _workload(name: str, rows: int, settings: tuple[tuple[str, int], ...], keys: int) -> Workload:
+    return workloads.make(name, rows, **dict(settings), **({"keys": keys} if keys else {}))
+
+
 _CASE_FIELDS = {one.name for one in fields(Case)} - {"scenario", "label", "settings"}
 _OWN_FIELDS = {"about", "order", "group", "peers", "goals", "vary", "settings", "default", "proxies"}
 
@@ -123,7 +134,7 @@ def parse(name: str, text: str) -> Scenario:
     unknown = set(words) - _CASE_FIELDS - _OWN_FIELDS
     if unknown:
         raise ScenarioMistake(f"{name}: nobody knows {', '.join(sorted(unknown))}")
-    settings = tuple(sorted((str(key), str(value)) for key, value in words.get("settings", {}).items()))
+    settings = tuple(sorted(words.get("settings", {}).items()))
     try:
         base = Case(scenario=name, settings=settings, **{key: words[key] for key in _CASE_FIELDS & set(words)})
         scenario = Scenario(
@@ -138,7 +149,9 @@ def parse(name: str, text: str) -> Scenario:
             default=words.get("default", True),
             proxies=words.get("proxies", {}),
         )
-    except (KeyError, TypeError) as error:
+        for case in scenario.cases:
+            case.asked()
+    except (KeyError, TypeError, workloads.WorkloadMistake) as error:
         raise ScenarioMistake(f"{name}: {error}") from None
     if base.mode not in MODES:
         raise ScenarioMistake(f"{name}: mode is one of {', '.join(MODES)}")
@@ -165,7 +178,7 @@ def _varieties(case: Case, field_name: str, values: Sequence[Any]) -> list[Case]
 def _varied(case: Case, field_name: str, value: Any) -> Case:
     label = " ".join(filter(None, [case.label, f"{field_name.removeprefix('settings.')}={_short(value)}"]))
     if field_name.startswith("settings."):
-        others = {**dict(case.settings), field_name.removeprefix("settings."): str(value)}
+        others = {**dict(case.settings), field_name.removeprefix("settings."): value}
         return replace(case, label=label, settings=tuple(sorted(others.items())))
     changed: dict[str, Any] = {field_name: value}
     return replace(case, label=label, **changed)

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The peers' servers: private ones on core 0, one for each distinct set of options, started when first wanted and kept.
+"""The peers' servers: private ones on core 0, one for each set of options, started when first wanted.
 
-Every database server begins with a copy of the same data directory, which is filled once (data.py). What a server was told and
-which keys were inserted into it are remembered here, because several peers and many cases share it.
+Every database server begins with a copy of the same data directory, which is filled once (data.py). Several
+peers and many cases share a server. So its settings and the keys that were inserted are remembered here.
 """
 
 from __future__ import annotations
@@ -29,8 +29,9 @@ SERVER_CPU = 0
 GENERATOR_CPU = 1
 START_TIMEOUT_S = 20.0
 
-# The hash index has a cell for every 512 bytes of the buffer pool, in eight parts of which one index uses one: with a small pool
-# its chains are long, and every figure is mostly their cache misses. 2 GiB gives a million rows half a million cells.
+# The hash index has a cell for every 512 bytes of the buffer pool, in eight parts, of which one index uses
+# one. With a small pool its chains are long, and every figure is mostly their cache misses. 2 GiB give a
+# million rows half a million cells.
 DATABASE_OPTIONS: Options = {
     "innodb-buffer-pool-size": "2G",
     "innodb-log-file-size": "512M",
@@ -43,7 +44,7 @@ DATABASE_OPTIONS: Options = {
     "table-open-cache": 4000,
     "open-files-limit": 32768,
     "back-log": 2000,
-    # A cached thread goes on counting its prepared statements; the generator wants every session to count from 1.
+    # Every session gets a thread of its own: how a cache of threads does is not what is measured.
     "thread-cache-size": 0,
     # One count per transaction, for "fsyncs per commit".
     "innodb-monitor-enable": "trx_rw_commits",
@@ -114,7 +115,10 @@ class RowSocketOverTcp(RowSocketServer):
 
 
 def _over_tcp(defaults: dict[str, str | int | None]) -> dict[str, str | int | None]:
-    return {**{name: value for name, value in defaults.items() if name != "skip-networking"}, "port": free_port()}
+    return {
+        **{name: value for name, value in defaults.items() if name != "skip-networking"},
+        "port": free_port(),
+    }
 
 
 class Servers:
@@ -150,13 +154,18 @@ class Servers:
         return self._running[key]
 
     def program(self, name: str, command: Callable[[int], Sequence[str]], environment: Mapping[str, str] | None = None) -> Server:
-        """A server that is no database: `command` makes its command line for a TCP port. Raises ServerFailure."""
+        """A server that is no database; `command` makes its command line for a port. Raises ServerFailure."""
         if name not in self._running:
             self.say(f"starting {name}")
             port = free_port()
             log = self._ends.enter_context((self.folder / f"{name}.log").open("wb"))
             process = subprocess.Popen(
-                list(command(port)), stdin=subprocess.DEVNULL, stdout=log, stderr=log, env=environment, cwd=self.folder
+                list(command(port)),
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                env=environment,
+                cwd=self.folder,
             )
             self._ends.callback(_end, process)
             _wait_for_port(name, process, port, Path(log.name))
@@ -164,18 +173,21 @@ class Servers:
             self._running[name] = Server(name, process.pid, port=port)
         return self._running[name]
 
-    def announced(self, name: str, command: Sequence[str]) -> Server:
-        """A server that chooses its own port and prints it as its first line."""
-        if name not in self._running:
-            process = subprocess.Popen(list(command), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE)
+    def announced(self, name: str, command: Sequence[str], told: bytes) -> Server:
+        """A server that reads `told` to its end, chooses a port, and prints it as its first line."""
+        key = f"{name} {told!r}"
+        if key not in self._running:
+            process = subprocess.Popen(list(command), stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             self._ends.callback(_end, process)
-            assert process.stdout is not None
+            assert process.stdin is not None and process.stdout is not None
+            process.stdin.write(told)
+            process.stdin.close()
             line = process.stdout.readline()
             if not line.strip().isdigit():
                 raise ServerFailure(f"{name} does not serve")
             pin(process.pid, SERVER_CPU)
-            self._running[name] = Server(name, process.pid, port=int(line))
-        return self._running[name]
+            self._running[key] = Server(name, process.pid, port=int(line))
+        return self._running[key]
 
 
 def _end(process: subprocess.Popen[bytes]) -> None:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Where a running process spends its time: perf's samples of it, as stacks of frames from the outermost caller inwards.
+"""Where a process spends its time: perf's samples, as stacks of frames from the outermost inwards.
 
-A frame's part says whose code it is, so that a profile can be summed up as "kernel, MariaDB, RowSocket, libraries". Debian's
-programs have no frame pointers, so perf keeps a piece of the stack with each sample and unwinds it afterwards.
+A frame's part says whose code it is, so that a profile can be summed up as "kernel, MariaDB, RowSocket,
+libraries". Debian's programs have no frame pointers. So perf keeps a piece of the stack with each sample, and
+unwinds it afterwards.
 """
 
 from __future__ import annotations
@@ -89,7 +90,7 @@ def read(data: Path) -> Counter[Stack]:
 
 
 def parse(lines: Iterable[str]) -> Counter[Stack]:
-    """The samples in the text of `perf script`: a thread's name, its frames from the innermost outwards, an empty line."""
+    """The samples in the text of `perf script`: a thread's name, frames from the innermost, an empty line."""
     stacks: Counter[Stack] = Counter()
     thread = ""
     frames: list[Frame] = []
@@ -117,7 +118,7 @@ def frame(line: str) -> Frame:
 
 
 def shares(stacks: Counter[Stack]) -> dict[str, float]:
-    """For each part the share of the samples whose innermost frame is its own; parts without a sample are left out."""
+    """For each part the share of the samples whose innermost frame is its own, if there is one."""
     innermost: Counter[str] = Counter()
     for stack, samples in stacks.items():
         innermost[stack[-1].part] += samples

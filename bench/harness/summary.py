@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from bench.harness.figures import Results, ratios, spread, spread_text
+from bench.harness.figures import Results, number, ratios, spread, spread_text
 from bench.harness.goals import Verdict, judge
 from bench.harness.results import Folder
 
@@ -18,6 +18,29 @@ COLUMNS = {
     "idle_cpu_us_per_s": "idle CPU us/s",
 }
 OURS = "rowsocket"
+
+MAIN = {
+    "point": "row by primary key, 1 request in flight",
+    "point_pipelined": "the same, 16 in flight",
+    "in_50": "50 keys in one request",
+    "index_only": "value from the index alone",
+    "range": "100 rows that follow each other",
+    "latest": "the latest 3 of each of 200, per one of them",
+    "mixed": "9 reads to 1 update, durable",
+    "insert": "insert, durable",
+    "update": "update, durable",
+    "increment": "all increment one row, durable",
+}
+"""The scenarios of the main tables; the first case of each."""
+MAIN_PEERS = {
+    "rowsocket": "RowSocket",
+    "original": "original",
+    "sql-prepared": "prepared SQL",
+    "memcached": "memcached",
+    "redis": "Redis",
+}
+PER_KEY = ("latest",)
+"""Told per key, as peers are asked for different numbers of keys at once."""
 
 
 def main_figure(results: Results, scenario: str) -> str:
@@ -47,6 +70,39 @@ def rows(folder: Folder) -> list[list[str]]:
         cells = [spread_text(results.spread(name, scenario, case, peer)) for name in used]
         table.append([scenario, case, peer, *cells, times_ours(results, scenario, case, peer)])
     return table
+
+
+def main_tables(results: Results) -> list[tuple[str, str, list[list[str]]]]:
+    """What most readers want: title, note and cells of two tables; none if no main scenario was measured."""
+    found = {name: label for name, label in MAIN.items() if results.cases(name)}
+    if not found:
+        return []
+    brackets = "In brackets: how many times RowSocket's, the median of the rounds' own quotients."
+    cpu = ("CPU time", f"Of the server, per request, in µs. Less is better. {brackets}")
+    rate = ("Requests per second", f"More is better. {brackets}")
+    cpu_figures = ("server_cpu_us_per_request", "server_cpu_us_per_key")
+    rate_figures = ("requests_per_s", "keys_per_s")
+    return [(*told, _main_rows(results, found, *figures)) for told, figures in ((cpu, cpu_figures), (rate, rate_figures))]
+
+
+def _main_rows(results: Results, scenarios: Mapping[str, str], figure: str, figure_per_key: str) -> list[list[str]]:
+    table = [["main case", *MAIN_PEERS.values()]]
+    for name, label in scenarios.items():
+        told = figure_per_key if name in PER_KEY else figure
+        table.append([label, *(_main_cell(results, told, name, peer) for peer in MAIN_PEERS)])
+    return table
+
+
+def _main_cell(results: Results, figure: str, scenario: str, peer: str) -> str:
+    case = results.cases(scenario)[0]
+    values = results.values(figure, scenario, case, peer)
+    own = spread(values)
+    if own is None:
+        return "-"
+    if peer == OURS:
+        return f"**{number(own.median)}**"
+    quotient = spread(ratios(values, results.values(figure, scenario, case, OURS)))
+    return f"{number(own.median)} ({number(quotient.median)} x)" if quotient else number(own.median)
 
 
 def aligned(table: Sequence[Sequence[str]]) -> str:

@@ -16,7 +16,7 @@ from bench.tests.small import cases, environment_variables
 def servers() -> Iterator[Servers]:
     """Servers that start when a peer is first asked, on tables of a few rows."""
     environment = from_variables(environment_variables())
-    template = Template(environment.load, lambda: made.folder, cases(), print)
+    template = Template(lambda: made.folder, cases(), print)
     with Servers(environment, print, template) as made:
         made.warm_up_seconds = 0.1
         yield made

@@ -17,18 +17,29 @@ ROWS = 5000
 
 
 def environment_variables() -> dict[str, str]:
-    """What the harness reads. Skips where there is no server or plugin; programs are looked for beside the plugin."""
+    """What the harness reads; programs lie beside the plugin. Skips where there is no server or plugin."""
     plugin = os.environ.get("ROWSOCKET_PLUGIN_DIR")
     if not plugin or not os.environ.get("ROWSOCKET_SERVER_TREE"):
         pytest.skip("no server and plugin: ./x test bench sets them")
     programs = str(Path(plugin).parent.parent / "bench")
-    return {"ROWSOCKET_PEERS_TREE": str(ROOT / ".rowsocket/peers"), "ROWSOCKET_BENCH_DIR": programs, **os.environ}
+    return {
+        "ROWSOCKET_PEERS_TREE": str(ROOT / ".rowsocket/peers"),
+        "ROWSOCKET_BENCH_DIR": programs,
+        **os.environ,
+    }
 
 
 def small(case: Case) -> Case:
     """A case of a scenario that one server without a binlog can answer at once."""
     return replace(
-        case, rows=ROWS, connections=4, mode="closed", binlog=False, flush=2, buffer_pool=Case.buffer_pool, label="small"
+        case,
+        rows=ROWS,
+        connections=4,
+        mode="closed",
+        binlog=False,
+        flush=2,
+        buffer_pool=Case.buffer_pool,
+        label="small",
     )
 
 

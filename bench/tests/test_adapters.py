@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The generator and the harness's peers, against the real servers: right answers pass, and a wrong one fails the run.
+"""The harness's peers, against the real servers: right answers pass, and a wrong one fails the run.
 
 Nothing of the speeds is asserted. A peer whose program is not on this machine is skipped with the reason.
 """
@@ -8,19 +8,30 @@ from __future__ import annotations
 
 import os
 import socket
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bench.harness import generator, peers, runner, scenario
-from bench.harness.generator import WrongAnswer
-from bench.harness.peers.base import GeneratorPeer, Peer, Run
+from bench.harness import measuring, peers, runner, scenario
+from bench.harness.measuring import Run
+from bench.harness.peers.base import Peer, PlayedPeer
+from bench.harness.player import play
 from bench.harness.scenario import Case, Scenario
 from bench.harness.servers import GENERATOR_CPU, SERVER_CPU, Servers
 from bench.tests.small import one_row, small
+from bench.traffic.protocol import WrongAnswer
 
 SHORT = Run(seconds=0.2, warm_up_seconds=0.0)
 ASKED = [(one, peer) for one in scenario.load() for peer in one.peers]
-MUST_TELL = ("requests_per_s", "keys_per_s", "p50_us", "p99_us", "p999_us", "max_us", "bytes_sent_per_request")
+MUST_TELL = (
+    "requests_per_s",
+    "keys_per_s",
+    "p50_us",
+    "p99_us",
+    "p999_us",
+    "max_us",
+    "bytes_sent_per_request",
+)
 MUST_TELL_OF_SERVER = (
     "server_cpu_us_per_request",
     "server_cpu_user_us_per_request",
@@ -29,8 +40,8 @@ MUST_TELL_OF_SERVER = (
 )
 
 WRONG_SQL = "UPDATE {database}.user SET user_name = 'somebody' WHERE user_id = 1"
-WRONG_WORDS = {"memcached": b"set user:1 0 0 5\r\nwrong\r\n", "redis": b"SET user:1 wrong\r\n"}
-MISSING_WORDS = {"memcached": b"delete user:1\r\n", "redis": b"DEL user:1\r\n"}
+WRONG_WORDS = {"memcached": b"set user:00000001 0 0 5\r\nwrong\r\n", "redis": b"SET user:00000001 wrong\r\n"}
+MISSING_WORDS = {"memcached": b"delete user:00000001\r\n", "redis": b"DEL user:00000001\r\n"}
 
 
 def peer_for(servers: Servers, name: str, case: Case) -> Peer:
@@ -129,14 +140,13 @@ def test_a_server_stays_on_its_core(servers: Servers, name: str) -> None:
     assert set().union(*cores) == {SERVER_CPU}
 
 
-def test_the_generator_stays_on_another_core(servers: Servers) -> None:
-    """The harness names the core, and the generator refuses to run where it cannot have the one that is named."""
+def test_the_player_stays_on_another_core(servers: Servers) -> None:
+    """The harness names the core, and the player refuses to run where it cannot have it."""
     case = small(Case("point"))
     peer = peer_for(servers, "echo", case)
-    assert isinstance(peer, GeneratorPeer)
-    words = generator.arguments(peer.target(case), case)
-    place = words.index("--cpu") + 1
-    assert words[place] == str(GENERATOR_CPU) != str(SERVER_CPU)
-    words[place] = "1000"
+    assert isinstance(peer, PlayedPeer)
+    target = peer.target(case)
+    load = measuring.load_of(target, case)
+    assert load.cpu == GENERATOR_CPU != SERVER_CPU
     with pytest.raises(WrongAnswer, match="cannot run on core 1000"):
-        generator.run(words, "echo", 1.0)
+        play(target.player, target.protocol, target.address, replace(load, cpu=1000))

@@ -3,14 +3,24 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 from dataclasses import replace
 from pathlib import Path
 from xml.etree import ElementTree
 
 import pytest
-from bench.harness import budget, changes, charts, generator, markdown, report, results, scenario, summary
+from bench.harness import (
+    budget,
+    changes,
+    charts,
+    facts,
+    markdown,
+    measuring,
+    report,
+    results,
+    scenario,
+    summary,
+)
 from bench.harness.figures import Report, Results, Spread, ratios, spread
 from bench.harness.goals import judge
 from bench.harness.progress import CLEAR_LINE, Progress
@@ -37,8 +47,17 @@ at_most = 1.1
 """
 
 
+AMD = "processor : 0\nvendor_id : AuthenticAMD\ncpu family : 25\nmodel : 1\nmodel name : AMD EPYC\nstepping : 1"
+INTEL = AMD.replace("AuthenticAMD", "GenuineIntel").replace("AMD EPYC", "Intel(R) Xeon(R) Processor")
+
+
 def measured(cpu_us: float) -> Report:
-    return {"server_cpu_us_per_request": cpu_us, "server_cpu_us_per_key": cpu_us, "requests_per_s": 1e6 / cpu_us, "p99_us": 9.0}
+    return {
+        "server_cpu_us_per_request": cpu_us,
+        "server_cpu_us_per_key": cpu_us,
+        "requests_per_s": 1e6 / cpu_us,
+        "p99_us": 9.0,
+    }
 
 
 def folder(rowsocket: float = 5.0, original: float = 6.5) -> Folder:
@@ -47,7 +66,12 @@ def folder(rowsocket: float = 5.0, original: float = 6.5) -> Folder:
     made = Folder(facts={"commit": "abc", "rounds": 3, "seconds": 1}, scenarios=[chosen])
     for slower in (1.0, 1.5, 2.0):
         for case in chosen.cases:
-            for peer, cpu_us in (("rowsocket", rowsocket), ("original", original), ("echo", 4.0), ("handler-floor", 1.0)):
+            for peer, cpu_us in (
+                ("rowsocket", rowsocket),
+                ("original", original),
+                ("echo", 4.0),
+                ("handler-floor", 1.0),
+            ):
                 made.results.add("point", case.label, peer, measured(cpu_us * slower))
     return made
 
@@ -76,8 +100,6 @@ def test_every_scenario_of_the_folder_makes_sense() -> None:
     found = scenario.load()
     assert len(found) > 20
     assert {"point", "point_pipelined", "in_50", "insert", "latest", "connections", "latency"} <= {one.name for one in found}
-    workloads = Path(__file__).resolve().parent.parent / "workloads"
-    assert [case.workload for one in found for case in one.cases if not (workloads / f"{case.workload}.txt").is_file()] == []
 
 
 def test_each_write_is_measured_at_each_durability() -> None:
@@ -85,15 +107,22 @@ def test_each_write_is_measured_at_each_durability() -> None:
     found = {one.name: one for one in scenario.load()}
     for name in ("insert_durability", "update_durability", "increment_durability", "mixed_durability"):
         settings = {(case.binlog, case.flush, case.sync_binlog if case.binlog else None) for case in found[name].cases}
-        assert settings == {(True, 1, 1), (True, 1, 0), (True, 2, 1), (True, 2, 0), (False, 1, None), (False, 2, None)}
+        assert settings == {
+            (True, 1, 1),
+            (True, 1, 0),
+            (True, 2, 1),
+            (True, 2, 0),
+            (False, 1, None),
+            (False, 2, None),
+        }
         assert len({case.label for case in found[name].cases}) == len(found[name].cases)
     assert {case.settings for case in found["mixed_durability"].cases} == {
-        (("reads", "90"), ("writes", "10")),
-        (("reads", "10"), ("writes", "10")),
+        (("reads", 90), ("writes", 10)),
+        (("reads", 10), ("writes", 10)),
     }
 
 
-@pytest.mark.parametrize("line", ["nonsense = 1", "mode = 'sideways'", "rows = ["])
+@pytest.mark.parametrize("line", ["nonsense = 1", "mode = 'sideways'", "rows = [", "settings = { take = 3 }"])
 def test_a_mistake_in_a_scenario_is_told_with_its_file(line: str) -> None:
     with pytest.raises(ScenarioMistake, match="point"):
         scenario.parse("point", line + TEXT)
@@ -109,12 +138,16 @@ def test_the_budget_leaves_out_the_least_important_first() -> None:
 
 def test_fsyncs_are_told_by_row_and_by_commit() -> None:
     case = scenario.parse("writes", TEXT + "\n").cases[0]
-    before = {"Innodb_data_fsyncs": 5, "Binlog_group_commits": 1, generator.COMMITS_METRIC: 7}
-    after = {"Innodb_data_fsyncs": 9, "Binlog_group_commits": 5, generator.COMMITS_METRIC: 15}
-    durable = generator.flush_figures(replace(case, binlog=True), 80, before, after)
-    assert (durable["fsyncs_per_row"], durable["fsyncs_per_commit"], durable["rows_per_commit"]) == (0.1, 1.0, 10.0)
-    assert generator.flush_figures(case, 80, before, after)["binlog_fsyncs_per_row"] == 0
-    assert generator.flush_figures(case, 0, before, after) == {}
+    before = {"Innodb_data_fsyncs": 5, "Binlog_group_commits": 1, measuring.COMMITS_METRIC: 7}
+    after = {"Innodb_data_fsyncs": 9, "Binlog_group_commits": 5, measuring.COMMITS_METRIC: 15}
+    durable = measuring.flush_figures(replace(case, binlog=True), 80, before, after)
+    assert (durable["fsyncs_per_row"], durable["fsyncs_per_commit"], durable["rows_per_commit"]) == (
+        0.1,
+        1.0,
+        10.0,
+    )
+    assert measuring.flush_figures(case, 80, before, after)["binlog_fsyncs_per_row"] == 0
+    assert measuring.flush_figures(case, 0, before, after) == {}
 
 
 def test_what_is_written_is_read_again(tmp_path: Path) -> None:
@@ -130,10 +163,6 @@ def test_what_is_written_is_read_again(tmp_path: Path) -> None:
     assert again.scenarios == made.scenarios
     assert summary.text(again).startswith(summary.text(made)[:200])
     assert again.left_out == ["redis: not there"]
-    written = tmp_path / results.FILE
-    (tmp_path / f"{results.FILE}.gz").write_bytes(gzip.compress(written.read_bytes()))
-    written.unlink()
-    assert summary.text(results.read(tmp_path)) == summary.text(again)
 
 
 def test_two_runs_of_the_same_differ_by_noise_and_a_slower_one_does_not() -> None:
@@ -161,6 +190,26 @@ def test_a_comparison_names_what_else_differs() -> None:
     assert "differs: tcp_congestion_control: None -> bbr" in told
     assert "only measured before: 1: point connections=8 echo" in told
     assert "with 3 and 3 rounds, about 1 in 10 figures" in told
+
+
+def test_different_processors_are_not_compared() -> None:
+    """Not their makes, and not two models of one make."""
+    here, there = folder(), folder()
+    here.facts["cpu"] = facts.processor(AMD)
+    there.facts["cpu"] = facts.processor(INTEL)
+    assert "NOTHING CHANGED" in changes.text(here, here)
+    with pytest.raises(changes.OtherProcessor, match=r"AMD EPYC.*\n.*Intel") as failure:
+        changes.text(here, there)
+    assert "--against" in str(failure.value)
+    there.facts["cpu"] = facts.processor(AMD.replace("25", "26"))
+    with pytest.raises(changes.OtherProcessor, match="family 26"):
+        changes.text(here, there)
+
+
+def test_a_processor_has_make_and_model() -> None:
+    """Of the first core; the others are alike."""
+    assert facts.processor(AMD + "\n\n" + INTEL) == "AMD EPYC (AuthenticAMD, cpu family 25, model 1, stepping 1)"
+    assert facts.processor("") != ""
 
 
 class Terminal(io.StringIO):
@@ -202,6 +251,29 @@ def test_the_page_shows_every_figure_that_was_measured() -> None:
         made.results.add("point", "connections=8", "redis", {figure: 1234.5})
     page = report.html(made)
     assert [title for title in report.COLUMNS.values() if f"<th>{title}</th>" not in page] == []
+
+
+def test_the_main_figures_come_first_and_once() -> None:
+    """The README and the other documents point at them."""
+    page = markdown.text(folder(rowsocket=5.0, original=6.5))
+    assert "| main case | RowSocket | original |" in page
+    assert "| row by primary key, 1 request in flight | **7.50** | 9.75 (1.30 x) |" in page
+    assert "| row by primary key, 1 request in flight | **133,333** | 102,564 (0.77 x) |" in page
+    assert page.index("main case") < page.index("2 of 2 are met.") < page.index("## point")
+    assert page.count("main case") == 2
+
+
+def test_the_page_begins_with_the_main_figures() -> None:
+    page = report.html(folder())
+    assert "<td>row by primary key, 1 request in flight</td><td><b>7.50</b></td><td>9.75 (1.30 x)</td>" in page
+    assert page.index("<b>7.50</b>") < page.index("2 of 2 met")
+
+
+def test_the_pages_say_on_which_processor_the_run_was() -> None:
+    made = folder()
+    made.facts["cpu"] = facts.processor(INTEL)
+    assert f"- cpu: {facts.processor(INTEL)}" in markdown.text(made)
+    assert facts.processor(INTEL) in report.html(made)
 
 
 def test_the_markdown_has_the_goals_and_the_figures_and_no_empty_columns() -> None:

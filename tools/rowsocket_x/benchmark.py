@@ -16,6 +16,11 @@ def harness(words: Sequence[str]) -> bool:
     return _run(words, {**build.environment(), **variables(build.build(build.Preset.RELEASE))})
 
 
+def against(words: Sequence[str]) -> bool:
+    """Compare this tree's build with another one. Nothing but the plugin and the generator is needed."""
+    return _run(["against", *words], {**build.environment(), **variables(build.build(build.Preset.RELEASE))})
+
+
 def compare(first: Path, second: Path) -> bool:
     """Compare two result folders, for which nothing needs to be built."""
     return _run(["compare", str(first), str(second)], dict(build.environment()))

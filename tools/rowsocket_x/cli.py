@@ -13,7 +13,7 @@ from rowsocket_x import build as building
 from rowsocket_x import check as checking
 from rowsocket_x import setup as setting_up
 from rowsocket_x.console import Problem, say
-from rowsocket_x.paths import ROOT, VAR
+from rowsocket_x.paths import ROOT, STATE, VAR
 from rowsocket_x.server_series import DEFAULT, Series
 
 _pytest_arguments: list[str] = []
@@ -189,7 +189,7 @@ def bench(
     ] = False,
     out: Annotated[
         Path | None,
-        typer.Option(help="Folder for results.jsonl and report.html.", show_default="var/bench/TIME"),
+        typer.Option(help="Folder for results.jsonl and report.html.", show_default=".rowsocket/bench/TIME"),
     ] = None,
     budget_minutes: Annotated[
         float | None, typer.Option(help="End within this: shorter measurements, then fewer scenarios.", min=1)
@@ -198,24 +198,43 @@ def bench(
         tuple[Path, Path] | None,
         typer.Option(metavar="A B", help="Measure nothing; say what changed between two result folders."),
     ] = None,
+    against: Annotated[
+        Path | None,
+        typer.Option(
+            metavar="PLUGIN.so",
+            help="Measure only this tree's build and that older one, in turn: CPU per request.",
+            exists=True,
+            dir_okay=False,
+        ),
+    ] = None,
+    rounds: Annotated[
+        int | None, typer.Option(help="Instead of 5; with --against instead of 12.", min=1)
+    ] = None,
 ) -> None:
     """Measure RowSocket beside the original, SQL, memcached, Redis and the floors; a page in report.html.
 
     Servers run on core 0, the load generator on core 1: nothing else should run. All of it takes about an
     hour and a half; --budget-minutes 20 measures everything that has a goal. See docs/benchmarks.
+
+    --against compares two builds of the plugin instead: point, point_pipelined, in_50, range and insert
+    without names, in about five minutes. Give it a copy of rowsocket.so from before a change.
     """
     if compare is not None:
         done = benchmark.compare(compare[0].absolute(), compare[1].absolute())
     else:
         words = [
-            "run",
             *(scenarios or []),
-            *(["--quick"] if quick else []),
             *(["--out", str(out.absolute())] if out else []),
+            *(["--rounds", str(rounds)] if rounds else []),
         ]
-        done = benchmark.harness(
-            [*words, *(["--budget-minutes", str(budget_minutes)] if budget_minutes else [])]
-        )
+        if against is not None:
+            done = benchmark.against([str(against.absolute()), *words])
+        else:
+            words += [
+                *(["--quick"] if quick else []),
+                *(["--budget-minutes", str(budget_minutes)] if budget_minutes else []),
+            ]
+            done = benchmark.harness(["run", *words])
     if not done:
         raise typer.Exit(1)
 
@@ -228,21 +247,14 @@ def profile(
     peer: Annotated[str, typer.Option(help="Whose server.")] = "rowsocket",
     seconds: Annotated[float, typer.Option(help="For how long.", min=1)] = 10,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for the flame graph.", show_default="var/profile")
+        Path | None, typer.Option(help="Folder for the flame graph.", show_default=".rowsocket/bench/profile")
     ] = None,
 ) -> None:
     """Draw a flame graph of the server under a scenario's load (needs perf); say who takes which share."""
-    words = [
-        "profile",
-        scenario,
-        "--peer",
-        peer,
-        "--seconds",
-        str(seconds),
-        "--out",
-        str((out or VAR / "profile").absolute()),
-    ]
-    if not benchmark.harness(words):
+    folder = (out or STATE / "bench/profile").absolute()
+    if not benchmark.harness(
+        ["profile", scenario, "--peer", peer, "--seconds", str(seconds), "--out", str(folder)]
+    ):
         raise typer.Exit(1)
 
 

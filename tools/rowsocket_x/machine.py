@@ -44,7 +44,7 @@ class Layer(Enum):
     )
     """To build the plugin and to run a server with it."""
 
-    BUILD = ("libgmock-dev", "libgtest-dev", "libmariadb-dev", "librapidcheck-dev")
+    BUILD = ("libgmock-dev", "libgtest-dev", "librapidcheck-dev", "nlohmann-json3-dev")
     """To build everything else: the unit tests and the load generator."""
 
     FUZZ = ("clang-14", "libclang-rt-14-dev", "llvm-14")

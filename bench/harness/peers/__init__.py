@@ -6,9 +6,8 @@ from __future__ import annotations
 from bench.harness.peers.base import Peer
 from bench.harness.peers.echo import Echo
 from bench.harness.peers.handler_floor import HandlerFloor
-from bench.harness.peers.memcached import Memcached
+from bench.harness.peers.key_value import COMMANDS, KeyValuePeer
 from bench.harness.peers.original import Original
-from bench.harness.peers.redis import Redis
 from bench.harness.peers.rowsocket import SETTINGS, RowSocket
 from bench.harness.peers.sql import Sql
 from bench.harness.peers.sysbench import Sysbench
@@ -22,8 +21,7 @@ def make(servers: Servers) -> dict[str, Peer]:
         Original(servers),
         Sql(servers, "sql-prepared"),
         Sql(servers, "sql-text"),
-        Memcached(servers),
-        Redis(servers),
+        *(KeyValuePeer(servers, name) for name in COMMANDS),
         Sysbench(servers),
         Echo(servers),
         HandlerFloor(servers),

@@ -1,15 +1,18 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the peers inside MariaDB have in common: durability settings of a case, and a table that is warm before it is measured."""
+"""What the peers inside MariaDB have in common: a case's durability, and a warm table."""
 
 from __future__ import annotations
 
 from abc import abstractmethod
 from dataclasses import replace
 
-from bench.harness import generator
-from bench.harness.peers.base import GeneratorPeer
+from bench.harness.measuring import load_of
+from bench.harness.peers.base import PlayedPeer
+from bench.harness.player import play
 from bench.harness.scenario import Case
 from bench.harness.servers import OriginalOverTcp, RowSocketOverTcp, Server
+from bench.traffic import protocols_of
+from bench.traffic.protocol import Address
 
 WARM_UP_CONNECTIONS = 50
 WARM_UP_IN_FLIGHT = 16
@@ -23,7 +26,7 @@ def options_of(case: Case, *, binlog: bool) -> dict[str, str | int | None]:
     return options
 
 
-class DatabasePeer(GeneratorPeer):
+class DatabasePeer(PlayedPeer):
     """A peer whose server is a MariaDB."""
 
     @abstractmethod
@@ -40,26 +43,29 @@ class DatabasePeer(GeneratorPeer):
         return server
 
     def _warm(self, server: Server, case: Case) -> None:
-        """Bring the table into the buffer pool, and read every row often enough for InnoDB to have built its hash index."""
-        described = generator.describe(self.servers.environment.load, case.workload)
-        table = f"{case.database}.{described['table']}"
+        """Read every row into the buffer pool, and often enough for InnoDB to have built its hash index."""
+        workload = case.asked()
+        table = f"{case.database}.{workload.table.name}"
         if table in server.warmed or server.sql is None:
             return
         server.warmed.add(table)
-        server.sql.sql(f"CHECKSUM TABLE {table}")
-        if described["writes"] or "handlersocket" not in described["protocols"]:
+        if not workload.table.copies:
+            server.sql.sql(f"CHECKSUM TABLE {table}")
+        if workload.writes or "handlersocket" not in protocols_of(workload):
             return
-        port = port_of(server, write=False)
-        target = generator.Target(
-            f"{self.name} (warm-up)", "handlersocket", server, ("--port", str(port)), self.servers.environment.load, case.workload
-        )
-        warm_case = replace(case, in_flight=WARM_UP_IN_FLIGHT, connections=WARM_UP_CONNECTIONS)
+        target = self.target_at(case, server, line_address(server, write=False), "handlersocket")
+        load = load_of(target, replace(case, in_flight=WARM_UP_IN_FLIGHT, connections=WARM_UP_CONNECTIONS))
         seconds = self.servers.warm_up_seconds * max(1, case.rows / 1_000_000)
-        command = [*generator.arguments(target, warm_case), "--seconds", str(seconds), "--warm-up", "0"]
-        generator.run(command, target.peer, seconds)
+        play(
+            target.player,
+            target.protocol,
+            target.address,
+            replace(load, seconds=seconds, warm_up_s=0.0),
+            "warming up",
+        )
 
 
-def port_of(server: Server, *, write: bool) -> int:
-    """The TCP port of the HandlerSocket protocol."""
+def line_address(server: Server, *, write: bool) -> Address:
+    """Where the HandlerSocket protocol is served over TCP."""
     assert isinstance(server.sql, OriginalOverTcp | RowSocketOverTcp)
-    return (server.sql.write_address() if write else server.sql.read_address())[1]
+    return server.sql.write_address() if write else server.sql.read_address()

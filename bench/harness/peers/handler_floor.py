@@ -1,19 +1,19 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The second floor: lookups inside the server, with no network around them (src/mariadb/handler_floor). Built only for this."""
+"""The second floor: lookups inside the server, without a network (src/mariadb/handler_floor)."""
 
 from __future__ import annotations
 
 import shutil
 from pathlib import Path
 
-from bench.harness import generator
 from bench.harness.figures import Report
-from bench.harness.generator import WrongAnswer
-from bench.harness.peers.base import Peer, Run
+from bench.harness.measuring import Run
+from bench.harness.peers.base import Peer
 from bench.harness.peers.database import DatabasePeer
 from bench.harness.peers.rowsocket import ONE_THREAD, RowSocket
 from bench.harness.scenario import Case
 from bench.harness.servers import Server, Servers
+from bench.traffic.protocol import WrongAnswer
 
 LIBRARY = "rowsocket_handler_floor"
 WORKLOADS = ("point", "in")
@@ -34,11 +34,11 @@ class HandlerFloor(Peer):
         return "" if case.workload in WORKLOADS else "no such lookup"
 
     def measure(self, case: Case, run: Run) -> Report:
-        """So many lookups as take about the time. The figure is for one request: its keys times one lookup."""
+        """As many lookups as take about the time. The figure is one request's: its keys times one lookup."""
         server = self._rowsocket.prepared(case)
         self._install(server)
         assert server.sql is not None
-        keys = case.keys or int(generator.describe(self.servers.environment.load, case.workload)["keys"])
+        keys = case.asked().keys.count
         server.sql.sql(f"SET GLOBAL {LIBRARY}_table = '{case.database}.user', GLOBAL {LIBRARY}_rows = {case.rows}")
         server.sql.sql(f"SET GLOBAL {LIBRARY}_lookups = {max(1000, int(run.seconds * 700_000))}")
         lookups, found, cpu_ns = server.sql.sql(f"SELECT lookups, found, cpu_ns FROM information_schema.{LIBRARY}")[0]

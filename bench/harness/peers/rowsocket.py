@@ -1,15 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""RowSocket. `rowsocket` has one thread of each kind, as it has one core; `rowsocket-defaults` what it takes by itself.
+"""RowSocket. `rowsocket` has one thread of each kind, because it has one core.
 
-The others are `rowsocket` in a server with one setting changed (docs/operating.md advises on them).
+`rowsocket-defaults` has as many threads as RowSocket takes by itself. The others are `rowsocket` in a server
+with one setting changed (docs/operating.md advises on them).
 """
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from bench.harness import generator
-from bench.harness.peers.database import DatabasePeer, options_of, port_of
+from bench.harness.measuring import Target
+from bench.harness.peers.database import DatabasePeer, line_address, options_of
 from bench.harness.scenario import Case
 from bench.harness.servers import RowSocketOverTcp, Server, Servers
 
@@ -31,31 +32,32 @@ HUGE_BYTES_MIN = 2400 << 20
 class RowSocket(DatabasePeer):
     """The plugin, asked with its extensions where a workload has a request that needs them."""
 
+    protocol = "rowsocket"
+    over_unix_sockets = True
+
     def __init__(self, servers: Servers, name: str, options: Options) -> None:
         super().__init__(servers, name)
         self.options = options
 
     def cannot(self, case: Case) -> str:
-        """The machine must have set huge pages aside: without them the server would start and say nothing but a warning."""
-        del case
+        """The machine must have set huge pages aside; without them the server would only warn."""
         if "large-pages" in self.options and huge_bytes() < HUGE_BYTES_MIN:
             return f"no huge pages: sysctl vm.nr_hugepages={HUGE_BYTES_MIN >> 21}"
-        return ""
+        return super().cannot(case)
 
     def database_server(self, case: Case) -> Server:
         """A server with the plugin."""
         return self.servers.database(RowSocketOverTcp, {**options_of(case, binlog=case.binlog), **self.options})
 
-    def target(self, case: Case) -> generator.Target:
+    def target(self, case: Case) -> Target:
         """The read port, or the write port for whatever writes."""
         server = self.prepared(case)
-        load = self.servers.environment.load
-        writes = bool(generator.describe(load, case.workload)["writes"])
-        address = ("--port", str(port_of(server, write=writes)))
+        writes = case.asked().writes
         if case.transport == "unix":
             assert server.sql is not None
-            address = ("--socket", str(Path(server.sql.folder) / ("rs-write" if writes else "rs-read")))
-        return generator.Target(self.name, "rowsocket", server, address, load, case.workload)
+            socket = Path(server.sql.folder) / ("rs-write" if writes else "rs-read")
+            return self.target_at(case, server, str(socket))
+        return self.target_at(case, server, line_address(server, write=writes))
 
 
 def huge_bytes() -> int:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""SQL as sysbench measures it: oltp_point_select, prepared, on eight tables. A second opinion on our own SQL load."""
+"""SQL as sysbench measures it, as a second opinion: oltp_point_select, prepared, on eight tables."""
 
 from __future__ import annotations
 
@@ -8,12 +8,13 @@ import re
 import subprocess
 
 from bench.harness.figures import Report
-from bench.harness.generator import WrongAnswer, cpu_us
-from bench.harness.peers.base import Peer, Run
+from bench.harness.measuring import Run, cpu_us
+from bench.harness.peers.base import Peer
 from bench.harness.peers.database import options_of
 from bench.harness.peers.rowsocket import ONE_THREAD
 from bench.harness.scenario import Case
 from bench.harness.servers import GENERATOR_CPU, RowSocketOverTcp, Server, Servers
+from bench.traffic.protocol import WrongAnswer
 
 TABLES = 8
 DATABASE = "sbtest"
@@ -61,13 +62,18 @@ class Sysbench(Peer):
             "time": max(1, round(seconds)),
             "percentile": 99,
         }
-        words = [program, "oltp_point_select", *(f"--{name}={value}" for name, value in options.items()), command]
+        words = [
+            program,
+            "oltp_point_select",
+            *(f"--{name}={value}" for name, value in options.items()),
+            command,
+        ]
         done = subprocess.run(
             words,
             capture_output=True,
             text=True,
             check=False,
-            env=self.servers.environment.libraries(),
+            env=self.servers.environment.of_peers(),
             timeout=seconds + PREPARE_SECONDS_MAX,
             preexec_fn=lambda: os.sched_setaffinity(0, {GENERATOR_CPU}),
         )
@@ -77,7 +83,7 @@ class Sysbench(Peer):
 
 
 def parse(text: str, server_cpu_us: float) -> Report:
-    """The figures in sysbench's output. The server's time also holds the start and the end of the sessions."""
+    """The figures in sysbench's output. The server's time includes the start and the end of the sessions."""
     requests = int(_found(r"queries:\s+(\d+)", text))
     return {
         "protocol": "sysbench",
