@@ -9,6 +9,7 @@
 #include <new>
 #include <span>
 #include <type_traits>
+#include <utility>
 
 namespace rowsocket {
 
@@ -43,6 +44,14 @@ class Arena {
       return {};
     }
     return {new (place) Item[count], count};
+  }
+
+  /// One item; nullptr if memory is refused.
+  template <typename Item, typename... Arguments>
+  [[nodiscard]] Item* make(Arguments&&... arguments) {
+    static_assert(std::is_trivially_destructible_v<Item>, "nobody runs the destructors");
+    char* const place = allocate(sizeof(Item));
+    return place == nullptr ? nullptr : new (place) Item(std::forward<Arguments>(arguments)...);
   }
 
   /// Take everything back. What was handed out is gone.

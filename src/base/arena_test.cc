@@ -7,7 +7,7 @@
 #include <cstring>
 #include <vector>
 
-#include "base/value.h"
+#include "request/value.h"
 
 namespace rowsocket {
 namespace {

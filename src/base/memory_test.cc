@@ -8,7 +8,7 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/refused_memory.h"
-#include "base/value_writer.h"
+#include "request/value_writer.h"
 
 namespace rowsocket {
 namespace {

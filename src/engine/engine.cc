@@ -27,8 +27,22 @@ bool satisfies(int order, Comparison comparison) {
       return order > 0;
     case Comparison::greater_or_equal:
       return order >= 0;
+    case Comparison::greater_or_unset:
+      return order > 0;  // what is unset, the engine knows
   }
   return false;
+}
+
+Verdict verdict_of(Mismatch mismatch) {
+  switch (mismatch) {
+    case Mismatch::skip:
+      return Verdict::skip;
+    case Mismatch::stop:
+      return Verdict::stop;
+    case Mismatch::refuse:
+      return Verdict::refuse;
+  }
+  return Verdict::skip;
 }
 
 Index::Index(IndexDescription description)

@@ -21,11 +21,11 @@
 #include <string>
 #include <string_view>
 
-#include "base/counters.h"
-#include "base/error.h"
-#include "base/request.h"
-#include "base/value.h"
-#include "base/value_writer.h"
+#include "request/counters.h"
+#include "request/error.h"
+#include "request/request.h"
+#include "request/value.h"
+#include "request/value_writer.h"
 
 namespace rowsocket::engine {
 
@@ -89,15 +89,16 @@ struct GroupMember {
 /// Where a cursor's movement ended.
 enum class Step : uint8_t { row, end, failed };
 
-/// What the filters say of the current row.
-enum class Verdict : uint8_t { match, skip, stop };
+/// What the filters say of the current row: it matches all of them, or what becomes of it (see Mismatch).
+enum class Verdict : uint8_t { match, skip, stop, refuse };
+[[nodiscard]] Verdict verdict_of(Mismatch mismatch);
 
 /// A row whose first columns are `values`; the others take their defaults.
 struct RowToInsert {
   std::span<const Value> values;
   OnDuplicate on_duplicate = OnDuplicate::fail;
-  std::span<const uint32_t> set_on_duplicate = {};  ///< positions in `values`: what these set in the row that is there
-  std::span<const uint32_t> add_on_duplicate = {};  ///< the same: what these add to it
+  std::span<const DuplicateChange> duplicate_changes = {};
+  bool filters_duplicates = false;  ///< a row that is there is changed only where the cursor's filters match it, else it is kept
 };
 
 class Cursor {
@@ -116,19 +117,18 @@ class Cursor {
   /// Append the current row's columns; after a change, as it left them. A failure shows in the buffer (`Buffer::failed`).
   virtual void write_row(ValueWriter& writer) = 0;
 
-  /// True if updating rows while walking the index could meet a row twice: collect positions first.
-  [[nodiscard]] virtual bool update_moves_rows(size_t new_value_count) const = 0;
+  /// True if changing rows so while walking the index could meet a row twice: collect positions first.
+  [[nodiscard]] virtual bool change_moves_rows(std::span<const Assignment> assignments) const = 0;
   /// Remember the current row; returns false if memory is refused. Positions are numbered from 0 in the order of saving.
   [[nodiscard]] virtual bool save_position() = 0;
   virtual Step fetch_position(size_t number) = 0;
 
-  /// Set the first `new_values.size()` columns of the current row. A row that already has these values is a success.
-  virtual Error update_row(std::span<const Value> new_values) = 0;
-  /// Add (or subtract) to the first columns; NULL columns and NULL amounts stay. Exact over the column's type, out of range is an
-  /// error. With `decrement`, a change of sign of any column refuses the whole row: `changed` is false and the row stays.
-  virtual Error add_to_row(std::span<const Value> amounts, bool decrement, bool& changed) = 0;
+  /// Change columns of the current row. A row that already has these values is a success. With `keeps_signs`, a change of sign
+  /// of any column refuses the whole row: `changed` is false and the row stays.
+  virtual Error change_row(std::span<const Assignment> assignments, bool keeps_signs, bool& changed) = 0;
   virtual Error delete_row() = 0;
-  /// Insert one row. On success `outcome` says what was done (its `error` is not touched).
+  /// Insert one row. On success `outcome` says what was done (its `error` is not touched), and the current row is the one that is
+  /// there now.
   virtual Error insert_row(const RowToInsert& row, RowOutcome& outcome) = 0;
 
   /// Why the last Step was `failed`.

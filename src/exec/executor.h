@@ -25,9 +25,9 @@
 #include <string>
 #include <vector>
 
-#include "base/counters.h"
+#include "request/counters.h"
 #include "base/limits.h"
-#include "base/protocol.h"
+#include "request/protocol.h"
 #include "engine/engine.h"
 #include "exec/client.h"
 #include "exec/walk.h"

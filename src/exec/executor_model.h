@@ -12,7 +12,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/request.h"
+#include "request/request.h"
 
 namespace rowsocket::exec::model {
 

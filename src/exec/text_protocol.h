@@ -12,7 +12,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/protocol.h"
+#include "request/protocol.h"
 
 namespace rowsocket::exec {
 

@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-#include "base/protocol.h"
+#include "request/protocol.h"
 #include "engine/engine.h"
 
 namespace rowsocket::exec {

@@ -7,8 +7,8 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/error.h"
-#include "base/value.h"
+#include "request/error.h"
+#include "request/value.h"
 #include "mariadb/searched_value.h"
 #include "mariadb/server_headers.h"
 

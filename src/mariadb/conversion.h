@@ -5,8 +5,8 @@
 
 #include <string_view>
 
-#include "base/error.h"
-#include "base/value.h"
+#include "request/error.h"
+#include "request/value.h"
 #include "mariadb/server_headers.h"
 
 namespace rowsocket::mariadb {

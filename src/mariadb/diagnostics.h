@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "base/error.h"
+#include "request/error.h"
 
 class THD;
 class handler;

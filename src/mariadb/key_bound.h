@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-#include "base/request.h"
+#include "request/request.h"
 #include "mariadb/binding.h"
 #include "mariadb/comparand.h"
 

@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <string>
 
-#include "base/error.h"
+#include "request/error.h"
 #include "engine/engine.h"
 #include "mariadb/server_headers.h"
 

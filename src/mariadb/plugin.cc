@@ -9,7 +9,7 @@
 #include <string>
 
 #include "base/clock.h"
-#include "base/counters.h"
+#include "request/counters.h"
 #include "base/log.h"
 #include "mariadb/performance_schema.h"
 #include "mariadb/session.h"

@@ -3,8 +3,8 @@
 // Adding to a column and subtracting from it, exact over the column's type.
 #pragma once
 
-#include "base/error.h"
-#include "base/value.h"
+#include "request/error.h"
+#include "request/value.h"
 #include "mariadb/server_headers.h"
 
 namespace rowsocket::mariadb {

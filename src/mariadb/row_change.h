@@ -8,8 +8,8 @@
 #include <cstdint>
 #include <span>
 
-#include "base/error.h"
-#include "base/value.h"
+#include "request/error.h"
+#include "request/value.h"
 #include "mariadb/binding.h"
 
 namespace rowsocket::mariadb {

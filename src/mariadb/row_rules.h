@@ -3,7 +3,7 @@
 // What the SQL layer does around the change of a row: generated columns, constraints, triggers.
 #pragma once
 
-#include "base/error.h"
+#include "request/error.h"
 #include "mariadb/server_headers.h"
 
 namespace rowsocket::mariadb {

@@ -5,7 +5,7 @@
 
 #include <span>
 
-#include "base/value_writer.h"
+#include "request/value_writer.h"
 #include "mariadb/binding.h"
 
 namespace rowsocket::mariadb {

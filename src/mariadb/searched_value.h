@@ -9,8 +9,8 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/error.h"
-#include "base/value.h"
+#include "request/error.h"
+#include "request/value.h"
 #include "mariadb/binding.h"
 #include "mariadb/server_headers.h"
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/counters.h"
+#include "request/counters.h"
 #include "base/log.h"
 #include "net/poller.h"
 #include "net/wakeup.h"

@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <utility>
 
-#include "base/protocol.h"
+#include "request/protocol.h"
 #include "exec/client.h"
 #include "net/connection.h"
 #include "net/poller.h"

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-#include "base/protocol.h"
+#include "request/protocol.h"
 #include "engine/engine.h"
 #include "net/listener.h"
 #include "server/config.h"

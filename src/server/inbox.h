@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-#include "base/protocol.h"
+#include "request/protocol.h"
 #include "exec/client.h"
 #include "net/descriptor.h"
 #include "net/wakeup.h"

@@ -9,7 +9,7 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/counters.h"
+#include "request/counters.h"
 #include "base/log.h"
 #include "engine/engine.h"
 #include "server/config.h"

@@ -10,7 +10,7 @@
 #include <memory>
 #include <mutex>
 
-#include "base/protocol.h"
+#include "request/protocol.h"
 #include "exec/executor.h"
 #include "server/config.h"
 

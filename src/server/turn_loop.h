@@ -26,8 +26,8 @@
 
 #include "base/arena.h"
 #include "base/clock.h"
-#include "base/counters.h"
-#include "base/request.h"
+#include "request/counters.h"
+#include "request/request.h"
 #include "engine/engine.h"
 #include "exec/executor.h"
 #include "net/buffer_pool.h"

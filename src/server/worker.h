@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "base/counters.h"
+#include "request/counters.h"
 #include "base/log.h"
 #include "engine/engine.h"
 #include "server/inbox.h"

@@ -15,7 +15,7 @@
 #include <string>
 #include <string_view>
 
-#include "base/request.h"
+#include "request/request.h"
 
 namespace rowsocket::wire::handlersocket::test {
 

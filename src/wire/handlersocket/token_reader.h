@@ -24,8 +24,8 @@
 #endif
 
 #include "base/arena.h"
-#include "base/error.h"
-#include "base/value.h"
+#include "request/error.h"
+#include "request/value.h"
 
 namespace rowsocket::wire::handlersocket {
 

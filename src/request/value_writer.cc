@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "base/value_writer.h"
+#include "request/value_writer.h"
 
 #include <algorithm>
 
@@ -33,7 +33,47 @@ size_t count_escapes(std::string_view bytes, const ValueFormat& format) {
 
 }  // namespace
 
-void ValueWriter::text(std::string_view bytes) {
+void ValueWriter::begin_value() {
+  if (per_column_.prefixes != nullptr) {
+    out_.append(per_column_.prefixes[column_]);
+  }
+}
+
+void ValueWriter::end_value(bool is_null) {
+  if (per_column_.ends != nullptr) {
+    per_column_.ends[column_] = {out_.size(), is_null};
+  }
+  ++column_;
+}
+
+void ValueWriter::framed(std::string_view bytes) {
+  begin_value();
+  constexpr size_t digits_max = 20;
+  constexpr std::string_view line_end = "\r\n";
+  switch (format_.framing) {
+    case ValueFormat::Framing::separated:
+      escaped(bytes);
+      break;
+    case ValueFormat::Framing::bare:
+      out_.append(bytes);
+      break;
+    case ValueFormat::Framing::length_prefixed:
+      if (out_.reserve(1 + digits_max + bytes.size() + 2 * line_end.size())) [[likely]] {
+        char* to = out_.end();
+        char* const start = to;
+        *to++ = format_.length_lead;
+        to = std::to_chars(to, to + digits_max, bytes.size()).ptr;
+        to = std::copy(line_end.begin(), line_end.end(), to);
+        to = std::copy(bytes.begin(), bytes.end(), to);
+        to = std::copy(line_end.begin(), line_end.end(), to);
+        out_.advance(static_cast<size_t>(to - start));
+      }
+      break;
+  }
+  end_value(false);
+}
+
+void ValueWriter::escaped(std::string_view bytes) {
   // Twice the size is room for the worst case, so the loop needs no check. Of a long value the escapes are counted instead.
   const size_t escapes = bytes.size() <= limits::value_bytes_measured ? bytes.size() : count_escapes(bytes, format_);
   if (!out_.reserve(1 + bytes.size() + escapes + 16)) [[unlikely]] {

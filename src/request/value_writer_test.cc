@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // Framing and escaping, with a format of which every part differs from every protocol's: nothing may be assumed.
-#include "base/value_writer.h"
+#include "request/value_writer.h"
 
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>

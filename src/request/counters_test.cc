@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "base/counters.h"
+#include "request/counters.h"
 
 #include <gtest/gtest.h>
 

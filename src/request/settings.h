@@ -1,0 +1,27 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// What an operator can change while RowSocket runs, as one immutable snapshot for all who need it: parsers, execution, turns. How
+// it is published is in server/settings_board.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+namespace rowsocket {
+
+struct Settings {
+  std::string secret_read;   ///< empty = reading needs no secret
+  std::string secret_write;  ///< empty = writing needs the read secret, if there is one
+  size_t line_bytes_max;
+  size_t reply_bytes_max;
+  size_t held_bytes_max;  ///< what the connections of one worker may hold in buffers between turns
+  uint32_t in_values_max;
+  uint32_t id_max;             ///< ids are below this
+  uint64_t idle_timeout_ms;    ///< 0 = never
+  uint32_t max_connections;
+  bool error_detail = false;  ///< replies carry the text for people
+  bool strict = false;        ///< refuse what is served only because earlier servers did
+};
+
+}  // namespace rowsocket
