@@ -92,6 +92,12 @@ SOAKS = (
         "of 8 writers",
     ),
     Soak(
+        "linearizability",
+        ("tests/linearizability/test_histories.py",),
+        "histories of 21 connections to 2 read and 3 write workers: alone, beside SQL that locks rows, DDL, "
+        "KILL and kill -9 (flush at commit 1, sync_binlog 1), each checked with Porcupine",
+    ),
+    Soak(
         "sql",
         ("tests/differential/test_changes_against_sql.py",),
         "random sequences of reads and changes against the same operations in SQL: replies, then tables",
