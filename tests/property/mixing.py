@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""One mix on one server: tables, clients and disturbances for a while, then everything compared.
+
+The comparison with what clients know is in ends.py; that of the binlog with the tables (support/binlog.py) is for the
+caller, who knows which servers there are.
+"""
+
+from __future__ import annotations
+
+import random
+import subprocess
+import threading
+import time
+from collections.abc import Callable
+from contextlib import ExitStack, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+import pymysql
+
+from property import ingredients, volatile
+from property.books import TABLES, Totals
+from property.clients import DATABASE, Client, make_books, make_totals
+from property.disturbances import DISTURBANCES, Beside, disturb
+from property.ends import wrong_ends
+from property.ingredients import VOLATILE
+from property.requests import Owner
+from property.shapes import BY_NAME
+from property.steps import Refusals
+from support.mariadb import RowSocketServer
+from support.raw import ConnectionClosed
+
+CLIENTS = 6
+VOLATILE_CLIENTS = 2
+END_TIMEOUT_S = 90.0
+EXCHANGES_SHOWN_MAX = 60
+DEATH_S = 3.0
+ALWAYS_REFUSED = {"149", "1213"}
+"""A deadlock that was met again and again."""
+REFUSED_BESIDE: dict[str, set[str]] = {
+    ingredients.KILLS: {"188", "1317"},
+    ingredients.KILLED_CONNECTIONS: {"188", "1317", "1927"},
+    ingredients.RENAMES: {"open_table", "stmtnum"},
+    ingredients.READ_ONLY: {"1290"},
+}
+
+
+class MixFailure(AssertionError):
+    """Something is wrong; the text says what, after how long, with which mix and seed."""
+
+
+@dataclass
+class Mix:
+    """What to run."""
+
+    ingredients: frozenset[str]
+    seed: int
+    also_refused: frozenset[str] = frozenset()
+    """Errors that the server's options allow."""
+    client_count: int = CLIENTS
+
+    def __str__(self) -> str:
+        return f"seed {self.seed}, mix {','.join(sorted(self.ingredients))}"
+
+    def refusals(self) -> frozenset[str]:
+        """All errors that may come because of others."""
+        found = ALWAYS_REFUSED | self.also_refused
+        for name in self.ingredients:
+            found |= REFUSED_BESIDE.get(name, set())
+        return frozenset(found)
+
+    def statements(self) -> list[str]:
+        """What makes the tables."""
+        made = [statement for name, shape in BY_NAME.items() if name in self.ingredients for statement in shape.statements()]
+        made += [statement for name, texts in TABLES.items() if name in self.ingredients for statement in texts]
+        return made + (list(volatile.TABLES) if VOLATILE in self.ingredients else [])
+
+
+@dataclass
+class Run:
+    """A mix while it runs."""
+
+    server: RowSocketServer
+    mix: Mix
+    totals: dict[str, Totals]
+    refusals: Refusals
+    clients: list[Client] = field(default_factory=list)
+    sessions: list[Beside] = field(default_factory=list)
+    began_s: float = field(default_factory=time.monotonic)
+    stop: threading.Event = field(default_factory=threading.Event)
+    server_may_go: bool = False
+    failures: list[str] = field(default_factory=list)
+    _threads: list[threading.Thread] = field(default_factory=list)
+
+    def fail(self, what: str) -> None:
+        """Note what is wrong, and end."""
+        self.failures.append(f"after {time.monotonic() - self.began_s:.2f} s: {what}")
+        self.stop.set()
+
+    def spawn(self, name: str, work: Callable[[], None]) -> None:
+        """Work in a thread until the end."""
+
+        def run() -> None:
+            try:
+                while not self.stop.is_set():
+                    work()
+            except (ConnectionClosed, ConnectionRefusedError, pymysql.err.OperationalError, BrokenPipeError) as error:
+                if not self.server_may_go:
+                    self.fail(f"{name}: {type(error).__name__}: {error}")
+            except BaseException as error:  # whatever it is, the test is to see it
+                self.fail(f"{name}: {type(error).__name__}: {error}")
+
+        thread = threading.Thread(target=run, name=name, daemon=True)
+        self._threads.append(thread)
+        thread.start()
+
+    def read(self, query: str) -> list[tuple[Any, ...]]:
+        """The rows that SQL sees."""
+        return self.server.sql(query, database=DATABASE)
+
+    def join(self) -> None:
+        """Wait until all threads have ended."""
+        end_s = time.monotonic() + END_TIMEOUT_S
+        for thread in self._threads:
+            thread.join(max(0.1, end_s - time.monotonic()))
+            if thread.is_alive():
+                self.fail(f"{thread.name} does not come to an end; the server does {self._processes()}")
+
+    def _processes(self) -> object:
+        try:
+            return self.server.sql("SELECT id, user, time, state, info FROM information_schema.processlist")
+        except pymysql.err.MySQLError as error:
+            return error
+
+
+def run_mix(server: RowSocketServer, mix: Mix, duration_s: float) -> dict[str, int]:
+    """Run a mix; how much was done. Raises `MixFailure`."""
+    server.sql(f"CREATE DATABASE {DATABASE}")
+    for statement in mix.statements():
+        server.sql(statement, database=DATABASE)
+    run = Run(server, mix, make_totals(mix.ingredients), Refusals(mix.refusals()))
+    with ExitStack() as stack:
+        _start_clients(run, stack)
+        _start_sessions(run)
+        run.stop.wait(duration_s)
+        _end(run)
+    if run.failures:
+        raise MixFailure(_failure_text(run))
+    answers = sum(client.answers for client in run.clients)
+    replays = int(server.status("Rowsocket_replays")["Rowsocket_replays"])
+    return {
+        "answers": answers,
+        "replays": replays,
+        **{f"refused {name}": count for name, count in sorted(run.refusals.seen.items())},
+    }
+
+
+def _start_clients(run: Run, stack: ExitStack) -> None:
+    mix = run.mix
+    addresses = {"read": run.server.read_address(), "write": run.server.write_address()}
+    for number in range(mix.client_count):
+        books = make_books(Owner(number), mix.ingredients, run.totals)
+        client = Client(addresses, number, mix.ingredients, mix.seed, run.refusals, books)
+        stack.callback(client.close)
+        run.clients.append(client)
+    others = range(VOLATILE_CLIENTS if VOLATILE in mix.ingredients else 0)
+    volatile_clients = [volatile.VolatileClient(addresses["write"], number, mix.seed) for number in others]
+    for other in volatile_clients:
+        stack.callback(other.close)
+    run.began_s = time.monotonic()
+    for client in run.clients:
+        run.spawn(f"client {client.owner.number}", _coming_back(run, client))
+    for other in volatile_clients:
+        run.spawn("a client of the volatile table", other.work)
+
+
+def _coming_back(run: Run, client: Client) -> Callable[[], None]:
+    """The client's work; it comes back where connections may break."""
+
+    def work() -> None:
+        try:
+            client.work()
+        except (ConnectionClosed, BrokenPipeError):
+            if run.server_may_go or ingredients.KILLED_CONNECTIONS not in run.mix.ingredients:
+                raise
+            client.come_back(run.read)
+
+    return work
+
+
+def _start_sessions(run: Run) -> None:
+    kinds = {**DISTURBANCES, VOLATILE: (volatile.change, 1)}
+    for name, (work, count) in kinds.items():
+        for nth in range(count if name in run.mix.ingredients else 0):
+            choose = random.Random(f"{run.mix.seed}/{name}/{nth}")
+            beside = Beside(run.server, run.mix.ingredients, choose, run.stop, run.totals)
+            run.sessions.append(beside)
+            run.spawn(name, lambda beside=beside, work=work: disturb(beside, work))  # type: ignore[misc]
+
+
+def _end(run: Run) -> None:
+    """Stop all, and compare; after a crash, if there is to be one."""
+    crashes = ingredients.CRASH in run.mix.ingredients and not run.failures
+    if crashes:
+        run.server_may_go = True
+        run.server.crash()
+    run.stop.set()
+    run.join()
+    if crashes:
+        run.server.start()
+    if run.failures and _has_died(run.server):
+        run.failures.insert(0, f"the server died: {run.server.exit_text()}\n{_last_words(run.server)}")
+    if not run.failures:
+        try:
+            if crashes:
+                for client in run.clients:
+                    client.settle_unknown(run.read)
+            for text in wrong_ends(run.clients, run.sessions, run.totals, run.read):
+                run.fail(text)
+        except AssertionError as error:
+            run.fail(str(error))
+
+
+def _has_died(server: RowSocketServer) -> bool:
+    """Whether the server has ended. It takes a moment from the first broken connection on."""
+    if server.process is not None:
+        with suppress(subprocess.TimeoutExpired):
+            server.process.wait(DEATH_S)
+    return not server.alive()
+
+
+def _last_words(server: RowSocketServer) -> str:
+    """What the server's error log says of its end."""
+    lines = server.log_text().splitlines()
+    marks = [number for number, line in enumerate(lines) if "[ERROR]" in line or "Assertion" in line or "[FATAL]" in line]
+    first = marks[0] if marks else max(0, len(lines) - 20)
+    return "\n".join(lines[first : first + 12])
+
+
+def _failure_text(run: Run) -> str:
+    """What the client that met it did last, and then what is wrong."""
+    failed = [client for client in run.clients if any(f": client {client.owner.number}:" in text for text in run.failures)]
+    parts = []
+    for client in failed[:1]:
+        lines = client.last_second()
+        parts += [f"the last second of client {client.owner.number}:", *lines[-EXCHANGES_SHOWN_MAX:]]
+    counted = run.server.status("Rowsocket_%") if run.server.alive() else {}
+    seen = {name: counted[f"Rowsocket_{name}"] for name in ("replays", "parked", "commits", "commit_failures") if counted}
+    return "\n".join([*parts, f"{run.mix}, {seen}", *run.failures[:5]])

@@ -1,0 +1,212 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a client sends as one thing, and what must come back: a request, or a group of them.
+
+A member asks something of a book, which is a part of what its client knows: `run` makes it happen there, and gives the
+reply that must come. A refusal is another matter: somebody else was in the way, nothing has happened, and whether such
+a reply may come depends on what is going on beside (`Refusals`).
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Collection, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Protocol, Self
+
+from property.rows import Refused
+
+OK = b"0\t1"
+UNDONE = b"1\t1\tgroup"
+UNCHANGED = b"1\t1\tunchanged"
+NO_TRANSACTIONS = b"1\t1\tnotrans"
+_GTID = re.compile(rb"0\t1\t(\d+-\d+-\d+)?")
+
+
+class Wrong(AssertionError):
+    """A reply that is right for nothing."""
+
+
+class Book(Protocol):
+    """What a client knows of some rows."""
+
+    def copy(self) -> Self:
+        """The same, to go back to."""
+
+    def take(self, other: Self) -> None:
+        """Become as `other` is."""
+
+    def undone(self, was: Self) -> None:
+        """What was done since `was` has been undone by the server; what cannot be undone may be there."""
+
+
+class Member(Protocol):
+    """One request."""
+
+    @property
+    def line(self) -> bytes:
+        """As it is sent."""
+
+    @property
+    def book(self) -> Book:
+        """What it asks something of."""
+
+    @property
+    def is_write(self) -> bool:
+        """Whether it may change rows."""
+
+    @property
+    def is_transactional(self) -> bool:
+        """Whether what it does can be undone."""
+
+    def run(self) -> bytes | None:
+        """Do it in the book; the reply, None if `accepts` has to look. Raises `Refused`."""
+
+    def changed(self) -> int:
+        """How many rows the last `run` changed."""
+
+    def accepts(self, reply: bytes) -> bool:
+        """Whether a reply is right that `run` could not foretell."""
+
+    def refused(self) -> None:
+        """The server refused it: nothing was done but what cannot be undone."""
+
+
+@dataclass
+class Refusals:
+    """Which errors may come because of others, and how often each came."""
+
+    allowed: frozenset[str]
+    seen: Counter[str] = field(default_factory=Counter)
+
+    def is_one(self, reply: bytes) -> bool:
+        """Whether this reply refuses, and may."""
+        code, _, text = reply.partition(b"\t1\t")
+        error = text.split(b"\t")[0].decode(errors="replace")
+        return code in (b"1", b"2") and error in self.allowed
+
+    def note(self, reply: bytes) -> None:
+        """It has come."""
+        self.seen[reply.split(b"\t")[2].decode()] += 1
+
+
+def _expect(expected: bytes, reply: bytes, line: bytes) -> None:
+    if reply != expected:
+        raise Wrong(f"{line!r}\n  was answered {reply!r}\n  instead of   {expected!r}")
+
+
+@dataclass
+class Alone:
+    """A request that stands for itself."""
+
+    member: Member
+
+    @property
+    def lines(self) -> list[bytes]:
+        return [self.member.line]
+
+    @property
+    def books(self) -> list[Book]:
+        return [self.member.book]
+
+    def settle(self, replies: Sequence[bytes], refusals: Refusals) -> None:
+        """Compare the reply with the book; raises `Wrong`."""
+        reply = replies[0]
+        if refusals.is_one(reply):
+            refusals.note(reply)
+            self.member.refused()
+            return
+        try:
+            expected = self.member.run()
+        except Refused as refused:
+            expected = refused.reply
+        if expected is not None:
+            _expect(expected, reply, self.member.line)
+        elif not self.member.accepts(reply):
+            raise Wrong(f"{self.member.line!r} was answered {reply!r}")
+
+    def pretend(self) -> None:
+        """Do it in the book."""
+        with suppress(Refused):
+            self.member.run()
+
+
+@dataclass
+class Group:
+    """An atomic group of requests."""
+
+    members: list[Member]
+    must: bool = False
+    gtid: bool = False
+
+    @property
+    def lines(self) -> list[bytes]:
+        begin = b"G" + (b"\tmust" if self.must else b"") + (b"\tgtid" if self.gtid else b"")
+        return [begin, *(member.line for member in self.members), b"E"]
+
+    @property
+    def books(self) -> list[Book]:
+        return [member.book for member in self.members]
+
+    def settle(self, replies: Sequence[bytes], refusals: Refusals) -> None:
+        """Compare the replies with the books; raises `Wrong`."""
+        inner = replies[1:-1]
+        refused = [reply for reply in (*inner, replies[-1]) if refusals.is_one(reply)]
+        if refused:
+            refusals.note(refused[0])
+            self._settle_refused(replies, set(refused))
+            return
+        before = [(book, book.copy()) for book in self.books]
+        expected, failed = self._run()
+        if failed is not None:
+            self._undo(before)
+            expected = [UNDONE if number != failed else expected[failed] for number in range(len(self.members))]
+        _expect(OK, replies[0], self.lines[0])
+        for member, right, reply in zip(self.members, expected, inner, strict=True):
+            if right is not None:
+                _expect(right, reply, b"in a group: " + member.line)
+            elif not member.accepts(reply):
+                raise Wrong(f"in a group: {member.line!r} was answered {reply!r}")
+        if failed is not None:
+            _expect(UNDONE, replies[-1], b"E")
+        elif not (self.gtid and _GTID.fullmatch(replies[-1])):
+            _expect(OK, replies[-1], b"E")
+
+    def pretend(self) -> None:
+        """Do it in the books."""
+        before = [(book, book.copy()) for book in self.books]
+        if self._run()[1] is not None:
+            self._undo(before)
+
+    def _run(self) -> tuple[list[bytes | None], int | None]:
+        """The replies up to the first member that cannot be done, and the number of that."""
+        expected: list[bytes | None] = []
+        for number, member in enumerate(self.members):
+            try:
+                if member.is_write and not member.is_transactional:
+                    raise Refused(NO_TRANSACTIONS)
+                expected.append(member.run())
+                if self.must and member.is_write and member.changed() == 0:
+                    raise Refused(UNCHANGED)
+            except Refused as refused:
+                expected[number:] = [refused.reply]
+                return expected, number
+        return expected, None
+
+    def _undo(self, before: list[tuple[Book, Book]]) -> None:
+        for book, was in reversed(before):
+            book.undone(was)
+
+    def _settle_refused(self, replies: Sequence[bytes], refused: Collection[bytes]) -> None:
+        """One member was refused, or the commit and so all of them: nothing was done."""
+        by_commit = len(set(replies[1:])) == 1
+        others = [reply for reply in replies[1:] if reply not in refused]
+        alone = sum(reply in refused for reply in replies[1:]) == 1
+        if replies[0] != OK or not (by_commit or (alone and set(others) <= {UNDONE})):
+            raise Wrong(f"group {self.lines!r} was answered {list(replies)!r}")
+        for member in self.members:
+            member.refused()
+
+
+Step = Alone | Group

@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Random mixes of everything against real servers: replies, tables and the replayed binlog must tell one story.
+
+A run prints its seed and ingredients, and a failure shows them with the last second of the client that met it. To look
+for one thing at a time (ingredients.py names them all):
+
+    ROWSOCKET_SOAK_SEED=1 ROWSOCKET_MIX=plain,finds,groups ROWSOCKET_MIX_SECONDS=5 ./x test property -- -k default -s
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Collection
+from pathlib import Path
+
+import pytest
+
+from property.ingredients import INGREDIENTS, chosen
+from property.mixing import Mix, MixFailure, run_mix
+from support.binlog import TWO_PHASES, assert_binlog_equals_tables
+from support.mariadb import Options, RowSocketServer, Start
+from support.soak import Soak
+
+TRIALS = 2
+MIX_S = float(os.environ.get("ROWSOCKET_MIX_SECONDS") or 8)
+BASE: Options = {**TWO_PHASES, "binlog-format": "ROW"}
+SETS: dict[str, tuple[Options, frozenset[str]]] = {
+    "default": ({}, frozenset()),
+    "rollback_on_timeout": ({"innodb-rollback-on-timeout": "ON"}, frozenset()),
+    "impatient": (
+        {"lock-wait-timeout": 1, "innodb-lock-wait-timeout": 1, "innodb-adaptive-hash-index": "OFF"},
+        frozenset({"146", "1205", "lock_tables"}),
+    ),
+    "minimal": (
+        {"binlog-row-image": "MINIMAL", "loose-rowsocket-threads-write": 4, "innodb-snapshot-isolation": "OFF"},
+        frozenset(),
+    ),
+}
+"""Options of the server, and the errors that may come because of them."""
+
+
+def mix_of(soak: Soak, may_be: Collection[str], also_refused: frozenset[str] = frozenset()) -> Mix:
+    """A new mix; it is printed, so that it can be made again."""
+    seed = soak.random.randrange(1 << 32)
+    mix = Mix(chosen(soak.random, may_be), seed, also_refused)
+    print(mix, flush=True)
+    return mix
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_replies_tables_and_binlog_tell_one_story(start: Start, template: Path, soak: Soak, name: str) -> None:
+    options, also_refused = SETS[name]
+    for _ in soak.trials(TRIALS):
+        server = start(RowSocketServer, {**BASE, **options})
+        mix = mix_of(soak, INGREDIENTS, also_refused)
+        found = []
+        try:
+            for what, count in run_mix(server, mix, MIX_S).items():
+                soak.saw(what, count)
+        except MixFailure as failure:
+            found.append(str(failure))
+        if server.alive():
+            try:
+                soak.saw("transactions", assert_binlog_equals_tables(server, template).transactions)
+            except AssertionError as failure:
+                found.append(str(failure))
+        if found:
+            pytest.fail("\n".join(found), pytrace=False)
+        server.remove()
