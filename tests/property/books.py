@@ -41,6 +41,7 @@ OPENED = {
     "sequenced": ("sequenced", "token", ""),
 }
 """What books open: table, columns and filter columns."""
+UNUSED_ID = FIRST_FREE_ID + 60
 BOOK_IDS = {name: FIRST_FREE_ID + number for number, name in enumerate(OPENED)}
 TABLES: dict[str, tuple[str, ...]] = {
     COUNTERS: (
@@ -140,6 +141,36 @@ class BookMember:
 
     def refused(self) -> None:
         pass
+
+
+# ---- names
+
+
+_ALIASES = (
+    ("#mysql50#mysql", "global_priv", "Host,User,Priv"),
+    ("mysql", "#mysql50#global_priv", "Host,User,Priv"),
+    ("#mysql50#mysql", "plugin", "name,dl"),
+    ("#mysql50#d", "plain", "id,g,n,s"),
+    ("d", "#mysql50#plain", "id,g,n,s"),
+)
+
+
+class Nothing:
+    """A book without anything in it."""
+
+    def copy(self) -> Nothing:
+        return self
+
+    def take(self, other: Nothing) -> None: ...
+
+    def undone(self, was: Nothing) -> None: ...
+
+
+def an_alias(choose: random.Random) -> BookMember:
+    """An open_index that must be refused, whatever is going on."""
+    database, table, columns = choose.choice(_ALIASES)
+    line = f"P\t{UNUSED_ID}\t{database}\t{table}\t\t{columns}".encode()
+    return BookMember(Nothing(), line, lambda: b"1\t1\topen_table", False)
 
 
 # ---- counters

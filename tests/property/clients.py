@@ -14,7 +14,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from property import ingredients
+from property import bank, ingredients
+from property.bank import BANK, Bank, Customer
 from property.books import (
     BOOK_IDS,
     COUNTERS,
@@ -27,9 +28,21 @@ from property.books import (
     OwnedMember,
     TokenBook,
     Totals,
+    an_alias,
     book_open_line,
 )
-from property.ingredients import CHANGES, CONNECTIONS, FAILING, FINDS, GROUPS, INSERTS, MANY, READ_PORT, SHORT_CONNECTIONS
+from property.ingredients import (
+    ALIASES,
+    CHANGES,
+    CONNECTIONS,
+    FAILING,
+    FINDS,
+    GROUPS,
+    INSERTS,
+    MANY,
+    READ_PORT,
+    SHORT_CONNECTIONS,
+)
 from property.requests import (
     IDS,
     Owner,
@@ -52,7 +65,6 @@ BATCH_MAX_WHERE_CONNECTIONS_BREAK = 6
 GROUP_MAX = 5
 ANSWER_TIMEOUT_S = 60.0
 LOG_LENGTH = 3000
-NOT_OPENED = b"2\t1\tstmtnum"
 
 
 Address = tuple[str, int] | str
@@ -101,9 +113,10 @@ class Books:
     counters: dict[str, CounterBook]
     family: FamilyBook | None
     tokens: dict[str, TokenBook]
+    customer: Customer | None
 
 
-def make_books(owner: Owner, mix: frozenset[str], totals: dict[str, Totals]) -> Books:
+def make_books(owner: Owner, mix: frozenset[str], totals: dict[str, Totals], bank: Bank) -> Books:
     """Empty books for what is in the mix."""
     counters = {name: CounterBook(name, totals[name], name != "mcounter") for name in totals}
     for book in counters.values():
@@ -113,6 +126,7 @@ def make_books(owner: Owner, mix: frozenset[str], totals: dict[str, Totals]) -> 
         counters,
         FamilyBook(owner) if FAMILY in mix else None,
         {name: TokenBook(name, owner, mix) for name in (NUMBERED, SEQUENCED) if name in mix},
+        Customer(bank) if BANK in mix else None,
     )
 
 
@@ -167,7 +181,8 @@ class Client:
         for other in (self.books.family, *self.books.tokens.values()):
             if other is not None:
                 sources += [self._book_source(other)] * 2
-        assert sources, f"nothing can be asked with {sorted(self.mix)}"
+        if ALIASES in self.mix:
+            sources.append(lambda _: an_alias(self.choose))
         return sources
 
     def _sources_of(self, own: OwnRows) -> list[Makes]:
@@ -206,7 +221,7 @@ class Client:
         return lambda reads_only: book.member(self.choose, reads_only)
 
     def _members(self, count: int, reads_only: bool) -> list[Member]:
-        made = (self.choose.choice(self._sources)(reads_only) for _ in range(count))
+        made = (self.choose.choice(self._sources)(reads_only) for _ in range(count if self._sources else 0))
         return [member for member in made if member is not None]
 
     def _group(self, reads_only: bool) -> Group | None:
@@ -233,7 +248,9 @@ class Client:
         steps: list[Step] = []
         most = BATCH_MAX if not self._may_break() else BATCH_MAX_WHERE_CONNECTIONS_BREAK
         for _ in range(self.choose.choice((1, 1, 2, 4, self.choose.randint(1, most)))):
-            if GROUPS in self.mix and self.choose.random() < 0.25:
+            if self.books.customer is not None and self.choose.random() < 0.15:
+                steps.append(self.books.customer.step(self.choose, reads_only, GROUPS in self.mix))
+            elif GROUPS in self.mix and self.choose.random() < 0.25:
                 group = self._group(reads_only)
                 steps += [group] if group is not None else []
             else:
@@ -267,8 +284,10 @@ class Client:
             return exchange.reply
 
         self.unsettled = list(steps)
+        self.refusals.unopened = False
         for number in opens:
             reply = next_reply()
+            self.refusals.unopened |= reply != OK
             if reply == OK:
                 link.opened.add(number)
             elif not self.refusals.is_one(reply):
@@ -310,4 +329,5 @@ DATABASE = "d"
 _OPEN_LINES = {
     **{number: open_line(DATABASE, BY_NAME[shape], index) for (shape, index), number in IDS.items()},
     **{number: book_open_line(DATABASE, name) for name, number in BOOK_IDS.items()},
+    **bank.OPEN_LINES,
 }

@@ -8,9 +8,11 @@ caller, who knows which servers there are.
 from __future__ import annotations
 
 import random
+import re
 import subprocess
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
@@ -18,7 +20,8 @@ from typing import Any
 
 import pymysql
 
-from property import ingredients, volatile
+from property import bank, ingredients, volatile
+from property.bank import BANK, Bank, wrong_balance
 from property.books import TABLES, Totals
 from property.clients import DATABASE, Client, make_books, make_totals
 from property.disturbances import DISTURBANCES, Beside, disturb
@@ -35,12 +38,14 @@ VOLATILE_CLIENTS = 2
 END_TIMEOUT_S = 90.0
 EXCHANGES_SHOWN_MAX = 60
 DEATH_S = 3.0
+LINES_OF_THE_END = 250
+LAST_WORDS_MAX = 16
 ALWAYS_REFUSED = {"149", "1213"}
 """A deadlock that was met again and again."""
 REFUSED_BESIDE: dict[str, set[str]] = {
     ingredients.KILLS: {"188", "1317"},
     ingredients.KILLED_CONNECTIONS: {"188", "1317", "1927"},
-    ingredients.RENAMES: {"open_table", "stmtnum"},
+    ingredients.RENAMES: {"open_table"},
     ingredients.READ_ONLY: {"1290"},
 }
 
@@ -72,6 +77,7 @@ class Mix:
     def statements(self) -> list[str]:
         """What makes the tables."""
         made = [statement for name, shape in BY_NAME.items() if name in self.ingredients for statement in shape.statements()]
+        made += bank.TABLES if BANK in self.ingredients else ()
         made += [statement for name, texts in TABLES.items() if name in self.ingredients for statement in texts]
         return made + (list(volatile.TABLES) if VOLATILE in self.ingredients else [])
 
@@ -83,7 +89,7 @@ class Run:
     server: RowSocketServer
     mix: Mix
     totals: dict[str, Totals]
-    refusals: Refusals
+    bank: Bank = field(default_factory=Bank)
     clients: list[Client] = field(default_factory=list)
     sessions: list[Beside] = field(default_factory=list)
     began_s: float = field(default_factory=time.monotonic)
@@ -138,7 +144,7 @@ def run_mix(server: RowSocketServer, mix: Mix, duration_s: float) -> dict[str, i
     server.sql(f"CREATE DATABASE {DATABASE}")
     for statement in mix.statements():
         server.sql(statement, database=DATABASE)
-    run = Run(server, mix, make_totals(mix.ingredients), Refusals(mix.refusals()))
+    run = Run(server, mix, make_totals(mix.ingredients))
     with ExitStack() as stack:
         _start_clients(run, stack)
         _start_sessions(run)
@@ -148,19 +154,16 @@ def run_mix(server: RowSocketServer, mix: Mix, duration_s: float) -> dict[str, i
         raise MixFailure(_failure_text(run))
     answers = sum(client.answers for client in run.clients)
     replays = int(server.status("Rowsocket_replays")["Rowsocket_replays"])
-    return {
-        "answers": answers,
-        "replays": replays,
-        **{f"refused {name}": count for name, count in sorted(run.refusals.seen.items())},
-    }
+    refused = sum((client.refusals.seen for client in run.clients), Counter[str]())
+    return {"answers": answers, "replays": replays, **{f"refused {name}": refused[name] for name in sorted(refused)}}
 
 
 def _start_clients(run: Run, stack: ExitStack) -> None:
     mix = run.mix
     addresses = {"read": run.server.read_address(), "write": run.server.write_address()}
     for number in range(mix.client_count):
-        books = make_books(Owner(number), mix.ingredients, run.totals)
-        client = Client(addresses, number, mix.ingredients, mix.seed, run.refusals, books)
+        books = make_books(Owner(number), mix.ingredients, run.totals, run.bank)
+        client = Client(addresses, number, mix.ingredients, mix.seed, Refusals(mix.refusals()), books)
         stack.callback(client.close)
         run.clients.append(client)
     others = range(VOLATILE_CLIENTS if VOLATILE in mix.ingredients else 0)
@@ -217,6 +220,9 @@ def _end(run: Run) -> None:
                     client.settle_unknown(run.read)
             for text in wrong_ends(run.clients, run.sessions, run.totals, run.read):
                 run.fail(text)
+            if BANK in run.mix.ingredients:
+                for text in wrong_balance(run.bank, run.read("SELECT id, balance, version FROM account")):
+                    run.fail(text)
         except AssertionError as error:
             run.fail(str(error))
 
@@ -229,12 +235,14 @@ def _has_died(server: RowSocketServer) -> bool:
     return not server.alive()
 
 
+_TELLING = re.compile(r"Assertion|assertion|\[FATAL\]|got signal|free\(\)|malloc|corrupted|\.so\(|mariadbd\(")
+
+
 def _last_words(server: RowSocketServer) -> str:
-    """What the server's error log says of its end."""
-    lines = server.log_text().splitlines()
-    marks = [number for number, line in enumerate(lines) if "[ERROR]" in line or "Assertion" in line or "[FATAL]" in line]
-    first = marks[0] if marks else max(0, len(lines) - 20)
-    return "\n".join(lines[first : first + 12])
+    """What the server's error log and output say of its end."""
+    lines = server.log_tail(LINES_OF_THE_END).splitlines()
+    telling = [line for line in lines if _TELLING.search(line)][:LAST_WORDS_MAX] or lines[-2:]
+    return "\n".join(line[:160] for line in telling)
 
 
 def _failure_text(run: Run) -> str:

@@ -187,6 +187,9 @@ def a_change(choose: random.Random, owner: Owner, own: OwnRows, mix: Collection[
         find = any_find(choose, owner, own)
     else:
         find = Find("", "=", (choose.choice(owner.ids),))
+    if ingredients.TWICE in mix and own.shape.is_transactional and choose.random() < 0.1:
+        one, other = choose.sample(owner.ids, 2)
+        return Find("", "=", (0,), ALL, in_values=(one, one), columns=("id",), modification="U", values=(other,))
     find = replace(find, in_values=tuple(dict.fromkeys(find.in_values)), keys=tuple(dict.fromkeys(find.keys)))
     reply = "" if find.index == UNORDERED else choose.choice(("", "", "?", "!"))
     kind = choose.choice("UUU++-D")

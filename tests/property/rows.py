@@ -105,15 +105,16 @@ class _Sorted:
 
     def __init__(self, part: Part, value: Value) -> None:
         self.is_descending = part.is_descending
-        is_cut = part.prefix and isinstance(value, str)
-        self.value = (value is not None, (value[: part.prefix] if is_cut else value) if value is not None else 0)  # type: ignore[index]
+        if part.prefix and isinstance(value, str):
+            value = value[: part.prefix]
+        self.value = (value is not None, value if value is not None else 0)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, _Sorted) and self.value == other.value
 
     def __lt__(self, other: _Sorted) -> bool:
         mine, others = self.value, other.value
-        return others < mine if self.is_descending else mine < others  # type: ignore[operator]
+        return others < mine if self.is_descending else mine < others
 
 
 def _sort_key(index: Index, row: Row) -> list[_Sorted]:
@@ -259,6 +260,8 @@ class OwnRows:
     def _find(self, find: Find) -> bytes:
         found = self.selected(find)
         columns = find.columns or self.columns
+        if find.modification.startswith("U") and "id" in columns[: len(find.values)]:
+            found = list({row.id: row for row in found}.values())  # it is not there any more when it is met again
         if find.modification == "#":
             return b"0\t1\t%d" % len(found)
         if not find.modification:

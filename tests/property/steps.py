@@ -19,6 +19,7 @@ from property.rows import Refused
 
 OK = b"0\t1"
 UNDONE = b"1\t1\tgroup"
+NOT_OPENED = b"2\t1\tstmtnum"
 UNCHANGED = b"1\t1\tunchanged"
 NO_TRANSACTIONS = b"1\t1\tnotrans"
 _GTID = re.compile(rb"0\t1\t(\d+-\d+-\d+)?")
@@ -73,18 +74,41 @@ class Member(Protocol):
         """The server refused it: nothing was done but what cannot be undone."""
 
 
+class Step(Protocol):
+    """What is sent as one thing."""
+
+    @property
+    def lines(self) -> list[bytes]:
+        """As it is sent."""
+
+    @property
+    def members(self) -> Sequence[Member]:
+        """The requests that books know."""
+
+    def settle(self, replies: Sequence[bytes], refusals: Refusals) -> None:
+        """Compare the replies with what is known; raises `Wrong`."""
+
+    def pretend(self) -> None:
+        """Do it in the books."""
+
+    def unanswered(self) -> None:
+        """No reply has come, and none will: note what the books of its members do not say."""
+
+
 @dataclass
 class Refusals:
     """Which errors may come because of others, and how often each came."""
 
     allowed: frozenset[str]
     seen: Counter[str] = field(default_factory=Counter)
+    unopened: bool = False
+    """Whether an open_index was refused just now, so that its id means nothing."""
 
     def is_one(self, reply: bytes) -> bool:
         """Whether this reply refuses, and may."""
         code, _, text = reply.partition(b"\t1\t")
         error = text.split(b"\t")[0].decode(errors="replace")
-        return code in (b"1", b"2") and error in self.allowed
+        return (code == b"1" and error in self.allowed) or (self.unopened and reply.startswith(NOT_OPENED))
 
     def note(self, reply: bytes) -> None:
         """It has come."""
@@ -107,8 +131,11 @@ class Alone:
         return [self.member.line]
 
     @property
-    def books(self) -> list[Book]:
-        return [self.member.book]
+    def members(self) -> list[Member]:
+        return [self.member]
+
+    def unanswered(self) -> None:
+        """What its books do not say of it."""
 
     def settle(self, replies: Sequence[bytes], refusals: Refusals) -> None:
         """Compare the reply with the book; raises `Wrong`."""
@@ -145,9 +172,8 @@ class Group:
         begin = b"G" + (b"\tmust" if self.must else b"") + (b"\tgtid" if self.gtid else b"")
         return [begin, *(member.line for member in self.members), b"E"]
 
-    @property
-    def books(self) -> list[Book]:
-        return [member.book for member in self.members]
+    def unanswered(self) -> None:
+        """What its books do not say of it."""
 
     def settle(self, replies: Sequence[bytes], refusals: Refusals) -> None:
         """Compare the replies with the books; raises `Wrong`."""
@@ -157,7 +183,7 @@ class Group:
             refusals.note(refused[0])
             self._settle_refused(replies, set(refused))
             return
-        before = [(book, book.copy()) for book in self.books]
+        before = [(member.book, member.book.copy()) for member in self.members]
         expected, failed = self._run()
         if failed is not None:
             self._undo(before)
@@ -175,7 +201,7 @@ class Group:
 
     def pretend(self) -> None:
         """Do it in the books."""
-        before = [(book, book.copy()) for book in self.books]
+        before = [(member.book, member.book.copy()) for member in self.members]
         if self._run()[1] is not None:
             self._undo(before)
 
@@ -207,6 +233,3 @@ class Group:
             raise Wrong(f"group {self.lines!r} was answered {list(replies)!r}")
         for member in self.members:
             member.refused()
-
-
-Step = Alone | Group

@@ -13,7 +13,7 @@ from property.books import FAMILY_TABLES, OPENED, CounterBook, FamilyBook, Owned
 from property.requests import ROWS_PER_OWNER, Owner
 from property.rows import OwnRows
 from property.shapes import COLUMNS
-from property.steps import Alone, Book, Member, Step, Wrong
+from property.steps import Book, Member, Step, Wrong
 
 Read = Callable[[str], list[tuple[Any, ...]]]
 
@@ -32,23 +32,19 @@ def rows_in_sql(book: OwnRows | FamilyBook, owner: Owner, read: Read) -> object:
     return tuple(sorted((int(row[0]), int(row[1]), int(row[2]), str(row[3] or ""), int(row[4])) for row in found))
 
 
-def members_of(step: Step) -> list[Member]:
-    """The requests of a step."""
-    return [step.member] if isinstance(step, Alone) else step.members
-
-
 def settle_unknown(steps: list[Step], owner: Owner, read: Read) -> None:
     """Bring the books to what was done of the steps; raises `Wrong` if the rows are what none of the ways leaves."""
     for step in steps:
-        for member in members_of(step):
+        step.unanswered()
+        for member in step.members:
             _note_shared(member)
     books: list[OwnRows | FamilyBook] = []
     for step in steps:
-        for member in members_of(step):
+        for member in step.members:
             if isinstance(member.book, OwnRows | FamilyBook) and not any(member.book is book for book in books):
                 books.append(member.book)
     seen = [rows_in_sql(book, owner, read) for book in books]
-    own_steps = [step for step in steps if any(_is_own(member.book) for member in members_of(step))]
+    own_steps = [step for step in steps if any(_is_own(member.book) for member in step.members)]
     if not any([book.snapshot() for book in books] == seen for _ in _ways(own_steps, books)):
         lines = [line for step in own_steps for line in step.lines]
         raise Wrong(f"without an answer: {lines!r}\n  SQL sees {seen!r}\n  before   {[book.snapshot() for book in books]!r}")
