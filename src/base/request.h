@@ -135,9 +135,10 @@ struct Request {
     return kind == RequestKind::insert || (kind == RequestKind::find && modification != Modification::none);
   }
 
-  /// Of a request that may change rows: true if it is one row at most, in one step.
+  /// Of a request that may change rows: true if it is one row at most, in one step. Where rows stand alone, of each of them.
   [[nodiscard]] bool changes_one_row() const {
-    return kind == RequestKind::insert ? row_count == 1 && on_duplicate != OnDuplicate::replace : limit <= 1 && !has_in_list;
+    return kind == RequestKind::insert ? (row_count == 1 || rows_alone) && on_duplicate != OnDuplicate::replace
+                                       : limit <= 1 && !has_in_list;
   }
 };
 

@@ -70,12 +70,20 @@ enum class Intent : uint8_t {
   write_one_row  ///< of a request: `write`, where a failure leaves nothing to undo since one row is changed in one step
 };
 
-/// Whether a request can start.
+/// Whether a request can start. Where it can not, nothing was done or is held for it.
 enum class Begin : uint8_t {
   ready,
-  wait,  ///< somebody holds a conflicting metadata or table lock: nothing was done or is held for this request; try in a later
-         ///< turn
+  wait,          ///< somebody holds a conflicting metadata or table lock: try in a later turn
+  commit_first,  ///< it must be the first of its transaction: commit, and begin it again
+  next_turn,     ///< it would read from a snapshot that is older than the request itself: try in the next turn
   failed
+};
+
+/// One request of a group, as far as the engine has to know it before it runs.
+struct GroupMember {
+  class Index* index;
+  Intent intent;
+  bool rows_alone;  ///< each of its rows is undone alone
 };
 
 /// Where a cursor's movement ended.
@@ -142,23 +150,37 @@ class Session {
   virtual Begin open_index(const IndexDescription& description, std::shared_ptr<Index>& index, Error& error) = 0;
 
   /// Start a request: the index's table is open, locked in the engine's sense, and part of the turn's transaction. The cursor
-  /// belongs to the session and is good until the request ends. One request at a time.
+  /// belongs to the session and is good until the request ends. One request at a time. A request that may change what no rollback
+  /// takes back is `commit_first` where the transaction has changed anything.
   virtual Begin begin_request(Index& index, Intent intent, Cursor*& cursor, Error& error) = 0;
   /// The request succeeded: keep its changes in the transaction (statement commit). An error here means that they are undone.
   virtual Error end_request() = 0;
   /// The request failed: undo its changes, and only its (statement rollback).
   virtual void abandon_request() = 0;
   /// True if the engine rolled the whole transaction back (deadlock, certification failure) since the last `commit` or
-  /// `rollback`; then `rollback` is what remains to be done.
+  /// `rollback`, or can not undo a part of it alone; then `rollback` is what remains to be done.
   [[nodiscard]] virtual bool transaction_lost() const = 0;
+  /// The caller can not go on with the transaction: it is lost.
+  virtual void lose_transaction() = 0;
+  /// True if the transaction has changed what no rollback takes back. It is of one request, which must not be run again.
+  [[nodiscard]] virtual bool did_lasting_work() const = 0;
 
-  /// True if the transaction under way lasts longer than limits::transaction_ms already: it holds up others, so commit soon.
-  [[nodiscard]] virtual bool transaction_is_long() const { return false; }
+  /// True if the transaction under way is to be committed before the next request: it lasts longer than limits::transaction_ms
+  /// already and holds up others, it has grown to what the host allows, or it did lasting work.
+  [[nodiscard]] virtual bool wants_commit() const { return false; }
+
+  /// What is presented from now on came after the requests before: `next_turn` is the answer to what would read from a snapshot
+  /// that was taken by now.
+  virtual void expire_snapshot() = 0;
+  /// Whether requests wait in place for locks, as long as the host's settings say, instead of answering `wait` at once. For
+  /// requests that are alone in their transaction.
+  virtual void set_patient(bool patient) = 0;
 
   // A group: requests that are undone together. Between two requests; one group at a time, which ends with the transaction at the
-  // latest. While it is open, begin_request for writing refuses tables without transactions (no_transactions).
-  virtual Error begin_group() = 0;
-  virtual void end_group() = 0;      ///< keep what it did in the transaction
+  // latest. Tables without transactions are refused for writing (no_transactions). `failed_member` says which member an error is
+  // about.
+  virtual Begin begin_group(std::span<const GroupMember> members, size_t& failed_member, Error& error) = 0;
+  virtual Error end_group() = 0;     ///< keep what it did in the transaction; an error means that it was undone
   virtual void abandon_group() = 0;  ///< undo what it did, and end it
 
   /// Commit what the turn changed and end its snapshot. On an error everything since the last commit is undone.

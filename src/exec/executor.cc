@@ -102,19 +102,21 @@ Executed Executor::execute(Client& client, const Request& request, const Protoco
   }
   const SharedIndex* index = nullptr;
   Error error;
-  if (admit(client, request, index, error) == Begin::wait && parks(client, error)) {
-    return Executed::parked;
-  }
-  if (!staged_.empty() || (index != nullptr && request.writes())) {
-    if (!stage({&protocol, &out, out.size(), index == nullptr ? nullptr : *index, request})) {
-      index = nullptr;
-      error = ErrorCode::out_of_memory;
-    }
+  Executed how{};
+  if (is_put_off(admit(client, request, index, error), client, error, how)) {
+    return how;
   }
   const size_t reply_begin = out.size();
-  if (index != nullptr && run(**index, request, protocol, out, error) == Begin::wait && parks(client, error)) {
-    unstage_parked();
-    return Executed::parked;
+  Begin begin = stage_and_run(index, request, protocol, out, error);
+  if (begin == Begin::commit_first) {
+    unstage();
+    settle();
+    begin = stage_and_run(index, request, protocol, out, error);
+  }
+  if (is_put_off(begin, client, error, how)) {
+    unstage();
+    replay_if_lost();
+    return how;
   }
   client.parked_since_ms = 0;
   answer(protocol, out, index != nullptr, error);
@@ -132,10 +134,28 @@ Executed Executor::execute(Client& client, const Request& request, const Protoco
   return Executed::done;
 }
 
+/// Run a request on its index, if it has one. Staged before, where its reply may have to be made anew.
+Begin Executor::stage_and_run(const SharedIndex*& index, const Request& request, const Protocol& protocol, Buffer& out,
+                              Error& error) {
+  if (!staged_.empty() || (index != nullptr && request.writes())) {
+    if (!stage({&protocol, &out, out.size(), index == nullptr ? nullptr : *index, request})) {
+      index = nullptr;
+      error = ErrorCode::out_of_memory;
+    }
+  }
+  return index != nullptr ? run(**index, request, protocol, out, error) : Begin::failed;
+}
+
+/// True if the request is to be presented again; `how` says when.
+bool Executor::is_put_off(Begin begin, Client& client, Error& error, Executed& how) {
+  how = begin == Begin::next_turn ? Executed::next_turn : Executed::parked;
+  return begin == Begin::next_turn || (begin == Begin::wait && parks(client, error));
+}
+
 /// The last of the staged requests has its answer.
 Executed Executor::finish(const Request& request) {
   if (session_.transaction_lost()) {
-    replay();
+    replay_if_lost();
   } else if (transaction_is_full()) {
     settle();
   }
@@ -227,6 +247,13 @@ Begin Executor::open_index(Client& client, const Request& request, Error& error)
   }
 }
 
+Intent Executor::intent_of(const Request& request) {
+  if (!request.writes()) {
+    return Intent::read;
+  }
+  return request.changes_one_row() ? Intent::write_one_row : Intent::write;
+}
+
 /// One request in the engine. The reply of a success is appended to `out`; a failure leaves nothing there and nothing changed.
 Begin Executor::run(engine::Index& index, const Request& request, const Protocol& protocol, Buffer& out, Error& error) {
   RowCounts rows;
@@ -242,7 +269,7 @@ Begin Executor::run(engine::Index& index, const Request& request, const Protocol
 Begin Executor::run_statement(engine::Index& index, const Request& request, const Protocol& protocol, Buffer& out,
                               RowCounts& rows, Error& error) {
   const size_t reply_begin = out.size();
-  const Intent intent = !request.writes() ? Intent::read : request.changes_one_row() ? Intent::write_one_row : Intent::write;
+  const Intent intent = intent_of(request);
   bool under_way = false;
   RowCounts own_rows;
   try {
@@ -276,7 +303,8 @@ Begin Executor::run_statement(engine::Index& index, const Request& request, cons
     session_.abandon_request();
   }
   out.truncate(reply_begin);
-  return is_row_lock_timeout(error) ? Begin::wait : Begin::failed;
+  // A request that did what can not be undone has waited for the row as long as it may; it must not run again.
+  return is_row_lock_timeout(error) && !session_.did_lasting_work() ? Begin::wait : Begin::failed;
 }
 
 /// True if a request that waits for a lock is to be presented again; else `error` is its answer.
@@ -296,13 +324,10 @@ bool Executor::parks(Client& client, Error& error) {
   return false;
 }
 
-/// The request that was just staged is parked: it is nobody's business before it is presented again.
-void Executor::unstage_parked() {
+/// The request that was just staged, if it was, is nobody's business before it is presented again.
+void Executor::unstage() {
   if (!staged_.empty()) {
     staged_.pop_back();
-  }
-  if (session_.transaction_lost()) [[unlikely]] {
-    replay();  // where a lock timeout costs the whole transaction (innodb_rollback_on_timeout)
   }
 }
 

@@ -47,9 +47,10 @@ struct Policy {
 [[nodiscard]] Access initial_access(Access port_access, const Policy& policy);
 
 enum class Executed : uint8_t {
-  done,   ///< a reply stands in `out`
-  parked  ///< the request waits for a lock: nothing was done; present it again in a later turn, and nothing else of its
-          ///< connection before it
+  done,      ///< a reply stands in `out`
+  parked,    ///< the request waits for a lock: nothing was done; present it again in a later turn, and nothing else of its
+             ///< connection before it
+  next_turn  ///< the same, but it need not wait: it came too late for what this turn reads
 };
 
 class Executor {
@@ -62,6 +63,8 @@ class Executor {
   /// Execute one request. `client`, `out` and what `request` views must stay where they are until `end_turn` returned. Bytes in
   /// `out` before this call are never touched. Never throws.
   [[nodiscard]] Executed execute(Client& client, const Request& request, const Protocol& protocol, Buffer& out);
+  /// What is executed from now on came after everything that was executed in this turn.
+  void others_came() { session_.expire_snapshot(); }
   /// Commit; afterwards every reply of the turn is final. Never throws.
   void end_turn();
 
@@ -106,9 +109,13 @@ class Executor {
                                             RowCounts& rows, Error& error);
   [[nodiscard]] engine::Begin run_rows_alone(engine::Index& index, const Request& request, const Protocol& protocol, Buffer& out,
                                              RowCounts& rows, Error& error);
+  [[nodiscard]] static engine::Intent intent_of(const Request& request);
   [[nodiscard]] bool parks(Client& client, Error& error);
+  [[nodiscard]] engine::Begin stage_and_run(const SharedIndex*& index, const Request& request, const Protocol& protocol,
+                                            Buffer& out, Error& error);
+  [[nodiscard]] bool is_put_off(engine::Begin begin, Client& client, Error& error, Executed& how);
   [[nodiscard]] Executed finish(const Request& request);
-  void unstage_parked();
+  void unstage();
   void answer(const Protocol& protocol, Buffer& out, bool ran, Error& error);
   void count(const Request& request);
 
@@ -116,6 +123,7 @@ class Executor {
   [[nodiscard]] Executed execute_group(Client& client, const Request& group, const Protocol& protocol, Buffer& out);
   [[nodiscard]] engine::Begin admit_group(Client& client, const Request& group, Staged& staged);
   [[nodiscard]] engine::Begin run_group(Staged& staged);
+  [[nodiscard]] engine::Begin begin_group(Staged& staged);
   [[nodiscard]] engine::Begin run_members(Staged& staged, RowCounts& rows);
   [[nodiscard]] size_t reply_bytes_left(const Buffer& out) const;
   [[nodiscard]] engine::Begin remember_gtid_place(Staged& staged);
@@ -128,9 +136,10 @@ class Executor {
   void roll_back();
   void forget_transaction();
   [[nodiscard]] bool transaction_is_full() const {
-    return uncommitted_.changed() >= limits::rows_per_transaction || session_.transaction_is_long();
+    return uncommitted_.changed() >= limits::rows_per_transaction || session_.wants_commit();
   }
   void fill_in_gtids();
+  void replay_if_lost();
   void replay();
   void fail_writes(const Error& commit_error);
   void cut_staged_replies();
@@ -153,6 +162,7 @@ class Executor {
   std::vector<Staged> staged_;          ///< in order of execution
   std::vector<GtidPlace> gtid_places_;  ///< in order of execution: ascending within each buffer
   std::vector<Value> in_keys_;          ///< scratch of a find with an IN list
+  std::vector<engine::GroupMember> members_;  ///< scratch of a group
   bool in_group_ = false;
   size_t group_reply_begin_ = 0;  ///< where the replies of the group that is under way begin
 };

@@ -14,8 +14,9 @@ using engine::Begin;
 
 Executed Executor::execute_group(Client& client, const Request& group, const Protocol& protocol, Buffer& out) {
   Staged admitted{&protocol, &out, out.size(), nullptr, group};
-  if (admit_group(client, group, admitted) == Begin::wait && parks(client, admitted.outcome)) {
-    return Executed::parked;
+  Executed how{};
+  if (is_put_off(admit_group(client, group, admitted), client, admitted.outcome, how)) {
+    return how;
   }
   if (!stage(std::move(admitted))) {
     admitted.member_indexes.clear();
@@ -26,10 +27,20 @@ Executed Executor::execute_group(Client& client, const Request& group, const Pro
     count(group);
     return Executed::done;
   }
+  Begin begin = staged_.back().can_run() ? run_group(staged_.back()) : Begin::failed;
+  if (begin == Begin::commit_first) {
+    Staged again = std::move(staged_.back());
+    staged_.pop_back();
+    settle();
+    again.reply_begin = out.size();
+    staged_.push_back(std::move(again));  // there was room for it
+    begin = run_group(staged_.back());
+  }
   Staged& staged = staged_.back();
-  if (staged.can_run() && run_group(staged) == Begin::wait && parks(client, staged.outcome)) {
-    unstage_parked();
-    return Executed::parked;
+  if (is_put_off(begin, client, staged.outcome, how)) {
+    unstage();
+    replay_if_lost();
+    return how;
   }
   client.parked_since_ms = 0;
   answer_group(staged);
@@ -77,11 +88,8 @@ Begin Executor::admit_group(Client& client, const Request& group, Staged& staged
 Begin Executor::run_group(Staged& staged) {
   Buffer& out = *staged.out;
   const size_t reply_begin = out.size();
-  staged.failed_member = group_itself;
-  transaction_open_ = true;
-  staged.outcome = session_.begin_group();
-  if (!staged.outcome.ok()) {
-    return Begin::failed;
+  if (const Begin begin = begin_group(staged); begin != Begin::ready) {
+    return begin;
   }
   in_group_ = true;
   group_reply_begin_ = reply_begin;
@@ -97,12 +105,38 @@ Begin Executor::run_group(Staged& staged) {
     out.truncate(reply_begin);
     return begin;
   }
-  session_.end_group();
+  if (staged.outcome = session_.end_group(); !staged.outcome.ok()) {
+    staged.failed_member = every_member;
+    out.truncate(reply_begin);
+    return Begin::failed;
+  }
   uncommitted_.add_changes(rows);
   if (!staged.request.wants_gtid) {
     staged.protocol->reply_ok(out);
   }
   return Begin::ready;
+}
+
+/// The engine learns of all members before the first one runs: what must wait, waits before anything is done.
+Begin Executor::begin_group(Staged& staged) {
+  transaction_open_ = true;
+  staged.failed_member = group_itself;
+  try {
+    members_.clear();
+    for (size_t number = 0; number < staged.member_indexes.size(); ++number) {
+      const Request& member = staged.request.members[number];
+      members_.push_back({staged.member_indexes[number].get(), intent_of(member), member.rows_alone});
+    }
+  } catch (...) {
+    staged.outcome = ErrorCode::out_of_memory;
+    return Begin::failed;
+  }
+  size_t failed_member = group_itself;
+  const Begin begin = session_.begin_group(members_, failed_member, staged.outcome);
+  if (begin != Begin::ready) {
+    staged.failed_member = failed_member;
+  }
+  return begin;
 }
 
 /// How large the next reply may be. Those of a group count together, since all of them are held until its end.
@@ -168,18 +202,10 @@ void Executor::answer_group(Staged& staged) {
 }
 
 /// An insert in which each row is a statement of its own. A row that waits for a lock makes all of them wait: those before it are
-/// undone, so that the request can be presented again.
+/// undone with the transaction, so that the request can be presented again. Where they can not be undone, the row has failed.
 Begin Executor::run_rows_alone(engine::Index& index, const Request& request, const Protocol& protocol, Buffer& out,
                                RowCounts& rows, Error& error) {
   const size_t reply_begin = out.size();
-  bool own_group = !in_group_;
-  if (own_group) {
-    transaction_open_ = true;
-    error = session_.begin_group();
-    if (!error.ok()) {
-      return Begin::failed;
-    }
-  }
   const size_t value_count = request.values.size() / request.row_count;
   Request row = request;
   row.row_count = 1;
@@ -188,29 +214,25 @@ Begin Executor::run_rows_alone(engine::Index& index, const Request& request, con
   for (size_t number = 0; number < request.row_count; ++number) {
     row.values = request.values.subspan(number * value_count, value_count);
     Error row_error;
-    Begin begin = run_statement(index, row, protocol, out, own_rows, row_error);
-    if (own_group && row_error.code == ErrorCode::no_transactions) {
-      session_.end_group();  // what can not be undone needs no place to go back to
-      own_group = false;
-      row_error = {};
-      begin = run_statement(index, row, protocol, out, own_rows, row_error);
+    const Begin begin = run_statement(index, row, protocol, out, own_rows, row_error);
+    const bool stays = number > 0 && session_.did_lasting_work();
+    const bool is_put_off = begin != Begin::ready && begin != Begin::failed && !stays;
+    if (is_put_off && !in_group_ && own_rows.changed() > 0) {
+      session_.lose_transaction();
     }
-    if (begin == Begin::wait || session_.transaction_lost()) {
+    if (is_put_off || session_.transaction_lost()) {
       error = std::move(row_error);
-      if (own_group) {
-        session_.abandon_group();
-      }
       out.truncate(reply_begin);
-      return begin;
+      return begin == Begin::ready ? Begin::failed : begin;
     }
-    if (begin == Begin::failed) {
+    if (begin != Begin::ready) {
+      if (row_error.ok()) {
+        row_error = ErrorCode::cannot_lock_table;
+      }
       protocol.append_outcome(out, {std::move(row_error), 0, false, 0});
     }
   }
   protocol.end_rows(out);
-  if (own_group) {
-    session_.end_group();
-  }
   rows.add_changes(own_rows);
   return Begin::ready;
 }

@@ -86,11 +86,15 @@ class NumberSession final : public engine::Session, public engine::Cursor {
   Error end_request() override { return {}; }
   void abandon_request() override { number_ = before_request_; }
   [[nodiscard]] bool transaction_lost() const override { return false; }
-  Error begin_group() override {
+  void lose_transaction() override {}
+  [[nodiscard]] bool did_lasting_work() const override { return false; }
+  void expire_snapshot() override {}
+  void set_patient(bool) override {}
+  engine::Begin begin_group(std::span<const engine::GroupMember>, size_t&, Error&) override {
     before_group_ = number_;
-    return {};
+    return engine::Begin::ready;
   }
-  void end_group() override {}
+  Error end_group() override { return {}; }
   void abandon_group() override { number_ = before_group_; }
   Error commit() override {
     if (number_ != committed && --commits_to_failure == 0) {

@@ -6,6 +6,9 @@
 //   commit ok ................................ every staged reply is final
 //   lost, or failed but may pass next time ... all staged replies are cut, every request runs again in a transaction of its own
 //   failed for good .......................... writes answer the failure, reads (which may have seen the lost writes) run again
+//
+// A request that does what no rollback takes back (a table without transactions) is the only one of its transaction. It never
+// runs again: its failure is its answer.
 #include <algorithm>
 #include <cstring>
 #include <utility>
@@ -73,6 +76,7 @@ void Executor::settle() {
 
 bool Executor::commit(Error& error, bool& worth_another_try) {
   const bool writes = transaction_writes_;
+  const bool may_run_again = !session_.did_lasting_work();
   try {
     error = session_.commit();
   } catch (...) {
@@ -88,7 +92,7 @@ bool Executor::commit(Error& error, bool& worth_another_try) {
     return true;
   }
   counters_.add(Counter::commit_failures, writes ? 1 : 0);
-  worth_another_try = session_.transaction_lost() || is_transient(error);
+  worth_another_try = may_run_again && (session_.transaction_lost() || is_transient(error));
   roll_back();
   return false;
 }
@@ -132,6 +136,19 @@ void Executor::forget_transaction() {
   transaction_open_ = false;
   transaction_writes_ = false;
   uncommitted_ = {};
+}
+
+/// After a request: the engine rolled back its whole transaction, or it may have.
+void Executor::replay_if_lost() {
+  if (!session_.transaction_lost()) [[likely]] {
+    return;
+  }
+  if (session_.did_lasting_work()) {
+    roll_back();  // it failed, and has its answer
+    forget_staged();
+  } else {
+    replay();
+  }
 }
 
 /// The whole transaction is gone: run what was staged again, one by one.
@@ -184,12 +201,14 @@ void Executor::remake(Staged& staged) {
 /// Run and commit one request. False if it lost its transaction: `outcome` says how, and another try may do better.
 bool Executor::run_alone(Staged& staged) {
   staged.outcome = {};
+  session_.set_patient(true);
   if (run_staged(staged) == engine::Begin::wait && staged.outcome.ok()) {
     staged.outcome = ErrorCode::cannot_lock_table;
   }
-  bool worth_another_try = session_.transaction_lost();
+  session_.set_patient(false);
+  bool worth_another_try = session_.transaction_lost() && !session_.did_lasting_work();
   Error commit_error;
-  if (worth_another_try) {
+  if (session_.transaction_lost()) {
     roll_back();
     commit_error = {ErrorCode::engine, ha_deadlock};
   } else if (!transaction_open_ || commit(commit_error, worth_another_try)) {

@@ -209,11 +209,16 @@ Error Binding::resolve(const engine::IndexDescription& description, const OpenTa
   resolve_key(table);
   resolve_columns(description, table, open.intent());
   generation = open.generation();
+  static thread_local uint64_t last_serial = 0;
+  serial = ++last_serial;
   return {};
 }
 
+// Into the table's own sets: the server goes on using them after this binding may be gone.
 void Binding::use_columns(TABLE* table, bool with_key_columns) const {
-  table->column_bitmaps_set(with_key_columns ? &range_read_set_ : &read_set_, &write_set_);
+  bitmap_copy(&table->def_read_set, with_key_columns ? &range_read_set_ : &read_set_);
+  bitmap_copy(&table->def_write_set, &write_set_);
+  table->column_bitmaps_set(&table->def_read_set, &table->def_write_set);
 }
 
 }  // namespace rowsocket::mariadb

@@ -45,6 +45,7 @@ struct KeyPart {
 
 struct Binding {
   uint64_t generation = 0;  ///< of the OpenTable; 0 = never resolved
+  uint64_t serial = 0;      ///< of this resolving; no two of a thread have the same
 
   uint32_t key_number = 0;
   KEY* key = nullptr;
@@ -58,7 +59,7 @@ struct Binding {
 
   /// Resolve; on failure the binding is not to be used.
   [[nodiscard]] Error resolve(const engine::IndexDescription& description, const OpenTable& open);
-  /// `with_key_columns`: fetch the index's own columns, too.
+  /// Have the table fetch and change these columns until its statement ends. `with_key_columns`: fetch the index's own, too.
   void use_columns(TABLE* table, bool with_key_columns = false) const;
 
  private:
@@ -70,9 +71,9 @@ struct Binding {
   std::vector<uint16_t> column_numbers_;
   std::vector<uint16_t> filter_numbers_;
   std::vector<my_bitmap_map> bitmap_words_;
-  mutable MY_BITMAP read_set_{};
-  mutable MY_BITMAP range_read_set_{};
-  mutable MY_BITMAP write_set_{};
+  MY_BITMAP read_set_{};
+  MY_BITMAP range_read_set_{};
+  MY_BITMAP write_set_{};
 };
 
 /// True for CHAR, VARCHAR, TEXT and their binary twins (not ENUM, SET, UUID, ...).

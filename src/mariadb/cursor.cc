@@ -269,7 +269,8 @@ bool Cursor::update_moves_rows(size_t new_value_count) const {
       return true;
     }
   }
-  return table_->part_info != nullptr;
+  // So does what a BEFORE UPDATE trigger sets.
+  return table_->part_info != nullptr || table_->triggers != nullptr;
 }
 
 bool Cursor::save_position() {
@@ -293,7 +294,12 @@ Step Cursor::fetch_position(size_t number) {
   }
   uchar* const position = positions_.data() + number * table_->file->ref_length;
   const int handler_code = table_->file->ha_rnd_pos(table_->record[0], position);
-  return handler_code == 0 ? Step::row : fail(handler_code);
+  if (handler_code == 0) [[likely]] {
+    return Step::row;
+  }
+  // A change before this one has moved the row, or removed it.
+  const bool is_gone = is_end(handler_code) || handler_code == HA_ERR_RECORD_DELETED || handler_code == HA_ERR_RECORD_CHANGED;
+  return is_gone ? Step::end : fail(handler_code);
 }
 
 Error Cursor::prepare(Change change) {

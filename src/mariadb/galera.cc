@@ -91,13 +91,7 @@ Error Galera::begin(Intent session) {
   return error;
 }
 
-void Galera::go_on_after_savepoint() {
-  if (thd_->wsrep_trx().active() && thd_->wsrep_trx().state() == wsrep::transaction::s_aborted && !is_aborted(thd_)) {
-    wsrep_after_statement(thd_);
-    thd_->set_wsrep_next_trx_id(next_query_id());
-    wsrep_start_trx_if_not_started(thd_);
-  }
-}
+uint64_t Galera::rows_max() const { return is_open_ ? wsrep_max_ws_rows : 0; }
 
 Error Galera::end(Error error) {
   is_begun_ = false;

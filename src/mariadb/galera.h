@@ -43,8 +43,11 @@ class Galera {
   [[nodiscard]] bool is_begun() const { return is_begun_; }
   /// The cluster aborted the transaction: a rollback is what remains to be done.
   [[nodiscard]] bool has_lost() const { return is_begun_ && is_aborted(thd_); }
-  /// A rollback to a savepoint that undid all there was has ended the transaction for the cluster: begin another one.
-  void go_on_after_savepoint();
+  /// True if the server takes a statement's row events back when it rolls the statement back. Without a binlog it does not, and
+  /// would send them to the cluster with the transaction.
+  [[nodiscard]] bool takes_back_statements() const { return !is_open_ || mysql_bin_log.is_open(); }
+  /// How many rows the cluster lets a transaction change; 0 = any number.
+  [[nodiscard]] uint64_t rows_max() const;
   /// The server committed or rolled back, and no lock is left. `error` is what its commit said; the result is what became of the
   /// transaction: one that was aborted after its certification is committed here.
   [[nodiscard]] Error end(Error error);

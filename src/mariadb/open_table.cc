@@ -5,11 +5,48 @@
 
 #include "mariadb/binding.h"
 #include "mariadb/diagnostics.h"
+#include "mariadb/engines.h"
 #include "mariadb/galera.h"
 #include "mariadb/open_table.h"
 
 namespace rowsocket::mariadb {
 namespace {
+
+/// Opens beside what the statement under way has open and locked, which `open_tables` would close when it fails.
+class BesideStatement {
+ public:
+  explicit BesideStatement(THD* thd) : thd_(thd), tables_(thd->open_tables), lock_(std::exchange(thd->lock, nullptr)) {
+    thd_->set_open_tables(nullptr);
+  }
+  ~BesideStatement() {
+    thd_->lock = lock_;
+    if (tables_ == nullptr) {
+      return;
+    }
+    if (thd_->open_tables == nullptr) {
+      thd_->set_open_tables(tables_);
+      return;
+    }
+    TABLE* last = thd_->open_tables;
+    while (last->next != nullptr) {
+      last = last->next;
+    }
+    last->next = tables_;
+  }
+  BesideStatement(const BesideStatement&) = delete;
+  BesideStatement& operator=(const BesideStatement&) = delete;
+
+ private:
+  THD* thd_;
+  TABLE* tables_;
+  MYSQL_LOCK* lock_;
+};
+
+/// The statement's list of tables begins anew.
+void restart_lex(THD* thd) {
+  lex_end(thd->lex);
+  lex_start(thd);
+}
 
 /// History that moves on to the next partition, which may have to be made first.
 bool keeps_history_in_steps(const TABLE* table) {
@@ -18,35 +55,72 @@ bool keeps_history_in_steps(const TABLE* table) {
          (partitions->vers_info->limit > 0 || partitions->vers_info->interval.is_set());
 }
 
-/// Writes need more than the table: what its triggers use, the sequences of its defaults, the right partition for its history.
-bool is_written_to_by_statements(const TABLE* table) {
-  return table->triggers != nullptr || table->internal_tables != nullptr || keeps_history_in_steps(table);
+/// Of the tables that a write opened: one that it may change, and that keeps the change after a rollback. (So does a sequence, but
+/// nobody misses a number.)
+bool keeps_changes(const TABLE_LIST* list) {
+  for (; list != nullptr; list = list->next_global) {
+    const TABLE* const table = list->table;
+    if (table != nullptr && list->lock_type >= TL_FIRST_WRITE && table->s->table_type != TABLE_TYPE_SEQUENCE &&
+        !table->file->has_transactions_and_rollback()) {
+      return true;
+    }
+  }
+  return false;
 }
 
 }  // namespace
+
+bool is_lock_conflict(THD* thd) {
+  if (!thd->get_stmt_da()->is_error()) {
+    return false;
+  }
+  const uint number = thd->get_stmt_da()->sql_errno();
+  return number == ER_LOCK_WAIT_TIMEOUT || number == ER_LOCK_DEADLOCK;
+}
+
+/// The server's own list of what a write reaches. A table that is refused is so before its triggers are looked at.
+class OpenTable::Prelocking final : public DML_prelocking_strategy {
+ public:
+  Prelocking(const OpenTable& open, Error& error) : open_(open), error_(error) {}
+
+  bool handle_table(THD* thd, Query_tables_list* context, TABLE_LIST* list, bool* need_prelocking) override {
+    if (list == &open_.list_ && open_.refuse(list->table, error_)) {
+      return true;
+    }
+    return DML_prelocking_strategy::handle_table(thd, context, list, need_prelocking);
+  }
+
+ private:
+  const OpenTable& open_;
+  Error& error_;
+};
 
 OpenTable::OpenTable(std::string database, std::string name, engine::Intent intent)
     : database_(std::move(database)), name_(std::move(name)), intent_(intent) {}
 
 OpenTable::~OpenTable() { DBUG_ASSERT(table_ == nullptr); }
 
-bool OpenTable::refuse(Error& error) const {
+/// Decided on what was opened: a name can be written in several ways (`#mysql50#`), and be another thing than a moment ago.
+bool OpenTable::refuse(const TABLE* table, Error& error) const {
   const char* reason = nullptr;
-  if (table_->s->table_type == TABLE_TYPE_SEQUENCE) {
+  std::string engine;
+  if (is_system_table(table)) {
+    reason = "system schemas are not served";
+  } else if (table->s->table_type == TABLE_TYPE_SEQUENCE) {
     reason = "a sequence is not served";
-  } else if (table_->file->ht->db_type == DB_TYPE_MRG_MYISAM) {
-    reason = "a MERGE table is not served; its parts are";
+  } else if (!is_engine_served(table, engine)) {
+    reason = "its storage engine is not in rowsocket_engines: ";
   } else if (intent_ == engine::Intent::write) {
-    if (table_->versioned(VERS_TRX_ID)) {
+    if (table->versioned(VERS_TRX_ID)) {
       reason = "tables versioned by transaction are not written to, since their history would not be kept";
-    } else if (table_->s->period.name.str != nullptr) {
+    } else if (table->s->period.name.str != nullptr) {
       reason = "tables with an application-time period are not written to";
-    } else if (!Galera::replicates(table_)) {
+    } else if (!Galera::replicates(table)) {
       reason = "its engine is not replicated by Galera";
     }
   }
   if (reason != nullptr) {
-    error = Error(ErrorCode::cannot_open_table, database_ + "." + name_ + ": " + reason);
+    error = Error(ErrorCode::cannot_open_table, database_ + "." + name_ + ": " + reason + engine);
   }
   return reason != nullptr;
 }
@@ -54,121 +128,146 @@ bool OpenTable::refuse(Error& error) const {
 void OpenTable::name_in_list() {
   const LEX_CSTRING database = {database_.c_str(), database_.size()};
   const LEX_CSTRING name = {name_.c_str(), name_.size()};
-  list_.init_one_table(&database, &name, nullptr, intent_ == engine::Intent::write ? TL_WRITE : TL_READ);
-  list_.open_type = OT_BASE_ONLY;
-}
-
-Opening OpenTable::open(THD* thd, Error& error) {
   const bool for_write = intent_ == engine::Intent::write;
-  name_in_list();
-  // Explicit: given back table by table, by us, and not by a commit.
-  MDL_REQUEST_INIT(&list_.mdl_request, MDL_key::TABLE, database_.c_str(), name_.c_str(),
-                   for_write ? MDL_SHARED_WRITE : MDL_SHARED_READ, MDL_EXPLICIT);
+  list_.init_one_table(&database, &name, nullptr, for_write ? TL_WRITE : TL_READ);
+  list_.open_type = OT_BASE_ONLY;
   list_.i_s_requested_object = OPEN_TABLE_ONLY;  // a view is an error, not something to parse
-
-  // An INSERT, since anything else may add a partition for history, which is up to open_statement.
-  thd->lex->sql_command = for_write ? SQLCOM_INSERT : SQLCOM_SELECT;
-  if (const Opening opening = open_without_waiting(thd, list_, error); opening != Opening::ready) {
-    return opening;
+  if (for_write) {
+    list_.trg_event_map = trg2bit(TRG_EVENT_INSERT) | trg2bit(TRG_EVENT_UPDATE) | trg2bit(TRG_EVENT_DELETE);
+    list_.for_insert_data = true;
   }
-  table_ = list_.table;
-  ticket_ = list_.mdl_request.ticket;
-  table_->reginfo.lock_type = for_write ? TL_WRITE : TL_READ;
-  ++generation_;
-  if (refuse(error)) {
-    close(thd);
-    return Opening::failed;
-  }
-  if (for_write && is_written_to_by_statements(table_)) {
-    needs_statement_ = true;
-    close(thd);
-    return Opening::statement;
-  }
-  const Opening children = for_write ? follow_foreign_keys(thd, error) : Opening::ready;
-  if (children != Opening::ready) {
-    close(thd);
-  }
-  return children;
 }
 
-Opening OpenTable::follow_foreign_keys(THD* thd, Error& error) {
-  if (std::exchange(children_query_id_, thd->query_id) == thd->query_id) {
-    return Opening::ready;
-  }
-  thd->lex->sql_command = SQLCOM_UPDATE;  // what the children's locks are for
-  const Opening opening = children_.open(thd, table_, error);
-  if (opening != Opening::ready) {
-    children_query_id_ = 0;
-  }
-  return opening;
-}
-
-Opening OpenTable::open_statement(THD* thd, Error& error) {
+/// As a statement of SQL opens its tables.
+bool OpenTable::open_list(THD* thd, Error& error) {
   LEX* const lex = thd->lex;
-  lex_end(lex);
-  lex_start(thd);
-  lex->sql_command = SQLCOM_UPDATE;
+  restart_lex(thd);
+  lex->sql_command = intent_ == engine::Intent::write ? SQLCOM_UPDATE : SQLCOM_SELECT;
   name_in_list();
-  list_.trg_event_map = trg2bit(TRG_EVENT_INSERT) | trg2bit(TRG_EVENT_UPDATE) | trg2bit(TRG_EVENT_DELETE);
   lex->query_tables = &list_;
   list_.prev_global = &lex->query_tables;
   lex->query_tables_last = &list_.next_global;
-  list_.for_insert_data = true;
-  thd->abort_on_warning = false;  // that the last partition for history is full is a warning
-  const bool failed = open_and_lock_tables(thd, &list_, false, MYSQL_OPEN_IGNORE_ENGINE_STATS) || list_.table == nullptr;
-  thd->abort_on_warning = true;
-  if (failed) {
-    const bool conflict = is_lock_conflict(thd);
-    error = take_server_error(thd, ErrorCode::cannot_open_table);
+  Prelocking prelocking(*this, error);
+  TABLE_LIST* first = &list_;
+  const bool was_strict = std::exchange(thd->abort_on_warning, false);  // that the last partition for history is full is a warning
+  const bool failed = open_tables(thd, &first, &table_count_, 0, &prelocking) || list_.table == nullptr;
+  thd->abort_on_warning = was_strict;
+  return !failed && !refuse(list_.table, error);
+}
+
+/// Afterwards nothing of the list is open, and no lock is left that was not held before.
+void OpenTable::close_list(THD* thd, const MDL_savepoint& before) {
+  close_thread_tables(thd);
+  thd->mdl_context.rollback_to_savepoint(before);
+  restart_lex(thd);
+}
+
+Opening OpenTable::open(THD* thd, bool alone_in_statement, Error& error) {
+  const BesideStatement beside(thd);
+  const MDL_savepoint before = thd->mdl_context.mdl_savepoint();
+  error = {};
+  if (!open_list(thd, error)) {
+    const bool conflict = error.ok() && is_lock_conflict(thd);
+    if (error.ok()) {
+      error = take_server_error(thd, ErrorCode::cannot_open_table);
+    }
+    close_list(thd, before);
+    clear_diagnostics(thd);
     return conflict ? Opening::wait : Opening::failed;
   }
-  table_ = list_.table;
-  lock_ = thd->lock;
-  needs_statement_ = is_written_to_by_statements(table_);
+  clear_diagnostics(thd);
+  TABLE* const table = list_.table;
+  needs_own_statement_ = intent_ == engine::Intent::write &&
+                         (table->triggers != nullptr || table->internal_tables != nullptr || keeps_history_in_steps(table));
+  does_lasting_work_ = intent_ == engine::Intent::write && keeps_changes(&list_);
+  if (needs_own_statement_ && !alone_in_statement) {
+    close_list(thd, before);
+    return Opening::own_statement;
+  }
+  table_ = table;
   ++generation_;
+  is_kept_ = !needs_own_statement_ && table_count_ == 1 && !thd->lex->requires_prelocking();
+  if (is_kept_) {
+    keep(thd);
+  }
   return Opening::ready;
 }
 
-void OpenTable::close_statement(THD* thd) {
-  deactivate();
-  table_ = nullptr;
-  lock_ = nullptr;
-  close_thread_tables(thd);
+/// As SQL's HANDLER takes a table out of the statement that opened it.
+void OpenTable::keep(THD* thd) {
+  thd->set_open_tables(nullptr);
+  table_->next = nullptr;
+  list_.mdl_request.ticket = table_->mdl_ticket;
+  thd->mdl_context.set_lock_duration(table_->mdl_ticket, MDL_EXPLICIT);
 }
 
-void OpenTable::close(THD* thd) {
+void OpenTable::close(THD* thd, uint64_t transaction) {
   if (table_ == nullptr) {
     return;
   }
-  unlock(thd);
-  children_.close(thd);
-  children_query_id_ = 0;
-  close_and_release(thd, std::exchange(table_, nullptr), std::exchange(ticket_, nullptr));
+  DBUG_ASSERT(is_kept_ && lock_ == nullptr);
+  MDL_ticket* const ticket = table_->mdl_ticket;
+  if (used_in_transaction_ == transaction) {
+    MDL_request request;
+    MDL_REQUEST_INIT(&request, MDL_key::TABLE, database_.c_str(), name_.c_str(), ticket->get_type(), MDL_TRANSACTION);
+    static_cast<void>(thd->mdl_context.try_acquire_lock(&request));  // a copy of the one that is held
+  }
+  const BesideStatement beside(thd);
+  thd->set_open_tables(std::exchange(table_, nullptr));
+  close_thread_table(thd, &thd->open_tables);
+  thd->mdl_context.release_lock(ticket);
+}
+
+void OpenTable::forget() {
+  table_ = nullptr;
+  lock_ = nullptr;
+  active_binding_ = 0;
+}
+
+bool OpenTable::lacks_children() const {
+  return intent_ == engine::Intent::write && is_kept_ && table_->file->referenced_by_foreign_key();
 }
 
 Opening OpenTable::lock(THD* thd, Error& error) {
-  thd->lex->sql_command = intent_ == engine::Intent::write ? SQLCOM_UPDATE : SQLCOM_SELECT;
-  lock_ = mysql_lock_tables(thd, &table_, 1, 0);
-  if (lock_ == nullptr) {
+  const bool for_write = intent_ == engine::Intent::write;
+  thd->lock = nullptr;
+  thd->lex->sql_command = for_write ? SQLCOM_UPDATE : SQLCOM_SELECT;
+  if (!needs_own_statement_) {
+    // The children of foreign keys are locked as the statement's own: no statement runs inside of this one.
+    thd->lex->query_tables_own_last = nullptr;
+  }
+  const bool failed = (is_kept_ && table_->vcol_fix_expr(thd)) ||
+                      lock_tables(thd, &list_, table_count_, for_write ? 0 : MYSQL_OPEN_IGNORE_LOGGING_FORMAT);
+  if (failed) {
     const bool conflict = is_lock_conflict(thd);
     error = take_server_error(thd, ErrorCode::cannot_lock_table);
     if (!conflict && error.number != 0 && error.code != ErrorCode::shutting_down) {
       error.code = ErrorCode::sql;  // read_only and the like: the number says it
     }
+    if (thd->lock != nullptr) {
+      mysql_unlock_tables(thd, std::exchange(thd->lock, nullptr));
+    }
+    if (is_kept_) {
+      table_->vcol_cleanup_expr(thd);
+      table_->file->ha_reset();
+    }
     return conflict ? Opening::wait : Opening::failed;
   }
+  lock_ = thd->lock;
   return Opening::ready;
 }
 
-void OpenTable::unlock(THD* thd) {
-  deactivate();
-  if (lock_ == nullptr) {
+// What close_thread_tables does for a table, without giving it back to the table cache.
+void OpenTable::end_statement(THD* thd) {
+  mysql_unlock_tables(thd, std::exchange(lock_, nullptr));
+  if (!is_kept_) {
     return;
   }
-  mysql_unlock_tables(thd, std::exchange(lock_, nullptr));
-  if (intent_ == engine::Intent::write && table_->s->long_unique_table) {
-    table_->file->ha_reset();  // what looks up the duplicates of long values lives in the turn's memory
-  }
+  table_->vcol_cleanup_expr(thd);
+  table_->file->update_global_table_stats();
+  table_->file->update_global_index_stats();
+  free_field_buffers_larger_than(table_, MAX_TDC_BLOB_SIZE);
+  table_->file->ha_reset();
 }
 
 bool OpenTable::changes_rows_atomically() const {
@@ -176,11 +275,11 @@ bool OpenTable::changes_rows_atomically() const {
   // With both off InnoDB may collect the rows for an empty table, and find the duplicates when the statement ends.
   const bool checks_each_row =
       (table_->in_use->variables.option_bits & (OPTION_NO_FOREIGN_KEY_CHECKS | OPTION_RELAXED_UNIQUE_CHECKS)) == 0;
-  return is_one_change && checks_each_row && !needs_statement_;
+  return is_one_change && checks_each_row && !needs_own_statement_;
 }
 
 int OpenTable::activate(const Binding& binding, bool with_key_columns) {
-  if (active_ == &binding && active_with_key_columns_ == with_key_columns) {
+  if (active_binding_ == binding.serial && active_with_key_columns_ == with_key_columns) {
     return 0;
   }
   deactivate();
@@ -194,7 +293,7 @@ int OpenTable::activate(const Binding& binding, bool with_key_columns) {
     file->ha_end_keyread();
     return handler_code;
   }
-  active_ = &binding;
+  active_binding_ = binding.serial;
   active_with_key_columns_ = with_key_columns;
   return 0;
 }
@@ -204,7 +303,7 @@ void OpenTable::deactivate() {
     return;
   }
   table_->file->ha_index_or_rnd_end();  // nothing where neither was begun
-  if (std::exchange(active_, nullptr) != nullptr) {
+  if (std::exchange(active_binding_, 0) != 0) {
     table_->file->ha_end_keyread();
   }
 }

@@ -1,23 +1,36 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// One table as a session uses it with one intent: opened and closed many times over the session's life (metadata locks are never
-// in the way of DDL), locked in the engine's sense for a turn (reads) or a request (writes, and engines with table locks).
+// One table as a session uses it with one intent. It is opened in one way only, the server's own `open_tables`, together with
+// everything that a write to it reaches: the children of its foreign keys, and what its triggers and defaults use. What is
+// refused is decided on what was opened, not on its name.
 //
-// A session keeps two of these for a table that it both reads and writes: the handler of a table opened for writing takes row
-// locks when it reads, and plain reads must not.
+//   opened alone ............ it may stay open over statements and turns, as a table of SQL's HANDLER does: outside of
+//                             `thd->open_tables`, with a metadata lock of its own (MDL_EXPLICIT)
+//   opened with others ...... it is the statement's, as every table in SQL is: in `thd->open_tables`, closed when the statement
+//                             ends; the metadata locks stay until the transaction ends (MDL_TRANSACTION)
+//
+// A session keeps two of these for a table that it both reads and writes: the handler of a table that was locked for writing
+// takes row locks when it reads, and plain reads must not.
 #pragma once
 
 #include <cstdint>
 #include <string>
 
+#include "base/error.h"
 #include "engine/engine.h"
-#include "mariadb/foreign_key_children.h"
 #include "mariadb/server_headers.h"
-#include "mariadb/table_opening.h"
 
 namespace rowsocket::mariadb {
 
 struct Binding;
+
+/// Whether a table is there to be used.
+enum class Opening : uint8_t {
+  ready,
+  wait,           ///< somebody holds a conflicting lock; nothing is held for this attempt
+  own_statement,  ///< writes to it need a statement with nothing else in it: end the present one, and open again
+  failed
+};
 
 class OpenTable {
  public:
@@ -32,33 +45,41 @@ class OpenTable {
   /// Differs after each opening: what was resolved for another generation is stale.
   [[nodiscard]] uint64_t generation() const { return generation_; }
 
-  /// Open without waiting.
-  [[nodiscard]] Opening open(THD* thd, Error& error);
-  /// Before writes, once per transaction: open the children that foreign keys have got since. The table is open.
-  [[nodiscard]] Opening follow_foreign_keys(THD* thd, Error& error);
-  /// Close and give the metadata lock back. Unlocks before.
-  void close(THD* thd);
+  /// Open; waits for metadata locks as long as the THD's lock_wait_timeout says. `alone_in_statement`: no other table is in the
+  /// statement under way, or there is none.
+  [[nodiscard]] Opening open(THD* thd, bool alone_in_statement, Error& error);
+  /// Close one that may stay open (`is_kept`). It is not locked. Where the transaction under way (0 = none) has used it, its
+  /// metadata lock stays until that transaction ends.
+  void close(THD* thd, uint64_t transaction);
+  /// The session's transaction of this number uses the table.
+  void note_use(uint64_t transaction) { used_in_transaction_ = transaction; }
+  /// The statement ended and closed what it had opened.
+  void forget();
 
-  /// Open and lock for one write, together with everything that the table's triggers and defaults use, as the server does for a
-  /// statement of its own. No other table may be open. The metadata locks stay until the end of the transaction.
-  [[nodiscard]] Opening open_statement(THD* thd, Error& error);
-  void close_statement(THD* thd);
-  [[nodiscard]] bool needs_statement() const { return needs_statement_; }
-
-  /// Lock in the engine's sense, without waiting for a table lock.
-  [[nodiscard]] Opening lock(THD* thd, Error& error);
-  void unlock(THD* thd);
-  [[nodiscard]] bool is_locked() const { return lock_ != nullptr; }
-  [[nodiscard]] MYSQL_LOCK* server_lock() const { return lock_; }
-  /// True if its engine changes a row entirely or not at all, so that requests for one row can share a statement of the server.
+  // Of the opening.
+  /// It was opened alone, and may stay open when the statement ends.
+  [[nodiscard]] bool is_kept() const { return is_kept_; }
+  /// Writes run triggers, draw from sequences, or move to another partition for history: each is a statement of its own.
+  [[nodiscard]] bool needs_own_statement() const { return needs_own_statement_; }
+  /// A write changes what no rollback takes back.
+  [[nodiscard]] bool does_lasting_work() const { return does_lasting_work_; }
+  /// A table that is kept has become the parent of a foreign key: it must be opened again, with its children.
+  [[nodiscard]] bool lacks_children() const;
+  /// Its engine changes a row entirely or not at all, so that requests for one row can share a statement of the server.
   [[nodiscard]] bool changes_rows_atomically() const;
-  /// True if the engine's locks are on the table: hold them for one request only.
+  /// The engine's locks are on the table: hold them for one request only.
   [[nodiscard]] bool has_table_lock() const { return table_->file->lock_count() > 0; }
-
   /// Somebody waits for this table, or it was flushed: close it at the end of the turn.
   [[nodiscard]] bool is_wanted_by_others() const {
-    return table_->mdl_ticket->has_pending_conflicting_lock() || table_->s->tdc->flushed || children_.are_wanted_by_others();
+    return table_->mdl_ticket->has_pending_conflicting_lock() || table_->s->tdc->flushed;
   }
+
+  /// Lock in the engine's sense, for the statement under way, it and what was opened with it. `thd->lock` is the lock then.
+  [[nodiscard]] Opening lock(THD* thd, Error& error);
+  [[nodiscard]] bool is_locked() const { return lock_ != nullptr; }
+  [[nodiscard]] MYSQL_LOCK* server_lock() const { return lock_; }
+  /// The statement that it was locked in has ended, in the engine, too: unlock, and be as after opening.
+  void end_statement(THD* thd);
 
   /// Make the handler ready to walk the binding's index and fetch its columns, and the index's own where the walk has an end to
   /// compare them with. Returns a handler error or 0.
@@ -67,22 +88,31 @@ class OpenTable {
   void deactivate();
 
  private:
-  [[nodiscard]] bool refuse(Error& error) const;
+  class Prelocking;
+
   void name_in_list();
+  [[nodiscard]] bool open_list(THD* thd, Error& error);
+  static void close_list(THD* thd, const MDL_savepoint& before);
+  [[nodiscard]] bool refuse(const TABLE* table, Error& error) const;
+  void keep(THD* thd);
 
   std::string database_;
   std::string name_;
   engine::Intent intent_;
   uint64_t generation_ = 0;
   TABLE_LIST list_;
+  uint table_count_ = 0;  ///< it and those that were opened with it
   TABLE* table_ = nullptr;
-  MDL_ticket* ticket_ = nullptr;
   MYSQL_LOCK* lock_ = nullptr;
-  const Binding* active_ = nullptr;
+  uint64_t active_binding_ = 0;  ///< its `serial`; 0 = none
   bool active_with_key_columns_ = false;
-  ForeignKeyChildren children_;       ///< of a table opened for writing
-  query_id_t children_query_id_ = 0;  ///< the query (of a transaction) in which they were last looked for
-  bool needs_statement_ = false;      ///< `open` was not enough when it was last opened
+  uint64_t used_in_transaction_ = UINT64_MAX;
+  bool is_kept_ = false;
+  bool needs_own_statement_ = false;  ///< as it was when it was last opened
+  bool does_lasting_work_ = false;
 };
+
+/// True if the server's last error is that somebody else holds a metadata or table lock.
+[[nodiscard]] bool is_lock_conflict(THD* thd);
 
 }  // namespace rowsocket::mariadb

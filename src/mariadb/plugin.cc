@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/counters.h"
 #include "base/log.h"
+#include "mariadb/performance_schema.h"
 #include "mariadb/session.h"
 #include "mariadb/variables.h"
 #include "server/server.h"
@@ -71,6 +72,7 @@ bool start(std::string& failure) {
   if (!is_server_built_for(failure)) {
     return false;
   }
+  register_thread_class();
   plugin = std::make_unique<Plugin>();
   server::Config config;
   return load_variables(config, config_changed, failure) && plugin->server.start(config, failure);

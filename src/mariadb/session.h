@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A worker's session inside the server: one THD, its transaction, and the tables that it has open.
+// A worker's session inside the server. It puts four things together, each of which follows the server's own life cycle:
 //
-// Reading sessions run in autocommit mode, as plain SELECTs: their turn's tables are locked in the engine's sense from their
-// first use to the end of the turn, so the turn has one snapshot and InnoDB takes its cheap path for read-only transactions.
-// Writing sessions run one transaction per turn. A request for writing is a statement in it, with its own table lock and
-// statement rollback, or continues the statement of the request before it, where that was about the same table and a failure
-// leaves nothing to undo: they share the lock, and the row events that the binlog gets.
+//   ServerThread .... a THD, and both ends of a command: a turn
+//   the shelf ....... tables that stay open over turns
+//   Statement ....... what is done between two statement ends
+//   the transaction . of a turn, with its duties on a node of a Galera cluster
 //
-// No step waits for a metadata or table lock: the THD's lock_wait_timeout is 0 while requests run, and a conflict is Begin::wait.
-// A commit does wait, as in SQL, for who blocks commits (backups).
+// Reading sessions run in autocommit mode, as plain SELECTs: a turn is one statement, with one snapshot. Writing sessions run a
+// transaction of several statements per turn. Requests share a statement as long as each is one step of the engine or a read; a
+// request or a group that may have to be undone as a whole is a statement of its own, and so is one in an engine that locks tables.
+//
+// Requests do not wait for metadata and table locks: the THD's lock_wait_timeout is 0 while they run, and a conflict is
+// Begin::wait. Two things do wait, as in SQL: a commit, for who blocks commits (backups), and a session that was told to be
+// patient.
 #pragma once
 
 #include <atomic>
@@ -28,6 +32,8 @@
 #include "mariadb/galera.h"
 #include "mariadb/open_table.h"
 #include "mariadb/server_headers.h"
+#include "mariadb/server_thread.h"
+#include "mariadb/statement.h"
 
 namespace rowsocket::mariadb {
 
@@ -60,20 +66,22 @@ class Session final : public engine::Session {
   Error end_request() override;
   void abandon_request() override;
   [[nodiscard]] bool transaction_lost() const override {
-    return thd_->transaction_rollback_request || statement_is_lost_ || cursor_.snapshot_is_stale() || galera_.has_lost();
+    return thd_->transaction_rollback_request || is_lost_ || cursor_.snapshot_is_stale() || galera_.has_lost();
   }
-  [[nodiscard]] bool transaction_is_long() const override {
-    return has_written_ && last_write_at_ - first_write_at_ >= std::chrono::milliseconds(limits::transaction_ms);
-  }
-  Error begin_group() override;
-  void end_group() override;
+  void lose_transaction() override { is_lost_ = true; }
+  [[nodiscard]] bool did_lasting_work() const override { return does_lasting_work_; }
+  [[nodiscard]] bool wants_commit() const override;
+  void expire_snapshot() override { snapshot_is_expired_ = has_snapshot_; }
+  void set_patient(bool patient) override { is_patient_ = patient; }
+  engine::Begin begin_group(std::span<const engine::GroupMember> members, size_t& failed_member, Error& error) override;
+  Error end_group() override;
   void abandon_group() override;
   Error commit() override;
   [[nodiscard]] std::string_view last_commit_gtid() const override;
   void rollback() override;
   void yield_tables() override;
   void release_tables() override;
-  [[nodiscard]] bool holds_tables() const override { return !open_tables_.empty(); }
+  [[nodiscard]] bool holds_tables() const override { return !shelf_.empty(); }
   [[nodiscard]] uint64_t lock_wait_timeout_ms() const override;
   [[nodiscard]] uint64_t row_lock_wait_timeout_ms() const override;
   [[nodiscard]] engine::Interruption interruption() const override;
@@ -83,64 +91,84 @@ class Session final : public engine::Session {
   /// Called by the server, from any thread, when the THD was killed.
   void wake() const { options_.wake(); }
   /// End what it is doing, at once if it waits for a lock, and stop. From any thread, while the session lives.
-  void kill();
+  void kill() { thread_.kill(); }
 
  private:
-  void create_thd();
-  void wait_for_rows(bool wait);
-  void note_time();
-  void begin_transaction();
-  [[nodiscard]] engine::Begin make_ready(Index& index, engine::Intent intent, Index::Side*& side, Error& error);
-  [[nodiscard]] engine::Begin open(OpenTable& table, const std::shared_ptr<OpenTable>& owner, Error& error);
-  [[nodiscard]] engine::Begin open_statement(OpenTable& table, Error& error);
-  [[nodiscard]] engine::Begin protect_from_backup(const OpenTable& table, Error& error);
+  enum class Group : uint8_t {
+    none,
+    one_statement,   ///< undone as a statement
+    own_transaction  ///< it needs several statements: it is the first of its transaction, and undone as a whole with it
+  };
+
+  // Tables.
   [[nodiscard]] std::shared_ptr<OpenTable> table_named(const engine::IndexDescription& description, engine::Intent intent);
-  void close(OpenTable& table);
   [[nodiscard]] OpenTable& table_of(Index& index, engine::Intent intent);
-  [[nodiscard]] bool can_continue_statement(Index& index, engine::Intent intent);
-  void end_statement();
-  [[nodiscard]] Error commit_statement(OpenTable& table);
-  void unlock_request_tables();
+  [[nodiscard]] engine::Begin make_ready(Index& index, engine::Intent intent, Index::Side*& side, Error& error);
+  [[nodiscard]] engine::Begin open(const std::shared_ptr<OpenTable>& table, Error& error);
+  void close(OpenTable& table);
+  void close_parent(OpenTable& table);
+
+  // Requests.
+  [[nodiscard]] Error refuse(engine::Intent intent) const;
+  [[nodiscard]] engine::Begin join_statement(Index& index, engine::Intent intent, Index::Side*& side, Error& error);
+  [[nodiscard]] bool needs_own_statement(const OpenTable& table, engine::Intent intent) const;
+  [[nodiscard]] engine::Begin lock(const std::shared_ptr<OpenTable>& table, engine::Intent intent, Error& error);
+  [[nodiscard]] engine::Begin protect_from_backup(const OpenTable& table, Error& error);
+  void end_shared_statement();
+  void undo_statement();
+  void note_write();
   void end_timer();
-  [[nodiscard]] bool flush_row_events();
-  void unlock_read_tables();
-  void forget_turn();
+
+  // Groups and the transaction.
+  [[nodiscard]] engine::Begin prepare_group(std::span<const engine::GroupMember> members, size_t& number, bool& several,
+                                            Error& error);
+  void begin_transaction();
+  void end_transaction();
   [[nodiscard]] Error begin_in_cluster(engine::Intent intent);
   [[nodiscard]] Error end_in_cluster(Error error);
   [[nodiscard]] ulong lock_patience_s() const;
 
   Engine& engine_;
   engine::SessionOptions options_;
-  THD* thd_ = nullptr;
-  MEM_ROOT* statement_memory_ = nullptr;  ///< the THD's own, between turns
-  MEM_ROOT turn_memory_;
+  ServerThread thread_;
+  THD* const thd_;
   Cursor cursor_;
   Galera galera_;
-  sys_var* row_lock_variable_ = nullptr;  ///< innodb_lock_wait_timeout
-  bool waits_for_rows_ = false;           ///< innodb_lock_wait_timeout is 1 second, else 0
-  std::chrono::steady_clock::time_point impatient_until_;
-  bool has_written_ = false;  ///< in this transaction
-  std::chrono::steady_clock::time_point first_write_at_;
-  std::chrono::steady_clock::time_point last_write_at_;
-  OpenTable* request_table_ = nullptr;  ///< of the request under way
-  bool request_changes_ = false;
-  ulonglong rows_changed_before_ = 0;     ///< by the request's table, before the request
-  OpenTable* statement_table_ = nullptr;  ///< of the statement that the next request may continue
-  bool statement_is_lost_ = false;        ///< what several requests did could not be ended, or not undone for one of them
-  bool in_transaction_ = false;           ///< something was begun since the last commit
-  bool request_is_statement_ = false;     ///< its table was opened by open_statement
-  bool had_statement_ = false;            ///< some request of this transaction was
-  SAVEPOINT* group_ = nullptr;            ///< where the group under way began
-  bool commit_has_gtid_ = false;
-  mutable char gtid_text_[48] = {};
-  bool replays_in_cluster_ = false;  ///< the cluster aborted a transaction of this turn
-  bool must_release_ = false;        ///< somebody could not go on for what we hold
-  bool has_backup_protection_[2] = {false, false};
-  std::vector<std::shared_ptr<OpenTable>> open_tables_;
+  Statement statement_;
+
+  // The shelf.
+  std::vector<std::shared_ptr<OpenTable>> shelf_;
   std::unordered_map<std::string, std::weak_ptr<OpenTable>> tables_;
   std::unordered_map<std::string, std::weak_ptr<Index>> indexes_;
   size_t tables_kept_ = 0;  ///< sizes of the maps after their last clearing
   size_t indexes_kept_ = 0;
+  bool must_release_ = false;  ///< a lock was not to be had: whoever holds it may be waiting for what is on the shelf
+
+  // The request under way.
+  std::shared_ptr<OpenTable>* request_table_ = nullptr;
+  bool request_changes_ = false;
+  ulonglong rows_changed_before_ = 0;  ///< by the request's table, before the request
+
+  // The transaction under way.
+  bool in_transaction_ = false;
+  uint64_t transaction_ = 0;       ///< how many there were
+  bool has_written_ = false;       ///< a request for writing was begun in it
+  bool engines_joined_ = false;    ///< a storage engine was seen to take part in it
+  bool does_lasting_work_ = false;
+  bool is_lost_ = false;           ///< a part of it can not be ended, or undone, alone
+  bool has_snapshot_ = false;      ///< something was read in it, or may have been
+  bool snapshot_is_expired_ = false;
+  Group group_ = Group::none;
+  bool has_backup_protection_[2] = {false, false};
+  std::chrono::steady_clock::time_point first_write_at_;
+  std::chrono::steady_clock::time_point last_write_at_;
+
+  // From transaction to transaction.
+  bool is_patient_ = false;
+  std::chrono::steady_clock::time_point impatient_until_;
+  bool replays_in_cluster_ = false;  ///< the cluster aborted a transaction of this turn
+  bool commit_has_gtid_ = false;
+  mutable char gtid_text_[48] = {};
   char activity_[2][128] = {};
   int activity_shown_ = 0;
 };

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A session's requests and the transaction around them. Its life and its tables are in session.cc.
+// A session's requests, groups, and the transaction around them. Its life and its tables are in session.cc.
 #include "mariadb/server_headers.h"
 // The server's headers come first.
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -12,48 +13,157 @@
 namespace rowsocket::mariadb {
 
 using engine::Begin;
+using engine::GroupMember;
 using engine::Intent;
 
 namespace {
 
 constexpr std::chrono::seconds impatience(5);
 
-/// A session of SQL takes the global settings over when it begins. Ours begins with the server, so each transaction does.
-void follow_global_settings(system_variables& own) {
-  constexpr ulonglong checks = OPTION_NO_FOREIGN_KEY_CHECKS | OPTION_RELAXED_UNIQUE_CHECKS | OPTION_NO_CHECK_CONSTRAINT_CHECKS;
-  const system_variables& global = global_system_variables;
-  own.time_zone = global.time_zone;
-  own.sql_mode = global.sql_mode | MODE_STRICT_TRANS_TABLES | MODE_STRICT_ALL_TABLES;
-  own.option_bits = (own.option_bits & ~checks) | (global.option_bits & checks);
-  own.auto_increment_increment = global.auto_increment_increment;
-  own.auto_increment_offset = global.auto_increment_offset;
-  own.binlog_row_image = global.binlog_row_image;
-  own.gtid_domain_id = global.gtid_domain_id;
-  own.max_statement_time = global.max_statement_time;
+Error no_transactions() {
+  return {ErrorCode::no_transactions, "the table, or one that its triggers write to, is in a storage engine without transactions"};
 }
 
 }  // namespace
 
 // ---- requests
 
-void Session::begin_transaction() {
-  if (in_transaction_) {
-    return;
-  }
-  in_transaction_ = true;
-  if (galera_.is_on()) [[unlikely]] {
-    galera_.follow_server();
-  }
-  if (thd_->killed == KILL_QUERY || thd_->killed == KILL_QUERY_HARD) {
-    thd_->reset_kill_query();  // there was no query of ours to kill
-  }
-  thd_->mem_root = &turn_memory_;
-  thd_->set_query_id(next_query_id());
-  thd_->set_time();
-  thd_->variables.lock_wait_timeout = lock_patience_s();
-  follow_global_settings(thd_->variables);
+/// How long opening and locking a table waits, in seconds: not at all, but for one that was told to be patient and, for a while, for
+/// a transaction that the cluster aborted. It holds nothing, and mostly it was aborted for the table's DDL, which holds up writes on
+/// the whole cluster.
+ulong Session::lock_patience_s() const {
+  constexpr ulong replay_patience_s = 10;
+  const ulong timeout_s = global_system_variables.lock_wait_timeout;
+  return is_patient_ ? timeout_s : replays_in_cluster_ ? std::min<ulong>(timeout_s, replay_patience_s) : 0;
 }
 
+Error Session::refuse(Intent intent) const {
+  if (intent != Intent::read && options_.intent == Intent::read) {
+    return Error(ErrorCode::read_only);
+  }
+  if (intent != Intent::read && thd_->tx_read_only) {
+    return Error(ErrorCode::sql, ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION, "tx_read_only is on");
+  }
+  return {};
+}
+
+Begin Session::begin_request(engine::Index& index, Intent intent, engine::Cursor*& cursor, Error& error) {
+  begin_transaction();
+  if (error = refuse(intent); !error.ok()) {
+    return Begin::failed;
+  }
+  if (galera_.is_open()) [[unlikely]] {
+    if (error = begin_in_cluster(intent); !error.ok()) {
+      return Begin::failed;
+    }
+  }
+  if (snapshot_is_expired_ && intent == Intent::read) {
+    return Begin::next_turn;
+  }
+  auto& own_index = static_cast<Index&>(index);
+  Index::Side* side = nullptr;
+  if (const Begin begin = join_statement(own_index, intent, side, error); begin != Begin::ready) {
+    return begin;
+  }
+  OpenTable& table = *side->open;
+  table.note_use(transaction_);
+  has_snapshot_ = has_snapshot_ || intent == Intent::read || table.needs_own_statement();
+  request_table_ = &side->open;
+  request_changes_ = intent != Intent::read;
+  rows_changed_before_ = table.table()->file->rows_changed;
+  if (table.needs_own_statement()) {
+    thread_.note_other_code();
+  }
+  thd_->set_query_timer();
+  cursor_.begin(thd_, table, side->binding, index.description().raw);
+  cursor = &cursor_;
+  return Begin::ready;
+}
+
+/// Requests that are one step each, and reads, share a statement. In engines that lock tables a statement is short.
+bool Session::needs_own_statement(const OpenTable& table, Intent intent) const {
+  switch (intent) {
+    case Intent::read:
+      return table.has_table_lock();
+    case Intent::write_one_row:
+      return !table.changes_rows_atomically() || galera_.is_open();
+    case Intent::write:
+      return true;
+  }
+  return true;
+}
+
+/// The index's table is open and locked, in a statement that the request may be part of.
+Begin Session::join_statement(Index& index, Intent intent, Index::Side*& side, Error& error) {
+  if (group_ != Group::one_statement && intent == Intent::write) {
+    end_shared_statement();
+  }
+  Begin begin = make_ready(index, intent, side, error);
+  if (begin == Begin::ready && group_ != Group::one_statement) {
+    const bool own = needs_own_statement(*side->open, intent);
+    if (own && statement_.is_open() && !statement_.is_unused()) {
+      end_shared_statement();  // which closes what was opened in it
+      begin = make_ready(index, intent, side, error);
+    }
+    if (begin == Begin::ready) {
+      if (!statement_.is_open()) {
+        statement_.begin(own ? Statement::Kind::own : Statement::Kind::shared);
+      } else if (own) {
+        statement_.become_own();
+      }
+    }
+  }
+  if (begin == Begin::ready) {
+    begin = lock(side->open, intent, error);
+  }
+  if (begin != Begin::ready && group_ != Group::one_statement && statement_.kind() == Statement::Kind::own) {
+    statement_.rollback();  // nothing was done in it
+  }
+  return begin;
+}
+
+Begin Session::lock(const std::shared_ptr<OpenTable>& table, Intent intent, Error& error) {
+  if (intent != Intent::read) {
+    if (snapshot_is_expired_ && table->needs_own_statement()) {
+      return Begin::next_turn;  // its triggers read
+    }
+    if (table->does_lasting_work()) {
+      if (group_ != Group::none) {
+        error = no_transactions();
+        return Begin::failed;
+      }
+      if (has_written_ && !does_lasting_work_) {
+        return Begin::commit_first;
+      }
+    }
+    note_write();
+    using RowPatience = ServerThread::RowPatience;
+    thread_.wait_for_rows(is_patient_ || table->does_lasting_work()     ? RowPatience::full
+                          : last_write_at_ >= impatient_until_ ? RowPatience::second
+                                                               : RowPatience::none);
+    thd_->set_time();  // each request has its own CURRENT_TIMESTAMP
+    if (table->is_kept()) {
+      if (const Begin begin = protect_from_backup(*table, error); begin != Begin::ready) {
+        return begin;
+      }
+    }
+  }
+  thd_->variables.lock_wait_timeout = lock_patience_s();
+  switch (statement_.use(table, error)) {
+    case Opening::ready:
+      break;
+    case Opening::wait:
+      return Begin::wait;
+    case Opening::own_statement:
+    case Opening::failed:
+      return Begin::failed;
+  }
+  does_lasting_work_ = does_lasting_work_ || (intent != Intent::read && table->does_lasting_work());
+  return Begin::ready;
+}
+
+/// What `open_table` takes for a table that is opened for writing; ours may have been open before. It is kept to the end of the
+/// transaction, so that no commit of ours waits behind a FLUSH TABLES WITH READ LOCK.
 Begin Session::protect_from_backup(const OpenTable& table, Error& error) {
   const TABLE_SHARE* const share = table.table()->s;
   bool& has_protection = has_backup_protection_[share->online_backup ? 1 : 0];
@@ -63,16 +173,20 @@ Begin Session::protect_from_backup(const OpenTable& table, Error& error) {
   MDL_request request;
   MDL_REQUEST_INIT(&request, MDL_key::BACKUP, "", "", share->online_backup ? MDL_BACKUP_TRANS_DML : MDL_BACKUP_DML,
                    MDL_STATEMENT);
-  if (thd_->mdl_context.try_acquire_lock(&request)) {
+  const ulong patience_s = lock_patience_s();
+  const bool failed = patience_s > 0 ? thd_->mdl_context.acquire_lock(&request, static_cast<double>(patience_s))
+                                     : thd_->mdl_context.try_acquire_lock(&request);
+  if (failed) {
+    const bool conflict = is_lock_conflict(thd_);
     error = take_server_error(thd_, ErrorCode::cannot_lock_table);
-    return Begin::failed;
+    return conflict ? Begin::wait : Begin::failed;
   }
   has_protection = request.ticket != nullptr;
   return has_protection ? Begin::ready : Begin::wait;
 }
 
 /// Row locks are held from the first write on.
-void Session::note_time() {
+void Session::note_write() {
   last_write_at_ = std::chrono::steady_clock::now();
   if (!has_written_) {
     has_written_ = true;
@@ -80,98 +194,12 @@ void Session::note_time() {
   }
 }
 
-bool Session::can_continue_statement(Index& index, Intent intent) {
-  return statement_table_ != nullptr && intent == Intent::write_one_row && statement_table_ == &table_of(index, Intent::write);
-}
-
-Begin Session::begin_request(engine::Index& index, Intent intent, engine::Cursor*& cursor, Error& error) {
-  if (!can_continue_statement(static_cast<Index&>(index), intent)) {
-    end_statement();
-  }
-  intent = intent == Intent::read ? Intent::read : Intent::write;
-  if (intent == Intent::write && options_.intent == Intent::read) {
-    error = Error(ErrorCode::read_only);
-    return Begin::failed;
-  }
-  if (intent == Intent::write && global_system_variables.tx_read_only) {
-    error = Error(ErrorCode::sql, ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION, "tx_read_only is on");
-    return Begin::failed;
-  }
-  begin_transaction();
-  if (galera_.is_open()) [[unlikely]] {
-    if (error = begin_in_cluster(intent); !error.ok()) {
-      return Begin::failed;
-    }
-  }
-  auto& own_index = static_cast<Index&>(index);
-  Index::Side* side = nullptr;
-  if (const Begin begin = make_ready(own_index, intent, side, error); begin != Begin::ready) {
-    return begin;
-  }
-  OpenTable& table = *side->open;
-  if (intent == Intent::write) {
-    note_time();
-    wait_for_rows(last_write_at_ >= impatient_until_);
-    thd_->set_time();  // a statement of its own, with its own CURRENT_TIMESTAMP
-    if (const Begin begin = request_is_statement_ ? Begin::ready : protect_from_backup(table, error); begin != Begin::ready) {
-      return begin;
-    }
-  }
-  if (group_ != nullptr && intent == Intent::write && !table.table()->file->has_transactions_and_rollback()) {
-    if (std::exchange(request_is_statement_, false)) {
-      table.close_statement(thd_);
-    }
-    error = Error(ErrorCode::no_transactions);
-    return Begin::failed;
-  }
-  if (!table.is_locked()) {
-    switch (table.lock(thd_, error)) {
-      case Opening::ready:
-        break;
-      case Opening::failed:
-        return Begin::failed;
-      default:
-        return Begin::wait;
-    }
-  }
-  request_table_ = &table;
-  request_changes_ = intent == Intent::write;
-  rows_changed_before_ = table.table()->file->rows_changed;
-  thd_->lock = request_changes_ ? table.server_lock() : nullptr;
-  thd_->set_query_timer();
-  cursor_.begin(thd_, table, side->binding, index.description().raw);
-  cursor = &cursor_;
-  return Begin::ready;
-}
-
-/// Writes hold their table's lock for the request only, and so do reads of engines that lock tables.
-void Session::unlock_request_tables() {
-  if (request_table_ == nullptr) {
-    return;
-  }
-  cursor_.end_changes();
-  if (std::exchange(request_is_statement_, false)) {
-    request_table_->close_statement(thd_);
-  } else if (request_table_ == statement_table_) {
-    // end_statement does it
-  } else if (request_changes_ || request_table_->has_table_lock()) {
-    request_table_->unlock(thd_);
-  }
-  thd_->lock = nullptr;
-  request_table_ = nullptr;
-}
-
-/// From here on nothing of the request is a matter of max_statement_time.
+/// From here on nothing of the request is a matter of max_statement_time, or of a KILL QUERY that came while it ran.
 void Session::end_timer() {
   thd_->reset_query_timer();
-  if (thd_->killed == KILL_TIMEOUT) {
+  if (thd_->killed == KILL_TIMEOUT || (thd_->killed == KILL_QUERY && !galera_.is_open())) {
     thd_->reset_kill_query();
   }
-}
-
-/// The request's row events go to the statement's cache, those of engines without and with transactions. False on an error.
-bool Session::flush_row_events() {
-  return thd_->binlog_flush_pending_rows_event(true, false) == 0 && thd_->binlog_flush_pending_rows_event(true, true) == 0;
 }
 
 Error Session::end_request() {
@@ -179,43 +207,16 @@ Error Session::end_request() {
     return {};
   }
   end_timer();
-  Error error;
   if (request_changes_) {
-    request_table_->deactivate();
-    if (request_table_->changes_rows_atomically() && !galera_.is_open()) {
-      statement_table_ = request_table_;
-    } else {
-      error = commit_statement(*request_table_);
-    }
+    cursor_.end_changes();
+    (*request_table_)->deactivate();
+    engines_joined_ = engines_joined_ || thd_->transaction->all.ha_list != nullptr;
   }
-  unlock_request_tables();
-  return error;
-}
-
-Error Session::commit_statement(OpenTable& table) {
-  query_cache_invalidate3(thd_, table.table(), 1);
-  const bool binlog_failed = !flush_row_events();
-  thd_->reset_binlog_for_next_statement();
-  if (thd_->transaction->stmt.modified_non_trans_table) {
-    thd_->transaction->all.modified_non_trans_table = true;
+  request_table_ = nullptr;
+  if (group_ != Group::one_statement && statement_.kind() == Statement::Kind::own) {
+    return statement_.commit();
   }
-  Error error;
-  if (binlog_failed) {
-    error = take_server_error(thd_, ErrorCode::commit_failed);
-    trans_rollback_stmt(thd_);
-  } else if (trans_commit_stmt(thd_)) {
-    error = take_server_error(thd_, ErrorCode::commit_failed);
-  }
-  return error;
-}
-
-/// Nothing continues it. If that fails, the failure is nobody's in particular: each request must run in its own transaction.
-void Session::end_statement() {
-  if (statement_table_ != nullptr) {
-    OpenTable& table = *std::exchange(statement_table_, nullptr);
-    statement_is_lost_ |= !commit_statement(table).ok();
-    table.unlock(thd_);
-  }
+  return {};
 }
 
 void Session::abandon_request() {
@@ -223,105 +224,175 @@ void Session::abandon_request() {
     return;
   }
   end_timer();
-  if (request_table_ == statement_table_) {
-    request_table_->deactivate();
-    statement_is_lost_ |= request_table_->table()->file->rows_changed != rows_changed_before_;  // the others are not to be undone
-  } else if (request_changes_) {
-    request_table_->deactivate();
-    trans_rollback_stmt(thd_);
-    thd_->reset_binlog_for_next_statement();
+  OpenTable& table = **request_table_;
+  if (request_changes_) {
+    cursor_.end_changes();
   }
+  table.deactivate();
+  const bool changed = request_changes_ && table.table()->file->rows_changed != rows_changed_before_;
+  request_table_ = nullptr;
   clear_diagnostics(thd_);
-  unlock_request_tables();
-  if (cursor_.found_row_locked() && waits_for_rows_) {
+  if (group_ != Group::one_statement) {
+    if (statement_.kind() == Statement::Kind::own) {
+      undo_statement();
+    } else if (changed) {
+      is_lost_ = true;  // the others of the statement are not to be undone
+    }
+  }
+  if (engines_joined_ && thd_->transaction->all.ha_list == nullptr) {
+    is_lost_ = true;  // the server rolled back all of it, within the call that failed (wsrep_max_ws_rows)
+  }
+  if (cursor_.found_row_locked() && thread_.row_patience() == ServerThread::RowPatience::second) {
     // Somebody keeps a row for long. Who else wants it polls for a while, instead of holding up everybody for a second each.
     impatient_until_ = std::chrono::steady_clock::now() + impatience;
   }
 }
 
+/// Undo what a statement of its own did. Where the server can not (see Galera), the transaction goes with it.
+void Session::undo_statement() {
+  const bool is_undone = galera_.takes_back_statements() || !statement_.has_row_events();
+  statement_.rollback();
+  if (!is_undone) [[unlikely]] {
+    is_lost_ = true;
+  }
+}
+
+/// Nothing continues it. If that fails, the failure is nobody's in particular: each request must run in its own transaction.
+void Session::end_shared_statement() {
+  if (statement_.is_open()) {
+    is_lost_ |= !statement_.commit().ok();
+  }
+}
+
 // ---- groups
 
-/// A savepoint. Only the engines know of it: the metadata locks that a SQL savepoint would give back are not the transaction's
-/// here.
-Error Session::begin_group() {
-  end_statement();
+Begin Session::begin_group(std::span<const GroupMember> members, size_t& failed_member, Error& error) {
   begin_transaction();
+  const bool reads = std::any_of(members.begin(), members.end(), [](const auto& member) { return member.intent == Intent::read; });
+  if (snapshot_is_expired_ && reads) {
+    return Begin::next_turn;
+  }
   if (options_.intent == Intent::read) {
-    return {};  // there is nothing to undo
+    return Begin::ready;  // there is nothing to undo
   }
-  auto* const savepoint = static_cast<SAVEPOINT*>(alloc_root(&turn_memory_, savepoint_alloc_size));
-  if (savepoint == nullptr) {
-    return Error(ErrorCode::out_of_memory);
+  if (galera_.is_open()) [[unlikely]] {
+    if (error = begin_in_cluster(Intent::write); !error.ok()) {
+      return Begin::failed;
+    }
   }
-  static char name[] = "rowsocket";
-  savepoint->prev = nullptr;
-  savepoint->name = name;
-  savepoint->length = sizeof(name) - 1;
-  thd_->lex->ident = {savepoint->name, savepoint->length};  // what the binlog calls it
-  if (ha_savepoint(thd_, savepoint) != 0) {
-    return take_server_error(thd_, ErrorCode::no_transactions);
+  end_shared_statement();
+  group_ = Group::one_statement;
+  statement_.begin(Statement::Kind::own);
+  bool several = false;
+  const Begin begin = prepare_group(members, failed_member, several, error);
+  if (begin == Begin::ready && !several) {
+    return begin;
   }
-  group_ = savepoint;
+  statement_.rollback();  // nothing was done in it
+  group_ = Group::none;
+  if (begin != Begin::ready) {
+    return begin;
+  }
+  if (has_written_) {
+    return Begin::commit_first;
+  }
+  group_ = Group::own_transaction;
+  return Begin::ready;
+}
+
+/// Open all that the group needs, so that it waits or fails before it has done anything. `several`: a statement is not enough.
+Begin Session::prepare_group(std::span<const GroupMember> members, size_t& number, bool& several, Error& error) {
+  for (number = 0; number < members.size(); ++number) {
+    const GroupMember& member = members[number];
+    if (error = refuse(member.intent); !error.ok()) {
+      return Begin::failed;
+    }
+    Index::Side* side = nullptr;
+    const Begin begin = make_ready(static_cast<Index&>(*member.index), member.intent, side, error);
+    if (begin == Begin::commit_first) {
+      several = true;
+      return Begin::ready;
+    }
+    if (begin != Begin::ready) {
+      return begin;
+    }
+    if (member.intent == Intent::read) {
+      continue;
+    }
+    if (side->open->does_lasting_work()) {
+      error = no_transactions();
+      return Begin::failed;
+    }
+    if (side->open->needs_own_statement() || (member.rows_alone && needs_own_statement(*side->open, member.intent))) {
+      several = true;
+      return Begin::ready;
+    }
+  }
+  return Begin::ready;
+}
+
+Error Session::end_group() {
+  switch (std::exchange(group_, Group::none)) {
+    case Group::none:
+      return {};
+    case Group::one_statement:
+      return statement_.commit();
+    case Group::own_transaction:
+      end_shared_statement();
+      return is_lost_ ? Error(ErrorCode::commit_failed) : Error();
+  }
   return {};
 }
 
-void Session::end_group() {
-  end_statement();
-  if (group_ != nullptr) {
-    ha_release_savepoint(thd_, std::exchange(group_, nullptr));
+void Session::abandon_group() {
+  switch (std::exchange(group_, Group::none)) {
+    case Group::none:
+      return;
+    case Group::one_statement:
+      undo_statement();
+      return;
+    case Group::own_transaction:
+      if (!transaction_lost()) {  // else the caller rolls back
+        rollback();
+      }
+      return;
   }
 }
 
-void Session::abandon_group() {
-  if (group_ == nullptr) {
+// ---- the transaction
+
+bool Session::wants_commit() const {
+  const uint64_t rows_max = galera_.rows_max();
+  return does_lasting_work_ || (rows_max > 0 && thd_->wsrep_affected_rows >= rows_max) ||
+         (has_written_ && last_write_at_ - first_write_at_ >= std::chrono::milliseconds(limits::transaction_ms));
+}
+
+void Session::begin_transaction() {
+  if (in_transaction_) {
     return;
   }
-  end_statement();
-  if (!thd_->transaction_rollback_request && !galera_.has_lost()) {  // else there is nothing left to roll back to
-    ha_rollback_to_savepoint(thd_, group_);
-    clear_diagnostics(thd_);
-    if (galera_.is_begun()) [[unlikely]] {
-      galera_.go_on_after_savepoint();
-    }
+  in_transaction_ = true;
+  ++transaction_;
+  if (galera_.is_on()) [[unlikely]] {
+    galera_.follow_server();
   }
-  end_group();
+  thread_.begin_command(galera_.is_open());
 }
 
-// ---- turns
-
-void Session::unlock_read_tables() {
-  for (const auto& table : open_tables_) {
-    table->unlock(thd_);
-  }
-}
-
-void Session::forget_turn() {
+/// The transaction is over in every engine, and no statement is open.
+void Session::end_transaction() {
   in_transaction_ = false;
   has_written_ = false;
-  statement_table_ = nullptr;
-  statement_is_lost_ = false;
-  group_ = nullptr;
-  if (has_backup_protection_[0] || has_backup_protection_[1]) {
-    thd_->mdl_context.release_statement_locks();
-    has_backup_protection_[0] = has_backup_protection_[1] = false;
-  }
+  engines_joined_ = false;
+  does_lasting_work_ = false;
+  is_lost_ = false;
+  has_snapshot_ = false;
+  snapshot_is_expired_ = false;
+  group_ = Group::none;
+  has_backup_protection_[0] = has_backup_protection_[1] = false;
   thd_->transaction_rollback_request = 0;
   cursor_.forget_snapshot();
-  thd_->transaction->all.reset();
-  thd_->transaction->stmt.reset();
-  if (std::exchange(had_statement_, false)) {
-    thd_->mdl_context.release_transactional_locks(thd_);
-    thd_->free_items();
-    lex_end(thd_->lex);
-    free_root(statement_memory_, MYF(MY_KEEP_PREALLOC));
-    thd_->mem_root = statement_memory_;
-    lex_start(thd_);  // its memory must outlive the turn's
-  }
-  thd_->mem_root = statement_memory_;
-  free_root(&turn_memory_, MYF(MY_KEEP_PREALLOC));
-  if (thd_->is_error()) {
-    clear_diagnostics(thd_);
-  }
+  thread_.end_command();
 }
 
 /// The first request of a transaction may wait for the cluster, so it must not hold what an open_index left.
@@ -329,13 +400,13 @@ Error Session::begin_in_cluster(Intent intent) {
   if (!galera_.is_begun()) {
     release_tables();
   }
-  return galera_.begin_request(intent, options_.intent);
+  return galera_.begin_request(intent == Intent::read ? Intent::read : Intent::write, options_.intent);
 }
 
 /// No lock may be left when the cluster ends a transaction: it may have to replay it behind who waits for the lock.
 Error Session::end_in_cluster(Error error) {
   release_tables();
-  forget_turn();
+  end_transaction();
   error = galera_.end(std::move(error));
   replays_in_cluster_ |= !error.ok();
   if (interruption() != engine::Interruption::none) {
@@ -348,31 +419,30 @@ Error Session::commit() {
   if (!in_transaction_) {
     return {};
   }
-  end_statement();
-  if (statement_is_lost_) [[unlikely]] {
+  end_shared_statement();
+  if (is_lost_) [[unlikely]] {
     return Error(ErrorCode::commit_failed);
   }
-  // From here on we wait as SQL does, for who blocks commits.
-  thd_->variables.lock_wait_timeout = global_system_variables.lock_wait_timeout;
-  const uint64_t seq_no_before = thd_->get_last_commit_gtid().seq_no;
-  bool failed = trans_commit_stmt(thd_);
-  if (options_.intent == Intent::write) {
-    failed = trans_commit(thd_) || failed;
-  }
   Error error;
-  commit_has_gtid_ = !failed && thd_->get_last_commit_gtid().seq_no != seq_no_before;
-  if (failed) {
-    error = take_server_error(thd_, ErrorCode::commit_failed);
-    if (!galera_.is_begun()) {
-      trans_rollback_stmt(thd_);
-      trans_rollback(thd_);
+  commit_has_gtid_ = false;
+  if (options_.intent == Intent::write) {
+    // From here on we wait as SQL does, for who blocks commits.
+    thd_->variables.lock_wait_timeout = global_system_variables.lock_wait_timeout;
+    const uint64_t seq_no_before = thd_->get_last_commit_gtid().seq_no;
+    const bool failed = trans_commit(thd_);
+    commit_has_gtid_ = !failed && thd_->get_last_commit_gtid().seq_no != seq_no_before;
+    if (failed) {
+      error = take_server_error(thd_, ErrorCode::commit_failed);
+      if (!galera_.is_begun()) {
+        trans_rollback(thd_);
+      }
     }
+    thd_->cleanup_after_query();  // COMMIT is a statement
   }
   if (galera_.is_begun()) [[unlikely]] {
     return end_in_cluster(std::move(error));
   }
-  unlock_read_tables();
-  forget_turn();
+  end_transaction();
   return error;
 }
 
@@ -390,15 +460,20 @@ void Session::rollback() {
   if (!in_transaction_) {
     return;
   }
+  group_ = Group::none;
   abandon_request();
-  trans_rollback_stmt(thd_);
-  trans_rollback(thd_);
+  if (statement_.is_open()) {
+    statement_.rollback();
+  }
+  if (options_.intent == Intent::write) {
+    trans_rollback(thd_);
+    thd_->cleanup_after_query();
+  }
   if (galera_.is_begun()) [[unlikely]] {
     static_cast<void>(end_in_cluster({}));
     return;
   }
-  unlock_read_tables();
-  forget_turn();
+  end_transaction();
 }
 
 }  // namespace rowsocket::mariadb

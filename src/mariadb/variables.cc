@@ -5,6 +5,7 @@
 #include <cstring>
 
 #include "base/limits.h"
+#include "mariadb/engines.h"
 #include "mariadb/variables.h"
 
 // The server would quietly bend a number that is out of bounds to the nearest bound. An operator who asks for port 70000 wants to
@@ -21,6 +22,7 @@ char* socket_read_text;
 char* socket_write_text;
 char* secret_read_text;
 char* secret_write_text;
+char* engines_text;
 unsigned long long port_read;
 unsigned long long port_write;
 unsigned long long threads_read;
@@ -175,6 +177,10 @@ MYSQL_SYSVAR_STR(secret_write, secret_write_text, PLUGIN_VAR_RQCMDARG,
 MYSQL_SYSVAR_BOOL(error_detail, error_detail, PLUGIN_VAR_OPCMDARG, "Add a text for people to error replies, as one more token",
                   nullptr, update_switch, 0);
 
+MYSQL_SYSVAR_STR(engines, engines_text, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
+                 "Storage engines whose tables are served, comma-separated. Those of the default were tried; others may harm the server",
+                 nullptr, nullptr, default_engines);
+
 }  // namespace
 
 st_mysql_sys_var* system_variables[] = {MYSQL_SYSVAR(address),
@@ -193,6 +199,7 @@ st_mysql_sys_var* system_variables[] = {MYSQL_SYSVAR(address),
                                         MYSQL_SYSVAR(secret_read),
                                         MYSQL_SYSVAR(secret_write),
                                         MYSQL_SYSVAR(error_detail),
+                                        MYSQL_SYSVAR(engines),
                                         nullptr};
 
 bool load_variables(Config& config, ConfigChanged changed, std::string& failure) {
@@ -207,6 +214,7 @@ bool load_variables(Config& config, ConfigChanged changed, std::string& failure)
   secret_write = text_or_empty(secret_write_text);
   secret_read_text = const_cast<char*>(shown_secret(secret_read));
   secret_write_text = const_cast<char*>(shown_secret(secret_write));
+  set_engines_served(engines_text);
   config_changed = changed;
   config = current_config();
   return true;

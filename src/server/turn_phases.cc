@@ -132,6 +132,7 @@ bool TurnLoop::others_came() {
   const size_t before = ready_.size();
   events_ = poller_.wait(0);
   receive_ready();
+  executor_.others_came();
   return ready_.size() > before;
 }
 
@@ -173,10 +174,16 @@ void TurnLoop::execute(ClientConnection& connection) {
     }
     connection.scanned_bytes = 0;
     const size_t reply_begin = output.size();
-    if (executor_.execute(connection.client, request_, *connection.protocol, output) == exec::Executed::parked) {
-      connection.state = State::parked;
-      connection.retry_at_ms = now_ms_ + parked_retry_ms;
-      return;
+    switch (executor_.execute(connection.client, request_, *connection.protocol, output)) {
+      case exec::Executed::done:
+        break;
+      case exec::Executed::parked:
+        connection.state = State::parked;
+        connection.retry_at_ms = now_ms_ + parked_retry_ms;
+        return;
+      case exec::Executed::next_turn:
+        connection.state = State::unreached;
+        return;
     }
     connection.parsed_bytes += parsed.consumed_bytes;
     ++requests_;

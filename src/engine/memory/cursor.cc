@@ -162,7 +162,7 @@ Step MemoryCursor::stand_at(Iterator place) {
     return Step::end;
   }
   if (session_.state().read_deadlock.happens()) {
-    error_ = session_.lose_transaction();
+    error_ = session_.meet_deadlock();
     return Step::failed;
   }
   if (session_.state().read_fault.happens()) {

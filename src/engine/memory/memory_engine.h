@@ -62,7 +62,7 @@ struct IndexDefinition {
 struct TableDefinition {
   std::vector<Column> columns;
   std::vector<IndexDefinition> indexes;  ///< an ordinal counts these from 0
-  bool has_transactions = true;          ///< else groups refuse it; it is undone all the same
+  bool has_transactions = true;          ///< else what is changed stays changed, and groups refuse it
 };
 
 struct State;

@@ -51,6 +51,13 @@ class MemoryEngineTest : public testing::Test {
     EXPECT_EQ(session->begin_request(index, intent, cursor, error), Begin::ready);
     return *cursor;
   }
+  /// A group that is to write to `d.t`.
+  Begin begin_group() {
+    const auto index = open(*session, "");
+    const GroupMember member{index.get(), Intent::write, false};
+    size_t failed_member = 0;
+    return session->begin_group({&member, 1}, failed_member, last_error);
+  }
   static std::vector<Value> values(const std::vector<const char*>& texts) {
     std::vector<Value> result;
     for (const char* text : texts) {
@@ -109,6 +116,11 @@ class MemoryEngineTest : public testing::Test {
     const std::vector<Value> key = values(between.key);
     const std::vector<Value> end_key = values(between.end_key);
     return ids(index_name, {between.key_operator, key, true, between.end_operator, end_key, between.reverse});
+  }
+  void create_table_without_transactions() {
+    engine.create_table("d.t", {.columns = {integer("id"), text("name"), nullable(integer("stock"))},
+                                .indexes = {{"PRIMARY", {"id"}, true}},
+                                .has_transactions = false});
   }
   void insert_four_rows() {
     EXPECT_TRUE(engine.insert("d.t", {"1", "cap", "20"}));

@@ -80,7 +80,7 @@ TEST_F(MemoryEngineTest, a_failed_commit_undoes_everything) {
 
 TEST_F(MemoryEngineTest, an_abandoned_group_is_undone_alone) {
   EXPECT_TRUE(insert({"1", "a", "1"}).ok());
-  EXPECT_TRUE(session->begin_group().ok());
+  EXPECT_EQ(begin_group(), Begin::ready);
   EXPECT_TRUE(insert({"2", "b", "1"}).ok());
   EXPECT_EQ(upsert({"1", "c", "1"}, OnDuplicate::replace), "2");
   session->abandon_group();
@@ -89,17 +89,17 @@ TEST_F(MemoryEngineTest, an_abandoned_group_is_undone_alone) {
 }
 
 TEST_F(MemoryEngineTest, a_group_that_ended_is_kept_in_the_transaction) {
-  EXPECT_TRUE(session->begin_group().ok());
+  EXPECT_EQ(begin_group(), Begin::ready);
   EXPECT_TRUE(insert({"1", "a", "1"}).ok());
   EXPECT_EQ(insert({"1", "b", "1"}).number, 121);
   EXPECT_TRUE(insert({"2", "b", "1"}).ok());
-  session->end_group();
+  EXPECT_TRUE(session->end_group().ok());
   EXPECT_THAT(engine.rows("d.t"), IsEmpty());
   EXPECT_THAT(committed(), ElementsAre(Row{"1", "a", "1"}, Row{"2", "b", "1"}));
 }
 
 TEST_F(MemoryEngineTest, a_group_ends_with_its_transaction) {
-  EXPECT_TRUE(session->begin_group().ok());
+  EXPECT_EQ(begin_group(), Begin::ready);
   EXPECT_TRUE(insert({"1", "a", "1"}).ok());
   EXPECT_TRUE(session->commit().ok());
   EXPECT_TRUE(insert({"2", "b", "1"}).ok());
@@ -109,7 +109,7 @@ TEST_F(MemoryEngineTest, a_group_ends_with_its_transaction) {
 
 TEST_F(MemoryEngineTest, a_group_whose_transaction_is_lost_may_be_abandoned) {
   EXPECT_TRUE(insert({"1", "a", "1"}).ok());
-  EXPECT_TRUE(session->begin_group().ok());
+  EXPECT_EQ(begin_group(), Begin::ready);
   engine.lose_transaction_at_write(1);
   EXPECT_EQ(insert({"2", "b", "1"}).number, 149);
   session->abandon_group();
@@ -119,18 +119,43 @@ TEST_F(MemoryEngineTest, a_group_whose_transaction_is_lost_may_be_abandoned) {
 }
 
 TEST_F(MemoryEngineTest, a_group_writes_to_tables_with_transactions_only) {
-  engine.create_table("d.t", {.columns = {integer("id"), text("name"), nullable(integer("stock"))},
-                              .indexes = {{"PRIMARY", {"id"}, true}},
-                              .has_transactions = false});
+  create_table_without_transactions();
+  EXPECT_EQ(begin_group(), Begin::failed);
+  EXPECT_EQ(last_error.code, ErrorCode::no_transactions);
+  EXPECT_TRUE(insert({"1", "a", "1"}).ok());
+}
+
+TEST_F(MemoryEngineTest, what_was_changed_without_transactions_is_not_undone) {
+  create_table_without_transactions();
+  EXPECT_TRUE(insert({"1", "a", "1"}).ok());
+  EXPECT_TRUE(session->did_lasting_work());
+  EXPECT_TRUE(session->wants_commit());
+  session->rollback();
+  EXPECT_FALSE(session->did_lasting_work());
+  EXPECT_THAT(engine.rows("d.t"), ElementsAre(Row{"1", "a", "1"}));
+}
+
+TEST_F(MemoryEngineTest, lasting_work_is_the_first_of_its_transaction) {
+  EXPECT_TRUE(insert({"1", "a", "1"}).ok());
+  create_table_without_transactions();
   const auto index = open(*session, "");
   Cursor* cursor = nullptr;
-  Error error;
-  EXPECT_TRUE(session->begin_group().ok());
-  EXPECT_EQ(session->begin_request(*index, Intent::write, cursor, error), Begin::failed);
-  EXPECT_EQ(error.code, ErrorCode::no_transactions);
-  EXPECT_EQ(ids("", KeyOperator::equal, {"1"}), "");
-  session->end_group();
-  EXPECT_TRUE(insert({"1", "a", "1"}).ok());
+  EXPECT_EQ(session->begin_request(*index, Intent::write, cursor, last_error), Begin::commit_first);
+  EXPECT_TRUE(session->commit().ok());
+  EXPECT_EQ(session->begin_request(*index, Intent::write, cursor, last_error), Begin::ready);
+}
+
+TEST_F(MemoryEngineTest, what_came_after_the_snapshot_reads_in_the_next_turn) {
+  insert_four_rows();
+  session->expire_snapshot();
+  EXPECT_EQ(ids("", KeyOperator::equal, {"1"}), " 1");
+  session->expire_snapshot();
+  const auto index = open(*session, "");
+  Cursor* cursor = nullptr;
+  EXPECT_EQ(session->begin_request(*index, Intent::read, cursor, last_error), Begin::next_turn);
+  EXPECT_TRUE(insert({"5", "a", "1"}).ok());
+  EXPECT_TRUE(session->commit().ok());
+  EXPECT_EQ(ids("", KeyOperator::equal, {"5"}), " 5");
 }
 
 TEST_F(MemoryEngineTest, a_session_that_only_reads_refuses_writes) {

@@ -45,8 +45,8 @@ Begin MemorySession::open_index(const IndexDescription& description, std::shared
   return Begin::ready;
 }
 
-Begin MemorySession::begin_request(Index& index, Intent intent, Cursor*& cursor, Error& error) {
-  std::unique_lock lock(state_.mutex);
+/// Why a request can not begin, as far as that does not depend on other sessions.
+Begin MemorySession::refuse(MemoryIndex& index, Intent intent, Error& error) {
   if (intent != Intent::read && options_.intent == Intent::read) {
     error = Error(ErrorCode::read_only);
     return Begin::failed;
@@ -55,28 +55,44 @@ Begin MemorySession::begin_request(Index& index, Intent intent, Cursor*& cursor,
     error = deadlock_error();
     return Begin::failed;
   }
-  auto& opened = static_cast<MemoryIndex&>(index);
-  std::shared_ptr<Table> table = opened.table();
+  if (snapshot_is_expired_ && intent == Intent::read) {
+    return Begin::next_turn;
+  }
+  std::shared_ptr<Table> table = index.table();
   if (table == nullptr || table->dropped) {
     const IndexDescription& description = index.description();
     table = state_.table(description.database + "." + description.table);
-    error = table == nullptr ? Error(ErrorCode::cannot_open_table, "the table is gone") : opened.resolve(table);
+    error = table == nullptr ? Error(ErrorCode::cannot_open_table, "the table is gone") : index.resolve(table);
     if (!error.ok()) {
       return Begin::failed;
     }
   }
-  if (group_mark_.has_value() && intent != Intent::read && !table->has_transactions()) {
-    error = Error(ErrorCode::no_transactions);
-    return Begin::failed;
+  if (intent != Intent::read && !table->has_transactions()) {
+    if (group_mark_.has_value()) {
+      error = Error(ErrorCode::no_transactions);
+      return Begin::failed;
+    }
+    if (has_written_ && !did_lasting_work_) {
+      return Begin::commit_first;
+    }
   }
-  if (table->busy) {
-    return Begin::wait;
+  return table->busy ? Begin::wait : Begin::ready;
+}
+
+Begin MemorySession::begin_request(Index& index, Intent intent, Cursor*& cursor, Error& error) {
+  std::unique_lock lock(state_.mutex);
+  auto& opened = static_cast<MemoryIndex&>(index);
+  Begin begin = refuse(opened, intent, error);
+  if (begin == Begin::ready) {
+    begin = acquire(lock, error);
   }
-  const Begin begin = acquire(lock, error);
   if (begin == Begin::ready) {
     take_tables();
     in_request_ = true;
     request_mark_ = undo_.size();
+    has_snapshot_ = has_snapshot_ || intent == Intent::read;
+    has_written_ = has_written_ || intent != Intent::read;
+    did_lasting_work_ = did_lasting_work_ || (intent != Intent::read && !opened.table()->has_transactions());
     cursor_.start(opened);
     cursor = &cursor_;
   }
@@ -100,20 +116,49 @@ bool MemorySession::transaction_lost() const {
   return lost_;
 }
 
-bool MemorySession::transaction_is_long() const {
+void MemorySession::lose_transaction() {
   const std::scoped_lock lock(state_.mutex);
-  return state_.transactions_are_long && !undo_.empty();
+  lost_ = true;
 }
 
-Error MemorySession::begin_group() {
+bool MemorySession::did_lasting_work() const {
+  const std::scoped_lock lock(state_.mutex);
+  return did_lasting_work_;
+}
+
+bool MemorySession::wants_commit() const {
+  const std::scoped_lock lock(state_.mutex);
+  return did_lasting_work_ || (state_.transactions_are_long && !undo_.empty());
+}
+
+void MemorySession::expire_snapshot() {
+  const std::scoped_lock lock(state_.mutex);
+  snapshot_is_expired_ = has_snapshot_;
+}
+
+void MemorySession::set_patient(bool patient) {
+  const std::scoped_lock lock(state_.mutex);
+  patient_ = patient;
+}
+
+Begin MemorySession::begin_group(std::span<const GroupMember> members, size_t& failed_member, Error& error) {
   const std::scoped_lock lock(state_.mutex);
   group_mark_ = undo_.size();
-  return {};
+  for (size_t number = 0; number < members.size(); ++number) {
+    const Begin begin = refuse(static_cast<MemoryIndex&>(*members[number].index), members[number].intent, error);
+    if (begin != Begin::ready) {
+      failed_member = number;
+      group_mark_.reset();
+      return begin;
+    }
+  }
+  return Begin::ready;
 }
 
-void MemorySession::end_group() {
+Error MemorySession::end_group() {
   const std::scoped_lock lock(state_.mutex);
   group_mark_.reset();
+  return lost_ ? deadlock_error() : Error();
 }
 
 void MemorySession::abandon_group() {
@@ -140,17 +185,24 @@ Error MemorySession::commit() {
     gtid_ = "0-1-" + std::to_string(state_.commits_with_changes);
   }
   undo_.clear();
-  lost_ = false;
-  release();
+  forget_transaction();
   return error;
 }
 
 void MemorySession::rollback() {
   const std::scoped_lock lock(state_.mutex);
   undo_down_to(0);
-  lost_ = false;
   in_request_ = false;
   group_mark_.reset();
+  forget_transaction();
+}
+
+void MemorySession::forget_transaction() {
+  lost_ = false;
+  has_written_ = false;
+  did_lasting_work_ = false;
+  has_snapshot_ = false;
+  snapshot_is_expired_ = false;
   release();
 }
 
@@ -206,13 +258,15 @@ Error MemorySession::change(const std::shared_ptr<Table>& table, RowNumber numbe
     action();
   }
   if (state_.write_deadlock.happens()) {
-    return lose_transaction();
+    return meet_deadlock();
   }
   if (state_.write_fault.happens()) {
     return state_.write_fault.error;
   }
-  const Row* const before = table->row(number);
-  undo_.push_back({table, number, before == nullptr ? std::nullopt : std::optional<Row>(*before)});
+  if (table->has_transactions()) {
+    const Row* const before = table->row(number);
+    undo_.push_back({table, number, before == nullptr ? std::nullopt : std::optional<Row>(*before)});
+  }
   if (after.has_value()) {
     table->put(number, std::move(*after));
   } else {
@@ -221,7 +275,7 @@ Error MemorySession::change(const std::shared_ptr<Table>& table, RowNumber numbe
   return {};
 }
 
-Error MemorySession::lose_transaction() {
+Error MemorySession::meet_deadlock() {
   undo_down_to(0);
   lost_ = true;
   return deadlock_error();

@@ -25,9 +25,13 @@ class MemorySession final : public Session {
   Error end_request() override;
   void abandon_request() override;
   [[nodiscard]] bool transaction_lost() const override;
-  [[nodiscard]] bool transaction_is_long() const override;
-  Error begin_group() override;
-  void end_group() override;
+  void lose_transaction() override;
+  [[nodiscard]] bool did_lasting_work() const override;
+  [[nodiscard]] bool wants_commit() const override;
+  void expire_snapshot() override;
+  void set_patient(bool patient) override;
+  Begin begin_group(std::span<const GroupMember> members, size_t& failed_member, Error& error) override;
+  Error end_group() override;
   void abandon_group() override;
   Error commit() override;
   [[nodiscard]] std::string_view last_commit_gtid() const override { return gtid_; }
@@ -45,7 +49,7 @@ class MemorySession final : public Session {
   /// Put (or, without `after`, remove) a row as part of the transaction.
   Error change(const std::shared_ptr<Table>& table, RowNumber number, std::optional<Row> after);
   /// A deadlock: roll everything back, and say so.
-  Error lose_transaction();
+  Error meet_deadlock();
 
   // For the engine; the mutex is held.
   void interrupt(Interruption interruption) { interruption_ = interruption; }
@@ -62,10 +66,12 @@ class MemorySession final : public Session {
     std::optional<Row> before;
   };
 
+  [[nodiscard]] Begin refuse(MemoryIndex& index, Intent intent, Error& error);
   [[nodiscard]] Begin acquire(std::unique_lock<std::mutex>& lock, Error& error);
   [[nodiscard]] bool must_wait() const;
   [[nodiscard]] bool waits_for_own_thread() const;
   void release();
+  void forget_transaction();
   void undo_down_to(size_t undo_count);
   void take_tables();
 
@@ -79,6 +85,11 @@ class MemorySession final : public Session {
   bool in_request_ = false;                         ///< mutex
   bool locked_ = false;                             ///< mutex; this session holds its share of the big lock
   bool lost_ = false;                               ///< mutex
+  bool has_written_ = false;                        ///< mutex; a request for writing was begun in this transaction
+  bool did_lasting_work_ = false;                   ///< mutex; one of them in a table without transactions
+  bool has_snapshot_ = false;                       ///< mutex; something was read in this transaction
+  bool snapshot_is_expired_ = false;                ///< mutex
+  bool patient_ = false;                            ///< mutex
   bool holds_tables_ = false;                       ///< mutex
   Interruption interruption_ = Interruption::none;  ///< mutex
   std::string activity_;                            ///< mutex

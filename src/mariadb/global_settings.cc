@@ -1,0 +1,54 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "mariadb/server_headers.h"
+// The server's headers come first.
+#include <cstring>
+
+#include "mariadb/global_settings.h"
+
+namespace rowsocket::mariadb {
+namespace {
+
+/// The variables of plugins may move when a plugin is installed, so they are looked at under the lock, and not by every turn.
+constexpr ulonglong plugins_interval_us = 100'000;
+
+}  // namespace
+
+bool GlobalSettings::have_changed(ulonglong now_us) {
+  return !is_taken_ || std::memcmp(&seen_, &global_system_variables, sizeof(seen_)) != 0 || plugins_variables_changed(now_us);
+}
+
+bool GlobalSettings::plugins_variables_changed(ulonglong now_us) {
+  if (now_us - looked_at_us_ < plugins_interval_us) [[likely]] {
+    return false;
+  }
+  looked_at_us_ = now_us;
+  mysql_mutex_lock(&LOCK_global_system_variables);
+  const size_t size = global_system_variables.dynamic_variables_size;
+  const bool changed = size != seen_of_plugins_.size() ||
+                       std::memcmp(seen_of_plugins_.data(), global_system_variables.dynamic_variables_ptr, size) != 0;
+  mysql_mutex_unlock(&LOCK_global_system_variables);
+  return changed;
+}
+
+void GlobalSettings::take_over(THD* thd) {
+  mysql_mutex_lock(&LOCK_global_system_variables);
+  plugin_thdvar_init(thd);
+  std::memcpy(&seen_, &global_system_variables, sizeof(seen_));
+  const char* const of_plugins = global_system_variables.dynamic_variables_ptr;
+  seen_of_plugins_.assign(of_plugins, of_plugins + global_system_variables.dynamic_variables_size);
+  strmake(thd->default_master_connection_buff, global_system_variables.default_master_connection.str,
+          thd->variables.default_master_connection.length);
+  mysql_mutex_unlock(&LOCK_global_system_variables);
+  is_taken_ = true;
+
+  thd->variables.pseudo_thread_id = thd->thread_id;
+  thd->variables.default_master_connection.str = thd->default_master_connection_buff;
+  thd->open_options = ha_open_options;
+  thd->update_lock_default = thd->variables.low_priority_updates ? TL_WRITE_LOW_PRIORITY : TL_WRITE;
+  thd->tx_isolation = static_cast<enum_tx_isolation>(thd->variables.tx_isolation);
+  thd->tx_read_only = thd->variables.tx_read_only;
+  thd->update_charset();
+  thd->set_binlog_bit();
+}
+
+}  // namespace rowsocket::mariadb

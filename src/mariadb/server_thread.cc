@@ -1,0 +1,190 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "mariadb/server_headers.h"
+// The server's headers come first.
+#include <cstring>
+#include <utility>
+
+#include "mariadb/diagnostics.h"
+#include "mariadb/performance_schema.h"
+#include "mariadb/server_thread.h"
+
+namespace rowsocket::mariadb {
+
+using engine::Intent;
+
+namespace {
+
+/// innodb_lock_wait_timeout; nullptr in a server without InnoDB.
+sys_var* find_row_lock_variable() {
+  mysql_prlock_rdlock(&LOCK_system_variables_hash);
+  sys_var* const variable = intern_find_sys_var(STRING_WITH_LEN("innodb_lock_wait_timeout"));
+  mysql_prlock_unlock(&LOCK_system_variables_hash);
+  return variable;
+}
+
+}  // namespace
+
+void ServerThread::was_killed(THD* thd) {
+  const auto* const thread = static_cast<const ServerThread*>(thd->event_scheduler.data);
+  thread->woken_(thread->owner_);
+}
+
+/// The server tells a connection's scheduler about KILL; ours pokes the worker out of its poll.
+scheduler_functions* ServerThread::kill_notification_scheduler() {
+  static scheduler_functions functions = [] {
+    scheduler_functions copy = *thread_scheduler;
+    copy.thd_wait_begin = nullptr;
+    copy.thd_wait_end = nullptr;
+    copy.post_kill_notification = was_killed;
+    return copy;
+  }();
+  return &functions;
+}
+
+ServerThread::ServerThread(Intent intent, void* owner, Woken woken) : intent_(intent), owner_(owner), woken_(woken) {
+  init_sql_alloc(PSI_NOT_INSTRUMENTED, &command_memory_, 8192, 8192, MYF(0));
+  create();
+  thd_->event_scheduler.data = this;
+  thd_->scheduler = kill_notification_scheduler();
+  server_threads.insert(thd_);
+}
+
+void ServerThread::create() {
+  my_thread_init();
+  const my_thread_id id = next_thread_id();
+  instrument_thread(id);
+  thd_ = new THD(id);
+  thd_->thread_stack = static_cast<char*>(__builtin_frame_address(0));
+  thd_->store_globals();
+  thd_->system_thread = SYSTEM_THREAD_GENERIC;
+  thd_->set_command(COM_SLEEP);  // KILL does not find daemons
+  thd_->security_ctx->user = my_strdup(PSI_NOT_INSTRUMENTED, "rowsocket", MYF(MY_WME));
+  strmake_buf(thd_->security_ctx->priv_user, "rowsocket");  // what CURRENT_USER() says
+  thd_->security_ctx->host_or_ip = "";
+  thd_->security_ctx->master_access = NO_ACL;  // read_only concerns us like any user
+  thd_->security_ctx->db_access = NO_ACL;
+  my_net_init(&thd_->net, nullptr, thd_, MYF(MY_THREAD_SPECIFIC));
+  lex_start(thd_);
+  thd_->init_for_queries();
+  session_memory_ = thd_->mem_root;
+  thd_->count_cuted_fields = CHECK_FIELD_WARN;
+  thd_->abort_on_warning = true;
+  row_lock_variable_ = find_row_lock_variable();
+  take_over_settings(false);
+}
+
+ServerThread::~ServerThread() {
+  server_threads.erase(thd_);
+  lex_end(thd_->lex);
+  thd_->mem_root = session_memory_;
+  thd_->reset_globals();
+  thd_->store_globals();
+  delete thd_;
+  free_root(&command_memory_, MYF(0));
+  leave_thread();
+  my_thread_end();
+}
+
+/// The server's global variables, and over them what a session of ours must be.
+void ServerThread::take_over_settings(bool is_cluster_client) {
+  settings_.take_over(thd_);
+  system_variables& own = thd_->variables;
+  own.wsrep_on = is_cluster_client;
+  own.wsrep_trx_fragment_size = 0;  // a turn is small: it goes to the cluster in one piece
+  own.binlog_format = BINLOG_FORMAT_ROW;
+  own.tx_isolation = ISO_REPEATABLE_READ;
+  thd_->tx_isolation = ISO_REPEATABLE_READ;
+  own.sql_mode |= MODE_STRICT_TRANS_TABLES | MODE_STRICT_ALL_TABLES;
+  own.lock_wait_timeout = 0;
+  if (intent_ == Intent::write) {
+    own.option_bits |= OPTION_NOT_AUTOCOMMIT;
+    own.option_bits &= ~OPTION_AUTOCOMMIT;
+    thd_->server_status &= ~SERVER_STATUS_AUTOCOMMIT;
+  } else {
+    own.option_bits &= ~OPTION_NOT_AUTOCOMMIT;
+    own.option_bits |= OPTION_AUTOCOMMIT;
+    thd_->server_status |= SERVER_STATUS_AUTOCOMMIT;
+  }
+  row_patience_ = RowPatience::full;  // what was taken over
+  wait_for_rows(RowPatience::second);
+}
+
+void ServerThread::begin_command(bool is_cluster_client) {
+  if (thd_->killed == KILL_QUERY || thd_->killed == KILL_QUERY_HARD) {
+    thd_->reset_kill_query();  // there was no query of ours to kill
+  }
+  thd_->mem_root = &command_memory_;
+  thd_->set_query_id(next_query_id());
+  thd_->set_time();
+  if (settings_.have_changed(thd_->start_utime)) [[unlikely]] {
+    take_over_settings(is_cluster_client);
+  }
+  thd_->userstat_running = opt_userstat_running;
+  if (thd_->userstat_running) [[unlikely]] {
+    thd_->start_cpu_time = my_getcputime();
+    std::memcpy(&thd_->org_status_var, &thd_->status_var, sizeof(thd_->status_var));
+    thd_->select_commands = thd_->update_commands = thd_->other_commands = 0;
+  }
+}
+
+void ServerThread::end_command() {
+  thd_->mdl_context.release_statement_locks();
+  thd_->release_transactional_locks();
+  thd_->transaction->all.reset();
+  thd_->transaction->stmt.reset();
+  if (std::exchange(other_code_ran_, false)) [[unlikely]] {
+    forget_what_code_left();
+  }
+  if (thd_->userstat_running) [[unlikely]] {
+    thd_->update_all_stats();
+  }
+  mysql_audit_release(thd_);
+  if (thd_->is_error()) {
+    clear_diagnostics(thd_);
+  }
+  if (std::exchange(lex_is_used_, false)) {
+    lex_end(thd_->lex);
+    thd_->mem_root = session_memory_;
+    free_root(session_memory_, MYF(MY_KEEP_PREALLOC));
+    lex_start(thd_);  // its memory must outlive the command's
+  }
+  thd_->mem_root = session_memory_;
+  free_root(&command_memory_, MYF(MY_KEEP_PREALLOC));
+}
+
+/// What `THD::change_user` resets, but for what a session of ours keeps: its tables with their metadata locks, and its identity.
+void ServerThread::forget_what_code_left() {
+  if (thd_->has_temporary_tables()) {
+    thd_->close_temporary_tables();
+  }
+  my_hash_reset(&thd_->user_vars);
+  my_hash_reset(&thd_->sequences);
+  mysql_ull_cleanup(thd_);
+  thd_->first_successful_insert_id_in_prev_stmt = 0;
+  thd_->first_successful_insert_id_in_prev_stmt_for_binlog = 0;
+  settings_.forget();
+}
+
+void ServerThread::wait_for_rows(RowPatience patience) {
+  if (row_lock_variable_ == nullptr || row_patience_ == patience) {
+    return;
+  }
+  const auto seconds = static_cast<longlong>(patience == RowPatience::full ? row_lock_timeout_s()
+                                             : patience == RowPatience::second ? 1
+                                                                               : 0);
+  set_var setting(thd_, OPT_SESSION, row_lock_variable_, &null_clex_str, new (thd_->mem_root) Item_int(thd_, seconds));
+  if (setting.check(thd_) == 0 && setting.update(thd_) == 0) {
+    row_patience_ = patience;
+  }
+  thd_->free_items();
+  clear_diagnostics(thd_);
+}
+
+ulong ServerThread::row_lock_timeout_s() const {
+  if (row_lock_variable_ == nullptr) {
+    return 0;
+  }
+  return *reinterpret_cast<const ulong*>(row_lock_variable_->value_ptr(thd_, OPT_GLOBAL, &null_clex_str));
+}
+
+}  // namespace rowsocket::mariadb

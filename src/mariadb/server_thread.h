@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// A THD of ours, from its making to its end, and what the server does at both ends of each command of a connection
+// (`dispatch_command`). To the server a turn is a command.
+//
+// Made, used and ended on one thread; `kill` is called from others.
+#pragma once
+
+#include "engine/engine.h"
+#include "mariadb/global_settings.h"
+#include "mariadb/server_headers.h"
+
+namespace rowsocket::mariadb {
+
+class ServerThread {
+ public:
+  /// `woken(owner)` is called, from any thread, when the THD was killed.
+  using Woken = void (*)(void* owner);
+
+  ServerThread(engine::Intent intent, void* owner, Woken woken);
+  ~ServerThread();
+  ServerThread(const ServerThread&) = delete;
+  ServerThread& operator=(const ServerThread&) = delete;
+
+  [[nodiscard]] THD* thd() const { return thd_; }
+
+  /// From here on memory of the THD is the command's.
+  void begin_command(bool is_cluster_client);
+  /// No table is locked or open in `thd->open_tables`.
+  void end_command();
+  /// `thd->lex` was used since `begin_command`.
+  void note_lex_use() { lex_is_used_ = true; }
+  /// Triggers or defaults ran: what they left in the session must not be there for the next client.
+  void note_other_code() { other_code_ran_ = true; }
+
+  /// How long to wait for a row that another transaction has locked: not at all, a second, or as long as the server's settings
+  /// say. Only for engines that have innodb_lock_wait_timeout.
+  enum class RowPatience : uint8_t { none, second, full };
+  void wait_for_rows(RowPatience patience);
+  [[nodiscard]] RowPatience row_patience() const { return row_patience_; }
+  /// innodb_lock_wait_timeout of the server, in seconds; 0 in a server without InnoDB.
+  [[nodiscard]] ulong row_lock_timeout_s() const;
+
+  /// End what it is doing, at once if it waits for a lock, and stop. From any thread, while this lives.
+  void kill() { thd_->awake(KILL_SERVER); }
+
+ private:
+  static void was_killed(THD* thd);
+  static scheduler_functions* kill_notification_scheduler();
+  void create();
+  void take_over_settings(bool is_cluster_client);
+  void forget_what_code_left();
+
+  engine::Intent intent_;
+  void* owner_;
+  Woken woken_;
+  THD* thd_ = nullptr;
+  GlobalSettings settings_;
+  MEM_ROOT* session_memory_ = nullptr;  ///< the THD's own, between commands
+  MEM_ROOT command_memory_;
+  sys_var* row_lock_variable_ = nullptr;  ///< innodb_lock_wait_timeout
+  RowPatience row_patience_ = RowPatience::full;
+  bool lex_is_used_ = false;
+  bool other_code_ran_ = false;
+};
+
+}  // namespace rowsocket::mariadb

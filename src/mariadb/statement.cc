@@ -1,0 +1,131 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "mariadb/server_headers.h"
+// The server's headers come first.
+#include <algorithm>
+#include <utility>
+
+#include "mariadb/diagnostics.h"
+#include "mariadb/statement.h"
+
+namespace rowsocket::mariadb {
+
+void Statement::begin(Kind kind) {
+  DBUG_ASSERT(kind_ == Kind::none && tables_.empty());
+  kind_ = kind;
+  thd_->reset_for_next_command(true);
+  thd_->set_query_id(next_query_id());
+  thd_->set_time();
+}
+
+Opening Statement::use(const std::shared_ptr<OpenTable>& table, Error& error) {
+  const bool writes = table->intent() == engine::Intent::write;
+  if (writes && written_ != table.get() && !end_row_events()) {
+    error = take_server_error(thd_, ErrorCode::commit_failed);
+    return Opening::failed;
+  }
+  if (!table->is_locked()) {
+    MYSQL_LOCK* const lock_before = thd_->lock;
+    if (const Opening opening = table->lock(thd_, error); opening != Opening::ready) {
+      thd_->lock = lock_before;
+      return opening;
+    }
+    if (!writes) {
+      thd_->lock = lock_before;
+    }
+    if (std::find(tables_.begin(), tables_.end(), table) == tables_.end()) {
+      tables_.push_back(table);
+    }
+  }
+  is_used_ = true;
+  if (writes) {
+    written_ = table.get();
+    thd_->lock = table->server_lock();  // the tables that the binlog describes before the next row event
+  }
+  return Opening::ready;
+}
+
+/// The row events so far go to the binlog's cache, and say that they are complete: those of another table follow.
+bool Statement::end_row_events() {
+  if (!thd_->binlog_table_maps) {
+    return true;
+  }
+  has_row_events_ = true;
+  const bool done =
+      thd_->binlog_flush_pending_rows_event(true, false) == 0 && thd_->binlog_flush_pending_rows_event(true, true) == 0;
+  thd_->reset_binlog_for_next_statement();
+  return done;
+}
+
+void Statement::end_walks() {
+  for (const auto& table : tables_) {
+    table->deactivate();
+  }
+}
+
+void Statement::invalidate_query_cache() {
+  for (const auto& table : tables_) {
+    if (table->is_locked() && table->intent() == engine::Intent::write) {
+      query_cache_invalidate3(thd_, table->table(), 1);
+    }
+  }
+}
+
+Error Statement::commit() {
+  end_walks();
+  Error error;
+  if (written_ != nullptr) {
+    invalidate_query_cache();
+    if (!end_row_events()) {
+      error = take_server_error(thd_, ErrorCode::commit_failed);
+    }
+  }
+  if (!error.ok()) {
+    trans_rollback_stmt(thd_);
+  } else if (trans_commit_stmt(thd_)) {
+    error = take_server_error(thd_, ErrorCode::commit_failed);
+  }
+  end();
+  return error;
+}
+
+void Statement::rollback() {
+  end_walks();
+  if (thd_->transaction->stmt.modified_non_trans_table) {
+    invalidate_query_cache();
+    static_cast<void>(end_row_events());
+  }
+  thd_->reset_binlog_for_next_statement();
+  trans_rollback_stmt(thd_);
+  clear_diagnostics(thd_);
+  end();
+}
+
+void Statement::end() {
+  const bool is_prelocked = thd_->locked_tables_mode != LTM_NONE;
+  for (const auto& table : tables_) {
+    if (table->is_locked() && !is_prelocked) {
+      table->end_statement(thd_);
+    }
+  }
+  if (!is_prelocked) {
+    thd_->lock = nullptr;
+  }
+  if (is_prelocked || thd_->open_tables != nullptr) {
+    close_thread_tables(thd_);
+    for (const auto& table : tables_) {
+      if (!table->is_kept()) {
+        table->forget();
+      }
+    }
+    lex_end(thd_->lex);
+    lex_start(thd_);
+  }
+  tables_.clear();
+  written_ = nullptr;
+  is_used_ = false;
+  has_row_events_ = false;
+  kind_ = Kind::none;
+  thd_->cleanup_after_query();
+}
+
+}  // namespace rowsocket::mariadb

@@ -1,0 +1,218 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Statements, transactions and tables live as long as those of an SQL session do, no longer and no shorter."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Callable, Iterator
+
+import pymysql
+import pytest
+
+import rowsocket
+from rowsocket import Connection
+from support.mariadb import Database, RowSocketServer, Start
+from support.raw import RawConnection
+
+OpenRaw = Callable[[str], RawConnection]
+
+
+def open_ids(wire: RawConnection, database: Database, *opens: tuple[int, str, str]) -> None:
+    """Open (id, table, columns) on the connection, each over the primary key."""
+    for number, table, columns in opens:
+        assert wire.tokens("P", number, database.name, table, "", columns) == [b"0", b"1"]
+
+
+@contextlib.contextmanager
+def gate(database: Database) -> Iterator[None]:
+    """While it is closed, a trigger that asks for the lock `gate` waits, and so does the turn that it belongs to."""
+    with database.session() as session:
+        session.execute("SELECT GET_LOCK('gate', 10)")
+        yield
+        session.execute("SELECT RELEASE_LOCK('gate')")
+
+
+def wait_at_gate(server: RowSocketServer) -> None:
+    """Wait until a trigger waits at the gate."""
+    query = "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'User lock'"
+    server.wait_until("waits at the gate", lambda: server.value(query) > 0)
+
+
+def with_gated_table(database: Database) -> None:
+    """Two plain tables, and one whose trigger waits at the gate."""
+    database.script(
+        """CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0);
+        CREATE TABLE gated (id INT PRIMARY KEY);
+        CREATE TRIGGER at_gate BEFORE INSERT ON gated FOR EACH ROW
+            SET NEW.id = NEW.id + 0 * (GET_LOCK('gate', 20) + RELEASE_LOCK('gate'))"""
+    )
+
+
+class LaterReplies(threading.Thread):
+    """Waits for the replies to what was sent already."""
+
+    def __init__(self, wire: RawConnection, count: int) -> None:
+        super().__init__(daemon=True)
+        self._wire = wire
+        self._count = count
+        self._lines: list[bytes] = []
+        self.start()
+
+    def run(self) -> None:
+        self._lines = self._wire.lines(self._count)
+
+    def lines(self) -> list[bytes]:
+        """The replies, once they are there."""
+        self.join(30)
+        return self._lines
+
+
+def test_commits_are_two_phase_from_the_first_to_the_last(server: RowSocketServer, database: Database, raw: OpenRaw) -> None:
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0)")
+    server.sql("FLUSH BINARY LOGS")
+    wire = raw("write")
+    open_ids(wire, database, (1, "t", "id"), (2, "t", "n"))
+    for number in range(20):
+        assert wire.tokens(1, "+", 1, number) == [b"0", b"1"]
+        assert wire.tokens(2, "=", 1, number, 1, 0, "+", 1) == [b"0", b"1", b"1"]
+    log = server.sql("SHOW BINARY LOGS")[-1][0]
+    ends = [(kind, info) for (_, _, kind, _, _, info) in server.sql(f"SHOW BINLOG EVENTS IN '{log}'") if "COMMIT" in str(info)]
+    assert [kind for kind, _ in ends] == ["Xid"] * 40
+
+
+@pytest.mark.parametrize("change", ["ALTER TABLE t ADD COLUMN x INT, ALGORITHM=COPY", "OPTIMIZE TABLE t", "TRUNCATE TABLE t"])
+def test_what_a_turn_has_changed_stays_locked_until_it_ends(
+    server: RowSocketServer, database: Database, raw: OpenRaw, change: str
+) -> None:
+    with_gated_table(database)
+    wire = raw("write")
+    open_ids(wire, database, (1, "t", "id"), (2, "gated", "id"))
+    with database.session() as ddl:
+        ddl.execute("SET lock_wait_timeout = 0")
+        with gate(database):
+            wire.send(b"1\t+\t1\t1\n2\t+\t1\t1\n")
+            replies = LaterReplies(wire, 2)
+            wait_at_gate(server)
+            with contextlib.suppress(pymysql.err.OperationalError):
+                ddl.execute(change)
+                outcome = ddl.fetchall()
+                assert any("Lock wait timeout" in str(row) for row in outcome)  # OPTIMIZE says so in its result
+        assert replies.lines() == [b"0\t1"] * 2
+    assert database.sql("SELECT * FROM t") == [(1, 0)]
+    assert database.sql("CHECK TABLE t EXTENDED")[0][3] == "OK"
+
+
+@pytest.mark.parametrize("port", ["read", "write"])
+@pytest.mark.parametrize("prefix", ["#mysql50#", "#MySQL50#"])
+def test_another_way_to_write_a_name_opens_nothing(server: RowSocketServer, database: Database, raw: OpenRaw, port: str, prefix: str) -> None:
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY)")
+    wire = raw(port)
+    for schema, table in (("mysql", "global_priv"), ("sys", "sys_config"), (database.name, "t")):
+        for names in ((prefix + schema, table), (schema, prefix + table), (prefix + schema, prefix + table)):
+            assert wire.tokens("P", 1, *names, "0", "")[:3] == [b"1", b"1", b"open_table"], names
+
+
+@pytest.mark.parametrize("schema", ["mysql", "MYSQL", "sys", "information_schema", "performance_schema"])
+def test_system_schemas_are_refused_on_a_server_whose_names_have_no_case(start: Start, schema: str) -> None:
+    server = start(RowSocketServer, {"lower-case-table-names": 1, "performance-schema": "ON"})
+    with server.raw("read") as wire:
+        for table in ("global_priv", "user", "sys_config", "TABLES", "threads"):
+            assert wire.tokens("P", 1, schema, table, "0", "")[:3] == [b"1", b"1", b"open_table"]
+
+
+def test_a_group_that_fails_after_a_find_leaves_the_next_find_a_snapshot(database: Database, raw: OpenRaw) -> None:
+    database.script("CREATE TABLE t (id INT PRIMARY KEY, n INT);\nINSERT INTO t VALUES (1, 1)")
+    wire = raw("write")
+    open_ids(wire, database, (1, "t", "id,n"))
+    find, losing = b"1\t=\t1\t1", b"G\tC\n1\t=\t1\t1\n1\t=\t1\t99\t1\t0\tD\nE"
+    for _ in range(3):
+        wire.send(find + b"\n" + losing + b"\n" + find + b"\n")
+        replies = wire.lines(6)
+        assert (replies[0], replies[5]) == (b"0\t2\t1\t1",) * 2
+
+
+def test_what_a_connection_asked_for_is_forgotten_with_it_on_partitioned_tables(
+    server: RowSocketServer, database: Database
+) -> None:
+    columns = [f"c{number}" for number in range(120)]
+    definition = ", ".join(f"{name} INT" for name in columns)
+    database.sql(f"CREATE TABLE t (id INT PRIMARY KEY, {definition}) PARTITION BY HASH (id) PARTITIONS 4")
+    for number in range(60):
+        with server.raw("write") as wire:
+            open_ids(wire, database, (1, "t", ",".join(["id", *columns[: number % 100]])))
+            wire.ask_all(b"1\t+\t1\t%d" % number, b"1\t>\t1\t0\t5\t0", b"1\t=\t1\t%d\t1\t0\tU\t%d" % (number, number))
+    assert database.value("SELECT COUNT(*) FROM t") == 60
+
+
+def test_a_table_with_a_trigger_that_becomes_a_view_is_refused_from_then_on(database: Database, raw: OpenRaw) -> None:
+    database.script(
+        """CREATE TABLE t (id INT PRIMARY KEY);
+        CREATE TABLE u (id INT PRIMARY KEY);
+        CREATE TRIGGER b BEFORE INSERT ON t FOR EACH ROW SET NEW.id = NEW.id"""
+    )
+    wire = raw("write")
+    open_ids(wire, database, (1, "t", "id"))
+    assert wire.tokens(1, "+", 1, 1) == [b"0", b"1"]
+    database.script("DROP TABLE t;\nCREATE VIEW t AS SELECT * FROM u")
+    assert wire.tokens(1, "+", 1, 2)[:3] == [b"1", b"1", b"open_table"]
+    assert wire.tokens(1, "=", 1, 2)[:3] == [b"1", b"1", b"open_table"]
+    database.script("DROP VIEW t;\nCREATE TABLE t (id INT PRIMARY KEY)")
+    assert wire.tokens(1, "+", 1, 2) == [b"0", b"1"]
+
+
+REFUSED_AFTER_A_TRIGGER = {
+    "a period": "CREATE TABLE t (id INT PRIMARY KEY, a DATE, b DATE, PERIOD FOR p (a, b))",
+    "versions by transaction": """CREATE TABLE t (id INT PRIMARY KEY, s BIGINT UNSIGNED GENERATED ALWAYS AS ROW START,
+        e BIGINT UNSIGNED GENERATED ALWAYS AS ROW END, PERIOD FOR SYSTEM_TIME (s, e)) WITH SYSTEM VERSIONING ENGINE=InnoDB""",
+    "a MERGE table": "CREATE TABLE t (id INT, KEY (id)) ENGINE=MERGE UNION=(part) INSERT_METHOD=LAST",
+    "a sequence": "CREATE SEQUENCE t",
+    "an engine that is not served": "CREATE TABLE t (id INT NOT NULL) ENGINE=CSV",
+}
+
+
+@pytest.mark.parametrize("replacement", REFUSED_AFTER_A_TRIGGER)
+def test_what_is_refused_is_so_on_a_table_with_triggers_as_well(database: Database, raw: OpenRaw, replacement: str) -> None:
+    trigger = "CREATE TRIGGER b BEFORE INSERT ON t FOR EACH ROW SET @x = 1"
+    database.script(f"CREATE TABLE part (id INT, KEY (id)) ENGINE=MyISAM;\nCREATE TABLE t (id INT PRIMARY KEY);\n{trigger}")
+    wire = raw("write")
+    open_ids(wire, database, (1, "t", "id"))
+    assert wire.tokens(1, "+", 1, 1) == [b"0", b"1"]
+    database.script(f"DROP TABLE t;\n{REFUSED_AFTER_A_TRIGGER[replacement]}")
+    if replacement != "a sequence":
+        database.sql(trigger)
+    assert wire.tokens(1, "+", 1, 2)[:3] == [b"1", b"1", b"open_table"]
+
+
+@pytest.mark.parametrize("engine", ["CSV", "ARCHIVE", "BLACKHOLE", "FEDERATED"])
+def test_an_engine_that_was_not_tried_is_refused_by_its_name(start: Start, engine: str) -> None:
+    plugins = {"ARCHIVE": "ha_archive", "BLACKHOLE": "ha_blackhole", "FEDERATED": "ha_federatedx"}
+    server = start(RowSocketServer, {"rowsocket-error-detail": "ON"})
+    if engine in plugins:
+        server.sql(f"INSTALL SONAME '{plugins[engine]}'")
+    server.sql("CREATE DATABASE d")
+    suffix = " CONNECTION='mysql://nobody@127.0.0.1:1/d/t'" if engine == "FEDERATED" else ""
+    server.sql(f"CREATE TABLE d.t (id INT NOT NULL) ENGINE={engine}{suffix}")
+    with server.raw("read") as wire:
+        assert engine.encode() in wire.tokens("P", 1, "d", "t", "0", "id")[3]
+
+
+def test_the_brave_may_have_other_engines(start: Start) -> None:
+    server = start(RowSocketServer, {"rowsocket-engines": "innodb, blackhole"})
+    server.sql("INSTALL SONAME 'ha_blackhole'")
+    server.sql("CREATE DATABASE d")
+    for engine, served in (("BLACKHOLE", True), ("InnoDB", True), ("MyISAM", False)):
+        server.sql(f"CREATE TABLE d.{engine} (id INT PRIMARY KEY) ENGINE={engine}")
+        with server.raw("write") as wire:
+            assert (wire.tokens("P", 1, "d", engine, "", "id") == [b"0", b"1"]) == served
+
+
+def test_an_update_whose_trigger_moves_the_rows_changes_each_once(database: Database, writer: Connection) -> None:
+    database.script(
+        """CREATE TABLE t (id INT PRIMARY KEY, n INT, at INT, KEY (at));
+        CREATE TRIGGER b BEFORE UPDATE ON t FOR EACH ROW SET NEW.at = OLD.at + 1;
+        INSERT INTO t VALUES (1, 0, 10), (2, 0, 20), (3, 0, 30)"""
+    )
+    index = writer.open_index(database.name, "t", "n", index="at")
+    assert index.increment(0, [1], op=">", limit=1000) == 3
+    assert database.sql("SELECT n, at FROM t ORDER BY id") == [(1, 11), (1, 21), (1, 31)]
