@@ -100,8 +100,8 @@ class OwnedMember:
         return self.request.writes
 
     @property
-    def is_transactional(self) -> bool:
-        return self.book.shape.is_transactional
+    def is_for_groups(self) -> bool:
+        return self.book.shape.is_for_groups
 
     def run(self) -> bytes | None:
         return self.book.do(self.request)
@@ -124,7 +124,7 @@ class BookMember:
     line: bytes
     act: Callable[[], bytes | None]
     is_write: bool = True
-    is_transactional: bool = True
+    is_for_groups: bool = True
     accept: Callable[[bytes], bool] = lambda reply: False
 
     _did: bytes | None = None

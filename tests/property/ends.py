@@ -13,6 +13,9 @@ from property.rows import OwnRows
 from property.shapes import AUDITED
 from property.unknown import Read, rows_in_sql
 
+IDS_PER_ROW_MAX = 3
+IDS_TO_SPARE = 200
+
 
 def wrong_ends(clients: Sequence[Client], sessions: Sequence[Beside], totals: dict[str, Totals], read: Read) -> Iterator[str]:
     """One text for each thing that is not as clients know it."""
@@ -26,6 +29,7 @@ def wrong_ends(clients: Sequence[Client], sessions: Sequence[Beside], totals: di
                 yield f"family of client {client.owner.number}: {found}, known is {client.books.family.snapshot()}"
         for book in client.books.tokens.values():
             yield from _wrong_tokens(book, read)
+    yield from _wasted_ids(clients, read)
     yield from _wrong_counters(clients, sessions, totals, read)
 
 
@@ -70,6 +74,15 @@ def _wrong_tokens(book: TokenBook, read: Read) -> Iterator[str]:
             f"{book.opened} of client {book.owner.number}: lost {lost[:10]}, never acknowledged {made_up[:10]},"
             f" {twice} twice, other ids {wrong[:10]}, other sums {sums[:10]}"
         )
+
+
+def _wasted_ids(clients: Sequence[Client], read: Read) -> Iterator[str]:
+    """Ids are lost by what is refused or done again; not, time and again, by a request that waits."""
+    books = [client.books.tokens["numbered"] for client in clients if "numbered" in client.books.tokens]
+    requested = sum(book.requested for book in books)
+    [[last]] = read("SELECT IFNULL(MAX(id), 0) FROM numbered") if books else [[0]]
+    if int(last) > IDS_PER_ROW_MAX * requested + IDS_TO_SPARE:
+        yield f"{requested} rows were inserted into `numbered` or refused, and the last id is {last}"
 
 
 def _wrong_counters(

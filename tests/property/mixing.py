@@ -7,13 +7,14 @@ caller, who knows which servers there are.
 
 from __future__ import annotations
 
+import os
 import random
 import re
 import subprocess
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -26,13 +27,15 @@ from property.books import TABLES, Totals
 from property.clients import DATABASE, Client, make_books, make_totals
 from property.disturbances import DISTURBANCES, Beside, disturb
 from property.ends import wrong_ends
-from property.ingredients import VOLATILE
+from property.ingredients import VOLATILE, chosen
 from property.requests import Owner
 from property.shapes import BY_NAME
 from property.steps import Refusals
 from support.mariadb import RowSocketServer
 from support.raw import ConnectionClosed
 
+MIX_S = float(os.environ.get("ROWSOCKET_MIX_SECONDS") or 8)
+"""How long a mix runs, in seconds."""
 CLIENTS = 6
 VOLATILE_CLIENTS = 2
 END_TIMEOUT_S = 90.0
@@ -80,6 +83,13 @@ class Mix:
         made += bank.TABLES if BANK in self.ingredients else ()
         made += [statement for name, texts in TABLES.items() if name in self.ingredients for statement in texts]
         return made + (list(volatile.TABLES) if VOLATILE in self.ingredients else [])
+
+
+def new_mix(choose: random.Random, may_be: Collection[str], also_refused: frozenset[str] = frozenset()) -> Mix:
+    """A new mix of what may be in it; it is printed, so that it can be made again."""
+    mix = Mix(chosen(choose, may_be), choose.randrange(1 << 32), also_refused)
+    print(mix, flush=True)
+    return mix
 
 
 @dataclass
@@ -249,7 +259,7 @@ def _failure_text(run: Run) -> str:
     """What the client that met it did last, and then what is wrong."""
     failed = [client for client in run.clients if any(f": client {client.owner.number}:" in text for text in run.failures)]
     parts = []
-    for client in failed[:1]:
+    for client in failed[:3]:
         lines = client.last_second()
         parts += [f"the last second of client {client.owner.number}:", *lines[-EXCHANGES_SHOWN_MAX:]]
     counted = run.server.status("Rowsocket_%") if run.server.alive() else {}

@@ -52,6 +52,11 @@ class Shape:
     alterations: tuple[str, ...] = ()
     """Statements of DDL that leave all as it is, but for those of all shapes."""
 
+    @property
+    def is_for_groups(self) -> bool:
+        """Whether a group may write to it: all that is done must be undone with the group."""
+        return self.is_transactional and not self.log
+
     def statements(self) -> list[str]:
         """Everything that makes the table."""
         return [statement.format(name=self.name) for statement in (self.create, *self.and_then)]

@@ -58,8 +58,8 @@ class Member(Protocol):
         """Whether it may change rows."""
 
     @property
-    def is_transactional(self) -> bool:
-        """Whether what it does can be undone."""
+    def is_for_groups(self) -> bool:
+        """Whether all that it does can be undone."""
 
     def run(self) -> bytes | None:
         """Do it in the book; the reply, None if `accepts` has to look. Raises `Refused`."""
@@ -210,7 +210,7 @@ class Group:
         expected: list[bytes | None] = []
         for number, member in enumerate(self.members):
             try:
-                if member.is_write and not member.is_transactional:
+                if member.is_write and not member.is_for_groups:
                     raise Refused(NO_TRANSACTIONS)
                 expected.append(member.run())
                 if self.must and member.is_write and member.changed() == 0:

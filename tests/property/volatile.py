@@ -35,7 +35,7 @@ _STEPS = (
 )
 _AGREES = re.compile(
     rb"0\t1|0\t1\t\d+|0\t[23](\t-?\d+|\t\0)*"  # done, so many rows, rows
-    rb"|1\t1\t(121|open_table|lock_tables|146|149|1213|1205|188|1317|1290|group|notrans|1054|1146|1347)"
+    rb"|1\t1\t(121|open_table|lock_tables|146|149|1213|1205|188|1317|1927|1290|group|notrans|1054|1146|1347)"
     rb"|2\t1\t(stmtnum|idxnum|fld)"
 )
 
