@@ -2,7 +2,8 @@
 #include "base/arena.h"
 
 #include <algorithm>
-#include <cstdlib>
+
+#include "base/memory.h"
 
 namespace rowsocket {
 namespace {
@@ -12,7 +13,7 @@ constexpr size_t header_bytes(size_t block_size, size_t alignment) { return (blo
 Arena::~Arena() {
   while (last_ != nullptr) {
     Block* const previous = last_->previous;
-    std::free(last_);
+    give_back_memory(last_, last_->byte_count);
     last_ = previous;
   }
 }
@@ -24,7 +25,7 @@ void Arena::reset() {
   while (last_->previous != nullptr) {
     Block* const previous = last_->previous;
     held_bytes_ -= last_->byte_count;
-    std::free(last_);
+    give_back_memory(last_, last_->byte_count);
     last_ = previous;
   }
   constexpr size_t header = header_bytes(sizeof(Block), alignment);
@@ -40,7 +41,7 @@ char* Arena::allocate_block(size_t byte_count) {
   const size_t rounded = (byte_count + (alignment - 1)) & ~(alignment - 1);
   // The first block has the common size whatever is asked first, so that `reset` never keeps a huge one.
   const size_t grown = last_ == nullptr ? first_block_bytes : std::max(first_block_bytes, rounded + header);
-  auto* const block = static_cast<Block*>(std::malloc(grown));
+  auto* const block = reinterpret_cast<Block*>(take_memory(grown));
   if (block == nullptr) {
     return nullptr;
   }

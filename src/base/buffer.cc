@@ -2,8 +2,9 @@
 #include "base/buffer.h"
 
 #include <algorithm>
-#include <cstdlib>
 #include <utility>
+
+#include "base/memory.h"
 
 namespace rowsocket {
 namespace {
@@ -14,7 +15,7 @@ Buffer::Buffer(Buffer&& other) noexcept { *this = std::move(other); }
 
 Buffer& Buffer::operator=(Buffer&& other) noexcept {
   if (this != &other) {
-    std::free(begin_);
+    give_back_memory(begin_, capacity_);
     begin_ = std::exchange(other.begin_, nullptr);
     front_ = std::exchange(other.front_, 0);
     back_ = std::exchange(other.back_, 0);
@@ -25,10 +26,10 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
   return *this;
 }
 
-Buffer::~Buffer() { std::free(begin_); }
+Buffer::~Buffer() { give_back_memory(begin_, capacity_); }
 
 void Buffer::release() {
-  std::free(begin_);
+  give_back_memory(begin_, capacity_);
   begin_ = nullptr;
   front_ = back_ = capacity_ = 0;
   failed_ = false;
@@ -49,7 +50,7 @@ bool Buffer::grow(size_t byte_count) {
   }
   const size_t wanted =
       std::min(std::max({capacity_first, used + byte_count, capacity_ * 2}), std::max(bytes_max_, used + byte_count));
-  char* const moved = static_cast<char*>(std::malloc(wanted));
+  char* const moved = take_memory(wanted);
   if (moved == nullptr) {
     failed_ = true;
     return false;
@@ -57,7 +58,7 @@ bool Buffer::grow(size_t byte_count) {
   if (used > 0) {
     std::memcpy(moved, begin_ + front_, used);
   }
-  std::free(begin_);
+  give_back_memory(begin_, capacity_);
   begin_ = moved;
   front_ = 0;
   back_ = used;

@@ -34,6 +34,7 @@ class Buffer {
   /// Some bytes were dropped since the last `truncate` or `clear`: memory was refused, or the cap was reached.
   [[nodiscard]] bool failed() const { return failed_; }
 
+  [[nodiscard]] size_t bytes_max() const { return bytes_max_; }
   void set_bytes_max(size_t bytes_max) { bytes_max_ = bytes_max; }
 
   /// Room for `byte_count` more bytes at `end()`; false (and failed) if it is not to be had. May move the bytes.

@@ -29,16 +29,21 @@ inline constexpr uint32_t group_lines_max = 16'384;    ///< requests of one grou
 inline constexpr uint32_t column_lists_per_index = 8;  ///< column lists of single requests that an opened index remembers
 inline constexpr size_t name_bytes_max = 64 * 4;       ///< database, table, index and column names: 64 characters
 
+inline constexpr size_t value_bytes_measured = 4 * kibibyte;  ///< longer values are measured before room is made for them
+
 // One reply.
 inline constexpr size_t reply_bytes_default = 64 * mebibyte;  ///< rowsocket_max_reply_bytes
 inline constexpr size_t reply_bytes_min = 64 * kibibyte;
 inline constexpr size_t reply_bytes_max = 1024 * mebibyte;
+inline constexpr size_t reply_slack_bytes = 16 * kibibyte;  ///< room beyond the largest reply, for estimates of a value's size
 
 // One connection.
 inline constexpr size_t receive_bytes = 64 * kibibyte;       ///< the most that one recv takes
 inline constexpr size_t receive_bytes_first = 2 * kibibyte;  ///< room made for a recv while a connection sends little
 inline constexpr size_t buffer_bytes_kept = 64 * kibibyte;   ///< pooled buffers larger than this are given back to the allocator
 inline constexpr uint32_t linger_ms = 2000;  ///< how long a client that is cut off for a bad stream may go on sending
+
+inline constexpr size_t mapped_bytes_min = 256 * kibibyte;   ///< larger pieces of memory come from the system, and go back there
 
 // One worker and turn.
 inline constexpr uint32_t requests_per_turn = 8192;  ///< over all its connections
@@ -51,8 +56,9 @@ inline constexpr uint32_t transaction_ms = 100;  ///< ... or its transaction has
 inline constexpr uint32_t events_per_poll = 1024;
 inline constexpr size_t pool_bytes_busy = 16 * mebibyte;   ///< free buffers that a worker keeps between turns ...
 inline constexpr size_t pool_bytes_idle = 256 * kibibyte;  ///< ... and while it sleeps
-inline constexpr size_t held_bytes_min =
-    256 * mebibyte;                                     ///< all connections of a worker may hold at least this much between turns
+inline constexpr size_t held_bytes_default = 256 * mebibyte;  ///< rowsocket_max_held_bytes
+inline constexpr size_t held_bytes_min = 1 * mebibyte;
+inline constexpr size_t held_bytes_max = size_t{1024} * 1024 * mebibyte;
 inline constexpr uint32_t sweep_interval_ms = 100;      ///< how exactly time-outs are kept
 inline constexpr uint32_t activity_interval_ms = 1000;  ///< how often SHOW PROCESSLIST may change
 inline constexpr uint32_t hold_tables_us = 1000;        ///< metadata locks are given back before a worker blocks longer than this
@@ -74,12 +80,15 @@ inline constexpr uint32_t log_interval_ms = 10'000;
 
 static_assert(line_bytes_min <= line_bytes_default && line_bytes_default <= line_bytes_max);
 static_assert(reply_bytes_min <= reply_bytes_default && reply_bytes_default <= reply_bytes_max);
+static_assert(2 * value_bytes_measured + kibibyte <= reply_slack_bytes);
 static_assert(in_list_default <= in_list_max && index_id_default <= index_id_max);
 static_assert(in_list_max + 3 * value_count_max <= request_values_max, "key, other end, list and new values of a find");
 static_assert(group_requests_max <= requests_per_connection_turn && group_requests_max <= group_lines_max);
 static_assert(requests_per_connection_turn <= requests_per_turn);
 static_assert(buffer_bytes_kept >= receive_bytes, "a pooled buffer takes one full receive");
 static_assert(receive_bytes_first <= receive_bytes && pool_bytes_idle <= pool_bytes_busy);
+static_assert(held_bytes_min <= held_bytes_default && held_bytes_default <= held_bytes_max);
+static_assert(buffer_bytes_kept < mapped_bytes_min, "pooled buffers are the allocator's");
 static_assert(connections_default <= connections_max);
 
 }  // namespace rowsocket::limits

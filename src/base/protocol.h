@@ -27,7 +27,8 @@ struct Parsed {
   enum class Status : uint8_t {
     request,    ///< `request` is filled; the first `consumed_bytes` of the input are its own
     need_more,  ///< no complete request yet
-    fatal       ///< the stream can not be followed any further: answer `request.parse_error` and close
+    fatal,      ///< the stream can not be followed any further: answer `request.parse_error` and close
+    foreign     ///< another protocol's, which may carry requests of ours in it: close without an answer
   };
   Status status;
   size_t consumed_bytes;

@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "base/value_writer.h"
 
+#include <algorithm>
+
+#include "base/limits.h"
+
 #if defined(__SSE2__)
 #include <emmintrin.h>
 #endif
@@ -22,12 +26,18 @@ inline char* escape(const char* from, const char* end, char* to, const ValueForm
   return to;
 }
 
+size_t count_escapes(std::string_view bytes, const ValueFormat& format) {
+  return static_cast<size_t>(std::count_if(bytes.begin(), bytes.end(), [&format](char byte) {
+    return static_cast<unsigned char>(byte) < format.escape_below;
+  }));
+}
+
 }  // namespace
 
 void ValueWriter::text(std::string_view bytes) {
-  // Twice the size is room for the worst case, so the loop needs no check. A value that would not fit twice over may still fit
-  // once: the cap of a reply is coarse on purpose.
-  if (!out_.reserve(1 + 2 * bytes.size() + 16)) [[unlikely]] {
+  // Twice the size is room for the worst case, so the loop needs no check. Of a long value the escapes are counted instead.
+  const size_t escapes = bytes.size() <= limits::value_bytes_measured ? bytes.size() : count_escapes(bytes, format_);
+  if (!out_.reserve(1 + bytes.size() + escapes + 16)) [[unlikely]] {
     return;
   }
   char* to = out_.end();

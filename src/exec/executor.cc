@@ -272,6 +272,10 @@ Begin Executor::run_statement(engine::Index& index, const Request& request, cons
   const Intent intent = intent_of(request);
   bool under_way = false;
   RowCounts own_rows;
+  const size_t reply_bytes_max = reply_bytes_left(out);
+  const size_t out_bytes_max = out.bytes_max();
+  // A reply that is too large is refused before its memory is taken.
+  out.set_bytes_max(std::min(out_bytes_max, reply_begin + reply_bytes_max + limits::reply_slack_bytes));
   try {
     engine::Cursor* cursor = nullptr;
     transaction_open_ = true;  // whatever comes of it: locks that were taken on the way are given back with the turn
@@ -283,7 +287,7 @@ Begin Executor::run_statement(engine::Index& index, const Request& request, cons
     under_way = true;
     error = request.kind == RequestKind::insert
                 ? insert(*cursor, request, protocol, out, own_rows)
-                : Walk(*cursor, request, protocol, out, reply_bytes_left(out), in_keys_, own_rows).run(index.column_count());
+                : Walk(*cursor, request, protocol, out, reply_bytes_max, in_keys_, own_rows).run(index.column_count());
     if (error.ok() && out.failed()) [[unlikely]] {
       error = ErrorCode::out_of_memory;
     }
@@ -294,6 +298,7 @@ Begin Executor::run_statement(engine::Index& index, const Request& request, cons
   } catch (...) {
     error = ErrorCode::out_of_memory;
   }
+  out.set_bytes_max(out_bytes_max);
   rows_read_ += own_rows.read;
   if (error.ok()) [[likely]] {
     rows.add_changes(own_rows);

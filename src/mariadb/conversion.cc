@@ -115,11 +115,12 @@ Fit side_of_number(Field* field, const Value& value) {
   return side == 0 ? Fit::exact : side < 0 ? Fit::below : Fit::above;
 }
 
-/// The same for dates and times, whose surplus digits are cut: fractions of a second, and the time of day where the column is a
-/// date.
-Fit side_of_time(const Field* field, const Value& value) {
+/// The same for dates and times, whose surplus digits are cut or, as sql_mode says, rounded: fractions of a second, and the time of
+/// day where the column is a date.
+Fit side_of_time(const THD* thd, const Field* field, const Value& value) {
   std::string_view surplus = value.view();
-  if (field->type() == MYSQL_TYPE_DATE) {
+  const bool is_date = field->type() == MYSQL_TYPE_DATE;
+  if (is_date) {
     surplus.remove_prefix(std::min(surplus.find_first_of(" T"), surplus.size()));
   } else {
     const size_t point = surplus.find('.');
@@ -129,16 +130,17 @@ Fit side_of_time(const Field* field, const Value& value) {
   if (surplus.find_first_of("123456789") == std::string_view::npos) {
     return Fit::exact;
   }
-  return is_negative_text(value) ? Fit::below : Fit::above;
+  const bool is_rounded_up = !is_date && (thd->variables.sql_mode & MODE_TIME_ROUND_FRACTIONAL) != 0 && surplus[0] >= '5';
+  return is_negative_text(value) != is_rounded_up ? Fit::below : Fit::above;
 }
 
-Fit side_of_stored(Field* field, const Value& value) {
+Fit side_of_stored(const THD* thd, Field* field, const Value& value) {
   switch (field->cmp_type()) {
     case INT_RESULT:
     case DECIMAL_RESULT:
       return field->real_type() == MYSQL_TYPE_BIT ? Fit::exact : side_of_number(field, value);
     case TIME_RESULT:
-      return side_of_time(field, value);
+      return side_of_time(thd, field, value);
     default:
       return Fit::exact;
   }
@@ -163,7 +165,7 @@ Value searched_value(THD* thd, const Field* field, const Value& value, char (&no
 Fit store_searched(THD* thd, Field* field, const Value& value, bool raw, Error& error) {
   error = store_value(thd, field, value, raw);
   if (error.ok()) {
-    return side_of_stored(field, value);
+    return side_of_stored(thd, field, value);
   }
   switch (error.number) {
     case ER_DATA_TOO_LONG:
@@ -218,6 +220,10 @@ CHARSET_INFO* wire_charset(const Field* field, bool raw) {
 
 Error store_value(THD* thd, Field* field, const Value& value, bool raw) {
   if (value.is_null()) {
+    if (!field->maybe_null() && field->type() == MYSQL_TYPE_TIMESTAMP) {
+      field->set_time();  // as in SQL
+      return {};
+    }
     if (!field->maybe_null() && field != field->table->next_number_field) {
       return Error(ErrorCode::sql, ER_BAD_NULL_ERROR, std::string("column '") + field->field_name.str + "' cannot be NULL");
     }

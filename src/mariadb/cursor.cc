@@ -357,7 +357,9 @@ Error Cursor::insert_row(const engine::RowToInsert& row, RowOutcome& outcome) {
   if (Error error = prepare(Change::insert); !error.ok()) {
     return error;
   }
-  return noted(mariadb::insert_row(thd_, *binding_, table_, row, raw_, outcome));
+  Error error = noted(mariadb::insert_row(thd_, *binding_, table_, row, raw_, outcome));
+  thd_->get_stmt_da()->inc_current_row_for_warning();
+  return error;
 }
 
 }  // namespace rowsocket::mariadb

@@ -21,8 +21,6 @@ class GlobalSettings {
   [[nodiscard]] bool have_changed(ulonglong now_us);
   /// As `THD::init` does, under the lock that the server asks for.
   void take_over(THD* thd);
-  /// The session's variables were changed by other code than ours: take the global ones over next time.
-  void forget() { is_taken_ = false; }
 
  private:
   [[nodiscard]] bool plugins_variables_changed(ulonglong now_us);

@@ -12,6 +12,11 @@ Error require_values(TABLE* table) {
   for (uint i = 0; i < table->s->fields; ++i) {
     Field* const filled = field_to_fill(table, table->field[i]);
     if (filled != table->field[i] && filled->is_real_null()) {
+      if (filled->type() == MYSQL_TYPE_TIMESTAMP) {
+        filled->set_notnull();
+        table->field[i]->set_time();
+        continue;
+      }
       const bool lacks_default = (filled->flags & NO_DEFAULT_VALUE_FLAG) != 0 && !filled->has_explicit_value();
       return Error(ErrorCode::sql, lacks_default ? ER_NO_DEFAULT_FOR_FIELD : ER_BAD_NULL_ERROR,
                    std::string("column '") + filled->field_name.str + (lacks_default ? "' has no default" : "' cannot be NULL"));

@@ -87,8 +87,11 @@ ServerThread::~ServerThread() {
 
 /// The server's global variables, and over them what a session of ours must be.
 void ServerThread::take_over_settings(bool is_cluster_client) {
-  settings_.take_over(thd_);
+  constexpr ulonglong of_transaction = OPTION_BEGIN | OPTION_BINLOG_THIS_TRX | OPTION_BINLOG_THIS_STMT | OPTION_GTID_BEGIN;
   system_variables& own = thd_->variables;
+  const ulonglong transaction_bits = own.option_bits & of_transaction;
+  settings_.take_over(thd_);
+  own.option_bits = (own.option_bits & ~of_transaction) | transaction_bits;
   own.wsrep_on = is_cluster_client;
   own.wsrep_trx_fragment_size = 0;  // a turn is small: it goes to the cluster in one piece
   own.binlog_format = BINLOG_FORMAT_ROW;
@@ -132,9 +135,6 @@ void ServerThread::end_command() {
   thd_->release_transactional_locks();
   thd_->transaction->all.reset();
   thd_->transaction->stmt.reset();
-  if (std::exchange(other_code_ran_, false)) [[unlikely]] {
-    forget_what_code_left();
-  }
   if (thd_->userstat_running) [[unlikely]] {
     thd_->update_all_stats();
   }
@@ -152,8 +152,9 @@ void ServerThread::end_command() {
   free_root(&command_memory_, MYF(MY_KEEP_PREALLOC));
 }
 
-/// What `THD::change_user` resets, but for what a session of ours keeps: its tables with their metadata locks, and its identity.
-void ServerThread::forget_what_code_left() {
+/// What `THD::change_user` resets, but for what a session of ours keeps: its tables with their metadata locks, its transaction, and
+/// its identity.
+void ServerThread::reset(bool is_cluster_client) {
   if (thd_->has_temporary_tables()) {
     thd_->close_temporary_tables();
   }
@@ -162,7 +163,7 @@ void ServerThread::forget_what_code_left() {
   mysql_ull_cleanup(thd_);
   thd_->first_successful_insert_id_in_prev_stmt = 0;
   thd_->first_successful_insert_id_in_prev_stmt_for_binlog = 0;
-  settings_.forget();
+  take_over_settings(is_cluster_client);
 }
 
 void ServerThread::wait_for_rows(RowPatience patience) {

@@ -30,8 +30,15 @@ class ServerThread {
   void end_command();
   /// `thd->lex` was used since `begin_command`.
   void note_lex_use() { lex_is_used_ = true; }
-  /// Triggers or defaults ran: what they left in the session must not be there for the next client.
+  /// Triggers or defaults run from now on.
   void note_other_code() { other_code_ran_ = true; }
+  /// Between statements: what triggers and defaults left in the session is not there for the next client.
+  void forget_what_code_left(bool is_cluster_client) {
+    if (other_code_ran_) [[unlikely]] {
+      other_code_ran_ = false;
+      reset(is_cluster_client);
+    }
+  }
 
   /// How long to wait for a row that another transaction has locked: not at all, a second, or as long as the server's settings
   /// say. Only for engines that have innodb_lock_wait_timeout.
@@ -49,7 +56,7 @@ class ServerThread {
   static scheduler_functions* kill_notification_scheduler();
   void create();
   void take_over_settings(bool is_cluster_client);
-  void forget_what_code_left();
+  void reset(bool is_cluster_client);
 
   engine::Intent intent_;
   void* owner_;

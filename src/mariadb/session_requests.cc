@@ -74,6 +74,7 @@ Begin Session::begin_request(engine::Index& index, Intent intent, engine::Cursor
   if (table.needs_own_statement()) {
     thread_.note_other_code();
   }
+  thd_->get_stmt_da()->reset_current_row_for_warning(1);
   thd_->set_query_timer();
   cursor_.begin(thd_, table, side->binding, index.description().raw);
   cursor = &cursor_;
@@ -214,7 +215,9 @@ Error Session::end_request() {
   }
   request_table_ = nullptr;
   if (group_ != Group::one_statement && statement_.kind() == Statement::Kind::own) {
-    return statement_.commit();
+    Error error = statement_.commit();
+    thread_.forget_what_code_left(galera_.is_open());
+    return error;
   }
   return {};
 }
@@ -235,6 +238,7 @@ void Session::abandon_request() {
   if (group_ != Group::one_statement) {
     if (statement_.kind() == Statement::Kind::own) {
       undo_statement();
+      thread_.forget_what_code_left(galera_.is_open());
     } else if (changed) {
       is_lost_ = true;  // the others of the statement are not to be undone
     }

@@ -31,6 +31,7 @@ unsigned long long idle_timeout;
 unsigned long long max_connections_allowed;
 unsigned long long max_line_bytes;
 unsigned long long max_reply_bytes;
+unsigned long long max_held_bytes;
 unsigned long long max_in_values;
 unsigned long long max_indexes;
 my_bool error_detail;
@@ -58,6 +59,7 @@ const std::array bounds = {
     Bound{"rowsocket_max_connections", &max_connections_allowed, 1, limits::connections_max},
     Bound{"rowsocket_max_line_bytes", &max_line_bytes, limits::line_bytes_min, limits::line_bytes_max},
     Bound{"rowsocket_max_reply_bytes", &max_reply_bytes, limits::reply_bytes_min, limits::reply_bytes_max},
+    Bound{"rowsocket_max_held_bytes", &max_held_bytes, limits::held_bytes_min, limits::held_bytes_max},
     Bound{"rowsocket_max_in_values", &max_in_values, 1, limits::in_list_max},
     Bound{"rowsocket_max_indexes", &max_indexes, 1, limits::index_id_max},
 };
@@ -78,6 +80,7 @@ Config current_config() {
   config.max_connections = static_cast<uint32_t>(max_connections_allowed);
   config.max_line_bytes = max_line_bytes;
   config.max_reply_bytes = max_reply_bytes;
+  config.max_held_bytes = max_held_bytes;
   config.max_in_values = static_cast<uint32_t>(max_in_values);
   config.max_indexes = static_cast<uint32_t>(max_indexes);
   config.secret_read = secret_read;
@@ -163,10 +166,14 @@ MYSQL_SYSVAR_ULONGLONG(max_line_bytes, max_line_bytes, PLUGIN_VAR_RQCMDARG, "Lon
                        update_number, limits::line_bytes_default, 0, any_max, 0);
 MYSQL_SYSVAR_ULONGLONG(max_reply_bytes, max_reply_bytes, PLUGIN_VAR_RQCMDARG, "Largest reply in bytes", check_number<7>,
                        update_number, limits::reply_bytes_default, 0, any_max, 0);
-MYSQL_SYSVAR_ULONGLONG(max_in_values, max_in_values, PLUGIN_VAR_RQCMDARG, "Values of one IN list", check_number<8>, update_number,
+MYSQL_SYSVAR_ULONGLONG(max_held_bytes, max_held_bytes, PLUGIN_VAR_RQCMDARG,
+                       "Bytes that the connections of one worker may hold together: halves of requests, replies not read. Who "
+                       "holds most is closed",
+                       check_number<8>, update_number, limits::held_bytes_default, 0, any_max, 0);
+MYSQL_SYSVAR_ULONGLONG(max_in_values, max_in_values, PLUGIN_VAR_RQCMDARG, "Values of one IN list", check_number<9>, update_number,
                        limits::in_list_default, 0, any_max, 0);
 MYSQL_SYSVAR_ULONGLONG(max_indexes, max_indexes, PLUGIN_VAR_RQCMDARG,
-                       "Indexes that a connection may have open; ids are below this", check_number<9>, update_number,
+                       "Indexes that a connection may have open; ids are below this", check_number<10>, update_number,
                        limits::index_id_default, 0, any_max, 0);
 MYSQL_SYSVAR_STR(
     secret_read, secret_read_text, PLUGIN_VAR_RQCMDARG,
@@ -194,6 +201,7 @@ st_mysql_sys_var* system_variables[] = {MYSQL_SYSVAR(address),
                                         MYSQL_SYSVAR(max_connections),
                                         MYSQL_SYSVAR(max_line_bytes),
                                         MYSQL_SYSVAR(max_reply_bytes),
+                                        MYSQL_SYSVAR(max_held_bytes),
                                         MYSQL_SYSVAR(max_in_values),
                                         MYSQL_SYSVAR(max_indexes),
                                         MYSQL_SYSVAR(secret_read),

@@ -24,6 +24,7 @@ struct Config {
   uint32_t max_connections = limits::connections_default;
   size_t max_line_bytes = limits::line_bytes_default;
   size_t max_reply_bytes = limits::reply_bytes_default;
+  size_t max_held_bytes = limits::held_bytes_default;
   uint32_t max_in_values = limits::in_list_default;
   uint32_t max_indexes = limits::index_id_default;
   std::string secret_read;

@@ -7,7 +7,8 @@
 namespace rowsocket::server {
 
 Settings settings_from(const Config& config) {
-  // A single connection at its limits (the longest line, the largest reply behind a full turn) must not be too much.
+  // A single connection at its limits (the longest line, the largest reply behind a full turn) must not be too much. Buffers
+  // double: twice their content.
   const size_t largest_connection_bytes = config.max_line_bytes + config.max_reply_bytes + limits::reply_bytes_per_turn;
   return {
       .policy = {.secret_read = config.secret_read,
@@ -20,7 +21,7 @@ Settings settings_from(const Config& config) {
                        .index_id_max = config.max_indexes},
       .idle_timeout_ms = uint64_t{config.idle_timeout_s} * 1000,
       .max_connections = config.max_connections,
-      .held_bytes_max = std::max(limits::held_bytes_min, 4 * largest_connection_bytes),  // buffers double: twice their content
+      .held_bytes_max = std::max(config.max_held_bytes, 2 * largest_connection_bytes),
   };
 }
 

@@ -172,6 +172,10 @@ void TurnLoop::execute(ClientConnection& connection) {
       connection.state = State::condemned;
       return;
     }
+    if (parsed.status == Parsed::Status::foreign) {
+      close_with_note(connection, LogLevel::warning, "speaks HTTP: it is closed, and nothing that it sent is done");
+      return;
+    }
     connection.scanned_bytes = 0;
     const size_t reply_begin = output.size();
     switch (executor_.execute(connection.client, request_, *connection.protocol, output)) {

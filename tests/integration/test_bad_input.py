@@ -7,6 +7,7 @@ reads and writes all the time and checks each of its replies.
 
 from __future__ import annotations
 
+import http.client
 import os
 import random
 import socket
@@ -249,3 +250,19 @@ def test_thousands_of_short_connections(server: RowSocketServer, bystander: Load
             elif number % 3 == 1:
                 connection.reset()
     server.wait_until("closed them", lambda: server.counter("connections_read") <= 1)
+
+
+@pytest.mark.parametrize("port", ["read", "write"])
+@pytest.mark.parametrize("method", ["GET", "POST", "PUT", "OPTIONS"])
+def test_what_a_web_page_can_send_does_nothing(server: RowSocketServer, database: Database, open_line: bytes, port: str, method: str) -> None:
+    """A page in a browser beside the server may post to its ports; the body must not be read as requests."""
+    body = open_line + b"\n1\t+\t2\t9\tnine\n1\t=\t1\t1\t1\t0\tD\n"
+    host, number = server.read_address() if port == "read" else server.write_address()
+    log_before = len(server.log_text())
+    browser = http.client.HTTPConnection(host, number, timeout=20)
+    with pytest.raises((http.client.HTTPException, ConnectionError)):
+        browser.request(method, "/", body=body, headers={"Content-Type": "text/plain"})
+        browser.getresponse()
+    browser.close()
+    assert database.value("SELECT GROUP_CONCAT(k ORDER BY k) FROM t") == "1,2,3"
+    assert "speaks HTTP" in server.log_text()[log_before:]

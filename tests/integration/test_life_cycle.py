@@ -184,15 +184,14 @@ def test_what_is_refused_is_so_on_a_table_with_triggers_as_well(database: Databa
     assert wire.tokens(1, "+", 1, 2)[:3] == [b"1", b"1", b"open_table"]
 
 
-@pytest.mark.parametrize("engine", ["CSV", "ARCHIVE", "BLACKHOLE", "FEDERATED"])
+@pytest.mark.parametrize("engine", ["CSV", "ARCHIVE", "BLACKHOLE"])
 def test_an_engine_that_was_not_tried_is_refused_by_its_name(start: Start, engine: str) -> None:
-    plugins = {"ARCHIVE": "ha_archive", "BLACKHOLE": "ha_blackhole", "FEDERATED": "ha_federatedx"}
+    plugins = {"ARCHIVE": "ha_archive", "BLACKHOLE": "ha_blackhole"}
     server = start(RowSocketServer, {"rowsocket-error-detail": "ON"})
     if engine in plugins:
         server.sql(f"INSTALL SONAME '{plugins[engine]}'")
     server.sql("CREATE DATABASE d")
-    suffix = " CONNECTION='mysql://nobody@127.0.0.1:1/d/t'" if engine == "FEDERATED" else ""
-    server.sql(f"CREATE TABLE d.t (id INT NOT NULL) ENGINE={engine}{suffix}")
+    server.sql(f"CREATE TABLE d.t (id INT NOT NULL) ENGINE={engine}")
     with server.raw("read") as wire:
         assert engine.encode() in wire.tokens("P", 1, "d", "t", "0", "id")[3]
 
@@ -216,3 +215,171 @@ def test_an_update_whose_trigger_moves_the_rows_changes_each_once(database: Data
     index = writer.open_index(database.name, "t", "n", index="at")
     assert index.increment(0, [1], op=">", limit=1000) == 3
     assert database.sql("SELECT n, at FROM t ORDER BY id") == [(1, 11), (1, 21), (1, 31)]
+
+
+# ---- work that no rollback takes back
+
+
+def with_lasting_counter(database: Database) -> None:
+    """A counter without transactions, beside a table with them."""
+    database.script(
+        """CREATE TABLE counter (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=MyISAM;
+        CREATE TABLE t (id INT PRIMARY KEY, body LONGTEXT);
+        INSERT INTO counter VALUES (1, 0)"""
+    )
+
+
+def test_a_turn_that_runs_again_repeats_nothing_that_lasts(start: Start) -> None:
+    server = start(RowSocketServer, {"innodb-rollback-on-timeout": "ON"})
+    database = Database(server, "d")
+    with_lasting_counter(database)
+    with server.raw("write") as wire, database.session() as holder:
+        open_ids(wire, database, (1, "t", "id"), (2, "counter", "n"))
+        holder.execute("BEGIN")
+        holder.execute("INSERT INTO t VALUES (7, '')")
+        count = b"2\t=\t1\t1\t1\t0\t+\t1\n"
+        wire.send(count + b"1\t+\t1\t6\n" + count + b"1\t+\t1\t7\n" + count)
+        holder.execute("SELECT SLEEP(2.5)")  # longer than a wait in place lasts
+        holder.execute("ROLLBACK")
+        assert wire.lines(5) == [b"0\t1\t1", b"0\t1", b"0\t1\t1", b"0\t1", b"0\t1\t1"]
+    assert database.value("SELECT n FROM counter") == 3
+    assert database.sql("SELECT id FROM t") == [(6,), (7,)]
+
+
+def test_a_write_that_waits_for_a_row_has_its_trigger_log_once(
+    server: RowSocketServer, database: Database, raw: OpenRaw
+) -> None:
+    database.script(
+        """CREATE TABLE t (id INT PRIMARY KEY);
+        CREATE TABLE log (id INT) ENGINE=MyISAM;
+        CREATE TRIGGER logs BEFORE INSERT ON t FOR EACH ROW INSERT INTO log VALUES (NEW.id)"""
+    )
+    wire = raw("write")
+    open_ids(wire, database, (1, "t", "id"))
+    with database.session() as holder:
+        holder.execute("BEGIN")
+        holder.execute("INSERT INTO t VALUES (7)")
+        wire.send(b"1\t+\t1\t7\n")
+        holder.execute("SELECT SLEEP(2.5)")  # longer than a wait in place lasts elsewhere
+        holder.execute("ROLLBACK")
+    assert wire.line() == b"0\t1"
+    assert database.sql("SELECT id, COUNT(*) FROM log GROUP BY id") == [(7, 2)]  # SQL's own insert logged one
+
+
+def test_a_many_row_insert_that_fails_is_in_the_binlog_as_far_as_it_stays(server: RowSocketServer, database: Database, raw: OpenRaw) -> None:
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY) ENGINE=MyISAM")
+    wire = raw("write")
+    open_ids(wire, database, (1, "t", "id"))
+    server.sql("FLUSH BINARY LOGS")
+    assert wire.tokens(1, "++", 1, 3, 1, 2, 1)[:3] == [b"1", b"1", b"121"]
+    assert database.sql("SELECT id FROM t") == [(1,), (2,)]
+    log = server.sql("SHOW BINARY LOGS")[-1][0]
+    assert "Write_rows_v1" in [event[2] for event in server.sql(f"SHOW BINLOG EVENTS IN '{log}'")]
+
+
+# ---- what a session has of the server, and leaves in it
+
+
+LEAVINGS = {
+    "a user variable": ("SET NEW.n = IFNULL(@seen, 0), @seen = 1", 0),
+    "a lock": ("SET NEW.n = IS_USED_LOCK('mine') IS NOT NULL, @x = GET_LOCK('mine', 1)", 0),
+    "a setting": ("SET NEW.n = @@SESSION.max_sort_length, SESSION max_sort_length = 99", 1024),
+    "an id": ("SET NEW.n = LAST_INSERT_ID(), @x = LAST_INSERT_ID(77)", 0),
+}
+
+
+@pytest.mark.parametrize("leaving", LEAVINGS)
+def test_what_a_trigger_leaves_in_the_session_is_gone_for_the_next_request(
+    database: Database, raw: OpenRaw, leaving: str
+) -> None:
+    body, clean = LEAVINGS[leaving]
+    database.script(
+        f"CREATE TABLE t (id INT PRIMARY KEY, n BIGINT);\nCREATE TRIGGER b BEFORE INSERT ON t FOR EACH ROW {body}"
+    )
+    wire = raw("write")
+    open_ids(wire, database, (1, "t", "id"))
+    assert wire.ask_all(b"1\t+\t1\t1", b"1\t+\t1\t2") == [b"0\t1"] * 2
+    assert wire.tokens(1, "+", 1, 3) == [b"0", b"1"]
+    assert database.sql("SELECT n FROM t") == [(clean,)] * 3
+
+
+def test_a_temporary_table_of_a_trigger_goes_with_its_request(database: Database, raw: OpenRaw) -> None:
+    database.script(
+        """CREATE TABLE t (id INT PRIMARY KEY);
+        CREATE PROCEDURE p() CREATE TEMPORARY TABLE scratch (id INT);
+        CREATE TRIGGER b BEFORE INSERT ON t FOR EACH ROW CALL p()"""
+    )
+    wire = raw("write")
+    open_ids(wire, database, (1, "t", "id"))
+    assert wire.ask_all(b"1\t+\t1\t1", b"1\t+\t1\t2") == [b"0\t1"] * 2
+
+
+def test_an_audit_plugin_can_be_removed_after_workers_have_touched_tables(start: Start) -> None:
+    server = start(RowSocketServer)
+    server.sql("INSTALL SONAME 'server_audit'")
+    server.sql("SET GLOBAL server_audit_events = 'TABLE'")
+    server.sql("SET GLOBAL server_audit_logging = ON")
+    server.sql("CREATE DATABASE d")
+    server.sql("CREATE TABLE d.t (id INT PRIMARY KEY)")
+    for port in ("read", "write"):
+        with server.raw(port) as wire:
+            assert wire.tokens("P", 1, "d", "t", "", "id") == [b"0", b"1"]
+            assert wire.tokens(1, "=", 1, 1) == [b"0", b"1"]
+    server.sql("SET GLOBAL server_audit_logging = OFF")
+    server.sql("UNINSTALL SONAME 'server_audit'")
+    assert server.sql("SELECT * FROM information_schema.plugins WHERE plugin_name = 'SERVER_AUDIT'") == []
+
+
+def test_user_statistics_are_followed_when_they_are_switched_on(start: Start) -> None:
+    server = start(RowSocketServer)
+    database = Database(server, "d")
+    database.script("CREATE TABLE t (id INT PRIMARY KEY);\nINSERT INTO t VALUES (1), (2)")
+    with server.raw("write") as wire:
+        open_ids(wire, database, (1, "t", "id"))
+        wire.tokens(1, "=", 1, 1)
+        server.sql("SET GLOBAL userstat = ON")
+        wire.tokens(1, ">", 1, 0, 9, 0)
+        wire.tokens(1, "+", 1, 3)
+    statistics = server.sql("SELECT rows_read, rows_changed FROM information_schema.table_statistics WHERE table_schema = 'd'")
+    assert statistics == [(2, 1)]
+    assert server.value("SELECT COUNT(*) FROM information_schema.user_statistics WHERE user = 'rowsocket'") == 1
+
+
+def test_the_performance_schema_sees_workers_and_their_table_io(start: Start) -> None:
+    server = start(RowSocketServer, {"performance-schema": "ON"})
+    database = Database(server, "d")
+    database.script("CREATE TABLE t (id INT PRIMARY KEY);\nINSERT INTO t VALUES (1), (2)")
+    workers = "SELECT COUNT(*) FROM performance_schema.threads WHERE name = 'thread/rowsocket/worker'"
+    assert server.value(workers) == server.value("SELECT @@rowsocket_threads_write") + server.value(
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE state LIKE 'rowsocket: read%'"
+    )
+    with server.raw("write") as wire:
+        open_ids(wire, database, (1, "t", "id"))
+        server.sql("TRUNCATE TABLE performance_schema.table_io_waits_summary_by_table")
+        wire.tokens(1, ">", 1, 0, 9, 0)
+        wire.tokens(1, "+", 1, 3)
+    query = "SELECT count_fetch, count_insert FROM performance_schema.table_io_waits_summary_by_table WHERE object_name = 't'"
+    fetched, inserted = server.sql(query)[0]
+    assert fetched >= 2
+    assert inserted == 1
+
+
+def test_error_detail_counts_rows_from_one(start: Start) -> None:
+    server = start(RowSocketServer, {"rowsocket-error-detail": "ON"})
+    database = Database(server, "d")
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, v VARCHAR(3))")
+    with server.raw("write") as wire:
+        open_ids(wire, database, (1, "t", "id,v"))
+        assert b"at row 1" in wire.tokens(1, "+", 2, 1, "long")[3]
+        assert b"at row 2" in wire.tokens(1, "++", 2, 2, 1, "a", 2, "long")[3]
+        assert b"at row 1" in wire.tokens(1, "+", 2, 1, "long")[3]
+
+
+def test_a_list_that_names_a_row_twice_while_its_key_moves(server: RowSocketServer, database: Database, raw: OpenRaw) -> None:
+    database.script("CREATE TABLE t (id INT PRIMARY KEY, n INT);\nINSERT INTO t VALUES (1, 0), (2, 0)")
+    wire = raw("write")
+    open_ids(wire, database, (1, "t", "id"))
+    log_before = len(server.log_text())
+    assert wire.tokens(1, "=", 1, 1, 9, 0, "@", 0, 3, 1, 1, 2, "+", 10) == [b"0", b"1", b"2"]
+    assert database.sql("SELECT id FROM t ORDER BY id") == [(11,), (12,)]
+    assert server.log_text()[log_before:] == ""

@@ -13,6 +13,7 @@ CONNECTIONS = 2000
 BYTES_PER_CONNECTION_MAX = 8 * 1024
 # After the first round; the allocator's own unrest is about 300 bytes of it, and ends after some rounds.
 ROUNDS = 4
+MEBIBYTE = 1 << 20
 BYTES_LEFT_BEHIND_MAX = 1024
 
 
@@ -48,3 +49,45 @@ def test_an_idle_connection_costs_little_and_gives_it_back(start: Start) -> None
         server.wait_until("has closed them", lambda: server.counter("connections_read") == 0)
     left_behind = (server.memory_bytes() - once) / (ROUNDS * CONNECTIONS)
     assert left_behind < BYTES_LEFT_BEHIND_MAX
+
+
+def test_memory_of_a_flood_is_given_back_while_others_stay(start: Start) -> None:
+    """Halves of large requests, between connections that keep small things in memory."""
+    options = {"rowsocket-threads-read": 1, "loose-rowsocket-max-held-bytes": 1 << 30, "rowsocket-max-line-bytes": 64 << 20}
+    server = start(RowSocketServer, options)
+    server.sql("CREATE DATABASE app")
+    server.sql("CREATE TABLE app.t (k INT PRIMARY KEY, v VARCHAR(20))")
+    opens = [b"P\t%d\tapp\tt\t\t%s" % (number, b",".join([b"k"] * (number + 1))) for number in range(40)]
+    with ExitStack() as stay:
+        with ExitStack() as flood:
+            largest = flood.enter_context(RawConnection(server.read_address()))
+            largest.send(b"0\t=\t1\t" + b"1" * (30 * MEBIBYTE))
+            server.wait_until("has received it", lambda: server.counter("bytes_received") >= 30 * MEBIBYTE)
+            largest.close()
+            server.wait_until("has closed it", lambda: server.counter("connections_read") == 0)
+            before = server.memory_bytes()
+            for number in range(120):
+                flooding = flood.enter_context(RawConnection(server.read_address()))
+                flooding.send(b"0\t=\t1\t" + b"1" * MEBIBYTE)
+                staying = stay.enter_context(RawConnection(server.read_address()))
+                assert staying.ask_all(*(line + b",k" * number for line in opens)) == [b"0\t1"] * len(opens)
+            server.wait_until("has received all", lambda: server.counter("bytes_received") >= 150 * MEBIBYTE)
+            peak = server.memory_bytes()
+        server.wait_until("has closed them", lambda: server.counter("connections_read") == 120)
+        assert peak - before > 80 * MEBIBYTE
+        assert server.memory_bytes() - before < 40 * MEBIBYTE
+
+
+def test_a_reply_beyond_its_bound_is_refused_before_its_memory_is_taken(start: Start) -> None:
+    server = start(RowSocketServer, {"rowsocket-max-reply-bytes": 1 << 20, "rowsocket-threads-read": 1})
+    server.sql("CREATE DATABASE app")
+    server.sql("CREATE TABLE app.t (k INT PRIMARY KEY, v LONGTEXT)")
+    server.sql("INSERT INTO app.t VALUES (1, REPEAT('x', 8000000)), (2, REPEAT('x', 1040000))")
+    with server.raw("read") as wire:
+        assert wire.ask(b"P\t0\tapp\tt\t\tv\tv") == b"0\t1"
+        assert wire.ask(b"0\t=\t1\t1\t1\t0\tF\t<\t0\t") == b"0\t1"  # the engine reads the row, nobody replies it
+        peak = server.memory_peak_bytes()
+        for _ in range(3):
+            assert wire.ask(b"0\t=\t1\t1") == b"2\t1\treplylen"
+        assert len(wire.ask(b"0\t=\t1\t2")) == len(b"0\t1\t") + 1040000
+        assert server.memory_peak_bytes() - peak < 6 * MEBIBYTE

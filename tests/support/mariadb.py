@@ -300,11 +300,18 @@ class MariaDB:
 
     def memory_bytes(self) -> int:
         """Resident memory of the server process."""
+        return self._memory("VmRSS")
+
+    def memory_peak_bytes(self) -> int:
+        """The most resident memory that the server process has had."""
+        return self._memory("VmHWM")
+
+    def _memory(self, name: str) -> int:
         assert self.process is not None
         for line in Path(f"/proc/{self.process.pid}/status").read_text().splitlines():
-            if line.startswith("VmRSS:"):
+            if line.startswith(name + ":"):
                 return int(line.split()[1]) * 1024
-        raise ServerFailure("no VmRSS: the server has ended")
+        raise ServerFailure(f"no {name}: the server has ended")
 
 
 class HandlerSocketServer(MariaDB):

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <strings.h>
 
 #include "wire/handlersocket/parse_parts.h"
 
@@ -90,6 +91,14 @@ size_t find_end(std::string_view input, bool is_group, size_t begin, size_t end)
   return std::string_view::npos;
 }
 
+/// What a web browser sends begins so. Its requests carry other people's bytes, which must not be taken for requests of ours.
+bool is_http(std::string_view line) {
+  constexpr std::string_view beginnings[] = {"GET ", "POST ", "HEAD ", "PUT ", "DELETE ", "OPTIONS ", "PATCH ", "CONNECT ", "TRACE "};
+  return (line[0] >= 'C' && line[0] <= 'T' &&
+          std::any_of(std::begin(beginnings), std::end(beginnings), [line](auto beginning) { return line.starts_with(beginning); })) ||
+         (line.size() >= 5 && (line[0] | 0x20) == 'h' && strncasecmp(line.data(), "Host:", 5) == 0);
+}
+
 }  // namespace
 
 void parse_line(std::string_view line, Parsing& parsing, Request& request) {
@@ -125,6 +134,9 @@ Parsed parse_request(std::string_view input, const ParseLimits& limits, Arena& a
     return {Parsed::Status::fatal, input.size()};
   }
   Parsing parsing{.limits = limits, .arena = arena};
+  if (request_bytes > 0 && input[0] > '9' && is_http(input.substr(0, request_bytes))) [[unlikely]] {
+    return {Parsed::Status::foreign, input.size()};
+  }
   if (!is_group) [[likely]] {
     parse_line(without_carriage_return(input.substr(0, request_bytes)), parsing, request);
   } else if (!parse_group(input.substr(0, request_bytes), parsing, request)) {

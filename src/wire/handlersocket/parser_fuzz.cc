@@ -166,6 +166,9 @@ std::string read_all(std::string_view input, const ParseLimits& limits) {
       require(request.parse_error == ErrorCode::line_too_long);
       return words + "fatal";
     }
+    if (parsed.status == Parsed::Status::foreign) {
+      return words + "foreign";
+    }
     require(input[parsed.consumed_bytes - 1] == '\n');
     if (request.kind == RequestKind::group) {
       require_sound_group(request, limits, input.substr(0, parsed.consumed_bytes));
@@ -199,6 +202,9 @@ std::string read_in_pieces(std::string_view input, size_t piece_bytes, const Par
     }
     if (parsed.status == Parsed::Status::fatal) {
       return words + "fatal";
+    }
+    if (parsed.status == Parsed::Status::foreign) {
+      return words + "foreign";
     }
     arena.reset();
   }

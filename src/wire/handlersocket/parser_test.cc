@@ -66,6 +66,27 @@ TEST_F(ParserTest, NoLineEndWithinTheLongestLineIsFatal) {
   }
 }
 
+TEST_F(ParserTest, WhatABrowserSendsIsForeignFromItsFirstLine) {
+  for (const std::string line : {"POST / HTTP/1.1", "GET /0%09+ HTTP/1.1", "HEAD / HTTP/1.1", "PUT /x HTTP/1.1", "DELETE / HTTP/1.1",
+                                 "OPTIONS * HTTP/1.1", "PATCH / HTTP/1.1", "CONNECT a:1 HTTP/1.1", "TRACE / HTTP/1.1", "Host: a",
+                                 "hOST:a"}) {
+    for (const std::string end : {"\r\n", "\n"}) {
+      const std::string input = line + end + "5\t=\t1\ta\n";
+      for (size_t size = 0; size < line.size() + end.size(); ++size) {
+        Request request;
+        size_t scanned_bytes = 0;
+        EXPECT_EQ(parse_request(input.substr(0, size), limits, arena, scanned_bytes, request).status, Parsed::Status::need_more);
+      }
+      Request request;
+      size_t scanned_bytes = 0;
+      EXPECT_EQ(parse_request(input, limits, arena, scanned_bytes, request).status, Parsed::Status::foreign) << line;
+    }
+  }
+  EXPECT_EQ(read("GETS x"), "unknown: unknown_command");
+  EXPECT_EQ(read("POST"), "unknown: unknown_command");
+  EXPECT_EQ(read("Hosted: x"), "unknown: unknown_command");
+}
+
 // --- open_index
 
 TEST_F(ParserTest, OpenIndexNamesDatabaseTableIndexAndColumns) {

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "base/memory.h"
+
+#include <sys/mman.h>
+
+#include <cstdlib>
+
+#include "base/limits.h"
+
+namespace rowsocket {
+
+char* take_memory(size_t byte_count) {
+  if (byte_count < limits::mapped_bytes_min) {
+    return static_cast<char*>(std::malloc(byte_count));
+  }
+  void* const mapped = ::mmap(nullptr, byte_count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return mapped == MAP_FAILED ? nullptr : static_cast<char*>(mapped);
+}
+
+void give_back_memory(void* bytes, size_t byte_count) {
+  if (byte_count < limits::mapped_bytes_min) {
+    std::free(bytes);
+  } else {
+    ::munmap(bytes, byte_count);
+  }
+}
+
+}  // namespace rowsocket
