@@ -40,10 +40,14 @@ class Bank:
     """Account and version, for each compare-and-set that was acknowledged."""
     maybe_won: Counter[int] = field(default_factory=Counter)
     """How many were not answered, by account."""
+    sees_all: bool = True
+    """Whether a read sees what was acknowledged before, wherever that was."""
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def newest(self, account: int) -> int:
-        """The newest version that was acknowledged to anybody."""
+        """The newest version that was acknowledged to anybody: a read that is sent from now on sees it, or a newer one."""
+        if not self.sees_all:
+            return 0
         return max((version for one, version in list(self.won) if one == account), default=0)
 
 

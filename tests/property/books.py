@@ -179,9 +179,11 @@ def an_alias(choose: random.Random) -> BookMember:
 class Totals:
     """What all clients together know of the counters of one table."""
 
-    def __init__(self, *, counts_others: bool = False) -> None:
+    def __init__(self, *, counts_others: bool, sees_all: bool) -> None:
         self.counts_others = counts_others
         """Whether triggers count here as well."""
+        self.sees_all = sees_all
+        """Whether a read sees what was acknowledged before, wherever that was."""
         self.books: list[CounterBook] = []
         self.sent: Counter[int] = Counter()
         self._lock = threading.Lock()
@@ -192,8 +194,12 @@ class Totals:
             self.sent[counter] += amount
 
     def acknowledged(self, counter: int) -> int:
-        """The sum of what was acknowledged to anybody until now: no counter read from now on may be below."""
+        """The sum of what was acknowledged to anybody until now."""
         return sum(book.acknowledged[counter] for book in self.books)
+
+    def floor(self, counter: int) -> int:
+        """No read that is sent from now on may find less."""
+        return self.acknowledged(counter) if self.sees_all else 0
 
     def unknown(self, counter: int) -> int:
         """The sum of what was not answered."""
@@ -227,7 +233,7 @@ class CounterBook:
     def member(self, choose: random.Random, reads_only: bool, ids: Sequence[int] = COUNTER_IDS) -> BookMember:
         """A random request."""
         counter = choose.choice(ids)
-        floor = self.totals.acknowledged(counter)
+        floor = self.totals.floor(counter)
         if reads_only or choose.random() < 0.3:
             line = _line(self.opened, "=", 1, counter)
             return BookMember(self, line, lambda: None, False, self.is_transactional, self._is_value(counter, floor))

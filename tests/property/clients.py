@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -58,6 +58,7 @@ from property.rows import Find, OwnRows
 from property.shapes import AUDITED, BY_NAME
 from property.steps import OK, Alone, Group, Member, Refusals, Step, Wrong
 from property.unknown import settle_unknown
+from support.mariadb import RowSocketServer
 from support.raw import RawConnection
 
 BATCH_MAX = 24
@@ -65,9 +66,6 @@ BATCH_MAX_WHERE_CONNECTIONS_BREAK = 6
 GROUP_MAX = 5
 ANSWER_TIMEOUT_S = 60.0
 LOG_LENGTH = 3000
-
-
-Address = tuple[str, int] | str
 
 
 @dataclass
@@ -83,17 +81,25 @@ class Exchange:
 class Link:
     """One connection and what was opened on it."""
 
-    def __init__(self, address: Address, port: str, name: str) -> None:
-        self.port, self.name = port, name
+    def __init__(self, server: RowSocketServer, port: str, name: str) -> None:
+        self.server, self.port, self.name = server, port, name
         self.opened: set[int] = set()
-        self._address = address
-        self._raw = RawConnection(address, ANSWER_TIMEOUT_S)
+        self._address = self._where()
+        self._raw = RawConnection(self._address, ANSWER_TIMEOUT_S)
+
+    def _where(self) -> tuple[str, int] | str:
+        return self.server.read_address() if self.port == "read" else self.server.write_address()
 
     def renew(self) -> None:
         """Close, and connect anew."""
         self._raw.close()
         self.opened.clear()
         self._raw = RawConnection(self._address, ANSWER_TIMEOUT_S)
+
+    def move(self) -> None:
+        """Connect to where the server serves now: after a start it may be elsewhere."""
+        self._address = self._where()
+        self.renew()
 
     def send(self, data: bytes) -> None:
         self._raw.send(data)
@@ -130,16 +136,14 @@ def make_books(owner: Owner, mix: frozenset[str], totals: dict[str, Totals], ban
     )
 
 
-def make_totals(mix: frozenset[str]) -> dict[str, Totals]:
+def make_totals(mix: frozenset[str], *, sees_all: bool) -> dict[str, Totals]:
     """The counters that all clients share, by what they open."""
-    found = {}
-    if COUNTERS in mix:
-        found["counter"] = Totals()
-    if MYISAM_COUNTERS in mix:
-        found["mcounter"] = Totals()
-    if "audited" in mix:
-        found["audited_audit"] = Totals(counts_others=True)
-    return found
+    opened = {COUNTERS: "counter", MYISAM_COUNTERS: "mcounter", "audited": "audited_audit"}
+    return {
+        name: Totals(counts_others=name == "audited_audit", sees_all=sees_all)
+        for ingredient, name in opened.items()
+        if ingredient in mix
+    }
 
 
 Makes = Callable[[bool], Member | None]
@@ -150,8 +154,9 @@ class Client:
     """A client and its books."""
 
     def __init__(
-        self, addresses: Mapping[str, Address], number: int, mix: frozenset[str], seed: int, refusals: Refusals, books: Books
+        self, server: RowSocketServer, number: int, mix: frozenset[str], seed: int, refusals: Refusals, books: Books
     ) -> None:
+        self.server = server
         self.owner = Owner(number)
         self.mix = mix
         self.books = books
@@ -162,7 +167,7 @@ class Client:
         ports = ["write", *(["write"] if CONNECTIONS in mix else []), *(["read", "read"] if READ_PORT in mix else [])]
         self.unsettled: list[Step] = []
         """What was sent and has no reply yet."""
-        self.links = [Link(addresses[port], port, f"client {number} {port} {nth}") for nth, port in enumerate(ports)]
+        self.links = [Link(server, port, f"client {number} {port} {nth}") for nth, port in enumerate(ports)]
         self._sources = self._all_sources()
 
     def close(self) -> None:
@@ -263,7 +268,10 @@ class Client:
     # ── asking ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def work(self) -> None:
-        """One batch over one connection; raises `Wrong`, and `ConnectionClosed` or TimeoutError where no reply came."""
+        """One batch over one connection.
+
+        Raises `Wrong`; `ConnectionClosed` or TimeoutError where no reply came, and `Unknown` where one does not tell.
+        """
         link = self.choose.choice(self.links)
         if SHORT_CONNECTIONS in self.mix and self.choose.random() < 0.1:
             link.renew()
@@ -294,8 +302,8 @@ class Client:
                 raise Wrong(f"{opens[number]!r} was answered {reply!r}")
         for step in steps:
             replies_of_it = [next_reply() for _ in step.lines]
-            self.unsettled.pop(0)
             step.settle(replies_of_it, self.refusals)
+            self.unsettled.pop(0)
 
     def come_back(self, read: Callable[[str], list[tuple[Any, ...]]]) -> None:
         """After connections broke: see what was done of what was not answered, and connect anew.
@@ -304,7 +312,7 @@ class Client:
         """
         self.settle_unknown(read)
         for link in self.links:
-            link.renew()
+            link.move()
 
     def settle_unknown(self, read: Callable[[str], list[tuple[Any, ...]]]) -> None:
         """See what was done of what was not answered."""

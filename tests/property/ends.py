@@ -80,8 +80,8 @@ def _wasted_ids(clients: Sequence[Client], read: Read) -> Iterator[str]:
     """Ids are lost by what is refused or done again; not, time and again, by a request that waits."""
     books = [client.books.tokens["numbered"] for client in clients if "numbered" in client.books.tokens]
     requested = sum(book.requested for book in books)
-    [[last]] = read("SELECT IFNULL(MAX(id), 0) FROM numbered") if books else [[0]]
-    if int(last) > IDS_PER_ROW_MAX * requested + IDS_TO_SPARE:
+    [[last, step]] = read("SELECT MAX(id), @@GLOBAL.auto_increment_increment FROM numbered") if books else [[0, 1]]
+    if int(last or 0) > int(step) * (IDS_PER_ROW_MAX * requested + IDS_TO_SPARE):
         yield f"{requested} rows were inserted into `numbered` or refused, and the last id is {last}"
 
 

@@ -63,7 +63,11 @@ KILLS = register("kills", "disturbance", "KILL QUERY of workers")
 KILLED_CONNECTIONS = register("killed_connections", "disturbance", "KILL of workers, which closes their connections")
 READ_ONLY = register("read_only", "disturbance", "read_only, switched on for moments")
 CRASH = register("crash", "disturbance", "kill -9 of the server at the end, and a start")
-BREAKING = frozenset({KILLED_CONNECTIONS, CRASH})
+ISOLATION = register("isolation", "disturbance", "a Galera node that is cut off for a while")
+NODE_CRASHES = register("node_crashes", "disturbance", "kill -9 of a Galera node, which joins again")
+SYNC_WAIT = register("sync_wait", "traffic", "wsrep_sync_wait: a Galera node sees what was acknowledged on another one")
+OF_A_CLUSTER = frozenset({ISOLATION, NODE_CRASHES, SYNC_WAIT})
+BREAKING = frozenset({KILLED_CONNECTIONS, CRASH, ISOLATION, NODE_CRASHES})
 """After these a connection may close without all its replies."""
 
 

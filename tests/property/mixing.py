@@ -14,7 +14,7 @@ import subprocess
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field
 from typing import Any
@@ -30,7 +30,7 @@ from property.ends import wrong_ends
 from property.ingredients import VOLATILE, chosen
 from property.requests import Owner
 from property.shapes import BY_NAME
-from property.steps import Refusals
+from property.steps import Refusals, Unknown
 from support.mariadb import RowSocketServer
 from support.raw import ConnectionClosed
 
@@ -41,6 +41,9 @@ VOLATILE_CLIENTS = 2
 END_TIMEOUT_S = 90.0
 EXCHANGES_SHOWN_MAX = 60
 DEATH_S = 3.0
+AWAY_S = 0.05
+BROKEN = (ConnectionClosed, ConnectionRefusedError, BrokenPipeError, pymysql.err.OperationalError, pymysql.err.InterfaceError)
+"""What a client or session meets whose server is not there."""
 LINES_OF_THE_END = 250
 LAST_WORDS_MAX = 16
 ALWAYS_REFUSED = {"149", "1213"}
@@ -66,6 +69,10 @@ class Mix:
     also_refused: frozenset[str] = frozenset()
     """Errors that the server's options allow."""
     client_count: int = CLIENTS
+    unknown: frozenset[str] = frozenset()
+    """Errors that do not tell whether the request was done."""
+    sees_all: bool = True
+    """Whether a read sees what was acknowledged before it was sent, wherever that was."""
 
     def __str__(self) -> str:
         return f"seed {self.seed}, mix {','.join(sorted(self.ingredients))}"
@@ -92,19 +99,24 @@ def new_mix(choose: random.Random, may_be: Collection[str], also_refused: frozen
     return mix
 
 
+Trouble = Callable[["Run"], None]
+"""Something that is done to the servers, again and again, until the run stops."""
+
+
 @dataclass
 class Run:
     """A mix while it runs."""
 
-    server: RowSocketServer
+    servers: Sequence[RowSocketServer]
     mix: Mix
     totals: dict[str, Totals]
-    bank: Bank = field(default_factory=Bank)
+    bank: Bank
     clients: list[Client] = field(default_factory=list)
     sessions: list[Beside] = field(default_factory=list)
     began_s: float = field(default_factory=time.monotonic)
     stop: threading.Event = field(default_factory=threading.Event)
-    server_may_go: bool = False
+    away: set[RowSocketServer] = field(default_factory=set)
+    """Servers that may refuse and break connections now, or have done so lately."""
     failures: list[str] = field(default_factory=list)
     _threads: list[threading.Thread] = field(default_factory=list)
 
@@ -113,26 +125,27 @@ class Run:
         self.failures.append(f"after {time.monotonic() - self.began_s:.2f} s: {what}")
         self.stop.set()
 
-    def spawn(self, name: str, work: Callable[[], None]) -> None:
-        """Work in a thread until the end."""
+    def spawn(self, name: str, server: RowSocketServer, work: Callable[[], None]) -> None:
+        """Work with a server in a thread until the end."""
 
         def run() -> None:
-            try:
-                while not self.stop.is_set():
+            while not self.stop.is_set():
+                try:
                     work()
-            except (ConnectionClosed, ConnectionRefusedError, pymysql.err.OperationalError, BrokenPipeError) as error:
-                if not self.server_may_go:
+                except BROKEN as error:
+                    if server not in self.away:
+                        self.fail(f"{name}: {type(error).__name__}: {error}")
+                    self.stop.wait(AWAY_S)
+                except BaseException as error:  # whatever it is, the test is to see it
                     self.fail(f"{name}: {type(error).__name__}: {error}")
-            except BaseException as error:  # whatever it is, the test is to see it
-                self.fail(f"{name}: {type(error).__name__}: {error}")
 
         thread = threading.Thread(target=run, name=name, daemon=True)
         self._threads.append(thread)
         thread.start()
 
     def read(self, query: str) -> list[tuple[Any, ...]]:
-        """The rows that SQL sees."""
-        return self.server.sql(query, database=DATABASE)
+        """The rows that SQL sees on the first server."""
+        return self.servers[0].sql(query, database=DATABASE)
 
     def join(self) -> None:
         """Wait until all threads have ended."""
@@ -140,101 +153,144 @@ class Run:
         for thread in self._threads:
             thread.join(max(0.1, end_s - time.monotonic()))
             if thread.is_alive():
-                self.fail(f"{thread.name} does not come to an end; the server does {self._processes()}")
+                self.fail(f"{thread.name} does not come to an end; the servers do {self._processes()}")
 
     def _processes(self) -> object:
         try:
-            return self.server.sql("SELECT id, user, time, state, info FROM information_schema.processlist")
+            query = "SELECT id, user, time, state, info FROM information_schema.processlist"
+            return [server.sql(query) for server in self.servers]
         except pymysql.err.MySQLError as error:
             return error
 
 
-def run_mix(server: RowSocketServer, mix: Mix, duration_s: float) -> dict[str, int]:
-    """Run a mix; how much was done. Raises `MixFailure`."""
-    server.sql(f"CREATE DATABASE {DATABASE}")
+def run_mix(
+    servers: Sequence[RowSocketServer],
+    mix: Mix,
+    duration_s: float,
+    troubles: Mapping[str, Trouble] | None = None,
+    catch_up: Callable[[], None] = lambda: None,
+) -> dict[str, int]:
+    """Run a mix on servers that are all written to; how much was done. Raises `MixFailure`.
+
+    `troubles` are ingredients of the caller's; `catch_up` makes all servers see what any of them has done.
+    """
+    servers[0].sql(f"CREATE DATABASE IF NOT EXISTS {DATABASE}")
     for statement in mix.statements():
-        server.sql(statement, database=DATABASE)
-    run = Run(server, mix, make_totals(mix.ingredients))
+        servers[0].sql(statement, database=DATABASE)
+    catch_up()
+    run = Run(servers, mix, make_totals(mix.ingredients, sees_all=mix.sees_all), Bank(sees_all=mix.sees_all))
     with ExitStack() as stack:
         _start_clients(run, stack)
         _start_sessions(run)
+        for name, trouble in (troubles or {}).items():
+            if name in mix.ingredients:
+                run.spawn(name, servers[0], lambda trouble=trouble: trouble(run))  # type: ignore[misc]
         run.stop.wait(duration_s)
-        _end(run)
+        _end(run, catch_up)
     if run.failures:
         raise MixFailure(_failure_text(run))
     answers = sum(client.answers for client in run.clients)
-    replays = int(server.status("Rowsocket_replays")["Rowsocket_replays"])
+    replays = sum(int(server.status("Rowsocket_replays")["Rowsocket_replays"]) for server in servers)
     refused = sum((client.refusals.seen for client in run.clients), Counter[str]())
     return {"answers": answers, "replays": replays, **{f"refused {name}": refused[name] for name in sorted(refused)}}
 
 
 def _start_clients(run: Run, stack: ExitStack) -> None:
     mix = run.mix
-    addresses = {"read": run.server.read_address(), "write": run.server.write_address()}
     for number in range(mix.client_count):
+        server = run.servers[number % len(run.servers)]
         books = make_books(Owner(number), mix.ingredients, run.totals, run.bank)
-        client = Client(addresses, number, mix.ingredients, mix.seed, Refusals(mix.refusals()), books)
+        client = Client(server, number, mix.ingredients, mix.seed, Refusals(mix.refusals(), mix.unknown), books)
         stack.callback(client.close)
         run.clients.append(client)
     others = range(VOLATILE_CLIENTS if VOLATILE in mix.ingredients else 0)
-    volatile_clients = [volatile.VolatileClient(addresses["write"], number, mix.seed) for number in others]
+    volatile_clients = [volatile.VolatileClient(run.servers[0], number, mix.seed) for number in others]
     for other in volatile_clients:
         stack.callback(other.close)
     run.began_s = time.monotonic()
     for client in run.clients:
-        run.spawn(f"client {client.owner.number}", _coming_back(run, client))
+        run.spawn(f"client {client.owner.number}", client.server, _coming_back(run, client))
     for other in volatile_clients:
-        run.spawn("a client of the volatile table", other.work)
+        run.spawn("a client of the volatile table", other.server, _volatile(run, other))
 
 
 def _coming_back(run: Run, client: Client) -> Callable[[], None]:
-    """The client's work; it comes back where connections may break."""
+    """The client's work; it comes back where connections may break, or outcomes be unknown."""
 
     def work() -> None:
         try:
             client.work()
-        except (ConnectionClosed, BrokenPipeError):
-            if run.server_may_go or ingredients.KILLED_CONNECTIONS not in run.mix.ingredients:
+        except (*BROKEN, Unknown):
+            if not run.mix.ingredients & ingredients.BREAKING:
                 raise
-            client.come_back(run.read)
+            _wait_until_back(run, client.server)
+            if not run.stop.is_set():
+                client.come_back(lambda query: client.server.sql(query, database=DATABASE))
 
     return work
+
+
+def _volatile(run: Run, client: volatile.VolatileClient) -> Callable[[], None]:
+    def work() -> None:
+        try:
+            client.work()
+        except BROKEN:
+            if not run.mix.ingredients & ingredients.BREAKING:
+                raise
+            _wait_until_back(run, client.server)
+            client.renew()
+
+    return work
+
+
+def _wait_until_back(run: Run, server: RowSocketServer) -> None:
+    """A server that was away serves again, and has what the others have done."""
+    while server in run.away and not run.stop.is_set():
+        run.stop.wait(AWAY_S)
 
 
 def _start_sessions(run: Run) -> None:
     kinds = {**DISTURBANCES, VOLATILE: (volatile.change, 1)}
     for name, (work, count) in kinds.items():
-        for nth in range(count if name in run.mix.ingredients else 0):
+        sessions = range(count * len(run.servers) if name in run.mix.ingredients else 0)
+        for nth in sessions:
+            server = run.servers[nth % len(run.servers)]
             choose = random.Random(f"{run.mix.seed}/{name}/{nth}")
-            beside = Beside(run.server, run.mix.ingredients, choose, run.stop, run.totals)
+            beside = Beside(server, run.mix.ingredients, choose, run.stop, run.totals)
             run.sessions.append(beside)
-            run.spawn(name, lambda beside=beside, work=work: disturb(beside, work))  # type: ignore[misc]
+            run.spawn(name, server, lambda beside=beside, work=work: disturb(beside, work))  # type: ignore[misc]
 
 
-def _end(run: Run) -> None:
+def _end(run: Run, catch_up: Callable[[], None]) -> None:
     """Stop all, and compare; after a crash, if there is to be one."""
     crashes = ingredients.CRASH in run.mix.ingredients and not run.failures
     if crashes:
-        run.server_may_go = True
-        run.server.crash()
+        run.away.update(run.servers)
+        for server in run.servers:
+            server.crash()
     run.stop.set()
     run.join()
     if crashes:
-        run.server.start()
-    if run.failures and _has_died(run.server):
-        run.failures.insert(0, f"the server died: {run.server.exit_text()}\n{_last_words(run.server)}")
+        for server in run.servers:
+            server.start()
+    for number, server in enumerate(run.servers):
+        if run.failures and _has_died(server):
+            run.failures.insert(0, f"server {number} died: {server.exit_text()}\n{_last_words(server)}")
     if not run.failures:
+        catch_up()
         try:
-            if crashes:
-                for client in run.clients:
-                    client.settle_unknown(run.read)
-            for text in wrong_ends(run.clients, run.sessions, run.totals, run.read):
+            for text in _wrong_ends(run):
                 run.fail(text)
-            if BANK in run.mix.ingredients:
-                for text in wrong_balance(run.bank, run.read("SELECT id, balance, version FROM account")):
-                    run.fail(text)
         except AssertionError as error:
             run.fail(str(error))
+
+
+def _wrong_ends(run: Run) -> Iterator[str]:
+    for client in run.clients:
+        client.settle_unknown(run.read)
+    yield from wrong_ends(run.clients, run.sessions, run.totals, run.read)
+    if BANK in run.mix.ingredients:
+        yield from wrong_balance(run.bank, run.read("SELECT id, balance, version FROM account"))
 
 
 def _has_died(server: RowSocketServer) -> bool:
@@ -259,9 +315,9 @@ def _failure_text(run: Run) -> str:
     """What the client that met it did last, and then what is wrong."""
     failed = [client for client in run.clients if any(f": client {client.owner.number}:" in text for text in run.failures)]
     parts = []
-    for client in failed[:3]:
+    for client in failed[:1]:
         lines = client.last_second()
         parts += [f"the last second of client {client.owner.number}:", *lines[-EXCHANGES_SHOWN_MAX:]]
-    counted = run.server.status("Rowsocket_%") if run.server.alive() else {}
+    counted = run.servers[0].status("Rowsocket_%") if run.servers[0].alive() else {}
     seen = {name: counted[f"Rowsocket_{name}"] for name in ("replays", "parked", "commits", "commit_failures") if counted}
     return "\n".join([*parts, f"{run.mix}, {seen}", *run.failures[:5]])

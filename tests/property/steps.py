@@ -29,6 +29,10 @@ class Wrong(AssertionError):
     """A reply that is right for nothing."""
 
 
+class Unknown(Exception):
+    """A reply that does not tell whether the request was done."""
+
+
 class Book(Protocol):
     """What a client knows of some rows."""
 
@@ -100,14 +104,18 @@ class Refusals:
     """Which errors may come because of others, and how often each came."""
 
     allowed: frozenset[str]
+    unknown: frozenset[str] = frozenset()
+    """Those that do not tell whether the request was done."""
     seen: Counter[str] = field(default_factory=Counter)
     unopened: bool = False
     """Whether an open_index was refused just now, so that its id means nothing."""
 
     def is_one(self, reply: bytes) -> bool:
-        """Whether this reply refuses, and may."""
+        """Whether this reply refuses, and may. Raises `Unknown`."""
         code, _, text = reply.partition(b"\t1\t")
         error = text.split(b"\t")[0].decode(errors="replace")
+        if code == b"1" and error in self.unknown:
+            raise Unknown(error)
         return (code == b"1" and error in self.allowed) or (self.unopened and reply.startswith(NOT_OPENED))
 
     def note(self, reply: bytes) -> None:

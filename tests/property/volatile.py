@@ -13,8 +13,10 @@ import re
 
 import pymysql
 
+from property.clients import ANSWER_TIMEOUT_S
 from property.disturbances import LOST_A_RACE, Beside, Cursor
 from property.steps import Wrong
+from support.mariadb import RowSocketServer
 from support.raw import RawConnection
 
 ROWS = 30
@@ -33,6 +35,8 @@ _STEPS = (
     ("ALTER TABLE vol DROP KEY by_n", "ALTER TABLE vol ADD KEY by_n (n, id)"),
     ("RENAME TABLE vol TO vol_away", "CREATE TABLE vol LIKE vol_away", "DROP TABLE vol", "RENAME TABLE vol_away TO vol"),
 )
+_OF_ANOTHER_SHAPE = {1050, 1051, 1054, 1060, 1061, 1072, 1091, 1146, 1347, 1360, 1965, 4137}
+"""What the table is just now, this statement cannot be done to."""
 _AGREES = re.compile(
     rb"0\t1|0\t1\t\d+|0\t[23](\t-?\d+|\t\0)*"  # done, so many rows, rows
     rb"|1\t1\t(121|open_table|lock_tables|146|149|1213|1205|188|1317|1927|1290|group|notrans|1054|1146|1347)"
@@ -48,7 +52,7 @@ def change(beside: Beside, cursor: Cursor) -> None:
                 cursor.execute(statement)
                 break
             except pymysql.err.MySQLError as error:
-                if error.args[0] in (1054, 1060, 1061, 1091, 1146, 1347, 1360, 1050, 1051, 1965):
+                if error.args[0] in _OF_ANOTHER_SHAPE:
                     break  # of another shape by now
                 if error.args[0] not in LOST_A_RACE:
                     raise
@@ -58,10 +62,17 @@ def change(beside: Beside, cursor: Cursor) -> None:
 class VolatileClient:
     """A client of the table."""
 
-    def __init__(self, address: tuple[str, int], number: int, seed: int) -> None:
+    def __init__(self, server: RowSocketServer, number: int, seed: int) -> None:
+        self.server = server
         self.choose = random.Random(f"{seed}/volatile {number}")
-        self.connection = RawConnection(address, 60)
+        self.connection = RawConnection(server.write_address(), ANSWER_TIMEOUT_S)
         self.numbers = itertools.count()
+        self.opened = False
+
+    def renew(self) -> None:
+        """Connect anew."""
+        self.connection.close()
+        self.connection = RawConnection(self.server.write_address(), ANSWER_TIMEOUT_S)
         self.opened = False
 
     def close(self) -> None:
