@@ -31,7 +31,7 @@ from property.ingredients import VOLATILE, chosen
 from property.requests import Owner
 from property.shapes import BY_NAME
 from property.steps import Refusals, Unknown
-from support.mariadb import RowSocketServer
+from support.mariadb import RowSocketServer, ServerFailure
 from support.raw import ConnectionClosed
 
 MIX_S = float(os.environ.get("ROWSOCKET_MIX_SECONDS") or 8)
@@ -277,12 +277,12 @@ def _end(run: Run, catch_up: Callable[[], None]) -> None:
         if run.failures and _has_died(server):
             run.failures.insert(0, f"server {number} died: {server.exit_text()}\n{_last_words(server)}")
     if not run.failures:
-        catch_up()
         try:
+            catch_up()
             for text in _wrong_ends(run):
                 run.fail(text)
-        except AssertionError as error:
-            run.fail(str(error))
+        except (AssertionError, ServerFailure) as error:
+            run.fail(str(error).partition("--- error log")[0])
 
 
 def _wrong_ends(run: Run) -> Iterator[str]:

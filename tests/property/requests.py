@@ -12,8 +12,8 @@ from property.rows import Bound, Find, Insert, OwnRows, Value
 from property.shapes import COLUMNS, SHAPES, Shape
 from support.raw import token
 
-ROWS_PER_OWNER = 12
-ROWS_OF_AN_INSERT_MAX = 4
+ROWS_PER_OWNER = 24
+ROWS_OF_AN_INSERT_MAX = 10
 ALL = 1000
 """More rows than anybody owns."""
 _FACING = {">": ("<", "<="), ">=": ("<", "<="), "<": (">", ">="), "<=": (">", ">=")}
@@ -46,7 +46,7 @@ class Owner:
         """A value of s."""
         if choose.random() < 0.1:
             return None
-        return self.letter + "".join(choose.choices("acd01", k=choose.randint(1, 5))) + "x" * choose.choice((0, 0, 0, 9, 30))
+        return self.letter + "".join(choose.choices("acd01", k=choose.randint(1, 5))) + "x" * choose.choice((0, 0, 9, 30))
 
     def row(self, choose: random.Random) -> tuple[Value, ...]:
         """A row to insert."""
@@ -220,10 +220,13 @@ def many_inserts(choose: random.Random, owner: Owner, own: OwnRows, mix: Collect
     clauses = ["", "I", "R", "E"] + (["U"] if not own.shape.unique_s else [])
     clause = choose.choice(clauses)
     count = choose.randint(1, ROWS_OF_AN_INSERT_MAX if own.shape.is_transactional else 1)
-    rows = [_new_row(choose, owner, own, mix if clause == "" else {ingredients.FAILING}) for _ in range(count)]
-    if clause == "" and ingredients.FAILING not in mix:
-        rows = list({row[0]: row for row in rows}.values())
-    return Insert(tuple(rows), clause=clause)
+    if clause != "":
+        return Insert(tuple(_new_row(choose, owner, own, {ingredients.FAILING}) for _ in range(count)), clause=clause)
+    rows = {row[0]: row for row in (_new_row(choose, owner, own, ()) for _ in range(count))}
+    if ingredients.FAILING in mix and own.shape.is_transactional and choose.random() < 0.5:
+        taken = choose.choice([*rows, *own.rows])
+        return Insert((*rows.values(), (taken, *owner.row(choose)[1:])))  # the last one cannot be done
+    return Insert(tuple(rows.values()))
 
 
 def _new_row(choose: random.Random, owner: Owner, own: OwnRows, mix: Collection[str]) -> tuple[Value, ...]:

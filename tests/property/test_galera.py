@@ -35,7 +35,7 @@ NOT_FOR_CLUSTERS = {
     ingredients.RENAMES,
 }
 IN_A_CLUSTER = INGREDIENTS.keys() - NOT_REPLICATED - NOT_FOR_CLUSTERS
-BASE: Options = {"loose-rowsocket-error-detail": "OFF"}
+BASE: Options = {"loose-rowsocket-error-detail": "OFF", "binlog-row-event-max-size": 256}
 SETS: dict[str, Options] = {
     "default": BASE,
     "small_writesets": {**BASE, "wsrep-max-ws-rows": 30},
@@ -122,7 +122,10 @@ def test_all_nodes_have_what_was_acknowledged_and_nothing_else(
 
 
 def wrong_nodes(cluster: Cluster) -> list[str]:
-    """In what the nodes differ, and what is damaged."""
+    """In what the nodes differ, and what is damaged; whether they are a cluster, in the first place."""
+    states = [f"{node.wsrep('cluster_status')}, {node.wsrep('local_state_comment')}" for node in cluster]
+    if set(states) != {"Primary, Synced"}:
+        return [f"node {number} is {state}" for number, state in enumerate(states, 1)]
     cluster.catch_up()
     found = []
     for number, node in enumerate(cluster.nodes[1:], 2):

@@ -29,7 +29,7 @@ SETS: dict[str, tuple[Options, frozenset[str]]] = {
         frozenset({"146", "1205", "lock_tables"}),
     ),
     "minimal": (
-        {"binlog-row-image": "MINIMAL", "loose-rowsocket-threads-write": 4, "innodb-snapshot-isolation": "OFF"},
+        {"binlog-row-image": "MINIMAL", "binlog-row-event-max-size": 256, "loose-rowsocket-threads-write": 4},
         frozenset(),
     ),
 }
