@@ -51,16 +51,31 @@ enum class ErrorCode : uint8_t {
   count_  ///< how many codes there are; not a code
 };
 
+/// Why something failed, as far as it decides what is done next. The engine sets it; numbers are for clients only.
+enum class Reason : uint8_t {
+  none,        ///< it fails again when it is tried again
+  row_locked,  ///< another transaction has the row; trying again may help
+  conflict,    ///< another transaction was preferred (a deadlock, a failed certification), or one on a table's lock
+  too_large    ///< the transaction grew beyond what the host allows; parts of it may not
+};
+
 /// The outcome of something that can fail. `code == none` is success.
 struct [[nodiscard]] Error {
   ErrorCode code = ErrorCode::none;
   int number = 0;           ///< for `engine` and `sql`
   std::string detail = {};  ///< one line for people; may be empty
+  Reason reason = Reason::none;
 
   Error() = default;
   Error(ErrorCode error_code, std::string text = {}) : code(error_code), detail(std::move(text)) {}
   Error(ErrorCode error_code, int error_number, std::string text = {})
       : code(error_code), number(error_number), detail(std::move(text)) {}
+
+  /// The same error, for this reason.
+  Error&& because(Reason why) && {
+    reason = why;
+    return std::move(*this);
+  }
 
   [[nodiscard]] bool ok() const { return code == ErrorCode::none; }
 };

@@ -160,6 +160,8 @@ class Session {
   /// True if the engine rolled the whole transaction back (deadlock, certification failure) since the last `commit` or
   /// `rollback`, or can not undo a part of it alone; then `rollback` is what remains to be done.
   [[nodiscard]] virtual bool transaction_lost() const = 0;
+  /// What to answer to a request whose transaction was lost, in the end.
+  [[nodiscard]] virtual Error loss() const = 0;
   /// The caller can not go on with the transaction: it is lost.
   virtual void lose_transaction() = 0;
   /// True if the transaction has changed what no rollback takes back. It is of one request, which must not be run again.

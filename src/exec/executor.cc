@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/invariant.h"
 #include "exec/admission.h"
 
 namespace rowsocket::exec {
@@ -41,12 +42,6 @@ Counter kind_of(const Request& request) {
       return Counter::requests_increment;
   }
   return Counter::requests_unknown;
-}
-
-/// Another transaction has the row: worth waiting for.
-bool is_row_lock_timeout(const Error& error) {
-  constexpr int ha_lock_wait_timeout = 146;
-  return error.code == ErrorCode::engine && error.number == ha_lock_wait_timeout;
 }
 
 void add_to_counts(RowCounts& rows, const RowOutcome& outcome) {
@@ -112,6 +107,10 @@ Executed Executor::execute(Client& client, const Request& request, const Protoco
     unstage();
     settle();
     begin = stage_and_run(index, request, protocol, out, error);
+  }
+  if (!invariant(begin != Begin::commit_first, "the first request of a transaction is not asked to be that")) {
+    out.fail();
+    return Executed::done;
   }
   if (is_put_off(begin, client, error, how)) {
     unstage();
@@ -309,7 +308,7 @@ Begin Executor::run_statement(engine::Index& index, const Request& request, cons
   }
   out.truncate(reply_begin);
   // A request that did what can not be undone has waited for the row as long as it may; it must not run again.
-  return is_row_lock_timeout(error) && !session_.did_lasting_work() ? Begin::wait : Begin::failed;
+  return error.reason == Reason::row_locked && !session_.did_lasting_work() ? Begin::wait : Begin::failed;
 }
 
 /// True if a request that waits for a lock is to be presented again; else `error` is its answer.
@@ -318,7 +317,7 @@ bool Executor::parks(Client& client, Error& error) {
     client.parked_since_ms = std::max<uint64_t>(now_ms_, 1);
     counters_.add(Counter::parked);
   }
-  const bool for_row = is_row_lock_timeout(error);
+  const bool for_row = error.reason == Reason::row_locked;
   const uint64_t timeout_ms = for_row ? session_.row_lock_wait_timeout_ms() : session_.lock_wait_timeout_ms();
   if (now_ms_ - std::min(now_ms_, client.parked_since_ms) < timeout_ms) {
     return true;

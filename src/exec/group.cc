@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/invariant.h"
 #include "exec/admission.h"
 #include "exec/executor.h"
 
@@ -35,6 +36,10 @@ Executed Executor::execute_group(Client& client, const Request& group, const Pro
     again.reply_begin = out.size();
     staged_.push_back(std::move(again));  // there was room for it
     begin = run_group(staged_.back());
+  }
+  if (!invariant(begin != Begin::commit_first, "the first request of a transaction is not asked to be that")) {
+    out.fail();
+    return Executed::done;
   }
   Staged& staged = staged_.back();
   if (is_put_off(begin, client, staged.outcome, how)) {

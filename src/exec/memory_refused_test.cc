@@ -86,6 +86,7 @@ class NumberSession final : public engine::Session, public engine::Cursor {
   Error end_request() override { return {}; }
   void abandon_request() override { number_ = before_request_; }
   [[nodiscard]] bool transaction_lost() const override { return false; }
+  [[nodiscard]] Error loss() const override { return ErrorCode::commit_failed; }
   void lose_transaction() override {}
   [[nodiscard]] bool did_lasting_work() const override { return false; }
   void expire_snapshot() override {}

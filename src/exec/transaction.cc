@@ -21,23 +21,6 @@ namespace {
 /// A request that loses its own transaction too is tried this often again.
 constexpr int replay_retries = 3;
 
-constexpr int ha_deadlock = 149;
-
-/// Failures of a commit that are about other transactions, not about this one.
-bool is_transient(const Error& error) {
-  constexpr int ha_lock_wait_timeout = 146;
-  constexpr int er_lock_wait_timeout = 1205;
-  constexpr int er_lock_deadlock = 1213;
-  switch (error.code) {
-    case ErrorCode::engine:
-      return error.number == ha_lock_wait_timeout || error.number == ha_deadlock;
-    case ErrorCode::sql:
-      return error.number == er_lock_wait_timeout || error.number == er_lock_deadlock;
-    default:
-      return false;
-  }
-}
-
 }  // namespace
 
 /// Remember a request that is about to run. False, with nothing staged, if memory is refused.
@@ -92,7 +75,7 @@ bool Executor::commit(Error& error, bool& worth_another_try) {
     return true;
   }
   counters_.add(Counter::commit_failures, writes ? 1 : 0);
-  worth_another_try = may_run_again && (session_.transaction_lost() || is_transient(error));
+  worth_another_try = may_run_again && (session_.transaction_lost() || error.reason != Reason::none);
   roll_back();
   return false;
 }
@@ -209,8 +192,8 @@ bool Executor::run_alone(Staged& staged) {
   bool worth_another_try = session_.transaction_lost() && !session_.did_lasting_work();
   Error commit_error;
   if (session_.transaction_lost()) {
+    commit_error = session_.loss();
     roll_back();
-    commit_error = {ErrorCode::engine, ha_deadlock};
   } else if (!transaction_open_ || commit(commit_error, worth_another_try)) {
     return true;
   }

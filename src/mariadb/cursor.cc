@@ -53,7 +53,7 @@ Step Cursor::fail(int handler_code) {
 }
 
 Error Cursor::noted(Error error) {
-  found_row_locked_ = error.code == ErrorCode::engine && error.number == HA_ERR_LOCK_WAIT_TIMEOUT;
+  found_row_locked_ = error.reason == Reason::row_locked;
   return error;
 }
 

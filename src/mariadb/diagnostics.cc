@@ -39,6 +39,9 @@ Error take_server_error(THD* thd, ErrorCode fallback) {
     error.number = static_cast<int>(area->sql_errno());
     error.detail = area->message();
   }
+  if (error.number == ER_LOCK_WAIT_TIMEOUT || error.number == ER_LOCK_DEADLOCK) {
+    error.reason = Reason::conflict;
+  }
   if (is_interruption(error.number)) {
     error.code = is_stopping(thd) ? ErrorCode::shutting_down : ErrorCode::sql;  // whatever it was that could not be finished
   }
@@ -72,6 +75,9 @@ Error engine_error(THD* thd, handler* file, int handler_code) {
     return error;
   }
   error.number = handler_code;
+  error.reason = handler_code == HA_ERR_LOCK_WAIT_TIMEOUT ? Reason::row_locked
+                 : handler_code == HA_ERR_LOCK_DEADLOCK   ? Reason::conflict
+                                                          : Reason::none;
   error.code = is_stopping(thd) && is_interruption(handler_code) ? ErrorCode::shutting_down : ErrorCode::engine;
   return error;
 }

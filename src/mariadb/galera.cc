@@ -107,6 +107,8 @@ Error Galera::end(Error error) {
       return was_replayed ? Error() : error;
     case wsrep::e_deadlock_error:
       return conflict();
+    case wsrep::e_size_exceeded_error:
+      return Error(ErrorCode::sql, ER_UNKNOWN_ERROR, "larger than wsrep_max_ws_size").because(Reason::too_large);
     case wsrep::e_interrupted_error:
       return {ErrorCode::sql, ER_QUERY_INTERRUPTED};
     default:  // the node lost the cluster while it waited for the certification
@@ -152,6 +154,9 @@ bool Galera::replicates(const TABLE* table) {
   return !WSREP(table->in_use) || (table->file->partition_ht()->flags & HTON_WSREP_REPLICATION) != 0;
 }
 
-Error Galera::conflict() { return {ErrorCode::engine, HA_ERR_LOCK_DEADLOCK, "aborted in favour of another node's transaction"}; }
+Error Galera::conflict() {
+  return Error(ErrorCode::engine, HA_ERR_LOCK_DEADLOCK, "aborted in favour of another node's transaction")
+      .because(Reason::conflict);
+}
 
 }  // namespace rowsocket::mariadb

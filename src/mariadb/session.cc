@@ -226,12 +226,12 @@ Begin Session::make_ready(Index& index, Intent intent, Index::Side*& side, Error
 Begin Session::open(const std::shared_ptr<OpenTable>& table, Error& error) {
   thd_->variables.lock_wait_timeout = lock_patience_s();
   thread_.note_lex_use();
-  if (table->needs_own_statement() && group_ == Group::none) {
+  if (table->needs_own_statement() && group_ != Group::one_statement) {
     end_shared_statement();
   }
   options_.counters->add(Counter::table_opens);
   Opening opening = table->open(thd_, statement_.is_empty(), error);
-  if (opening == Opening::own_statement && group_ == Group::none) {
+  if (opening == Opening::own_statement && group_ != Group::one_statement) {
     end_shared_statement();
     opening = table->open(thd_, statement_.is_empty(), error);
   }

@@ -68,6 +68,7 @@ class Session final : public engine::Session {
   [[nodiscard]] bool transaction_lost() const override {
     return thd_->transaction_rollback_request || is_lost_ || cursor_.snapshot_is_stale() || galera_.has_lost();
   }
+  [[nodiscard]] Error loss() const override;
   void lose_transaction() override { is_lost_ = true; }
   [[nodiscard]] bool did_lasting_work() const override { return does_lasting_work_; }
   [[nodiscard]] bool wants_commit() const override;

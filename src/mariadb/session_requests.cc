@@ -365,6 +365,10 @@ void Session::abandon_group() {
 
 // ---- the transaction
 
+Error Session::loss() const {
+  return Error(ErrorCode::engine, HA_ERR_LOCK_DEADLOCK, "the transaction was rolled back").because(Reason::conflict);
+}
+
 bool Session::wants_commit() const {
   const uint64_t rows_max = galera_.rows_max();
   return does_lasting_work_ || (rows_max > 0 && thd_->wsrep_affected_rows >= rows_max) ||

@@ -97,3 +97,43 @@ def test_what_an_engine_without_rollback_keeps_of_a_failed_request_is_binlogged(
     rows = server.sql("SELECT * FROM app.a ORDER BY id")
     assert list(rows) == [(1, 110), (2, 120), (3, 1)]
     assert replayed(server, start, tmp_path).sql("SELECT * FROM app.a ORDER BY id") == rows
+
+
+GROUPS = {
+    "whose first write fails": [b"G", b"1\t+\t1\t1", b"E"],
+    "whose second write fails": [b"G", b"1\t+\t1\t50", b"1\t+\t1\t1", b"E"],
+    "that changes nothing": [b"G\tC", b"1\t=\t1\t99\t1\t0\tD", b"E"],
+    "of finds": [b"G", b"1\t=\t1\t1", b"E"],
+    "that fails in a table with triggers": [b"G", b"1\t+\t1\t50", b"2\t+\t1\t5", b"1\t+\t1\t1", b"E"],
+    "that succeeds": [b"G", b"1\t+\t1\t60", b"2\t+\t1\t6", b"E"],
+}
+
+
+@pytest.mark.parametrize("group", GROUPS)
+@pytest.mark.parametrize("lasting", [False, True], ids=["", "after a trigger that logs without transactions"])
+def test_a_group_leaves_a_binlog_that_can_be_replayed(start: Start, tmp_path: Path, group: str, lasting: bool) -> None:
+    server = start(RowSocketServer)
+    for statement in (
+        "CREATE DATABASE app",
+        "CREATE TABLE app.t (id INT PRIMARY KEY)",
+        "CREATE TABLE app.with_trigger (id INT PRIMARY KEY)",
+        "CREATE TABLE app.logged (id INT PRIMARY KEY)",
+        "CREATE TABLE app.log (id INT) ENGINE=MyISAM",
+        "CREATE TRIGGER app.a BEFORE INSERT ON app.with_trigger FOR EACH ROW SET NEW.id = NEW.id + 100",
+        "CREATE TRIGGER app.b BEFORE INSERT ON app.logged FOR EACH ROW INSERT INTO log VALUES (NEW.id)",
+        "INSERT INTO app.t VALUES (1)",
+    ):
+        server.sql(statement)
+    tables = ("t", "with_trigger", "logged", "log")
+    with server.raw("write") as wire:
+        opens = [b"P\t%d\tapp\t%s\t\tid" % (number, name.encode()) for number, name in enumerate(tables[:3], 1)]
+        assert wire.ask_all(*opens) == [b"0\t1"] * 3
+        before = [b"3\t+\t1\t7"] if lasting else []
+        turn = [*before, b"1\t+\t1\t2", *GROUPS[group], b"1\t+\t1\t4", *GROUPS[group], b"1\t+\t1\t5"]
+        replies = wire.ask_all(*turn)
+        assert [replies[len(before)], replies[-1]] == [b"0\t1"] * 2
+    log = server.sql("SHOW BINARY LOGS")[-1][0]
+    assert not [event for event in server.sql(f"SHOW BINLOG EVENTS IN '{log}'") if "SAVEPOINT" in str(event[5])]
+    copy = replayed(server, start, tmp_path)
+    for table in tables:
+        assert copy.sql(f"SELECT * FROM app.{table} ORDER BY 1") == server.sql(f"SELECT * FROM app.{table} ORDER BY 1")

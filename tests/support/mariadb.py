@@ -65,7 +65,11 @@ class ServerTree:
     def environment(self) -> dict[str, str]:
         """What the tree's programs need: shared libraries that stand beside them."""
         libraries = [self.root / "usr/lib/x86_64-linux-gnu", *map(Path, filter(None, [os.environ.get("LD_LIBRARY_PATH")]))]
-        return {**os.environ, "LD_LIBRARY_PATH": ":".join(map(str, libraries))}
+        return {
+            **os.environ,
+            "LD_LIBRARY_PATH": ":".join(map(str, libraries)),
+            "ROWSOCKET_ABORT_ON_BROKEN_INVARIANTS": "1",
+        }
 
     def arguments(self) -> list[str]:
         """Options of mariadbd that make it find its files."""

@@ -101,14 +101,36 @@ std::vector<Row> MemoryEngine::rows(std::string_view name) const {
   return result;
 }
 
+namespace {
+
+/// An error as an engine would give it: what its number says of its reason.
+Error with_reason(Error error) {
+  constexpr int ha_lock_wait_timeout = 146;
+  constexpr int ha_deadlock = 149;
+  constexpr int er_lock_wait_timeout = 1205;
+  constexpr int er_lock_deadlock = 1213;
+  switch (error.number) {
+    case ha_lock_wait_timeout:
+      return std::move(error).because(Reason::row_locked);
+    case ha_deadlock:
+    case er_lock_wait_timeout:
+    case er_lock_deadlock:
+      return std::move(error).because(Reason::conflict);
+    default:
+      return error;
+  }
+}
+
+}  // namespace
+
 void MemoryEngine::fail_commit(Error error, uint32_t times) {
   const std::scoped_lock lock(state_->mutex);
-  state_->commit_fault = {1, times, std::move(error)};
+  state_->commit_fault = {1, times, with_reason(std::move(error))};
 }
 
 void MemoryEngine::fail_write(uint32_t nth, Error error) {
   const std::scoped_lock lock(state_->mutex);
-  state_->write_fault = {nth, 1, std::move(error)};
+  state_->write_fault = {nth, 1, with_reason(std::move(error))};
 }
 
 void MemoryEngine::lose_transaction_at_write(uint32_t nth, uint32_t times) {
@@ -123,7 +145,7 @@ void MemoryEngine::lose_transaction_at_read(uint32_t nth, uint32_t times) {
 
 void MemoryEngine::fail_read(uint32_t nth, Error error) {
   const std::scoped_lock lock(state_->mutex);
-  state_->read_fault = {nth, 1, std::move(error)};
+  state_->read_fault = {nth, 1, with_reason(std::move(error))};
 }
 
 void MemoryEngine::set_busy(std::string_view name, bool busy) {

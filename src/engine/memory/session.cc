@@ -11,7 +11,9 @@ namespace {
 constexpr int ha_lock_wait_timeout = 146;
 constexpr int ha_deadlock = 149;
 
-Error deadlock_error() { return {ErrorCode::engine, ha_deadlock, "Deadlock found when trying to get lock"}; }
+Error deadlock_error() {
+  return Error(ErrorCode::engine, ha_deadlock, "Deadlock found when trying to get lock").because(Reason::conflict);
+}
 
 }  // namespace
 
@@ -115,6 +117,8 @@ bool MemorySession::transaction_lost() const {
   const std::scoped_lock lock(state_.mutex);
   return lost_;
 }
+
+Error MemorySession::loss() const { return deadlock_error(); }
 
 void MemorySession::lose_transaction() {
   const std::scoped_lock lock(state_.mutex);
@@ -339,7 +343,7 @@ Begin MemorySession::acquire(std::unique_lock<std::mutex>& lock, Error& error) {
     state_.waiting_writers -= writes ? 1 : 0;
     if (!free) {
       state_.lock_released.notify_all();  // readers that let this writer pass
-      error = Error(ErrorCode::engine, ha_lock_wait_timeout, "Lock wait timeout exceeded");
+      error = Error(ErrorCode::engine, ha_lock_wait_timeout, "Lock wait timeout exceeded").because(Reason::row_locked);
       return Begin::failed;
     }
   }

@@ -25,6 +25,7 @@ class MemorySession final : public Session {
   Error end_request() override;
   void abandon_request() override;
   [[nodiscard]] bool transaction_lost() const override;
+  [[nodiscard]] Error loss() const override;
   void lose_transaction() override;
   [[nodiscard]] bool did_lasting_work() const override;
   [[nodiscard]] bool wants_commit() const override;

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "base/invariant.h"
+
+#include <atomic>
+#include <cstdio>
+#include <cstdlib>
+
+namespace rowsocket {
+namespace {
+
+std::atomic<bool> aborts{std::getenv("ROWSOCKET_ABORT_ON_BROKEN_INVARIANTS") != nullptr};
+std::atomic<uint64_t> broken{0};
+
+}  // namespace
+
+void abort_on_broken_invariants() { aborts.store(true); }
+
+uint64_t broken_invariants() { return broken.load(std::memory_order_relaxed); }
+
+void detail::break_invariant(const char* what, const std::source_location& where) {
+  broken.fetch_add(1, std::memory_order_relaxed);
+  if (aborts.load(std::memory_order_relaxed)) {
+    std::fprintf(stderr, "rowsocket: not true: %s (%s:%u)\n", what, where.file_name(), static_cast<unsigned>(where.line()));
+    std::abort();
+  }
+}
+
+}  // namespace rowsocket

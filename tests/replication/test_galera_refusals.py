@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is refused on a Galera node is refused on all nodes: also where the node has no binlog, and where the cluster sets bounds.
+
+A node without a binlog keeps a transaction's row events for the cluster, and does not take back those of a statement that failed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.galera import Cluster, GaleraNode
+from support.mariadb import Row, ServerTree
+from support.raw import RawConnection
+
+
+@pytest.fixture(scope="module")
+def cluster(tree: ServerTree, template: Path) -> Iterator[Cluster]:
+    """Two nodes with an empty database `d`; the second has no binlog."""
+    with Cluster(tree, template, 2) as cluster:
+        yield cluster
+
+
+@pytest.fixture(params=[0, 1], ids=["with a binlog", "without a binlog"])
+def node(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[GaleraNode]:
+    """The node that is written to. The tables `t` (with a history) and `plain` are empty."""
+    cluster.catch_up()
+    cluster[0].sql("CREATE OR REPLACE TABLE d.t (id INT PRIMARY KEY, n INT, u INT UNIQUE) WITH SYSTEM VERSIONING")
+    cluster[0].sql("CREATE OR REPLACE TABLE d.plain (id INT PRIMARY KEY, n INT, u INT UNIQUE)")
+    cluster.catch_up()
+    node = cluster[request.param]
+    yield node
+    node.sql("SET GLOBAL wsrep_max_ws_rows = DEFAULT")
+    node.sql("SET GLOBAL wsrep_max_ws_size = DEFAULT")
+
+
+@pytest.fixture
+def wire(node: GaleraNode) -> Iterator[RawConnection]:
+    """A connection to the node: 1 = t, 2 = plain; both with id, n, u."""
+    with node.raw("write") as wire:
+        opens = [b"P\t1\td\tt\t\tid,n,u", b"P\t2\td\tplain\t\tid,n,u"]
+        assert wire.ask_all(*opens) == [b"0\t1"] * 2
+        yield wire
+
+
+def rows_everywhere(cluster: Cluster, table: str) -> list[Row]:
+    """The table's rows, which are the same on all nodes, and hold every row event that was sent."""
+    cluster.catch_up()
+    tables = [node.sql(f"SELECT * FROM d.{table} ORDER BY id") for node in cluster]
+    assert tables == tables[:1] * len(tables)
+    return tables[0]
+
+
+def test_a_many_row_insert_whose_last_row_is_refused(cluster: Cluster, wire: RawConnection) -> None:
+    assert wire.ask(b"2\t++\t1\t3\t1\t2\t1")[:4] == b"1\t1\t"
+    assert wire.ask_all(b"2\t+\t1\t7", b"2\t++\t1\t3\t8\t9\t8", b"2\t+\t1\t10")[::2] == [b"0\t1"] * 2
+    assert [row[0] for row in rows_everywhere(cluster, "plain")] == [7, 10]
+
+
+def test_a_change_of_history_that_is_refused(cluster: Cluster, wire: RawConnection) -> None:
+    assert wire.ask_all(b"1\t+\t3\t1\t0\t5", b"1\t+\t3\t2\t0\t6") == [b"0\t1"] * 2
+    replies = wire.ask_all(b"2\t+\t1\t1", b"1\t=\t1\t1\t1\t0\tU\t1\t9\t6", b"2\t+\t1\t2")
+    assert [reply[:3] for reply in replies] == [b"0\t1", b"1\t1", b"0\t1"]
+    assert rows_everywhere(cluster, "t") == [(1, 0, 5), (2, 0, 6)]
+    assert [row[0] for row in rows_everywhere(cluster, "plain")] == [1, 2]
+
+
+def test_a_group_that_fails_after_its_first_write(cluster: Cluster, wire: RawConnection) -> None:
+    wire.send(b"2\t+\t1\t1\nG\n2\t+\t1\t2\n2\t+\t1\t1\nE\n2\t+\t1\t3\n")
+    assert [line[:3] for line in wire.lines(6)] == [b"0\t1", b"0\t1", b"1\t1", b"1\t1", b"1\t1", b"0\t1"]
+    assert [row[0] for row in rows_everywhere(cluster, "plain")] == [1, 3]
+
+
+def test_a_group_whose_first_write_fails(cluster: Cluster, wire: RawConnection) -> None:
+    assert wire.ask(b"2\t+\t1\t1") == b"0\t1"
+    wire.send(b"2\t+\t1\t2\nG\n2\t+\t1\t1\nE\n2\t+\t1\t3\n")
+    assert [line[:3] for line in wire.lines(5)] == [b"0\t1", b"0\t1", b"1\t1", b"1\t1", b"0\t1"]
+    assert [row[0] for row in rows_everywhere(cluster, "plain")] == [1, 2, 3]
+
+
+def test_a_turn_with_more_rows_than_a_writeset_may_have_loses_none(
+    cluster: Cluster, node: GaleraNode, wire: RawConnection
+) -> None:
+    node.sql("SET GLOBAL wsrep_max_ws_rows = 4")
+    assert wire.ask_all(*(b"2\t+\t1\t%d" % number for number in range(30))) == [b"0\t1"] * 30
+    assert wire.ask(b"2\t++\t1\t6\t40\t41\t42\t43\t44\t45")[:3] == b"1\t1"
+    replies = wire.ask_all(b"2\t+\t1\t50", b"2\t++\t1\t6\t60\t61\t62\t63\t64\t65", b"2\t+\t1\t51")
+    assert [reply[:3] for reply in replies] == [b"0\t1", b"1\t1", b"0\t1"]
+    assert [row[0] for row in rows_everywhere(cluster, "plain")] == [*range(30), 50, 51]
+
+
+def test_a_turn_that_is_larger_than_a_writeset_may_be_is_divided(
+    cluster: Cluster, node: GaleraNode, wire: RawConnection
+) -> None:
+    cluster[0].sql("CREATE OR REPLACE TABLE d.plain (id INT PRIMARY KEY, n INT, u INT UNIQUE, body LONGTEXT)")
+    cluster.catch_up()
+    assert wire.ask(b"P\t3\td\tplain\t\tid,body") == b"0\t1"
+    node.sql("SET GLOBAL wsrep_max_ws_size = 65536")
+    small = [b"3\t+\t2\t%d\t%s" % (number, b"x" * 9000) for number in range(12)]
+    too_large = b"3\t+\t2\t90\t" + b"x" * 100_000
+    replies = wire.ask_all(*small[:6], too_large, *small[6:])
+    assert replies[:6] + replies[7:] == [b"0\t1"] * 12
+    assert replies[6][:3] == b"1\t1"
+    assert not replies[6].startswith(b"1\t1\tcommit")  # it is known that nothing was done
+    assert [row[0] for row in rows_everywhere(cluster, "plain")] == list(range(12))
+
+
+def test_a_conflict_on_a_table_with_a_trigger_is_over_when_it_is_over(
+    cluster: Cluster, node: GaleraNode, wire: RawConnection
+) -> None:
+    """A worker that lost a conflict serves the next request as if nothing had been."""
+    other = next(one for one in cluster if one is not node)
+    cluster[0].sql("CREATE TRIGGER d.logs BEFORE UPDATE ON d.plain FOR EACH ROW SET NEW.u = NEW.n + 1000")
+    cluster[0].sql("INSERT INTO d.plain VALUES (1, 0, NULL)")
+    cluster.catch_up()
+    increment = b"2\t=\t1\t1\t1\t0\tU\t1\t%d"
+    with other.raw("write") as rival:
+        assert rival.ask(b"P\t2\td\tplain\t\tid,n,u") == b"0\t1"
+        for number in range(150):
+            wire.send(increment % (2 * number) + b"\n")
+            rival.send(increment % (2 * number + 1) + b"\n")
+            for connection in (wire, rival):
+                assert connection.line() in (b"0\t1\t1", b"1\t1\t149\taborted in favour of another node's transaction")
+    cluster.catch_up()
+    for number in range(10):
+        assert wire.ask(b"2\t+\t1\t%d" % (100 + number)) == b"0\t1"
+        assert wire.ask(increment % (5000 + number)) == b"0\t1\t1"
+    assert rows_everywhere(cluster, "plain")[0] == (1, 5009, 6009)
