@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 
 from property.ingredients import register
 from property.requests import FIRST_FREE_ID
-from property.steps import OK, UNCHANGED, UNDONE, Member, Refusals, Wrong
+from property.steps import OK, UNCHANGED, UNDONE, Member, Refusals, Wrong, is_refused_group
 
 BANK = register("bank", "shape", "accounts that all clients share: transfers and compare-and-set, in groups that often lose")
 ACCOUNTS = 4
@@ -64,9 +64,7 @@ class BankStep:
         refused = [reply for reply in replies if refusals.is_one(reply)]
         if refused:
             refusals.note(refused[0])
-            if len(replies) > 1 and not (
-                (replies[0] == OK and set(replies[1:]) - {UNDONE} == {refused[0]}) or set(replies) == {refused[0]}
-            ):
+            if len(replies) > 1 and not is_refused_group(replies, set(refused)):
                 raise Wrong(f"{self.lines!r} was answered {list(replies)!r}")
         elif not self.is_right(list(replies)):
             raise Wrong(f"{self.lines!r} was answered {list(replies)!r}")

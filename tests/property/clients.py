@@ -78,6 +78,11 @@ class Exchange:
     reply: bytes | None = None
 
 
+def without_detail(reply: bytes) -> bytes:
+    """An error without its sentence for people, which is for those who read the log of a failure."""
+    return reply if reply.startswith(b"0") else b"\t".join(reply.split(b"\t")[:3])
+
+
 class Link:
     """One connection and what was opened on it."""
 
@@ -289,7 +294,7 @@ class Client:
             exchange = next(replies)
             exchange.reply = link.line()
             self.answers += 1
-            return exchange.reply
+            return without_detail(exchange.reply)
 
         self.unsettled = list(steps)
         self.refusals.unopened = False
@@ -316,8 +321,8 @@ class Client:
 
     def settle_unknown(self, read: Callable[[str], list[tuple[Any, ...]]]) -> None:
         """See what was done of what was not answered."""
-        unsettled, self.unsettled = self.unsettled, []
-        settle_unknown(unsettled, self.owner, read)
+        settle_unknown(self.unsettled, self.owner, read)
+        self.unsettled = []
 
     def _opens(self, link: Link, steps: list[Step]) -> dict[int, bytes]:
         """What must be opened on this connection before."""

@@ -21,7 +21,8 @@ from property.requests import Owner
 from property.shapes import AUDITED, BY_NAME, SHAPES
 from support.mariadb import RowSocketServer
 
-LOST_A_RACE = {1205, 1213}
+LOST_A_RACE = {1205, 1213, 1047}
+"""The last one of a Galera node, while its replication is paused."""
 GONE_FOR_A_MOMENT = {1146, 1347, 1356, 1412, 1684}
 OWNER = 15
 """What SQL transactions own rows as."""

@@ -19,6 +19,7 @@ from property.rows import Refused
 
 OK = b"0\t1"
 UNDONE = b"1\t1\tgroup"
+REFUSED_AS_A_WHOLE = b"2\t1\tgroup"
 NOT_OPENED = b"2\t1\tstmtnum"
 UNCHANGED = b"1\t1\tunchanged"
 NO_TRANSACTIONS = b"1\t1\tnotrans"
@@ -128,6 +129,15 @@ def _expect(expected: bytes, reply: bytes, line: bytes) -> None:
         raise Wrong(f"{line!r}\n  was answered {reply!r}\n  instead of   {expected!r}")
 
 
+def is_refused_group(replies: Sequence[bytes], refused: Collection[bytes]) -> bool:
+    """Whether these are the replies to a group of which one member, the commit or the beginning was refused."""
+    others = {reply for reply in replies[1:] if reply not in refused}
+    if replies[0] != OK:
+        return replies[0] in refused and others == {REFUSED_AS_A_WHOLE}
+    by_commit = len(set(replies[1:])) == 1
+    return by_commit or (sum(reply in refused for reply in replies[1:]) == 1 and others <= {UNDONE})
+
+
 @dataclass
 class Alone:
     """A request that stands for itself."""
@@ -186,7 +196,7 @@ class Group:
     def settle(self, replies: Sequence[bytes], refusals: Refusals) -> None:
         """Compare the replies with the books; raises `Wrong`."""
         inner = replies[1:-1]
-        refused = [reply for reply in (*inner, replies[-1]) if refusals.is_one(reply)]
+        refused = [reply for reply in replies if refusals.is_one(reply)]
         if refused:
             refusals.note(refused[0])
             self._settle_refused(replies, set(refused))
@@ -233,11 +243,8 @@ class Group:
             book.undone(was)
 
     def _settle_refused(self, replies: Sequence[bytes], refused: Collection[bytes]) -> None:
-        """One member was refused, or the commit and so all of them: nothing was done."""
-        by_commit = len(set(replies[1:])) == 1
-        others = [reply for reply in replies[1:] if reply not in refused]
-        alone = sum(reply in refused for reply in replies[1:]) == 1
-        if replies[0] != OK or not (by_commit or (alone and set(others) <= {UNDONE})):
+        """One member was refused, or the commit and so all of them, or the group itself: nothing was done."""
+        if not is_refused_group(replies, refused):
             raise Wrong(f"group {self.lines!r} was answered {list(replies)!r}")
         for member in self.members:
             member.refused()

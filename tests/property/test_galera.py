@@ -35,7 +35,7 @@ NOT_FOR_CLUSTERS = {
     ingredients.RENAMES,
 }
 IN_A_CLUSTER = INGREDIENTS.keys() - NOT_REPLICATED - NOT_FOR_CLUSTERS
-BASE: Options = {"loose-rowsocket-error-detail": "OFF", "binlog-row-event-max-size": 256}
+BASE: Options = {"binlog-row-event-max-size": 256}
 SETS: dict[str, Options] = {
     "default": BASE,
     "small_writesets": {**BASE, "wsrep-max-ws-rows": 30},
@@ -54,17 +54,14 @@ class Troubles:
 
     @contextmanager
     def _away(self, run: Run) -> Iterator[GaleraNode]:
-        node = next(self._nodes)
+        """While one node is away, the others may be alone for moments, too."""
         run.stop.wait(PAUSE_S)
-        run.away.add(node)
-        yield node
-        node.wait_until_ready()
-        self._catch_up(node)
-        run.away.discard(node)
-
-    def _catch_up(self, node: GaleraNode) -> None:
-        """The node has what the first one has now."""
-        node.wait_until_applied(int(self.cluster[0].wsrep("last_committed")))
+        run.away.update(self.cluster.nodes)
+        yield next(self._nodes)
+        for node in self.cluster:
+            node.wait_until_ready()
+        self.cluster.catch_up()
+        run.away.clear()
 
     def isolate(self, run: Run) -> None:
         with self._away(run) as node, node.isolated():

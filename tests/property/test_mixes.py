@@ -20,7 +20,7 @@ from support.mariadb import Options, RowSocketServer, Start
 from support.soak import Soak
 
 TRIALS = 1
-BASE: Options = {**TWO_PHASES, "binlog-format": "ROW"}
+BASE: Options = {**TWO_PHASES, "binlog-format": "ROW", "loose-rowsocket-error-detail": "ON"}
 SETS: dict[str, tuple[Options, frozenset[str]]] = {
     "default": ({}, frozenset()),
     "rollback_on_timeout": ({"innodb-rollback-on-timeout": "ON"}, frozenset()),

@@ -31,7 +31,7 @@ ON_A_PRIMARY = INGREDIENTS.keys() - ingredients.OF_A_CLUSTER - {ingredients.CRAS
 
 def chain(start: Start, row_image: str, mode: str) -> list[Primary]:
     """A primary, its replica, and the replica of that."""
-    options: Options = {**TWO_PHASES, "binlog-format": "ROW", "binlog-row-image": row_image}
+    options: Options = {**TWO_PHASES, "binlog-format": "ROW", "binlog-row-image": row_image, "loose-rowsocket-error-detail": "ON"}
     servers = [start(Primary, options)]
     following: Options = {"slave-parallel-threads": 4, "slave-parallel-mode": mode}
     for number in (2, 3):

@@ -34,18 +34,22 @@ def rows_in_sql(book: OwnRows | FamilyBook, owner: Owner, read: Read) -> object:
 
 def settle_unknown(steps: list[Step], owner: Owner, read: Read) -> None:
     """Bring the books to what was done of the steps; raises `Wrong` if the rows are what none of the ways leaves."""
-    for step in steps:
-        step.unanswered()
-        for member in step.members:
-            _note_shared(member)
     books: list[OwnRows | FamilyBook] = []
     for step in steps:
         for member in step.members:
             if isinstance(member.book, OwnRows | FamilyBook) and not any(member.book is book for book in books):
                 books.append(member.book)
-    seen = [rows_in_sql(book, owner, read) for book in books]
+    seen = [rows_in_sql(book, owner, read) for book in books]  # it may fail, and is then asked again
+    for step in steps:
+        step.unanswered()
+        for member in step.members:
+            _note_shared(member)
+    shared = [(member.book, member.book.copy()) for step in steps for member in step.members if not _is_own(member.book)]
     own_steps = [step for step in steps if any(_is_own(member.book) for member in step.members)]
-    if not any([book.snapshot() for book in books] == seen for _ in _ways(own_steps, books)):
+    is_possible = any([book.snapshot() for book in books] == seen for _ in _ways(own_steps, books))
+    for book, was in shared:
+        book.take(was)
+    if not is_possible:
         lines = [line for step in own_steps for line in step.lines]
         raise Wrong(f"without an answer: {lines!r}\n  SQL sees {seen!r}\n  before   {[book.snapshot() for book in books]!r}")
 
