@@ -17,7 +17,7 @@ from dataclasses import dataclass, field
 from property.ingredients import FAILING, MANY, register
 from property.requests import FIRST_FREE_ID, Owner
 from property.rows import DUPLICATE, Find, Insert, OwnRows, Refused
-from property.steps import OK, Book
+from property.steps import OK, Book, Refusals
 from support.raw import token
 
 COUNTERS = register("counters", "shape", "counters that all clients increment, in InnoDB")
@@ -103,8 +103,29 @@ class OwnedMember:
     def is_for_groups(self) -> bool:
         return self.book.shape.is_for_groups
 
-    def run(self) -> bytes | None:
+    @property
+    def is_each_for_itself(self) -> bool:
+        """Whether it inserts rows each of which may be refused alone."""
+        return isinstance(self.request, Insert) and self.request.clause == "E"
+
+    def run(self, reply: bytes | None, refusals: Refusals | None) -> bytes | None:
+        if isinstance(self.request, Insert) and self.is_each_for_itself and reply is not None and refusals is not None:
+            return self._run_each(self.request, reply.split(b"\t")[2::2], refusals)
         return self.book.do(self.request)
+
+    def _run_each(self, request: Insert, outcomes: list[bytes], refusals: Refusals) -> bytes:
+        """Each row for itself: those that were refused because of others are not there."""
+        rows = len(request.rows)
+        refused = [outcome[:1] == b"!" and refusals.is_one(b"1\t1\t" + outcome[1:]) for outcome in outcomes]
+        refused = (refused + [False] * rows)[:rows]
+        done = tuple(row for row, is_refused in zip(request.rows, refused, strict=True) if not is_refused)
+        replied = iter(self.book.do(Insert(done, clause="E")).split(b"\t")[2:])
+        expected = [b"0\t2"]
+        for number, is_refused in enumerate(refused):
+            expected += [outcomes[number], b"\0"] if is_refused else [next(replied), next(replied)]
+        if any(refused):
+            self.book.refused(request)
+        return b"\t".join(expected)
 
     def changed(self) -> int:
         return self.book.changed_count
@@ -129,7 +150,7 @@ class BookMember:
 
     _did: bytes | None = None
 
-    def run(self) -> bytes | None:
+    def run(self, reply: bytes | None, refusals: Refusals | None) -> bytes | None:
         self._did = self.act()
         return self._did
 

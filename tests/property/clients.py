@@ -191,8 +191,6 @@ class Client:
         for other in (self.books.family, *self.books.tokens.values()):
             if other is not None:
                 sources += [self._book_source(other)] * 2
-        if ALIASES in self.mix:
-            sources.append(lambda _: an_alias(self.choose))
         return sources
 
     def _sources_of(self, own: OwnRows) -> list[Makes]:
@@ -241,7 +239,8 @@ class Client:
             members[place:place] = self._failing()
         if not members:
             return None
-        return Group(members, must=self.choose.random() < 0.3, gtid=self.choose.random() < 0.2)
+        each = any(isinstance(one, OwnedMember) and one.is_each_for_itself for one in members)  # may change nothing
+        return Group(members, must=not each and self.choose.random() < 0.3, gtid=self.choose.random() < 0.2)
 
     def _failing(self) -> list[Member]:
         """An insert of a row that is there, if there is one."""
@@ -258,7 +257,9 @@ class Client:
         steps: list[Step] = []
         most = BATCH_MAX if not self._may_break() else BATCH_MAX_WHERE_CONNECTIONS_BREAK
         for _ in range(self.choose.choice((1, 1, 2, 4, self.choose.randint(1, most)))):
-            if self.books.customer is not None and self.choose.random() < 0.15:
+            if ALIASES in self.mix and self.choose.random() < 0.05:
+                steps.append(Alone(an_alias(self.choose)))
+            elif self.books.customer is not None and self.choose.random() < 0.15:
                 steps.append(self.books.customer.step(self.choose, reads_only, GROUPS in self.mix))
             elif GROUPS in self.mix and self.choose.random() < 0.25:
                 group = self._group(reads_only)

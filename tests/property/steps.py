@@ -66,8 +66,11 @@ class Member(Protocol):
     def is_for_groups(self) -> bool:
         """Whether all that it does can be undone."""
 
-    def run(self) -> bytes | None:
-        """Do it in the book; the reply, None if `accepts` has to look. Raises `Refused`."""
+    def run(self, reply: bytes | None, refusals: Refusals | None) -> bytes | None:
+        """Do it in the book; the reply that must come, None if `accepts` has to look. Raises `Refused`.
+
+        What came tells which of several rows were refused because of others; without it, none was.
+        """
 
     def changed(self) -> int:
         """How many rows the last `run` changed."""
@@ -163,7 +166,7 @@ class Alone:
             self.member.refused()
             return
         try:
-            expected = self.member.run()
+            expected = self.member.run(reply, refusals)
         except Refused as refused:
             expected = refused.reply
         if expected is not None:
@@ -174,7 +177,7 @@ class Alone:
     def pretend(self) -> None:
         """Do it in the book."""
         with suppress(Refused):
-            self.member.run()
+            self.member.run(None, None)
 
 
 @dataclass
@@ -202,35 +205,36 @@ class Group:
             self._settle_refused(replies, set(refused))
             return
         before = [(member.book, member.book.copy()) for member in self.members]
-        expected, failed = self._run()
+        expected, failed = self._run(inner, refusals)
         if failed is not None:
             self._undo(before)
             expected = [UNDONE if number != failed else expected[failed] for number in range(len(self.members))]
-        _expect(OK, replies[0], self.lines[0])
-        for member, right, reply in zip(self.members, expected, inner, strict=True):
-            if right is not None:
-                _expect(right, reply, b"in a group: " + member.line)
-            elif not member.accepts(reply):
-                raise Wrong(f"in a group: {member.line!r} was answered {reply!r}")
-        if failed is not None:
-            _expect(UNDONE, replies[-1], b"E")
-        elif not (self.gtid and _GTID.fullmatch(replies[-1])):
-            _expect(OK, replies[-1], b"E")
+        ends = [UNDONE] if failed is not None else [replies[-1]] if self.gtid and _GTID.fullmatch(replies[-1]) else [OK]
+        wanted = [OK, *expected, *ends]
+        asked: list[Member | None] = [None, *self.members, None]
+        for line, right, reply, member in zip(self.lines, wanted, replies, asked, strict=True):
+            if reply != right and (right is not None or member is None or not member.accepts(reply)):
+                pairs = "\n  ".join(f"{one!r} -> {answer!r}" for one, answer in zip(self.lines, replies, strict=True))
+                raise Wrong(f"in a group:\n  {pairs}\n  {line!r} was answered {reply!r}, not {right!r}")
 
     def pretend(self) -> None:
         """Do it in the books."""
         before = [(member.book, member.book.copy()) for member in self.members]
-        if self._run()[1] is not None:
+        if self._run([None] * len(self.members), None)[1] is not None:
             self._undo(before)
 
-    def _run(self) -> tuple[list[bytes | None], int | None]:
-        """The replies up to the first member that cannot be done, and the number of that."""
+    def _run(self, replies: Sequence[bytes | None], refusals: Refusals | None) -> tuple[list[bytes | None], int | None]:
+        """The replies up to the first member that cannot be done, and the number of that.
+
+        Tables without transactions are noticed before the first member runs.
+        """
         expected: list[bytes | None] = []
         for number, member in enumerate(self.members):
+            if member.is_write and not member.is_for_groups:
+                return [*[None] * number, NO_TRANSACTIONS], number
+        for number, (member, reply) in enumerate(zip(self.members, replies, strict=True)):
             try:
-                if member.is_write and not member.is_for_groups:
-                    raise Refused(NO_TRANSACTIONS)
-                expected.append(member.run())
+                expected.append(member.run(reply, refusals))
                 if self.must and member.is_write and member.changed() == 0:
                     raise Refused(UNCHANGED)
             except Refused as refused:

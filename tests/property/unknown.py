@@ -86,5 +86,5 @@ def _note_shared(member: Member) -> None:
             book.maybe_audited += 2 * ROWS_PER_OWNER
     elif isinstance(book, CounterBook | TokenBook) and member.is_write:
         before = book.copy()
-        member.run()
+        member.run(None, None)
         book.becomes_unknown(before)  # type: ignore[arg-type]
