@@ -104,12 +104,11 @@ class OwnedMember:
         return self.book.shape.is_for_groups
 
     @property
-    def is_each_for_itself(self) -> bool:
-        """Whether it inserts rows each of which may be refused alone."""
-        return isinstance(self.request, Insert) and self.request.clause == "E"
+    def rows(self) -> int:
+        return len(self.request.rows) if isinstance(self.request, Insert) and self.request.clause == "E" else 0
 
     def run(self, reply: bytes | None, refusals: Refusals | None) -> bytes | None:
-        if isinstance(self.request, Insert) and self.is_each_for_itself and reply is not None and refusals is not None:
+        if isinstance(self.request, Insert) and self.rows and reply is not None and refusals is not None:
             return self._run_each(self.request, reply.split(b"\t")[2::2], refusals)
         return self.book.do(self.request)
 
@@ -148,6 +147,7 @@ class BookMember:
     is_for_groups: bool = True
     accept: Callable[[bytes], bool] = lambda reply: False
 
+    rows: int = 0
     _did: bytes | None = None
 
     def run(self, reply: bytes | None, refusals: Refusals | None) -> bytes | None:

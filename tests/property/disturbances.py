@@ -83,7 +83,7 @@ def lock_rows(beside: Beside, cursor: Cursor) -> None:
         cursor.fetchall()
         beside.hold(*((0.001, 0.1) if beside.choose.random() < 0.95 else (1.1, 2.5)))
 
-    _tolerating(work)
+    _tolerating(work, *GONE_FOR_A_MOMENT)
     cursor.execute("ROLLBACK")
 
 
@@ -185,6 +185,12 @@ def rename(beside: Beside, cursor: Cursor) -> None:
             while not _altered(cursor, f"RENAME TABLE {name}_away TO {name}"):
                 pass
     beside.hold(0.02, 0.1)
+
+
+def rename_back(server: RowSocketServer) -> None:
+    """After a crash: tables that were away come back."""
+    for (name,) in server.sql("SELECT table_name FROM information_schema.tables WHERE table_name LIKE '%\\_away'"):
+        server.sql(f"RENAME TABLE {name} TO {str(name).removesuffix('_away')}", database="d")
 
 
 # ---- locks of tables, backups

@@ -25,7 +25,7 @@ from property import bank, ingredients, volatile
 from property.bank import BANK, Bank, wrong_balance
 from property.books import TABLES, Totals
 from property.clients import DATABASE, Client, make_books, make_totals
-from property.disturbances import DISTURBANCES, Beside, disturb
+from property.disturbances import DISTURBANCES, Beside, disturb, rename_back
 from property.ends import wrong_ends
 from property.ingredients import VOLATILE, chosen
 from property.requests import Owner
@@ -145,7 +145,16 @@ class Run:
 
     def read(self, query: str) -> list[tuple[Any, ...]]:
         """The rows that SQL sees on the first server."""
-        return self.servers[0].sql(query, database=DATABASE)
+        return self.read_on(self.servers[0], query)
+
+    def read_on(self, server: RowSocketServer, query: str) -> list[tuple[Any, ...]]:
+        """The rows that SQL sees; of a table that is away for a moment, when it is back."""
+        while True:
+            try:
+                return server.sql(query, database=DATABASE)
+            except pymysql.err.ProgrammingError:
+                if self.stop.is_set():
+                    raise
 
     def join(self) -> None:
         """Wait until all threads have ended."""
@@ -225,7 +234,7 @@ def _coming_back(run: Run, client: Client) -> Callable[[], None]:
                 raise
             _wait_until_back(run, client.server)
             if not run.stop.is_set():
-                client.come_back(lambda query: client.server.sql(query, database=DATABASE))
+                client.come_back(lambda query: run.read_on(client.server, query))
 
     return work
 
@@ -273,6 +282,7 @@ def _end(run: Run, catch_up: Callable[[], None]) -> None:
     if crashes:
         for server in run.servers:
             server.start()
+            rename_back(server)
     for number, server in enumerate(run.servers):
         if run.failures and _has_died(server):
             run.failures.insert(0, f"server {number} died: {server.exit_text()}\n{_last_words(server)}")

@@ -66,6 +66,10 @@ class Member(Protocol):
     def is_for_groups(self) -> bool:
         """Whether all that it does can be undone."""
 
+    @property
+    def rows(self) -> int:
+        """How many rows it inserts each for itself; 0 if it is no such insert."""
+
     def run(self, reply: bytes | None, refusals: Refusals | None) -> bytes | None:
         """Do it in the book; the reply that must come, None if `accepts` has to look. Raises `Refused`.
 
@@ -226,14 +230,19 @@ class Group:
     def _run(self, replies: Sequence[bytes | None], refusals: Refusals | None) -> tuple[list[bytes | None], int | None]:
         """The replies up to the first member that cannot be done, and the number of that.
 
-        Tables without transactions are noticed before the first member runs.
+        A table without transactions may be noticed before any member runs.
         """
         expected: list[bytes | None] = []
-        for number, member in enumerate(self.members):
-            if member.is_write and not member.is_for_groups:
-                return [*[None] * number, NO_TRANSACTIONS], number
+        unfit = [number for number, one in enumerate(self.members) if one.is_write and not one.is_for_groups and not one.rows]
+        if unfit and replies[unfit[0]] == NO_TRANSACTIONS:
+            return [*[None] * unfit[0], NO_TRANSACTIONS], unfit[0]
         for number, (member, reply) in enumerate(zip(self.members, replies, strict=True)):
             try:
+                if number in unfit:
+                    raise Refused(NO_TRANSACTIONS)
+                if member.rows and not member.is_for_groups:
+                    expected.append(b"0\t2" + b"\t!notrans\t\0" * member.rows)
+                    continue
                 expected.append(member.run(reply, refusals))
                 if self.must and member.is_write and member.changed() == 0:
                     raise Refused(UNCHANGED)

@@ -20,6 +20,8 @@ from support.mariadb import RowSocketServer
 from support.raw import RawConnection
 
 ROWS = 30
+CHANGING = ("d.vol",)
+"""Tables that now have transactions and now do not."""
 _CREATE = "CREATE TABLE vol (id INT PRIMARY KEY, n INT NOT NULL, m INT NOT NULL DEFAULT 0, KEY by_n (n)) ENGINE=InnoDB"
 _TRIGGER = "CREATE TRIGGER vol_u BEFORE UPDATE ON vol FOR EACH ROW SET NEW.m = NEW.m + 1"
 _LOGGING = "CREATE TRIGGER vol_i AFTER INSERT ON vol FOR EACH ROW INSERT INTO vol_log VALUES (NEW.id)"
