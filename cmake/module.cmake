@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-# rowsocket_module(NAME [DEPENDS module...]): a static library rowsocket_NAME from the *.cc files of the current folder. Files that end in
-# _test.cc become the test program rowsocket_NAME_test, each *_fuzz.cc a fuzzing program of its own.
+# rowsocket_module(NAME [DEPENDS module...]): a static library rowsocket_NAME from the *.cc files of the
+# current folder. Files that end in _test.cc become the test program rowsocket_NAME_test, each *_fuzz.cc a
+# fuzzing program of its own.
 
 find_package(Threads REQUIRED)
 if(ROWSOCKET_TESTS)
@@ -14,8 +15,12 @@ target_include_directories(rowsocket_flags INTERFACE ${CMAKE_SOURCE_DIR}/src)
 if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(rowsocket_flags INTERFACE -fno-gnu-unique)
 endif()
-target_compile_options(rowsocket_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion -Werror=return-type
-                                                 -Werror=unused-result)
+target_compile_options(rowsocket_flags INTERFACE -Wall -Wextra -Wshadow -Wconversion -Wno-sign-conversion
+                                                 -Werror=return-type -Werror=unused-result)
+# Fields say which lock guards them; only clang understands it.
+if(CMAKE_CXX_COMPILER_ID STREQUAL "Clang")
+  target_compile_options(rowsocket_flags INTERFACE -Wthread-safety -Werror=thread-safety)
+endif()
 if(ROWSOCKET_SANITIZE)
   target_compile_options(rowsocket_flags INTERFACE -fsanitize=${ROWSOCKET_SANITIZE} -fno-omit-frame-pointer
                                                    -fno-sanitize-recover=all)

@@ -18,6 +18,7 @@ constexpr std::array<std::string_view, static_cast<size_t>(Counter::count_)> nam
                                                                                       "requests_group",
                                                                                       "requests_authenticate",
                                                                                       "requests_unknown",
+                                                                                      "requests_lenient",
                                                                                       "rows_read",
                                                                                       "rows_inserted",
                                                                                       "rows_updated",

@@ -29,6 +29,7 @@ enum class Counter : uint8_t {
   requests_group,      ///< their members are counted as well
   requests_authenticate,
   requests_unknown,
+  requests_lenient,  ///< served though a strict server would refuse them
   rows_read,
   rows_inserted,
   rows_updated,

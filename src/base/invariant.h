@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What must be true, as code. Where it is not, there is a bug of ours: in tests the process ends there, with a line that says what
-// was not true; in a user's server the caller gives up the connection that it serves, and the server goes on.
+// What must be true, as code. Where it is not, there is a bug of ours: in tests the process ends there, with a line that says
+// what was not true; in a user's server the caller gives up the connection that it serves, and the server goes on.
 //
 //   if (!invariant(staged_.empty(), "a turn ends with nothing staged")) {
 //     out.fail();  // costs the connection

@@ -43,7 +43,7 @@ inline constexpr size_t receive_bytes_first = 2 * kibibyte;  ///< room made for 
 inline constexpr size_t buffer_bytes_kept = 64 * kibibyte;   ///< pooled buffers larger than this are given back to the allocator
 inline constexpr uint32_t linger_ms = 2000;  ///< how long a client that is cut off for a bad stream may go on sending
 
-inline constexpr size_t mapped_bytes_min = 256 * kibibyte;   ///< larger pieces of memory come from the system, and go back there
+inline constexpr size_t mapped_bytes_min = 256 * kibibyte;  ///< larger pieces of memory come from the system, and go back there
 
 // One worker and turn.
 inline constexpr uint32_t requests_per_turn = 8192;  ///< over all its connections
@@ -54,8 +54,8 @@ inline constexpr uint32_t rows_per_transaction =
     10'000;                                      ///< a turn commits before its end once it has changed this many rows ...
 inline constexpr uint32_t transaction_ms = 100;  ///< ... or its transaction has lasted this long
 inline constexpr uint32_t events_per_poll = 1024;
-inline constexpr size_t pool_bytes_busy = 16 * mebibyte;   ///< free buffers that a worker keeps between turns ...
-inline constexpr size_t pool_bytes_idle = 256 * kibibyte;  ///< ... and while it sleeps
+inline constexpr size_t pool_bytes_busy = 16 * mebibyte;      ///< free buffers that a worker keeps between turns ...
+inline constexpr size_t pool_bytes_idle = 256 * kibibyte;     ///< ... and while it sleeps
 inline constexpr size_t held_bytes_default = 256 * mebibyte;  ///< rowsocket_max_held_bytes
 inline constexpr size_t held_bytes_min = 1 * mebibyte;
 inline constexpr size_t held_bytes_max = size_t{1024} * 1024 * mebibyte;

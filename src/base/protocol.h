@@ -21,6 +21,7 @@ struct ParseLimits {
   size_t line_bytes_max;
   uint32_t in_values_max;
   uint32_t index_id_max;  ///< ids are below this
+  bool strict = false;    ///< refuse what is served only because earlier servers did
 };
 
 struct Parsed {

@@ -106,6 +106,8 @@ struct Request {
   std::span<const Value> in_values;   ///< find
   std::span<const Filter> filters;    ///< find
   std::span<const Value> new_values;  ///< find with modification: for the first columns of the open_index
+  bool drops_surplus = false;         ///< find, insert: values beyond the columns are dropped; else they are an error
+  bool is_lenient = false;            ///< find: it holds what a strict parser would refuse
 
   uint32_t row_count = 1;                        ///< insert: at least 1, and a divisor of values.size()
   OnDuplicate on_duplicate = OnDuplicate::fail;  ///< insert

@@ -27,9 +27,8 @@ inline char* escape(const char* from, const char* end, char* to, const ValueForm
 }
 
 size_t count_escapes(std::string_view bytes, const ValueFormat& format) {
-  return static_cast<size_t>(std::count_if(bytes.begin(), bytes.end(), [&format](char byte) {
-    return static_cast<unsigned char>(byte) < format.escape_below;
-  }));
+  return static_cast<size_t>(std::count_if(
+      bytes.begin(), bytes.end(), [&format](char byte) { return static_cast<unsigned char>(byte) < format.escape_below; }));
 }
 
 }  // namespace

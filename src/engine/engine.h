@@ -171,6 +171,9 @@ class Session {
   /// already and holds up others, it has grown to what the host allows, or it did lasting work.
   [[nodiscard]] virtual bool wants_commit() const { return false; }
 
+  /// True if a value was taken since this was last asked that SQL takes with a warning only, and a strict host would not.
+  [[nodiscard]] virtual bool took_lenience() { return false; }
+
   /// What is presented from now on came after the requests before: `next_turn` is the answer to what would read from a snapshot
   /// that was taken by now.
   virtual void expire_snapshot() = 0;

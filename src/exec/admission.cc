@@ -56,7 +56,7 @@ ErrorCode check_find(const Request& request, const engine::Index& index) {
       return ErrorCode::bad_filter_column;
     }
   }
-  if (request.new_values.size() > index.column_count()) {
+  if (request.new_values.size() > index.column_count() && !request.drops_surplus) {
     return ErrorCode::too_many_values;
   }
   if (request.values.empty()) {
@@ -72,7 +72,7 @@ ErrorCode check_find(const Request& request, const engine::Index& index) {
 }
 
 ErrorCode check_insert(const Request& request, const engine::Index& index) {
-  if (request.values.size() / request.row_count > index.column_count()) {
+  if (request.values.size() / request.row_count > index.column_count() && !request.drops_surplus) {
     return ErrorCode::too_many_values;
   }
   return request.values.empty() ? ErrorCode::no_key_values : ErrorCode::none;

@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/engine.h"
@@ -36,6 +37,9 @@ class Client {
   /// May throw std::bad_alloc. What it returns is good until the next call.
   const std::shared_ptr<engine::Index>& remember_columns(uint32_t id, std::shared_ptr<engine::Index> index);
 
+  /// It sent something that is served though a strict server would refuse it. True the first time.
+  [[nodiscard]] bool note_lenience() { return !std::exchange(is_lenient_, true); }
+
   /// When the request that waits for a lock was first tried; 0 = none waits.
   uint64_t parked_since_ms = 0;
 
@@ -44,6 +48,7 @@ class Client {
 
   Access port_access_;
   Access granted_;
+  bool is_lenient_ = false;
   std::vector<std::shared_ptr<engine::Index>> indexes_;  ///< by id
   /// By id; each is a ring of the last limits::column_lists_per_index.
   std::vector<std::vector<std::shared_ptr<engine::Index>>> with_columns_;

@@ -50,7 +50,8 @@ void add_to_counts(RowCounts& rows, const RowOutcome& outcome) {
   }
 }
 
-Error insert(engine::Cursor& cursor, const Request& request, const Protocol& protocol, Buffer& out, RowCounts& rows) {
+Error insert(engine::Cursor& cursor, const Request& request, const Protocol& protocol, Buffer& out, size_t column_count,
+             RowCounts& rows) {
   const size_t value_count = request.values.size() / request.row_count;
   engine::RowToInsert row{.values = {},
                           .on_duplicate = request.on_duplicate,
@@ -61,7 +62,7 @@ Error insert(engine::Cursor& cursor, const Request& request, const Protocol& pro
     protocol.begin_rows(out, 2);
   }
   for (size_t number = 0; number < request.row_count; ++number) {
-    row.values = request.values.subspan(number * value_count, value_count);
+    row.values = request.values.subspan(number * value_count, std::min(value_count, column_count));
     RowOutcome outcome{};
     if (Error error = cursor.insert_row(row, outcome); !error.ok()) {
       return error;
@@ -83,12 +84,24 @@ Error insert(engine::Cursor& cursor, const Request& request, const Protocol& pro
 
 }  // namespace
 
+namespace {
+
+/// More values than the index has columns.
+bool has_surplus(const Request& request, const engine::Index& index) {
+  return std::max(request.values.size() / request.row_count * (request.kind == RequestKind::insert ? 1 : 0),
+                  request.new_values.size()) > index.column_count();
+}
+
+}  // namespace
+
 Executor::Executor(engine::Session& session, Counters& counters, const Policy& policy)
     : session_(session), counters_(counters), policy_(policy) {}
 
 void Executor::begin_turn(uint64_t now_ms) { now_ms_ = now_ms; }
 
 Executed Executor::execute(Client& client, const Request& request, const Protocol& protocol, Buffer& out) {
+  met_first_lenience_ = false;
+  is_lenient_ = false;
   if (out.failed()) [[unlikely]] {
     return Executed::done;
   }
@@ -118,6 +131,7 @@ Executed Executor::execute(Client& client, const Request& request, const Protoco
     return how;
   }
   client.parked_since_ms = 0;
+  note_lenience(client);
   answer(protocol, out, index != nullptr, error);
   if (!staged_.empty()) {
     staged_.back().outcome = std::move(error);
@@ -284,8 +298,9 @@ Begin Executor::run_statement(engine::Index& index, const Request& request, cons
     }
     transaction_writes_ |= intent != Intent::read;
     under_way = true;
+    is_lenient_ |= request.is_lenient || has_surplus(request, index);
     error = request.kind == RequestKind::insert
-                ? insert(*cursor, request, protocol, out, own_rows)
+                ? insert(*cursor, request, protocol, out, index.column_count(), own_rows)
                 : Walk(*cursor, request, protocol, out, reply_bytes_max, in_keys_, own_rows).run(index.column_count());
     if (error.ok() && out.failed()) [[unlikely]] {
       error = ErrorCode::out_of_memory;
@@ -298,6 +313,7 @@ Begin Executor::run_statement(engine::Index& index, const Request& request, cons
     error = ErrorCode::out_of_memory;
   }
   out.set_bytes_max(out_bytes_max);
+  is_lenient_ |= session_.took_lenience();
   rows_read_ += own_rows.read;
   if (error.ok()) [[likely]] {
     rows.add_changes(own_rows);
@@ -352,6 +368,13 @@ void Executor::answer(const Protocol& protocol, Buffer& out, bool ran, Error& er
     }
   }
   protocol.reply_error(out, error, policy_.error_detail);
+}
+
+void Executor::note_lenience(Client& client) {
+  if (is_lenient_) [[unlikely]] {
+    counters_.add(Counter::requests_lenient);
+    met_first_lenience_ = client.note_lenience();
+  }
 }
 
 void Executor::count(const Request& request) {

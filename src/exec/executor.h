@@ -65,6 +65,8 @@ class Executor {
   [[nodiscard]] Executed execute(Client& client, const Request& request, const Protocol& protocol, Buffer& out);
   /// What is executed from now on came after everything that was executed in this turn.
   void others_came() { session_.expire_snapshot(); }
+  /// True if the last request was the first of its client that a strict server would refuse.
+  [[nodiscard]] bool met_first_lenience() const { return met_first_lenience_; }
   /// Commit; afterwards every reply of the turn is final. Never throws.
   void end_turn();
 
@@ -118,6 +120,7 @@ class Executor {
   void unstage();
   void answer(const Protocol& protocol, Buffer& out, bool ran, Error& error);
   void count(const Request& request);
+  void note_lenience(Client& client);
 
   // Groups (group.cc).
   [[nodiscard]] Executed execute_group(Client& client, const Request& group, const Protocol& protocol, Buffer& out);
@@ -155,14 +158,16 @@ class Executor {
   Policy policy_;
   uint64_t now_ms_ = 0;
   uint64_t turn_requests_ = 0;
-  bool transaction_open_ = false;       ///< something began since the last commit or rollback
-  bool transaction_writes_ = false;     ///< and it may have changed rows
-  RowCounts uncommitted_;               ///< rows changed by it
-  uint64_t rows_read_ = 0;              ///< in this turn
-  std::vector<Staged> staged_;          ///< in order of execution
-  std::vector<GtidPlace> gtid_places_;  ///< in order of execution: ascending within each buffer
-  std::vector<Value> in_keys_;          ///< scratch of a find with an IN list
+  bool transaction_open_ = false;             ///< something began since the last commit or rollback
+  bool transaction_writes_ = false;           ///< and it may have changed rows
+  RowCounts uncommitted_;                     ///< rows changed by it
+  uint64_t rows_read_ = 0;                    ///< in this turn
+  std::vector<Staged> staged_;                ///< in order of execution
+  std::vector<GtidPlace> gtid_places_;        ///< in order of execution: ascending within each buffer
+  std::vector<Value> in_keys_;                ///< scratch of a find with an IN list
   std::vector<engine::GroupMember> members_;  ///< scratch of a group
+  bool is_lenient_ = false;                   ///< the request under way, so far
+  bool met_first_lenience_ = false;           ///< see the function
   bool in_group_ = false;
   size_t group_reply_begin_ = 0;  ///< where the replies of the group that is under way begin
 };

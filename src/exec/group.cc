@@ -48,6 +48,7 @@ Executed Executor::execute_group(Client& client, const Request& group, const Pro
     return how;
   }
   client.parked_since_ms = 0;
+  note_lenience(client);
   answer_group(staged);
   return finish(group);
 }

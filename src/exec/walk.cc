@@ -41,6 +41,7 @@ Walk::Walk(engine::Cursor& cursor, const Request& request, const Protocol& proto
       offset_left_(request.offset) {}
 
 Error Walk::run(size_t column_count) {
+  new_values_ = request_.new_values.first(std::min(request_.new_values.size(), column_count));
   if (!request_.filters.empty()) {
     if (Error error = cursor_.set_filters(request_.filters); !error.ok()) {
       return error;
@@ -153,14 +154,14 @@ bool Walk::change_row() {
     case Modification::none:
       return true;
     case Modification::update:
-      error_ = cursor_.update_row(request_.new_values);
+      error_ = cursor_.update_row(new_values_);
       break;
     case Modification::remove:
       error_ = cursor_.delete_row();
       break;
     case Modification::increment:
     case Modification::decrement:
-      error_ = cursor_.add_to_row(request_.new_values, request_.modification == Modification::decrement, changed);
+      error_ = cursor_.add_to_row(new_values_, request_.modification == Modification::decrement, changed);
       break;
   }
   if (!error_.ok()) {

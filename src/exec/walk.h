@@ -63,7 +63,8 @@ class Walk {
   std::vector<Value>& in_keys_;
   RowCounts& counts_;
   const bool replies_rows_;
-  const bool collects_;  ///< find all rows before changing the first: changes could move rows into the way
+  const bool collects_;                ///< find all rows before changing the first: changes could move rows into the way
+  std::span<const Value> new_values_;  ///< as many as there are columns
   uint64_t offset_left_;
   uint64_t rows_taken_ = 0;
   uint64_t rows_changed_ = 0;

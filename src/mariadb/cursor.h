@@ -9,7 +9,7 @@
 
 #include "engine/engine.h"
 #include "mariadb/binding.h"
-#include "mariadb/conversion.h"
+#include "mariadb/comparand.h"
 #include "mariadb/key_bound.h"
 #include "mariadb/open_table.h"
 

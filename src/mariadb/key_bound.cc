@@ -3,6 +3,7 @@
 // The server's headers come first.
 #include <cstring>
 
+#include "mariadb/conversion.h"
 #include "mariadb/key_bound.h"
 
 namespace rowsocket::mariadb {

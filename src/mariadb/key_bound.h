@@ -13,7 +13,7 @@
 
 #include "base/request.h"
 #include "mariadb/binding.h"
-#include "mariadb/conversion.h"
+#include "mariadb/comparand.h"
 
 namespace rowsocket::mariadb {
 

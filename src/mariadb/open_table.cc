@@ -55,8 +55,8 @@ bool keeps_history_in_steps(const TABLE* table) {
          (partitions->vers_info->limit > 0 || partitions->vers_info->interval.is_set());
 }
 
-/// Of the tables that a write opened: one that it may change, and that keeps the change after a rollback. (So does a sequence, but
-/// nobody misses a number.)
+/// Of the tables that a write opened: one that it may change, and that keeps the change after a rollback. (So does a sequence,
+/// but nobody misses a number.)
 bool keeps_changes(const TABLE_LIST* list) {
   for (; list != nullptr; list = list->next_global) {
     const TABLE* const table = list->table;
@@ -149,7 +149,8 @@ bool OpenTable::open_list(THD* thd, Error& error) {
   lex->query_tables_last = &list_.next_global;
   Prelocking prelocking(*this, error);
   TABLE_LIST* first = &list_;
-  const bool was_strict = std::exchange(thd->abort_on_warning, false);  // that the last partition for history is full is a warning
+  const bool was_strict =
+      std::exchange(thd->abort_on_warning, false);  // that the last partition for history is full is a warning
   const bool failed = open_tables(thd, &first, &table_count_, 0, &prelocking) || list_.table == nullptr;
   thd->abort_on_warning = was_strict;
   return !failed && !refuse(list_.table, error);

@@ -3,6 +3,7 @@
 // The server's headers come first.
 #include <cmath>
 
+#include "mariadb/binding.h"
 #include "mariadb/conversion.h"
 #include "mariadb/diagnostics.h"
 #include "mariadb/row_addition.h"

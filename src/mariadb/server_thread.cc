@@ -152,8 +152,8 @@ void ServerThread::end_command() {
   free_root(&command_memory_, MYF(MY_KEEP_PREALLOC));
 }
 
-/// What `THD::change_user` resets, but for what a session of ours keeps: its tables with their metadata locks, its transaction, and
-/// its identity.
+/// What `THD::change_user` resets, but for what a session of ours keeps: its tables with their metadata locks, its transaction,
+/// and its identity.
 void ServerThread::reset(bool is_cluster_client) {
   if (thd_->has_temporary_tables()) {
     thd_->close_temporary_tables();
@@ -170,7 +170,7 @@ void ServerThread::wait_for_rows(RowPatience patience) {
   if (row_lock_variable_ == nullptr || row_patience_ == patience) {
     return;
   }
-  const auto seconds = static_cast<longlong>(patience == RowPatience::full ? row_lock_timeout_s()
+  const auto seconds = static_cast<longlong>(patience == RowPatience::full     ? row_lock_timeout_s()
                                              : patience == RowPatience::second ? 1
                                                                                : 0);
   set_var setting(thd_, OPT_SESSION, row_lock_variable_, &null_clex_str, new (thd_->mem_root) Item_int(thd_, seconds));

@@ -6,6 +6,8 @@
 // Made, used and ended on one thread; `kill` is called from others.
 #pragma once
 
+#include <utility>
+
 #include "engine/engine.h"
 #include "mariadb/global_settings.h"
 #include "mariadb/server_headers.h"
@@ -23,6 +25,12 @@ class ServerThread {
   ServerThread& operator=(const ServerThread&) = delete;
 
   [[nodiscard]] THD* thd() const { return thd_; }
+  /// That of a THD of ours.
+  [[nodiscard]] static ServerThread& of(THD* thd) { return *static_cast<ServerThread*>(thd->event_scheduler.data); }
+
+  /// A value was taken that SQL takes with a warning only.
+  void note_lenience() { took_lenience_ = true; }
+  [[nodiscard]] bool take_lenience() { return std::exchange(took_lenience_, false); }
 
   /// From here on memory of the THD is the command's.
   void begin_command(bool is_cluster_client);
@@ -67,6 +75,7 @@ class ServerThread {
   MEM_ROOT command_memory_;
   sys_var* row_lock_variable_ = nullptr;  ///< innodb_lock_wait_timeout
   RowPatience row_patience_ = RowPatience::full;
+  bool took_lenience_ = false;
   bool lex_is_used_ = false;
   bool other_code_ran_ = false;
 };

@@ -9,7 +9,8 @@
 //
 // Reading sessions run in autocommit mode, as plain SELECTs: a turn is one statement, with one snapshot. Writing sessions run a
 // transaction of several statements per turn. Requests share a statement as long as each is one step of the engine or a read; a
-// request or a group that may have to be undone as a whole is a statement of its own, and so is one in an engine that locks tables.
+// request or a group that may have to be undone as a whole is a statement of its own, and so is one in an engine that locks
+// tables.
 //
 // Requests do not wait for metadata and table locks: the THD's lock_wait_timeout is 0 while they run, and a conflict is
 // Begin::wait. Two things do wait, as in SQL: a commit, for who blocks commits (backups), and a session that was told to be
@@ -72,6 +73,7 @@ class Session final : public engine::Session {
   void lose_transaction() override { is_lost_ = true; }
   [[nodiscard]] bool did_lasting_work() const override { return does_lasting_work_; }
   [[nodiscard]] bool wants_commit() const override;
+  [[nodiscard]] bool took_lenience() override { return thread_.take_lenience(); }
   void expire_snapshot() override { snapshot_is_expired_ = has_snapshot_; }
   void set_patient(bool patient) override { is_patient_ = patient; }
   engine::Begin begin_group(std::span<const engine::GroupMember> members, size_t& failed_member, Error& error) override;
@@ -152,12 +154,12 @@ class Session final : public engine::Session {
 
   // The transaction under way.
   bool in_transaction_ = false;
-  uint64_t transaction_ = 0;       ///< how many there were
-  bool has_written_ = false;       ///< a request for writing was begun in it
-  bool engines_joined_ = false;    ///< a storage engine was seen to take part in it
+  uint64_t transaction_ = 0;     ///< how many there were
+  bool has_written_ = false;     ///< a request for writing was begun in it
+  bool engines_joined_ = false;  ///< a storage engine was seen to take part in it
   bool does_lasting_work_ = false;
-  bool is_lost_ = false;           ///< a part of it can not be ended, or undone, alone
-  bool has_snapshot_ = false;      ///< something was read in it, or may have been
+  bool is_lost_ = false;       ///< a part of it can not be ended, or undone, alone
+  bool has_snapshot_ = false;  ///< something was read in it, or may have been
   bool snapshot_is_expired_ = false;
   Group group_ = Group::none;
   bool has_backup_protection_[2] = {false, false};
@@ -173,6 +175,9 @@ class Session final : public engine::Session {
   char activity_[2][128] = {};
   int activity_shown_ = 0;
 };
+
+/// A group, or a request, needs to be undone, and a table can not do that.
+[[nodiscard]] Error no_transactions_error();
 
 class Engine final : public engine::Engine {
  public:

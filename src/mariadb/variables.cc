@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "mariadb/engines.h"
+#include "mariadb/searched_value.h"
 #include "mariadb/variables.h"
 
 // The server would quietly bend a number that is out of bounds to the nearest bound. An operator who asks for port 70000 wants to
@@ -35,6 +36,7 @@ unsigned long long max_held_bytes;
 unsigned long long max_in_values;
 unsigned long long max_indexes;
 my_bool error_detail;
+my_bool strict;
 
 // The secrets themselves; the variables only show whether one is set, since any account may read variables.
 std::string secret_read;
@@ -86,6 +88,8 @@ Config current_config() {
   config.secret_read = secret_read;
   config.secret_write = secret_write;
   config.error_detail = error_detail != 0;
+  config.strict = strict != 0;
+  set_strict_keys(config.strict);
   return config;
 }
 
@@ -184,31 +188,24 @@ MYSQL_SYSVAR_STR(secret_write, secret_write_text, PLUGIN_VAR_RQCMDARG,
 MYSQL_SYSVAR_BOOL(error_detail, error_detail, PLUGIN_VAR_OPCMDARG, "Add a text for people to error replies, as one more token",
                   nullptr, update_switch, 0);
 
-MYSQL_SYSVAR_STR(engines, engines_text, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
-                 "Storage engines whose tables are served, comma-separated. Those of the default were tried; others may harm the server",
-                 nullptr, nullptr, default_engines);
+MYSQL_SYSVAR_BOOL(
+    strict, strict, PLUGIN_VAR_OPCMDARG,
+    "Refuse what is served only because earlier servers did: values beyond the columns, empty amounts, keys that are no "
+    "value of their column",
+    nullptr, update_switch, 0);
+MYSQL_SYSVAR_STR(
+    engines, engines_text, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
+    "Storage engines whose tables are served, comma-separated. Those of the default were tried; others may harm the server",
+    nullptr, nullptr, default_engines);
 
 }  // namespace
 
-st_mysql_sys_var* system_variables[] = {MYSQL_SYSVAR(address),
-                                        MYSQL_SYSVAR(port_read),
-                                        MYSQL_SYSVAR(port_write),
-                                        MYSQL_SYSVAR(socket_read),
-                                        MYSQL_SYSVAR(socket_write),
-                                        MYSQL_SYSVAR(threads_read),
-                                        MYSQL_SYSVAR(threads_write),
-                                        MYSQL_SYSVAR(idle_timeout),
-                                        MYSQL_SYSVAR(max_connections),
-                                        MYSQL_SYSVAR(max_line_bytes),
-                                        MYSQL_SYSVAR(max_reply_bytes),
-                                        MYSQL_SYSVAR(max_held_bytes),
-                                        MYSQL_SYSVAR(max_in_values),
-                                        MYSQL_SYSVAR(max_indexes),
-                                        MYSQL_SYSVAR(secret_read),
-                                        MYSQL_SYSVAR(secret_write),
-                                        MYSQL_SYSVAR(error_detail),
-                                        MYSQL_SYSVAR(engines),
-                                        nullptr};
+st_mysql_sys_var* system_variables[] = {
+    MYSQL_SYSVAR(address),         MYSQL_SYSVAR(port_read),      MYSQL_SYSVAR(port_write),      MYSQL_SYSVAR(socket_read),
+    MYSQL_SYSVAR(socket_write),    MYSQL_SYSVAR(threads_read),   MYSQL_SYSVAR(threads_write),   MYSQL_SYSVAR(idle_timeout),
+    MYSQL_SYSVAR(max_connections), MYSQL_SYSVAR(max_line_bytes), MYSQL_SYSVAR(max_reply_bytes), MYSQL_SYSVAR(max_held_bytes),
+    MYSQL_SYSVAR(max_in_values),   MYSQL_SYSVAR(max_indexes),    MYSQL_SYSVAR(secret_read),     MYSQL_SYSVAR(secret_write),
+    MYSQL_SYSVAR(error_detail),    MYSQL_SYSVAR(engines),        MYSQL_SYSVAR(strict),          nullptr};
 
 bool load_variables(Config& config, ConfigChanged changed, std::string& failure) {
   for (const Bound& bound : bounds) {

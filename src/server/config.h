@@ -30,6 +30,7 @@ struct Config {
   std::string secret_read;
   std::string secret_write;
   bool error_detail = false;
+  bool strict = false;
 };
 
 }  // namespace rowsocket::server

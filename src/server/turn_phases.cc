@@ -180,6 +180,11 @@ void TurnLoop::execute(ClientConnection& connection) {
     const size_t reply_begin = output.size();
     switch (executor_.execute(connection.client, request_, *connection.protocol, output)) {
       case exec::Executed::done:
+        if (executor_.met_first_lenience()) [[unlikely]] {
+          note(connection, LogLevel::note,
+               "sends what rowsocket_strict would refuse (values beyond the columns, empty amounts, or keys that are no value of "
+               "their column); it is served as earlier servers did");
+        }
         break;
       case exec::Executed::parked:
         connection.state = State::parked;

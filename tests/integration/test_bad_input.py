@@ -254,7 +254,9 @@ def test_thousands_of_short_connections(server: RowSocketServer, bystander: Load
 
 @pytest.mark.parametrize("port", ["read", "write"])
 @pytest.mark.parametrize("method", ["GET", "POST", "PUT", "OPTIONS"])
-def test_what_a_web_page_can_send_does_nothing(server: RowSocketServer, database: Database, open_line: bytes, port: str, method: str) -> None:
+def test_what_a_web_page_can_send_does_nothing(
+    server: RowSocketServer, database: Database, open_line: bytes, port: str, method: str
+) -> None:
     """A page in a browser beside the server may post to its ports; the body must not be read as requests."""
     body = open_line + b"\n1\t+\t2\t9\tnine\n1\t=\t1\t1\t1\t0\tD\n"
     host, number = server.read_address() if port == "read" else server.write_address()

@@ -10,7 +10,6 @@ from collections.abc import Callable, Iterator
 import pymysql
 import pytest
 
-import rowsocket
 from rowsocket import Connection
 from support.mariadb import Database, RowSocketServer, Start
 from support.raw import RawConnection
@@ -105,7 +104,9 @@ def test_what_a_turn_has_changed_stays_locked_until_it_ends(
 
 @pytest.mark.parametrize("port", ["read", "write"])
 @pytest.mark.parametrize("prefix", ["#mysql50#", "#MySQL50#"])
-def test_another_way_to_write_a_name_opens_nothing(server: RowSocketServer, database: Database, raw: OpenRaw, port: str, prefix: str) -> None:
+def test_another_way_to_write_a_name_opens_nothing(
+    server: RowSocketServer, database: Database, raw: OpenRaw, port: str, prefix: str
+) -> None:
     database.sql("CREATE TABLE t (id INT PRIMARY KEY)")
     wire = raw(port)
     for schema, table in (("mysql", "global_priv"), ("sys", "sys_config"), (database.name, "t")):
@@ -246,9 +247,7 @@ def test_a_turn_that_runs_again_repeats_nothing_that_lasts(start: Start) -> None
     assert database.sql("SELECT id FROM t") == [(6,), (7,)]
 
 
-def test_a_write_that_waits_for_a_row_has_its_trigger_log_once(
-    server: RowSocketServer, database: Database, raw: OpenRaw
-) -> None:
+def test_a_write_that_waits_for_a_row_has_its_trigger_log_once(server: RowSocketServer, database: Database, raw: OpenRaw) -> None:
     database.script(
         """CREATE TABLE t (id INT PRIMARY KEY);
         CREATE TABLE log (id INT) ENGINE=MyISAM;
@@ -266,7 +265,9 @@ def test_a_write_that_waits_for_a_row_has_its_trigger_log_once(
     assert database.sql("SELECT id, COUNT(*) FROM log GROUP BY id") == [(7, 2)]  # SQL's own insert logged one
 
 
-def test_a_many_row_insert_that_fails_is_in_the_binlog_as_far_as_it_stays(server: RowSocketServer, database: Database, raw: OpenRaw) -> None:
+def test_a_many_row_insert_that_fails_is_in_the_binlog_as_far_as_it_stays(
+    server: RowSocketServer, database: Database, raw: OpenRaw
+) -> None:
     database.sql("CREATE TABLE t (id INT PRIMARY KEY) ENGINE=MyISAM")
     wire = raw("write")
     open_ids(wire, database, (1, "t", "id"))
@@ -293,9 +294,7 @@ def test_what_a_trigger_leaves_in_the_session_is_gone_for_the_next_request(
     database: Database, raw: OpenRaw, leaving: str
 ) -> None:
     body, clean = LEAVINGS[leaving]
-    database.script(
-        f"CREATE TABLE t (id INT PRIMARY KEY, n BIGINT);\nCREATE TRIGGER b BEFORE INSERT ON t FOR EACH ROW {body}"
-    )
+    database.script(f"CREATE TABLE t (id INT PRIMARY KEY, n BIGINT);\nCREATE TRIGGER b BEFORE INSERT ON t FOR EACH ROW {body}")
     wire = raw("write")
     open_ids(wire, database, (1, "t", "id"))
     assert wire.ask_all(b"1\t+\t1\t1", b"1\t+\t1\t2") == [b"0\t1"] * 2

@@ -39,9 +39,7 @@ def rounding(start: Start) -> Iterator[tuple[Database, Connection]]:
 
 
 @pytest.mark.parametrize("column_type", ROWS)
-def test_ranges_and_filters_of_times_where_fractions_are_rounded(
-    rounding: tuple[Database, Connection], column_type: str
-) -> None:
+def test_ranges_and_filters_of_times_where_fractions_are_rounded(rounding: tuple[Database, Connection], column_type: str) -> None:
     database, writer = rounding
     database.sql(f"CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, v {column_type}, KEY v (v))")
     for value in ROWS[column_type]:
@@ -63,9 +61,10 @@ def test_ranges_and_filters_of_times_where_fractions_are_rounded(
 def test_null_into_a_timestamp_that_may_not_be_null_is_now(start: Start, setting: str, trigger: bool) -> None:
     server = start(RowSocketServer, {"explicit-defaults-for-timestamp": setting})
     database = Database(server, "d")
-    with rowsocket.connect(*server.write_address()) as writer, contextlib.closing(
-        Twins(database, writer, "id INT PRIMARY KEY, v TIMESTAMP NOT NULL, w TIMESTAMP(3) NOT NULL")
-    ) as twins:
+    with (
+        rowsocket.connect(*server.write_address()) as writer,
+        contextlib.closing(Twins(database, writer, "id INT PRIMARY KEY, v TIMESTAMP NOT NULL, w TIMESTAMP(3) NOT NULL")) as twins,
+    ):
         if trigger:
             for name in ("t", "twin"):
                 database.sql(f"CREATE TRIGGER {name}_b BEFORE INSERT ON {name} FOR EACH ROW SET NEW.id = NEW.id + 1")

@@ -91,9 +91,7 @@ def test_a_turn_with_more_rows_than_a_writeset_may_have_loses_none(
     assert [row[0] for row in rows_everywhere(cluster, "plain")] == [*range(30), 50, 51]
 
 
-def test_a_turn_that_is_larger_than_a_writeset_may_be_is_divided(
-    cluster: Cluster, node: GaleraNode, wire: RawConnection
-) -> None:
+def test_a_turn_that_is_larger_than_a_writeset_may_be_is_divided(cluster: Cluster, node: GaleraNode, wire: RawConnection) -> None:
     cluster[0].sql("CREATE OR REPLACE TABLE d.plain (id INT PRIMARY KEY, n INT, u INT UNIQUE, body LONGTEXT)")
     cluster.catch_up()
     assert wire.ask(b"P\t3\td\tplain\t\tid,body") == b"0\t1"

@@ -57,6 +57,8 @@ class ServerTree:
         self.root = root
         self.mariadbd = root / "usr/sbin/mariadbd"
         self.plugins = root / "usr/lib/mysql/plugin"
+        self.has_own_loader = (root / "runtime").is_dir()
+        """Its programs are of another Debian release, and start through that release's loader (see ./x setup)."""
 
     def program(self, name: str) -> Path:
         """A program of the tree, e.g. `mariadb-binlog`."""

@@ -1,96 +1,63 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Reads where this machine gets its Debian packages from, in both of apt's formats, and writes that down for a private apt.
+"""Where this machine gets its Debian packages from, and the same mirrors for any other Debian release.
 
-Pure text in, text out. The private sources name the Debian release's own suites alone (release, updates, security), and always
-ask for sources too, which a stock machine does not.
+apt itself is asked, so both formats of its configuration are known. The private sources name a release's own
+suites alone (release, updates, security), and always ask for sources too, which a stock machine does not.
 """
 
-import re
-import shlex
+import platform
 from collections.abc import Iterable
 from dataclasses import dataclass
-from pathlib import Path
+
+from rowsocket_x.console import run
+
+_SUITES = ("", "-updates", "-security")
+_DEFAULTS = {"": "http://deb.debian.org/debian", "-security": "http://deb.debian.org/debian-security"}
 
 
 @dataclass(frozen=True)
 class Mirror:
-    """One suite at one address; `signed_by` is the path of a key ring, or empty for the system's default ones."""
+    """One suite at one address."""
 
     uri: str
     suite: str
-    signed_by: str = ""
 
-    def lines(self) -> list[str]:
-        """The entries of a one-line sources.list for it, packages and sources."""
-        options = f"[signed-by={self.signed_by}] " if self.signed_by else ""
-        return [f"{kind} {options}{self.uri} {self.suite} main" for kind in ("deb", "deb-src")]
+    def lines(self, keyring: str) -> list[str]:
+        """Its entries for a sources.list, packages and sources, signed by a key of `keyring`."""
+        return [f"{kind} [signed-by={keyring}] {self.uri} {self.suite} main" for kind in ("deb", "deb-src")]
 
 
-def parse_one_line(text: str) -> list[Mirror]:
-    """The enabled binary entries with component main of a `*.list` file."""
-    mirrors = []
-    for line in text.splitlines():
-        entry = re.match(r"\s*deb\s+(?:\[([^\]]*)\]\s*)?(\S+)\s+(\S+)\s+(.*)$", line.partition("#")[0])
-        if entry is None or "main" not in entry[4].split():
-            continue
-        options = dict(word.partition("=")[::2] for word in shlex.split(entry[1] or ""))
-        mirrors.append(Mirror(entry[2], entry[3], options.get("signed-by", "")))
-    return mirrors
+def machine_mirrors() -> list[Mirror]:
+    """The enabled mirrors of this machine with a component main, but those known to be somebody else's."""
+    words = ["apt-get", "indextargets", "--format", "$(REPO_URI) $(RELEASE) $(ORIGIN)"]
+    shown = run([*words, "Created-By: Packages", "Component: main"], what="asking apt for its mirrors")
+    return parse(shown)
 
 
-def parse_deb822(text: str) -> list[Mirror]:
-    """The enabled binary stanzas with component main of a `*.sources` file. Keys written into the file itself are left out."""
-    mirrors = []
-    for stanza in re.split(r"\n\s*\n", text):
-        lines = [line for line in stanza.splitlines() if not line.startswith("#")]
-        fields: dict[str, str] = {}
-        name = ""
-        for line in lines:
-            if line[:1] in (" ", "\t"):
-                fields[name] = f"{fields.get(name, '')} {line.strip()}"
-            elif ":" in line:
-                name, _, value = line.partition(":")
-                name = name.strip().lower()
-                fields[name] = value.strip()
-        enabled = fields.get("enabled", "yes").lower() not in ("no", "false", "0", "off")
-        if not enabled or "deb" not in fields.get("types", "").split() or "main" not in fields.get("components", "").split():
-            continue
-        signed_by = fields.get("signed-by", "")
-        if not signed_by.startswith("/"):
-            signed_by = ""
-        mirrors += [
-            Mirror(uri, suite, signed_by) for uri in fields.get("uris", "").split() for suite in fields.get("suites", "").split()
-        ]
-    return mirrors
+def parse(shown: str) -> list[Mirror]:
+    """Lines of an address, a suite, and who made the packages (nothing while apt does not know it)."""
+    rows = [line.split(maxsplit=2) for line in shown.splitlines()]
+    debian = [row for row in rows if len(row) == 2 or (len(row) == 3 and row[2] in ("Debian", "$(ORIGIN)"))]
+    return list(dict.fromkeys(Mirror(row[0].rstrip("/"), row[1]) for row in debian))
 
 
-def debian_mirrors(mirrors: Iterable[Mirror], codename: str) -> list[Mirror]:
-    """Those of them that are the Debian release `codename` itself, each once; a default where there is none.
+def mirrors_of(codename: str, mirrors: Iterable[Mirror], machine: str) -> list[Mirror]:
+    """The mirrors of the Debian release `codename`, made from those of a machine with the release `machine`.
 
-    MariaDB's own archive uses Debian's suite names, but its packages come without the sources in Debian's form.
+    MariaDB's own archive uses Debian's suite names, but its packages come without the sources in Debian's
+    form.
     """
-    suites = {codename, f"{codename}-updates", f"{codename}-security"}
-    found = list(dict.fromkeys(m for m in mirrors if m.suite in suites and "mariadb" not in m.uri.lower()))
-    if any(mirror.suite == codename for mirror in found):
-        return found
-    default = Mirror("http://deb.debian.org/debian", codename)
-    return [default, *found] if found else [default, Mirror("http://deb.debian.org/debian-security", f"{codename}-security")]
+    ours: dict[str, str] = {}
+    for mirror in mirrors:
+        if "mariadb" not in mirror.uri.lower():
+            ours.setdefault(mirror.suite, mirror.uri)
+    found = {end: ours[machine + end] for end in _SUITES if machine + end in ours}
+    return [Mirror(uri, codename + end) for end, uri in {**_DEFAULTS, **found}.items()]
 
 
-def machine_mirrors(etc: Path = Path("/etc/apt")) -> list[Mirror]:
-    """Every enabled mirror that this machine is configured with."""
-    mirrors: list[Mirror] = []
-    for path in [etc / "sources.list", *sorted((etc / "sources.list.d").glob("*"))]:
-        if not path.is_file():
-            continue
-        if path.suffix == ".list":
-            mirrors += parse_one_line(path.read_text(errors="replace"))
-        elif path.suffix == ".sources":
-            mirrors += parse_deb822(path.read_text(errors="replace"))
-    return mirrors
-
-
-def release_codename(os_release: Path = Path("/etc/os-release")) -> str:
+def release_codename() -> str:
     """The Debian release of this machine, `bookworm` where it does not say."""
-    match = re.search(r'^VERSION_CODENAME="?(\w+)', os_release.read_text() if os_release.is_file() else "", re.MULTILINE)
-    return match[1] if match else "bookworm"
+    try:
+        return platform.freedesktop_os_release().get("VERSION_CODENAME", "bookworm")
+    except OSError:
+        return "bookworm"

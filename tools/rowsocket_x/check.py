@@ -1,38 +1,53 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`./x check` and `./x fmt`: formatting, lint, types, and the project's own rules, over every file of the checkout."""
+"""`./x check` and `./x fmt`: formatting, lint, types and the project's own rules, over the whole checkout."""
 
-import os
 import re
 import subprocess
-from collections.abc import Callable, Sequence
+import tomllib
+from collections.abc import Callable, Iterable, Sequence
 from functools import cache
-from pathlib import Path, PurePosixPath
+from pathlib import PurePosixPath
 
-from rowsocket_x import build, fences, rules
-from rowsocket_x.console import Problem, console, run
+from rowsocket_x import fences, python_layers, rules, tidy
+from rowsocket_x.console import console, run
 from rowsocket_x.paths import ROOT, VENV
 
 Finder = Callable[[], list[str]]
+
+COLUMNS_MAX = 110
+"""Of a line, in the files that pyproject.toml lists as narrow."""
+
+_CLANG_FORMAT = str(VENV / "bin/clang-format")
+_RUFF = str(VENV / "bin/ruff")
+_NARROW_STYLE = f"--style={{BasedOnStyle: InheritParentConfig, ColumnLimit: {COLUMNS_MAX}}}"
 
 # Each is one program to the type checker: their test folders have names in common.
 _TYPED = (("tools",), ("clients/python/src", "clients/python/tests"), ("tests", "bench"))
 
 
-def check(*, tidy: bool = False) -> bool:
-    """Run every check, print one line for each and what it found; whether nothing was found."""
+def check(*, everything: bool = False) -> bool:
+    """Run every check, print one line for each and what it found; whether nothing was found.
+
+    clang-tidy looks at what changed only, unless `everything` is to be looked at.
+    """
+    python_layers.require(python_layers.Layer.CHECK)
     checks: list[tuple[str, Finder]] = [
         ("C++ format", _cpp_format),
-        ("Python format", lambda: _program("ruff", "format", "--check", "--quiet", ".")),
-        ("Python lint", lambda: _program("ruff", "check", "--quiet", "--output-format=concise", ".")),
+        ("Python format", _python_format),
+        ("Python lint", _python_lint),
         ("Python types", _types),
         ("layers", _layers),
-        ("licence lines", lambda: _over_files(lambda path, text: rules.licence(path, text))),
-        ("file length", lambda: _over_files(lambda path, text: rules.length(path, text))),
-        ("paths", lambda: _over_files(lambda path, text: rules.machine_paths(path, text, str(ROOT)))),
+        ("licence lines", lambda: _over_files(_files(), rules.licence)),
+        ("file length", lambda: _over_files(_files(), rules.length)),
+        ("columns", lambda: _over_files(_listed("narrow"), _columns)),
+        ("table cells", lambda: _over_files(_listed("narrow_tables"), rules.table_cells)),
+        (
+            "paths",
+            lambda: _over_files(_files(), lambda path, text: rules.machine_paths(path, text, str(ROOT))),
+        ),
         ("links", _links),
+        ("clang-tidy", lambda: tidy.findings(everything=everything)),
     ]
-    if tidy:
-        checks.append(("clang-tidy", _tidy))
     clean = True
     for name, finder in checks:
         with console.status(name):
@@ -48,19 +63,30 @@ def check(*, tidy: bool = False) -> bool:
 
 def fmt() -> None:
     """Format all C++ and Python sources in place, and mend what the linter can mend by itself."""
-    sources = _cpp_sources()
-    if sources:
-        run([VENV / "bin/clang-format", "-i", *sources], what="clang-format", cwd=ROOT)
-    subprocess.run([VENV / "bin/ruff", "check", "--fix", "--quiet", "."], cwd=ROOT)
-    run([VENV / "bin/ruff", "format", "--quiet", "."], what="ruff format", cwd=ROOT)
+    python_layers.require(python_layers.Layer.CHECK)
+    for sources, style in _by_width((".cc", ".h"), _NARROW_STYLE):
+        run([_CLANG_FORMAT, "-i", *style, *sources], what="clang-format", cwd=ROOT)
+    for sources, width in _by_width((".py",), f"--line-length={COLUMNS_MAX}"):
+        subprocess.run(
+            [_RUFF, "check", "--fix", "--quiet", *width, *sources], cwd=ROOT, stdout=subprocess.DEVNULL
+        )
+        run([_RUFF, "format", "--quiet", *width, *sources], what="ruff format", cwd=ROOT)
 
 
 @cache
 def _files() -> tuple[PurePosixPath, ...]:
     """Every file of the project: what git has, and what it would take."""
     command = ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"]
-    names = run(command, what="listing the project's files", cwd=ROOT, hints=("./x check needs a git checkout",)).split("\0")
+    hints = ("./x check needs a git checkout",)
+    names = run(command, what="listing the project's files", cwd=ROOT, hints=hints).split("\0")
     return tuple(PurePosixPath(name) for name in sorted(set(names)) if name and (ROOT / name).is_file())
+
+
+@cache
+def _listed(name: str) -> tuple[PurePosixPath, ...]:
+    """The files that a list in pyproject.toml ([tool.rowsocket]) names, itself or by a folder above."""
+    listed = tomllib.loads((ROOT / "pyproject.toml").read_text())["tool"]["rowsocket"][name]
+    return tuple(path for path in _files() if any(path.is_relative_to(entry) for entry in listed))
 
 
 def _text(path: PurePosixPath) -> str | None:
@@ -71,13 +97,16 @@ def _text(path: PurePosixPath) -> str | None:
         return None
 
 
-def _cpp_sources() -> list[str]:
-    return [str(path) for path in _files() if path.suffix in (".cc", ".h")]
+def _by_width(suffixes: Sequence[str], option: str) -> list[tuple[list[str], list[str]]]:
+    """The files of these kinds in at most two groups, each with what its formatter is to be told."""
+    narrow = [str(path) for path in _listed("narrow") if path.suffix in suffixes]
+    wide = [str(path) for path in _files() if path.suffix in suffixes and path not in _listed("narrow")]
+    return [(sources, options) for sources, options in ((narrow, [option]), (wide, [])) if sources]
 
 
-def _over_files(rule: Callable[[PurePosixPath, str], list[str]]) -> list[str]:
+def _over_files(paths: Iterable[PurePosixPath], rule: Callable[[PurePosixPath, str], list[str]]) -> list[str]:
     found = []
-    for path in _files():
+    for path in paths:
         text = _text(path)
         if text is not None:
             found += rule(path, text)
@@ -85,20 +114,34 @@ def _over_files(rule: Callable[[PurePosixPath, str], list[str]]) -> list[str]:
 
 
 def _cpp_format() -> list[str]:
-    sources = _cpp_sources()
-    done = subprocess.run(
-        [VENV / "bin/clang-format", "--dry-run", *sources], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True
-    )
-    unformatted = sorted(set(re.findall(r"^([^:\n]+):\d+:\d+: (?:warning|error)", done.stderr, re.MULTILINE)))
-    return [f"{name}: not formatted; ./x fmt does it" for name in unformatted]
+    found: set[str] = set()
+    for sources, style in _by_width((".cc", ".h"), _NARROW_STYLE):
+        command = [_CLANG_FORMAT, "--dry-run", *style, *sources]
+        done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+        found |= set(re.findall(r"^([^:\n]+):\d+:\d+: (?:warning|error)", done.stderr, re.MULTILINE))
+    return [f"{name}: not formatted; ./x fmt does it" for name in sorted(found)]
+
+
+def _python_format() -> list[str]:
+    return _ruff("format", "--check", "--quiet", "--output-format=concise")
+
+
+def _python_lint() -> list[str]:
+    return _ruff("check", "--quiet", "--output-format=concise")
+
+
+def _ruff(*words: str) -> list[str]:
+    groups = _by_width((".py",), f"--line-length={COLUMNS_MAX}")
+    return [line for sources, width in groups for line in _program("ruff", *words, *width, *sources)]
 
 
 def _program(name: str, *words: str) -> list[str]:
     """The output lines of a checker of the Python environment; empty when it is content."""
-    done = subprocess.run([VENV / "bin" / name, *words], cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    command = [str(VENV / "bin" / name), *words]
+    done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True)
     lines = (done.stdout + done.stderr).strip().splitlines()
     if done.returncode != 0 and not lines:
-        return [f"{name} {' '.join(words)} ended with {done.returncode}"]
+        return [f"{name} {words[0]} ended with {done.returncode}"]
     return lines if done.returncode != 0 else []
 
 
@@ -119,32 +162,14 @@ def _layers() -> list[str]:
     return found
 
 
+def _columns(path: PurePosixPath, text: str) -> list[str]:
+    return rules.columns(path, text, COLUMNS_MAX)
+
+
 def _links() -> list[str]:
     def read(path: PurePosixPath) -> str | None:
         file = ROOT / path
         return file.read_text(errors="replace") if file.is_file() else ("" if file.is_dir() else None)
 
-    return _over_files(lambda path, text: rules.links(path, text, read) if path.suffix == ".md" else [])
-
-
-def _tidy() -> list[str]:
-    """clang-tidy over everything outside src/mariadb, with the compile commands of the no-server build."""
-    folder = build.build(build.Preset.NO_SERVER)
-    sources = [name for name in _cpp_sources() if name.endswith(".cc") and name.startswith("src/") and "/mariadb/" not in name]
-    tidy = [str(VENV / "bin/clang-tidy"), "--quiet", "-p", str(folder)]
-    try:
-        done = subprocess.run(
-            ["xargs", "-0", "-P", str(os.cpu_count() or 1), "-n", "4", *tidy],
-            cwd=ROOT,
-            input="\0".join(_without_fuzzers(sources)),
-            capture_output=True,
-            text=True,
-        )
-    except FileNotFoundError:
-        raise Problem("xargs is not there", "apt-get install findutils") from None
-    return [line for line in done.stdout.splitlines() if re.search(r": (warning|error): ", line)]
-
-
-def _without_fuzzers(sources: Sequence[str]) -> list[str]:
-    """The fuzzing programs are not part of that build, so clang-tidy would not know their flags."""
-    return [name for name in sources if not Path(name).stem.endswith("_fuzz")]
+    pages = [path for path in _files() if path.suffix == ".md"]
+    return _over_files(pages, lambda path, text: rules.links(path, text, read))

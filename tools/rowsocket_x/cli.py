@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The verbs of `./x` and their options. Each verb only reads its options and calls the module that does the work."""
+"""The verbs of `./x` and their options. A verb reads its options and calls the module that does the work."""
 
 import errno
 import sys
@@ -14,9 +14,12 @@ from rowsocket_x import check as checking
 from rowsocket_x import setup as setting_up
 from rowsocket_x.console import Problem, say
 from rowsocket_x.paths import ROOT, VAR
+from rowsocket_x.server_series import DEFAULT, Series
 
 _pytest_arguments: list[str] = []
 """What stands after `--` on the command line of `./x test`."""
+
+ServerOption = Annotated[Series, typer.Option(help="The series of MariaDB; 11.8 is fetched from Debian 13.")]
 
 app = typer.Typer(
     name="./x",
@@ -31,66 +34,92 @@ app = typer.Typer(
 
 @app.command()
 def setup(
-    renew: Annotated[bool, typer.Option("--renew", help="Look for a newer MariaDB than the one that is there.")] = False,
+    server: ServerOption = DEFAULT,
+    renew: Annotated[
+        bool, typer.Option("--renew", help="Look for a newer MariaDB than the one that is there.")
+    ] = False,
 ) -> None:
-    """Install what is missing: system packages (apt), the matched MariaDB server and its private headers (.rowsocket/).
+    """Install what any verb needs: system packages (apt), Python packages (.venv/), the matched MariaDB
+    server and its private headers (.rowsocket/). Says which server this machine would itself install.
 
-    Root (or sudo) is only needed when a system package is missing. The server is unpacked into the project folder; a MariaDB
-    that is installed on this machine is neither used nor touched. Other verbs do this by themselves.
+    Root (or sudo) is only needed when a system package is missing. The server is unpacked into the project
+    folder; a MariaDB that is installed on this machine is neither used nor touched. Other verbs do their part
+    of this by themselves.
     """
-    server = setting_up.everything(renew=renew)
-    say(f"MariaDB {server.version}: server in {server.tree}, headers in {server.headers}")
+    have = setting_up.everything(server, renew=renew)
+    say(f"MariaDB {have.version}: server in {have.tree}, headers in {have.headers}")
 
 
 @app.command()
 def build(
-    preset: Annotated[building.Preset, typer.Option(help="What to build; see CMakePresets.json.")] = building.Preset.RELEASE,
+    preset: Annotated[
+        building.Preset, typer.Option(help="What to build; see CMakePresets.json.")
+    ] = building.Preset.RELEASE,
+    server: ServerOption = DEFAULT,
     headers: Annotated[
         Path | None,
         typer.Option(
-            help="Private headers of another server to build the plugin for: a folder like those in .rowsocket/source, or an "
-            "installed one with server/private in it, such as /usr/include/mysql.",
+            help="Private headers of another server to build the plugin for: a folder like those in "
+            ".rowsocket/source, or an installed one with server/private in it, such as /usr/include/mysql.",
             exists=True,
             file_okay=False,
         ),
     ] = None,
 ) -> None:
-    """Build into build/PRESET.
+    """Build into build/PRESET; into build/PRESET-11.8 with --server 11.8.
 
-    release is the plugin and everything else; no-server leaves the plugin out and needs no MariaDB; debug has AddressSanitizer
-    and UBSan, tsan ThreadSanitizer, for everything outside src/mariadb; fuzz makes the libFuzzer programs.
+    plugin is the plugin alone, in the folder of release; release is the plugin and everything else; no-server
+    leaves the plugin out and needs no MariaDB; debug has AddressSanitizer and UBSan, tsan ThreadSanitizer,
+    for everything outside src/mariadb; fuzz makes the libFuzzer programs.
     """
-    folder = building.build(preset, headers=headers)
+    folder = building.build(preset, series=server, headers=headers)
     if preset.needs_server:
         say(f"plugin: {building.plugin(folder)}")
 
 
 @app.command()
 def run(
+    server: ServerOption = DEFAULT,
     data: Annotated[
-        Path, typer.Option(help="Folder for data, sockets and log; made at the first start.", show_default="var/demo")
-    ] = VAR / "demo",
-    port_sql: Annotated[int, typer.Option(help="TCP port for SQL; 0 = any free one.", min=0, max=65535)] = 13306,
-    port_read: Annotated[int, typer.Option(help="TCP port for reads; 0 = any free one.", min=0, max=65535)] = 9998,
-    port_write: Annotated[int, typer.Option(help="TCP port for writes; 0 = any free one.", min=0, max=65535)] = 9999,
+        Path | None,
+        typer.Option(
+            help="Folder for data, sockets and log; made at the first start.", show_default="var/demo"
+        ),
+    ] = None,
+    port_sql: Annotated[
+        int, typer.Option(help="TCP port for SQL; 0 = any free one.", min=0, max=65535)
+    ] = 13306,
+    port_read: Annotated[
+        int, typer.Option(help="TCP port for reads; 0 = any free one.", min=0, max=65535)
+    ] = 9998,
+    port_write: Annotated[
+        int, typer.Option(help="TCP port for writes; 0 = any free one.", min=0, max=65535)
+    ] = 9999,
     no_demo: Annotated[bool, typer.Option("--no-demo", help="Do not load the demo database.")] = False,
-    demo_users: Annotated[int, typer.Option(help="Rows of the table demo.user.", min=0, max=100_000_000)] = 100_000,
+    demo_users: Annotated[
+        int, typer.Option(help="Rows of the table demo.user.", min=0, max=100_000_000)
+    ] = 100_000,
     config: Annotated[
-        Path | None, typer.Option(help="A my.cnf to read after our own settings.", exists=True, dir_okay=False, readable=True)
+        Path | None,
+        typer.Option(
+            help="A my.cnf to read after our own settings.", exists=True, dir_okay=False, readable=True
+        ),
     ] = None,
     ready_file: Annotated[
-        Path | None, typer.Option(help="A JSON file to write when it serves: pid, ports and sockets. Removed at the end.")
+        Path | None,
+        typer.Option(help="A JSON file to write when it serves: pid, ports and sockets. Removed at the end."),
     ] = None,
 ) -> None:
     """Start a private MariaDB with RowSocket and serve in the foreground until Ctrl-C or SIGTERM.
 
-    Does all set-up that is missing, builds, loads a demo database at the first start (the Debian package index of this machine
-    and a table of users), and prints where it serves and what to try. A second start takes seconds. SQL user root, no password,
-    on loopback and the printed socket only.
+    Does all set-up that is missing, builds, loads a demo database at the first start (the Debian package
+    index of this machine and a table of users), and prints where it serves and what to try. A second start
+    takes seconds. SQL user root, no password, on loopback and the printed socket only.
     """
     serve.serve(
         serve.Options(
-            data=data,
+            series=server,
+            data=data or VAR / ("demo" if server is DEFAULT else f"demo-{server}"),
             port_sql=port_sql,
             port_read=port_read,
             port_write=port_write,
@@ -103,27 +132,36 @@ def run(
 
 @app.command()
 def test(
-    names: Annotated[list[str] | None, typer.Argument(metavar="[PART]...", help="Parts to run; all of them without.")] = None,
+    names: Annotated[
+        list[str] | None, typer.Argument(metavar="[PART]...", help="Parts to run; all of them without.")
+    ] = None,
+    server: ServerOption = DEFAULT,
     fuzz_seconds: Annotated[int, typer.Option(help="How long each fuzzing program runs.", min=1)] = 10,
-    verbose: Annotated[bool, typer.Option("--verbose", "-v", help="Show the output of the test runners as they go.")] = False,
+    verbose: Annotated[
+        bool, typer.Option("--verbose", "-v", help="Show the output of the test runners as they go.")
+    ] = False,
     list_parts: Annotated[bool, typer.Option("--list", help="List the parts and end.")] = False,
 ) -> None:
-    """Build and run the tests: unit (plain, ASan and UBSan, TSan), vectors, integration, differential, short fuzz and more.
+    """Build and run the tests: unit (plain, ASan and UBSan, TSan), on real servers, and a short fuzz.
 
-    One line per part says what ran and how many passed; the last line counts all. Arguments after -- go to pytest:
-    ./x test integration -- -k decimal -x
+    One line per part says what ran and how many passed; the last line counts all. Arguments after -- go to
+    pytest: ./x test integration -- -k decimal -x
     """
     if list_parts:
         print("\n".join(part.name for part in parts.all_parts()))
         return
-    settings = parts.Settings(pytest_arguments=_pytest_arguments, fuzz_seconds=fuzz_seconds, verbose=verbose)
+    settings = parts.Settings(
+        pytest_arguments=_pytest_arguments, fuzz_seconds=fuzz_seconds, verbose=verbose, series=server
+    )
     if not parts.run_parts(names or [], settings):
         raise typer.Exit(1)
 
 
 @app.command()
 def soak(
-    name: Annotated[str | None, typer.Argument(metavar="[NAME]", help="Which soak; without a name they are listed.")] = None,
+    name: Annotated[
+        str | None, typer.Argument(metavar="[NAME]", help="Which soak; without a name they are listed.")
+    ] = None,
     minutes: Annotated[float, typer.Option(help="For how long.", min=0.01)] = 10,
     seed: Annotated[
         int | None, typer.Option(help="Where its choices begin; printed with the result. Any without.", min=0)
@@ -143,11 +181,15 @@ def soak(
 @app.command()
 def bench(
     scenarios: Annotated[
-        list[str] | None, typer.Argument(metavar="[SCENARIO]...", help="Scenarios or groups of bench/scenarios; all without.")
+        list[str] | None,
+        typer.Argument(metavar="[SCENARIO]...", help="Scenarios or groups of bench/scenarios; all without."),
     ] = None,
-    quick: Annotated[bool, typer.Option("--quick", help="3 short rounds: to see that it works, not to quote.")] = False,
+    quick: Annotated[
+        bool, typer.Option("--quick", help="3 short rounds: to see that it works, not to quote.")
+    ] = False,
     out: Annotated[
-        Path | None, typer.Option(help="Folder for results.jsonl and report.html.", show_default="var/bench/TIME")
+        Path | None,
+        typer.Option(help="Folder for results.jsonl and report.html.", show_default="var/bench/TIME"),
     ] = None,
     budget_minutes: Annotated[
         float | None, typer.Option(help="End within this: shorter measurements, then fewer scenarios.", min=1)
@@ -157,39 +199,65 @@ def bench(
         typer.Option(metavar="A B", help="Measure nothing; say what changed between two result folders."),
     ] = None,
 ) -> None:
-    """Measure RowSocket beside the original, SQL, memcached, Redis and the floors; a table here, a page in report.html.
+    """Measure RowSocket beside the original, SQL, memcached, Redis and the floors; a page in report.html.
 
-    Servers run on core 0, the load generator on core 1: nothing else should run. All of it takes about an hour and a half;
-    --budget-minutes 20 measures everything that has a goal. See docs/benchmarks.
+    Servers run on core 0, the load generator on core 1: nothing else should run. All of it takes about an
+    hour and a half; --budget-minutes 20 measures everything that has a goal. See docs/benchmarks.
     """
     if compare is not None:
         done = benchmark.compare(compare[0].absolute(), compare[1].absolute())
     else:
-        words = ["run", *(scenarios or []), *(["--quick"] if quick else []), *(["--out", str(out.absolute())] if out else [])]
-        done = benchmark.harness([*words, *(["--budget-minutes", str(budget_minutes)] if budget_minutes else [])])
+        words = [
+            "run",
+            *(scenarios or []),
+            *(["--quick"] if quick else []),
+            *(["--out", str(out.absolute())] if out else []),
+        ]
+        done = benchmark.harness(
+            [*words, *(["--budget-minutes", str(budget_minutes)] if budget_minutes else [])]
+        )
     if not done:
         raise typer.Exit(1)
 
 
 @app.command()
 def profile(
-    scenario: Annotated[str, typer.Argument(help="A scenario of bench/scenarios; its first case is profiled.")],
+    scenario: Annotated[
+        str, typer.Argument(help="A scenario of bench/scenarios; its first case is profiled.")
+    ],
     peer: Annotated[str, typer.Option(help="Whose server.")] = "rowsocket",
     seconds: Annotated[float, typer.Option(help="For how long.", min=1)] = 10,
-    out: Annotated[Path | None, typer.Option(help="Folder for the flame graph.", show_default="var/profile")] = None,
+    out: Annotated[
+        Path | None, typer.Option(help="Folder for the flame graph.", show_default="var/profile")
+    ] = None,
 ) -> None:
-    """Draw a flame graph of the server under a scenario's load (needs perf), and say which program takes which share."""
-    words = ["profile", scenario, "--peer", peer, "--seconds", str(seconds), "--out", str((out or VAR / "profile").absolute())]
+    """Draw a flame graph of the server under a scenario's load (needs perf); say who takes which share."""
+    words = [
+        "profile",
+        scenario,
+        "--peer",
+        peer,
+        "--seconds",
+        str(seconds),
+        "--out",
+        str((out or VAR / "profile").absolute()),
+    ]
     if not benchmark.harness(words):
         raise typer.Exit(1)
 
 
 @app.command()
 def check(
-    tidy: Annotated[bool, typer.Option("--tidy", help="Also run clang-tidy, which takes minutes.")] = False,
+    everything: Annotated[
+        bool,
+        typer.Option("--all", help="clang-tidy over all sources, not only over what changed; takes minutes."),
+    ] = False,
 ) -> None:
-    """Check format, lint, types, the layers' include rule, licence lines, file lengths and links. Changes nothing."""
-    if not checking.check(tidy=tidy):
+    """Check format, lint, types, the layers' include rule, licence lines, lengths, links; run clang-tidy.
+
+    Changes nothing. Without --all clang-tidy looks at what changed since the branch left main.
+    """
+    if not checking.check(everything=everything):
         raise typer.Exit(1)
 
 

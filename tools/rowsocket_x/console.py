@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """How `./x` speaks: short lines on stderr, a spinner for long steps, and problems that say what to do.
 
-Results (test counts, findings) go to stdout; everything about the way there goes to stderr, so that output can be piped.
+Results (test counts, findings) go to stdout; everything about the way there goes to stderr, so that output
+can be piped.
 """
 
 import shlex
@@ -40,7 +41,7 @@ def say(line: str) -> None:
 
 @contextmanager
 def step(title: str) -> Iterator[None]:
-    """Announce a step that may take long: a spinner on a terminal, and one line with its seconds at the end."""
+    """Announce a step that may take long: a spinner on a terminal, one line with its seconds at the end."""
     start_s = time.monotonic()
     if console.is_terminal:
         with console.status(escape(title)):
@@ -62,14 +63,20 @@ def run(
 ) -> str:
     """Run a command to its end and return its output (stdout and stderr together).
 
-    `what` names the attempt in the error. With `log` the output goes to that file instead and the returned text is empty.
-    Raises `Problem` with the last lines of the output when the command fails or is not there.
+    `what` names the attempt in the error. With `log` the output goes to that file instead and the returned
+    text is empty. Raises `Problem` with the last lines of the output when the command fails or is not there.
     """
     words = [str(word) for word in command]
     try:
         if log is None:
             done = subprocess.run(
-                words, cwd=cwd, env=env, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+                words,
+                cwd=cwd,
+                env=env,
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.PIPE,
+                stderr=subprocess.STDOUT,
+                text=True,
             )
             output, code = done.stdout, done.returncode
         else:
@@ -80,7 +87,9 @@ def run(
                 ).returncode
             output = "" if code == 0 else tail(log, 40)
     except FileNotFoundError:
-        raise Problem(f"{what}: the command {words[0]} is not there", "./x setup installs what is missing") from None
+        raise Problem(
+            f"{what}: the command {words[0]} is not there", "./x setup installs what is missing"
+        ) from None
     if code != 0:
         said = [f"| {line}" for line in output.strip().splitlines()[-40:]]
         where = [f"all of its output: {log}"] if log else []
@@ -98,7 +107,10 @@ def tail(path: Path, lines: int) -> str:
 
 @contextmanager
 def progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
-    """A step of `total` parts: yields a function to call with the number of parts just done. A bar on a terminal."""
+    """A step of `total` parts: yields a function to call with the number of parts just done.
+
+    A bar on a terminal.
+    """
     start_s = time.monotonic()
     if console.is_terminal:
         with Progress(console=console, transient=True) as bar:
@@ -107,4 +119,6 @@ def progress(title: str, total: int) -> Iterator[Callable[[int], None]]:
     else:
         say(f"{title}: {total:,} ...")
         yield lambda count: None
-    console.print(f"{escape(title)}: [green]{total:,}[/] in {time.monotonic() - start_s:.1f} s", soft_wrap=True)
+    console.print(
+        f"{escape(title)}: [green]{total:,}[/] in {time.monotonic() - start_s:.1f} s", soft_wrap=True
+    )

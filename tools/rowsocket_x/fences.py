@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The dependency rule of src/ as a check on its `#include` lines (the table is in ARCHITECTURE.md).
 
-Arrows go downward only, protocols do not know each other, only src/mariadb sees the server's headers, and what a layer must not
-know (sockets, threads, the clock) it must not include. Pure: text in, findings out; each finding says how to mend it.
+Arrows go downward only, protocols do not know each other, only src/mariadb sees the server's headers, and
+what a layer must not know (sockets, threads, the clock) it must not include. Pure: text in, findings out;
+each finding says how to mend it.
 """
 
 import re
@@ -21,8 +22,12 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
 }
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
-_SOCKET_HEADER = re.compile(r"^(sys/(socket|epoll|un|select|eventfd)\.h|netinet/.*|arpa/.*|netdb\.h|poll\.h|openssl/.*)$")
-_THREAD_OR_CLOCK_HEADER = re.compile(r"^(thread|mutex|shared_mutex|condition_variable|future|chrono|ctime|pthread\.h|time\.h)$")
+_SOCKET_HEADER = re.compile(
+    r"^(sys/(socket|epoll|un|select|eventfd)\.h|netinet/.*|arpa/.*|netdb\.h|poll\.h|openssl/.*)$"
+)
+_THREAD_OR_CLOCK_HEADER = re.compile(
+    r"^(thread|mutex|shared_mutex|condition_variable|future|chrono|ctime|pthread\.h|time\.h)$"
+)
 _SERVER_HEADER = re.compile(
     r"^(my_.*\.h|mysql.*|mariadb.*|sql_.*\.h|wsrep.*|handler\.h|table\.h|field\.h|item.*\.h|log\.h|lock\.h)$"
 )
@@ -31,10 +36,16 @@ _SOCKET_LAYERS = ("net", "server")
 
 
 def findings(path: PurePosixPath, text: str, exists: Callable[[PurePosixPath], bool]) -> list[str]:
-    """What is wrong with the includes of a file. `path` is relative to src/, `exists` tells whether such a path is there."""
+    """What is wrong with the includes of a file.
+
+    `path` is relative to src/, `exists` tells whether such a path is there.
+    """
     layer = path.parts[0]
     if layer not in LAYERS:
-        return [f"src/{path}: {layer}/ is no layer; put it into one of {', '.join(LAYERS)}, or add it to the table in tools"]
+        known = ", ".join(LAYERS)
+        return [
+            f"src/{path}: {layer}/ is no layer; put it into one of {known}, or add it to the table in tools"
+        ]
     found = []
     for match in _INCLUDE.finditer(text):
         line = text.count("\n", 0, match.start(2)) + 1
@@ -55,7 +66,10 @@ def _complaint(
     if layer == "mariadb":
         return None
     if quoted or _SERVER_HEADER.match(include):
-        return f"{include} is not of this project; only src/mariadb may include the server's headers. Move what needs it there"
+        return (
+            f"{include} is not of this project; only src/mariadb may include the server's headers. Move "
+            f"what needs it there"
+        )
     if _SOCKET_HEADER.match(include) and layer not in _SOCKET_LAYERS:
         return f"{layer}/ must not know sockets (<{include}>); that belongs into net/"
     if _THREAD_OR_CLOCK_HEADER.match(include) and layer == "wire":
@@ -66,13 +80,21 @@ def _complaint(
 def _edge_complaint(layer: str, path: PurePosixPath, target: PurePosixPath) -> str | None:
     other = target.parts[0]
     if layer == "wire" and other == "wire" and path.parts[1] != target.parts[1]:
-        return f"the protocols {path.parts[1]} and {target.parts[1]} must not know each other; move what they share into base/"
+        return (
+            f"the protocols {path.parts[1]} and {target.parts[1]} must not know each other; move what they "
+            f"share into base/"
+        )
     if layer == "mariadb" and other == "wire":
         protocol = target.parts[1]
         if target == PurePosixPath(f"wire/{protocol}/{protocol}.h"):
             return None  # the registration
-        return f"mariadb/ registers a protocol by wire/{protocol}/{protocol}.h and must not know more of it than that"
+        return (
+            f"mariadb/ registers a protocol by wire/{protocol}/{protocol}.h and must not know more of it "
+            f"than that"
+        )
     if other == layer or other in LAYERS[layer]:
         return None
     allowed = ", ".join(f"{name}/" for name in LAYERS[layer]) or "nothing but itself"
-    return f"{layer}/ may include {allowed}, not {target}; put an interface into a lower layer, or move the code"
+    return (
+        f"{layer}/ may include {allowed}, not {target}; put an interface into a lower layer, or move the code"
+    )

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Runs the libFuzzer programs: each from its committed corpus, with what it finds new kept under build/.
 
-The corpus of `src/.../NAME_fuzz.cc` is the folder `NAME_fuzz_corpus` (or `corpus`) beside it, its dictionary `NAME_fuzz.dict`.
+The corpus of `src/.../NAME_fuzz.cc` is the folder `NAME_fuzz_corpus` (or `corpus`) beside it, its dictionary
+`NAME_fuzz.dict`.
 """
 
 import os
@@ -28,7 +29,9 @@ def corpus_of(program: Path) -> list[Path]:
     """The committed corpus folders of a program (none or one)."""
     sources = list((ROOT / "src").rglob(f"{program.name}.cc"))
     candidates = [
-        source.parent / name for source in sources for name in (f"{program.name}_corpus", f"corpus/{program.name}", "corpus")
+        source.parent / name
+        for source in sources
+        for name in (f"{program.name}_corpus", f"corpus/{program.name}", "corpus")
     ]
     return [folder for folder in candidates if folder.is_dir()][:1]
 
@@ -51,7 +54,12 @@ def run_briefly(program: Path, seconds: int) -> list[str]:
     options += [f"-dict={path}" for path in (ROOT / "src").rglob(f"{program.name}.dict")]
     with log.open("wb") as sink:
         command: list[str | Path] = [program, *options, found_here, *corpus_of(program)]
-        code = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink).returncode
+        code = subprocess.run(
+            command, cwd=ROOT, stdin=subprocess.DEVNULL, stdout=sink, stderr=sink
+        ).returncode
     if code == 0:
         return []
-    return [*tail(log, 40).splitlines(), f"{program.name} found something: inputs in {artifacts}, all of the output: {log}"]
+    return [
+        *tail(log, 40).splitlines(),
+        f"{program.name} found something: inputs in {artifacts}, all of the output: {log}",
+    ]

@@ -1,88 +1,123 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""System packages: which ones are needed, which are missing, and installing those through apt.
+"""System packages in layers: which ones a verb needs, which are missing, and installing those through apt.
 
 Where nothing is missing, no root is needed and apt is not even asked.
 """
 
 import os
+import re
 import shutil
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from enum import Enum
 
+from rowsocket_x import network
 from rowsocket_x.console import Problem, run, say, step
 
-BUILD_PACKAGES = (
-    "ca-certificates",
-    "g++",
-    "cmake",
-    "ninja-build",
-    "ccache",
-    "pkg-config",
-    "libssl-dev",
-    "libgtest-dev",
-    "libgmock-dev",
-    "librapidcheck-dev",
-    "libmariadb-dev",
-    "dpkg-dev",
-    "patch",
-    "python3-venv",
-)
-FUZZING_PACKAGES = ("clang-14", "libclang-rt-14-dev", "llvm-14", "valgrind")
 
-# For the tests with Perl's Net::HandlerSocket, which is compiled from the server's source.
-COMPATIBILITY_PACKAGES = ("libperl-dev", "libdbi-perl", "libdbd-mariadb-perl")
+class Layer(Enum):
+    """What system packages are needed for. The names are those that a package has in Debian 12."""
 
-# What the unpacked server and its tools are linked with or run by (the Depends of mariadb-server-core, -client-core and -backup).
-RUNTIME_PACKAGES = (
-    "libaio1",
-    "libcrypt1",
-    "libedit2",
-    "libncurses6",
-    "libnuma1",
-    "libpcre2-8-0",
-    "libssl3",
-    "libstdc++6",
-    "libsystemd0",
-    "liburing2",
-    "perl",
-    "zlib1g",
-)
+    RUN = (
+        # To build the plugin.
+        "ca-certificates",
+        "ccache",
+        "cmake",
+        "g++",
+        "libssl-dev",
+        "ninja-build",
+        "patch",
+        "xz-utils",
+        # What the unpacked server is linked with (the Depends of mariadb-server-core and
+        # mariadb-client-core).
+        "libaio1",
+        "libcrypt1",
+        "libedit2",
+        "libncurses6",
+        "libnuma1",
+        "libpcre2-8-0",
+        "libssl3",
+        "libstdc++6",
+        "libsystemd0",
+        "liburing2",
+        "zlib1g",
+    )
+    """To build the plugin and to run a server with it."""
 
-COMMANDS: Mapping[str, str] = {"node": "nodejs", "nc": "netcat-openbsd"}
+    BUILD = ("libgmock-dev", "libgtest-dev", "libmariadb-dev", "librapidcheck-dev")
+    """To build everything else: the unit tests and the load generator."""
+
+    FUZZ = ("clang-14", "libclang-rt-14-dev", "llvm-14")
+    """To build the fuzzing programs."""
+
+    CHECK = ("clang-14", "findutils", "git")
+    """For the checks that a compiler does."""
+
+    TEST = ("gcc", "libdbd-mariadb-perl", "libdbi-perl", "libperl-dev", "make", "perl", "valgrind")
+    """For the tests on real servers: a library of faults, the original's Perl client, and valgrind."""
+
+
+_COMMANDS: Mapping[Layer, Mapping[str, str]] = {
+    Layer.RUN: {"nc": "netcat-openbsd"},
+    Layer.TEST: {"node": "nodejs", "npm": "npm"},
+}
 """Needed as a command, from wherever it comes; the package is only installed where the command is missing."""
 
 
-def missing_packages() -> list[str]:
-    """The packages above that are not installed."""
-    wanted = [*BUILD_PACKAGES, *FUZZING_PACKAGES, *COMPATIBILITY_PACKAGES, *RUNTIME_PACKAGES]
+def missing_packages(layers: Sequence[Layer]) -> list[str]:
+    """The packages of these layers that are not installed, each once."""
+    wanted = list(dict.fromkeys(package for layer in layers for package in layer.value))
     known = subprocess.run(
-        ["dpkg-query", "--show", "--showformat=${Package} ${db:Status-Status}\n", *wanted], capture_output=True, text=True
+        ["dpkg-query", "--show", "--showformat=${Package} ${db:Status-Status}\n", *wanted],
+        capture_output=True,
+        text=True,
     ).stdout
     installed = {line.split()[0] for line in known.splitlines() if line.endswith(" installed")}
     missing = [package for package in wanted if package not in installed]
-    missing += [package for command, package in COMMANDS.items() if shutil.which(command) is None]
-    return missing
+    commands = {command: package for layer in layers for command, package in _COMMANDS.get(layer, {}).items()}
+    return missing + [package for command, package in commands.items() if shutil.which(command) is None]
 
 
-def install_missing_packages() -> None:
-    """Install what is missing. Raises `Problem` with the exact command when there is neither root nor sudo."""
+def install_missing_packages(*layers: Layer) -> None:
+    """Install what is missing of these layers.
+
+    Raises `Problem` with the exact command when there is neither root nor sudo.
+    """
     if shutil.which("dpkg-query") is None:
-        raise Problem("this is no Debian system", "RowSocket's set-up knows Debian 12; see docs/operating.md for others")
-    missing = missing_packages()
+        raise Problem(
+            "this is no Debian system", "RowSocket's set-up knows Debian 12; see docs/operating.md for others"
+        )
+    missing = missing_packages(layers)
     if not missing:
         return
     command = ["apt-get", "install", "-y", "--no-install-recommends", *missing]
-    if os.geteuid() == 0:
-        as_root: list[str] = []
-    elif shutil.which("sudo"):
-        as_root = ["sudo"]
-        subprocess.run(["sudo", "--validate"])  # asks for the password now, not from below a spinner
-    else:
-        raise Problem(f"{len(missing)} packages are missing and there is neither root nor sudo", "as root: " + " ".join(command))
+    network.require(f"installing {len(missing)} missing system packages")
     say(f"installing {len(missing)} missing packages: {' '.join(missing)}")
-    hints = ("is there a network?", "as root: apt-get update && " + " ".join(command))
+    as_root = _become_root(missing, command)
+    hints = ("as root: apt-get update && " + " ".join(command),)
     with step("apt-get update"):
-        run([*as_root, "apt-get", "-q", "update"], what="apt-get update", hints=hints)
+        # One of the machine's mirrors may be out of order for long, so only a network that gives nothing
+        # counts.
+        said = run(
+            [*as_root, "apt-get", "-q", "-o", "Acquire::Retries=1", "update"],
+            what="apt-get update",
+            hints=hints,
+        )
+        if network.names_trouble(said) and not re.search(r"^(Get|Hit):", said, re.MULTILINE):
+            lines = [f"| {line}" for line in said.splitlines()]
+            raise network.NetworkProblem("the network does not answer: apt reaches no mirror", *lines, *hints)
     with step("apt-get install"):
         # sudo does not hand on the environment, so it is set behind it
-        run([*as_root, "env", "DEBIAN_FRONTEND=noninteractive", *command], what="apt-get install", hints=hints)
+        words = [*as_root, "env", "DEBIAN_FRONTEND=noninteractive", *command]
+        network.fetch(words, what="apt-get install", hints=hints)
+
+
+def _become_root(missing: Sequence[str], command: Sequence[str]) -> list[str]:
+    """What to put before a command that needs root."""
+    if os.geteuid() == 0:
+        return []
+    if shutil.which("sudo") is None:
+        what = f"{len(missing)} packages are missing and there is neither root nor sudo"
+        raise Problem(what, "as root: " + " ".join(command))
+    subprocess.run(["sudo", "--validate"])  # asks for the password now, not from below a spinner
+    return ["sudo"]

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Where things are. Everything that `./x` makes lies inside the project folder, in places that git ignores."""
+"""Where things are.
+
+Everything that `./x` makes lies inside the project folder, in places that git ignores.
+"""
 
 from pathlib import Path
 

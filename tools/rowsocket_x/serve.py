@@ -9,15 +9,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from types import FrameType
 
-from rowsocket_x import build, demo, server_fetch
+from rowsocket_x import build, demo, server_fetch, server_series
 from rowsocket_x.console import Problem, say, step
 from rowsocket_x.instance import Instance, free_port, require_free_port
+from rowsocket_x.server_series import Series
 
 
 @dataclass(frozen=True)
 class Options:
     """What `./x run` can be told; a port of 0 means any free one."""
 
+    series: Series
     data: Path
     port_sql: int
     port_read: int
@@ -52,14 +54,19 @@ class _StopRequested(Exception):
 
 
 def serve(options: Options) -> None:
-    """Set up what is missing, start, load the demo, serve until told to stop. Raises `Problem` for what the user can mend."""
+    """Set up what is missing, start, load the demo, serve until told to stop.
+
+    Raises `Problem` for what the user can mend.
+    """
     for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
         signal.signal(number, _request_stop)
     try:
         if options.ready_file is not None:
             options.ready_file.unlink(missing_ok=True)
-        plugin = build.plugin(build.build(build.Preset.RELEASE))
-        with Instance(server_fetch.require().tree, options.data, config=options.config) as server:
+        plugin = build.plugin(build.build(build.Preset.PLUGIN, series=options.series))
+        with Instance(
+            server_fetch.require(options.series).tree, options.data, config=options.config
+        ) as server:
             try:
                 _serve_from(server, plugin, options)
             finally:
@@ -76,7 +83,11 @@ def _request_stop(number: int, frame: FrameType | None) -> None:
 
 
 def _serve_from(server: Instance, plugin: Path, options: Options) -> None:
-    wanted = {"--port-sql": options.port_sql, "--port-read": options.port_read, "--port-write": options.port_write}
+    wanted = {
+        "--port-sql": options.port_sql,
+        "--port-read": options.port_read,
+        "--port-write": options.port_write,
+    }
     for option, port in wanted.items():
         if port:
             require_free_port(port, option)
@@ -88,7 +99,9 @@ def _serve_from(server: Instance, plugin: Path, options: Options) -> None:
     places = _places(server)
     if options.demo_users is not None:
         with server.connect() as connection:
-            demo.load_once(connection, server_fetch.apt(), server.folder / "demo.json", options.demo_users)
+            demo.load_once(
+                connection, server_series.apt(options.series), server.folder / "demo.json", options.demo_users
+            )
     if options.ready_file is not None:
         places.write(options.ready_file)
     print(_welcome(server, places, with_demo=options.demo_users is not None), flush=True)
@@ -96,12 +109,14 @@ def _serve_from(server: Instance, plugin: Path, options: Options) -> None:
     code = server.process.wait()
     if code != 0:
         said = [f"| {line}" for line in server.log_tail().splitlines()]
-        raise Problem(f"the server ended by itself (exit code {code})", *said, f"all of its log: {server.error_log}")
+        raise Problem(
+            f"the server ended by itself (exit code {code})", *said, f"all of its log: {server.error_log}"
+        )
     say("the server was shut down")
 
 
 def _plugin_options(server: Instance, options: Options) -> dict[str, str | int]:
-    """The plugin's own settings; `loose` so that the log says what is wrong with it when it could not be loaded."""
+    """The plugin's settings; `loose`, so that the log says why it was not loaded where that is so."""
     return {
         "loose-rowsocket-port-read": options.port_read,
         "loose-rowsocket-port-write": options.port_write,
@@ -114,8 +129,14 @@ def _places(server: Instance) -> Places:
     """Ask the server where it serves. Raises `Problem` when the plugin was not loaded."""
     status = server.variables("SHOW GLOBAL STATUS LIKE 'Rowsocket_port%'")
     if "Rowsocket_port_read" not in status:
-        said = [line for line in server.log_tail(200).splitlines() if "rowsocket" in line.lower() or "[ERROR]" in line]
-        raise Problem("the server runs, but RowSocket was not loaded", *said, f"all of its log: {server.error_log}")
+        said = [
+            line
+            for line in server.log_tail(200).splitlines()
+            if "rowsocket" in line.lower() or "[ERROR]" in line
+        ]
+        raise Problem(
+            "the server runs, but RowSocket was not loaded", *said, f"all of its log: {server.error_log}"
+        )
     names = "'socket', 'port', 'rowsocket_socket_read', 'rowsocket_socket_write'"
     variables = server.variables(f"SHOW GLOBAL VARIABLES WHERE Variable_name IN ({names})")
     assert server.process is not None
@@ -139,25 +160,28 @@ def _welcome(server: Instance, places: Places, *, with_demo: bool) -> str:
           reads   {reads:<16} {places.read_socket}
           writes  {writes:<16} {places.write_socket}
         """
-    return textwrap.dedent(lines).strip("\n") + (_things_to_try(server, places) if with_demo else "")
+    return textwrap.dedent(lines).strip("\n") + (things_to_try(server, places) if with_demo else "")
 
 
-def _things_to_try(server: Instance, places: Places) -> str:
+def things_to_try(server: Instance, places: Places) -> str:
+    """Three things to try in another terminal, each a line that can be copied."""
     to_reads, to_writes = (f"nc -q 1 127.0.0.1 {port}" for port in (places.read_port, places.write_port))
-    words = [str(server.tree / "usr/bin/mariadb"), "--no-defaults", "-u", "root", "-S", places.sql_socket, "demo", "-e"]
-    sql = shlex.join(words)
+    program = str(server.tree / "usr/bin/mariadb")
+    sql = shlex.join([program, "--no-defaults", "-u", "root", "-S", places.sql_socket, "demo", "-e"])
+    find = r"P\t1\tdemo\tpackage\tPRIMARY\tname,version,description\n1\t=\t1\tbash\n"
+    rename = r"P\t1\tdemo\tuser\tPRIMARY\tuser_name\n1\t=\t1\t42\t1\t0\tU\tDeep Thought\n"
     return f"""
 
 Three things to try in another terminal:
 
 1. Read a row with nothing but a socket. One line is one request, its words are separated by a TAB
    (in `telnet 127.0.0.1 {places.read_port}` the same lines can be typed):
-     printf 'P\\t1\\tdemo\\tpackage\\tPRIMARY\\tname,version,description\\n1\\t=\\t1\\tbash\\n' | {to_reads}
+     printf '{find}' | {to_reads}
 
 2. The same row and its neighbours through SQL, which works on the same data at the same time:
      {sql} "SELECT name, version, description FROM package WHERE name >= 'bash' LIMIT 3"
 
 3. Change a user's name over the write port, and look at it from SQL:
-     printf 'P\\t1\\tdemo\\tuser\\tPRIMARY\\tuser_name\\n1\\t=\\t1\\t42\\t1\\t0\\tU\\tDeep Thought\\n' | {to_writes}
+     printf '{rename}' | {to_writes}
      {sql} "SELECT * FROM user WHERE user_id = 42"
 """

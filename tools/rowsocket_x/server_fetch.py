@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Fetches the matched pair: a MariaDB server and the private headers of exactly that version, both into `.rowsocket/`.
+"""Fetches the matched pair: a MariaDB server and its private headers of the same version.
 
-Debian's security archive can offer a binary before its source can be downloaded. So the versions that the lists have as both are
-tried newest first, the source before the binaries, and the first that really comes is taken. No root is needed, and several
-versions can stand side by side; `.rowsocket/server.json` names the one in use.
+Debian's security archive can offer a binary before its source can be downloaded. So the versions that the
+lists have as both are tried newest first, the source before the binaries, and the first that really comes is
+taken. No root is needed, and several versions can stand side by side; `.rowsocket/server.json` names the one
+in use of each series.
 """
 
 import json
@@ -12,12 +13,12 @@ import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 
-from rowsocket_x import debian_version, server_headers
+from rowsocket_x import network, server_headers, server_runtime, server_series, versions
 from rowsocket_x.console import Problem, console, run, say, step
 from rowsocket_x.paths import STATE
 from rowsocket_x.private_apt import PrivateApt
+from rowsocket_x.server_series import DEFAULT, Series
 
-SERIES = "10.11"
 SOURCE = "mariadb"
 
 # All of one version. The last one carries the generated headers.
@@ -47,57 +48,60 @@ class Server:
 
     def is_complete(self) -> bool:
         """Whether both parts are there (each appears under its name only when it is whole)."""
-        return (self.tree / "usr/sbin/mariadbd").is_file() and (self.headers / "generated/my_config.h").is_file()
+        return (self.tree / "usr/sbin/mariadbd").is_file() and (
+            self.headers / "generated/my_config.h"
+        ).is_file()
 
 
-def apt() -> PrivateApt:
-    """The project's private apt."""
-    return PrivateApt(STATE / "apt")
+def current(series: Series = DEFAULT) -> Server | None:
+    """The server of a series that set-up fetched, or None when there is none (or only a part)."""
+    version = _recorded().get(series)
+    server = _server(version) if version else None
+    return server if server is not None and server.is_complete() else None
 
 
-def current() -> Server | None:
-    """The server that set-up fetched, or None when there is none (or only a part)."""
-    try:
-        record = json.loads(_RECORD.read_text())
-        server = _server(record["version"])
-    except (OSError, ValueError, KeyError):
-        return None
-    return server if server.is_complete() else None
-
-
-def require() -> Server:
-    """The fetched server. Raises `Problem` when set-up has not run."""
-    server = current()
+def require(series: Series = DEFAULT) -> Server:
+    """The fetched server of a series. Raises `Problem` when set-up has not run."""
+    server = current(series)
     if server is None:
-        raise Problem("the MariaDB server is not set up yet", "./x setup fetches it (about 150 MB, once)")
+        raise Problem(
+            f"MariaDB {series} is not set up yet",
+            f"./x setup --server {series} fetches it (about 150 MB, once)",
+        )
     return server
 
 
-def fetch(*, renew: bool = False) -> Server:
-    """Fetch the newest version that can be had as both, unless one is there already (`renew` looks for a newer one)."""
-    have = current()
+def fetch(series: Series = DEFAULT, *, renew: bool = False) -> Server:
+    """Fetch the newest version that can be had as both, unless there is one (`renew` looks for a newer)."""
+    have = current(series)
     if have is not None and not renew:
         return have
-    private = apt()
-    private.prepare()
-    with step("fetching the package lists"):
+    server_series.fetch_keyring(series)
+    private = server_series.apt(series)
+    with step(f"fetching the package lists of Debian {series.codename}"):
         private.update()
-    versions = debian_version.candidates(private.binary_versions("mariadb-server"), private.source_versions(SOURCE), SERIES)
-    if not versions:
+    offered = versions.candidates(
+        private.binary_versions("mariadb-server"), private.source_versions(SOURCE), series
+    )
+    if not offered:
         raise Problem(
-            f"no MariaDB {SERIES} is offered both as packages and as source",
-            "RowSocket's set-up is made for Debian 12 (bookworm); are its mirrors in /etc/apt?",
+            f"no MariaDB {series} is offered both as packages and as source",
+            f"it is looked for in Debian {series.codename}; do the mirrors of /etc/apt have that release?",
         )
-    for version in versions:
+    for version in offered:
         try:
-            server = _fetch_version(private, version)
+            server = _fetch_version(series, private, version)
+        except network.NetworkProblem:
+            raise
         except Problem as problem:
-            if version == versions[-1]:
+            if version == offered[-1]:
                 raise
             reason = problem.what.partition(" (exit code")[0]
-            say(f"MariaDB {version} cannot be had as both packages and source ({reason}); trying an older one")
+            say(
+                f"MariaDB {version} cannot be had as both packages and source ({reason}); trying an older one"
+            )
             continue
-        _record(server)
+        _record(series, server)
         return server
     raise AssertionError("the last version either came or raised")
 
@@ -107,13 +111,21 @@ def _server(version: str) -> Server:
     return Server(version, STATE / "server" / name, STATE / "source" / name)
 
 
-def _record(server: Server) -> None:
+def _recorded() -> dict[str, str]:
+    """The version in use of each series."""
+    try:
+        return dict(json.loads(_RECORD.read_text()))
+    except (OSError, ValueError):
+        return {}
+
+
+def _record(series: Series, server: Server) -> None:
     scratch = _RECORD.with_suffix(".new")
-    scratch.write_text(json.dumps({"version": server.version}) + "\n")
+    scratch.write_text(json.dumps({**_recorded(), series: server.version}) + "\n")
     scratch.replace(_RECORD)
 
 
-def _fetch_version(private: PrivateApt, version: str) -> Server:
+def _fetch_version(series: Series, private: PrivateApt, version: str) -> Server:
     server = _server(version)
     if server.is_complete():
         return server
@@ -123,22 +135,23 @@ def _fetch_version(private: PrivateApt, version: str) -> Server:
             private.download_source(SOURCE, version, scratch / "downloads")
         with step(f"downloading MariaDB {version}"):
             packages = private.download([f"{name}={version}" for name in SERVER_PACKAGES], scratch / "debs")
-            packages += private.download(list(OTHER_PACKAGES), scratch / "other-debs")
+            packages += private.download(OTHER_PACKAGES, scratch / "other-debs")
+            libraries = (
+                server_runtime.download(private, scratch / "library-debs") if series.is_foreign else []
+            )
         with step("unpacking the server and its headers"):
             for package in packages:
-                run(["dpkg", "-x", package, scratch / "tree"], what=f"unpacking {package.name}", hints=("is the disk full?",))
+                run(["dpkg", "-x", package, scratch / "tree"], what=f"unpacking {package.name}")
+            if series.is_foreign:
+                server_runtime.add(libraries, scratch / "tree")
             server_headers.unpack_source(scratch / "downloads", scratch / "headers")
             server_headers.add_generated(scratch / "tree/usr/include/mariadb/server", scratch / "headers")
-            (scratch / "tree/usr/lib").joinpath(_machine_folder(scratch), "libmariadbd.a").unlink(missing_ok=True)
+            for unneeded in (scratch / "tree/usr/lib").glob("*/libmariadbd.a"):  # the embedded server
+                unneeded.unlink()
             server_headers.prove(scratch / "headers")
         _move_into_place(scratch / "headers", server.headers)
         _move_into_place(scratch / "tree", server.tree)
     return server
-
-
-def _machine_folder(scratch: Path) -> str:
-    """The folder of usr/lib that is named after the machine's architecture; it holds the embedded server, which nobody needs."""
-    return next((path.parent.name for path in (scratch / "tree/usr/lib").glob("*/libmariadbd.a")), ".")
 
 
 def _move_into_place(made: Path, target: Path) -> None:

@@ -8,7 +8,8 @@
     generated/                   what the server's own build generated: my_config.h, mysqld_error.h, ...
     plugin/handler_socket/       the original plugin, for the compatibility tests
 
-A plugin built with the headers of another version corrupts memory, so source and generated headers must be of one version.
+A plugin built with the headers of another version corrupts memory, so source and generated headers must be of
+one version.
 """
 
 import hashlib
@@ -20,7 +21,14 @@ from pathlib import Path
 from rowsocket_x.console import Problem, run
 from rowsocket_x.paths import STATE
 
-_WANTED = ("include", "sql/*.h", "wsrep-lib/include", "wsrep-lib/wsrep-API/v26", "plugin/handler_socket", "VERSION")
+_WANTED = (
+    "include",
+    "sql/*.h",
+    "wsrep-lib/include",
+    "wsrep-lib/wsrep-API/v26",
+    "plugin/handler_socket",
+    "VERSION",
+)
 
 _PROOF = """\
 #include <my_global.h>
@@ -51,7 +59,8 @@ def unpack_source(downloads: Path, headers: Path) -> None:
 def add_generated(server_includes: Path, headers: Path) -> None:
     """Copy the headers that only a finished build has.
 
-    They are those of the installed `server` folder that the source's include/ does not have, and one that the packages leave out.
+    They are those of the installed `server` folder that the source's include/ does not have, and one that the
+    packages leave out.
     """
     generated = headers / "generated"
     generated.mkdir(exist_ok=True)
@@ -68,12 +77,19 @@ def include_folders(headers: Path) -> list[Path]:
 
 
 def prove(headers: Path) -> None:
-    """Compile a file that includes the server's central headers. Raises `Problem` when they do not fit together."""
+    """Compile a file that includes the server's central headers.
+
+    Raises `Problem` when they do not fit together.
+    """
     source = headers / "proof.cc"
     source.write_text(_PROOF)
     includes = [f"-I{folder}" for folder in include_folders(headers)]
     command: list[str | Path] = ["g++", "-std=c++20", "-fsyntax-only", "-w", *_FLAGS, *includes, source]
-    run(command, what="compiling against the server's headers", hints=("remove .rowsocket/source and run ./x setup again",))
+    run(
+        command,
+        what="compiling against the server's headers",
+        hints=("remove .rowsocket/source and run ./x setup again",),
+    )
 
 
 def version_of(headers: Path) -> str:
@@ -82,28 +98,41 @@ def version_of(headers: Path) -> str:
     path = next((path for path in paths if path.is_file()), None)
     match = re.search(r'MYSQL_SERVER_VERSION\s+"([^"]+)"', path.read_text()) if path else None
     if match is None:
-        raise Problem(f"{headers} holds no mysql_version.h", "give a folder as `./x setup` makes it under .rowsocket/source")
+        raise Problem(
+            f"{headers} holds no mysql_version.h",
+            "give a folder as `./x setup` makes it under .rowsocket/source",
+        )
     return match[1]
 
 
 def adopt(folder: Path) -> Path:
-    """A headers folder from what the user names: one in our layout, or an installed include folder with `server/private`.
+    """A headers folder from what the user names: one in our layout, or an include folder with server/private.
 
-    MariaDB's own development packages install the latter (such as /usr/include/mysql); it is laid out anew with links.
+    MariaDB's own development packages install the latter (such as /usr/include/mysql); it is laid out anew
+    with links.
     """
     folder = folder.resolve()
     if (folder / "sql/sql_class.h").is_file():
         return folder
     if not (folder / "server/private/sql_class.h").is_file():
         raise Problem(
-            f"{folder} holds no private server headers", "sql/sql_class.h or server/private/sql_class.h should be in it"
+            f"{folder} holds no private server headers",
+            "sql/sql_class.h or server/private/sql_class.h should be in it",
         )
-    wsrep = next((path for path in (folder / "wsrep-lib", folder / "server/private/wsrep-lib") if path.is_dir()), None)
+    wsrep = next(
+        (path for path in (folder / "wsrep-lib", folder / "server/private/wsrep-lib") if path.is_dir()), None
+    )
     if wsrep is None:
-        raise Problem(f"{folder} lacks wsrep-lib", "copy the folder wsrep-lib of the same version's source into it")
+        raise Problem(
+            f"{folder} lacks wsrep-lib", "copy the folder wsrep-lib of the same version's source into it"
+        )
     shim = STATE / "source" / f"adopted-{hashlib.sha256(str(folder).encode()).hexdigest()[:12]}"
     shim.mkdir(parents=True, exist_ok=True)
-    targets = {"include": folder / "server", "sql": folder / "server/private", "generated": folder / "server/private"}
+    targets = {
+        "include": folder / "server",
+        "sql": folder / "server/private",
+        "generated": folder / "server/private",
+    }
     for name, target in {**targets, "wsrep-lib": wsrep}.items():
         (shim / name).unlink(missing_ok=True)
         (shim / name).symlink_to(target)
@@ -118,7 +147,7 @@ def _only(folder: Path, pattern: str, what: str, exclude: str = "//") -> Path:
 
 
 def _apply_debian_patches(archive: Path, headers: Path) -> None:
-    """Apply those parts of Debian's patches that change a file we unpacked: the binary was built with them."""
+    """Apply those parts of Debian's patches that change a file we unpacked (the binary has them)."""
     run(["tar", "-xf", archive, "-C", headers, "debian/patches"], what="unpacking Debian's patches")
     patches = headers / "debian/patches"
     series = (patches / "series").read_text().splitlines()
@@ -134,13 +163,20 @@ def _apply_patch(text: str, name: str, headers: Path) -> None:
     if ours:
         path = headers / "ours.patch"
         path.write_text(ours, errors="surrogateescape")
-        run(["patch", "--batch", "--silent", "-p1", "-d", headers, "-i", path], what=f"applying Debian's patch {name}")
+        run(
+            ["patch", "--batch", "--silent", "-p1", "-d", headers, "-i", path],
+            what=f"applying Debian's patch {name}",
+        )
         path.unlink()
 
 
 def _file_patches(text: str) -> Iterable[str]:
     """The parts of a patch, one per file: each begins at its `--- ` line that a `+++ ` line follows."""
-    return [part for part in re.split(r"^(?=--- \S.*\n\+\+\+ )", text, flags=re.MULTILINE) if part.startswith("--- ")]
+    return [
+        part
+        for part in re.split(r"^(?=--- \S.*\n\+\+\+ )", text, flags=re.MULTILINE)
+        if part.startswith("--- ")
+    ]
 
 
 def _touches(part: str, headers: Path) -> bool:

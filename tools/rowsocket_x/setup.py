@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""`./x setup`: everything that a build and a run need, each thing only where it is missing."""
+"""`./x setup`: what a verb needs, each thing only where it is missing."""
 
 import fcntl
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from rowsocket_x import machine, server_fetch
+from rowsocket_x import machine, machine_server, python_layers, server_fetch
+from rowsocket_x.console import say
+from rowsocket_x.machine import Layer
 from rowsocket_x.paths import STATE
+from rowsocket_x.server_series import DEFAULT, Series
 
 
 @contextmanager
@@ -17,14 +20,27 @@ def _one_at_a_time() -> Iterator[None]:
         yield
 
 
-def packages() -> None:
-    """The system packages alone: enough for a build without a server."""
+def packages(*layers: Layer) -> None:
+    """The system packages of some layers."""
     with _one_at_a_time():
-        machine.install_missing_packages()
+        machine.install_missing_packages(*layers)
 
 
-def everything(*, renew: bool = False) -> server_fetch.Server:
-    """System packages, the matched server and its headers. Fast when all of it is there."""
+def server(series: Series = DEFAULT, *, renew: bool = False) -> server_fetch.Server:
+    """The matched server of a series and its headers. Fast when they are there."""
     with _one_at_a_time():
-        machine.install_missing_packages()
-        return server_fetch.fetch(renew=renew)
+        machine.install_missing_packages(Layer.RUN)
+        before = server_fetch.current(series)
+        have = server_fetch.fetch(series, renew=renew)
+    if have != before or renew:
+        for line in machine_server.advice(series, have):
+            say(line)
+    return have
+
+
+def everything(series: Series = DEFAULT, *, renew: bool = False) -> server_fetch.Server:
+    """All that any verb needs, so that later ones fetch nothing."""
+    packages(*Layer)
+    with _one_at_a_time():
+        python_layers.require(*python_layers.Layer)
+    return server(series, renew=renew)

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """`./x soak`: tests of tests/ that repeat what they test for as long as they are told, and say what they saw.
 
-A soak is a selection of tests that take the fixture `soak` (tests/support/soak.py). It runs against the built plugin, and ends
-with one row for the table in docs/reliability.md: what ran, the command that repeats it, when, on which commit, what was seen.
+A soak is a selection of tests that take the fixture `soak` (tests/support/soak.py). It runs against the built
+plugin, and ends with one row for the table in docs/reliability.md: what ran, the command that repeats it,
+when, on which commit, what was seen.
 """
 
 import random
@@ -13,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from xml.etree import ElementTree
 
-from rowsocket_x import parts
+from rowsocket_x import parts, python_layers
 from rowsocket_x.console import Problem
 from rowsocket_x.paths import ROOT, VENV
 
@@ -40,7 +41,8 @@ SOAKS = (
     Soak(
         "crash",
         (_CRASH + "test_no_acknowledged_write_is_lost_in_a_crash",),
-        "kill -9 of the server under load of 8 writers, flush at commit 1, sync_binlog 1; a ledger of acknowledged writes",
+        "kill -9 of the server under load of 8 writers, flush at commit 1, sync_binlog 1; a ledger of "
+        "acknowledged writes",
     ),
     Soak(
         "flush",
@@ -53,7 +55,8 @@ SOAKS = (
     Soak(
         "storage",
         ("tests/faults/test_storage_faults.py",),
-        "full disk, full binlog disk, fsync errors of the binlog and of InnoDB's log, under load of 8 writers; then kill -9",
+        "full disk, full binlog disk, fsync errors of the binlog and of InnoDB's log, under load of 8 "
+        "writers; then kill -9",
     ),
     Soak(
         "counters",
@@ -63,12 +66,14 @@ SOAKS = (
     Soak(
         "hot-row",
         ("tests/faults/test_hot_row.py",),
-        "64 clients increment one row, 8 others read it and its neighbours on the read port or on the write port",
+        "64 clients increment one row, 8 others read it and its neighbours on the read port or on the write "
+        "port",
     ),
     Soak(
         "kill",
         ("tests/faults/test_interruptions.py",),
-        "KILL (HARD) and KILL (HARD) QUERY of all workers under load, of one that waits for a row; deadlocks with SQL",
+        "KILL (HARD) and KILL (HARD) QUERY of all workers under load, of one that waits for a row; "
+        "deadlocks with SQL",
     ),
     Soak(
         "unload",
@@ -83,7 +88,8 @@ SOAKS = (
     Soak(
         "backup",
         ("tests/faults/test_backup.py",),
-        "mariadb-backup with restore, FLUSH TABLES WITH READ LOCK, LOCK TABLES and BACKUP STAGE under load of 8 writers",
+        "mariadb-backup with restore, FLUSH TABLES WITH READ LOCK, LOCK TABLES and BACKUP STAGE under load "
+        "of 8 writers",
     ),
     Soak(
         "sql",
@@ -98,19 +104,23 @@ SOAKS = (
     Soak(
         "replica",
         (_REPLICA + "test_a_replica_that_comes_and_goes_ends_with_the_same_tables",),
-        "a replica (GTID, 4 threads, optimistic and conservative, each `binlog_row_image`), stopped and started beside 20,000 "
-        "mixed writes over RowSocket and SQL to eight kinds of tables; then rows, checksums and history compared",
+        "a replica (GTID, 4 threads, optimistic and conservative, each `binlog_row_image`), stopped and "
+        "started beside 20,000 "
+        "mixed writes over RowSocket and SQL to eight kinds of tables; then rows, checksums and history "
+        "compared",
     ),
     Soak(
         "semisync",
         (_SEMI_SYNC + "test_every_acknowledged_write_is_on_the_promoted_replica",),
-        "kill -9 of a semi-synchronous primary (AFTER_SYNC) under load of 8 writers, the replica promoted; a ledger of "
+        "kill -9 of a semi-synchronous primary (AFTER_SYNC) under load of 8 writers, the replica promoted; "
+        "a ledger of "
         "acknowledged writes",
     ),
     Soak(
         "galera",
         ("tests/replication/test_galera_cluster.py::test_an_ok_is_kept_and_a_conflict_leaves_nothing",),
-        "three Galera nodes, 9 RowSocket clients and 3 of SQL that increment the same 3 rows and insert equal keys on all; "
+        "three Galera nodes, 9 RowSocket clients and 3 of SQL that increment the same 3 rows and insert "
+        "equal keys on all; "
         "then sums, keys and checksums of all nodes compared",
     ),
 )
@@ -128,6 +138,7 @@ def run(name: str, *, minutes: float, seed: int | None) -> bool:
     """Run a soak and print its line, below what failed; whether nothing did."""
     soak = find(name)
     seed = random.randrange(1 << 32) if seed is None else seed
+    python_layers.require(python_layers.Layer.TEST)
     seconds = minutes * 60
     environment = {
         **parts.server_environment(),
@@ -166,12 +177,16 @@ def properties(report: Path) -> dict[str, str]:
 
 
 def verdict(seen: Mapping[str, str], failed: int) -> str:
-    """What was seen in words; with the bound on the failure rate where trials were counted and none failed."""
-    words = ", ".join(f"{value} {name}" if _is_count(value) else f"{name} {value}" for name, value in seen.items())
+    """What was seen in words; with a bound on the failure rate where trials were counted and none failed."""
+    words = ", ".join(
+        f"{value} {name}" if _is_count(value) else f"{name} {value}" for name, value in seen.items()
+    )
     if failed:
         return f"{failed} FAILED after {words or 'nothing was counted'}"
     trials = int(seen.get("trials", "0").replace(",", ""))
-    bound = f" (3/N: with 95 % confidence fewer than {300 / trials:.2g} % of trials fail)" if trials > 3 else ""
+    bound = (
+        f" (3/N: with 95 % confidence fewer than {300 / trials:.2g} % of trials fail)" if trials > 3 else ""
+    )
     return f"{words or 'passed'}; nothing found{bound}"
 
 
@@ -180,5 +195,7 @@ def _is_count(value: str) -> bool:
 
 
 def _commit() -> str:
-    done = subprocess.run(["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=False)
+    done = subprocess.run(
+        ["git", "describe", "--always", "--dirty"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
     return done.stdout.strip() or "an export"

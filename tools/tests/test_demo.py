@@ -19,6 +19,13 @@ Version: 2
 
 def test_a_package_list_becomes_rows() -> None:
     assert list(parse_packages(LIST)) == [
-        Package("acme", "1:0.97-1", "devel", "Gürkan Myczko <tar@debian.org>", 387, "Multi-platform cross assembler: 6502"),
+        Package(
+            "acme",
+            "1:0.97-1",
+            "devel",
+            "Gürkan Myczko <tar@debian.org>",
+            387,
+            "Multi-platform cross assembler: 6502",
+        ),
         Package("bare", "2", "", "", None, ""),
     ]

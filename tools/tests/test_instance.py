@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: GPL-2.0-only
 import json
+import os
+import select
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 from rowsocket_x.console import Problem
-from rowsocket_x.instance import SOCKET_PATH_BYTES_MAX, Instance, require_free_port
+from rowsocket_x.instance import SOCKET_PATH_BYTES_MAX, WITH_PARENT, Instance, require_free_port
 from rowsocket_x.serve import Places
 
 TREE = Path("no-tree")
@@ -22,7 +26,11 @@ def test_a_taken_port_is_refused_with_the_option_that_chooses_another() -> None:
 
 
 def test_a_second_server_on_one_folder_is_refused(tmp_path: Path) -> None:
-    with Instance(TREE, tmp_path / "data"), pytest.raises(Problem, match="another"), Instance(TREE, tmp_path / "data"):
+    with (
+        Instance(TREE, tmp_path / "data"),
+        pytest.raises(Problem, match="another"),
+        Instance(TREE, tmp_path / "data"),
+    ):
         pass
 
 
@@ -49,6 +57,28 @@ def test_sockets_of_a_long_folder_lie_in_a_short_one_that_is_removed(tmp_path: P
 
 def test_the_ready_file_names_every_place_and_nothing_else_is_left(tmp_path: Path) -> None:
     Places(1, "/s", 2, 3, 4, "/r", "/w").write(tmp_path / "ready.json")
-    expected = {"pid": 1, "sql_socket": "/s", "sql_port": 2, "read_port": 3, "write_port": 4, "read_socket": "/r"}
+    expected = {
+        "pid": 1,
+        "sql_socket": "/s",
+        "sql_port": 2,
+        "read_port": 3,
+        "write_port": 4,
+        "read_socket": "/r",
+    }
     assert json.loads((tmp_path / "ready.json").read_text()) == {**expected, "write_socket": "/w"}
     assert [path.name for path in tmp_path.iterdir()] == ["ready.json"]
+
+
+def test_a_server_ends_with_whoever_started_it() -> None:
+    """Even with one that is killed."""
+    script = "import subprocess as s, sys; p = s.Popen(sys.argv[1:]); print(p.pid, flush=True); p.wait()"
+    command = [sys.executable, "-c", script, *WITH_PARENT, "sleep", "60"]
+    parent = subprocess.Popen(command, stdout=subprocess.PIPE, text=True)
+    assert parent.stdout is not None
+    child = int(parent.stdout.readline())
+    while "sleep" not in Path(f"/proc/{child}/comm").read_text():
+        assert parent.poll() is None
+    ended = os.pidfd_open(child)
+    parent.kill()
+    parent.wait()
+    assert select.select([ended], [], [], 30)[0] == [ended]

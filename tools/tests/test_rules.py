@@ -3,11 +3,19 @@ from pathlib import PurePosixPath
 
 from rowsocket_x import rules
 
-SOURCE, CLIENT, PAGE = PurePosixPath("src/base/a.cc"), PurePosixPath("clients/python/a.py"), PurePosixPath("docs/a.md")
+SOURCE, CLIENT, PAGE = (
+    PurePosixPath("src/base/a.cc"),
+    PurePosixPath("clients/python/a.py"),
+    PurePosixPath("docs/a.md"),
+)
 
 
 def link_findings(text: str, **files: str) -> list[str]:
-    there = {"docs/b.md": "", "README.md": "", **{name.replace("__", "."): text for name, text in files.items()}}
+    there = {
+        "docs/b.md": "",
+        "README.md": "",
+        **{name.replace("__", "."): text for name, text in files.items()},
+    }
     return rules.links(PAGE, text, lambda path: there.get(str(path)))
 
 
@@ -31,12 +39,17 @@ def test_only_code_is_held_to_a_length() -> None:
 def test_paths_of_one_machine_are_found_with_their_line() -> None:
     text = "fine\nsee /elsewhere/checkout/src\n"
     assert rules.machine_paths(PAGE, text, "/elsewhere/checkout")[0].startswith("docs/a.md:2: ")
-    assert rules.machine_paths(PAGE, "/usr/lib and /tmp/x and src/elsewhere/checkout", "/elsewhere/checkout") == []
+    assert (
+        rules.machine_paths(PAGE, "/usr/lib and /tmp/x and src/elsewhere/checkout", "/elsewhere/checkout")
+        == []
+    )
     assert rules.machine_paths(PAGE, "clients/python/src/rowsocket", "/rowsocket") == []
 
 
 def test_links_are_followed_from_the_page_that_holds_them() -> None:
-    assert link_findings("[b](b.md) [up](../README.md) [web](https://example.com) [here](#top)\n# Top\n") == []
+    assert (
+        link_findings("[b](b.md) [up](../README.md) [web](https://example.com) [here](#top)\n# Top\n") == []
+    )
     assert len(link_findings("[gone](gone.md) [outside](../../gone.md)")) == 2
 
 
@@ -45,5 +58,38 @@ def test_a_link_to_a_heading_needs_that_heading() -> None:
     assert len(link_findings("[no](#nowhere)\n# Top\n")) == 1
 
 
+def test_pictures_are_links() -> None:
+    assert len(link_findings("![plot](gone.svg)")) == 1
+
+
 def test_links_in_code_are_no_links() -> None:
     assert link_findings("`[a](gone.md)`\n```\n[a](gone.md)\n```\n") == []
+
+
+def test_a_line_that_could_be_broken_is_held_to_its_columns() -> None:
+    text = "short line\n" + "word " * 5 + "\n"
+    assert rules.columns(PAGE, text, 20) == ["docs/a.md:2: 25 columns; at most 20"]
+    assert rules.columns(PurePosixPath("src/base/CMakeLists.txt"), text, 20) != []
+    assert rules.columns(PurePosixPath("docs/a.svg"), text, 20) == []
+
+
+def test_a_long_word_and_a_row_of_a_table_may_be_longer() -> None:
+    assert (
+        rules.columns(PAGE, "- https://example.com/very/long/address\n| a | long | row of a table |\n", 20)
+        == []
+    )
+
+
+def cells(row: str) -> list[str]:
+    """What is found in a table with this row, and a line behind it that is none."""
+    return rules.table_cells(PAGE, f"| a | b |\n|---|---|\n{row}\n\n{'no table ' * 20}\n")
+
+
+def test_a_cell_of_a_table_is_held_to_its_length() -> None:
+    long = "c" * rules.CELL_CHARACTERS_MAX
+    assert cells(f"| {long}c | b |")[0].startswith("docs/a.md:3: a cell of 81 ")
+    assert cells(f"| {long} | {long} |") == []
+
+
+def test_the_address_of_a_link_is_not_part_of_a_cell() -> None:
+    assert cells(f"| [name](https://example.com/{'x' * 100}) | b |") == []

@@ -37,9 +37,17 @@ def downloads(tmp_path: Path) -> Path:
     folder = tmp_path / "downloads"
     folder.mkdir()
     names = ["include/my_global.h", "include/probes_mysql_nodtrace.h.in", "sql/item.h", "sql/item.cc"]
-    names += ["wsrep-lib/include/wsrep/key.hpp", "wsrep-lib/wsrep-API/v26/wsrep_api.h", "plugin/handler_socket/a.cpp", "VERSION"]
+    names += [
+        "wsrep-lib/include/wsrep/key.hpp",
+        "wsrep-lib/wsrep-API/v26/wsrep_api.h",
+        "plugin/handler_socket/a.cpp",
+        "VERSION",
+    ]
     pack(folder / "mariadb_1.orig.tar.gz", {f"mariadb-1/{name}": "int old_item;\n" for name in names})
-    pack(folder / "mariadb_1.debian.tar.xz", {"debian/patches/series": "ours.patch\n", "debian/patches/ours.patch": PATCH})
+    pack(
+        folder / "mariadb_1.debian.tar.xz",
+        {"debian/patches/series": "ours.patch\n", "debian/patches/ours.patch": PATCH},
+    )
     return folder
 
 
@@ -58,7 +66,10 @@ def test_generated_headers_are_those_that_the_source_lacks(downloads: Path, tmp_
     for name in ("my_config.h", "my_global.h"):
         (installed / name).write_text("")
     server_headers.add_generated(installed, headers)
-    assert {path.name for path in (headers / "generated").iterdir()} == {"my_config.h", "probes_mysql_nodtrace.h"}
+    assert {path.name for path in (headers / "generated").iterdir()} == {
+        "my_config.h",
+        "probes_mysql_nodtrace.h",
+    }
 
 
 def test_a_folder_without_private_headers_is_refused(tmp_path: Path) -> None:
@@ -66,7 +77,9 @@ def test_a_folder_without_private_headers_is_refused(tmp_path: Path) -> None:
         server_headers.adopt(tmp_path)
 
 
-def test_an_installed_folder_with_private_headers_is_laid_out_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_installed_folder_with_private_headers_is_laid_out_anew(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(server_headers, "STATE", tmp_path / "state")
     (tmp_path / "mysql/server/private").mkdir(parents=True)
     (tmp_path / "mysql/wsrep-lib/include").mkdir(parents=True)

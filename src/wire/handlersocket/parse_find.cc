@@ -234,6 +234,19 @@ std::optional<FindReply> reply_of(Modification modification, std::string_view su
   return std::nullopt;
 }
 
+/// What is added or subtracted. Clients send empty tokens for columns that they leave alone.
+std::span<const Value> take_amounts(TokenReader& reader, Parsing& parsing, size_t count, Request& request) {
+  const std::span<Value> amounts = take_room_for_values(reader, parsing, count);
+  for (Value& amount : amounts) {
+    amount = reader.value();
+    if (!parsing.limits.strict && amount.view().empty() && !amount.is_null() && !amount.is_now()) {
+      amount = Value();
+      request.is_lenient = true;
+    }
+  }
+  return amounts;
+}
+
 /// modification value... False if there is no such modification.
 bool parse_modification(TokenReader& reader, Parsing& parsing, Request& request) {
   const std::string_view token = reader.token();
@@ -258,7 +271,9 @@ bool parse_modification(TokenReader& reader, Parsing& parsing, Request& request)
   if (count > limits::value_count_max) {
     reader.fail(ErrorCode::too_many_values);
   }
-  request.new_values = take_values(reader, parsing, count);
+  request.new_values =
+      modification == Modification::update ? take_values(reader, parsing, count) : take_amounts(reader, parsing, count, request);
+  request.drops_surplus = !parsing.limits.strict && !request.has_columns;
   if (modification != Modification::update &&
       std::any_of(request.new_values.begin(), request.new_values.end(), [](const Value& amount) { return amount.is_now(); })) {
     reader.fail(ErrorCode::syntax);

@@ -83,6 +83,7 @@ void parse_insert(TokenReader& reader, Parsing& parsing, Request& request) {
     return;
   }
   request.values = take_values(reader, parsing, static_cast<size_t>(count));
+  request.drops_surplus = !parsing.limits.strict;
   if (count == 0) {
     reader.fail(ErrorCode::no_key_values);
   }

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "wire/handlersocket/parser.h"
 
+#include <strings.h>
+
 #include <algorithm>
 #include <cstring>
-#include <strings.h>
 
 #include "wire/handlersocket/parse_parts.h"
 
@@ -93,9 +94,11 @@ size_t find_end(std::string_view input, bool is_group, size_t begin, size_t end)
 
 /// What a web browser sends begins so. Its requests carry other people's bytes, which must not be taken for requests of ours.
 bool is_http(std::string_view line) {
-  constexpr std::string_view beginnings[] = {"GET ", "POST ", "HEAD ", "PUT ", "DELETE ", "OPTIONS ", "PATCH ", "CONNECT ", "TRACE "};
+  constexpr std::string_view beginnings[] = {"GET ",     "POST ",  "HEAD ",    "PUT ",  "DELETE ",
+                                             "OPTIONS ", "PATCH ", "CONNECT ", "TRACE "};
   return (line[0] >= 'C' && line[0] <= 'T' &&
-          std::any_of(std::begin(beginnings), std::end(beginnings), [line](auto beginning) { return line.starts_with(beginning); })) ||
+          std::any_of(std::begin(beginnings), std::end(beginnings),
+                      [line](auto beginning) { return line.starts_with(beginning); })) ||
          (line.size() >= 5 && (line[0] | 0x20) == 'h' && strncasecmp(line.data(), "Host:", 5) == 0);
 }
 

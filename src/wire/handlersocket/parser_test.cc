@@ -67,9 +67,9 @@ TEST_F(ParserTest, NoLineEndWithinTheLongestLineIsFatal) {
 }
 
 TEST_F(ParserTest, WhatABrowserSendsIsForeignFromItsFirstLine) {
-  for (const std::string line : {"POST / HTTP/1.1", "GET /0%09+ HTTP/1.1", "HEAD / HTTP/1.1", "PUT /x HTTP/1.1", "DELETE / HTTP/1.1",
-                                 "OPTIONS * HTTP/1.1", "PATCH / HTTP/1.1", "CONNECT a:1 HTTP/1.1", "TRACE / HTTP/1.1", "Host: a",
-                                 "hOST:a"}) {
+  for (const std::string line :
+       {"POST / HTTP/1.1", "GET /0%09+ HTTP/1.1", "HEAD / HTTP/1.1", "PUT /x HTTP/1.1", "DELETE / HTTP/1.1", "OPTIONS * HTTP/1.1",
+        "PATCH / HTTP/1.1", "CONNECT a:1 HTTP/1.1", "TRACE / HTTP/1.1", "Host: a", "hOST:a"}) {
     for (const std::string end : {"\r\n", "\n"}) {
       const std::string input = line + end + "5\t=\t1\ta\n";
       for (size_t size = 0; size < line.size() + end.size(); ++size) {

@@ -1,0 +1,111 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "mariadb/server_headers.h"
+// The server's headers come first.
+#include <cstring>
+
+#include "mariadb/comparand.h"
+#include "mariadb/conversion.h"
+
+namespace rowsocket::mariadb {
+
+Error Comparand::prepare(THD* thd, Field* field, const Value& given, bool raw) {
+  char now_text[MAX_DATE_STRING_REP_LENGTH];
+  const Value value = searched_value(thd, field, given, now_text);
+  field_ = field;
+  fit_ = Fit::exact;
+  if (value.is_null()) {
+    kind_ = Kind::null;
+    return {};
+  }
+  if (is_string_column(field)) {
+    return prepare_text(value, raw);
+  }
+  Integer number;
+  bool overflow = false;
+  const bool is_integer =
+      field->cmp_type() == INT_RESULT && field->result_type() == INT_RESULT && field->real_type() != MYSQL_TYPE_BIT;
+  if (is_integer && parse_integer(value.view(), number, overflow)) {
+    kind_ = Kind::integer;
+    is_negative_ = number.is_negative && (overflow || number.magnitude > 0);
+    magnitude_ = overflow ? UINT64_MAX : number.magnitude;
+    fit_ = !overflow ? Fit::exact : is_negative_ ? Fit::below : Fit::above;
+    return {};
+  }
+  return prepare_image(thd, value, raw);
+}
+
+Error Comparand::prepare_text(const Value& value, bool raw) {
+  kind_ = Kind::text;
+  CHARSET_INFO* const from = wire_charset(field_, raw);
+  CHARSET_INFO* const to = field_->charset();
+  if (from == to || to == &my_charset_bin || my_charset_same(from, to)) {
+    bytes_.assign(value.data, value.data + value.size);
+    return {};
+  }
+  bytes_.resize(value.size * to->mbmaxlen);
+  uint failed_characters = 0;
+  const size_t written = copy_and_convert(bytes_.data(), bytes_.size(), to, value.data, value.size, from, &failed_characters);
+  bytes_.resize(written);
+  // A character that the column can not hold equals no row; where it would sort is the replacement's place.
+  fit_ = failed_characters > 0 ? Fit::above : Fit::exact;
+  return {};
+}
+
+Error Comparand::prepare_image(THD* thd, const Value& value, bool raw) {
+  kind_ = Kind::image;
+  Error error;
+  const SecondRecord second(field_->table, field_);
+  fit_ = store_searched(thd, field_, value, raw, error);
+  if (fit_ == Fit::malformed) {
+    return error;
+  }
+  // One byte more than the image: some 3-byte comparisons read 4.
+  bytes_.assign(field_->pack_length() + 1, 0);
+  if (field_->real_type() == MYSQL_TYPE_BIT) {
+    const longlong bits = field_->val_int();  // BIT keeps some bits elsewhere in the record
+    kind_ = Kind::integer;
+    is_negative_ = false;
+    magnitude_ = static_cast<uint64_t>(bits);
+    return {};
+  }
+  std::memcpy(bytes_.data(), field_->ptr, field_->pack_length());
+  return {};
+}
+
+int Comparand::compare_row() const {
+  if (field_->is_null()) {
+    return kind_ == Kind::null ? 0 : -1;
+  }
+  int order = 0;
+  switch (kind_) {
+    case Kind::null:
+      return 1;
+    case Kind::integer: {
+      const longlong row = field_->val_int();
+      const bool row_is_negative = row < 0 && (field_->flags & UNSIGNED_FLAG) == 0;
+      if (row_is_negative != is_negative_) {
+        order = row_is_negative ? -1 : 1;
+      } else {
+        const uint64_t row_magnitude = row_is_negative ? ~static_cast<uint64_t>(row) + 1 : static_cast<uint64_t>(row);
+        order = row_magnitude == magnitude_ ? 0 : (row_magnitude < magnitude_) != row_is_negative ? -1 : 1;
+      }
+      break;
+    }
+    case Kind::text: {
+      String buffer;
+      const String* const row = field_->val_str(&buffer);
+      CHARSET_INFO* const charset = field_->charset();
+      order = charset->strnncollsp(row->ptr(), row->length(), bytes_.data(), bytes_.size());
+      break;
+    }
+    case Kind::image:
+      order = field_->cmp(field_->ptr, reinterpret_cast<const uchar*>(bytes_.data()));
+      break;
+  }
+  if (order == 0 && fit_ != Fit::exact) {
+    order = fit_ == Fit::above ? -1 : 1;
+  }
+  return order;
+}
+
+}  // namespace rowsocket::mariadb

@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// One side of a comparison with a column of the row that a walk stands on: a filter's value, or the value of a key that the index
+// alone can not decide.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "base/error.h"
+#include "base/value.h"
+#include "mariadb/searched_value.h"
+#include "mariadb/server_headers.h"
+
+namespace rowsocket::mariadb {
+
+class Comparand {
+ public:
+  [[nodiscard]] Error prepare(THD* thd, Field* field, const Value& value, bool raw);
+  /// Less than, equal to or greater than 0 as the row's value is before, equal to or after. NULL is before everything.
+  [[nodiscard]] int compare_row() const;
+
+ private:
+  enum class Kind : uint8_t { null, integer, text, image };
+
+  [[nodiscard]] Error prepare_text(const Value& value, bool raw);
+  [[nodiscard]] Error prepare_image(THD* thd, const Value& value, bool raw);
+
+  Field* field_ = nullptr;
+  Kind kind_ = Kind::null;
+  bool is_negative_ = false;
+  uint64_t magnitude_ = 0;
+  Fit fit_ = Fit::exact;
+  std::vector<char> bytes_;  ///< kept between requests, so that the steady state allocates nothing
+};
+
+}  // namespace rowsocket::mariadb

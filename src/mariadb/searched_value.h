@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Text from the wire as a value that is searched for, in keys and comparisons.
+//
+// It may be one that no row can have (out of range, too long, a date that is none): then the nearest value that a row can have
+// takes its place, together with the side on which the real one lies.
+#pragma once
+
+#include <cstdint>
+#include <string_view>
+
+#include "base/error.h"
+#include "base/value.h"
+#include "mariadb/binding.h"
+#include "mariadb/server_headers.h"
+
+namespace rowsocket::mariadb {
+
+/// Whether a searched value that is none of its column's type (a key of letters for a number) is an error. Else it finds what
+/// SQL's comparison finds. Any thread.
+void set_strict_keys(bool strict);
+
+/// Where the searched value lies, seen from the one that took its place.
+enum class Fit : uint8_t {
+  exact,
+  below,
+  above,
+  lower_end,  ///< before every value of the column; nothing took its place
+  malformed   ///< not a value of the column's type
+};
+
+/// NOW() as text, and the empty text in a number column as 0, as SQL compares; clients walk a table from its start with it.
+[[nodiscard]] Value searched_value(THD* thd, const Field* field, const Value& value,
+                                   char (&now_text)[MAX_DATE_STRING_REP_LENGTH]);
+/// Store a searched value into the field where it points now.
+[[nodiscard]] Fit store_searched(THD* thd, Field* field, const Value& value, bool raw, Error& error);
+
+/// A whole number in text: sign and magnitude, so that both ends of BIGINT and BIGINT UNSIGNED are exact.
+struct Integer {
+  bool is_negative = false;
+  uint64_t magnitude = 0;
+};
+/// False if the text is not a plain whole number; `overflow` if it is one beyond 64 bits.
+[[nodiscard]] bool parse_integer(std::string_view text, Integer& number, bool& overflow);
+
+/// Points a field at the table's second record while it lives.
+class SecondRecord {
+ public:
+  SecondRecord(TABLE* table, Field* field) : field_(field), distance_(table->record[1] - table->record[0]) {
+    field_->move_field_offset(distance_);
+  }
+  SecondRecord(const SecondRecord&) = delete;
+  SecondRecord& operator=(const SecondRecord&) = delete;
+  ~SecondRecord() { field_->move_field_offset(-distance_); }
+
+ private:
+  Field* field_;
+  my_ptrdiff_t distance_;
+};
+
+/// Convert one key value into `image` (the part's place in a key image). Uses the table's second record as scratch.
+[[nodiscard]] Fit write_key_part(THD* thd, TABLE* table, const KEY* key, const KeyPart& part, const Value& value, bool raw,
+                                 uchar* image, Error& error);
+
+}  // namespace rowsocket::mariadb

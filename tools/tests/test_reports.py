@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-only
+from pathlib import Path
+
+import pytest
+
+from rowsocket_x import reports
+from rowsocket_x.reports import Outcome, Skip
+
+CTEST = """\
+<testsuite tests="3" failures="0" disabled="1" skipped="1">
+  <testcase name="runs" classname="runs" status="run"/> <testcase name="skips" classname="skips"
+  status="notrun"><skipped message="SKIP_REGULAR_EXPRESSION_MATCHED"/></testcase> <testcase name="off"
+  classname="off" status="disabled"/>
+</testsuite>"""
+PYTEST = """\
+<testsuites><testsuite tests="9" failures="2" errors="1" skipped="1">
+  <testcase classname="tests.faults.test_disk" name="test_full"><skipped message="takes root"/></testcase>
+</testsuite></testsuites>"""
+TAKES_ROOT = Skip("tests.faults.test_disk::*", "takes root")
+
+
+def outcome_of(path: Path, report: str, *expected: Skip) -> Outcome:
+    (path / "report.xml").write_text(report)
+    return reports.read(path / "report.xml", expected)
+
+
+def test_a_report_of_ctest_is_counted(tmp_path: Path) -> None:
+    everything = [Skip("skips::skips", "*"), Skip("off::off", "disabled")]
+    outcome = outcome_of(tmp_path, CTEST, *everything)
+    assert (outcome.passed, outcome.failed, outcome.skipped) == (1, 0, 2)
+
+
+def test_a_report_of_pytest_is_counted(tmp_path: Path) -> None:
+    outcome = outcome_of(tmp_path, PYTEST, TAKES_ROOT)
+    assert (outcome.passed, outcome.failed, outcome.skipped) == (5, 3, 1)
+
+
+def test_a_skip_that_is_not_on_the_list_fails_and_is_named(tmp_path: Path) -> None:
+    outcome = outcome_of(tmp_path, PYTEST)
+    assert (outcome.failed, outcome.skipped) == (4, 0)
+    assert outcome.details[0] == "SKIPPED tests.faults.test_disk::test_full: takes root"
+
+
+def test_a_disabled_test_is_a_skip_that_must_be_on_the_list(tmp_path: Path) -> None:
+    outcome = outcome_of(tmp_path, CTEST, Skip("skips::skips", "*"))
+    assert outcome.details[0] == "SKIPPED off::off: disabled"
+
+
+@pytest.mark.parametrize("other", [Skip("tests.faults.test_crash::*", "*"), Skip("*", "there is no disk")])
+def test_another_test_or_another_message_is_another_skip(other: Skip) -> None:
+    assert not reports.is_expected(Skip("tests.faults.test_disk::test_full", "takes root"), [other])
+
+
+def test_a_failure_is_told_with_the_end_of_its_output(tmp_path: Path) -> None:
+    report = (
+        '<testsuite tests="2" failures="1"><testcase classname="a" name="fine"/>'
+        '<testcase classname="a" name="bad"><failure message="x">first\nlast</failure></testcase></testsuite>'
+    )
+    assert outcome_of(tmp_path, report).details == ["FAILED a::bad", "  first", "  last"]
+
+
+def test_an_entry_of_the_list_must_say_why() -> None:
+    with pytest.raises(KeyError, match="why"):
+        reports.parse_skips('[[skip]]\ntest = "a::b"\nmessage = "c"\n')
+
+
+def test_the_projects_own_list_can_be_read() -> None:
+    assert reports.expected_skips()
