@@ -45,6 +45,7 @@ SERVER_PARTS: Mapping[str, str] = {
     "compatibility": "tests/compatibility",
     "faults": "tests/faults",
     "replication": "tests/replication",
+    "property": "tests/property",
 }
 """The parts that run on real servers, in their order, with their folders.
 
