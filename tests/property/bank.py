@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Accounts that all clients share: money moves in groups and never changes its sum, and versions move by compare-and-set.
+"""Accounts that all clients share: money moves in groups and never changes its sum, and versions move by
+compare-and-set.
 
-Nobody can know beforehand whether a transfer finds enough money or a version is still the one that was read. But every
-reply says how it went, each version is won by one client at most, and at the end all adds up.
+Nobody can know beforehand whether a transfer finds enough money or a version is still the one that was read.
+But every reply says how it went, each version is won by one client at most, and at the end all adds up.
 """
 
 from __future__ import annotations
@@ -18,12 +19,16 @@ from property.ingredients import register
 from property.requests import FIRST_FREE_ID
 from property.steps import OK, UNCHANGED, UNDONE, Member, Refusals, Wrong, is_refused_group
 
-BANK = register("bank", "shape", "accounts that all clients share: transfers and compare-and-set, in groups that often lose")
+BANK = register(
+    "bank",
+    "shape",
+    "accounts that all clients share: transfers and compare-and-set, in groups that often lose",
+)
 ACCOUNTS = 4
 BALANCE = 100
 BALANCE_ID, VERSION_ID = FIRST_FREE_ID + 50, FIRST_FREE_ID + 51
 TABLES = (
-    "CREATE TABLE account (id INT PRIMARY KEY, balance BIGINT NOT NULL, version BIGINT NOT NULL) ENGINE=InnoDB",
+    "CREATE TABLE account (id INT PRIMARY KEY, balance BIGINT NOT NULL, version BIGINT NOT NULL)",
     f"INSERT INTO account SELECT seq, {BALANCE}, 0 FROM seq_0_to_{ACCOUNTS - 1}",
 )
 OPEN_LINES = {
@@ -45,7 +50,8 @@ class Bank:
     lock: threading.Lock = field(default_factory=threading.Lock)
 
     def newest(self, account: int) -> int:
-        """The newest version that was acknowledged to anybody: a read that is sent from now on sees it, or a newer one."""
+        """The newest version that was acknowledged to anybody: a read that is sent from now on sees it, or a
+        newer one."""
         if not self.sees_all:
             return 0
         return max((version for one, version in list(self.won) if one == account), default=0)
@@ -139,7 +145,9 @@ class Customer:
         account = choose.randrange(ACCOUNTS)
         if reads_only or not groups or choose.random() < 0.3:
             line = b"%d\t=\t1\t%d" % (VERSION_ID, account)
-            return ReadVersion(self.bank, [line], account=account, floor=self.bank.newest(account), seen=self.seen)
+            return ReadVersion(
+                self.bank, [line], account=account, floor=self.bank.newest(account), seen=self.seen
+            )
         if choose.random() < 0.5:
             other, amount = choose.randrange(ACCOUNTS), choose.randint(1, 80)
             take = b"%d\t=\t1\t%d\t1\t0\t-\t%d" % (BALANCE_ID, account, amount)
@@ -158,5 +166,7 @@ def wrong_balance(bank: Bank, rows: Sequence[tuple[int, int, int]]) -> list[str]
     for account, _, version in rows:
         won = sum(one == account for one, _ in bank.won)
         if not won <= version <= won + bank.maybe_won[account]:
-            wrong.append(f"account {account} is at version {version}, {won} compare-and-sets were acknowledged")
+            wrong.append(
+                f"account {account} is at version {version}, {won} compare-and-sets were acknowledged"
+            )
     return wrong

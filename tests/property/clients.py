@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A client: some connections, its books, and batches of random requests whose every reply it knows beforehand.
+"""A client: some connections, its books, and batches of random requests whose every reply it knows
+beforehand.
 
-A batch is sent in one piece over one of its connections, its replies are compared with the books, and the next batch
-goes over another one: what was acknowledged on one connection must be seen on all, of whichever worker and port.
+A batch is sent in one piece over one of its connections, its replies are compared with the books, and the
+next batch goes over another one: what was acknowledged on one connection must be seen on all, of whichever
+worker and port.
 """
 
 from __future__ import annotations
@@ -23,14 +25,12 @@ from property.books import (
     MYISAM_COUNTERS,
     NUMBERED,
     SEQUENCED,
-    CounterBook,
-    FamilyBook,
     OwnedMember,
-    TokenBook,
-    Totals,
     an_alias,
     book_open_line,
 )
+from property.counters import CounterBook, Totals
+from property.family import FamilyBook
 from property.ingredients import (
     ALIASES,
     CHANGES,
@@ -57,6 +57,7 @@ from property.requests import (
 from property.rows import Find, OwnRows
 from property.shapes import AUDITED, BY_NAME
 from property.steps import OK, Alone, Group, Member, Refusals, Step, Wrong
+from property.tokens import TokenBook
 from property.unknown import settle_unknown
 from support.mariadb import RowSocketServer
 from support.raw import RawConnection
@@ -159,7 +160,13 @@ class Client:
     """A client and its books."""
 
     def __init__(
-        self, server: RowSocketServer, number: int, mix: frozenset[str], seed: int, refusals: Refusals, books: Books
+        self,
+        server: RowSocketServer,
+        number: int,
+        mix: frozenset[str],
+        seed: int,
+        refusals: Refusals,
+        books: Books,
     ) -> None:
         self.server = server
         self.owner = Owner(number)
@@ -169,7 +176,11 @@ class Client:
         self.log: deque[Exchange] = deque(maxlen=LOG_LENGTH)
         self.answers = 0
         self.choose = random.Random(f"{seed}/client {number}")
-        ports = ["write", *(["write"] if CONNECTIONS in mix else []), *(["read", "read"] if READ_PORT in mix else [])]
+        ports = [
+            "write",
+            *(["write"] if CONNECTIONS in mix else []),
+            *(["read", "read"] if READ_PORT in mix else []),
+        ]
         self.unsettled: list[Step] = []
         """What was sent and has no reply yet."""
         self.links = [Link(server, port, f"client {number} {port} {nth}") for nth, port in enumerate(ports)]
@@ -179,7 +190,7 @@ class Client:
         for link in self.links:
             link.close()
 
-    # ── what to ask ───────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ---- what to ask
 
     def _all_sources(self) -> list[Makes]:
         sources: list[Makes] = []
@@ -271,12 +282,13 @@ class Client:
     def _may_break(self) -> bool:
         return bool(self.mix & ingredients.BREAKING)
 
-    # ── asking ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ---- asking
 
     def work(self) -> None:
         """One batch over one connection.
 
-        Raises `Wrong`; `ConnectionClosed` or TimeoutError where no reply came, and `Unknown` where one does not tell.
+        Raises `Wrong`; `ConnectionClosed` or TimeoutError where no reply came, and `Unknown` where one does
+        not tell.
         """
         link = self.choose.choice(self.links)
         if SHORT_CONNECTIONS in self.mix and self.choose.random() < 0.1:
@@ -327,7 +339,9 @@ class Client:
 
     def _opens(self, link: Link, steps: list[Step]) -> dict[int, bytes]:
         """What must be opened on this connection before."""
-        numbers = {int(line.split(b"\t")[0]) for step in steps for line in step.lines if line[:1].isdigit()} - link.opened
+        numbers = {
+            int(line.split(b"\t")[0]) for step in steps for line in step.lines if line[:1].isdigit()
+        } - link.opened
         return {number: _OPEN_LINES[number] for number in sorted(numbers)}
 
     def last_second(self) -> list[str]:

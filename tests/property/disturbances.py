@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What SQL sessions and operators do beside the clients: each a function that does one thing, again and again.
+"""What SQL sessions and operators do beside the clients: each a function that does one thing, again and
+again.
 
 None of it changes a row that a client owns, so clients go on knowing what every reply must be.
 """
@@ -16,7 +17,8 @@ from dataclasses import dataclass, field
 import pymysql
 
 from property import ingredients
-from property.books import COUNTER_IDS, FAMILY, FAMILY_TABLES, NUMBERED, SEQUENCED, Totals
+from property.books import COUNTER_IDS, FAMILY, FAMILY_TABLES, NUMBERED, SEQUENCED
+from property.counters import Totals
 from property.requests import Owner
 from property.shapes import AUDITED, BY_NAME, SHAPES
 from support.mariadb import RowSocketServer
@@ -155,7 +157,9 @@ def alter(beside: Beside, cursor: Cursor) -> None:
     if shape is not None:
         steps += [shape.alterations] if shape.alterations else []
         replaced = [text for text in shape.and_then if text.startswith("CREATE TRIGGER")]
-        steps += [tuple(text.replace("CREATE", "CREATE OR REPLACE", 1) for text in replaced)] if replaced else []
+        steps += (
+            [tuple(text.replace("CREATE", "CREATE OR REPLACE", 1) for text in replaced)] if replaced else []
+        )
     for statement in beside.choose.choice(steps):
         done = False
         while not done and ("DROP" in statement or not beside.stop.is_set()):
@@ -189,7 +193,9 @@ def rename(beside: Beside, cursor: Cursor) -> None:
 
 def rename_back(server: RowSocketServer) -> None:
     """After a crash: tables that were away come back."""
-    for (name,) in server.sql("SELECT table_name FROM information_schema.tables WHERE table_name LIKE '%\\_away'"):
+    for (name,) in server.sql(
+        "SELECT table_name FROM information_schema.tables WHERE table_name LIKE '%\\_away'"
+    ):
         server.sql(f"RENAME TABLE {name} TO {str(name).removesuffix('_away')}", database="d")
 
 

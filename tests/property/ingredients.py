@@ -40,8 +40,12 @@ def register(name: str, kind: str, what: str) -> str:
     return name
 
 
-FINDS = register("finds", "traffic", "reads of single rows and of ranges, in any order, with filters and lists")
-CHANGES = register("changes", "traffic", "updates, increments, decrements and deletes, of one row and of several")
+FINDS = register(
+    "finds", "traffic", "reads of single rows and of ranges, in any order, with filters and lists"
+)
+CHANGES = register(
+    "changes", "traffic", "updates, increments, decrements and deletes, of one row and of several"
+)
 INSERTS = register("inserts", "traffic", "inserts of one row")
 MANY = register("many", "traffic", "inserts of many rows: plain, ignore, replace, upsert, each for itself")
 FAILING = register("failing", "traffic", "duplicates on purpose, and other requests that are refused")
@@ -52,20 +56,28 @@ CONNECTIONS = register("connections", "traffic", "several connections of a clien
 READ_PORT = register("read_port", "traffic", "reads over the read port as well")
 SHORT_CONNECTIONS = register("short_connections", "traffic", "connections that come and go")
 
-ALTERS = register("alters", "disturbance", "ALTER in place and by copy, OPTIMIZE, ANALYZE, FLUSH TABLE, new triggers")
+ALTERS = register(
+    "alters", "disturbance", "ALTER in place and by copy, OPTIMIZE, ANALYZE, FLUSH TABLE, new triggers"
+)
 RENAMES = register("renames", "disturbance", "tables that are renamed, and are back at once")
-VOLATILE = register("volatile", "disturbance", "a busy table that is truncated, dropped, a view, and a table again")
+VOLATILE = register(
+    "volatile", "disturbance", "a busy table that is truncated, dropped, a view, and a table again"
+)
 LOCKS = register("locks", "disturbance", "rows locked by SQL transactions, a few of them for seconds")
 SQL = register("sql", "disturbance", "SQL transactions that change what clients change, in another order")
 TABLE_LOCKS = register("table_locks", "disturbance", "LOCK TABLES, FLUSH TABLES, FLUSH TABLES WITH READ LOCK")
 BACKUPS = register("backups", "disturbance", "BACKUP STAGE, from START to END")
 KILLS = register("kills", "disturbance", "KILL QUERY of workers")
-KILLED_CONNECTIONS = register("killed_connections", "disturbance", "KILL of workers, which closes their connections")
+KILLED_CONNECTIONS = register(
+    "killed_connections", "disturbance", "KILL of workers, which closes their connections"
+)
 READ_ONLY = register("read_only", "disturbance", "read_only, switched on for moments")
 CRASH = register("crash", "disturbance", "kill -9 of the server at the end, and a start")
 ISOLATION = register("isolation", "disturbance", "a Galera node that is cut off for a while")
 NODE_CRASHES = register("node_crashes", "disturbance", "kill -9 of a Galera node, which joins again")
-SYNC_WAIT = register("sync_wait", "traffic", "wsrep_sync_wait: a Galera node sees what was acknowledged on another one")
+SYNC_WAIT = register(
+    "sync_wait", "traffic", "wsrep_sync_wait: a Galera node sees what was acknowledged on another one"
+)
 OF_A_CLUSTER = frozenset({ISOLATION, NODE_CRASHES, SYNC_WAIT})
 BREAKING = frozenset({KILLED_CONNECTIONS, CRASH, ISOLATION, NODE_CRASHES})
 """After these a connection may close without all its replies."""
@@ -88,5 +100,7 @@ def chosen(choose: random.Random, may_be: Collection[str]) -> frozenset[str]:
 def _names(variable: str) -> set[str]:
     names = {name for name in os.environ.get(variable, "").split(",") if name}
     unknown = names - set(INGREDIENTS)
-    assert not unknown, f"{variable}: no ingredients are called {sorted(unknown)}; there are {sorted(INGREDIENTS)}"
+    assert not unknown, (
+        f"{variable}: no ingredients are called {sorted(unknown)}; there are {sorted(INGREDIENTS)}"
+    )
     return names

@@ -46,7 +46,11 @@ class Owner:
         """A value of s."""
         if choose.random() < 0.1:
             return None
-        return self.letter + "".join(choose.choices("acd01", k=choose.randint(1, 5))) + "x" * choose.choice((0, 0, 9, 30))
+        return (
+            self.letter
+            + "".join(choose.choices("acd01", k=choose.randint(1, 5)))
+            + "x" * choose.choice((0, 0, 9, 30))
+        )
 
     def row(self, choose: random.Random) -> tuple[Value, ...]:
         """A row to insert."""
@@ -56,7 +60,10 @@ class Owner:
 # ---- ids of opened indexes
 
 
-IDS = {(shape.name, index): number for number, (shape, index) in enumerate((s, i) for s in SHAPES for i in s.indexes)}
+IDS = {
+    (shape.name, index): number
+    for number, (shape, index) in enumerate((s, i) for s in SHAPES for i in s.indexes)
+}
 FIRST_FREE_ID = len(IDS)
 UNORDERED = "by_time"
 """An index whose order the model does not know."""
@@ -70,7 +77,12 @@ def open_line(database: str, shape: Shape, index: str) -> bytes:
 
 def find_line(shape: Shape, find: Find) -> bytes:
     """A find as it is sent."""
-    tokens: list[bytes | str | int | None] = [IDS[shape.name, find.index], find.operator, len(find.key), *find.key]
+    tokens: list[bytes | str | int | None] = [
+        IDS[shape.name, find.index],
+        find.operator,
+        len(find.key),
+        *find.key,
+    ]
     tokens += [find.limit, find.offset]
     if find.in_values:
         tokens += ["@", find.in_part, len(find.in_values), *find.in_values]
@@ -148,7 +160,9 @@ def _by_text(choose: random.Random, owner: Owner) -> Find:
     text = owner.text(choose) or owner.letter + "a"
     if choose.random() < 0.5:
         return Find("by_s", "=", (text,), choose.choice((1, ALL)))
-    return Find("by_s", "^=", (text[: choose.randint(1, 3)],), choose.choice((2, ALL)), choose.choice((0, 0, 1)))
+    return Find(
+        "by_s", "^=", (text[: choose.randint(1, 3)],), choose.choice((2, ALL)), choose.choice((0, 0, 1))
+    )
 
 
 def _by_group(choose: random.Random, owner: Owner, shape: Shape, index: str) -> Find:
@@ -182,14 +196,17 @@ def a_read(choose: random.Random, owner: Owner, own: OwnRows) -> Find:
 
 
 def a_change(choose: random.Random, owner: Owner, own: OwnRows, mix: Collection[str]) -> Find:
-    """An update, increment, decrement or delete; of one row, where the table has no transactions to undo several."""
+    """An update, increment, decrement or delete; of one row, where the table has no transactions to undo
+    several."""
     if own.shape.is_transactional and choose.random() < 0.6:
         find = any_find(choose, owner, own)
     else:
         find = Find("", "=", (choose.choice(owner.ids),))
     if ingredients.TWICE in mix and own.shape.is_transactional and choose.random() < 0.1:
         one, other = choose.sample(owner.ids, 2)
-        return Find("", "=", (0,), ALL, in_values=(one, one), columns=("id",), modification="U", values=(other,))
+        return Find(
+            "", "=", (0,), ALL, in_values=(one, one), columns=("id",), modification="U", values=(other,)
+        )
     find = replace(find, in_values=tuple(dict.fromkeys(find.in_values)), keys=tuple(dict.fromkeys(find.keys)))
     reply = "" if find.index == UNORDERED else choose.choice(("", "", "?", "!"))
     kind = choose.choice("UUU++-D")
@@ -207,7 +224,9 @@ def a_change(choose: random.Random, owner: Owner, own: OwnRows, mix: Collection[
         whole = tuple({**values, "id": values["id"] if moves else find.key[0]}.values())
         return replace(find, modification="U" + reply, values=whole[: choose.randint(1, 4)])
     columns = tuple(choose.sample(COLUMNS[1:], choose.randint(1, 3)))
-    return replace(find, modification="U" + reply, columns=columns, values=tuple(values[column] for column in columns))
+    return replace(
+        find, modification="U" + reply, columns=columns, values=tuple(values[column] for column in columns)
+    )
 
 
 def an_insert(choose: random.Random, owner: Owner, own: OwnRows, mix: Collection[str]) -> Insert:
@@ -221,7 +240,9 @@ def many_inserts(choose: random.Random, owner: Owner, own: OwnRows, mix: Collect
     clause = choose.choice(clauses)
     count = choose.randint(1, ROWS_OF_AN_INSERT_MAX if own.shape.is_transactional else 1)
     if clause != "":
-        return Insert(tuple(_new_row(choose, owner, own, {ingredients.FAILING}) for _ in range(count)), clause=clause)
+        return Insert(
+            tuple(_new_row(choose, owner, own, {ingredients.FAILING}) for _ in range(count)), clause=clause
+        )
     rows = {row[0]: row for row in (_new_row(choose, owner, own, ()) for _ in range(count))}
     if ingredients.FAILING in mix and own.shape.is_transactional and choose.random() < 0.5:
         taken = choose.choice([*rows, *own.rows])

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The model of one client's rows in one table: what a request finds and does, and its reply, byte for byte.
 
-It knows only rows that its client owns, and is asked only for what touches no others. Indexes, order and triggers are
-the shape's (shapes.py). Values are numbers and short texts of small letters and digits, which all collations sort alike.
+It knows only rows that its client owns, and is asked only for what touches no others. Indexes, order and
+triggers are the shape's (shapes.py). Values are numbers and short texts of small letters and digits, which
+all collations sort alike.
 """
 
 from __future__ import annotations
@@ -20,7 +21,8 @@ DUPLICATE = b"1\t1\t121"
 
 
 class Refused(Exception):
-    """What the request must be answered with, since it cannot be done; nothing has changed, or `partly` has."""
+    """What the request must be answered with, since it cannot be done; nothing has changed, or `partly` has.
+    What the request must be answered with, since it cannot be done; nothing has changed, or `partly` has."""
 
     def __init__(self, reply: bytes) -> None:
         super().__init__(reply)
@@ -151,7 +153,8 @@ class OwnRows:
     """How often triggers were run, by event and id, for what was acknowledged."""
     audited: Counter[int] = field(default_factory=Counter)
     maybe_logged: Counter[str] = field(default_factory=Counter)
-    """How often triggers may have been run, by event, for what was undone: a log without transactions keeps that."""
+    """How often triggers may have been run, by event, for what was undone: a log without transactions keeps
+    that."""
     maybe_audited: int = 0
     """How often triggers may have counted for what was not answered."""
     changed_count: int = 0
@@ -176,13 +179,15 @@ class OwnRows:
         """The server refused a request, maybe after it had run triggers."""
         if self.shape.log and request.writes:
             for event in "iud":
-                self.maybe_logged[event] += len(request.rows) if isinstance(request, Insert) else len(self.rows)
+                self.maybe_logged[event] += (
+                    len(request.rows) if isinstance(request, Insert) else len(self.rows)
+                )
 
     def snapshot(self) -> object:
         """What tells one state from another."""
         return tuple(sorted((row.id, row.g, row.n, row.s or "", row.changes) for row in self.rows.values()))
 
-    # ── finding ───────────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ---- finding
 
     @property
     def columns(self) -> tuple[str, ...]:
@@ -197,7 +202,11 @@ class OwnRows:
         if limit == 0:
             limit = len(self.rows) * (len(find.in_values) + 1) + 1
         for key, to in self._keys(find):
-            left = find.per_value or (None if find.operator in ("=", "^=") else 1) if find.in_values or find.keys else None
+            left = (
+                find.per_value or (None if find.operator in ("=", "^=") else 1)
+                if find.in_values or find.keys
+                else None
+            )
             for row in self._walk(find, key, to):
                 stops, matches = self._filtered(find, row)
                 if stops:
@@ -224,7 +233,10 @@ class OwnRows:
                 key = tuple(value if part == find.in_part else old for part, old in enumerate(find.key))
                 to = find.to
                 if to is not None:
-                    to = (to[0], tuple(value if part == find.in_part else old for part, old in enumerate(to[1])))
+                    to = (
+                        to[0],
+                        tuple(value if part == find.in_part else old for part, old in enumerate(to[1])),
+                    )
                 yield key, to
         else:
             yield find.key, find.to
@@ -244,10 +256,11 @@ class OwnRows:
                 return kind == "W", False
         return False, True
 
-    # ── changing ──────────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ---- changing
 
     def do(self, request: Find | Insert) -> bytes:
-        """Execute a request; its reply. Raises `Refused`, with nothing changed but in a table without transactions."""
+        """Execute a request; its reply. Raises `Refused`, with nothing changed but in a table without
+        transactions."""
         before = self.copy()
         self.changed_count = 0
         try:
@@ -261,7 +274,9 @@ class OwnRows:
         found = self.selected(find)
         columns = find.columns or self.columns
         if find.modification.startswith("U") and "id" in columns[: len(find.values)]:
-            found = list({row.id: row for row in found}.values())  # it is not there any more when it is met again
+            found = list(
+                {row.id: row for row in found}.values()
+            )  # it is not there any more when it is met again
         if find.modification == "#":
             return b"0\t1\t%d" % len(found)
         if not find.modification:
@@ -283,11 +298,19 @@ class OwnRows:
             self._fires("d", row)
             del self.rows[row.id]
             return True
-        new = {column: value for column, value in zip(columns, values, strict=False) if value is not None or operation == "U"}
+        new = {
+            column: value
+            for column, value in zip(columns, values, strict=False)
+            if value is not None or operation == "U"
+        }
         if operation in "+-":
             sign = -1 if operation == "-" else 1
-            sums = {column: _number(row.value(column)) + sign * _number(value) for column, value in new.items()}
-            if operation == "-" and any(_number(row.value(column)) * total < 0 for column, total in sums.items()):
+            sums = {
+                column: _number(row.value(column)) + sign * _number(value) for column, value in new.items()
+            }
+            if operation == "-" and any(
+                _number(row.value(column)) * total < 0 for column, total in sums.items()
+            ):
                 return False
             new = dict(sums)
         self._update(row, new)

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Tables of many shapes, all with the same four columns that clients know: id, g, n and s.
 
-A shape says in SQL how its table is made, and to the model (rows.py) what differs: the indexes and their order, what
-a trigger makes of a row, which keys are unique, whether what failed is undone. Clients own ids and values of g, and
-the texts of s begin with their number, so that no two clients meet in an owned row.
+A shape says in SQL how its table is made, and to the model (rows.py) what differs: the indexes and their
+order, what a trigger makes of a row, which keys are unique, whether what failed is undone. Clients own ids
+and values of g, and the texts of s begin with their number, so that no two clients meet in an owned row.
 """
 
 from __future__ import annotations
@@ -72,17 +72,18 @@ _AFTER = {"i": ("INSERT", "NEW"), "u": ("UPDATE", "NEW"), "d": ("DELETE", "OLD")
 def _after(what: str) -> tuple[str, ...]:
     """AFTER triggers for all three events; `{op}` is the event's letter and `{row}` the row."""
     return tuple(
-        f"CREATE TRIGGER {{name}}_{op} AFTER {event} ON {{name}} FOR EACH ROW " + what.replace("<op>", op).replace("<row>", row)
+        f"CREATE TRIGGER {{name}}_{op} AFTER {event} ON {{name}} FOR EACH ROW "
+        + what.replace("<op>", op).replace("<row>", row)
         for op, (event, row) in _AFTER.items()
     )
 
 
 SHAPES = (
-    Shape("plain", f"CREATE TABLE {{name}} ({_BASE}, {_KEYS}) ENGINE=InnoDB"),
+    Shape("plain", f"CREATE TABLE {{name}} ({_BASE}, {_KEYS})"),
     Shape(
         "descending",
         f"CREATE TABLE {{name}} ({_BASE}, PRIMARY KEY (id DESC), KEY by_g (g DESC, n, id DESC),"
-        " KEY by_s (s(4) DESC, id)) ENGINE=InnoDB CHARSET=latin1 COLLATE=latin1_german2_ci",
+        " KEY by_s (s(4) DESC, id)) CHARSET=latin1 COLLATE=latin1_german2_ci",
         indexes={
             "": (Part("id", True),),
             "by_g": (Part("g", True), Part("n"), Part("id", True)),
@@ -91,15 +92,16 @@ SHAPES = (
     ),
     Shape(
         "collated",
-        "CREATE TABLE {name} (s VARCHAR(40) CHARSET ucs2 COLLATE ucs2_turkish_ci NULL, n DECIMAL(20) NOT NULL,"
-        " g SMALLINT NOT NULL, id MEDIUMINT UNSIGNED NOT NULL, KEY by_g (g, n DESC, id), UNIQUE KEY by_s (s, id),"
-        " PRIMARY KEY (id)) ENGINE=InnoDB ROW_FORMAT=COMPRESSED",
+        "CREATE TABLE {name} (s VARCHAR(40) CHARSET ucs2 COLLATE ucs2_turkish_ci NULL,"
+        " n DECIMAL(20) NOT NULL, g SMALLINT NOT NULL, id MEDIUMINT UNSIGNED NOT NULL,"
+        " KEY by_g (g, n DESC, id), UNIQUE KEY by_s (s, id), PRIMARY KEY (id)) ROW_FORMAT=COMPRESSED",
         indexes={"": PRIMARY, "by_g": (Part("g"), Part("n", True), Part("id")), "by_s": BY_S},
     ),
     Shape(
         "generated",
-        f"CREATE TABLE {{name}} ({_BASE}, twice BIGINT AS (n * 2) STORED, less BIGINT AS (n - 1) VIRTUAL, {_KEYS},"
-        " KEY by_twice (g, twice, id), KEY by_less (g, less, id)) ENGINE=InnoDB",
+        f"CREATE TABLE {{name}} ({_BASE}, {_KEYS},"
+        " twice BIGINT AS (n * 2) STORED, less BIGINT AS (n - 1) VIRTUAL,"
+        " KEY by_twice (g, twice, id), KEY by_less (g, less, id))",
         indexes={
             "": PRIMARY,
             "by_g": BY_G,
@@ -111,8 +113,9 @@ SHAPES = (
     ),
     Shape(
         "moving",
-        f"CREATE TABLE {{name}} ({_BASE}, changes INT NOT NULL DEFAULT 0, updated_at DATETIME(6) DEFAULT NOW(6), {_KEYS},"
-        " KEY by_changes (g, changes, id), KEY by_time (g, updated_at)) ENGINE=InnoDB",
+        f"CREATE TABLE {{name}} ({_BASE}, {_KEYS},"
+        " changes INT NOT NULL DEFAULT 0, updated_at DATETIME(6) DEFAULT NOW(6),"
+        " KEY by_changes (g, changes, id), KEY by_time (g, updated_at))",
         (
             (
                 "CREATE TRIGGER {name}_u BEFORE UPDATE ON {name} FOR EACH ROW"
@@ -131,15 +134,15 @@ SHAPES = (
     ),
     Shape(
         "logged",
-        f"CREATE TABLE {{name}} ({_BASE}, {_KEYS}) ENGINE=InnoDB",
+        f"CREATE TABLE {{name}} ({_BASE}, {_KEYS})",
         (_MYISAM_LOG, *_after("INSERT INTO {name}_log VALUES ('<op>', <row>.id)")),
         log="logged_log",
     ),
     Shape(
         "audited",
-        f"CREATE TABLE {{name}} ({_BASE}, {_KEYS}) ENGINE=InnoDB",
+        f"CREATE TABLE {{name}} ({_BASE}, {_KEYS})",
         (
-            "CREATE TABLE {name}_audit (id INT PRIMARY KEY, n BIGINT NOT NULL) ENGINE=InnoDB",
+            "CREATE TABLE {name}_audit (id INT PRIMARY KEY, n BIGINT NOT NULL)",
             f"INSERT INTO {{name}}_audit SELECT seq, 0 FROM seq_0_to_{AUDITED - 1}",
             *_after(f"UPDATE {{name}}_audit SET n = n + 1 WHERE id = <row>.g MOD {AUDITED}"),
         ),
@@ -147,25 +150,29 @@ SHAPES = (
     ),
     Shape(
         "partitioned",
-        f"CREATE TABLE {{name}} ({_BASE}, {_KEYS}) ENGINE=InnoDB PARTITION BY HASH (id) PARTITIONS 3",
-        alterations=("ALTER TABLE {name} ADD PARTITION PARTITIONS 1", "ALTER TABLE {name} COALESCE PARTITION 1"),
+        f"CREATE TABLE {{name}} ({_BASE}, {_KEYS}) PARTITION BY HASH (id) PARTITIONS 3",
+        alterations=(
+            "ALTER TABLE {name} ADD PARTITION PARTITIONS 1",
+            "ALTER TABLE {name} COALESCE PARTITION 1",
+        ),
     ),
     Shape(
         "ranged",
-        f"CREATE TABLE {{name}} ({_BASE}, {_KEYS}) ENGINE=InnoDB PARTITION BY RANGE (id)"
-        " (PARTITION a VALUES LESS THAN (1006), PARTITION b VALUES LESS THAN (3004), PARTITION c VALUES LESS THAN MAXVALUE)",
+        f"CREATE TABLE {{name}} ({_BASE}, {_KEYS}) PARTITION BY RANGE (id)"
+        " (PARTITION a VALUES LESS THAN (1006), PARTITION b VALUES LESS THAN (3004),"
+        " PARTITION c VALUES LESS THAN MAXVALUE)",
         ("CREATE TRIGGER {name}_u BEFORE UPDATE ON {name} FOR EACH ROW SET NEW.n = NEW.n",),
     ),
-    Shape("versioned", f"CREATE TABLE {{name}} ({_BASE}, {_KEYS}) ENGINE=InnoDB WITH SYSTEM VERSIONING"),
+    Shape("versioned", f"CREATE TABLE {{name}} ({_BASE}, {_KEYS}) WITH SYSTEM VERSIONING"),
     Shape(
         "history",
-        f"CREATE TABLE {{name}} ({_BASE}, {_KEYS}) ENGINE=InnoDB WITH SYSTEM VERSIONING"
+        f"CREATE TABLE {{name}} ({_BASE}, {_KEYS}) WITH SYSTEM VERSIONING"
         " PARTITION BY SYSTEM_TIME (PARTITION past HISTORY, PARTITION now CURRENT)",
     ),
     Shape(
         "hashed",
-        "CREATE TABLE {name} (id INT NOT NULL, g INT NOT NULL, n BIGINT NOT NULL, s LONGTEXT NULL, PRIMARY KEY (id),"
-        " KEY by_g (g, n, id), UNIQUE KEY by_s (s)) ENGINE=InnoDB",
+        "CREATE TABLE {name} (id INT NOT NULL, g INT NOT NULL, n BIGINT NOT NULL, s LONGTEXT NULL,"
+        " PRIMARY KEY (id), KEY by_g (g, n, id), UNIQUE KEY by_s (s))",
         indexes={"": PRIMARY, "by_g": BY_G},
         unique_s=True,
     ),

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What a client sends as one thing, and what must come back: a request, or a group of them.
 
-A member asks something of a book, which is a part of what its client knows: `run` makes it happen there, and gives the
-reply that must come. A refusal is another matter: somebody else was in the way, nothing has happened, and whether such
-a reply may come depends on what is going on beside (`Refusals`).
+A member asks something of a book, which is a part of what its client knows: `run` makes it happen there, and
+gives the reply that must come. A refusal is another matter: somebody else was in the way, nothing has
+happened, and whether such a reply may come depends on what is going on beside (`Refusals`).
 """
 
 from __future__ import annotations
@@ -137,7 +137,8 @@ def _expect(expected: bytes, reply: bytes, line: bytes) -> None:
 
 
 def is_refused_group(replies: Sequence[bytes], refused: Collection[bytes]) -> bool:
-    """Whether these are the replies to a group of which one member, the commit or the beginning was refused."""
+    """Whether these are the replies to a group of which one member, the commit or the beginning was refused.
+    Whether these are the replies to a group of which one member, the commit or the beginning was refused."""
     others = {reply for reply in replies[1:] if reply not in refused}
     if replies[0] != OK:
         return replies[0] in refused and others == {REFUSED_AS_A_WHOLE}
@@ -212,13 +213,23 @@ class Group:
         expected, failed = self._run(inner, refusals)
         if failed is not None:
             self._undo(before)
-            expected = [UNDONE if number != failed else expected[failed] for number in range(len(self.members))]
-        ends = [UNDONE] if failed is not None else [replies[-1]] if self.gtid and _GTID.fullmatch(replies[-1]) else [OK]
+            expected = [
+                UNDONE if number != failed else expected[failed] for number in range(len(self.members))
+            ]
+        ends = (
+            [UNDONE]
+            if failed is not None
+            else [replies[-1]]
+            if self.gtid and _GTID.fullmatch(replies[-1])
+            else [OK]
+        )
         wanted = [OK, *expected, *ends]
         asked: list[Member | None] = [None, *self.members, None]
         for line, right, reply, member in zip(self.lines, wanted, replies, asked, strict=True):
             if reply != right and (right is not None or member is None or not member.accepts(reply)):
-                pairs = "\n  ".join(f"{one!r} -> {answer!r}" for one, answer in zip(self.lines, replies, strict=True))
+                pairs = "\n  ".join(
+                    f"{one!r} -> {answer!r}" for one, answer in zip(self.lines, replies, strict=True)
+                )
                 raise Wrong(f"in a group:\n  {pairs}\n  {line!r} was answered {reply!r}, not {right!r}")
 
     def pretend(self) -> None:
@@ -227,20 +238,23 @@ class Group:
         if self._run([None] * len(self.members), None)[1] is not None:
             self._undo(before)
 
-    def _run(self, replies: Sequence[bytes | None], refusals: Refusals | None) -> tuple[list[bytes | None], int | None]:
+    def _run(
+        self, replies: Sequence[bytes | None], refusals: Refusals | None
+    ) -> tuple[list[bytes | None], int | None]:
         """The replies up to the first member that cannot be done, and the number of that.
 
         A table without transactions may be noticed before any member runs.
         """
         expected: list[bytes | None] = []
-        unfit = [number for number, one in enumerate(self.members) if one.is_write and not one.is_for_groups and not one.rows]
-        if unfit and replies[unfit[0]] == NO_TRANSACTIONS:
-            return [*[None] * unfit[0], NO_TRANSACTIONS], unfit[0]
+        unfit = [number for number, one in enumerate(self.members) if one.is_write and not one.is_for_groups]
+        for number in unfit:
+            if replies[number] == NO_TRANSACTIONS:
+                return [*[None] * number, NO_TRANSACTIONS], number
         for number, (member, reply) in enumerate(zip(self.members, replies, strict=True)):
             try:
-                if number in unfit:
+                if number in unfit and not member.rows:
                     raise Refused(NO_TRANSACTIONS)
-                if member.rows and not member.is_for_groups:
+                if number in unfit:
                     expected.append(b"0\t2" + b"\t!notrans\t\0" * member.rows)
                     continue
                 expected.append(member.run(reply, refusals))

@@ -29,10 +29,23 @@ def written(start: Start) -> MariaDB:
     server.sql("INSERT INTO d.q (n) VALUES (1), (2)")
     server.sql("INSERT INTO d.h VALUES (1, 1)")
     server.sql("UPDATE d.h SET n = 2")
-    in_one_session(server, "SET binlog_format = 'STATEMENT'", "UPDATE d.t SET body = 'COMMIT\n/*!*/;\nSAVEPOINT x' WHERE id = 1")
+    in_one_session(
+        server,
+        "SET binlog_format = 'STATEMENT'",
+        "UPDATE d.t SET body = 'COMMIT\n/*!*/;\nSAVEPOINT x' WHERE id = 1",
+    )
     server.sql("CREATE TABLE d.copy SELECT * FROM d.t")
-    in_one_session(server, "BEGIN", "INSERT INTO d.t VALUES (3, 3, NULL)", "SAVEPOINT a", "UPDATE d.t SET n = 4", "ROLLBACK TO a",
-                   "SAVEPOINT b", "INSERT INTO d.t VALUES (4, 4, NULL)", "COMMIT")  # fmt: skip
+    in_one_session(
+        server,
+        "BEGIN",
+        "INSERT INTO d.t VALUES (3, 3, NULL)",
+        "SAVEPOINT a",
+        "UPDATE d.t SET n = 4",
+        "ROLLBACK TO a",
+        "SAVEPOINT b",
+        "INSERT INTO d.t VALUES (4, 4, NULL)",
+        "COMMIT",
+    )
     server.sql("FLUSH BINARY LOGS")
     server.sql("DELETE FROM d.t WHERE id = 2")
     return server
@@ -52,7 +65,9 @@ def test_a_server_that_was_written_to_in_sql_is_right(written: MariaDB, template
 
 def test_a_row_that_is_not_in_the_binlog_is_shown(written: MariaDB, template: Path) -> None:
     in_one_session(written, "SET sql_log_bin = 0", "UPDATE d.t SET n = 77 WHERE id = 1")
-    with pytest.raises(AssertionError, match=r"(?s)on the server:\s+\('1', '77'.*on the replayed binlog:\s+\('1', '1'"):
+    with pytest.raises(
+        AssertionError, match=r"(?s)on the server:\s+\('1', '77'.*on the replayed binlog:\s+\('1', '1'"
+    ):
         assert_binlog_equals_tables(written, template)
 
 
@@ -88,8 +103,13 @@ def test_a_savepoint_that_guards_nothing_is_a_fault(written: MariaDB, template: 
 
 
 def test_what_a_statement_cannot_do_again_is_a_fault(written: MariaDB, template: Path) -> None:
-    in_one_session(written, "SET sql_log_bin = 0", "INSERT INTO d.t VALUES (9, 9, NULL)", "SET sql_log_bin = 1",
-                       "DELETE FROM d.t WHERE id = 9")  # fmt: skip
+    in_one_session(
+        written,
+        "SET sql_log_bin = 0",
+        "INSERT INTO d.t VALUES (9, 9, NULL)",
+        "SET sql_log_bin = 1",
+        "DELETE FROM d.t WHERE id = 9",
+    )
     with pytest.raises(AssertionError, match="the replay stops, 1 times: in 0-1-"):
         assert_binlog_equals_tables(written, template)
 
@@ -116,7 +136,8 @@ COMMIT
 
 
 @pytest.mark.parametrize(
-    ("table", "flags", "is_right"), [("t", " trans", False), ("t", "", False), ("m", "", True), ("m", " trans", False)]
+    ("table", "flags", "is_right"),
+    [("t", " trans", False), ("t", "", False), ("m", "", True), ("m", " trans", False)],
 )
 def test_a_commit_of_one_phase_is_a_fault_where_only_transactional_tables_were_touched(
     table: str, flags: str, is_right: bool

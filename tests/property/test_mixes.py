@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Random mixes of everything against real servers: replies, tables and the replayed binlog must tell one story.
+"""Random mixes of everything against real servers: replies, tables and the replayed binlog must tell one
+story.
 
-A run prints its seed and ingredients, and a failure shows them with the last second of the client that met it. To look
-for one thing at a time (ingredients.py names them all):
+A run prints its seed and ingredients, and a failure shows them with the last second of the client that met
+it. To look for one thing at a time (ingredients.py names them all):
 
-    ROWSOCKET_SOAK_SEED=1 ROWSOCKET_MIX=plain,finds,groups ROWSOCKET_MIX_SECONDS=5 ./x test property -- -k default -s
+    ROWSOCKET_SOAK_SEED=1 ROWSOCKET_MIX=plain,finds,groups ROWSOCKET_MIX_SECONDS=5 ./x test property -- -k
+    default -s
 """
 
 from __future__ import annotations
@@ -38,7 +40,9 @@ SETS: dict[str, tuple[Options, frozenset[str]]] = {
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_replies_tables_and_binlog_tell_one_story(start: Start, template: Path, soak: Soak, name: str) -> None:
+def test_replies_tables_and_binlog_tell_one_story(
+    start: Start, template: Path, soak: Soak, name: str
+) -> None:
     options, also_refused = SETS[name]
     for _ in soak.trials(TRIALS):
         server = start(RowSocketServer, {**BASE, **options})
@@ -51,7 +55,10 @@ def test_replies_tables_and_binlog_tell_one_story(start: Start, template: Path, 
             found.append(str(failure))
         if server.alive():
             try:
-                soak.saw("transactions", assert_binlog_equals_tables(server, template, changing=CHANGING).transactions)
+                soak.saw(
+                    "transactions",
+                    assert_binlog_equals_tables(server, template, changing=CHANGING).transactions,
+                )
             except AssertionError as failure:
                 found.append(str(failure))
         if found:

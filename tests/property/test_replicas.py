@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The same mixes on a primary with a replica and a replica of that: all three have the same rows and history at the end.
+"""The same mixes on a primary with a replica and a replica of that: all three have the same rows and history
+at the end.
 
 The binlog of the last one, through whose relay log and the other's all has gone, makes these rows, too.
 """
@@ -32,7 +33,12 @@ ON_A_PRIMARY = INGREDIENTS.keys() - ingredients.OF_A_CLUSTER - {ingredients.CRAS
 
 def chain(start: Start, row_image: str, mode: str) -> list[Primary]:
     """A primary, its replica, and the replica of that."""
-    options: Options = {**TWO_PHASES, "binlog-format": "ROW", "binlog-row-image": row_image, "loose-rowsocket-error-detail": "ON"}
+    options: Options = {
+        **TWO_PHASES,
+        "binlog-format": "ROW",
+        "binlog-row-image": row_image,
+        "loose-rowsocket-error-detail": "ON",
+    }
     servers = [start(Primary, options)]
     following: Options = {"slave-parallel-threads": 4, "slave-parallel-mode": mode}
     for number in (2, 3):
@@ -75,7 +81,8 @@ def wrong_replicas(servers: list[Primary], template: Path) -> list[str]:
 
 
 def why_it_stopped(replica: Replica, above: Primary) -> str:
-    """Wait until the replica has done all that the server above it has; the error that keeps it from that, if any."""
+    """Wait until the replica has done all that the server above it has; the error that keeps it from that, if
+    any."""
     position = above.value("SELECT @@gtid_binlog_pos")
     end_s = time.monotonic() + CATCH_UP_S
     while replica.value("SELECT MASTER_GTID_WAIT(%s, 1)", [position]) != 0:

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A busy table with a trigger that does not stay what it is: emptied, dropped, a view for a while, and a table again.
+"""A busy table with a trigger that does not stay what it is: emptied, dropped, a view for a while, and a
+table again.
 
-Nobody can know its rows. But each reply must be one that some moment allows, connections must stay, and the binlog must
-tell the same story as the table.
+Nobody can know its rows. But each reply must be one that some moment allows, connections must stay, and the
+binlog must tell the same story as the table.
 """
 
 from __future__ import annotations
@@ -22,20 +23,31 @@ from support.raw import RawConnection
 ROWS = 30
 CHANGING = ("d.vol",)
 """Tables that now have transactions and now do not."""
-_CREATE = "CREATE TABLE vol (id INT PRIMARY KEY, n INT NOT NULL, m INT NOT NULL DEFAULT 0, KEY by_n (n)) ENGINE=InnoDB"
+_CREATE = "CREATE TABLE vol (id INT PRIMARY KEY, n INT NOT NULL, m INT NOT NULL DEFAULT 0, KEY by_n (n))"
 _TRIGGER = "CREATE TRIGGER vol_u BEFORE UPDATE ON vol FOR EACH ROW SET NEW.m = NEW.m + 1"
 _LOGGING = "CREATE TRIGGER vol_i AFTER INSERT ON vol FOR EACH ROW INSERT INTO vol_log VALUES (NEW.id)"
-TABLES = (_CREATE, "CREATE TABLE vol_log (id INT NOT NULL) ENGINE=InnoDB", _TRIGGER)
+TABLES = (_CREATE, "CREATE TABLE vol_log (id INT NOT NULL)", _TRIGGER)
 _STEPS = (
     ("TRUNCATE TABLE vol",),
-    ("DROP TABLE vol", "CREATE VIEW vol AS SELECT id, id AS n, id AS m FROM vol_log", "DROP VIEW vol", _CREATE, _TRIGGER),
+    (
+        "DROP TABLE vol",
+        "CREATE VIEW vol AS SELECT id, id AS n, id AS m FROM vol_log",
+        "DROP VIEW vol",
+        _CREATE,
+        _TRIGGER,
+    ),
     ("DROP TABLE vol", _CREATE + " PARTITION BY HASH (id) PARTITIONS 2", _LOGGING),
     ("DROP TABLE vol", _CREATE + " WITH SYSTEM VERSIONING"),
     ("DROP TABLE vol", _CREATE.replace("InnoDB", "MyISAM")),
     ("DROP TABLE vol", _CREATE, _LOGGING, _TRIGGER),
     ("ALTER TABLE vol DROP COLUMN m", "ALTER TABLE vol ADD COLUMN m INT NOT NULL DEFAULT 0 FIRST"),
     ("ALTER TABLE vol DROP KEY by_n", "ALTER TABLE vol ADD KEY by_n (n, id)"),
-    ("RENAME TABLE vol TO vol_away", "CREATE TABLE vol LIKE vol_away", "DROP TABLE vol", "RENAME TABLE vol_away TO vol"),
+    (
+        "RENAME TABLE vol TO vol_away",
+        "CREATE TABLE vol LIKE vol_away",
+        "DROP TABLE vol",
+        "RENAME TABLE vol_away TO vol",
+    ),
 )
 _OF_ANOTHER_SHAPE = {1050, 1051, 1054, 1060, 1061, 1072, 1091, 1146, 1347, 1360, 1965, 4137}
 """What the table is just now, this statement cannot be done to."""

@@ -1,23 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The binlog equals the tables: the whole binlog of a server, replayed into an empty one, makes every row of every table.
+"""The binlog equals the tables: the whole binlog of a server, replayed into an empty one, makes every row of
+every table.
 
 A ledger of acknowledged writes can agree with the tables while the binlog tells replicas and point-in-time
 recovery another story. So this is asked after every test of crashes, faults, backups and replicas:
 
     facts = assert_binlog_equals_tables(server, template)
 
-It reads the binlog with mariadb-binlog, which must find nothing to complain of, and feeds it to an empty server
-of the same version. On the way it follows the events:
+It reads the binlog with mariadb-binlog, which must find nothing to complain of, and feeds it to an empty
+server of the same version. On the way it follows the events:
 
-- a transaction that touched nothing but transactional tables ends in an Xid event: only then was its commit of
-  two phases, so that a crash leaves it in both, the binlog and the engine, or in neither. One that ends in a
-  `COMMIT` statement was of one phase;
+- a transaction that touched nothing but transactional tables ends in an Xid event: only then was its commit
+  of two phases, so that a crash leaves it in both, the binlog and the engine, or in neither. One that ends in
+  a `COMMIT` statement was of one phase;
 - sequence numbers of GTIDs follow each other;
-- no savepoint is rolled back to that was not set, and one of RowSocket's own stands before changes that it guards.
-  (SQL leaves savepoints behind that guard nothing.)
+- no savepoint is rolled back to that was not set, and one of RowSocket's own stands before changes that it
+  guards. (SQL leaves savepoints behind that guard nothing.)
 
-Then the tables of the two servers are compared, row by row (support/tables.py), and CHECK TABLE looks at those of the first.
-The server must have `log-bin`, and have had it from its first table on.
+Then the tables of the two servers are compared, row by row (support/tables.py), and CHECK TABLE looks at
+those of the first. The server must have `log-bin`, and have had it from its first table on.
 """
 
 from __future__ import annotations
@@ -43,7 +44,9 @@ _EVENT = re.compile(rb"#\d{6} +[\d:]+ server id +\d+ +end_log_pos \d+ (?:CRC32 0
 _GTID = re.compile(rb"GTID (\d+)-(\d+)-(\d+)(.*)")
 _TABLE_MAP = re.compile(rb"Table_map: `(.*)`\.`(.*)` mapped to number")
 _ROWS = (b"Write_rows", b"Update_rows", b"Delete_rows")
-_SAVEPOINT = re.compile(rb"(SAVEPOINT|ROLLBACK TO(?: SAVEPOINT)?|RELEASE SAVEPOINT) `?([^`]*)`?", re.IGNORECASE)
+_SAVEPOINT = re.compile(
+    rb"(SAVEPOINT|ROLLBACK TO(?: SAVEPOINT)?|RELEASE SAVEPOINT) `?([^`]*)`?", re.IGNORECASE
+)
 _OWN_SAVEPOINT = "rowsocket"
 _END_OF_STATEMENT = b"/*!*/;"
 
@@ -81,7 +84,10 @@ class BinlogFacts:
 
     def complaints(self) -> list[str]:
         """One text for each kind of fault."""
-        return [f"{kind}, {len(places)} times: {'; '.join(places[:FAULTS_SHOWN_MAX])}" for kind, places in self.faults.items()]
+        return [
+            f"{kind}, {len(places)} times: {'; '.join(places[:FAULTS_SHOWN_MAX])}"
+            for kind, places in self.faults.items()
+        ]
 
 
 class BinlogReader:
@@ -192,7 +198,9 @@ class BinlogReader:
         foreign = group.tables & set(self._not_transactional)
         if end != "Xid" and (group.says_transactional or not foreign):
             touched = ", ".join(sorted(group.tables)) or f"{group.statements} statements"
-            self.facts.fault(f"a commit of one phase: {end} instead of an Xid event", f"{group.gtid} ({touched})")
+            self.facts.fault(
+                f"a commit of one phase: {end} instead of an Xid event", f"{group.gtid} ({touched})"
+            )
         if group.guards_nothing:
             self.facts.fault("a SAVEPOINT that guards nothing", group.gtid)
 
@@ -209,12 +217,17 @@ def binlog_files(server: MariaDB) -> list[Path]:
 
 
 def read_binlog(server: MariaDB, files: Iterable[Path], reader: BinlogReader) -> Iterator[bytes]:
-    """The lines of mariadb-binlog, LF included; each goes to `reader`, and so do its complaints at the end."""
+    """The lines of mariadb-binlog, LF included; each goes to `reader`, and so do its complaints at the end.
+    The lines of mariadb-binlog, LF included; each goes to `reader`, and so do its complaints at the end."""
     command = [str(server.tree.program("mariadb-binlog")), "--no-defaults", *map(str, files)]
     with (
         (server.folder / "mariadb-binlog.log").open("w+b") as complaints,
         subprocess.Popen(
-            command, env=server.tree.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=complaints
+            command,
+            env=server.tree.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=complaints,
         ) as process,
     ):
         assert process.stdout is not None
@@ -239,10 +252,21 @@ class EmptyReplay(MariaDB):
     def replay(self, lines: Iterable[bytes]) -> str:
         """Execute the lines of mariadb-binlog; what the client complained of, empty if nothing."""
         client = str(self.tree.program("mariadb"))
-        command = [client, "--no-defaults", "--binary-mode", "--user=root", f"--socket={self.socket}", "--max-allowed-packet=1G"]
+        command = [
+            client,
+            "--no-defaults",
+            "--binary-mode",
+            "--user=root",
+            f"--socket={self.socket}",
+            "--max-allowed-packet=1G",
+        ]
         with (self.folder / "mariadb.log").open("w+b") as complaints:
             process = subprocess.Popen(
-                command, env=self.tree.environment(), stdin=subprocess.PIPE, stdout=subprocess.DEVNULL, stderr=complaints
+                command,
+                env=self.tree.environment(),
+                stdin=subprocess.PIPE,
+                stdout=subprocess.DEVNULL,
+                stderr=complaints,
             )
             assert process.stdin is not None
             _feed(process.stdin, lines)
@@ -274,12 +298,14 @@ def assert_binlog_equals_tables(
 ) -> BinlogFacts:
     """Replay the binlog and compare; raises AssertionError with all that is wrong.
 
-    `template` is an empty data directory; `databases` are those whose rows are compared, None: all but the system's;
-    `options` are for the empty server, where the meaning of statements depends on them; `changing` are tables
-    (`database.table`) that had no transactions for a while.
+    `template` is an empty data directory; `databases` are those whose rows are compared, None: all but the
+    system's; `options` are for the empty server, where the meaning of statements depends on them; `changing`
+    are tables (`database.table`) that had no transactions for a while.
     """
     not_transactional = {
-        str(table) for table in tables_of(server) if table.engine in NOT_TRANSACTIONAL or table.kind == "SEQUENCE"
+        str(table)
+        for table in tables_of(server)
+        if table.engine in NOT_TRANSACTIONAL or table.kind == "SEQUENCE"
     }
     reader = BinlogReader(not_transactional | set(changing))
     with ExitStack() as stack:
@@ -288,12 +314,16 @@ def assert_binlog_equals_tables(
         facts = reader.end()
         if complaint:
             at = re.search(r"at line (\d+)", complaint)
-            facts.fault("the replay stops", f"in {reader.gtid_at(int(at[1])) if at else 'some place'}: {complaint}")
+            facts.fault(
+                "the replay stops", f"in {reader.gtid_at(int(at[1])) if at else 'some place'}: {complaint}"
+            )
         _check_position(server, facts)
         found = facts.complaints()
         found += differences(server, replayed, ("the server", "the replayed binlog"), databases)
         found += damage(server, databases)
-        assert not found, f"the binlog ({facts.transactions} transactions) or the tables are wrong\n" + "\n".join(found)
+        assert not found, (
+            f"the binlog ({facts.transactions} transactions) or the tables are wrong\n" + "\n".join(found)
+        )
     return facts
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Two servers with the same tables: every row of one against every row of the other.
 
-A checksum says that two tables differ; a test wants to know in which rows. So the rows themselves are compared,
-with the columns that `SELECT *` does not show and, of a table with history, all of its history.
+A checksum says that two tables differ; a test wants to know in which rows. So the rows themselves are
+compared, with the columns that `SELECT *` does not show and, of a table with history, all of its history.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from support.mariadb import MariaDB
 SYSTEM_SCHEMAS = ("mysql", "information_schema", "performance_schema", "sys")
 ROWS_SHOWN_MAX = 10
 _HARMLESS = re.compile(r"Unpurged|Clustered index record not found for index .*info_bits=32")
-"""What was deleted a moment ago is no damage. Nor are entries of indexes that are marked as deleted (32) and stay for
+"""What was deleted a moment ago is no damage. Nor are entries of indexes that are marked as deleted (32) and
+stay for
 good: transactions of SQL alone that change one row many times leave them behind, too."""
 
 RawRow = tuple[bytes | str | None, ...]
@@ -84,8 +85,11 @@ def _stream(server: MariaDB, query: str) -> Iterator[RawRow]:
             yield from cursor.fetchall_unbuffered()
 
 
-def differences(one: MariaDB, other: MariaDB, names: tuple[str, str], databases: Collection[str] | None = None) -> list[str]:
-    """In what the tables of two servers differ, one text for each table; `names` are what to call the servers."""
+def differences(
+    one: MariaDB, other: MariaDB, names: tuple[str, str], databases: Collection[str] | None = None
+) -> list[str]:
+    """In what the tables of two servers differ, one text for each table; `names` are what to call the
+    servers."""
     of_one, of_other = tables_of(one, databases), tables_of(other, databases)
     found = [f"{table} is only on {names[0]}" for table in of_one if table not in of_other]
     found += [f"{table} is only on {names[1]}" for table in of_other if table not in of_one]
@@ -104,7 +108,10 @@ def _difference(one: list[RawRow], other: list[RawRow], names: tuple[str, str]) 
     lines = []
     for name, rows in zip(names, sides, strict=True):
         if rows:
-            shown = [f"    {row}{f' ({count} times)' if count > 1 else ''}" for row, count in sorted(rows.items(), key=str)]
+            shown = [
+                f"    {row}{f' ({count} times)' if count > 1 else ''}"
+                for row, count in sorted(rows.items(), key=str)
+            ]
             more = [f"    and {len(shown) - ROWS_SHOWN_MAX} more"] if len(shown) > ROWS_SHOWN_MAX else []
             lines += [f"  {rows.total()} rows only on {name}:", *shown[:ROWS_SHOWN_MAX], *more]
     return f"{len(one)} rows on {names[0]}, {len(other)} on {names[1]}\n" + "\n".join(lines) if lines else ""
@@ -115,13 +122,19 @@ def damage(server: MariaDB, databases: Collection[str] | None = None) -> list[st
     found = []
     for table in tables_of(server, databases):
         if table.kind != "SEQUENCE":
-            said = [(str(kind), str(text)) for _, _, kind, text in server.sql(f"CHECK TABLE {table.quoted} EXTENDED")]
+            said = [
+                (str(kind), str(text))
+                for _, _, kind, text in server.sql(f"CHECK TABLE {table.quoted} EXTENDED")
+            ]
             bad = [(kind, text) for kind, text in said if text != "OK" and not _HARMLESS.search(text)]
             found += [f"CHECK TABLE {table}: {bad}"] if bad else []
     return found
 
 
-def assert_equal(one: MariaDB, other: MariaDB, names: tuple[str, str], databases: Collection[str] | None = None) -> None:
-    """Two servers have the same tables with the same rows; raises AssertionError with the rows that differ."""
+def assert_equal(
+    one: MariaDB, other: MariaDB, names: tuple[str, str], databases: Collection[str] | None = None
+) -> None:
+    """Two servers have the same tables with the same rows; raises AssertionError with the rows that differ.
+    Two servers have the same tables with the same rows; raises AssertionError with the rows that differ."""
     found = differences(one, other, names, databases)
     assert not found, "the tables differ\n" + "\n".join(found)
