@@ -280,6 +280,5 @@ def disturb(beside: Beside, work: Callable[[Beside, Cursor], None]) -> None:
     """Do it in a session of its own until told to stop."""
     with closing(beside.server.connect("d")) as connection, connection.cursor() as cursor:
         cursor.execute("SET SESSION lock_wait_timeout = 20, innodb_lock_wait_timeout = 5")
-        cursor.execute("SET SESSION system_versioning_alter_history = KEEP")
         while not beside.stop.is_set():
             work(beside, cursor)

@@ -32,11 +32,13 @@ from property.ingredients import VOLATILE, chosen
 from property.requests import Owner
 from property.shapes import BY_NAME
 from property.steps import Refusals, Unknown
-from support.mariadb import RowSocketServer, ServerFailure
+from support.mariadb import Options, RowSocketServer, ServerFailure
 from support.raw import ConnectionClosed
 
 MIX_S = float(os.environ.get("ROWSOCKET_MIX_SECONDS") or 8)
 """How long a mix runs, in seconds."""
+OF_ALL_SERVERS: Options = {"system-versioning-alter-history": "KEEP", "loose-rowsocket-error-detail": "ON"}
+"""What a mix needs of its servers, and of their replicas."""
 CLIENTS = 6
 VOLATILE_CLIENTS = 2
 END_TIMEOUT_S = 90.0

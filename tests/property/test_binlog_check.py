@@ -129,7 +129,7 @@ START TRANSACTION
 /*!*/;
 #261122  0:56:42 server id 1  end_log_pos 1676 CRC32 0xb6219be2 \tTable_map: `d`.`{table}` mapped to number 22
 #261122  0:56:42 server id 1  end_log_pos 1718 CRC32 0x0b66640c \tWrite_rows: table id 22 flags: STMT_END_F
-#261122  0:56:42 server id 1  end_log_pos 1787 CRC32 0xfd6fc8b4 \tQuery\tthread_id=8\texec_time=0\terror_code=0\txid=0
+#261122  0:56:42 server id 1  end_log_pos 1787 CRC32 0xfd6fc8b4 \tQuery\tthread_id=8
 SET TIMESTAMP=1795309002/*!*/;
 COMMIT
 /*!*/;"""

@@ -18,7 +18,7 @@ import pytest
 from property import ingredients
 from property.books import MYISAM_COUNTERS, SEQUENCED
 from property.ingredients import INGREDIENTS, ISOLATION, NODE_CRASHES, SYNC_WAIT
-from property.mixing import TRIGGER_READ_BY_HALF, MixFailure, Run, new_mix, run_mix
+from property.mixing import OF_ALL_SERVERS, TRIGGER_READ_BY_HALF, MixFailure, Run, new_mix, run_mix
 from property.shapes import SHAPES
 from support.galera import Cluster, GaleraNode
 from support.mariadb import Options, ServerTree
@@ -35,7 +35,7 @@ NOT_FOR_CLUSTERS = {
     ingredients.RENAMES,
 }
 IN_A_CLUSTER = INGREDIENTS.keys() - NOT_REPLICATED - NOT_FOR_CLUSTERS
-BASE: Options = {"binlog-row-event-max-size": 256}
+BASE: Options = {**OF_ALL_SERVERS, "binlog-row-event-max-size": 256}
 SETS: dict[str, Options] = {
     "default": BASE,
     "small_writesets": {**BASE, "wsrep-max-ws-rows": 30},

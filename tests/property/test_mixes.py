@@ -16,14 +16,14 @@ from pathlib import Path
 import pytest
 
 from property.ingredients import INGREDIENTS, OF_A_CLUSTER
-from property.mixing import MIX_S, MixFailure, new_mix, run_mix
+from property.mixing import MIX_S, OF_ALL_SERVERS, MixFailure, new_mix, run_mix
 from property.volatile import CHANGING
 from support.binlog import TWO_PHASES, assert_binlog_equals_tables
 from support.mariadb import Options, RowSocketServer, Start
 from support.soak import Soak
 
 TRIALS = 1
-BASE: Options = {**TWO_PHASES, "binlog-format": "ROW", "loose-rowsocket-error-detail": "ON"}
+BASE: Options = {**OF_ALL_SERVERS, **TWO_PHASES, "binlog-format": "ROW"}
 SETS: dict[str, tuple[Options, frozenset[str]]] = {
     "default": ({}, frozenset()),
     "rollback_on_timeout": ({"innodb-rollback-on-timeout": "ON"}, frozenset()),

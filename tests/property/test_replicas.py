@@ -16,7 +16,7 @@ import pytest
 
 from property import ingredients
 from property.ingredients import INGREDIENTS
-from property.mixing import MixFailure, new_mix, run_mix
+from property.mixing import OF_ALL_SERVERS, MixFailure, new_mix, run_mix
 from property.volatile import CHANGING
 from replication.servers import CATCH_UP_S, Primary, Replica
 from support.binlog import TWO_PHASES, assert_binlog_equals_tables
@@ -33,12 +33,7 @@ ON_A_PRIMARY = INGREDIENTS.keys() - ingredients.OF_A_CLUSTER - {ingredients.CRAS
 
 def chain(start: Start, row_image: str, mode: str) -> list[Primary]:
     """A primary, its replica, and the replica of that."""
-    options: Options = {
-        **TWO_PHASES,
-        "binlog-format": "ROW",
-        "binlog-row-image": row_image,
-        "loose-rowsocket-error-detail": "ON",
-    }
+    options: Options = {**OF_ALL_SERVERS, **TWO_PHASES, "binlog-format": "ROW", "binlog-row-image": row_image}
     servers = [start(Primary, options)]
     following: Options = {"slave-parallel-threads": 4, "slave-parallel-mode": mode}
     for number in (2, 3):

@@ -19,7 +19,7 @@ from pymysql.cursors import SSCursor
 from support.mariadb import MariaDB
 
 SYSTEM_SCHEMAS = ("mysql", "information_schema", "performance_schema", "sys")
-ROWS_SHOWN_MAX = 10
+ROWS_SHOWN_MAX = 5
 _HARMLESS = re.compile(r"Unpurged|Clustered index record not found for index .*info_bits=32")
 """What was deleted a moment ago is no damage. Nor are entries of indexes that are marked as deleted (32) and
 stay for
