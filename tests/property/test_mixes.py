@@ -11,8 +11,6 @@ it. To look for one thing at a time (ingredients.py names them all):
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
 from property.ingredients import INGREDIENTS, OF_A_CLUSTER
@@ -40,9 +38,7 @@ SETS: dict[str, tuple[Options, frozenset[str]]] = {
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_replies_tables_and_binlog_tell_one_story(
-    start: Start, template: Path, soak: Soak, name: str
-) -> None:
+def test_replies_tables_and_binlog_tell_one_story(start: Start, soak: Soak, name: str) -> None:
     options, also_refused = SETS[name]
     for _ in soak.trials(TRIALS):
         server = start(RowSocketServer, {**BASE, **options})
@@ -57,7 +53,7 @@ def test_replies_tables_and_binlog_tell_one_story(
             try:
                 soak.saw(
                     "transactions",
-                    assert_binlog_equals_tables(server, template, changing=CHANGING).transactions,
+                    assert_binlog_equals_tables(server, changing=CHANGING).transactions,
                 )
             except AssertionError as failure:
                 found.append(str(failure))

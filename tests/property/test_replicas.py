@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 import os
 import time
-from pathlib import Path
 
 import pytest
 
@@ -44,7 +43,7 @@ def chain(start: Start, row_image: str, mode: str) -> list[Primary]:
 
 
 @pytest.mark.parametrize("row_image", ROW_IMAGES)
-def test_replicas_have_what_the_primary_has(start: Start, template: Path, soak: Soak, row_image: str) -> None:
+def test_replicas_have_what_the_primary_has(start: Start, soak: Soak, row_image: str) -> None:
     for _ in soak.trials(1):
         servers = chain(start, row_image, soak.random.choice(MODES))
         found = []
@@ -54,14 +53,14 @@ def test_replicas_have_what_the_primary_has(start: Start, template: Path, soak: 
         except MixFailure as failure:
             found.append(str(failure))
         if all(server.alive() for server in servers):
-            found += wrong_replicas(servers, template)
+            found += wrong_replicas(servers)
         if found:
             pytest.fail("\n".join(found), pytrace=False)
         for server in reversed(servers):
             server.remove()
 
 
-def wrong_replicas(servers: list[Primary], template: Path) -> list[str]:
+def wrong_replicas(servers: list[Primary]) -> list[str]:
     """What is not as on the primary, and what the binlogs say otherwise."""
     found: list[str] = []
     names = ["the primary", "its replica", "the replica's replica"]
@@ -71,7 +70,7 @@ def wrong_replicas(servers: list[Primary], template: Path) -> list[str]:
             return [*found, f"{names[servers.index(replica)]} stopped: {stopped}"]
     for name, replica in zip(names[1:], servers[1:], strict=True):
         found += differences(servers[0], replica, (names[0], name))
-    found += [f"{names[-1]}: {text}" for text in wrong_binlog(servers[-1], template)]
+    found += [f"{names[-1]}: {text}" for text in wrong_binlog(servers[-1])]
     return found
 
 
@@ -88,10 +87,10 @@ def why_it_stopped(replica: Replica, above: Primary) -> str:
     return ""
 
 
-def wrong_binlog(server: MariaDB, template: Path) -> list[str]:
+def wrong_binlog(server: MariaDB) -> list[str]:
     """What is wrong with the binlog of one server."""
     try:
-        assert_binlog_equals_tables(server, template, changing=CHANGING)
+        assert_binlog_equals_tables(server, changing=CHANGING)
     except AssertionError as error:
         return [str(error)]
     return []

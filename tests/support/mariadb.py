@@ -118,6 +118,7 @@ class MariaDB:
         valgrind: Sequence[str] | None = None,
     ) -> None:
         self.tree = tree
+        self.template = template
         self.folder = Path(tempfile.mkdtemp(prefix="rs-", dir="/tmp"))
         self.data = self.folder / "data"
         self.socket = self.folder / "sql"
