@@ -125,6 +125,14 @@ Trouble = Callable[["Run"], None]
 """Something that is done to the servers, again and again, until the run stops."""
 
 
+def one_of(choose: random.Random, names: Collection[str]) -> str:
+    """One of the sets of options at random, or the one that the environment names."""
+    name = os.environ.get("ROWSOCKET_MIX_SET") or choose.choice(sorted(names))
+    assert name in names, f"ROWSOCKET_MIX_SET: there is no {name}; there are {sorted(names)}"
+    print(name, flush=True)
+    return name
+
+
 @dataclass
 class Run:
     """A mix while it runs."""

@@ -18,7 +18,7 @@ import pytest
 from property import ingredients
 from property.books import MYISAM_COUNTERS, SEQUENCED
 from property.ingredients import INGREDIENTS, ISOLATION, NODE_CRASHES, SYNC_WAIT
-from property.mixing import OF_ALL_SERVERS, TRIGGER_READ_BY_HALF, MixFailure, Run, new_mix, run_mix
+from property.mixing import OF_ALL_SERVERS, TRIGGER_READ_BY_HALF, MixFailure, Run, new_mix, one_of, run_mix
 from property.shapes import SHAPES
 from support.galera import Cluster, GaleraNode
 from support.mariadb import Options, ServerTree
@@ -87,17 +87,17 @@ def make_cluster(tree: ServerTree, template: Path) -> Callable[[Options], Cluste
 
 
 @pytest.mark.timeout(600)
-@pytest.mark.parametrize("name", SETS)
 def test_all_nodes_have_what_was_acknowledged_and_nothing_else(
-    make_cluster: Callable[[Options], Cluster], soak: Soak, name: str
+    make_cluster: Callable[[Options], Cluster], soak: Soak
 ) -> None:
     for _ in soak.trials(1):
+        options = SETS[one_of(soak.random, SETS)]
         mix = new_mix(soak.random, IN_A_CLUSTER, CONFLICTS)
         if mix.ingredients & {ISOLATION, NODE_CRASHES}:
             mix.also_refused |= ALONE
             mix.unknown = frozenset({"commit"})
         mix.sees_all = SYNC_WAIT in mix.ingredients
-        with make_cluster({**SETS[name], "wsrep-sync-wait": 7 if mix.sees_all else 0}) as cluster:
+        with make_cluster({**options, "wsrep-sync-wait": 7 if mix.sees_all else 0}) as cluster:
             troubles = Troubles(cluster, mix.seed)
             found = []
             try:

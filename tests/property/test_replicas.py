@@ -15,7 +15,7 @@ import pytest
 
 from property import ingredients
 from property.ingredients import INGREDIENTS
-from property.mixing import OF_ALL_SERVERS, MixFailure, new_mix, run_mix
+from property.mixing import OF_ALL_SERVERS, MixFailure, new_mix, one_of, run_mix
 from property.volatile import CHANGING
 from replication.servers import CATCH_UP_S, Primary, Replica
 from support.binlog import TWO_PHASES, assert_binlog_equals_tables
@@ -42,10 +42,9 @@ def chain(start: Start, row_image: str, mode: str) -> list[Primary]:
     return servers
 
 
-@pytest.mark.parametrize("row_image", ROW_IMAGES)
-def test_replicas_have_what_the_primary_has(start: Start, soak: Soak, row_image: str) -> None:
+def test_replicas_have_what_the_primary_has(start: Start, soak: Soak) -> None:
     for _ in soak.trials(1):
-        servers = chain(start, row_image, soak.random.choice(MODES))
+        servers = chain(start, one_of(soak.random, ROW_IMAGES), soak.random.choice(MODES))
         found = []
         try:
             for what, count in run_mix(servers[:1], new_mix(soak.random, ON_A_PRIMARY), MIX_S).items():

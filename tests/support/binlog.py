@@ -196,7 +196,8 @@ class BinlogReader:
         self.facts.transactions += 1
         self.facts.two_phase += end == "Xid"
         foreign = group.tables & set(self._not_transactional)
-        changed_rows = bool(group.tables) or group.statements == 0  # a statement may have found nothing to change
+        # A statement may have found nothing to change.
+        changed_rows = bool(group.tables) or group.statements == 0
         if end != "Xid" and changed_rows and (group.says_transactional or not foreign):
             touched = ", ".join(sorted(group.tables)) or f"{group.statements} statements"
             self.facts.fault(
