@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from linearizability.history import History
-from support.mariadb import environment_path
+from support.tree import environment_path
 
 SOURCE = Path(__file__).parent / "checker"
 TIME_LIMIT_S = 120.0

@@ -14,7 +14,8 @@ import pytest
 
 from linearizability.checking import Checker, build
 from linearizability.scene import WORKERS
-from support.mariadb import RowSocketServer, ServerTree
+from support.mariadb import RowSocketServer
+from support.tree import ServerTree
 
 
 @pytest.fixture(scope="session")

@@ -46,6 +46,7 @@ SERVER_PARTS: Mapping[str, str] = {
     "faults": "tests/faults",
     "replication": "tests/replication",
     "linearizability": "tests/linearizability",
+    "property": "tests/property",
 }
 """The parts that run on real servers, in their order, with their folders.
 

@@ -129,6 +129,22 @@ SOAKS = (
         "equal keys on all; "
         "then sums, keys and checksums of all nodes compared",
     ),
+    Soak(
+        "mix",
+        ("tests/property/test_mixes.py",),
+        "random mixes of tables of 20 kinds, requests of all kinds, DDL, locks, KILL, backups and crashes; "
+        "replies, tables and the replayed binlog against each other",
+    ),
+    Soak(
+        "mix-replicas",
+        ("tests/property/test_replicas.py",),
+        "the same on a primary, its replica and the replica of that, with each `binlog_row_image`",
+    ),
+    Soak(
+        "mix-galera",
+        ("tests/property/test_galera.py",),
+        "the same on three Galera nodes, one without a binlog, with nodes cut off, killed and joined again",
+    ),
 )
 
 
