@@ -35,13 +35,11 @@ from support.mariadb import (  # noqa: E402
     Options,
     OriginalServer,
     RowSocketServer,
-    ServerTree,
     Start,
-    environment_path,
-    initialise,
 )
 from support.raw import RawConnection  # noqa: E402
 from support.soak import Soak  # noqa: E402
+from support.tree import ServerTree, environment_path, initialise  # noqa: E402
 
 _running: weakref.WeakSet[MariaDB] = weakref.WeakSet()
 _database_numbers = itertools.count(1)

@@ -39,7 +39,7 @@ from bench.harness.servers import GENERATOR_CPU, ROOT, Servers
 from bench.traffic import PROTOCOLS, workloads
 from bench.traffic.protocol import Address, WrongAnswer
 
-from support.mariadb import ServerFailure
+from support.tree import ServerFailure
 
 ARTEFACTS = ROOT / ".rowsocket/bench"
 """Where results go if nothing else is asked for; git ignores it."""

@@ -8,7 +8,8 @@ from pathlib import Path
 
 from bench.harness.scenario import Case
 
-from support.mariadb import MariaDB, ServerTree, initialise
+from support.mariadb import MariaDB
+from support.tree import ServerTree, initialise
 
 FILL_OPTIONS: dict[str, str | int | None] = {
     "skip-log-bin": None,

@@ -29,7 +29,7 @@ from bench.harness.scenario import Case, Scenario, ScenarioMistake
 from bench.harness.servers import RowSocketOverTcp, Server, Servers
 from bench.harness.summary import aligned
 
-from support.mariadb import ServerFailure
+from support.tree import ServerFailure
 
 SCENARIOS = ("point", "point_pipelined", "in_50", "range", "insert")
 """What is measured when no scenario is named: the first case of each."""

@@ -23,7 +23,8 @@ sys.path.insert(0, str(ROOT / "tests"))
 
 from bench.harness.environment import Environment  # noqa: E402
 
-from support.mariadb import HandlerSocketServer, Options, RowSocketServer, ServerFailure, ServerTree  # noqa: E402
+from support.mariadb import HandlerSocketServer, Options, RowSocketServer  # noqa: E402
+from support.tree import ServerFailure, ServerTree  # noqa: E402
 
 SERVER_CPU = 0
 GENERATOR_CPU = 1

@@ -8,7 +8,8 @@
 namespace rowsocket {
 namespace {
 
-std::atomic<bool> aborts{std::getenv("ROWSOCKET_ABORT_ON_BROKEN_INVARIANTS") != nullptr};
+// Read once, when the plugin is loaded: nobody changes the environment of a server then.
+std::atomic<bool> aborts{std::getenv("ROWSOCKET_ABORT_ON_BROKEN_INVARIANTS") != nullptr};  // NOLINT(concurrency-mt-unsafe)
 std::atomic<uint64_t> broken{0};
 
 }  // namespace
@@ -17,10 +18,10 @@ void abort_on_broken_invariants() { aborts.store(true); }
 
 uint64_t broken_invariants() { return broken.load(std::memory_order_relaxed); }
 
-void detail::break_invariant(const char* what, const std::source_location& where) {
+void detail::break_invariant(const char* what, SourceLocation where) {
   broken.fetch_add(1, std::memory_order_relaxed);
   if (aborts.load(std::memory_order_relaxed)) {
-    std::fprintf(stderr, "rowsocket: not true: %s (%s:%u)\n", what, where.file_name(), static_cast<unsigned>(where.line()));
+    std::fprintf(stderr, "rowsocket: not true: %s (%s:%d)\n", what, where.file, where.line);
     std::abort();
   }
 }

@@ -9,13 +9,18 @@
 #pragma once
 
 #include <cstdint>
-#include <source_location>
 
 namespace rowsocket {
 
+/// Where in the source something is. By the compilers' own words: clang 14 has no std::source_location.
+struct SourceLocation {
+  const char* file;
+  int line;
+  static SourceLocation here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
+};
+
 /// True if `condition` is. Else it is counted and, where `abort_on_broken_invariants` was called, ends the process.
-[[nodiscard]] inline bool invariant(bool condition, const char* what,
-                                    const std::source_location& where = std::source_location::current());
+[[nodiscard]] inline bool invariant(bool condition, const char* what, SourceLocation where = SourceLocation::here());
 
 /// For tests; the environment variable ROWSOCKET_ABORT_ON_BROKEN_INVARIANTS does the same when the plugin is loaded.
 void abort_on_broken_invariants();
@@ -23,10 +28,10 @@ void abort_on_broken_invariants();
 [[nodiscard]] uint64_t broken_invariants();
 
 namespace detail {
-void break_invariant(const char* what, const std::source_location& where);
+void break_invariant(const char* what, SourceLocation where);
 }
 
-inline bool invariant(bool condition, const char* what, const std::source_location& where) {
+inline bool invariant(bool condition, const char* what, SourceLocation where) {
   if (!condition) [[unlikely]] {
     detail::break_invariant(what, where);
   }

@@ -7,8 +7,6 @@
 namespace rowsocket::exec {
 namespace {
 
-using testing::ElementsAre;
-
 class ClausesTest : public ExecutorTest {
  protected:
   ClausesTest() { open_for_insert(shop); }

@@ -137,7 +137,7 @@ Executed Executor::execute(Client& client, const Request& request, const Protoco
     staged_.back().outcome = std::move(error);
     return finish(request);
   }
-  if (session_.transaction_lost()) [[unlikely]] {
+  if (index != nullptr && session_.transaction_lost()) [[unlikely]] {
     error = redo_alone({&protocol, &out, reply_begin, *index, request, std::move(error)});
   }
   if (!error.ok()) {

@@ -129,7 +129,7 @@ inline rc::Gen<Command> gen_find() {
   using rc::gen::inRange;
   using rc::gen::join;
   using rc::gen::set;
-  const auto one_or_two = [](rc::Gen<Number> number) {
+  const auto one_or_two = [](const rc::Gen<Number>& number) {
     return join(rc::gen::map(inRange<size_t>(1, 3),
                              [number](size_t count) { return rc::gen::container<std::vector<Number>>(count, number); }));
   };

@@ -19,7 +19,8 @@ Executed Executor::execute_group(Client& client, const Request& group, const Pro
   if (is_put_off(admit_group(client, group, admitted), client, admitted.outcome, how)) {
     return how;
   }
-  if (!stage(std::move(admitted))) {
+  if (!stage(std::move(admitted))) {  // then nothing was moved
+    // NOLINTBEGIN(bugprone-use-after-move)
     admitted.member_indexes.clear();
     admitted.outcome = ErrorCode::out_of_memory;
     admitted.failed_member = group_itself;
@@ -27,6 +28,7 @@ Executed Executor::execute_group(Client& client, const Request& group, const Pro
     counters_.add(counter_of(admitted.outcome.code));
     count(group);
     return Executed::done;
+    // NOLINTEND(bugprone-use-after-move)
   }
   Begin begin = staged_.back().can_run() ? run_group(staged_.back()) : Begin::failed;
   if (begin == Begin::commit_first) {

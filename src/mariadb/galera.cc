@@ -9,6 +9,8 @@
 #include <wsrep_thd.h>
 #include <wsrep_trans_observer.h>
 
+#include <utility>
+
 #include "mariadb/diagnostics.h"
 #include "mariadb/galera.h"
 
@@ -104,7 +106,7 @@ Error Galera::end(Error error) {
   clear_diagnostics(thd_);
   switch (outcome) {
     case wsrep::e_success:
-      return was_replayed ? Error() : error;
+      return was_replayed ? Error() : std::move(error);
     case wsrep::e_deadlock_error:
       return conflict();
     case wsrep::e_size_exceeded_error:

@@ -14,6 +14,8 @@ constexpr ulonglong plugins_interval_us = 100'000;
 }  // namespace
 
 bool GlobalSettings::have_changed(ulonglong now_us) {
+  // Both are copies of the same bytes, padding included.
+  // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
   return !is_taken_ || std::memcmp(&seen_, &global_system_variables, sizeof(seen_)) != 0 || plugins_variables_changed(now_us);
 }
 

@@ -12,7 +12,6 @@
 namespace rowsocket::mariadb {
 
 using engine::Begin;
-using engine::GroupMember;
 using engine::Intent;
 
 namespace {

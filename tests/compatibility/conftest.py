@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from support.commands import run
-from support.mariadb import environment_path
+from support.tree import environment_path
 
 # libhsclient wants three headers of the server's build, of which it uses nothing but this.
 STUB_HEADERS = {

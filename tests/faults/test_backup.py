@@ -17,9 +17,11 @@ from pathlib import Path
 import pytest
 
 from faults.writers import Writers, make_tables
+from support.binlog import assert_binlog_equals_tables
 from support.commands import run
-from support.mariadb import MariaDB, Options, RowSocketServer, ServerTree, Start
+from support.mariadb import MariaDB, Options, RowSocketServer, Start
 from support.soak import Soak
+from support.tree import ServerTree
 
 DURABLE: Options = {"innodb-flush-log-at-trx-commit": 1, "sync-binlog": 1, "binlog-format": "ROW"}
 # InnoDB's log is a ring: what the writers write while a backup looks away for a second must fit, or they overwrite what it needs.
@@ -90,6 +92,7 @@ def test_a_backup_of_a_busy_server_is_one_moment_of_it(start: Start, tree: Serve
         assert all(count >= told for count, told in zip(kept, before, strict=True)), "what was acknowledged before is missing"
         assert [moment for moment in moments if moment.is_torn(kept)] == []
         assert writers.losses(server) == 0
+        assert_binlog_equals_tables(server)
         server.remove()
         shutil.rmtree(folder)
         soak.saw("acknowledged writes", writers.acknowledged_count())
@@ -126,6 +129,7 @@ def test_nothing_changes_under_a_lock_of_everything_and_all_writers_go_on_after_
             sql.execute(unlock)
     assert writers.refusals() == {"no such row": 8}
     assert writers.losses(server) == 0
+    assert_binlog_equals_tables(server)
     soak.saw("acknowledged writes", writers.acknowledged_count())
 
 

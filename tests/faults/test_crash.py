@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from faults.writers import Writers, make_tables
+from support.binlog import assert_binlog_equals_tables
 from support.mariadb import Options, RowSocketServer, Start
 from support.soak import Soak
 
@@ -26,6 +27,8 @@ def crash_under_load(server: RowSocketServer, soak: Soak) -> int:
     assert writers.refusals() == {"no such row": 8}  # what the first round deletes
     server.start()
     losses = writers.losses(server)
+    if server.value("SELECT @@log_bin"):
+        assert_binlog_equals_tables(server)
     server.remove()
     soak.saw("acknowledged writes", writers.acknowledged_count())
     soak.saw("lost", losses)

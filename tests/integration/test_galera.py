@@ -9,7 +9,8 @@ from collections.abc import Callable
 import pytest
 
 import rowsocket
-from support.mariadb import RowSocketServer, environment_path
+from support.mariadb import RowSocketServer
+from support.tree import environment_path
 
 PROVIDER = "usr/lib/galera/libgalera_smm.so"
 

@@ -10,7 +10,8 @@ from pathlib import Path
 import pymysql
 import pytest
 
-from support.mariadb import Database, RowSocketServer, environment_path
+from support.mariadb import Database, RowSocketServer
+from support.tree import environment_path
 
 LIBRARY = "rowsocket_handler_floor.so"
 QUERY = "SELECT lookups, found, cpu_ns > 0 FROM information_schema.rowsocket_handler_floor"

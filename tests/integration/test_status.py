@@ -16,6 +16,7 @@ STATUS_VALUES = {
     *("connections_read", "connections_write", "port_read", "port_write", "bytes_received", "bytes_sent"),
     *("requests_open_index", "requests_find", "requests_in_list", "requests_insert", "requests_update", "requests_delete"),
     *("requests_increment", "requests_group", "requests_authenticate", "requests_unknown"),
+    "requests_lenient",
     *("rows_read", "rows_inserted", "rows_updated", "rows_deleted"),
     *("errors_request", "errors_authentication", "errors_table", "errors_engine", "errors_internal"),
     *("turns", "turn_requests", "requests_per_turn", "commits", "commit_failures", "replays", "parked"),

@@ -23,8 +23,8 @@ from replication.servers import assert_equal_tables
 from rowsocket import Connection, Index
 from support.galera import Cluster, GaleraNode
 from support.load import Load
-from support.mariadb import ServerTree
 from support.soak import Soak
+from support.tree import ServerTree
 
 LOAD_S = 12.0
 HOT_ROWS = 3

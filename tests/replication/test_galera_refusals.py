@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 
 from support.galera import Cluster, GaleraNode
-from support.mariadb import Row, ServerTree
+from support.mariadb import Row
 from support.raw import RawConnection
+from support.tree import ServerTree
 
 
 @pytest.fixture(scope="module")

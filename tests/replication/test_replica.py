@@ -12,6 +12,7 @@ import pytest
 import rowsocket
 from replication import mixed_writes
 from replication.servers import Primary, Replica, assert_equal_history, assert_equal_tables
+from support.binlog import assert_binlog_equals_tables
 from support.mariadb import Start
 from support.soak import Soak
 
@@ -50,6 +51,7 @@ def trial(start: Start, writes: int, mode: str, row_image: str, soak: Soak) -> N
     replica.catch_up(primary)
     assert_equal_tables(replica, primary, *ALL_TABLES)
     assert_equal_history(replica, primary, *HISTORIES)
+    assert_binlog_equals_tables(primary)
     soak.saw("writes over RowSocket done", done)
     replica.remove()
     primary.remove()

@@ -9,6 +9,7 @@ from contextlib import ExitStack
 import rowsocket
 from faults.writers import Writers, make_tables
 from replication.servers import Primary, Replica
+from support.binlog import assert_binlog_equals_tables
 from support.mariadb import Options, Start
 from support.soak import Soak
 
@@ -57,6 +58,7 @@ def test_every_acknowledged_write_is_on_the_promoted_replica(start: Start, soak:
                 primary.crash()
             replica.promote()
             lost = writers.losses(replica)
+            assert_binlog_equals_tables(replica)
             soak.saw("acknowledged writes", writers.acknowledged_count())
             soak.saw("lost", lost)
             assert lost == 0

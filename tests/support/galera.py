@@ -17,7 +17,8 @@ from pathlib import Path
 
 import pytest
 
-from support.mariadb import Options, RowSocketServer, ServerFailure, ServerTree
+from support.mariadb import Options, RowSocketServer
+from support.tree import ServerFailure, ServerTree
 
 PROVIDER = "usr/lib/galera/libgalera_smm.so"
 JOIN_TIMEOUT_S = 20.0

@@ -9,8 +9,9 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from support import vectors
-from support.mariadb import HandlerSocketServer, OriginalServer, RowSocketServer, ServerTree
+from support.mariadb import HandlerSocketServer, OriginalServer, RowSocketServer
 from support.raw import ConnectionClosed, RawConnection
+from support.tree import ServerTree
 
 CASES = vectors.read_all()
 

@@ -54,12 +54,15 @@ class Layer(Enum):
     """For the checks that a compiler does."""
 
     TEST = ("gcc", "libdbd-mariadb-perl", "libdbi-perl", "libperl-dev", "make", "perl", "valgrind")
-    """For the tests on real servers: a library of faults, the original's Perl client, and valgrind."""
+    """For the tests on real servers: a library of faults, the original's Perl client, and valgrind.
+
+    Beside them, by their commands: Node.js for a client, and Go for the checker of histories.
+    """
 
 
 _COMMANDS: Mapping[Layer, Mapping[str, str]] = {
     Layer.RUN: {"nc": "netcat-openbsd"},
-    Layer.TEST: {"node": "nodejs", "npm": "npm"},
+    Layer.TEST: {"go": "golang-go", "node": "nodejs", "npm": "npm"},
 }
 """Needed as a command, from wherever it comes; the package is only installed where the command is missing."""
 

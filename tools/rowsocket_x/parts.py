@@ -24,7 +24,7 @@ from rowsocket_x import benchmark, build, fuzzing, python_layers, reports, serve
 from rowsocket_x.build import Preset
 from rowsocket_x.console import Problem, tail
 from rowsocket_x.machine import Layer
-from rowsocket_x.paths import LOGS, ROOT, VENV
+from rowsocket_x.paths import GO_CACHE, LOGS, ROOT, VENV
 from rowsocket_x.reports import Outcome
 from rowsocket_x.server_series import DEFAULT, Series
 
@@ -45,6 +45,8 @@ SERVER_PARTS: Mapping[str, str] = {
     "compatibility": "tests/compatibility",
     "faults": "tests/faults",
     "replication": "tests/replication",
+    "linearizability": "tests/linearizability",
+    "property": "tests/property",
 }
 """The parts that run on real servers, in their order, with their folders.
 
@@ -122,11 +124,13 @@ def server_environment(series: Series = DEFAULT) -> Mapping[str, str]:
     setup.packages(*build.Preset.RELEASE.packages, Layer.TEST)
     folder = build.build(Preset.RELEASE, series=series)
     server = server_fetch.require(series)
+    GO_CACHE.mkdir(exist_ok=True)
     return {
         "ROWSOCKET_SERVER_TREE": str(server.tree),
         "ROWSOCKET_SOURCE_TREE": str(server.headers),
         "ROWSOCKET_PLUGIN_DIR": str(build.plugin(folder).parent),
         "ROWSOCKET_BUILD_DIR": str(folder),
+        "ROWSOCKET_GO_CACHE": str(GO_CACHE),
     }
 
 

@@ -11,6 +11,9 @@ ROOT = Path(__file__).resolve().parents[2]
 STATE = ROOT / ".rowsocket"
 """What set-up fetched: the private apt configuration, unpacked servers and headers, compiler cache."""
 
+GO_CACHE = STATE / "go"
+"""The module that the checker of histories (tests/linearizability) is built with, and what Go made of it."""
+
 VENV = ROOT / ".venv"
 BUILD = ROOT / "build"
 VAR = ROOT / "var"

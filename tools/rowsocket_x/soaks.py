@@ -92,6 +92,12 @@ SOAKS = (
         "of 8 writers",
     ),
     Soak(
+        "linearizability",
+        ("tests/linearizability/test_histories.py",),
+        "histories of 21 connections to 2 read and 3 write workers: alone, beside SQL that locks rows, DDL, "
+        "KILL and kill -9 (flush at commit 1, sync_binlog 1), each checked with Porcupine",
+    ),
+    Soak(
         "sql",
         ("tests/differential/test_changes_against_sql.py",),
         "random sequences of reads and changes against the same operations in SQL: replies, then tables",
@@ -122,6 +128,22 @@ SOAKS = (
         "three Galera nodes, 9 RowSocket clients and 3 of SQL that increment the same 3 rows and insert "
         "equal keys on all; "
         "then sums, keys and checksums of all nodes compared",
+    ),
+    Soak(
+        "mix",
+        ("tests/property/test_mixes.py",),
+        "random mixes of tables of 20 kinds, requests of all kinds, DDL, locks, KILL, backups and crashes; "
+        "replies, tables and the replayed binlog against each other",
+    ),
+    Soak(
+        "mix-replicas",
+        ("tests/property/test_replicas.py",),
+        "the same on a primary, its replica and the replica of that, with each `binlog_row_image`",
+    ),
+    Soak(
+        "mix-galera",
+        ("tests/property/test_galera.py",),
+        "the same on three Galera nodes, one without a binlog, with nodes cut off, killed and joined again",
     ),
 )
 

@@ -12,7 +12,6 @@ namespace rowsocket::wire::handlersocket {
 namespace {
 
 using test::bytes_of;
-using test::words_of;
 
 using ParserValueTest = test::ParserTest;
 
@@ -73,8 +72,10 @@ TEST_F(ParserValueTest, ValuesWithoutEscapesViewTheInput) {
 TEST_F(ParserValueTest, LongValuesAreReadAtEveryLength) {
   for (size_t size = 0; size < 70; ++size) {
     const std::string text(size, 'v');
+    const std::string escaped = text + "^Ix " + text + "y";
+    const std::string bytes = text + "<09>x, " + text + "y";
     EXPECT_EQ(read("5 + 1 x" + text), "insert 5 (x" + text + ")");
-    EXPECT_EQ(read("5 + 2 x" + text + "^Ix " + text + "y"), "insert 5 (x" + text + "<09>x, " + text + "y)");
+    EXPECT_EQ(read("5 + 2 x" + escaped), "insert 5 (x" + bytes + ")");
   }
 }
 

@@ -1,0 +1,202 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What clients know besides rows of shapes: the tables, how they are opened, and the requests that are made
+of books.
+
+Counters that all share are in counters.py, foreign keys in family.py, tables that give ids in tokens.py.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from property.ingredients import register
+from property.requests import FIRST_FREE_ID
+from property.rows import Find, Insert, OwnRows
+from property.steps import Book, Refusals
+from support.raw import token
+
+COUNTERS = register("counters", "shape", "counters that all clients increment, in InnoDB")
+MYISAM_COUNTERS = register("myisam_counters", "shape", "counters that all clients increment, in MyISAM")
+FAMILY = register(
+    "family", "shape", "parents, children that follow them by cascades, and rows that refer to these"
+)
+NUMBERED = register("numbered", "shape", "AUTO_INCREMENT")
+SEQUENCED = register("sequenced", "shape", "a default from a sequence")
+
+COUNTER_IDS = range(4)
+FAMILY_TABLES = ("parent", "child", "toy", "guard")
+OPENED = {
+    "counter": ("counter", "n", "id"),
+    "mcounter": ("mcounter", "n", "id"),
+    "audited_audit": ("audited_audit", "n", "id"),
+    "parent": ("parent", "id,n", ""),
+    "child": ("child", "id,parent,n", ""),
+    "toy": ("toy", "id,child", ""),
+    "guard": ("guard", "id,parent", ""),
+    "numbered": ("numbered", "token,n", ""),
+    "numbered_n": ("numbered", "n", ""),
+    "sequenced": ("sequenced", "token", ""),
+}
+"""What books open: table, columns and filter columns."""
+UNUSED_ID = FIRST_FREE_ID + 60
+BOOK_IDS = {name: FIRST_FREE_ID + number for number, name in enumerate(OPENED)}
+TABLES: dict[str, tuple[str, ...]] = {
+    COUNTERS: (
+        "CREATE TABLE counter (id INT PRIMARY KEY, n BIGINT NOT NULL)",
+        f"INSERT INTO counter SELECT seq, 0 FROM seq_0_to_{len(COUNTER_IDS) - 1}",
+    ),
+    MYISAM_COUNTERS: (
+        "CREATE TABLE mcounter (id INT PRIMARY KEY, n BIGINT NOT NULL) ENGINE=MyISAM",
+        f"INSERT INTO mcounter SELECT seq, 0 FROM seq_0_to_{len(COUNTER_IDS) - 1}",
+    ),
+    FAMILY: (
+        "CREATE TABLE parent (id INT PRIMARY KEY, n INT NOT NULL)",
+        (
+            "CREATE TABLE child (id INT PRIMARY KEY, parent INT NOT NULL, n INT NOT NULL,"
+            " twice INT AS (parent * 2) VIRTUAL,"
+            " FOREIGN KEY (parent) REFERENCES parent (id) ON DELETE CASCADE ON UPDATE CASCADE)"
+        ),
+        (
+            "CREATE TABLE toy (id INT PRIMARY KEY, child INT NULL,"
+            " FOREIGN KEY (child) REFERENCES child (id) ON DELETE SET NULL ON UPDATE CASCADE)"
+        ),
+        (
+            "CREATE TABLE guard (id INT PRIMARY KEY, parent INT NOT NULL,"
+            " FOREIGN KEY (parent) REFERENCES parent (id))"
+        ),
+    ),
+    NUMBERED: (
+        (
+            "CREATE TABLE numbered (id INT AUTO_INCREMENT PRIMARY KEY, token BIGINT NOT NULL,"
+            " n INT NOT NULL DEFAULT 0,"
+            " UNIQUE KEY by_token (token))"
+        ),
+    ),
+    SEQUENCED: (
+        "CREATE SEQUENCE ids CACHE 10",
+        "CREATE TABLE sequenced (id BIGINT NOT NULL DEFAULT NEXTVAL(ids) PRIMARY KEY, token BIGINT NOT NULL)",
+    ),
+}
+
+
+def book_open_line(database: str, name: str) -> bytes:
+    """The open_index of what a book opens."""
+    table, columns, filters = OPENED[name]
+    return f"P\t{BOOK_IDS[name]}\t{database}\t{table}\t\t{columns}\t{filters}".encode()
+
+
+def request_line(name: str, *tokens: bytes | str | int | None) -> bytes:
+    """A request on what was opened under this name."""
+    return b"\t".join(map(token, (BOOK_IDS[name], *tokens)))
+
+
+@dataclass
+class OwnedMember:
+    """A request on rows of a shape."""
+
+    book: OwnRows
+    request: Find | Insert
+    line: bytes
+
+    @property
+    def is_write(self) -> bool:
+        return self.request.writes
+
+    @property
+    def is_for_groups(self) -> bool:
+        return self.book.shape.is_for_groups
+
+    @property
+    def rows(self) -> int:
+        return (
+            len(self.request.rows) if isinstance(self.request, Insert) and self.request.clause == "E" else 0
+        )
+
+    def run(self, reply: bytes | None, refusals: Refusals | None) -> bytes | None:
+        if isinstance(self.request, Insert) and self.rows and reply is not None and refusals is not None:
+            return self._run_each(self.request, reply.split(b"\t")[2::2], refusals)
+        return self.book.do(self.request)
+
+    def _run_each(self, request: Insert, outcomes: list[bytes], refusals: Refusals) -> bytes:
+        """Each row for itself: those that were refused because of others are not there."""
+        rows = len(request.rows)
+        refused = [outcome[:1] == b"!" and refusals.is_one(b"1\t1\t" + outcome[1:]) for outcome in outcomes]
+        refused = (refused + [False] * rows)[:rows]
+        done = tuple(row for row, is_refused in zip(request.rows, refused, strict=True) if not is_refused)
+        replied = iter(self.book.do(Insert(done, clause="E")).split(b"\t")[2:])
+        expected = [b"0\t2"]
+        for number, is_refused in enumerate(refused):
+            expected += [outcomes[number], b"\0"] if is_refused else [next(replied), next(replied)]
+        if any(refused):
+            self.book.refused(request)
+        return b"\t".join(expected)
+
+    def changed(self) -> int:
+        return self.book.changed_count
+
+    def accepts(self, reply: bytes) -> bool:
+        return False
+
+    def refused(self) -> None:
+        self.book.refused(self.request)
+
+
+@dataclass
+class BookMember:
+    """A request to a book of this file: what to do in it, and which replies are right where that depends on
+    others."""
+
+    book: Book
+    line: bytes
+    act: Callable[[], bytes | None]
+    is_write: bool = True
+    is_for_groups: bool = True
+    accept: Callable[[bytes], bool] = lambda reply: False
+
+    rows: int = 0
+    _did: bytes | None = None
+
+    def run(self, reply: bytes | None, refusals: Refusals | None) -> bytes | None:
+        self._did = self.act()
+        return self._did
+
+    def changed(self) -> int:
+        return int(self._did != b"0\t1\t0")
+
+    def accepts(self, reply: bytes) -> bool:
+        return self.accept(reply)
+
+    def refused(self) -> None:
+        pass
+
+
+# ---- names
+
+
+_ALIASES = (
+    ("#mysql50#mysql", "global_priv", "Host,User,Priv"),
+    ("mysql", "#mysql50#global_priv", "Host,User,Priv"),
+    ("#mysql50#mysql", "plugin", "name,dl"),
+    ("#mysql50#d", "plain", "id,g,n,s"),
+    ("d", "#mysql50#plain", "id,g,n,s"),
+)
+
+
+class Nothing:
+    """A book without anything in it."""
+
+    def copy(self) -> Nothing:
+        return self
+
+    def take(self, other: Nothing) -> None: ...
+
+    def undone(self, was: Nothing) -> None: ...
+
+
+def an_alias(choose: random.Random) -> BookMember:
+    """An open_index that must be refused, whatever is going on."""
+    database, table, columns = choose.choice(_ALIASES)
+    line = f"P\t{UNUSED_ID}\t{database}\t{table}\t\t{columns}".encode()
+    return BookMember(Nothing(), line, lambda: b"1\t1\topen_table", False)

@@ -1,0 +1,62 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Random mixes of everything against real servers: replies, tables and the replayed binlog must tell one
+story.
+
+A run prints its seed and ingredients, and a failure shows them with the last second of the client that met
+it. To look for one thing at a time (ingredients.py names them all):
+
+    ROWSOCKET_SOAK_SEED=1 ROWSOCKET_MIX=plain,finds,groups ROWSOCKET_MIX_SECONDS=5 ./x test property -- -k
+    default -s
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from property.ingredients import INGREDIENTS, OF_A_CLUSTER
+from property.mixing import MIX_S, OF_ALL_SERVERS, MixFailure, new_mix, run_mix
+from property.volatile import CHANGING
+from support.binlog import TWO_PHASES, assert_binlog_equals_tables
+from support.mariadb import Options, RowSocketServer, Start
+from support.soak import Soak
+
+TRIALS = 1
+BASE: Options = {**OF_ALL_SERVERS, **TWO_PHASES, "binlog-format": "ROW"}
+SETS: dict[str, tuple[Options, frozenset[str]]] = {
+    "default": ({}, frozenset()),
+    "rollback_on_timeout": ({"innodb-rollback-on-timeout": "ON"}, frozenset()),
+    "impatient": (
+        {"lock-wait-timeout": 1, "innodb-lock-wait-timeout": 1, "innodb-adaptive-hash-index": "OFF"},
+        frozenset({"146", "1205", "lock_tables"}),
+    ),
+    "minimal": (
+        {"binlog-row-image": "MINIMAL", "binlog-row-event-max-size": 256, "loose-rowsocket-threads-write": 4},
+        frozenset(),
+    ),
+}
+"""Options of the server, and the errors that may come because of them."""
+
+
+@pytest.mark.parametrize("name", SETS)
+def test_replies_tables_and_binlog_tell_one_story(start: Start, soak: Soak, name: str) -> None:
+    options, also_refused = SETS[name]
+    for _ in soak.trials(TRIALS):
+        server = start(RowSocketServer, {**BASE, **options})
+        mix = new_mix(soak.random, INGREDIENTS.keys() - OF_A_CLUSTER, also_refused)
+        found = []
+        try:
+            for what, count in run_mix([server], mix, MIX_S).items():
+                soak.saw(what, count)
+        except MixFailure as failure:
+            found.append(str(failure))
+        if server.alive():
+            try:
+                soak.saw(
+                    "transactions",
+                    assert_binlog_equals_tables(server, changing=CHANGING).transactions,
+                )
+            except AssertionError as failure:
+                found.append(str(failure))
+        if found:
+            pytest.fail("\n".join(found), pytrace=False)
+        server.remove()
