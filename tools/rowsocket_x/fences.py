@@ -72,7 +72,7 @@ def _complaint(
             f"what needs it there"
         )
     if _SOCKET_HEADER.match(include) and layer not in _SOCKET_LAYERS:
-        return f"{layer}/ must not know sockets (<{include}>); that belongs into net/"
+        return f"{layer}/ must not know sockets (<{include}>); net/ does, and server/ beside it"
     if _THREAD_OR_CLOCK_HEADER.match(include) and layer == "wire":
         return f"wire/ is pure functions over buffers and must not know threads or the clock (<{include}>)"
     return None
