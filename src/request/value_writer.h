@@ -21,12 +21,12 @@ struct ValueFormat {
     bare              ///< the bytes alone, of NULL the null_token: a reply that knows each ColumnEnd frames them itself
   };
   Framing framing = Framing::separated;
-  char separator = '\t';            ///< separated: before each value
-  char length_lead = '$';           ///< length_prefixed
-  std::string_view null_token = {};   ///< stands for NULL; separated: behind the separator, and not empty without an address
-  unsigned char escape_below = 0;   ///< separated: bytes below this are escaped ...
-  char escape_lead = '\\';          ///< ... as this byte ...
-  unsigned char escape_shift = 0;   ///< ... and the byte plus this
+  char separator = '\t';             ///< separated: before each value
+  char length_lead = '$';            ///< length_prefixed
+  std::string_view null_token = {};  ///< stands for NULL; separated: behind the separator, and not empty without an address
+  unsigned char escape_below = 0;    ///< separated: bytes below this are escaped ...
+  char escape_lead = '\\';           ///< ... as this byte ...
+  unsigned char escape_shift = 0;    ///< ... and the byte plus this
 };
 
 /// Where a value of the row ends in the buffer, counted from its first byte.
@@ -116,8 +116,8 @@ class ValueWriter {
   PerColumn per_column_;
   size_t column_ = 0;
   /// Nothing but a separator and escapes: the quick way.
-  const bool is_plain_ = format_.framing == ValueFormat::Framing::separated && per_column_.prefixes == nullptr &&
-                         per_column_.ends == nullptr;
+  const bool is_plain_ =
+      format_.framing == ValueFormat::Framing::separated && per_column_.prefixes == nullptr && per_column_.ends == nullptr;
 };
 
 }  // namespace rowsocket

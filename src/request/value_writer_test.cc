@@ -106,8 +106,7 @@ TEST(ValueWriter, ALengthStandsBeforeEachValueWhereTheFormatHasIt) {
   Buffer out;
   ValueWriter values(out, length_format);
   write_one_of_each(values);
-  EXPECT_EQ(out.view(),
-            "#3\r\na\tb\r\n#-1\r\n#10\r\n2024-02-29\r\n#2\r\n-7\r\n#20\r\n18446744073709551615\r\n#0\r\n\r\n");
+  EXPECT_EQ(out.view(), "#3\r\na\tb\r\n#-1\r\n#10\r\n2024-02-29\r\n#2\r\n-7\r\n#20\r\n18446744073709551615\r\n#0\r\n\r\n");
 }
 
 TEST(ValueWriter, BareValuesAreTheirBytes) {

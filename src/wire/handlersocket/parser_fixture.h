@@ -53,8 +53,7 @@ class ParserTest : public testing::Test {
     size_t scanned_bytes = 0;
     for (size_t size = 0; size < line.size(); ++size) {
       const GuardedBytes prefix(std::string_view(line).substr(0, size));
-      EXPECT_EQ(parse(prefix.view(), scanned_bytes).status, Parsed::Status::need_more)
-          << size << " bytes of " << printable(line);
+      EXPECT_EQ(parse(prefix.view(), scanned_bytes).status, Parsed::Status::need_more) << size << " bytes of " << printable(line);
       EXPECT_EQ(scanned_bytes, size);
     }
     const GuardedBytes guarded(line);
@@ -72,8 +71,8 @@ class ParserTest : public testing::Test {
   }
 
   Parsed parse(std::string_view input, size_t& scanned_bytes) {
-    return parse_request(
-        input, {.settings = settings, .arena = arena, .out = out, .state = nullptr, .scanned_bytes = scanned_bytes});
+    return parse_request(input,
+                         {.settings = settings, .arena = arena, .out = out, .state = nullptr, .scanned_bytes = scanned_bytes});
   }
   /// Of bytes of which none were looked at before.
   Parsed parse(std::string_view input) {
