@@ -44,7 +44,7 @@ struct Parsed {
   size_t consumed_bytes = 0;
   const Request* request = nullptr;
   ErrorCode error = ErrorCode::none;
-  std::string_view why = {};  ///< of `fatal` and `hang_up`, for the log: "speaks HTTP"; empty where nobody need know
+  std::string_view why = {};  ///< of `fatal` and `hang_up`, the line for the log; empty where nobody need know
 };
 
 class Protocol {

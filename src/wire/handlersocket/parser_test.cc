@@ -16,6 +16,7 @@ namespace {
 using test::bytes_of;
 using test::words_of;
 using testing::EndsWith;
+using testing::HasSubstr;
 using testing::StartsWith;
 
 using ParserTest = test::ParserTest;
@@ -63,6 +64,7 @@ TEST_F(ParserTest, NoLineEndWithinTheLongestLineIsFatal) {
     EXPECT_EQ(parsed.status, Parsed::Status::fatal);
     EXPECT_EQ(parsed.error, ErrorCode::line_too_long);
     EXPECT_EQ(parsed.consumed_bytes, input.size());
+    EXPECT_THAT(std::string(parsed.why), HasSubstr("a line that is too long"));
   }
 }
 
