@@ -15,7 +15,15 @@
 
 namespace rowsocket {
 
-enum class RequestKind : uint8_t { refused, nothing, open, find, insert, group, authenticate };
+enum class RequestKind : uint8_t {
+  refused,  ///< no request, or one that may not stand here: it has a mistake
+  nothing,  ///< it is answered that it is done
+  open,
+  find,
+  insert,
+  group,
+  authenticate
+};
 
 /// What all requests have. `kind` says which structure it is.
 struct Request {
