@@ -85,10 +85,10 @@ class EchoTest : public testing::Test {
     reply.begin_rows(2);
     for (const size_t key_number : {0, 1, 2}) {
       if (key_number == 1) {
-        reply.missed(key_number);
-        continue;
-      }
-      if (reply.tells_rows()) {
+        if (reply.tells_misses()) {
+          reply.missed(key_number);
+        }
+      } else if (reply.tells_rows()) {
         reply.row_begins(key_number);
         values.begin_row();
         values.text(key_number == 0 ? "Ann" : "a longer name");
