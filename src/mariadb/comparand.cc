@@ -72,6 +72,18 @@ Error Comparand::prepare_image(THD* thd, const Value& value, bool raw) {
   return {};
 }
 
+bool Comparand::row_is_unset() const {
+  if (field_->is_null()) {
+    return true;
+  }
+  if (field_->cmp_type() != STRING_RESULT) {
+    return field_->val_real() == 0;  // dates as well: 0000-00-00
+  }
+  StringBuffer<16> buffer;
+  const String* const text = field_->val_str(&buffer);
+  return text->length() == 1 && *text->ptr() == '0';
+}
+
 int Comparand::compare_row() const {
   if (field_->is_null()) {
     return kind_ == Kind::null ? 0 : -1;
