@@ -81,7 +81,10 @@ bool Comparand::row_is_unset() const {
   }
   StringBuffer<16> buffer;
   const String* const text = field_->val_str(&buffer);
-  return text->length() == 1 && *text->ptr() == '0';
+  const auto* const begin = reinterpret_cast<const uchar*>(text->ptr());
+  my_wc_t character = 0;
+  const int bytes = field_->charset()->mb_wc(&character, begin, begin + text->length());
+  return bytes == static_cast<int>(text->length()) && character == '0';
 }
 
 int Comparand::compare_row() const {
