@@ -8,7 +8,6 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/refused_memory.h"
-#include "request/value_writer.h"
 
 namespace rowsocket {
 namespace {
@@ -59,20 +58,6 @@ TEST(Memory, ABufferThatCanNotGrowFailsAndKeepsItsBytes) {
   buffer.truncate(buffer.size());
   buffer.append(more);
   EXPECT_EQ(buffer.size(), 100'003U);
-}
-
-TEST(Memory, AValueWriterWithoutMemoryWritesNothing) {
-  constexpr ValueFormat format = {
-      .separator = '|', .null_token = "nil", .escape_below = 0x10, .escape_lead = '!', .escape_shift = 0x40};
-  Buffer buffer;
-  const RefusedMemory refused;
-  ValueWriter values(buffer, format);
-  values.null();
-  values.integer(1);
-  values.plain("1");
-  values.text("a");
-  EXPECT_TRUE(buffer.failed());
-  EXPECT_TRUE(buffer.empty());
 }
 
 }  // namespace

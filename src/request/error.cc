@@ -11,10 +11,9 @@ struct Row {
   std::string_view explanation;
 };
 
-constexpr std::array<Row, static_cast<size_t>(ErrorCode::count_)> rows = {{
-    {"none", {}},
+constexpr std::array<Row, static_cast<size_t>(ErrorCode::count_)> rows = {{{"none", {}},
 #define ROWSOCKET_ERROR(name, counter, explanation) {#name, explanation},
-    ROWSOCKET_ERRORS
+                                                                           ROWSOCKET_ERRORS
 #undef ROWSOCKET_ERROR
 }};
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What can go wrong with a request, in no protocol's words and no server's numbers. A protocol maps the code to its own reply; the
-// detail is for people.
+// What can go wrong with a request, in no protocol's words and no server's numbers. A protocol maps the code to its own reply;
+// the detail is for people.
 #pragma once
 
 #include <cstdint>
@@ -18,7 +18,7 @@ enum class ErrorCode : uint8_t {
 #define ROWSOCKET_ERROR(name, counter, explanation) name,
   ROWSOCKET_ERRORS
 #undef ROWSOCKET_ERROR
-  count_  ///< how many codes there are; not a code
+      count_  ///< how many codes there are; not a code
 };
 
 /// Lower-case name of a code, for logs and tests.

@@ -178,8 +178,8 @@ struct Insert : Request {
   std::span<const DuplicateChange> duplicate_changes;
   std::span<const Filter> duplicate_filters;  ///< OnDuplicate::change: a row that is there and does not match is kept
   bool rows_alone = false;                    ///< a row that fails does not undo the others
-  bool tells_rows = false;  ///< tell the rows as they are afterwards, instead of what came of them; not where they stand alone
-  bool drops_surplus = false;                 ///< values beyond the columns are dropped; else they are an error
+  bool tells_rows = false;     ///< tell the rows as they are afterwards, instead of what came of them; not where they stand alone
+  bool drops_surplus = false;  ///< values beyond the columns are dropped; else they are an error
 };
 
 // ---- the others

@@ -2,6 +2,7 @@
 #include "request/value_writer.h"
 
 #include <algorithm>
+#include <charconv>
 
 #include "base/limits.h"
 
@@ -71,6 +72,15 @@ void ValueWriter::framed(std::string_view bytes) {
       break;
   }
   end_value(false);
+}
+
+void ValueWriter::framed_null() {
+  begin_value();
+  if (format_.framing == ValueFormat::Framing::separated) {
+    out_.append(format_.separator);
+  }
+  out_.append(format_.null_token);
+  end_value(true);
 }
 
 void ValueWriter::escaped(std::string_view bytes) {

@@ -18,15 +18,15 @@ struct ValueFormat {
   enum class Framing : uint8_t {
     separated,        ///< a separator before each value, and some bytes escaped
     length_prefixed,  ///< `length_lead`, the length in decimal, CR LF, the bytes, CR LF
-    bare              ///< the bytes alone: for a reply that is put together when the row is there, from `ColumnEnd`s
+    bare              ///< the bytes alone, of NULL the null_token: a reply that knows each ColumnEnd frames them itself
   };
   Framing framing = Framing::separated;
-  char separator = '\t';            ///< separated: before each value
-  char length_lead = '$';           ///< length_prefixed
-  std::string_view null_token;      ///< stands for NULL; separated: behind the separator
-  unsigned char escape_below = 0;   ///< separated: bytes below this are escaped ...
-  char escape_lead = '\\';          ///< ... as this byte ...
-  unsigned char escape_shift = 0;   ///< ... and the byte plus this
+  char separator = '\t';             ///< separated: before each value
+  char length_lead = '$';            ///< length_prefixed
+  std::string_view null_token = {};  ///< stands for NULL; separated: behind the separator, and not empty without an address
+  unsigned char escape_below = 0;    ///< separated: bytes below this are escaped ...
+  char escape_lead = '\\';           ///< ... as this byte ...
+  unsigned char escape_shift = 0;    ///< ... and the byte plus this
 };
 
 /// Where a value of the row ends in the buffer, counted from its first byte.
@@ -35,7 +35,8 @@ struct ColumnEnd {
   bool is_null;
 };
 
-/// What a reply wants to have with each column of a row; both may be nullptr. As many as there are columns.
+/// What a reply wants to have with each column of a row; both may be nullptr. As many as there are columns. They lie in the
+/// arena with the reply.
 struct PerColumn {
   const std::string_view* prefixes = nullptr;  ///< what stands before the column's value: its name, where names are told
   ColumnEnd* ends = nullptr;                   ///< to be filled in
@@ -46,20 +47,18 @@ class ValueWriter {
   explicit ValueWriter(Buffer& out, const ValueFormat& format, PerColumn per_column = {})
       : out_(out), format_(format), per_column_(per_column) {}
 
+  /// Before the first value of each row, where the reply has something with each column.
   void begin_row() { column_ = 0; }
 
   void null() {
     if (!is_plain_) [[unlikely]] {
-      begin_value();
+      framed_null();
+      return;
     }
-    const size_t separator_bytes = format_.framing == ValueFormat::Framing::separated ? 1 : 0;
     if (out_.reserve(1 + format_.null_token.size())) [[likely]] {
       *out_.end() = format_.separator;
-      std::memcpy(out_.end() + separator_bytes, format_.null_token.data(), format_.null_token.size());
-      out_.advance(separator_bytes + format_.null_token.size());
-    }
-    if (!is_plain_) [[unlikely]] {
-      end_value(true);
+      std::memcpy(out_.end() + 1, format_.null_token.data(), format_.null_token.size());
+      out_.advance(1 + format_.null_token.size());
     }
   }
   void integer(int64_t number) { number_text(number); }
@@ -108,6 +107,7 @@ class ValueWriter {
   }
   void escaped(std::string_view bytes);
   void framed(std::string_view bytes);
+  void framed_null();
   void begin_value();
   void end_value(bool is_null);
 
@@ -116,8 +116,8 @@ class ValueWriter {
   PerColumn per_column_;
   size_t column_ = 0;
   /// Nothing but a separator and escapes: the quick way.
-  const bool is_plain_ = format_.framing == ValueFormat::Framing::separated && per_column_.prefixes == nullptr &&
-                         per_column_.ends == nullptr;
+  const bool is_plain_ =
+      format_.framing == ValueFormat::Framing::separated && per_column_.prefixes == nullptr && per_column_.ends == nullptr;
 };
 
 }  // namespace rowsocket

@@ -87,6 +87,83 @@ TEST(ValueWriter, AValueThatDoesNotFitFailsTheBuffer) {
   EXPECT_TRUE(out.empty());
 }
 
+// --- Lengths in front, and bytes alone
+
+constexpr ValueFormat length_format = {
+    .framing = ValueFormat::Framing::length_prefixed, .length_lead = '#', .null_token = "#-1\r\n"};
+constexpr ValueFormat bare_format = {.framing = ValueFormat::Framing::bare};
+
+void write_one_of_each(ValueWriter& values) {
+  values.text("a\tb");
+  values.null();
+  values.plain("2024-02-29");
+  values.integer(-7);
+  values.unsigned_integer(18446744073709551615U);
+  values.text({});
+}
+
+TEST(ValueWriter, ALengthStandsBeforeEachValueWhereTheFormatHasIt) {
+  Buffer out;
+  ValueWriter values(out, length_format);
+  write_one_of_each(values);
+  EXPECT_EQ(out.view(), "#3\r\na\tb\r\n#-1\r\n#10\r\n2024-02-29\r\n#2\r\n-7\r\n#20\r\n18446744073709551615\r\n#0\r\n\r\n");
+}
+
+TEST(ValueWriter, BareValuesAreTheirBytes) {
+  Buffer out;
+  ValueWriter values(out, bare_format);
+  write_one_of_each(values);
+  EXPECT_EQ(out.view(), "a\tb2024-02-29-718446744073709551615");
+}
+
+TEST(ValueWriter, AValueOfALengthThatDoesNotFitFailsTheBuffer) {
+  Buffer out(40);
+  ValueWriter values(out, length_format);
+  values.text(std::string(40, 'x'));
+  EXPECT_TRUE(out.failed());
+  EXPECT_TRUE(out.empty());
+}
+
+// --- What a reply has with each column
+
+TEST(ValueWriter, APrefixStandsBeforeTheValueOfItsColumnInEachRow) {
+  constexpr std::string_view prefixes[] = {"<k>", "<v>"};
+  const auto rows_in = [&prefixes](const ValueFormat& of) {
+    Buffer out;
+    ValueWriter values(out, of, {.prefixes = prefixes});
+    for (const std::string_view key : {"1", "2"}) {
+      values.begin_row();
+      values.plain(key);
+      values.null();
+    }
+    return std::string(out.view());
+  };
+  EXPECT_EQ(rows_in(format), "<k>|1<v>|nil<k>|2<v>|nil");
+  EXPECT_EQ(rows_in(length_format), "<k>#1\r\n1\r\n<v>#-1\r\n<k>#1\r\n2\r\n<v>#-1\r\n");
+}
+
+TEST(ValueWriter, AReplyLearnsWhereEachValueOfARowEnds) {
+  Buffer out;
+  out.append("head ");
+  ColumnEnd ends[3] = {};
+  ValueWriter values(out, bare_format, {.ends = ends});
+  for (const std::string_view text : {"longer than the next", "a\n"}) {
+    values.begin_row();
+    values.text(text);
+    values.null();
+    values.integer(10);
+  }
+  const size_t second_row = std::string_view("head longer than the next10").size();
+  EXPECT_EQ(ends[0].bytes, second_row + 2);
+  EXPECT_FALSE(ends[0].is_null);
+  EXPECT_EQ(ends[1].bytes, second_row + 2);
+  EXPECT_TRUE(ends[1].is_null);
+  EXPECT_EQ(ends[2].bytes, second_row + 4);
+  EXPECT_FALSE(ends[2].is_null);
+}
+
+// --- Any text
+
 RC_GTEST_PROP(ValueWriterProperty, EscapesAnyText, (const std::string& bytes)) {
   RC_ASSERT(text_of(bytes) == "|" + escaped(bytes));
 }

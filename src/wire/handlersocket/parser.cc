@@ -155,8 +155,7 @@ Parsed parse_request(std::string_view input, const Parsing& parsing) {
   }
   Scope scope{.settings = parsing.settings, .arena = parsing.arena, .out = parsing.out};
   ErrorCode error = ErrorCode::out_of_memory;
-  const Request* const request =
-      is_group ? parse_group(lines, scope, error) : parse_line(without_carriage_return(lines), scope);
+  const Request* const request = is_group ? parse_group(lines, scope, error) : parse_line(without_carriage_return(lines), scope);
   if (request == nullptr) [[unlikely]] {
     return fatal(input, error);
   }

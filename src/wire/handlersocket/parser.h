@@ -25,8 +25,8 @@ namespace rowsocket::wire::handlersocket {
 /// The id where the token is no number, or none of 32 bits. No limit allows it.
 inline constexpr uint32_t id_invalid = static_cast<uint32_t>(-1);
 
-/// Protocol::parse. Fatal only for a line or a group of more than `line_bytes_max` bytes (its last LF not counted), for a group of
-/// so many lines that they can not be answered one by one, and where memory is refused for the request itself.
+/// Protocol::parse. Fatal only for a line or a group of more than `line_bytes_max` bytes (its last LF not counted), for a group
+/// of so many lines that they can not be answered one by one, and where memory is refused for the request itself.
 [[nodiscard]] Parsed parse_request(std::string_view input, const Parsing& parsing);
 
 }  // namespace rowsocket::wire::handlersocket
