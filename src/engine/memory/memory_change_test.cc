@@ -166,6 +166,19 @@ TEST_F(MemoryChangeTest, assignments_are_done_to_the_columns_that_they_name) {
   EXPECT_EQ(told_by(cursor), " 1 pens 6");
 }
 
+TEST_F(MemoryChangeTest, a_change_that_fails_changes_no_row) {
+  EXPECT_TRUE(engine.insert("d.t", {"1", "pen", "5"}));
+  const auto index = open(*session, "");
+  Cursor& cursor = begin(*index);
+  EXPECT_EQ(seek(cursor, KeyOperator::equal, {"1"}), Step::row);
+  engine.fail_write(1, Error(ErrorCode::engine, 135));
+  const Assignment assignment = {2, Operation::add, values({"1"})[0]};
+  bool changed = true;
+  EXPECT_EQ(cursor.change_row({&assignment, 1}, false, changed).number, 135);
+  EXPECT_FALSE(changed);
+  EXPECT_EQ(told_by(cursor), " 1 pen 5");
+}
+
 TEST_F(MemoryChangeTest, a_change_of_the_index_walked_moves_rows) {
   const auto moves = [this](const std::string& index_name, uint32_t column) {
     const auto index = open(*session, index_name);

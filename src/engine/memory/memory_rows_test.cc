@@ -98,6 +98,20 @@ TEST_F(MemoryEngineTest, ranges_that_make_no_sense_fail) {
   EXPECT_EQ(failure({after, one, true, before, two}), ErrorCode::too_many_key_parts);
 }
 
+TEST_F(MemoryEngineTest, each_row_is_told_from_its_first_column_on) {
+  insert_four_rows();
+  const auto index = open(*session, "");
+  Cursor& cursor = begin(*index, Intent::read);
+  EXPECT_EQ(seek(cursor, KeyOperator::equal, {"1"}), Step::row);
+  ColumnEnd ends[3] = {};
+  Buffer out;
+  ValueWriter writer(out, words, {.ends = ends});
+  cursor.write_row(writer);
+  const ColumnEnd first = ends[0];
+  cursor.write_row(writer);
+  EXPECT_GT(ends[0].bytes, first.bytes) << "of the second row";
+}
+
 TEST_F(MemoryEngineTest, a_filter_says_what_becomes_of_a_row_that_does_not_match) {
   insert_four_rows();
   const auto index = open(*session, "", "name,stock");
