@@ -109,5 +109,18 @@ TEST(Arena, MakesArraysOfDefaultItems) {
   EXPECT_TRUE(arena.array<Item>(0).empty());
 }
 
+TEST(Arena, CopiesAnItem) {
+  Arena arena;
+  const Item item{.place = "here", .number = 9};
+  const Item* const first = arena.copy_of(item);
+  const Item* const second = arena.copy_of(item);
+  ASSERT_NE(first, nullptr);
+  ASSERT_NE(second, nullptr);
+  EXPECT_NE(first, second);
+  EXPECT_TRUE(is_aligned(first) && is_aligned(second));
+  EXPECT_EQ(first->place, item.place);
+  EXPECT_EQ(second->number, 9U);
+}
+
 }  // namespace
 }  // namespace rowsocket

@@ -20,6 +20,7 @@ TEST(Memory, AnArenaWithoutMemoryGivesNothing) {
     const RefusedMemory refused;
     EXPECT_EQ(arena.allocate(1), nullptr);
     EXPECT_TRUE(arena.array<int>(10).empty());
+    EXPECT_EQ(arena.copy_of(1), nullptr);
   }
   EXPECT_NE(arena.allocate(1), nullptr) << "and gives again when there is memory";
 }

@@ -17,7 +17,8 @@
 namespace rowsocket {
 
 /// What a protocol remembers of one connection between its requests, where it has to (a version agreed on, a transaction that is
-/// being collected). The connection owns it.
+/// being collected). The connection owns it. A request that has to wait for a lock is parsed again in a later turn: for one that
+/// the engine has a part in, the state must come out the same.
 class WireState {
  public:
   virtual ~WireState() = default;
@@ -36,7 +37,7 @@ struct Parsed {
   enum class Status : uint8_t {
     request,    ///< `request` is there; the first `consumed_bytes` of the input are its own
     need_more,  ///< no complete request yet
-    nothing,    ///< the first `consumed_bytes` ask for nothing: they are dropped
+    nothing,    ///< the first `consumed_bytes`, at least one, ask for nothing: they are dropped
     fatal,      ///< the stream can not be followed any further: answer `error` and close
     hang_up     ///< close without an answer (another protocol's stream, which may carry requests of ours in it; a goodbye)
   };
@@ -44,7 +45,7 @@ struct Parsed {
   size_t consumed_bytes = 0;
   const Request* request = nullptr;
   ErrorCode error = ErrorCode::none;
-  std::string_view why = {};  ///< of `fatal` and `hang_up`, for the log: "speaks HTTP"; empty where nobody need know
+  std::string_view why = {};  ///< of `fatal` and `hang_up`, the line for the log; empty where nobody need know
 };
 
 class Protocol {

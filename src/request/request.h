@@ -15,12 +15,20 @@
 
 namespace rowsocket {
 
-enum class RequestKind : uint8_t { refused, nothing, open, find, insert, group, authenticate };
+enum class RequestKind : uint8_t {
+  refused,  ///< no request, or one that may not stand here: it has a mistake
+  nothing,  ///< it is answered that it is done
+  open,
+  find,
+  insert,
+  group,
+  authenticate
+};
 
 /// What all requests have. `kind` says which structure it is.
 struct Request {
-  Request() = default;
-  explicit Request(RequestKind request_kind) : kind(request_kind) {}
+  constexpr Request() = default;
+  constexpr explicit Request(RequestKind request_kind) : kind(request_kind) {}
 
   RequestKind kind = RequestKind::refused;
   /// What the parser found wrong; answered after what must be answered first (authentication, an unknown id).
@@ -141,7 +149,7 @@ enum class Tell : uint8_t {
 };
 
 struct Find : Request {
-  Find() : Request(RequestKind::find) {}
+  constexpr Find() : Request(RequestKind::find) {}
 
   SelectionName selection;
   KeyRange range;
@@ -169,7 +177,7 @@ struct DuplicateChange {
 };
 
 struct Insert : Request {
-  Insert() : Request(RequestKind::insert) {}
+  constexpr Insert() : Request(RequestKind::insert) {}
 
   SelectionName selection;
   std::span<const Value> values;  ///< for the first columns of the selection, row after row
@@ -185,7 +193,7 @@ struct Insert : Request {
 // ---- the others
 
 struct Open : Request {
-  Open() : Request(RequestKind::open) {}
+  constexpr Open() : Request(RequestKind::open) {}
 
   uint32_t id = 0;
   SelectionNames names;
@@ -194,7 +202,7 @@ struct Open : Request {
 
 /// Requests that commit together, or of which nothing is done. None is itself a group, an open or an authenticate.
 struct Group : Request {
-  Group() : Request(RequestKind::group) {}
+  constexpr Group() : Request(RequestKind::group) {}
 
   std::span<Request* const> members;
   bool must_change = false;  ///< a write that changes no row fails the group
@@ -203,7 +211,7 @@ struct Group : Request {
 
 /// Who a client says it is.
 struct Authenticate : Request {
-  Authenticate() : Request(RequestKind::authenticate) {}
+  constexpr Authenticate() : Request(RequestKind::authenticate) {}
 
   enum class Method : uint8_t { port_secret, account };
   Method method = Method::port_secret;

@@ -84,7 +84,7 @@ void parse_limit_per_key(TokenReader& reader, KeyList& list) {
   }
 }
 
-bool at_filter(const TokenReader& reader) { return reader.next_begins_with('F') || reader.next_begins_with('W'); }
+bool at_filter(const TokenReader& reader) { return reader.next_byte() == 'F' || reader.next_byte() == 'W'; }
 
 Filter take_filter(TokenReader& reader) {
   Filter filter;
@@ -119,47 +119,64 @@ std::span<const Filter> take_filters(TokenReader& reader, Scope& scope) {
   return filters;
 }
 
-}  // namespace
-
-bool parse_clause(TokenReader& reader, Scope& scope, Find& find, Mistakes& mistakes) {
-  const auto at_most_once = [&reader](bool was_there) {
-    if (was_there) {
-      reader.fail(ErrorCode::syntax);
-    }
-  };
-  const std::string_view clause = reader.peek();
-  if (at_filter(reader)) {
-    at_most_once(!find.filters.empty());
-    find.filters = take_filters(reader, scope);
-    return true;
+void at_most_once(TokenReader& reader, bool was_there) {
+  if (was_there) {
+    reader.fail(ErrorCode::syntax);
   }
-  if (clause == "@@") {
-    at_most_once(find.list.is_given);
+}
+
+/// A clause whose word is its letter, or twice an @. False if what comes next only begins with the letter.
+bool parse_lettered_clause(char letter, TokenReader& reader, Scope& scope, Find& find, Mistakes& mistakes) {
+  const std::string_view word = reader.peek();
+  if (word == "@@") {
+    at_most_once(reader, find.list.is_given);
     parse_key_list(reader, scope, find.list, find.range.key.size());
     return true;
   }
-  switch (clause.size() == 1 ? clause[0] : '\0') {
+  if (word.size() != 1) {
+    return false;
+  }
+  switch (letter) {
     case '@':
-      at_most_once(find.list.is_given);
+      at_most_once(reader, find.list.is_given);
       parse_in_list(reader, scope, find.list);
-      return true;
+      break;
     case 'T':
-      at_most_once(find.range.has_end);
+      at_most_once(reader, find.range.has_end);
       parse_end(reader, scope, find.range, mistakes);
-      return true;
+      break;
     case 'R':
-      at_most_once(find.range.reverse);
+      at_most_once(reader, find.range.reverse);
       reader.token();
       find.range.reverse = true;
-      return true;
+      break;
     case 'L':
-      at_most_once(find.list.row_limit_per_key != 0);
+      at_most_once(reader, find.list.row_limit_per_key != 0);
       parse_limit_per_key(reader, find.list);
-      return true;
-    case 'C':
-      at_most_once(find.selection.has_columns);
+      break;
+    default:
+      at_most_once(reader, find.selection.has_columns);
       parse_columns(reader, find.selection);
+  }
+  return true;
+}
+
+}  // namespace
+
+bool parse_clause(TokenReader& reader, Scope& scope, Find& find, Mistakes& mistakes) {
+  const char letter = reader.next_byte();
+  switch (letter) {
+    case 'F':
+    case 'W':
+      at_most_once(reader, !find.filters.empty());
+      find.filters = take_filters(reader, scope);
       return true;
+    case '@':
+    case 'T':
+    case 'R':
+    case 'L':
+    case 'C':
+      return parse_lettered_clause(letter, reader, scope, find, mistakes);
     default:
       return false;
   }

@@ -4,7 +4,8 @@
 //
 //   +  count value...
 //   ++ count rows value... [C columns] [I | R | [U positions] [+ positions]] [E]
-#include <bitset>
+#include <algorithm>
+#include <span>
 #include <utility>
 
 #include "wire/handlersocket/parse_parts.h"
@@ -14,12 +15,23 @@ namespace {
 
 /// What the clauses of one insert have said so far.
 struct Clauses {
-  size_t value_count;  ///< of a row
-  /// Positions in a row's values, of which each stands at most once in the clauses of one insert.
-  std::bitset<limits::value_count_max> positions = {};
+  size_t value_count;          ///< of a row
+  std::span<bool> is_changed;  ///< of each value of a row, whether a change names it; none while there is no change
   bool has_set = false;
   bool has_add = false;
 };
+
+/// Where the changes of one clause are written to, behind those of a clause before.
+std::span<DuplicateChange> take_changes(TokenReader& reader, Scope& scope, Insert& insert, size_t count) {
+  const auto before = insert.duplicate_changes;
+  const auto changes = take_array<DuplicateChange>(reader, scope.arena, before.size() + count);
+  if (changes.empty()) {
+    return {};
+  }
+  std::copy(before.begin(), before.end(), changes.begin());
+  insert.duplicate_changes = changes;
+  return changes.subspan(before.size());
+}
 
 /// positions: numbers below the count of values, with one comma between each two. They are added to the insert's changes.
 void require_changes(Operation operation, TokenReader& reader, Scope& scope, Insert& insert, Clauses& clauses) {
@@ -29,25 +41,21 @@ void require_changes(Operation operation, TokenReader& reader, Scope& scope, Ins
   if (position_count > clauses.value_count) {
     reader.fail(ErrorCode::syntax);
   }
-  const auto before = insert.duplicate_changes;
-  const auto changes = take_array<DuplicateChange>(reader, scope.arena, before.size() + position_count);
-  if (changes.empty()) {
-    return;
+  if (clauses.is_changed.empty()) {
+    clauses.is_changed = take_array<bool>(reader, scope.arena, clauses.value_count);
+    std::fill(clauses.is_changed.begin(), clauses.is_changed.end(), false);
   }
-  std::copy(before.begin(), before.end(), changes.begin());
-  for (DuplicateChange& change : changes.subspan(before.size())) {
+  for (DuplicateChange& change : take_changes(reader, scope, insert, position_count)) {
     const std::string_view digits = list.substr(0, list.find(','));
     list.remove_prefix(std::min(digits.size() + 1, list.size()));
     TokenReader number(digits, scope.arena);
     const uint64_t position = number.number();
-    if (digits.empty() || !number.ok() || position >= clauses.value_count || clauses.positions.test(position)) {
+    if (digits.empty() || !number.ok() || position >= clauses.value_count || std::exchange(clauses.is_changed[position], true)) {
       reader.fail(ErrorCode::syntax);
       return;
     }
-    clauses.positions.set(position);
     change = {static_cast<uint32_t>(position), operation};
   }
-  insert.duplicate_changes = changes;
 }
 
 /// What is done to the row that a unique key has already. A second, other choice is a mistake; U and + are one.
@@ -110,7 +118,7 @@ void parse_rows(TokenReader& reader, Scope& scope, Insert& insert) {
   }
   insert.row_count = static_cast<uint32_t>(row_count);
   insert.values = require_values(reader, scope, static_cast<size_t>(count * row_count));
-  Clauses clauses{.value_count = static_cast<size_t>(count)};
+  Clauses clauses{.value_count = static_cast<size_t>(count), .is_changed = {}};
   while (!reader.at_end()) {
     parse_clause(reader, scope, insert, clauses);
   }

@@ -33,26 +33,4 @@ void parse_columns(TokenReader& reader, SelectionName& selection) {
   selection.columns = take_name(reader);
 }
 
-std::optional<KeyOperator> key_operator_of(std::string_view token) {
-  if (token == "=") {
-    return KeyOperator::equal;
-  }
-  if (token == ">") {
-    return KeyOperator::after;
-  }
-  if (token == ">=") {
-    return KeyOperator::at_or_after;
-  }
-  if (token == "<") {
-    return KeyOperator::before;
-  }
-  if (token == "<=") {
-    return KeyOperator::at_or_before;
-  }
-  if (token == "^=") {
-    return KeyOperator::starts_with;
-  }
-  return std::nullopt;
-}
-
 }  // namespace rowsocket::wire::handlersocket

@@ -12,6 +12,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 
 #include "base/limits.h"
 #include "request/protocol.h"
@@ -45,10 +46,14 @@ Request* refuse(ErrorCode mistake, Scope& scope);
 /// A whole group; `lines` without its last LF. nullptr if it can not be answered; `error` says why.
 Request* parse_group(std::string_view lines, Scope& scope, ErrorCode& error);
 
+/// Of each kind one that says nothing yet.
+template <typename Kind>
+inline constexpr Kind blank;
+
 template <typename Kind, typename KindOfReply = LineReply, typename... Arguments>
-Kind* make_request(Scope& scope, Arguments... arguments) {
-  auto* const request = scope.arena.make<Kind>();
-  auto* const reply = scope.arena.make<KindOfReply>(scope.out, scope.settings.error_detail, arguments...);
+Kind* make_request(Scope& scope, Arguments... of_the_reply) {
+  auto* const request = scope.arena.copy_of(blank<Kind>);
+  auto* const reply = scope.arena.make<KindOfReply>(scope.out, scope.settings.error_detail, of_the_reply...);
   if (request == nullptr || reply == nullptr) [[unlikely]] {
     return nullptr;
   }
@@ -117,7 +122,24 @@ std::string_view take_name(TokenReader& reader);
 /// C columns: these take the place of the opened ones.
 void parse_columns(TokenReader& reader, SelectionName& selection);
 
-[[nodiscard]] std::optional<KeyOperator> key_operator_of(std::string_view token);
+[[nodiscard]] inline std::optional<KeyOperator> key_operator_of(std::string_view token) {
+  const bool with_equal = token.size() == 2 && token[1] == '=';
+  if (token.size() != 1 && !with_equal) {
+    return std::nullopt;
+  }
+  switch (token[0]) {
+    case '=':
+      return with_equal ? std::nullopt : std::optional(KeyOperator::equal);
+    case '>':
+      return with_equal ? KeyOperator::at_or_after : KeyOperator::after;
+    case '<':
+      return with_equal ? KeyOperator::at_or_before : KeyOperator::before;
+    case '^':
+      return with_equal ? std::optional(KeyOperator::starts_with) : std::nullopt;
+    default:
+      return std::nullopt;
+  }
+}
 
 /// What the original notices when it has read the whole line.
 struct Mistakes {

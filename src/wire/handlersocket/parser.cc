@@ -99,11 +99,12 @@ bool is_http(std::string_view line) {
 }
 
 Parsed fatal(std::string_view input, ErrorCode error) {
+  const bool lacks_memory = error == ErrorCode::out_of_memory;
   return {.status = Parsed::Status::fatal,
           .consumed_bytes = input.size(),
           .error = error,
-          .why = error == ErrorCode::out_of_memory ? "sent a request that there is no memory for"
-                                                   : "sent what can not be followed (a line that is too long)"};
+          .why = lacks_memory ? "sent a request that there is no memory for: it is closed"
+                              : "sent what can not be followed (a line that is too long): it is closed"};
 }
 
 }  // namespace

@@ -16,6 +16,7 @@ namespace {
 using test::bytes_of;
 using test::words_of;
 using testing::EndsWith;
+using testing::HasSubstr;
 using testing::StartsWith;
 
 using ParserTest = test::ParserTest;
@@ -63,6 +64,7 @@ TEST_F(ParserTest, NoLineEndWithinTheLongestLineIsFatal) {
     EXPECT_EQ(parsed.status, Parsed::Status::fatal);
     EXPECT_EQ(parsed.error, ErrorCode::line_too_long);
     EXPECT_EQ(parsed.consumed_bytes, input.size());
+    EXPECT_THAT(std::string(parsed.why), HasSubstr("a line that is too long"));
   }
 }
 
@@ -312,6 +314,31 @@ TEST_F(ParserTest, ADeleteIgnoresWhatFollows) {
 
 TEST_F(ParserTest, AModificationFollowsInListAndFilters) {
   EXPECT_EQ(read("5 = 1 a 9 0 @ 0 1 b W > 0 c U x"), "find 5 = (a) limit 9 offset 0 in 0 (b) while 0 > c update (x)");
+}
+
+TEST_F(ParserTest, AnEmptyAmountIsNullUnlessTheServerIsStrict) {
+  EXPECT_EQ(read("5 = 1 a 1 0 +  1"), "find 5 = (a) limit 1 offset 0 increment (NULL, 1)");
+  EXPECT_EQ(read("5 = 1 a 1 0 U  1"), "find 5 = (a) limit 1 offset 0 update ('', 1)");
+  EXPECT_TRUE(parse(bytes_of("5 = 1 a 1 0 -  1$")).request->is_lenient);
+  EXPECT_FALSE(parse(bytes_of("5 = 1 a 1 0 - 1$")).request->is_lenient);
+  settings.strict = true;
+  EXPECT_EQ(read("5 = 1 a 1 0 +  1"), "find 5 = (a) limit 1 offset 0 increment ('', 1)");
+  EXPECT_FALSE(parse(bytes_of("5 = 1 a 1 0 -  1$")).request->is_lenient);
+}
+
+TEST_F(ParserTest, ValuesBeyondTheColumnsAreDroppedUnlessTheServerIsStrictOrTheRequestNamesItsColumns) {
+  const auto drops_surplus = [this](std::string_view line) {
+    const Request& request = *parse(bytes_of(line)).request;
+    return request.kind == RequestKind::insert ? static_cast<const Insert&>(request).drops_surplus
+                                               : static_cast<const Find&>(request).drops_surplus;
+  };
+  EXPECT_TRUE(drops_surplus("5 = 1 a 1 0 U x$"));
+  EXPECT_TRUE(drops_surplus("5 + 1 a$"));
+  EXPECT_FALSE(drops_surplus("5 = 1 a 1 0 C id U x$"));
+  EXPECT_FALSE(drops_surplus("5 ++ 1 1 a$"));
+  settings.strict = true;
+  EXPECT_FALSE(drops_surplus("5 = 1 a 1 0 U x$"));
+  EXPECT_FALSE(drops_surplus("5 + 1 a$"));
 }
 
 TEST_F(ParserTest, AnUnknownModificationIsRefused) {
