@@ -80,6 +80,12 @@ struct KeyRange {
   bool reverse = false;
 };
 
+/// True if the other end, where there is one, goes against the key's direction.
+[[nodiscard]] constexpr bool ends_face(const KeyRange& range) {
+  return !range.has_end || (goes_up(range.key_operator) && goes_down(range.end_operator)) ||
+         (goes_down(range.key_operator) && goes_up(range.end_operator));
+}
+
 /// Keys whose rows are found one after the other. Either values for one part of the range's key, or whole keys.
 struct KeyList {
   bool is_given = false;

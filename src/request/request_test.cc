@@ -85,5 +85,22 @@ TEST(Request, ADirectionIsThatOfTheOperator) {
   }
 }
 
+TEST(Request, TheEndsOfARangeFaceWhereOneGoesUpAndTheOtherDown) {
+  using enum KeyOperator;
+  const auto face = [](KeyOperator from, KeyOperator to) {
+    return ends_face({.key_operator = from, .has_end = true, .end_operator = to});
+  };
+  for (const KeyOperator up : {after, at_or_after}) {
+    for (const KeyOperator down : {before, at_or_before}) {
+      EXPECT_TRUE(face(up, down) && face(down, up));
+      EXPECT_FALSE(face(up, up) || face(down, down));
+    }
+  }
+  for (const KeyOperator other : {equal, after, at_or_after, before, at_or_before, starts_with}) {
+    EXPECT_FALSE(face(equal, other) || face(other, equal) || face(starts_with, other) || face(other, starts_with));
+    EXPECT_TRUE(ends_face({.key_operator = other})) << "there is no other end";
+  }
+}
+
 }  // namespace
 }  // namespace rowsocket

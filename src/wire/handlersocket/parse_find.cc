@@ -108,6 +108,22 @@ void parse_options(TokenReader& reader, Scope& scope, Find& find, Mistakes& mist
   find.limit = counts_rows && limit == 0 ? row_count_max : std::clamp(limit, uint64_t{1}, row_count_max);
 }
 
+/// What the original notices when it has read the whole line, in its order.
+void report(const Mistakes& mistakes, bool is_sql, const KeyRange& range, TokenReader& reader) {
+  const bool is_wrong = mistakes.bad_operator || mistakes.no_key_values || mistakes.bad_modification;
+  // Ends that do not face each other are for exec to refuse. In a line that is wrong anyhow they are the mistake that is
+  // answered.
+  if (!is_sql && is_wrong && (mistakes.bad_operator || !ends_face(range))) {
+    reader.fail(ErrorCode::bad_operator);
+  } else if (mistakes.no_key_values) {
+    reader.fail(ErrorCode::no_key_values);
+  } else if (is_sql) {
+    reader.fail(ErrorCode::not_implemented);
+  } else if (mistakes.bad_modification) {
+    reader.fail(ErrorCode::bad_modification);
+  }
+}
+
 void parse_rest(std::string_view operator_token, TokenReader& reader, Scope& scope, Find& find) {
   const bool is_sql = operator_token == "S";  // reserved by the original, and never built
   const std::optional<KeyOperator> key_operator = key_operator_of(operator_token);
@@ -122,16 +138,7 @@ void parse_rest(std::string_view operator_token, TokenReader& reader, Scope& sco
   if (!reader.at_end()) {
     parse_options(reader, scope, find, mistakes);
   }
-  // These the original notices when it has read the whole line, in this order.
-  if (!is_sql && mistakes.bad_operator) {
-    reader.fail(ErrorCode::bad_operator);
-  } else if (mistakes.no_key_values) {
-    reader.fail(ErrorCode::no_key_values);
-  } else if (is_sql) {
-    reader.fail(ErrorCode::not_implemented);
-  } else if (mistakes.bad_modification) {
-    reader.fail(ErrorCode::bad_modification);
-  }
+  report(mistakes, is_sql, find.range, reader);
 }
 
 }  // namespace
