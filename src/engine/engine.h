@@ -208,8 +208,8 @@ class Session {
 
   /// How long a request may wait for a metadata or table lock (see Begin::wait).
   [[nodiscard]] virtual uint64_t lock_wait_timeout_ms() const = 0;
-  /// The same for a row that another transaction has locked: the engine gives up early (error 146), so that one row does not hold
-  /// up the whole worker, and the request is tried again in later turns until this time is over.
+  /// The same for a row that another transaction has locked: the engine gives up early (Reason::row_locked), so that one
+  /// row does not hold up the whole worker, and the request is tried again in later turns until this time is over.
   [[nodiscard]] virtual uint64_t row_lock_wait_timeout_ms() const { return lock_wait_timeout_ms(); }
 
   [[nodiscard]] virtual Interruption interruption() const = 0;
