@@ -97,8 +97,11 @@ enum class Verdict : uint8_t { match, skip, stop, refuse };
 struct RowToInsert {
   std::span<const Value> values;
   OnDuplicate on_duplicate = OnDuplicate::fail;
-  std::span<const DuplicateChange> duplicate_changes = {};
-  bool filters_duplicates = false;  ///< a row that is there is changed only where the cursor's filters match it, else it is kept
+  std::span<const DuplicateChange> duplicate_changes = {};  ///< done in this order
+  /// OnDuplicate::change: a row that is there is changed only where the cursor's filters match it, else it is kept.
+  bool filters_duplicates = false;
+  /// `write_row` follows: the row that is there afterwards becomes the current one. Else nothing reads a row that is kept.
+  bool tells_row = false;
 };
 
 class Cursor {
@@ -108,13 +111,15 @@ class Cursor {
   /// Convert the filters' values, once per request and before the first `verdict`.
   virtual Error set_filters(std::span<const Filter> filters) = 0;
 
-  /// Go to the first row of the range. Key values are for the first parts of the index; a key that no row can have (longer than
-  /// the column, out of its range) finds what SQL's comparison would find.
+  /// Go to the first row of the range. Key values are for the first parts of the index; a key that no row can have
+  /// (longer than the column, out of its range) finds what SQL's comparison would find. An other end faces the range's
+  /// operator and has a value: the caller has seen to it.
   virtual Step seek(const KeyRange& range) = 0;
   /// Go to the next such row, in the range's direction.
   virtual Step next() = 0;
   [[nodiscard]] virtual Verdict verdict() = 0;
-  /// Append the current row's columns; after a change, as it left them. A failure shows in the buffer (`Buffer::failed`).
+  /// Begin a row of the writer and append the current row's columns; after a change or an insert, as it left them. A
+  /// failure shows in the buffer (`Buffer::failed`).
   virtual void write_row(ValueWriter& writer) = 0;
 
   /// True if changing rows so while walking the index could meet a row twice: collect positions first.
@@ -123,12 +128,13 @@ class Cursor {
   [[nodiscard]] virtual bool save_position() = 0;
   virtual Step fetch_position(size_t number) = 0;
 
-  /// Change columns of the current row. A row that already has these values is a success. With `keeps_signs`, a change of sign
-  /// of any column refuses the whole row: `changed` is false and the row stays.
+  /// Change columns of the current row, one assignment after the other. A row that already has these values is a
+  /// success. With `keeps_signs`, a sum (`add`, `subtract`) that has another sign than its column had refuses the whole
+  /// row: `changed` is false and the row stays. Where the operation asks for text or a number and the column has
+  /// another type, that is bad_modification; where `add_wrapping` or `subtract_to_zero` finds no number, not_a_number.
   virtual Error change_row(std::span<const Assignment> assignments, bool keeps_signs, bool& changed) = 0;
   virtual Error delete_row() = 0;
-  /// Insert one row. On success `outcome` says what was done (its `error` is not touched), and the current row is the one that is
-  /// there now.
+  /// Insert one row. On success `outcome` says what was done (its `error` is not touched).
   virtual Error insert_row(const RowToInsert& row, RowOutcome& outcome) = 0;
 
   /// Why the last Step was `failed`.
@@ -202,8 +208,8 @@ class Session {
 
   /// How long a request may wait for a metadata or table lock (see Begin::wait).
   [[nodiscard]] virtual uint64_t lock_wait_timeout_ms() const = 0;
-  /// The same for a row that another transaction has locked: the engine gives up early (error 146), so that one row does not hold
-  /// up the whole worker, and the request is tried again in later turns until this time is over.
+  /// The same for a row that another transaction has locked: the engine gives up early (Reason::row_locked), so that one
+  /// row does not hold up the whole worker, and the request is tried again in later turns until this time is over.
   [[nodiscard]] virtual uint64_t row_lock_wait_timeout_ms() const { return lock_wait_timeout_ms(); }
 
   [[nodiscard]] virtual Interruption interruption() const = 0;

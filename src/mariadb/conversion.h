@@ -5,9 +5,9 @@
 
 #include <string_view>
 
+#include "mariadb/server_headers.h"
 #include "request/error.h"
 #include "request/value.h"
-#include "mariadb/server_headers.h"
 
 namespace rowsocket::mariadb {
 

@@ -33,11 +33,10 @@ class Cursor final : public engine::Cursor {
   engine::Step next() override;
   [[nodiscard]] engine::Verdict verdict() override;
   void write_row(ValueWriter& writer) override;
-  [[nodiscard]] bool update_moves_rows(size_t new_value_count) const override;
+  [[nodiscard]] bool change_moves_rows(std::span<const Assignment> assignments) const override;
   [[nodiscard]] bool save_position() override;
   engine::Step fetch_position(size_t number) override;
-  Error update_row(std::span<const Value> new_values) override;
-  Error add_to_row(std::span<const Value> amounts, bool decrement, bool& changed) override;
+  Error change_row(std::span<const Assignment> assignments, bool keeps_signs, bool& changed) override;
   Error delete_row() override;
   Error insert_row(const engine::RowToInsert& row, RowOutcome& outcome) override;
   [[nodiscard]] const Error& error() const override { return error_; }
@@ -50,9 +49,10 @@ class Cursor final : public engine::Cursor {
   struct FilterState {
     Comparand comparand;
     Comparison comparison;
-    bool stop_at_mismatch;
+    Mismatch mismatch;
   };
 
+  [[nodiscard]] static bool satisfied_by_row(const FilterState& filter);
   [[nodiscard]] bool set_bounds(const KeyRange& range);
   [[nodiscard]] bool set_both_bounds(const KeyRange& range);
   [[nodiscard]] bool set_bound(KeyBound& bound, KeyOperator key_operator, std::span<const Value> key);

@@ -16,6 +16,20 @@ bool is_interruption(int number) {
          number == HA_ERR_ABORTED_BY_USER;
 }
 
+Reason reason_of(int handler_code) {
+  switch (handler_code) {
+    case HA_ERR_LOCK_WAIT_TIMEOUT:
+      return Reason::row_locked;
+    case HA_ERR_LOCK_DEADLOCK:
+      return Reason::conflict;
+    case HA_ERR_FOUND_DUPP_KEY:
+    case HA_ERR_FOUND_DUPP_UNIQUE:
+      return Reason::duplicate;
+    default:
+      return Reason::none;
+  }
+}
+
 }  // namespace
 
 void clear_diagnostics(THD* thd) {
@@ -75,9 +89,7 @@ Error engine_error(THD* thd, handler* file, int handler_code) {
     return error;
   }
   error.number = handler_code;
-  error.reason = handler_code == HA_ERR_LOCK_WAIT_TIMEOUT ? Reason::row_locked
-                 : handler_code == HA_ERR_LOCK_DEADLOCK   ? Reason::conflict
-                                                          : Reason::none;
+  error.reason = reason_of(handler_code);
   error.code = is_stopping(thd) && is_interruption(handler_code) ? ErrorCode::shutting_down : ErrorCode::engine;
   return error;
 }

@@ -16,9 +16,9 @@
 #include <cstdint>
 #include <string>
 
-#include "request/error.h"
 #include "engine/engine.h"
 #include "mariadb/server_headers.h"
+#include "request/error.h"
 
 namespace rowsocket::mariadb {
 

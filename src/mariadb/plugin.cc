@@ -9,11 +9,11 @@
 #include <string>
 
 #include "base/clock.h"
-#include "request/counters.h"
 #include "base/log.h"
 #include "mariadb/performance_schema.h"
 #include "mariadb/session.h"
 #include "mariadb/variables.h"
+#include "request/counters.h"
 #include "server/server.h"
 
 namespace rowsocket::mariadb {

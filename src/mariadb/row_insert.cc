@@ -5,9 +5,9 @@
 
 #include "mariadb/conversion.h"
 #include "mariadb/diagnostics.h"
-#include "mariadb/row_addition.h"
 #include "mariadb/row_change.h"
 #include "mariadb/row_insert.h"
+#include "mariadb/row_operation.h"
 #include "mariadb/row_rules.h"
 
 namespace rowsocket::mariadb {
@@ -95,28 +95,28 @@ int read_duplicate(THD* thd, TABLE* table, uint key_number) {
 
 uint64_t id_in_row(const TABLE* table) { return static_cast<uint64_t>(table->found_next_number_field->val_int()); }
 
-/// The row that is there (in the second record) takes values of the one that was to be inserted.
-Error update_duplicate(THD* thd, const Binding& binding, TABLE* table, const engine::RowToInsert& row, bool raw,
-                       RowOutcome& outcome) {
+/// The row that is there (in the second record) stays, and becomes the current one.
+void keep_duplicate(TABLE* table, RowOutcome& outcome) {
   restore_record(table, record[1]);
-  begin_new_values(table);
-  for (const uint32_t position : row.set_on_duplicate) {
-    Field* const field = binding.columns[position].field;
-    if (Error error = store_value(thd, field_to_fill(table, field), row.values[position], raw); !error.ok()) {
-      return error;
-    }
-    field->set_has_explicit_value();
+  outcome.rows_affected = 0;
+  outcome.id = outcome.has_id ? id_in_row(table) : 0;
+}
+
+/// The row that is there (in the second record) takes values of the one that was to be inserted.
+Error change_duplicate(THD* thd, const Binding& binding, TABLE* table, const engine::RowToInsert& row, bool raw,
+                       engine::Cursor& filters, RowOutcome& outcome) {
+  keep_duplicate(table, outcome);
+  if (row.filters_duplicates && filters.verdict() != engine::Verdict::match) {
+    return {};
   }
-  for (const uint32_t position : row.add_on_duplicate) {
-    Field* const field = binding.columns[position].field;
-    if (field->is_null() || row.values[position].is_null()) {
-      continue;
-    }
+  begin_new_values(table);
+  for (const DuplicateChange& change : row.duplicate_changes) {
+    Field* const field = binding.columns[change.position].field;
+    const Value& value = row.values[change.position];
     Error error;
-    if (add_to_field(thd, field, row.values[position], false, error) == Addition::failed) {
+    if (operate(thd, table, field, change.operation, value, raw, false, error) == Operated::failed) {
       return error;
     }
-    field->set_has_explicit_value();
   }
   const bool differs = !records_are_comparable(table) || compare_record(table);
   if (Error error = write_update(thd, table); !error.ok()) {
@@ -161,7 +161,7 @@ int prepare_insert(TABLE* table, OnDuplicate on_duplicate) {
       file->extra(HA_EXTRA_WRITE_CAN_REPLACE);
       table->prepare_for_position();
       break;
-    case OnDuplicate::update:
+    case OnDuplicate::change:
       file->extra(HA_EXTRA_INSERT_WITH_UPDATE);
       table->prepare_for_position();
       break;
@@ -179,7 +179,8 @@ void end_inserts(TABLE* table, OnDuplicate on_duplicate) {
   }
 }
 
-Error insert_row(THD* thd, const Binding& binding, TABLE* table, const engine::RowToInsert& row, bool raw, RowOutcome& outcome) {
+Error insert_row(THD* thd, const Binding& binding, TABLE* table, const engine::RowToInsert& row, bool raw,
+                 engine::Cursor& filters, RowOutcome& outcome) {
   outcome.has_id = table->found_next_number_field != nullptr;
   outcome.rows_affected = 1;
   outcome.id = 0;
@@ -205,7 +206,7 @@ Error insert_row(THD* thd, const Binding& binding, TABLE* table, const engine::R
     if (key_number == static_cast<uint>(-1) || id_is_taken) {
       return fail(handler_code);
     }
-    const bool must_read = row.on_duplicate != OnDuplicate::keep || outcome.has_id;
+    const bool must_read = row.on_duplicate != OnDuplicate::keep || outcome.has_id || row.tells_row;
     if (const int read_code = must_read ? read_duplicate(thd, table, key_number) : 0; read_code != 0) {
       return fail(read_code);
     }
@@ -219,13 +220,12 @@ Error insert_row(THD* thd, const Binding& binding, TABLE* table, const engine::R
     }
     file->restore_auto_increment(next_id_before);
     file->insert_id_for_cur_row = 0;
-    if (row.on_duplicate == OnDuplicate::update) {
-      return update_duplicate(thd, binding, table, row, raw, outcome);
+    if (row.on_duplicate == OnDuplicate::change) {
+      return change_duplicate(thd, binding, table, row, raw, filters, outcome);
     }
     outcome.rows_affected = 0;
-    if (outcome.has_id) {
-      restore_record(table, record[1]);
-      outcome.id = id_in_row(table);
+    if (must_read) {
+      keep_duplicate(table, outcome);
     }
     return {};
   }

@@ -5,8 +5,8 @@
 
 #include <span>
 
-#include "request/value_writer.h"
 #include "mariadb/binding.h"
+#include "request/value_writer.h"
 
 namespace rowsocket::mariadb {
 

@@ -42,6 +42,7 @@
   /* The storage engine, a conversion or the SQL layer refused; the error's number says which of the host's errors it is. */      \
   ROWSOCKET_ERROR(engine, errors_engine, "")                                                                                      \
   ROWSOCKET_ERROR(sql, errors_engine, "")                                                                                         \
+  ROWSOCKET_ERROR(not_a_number, errors_engine, "there is no number to count up or down from, or none to count by")                \
   /* The group. */                                                                                                                \
   ROWSOCKET_ERROR(undone_with_group, errors_request, "another request of the group failed; nothing of the group was done")        \
   ROWSOCKET_ERROR(nothing_changed, errors_request,                                                                                \

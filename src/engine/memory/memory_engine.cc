@@ -105,11 +105,14 @@ namespace {
 
 /// An error as an engine would give it: what its number says of its reason.
 Error with_reason(Error error) {
+  constexpr int ha_duplicate_key = 121;
   constexpr int ha_lock_wait_timeout = 146;
   constexpr int ha_deadlock = 149;
   constexpr int er_lock_wait_timeout = 1205;
   constexpr int er_lock_deadlock = 1213;
   switch (error.number) {
+    case ha_duplicate_key:
+      return std::move(error).because(Reason::duplicate);
     case ha_lock_wait_timeout:
       return std::move(error).because(Reason::row_locked);
     case ha_deadlock:

@@ -89,7 +89,7 @@ class MemoryEngine final : public Engine {
   void fail_commit(Error error, uint32_t times = 1);
   /// The nth write fails, and its request with it.
   void fail_write(uint32_t nth, Error error);
-  /// The nth write, and the `times` - 1 after it, find a deadlock (engine error 149): the whole transaction is rolled back.
+  /// The nth write, and the `times` - 1 after it, find a deadlock: the whole transaction is rolled back.
   void lose_transaction_at_write(uint32_t nth, uint32_t times = 1);
   /// The same for rows read.
   void lose_transaction_at_read(uint32_t nth, uint32_t times = 1);

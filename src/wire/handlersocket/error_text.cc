@@ -52,6 +52,8 @@ ErrorText error_text(ErrorCode code) {
     case ErrorCode::engine:
     case ErrorCode::sql:
       return {'1', {}};
+    case ErrorCode::not_a_number:
+      return {'1', "number"};
     case ErrorCode::undone_with_group:
       return {'1', "group"};
     case ErrorCode::nothing_changed:
