@@ -25,12 +25,8 @@ Error no_transactions_error() {
 
 Begin Session::begin_group(std::span<const GroupMember> members, size_t& failed_member, Error& error) {
   begin_transaction();
-  const bool reads =
-      std::any_of(members.begin(), members.end(), [](const auto& member) { return member.intent == Intent::read; });
-  if (snapshot_is_expired_ && reads) {
-    return Begin::next_turn;
-  }
   if (options_.intent == Intent::read) {
+    renew_snapshot();
     return Begin::ready;  // there is nothing to undo
   }
   if (galera_.is_open()) [[unlikely]] {
@@ -55,6 +51,7 @@ Begin Session::begin_group(std::span<const GroupMember> members, size_t& failed_
     return Begin::commit_first;
   }
   group_ = Group::own_transaction;
+  thread_.share_snapshot(true);
   return Begin::ready;
 }
 
@@ -97,6 +94,7 @@ Error Session::end_group() {
       return statement_.commit();
     case Group::own_transaction:
       end_shared_statement();
+      thread_.share_snapshot(false);
       return is_lost_ ? Error(ErrorCode::commit_failed) : Error();
   }
   return {};
@@ -148,9 +146,9 @@ void Session::end_transaction() {
   engines_joined_ = false;
   does_lasting_work_ = false;
   is_lost_ = false;
-  has_snapshot_ = false;
-  snapshot_is_expired_ = false;
+  has_snapshot_ = snapshot_is_old_ = false;
   group_ = Group::none;
+  thread_.share_snapshot(false);
   has_backup_protection_[0] = has_backup_protection_[1] = false;
   thd_->transaction_rollback_request = 0;
   cursor_.forget_snapshot();
