@@ -209,7 +209,8 @@ void Executor::answer_group(Staged& staged) {
 }
 
 /// An insert in which each row is a statement of its own. A row that waits for a lock makes all of them wait: those before it are
-/// undone with the transaction, so that the request can be presented again. Where they can not be undone, the row has failed.
+/// undone with the transaction, so that the request can be presented again. Where they can not be undone, the session has waited
+/// as long as it may, and the row has failed.
 Begin Executor::run_rows_alone(engine::Index& index, const Request& request, const Protocol& protocol, Buffer& out,
                                RowCounts& rows, Error& error) {
   const size_t reply_begin = out.size();

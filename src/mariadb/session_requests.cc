@@ -22,13 +22,13 @@ constexpr std::chrono::seconds impatience(5);
 
 // ---- requests
 
-/// How long opening and locking a table waits, in seconds: not at all, but for one that was told to be patient and, for a while,
-/// for a transaction that the cluster aborted. It holds nothing, and mostly it was aborted for the table's DDL, which holds up
-/// writes on the whole cluster.
+/// How long opening and locking a table waits, in seconds: not at all, but for one that was told to be patient, for one that can
+/// not be run again and, for a while, for a transaction that the cluster aborted. It holds nothing, and mostly it was aborted for
+/// the table's DDL, which holds up writes on the whole cluster.
 ulong Session::lock_patience_s() const {
   constexpr ulong replay_patience_s = 10;
   const ulong timeout_s = global_system_variables.lock_wait_timeout;
-  return is_patient_ ? timeout_s : replays_in_cluster_ ? std::min<ulong>(timeout_s, replay_patience_s) : 0;
+  return is_patient_ || does_lasting_work_ ? timeout_s : replays_in_cluster_ ? std::min<ulong>(timeout_s, replay_patience_s) : 0;
 }
 
 Error Session::refuse(Intent intent) const {
