@@ -118,6 +118,7 @@ class Session final : public engine::Session {
   [[nodiscard]] engine::Begin join_statement(Index& index, engine::Intent intent, Index::Side*& side, Error& error);
   [[nodiscard]] bool needs_own_statement(const OpenTable& table, engine::Intent intent) const;
   [[nodiscard]] engine::Begin lock(const std::shared_ptr<OpenTable>& table, engine::Intent intent, Error& error);
+  [[nodiscard]] bool parts_two_phases(const OpenTable& table, engine::Intent intent) const;
   [[nodiscard]] engine::Begin protect_from_backup(const OpenTable& table, Error& error);
   void end_shared_statement();
   void renew_snapshot();
@@ -126,8 +127,8 @@ class Session final : public engine::Session {
   void end_timer();
 
   // Groups and the transaction.
-  [[nodiscard]] engine::Begin prepare_group(std::span<const engine::GroupMember> members, size_t& number, bool& several,
-                                            Error& error);
+  [[nodiscard]] engine::Begin prepare_group(std::span<const engine::GroupMember> members, bool writes, size_t& number,
+                                            bool& several, Error& error);
   void begin_transaction();
   void end_transaction();
   [[nodiscard]] Error begin_in_cluster(engine::Intent intent);

@@ -118,6 +118,9 @@ Begin Session::join_statement(Index& index, Intent intent, Index::Side*& side, E
 }
 
 Begin Session::lock(const std::shared_ptr<OpenTable>& table, Intent intent, Error& error) {
+  if (group_ == Group::none && parts_two_phases(*table, intent)) {
+    return Begin::commit_first;
+  }
   if (intent != Intent::read) {
     if (table->does_lasting_work()) {
       if (group_ != Group::none) {
@@ -154,6 +157,14 @@ Begin Session::lock(const std::shared_ptr<OpenTable>& table, Intent intent, Erro
     note_write(*table);
   }
   return Begin::ready;
+}
+
+/// True if the transaction has a table from which two phases are ruled out, or would have, beside changes of another.
+bool Session::parts_two_phases(const OpenTable& table, Intent intent) const {
+  if (table.rules_out_two_phases()) {
+    return has_written_ && !does_lasting_work_;
+  }
+  return intent != Intent::read && thd_->transaction->all.no_2pc;
 }
 
 /// What `open_table` takes for a table that is opened for writing; ours may have been open before. It is kept to the end of the

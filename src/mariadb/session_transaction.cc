@@ -34,11 +34,16 @@ Begin Session::begin_group(std::span<const GroupMember> members, size_t& failed_
       return Begin::failed;
     }
   }
+  const bool writes =
+      std::any_of(members.begin(), members.end(), [](const auto& member) { return member.intent != Intent::read; });
+  if (writes && thd_->transaction->all.no_2pc) {
+    return Begin::commit_first;
+  }
   end_shared_statement();
   group_ = Group::one_statement;
   statement_.begin(Statement::Kind::own);
   bool several = false;
-  const Begin begin = prepare_group(members, failed_member, several, error);
+  const Begin begin = prepare_group(members, writes, failed_member, several, error);
   if (begin == Begin::ready && !several) {
     return begin;
   }
@@ -56,7 +61,7 @@ Begin Session::begin_group(std::span<const GroupMember> members, size_t& failed_
 }
 
 /// Open all that the group needs, so that it waits or fails before it has done anything. `several`: a statement is not enough.
-Begin Session::prepare_group(std::span<const GroupMember> members, size_t& number, bool& several, Error& error) {
+Begin Session::prepare_group(std::span<const GroupMember> members, bool writes, size_t& number, bool& several, Error& error) {
   for (number = 0; number < members.size(); ++number) {
     const GroupMember& member = members[number];
     if (error = refuse(member.intent); !error.ok()) {
@@ -71,12 +76,12 @@ Begin Session::prepare_group(std::span<const GroupMember> members, size_t& numbe
     if (begin != Begin::ready) {
       return begin;
     }
-    if (member.intent == Intent::read) {
-      continue;
-    }
-    if (side->open->does_lasting_work()) {
+    if (side->open->does_lasting_work() || (writes && side->open->rules_out_two_phases())) {
       error = no_transactions_error();
       return Begin::failed;
+    }
+    if (member.intent == Intent::read) {
+      continue;
     }
     if (side->open->needs_own_statement() || (member.rows_alone && needs_own_statement(*side->open, member.intent))) {
       several = true;
