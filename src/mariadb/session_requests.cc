@@ -192,7 +192,10 @@ Begin Session::protect_from_backup(const OpenTable& table, Error& error) {
 
 /// Row locks are held from the first write on. What a write finds may be newer than the snapshot.
 void Session::note_write(const OpenTable& table) {
-  does_lasting_work_ = does_lasting_work_ || table.does_lasting_work();
+  if (table.does_lasting_work()) {
+    does_lasting_work_ = true;
+    thd_->variables.lock_wait_timeout = lock_patience_s();  // for who blocks commits: the statement's end writes to the binlog
+  }
   snapshot_is_old_ = has_snapshot_;
   if (!has_written_) {
     has_written_ = true;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Commits are of two phases, whatever else a turn does: only then does a crash part nothing from the binlog."""
+"""Commits are of two phases, whatever else a turn does: else a crash parts the binlog from the tables."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Triggers that meet locks of others: the request waits as it does for its own rows, and is done once."""
+"""Locks of others that are met late, by a trigger or a commit: the request waits, and is done once."""
 
 from __future__ import annotations
 
@@ -83,3 +83,17 @@ def test_rows_for_themselves_wait_for_a_table_that_a_trigger_can_not_take_back(
         held.result(20)
     assert replies.lines() == [b"0\t2\t1\t\0\t1\t\0"]
     assert database.sql("SELECT id FROM log ORDER BY id") == [(0,), (1,), (2,)]
+
+
+def test_a_change_that_no_rollback_takes_back_waits_for_who_blocks_commits(
+    server: RowSocketServer, database: Database, raw: OpenRaw
+) -> None:
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY) ENGINE=Aria")
+    wire = opened(raw, database)
+    with database.session() as sql:
+        for stage in ("START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT"):
+            sql.execute(f"BACKUP STAGE {stage}")
+        wire.send(b"1\t+\t1\t5\n")
+        wait_for_state(server, "Waiting for backup lock", of_worker=True)
+        sql.execute("BACKUP STAGE END")
+    assert wire.line() == b"0\t1"
