@@ -34,7 +34,7 @@ struct Secret {
 };
 
 // The values, each under the name of its variable.
-#define ROWSOCKET_TEXT(name, default_value, what) char* name = nullptr;
+#define ROWSOCKET_TEXT(name, field, default_value, what) char* name = nullptr;
 #define ROWSOCKET_NUMBER(name, field, when, default_value, min, max, what) Number name{"rowsocket_" #name, min, max};
 #define ROWSOCKET_SECRET(name, what) Secret name;
 #define ROWSOCKET_SWITCH(name, what) my_bool name = 0;
@@ -45,30 +45,30 @@ ROWSOCKET_VARIABLES
 #undef ROWSOCKET_SWITCH
 char* engines = nullptr;
 
-ConfigChanged config_changed = nullptr;
+SettingsChanged settings_changed = nullptr;
 
 std::string text_or_empty(const char* text) { return text != nullptr ? text : ""; }
 
 Config current_config() {
   Config config;
-#define ROWSOCKET_TEXT(name, default_value, what) config.name = text_or_empty(name);
+#define ROWSOCKET_TEXT(name, field, default_value, what) config.field = text_or_empty(name);
 #define ROWSOCKET_NUMBER(name, field, when, default_value, min, max, what) \
   config.field = static_cast<decltype(config.field)>(name.value);
-#define ROWSOCKET_SECRET(name, what) config.name = name.secret;
-#define ROWSOCKET_SWITCH(name, what) config.name = name != 0;
+#define ROWSOCKET_SECRET(name, what) config.settings.name = name.secret;
+#define ROWSOCKET_SWITCH(name, what) config.settings.name = name != 0;
   ROWSOCKET_VARIABLES
 #undef ROWSOCKET_TEXT
 #undef ROWSOCKET_NUMBER
 #undef ROWSOCKET_SECRET
 #undef ROWSOCKET_SWITCH
   config.tcp = !config.address.empty();
-  set_strict_keys(config.strict);
+  set_strict_keys(config.settings.strict);
   return config;
 }
 
 void report_change() {
-  if (config_changed != nullptr) {
-    config_changed(current_config());
+  if (settings_changed != nullptr) {
+    settings_changed(current_config().settings);
   }
 }
 
@@ -127,7 +127,7 @@ constexpr unsigned long long any_max = ~0ULL;
 #define ROWSOCKET_at_start PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY
 #define ROWSOCKET_any_time PLUGIN_VAR_RQCMDARG
 
-#define ROWSOCKET_TEXT(name, default_value, what) \
+#define ROWSOCKET_TEXT(name, field, default_value, what) \
   MYSQL_SYSVAR_STR(name, name, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY, what, nullptr, nullptr, default_value);
 #define ROWSOCKET_NUMBER(name, field, when, default_value, min, max, what)                                                       \
   MYSQL_SYSVAR_ULONGLONG(name, name.value, ROWSOCKET_##when, what, check_number<name>, update_number, default_value, 0, any_max, \
@@ -148,7 +148,7 @@ MYSQL_SYSVAR_STR(
 
 }  // namespace
 
-#define ROWSOCKET_TEXT(name, default_value, what) MYSQL_SYSVAR(name),
+#define ROWSOCKET_TEXT(name, field, default_value, what) MYSQL_SYSVAR(name),
 #define ROWSOCKET_NUMBER(name, field, when, default_value, min, max, what) MYSQL_SYSVAR(name),
 #define ROWSOCKET_SECRET(name, what) MYSQL_SYSVAR(name),
 #define ROWSOCKET_SWITCH(name, what) MYSQL_SYSVAR(name),
@@ -158,8 +158,8 @@ st_mysql_sys_var* system_variables[] = {ROWSOCKET_VARIABLES MYSQL_SYSVAR(engines
 #undef ROWSOCKET_SECRET
 #undef ROWSOCKET_SWITCH
 
-bool load_variables(Config& config, ConfigChanged changed, std::string& failure) {
-#define ROWSOCKET_TEXT(name, default_value, what)
+bool load_variables(Config& config, SettingsChanged changed, std::string& failure) {
+#define ROWSOCKET_TEXT(name, field, default_value, what)
 #define ROWSOCKET_NUMBER(name, field, when, default_value, min, max, what) \
   if (!is_in_bounds(name, failure)) {                                      \
     return false;                                                          \
@@ -174,7 +174,7 @@ bool load_variables(Config& config, ConfigChanged changed, std::string& failure)
 #undef ROWSOCKET_SECRET
 #undef ROWSOCKET_SWITCH
   set_engines_served(engines);
-  config_changed = changed;
+  settings_changed = changed;
   config = current_config();
   return true;
 }

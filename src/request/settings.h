@@ -20,7 +20,7 @@ struct Settings {
   size_t held_bytes_max = limits::held_bytes_default;  ///< what a worker's connections may hold in buffers between turns
   uint32_t in_values_max = limits::in_list_default;
   uint32_t id_max = limits::index_id_default;                                  ///< ids are below this
-  uint64_t idle_timeout_ms = uint64_t{1000} * limits::idle_timeout_s_default;  ///< 0 = never
+  uint32_t idle_timeout_s = limits::idle_timeout_s_default;  ///< 0 = never
   uint32_t max_connections = limits::connections_default;
   bool error_detail = false;  ///< replies carry the text for people
   bool strict = false;        ///< refuse what is served only because earlier servers did

@@ -15,13 +15,13 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "request/counters.h"
 #include "base/log.h"
 #include "net/poller.h"
 #include "net/wakeup.h"
+#include "request/counters.h"
 #include "server/endpoints.h"
 #include "server/limited_log.h"
-#include "server/settings.h"
+#include "server/settings_board.h"
 #include "server/worker.h"
 
 namespace rowsocket::server {

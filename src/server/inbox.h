@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "request/protocol.h"
 #include "exec/client.h"
 #include "net/descriptor.h"
 #include "net/wakeup.h"
+#include "request/protocol.h"
 
 namespace rowsocket::server {
 

@@ -11,10 +11,11 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "server/acceptor.h"
 #include "server/endpoints.h"
-#include "server/settings.h"
+#include "server/settings_board.h"
 #include "server/worker.h"
 
 namespace rowsocket::server {
@@ -50,7 +51,7 @@ class Server::Impl {
     stop_all();
     workers_.clear();
     acceptor_.reset();
-    port_read_ = port_write_ = 0;
+    doors_.clear();
     return false;
   }
 
@@ -59,9 +60,9 @@ class Server::Impl {
     stop_all();
   }
 
-  void reconfigure(const Config& config) {
+  void reconfigure(const Settings& settings) {
     try {
-      settings_board_.publish(settings_from(config));
+      settings_board_.publish(reconciled(settings));
     } catch (const std::exception&) {
       log_.write(LogLevel::error, "rowsocket: the new configuration is not in force: no memory");
       return;
@@ -71,8 +72,11 @@ class Server::Impl {
     }
   }
 
-  [[nodiscard]] uint32_t port_read() const { return port_read_; }
-  [[nodiscard]] uint32_t port_write() const { return port_write_; }
+  [[nodiscard]] uint32_t port(std::string_view name) const {
+    const auto door =
+        std::find_if(doors_.begin(), doors_.end(), [name](const Door& served) { return served.name == name; });
+    return door == doors_.end() ? 0 : door->port;
+  }
 
   [[nodiscard]] uint64_t counter(Counter counter) const {
     uint64_t sum = acceptor_ == nullptr ? 0 : acceptor_->counters().read(counter);
@@ -92,13 +96,15 @@ class Server::Impl {
 
  private:
   bool start_all(const Config& config, std::string& failure) {
-    settings_board_.publish(settings_from(config));
+    settings_board_.publish(reconciled(config.settings));
     Endpoints endpoints;
     if (!open_endpoints(config, endpoints, failure)) {
       return false;
     }
-    port_read_ = endpoints.port_read;
-    port_write_ = endpoints.port_write;
+    doors_ = config.doors;
+    for (size_t i = 0; i < doors_.size(); ++i) {
+      doors_[i].port = endpoints.ports[i];
+    }
     tell(endpoints);
     const uint32_t cores = std::thread::hardware_concurrency();
     const bool serves_reads = endpoints.serve(Intent::read);
@@ -139,7 +145,8 @@ class Server::Impl {
   void tell(const Endpoints& endpoints) {
     for (const Endpoint& endpoint : endpoints.all) {
       const std::string verb = endpoint.intent == Intent::read ? "serves reads on " : "serves reads and writes on ";
-      log_.write(LogLevel::note, "rowsocket: " + verb + endpoint.listener.name());
+      log_.write(LogLevel::note, "rowsocket: " + verb + endpoint.listener.name() + ", protocol " +
+                                     std::string(endpoint.protocol_name));
     }
     if (!endpoints.notes.empty()) {
       log_.write(LogLevel::note, "rowsocket: " + endpoints.notes);
@@ -154,8 +161,7 @@ class Server::Impl {
   Clock& clock_;
   std::mutex lifecycle_;
   SettingsBoard settings_board_;
-  uint32_t port_read_ = 0;
-  uint32_t port_write_ = 0;
+  std::vector<Door> doors_;  ///< as they are served
   Acceptor::Workers workers_;
   std::unique_ptr<Acceptor> acceptor_;
 };
@@ -164,9 +170,8 @@ Server::Server(engine::Engine& engine, Log& log, Clock& clock) : impl_(std::make
 Server::~Server() = default;
 bool Server::start(const Config& config, std::string& failure) { return impl_->start(config, failure); }
 void Server::stop() { impl_->stop(); }
-void Server::reconfigure(const Config& config) { impl_->reconfigure(config); }
-uint32_t Server::port_read() const { return impl_->port_read(); }
-uint32_t Server::port_write() const { return impl_->port_write(); }
+void Server::reconfigure(const Settings& settings) { impl_->reconfigure(settings); }
+uint32_t Server::port(std::string_view door) const { return impl_->port(door); }
 uint64_t Server::counter(Counter counter) const { return impl_->counter(counter); }
 uint64_t Server::connections_read() const { return impl_->connections(Intent::read); }
 uint64_t Server::connections_write() const { return impl_->connections(Intent::write); }

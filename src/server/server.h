@@ -6,12 +6,12 @@
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "base/clock.h"
-#include "request/counters.h"
 #include "base/log.h"
 #include "engine/engine.h"
+#include "request/counters.h"
 #include "server/config.h"
 
 namespace rowsocket::server {
@@ -32,13 +32,12 @@ class Server {
   /// bounded by the engine's longest uninterruptible step.
   void stop();
 
-  /// Take over what can change at run time: idle_timeout_s, max_*, secrets, error_detail. Thread-safe. New requests see it at the
-  /// latest in their worker's next turn; a changed secret concerns new authentications.
-  void reconfigure(const Config& config);
+  /// Take over new settings. Thread-safe. New requests see them at the latest in their worker's next turn; a changed
+  /// secret concerns new authentications.
+  void reconfigure(const Settings& settings);
 
-  /// Where it serves, after start (port 0 resolved). 0 or empty = not served.
-  [[nodiscard]] uint32_t port_read() const;
-  [[nodiscard]] uint32_t port_write() const;
+  /// The TCP port of a door, after start (port 0 resolved). 0 = not served, or no such door.
+  [[nodiscard]] uint32_t port(std::string_view door) const;
 
   /// Sum over all workers, those that ended included.
   [[nodiscard]] uint64_t counter(Counter counter) const;

@@ -15,12 +15,11 @@ using testing::Contains;
 using testing::HasSubstr;
 
 // ---- bad streams
-// ------------------------------------------------------------------------------------------------------------------
 
 class BadStreamTest : public TurnLoopTest {
  protected:
   BadStreamTest() {
-    config_.max_line_bytes = limits::line_bytes_min;
+    settings_.line_bytes_max = limits::line_bytes_min;
     reconfigure();
   }
   std::string send_too_long_a_line(TestClient& client, std::string_view before = "") {
@@ -67,7 +66,6 @@ TEST_F(BadStreamTest, clients_can_not_flood_the_log) {
 }
 
 // ---- waiting for locks
-// ------------------------------------------------------------------------------------------------------------
 
 TEST_F(TurnLoopTest, a_request_that_waits_for_a_lock_is_tried_again_and_answered_in_order) {
   TestClient waiting = connect_with_items();
@@ -129,7 +127,6 @@ TEST_F(TurnLoopTest, who_goes_while_it_waits_for_a_lock_is_executed_and_forgotte
 }
 
 // ---- orders from outside
-// ----------------------------------------------------------------------------------------------------------
 
 TEST_F(TurnLoopTest, a_kill_closes_the_connections_and_new_ones_are_served) {
   TestClient idle = connect_with_items();
@@ -160,7 +157,7 @@ TEST_F(TurnLoopTest, a_shutdown_ends_the_turns) {
 
 TEST_F(TurnLoopTest, new_secrets_concern_new_connections) {
   TestClient before = connect_with_items();
-  config_.secret_read = config_.secret_write = "sesame";
+  settings_.secret_read = settings_.secret_write = "sesame";
   reconfigure();
   EXPECT_EQ(ask(before, find_pen), pen);
   TestClient after = connect();
@@ -180,7 +177,6 @@ TEST_F(TurnLoopTest, processlist_shows_the_connections_but_does_not_follow_every
 }
 
 // ---- other protocols
-// --------------------------------------------------------------------------------------------------------------
 
 /// Every byte is a request that means nothing; '!' is more than the machine can take.
 class OneByteProtocol final : public Protocol {

@@ -19,7 +19,7 @@ class TurnLoopTest : public testing::Test {
  protected:
   TurnLoopTest() {
     create_items(engine_);
-    board_.publish(settings_from(config_));
+    board_.publish(settings_);
     session_ = engine_.create_session({.intent = engine::Intent::write, .worker_number = 0, .counters = &counters_, .wake = {}});
     loop_ =
         std::make_unique<TurnLoop>(TurnLoop::Surroundings{*session_, inbox_, counters_, board_, clock_, limited_log_, "write"});
@@ -58,10 +58,10 @@ class TurnLoopTest : public testing::Test {
     clock_.advance_ms(milliseconds);
     turn();
   }
-  void reconfigure() { board_.publish(settings_from(config_)); }
+  void reconfigure() { board_.publish(settings_); }
   [[nodiscard]] uint64_t count(Counter counter) const { return counters_.read(counter); }
 
-  Config config_;
+  Settings settings_;
   engine::memory::MemoryEngine engine_;
   Counters counters_;
   Inbox inbox_;

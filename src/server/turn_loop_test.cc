@@ -187,7 +187,6 @@ TEST_F(TurnLoopTest, a_turn_without_requests_counts_for_nothing) {
 }
 
 // ---- clients that do not read
-// -----------------------------------------------------------------------------------------------------
 
 TEST_F(TurnLoopTest, a_slow_reader_gets_every_byte) {
   TestClient client = connect_with_items();
@@ -219,7 +218,7 @@ TEST_F(TurnLoopTest, who_does_not_read_is_not_read_from) {
 }
 
 TEST_F(TurnLoopTest, who_never_reads_is_closed_after_the_idle_time_out) {
-  config_.idle_timeout_s = 60;
+  settings_.idle_timeout_s = 60;
   reconfigure();
   TestClient client = connect_with_items();
   client.send(find_big);
@@ -233,9 +232,8 @@ TEST_F(TurnLoopTest, who_never_reads_is_closed_after_the_idle_time_out) {
 }
 
 TEST_F(TurnLoopTest, who_holds_most_is_closed_when_all_together_hold_too_much) {
-  Settings settings = settings_from(config_);
-  settings.held_bytes_max = 2 * big_name_bytes;
-  board_.publish(settings);
+  settings_.held_bytes_max = 2 * big_name_bytes;
+  reconfigure();
   TestClient greedy = connect_with_items();
   TestClient modest = connect_with_items();
   greedy.send(repeat(find_big, 2));
@@ -247,10 +245,9 @@ TEST_F(TurnLoopTest, who_holds_most_is_closed_when_all_together_hold_too_much) {
 }
 
 // ---- time-outs
-// --------------------------------------------------------------------------------------------------------------------
 
 TEST_F(TurnLoopTest, idle_connections_time_out_and_busy_ones_do_not) {
-  config_.idle_timeout_s = 60;
+  settings_.idle_timeout_s = 60;
   reconfigure();
   TestClient idle = connect_with_items();
   TestClient busy = connect_with_items();
@@ -267,14 +264,14 @@ TEST_F(TurnLoopTest, a_shorter_time_out_concerns_those_who_are_there) {
   TestClient client = connect_with_items();
   pass_ms(100'000);
   EXPECT_FALSE(client.sees_end());
-  config_.idle_timeout_s = 99;
+  settings_.idle_timeout_s = 99;
   reconfigure();
   turn();
   EXPECT_TRUE(client.sees_end());
 }
 
 TEST_F(TurnLoopTest, a_time_out_of_zero_is_never) {
-  config_.idle_timeout_s = 0;
+  settings_.idle_timeout_s = 0;
   reconfigure();
   TestClient client = connect_with_items();
   pass_ms(1'000'000'000'000);
@@ -282,7 +279,6 @@ TEST_F(TurnLoopTest, a_time_out_of_zero_is_never) {
 }
 
 // ---- clients that go
-// --------------------------------------------------------------------------------------------------------------
 
 TEST_F(TurnLoopTest, who_closes_only_its_output_gets_its_replies) {
   TestClient client = connect_with_items();
@@ -329,7 +325,6 @@ TEST_F(TurnLoopTest, who_goes_without_reading_a_large_reply_is_forgotten) {
 }
 
 // ---- groups
-// ------------------------------------------------------------------------------------------------------------------------
 
 /// Inserts a row and finds the pen.
 std::string group_with(const std::string& id) { return "G\n0\t+\t2\t" + id + "\tcup\n0\t=\t1\t1\nE\n"; }
@@ -386,7 +381,6 @@ TEST_F(TurnLoopTest, a_whole_group_that_waits_is_done_though_its_client_is_gone)
 }
 
 // ---- fair turns
-// -------------------------------------------------------------------------------------------------------------------
 
 TEST_F(TurnLoopTest, a_connection_gets_only_its_share_of_a_turn_and_the_rest_in_the_next) {
   TestClient greedy = connect_with_items();

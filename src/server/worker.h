@@ -10,12 +10,12 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "request/counters.h"
 #include "base/log.h"
 #include "engine/engine.h"
+#include "request/counters.h"
 #include "server/inbox.h"
 #include "server/limited_log.h"
-#include "server/settings.h"
+#include "server/settings_board.h"
 
 namespace rowsocket::server {
 

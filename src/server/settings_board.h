@@ -1,31 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What can change while RowSocket runs, as immutable snapshots. `reconfigure` publishes a new one; each thread looks at the
-// generation, one atomic read per turn, and fetches the snapshot only when that has moved.
+// Publishes what an operator can change while RowSocket runs, as immutable snapshots. Each thread looks at the
+// generation, one atomic read per turn, and fetches the snapshot only when the generation has moved.
 #pragma once
 
 #include <atomic>
-#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <mutex>
 
-#include "request/protocol.h"
-#include "exec/executor.h"
-#include "server/config.h"
+#include "request/settings.h"
 
 namespace rowsocket::server {
 
-struct Settings {
-  exec::Policy policy;
-  ParseLimits parse_limits;
-  uint64_t idle_timeout_ms;  ///< 0 = never
-  uint32_t max_connections;
-  size_t held_bytes_max;  ///< what the connections of one worker may hold in buffers between turns
-};
-
-/// May throw std::bad_alloc.
-[[nodiscard]] Settings settings_from(const Config& config);
+/// The settings as they can be kept: one connection alone, at all its limits, must not hold too much memory.
+[[nodiscard]] Settings reconciled(Settings settings);
 
 /// Thread-safe.
 class SettingsBoard {
