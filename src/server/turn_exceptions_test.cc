@@ -178,27 +178,28 @@ TEST_F(TurnLoopTest, processlist_shows_the_connections_but_does_not_follow_every
 
 // ---- other protocols
 
+/// Answers one byte, whatever came.
+class OneByteReply final : public Reply {
+ public:
+  explicit OneByteReply(Buffer& out) : Reply(out, no_values) {}
+  void failed(const Error&) override { out().append('-'); }
+
+ private:
+  static constexpr ValueFormat no_values = {};
+};
+
 /// Every byte is a request that means nothing; '!' is more than the machine can take.
 class OneByteProtocol final : public Protocol {
  public:
-  [[nodiscard]] std::string_view name() const override { return "one byte"; }
-  [[nodiscard]] Parsed parse(std::string_view input, const ParseLimits&, Arena&, size_t&, Request& request) const override {
+  [[nodiscard]] Parsed parse(std::string_view input, const Parsing& parsing) const override {
     if (input[0] == '!') {
       throw std::bad_alloc();
     }
-    request = {};
-    return {Parsed::Status::request, 1};
+    auto* const request = parsing.arena.make<Request>();
+    request->reply = parsing.arena.make<OneByteReply>(parsing.out);
+    return {.status = Parsed::Status::request, .consumed_bytes = 1, .request = request};
   }
-  void reply_ok(Buffer& out) const override { out.append('+'); }
-  void reply_number(Buffer& out, uint64_t) const override { out.append('#'); }
-  void reply_text(Buffer& out, std::string_view) const override { out.append('"'); }
-  void append_outcome(Buffer&, const RowOutcome&) const override {}
-  void begin_rows(Buffer&, size_t) const override {}
-  void end_rows(Buffer&) const override {}
-  void reply_error(Buffer& out, const Error&, bool) const override { out.append('-'); }
-  [[nodiscard]] const ValueFormat& value_format() const override {
-    return wire::handlersocket::handlersocket_protocol().value_format();
-  }
+  void refuse_stream(Buffer&, const Error&, const Settings&) const override {}
 };
 
 TEST_F(TurnLoopTest, connections_of_different_protocols_share_a_turn) {
