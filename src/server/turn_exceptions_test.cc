@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What disturbs the run of turns: streams that make no sense, locks, orders from outside, other protocols.
+// What disturbs the run of turns: locks, orders from outside.
 #include <gmock/gmock.h>
-
-#include <new>
 
 #include "server/turn_loop_fixture.h"
 
@@ -11,59 +9,6 @@ namespace rowsocket::server {
 namespace {
 
 using engine::Interruption;
-using testing::Contains;
-using testing::HasSubstr;
-
-// ---- bad streams
-
-class BadStreamTest : public TurnLoopTest {
- protected:
-  BadStreamTest() {
-    settings_.line_bytes_max = limits::line_bytes_min;
-    reconfigure();
-  }
-  std::string send_too_long_a_line(TestClient& client, std::string_view before = "") {
-    return ask(client, std::string(before) + std::string(limits::line_bytes_min + 1, 'x'), 3);
-  }
-};
-
-TEST_F(BadStreamTest, a_line_that_is_too_long_is_answered_after_what_came_before_it) {
-  TestClient client = connect_with_items();
-  EXPECT_THAT(send_too_long_a_line(client, find_pen), testing::StartsWith(std::string(pen) + "2\t1\t"));
-  EXPECT_TRUE(client.sees_end());
-  EXPECT_EQ(count(Counter::errors_request), 1u);
-}
-
-TEST_F(BadStreamTest, who_goes_on_sending_is_not_executed_and_closed_soon) {
-  TestClient client = connect_with_items();
-  send_too_long_a_line(client);
-  EXPECT_EQ(ask(client, std::string(100'000, 'x').append("\n").append(find_pen), 5), "");
-  pass_ms(limits::linger_ms - 1);
-  EXPECT_EQ(loop_->connections().size(), 1u);
-  pass_ms(limits::sweep_interval_ms);
-  EXPECT_EQ(loop_->connections().size(), 0u);
-  EXPECT_EQ(count(Counter::connections_timed_out), 0u) << "that counter is for idle clients";
-}
-
-TEST_F(BadStreamTest, who_ends_is_closed_at_once) {
-  TestClient client = connect_with_items();
-  send_too_long_a_line(client);
-  client.close_output();
-  turn();
-  EXPECT_EQ(loop_->connections().size(), 0u);
-}
-
-TEST_F(BadStreamTest, clients_can_not_flood_the_log) {
-  for (size_t i = 0; i < 100; ++i) {
-    TestClient client = connect();
-    send_too_long_a_line(client);
-  }
-  EXPECT_EQ(log_.lines().size(), limits::log_lines_per_interval);
-  pass_ms(limits::log_interval_ms);
-  TestClient client = connect();
-  send_too_long_a_line(client);
-  EXPECT_THAT(log_.lines(), Contains(HasSubstr("left out 90 lines")));
-}
 
 // ---- waiting for locks
 
@@ -174,51 +119,6 @@ TEST_F(TurnLoopTest, processlist_shows_the_connections_but_does_not_follow_every
   EXPECT_THAT(engine_.activities(), testing::ElementsAre("rowsocket: write worker, 1 connections"));
   pass_ms(limits::activity_interval_ms);
   EXPECT_THAT(engine_.activities(), testing::ElementsAre("rowsocket: write worker, 2 connections"));
-}
-
-// ---- other protocols
-
-/// Answers one byte, whatever came.
-class OneByteReply final : public Reply {
- public:
-  explicit OneByteReply(Buffer& out) : Reply(out, no_values) {}
-  void failed(const Error&) override { out().append('-'); }
-
- private:
-  static constexpr ValueFormat no_values = {};
-};
-
-/// Every byte is a request that means nothing; '!' is more than the machine can take.
-class OneByteProtocol final : public Protocol {
- public:
-  [[nodiscard]] Parsed parse(std::string_view input, const Parsing& parsing) const override {
-    if (input[0] == '!') {
-      throw std::bad_alloc();
-    }
-    auto* const request = parsing.arena.make<Request>();
-    request->reply = parsing.arena.make<OneByteReply>(parsing.out);
-    return {.status = Parsed::Status::request, .consumed_bytes = 1, .request = request};
-  }
-  void refuse_stream(Buffer&, const Error&, const Settings&) const override {}
-};
-
-TEST_F(TurnLoopTest, connections_of_different_protocols_share_a_turn) {
-  const OneByteProtocol protocol;
-  TestClient other = connect(protocol);
-  TestClient client = connect_with_items();
-  other.send("abc");
-  EXPECT_EQ(ask(client, find_pen), pen);
-  EXPECT_EQ(other.received(), "---");
-}
-
-TEST_F(TurnLoopTest, a_refused_allocation_costs_one_connection) {
-  const OneByteProtocol protocol;
-  TestClient unlucky = connect(protocol);
-  TestClient client = connect_with_items();
-  unlucky.send("a!");
-  EXPECT_EQ(ask(client, find_pen), pen);
-  EXPECT_TRUE(unlucky.sees_end());
-  EXPECT_EQ(ask(client, find_pen), pen);
 }
 
 }  // namespace

@@ -3,13 +3,14 @@
 // For tests: a protocol that nobody speaks. Nothing outside this folder knows it, which shows that a protocol
 // is a folder.
 //
-//   GET id key...            { ROW key bytes LF values LF | MISS key LF } END LF
-//   MISSES id key...         how many of the keys have no row
-//   DROP id key [noreply]    how many rows are gone; with noreply nothing, not even an error
-//   SKIP count               no answer: as many bytes behind the line are dropped
-//   QUIT                     the end of the stream
-//   an empty line            no answer
-//   any other                ERROR name LF
+//   OPEN id database table columns   OPENED LF
+//   GET id key...                    { ROW key bytes LF values LF | MISS key LF } END LF
+//   MISSES id key...                 how many of the keys have no row
+//   DROP id key [noreply]            how many rows are gone; with noreply nothing, not even an error
+//   SKIP count                       no answer: as many bytes behind the line are dropped
+//   QUIT                             the end of the stream
+//   an empty line                    no answer
+//   any other                        ERROR name LF
 #pragma once
 
 #include <algorithm>
@@ -113,9 +114,31 @@ inline Request* parse_drop(Line& line, const Parsing& parsing) {
   return answer<ChangedReply>(find, parsing);
 }
 
+inline Request* parse_open(Line& line, const Parsing& parsing) {
+  auto* const open = parsing.arena.make<Open>();
+  auto* const reply = parsing.arena.make<OpenedReply>(parsing.out);
+  if (open == nullptr || reply == nullptr) {
+    return nullptr;
+  }
+  open->id = line.number<uint32_t>();
+  open->names.database = line.word();
+  open->names.table = line.word();
+  open->names.columns = line.word();
+  if (!line.ok() || open->names.columns.empty() || !line.at_end()) {
+    open->mistake = ErrorCode::syntax;
+  } else if (open->id >= parsing.settings.id_max) {
+    open->mistake = ErrorCode::unknown_id;
+  }
+  open->reply = reply;
+  return open;
+}
+
 inline Request* parse_line(std::string_view bytes, const Parsing& parsing) {
   Line line(bytes);
   const std::string_view command = line.word();
+  if (command == "OPEN") {
+    return parse_open(line, parsing);
+  }
   if (command != "GET" && command != "MISSES" && command != "DROP") {
     return refuse(parsing, ErrorCode::unknown_command);
   }

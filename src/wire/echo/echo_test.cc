@@ -72,6 +72,10 @@ class EchoTest : public testing::Test {
     if (request.mistake != ErrorCode::none) {
       return std::string(error_name(request.mistake)) + "; ";
     }
+    if (request.kind == RequestKind::open) {
+      const auto& open = static_cast<const Open&>(request);
+      return "open " + std::to_string(open.id) + " " + std::string(open.names.table) + "; ";
+    }
     const auto& find = static_cast<const Find&>(request);
     std::string words = find.change.kind == Change::Kind::remove ? "remove " : "find ";
     words += std::to_string(find.selection.id);
@@ -110,11 +114,14 @@ class EchoTest : public testing::Test {
 // --- Lines
 
 TEST_F(EchoTest, ALineIsARequest) {
+  EXPECT_EQ(read("OPEN 5 shop item id,name\n"), "open 5 item; ");
   EXPECT_EQ(read("GET 5 a\nMISSES 6 a b\nDROP 7 a\nDROP 0 a noreply\n"),
             "find 5 a; find 6 a b; remove 7 a; remove 0 a; ");
 }
 
 TEST_F(EchoTest, ALineThatIsWrongIsARequestToo) {
+  EXPECT_EQ(read("OPEN 8 shop item id\nOPEN x shop item id\nOPEN 5 shop item\nOPEN 5 shop item id name\n"),
+            "unknown_id; syntax; syntax; syntax; ");
   EXPECT_EQ(read("PUT 5 a\nGET x a\nGET 8 a\nGET 5\nGET 5 a b c d\nDROP 5 a b\nSKIP x\n"),
             "unknown_command; syntax; unknown_id; no_key_values; bad_in_list; syntax; syntax; ");
 }

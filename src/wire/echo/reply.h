@@ -54,6 +54,13 @@ class RefusedReply final : public ErrorReply {
   using ErrorReply::ErrorReply;
 };
 
+/// OPEN.
+class OpenedReply final : public ErrorReply {
+ public:
+  using ErrorReply::ErrorReply;
+  void opened(std::span<const std::string_view>) override { out().append("OPENED\n"); }
+};
+
 /// GET: each row with its key, and with the length of its values in front, which is known when they are
 /// written.
 class RowsReply final : public ErrorReply {
