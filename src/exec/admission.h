@@ -44,13 +44,10 @@ class Admission {
   [[nodiscard]] engine::Begin open(Client& client, const Open& open, Error& error);
   [[nodiscard]] engine::Begin select(Client& client, const Request& request, engine::Index*& index,
                                      Error& error);
-  [[nodiscard]] engine::Begin find_index(Client& client, const SelectionName& name,
-                                         const std::string_view* columns, engine::Index*& index,
-                                         Error& error);
-  [[nodiscard]] engine::Begin open_columns(Client& client, uint32_t id, std::string_view columns,
-                                           engine::Index*& index, Error& error);
-  [[nodiscard]] engine::Begin open_names(Client& client, const SelectionNames& names,
-                                         std::string_view columns, engine::Index*& index, Error& error);
+  [[nodiscard]] engine::Begin select_columns(Client& client, uint32_t id, std::string_view columns,
+                                             engine::Index*& index, Error& error);
+  [[nodiscard]] engine::Begin select_named(Client& client, const SelectionNames& names,
+                                           std::string_view columns, engine::Index*& index, Error& error);
 
   engine::Session& session_;
   RetiredIndexes retired_;  ///< what clients replaced in this turn; staged requests may point to them

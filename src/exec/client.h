@@ -31,8 +31,6 @@ using RetiredIndexes = std::vector<SharedIndex>;
 /// The last few selections that single requests named. A new one takes the place of the oldest.
 class RecentIndexes {
  public:
-  explicit RecentIndexes(size_t count_max) : count_max_(count_max) {}
-
   /// The first one of which `matches` is true of its description; nullptr if there is none.
   template <typename Matches>
   [[nodiscard]] engine::Index* find(Matches matches) const {
@@ -43,13 +41,12 @@ class RecentIndexes {
     }
     return nullptr;
   }
-  /// May throw std::bad_alloc; then nothing has changed.
-  engine::Index* add(SharedIndex index, RetiredIndexes& retired);
+  /// At most `count_max` are kept. May throw std::bad_alloc; then nothing has changed.
+  engine::Index* add(SharedIndex index, size_t count_max, RetiredIndexes& retired);
   /// May throw std::bad_alloc; then nothing has changed.
   void retire_all(RetiredIndexes& retired);
 
  private:
-  size_t count_max_;
   std::vector<SharedIndex> indexes_;  ///< the oldest first
 };
 

@@ -71,10 +71,12 @@ class Executor {
  private:
   [[nodiscard]] engine::Begin admit(Client& client, Job& job);
   [[nodiscard]] engine::Begin admit_group(Client& client, Job& job);
+  [[nodiscard]] bool make_room(Job& job);
   [[nodiscard]] engine::Begin run(Job& job);
+  [[nodiscard]] bool is_put_off(engine::Begin begin, Client& client, Job& job);
   [[nodiscard]] bool parks(Client& client, Error& error);
   void note_lenience(Client& client);
-  void finish(Job& job, bool is_staged);
+  void finish(Job&& job, bool is_staged);
   void count(const Request& request);
 
   engine::Session& session_;

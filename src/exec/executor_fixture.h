@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The vocabulary of exec's tests: a small shop in a memory engine, connections, and requests that are built in words (`Ask`).
-// Replies are the text of `TextProtocol`.
+// The vocabulary of exec's tests: a small shop in a memory engine, connections, and requests that are built
+// in words (`Ask`). Replies are the text of `TextProtocol`.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -28,7 +28,8 @@ inline constexpr std::nullopt_t NULL_VALUE = std::nullopt;
 /// A request in words. It owns what the request views.
 class Ask {
  public:
-  static Ask open(uint32_t id, std::string table, std::string index, std::string columns, std::string filter_columns = "") {
+  static Ask open(uint32_t id, std::string table, std::string index, std::string columns,
+                  std::string filter_columns = "") {
     Ask ask(RequestKind::open_index, id);
     const std::string& name = ask.keep(std::move(table));
     ask.request_.open = {.database = std::string_view(name).substr(0, name.find('.')),
@@ -94,10 +95,16 @@ class Ask {
   Ask stop_unless(uint32_t column, Comparison comparison, Cell value) && {
     return std::move(*this).filter(column, comparison, std::move(value), true);
   }
-  Ask update(std::vector<Cell> values) && { return std::move(*this).modify(Modification::update, std::move(values)); }
+  Ask update(std::vector<Cell> values) && {
+    return std::move(*this).modify(Modification::update, std::move(values));
+  }
   Ask remove() && { return std::move(*this).modify(Modification::remove, {}); }
-  Ask add(std::vector<Cell> amounts) && { return std::move(*this).modify(Modification::increment, std::move(amounts)); }
-  Ask subtract(std::vector<Cell> amounts) && { return std::move(*this).modify(Modification::decrement, std::move(amounts)); }
+  Ask add(std::vector<Cell> amounts) && {
+    return std::move(*this).modify(Modification::increment, std::move(amounts));
+  }
+  Ask subtract(std::vector<Cell> amounts) && {
+    return std::move(*this).modify(Modification::decrement, std::move(amounts));
+  }
   Ask rows_before() && {
     request_.reply = FindReply::rows;
     return std::move(*this);
@@ -214,7 +221,8 @@ class ExecutorFixture {
   ExecutorFixture() {
     engine.create_table("shop.item",
                         {.columns = {engine::memory::integer("id"), engine::memory::integer("shelf"),
-                                     engine::memory::text("name", 8), engine::memory::nullable(engine::memory::integer("stock"))},
+                                     engine::memory::text("name", 8),
+                                     engine::memory::nullable(engine::memory::integer("stock"))},
                          .indexes = {{"PRIMARY", {"id"}, true},
                                      {"by_shelf", {"shelf"}, false},
                                      {"by_shelf_name", {"shelf", "name"}, true},
@@ -245,12 +253,14 @@ class ExecutorFixture {
   Connection& connect(Access port_access = Access::write) {
     return connections.emplace_back(port_access, initial_access(port_access, policy));
   }
-  /// A connection with id 0 = PRIMARY, 1 = by_shelf, 2 = by_shelf_name, 3 = by_stock. Columns: stock, name, id; filters: stock,
-  /// name.
+  /// A connection with id 0 = PRIMARY, 1 = by_shelf, 2 = by_shelf_name, 3 = by_stock. Columns: stock, name,
+  /// id; filters: stock, name.
   Connection& shopper(Access port_access = Access::write) {
     Connection& connection = connect(port_access);
     for (uint32_t id = 0; id < 4; ++id) {
-      EXPECT_EQ(ask(connection, Ask::open(id, "shop.item", std::to_string(id), "stock,name,id", "stock,name")), "ok");
+      EXPECT_EQ(
+          ask(connection, Ask::open(id, "shop.item", std::to_string(id), "stock,name,id", "stock,name")),
+          "ok");
     }
     return connection;
   }
@@ -313,7 +323,8 @@ class ExecutorFixture {
   TextProtocol protocol;
   engine::memory::MemoryEngine engine;
   Counters counters;
-  Policy policy{.secret_read = {}, .secret_write = {}, .reply_bytes_max = 64 * limits::kibibyte, .index_id_max = 16};
+  Policy policy{
+      .secret_read = {}, .secret_write = {}, .reply_bytes_max = 64 * limits::kibibyte, .index_id_max = 16};
   uint64_t now_ms = 1000;
   std::unique_ptr<engine::Session> session;
   std::unique_ptr<Executor> executor;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What requests mean, in a model so simple that it can be read: a list of rows, changed one request after the other, and copied
-// before each so that a failure can be undone. Commands are what it understands; executor_model_test.cc makes requests of them.
+// What requests mean, in a model so simple that it can be read: a list of rows, changed one request after the
+// other, and copied before each so that a failure can be undone. Commands are what it understands;
+// executor_model_test.cc makes requests of them.
 #pragma once
 
 #include <algorithm>
@@ -30,7 +31,8 @@ enum class Key : uint8_t { id, shelf, stock, place };
 using Columns = std::vector<Number Item::*>;
 
 inline const Columns& columns_of(Key index) {
-  static const Columns columns[] = {{&Item::id}, {&Item::shelf}, {&Item::stock}, {&Item::shelf, &Item::stock}};
+  static const Columns columns[] = {
+      {&Item::id}, {&Item::shelf}, {&Item::stock}, {&Item::shelf, &Item::stock}};
   return columns[static_cast<size_t>(index)];
 }
 inline const Columns& insert_columns() {
@@ -66,9 +68,9 @@ struct Command {
   FindReply reply = FindReply::rows;
   std::vector<Number> new_values;  ///< one or two
 
-  std::vector<Item> rows;                        ///< insert
-  bool of_many_rows = false;                     ///< insert: with the clauses that follow, and outcomes in the reply
-  bool rows_alone = false;                       ///< insert
+  std::vector<Item> rows;     ///< insert
+  bool of_many_rows = false;  ///< insert: with the clauses that follow, and outcomes in the reply
+  bool rows_alone = false;    ///< insert
   OnDuplicate on_duplicate = OnDuplicate::fail;  ///< insert
   std::vector<uint32_t> set_on_duplicate;        ///< insert
   std::vector<uint32_t> add_on_duplicate;        ///< insert
@@ -92,7 +94,9 @@ struct Command {
 
 using Lines = std::vector<std::string>;
 
-inline std::string text(const Number& number) { return number.has_value() ? std::to_string(*number) : "NULL"; }
+inline std::string text(const Number& number) {
+  return number.has_value() ? std::to_string(*number) : "NULL";
+}
 
 class Model {
  public:
@@ -107,7 +111,8 @@ class Model {
   std::string statement(const Command& command, int& changes) {
     const std::vector<Item> before = items;
     int rows_changed = 0;
-    std::string reply = command.kind == RequestKind::insert ? insert(command, rows_changed) : find(command, rows_changed);
+    std::string reply =
+        command.kind == RequestKind::insert ? insert(command, rows_changed) : find(command, rows_changed);
     if (reply.starts_with("error")) {
       items = before;
     } else {
@@ -288,12 +293,14 @@ class Model {
       }
       return order(left, command.index, key) < 0;
     });
-    const bool goes_down = command.key_operator == KeyOperator::before || command.key_operator == KeyOperator::at_or_before;
+    const bool goes_down =
+        command.key_operator == KeyOperator::before || command.key_operator == KeyOperator::at_or_before;
     if (goes_down != command.reverse) {
       std::reverse(found.begin(), found.end());
     }
     std::vector<Number> ids;
-    std::transform(found.begin(), found.end(), std::back_inserter(ids), [](const Item& item) { return item.id; });
+    std::transform(found.begin(), found.end(), std::back_inserter(ids),
+                   [](const Item& item) { return item.id; });
     return ids;
   }
 
@@ -317,7 +324,8 @@ class Model {
   }
 
   Item& item(const Number& id) {
-    return *std::find_if(items.begin(), items.end(), [&](const Item& candidate) { return candidate.id == id; });
+    return *std::find_if(items.begin(), items.end(),
+                         [&](const Item& candidate) { return candidate.id == id; });
   }
 
   static void write(const Item& row, std::string& rows) {
@@ -372,7 +380,8 @@ class Model {
 
   /// A row that an update moves along the walk's index is changed only after all rows were found.
   static bool collects(const Command& command) {
-    const bool sets = command.modification != Modification::none && command.modification != Modification::remove;
+    const bool sets =
+        command.modification != Modification::none && command.modification != Modification::remove;
     const bool moves = command.index == Key::stock || command.index == Key::place ||
                        (command.index == Key::shelf && command.new_values.size() > 1);
     return sets && moves && command.limit > 1;
@@ -383,7 +392,8 @@ class Model {
       return "error bad_operator";
     }
     const bool first_only = !command.in_values.empty() && command.key_operator != KeyOperator::equal;
-    const int left_of_each = command.limit_per_value > 0 ? command.limit_per_value : (first_only ? 1 : INT_MAX);
+    const int left_of_each =
+        command.limit_per_value > 0 ? command.limit_per_value : (first_only ? 1 : INT_MAX);
     std::string rows = "rows/3";
     std::vector<Number> collected;
     int found = 0;
@@ -392,7 +402,8 @@ class Model {
       int left = found < command.limit ? left_of_each : 0;
       for (const Number& id : ids_between(command, ends)) {
         const auto& conditions = command.conditions;
-        const auto failed = std::find_if(conditions.begin(), conditions.end(), [&](auto& one) { return !holds(one, item(id)); });
+        const auto failed = std::find_if(conditions.begin(), conditions.end(),
+                                         [&](auto& one) { return !holds(one, item(id)); });
         if (left == 0 || (failed != conditions.end() && failed->stop)) {
           break;
         }

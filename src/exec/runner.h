@@ -34,26 +34,31 @@ class Runner {
   [[nodiscard]] engine::Begin run_group(const Group& group, std::span<engine::Index* const> indexes,
                                         size_t& failed_member, Error& error);
 
-  /// Since this was last asked: a request held, or the engine took, what a strict server would refuse.
-  [[nodiscard]] bool took_lenience() { return std::exchange(is_lenient_, false); }
-  /// Since this was last asked.
+  /// Since it was forgotten: a request held, or the engine took, what a strict server would refuse.
+  [[nodiscard]] bool was_lenient() const { return is_lenient_; }
+  void forget_lenience() { is_lenient_ = false; }
+  /// How many since this was last asked.
   [[nodiscard]] uint64_t take_rows_read() { return std::exchange(rows_read_, 0); }
 
  private:
   [[nodiscard]] engine::Begin run_any(engine::Index& index, const Request& request, RowCounts& rows,
                                       Error& error);
+  [[nodiscard]] engine::Begin run_whole(engine::Index& index, const Request& request, RowCounts& rows,
+                                        Error& error);
+  template <typename RunOn>
   [[nodiscard]] engine::Begin run_statement(engine::Index& index, const Request& request, RowCounts& rows,
-                                            Error& error);
-  [[nodiscard]] Error run_on(engine::Cursor& cursor, const engine::Index& index, const Request& request,
-                             size_t reply_bytes_max, RowCounts& rows);
+                                            Error& error, RunOn run_on);
   [[nodiscard]] engine::Begin run_rows_alone(engine::Index& index, const Insert& insert, RowCounts& rows,
                                              Error& error);
+  [[nodiscard]] engine::Begin run_row_alone(engine::Index& index, const Insert& insert, size_t number,
+                                            RowCounts& rows, RowOutcome& outcome);
+  [[nodiscard]] size_t reply_bytes_left(const Buffer& out) const;
+
   [[nodiscard]] engine::Begin begin_group(const Group& group, std::span<engine::Index* const> indexes,
                                           size_t& failed_member, Error& error);
   [[nodiscard]] engine::Begin run_members(const Group& group, std::span<engine::Index* const> indexes,
                                           RowCounts& rows, size_t& failed_member, Error& error);
-  [[nodiscard]] engine::Begin end_group(const Group& group, size_t& failed_member, Error& error);
-  [[nodiscard]] size_t reply_bytes_left(const Buffer& out) const;
+  [[nodiscard]] engine::Begin tell_group_end(const Group& group, size_t& failed_member, Error& error);
 
   engine::Session& session_;
   Transaction& transaction_;

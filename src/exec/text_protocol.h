@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A protocol for exec's tests and fuzzing, so that they need no wire: replies as text, one line each. Requests it does not parse.
+// A protocol for exec's tests and fuzzing, so that they need no wire: replies as text, one line each.
+// Requests it does not parse.
 //
 //   ok                          = 3 (rows changed, or a new id)
 //   rows/2 1 pen 2 ink          two columns, values in a row; NULL stands for NULL
 //   text 0-1-7                  one value
-//   rows/2 1#12 0# !121         what came of the rows of an insert: rows affected, and the id where there is one; or an error
-//   error engine 121            error not_authenticated
+//   rows/2 1#12 0# !121         what came of the rows of an insert: rows affected, and the id where there is
+//   one; or an error error engine 121            error not_authenticated
 #pragma once
 
 #include <string>
@@ -100,7 +101,8 @@ class TextProtocol final : public Protocol {
                                              : "!" + std::string(name_of(outcome.error.code)));
       return;
     }
-    writer.plain(std::to_string(outcome.rows_affected) + "#" + (outcome.has_id ? std::to_string(outcome.id) : ""));
+    writer.plain(std::to_string(outcome.rows_affected) + "#" +
+                 (outcome.has_id ? std::to_string(outcome.id) : ""));
   }
   void begin_rows(Buffer& out, size_t column_count) const override {
     out.append("rows");

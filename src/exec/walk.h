@@ -27,7 +27,7 @@
 
 namespace rowsocket::exec {
 
-/// What the rows that were collected for one key are told as.
+/// What was collected for one key.
 struct CollectedKey {
   size_t positions_end;  ///< its rows are those behind the key before, up to this
   bool is_missed;
@@ -37,36 +37,36 @@ struct CollectedKey {
 struct WalkScratch {
   std::vector<Value> key;               ///< both ends of the range, with a value of the list in its place
   std::vector<Assignment> assignments;  ///< those that fit the columns, where some do not
-  std::vector<CollectedKey> keys;       ///< see CollectedKey
+  std::vector<CollectedKey> keys;       ///< of a walk that collects rows
 };
 
 class Walk {
  public:
-  /// `reply_bytes_max`: of this find's reply.
+  /// `reply_bytes_max`: of this find's reply. `error` is ok, and will say why the walk failed.
   Walk(engine::Cursor& cursor, const Find& find, size_t reply_bytes_max, WalkScratch& scratch,
-       RowCounts& counts);
+       RowCounts& counts, Error& error);
 
   /// Walk, change and tell. A failure to write the last bytes of the reply shows in its output. May throw
   /// std::bad_alloc.
-  [[nodiscard]] Error run(size_t column_count);
+  void run(size_t column_count);
 
  private:
-  // Each returns false when the walk failed; `error_` says why.
+  void choose_assignments(size_t column_count);
+  void begin_collecting();
+  void end_collected_key();
+  void tell_end();
+
+  // Each returns false when the walk failed.
   [[nodiscard]] bool walk_keys();
   [[nodiscard]] bool walk_list();
   [[nodiscard]] bool walk_key(const KeyRange& range, uint64_t row_limit);
   [[nodiscard]] bool walk_range(const KeyRange& range, uint64_t row_limit);
-  [[nodiscard]] bool take_row();
+  [[nodiscard]] bool take_row(bool is_refused);
   [[nodiscard]] bool finish_row();
+  [[nodiscard]] bool tell_row();
   [[nodiscard]] bool change_row();
   [[nodiscard]] bool change_collected_rows();
-  [[nodiscard]] bool tell_row();
   [[nodiscard]] bool fail(Error error);
-
-  void choose_assignments(size_t column_count);
-  [[nodiscard]] bool must_collect() const;
-  void end_key(bool is_missed);
-  void tell_end();
 
   engine::Cursor& cursor_;
   const Find& find_;
@@ -74,17 +74,18 @@ class Walk {
   RowTeller teller_;
   WalkScratch& scratch_;
   RowCounts& counts_;
+  Error& error_;
   const bool tells_rows_;  ///< else a number
   const bool tells_misses_;
-  bool collects_ = false;  ///< find all rows before changing the first: changes could move rows
+  bool collects_ = false;  ///< find all rows before changing the first: changes could move rows into the way
+  bool key_has_row_ = false;                 ///< the key that is walked, so far
   std::span<const Assignment> assignments_;  ///< those for columns that there are
+  size_t key_number_ = 0;                    ///< of the list
   uint64_t offset_left_;
-  uint64_t rows_taken_ = 0;    ///< behind the offset; those that a filter refuses included
+  uint64_t rows_taken_ = 0;    ///< behind the offset, those that a filter refuses included
   uint64_t rows_refused_ = 0;  ///< of them
-  uint64_t rows_collected_ = 0;
+  size_t rows_collected_ = 0;  ///< of them
   uint64_t rows_changed_ = 0;
-  size_t key_number_ = 0;  ///< of the list
-  Error error_;
 };
 
 }  // namespace rowsocket::exec

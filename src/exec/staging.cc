@@ -1,0 +1,195 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "exec/staging.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rowsocket::exec {
+namespace {
+
+using engine::Begin;
+
+/// A request that loses its own transaction too is tried this often again.
+constexpr int replay_retries = 3;
+
+void answer_group(const Group& group, const Job& job) {
+  Reply& reply = *group.reply;
+  if (!job.outcome.ok()) {
+    reply.group_failed(job.failed_member, job.outcome);
+  } else if (!job.can_run()) {  // it has no members
+    reply.group_begins();
+    reply.group_ends();
+    if (group.wants_gtid) {
+      reply.committed(reply.out(), {});
+    }
+  }
+}
+
+}  // namespace
+
+void Job::refuse(Error error) {
+  index = nullptr;
+  member_indexes.clear();
+  outcome = std::move(error);
+  failed_member = Reply::group_itself;
+}
+
+// ---- one request
+
+/// Groups always: their replies may wait for a GTID.
+bool Staging::must_stage(const Job& job) const {
+  return !staged_.empty() || (job.index != nullptr && writes(*job.request)) ||
+         job.request->kind == RequestKind::group;
+}
+
+bool Staging::make_room() {
+  if (staged_.size() == staged_.capacity()) [[unlikely]] {
+    try {
+      staged_.reserve(std::max<size_t>(16, 2 * staged_.size()));
+    } catch (...) {
+      // Make room by making what there is final. Only a list that never held anything has no room then.
+      settle();
+    }
+  }
+  return staged_.capacity() > 0;
+}
+
+Begin Staging::run(Job& job) {
+  job.reply_begin = job.out().size();
+  if (job.request->kind == RequestKind::group) {
+    const auto& group = static_cast<const Group&>(*job.request);
+    return runner_.run_group(group, job.member_indexes, job.failed_member, job.outcome);
+  }
+  return runner_.run(*job.index, *job.request, job.outcome);
+}
+
+void Staging::answer(const Job& job) {
+  Reply& reply = *job.request->reply;
+  if (job.request->kind == RequestKind::group) {
+    answer_group(static_cast<const Group&>(*job.request), job);
+  } else if (!job.outcome.ok()) {
+    reply.failed(job.outcome);
+  } else if (job.request->kind == RequestKind::open) {
+    reply.opened({});
+  } else if (!job.can_run()) {
+    reply.done();
+  }
+}
+
+// ---- all that is staged
+
+void Staging::settle() {
+  if (transaction_.is_open()) {
+    const Committed committed = transaction_.commit();
+    if (!committed.error.ok() && !staged_.empty()) {
+      if (committed.worth_another_try) {
+        replay();
+      } else {
+        fail_writes(committed.error);
+      }
+    }
+  }
+  forget();
+}
+
+void Staging::replay_if_lost() {
+  if (!transaction_.is_lost()) [[likely]] {
+    return;
+  }
+  if (transaction_.may_run_again()) {
+    transaction_.roll_back();
+    replay();
+  } else {
+    transaction_.roll_back();  // the request that did lasting work failed, and has its answer
+    forget();
+  }
+}
+
+/// The whole transaction is gone: run what was staged again, one by one.
+void Staging::replay() {
+  counters_.add(Counter::replays);
+  cut_replies();
+  for (Job& job : staged_) {
+    remake(job);
+  }
+  forget();
+}
+
+/// The transaction is gone for good: what it had promised was not kept.
+void Staging::fail_writes(const Error& commit_error) {
+  cut_replies();
+  for (Job& job : staged_) {
+    if (!job.can_run() || !writes(*job.request)) {
+      remake(job);
+    } else if (!job.out().failed()) {
+      job.outcome = commit_error;
+      job.failed_member = Reply::every_member;
+      answer(job);
+    }
+  }
+}
+
+void Staging::cut_replies() {
+  for (auto job = staged_.rbegin(); job != staged_.rend(); ++job) {
+    if (!job->out().failed()) {
+      job->out().truncate(job->reply_begin);
+    }
+  }
+}
+
+/// Make a reply that was cut anew: execute the request in a transaction of its own.
+void Staging::remake(Job& job) {
+  if (job.out().failed()) {
+    return;
+  }
+  if (job.can_run()) {
+    for (int retries = 0; !run_alone(job) && retries < replay_retries; ++retries) {
+    }
+  }
+  answer(job);
+}
+
+/// Run and commit one request. False if it lost its transaction: `outcome` says how, and another try may do
+/// better.
+bool Staging::run_alone(Job& job) {
+  job.outcome = {};
+  session_.set_patient(true);
+  if (run(job) == Begin::wait && job.outcome.ok()) {
+    job.outcome = ErrorCode::cannot_lock_table;
+  }
+  session_.set_patient(false);
+  Committed committed;
+  if (transaction_.is_lost()) {
+    committed = {.error = session_.loss(), .worth_another_try = transaction_.may_run_again()};
+    transaction_.roll_back();
+  } else if (transaction_.is_open()) {
+    committed = transaction_.commit();
+  }
+  if (committed.error.ok()) {
+    return true;
+  }
+  if (job.outcome.ok()) {
+    job.outcome = std::move(committed.error);
+    job.failed_member = Reply::every_member;
+    job.out().truncate(job.reply_begin);
+  }
+  return !committed.worth_another_try;
+}
+
+void Staging::redo_alone(Job& job) {
+  transaction_.roll_back();
+  counters_.add(Counter::replays);
+  job.out().truncate(job.reply_begin);
+  remake(job);
+}
+
+void Staging::forget() {
+  for (const Job& job : staged_) {
+    if (!job.outcome.ok()) {
+      counters_.add(counter_of(job.outcome.code));
+    }
+  }
+  staged_.clear();
+}
+
+}  // namespace rowsocket::exec
