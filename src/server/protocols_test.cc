@@ -114,7 +114,7 @@ TEST_F(TwoProtocolsTest, a_stream_that_can_not_be_followed_is_refused_in_its_pro
   EXPECT_EQ(other.rest(), std::string(echo_pen) + "ERROR line_too_long\n");
   TestClient client = with_items(writer());
   client.send(std::string(find_pen) + too_long);
-  EXPECT_EQ(client.rest(), std::string(pen) + "2\t1\tsyntax\n");
+  EXPECT_EQ(client.rest(), std::string(pen) + "2\t1\ttoolong\n");
 }
 
 TEST_F(TwoProtocolsTest, says_which_protocol_it_serves_where) {
