@@ -19,7 +19,7 @@ struct Settings {
   size_t reply_bytes_max = limits::reply_bytes_default;
   size_t held_bytes_max = limits::held_bytes_default;  ///< what a worker's connections may hold in buffers between turns
   uint32_t in_values_max = limits::in_list_default;
-  uint32_t id_max = limits::index_id_default;                                  ///< ids are below this
+  uint32_t id_max = limits::index_id_default;                ///< ids are below this
   uint32_t idle_timeout_s = limits::idle_timeout_s_default;  ///< 0 = never
   uint32_t max_connections = limits::connections_default;
   bool error_detail = false;  ///< replies carry the text for people

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// One client: its byte stream, what its protocol and exec remember of it, and where it stands in its worker's turns.
+// One client: its byte stream, what its protocol and exec remember of it, and where it stands in its worker's
+// turns.
 //
 //            receive          execute             send
 //   reading ─────────► (turn) ───────► (replies) ──────► reading
@@ -9,7 +10,8 @@
 //                        │ a stream that makes no sense: condemned ─────► lingering ──► closed
 //                        │ the end of the stream:        leaving ───────► closed
 //
-// Output that the client has not taken yet comes before everything: until it is gone, nothing is received or executed.
+// Output that the client has not taken yet comes before everything: until it is gone, nothing is received or
+// executed.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What an operator can set. Inside MariaDB the fields are system variables `rowsocket_*` (mariadb/variables_table.h);
-// docs/operating.md lists them.
+// What an operator can set. Inside MariaDB the fields are system variables `rowsocket_*`
+// (mariadb/variables_table.h); docs/operating.md lists them.
 #pragma once
 
 #include <cstdint>
@@ -18,8 +18,9 @@ struct Config {
   std::string address = "127.0.0.1,::1";  ///< comma-separated numeric addresses; "*" = all, IPv4 and IPv6
   bool tcp = true;                        ///< false = unix sockets only
   std::vector<Door> doors = registered_doors();
-  uint32_t threads_read = 0;   ///< 0 = as many as cores
-  uint32_t threads_write = 0;  ///< 0 = a quarter of the cores; as many as cores where no port serves reads only
+  uint32_t threads_read = 0;  ///< 0 = as many as cores
+  uint32_t threads_write =
+      0;  ///< 0 = a quarter of the cores; as many as cores where no port serves reads only
 
   // Can change while RowSocket runs.
   Settings settings = {};

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The connections of one worker, with what they share: the poller that tells which of them are ready, the pool of
-// their buffers, the count of what they hold together. Moves bytes, and knows neither requests nor turns.
+// The connections of one worker, with what they share: the poller that tells which of them are ready, the
+// pool of their buffers, the count of what they hold together. Moves bytes, and knows neither requests nor
+// turns.
 //
 // One owner, one thread. Allocates when a connection comes, and not later.
 #pragma once
@@ -77,7 +78,8 @@ class Connections {
   // ---- all together
 
   [[nodiscard]] size_t held_bytes() const { return held_bytes_; }
-  /// What clients send by halves and do not read: who holds most goes until all together hold no more than this.
+  /// What clients send by halves and do not read: who holds most goes until all together hold no more than
+  /// this.
   void bound_held_bytes(size_t held_bytes_max);
 
   /// A line of the log about one of them.

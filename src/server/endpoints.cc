@@ -30,8 +30,8 @@ class Opener {
     }
     for (size_t i = 0; i < config_.doors.size(); ++i) {
       const Door& door = config_.doors[i];
-      const bool shared = is_shared(
-          door, [&door](const Door& other) { return other.port == door.port && door.port != 0; });
+      const bool shared =
+          is_shared(door, [&door](const Door& other) { return other.port == door.port && door.port != 0; });
       if (!shared && !open_port(door, endpoints_.ports[i])) {
         return false;
       }
@@ -44,8 +44,7 @@ class Opener {
 
   [[nodiscard]] bool open_sockets() {
     for (const Door& door : config_.doors) {
-      const bool shared =
-          is_shared(door, [&door](const Door& other) { return other.socket == door.socket; });
+      const bool shared = is_shared(door, [&door](const Door& other) { return other.socket == door.socket; });
       if (!door.socket.empty() && !shared && !open_socket(door)) {
         return false;
       }

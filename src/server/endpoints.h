@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What the configuration says about addresses, doors, ports and sockets, as open listeners. Each listener has its
-// door's protocol.
+// What the configuration says about addresses, doors, ports and sockets, as open listeners. Each listener has
+// its door's protocol.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +31,8 @@ struct Endpoints {
   [[nodiscard]] bool serve(engine::Intent intent) const;
 };
 
-/// On failure nothing is left open, and `failure` begins with the system variable to change. May throw std::bad_alloc.
+/// On failure nothing is left open, and `failure` begins with the system variable to change. May throw
+/// std::bad_alloc.
 [[nodiscard]] bool open_endpoints(const Config& config, Endpoints& endpoints, std::string& failure);
 
 }  // namespace rowsocket::server

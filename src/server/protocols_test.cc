@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Two protocols in one server, over real sockets: HandlerSocket and the echo protocol, which has what HandlerSocket
-// has not (a state of each connection, bytes that ask for nothing, silent requests, a goodbye).
+// Two protocols in one server, over real sockets: HandlerSocket and the echo protocol, which has what
+// HandlerSocket has not (a state of each connection, bytes that ask for nothing, silent requests, a goodbye).
 #include "server/protocols.h"
 
 #include <gmock/gmock.h>
@@ -121,8 +121,9 @@ TEST_F(TwoProtocolsTest, says_which_protocol_it_serves_where) {
   start();
   EXPECT_THAT(log_.lines(), Contains(HasSubstr("serves reads and writes on 127.0.0.1:" +
                                                std::to_string(server_.port("echo")) + ", protocol echo")));
-  EXPECT_THAT(log_.lines(), Contains(HasSubstr("serves reads on 127.0.0.1:" +
-                                               std::to_string(server_.port("read")) + ", protocol handlersocket")));
+  EXPECT_THAT(log_.lines(),
+              Contains(HasSubstr("serves reads on 127.0.0.1:" + std::to_string(server_.port("read")) +
+                                 ", protocol handlersocket")));
   EXPECT_EQ(server_.port("no such door"), 0u);
 }
 

@@ -2,8 +2,8 @@
 //
 // Composition: endpoints, workers and the acceptor between them.
 //
-// Locking: `lifecycle_` makes start and stop exclude each other. The workers and the acceptor are made before start returns and
-// destroyed with the server, so that counters can be read at any time between.
+// Locking: `lifecycle_` makes start and stop exclude each other. The workers and the acceptor are made before
+// start returns and destroyed with the server, so that counters can be read at any time between.
 #include "server/server.h"
 
 #include <algorithm>
@@ -27,10 +27,12 @@ uint32_t thread_count(uint32_t configured, uint32_t by_default) {
   return std::clamp<uint32_t>(configured != 0 ? configured : by_default, 1, limits::threads_max);
 }
 
-/// A worker's turn is one commit, and workers that commit in turn halve each other's: so the fewer write workers, the more rows
-/// share an fsync. Four cores each leave room for the reads, SQL and the threads of InnoDB. A port that serves everything needs
-/// all cores.
-uint32_t default_write_threads(bool reads_have_a_port, uint32_t cores) { return reads_have_a_port ? cores / 4 : cores; }
+/// A worker's turn is one commit, and workers that commit in turn halve each other's: so the fewer write
+/// workers, the more rows share an fsync. Four cores each leave room for the reads, SQL and the threads of
+/// InnoDB. A port that serves everything needs all cores.
+uint32_t default_write_threads(bool reads_have_a_port, uint32_t cores) {
+  return reads_have_a_port ? cores / 4 : cores;
+}
 
 }  // namespace
 
@@ -73,8 +75,8 @@ class Server::Impl {
   }
 
   [[nodiscard]] uint32_t port(std::string_view name) const {
-    const auto door =
-        std::find_if(doors_.begin(), doors_.end(), [name](const Door& served) { return served.name == name; });
+    const auto door = std::find_if(doors_.begin(), doors_.end(),
+                                   [name](const Door& served) { return served.name == name; });
     return door == doors_.end() ? 0 : door->port;
   }
 
@@ -111,7 +113,8 @@ class Server::Impl {
     if (serves_reads && !start_workers(Intent::read, thread_count(config.threads_read, cores), failure)) {
       return false;
     }
-    const uint32_t write_threads = thread_count(config.threads_write, default_write_threads(serves_reads, cores));
+    const uint32_t write_threads =
+        thread_count(config.threads_write, default_write_threads(serves_reads, cores));
     if (endpoints.serve(Intent::write) && !start_workers(Intent::write, write_threads, failure)) {
       return false;
     }
@@ -121,7 +124,8 @@ class Server::Impl {
 
   bool start_workers(Intent intent, uint32_t count, std::string& failure) {
     for (uint32_t number = 0; number < count; ++number) {
-      workers_.push_back(std::make_unique<Worker>(Worker::Surroundings{engine_, log_, clock_, settings_board_}, intent, number));
+      workers_.push_back(std::make_unique<Worker>(
+          Worker::Surroundings{engine_, log_, clock_, settings_board_}, intent, number));
       if (!workers_.back()->start(failure)) {
         return false;
       }
@@ -144,7 +148,8 @@ class Server::Impl {
 
   void tell(const Endpoints& endpoints) {
     for (const Endpoint& endpoint : endpoints.all) {
-      const std::string verb = endpoint.intent == Intent::read ? "serves reads on " : "serves reads and writes on ";
+      const std::string verb =
+          endpoint.intent == Intent::read ? "serves reads on " : "serves reads and writes on ";
       log_.write(LogLevel::note, "rowsocket: " + verb + endpoint.listener.name() + ", protocol " +
                                      std::string(endpoint.protocol_name));
     }
@@ -152,7 +157,8 @@ class Server::Impl {
       log_.write(LogLevel::note, "rowsocket: " + endpoints.notes);
     }
     if (endpoints.all.empty()) {
-      log_.write(LogLevel::warning, "rowsocket: serves nobody: rowsocket_tcp is off, and neither socket has a path");
+      log_.write(LogLevel::warning,
+                 "rowsocket: serves nobody: rowsocket_tcp is off, and neither socket has a path");
     }
   }
 
@@ -166,7 +172,8 @@ class Server::Impl {
   std::unique_ptr<Acceptor> acceptor_;
 };
 
-Server::Server(engine::Engine& engine, Log& log, Clock& clock) : impl_(std::make_unique<Impl>(engine, log, clock)) {}
+Server::Server(engine::Engine& engine, Log& log, Clock& clock)
+    : impl_(std::make_unique<Impl>(engine, log, clock)) {}
 Server::~Server() = default;
 bool Server::start(const Config& config, std::string& failure) { return impl_->start(config, failure); }
 void Server::stop() { impl_->stop(); }

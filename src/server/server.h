@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// RowSocket as a whole: listeners, workers, configuration; the host (the MariaDB plugin, or a test) starts and stops it.
+// RowSocket as a whole: listeners, workers, configuration; the host (the MariaDB plugin, or a test) starts
+// and stops it.
 #pragma once
 
 #include <cstdint>
@@ -24,16 +25,17 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// Bind every listener, then start the workers. On failure nothing is left open, and the text says what to do
+  /// Bind every listener, then start the workers. On failure nothing is left open, and the text says what to
+  /// do
   /// ("rowsocket_port_read: 127.0.0.1:9998 is in use ...").  Call once.
   [[nodiscard]] bool start(const Config& config, std::string& failure);
 
-  /// Close the listeners and all connections, stop and join all workers. Requests under way are finished or undone. Idempotent,
-  /// bounded by the engine's longest uninterruptible step.
+  /// Close the listeners and all connections, stop and join all workers. Requests under way are finished or
+  /// undone. Idempotent, bounded by the engine's longest uninterruptible step.
   void stop();
 
-  /// Take over new settings. Thread-safe. New requests see them at the latest in their worker's next turn; a changed
-  /// secret concerns new authentications.
+  /// Take over new settings. Thread-safe. New requests see them at the latest in their worker's next turn; a
+  /// changed secret concerns new authentications.
   void reconfigure(const Settings& settings);
 
   /// The TCP port of a door, after start (port 0 resolved). 0 = not served, or no such door.

@@ -75,8 +75,10 @@ TEST_F(ServerTest, unix_sockets_serve_beside_or_instead_of_tcp) {
 
 TEST_F(ServerTest, says_where_it_serves) {
   start();
-  EXPECT_THAT(log_.lines(), Contains(HasSubstr("serves reads on 127.0.0.1:" + std::to_string(server_.port("read")))));
-  EXPECT_THAT(log_.lines(), Contains(HasSubstr("serves reads and writes on 127.0.0.1:" + std::to_string(server_.port("write")))));
+  EXPECT_THAT(log_.lines(),
+              Contains(HasSubstr("serves reads on 127.0.0.1:" + std::to_string(server_.port("read")))));
+  EXPECT_THAT(log_.lines(), Contains(HasSubstr("serves reads and writes on 127.0.0.1:" +
+                                               std::to_string(server_.port("write")))));
 }
 
 // ---- what can not start
@@ -89,7 +91,8 @@ TEST_F(ServerTest, a_taken_port_is_a_clear_failure_that_leaves_nothing_open) {
   Server second(engine_, log_, clock_);
   std::string failure;
   EXPECT_FALSE(second.start(taken, failure));
-  EXPECT_THAT(failure, StartsWith("rowsocket_port_write: 127.0.0.1:" + std::to_string(taken.doors[door_write].port) + " is in use"));
+  EXPECT_THAT(failure, StartsWith("rowsocket_port_write: 127.0.0.1:" +
+                                  std::to_string(taken.doors[door_write].port) + " is in use"));
   EXPECT_EQ(second.port("read"), 0u);
   EXPECT_FALSE(std::filesystem::exists(path("r")));
 }
@@ -152,7 +155,8 @@ TEST_F(ServerTest, out_of_descriptors_clients_wait_until_there_are_some) {
   EXPECT_TRUE(eventually([this] { return server_.connections_read() == 0; }));
   const net::Descriptor socket_of_client(::socket(AF_INET, SOCK_STREAM, 0));
   net::SocketAddress address;
-  ASSERT_TRUE(net::SocketAddress::from_numeric("127.0.0.1", static_cast<uint16_t>(server_.port("read")), address));
+  ASSERT_TRUE(
+      net::SocketAddress::from_numeric("127.0.0.1", static_cast<uint16_t>(server_.port("read")), address));
 
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -161,7 +165,8 @@ TEST_F(ServerTest, out_of_descriptors_clients_wait_until_there_are_some) {
   ASSERT_EQ(::connect(socket_of_client.get(), address.data(), address.size()), 0);
   EXPECT_TRUE(eventually([this] {
     const auto lines = log_.lines();
-    return std::any_of(lines.begin(), lines.end(), [](const auto& line) { return line.find("open_files_limit") != line.npos; });
+    return std::any_of(lines.begin(), lines.end(),
+                       [](const auto& line) { return line.find("open_files_limit") != line.npos; });
   }));
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
   TestClient client{net::Descriptor(::dup(socket_of_client.get()))};

@@ -73,8 +73,8 @@ void Turn::execute_or_close(ClientConnection& connection) {
   }
 }
 
-/// Execute the connection's complete requests, as far as its share of the turn goes. What asks for nothing takes its
-/// part of the share too.
+/// Execute the connection's complete requests, as far as its share of the turn goes. What asks for nothing
+/// takes its part of the share too.
 void Turn::execute(ClientConnection& connection) {
   connection.state = State::reading;
   connection.last_progress_ms = now_ms_;
@@ -134,17 +134,18 @@ bool Turn::execute(ClientConnection& connection, const Request& request) {
       return false;
   }
   if (executor_.met_first_lenience()) [[unlikely]] {
-    connections_.note(
-        connection, LogLevel::note,
-        "sends what rowsocket_strict would refuse (values beyond the columns, empty amounts, or keys that are no "
-        "value of their column); it is served as earlier servers did");
+    connections_.note(connection, LogLevel::note,
+                      "sends what rowsocket_strict would refuse (values beyond the columns, empty amounts, "
+                      "or keys that are no "
+                      "value of their column); it is served as earlier servers did");
   }
   ++requests_;
   reply_bytes_ += connection.stream.output().size() - reply_begin;
   return true;
 }
 
-/// What was asked before is answered. The last reply comes after the commit: a replay may change those before it.
+/// What was asked before is answered. The last reply comes after the commit: a replay may change those before
+/// it.
 void Turn::end_stream(ClientConnection& connection, const Parsed& parsed) {
   const bool is_fatal = parsed.status == Parsed::Status::fatal;
   connection.state = is_fatal ? State::condemned : State::leaving;

@@ -25,7 +25,8 @@ TEST_F(TurnLoopTest, a_request_that_waits_for_a_lock_is_tried_again_and_answered
 }
 
 TEST_F(TurnLoopTest, while_one_waits_for_a_lock_others_are_served) {
-  engine_.create_table("shop.busy", {.columns = {engine::memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}});
+  engine_.create_table("shop.busy",
+                       {.columns = {engine::memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}});
   TestClient waiting = connect_with_items();
   TestClient other = connect_with_items();
   engine_.set_busy("shop.busy", true);
@@ -63,7 +64,8 @@ TEST_F(TurnLoopTest, who_goes_while_it_waits_for_a_lock_is_executed_and_forgotte
   waiting.close();
   pass_ms(10);
   ASSERT_EQ(loop_->connections().size(), 1u);
-  EXPECT_EQ(loop_->connections().all()[0]->interest, net::Interest::none) << "its hang-up would be a busy loop";
+  EXPECT_EQ(loop_->connections().all()[0]->interest, net::Interest::none)
+      << "its hang-up would be a busy loop";
   engine_.set_busy("shop.item", false);
   pass_ms(10);
   turn();

@@ -27,7 +27,8 @@ TurnLoop::TurnLoop(const Surroundings& surroundings)
       settings_generation_(settings_board_.generation()),
       settings_(settings_board_.current()),
       connections_({.inbox = inbox_, .counters = counters_, .log = log_}),
-      turn_({.session = session_, .counters = counters_, .clock = clock_, .connections = connections_}, settings_),
+      turn_({.session = session_, .counters = counters_, .clock = clock_, .connections = connections_},
+            settings_),
       now_ms_(clock_.now_ms()) {
   show_activity();
 }
@@ -50,11 +51,13 @@ bool TurnLoop::turn() {
 
 // ---- poll
 
-/// Opened tables are held over busy turns only: before a longer sleep they are given back, and so is the memory of a burst.
+/// Opened tables are held over busy turns only: before a longer sleep they are given back, and so is the
+/// memory of a burst.
 void TurnLoop::poll() {
   const int wait_ms = time_to_wait_ms();
   const uint64_t return_wait_us = std::exchange(return_wait_us_, 0);
-  const uint64_t return_wait_until_us = return_wait_us == 0 || wait_ms == 0 ? 0 : clock_.now_us() + return_wait_us;
+  const uint64_t return_wait_until_us =
+      return_wait_us == 0 || wait_ms == 0 ? 0 : clock_.now_us() + return_wait_us;
   const bool long_wait = wait_ms == net::Poller::forever || wait_ms > hold_tables_ms;
   if (long_wait && (session_.holds_tables() || connections_.has_surplus())) {
     events_ = connections_.wait(hold_tables_ms);
@@ -66,14 +69,16 @@ void TurnLoop::poll() {
   } else {
     events_ = connections_.wait(wait_ms);
   }
-  if (return_wait_until_us != 0 && events_.size() < std::min<size_t>(committed_, limits::events_per_poll) / 2) {
+  if (return_wait_until_us != 0 &&
+      events_.size() < std::min<size_t>(committed_, limits::events_per_poll) / 2) {
     let_clients_return(return_wait_until_us);
   }
   now_ms_ = clock_.now_ms();
 }
 
-/// A commit that flushes costs many about as much as one, and the clients that it answered come back within moments.
-/// So a turn that would begin with fewer than half of them waits a little, while it holds nothing that others wait for.
+/// A commit that flushes costs many about as much as one, and the clients that it answered come back within
+/// moments. So a turn that would begin with fewer than half of them waits a little, while it holds nothing
+/// that others wait for.
 void TurnLoop::let_clients_return(uint64_t until_us) {
   const uint64_t now_us = clock_.now_us();
   if (now_us < until_us) {
@@ -136,7 +141,8 @@ void TurnLoop::refresh_settings() {
 // ---- admit
 
 void TurnLoop::admit_arrivals() {
-  const bool woken = std::any_of(events_.begin(), events_.end(), [](const auto& event) { return event.tag == nullptr; });
+  const bool woken =
+      std::any_of(events_.begin(), events_.end(), [](const auto& event) { return event.tag == nullptr; });
   if (!woken) {
     return;
   }
@@ -177,15 +183,16 @@ void TurnLoop::reserve_lists(size_t connection_count) {
 // ---- SHOW PROCESSLIST
 
 void TurnLoop::show_activity_if_due() {
-  if (activity_shown_connections_ != connections_.size() && now_ms_ - activity_shown_ms_ >= limits::activity_interval_ms) [[unlikely]] {
+  if (activity_shown_connections_ != connections_.size() &&
+      now_ms_ - activity_shown_ms_ >= limits::activity_interval_ms) [[unlikely]] {
     show_activity();
   }
 }
 
 void TurnLoop::show_activity() {
   std::array<char, 96> text;
-  std::snprintf(text.data(), text.size(), "rowsocket: %.*s worker, %zu connections", static_cast<int>(role_.size()), role_.data(),
-                connections_.size());
+  std::snprintf(text.data(), text.size(), "rowsocket: %.*s worker, %zu connections",
+                static_cast<int>(role_.size()), role_.data(), connections_.size());
   session_.set_activity(text.data());
   activity_shown_ms_ = now_ms_;
   activity_shown_connections_ = connections_.size();

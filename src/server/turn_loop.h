@@ -4,17 +4,18 @@
 //
 //   poll · read · execute · commit · send · reap
 //
-// One turn takes every ready connection, executes their complete requests in connection order, commits once, and then
-// sends every connection its replies. Who found no room in a turn comes first in the next.
+// One turn takes every ready connection, executes their complete requests in connection order, commits once,
+// and then sends every connection its replies. Who found no room in a turn comes first in the next.
 //
 //   TurnLoop      when: what is waited for, who is ready, who waits for a later turn, orders from outside
 //   Turn          what: the requests of those who take part, on the engine
 //   Connections   the bytes, the sockets and what tells that they are ready
 //
-// turn_loop.cc holds what is around the turns (waiting, orders from outside, new connections), turn_phases.cc the
-// phases of a turn.
+// turn_loop.cc holds what is around the turns (waiting, orders from outside, new connections), turn_phases.cc
+// the phases of a turn.
 //
-// Runs on its worker's thread only; others reach it through the Inbox. Allocates when connections come, not per request.
+// Runs on its worker's thread only; others reach it through the Inbox. Allocates when connections come, not
+// per request.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A TurnLoop that turns only when the test says so, on the test's own thread: a memory engine below, socket pairs above, and a
-// clock that the test moves.
+// A TurnLoop that turns only when the test says so, on the test's own thread: a memory engine below, socket
+// pairs above, and a clock that the test moves.
 #pragma once
 
 #include <fcntl.h>
@@ -20,9 +20,10 @@ class TurnLoopTest : public testing::Test {
   TurnLoopTest() {
     create_items(engine_);
     board_.publish(settings_);
-    session_ = engine_.create_session({.intent = engine::Intent::write, .worker_number = 0, .counters = &counters_, .wake = {}});
-    loop_ =
-        std::make_unique<TurnLoop>(TurnLoop::Surroundings{*session_, inbox_, counters_, board_, clock_, limited_log_, "write"});
+    session_ = engine_.create_session(
+        {.intent = engine::Intent::write, .worker_number = 0, .counters = &counters_, .wake = {}});
+    loop_ = std::make_unique<TurnLoop>(
+        TurnLoop::Surroundings{*session_, inbox_, counters_, board_, clock_, limited_log_, "write"});
   }
 
   TestClient connect(const Protocol& protocol = wire::handlersocket::handlersocket_protocol()) {

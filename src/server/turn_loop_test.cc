@@ -90,7 +90,8 @@ class ReturnTest : public TurnLoopTest {
     }
     turn();
   }
-  /// So many send at once after the commit, the others only while the worker sleeps. The worker's wakeup counts as one more.
+  /// So many send at once after the commit, the others only while the worker sleeps. The worker's wakeup
+  /// counts as one more.
   void come_back(size_t at_once) {
     come_back_at_once_ = at_once;
     for (size_t i = 0; i < at_once; ++i) {

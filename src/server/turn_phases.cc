@@ -19,7 +19,8 @@ void TurnLoop::read_requests() {
   gather_carried_over();
   for (const net::Poller::Event& event : events_) {
     auto* const connection = static_cast<ClientConnection*>(event.tag);
-    if (connection != nullptr && !connection->is_closed() && connection->stream.has_output() && event.writable) {
+    if (connection != nullptr && !connection->is_closed() && connection->stream.has_output() &&
+        event.writable) {
       writable_.push_back(connection);
     }
   }
@@ -48,7 +49,8 @@ void TurnLoop::gather_carried_over() {
 void TurnLoop::receive_ready() {
   for (const net::Poller::Event& event : events_) {
     auto* const connection = static_cast<ClientConnection*>(event.tag);
-    if (connection != nullptr && event.readable && !connection->is_in_turn && !connection->stream.has_output() &&
+    if (connection != nullptr && event.readable && !connection->is_in_turn &&
+        !connection->stream.has_output() &&
         (connection->state == State::reading || connection->state == State::lingering) &&
         connections_.receive(*connection, now_ms_)) {
       turn_.join(*connection);
@@ -67,8 +69,8 @@ void TurnLoop::execute_requests() {
   } while (others_joined());
 }
 
-/// A commit costs many about as much as one: those who came while the turn executed take part in it. Each does so once,
-/// so that nobody waits for long.
+/// A commit costs many about as much as one: those who came while the turn executed take part in it. Each
+/// does so once, so that nobody waits for long.
 bool TurnLoop::others_joined() {
   const size_t before = turn_.members().size();
   if (!turn_.has_room_in_commit() || before >= connections_.size()) {
@@ -88,7 +90,8 @@ void TurnLoop::commit() {
   }
   const std::optional<uint64_t> commit_us = turn_.commit();
   if (commit_us.has_value()) {
-    const uint64_t wait_us = std::min<uint64_t>(*commit_us / limits::return_wait_share, limits::return_wait_us_max);
+    const uint64_t wait_us =
+        std::min<uint64_t>(*commit_us / limits::return_wait_share, limits::return_wait_us_max);
     return_wait_us_ = wait_us < limits::return_wait_us_min ? 0 : wait_us;
     committed_ = turn_.members().size();
   }
@@ -163,8 +166,8 @@ void TurnLoop::reap() {
   connections_.remove_closed();
 }
 
-/// When the connection has been without progress for too long. (Its own requests running or waiting for a lock are
-/// progress.)
+/// When the connection has been without progress for too long. (Its own requests running or waiting for a
+/// lock are progress.)
 uint64_t TurnLoop::deadline_ms(const ClientConnection& connection) const {
   if (connection.state == State::lingering) {
     return connection.last_progress_ms + limits::linger_ms;

@@ -60,9 +60,11 @@ TEST_F(BadStreamTest, who_ends_is_closed_at_once) {
 TEST_F(BadStreamTest, the_log_says_who_sent_it) {
   TestClient client = connect_with_items();
   send_too_long_a_line(client);
-  EXPECT_THAT(log_.lines(),
-              ElementsAre("rowsocket-w0: connection 1 (test) sent what can not be followed (a line that is too long): "
-                          "it is closed"));
+  EXPECT_THAT(
+      log_.lines(),
+      ElementsAre(
+          "rowsocket-w0: connection 1 (test) sent what can not be followed (a line that is too long): "
+          "it is closed"));
 }
 
 TEST_F(BadStreamTest, clients_can_not_flood_the_log) {
@@ -84,8 +86,9 @@ TEST_F(TurnLoopTest, http_is_closed_without_an_answer_and_with_a_line_in_the_log
   EXPECT_EQ(ask(browser, std::string("POST / HTTP/1.1\n").append(open_items)), "");
   EXPECT_TRUE(browser.sees_end());
   EXPECT_EQ(loop_->connections().size(), 0u);
-  EXPECT_THAT(log_.lines(), ElementsAre("rowsocket-w0: connection 1 (test) speaks HTTP: it is closed, and nothing that "
-                                        "it sent is done"));
+  EXPECT_THAT(log_.lines(),
+              ElementsAre("rowsocket-w0: connection 1 (test) speaks HTTP: it is closed, and nothing that "
+                          "it sent is done"));
 }
 
 TEST_F(TurnLoopTest, who_leaves_is_answered_what_it_asked_before_and_closed_in_the_same_turn) {
