@@ -39,7 +39,8 @@ struct Parsed {
     need_more,  ///< no complete request yet
     nothing,    ///< the first `consumed_bytes`, at least one, ask for nothing: they are dropped
     fatal,      ///< the stream can not be followed any further: answer `error` and close
-    hang_up     ///< close without an answer (another protocol's stream, which may carry requests of ours in it; a goodbye)
+    hang_up     ///< answer what was asked before, and close (another protocol's stream, which may carry requests of ours in
+                ///< it; a goodbye)
   };
   Status status;
   size_t consumed_bytes = 0;

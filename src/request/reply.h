@@ -4,10 +4,14 @@
 // request tells the object what happened; the object alone knows bytes, order, silence (noreply), echoed keys and lengths that
 // are known late. It appends to its connection's output, and may look back at what it appended itself.
 //
-//   a find       begin_rows, { of each key: { row_begins, the values, row_ends }, or missed }, end_rows     or counted, or
-//   changed an insert    begin_outcomes, { inserted }, end_outcomes     or rows, as a find a group      group_begins, what its
-//   members are told, group_ends [, committed]     or group_failed others       done, opened all          failed, in place of
-//   everything
+//   a find      begin_rows, { of each key: { row_begins, the values, row_ends }, or missed }, end_rows
+//               or counted, or changed
+//   an insert   begin_outcomes, { inserted }, end_outcomes
+//               or rows, as a find
+//   a group     group_begins, what its members are told, group_ends [, committed]
+//               or group_failed
+//   others      done, opened
+//   all         failed, in place of everything
 //
 // A request may run again: what it was told is then cut off its output, and it is told anew from the beginning.
 //

@@ -19,8 +19,8 @@ struct Config {
   bool tcp = true;                        ///< false = unix sockets only
   std::vector<Door> doors = registered_doors();
   uint32_t threads_read = 0;  ///< 0 = as many as cores
-  uint32_t threads_write =
-      0;  ///< 0 = a quarter of the cores; as many as cores where no port serves reads only
+  /// 0 = a quarter of the cores; as many as cores where no port serves reads only
+  uint32_t threads_write = 0;
 
   // Can change while RowSocket runs.
   Settings settings = {};

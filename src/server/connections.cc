@@ -89,8 +89,8 @@ bool Connections::receive(ClientConnection& connection, uint64_t now_ms) {
       return false;
     case net::Transfer::Status::ended:
     case net::Transfer::Status::failed:
-      close(
-          connection);  // whatever was complete has been executed and answered: else we would not be reading
+      // Whatever was complete has been executed and answered: else we would not be reading.
+      close(connection);
       return false;
     case net::Transfer::Status::out_of_memory:
       close_with_note(connection, LogLevel::error, "is closed: no memory to receive");

@@ -52,7 +52,7 @@ class Turn {
   void reserve(size_t connection_count) { members_.reserve(connection_count); }
 
   void begin(uint64_t now_ms);
-  /// Of the loop's lists, the turn's is the one in whose order requests are executed.
+  /// Requests are executed in the order in which their connections join.
   void join(ClientConnection& connection);
   [[nodiscard]] std::span<ClientConnection* const> members() const { return members_; }
 
