@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Any requests at all, as if a wire protocol checked next to nothing: bytes become requests, alone and in groups, with wild ids,
-// counts, key parts, ends, clauses and values, over a memory engine with faults. Every request must get exactly one reply (a
-// group one for each of its lines), in its connection's order, and nothing may be left staged or locked.
+// Any requests at all, as if a wire protocol checked next to nothing: bytes become requests, alone and in
+// groups, with wild ids, counts, key parts, ends, clauses and values, over a memory engine with faults. Every
+// request must get exactly one reply (a group one for each of its lines), in its connection's order, and
+// nothing may be left staged or locked.
 //
-// What every parser promises is kept, since exec relies on it: rows of an insert have as many values each, a list of whole keys
-// holds whole keys, positions are in a row, rows stand alone only where outcomes are replied, and a group holds no other group.
+// What every parser promises is kept, since exec relies on it: rows of an insert have as many values each, a
+// list of whole keys holds whole keys, positions are in a row, rows stand alone only where outcomes are
+// replied, and a group holds no other group.
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
@@ -144,8 +146,8 @@ struct OwnedRequest {
   }
   void choose_filters(Bytes& bytes) {
     for (int left = bytes.byte() % 4; left > 0; --left) {
-      filters.push_back(
-          {bytes.coin(), bytes.choice(Comparison::greater_or_equal), static_cast<uint32_t>(bytes.number()), bytes.value()});
+      filters.push_back({bytes.coin(), bytes.choice(Comparison::greater_or_equal),
+                         static_cast<uint32_t>(bytes.number()), bytes.value()});
     }
     request.filters = filters;
   }
@@ -172,14 +174,16 @@ struct OwnedRequest {
     }
     choose_columns(bytes);
     request.on_duplicate = bytes.choice(OnDuplicate::update);
-    for (uint32_t position = 0; request.on_duplicate == OnDuplicate::update && position < value_count; ++position) {
+    for (uint32_t position = 0; request.on_duplicate == OnDuplicate::update && position < value_count;
+         ++position) {
       (bytes.coin() ? set_on_duplicate : add_on_duplicate).push_back(position);
     }
     request.set_on_duplicate = set_on_duplicate;
     request.add_on_duplicate = add_on_duplicate;
   }
   void choose_members(Bytes& bytes) {
-    static constexpr RequestKind kinds[] = {RequestKind::find, RequestKind::insert, RequestKind::find, RequestKind::unknown};
+    static constexpr RequestKind kinds[] = {RequestKind::find, RequestKind::insert, RequestKind::find,
+                                            RequestKind::unknown};
     request.must_change = bytes.coin();
     request.wants_gtid = bytes.coin();
     for (int left = bytes.byte() % 5; left > 0; --left) {
@@ -209,7 +213,9 @@ struct Connection {
   size_t lines = 0;  ///< of replies, that this turn's requests are to have
 };
 
-size_t reply_lines(const Request& request) { return request.kind == RequestKind::group ? request.members.size() + 2 : 1; }
+size_t reply_lines(const Request& request) {
+  return request.kind == RequestKind::group ? request.members.size() + 2 : 1;
+}
 
 void require(bool holds) {
   if (!holds) {
@@ -221,11 +227,13 @@ class World {
  public:
   World() {
     using namespace engine::memory;
-    engine_.create_table("d.t", {.columns = {auto_increment("id"), integer("a"), nullable(integer("b"))},
-                                 .indexes = {{"PRIMARY", {"id"}, true}, {"by_a", {"a", "b"}}, {"by_b", {"b"}, true}}});
-    engine_.create_table("d.u", {.columns = {text("a", 4), with_default(integer("b"), "7"), nullable(text("id"))},
-                                 .indexes = {{"PRIMARY", {"a"}, true}, {"by_b", {"b"}}},
-                                 .has_transactions = false});
+    engine_.create_table(
+        "d.t", {.columns = {auto_increment("id"), integer("a"), nullable(integer("b"))},
+                .indexes = {{"PRIMARY", {"id"}, true}, {"by_a", {"a", "b"}}, {"by_b", {"b"}, true}}});
+    engine_.create_table("d.u",
+                         {.columns = {text("a", 4), with_default(integer("b"), "7"), nullable(text("id"))},
+                          .indexes = {{"PRIMARY", {"a"}, true}, {"by_b", {"b"}}},
+                          .has_transactions = false});
     engine_.set_lock_wait_timeout_ms(3);
     engine::SessionOptions options;
     options.intent = engine::Intent::write;
@@ -265,7 +273,8 @@ class World {
     const uint8_t fault = bytes.byte();
     engine_.lose_transaction_at_write(1 + fault / 8 % 8, fault % 8 == 1 ? 1 + fault / 64 * 2 : 0);
     engine_.lose_transaction_at_read(1 + fault / 8 % 8, fault % 8 == 2 ? 1 + fault / 64 * 2 : 0);
-    engine_.fail_commit(Error(ErrorCode::engine, fault % 2 == 0 ? 149 : 135), fault % 8 == 3 ? 1 + fault / 64 : 0);
+    engine_.fail_commit(Error(ErrorCode::engine, fault % 2 == 0 ? 149 : 135),
+                        fault % 8 == 3 ? 1 + fault / 64 : 0);
     engine_.set_busy("d.t", fault % 8 == 4);
     if (fault % 8 == 5) {
       engine_.fail_write(1 + fault / 8 % 8, Error(ErrorCode::engine, fault < 128 ? 151 : 146));

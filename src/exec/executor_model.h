@@ -28,6 +28,7 @@ struct Item {
 };
 
 enum class Key : uint8_t { id, shelf, stock, place };
+enum class Modification : uint8_t { none, update, remove, increment, decrement };
 using Columns = std::vector<Number Item::*>;
 
 inline const Columns& columns_of(Key index) {
@@ -65,7 +66,7 @@ struct Command {
   int limit_per_value = 0;
   std::vector<Condition> conditions;
   Modification modification = Modification::none;
-  FindReply reply = FindReply::rows;
+  Tell tell = Tell::rows;
   std::vector<Number> new_values;  ///< one or two
 
   std::vector<Item> rows;     ///< insert
@@ -81,6 +82,11 @@ struct Command {
   [[nodiscard]] bool writes() const {
     return kind == RequestKind::insert || modification != Modification::none ||
            std::any_of(members.begin(), members.end(), [](const Command& member) { return member.writes(); });
+  }
+  /// Its ends do not face each other: it is refused before anything is run.
+  [[nodiscard]] bool is_refused() const {
+    return (kind == RequestKind::find && has_end && key_operator == KeyOperator::equal) ||
+           std::any_of(members.begin(), members.end(), [](const Command& member) { return member.is_refused(); });
   }
   /// The operator of the other end. There is none that faces `=`.
   [[nodiscard]] KeyOperator end_operator() const {
@@ -122,10 +128,16 @@ class Model {
   }
 
   Lines group(const Command& command, int& changes) {
+    for (size_t number = 0; number < command.members.size(); ++number) {
+      if (command.members[number].is_refused()) {
+        return replies_of_undone_group(command, number, "error bad_operator");
+      }
+    }
     const std::vector<Item> before = items;
     int changed_by_all = 0;
     Lines replies = {"ok"};
-    for (const Command& member : command.members) {
+    for (size_t number = 0; number < command.members.size(); ++number) {
+      const Command& member = command.members[number];
       int changed = 0;
       std::string reply = statement(member, changed);
       if (command.must_change && member.writes() && changed == 0 && !reply.starts_with("error")) {
@@ -133,17 +145,20 @@ class Model {
       }
       if (reply.starts_with("error")) {
         items = before;
-        const size_t failed = replies.size();
-        replies.assign(command.members.size() + 2, "error undone_with_group");
-        replies.front() = "ok";
-        replies[failed] = reply;
-        return replies;
+        return replies_of_undone_group(command, number, reply);
       }
       changed_by_all += changed;
       replies.push_back(reply);
     }
     changes += changed_by_all;
     replies.emplace_back("ok");
+    return replies;
+  }
+
+  static Lines replies_of_undone_group(const Command& command, size_t failed_member, const std::string& error) {
+    Lines replies(command.members.size() + 2, "error undone_with_group");
+    replies.front() = "ok";
+    replies[failed_member + 1] = error;
     return replies;
   }
 
@@ -201,7 +216,7 @@ class Model {
         case OnDuplicate::keep:
           rows_affected = 0;
           return "";
-        case OnDuplicate::update:
+        case OnDuplicate::change:
           return update_duplicate(command, row, *there, rows_affected);
         case OnDuplicate::replace:
           items.erase(there);
@@ -319,6 +334,8 @@ class Model {
         return column > condition.value;
       case Comparison::greater_or_equal:
         return column >= condition.value;
+      case Comparison::greater_or_unset:
+        return column > condition.value || !column.has_value() || column == 0;
     }
     return false;
   }
@@ -342,7 +359,7 @@ class Model {
   std::string finish(const Command& command, const Number& id, std::string& rows, int& rows_changed) {
     Item& row = item(id);
     const Item before = row;
-    if (command.reply == FindReply::rows) {
+    if (command.tell == Tell::rows) {
       write(row, rows);
     }
     if (command.modification == Modification::none) {
@@ -372,7 +389,7 @@ class Model {
     if (!row.shelf.has_value()) {
       return "sql 1048";
     }
-    if (command.reply == FindReply::rows_after) {
+    if (command.tell == Tell::rows_after) {
       write(row, rows);
     }
     return duplicate_of(row, &row) == items.end() ? "" : "engine 121";
@@ -388,7 +405,7 @@ class Model {
   }
 
   std::string find(const Command& command, int& rows_changed) {
-    if (command.has_end && command.key_operator == KeyOperator::equal && command.limit > 0) {
+    if (command.is_refused()) {
       return "error bad_operator";
     }
     const bool first_only = !command.in_values.empty() && command.key_operator != KeyOperator::equal;
@@ -429,7 +446,7 @@ class Model {
       }
     }
     const int counted = command.modification == Modification::none ? found : rows_changed;
-    return command.reply == FindReply::count ? "= " + std::to_string(counted) : rows;
+    return command.tell == Tell::count ? "= " + std::to_string(counted) : rows;
   }
 };
 

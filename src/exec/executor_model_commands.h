@@ -30,9 +30,9 @@ inline std::ostream& operator<<(std::ostream& out, const std::vector<Number>& nu
 
 inline std::ostream& print_find(std::ostream& out, const Command& command) {
   static constexpr const char* operators[] = {"=", ">", ">=", "<", "<="};
-  static constexpr const char* comparisons[] = {"=", "!=", "<", "<=", ">", ">="};
+  static constexpr const char* comparisons[] = {"=", "!=", "<", "<=", ">", ">=", ">|unset"};
   static constexpr const char* modifications[] = {"", " U", " D", " +", " -"};
-  static constexpr const char* replies[] = {"?", "!", "#"};
+  static constexpr const char* tells[] = {"?", "!", "#"};
   out << "find " << static_cast<int>(command.index) << operators[static_cast<int>(command.key_operator)]
       << command.key;
   if (command.has_end) {
@@ -47,8 +47,8 @@ inline std::ostream& print_find(std::ostream& out, const Command& command) {
     out << (condition.stop ? " W" : " F") << (condition.of_shelf ? " shelf" : " stock")
         << comparisons[static_cast<int>(condition.comparison)] << text(condition.value);
   }
-  return out << modifications[static_cast<int>(command.modification)]
-             << replies[static_cast<int>(command.reply)] << command.new_values;
+  return out << modifications[static_cast<int>(command.modification)] << tells[static_cast<int>(command.tell)]
+             << command.new_values;
 }
 
 inline std::ostream& print_insert(std::ostream& out, const Command& command) {
@@ -108,7 +108,7 @@ rc::Gen<std::vector<Element>> gen_few(int count_max, rc::Gen<Element> element) {
 inline rc::Gen<Condition> gen_condition() {
   using rc::gen::set;
   return rc::gen::build<Condition>(set(&Condition::stop), set(&Condition::of_shelf),
-                                   set(&Condition::comparison, gen_enum(Comparison::greater_or_equal)),
+                                   set(&Condition::comparison, gen_enum(Comparison::greater_or_unset)),
                                    set(&Condition::value, gen_number(-3, 8)));
 }
 
@@ -124,7 +124,7 @@ inline Command fitting_find(Command find) {
   const bool sets = find.modification != Modification::none && find.modification != Modification::remove;
   if (!sets) {
     find.new_values.clear();
-    find.reply = find.reply == FindReply::rows_after ? FindReply::rows : find.reply;
+    find.tell = find.tell == Tell::rows_after ? Tell::rows : find.tell;
   }
   return find;
 }
@@ -153,7 +153,7 @@ inline rc::Gen<Command> gen_find() {
           set(&Command::limit_per_value, inRange(0, 3)),
           set(&Command::conditions, gen_few(2, gen_condition())),
           set(&Command::modification, gen_enum(Modification::decrement)),
-          set(&Command::reply, gen_enum(FindReply::count)),
+          set(&Command::tell, gen_enum(Tell::count)),
           set(&Command::new_values, one_or_two(gen_number(-3, 8)))),
       fitting_find);
 }
@@ -165,7 +165,7 @@ inline Command fitting_insert(Command insert) {
     insert.rows_alone = false;
     insert.on_duplicate = OnDuplicate::fail;
   }
-  if (insert.on_duplicate != OnDuplicate::update) {
+  if (insert.on_duplicate != OnDuplicate::change) {
     insert.set_on_duplicate.clear();
   }
   for (const uint32_t position : std::exchange(insert.set_on_duplicate, {})) {
@@ -183,7 +183,7 @@ inline rc::Gen<Command> gen_insert() {
                                                         {2, 4}, {1, 5}, {1, 2}, {0, 4, 5}};  // from 3 on: add
   return rc::gen::map(rc::gen::build<Command>(set(&Command::rows, rc::gen::nonEmpty(gen_few(3, gen_row))),
                                               set(&Command::of_many_rows), set(&Command::rows_alone),
-                                              set(&Command::on_duplicate, gen_enum(OnDuplicate::update)),
+                                              set(&Command::on_duplicate, gen_enum(OnDuplicate::change)),
                                               set(&Command::set_on_duplicate, rc::gen::elementOf(positions))),
                       fitting_insert);
 }
@@ -224,12 +224,12 @@ inline Ask modify(Ask ask, const Command& command) {
       ask = std::move(ask).subtract(cells(command.new_values));
       break;
   }
-  switch (command.reply) {
-    case FindReply::rows:
+  switch (command.tell) {
+    case Tell::rows:
       return std::move(ask).rows_before();
-    case FindReply::rows_after:
+    case Tell::rows_after:
       return std::move(ask).rows_after();
-    case FindReply::count:
+    case Tell::count:
       break;
   }
   return std::move(ask).count();

@@ -14,7 +14,7 @@ class ParkedTest : public ExecutorTest {
   Connection& shopper_of(Executor& reader) {
     Connection& client = connect(Access::read);
     const Ask open = Ask::open(0, "shop.item", "", "stock");
-    EXPECT_EQ(reader.execute(client.client, open.request(), protocol, client.out), Executed::done);
+    EXPECT_EQ(send(reader, client, open), Executed::done);
     reader.end_turn();
     replies(client);
     return client;
@@ -90,7 +90,8 @@ TEST_F(ParkedTest, an_open_index_can_wait_too) {
 }
 
 TEST_F(ParkedTest, an_open_index_that_waited_too_long_is_an_error_after_a_replay_too) {
-  engine.create_table("shop.other", {.columns = {engine::memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}});
+  engine.create_table("shop.other",
+                      {.columns = {engine::memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}});
   engine.set_lock_wait_timeout_ms(0);
   engine.set_busy("shop.other", true);
   engine.fail_commit(Error(ErrorCode::engine, 149));
@@ -118,13 +119,13 @@ TEST_F(ParkedTest, a_parked_request_leaves_what_was_staged_before_it) {
 
 TEST_F(ParkedTest, a_request_that_waits_for_another_worker_is_done_after_its_commit) {
   const auto read_session = new_session(engine::Intent::read);
-  Executor reader(*read_session, counters, policy);
+  Executor reader(*read_session, counters, shared_settings());
   begin();
   send(shop, Ask::find(0, {"1"}).add({"1"}));
   Connection& client = shopper_of(reader);
-  EXPECT_EQ(reader.execute(client.client, find.request(), protocol, client.out), Executed::parked);
+  EXPECT_EQ(send(reader, client, find), Executed::parked);
   end();
-  EXPECT_EQ(reader.execute(client.client, find.request(), protocol, client.out), Executed::done);
+  EXPECT_EQ(send(reader, client, find), Executed::done);
   reader.end_turn();
   EXPECT_THAT(replies(client), ElementsAre("rows/1 6"));
 }
@@ -145,10 +146,10 @@ class CountingTest : public ExecutorTest {};
 TEST_F(CountingTest, requests_count_by_kind) {
   Connection& shop = shopper();
   open_for_insert(shop);
-  turn(shop,
-       {Ask::find(0, {"1"}), Ask::find(0, {"1"}).in(0, {"2"}), Ask::find(0, {"1"}).update({"1"}), Ask::find(0, {"1"}).add({"1"}),
-        Ask::find(0, {"1"}).subtract({"1"}), Ask::find(0, {"1"}).remove(), Ask::insert(9, {"8", "1", "x", "1"}),
-        Ask::authenticate(""), Ask::malformed(RequestKind::unknown, 0, ErrorCode::unknown_command)});
+  turn(shop, {Ask::find(0, {"1"}), Ask::find(0, {"1"}).in(0, {"2"}), Ask::find(0, {"1"}).update({"1"}),
+              Ask::find(0, {"1"}).add({"1"}), Ask::find(0, {"1"}).subtract({"1"}),
+              Ask::find(0, {"1"}).remove(), Ask::insert(9, {"8", "1", "x", "1"}), Ask::authenticate(""),
+              Ask::refused(ErrorCode::unknown_command)});
   EXPECT_EQ(count(Counter::requests_open_index), 5);
   EXPECT_EQ(count(Counter::requests_find), 2);
   EXPECT_EQ(count(Counter::requests_in_list), 1);
