@@ -166,6 +166,30 @@ TEST_F(AdmissionTest, an_in_list_needs_values_and_a_key_part_to_stand_for) {
   EXPECT_EQ(ask(shop, Ask::find(0, {"1"}).in(4'000'000'000, {"2"})), "error too_many_key_parts");
 }
 
+TEST_F(AdmissionTest, a_list_of_values_for_a_part_beyond_the_key_is_refused) {
+  Connection& shop = shopper();
+  for (const uint32_t part : {1U, 9U, 4'294'967'295U}) {
+    EXPECT_EQ(ask(shop, Ask::find(0, {"1"}).in(part, {"2"})), "error too_many_key_parts") << part;
+  }
+}
+
+TEST_F(AdmissionTest, what_is_malformed_comes_before_keys_that_make_no_sense) {
+  const auto wrong_ends = [] { return Ask::find(0, {"1"}).to(KeyOperator::before, {"2"}); };
+  EXPECT_EQ(ask(shopper(), wrong_ends().malformed(ErrorCode::syntax)), "error syntax");
+  EXPECT_EQ(ask(shopper(), wrong_ends().in(1, {"2"})), "error bad_operator");
+}
+
+TEST_F(AdmissionTest, keys_that_make_no_sense_come_before_the_right_to_write) {
+  Connection& reader = shopper(Access::read);
+  EXPECT_EQ(ask(reader, Ask::find(0, {"1"}).to(KeyOperator::before, {"2"}).remove()), "error bad_operator");
+  EXPECT_EQ(ask(reader, Ask::find(0, {"1"}).in(1, {"2"}).remove()), "error too_many_key_parts");
+}
+
+TEST_F(AdmissionTest, a_request_for_nothing_is_done_unless_it_is_malformed) {
+  EXPECT_EQ(ask(connect(), Ask::nothing()), "ok");
+  EXPECT_EQ(ask(connect(), Ask::nothing().malformed(ErrorCode::syntax)), "error syntax");
+}
+
 TEST_F(AdmissionTest, open_index_refuses_names_that_no_table_can_have) {
   Connection& shop = connect();
   const std::string long_name(limits::name_bytes_max + 1, 'x');

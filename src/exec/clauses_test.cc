@@ -26,8 +26,22 @@ TEST_F(ClausesTest, a_range_has_two_ends) {
 }
 
 TEST_F(ClausesTest, ends_that_do_not_face_each_other_are_an_error) {
-  EXPECT_EQ(on_shop(all_from("2").to(KeyOperator::after, {"4"})), "error bad_operator");
-  EXPECT_EQ(on_shop(Ask::find(0, {"2"}).to(KeyOperator::before, {"4"})), "error bad_operator");
+  struct Ends {
+    KeyOperator one, other;
+  };
+  using enum KeyOperator;
+  for (const Ends& ends :
+       {Ends{equal, before}, Ends{after, after}, Ends{at_or_after, at_or_after}, Ends{before, at_or_before},
+        Ends{after, equal}, Ends{after, starts_with}, Ends{starts_with, before}}) {
+    const Ask find = Ask::find(0, {"2"}, ends.one).limit(9).to(ends.other, {"4"});
+    EXPECT_EQ(on_shop(find), "error bad_operator")
+        << static_cast<int>(ends.one) << " to " << static_cast<int>(ends.other);
+    EXPECT_EQ(on_shop(Ask(find).limit(0)), "error bad_operator") << "whether or not a row is looked for";
+  }
+}
+
+TEST_F(ClausesTest, an_other_end_has_a_value) {
+  EXPECT_EQ(on_shop(all_from("2").to(KeyOperator::before, {})), "error no_key_values");
 }
 
 TEST_F(ClausesTest, reverse_gives_the_same_rows_from_the_other_side) {
@@ -139,6 +153,36 @@ TEST_F(ClausesTest, what_is_there_is_kept_replaced_or_updated) {
   EXPECT_EQ(stock("1"), "7");
   EXPECT_EQ(on_shop(again().on_duplicate(OnDuplicate::replace)), "rows/2 2#");
   EXPECT_EQ(stock("1"), "2");
+}
+
+TEST_F(ClausesTest, what_is_there_is_changed_only_where_the_filters_match_it) {
+  EXPECT_EQ(on_shop(Ask::open(10, "shop.item", "", "id,shelf,name,stock", "stock")), "ok");
+  const auto again = [](const Cell& stock) {
+    return Ask::insert_rows(10, 1, {"1", "30", "new", "2"})
+        .on_duplicate(OnDuplicate::change, {2})
+        .skip_unless(0, Comparison::equal, stock);
+  };
+  EXPECT_EQ(on_shop(again("6")), "rows/2 0#");
+  EXPECT_EQ(committed("1", 2), "pen");
+  EXPECT_EQ(on_shop(again("5")), "rows/2 2#");
+  EXPECT_EQ(committed("1", 2), "new");
+}
+
+TEST_F(ClausesTest, an_insert_can_tell_the_rows_as_they_are_afterwards) {
+  const auto rows = [] {
+    return Ask::insert_rows(9, 2, {"6", "30", "mug", "1", "1", "30", "new", "2"}).telling_rows();
+  };
+  EXPECT_EQ(on_shop(rows().on_duplicate(OnDuplicate::change, {}, {3})), "rows/4 6 30 mug 1 1 10 pen 7");
+  EXPECT_EQ(on_shop(rows().on_duplicate(OnDuplicate::keep)), "rows/4 6 30 mug 1 1 10 pen 7");
+  EXPECT_EQ(on_shop(rows().on_duplicate(OnDuplicate::replace)), "rows/4 6 30 mug 1 1 30 new 2");
+}
+
+TEST_F(ClausesTest, rows_of_an_insert_that_make_the_reply_too_large_are_not_inserted) {
+  settings.reply_bytes_max = 20;
+  use_settings();
+  EXPECT_EQ(on_shop(Ask::insert_rows(9, 2, {"6", "30", "mug", "1", "7", "30", "cup", "2"}).telling_rows()),
+            "error reply_too_large");
+  EXPECT_EQ(stock("6"), "none");
 }
 
 }  // namespace

@@ -141,6 +141,13 @@ TEST_F(ParkedTest, a_parked_request_counts_once_when_it_is_done) {
   EXPECT_EQ(count(Counter::turn_requests) - before, 1);
 }
 
+TEST_F(ParkedTest, it_leaves_the_bound_of_its_output_as_it_was) {
+  engine.set_busy("shop.item", true);
+  const size_t bytes_max = shop.out.bytes_max();
+  EXPECT_EQ(ask(shop, find), "parked");
+  EXPECT_EQ(shop.out.bytes_max(), bytes_max);
+}
+
 class CountingTest : public ExecutorTest {};
 
 TEST_F(CountingTest, requests_count_by_kind) {
@@ -159,6 +166,40 @@ TEST_F(CountingTest, requests_count_by_kind) {
   EXPECT_EQ(count(Counter::requests_insert), 1);
   EXPECT_EQ(count(Counter::requests_authenticate), 1);
   EXPECT_EQ(count(Counter::requests_unknown), 1);
+}
+
+TEST_F(CountingTest, a_change_counts_as_an_increment_where_all_of_it_counts) {
+  Connection& shop = shopper();
+  turn(shop,
+       {Ask::find(0, {"1"}).change(0, Operation::add_wrapping, "1"),
+        Ask::find(0, {"1"}).change(0, Operation::subtract_to_zero, "1"), Ask::find(0, {"1"}).subtract({})});
+  EXPECT_EQ(count(Counter::requests_increment), 3);
+  turn(shop, {Ask::find(0, {"1"}).change(0, Operation::add, "1").change(1, Operation::append, "x"),
+              Ask::find(0, {"1"}).update({})});
+  EXPECT_EQ(count(Counter::requests_update), 2);
+}
+
+TEST_F(CountingTest, a_request_for_nothing_is_a_request_of_the_turn) {
+  Connection& shop = shopper();
+  const uint64_t before = count(Counter::turn_requests);
+  turn(shop, {Ask::nothing()});
+  EXPECT_EQ(count(Counter::turn_requests) - before, 1);
+}
+
+TEST_F(CountingTest, lenient_requests_count_and_the_first_of_each_client_is_met) {
+  Connection& shop = shopper();
+  const auto surplus = [] {
+    return Ask::find(0, {"1"}).update({"1", "x", "1", "surplus"}).dropping_surplus();
+  };
+  begin();
+  send(shop, Ask::find(0, {"1"}));
+  EXPECT_FALSE(executor->met_first_lenience());
+  send(shop, surplus());
+  EXPECT_TRUE(executor->met_first_lenience());
+  send(shop, surplus());
+  EXPECT_FALSE(executor->met_first_lenience());
+  end();
+  EXPECT_EQ(count(Counter::requests_lenient), 2);
 }
 
 TEST_F(CountingTest, rows_count_by_what_was_done_to_them) {

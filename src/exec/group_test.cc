@@ -63,6 +63,18 @@ TEST_F(GroupTest, a_group_of_nothing_is_done) {
   EXPECT_THAT(turn(one, {Ask::group({})}), ElementsAre("ok", "ok"));
 }
 
+TEST_F(GroupTest, a_group_of_nothing_has_no_gtid) {
+  EXPECT_THAT(turn(one, {Ask::group({}).with_gtid()}), ElementsAre("ok", "text "));
+}
+
+TEST_F(GroupTest, a_group_that_can_not_be_kept_is_undone_and_says_no_gtid) {
+  engine.fail_group_end(disk_full);
+  EXPECT_THAT(turn(one, {add_stock("5"), Ask::group({add_stock("1")}).with_gtid(), add_stock("5")}),
+              ElementsAre("= 1", "ok", "error engine 135", "error engine 135", "= 1"));
+  EXPECT_EQ(stock("1"), "5");
+  EXPECT_EQ(stock("5"), "11");
+}
+
 TEST_F(GroupTest, a_write_that_changes_nothing_fails_a_group_that_must) {
   EXPECT_THAT(turn(one, {Ask::group({add_stock("1"), add_stock("77")}).must_change()}),
               ElementsAre("ok", undone, "error nothing_changed", undone));

@@ -233,6 +233,23 @@ TEST_F(TransactionTest, a_replay_uses_the_index_that_an_id_meant_when_it_was_ask
   EXPECT_EQ(stock("1"), "6");
 }
 
+TEST_F(TransactionTest, a_replay_uses_columns_that_its_client_has_forgotten_since) {
+  begin();
+  send(one, Ask::find(0, {"1"}).add({"1"}).columns("stock"));
+  for (uint32_t number = 1; number <= limits::column_lists_per_index + 1; ++number) {
+    std::string names = "id";
+    for (uint32_t more = 1; more < number; ++more) {
+      names += ",id";
+    }
+    EXPECT_EQ(send(one, Ask::find(0, {"77"}).columns(names)), Executed::done);
+  }
+  engine.lose_transaction_at_write(1);
+  send(one, add_stock("2"));
+  end();
+  EXPECT_EQ(replies(one).front(), "= 1");
+  EXPECT_EQ(stock("1"), "6");
+}
+
 TEST_F(TransactionTest, a_replay_honours_the_access_that_a_client_had_when_it_asked) {
   settings.secret_write = "w";
   use_settings();

@@ -131,6 +131,11 @@ void MemoryEngine::fail_commit(Error error, uint32_t times) {
   state_->commit_fault = {1, times, with_reason(std::move(error))};
 }
 
+void MemoryEngine::fail_group_end(Error error) {
+  const std::scoped_lock lock(state_->mutex);
+  state_->group_end_fault = {1, 1, with_reason(std::move(error))};
+}
+
 void MemoryEngine::fail_write(uint32_t nth, Error error) {
   const std::scoped_lock lock(state_->mutex);
   state_->write_fault = {nth, 1, with_reason(std::move(error))};

@@ -87,6 +87,8 @@ class MemoryEngine final : public Engine {
   // counted over all sessions from the moment of arming; `nth` begins with 1.
   /// The next commits that have changes to commit fail, and everything is undone.
   void fail_commit(Error error, uint32_t times = 1);
+  /// The next group that comes to its end is undone there.
+  void fail_group_end(Error error);
   /// The nth write fails, and its request with it.
   void fail_write(uint32_t nth, Error error);
   /// The nth write, and the `times` - 1 after it, find a deadlock: the whole transaction is rolled back.

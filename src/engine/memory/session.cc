@@ -152,7 +152,11 @@ Begin MemorySession::begin_group(std::span<const GroupMember> members, size_t& f
 
 Error MemorySession::end_group() {
   const std::scoped_lock lock(state_.mutex);
-  group_mark_.reset();
+  const auto mark = std::exchange(group_mark_, std::nullopt);
+  if (state_.group_end_fault.happens()) {
+    undo_down_to(std::min(mark.value_or(undo_.size()), undo_.size()));
+    return state_.group_end_fault.error;
+  }
   return lost_ ? deadlock_error() : Error();
 }
 

@@ -57,6 +57,7 @@ struct State {
   uint32_t waiting_writers = 0;  ///< new readers let them pass
 
   Fault commit_fault;
+  Fault group_end_fault;
   Fault write_fault;
   Fault write_deadlock;
   Fault read_fault;
