@@ -13,11 +13,7 @@ namespace rowsocket::server {
 namespace {
 
 using testing::Contains;
-using testing::ElementsAre;
-using testing::EndsWith;
 using testing::HasSubstr;
-using testing::IsEmpty;
-using testing::Not;
 using testing::StartsWith;
 
 constexpr std::string_view echo_open_items = "OPEN 0 shop item id,name\n";
