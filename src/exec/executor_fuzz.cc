@@ -29,6 +29,11 @@ size_t reply_lines(const Request& request) {
   return request.kind == RequestKind::group ? static_cast<const Group&>(request).members.size() + 2 : 1;
 }
 
+size_t lines_in(const Buffer& out) {
+  const std::string_view text = out.view();
+  return static_cast<size_t>(std::count(text.begin(), text.end(), '\n'));
+}
+
 void require(bool holds) {
   if (!holds) {
     std::abort();
@@ -65,18 +70,18 @@ class World {
     for (int left = 1 + bytes.byte() % 8; left > 0 && !bytes.empty(); --left) {
       Connection& connection = connections_[bytes.byte() % connections_.size()];
       const Request& request = *Fuzzed(bytes, arena, connection.out).request();
-      const size_t size_before = connection.out.size();
       if (executor_->execute(connection.client, request) == Executed::done) {
         connection.lines += reply_lines(request);
       } else {
-        require(connection.out.size() == size_before);
+        // A request that waits may have lost the transaction of those before it: their replies are told anew,
+        // and may be longer then.
+        require(lines_in(connection.out) == connection.lines);
       }
     }
     executor_->end_turn();
     require(executor_->nothing_staged() && !session_->transaction_lost());
     for (Connection& connection : connections_) {
-      const std::string_view text = connection.out.view();
-      require(static_cast<size_t>(std::count(text.begin(), text.end(), '\n')) == connection.lines);
+      require(lines_in(connection.out) == connection.lines);
       connection.out.clear();
       connection.lines = 0;
     }
@@ -92,6 +97,9 @@ class World {
     engine_.set_busy("d.t", fault % 8 == 4);
     if (fault % 8 == 5) {
       engine_.fail_write(1 + fault / 8 % 8, Error(ErrorCode::engine, fault < 128 ? 151 : 146));
+    }
+    if (fault % 8 == 6) {
+      engine_.fail_group_end(Error(ErrorCode::engine, 135));
     }
     if (fault == 255) {
       engine_.make_transactions_long();

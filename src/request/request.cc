@@ -5,23 +5,8 @@
 
 namespace rowsocket {
 
-bool writes(const Request& request) {
-  switch (request.kind) {
-    case RequestKind::find:
-      return static_cast<const Find&>(request).change.kind != Change::Kind::none;
-    case RequestKind::insert:
-      return true;
-    case RequestKind::group: {
-      const auto& members = static_cast<const Group&>(request).members;
-      return std::any_of(members.begin(), members.end(), [](const Request* member) { return writes(*member); });
-    }
-    case RequestKind::refused:
-    case RequestKind::nothing:
-    case RequestKind::open:
-    case RequestKind::authenticate:
-      return false;
-  }
-  return false;
+bool detail::has_member_that_writes(const Group& group) {
+  return std::any_of(group.members.begin(), group.members.end(), [](const Request* member) { return writes(*member); });
 }
 
 bool changes_one_row(const Request& request) {

@@ -227,7 +227,27 @@ struct Authenticate : Request {
 
 // ---- what can be asked of a request
 
-[[nodiscard]] bool writes(const Request& request);
+namespace detail {
+[[nodiscard]] bool has_member_that_writes(const Group& group);
+}
+
+/// It may change rows.
+[[nodiscard]] inline bool writes(const Request& request) {
+  switch (request.kind) {
+    case RequestKind::find:
+      return static_cast<const Find&>(request).change.kind != Change::Kind::none;
+    case RequestKind::insert:
+      return true;
+    case RequestKind::group:
+      return detail::has_member_that_writes(static_cast<const Group&>(request));
+    case RequestKind::refused:
+    case RequestKind::nothing:
+    case RequestKind::open:
+    case RequestKind::authenticate:
+      return false;
+  }
+  return false;
+}
 /// Of a request that may change rows: true if it is one row at most, in one step. Where rows stand alone, of each of them.
 [[nodiscard]] bool changes_one_row(const Request& request);
 /// Of a find or an insert, which rows it is about.
