@@ -85,11 +85,35 @@ def test_every_way_to_change_a_row_keeps_its_past(make_twins: MakeTwins, partiti
         "DELETE FROM twin WHERE id = 5",
     ):
         twins.sql(statement)
-    is_past = "row_end < NOW(6)"
-    query = f"SELECT id, v, w, {is_past} FROM {{}} FOR SYSTEM_TIME ALL ORDER BY id, {is_past}"
+    follows = "row_start = LAG(row_end) OVER (PARTITION BY id ORDER BY row_end)"
+    query = f"SELECT id, v, w, {follows} FROM {{}} FOR SYSTEM_TIME ALL ORDER BY id, row_end"
     history = twins.sql(query.format("t"))
     assert history == twins.sql(query.format("twin"))
     assert len(history) == 9
+
+
+def test_who_asks_what_a_change_made_sees_the_present_row(make_twins: MakeTwins) -> None:
+    twins = make_twins("id INT PRIMARY KEY, v INT", "WITH SYSTEM VERSIONING")
+    twins.sql("INSERT INTO t VALUES (1, 10)")
+    index = twins.index("v")
+    assert index.increment_and_fetch(1, [5]) == [(b"15",)]
+    twins.sql("CREATE TABLE log (v INT)")
+    twins.sql("CREATE TRIGGER after_it AFTER UPDATE ON t FOR EACH ROW INSERT INTO log VALUES (NEW.v)")
+    assert index.update_and_fetch(1, [20]) == [(b"20",)]
+    assert twins.sql("SELECT v FROM log") == [(b"20",)]
+
+
+def test_a_text_that_was_unique_is_free_again_and_its_past_is_kept(make_twins: MakeTwins) -> None:
+    twins = make_twins("id INT PRIMARY KEY, w TEXT, UNIQUE (w)", "WITH SYSTEM VERSIONING")
+    index = twins.index("id,w")
+    for id in (1, 2, 3):
+        index.insert([id, "the only one"])
+        with pytest.raises(rowsocket.DuplicateKey):
+            index.insert([9, "the only one"])
+        assert index.delete(id) == 1
+    assert twins.sql("SELECT id, w FROM t FOR SYSTEM_TIME ALL ORDER BY id") == [
+        (b"%d" % id, b"the only one") for id in (1, 2, 3)
+    ]
 
 
 @pytest.mark.parametrize("image", ["MINIMAL", "NOBLOB", "FULL"])
