@@ -99,7 +99,6 @@ SEEN_BY_A_TRIGGER = {
     "tx_isolation": "REPEATABLE-READ",
     "autocommit": 0,
     "binlog_format": "ROW",
-    "collation_connection": "latin1_swedish_ci",
 }
 HELD_AGAINST = {"tx_isolation": "READ-UNCOMMITTED", "autocommit": 1, "binlog_format": "STATEMENT"}
 """What is set globally of that which a session of RowSocket keeps, whatever is set."""

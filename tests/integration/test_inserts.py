@@ -256,3 +256,58 @@ def test_foreign_keys_hold_for_replace_and_upsert(make_twins: MakeTwins, wire: R
     with twins.unchanged():
         assert wire.tokens(1, "++", 2, 1, 1, 5, "R") == [b"1", b"1", b"152"]
     assert outcomes(wire.tokens(1, "++", 2, 1, 1, 5, "U", "1")) == [b"2"]
+
+
+# ── generated ids ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("engine", ["InnoDB", "Aria", "MyISAM", "MEMORY"])
+def test_at_the_end_of_the_ids_replace_and_upsert_touch_no_row_that_is_there(
+    make_twins: MakeTwins, wire: RawConnection, engine: str
+) -> None:
+    twins = make_twins("id TINYINT AUTO_INCREMENT PRIMARY KEY, email VARCHAR(9)", f"ENGINE={engine}")
+    in_both(twins, "INSERT INTO {} VALUES (126, 'a'), (127, 'last')")
+    opened(wire, twins, "email")
+    for sql, clause in (("REPLACE", ["R"]), ("INSERT", [])):
+        with twins.unchanged():
+            assert wire.tokens(1, "++", 1, 1, "x", *clause)[:2] == [b"1", b"1"]
+        twins.sql_error(f"{sql} INTO twin (email) VALUES ('x')")
+    twins.assert_equal()
+
+
+@pytest.mark.parametrize("engine", ["InnoDB", "Aria"])
+@pytest.mark.parametrize("clause", [["I"], ["U", "1"], ["R"]])
+def test_ids_after_a_row_that_was_there_go_on_as_in_sql(
+    make_twins: MakeTwins, wire: RawConnection, engine: str, clause: list[str]
+) -> None:
+    """What an id was made for and was not inserted leaves no trace in the rows that follow, nor in the replies."""
+    twins = make_twins("id INT AUTO_INCREMENT PRIMARY KEY, email VARCHAR(9) UNIQUE, n INT", f"ENGINE={engine}")
+    in_both(twins, "INSERT INTO {} VALUES (1, 'a', 1), (2, 'b', 1)")
+    opened(wire, twins, "email,n")
+    reply = wire.tokens(1, "++", 2, 4, "a", 5, "c", 5, "b", 5, "d", 5, *clause)
+    ids = {email: id for id, email in twins.sql("SELECT id, email FROM t")}
+    assert [reply[3], reply[5], reply[7], reply[9]] == [ids[email] for email in (b"a", b"c", b"b", b"d")]
+    if clause == ["R"]:
+        twins.sql("REPLACE INTO twin (email, n) VALUES ('a', 5), ('c', 5), ('b', 5), ('d', 5)")
+    assert len({*ids.values()}) == len(ids) == 4
+
+
+def test_null_adds_nothing_in_an_upsert(make_twins: MakeTwins, wire: RawConnection) -> None:
+    twins = make_twins("id INT PRIMARY KEY, a INT, b INT")
+    in_both(twins, "INSERT INTO {} VALUES (1, NULL, 5), (2, 5, NULL)")
+    reply = opened(wire, twins, "id,a,b").tokens(1, "++", 3, 2, 1, 3, None, 2, None, 3, "+", "1,2")
+    assert outcomes(reply) == [b"0", b"0"]
+    assert twins.rows() == [(b"1", None, b"5"), (b"2", b"5", None)]
+
+
+@pytest.mark.parametrize("engine", ["InnoDB", "Aria"])
+def test_a_plain_insert_after_a_lenient_one_is_strict_again(
+    make_twins: MakeTwins, wire: RawConnection, engine: str
+) -> None:
+    twins = make_twins("id INT PRIMARY KEY, n INT", f"ENGINE={engine}")
+    in_both(twins, "INSERT INTO {} VALUES (1, 1)")
+    opened(wire, twins, "id,n")
+    for clause, after in ((["I"], b"1"), (["R"], b"5"), (["U", "1"], b"5")):
+        assert wire.tokens(1, "++", 2, 1, 1, 5, *clause)[0] == b"0"
+        assert wire.tokens(1, "+", 2, 1, 9) == [b"1", b"1", b"121"]
+        assert twins.rows() == [(b"1", after)]

@@ -55,8 +55,13 @@ def test_a_long_walk_ends_after_max_statement_time(limited: RowSocketServer, por
         assert index.get(0) == ("1",)
 
 
-def test_a_long_walk_ends_at_kill_query(limited: RowSocketServer, writer: Connection) -> None:
+@pytest.mark.parametrize("engine", ["InnoDB", "Aria", "MEMORY"])
+def test_a_long_walk_ends_at_kill_query(limited: RowSocketServer, writer: Connection, engine: str) -> None:
     limited.sql("SET GLOBAL max_statement_time = 0")
+    if engine != "InnoDB":  # which looks itself whether it was killed
+        limited.sql("DROP TABLE d.t")
+        limited.sql(f"CREATE TABLE d.t (id INT PRIMARY KEY, n INT, KEY n (n) USING BTREE) ENGINE={engine}")
+        limited.sql(f"INSERT INTO d.t SELECT seq, 0 FROM seq_1_to_{ROWS}", database="d")
     index = writer.open_index("d", "t", "id", "n", filter_columns="id")
     busy = "SELECT id FROM information_schema.processlist WHERE user = 'rowsocket'"
     with ThreadPoolExecutor(1) as thread:
