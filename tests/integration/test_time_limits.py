@@ -76,7 +76,7 @@ def test_a_long_walk_ends_at_kill_query(limited: RowSocketServer, writer: Connec
         with pytest.raises(rowsocket.EngineError) as refused:
             walk.result()
     assert number_of(refused) in (1317, 188)  # noticed between two rows, or within the engine
-    assert index.get(0) == ("1",)
+    assert index.count(0, limit=7) == 7
 
 
 def test_a_locked_row_is_waited_for_no_longer_than_max_statement_time(limited: RowSocketServer, writer: Connection) -> None:
