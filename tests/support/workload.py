@@ -8,6 +8,7 @@ columns, an update of several rows touches no key, an IN list with `=` stands on
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -36,6 +37,22 @@ class Table:
     columns: tuple[Column, ...]
     rows: str
     primary_key: tuple[str, ...]
+    options: str = "ENGINE=InnoDB"
+    then: tuple[str, ...] = ()
+    """Statements that follow the first rows, with {} for the table: what leaves history, and the like."""
+
+    def create(self, database: str) -> str:
+        """The statement that makes it, empty."""
+        return f"CREATE TABLE {database}.{self.name} ({self.definition}) {self.options}"
+
+    def fill(self, database: str) -> list[str]:
+        """The statements that give an empty table its first rows."""
+        name = f"{database}.{self.name}"
+        return [f"INSERT INTO {name} {self.rows_into()}", *(one.format(name) for one in self.then)]
+
+    def rows_into(self) -> str:
+        """What stands behind INSERT INTO and the name."""
+        return self.rows if self.rows.startswith("(k, ") else f"VALUES {self.rows}"
 
     def column(self, name: str) -> Column:
         return next(column for column in self.columns if column.name == name)
@@ -52,6 +69,19 @@ class Index:
     columns: tuple[str, ...]
     filters: tuple[str, ...]
     unique: bool
+    descending: tuple[str, ...] = ()
+    """Those of its parts that are DESC."""
+    prefix: int = 0
+    """Of its last part it knows so many characters only; 0 = all."""
+
+    def order(self, downwards: bool) -> str:
+        """What stands behind ORDER BY where it is walked this way."""
+        parts = [(name, name in self.descending) for name in self.key]
+        if self.prefix:
+            parts[-1] = (f"LEFT({parts[-1][0]}, {self.prefix})", parts[-1][1])
+        behind = [name for name in self.table.primary_key if name not in self.key or self.prefix]
+        parts += [(name, False) for name in behind]
+        return ", ".join(f"{name} {'DESC' if is_descending != downwards else 'ASC'}" for name, is_descending in parts)
 
     def __repr__(self) -> str:
         return f"{self.table.name}.{self.name}({','.join(self.key)})"
@@ -77,6 +107,9 @@ class Find:
 
     def __repr__(self) -> str:
         return f"<{self.index}: {self.line()!r}>"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(repr(self))
 
     def line(self) -> bytes:
         tokens: list[bytes | str | int | None] = [self.index.id, self.operator, len(self.key), *self.key, self.limit, self.offset]
@@ -212,6 +245,131 @@ CHANGES = (
 )
 
 
+# What the original can not do, or does otherwise: for comparisons with SQL only.
+
+DOWN = Table(
+    "down",
+    "k INT PRIMARY KEY, g INT NULL, w VARCHAR(6) NULL, n INT NOT NULL, KEY gd (g DESC), KEY gd_w (g DESC, w),"
+    " KEY g_wd (g, w DESC), KEY wd (w DESC), KEY gd_wd (g DESC, w DESC)",
+    (
+        Column("k", integers(-3, 25), in_key=True),
+        Column("g", nullable(small), is_number=True, in_key=True),
+        Column("w", nullable(word), in_key=True),
+        Column("n", integers(1000, 2000), is_number=True),
+    ),
+    "(1, 1, 'a', 1000), (2, 1, 'b', 1000), (3, 1, NULL, 1000), (4, 2, '', 1000), (5, NULL, 'a', 1000),"
+    " (6, NULL, NULL, 1000), (7, 3, 'é', 1000), (9, 3, 'ab', 1000), (12, 5, 'a', 1000), (20, -2, 'ß', 1000)",
+    ("k",),
+)
+PREFIXES = Table(
+    "prefixes",
+    "k INT PRIMARY KEY, g INT NULL, w VARCHAR(12) NULL, t TEXT NULL, n INT NOT NULL, KEY w2 (w(2)),"
+    " KEY g_t2 (g, t(2)), KEY w2d (w(2) DESC)",
+    (
+        Column("k", integers(-3, 25), in_key=True),
+        Column("g", nullable(small), is_number=True, in_key=True),
+        Column("w", nullable(word), in_key=True),
+        Column("t", nullable(word), in_key=True),
+        Column("n", integers(1000, 2000), is_number=True),
+    ),
+    "(1, 1, 'aba', 'aba', 1000), (2, 1, 'abb', 'abb', 1000), (3, 1, 'ab', 'ab', 1000), (4, 1, 'a', 'ABAé', 1000),"
+    " (5, NULL, 'abab', NULL, 1000), (6, 2, NULL, 'é✓ß', 1000), (7, 2, 'é✓ß', 'b', 1000), (9, 2, 'é✓🐬', 'ba', 1000)",
+    ("k",),
+)
+GENERATED = Table(
+    "made",
+    "k INT PRIMARY KEY, g INT NULL, n INT NOT NULL, v INT AS (g * 2) VIRTUAL, s INT AS (g + 1) STORED,"
+    " KEY v (v), KEY s_k (s, k), KEY vd (v DESC)",
+    (
+        Column("k", integers(-3, 25), in_key=True),
+        Column("g", nullable(small), is_number=True, in_key=True),
+        Column("n", integers(1000, 2000), is_number=True),
+        Column("v", nullable(small), in_key=True),
+        Column("s", nullable(small), in_key=True),
+    ),
+    "(k, g, n) VALUES (1, 1, 1000), (2, 1, 1000), (3, NULL, 1000), (4, 2, 1000), (5, -1, 1000), (9, 5, 1000)",
+    ("k",),
+)
+PARTS = Table(
+    "parts",
+    "k INT PRIMARY KEY, g INT NULL, n INT NOT NULL, KEY g_k (g, k)",
+    (
+        Column("k", integers(-3, 25), in_key=True),
+        Column("g", nullable(small), is_number=True, in_key=True),
+        Column("n", integers(1000, 2000), is_number=True),
+    ),
+    "(1, 1, 1000), (2, 1, 1000), (3, 1, 1000), (4, 2, 1000), (5, NULL, 1000), (6, NULL, 1000), (9, 5, 1000)",
+    ("k",),
+    "ENGINE=InnoDB PARTITION BY HASH (k) PARTITIONS 3",
+)
+PAST = Table(
+    "past",
+    "k INT PRIMARY KEY, g INT NULL, n INT NOT NULL, KEY g (g), KEY gd (g DESC)",
+    PARTS.columns,
+    PARTS.rows,
+    ("k",),
+    "ENGINE=InnoDB WITH SYSTEM VERSIONING",
+    ("UPDATE {} SET g = 3 WHERE k < 3", "UPDATE {} SET g = 1 WHERE k < 3", "DELETE FROM {} WHERE k = 9"),
+)
+_FLAT = "k INT PRIMARY KEY, g INT NULL, v VARBINARY(6) NULL, n INT NOT NULL, KEY by_g (g), KEY by_g_v (g, v)"
+FLAT = tuple(
+    Table(f"ints_{engine.lower()}", _FLAT, INTS.columns, INTS.rows, ("k",), f"ENGINE={engine}")
+    for engine in ("Aria", "MyISAM")
+)
+_COLLATIONS = ("utf8mb4_bin", "utf8mb4_unicode_ci", "uca1400_as_cs", "utf8mb4_general_nopad_ci")
+COLLATED = tuple(
+    Table(
+        f"words_{collation}",
+        f"k INT PRIMARY KEY, w VARCHAR(10) COLLATE {collation}, n INT NOT NULL, KEY w (w), KEY n_wd (n, w DESC)",
+        (Column("k", integers(-3, 25), in_key=True), Column("w", word, in_key=True), Column("n", small, is_number=True)),
+        "(1, 'a', 1), (2, 'b', 1), (3, 'é', 2), (4, 'ß', 2), (5, '✓', 3), (6, '🐬', 3), (7, 'ab', 4), (8, 'A', 4),"
+        " (9, 'a ', 4), (10, '', 4)",
+        ("k",),
+    )
+    for collation in _COLLATIONS
+)
+MORE_TABLES = (DOWN, PREFIXES, GENERATED, PARTS, PAST, *FLAT, *COLLATED)
+MORE_INDEXES = (
+    replace(_index(100, DOWN, "gd", "g", unique=False), descending=("g",)),
+    replace(_index(101, DOWN, "gd_w", "g,w", unique=False), descending=("g",)),
+    replace(_index(102, DOWN, "g_wd", "g,w", unique=False), descending=("w",)),
+    replace(_index(103, DOWN, "wd", "w", unique=False, columns="w,k"), descending=("w",)),
+    replace(_index(104, DOWN, "gd_wd", "g,w", unique=False, columns="k"), descending=("g", "w")),
+    replace(_index(105, PREFIXES, "w2", "w", unique=False, columns="k,g"), prefix=2),
+    replace(_index(106, PREFIXES, "g_t2", "g,t", unique=False), prefix=2),
+    replace(_index(107, PREFIXES, "w2d", "w", unique=False, columns="k"), prefix=2, descending=("w",)),
+    _index(108, GENERATED, "v", "v", unique=False, columns="v,k,g"),
+    _index(109, GENERATED, "s_k", "s,k", unique=True, columns="k,s"),
+    replace(_index(110, GENERATED, "vd", "v", unique=False, columns="v,k,n"), descending=("v",)),
+    _index(111, PARTS, "", "k", unique=True),
+    _index(112, PARTS, "g_k", "g,k", unique=True),
+    _index(113, PAST, "", "k", unique=True),
+    _index(114, PAST, "g", "g", unique=False, columns="k"),
+    replace(_index(115, PAST, "gd", "g", unique=False, columns="k,n"), descending=("g",)),
+    *(_index(120 + 2 * number, table, "by_g", "g", unique=False) for number, table in enumerate(FLAT)),
+    *(_index(121 + 2 * number, table, "by_g_v", "g,v", unique=False, columns="k") for number, table in enumerate(FLAT)),
+    *(_index(130 + 2 * number, table, "w", "w", unique=False, columns="k,w") for number, table in enumerate(COLLATED)),
+    *(
+        replace(_index(131 + 2 * number, table, "n_wd", "n,w", unique=False, columns="k"), descending=("w",))
+        for number, table in enumerate(COLLATED)
+    ),
+)
+MORE_CHANGES = (
+    replace(_index(150, DOWN, "gd", "g", unique=False, columns="n"), descending=("g",)),
+    replace(_index(151, DOWN, "g_wd", "g,w", unique=False, columns="g,n"), descending=("w",)),
+    replace(_index(152, DOWN, "wd", "w", unique=False, columns="w,n"), descending=("w",)),
+    replace(_index(153, PREFIXES, "w2", "w", unique=False, columns="n"), prefix=2),
+    replace(_index(154, PREFIXES, "g_t2", "g,t", unique=False, columns="t,w"), prefix=2),
+    _index(155, GENERATED, "v", "v", unique=False, columns="g,n"),
+    _index(156, GENERATED, "s_k", "s,k", unique=True, columns="n"),
+    _index(157, PARTS, "g_k", "g,k", unique=True, columns="n"),
+    _index(158, PARTS, "", "k", unique=True, columns="g,n"),
+    _index(159, PAST, "g", "g", unique=False, columns="n"),
+    _index(160, PAST, "", "k", unique=True, columns="g,n"),
+    *(_index(161 + number, table, "w", "w", unique=False, columns="n") for number, table in enumerate(COLLATED)),
+)
+
+
 def finds(indexes: tuple[Index, ...] = INDEXES) -> st.SearchStrategy[Find]:
     """Finds with every operator, prefix, limit, IN list and filter."""
     return st.sampled_from(indexes).flatmap(_find)
@@ -254,9 +412,9 @@ def filters(draw: st.DrawFn, index: Index, *, may_stop: bool) -> tuple[tuple[str
 
 
 @st.composite
-def modifications(draw: st.DrawFn) -> Find:
+def modifications(draw: st.DrawFn, indexes: tuple[Index, ...] = CHANGES) -> Find:
     """Updates, deletes, increments and decrements of a find's rows, also with the rows as they were."""
-    found = draw(finds(CHANGES))
+    found = draw(finds(indexes))
     columns = [found.index.table.column(name) for name in found.index.columns]
     kinds = ["U", "D", "U?", "D?"]
     if all(column.is_number for column in columns):
@@ -273,9 +431,9 @@ def modifications(draw: st.DrawFn) -> Find:
 
 
 @st.composite
-def inserts(draw: st.DrawFn) -> bytes:
+def inserts(draw: st.DrawFn, indexes: tuple[Index, ...] = INDEXES) -> bytes:
     """Inserts of whole rows, some of which exist."""
-    index = draw(st.sampled_from([index for index in INDEXES if len(index.columns) == len(index.table.columns)]))
+    index = draw(st.sampled_from([index for index in indexes if len(index.columns) == len(index.table.columns)]))
     values = [draw(column.values) for column in index.table.columns]
     return b"\t".join(map(token, [index.id, "+", len(values), *values]))
 
