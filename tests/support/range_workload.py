@@ -70,7 +70,7 @@ def _is_text(index: Index, part: int) -> bool:
 
 
 def _key(draw: st.DrawFn, index: Index, parts: int) -> Key:
-    return tuple(draw(index.table.column(name).values) for name in index.key[:parts])
+    return tuple(draw(index.table.column(name).searched) for name in index.key[:parts])
 
 
 @st.composite
