@@ -15,12 +15,10 @@ from support.mariadb import RowSocketServer
 from support.random_requests import repeat
 from support.raw import RawConnection, token
 from support.soak import Soak
+from support.sql_workload import ALL_INDEXES, ALL_TABLES
 
 FINDS = 1_500
 DATABASE = "against_sql"
-
-TABLES = (*workload.TABLES, *workload.MORE_TABLES)
-INDEXES = (*workload.INDEXES, *workload.MORE_INDEXES)
 
 Parameters = list[workload.Value]
 Condition = tuple[str, Parameters]
@@ -154,12 +152,12 @@ def as_truth(value: object) -> bool:
 def asked(server: RowSocketServer) -> Iterator[tuple[RawConnection, Model]]:
     """A connection that opened every index, and the model beside it."""
     server.sql(f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci")
-    for table in TABLES:
+    for table in ALL_TABLES:
         for statement in (table.create(DATABASE), *table.fill(DATABASE)):
             server.sql(statement)
     model = Model(server)
     with server.raw("read") as connection, contextlib.closing(model.connection):
-        for index in INDEXES:
+        for index in ALL_INDEXES:
             assert connection.ask(index.open_line(DATABASE)) == b"0\t1"
         yield connection, model
     server.sql(f"DROP DATABASE {DATABASE}")
@@ -179,4 +177,4 @@ def test_a_find_equals_its_select(asked: tuple[RawConnection, Model], soak: Soak
         assert connection.ask(find.line()) == model.reply(find)
         soak.saw("finds", 1)
 
-    repeat(soak, FINDS, check, find=workload.finds(INDEXES).filter(means_the_same_in_sql))
+    repeat(soak, FINDS, check, find=workload.finds(ALL_INDEXES).filter(means_the_same_in_sql))

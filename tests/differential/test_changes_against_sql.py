@@ -21,11 +21,11 @@ from support.mariadb import RowSocketServer
 from support.random_requests import repeat
 from support.raw import RawConnection, token, untoken
 from support.soak import Soak
+from support.sql_workload import ALL_CHANGES, ALL_INDEXES, ALL_TABLES, FLAT
 
 # Engines that fill gaps give rows with the same key in no order that SQL could be asked for.
-TABLES = tuple(table for table in (*workload.TABLES, *workload.MORE_TABLES) if table not in workload.FLAT)
-INDEXES = tuple(index for index in (*workload.INDEXES, *workload.MORE_INDEXES) if index.table in TABLES)
-CHANGES = (*workload.CHANGES, *workload.MORE_CHANGES)
+TABLES = tuple(table for table in ALL_TABLES if table not in FLAT)
+INDEXES = tuple(index for index in ALL_INDEXES if index.table in TABLES)
 DATABASES = ("changes", "changes_in_sql")
 EXAMPLES = 140
 """Of about 15 requests each: 2,000 in all."""
@@ -112,7 +112,7 @@ class Subjects:
                 server.sql(table.create(database))
         self.model = ChangingModel(server)
         self.client = server.raw("write")
-        for index in (*INDEXES, *CHANGES):
+        for index in (*INDEXES, *ALL_CHANGES):
             assert self.client.ask(index.open_line(DATABASES[0])) == b"0\t1"
 
     def reset(self) -> None:
@@ -127,8 +127,7 @@ class Subjects:
 
     def contents(self, database: str) -> list[list[tuple[object, ...]]]:
         return [
-            self.server.sql(f"SELECT * FROM {database}.{table.name} ORDER BY {', '.join(table.primary_key)}")
-            for table in TABLES
+            self.server.sql(f"SELECT * FROM {database}.{table.name} ORDER BY {', '.join(table.primary_key)}") for table in TABLES
         ]
 
     def close(self) -> None:
@@ -152,7 +151,7 @@ def without_repetition(find: workload.Find) -> workload.Find:
 
 def requests() -> st.SearchStrategy[list[Request]]:
     finds = workload.finds(INDEXES).filter(means_the_same_in_sql)
-    changes = workload.modifications(CHANGES).filter(means_the_same_in_sql).map(without_repetition)
+    changes = workload.modifications(ALL_CHANGES).filter(means_the_same_in_sql).map(without_repetition)
     return st.lists(st.one_of(finds, changes, changes, workload.inserts(INDEXES)), min_size=10, max_size=40)
 
 

@@ -10,8 +10,6 @@ import pytest
 
 from differential.test_against_sql import (
     FINDS,
-    INDEXES,
-    TABLES,
     Condition,
     Model,
     all_of,
@@ -25,6 +23,7 @@ from support.random_requests import repeat
 from support.range_workload import Key, RangeFind, range_finds
 from support.raw import RawConnection, token
 from support.soak import Soak
+from support.sql_workload import ALL_INDEXES, ALL_TABLES
 
 DATABASE = "ranges_against_sql"
 
@@ -75,12 +74,12 @@ def prefix_condition(index: workload.Index, key: Key) -> Condition:
 def asked_server(server: RowSocketServer) -> Iterator[tuple[RawConnection, RangeModel]]:
     """A connection that opened every index, and the model beside it."""
     server.sql(f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci")
-    for table in TABLES:
+    for table in ALL_TABLES:
         for statement in (table.create(DATABASE), *table.fill(DATABASE)):
             server.sql(statement)
     model = RangeModel(server, DATABASE)
     with server.raw("read") as connection, contextlib.closing(model.connection):
-        for index in INDEXES:
+        for index in ALL_INDEXES:
             assert connection.ask(index.open_line(DATABASE)) == b"0\t1"
         yield connection, model
     server.sql(f"DROP DATABASE {DATABASE}")
@@ -93,4 +92,4 @@ def test_a_find_with_clauses_equals_its_select(asked_server: tuple[RawConnection
         assert connection.ask(asked.line()) == model.range_reply(asked)
         soak.saw("finds with clauses", 1)
 
-    repeat(soak, FINDS, check, asked=range_finds(INDEXES).filter(lambda asked: means_the_same_in_sql(asked.find)))
+    repeat(soak, FINDS, check, asked=range_finds(ALL_INDEXES).filter(lambda asked: means_the_same_in_sql(asked.find)))

@@ -18,7 +18,7 @@ import pytest
 
 from support.load import Load, Operation
 from support.mariadb import Database, RowSocketServer
-from support.raw import ConnectionClosed, RawConnection
+from support.raw import RawConnection
 
 NOISE_LINES = int(os.environ.get("ROWSOCKET_NOISE_LINES", "50000"))
 MEBIBYTE = 1 << 20

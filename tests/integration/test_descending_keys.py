@@ -38,9 +38,7 @@ COLUMNS = [
 
 @pytest.mark.parametrize("column", COLUMNS, ids=lambda column: column.type)
 @pytest.mark.parametrize("engine", ["InnoDB", "Aria"])
-def test_a_key_that_is_no_value_finds_its_neighbours(
-    make_twins: MakeTwins, column: Descending, engine: str
-) -> None:
+def test_a_key_that_is_no_value_finds_its_neighbours(make_twins: MakeTwins, column: Descending, engine: str) -> None:
     twins = make_twins(f"id INT AUTO_INCREMENT PRIMARY KEY, v {column.type}, KEY k (v DESC)", f"ENGINE={engine}")
     for value in column.values:
         twins.sql("INSERT INTO t (v) VALUES (%s)", value)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 import rowsocket
-from rowsocket import Connection, Index
+from rowsocket import Connection, Index, Value
 from support.mariadb import Database, RowSocketServer, Start
 
 Rows = Index[tuple[str | None, ...]]
@@ -136,16 +136,25 @@ def test_sql_mode(server_of_one: RowSocketServer, writing: Connection) -> None:
     assert rows.get(1, columns="c") == ("x    ",)
 
 
-def test_whatever_the_sql_mode_a_value_that_does_not_fit_is_an_error(
-    server_of_one: RowSocketServer, writing: Connection
-) -> None:
+DO_NOT_FIT: list[list[Value]] = [
+    [1, "long"],
+    [1, "ab", 128],
+    [1, None],
+    [1, "ab", "x"],
+    [1, "ab", 1, "2024-02-31"],
+    [1],
+]
+"""Values of id, w VARCHAR(2) NOT NULL, n TINYINT and a DATE."""
+
+
+def test_whatever_the_sql_mode_a_value_that_does_not_fit_is_an_error(server_of_one: RowSocketServer, writing: Connection) -> None:
     modes = ("", "TRADITIONAL", "ANSI", "ORACLE", "NO_ENGINE_SUBSTITUTION")
     for table, mode, engine in ((f"t_{mode}_{engine}", mode, engine) for mode in modes for engine in ("InnoDB", "MyISAM")):
         columns = "id INT PRIMARY KEY, n TINYINT, w VARCHAR(2) NOT NULL, at DATE"
         server_of_one.sql(f"CREATE TABLE d.{table} ({columns}) ENGINE={engine}")
         server_of_one.sql("SET GLOBAL sql_mode = %s", [mode])
         rows = writing.open_index("d", table, "id,w,n,at")
-        for values in ([1, "long"], [1, "ab", 128], [1, None], [1, "ab", "x"], [1, "ab", 1, "2024-02-31"], [1]):
+        for values in DO_NOT_FIT:
             with pytest.raises(rowsocket.EngineError):
                 rows.insert(values)
         rows.insert([1, "ab", 1, "2024-02-29"])

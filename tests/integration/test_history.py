@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 import rowsocket
-from rowsocket import EngineError
+from rowsocket import EngineError, Value
 from support.binlog import assert_binlog_equals_tables
 from support.mariadb import Database, RowSocketServer, Start
 from support.twins import Twins, error_number
@@ -111,9 +111,7 @@ def test_a_text_that_was_unique_is_free_again_and_its_past_is_kept(make_twins: M
         with pytest.raises(rowsocket.DuplicateKey):
             index.insert([9, "the only one"])
         assert index.delete(id) == 1
-    assert twins.sql("SELECT id, w FROM t FOR SYSTEM_TIME ALL ORDER BY id") == [
-        (b"%d" % id, b"the only one") for id in (1, 2, 3)
-    ]
+    assert twins.sql("SELECT id, w FROM t FOR SYSTEM_TIME ALL ORDER BY id") == [(b"%d" % id, b"the only one") for id in (1, 2, 3)]
 
 
 @pytest.mark.parametrize("image", ["MINIMAL", "NOBLOB", "FULL"])
@@ -130,12 +128,15 @@ def test_row_events_carry_the_whole_of_a_past_row(start: Start, image: str) -> N
             width = 6 if name == "k" else 5
             rows = writer.open_index("d", name, ["id", "v", "w", "body", "u", "n"][:width], "0")
             for number in range(1, 8):
-                rows.insert([number, number, f"w{number}", f"body {number}", 1, number][:width])
+                inserted: list[Value] = [number, number, f"w{number}", f"body {number}", 1, number]
+                rows.insert(inserted[:width])
             one = writer.open_index("d", name, "v", "0")
             assert one.update(1, [100]) == one.increment(2, [1]) == one.delete(3) == 1
             assert writer.open_index("d", name, "u", "0").update(4, [9]) == 1
             assert writer.open_index("d", name, "body", "0").update(5, ["new"]) == 1
-            rows.upsert([6, 60, "x", "y", 2, 6][:width], update=["v"])
-            rows.replace([7, 70, "x", "y", 2, 7][:width])
+            upserted: list[Value] = [6, 60, "x", "y", 2, 6]
+            replacing: list[Value] = [7, 70, "x", "y", 2, 7]
+            rows.upsert(upserted[:width], update=["v"])
+            rows.replace(replacing[:width])
     assert database.value("SELECT COUNT(*) FROM h FOR SYSTEM_TIME ALL") == 12
     assert_binlog_equals_tables(server)

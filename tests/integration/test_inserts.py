@@ -301,9 +301,7 @@ def test_null_adds_nothing_in_an_upsert(make_twins: MakeTwins, wire: RawConnecti
 
 
 @pytest.mark.parametrize("engine", ["InnoDB", "Aria"])
-def test_a_plain_insert_after_a_lenient_one_is_strict_again(
-    make_twins: MakeTwins, wire: RawConnection, engine: str
-) -> None:
+def test_a_plain_insert_after_a_lenient_one_is_strict_again(make_twins: MakeTwins, wire: RawConnection, engine: str) -> None:
     twins = make_twins("id INT PRIMARY KEY, n INT", f"ENGINE={engine}")
     in_both(twins, "INSERT INTO {} VALUES (1, 1)")
     opened(wire, twins, "id,n")

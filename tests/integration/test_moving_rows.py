@@ -67,9 +67,7 @@ MOVING = {
 }
 
 
-@pytest.mark.parametrize(
-    ("what", "engine"), [(what, engine) for what, moving in MOVING.items() for engine in moving.engines]
-)
+@pytest.mark.parametrize(("what", "engine"), [(what, engine) for what, moving in MOVING.items() for engine in moving.engines])
 def test_a_change_meets_no_row_twice(make_twins: MakeTwins, what: str, engine: str) -> None:
     moving = MOVING[what]
     twins = make_twins(moving.definition, f"ENGINE={engine} {moving.options}")

@@ -317,9 +317,7 @@ def test_ddl_on_a_child_passes_beside_clients_that_change_its_parent_on_other_no
     cluster[0].sql("DROP TABLE d.child")
 
 
-def test_a_kill_that_comes_during_the_commit_is_kept_until_after_it(
-    cluster: Cluster, make_table: MakeTable
-) -> None:
+def test_a_kill_that_comes_during_the_commit_is_kept_until_after_it(cluster: Cluster, make_table: MakeTable) -> None:
     table = make_table("(id INT PRIMARY KEY)")
     node = cluster[0]
     waiting = "SELECT id FROM information_schema.processlist WHERE user = 'rowsocket' AND state LIKE '%%semi-sync%%'"

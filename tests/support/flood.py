@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from types import TracebackType
 from typing import Self
 
@@ -30,9 +31,13 @@ class Flood:
         self._wrong = b""
         self._threads = [threading.Thread(target=run, daemon=True) for run in (self._send, self._receive)]
 
-    def replies(self) -> int:
-        """How many right replies have come so far."""
-        return self._replies
+    def wait_for_more(self, timeout_s: float = 30.0) -> None:
+        """Wait until one more reply has come; raises AssertionError when it lasts."""
+        before = self._replies
+        deadline = time.monotonic() + timeout_s
+        while self._replies == before:
+            assert time.monotonic() < deadline, f"the connection stands still after {before} replies"
+            time.sleep(0.002)
 
     def _send(self) -> None:
         try:
@@ -61,9 +66,7 @@ class Flood:
             thread.start()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         self._stop.set()
         for thread in self._threads:
             thread.join(JOIN_TIMEOUT_S)

@@ -66,7 +66,7 @@ class RangeFind:
 
 
 def _is_text(index: Index, part: int) -> bool:
-    return index.key[part] in ("b", "w", "v", "c", "t") and index.table is not workload.GENERATED
+    return index.key[part] in ("b", "w", "v", "c", "t") and index.table.name != "made"
 
 
 def _key(draw: st.DrawFn, index: Index, parts: int) -> Key:

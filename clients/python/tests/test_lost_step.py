@@ -10,10 +10,10 @@ import signal
 import threading
 
 import pytest
-from fake_server import FakeServer, Peer
 
 import rowsocket
 import rowsocket.aio
+from fake_server import FakeServer, Peer
 from rowsocket import ConnectionPool
 
 OPEN = b"P\t0\tapp\tuser\tPRIMARY\tid\t"
