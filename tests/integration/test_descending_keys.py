@@ -97,3 +97,19 @@ def test_both_ends_of_a_range_may_be_no_values_of_a_descending_part(make_twins: 
     expected = twins.sql("SELECT a, b FROM t WHERE a = 1 AND b <= %s AND b > 0.5 ORDER BY b DESC", high)
     assert index.find((1, high), ">=", to=("<", (1, "0.5")), limit=None) == expected
     assert index.find((1, high), ">=", to=("<", (1, "0.5")), limit=None, reverse=True) == expected[::-1]
+
+
+@pytest.mark.parametrize("direction", ["ASC", "DESC"])
+def test_null_stands_before_every_value_even_where_no_row_may_have_it(make_twins: MakeTwins, direction: str) -> None:
+    twins = make_twins(f"v INT NOT NULL, w VARCHAR(9) NOT NULL, KEY k (v {direction}), KEY w (w {direction})")
+    twins.sql("INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c')")
+    for column, name in (("v", "k"), ("w", "w")):
+        index = twins.index(column, name)
+        up = twins.sql(f"SELECT {column} FROM t ORDER BY {column}")
+        after = up if direction == "ASC" else []
+        before = [] if direction == "ASC" else up
+        assert [index.find(None, op, limit=None) for op in (">", ">=", "=")] == [after, after, []]
+        assert [index.find(None, op, limit=None) for op in ("<", "<=")] == [before, before]
+        assert index.find(up[1], ">=", to=("<", None), limit=None) == ([] if direction == "ASC" else [up[1], up[0]])
+        assert index.find(up[1], "<=", to=(">", None), limit=None) == ([up[1], up[0]] if direction == "ASC" else [])
+    assert twins.index("w", "w").starts_with(None) == []

@@ -275,21 +275,27 @@ def test_at_the_end_of_the_ids_replace_and_upsert_touch_no_row_that_is_there(
     twins.assert_equal()
 
 
-@pytest.mark.parametrize("engine", ["InnoDB", "Aria"])
-@pytest.mark.parametrize("clause", [["I"], ["U", "1"], ["R"]])
+@pytest.mark.parametrize("engine", ["Aria", "MyISAM"])
+@pytest.mark.parametrize(
+    ("clause", "sql"),
+    [
+        (["I"], "INSERT IGNORE INTO twin (email, n) VALUES {}"),
+        (["U", "1"], "INSERT INTO twin (email, n) VALUES {} ON DUPLICATE KEY UPDATE n = VALUES(n)"),
+        (["R"], "REPLACE INTO twin (email, n) VALUES {}"),
+    ],
+)
 def test_ids_after_a_row_that_was_there_go_on_as_in_sql(
-    make_twins: MakeTwins, wire: RawConnection, engine: str, clause: list[str]
+    make_twins: MakeTwins, wire: RawConnection, engine: str, clause: list[str], sql: str
 ) -> None:
-    """What an id was made for and was not inserted leaves no trace in the rows that follow, nor in the replies."""
+    """What an id was made for and was not inserted leaves no gap, and the replies say the ids of the rows."""
     twins = make_twins("id INT AUTO_INCREMENT PRIMARY KEY, email VARCHAR(9) UNIQUE, n INT", f"ENGINE={engine}")
     in_both(twins, "INSERT INTO {} VALUES (1, 'a', 1), (2, 'b', 1)")
     opened(wire, twins, "email,n")
     reply = wire.tokens(1, "++", 2, 4, "a", 5, "c", 5, "b", 5, "d", 5, *clause)
+    twins.sql(sql.format("('a', 5), ('c', 5), ('b', 5), ('d', 5)"))
+    twins.assert_equal()
     ids = {email: id for id, email in twins.sql("SELECT id, email FROM t")}
     assert [reply[3], reply[5], reply[7], reply[9]] == [ids[email] for email in (b"a", b"c", b"b", b"d")]
-    if clause == ["R"]:
-        twins.sql("REPLACE INTO twin (email, n) VALUES ('a', 5), ('c', 5), ('b', 5), ('d', 5)")
-    assert len({*ids.values()}) == len(ids) == 4
 
 
 def test_null_adds_nothing_in_an_upsert(make_twins: MakeTwins, wire: RawConnection) -> None:
