@@ -235,6 +235,7 @@ LEAVINGS = {
     "a user variable": ("SET NEW.n = IFNULL(@seen, 0), @seen = 1", 0),
     "a lock": ("SET NEW.n = IS_USED_LOCK('mine') IS NOT NULL, @x = GET_LOCK('mine', 1)", 0),
     "a setting": ("SET NEW.n = @@SESSION.max_sort_length, SESSION max_sort_length = 99", 1024),
+    "the value of a sequence": ("SET NEW.n = IFNULL(LASTVAL(s), 0), @x = NEXTVAL(s)", 0),
     "an id": ("SET NEW.n = LAST_INSERT_ID(), @x = LAST_INSERT_ID(77)", 0),
 }
 
@@ -244,6 +245,7 @@ def test_what_a_trigger_leaves_in_the_session_is_gone_for_the_next_request(
     database: Database, raw: OpenRaw, leaving: str
 ) -> None:
     body, clean = LEAVINGS[leaving]
+    database.sql("CREATE SEQUENCE s")
     database.script(f"CREATE TABLE t (id INT PRIMARY KEY, n BIGINT);\nCREATE TRIGGER b BEFORE INSERT ON t FOR EACH ROW {body}")
     wire = raw("write")
     open_ids(wire, database, (1, "t", "id"))

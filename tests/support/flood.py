@@ -11,6 +11,7 @@ from typing import Self
 from support.raw import ConnectionClosed, RawConnection
 
 REQUESTS_SENT_AT_ONCE = 20_000
+REQUESTS_UNDER_WAY = 100_000
 JOIN_TIMEOUT_S = 120.0
 
 
@@ -31,6 +32,11 @@ class Flood:
         self._wrong = b""
         self._threads = [threading.Thread(target=run, daemon=True) for run in (self._send, self._receive)]
 
+    @property
+    def replies(self) -> int:
+        """How many right replies have come so far."""
+        return self._replies
+
     def wait_for_more(self, timeout_s: float = 30.0) -> None:
         """Wait until one more reply has come; raises AssertionError when it lasts."""
         before = self._replies
@@ -42,8 +48,11 @@ class Flood:
     def _send(self) -> None:
         try:
             while not self._stop.is_set():
-                self._socket.sendall(self._piece)
-                self._sent += REQUESTS_SENT_AT_ONCE
+                if self._sent - self._replies < REQUESTS_UNDER_WAY:
+                    self._socket.sendall(self._piece)
+                    self._sent += REQUESTS_SENT_AT_ONCE
+                else:
+                    time.sleep(0.001)
         finally:
             self._done_sending.set()
 
