@@ -52,6 +52,30 @@ def test_what_a_turn_has_changed_stays_locked_until_it_ends(
     assert database.sql("CHECK TABLE t EXTENDED")[0][3] == "OK"
 
 
+def test_a_commit_waits_for_a_backup_that_blocks_commits(
+    server: RowSocketServer, database: Database, raw: OpenRaw
+) -> None:
+    with_gated_table(database)
+    wire = raw("write")
+    open_ids(wire, database, (1, "t", "id"), (2, "gated", "id"))
+    waiting = "SELECT id FROM information_schema.processlist WHERE user = 'rowsocket' AND state LIKE '%%backup lock%%'"
+    replays_before = server.counter("replays")
+    with database.session() as backup:
+        try:
+            with gate(database):
+                wire.send(b"1\t+\t1\t1\n2\t+\t1\t1\n")
+                replies = LaterReplies(wire, 2)
+                wait_at_gate(server)
+                for stage in ("START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT"):
+                    backup.execute(f"BACKUP STAGE {stage}")
+            server.wait_until("the commit waits", lambda: bool(server.sql(waiting)))
+            assert database.sql("SELECT * FROM t") == []
+        finally:
+            backup.execute("BACKUP STAGE END")
+    assert replies.lines() == [b"0\t1"] * 2
+    assert server.counter("replays") == replays_before
+
+
 @pytest.mark.parametrize("port", ["read", "write"])
 @pytest.mark.parametrize("prefix", ["#mysql50#", "#MySQL50#"])
 def test_another_way_to_write_a_name_opens_nothing(
