@@ -258,6 +258,47 @@ def test_foreign_keys_hold_for_replace_and_upsert(make_twins: MakeTwins, wire: R
     assert outcomes(wire.tokens(1, "++", 2, 1, 1, 5, "U", "1")) == [b"2"]
 
 
+# ── rows that wait, rows that count ──────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(("end", "third"), [("ROLLBACK", b"1"), ("COMMIT", b"!121")])
+def test_rows_for_themselves_wait_for_a_locked_row_and_are_each_done_once(
+    make_twins: MakeTwins, wire: RawConnection, server: RowSocketServer, end: str, third: bytes
+) -> None:
+    twins = make_twins("id INT PRIMARY KEY, n INT")
+    opened(wire, twins, "id,n")
+    parked_before = server.counter("parked")
+    with server.connect(twins.database) as session, session.cursor() as holder:
+        holder.execute("BEGIN")
+        holder.execute("INSERT INTO t VALUES (3, 33)")
+        rows = b"".join(b"\t%d\t1" % id for id in range(1, 6))
+        wire.send(b"1\t++\t2\t5" + rows + b"\tE\n")
+        server.wait_until("waits for the row", lambda: server.counter("parked") > parked_before)
+        holder.execute(end)
+    assert outcomes(wire.line().split(b"\t")) == [b"1", b"1", third, b"1", b"1"]
+    assert [row[0] for row in twins.rows()] == [b"1", b"2", b"3", b"4", b"5"]
+    assert twins.sql("SELECT SUM(n) FROM t") == [(b"5" if end == "ROLLBACK" else b"37",)]
+
+
+def test_rows_are_counted_by_what_became_of_them(make_twins: MakeTwins, wire: RawConnection, server: RowSocketServer) -> None:
+    twins = make_twins("id INT PRIMARY KEY, n INT")
+    opened(wire, twins, "id,n")
+
+    def counted(*clause: str) -> tuple[int, int, int]:
+        names = ("rows_inserted", "rows_updated", "rows_deleted")
+        before = [server.counter(name) for name in names]
+        twins.sql("DELETE FROM t")
+        twins.sql("INSERT INTO t VALUES (1, 1), (2, 5)")
+        assert wire.tokens(1, "++", 2, 3, 1, 5, 2, 5, 3, 5, *clause)[0] == b"0"
+        inserted, updated, deleted = (server.counter(name) - then for name, then in zip(names, before, strict=True))
+        return inserted, updated, deleted
+
+    assert counted("I") == (1, 0, 0)
+    assert counted("U", "1") == (1, 1, 0)
+    assert counted("+", "1") == (1, 2, 0)
+    assert counted("R") == (1, 2, 0)
+
+
 # ── generated ids ────────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -52,9 +52,7 @@ def test_what_a_turn_has_changed_stays_locked_until_it_ends(
     assert database.sql("CHECK TABLE t EXTENDED")[0][3] == "OK"
 
 
-def test_a_commit_waits_for_a_backup_that_blocks_commits(
-    server: RowSocketServer, database: Database, raw: OpenRaw
-) -> None:
+def test_a_commit_waits_for_a_backup_that_blocks_commits(server: RowSocketServer, database: Database, raw: OpenRaw) -> None:
     with_gated_table(database)
     wire = raw("write")
     open_ids(wire, database, (1, "t", "id"), (2, "gated", "id"))
