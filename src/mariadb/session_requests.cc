@@ -131,7 +131,7 @@ Begin Session::lock(const std::shared_ptr<OpenTable>& table, Intent intent, Erro
         return Begin::commit_first;
       }
     }
-    note_write();
+    last_write_at_ = std::chrono::steady_clock::now();
     using RowPatience = ServerThread::RowPatience;
     thread_.wait_for_rows(is_patient_ || table->does_lasting_work() ? RowPatience::full
                           : last_write_at_ >= impatient_until_      ? RowPatience::second
@@ -153,7 +153,10 @@ Begin Session::lock(const std::shared_ptr<OpenTable>& table, Intent intent, Erro
     case Opening::failed:
       return Begin::failed;
   }
-  does_lasting_work_ = does_lasting_work_ || (intent != Intent::read && table->does_lasting_work());
+  if (intent != Intent::read) {
+    note_write();
+    does_lasting_work_ = does_lasting_work_ || table->does_lasting_work();
+  }
   return Begin::ready;
 }
 
@@ -180,9 +183,9 @@ Begin Session::protect_from_backup(const OpenTable& table, Error& error) {
   return has_protection ? Begin::ready : Begin::wait;
 }
 
-/// Row locks are held from the first write on.
+/// Row locks are held from the first write on. One that could not begin does not count: what must be the first write of its
+/// transaction may follow it.
 void Session::note_write() {
-  last_write_at_ = std::chrono::steady_clock::now();
   if (!has_written_) {
     has_written_ = true;
     first_write_at_ = last_write_at_;
