@@ -25,8 +25,12 @@ PAUSE_S = 0.15
 
 
 def _again(shape: Shape) -> Statements:
-    return [f"DROP TABLE IF EXISTS {shape.name}", f"DROP VIEW IF EXISTS {shape.name}",
-            f"DROP SEQUENCE IF EXISTS {shape.name}", *shape.statements()]
+    return [
+        f"DROP TABLE IF EXISTS {shape.name}",
+        f"DROP VIEW IF EXISTS {shape.name}",
+        f"DROP SEQUENCE IF EXISTS {shape.name}",
+        *shape.statements(),
+    ]
 
 
 def _alter(choose: random.Random, shape: Shape, _: tuple[Shape, ...]) -> Statements:
@@ -69,7 +73,9 @@ def _make_again(choose: random.Random, shape: Shape, _: tuple[Shape, ...]) -> St
 
 def _become_a_view(choose: random.Random, shape: Shape, all_shapes: tuple[Shape, ...]) -> Statements:
     other = choose.choice(all_shapes)
-    what = choose.choice((f"CREATE VIEW {shape.name} AS SELECT * FROM {other.name}", f"CREATE SEQUENCE {shape.name}"))
+    what = choose.choice(
+        (f"CREATE VIEW {shape.name} AS SELECT * FROM {other.name}", f"CREATE SEQUENCE {shape.name}")
+    )
     return [f"DROP TABLE {shape.name}", what, None, None, *_again(shape)]
 
 
@@ -91,27 +97,42 @@ def _maintain(choose: random.Random, shape: Shape, _: tuple[Shape, ...]) -> Stat
 
 
 def _flush(choose: random.Random, shape: Shape, _: tuple[Shape, ...]) -> Statements:
-    what = choose.choice(("FLUSH TABLES", f"FLUSH TABLES {shape.name}", f"FLUSH TABLES {shape.name} FOR EXPORT",
-                          "FLUSH LOGS", "FLUSH STATUS"))
+    what = choose.choice(
+        (
+            "FLUSH TABLES",
+            f"FLUSH TABLES {shape.name}",
+            f"FLUSH TABLES {shape.name} FOR EXPORT",
+            "FLUSH LOGS",
+            "FLUSH STATUS",
+        )
+    )
     return [what, "UNLOCK TABLES"]
 
 
 def _lock(choose: random.Random, shape: Shape, _: tuple[Shape, ...]) -> Statements:
-    what = choose.choice((f"LOCK TABLES {shape.name} WRITE", f"LOCK TABLES {shape.name} READ",
-                          "FLUSH TABLES WITH READ LOCK"))
+    what = choose.choice(
+        (f"LOCK TABLES {shape.name} WRITE", f"LOCK TABLES {shape.name} READ", "FLUSH TABLES WITH READ LOCK")
+    )
     return [what, None, "UNLOCK TABLES"]
 
 
 def _back_up(choose: random.Random, shape: Shape, _: tuple[Shape, ...]) -> Statements:
-    stages: Statements = [f"BACKUP STAGE {stage}" for stage in ("START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT")]
+    stages: Statements = [
+        f"BACKUP STAGE {stage}" for stage in ("START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT")
+    ]
     return [*stages[: choose.randint(1, 4)], None, "BACKUP STAGE END"]
 
 
 def _lock_rows(choose: random.Random, shape: Shape, _: tuple[Shape, ...]) -> Statements:
     first = choose.randrange(ROWS)
     where = choose.choice(("", f"WHERE id = {first}", f"WHERE id > {first}", f"WHERE g = {first % 4}"))
-    change = choose.choice((f"SELECT 1 FROM {shape.name} {where} FOR UPDATE", f"UPDATE {shape.name} SET n = n + 1 {where}",
-                            f"DELETE FROM {shape.name} {where}"))
+    change = choose.choice(
+        (
+            f"SELECT 1 FROM {shape.name} {where} FOR UPDATE",
+            f"UPDATE {shape.name} SET n = n + 1 {where}",
+            f"DELETE FROM {shape.name} {where}",
+        )
+    )
     return ["BEGIN", change, None, choose.choice(("ROLLBACK", "COMMIT"))]
 
 
@@ -124,11 +145,22 @@ def _change_rows(choose: random.Random, shape: Shape, all_shapes: tuple[Shape, .
 def _change_triggers(choose: random.Random, shape: Shape, _: tuple[Shape, ...]) -> Statements:
     when, event = choose.choice(("BEFORE", "AFTER")), choose.choice(("INSERT", "UPDATE", "DELETE"))
     row = "OLD" if event == "DELETE" else "NEW"
-    body = choose.choice(("SET @x = 1", f"INSERT INTO seen VALUES ('t', {row}.id)",
-                          f"INSERT INTO noted (op, id) VALUES ('t', {row}.id)", "SIGNAL SQLSTATE '45000'",
-                          "UPDATE plain SET n = n + 1 WHERE id = 3", "INSERT INTO missing VALUES (1)"))
-    return [f"CREATE OR REPLACE TRIGGER passing {when} {event} ON {shape.name} FOR EACH ROW {body}", None, None,
-            "DROP TRIGGER IF EXISTS passing"]
+    body = choose.choice(
+        (
+            "SET @x = 1",
+            f"INSERT INTO seen VALUES ('t', {row}.id)",
+            f"INSERT INTO noted (op, id) VALUES ('t', {row}.id)",
+            "SIGNAL SQLSTATE '45000'",
+            "UPDATE plain SET n = n + 1 WHERE id = 3",
+            "INSERT INTO missing VALUES (1)",
+        )
+    )
+    return [
+        f"CREATE OR REPLACE TRIGGER passing {when} {event} ON {shape.name} FOR EACH ROW {body}",
+        None,
+        None,
+        "DROP TRIGGER IF EXISTS passing",
+    ]
 
 
 def _change_settings(choose: random.Random, shape: Shape, _: tuple[Shape, ...]) -> Statements:
@@ -156,7 +188,12 @@ def _change_settings(choose: random.Random, shape: Shape, _: tuple[Shape, ...]) 
             ("explicit_defaults_for_timestamp", "OFF", "ON"),
         )
     )
-    return [f"SET GLOBAL {name} = {choose.choice(values.split())}", None, None, f"SET GLOBAL {name} = {usual}"]
+    return [
+        f"SET GLOBAL {name} = {choose.choice(values.split())}",
+        None,
+        None,
+        f"SET GLOBAL {name} = {usual}",
+    ]
 
 
 KILL = "KILL {} {}"

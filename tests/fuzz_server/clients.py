@@ -75,7 +75,9 @@ class Client(threading.Thread):
                     wire.close(with_reset=choose.random() < 0.2)
             except GONE as gone:
                 if not wire.may_be_closed() and not target.workers_are_killed:
-                    raise Fault(f"{name}: closed without a reason: {gone!r} after {wire.last_reply!r}") from None
+                    raise Fault(
+                        f"{name}: closed without a reason: {gone!r} after {wire.last_reply!r}"
+                    ) from None
 
     # ---- manners
 
@@ -120,7 +122,9 @@ class Client(threading.Thread):
 
     def _too_long(self, wire: Wire, grammar: Grammar) -> None:
         """A line or a group beyond the limit, or a word of HTTP: the connection ends."""
-        line = self.choose.choice((b"1\t=\t1\t" + b"x" * LONG_LINE, b"G\n" + b"0\t=\t1\t1\n" * (LONG_LINE // 8), b"GET / HTTP/1.1"))
+        line = self.choose.choice(
+            (b"1\t=\t1\t" + b"x" * LONG_LINE, b"G\n" + b"0\t=\t1\t1\n" * (LONG_LINE // 8), b"GET / HTTP/1.1")
+        )
         self._send(wire, _joined(grammar.opens()) + line + b"\n")
         self._prove(wire, len(grammar.opened) + line.count(b"\n") + 1)
         raise Fault(f"{wire.name}: a connection that must be closed goes on")

@@ -57,7 +57,9 @@ def options(choose: random.Random, plugins: tuple[str, ...]) -> Options:
     if choose.random() < 0.25:
         chosen["skip-log-bin"] = None
     if choose.random() < 0.3:
-        chosen |= {f"loose-rowsocket-secret-{port}": secret.decode("latin-1") for port, secret in SECRETS.items()}
+        chosen |= {
+            f"loose-rowsocket-secret-{port}": secret.decode("latin-1") for port, secret in SECRETS.items()
+        }
     return chosen
 
 
@@ -68,6 +70,7 @@ class Run:
         there = tuple(name for name in plugins if (tree.plugins / f"{name}.so").exists())
         choose = random.Random(f"{seed} server")
         self.seed = seed
+        self.plugins = there
         self.options = options(choose, there)
         self.shapes = scene.shapes(there)
         self.workers_are_killed = choose.random() < 0.4
@@ -82,7 +85,7 @@ class Run:
         self, server: RowSocketServer, journal_path: Path, duration_s: float, client_count: int = CLIENT_COUNT
     ) -> Counter[str]:
         """Fuzz for so long; what was done. Raises AssertionError with what was found."""
-        journal = Journal(journal_path)
+        journal = Journal(journal_path, self.seed, self.plugins)
         target = Target(
             {"read": server.read_address(), "write": server.write_address()},
             self._secrets(),

@@ -17,16 +17,56 @@ from fuzz_server.scene import DATABASE, Shape
 OPERATORS = (b"=", b">", b">=", b"<", b"<=", b"^=")
 _FACING = {b">": (b"<", b"<="), b">=": (b"<", b"<="), b"<": (b">", b">="), b"<=": (b">", b">=")}
 _COMPARISONS = (b"=", b"!=", b"<", b"<=", b">", b">=")
-_WRONG = (b"", b"0", b"99", b"4294967296", b"99999999999999999999", b"-1", b"x", b"\0", b"\x01", b"@", b"=", b"+", b"503")
-_MODIFICATIONS = (b"U", b"U", b"U", b"+", b"-", b"D", b"#", b"U?", b"D?", b"+?", b"-?", b"U!", b"+!", b"-!", b"#!")
+_WRONG = (
+    b"",
+    b"0",
+    b"99",
+    b"4294967296",
+    b"99999999999999999999",
+    b"-1",
+    b"x",
+    b"\0",
+    b"\x01",
+    b"@",
+    b"=",
+    b"+",
+    b"503",
+)
+_MODIFICATIONS = (
+    b"U",
+    b"U",
+    b"U",
+    b"+",
+    b"-",
+    b"D",
+    b"#",
+    b"U?",
+    b"D?",
+    b"+?",
+    b"-?",
+    b"U!",
+    b"+!",
+    b"-!",
+    b"#!",
+)
 _FREE_IDS = range(500, 520)
 """Ids that stand for now this and now that."""
-_UNKNOWN_NAMES = (b"", b"nothing", b"fuzz", b"mysql", b"user", b"#mysql50#plain", b"plain\0", b"../mysql/user")
+_UNKNOWN_NAMES = (
+    b"",
+    b"nothing",
+    b"fuzz",
+    b"mysql",
+    b"user",
+    b"#mysql50#plain",
+    b"plain\0",
+    b"../mysql/user",
+)
 _SYSTEM_TABLES = (
     (b"mysql", b"user"),
     (b"mysql", b"global_priv"),
     (b"mysql", b"proc"),
     (b"#mysql50#mysql", b"proc"),
+    (b"mysql", b"#mysql50#global_priv"),
     (b"information_schema", b"tables"),
     (b"performance_schema", b"threads"),
     (b"sys", b"sys_config"),
@@ -59,7 +99,13 @@ class Opened:
 
     def line(self) -> bytes:
         """The open_index."""
-        names = (DATABASE, self.shape.name.strip("`"), self.index, ",".join(self.columns), ",".join(self.filters))
+        names = (
+            DATABASE,
+            self.shape.name.strip("`"),
+            self.index,
+            ",".join(self.columns),
+            ",".join(self.filters),
+        )
         return b"P\t%d\t" % self.number + "\t".join(names).encode()
 
 
@@ -122,20 +168,27 @@ class Grammar:
 
     def _open_another(self) -> Asked:
         choose = self.choose
-        line = self._open(choose.choice(_FREE_IDS)).line()
+        number = choose.choice(_FREE_IDS)
+        if choose.random() < 0.2:
+            return Asked(
+                b"\t".join((b"P", b"%d" % number, *choose.choice(_SYSTEM_TABLES), b"0", b"")), REFUSED
+            )
+        line = self._open(number).line()
         if choose.random() < 0.5:
             tokens = line.split(b"\t")
-            if choose.random() < 0.3:
-                tokens[2:4] = choose.choice(_SYSTEM_TABLES)
-            elif choose.random() < 0.3:
-                tokens[choose.randrange(2, 7)] = choose.choice((*_UNKNOWN_NAMES, b"id,,id", b"id," * 50, b"0", b"3"))
+            if choose.random() < 0.5:
+                tokens[choose.randrange(2, 7)] = choose.choice(
+                    (*_UNKNOWN_NAMES, b"id,,id", b"id," * 50, b"0", b"3")
+                )
             else:
                 tokens.append(choose.choice((b"raw", b"", b"rawer")))
             line = b"\t".join(tokens)
         return Asked(line, DONE)
 
     def _authenticate(self) -> Asked:
-        return Asked(b"A\t" + self.choose.choice((b"1", b"1\t", b"1\twrong", b"2\tx", b"", b"1\t\x01t")), DONE)
+        return Asked(
+            b"A\t" + self.choose.choice((b"1", b"1\t", b"1\twrong", b"2\tx", b"", b"1\t\x01t")), DONE
+        )
 
     # ---- finds
 
@@ -177,9 +230,7 @@ class Grammar:
         kind = one.shape.kinds[one.key[part]]
         to_count = choose.randint(1, len(one.key))
         filters = [
-            word
-            for _ in range(choose.randint(1, 3) if one.filters else 0)
-            for word in self._filter(one)
+            word for _ in range(choose.randint(1, 3) if one.filters else 0) for word in self._filter(one)
         ]
         names = choose.sample(one.shape.names, choose.randint(1, len(one.shape.names)))
         in_list = [b"@", b"%d" % part, b"%d" % many, *(values.value(choose, kind) for _ in range(many))]
@@ -218,9 +269,16 @@ class Grammar:
         tokens += [word for _ in range(many) for word in self._row(one, count)]
         positions = choose.sample(range(count), choose.randint(1, count))
         split = choose.randint(0, len(positions))
-        listed = [b",".join(b"%d" % position for position in some) for some in (positions[:split], positions[split:])]
-        upsert = [word for sign, some in zip((b"U", b"+"), listed, strict=True) if some for word in (sign, some)]
-        tokens += choose.choice(([], [], [b"I"], [b"R"], upsert, upsert, [b"E"], [b"I", b"E"], [*upsert, b"E"]))
+        listed = [
+            b",".join(b"%d" % position for position in some)
+            for some in (positions[:split], positions[split:])
+        ]
+        upsert = [
+            word for sign, some in zip((b"U", b"+"), listed, strict=True) if some for word in (sign, some)
+        ]
+        tokens += choose.choice(
+            ([], [], [b"I"], [b"R"], upsert, upsert, [b"E"], [b"I", b"E"], [*upsert, b"E"])
+        )
         return self._damaged(tokens, outcomes(many))
 
     # ---- mistakes

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 ERRORS: dict[bytes, frozenset[bytes]] = {
     b"1": frozenset(
         b"open_table lock_tables group unchanged notrans commit memory shutdown"
-        # Of the storage engine: a duplicate key, a row lock, a deadlock, foreign keys, no partition for the row
-        # (160), the end of the AUTO_INCREMENT range (167), KILL QUERY (188).
+        # Of the storage engine: a duplicate key, a row lock, a deadlock, foreign keys, no partition for the
+        # row (160), the end of the AUTO_INCREMENT range (167), KILL QUERY (188).
         b" 121 146 149 151 152 160 167 188".split()
     ),
     b"2": frozenset(

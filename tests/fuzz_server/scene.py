@@ -57,7 +57,8 @@ class Shape:
     def statements(self) -> list[str]:
         """Everything that makes the table, with rows."""
         fill = self.fill or (
-            f"INSERT IGNORE INTO {{name}} (id, g, n, s) SELECT seq, seq MOD 4, seq * 10, CONCAT('s', seq MOD 9)"
+            f"INSERT IGNORE INTO {{name}} (id, g, n, s) SELECT seq, seq MOD 4, seq * 10, CONCAT('s',"
+            f" seq MOD 9)"
             f" FROM seq_1_to_{ROWS}"
         )
         made = (*self.before, self.create, *self.and_then, *([fill] if self.is_served else []))
@@ -84,7 +85,8 @@ def _of_engine(name: str, options: str, needs: str = "", keys: str = _KEYS) -> S
 
 def _child(name: str, parent: str, rule: str, more: str = "") -> str:
     return (
-        f"CREATE TABLE IF NOT EXISTS {name} (id INT NOT NULL PRIMARY KEY, g INT NULL, n INT NULL, KEY (g){more},"
+        f"CREATE TABLE IF NOT EXISTS {name} (id INT NOT NULL PRIMARY KEY, g INT NULL, n INT NULL, KEY"
+        f" (g){more},"
         f" FOREIGN KEY (g) REFERENCES {parent} (id) {rule})"
     )
 
@@ -93,12 +95,14 @@ INNODB = (
     _of_engine("plain", "ENGINE=InnoDB"),
     Shape(
         "descending",
-        f"CREATE TABLE {{name}} ({_BASE}, PRIMARY KEY (id DESC), KEY by_g (g DESC, n), KEY by_s (s(3) DESC, id))"
+        f"CREATE TABLE {{name}} ({_BASE}, PRIMARY KEY (id DESC), KEY by_g (g DESC, n), KEY by_s (s(3)"
+        f" DESC, id))"
         " CHARSET=latin1 COLLATE=latin1_german2_ci",
     ),
     Shape(
         "prefixes",
-        "CREATE TABLE {name} (id INT NOT NULL, g INT NOT NULL DEFAULT 0, n BIGINT NOT NULL DEFAULT 0, s TEXT NULL,"
+        "CREATE TABLE {name} (id INT NOT NULL, g INT NOT NULL DEFAULT 0, n BIGINT NOT NULL DEFAULT"
+        " 0, s TEXT NULL,"
         " PRIMARY KEY (id), KEY by_g (g, s(2), n), UNIQUE KEY by_s (s(5), id)) CHARSET=utf8mb4"
         " COLLATE=utf8mb4_unicode_520_nopad_ci",
         indexes={"": "id", "by_g": "g,s,n", "by_s": "s,id"},
@@ -133,7 +137,8 @@ INNODB = (
         "listed",
         "CREATE TABLE {name} (id INT NOT NULL, g INT NOT NULL DEFAULT 0, n BIGINT NOT NULL DEFAULT 0,"
         " s VARCHAR(40) NULL, up BIGINT AS (n + 1) VIRTUAL, KEY by_id (id), KEY by_g (g, up), KEY by_s (s))"
-        " PARTITION BY LIST (g) (PARTITION a VALUES IN (0, 1), PARTITION b VALUES IN (2), PARTITION c DEFAULT)",
+        " PARTITION BY LIST (g) (PARTITION a VALUES IN (0, 1), PARTITION b VALUES IN (2), PARTITION"
+        " c DEFAULT)",
         columns=_COLUMNS + " up:i",
         indexes={"by_id": "id", "by_g": "g,up", "by_s": "s"},
     ),
@@ -142,10 +147,14 @@ INNODB = (
         f"CREATE TABLE {{name}} ({_BASE}, changes INT NOT NULL DEFAULT 0, at DATETIME(6) DEFAULT NOW(6),"
         f" {_KEYS}, KEY by_changes (changes, at))",
         (
-            "CREATE TRIGGER {name}_u BEFORE UPDATE ON {name} FOR EACH ROW"
-            " SET NEW.changes = OLD.changes + 1, NEW.at = NOW(6)",
-            "CREATE TRIGGER {name}_i BEFORE INSERT ON {name} FOR EACH ROW"
-            " SET NEW.s = COALESCE(NEW.s, 'set'), NEW.n = IF(NEW.n > 1000000, NULL, NEW.n)",
+            (
+                "CREATE TRIGGER {name}_u BEFORE UPDATE ON {name} FOR EACH ROW SET NEW.changes ="
+                " OLD.changes + 1, NEW.at = NOW(6)"
+            ),
+            (
+                "CREATE TRIGGER {name}_i BEFORE INSERT ON {name} FOR EACH ROW"
+                " SET NEW.s = COALESCE(NEW.s, 'set'), NEW.n = IF(NEW.n > 1000000, NULL, NEW.n)"
+            ),
             *_after("INSERT INTO noted (op, id) VALUES ('<op>', <row>.id)"),
         ),
         columns=_COLUMNS + " changes:i at:d",
@@ -155,12 +164,20 @@ INNODB = (
         "signalling",
         f"CREATE TABLE {{name}} ({_BASE}, {_KEYS})",
         (
-            "CREATE TRIGGER {name}_i BEFORE INSERT ON {name} FOR EACH ROW"
-            " IF NEW.g = 11 THEN SIGNAL SQLSTATE '45000'; ELSE SET @last = NEW.id; END IF",
-            "CREATE TRIGGER {name}_u AFTER UPDATE ON {name} FOR EACH ROW BEGIN"
-            " CREATE TEMPORARY TABLE IF NOT EXISTS scratch (id INT); INSERT INTO scratch VALUES (NEW.id);"
-            " IF GET_LOCK('fuzz', 0) THEN UPDATE counted SET n = n + 1 WHERE id = NEW.id MOD 4; END IF; END",
-            "CREATE TRIGGER {name}_d AFTER DELETE ON {name} FOR EACH ROW DELETE FROM child_cascade WHERE id = OLD.id",
+            (
+                "CREATE TRIGGER {name}_i BEFORE INSERT ON {name} FOR EACH ROW"
+                " IF NEW.g = 11 THEN SIGNAL SQLSTATE '45000'; ELSE SET @last = NEW.id; END IF"
+            ),
+            (
+                "CREATE TRIGGER {name}_u AFTER UPDATE ON {name} FOR EACH ROW BEGIN"
+                " CREATE TEMPORARY TABLE IF NOT EXISTS scratch (id INT); INSERT INTO scratch VALUES (NEW.id);"
+                " IF GET_LOCK('fuzz', 0) THEN UPDATE counted SET n = n + 1 WHERE id = NEW.id MOD 4; END IF;"
+                " END"
+            ),
+            (
+                "CREATE TRIGGER {name}_d AFTER DELETE ON {name} FOR EACH ROW DELETE FROM child_cascade"
+                " WHERE id = OLD.id"
+            ),
         ),
     ),
     Shape(
@@ -169,7 +186,12 @@ INNODB = (
         (
             _child("child_cascade", "{name}", "ON DELETE CASCADE ON UPDATE CASCADE"),
             _child("grandchild", "child_cascade", "ON DELETE CASCADE ON UPDATE CASCADE"),
-            _child("child_null", "{name}", "ON DELETE SET NULL ON UPDATE SET NULL", ", up INT AS (g + 1), KEY (up)"),
+            _child(
+                "child_null",
+                "{name}",
+                "ON DELETE SET NULL ON UPDATE SET NULL",
+                ", up INT AS (g + 1), KEY (up)",
+            ),
             _child("child_restrict", "{name}", "ON DELETE RESTRICT"),
         ),
     ),
@@ -189,8 +211,8 @@ INNODB = (
     ),
     Shape(
         "itself",
-        f"CREATE TABLE {{name}} ({_BASE}, {_KEYS}, p INT NULL, FOREIGN KEY (p) REFERENCES {{name}} (id)"
-        " ON DELETE CASCADE)",
+        f"CREATE TABLE {{name}} ({_BASE}, {_KEYS}, p INT NULL, FOREIGN KEY (p) REFERENCES {{name}}"
+        f" (id) ON DELETE CASCADE)",
         columns=_COLUMNS + " p:i",
     ),
     Shape(
@@ -213,14 +235,16 @@ INNODB = (
     ),
     Shape(
         "period",
-        f"CREATE TABLE {{name}} ({_BASE}, a DATE NOT NULL DEFAULT '2020-01-01', b DATE NOT NULL DEFAULT '2021-01-01',"
+        f"CREATE TABLE {{name}} ({_BASE}, a DATE NOT NULL DEFAULT '2020-01-01', b DATE NOT NULL"
+        f" DEFAULT '2021-01-01',"
         f" PERIOD FOR p (a, b), {_KEYS})",
         columns=_COLUMNS + " a:d b:d",
     ),
     Shape(
         "generated",
         f"CREATE TABLE {{name}} ({_BASE}, twice BIGINT AS (n * 2) STORED, less BIGINT AS (n - 1) VIRTUAL,"
-        f" up VARCHAR(40) AS (UPPER(s)) VIRTUAL, {_KEYS}, KEY by_twice (twice), UNIQUE KEY by_less (less, id),"
+        f" up VARCHAR(40) AS (UPPER(s)) VIRTUAL, {_KEYS}, KEY by_twice (twice), UNIQUE KEY by_less"
+        f" (less, id),"
         " KEY by_up (up(3)))",
         columns=_COLUMNS + " twice:i less:i up:t",
         indexes={**_INDEXES, "by_twice": "twice", "by_less": "less,id", "by_up": "up"},
@@ -235,21 +259,26 @@ INNODB = (
     Shape(
         "blobs",
         "CREATE TABLE {name} (id INT NOT NULL AUTO_INCREMENT, g BLOB NULL, n BIGINT NOT NULL DEFAULT 0,"
-        " s LONGTEXT COMPRESSED NULL, j JSON NULL, u TEXT NULL, PRIMARY KEY (id), KEY by_g (g(4), n), UNIQUE KEY by_u (u))"
+        " s LONGTEXT COMPRESSED NULL, j JSON NULL, u TEXT NULL, PRIMARY KEY (id), KEY by_g (g(4),"
+        " n), UNIQUE KEY by_u (u))"
         " ROW_FORMAT=DYNAMIC",
         columns="id:i g:b n:i s:t j:j u:b",
         indexes={"": "id", "by_g": "g,n"},
-        fill=f"INSERT IGNORE INTO {{name}} (id, g, n, s, u) SELECT seq, REPEAT(CHAR(seq), seq * 40), seq, REPEAT('x', seq), seq"
+        fill=f"INSERT IGNORE INTO {{name}} (id, g, n, s, u) SELECT seq, REPEAT(CHAR(seq), seq * 40),"
+        f" seq, REPEAT('x', seq), seq"
         f" FROM seq_1_to_{ROWS}",
     ),
     Shape(
         "types",
-        "CREATE TABLE {name} (id MEDIUMINT UNSIGNED NOT NULL AUTO_INCREMENT, g TINYINT NULL, n DECIMAL(30,10) NULL,"
+        "CREATE TABLE {name} (id MEDIUMINT UNSIGNED NOT NULL AUTO_INCREMENT, g TINYINT NULL, n"
+        " DECIMAL(30,10) NULL,"
         " f FLOAT NULL, x DOUBLE NOT NULL DEFAULT 0, d DATE NULL, t TIME(3) NULL, at TIMESTAMP(6) NULL,"
         " y YEAR NULL, e ENUM('a', 'b', 'ç') NULL, m SET('a', 'b', 'c') NULL, b BIT(13) NULL, c CHAR(7) NULL,"
         " w BINARY(5) NULL, v VARBINARY(30) NULL, u UUID NULL, i INET6 NULL, s VARCHAR(40) CHARSET ucs2 NULL,"
-        " PRIMARY KEY (id), KEY by_n (n, f), KEY by_x (x), KEY by_d (d, t DESC), KEY by_at (at), KEY by_e (e, m),"
-        " KEY by_b (b, y), KEY by_c (c, w), UNIQUE KEY by_v (v(9)), KEY by_u (u, i), KEY by_s (s, g), CHECK (g < 100))",
+        " PRIMARY KEY (id), KEY by_n (n, f), KEY by_x (x), KEY by_d (d, t DESC), KEY by_at (at), KEY"
+        " by_e (e, m),"
+        " KEY by_b (b, y), KEY by_c (c, w), UNIQUE KEY by_v (v(9)), KEY by_u (u, i), KEY by_s (s,"
+        " g), CHECK (g < 100))",
         columns="id:i g:i n:n f:n x:n d:d t:d at:d y:i e:e m:e b:b c:t w:b v:b u:u i:u s:t",
         indexes={
             "": "id",
@@ -264,35 +293,44 @@ INNODB = (
             "by_u": "u,i",
             "by_s": "s,g",
         },
-        fill=f"INSERT IGNORE INTO {{name}} (g, n, f, x, d, t, at, e, c, v, s) SELECT seq, seq / 3, seq, seq, '2024-01-01'"
+        fill=f"INSERT IGNORE INTO {{name}} (g, n, f, x, d, t, at, e, c, v, s) SELECT seq, seq / 3,"
+        f" seq, seq, '2024-01-01'"
         f" + INTERVAL seq DAY, seq, NOW(6), 'a', seq, seq, seq FROM seq_1_to_{ROWS}",
     ),
     Shape(
         "special_keys",
-        f"CREATE TABLE {{name}} ({_BASE}, p POINT NOT NULL DEFAULT POINT(1, 1), {_KEYS}, SPATIAL KEY by_p (p),"
+        f"CREATE TABLE {{name}} ({_BASE}, p POINT NOT NULL DEFAULT POINT(1, 1), {_KEYS}, SPATIAL KEY"
+        f" by_p (p),"
         " FULLTEXT KEY by_words (s), KEY unseen (g) IGNORED)",
         columns=_COLUMNS + " p:b",
         indexes={**_INDEXES, "by_p": "p", "by_words": "s", "unseen": "g"},
     ),
     Shape("keyless", f"CREATE TABLE {{name}} ({_BASE})", indexes={"": "id", "0": "id"}),
-    Shape("no_primary", f"CREATE TABLE {{name}} ({_BASE}, KEY by_g (g, n), KEY by_s (s))",
-          indexes={"by_g": "g,n", "by_s": "s"}),
+    Shape(
+        "no_primary",
+        f"CREATE TABLE {{name}} ({_BASE}, KEY by_g (g, n), KEY by_s (s))",
+        indexes={"by_g": "g,n", "by_s": "s"},
+    ),
     Shape(
         "wide",
         "CREATE TABLE {name} (id INT NOT NULL, g INT NOT NULL DEFAULT 0, n BIGINT NOT NULL DEFAULT 0,"
-        " s VARCHAR(40) NULL INVISIBLE, " + ", ".join(f"c{number} INT NULL" for number in range(200)) + f", {_KEYS})"
+        " s VARCHAR(40) NULL INVISIBLE, "
+        + ", ".join(f"c{number} INT NULL" for number in range(200))
+        + f", {_KEYS})"
         " ROW_FORMAT=COMPRESSED",
         columns=_COLUMNS + " c0:i c77:i c199:i",
     ),
-    Shape("`näme \"x\"#1`", f"CREATE TABLE {{name}} ({_BASE}, {_KEYS})"),
+    Shape('`näme "x"#1`', f"CREATE TABLE {{name}} ({_BASE}, {_KEYS})"),
 )
 OTHER_ENGINES = (
     _of_engine("myisam", "ENGINE=MyISAM"),
     Shape(
         "myisam_more",
-        "CREATE TABLE {name} (id INT NOT NULL AUTO_INCREMENT, g INT NOT NULL DEFAULT 0, n BIGINT NOT NULL DEFAULT 0,"
+        "CREATE TABLE {name} (id INT NOT NULL AUTO_INCREMENT, g INT NOT NULL DEFAULT 0, n BIGINT NOT"
+        " NULL DEFAULT 0,"
         " s CHAR(40) NULL, PRIMARY KEY (g, id), KEY by_s (s(4), id), SPATIAL KEY by_p (p), p POINT NOT NULL"
-        " DEFAULT POINT(1, 1), FULLTEXT KEY by_words (s)) ENGINE=MyISAM DELAY_KEY_WRITE=1 PACK_KEYS=1 ROW_FORMAT=FIXED",
+        " DEFAULT POINT(1, 1), FULLTEXT KEY by_words (s)) ENGINE=MyISAM DELAY_KEY_WRITE=1"
+        " PACK_KEYS=1 ROW_FORMAT=FIXED",
         (_after("INSERT INTO noted (op, id) VALUES ('<op>', <row>.id)")[1],),
         indexes={"": "g,id", "by_s": "s,id", "by_p": "p"},
         columns=_COLUMNS + " p:b",
@@ -317,7 +355,8 @@ ROCKSDB = (
     _of_engine("rocks_parts", "ENGINE=ROCKSDB PARTITION BY KEY (id) PARTITIONS 3", "ha_rocksdb"),
     Shape(
         "rocks_more",
-        "CREATE TABLE {name} (id INT NOT NULL AUTO_INCREMENT, g INT NOT NULL DEFAULT 0, n BIGINT NOT NULL DEFAULT 0,"
+        "CREATE TABLE {name} (id INT NOT NULL AUTO_INCREMENT, g INT NOT NULL DEFAULT 0, n BIGINT NOT"
+        " NULL DEFAULT 0,"
         " s TEXT NULL, KEY by_id (id), KEY by_g (g, n), KEY by_s (s(6))) ENGINE=ROCKSDB",
         _after("INSERT INTO noted (op, id) VALUES ('<op>', <row>.id)"),
         indexes={"by_id": "id", "by_g": "g,n", "by_s": "s"},
@@ -326,12 +365,19 @@ ROCKSDB = (
 )
 REFUSED = (
     Shape("csv", "CREATE TABLE {name} (id INT NOT NULL, g INT NOT NULL) ENGINE=CSV", is_served=False),
-    Shape("archive", f"CREATE TABLE {{name}} ({_BASE}) ENGINE=ARCHIVE", is_served=False,
-          needs="ha_archive"),
-    Shape("blackhole", f"CREATE TABLE {{name}} ({_BASE}, {_KEYS}) ENGINE=BLACKHOLE", is_served=False,
-          needs="ha_blackhole"),
-    Shape("merged", f"CREATE TABLE {{name}} ({_BASE}, KEY by_g (g, n)) ENGINE=MERGE UNION=(part) INSERT_METHOD=LAST",
-          before=(f"CREATE TABLE IF NOT EXISTS part ({_BASE}, KEY by_g (g, n)) ENGINE=MyISAM",), is_served=False),
+    Shape("archive", f"CREATE TABLE {{name}} ({_BASE}) ENGINE=ARCHIVE", is_served=False, needs="ha_archive"),
+    Shape(
+        "blackhole",
+        f"CREATE TABLE {{name}} ({_BASE}, {_KEYS}) ENGINE=BLACKHOLE",
+        is_served=False,
+        needs="ha_blackhole",
+    ),
+    Shape(
+        "merged",
+        f"CREATE TABLE {{name}} ({_BASE}, KEY by_g (g, n)) ENGINE=MERGE UNION=(part) INSERT_METHOD=LAST",
+        before=(f"CREATE TABLE IF NOT EXISTS part ({_BASE}, KEY by_g (g, n)) ENGINE=MyISAM",),
+        is_served=False,
+    ),
     Shape("viewed", "CREATE VIEW {name} AS SELECT * FROM plain", is_served=False),
     Shape("a_sequence", "CREATE SEQUENCE {name}", is_served=False),
 )

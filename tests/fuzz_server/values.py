@@ -60,7 +60,9 @@ def _fraction(choose: random.Random) -> bytes:
 
 
 def _text(choose: random.Random) -> bytes:
-    text = choose.choice(("", "s", "s1", "S", "at")) + "".join(choose.choices("as123Zé ", k=choose.randrange(6)))
+    text = choose.choice(("", "s", "s1", "S", "at")) + "".join(
+        choose.choices("as123Zé ", k=choose.randrange(6))
+    )
     return token(text)
 
 
@@ -71,9 +73,9 @@ def _bytes(choose: random.Random) -> bytes:
 
 def _date(choose: random.Random) -> bytes:
     day, hour = choose.randrange(1, 29), choose.randrange(24)
-    return choose.choice((b"2024-01-%02d", b"2024-01-%02d 10:00:00.123456", b"%02d:11:12.345")) % choose.choice(
-        (day, hour)
-    )
+    return choose.choice(
+        (b"2024-01-%02d", b"2024-01-%02d 10:00:00.123456", b"%02d:11:12.345")
+    ) % choose.choice((day, hour))
 
 
 def _member(choose: random.Random) -> bytes:

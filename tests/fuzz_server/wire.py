@@ -27,7 +27,13 @@ class Wire:
     """One connection. `secret` is what its port asks for."""
 
     def __init__(
-        self, address: tuple[str, int], journal: Journal, name: str, port: str, secret: bytes, patience_s: float
+        self,
+        address: tuple[str, int],
+        journal: Journal,
+        name: str,
+        port: str,
+        secret: bytes,
+        patience_s: float,
     ) -> None:
         self.raw = RawConnection(address, patience_s)
         self.name = name
@@ -99,5 +105,7 @@ class Wire:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.raw.close()

@@ -115,7 +115,9 @@ BY_ID = sorted(row[0] for row in ROWS)
 BY_G = [row[0] for row in sorted(ROWS, key=lambda row: (row[1], row[2], row[0]))]
 
 
-@pytest.mark.parametrize(("engine", "definition"), [("ROCKSDB", TABLE), ("ROCKSDB", BACKWARDS), ("Aria", TABLE)])
+@pytest.mark.parametrize(
+    ("engine", "definition"), [("ROCKSDB", TABLE), ("ROCKSDB", BACKWARDS), ("Aria", TABLE)]
+)
 def test_finds_in_every_direction(table: MakeTable, engine: str, definition: str) -> None:
     t = table(engine, definition)
     compare: dict[bytes, Callable[[int], bool]] = {
@@ -134,7 +136,9 @@ def test_finds_in_every_direction(table: MakeTable, engine: str, definition: str
         assert ids(t.ask(line.replace(b"100\t0", b"2\t1"))[0], 4) == found[1:3]
 
 
-@pytest.mark.parametrize(("engine", "definition"), [("ROCKSDB", TABLE), ("ROCKSDB", BACKWARDS), ("Aria", TABLE)])
+@pytest.mark.parametrize(
+    ("engine", "definition"), [("ROCKSDB", TABLE), ("ROCKSDB", BACKWARDS), ("Aria", TABLE)]
+)
 def test_finds_over_an_index_of_two_parts(table: MakeTable, engine: str, definition: str) -> None:
     t = table(engine, definition)
     of_g1 = [one for one in BY_G if ROWS[one - 1][1] == 1]
@@ -219,7 +223,8 @@ def test_triggers_and_partitions(table: MakeTable, engine: str, options: str) ->
     t.database.sql(f"CREATE TABLE log (op CHAR(1), id INT, KEY (id)) ENGINE={engine}")
     for letter, event, row in (("i", "INSERT", "NEW"), ("u", "UPDATE", "NEW"), ("d", "DELETE", "OLD")):
         t.database.sql(
-            f"CREATE TRIGGER a{letter} AFTER {event} ON t FOR EACH ROW INSERT INTO log VALUES ('{letter}', {row}.id)"
+            f"CREATE TRIGGER a{letter} AFTER {event} ON t FOR EACH ROW INSERT INTO log VALUES"
+            f" ('{letter}', {row}.id)"
         )
     t.database.sql("CREATE TRIGGER b BEFORE UPDATE ON t FOR EACH ROW SET NEW.n = NEW.n + 1")
     assert t.ask(
@@ -229,16 +234,26 @@ def test_triggers_and_partitions(table: MakeTable, engine: str, options: str) ->
         b"1\t+\t2\t50\t2",
         b"1\t=\t1\t50",
     ) == [b"0\t1", b"0\t1\t2", b"0\t1\t1", b"1\t1\t121", b"0\t4\t50\t2\t7\t\0"]
-    assert t.database.sql("SELECT op, id FROM log ORDER BY op, id") == [("d", 3), ("i", 50), ("u", 1), ("u", 12)]
+    assert t.database.sql("SELECT op, id FROM log ORDER BY op, id") == [
+        ("d", 3),
+        ("i", 50),
+        ("u", 1),
+        ("u", 12),
+    ]
 
 
 @pytest.mark.parametrize("engine", ENGINES)
 def test_auto_increment_and_blobs(server: RowSocketServer, database: Database, engine: str) -> None:
-    database.sql(f"CREATE TABLE b (id INT AUTO_INCREMENT PRIMARY KEY, data LONGBLOB, KEY by_data (data(8))) ENGINE={engine}")
+    database.sql(
+        f"CREATE TABLE b (id INT AUTO_INCREMENT PRIMARY KEY, data LONGBLOB, KEY by_data (data(8)))"
+        f" ENGINE={engine}"
+    )
     with closing(server.raw("write")) as wire:
         assert wire.tokens("P", 1, database.name, "b", "", "data,id") == [b"0", b"1"]
         blobs = [bytes([number]) * (number * 3000) for number in range(1, 6)]
-        assert [wire.tokens(1, "+", 1, blob) for blob in blobs] == [[b"0", b"1", b"%d" % id] for id in range(1, 6)]
+        assert [wire.tokens(1, "+", 1, blob) for blob in blobs] == [
+            [b"0", b"1", b"%d" % id] for id in range(1, 6)
+        ]
         assert wire.tokens(1, "=", 1, 2, 1, 0, "U", b"short") == [b"0", b"1", b"1"]
         assert wire.tokens(1, "+", 2, b"late", 100) == [b"0", b"1", b"0"]
         assert wire.tokens(1, "+", 1, b"later") == [b"0", b"1", b"101"]
@@ -251,7 +266,9 @@ def test_auto_increment_and_blobs(server: RowSocketServer, database: Database, e
 
 def test_a_group_on_rocksdb_is_done_as_one_or_not_at_all(table: MakeTable) -> None:
     t = table("ROCKSDB")
-    assert t.ask(b"1\t+\t2\t60\t1", b"G", b"1\t+\t2\t61\t1", b"1\t=\t1\t61\t1\t0\tC\tn\t+!\t1", b"E", b"1\t=\t1\t61") == [
+    assert t.ask(
+        b"1\t+\t2\t60\t1", b"G", b"1\t+\t2\t61\t1", b"1\t=\t1\t61\t1\t0\tC\tn\t+!\t1", b"E", b"1\t=\t1\t61"
+    ) == [
         b"0\t1",
         b"0\t1",
         b"0\t1",
@@ -290,7 +307,9 @@ def test_a_group_refuses_aria(table: MakeTable) -> None:
     assert t.rows() == ROWS
 
 
-def test_a_row_of_rocksdb_that_sql_has_locked_is_waited_for(table: MakeTable, server: RowSocketServer) -> None:
+def test_a_row_of_rocksdb_that_sql_has_locked_is_waited_for(
+    table: MakeTable, server: RowSocketServer
+) -> None:
     t = table("ROCKSDB")
     with t.database.session() as session:
         session.execute("BEGIN")
@@ -306,7 +325,10 @@ def test_a_row_of_rocksdb_that_changed_since_the_snapshot_is_changed_nevertheles
 ) -> None:
     """RocksDB answers Busy to a transaction whose snapshot is older than the row: the request runs again."""
     t = table("ROCKSDB")
-    t.database.script("CREATE TABLE held (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB;\nINSERT INTO held VALUES (1, 1)")
+    t.database.script(
+        "CREATE TABLE held (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB;\nINSERT INTO held"
+        " VALUES (1, 1)"
+    )
     assert t.ask(b"P\t4\t%s\theld\t\tid,n" % t.database.name.encode()) == [b"0\t1"]
     with t.database.session() as session:
         session.execute("BEGIN")
@@ -338,16 +360,30 @@ def test_commits_of_rocksdb_are_two_phase_and_survive_a_crash(tree: ServerTree, 
         for name, engine in (("r", "ROCKSDB"), ("a", "Aria TRANSACTIONAL=1"), ("i", "InnoDB")):
             server.sql(f"CREATE TABLE d.{name} (id INT PRIMARY KEY, n INT NOT NULL) ENGINE={engine}")
         with server.raw("write") as wire:
-            assert wire.ask_all(*(b"P\t%d\td\t%s\t\tid,n" % pair for pair in enumerate((b"r", b"a", b"i")))) == [b"0\t1"] * 3
+            assert (
+                wire.ask_all(*(b"P\t%d\td\t%s\t\tid,n" % pair for pair in enumerate((b"r", b"a", b"i"))))
+                == [b"0\t1"] * 3
+            )
             for number in range(40):
                 lines = [b"%d\t+\t2\t%d\t1" % (table, number) for table in range(3)]
-                group = (b"G", b"0\t=\t1\t%d\t1\t0\t+\t0\t1" % number, b"2\t=\t1\t%d\t1\t0\t+\t0\t1" % number, b"E")
+                group = (
+                    b"G",
+                    b"0\t=\t1\t%d\t1\t0\t+\t0\t1" % number,
+                    b"2\t=\t1\t%d\t1\t0\t+\t0\t1" % number,
+                    b"E",
+                )
                 failing = (b"G", b"0\t=\t1\t%d\t1\t0\tD" % number, b"2\t+\t2\t%d\t1" % number, b"E")
-                assert wire.ask_all(*lines, *group, *failing)[:7] == [*[b"0\t1"] * 4, *[b"0\t1\t1"] * 2, b"0\t1"]
+                assert wire.ask_all(*lines, *group, *failing)[:7] == [
+                    *[b"0\t1"] * 4,
+                    *[b"0\t1\t1"] * 2,
+                    b"0\t1",
+                ]
         server.crash()
         server.start()
         for name, n in (("r", 2), ("a", 1), ("i", 2)):
-            assert server.sql(f"SELECT id, n FROM d.{name} ORDER BY id") == [(number, n) for number in range(40)]
+            assert server.sql(f"SELECT id, n FROM d.{name} ORDER BY id") == [
+                (number, n) for number in range(40)
+            ]
         plugin: Options = {"plugin-load-add": "ha_rocksdb"}
         assert assert_binlog_equals_tables(server, options=plugin).two_phase >= 40
 
