@@ -64,15 +64,17 @@ def options(choose: random.Random, plugins: tuple[str, ...]) -> Options:
 
 
 class Run:
-    """A run by its seed."""
+    """A run by its seed, with a share of all tables."""
 
-    def __init__(self, tree: ServerTree, seed: int, plugins: tuple[str, ...] = PLUGINS) -> None:
+    def __init__(
+        self, tree: ServerTree, seed: int, plugins: tuple[str, ...] = PLUGINS, share: float = 1.0
+    ) -> None:
         there = tuple(name for name in plugins if (tree.plugins / f"{name}.so").exists())
         choose = random.Random(f"{seed} server")
         self.seed = seed
         self.plugins = there
         self.options = options(choose, there)
-        self.shapes = scene.shapes(there)
+        self.shapes = scene.some(choose, scene.shapes(there), share)
         self.workers_are_killed = choose.random() < 0.4
 
     def prepare(self, server: RowSocketServer) -> None:

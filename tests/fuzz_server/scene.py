@@ -7,6 +7,7 @@ again at any time. A column's kind says which values suit it (values.py).
 
 from __future__ import annotations
 
+import random
 from dataclasses import dataclass, field
 
 DATABASE = "fuzz"
@@ -393,9 +394,17 @@ AUXILIARY = (
 )
 
 
+NEEDED_BY_OTHERS = ("plain", "parent")
+
+
 def shapes(plugins: tuple[str, ...]) -> tuple[Shape, ...]:
     """The shapes whose engine is built in or among these plugins."""
     return tuple(shape for shape in SHAPES if not shape.needs or shape.needs in plugins)
+
+
+def some(choose: random.Random, among: tuple[Shape, ...], share: float) -> tuple[Shape, ...]:
+    """About this share of them."""
+    return tuple(one for one in among if one.name in NEEDED_BY_OTHERS or choose.random() < share)
 
 
 def statements(chosen: tuple[Shape, ...]) -> list[str]:

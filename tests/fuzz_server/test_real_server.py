@@ -31,9 +31,10 @@ from support.tree import ServerTree
 
 JOURNAL = os.environ.get("ROWSOCKET_FUZZ_JOURNAL")
 SMALLER = os.environ.get("ROWSOCKET_FUZZ_SMALLER")
-RUN_S = 15.0
+RUN_S = 12.0
 LONG_RUN_S = 60.0
 VALGRIND_CLIENTS = 2
+VALGRIND_SHARE = 0.4
 VALGRIND = ("--leak-check=no", "--keep-debuginfo=yes", "--num-callers=30", "--error-limit=no")
 
 
@@ -54,7 +55,7 @@ def test_valgrind_finds_nothing_while_requests_are_fuzzed(
 ) -> None:
     """Only reports that name the plugin count, be it for the access or for the memory's owner."""
     for trial in soak.trials(1):
-        run = Run(tree, soak.seed + trial, plugins=("ha_archive",))
+        run = Run(tree, soak.seed + trial, plugins=("ha_archive",), share=VALGRIND_SHARE)
         more: Options = {"innodb-use-native-aio": 0, "innodb-buffer-pool-size-max": "64M"}
         server = start(RowSocketServer, {**run.options, **more}, valgrind=VALGRIND)
         run.prepare(server)
