@@ -60,7 +60,7 @@ class Client(threading.Thread):
         port = choose.choice(("read", "write", "write"))
         name = f"{self.number}.{self.seen['connections']}"
         self.seen["connections"] += 1
-        grammar = Grammar(choose, target.shapes)
+        grammar = Grammar(choose, target.shapes, writes=port == "write")
         manners = (self._by_grammar, self._mutated, self._vanish, self._short, self._slowly, self._too_long)
         [manner] = choose.choices(manners, (30, 30, 14, 10, 3, 1))
         rounds = choose.choice((1, 3, 20)) if manner in (self._by_grammar, self._mutated) else 1

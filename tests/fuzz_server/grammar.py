@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Random requests by the grammar of docs/protocol/handlersocket.md: all operators, clauses, modifications,
-inserts and groups; about one in ten tokens is not what should stand there.
+inserts and groups; now and then with a token that should not stand there.
 
 With each line comes what an ok must look like (replies.py).
 """
@@ -71,7 +71,9 @@ _SYSTEM_TABLES = (
     (b"performance_schema", b"threads"),
     (b"sys", b"sys_config"),
 )
-REQUESTS_OF_A_GROUP_MAX = 8
+REQUESTS_OF_A_GROUP_MAX = 5
+MISTAKES = 0.08
+"""The share of values, and of lines, that are wrong."""
 
 
 @dataclass(frozen=True)
@@ -110,11 +112,14 @@ class Opened:
 
 
 class Grammar:
-    """The requests of one connection."""
+    """The requests of one connection; `writes` says whether many of them are to change something."""
 
-    def __init__(self, choose: random.Random, shapes: tuple[Shape, ...]) -> None:
+    def __init__(self, choose: random.Random, shapes: tuple[Shape, ...], *, writes: bool = True) -> None:
         self.choose = choose
         self.shapes = shapes
+        self.served = tuple(shape for shape in shapes if shape.is_served)
+        self.mistakes = MISTAKES
+        self.write_share = 1.0 if writes else MISTAKES
         self.opened = [self._open(number) for number in range(choose.randint(1, 9))]
 
     def opens(self) -> list[Asked]:
@@ -132,34 +137,42 @@ class Grammar:
 
     def _line(self) -> Asked:
         kind = self.choose.random()
-        if kind < 0.5:
-            return self._find(reads_only=True)
-        if kind < 0.72:
-            return self._find(reads_only=False)
-        if kind < 0.85:
-            return self._insert()
-        if kind < 0.94:
-            return self._insert_rows()
-        if kind < 0.98:
+        if kind < 0.04:
             return self._open_another()
-        return self._authenticate()
+        if kind < 0.06:
+            return self._authenticate()
+        return self._request()
+
+    def _request(self) -> Asked:
+        if self.choose.random() > self.write_share:
+            return self._read()
+        kinds = (self._read, self._find, self._insert, self._insert_rows)
+        [request] = self.choose.choices(kinds, (50, 22, 13, 9))
+        return request()
+
+    def _value(self, kind: str) -> bytes:
+        return values.value(self.choose, kind, self.mistakes)
 
     def _group(self) -> list[Asked]:
+        """Mostly one without mistakes, since one mistake undoes all of it."""
+        self.mistakes = self.choose.choice((0.0, 0.0, MISTAKES))
+        group = self._group_of_requests()
+        self.mistakes = MISTAKES
+        return group
+
+    def _group_of_requests(self) -> list[Asked]:
         choose = self.choose
         begin = b"\t".join([b"G", *choose.sample((b"must", b"gtid"), choose.choice((0, 0, 1, 2)))])
-        if choose.random() < 0.05:
+        if choose.random() < self.mistakes:
             begin = b"G\t" + choose.choice(_WRONG)
-        members = [
-            choose.choice((self._find, self._find, self._insert, self._insert_rows))()
-            for _ in range(choose.randrange(REQUESTS_OF_A_GROUP_MAX))
-        ]
-        if choose.random() < 0.05:
+        members = [self._request() for _ in range(choose.randrange(REQUESTS_OF_A_GROUP_MAX))]
+        if choose.random() < self.mistakes:
             members.append(choose.choice((self._line(), Asked(b"G", DONE), self._open_another())))
         return [Asked(begin, DONE), *members, Asked(b"E", ANY)]
 
     def _open(self, number: int) -> Opened:
         choose = self.choose
-        shape = choose.choice(self.shapes)
+        shape = choose.choice(self.served if choose.random() < 0.97 else self.shapes)
         columns = choose.sample(shape.names, choose.randint(1, len(shape.names)))
         if choose.random() < 0.6:
             columns = shape.names
@@ -192,18 +205,24 @@ class Grammar:
 
     # ---- finds
 
+    def _read(self) -> Asked:
+        return self._find(reads_only=True)
+
     def _find(self, *, reads_only: bool = False) -> Asked:
         choose = self.choose
         one = choose.choice(self.opened)
         kinds = one.shape.kinds
-        operator = choose.choice(OPERATORS) if choose.random() < 0.5 else b"="
         count = 1 if choose.random() < 0.6 else choose.randint(1, len(one.key))
+        is_text = kinds[one.key[count - 1]] in "tb" or choose.random() < self.mistakes
+        operator = choose.choice(OPERATORS if is_text else OPERATORS[:-1]) if choose.random() < 0.5 else b"="
         tokens = [b"%d" % one.number, operator, b"%d" % count, *self._key(one, count)]
         width: int | None = len(one.columns)
         modified = one.columns
         if choose.random() < 0.9:
             tokens += [b"%d" % choose.choice((0, 1, 1, 2, 5, 100)), b"%d" % choose.choice((0, 0, 0, 1, 3))]
             clauses = [clause for clause in self._clauses(one, operator, count) if choose.random() < 0.22]
+            if clauses and clauses[0][0][:1] == b"@" and choose.random() < 0.3:
+                clauses.append([b"L", b"%d" % choose.randint(1, 3)])
             choose.shuffle(clauses)
             for clause in clauses:
                 tokens += clause
@@ -216,12 +235,12 @@ class Grammar:
             tokens.append(modification)
             if modification[:1] in (b"U", b"+", b"-"):
                 given = modified[: choose.randint(1, len(modified))]
-                tokens += [values.value(choose, kinds.get(name, "i")) for name in given]
+                tokens += [self._value(kinds.get(name, "i")) for name in given]
             form = form if modification[-1:] in b"?!" else NUMBER
         return self._damaged(tokens, form)
 
     def _key(self, one: Opened, count: int) -> list[bytes]:
-        return [values.value(self.choose, one.shape.kinds[name]) for name in one.key[:count]]
+        return [self._value(one.shape.kinds[name]) for name in one.key[:count]]
 
     def _clauses(self, one: Opened, operator: bytes, count: int) -> list[list[bytes]]:
         """One of each clause; the caller takes some of them."""
@@ -233,22 +252,22 @@ class Grammar:
             word for _ in range(choose.randint(1, 3) if one.filters else 0) for word in self._filter(one)
         ]
         names = choose.sample(one.shape.names, choose.randint(1, len(one.shape.names)))
-        in_list = [b"@", b"%d" % part, b"%d" % many, *(values.value(choose, kind) for _ in range(many))]
+        in_list = [b"@", b"%d" % part, b"%d" % many, *(self._value(kind) for _ in range(many))]
         keys = [b"@@", b"%d" % many, *(word for _ in range(many) for word in self._key(one, count))]
         facing = choose.choice(_FACING.get(operator, OPERATORS))
+        to = [b"T", facing, b"%d" % to_count, *self._key(one, to_count)]
         return [
             choose.choice((in_list, keys)),
             *([filters] if filters else []),
-            [b"T", facing, b"%d" % to_count, *self._key(one, to_count)],
+            *([to] if operator in _FACING else []),
             [b"R"],
-            [b"L", b"%d" % choose.randrange(4)],
             [b"C", ",".join(names).encode()],
         ]
 
     def _filter(self, one: Opened) -> list[bytes]:
         choose = self.choose
         column = choose.randrange(len(one.filters))
-        value = values.value(choose, one.shape.kinds[one.filters[column]])
+        value = self._value(one.shape.kinds[one.filters[column]])
         return [choose.choice((b"F", b"F", b"W")), choose.choice(_COMPARISONS), b"%d" % column, value]
 
     # ---- inserts
@@ -259,7 +278,7 @@ class Grammar:
         return self._damaged([b"%d" % one.number, b"+", b"%d" % count, *self._row(one, count)], INSERTED)
 
     def _row(self, one: Opened, count: int) -> list[bytes]:
-        return [values.value(self.choose, one.shape.kinds[name]) for name in one.columns[:count]]
+        return [self._value(one.shape.kinds[name]) for name in one.columns[:count]]
 
     def _insert_rows(self) -> Asked:
         choose = self.choose
@@ -286,7 +305,7 @@ class Grammar:
     def _damaged(self, tokens: list[bytes], form: Form) -> Asked:
         """Now and then a line that is not quite by the grammar."""
         choose = self.choose
-        if choose.random() > 0.12:
+        if choose.random() >= self.mistakes:
             return Asked(b"\t".join(tokens), form)
         at = choose.randrange(len(tokens))
         kind = choose.randrange(4)

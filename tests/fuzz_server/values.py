@@ -103,8 +103,8 @@ _OF_KIND = {
 }
 
 
-def value(choose: random.Random, kind: str) -> bytes:
-    """A token for a column of this kind."""
-    if choose.random() < 0.08:
+def value(choose: random.Random, kind: str, odd_share: float) -> bytes:
+    """A token for a column of this kind; this share of them suits no kind."""
+    if choose.random() < odd_share:
         return choose.choice(ODD)
     return _OF_KIND[kind](choose)
