@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tests with random arguments: other ones in every run, and again the same ones by the seed that a run prints."""
+"""Tests with random arguments: other ones in every run, the same ones by the seed that a run prints."""
 
 from __future__ import annotations
 
@@ -16,7 +16,8 @@ def repeat(
 ) -> None:
     """Call `check` with so many random choices of its arguments, once or for as long as the soak goes.
 
-    What fails is made as small as possible, and then raised. ROWSOCKET_SOAK_SEED chooses the same arguments again.
+    What fails is made as small as possible, and then raised. ROWSOCKET_SOAK_SEED chooses the same arguments
+    again.
     """
     run = settings(
         max_examples=example_count,
