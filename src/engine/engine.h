@@ -75,7 +75,6 @@ enum class Begin : uint8_t {
   ready,
   wait,          ///< somebody holds a conflicting metadata or table lock: try in a later turn
   commit_first,  ///< it must be the first of its transaction: commit, and begin it again
-  next_turn,     ///< it would read from a snapshot that is older than the request itself: try in the next turn
   failed
 };
 
@@ -174,8 +173,8 @@ class Session {
   /// True if a value was taken since this was last asked that SQL takes with a warning only, and a strict host would not.
   [[nodiscard]] virtual bool took_lenience() { return false; }
 
-  /// What is presented from now on came after the requests before: `next_turn` is the answer to what would read from a snapshot
-  /// that was taken by now.
+  /// What is presented from now on came after the requests before: it reads from no snapshot that was taken by now. A read behind
+  /// a change, too, has a snapshot that is newer than the change; only the reads of one group share theirs.
   virtual void expire_snapshot() = 0;
   /// Whether requests wait in place for locks, as long as the host's settings say, instead of answering `wait` at once. For
   /// requests that are alone in their transaction.

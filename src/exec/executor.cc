@@ -110,9 +110,8 @@ Executed Executor::execute(Client& client, const Request& request, const Protoco
   }
   const SharedIndex* index = nullptr;
   Error error;
-  Executed how{};
-  if (is_put_off(admit(client, request, index, error), client, error, how)) {
-    return how;
+  if (is_put_off(admit(client, request, index, error), client, error)) {
+    return Executed::parked;
   }
   const size_t reply_begin = out.size();
   Begin begin = stage_and_run(index, request, protocol, out, error);
@@ -125,10 +124,10 @@ Executed Executor::execute(Client& client, const Request& request, const Protoco
     out.fail();
     return Executed::done;
   }
-  if (is_put_off(begin, client, error, how)) {
+  if (is_put_off(begin, client, error)) {
     unstage();
     replay_if_lost();
-    return how;
+    return Executed::parked;
   }
   client.parked_since_ms = 0;
   note_lenience(client);
@@ -159,11 +158,8 @@ Begin Executor::stage_and_run(const SharedIndex*& index, const Request& request,
   return index != nullptr ? run(**index, request, protocol, out, error) : Begin::failed;
 }
 
-/// True if the request is to be presented again; `how` says when.
-bool Executor::is_put_off(Begin begin, Client& client, Error& error, Executed& how) {
-  how = begin == Begin::next_turn ? Executed::next_turn : Executed::parked;
-  return begin == Begin::next_turn || (begin == Begin::wait && parks(client, error));
-}
+/// True if the request is to be presented again.
+bool Executor::is_put_off(Begin begin, Client& client, Error& error) { return begin == Begin::wait && parks(client, error); }
 
 /// The last of the staged requests has its answer.
 Executed Executor::finish(const Request& request) {

@@ -47,10 +47,9 @@ struct Policy {
 [[nodiscard]] Access initial_access(Access port_access, const Policy& policy);
 
 enum class Executed : uint8_t {
-  done,      ///< a reply stands in `out`
-  parked,    ///< the request waits for a lock: nothing was done; present it again in a later turn, and nothing else of its
-             ///< connection before it
-  next_turn  ///< the same, but it need not wait: it came too late for what this turn reads
+  done,   ///< a reply stands in `out`
+  parked  ///< the request waits for a lock: nothing was done; present it again in a later turn, and nothing else of its
+          ///< connection before it
 };
 
 class Executor {
@@ -115,7 +114,7 @@ class Executor {
   [[nodiscard]] bool parks(Client& client, Error& error);
   [[nodiscard]] engine::Begin stage_and_run(const SharedIndex*& index, const Request& request, const Protocol& protocol,
                                             Buffer& out, Error& error);
-  [[nodiscard]] bool is_put_off(engine::Begin begin, Client& client, Error& error, Executed& how);
+  [[nodiscard]] bool is_put_off(engine::Begin begin, Client& client, Error& error);
   [[nodiscard]] Executed finish(const Request& request);
   void unstage();
   void answer(const Protocol& protocol, Buffer& out, bool ran, Error& error);

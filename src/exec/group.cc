@@ -15,9 +15,8 @@ using engine::Begin;
 
 Executed Executor::execute_group(Client& client, const Request& group, const Protocol& protocol, Buffer& out) {
   Staged admitted{&protocol, &out, out.size(), nullptr, group};
-  Executed how{};
-  if (is_put_off(admit_group(client, group, admitted), client, admitted.outcome, how)) {
-    return how;
+  if (is_put_off(admit_group(client, group, admitted), client, admitted.outcome)) {
+    return Executed::parked;
   }
   if (!stage(std::move(admitted))) {  // then nothing was moved
     // NOLINTBEGIN(bugprone-use-after-move)
@@ -44,10 +43,10 @@ Executed Executor::execute_group(Client& client, const Request& group, const Pro
     return Executed::done;
   }
   Staged& staged = staged_.back();
-  if (is_put_off(begin, client, staged.outcome, how)) {
+  if (is_put_off(begin, client, staged.outcome)) {
     unstage();
     replay_if_lost();
-    return how;
+    return Executed::parked;
   }
   client.parked_since_ms = 0;
   note_lenience(client);
@@ -210,7 +209,8 @@ void Executor::answer_group(Staged& staged) {
 }
 
 /// An insert in which each row is a statement of its own. A row that waits for a lock makes all of them wait: those before it are
-/// undone with the transaction, so that the request can be presented again. Where they can not be undone, the row has failed.
+/// undone with the transaction, so that the request can be presented again. Where they can not be undone, the session has waited
+/// as long as it may, and the row has failed.
 Begin Executor::run_rows_alone(engine::Index& index, const Request& request, const Protocol& protocol, Buffer& out,
                                RowCounts& rows, Error& error) {
   const size_t reply_begin = out.size();

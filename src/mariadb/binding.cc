@@ -78,7 +78,8 @@ ColumnKind kind_of(const Field* field, bool raw) {
     if (!as_it_is) {
       return ColumnKind::text_to_convert;
     }
-    const bool plain_varchar = field->real_type() == MYSQL_TYPE_VARCHAR && field->type_handler() == &type_handler_varchar;
+    const bool plain_varchar = field->real_type() == MYSQL_TYPE_VARCHAR && field->type_handler() == &type_handler_varchar &&
+                               field->compression_method() == nullptr;
     return plain_varchar ? ColumnKind::text : ColumnKind::other_text;
   }
   switch (field->real_type()) {

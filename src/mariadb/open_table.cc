@@ -68,6 +68,19 @@ bool keeps_changes(const TABLE_LIST* list) {
   return false;
 }
 
+/// An engine that takes part in transactions, but has no first phase of a commit.
+bool has_engine_of_one_phase(const TABLE_LIST* list) {
+  for (; list != nullptr; list = list->next_global) {
+    if (list->table != nullptr) {
+      const handlerton* const engine = list->table->file->partition_ht();
+      if (engine->commit != nullptr && engine->prepare == nullptr) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 bool is_lock_conflict(THD* thd) {
@@ -181,6 +194,7 @@ Opening OpenTable::open(THD* thd, bool alone_in_statement, Error& error) {
   needs_own_statement_ = intent_ == engine::Intent::write &&
                          (table->triggers != nullptr || table->internal_tables != nullptr || keeps_history_in_steps(table));
   does_lasting_work_ = intent_ == engine::Intent::write && keeps_changes(&list_);
+  rules_out_two_phases_ = has_engine_of_one_phase(&list_);
   if (needs_own_statement_ && !alone_in_statement) {
     close_list(thd, before);
     return Opening::own_statement;

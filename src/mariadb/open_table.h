@@ -63,6 +63,8 @@ class OpenTable {
   [[nodiscard]] bool needs_own_statement() const { return needs_own_statement_; }
   /// A write changes what no rollback takes back.
   [[nodiscard]] bool does_lasting_work() const { return does_lasting_work_; }
+  /// A transaction that uses it, even to read, is committed in one phase (Aria): a crash can part its tables from the binlog.
+  [[nodiscard]] bool rules_out_two_phases() const { return rules_out_two_phases_; }
   /// A table that is kept has become the parent of a foreign key: it must be opened again, with its children.
   [[nodiscard]] bool lacks_children() const;
   /// Its engine changes a row entirely or not at all, so that requests for one row can share a statement of the server.
@@ -110,6 +112,7 @@ class OpenTable {
   bool is_kept_ = false;
   bool needs_own_statement_ = false;  ///< as it was when it was last opened
   bool does_lasting_work_ = false;
+  bool rules_out_two_phases_ = false;
 };
 
 /// True if the server's last error is that somebody else holds a metadata or table lock.

@@ -85,6 +85,13 @@ ServerThread::~ServerThread() {
   my_thread_end();
 }
 
+void ServerThread::share_snapshot(bool shares) {
+  shares_snapshot_ = shares;
+  const enum_tx_isolation isolation = shares || intent_ == Intent::read ? ISO_REPEATABLE_READ : ISO_READ_COMMITTED;
+  thd_->variables.tx_isolation = isolation;
+  thd_->tx_isolation = isolation;
+}
+
 /// The server's global variables, and over them what a session of ours must be.
 void ServerThread::take_over_settings(bool is_cluster_client) {
   constexpr ulonglong of_transaction = OPTION_BEGIN | OPTION_BINLOG_THIS_TRX | OPTION_BINLOG_THIS_STMT | OPTION_GTID_BEGIN;
@@ -95,8 +102,7 @@ void ServerThread::take_over_settings(bool is_cluster_client) {
   own.wsrep_on = is_cluster_client;
   own.wsrep_trx_fragment_size = 0;  // a turn is small: it goes to the cluster in one piece
   own.binlog_format = BINLOG_FORMAT_ROW;
-  own.tx_isolation = ISO_REPEATABLE_READ;
-  thd_->tx_isolation = ISO_REPEATABLE_READ;
+  share_snapshot(shares_snapshot_);
   own.sql_mode |= MODE_STRICT_TRANS_TABLES | MODE_STRICT_ALL_TABLES;
   own.lock_wait_timeout = 0;
   if (intent_ == Intent::write) {

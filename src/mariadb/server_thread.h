@@ -48,6 +48,9 @@ class ServerThread {
     }
   }
 
+  /// Whether the statements of a writing session's transaction read from one snapshot (REPEATABLE READ), or each from its own.
+  void share_snapshot(bool shares);
+
   /// How long to wait for a row that another transaction has locked: not at all, a second, or as long as the server's settings
   /// say. Only for engines that have innodb_lock_wait_timeout.
   enum class RowPatience : uint8_t { none, second, full };
@@ -75,6 +78,7 @@ class ServerThread {
   MEM_ROOT command_memory_;
   sys_var* row_lock_variable_ = nullptr;  ///< innodb_lock_wait_timeout
   RowPatience row_patience_ = RowPatience::full;
+  bool shares_snapshot_ = false;
   bool took_lenience_ = false;
   bool lex_is_used_ = false;
   bool other_code_ran_ = false;

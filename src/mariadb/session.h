@@ -8,9 +8,11 @@
 //   the transaction . of a turn, with its duties on a node of a Galera cluster
 //
 // Reading sessions run in autocommit mode, as plain SELECTs: a turn is one statement, with one snapshot. Writing sessions run a
-// transaction of several statements per turn. Requests share a statement as long as each is one step of the engine or a read; a
-// request or a group that may have to be undone as a whole is a statement of its own, and so is one in an engine that locks
-// tables.
+// transaction of several statements per turn, each with its own snapshot (READ COMMITTED): a change sees what others committed
+// meanwhile, so a read behind it from an older snapshot would see one half of what another client committed as one. Only a group
+// of several statements has one snapshot for all of them (REPEATABLE READ). Requests share a statement as long as each is one
+// step of the engine or a read; a request or a group that may have to be undone as a whole is a statement of its own, and so is
+// one in an engine that locks tables.
 //
 // Requests do not wait for metadata and table locks: the THD's lock_wait_timeout is 0 while they run, and a conflict is
 // Begin::wait. Two things do wait, as in SQL: a commit, for who blocks commits (backups), and a session that was told to be
@@ -74,7 +76,7 @@ class Session final : public engine::Session {
   [[nodiscard]] bool did_lasting_work() const override { return does_lasting_work_; }
   [[nodiscard]] bool wants_commit() const override;
   [[nodiscard]] bool took_lenience() override { return thread_.take_lenience(); }
-  void expire_snapshot() override { snapshot_is_expired_ = has_snapshot_; }
+  void expire_snapshot() override { snapshot_is_old_ = has_snapshot_; }
   void set_patient(bool patient) override { is_patient_ = patient; }
   engine::Begin begin_group(std::span<const engine::GroupMember> members, size_t& failed_member, Error& error) override;
   Error end_group() override;
@@ -116,15 +118,17 @@ class Session final : public engine::Session {
   [[nodiscard]] engine::Begin join_statement(Index& index, engine::Intent intent, Index::Side*& side, Error& error);
   [[nodiscard]] bool needs_own_statement(const OpenTable& table, engine::Intent intent) const;
   [[nodiscard]] engine::Begin lock(const std::shared_ptr<OpenTable>& table, engine::Intent intent, Error& error);
+  [[nodiscard]] bool parts_two_phases(const OpenTable& table, engine::Intent intent) const;
   [[nodiscard]] engine::Begin protect_from_backup(const OpenTable& table, Error& error);
   void end_shared_statement();
+  void renew_snapshot();
   void undo_statement();
-  void note_write();
+  void note_write(const OpenTable& table);
   void end_timer();
 
   // Groups and the transaction.
-  [[nodiscard]] engine::Begin prepare_group(std::span<const engine::GroupMember> members, size_t& number, bool& several,
-                                            Error& error);
+  [[nodiscard]] engine::Begin prepare_group(std::span<const engine::GroupMember> members, bool writes, size_t& number,
+                                            bool& several, Error& error);
   void begin_transaction();
   void end_transaction();
   [[nodiscard]] Error begin_in_cluster(engine::Intent intent);
@@ -158,9 +162,9 @@ class Session final : public engine::Session {
   bool has_written_ = false;     ///< a request for writing was begun in it
   bool engines_joined_ = false;  ///< a storage engine was seen to take part in it
   bool does_lasting_work_ = false;
-  bool is_lost_ = false;       ///< a part of it can not be ended, or undone, alone
-  bool has_snapshot_ = false;  ///< something was read in it, or may have been
-  bool snapshot_is_expired_ = false;
+  bool is_lost_ = false;          ///< a part of it can not be ended, or undone, alone
+  bool has_snapshot_ = false;     ///< something was read in the shared statement
+  bool snapshot_is_old_ = false;  ///< and a request came, or a row was changed, since
   Group group_ = Group::none;
   bool has_backup_protection_[2] = {false, false};
   std::chrono::steady_clock::time_point first_write_at_;

@@ -22,13 +22,13 @@ constexpr std::chrono::seconds impatience(5);
 
 // ---- requests
 
-/// How long opening and locking a table waits, in seconds: not at all, but for one that was told to be patient and, for a while,
-/// for a transaction that the cluster aborted. It holds nothing, and mostly it was aborted for the table's DDL, which holds up
-/// writes on the whole cluster.
+/// How long opening and locking a table waits, in seconds: not at all, but for one that was told to be patient, for one that can
+/// not be run again and, for a while, for a transaction that the cluster aborted. It holds nothing, and mostly it was aborted for
+/// the table's DDL, which holds up writes on the whole cluster.
 ulong Session::lock_patience_s() const {
   constexpr ulong replay_patience_s = 10;
   const ulong timeout_s = global_system_variables.lock_wait_timeout;
-  return is_patient_ ? timeout_s : replays_in_cluster_ ? std::min<ulong>(timeout_s, replay_patience_s) : 0;
+  return is_patient_ || does_lasting_work_ ? timeout_s : replays_in_cluster_ ? std::min<ulong>(timeout_s, replay_patience_s) : 0;
 }
 
 Error Session::refuse(Intent intent) const {
@@ -51,8 +51,8 @@ Begin Session::begin_request(engine::Index& index, Intent intent, engine::Cursor
       return Begin::failed;
     }
   }
-  if (snapshot_is_expired_ && intent == Intent::read) {
-    return Begin::next_turn;
+  if (intent == Intent::read) {
+    renew_snapshot();
   }
   auto& own_index = static_cast<Index&>(index);
   Index::Side* side = nullptr;
@@ -61,7 +61,7 @@ Begin Session::begin_request(engine::Index& index, Intent intent, engine::Cursor
   }
   OpenTable& table = *side->open;
   table.note_use(transaction_);
-  has_snapshot_ = has_snapshot_ || intent == Intent::read || table.needs_own_statement();
+  has_snapshot_ = has_snapshot_ || intent == Intent::read;
   request_table_ = &side->open;
   request_changes_ = intent != Intent::read;
   rows_changed_before_ = table.table()->file->rows_changed;
@@ -118,10 +118,14 @@ Begin Session::join_statement(Index& index, Intent intent, Index::Side*& side, E
 }
 
 Begin Session::lock(const std::shared_ptr<OpenTable>& table, Intent intent, Error& error) {
+  if (group_ == Group::none && parts_two_phases(*table, intent)) {
+    return Begin::commit_first;
+  }
+  if (group_ == Group::own_transaction && table->rules_out_two_phases()) {
+    error = no_transactions_error();
+    return Begin::failed;
+  }
   if (intent != Intent::read) {
-    if (snapshot_is_expired_ && table->needs_own_statement()) {
-      return Begin::next_turn;  // its triggers read
-    }
     if (table->does_lasting_work()) {
       if (group_ != Group::none) {
         error = no_transactions_error();
@@ -154,10 +158,17 @@ Begin Session::lock(const std::shared_ptr<OpenTable>& table, Intent intent, Erro
       return Begin::failed;
   }
   if (intent != Intent::read) {
-    note_write();
-    does_lasting_work_ = does_lasting_work_ || table->does_lasting_work();
+    note_write(*table);
   }
   return Begin::ready;
+}
+
+/// True if the transaction has a table from which two phases are ruled out, or would have, beside changes of another.
+bool Session::parts_two_phases(const OpenTable& table, Intent intent) const {
+  if (table.rules_out_two_phases()) {
+    return has_written_ && !does_lasting_work_;
+  }
+  return intent != Intent::read && thd_->transaction->all.no_2pc;
 }
 
 /// What `open_table` takes for a table that is opened for writing; ours may have been open before. It is kept to the end of the
@@ -183,9 +194,13 @@ Begin Session::protect_from_backup(const OpenTable& table, Error& error) {
   return has_protection ? Begin::ready : Begin::wait;
 }
 
-/// Row locks are held from the first write on. One that could not begin does not count: what must be the first write of its
-/// transaction may follow it.
-void Session::note_write() {
+/// Row locks are held from the first write on. What a write finds may be newer than the snapshot.
+void Session::note_write(const OpenTable& table) {
+  if (table.does_lasting_work()) {
+    does_lasting_work_ = true;
+    thd_->variables.lock_wait_timeout = lock_patience_s();  // for who blocks commits: the statement's end writes to the binlog
+  }
+  snapshot_is_old_ = has_snapshot_;
   if (!has_written_) {
     has_written_ = true;
     first_write_at_ = last_write_at_;
@@ -262,6 +277,14 @@ void Session::undo_statement() {
 void Session::end_shared_statement() {
   if (statement_.is_open()) {
     is_lost_ |= !statement_.commit().ok();
+  }
+  has_snapshot_ = snapshot_is_old_ = false;
+}
+
+/// Before a read: the statement, and with it the snapshot that is too old for it, ends. In a group all reads have the same one.
+void Session::renew_snapshot() {
+  if (snapshot_is_old_ && group_ == Group::none) {
+    end_shared_statement();
   }
 }
 

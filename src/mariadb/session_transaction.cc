@@ -25,12 +25,8 @@ Error no_transactions_error() {
 
 Begin Session::begin_group(std::span<const GroupMember> members, size_t& failed_member, Error& error) {
   begin_transaction();
-  const bool reads =
-      std::any_of(members.begin(), members.end(), [](const auto& member) { return member.intent == Intent::read; });
-  if (snapshot_is_expired_ && reads) {
-    return Begin::next_turn;
-  }
   if (options_.intent == Intent::read) {
+    renew_snapshot();
     return Begin::ready;  // there is nothing to undo
   }
   if (galera_.is_open()) [[unlikely]] {
@@ -38,11 +34,16 @@ Begin Session::begin_group(std::span<const GroupMember> members, size_t& failed_
       return Begin::failed;
     }
   }
+  const bool writes =
+      std::any_of(members.begin(), members.end(), [](const auto& member) { return member.intent != Intent::read; });
+  if (writes && thd_->transaction->all.no_2pc) {
+    return Begin::commit_first;
+  }
   end_shared_statement();
   group_ = Group::one_statement;
   statement_.begin(Statement::Kind::own);
   bool several = false;
-  const Begin begin = prepare_group(members, failed_member, several, error);
+  const Begin begin = prepare_group(members, writes, failed_member, several, error);
   if (begin == Begin::ready && !several) {
     return begin;
   }
@@ -55,11 +56,12 @@ Begin Session::begin_group(std::span<const GroupMember> members, size_t& failed_
     return Begin::commit_first;
   }
   group_ = Group::own_transaction;
+  thread_.share_snapshot(true);
   return Begin::ready;
 }
 
 /// Open all that the group needs, so that it waits or fails before it has done anything. `several`: a statement is not enough.
-Begin Session::prepare_group(std::span<const GroupMember> members, size_t& number, bool& several, Error& error) {
+Begin Session::prepare_group(std::span<const GroupMember> members, bool writes, size_t& number, bool& several, Error& error) {
   for (number = 0; number < members.size(); ++number) {
     const GroupMember& member = members[number];
     if (error = refuse(member.intent); !error.ok()) {
@@ -74,12 +76,16 @@ Begin Session::prepare_group(std::span<const GroupMember> members, size_t& numbe
     if (begin != Begin::ready) {
       return begin;
     }
-    if (member.intent == Intent::read) {
-      continue;
-    }
-    if (side->open->does_lasting_work()) {
+    if (side->open->does_lasting_work() || (writes && side->open->rules_out_two_phases())) {
       error = no_transactions_error();
       return Begin::failed;
+    }
+    if (side->open->rules_out_two_phases() && has_written_) {
+      several = true;  // it only reads, but not beside the changes before it
+      return Begin::ready;
+    }
+    if (member.intent == Intent::read) {
+      continue;
     }
     if (side->open->needs_own_statement() || (member.rows_alone && needs_own_statement(*side->open, member.intent))) {
       several = true;
@@ -97,6 +103,7 @@ Error Session::end_group() {
       return statement_.commit();
     case Group::own_transaction:
       end_shared_statement();
+      thread_.share_snapshot(false);
       return is_lost_ ? Error(ErrorCode::commit_failed) : Error();
   }
   return {};
@@ -148,9 +155,9 @@ void Session::end_transaction() {
   engines_joined_ = false;
   does_lasting_work_ = false;
   is_lost_ = false;
-  has_snapshot_ = false;
-  snapshot_is_expired_ = false;
+  has_snapshot_ = snapshot_is_old_ = false;
   group_ = Group::none;
+  thread_.share_snapshot(false);
   has_backup_protection_[0] = has_backup_protection_[1] = false;
   thd_->transaction_rollback_request = 0;
   cursor_.forget_snapshot();

@@ -190,9 +190,6 @@ void TurnLoop::execute(ClientConnection& connection) {
         connection.state = State::parked;
         connection.retry_at_ms = now_ms_ + parked_retry_ms;
         return;
-      case exec::Executed::next_turn:
-        connection.state = State::unreached;
-        return;
     }
     connection.parsed_bytes += parsed.consumed_bytes;
     ++requests_;

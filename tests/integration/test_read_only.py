@@ -56,6 +56,16 @@ def test_a_server_that_is_set_read_only(patient: RowSocketServer, variable: str,
         assert written(connection) and written(connection, "a")
 
 
+def test_rows_for_themselves_in_a_server_that_is_set_read_only(patient: RowSocketServer) -> None:
+    """Not one of them has begun, so that the next one is not told to come behind what is to be committed first."""
+    with patient.raw("write") as wire:
+        assert wire.tokens("P", 1, "d", "a", "", "id,n") == [b"0", b"1"]
+        patient.sql("SET GLOBAL read_only = 1")
+        assert wire.ask(b"1\t++\t2\t2\t5\t5\t6\t6\tE") == b"0\t2\t!1290\t0\t!1290\t0"
+        patient.sql("SET GLOBAL read_only = 0")
+        assert wire.ask(b"1\t++\t2\t2\t5\t5\t6\t6\tE") == b"0\t2\t1\t\0\t1\t\0"
+
+
 def test_a_server_whose_innodb_is_read_only(start: Start) -> None:
     server = start(RowSocketServer)
     make_tables(server)

@@ -42,13 +42,11 @@ class Scene:
         self._checker = checker
         self._soak = soak
 
-    def clients(
-        self, workload: type[Workload], kinds: Sequence[Kind], share_of_reads: float = 0.4
-    ) -> Clients:
+    def clients(self, workload: type[Workload], kinds: Sequence[Kind]) -> Clients:
         """Clients that are yet to be started."""
         self.server.sql(f"CREATE OR REPLACE DATABASE {DATABASE}")
         self.server.sql(f"CREATE TABLE {TABLE} (k INT PRIMARY KEY, v BIGINT NOT NULL) ENGINE=InnoDB")
-        made = workload(Random(self._soak.random.random()), share_of_reads)
+        made = workload(Random(self._soak.random.random()))
         return Clients(addresses(self.server), made, kinds)
 
     def kill_a_worker(self) -> None:

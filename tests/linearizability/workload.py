@@ -26,6 +26,10 @@ CHANGES = {"swap": 3, "update": 1, "compare_and_set": 4, "increment": 4, "delete
 """How often each change of a row that is there is asked for. One that is not there is mostly inserted."""
 
 
+SHARE_OF_READS = 0.4
+"""Of the requests of those who do not only follow others."""
+
+
 @dataclass(eq=False)
 class Register:
     """A row, or two; the values are those last heard of. A row that is not there has the value None."""
@@ -44,18 +48,14 @@ class Register:
 
 
 class Workload:
-    """Makes requests, and hears what came of them. Who sends one sets when its operations were called.
-
-    `share_of_reads` is that of the requests of those who do not only follow others.
-    """
+    """Makes requests, and hears what came of them. Who sends one sets when its operations were called."""
 
     rows_of_each = 1
     hot_count = 6
 
-    def __init__(self, random: Random, share_of_reads: float) -> None:
+    def __init__(self, random: Random) -> None:
         self.random = random
         self.registers: dict[str, Register] = {}
-        self._share_of_reads = share_of_reads
         self._keys = itertools.count(1)
         self._values = itertools.count(VALUES_APART, VALUES_APART)
         self._last_changed: Register | None = None
@@ -84,7 +84,7 @@ class Workload:
 
     def random_request(self, client: int) -> Request:
         """A random request."""
-        reads = self.random.random() < self._share_of_reads
+        reads = self.random.random() < SHARE_OF_READS
         return self.random_read(client) if reads else self.random_change(client)
 
     def new_value(self) -> int:

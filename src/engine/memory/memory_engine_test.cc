@@ -145,19 +145,6 @@ TEST_F(MemoryEngineTest, lasting_work_is_the_first_of_its_transaction) {
   EXPECT_EQ(session->begin_request(*index, Intent::write, cursor, last_error), Begin::ready);
 }
 
-TEST_F(MemoryEngineTest, what_came_after_the_snapshot_reads_in_the_next_turn) {
-  insert_four_rows();
-  session->expire_snapshot();
-  EXPECT_EQ(ids("", KeyOperator::equal, {"1"}), " 1");
-  session->expire_snapshot();
-  const auto index = open(*session, "");
-  Cursor* cursor = nullptr;
-  EXPECT_EQ(session->begin_request(*index, Intent::read, cursor, last_error), Begin::next_turn);
-  EXPECT_TRUE(insert({"5", "a", "1"}).ok());
-  EXPECT_TRUE(session->commit().ok());
-  EXPECT_EQ(ids("", KeyOperator::equal, {"5"}), " 5");
-}
-
 TEST_F(MemoryEngineTest, a_session_that_only_reads_refuses_writes) {
   session = open_session(Intent::read);
   const auto index = open(*session, "");

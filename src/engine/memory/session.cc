@@ -57,9 +57,6 @@ Begin MemorySession::refuse(MemoryIndex& index, Intent intent, Error& error) {
     error = deadlock_error();
     return Begin::failed;
   }
-  if (snapshot_is_expired_ && intent == Intent::read) {
-    return Begin::next_turn;
-  }
   std::shared_ptr<Table> table = index.table();
   if (table == nullptr || table->dropped) {
     const IndexDescription& description = index.description();
@@ -92,7 +89,6 @@ Begin MemorySession::begin_request(Index& index, Intent intent, Cursor*& cursor,
     take_tables();
     in_request_ = true;
     request_mark_ = undo_.size();
-    has_snapshot_ = has_snapshot_ || intent == Intent::read;
     has_written_ = has_written_ || intent != Intent::read;
     did_lasting_work_ = did_lasting_work_ || (intent != Intent::read && !opened.table()->has_transactions());
     cursor_.start(opened);
@@ -133,11 +129,6 @@ bool MemorySession::did_lasting_work() const {
 bool MemorySession::wants_commit() const {
   const std::scoped_lock lock(state_.mutex);
   return did_lasting_work_ || (state_.transactions_are_long && !undo_.empty());
-}
-
-void MemorySession::expire_snapshot() {
-  const std::scoped_lock lock(state_.mutex);
-  snapshot_is_expired_ = has_snapshot_;
 }
 
 void MemorySession::set_patient(bool patient) {
@@ -205,8 +196,6 @@ void MemorySession::forget_transaction() {
   lost_ = false;
   has_written_ = false;
   did_lasting_work_ = false;
-  has_snapshot_ = false;
-  snapshot_is_expired_ = false;
   release();
 }
 

@@ -29,7 +29,7 @@ class MemorySession final : public Session {
   void lose_transaction() override;
   [[nodiscard]] bool did_lasting_work() const override;
   [[nodiscard]] bool wants_commit() const override;
-  void expire_snapshot() override;
+  void expire_snapshot() override {}  // it has none: whoever reads, reads what is there
   void set_patient(bool patient) override;
   Begin begin_group(std::span<const GroupMember> members, size_t& failed_member, Error& error) override;
   Error end_group() override;
@@ -88,8 +88,6 @@ class MemorySession final : public Session {
   bool lost_ = false;                               ///< mutex
   bool has_written_ = false;                        ///< mutex; a request for writing was begun in this transaction
   bool did_lasting_work_ = false;                   ///< mutex; one of them in a table without transactions
-  bool has_snapshot_ = false;                       ///< mutex; something was read in this transaction
-  bool snapshot_is_expired_ = false;                ///< mutex
   bool patient_ = false;                            ///< mutex
   bool holds_tables_ = false;                       ///< mutex
   Interruption interruption_ = Interruption::none;  ///< mutex

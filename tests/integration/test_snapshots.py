@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a request reads was committed as a whole, and is never older than the request."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from support.gate import LaterReplies, gate, wait_at_gate, with_gated_table
+from support.mariadb import Database, RowSocketServer
+from support.raw import RawConnection
+
+FIND_BOTH = b"1\t>=\t1\t1\t9\t0\n"
+PASS_THE_GATE = b"2\t+\t1\t7\n"
+COUNT_FIRST = b"3\t=\t1\t1\t1\t0\t+\t1\n"
+
+
+@pytest.fixture
+def pair(database: Database, raw: Callable[[str], RawConnection]) -> RawConnection:
+    """A connection: 1 = both columns of two rows, 3 = their number, 2 = a table with a gate."""
+    with_gated_table(database)
+    database.sql("INSERT INTO t VALUES (1, 0), (2, 0)")
+    wire = raw("write")
+    for number, table, columns in ((1, "t", "id,n"), (2, "gated", "id"), (3, "t", "n")):
+        assert wire.tokens("P", number, database.name, table, "", columns) == [b"0", b"1"]
+    return wire
+
+
+def in_a_turn_with_a_pause(
+    server: RowSocketServer, database: Database, wire: RawConnection, *requests: bytes
+) -> list[bytes]:
+    """The replies to requests of one turn; when it is at the gate, SQL counts both rows at once."""
+    with database.session() as session, gate(database):
+        wire.send(b"".join(requests))
+        replies = LaterReplies(wire, len(requests))
+        wait_at_gate(server)
+        session.execute("BEGIN")
+        session.execute("UPDATE t SET n = n + 10 WHERE id = 1")
+        session.execute("UPDATE t SET n = n + 10 WHERE id = 2")
+        session.execute("COMMIT")
+    return replies.lines()
+
+
+def test_behind_a_change_a_find_sees_all_of_what_the_change_saw_a_part_of(
+    server: RowSocketServer, database: Database, pair: RawConnection
+) -> None:
+    replies = in_a_turn_with_a_pause(server, database, pair, FIND_BOTH, PASS_THE_GATE, COUNT_FIRST, FIND_BOTH)
+    assert replies == [b"0\t2\t1\t0\t2\t0", b"0\t1", b"0\t1\t1", b"0\t2\t1\t11\t2\t10"]
+
+
+def test_a_group_begins_with_a_new_snapshot(
+    server: RowSocketServer, database: Database, pair: RawConnection
+) -> None:
+    replies = in_a_turn_with_a_pause(
+        server, database, pair, FIND_BOTH, PASS_THE_GATE, b"G\n", COUNT_FIRST, FIND_BOTH, b"E\n"
+    )
+    assert replies[3:5] == [b"0\t1\t1", b"0\t2\t1\t11\t2\t10"]
+
+
+def test_the_finds_of_a_group_share_a_snapshot_and_those_behind_it_do_not(
+    server: RowSocketServer, database: Database, pair: RawConnection
+) -> None:
+    replies = in_a_turn_with_a_pause(
+        server, database, pair, b"G\n", FIND_BOTH, PASS_THE_GATE, FIND_BOTH, b"E\n", FIND_BOTH
+    )
+    before, after = b"0\t2\t1\t0\t2\t0", b"0\t2\t1\t10\t2\t10"
+    assert (replies[1], replies[3], replies[5]) == (before, before, after)

@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A turn that is held up in its middle by a trigger that waits for a lock."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+from collections.abc import Iterator
+
+from support.mariadb import Database, RowSocketServer
+from support.raw import RawConnection
+
+
+@contextlib.contextmanager
+def gate(database: Database) -> Iterator[None]:
+    """While it is closed, a trigger that asks for the lock `gate` waits, and so does its turn."""
+    with database.session() as session:
+        session.execute("SELECT GET_LOCK('gate', 10)")
+        yield
+        session.execute("SELECT RELEASE_LOCK('gate')")
+
+
+def wait_at_gate(server: RowSocketServer) -> None:
+    """Wait until a trigger waits at the gate."""
+    query = "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'User lock'"
+    server.wait_until("waits at the gate", lambda: server.value(query) > 0)
+
+
+def with_gated_table(database: Database) -> None:
+    """Two plain tables, and one whose trigger waits at the gate."""
+    database.script(
+        """CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0);
+        CREATE TABLE gated (id INT PRIMARY KEY);
+        CREATE TRIGGER at_gate BEFORE INSERT ON gated FOR EACH ROW
+            SET NEW.id = NEW.id + 0 * (GET_LOCK('gate', 20) + RELEASE_LOCK('gate'))"""
+    )
+
+
+class LaterReplies(threading.Thread):
+    """Waits for the replies to what was sent already."""
+
+    def __init__(self, wire: RawConnection, count: int) -> None:
+        super().__init__(daemon=True)
+        self._wire = wire
+        self._count = count
+        self._lines: list[bytes] = []
+        self.start()
+
+    def run(self) -> None:
+        self._lines = self._wire.lines(self._count)
+
+    def lines(self) -> list[bytes]:
+        """The replies, once they are there."""
+        self.join(30)
+        return self._lines
