@@ -22,7 +22,9 @@ ERRORS: dict[bytes, frozenset[bytes]] = {
     ),
     b"3": frozenset(b"unauth authtype".split()),
 }
-SERVER_ERRORS = frozenset(range(1000, 5000))
+DAMAGE = frozenset((1030, 1034, 1035, 1105, 1180, 1181, 1194, 1195, 1815))
+"""Errors of the server that no request may meet: of broken tables, of commits, of the server itself."""
+SERVER_ERRORS = frozenset(range(1000, 5000)) - DAMAGE
 _TOKEN = re.compile(rb"\x00|(?:[\x10-\xff]|\x01[\x40-\x4f])*")
 _NUMBER = re.compile(rb"0|[1-9][0-9]*")
 

@@ -47,6 +47,7 @@ Answer = Callable[[bytes], bytes]
         (b"1\t1\t0", ANY),
         (b"1\t1\t120", ANY),
         (b"1\t1\tnonsense", ANY),
+        (b"1\t1\t1194", ANY),
         (b"2\t1\t1062", ANY),
         (b"1\t2\topen_table", ANY),
         (b"1\t1", ANY),
