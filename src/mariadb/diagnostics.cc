@@ -44,9 +44,7 @@ Error take_server_error(THD* thd, ErrorCode fallback) {
     error.number = static_cast<int>(area->sql_errno());
     error.detail = area->message();
   }
-  if (error.number == ER_LOCK_WAIT_TIMEOUT) {
-    error.reason = Reason::row_locked;  // a trigger met the row
-  } else if (error.number == ER_LOCK_DEADLOCK) {
+  if (error.number == ER_LOCK_WAIT_TIMEOUT || error.number == ER_LOCK_DEADLOCK) {
     error.reason = Reason::conflict;
   }
   if (is_interruption(error.number)) {

@@ -96,7 +96,7 @@ SEEN_BY_A_TRIGGER = {
     "lc_time_names": "de_DE",
     "max_sort_length": 99,
     "system_versioning_insert_history": 1,
-    "tx_isolation": "REPEATABLE-READ",
+    "tx_isolation": "READ-COMMITTED",
     "autocommit": 0,
     "binlog_format": "ROW",
 }

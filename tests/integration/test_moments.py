@@ -27,23 +27,6 @@ def gated(database: Database) -> Database:
     return database
 
 
-@pytest.mark.parametrize("in_group", [True, False])
-def test_finds_before_and_behind_a_change_of_sql_see_the_same(
-    server: RowSocketServer, gated: Database, raw: OpenRaw, in_group: bool
-) -> None:
-    wire = raw("write")
-    open_ids(wire, gated, (1, "t", "n"), (2, "gated", "id"))
-    with gate(gated):
-        begin, end = (b"G\n", b"E\n") if in_group else (b"", b"")
-        wire.send(begin + FIND + PASS_THE_GATE + FIND + end)
-        replies = LaterReplies(wire, 5 if in_group else 3)
-        wait_at_gate(server)
-        gated.sql("UPDATE t SET n = 20")
-    finds = [line for line in replies.lines() if line.startswith(b"0\t1\t")]
-    assert finds == [b"0\t1\t10"] * 2
-    assert wire.ask(FIND[:-1]) == b"0\t1\t20"
-
-
 def test_a_find_of_a_table_that_is_younger_than_the_snapshot_sees_it_in_a_new_one(
     server: RowSocketServer, gated: Database, raw: OpenRaw
 ) -> None:
