@@ -45,6 +45,9 @@ Step Cursor::fail(int handler_code) {
 }
 
 Error Cursor::noted(Error error) {
+  if (error.code == ErrorCode::sql && error.number == ER_LOCK_WAIT_TIMEOUT) {
+    error.reason = Reason::row_locked;  // a trigger met the row
+  }
   found_row_locked_ = error.reason == Reason::row_locked;
   return error;
 }

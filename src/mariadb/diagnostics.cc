@@ -7,6 +7,11 @@
 namespace rowsocket::mariadb {
 namespace {
 
+/// RocksDB's own errors, numbered behind the server's (storage/rocksdb/rdb_global.h): a row has changed since the transaction's
+/// snapshot, so the transaction has to be done again with a newer one.
+constexpr int rocksdb_busy = HA_ERR_LAST + 22;
+constexpr int rocksdb_try_again = HA_ERR_LAST + 25;
+
 /// The server, or the plugin, is stopping, and interrupts what the THD does.
 bool is_stopping(const THD* thd) { return thd->killed == KILL_SERVER || thd->killed == KILL_SERVER_HARD; }
 
@@ -53,9 +58,7 @@ Error take_server_error(THD* thd, ErrorCode fallback) {
     error.number = static_cast<int>(area->sql_errno());
     error.detail = area->message();
   }
-  if (error.number == ER_LOCK_WAIT_TIMEOUT) {
-    error.reason = Reason::row_locked;  // a trigger met the row
-  } else if (error.number == ER_LOCK_DEADLOCK) {
+  if (error.number == ER_LOCK_WAIT_TIMEOUT || error.number == ER_LOCK_DEADLOCK) {
     error.reason = Reason::conflict;
   }
   if (is_interruption(error.number)) {
@@ -76,6 +79,10 @@ Error interruption_error(const THD* thd) {
 }
 
 Error engine_error(THD* thd, handler* file, int handler_code) {
+  if (handler_code == rocksdb_busy || handler_code == rocksdb_try_again) {
+    thd->mark_transaction_to_rollback(true);  // as RocksDB does after a deadlock
+    handler_code = HA_ERR_LOCK_DEADLOCK;
+  }
   if (handler_code == HA_ERR_AUTOINC_READ_FAILED && thd->killed == NOT_KILLED) {
     handler_code = HA_ERR_LOCK_WAIT_TIMEOUT;  // a long INSERT ... SELECT has the lock of the table's AUTO_INCREMENT
   }

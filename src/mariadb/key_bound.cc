@@ -87,7 +87,8 @@ bool KeyBound::set(THD* thd, TABLE* table, const Binding& binding, KeyOperator k
       return true;
     }
     operator_ = shifted(key_operator, (fit == Fit::above) != part.is_descending);
-    finds_nothing_ = map_ == 0 && operator_ == KeyOperator::before;
+    // Without a part to go by, the key stands before or after all rows.
+    finds_nothing_ = map_ == 0 && (operator_ == KeyOperator::before || operator_ == KeyOperator::after);
     return true;
   }
   is_of_one_row_ =

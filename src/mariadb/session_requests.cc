@@ -121,6 +121,10 @@ Begin Session::lock(const std::shared_ptr<OpenTable>& table, Intent intent, Erro
   if (group_ == Group::none && parts_two_phases(*table, intent)) {
     return Begin::commit_first;
   }
+  if (group_ == Group::own_transaction && table->rules_out_two_phases()) {
+    error = no_transactions_error();
+    return Begin::failed;
+  }
   if (intent != Intent::read) {
     if (table->does_lasting_work()) {
       if (group_ != Group::none) {

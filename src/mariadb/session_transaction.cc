@@ -80,6 +80,10 @@ Begin Session::prepare_group(std::span<const GroupMember> members, bool writes, 
       error = no_transactions_error();
       return Begin::failed;
     }
+    if (side->open->rules_out_two_phases() && has_written_) {
+      several = true;  // it only reads, but not beside the changes before it
+      return Begin::ready;
+    }
     if (member.intent == Intent::read) {
       continue;
     }

@@ -7,10 +7,12 @@
 #include <sys/socket.h>
 
 #include <array>
+#include <cerrno>
 #include <string>
 #include <thread>
 
 #include "base/limits.h"
+#include "net/failing_call.h"
 #include "net/poller.h"
 #include "net/wakeup.h"
 
@@ -69,6 +71,24 @@ TEST_F(ConnectionTest, sending_to_nobody_fails_without_a_signal) {
   EXPECT_EQ(connection_.send().status, Status::failed);
 }
 
+TEST_F(ConnectionTest, a_call_that_a_signal_or_a_full_kernel_stopped_is_tried_again_and_any_other_failure_is_the_end) {
+  peer_sends("hello");
+  connection_.output().append("world");
+  const std::pair<int, Status> outcomes[] = {{EINTR, Status::blocked},     {EAGAIN, Status::blocked},
+                                             {ECONNRESET, Status::failed}, {ETIMEDOUT, Status::failed},
+                                             {ENOMEM, Status::failed},     {EHOSTUNREACH, Status::failed}};
+  for (const auto& [error, outcome] : outcomes) {
+    Transfer received{};
+    Transfer sent{};
+    ASSERT_TRUE(while_call_fails(SYS_recvfrom, error, [&] { received = connection_.receive(pool_); }));
+    ASSERT_TRUE(while_call_fails(SYS_sendto, error, [&] { sent = connection_.send(); }));
+    EXPECT_EQ(received.status, outcome) << error;
+    EXPECT_EQ(sent.status, outcome) << error;
+  }
+  EXPECT_EQ(connection_.receive(pool_).byte_count, 5u);
+  EXPECT_EQ(connection_.send().byte_count, 5u);
+}
+
 TEST_F(ConnectionTest, sends_what_there_is_room_for_and_keeps_the_rest) {
   const std::string reply(8 * limits::mebibyte, 'r');
   connection_.output().append(reply);
@@ -116,8 +136,9 @@ TEST(BufferPoolTest, hands_out_the_memory_it_was_given) {
 
   Buffer again = pool.take();
   EXPECT_EQ(again.data(), memory);
+  EXPECT_EQ(pool.pooled_bytes(), 0u);
   EXPECT_TRUE(again.empty());
-  again.append("more than five");
+  again.append(std::string(again.capacity() + 1, 'x'));
   EXPECT_FALSE(again.failed()) << "the cap of its last user is gone";
 }
 
@@ -156,6 +177,46 @@ TEST_F(ConnectionTest, poller_reports_what_was_asked_and_nothing_else) {
   ASSERT_TRUE(poller.change(connection_.fd(), Interest::output, Interest::none, &connection_));
   peer_.close();
   EXPECT_TRUE(poller.wait(0).empty()) << "not even a hang-up";
+}
+
+TEST_F(ConnectionTest, poller_tells_of_a_hang_up_whatever_was_asked_for) {
+  Poller poller;
+  ASSERT_TRUE(poller.change(connection_.fd(), Interest::none, Interest::output, &connection_));
+  ASSERT_EQ(poller.wait(0).size(), 1u);
+  EXPECT_FALSE(poller.wait(0)[0].readable);
+  peer_.close();
+  ASSERT_EQ(poller.wait(0).size(), 1u);
+  EXPECT_TRUE(poller.wait(0)[0].readable) << "who reads learns that it has ended";
+  EXPECT_TRUE(poller.wait(0)[0].writable);
+}
+
+TEST(PollerTest, tells_of_an_error_whatever_was_asked_for) {
+  std::array<int, 2> ends{};
+  ASSERT_EQ(::pipe(ends.data()), 0);
+  Descriptor reading(ends[0]);
+  const Descriptor writing(ends[1]);
+  Poller poller;
+  ASSERT_TRUE(poller.change(writing.get(), Interest::none, Interest::output, nullptr));
+  reading.close();
+  ASSERT_EQ(poller.wait(0).size(), 1u);
+  EXPECT_TRUE(poller.wait(0)[0].readable);
+}
+
+TEST(PollerTest, a_wait_that_a_signal_ended_has_found_nothing) {
+  Poller poller;
+  std::array<int, 2> fds{};
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, fds.data()), 0);
+  const Descriptor one(fds[0]);
+  const Descriptor other(fds[1]);
+  ASSERT_TRUE(poller.change(one.get(), Interest::none, Interest::output, nullptr));
+  bool is_empty = false;
+  const auto wait = [&] { is_empty |= poller.wait(Poller::forever).empty(); };
+  ASSERT_TRUE(while_call_fails(SYS_epoll_pwait, EINTR, wait));
+#ifdef SYS_epoll_wait  // which of the two is called is the C library's business
+  ASSERT_TRUE(while_call_fails(SYS_epoll_wait, EINTR, wait));
+#endif
+  EXPECT_TRUE(is_empty);
+  EXPECT_EQ(poller.wait(0).size(), 1u);
 }
 
 TEST(WakeupTest, another_thread_ends_the_wait) {

@@ -11,8 +11,11 @@
 #include <sys/stat.h>
 #include <sys/un.h>
 
+#include <cerrno>
 #include <cstring>
 #include <filesystem>
+
+#include "net/failing_call.h"
 
 namespace rowsocket::net {
 namespace {
@@ -129,9 +132,41 @@ TEST_F(ListenerTest, accepted_sockets_do_not_block_or_delay_and_name_their_peer)
   socklen_t size = sizeof no_delay;
   ASSERT_EQ(::getsockopt(accepted.get(), IPPROTO_TCP, TCP_NODELAY, &no_delay, &size), 0);
   EXPECT_NE(no_delay, 0);
+  int keep_alive = 0;
+  ASSERT_EQ(::getsockopt(accepted.get(), SOL_SOCKET, SO_KEEPALIVE, &keep_alive, &size), 0);
+  EXPECT_NE(keep_alive, 0) << "a peer that is gone without a word is noticed";
   EXPECT_NE(::fcntl(accepted.get(), F_GETFL) & O_NONBLOCK, 0);
   EXPECT_NE(::fcntl(accepted.get(), F_GETFD) & FD_CLOEXEC, 0);
   EXPECT_THAT(peer, testing::StartsWith("127.0.0.1:"));
+}
+
+TEST_F(ListenerTest, a_connection_that_can_not_be_had_now_is_told_from_one_that_is_gone) {
+  using Accepted = Listener::Accepted;
+  ASSERT_TRUE(listen("127.0.0.1", 0));
+  const Descriptor client = connect_tcp(listeners_[0].port());
+  const std::pair<int, Accepted> outcomes[] = {{EAGAIN, Accepted::nothing},          {EMFILE, Accepted::out_of_resources},
+                                               {ENFILE, Accepted::out_of_resources}, {ENOBUFS, Accepted::out_of_resources},
+                                               {ENOMEM, Accepted::out_of_resources}, {ECONNABORTED, Accepted::try_again},
+                                               {EINTR, Accepted::try_again},         {ENETDOWN, Accepted::try_again}};
+  Descriptor accepted;
+  std::string peer;
+  for (const auto& [error, outcome] : outcomes) {
+    Accepted found{};
+    ASSERT_TRUE(while_call_fails(SYS_accept4, error, [&] { found = listeners_[0].accept(accepted, peer); }));
+    EXPECT_EQ(found, outcome) << error;
+    EXPECT_FALSE(accepted.valid());
+  }
+  EXPECT_EQ(listeners_[0].accept(accepted, peer), Accepted::connection) << "it has waited";
+}
+
+TEST_F(ListenerTest, everybody_on_the_machine_may_use_a_socket_file_whatever_the_process_is_used_to) {
+  const mode_t mask = ::umask(0077);
+  Listener listener;
+  ASSERT_TRUE(listen_unix(path("s"), listener, failure_)) << failure_;
+  ::umask(mask);
+  struct stat file{};
+  ASSERT_EQ(::lstat(path("s").c_str(), &file), 0);
+  EXPECT_EQ(file.st_mode & 0777u, 0777u);
 }
 
 TEST_F(ListenerTest, a_socket_file_goes_with_its_listener) {
@@ -166,6 +201,16 @@ TEST_F(ListenerTest, a_socket_that_somebody_listens_on_is_left_alone) {
   EXPECT_FALSE(listen_unix(path("s"), second, failure_));
   EXPECT_THAT(failure_, HasSubstr("is in use"));
   EXPECT_TRUE(connect_unix(path("s")).valid());
+}
+
+TEST_F(ListenerTest, a_socket_whose_listener_is_too_busy_to_answer_is_left_alone) {
+  Listener first;
+  Listener second;
+  ASSERT_TRUE(listen_unix(path("s"), first, failure_));
+  for (const int error : {EAGAIN, EACCES}) {
+    ASSERT_TRUE(while_call_fails(SYS_connect, error, [&] { EXPECT_FALSE(listen_unix(path("s"), second, failure_)); }));
+    EXPECT_TRUE(connect_unix(path("s")).valid());
+  }
 }
 
 TEST_F(ListenerTest, a_file_that_is_no_socket_is_left_alone) {

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The same random requests to RowSocket and to the original: equal replies, then equal tables.
 
-Always the same 5,000 requests in `./x test`, ever new ones in a soak.
+About 5,000 requests in `./x test`, other ones in each run; more in a soak.
 What is known to differ stands in tests/vectors/DIFFERENCES.md, and workload.py keeps clear of it.
 """
 

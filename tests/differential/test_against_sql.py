@@ -1,36 +1,24 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Random finds of RowSocket against the SELECT that means the same: equal rows in equal order.
-
-`ROWSOCKET_DIFFERENTIAL_REQUESTS` says how many (default 5,000 over this and test_against_original.py; here a fifth of it).
-"""
+"""Random finds of RowSocket against the SELECT that means the same: equal rows in equal order. Other finds in each run."""
 
 from __future__ import annotations
 
 import contextlib
-import os
 from collections.abc import Iterator
 
 import pymysql
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
 from pymysql.converters import encoders
 
 from support import workload
 from support.mariadb import RowSocketServer
+from support.random_requests import repeat
 from support.raw import RawConnection, token
+from support.soak import Soak
+from support.sql_workload import ALL_INDEXES, ALL_TABLES
 
-REQUESTS_DEFAULT = 5_000
-REQUESTS = int(os.environ.get("ROWSOCKET_DIFFERENTIAL_REQUESTS", REQUESTS_DEFAULT))
+FINDS = 1_500
 DATABASE = "against_sql"
-
-run = settings(
-    max_examples=max(10, REQUESTS // 5),
-    derandomize=REQUESTS <= REQUESTS_DEFAULT,
-    database=None,
-    deadline=None,
-    suppress_health_check=list(HealthCheck),
-    phases=[Phase.explicit, Phase.generate, Phase.shrink],
-)
 
 Parameters = list[workload.Value]
 Condition = tuple[str, Parameters]
@@ -64,18 +52,19 @@ class Model:
         return found[find.offset : find.offset + max(1, find.limit)]
 
     def rows_of(self, find: workload.Find, key: tuple[workload.Value, ...]) -> list[tuple[object, ...]]:
-        direction = "DESC" if find.operator[0] == "<" else "ASC"
-        return self.select(find, find.index.columns, key_condition(find.index, find.operator, key), direction)
+        condition = key_condition(find.index, find.operator, key)
+        return self.select(find, find.index.columns, condition, downwards=find.operator[0] == "<")
 
-    def select(self, find: workload.Find, columns: tuple[str, ...], where: Condition, direction: str) -> list[tuple[object, ...]]:
+    def select(
+        self, find: workload.Find, columns: tuple[str, ...], where: Condition, *, downwards: bool
+    ) -> list[tuple[object, ...]]:
         """The rows that pass the find's filters, of those that the condition chooses, in the index's order."""
         condition, parameters = where
         kept, kept_parameters = all_of([filter_condition(find.index, one) for one in find.filters if one[0] == "F"])
         stops, stop_parameters = all_of([filter_condition(find.index, one) for one in find.filters if one[0] == "W"])
-        order = dict.fromkeys([*find.index.key, *find.index.table.primary_key])
         query = (
             f"SELECT {', '.join((*columns, kept, stops))} FROM {find.index.table.name} WHERE {condition} "
-            f"ORDER BY {', '.join(f'{name} {direction}' for name in order)}"
+            f"ORDER BY {find.index.order(downwards)}"
         )
         with self.connection.cursor() as cursor:
             cursor.execute(query, [as_parameter(value) for value in [*kept_parameters, *stop_parameters, *parameters]])
@@ -105,7 +94,10 @@ def key_condition(index: workload.Index, operator: str, key: tuple[workload.Valu
     beyond: list[Condition] = []
     for last in range(len(names)):
         before = [(f"{name} <=> %s", [value]) for name, value in zip(names[:last], key[:last], strict=True)]
-        beyond.append(all_of([*before, strictly(operator[0], names[last], key[last])]))
+        direction = operator[0]
+        if names[last] in index.descending:
+            direction = {">": "<", "<": ">"}.get(direction, direction)
+        beyond.append(all_of([*before, strictly(direction, names[last], key[last])]))
     if operator == "=":
         return equal
     return any_of([*beyond, equal] if operator.endswith("=") else beyond)
@@ -160,12 +152,12 @@ def as_truth(value: object) -> bool:
 def asked(server: RowSocketServer) -> Iterator[tuple[RawConnection, Model]]:
     """A connection that opened every index, and the model beside it."""
     server.sql(f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci")
-    for table in workload.TABLES:
-        server.sql(f"CREATE TABLE {DATABASE}.{table.name} ({table.definition}) ENGINE=InnoDB")
-        server.sql(f"INSERT INTO {DATABASE}.{table.name} VALUES {table.rows}")
+    for table in ALL_TABLES:
+        for statement in (table.create(DATABASE), *table.fill(DATABASE)):
+            server.sql(statement)
     model = Model(server)
     with server.raw("read") as connection, contextlib.closing(model.connection):
-        for index in workload.INDEXES:
+        for index in ALL_INDEXES:
             assert connection.ask(index.open_line(DATABASE)) == b"0\t1"
         yield connection, model
     server.sql(f"DROP DATABASE {DATABASE}")
@@ -178,8 +170,11 @@ def means_the_same_in_sql(find: workload.Find) -> bool:
     )
 
 
-@run
-@given(find=workload.finds().filter(means_the_same_in_sql))
-def test_a_find_equals_its_select(asked: tuple[RawConnection, Model], find: workload.Find) -> None:
+def test_a_find_equals_its_select(asked: tuple[RawConnection, Model], soak: Soak) -> None:
     connection, model = asked
-    assert connection.ask(find.line()) == model.reply(find)
+
+    def check(find: workload.Find) -> None:
+        assert connection.ask(find.line()) == model.reply(find)
+        soak.saw("finds", 1)
+
+    repeat(soak, FINDS, check, find=workload.finds(ALL_INDEXES).filter(means_the_same_in_sql))

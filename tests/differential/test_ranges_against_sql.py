@@ -7,13 +7,23 @@ import contextlib
 from collections.abc import Iterator
 
 import pytest
-from hypothesis import given
 
-from differential.test_against_sql import Condition, Model, all_of, as_bytes, key_condition, means_the_same_in_sql, run
+from differential.test_against_sql import (
+    FINDS,
+    Condition,
+    Model,
+    all_of,
+    as_bytes,
+    key_condition,
+    means_the_same_in_sql,
+)
 from support import workload
 from support.mariadb import RowSocketServer
+from support.random_requests import repeat
 from support.range_workload import Key, RangeFind, range_finds
 from support.raw import RawConnection, token
+from support.soak import Soak
+from support.sql_workload import ALL_INDEXES, ALL_TABLES
 
 DATABASE = "ranges_against_sql"
 
@@ -40,7 +50,7 @@ class RangeModel(Model):
         if asked.end is not None:
             conditions.append(key_condition(find.index, asked.end[0], end_key))
         downwards = (find.operator[0] == "<") != asked.reverse
-        return self.select(find, columns, all_of(conditions), "DESC" if downwards else "ASC")
+        return self.select(find, columns, all_of(conditions), downwards=downwards)
 
 
 def limit_of_value(asked: RangeFind) -> int | None:
@@ -64,19 +74,22 @@ def prefix_condition(index: workload.Index, key: Key) -> Condition:
 def asked_server(server: RowSocketServer) -> Iterator[tuple[RawConnection, RangeModel]]:
     """A connection that opened every index, and the model beside it."""
     server.sql(f"CREATE DATABASE {DATABASE} CHARACTER SET utf8mb4 COLLATE utf8mb4_general_ci")
-    for table in workload.TABLES:
-        server.sql(f"CREATE TABLE {DATABASE}.{table.name} ({table.definition}) ENGINE=InnoDB")
-        server.sql(f"INSERT INTO {DATABASE}.{table.name} VALUES {table.rows}")
+    for table in ALL_TABLES:
+        for statement in (table.create(DATABASE), *table.fill(DATABASE)):
+            server.sql(statement)
     model = RangeModel(server, DATABASE)
     with server.raw("read") as connection, contextlib.closing(model.connection):
-        for index in workload.INDEXES:
+        for index in ALL_INDEXES:
             assert connection.ask(index.open_line(DATABASE)) == b"0\t1"
         yield connection, model
     server.sql(f"DROP DATABASE {DATABASE}")
 
 
-@run
-@given(asked=range_finds().filter(lambda asked: means_the_same_in_sql(asked.find)))
-def test_a_find_with_clauses_equals_its_select(asked_server: tuple[RawConnection, RangeModel], asked: RangeFind) -> None:
+def test_a_find_with_clauses_equals_its_select(asked_server: tuple[RawConnection, RangeModel], soak: Soak) -> None:
     connection, model = asked_server
-    assert connection.ask(asked.line()) == model.range_reply(asked)
+
+    def check(asked: RangeFind) -> None:
+        assert connection.ask(asked.line()) == model.range_reply(asked)
+        soak.saw("finds with clauses", 1)
+
+    repeat(soak, FINDS, check, asked=range_finds(ALL_INDEXES).filter(lambda asked: means_the_same_in_sql(asked.find)))

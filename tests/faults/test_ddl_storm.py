@@ -2,15 +2,19 @@
 """A storm of DDL beside 50 busy connections: every answer is right for one of the table's shapes, and no increment is lost.
 
 Every row says in each of its columns which column and row it is, whatever the order, types and defaults of the columns, so that a
-value that was read by a mapping of another moment shows. `kept` is never emptied: its counters must have the exact sum.
+value that was read by a mapping of another moment shows. While no statement runs that takes rows, columns or the table away, that
+they are not there is a wrong answer, too. `kept` is never emptied: its counters must have the exact sum.
 """
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+import re
 import statistics
 import time
 from collections import Counter
+from collections.abc import Iterator
 from contextlib import ExitStack
 
 from support.ddl import AlteringSession
@@ -69,15 +73,38 @@ STEPS_OF_THE_KEPT = [
 ]
 
 
+TAKES_AWAY = re.compile("TRUNCATE|RENAME|DROP TABLE|DROP KEY|DROP COLUMN b")
+
+
 class Wrong:
-    """Answers that are right for no shape."""
+    """Answers that are right for no shape, or not at their time."""
 
     def __init__(self) -> None:
         self.answers: Counter[tuple[bytes, bytes]] = Counter()
         self.errors: Counter[bytes] = Counter()
+        self.calm = 0
+        """How many requests were made while nothing was away."""
+        self._changes = 0
 
-    def check(self, request: bytes, reply: bytes, right: set[bytes]) -> None:
-        if reply in OF_ANOTHER_SHAPE:
+    @contextlib.contextmanager
+    def meanwhile(self, statements: list[str]) -> Iterator[None]:
+        """What the statements take away may be missing until the end of the block."""
+        takes_away = any(map(TAKES_AWAY.search, statements))
+        self._changes += takes_away
+        yield
+        self._changes += takes_away
+
+    def ask(self, connection: RawConnection, requests: dict[bytes, tuple[set[bytes], set[bytes]]]) -> None:
+        """Ask and check; for each request the replies where all is there, and those where something is away."""
+        before = self._changes
+        replies = connection.ask_all(*requests)
+        is_calm = before == self._changes and before % 2 == 0
+        for (request, (right, right_without)), reply in zip(requests.items(), replies, strict=True):
+            self.calm += is_calm
+            self.check(request, reply, right if is_calm else right | right_without, may_be_away=not is_calm)
+
+    def check(self, request: bytes, reply: bytes, right: set[bytes], *, may_be_away: bool = True) -> None:
+        if may_be_away and reply in OF_ANOTHER_SHAPE:
             self.errors[reply] += 1
         elif reply not in right:
             self.answers[request, reply] += 1
@@ -97,17 +124,14 @@ def reader(server: RowSocketServer, database: str, wrong: Wrong, number: int, st
     """Asks for a row by both indexes, and for five rows, which are all there or none."""
     connection = stack.enter_context(RawConnection(server.read_address()))
     open_both(connection, database)
+    nothing = {b"0\t3"}
+    five = b"0\t3" + b"".join(map(row, range(number, number + 5)))
     requests = {
-        b"1\t=\t1\t%d" % number: {b"0\t3", b"0\t3" + row(number)},
-        b"2\t=\t1\ta%d" % number: {b"0\t3", b"0\t3" + row(number)},
-        b"1\t>=\t1\t%d\t5\t0" % number: {b"0\t3", b"0\t3" + b"".join(map(row, range(number, number + 5)))},
+        b"1\t=\t1\t%d" % number: ({b"0\t3" + row(number)}, nothing),
+        b"2\t=\t1\ta%d" % number: ({b"0\t3" + row(number)}, nothing),
+        b"1\t>=\t1\t%d\t5\t0" % number: ({five}, nothing),
     }
-
-    def read() -> None:
-        for (request, right), reply in zip(requests.items(), connection.ask_all(*requests), strict=True):
-            wrong.check(request, reply, right)
-
-    return read
+    return lambda: wrong.ask(connection, requests)
 
 
 def writer(server: RowSocketServer, database: str, wrong: Wrong, number: int, stack: ExitStack) -> Operation:
@@ -118,17 +142,12 @@ def writer(server: RowSocketServer, database: str, wrong: Wrong, number: int, st
     k = -1 - number
     found = b"0\t3\tb%d\ta%d\t%d" % (k, k, k)
     requests = {
-        b"1\t+\t2\t%d\ta%d" % (k, k): {b"0\t1", b"1\t1\t121"},
-        b"2\t=\t1\t%d" % k: {b"0\t3", found},
-        b"1\t=\t1\t%d\t1\t0\tU\t%d\ta%d" % (k, k, k): {b"0\t1\t0", b"0\t1\t1"},
-        b"1\t=\t1\t%d\t1\t0\tD?" % k: {b"0\t2", b"0\t2\t%d\ta%d" % (k, k)},
+        b"1\t+\t2\t%d\ta%d" % (k, k): ({b"0\t1", b"1\t1\t121"}, set()),
+        b"2\t=\t1\t%d" % k: ({found}, {b"0\t3"}),
+        b"1\t=\t1\t%d\t1\t0\tU\t%d\ta%d" % (k, k, k): ({b"0\t1\t1"}, {b"0\t1\t0"}),
+        b"1\t=\t1\t%d\t1\t0\tD?" % k: ({b"0\t2\t%d\ta%d" % (k, k)}, {b"0\t2"}),
     }
-
-    def write() -> None:
-        for (request, right), reply in zip(requests.items(), connection.ask_all(*requests), strict=True):
-            wrong.check(request, reply, right)
-
-    return write
+    return lambda: wrong.ask(connection, requests)
 
 
 class Counting:
@@ -188,13 +207,16 @@ def test_a_storm_of_ddl_beside_busy_clients_gives_right_answers_and_loses_no_inc
             session = AlteringSession(cursor)
             open_both(quiet, database.name)
             while time.monotonic() < end_s:
-                waits += map(session.wait_s, soak.random.choice(STEPS))
+                step = soak.random.choice(STEPS)
+                with wrong.meanwhile(step):
+                    waits += map(session.wait_s, step)
                 assert quiet.ask_all(b"1\t=\t1\t7", b"2\t=\t1\ta7") == [b"0\t3" + row(7)] * 2, "no DDL runs, and all is there"
                 load.raise_error()
                 assert wrong.answers == {}
         load.wait_for_more()
         kept.wait_for_more()
     assert wrong.answers == {}
+    assert wrong.calm > 0
     assert [tuple(row) for row in database.sql("SELECT k, n FROM kept WHERE n > 0 ORDER BY k")] == sorted(
         counting.acknowledged.items()
     )
@@ -202,6 +224,7 @@ def test_a_storm_of_ddl_beside_busy_clients_gives_right_answers_and_loses_no_inc
     assert {row[3] for row in database.sql("CHECK TABLE hot, kept")} == {"OK"}
     soak.saw("answers", load.operations())
     soak.saw("statements of DDL", len(waits))
+    soak.saw("answers while nothing was away", wrong.calm)
     soak.saw("answers that said that the table has another shape", wrong.errors.total())
     soak.saw("wrong answers", wrong.answers.total())
     soak.note("waits of DDL, 99 of 100 below", f"{statistics.quantiles(waits, n=100, method='inclusive')[98] * 1000:.1f} ms")

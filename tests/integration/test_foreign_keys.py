@@ -274,3 +274,53 @@ def test_a_child_that_comes_while_its_parent_is_in_use_is_noticed(start: Start) 
             load.wait_for_more()
             assert parents.delete(number) == 1
             assert database.sql(f"SELECT v FROM c{number} FORCE INDEX (v)") == [("child of nobody",)]
+
+
+# ── relatives that are not there ─────────────────────────────────────────────────────────────────────────────
+
+
+def test_a_child_that_was_dropped_unchecked_leaves_its_parent_writable(family: Twins) -> None:
+    add_children(family, "c", "ON DELETE CASCADE ON UPDATE CASCADE")
+    ids = family.index("id")
+    assert ids.delete(1) == 1
+    family.sql("SET SESSION foreign_key_checks = 0")
+    family.sql("DROP TABLE t_c")
+    assert ids.delete(2) == 1
+    assert ids.update(3, [33]) == 1
+    family.sql("DELETE FROM twin WHERE id IN (1, 2)")
+    family.sql("UPDATE twin SET id = 33 WHERE id = 3")
+    family.assert_equal()
+
+
+def test_a_child_whose_parent_was_dropped_unchecked_takes_no_new_reference(family: Twins) -> None:
+    add_children(family, "c", "ON DELETE CASCADE")
+    children = family.writer.open_index(family.database, "t_c", "id,parent")
+    children.insert([1, 1])
+    family.sql("SET SESSION foreign_key_checks = 0")
+    family.sql("DROP TABLE t")
+    with pytest.raises(rowsocket.ForeignKeyViolation):
+        children.insert([2, 2])
+    children.insert([3, None])
+    family.sql("CREATE TABLE t (id INT PRIMARY KEY)")
+    family.sql("INSERT INTO t VALUES (2)")
+    children.insert([2, 2])
+    assert family.writer.open_index(family.database, "t", "id").delete(2) == 1
+    assert family.sql("SELECT id FROM t_c WHERE parent = 2") == []
+
+
+def test_a_grandchild_is_reached_through_a_table_that_a_trigger_writes_to(family: Twins) -> None:
+    """As SQL's own list of what a statement reaches has it: the children of tables that triggers change."""
+    add_children(family, "c", "ON DELETE CASCADE")
+    for table in ("t", "twin"):
+        family.sql(f"CREATE TABLE {table}_log (id INT PRIMARY KEY)")
+        family.sql(f"INSERT INTO {table}_log SELECT seq FROM seq_1_to_9")
+        key = f"FOREIGN KEY (parent) REFERENCES {table}_log (id) ON DELETE CASCADE"
+        family.sql(f"CREATE TABLE {table}_of_log (id INT PRIMARY KEY, parent INT, {VIRTUAL}, {key})")
+        family.sql(f"INSERT INTO {table}_of_log (id, parent) SELECT id, id FROM {table}_log")
+        deletes = f"DELETE FROM {table}_log WHERE id = OLD.id"
+        family.sql(f"CREATE TRIGGER {table}_d AFTER DELETE ON {table} FOR EACH ROW {deletes}")
+    family.sql("FLUSH TABLES")
+    assert family.index("id").delete(3, ">=", limit=4) == 4
+    family.sql("DELETE FROM twin WHERE id BETWEEN 3 AND 6")
+    for name in ("c", "log", "of_log"):
+        assert_equal_children(family, name, "id, id")

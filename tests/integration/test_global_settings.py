@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 
 import rowsocket
-from rowsocket import Connection, Index
+from rowsocket import Connection, Index, Value
 from support.mariadb import Database, RowSocketServer, Start
 
 Rows = Index[tuple[str | None, ...]]
@@ -83,3 +83,96 @@ def test_binlog_row_image(server_of_one: RowSocketServer, writing: Connection) -
         writing.open_index("d", "t", "n").increment(1, [1])
         log = server_of_one.sql("SHOW BINARY LOGS")[-1][0]
         assert (body.encode() in (server_of_one.data / str(log)).read_bytes()) == is_there, image
+
+
+# Settings that a trigger can see, each with a value that is not its default. (A trigger has the sql_mode of
+# its making.)
+SEEN_BY_A_TRIGGER = {
+    "unique_checks": 0,
+    "foreign_key_checks": 0,
+    "check_constraint_checks": 0,
+    "auto_increment_increment": 7,
+    "div_precision_increment": 9,
+    "lc_time_names": "de_DE",
+    "max_sort_length": 99,
+    "system_versioning_insert_history": 1,
+    "tx_isolation": "READ-COMMITTED",
+    "autocommit": 0,
+    "binlog_format": "ROW",
+}
+HELD_AGAINST = {"tx_isolation": "READ-UNCOMMITTED", "autocommit": 1, "binlog_format": "STATEMENT"}
+"""What is set globally of that which a session of RowSocket keeps, whatever is set."""
+
+
+def test_settings_that_a_trigger_sees(server_of_one: RowSocketServer, writing: Connection) -> None:
+    found = {}
+    for name, wanted in SEEN_BY_A_TRIGGER.items():
+        table = f"seen_{name}"
+        server_of_one.sql(f"CREATE TABLE d.{table} (id INT PRIMARY KEY, s VARCHAR(80))")
+        setting = f"SET NEW.s = @@SESSION.{name}"
+        server_of_one.sql(f"CREATE TRIGGER d.b_{name} BEFORE INSERT ON d.{table} FOR EACH ROW {setting}")
+        seen = writing.open_index("d", table, "id,s")
+        seen.insert([1])
+        server_of_one.sql(f"SET GLOBAL {name} = %s", [HELD_AGAINST.get(name, wanted)])
+        seen.insert([2])
+        found[name] = seen.get(2, columns="s")
+    assert found == {name: (str(wanted),) for name, wanted in SEEN_BY_A_TRIGGER.items()}
+
+
+def test_sql_mode(server_of_one: RowSocketServer, writing: Connection) -> None:
+    server_of_one.sql("CREATE TABLE d.m (id INT AUTO_INCREMENT PRIMARY KEY, at DATE, c CHAR(5) NOT NULL DEFAULT 'x')")
+    rows = writing.open_index("d", "m", "id,at,c")
+    assert rows.insert([0]) == 1
+    with pytest.raises(rowsocket.InvalidValue):
+        rows.insert([2, "2024-02-31"])
+    server_of_one.sql("SET GLOBAL sql_mode = 'ALLOW_INVALID_DATES'")
+    rows.insert([2, "2024-02-31"])
+    server_of_one.sql("SET GLOBAL sql_mode = 'NO_AUTO_VALUE_ON_ZERO'")
+    rows.insert([0, None])
+    assert server_of_one.sql("SELECT id FROM d.m ORDER BY id") == [(0,), (1,), (2,)]
+    with pytest.raises(rowsocket.InvalidValue):
+        rows.insert([3, "2024-02-31"])
+    server_of_one.sql("SET GLOBAL sql_mode = 'PAD_CHAR_TO_FULL_LENGTH'")
+    assert rows.get(1, columns="c") == ("x    ",)
+
+
+DO_NOT_FIT: list[list[Value]] = [
+    [1, "long"],
+    [1, "ab", 128],
+    [1, None],
+    [1, "ab", "x"],
+    [1, "ab", 1, "2024-02-31"],
+    [1],
+]
+"""Values of id, w VARCHAR(2) NOT NULL, n TINYINT and a DATE."""
+
+
+def test_whatever_the_sql_mode_a_value_that_does_not_fit_is_an_error(server_of_one: RowSocketServer, writing: Connection) -> None:
+    modes = ("", "TRADITIONAL", "ANSI", "ORACLE", "NO_ENGINE_SUBSTITUTION")
+    for table, mode, engine in ((f"t_{mode}_{engine}", mode, engine) for mode in modes for engine in ("InnoDB", "MyISAM")):
+        columns = "id INT PRIMARY KEY, n TINYINT, w VARCHAR(2) NOT NULL, at DATE"
+        server_of_one.sql(f"CREATE TABLE d.{table} ({columns}) ENGINE={engine}")
+        server_of_one.sql("SET GLOBAL sql_mode = %s", [mode])
+        rows = writing.open_index("d", table, "id,w,n,at")
+        for values in DO_NOT_FIT:
+            with pytest.raises(rowsocket.EngineError):
+                rows.insert(values)
+        rows.insert([1, "ab", 1, "2024-02-29"])
+        with pytest.raises(rowsocket.EngineError):
+            rows.update(1, [1, "long"])
+        assert server_of_one.sql(f"SELECT id, w, n FROM d.{table}") == [(1, "ab", 1)]
+
+
+def test_checks_of_keys_that_are_both_off_leave_each_request_its_own_error(
+    server_of_one: RowSocketServer, writing: Connection
+) -> None:
+    """InnoDB may then collect the rows for an empty table, and find the duplicates when the statement ends."""
+    server_of_one.sql("CREATE TABLE d.empty (id INT PRIMARY KEY, n INT)")
+    server_of_one.sql("SET GLOBAL unique_checks = 0, foreign_key_checks = 0")
+    rows = writing.open_index("d", "empty", "id,n")
+    replays_before = server_of_one.counter("replays")
+    with writing.pipeline() as pipe:
+        promised = [pipe.insert(rows, [number % 3, number]) for number in range(5)]
+    assert [isinstance(one.error, rowsocket.DuplicateKey) for one in promised] == [False] * 3 + [True] * 2
+    assert server_of_one.counter("replays") == replays_before
+    assert server_of_one.sql("SELECT id, n FROM d.empty ORDER BY id") == [(0, 0), (1, 1), (2, 2)]

@@ -256,3 +256,103 @@ def test_foreign_keys_hold_for_replace_and_upsert(make_twins: MakeTwins, wire: R
     with twins.unchanged():
         assert wire.tokens(1, "++", 2, 1, 1, 5, "R") == [b"1", b"1", b"152"]
     assert outcomes(wire.tokens(1, "++", 2, 1, 1, 5, "U", "1")) == [b"2"]
+
+
+# ── rows that wait, rows that count ──────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(("end", "third"), [("ROLLBACK", b"1"), ("COMMIT", b"!121")])
+def test_rows_for_themselves_wait_for_a_locked_row_and_are_each_done_once(
+    make_twins: MakeTwins, wire: RawConnection, server: RowSocketServer, end: str, third: bytes
+) -> None:
+    twins = make_twins("id INT PRIMARY KEY, n INT")
+    opened(wire, twins, "id,n")
+    parked_before = server.counter("parked")
+    with server.connect(twins.database) as session, session.cursor() as holder:
+        holder.execute("BEGIN")
+        holder.execute("INSERT INTO t VALUES (3, 33)")
+        rows = b"".join(b"\t%d\t1" % id for id in range(1, 6))
+        wire.send(b"1\t++\t2\t5" + rows + b"\tE\n")
+        server.wait_until("waits for the row", lambda: server.counter("parked") > parked_before)
+        holder.execute(end)
+    assert outcomes(wire.line().split(b"\t")) == [b"1", b"1", third, b"1", b"1"]
+    assert [row[0] for row in twins.rows()] == [b"1", b"2", b"3", b"4", b"5"]
+    assert twins.sql("SELECT SUM(n) FROM t") == [(b"5" if end == "ROLLBACK" else b"37",)]
+
+
+def test_rows_are_counted_by_what_became_of_them(make_twins: MakeTwins, wire: RawConnection, server: RowSocketServer) -> None:
+    twins = make_twins("id INT PRIMARY KEY, n INT")
+    opened(wire, twins, "id,n")
+
+    def counted(*clause: str) -> tuple[int, int, int]:
+        names = ("rows_inserted", "rows_updated", "rows_deleted")
+        before = [server.counter(name) for name in names]
+        twins.sql("DELETE FROM t")
+        twins.sql("INSERT INTO t VALUES (1, 1), (2, 5)")
+        assert wire.tokens(1, "++", 2, 3, 1, 5, 2, 5, 3, 5, *clause)[0] == b"0"
+        inserted, updated, deleted = (server.counter(name) - then for name, then in zip(names, before, strict=True))
+        return inserted, updated, deleted
+
+    assert counted("I") == (1, 0, 0)
+    assert counted("U", "1") == (1, 1, 0)
+    assert counted("+", "1") == (1, 2, 0)
+    assert counted("R") == (1, 2, 0)
+
+
+# ── generated ids ────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize("engine", ["InnoDB", "Aria", "MyISAM", "MEMORY"])
+def test_at_the_end_of_the_ids_replace_and_upsert_touch_no_row_that_is_there(
+    make_twins: MakeTwins, wire: RawConnection, engine: str
+) -> None:
+    twins = make_twins("id TINYINT AUTO_INCREMENT PRIMARY KEY, email VARCHAR(9)", f"ENGINE={engine}")
+    in_both(twins, "INSERT INTO {} VALUES (126, 'a'), (127, 'last')")
+    opened(wire, twins, "email")
+    for sql, clause in (("REPLACE", ["R"]), ("INSERT", [])):
+        with twins.unchanged():
+            assert wire.tokens(1, "++", 1, 1, "x", *clause)[:2] == [b"1", b"1"]
+        twins.sql_error(f"{sql} INTO twin (email) VALUES ('x')")
+    twins.assert_equal()
+
+
+@pytest.mark.parametrize("engine", ["Aria", "MyISAM"])
+@pytest.mark.parametrize(
+    ("clause", "sql"),
+    [
+        (["I"], "INSERT IGNORE INTO twin (email, n) VALUES {}"),
+        (["U", "1"], "INSERT INTO twin (email, n) VALUES {} ON DUPLICATE KEY UPDATE n = VALUES(n)"),
+        (["R"], "REPLACE INTO twin (email, n) VALUES {}"),
+    ],
+)
+def test_ids_after_a_row_that_was_there_go_on_as_in_sql(
+    make_twins: MakeTwins, wire: RawConnection, engine: str, clause: list[str], sql: str
+) -> None:
+    """What an id was made for and was not inserted leaves no gap, and the replies say the ids of the rows."""
+    twins = make_twins("id INT AUTO_INCREMENT PRIMARY KEY, email VARCHAR(9) UNIQUE, n INT", f"ENGINE={engine}")
+    in_both(twins, "INSERT INTO {} VALUES (1, 'a', 1), (2, 'b', 1)")
+    opened(wire, twins, "email,n")
+    reply = wire.tokens(1, "++", 2, 4, "a", 5, "c", 5, "b", 5, "d", 5, *clause)
+    twins.sql(sql.format("('a', 5), ('c', 5), ('b', 5), ('d', 5)"))
+    twins.assert_equal()
+    ids = {email: id for id, email in twins.sql("SELECT id, email FROM t")}
+    assert [reply[3], reply[5], reply[7], reply[9]] == [ids[email] for email in (b"a", b"c", b"b", b"d")]
+
+
+def test_null_adds_nothing_in_an_upsert(make_twins: MakeTwins, wire: RawConnection) -> None:
+    twins = make_twins("id INT PRIMARY KEY, a INT, b INT")
+    in_both(twins, "INSERT INTO {} VALUES (1, NULL, 5), (2, 5, NULL)")
+    reply = opened(wire, twins, "id,a,b").tokens(1, "++", 3, 2, 1, 3, None, 2, None, 3, "+", "1,2")
+    assert outcomes(reply) == [b"0", b"0"]
+    assert twins.rows() == [(b"1", None, b"5"), (b"2", b"5", None)]
+
+
+@pytest.mark.parametrize("engine", ["InnoDB", "Aria"])
+def test_a_plain_insert_after_a_lenient_one_is_strict_again(make_twins: MakeTwins, wire: RawConnection, engine: str) -> None:
+    twins = make_twins("id INT PRIMARY KEY, n INT", f"ENGINE={engine}")
+    in_both(twins, "INSERT INTO {} VALUES (1, 1)")
+    opened(wire, twins, "id,n")
+    for clause, after in ((["I"], b"1"), (["R"], b"5"), (["U", "1"], b"5")):
+        assert wire.tokens(1, "++", 2, 1, 1, 5, *clause)[0] == b"0"
+        assert wire.tokens(1, "+", 2, 1, 9) == [b"1", b"1", b"121"]
+        assert twins.rows() == [(b"1", after)]

@@ -10,17 +10,11 @@ import pymysql
 import pytest
 
 from rowsocket import Connection
-from support.gate import LaterReplies, gate, wait_at_gate, with_gated_table
+from support.gate import LaterReplies, gate, open_ids, wait_at_gate, with_gated_table
 from support.mariadb import Database, RowSocketServer, Start
 from support.raw import RawConnection
 
 OpenRaw = Callable[[str], RawConnection]
-
-
-def open_ids(wire: RawConnection, database: Database, *opens: tuple[int, str, str]) -> None:
-    """Open (id, table, columns) on the connection, each over the primary key."""
-    for number, table, columns in opens:
-        assert wire.tokens("P", number, database.name, table, "", columns) == [b"0", b"1"]
 
 
 def test_commits_are_two_phase_from_the_first_to_the_last(server: RowSocketServer, database: Database, raw: OpenRaw) -> None:
@@ -56,6 +50,28 @@ def test_what_a_turn_has_changed_stays_locked_until_it_ends(
         assert replies.lines() == [b"0\t1"] * 2
     assert database.sql("SELECT * FROM t") == [(1, 0)]
     assert database.sql("CHECK TABLE t EXTENDED")[0][3] == "OK"
+
+
+def test_a_commit_waits_for_a_backup_that_blocks_commits(server: RowSocketServer, database: Database, raw: OpenRaw) -> None:
+    with_gated_table(database)
+    wire = raw("write")
+    open_ids(wire, database, (1, "t", "id"), (2, "gated", "id"))
+    waiting = "SELECT id FROM information_schema.processlist WHERE user = 'rowsocket' AND state LIKE '%%backup lock%%'"
+    replays_before = server.counter("replays")
+    with database.session() as backup:
+        try:
+            with gate(database):
+                wire.send(b"1\t+\t1\t1\n2\t+\t1\t1\n")
+                replies = LaterReplies(wire, 2)
+                wait_at_gate(server)
+                for stage in ("START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT"):
+                    backup.execute(f"BACKUP STAGE {stage}")
+            server.wait_until("the commit waits", lambda: bool(server.sql(waiting)))
+            assert database.sql("SELECT * FROM t") == []
+        finally:
+            backup.execute("BACKUP STAGE END")
+    assert replies.lines() == [b"0\t1"] * 2
+    assert server.counter("replays") == replays_before
 
 
 @pytest.mark.parametrize("port", ["read", "write"])
@@ -241,6 +257,7 @@ LEAVINGS = {
     "a user variable": ("SET NEW.n = IFNULL(@seen, 0), @seen = 1", 0),
     "a lock": ("SET NEW.n = IS_USED_LOCK('mine') IS NOT NULL, @x = GET_LOCK('mine', 1)", 0),
     "a setting": ("SET NEW.n = @@SESSION.max_sort_length, SESSION max_sort_length = 99", 1024),
+    "the value of a sequence": ("SET NEW.n = IFNULL(LASTVAL(s), 0), @x = NEXTVAL(s)", 0),
     "an id": ("SET NEW.n = LAST_INSERT_ID(), @x = LAST_INSERT_ID(77)", 0),
 }
 
@@ -250,6 +267,7 @@ def test_what_a_trigger_leaves_in_the_session_is_gone_for_the_next_request(
     database: Database, raw: OpenRaw, leaving: str
 ) -> None:
     body, clean = LEAVINGS[leaving]
+    database.sql("CREATE SEQUENCE s")
     database.script(f"CREATE TABLE t (id INT PRIMARY KEY, n BIGINT);\nCREATE TRIGGER b BEFORE INSERT ON t FOR EACH ROW {body}")
     wire = raw("write")
     open_ids(wire, database, (1, "t", "id"))

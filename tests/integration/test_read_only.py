@@ -61,7 +61,7 @@ def test_rows_for_themselves_in_a_server_that_is_set_read_only(patient: RowSocke
     with patient.raw("write") as wire:
         assert wire.tokens("P", 1, "d", "a", "", "id,n") == [b"0", b"1"]
         patient.sql("SET GLOBAL read_only = 1")
-        assert wire.ask(b"1\t++\t2\t2\t5\t5\t6\t6\tE") == b"0\t2\t!1290\t0\t!1290\t0"
+        assert wire.ask(b"1\t++\t2\t2\t5\t5\t6\t6\tE") == b"0\t2\t!1290\t\0\t!1290\t\0"
         patient.sql("SET GLOBAL read_only = 0")
         assert wire.ask(b"1\t++\t2\t2\t5\t5\t6\t6\tE") == b"0\t2\t1\t\0\t1\t\0"
 

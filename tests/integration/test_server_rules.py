@@ -78,6 +78,9 @@ def test_null_that_no_trigger_mends_is_an_error(make_twins: MakeTwins) -> None:
     with twins.unchanged(), pytest.raises(EngineError) as raised:
         twins.index("id,v").insert([1, None])
     assert error_number(raised.value) == twins.sql_error("INSERT INTO twin VALUES (1, NULL)") == 1048
+    with twins.unchanged(), pytest.raises(EngineError) as raised:
+        twins.index("id").insert([1])
+    assert error_number(raised.value) == twins.sql_error("INSERT INTO twin (id) VALUES (1)") == 1364
 
 
 def test_an_increment_passes_through_a_before_trigger(make_twins: MakeTwins) -> None:

@@ -40,6 +40,23 @@ def walk_for_ever(index: Index[TextRow]) -> list[TextRow]:
     return index.find_in([0] * 10_000, filters=[Filter("id", "=", -1)])
 
 
+def killed_walk(server: RowSocketServer, index: Index[TextRow]) -> pytest.ExceptionInfo[rowsocket.EngineError]:
+    """What a walk ends with that somebody kills while it is under way."""
+    busy = "SELECT id FROM information_schema.processlist WHERE user = 'rowsocket'"
+    with ThreadPoolExecutor(1) as thread:
+        walk = thread.submit(walk_for_ever, index)
+
+        def killed() -> bool:
+            for (worker,) in server.sql(busy):
+                server.sql(f"KILL QUERY {worker}")
+            return walk.done()
+
+        server.wait_until("the walk ends", killed)
+        with pytest.raises(rowsocket.EngineError) as refused:
+            walk.result()
+    return refused
+
+
 def number_of(refused: pytest.ExceptionInfo[rowsocket.EngineError]) -> int | None:
     return refused.value.number
 
@@ -55,23 +72,26 @@ def test_a_long_walk_ends_after_max_statement_time(limited: RowSocketServer, por
         assert index.get(0) == ("1",)
 
 
-def test_a_long_walk_ends_at_kill_query(limited: RowSocketServer, writer: Connection) -> None:
+@pytest.mark.parametrize("engine", ["InnoDB", "Aria", "MEMORY"])
+def test_a_long_walk_ends_at_kill_query(limited: RowSocketServer, writer: Connection, engine: str) -> None:
     limited.sql("SET GLOBAL max_statement_time = 0")
+    if engine != "InnoDB":  # which looks itself whether it was killed
+        limited.sql("DROP TABLE d.t")
+        limited.sql(f"CREATE TABLE d.t (id INT PRIMARY KEY, n INT, KEY n (n) USING BTREE) ENGINE={engine}")
+        limited.sql(f"INSERT INTO d.t SELECT seq, 0 FROM seq_1_to_{ROWS}", database="d")
     index = writer.open_index("d", "t", "id", "n", filter_columns="id")
-    busy = "SELECT id FROM information_schema.processlist WHERE user = 'rowsocket'"
-    with ThreadPoolExecutor(1) as thread:
-        walk = thread.submit(walk_for_ever, index)
-
-        def killed() -> bool:
-            for (worker,) in limited.sql(busy):
-                limited.sql(f"KILL QUERY {worker}")
-            return walk.done()
-
-        limited.wait_until("the walk ends", killed)
-        with pytest.raises(rowsocket.EngineError) as refused:
-            walk.result()
+    refused = killed_walk(limited, index)
     assert number_of(refused) in (1317, 188)  # noticed between two rows, or within the engine
-    assert index.get(0) == ("1",)
+    assert index.count(0, limit=7) == 7
+
+
+def test_a_walk_that_passes_over_every_row_ends_at_kill_query(limited: RowSocketServer, writer: Connection) -> None:
+    limited.sql("SET GLOBAL max_statement_time = 0")
+    limited.sql("CREATE TABLE d.p (id INT PRIMARY KEY, n VARCHAR(9), KEY n (n(1))) ENGINE=Aria")
+    limited.sql(f"INSERT INTO d.p SELECT seq, CONCAT('0', seq) FROM seq_1_to_{ROWS}", database="d")
+    index = writer.open_index("d", "p", "id", "n", filter_columns="id")
+    assert number_of(killed_walk(limited, index)) in (1317, 188)
+    assert index.count("01") == 1
 
 
 def test_a_locked_row_is_waited_for_no_longer_than_max_statement_time(limited: RowSocketServer, writer: Connection) -> None:

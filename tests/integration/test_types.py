@@ -548,6 +548,8 @@ def test_a_generated_column_can_not_be_set(make_twins: MakeTwins, column: str) -
             index.update(1, [5])
         with pytest.raises(EngineError):
             index.insert([5, 2])
+        with pytest.raises(EngineError):
+            index.increment(1, [1])
     assert error_number(raised.value) == twins.sql_error(f"UPDATE twin SET {column} = 5")
 
 

@@ -188,6 +188,8 @@ def test_on_update_current_timestamp_applies_when_something_changes(make_twins: 
     twins.index("v").update(1, [5])
     twins.index("v").update(2, [6])
     assert twins.sql("SELECT u = '2000-01-01' FROM t ORDER BY id") == [(b"1",), (b"0",)]
+    twins.sql("CREATE TRIGGER b BEFORE UPDATE ON t FOR EACH ROW SET @seen = NEW.u")
+    assert twins.index("v,u").update_and_fetch(1, [5]) == [(b"5", b"2000-01-01 00:00:00.000000")]
 
 
 # ── delete ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
@@ -263,6 +265,7 @@ def test_an_increment_is_exact_over_the_type_of_the_column(make_twins: MakeTwins
         ("DOUBLE", "1.7e308", "1.7e308"),
         ("FLOAT", "3e38", "3e38"),
         ("INT", "1", "x"),
+        ("INT", "1", str(2**128 + 1)),
         ("DECIMAL(5,2)", "1", "1x"),
         ("DOUBLE", "1", "x"),
     ],

@@ -109,6 +109,10 @@ class OwnedMember:
         return self.book.shape.is_for_groups
 
     @property
+    def has_one_phase(self) -> bool:
+        return self.book.shape.has_one_phase
+
+    @property
     def rows(self) -> int:
         return (
             len(self.request.rows) if isinstance(self.request, Insert) and self.request.clause == "E" else 0
@@ -154,6 +158,7 @@ class BookMember:
     is_write: bool = True
     is_for_groups: bool = True
     accept: Callable[[bytes], bool] = lambda reply: False
+    has_one_phase: bool = False
 
     rows: int = 0
     _did: bytes | None = None

@@ -45,6 +45,8 @@ class Shape:
     """A BEFORE UPDATE trigger adds one to `changes`."""
     unique_s: bool = False
     is_transactional: bool = True
+    has_one_phase: bool = False
+    """Its engine takes part in transactions, but has no first phase of a commit."""
     log: str = ""
     """A table that AFTER triggers write (op, id) to, without transactions."""
     audit: str = ""
@@ -177,7 +179,12 @@ SHAPES = (
         unique_s=True,
     ),
     Shape("myisam", f"CREATE TABLE {{name}} ({_BASE}, {_KEYS}) ENGINE=MyISAM", is_transactional=False),
-    Shape("aria", f"CREATE TABLE {{name}} ({_BASE}, {_KEYS}) ENGINE=Aria", is_transactional=False),
+    Shape(
+        "aria",
+        f"CREATE TABLE {{name}} ({_BASE}, {_KEYS}) ENGINE=Aria",
+        is_transactional=False,
+        has_one_phase=True,
+    ),
 )
 BY_NAME = {shape.name: shape for shape in SHAPES}
 for _shape in SHAPES:

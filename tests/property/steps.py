@@ -67,6 +67,10 @@ class Member(Protocol):
         """Whether all that it does can be undone."""
 
     @property
+    def has_one_phase(self) -> bool:
+        """Whether its table's engine has no first phase of a commit: not beside changes, even to read."""
+
+    @property
     def rows(self) -> int:
         """How many rows it inserts each for itself; 0 if it is no such insert."""
 
@@ -246,7 +250,12 @@ class Group:
         A table without transactions may be noticed before any member runs.
         """
         expected: list[bytes | None] = []
-        unfit = [number for number, one in enumerate(self.members) if one.is_write and not one.is_for_groups]
+        writes = any(one.is_write for one in self.members)
+        unfit = [
+            number
+            for number, one in enumerate(self.members)
+            if (one.is_write and not one.is_for_groups) or (writes and one.has_one_phase)
+        ]
         for number in unfit:
             if replies[number] == NO_TRANSACTIONS:
                 return [*[None] * number, NO_TRANSACTIONS], number

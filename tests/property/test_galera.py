@@ -39,7 +39,7 @@ IN_A_CLUSTER = INGREDIENTS.keys() - NOT_REPLICATED - NOT_FOR_CLUSTERS
 BASE: Options = {**OF_ALL_SERVERS, "binlog-row-event-max-size": 256}
 SETS: dict[str, Options] = {
     "default": BASE,
-    "small_writesets": {**BASE, "wsrep-max-ws-rows": 30},
+    "small_writesets": {**BASE, "wsrep-max-ws-rows": 60},
 }
 CONFLICTS = frozenset({"146", "1205", TRIGGER_READ_BY_HALF})
 ALONE = frozenset({"1047"})

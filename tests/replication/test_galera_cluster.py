@@ -280,6 +280,69 @@ def test_ddl_of_another_node_passes_beside_busy_clients(cluster: Cluster, make_t
     assert_equal(cluster, table)
 
 
+def test_ddl_on_a_child_passes_beside_clients_that_change_its_parent_on_other_nodes(
+    cluster: Cluster, make_table: MakeTable
+) -> None:
+    parent = make_table("(id INT PRIMARY KEY)")
+    key = f"FOREIGN KEY (parent) REFERENCES {parent} (id) ON DELETE CASCADE ON UPDATE CASCADE"
+    cluster[0].sql(f"CREATE TABLE d.child (id INT PRIMARY KEY, parent INT, {key})")
+    cluster.catch_up()
+
+    def make(number: int, stack: ExitStack) -> Callable[[], None]:
+        node = cluster[0 if number % 2 else 2]
+        connection = stack.enter_context(rowsocket.connect(*node.write_address(), timeout=60))
+        parents = connection.open_index("d", parent, "id")
+        children = connection.open_index("d", "child", "id,parent")
+
+        def come_and_go() -> None:
+            with contextlib.suppress(rowsocket.Deadlock, rowsocket.ForeignKeyViolation, rowsocket.DuplicateKey):
+                parents.insert([number])
+            with contextlib.suppress(rowsocket.Deadlock, rowsocket.ForeignKeyViolation, rowsocket.DuplicateKey):
+                children.insert([number, number])
+            with contextlib.suppress(rowsocket.Deadlock):
+                parents.update(number, [100 + number])
+            with contextlib.suppress(rowsocket.Deadlock):
+                parents.delete(100 + number)
+
+        return come_and_go
+
+    with Load(4, make) as load:
+        for number in range(6):
+            cluster[1].sql(f"ALTER TABLE d.child ADD COLUMN c{number} INT")
+            cluster[1].sql(f"ALTER TABLE d.child DROP COLUMN c{number}, FORCE")
+            load.wait_for_more()
+    assert_equal(cluster, parent, "child")
+    orphans = f"SELECT * FROM d.child WHERE parent NOT IN (SELECT id FROM d.{parent})"
+    assert [node.sql(orphans) for node in cluster] == [[]] * 3
+    cluster[0].sql("DROP TABLE d.child")
+
+
+def test_a_kill_that_comes_during_the_commit_is_kept_until_after_it(cluster: Cluster, make_table: MakeTable) -> None:
+    table = make_table("(id INT PRIMARY KEY)")
+    node = cluster[0]
+    waiting = "SELECT id FROM information_schema.processlist WHERE user = 'rowsocket' AND state LIKE '%%semi-sync%%'"
+    with node.raw("write") as connection:
+        assert connection.ask(f"P\t1\td\t{table}\t\tid".encode()) == b"0\t1"
+        node.sql("SET GLOBAL rpl_semi_sync_master_wait_point = AFTER_SYNC")
+        node.sql("SET GLOBAL rpl_semi_sync_master_timeout = 60000")
+        node.sql("SET GLOBAL rpl_semi_sync_master_enabled = ON")
+        try:
+            connection.send(b"1\t+\t1\t1\n")
+            node.wait_until("the commit waits for a replica that is not there", lambda: bool(node.sql(waiting)))
+            [[worker]] = node.sql(waiting)
+            node.sql(f"KILL {worker}")
+            assert connection.unread() == b""
+        finally:
+            node.sql("SET GLOBAL rpl_semi_sync_master_enabled = OFF")
+        assert connection.line() == b"0\t1"
+        assert connection.closed()
+    with node.raw("write") as connection:
+        assert connection.ask(f"P\t1\td\t{table}\t\tid".encode()) == b"0\t1"
+        assert connection.ask(b"1\t+\t1\t2") == b"0\t1"
+    cluster.catch_up()
+    assert [rows(each, table) for each in cluster] == [[(1,), (2,)]] * 3
+
+
 # ---- nodes that wait, and nodes that are alone
 
 

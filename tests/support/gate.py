@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A turn that is held up in its middle by a trigger that waits for a lock."""
+"""A gate in the middle of a turn: while it is closed, an insert into the table `gated` waits in a trigger,
+and the test does what it likes between the requests before it and those behind."""
 
 from __future__ import annotations
 
@@ -9,6 +10,12 @@ from collections.abc import Iterator
 
 from support.mariadb import Database, RowSocketServer
 from support.raw import RawConnection
+
+
+def open_ids(wire: RawConnection, database: Database, *opens: tuple[int, str, str]) -> None:
+    """Open (id, table, columns) on the connection, each over the primary key."""
+    for number, table, columns in opens:
+        assert wire.tokens("P", number, database.name, table, "", columns) == [b"0", b"1"]
 
 
 @contextlib.contextmanager

@@ -23,6 +23,7 @@ class RawConnection:
     def __init__(self, address: tuple[str, int] | str, timeout_s: float = REPLY_TIMEOUT_S) -> None:
         family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET6 if ":" in address[0] else socket.AF_INET
         self.socket = socket.socket(family, socket.SOCK_STREAM)
+        self._timeout_s = timeout_s
         self.socket.settimeout(timeout_s)
         self.socket.connect(address)
         if family != socket.AF_UNIX:
@@ -75,6 +76,17 @@ class RawConnection:
         finally:
             self.socket.settimeout(before)
         return False
+
+    def unread(self) -> bytes:
+        """What has arrived by now and was not taken yet, without waiting for more."""
+        self.socket.setblocking(False)
+        try:
+            self._received += self.socket.recv(1 << 16)
+        except BlockingIOError:
+            pass
+        finally:
+            self.socket.settimeout(self._timeout_s)
+        return self._received
 
     def closed(self) -> bool:
         """True if the server has closed, or closes within the time-out, without another byte."""

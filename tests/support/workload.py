@@ -8,6 +8,7 @@ columns, an update of several rows touches no key, an IN list with `=` stands on
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from hypothesis import strategies as st
 
@@ -25,6 +26,13 @@ class Column:
     values: Values
     is_number: bool = False
     in_key: bool = False
+    others: tuple[str, ...] = ()
+    """What does not fit it and may be looked for all the same."""
+
+    @property
+    def searched(self) -> Values:
+        """Values for a key."""
+        return st.one_of(self.values, self.values, one_of(*self.others)) if self.others else self.values
 
 
 @dataclass(frozen=True)
@@ -36,6 +44,22 @@ class Table:
     columns: tuple[Column, ...]
     rows: str
     primary_key: tuple[str, ...]
+    options: str = "ENGINE=InnoDB"
+    then: tuple[str, ...] = ()
+    """Statements that follow the first rows, with {} for the table: what leaves history, and the like."""
+
+    def create(self, database: str) -> str:
+        """The statement that makes it, empty."""
+        return f"CREATE TABLE {database}.{self.name} ({self.definition}) {self.options}"
+
+    def fill(self, database: str) -> list[str]:
+        """The statements that give an empty table its first rows."""
+        name = f"{database}.{self.name}"
+        return [f"INSERT INTO {name} {self.rows_into()}", *(one.format(name) for one in self.then)]
+
+    def rows_into(self) -> str:
+        """What stands behind INSERT INTO and the name."""
+        return self.rows if self.rows.startswith("(k, ") else f"VALUES {self.rows}"
 
     def column(self, name: str) -> Column:
         return next(column for column in self.columns if column.name == name)
@@ -52,6 +76,19 @@ class Index:
     columns: tuple[str, ...]
     filters: tuple[str, ...]
     unique: bool
+    descending: tuple[str, ...] = ()
+    """Those of its parts that are DESC."""
+    prefix: int = 0
+    """Of its last part it knows so many characters only; 0 = all."""
+
+    def order(self, downwards: bool) -> str:
+        """What stands behind ORDER BY where it is walked this way."""
+        parts = [(name, name in self.descending) for name in self.key]
+        if self.prefix:
+            parts[-1] = (f"LEFT({parts[-1][0]}, {self.prefix})", parts[-1][1])
+        behind = [name for name in self.table.primary_key if name not in self.key or self.prefix]
+        parts += [(name, False) for name in behind]
+        return ", ".join(f"{name} {'DESC' if is_descending != downwards else 'ASC'}" for name, is_descending in parts)
 
     def __repr__(self) -> str:
         return f"{self.table.name}.{self.name}({','.join(self.key)})"
@@ -77,6 +114,9 @@ class Find:
 
     def __repr__(self) -> str:
         return f"<{self.index}: {self.line()!r}>"
+
+    def _repr_pretty_(self, printer: Any, cycle: bool) -> None:
+        printer.text(repr(self))
 
     def line(self) -> bytes:
         tokens: list[bytes | str | int | None] = [self.index.id, self.operator, len(self.key), *self.key, self.limit, self.offset]
@@ -175,7 +215,7 @@ TYPED = Table(
 TABLES = (INTS, PAIRS, WORDS, TYPED)
 
 
-def _index(id: int, table: Table, name: str, key: str, *, unique: bool, columns: str = "") -> Index:
+def index_of(id: int, table: Table, name: str, key: str, *, unique: bool, columns: str = "") -> Index:
     names = tuple(column.name for column in table.columns)
     # A filter on a BLOB is refused by the original.
     filters = tuple(column for column in names if column != "t")
@@ -183,32 +223,32 @@ def _index(id: int, table: Table, name: str, key: str, *, unique: bool, columns:
 
 
 INDEXES = (
-    _index(0, INTS, "", "k", unique=True),
-    _index(1, INTS, "by_g", "g", unique=False),
-    _index(2, INTS, "by_g_v", "g,v", unique=False),
-    _index(3, INTS, "by_v", "v", unique=False, columns="v,k"),
-    _index(4, PAIRS, "PRIMARY", "a,b", unique=True),
-    _index(5, PAIRS, "by_n", "n", unique=False, columns="n,a,b"),
-    _index(6, PAIRS, "2", "b,n", unique=False),
-    _index(7, WORDS, "0", "w", unique=True),
-    _index(8, WORDS, "by_n_w", "n,w", unique=True),
-    _index(9, TYPED, "", "k", unique=True),
-    _index(10, TYPED, "by_d", "d", unique=False),
-    _index(11, TYPED, "by_m", "m", unique=False),
-    _index(12, TYPED, "by_p_d", "p,d", unique=False),
-    _index(13, TYPED, "by_h", "h", unique=False),
-    _index(14, TYPED, "by_y", "y", unique=False),
-    _index(15, TYPED, "by_c", "c", unique=False),
+    index_of(0, INTS, "", "k", unique=True),
+    index_of(1, INTS, "by_g", "g", unique=False),
+    index_of(2, INTS, "by_g_v", "g,v", unique=False),
+    index_of(3, INTS, "by_v", "v", unique=False, columns="v,k"),
+    index_of(4, PAIRS, "PRIMARY", "a,b", unique=True),
+    index_of(5, PAIRS, "by_n", "n", unique=False, columns="n,a,b"),
+    index_of(6, PAIRS, "2", "b,n", unique=False),
+    index_of(7, WORDS, "0", "w", unique=True),
+    index_of(8, WORDS, "by_n_w", "n,w", unique=True),
+    index_of(9, TYPED, "", "k", unique=True),
+    index_of(10, TYPED, "by_d", "d", unique=False),
+    index_of(11, TYPED, "by_m", "m", unique=False),
+    index_of(12, TYPED, "by_p_d", "p,d", unique=False),
+    index_of(13, TYPED, "by_h", "h", unique=False),
+    index_of(14, TYPED, "by_y", "y", unique=False),
+    index_of(15, TYPED, "by_c", "c", unique=False),
 )
 # The same tables for changes: the columns that a request may set are the first ones.
 CHANGES = (
-    _index(20, INTS, "", "k", unique=True, columns="n"),
-    _index(21, INTS, "by_g", "g", unique=False, columns="n"),
-    _index(22, PAIRS, "", "a,b", unique=True, columns="m"),
-    _index(23, INTS, "", "k", unique=True, columns="g,n"),
-    _index(24, TYPED, "", "k", unique=True, columns="d,p,c,e,s,f"),
-    _index(25, WORDS, "", "w", unique=True, columns="n,t"),
-    _index(26, PAIRS, "by_b_n", "b,n", unique=False, columns="m"),
+    index_of(20, INTS, "", "k", unique=True, columns="n"),
+    index_of(21, INTS, "by_g", "g", unique=False, columns="n"),
+    index_of(22, PAIRS, "", "a,b", unique=True, columns="m"),
+    index_of(23, INTS, "", "k", unique=True, columns="g,n"),
+    index_of(24, TYPED, "", "k", unique=True, columns="d,p,c,e,s,f"),
+    index_of(25, WORDS, "", "w", unique=True, columns="n,t"),
+    index_of(26, PAIRS, "by_b_n", "b,n", unique=False, columns="m"),
 )
 
 
@@ -220,7 +260,7 @@ def finds(indexes: tuple[Index, ...] = INDEXES) -> st.SearchStrategy[Find]:
 @st.composite
 def _find(draw: st.DrawFn, index: Index) -> Find:
     parts = draw(st.integers(1, len(index.key)))
-    key = tuple(draw(index.table.column(name).values) for name in index.key[:parts])
+    key = tuple(draw(index.table.column(name).searched) for name in index.key[:parts])
     operator = draw(st.sampled_from(["=", "=", ">", ">=", "<", "<="]))
     in_part: int | None = None
     in_values: tuple[Value, ...] = ()
@@ -254,9 +294,9 @@ def filters(draw: st.DrawFn, index: Index, *, may_stop: bool) -> tuple[tuple[str
 
 
 @st.composite
-def modifications(draw: st.DrawFn) -> Find:
+def modifications(draw: st.DrawFn, indexes: tuple[Index, ...] = CHANGES) -> Find:
     """Updates, deletes, increments and decrements of a find's rows, also with the rows as they were."""
-    found = draw(finds(CHANGES))
+    found = draw(finds(indexes))
     columns = [found.index.table.column(name) for name in found.index.columns]
     kinds = ["U", "D", "U?", "D?"]
     if all(column.is_number for column in columns):
@@ -273,9 +313,9 @@ def modifications(draw: st.DrawFn) -> Find:
 
 
 @st.composite
-def inserts(draw: st.DrawFn) -> bytes:
+def inserts(draw: st.DrawFn, indexes: tuple[Index, ...] = INDEXES) -> bytes:
     """Inserts of whole rows, some of which exist."""
-    index = draw(st.sampled_from([index for index in INDEXES if len(index.columns) == len(index.table.columns)]))
+    index = draw(st.sampled_from([index for index in indexes if len(index.columns) == len(index.table.columns)]))
     values = [draw(column.values) for column in index.table.columns]
     return b"\t".join(map(token, [index.id, "+", len(values), *values]))
 

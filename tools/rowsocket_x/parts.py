@@ -6,6 +6,7 @@
     client-LANGUAGE             a client library's own tests
     bench                       the comparison's own arithmetic, and small runs of all that it measures
     vectors, integration, ...   the folders of tests/, on real servers
+    fuzz-server                 fuzzed requests into a real server, also under valgrind
     fuzz                        every fuzzing program for a short while, from its committed corpus
 
 Each part is named below with the folder of its tests, so that one whose files vanish fails. A part that
@@ -47,6 +48,7 @@ SERVER_PARTS: Mapping[str, str] = {
     "replication": "tests/replication",
     "linearizability": "tests/linearizability",
     "property": "tests/property",
+    "fuzz-server": "tests/fuzz_server",
 }
 """The parts that run on real servers, in their order, with their folders.
 

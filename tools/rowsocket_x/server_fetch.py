@@ -5,12 +5,14 @@ Debian's security archive can offer a binary before its source can be downloaded
 lists have as both are tried newest first, the source before the binaries, and the first that really comes is
 taken. No root is needed, and several versions can stand side by side; `.rowsocket/server.json` names the one
 in use of each series.
+
+RocksDB comes with it: an engine that RowSocket serves, in a package of its own.
 """
 
 import json
 import shutil
 import tempfile
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from rowsocket_x import network, server_headers, server_runtime, server_series, versions
@@ -32,6 +34,11 @@ SERVER_PACKAGES = (
     "libmariadbd-dev",
 )
 OTHER_PACKAGES = ("galera-4",)
+
+ROCKSDB = "usr/lib/mysql/plugin/ha_rocksdb.so"
+ROCKSDB_PACKAGE = "mariadb-plugin-rocksdb"
+ROCKSDB_LIBRARY = "libsnappy1v5"
+"""What RocksDB needs and the server does not."""
 
 _RECORD = STATE / "server.json"
 
@@ -75,6 +82,7 @@ def fetch(series: Series = DEFAULT, *, renew: bool = False) -> Server:
     """Fetch the newest version that can be had as both, unless there is one (`renew` looks for a newer)."""
     have = current(series)
     if have is not None and not renew:
+        _add_rocksdb(series, have)
         return have
     server_series.fetch_keyring(series)
     private = server_series.apt(series)
@@ -149,9 +157,19 @@ def _fetch_version(series: Series, private: PrivateApt, version: str) -> Server:
             for unneeded in (scratch / "tree/usr/lib").glob("*/libmariadbd.a"):  # the embedded server
                 unneeded.unlink()
             server_headers.prove(scratch / "headers")
+        _add_rocksdb(series, replace(server, tree=scratch / "tree"))
         _move_into_place(scratch / "headers", server.headers)
         _move_into_place(scratch / "tree", server.tree)
     return server
+
+
+def _add_rocksdb(series: Series, server: Server) -> None:
+    """Unpack RocksDB into the server's tree where it is missing. Raises `Problem`."""
+    if not (server.tree / ROCKSDB).is_file():
+        private = server_series.apt(series)
+        private.require_lists()
+        with step("downloading RocksDB for it"):
+            private.unpack([f"{ROCKSDB_PACKAGE}={server.version}", ROCKSDB_LIBRARY], server.tree)
 
 
 def _move_into_place(made: Path, target: Path) -> None:

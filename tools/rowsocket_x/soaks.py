@@ -36,6 +36,7 @@ class Soak:
 _REPLICA = "tests/replication/test_replica.py::"
 _SEMI_SYNC = "tests/replication/test_semisync.py::"
 _CRASH = "tests/faults/test_crash.py::"
+_FUZZ = "tests/fuzz_server/test_real_server.py::"
 
 SOAKS = (
     Soak(
@@ -144,6 +145,17 @@ SOAKS = (
         "mix-galera",
         ("tests/property/test_galera.py",),
         "the same on three Galera nodes, one without a binlog, with nodes cut off, killed and joined again",
+    ),
+    Soak(
+        "fuzz-server",
+        (_FUZZ + "test_fuzzed_requests_break_nothing",),
+        "requests by the grammar and mutated bytes of 5 clients on 40 kinds of tables in 5 engines, beside "
+        "DDL, locks, changed settings and KILL; a new server every minute",
+    ),
+    Soak(
+        "fuzz-valgrind",
+        (_FUZZ + "test_valgrind_finds_nothing_while_requests_are_fuzzed",),
+        "the same of 2 clients on a server under valgrind, without RocksDB",
     ),
 )
 

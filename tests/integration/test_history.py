@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The history of tables with system versioning: nobody forges it, and row events carry all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import rowsocket
+from rowsocket import EngineError, Value
+from support.binlog import assert_binlog_equals_tables
+from support.mariadb import Database, RowSocketServer, Start
+from support.twins import Twins, error_number
+
+MakeTwins = Callable[..., Twins]
+
+GENERATED = 1906
+NAMED = (
+    "id INT PRIMARY KEY, v INT, s TIMESTAMP(6) GENERATED ALWAYS AS ROW START{0},"
+    " e TIMESTAMP(6) GENERATED ALWAYS AS ROW END{0}, PERIOD FOR SYSTEM_TIME (s, e)"
+)
+COLUMNS = {
+    "named": (NAMED.format(""), "s", "e"),
+    "invisible": (NAMED.format(" INVISIBLE"), "s", "e"),
+    "implicit": ("id INT PRIMARY KEY, v INT", "row_start", "row_end"),
+}
+FORGED = "2001-01-01 00:00:00"
+
+
+@pytest.mark.parametrize("kind", COLUMNS)
+@pytest.mark.parametrize("which", [1, 2], ids=["start", "end"])
+def test_the_time_of_a_row_can_not_be_written(make_twins: MakeTwins, kind: str, which: int) -> None:
+    definition, column = COLUMNS[kind][0], COLUMNS[kind][which]
+    twins = make_twins(definition, "WITH SYSTEM VERSIONING")
+    twins.sql("INSERT INTO t (id, v) VALUES (1, 10)")
+    everything = f"SELECT id, v, {COLUMNS[kind][1]}, {COLUMNS[kind][2]} FROM t FOR SYSTEM_TIME ALL"
+    before = twins.sql(everything)
+    rows, time = twins.index(f"id,{column}"), twins.index(column)
+    requests: list[Callable[[], object]] = [
+        lambda: rows.insert([2, FORGED]),
+        lambda: rows.insert_many([[2, FORGED]]),
+        lambda: rows.replace([1, FORGED]),
+        lambda: rows.upsert([1, FORGED], update=[column]),
+        lambda: time.update(1, [FORGED]),
+        lambda: time.increment(1, [1]),
+        lambda: time.decrement(1, [1]),
+    ]
+    for number, request in enumerate(requests):
+        with pytest.raises(EngineError) as raised:
+            request()
+        assert error_number(raised.value) == GENERATED, number
+    assert twins.sql(everything) == before
+
+
+def test_what_changes_no_versioned_column_makes_no_history(make_twins: MakeTwins) -> None:
+    twins = make_twins("id INT PRIMARY KEY, v INT, w INT WITHOUT SYSTEM VERSIONING", "WITH SYSTEM VERSIONING")
+    versions = "SELECT id, v, w FROM {} FOR SYSTEM_TIME ALL ORDER BY id, row_end"
+    for name in ("t", "twin"):
+        twins.sql(f"INSERT INTO {name} VALUES (1, 10, 5)")
+    twins.index("w").update(1, [6])
+    twins.index("w").increment(1, [1])
+    for change in ("w = 6", "w = w + 1"):
+        twins.sql(f"UPDATE twin SET {change}")
+    assert twins.sql(versions.format("t")) == twins.sql(versions.format("twin")) == [(b"1", b"10", b"7")]
+
+
+@pytest.mark.parametrize("partitions", ["", "PARTITION BY SYSTEM_TIME (PARTITION p HISTORY, PARTITION n CURRENT)"])
+def test_every_way_to_change_a_row_keeps_its_past(make_twins: MakeTwins, partitions: str) -> None:
+    definition = "id INT PRIMARY KEY, v INT, w VARCHAR(9)"
+    twins = make_twins(definition, f"WITH SYSTEM VERSIONING {partitions}")
+    for name in ("t", "twin"):
+        twins.sql(f"INSERT INTO {name} SELECT seq, seq, 'a' FROM seq_1_to_5")
+    index = twins.index("id,v,w")
+    index.replace([1, 11, "b"])
+    index.upsert([2, 12, "b"], update=["v"])
+    index.upsert([3, 100, "b"], update=[], add=["v"])
+    twins.index("w").update(4, ["b"])
+    index.delete(5)
+    for statement in (
+        "REPLACE INTO twin VALUES (1, 11, 'b')",
+        "INSERT INTO twin VALUES (2, 12, 'b') ON DUPLICATE KEY UPDATE v = 12",
+        "INSERT INTO twin VALUES (3, 100, 'b') ON DUPLICATE KEY UPDATE v = v + 100",
+        "UPDATE twin SET w = 'b' WHERE id = 4",
+        "DELETE FROM twin WHERE id = 5",
+    ):
+        twins.sql(statement)
+    follows = "row_start = LAG(row_end) OVER (PARTITION BY id ORDER BY row_end)"
+    query = f"SELECT id, v, w, {follows} FROM {{}} FOR SYSTEM_TIME ALL ORDER BY id, row_end"
+    history = twins.sql(query.format("t"))
+    assert history == twins.sql(query.format("twin"))
+    assert len(history) == 9
+
+
+def test_who_asks_what_a_change_made_sees_the_present_row(make_twins: MakeTwins) -> None:
+    twins = make_twins("id INT PRIMARY KEY, v INT", "WITH SYSTEM VERSIONING")
+    twins.sql("INSERT INTO t VALUES (1, 10)")
+    index = twins.index("v")
+    assert index.increment_and_fetch(1, [5]) == [(b"15",)]
+    twins.sql("CREATE TABLE log (v INT)")
+    twins.sql("CREATE TRIGGER after_it AFTER UPDATE ON t FOR EACH ROW INSERT INTO log VALUES (NEW.v)")
+    assert index.update_and_fetch(1, [20]) == [(b"20",)]
+    assert twins.sql("SELECT v FROM log") == [(b"20",)]
+
+
+def test_a_text_that_was_unique_is_free_again_and_its_past_is_kept(make_twins: MakeTwins) -> None:
+    twins = make_twins("id INT PRIMARY KEY, w TEXT, UNIQUE (w)", "WITH SYSTEM VERSIONING")
+    index = twins.index("id,w")
+    for id in (1, 2, 3):
+        index.insert([id, "the only one"])
+        with pytest.raises(rowsocket.DuplicateKey):
+            index.insert([9, "the only one"])
+        assert index.delete(id) == 1
+    assert twins.sql("SELECT id, w FROM t FOR SYSTEM_TIME ALL ORDER BY id") == [(b"%d" % id, b"the only one") for id in (1, 2, 3)]
+
+
+@pytest.mark.parametrize("image", ["MINIMAL", "NOBLOB", "FULL"])
+def test_row_events_carry_the_whole_of_a_past_row(start: Start, image: str) -> None:
+    """But for its BLOBs under NOBLOB, which SQL's own changes leave out as well."""
+    server = start(RowSocketServer, {"binlog-row-image": image})
+    database = Database(server, "d")
+    text = "VARCHAR(20)" if image == "NOBLOB" else "TEXT"
+    columns = f"id INT PRIMARY KEY, v INT, w VARCHAR(20), body {text}, u INT WITHOUT SYSTEM VERSIONING"
+    database.sql(f"CREATE TABLE h ({columns}) WITH SYSTEM VERSIONING")
+    database.sql(f"CREATE TABLE k (n INT UNIQUE, {columns.replace('PRIMARY KEY', '')}) WITH SYSTEM VERSIONING")
+    with rowsocket.connect(*server.write_address()) as writer:
+        for name in ("h", "k"):
+            width = 6 if name == "k" else 5
+            rows = writer.open_index("d", name, ["id", "v", "w", "body", "u", "n"][:width], "0")
+            for number in range(1, 8):
+                inserted: list[Value] = [number, number, f"w{number}", f"body {number}", 1, number]
+                rows.insert(inserted[:width])
+            one = writer.open_index("d", name, "v", "0")
+            assert one.update(1, [100]) == one.increment(2, [1]) == one.delete(3) == 1
+            assert writer.open_index("d", name, "u", "0").update(4, [9]) == 1
+            assert writer.open_index("d", name, "body", "0").update(5, ["new"]) == 1
+            upserted: list[Value] = [6, 60, "x", "y", 2, 6]
+            replacing: list[Value] = [7, 70, "x", "y", 2, 7]
+            rows.upsert(upserted[:width], update=["v"])
+            rows.replace(replacing[:width])
+    assert database.value("SELECT COUNT(*) FROM h FOR SYSTEM_TIME ALL") == 12
+    assert_binlog_equals_tables(server)

@@ -1,0 +1,78 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A change that moves rows within the index that is being walked meets no row twice, whatever it is that moves them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import pytest
+
+from rowsocket import Operator, Value
+from support.twins import Twins
+
+MakeTwins = Callable[..., Twins]
+
+
+@dataclass(frozen=True)
+class Moving:
+    """A table, its index `k`, and the change of column `n` by 1 of all rows after `key`."""
+
+    definition: str
+    rows: str
+    key: tuple[Value, ...]
+    options: str = ""
+    op: Operator = ">"
+
+    @property
+    def engines(self) -> tuple[str, ...]:
+        """Those that can have it: an index of a virtual column is InnoDB's alone."""
+        return ("InnoDB",) if "VIRTUAL" in self.definition else ("InnoDB", "Aria")
+
+
+MOVING = {
+    "a virtual column": Moving("id INT PRIMARY KEY, n INT, v INT AS (n + 0) VIRTUAL, KEY k (v)", "seq, seq", (0,)),
+    "a stored generated column": Moving("id INT PRIMARY KEY, n INT, v INT AS (n * 2) STORED, KEY k (v)", "seq, seq", (0,)),
+    "a virtual column in the second place": Moving(
+        "id INT PRIMARY KEY, n INT, g INT, v INT AS (n + 0) VIRTUAL, KEY k (g, v)", "seq, seq, 1", (1,), op="="
+    ),
+    "an ON UPDATE column": Moving(
+        "id INT PRIMARY KEY, n INT, at TIMESTAMP(6) NULL ON UPDATE NOW(6), KEY k (at)",
+        "seq, 0, '2024-01-01' + INTERVAL seq SECOND",
+        ("2000-01-01",),
+    ),
+    "a prefix in the second place": Moving(
+        "id INT PRIMARY KEY, n VARCHAR(9), g INT, KEY k (g, n(2))", "seq, 10 + seq, 1", (1,), op="="
+    ),
+    "a prefix of a BLOB": Moving("id INT PRIMARY KEY, n TEXT, KEY k (n(2))", "seq, 10 + seq", ("00",)),
+    "a key part behind another": Moving("id INT PRIMARY KEY, n INT, g INT, KEY k (g, n)", "seq, seq, 1", (1,), op="="),
+    "the clustered key behind the index": Moving(
+        "id INT, n INT, g INT, PRIMARY KEY (n), KEY k (g)", "seq, 10 * seq, 1", (1,), op="="
+    ),
+    "a descending key": Moving("id INT PRIMARY KEY, n INT, KEY k (n DESC)", "seq, seq", (0,), op="<"),
+    "another partition": Moving(
+        "id INT, n INT, g INT, KEY k (g)",
+        "seq, seq, 1",
+        (1,),
+        "PARTITION BY RANGE (n) (PARTITION a VALUES LESS THAN (6), PARTITION b VALUES LESS THAN (99))",
+        op="=",
+    ),
+    "a subpartition": Moving(
+        "id INT, n INT, g INT, KEY k (g)",
+        "seq, seq, 1",
+        (1,),
+        "PARTITION BY RANGE (n) SUBPARTITION BY HASH (n) SUBPARTITIONS 3 (PARTITION a VALUES LESS THAN MAXVALUE)",
+        op="=",
+    ),
+}
+
+
+@pytest.mark.parametrize(("what", "engine"), [(what, engine) for what, moving in MOVING.items() for engine in moving.engines])
+def test_a_change_meets_no_row_twice(make_twins: MakeTwins, what: str, engine: str) -> None:
+    moving = MOVING[what]
+    twins = make_twins(moving.definition, f"ENGINE={engine} {moving.options}")
+    columns = ", ".join(name for name in ("id", "n", "g", "at") if f" {name} " in f" {moving.definition}")
+    twins.sql(f"INSERT INTO t ({columns}) SELECT {moving.rows} FROM seq_1_to_20")
+    before = [int(row[0] or b"") for row in twins.rows("n", "id")]
+    assert twins.index("n", "k").increment(moving.key, [1], moving.op, limit=None) == 20
+    assert [int(row[0] or b"") for row in twins.rows("n", "id")] == [n + 1 for n in before]

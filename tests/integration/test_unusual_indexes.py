@@ -1,0 +1,119 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Indexes that tell less than their column: prefixes, disabled keys, hash keys, and keys over a hidden hash."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import rowsocket
+from rowsocket import BytesRow, Connection, Index, Operator
+from support.twins import Twins
+
+MakeTwins = Callable[..., Twins]
+
+OPERATORS: tuple[Operator, ...] = ("=", "<", "<=", ">", ">=")
+TEXTS = ["ab", "abc", "abcd", "abce", "abd", "b"]
+
+
+def with_texts(make_twins: MakeTwins, type: str, engine: str) -> Twins:
+    """Rows 1 to 6 with the texts above; the index `k` knows three letters of each."""
+    twins = make_twins(f"id INT AUTO_INCREMENT PRIMARY KEY, w {type}, n INT, KEY k (w(3))", f"ENGINE={engine}")
+    for text in TEXTS:
+        twins.sql("INSERT INTO t (w, n) VALUES (%s, 0)", text)
+    return twins
+
+
+def ids_in_sql(twins: Twins, where: str) -> list[BytesRow]:
+    return twins.sql(f"SELECT id FROM t IGNORE INDEX (k) WHERE {where} ORDER BY id")
+
+
+@pytest.mark.parametrize("engine", ["InnoDB", "Aria", "MyISAM"])
+@pytest.mark.parametrize("type", ["VARCHAR(20)", "TEXT", "CHAR(20)"])
+def test_a_prefix_decides_by_the_column_even_where_nobody_asked_for_it(
+    make_twins: MakeTwins, reader: Connection, type: str, engine: str
+) -> None:
+    twins = with_texts(make_twins, type, engine)
+    index: Index[BytesRow] = reader.open_index(twins.database, "t", "id", "k", decode=False)
+    for key in ("abcd", "abce", "abcf", "abc", "abcz"):
+        for op in OPERATORS:
+            assert sorted(index.find(key, op, limit=None)) == ids_in_sql(twins, f"w {op} '{key}'"), (key, op)
+        assert index.count(key) == len(ids_in_sql(twins, f"w = '{key}'"))
+    assert sorted(index.starts_with("abcd")) == ids_in_sql(twins, "w LIKE 'abcd%'")
+    for low, high in (("abcd", "abd"), ("ab", "abce"), ("abcd", "abcz"), ("abce", "abcd")):
+        for reverse in (False, True):
+            between = index.find(low, ">=", to=("<", high), limit=None, reverse=reverse)
+            assert sorted(between) == ids_in_sql(twins, f"w >= '{low}' AND w < '{high}'"), (low, high)
+
+
+@pytest.mark.parametrize("engine", ["InnoDB", "Aria"])
+def test_a_change_by_a_prefix_changes_the_rows_of_the_whole_value(make_twins: MakeTwins, engine: str) -> None:
+    twins = with_texts(make_twins, "VARCHAR(20)", engine)
+    assert twins.index("n", "k").increment("abcd", [1], limit=None) == 1
+    assert twins.index("", "k").delete("abce", limit=None) == 1
+    assert twins.rows("w") == [(text.encode(),) for text in TEXTS if text != "abce"]
+    assert twins.sql("SELECT w FROM t WHERE n = 1") == [(b"abcd",)]
+
+
+@pytest.mark.parametrize("engine", ["Aria", "MyISAM"])
+def test_a_disabled_index_is_none_until_it_is_enabled(make_twins: MakeTwins, engine: str) -> None:
+    twins = make_twins("id INT PRIMARY KEY, n INT, KEY k (n)", f"ENGINE={engine}")
+    twins.sql("INSERT INTO t VALUES (1, 5)")
+    twins.sql("ALTER TABLE t DISABLE KEYS")
+    twins.sql("INSERT INTO t VALUES (2, 5)")
+    for name in ("k", "1"):
+        with pytest.raises(rowsocket.RequestError) as raised:
+            twins.index("id", name)
+        assert raised.value.text == "idxnum"
+    assert twins.index("id").count(0, ">") == 2
+    twins.sql("ALTER TABLE t ENABLE KEYS")
+    assert sorted(twins.index("id", "k").find(5, limit=None)) == [(b"1",), (b"2",)]
+
+
+def test_an_index_that_is_disabled_while_it_is_in_use_is_an_error_for_its_requests(make_twins: MakeTwins) -> None:
+    twins = make_twins("id INT PRIMARY KEY, n INT, KEY k (n)", "ENGINE=MyISAM")
+    twins.sql("INSERT INTO t VALUES (1, 5)")
+    index = twins.index("id", "k")
+    assert index.find(5) == [(b"1",)]
+    twins.sql("ALTER TABLE t DISABLE KEYS")
+    with pytest.raises(rowsocket.RequestError) as raised:
+        index.find(5)
+    assert raised.value.text == "idxnum"
+    twins.sql("ALTER TABLE t ENABLE KEYS")
+    assert index.find(5) == [(b"1",)]
+
+
+def test_half_a_hash_key_is_refused(make_twins: MakeTwins) -> None:
+    twins = make_twins("a INT, b INT, n INT, KEY k (a, b) USING HASH", "ENGINE=MEMORY")
+    twins.sql("INSERT INTO t VALUES (1, 2, 3), (1, 3, 4)")
+    index = twins.index("n", "k")
+    assert index.find((1, 3)) == [(b"4",)]
+    for refused in (lambda: index.find((1,)), lambda: index.count((1,)), lambda: index.delete((1,))):
+        with pytest.raises(rowsocket.RequestError) as raised:
+            refused()
+        assert raised.value.text == "kpnum"
+    with pytest.raises(rowsocket.RequestError) as raised:
+        index.find((1, 3), reverse=True)
+    assert raised.value.text == "op"
+    assert len(twins.rows()) == 2
+
+
+@pytest.mark.parametrize("engine", ["InnoDB", "MyISAM"])
+def test_an_index_over_a_hidden_hash_can_not_be_opened(make_twins: MakeTwins, engine: str) -> None:
+    twins = make_twins("id INT PRIMARY KEY, w TEXT, UNIQUE KEY long_one (w)", f"ENGINE={engine}")
+    for name in ("long_one", "1"):
+        with pytest.raises(rowsocket.RequestError) as raised:
+            twins.index("id", name)
+        assert raised.value.text == "idxnum"
+    assert twins.index("id,w").insert([1, "x" * 5000]) is None
+    assert twins.index("w").get(1) == (b"x" * 5000,)
+
+
+@pytest.mark.parametrize("key", ["FULLTEXT KEY k (w)", "SPATIAL KEY k (p)"])
+@pytest.mark.parametrize("engine", ["InnoDB", "MyISAM"])
+def test_an_index_without_an_order_can_not_be_opened(make_twins: MakeTwins, key: str, engine: str) -> None:
+    twins = make_twins(f"id INT PRIMARY KEY, w TEXT, p POINT NOT NULL, {key}", f"ENGINE={engine}")
+    with pytest.raises(rowsocket.RequestError) as raised:
+        twins.index("id", "k")
+    assert raised.value.text == "idxnum"
