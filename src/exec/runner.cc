@@ -67,7 +67,7 @@ Begin Runner::run_whole(engine::Index& index, const Request& request, RowCounts&
 /// One statement of the engine: `run_on` sets `error` where it fails. `rows` is added to where it succeeds.
 template <typename RunOn>
 Begin Runner::run_statement(engine::Index& index, const Request& request, RowCounts& rows, Error& error,
-                            RunOn run_on) {
+                            const RunOn& run_on) {
   Buffer& out = request.reply->out();
   const size_t reply_begin = out.size();
   const size_t out_bytes_max = out.bytes_max();

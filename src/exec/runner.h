@@ -47,7 +47,7 @@ class Runner {
                                         Error& error);
   template <typename RunOn>
   [[nodiscard]] engine::Begin run_statement(engine::Index& index, const Request& request, RowCounts& rows,
-                                            Error& error, RunOn run_on);
+                                            Error& error, const RunOn& run_on);
   [[nodiscard]] engine::Begin run_rows_alone(engine::Index& index, const Insert& insert, RowCounts& rows,
                                              Error& error);
   [[nodiscard]] engine::Begin run_row_alone(engine::Index& index, const Insert& insert, size_t number,
