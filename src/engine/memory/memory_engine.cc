@@ -160,6 +160,16 @@ void MemoryEngine::set_lock_wait_timeout_ms(uint64_t milliseconds) {
   state_->lock_wait_timeout_ms = milliseconds;
 }
 
+void MemoryEngine::set_row_patience_ms(uint64_t milliseconds) {
+  const std::scoped_lock lock(state_->mutex);
+  state_->row_patience_ms = milliseconds;
+}
+
+void MemoryEngine::await_patient_wait() {
+  std::unique_lock lock(state_->mutex);
+  state_->wait_began.wait_for(lock, std::chrono::seconds(5), [this] { return state_->patient_waits > 0; });
+}
+
 void MemoryEngine::on_next_write(std::function<void()> action) {
   const std::scoped_lock lock(state_->mutex);
   state_->on_next_write = std::move(action);

@@ -98,6 +98,10 @@ class MemoryEngine final : public Engine {
   /// While busy, requests on the table (and opening it) get Begin::wait.
   void set_busy(std::string_view name, bool busy);
   void set_lock_wait_timeout_ms(uint64_t milliseconds);
+  /// How long a session that is not patient waits in place for the big lock.
+  void set_row_patience_ms(uint64_t milliseconds);
+  /// Return when a session that is patient waits in place.
+  void await_patient_wait();
   /// What the next write does besides (something that happens while the turn executes). It must not call back.
   void on_next_write(std::function<void()> action);
   /// The same for the next commit that has changes to commit.

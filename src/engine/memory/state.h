@@ -62,6 +62,9 @@ struct State {
   Fault read_fault;
   Fault read_deadlock;
   uint64_t lock_wait_timeout_ms = 5000;
+  uint64_t row_patience_ms = 1000;
+  uint32_t patient_waits = 0;  ///< sessions that wait in place
+  std::condition_variable wait_began;
   std::function<void()> on_next_write;
   std::function<void()> on_next_commit;
   bool transactions_are_long = false;
