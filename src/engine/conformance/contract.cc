@@ -2,7 +2,8 @@
 #include "engine/conformance/contract.h"
 
 #include <algorithm>
-#include <iterator>
+#include <chrono>
+#include <stdexcept>
 #include <utility>
 
 #include "base/buffer.h"
@@ -36,6 +37,8 @@ std::vector<TableKind> kinds_where(const std::function<bool(const TableKind&)>& 
 
 }  // namespace
 
+void PrintTo(const TableKind& kind, std::ostream* out) { *out << kind.name; }
+
 void set_engine_under_test(EngineUnderTest& engine) { under_test = &engine; }
 
 std::vector<TableKind> every_kind() { return under_test->kinds(); }
@@ -65,6 +68,17 @@ std::string row_of(Cursor& cursor) {
   ValueWriter writer(out, words);
   cursor.write_row(writer);
   return std::string(out.view().substr(std::min<size_t>(1, out.size())));
+}
+
+bool repeat_until(const std::function<bool()>& condition, const std::function<void()>& thing) {
+  const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+  while (!condition()) {
+    if (std::chrono::steady_clock::now() > deadline) {
+      return false;
+    }
+    thing();
+  }
+  return true;
 }
 
 // ---- a client

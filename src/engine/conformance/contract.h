@@ -160,6 +160,9 @@ class Contract : public testing::TestWithParam<TableKind> {
   std::unique_ptr<Client> client_;
 };
 
+/// Do a thing again and again until the condition holds. False if that takes far longer than it can.
+[[nodiscard]] bool repeat_until(const std::function<bool()>& condition, const std::function<void()>& thing);
+
 /// The row that the cursor stands on.
 [[nodiscard]] std::string row_of(Cursor& cursor);
 

@@ -10,6 +10,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +30,9 @@ struct TableKind {
   /// A value that is none of its column's is taken where SQL takes it with a warning, and the session says so.
   bool is_lenient = false;
 };
+
+/// For GoogleTest.
+void PrintTo(const TableKind& kind, std::ostream* out);
 
 /// A host as a test finds it: fresh, with no tables, and gone when the test ends.
 class Host {
@@ -50,8 +54,7 @@ class Host {
   virtual void let_go() = 0;
   /// Somebody waits for the table from now on (or will in a moment), and lets it go as soon as it was theirs.
   virtual void ask_for_table(std::string_view name) = 0;
-  /// Wait until they had it.
-  virtual void await_table_was_had() = 0;
+  [[nodiscard]] virtual bool table_was_had() = 0;
   /// The session under test has changed the row `mine` of a table with transactions. Its next write to the row
   /// `theirs` closes the circle, and its transaction is the one that is rolled back. Rows are named by "id".
   virtual void arrange_deadlock(std::string_view table, std::string_view mine, std::string_view theirs) = 0;

@@ -26,7 +26,11 @@ class MemoryHost final : public Host {
   void hold_table(std::string_view name) override { set_busy(name); }
   void let_go() override { engine_.set_busy(busy_, false); }
   void ask_for_table(std::string_view name) override { set_busy(name); }
-  void await_table_was_had() override { let_go(); }
+  [[nodiscard]] bool table_was_had() override {
+    const bool is_free = !engine_.is_held(busy_);
+    engine_.set_busy(busy_, !is_free);
+    return is_free;
+  }
   void arrange_deadlock(std::string_view /*table*/, std::string_view /*mine*/, std::string_view /*theirs*/) override {
     engine_.lose_transaction_at_write(1);
   }

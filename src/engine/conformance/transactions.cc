@@ -155,9 +155,8 @@ TEST_P(Transactions, a_short_one_has_time) {
 TEST_P(Transactions, one_that_lasts_long_wants_to_be_committed) {
   host().make_transactions_long();
   uint64_t stock = 0;
-  while (!client().session().wants_commit()) {
-    ASSERT_TRUE(client().set_stock("1", std::to_string(++stock).c_str()).ok());
-  }
+  EXPECT_TRUE(repeat_until([this] { return client().session().wants_commit(); },
+                           [&] { EXPECT_TRUE(client().set_stock("1", std::to_string(++stock).c_str()).ok()); }));
   EXPECT_GT(stock, 0U);
   client().commit();
   EXPECT_FALSE(client().session().wants_commit());

@@ -47,10 +47,11 @@ struct Holder {
 
 struct State {
   std::mutex mutex;
-  std::condition_variable lock_released;
+  std::condition_variable lock_released;  ///< the big lock, or a table that was busy; or a session is to stop
 
   std::map<std::string, std::shared_ptr<Table>, std::less<>> tables;
   std::vector<MemorySession*> sessions;
+  std::condition_variable session_ended;
 
   Holder writer = {};  ///< session == nullptr: none
   std::vector<Holder> readers;
