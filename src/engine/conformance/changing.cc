@@ -234,7 +234,7 @@ TEST_P(Changing, a_sum_out_of_the_columns_range_is_an_error) {
 }
 
 TEST_P(Changing, an_amount_that_is_no_number_is_an_error) {
-  EXPECT_EQ(add("stock", "1", {"many"}), "error 1366");
+  EXPECT_EQ(add("stock", "1", {"many"}), "error " + std::to_string(incorrect_amount));
   EXPECT_EQ(rows(), "1 cap 20, 2 pen 10, 3 cup 20, 4 box NULL");
 }
 

@@ -318,7 +318,7 @@ Client& Contract::client_that_reads() {
 }
 
 IndexDescription Contract::create_numbered() {
-  create_table("d.numbered", {.columns = {memory::auto_increment("id"), memory::text("name"),
+  create_table("d.numbered", {.columns = {memory::auto_increment("id"), memory::text("name", 40),
                                           memory::with_default(memory::integer("stock"), "7")},
                               .indexes = {{"PRIMARY", {"id"}, true}, {"by_name", {"name"}, true}}});
   return {database, "numbered", "", "id,name,stock", ""};

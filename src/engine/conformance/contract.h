@@ -178,6 +178,7 @@ inline constexpr int row_locked = 146;         ///< an engine's error
 inline constexpr int ids_used_up = 167;        ///< an engine's error
 inline constexpr int column_is_not_null = 1048;
 inline constexpr int out_of_range = 1264;
+inline constexpr int incorrect_amount = 1292;
 inline constexpr int no_default = 1364;
 inline constexpr int incorrect_value = 1366;
 inline constexpr int data_too_long = 1406;

@@ -84,7 +84,7 @@ TEST_P(Opening, an_opened_index_is_resolved_again_when_its_table_was_replaced) {
   Index& index = client().open();
   EXPECT_EQ(client().rows(index, {equal, {"3"}}), "3 cup 20");
   client().sleep();
-  create_table("d.item", {.columns = {memory::text("colour"), memory::integer("stock"), memory::text("name"),
+  create_table("d.item", {.columns = {memory::text("colour", 40), memory::integer("stock"), memory::text("name", 40),
                                       memory::integer("id")},
                           .indexes = {{"PRIMARY", {"id"}, true}}});
   host().insert("d.item", {"red", "5", "hat", "3"});
@@ -95,12 +95,12 @@ TEST_P(Opening, an_opened_index_that_fits_no_more_fails_until_it_fits_again) {
   Index& index = client().open(item("by_name"));
   Error error;
   client().sleep();
-  create_table("d.item", {.columns = {memory::integer("id"), memory::text("name")},
+  create_table("d.item", {.columns = {memory::integer("id"), memory::text("name", 40)},
                           .indexes = {{"PRIMARY", {"id"}, true}, {"by_name", {"name"}, true}}});
   EXPECT_EQ(client().tries(index, Intent::read, error), Begin::failed);
   EXPECT_EQ(error.code, ErrorCode::no_such_column);
   client().sleep();
-  create_table("d.item", {.columns = {memory::integer("id"), memory::text("name"), memory::integer("stock")},
+  create_table("d.item", {.columns = {memory::integer("id"), memory::text("name", 40), memory::integer("stock")},
                           .indexes = {{"PRIMARY", {"id"}, true}}});
   EXPECT_EQ(client().tries(index, Intent::read, error), Begin::failed);
   EXPECT_EQ(error.code, ErrorCode::no_such_index);
@@ -109,7 +109,7 @@ TEST_P(Opening, an_opened_index_that_fits_no_more_fails_until_it_fits_again) {
   EXPECT_EQ(client().tries(index, Intent::read, error), Begin::failed);
   EXPECT_EQ(error.code, ErrorCode::cannot_open_table);
   client().sleep();
-  create_table("d.item", {.columns = {memory::integer("id"), memory::text("name"), memory::integer("stock")},
+  create_table("d.item", {.columns = {memory::integer("id"), memory::text("name", 40), memory::integer("stock")},
                           .indexes = {{"by_name", {"name"}, true}}});
   EXPECT_EQ(client().tries(index, Intent::read, error), Begin::ready);
 }

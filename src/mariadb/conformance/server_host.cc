@@ -125,7 +125,7 @@ class ServerHost final : public Host {
     };
     // InnoDB rolls back the transaction that has changed less.
     static_cast<void>(somebody_.run({"CREATE TABLE d.weight (id INT PRIMARY KEY) ENGINE=InnoDB", "BEGIN",
-                                     "INSERT INTO d.weight SELECT seq FROM seq_1_to_1000", locking(theirs)}));
+                                     "INSERT INTO d.weight SELECT seq FROM d.seq_1_to_1000", locking(theirs)}));
     asked_ = somebody_.begin({locking(mine), "ROLLBACK"});
     await("SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'");
   }
