@@ -20,9 +20,9 @@ class Changing : public Contract {
   /// The same, adding. "refused", "error 1264" or "ok".
   std::string add(const std::string& columns, const char* id, const Texts& amounts, bool decrement = false) {
     bool changed = false;
-    const Error error = client().on_row(
-        client().open({"d", "item", "", columns, ""}), id, Intent::write,
-        [&](Cursor& cursor) { return add_to_columns(cursor, amounts, decrement, changed); });
+    const Error error =
+        client().on_row(client().open({"d", "item", "", columns, ""}), id, Intent::write,
+                        [&](Cursor& cursor) { return add_to_columns(cursor, amounts, decrement, changed); });
     client().commit();
     return !error.ok() ? "error " + std::to_string(error.number) : changed ? "ok" : "refused";
   }
@@ -79,7 +79,8 @@ TEST_P(Changing, a_row_is_read_as_the_transaction_left_it) {
 TEST_P(Changing, positions_are_numbered_from_0_in_the_order_of_saving) {
   Cursor& cursor = client().begin(client().open(item("by_stock_name")), Intent::read);
   const Texts key{"20"};
-  for (Step step = cursor.seek({.key_operator = at_or_before, .key = key}); step == Step::row; step = cursor.next()) {
+  for (Step step = cursor.seek({.key_operator = at_or_before, .key = key}); step == Step::row;
+       step = cursor.next()) {
     EXPECT_TRUE(cursor.save_position());
   }
   std::string fetched;
@@ -92,24 +93,25 @@ TEST_P(Changing, positions_are_numbered_from_0_in_the_order_of_saving) {
 }
 
 TEST_P(Changing, a_position_is_a_rows_whatever_its_key_has_become) {
-  const Error error = client().request(client().open({"d", "item", "by_stock_name", "stock", ""}), Intent::write,
-                                       [](Cursor& cursor) -> Error {
-    const Texts key{"0"};
-    size_t count = 0;
-    for (Step step = cursor.seek({.key_operator = after, .key = key}); step == Step::row; step = cursor.next()) {
-      count += cursor.save_position() ? 1 : 0;
-    }
-    for (size_t number = 0; number < count; ++number) {
-      bool changed = false;
-      if (cursor.fetch_position(number) != Step::row) {
-        return {ErrorCode::nothing_changed};
-      }
-      if (Error failure = add_to_columns(cursor, Texts{"100"}, false, changed); !failure.ok()) {
-        return failure;
-      }
-    }
-    return {};
-  });
+  const Error error = client().request(
+      client().open({"d", "item", "by_stock_name", "stock", ""}), Intent::write, [](Cursor& cursor) -> Error {
+        const Texts key{"0"};
+        size_t count = 0;
+        for (Step step = cursor.seek({.key_operator = after, .key = key}); step == Step::row;
+             step = cursor.next()) {
+          count += cursor.save_position() ? 1 : 0;
+        }
+        for (size_t number = 0; number < count; ++number) {
+          bool changed = false;
+          if (cursor.fetch_position(number) != Step::row) {
+            return {ErrorCode::nothing_changed};
+          }
+          if (Error failure = add_to_columns(cursor, Texts{"100"}, false, changed); !failure.ok()) {
+            return failure;
+          }
+        }
+        return {};
+      });
   EXPECT_TRUE(error.ok()) << error.detail;
   client().commit();
   EXPECT_EQ(rows(), "1 cap 120, 2 pen 110, 3 cup 120, 4 box NULL");
@@ -160,7 +162,8 @@ TEST_P(Changing, rows_are_changed_while_walking_where_none_can_come_again) {
   Index& index = client().open({"d", "item", "", "stock", ""});
   const Error error = client().request(index, Intent::write, [](Cursor& cursor) -> Error {
     const Texts key{"1"};
-    for (Step step = cursor.seek({.key_operator = after, .key = key}); step == Step::row; step = cursor.next()) {
+    for (Step step = cursor.seek({.key_operator = after, .key = key}); step == Step::row;
+         step = cursor.next()) {
       if (Error failure = set_columns(cursor, Texts{"5"}); !failure.ok()) {
         return failure;
       }
@@ -264,7 +267,8 @@ TEST_P(Changing, a_deleted_row_is_in_no_index) {
 TEST_P(Changing, rows_are_deleted_while_walking) {
   const Error error = client().request(client().open(), Intent::write, [](Cursor& cursor) -> Error {
     const Texts key{"1"};
-    for (Step step = cursor.seek({.key_operator = after, .key = key}); step == Step::row; step = cursor.next()) {
+    for (Step step = cursor.seek({.key_operator = after, .key = key}); step == Step::row;
+         step = cursor.next()) {
       if (Error failure = cursor.delete_row(); !failure.ok()) {
         return failure;
       }

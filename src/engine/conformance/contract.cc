@@ -252,7 +252,8 @@ void Client::sleep() {
 
 // ---- somebody
 
-Somebody::Somebody(Engine& engine, Intent intent) : thread_([this, &engine, intent] { live(engine, intent); }) {}
+Somebody::Somebody(Engine& engine, Intent intent)
+    : thread_([this, &engine, intent] { live(engine, intent); }) {}
 
 Somebody::~Somebody() {
   {
@@ -293,9 +294,11 @@ void Somebody::live(Engine& engine, Intent intent) {
 // ---- the fixture
 
 Contract::Contract() : host_(under_test->create_host()) {
-  create_table("d.item",
-               {.columns = {memory::integer("id"), memory::text("name", 4), memory::nullable(memory::integer("stock"))},
-                .indexes = {{"PRIMARY", {"id"}, true}, {"by_name", {"name"}, true}, {"by_stock_name", {"stock", "name"}}}});
+  create_table("d.item", {.columns = {memory::integer("id"), memory::text("name", 4),
+                                      memory::nullable(memory::integer("stock"))},
+                          .indexes = {{"PRIMARY", {"id"}, true},
+                                      {"by_name", {"name"}, true},
+                                      {"by_stock_name", {"stock", "name"}}}});
   host().insert("d.item", {"1", "cap", "20"});
   host().insert("d.item", {"2", "pen", "10"});
   host().insert("d.item", {"3", "cup", "20"});

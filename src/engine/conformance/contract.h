@@ -8,8 +8,8 @@
 //   3  | cup            | 20
 //   4  | box            | NULL
 //
-// A Client is a session with short words for requests; `client()` is the one of the test's own thread, which may
-// write. Somebody is a client on a thread of its own. Rows are compared as text: "1 cap 20, 4 box NULL".
+// A Client is a session with short words for requests; `client()` is the one of the test's own thread, which
+// may write. Somebody is a client on a thread of its own. Rows are compared as text: "1 cap 20, 4 box NULL".
 #pragma once
 
 #include <gmock/gmock.h>
@@ -52,7 +52,9 @@ struct Range {
   Texts end_key = {};
   bool reverse = false;
 
-  [[nodiscard]] KeyRange range() const { return {key_operator, key, has_end, end_operator, end_key, reverse}; }
+  [[nodiscard]] KeyRange range() const {
+    return {key_operator, key, has_end, end_operator, end_key, reverse};
+  }
 };
 
 /// The index that most tests open: all columns of d.item by its primary key.
@@ -80,12 +82,13 @@ class Client {
   /// The same, and why it failed.
   Begin tries(Index& index, Intent intent, Error& error);
 
-  // Whole requests: ended where they succeed, else abandoned. One that can not begin is an error, too: what it
-  // failed with, or cannot_lock_table where it is to wait.
+  // Whole requests: ended where they succeed, else abandoned. One that can not begin is an error, too: what
+  // it failed with, or cannot_lock_table where it is to wait.
   using Action = std::function<Error(Cursor&)>;
   Error request(Index& index, Intent intent, const Action& action);
   Error insert(const Texts& values, Intent intent = Intent::write);
-  /// "1" = inserted, "2" = changed what was there, "0" = nothing changed; "#7" behind it is the id. Or "error 121".
+  /// "1" = inserted, "2" = changed what was there, "0" = nothing changed; "#7" behind it is the id. Or "error
+  /// 121".
   std::string insert_into(Index& index, const Texts& values, const Duplicates& duplicates = {});
   /// On the row of this id; it is an error if there is none.
   Error on_row(Index& index, const char* id, Intent intent, const Action& action);
@@ -173,9 +176,9 @@ class Contract : public testing::TestWithParam<TableKind> {
 [[nodiscard]] std::vector<TableKind> lenient_kinds();
 [[nodiscard]] std::string name_of_kind(const testing::TestParamInfo<TableKind>& kind);
 
-inline constexpr int duplicate_key = 121;      ///< an engine's error
-inline constexpr int row_locked = 146;         ///< an engine's error
-inline constexpr int ids_used_up = 167;        ///< an engine's error
+inline constexpr int duplicate_key = 121;  ///< an engine's error
+inline constexpr int row_locked = 146;     ///< an engine's error
+inline constexpr int ids_used_up = 167;    ///< an engine's error
 inline constexpr int column_is_not_null = 1048;
 inline constexpr int out_of_range = 1264;
 inline constexpr int incorrect_amount = 1292;

@@ -9,15 +9,16 @@ namespace {
 
 class Filters : public Contract {
  protected:
-  /// The ids that match conditions on "stock" (0) and "name" (1), and "stop" for a verdict that is none of a row.
+  /// The ids that match conditions on "stock" (0) and "name" (1), and "stop" for a verdict that is none of a
+  /// row.
   std::string matching(const std::vector<Filter>& filters) {
     Index& index = client().open(item("", "stock,name"));
     std::string matches;
     const Error error = client().request(index, Intent::read, [&](Cursor& cursor) {
       Error refused = cursor.set_filters(filters);
       const Texts key{"0"};
-      for (Step step = cursor.seek({.key_operator = KeyOperator::after, .key = key}); step == Step::row && refused.ok();
-           step = cursor.next()) {
+      for (Step step = cursor.seek({.key_operator = KeyOperator::after, .key = key});
+           step == Step::row && refused.ok(); step = cursor.next()) {
         const Verdict verdict = cursor.verdict();
         if (verdict == Verdict::match) {
           matches += row_of(cursor).substr(0, 1);

@@ -227,18 +227,20 @@ INSTANTIATE_TEST_SUITE_P(, Groups, testing::ValuesIn(kinds_with_transactions()),
 class GroupsWithoutTransactions : public Contract {};
 
 TEST_P(GroupsWithoutTransactions, writing_is_refused_and_the_member_named) {
-  host().create_table("d.account", {.columns = {memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}},
+  host().create_table("d.account",
+                      {.columns = {memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}},
                       kinds_with_transactions().front());
   Index& account = client().open({"d", "account", "", "id", ""});
   Index& index = client().open();
   size_t failed_member = 0;
   Error error;
-  EXPECT_EQ(client().begin_group({{&account, Intent::write, false}, {&index, Intent::write, false}}, failed_member,
-                                 error),
+  EXPECT_EQ(client().begin_group({{&account, Intent::write, false}, {&index, Intent::write, false}},
+                                 failed_member, error),
             Begin::failed);
   EXPECT_EQ(failed_member, 1U);
   EXPECT_EQ(error.code, ErrorCode::no_transactions);
-  EXPECT_EQ(client().begin_group({{&index, Intent::write_one_row, true}}, failed_member, error), Begin::failed);
+  EXPECT_EQ(client().begin_group({{&index, Intent::write_one_row, true}}, failed_member, error),
+            Begin::failed);
   EXPECT_EQ(failed_member, 0U);
   EXPECT_EQ(error.code, ErrorCode::no_transactions);
 }
@@ -261,7 +263,8 @@ TEST_P(GroupsWithoutTransactions, reading_is_not_refused) {
   client().commit();
 }
 
-INSTANTIATE_TEST_SUITE_P(, GroupsWithoutTransactions, testing::ValuesIn(kinds_without_transactions()), name_of_kind);
+INSTANTIATE_TEST_SUITE_P(, GroupsWithoutTransactions, testing::ValuesIn(kinds_without_transactions()),
+                         name_of_kind);
 
 }  // namespace
 }  // namespace rowsocket::engine::conformance

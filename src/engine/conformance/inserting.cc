@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Cursor::insert_row: what a row consists of, what is done where a unique key has it already, and what came of it.
+// Cursor::insert_row: what a row consists of, what is done where a unique key has it already, and what came
+// of it.
 #include "engine/conformance/contract.h"
 
 namespace rowsocket::engine::conformance {
@@ -69,12 +70,14 @@ TEST_P(Inserting, a_new_row_is_in_every_index) {
 }
 
 TEST_P(Inserting, now_is_the_time_of_the_statement) {
-  create_table("d.event", {.columns = {memory::integer("id"), memory::text("at", 40)}, .indexes = {{"PRIMARY", {"id"}, true}}});
-  const Error error = client().request(client().open({"d", "event", "", "id,at", ""}), Intent::write, [](Cursor& cursor) {
-    const Value values[] = {Value(std::string_view("1")), Value::now()};
-    RowOutcome outcome{};
-    return insert_row(cursor, values, {}, outcome);
-  });
+  create_table("d.event", {.columns = {memory::integer("id"), memory::text("at", 40)},
+                           .indexes = {{"PRIMARY", {"id"}, true}}});
+  const Error error =
+      client().request(client().open({"d", "event", "", "id,at", ""}), Intent::write, [](Cursor& cursor) {
+        const Value values[] = {Value(std::string_view("1")), Value::now()};
+        RowOutcome outcome{};
+        return insert_row(cursor, values, {}, outcome);
+      });
   EXPECT_TRUE(error.ok()) << error.detail;
   client().commit();
   EXPECT_THAT(rows("d.event"), testing::MatchesRegex("1 [0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9] [0-9:]+"));
@@ -143,7 +146,8 @@ TEST_P(Inserting, fail_is_an_error_where_a_unique_key_has_the_row) {
 }
 
 TEST_P(Inserting, null_in_a_unique_key_is_no_duplicate) {
-  create_table("d.item", {.columns = {memory::integer("id"), memory::text("name", 40), memory::nullable(memory::integer("stock"))},
+  create_table("d.item", {.columns = {memory::integer("id"), memory::text("name", 40),
+                                      memory::nullable(memory::integer("stock"))},
                           .indexes = {{"PRIMARY", {"id"}, true}, {"by_stock", {"stock"}, true}}});
   EXPECT_EQ(insert({"1", "cap", nullptr}), "1");
   EXPECT_EQ(insert({"2", "pen", nullptr}), "1");

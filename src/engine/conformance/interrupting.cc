@@ -60,7 +60,8 @@ TEST_P(Interrupting, sessions_that_are_told_to_stop_say_so) {
   EXPECT_EQ(client().session().interruption(), Interruption::stop);
 }
 
-TEST_P(Interrupting, an_engine_that_stopped_creates_no_sessions) {
+TEST_P(Interrupting, an_engine_that_stops_creates_no_sessions) {
+  client();
   host().engine().interrupt_sessions();
   EXPECT_FALSE(Client(host().engine(), Intent::read).has_session());
 }

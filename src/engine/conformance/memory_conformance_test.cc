@@ -14,7 +14,8 @@ class MemoryHost final : public Host {
   MemoryHost() { engine_.set_row_patience_ms(20); }
 
   [[nodiscard]] Engine& engine() override { return engine_; }
-  void create_table(std::string_view name, const TableDefinition& definition, const TableKind& kind) override {
+  void create_table(std::string_view name, const TableDefinition& definition,
+                    const TableKind& kind) override {
     TableDefinition of_kind = definition;
     of_kind.has_transactions = kind.has_transactions;
     engine_.create_table(name, std::move(of_kind));
@@ -31,7 +32,8 @@ class MemoryHost final : public Host {
     engine_.set_busy(busy_, !is_free);
     return is_free;
   }
-  void arrange_deadlock(std::string_view /*table*/, std::string_view /*mine*/, std::string_view /*theirs*/) override {
+  void arrange_deadlock(std::string_view /*table*/, std::string_view /*mine*/,
+                        std::string_view /*theirs*/) override {
     engine_.lose_transaction_at_write(1);
   }
   void fail_commits() override { engine_.fail_commit(Error(ErrorCode::commit_failed)); }

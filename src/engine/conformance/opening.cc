@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// IndexDescription, Index and Session::open_index: what is named, and that the names are resolved again when the
-// table was replaced.
+// IndexDescription, Index and Session::open_index: what is named, and that the names are resolved again when
+// the table was replaced.
 #include "engine/conformance/contract.h"
 
 namespace rowsocket::engine::conformance {
@@ -84,8 +84,8 @@ TEST_P(Opening, an_opened_index_is_resolved_again_when_its_table_was_replaced) {
   Index& index = client().open();
   EXPECT_EQ(client().rows(index, {equal, {"3"}}), "3 cup 20");
   client().sleep();
-  create_table("d.item", {.columns = {memory::text("colour", 40), memory::integer("stock"), memory::text("name", 40),
-                                      memory::integer("id")},
+  create_table("d.item", {.columns = {memory::text("colour", 40), memory::integer("stock"),
+                                      memory::text("name", 40), memory::integer("id")},
                           .indexes = {{"PRIMARY", {"id"}, true}}});
   host().insert("d.item", {"red", "5", "hat", "3"});
   EXPECT_EQ(client().rows(index, {equal, {"3"}}), "3 hat 5");
@@ -100,8 +100,9 @@ TEST_P(Opening, an_opened_index_that_fits_no_more_fails_until_it_fits_again) {
   EXPECT_EQ(client().tries(index, Intent::read, error), Begin::failed);
   EXPECT_EQ(error.code, ErrorCode::no_such_column);
   client().sleep();
-  create_table("d.item", {.columns = {memory::integer("id"), memory::text("name", 40), memory::integer("stock")},
-                          .indexes = {{"PRIMARY", {"id"}, true}}});
+  create_table("d.item",
+               {.columns = {memory::integer("id"), memory::text("name", 40), memory::integer("stock")},
+                .indexes = {{"PRIMARY", {"id"}, true}}});
   EXPECT_EQ(client().tries(index, Intent::read, error), Begin::failed);
   EXPECT_EQ(error.code, ErrorCode::no_such_index);
   client().sleep();
@@ -109,8 +110,9 @@ TEST_P(Opening, an_opened_index_that_fits_no_more_fails_until_it_fits_again) {
   EXPECT_EQ(client().tries(index, Intent::read, error), Begin::failed);
   EXPECT_EQ(error.code, ErrorCode::cannot_open_table);
   client().sleep();
-  create_table("d.item", {.columns = {memory::integer("id"), memory::text("name", 40), memory::integer("stock")},
-                          .indexes = {{"by_name", {"name"}, true}}});
+  create_table("d.item",
+               {.columns = {memory::integer("id"), memory::text("name", 40), memory::integer("stock")},
+                .indexes = {{"by_name", {"name"}, true}}});
   EXPECT_EQ(client().tries(index, Intent::read, error), Begin::ready);
 }
 

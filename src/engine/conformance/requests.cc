@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Session::begin_request, end_request and abandon_request, commit and rollback: what a request may begin with, what
-// is kept and what is undone.
+// Session::begin_request, end_request and abandon_request, commit and rollback: what a request may begin
+// with, what is kept and what is undone.
 #include "engine/conformance/contract.h"
 
 namespace rowsocket::engine::conformance {
@@ -221,7 +221,8 @@ INSTANTIATE_TEST_SUITE_P(, Undoing, testing::ValuesIn(kinds_with_transactions())
 class LastingWork : public Contract {
  protected:
   LastingWork() {
-    host().create_table("d.account", {.columns = {memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}},
+    host().create_table("d.account",
+                        {.columns = {memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}},
                         kinds_with_transactions().front());
   }
   Index& account() { return client().open({"d", "account", "", "id", ""}); }

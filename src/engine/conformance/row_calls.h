@@ -22,7 +22,8 @@ struct Duplicates {
 /// Set the first columns of the current row.
 inline Error set_columns(Cursor& cursor, std::span<const Value> values) { return cursor.update_row(values); }
 
-/// Add to the first columns of the current row, or subtract and keep the signs. `changed`: the row was not refused.
+/// Add to the first columns of the current row, or subtract and keep the signs. `changed`: the row was not
+/// refused.
 inline Error add_to_columns(Cursor& cursor, std::span<const Value> amounts, bool decrement, bool& changed) {
   return cursor.add_to_row(amounts, decrement, changed);
 }

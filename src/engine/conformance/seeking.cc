@@ -13,7 +13,9 @@ class Seeking : public Contract {
   /// The ids found.
   std::string by_id(const Range& range) { return client().ids(client().open(), range); }
   std::string by_name(const Range& range) { return client().ids(client().open(item("by_name")), range); }
-  std::string by_stock(const Range& range) { return client().ids(client().open(item("by_stock_name")), range); }
+  std::string by_stock(const Range& range) {
+    return client().ids(client().open(item("by_stock_name")), range);
+  }
   /// Why the range is refused.
   ErrorCode refusal(const Range& range) {
     Cursor& cursor = client().begin(client().open(), Intent::read);
@@ -109,10 +111,8 @@ TEST_P(Seeking, a_number_beyond_the_column_is_beyond_every_row) {
   EXPECT_EQ(by_id({after, {"99999999999999999999"}}), "");
   EXPECT_EQ(by_id({at_or_after, {"9223372036854775808"}}), "");
   EXPECT_EQ(by_id({before, {"-99999999999999999999"}}), "");
-  EXPECT_EQ(by_id({before, {"99999999999999999999"}}),
-            "9223372036854775807 4 3 2 1 -9223372036854775808");
-  EXPECT_EQ(by_id({after, {"-9223372036854775809"}}),
-            "-9223372036854775808 1 2 3 4 9223372036854775807");
+  EXPECT_EQ(by_id({before, {"99999999999999999999"}}), "9223372036854775807 4 3 2 1 -9223372036854775808");
+  EXPECT_EQ(by_id({after, {"-9223372036854775809"}}), "-9223372036854775808 1 2 3 4 9223372036854775807");
 }
 
 TEST_P(Seeking, a_text_longer_than_the_column_is_compared_whole) {
@@ -202,7 +202,8 @@ TEST_P(Seeking, a_request_may_seek_again_and_again) {
 }
 
 TEST_P(Seeking, now_is_a_key) {
-  create_table("d.event", {.columns = {memory::text("at", 40), memory::integer("id")}, .indexes = {{"PRIMARY", {"at"}, true}}});
+  create_table("d.event", {.columns = {memory::text("at", 40), memory::integer("id")},
+                           .indexes = {{"PRIMARY", {"at"}, true}}});
   host().insert("d.event", {"1999-12-31 23:59:59", "1"});
   host().insert("d.event", {"9999-12-31 23:59:59", "2"});
   Cursor& cursor = client().begin(client().open({"d", "event", "", "id", ""}), Intent::read);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Transactions: what others see of them, how they are lost, how a commit fails, and what it is called in the binlog.
+// Transactions: what others see of them, how they are lost, how a commit fails, and what it is called in the
+// binlog.
 #include "engine/conformance/contract.h"
 
 namespace rowsocket::engine::conformance {
@@ -155,8 +156,9 @@ TEST_P(Transactions, a_short_one_has_time) {
 TEST_P(Transactions, one_that_lasts_long_wants_to_be_committed) {
   host().make_transactions_long();
   uint64_t stock = 0;
-  EXPECT_TRUE(repeat_until([this] { return client().session().wants_commit(); },
-                           [&] { EXPECT_TRUE(client().set_stock("1", std::to_string(++stock).c_str()).ok()); }));
+  EXPECT_TRUE(
+      repeat_until([this] { return client().session().wants_commit(); },
+                   [&] { EXPECT_TRUE(client().set_stock("1", std::to_string(++stock).c_str()).ok()); }));
   EXPECT_GT(stock, 0U);
   client().commit();
   EXPECT_FALSE(client().session().wants_commit());

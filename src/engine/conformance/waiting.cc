@@ -14,7 +14,8 @@ class TableLocks : public Contract {
  protected:
   /// Whether the table that was asked for is given back between turns.
   bool is_had_while_yielding() {
-    return repeat_until([this] { return host().table_was_had(); }, [this] { client().session().yield_tables(); });
+    return repeat_until([this] { return host().table_was_had(); },
+                        [this] { client().session().yield_tables(); });
   }
 };
 

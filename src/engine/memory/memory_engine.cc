@@ -33,7 +33,7 @@ MemoryEngine::~MemoryEngine() = default;
 
 std::unique_ptr<Session> MemoryEngine::create_session(const SessionOptions& options) {
   const std::scoped_lock lock(state_->mutex);
-  if (state_->refuses_sessions) {
+  if (state_->refuses_sessions || state_->stops) {
     return nullptr;
   }
   return std::make_unique<MemorySession>(*state_, options);
@@ -43,10 +43,10 @@ void MemoryEngine::interrupt_sessions() {
   constexpr std::chrono::milliseconds grace(100);  // most are done with their turn long before
   {
     std::unique_lock lock(state_->mutex);
-    state_->refuses_sessions = true;
     if (state_->session_ended.wait_for(lock, grace, [this] { return state_->sessions.empty(); })) {
       return;
     }
+    state_->stops = true;
   }
   interrupt(Interruption::stop);
 }

@@ -15,9 +15,9 @@
 //
 // Locking: one big lock. A session of Intent::write holds it exclusively from its first begin_request to commit or rollback, a
 // session of Intent::read holds it shared, so nobody ever sees uncommitted rows and nothing but the fault hooks can deadlock. Who
-// finds it taken by another thread blocks, for a second at most, or up to the lock wait timeout if it is patient; where the holder
-// is of the same thread (a test with two sessions) blocking could never end, and the answer is Begin::wait. `rows` never waits and
-// shows committed rows only.
+// finds it taken by another thread blocks, for a second at most, or up to the lock wait timeout if it is patient; where the
+// holder is of the same thread (a test with two sessions) blocking could never end, and the answer is Begin::wait. `rows` never
+// waits and shows committed rows only.
 //
 // Thread-safe: every entry takes the engine's one mutex. Sessions must be gone before the engine is.
 #pragma once
@@ -74,6 +74,7 @@ class MemoryEngine final : public Engine {
   ~MemoryEngine() override;
 
   [[nodiscard]] std::unique_ptr<Session> create_session(const SessionOptions& options) override;
+  /// When the sessions have ended the engine is as before: another server may start on it.
   void interrupt_sessions() override;
 
   // Tables, named "database.table". These are for the test's own thread and do not wait for transactions.
@@ -122,7 +123,7 @@ class MemoryEngine final : public Engine {
   [[nodiscard]] uint64_t commits_with_changes() const;
   [[nodiscard]] size_t session_count() const;
   [[nodiscard]] size_t sessions_holding_tables() const;
-  [[nodiscard]] bool is_held(std::string_view name) const;  ///< the table, by any session
+  [[nodiscard]] bool is_held(std::string_view name) const;    ///< the table, by any session
   [[nodiscard]] std::vector<std::string> activities() const;  ///< of every session there is, by age
 
  private:

@@ -25,6 +25,7 @@ MemorySession::~MemorySession() {
   rollback();
   const std::scoped_lock lock(state_.mutex);
   std::erase(state_.sessions, this);
+  state_.stops = state_.stops && !state_.sessions.empty();
   state_.session_ended.notify_all();
 }
 
@@ -396,12 +397,15 @@ Begin MemorySession::acquire(std::unique_lock<std::mutex>& lock, Error& error) {
       return Begin::wait;
     }
     state_.waiting_writers += writes ? 1 : 0;
-    const uint64_t timeout_ms = patient_ ? state_.lock_wait_timeout_ms : std::min(state_.row_patience_ms, state_.lock_wait_timeout_ms);
+    const uint64_t timeout_ms =
+        patient_ ? state_.lock_wait_timeout_ms : std::min(state_.row_patience_ms, state_.lock_wait_timeout_ms);
     const bool free = wait_in_place(lock, timeout_ms, [this] { return !must_wait(); });
     state_.waiting_writers -= writes ? 1 : 0;
     if (!free) {
       state_.lock_released.notify_all();  // readers that let this writer pass
-      error = interruption_ == Interruption::stop ? Error(ErrorCode::shutting_down) : Error(ErrorCode::engine, ha_lock_wait_timeout, "Lock wait timeout exceeded").because(Reason::row_locked);
+      error = interruption_ == Interruption::stop
+                  ? Error(ErrorCode::shutting_down)
+                  : Error(ErrorCode::engine, ha_lock_wait_timeout, "Lock wait timeout exceeded").because(Reason::row_locked);
       return Begin::failed;
     }
   }

@@ -87,22 +87,22 @@ class MemorySession final : public Session {
   State& state_;
   const SessionOptions options_;
   MemoryCursor cursor_;
-  std::vector<Undo> undo_;                          ///< mutex
-  size_t request_mark_ = 0;                         ///< mutex; size of undo_ when the request began
-  std::optional<size_t> group_mark_;                ///< mutex; size of undo_ when the group began
-  std::string gtid_;                                ///< of the last commit
-  bool in_request_ = false;                         ///< mutex
-  bool locked_ = false;                             ///< mutex; this session holds its share of the big lock
-  bool lost_ = false;                               ///< mutex
-  bool has_written_ = false;                        ///< mutex; a request for writing was begun in this transaction
-  bool did_lasting_work_ = false;                   ///< mutex; one of them in a table without transactions
-  bool has_snapshot_ = false;                       ///< mutex; something was read in this transaction
-  bool snapshot_is_expired_ = false;                ///< mutex
-  bool patient_ = false;                            ///< mutex
+  std::vector<Undo> undo_;                           ///< mutex
+  size_t request_mark_ = 0;                          ///< mutex; size of undo_ when the request began
+  std::optional<size_t> group_mark_;                 ///< mutex; size of undo_ when the group began
+  std::string gtid_;                                 ///< of the last commit
+  bool in_request_ = false;                          ///< mutex
+  bool locked_ = false;                              ///< mutex; this session holds its share of the big lock
+  bool lost_ = false;                                ///< mutex
+  bool has_written_ = false;                         ///< mutex; a request for writing was begun in this transaction
+  bool did_lasting_work_ = false;                    ///< mutex; one of them in a table without transactions
+  bool has_snapshot_ = false;                        ///< mutex; something was read in this transaction
+  bool snapshot_is_expired_ = false;                 ///< mutex
+  bool patient_ = false;                             ///< mutex
   std::vector<std::shared_ptr<Table>> held_tables_;  ///< mutex
   std::vector<std::weak_ptr<MemoryIndex>> indexes_;  ///< that were opened and may be in use
-  Interruption interruption_ = Interruption::none;  ///< mutex
-  std::string activity_;                            ///< mutex
+  Interruption interruption_ = Interruption::none;   ///< mutex
+  std::string activity_;                             ///< mutex
 };
 
 }  // namespace rowsocket::engine::memory

@@ -71,6 +71,7 @@ struct State {
   bool transactions_are_long = false;
   std::string now = "2020-01-01 00:00:00";
   bool refuses_sessions = false;
+  bool stops = false;  ///< until the sessions that there are have ended
   uint64_t commits_with_changes = 0;
 
   /// nullptr if there is no such table.

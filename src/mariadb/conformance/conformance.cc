@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The conformance suite inside a server: a plugin of its own, for tests, with one table in information_schema. Each
-// reading of it runs the suite, on a thread of its own, and says how many tests ran and how many failed:
+// The conformance suite inside a server: a plugin of its own, for tests, with one table in
+// information_schema. Each reading of it runs the suite, on a thread of its own, and says how many tests ran
+// and how many failed:
 //
 //   INSTALL SONAME 'rowsocket_conformance';
-//   SET GLOBAL rowsocket_conformance_output = '/tmp/outcomes', GLOBAL rowsocket_conformance_filter = 'Seeking.*';
-//   SELECT tests, failures FROM information_schema.rowsocket_conformance;
+//   SET GLOBAL rowsocket_conformance_output = '/tmp/outcomes', GLOBAL rowsocket_conformance_filter =
+//   'Seeking.*'; SELECT tests, failures FROM information_schema.rowsocket_conformance;
 //
 // The file of outcomes has a line when a test begins ("began", TAB, name) and one when it ended ("passed" or
 // "failed", TAB, name, TAB, what was seen), so that it also says where a server died. The suite replaces the
@@ -32,10 +33,10 @@ namespace {
 char* output_name = nullptr;
 char* test_filter = nullptr;
 
-MYSQL_SYSVAR_STR(output, output_name, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_MEMALLOC, "File to write outcomes to", nullptr,
-                 nullptr, "rowsocket_conformance.outcomes");
-MYSQL_SYSVAR_STR(filter, test_filter, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_MEMALLOC, "Which tests to run, as --gtest_filter",
-                 nullptr, nullptr, "*");
+MYSQL_SYSVAR_STR(output, output_name, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_MEMALLOC, "File to write outcomes to",
+                 nullptr, nullptr, "rowsocket_conformance.outcomes");
+MYSQL_SYSVAR_STR(filter, test_filter, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_MEMALLOC,
+                 "Which tests to run, as --gtest_filter", nullptr, nullptr, "*");
 st_mysql_sys_var* system_variables[] = {MYSQL_SYSVAR(output), MYSQL_SYSVAR(filter), nullptr};
 
 std::mutex running;  ///< the suite runs once at a time
@@ -121,8 +122,8 @@ int fill(THD* thd, TABLE_LIST* tables, Item*) {
 
 int load(void* place) {
   if (!std::string_view(server_version).starts_with(MYSQL_SERVER_VERSION)) {
-    sql_print_error("rowsocket_conformance: built for MariaDB %s, but this server is %s", MYSQL_SERVER_VERSION,
-                    server_version);
+    sql_print_error("rowsocket_conformance: built for MariaDB %s, but this server is %s",
+                    MYSQL_SERVER_VERSION, server_version);
     return 1;
   }
   register_thread_class();

@@ -21,9 +21,13 @@ using engine::conformance::TableKind;
 using engine::memory::ColumnType;
 using engine::memory::IndexDefinition;
 
+// innodb_trx shows what it showed before, as long as it is read more often than every 100 ms.
+constexpr std::chrono::milliseconds poll_interval(150);
 constexpr uint64_t own_patience_s = 30;  ///< of SQL that should not have to wait
 
-std::string literal(const engine::memory::Cell& cell) { return cell.has_value() ? "'" + *cell + "'" : "NULL"; }
+std::string literal(const engine::memory::Cell& cell) {
+  return cell.has_value() ? "'" + *cell + "'" : "NULL";
+}
 
 std::string joined(const std::vector<std::string>& parts) {
   std::string text;
@@ -36,9 +40,9 @@ std::string joined(const std::vector<std::string>& parts) {
 std::string column_in_sql(const engine::memory::Column& column) {
   // Text is ordered as the memory engine orders it: by bytes, and a space at the end counts.
   std::string sql = "`" + column.name + "` ";
-  sql += column.type == ColumnType::integer
-             ? "BIGINT"
-             : "VARCHAR(" + std::to_string(column.bytes_max) + ") CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin";
+  sql += column.type == ColumnType::integer ? "BIGINT"
+                                            : "VARCHAR(" + std::to_string(column.bytes_max) +
+                                                  ") CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin";
   sql += column.nullable ? " NULL" : " NOT NULL";
   sql += column.auto_increment ? " AUTO_INCREMENT" : "";
   sql += column.default_value.has_value() ? " DEFAULT " + literal(*column.default_value) : "";
@@ -64,8 +68,9 @@ class ServerHost final : public Host {
       if (asked_.valid()) {
         asked_.wait();
       }
-      static_cast<void>(sql_.run({"SET GLOBAL lock_wait_timeout = DEFAULT, GLOBAL innodb_lock_wait_timeout = DEFAULT",
-                                  "DROP DATABASE d"}));
+      static_cast<void>(
+          sql_.run({"SET GLOBAL lock_wait_timeout = DEFAULT, GLOBAL innodb_lock_wait_timeout = DEFAULT",
+                    "DROP DATABASE d"}));
     } catch (const std::exception& exception) {
       sql_print_error("rowsocket_conformance: %s", exception.what());
     }
@@ -77,7 +82,8 @@ class ServerHost final : public Host {
 
   // ---- tables
 
-  void create_table(std::string_view name, const TableDefinition& definition, const TableKind& kind) override {
+  void create_table(std::string_view name, const TableDefinition& definition,
+                    const TableKind& kind) override {
     std::vector<std::string> parts;
     for (const auto& column : definition.columns) {
       parts.push_back(column_in_sql(column));
@@ -85,8 +91,8 @@ class ServerHost final : public Host {
     for (const auto& index : definition.indexes) {
       parts.push_back(index_in_sql(index));
     }
-    static_cast<void>(
-        sql_.run({"CREATE OR REPLACE TABLE " + std::string(name) + " (" + joined(parts) + ") ENGINE=" + kind.name}));
+    static_cast<void>(sql_.run(
+        {"CREATE OR REPLACE TABLE " + std::string(name) + " (" + joined(parts) + ") ENGINE=" + kind.name}));
     orders_[std::string(name)] = joined(definition.indexes.front().columns);
   }
   void drop_table(std::string_view name) override {
@@ -124,8 +130,9 @@ class ServerHost final : public Host {
       return "SELECT * FROM " + std::string(table) + " WHERE id = " + std::string(id) + " FOR UPDATE";
     };
     // InnoDB rolls back the transaction that has changed less.
-    static_cast<void>(somebody_.run({"CREATE TABLE d.weight (id INT PRIMARY KEY) ENGINE=InnoDB", "BEGIN",
-                                     "INSERT INTO d.weight SELECT seq FROM d.seq_1_to_1000", locking(theirs)}));
+    static_cast<void>(
+        somebody_.run({"CREATE TABLE d.weight (id INT PRIMARY KEY) ENGINE=InnoDB", "BEGIN",
+                       "INSERT INTO d.weight SELECT seq FROM d.seq_1_to_1000", locking(theirs)}));
     asked_ = somebody_.begin({locking(mine), "ROLLBACK"});
     await("SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT'");
   }
@@ -144,18 +151,21 @@ class ServerHost final : public Host {
   void await_patient_wait() override {
     await(
         "SELECT (SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'rowsocket' AND state LIKE "
-        "'Waiting for %lock') + (SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK WAIT' "
+        "'Waiting for %lock') + (SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK "
+        "WAIT' "
         "AND trx_wait_started < NOW() - INTERVAL 2 SECOND)");
   }
   void make_transactions_long() override {}  // they will be soon
   void kill_sessions() override {
-    for (const Row& row : sql_.run({"SELECT id FROM information_schema.processlist WHERE user = 'rowsocket'"})) {
+    for (const Row& row :
+         sql_.run({"SELECT id FROM information_schema.processlist WHERE user = 'rowsocket'"})) {
       static_cast<void>(sql_.run({"KILL CONNECTION " + row[0].value()}));
     }
   }
   [[nodiscard]] std::vector<std::string> activities() override {
     std::vector<std::string> activities;
-    for (const Row& row : sql_.run({"SELECT state FROM information_schema.processlist WHERE user = 'rowsocket'"})) {
+    for (const Row& row :
+         sql_.run({"SELECT state FROM information_schema.processlist WHERE user = 'rowsocket'"})) {
       activities.push_back(row[0].value());
     }
     return activities;
@@ -169,7 +179,7 @@ class ServerHost final : public Host {
       if (std::chrono::steady_clock::now() > deadline) {
         throw std::runtime_error("this has not come about: " + query);
       }
-      std::this_thread::sleep_for(std::chrono::milliseconds(10));
+      std::this_thread::sleep_for(poll_interval);
     }
   }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A running server as the host of the conformance suite: its tables are made in SQL, and "somebody else" are two
-// SQL connections. Only one test runs at a time, in a server that does nothing else.
+// A running server as the host of the conformance suite: its tables are made in SQL, and "somebody else" are
+// two SQL connections. Only one test runs at a time, in a server that does nothing else.
 #pragma once
 
 #include <memory>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// An SQL connection to the server that this plugin lives in (its SQL service), on a thread of its own: somebody else
-// than the sessions under test. Statements are run in their order.
+// An SQL connection to the server that this plugin lives in (its SQL service), on a thread of its own:
+// somebody else than the sessions under test. Statements are run in their order.
 #pragma once
 
 #include <condition_variable>
