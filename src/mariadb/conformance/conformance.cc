@@ -55,7 +55,7 @@ class Outcomes final : public testing::EmptyTestEventListener {
 
   void OnTestStart(const testing::TestInfo& test) override {
     seen_.clear();
-    file_ << "began\t" << name_of(test) << std::endl;  // flushed: the server may die
+    file_ << "began\t" << name_of(test) << "\n" << std::flush;  // the server may die
   }
   void OnTestPartResult(const testing::TestPartResult& part) override {
     const char* const name = part.file_name() == nullptr ? "" : part.file_name();
@@ -63,7 +63,8 @@ class Outcomes final : public testing::EmptyTestEventListener {
   }
   void OnTestEnd(const testing::TestInfo& test) override {
     const bool passed = test.result()->Passed();
-    file_ << (passed ? "passed\t" : "failed\t") << name_of(test) << "\t" << in_one_line(seen_) << std::endl;
+    file_ << (passed ? "passed\t" : "failed\t") << name_of(test) << "\t" << in_one_line(seen_) << "\n"
+          << std::flush;
   }
 
  private:
