@@ -106,11 +106,12 @@ Begin MemorySession::await_table(std::unique_lock<std::mutex>& lock, const Table
 /// False if the time is over, or the session is to stop, before the condition holds.
 template <typename Condition>
 bool MemorySession::wait_in_place(std::unique_lock<std::mutex>& lock, uint64_t timeout_ms, Condition condition) {
-  state_.patient_waits += patient_ ? 1 : 0;
+  const bool is_long = timeout_ms > state_.row_patience_ms;
+  state_.patient_waits += is_long ? 1 : 0;
   state_.wait_began.notify_all();
   state_.lock_released.wait_for(lock, std::chrono::milliseconds(timeout_ms),
                                 [&] { return condition() || interruption_ == Interruption::stop; });
-  state_.patient_waits -= patient_ ? 1 : 0;
+  state_.patient_waits -= is_long ? 1 : 0;
   return condition();
 }
 
