@@ -166,6 +166,7 @@ class Session final : public engine::Session {
   bool has_snapshot_ = false;     ///< something was read in the shared statement
   bool snapshot_is_old_ = false;  ///< and a request came, or a row was changed, since
   Group group_ = Group::none;
+  bool was_group_of_several_ = false;  ///< the group of `own_transaction` is done; its snapshot ends with the transaction
   bool has_backup_protection_[2] = {false, false};
   std::chrono::steady_clock::time_point first_write_at_;
   std::chrono::steady_clock::time_point last_write_at_;

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int er_out_of_range = 1264;
 constexpr int er_no_default = 1364;
-constexpr int er_wrong_value = 1366;
+constexpr int er_truncated_wrong_value = 1292;
 constexpr int ha_duplicate_key = 121;
 constexpr int ha_no_record = 132;
 constexpr int ha_no_id_left = 167;
@@ -64,7 +64,7 @@ Error MemoryCursor::add_value(Row& row, size_t position, const Value& amount, bo
   const Column& target = index_->table()->columns()[column];
   std::string canonical;
   if (target.type != ColumnType::integer || !canonical_integer(amount.view(), canonical)) {
-    return {ErrorCode::sql, er_wrong_value, "Incorrect integer value for column '" + target.name + "'"};
+    return {ErrorCode::sql, er_truncated_wrong_value, "Truncated incorrect integer value for column '" + target.name + "'"};
   }
   int64_t number = 0;
   int64_t sum = 0;
