@@ -82,14 +82,11 @@ Error insert(engine::Cursor& cursor, const Request& request, const Protocol& pro
   return {};
 }
 
-}  // namespace
-
-namespace {
-
 /// More values than the index has columns.
 bool has_surplus(const Request& request, const engine::Index& index) {
-  return std::max(request.values.size() / request.row_count * (request.kind == RequestKind::insert ? 1 : 0),
-                  request.new_values.size()) > index.column_count();
+  const size_t value_count =
+      request.kind == RequestKind::insert ? request.values.size() / request.row_count : request.new_values.size();
+  return value_count > index.column_count();
 }
 
 }  // namespace

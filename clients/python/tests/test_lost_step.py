@@ -20,6 +20,12 @@ OPEN = b"P\t0\tapp\tuser\tPRIMARY\tid\t"
 GET = b"0\t=\t1\t%d\t1\t0"
 
 
+def in_step(peer: Peer) -> None:
+    """What a new connection is asked after the one before lost its step."""
+    peer.expect(OPEN, GET % 2)
+    peer.send(b"0\t1\n0\t1\t2\n")
+
+
 def refuses_the_first_open(peer: Peer) -> None:
     peer.expect(OPEN)
     peer.send(b"1\t1\topen_table\n")
@@ -75,10 +81,6 @@ def test_a_reply_too_many_breaks_the_connection() -> None:
         peer.send(b"0\t1\t1\n0\t1\t99\n")
         peer.until_closed()
 
-    def in_step(peer: Peer) -> None:
-        peer.expect(OPEN, GET % 2)
-        peer.send(b"0\t1\n0\t1\t2\n")
-
     with FakeServer(says_too_much, in_step) as server:
         users = rowsocket.connect(port=server.port).open_index("app", "user", ["id"])
         assert users.get(1) == ("1",)
@@ -92,10 +94,6 @@ def test_an_interrupted_call_breaks_the_connection() -> None:
         peer.expect(GET % 1)
         os.kill(os.getpid(), signal.SIGINT)
         peer.until_closed()
-
-    def in_step(peer: Peer) -> None:
-        peer.expect(OPEN, GET % 2)
-        peer.send(b"0\t1\n0\t1\t2\n")
 
     with FakeServer(interrupts, in_step) as server:
         users = rowsocket.connect(port=server.port).open_index("app", "user", ["id"])

@@ -13,6 +13,16 @@ const std::string four_rows = "1 cap 20, 2 pen 10, 3 cup 20, 4 box NULL";
 
 class Transactions : public Contract {
  protected:
+  /// Somebody inserts row 5 and commits. False where the writer is to wait until the turn is over.
+  static bool inserts_ink(Somebody& writer) {
+    bool was_inserted = false;
+    writer.does([&was_inserted](Client& other) {
+      was_inserted = other.insert({"5", "ink", "1"}).ok();
+      other.commit();
+    });
+    return was_inserted;
+  }
+
   /// Have row 2 changed, and find a deadlock at row 1.
   Error lose_transaction() {
     EXPECT_TRUE(client().set_stock("2", "11").ok());
@@ -42,11 +52,7 @@ TEST_P(Transactions, reads_of_a_turn_share_one_snapshot) {
   client_that_reads();
   Somebody writer(host().engine(), Intent::write);
   EXPECT_EQ(client().stock("1"), "20");
-  bool was_inserted = false;  // else the writer is to wait until the turn is over
-  writer.does([&was_inserted](Client& other) {
-    was_inserted = other.insert({"5", "ink", "1"}).ok();
-    other.commit();
-  });
+  const bool was_inserted = inserts_ink(writer);
   EXPECT_EQ(client().stock("5"), "none");
   client().commit();
   EXPECT_EQ(client().stock("5"), was_inserted ? "1" : "none");
@@ -57,11 +63,7 @@ TEST_P(Transactions, who_came_later_reads_what_was_committed_meanwhile) {
   client_that_reads();
   Somebody writer(host().engine(), Intent::write);
   EXPECT_EQ(client().stock("5"), "none");
-  bool was_inserted = false;  // else the writer is to wait until the turn is over
-  writer.does([&was_inserted](Client& other) {
-    was_inserted = other.insert({"5", "ink", "1"}).ok();
-    other.commit();
-  });
+  const bool was_inserted = inserts_ink(writer);
   client().session().expire_snapshot();
   EXPECT_EQ(client().stock("5"), was_inserted ? "1" : "none");
   client().commit();
@@ -70,11 +72,7 @@ TEST_P(Transactions, who_came_later_reads_what_was_committed_meanwhile) {
 TEST_P(Transactions, a_read_behind_a_change_sees_what_was_committed_before_the_change) {
   Somebody writer(host().engine(), Intent::write);
   EXPECT_EQ(client().stock("5"), "none");
-  bool was_inserted = false;
-  writer.does([&was_inserted](Client& other) {
-    was_inserted = other.insert({"5", "ink", "1"}).ok();
-    other.commit();
-  });
+  const bool was_inserted = inserts_ink(writer);
   EXPECT_TRUE(client().set_stock("1", "21").ok());
   EXPECT_EQ(client().stock("5"), was_inserted ? "1" : "none");
   client().commit();

@@ -5,8 +5,9 @@
 // and how many failed:
 //
 //   INSTALL SONAME 'rowsocket_conformance';
-//   SET GLOBAL rowsocket_conformance_output = '/tmp/outcomes', GLOBAL rowsocket_conformance_filter =
-//   'Seeking.*'; SELECT tests, failures FROM information_schema.rowsocket_conformance;
+//   SET GLOBAL rowsocket_conformance_output = '/tmp/outcomes';
+//   SET GLOBAL rowsocket_conformance_filter = 'Seeking.*';
+//   SELECT tests, failures FROM information_schema.rowsocket_conformance;
 //
 // The file of outcomes has a line when a test begins ("began", TAB, name) and one when it ended ("passed" or
 // "failed", TAB, name, TAB, what was seen), so that it also says where a server died. The suite replaces the
@@ -26,6 +27,7 @@
 #include "mariadb/conformance/server_host.h"
 #include "mariadb/engines.h"
 #include "mariadb/performance_schema.h"
+#include "mariadb/server_version.h"
 
 namespace rowsocket::mariadb {
 namespace {
@@ -122,9 +124,8 @@ int fill(THD* thd, TABLE_LIST* tables, Item*) {
 }
 
 int load(void* place) {
-  if (!std::string_view(server_version).starts_with(MYSQL_SERVER_VERSION)) {
-    sql_print_error("rowsocket_conformance: built for MariaDB %s, but this server is %s",
-                    MYSQL_SERVER_VERSION, server_version);
+  if (const std::string mismatch = version_mismatch(); !mismatch.empty()) {
+    sql_print_error("rowsocket_conformance: %s", mismatch.c_str());
     return 1;
   }
   register_thread_class();
