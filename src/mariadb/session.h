@@ -15,8 +15,8 @@
 // one in an engine that locks tables.
 //
 // Requests do not wait for metadata and table locks: the THD's lock_wait_timeout is 0 while they run, and a conflict is
-// Begin::wait. Two things do wait, as in SQL: a commit, for who blocks commits (backups), and a session that was told to be
-// patient.
+// Begin::wait. Three things do wait, as in SQL: a commit, for who blocks commits (backups), a session that was told to be
+// patient, and one that has done lasting work, since its request can not be presented again.
 #pragma once
 
 #include <atomic>
