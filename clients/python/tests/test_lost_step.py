@@ -8,6 +8,7 @@ import asyncio
 import os
 import signal
 import threading
+from collections.abc import Iterator
 
 import pytest
 
@@ -18,6 +19,14 @@ from rowsocket import ConnectionPool
 
 OPEN = b"P\t0\tapp\tuser\tPRIMARY\tid\t"
 GET = b"0\t=\t1\t%d\t1\t0"
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C raises KeyboardInterrupt, also where the tests were started in the background, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
 
 
 def in_step(peer: Peer) -> None:
@@ -87,6 +96,7 @@ def test_a_reply_too_many_breaks_the_connection() -> None:
         assert users.get(2) == ("2",)
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupted_call_breaks_the_connection() -> None:
     def interrupts(peer: Peer) -> None:
         peer.expect(OPEN)
@@ -102,6 +112,7 @@ def test_an_interrupted_call_breaks_the_connection() -> None:
         assert users.get(2) == ("2",)
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupted_write_is_not_sent_again() -> None:
     def interrupts(peer: Peer) -> None:
         peer.expect(OPEN)
