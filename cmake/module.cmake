@@ -4,7 +4,7 @@
 # fuzzing program of its own.
 
 find_package(Threads REQUIRED)
-if(ROWSOCKET_TESTS)
+if(ROWSOCKET_TESTS OR ROWSOCKET_CONFORMANCE)
   find_package(GTest REQUIRED)
   include(GoogleTest)
 endif()

@@ -4,6 +4,8 @@
 // over maps for unit tests and fuzzing. `src/exec` owns what requests mean (limits, offsets, IN lists, counting, staging,
 // replay); an engine owns tables, keys, conversions, locks and transactions.
 //
+// What each sentence below means is stated by a test in `engine/conformance`, which runs on both.
+//
 // Everything here belongs to one worker thread; only `SessionOptions::wake` is called from others.
 //
 //   Session ── one per worker: its transaction, its open tables
@@ -125,6 +127,7 @@ class Cursor {
   [[nodiscard]] virtual bool change_moves_rows(std::span<const Assignment> assignments) const = 0;
   /// Remember the current row; returns false if memory is refused. Positions are numbered from 0 in the order of saving.
   [[nodiscard]] virtual bool save_position() = 0;
+  /// Go to a remembered row, wherever its key is by now; `end` if a change since then has removed it.
   virtual Step fetch_position(size_t number) = 0;
 
   /// Change columns of the current row, one assignment after the other. A row that already has these values is a
@@ -183,7 +186,7 @@ class Session {
   /// a change, too, has a snapshot that is newer than the change; only the reads of one group share theirs.
   virtual void expire_snapshot() = 0;
   /// Whether requests wait in place for locks, as long as the host's settings say, instead of answering `wait` at once. For
-  /// requests that are alone in their transaction.
+  /// requests that are alone in their transaction. The answer is still `wait` where a table was not to be had in that time.
   virtual void set_patient(bool patient) = 0;
 
   // A group: requests that are undone together. Between two requests; one group at a time, which ends with the transaction at the
@@ -221,7 +224,7 @@ class Session {
 struct SessionOptions {
   Intent intent = Intent::read;  ///< `read`: every begin_request with Intent::write fails with read_only
   uint32_t worker_number = 0;
-  Counters* counters = nullptr;     ///< the worker's own; outlives the session
+  Counters* counters = nullptr;     ///< the worker's own, needed by the real engine; outlives the session
   std::function<void()> wake = {};  ///< called from any thread when `interruption()` may have changed
 };
 

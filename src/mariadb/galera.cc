@@ -150,8 +150,6 @@ bool Galera::is_aborted(THD* thd) {
   }
 }
 
-bool Galera::protect_child(THD* thd, FOREIGN_KEY_INFO* key) { return !wsrep_foreign_key_append(thd, key); }
-
 bool Galera::replicates(const TABLE* table) {
   return !WSREP(table->in_use) || (table->file->partition_ht()->flags & HTON_WSREP_REPLICATION) != 0;
 }

@@ -58,9 +58,6 @@ class Galera {
   [[nodiscard]] static Error conflict();
   /// The THD that has the table open is no client of a cluster, or the table's engine takes part in the cluster's transactions.
   [[nodiscard]] static bool replicates(const TABLE* table);
-  /// A write reaches the child of a foreign key: no other node may alter the child at the same time. Nothing where the THD is no
-  /// client of a cluster; false on an error.
-  [[nodiscard]] static bool protect_child(THD* thd, FOREIGN_KEY_INFO* key);
 
  private:
   [[nodiscard]] Error begin(engine::Intent session);

@@ -11,6 +11,7 @@
 #include "base/clock.h"
 #include "base/log.h"
 #include "mariadb/performance_schema.h"
+#include "mariadb/server_version.h"
 #include "mariadb/session.h"
 #include "mariadb/variables.h"
 #include "request/counters.h"
@@ -56,16 +57,13 @@ void settings_changed(const Settings& settings) {
   }
 }
 
-/// The layout of the server's structures changes between its point releases: only the one built for will do.
 bool is_server_built_for(std::string& failure) {
-  const std::string_view built_for = std::strlen(ROWSOCKET_BUILT_FOR) > 0 ? ROWSOCKET_BUILT_FOR : MYSQL_SERVER_VERSION;
-  const std::string_view running = server_version;
-  const bool same = running.starts_with(built_for) && (running.size() == built_for.size() || running[built_for.size()] == '-');
-  if (!same) {
-    failure = "built for MariaDB " + std::string(built_for) + ", but this server is " + std::string(running) +
-              ": not loaded. Install the rowsocket.so that was built for this server.";
+  failure = version_mismatch(std::strlen(ROWSOCKET_BUILT_FOR) > 0 ? ROWSOCKET_BUILT_FOR : MYSQL_SERVER_VERSION);
+  if (failure.empty()) {
+    return true;
   }
-  return same;
+  failure += ": not loaded. Install the rowsocket.so that was built for this server.";
+  return false;
 }
 
 bool start(std::string& failure) {

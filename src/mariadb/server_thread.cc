@@ -169,6 +169,8 @@ void ServerThread::reset(bool is_cluster_client) {
   mysql_ull_cleanup(thd_);
   thd_->first_successful_insert_id_in_prev_stmt = 0;
   thd_->first_successful_insert_id_in_prev_stmt_for_binlog = 0;
+  thd_->auto_inc_intervals_forced.empty();  // SET insert_id
+  thd_->user_time.val = 0;                  // SET timestamp
   take_over_settings(is_cluster_client);
 }
 

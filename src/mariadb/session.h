@@ -15,8 +15,8 @@
 // one in an engine that locks tables.
 //
 // Requests do not wait for metadata and table locks: the THD's lock_wait_timeout is 0 while they run, and a conflict is
-// Begin::wait. Two things do wait, as in SQL: a commit, for who blocks commits (backups), and a session that was told to be
-// patient.
+// Begin::wait. Three things do wait, as in SQL: a commit, for who blocks commits (backups), a session that was told to be
+// patient, and one that has done lasting work, since its request can not be presented again.
 #pragma once
 
 #include <atomic>
@@ -166,6 +166,7 @@ class Session final : public engine::Session {
   bool has_snapshot_ = false;     ///< something was read in the shared statement
   bool snapshot_is_old_ = false;  ///< and a request came, or a row was changed, since
   Group group_ = Group::none;
+  bool was_group_of_several_ = false;  ///< the group of `own_transaction` is done; its snapshot ends with the transaction
   bool has_backup_protection_[2] = {false, false};
   std::chrono::steady_clock::time_point first_write_at_;
   std::chrono::steady_clock::time_point last_write_at_;

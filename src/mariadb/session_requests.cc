@@ -166,7 +166,7 @@ Begin Session::lock(const std::shared_ptr<OpenTable>& table, Intent intent, Erro
 /// True if the transaction has a table from which two phases are ruled out, or would have, beside changes of another.
 bool Session::parts_two_phases(const OpenTable& table, Intent intent) const {
   if (table.rules_out_two_phases()) {
-    return has_written_ && !does_lasting_work_;
+    return has_written_ && !does_lasting_work_ && !thd_->transaction->all.no_2pc;
   }
   return intent != Intent::read && thd_->transaction->all.no_2pc;
 }
@@ -210,7 +210,8 @@ void Session::note_write(const OpenTable& table) {
 /// From here on nothing of the request is a matter of max_statement_time, or of a KILL QUERY that came while it ran.
 void Session::end_timer() {
   thd_->reset_query_timer();
-  if (thd_->killed == KILL_TIMEOUT || (thd_->killed == KILL_QUERY && !galera_.is_open())) {
+  const bool was_killed = thd_->killed == KILL_QUERY || thd_->killed == KILL_QUERY_HARD;
+  if (thd_->killed == KILL_TIMEOUT || (was_killed && !galera_.is_open())) {
     thd_->reset_kill_query();
   }
 }

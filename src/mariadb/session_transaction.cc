@@ -103,7 +103,7 @@ Error Session::end_group() {
       return statement_.commit();
     case Group::own_transaction:
       end_shared_statement();
-      thread_.share_snapshot(false);
+      was_group_of_several_ = true;
       return is_lost_ ? Error(ErrorCode::commit_failed) : Error();
   }
   return {};
@@ -132,7 +132,7 @@ Error Session::loss() const {
 
 bool Session::wants_commit() const {
   const uint64_t rows_max = galera_.rows_max();
-  return does_lasting_work_ || (rows_max > 0 && thd_->wsrep_affected_rows >= rows_max) ||
+  return does_lasting_work_ || was_group_of_several_ || (rows_max > 0 && thd_->wsrep_affected_rows >= rows_max) ||
          (has_written_ && last_write_at_ - first_write_at_ >= std::chrono::milliseconds(limits::transaction_ms));
 }
 
@@ -157,6 +157,7 @@ void Session::end_transaction() {
   is_lost_ = false;
   has_snapshot_ = snapshot_is_old_ = false;
   group_ = Group::none;
+  was_group_of_several_ = false;
   thread_.share_snapshot(false);
   has_backup_protection_[0] = has_backup_protection_[1] = false;
   thd_->transaction_rollback_request = 0;
@@ -189,17 +190,18 @@ Error Session::commit() {
     return {};
   }
   end_shared_statement();
-  if (is_lost_) [[unlikely]] {
-    return Error(ErrorCode::commit_failed);
+  if (is_lost_ || (transaction_lost() && !galera_.is_begun())) [[unlikely]] {  // a cluster says itself what became of it
+    return is_lost_ ? Error(ErrorCode::commit_failed) : loss();
   }
   Error error;
   commit_has_gtid_ = false;
   if (options_.intent == Intent::write) {
     // From here on we wait as SQL does, for who blocks commits.
     thd_->variables.lock_wait_timeout = global_system_variables.lock_wait_timeout;
-    const uint64_t seq_no_before = thd_->get_last_commit_gtid().seq_no;
+    const rpl_gtid before = thd_->get_last_commit_gtid();
     const bool failed = trans_commit(thd_);
-    commit_has_gtid_ = !failed && thd_->get_last_commit_gtid().seq_no != seq_no_before;
+    const rpl_gtid after = thd_->get_last_commit_gtid();
+    commit_has_gtid_ = !failed && !(after == before);
     if (failed) {
       error = take_server_error(thd_, ErrorCode::commit_failed);
       if (!galera_.is_begun()) {

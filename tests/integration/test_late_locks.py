@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
-from support.gate import LaterReplies, gate, wait_at_gate
+from support.gate import LaterReplies, gate, open_ids, wait_at_gate
 from support.locks import wait_for_a_row_lock_wait
 from support.mariadb import Database, RowSocketServer
 from support.raw import RawConnection
@@ -29,7 +29,7 @@ def wait_for_state(server: RowSocketServer, state: str, *, of_worker: bool) -> N
 def opened(raw: OpenRaw, database: Database) -> RawConnection:
     """A connection that has opened 1 = `t (id)`."""
     wire = raw("write")
-    assert wire.tokens("P", 1, database.name, "t", "", "id") == [b"0", b"1"]
+    open_ids(wire, database, (1, "t", "id"))
     return wire
 
 

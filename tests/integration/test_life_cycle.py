@@ -17,19 +17,6 @@ from support.raw import RawConnection
 OpenRaw = Callable[[str], RawConnection]
 
 
-def test_commits_are_two_phase_from_the_first_to_the_last(server: RowSocketServer, database: Database, raw: OpenRaw) -> None:
-    database.sql("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0)")
-    server.sql("FLUSH BINARY LOGS")
-    wire = raw("write")
-    open_ids(wire, database, (1, "t", "id"), (2, "t", "n"))
-    for number in range(20):
-        assert wire.tokens(1, "+", 1, number) == [b"0", b"1"]
-        assert wire.tokens(2, "=", 1, number, 1, 0, "+", 1) == [b"0", b"1", b"1"]
-    log = server.sql("SHOW BINARY LOGS")[-1][0]
-    ends = [(kind, info) for (_, _, kind, _, _, info) in server.sql(f"SHOW BINLOG EVENTS IN '{log}'") if "COMMIT" in str(info)]
-    assert [kind for kind, _ in ends] == ["Xid"] * 40
-
-
 @pytest.mark.parametrize("change", ["ALTER TABLE t ADD COLUMN x INT, ALGORITHM=COPY", "OPTIMIZE TABLE t", "TRUNCATE TABLE t"])
 def test_what_a_turn_has_changed_stays_locked_until_it_ends(
     server: RowSocketServer, database: Database, raw: OpenRaw, change: str

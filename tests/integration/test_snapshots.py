@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from support.gate import LaterReplies, gate, wait_at_gate, with_gated_table
+from support.gate import LaterReplies, gate, open_ids, wait_at_gate, with_gated_table
 from support.mariadb import Database, RowSocketServer
 from support.raw import RawConnection
 
@@ -22,8 +22,7 @@ def pair(database: Database, raw: Callable[[str], RawConnection]) -> RawConnecti
     with_gated_table(database)
     database.sql("INSERT INTO t VALUES (1, 0), (2, 0)")
     wire = raw("write")
-    for number, table, columns in ((1, "t", "id,n"), (2, "gated", "id"), (3, "t", "n")):
-        assert wire.tokens("P", number, database.name, table, "", columns) == [b"0", b"1"]
+    open_ids(wire, database, (1, "t", "id,n"), (2, "gated", "id"), (3, "t", "n"))
     return wire
 
 

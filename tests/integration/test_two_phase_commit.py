@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
+from support.gate import open_ids
 from support.mariadb import Database, RowSocketServer
 from support.raw import RawConnection
 
@@ -31,9 +32,21 @@ def wire(server: RowSocketServer, database: Database, raw: OpenRaw) -> RawConnec
     database.sql("INSERT INTO a VALUES (1)")
     server.sql("FLUSH BINARY LOGS")
     connection = raw("write")
-    for number, table in ((1, "t"), (2, "a")):
-        assert connection.tokens("P", number, database.name, table, "", "id") == [b"0", b"1"]
+    open_ids(connection, database, (1, "t", "id"), (2, "a", "id"))
     return connection
+
+
+def test_commits_are_of_two_phases_from_the_first_to_the_last(
+    server: RowSocketServer, database: Database, raw: OpenRaw
+) -> None:
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0)")
+    server.sql("FLUSH BINARY LOGS")
+    wire = raw("write")
+    open_ids(wire, database, (1, "t", "id"), (2, "t", "n"))
+    for number in range(20):
+        assert wire.tokens(1, "+", 1, number) == [b"0", b"1"]
+        assert wire.tokens(2, "=", 1, number, 1, 0, "+", 1) == [b"0", b"1", b"1"]
+    assert ends_of_transactions(server) == ["Xid"] * 40
 
 
 def test_an_engine_of_one_phase_is_read_beside_changes(server: RowSocketServer, wire: RawConnection) -> None:

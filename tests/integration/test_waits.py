@@ -51,6 +51,7 @@ def test_a_lock_is_waited_for_as_long_as_is_set(
         begin_s = time.monotonic()
         with pytest.raises(rowsocket.ServerError) as raised:
             index.increment(1, [1])
-        assert time.monotonic() - begin_s >= TIMEOUT_S
+        waited_s = time.monotonic() - begin_s
+        assert waited_s >= TIMEOUT_S - 0.001  # a worker's clock counts whole milliseconds
         assert raised.value.text == error
     assert server_of_one.sql("SELECT n FROM d.t") == [(0,), (0,)]

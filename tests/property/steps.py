@@ -141,8 +141,7 @@ def _expect(expected: bytes, reply: bytes, line: bytes) -> None:
 
 
 def is_refused_group(replies: Sequence[bytes], refused: Collection[bytes]) -> bool:
-    """Whether these are the replies to a group of which one member, the commit or the beginning was refused.
-    Whether these are the replies to a group of which one member, the commit or the beginning was refused."""
+    """Whether these are the replies to a group whose beginning, one member or commit was refused."""
     others = {reply for reply in replies[1:] if reply not in refused}
     if replies[0] != OK:
         return replies[0] in refused and others == {REFUSED_AS_A_WHOLE}

@@ -22,10 +22,11 @@ from property.mixing import OF_ALL_SERVERS, TRIGGER_READ_BY_HALF, MixFailure, Ru
 from property.shapes import SHAPES
 from support.galera import Cluster, GaleraNode
 from support.mariadb import Options
-from support.soak import Soak
+from support.soak import ONLY_AS_A_SOAK, Soak
 from support.tables import damage, differences
 from support.tree import ServerTree
 
+pytestmark = ONLY_AS_A_SOAK
 MIX_S = float(os.environ.get("ROWSOCKET_MIX_SECONDS") or 15)
 NOT_REPLICATED = {shape.name for shape in SHAPES if not shape.is_for_groups} | {MYISAM_COUNTERS}
 NOT_FOR_CLUSTERS = {

@@ -18,6 +18,14 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 
+import pytest
+
+ONLY_AS_A_SOAK = pytest.mark.skipif(
+    not any(os.environ.get(f"ROWSOCKET_{name}") for name in ("SOAK_SECONDS", "FAULT_TRIALS", "SOAK_SEED", "MIX")),
+    reason="only as a soak",
+)
+"""For random tests that still find faults: tools/rowsocket_x/expected_skips.toml names them."""
+
 
 class Soak:
     """The budget of one test, and what it saw. `tests_in_the_run` share the seconds."""

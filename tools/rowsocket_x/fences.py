@@ -22,6 +22,11 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
     "mariadb": ("base", "request", "engine", "exec", "server"),
 }
 
+# Tests that are no *_test.cc, each with the one other folder that may include them: the suite that states the
+# contract of engine.h, and the plugin that runs it inside a server.
+_TESTS = PurePosixPath("engine/conformance")
+_RUNNER_OF_TESTS = PurePosixPath("mariadb/conformance")
+
 _INCLUDE = re.compile(r'^\s*#\s*include\s*([<"])([^>"]+)[>"]', re.MULTILINE)
 _SOCKET_HEADER = re.compile(
     r"^(sys/(socket|epoll|un|select|eventfd)\.h|netinet/.*|arpa/.*|netdb\.h|poll\.h|openssl/.*)$"
@@ -80,6 +85,13 @@ def _complaint(
 
 def _edge_complaint(layer: str, path: PurePosixPath, target: PurePosixPath) -> str | None:
     other = target.parts[0]
+    for tests in (_TESTS, _RUNNER_OF_TESTS):
+        if target.is_relative_to(tests) and not any(
+            path.is_relative_to(folder) for folder in (tests, _RUNNER_OF_TESTS)
+        ):
+            return f"{tests}/ is tests; what others need of it belongs elsewhere"
+    if layer == "mariadb" and target.is_relative_to("engine/memory") and path.parent != _RUNNER_OF_TESTS:
+        return "engine/memory/ is for tests and fuzzing; the plugin must not know it"
     if layer == "wire" and other == "wire" and path.parts[1] != target.parts[1]:
         return (
             f"the protocols {path.parts[1]} and {target.parts[1]} must not know each other; move what they "

@@ -41,6 +41,12 @@ def test_a_skip_that_is_not_on_the_list_fails_and_is_named(tmp_path: Path) -> No
     assert outcome.details[0] == "SKIPPED tests.faults.test_disk::test_full: takes root"
 
 
+def test_a_test_that_is_expected_to_fail_need_not_be_on_the_list(tmp_path: Path) -> None:
+    report = PYTEST.replace("<skipped", '<skipped type="pytest.xfail"')
+    outcome = outcome_of(tmp_path, report)
+    assert (outcome.failed, outcome.skipped) == (3, 1)
+
+
 def test_a_disabled_test_is_a_skip_that_must_be_on_the_list(tmp_path: Path) -> None:
     outcome = outcome_of(tmp_path, CTEST, Skip("skips::skips", "*"))
     assert outcome.details[0] == "SKIPPED off::off: disabled"

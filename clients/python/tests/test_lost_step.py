@@ -8,6 +8,7 @@ import asyncio
 import os
 import signal
 import threading
+from collections.abc import Iterator
 
 import pytest
 
@@ -18,6 +19,20 @@ from rowsocket import ConnectionPool
 
 OPEN = b"P\t0\tapp\tuser\tPRIMARY\tid\t"
 GET = b"0\t=\t1\t%d\t1\t0"
+
+
+@pytest.fixture
+def interruptible() -> Iterator[None]:
+    """Ctrl-C raises KeyboardInterrupt, also where the tests were started in the background, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+def in_step(peer: Peer) -> None:
+    """What a new connection is asked after the one before lost its step."""
+    peer.expect(OPEN, GET % 2)
+    peer.send(b"0\t1\n0\t1\t2\n")
 
 
 def refuses_the_first_open(peer: Peer) -> None:
@@ -75,16 +90,13 @@ def test_a_reply_too_many_breaks_the_connection() -> None:
         peer.send(b"0\t1\t1\n0\t1\t99\n")
         peer.until_closed()
 
-    def in_step(peer: Peer) -> None:
-        peer.expect(OPEN, GET % 2)
-        peer.send(b"0\t1\n0\t1\t2\n")
-
     with FakeServer(says_too_much, in_step) as server:
         users = rowsocket.connect(port=server.port).open_index("app", "user", ["id"])
         assert users.get(1) == ("1",)
         assert users.get(2) == ("2",)
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupted_call_breaks_the_connection() -> None:
     def interrupts(peer: Peer) -> None:
         peer.expect(OPEN)
@@ -93,10 +105,6 @@ def test_an_interrupted_call_breaks_the_connection() -> None:
         os.kill(os.getpid(), signal.SIGINT)
         peer.until_closed()
 
-    def in_step(peer: Peer) -> None:
-        peer.expect(OPEN, GET % 2)
-        peer.send(b"0\t1\n0\t1\t2\n")
-
     with FakeServer(interrupts, in_step) as server:
         users = rowsocket.connect(port=server.port).open_index("app", "user", ["id"])
         with pytest.raises(KeyboardInterrupt):
@@ -104,6 +112,7 @@ def test_an_interrupted_call_breaks_the_connection() -> None:
         assert users.get(2) == ("2",)
 
 
+@pytest.mark.usefixtures("interruptible")
 def test_an_interrupted_write_is_not_sent_again() -> None:
     def interrupts(peer: Peer) -> None:
         peer.expect(OPEN)

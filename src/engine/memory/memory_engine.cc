@@ -2,6 +2,8 @@
 #include "engine/memory/memory_engine.h"
 
 #include <algorithm>
+#include <chrono>
+#include <thread>
 #include <utility>
 
 #include "engine/memory/session.h"
@@ -31,10 +33,22 @@ MemoryEngine::~MemoryEngine() = default;
 
 std::unique_ptr<Session> MemoryEngine::create_session(const SessionOptions& options) {
   const std::scoped_lock lock(state_->mutex);
-  if (state_->refuses_sessions) {
+  if (state_->refuses_sessions || state_->stops) {
     return nullptr;
   }
   return std::make_unique<MemorySession>(*state_, options);
+}
+
+void MemoryEngine::interrupt_sessions() {
+  constexpr std::chrono::milliseconds grace(100);  // most are done with their turn long before
+  {
+    std::unique_lock lock(state_->mutex);
+    if (state_->session_ended.wait_for(lock, grace, [this] { return state_->sessions.empty(); })) {
+      return;
+    }
+    state_->stops = true;
+  }
+  interrupt(Interruption::stop);
 }
 
 void MemoryEngine::create_table(std::string_view name, TableDefinition definition) {
@@ -160,12 +174,24 @@ void MemoryEngine::set_busy(std::string_view name, bool busy) {
   const std::scoped_lock lock(state_->mutex);
   if (const auto table = state_->table(name)) {
     table->busy = busy;
+    table->busy_since = std::this_thread::get_id();
+    state_->lock_released.notify_all();
   }
 }
 
 void MemoryEngine::set_lock_wait_timeout_ms(uint64_t milliseconds) {
   const std::scoped_lock lock(state_->mutex);
   state_->lock_wait_timeout_ms = milliseconds;
+}
+
+void MemoryEngine::set_row_patience_ms(uint64_t milliseconds) {
+  const std::scoped_lock lock(state_->mutex);
+  state_->row_patience_ms = milliseconds;
+}
+
+void MemoryEngine::await_patient_wait() {
+  std::unique_lock lock(state_->mutex);
+  state_->wait_began.wait_for(lock, std::chrono::seconds(5), [this] { return state_->patient_waits > 0; });
 }
 
 void MemoryEngine::on_next_write(std::function<void()> action) {
@@ -194,6 +220,7 @@ void MemoryEngine::interrupt(Interruption interruption) {
     session->interrupt(interruption);
     session->wake();
   }
+  state_->lock_released.notify_all();
 }
 
 void MemoryEngine::refuse_sessions() {
@@ -215,6 +242,13 @@ size_t MemoryEngine::sessions_holding_tables() const {
   const std::scoped_lock lock(state_->mutex);
   return static_cast<size_t>(std::count_if(state_->sessions.begin(), state_->sessions.end(),
                                            [](const MemorySession* session) { return session->holds_tables_locked(); }));
+}
+
+bool MemoryEngine::is_held(std::string_view name) const {
+  const std::scoped_lock lock(state_->mutex);
+  const auto table = state_->table(name);
+  return std::any_of(state_->sessions.begin(), state_->sessions.end(),
+                     [&table](const MemorySession* session) { return session->holds(table); });
 }
 
 std::vector<std::string> MemoryEngine::activities() const {

@@ -15,8 +15,9 @@
 //
 // Locking: one big lock. A session of Intent::write holds it exclusively from its first begin_request to commit or rollback, a
 // session of Intent::read holds it shared, so nobody ever sees uncommitted rows and nothing but the fault hooks can deadlock. Who
-// finds it taken by another thread blocks, up to the lock wait timeout; where the holder is of the same thread (a test with two
-// sessions) blocking could never end, and the answer is Begin::wait. `rows` never waits and shows committed rows only.
+// finds it taken by another thread blocks, for a second at most, or up to the lock wait timeout if it is patient; where the
+// holder is of the same thread (a test with two sessions) blocking could never end, and the answer is Begin::wait. `rows` never
+// waits and shows committed rows only.
 //
 // Thread-safe: every entry takes the engine's one mutex. Sessions must be gone before the engine is.
 #pragma once
@@ -73,6 +74,8 @@ class MemoryEngine final : public Engine {
   ~MemoryEngine() override;
 
   [[nodiscard]] std::unique_ptr<Session> create_session(const SessionOptions& options) override;
+  /// When the sessions have ended the engine is as before: another server may start on it.
+  void interrupt_sessions() override;
 
   // Tables, named "database.table". These are for the test's own thread and do not wait for transactions.
   /// Replaces a table of the same name, rows included: what ALTER or DROP and CREATE would do under an opened index.
@@ -97,9 +100,14 @@ class MemoryEngine final : public Engine {
   void lose_transaction_at_read(uint32_t nth, uint32_t times = 1);
   /// The nth row read from now on fails.
   void fail_read(uint32_t nth, Error error);
-  /// While busy, requests on the table (and opening it) get Begin::wait.
+  /// While busy, requests on the table (and opening it) get Begin::wait. Those that are patient wait in place first, unless they
+  /// are of the caller's thread, where that could never end.
   void set_busy(std::string_view name, bool busy);
   void set_lock_wait_timeout_ms(uint64_t milliseconds);
+  /// How long a session that is not patient waits in place for the big lock.
+  void set_row_patience_ms(uint64_t milliseconds);
+  /// Return when a session that is patient waits in place.
+  void await_patient_wait();
   /// What the next write does besides (something that happens while the turn executes). It must not call back.
   void on_next_write(std::function<void()> action);
   /// The same for the next commit that has changes to commit.
@@ -117,6 +125,7 @@ class MemoryEngine final : public Engine {
   [[nodiscard]] uint64_t commits_with_changes() const;
   [[nodiscard]] size_t session_count() const;
   [[nodiscard]] size_t sessions_holding_tables() const;
+  [[nodiscard]] bool is_held(std::string_view name) const;    ///< the table, by any session
   [[nodiscard]] std::vector<std::string> activities() const;  ///< of every session there is, by age
 
  private:

@@ -176,8 +176,8 @@ TEST_F(MemoryEngineTest, a_writer_of_the_same_thread_makes_others_wait_until_its
 }
 
 TEST_F(MemoryEngineTest, an_interruption_reaches_and_wakes_every_session) {
-  engine.interrupt(Interruption::stop);
-  EXPECT_EQ(session->interruption(), Interruption::stop);
+  engine.interrupt(Interruption::close_connections);
+  EXPECT_EQ(session->interruption(), Interruption::close_connections);
   EXPECT_EQ(wakes, 1);
   session->clear_interruption();
   EXPECT_EQ(session->interruption(), Interruption::none);

@@ -9,7 +9,7 @@ namespace rowsocket::engine::memory {
 namespace {
 
 constexpr int er_out_of_range = 1264;
-constexpr int er_wrong_value = 1366;
+constexpr int er_truncated_wrong_value = 1292;
 
 /// Text as a number of the type; false if it is none, or beyond the type's ends.
 template <typename Number>
@@ -26,7 +26,7 @@ Error out_of_range(const Column& column) {
 Error add(const Column& column, bool subtracts, const Value& amount, Cell& cell) {
   std::string canonical;
   if (column.type != ColumnType::integer || !canonical_integer(amount.view(), canonical)) {
-    return {ErrorCode::sql, er_wrong_value, "Incorrect integer value for column '" + column.name + "'"};
+    return {ErrorCode::sql, er_truncated_wrong_value, "Truncated incorrect integer value for column '" + column.name + "'"};
   }
   int64_t before = 0;
   int64_t delta = 0;

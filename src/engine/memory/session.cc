@@ -25,24 +25,34 @@ MemorySession::~MemorySession() {
   rollback();
   const std::scoped_lock lock(state_.mutex);
   std::erase(state_.sessions, this);
+  state_.stops = state_.stops && !state_.sessions.empty();
+  state_.session_ended.notify_all();
 }
 
 Begin MemorySession::open_index(const IndexDescription& description, std::shared_ptr<Index>& index, Error& error) {
-  const std::scoped_lock lock(state_.mutex);
+  std::unique_lock lock(state_.mutex);
   const auto table = state_.table(description.database + "." + description.table);
   if (table == nullptr) {
     error = Error(ErrorCode::cannot_open_table, "no table " + description.database + "." + description.table);
     return Begin::failed;
   }
-  if (table->busy) {
-    return Begin::wait;
+  if (const Begin begin = await_table(lock, *table, error); begin != Begin::ready) {
+    return begin;
   }
-  take_tables();
+  take_table(table);
+  std::erase_if(indexes_, [](const auto& known) { return known.expired(); });
+  for (const auto& known : indexes_) {
+    if (auto same = known.lock(); same->description() == description && same->resolved_against(table)) {
+      index = std::move(same);
+      return Begin::ready;
+    }
+  }
   auto opened = std::make_shared<MemoryIndex>(description);
   error = opened->resolve(table);
   if (!error.ok()) {
     return Begin::failed;
   }
+  indexes_.push_back(opened);
   index = std::move(opened);
   return Begin::ready;
 }
@@ -75,7 +85,31 @@ Begin MemorySession::refuse(MemoryIndex& index, Intent intent, Error& error) {
       return Begin::commit_first;
     }
   }
-  return table->busy ? Begin::wait : Begin::ready;
+  return Begin::ready;
+}
+
+/// Where the table is busy: wait in place if patient, else in a later turn.
+Begin MemorySession::await_table(std::unique_lock<std::mutex>& lock, const Table& table, Error& error) {
+  if (table.busy && patient_ && table.busy_since != std::this_thread::get_id()) {
+    static_cast<void>(wait_in_place(lock, state_.lock_wait_timeout_ms, [&table] { return !table.busy; }));
+  }
+  if (table.busy && interruption_ == Interruption::stop) {
+    error = Error(ErrorCode::shutting_down);
+    return Begin::failed;
+  }
+  return table.busy ? Begin::wait : Begin::ready;
+}
+
+/// False if the time is over, or the session is to stop, before the condition holds.
+template <typename Condition>
+bool MemorySession::wait_in_place(std::unique_lock<std::mutex>& lock, uint64_t timeout_ms, Condition condition) {
+  const bool is_long = timeout_ms > state_.row_patience_ms;
+  state_.patient_waits += is_long ? 1 : 0;
+  state_.wait_began.notify_all();
+  state_.lock_released.wait_for(lock, std::chrono::milliseconds(timeout_ms),
+                                [&] { return condition() || interruption_ == Interruption::stop; });
+  state_.patient_waits -= is_long ? 1 : 0;
+  return condition();
 }
 
 Begin MemorySession::begin_request(Index& index, Intent intent, Cursor*& cursor, Error& error) {
@@ -83,10 +117,17 @@ Begin MemorySession::begin_request(Index& index, Intent intent, Cursor*& cursor,
   auto& opened = static_cast<MemoryIndex&>(index);
   Begin begin = refuse(opened, intent, error);
   if (begin == Begin::ready) {
+    const std::shared_ptr<Table> table = opened.table();
+    begin = await_table(lock, *table, error);
+  }
+  if (begin == Begin::ready) {
     begin = acquire(lock, error);
   }
   if (begin == Begin::ready) {
-    take_tables();
+    begin = refuse(opened, intent, error);  // while it waited the table may have been replaced
+  }
+  if (begin == Begin::ready) {
+    take_table(opened.table());
     in_request_ = true;
     request_mark_ = undo_.size();
     has_written_ = has_written_ || intent != Intent::read;
@@ -137,10 +178,15 @@ void MemorySession::set_patient(bool patient) {
 }
 
 Begin MemorySession::begin_group(std::span<const GroupMember> members, size_t& failed_member, Error& error) {
-  const std::scoped_lock lock(state_.mutex);
+  std::unique_lock lock(state_.mutex);
   group_mark_ = undo_.size();
   for (size_t number = 0; number < members.size(); ++number) {
-    const Begin begin = refuse(static_cast<MemoryIndex&>(*members[number].index), members[number].intent, error);
+    auto& opened = static_cast<MemoryIndex&>(*members[number].index);
+    Begin begin = refuse(opened, members[number].intent, error);
+    if (begin == Begin::ready) {
+      const std::shared_ptr<Table> table = opened.table();
+      begin = await_table(lock, *table, error);
+    }
     if (begin != Begin::ready) {
       failed_member = number;
       group_mark_.reset();
@@ -205,23 +251,24 @@ void MemorySession::forget_transaction() {
 
 void MemorySession::yield_tables() {
   const std::scoped_lock lock(state_.mutex);
-  const bool wanted =
-      std::any_of(state_.tables.begin(), state_.tables.end(), [](const auto& named) { return named.second->busy; });
-  if (wanted) {
-    holds_tables_ = false;
+  const auto held = held_tables_;
+  for (const auto& table : held) {
+    if (table->busy) {
+      give_back(table);
+    }
   }
 }
 
 void MemorySession::release_tables() {
   const std::scoped_lock lock(state_.mutex);
-  if (std::exchange(holds_tables_, false) && options_.counters != nullptr) {
-    options_.counters->add(Counter::metadata_lock_releases);
+  while (!held_tables_.empty()) {
+    give_back(std::shared_ptr<Table>(held_tables_.back()));
   }
 }
 
 bool MemorySession::holds_tables() const {
   const std::scoped_lock lock(state_.mutex);
-  return holds_tables_;
+  return !held_tables_.empty();
 }
 
 uint64_t MemorySession::lock_wait_timeout_ms() const {
@@ -236,7 +283,9 @@ Interruption MemorySession::interruption() const {
 
 void MemorySession::clear_interruption() {
   const std::scoped_lock lock(state_.mutex);
-  interruption_ = Interruption::none;
+  if (interruption_ == Interruption::close_connections) {
+    interruption_ = Interruption::none;
+  }
 }
 
 void MemorySession::set_activity(std::string_view activity) {
@@ -303,9 +352,20 @@ void MemorySession::undo_down_to(size_t undo_count) {
   }
 }
 
-void MemorySession::take_tables() {
-  if (!std::exchange(holds_tables_, true) && options_.counters != nullptr) {
+void MemorySession::take_table(const std::shared_ptr<Table>& table) {
+  if (holds(table)) {
+    return;
+  }
+  held_tables_.push_back(table);
+  if (options_.counters != nullptr) {
     options_.counters->add(Counter::table_opens);
+  }
+}
+
+void MemorySession::give_back(const std::shared_ptr<Table>& table) {
+  std::erase(held_tables_, table);
+  if (options_.counters != nullptr) {
+    options_.counters->add(Counter::metadata_lock_releases);
   }
 }
 
@@ -331,12 +391,15 @@ Begin MemorySession::acquire(std::unique_lock<std::mutex>& lock, Error& error) {
       return Begin::wait;
     }
     state_.waiting_writers += writes ? 1 : 0;
-    const auto timeout = std::chrono::milliseconds(state_.lock_wait_timeout_ms);
-    const bool free = state_.lock_released.wait_for(lock, timeout, [this] { return !must_wait(); });
+    const uint64_t timeout_ms =
+        patient_ ? state_.lock_wait_timeout_ms : std::min(state_.row_patience_ms, state_.lock_wait_timeout_ms);
+    const bool free = wait_in_place(lock, timeout_ms, [this] { return !must_wait(); });
     state_.waiting_writers -= writes ? 1 : 0;
     if (!free) {
       state_.lock_released.notify_all();  // readers that let this writer pass
-      error = Error(ErrorCode::engine, ha_lock_wait_timeout, "Lock wait timeout exceeded").because(Reason::row_locked);
+      error = interruption_ == Interruption::stop
+                  ? Error(ErrorCode::shutting_down)
+                  : Error(ErrorCode::engine, ha_lock_wait_timeout, "Lock wait timeout exceeded").because(Reason::row_locked);
       return Begin::failed;
     }
   }

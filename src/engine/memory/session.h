@@ -4,6 +4,7 @@
 // `mutex` below is the engine's; a comment says which members it guards, the others are the worker thread's own.
 #pragma once
 
+#include <algorithm>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -56,7 +57,10 @@ class MemorySession final : public Session {
   void interrupt(Interruption interruption) { interruption_ = interruption; }
   void wake() const;
   [[nodiscard]] const std::string& activity() const { return activity_; }
-  [[nodiscard]] bool holds_tables_locked() const { return holds_tables_; }
+  [[nodiscard]] bool holds_tables_locked() const { return !held_tables_.empty(); }
+  [[nodiscard]] bool holds(const std::shared_ptr<Table>& table) const {
+    return std::find(held_tables_.begin(), held_tables_.end(), table) != held_tables_.end();
+  }
   /// The table's rows as they were before this session's uncommitted changes.
   void undo_in_copy(const Table& table, std::map<RowNumber, Row>& rows) const;
 
@@ -68,30 +72,35 @@ class MemorySession final : public Session {
   };
 
   [[nodiscard]] Begin refuse(MemoryIndex& index, Intent intent, Error& error);
+  [[nodiscard]] Begin await_table(std::unique_lock<std::mutex>& lock, const Table& table, Error& error);
   [[nodiscard]] Begin acquire(std::unique_lock<std::mutex>& lock, Error& error);
+  template <typename Condition>
+  [[nodiscard]] bool wait_in_place(std::unique_lock<std::mutex>& lock, uint64_t timeout_ms, Condition condition);
   [[nodiscard]] bool must_wait() const;
   [[nodiscard]] bool waits_for_own_thread() const;
   void release();
   void forget_transaction();
   void undo_down_to(size_t undo_count);
-  void take_tables();
+  void take_table(const std::shared_ptr<Table>& table);
+  void give_back(const std::shared_ptr<Table>& table);
 
   State& state_;
   const SessionOptions options_;
   MemoryCursor cursor_;
-  std::vector<Undo> undo_;                          ///< mutex
-  size_t request_mark_ = 0;                         ///< mutex; size of undo_ when the request began
-  std::optional<size_t> group_mark_;                ///< mutex; size of undo_ when the group began
-  std::string gtid_;                                ///< of the last commit
-  bool in_request_ = false;                         ///< mutex
-  bool locked_ = false;                             ///< mutex; this session holds its share of the big lock
-  bool lost_ = false;                               ///< mutex
-  bool has_written_ = false;                        ///< mutex; a request for writing was begun in this transaction
-  bool did_lasting_work_ = false;                   ///< mutex; one of them in a table without transactions
-  bool patient_ = false;                            ///< mutex
-  bool holds_tables_ = false;                       ///< mutex
-  Interruption interruption_ = Interruption::none;  ///< mutex
-  std::string activity_;                            ///< mutex
+  std::vector<Undo> undo_;                           ///< mutex
+  size_t request_mark_ = 0;                          ///< mutex; size of undo_ when the request began
+  std::optional<size_t> group_mark_;                 ///< mutex; size of undo_ when the group began
+  std::string gtid_;                                 ///< of the last commit
+  bool in_request_ = false;                          ///< mutex
+  bool locked_ = false;                              ///< mutex; this session holds its share of the big lock
+  bool lost_ = false;                                ///< mutex
+  bool has_written_ = false;                         ///< mutex; a request for writing was begun in this transaction
+  bool did_lasting_work_ = false;                    ///< mutex; one of them in a table without transactions
+  bool patient_ = false;                             ///< mutex
+  std::vector<std::shared_ptr<Table>> held_tables_;  ///< mutex
+  std::vector<std::weak_ptr<MemoryIndex>> indexes_;  ///< that were opened and may be in use
+  Interruption interruption_ = Interruption::none;   ///< mutex
+  std::string activity_;                             ///< mutex
 };
 
 }  // namespace rowsocket::engine::memory

@@ -47,10 +47,11 @@ struct Holder {
 
 struct State {
   std::mutex mutex;
-  std::condition_variable lock_released;
+  std::condition_variable lock_released;  ///< the big lock, or a table that was busy; or a session is to stop
 
   std::map<std::string, std::shared_ptr<Table>, std::less<>> tables;
   std::vector<MemorySession*> sessions;
+  std::condition_variable session_ended;
 
   Holder writer = {};  ///< session == nullptr: none
   std::vector<Holder> readers;
@@ -63,11 +64,15 @@ struct State {
   Fault read_fault;
   Fault read_deadlock;
   uint64_t lock_wait_timeout_ms = 5000;
+  uint64_t row_patience_ms = 1000;
+  uint32_t patient_waits = 0;  ///< sessions that wait in place
+  std::condition_variable wait_began;
   std::function<void()> on_next_write;
   std::function<void()> on_next_commit;
   bool transactions_are_long = false;
   std::string now = "2020-01-01 00:00:00";
   bool refuses_sessions = false;
+  bool stops = false;  ///< until the sessions that there are have ended
   uint64_t commits_with_changes = 0;
 
   /// nullptr if there is no such table.

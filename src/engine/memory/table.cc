@@ -189,8 +189,8 @@ void Table::erase(RowNumber number) {
 }
 
 void Table::note_id(int64_t id) {
-  if (id >= next_id_ && id != INT64_MAX) {
-    next_id_ = id + 1;
+  if (id >= next_id_) {
+    next_id_ = id == INT64_MAX ? id : id + 1;
   }
 }
 

@@ -10,6 +10,7 @@
 #include <set>
 #include <span>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "engine/memory/memory_engine.h"
@@ -85,8 +86,9 @@ class Table {
   [[nodiscard]] int64_t next_id() { return next_id_++; }
   void note_id(int64_t id);  ///< a caller gave this AUTO_INCREMENT value
 
-  bool busy = false;     ///< requests get Begin::wait
-  bool dropped = false;  ///< no longer the engine's table of this name
+  bool busy = false;           ///< requests get Begin::wait, or wait in place where they are patient
+  std::thread::id busy_since;  ///< the thread that made it busy, and could not end that if it waited
+  bool dropped = false;        ///< no longer the engine's table of this name
 
  private:
   TableDefinition definition_;

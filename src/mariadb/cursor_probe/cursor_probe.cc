@@ -31,6 +31,7 @@
 #include <vector>
 
 #include "mariadb/engines.h"
+#include "mariadb/server_version.h"
 #include "mariadb/session.h"
 
 namespace rowsocket::mariadb {
@@ -223,6 +224,10 @@ std::string run(const Command& command) {
 }
 
 int load(void*) {
+  if (const std::string mismatch = version_mismatch(); !mismatch.empty()) {
+    sql_print_error("rowsocket_cursor_probe: %s", mismatch.c_str());
+    return 1;
+  }
   set_engines_served(default_engines);
   return 0;
 }

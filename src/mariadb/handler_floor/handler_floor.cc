@@ -19,6 +19,8 @@
 #include <string_view>
 #include <thread>
 
+#include "mariadb/server_version.h"
+
 namespace rowsocket::mariadb {
 namespace {
 
@@ -194,8 +196,8 @@ int fill(THD* thd, TABLE_LIST* tables, Item*) {
 }
 
 int load(void* place) {
-  if (!std::string_view(server_version).starts_with(MYSQL_SERVER_VERSION)) {
-    sql_print_error("rowsocket_handler_floor: built for MariaDB %s, but this server is %s", MYSQL_SERVER_VERSION, server_version);
+  if (const std::string mismatch = version_mismatch(); !mismatch.empty()) {
+    sql_print_error("rowsocket_handler_floor: %s", mismatch.c_str());
     return 1;
   }
   auto* const schema = static_cast<ST_SCHEMA_TABLE*>(place);

@@ -181,7 +181,7 @@ class ProtocolError(TransportError):
 _RETRYABLE: dict[int, frozenset[str]] = {
     1: frozenset(
         {"lock_tables", "commit", "memory", "shutdown", "135", "146", "149", "188"}
-        | {"1047", "1114", "1205", "1213", "1290", "1317", "1792", "1836", "1969"}
+        | {"1047", "1114", "1205", "1213", "1290", "1317", "1792", "1927", "1836", "1969"}
     ),
 }
 """The texts, by code, for which docs/protocol/handlersocket.md says `later` or `at once`."""

@@ -1,0 +1,286 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// What a cursor does to the row that it stands on: write it out, remember it, set it, add to it, delete it.
+#include "engine/conformance/contract.h"
+
+namespace rowsocket::engine::conformance {
+namespace {
+
+using enum KeyOperator;
+
+class Changing : public Contract {
+ protected:
+  /// Set the first columns of `columns` in a row, found by its id; then commit.
+  Error set(const std::string& columns, const char* id, const Texts& values) {
+    const Error error = client().on_row(client().open({"d", "item", "", columns, ""}), id, Intent::write,
+                                        [&](Cursor& cursor) { return set_columns(cursor, values); });
+    client().commit();
+    return error;
+  }
+  /// The same, adding. "refused", "error 1264" or "ok".
+  std::string add(const std::string& columns, const char* id, const Texts& amounts, bool decrement = false) {
+    bool changed = false;
+    const Error error =
+        client().on_row(client().open({"d", "item", "", columns, ""}), id, Intent::write,
+                        [&](Cursor& cursor) { return add_to_columns(cursor, amounts, decrement, changed); });
+    client().commit();
+    return !error.ok() ? "error " + std::to_string(error.number) : changed ? "ok" : "refused";
+  }
+  std::string subtract(const std::string& columns, const char* id, const Texts& amounts) {
+    return add(columns, id, amounts, true);
+  }
+  /// Whether setting these columns moves rows in a walk along an index.
+  bool moves(const std::string& index, const std::string& columns, const Texts& values) {
+    Cursor& cursor = client().begin(client().open({"d", "item", index, columns, ""}), Intent::write);
+    const bool result = setting_moves_rows(cursor, values);
+    client().session().abandon_request();
+    return result;
+  }
+};
+
+// ---- writing out
+
+TEST_P(Changing, a_row_is_written_as_a_change_left_it) {
+  std::string after;
+  EXPECT_TRUE(client()
+                  .on_row(client().open({"d", "item", "", "stock,name", ""}), "1", Intent::write,
+                          [&](Cursor& cursor) {
+                            Error error = set_columns(cursor, Texts{"007", "hat"});
+                            after = row_of(cursor);
+                            return error;
+                          })
+                  .ok());
+  EXPECT_EQ(after, "7 hat");
+}
+
+TEST_P(Changing, a_row_is_written_as_an_addition_left_it) {
+  std::string after;
+  bool changed = false;
+  EXPECT_TRUE(client()
+                  .on_row(client().open({"d", "item", "", "stock,name", ""}), "1", Intent::write,
+                          [&](Cursor& cursor) {
+                            Error error = add_to_columns(cursor, Texts{"5"}, false, changed);
+                            after = row_of(cursor);
+                            return error;
+                          })
+                  .ok());
+  EXPECT_EQ(after, "25 cap");
+}
+
+TEST_P(Changing, a_row_is_read_as_the_transaction_left_it) {
+  EXPECT_TRUE(client().set_stock("1", "21").ok());
+  EXPECT_EQ(client().stock("1"), "21");
+  EXPECT_TRUE(client().remove("2").ok());
+  EXPECT_EQ(client().stock("2"), "none");
+}
+
+// ---- positions
+
+TEST_P(Changing, positions_are_numbered_from_0_in_the_order_of_saving) {
+  Cursor& cursor = client().begin(client().open(item("by_stock_name")), Intent::read);
+  const Texts key{"20"};
+  for (Step step = cursor.seek({.key_operator = at_or_before, .key = key}); step == Step::row;
+       step = cursor.next()) {
+    EXPECT_TRUE(cursor.save_position());
+  }
+  std::string fetched;
+  for (const size_t number : {0, 3, 1, 2, 0}) {
+    EXPECT_EQ(cursor.fetch_position(number), Step::row);
+    fetched += row_of(cursor) + ", ";
+  }
+  EXPECT_EQ(fetched, "3 cup 20, 4 box NULL, 1 cap 20, 2 pen 10, 3 cup 20, ");
+  EXPECT_TRUE(client().session().end_request().ok());
+}
+
+TEST_P(Changing, a_position_is_a_rows_whatever_its_key_has_become) {
+  const Error error = client().request(
+      client().open({"d", "item", "by_stock_name", "stock", ""}), Intent::write, [](Cursor& cursor) -> Error {
+        const Texts key{"0"};
+        size_t count = 0;
+        for (Step step = cursor.seek({.key_operator = after, .key = key}); step == Step::row;
+             step = cursor.next()) {
+          count += cursor.save_position() ? 1 : 0;
+        }
+        for (size_t number = 0; number < count; ++number) {
+          bool changed = false;
+          if (cursor.fetch_position(number) != Step::row) {
+            return {ErrorCode::nothing_changed};
+          }
+          if (Error failure = add_to_columns(cursor, Texts{"100"}, false, changed); !failure.ok()) {
+            return failure;
+          }
+        }
+        return {};
+      });
+  EXPECT_TRUE(error.ok()) << error.detail;
+  client().commit();
+  EXPECT_EQ(rows(), "1 cap 120, 2 pen 110, 3 cup 120, 4 box NULL");
+}
+
+TEST_P(Changing, a_saved_row_that_is_gone_is_no_failure) {
+  const Error error = client().request(client().open(), Intent::write, [](Cursor& cursor) {
+    const Texts key{"3"};
+    EXPECT_EQ(cursor.seek({.key_operator = at_or_after, .key = key}), Step::row);
+    EXPECT_TRUE(cursor.save_position());
+    EXPECT_EQ(cursor.next(), Step::row);
+    EXPECT_TRUE(cursor.save_position());
+    EXPECT_EQ(cursor.fetch_position(0), Step::row);
+    Error failure = cursor.delete_row();
+    EXPECT_EQ(cursor.fetch_position(0), Step::end);
+    EXPECT_EQ(cursor.fetch_position(1), Step::row);
+    EXPECT_EQ(row_of(cursor), "4 box NULL");
+    return failure;
+  });
+  EXPECT_TRUE(error.ok()) << error.detail;
+}
+
+TEST_P(Changing, the_next_request_has_no_positions) {
+  for (int round = 0; round < 2; ++round) {
+    Cursor& cursor = client().begin(client().open(), Intent::read);
+    const Texts key{round == 0 ? "2" : "3"};
+    EXPECT_EQ(cursor.seek({.key_operator = equal, .key = key}), Step::row);
+    EXPECT_TRUE(cursor.save_position());
+    EXPECT_EQ(cursor.fetch_position(0), Step::row);
+    EXPECT_EQ(row_of(cursor), round == 0 ? "2 pen 10" : "3 cup 20");
+    EXPECT_TRUE(client().session().end_request().ok());
+  }
+}
+
+TEST_P(Changing, setting_a_column_of_the_walked_index_may_bring_a_row_again) {
+  EXPECT_TRUE(moves("by_stock_name", "stock,id", {"1"}));
+  EXPECT_TRUE(moves("by_stock_name", "name,id", {"a"}));
+  EXPECT_TRUE(moves("", "name,id", {"a", "1"}));
+  EXPECT_TRUE(moves("by_name", "stock,name", {"1", "a"}));
+}
+
+TEST_P(Changing, setting_another_column_does_not) {
+  EXPECT_FALSE(moves("", "stock,id", {"1"}));
+  EXPECT_FALSE(moves("by_name", "stock,name", {"1"}));
+}
+
+TEST_P(Changing, rows_are_changed_while_walking_where_none_can_come_again) {
+  Index& index = client().open({"d", "item", "", "stock", ""});
+  const Error error = client().request(index, Intent::write, [](Cursor& cursor) -> Error {
+    const Texts key{"1"};
+    for (Step step = cursor.seek({.key_operator = after, .key = key}); step == Step::row;
+         step = cursor.next()) {
+      if (Error failure = set_columns(cursor, Texts{"5"}); !failure.ok()) {
+        return failure;
+      }
+    }
+    return {};
+  });
+  EXPECT_TRUE(error.ok()) << error.detail;
+  client().commit();
+  EXPECT_EQ(rows(), "1 cap 20, 2 pen 5, 3 cup 5, 4 box 5");
+}
+
+// ---- setting
+
+TEST_P(Changing, values_are_for_the_first_columns) {
+  EXPECT_TRUE(set("name,stock,id", "2", {"ink", nullptr}).ok());
+  EXPECT_EQ(rows(), "1 cap 20, 2 ink NULL, 3 cup 20, 4 box NULL");
+}
+
+TEST_P(Changing, a_row_that_has_these_values_already_is_a_success) {
+  EXPECT_TRUE(set("name,stock", "2", {"pen", "10"}).ok());
+  EXPECT_EQ(rows(), "1 cap 20, 2 pen 10, 3 cup 20, 4 box NULL");
+}
+
+TEST_P(Changing, a_key_may_be_set) {
+  EXPECT_TRUE(set("id", "2", {"9"}).ok());
+  EXPECT_EQ(rows(), "1 cap 20, 3 cup 20, 4 box NULL, 9 pen 10");
+  EXPECT_EQ(client().rows(client().open(item("by_name")), {equal, {"pen"}}), "9 pen 10");
+}
+
+TEST_P(Changing, a_value_that_does_not_fit_its_column_is_an_error) {
+  EXPECT_EQ(set("stock", "2", {"9223372036854775808"}).number, out_of_range);
+  EXPECT_EQ(set("stock", "2", {"many"}).number, incorrect_value);
+  EXPECT_EQ(set("name", "2", {"inkwell"}).number, data_too_long);
+  EXPECT_EQ(set("name", "2", {nullptr}).number, column_is_not_null);
+  EXPECT_EQ(rows(), "1 cap 20, 2 pen 10, 3 cup 20, 4 box NULL");
+}
+
+TEST_P(Changing, a_unique_key_that_is_taken_is_an_error) {
+  const Error error = set("name", "2", {"cup"});
+  EXPECT_EQ(error.code, ErrorCode::engine);
+  EXPECT_EQ(error.number, duplicate_key);
+  EXPECT_EQ(error.reason, Reason::duplicate);
+  EXPECT_EQ(rows(), "1 cap 20, 2 pen 10, 3 cup 20, 4 box NULL");
+}
+
+// ---- adding
+
+TEST_P(Changing, adding_and_subtracting) {
+  EXPECT_EQ(add("stock", "1", {"5"}), "ok");
+  EXPECT_EQ(add("stock", "2", {"-30"}), "ok");
+  EXPECT_EQ(subtract("stock", "3", {"20"}), "ok");
+  EXPECT_EQ(rows(), "1 cap 25, 2 pen -20, 3 cup 0, 4 box NULL");
+}
+
+TEST_P(Changing, null_columns_and_null_amounts_stay) {
+  EXPECT_EQ(add("stock", "4", {"5"}), "ok");
+  EXPECT_EQ(add("stock", "1", {nullptr}), "ok");
+  EXPECT_EQ(subtract("stock", "2", {nullptr}), "ok");
+  EXPECT_EQ(rows(), "1 cap 20, 2 pen 10, 3 cup 20, 4 box NULL");
+}
+
+TEST_P(Changing, a_sum_is_exact_to_the_ends_of_the_columns_type) {
+  EXPECT_EQ(add("stock", "1", {"9223372036854775787"}), "ok");
+  EXPECT_EQ(add("stock", "2", {"-9223372036854775808"}), "ok");
+  EXPECT_EQ(rows(), "1 cap 9223372036854775807, 2 pen -9223372036854775798, 3 cup 20, 4 box NULL");
+}
+
+TEST_P(Changing, a_sum_out_of_the_columns_range_is_an_error) {
+  EXPECT_EQ(add("stock", "1", {"9223372036854775788"}), "error 1264");
+  EXPECT_EQ(rows(), "1 cap 20, 2 pen 10, 3 cup 20, 4 box NULL");
+}
+
+TEST_P(Changing, an_amount_that_is_no_number_is_an_error) {
+  EXPECT_EQ(add("stock", "1", {"many"}), "error " + std::to_string(incorrect_amount));
+  EXPECT_EQ(rows(), "1 cap 20, 2 pen 10, 3 cup 20, 4 box NULL");
+}
+
+TEST_P(Changing, subtracting_refuses_a_change_of_sign) {
+  EXPECT_EQ(subtract("stock", "1", {"21"}), "refused");
+  EXPECT_EQ(add("stock", "2", {"-30"}), "ok");
+  EXPECT_EQ(subtract("stock", "2", {"-21"}), "refused");
+  EXPECT_EQ(subtract("stock", "2", {"5"}), "ok");
+  EXPECT_EQ(rows(), "1 cap 20, 2 pen -25, 3 cup 20, 4 box NULL");
+}
+
+TEST_P(Changing, a_change_of_sign_of_any_column_refuses_the_whole_row) {
+  EXPECT_EQ(subtract("stock,id", "1", {"5", "2"}), "refused");
+  EXPECT_EQ(rows(), "1 cap 20, 2 pen 10, 3 cup 20, 4 box NULL");
+}
+
+// ---- deleting
+
+TEST_P(Changing, a_deleted_row_is_in_no_index) {
+  EXPECT_TRUE(client().remove("2").ok());
+  client().commit();
+  EXPECT_EQ(rows(), "1 cap 20, 3 cup 20, 4 box NULL");
+  EXPECT_EQ(client().rows(client().open(item("by_name")), {equal, {"pen"}}), "");
+  EXPECT_EQ(client().ids(client().open(item("by_stock_name")), {at_or_after, {nullptr}}), "4 1 3");
+}
+
+TEST_P(Changing, rows_are_deleted_while_walking) {
+  const Error error = client().request(client().open(), Intent::write, [](Cursor& cursor) -> Error {
+    const Texts key{"1"};
+    for (Step step = cursor.seek({.key_operator = after, .key = key}); step == Step::row;
+         step = cursor.next()) {
+      if (Error failure = cursor.delete_row(); !failure.ok()) {
+        return failure;
+      }
+    }
+    return {};
+  });
+  EXPECT_TRUE(error.ok()) << error.detail;
+  client().commit();
+  EXPECT_EQ(rows(), "1 cap 20");
+}
+
+INSTANTIATE_TEST_SUITE_P(, Changing, testing::ValuesIn(every_kind()), name_of_kind);
+
+}  // namespace
+}  // namespace rowsocket::engine::conformance

@@ -1,0 +1,128 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// IndexDescription, Index and Session::open_index: what is named, and that the names are resolved again when
+// the table was replaced.
+#include "engine/conformance/contract.h"
+
+namespace rowsocket::engine::conformance {
+namespace {
+
+using enum KeyOperator;
+
+class Opening : public Contract {};
+
+TEST_P(Opening, an_empty_index_is_the_primary_key) {
+  EXPECT_EQ(client().rows(client().open(item("")), {equal, {"3"}}), "3 cup 20");
+}
+
+TEST_P(Opening, an_index_has_a_name) {
+  EXPECT_EQ(client().rows(client().open(item("PRIMARY")), {equal, {"3"}}), "3 cup 20");
+  EXPECT_EQ(client().rows(client().open(item("by_name")), {equal, {"pen"}}), "2 pen 10");
+}
+
+TEST_P(Opening, an_index_that_begins_with_a_digit_is_an_ordinal) {
+  EXPECT_EQ(client().rows(client().open(item("0")), {equal, {"3"}}), "3 cup 20");
+  EXPECT_EQ(client().rows(client().open(item("1")), {equal, {"pen"}}), "2 pen 10");
+  EXPECT_EQ(client().rows(client().open(item("2")), {equal, {"10"}}), "2 pen 10");
+  EXPECT_EQ(client().failure_to_open(item("3")), ErrorCode::no_such_index);
+  EXPECT_EQ(client().failure_to_open(item("1by")), ErrorCode::no_such_index);
+}
+
+TEST_P(Opening, the_columns_are_read_in_the_order_in_which_they_are_named) {
+  Index& index = client().open({"d", "item", "", "stock,name,stock", ""});
+  EXPECT_EQ(client().rows(index, {equal, {"3"}}), "20 cup 20");
+}
+
+TEST_P(Opening, an_index_says_how_many_columns_were_named) {
+  Index& index = client().open({"d", "item", "", "stock,name", "id"});
+  EXPECT_EQ(index.column_count(), 2U);
+  EXPECT_EQ(index.filter_column_count(), 1U);
+  EXPECT_EQ(index.description().columns, "stock,name");
+}
+
+TEST_P(Opening, no_columns_may_be_named) {
+  Index& index = client().open({"d", "item", "", "", ""});
+  EXPECT_EQ(index.column_count(), 0U);
+  EXPECT_EQ(index.filter_column_count(), 0U);
+}
+
+TEST_P(Opening, what_does_not_exist_is_named_in_the_failure) {
+  EXPECT_EQ(client().failure_to_open({"d", "nothing", "", "id", ""}), ErrorCode::cannot_open_table);
+  EXPECT_EQ(client().failure_to_open({"nowhere", "item", "", "id", ""}), ErrorCode::cannot_open_table);
+  EXPECT_EQ(client().failure_to_open({"d", "item", "by_colour", "id", ""}), ErrorCode::no_such_index);
+  EXPECT_EQ(client().failure_to_open({"d", "item", "", "id,colour", ""}), ErrorCode::no_such_column);
+  EXPECT_EQ(client().failure_to_open({"d", "item", "", "id", "colour"}), ErrorCode::no_such_column);
+}
+
+TEST_P(Opening, two_equal_descriptions_are_one_index) {
+  Index& index = client().open(item());
+  EXPECT_EQ(&client().open(item()), &index);
+}
+
+TEST_P(Opening, descriptions_that_differ_in_anything_are_two_indexes) {
+  Index& index = client().open(item());
+  IndexDescription raw = item();
+  raw.raw = true;
+  EXPECT_NE(&client().open(raw), &index);
+  EXPECT_NE(&client().open(item("", "id")), &index);
+  EXPECT_NE(&client().open(item("by_name")), &index);
+  EXPECT_NE(&client().open({"d", "item", "", "id", ""}), &index);
+}
+
+TEST_P(Opening, a_table_that_somebody_holds_is_waited_for) {
+  client();
+  host().hold_table("d.item");
+  std::shared_ptr<Index> index;
+  Error error;
+  EXPECT_EQ(client().session().open_index(item(), index, error), Begin::wait);
+  EXPECT_EQ(index, nullptr);
+  host().let_go();
+  EXPECT_EQ(client().session().open_index(item(), index, error), Begin::ready);
+}
+
+TEST_P(Opening, an_opened_index_is_resolved_again_when_its_table_was_replaced) {
+  Index& index = client().open();
+  EXPECT_EQ(client().rows(index, {equal, {"3"}}), "3 cup 20");
+  client().sleep();
+  create_table("d.item", {.columns = {memory::text("colour", 40), memory::integer("stock"),
+                                      memory::text("name", 40), memory::integer("id")},
+                          .indexes = {{"PRIMARY", {"id"}, true}}});
+  host().insert("d.item", {"red", "5", "hat", "3"});
+  EXPECT_EQ(client().rows(index, {equal, {"3"}}), "3 hat 5");
+}
+
+TEST_P(Opening, an_opened_index_that_fits_no_more_fails_until_it_fits_again) {
+  Index& index = client().open(item("by_name"));
+  Error error;
+  client().sleep();
+  create_table("d.item", {.columns = {memory::integer("id"), memory::text("name", 40)},
+                          .indexes = {{"PRIMARY", {"id"}, true}, {"by_name", {"name"}, true}}});
+  EXPECT_EQ(client().tries(index, Intent::read, error), Begin::failed);
+  EXPECT_EQ(error.code, ErrorCode::no_such_column);
+  client().sleep();
+  create_table("d.item",
+               {.columns = {memory::integer("id"), memory::text("name", 40), memory::integer("stock")},
+                .indexes = {{"PRIMARY", {"id"}, true}}});
+  EXPECT_EQ(client().tries(index, Intent::read, error), Begin::failed);
+  EXPECT_EQ(error.code, ErrorCode::no_such_index);
+  client().sleep();
+  host().drop_table("d.item");
+  EXPECT_EQ(client().tries(index, Intent::read, error), Begin::failed);
+  EXPECT_EQ(error.code, ErrorCode::cannot_open_table);
+  client().sleep();
+  create_table("d.item",
+               {.columns = {memory::integer("id"), memory::text("name", 40), memory::integer("stock")},
+                .indexes = {{"by_name", {"name"}, true}}});
+  EXPECT_EQ(client().tries(index, Intent::read, error), Begin::ready);
+}
+
+TEST_P(Opening, a_table_without_a_primary_key_has_none_to_open) {
+  create_table("d.item", {.columns = {memory::integer("id")}, .indexes = {{"by_id", {"id"}}}});
+  EXPECT_EQ(client().failure_to_open({"d", "item", "", "id", ""}), ErrorCode::no_such_index);
+  EXPECT_EQ(client().rows(client().open({"d", "item", "0", "id", ""})), "");
+}
+
+INSTANTIATE_TEST_SUITE_P(, Opening, testing::ValuesIn(every_kind()), name_of_kind);
+
+}  // namespace
+}  // namespace rowsocket::engine::conformance

@@ -1,0 +1,31 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a trigger sets in its session is not there for the next client."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.mariadb import RowSocketServer, Start
+
+LEFTOVERS = {
+    "timestamp": "SET timestamp = 1000000000",
+    "insert_id": "SET insert_id = 700",
+    "time_zone": "SET time_zone = '+05:00'",
+    "sql_mode": "SET sql_mode = ''",
+}
+
+
+@pytest.mark.parametrize("variable", LEFTOVERS)
+def test_what_a_trigger_sets_is_not_there_for_the_next_request(start: Start, variable: str) -> None:
+    server = start(RowSocketServer, {"loose-rowsocket-threads-write": 1})
+    server.sql("CREATE DATABASE app")
+    server.sql("CREATE TABLE app.t (id INT PRIMARY KEY)")
+    server.sql("CREATE TABLE app.plain (id INT AUTO_INCREMENT PRIMARY KEY, n INT, at DATETIME DEFAULT CURRENT_TIMESTAMP)")
+    server.sql(f"CREATE TRIGGER app.before_t BEFORE INSERT ON app.t FOR EACH ROW {LEFTOVERS[variable]}")
+    with server.raw("write") as client:
+        assert client.ask_all(b"P\t1\tapp\tt\t\tid", b"P\t2\tapp\tplain\t\tn") == [b"0\t1"] * 2
+        assert client.ask(b"1\t+\t1\t1") == b"0\t1"
+    with server.raw("write") as client:
+        assert client.ask(b"P\t2\tapp\tplain\t\tn") == b"0\t1"
+        assert client.ask(b"2\t+\t1\t1") == b"0\t1\t1"
+    assert server.sql("SELECT id, at >= NOW() - INTERVAL 1 HOUR AND at <= NOW() FROM app.plain") == [(1, 1)]
