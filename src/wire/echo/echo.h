@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// For tests: a protocol that nobody speaks. Nothing outside this folder knows it, which shows that a protocol is a folder.
+// For tests: a protocol that nobody speaks. Nothing outside this folder knows it, which shows that a protocol
+// is a folder.
 //
 //   GET id key...            { ROW key bytes LF values LF | MISS key LF } END LF
 //   MISSES id key...         how many of the keys have no row
@@ -156,7 +157,8 @@ class EchoProtocol final : public Protocol {
     }
     const size_t line_bytes = input.find('\n', parsing.scanned_bytes);
     if (std::min(line_bytes, input.size()) > parsing.settings.line_bytes_max) {
-      return {.status = Parsed::Status::fatal, .consumed_bytes = input.size(), .error = ErrorCode::line_too_long};
+      return {
+          .status = Parsed::Status::fatal, .consumed_bytes = input.size(), .error = ErrorCode::line_too_long};
     }
     if (line_bytes == std::string_view::npos) {
       parsing.scanned_bytes = input.size();
@@ -165,7 +167,9 @@ class EchoProtocol final : public Protocol {
     return parse_whole_line(input.substr(0, line_bytes), state, parsing);
   }
 
-  void refuse_stream(Buffer& out, const Error& error, const Settings&) const override { RefusedReply(out).failed(error); }
+  void refuse_stream(Buffer& out, const Error& error, const Settings&) const override {
+    RefusedReply(out).failed(error);
+  }
 
  private:
   static Parsed parse_whole_line(std::string_view bytes, State& state, const Parsing& parsing) {
@@ -184,9 +188,12 @@ class EchoProtocol final : public Protocol {
     } else if (bytes.empty()) {
       return {.status = Parsed::Status::nothing, .consumed_bytes = consumed_bytes};
     }
-    const Request* const request = command == "SKIP" ? refuse(parsing, ErrorCode::syntax) : parse_line(bytes, parsing);
+    const Request* const request =
+        command == "SKIP" ? refuse(parsing, ErrorCode::syntax) : parse_line(bytes, parsing);
     if (request == nullptr) {
-      return {.status = Parsed::Status::fatal, .consumed_bytes = consumed_bytes, .error = ErrorCode::out_of_memory};
+      return {.status = Parsed::Status::fatal,
+              .consumed_bytes = consumed_bytes,
+              .error = ErrorCode::out_of_memory};
     }
     return {.status = Parsed::Status::request, .consumed_bytes = consumed_bytes, .request = request};
   }

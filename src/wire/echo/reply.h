@@ -42,7 +42,8 @@ class ErrorReply : public Reply {
 
   void append_number(uint64_t number) {
     char digits[20];
-    out().append({digits, static_cast<size_t>(std::to_chars(digits, digits + sizeof(digits), number).ptr - digits)});
+    out().append(
+        {digits, static_cast<size_t>(std::to_chars(digits, digits + sizeof(digits), number).ptr - digits)});
     out().append('\n');
   }
 };
@@ -53,7 +54,8 @@ class RefusedReply final : public ErrorReply {
   using ErrorReply::ErrorReply;
 };
 
-/// GET: each row with its key, and with the length of its values in front, which is known when they are written.
+/// GET: each row with its key, and with the length of its values in front, which is known when they are
+/// written.
 class RowsReply final : public ErrorReply {
  public:
   RowsReply(Buffer& out, std::span<const Value> keys) : ErrorReply(out), keys_(keys) {
