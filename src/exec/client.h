@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -82,8 +83,15 @@ class Client {
   /// It sent something that is served though a strict server would refuse it. True the first time.
   [[nodiscard]] bool note_lenience() { return !std::exchange(is_lenient_, true); }
 
-  /// When the request that waits for a lock was first tried; 0 = none waits.
+  // Requests that wait for a lock.
+
+  /// In this turn: the request at this position (see Executor::execute), and those behind it, are undone, and nothing is told of
+  /// them. Whoever presents the requests takes the position out, and presents them again in a later turn.
+  std::optional<size_t> put_back_at;
+  /// When the request that waits was first tried; 0 = none waits.
   uint64_t parked_since_ms = 0;
+  /// Requests of it wait for the commit.
+  bool is_staged = false;
 
  private:
   struct Opened {

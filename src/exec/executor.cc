@@ -3,8 +3,6 @@
 // One request: admit it, run it, answer it, stage it.
 #include "exec/executor.h"
 
-#include <algorithm>
-#include <optional>
 #include <utility>
 
 #include "base/invariant.h"
@@ -14,48 +12,9 @@ namespace {
 
 using engine::Begin;
 
-/// A change of numbers only; also one by nothing, where it can be told from an update with nothing.
-bool is_increment(const Change& change) {
-  const auto counts = [](const Assignment& one) {
-    return one.operation != Operation::set && one.operation != Operation::append &&
-           one.operation != Operation::prepend;
-  };
-  return change.assignments.empty()
-             ? change.keeps_signs
-             : std::all_of(change.assignments.begin(), change.assignments.end(), counts);
-}
-
-Counter counter_of_find(const Find& find) {
-  switch (find.change.kind) {
-    case Change::Kind::none:
-      return Counter::requests_find;
-    case Change::Kind::assign:
-      return is_increment(find.change) ? Counter::requests_increment : Counter::requests_update;
-    case Change::Kind::remove:
-      return Counter::requests_delete;
-  }
-  return Counter::requests_find;
-}
-
-/// None of a request that asks for nothing.
-std::optional<Counter> counter_of_kind(const Request& request) {
-  switch (request.kind) {
-    case RequestKind::refused:
-      return Counter::requests_unknown;
-    case RequestKind::nothing:
-      return std::nullopt;
-    case RequestKind::open:
-      return Counter::requests_open_index;
-    case RequestKind::find:
-      return counter_of_find(static_cast<const Find&>(request));
-    case RequestKind::insert:
-      return Counter::requests_insert;
-    case RequestKind::group:
-      return Counter::requests_group;
-    case RequestKind::authenticate:
-      return Counter::requests_authenticate;
-  }
-  return std::nullopt;
+/// A request behind it may mean something else than it would before it.
+bool changes_what_requests_mean(const Request& request) {
+  return request.kind == RequestKind::open || request.kind == RequestKind::authenticate;
 }
 
 }  // namespace
@@ -63,10 +22,11 @@ std::optional<Counter> counter_of_kind(const Request& request) {
 Executor::Executor(engine::Session& session, Counters& counters, std::shared_ptr<const Settings> settings)
     : session_(session),
       counters_(counters),
+      tally_(counters),
       admission_(session),
       transaction_(session, counters),
       runner_(session, transaction_),
-      staging_(session, transaction_, runner_, counters) {
+      staging_(session, transaction_, runner_, counters, tally_) {
   use_settings(std::move(settings));
 }
 
@@ -75,23 +35,32 @@ void Executor::use_settings(std::shared_ptr<const Settings> settings) {
   runner_.set_reply_bytes_max(settings_->reply_bytes_max);
 }
 
-void Executor::begin_turn(uint64_t now_ms) { now_ms_ = now_ms; }
+void Executor::begin_turn(uint64_t now_ms) { staging_.begin_turn(now_ms); }
 
-Executed Executor::execute(Client& client, const Request& request) {
+Executed Executor::execute(Client& client, const Request& request, size_t position) {
   met_first_lenience_ = false;
   runner_.forget_lenience();
-  Job job{.request = &request};
+  Job job{.client = &client,
+          .request = &request,
+          .position = position,
+          .parked_since_ms = client.parked_since_ms};
   if (job.out().failed()) [[unlikely]] {
     return Executed::done;
+  }
+  settle_what_came_before(client, request);
+  if (job.is_put_back()) {
+    return Executed::parked;
   }
   if (staging_.is_empty()) {
     admission_.forget_retired();
   }
-  if (is_put_off(admit(client, job), client, job)) {
-    return Executed::parked;
+  Begin begin = admit(client, job);
+  bool is_staged = false;
+  if (begin != Begin::wait) {
+    is_staged = make_room(job);
+    begin = run(job);
   }
-  const bool is_staged = make_room(job);
-  if (is_put_off(run(job), client, job)) {
+  if (job.is_put_back() || (begin == Begin::wait && staging_.put_back(job))) {
     staging_.replay_if_lost();
     return Executed::parked;
   }
@@ -99,8 +68,14 @@ Executed Executor::execute(Client& client, const Request& request) {
   note_lenience(client);
   Staging::answer(job);
   finish(std::move(job), is_staged);
-  count(request);
-  return Executed::done;
+  return client.put_back_at.has_value() ? Executed::parked : Executed::done;
+}
+
+/// What is put back is presented again, and must mean the same then.
+void Executor::settle_what_came_before(const Client& client, const Request& request) {
+  if (client.is_staged && changes_what_requests_mean(request)) [[unlikely]] {
+    staging_.settle();
+  }
 }
 
 /// Decide what depends on no transaction.
@@ -154,14 +129,18 @@ bool Executor::make_room(Job& job) {
   return true;
 }
 
+/// What becomes final on the way may put back requests of the same client: then this one does not run.
 Begin Executor::run(Job& job) {
   job.reply_begin = job.out().size();
-  if (!job.can_run()) {
+  if (!job.can_run() || job.is_put_back()) {
     return Begin::failed;
   }
   Begin begin = staging_.run(job);
   if (begin == Begin::commit_first) [[unlikely]] {
     staging_.settle();
+    if (job.is_put_back()) {
+      return Begin::failed;
+    }
     begin = staging_.run(job);
   }
   if (!invariant(begin != Begin::commit_first,
@@ -170,29 +149,6 @@ Begin Executor::run(Job& job) {
     job.out().fail();  // costs the connection
   }
   return begin;
-}
-
-/// True if the request is to be presented again; else it is answered.
-bool Executor::is_put_off(Begin begin, Client& client, Job& job) {
-  return begin == Begin::wait && parks(client, job.outcome);
-}
-
-/// True if a request that waits for a lock may wait on; else `error` is its answer.
-bool Executor::parks(Client& client, Error& error) {
-  if (client.parked_since_ms == 0) {
-    client.parked_since_ms = std::max<uint64_t>(now_ms_, 1);
-    counters_.add(Counter::parked);
-  }
-  const bool is_for_row = error.reason == Reason::row_locked;
-  const uint64_t timeout_ms =
-      is_for_row ? session_.row_lock_wait_timeout_ms() : session_.lock_wait_timeout_ms();
-  if (now_ms_ - std::min(now_ms_, client.parked_since_ms) < timeout_ms) {
-    return true;
-  }
-  if (!is_for_row) {
-    error = ErrorCode::cannot_lock_table;
-  }
-  return false;
 }
 
 void Executor::note_lenience(Client& client) {
@@ -216,31 +172,17 @@ void Executor::finish(Job&& job, bool is_staged) {
   if (job.can_run() && transaction_.is_lost()) [[unlikely]] {
     staging_.redo_alone(job);
   }
-  if (!job.outcome.ok()) {
-    counters_.add(counter_of(job.outcome.code));
-  }
-}
-
-void Executor::count(const Request& request) {
-  ++turn_requests_;
-  if (const std::optional<Counter> counter = counter_of_kind(request); counter.has_value()) {
-    counters_.add(*counter);
-  }
-  if (request.kind == RequestKind::group) {
-    for (const Request* member : static_cast<const Group&>(request).members) {
-      count(*member);
-    }
-  } else if (request.kind == RequestKind::find && static_cast<const Find&>(request).list.is_given) {
-    counters_.add(Counter::requests_in_list);
+  if (!job.is_put_back()) {
+    tally_.add(*job.request, job.outcome);
   }
 }
 
 void Executor::end_turn() {
   staging_.settle();
   admission_.forget_retired();
-  if (turn_requests_ > 0) {
+  if (const uint64_t requests = tally_.take_turn_requests(); requests > 0) {
     counters_.add(Counter::turns);
-    counters_.add(Counter::turn_requests, std::exchange(turn_requests_, 0));
+    counters_.add(Counter::turn_requests, requests);
     counters_.add(Counter::rows_read, runner_.take_rows_read());
   }
 }

@@ -6,8 +6,8 @@
 //   Admission     may the client do this, and which index is it about (admission.h)
 //   Runner        one request, or one group, on the engine, and what its reply is told (runner.h)
 //   Transaction   what the requests since the last commit did together; commit, rollback, GTIDs
-//   (transaction.h) Staging       requests whose replies wait for that commit; they run again where it is
-//   lost (staging.h)
+//                 (transaction.h)
+//   Staging       requests whose replies wait for that commit; they run again where it is lost (staging.h)
 //
 // Invariant 1: no reply to a write leaves before the commit that covers it. Replies are appended to the
 // connections' output while the turn runs, and the caller sends nothing before `end_turn` returned. From the
@@ -31,6 +31,7 @@
 #include "engine/engine.h"
 #include "exec/admission.h"
 #include "exec/client.h"
+#include "exec/request_tally.h"
 #include "exec/runner.h"
 #include "exec/staging.h"
 #include "exec/transaction.h"
@@ -42,8 +43,7 @@ namespace rowsocket::exec {
 
 enum class Executed : uint8_t {
   done,   ///< the reply was told what happened
-  parked  ///< the request waits for a lock: nothing was done, and nothing was told. Present it again in a
-          ///< later turn, and nothing else of its connection before it
+  parked  ///< the request, or one of its client before it, waits for a lock: see Client::put_back_at
 };
 
 class Executor {
@@ -56,8 +56,10 @@ class Executor {
   void begin_turn(uint64_t now_ms);
   /// Execute one request. `client`, `request`, its reply, the reply's output and all that they view must stay
   /// where they are until `end_turn` returned, or until `nothing_staged`. Bytes that were in the output
-  /// before this call are never touched. Never throws.
-  [[nodiscard]] Executed execute(Client& client, const Request& request);
+  /// before this call are never touched. `position` rises from request to request of a client in a turn. A
+  /// request that must wait for a lock, now or when it runs again, makes it the client's `put_back_at`; nothing
+  /// of this client is executed in this turn any more then. Never throws.
+  [[nodiscard]] Executed execute(Client& client, const Request& request, size_t position);
   /// What is executed from now on came after everything that was executed in this turn.
   void others_came() { session_.expire_snapshot(); }
   /// True if the last request was the first of its client that a strict server would refuse.
@@ -71,23 +73,20 @@ class Executor {
  private:
   [[nodiscard]] engine::Begin admit(Client& client, Job& job);
   [[nodiscard]] engine::Begin admit_group(Client& client, Job& job);
+  void settle_what_came_before(const Client& client, const Request& request);
   [[nodiscard]] bool make_room(Job& job);
   [[nodiscard]] engine::Begin run(Job& job);
-  [[nodiscard]] bool is_put_off(engine::Begin begin, Client& client, Job& job);
-  [[nodiscard]] bool parks(Client& client, Error& error);
   void note_lenience(Client& client);
   void finish(Job&& job, bool is_staged);
-  void count(const Request& request);
 
   engine::Session& session_;
   Counters& counters_;
+  RequestTally tally_;
   std::shared_ptr<const Settings> settings_;
   Admission admission_;
   Transaction transaction_;
   Runner runner_;
   Staging staging_;
-  uint64_t now_ms_ = 0;
-  uint64_t turn_requests_ = 0;
   bool met_first_lenience_ = false;  ///< see the function
 };
 

@@ -35,6 +35,8 @@ struct Connection {
 
   Client client;
   Buffer out;
+  std::vector<Ask> asked;     ///< in this turn
+  std::vector<Ask> put_back;  ///< of the last turn: what is to be presented again
 };
 
 /// The shop: item(id, shelf, name, stock), and an executor of a write worker on it.
@@ -99,12 +101,22 @@ class ExecutorFixture {
   Executed send(Connection& connection, const Ask& ask) { return send(*executor, connection, ask); }
   Executed send(Executor& to, Connection& connection, const Ask& ask) {
     const Ask& kept = asked.emplace_back(ask);
-    return to.execute(connection.client, *kept.bind(arena, connection.out, settings.error_detail));
+    const size_t position = connection.asked.size();
+    connection.asked.push_back(ask);
+    return to.execute(connection.client, *kept.bind(arena, connection.out, settings.error_detail), position);
   }
-  void end() {
-    executor->end_turn();
+  void end() { end(*executor); }
+  void end(Executor& of) {
+    of.end_turn();
     asked.clear();
     arena.reset();
+    for (Connection& connection : connections) {
+      const size_t put_back_at =
+          std::exchange(connection.client.put_back_at, {}).value_or(connection.asked.size());
+      connection.put_back.assign(connection.asked.begin() + static_cast<ptrdiff_t>(put_back_at),
+                                 connection.asked.end());
+      connection.asked.clear();
+    }
   }
   /// What is in the connection's buffer, and take it away.
   std::vector<std::string> replies(Connection& connection) {

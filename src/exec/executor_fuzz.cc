@@ -8,7 +8,9 @@
 #include <cstdlib>
 #include <deque>
 #include <memory>
+#include <numeric>
 #include <string_view>
+#include <vector>
 
 #include "base/arena.h"
 #include "engine/memory/memory_engine.h"
@@ -22,7 +24,13 @@ struct Connection {
   Connection(Access port_access, Access granted) : client(port_access, granted) {}
   Client client;
   Buffer out;
-  size_t lines = 0;  ///< of replies, that this turn's requests are to have
+  std::vector<size_t> lines;  ///< of replies, that each of this turn's requests is to have
+
+  /// What was put back is to have none.
+  [[nodiscard]] size_t expected_lines() const {
+    const size_t answered = client.put_back_at.value_or(lines.size());
+    return std::accumulate(lines.begin(), lines.begin() + static_cast<ptrdiff_t>(answered), size_t{0});
+  }
 };
 
 size_t reply_lines(const Request& request) {
@@ -70,20 +78,22 @@ class World {
     for (int left = 1 + bytes.byte() % 8; left > 0 && !bytes.empty(); --left) {
       Connection& connection = connections_[bytes.byte() % connections_.size()];
       const Request& request = *Fuzzed(bytes, arena, connection.out).request();
-      if (executor_->execute(connection.client, request) == Executed::done) {
-        connection.lines += reply_lines(request);
+      const size_t position = connection.lines.size();
+      if (executor_->execute(connection.client, request, position) == Executed::done) {
+        connection.lines.push_back(reply_lines(request));
       } else {
         // A request that waits may have lost the transaction of those before it: their replies are told anew,
         // and may be longer then.
-        require(lines_in(connection.out) == connection.lines);
+        require(lines_in(connection.out) == connection.expected_lines());
       }
     }
     executor_->end_turn();
     require(executor_->nothing_staged() && !session_->transaction_lost());
     for (Connection& connection : connections_) {
-      require(lines_in(connection.out) == connection.lines);
+      require(lines_in(connection.out) == connection.expected_lines());
       connection.out.clear();
-      connection.lines = 0;
+      connection.lines.clear();
+      connection.client.put_back_at.reset();
     }
   }
 

@@ -194,7 +194,7 @@ class ColdExecutor {
   void run_bound(const std::vector<const Request*>& requests) {
     executor_.begin_turn(1);
     for (const Request* request : requests) {
-      static_cast<void>(executor_.execute(connection_.client, *request));
+      static_cast<void>(executor_.execute(connection_.client, *request, 0));
     }
     executor_.end_turn();
   }

@@ -76,6 +76,34 @@ void Staging::answer(const Job& job) {
   }
 }
 
+bool Staging::put_back(Job& job) {
+  Client& client = *job.client;
+  if (job.parked_since_ms == 0) {
+    job.parked_since_ms = std::max<uint64_t>(now_ms_, 1);
+    counters_.add(Counter::parked);
+  }
+  if (has_waited_long_enough(job)) {
+    if (job.outcome.reason != Reason::row_locked) {
+      job.outcome = ErrorCode::cannot_lock_table;
+    }
+    return false;
+  }
+  client.parked_since_ms = job.parked_since_ms;
+  client.put_back_at = job.position;
+  return true;
+}
+
+bool Staging::has_waited_long_enough(const Job& job) const {
+  const uint64_t timeout_ms = job.outcome.reason == Reason::row_locked ? session_.row_lock_wait_timeout_ms()
+                                                                       : session_.lock_wait_timeout_ms();
+  return now_ms_ - std::min(now_ms_, job.parked_since_ms) >= timeout_ms;
+}
+
+void Staging::stage(Job&& job) {
+  job.client->is_staged = true;
+  staged_.push_back(std::move(job));
+}
+
 // ---- all that is staged
 
 void Staging::settle() {
@@ -105,7 +133,8 @@ void Staging::replay_if_lost() {
   }
 }
 
-/// The whole transaction is gone: run what was staged again, one by one.
+/// The whole transaction is gone: run what was staged again, one by one. Nothing waits in place here: while
+/// one client's request waits for a lock, the others of the worker go on.
 void Staging::replay() {
   counters_.add(Counter::replays);
   cut_replies();
@@ -121,7 +150,7 @@ void Staging::fail_writes(const Error& commit_error) {
   for (Job& job : staged_) {
     if (!job.can_run() || !writes(*job.request)) {
       remake(job);
-    } else if (!job.out().failed()) {
+    } else if (!job.out().failed() && !job.is_put_back()) {
       job.outcome = commit_error;
       job.failed_member = Reply::every_member;
       answer(job);
@@ -139,25 +168,26 @@ void Staging::cut_replies() {
 
 /// Make a reply that was cut anew: execute the request in a transaction of its own.
 void Staging::remake(Job& job) {
-  if (job.out().failed()) {
+  if (job.out().failed() || job.is_put_back()) {
     return;
   }
   if (job.can_run()) {
     for (int retries = 0; !run_alone(job) && retries < replay_retries; ++retries) {
     }
   }
-  answer(job);
+  if (!job.is_put_back()) {
+    answer(job);
+  }
 }
 
-/// Run and commit one request. False if it lost its transaction: `outcome` says how, and another try may do
-/// better.
+/// Run and commit one request, or put it back. False if it lost its transaction: `outcome` says how, and
+/// another try may do better.
 bool Staging::run_alone(Job& job) {
   job.outcome = {};
-  session_.set_patient(true);
-  if (run(job) == Begin::wait && job.outcome.ok()) {
-    job.outcome = ErrorCode::cannot_lock_table;
+  if (run(job) == Begin::wait && put_back(job)) {
+    transaction_.roll_back();
+    return true;
   }
-  session_.set_patient(false);
   Committed committed;
   if (transaction_.is_lost()) {
     committed = {.error = session_.loss(), .worth_another_try = transaction_.may_run_again()};
@@ -185,8 +215,9 @@ void Staging::redo_alone(Job& job) {
 
 void Staging::forget() {
   for (const Job& job : staged_) {
-    if (!job.outcome.ok()) {
-      counters_.add(counter_of(job.outcome.code));
+    job.client->is_staged = false;
+    if (!job.is_put_back()) {
+      tally_.add(*job.request, job.outcome);
     }
   }
   staged_.clear();

@@ -6,6 +6,8 @@
 //   commit ok ................................ every staged reply is final
 //   lost, or failed but may pass next time ... all staged replies are cut, every request runs again in a
 //                                              transaction of its own
+//   one of them must wait for a lock ......... it is put back, and with it what its client asked behind it:
+//                                              they are presented again in a later turn
 //   failed for good .......................... writes answer the failure, reads (which may have seen the lost
 //                                              writes) run again
 //
@@ -17,6 +19,8 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "exec/client.h"
+#include "exec/request_tally.h"
 #include "exec/runner.h"
 #include "exec/transaction.h"
 #include "request/counters.h"
@@ -27,7 +31,10 @@ namespace rowsocket::exec {
 /// One request on its way to its answer. Plain pointers: what they point to outlives the job (see
 /// Executor::execute).
 struct Job {
+  Client* client;
   const Request* request;
+  size_t position;           ///< see Executor::execute
+  uint64_t parked_since_ms;  ///< when it was first tried, if it has waited for a lock; else 0
   engine::Index* index = nullptr;                   ///< of a find or an insert that may run
   std::vector<engine::Index*> member_indexes = {};  ///< of a group that may run
   Error outcome = {};
@@ -36,6 +43,10 @@ struct Job {
 
   /// Else there is nothing to execute, and `outcome` is the answer.
   [[nodiscard]] bool can_run() const { return index != nullptr || !member_indexes.empty(); }
+  /// It will be presented again: it is not answered now.
+  [[nodiscard]] bool is_put_back() const {
+    return client->put_back_at.has_value() && position >= *client->put_back_at;
+  }
   [[nodiscard]] Buffer& out() const { return request->reply->out(); }
   /// It is not to run after all.
   void refuse(Error error);
@@ -43,8 +54,15 @@ struct Job {
 
 class Staging {
  public:
-  Staging(engine::Session& session, Transaction& transaction, Runner& runner, Counters& counters)
-      : session_(session), transaction_(transaction), runner_(runner), counters_(counters) {}
+  Staging(engine::Session& session, Transaction& transaction, Runner& runner, Counters& counters,
+          RequestTally& tally)
+      : session_(session),
+        transaction_(transaction),
+        runner_(runner),
+        counters_(counters),
+        tally_(tally) {}
+
+  void begin_turn(uint64_t now_ms) { now_ms_ = now_ms; }
 
   [[nodiscard]] bool is_empty() const { return staged_.empty(); }
 
@@ -58,8 +76,11 @@ class Staging {
   [[nodiscard]] engine::Begin run(Job& job);
   /// Tell a job's reply what is still to be told: a failure, or the success of a job that did not run.
   static void answer(const Job& job);
+  /// A job that waits for a lock is put back, unless it has waited as long as it may: then its outcome is its
+  /// answer. True if it was put back.
+  [[nodiscard]] bool put_back(Job& job);
   /// Remember an answered job. There is room for it.
-  void stage(Job&& job) { staged_.push_back(std::move(job)); }
+  void stage(Job&& job);
 
   /// End the transaction, and make every reply so far final.
   void settle();
@@ -74,12 +95,15 @@ class Staging {
   void cut_replies();
   void remake(Job& job);
   [[nodiscard]] bool run_alone(Job& job);
+  [[nodiscard]] bool has_waited_long_enough(const Job& job) const;
   void forget();
 
   engine::Session& session_;
   Transaction& transaction_;
   Runner& runner_;
   Counters& counters_;
+  RequestTally& tally_;
+  uint64_t now_ms_ = 0;
   std::vector<Job> staged_;  ///< in order of execution
 };
 

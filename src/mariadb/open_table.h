@@ -53,6 +53,7 @@ class OpenTable {
   void close(THD* thd, uint64_t transaction);
   /// The session's transaction of this number uses the table.
   void note_use(uint64_t transaction) { used_in_transaction_ = transaction; }
+  void forget_use() { used_in_transaction_ = UINT64_MAX; }
   /// The statement ended and closed what it had opened.
   void forget();
 

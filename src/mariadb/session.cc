@@ -224,6 +224,9 @@ Begin Session::make_ready(Index& index, Intent intent, Index::Side*& side, Error
 }
 
 Begin Session::open(const std::shared_ptr<OpenTable>& table, Error& error) {
+  if (does_lasting_work_) {
+    release_idle_tables(*table);
+  }
   thd_->variables.lock_wait_timeout = lock_patience_s();
   thread_.note_lex_use();
   if (table->needs_own_statement() && group_ != Group::one_statement) {
@@ -266,6 +269,21 @@ void Session::close(OpenTable& table) {
 void Session::close_parent(OpenTable& table) {
   close(table);
   std::erase_if(shelf_, [&table](const auto& kept) { return kept.get() == &table; });
+}
+
+/// Before the session waits in place, for a request that did lasting work: tables that it waits for nothing in are others'. What
+/// the transaction has changed stays locked until it ends. (It is no group, so its finds share no snapshot.)
+void Session::release_idle_tables(const OpenTable& wanted) {
+  std::erase_if(shelf_, [&](const auto& table) {
+    if (table->is_locked() || table.get() == &wanted) {
+      return false;
+    }
+    if (table->intent() == Intent::read) {
+      table->forget_use();
+    }
+    close(*table);
+    return true;
+  });
 }
 
 void Session::yield_tables() {

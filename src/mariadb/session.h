@@ -112,6 +112,7 @@ class Session final : public engine::Session {
   [[nodiscard]] engine::Begin open(const std::shared_ptr<OpenTable>& table, Error& error);
   void close(OpenTable& table);
   void close_parent(OpenTable& table);
+  void release_idle_tables(const OpenTable& wanted);
 
   // Requests.
   [[nodiscard]] Error refuse(engine::Intent intent) const;

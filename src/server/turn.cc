@@ -122,16 +122,11 @@ bool Turn::execute_next(ClientConnection& connection, std::string_view input, co
   return true;
 }
 
-/// False if the request waits for a lock.
+/// False if the connection waits for a lock.
 bool Turn::execute(ClientConnection& connection, const Request& request) {
   const size_t reply_begin = connection.stream.output().size();
-  switch (executor_.execute(connection.client, request)) {
-    case exec::Executed::done:
-      break;
-    case exec::Executed::parked:
-      connection.state = State::parked;
-      connection.retry_at_ms = now_ms_ + parked_retry_ms;
-      return false;
+  if (executor_.execute(connection.client, request, connection.parsed_bytes) == exec::Executed::parked) {
+    return false;
   }
   if (executor_.met_first_lenience()) [[unlikely]] {
     connections_.note(connection, LogLevel::note,
@@ -174,9 +169,22 @@ std::optional<uint64_t> Turn::commit() {
   return commit_us;
 }
 
+/// Requests that were put back are parsed again: whatever was found behind them is forgotten.
+void Turn::rewind(ClientConnection& connection, size_t put_back_at, uint64_t retry_at_ms) {
+  connection.parsed_bytes = put_back_at;
+  connection.scanned_bytes = 0;
+  connection.retry_at_ms = retry_at_ms;
+  if (!connection.is_closed()) {
+    connection.state = State::parked;
+  }
+}
+
 /// Nothing views the input any more, and no reply changes any more.
 void Turn::finish(ClientConnection& connection) {
   connection.is_in_turn = false;
+  if (const auto put_back_at = std::exchange(connection.client.put_back_at, {}); put_back_at.has_value()) {
+    rewind(connection, *put_back_at, now_ms_ + parked_retry_ms);
+  }
   net::Connection& stream = connection.stream;
   stream.input().consume(std::exchange(connection.parsed_bytes, 0));
   if (connection.state == State::condemned || connection.state == State::leaving) [[unlikely]] {

@@ -75,6 +75,7 @@ class Turn {
   [[nodiscard]] bool execute_next(ClientConnection& connection, std::string_view input,
                                   const Parsing& parsing);
   [[nodiscard]] bool execute(ClientConnection& connection, const Request& request);
+  static void rewind(ClientConnection& connection, size_t put_back_at, uint64_t retry_at_ms);
   void end_stream(ClientConnection& connection, const Parsed& parsed);
   void finish(ClientConnection& connection);
 

@@ -379,6 +379,20 @@ TEST_F(TurnLoopTest, a_whole_group_that_waits_is_done_though_its_client_is_gone)
   EXPECT_EQ(loop_->connections().size(), 0u);
 }
 
+TEST_F(TurnLoopTest, requests_that_wait_when_they_run_again_are_answered_in_a_later_turn) {
+  TestClient client = connect_with_items();
+  TestClient other = connect_with_items();
+  engine_.fail_commit(Error(ErrorCode::engine, 149));
+  engine_.fail_write(2, Error(ErrorCode::engine, 146));  // the row is locked when the insert runs again
+  client.send("0\t+\t2\t7\tcap\n0\t=\t1\t7\n");
+  EXPECT_EQ(ask(other, find_pen), pen);
+  client.send(find_ink);
+  EXPECT_EQ(client.received(), "");
+  pass_ms(limits::parked_retry_us / 1000 + 1);
+  turn();
+  EXPECT_EQ(client.received(), std::string("0\t1\n0\t2\t7\tcap\n").append(ink));
+}
+
 // ---- fair turns
 
 TEST_F(TurnLoopTest, a_connection_gets_only_its_share_of_a_turn_and_the_rest_in_the_next) {
