@@ -72,7 +72,7 @@ void Connections::remove(ClientConnection& connection) {
 
 // ---- its bytes
 
-bool Connections::receive(ClientConnection& connection, uint64_t now_ms) {
+bool Connections::receive(ClientConnection& connection) {
   const net::Transfer transfer = connection.stream.receive(pool_);
   counters_.add(Counter::bytes_received, transfer.byte_count);
   switch (transfer.status) {
@@ -82,7 +82,6 @@ bool Connections::receive(ClientConnection& connection, uint64_t now_ms) {
         connection.stream.give_back_empty(pool_);
         return false;
       }
-      connection.last_progress_ms = now_ms;
       return true;
     case net::Transfer::Status::blocked:
       connection.stream.give_back_empty(pool_);

@@ -66,7 +66,7 @@ class Connections {
   // ---- its bytes
 
   /// True if there is something new to execute.
-  [[nodiscard]] bool receive(ClientConnection& connection, uint64_t now_ms);
+  [[nodiscard]] bool receive(ClientConnection& connection);
   void send(ClientConnection& connection, uint64_t now_ms);
   /// Memory for replies, if there is none.
   void lend_output(ClientConnection& connection) { connection.stream.borrow_output(pool_); }

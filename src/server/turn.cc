@@ -41,6 +41,7 @@ void Turn::begin(uint64_t now_ms) {
 
 void Turn::join(ClientConnection& connection) {
   connection.is_in_turn = true;
+  connection.last_progress_ms = now_ms_;
   members_.push_back(&connection);
 }
 
@@ -56,7 +57,6 @@ void Turn::execute() {
     ClientConnection& connection = *members_[reached_];
     if (is_full()) {
       connection.state = State::unreached;
-      connection.last_progress_ms = now_ms_;
     } else {
       execute_or_close(connection);
     }
@@ -77,7 +77,6 @@ void Turn::execute_or_close(ClientConnection& connection) {
 /// takes its part of the share too.
 void Turn::execute(ClientConnection& connection) {
   connection.state = State::reading;
-  connection.last_progress_ms = now_ms_;
   connections_.lend_output(connection);
   const std::string_view input = connection.stream.input().view();
   const Parsing parsing{.settings = *settings_,

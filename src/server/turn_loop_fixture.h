@@ -55,6 +55,14 @@ class TurnLoopTest : public testing::Test {
     turn(turns);
     return client.received();
   }
+  /// The worker has received all of a line but its end.
+  void send_without_end(TestClient& client, std::string_view line) {
+    const uint64_t before = count(Counter::bytes_received);
+    EXPECT_TRUE(client.send(line.substr(0, line.size() - 1)));
+    while (count(Counter::bytes_received) - before < line.size() - 1) {
+      turn();
+    }
+  }
   void pass_ms(uint64_t milliseconds) {
     clock_.advance_ms(milliseconds);
     turn();

@@ -3,6 +3,8 @@
 // What a turn does with requests, slow clients and clients that go.
 #include <gmock/gmock.h>
 
+#include <deque>
+
 #include "server/turn_loop_fixture.h"
 
 namespace rowsocket::server {
@@ -177,6 +179,26 @@ TEST_F(TurnLoopTest, idle_connections_hold_no_buffers) {
   EXPECT_EQ(loop_->connections().held_bytes(), 0u);
 }
 
+TEST_F(TurnLoopTest, the_memory_of_a_burst_is_given_back_before_a_sleep) {
+  std::deque<TestClient> clients;
+  constexpr size_t buffers = 2 * limits::pool_bytes_idle / limits::receive_bytes_first;
+  for (size_t number = 0; number < buffers; ++number) {
+    clients.push_back(connect_with_items());
+    clients.back().send("0\t=");
+  }
+  turn();
+  for (TestClient& client : clients) {
+    client.send("\t1\t1\n");
+  }
+  turn();
+  EXPECT_TRUE(loop_->connections().has_surplus());
+  engine_.set_busy("shop.item", true);
+  clients.front().send(find_pen);
+  turn();
+  EXPECT_TRUE(loop_->turn()) << "it slept until the request that waits was to be tried again";
+  EXPECT_FALSE(loop_->connections().has_surplus());
+}
+
 TEST_F(TurnLoopTest, a_turn_without_requests_counts_for_nothing) {
   TestClient client = connect_with_items();
   const uint64_t turns = count(Counter::turns);
@@ -257,6 +279,43 @@ TEST_F(TurnLoopTest, idle_connections_time_out_and_busy_ones_do_not) {
   EXPECT_EQ(ask(busy, find_pen), pen);
   EXPECT_EQ(count(Counter::connections_timed_out), 1u);
   EXPECT_EQ(inbox_.connection_count(), 1u);
+}
+
+TEST_F(TurnLoopTest, who_sends_or_reads_slowly_is_not_idle) {
+  settings_.idle_timeout_s = 60;
+  reconfigure();
+  TestClient writes = connect_with_items();
+  TestClient reads = connect_with_items();
+  reads.send(find_big);
+  turn();
+  size_t read_bytes = 0;
+  for (const char byte : find_pen.substr(0, find_pen.size() - 1)) {
+    writes.send(std::string(1, byte));
+    read_bytes += reads.received().size();
+    pass_ms(40'000);
+  }
+  EXPECT_EQ(ask(writes, "\n"), pen);
+  while (read_bytes < big().size()) {
+    const std::string more = reads.received();
+    ASSERT_FALSE(more.empty());
+    read_bytes += more.size();
+    turn();
+  }
+  EXPECT_EQ(count(Counter::connections_timed_out), 0u);
+}
+
+TEST_F(TurnLoopTest, who_waits_for_a_lock_is_not_idle) {
+  settings_.idle_timeout_s = 60;
+  reconfigure();
+  engine_.set_lock_wait_timeout_ms(1'000'000);
+  TestClient client = connect_with_items();
+  engine_.set_busy("shop.item", true);
+  EXPECT_EQ(ask(client, find_pen), "");
+  pass_ms(40'000);
+  pass_ms(40'000);
+  engine_.set_busy("shop.item", false);
+  pass_ms(limits::parked_retry_us / 1000 + 1);
+  EXPECT_EQ(client.received(), pen);
 }
 
 TEST_F(TurnLoopTest, a_shorter_time_out_concerns_those_who_are_there) {
@@ -384,9 +443,9 @@ TEST_F(TurnLoopTest, requests_that_wait_when_they_run_again_are_answered_in_a_la
   TestClient other = connect_with_items();
   engine_.fail_commit(Error(ErrorCode::engine, 149));
   engine_.fail_write(2, Error(ErrorCode::engine, 146));  // the row is locked when the insert runs again
-  client.send("0\t+\t2\t7\tcap\n0\t=\t1\t7\n");
+  client.send("0\t+\t2\t7\tcap\n0\t=\t1\t7\n0\t=\t1\t2\t1000\t0");
   EXPECT_EQ(ask(other, find_pen), pen);
-  client.send(find_ink);
+  client.send("\n");
   EXPECT_EQ(client.received(), "");
   pass_ms(limits::parked_retry_us / 1000 + 1);
   turn();
@@ -411,6 +470,40 @@ TEST_F(TurnLoopTest, a_connection_gets_only_its_share_of_a_turn_and_the_rest_in_
     replies += greedy.received();
   }
   EXPECT_EQ(most, limits::requests_per_connection_turn);
+}
+
+TEST_F(TurnLoopTest, a_turn_takes_a_bounded_number_of_requests) {
+  std::deque<TestClient> clients;
+  constexpr size_t requests_each = limits::receive_bytes_first / find_pen.size();  // received at once
+  for (size_t number = 0; number < limits::requests_per_turn / requests_each + 2; ++number) {
+    clients.push_back(connect_with_items());
+  }
+  const uint64_t before = count(Counter::turn_requests);
+  for (TestClient& client : clients) {
+    client.send(repeat(find_pen, requests_each));
+  }
+  turn();
+  EXPECT_EQ(count(Counter::turn_requests) - before, limits::requests_per_turn);
+}
+
+TEST_F(TurnLoopTest, a_turn_stages_requests_of_a_bounded_size) {
+  const std::string list = "0\t=\t1\t1\t1\t0\t@\t0\t10000" + repeat("\t1", 10'000) + "\n";
+  const size_t list_bytes = 10'000 * sizeof(Value);
+  TestClient writer = connect_with_items();
+  std::deque<TestClient> clients;
+  for (size_t number = 0; number < 2 * limits::arena_bytes_per_turn / list_bytes; ++number) {
+    clients.push_back(connect_with_items());
+    send_without_end(clients.back(), list);
+  }
+  const uint64_t before = count(Counter::turn_requests);
+  writer.send("0\t+\t2\t10\tcup\n");  // what comes behind it is staged
+  for (TestClient& client : clients) {
+    client.send("\n");
+  }
+  turn();
+  const uint64_t requests = count(Counter::turn_requests) - before;
+  EXPECT_LE((requests - 2) * list_bytes, limits::arena_bytes_per_turn);
+  EXPECT_EQ(writer.received(), ok);
 }
 
 TEST_F(TurnLoopTest, who_was_not_reached_comes_before_those_who_had_their_share) {

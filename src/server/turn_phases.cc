@@ -52,7 +52,7 @@ void TurnLoop::receive_ready() {
     if (connection != nullptr && event.readable && !connection->is_in_turn &&
         !connection->stream.has_output() &&
         (connection->state == State::reading || connection->state == State::lingering) &&
-        connections_.receive(*connection, now_ms_)) {
+        connections_.receive(*connection)) {
       turn_.join(*connection);
     }
   }
@@ -137,7 +137,6 @@ void TurnLoop::settle(ClientConnection& connection) {
       return;
     case State::condemned:
       connection.state = State::lingering;
-      connection.last_progress_ms = now_ms_;
       connection.stream.shut_down_output();
       next_sweep_ms_ = std::min(next_sweep_ms_, deadline_ms(connection));
       break;
