@@ -80,7 +80,7 @@ void Executor::begin_turn(uint64_t now_ms) { now_ms_ = now_ms; }
 Executed Executor::execute(Client& client, const Request& request) {
   met_first_lenience_ = false;
   runner_.forget_lenience();
-  Job job{.request = &request};
+  Job job(request);
   if (job.out().failed()) [[unlikely]] {
     return Executed::done;
   }

@@ -27,10 +27,14 @@ namespace rowsocket::exec {
 /// One request on its way to its answer. Plain pointers: what they point to outlives the job (see
 /// Executor::execute).
 struct Job {
+  /// A constructor, since GCC clears an aggregate with a string instruction, which takes longer than all else
+  /// here.
+  explicit Job(const Request& asked) : request(&asked) {}
+
   const Request* request;
-  engine::Index* index = nullptr;                   ///< of a find or an insert that may run
-  std::vector<engine::Index*> member_indexes = {};  ///< of a group that may run
-  Error outcome = {};
+  engine::Index* index = nullptr;              ///< of a find or an insert that may run
+  std::vector<engine::Index*> member_indexes;  ///< of a group that may run
+  Error outcome;
   size_t failed_member = Reply::group_itself;  ///< of a group: which member has `outcome` for its answer
   size_t reply_begin = 0;                      ///< size of the output before the reply
 
