@@ -225,7 +225,9 @@ class Pairs(Workload):
 
         A read, if all pairs are being changed.
         """
-        pair = next((pair for pair in self._hot_registers() if not pair.changes_under_way and not pair.unknown), None)
+        pair = next(
+            (pair for pair in self._hot_registers() if not pair.changes_under_way and not pair.unknown), None
+        )
         if pair is None:
             return self.random_read(client)
         keys = list(pair.values)
