@@ -30,9 +30,9 @@ TEST_F(ClausesTest, ends_that_do_not_face_each_other_are_an_error) {
     KeyOperator one, other;
   };
   using enum KeyOperator;
-  for (const Ends& ends :
-       {Ends{equal, before}, Ends{after, after}, Ends{at_or_after, after}, Ends{at_or_after, at_or_after},
-        Ends{before, at_or_before}, Ends{after, equal}, Ends{after, starts_with}, Ends{starts_with, before}}) {
+  for (const Ends& ends : {Ends{equal, before}, Ends{after, after}, Ends{at_or_after, after},
+                           Ends{at_or_after, at_or_after}, Ends{before, at_or_before}, Ends{after, equal},
+                           Ends{after, starts_with}, Ends{starts_with, before}}) {
     const Ask find = Ask::find(0, {"2"}, ends.one).limit(9).to(ends.other, {"4"});
     EXPECT_EQ(on_shop(find), "error bad_operator")
         << static_cast<int>(ends.one) << " to " << static_cast<int>(ends.other);

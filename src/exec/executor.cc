@@ -40,10 +40,7 @@ void Executor::begin_turn(uint64_t now_ms) { staging_.begin_turn(now_ms); }
 Executed Executor::execute(Client& client, const Request& request, size_t position) {
   met_first_lenience_ = false;
   runner_.forget_lenience();
-  Job job{.client = &client,
-          .request = &request,
-          .position = position,
-          .parked_since_ms = client.parked_since_ms};
+  Job job(client, request, position);
   if (job.out().failed()) [[unlikely]] {
     return Executed::done;
   }

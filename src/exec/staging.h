@@ -31,13 +31,18 @@ namespace rowsocket::exec {
 /// One request on its way to its answer. Plain pointers: what they point to outlives the job (see
 /// Executor::execute).
 struct Job {
+  /// A constructor, since GCC clears an aggregate with a string instruction, which takes longer than all else
+  /// here.
+  Job(Client& asking, const Request& asked, size_t asked_at)
+      : client(&asking), request(&asked), position(asked_at), parked_since_ms(asking.parked_since_ms) {}
+
   Client* client;
   const Request* request;
-  size_t position;           ///< see Executor::execute
-  uint64_t parked_since_ms;  ///< when it was first tried, if it has waited for a lock; else 0
-  engine::Index* index = nullptr;                   ///< of a find or an insert that may run
-  std::vector<engine::Index*> member_indexes = {};  ///< of a group that may run
-  Error outcome = {};
+  size_t position;                             ///< see Executor::execute
+  uint64_t parked_since_ms;                    ///< when it was first tried, if it has waited for a lock; else 0
+  engine::Index* index = nullptr;              ///< of a find or an insert that may run
+  std::vector<engine::Index*> member_indexes;  ///< of a group that may run
+  Error outcome;
   size_t failed_member = Reply::group_itself;  ///< of a group: which member has `outcome` for its answer
   size_t reply_begin = 0;                      ///< size of the output before the reply
 

@@ -53,8 +53,9 @@ class TextReply : public Reply {
     append_number(number);
     out().append('\n');
   }
-  void append_number(int64_t number) {
-    char digits[std::numeric_limits<int64_t>::digits10 + 2];
+  template <typename Number>
+  void append_number(Number number) {
+    char digits[std::numeric_limits<Number>::digits10 + 2];
     const auto written = std::to_chars(digits, digits + sizeof(digits), number);
     out().append({digits, static_cast<size_t>(written.ptr - digits)});
   }

@@ -30,18 +30,20 @@ Walk::Walk(engine::Cursor& cursor, const Find& find, size_t reply_bytes_max, Wal
       offset_left_(find.offset) {}
 
 void Walk::run(size_t column_count) {
-  choose_assignments(column_count);
   if (!find_.filters.empty()) {
     error_ = cursor_.set_filters(find_.filters);
     if (!error_.ok()) {
       return;
     }
   }
-  begin_collecting();
+  if (find_.change.kind == Change::Kind::assign) {
+    choose_assignments(column_count);
+    begin_collecting();
+  }
   if (tells_rows_) {
     reply_.begin_rows(column_count);
   }
-  if (walk_keys() && change_collected_rows()) {
+  if (walk_keys() && (!collects_ || change_collected_rows())) {
     tell_end();
   }
 }
@@ -59,8 +61,7 @@ void Walk::choose_assignments(size_t column_count) {
 }
 
 void Walk::begin_collecting() {
-  collects_ =
-      find_.change.kind == Change::Kind::assign && find_.limit > 1 && cursor_.change_moves_rows(assignments_);
+  collects_ = find_.limit > 1 && cursor_.change_moves_rows(assignments_);
   if (collects_) {
     scratch_.keys.clear();
   }
@@ -199,9 +200,6 @@ void Walk::end_collected_key() {
 }
 
 bool Walk::change_collected_rows() {
-  if (!collects_) [[likely]] {
-    return true;
-  }
   size_t position = 0;
   for (key_number_ = 0; key_number_ < scratch_.keys.size(); ++key_number_) {
     const CollectedKey& key = scratch_.keys[key_number_];
@@ -235,8 +233,13 @@ void Walk::tell_end() {
   }
 }
 
-bool Walk::fail(Error error) {
-  error_ = std::move(error);
+bool Walk::fail(ErrorCode code) {
+  error_ = code;
+  return false;
+}
+
+bool Walk::fail(const Error& error) {
+  error_ = error;
   return false;
 }
 

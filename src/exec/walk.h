@@ -66,7 +66,9 @@ class Walk {
   [[nodiscard]] bool tell_row();
   [[nodiscard]] bool change_row();
   [[nodiscard]] bool change_collected_rows();
-  [[nodiscard]] bool fail(Error error);
+  // Not inline: an error has a text, which the way of a row need not know how to destroy.
+  [[nodiscard]] [[gnu::noinline]] bool fail(ErrorCode code);
+  [[nodiscard]] [[gnu::noinline]] bool fail(const Error& error);
 
   engine::Cursor& cursor_;
   const Find& find_;

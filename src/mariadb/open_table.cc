@@ -199,6 +199,7 @@ Opening OpenTable::open(THD* thd, bool alone_in_statement, Error& error) {
     close_list(thd, before);
     return Opening::own_statement;
   }
+  table->all_partitions_pruned_away = false;  // left by the SQL query that used this table last; each new query decides it anew
   table_ = table;
   ++generation_;
   is_kept_ = !needs_own_statement_ && table_count_ == 1 && !thd->lex->requires_prelocking();

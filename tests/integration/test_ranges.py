@@ -180,3 +180,16 @@ def test_an_index_on_a_virtual_column_has_ranges(server: RowSocketServer, databa
         reply = connection.tokens(1, ">=", 1, 8, 99, 0, "T", "<=", 1, 9, "C", "id")
         assert reply[2:] == [b"8", b"18", b"28", b"9", b"19", b"29"]
         assert connection.tokens(1, ">=", 1, 9, 1, 0, "T", "<=", 1, 9, "R")[2:] == [b"29", b"x"]
+
+
+def test_a_select_that_needed_no_partition_does_not_empty_the_next_find(server: RowSocketServer, database: Database) -> None:
+    """The server's cache of tables gives the find the table that the SELECT used last."""
+    database.sql(
+        "CREATE TABLE t (id INT PRIMARY KEY) PARTITION BY LIST (id) (PARTITION a VALUES IN (1), PARTITION b VALUES IN (2))"
+    )
+    database.sql("INSERT INTO t VALUES (1), (2)")
+    assert database.sql("SELECT id FROM t WHERE id = 9") == []
+    with server.raw("read") as connection:
+        assert connection.tokens("P", 1, database.name, "t", "", "id") == [b"0", b"1"]
+        assert connection.tokens(1, ">", 1, 0, 9, 0, "R") == [b"0", b"1", b"2", b"1"]
+        assert connection.tokens(1, "<", 1, 9, 9, 0, "R") == [b"0", b"1", b"1", b"2"]

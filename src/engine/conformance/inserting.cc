@@ -234,6 +234,48 @@ TEST_P(Inserting, update_that_can_not_be_is_an_error) {
   EXPECT_EQ(rows(), four_rows);
 }
 
+TEST_P(Inserting, changes_are_done_in_their_order_where_the_filters_match) {
+  Index& index = client().open(item("", "stock"));
+  const auto insert_if_stock_is = [&](const char* stock, const Texts& values) {
+    RowOutcome outcome{};
+    const Filter filter = {Mismatch::skip, Comparison::equal, 0, Value(std::string_view(stock))};
+    const Error error = client().request(index, Intent::write, [&](Cursor& cursor) {
+      Error refused = cursor.set_filters({&filter, 1});
+      const Duplicates duplicates{OnDuplicate::change, {1}, {2}, true};
+      return refused.ok() ? insert_row(cursor, values, duplicates, outcome) : std::move(refused);
+    });
+    client().commit();
+    return error.ok() ? std::to_string(outcome.rows_affected) : "error " + std::to_string(error.number);
+  };
+  EXPECT_EQ(insert_if_stock_is("11", {"2", "ink", "5"}), "0");
+  EXPECT_EQ(rows(), four_rows);
+  EXPECT_EQ(insert_if_stock_is("10", {"2", "ink", "5"}), "2");
+  EXPECT_EQ(insert_if_stock_is("10", {"5", "pad", "1"}), "1") << "no filter is asked of a new row";
+  EXPECT_EQ(rows(), "1 cap 20, 2 ink 15, 3 cup 20, 4 box NULL, 5 pad 1");
+}
+
+// ---- the row that is there afterwards
+
+TEST_P(Inserting, the_row_that_is_there_afterwards_is_the_current_one) {
+  Index& index = client().open(create_numbered());
+  const auto told = [&](const Texts& values, Duplicates duplicates) {
+    duplicates.tells_row = true;
+    std::string row;
+    const Error error = client().request(index, Intent::write, [&](Cursor& cursor) {
+      RowOutcome outcome{};
+      Error failure = insert_row(cursor, values, duplicates, outcome);
+      row = failure.ok() ? row_of(cursor) : "error";
+      return failure;
+    });
+    client().commit();
+    return error.ok() ? row : "error " + std::to_string(error.number);
+  };
+  EXPECT_EQ(told({nullptr, "ink"}, {}), "1 ink 7") << "inserted, with its id and defaults";
+  EXPECT_EQ(told({nullptr, "ink", "9"}, {OnDuplicate::keep}), "1 ink 7") << "kept";
+  EXPECT_EQ(told({nullptr, "ink", "5"}, {OnDuplicate::change, {}, {2}}), "1 ink 12") << "changed";
+  EXPECT_EQ(told({"1", "pad"}, {OnDuplicate::replace}), "1 pad 7") << "replaced";
+}
+
 INSTANTIATE_TEST_SUITE_P(, Inserting, testing::ValuesIn(every_kind()), name_of_kind);
 
 }  // namespace

@@ -19,6 +19,8 @@ struct Duplicates {
   OnDuplicate action = OnDuplicate::fail;
   std::vector<uint32_t> set = {};
   std::vector<uint32_t> add = {};
+  bool only_where_filters_match = false;
+  bool tells_row = false;
 };
 
 /// The same operation for the first columns.
@@ -54,8 +56,12 @@ inline Error insert_row(Cursor& cursor, std::span<const Value> values, const Dup
   for (const uint32_t position : duplicates.add) {
     changes.push_back({position, Operation::add});
   }
-  return cursor.insert_row(
-      {.values = values, .on_duplicate = duplicates.action, .duplicate_changes = changes}, outcome);
+  return cursor.insert_row({.values = values,
+                            .on_duplicate = duplicates.action,
+                            .duplicate_changes = changes,
+                            .filters_duplicates = duplicates.only_where_filters_match,
+                            .tells_row = duplicates.tells_row},
+                           outcome);
 }
 
 /// Whether setting the first columns may bring a row into the walk again.
