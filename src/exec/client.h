@@ -85,8 +85,9 @@ class Client {
 
   // Requests that wait for a lock.
 
-  /// In this turn: the request at this position (see Executor::execute), and those behind it, are undone, and nothing is told of
-  /// them. Whoever presents the requests takes the position out, and presents them again in a later turn.
+  /// In this turn: the request at this position (see Executor::execute), and those behind it, are undone, and
+  /// nothing is told of them. Whoever presents the requests takes the position out, and presents them again
+  /// in a later turn.
   std::optional<size_t> put_back_at;
   /// When the request that waits was first tried; 0 = none waits.
   uint64_t parked_since_ms = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Counts requests by kind, and their errors, when they have their final answers. A request that is put back is not counted.
+// Counts requests by kind, and their errors, when they have their final answers. A request that is put back
+// is not counted.
 #pragma once
 
 #include <cstdint>

@@ -38,9 +38,9 @@ struct Job {
 
   Client* client;
   const Request* request;
-  size_t position;                             ///< see Executor::execute
-  uint64_t parked_since_ms;                    ///< when it was first tried, if it has waited for a lock; else 0
-  engine::Index* index = nullptr;              ///< of a find or an insert that may run
+  size_t position;                 ///< see Executor::execute
+  uint64_t parked_since_ms;        ///< when it was first tried, if it has waited for a lock; else 0
+  engine::Index* index = nullptr;  ///< of a find or an insert that may run
   std::vector<engine::Index*> member_indexes;  ///< of a group that may run
   Error outcome;
   size_t failed_member = Reply::group_itself;  ///< of a group: which member has `outcome` for its answer
@@ -61,11 +61,7 @@ class Staging {
  public:
   Staging(engine::Session& session, Transaction& transaction, Runner& runner, Counters& counters,
           RequestTally& tally)
-      : session_(session),
-        transaction_(transaction),
-        runner_(runner),
-        counters_(counters),
-        tally_(tally) {}
+      : session_(session), transaction_(transaction), runner_(runner), counters_(counters), tally_(tally) {}
 
   void begin_turn(uint64_t now_ms) { now_ms_ = now_ms; }
 

@@ -17,8 +17,8 @@
 namespace rowsocket {
 
 /// What a protocol remembers of one connection between its requests, where it has to (a version agreed on, a transaction that is
-/// being collected). The connection owns it. A request that has to wait for a lock is parsed again in a later turn, with all behind
-/// it: for one that the engine has a part in, the state must come out the same.
+/// being collected). The connection owns it. A request that has to wait for a lock is parsed again in a later turn, with all
+/// behind it: for one that the engine has a part in, the state must come out the same.
 class WireState {
  public:
   virtual ~WireState() = default;
