@@ -197,9 +197,10 @@ class Rows(Workload):
 class Pairs(Workload):
     """Each two rows are a register: groups change both, and a find reads both.
 
-    The changes of a pair are sent one after the other. Those of two transactions that commit at the same instant
-    are seen by InnoDB's snapshots in either order: MariaDB lists the running transactions without a lock. So one
-    snapshot may have only the first of two changes of different rows, and another snapshot only the second one.
+    The changes of a pair are sent one after the other. Those of two transactions that commit at the same
+    instant are seen by InnoDB's snapshots in either order: MariaDB lists the running transactions without a
+    lock. So one snapshot may have only the first of two changes of different rows, and another snapshot only
+    the second one.
     """
 
     rows_of_each = 2
