@@ -36,12 +36,6 @@ void Job::refuse(Error error) {
 
 // ---- one request
 
-/// Groups always: their replies may wait for a GTID.
-bool Staging::must_stage(const Job& job) const {
-  return !staged_.empty() || (job.index != nullptr && writes(*job.request)) ||
-         job.request->kind == RequestKind::group;
-}
-
 bool Staging::make_room() {
   if (staged_.size() == staged_.capacity()) [[unlikely]] {
     try {
@@ -63,7 +57,7 @@ Begin Staging::run(Job& job) {
   return runner_.run(*job.index, *job.request, job.outcome);
 }
 
-void Staging::answer(const Job& job) {
+void Staging::answer_untold(const Job& job) {
   Reply& reply = *job.request->reply;
   if (job.request->kind == RequestKind::group) {
     answer_group(static_cast<const Group&>(*job.request), job);

@@ -69,14 +69,23 @@ class Staging {
 
   // One request at a time: make room for it, run it, answer it, stage it.
 
-  /// True if the reply of this job may have to be told anew.
-  [[nodiscard]] bool must_stage(const Job& job) const;
+  /// True if the reply of this job may have to be told anew. Groups always: their replies may wait for a
+  /// GTID.
+  [[nodiscard]] bool must_stage(const Job& job) const {
+    return !staged_.empty() || (job.index != nullptr && writes(*job.request)) ||
+           job.request->kind == RequestKind::group;
+  }
   /// Room for one more. False if memory is refused; then nothing is staged.
   [[nodiscard]] bool make_room();
   /// Run a job. What it did is part of the transaction; a success is told, a failure is not.
   [[nodiscard]] engine::Begin run(Job& job);
   /// Tell a job's reply what is still to be told: a failure, or the success of a job that did not run.
-  static void answer(const Job& job);
+  static void answer(const Job& job) {
+    const bool is_told = job.index != nullptr && job.outcome.ok();
+    if (!is_told) [[unlikely]] {
+      answer_untold(job);
+    }
+  }
   /// A job that waits for a lock is put back, unless it has waited as long as it may: then its outcome is its
   /// answer. True if it was put back.
   [[nodiscard]] bool put_back(Job& job);
@@ -91,6 +100,7 @@ class Staging {
   void redo_alone(Job& job);
 
  private:
+  static void answer_untold(const Job& job);
   void replay();
   void fail_writes(const Error& commit_error);
   void cut_replies();

@@ -88,6 +88,7 @@ Error change_row(THD* thd, const Binding& binding, TABLE* table, std::span<const
       case Operated::done:
         break;
       case Operated::refused:
+        restore_record(table, record[1]);  // what was done to other columns
         return {};
       case Operated::failed:
         return error;
