@@ -230,10 +230,13 @@ Begin Session::open(const std::shared_ptr<OpenTable>& table, Error& error) {
     end_shared_statement();
   }
   options_.counters->add(Counter::table_opens);
-  Opening opening = table->open(thd_, statement_.is_empty(), error);
+  Opening opening = table->open(thd_, statement_.is_empty(), NewHistory::report, error);
   if (opening == Opening::own_statement && group_ != Group::one_statement) {
     end_shared_statement();
-    opening = table->open(thd_, statement_.is_empty(), error);
+    opening = table->open(thd_, statement_.is_empty(), NewHistory::report, error);
+  }
+  if (opening == Opening::new_partition) [[unlikely]] {
+    opening = open_with_new_history(*table, error);
   }
   switch (opening) {
     case Opening::ready:
@@ -243,6 +246,7 @@ Begin Session::open(const std::shared_ptr<OpenTable>& table, Error& error) {
       return Begin::wait;
     case Opening::own_statement:  // of a group's member
       return Begin::commit_first;
+    case Opening::new_partition:
     case Opening::failed:
       return Begin::failed;
   }
@@ -255,6 +259,22 @@ Begin Session::open(const std::shared_ptr<OpenTable>& table, Error& error) {
     statement_.take(table);
   }
   return Begin::ready;
+}
+
+/// The table's history needs a new partition. Who keeps the table in use for long is not waited for with each request.
+Opening Session::open_with_new_history(OpenTable& table, Error& error) {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < no_new_history_until_) {
+    return table.open(thd_, statement_.is_empty(), NewHistory::ignore, error);
+  }
+  release_tables();
+  const Opening opening = table.open(thd_, statement_.is_empty(), NewHistory::add, error);
+  constexpr std::chrono::milliseconds long_wait(500);
+  constexpr std::chrono::seconds pause(5);
+  if (const auto done = std::chrono::steady_clock::now(); done - now >= long_wait) {
+    no_new_history_until_ = done + pause;
+  }
+  return opening;
 }
 
 void Session::close(OpenTable& table) {

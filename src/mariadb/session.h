@@ -110,6 +110,7 @@ class Session final : public engine::Session {
   [[nodiscard]] OpenTable& table_of(Index& index, engine::Intent intent);
   [[nodiscard]] engine::Begin make_ready(Index& index, engine::Intent intent, Index::Side*& side, Error& error);
   [[nodiscard]] engine::Begin open(const std::shared_ptr<OpenTable>& table, Error& error);
+  [[nodiscard]] Opening open_with_new_history(OpenTable& table, Error& error);
   void close(OpenTable& table);
   void close_parent(OpenTable& table);
 
@@ -174,6 +175,7 @@ class Session final : public engine::Session {
   // From transaction to transaction.
   bool is_patient_ = false;
   std::chrono::steady_clock::time_point impatient_until_;
+  std::chrono::steady_clock::time_point no_new_history_until_;
   bool replays_in_cluster_ = false;  ///< the cluster aborted a transaction of this turn
   bool commit_has_gtid_ = false;
   mutable char gtid_text_[48] = {};

@@ -154,6 +154,7 @@ Begin Session::lock(const std::shared_ptr<OpenTable>& table, Intent intent, Erro
     case Opening::wait:
       return Begin::wait;
     case Opening::own_statement:
+    case Opening::new_partition:
     case Opening::failed:
       return Begin::failed;
   }
