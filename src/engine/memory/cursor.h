@@ -84,7 +84,7 @@ class MemoryCursor final : public Cursor {
   Error complete(Row& row, std::span<const Value> values);
   Error generate_id(Row& row, RowOutcome& outcome);
   Error update_duplicate(RowNumber number, const RowToInsert& insert, RowOutcome& outcome);
-  [[nodiscard]] uint64_t id_of(const Row& row) const;
+  void tell_id(const Row& row, RowOutcome& outcome) const;
   Error write(RowNumber number, Row row);
 
   MemorySession& session_;

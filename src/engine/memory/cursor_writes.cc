@@ -148,14 +148,15 @@ Error MemoryCursor::generate_id(Row& row, RowOutcome& outcome) {
   return {};
 }
 
-uint64_t MemoryCursor::id_of(const Row& row) const {
+void MemoryCursor::tell_id(const Row& row, RowOutcome& outcome) const {
   const auto& columns = index_->table()->columns();
   for (size_t column = 0; column < row.size(); ++column) {
     if (columns[column].auto_increment) {
-      return static_cast<uint64_t>(number_of(*row[column]));
+      const int64_t id = number_of(*row[column]);
+      outcome.id = static_cast<uint64_t>(id);
+      outcome.id_is_negative = id < 0;
     }
   }
-  return 0;
 }
 
 Error MemoryCursor::update_duplicate(RowNumber number, const RowToInsert& insert, RowOutcome& outcome) {
@@ -173,7 +174,7 @@ Error MemoryCursor::update_duplicate(RowNumber number, const RowToInsert& insert
     }
   }
   outcome.rows_affected = row == before ? 0 : 2;
-  outcome.id = id_of(row);
+  tell_id(row, outcome);
   return row == before ? Error() : write(number, std::move(row));
 }
 
@@ -183,6 +184,7 @@ Error MemoryCursor::insert_row(const RowToInsert& insert, RowOutcome& outcome) {
   outcome.rows_affected = 1;
   outcome.has_id = false;
   outcome.id = 0;
+  outcome.id_is_negative = false;
   Row row(table.columns().size());
   if (Error error = complete(row, insert.values); !error.ok()) {
     return error;
@@ -196,7 +198,7 @@ Error MemoryCursor::insert_row(const RowToInsert& insert, RowOutcome& outcome) {
         return {ErrorCode::engine, ha_duplicate_key, "duplicate key"};
       case OnDuplicate::keep:
         outcome.rows_affected = 0;
-        outcome.id = id_of(*table.row(*duplicate));
+        tell_id(*table.row(*duplicate), outcome);
         return {};
       case OnDuplicate::update:
         return update_duplicate(*duplicate, insert, outcome);

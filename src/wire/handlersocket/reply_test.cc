@@ -54,8 +54,9 @@ TEST_F(ReplyTest, OutcomesAreRowsOfWhatWasDoneAndTheId) {
   protocol.append_outcome(out, {.error = {}, .rows_affected = 1, .has_id = true, .id = 18446744073709551615U});
   protocol.append_outcome(out, {.error = {}, .rows_affected = 2, .has_id = false, .id = 0});
   protocol.append_outcome(out, {.error = {}, .rows_affected = 0, .has_id = true, .id = 0});
+  protocol.append_outcome(out, {.error = {}, .rows_affected = 0, .has_id = true, .id = ~uint64_t{4}, .id_is_negative = true});
   protocol.end_rows(out);
-  EXPECT_EQ(out.view(), bytes_of("0 2 1 18446744073709551615 2 ~ 0 0$"));
+  EXPECT_EQ(out.view(), bytes_of("0 2 1 18446744073709551615 2 ~ 0 0 0 -5$"));
 }
 
 TEST_F(ReplyTest, ARowThatFailedSaysWhyAndHasNoId) {
