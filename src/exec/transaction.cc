@@ -13,6 +13,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/invariant.h"
 #include "exec/executor.h"
 
 namespace rowsocket::exec {
@@ -185,10 +186,20 @@ void Executor::remake(Staged& staged) {
 bool Executor::run_alone(Staged& staged) {
   staged.outcome = {};
   session_.set_patient(true);
-  if (run_staged(staged) == engine::Begin::wait && staged.outcome.ok()) {
-    staged.outcome = ErrorCode::cannot_lock_table;
+  engine::Begin begin = run_staged(staged);
+  if (begin == engine::Begin::commit_first) {
+    roll_back();  // there is nothing in the transaction but what it began itself
+    begin = run_staged(staged);
   }
   session_.set_patient(false);
+  if (!invariant(begin != engine::Begin::commit_first, "the first request of a transaction is not asked to be that")) {
+    roll_back();
+    staged.out->fail();
+    return true;
+  }
+  if (begin == engine::Begin::wait && staged.outcome.ok()) {
+    staged.outcome = ErrorCode::cannot_lock_table;
+  }
   bool worth_another_try = session_.transaction_lost() && !session_.did_lasting_work();
   Error commit_error;
   if (session_.transaction_lost()) {

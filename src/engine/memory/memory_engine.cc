@@ -196,6 +196,11 @@ void MemoryEngine::on_next_commit(std::function<void()> action) {
   state_->on_next_commit = std::move(action);
 }
 
+void MemoryEngine::ask_patient_to_commit_first(uint32_t times) {
+  const std::scoped_lock lock(state_->mutex);
+  state_->patient_commits_first = times;
+}
+
 void MemoryEngine::make_transactions_long() {
   const std::scoped_lock lock(state_->mutex);
   state_->transactions_are_long = true;

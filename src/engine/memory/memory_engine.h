@@ -112,6 +112,8 @@ class MemoryEngine final : public Engine {
   void on_next_commit(std::function<void()> action);
   /// Transactions say that they are long, from their first change on.
   void make_transactions_long();
+  /// The next requests for writing of a patient session must be the first of a transaction.
+  void ask_patient_to_commit_first(uint32_t times = 1);
   /// What Value::now() is.
   void set_now(std::string text);
   /// KILL or shutdown, for every session there is; calls their `wake` (which must not call back).

@@ -76,6 +76,10 @@ Begin MemorySession::refuse(MemoryIndex& index, Intent intent, Error& error) {
       return Begin::failed;
     }
   }
+  if (intent != Intent::read && patient_ && state_.patient_commits_first > 0) {
+    --state_.patient_commits_first;
+    return Begin::commit_first;
+  }
   if (intent != Intent::read && !table->has_transactions()) {
     if (group_mark_.has_value()) {
       error = Error(ErrorCode::no_transactions);

@@ -69,6 +69,7 @@ struct State {
   std::function<void()> on_next_write;
   std::function<void()> on_next_commit;
   bool transactions_are_long = false;
+  uint32_t patient_commits_first = 0;
   std::string now = "2020-01-01 00:00:00";
   bool refuses_sessions = false;
   bool stops = false;  ///< until the sessions that there are have ended
