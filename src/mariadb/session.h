@@ -125,7 +125,7 @@ class Session final : public engine::Session {
   void renew_snapshot();
   void undo_statement();
   void note_write(const OpenTable& table);
-  void end_timer();
+  void end_limits();
 
   // Groups and the transaction.
   [[nodiscard]] engine::Begin prepare_group(std::span<const engine::GroupMember> members, bool writes, size_t& number,
