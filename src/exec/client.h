@@ -37,6 +37,11 @@ class Client {
   /// May throw std::bad_alloc. What it returns is good until the next call.
   const std::shared_ptr<engine::Index>& remember_columns(uint32_t id, std::shared_ptr<engine::Index> index);
 
+  /// How much memory what it opened takes, as if nobody shared it.
+  [[nodiscard]] size_t held_bytes() const { return held_bytes_; }
+  /// It is closed: nothing is open any more.
+  void forget_indexes();
+
   /// It sent something that is served though a strict server would refuse it. True the first time.
   [[nodiscard]] bool note_lenience() { return !std::exchange(is_lenient_, true); }
 
@@ -49,6 +54,7 @@ class Client {
   Access port_access_;
   Access granted_;
   bool is_lenient_ = false;
+  size_t held_bytes_ = 0;
   std::vector<std::shared_ptr<engine::Index>> indexes_;  ///< by id
   /// By id; each is a ring of the last limits::column_lists_per_index.
   std::vector<std::vector<std::shared_ptr<engine::Index>>> with_columns_;

@@ -61,6 +61,22 @@ void wake_session(void* session) { static_cast<const Session*>(session)->wake();
 
 }  // namespace
 
+// ---- opened indexes
+
+void Index::enter(const std::shared_ptr<Index>& index, const std::shared_ptr<OpenedIndexes>& opened, std::string name) {
+  const auto entry = opened->by_name.insert_or_assign(std::move(name), index).first;
+  index->name_ = &entry->first;
+  index->opened_ = opened;
+  opened->held_bytes += index->held_bytes();
+}
+
+Index::~Index() {
+  if (opened_ != nullptr) {
+    opened_->held_bytes -= held_bytes();
+    opened_->by_name.erase(opened_->by_name.find(*name_));
+  }
+}
+
 // ---- life
 
 Session::Session(Engine& engine, const engine::SessionOptions& options)
@@ -178,9 +194,9 @@ Begin Session::open_index(const engine::IndexDescription& description, std::shar
     error = Error(ErrorCode::cannot_open_table, "not a name");
     return Begin::failed;
   }
-  const std::string key = map_key(names);
-  forget_expired(indexes_, indexes_kept_);
-  std::shared_ptr<Index> found = indexes_[key].lock();
+  std::string key = map_key(names);
+  const auto known = indexes_->by_name.find(key);
+  std::shared_ptr<Index> found = known == indexes_->by_name.end() ? nullptr : known->second.lock();
   const bool is_new = found == nullptr;
   if (is_new) {
     found = std::make_shared<Index>(std::move(names));
@@ -196,10 +212,10 @@ Begin Session::open_index(const engine::IndexDescription& description, std::shar
     begin = Begin::wait;  // DDL of the cluster interrupted it
   }
   if (begin == Begin::ready) {
-    indexes_[key] = found;
+    if (is_new) {
+      Index::enter(found, indexes_, std::move(key));
+    }
     index = std::move(found);
-  } else if (is_new) {
-    indexes_.erase(key);
   }
   return begin;
 }

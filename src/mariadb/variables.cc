@@ -170,10 +170,11 @@ MYSQL_SYSVAR_ULONGLONG(max_line_bytes, max_line_bytes, PLUGIN_VAR_RQCMDARG, "Lon
                        update_number, limits::line_bytes_default, 0, any_max, 0);
 MYSQL_SYSVAR_ULONGLONG(max_reply_bytes, max_reply_bytes, PLUGIN_VAR_RQCMDARG, "Largest reply in bytes", check_number<7>,
                        update_number, limits::reply_bytes_default, 0, any_max, 0);
-MYSQL_SYSVAR_ULONGLONG(max_held_bytes, max_held_bytes, PLUGIN_VAR_RQCMDARG,
-                       "Bytes that the connections of one worker may hold together: halves of requests, replies not read. Who "
-                       "holds most is closed",
-                       check_number<8>, update_number, limits::held_bytes_default, 0, any_max, 0);
+MYSQL_SYSVAR_ULONGLONG(
+    max_held_bytes, max_held_bytes, PLUGIN_VAR_RQCMDARG,
+    "Bytes that the connections of one worker may hold together: halves of requests, replies not read, opened ids. Who "
+    "holds most is closed",
+    check_number<8>, update_number, limits::held_bytes_default, 0, any_max, 0);
 MYSQL_SYSVAR_ULONGLONG(max_in_values, max_in_values, PLUGIN_VAR_RQCMDARG, "Values of one IN list", check_number<9>, update_number,
                        limits::in_list_default, 0, any_max, 0);
 MYSQL_SYSVAR_ULONGLONG(max_indexes, max_indexes, PLUGIN_VAR_RQCMDARG,

@@ -23,9 +23,12 @@ void ConnectionTable::remove(ClientConnection& connection) {
 
 ClientConnection* ConnectionTable::largest_holder() const {
   ClientConnection* largest = nullptr;
+  size_t largest_bytes = 0;
   for (const auto& connection : connections_) {
-    if (!connection->is_closed() && connection->held_bytes > (largest == nullptr ? 0 : largest->held_bytes)) {
+    const size_t held_bytes = connection->held_bytes + connection->client.held_bytes();
+    if (!connection->is_closed() && held_bytes > largest_bytes) {
       largest = connection.get();
+      largest_bytes = held_bytes;
     }
   }
   return largest;

@@ -384,17 +384,18 @@ void TurnLoop::close_timed_out() {
   next_sweep_ms_ = next_ms == never ? never : std::max(next_ms, now_ms_ + limits::sweep_interval_ms);
 }
 
-/// What clients send by halves and do not read is bounded for all of them together: who holds most goes.
+/// What clients send by halves, do not read, and have open is bounded for all of them together: who holds most goes.
 void TurnLoop::bound_held_bytes() {
-  while (table_.held_bytes() > settings_->held_bytes_max) [[unlikely]] {
+  while (table_.held_bytes() + session_.held_bytes() > settings_->held_bytes_max) [[unlikely]] {
     ClientConnection* const largest = table_.largest_holder();
     if (largest == nullptr) {
       return;
     }
     close_with_note(*largest, LogLevel::warning,
-                    "holds most of too much memory (half a request, or replies not read): it is closed");
+                    "holds most of too much memory (half a request, replies not read, or opened indexes): it is closed");
     largest->stream.input().release();
     largest->stream.output().release();
+    largest->client.forget_indexes();
     table_.count_held_bytes(*largest);
   }
 }

@@ -57,6 +57,15 @@ Begin MemorySession::open_index(const IndexDescription& description, std::shared
   return Begin::ready;
 }
 
+size_t MemorySession::held_bytes() const {
+  size_t held_bytes = 0;
+  for (const auto& known : indexes_) {
+    const auto index = known.lock();
+    held_bytes += index == nullptr ? 0 : index->held_bytes();
+  }
+  return held_bytes;
+}
+
 /// Why a request can not begin, as far as that does not depend on other sessions.
 Begin MemorySession::refuse(MemoryIndex& index, Intent intent, Error& error) {
   if (intent != Intent::read && options_.intent == Intent::read) {
