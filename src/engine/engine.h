@@ -59,11 +59,14 @@ class Index {
   [[nodiscard]] const IndexDescription& description() const { return description_; }
   [[nodiscard]] size_t column_count() const { return column_count_; }
   [[nodiscard]] size_t filter_column_count() const { return filter_column_count_; }
+  /// About how much memory it takes: its names, twice, and what they are resolved to.
+  [[nodiscard]] size_t held_bytes() const { return held_bytes_; }
 
  private:
   IndexDescription description_;
   size_t column_count_;
   size_t filter_column_count_;
+  size_t held_bytes_;
 };
 
 enum class Intent : uint8_t {
@@ -156,6 +159,9 @@ class Session {
 
   /// Resolve a description: the table, index and columns exist, and may be used by this session.
   virtual Begin open_index(const IndexDescription& description, std::shared_ptr<Index>& index, Error& error) = 0;
+
+  /// How much memory the indexes that somebody has open take together; each counts once, whoever shares it.
+  [[nodiscard]] virtual size_t held_bytes() const { return 0; }
 
   /// Start a request: the index's table is open, locked in the engine's sense, and part of the turn's transaction. The cursor
   /// belongs to the session and is good until the request ends. One request at a time. A request that may change what no rollback

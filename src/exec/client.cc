@@ -2,6 +2,8 @@
 #include "exec/client.h"
 
 #include <algorithm>
+#include <numeric>
+
 #include <utility>
 
 #include "base/limits.h"
@@ -28,6 +30,11 @@ engine::Index* RecentIndexes::add(SharedIndex index, size_t count_max, RetiredIn
   return indexes_.back().get();
 }
 
+size_t RecentIndexes::held_bytes() const {
+  return std::accumulate(indexes_.begin(), indexes_.end(), size_t{0},
+                         [](size_t sum, const SharedIndex& index) { return sum + index->held_bytes(); });
+}
+
 void RecentIndexes::retire_all(RetiredIndexes& retired) {
   retired.insert(retired.end(), indexes_.begin(), indexes_.end());
   indexes_.clear();
@@ -40,11 +47,30 @@ void Client::set_index(uint32_t id, SharedIndex index, RetiredIndexes& retired) 
     opened_.resize(size_t{id} + 1);
   }
   Opened& opened = opened_[id];
+  size_t gone_bytes = opened.with_columns.held_bytes();
   opened.with_columns.retire_all(retired);
+  held_bytes_ -= std::exchange(gone_bytes, 0);
   if (opened.index != nullptr) {
     retired.push_back(opened.index);
+    gone_bytes = opened.index->held_bytes();
   }
+  held_bytes_ = held_bytes_ - gone_bytes + index->held_bytes();
   opened.index = std::move(index);
+}
+
+void Client::forget_indexes() {
+  held_bytes_ = 0;
+  opened_.clear();
+  named_ = {};
+}
+
+/// Whatever `recent` is, what it holds counts.
+engine::Index* Client::remember(RecentIndexes& recent, SharedIndex index, size_t count_max,
+                                RetiredIndexes& retired) {
+  const size_t before_bytes = recent.held_bytes();
+  engine::Index* const added = recent.add(std::move(index), count_max, retired);
+  held_bytes_ = held_bytes_ - before_bytes + recent.held_bytes();
+  return added;
 }
 
 engine::Index* Client::index_with_columns(uint32_t id, std::string_view columns) const {
@@ -52,7 +78,7 @@ engine::Index* Client::index_with_columns(uint32_t id, std::string_view columns)
 }
 
 engine::Index* Client::remember_columns(uint32_t id, SharedIndex index, RetiredIndexes& retired) {
-  return opened_[id].with_columns.add(std::move(index), limits::column_lists_per_index, retired);
+  return remember(opened_[id].with_columns, std::move(index), limits::column_lists_per_index, retired);
 }
 
 engine::Index* Client::index_of(const SelectionNames& names, std::string_view columns) const {
@@ -64,7 +90,7 @@ engine::Index* Client::index_of(const SelectionNames& names, std::string_view co
 }
 
 engine::Index* Client::remember_names(SharedIndex index, RetiredIndexes& retired) {
-  return named_.add(std::move(index), limits::selections_per_client, retired);
+  return remember(named_, std::move(index), limits::selections_per_client, retired);
 }
 
 }  // namespace rowsocket::exec

@@ -46,6 +46,7 @@ class RecentIndexes {
   engine::Index* add(SharedIndex index, size_t count_max, RetiredIndexes& retired);
   /// May throw std::bad_alloc; then nothing has changed.
   void retire_all(RetiredIndexes& retired);
+  [[nodiscard]] size_t held_bytes() const;
 
  private:
   std::vector<SharedIndex> indexes_;  ///< the oldest first
@@ -80,6 +81,11 @@ class Client {
   /// May throw std::bad_alloc.
   engine::Index* remember_names(SharedIndex index, RetiredIndexes& retired);
 
+  /// How much memory what it opened takes, as if nobody shared it.
+  [[nodiscard]] size_t held_bytes() const { return held_bytes_; }
+  /// It is closed, and no request of it is under way: nothing is open any more.
+  void forget_indexes();
+
   /// It sent something that is served though a strict server would refuse it. True the first time.
   [[nodiscard]] bool note_lenience() { return !std::exchange(is_lenient_, true); }
 
@@ -100,9 +106,13 @@ class Client {
     RecentIndexes with_columns;
   };
 
+  engine::Index* remember(RecentIndexes& recent, SharedIndex index, size_t count_max,
+                          RetiredIndexes& retired);
+
   Access port_access_;
   Access granted_;
   bool is_lenient_ = false;
+  size_t held_bytes_ = 0;
   std::vector<Opened> opened_;  ///< by id
   RecentIndexes named_;
 };

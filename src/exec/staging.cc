@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/invariant.h"
+
 namespace rowsocket::exec {
 namespace {
 
@@ -178,8 +180,19 @@ void Staging::remake(Job& job) {
 /// another try may do better.
 bool Staging::run_alone(Job& job) {
   job.outcome = {};
-  if (run(job) == Begin::wait && put_back(job)) {
+  Begin begin = run(job);
+  if (begin == Begin::commit_first) [[unlikely]] {
+    transaction_.roll_back();  // there is nothing in the transaction but what the request began itself
+    begin = run(job);
+  }
+  if (begin == Begin::wait && put_back(job)) {
     transaction_.roll_back();
+    return true;
+  }
+  if (!invariant(begin != Begin::commit_first,
+                 "the first request of a transaction is not asked to be that")) {
+    transaction_.roll_back();
+    job.out().fail();  // costs the connection
     return true;
   }
   Committed committed;

@@ -151,6 +151,15 @@ TEST_F(TransactionTest, a_lost_transaction_is_replayed_request_by_request) {
   EXPECT_EQ(count(Counter::errors_engine), 0);
 }
 
+TEST_F(TransactionTest, a_request_of_a_replay_that_must_be_the_first_of_a_transaction_is) {
+  engine.lose_transaction_at_write(2);
+  engine.ask_to_commit_first(3);  // the first one of the replay
+  EXPECT_THAT(turn(one, {add_stock("1"), add_stock("2")}), ElementsAre("= 1", "= 1"));
+  EXPECT_EQ(stock("1"), "6");
+  EXPECT_EQ(stock("2"), "1");
+  EXPECT_EQ(count(Counter::errors_engine), 0);
+}
+
 TEST_F(TransactionTest, the_turn_goes_on_after_a_replay_with_nothing_staged) {
   engine.lose_transaction_at_write(2);
   begin();

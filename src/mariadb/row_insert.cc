@@ -93,13 +93,20 @@ int read_duplicate(THD* thd, TABLE* table, uint key_number) {
   return handler_code;
 }
 
-uint64_t id_in_row(const TABLE* table) { return static_cast<uint64_t>(table->found_next_number_field->val_int()); }
+void tell_id_in_row(const TABLE* table, RowOutcome& outcome) {
+  Field* const field = table->found_next_number_field;
+  const longlong id = field->val_int();
+  outcome.id = static_cast<uint64_t>(id);
+  outcome.id_is_negative = id < 0 && !field->is_unsigned();
+}
 
 /// The row that is there (in the second record) stays, and becomes the current one.
 void keep_duplicate(TABLE* table, RowOutcome& outcome) {
   restore_record(table, record[1]);
   outcome.rows_affected = 0;
-  outcome.id = outcome.has_id ? id_in_row(table) : 0;
+  if (outcome.has_id) {
+    tell_id_in_row(table, outcome);
+  }
 }
 
 /// The row that is there (in the second record) takes values of the one that was to be inserted.
@@ -123,7 +130,9 @@ Error change_duplicate(THD* thd, const Binding& binding, TABLE* table, const eng
     return error;
   }
   outcome.rows_affected = differs ? 2 : 0;
-  outcome.id = outcome.has_id ? id_in_row(table) : 0;
+  if (outcome.has_id) {
+    tell_id_in_row(table, outcome);
+  }
   return {};
 }
 
@@ -184,6 +193,7 @@ Error insert_row(THD* thd, const Binding& binding, TABLE* table, const engine::R
   outcome.has_id = table->found_next_number_field != nullptr;
   outcome.rows_affected = 1;
   outcome.id = 0;
+  outcome.id_is_negative = false;
   if (Error error = fill_row(thd, binding, table, row.values, raw); !error.ok()) {
     return error;
   }

@@ -61,6 +61,22 @@ void wake_session(void* session) { static_cast<const Session*>(session)->wake();
 
 }  // namespace
 
+// ---- opened indexes
+
+void Index::enter(const std::shared_ptr<Index>& index, const std::shared_ptr<OpenedIndexes>& opened, std::string name) {
+  const auto entry = opened->by_name.insert_or_assign(std::move(name), index).first;
+  index->name_ = &entry->first;
+  index->opened_ = opened;
+  opened->held_bytes += index->held_bytes();
+}
+
+Index::~Index() {
+  if (opened_ != nullptr) {
+    opened_->held_bytes -= held_bytes();
+    opened_->by_name.erase(opened_->by_name.find(*name_));
+  }
+}
+
 // ---- life
 
 Session::Session(Engine& engine, const engine::SessionOptions& options)
@@ -178,9 +194,9 @@ Begin Session::open_index(const engine::IndexDescription& description, std::shar
     error = Error(ErrorCode::cannot_open_table, "not a name");
     return Begin::failed;
   }
-  const std::string key = map_key(names);
-  forget_expired(indexes_, indexes_kept_);
-  std::shared_ptr<Index> found = indexes_[key].lock();
+  std::string key = map_key(names);
+  const auto known = indexes_->by_name.find(key);
+  std::shared_ptr<Index> found = known == indexes_->by_name.end() ? nullptr : known->second.lock();
   const bool is_new = found == nullptr;
   if (is_new) {
     found = std::make_shared<Index>(std::move(names));
@@ -196,10 +212,10 @@ Begin Session::open_index(const engine::IndexDescription& description, std::shar
     begin = Begin::wait;  // DDL of the cluster interrupted it
   }
   if (begin == Begin::ready) {
-    indexes_[key] = found;
+    if (is_new) {
+      Index::enter(found, indexes_, std::move(key));
+    }
     index = std::move(found);
-  } else if (is_new) {
-    indexes_.erase(key);
   }
   return begin;
 }
@@ -233,10 +249,13 @@ Begin Session::open(const std::shared_ptr<OpenTable>& table, Error& error) {
     end_shared_statement();
   }
   options_.counters->add(Counter::table_opens);
-  Opening opening = table->open(thd_, statement_.is_empty(), error);
+  Opening opening = table->open(thd_, statement_.is_empty(), NewHistory::report, error);
   if (opening == Opening::own_statement && group_ != Group::one_statement) {
     end_shared_statement();
-    opening = table->open(thd_, statement_.is_empty(), error);
+    opening = table->open(thd_, statement_.is_empty(), NewHistory::report, error);
+  }
+  if (opening == Opening::new_partition) [[unlikely]] {
+    opening = open_with_new_history(*table, error);
   }
   switch (opening) {
     case Opening::ready:
@@ -246,6 +265,7 @@ Begin Session::open(const std::shared_ptr<OpenTable>& table, Error& error) {
       return Begin::wait;
     case Opening::own_statement:  // of a group's member
       return Begin::commit_first;
+    case Opening::new_partition:
     case Opening::failed:
       return Begin::failed;
   }
@@ -258,6 +278,22 @@ Begin Session::open(const std::shared_ptr<OpenTable>& table, Error& error) {
     statement_.take(table);
   }
   return Begin::ready;
+}
+
+/// The table's history needs a new partition. Who keeps the table in use for long is not waited for with each request.
+Opening Session::open_with_new_history(OpenTable& table, Error& error) {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < no_new_history_until_) {
+    return table.open(thd_, statement_.is_empty(), NewHistory::ignore, error);
+  }
+  release_tables();
+  const Opening opening = table.open(thd_, statement_.is_empty(), NewHistory::add, error);
+  constexpr std::chrono::milliseconds long_wait(500);
+  constexpr std::chrono::seconds pause(5);
+  if (const auto done = std::chrono::steady_clock::now(); done - now >= long_wait) {
+    no_new_history_until_ = done + pause;
+  }
+  return opening;
 }
 
 void Session::close(OpenTable& table) {

@@ -43,8 +43,8 @@
       "Largest reply in bytes")                                                                              \
   ROWSOCKET_NUMBER(max_held_bytes, settings.held_bytes_max, any_time, limits::held_bytes_default,                     \
       limits::held_bytes_min, limits::held_bytes_max,                                                        \
-      "Bytes that the connections of one worker may hold together: halves of requests, replies not read. "   \
-      "Who holds most is closed")                                                                            \
+      "Bytes that the connections of one worker may hold together: halves of requests, replies not read, "   \
+      "opened ids. Who holds most is closed")                                                                            \
   ROWSOCKET_NUMBER(max_in_values, settings.in_values_max, any_time, limits::in_list_default, 1, limits::in_list_max,  \
       "Values of one IN list")                                                                               \
   ROWSOCKET_NUMBER(max_indexes, settings.id_max, any_time, limits::index_id_default, 1, limits::index_id_max,    \

@@ -36,6 +36,7 @@ struct RowOutcome {
   uint32_t rows_affected;  ///< 1 = inserted, 2 = another row replaced or updated, 0 = nothing changed
   bool has_id;             ///< the table has an AUTO_INCREMENT column
   uint64_t id;             ///< its value where it was generated, or of the row that was updated or kept; else 0
+  bool id_is_negative = false;  ///< `id` is that of a signed column, and below 0: these bits as an int64_t
 };
 
 /// What came of a find that changes rows.

@@ -135,24 +135,29 @@ void Connections::count_held_bytes(ClientConnection& connection) {
 /// nullptr if nobody holds anything. Looks at all of them.
 ClientConnection* Connections::largest_holder() const {
   ClientConnection* largest = nullptr;
+  size_t largest_bytes = 0;
   for (const auto& connection : connections_) {
-    if (!connection->is_closed() && connection->held_bytes > (largest == nullptr ? 0 : largest->held_bytes)) {
+    const size_t held_bytes = connection->held_bytes + connection->client.held_bytes();
+    if (!connection->is_closed() && held_bytes > largest_bytes) {
       largest = connection.get();
+      largest_bytes = held_bytes;
     }
   }
   return largest;
 }
 
-void Connections::bound_held_bytes(size_t held_bytes_max) {
-  while (held_bytes_ > held_bytes_max) [[unlikely]] {
+void Connections::bound_held_bytes(size_t held_bytes_max, const engine::Session& session) {
+  while (held_bytes_ + session.held_bytes() > held_bytes_max) [[unlikely]] {
     ClientConnection* const largest = largest_holder();
     if (largest == nullptr) {
       return;
     }
     close_with_note(*largest, LogLevel::warning,
-                    "holds most of too much memory (half a request, or replies not read): it is closed");
+                    "holds most of too much memory (half a request, replies not read, or opened indexes): "
+                    "it is closed");
     largest->stream.input().release();
     largest->stream.output().release();
+    largest->client.forget_indexes();
     count_held_bytes(*largest);
   }
 }

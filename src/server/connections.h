@@ -15,6 +15,7 @@
 #include <vector>
 
 #include "base/log.h"
+#include "engine/engine.h"
 #include "net/buffer_pool.h"
 #include "net/poller.h"
 #include "request/counters.h"
@@ -78,9 +79,9 @@ class Connections {
   // ---- all together
 
   [[nodiscard]] size_t held_bytes() const { return held_bytes_; }
-  /// What clients send by halves and do not read: who holds most goes until all together hold no more than
-  /// this.
-  void bound_held_bytes(size_t held_bytes_max);
+  /// What clients send by halves, do not read, and have open in the session: who holds most goes until all
+  /// together hold no more than this.
+  void bound_held_bytes(size_t held_bytes_max, const engine::Session& session);
 
   /// A line of the log about one of them.
   void note(const ClientConnection& connection, LogLevel level, std::string_view what);

@@ -155,7 +155,7 @@ void TurnLoop::settle(ClientConnection& connection) {
 
 void TurnLoop::reap() {
   close_timed_out();
-  connections_.bound_held_bytes(settings_->held_bytes_max);
+  connections_.bound_held_bytes(settings_->held_bytes_max, session_);
   if (!connections_.some_are_closed()) {
     return;
   }

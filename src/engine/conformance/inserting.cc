@@ -113,6 +113,11 @@ TEST_P(Inserting, an_id_that_was_given_is_not_said_and_the_next_follows_it) {
   EXPECT_EQ(rows("d.numbered"), "-3 cap 7, 40 ink 7, 41 pad 7, 42 cup 7");
 }
 
+TEST_P(Inserting, the_id_of_a_row_that_was_there_has_its_sign) {
+  EXPECT_EQ(insert_numbered({"-3", "cap"}), "1#0");
+  EXPECT_EQ(insert_numbered({"-3", "ink"}, keep), "0#-3");
+}
+
 TEST_P(Inserting, ids_that_are_used_up_are_an_error) {
   EXPECT_EQ(insert_numbered({"9223372036854775807", "ink"}), "1#0");
   EXPECT_EQ(insert_numbered({nullptr, "pad"}), "error " + std::to_string(ids_used_up));

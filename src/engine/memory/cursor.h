@@ -85,7 +85,7 @@ class MemoryCursor final : public Cursor {
   Error generate_id(Row& row, RowOutcome& outcome);
   Error insert(const RowToInsert& insert, RowOutcome& outcome, RowNumber& number);
   Error change_duplicate(RowNumber number, const RowToInsert& insert, RowOutcome& outcome);
-  [[nodiscard]] uint64_t id_of(const Row& row) const;
+  void tell_id(const Row& row, RowOutcome& outcome) const;
   Error write(RowNumber number, Row row);
 
   MemorySession& session_;

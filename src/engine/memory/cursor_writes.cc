@@ -117,20 +117,21 @@ Error MemoryCursor::generate_id(Row& row, RowOutcome& outcome) {
   return {};
 }
 
-uint64_t MemoryCursor::id_of(const Row& row) const {
+void MemoryCursor::tell_id(const Row& row, RowOutcome& outcome) const {
   const auto& columns = index_->table()->columns();
   for (size_t column = 0; column < row.size(); ++column) {
     if (columns[column].auto_increment) {
-      return static_cast<uint64_t>(number_of(*row[column]));
+      const int64_t id = number_of(*row[column]);
+      outcome.id = static_cast<uint64_t>(id);
+      outcome.id_is_negative = id < 0;
     }
   }
-  return 0;
 }
 
 Error MemoryCursor::change_duplicate(RowNumber number, const RowToInsert& insert, RowOutcome& outcome) {
   const Row before = *index_->table()->row(number);
   outcome.rows_affected = 0;
-  outcome.id = id_of(before);
+  tell_id(before, outcome);
   if (insert.filters_duplicates && verdict_of_row(before) != Verdict::match) {
     return {};
   }
@@ -145,7 +146,7 @@ Error MemoryCursor::change_duplicate(RowNumber number, const RowToInsert& insert
     return {};
   }
   outcome.rows_affected = 2;
-  outcome.id = id_of(row);
+  tell_id(row, outcome);
   return write(number, std::move(row));
 }
 
@@ -166,6 +167,7 @@ Error MemoryCursor::insert(const RowToInsert& insert, RowOutcome& outcome, RowNu
   outcome.rows_affected = 1;
   outcome.has_id = false;
   outcome.id = 0;
+  outcome.id_is_negative = false;
   Row row(table.columns().size());
   if (Error error = complete(row, insert.values); !error.ok()) {
     return error;
@@ -180,7 +182,7 @@ Error MemoryCursor::insert(const RowToInsert& insert, RowOutcome& outcome, RowNu
         return duplicate_key();
       case OnDuplicate::keep:
         outcome.rows_affected = 0;
-        outcome.id = id_of(*table.row(number));
+        tell_id(*table.row(number), outcome);
         return {};
       case OnDuplicate::change:
         return change_duplicate(number, insert, outcome);

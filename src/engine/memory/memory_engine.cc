@@ -204,6 +204,11 @@ void MemoryEngine::on_next_commit(std::function<void()> action) {
   state_->on_next_commit = std::move(action);
 }
 
+void MemoryEngine::ask_to_commit_first(uint32_t nth_write) {
+  const std::scoped_lock lock(state_->mutex);
+  state_->commit_first_at_write = nth_write;
+}
+
 void MemoryEngine::make_transactions_long() {
   const std::scoped_lock lock(state_->mutex);
   state_->transactions_are_long = true;

@@ -114,6 +114,8 @@ class MemoryEngine final : public Engine {
   void on_next_commit(std::function<void()> action);
   /// Transactions say that they are long, from their first change on.
   void make_transactions_long();
+  /// The nth request for writing from now on must be the first of a transaction, even if it is that already.
+  void ask_to_commit_first(uint32_t nth_write);
   /// What Value::now() is.
   void set_now(std::string text);
   /// KILL or shutdown, for every session there is; calls their `wake` (which must not call back).

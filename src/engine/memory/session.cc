@@ -57,6 +57,15 @@ Begin MemorySession::open_index(const IndexDescription& description, std::shared
   return Begin::ready;
 }
 
+size_t MemorySession::held_bytes() const {
+  size_t held_bytes = 0;
+  for (const auto& known : indexes_) {
+    const auto index = known.lock();
+    held_bytes += index == nullptr ? 0 : index->held_bytes();
+  }
+  return held_bytes;
+}
+
 /// Why a request can not begin, as far as that does not depend on other sessions.
 Begin MemorySession::refuse(MemoryIndex& index, Intent intent, Error& error) {
   if (intent != Intent::read && options_.intent == Intent::read) {
@@ -75,6 +84,9 @@ Begin MemorySession::refuse(MemoryIndex& index, Intent intent, Error& error) {
     if (!error.ok()) {
       return Begin::failed;
     }
+  }
+  if (intent != Intent::read && state_.commit_first_at_write > 0 && --state_.commit_first_at_write == 0) {
+    return Begin::commit_first;
   }
   if (intent != Intent::read && !table->has_transactions()) {
     if (group_mark_.has_value()) {

@@ -70,6 +70,7 @@ struct State {
   std::function<void()> on_next_write;
   std::function<void()> on_next_commit;
   bool transactions_are_long = false;
+  uint32_t commit_first_at_write = 0;
   std::string now = "2020-01-01 00:00:00";
   bool refuses_sessions = false;
   bool stops = false;  ///< until the sessions that there are have ended

@@ -75,10 +75,12 @@ void OutcomesReply::inserted(const RowOutcome& outcome) {
     values.plain("!");
     append_error_text(out(), outcome.error);
   }
-  if (outcome.error.ok() && outcome.has_id) {
-    values.unsigned_integer(outcome.id);
-  } else {
+  if (!outcome.error.ok() || !outcome.has_id) {
     values.null();
+  } else if (outcome.id_is_negative) {
+    values.integer(static_cast<int64_t>(outcome.id));
+  } else {
+    values.unsigned_integer(outcome.id);
   }
 }
 
