@@ -93,6 +93,13 @@ int read_duplicate(THD* thd, TABLE* table, uint key_number) {
   return handler_code;
 }
 
+/// The handler remembers the row that was in the way of a unique hash key. In READ COMMITTED it looks for such a row, and forgets
+/// the old one, only after the row was written. So if the write fails for another key, the handler would name the old row.
+int write_row(TABLE* table) {
+  table->file->lookup_errkey = static_cast<uint>(-1);
+  return table->file->ha_write_row(table->record[0]);
+}
+
 uint64_t id_in_row(const TABLE* table) { return static_cast<uint64_t>(table->found_next_number_field->val_int()); }
 
 /// The row that is there (in the second record) takes values of the one that was to be inserted.
@@ -189,7 +196,7 @@ Error insert_row(THD* thd, const Binding& binding, TABLE* table, const engine::R
   handler* const file = table->file;
   const ulonglong next_id_before = file->next_insert_id;
   ulonglong generated_id = 0;
-  while (const int handler_code = file->ha_write_row(table->record[0])) {
+  while (const int handler_code = write_row(table)) {
     const auto fail = [&](int code) {
       file->restore_auto_increment(next_id_before);
       return engine_error(thd, file, code);
