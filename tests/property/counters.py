@@ -90,9 +90,17 @@ class CounterBook:
         if choose.random() < 0.5:
             line = request_line(self.opened, "=", 1, counter, 1, 0, "+!", amount)
             accept = self._is_value(counter, floor + amount)
-            return BookMember(self, line, lambda: act(None), True, self.is_transactional, accept)
+            return self._increment(line, lambda: act(None), accept)
         line = request_line(self.opened, "=", 1, counter, 1, 0, "+", amount)
-        return BookMember(self, line, lambda: act(b"0\t1\t1"), True, self.is_transactional)
+        return self._increment(line, lambda: act(b"0\t1\t1"), lambda reply: False)
+
+    def _increment(
+        self, line: bytes, act: Callable[[], bytes | None], accept: Callable[[bytes], bool]
+    ) -> BookMember:
+        """`act` in this book, which any table keeps that has no transactions."""
+        return BookMember(
+            self, line, act, True, self.is_transactional, accept, keeps_changes=not self.is_transactional
+        )
 
     def _is_value(self, counter: int, floor: int) -> Callable[[bytes], bool]:
         """Whether it is the value of a counter that has at least `floor`, and no more than anybody sent."""

@@ -26,7 +26,7 @@ from property.bank import BANK, Bank, wrong_balance
 from property.books import TABLES
 from property.clients import DATABASE, Client, make_books, make_totals
 from property.counters import Totals
-from property.disturbances import DISTURBANCES, Beside, disturb, rename_back
+from property.disturbances import DISTURBANCES, Beside, disturb
 from property.ends import wrong_ends
 from property.ingredients import VOLATILE, chosen
 from property.requests import Owner
@@ -46,6 +46,8 @@ END_TIMEOUT_S = 90.0
 EXCHANGES_SHOWN_MAX = 60
 DEATH_S = 3.0
 AWAY_S = 0.05
+RENAMED_S = 20.0
+"""How long a renamed table may wait for the locks that bring it back."""
 BROKEN = (
     ConnectionClosed,
     ConnectionRefusedError,
@@ -180,12 +182,14 @@ class Run:
 
     def read_on(self, server: RowSocketServer, query: str) -> list[tuple[Any, ...]]:
         """The rows that SQL sees; of a table that is away for a moment, when it is back."""
+        end_s = time.monotonic() + RENAMED_S
         while True:
             try:
                 return server.sql(query, database=DATABASE)
             except pymysql.err.ProgrammingError:
-                if self.stop.is_set():
+                if time.monotonic() > end_s:
                     raise
+                time.sleep(AWAY_S)
 
     def join(self) -> None:
         """Wait until all threads have ended."""
@@ -266,8 +270,8 @@ def _coming_back(run: Run, client: Client) -> Callable[[], None]:
     def work() -> None:
         try:
             client.work()
-        except (*BROKEN, Unknown):
-            if not run.mix.ingredients & ingredients.BREAKING:
+        except (*BROKEN, Unknown) as error:
+            if not isinstance(error, Unknown) and not run.mix.ingredients & ingredients.BREAKING:
                 raise
             _wait_until_back(run, client.server)
             if not run.stop.is_set():
@@ -312,14 +316,16 @@ def _end(run: Run, catch_up: Callable[[], None]) -> None:
     crashes = ingredients.CRASH in run.mix.ingredients and not run.failures
     if crashes:
         run.away.update(run.servers)
-        for server in run.servers:
-            server.crash()
+        with ExitStack() as stack:
+            for session in run.sessions:
+                stack.enter_context(session.no_crash)
+            for server in run.servers:
+                server.crash()
     run.stop.set()
     run.join()
     if crashes:
         for server in run.servers:
             server.start()
-            rename_back(server)
     for number, server in enumerate(run.servers):
         if run.failures and _has_died(server):
             run.failures.insert(0, f"server {number} died: {server.exit_text()}\n{_last_words(server)}")
