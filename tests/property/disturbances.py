@@ -47,8 +47,9 @@ class Beside:
     unknown: Counter[tuple[str, int]] = field(default_factory=Counter)
     """What it may have added, since the server died meanwhile."""
     no_crash: threading.Lock = field(default_factory=threading.Lock)
-    """Held while DDL runs that kill -9 must not cut short: a table would stay away, or be left in pieces. The server
-    leaves files of partitions, or a definition that its engine does not know, also where only SQL is at work."""
+    """Held while DDL runs that kill -9 must not cut short: a table would stay away, or be left in pieces.
+    The server leaves files of partitions, or a definition that its engine does not know, also where only SQL
+    is at work."""
 
     def shapes(self) -> list[str]:
         """Tables of rows that clients own."""

@@ -24,8 +24,8 @@ NOT_OPENED = b"2\t1\tstmtnum"
 UNCHANGED = b"1\t1\tunchanged"
 NO_TRANSACTIONS = b"1\t1\tnotrans"
 AFTER_THE_CHANGE = frozenset({"1290", "1317", "1927"})
-"""Errors of read_only and of KILL, which a commit may meet as well. A table without transactions has the change
-by then, and keeps it, as in SQL; one with transactions does not."""
+"""Errors of read_only and of KILL, which a commit may meet as well. A table without transactions has the
+change by then, and keeps it, as in SQL; one with transactions does not."""
 _GTID = re.compile(rb"0\t1\t(\d+-\d+-\d+)?")
 
 
@@ -138,7 +138,7 @@ class Refusals:
         return (code == b"1" and error in self.allowed) or (self.unopened and reply.startswith(NOT_OPENED))
 
     def is_one_of_a_change(self, reply: bytes) -> bool:
-        """The same for a change that is kept. Raises `Unknown` also if it may have been made before the error."""
+        """The same for a change that is kept. Raises `Unknown` also if it may have been made before."""
         is_one = self.is_one(reply)
         if is_one and reply.split(b"\t")[2].decode() in AFTER_THE_CHANGE:
             raise Unknown(reply.decode())
@@ -155,7 +155,7 @@ def _expect(expected: bytes, reply: bytes, line: bytes) -> None:
 
 
 def _no_row_of(rows: int, reply: bytes | None, refusals: Refusals | None) -> bytes:
-    """The reply to rows that a group cannot insert, each for itself. Others may be in the way of a row before."""
+    """The reply to rows that a group cannot insert, each for itself. Others may be in a row's way before."""
     outcomes = reply.split(b"\t")[2::2] if reply is not None and refusals is not None else []
     no_row = [b"!notrans"] * rows
     for number, outcome in enumerate(outcomes[:rows]):
