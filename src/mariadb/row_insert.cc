@@ -194,6 +194,9 @@ Error insert_row(THD* thd, const Binding& binding, TABLE* table, const engine::R
     return error;
   }
   handler* const file = table->file;
+  // Ids are reserved one by one. InnoDB forgets only with the statement what was reserved for more rows than there were, and has
+  // no id for the next insert of a group then.
+  file->auto_inc_intervals_count = 0;
   const ulonglong next_id_before = file->next_insert_id;
   ulonglong generated_id = 0;
   while (const int handler_code = write_row(table)) {
