@@ -26,7 +26,7 @@ from property.bank import BANK, Bank, wrong_balance
 from property.books import TABLES
 from property.clients import DATABASE, Client, make_books, make_totals
 from property.counters import Totals
-from property.disturbances import DISTURBANCES, Beside, disturb
+from property.disturbances import DISTURBANCES, TRIGGER_READ_BY_HALF, Beside, disturb
 from property.ends import wrong_ends
 from property.ingredients import VOLATILE, chosen
 from property.requests import Owner
@@ -60,13 +60,10 @@ LINES_OF_THE_END = 250
 LAST_WORDS_MAX = 16
 ALWAYS_REFUSED = {"149", "1213"}
 """A deadlock that was met again and again."""
-TRIGGER_READ_BY_HALF = "1064"
-"""Who is killed while it opens a table may leave the table's trigger behind as malformed, for those who come
-next:
-SQL sessions do this to each other, too."""
+MALFORMED_TRIGGER = str(TRIGGER_READ_BY_HALF)
 REFUSED_BESIDE: dict[str, set[str]] = {
-    ingredients.KILLS: {"188", "1317", TRIGGER_READ_BY_HALF},
-    ingredients.KILLED_CONNECTIONS: {"188", "1317", "1927", TRIGGER_READ_BY_HALF},
+    ingredients.KILLS: {"188", "1317", MALFORMED_TRIGGER},
+    ingredients.KILLED_CONNECTIONS: {"188", "1317", "1927", MALFORMED_TRIGGER},
     ingredients.RENAMES: {"open_table"},
     ingredients.READ_ONLY: {"1290"},
 }
