@@ -65,7 +65,7 @@ class Beside:
         return found + [name for name in (NUMBERED, SEQUENCED) if name in self.mix]
 
     def in_the_way(self) -> set[int]:
-        """What DDL meets for a moment where others have the table, have it renamed, or were killed with it."""
+        """What DDL meets for a moment where others have the table, renamed it, or were killed with it."""
         found = set(LOST_A_RACE)
         if ingredients.RENAMES in self.mix:
             found.add(NO_SUCH_TABLE)

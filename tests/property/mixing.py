@@ -26,7 +26,14 @@ from property.bank import BANK, Bank, wrong_balance
 from property.books import TABLES
 from property.clients import DATABASE, Client, make_books, make_totals
 from property.counters import Totals
-from property.disturbances import DISTURBANCES, TRIGGER_READ_BY_HALF, Beside, disturb
+from property.disturbances import (
+    DISTURBANCES,
+    GONE_FOR_A_MOMENT,
+    LOST_A_RACE,
+    TRIGGER_READ_BY_HALF,
+    Beside,
+    disturb,
+)
 from property.ends import wrong_ends
 from property.ingredients import VOLATILE, chosen
 from property.requests import Owner
@@ -46,8 +53,9 @@ END_TIMEOUT_S = 90.0
 EXCHANGES_SHOWN_MAX = 60
 DEATH_S = 3.0
 AWAY_S = 0.05
-RENAMED_S = 20.0
-"""How long a renamed table may wait for the locks that bring it back."""
+BLOCKED = LOST_A_RACE | GONE_FOR_A_MOMENT
+BLOCKED_S = 20.0
+"""How long a table may be locked, or be renamed and wait for the locks that bring it back."""
 BROKEN = (
     ConnectionClosed,
     ConnectionRefusedError,
@@ -178,13 +186,13 @@ class Run:
         return self.read_on(self.servers[0], query)
 
     def read_on(self, server: RowSocketServer, query: str) -> list[tuple[Any, ...]]:
-        """The rows that SQL sees; of a table that is away for a moment, when it is back."""
-        end_s = time.monotonic() + RENAMED_S
+        """The rows that SQL sees; of a table that is away or locked for a moment, when that is over."""
+        end_s = time.monotonic() + BLOCKED_S
         while True:
             try:
                 return server.sql(query, database=DATABASE)
-            except pymysql.err.ProgrammingError:
-                if time.monotonic() > end_s:
+            except pymysql.err.MySQLError as error:
+                if error.args[0] not in BLOCKED or time.monotonic() > end_s:
                     raise
                 time.sleep(AWAY_S)
 
