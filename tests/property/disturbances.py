@@ -21,11 +21,14 @@ from property.books import COUNTER_IDS, FAMILY, FAMILY_TABLES, NUMBERED, SEQUENC
 from property.counters import Totals
 from property.requests import Owner
 from property.shapes import AUDITED, BY_NAME, SHAPES
+from support.galera import GaleraNode
 from support.mariadb import RowSocketServer
 
 LOST_A_RACE = {1205, 1213, 1047}
 """The last one of a Galera node, while its replication is paused."""
 NO_SUCH_TABLE = 1146
+ABORTED_BY_CLUSTER = 1317
+"""Nobody kills SQL sessions here, but Galera interrupts a statement that is in the way of another node's."""
 TRIGGER_READ_BY_HALF = 1064
 """Who is killed while it opens a table may leave the table's trigger behind as malformed, for those who come
 next: SQL sessions do this to each other, too."""
@@ -71,6 +74,8 @@ class Beside:
             found.add(NO_SUCH_TABLE)
         if self.mix & {ingredients.KILLS, ingredients.KILLED_CONNECTIONS}:
             found.add(TRIGGER_READ_BY_HALF)
+        if isinstance(self.server, GaleraNode):
+            found.add(ABORTED_BY_CLUSTER)
         return found
 
     def hold(self, from_s: float, to_s: float) -> None:
@@ -166,12 +171,17 @@ _ALTERATIONS = (
     ("CHECK TABLE {name}",),
 )
 _OF_ANY_TABLE = _ALTERATIONS[:6]
+_FLUSH = _ALTERATIONS[4]
+"""Not in a cluster: a node stops for good, also where only SQL is at work. The statement takes its table's lock
+before its place in the cluster's order, and an earlier write of another node then waits for that lock."""
 
 
 def alter(beside: Beside, cursor: Cursor) -> None:
     name = beside.choose.choice(beside.tables())
     shape = BY_NAME.get(name)
     steps = list(_ALTERATIONS if shape is not None else _OF_ANY_TABLE)
+    if isinstance(beside.server, GaleraNode):
+        steps.remove(_FLUSH)
     if shape is not None:
         steps += [shape.alterations] if shape.alterations else []
         replaced = [text for text in shape.and_then if text.startswith("CREATE TRIGGER")]
