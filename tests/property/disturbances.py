@@ -173,7 +173,7 @@ _ALTERATIONS = (
 _OF_ANY_TABLE = _ALTERATIONS[:6]
 _FLUSH = _ALTERATIONS[4]
 """Not in a cluster: a node stops for good, also where only SQL is at work. The statement takes its table's
-lock before its place in the cluster's order, and an earlier write of another node then waits for that lock."""
+lock before its place in the cluster's order, and an earlier write of another node then waits for it."""
 
 
 def alter(beside: Beside, cursor: Cursor) -> None:
