@@ -8,9 +8,10 @@ None of it changes a row that a client owns, so clients go on knowing what every
 from __future__ import annotations
 
 import random
+import re
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 
@@ -171,24 +172,30 @@ _ALTERATIONS = (
     ("CHECK TABLE {name}",),
 )
 _OF_ANY_TABLE = _ALTERATIONS[:6]
-_FLUSH = _ALTERATIONS[4]
-"""Not in a cluster: a node stops for good, also where only SQL is at work. The statement takes its table's
-lock before its place in the cluster's order, and an earlier write of another node then waits for it."""
+Statements = tuple[str, ...]
+_LOCKS_TOO_EARLY = re.compile(r"FLUSH TABLES|CREATE (OR REPLACE )?(VIEW|TRIGGER)")
+"""Statements that take locks before their place in the cluster's order. An earlier change by another node
+then waits for the lock, and the statement for it: the node stops for good, also with SQL alone."""
+
+
+def fit_for(server: RowSocketServer, steps: Sequence[Statements]) -> list[Statements]:
+    """Those of the steps that this server can do beside what others do."""
+    if not isinstance(server, GaleraNode):
+        return list(steps)
+    return [step for step in steps if not any(map(_LOCKS_TOO_EARLY.match, step))]
 
 
 def alter(beside: Beside, cursor: Cursor) -> None:
     name = beside.choose.choice(beside.tables())
     shape = BY_NAME.get(name)
     steps = list(_ALTERATIONS if shape is not None else _OF_ANY_TABLE)
-    if isinstance(beside.server, GaleraNode):
-        steps.remove(_FLUSH)
     if shape is not None:
         steps += [shape.alterations] if shape.alterations else []
         replaced = [text for text in shape.and_then if text.startswith("CREATE TRIGGER")]
         steps += (
             [tuple(text.replace("CREATE", "CREATE OR REPLACE", 1) for text in replaced)] if replaced else []
         )
-    for statement in beside.choose.choice(steps):
+    for statement in beside.choose.choice(fit_for(beside.server, steps)):
         done = False
         while not done and ("DROP" in statement or not beside.stop.is_set()):
             done = _altered(cursor, statement.format(name=name), beside.in_the_way())

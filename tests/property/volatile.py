@@ -15,7 +15,7 @@ import re
 import pymysql
 
 from property.clients import ANSWER_TIMEOUT_S, without_detail
-from property.disturbances import Beside, Cursor
+from property.disturbances import Beside, Cursor, fit_for
 from property.steps import Wrong
 from support.mariadb import RowSocketServer
 from support.raw import RawConnection
@@ -61,7 +61,7 @@ _AGREES = re.compile(
 def change(beside: Beside, cursor: Cursor) -> None:
     """One of the things that may become of the table."""
     with beside.no_crash:
-        for statement in beside.choose.choice(_STEPS):
+        for statement in beside.choose.choice(fit_for(beside.server, _STEPS)):
             _change(cursor, statement, beside.in_the_way())
             beside.hold(0, 0.01)
     beside.hold(0.001, 0.01)
