@@ -329,6 +329,7 @@ class Client:
                         exchange.reply = link.line()
                 raise
             self.unsettled.pop(0)
+            self._settle_counters()
 
     def come_back(self, read: Callable[[str], list[tuple[Any, ...]]]) -> None:
         """After connections broke: see what was done of what was not answered, and connect anew.
@@ -343,6 +344,11 @@ class Client:
         """See what was done of what was not answered."""
         settle_unknown(self.unsettled, self.owner, read)
         self.unsettled = []
+        self._settle_counters()
+
+    def _settle_counters(self) -> None:
+        for book in self.books.counters.values():
+            book.settle()
 
     def _opens(self, link: Link, steps: list[Step]) -> dict[int, bytes]:
         """What must be opened on this connection before."""

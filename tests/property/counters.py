@@ -34,7 +34,7 @@ class Totals:
 
     def acknowledged(self, counter: int) -> int:
         """The sum of what was acknowledged to anybody until now."""
-        return sum(book.acknowledged[counter] for book in self.books)
+        return sum(book.settled[counter] for book in self.books)
 
     def floor(self, counter: int) -> int:
         """No read that is sent from now on may find less."""
@@ -54,6 +54,12 @@ class CounterBook:
     is_transactional: bool = True
     acknowledged: Counter[int] = field(default_factory=Counter)
     unknown: Counter[int] = field(default_factory=Counter)
+    settled: Counter[int] = field(default_factory=Counter)
+    """What was acknowledged, as other clients may see it: without what is only tried and undone."""
+
+    def settle(self) -> None:
+        """What is in the book is so."""
+        self.settled = self.acknowledged.copy()
 
     def copy(self) -> CounterBook:
         return CounterBook(
