@@ -93,6 +93,13 @@ int read_duplicate(THD* thd, TABLE* table, uint key_number) {
   return handler_code;
 }
 
+/// The handler remembers the row that was in the way of a unique hash key. In READ COMMITTED it looks for such a row, and forgets
+/// the old one, only after the row was written. So if the write fails for another key, the handler would name the old row.
+int write_row(TABLE* table) {
+  table->file->lookup_errkey = static_cast<uint>(-1);
+  return table->file->ha_write_row(table->record[0]);
+}
+
 void tell_id_in_row(const TABLE* table, RowOutcome& outcome) {
   Field* const field = table->found_next_number_field;
   const longlong id = field->val_int();
@@ -198,9 +205,12 @@ Error insert_row(THD* thd, const Binding& binding, TABLE* table, const engine::R
     return error;
   }
   handler* const file = table->file;
+  // Ids are reserved one by one. InnoDB forgets only with the statement what was reserved for more rows than there were, and has
+  // no id for the next insert of a group then.
+  file->auto_inc_intervals_count = 0;
   const ulonglong next_id_before = file->next_insert_id;
   ulonglong generated_id = 0;
-  while (const int handler_code = file->ha_write_row(table->record[0])) {
+  while (const int handler_code = write_row(table)) {
     const auto fail = [&](int code) {
       file->restore_auto_increment(next_id_before);
       return engine_error(thd, file, code);

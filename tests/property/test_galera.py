@@ -18,7 +18,7 @@ import pytest
 from property import ingredients
 from property.books import MYISAM_COUNTERS, SEQUENCED
 from property.ingredients import INGREDIENTS, ISOLATION, NODE_CRASHES, SYNC_WAIT
-from property.mixing import OF_ALL_SERVERS, TRIGGER_READ_BY_HALF, MixFailure, Run, new_mix, one_of, run_mix
+from property.mixing import MALFORMED_TRIGGER, OF_ALL_SERVERS, MixFailure, Run, new_mix, one_of, run_mix
 from property.shapes import SHAPES
 from support.galera import Cluster, GaleraNode
 from support.mariadb import Options
@@ -42,7 +42,7 @@ SETS: dict[str, Options] = {
     "default": BASE,
     "small_writesets": {**BASE, "wsrep-max-ws-rows": 60},
 }
-CONFLICTS = frozenset({"146", "1205", TRIGGER_READ_BY_HALF})
+CONFLICTS = frozenset({"146", "1205", MALFORMED_TRIGGER})
 ALONE = frozenset({"1047"})
 """Of a node that has lost the cluster."""
 
