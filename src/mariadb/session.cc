@@ -257,6 +257,7 @@ Begin Session::open(const std::shared_ptr<OpenTable>& table, Error& error) {
   if (opening == Opening::new_partition) [[unlikely]] {
     opening = open_with_new_history(*table, error);
   }
+  thd_proc_info(thd_, activity_[activity_shown_]);  // open_tables has put its own in this place
   switch (opening) {
     case Opening::ready:
       break;

@@ -5,11 +5,14 @@ from __future__ import annotations
 
 import threading
 
+import pymysql
 import pytest
 
 from support.binlog import assert_binlog_equals_tables
+from support.gate import gate, wait_at_gate, with_gated_table
 from support.mariadb import Database, RowSocketServer, Start
 
+LOCK_WAIT_TIMEOUT = 1205
 HISTORY_MAX = 3
 UPDATES = 30
 ADD_ONE = b"1\t=\t1\t1\t1\t0\t+\t1"
@@ -28,9 +31,14 @@ def server(start: Start) -> RowSocketServer:
 def database(server: RowSocketServer) -> Database:
     """The row (1, 0) in a table `t` that adds partitions."""
     database = Database(server, "app")
+    make_limited(database)
+    return database
+
+
+def make_limited(database: Database) -> None:
+    """`t`."""
     database.sql(f"CREATE TABLE t (id INT PRIMARY KEY, n INT) ENGINE=InnoDB {LIMITED}")
     database.sql("INSERT INTO t VALUES (1, 0)")
-    return database
 
 
 def history(database: Database) -> list[int]:
@@ -88,6 +96,21 @@ def test_history_by_time_has_the_partition_of_its_hour(server: RowSocketServer, 
         assert client.ask(b"P\t1\tapp\tt\t\tn") == b"0\t1"
         assert client.ask_all(*[ADD_ONE] * 2) == [DONE] * 2
     assert history(database) == [0, 0, 0, 0, 0, 2]
+
+
+def test_a_last_partition_whose_time_is_over_takes_history_without_an_error(server: RowSocketServer, database: Database) -> None:
+    """Without AUTO the server warns, and a warning is an error to a strict request."""
+    database.sql("DROP TABLE t")
+    begin = database.value("SELECT NOW() - INTERVAL 5 HOUR - INTERVAL 30 MINUTE")
+    database.sql(
+        f"""CREATE TABLE t (id INT PRIMARY KEY, n INT) ENGINE=InnoDB WITH SYSTEM VERSIONING
+        PARTITION BY SYSTEM_TIME INTERVAL 1 HOUR STARTS '{begin}' PARTITIONS 3"""
+    )
+    database.sql("INSERT INTO t VALUES (1, 0)")
+    with server.raw("write") as client:
+        assert client.ask(b"P\t1\tapp\tt\t\tn") == b"0\t1"
+        assert client.ask_all(*[ADD_ONE] * 2) == [DONE] * 2
+    assert history(database) == [0, 2]
 
 
 def test_who_reads_the_table_all_the_time_does_not_keep_it_from_new_partitions(
@@ -148,3 +171,25 @@ def test_a_transaction_that_needs_a_partition_as_well_is_not_run_into(server: Ro
         assert client.lines(7) == [DONE] * 3 + [b"0\t1"] + [DONE] * 3
         adding.join()
     assert database.value("SELECT n FROM t") == 106
+
+
+def test_what_a_turn_has_changed_stays_locked_while_a_partition_is_added(server: RowSocketServer, database: Database) -> None:
+    """The worker closes every table that it keeps before it adds a partition, and is in the middle of a transaction."""
+    database.sql("DROP TABLE t")
+    with_gated_table(database)
+    database.sql("RENAME TABLE t TO changed")
+    make_limited(database)
+    with server.raw("write") as client, database.session() as sql:
+        opened = client.ask_all(b"P\t1\tapp\tt\t\tn", b"P\t2\tapp\tgated\t\tid", b"P\t3\tapp\tchanged\t\tid,n")
+        assert opened == [b"0\t1"] * 3
+        sql.execute("SET lock_wait_timeout = 1")
+        with gate(database):
+            requests = [b"3\t+\t2\t1\t1", *[ADD_ONE] * (HISTORY_MAX + 1), b"2\t+\t1\t1"]
+            client.send(b"".join(request + b"\n" for request in requests))
+            wait_at_gate(server)
+            assert len(history(database)) == 2
+            with pytest.raises(pymysql.err.OperationalError) as raised:
+                sql.execute("ALTER TABLE changed ADD COLUMN m INT")
+            assert raised.value.args[0] == LOCK_WAIT_TIMEOUT
+        assert client.lines(len(requests)) == [b"0\t1", *[DONE] * (HISTORY_MAX + 1), b"0\t1"]
+        sql.execute("ALTER TABLE changed ADD COLUMN m INT")
