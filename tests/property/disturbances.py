@@ -106,7 +106,7 @@ def lock_rows(beside: Beside, cursor: Cursor) -> None:
         cursor.fetchall()
         beside.hold(*((0.001, 0.1) if beside.choose.random() < 0.95 else (1.1, 2.5)))
 
-    _tolerating(work, *GONE_FOR_A_MOMENT)
+    _tolerating(work, *GONE_FOR_A_MOMENT, *beside.in_the_way())
     _tolerating(lambda: cursor.execute("ROLLBACK"))  # Galera says there that it was aborted
 
 
@@ -138,7 +138,7 @@ def change_in_sql(beside: Beside, cursor: Cursor) -> None:
         beside.unknown -= sums
         beside.acknowledged += sums
 
-    _tolerating(work, *GONE_FOR_A_MOMENT)
+    _tolerating(work, *GONE_FOR_A_MOMENT, *beside.in_the_way())
     cursor.execute("ROLLBACK")
 
 
@@ -247,7 +247,7 @@ def lock_tables(beside: Beside, cursor: Cursor) -> None:
         cursor.execute(taken)
         beside.hold(0, 0.05)
 
-    _tolerating(work, *GONE_FOR_A_MOMENT)
+    _tolerating(work, *GONE_FOR_A_MOMENT, *beside.in_the_way())
     cursor.execute("UNLOCK TABLES")
     beside.hold(0.01, 0.1)
 
