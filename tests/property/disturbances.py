@@ -22,6 +22,7 @@ from property.books import COUNTER_IDS, FAMILY, FAMILY_TABLES, NUMBERED, SEQUENC
 from property.counters import Totals
 from property.requests import Owner
 from property.shapes import AUDITED, BY_NAME, SHAPES
+from property.steps import MALFORMED_TRIGGER
 from support.galera import GaleraNode
 from support.mariadb import RowSocketServer
 
@@ -30,9 +31,6 @@ LOST_A_RACE = {1205, 1213, 1047}
 NO_SUCH_TABLE = 1146
 ABORTED_BY_CLUSTER = 1317
 """Nobody kills SQL sessions here, but Galera interrupts a statement that is in the way of another node's."""
-TRIGGER_READ_BY_HALF = 1064
-"""Who is killed while it opens a table may leave the table's trigger behind as malformed, for those who come
-next: SQL sessions do this to each other, too."""
 GONE_FOR_A_MOMENT = {1146, 1347, 1356, 1412, 1684}
 OWNER = 15
 """What SQL transactions own rows as."""
@@ -74,7 +72,7 @@ class Beside:
         if ingredients.RENAMES in self.mix:
             found.add(NO_SUCH_TABLE)
         if self.mix & {ingredients.KILLS, ingredients.KILLED_CONNECTIONS}:
-            found.add(TRIGGER_READ_BY_HALF)
+            found.add(int(MALFORMED_TRIGGER))
         if isinstance(self.server, GaleraNode):
             found.add(ABORTED_BY_CLUSTER)
         return found
@@ -108,7 +106,7 @@ def lock_rows(beside: Beside, cursor: Cursor) -> None:
         cursor.fetchall()
         beside.hold(*((0.001, 0.1) if beside.choose.random() < 0.95 else (1.1, 2.5)))
 
-    _tolerating(work, *GONE_FOR_A_MOMENT)
+    _tolerating(work, *GONE_FOR_A_MOMENT, *beside.in_the_way())
     _tolerating(lambda: cursor.execute("ROLLBACK"))  # Galera says there that it was aborted
 
 
@@ -140,7 +138,7 @@ def change_in_sql(beside: Beside, cursor: Cursor) -> None:
         beside.unknown -= sums
         beside.acknowledged += sums
 
-    _tolerating(work, *GONE_FOR_A_MOMENT)
+    _tolerating(work, *GONE_FOR_A_MOMENT, *beside.in_the_way())
     cursor.execute("ROLLBACK")
 
 
@@ -249,7 +247,7 @@ def lock_tables(beside: Beside, cursor: Cursor) -> None:
         cursor.execute(taken)
         beside.hold(0, 0.05)
 
-    _tolerating(work, *GONE_FOR_A_MOMENT)
+    _tolerating(work, *GONE_FOR_A_MOMENT, *beside.in_the_way())
     cursor.execute("UNLOCK TABLES")
     beside.hold(0.01, 0.1)
 

@@ -30,7 +30,6 @@ from property.disturbances import (
     DISTURBANCES,
     GONE_FOR_A_MOMENT,
     LOST_A_RACE,
-    TRIGGER_READ_BY_HALF,
     Beside,
     disturb,
 )
@@ -38,7 +37,7 @@ from property.ends import wrong_ends
 from property.ingredients import VOLATILE, chosen
 from property.requests import Owner
 from property.shapes import BY_NAME
-from property.steps import Refusals, Unknown
+from property.steps import MALFORMED_TRIGGER, Refusals, Unknown
 from support.mariadb import Options, RowSocketServer
 from support.raw import ConnectionClosed
 from support.tree import ServerFailure
@@ -68,7 +67,6 @@ LINES_OF_THE_END = 250
 LAST_WORDS_MAX = 16
 ALWAYS_REFUSED = {"149", "1213"}
 """A deadlock that was met again and again."""
-MALFORMED_TRIGGER = str(TRIGGER_READ_BY_HALF)
 REFUSED_BESIDE: dict[str, set[str]] = {
     ingredients.KILLS: {"188", "1317", MALFORMED_TRIGGER},
     ingredients.KILLED_CONNECTIONS: {"188", "1317", "1927", MALFORMED_TRIGGER},
@@ -259,7 +257,9 @@ def _start_clients(run: Run, stack: ExitStack) -> None:
         stack.callback(client.close)
         run.clients.append(client)
     others = range(VOLATILE_CLIENTS if VOLATILE in mix.ingredients else 0)
-    volatile_clients = [volatile.VolatileClient(run.servers[0], number, mix.seed) for number in others]
+    volatile_clients = [
+        volatile.VolatileClient(run.servers[0], number, mix.seed, mix.refusals()) for number in others
+    ]
     for other in volatile_clients:
         stack.callback(other.close)
     run.began_s = time.monotonic()

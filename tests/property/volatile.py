@@ -82,8 +82,9 @@ def _change(cursor: Cursor, statement: str, in_the_way: set[int]) -> None:
 class VolatileClient:
     """A client of the table."""
 
-    def __init__(self, server: RowSocketServer, number: int, seed: int) -> None:
+    def __init__(self, server: RowSocketServer, number: int, seed: int, refusals: frozenset[str]) -> None:
         self.server = server
+        self.refusals = refusals
         self.choose = random.Random(f"{seed}/volatile {number}")
         self.connection = RawConnection(server.write_address(), ANSWER_TIMEOUT_S)
         self.numbers = itertools.count()
@@ -118,6 +119,10 @@ class VolatileClient:
             self.opened = True
         replies = self.connection.ask_all(*chosen)
         pairs = zip(chosen, replies, strict=True)
-        wrong = [(line, reply) for line, reply in pairs if not _AGREES.fullmatch(without_detail(reply))]
+        wrong = [(line, reply) for line, reply in pairs if not self._agrees(without_detail(reply))]
         if wrong:
             raise Wrong(f"no moment of the table allows {wrong}")
+
+    def _agrees(self, reply: bytes) -> bool:
+        is_refusal = reply.startswith(b"1\t1\t") and reply.split(b"\t")[2].decode() in self.refusals
+        return is_refusal or _AGREES.fullmatch(reply) is not None
