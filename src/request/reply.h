@@ -32,10 +32,10 @@ namespace rowsocket {
 
 /// What came of one row of an insert.
 struct RowOutcome {
-  Error error;             ///< ok, or why the row is not there (only where rows stand alone)
-  uint32_t rows_affected;  ///< 1 = inserted, 2 = another row replaced or updated, 0 = nothing changed
-  bool has_id;             ///< the table has an AUTO_INCREMENT column
-  uint64_t id;             ///< its value where it was generated, or of the row that was updated or kept; else 0
+  Error error;                  ///< ok, or why the row is not there (only where rows stand alone)
+  uint32_t rows_affected;       ///< 1 = inserted, 2 = another row replaced or updated, 0 = nothing changed
+  bool has_id;                  ///< the table has an AUTO_INCREMENT column
+  uint64_t id;                  ///< its value where it was generated, or of the row that was updated or kept; else 0
   bool id_is_negative = false;  ///< `id` is that of a signed column, and below 0: these bits as an int64_t
 };
 

@@ -266,13 +266,13 @@ TEST_F(TurnLoopTest, who_holds_most_is_closed_when_all_together_hold_too_much) {
 }
 
 TEST_F(TurnLoopTest, what_a_connection_has_open_counts_and_is_given_back) {
-
   settings_.held_bytes_max = size_t{64} * 1024;
   reconfigure();
   TestClient modest = connect_with_items();
   TestClient greedy = connect_with_items();
   for (int number = 1; number < 100; ++number) {
-    greedy.send("P\t" + std::to_string(number) + "\tshop\titem\t\tid" + repeat(",name", static_cast<size_t>(number)) + "\n");
+    greedy.send("P\t" + std::to_string(number) + "\tshop\titem\t\tid" +
+                repeat(",name", static_cast<size_t>(number)) + "\n");
     turn();
   }
   EXPECT_TRUE(greedy.sees_end());
@@ -282,7 +282,6 @@ TEST_F(TurnLoopTest, what_a_connection_has_open_counts_and_is_given_back) {
 }
 
 TEST_F(TurnLoopTest, what_many_have_open_counts_once) {
-
   settings_.held_bytes_max = size_t{8} * 1024;
   reconfigure();
   std::vector<TestClient> clients;

@@ -198,8 +198,8 @@ class Pairs(Workload):
     """Each two rows are a register: groups change both, and a find reads both.
 
     The changes of a pair are sent one after the other. Two transactions that commit at the same instant are
-    seen by InnoDB's snapshots in either order, since MariaDB lists the running transactions without a lock. So
-    one snapshot may have only the first of two changes, and another snapshot only the second one.
+    seen by InnoDB's snapshots in either order, since MariaDB lists the running transactions without a lock.
+    So one snapshot may have only the first of two changes, and another snapshot only the second one.
     """
 
     rows_of_each = 2

@@ -124,8 +124,7 @@ TEST_F(ReplyTest, OutcomesAreRowsOfWhatWasDoneAndTheId) {
   rows.inserted({.error = {}, .rows_affected = 1, .has_id = true, .id = 18446744073709551615U});
   rows.inserted({.error = {}, .rows_affected = 2, .has_id = false, .id = 0});
   rows.inserted({.error = {}, .rows_affected = 0, .has_id = true, .id = 0});
-  rows.inserted(
-      {.error = {}, .rows_affected = 0, .has_id = true, .id = ~uint64_t{4}, .id_is_negative = true});
+  rows.inserted({.error = {}, .rows_affected = 0, .has_id = true, .id = ~uint64_t{4}, .id_is_negative = true});
   rows.end_outcomes();
   EXPECT_EQ(out.view(), bytes_of("0 2 1 18446744073709551615 2 ~ 0 0 0 -5$"));
 }
