@@ -6,7 +6,6 @@
 
 #include "mariadb/cursor.h"
 #include "mariadb/diagnostics.h"
-#include "mariadb/history_partitions.h"
 #include "mariadb/row_change.h"
 #include "mariadb/row_insert.h"
 #include "mariadb/row_text.h"
@@ -284,7 +283,6 @@ bool Cursor::save_position() {
 Step Cursor::fetch_position(size_t number) {
   if (!is_fetching_positions_) {
     open_->deactivate();
-    read_current_rows_only(table_);
     binding_->use_columns(table_);
     if (const int handler_code = table_->file->ha_rnd_init(false); handler_code != 0) {
       return fail(handler_code);

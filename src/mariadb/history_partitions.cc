@@ -51,26 +51,6 @@ bool keeps_history_in_steps(const TABLE* table) {
          (partitions->vers_info->limit > 0 || partitions->vers_info->interval.is_set());
 }
 
-void read_current_rows_only(TABLE* table) {
-  partition_info* const partitions = table->part_info;
-  if (partitions == nullptr || partitions->part_type != VERSIONING_PARTITION) [[likely]] {
-    return;
-  }
-  const uint subpartitions = partitions->is_sub_partitioned() ? partitions->num_subparts : 1;
-  const uint first = partitions->vers_info->now_part->id * subpartitions;
-  bitmap_clear_all(&partitions->read_partitions);
-  for (uint number = first; number < first + subpartitions; ++number) {
-    bitmap_set_bit(&partitions->read_partitions, number);
-  }
-}
-
-void read_all_partitions(TABLE* table) {
-  partition_info* const partitions = table->part_info;
-  if (partitions != nullptr && partitions->part_type == VERSIONING_PARTITION) [[unlikely]] {
-    bitmap_copy(&partitions->read_partitions, &partitions->lock_partitions);
-  }
-}
-
 void put_off_new_partitions(THD* thd, TABLE_LIST* first) {
   for (TABLE_LIST* list = first; list != nullptr; list = list->next_global) {
     list->vers_skip_create = thd->query_id;

@@ -26,12 +26,6 @@ namespace rowsocket::mariadb {
 /// True if its history moves on to the next partition, which may have to be made first.
 [[nodiscard]] bool keeps_history_in_steps(const TABLE* table);
 
-/// Walks read the partition of the current rows only, as the server's pruning has it for a query about them. Otherwise
-/// a partition that is newer than the transaction's snapshot would end the walk with an error.
-void read_current_rows_only(TABLE* table);
-/// Everything else, such as the check of a unique key, reads all partitions.
-void read_all_partitions(TABLE* table);
-
 /// Before these tables are opened: the opening adds no partition to them.
 void put_off_new_partitions(THD* thd, TABLE_LIST* first);
 

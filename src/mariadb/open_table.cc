@@ -341,7 +341,6 @@ int OpenTable::activate(const Binding& binding, bool with_key_columns) {
   }
   deactivate();
   binding.use_columns(table_, with_key_columns);
-  read_current_rows_only(table_);
   handler* const file = table_->file;
   if (binding.covering) {
     file->ha_start_keyread(binding.key_number);
@@ -349,7 +348,6 @@ int OpenTable::activate(const Binding& binding, bool with_key_columns) {
   const int handler_code = file->ha_index_init(binding.key_number, true);
   if (handler_code != 0) {
     file->ha_end_keyread();
-    read_all_partitions(table_);
     return handler_code;
   }
   active_binding_ = binding.serial;
@@ -362,7 +360,6 @@ void OpenTable::deactivate() {
     return;
   }
   table_->file->ha_index_or_rnd_end();  // nothing where neither was begun
-  read_all_partitions(table_);
   if (std::exchange(active_binding_, 0) != 0) {
     table_->file->ha_end_keyread();
   }
