@@ -40,7 +40,6 @@ Step Cursor::fail(Error error) {
 }
 
 Step Cursor::fail(int handler_code) {
-  snapshot_is_stale_ = snapshot_is_stale_ || handler_code == HA_ERR_TABLE_DEF_CHANGED;
   return fail(noted(engine_error(thd_, table_->file, handler_code)));
 }
 
@@ -48,6 +47,8 @@ Error Cursor::noted(Error error) {
   if (error.code == ErrorCode::sql && error.number == ER_LOCK_WAIT_TIMEOUT) {
     error.reason = Reason::row_locked;  // a trigger met the row
   }
+  snapshot_is_stale_ =
+      snapshot_is_stale_ || (error.code == ErrorCode::engine && error.number == HA_ERR_TABLE_DEF_CHANGED);
   found_row_locked_ = error.reason == Reason::row_locked;
   return error;
 }
