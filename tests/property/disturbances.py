@@ -197,6 +197,8 @@ def alter(beside: Beside, cursor: Cursor) -> None:
         done = False
         while not done and ("DROP" in statement or not beside.stop.is_set()):
             done = _altered(cursor, statement.format(name=name), beside.in_the_way())
+        if not done:
+            break  # it is the end: what was not added need not be dropped
     beside.hold(0, 0.05)
 
 
