@@ -39,16 +39,15 @@ Step Cursor::fail(Error error) {
   return Step::failed;
 }
 
-Step Cursor::fail(int handler_code) {
-  return fail(noted(engine_error(thd_, table_->file, handler_code)));
-}
+Step Cursor::fail(int handler_code) { return fail(noted(engine_error(thd_, table_->file, handler_code))); }
 
 Error Cursor::noted(Error error) {
   if (error.code == ErrorCode::sql && error.number == ER_LOCK_WAIT_TIMEOUT) {
     error.reason = Reason::row_locked;  // a trigger met the row
   }
-  snapshot_is_stale_ =
-      snapshot_is_stale_ || (error.code == ErrorCode::engine && error.number == HA_ERR_TABLE_DEF_CHANGED);
+  needs_new_transaction_ =
+      needs_new_transaction_ ||
+      (error.code == ErrorCode::engine && (error.number == HA_ERR_TABLE_DEF_CHANGED || error.number == HA_ERR_ROLLBACK));
   found_row_locked_ = error.reason == Reason::row_locked;
   return error;
 }

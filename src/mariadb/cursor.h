@@ -22,9 +22,10 @@ class Cursor final : public engine::Cursor {
   /// After the request's last change, while its table is locked.
   void end_changes();
 
-  /// True if a table was altered after the transaction's snapshot was taken: only a new transaction can read it.
-  [[nodiscard]] bool snapshot_is_stale() const { return snapshot_is_stale_; }
-  void forget_snapshot() { snapshot_is_stale_ = false; }
+  /// True if the engine said that only a new transaction can go on: a table was altered after the transaction's snapshot was
+  /// taken, or the engine has rolled the transaction back.
+  [[nodiscard]] bool needs_new_transaction() const { return needs_new_transaction_; }
+  void forget_transaction() { needs_new_transaction_ = false; }
   /// True if the request failed for a row that another transaction has locked.
   [[nodiscard]] bool found_row_locked() const { return found_row_locked_; }
 
@@ -86,7 +87,7 @@ class Cursor final : public engine::Cursor {
 
   std::vector<uchar> positions_;
   bool is_fetching_positions_ = false;
-  bool snapshot_is_stale_ = false;
+  bool needs_new_transaction_ = false;
   bool found_row_locked_ = false;
   Error error_;
 };

@@ -88,7 +88,7 @@ class Session final : public engine::Session {
   Error end_request() override;
   void abandon_request() override;
   [[nodiscard]] bool transaction_lost() const override {
-    return thd_->transaction_rollback_request || is_lost_ || cursor_.snapshot_is_stale() || galera_.has_lost();
+    return thd_->transaction_rollback_request || is_lost_ || cursor_.needs_new_transaction() || galera_.has_lost();
   }
   [[nodiscard]] Error loss() const override;
   void lose_transaction() override { is_lost_ = true; }

@@ -71,6 +71,16 @@ def test_a_group_makes_the_partitions_that_it_needs(server: RowSocketServer, dat
     assert history(database) == kept_in_steps(UPDATES)
 
 
+def test_a_group_that_reads_before_it_needs_a_partition_runs_again(server: RowSocketServer, database: Database) -> None:
+    """The snapshot of its find is older than the partition."""
+    with server.raw("write") as client:
+        assert client.ask(b"P\t1\tapp\tt\t\tn") == b"0\t1"
+        replies = client.ask_all(b"G", b"1\t=\t1\t1", *[ADD_ONE] * (HISTORY_MAX + 1), b"E")
+    assert replies == [b"0\t1", b"0\t1\t0", *[DONE] * (HISTORY_MAX + 1), b"0\t1"]
+    # The server logs the first try, too, with a ROLLBACK behind it, since a partition was made within the transaction.
+    assert_binlog_equals_tables(server, changing={"app.t"})
+
+
 def test_what_a_trigger_changes_makes_partitions_too(server: RowSocketServer, database: Database) -> None:
     database.sql("CREATE TABLE outer_table (id INT PRIMARY KEY)")
     database.sql("CREATE TRIGGER counts BEFORE INSERT ON outer_table FOR EACH ROW UPDATE t SET n = n + 1")
