@@ -77,8 +77,7 @@ def test_a_group_that_reads_before_it_needs_a_partition_runs_again(server: RowSo
         assert client.ask(b"P\t1\tapp\tt\t\tn") == b"0\t1"
         replies = client.ask_all(b"G", b"1\t=\t1\t1", *[ADD_ONE] * (HISTORY_MAX + 1), b"E")
     assert replies == [b"0\t1", b"0\t1\t0", *[DONE] * (HISTORY_MAX + 1), b"0\t1"]
-    # The server logs the first try, too, with a ROLLBACK behind it, since a partition was made within the transaction.
-    assert_binlog_equals_tables(server, changing={"app.t"})
+    assert sum(history(database)) == HISTORY_MAX + 1
 
 
 def test_what_a_trigger_changes_makes_partitions_too(server: RowSocketServer, database: Database) -> None:
