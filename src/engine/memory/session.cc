@@ -85,8 +85,11 @@ Begin MemorySession::refuse(MemoryIndex& index, Intent intent, Error& error) {
       return Begin::failed;
     }
   }
-  if (intent != Intent::read && state_.commit_first_at_write > 0 && --state_.commit_first_at_write == 0) {
-    return Begin::commit_first;
+  if (intent != Intent::read && state_.commit_first_at_write > 0) {
+    --state_.commit_first_at_write;
+    if (state_.commit_first_at_write == 0) {
+      return Begin::commit_first;
+    }
   }
   if (intent != Intent::read && !table->has_transactions()) {
     if (group_mark_.has_value()) {
