@@ -2,6 +2,7 @@
 #include "base/arena.h"
 
 #include <algorithm>
+#include <cstring>
 
 #include "base/memory.h"
 
@@ -31,6 +32,11 @@ void Arena::reset() {
   constexpr size_t header = header_bytes(sizeof(Block), alignment);
   next_ = reinterpret_cast<char*>(last_) + header;
   free_bytes_ = last_->byte_count - header;
+}
+
+char* Arena::copy_bytes(const void* bytes, size_t byte_count) {
+  char* const place = allocate(byte_count);
+  return place == nullptr ? nullptr : static_cast<char*>(std::memcpy(place, bytes, byte_count));
 }
 
 char* Arena::allocate_block(size_t byte_count) {

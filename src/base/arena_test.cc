@@ -7,10 +7,14 @@
 #include <cstring>
 #include <vector>
 
-#include "base/value.h"
-
 namespace rowsocket {
 namespace {
+
+/// An item whose default is not the bytes that were there.
+struct Item {
+  const char* place = nullptr;
+  size_t number = 7;
+};
 
 bool is_aligned(const void* place) { return reinterpret_cast<uintptr_t>(place) % alignof(std::max_align_t) == 0; }
 
@@ -87,8 +91,8 @@ TEST(Arena, RefusesASizeThatNoMemoryHas) {
   Arena arena;
   EXPECT_EQ(arena.allocate(static_cast<size_t>(-1)), nullptr);
   EXPECT_EQ(arena.allocate(static_cast<size_t>(-1) / 2), nullptr);
-  EXPECT_TRUE(arena.array<Value>(static_cast<size_t>(-1)).empty());
-  EXPECT_TRUE(arena.array<Value>(static_cast<size_t>(-1) / sizeof(Value) + 2).empty());
+  EXPECT_TRUE(arena.array<Item>(static_cast<size_t>(-1)).empty());
+  EXPECT_TRUE(arena.array<Item>(static_cast<size_t>(-1) / sizeof(Item) + 2).empty());
   EXPECT_NE(arena.allocate(8), nullptr) << "and goes on giving what there is";
 }
 
@@ -96,13 +100,26 @@ TEST(Arena, MakesArraysOfDefaultItems) {
   Arena arena;
   std::memset(arena.allocate(1000), 0xFF, 1000);
   arena.reset();
-  const auto values = arena.array<Value>(10);
-  ASSERT_EQ(values.size(), 10U);
-  for (const Value& value : values) {
-    EXPECT_TRUE(value.is_null());
-    EXPECT_EQ(value.size, 0U);
+  const auto items = arena.array<Item>(10);
+  ASSERT_EQ(items.size(), 10U);
+  for (const Item& item : items) {
+    EXPECT_EQ(item.place, nullptr);
+    EXPECT_EQ(item.number, 7U);
   }
-  EXPECT_TRUE(arena.array<Value>(0).empty());
+  EXPECT_TRUE(arena.array<Item>(0).empty());
+}
+
+TEST(Arena, CopiesAnItem) {
+  Arena arena;
+  const Item item{.place = "here", .number = 9};
+  const Item* const first = arena.copy_of(item);
+  const Item* const second = arena.copy_of(item);
+  ASSERT_NE(first, nullptr);
+  ASSERT_NE(second, nullptr);
+  EXPECT_NE(first, second);
+  EXPECT_TRUE(is_aligned(first) && is_aligned(second));
+  EXPECT_EQ(first->place, item.place);
+  EXPECT_EQ(second->number, 9U);
 }
 
 }  // namespace

@@ -27,6 +27,7 @@ inline constexpr uint32_t insert_rows_max = 10'000;    ///< rows of one insert
 inline constexpr uint32_t group_requests_max = 1024;   ///< requests of one group that is done
 inline constexpr uint32_t group_lines_max = 16'384;    ///< requests of one group that is answered, be it with errors
 inline constexpr uint32_t column_lists_per_index = 8;  ///< column lists of single requests that an opened index remembers
+inline constexpr uint32_t selections_per_client = 16;  ///< selections that requests name in full, and a connection remembers
 inline constexpr size_t name_bytes_max = 64 * 4;       ///< database, table, index and column names: 64 characters
 
 inline constexpr size_t value_bytes_measured = 4 * kibibyte;  ///< longer values are measured before room is made for them

@@ -8,7 +8,6 @@
 #include "base/arena.h"
 #include "base/buffer.h"
 #include "base/refused_memory.h"
-#include "base/value_writer.h"
 
 namespace rowsocket {
 namespace {
@@ -21,6 +20,7 @@ TEST(Memory, AnArenaWithoutMemoryGivesNothing) {
     const RefusedMemory refused;
     EXPECT_EQ(arena.allocate(1), nullptr);
     EXPECT_TRUE(arena.array<int>(10).empty());
+    EXPECT_EQ(arena.copy_of(1), nullptr);
   }
   EXPECT_NE(arena.allocate(1), nullptr) << "and gives again when there is memory";
 }
@@ -59,20 +59,6 @@ TEST(Memory, ABufferThatCanNotGrowFailsAndKeepsItsBytes) {
   buffer.truncate(buffer.size());
   buffer.append(more);
   EXPECT_EQ(buffer.size(), 100'003U);
-}
-
-TEST(Memory, AValueWriterWithoutMemoryWritesNothing) {
-  constexpr ValueFormat format = {
-      .separator = '|', .null_token = "nil", .escape_below = 0x10, .escape_lead = '!', .escape_shift = 0x40};
-  Buffer buffer;
-  const RefusedMemory refused;
-  ValueWriter values(buffer, format);
-  values.null();
-  values.integer(1);
-  values.plain("1");
-  values.text("a");
-  EXPECT_TRUE(buffer.failed());
-  EXPECT_TRUE(buffer.empty());
 }
 
 }  // namespace

@@ -27,13 +27,40 @@ bool satisfies(int order, Comparison comparison) {
       return order > 0;
     case Comparison::greater_or_equal:
       return order >= 0;
+    case Comparison::greater_or_unset:
+      return order > 0;  // what is unset, the engine knows
   }
   return false;
 }
 
+Verdict verdict_of(Mismatch mismatch) {
+  switch (mismatch) {
+    case Mismatch::skip:
+      return Verdict::skip;
+    case Mismatch::stop:
+      return Verdict::stop;
+    case Mismatch::refuse:
+      return Verdict::refuse;
+  }
+  return Verdict::skip;
+}
+
+namespace {
+
+size_t bytes_of(const IndexDescription& names, size_t column_count) {
+  constexpr size_t index_bytes = 1024;
+  constexpr size_t column_bytes = 64;  // of the rows that are read, and of those that are written
+  const size_t text_bytes =
+      names.database.size() + names.table.size() + names.index.size() + names.columns.size() + names.filter_columns.size();
+  return index_bytes + 2 * text_bytes + column_count * column_bytes;
+}
+
+}  // namespace
+
 Index::Index(IndexDescription description)
     : description_(std::move(description)),
       column_count_(name_count(description_.columns)),
-      filter_column_count_(name_count(description_.filter_columns)) {}
+      filter_column_count_(name_count(description_.filter_columns)),
+      held_bytes_(bytes_of(description_, column_count_ + filter_column_count_)) {}
 
 }  // namespace rowsocket::engine

@@ -23,11 +23,11 @@
 #include <string>
 #include <string_view>
 
-#include "base/counters.h"
-#include "base/error.h"
-#include "base/request.h"
-#include "base/value.h"
-#include "base/value_writer.h"
+#include "request/counters.h"
+#include "request/error.h"
+#include "request/request.h"
+#include "request/value.h"
+#include "request/value_writer.h"
 
 namespace rowsocket::engine {
 
@@ -59,11 +59,14 @@ class Index {
   [[nodiscard]] const IndexDescription& description() const { return description_; }
   [[nodiscard]] size_t column_count() const { return column_count_; }
   [[nodiscard]] size_t filter_column_count() const { return filter_column_count_; }
+  /// About how much memory it takes: its names, twice, and what they are resolved to.
+  [[nodiscard]] size_t held_bytes() const { return held_bytes_; }
 
  private:
   IndexDescription description_;
   size_t column_count_;
   size_t filter_column_count_;
+  size_t held_bytes_;
 };
 
 enum class Intent : uint8_t {
@@ -90,15 +93,19 @@ struct GroupMember {
 /// Where a cursor's movement ended.
 enum class Step : uint8_t { row, end, failed };
 
-/// What the filters say of the current row.
-enum class Verdict : uint8_t { match, skip, stop };
+/// What the filters say of the current row: it matches all of them, or what becomes of it (see Mismatch).
+enum class Verdict : uint8_t { match, skip, stop, refuse };
+[[nodiscard]] Verdict verdict_of(Mismatch mismatch);
 
 /// A row whose first columns are `values`; the others take their defaults.
 struct RowToInsert {
   std::span<const Value> values;
   OnDuplicate on_duplicate = OnDuplicate::fail;
-  std::span<const uint32_t> set_on_duplicate = {};  ///< positions in `values`: what these set in the row that is there
-  std::span<const uint32_t> add_on_duplicate = {};  ///< the same: what these add to it
+  std::span<const DuplicateChange> duplicate_changes = {};  ///< done in this order
+  /// OnDuplicate::change: a row that is there is changed only where the cursor's filters match it, else it is kept.
+  bool filters_duplicates = false;
+  /// `write_row` follows: the row that is there afterwards becomes the current one. Else nothing reads a row that is kept.
+  bool tells_row = false;
 };
 
 class Cursor {
@@ -108,27 +115,29 @@ class Cursor {
   /// Convert the filters' values, once per request and before the first `verdict`.
   virtual Error set_filters(std::span<const Filter> filters) = 0;
 
-  /// Go to the first row of the range. Key values are for the first parts of the index; a key that no row can have (longer than
-  /// the column, out of its range) finds what SQL's comparison would find.
+  /// Go to the first row of the range. Key values are for the first parts of the index; a key that no row can have
+  /// (longer than the column, out of its range) finds what SQL's comparison would find. An other end faces the range's
+  /// operator and has a value: the caller has seen to it.
   virtual Step seek(const KeyRange& range) = 0;
   /// Go to the next such row, in the range's direction.
   virtual Step next() = 0;
   [[nodiscard]] virtual Verdict verdict() = 0;
-  /// Append the current row's columns; after a change, as it left them. A failure shows in the buffer (`Buffer::failed`).
+  /// Begin a row of the writer and append the current row's columns; after a change or an insert, as it left them. A
+  /// failure shows in the buffer (`Buffer::failed`).
   virtual void write_row(ValueWriter& writer) = 0;
 
-  /// True if updating rows while walking the index could meet a row twice: collect positions first.
-  [[nodiscard]] virtual bool update_moves_rows(size_t new_value_count) const = 0;
+  /// True if changing rows so while walking the index could meet a row twice: collect positions first.
+  [[nodiscard]] virtual bool change_moves_rows(std::span<const Assignment> assignments) const = 0;
   /// Remember the current row; returns false if memory is refused. Positions are numbered from 0 in the order of saving.
   [[nodiscard]] virtual bool save_position() = 0;
   /// Go to a remembered row, wherever its key is by now; `end` if a change since then has removed it.
   virtual Step fetch_position(size_t number) = 0;
 
-  /// Set the first `new_values.size()` columns of the current row. A row that already has these values is a success.
-  virtual Error update_row(std::span<const Value> new_values) = 0;
-  /// Add (or subtract) to the first columns; NULL columns and NULL amounts stay. Exact over the column's type, out of range is an
-  /// error. With `decrement`, a change of sign of any column refuses the whole row: `changed` is false and the row stays.
-  virtual Error add_to_row(std::span<const Value> amounts, bool decrement, bool& changed) = 0;
+  /// Change columns of the current row, one assignment after the other. A row that already has these values is a
+  /// success. With `keeps_signs`, a sum (`add`, `subtract`) that has another sign than its column had refuses the whole
+  /// row: `changed` is false and the row stays. Where the operation asks for text or a number and the column has
+  /// another type, that is bad_modification; where `add_wrapping` or `subtract_to_zero` finds no number, not_a_number.
+  virtual Error change_row(std::span<const Assignment> assignments, bool keeps_signs, bool& changed) = 0;
   virtual Error delete_row() = 0;
   /// Insert one row. On success `outcome` says what was done (its `error` is not touched).
   virtual Error insert_row(const RowToInsert& row, RowOutcome& outcome) = 0;
@@ -150,6 +159,9 @@ class Session {
 
   /// Resolve a description: the table, index and columns exist, and may be used by this session.
   virtual Begin open_index(const IndexDescription& description, std::shared_ptr<Index>& index, Error& error) = 0;
+
+  /// How much memory the indexes that somebody has open take together; each counts once, whoever shares it.
+  [[nodiscard]] virtual size_t held_bytes() const { return 0; }
 
   /// Start a request: the index's table is open, locked in the engine's sense, and part of the turn's transaction. The cursor
   /// belongs to the session and is good until the request ends. One request at a time. A request that may change what no rollback
@@ -204,8 +216,8 @@ class Session {
 
   /// How long a request may wait for a metadata or table lock (see Begin::wait).
   [[nodiscard]] virtual uint64_t lock_wait_timeout_ms() const = 0;
-  /// The same for a row that another transaction has locked: the engine gives up early (error 146), so that one row does not hold
-  /// up the whole worker, and the request is tried again in later turns until this time is over.
+  /// The same for a row that another transaction has locked: the engine gives up early (Reason::row_locked), so that one
+  /// row does not hold up the whole worker, and the request is tried again in later turns until this time is over.
   [[nodiscard]] virtual uint64_t row_lock_wait_timeout_ms() const { return lock_wait_timeout_ms(); }
 
   [[nodiscard]] virtual Interruption interruption() const = 0;

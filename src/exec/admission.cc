@@ -2,37 +2,42 @@
 #include "exec/admission.h"
 
 #include <algorithm>
+#include <string>
+#include <utility>
 
 #include "base/limits.h"
 
 namespace rowsocket::exec {
 namespace {
 
+using engine::Begin;
+
 /// In time that depends on the sizes only.
 bool same_secret(const Value& candidate, std::string_view secret) {
   unsigned difference = candidate.size == secret.size() ? 0U : 1U;
   for (size_t position = 0; position < candidate.size && !secret.empty(); ++position) {
-    difference |=
-        static_cast<unsigned char>(candidate.data[position]) ^ static_cast<unsigned char>(secret[position % secret.size()]);
+    difference |= static_cast<unsigned char>(candidate.data[position]) ^
+                  static_cast<unsigned char>(secret[position % secret.size()]);
   }
   return difference == 0;
 }
 
 /// What a secret is good for on a port; `none` where it is wrong.
-Access access_of(const Value& candidate, Access port_access, const Policy& policy) {
+Access access_of(const Value& candidate, Access port_access, const Settings& settings) {
   if (candidate.is_null()) {
     return Access::none;
   }
-  const bool is_write_secret = !policy.secret_write.empty() && same_secret(candidate, policy.secret_write);
-  const bool is_read_secret = !policy.secret_read.empty() && same_secret(candidate, policy.secret_read);
-  if (is_write_secret || (is_read_secret && policy.secret_write.empty())) {
+  const bool is_write_secret =
+      !settings.secret_write.empty() && same_secret(candidate, settings.secret_write);
+  const bool is_read_secret = !settings.secret_read.empty() && same_secret(candidate, settings.secret_read);
+  if (is_write_secret || (is_read_secret && settings.secret_write.empty())) {
     return port_access;
   }
   if (is_read_secret) {
     return Access::read;
   }
   // Where nothing is secret, the empty secret is the right one, as it always was.
-  const bool needs_none = initial_access(port_access, policy) == port_access;
+  const bool needs_none = initial_access(port_access, settings) == port_access;
   return candidate.size == 0 && needs_none ? port_access : Access::none;
 }
 
@@ -50,140 +55,244 @@ bool each_name_fits(std::string_view comma_separated) {
   return true;
 }
 
-ErrorCode check_find(const Request& request, const engine::Index& index) {
-  for (const Filter& filter : request.filters) {
+/// Names that nothing can have are not looked for.
+ErrorCode check_names(const SelectionNames& names) {
+  if (std::max(names.database.size(), names.table.size()) > limits::name_bytes_max) {
+    return ErrorCode::cannot_open_table;
+  }
+  if (names.index.size() > limits::name_bytes_max) {
+    return ErrorCode::no_such_index;
+  }
+  return each_name_fits(names.columns) && each_name_fits(names.filter_columns) ? ErrorCode::none
+                                                                               : ErrorCode::no_such_column;
+}
+
+ErrorCode check_selection(const SelectionName& selection) {
+  if (selection.names != nullptr) {
+    if (const ErrorCode error = check_names(*selection.names); error != ErrorCode::none) {
+      return error;
+    }
+  }
+  return selection.has_columns && !each_name_fits(selection.columns) ? ErrorCode::no_such_column
+                                                                     : ErrorCode::none;
+}
+
+/// Which rows: whether the range and the list make sense.
+ErrorCode check_keys(const Find& find) {
+  if (!ends_face(find.range)) {
+    return ErrorCode::bad_operator;
+  }
+  if (find.range.key.empty() || (find.range.has_end && find.range.end_key.empty())) {
+    return ErrorCode::no_key_values;
+  }
+  if (!find.list.is_given) {
+    return ErrorCode::none;
+  }
+  if (find.list.values.empty()) {
+    return ErrorCode::bad_in_list;
+  }
+  const bool has_part = find.list.holds_whole_keys || find.list.part < find.range.key.size();
+  return has_part ? ErrorCode::none : ErrorCode::too_many_key_parts;
+}
+
+ErrorCode check_find(const Find& find, const engine::Index& index) {
+  for (const Filter& filter : find.filters) {
     if (filter.filter_column >= index.filter_column_count()) {
       return ErrorCode::bad_filter_column;
     }
   }
-  if (request.new_values.size() > index.column_count() && !request.drops_surplus) {
+  const auto& assignments = find.change.assignments;
+  const auto is_surplus = [&index](const Assignment& one) { return one.column >= index.column_count(); };
+  if (!find.drops_surplus && std::any_of(assignments.begin(), assignments.end(), is_surplus)) {
     return ErrorCode::too_many_values;
-  }
-  if (request.values.empty()) {
-    return ErrorCode::no_key_values;
-  }
-  if (request.has_in_list && request.in_values.empty()) {
-    return ErrorCode::bad_in_list;
-  }
-  if (request.has_in_list && !request.lists_whole_keys && request.in_key_part >= request.values.size()) {
-    return ErrorCode::too_many_key_parts;
   }
   return ErrorCode::none;
 }
 
-ErrorCode check_insert(const Request& request, const engine::Index& index) {
-  if (request.values.size() / request.row_count > index.column_count() && !request.drops_surplus) {
+ErrorCode check_insert(const Insert& insert, const engine::Index& index) {
+  for (const Filter& filter : insert.duplicate_filters) {
+    if (filter.filter_column >= index.filter_column_count()) {
+      return ErrorCode::bad_filter_column;
+    }
+  }
+  if (insert.values.size() / insert.row_count > index.column_count() && !insert.drops_surplus) {
     return ErrorCode::too_many_values;
   }
-  return request.values.empty() ? ErrorCode::no_key_values : ErrorCode::none;
+  return insert.values.empty() ? ErrorCode::no_key_values : ErrorCode::none;
+}
+
+/// A find that only counts rows needs no columns, unless it names some.
+bool only_counts(const Request& request) {
+  if (request.kind != RequestKind::find) {
+    return false;
+  }
+  const auto& find = static_cast<const Find&>(request);
+  return find.tell == Tell::count && find.change.kind == Change::Kind::none;
+}
+
+engine::IndexDescription description_of(const SelectionNames& names, std::string_view columns) {
+  return {.database = std::string(names.database),
+          .table = std::string(names.table),
+          .index = std::string(names.index),
+          .columns = std::string(columns),
+          .filter_columns = std::string(names.filter_columns),
+          .raw = names.raw};
 }
 
 }  // namespace
 
-Access initial_access(Access port_access, const Policy& policy) {
-  const bool write_is_open = policy.secret_write.empty() && policy.secret_read.empty();
-  if (port_access == Access::write && write_is_open) {
-    return Access::write;
-  }
-  // A write port whose only secret is the one for reading asks for it before anything else.
-  return policy.secret_read.empty() ? Access::read : Access::none;
-}
-
-ErrorCode check_access(const Client& client, const Request& request) {
+ErrorCode check_request(const Client& client, const Request& request) {
   if (client.granted() == Access::none) {
     return ErrorCode::not_authenticated;
   }
-  if (client.index(request.index_id) == nullptr) {
-    return ErrorCode::unknown_index_id;
+  const SelectionName& selection = selection_of(request);
+  if (selection.names == nullptr && client.index(selection.id) == nullptr) {
+    return ErrorCode::unknown_id;
   }
-  if (request.parse_error != ErrorCode::none) {
-    return request.parse_error;
+  if (request.mistake != ErrorCode::none) {
+    return request.mistake;
   }
-  if (request.writes() && client.granted() != Access::write) {
+  if (request.kind == RequestKind::find) {
+    if (const ErrorCode error = check_keys(static_cast<const Find&>(request)); error != ErrorCode::none) {
+      return error;
+    }
+  }
+  if (client.granted() != Access::write && writes(request)) {
     return ErrorCode::read_only;
   }
-  return request.has_columns && !each_name_fits(request.columns) ? ErrorCode::no_such_column : ErrorCode::none;
+  return check_selection(selection);
 }
 
 ErrorCode check_against(const engine::Index& index, const Request& request) {
-  return request.kind == RequestKind::insert ? check_insert(request, index) : check_find(request, index);
+  return request.kind == RequestKind::insert ? check_insert(static_cast<const Insert&>(request), index)
+                                             : check_find(static_cast<const Find&>(request), index);
 }
 
-ErrorCode check_open_index(const Client& client, const Request& request, const Policy& policy) {
+ErrorCode check_open(const Client& client, const Open& open, const Settings& settings) {
   if (client.granted() == Access::none) {
     return ErrorCode::not_authenticated;
   }
-  if (request.parse_error != ErrorCode::none) {
-    return request.parse_error;
+  if (open.mistake != ErrorCode::none) {
+    return open.mistake;
   }
-  if (request.index_id >= policy.index_id_max) {
-    return ErrorCode::unknown_index_id;
-  }
-  const OpenIndexRequest& open = request.open;
-  if (std::max(open.database.size(), open.table.size()) > limits::name_bytes_max) {
-    return ErrorCode::cannot_open_table;
-  }
-  if (open.index.size() > limits::name_bytes_max) {
-    return ErrorCode::no_such_index;
-  }
-  return each_name_fits(open.columns) && each_name_fits(open.filter_columns) ? ErrorCode::none : ErrorCode::no_such_column;
+  return open.id < settings.id_max ? check_names(open.names) : ErrorCode::unknown_id;
 }
 
-ErrorCode authenticate(Client& client, const Request& request, const Policy& policy) {
-  if (request.parse_error != ErrorCode::none) {
-    return request.parse_error;
+ErrorCode authenticate(Client& client, const Authenticate& request, const Settings& settings) {
+  if (request.mistake != ErrorCode::none) {
+    return request.mistake;
   }
-  if (request.authentication_type != 1) {
-    return ErrorCode::bad_authentication_type;
+  if (request.method != Authenticate::Method::port_secret) {
+    return ErrorCode::bad_authentication_type;  // accounts are still to come
   }
-  const Access access = access_of(request.secret, client.port_access(), policy);
+  const Access access = access_of(request.password, client.port_access(), settings);
   if (access == Access::none) {
-    client.grant(initial_access(client.port_access(), policy));
+    client.grant(initial_access(client.port_access(), settings));
     return ErrorCode::not_authenticated;
   }
   client.grant(access);
   return ErrorCode::none;
 }
 
-std::string_view explanation(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::unknown_index_id:
-      return "no open_index with this id on this connection, or the id is beyond rowsocket_max_indexes";
-    case ErrorCode::not_authenticated:
-      return "authenticate with this port's secret first";
-    case ErrorCode::bad_authentication_type:
-      return "the only authentication type is 1";
-    case ErrorCode::read_only:
-      return "this connection may only read: use the write port, with its secret where it has one";
-    case ErrorCode::bad_filter_column:
-      return "the open_index has fewer filter columns";
-    case ErrorCode::too_many_values:
-      return "more values than the open_index has columns, or than the limit allows";
-    case ErrorCode::no_key_values:
-      return "at least one value is needed";
-    case ErrorCode::too_many_key_parts:
-      return "the IN list stands for a key part that has no value in the request";
-    case ErrorCode::no_such_column:
-      return "a column name is longer than any can be, or there are too many";
-    case ErrorCode::reply_too_large:
-      return "the rows found exceed rowsocket_max_reply_bytes: ask with a smaller limit";
-    case ErrorCode::cannot_lock_table:
-      return "a lock on the table was not to be had in time";
-    case ErrorCode::not_in_group:
-      return "a group holds finds, modifications and inserts, between a G and an E";
-    case ErrorCode::undone_with_group:
-      return "another request of the group failed; nothing of the group was done";
-    case ErrorCode::nothing_changed:
-      return "the group asks that each write changes a row, and this one changed none";
-    case ErrorCode::no_transactions:
-      return "the table's storage engine has no transactions, which a group needs";
-    case ErrorCode::commit_failed:
-      return "the transaction could not be committed; nothing of this request was done";
-    case ErrorCode::out_of_memory:
-      return "memory was refused; nothing of this request was done";
-    default:
-      return {};
+Begin Admission::admit(Client& client, const Request& request, const Settings& settings,
+                       engine::Index*& index, Error& error) {
+  try {
+    switch (request.kind) {
+      case RequestKind::find:
+      case RequestKind::insert:
+        return select(client, request, index, error);
+      case RequestKind::open:
+        error.code = check_open(client, static_cast<const Open&>(request), settings);
+        return error.ok() ? open(client, static_cast<const Open&>(request), error) : Begin::failed;
+      case RequestKind::authenticate:
+        error.code = authenticate(client, static_cast<const Authenticate&>(request), settings);
+        break;
+      case RequestKind::nothing:
+        error.code = request.mistake;
+        break;
+      case RequestKind::refused:
+      case RequestKind::group:
+        error.code = request.mistake != ErrorCode::none ? request.mistake : ErrorCode::unknown_command;
+        break;
+    }
+  } catch (...) {
+    error = ErrorCode::out_of_memory;
   }
+  return error.ok() ? Begin::ready : Begin::failed;
+}
+
+/// On a failure the id keeps what it meant before.
+Begin Admission::open(Client& client, const Open& open, Error& error) {
+  SharedIndex opened;
+  const Begin begin = session_.open_index(description_of(open.names, open.names.columns), opened, error);
+  if (begin == Begin::ready) {
+    client.set_index(open.id, std::move(opened), retired_);
+  }
+  return begin;
+}
+
+/// The index of a find or an insert.
+Begin Admission::select(Client& client, const Request& request, engine::Index*& index, Error& error) {
+  error.code = check_request(client, request);
+  if (!error.ok()) {
+    return Begin::failed;
+  }
+  const SelectionName& name = selection_of(request);
+  engine::Index* selected = nullptr;
+  Begin begin = Begin::ready;
+  if (name.names != nullptr) {
+    const bool has_none = !name.has_columns && only_counts(request);
+    const std::string_view opened_columns = has_none ? std::string_view() : name.names->columns;
+    begin =
+        select_named(client, *name.names, name.has_columns ? name.columns : opened_columns, selected, error);
+  } else {
+    selected = client.index(name.id);
+    if (name.has_columns || (only_counts(request) && selected->column_count() > 0)) [[unlikely]] {
+      begin = select_columns(client, name.id, name.has_columns ? name.columns : std::string_view(), selected,
+                             error);
+    }
+  }
+  if (begin != Begin::ready) {
+    return begin;
+  }
+  error.code = check_against(*selected, request);
+  if (!error.ok()) {
+    return Begin::failed;
+  }
+  index = selected;
+  return Begin::ready;
+}
+
+/// The index that was opened under an id, with other columns.
+Begin Admission::select_columns(Client& client, uint32_t id, std::string_view columns, engine::Index*& index,
+                                Error& error) {
+  if (engine::Index* const remembered = client.index_with_columns(id, columns); remembered != nullptr) {
+    index = remembered;
+    return Begin::ready;
+  }
+  engine::IndexDescription description = client.index(id)->description();
+  description.columns = columns;
+  SharedIndex opened;
+  const Begin begin = session_.open_index(description, opened, error);
+  if (begin == Begin::ready) {
+    index = client.remember_columns(id, std::move(opened), retired_);
+  }
+  return begin;
+}
+
+/// An index that is named in full.
+Begin Admission::select_named(Client& client, const SelectionNames& names, std::string_view columns,
+                              engine::Index*& index, Error& error) {
+  index = client.index_of(names, columns);
+  if (index != nullptr) {
+    return Begin::ready;
+  }
+  SharedIndex opened;
+  const Begin begin = session_.open_index(description_of(names, columns), opened, error);
+  if (begin == Begin::ready) {
+    index = client.remember_names(std::move(opened), retired_);
+  }
+  return begin;
 }
 
 }  // namespace rowsocket::exec

@@ -1,25 +1,56 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What a request must pass before the engine hears of it. Pure functions over the request, the client and the policy. The order
-// of the checks is part of the protocol's contract: who may not know a thing is not told whether it exists.
+// What a request must pass before the engine runs it, and which index it is about. The order of the checks is
+// part of the protocol's contract: who may not know a thing is not told whether it exists.
 #pragma once
 
-#include "exec/executor.h"
+#include <string_view>
+
+#include "engine/engine.h"
+#include "exec/client.h"
+#include "request/request.h"
+#include "request/settings.h"
 
 namespace rowsocket::exec {
 
-/// Whether the client may do what a find or an insert asks, on the index that it names.
-[[nodiscard]] ErrorCode check_access(const Client& client, const Request& request);
+// ---- pure checks
+
+/// Whether the client may do what a find or an insert asks, and whether the request makes sense as far as
+/// that can be told without its index.
+[[nodiscard]] ErrorCode check_request(const Client& client, const Request& request);
 /// Check a find or an insert against the index that it is to run on.
 [[nodiscard]] ErrorCode check_against(const engine::Index& index, const Request& request);
+/// Check an open.
+[[nodiscard]] ErrorCode check_open(const Client& client, const Open& open, const Settings& settings);
 
-/// Check an open_index.
-[[nodiscard]] ErrorCode check_open_index(const Client& client, const Request& request, const Policy& policy);
+/// Check an authentication and grant what its secret is good for. A wrong secret takes back what an earlier
+/// one granted.
+[[nodiscard]] ErrorCode authenticate(Client& client, const Authenticate& request, const Settings& settings);
 
-/// Check an authentication and grant what its secret is good for. A wrong secret takes back what an earlier one granted.
-[[nodiscard]] ErrorCode authenticate(Client& client, const Request& request, const Policy& policy);
+// ---- requests
 
-/// One line for people about an error that is decided here; empty where the code says it all.
-[[nodiscard]] std::string_view explanation(ErrorCode code);
+class Admission {
+ public:
+  explicit Admission(engine::Session& session) : session_(session) {}
+
+  /// Decide what depends on no transaction. `index` is set where the engine has rows to find or change; it
+  /// lives until `forget_retired`. Groups are admitted member by member.
+  [[nodiscard]] engine::Begin admit(Client& client, const Request& request, const Settings& settings,
+                                    engine::Index*& index, Error& error);
+  /// Nobody uses an index any more that its client has replaced.
+  void forget_retired() { retired_.clear(); }
+
+ private:
+  [[nodiscard]] engine::Begin open(Client& client, const Open& open, Error& error);
+  [[nodiscard]] engine::Begin select(Client& client, const Request& request, engine::Index*& index,
+                                     Error& error);
+  [[nodiscard]] engine::Begin select_columns(Client& client, uint32_t id, std::string_view columns,
+                                             engine::Index*& index, Error& error);
+  [[nodiscard]] engine::Begin select_named(Client& client, const SelectionNames& names,
+                                           std::string_view columns, engine::Index*& index, Error& error);
+
+  engine::Session& session_;
+  RetiredIndexes retired_;  ///< what clients replaced in this turn; staged requests may point to them
+};
 
 }  // namespace rowsocket::exec

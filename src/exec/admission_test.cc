@@ -10,7 +10,7 @@ class AdmissionTest : public ExecutorTest {
  protected:
   /// What a new connection may do, and what it may do after it sent each of the secrets.
   Access access_after(Access port_access, std::initializer_list<Cell> secrets) {
-    set_policy();
+    use_settings();
     Connection& connection = connect(port_access);
     for (const Cell& secret : secrets) {
       last_reply = ask(connection, Ask::authenticate(secret));
@@ -27,7 +27,7 @@ TEST_F(AdmissionTest, without_secrets_a_port_grants_all_it_allows) {
 }
 
 TEST_F(AdmissionTest, the_read_secret_alone_guards_both_ports) {
-  policy.secret_read = "r";
+  settings.secret_read = "r";
   EXPECT_EQ(access_after(Access::read, {}), Access::none);
   EXPECT_EQ(access_after(Access::write, {}), Access::none);
   EXPECT_EQ(access_after(Access::read, {"r"}), Access::read);
@@ -35,15 +35,15 @@ TEST_F(AdmissionTest, the_read_secret_alone_guards_both_ports) {
 }
 
 TEST_F(AdmissionTest, the_write_secret_alone_guards_writing_only) {
-  policy.secret_write = "w";
+  settings.secret_write = "w";
   EXPECT_EQ(access_after(Access::read, {}), Access::read);
   EXPECT_EQ(access_after(Access::write, {}), Access::read);
   EXPECT_EQ(access_after(Access::write, {"w"}), Access::write);
 }
 
 TEST_F(AdmissionTest, with_two_secrets_each_grants_its_own) {
-  policy.secret_read = "r";
-  policy.secret_write = "w";
+  settings.secret_read = "r";
+  settings.secret_write = "w";
   EXPECT_EQ(access_after(Access::read, {}), Access::none);
   EXPECT_EQ(access_after(Access::write, {}), Access::none);
   EXPECT_EQ(access_after(Access::read, {"r"}), Access::read);
@@ -53,24 +53,25 @@ TEST_F(AdmissionTest, with_two_secrets_each_grants_its_own) {
 }
 
 TEST_F(AdmissionTest, one_secret_for_both_grants_writing) {
-  policy.secret_read = policy.secret_write = "s";
+  settings.secret_read = settings.secret_write = "s";
   EXPECT_EQ(access_after(Access::write, {"s"}), Access::write);
 }
 
 TEST_F(AdmissionTest, a_wrong_secret_takes_back_what_a_right_one_granted) {
-  policy.secret_read = "right";
+  settings.secret_read = "right";
   EXPECT_EQ(access_after(Access::write, {"right", "wrong"}), Access::none);
   EXPECT_EQ(last_reply, "error not_authenticated");
 }
 
 TEST_F(AdmissionTest, a_wrong_secret_never_takes_what_needs_none) {
-  policy.secret_write = "w";
+  settings.secret_write = "w";
   EXPECT_EQ(access_after(Access::write, {"w", "wrong"}), Access::read);
 }
 
 TEST_F(AdmissionTest, only_the_whole_secret_is_the_secret) {
-  policy.secret_read = "secret";
-  for (const Cell& wrong : std::vector<Cell>{"", "s", "secre", "secrets", "secretsecret", "Secret", NULL_VALUE}) {
+  settings.secret_read = "secret";
+  for (const Cell& wrong :
+       std::vector<Cell>{"", "s", "secre", "secrets", "secretsecret", "Secret", NULL_VALUE}) {
     EXPECT_EQ(access_after(Access::read, {wrong}), Access::none) << wrong.value_or("NULL");
   }
 }
@@ -83,54 +84,56 @@ TEST_F(AdmissionTest, where_no_secret_is_set_the_empty_one_is_right_and_others_c
 }
 
 TEST_F(AdmissionTest, an_empty_secret_does_not_stand_for_a_secret_that_is_not_set) {
-  policy.secret_write = "w";
+  settings.secret_write = "w";
   EXPECT_EQ(access_after(Access::write, {""}), Access::read);
   EXPECT_EQ(last_reply, "error not_authenticated");
 }
 
 TEST_F(AdmissionTest, an_unknown_authentication_type_is_refused_and_changes_nothing) {
-  policy.secret_read = "r";
-  set_policy();
+  settings.secret_read = "r";
+  use_settings();
   Connection& connection = connect(Access::read);
-  EXPECT_EQ(ask(connection, Ask::authenticate("r", 2)), "error bad_authentication_type");
+  EXPECT_EQ(ask(connection, Ask::authenticate("r", Authenticate::Method::account)),
+            "error bad_authentication_type");
   EXPECT_EQ(connection.client.granted(), Access::none);
 }
 
 TEST_F(AdmissionTest, without_access_nothing_but_authentication_is_answered) {
-  policy.secret_read = "r";
-  set_policy();
+  settings.secret_read = "r";
+  use_settings();
   Connection& stranger = connect();
   for (const Ask& ask_for : {Ask::open(0, "shop.item", "", "id"), Ask::find(0, {"1"}), Ask::insert(0, {"1"}),
-                             Ask::malformed(RequestKind::find, 0, ErrorCode::syntax)}) {
+                             Ask::find(0, {"1"}).malformed(ErrorCode::syntax)}) {
     EXPECT_EQ(ask(stranger, ask_for), "error not_authenticated");
   }
   EXPECT_EQ(count(Counter::errors_authentication), 4);
 }
 
 TEST_F(AdmissionTest, an_unknown_command_is_unknown_to_everybody) {
-  policy.secret_read = "r";
-  set_policy();
-  EXPECT_EQ(ask(connect(), Ask::malformed(RequestKind::unknown, 0, ErrorCode::unknown_command)), "error unknown_command");
-  EXPECT_EQ(ask(connect(), Ask::malformed(RequestKind::unknown, 0, ErrorCode::line_too_long)), "error line_too_long");
-  EXPECT_EQ(ask(connect(), Ask::malformed(RequestKind::unknown, 0, ErrorCode::none)), "error unknown_command");
+  settings.secret_read = "r";
+  use_settings();
+  EXPECT_EQ(ask(connect(), Ask::refused(ErrorCode::unknown_command)), "error unknown_command");
+  EXPECT_EQ(ask(connect(), Ask::refused(ErrorCode::line_too_long)), "error line_too_long");
+  EXPECT_EQ(ask(connect(), Ask::refused(ErrorCode::none)), "error unknown_command");
 }
 
 TEST_F(AdmissionTest, an_unknown_id_comes_before_a_malformed_request) {
   Connection& shop = shopper();
-  EXPECT_EQ(ask(shop, Ask::malformed(RequestKind::find, 7, ErrorCode::syntax)), "error unknown_index_id");
-  EXPECT_EQ(ask(shop, Ask::malformed(RequestKind::insert, 4'000'000'000, ErrorCode::none)), "error unknown_index_id");
+  EXPECT_EQ(ask(shop, Ask::find(7, {"1"}).malformed(ErrorCode::syntax)), "error unknown_id");
+  EXPECT_EQ(ask(shop, Ask::insert(4'000'000'000, {"1"}).malformed(ErrorCode::none)), "error unknown_id");
 }
 
 TEST_F(AdmissionTest, a_malformed_request_comes_before_the_right_to_write) {
   Connection& reader = shopper(Access::read);
-  EXPECT_EQ(ask(reader, Ask::malformed(RequestKind::insert, 0, ErrorCode::syntax)), "error syntax");
+  EXPECT_EQ(ask(reader, Ask::insert(0, {"1"}).malformed(ErrorCode::syntax)), "error syntax");
 }
 
 TEST_F(AdmissionTest, a_write_on_a_read_connection_is_refused) {
   Connection& reader = shopper(Access::read);
   EXPECT_EQ(ask(reader, Ask::insert(0, {"6"})), "error read_only");
   EXPECT_EQ(ask(reader, Ask::find(0, {"1"}).remove()), "error read_only");
-  EXPECT_EQ(ask(reader, Ask::find(0, {"1"}).skip_unless(99, Comparison::equal, "1").remove()), "error read_only");
+  EXPECT_EQ(ask(reader, Ask::find(0, {"1"}).skip_unless(99, Comparison::equal, "1").remove()),
+            "error read_only");
   EXPECT_EQ(engine.rows("shop.item").size(), 5);
 }
 
@@ -140,7 +143,8 @@ TEST_F(AdmissionTest, the_session_of_a_read_worker_refuses_writes_by_itself) {
 }
 
 TEST_F(AdmissionTest, a_filter_on_a_column_that_is_not_opened_is_refused) {
-  EXPECT_EQ(ask(shopper(), Ask::find(0, {"1"}).skip_unless(2, Comparison::equal, "1")), "error bad_filter_column");
+  EXPECT_EQ(ask(shopper(), Ask::find(0, {"1"}).skip_unless(2, Comparison::equal, "1")),
+            "error bad_filter_column");
 }
 
 TEST_F(AdmissionTest, more_values_than_columns_are_refused) {
@@ -162,6 +166,30 @@ TEST_F(AdmissionTest, an_in_list_needs_values_and_a_key_part_to_stand_for) {
   EXPECT_EQ(ask(shop, Ask::find(0, {"1"}).in(4'000'000'000, {"2"})), "error too_many_key_parts");
 }
 
+TEST_F(AdmissionTest, a_list_of_values_for_a_part_beyond_the_key_is_refused) {
+  Connection& shop = shopper();
+  for (const uint32_t part : {1U, 9U, 4'294'967'295U}) {
+    EXPECT_EQ(ask(shop, Ask::find(0, {"1"}).in(part, {"2"})), "error too_many_key_parts") << part;
+  }
+}
+
+TEST_F(AdmissionTest, what_is_malformed_comes_before_keys_that_make_no_sense) {
+  const auto wrong_ends = [] { return Ask::find(0, {"1"}).to(KeyOperator::before, {"2"}); };
+  EXPECT_EQ(ask(shopper(), wrong_ends().malformed(ErrorCode::syntax)), "error syntax");
+  EXPECT_EQ(ask(shopper(), wrong_ends().in(1, {"2"})), "error bad_operator");
+}
+
+TEST_F(AdmissionTest, keys_that_make_no_sense_come_before_the_right_to_write) {
+  Connection& reader = shopper(Access::read);
+  EXPECT_EQ(ask(reader, Ask::find(0, {"1"}).to(KeyOperator::before, {"2"}).remove()), "error bad_operator");
+  EXPECT_EQ(ask(reader, Ask::find(0, {"1"}).in(1, {"2"}).remove()), "error too_many_key_parts");
+}
+
+TEST_F(AdmissionTest, a_request_for_nothing_is_done_unless_it_is_malformed) {
+  EXPECT_EQ(ask(connect(), Ask::nothing()), "ok");
+  EXPECT_EQ(ask(connect(), Ask::nothing().malformed(ErrorCode::syntax)), "error syntax");
+}
+
 TEST_F(AdmissionTest, open_index_refuses_names_that_no_table_can_have) {
   Connection& shop = connect();
   const std::string long_name(limits::name_bytes_max + 1, 'x');
@@ -174,7 +202,7 @@ TEST_F(AdmissionTest, open_index_refuses_names_that_no_table_can_have) {
 }
 
 TEST_F(AdmissionTest, open_index_refuses_ids_beyond_the_limit) {
-  EXPECT_EQ(ask(connect(), Ask::open(16, "shop.item", "", "id")), "error unknown_index_id");
+  EXPECT_EQ(ask(connect(), Ask::open(16, "shop.item", "", "id")), "error unknown_id");
   EXPECT_EQ(ask(connect(), Ask::open(15, "shop.item", "", "id")), "ok");
 }
 
@@ -200,9 +228,10 @@ TEST_F(AdmissionTest, opening_an_id_again_replaces_it) {
 }
 
 TEST_F(AdmissionTest, with_error_detail_a_refusal_explains_itself) {
-  policy.error_detail = true;
-  set_policy();
-  EXPECT_EQ(ask(connect(), Ask::authenticate("x", 2)), "error bad_authentication_type (the only authentication type is 1)");
+  settings.error_detail = true;
+  use_settings();
+  EXPECT_EQ(ask(connect(), Ask::authenticate("x", Authenticate::Method::account)),
+            "error bad_authentication_type (the only authentication type is 1)");
 }
 
 }  // namespace

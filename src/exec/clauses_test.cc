@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What the clauses of a find add: both ends, reverse order, prefixes, counts, limits per value, lists of keys, columns of the
-// request; and what an insert does about rows that are there. The columns of a reply are stock, name, id.
+// What the clauses of a find add: both ends, reverse order, prefixes, counts, limits per value, lists of
+// keys, columns of the request; and what an insert does about rows that are there. The columns of a reply are
+// stock, name, id.
 #include "exec/executor_fixture.h"
 
 namespace rowsocket::exec {
@@ -25,8 +26,22 @@ TEST_F(ClausesTest, a_range_has_two_ends) {
 }
 
 TEST_F(ClausesTest, ends_that_do_not_face_each_other_are_an_error) {
-  EXPECT_EQ(on_shop(all_from("2").to(KeyOperator::after, {"4"})), "error bad_operator");
-  EXPECT_EQ(on_shop(Ask::find(0, {"2"}).to(KeyOperator::before, {"4"})), "error bad_operator");
+  struct Ends {
+    KeyOperator one, other;
+  };
+  using enum KeyOperator;
+  for (const Ends& ends : {Ends{equal, before}, Ends{after, after}, Ends{at_or_after, after},
+                           Ends{at_or_after, at_or_after}, Ends{before, at_or_before}, Ends{after, equal},
+                           Ends{after, starts_with}, Ends{starts_with, before}}) {
+    const Ask find = Ask::find(0, {"2"}, ends.one).limit(9).to(ends.other, {"4"});
+    EXPECT_EQ(on_shop(find), "error bad_operator")
+        << static_cast<int>(ends.one) << " to " << static_cast<int>(ends.other);
+    EXPECT_EQ(on_shop(Ask(find).limit(0)), "error bad_operator") << "whether or not a row is looked for";
+  }
+}
+
+TEST_F(ClausesTest, an_other_end_has_a_value) {
+  EXPECT_EQ(on_shop(all_from("2").to(KeyOperator::before, {})), "error no_key_values");
 }
 
 TEST_F(ClausesTest, reverse_gives_the_same_rows_from_the_other_side) {
@@ -51,11 +66,14 @@ TEST_F(ClausesTest, a_count_moves_no_rows) {
 TEST_F(ClausesTest, a_limit_per_value_is_beside_the_limit_of_all) {
   EXPECT_EQ(ids(Ask::find(1, {""}).limit(9).in(0, {"20", "10"}).limit_per_value(1)), " 3 1");
   EXPECT_EQ(ids(Ask::find(1, {""}).limit(3).in(0, {"20", "10"}).limit_per_value(2)), " 3 4 1");
-  EXPECT_EQ(ids(Ask::find(0, {""}, KeyOperator::after).limit(9).in(0, {"1", "3"}).limit_per_value(2)), " 2 3 4 5");
+  EXPECT_EQ(ids(Ask::find(0, {""}, KeyOperator::after).limit(9).in(0, {"1", "3"}).limit_per_value(2)),
+            " 2 3 4 5");
 }
 
 TEST_F(ClausesTest, a_value_of_the_list_takes_its_place_in_both_ends) {
-  const auto boxes = [] { return Ask::find(2, {"", "a"}, KeyOperator::after).limit(9).in(0, {"20", "10"}).limit_per_value(9); };
+  const auto boxes = [] {
+    return Ask::find(2, {"", "a"}, KeyOperator::after).limit(9).in(0, {"20", "10"}).limit_per_value(9);
+  };
   EXPECT_EQ(ids(boxes().to(KeyOperator::at_or_before, {""})), " 4 3 2 1");
   EXPECT_EQ(ids(boxes().to(KeyOperator::before, {"", "j"})), " 4 3 2");
 }
@@ -83,7 +101,8 @@ TEST_F(ClausesTest, more_column_lists_than_are_remembered_work_as_well) {
       for (uint32_t more = 1; more < number; ++more) {
         names += ",id";
       }
-      EXPECT_EQ(on_shop(Ask::find(0, {"1"}).columns(names)).substr(0, 8 + (number > 9)), "rows/" + std::to_string(number) + " 1");
+      EXPECT_EQ(on_shop(Ask::find(0, {"1"}).columns(names)).substr(0, 8 + (number > 9)),
+                "rows/" + std::to_string(number) + " 1");
     }
   }
 }
@@ -107,17 +126,19 @@ TEST_F(ClausesTest, many_rows_are_inserted_or_none) {
 }
 
 TEST_F(ClausesTest, rows_that_stand_alone_fail_alone) {
-  EXPECT_EQ(on_shop(Ask::insert_rows(9, 3, {"6", "30", "mug", "1", "1", "30", "x", "2", "7", "30", "cup", "x"}).rows_alone()),
-            "rows/2 1# !121 !1366");
+  EXPECT_EQ(
+      on_shop(Ask::insert_rows(9, 3, {"6", "30", "mug", "1", "1", "30", "x", "2", "7", "30", "cup", "x"})
+                  .rows_alone()),
+      "rows/2 1# !121 !1366");
   EXPECT_EQ(stock("6"), "1");
   EXPECT_EQ(stock("1"), "5");
   EXPECT_EQ(stock("7"), "none");
 }
 
 TEST_F(ClausesTest, rows_that_stand_alone_need_no_transactions) {
-  engine.create_table(
-      "shop.log",
-      {.columns = {engine::memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}, .has_transactions = false});
+  engine.create_table("shop.log", {.columns = {engine::memory::integer("id")},
+                                   .indexes = {{"PRIMARY", {"id"}, true}},
+                                   .has_transactions = false});
   EXPECT_EQ(on_shop(Ask::open(10, "shop.log", "", "id")), "ok");
   EXPECT_EQ(on_shop(Ask::insert_rows(10, 3, {"1", "1", "2"}).rows_alone()), "rows/2 1# !121 1#");
   EXPECT_EQ(engine.rows("shop.log").size(), 2);
@@ -127,11 +148,41 @@ TEST_F(ClausesTest, what_is_there_is_kept_replaced_or_updated) {
   const auto again = [] { return Ask::insert_rows(9, 1, {"1", "30", "new", "2"}); };
   EXPECT_EQ(on_shop(again().on_duplicate(OnDuplicate::keep)), "rows/2 0#");
   EXPECT_EQ(committed("1", 2), "pen");
-  EXPECT_EQ(on_shop(again().on_duplicate(OnDuplicate::update, {2}, {3})), "rows/2 2#");
+  EXPECT_EQ(on_shop(again().on_duplicate(OnDuplicate::change, {2}, {3})), "rows/2 2#");
   EXPECT_EQ(committed("1", 2), "new");
   EXPECT_EQ(stock("1"), "7");
   EXPECT_EQ(on_shop(again().on_duplicate(OnDuplicate::replace)), "rows/2 2#");
   EXPECT_EQ(stock("1"), "2");
+}
+
+TEST_F(ClausesTest, what_is_there_is_changed_only_where_the_filters_match_it) {
+  EXPECT_EQ(on_shop(Ask::open(10, "shop.item", "", "id,shelf,name,stock", "stock")), "ok");
+  const auto again = [](const Cell& stock) {
+    return Ask::insert_rows(10, 1, {"1", "30", "new", "2"})
+        .on_duplicate(OnDuplicate::change, {2})
+        .skip_unless(0, Comparison::equal, stock);
+  };
+  EXPECT_EQ(on_shop(again("6")), "rows/2 0#");
+  EXPECT_EQ(committed("1", 2), "pen");
+  EXPECT_EQ(on_shop(again("5")), "rows/2 2#");
+  EXPECT_EQ(committed("1", 2), "new");
+}
+
+TEST_F(ClausesTest, an_insert_can_tell_the_rows_as_they_are_afterwards) {
+  const auto rows = [] {
+    return Ask::insert_rows(9, 2, {"6", "30", "mug", "1", "1", "30", "new", "2"}).telling_rows();
+  };
+  EXPECT_EQ(on_shop(rows().on_duplicate(OnDuplicate::change, {}, {3})), "rows/4 6 30 mug 1 1 10 pen 7");
+  EXPECT_EQ(on_shop(rows().on_duplicate(OnDuplicate::keep)), "rows/4 6 30 mug 1 1 10 pen 7");
+  EXPECT_EQ(on_shop(rows().on_duplicate(OnDuplicate::replace)), "rows/4 6 30 mug 1 1 30 new 2");
+}
+
+TEST_F(ClausesTest, rows_of_an_insert_that_make_the_reply_too_large_are_not_inserted) {
+  settings.reply_bytes_max = 20;
+  use_settings();
+  EXPECT_EQ(on_shop(Ask::insert_rows(9, 2, {"6", "30", "mug", "1", "7", "30", "cup", "2"}).telling_rows()),
+            "error reply_too_large");
+  EXPECT_EQ(stock("6"), "none");
 }
 
 }  // namespace

@@ -1,57 +1,120 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What exec remembers of one connection: what it may do, and the indexes that it opened.
+// What exec remembers of one connection: what it may do, and the selections that it opened. An opened
+// selection is an engine::Index.
+//
+// A request that waits for its commit holds plain pointers to indexes. So nothing that is taken out of here
+// goes at once: it is put on the executor's list of retired indexes, which lives until the turn ends.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 #include "engine/engine.h"
+#include "request/request.h"
+#include "request/settings.h"
 
 namespace rowsocket::exec {
 
 /// What a connection may do. Ordered: each includes the ones before.
 enum class Access : uint8_t { none, read, write };
 
+/// What a new connection may do before it authenticates.
+[[nodiscard]] Access initial_access(Access port_access, const Settings& settings);
+
+using SharedIndex = std::shared_ptr<engine::Index>;
+using RetiredIndexes = std::vector<SharedIndex>;
+
+/// The last few selections that single requests named. A new one takes the place of the oldest.
+class RecentIndexes {
+ public:
+  /// The first one of which `matches` is true of its description; nullptr if there is none.
+  template <typename Matches>
+  [[nodiscard]] engine::Index* find(Matches matches) const {
+    for (const SharedIndex& index : indexes_) {
+      if (matches(index->description())) {
+        return index.get();
+      }
+    }
+    return nullptr;
+  }
+  /// At most `count_max` are kept. May throw std::bad_alloc; then nothing has changed.
+  engine::Index* add(SharedIndex index, size_t count_max, RetiredIndexes& retired);
+  /// May throw std::bad_alloc; then nothing has changed.
+  void retire_all(RetiredIndexes& retired);
+  [[nodiscard]] size_t held_bytes() const;
+
+ private:
+  std::vector<SharedIndex> indexes_;  ///< the oldest first
+};
+
 class Client {
  public:
   /// `port_access` is the most that the port allows; `granted` what needs no authentication there.
-  Client(Access port_access, Access granted) : port_access_(port_access), granted_(granted) {}
+  Client(Access port_access, Access granted);
 
   [[nodiscard]] Access port_access() const { return port_access_; }
   [[nodiscard]] Access granted() const { return granted_; }
   void grant(Access access) { granted_ = access; }
 
   /// What was opened under this id; nullptr if nothing was.
-  [[nodiscard]] const std::shared_ptr<engine::Index>& index(uint32_t id) const {
-    return id < indexes_.size() ? indexes_[id] : none_;
+  [[nodiscard]] engine::Index* index(uint32_t id) const {
+    return id < opened_.size() ? opened_[id].index.get() : nullptr;
   }
-  /// May throw std::bad_alloc.
-  void set_index(uint32_t id, std::shared_ptr<engine::Index> index);
+  /// May throw std::bad_alloc; then the id means what it meant.
+  void set_index(uint32_t id, SharedIndex index, RetiredIndexes& retired);
 
-  // The same index with another list of columns, for single requests. The last few are remembered.
-  [[nodiscard]] const std::shared_ptr<engine::Index>* index_with_columns(uint32_t id, std::string_view columns) const;
-  /// May throw std::bad_alloc. What it returns is good until the next call.
-  const std::shared_ptr<engine::Index>& remember_columns(uint32_t id, std::shared_ptr<engine::Index> index);
+  // The same index with another list of columns, for single requests.
+
+  [[nodiscard]] engine::Index* index_with_columns(uint32_t id, std::string_view columns) const;
+  /// May throw std::bad_alloc.
+  engine::Index* remember_columns(uint32_t id, SharedIndex index, RetiredIndexes& retired);
+
+  // Selections that requests name in full.
+
+  /// `columns` take the place of the names' own.
+  [[nodiscard]] engine::Index* index_of(const SelectionNames& names, std::string_view columns) const;
+  /// May throw std::bad_alloc.
+  engine::Index* remember_names(SharedIndex index, RetiredIndexes& retired);
+
+  /// How much memory what it opened takes, as if nobody shared it.
+  [[nodiscard]] size_t held_bytes() const { return held_bytes_; }
+  /// It is closed, and no request of it is under way: nothing is open any more.
+  void forget_indexes();
 
   /// It sent something that is served though a strict server would refuse it. True the first time.
   [[nodiscard]] bool note_lenience() { return !std::exchange(is_lenient_, true); }
 
-  /// When the request that waits for a lock was first tried; 0 = none waits.
+  // Requests that wait for a lock.
+
+  /// In this turn: the request at this position (see Executor::execute), and those behind it, are undone, and
+  /// nothing is told of them. Whoever presents the requests takes the position out, and presents them again
+  /// in a later turn.
+  std::optional<size_t> put_back_at;
+  /// When the request that waits was first tried; 0 = none waits.
   uint64_t parked_since_ms = 0;
+  /// Requests of it wait for the commit.
+  bool is_staged = false;
 
  private:
-  static inline const std::shared_ptr<engine::Index> none_;
+  struct Opened {
+    SharedIndex index;
+    RecentIndexes with_columns;
+  };
+
+  engine::Index* remember(RecentIndexes& recent, SharedIndex index, size_t count_max,
+                          RetiredIndexes& retired);
 
   Access port_access_;
   Access granted_;
   bool is_lenient_ = false;
-  std::vector<std::shared_ptr<engine::Index>> indexes_;  ///< by id
-  /// By id; each is a ring of the last limits::column_lists_per_index.
-  std::vector<std::vector<std::shared_ptr<engine::Index>>> with_columns_;
+  size_t held_bytes_ = 0;
+  std::vector<Opened> opened_;  ///< by id
+  RecentIndexes named_;
 };
 
 }  // namespace rowsocket::exec

@@ -1,98 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What requests mean, in a model so simple that it can be read: a list of rows, changed one request after the other, and copied
-// before each so that a failure can be undone. Commands are what it understands; executor_model_test.cc makes requests of them.
+// What requests mean, in a model so simple that it can be read: a list of rows, changed one request after the
+// other, and copied before each so that a failure can be undone.
 #pragma once
 
 #include <algorithm>
 #include <climits>
 #include <iterator>
-#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
-#include "base/request.h"
+#include "exec/executor_model_command.h"
 
 namespace rowsocket::exec::model {
 
-using Number = std::optional<int>;  ///< nullopt = NULL, which sorts first
-
-/// Columns as opened for finds. `id` is unique, and so is `shelf, stock` where no part is NULL.
-struct Item {
-  Number stock;
-  Number shelf;
-  Number id;
-  bool operator==(const Item&) const = default;
-};
-
-enum class Key : uint8_t { id, shelf, stock, place };
-using Columns = std::vector<Number Item::*>;
-
-inline const Columns& columns_of(Key index) {
-  static const Columns columns[] = {{&Item::id}, {&Item::shelf}, {&Item::stock}, {&Item::shelf, &Item::stock}};
-  return columns[static_cast<size_t>(index)];
-}
-inline const Columns& insert_columns() {
-  static const Columns columns = {&Item::id, &Item::shelf, &Item::stock};
-  return columns;
-}
-
-struct Condition {
-  bool stop = false;
-  bool of_shelf = false;  ///< else of stock
-  Comparison comparison = Comparison::equal;
-  Number value;
-};
-
-struct Command {
-  RequestKind kind = RequestKind::find;
-
-  Key index = Key::id;  ///< find, down to new_values
-  KeyOperator key_operator = KeyOperator::equal;
-  std::vector<Number> key;
-  bool has_end = false;
-  bool end_included = false;
-  std::vector<Number> end_key;
-  bool reverse = false;
-  std::vector<Number> in_values;  ///< empty: no IN list
-  bool in_whole_keys = false;
-  uint32_t in_part = 0;
-  int limit = 1;
-  int offset = 0;
-  int limit_per_value = 0;
-  std::vector<Condition> conditions;
-  Modification modification = Modification::none;
-  FindReply reply = FindReply::rows;
-  std::vector<Number> new_values;  ///< one or two
-
-  std::vector<Item> rows;                        ///< insert
-  bool of_many_rows = false;                     ///< insert: with the clauses that follow, and outcomes in the reply
-  bool rows_alone = false;                       ///< insert
-  OnDuplicate on_duplicate = OnDuplicate::fail;  ///< insert
-  std::vector<uint32_t> set_on_duplicate;        ///< insert
-  std::vector<uint32_t> add_on_duplicate;        ///< insert
-
-  std::vector<Command> members;  ///< group
-  bool must_change = false;      ///< group
-
-  [[nodiscard]] bool writes() const {
-    return kind == RequestKind::insert || modification != Modification::none ||
-           std::any_of(members.begin(), members.end(), [](const Command& member) { return member.writes(); });
-  }
-  /// The operator of the other end. There is none that faces `=`.
-  [[nodiscard]] KeyOperator end_operator() const {
-    const bool goes_up = key_operator == KeyOperator::after || key_operator == KeyOperator::at_or_after;
-    if (goes_up) {
-      return end_included ? KeyOperator::at_or_before : KeyOperator::before;
-    }
-    return end_included ? KeyOperator::at_or_after : KeyOperator::after;
-  }
-};
-
 using Lines = std::vector<std::string>;
 
-inline std::string text(const Number& number) { return number.has_value() ? std::to_string(*number) : "NULL"; }
+inline std::string text(const Number& number) {
+  return number.has_value() ? std::to_string(*number) : "NULL";
+}
 
 class Model {
  public:
@@ -107,7 +34,8 @@ class Model {
   std::string statement(const Command& command, int& changes) {
     const std::vector<Item> before = items;
     int rows_changed = 0;
-    std::string reply = command.kind == RequestKind::insert ? insert(command, rows_changed) : find(command, rows_changed);
+    std::string reply =
+        command.kind == RequestKind::insert ? insert(command, rows_changed) : find(command, rows_changed);
     if (reply.starts_with("error")) {
       items = before;
     } else {
@@ -117,10 +45,16 @@ class Model {
   }
 
   Lines group(const Command& command, int& changes) {
+    for (size_t number = 0; number < command.members.size(); ++number) {
+      if (command.members[number].is_refused()) {
+        return replies_of_undone_group(command, number, "error bad_operator");
+      }
+    }
     const std::vector<Item> before = items;
     int changed_by_all = 0;
     Lines replies = {"ok"};
-    for (const Command& member : command.members) {
+    for (size_t number = 0; number < command.members.size(); ++number) {
+      const Command& member = command.members[number];
       int changed = 0;
       std::string reply = statement(member, changed);
       if (command.must_change && member.writes() && changed == 0 && !reply.starts_with("error")) {
@@ -128,17 +62,21 @@ class Model {
       }
       if (reply.starts_with("error")) {
         items = before;
-        const size_t failed = replies.size();
-        replies.assign(command.members.size() + 2, "error undone_with_group");
-        replies.front() = "ok";
-        replies[failed] = reply;
-        return replies;
+        return replies_of_undone_group(command, number, reply);
       }
       changed_by_all += changed;
       replies.push_back(reply);
     }
     changes += changed_by_all;
     replies.emplace_back("ok");
+    return replies;
+  }
+
+  static Lines replies_of_undone_group(const Command& command, size_t failed_member,
+                                       const std::string& error) {
+    Lines replies(command.members.size() + 2, "error undone_with_group");
+    replies.front() = "ok";
+    replies[failed_member + 1] = error;
     return replies;
   }
 
@@ -196,7 +134,7 @@ class Model {
         case OnDuplicate::keep:
           rows_affected = 0;
           return "";
-        case OnDuplicate::update:
+        case OnDuplicate::change:
           return update_duplicate(command, row, *there, rows_affected);
         case OnDuplicate::replace:
           items.erase(there);
@@ -288,12 +226,14 @@ class Model {
       }
       return order(left, command.index, key) < 0;
     });
-    const bool goes_down = command.key_operator == KeyOperator::before || command.key_operator == KeyOperator::at_or_before;
+    const bool goes_down =
+        command.key_operator == KeyOperator::before || command.key_operator == KeyOperator::at_or_before;
     if (goes_down != command.reverse) {
       std::reverse(found.begin(), found.end());
     }
     std::vector<Number> ids;
-    std::transform(found.begin(), found.end(), std::back_inserter(ids), [](const Item& item) { return item.id; });
+    std::transform(found.begin(), found.end(), std::back_inserter(ids),
+                   [](const Item& item) { return item.id; });
     return ids;
   }
 
@@ -312,12 +252,15 @@ class Model {
         return column > condition.value;
       case Comparison::greater_or_equal:
         return column >= condition.value;
+      case Comparison::greater_or_unset:
+        return column > condition.value || !column.has_value() || column == 0;
     }
     return false;
   }
 
   Item& item(const Number& id) {
-    return *std::find_if(items.begin(), items.end(), [&](const Item& candidate) { return candidate.id == id; });
+    return *std::find_if(items.begin(), items.end(),
+                         [&](const Item& candidate) { return candidate.id == id; });
   }
 
   static void write(const Item& row, std::string& rows) {
@@ -334,7 +277,7 @@ class Model {
   std::string finish(const Command& command, const Number& id, std::string& rows, int& rows_changed) {
     Item& row = item(id);
     const Item before = row;
-    if (command.reply == FindReply::rows) {
+    if (command.tell == Tell::rows) {
       write(row, rows);
     }
     if (command.modification == Modification::none) {
@@ -364,7 +307,7 @@ class Model {
     if (!row.shelf.has_value()) {
       return "sql 1048";
     }
-    if (command.reply == FindReply::rows_after) {
+    if (command.tell == Tell::rows_after) {
       write(row, rows);
     }
     return duplicate_of(row, &row) == items.end() ? "" : "engine 121";
@@ -372,18 +315,20 @@ class Model {
 
   /// A row that an update moves along the walk's index is changed only after all rows were found.
   static bool collects(const Command& command) {
-    const bool sets = command.modification != Modification::none && command.modification != Modification::remove;
+    const bool sets =
+        command.modification != Modification::none && command.modification != Modification::remove;
     const bool moves = command.index == Key::stock || command.index == Key::place ||
                        (command.index == Key::shelf && command.new_values.size() > 1);
     return sets && moves && command.limit > 1;
   }
 
   std::string find(const Command& command, int& rows_changed) {
-    if (command.has_end && command.key_operator == KeyOperator::equal && command.limit > 0) {
+    if (command.is_refused()) {
       return "error bad_operator";
     }
     const bool first_only = !command.in_values.empty() && command.key_operator != KeyOperator::equal;
-    const int left_of_each = command.limit_per_value > 0 ? command.limit_per_value : (first_only ? 1 : INT_MAX);
+    const int left_of_each =
+        command.limit_per_value > 0 ? command.limit_per_value : (first_only ? 1 : INT_MAX);
     std::string rows = "rows/3";
     std::vector<Number> collected;
     int found = 0;
@@ -392,7 +337,8 @@ class Model {
       int left = found < command.limit ? left_of_each : 0;
       for (const Number& id : ids_between(command, ends)) {
         const auto& conditions = command.conditions;
-        const auto failed = std::find_if(conditions.begin(), conditions.end(), [&](auto& one) { return !holds(one, item(id)); });
+        const auto failed = std::find_if(conditions.begin(), conditions.end(),
+                                         [&](auto& one) { return !holds(one, item(id)); });
         if (left == 0 || (failed != conditions.end() && failed->stop)) {
           break;
         }
@@ -418,7 +364,7 @@ class Model {
       }
     }
     const int counted = command.modification == Modification::none ? found : rows_changed;
-    return command.reply == FindReply::count ? "= " + std::to_string(counted) : rows;
+    return command.tell == Tell::count ? "= " + std::to_string(counted) : rows;
   }
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The model's commands as a test needs them: made at random, printed where an example fails, and turned into requests.
+// The model's commands as a test needs them: made at random, printed where an example fails, and turned into
+// requests.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -29,23 +30,24 @@ inline std::ostream& operator<<(std::ostream& out, const std::vector<Number>& nu
 
 inline std::ostream& print_find(std::ostream& out, const Command& command) {
   static constexpr const char* operators[] = {"=", ">", ">=", "<", "<="};
-  static constexpr const char* comparisons[] = {"=", "!=", "<", "<=", ">", ">="};
+  static constexpr const char* comparisons[] = {"=", "!=", "<", "<=", ">", ">=", ">|unset"};
   static constexpr const char* modifications[] = {"", " U", " D", " +", " -"};
-  static constexpr const char* replies[] = {"?", "!", "#"};
-  out << "find " << static_cast<int>(command.index) << operators[static_cast<int>(command.key_operator)] << command.key;
+  static constexpr const char* tells[] = {"?", "!", "#"};
+  out << "find " << static_cast<int>(command.index) << operators[static_cast<int>(command.key_operator)]
+      << command.key;
   if (command.has_end) {
     out << " to" << (command.end_included ? " included" : "") << command.end_key;
   }
   if (!command.in_values.empty()) {
-    out << (command.in_whole_keys ? " keys" : " in " + std::to_string(command.in_part)) << command.in_values << " each "
-        << command.limit_per_value;
+    out << (command.in_whole_keys ? " keys" : " in " + std::to_string(command.in_part)) << command.in_values
+        << " each " << command.limit_per_value;
   }
   out << (command.reverse ? " reverse" : "") << " limit " << command.limit << " offset " << command.offset;
   for (const Condition& condition : command.conditions) {
     out << (condition.stop ? " W" : " F") << (condition.of_shelf ? " shelf" : " stock")
         << comparisons[static_cast<int>(condition.comparison)] << text(condition.value);
   }
-  return out << modifications[static_cast<int>(command.modification)] << replies[static_cast<int>(command.reply)]
+  return out << modifications[static_cast<int>(command.modification)] << tells[static_cast<int>(command.tell)]
              << command.new_values;
 }
 
@@ -79,7 +81,8 @@ inline std::ostream& operator<<(std::ostream& out, const Command& command) {
 // ---- Random commands. The parts that do not fit together are cut to fit.
 
 inline rc::Gen<Number> gen_number(int low, int high) {
-  return rc::gen::map(rc::gen::inRange(low - 1, high), [low](int number) { return number < low ? Number() : Number(number); });
+  return rc::gen::map(rc::gen::inRange(low - 1, high),
+                      [low](int number) { return number < low ? Number() : Number(number); });
 }
 inline rc::Gen<std::vector<Number>> gen_numbers(size_t count) {
   return rc::gen::container<std::vector<Number>>(count, gen_number(0, 8));
@@ -87,24 +90,25 @@ inline rc::Gen<std::vector<Number>> gen_numbers(size_t count) {
 
 template <typename Enum>
 rc::Gen<Enum> gen_enum(Enum last) {
-  return rc::gen::map(rc::gen::inRange(0, static_cast<int>(last) + 1), [](int number) { return static_cast<Enum>(number); });
+  return rc::gen::map(rc::gen::inRange(0, static_cast<int>(last) + 1),
+                      [](int number) { return static_cast<Enum>(number); });
 }
 /// True once in `among`.
 inline rc::Gen<bool> gen_once_in(int among) {
   return rc::gen::map(rc::gen::inRange(0, among), [](int number) { return number == 1; });
 }
-/// At most so many. The size that rapidcheck scales everything by is for their number only: a small one would make every range of
-/// numbers inside small too.
+/// At most so many. The size that rapidcheck scales everything by is for their number only: a small one would
+/// make every range of numbers inside small too.
 template <typename Element>
 rc::Gen<std::vector<Element>> gen_few(int count_max, rc::Gen<Element> element) {
-  return rc::gen::resize(count_max,
-                         rc::gen::container<std::vector<Element>>(rc::gen::resize(rc::kNominalSize, std::move(element))));
+  return rc::gen::resize(count_max, rc::gen::container<std::vector<Element>>(
+                                        rc::gen::resize(rc::kNominalSize, std::move(element))));
 }
 
 inline rc::Gen<Condition> gen_condition() {
   using rc::gen::set;
   return rc::gen::build<Condition>(set(&Condition::stop), set(&Condition::of_shelf),
-                                   set(&Condition::comparison, gen_enum(Comparison::greater_or_equal)),
+                                   set(&Condition::comparison, gen_enum(Comparison::greater_or_unset)),
                                    set(&Condition::value, gen_number(-3, 8)));
 }
 
@@ -120,7 +124,7 @@ inline Command fitting_find(Command find) {
   const bool sets = find.modification != Modification::none && find.modification != Modification::remove;
   if (!sets) {
     find.new_values.clear();
-    find.reply = find.reply == FindReply::rows_after ? FindReply::rows : find.reply;
+    find.tell = find.tell == Tell::rows_after ? Tell::rows : find.tell;
   }
   return find;
 }
@@ -130,19 +134,26 @@ inline rc::Gen<Command> gen_find() {
   using rc::gen::join;
   using rc::gen::set;
   const auto one_or_two = [](const rc::Gen<Number>& number) {
-    return join(rc::gen::map(inRange<size_t>(1, 3),
-                             [number](size_t count) { return rc::gen::container<std::vector<Number>>(count, number); }));
+    return join(rc::gen::map(inRange<size_t>(1, 3), [number](size_t count) {
+      return rc::gen::container<std::vector<Number>>(count, number);
+    }));
   };
   return rc::gen::map(
       rc::gen::build<Command>(
-          set(&Command::index, gen_enum(Key::place)), set(&Command::key_operator, gen_enum(KeyOperator::at_or_before)),
-          set(&Command::key, one_or_two(gen_number(0, 8))), set(&Command::has_end, gen_once_in(3)), set(&Command::end_included),
-          set(&Command::end_key, one_or_two(gen_number(0, 8))), set(&Command::reverse, gen_once_in(3)),
-          set(&Command::in_values, rc::gen::oneOf(rc::gen::just(std::vector<Number>()), gen_few(5, gen_number(0, 8)))),
-          set(&Command::in_whole_keys), set(&Command::in_part, inRange(0U, 2U)), set(&Command::limit, inRange(0, 6)),
+          set(&Command::index, gen_enum(Key::place)),
+          set(&Command::key_operator, gen_enum(KeyOperator::at_or_before)),
+          set(&Command::key, one_or_two(gen_number(0, 8))), set(&Command::has_end, gen_once_in(3)),
+          set(&Command::end_included), set(&Command::end_key, one_or_two(gen_number(0, 8))),
+          set(&Command::reverse, gen_once_in(3)),
+          set(&Command::in_values,
+              rc::gen::oneOf(rc::gen::just(std::vector<Number>()), gen_few(5, gen_number(0, 8)))),
+          set(&Command::in_whole_keys), set(&Command::in_part, inRange(0U, 2U)),
+          set(&Command::limit, inRange(0, 6)),
           set(&Command::offset, rc::gen::map(inRange(-3, 3), [](int rows) { return std::max(rows, 0); })),
-          set(&Command::limit_per_value, inRange(0, 3)), set(&Command::conditions, gen_few(2, gen_condition())),
-          set(&Command::modification, gen_enum(Modification::decrement)), set(&Command::reply, gen_enum(FindReply::count)),
+          set(&Command::limit_per_value, inRange(0, 3)),
+          set(&Command::conditions, gen_few(2, gen_condition())),
+          set(&Command::modification, gen_enum(Modification::decrement)),
+          set(&Command::tell, gen_enum(Tell::count)),
           set(&Command::new_values, one_or_two(gen_number(-3, 8)))),
       fitting_find);
 }
@@ -154,7 +165,7 @@ inline Command fitting_insert(Command insert) {
     insert.rows_alone = false;
     insert.on_duplicate = OnDuplicate::fail;
   }
-  if (insert.on_duplicate != OnDuplicate::update) {
+  if (insert.on_duplicate != OnDuplicate::change) {
     insert.set_on_duplicate.clear();
   }
   for (const uint32_t position : std::exchange(insert.set_on_duplicate, {})) {
@@ -165,23 +176,25 @@ inline Command fitting_insert(Command insert) {
 
 inline rc::Gen<Command> gen_insert() {
   using rc::gen::set;
-  const auto gen_row = rc::gen::build<Item>(set(&Item::id, gen_number(0, 8)), set(&Item::shelf, gen_number(0, 8)),
-                                            set(&Item::stock, gen_number(-3, 8)));
-  const std::vector<std::vector<uint32_t>> positions = {{0}, {1}, {2}, {5}, {2, 4}, {1, 5}, {1, 2}, {0, 4, 5}};  // from 3 on: add
-  return rc::gen::map(
-      rc::gen::build<Command>(set(&Command::rows, rc::gen::nonEmpty(gen_few(3, gen_row))), set(&Command::of_many_rows),
-                              set(&Command::rows_alone), set(&Command::on_duplicate, gen_enum(OnDuplicate::update)),
-                              set(&Command::set_on_duplicate, rc::gen::elementOf(positions))),
-      fitting_insert);
+  const auto gen_row =
+      rc::gen::build<Item>(set(&Item::id, gen_number(0, 8)), set(&Item::shelf, gen_number(0, 8)),
+                           set(&Item::stock, gen_number(-3, 8)));
+  const std::vector<std::vector<uint32_t>> positions = {{0},    {1},    {2},    {5},
+                                                        {2, 4}, {1, 5}, {1, 2}, {0, 4, 5}};  // from 3 on: add
+  return rc::gen::map(rc::gen::build<Command>(set(&Command::rows, rc::gen::nonEmpty(gen_few(3, gen_row))),
+                                              set(&Command::of_many_rows), set(&Command::rows_alone),
+                                              set(&Command::on_duplicate, gen_enum(OnDuplicate::change)),
+                                              set(&Command::set_on_duplicate, rc::gen::elementOf(positions))),
+                      fitting_insert);
 }
 
 inline rc::Gen<Command> gen_statement() { return rc::gen::oneOf(gen_find(), gen_find(), gen_insert()); }
 
 inline rc::Gen<Command> gen_command() {
   using rc::gen::set;
-  const auto gen_group =
-      rc::gen::build<Command>(set(&Command::kind, rc::gen::just(RequestKind::group)), set(&Command::must_change, gen_once_in(3)),
-                              set(&Command::members, gen_few(4, gen_statement())));
+  const auto gen_group = rc::gen::build<Command>(set(&Command::kind, rc::gen::just(RequestKind::group)),
+                                                 set(&Command::must_change, gen_once_in(3)),
+                                                 set(&Command::members, gen_few(4, gen_statement())));
   return rc::gen::oneOf(gen_statement(), gen_statement(), gen_statement(), gen_group);
 }
 
@@ -211,12 +224,12 @@ inline Ask modify(Ask ask, const Command& command) {
       ask = std::move(ask).subtract(cells(command.new_values));
       break;
   }
-  switch (command.reply) {
-    case FindReply::rows:
+  switch (command.tell) {
+    case Tell::rows:
       return std::move(ask).rows_before();
-    case FindReply::rows_after:
+    case Tell::rows_after:
       return std::move(ask).rows_after();
-    case FindReply::count:
+    case Tell::count:
       break;
   }
   return std::move(ask).count();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Random turns of random requests, alone and in groups, with and without faults, against the model: every reply and every
-// committed state must be the model's.
+// Random turns of random requests, alone and in groups, with and without faults, against the model: every
+// reply and every committed state must be the model's.
 #include "exec/executor_model_commands.h"
 
 namespace rowsocket::exec::model {
@@ -33,13 +33,15 @@ class ModelFixture : public ExecutorFixture {
  public:
   ModelFixture() {
     using engine::memory::integer;
-    engine.create_table("m.t", {.columns = {integer("id"), integer("shelf"), engine::memory::nullable(integer("stock"))},
-                                .indexes = {{"PRIMARY", {"id"}, true},
-                                            {"by_shelf", {"shelf"}},
-                                            {"by_stock", {"stock"}},
-                                            {"by_place", {"shelf", "stock"}, true}}});
+    engine.create_table(
+        "m.t", {.columns = {integer("id"), integer("shelf"), engine::memory::nullable(integer("stock"))},
+                .indexes = {{"PRIMARY", {"id"}, true},
+                            {"by_shelf", {"shelf"}},
+                            {"by_stock", {"stock"}},
+                            {"by_place", {"shelf", "stock"}, true}}});
     for (uint32_t id = 0; id < id_of_inserts; ++id) {
-      RC_ASSERT(ask(connection, Ask::open(id, "m.t", std::to_string(id), "stock,shelf,id", "stock,shelf")) == "ok");
+      RC_ASSERT(ask(connection, Ask::open(id, "m.t", std::to_string(id), "stock,shelf,id", "stock,shelf")) ==
+                "ok");
     }
     for (int id = 0; id < 6; ++id) {
       model.items.push_back({id == 4 ? Number() : Number(id), id % 3, id});
@@ -55,19 +57,22 @@ class ModelFixture : public ExecutorFixture {
     engine.lose_transaction_at_read(nth, turn.fault == Fault::deadlock_at_read ? 1 : 0);
     engine.lose_transaction_at_write(nth, turn.fault == Fault::deadlock_at_write ? 1 : 0);
     const bool commit_fails = turn.fault == Fault::deadlock_at_commit || turn.fault == Fault::failed_commit;
-    engine.fail_commit(Error(ErrorCode::engine, turn.fault == Fault::failed_commit ? 135 : 149), commit_fails ? 1 : 0);
+    engine.fail_commit(Error(ErrorCode::engine, turn.fault == Fault::failed_commit ? 135 : 149),
+                       commit_fails ? 1 : 0);
   }
 
-  /// What the model says of a turn whose commit fails for good: writes fail, reads after the first write see none of them.
+  /// What the model says of a turn whose commit fails for good: writes fail, reads after the first write see
+  /// none of them.
   Lines replies_of_failed_commit(const std::vector<Command>& commands) {
     Lines expected;
     int changes = 0;
     for (const Command& command : commands) {
-      if (!command.writes()) {
+      if (!command.writes() || command.is_refused()) {
         append(expected, model.execute(command, changes));
       } else {
         append(expected, Lines(command.kind == RequestKind::group ? 1 : 0, "ok"));
-        append(expected, Lines(command.kind == RequestKind::group ? command.members.size() + 1 : 1, "error engine 135"));
+        append(expected, Lines(command.kind == RequestKind::group ? command.members.size() + 1 : 1,
+                               "error engine 135"));
       }
     }
     return expected;
@@ -94,7 +99,8 @@ class ModelFixture : public ExecutorFixture {
 
   [[nodiscard]] std::vector<Row> rows_of_model() const {
     std::vector<Item> items = model.items;
-    std::sort(items.begin(), items.end(), [](const Item& left, const Item& right) { return left.id < right.id; });
+    std::sort(items.begin(), items.end(),
+              [](const Item& left, const Item& right) { return left.id < right.id; });
     std::vector<Row> rows;
     for (const Item& item : items) {
       rows.push_back({cell(item.id), cell(item.shelf), cell(item.stock)});

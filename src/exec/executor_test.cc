@@ -14,7 +14,7 @@ class ParkedTest : public ExecutorTest {
   Connection& shopper_of(Executor& reader) {
     Connection& client = connect(Access::read);
     const Ask open = Ask::open(0, "shop.item", "", "stock");
-    EXPECT_EQ(reader.execute(client.client, open.request(), protocol, client.out), Executed::done);
+    EXPECT_EQ(send(reader, client, open), Executed::done);
     reader.end_turn();
     replies(client);
     return client;
@@ -90,7 +90,8 @@ TEST_F(ParkedTest, an_open_index_can_wait_too) {
 }
 
 TEST_F(ParkedTest, an_open_index_that_waited_too_long_is_an_error_after_a_replay_too) {
-  engine.create_table("shop.other", {.columns = {engine::memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}});
+  engine.create_table("shop.other",
+                      {.columns = {engine::memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}});
   engine.set_lock_wait_timeout_ms(0);
   engine.set_busy("shop.other", true);
   engine.fail_commit(Error(ErrorCode::engine, 149));
@@ -118,13 +119,13 @@ TEST_F(ParkedTest, a_parked_request_leaves_what_was_staged_before_it) {
 
 TEST_F(ParkedTest, a_request_that_waits_for_another_worker_is_done_after_its_commit) {
   const auto read_session = new_session(engine::Intent::read);
-  Executor reader(*read_session, counters, policy);
+  Executor reader(*read_session, counters, shared_settings());
   begin();
   send(shop, Ask::find(0, {"1"}).add({"1"}));
   Connection& client = shopper_of(reader);
-  EXPECT_EQ(reader.execute(client.client, find.request(), protocol, client.out), Executed::parked);
+  EXPECT_EQ(send(reader, client, find), Executed::parked);
   end();
-  EXPECT_EQ(reader.execute(client.client, find.request(), protocol, client.out), Executed::done);
+  EXPECT_EQ(send(reader, client, find), Executed::done);
   reader.end_turn();
   EXPECT_THAT(replies(client), ElementsAre("rows/1 6"));
 }
@@ -140,15 +141,22 @@ TEST_F(ParkedTest, a_parked_request_counts_once_when_it_is_done) {
   EXPECT_EQ(count(Counter::turn_requests) - before, 1);
 }
 
+TEST_F(ParkedTest, it_leaves_the_bound_of_its_output_as_it_was) {
+  engine.set_busy("shop.item", true);
+  const size_t bytes_max = shop.out.bytes_max();
+  EXPECT_EQ(ask(shop, find), "parked");
+  EXPECT_EQ(shop.out.bytes_max(), bytes_max);
+}
+
 class CountingTest : public ExecutorTest {};
 
 TEST_F(CountingTest, requests_count_by_kind) {
   Connection& shop = shopper();
   open_for_insert(shop);
-  turn(shop,
-       {Ask::find(0, {"1"}), Ask::find(0, {"1"}).in(0, {"2"}), Ask::find(0, {"1"}).update({"1"}), Ask::find(0, {"1"}).add({"1"}),
-        Ask::find(0, {"1"}).subtract({"1"}), Ask::find(0, {"1"}).remove(), Ask::insert(9, {"8", "1", "x", "1"}),
-        Ask::authenticate(""), Ask::malformed(RequestKind::unknown, 0, ErrorCode::unknown_command)});
+  turn(shop, {Ask::find(0, {"1"}), Ask::find(0, {"1"}).in(0, {"2"}), Ask::find(0, {"1"}).update({"1"}),
+              Ask::find(0, {"1"}).add({"1"}), Ask::find(0, {"1"}).subtract({"1"}),
+              Ask::find(0, {"1"}).remove(), Ask::insert(9, {"8", "1", "x", "1"}), Ask::authenticate(""),
+              Ask::refused(ErrorCode::unknown_command)});
   EXPECT_EQ(count(Counter::requests_open_index), 5);
   EXPECT_EQ(count(Counter::requests_find), 2);
   EXPECT_EQ(count(Counter::requests_in_list), 1);
@@ -158,6 +166,40 @@ TEST_F(CountingTest, requests_count_by_kind) {
   EXPECT_EQ(count(Counter::requests_insert), 1);
   EXPECT_EQ(count(Counter::requests_authenticate), 1);
   EXPECT_EQ(count(Counter::requests_unknown), 1);
+}
+
+TEST_F(CountingTest, a_change_counts_as_an_increment_where_all_of_it_counts) {
+  Connection& shop = shopper();
+  turn(shop,
+       {Ask::find(0, {"1"}).change(0, Operation::add_wrapping, "1"),
+        Ask::find(0, {"1"}).change(0, Operation::subtract_to_zero, "1"), Ask::find(0, {"1"}).subtract({})});
+  EXPECT_EQ(count(Counter::requests_increment), 3);
+  turn(shop, {Ask::find(0, {"1"}).change(0, Operation::add, "1").change(1, Operation::append, "x"),
+              Ask::find(0, {"1"}).update({})});
+  EXPECT_EQ(count(Counter::requests_update), 2);
+}
+
+TEST_F(CountingTest, a_request_for_nothing_is_a_request_of_the_turn) {
+  Connection& shop = shopper();
+  const uint64_t before = count(Counter::turn_requests);
+  turn(shop, {Ask::nothing()});
+  EXPECT_EQ(count(Counter::turn_requests) - before, 1);
+}
+
+TEST_F(CountingTest, lenient_requests_count_and_the_first_of_each_client_is_met) {
+  Connection& shop = shopper();
+  const auto surplus = [] {
+    return Ask::find(0, {"1"}).update({"1", "x", "1", "surplus"}).dropping_surplus();
+  };
+  begin();
+  send(shop, Ask::find(0, {"1"}));
+  EXPECT_FALSE(executor->met_first_lenience());
+  send(shop, surplus());
+  EXPECT_TRUE(executor->met_first_lenience());
+  send(shop, surplus());
+  EXPECT_FALSE(executor->met_first_lenience());
+  end();
+  EXPECT_EQ(count(Counter::requests_lenient), 2);
 }
 
 TEST_F(CountingTest, rows_count_by_what_was_done_to_them) {

@@ -11,7 +11,9 @@ using testing::ElementsAre;
 class GroupTest : public ExecutorTest {
  protected:
   GroupTest() { open_for_insert(one); }
-  static Ask add_stock(const std::string& id, const std::string& amount = "1") { return Ask::find(0, {id}).add({amount}); }
+  static Ask add_stock(const std::string& id, const std::string& amount = "1") {
+    return Ask::find(0, {id}).add({amount});
+  }
   static Ask read(const std::string& id) { return Ask::find(0, {id}).columns("stock"); }
   static Ask taken_id() { return Ask::insert(9, {"2", "1", "x", "1"}); }
 
@@ -29,14 +31,15 @@ TEST_F(GroupTest, its_members_commit_together) {
 }
 
 TEST_F(GroupTest, a_member_that_fails_undoes_the_others_and_nothing_else) {
-  EXPECT_THAT(turn(one, {add_stock("5"), Ask::group({add_stock("1"), taken_id(), add_stock("4")}), add_stock("5")}),
-              ElementsAre("= 1", "ok", undone, "error engine 121", undone, undone, "= 1"));
+  EXPECT_THAT(
+      turn(one, {add_stock("5"), Ask::group({add_stock("1"), taken_id(), add_stock("4")}), add_stock("5")}),
+      ElementsAre("= 1", "ok", undone, "error engine 121", undone, undone, "= 1"));
   EXPECT_EQ(stock("1") + stock("4") + stock("5"), "5711");
 }
 
 TEST_F(GroupTest, a_member_that_is_refused_begins_nothing) {
   EXPECT_THAT(turn(one, {Ask::group({add_stock("1"), Ask::find(77, {"1"})})}),
-              ElementsAre("ok", undone, "error unknown_index_id", undone));
+              ElementsAre("ok", undone, "error unknown_id", undone));
   EXPECT_THAT(turn(one, {Ask::group({add_stock("1"), Ask::open(3, "shop.item", "", "id")})}),
               ElementsAre("ok", undone, "error not_in_group", undone));
   EXPECT_EQ(stock("1"), "5");
@@ -45,17 +48,32 @@ TEST_F(GroupTest, a_member_that_is_refused_begins_nothing) {
 TEST_F(GroupTest, without_the_right_to_write_it_is_refused) {
   Connection& reader = shopper(Access::read);
   EXPECT_THAT(turn(reader, {Ask::group({read("1")})}), ElementsAre("ok", "rows/1 5", "ok"));
-  EXPECT_THAT(turn(reader, {Ask::group({read("1"), add_stock("1")})}), ElementsAre("ok", undone, "error read_only", undone));
+  EXPECT_THAT(turn(reader, {Ask::group({read("1"), add_stock("1")})}),
+              ElementsAre("ok", undone, "error read_only", undone));
 }
 
 TEST_F(GroupTest, without_authentication_it_is_refused_as_a_whole) {
-  policy.secret_read = policy.secret_write = "secret";
-  set_policy();
+  settings.secret_read = settings.secret_write = "secret";
+  use_settings();
   EXPECT_THAT(turn(connect(), {Ask::group({read("1")})}),
               ElementsAre("error not_authenticated", "error not_in_group", "error not_in_group"));
 }
 
-TEST_F(GroupTest, a_group_of_nothing_is_done) { EXPECT_THAT(turn(one, {Ask::group({})}), ElementsAre("ok", "ok")); }
+TEST_F(GroupTest, a_group_of_nothing_is_done) {
+  EXPECT_THAT(turn(one, {Ask::group({})}), ElementsAre("ok", "ok"));
+}
+
+TEST_F(GroupTest, a_group_of_nothing_has_no_gtid) {
+  EXPECT_THAT(turn(one, {Ask::group({}).with_gtid()}), ElementsAre("ok", "text "));
+}
+
+TEST_F(GroupTest, a_group_that_can_not_be_kept_is_undone_and_says_no_gtid) {
+  engine.fail_group_end(disk_full);
+  EXPECT_THAT(turn(one, {add_stock("5"), Ask::group({add_stock("1")}).with_gtid(), add_stock("5")}),
+              ElementsAre("= 1", "ok", "error engine 135", "error engine 135", "= 1"));
+  EXPECT_EQ(stock("1"), "5");
+  EXPECT_EQ(stock("5"), "11");
+}
 
 TEST_F(GroupTest, a_write_that_changes_nothing_fails_a_group_that_must) {
   EXPECT_THAT(turn(one, {Ask::group({add_stock("1"), add_stock("77")}).must_change()}),
@@ -66,9 +84,9 @@ TEST_F(GroupTest, a_write_that_changes_nothing_fails_a_group_that_must) {
 }
 
 TEST_F(GroupTest, tables_without_transactions_are_refused) {
-  engine.create_table(
-      "shop.log",
-      {.columns = {engine::memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}, .has_transactions = false});
+  engine.create_table("shop.log", {.columns = {engine::memory::integer("id")},
+                                   .indexes = {{"PRIMARY", {"id"}, true}},
+                                   .has_transactions = false});
   EXPECT_EQ(ask(one, Ask::open(10, "shop.log", "", "id")), "ok");
   EXPECT_THAT(turn(one, {Ask::group({add_stock("1"), Ask::insert(10, {"1"})})}),
               ElementsAre("ok", undone, "error no_transactions", undone));
@@ -97,14 +115,16 @@ TEST_F(GroupTest, each_connection_gets_its_gtids) {
 TEST_F(GroupTest, a_lost_transaction_runs_the_group_again_as_one) {
   engine.lose_transaction_at_write(3);
   const Ask group = Ask::group({add_stock("1"), add_stock("4")}).with_gtid();
-  EXPECT_THAT(turn(one, {add_stock("5"), group, add_stock("5")}), ElementsAre("= 1", "ok", "= 1", "= 1", "text 0-1-2", "= 1"));
+  EXPECT_THAT(turn(one, {add_stock("5"), group, add_stock("5")}),
+              ElementsAre("= 1", "ok", "= 1", "= 1", "text 0-1-2", "= 1"));
   EXPECT_EQ(stock("1") + stock("4") + stock("5"), "6811");
   EXPECT_EQ(count(Counter::replays), 1);
 }
 
 TEST_F(GroupTest, a_group_that_loses_its_transaction_for_good_says_so) {
   engine.lose_transaction_at_write(2, 100);
-  EXPECT_THAT(turn(one, {Ask::group({add_stock("1"), add_stock("4")})}), ElementsAre("ok", "error engine 149", undone, undone));
+  EXPECT_THAT(turn(one, {Ask::group({add_stock("1"), add_stock("4")})}),
+              ElementsAre("ok", "error engine 149", undone, undone));
   EXPECT_EQ(stock("1"), "5");
 }
 
@@ -116,7 +136,8 @@ TEST_F(GroupTest, a_failed_commit_is_the_answer_to_every_member) {
 }
 
 TEST_F(GroupTest, a_group_waits_as_one) {
-  engine.create_table("shop.log", {.columns = {engine::memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}});
+  engine.create_table("shop.log",
+                      {.columns = {engine::memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}});
   EXPECT_EQ(ask(one, Ask::open(10, "shop.log", "", "id")), "ok");
   const Ask group = Ask::group({add_stock("1"), Ask::insert(10, {"1"})});
   engine.set_busy("shop.log", true);
@@ -131,17 +152,22 @@ TEST_F(GroupTest, a_group_waits_as_one) {
 }
 
 TEST_F(GroupTest, rows_alone_in_a_group_fail_alone_and_are_undone_with_it) {
-  const auto rows = [] { return Ask::insert_rows(9, 2, {"6", "30", "mug", "1", "1", "30", "x", "2"}).rows_alone(); };
-  EXPECT_THAT(turn(one, {Ask::group({rows(), taken_id()})}), ElementsAre("ok", undone, "error engine 121", undone));
+  const auto rows = [] {
+    return Ask::insert_rows(9, 2, {"6", "30", "mug", "1", "1", "30", "x", "2"}).rows_alone();
+  };
+  EXPECT_THAT(turn(one, {Ask::group({rows(), taken_id()})}),
+              ElementsAre("ok", undone, "error engine 121", undone));
   EXPECT_EQ(stock("6"), "none");
-  EXPECT_THAT(turn(one, {Ask::group({rows(), add_stock("1")})}), ElementsAre("ok", "rows/2 1# !121", "= 1", "ok"));
+  EXPECT_THAT(turn(one, {Ask::group({rows(), add_stock("1")})}),
+              ElementsAre("ok", "rows/2 1# !121", "= 1", "ok"));
   EXPECT_EQ(stock("6"), "1");
 }
 
 TEST_F(GroupTest, its_replies_are_bounded_together) {
-  policy.reply_bytes_max = 30;
-  set_policy();
-  EXPECT_THAT(turn(one, {Ask::group({read("1"), read("1")})}), ElementsAre("ok", "rows/1 5", "rows/1 5", "ok"));
+  settings.reply_bytes_max = 30;
+  use_settings();
+  EXPECT_THAT(turn(one, {Ask::group({read("1"), read("1")})}),
+              ElementsAre("ok", "rows/1 5", "rows/1 5", "ok"));
   EXPECT_THAT(turn(one, {Ask::group({add_stock("1"), read("1"), read("1"), read("1"), read("1")})}),
               ElementsAre("ok", undone, undone, undone, "error reply_too_large", undone, undone));
   EXPECT_EQ(stock("1"), "5");

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What exec allocates, and what it does when memory is refused. This file replaces operator new of the test program: it counts,
-// and refuses on demand. The engine here is a stub of one row with one number, which allocates nothing itself, so that every
-// refusal hits exec.
+// What exec allocates, and what it does when memory is refused. This file replaces operator new of the test
+// program: it counts, and refuses on demand. The engine here is a stub of one row with one number, which
+// allocates nothing itself, so that every refusal hits exec.
 #include <algorithm>
 #include <cstdlib>
 #include <new>
@@ -59,7 +59,9 @@ class Watch {
 void* operator new(size_t byte_count) { return allocate(byte_count); }
 void* operator new[](size_t byte_count) { return allocate(byte_count); }
 void* operator new(size_t byte_count, const std::nothrow_t&) noexcept { return allocate_quietly(byte_count); }
-void* operator new[](size_t byte_count, const std::nothrow_t&) noexcept { return allocate_quietly(byte_count); }
+void* operator new[](size_t byte_count, const std::nothrow_t&) noexcept {
+  return allocate_quietly(byte_count);
+}
 void operator delete(void* place) noexcept { std::free(place); }
 void operator delete[](void* place) noexcept { std::free(place); }
 void operator delete(void* place, size_t) noexcept { std::free(place); }
@@ -74,7 +76,8 @@ class NumberSession final : public engine::Session, public engine::Cursor {
   int64_t committed = 0;
   int commits_to_failure = 0;  ///< of those with changes; 1: the next one fails
 
-  engine::Begin open_index(const engine::IndexDescription& description, std::shared_ptr<engine::Index>& index, Error&) override {
+  engine::Begin open_index(const engine::IndexDescription& description, std::shared_ptr<engine::Index>& index,
+                           Error&) override {
     index = std::make_shared<engine::Index>(description);
     return engine::Begin::ready;
   }
@@ -119,11 +122,10 @@ class NumberSession final : public engine::Session, public engine::Cursor {
   engine::Step next() override { return engine::Step::end; }
   [[nodiscard]] engine::Verdict verdict() override { return engine::Verdict::match; }
   void write_row(ValueWriter& writer) override { writer.integer(number_); }
-  [[nodiscard]] bool update_moves_rows(size_t) const override { return false; }
+  [[nodiscard]] bool change_moves_rows(std::span<const Assignment>) const override { return false; }
   [[nodiscard]] bool save_position() override { return true; }
   engine::Step fetch_position(size_t) override { return engine::Step::row; }
-  Error update_row(std::span<const Value>) override { return {}; }
-  Error add_to_row(std::span<const Value>, bool, bool& changed) override {
+  Error change_row(std::span<const Assignment>, bool, bool& changed) override {
     ++number_;
     changed = true;
     return {};
@@ -150,18 +152,22 @@ class ColdExecutor {
     engine::IndexDescription description;
     description.columns = "number";
     description.filter_columns = "number";
-    connection_.client.set_index(0, std::make_shared<engine::Index>(description));
+    RetiredIndexes none;
+    connection_.client.set_index(0, std::make_shared<engine::Index>(description), none);
   }
 
   /// A turn. Gives the number of allocations; those beyond `allowed_count` were refused.
   int run(const std::vector<Ask>& asks, int allowed_count = -1) {
+    const std::vector<const Request*> requests = bind(asks);
     const Watch watch(allowed_count);
-    executor_.begin_turn(1);
-    for (const Ask& ask : asks) {
-      static_cast<void>(executor_.execute(connection_.client, ask.request(), protocol_, connection_.out));
-    }
-    executor_.end_turn();
+    run_bound(requests);
     return Watch::count();
+  }
+  /// The same with buffers for which malloc has memory `allowed_count` times only.
+  void run_with_refused_buffers(const std::vector<Ask>& asks, long allowed_count) {
+    const std::vector<const Request*> requests = bind(asks);
+    const test::RefusedMemory refused(allowed_count);
+    run_bound(requests);
   }
   /// The replies of the turn, taken away.
   std::vector<std::string> replies() {
@@ -178,10 +184,27 @@ class ColdExecutor {
   void fail_commit(int nth) { session_.commits_to_failure = nth; }
 
  private:
-  TextProtocol protocol_;
+  std::vector<const Request*> bind(const std::vector<Ask>& asks) {
+    std::vector<const Request*> requests;
+    for (const Ask& ask : asks) {
+      requests.push_back(ask.bind(arena_, connection_.out));
+    }
+    return requests;
+  }
+  void run_bound(const std::vector<const Request*>& requests) {
+    executor_.begin_turn(1);
+    for (const Request* request : requests) {
+      static_cast<void>(executor_.execute(connection_.client, *request, 0));
+    }
+    executor_.end_turn();
+  }
+
+  Arena arena_;
   NumberSession session_;
   Counters counters_;
-  Executor executor_{session_, counters_, {{}, {}, limits::mebibyte, 64}};
+  Executor executor_{
+      session_, counters_,
+      std::make_shared<const Settings>(Settings{.reply_bytes_max = limits::mebibyte, .id_max = 64})};
   Connection connection_{Access::write, Access::write};
 };
 
@@ -191,7 +214,8 @@ class MemoryTest : public testing::Test {
   static int64_t acknowledged(const std::vector<std::string>& lines) {
     const auto group = [&lines](size_t begin) { return lines[begin + 3].starts_with("text") ? 2 : 0; };
     const auto rows = [&lines](size_t line) { return lines[line] == "rows/2 1# 1#" ? 2 : 0; };
-    return group(0) + std::count(lines.begin() + 4, lines.begin() + 44, "ok") + group(44) + rows(48) + rows(49);
+    return group(0) + std::count(lines.begin() + 4, lines.begin() + 44, "ok") + group(44) + rows(48) +
+           rows(49);
   }
 
   const Ask find_one = Ask::find(0, {"1"});
@@ -223,7 +247,8 @@ TEST_F(MemoryTest, writes_allocate_nothing_once_warm) {
   EXPECT_EQ(executor.run({add_one, insert_one, find_one}), 0);
 }
 
-TEST_F(MemoryTest, whichever_allocation_is_refused_each_request_is_answered_and_what_was_acknowledged_is_done) {
+TEST_F(MemoryTest,
+       whichever_allocation_is_refused_each_request_is_answered_and_what_was_acknowledged_is_done) {
   const Ask group = Ask::group({insert_one, insert_one}).with_gtid();
   std::vector<Ask> asks = {group};
   asks.insert(asks.end(), 40, insert_one);  // enough for the list of staged requests to grow
@@ -240,8 +265,10 @@ TEST_F(MemoryTest, whichever_allocation_is_refused_each_request_is_answered_and_
       executor.fail_commit(failing_commit);
       refused = executor.run(asks, allowed_count) > allowed_count;
       const std::vector<std::string> lines = executor.replies();
-      ASSERT_EQ(lines.size(), asks.size() + 6) << allowed_count << " allocations, failing commit " << failing_commit;
-      EXPECT_EQ(executor.committed(), acknowledged(lines)) << allowed_count << " allocations, failing commit " << failing_commit;
+      ASSERT_EQ(lines.size(), asks.size() + 6)
+          << allowed_count << " allocations, failing commit " << failing_commit;
+      EXPECT_EQ(executor.committed(), acknowledged(lines))
+          << allowed_count << " allocations, failing commit " << failing_commit;
     }
     EXPECT_GT(allowed_count, 5);
   }
@@ -251,10 +278,7 @@ TEST_F(MemoryTest, a_group_is_answered_wholly_or_its_connection_fails) {
   const std::vector<Ask> asks = {Ask::group({insert_one}).with_gtid(), find_one};
   for (long allowed_count = 0; allowed_count < 8; ++allowed_count) {
     ColdExecutor executor;
-    {
-      const test::RefusedMemory refused(allowed_count);  // buffers have theirs from malloc
-      executor.run(asks);
-    }
+    executor.run_with_refused_buffers(asks, allowed_count);
     EXPECT_TRUE(executor.out_failed() || executor.replies().size() == 4) << allowed_count << " allocations";
   }
 }

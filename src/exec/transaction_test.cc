@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Invariant 1: no reply to a write without its commit. Invariant 2: a request is atomic, and a lost transaction costs nobody a
-// request.
+// Invariant 1: no reply to a write without its commit. Invariant 2: a request is atomic, and a lost
+// transaction costs nobody a request.
 #include "exec/executor_fixture.h"
 
 namespace rowsocket::exec {
@@ -11,7 +11,9 @@ using testing::ElementsAre;
 
 class TransactionTest : public ExecutorTest {
  protected:
-  static Ask set_stock(const std::string& id, const std::string& stock) { return Ask::find(0, {id}).update({stock}); }
+  static Ask set_stock(const std::string& id, const std::string& stock) {
+    return Ask::find(0, {id}).update({stock});
+  }
   static Ask add_stock(const std::string& id) { return Ask::find(0, {id}).add({"1"}); }
   static Ask read(const std::string& id) { return Ask::find(0, {id}); }
 
@@ -61,8 +63,9 @@ TEST_F(TransactionTest, an_error_in_one_request_leaves_the_others) {
 TEST_F(TransactionTest, an_insert_replies_with_ok_or_the_new_id) {
   open_for_insert(one);
   EXPECT_EQ(ask(one, Ask::insert(9, {"6", "30", "lid", NULL_VALUE})), "ok");
-  engine.create_table("shop.order", {.columns = {engine::memory::auto_increment("id"), engine::memory::text("who")},
-                                     .indexes = {{"PRIMARY", {"id"}, true}}});
+  engine.create_table("shop.order",
+                      {.columns = {engine::memory::auto_increment("id"), engine::memory::text("who")},
+                       .indexes = {{"PRIMARY", {"id"}, true}}});
   ask(one, Ask::open(8, "shop.order", "", "who,id"));
   EXPECT_THAT(turn(one, {Ask::insert(8, {"ann"}), Ask::insert(8, {"bob"}), Ask::insert(8, {"eve", "9"})}),
               ElementsAre("= 1", "= 2", "= 0"));
@@ -109,8 +112,9 @@ TEST_F(TransactionTest, when_the_commit_fails_replies_of_earlier_turns_stay) {
 
 TEST_F(TransactionTest, when_the_commit_fails_what_needs_no_transaction_keeps_its_answer) {
   engine.fail_commit(disk_full);
-  EXPECT_THAT(turn(one, {add_stock("1"), Ask::open(5, "shop.item", "", "id"), Ask::find(5, {"4"}), Ask::find(7, {"1"})}),
-              ElementsAre("error engine 135", "ok", "rows/1 4", "error unknown_index_id"));
+  EXPECT_THAT(turn(one, {add_stock("1"), Ask::open(5, "shop.item", "", "id"), Ask::find(5, {"4"}),
+                         Ask::find(7, {"1"})}),
+              ElementsAre("error engine 135", "ok", "rows/1 4", "error unknown_id"));
   EXPECT_EQ(count(Counter::errors_request), 1);
 }
 
@@ -123,7 +127,8 @@ TEST_F(TransactionTest, a_failed_write_of_a_failed_commit_is_an_error_too) {
 
 TEST_F(TransactionTest, a_commit_that_may_succeed_next_time_is_replayed) {
   engine.fail_commit(deadlock);
-  EXPECT_THAT(turn(one, {add_stock("1"), add_stock("1"), read("1")}), ElementsAre("= 1", "= 1", "rows/3 7 pen 1"));
+  EXPECT_THAT(turn(one, {add_stock("1"), add_stock("1"), read("1")}),
+              ElementsAre("= 1", "= 1", "rows/3 7 pen 1"));
   EXPECT_EQ(stock("1"), "7");
   EXPECT_EQ(count(Counter::replays), 1);
   EXPECT_EQ(count(Counter::rows_updated), 2);
@@ -143,6 +148,15 @@ TEST_F(TransactionTest, a_lost_transaction_is_replayed_request_by_request) {
   EXPECT_EQ(stock("1"), "7");
   EXPECT_EQ(stock("2"), "1");
   EXPECT_EQ(engine.commits_with_changes(), 3);
+  EXPECT_EQ(count(Counter::errors_engine), 0);
+}
+
+TEST_F(TransactionTest, a_request_of_a_replay_that_must_be_the_first_of_a_transaction_is) {
+  engine.lose_transaction_at_write(2);
+  engine.ask_to_commit_first(3);  // the first one of the replay
+  EXPECT_THAT(turn(one, {add_stock("1"), add_stock("2")}), ElementsAre("= 1", "= 1"));
+  EXPECT_EQ(stock("1"), "6");
+  EXPECT_EQ(stock("2"), "1");
   EXPECT_EQ(count(Counter::errors_engine), 0);
 }
 
@@ -201,7 +215,8 @@ TEST_F(TransactionTest, a_commit_that_fails_in_a_replay_concerns_its_own_request
 TEST_F(TransactionTest, replies_that_change_their_size_in_a_replay_leave_each_other_whole) {
   engine.lose_transaction_at_write(2, 5);
   engine.fail_commit(disk_full);
-  EXPECT_THAT(turn(one, {add_stock("1"), add_stock("2")}), ElementsAre("error engine 149", "error engine 135"));
+  EXPECT_THAT(turn(one, {add_stock("1"), add_stock("2")}),
+              ElementsAre("error engine 149", "error engine 135"));
 }
 
 TEST_F(TransactionTest, a_replay_undoes_nothing_of_an_earlier_turn) {
@@ -221,14 +236,32 @@ TEST_F(TransactionTest, a_final_error_is_final_in_a_replay_too) {
 
 TEST_F(TransactionTest, a_replay_uses_the_index_that_an_id_meant_when_it_was_asked) {
   engine.lose_transaction_at_write(2);
-  EXPECT_THAT(turn(one, {add_stock("1"), Ask::open(0, "shop.item", "", "name"), read("1"), Ask::find(1, {"20"}).add({"1"})}),
+  EXPECT_THAT(turn(one, {add_stock("1"), Ask::open(0, "shop.item", "", "name"), read("1"),
+                         Ask::find(1, {"20"}).add({"1"})}),
               ElementsAre("= 1", "ok", "rows/1 pen", "= 1"));
   EXPECT_EQ(stock("1"), "6");
 }
 
+TEST_F(TransactionTest, a_replay_uses_columns_that_its_client_has_forgotten_since) {
+  begin();
+  send(one, Ask::find(0, {"1"}).add({"1"}).columns("stock"));
+  for (uint32_t number = 1; number <= limits::column_lists_per_index + 1; ++number) {
+    std::string names = "id";
+    for (uint32_t more = 1; more < number; ++more) {
+      names += ",id";
+    }
+    EXPECT_EQ(send(one, Ask::find(0, {"77"}).columns(names)), Executed::done);
+  }
+  engine.lose_transaction_at_write(1);
+  send(one, add_stock("2"));
+  end();
+  EXPECT_EQ(replies(one).front(), "= 1");
+  EXPECT_EQ(stock("1"), "6");
+}
+
 TEST_F(TransactionTest, a_replay_honours_the_access_that_a_client_had_when_it_asked) {
-  policy.secret_write = "w";
-  set_policy();
+  settings.secret_write = "w";
+  use_settings();
   Connection& writer = connect();
   turn(writer, {Ask::authenticate("w"), Ask::open(0, "shop.item", "", "stock")});
   engine.lose_transaction_at_write(2);
@@ -242,16 +275,92 @@ TEST_F(TransactionTest, a_replay_honours_the_access_that_a_client_had_when_it_as
   EXPECT_EQ(stock("1"), "6");
 }
 
-TEST_F(TransactionTest, a_lock_that_is_not_to_be_had_in_a_replay_is_an_error) {
-  engine.create_table("shop.other", {.columns = {engine::memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}});
-  ask(one, Ask::open(8, "shop.other", "", "id"));
+/// A request whose table is locked when it runs again, because the request behind it lost their transaction.
+class ReplayThatWaitsTest : public TransactionTest {
+ protected:
+  ReplayThatWaitsTest() {
+    engine.create_table("shop.other",
+                        {.columns = {engine::memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}});
+    engine.set_lock_wait_timeout_ms(50);
+    ask(one, Ask::open(8, "shop.other", "", "id"));
+    begin();
+    send(one, add_stock("2"));
+    send(one, insert);
+    engine.set_busy("shop.other", true);
+  }
+  void lose_transaction_of(Connection& last) {
+    engine.lose_transaction_at_write(1);
+    send(last, add_stock("1"));
+  }
+
+  const Ask insert = Ask::insert(8, {"1"});
+};
+
+TEST_F(ReplayThatWaitsTest, it_is_put_back_with_what_its_client_asked_behind_it) {
+  lose_transaction_of(one);
+  end();
+  EXPECT_THAT(replies(one), ElementsAre("= 1"));
+  EXPECT_EQ(one.put_back.size(), 2U);
+  EXPECT_EQ(stock("1"), "5");
+  EXPECT_EQ(stock("2"), "1");
+  EXPECT_EQ(count(Counter::parked), 1);
+  EXPECT_EQ(count(Counter::requests_insert), 0);
+}
+
+TEST_F(ReplayThatWaitsTest, it_is_done_when_the_lock_is_gone) {
+  lose_transaction_of(one);
+  end();
+  replies(one);
+  engine.set_busy("shop.other", false);
+  EXPECT_THAT(turn(one, one.put_back), ElementsAre("ok", "= 1"));
+  EXPECT_EQ(count(Counter::requests_insert), 1);
+}
+
+TEST_F(ReplayThatWaitsTest, the_requests_of_others_are_done) {
+  lose_transaction_of(two);
+  end();
+  EXPECT_THAT(replies(two), ElementsAre("= 1"));
+  EXPECT_EQ(one.put_back.size(), 1U);
+}
+
+TEST_F(ReplayThatWaitsTest, nothing_more_of_its_client_is_executed_in_this_turn) {
+  lose_transaction_of(two);
+  EXPECT_EQ(send(one, add_stock("4")), Executed::parked);
+  end();
+  EXPECT_EQ(one.put_back.size(), 2U);
+  EXPECT_EQ(stock("4"), "7");
+}
+
+TEST_F(ReplayThatWaitsTest, it_is_an_error_when_it_has_waited_too_long) {
+  lose_transaction_of(one);
+  end();
+  replies(one);
+  now_ms += 50;
+  EXPECT_EQ(ask(one, insert), "error cannot_lock_table");
+}
+
+TEST_F(ReplayThatWaitsTest, it_waits_from_its_first_try_on_however_often_it_is_put_back) {
+  lose_transaction_of(one);
+  end();
+  replies(one);
+  now_ms += 50;
+  engine.set_busy("shop.other", false);
   begin();
-  send(one, Ask::insert(8, {"1"}));
+  send(one, insert);
   engine.set_busy("shop.other", true);
-  engine.lose_transaction_at_write(1);
-  send(one, add_stock("1"));
+  lose_transaction_of(one);
   end();
   EXPECT_THAT(replies(one), ElementsAre("error cannot_lock_table", "= 1"));
+}
+
+TEST_F(ReplayThatWaitsTest, an_id_is_not_opened_anew_before_what_it_meant_is_done) {
+  engine.fail_commit(Error(ErrorCode::engine, 149));
+  EXPECT_EQ(send(one, Ask::open(8, "shop.item", "", "id")), Executed::parked);
+  end();
+  EXPECT_THAT(replies(one), ElementsAre("= 1"));
+  engine.set_busy("shop.other", false);
+  EXPECT_THAT(turn(one, one.put_back), ElementsAre("ok", "ok"));
+  EXPECT_EQ(engine.rows("shop.other").size(), 1U);
 }
 
 TEST_F(TransactionTest, a_refused_write_starts_no_staging) {

@@ -2,6 +2,7 @@
 #include "exec/walk.h"
 
 #include <algorithm>
+#include <iterator>
 #include <limits>
 #include <utility>
 
@@ -11,185 +12,234 @@ namespace {
 using engine::Step;
 using engine::Verdict;
 
-bool must_collect(const engine::Cursor& cursor, const Request& request) {
-  switch (request.modification) {
-    case Modification::none:
-    case Modification::remove:
-      return false;
-    case Modification::update:
-    case Modification::increment:
-    case Modification::decrement:
-      return request.limit > 1 && cursor.update_moves_rows(request.new_values.size());
-  }
-  return false;
-}
+constexpr uint64_t no_limit = std::numeric_limits<uint64_t>::max();
 
 }  // namespace
 
-Walk::Walk(engine::Cursor& cursor, const Request& request, const Protocol& protocol, Buffer& out, size_t reply_bytes_max,
-           std::vector<Value>& in_keys, RowCounts& counts)
+Walk::Walk(engine::Cursor& cursor, const Find& find, size_t reply_bytes_max, WalkScratch& scratch,
+           RowCounts& counts, Error& error)
     : cursor_(cursor),
-      request_(request),
-      protocol_(protocol),
-      out_(out),
-      writer_(out, protocol.value_format()),
-      out_bytes_max_(out.size() + reply_bytes_max),
-      in_keys_(in_keys),
+      find_(find),
+      reply_(*find.reply),
+      teller_(reply_, reply_bytes_max),
+      scratch_(scratch),
       counts_(counts),
-      replies_rows_(request.reply != FindReply::count),
-      collects_(must_collect(cursor, request)),
-      offset_left_(request.offset) {}
+      error_(error),
+      tells_rows_(find.tell != Tell::count),
+      tells_misses_(tells_rows_ && reply_.tells_misses()),
+      offset_left_(find.offset) {}
 
-Error Walk::run(size_t column_count) {
-  new_values_ = request_.new_values.first(std::min(request_.new_values.size(), column_count));
-  if (!request_.filters.empty()) {
-    if (Error error = cursor_.set_filters(request_.filters); !error.ok()) {
-      return error;
+void Walk::run(size_t column_count) {
+  if (!find_.filters.empty()) {
+    error_ = cursor_.set_filters(find_.filters);
+    if (!error_.ok()) {
+      return;
     }
   }
-  if (replies_rows_) {
-    protocol_.begin_rows(out_, column_count);
+  if (find_.change.kind == Change::Kind::assign) {
+    choose_assignments(column_count);
+    begin_collecting();
   }
-  if (!find_rows() || !change_collected_rows()) {
-    return std::move(error_);
+  if (tells_rows_) {
+    reply_.begin_rows(column_count);
   }
-  if (replies_rows_) {
-    protocol_.end_rows(out_);
-  } else {
-    protocol_.reply_number(out_, request_.modification == Modification::none ? rows_taken_ : rows_changed_);
+  if (walk_keys() && (!collects_ || change_collected_rows())) {
+    tell_end();
   }
-  return {};
 }
 
-bool Walk::find_rows() {
-  if (request_.limit == 0) {
+/// Assignments beyond the columns are dropped. Admission has refused them where they may not be.
+void Walk::choose_assignments(size_t column_count) {
+  const auto fits = [column_count](const Assignment& one) { return one.column < column_count; };
+  const auto& all = find_.change.assignments;
+  assignments_ = all;
+  if (!std::all_of(all.begin(), all.end(), fits)) [[unlikely]] {
+    scratch_.assignments.clear();
+    std::copy_if(all.begin(), all.end(), std::back_inserter(scratch_.assignments), fits);
+    assignments_ = scratch_.assignments;
+  }
+}
+
+void Walk::begin_collecting() {
+  collects_ = find_.limit > 1 && cursor_.change_moves_rows(assignments_);
+  if (collects_) {
+    scratch_.keys.clear();
+  }
+}
+
+// ---- which rows
+
+bool Walk::walk_keys() {
+  if (find_.limit == 0) {
     return true;
   }
-  const KeyRange range{.key_operator = request_.key_operator,
-                       .key = request_.values,
-                       .has_end = request_.has_end,
-                       .end_operator = request_.end_operator,
-                       .end_key = request_.end_values,
-                       .reverse = request_.reverse};
-  return request_.has_in_list ? find_rows_of_list(range) : find_rows_of(range, std::numeric_limits<uint64_t>::max());
+  return find_.list.is_given ? walk_list() : walk_key(find_.range, no_limit);
 }
 
-bool Walk::find_rows_of_list(KeyRange range) {
+bool Walk::walk_list() {
+  const KeyList& list = find_.list;
+  KeyRange range = find_.range;
   const size_t key_size = range.key.size();
-  in_keys_.assign(range.key.begin(), range.key.end());
-  in_keys_.insert(in_keys_.end(), range.end_key.begin(), range.end_key.end());
-  range.key = std::span(in_keys_).first(key_size);
-  range.end_key = std::span(in_keys_).subspan(key_size);
+  std::vector<Value>& key = scratch_.key;
+  key.assign(range.key.begin(), range.key.end());
+  key.insert(key.end(), range.end_key.begin(), range.end_key.end());
+  range.key = std::span(key).first(key_size);
+  range.end_key = std::span(key).subspan(key_size);
 
-  const bool all_rows = range.key_operator == KeyOperator::equal || range.key_operator == KeyOperator::starts_with;
-  const uint64_t usual_limit = all_rows ? std::numeric_limits<uint64_t>::max() : 1;
-  const uint64_t row_limit = request_.limit_per_value != 0 ? request_.limit_per_value : usual_limit;
-  const size_t stride = request_.lists_whole_keys ? key_size : 1;
-  for (size_t i = 0; i < request_.in_values.size() && rows_taken_ < request_.limit; i += stride) {
-    if (request_.lists_whole_keys) {
-      std::copy_n(request_.in_values.begin() + static_cast<ptrdiff_t>(i), key_size, in_keys_.begin());
+  const bool all_rows =
+      range.key_operator == KeyOperator::equal || range.key_operator == KeyOperator::starts_with;
+  const uint64_t usual_limit = all_rows ? no_limit : 1;
+  const uint64_t row_limit = list.row_limit_per_key != 0 ? list.row_limit_per_key : usual_limit;
+  const size_t stride = list.holds_whole_keys ? key_size : 1;
+  for (size_t at = 0; at < list.values.size() && rows_taken_ < find_.limit; at += stride) {
+    if (list.holds_whole_keys) {
+      std::copy_n(list.values.begin() + static_cast<ptrdiff_t>(at), key_size, key.begin());
     } else {
-      in_keys_[request_.in_key_part] = request_.in_values[i];
-      if (request_.in_key_part < range.end_key.size()) {
-        in_keys_[key_size + request_.in_key_part] = request_.in_values[i];
+      key[list.part] = list.values[at];
+      if (list.part < range.end_key.size()) {
+        key[key_size + list.part] = list.values[at];
       }
     }
-    if (!find_rows_of(range, row_limit)) {
+    if (!walk_key(range, row_limit)) {
       return false;
     }
+    ++key_number_;
   }
   return true;
 }
 
-/// `row_limit`: of the rows that pass the filters, those that the offset skips included.
-bool Walk::find_rows_of(const KeyRange& range, uint64_t row_limit) {
-  const bool filtered = !request_.filters.empty();
+bool Walk::walk_key(const KeyRange& range, uint64_t row_limit) {
+  key_has_row_ = false;
+  if (!walk_range(range, row_limit)) {
+    return false;
+  }
+  if (collects_) [[unlikely]] {
+    end_collected_key();
+  } else if (tells_misses_ && !key_has_row_) [[unlikely]] {
+    reply_.missed(key_number_);
+  }
+  return true;
+}
+
+/// `row_limit`: of the rows that no filter skips, those that the offset skips included.
+bool Walk::walk_range(const KeyRange& range, uint64_t row_limit) {
+  const bool is_filtered = !find_.filters.empty();
   uint64_t rows_left = row_limit;
   for (Step step = cursor_.seek(range);; step = cursor_.next()) {
     if (step != Step::row) {
       return step == Step::end || fail(cursor_.error());
     }
     ++counts_.read;
-    const Verdict verdict = filtered ? cursor_.verdict() : Verdict::match;
+    const Verdict verdict = is_filtered ? cursor_.verdict() : Verdict::match;
     if (verdict == Verdict::stop) {
       return true;
     }
     if (verdict == Verdict::skip) {
       continue;
     }
+    key_has_row_ = true;
     if (offset_left_ > 0) {
       --offset_left_;
-    } else if (!take_row()) {
+    } else if (!take_row(verdict == Verdict::refuse)) {
       return false;
     }
-    if (--rows_left == 0 || rows_taken_ == request_.limit) {
+    if (--rows_left == 0 || rows_taken_ == find_.limit) {
       return true;
     }
   }
 }
 
-bool Walk::take_row() {
+bool Walk::take_row(bool is_refused) {
   ++rows_taken_;
-  if (collects_) {
+  if (is_refused) [[unlikely]] {
+    ++rows_refused_;
+    return true;
+  }
+  if (collects_) [[unlikely]] {
+    ++rows_collected_;
     return cursor_.save_position() || fail(ErrorCode::out_of_memory);
   }
   return finish_row();
 }
 
+// ---- what becomes of a row
+
 bool Walk::finish_row() {
-  return (request_.reply != FindReply::rows || write_row()) && (request_.modification == Modification::none || change_row());
+  return (find_.tell != Tell::rows || tell_row()) &&
+         (find_.change.kind == Change::Kind::none || change_row());
 }
 
-bool Walk::write_row() {
-  cursor_.write_row(writer_);
-  if (out_.failed() || out_.size() > out_bytes_max_) [[unlikely]] {
-    return fail(ErrorCode::reply_too_large);
-  }
-  return true;
-}
+bool Walk::tell_row() { return teller_.tell(cursor_, key_number_) || fail(ErrorCode::reply_too_large); }
 
 bool Walk::change_row() {
+  const bool removes = find_.change.kind == Change::Kind::remove;
   bool changed = true;
-  switch (request_.modification) {
-    case Modification::none:
-      return true;
-    case Modification::update:
-      error_ = cursor_.update_row(new_values_);
-      break;
-    case Modification::remove:
-      error_ = cursor_.delete_row();
-      break;
-    case Modification::increment:
-    case Modification::decrement:
-      error_ = cursor_.add_to_row(new_values_, request_.modification == Modification::decrement, changed);
-      break;
-  }
+  error_ =
+      removes ? cursor_.delete_row() : cursor_.change_row(assignments_, find_.change.keeps_signs, changed);
   if (!error_.ok()) {
     return false;
   }
-  if (changed) {
-    ++rows_changed_;
-    ++(request_.modification == Modification::remove ? counts_.deleted : counts_.updated);
+  if (!changed) {
+    return true;
   }
-  return !changed || request_.reply != FindReply::rows_after || write_row();
+  ++rows_changed_;
+  ++(removes ? counts_.deleted : counts_.updated);
+  return find_.tell != Tell::rows_after || tell_row();
+}
+
+// ---- rows that are collected first
+
+/// Where the reply does not care for keys, all rows are remembered as those of one.
+void Walk::end_collected_key() {
+  const bool tells_keys = tells_misses_ || (tells_rows_ && reply_.tells_rows());
+  if (tells_keys || scratch_.keys.empty()) {
+    scratch_.keys.push_back({rows_collected_, tells_misses_ && !key_has_row_});
+  } else {
+    scratch_.keys.back().positions_end = rows_collected_;
+  }
 }
 
 bool Walk::change_collected_rows() {
-  for (size_t number = 0; collects_ && number < rows_taken_; ++number) {
-    const Step step = cursor_.fetch_position(number);
-    if (step == Step::failed) {
-      return fail(cursor_.error());
+  size_t position = 0;
+  for (key_number_ = 0; key_number_ < scratch_.keys.size(); ++key_number_) {
+    const CollectedKey& key = scratch_.keys[key_number_];
+    if (key.is_missed) {
+      reply_.missed(key_number_);
     }
-    // A row can be gone: changing another one may have removed it (a cascade, a trigger).
-    if (step == Step::row && !finish_row()) {
-      return false;
+    for (; position < key.positions_end; ++position) {
+      const Step step = cursor_.fetch_position(position);
+      if (step == Step::failed) {
+        return fail(cursor_.error());
+      }
+      // A row can be gone: changing another one may have removed it (a cascade, a trigger).
+      if (step == Step::row && !finish_row()) {
+        return false;
+      }
     }
   }
   return true;
 }
 
-bool Walk::fail(Error error) {
-  error_ = std::move(error);
+// ---- the end
+
+void Walk::tell_end() {
+  const uint64_t rows_matched = rows_taken_ - rows_refused_;
+  if (tells_rows_) {
+    reply_.end_rows();
+  } else if (find_.change.kind == Change::Kind::none) {
+    reply_.counted(rows_matched);
+  } else {
+    reply_.changed({.rows_found = rows_taken_, .rows_matched = rows_matched, .rows_changed = rows_changed_});
+  }
+}
+
+bool Walk::fail(ErrorCode code) {
+  error_ = code;
+  return false;
+}
+
+bool Walk::fail(const Error& error) {
+  error_ = error;
   return false;
 }
 

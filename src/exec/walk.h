@@ -1,74 +1,93 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// One find's way over its rows: key by key (an IN list has many), past filters, offset and limit, to the reply or to the change
-// of each row found. It decides what a find means; the cursor knows how rows are reached. It begins and ends no request: whoever
-// calls it undoes what a failed walk changed, and cuts what it wrote.
+// One find's way over its rows: key by key (a list has many), past filters, offset and limit, to the reply or
+// to the change of each row found. It decides what a find means; the cursor knows how rows are reached. It
+// begins and ends no request: whoever calls it undoes what a failed walk changed, and cuts what its reply was
+// told.
 //
-// IN lists. With KeyOperator::equal and starts_with all rows of each value count, up to the limit in all. With the other
-// operators each value gives at most one row, its first that passes the filters. A limit per value takes the place of both.
-// Offset and limit count over the whole list; a filter that stops ends the current value's rows only. A value that the list names
-// twice is walked twice.
+// Lists. With KeyOperator::equal and starts_with all rows of each key count, up to the limit in all. With the
+// other operators each key gives at most one row, its first that passes the filters. A limit per key takes
+// the place of both. Offset and limit count over the whole list; a filter that stops ends the current key's
+// rows only. A key that the list names twice is walked twice. Keys that the walk does not come to, since the
+// limit is reached, are not missed.
+//
+// A row that a filter refuses (Mismatch::refuse) is found: it counts to offset and limit, and its key is not
+// missed. It is neither told nor counted nor changed.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>
 
-#include "base/protocol.h"
 #include "engine/engine.h"
+#include "exec/row_counts.h"
+#include "exec/row_teller.h"
+#include "request/request.h"
 
 namespace rowsocket::exec {
 
-struct RowCounts {
-  uint64_t read = 0;  ///< rows stood on, those that a filter or the offset skipped included
-  uint64_t inserted = 0;
-  uint64_t updated = 0;
-  uint64_t deleted = 0;
+/// What was collected for one key.
+struct CollectedKey {
+  size_t positions_end;  ///< its rows are those behind the key before, up to this
+  bool is_missed;
+};
 
-  [[nodiscard]] uint64_t changed() const { return inserted + updated + deleted; }
-  void add_changes(const RowCounts& other) {
-    inserted += other.inserted;
-    updated += other.updated;
-    deleted += other.deleted;
-  }
+/// Memory that walks use one after the other.
+struct WalkScratch {
+  std::vector<Value> key;               ///< both ends of the range, with a value of the list in its place
+  std::vector<Assignment> assignments;  ///< those that fit the columns, where some do not
+  std::vector<CollectedKey> keys;       ///< of a walk that collects rows
 };
 
 class Walk {
  public:
-  /// `in_keys` is scratch memory, kept by the caller so that it need not be allocated again.
-  Walk(engine::Cursor& cursor, const Request& request, const Protocol& protocol, Buffer& out, size_t reply_bytes_max,
-       std::vector<Value>& in_keys, RowCounts& counts);
+  /// `reply_bytes_max`: of this find's reply. `error` is ok, and will say why the walk failed.
+  Walk(engine::Cursor& cursor, const Find& find, size_t reply_bytes_max, WalkScratch& scratch,
+       RowCounts& counts, Error& error);
 
-  /// Walk, change and reply. A failure to write the last bytes of the reply shows in `out`. May throw std::bad_alloc.
-  [[nodiscard]] Error run(size_t column_count);
+  /// Walk, change and tell. A failure to write the last bytes of the reply shows in its output. May throw
+  /// std::bad_alloc.
+  void run(size_t column_count);
 
  private:
-  // Each returns false when the walk failed; `error_` says why.
-  [[nodiscard]] bool find_rows();
-  [[nodiscard]] bool find_rows_of_list(KeyRange range);
-  [[nodiscard]] bool find_rows_of(const KeyRange& range, uint64_t row_limit);
-  [[nodiscard]] bool take_row();
+  void choose_assignments(size_t column_count);
+  void begin_collecting();
+  void end_collected_key();
+  void tell_end();
+
+  // Each returns false when the walk failed.
+  [[nodiscard]] bool walk_keys();
+  [[nodiscard]] bool walk_list();
+  [[nodiscard]] bool walk_key(const KeyRange& range, uint64_t row_limit);
+  [[nodiscard]] bool walk_range(const KeyRange& range, uint64_t row_limit);
+  [[nodiscard]] bool take_row(bool is_refused);
   [[nodiscard]] bool finish_row();
-  [[nodiscard]] bool write_row();
+  [[nodiscard]] bool tell_row();
   [[nodiscard]] bool change_row();
   [[nodiscard]] bool change_collected_rows();
-  [[nodiscard]] bool fail(Error error);
+  // Not inline: an error has a text, which the way of a row need not know how to destroy.
+  [[nodiscard]] [[gnu::noinline]] bool fail(ErrorCode code);
+  [[nodiscard]] [[gnu::noinline]] bool fail(const Error& error);
 
   engine::Cursor& cursor_;
-  const Request& request_;
-  const Protocol& protocol_;
-  Buffer& out_;
-  ValueWriter writer_;
-  const size_t out_bytes_max_;  ///< of `out_`, this reply included
-  std::vector<Value>& in_keys_;
+  const Find& find_;
+  Reply& reply_;
+  RowTeller teller_;
+  WalkScratch& scratch_;
   RowCounts& counts_;
-  const bool replies_rows_;
-  const bool collects_;                ///< find all rows before changing the first: changes could move rows into the way
-  std::span<const Value> new_values_;  ///< as many as there are columns
+  Error& error_;
+  const bool tells_rows_;  ///< else a number
+  const bool tells_misses_;
+  bool collects_ = false;  ///< find all rows before changing the first: changes could move rows into the way
+  bool key_has_row_ = false;                 ///< the key that is walked, so far
+  std::span<const Assignment> assignments_;  ///< those for columns that there are
+  size_t key_number_ = 0;                    ///< of the list
   uint64_t offset_left_;
-  uint64_t rows_taken_ = 0;
+  uint64_t rows_taken_ = 0;    ///< behind the offset, those that a filter refuses included
+  uint64_t rows_refused_ = 0;  ///< of them
+  size_t rows_collected_ = 0;  ///< of them
   uint64_t rows_changed_ = 0;
-  Error error_;
 };
 
 }  // namespace rowsocket::exec

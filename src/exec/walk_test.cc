@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What a find finds and changes: limits, IN lists, filters, modifications. The columns of every reply are stock, name, id.
+// What a find finds and changes: limits, IN lists, filters, modifications. The columns of every reply are
+// stock, name, id.
 #include "exec/executor_fixture.h"
 
 namespace rowsocket::exec {
@@ -28,7 +29,9 @@ class WalkTest : public ExecutorTest {
   Connection& shop = shopper();
 };
 
-TEST_F(WalkTest, a_find_replies_with_the_opened_columns) { EXPECT_EQ(on_shop(Ask::find(0, {"3"})), "rows/3 NULL cap 3"); }
+TEST_F(WalkTest, a_find_replies_with_the_opened_columns) {
+  EXPECT_EQ(on_shop(Ask::find(0, {"3"})), "rows/3 NULL cap 3");
+}
 
 TEST_F(WalkTest, nothing_found_is_no_rows) { EXPECT_EQ(on_shop(Ask::find(0, {"77"})), "rows/3"); }
 
@@ -52,7 +55,9 @@ TEST_F(WalkTest, the_largest_limit_and_offset_do_not_overflow) {
   EXPECT_EQ(ids(Ask::find(0, {"1"}, KeyOperator::at_or_after).limit(1, UINT64_MAX)), "");
 }
 
-TEST_F(WalkTest, a_limit_of_none_finds_none) { EXPECT_EQ(on_shop(Ask::find(0, {"1"}).limit(0).remove()), "= 0"); }
+TEST_F(WalkTest, a_limit_of_none_finds_none) {
+  EXPECT_EQ(on_shop(Ask::find(0, {"1"}).limit(0).remove()), "= 0");
+}
 
 TEST_F(WalkTest, a_key_prefix_finds_all_that_begin_with_it) {
   EXPECT_EQ(ids(Ask::find(2, {"20"}).limit(9)), "4 3");
@@ -65,14 +70,18 @@ TEST_F(WalkTest, more_key_values_than_the_index_has_parts_is_an_error) {
 
 TEST_F(WalkTest, a_filter_that_skips_counts_neither_to_limit_nor_offset) {
   const auto stocked = [](uint64_t limit, uint64_t offset) {
-    return Ask::find(0, {"1"}, KeyOperator::at_or_after).limit(limit, offset).skip_unless(0, Comparison::greater, "0");
+    return Ask::find(0, {"1"}, KeyOperator::at_or_after)
+        .limit(limit, offset)
+        .skip_unless(0, Comparison::greater, "0");
   };
   EXPECT_EQ(ids(stocked(9, 0)), "1 4 5");
   EXPECT_EQ(ids(stocked(2, 1)), "4 5");
 }
 
 TEST_F(WalkTest, a_filter_that_stops_ends_the_rows) {
-  EXPECT_EQ(ids(Ask::find(0, {"1"}, KeyOperator::at_or_after).limit(9).stop_unless(0, Comparison::greater, "0")), "1");
+  EXPECT_EQ(
+      ids(Ask::find(0, {"1"}, KeyOperator::at_or_after).limit(9).stop_unless(0, Comparison::greater, "0")),
+      "1");
 }
 
 TEST_F(WalkTest, all_filters_must_match) {
@@ -84,7 +93,10 @@ TEST_F(WalkTest, all_filters_must_match) {
 }
 
 TEST_F(WalkTest, null_matches_null_in_a_filter) {
-  EXPECT_EQ(ids(Ask::find(0, {"1"}, KeyOperator::at_or_after).limit(9).skip_unless(0, Comparison::equal, NULL_VALUE)), "3");
+  EXPECT_EQ(ids(Ask::find(0, {"1"}, KeyOperator::at_or_after)
+                    .limit(9)
+                    .skip_unless(0, Comparison::equal, NULL_VALUE)),
+            "3");
 }
 
 TEST_F(WalkTest, a_filter_value_that_does_not_convert_is_an_error) {
@@ -103,19 +115,26 @@ TEST_F(WalkTest, an_in_list_stands_for_its_key_part_only) {
   EXPECT_EQ(ids(Ask::find(2, {"20", "x"}).in(1, {"cap", "pen", "box"}).limit(9)), "3 4");
 }
 
-TEST_F(WalkTest, null_in_an_in_list_finds_null) { EXPECT_EQ(ids(Ask::find(3, {""}).in(0, {"7", NULL_VALUE}).limit(9)), "4 3"); }
+TEST_F(WalkTest, null_in_an_in_list_finds_null) {
+  EXPECT_EQ(ids(Ask::find(3, {""}).in(0, {"7", NULL_VALUE}).limit(9)), "4 3");
+}
 
 TEST_F(WalkTest, with_another_operator_an_in_list_finds_one_row_per_value) {
   EXPECT_EQ(ids(Ask::find(0, {""}, KeyOperator::after).in(0, {"1", "3"}).limit(9)), "2 4");
 }
 
 TEST_F(WalkTest, one_row_per_value_is_the_first_that_the_filters_let_pass) {
-  EXPECT_EQ(ids(Ask::find(0, {""}, KeyOperator::after).in(0, {"1", "4"}).limit(9).skip_unless(0, Comparison::greater, "0")),
+  EXPECT_EQ(ids(Ask::find(0, {""}, KeyOperator::after)
+                    .in(0, {"1", "4"})
+                    .limit(9)
+                    .skip_unless(0, Comparison::greater, "0")),
             "4 5");
 }
 
 TEST_F(WalkTest, a_filter_that_stops_ends_only_the_rows_of_its_in_value) {
-  EXPECT_EQ(ids(Ask::find(1, {""}).in(0, {"10", "20", "30"}).limit(9).stop_unless(0, Comparison::greater, "0")), "1 5");
+  EXPECT_EQ(
+      ids(Ask::find(1, {""}).in(0, {"10", "20", "30"}).limit(9).stop_unless(0, Comparison::greater, "0")),
+      "1 5");
 }
 
 TEST_F(WalkTest, update_sets_the_first_columns_and_counts) {
@@ -172,7 +191,8 @@ TEST_F(WalkTest, a_refused_decrement_still_shows_its_row) {
 
 TEST_F(WalkTest, an_update_that_moves_rows_along_the_index_meets_each_row_once) {
   EXPECT_EQ(on_shop(Ask::find(3, {"0"}, KeyOperator::at_or_after).limit(9).add({"1"})), "= 4");
-  EXPECT_THAT((std::vector{stock("1"), stock("2"), stock("4"), stock("5")}), ElementsAre("6", "1", "8", "10"));
+  EXPECT_THAT((std::vector{stock("1"), stock("2"), stock("4"), stock("5")}),
+              ElementsAre("6", "1", "8", "10"));
 }
 
 TEST_F(WalkTest, rows_that_move_are_replied_as_they_were) {
@@ -191,7 +211,8 @@ TEST_F(WalkTest, an_in_list_that_names_a_value_twice_adds_twice) {
 
 TEST_F(WalkTest, an_error_in_a_later_row_undoes_the_earlier_ones) {
   engine.fail_write(3, Error(ErrorCode::engine, 151));
-  EXPECT_EQ(on_shop(Ask::find(0, {"1"}, KeyOperator::at_or_after).limit(9).update({"1"}).rows_before()), "error engine 151");
+  EXPECT_EQ(on_shop(Ask::find(0, {"1"}, KeyOperator::at_or_after).limit(9).update({"1"}).rows_before()),
+            "error engine 151");
   EXPECT_EQ(stock("1"), "5");
   EXPECT_EQ(count(Counter::rows_updated), 0);
 }
@@ -202,23 +223,24 @@ TEST_F(WalkTest, a_read_that_fails_half_way_replies_with_the_error_only) {
 }
 
 TEST_F(WalkTest, a_reply_beyond_its_limit_becomes_an_error) {
-  policy.reply_bytes_max = 30;
-  set_policy();
+  settings.reply_bytes_max = 30;
+  use_settings();
   EXPECT_EQ(on_shop(Ask::find(0, {"1"}, KeyOperator::at_or_after).limit(9)), "error reply_too_large");
   EXPECT_EQ(ids(Ask::find(0, {"1"}, KeyOperator::at_or_after).limit(2)), "1 2");
 }
 
 TEST_F(WalkTest, the_limit_of_a_reply_is_not_shared_by_the_replies_of_a_turn) {
-  policy.reply_bytes_max = 30;
-  set_policy();
+  settings.reply_bytes_max = 30;
+  use_settings();
   const Ask find = Ask::find(0, {"1"}, KeyOperator::at_or_after).limit(2);
   EXPECT_THAT(turn(shop, {find, find}), ElementsAre("rows/3 5 pen 1 0 ink 2", "rows/3 5 pen 1 0 ink 2"));
 }
 
 TEST_F(WalkTest, a_modification_whose_reply_is_too_large_changes_nothing) {
-  policy.reply_bytes_max = 30;
-  set_policy();
-  EXPECT_EQ(on_shop(Ask::find(0, {"1"}, KeyOperator::at_or_after).limit(9).remove().rows_before()), "error reply_too_large");
+  settings.reply_bytes_max = 30;
+  use_settings();
+  EXPECT_EQ(on_shop(Ask::find(0, {"1"}, KeyOperator::at_or_after).limit(9).remove().rows_before()),
+            "error reply_too_large");
   EXPECT_EQ(engine.rows("shop.item").size(), 5);
 }
 

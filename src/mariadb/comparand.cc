@@ -72,6 +72,21 @@ Error Comparand::prepare_image(THD* thd, const Value& value, bool raw) {
   return {};
 }
 
+bool Comparand::row_is_unset() const {
+  if (field_->is_null()) {
+    return true;
+  }
+  if (field_->cmp_type() != STRING_RESULT) {
+    return field_->val_real() == 0;  // dates as well: 0000-00-00
+  }
+  StringBuffer<16> buffer;
+  const String* const text = field_->val_str(&buffer);
+  const auto* const begin = reinterpret_cast<const uchar*>(text->ptr());
+  my_wc_t character = 0;
+  const int bytes = field_->charset()->mb_wc(&character, begin, begin + text->length());
+  return bytes == static_cast<int>(text->length()) && character == '0';
+}
+
 int Comparand::compare_row() const {
   if (field_->is_null()) {
     return kind_ == Kind::null ? 0 : -1;

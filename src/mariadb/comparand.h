@@ -7,10 +7,10 @@
 #include <cstdint>
 #include <vector>
 
-#include "base/error.h"
-#include "base/value.h"
 #include "mariadb/searched_value.h"
 #include "mariadb/server_headers.h"
+#include "request/error.h"
+#include "request/value.h"
 
 namespace rowsocket::mariadb {
 
@@ -19,6 +19,8 @@ class Comparand {
   [[nodiscard]] Error prepare(THD* thd, Field* field, const Value& value, bool raw);
   /// Less than, equal to or greater than 0 as the row's value is before, equal to or after. NULL is before everything.
   [[nodiscard]] int compare_row() const;
+  /// True if the row's value is NULL or 0.
+  [[nodiscard]] bool row_is_unset() const;
 
  private:
   enum class Kind : uint8_t { null, integer, text, image };

@@ -5,9 +5,9 @@
 
 #include <string_view>
 
-#include "base/error.h"
-#include "base/value.h"
 #include "mariadb/server_headers.h"
+#include "request/error.h"
+#include "request/value.h"
 
 namespace rowsocket::mariadb {
 

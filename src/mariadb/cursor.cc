@@ -17,14 +17,6 @@ using engine::Verdict;
 
 namespace {
 
-bool goes_forward(KeyOperator key_operator) {
-  return key_operator == KeyOperator::after || key_operator == KeyOperator::at_or_after;
-}
-
-bool goes_backward(KeyOperator key_operator) {
-  return key_operator == KeyOperator::before || key_operator == KeyOperator::at_or_before;
-}
-
 bool is_end(int handler_code) { return handler_code == HA_ERR_KEY_NOT_FOUND || handler_code == HA_ERR_END_OF_FILE; }
 
 }  // namespace
@@ -47,15 +39,15 @@ Step Cursor::fail(Error error) {
   return Step::failed;
 }
 
-Step Cursor::fail(int handler_code) {
-  snapshot_is_stale_ = snapshot_is_stale_ || handler_code == HA_ERR_TABLE_DEF_CHANGED;
-  return fail(noted(engine_error(thd_, table_->file, handler_code)));
-}
+Step Cursor::fail(int handler_code) { return fail(noted(engine_error(thd_, table_->file, handler_code))); }
 
 Error Cursor::noted(Error error) {
   if (error.code == ErrorCode::sql && error.number == ER_LOCK_WAIT_TIMEOUT) {
     error.reason = Reason::row_locked;  // a trigger met the row
   }
+  needs_new_transaction_ =
+      needs_new_transaction_ ||
+      (error.code == ErrorCode::engine && (error.number == HA_ERR_TABLE_DEF_CHANGED || error.number == HA_ERR_ROLLBACK));
   found_row_locked_ = error.reason == Reason::row_locked;
   return error;
 }
@@ -67,7 +59,7 @@ Error Cursor::set_filters(std::span<const Filter> filters) {
   filter_count_ = filters.size();
   for (size_t i = 0; i < filters.size(); ++i) {
     filters_[i].comparison = filters[i].comparison;
-    filters_[i].stop_at_mismatch = filters[i].stop_at_mismatch;
+    filters_[i].mismatch = filters[i].mismatch;
     Field* const field = binding_->filter_columns[filters[i].filter_column];
     if (Error error = filters_[i].comparand.prepare(thd_, field, filters[i].value, raw_); !error.ok()) {
       return error;
@@ -76,10 +68,15 @@ Error Cursor::set_filters(std::span<const Filter> filters) {
   return {};
 }
 
+bool Cursor::satisfied_by_row(const FilterState& filter) {
+  return engine::satisfies(filter.comparand.compare_row(), filter.comparison) ||
+         (filter.comparison == Comparison::greater_or_unset && filter.comparand.row_is_unset());
+}
+
 Verdict Cursor::verdict() {
   for (size_t i = 0; i < filter_count_; ++i) {
-    if (!engine::satisfies(filters_[i].comparand.compare_row(), filters_[i].comparison)) {
-      return filters_[i].stop_at_mismatch ? Verdict::stop : Verdict::skip;
+    if (!satisfied_by_row(filters_[i])) {
+      return engine::verdict_of(filters_[i].mismatch);
     }
   }
   return Verdict::match;
@@ -100,25 +97,19 @@ bool Cursor::set_bounds(const KeyRange& range) {
     return false;
   }
   checks_rows_ = first_.rechecks();
-  walk_ = goes_forward(range.key_operator)    ? Walk::forward
-          : goes_backward(range.key_operator) ? Walk::backward
-          : first_.is_of_one_row()            ? Walk::first_row_only
-                                              : Walk::same_key;
+  walk_ = goes_up(range.key_operator)     ? Walk::forward
+          : goes_down(range.key_operator) ? Walk::backward
+          : first_.is_of_one_row()        ? Walk::first_row_only
+                                          : Walk::same_key;
   return true;
 }
 
 bool Cursor::set_both_bounds(const KeyRange& range) {
-  const bool has_direction = goes_forward(range.key_operator) || goes_backward(range.key_operator);
-  if (range.has_end &&
-      (!has_direction || goes_forward(range.key_operator) == goes_forward(range.end_operator) || range.end_key.empty())) {
-    error_ = Error(ErrorCode::bad_operator, "a range has a lower and an upper end");
-    return false;
-  }
   if (range.end_key.size() > binding_->key_parts.size()) {
     error_ = Error(ErrorCode::too_many_key_parts, "the index has fewer parts than the end of the range has values");
     return false;
   }
-  const bool forward = goes_backward(range.key_operator) == range.reverse;
+  const bool forward = goes_down(range.key_operator) == range.reverse;
   walk_ = forward ? Walk::forward : Walk::backward;
   has_last_ = true;
   checks_rows_ = true;
@@ -135,10 +126,10 @@ bool Cursor::set_both_bounds(const KeyRange& range) {
     KeyBound::open_between(low, high);
     return true;
   }
-  KeyBound& given = goes_forward(range.key_operator) ? low : high;
-  KeyBound& other = goes_forward(range.key_operator) ? high : low;
+  KeyBound& given = goes_up(range.key_operator) ? low : high;
+  KeyBound& other = goes_up(range.key_operator) ? high : low;
   if (!range.has_end) {
-    other.set_open(goes_forward(range.key_operator) ? KeyOperator::at_or_before : KeyOperator::at_or_after);
+    other.set_open(goes_up(range.key_operator) ? KeyOperator::at_or_before : KeyOperator::at_or_after);
   } else if (!set_bound(other, range.end_operator, range.end_key)) {
     return false;
   }
@@ -254,13 +245,16 @@ Step Cursor::next() {
   return settle(advance());
 }
 
-void Cursor::write_row(ValueWriter& writer) { write_columns(binding_->columns, writer); }
+void Cursor::write_row(ValueWriter& writer) {
+  writer.begin_row();
+  write_columns(binding_->columns, writer);
+}
 
-bool Cursor::update_moves_rows(size_t new_value_count) const {
+bool Cursor::change_moves_rows(std::span<const Assignment> assignments) const {
   const uint32_t clustered_key = table_->s->primary_key;
   const bool is_clustered = clustered_key < MAX_KEY && table_->file->pk_is_clustering_key(clustered_key);
-  for (size_t i = 0; i < new_value_count && i < binding_->columns.size(); ++i) {
-    const Field* const field = binding_->columns[i].field;
+  for (const Assignment& assignment : assignments) {
+    const Field* const field = binding_->columns[assignment.column].field;
     if (field->part_of_key_not_clustered.is_set(binding_->key_number) || field->key_start.is_set(binding_->key_number) ||
         (is_clustered && field->part_of_key.is_set(clustered_key) && (field->flags & PRI_KEY_FLAG) != 0)) {
       return true;
@@ -334,18 +328,11 @@ void Cursor::end_changes() {
   }
 }
 
-Error Cursor::update_row(std::span<const Value> new_values) {
+Error Cursor::change_row(std::span<const Assignment> assignments, bool keeps_signs, bool& changed) {
   if (Error error = prepare(Change::update); !error.ok()) {
     return error;
   }
-  return noted(mariadb::update_row(thd_, *binding_, table_, new_values, raw_));
-}
-
-Error Cursor::add_to_row(std::span<const Value> amounts, bool decrement, bool& changed) {
-  if (Error error = prepare(Change::update); !error.ok()) {
-    return error;
-  }
-  return noted(mariadb::add_to_row(thd_, *binding_, table_, amounts, decrement, changed));
+  return noted(mariadb::change_row(thd_, *binding_, table_, assignments, keeps_signs, raw_, changed));
 }
 
 Error Cursor::delete_row() {
@@ -360,7 +347,7 @@ Error Cursor::insert_row(const engine::RowToInsert& row, RowOutcome& outcome) {
   if (Error error = prepare(Change::insert); !error.ok()) {
     return error;
   }
-  Error error = noted(mariadb::insert_row(thd_, *binding_, table_, row, raw_, outcome));
+  Error error = noted(mariadb::insert_row(thd_, *binding_, table_, row, raw_, *this, outcome));
   thd_->get_stmt_da()->inc_current_row_for_warning();
   return error;
 }

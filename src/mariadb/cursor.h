@@ -22,9 +22,10 @@ class Cursor final : public engine::Cursor {
   /// After the request's last change, while its table is locked.
   void end_changes();
 
-  /// True if a table was altered after the transaction's snapshot was taken: only a new transaction can read it.
-  [[nodiscard]] bool snapshot_is_stale() const { return snapshot_is_stale_; }
-  void forget_snapshot() { snapshot_is_stale_ = false; }
+  /// True if the engine said that only a new transaction can go on: a table was altered after the transaction's snapshot was
+  /// taken, or the engine has rolled the transaction back.
+  [[nodiscard]] bool needs_new_transaction() const { return needs_new_transaction_; }
+  void forget_transaction() { needs_new_transaction_ = false; }
   /// True if the request failed for a row that another transaction has locked.
   [[nodiscard]] bool found_row_locked() const { return found_row_locked_; }
 
@@ -33,11 +34,10 @@ class Cursor final : public engine::Cursor {
   engine::Step next() override;
   [[nodiscard]] engine::Verdict verdict() override;
   void write_row(ValueWriter& writer) override;
-  [[nodiscard]] bool update_moves_rows(size_t new_value_count) const override;
+  [[nodiscard]] bool change_moves_rows(std::span<const Assignment> assignments) const override;
   [[nodiscard]] bool save_position() override;
   engine::Step fetch_position(size_t number) override;
-  Error update_row(std::span<const Value> new_values) override;
-  Error add_to_row(std::span<const Value> amounts, bool decrement, bool& changed) override;
+  Error change_row(std::span<const Assignment> assignments, bool keeps_signs, bool& changed) override;
   Error delete_row() override;
   Error insert_row(const engine::RowToInsert& row, RowOutcome& outcome) override;
   [[nodiscard]] const Error& error() const override { return error_; }
@@ -50,9 +50,10 @@ class Cursor final : public engine::Cursor {
   struct FilterState {
     Comparand comparand;
     Comparison comparison;
-    bool stop_at_mismatch;
+    Mismatch mismatch;
   };
 
+  [[nodiscard]] static bool satisfied_by_row(const FilterState& filter);
   [[nodiscard]] bool set_bounds(const KeyRange& range);
   [[nodiscard]] bool set_both_bounds(const KeyRange& range);
   [[nodiscard]] bool set_bound(KeyBound& bound, KeyOperator key_operator, std::span<const Value> key);
@@ -86,7 +87,7 @@ class Cursor final : public engine::Cursor {
 
   std::vector<uchar> positions_;
   bool is_fetching_positions_ = false;
-  bool snapshot_is_stale_ = false;
+  bool needs_new_transaction_ = false;
   bool found_row_locked_ = false;
   Error error_;
 };

@@ -21,6 +21,20 @@ bool is_interruption(int number) {
          number == HA_ERR_ABORTED_BY_USER;
 }
 
+Reason reason_of(int handler_code) {
+  switch (handler_code) {
+    case HA_ERR_LOCK_WAIT_TIMEOUT:
+      return Reason::row_locked;
+    case HA_ERR_LOCK_DEADLOCK:
+      return Reason::conflict;
+    case HA_ERR_FOUND_DUPP_KEY:
+    case HA_ERR_FOUND_DUPP_UNIQUE:
+      return Reason::duplicate;
+    default:
+      return Reason::none;
+  }
+}
+
 }  // namespace
 
 void clear_diagnostics(THD* thd) {
@@ -54,12 +68,19 @@ Error take_server_error(THD* thd, ErrorCode fallback) {
   return error;
 }
 
+bool took_too_much_memory(const THD* thd) {
+  return thd->killed == KILL_QUERY && thd->killed_err != nullptr && thd->killed_err->no == ER_OPTION_PREVENTS_STATEMENT;
+}
+
 Error interruption_error(const THD* thd) {
   if (is_stopping(thd)) {
     return Error(ErrorCode::shutting_down);
   }
   if (thd->killed == KILL_TIMEOUT) {
     return Error(ErrorCode::sql, ER_STATEMENT_TIMEOUT, "longer than max_statement_time");
+  }
+  if (took_too_much_memory(thd)) {
+    return Error(ErrorCode::sql, ER_OPTION_PREVENTS_STATEMENT, thd->killed_err->msg);
   }
   return Error(ErrorCode::sql, ER_QUERY_INTERRUPTED, "interrupted");
 }
@@ -72,7 +93,7 @@ Error engine_error(THD* thd, handler* file, int handler_code) {
   if (handler_code == HA_ERR_AUTOINC_READ_FAILED && thd->killed == NOT_KILLED) {
     handler_code = HA_ERR_LOCK_WAIT_TIMEOUT;  // a long INSERT ... SELECT has the lock of the table's AUTO_INCREMENT
   }
-  if (thd->killed == KILL_TIMEOUT) {
+  if (thd->killed == KILL_TIMEOUT || took_too_much_memory(thd)) {
     clear_diagnostics(thd);
     return interruption_error(thd);
   }
@@ -84,9 +105,7 @@ Error engine_error(THD* thd, handler* file, int handler_code) {
     return error;
   }
   error.number = handler_code;
-  error.reason = handler_code == HA_ERR_LOCK_WAIT_TIMEOUT ? Reason::row_locked
-                 : handler_code == HA_ERR_LOCK_DEADLOCK   ? Reason::conflict
-                                                          : Reason::none;
+  error.reason = reason_of(handler_code);
   error.code = is_stopping(thd) && is_interruption(handler_code) ? ErrorCode::shutting_down : ErrorCode::engine;
   return error;
 }

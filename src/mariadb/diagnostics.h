@@ -5,7 +5,7 @@
 
 #include <string_view>
 
-#include "base/error.h"
+#include "request/error.h"
 
 class THD;
 class handler;
@@ -16,8 +16,12 @@ namespace rowsocket::mariadb {
 /// interrupted the request is `sql`, whatever it was that failed for it; if the server or the plugin stops, `shutting_down`.
 [[nodiscard]] Error take_server_error(THD* thd, ErrorCode fallback);
 
-/// What to answer when `thd->killed` was found set between two rows: by a KILL, by max_statement_time, by a shutdown.
+/// What to answer when `thd->killed` was found set between two rows: by a KILL, by a limit of the server
+/// (max_statement_time, max_session_mem_used), by a shutdown.
 [[nodiscard]] Error interruption_error(const THD* thd);
+
+/// True if the server interrupts the THD since a statement took more than max_session_mem_used.
+[[nodiscard]] bool took_too_much_memory(const THD* thd);
 
 /// A storage engine's error (HA_ERR_*), with the text that SQL would give.
 [[nodiscard]] Error engine_error(THD* thd, handler* file, int handler_code);

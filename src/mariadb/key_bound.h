@@ -11,9 +11,9 @@
 #include <span>
 #include <vector>
 
-#include "base/request.h"
 #include "mariadb/binding.h"
 #include "mariadb/comparand.h"
+#include "request/request.h"
 
 namespace rowsocket::mariadb {
 

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "mariadb/server_headers.h"
 // The server's headers come first.
+#include <algorithm>
 #include <utility>
 
 #include "mariadb/binding.h"
 #include "mariadb/diagnostics.h"
 #include "mariadb/engines.h"
 #include "mariadb/galera.h"
+#include "mariadb/history_partitions.h"
 #include "mariadb/open_table.h"
 
 namespace rowsocket::mariadb {
@@ -46,13 +48,6 @@ class BesideStatement {
 void restart_lex(THD* thd) {
   lex_end(thd->lex);
   lex_start(thd);
-}
-
-/// History that moves on to the next partition, which may have to be made first.
-bool keeps_history_in_steps(const TABLE* table) {
-  const partition_info* const partitions = table->part_info;
-  return partitions != nullptr && partitions->part_type == VERSIONING_PARTITION &&
-         (partitions->vers_info->limit > 0 || partitions->vers_info->interval.is_set());
 }
 
 /// Of the tables that a write opened: one that it may change, and that keeps the change after a rollback. (So does a sequence,
@@ -100,7 +95,16 @@ class OpenTable::Prelocking final : public DML_prelocking_strategy {
     if (list == &open_.list_ && open_.refuse(list->table, error_)) {
       return true;
     }
-    return DML_prelocking_strategy::handle_table(thd, context, list, need_prelocking);
+    const bool failed = DML_prelocking_strategy::handle_table(thd, context, list, need_prelocking);
+    put_off_new_partitions(thd, context->query_tables);
+    return failed;
+  }
+
+  bool handle_routine(THD* thd, Query_tables_list* context, Sroutine_hash_entry* routine, sp_head* code,
+                      bool* need_prelocking) override {
+    const bool failed = DML_prelocking_strategy::handle_routine(thd, context, routine, code, need_prelocking);
+    put_off_new_partitions(thd, context->query_tables);
+    return failed;
   }
 
  private:
@@ -160,6 +164,7 @@ bool OpenTable::open_list(THD* thd, Error& error) {
   lex->query_tables = &list_;
   list_.prev_global = &lex->query_tables;
   lex->query_tables_last = &list_.next_global;
+  put_off_new_partitions(thd, &list_);
   Prelocking prelocking(*this, error);
   TABLE_LIST* first = &list_;
   const bool was_strict =
@@ -176,20 +181,56 @@ void OpenTable::close_list(THD* thd, const MDL_savepoint& before) {
   restart_lex(thd);
 }
 
-Opening OpenTable::open(THD* thd, bool alone_in_statement, Error& error) {
+Opening OpenTable::fail_to_open(THD* thd, const MDL_savepoint& before, Error& error) {
+  const bool conflict = error.ok() && is_lock_conflict(thd);
+  if (error.ok()) {
+    error = take_server_error(thd, ErrorCode::cannot_open_table);
+  }
+  close_list(thd, before);
+  clear_diagnostics(thd);
+  return conflict ? Opening::wait : Opening::failed;
+}
+
+Opening OpenTable::open(THD* thd, bool alone_in_statement, NewHistory new_history, Error& error) {
   const BesideStatement beside(thd);
   const MDL_savepoint before = thd->mdl_context.mdl_savepoint();
   error = {};
   if (!open_list(thd, error)) {
-    const bool conflict = error.ok() && is_lock_conflict(thd);
-    if (error.ok()) {
-      error = take_server_error(thd, ErrorCode::cannot_open_table);
-    }
-    close_list(thd, before);
-    clear_diagnostics(thd);
-    return conflict ? Opening::wait : Opening::failed;
+    return fail_to_open(thd, before, error);
   }
   clear_diagnostics(thd);
+  if (new_history != NewHistory::ignore && alone_in_statement && needs_new_partition(thd, &list_)) [[unlikely]] {
+    if (new_history == NewHistory::report) {
+      close_list(thd, before);
+      return Opening::new_partition;
+    }
+    if (const Opening added = add_history_partition(thd, before, error); added != Opening::ready) {
+      return added;
+    }
+  }
+  return settle(thd, alone_in_statement, before);
+}
+
+/// The tables of the list are open, before and after.
+Opening OpenTable::add_history_partition(THD* thd, const MDL_savepoint& before, Error& error) {
+  constexpr ulong patience_s = 1;  // it holds up all clients of the worker, and all who want the table
+  NewPartitions partitions(thd, std::min(patience_s, static_cast<ulong>(global_system_variables.lock_wait_timeout)));
+  const bool claimed = partitions.claim(&list_);
+  close_list(thd, before);
+  thd->lex->sql_command = SQLCOM_UPDATE;
+  if (thd->is_error() || (claimed && !partitions.add())) {
+    return fail_to_open(thd, before, error);
+  }
+  clear_diagnostics(thd);
+  if (!open_list(thd, error)) {
+    return fail_to_open(thd, before, error);
+  }
+  clear_diagnostics(thd);
+  return Opening::ready;
+}
+
+/// What is open now, and whether it can be used in the statement under way.
+Opening OpenTable::settle(THD* thd, bool alone_in_statement, const MDL_savepoint& before) {
   TABLE* const table = list_.table;
   needs_own_statement_ = intent_ == engine::Intent::write &&
                          (table->triggers != nullptr || table->internal_tables != nullptr || keeps_history_in_steps(table));

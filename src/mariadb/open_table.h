@@ -16,9 +16,9 @@
 #include <cstdint>
 #include <string>
 
-#include "base/error.h"
 #include "engine/engine.h"
 #include "mariadb/server_headers.h"
+#include "request/error.h"
 
 namespace rowsocket::mariadb {
 
@@ -29,7 +29,15 @@ enum class Opening : uint8_t {
   ready,
   wait,           ///< somebody holds a conflicting lock; nothing is held for this attempt
   own_statement,  ///< writes to it need a statement with nothing else in it: end the present one, and open again
+  new_partition,  ///< its history needs a new partition: close what is open, and open again with `NewHistory::add`
   failed
+};
+
+/// What an opening does where history needs a new partition (see history_partitions.h).
+enum class NewHistory : uint8_t {
+  report,  ///< answer Opening::new_partition
+  add,     ///< add it, or do without where somebody uses the table for longer than a moment
+  ignore   ///< do without
 };
 
 class OpenTable {
@@ -46,13 +54,14 @@ class OpenTable {
   [[nodiscard]] uint64_t generation() const { return generation_; }
 
   /// Open; waits for metadata locks as long as the THD's lock_wait_timeout says. `alone_in_statement`: no other table is in the
-  /// statement under way, or there is none.
-  [[nodiscard]] Opening open(THD* thd, bool alone_in_statement, Error& error);
+  /// statement under way, or there is none. For `NewHistory::add` the session has nothing else open.
+  [[nodiscard]] Opening open(THD* thd, bool alone_in_statement, NewHistory new_history, Error& error);
   /// Close one that may stay open (`is_kept`). It is not locked. Where the transaction under way (0 = none) has used it, its
   /// metadata lock stays until that transaction ends.
   void close(THD* thd, uint64_t transaction);
   /// The session's transaction of this number uses the table.
   void note_use(uint64_t transaction) { used_in_transaction_ = transaction; }
+  void forget_use() { used_in_transaction_ = UINT64_MAX; }
   /// The statement ended and closed what it had opened.
   void forget();
 
@@ -95,6 +104,9 @@ class OpenTable {
   void name_in_list();
   [[nodiscard]] bool open_list(THD* thd, Error& error);
   static void close_list(THD* thd, const MDL_savepoint& before);
+  [[nodiscard]] static Opening fail_to_open(THD* thd, const MDL_savepoint& before, Error& error);
+  [[nodiscard]] Opening add_history_partition(THD* thd, const MDL_savepoint& before, Error& error);
+  [[nodiscard]] Opening settle(THD* thd, bool alone_in_statement, const MDL_savepoint& before);
   [[nodiscard]] bool refuse(const TABLE* table, Error& error) const;
   void keep(THD* thd);
 

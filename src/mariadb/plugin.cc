@@ -9,12 +9,12 @@
 #include <string>
 
 #include "base/clock.h"
-#include "base/counters.h"
 #include "base/log.h"
 #include "mariadb/performance_schema.h"
 #include "mariadb/server_version.h"
 #include "mariadb/session.h"
 #include "mariadb/variables.h"
+#include "request/counters.h"
 #include "server/server.h"
 
 namespace rowsocket::mariadb {
@@ -51,9 +51,9 @@ struct Plugin {
 // variables.
 std::unique_ptr<Plugin> plugin;
 
-void config_changed(const server::Config& config) {
+void settings_changed(const Settings& settings) {
   if (plugin != nullptr) {
-    plugin->server.reconfigure(config);
+    plugin->server.reconfigure(settings);
   }
 }
 
@@ -73,7 +73,7 @@ bool start(std::string& failure) {
   register_thread_class();
   plugin = std::make_unique<Plugin>();
   server::Config config;
-  return load_variables(config, config_changed, failure) && plugin->server.start(config, failure);
+  return load_variables(config, settings_changed, failure) && plugin->server.start(config, failure);
 }
 
 void stop() {
@@ -108,8 +108,8 @@ int unload(void*) {
 constexpr size_t counter_count = static_cast<size_t>(Counter::count_);
 
 struct StatusSnapshot {
-  st_mysql_show_var variables[counter_count + 6];
-  unsigned long long numbers[counter_count + 4];
+  st_mysql_show_var variables[counter_count + server::door_count + 4];
+  unsigned long long numbers[counter_count + server::door_count + 2];
   double requests_per_turn;
 };
 static_assert(sizeof(StatusSnapshot) <= SHOW_VAR_FUNC_BUFF_SIZE, "the server lends this much");
@@ -128,8 +128,9 @@ int show_status(MYSQL_THD, st_mysql_show_var* variable, void* buffer, system_sta
   }
   add("connections_read", server.connections_read());
   add("connections_write", server.connections_write());
-  add("port_read", server.port_read());
-  add("port_write", server.port_write());
+#define ROWSOCKET_DOOR(name, folder, access, default_port, what) add("port_" #name, server.port(#name));
+  ROWSOCKET_DOORS
+#undef ROWSOCKET_DOOR
   const auto turns = static_cast<double>(server.counter(Counter::turns));
   snapshot->requests_per_turn = turns > 0 ? static_cast<double>(server.counter(Counter::turn_requests)) / turns : 0;
   snapshot->variables[count++] = {"requests_per_turn", &snapshot->requests_per_turn, SHOW_DOUBLE};

@@ -3,19 +3,18 @@
 // Adding to a column and subtracting from it, exact over the column's type.
 #pragma once
 
-#include "base/error.h"
-#include "base/value.h"
+#include "mariadb/row_operation.h"
 #include "mariadb/server_headers.h"
+#include "request/error.h"
+#include "request/value.h"
 
 namespace rowsocket::mariadb {
 
-enum class Addition : uint8_t {
-  done,
-  refused,  ///< a decrement would carry the value across zero
-  failed
-};
+/// True for the types that hold whole numbers of at most 64 bits.
+[[nodiscard]] bool is_whole_number_column(const Field* field);
 
-/// Add the amount to the field (subtract it, with `decrement`) where it points now. Neither is NULL.
-[[nodiscard]] Addition add_to_field(THD* thd, Field* field, const Value& amount, bool decrement, Error& error);
+/// Add the amount to the field (or subtract it) where it points now. Neither is NULL. `refused`: with `keeps_signs`, the
+/// sum would be on the other side of zero.
+[[nodiscard]] Operated add_to_field(THD* thd, Field* field, const Value& amount, bool subtracts, bool keeps_signs, Error& error);
 
 }  // namespace rowsocket::mariadb

@@ -2,10 +2,9 @@
 #include "mariadb/server_headers.h"
 // The server's headers come first.
 
-#include "mariadb/conversion.h"
 #include "mariadb/diagnostics.h"
-#include "mariadb/row_addition.h"
 #include "mariadb/row_change.h"
+#include "mariadb/row_operation.h"
 #include "mariadb/row_rules.h"
 
 namespace rowsocket::mariadb {
@@ -77,44 +76,27 @@ int prepare_delete(TABLE* table) {
   return prepare_unique_checks(table);  // a versioned row is not deleted, its end is written
 }
 
-Error update_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Value> new_values, bool raw) {
-  store_record(table, record[1]);
-  begin_new_values(table);
-  for (size_t i = 0; i < new_values.size(); ++i) {
-    Field* const field = binding.columns[i].field;
-    if (Error error = refuse_generated(field); !error.ok()) {
-      return error;
-    }
-    if (Error error = store_value(thd, field_to_fill(table, field), new_values[i], raw); !error.ok()) {
-      return error;
-    }
-    field->set_has_explicit_value();
-  }
-  return write_update(thd, table);
-}
-
-Error add_to_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Value> amounts, bool decrement, bool& changed) {
+Error change_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Assignment> assignments, bool keeps_signs,
+                 bool raw, bool& changed) {
   store_record(table, record[1]);
   begin_new_values(table);
   changed = false;
-  for (size_t i = 0; i < amounts.size(); ++i) {
-    Field* const field = binding.columns[i].field;
-    if (field->is_null() || amounts[i].is_null()) {
-      continue;
-    }
+  for (const Assignment& assignment : assignments) {
+    Field* const field = binding.columns[assignment.column].field;
     Error error;
-    switch (add_to_field(thd, field, amounts[i], decrement, error)) {
-      case Addition::done:
-        field->set_has_explicit_value();
+    switch (operate(thd, table, field, assignment.operation, assignment.value, raw, keeps_signs, error)) {
+      case Operated::done:
         break;
-      case Addition::refused:
+      case Operated::refused:
+        restore_record(table, record[1]);  // what was done to other columns
         return {};
-      case Addition::failed:
+      case Operated::failed:
         return error;
     }
   }
-  changed = true;
-  return write_update(thd, table);
+  Error error = write_update(thd, table);
+  changed = error.ok();
+  return error;
 }
 
 Error delete_row(THD* thd, TABLE* table) {

@@ -5,12 +5,11 @@
 // once it is prepared.
 #pragma once
 
-#include <cstdint>
 #include <span>
 
-#include "base/error.h"
-#include "base/value.h"
 #include "mariadb/binding.h"
+#include "request/error.h"
+#include "request/request.h"
 
 namespace rowsocket::mariadb {
 
@@ -18,10 +17,9 @@ namespace rowsocket::mariadb {
 [[nodiscard]] int prepare_update(TABLE* table);
 [[nodiscard]] int prepare_delete(TABLE* table);
 
-/// The current row stands in the table's first record.
-[[nodiscard]] Error update_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Value> new_values, bool raw);
-[[nodiscard]] Error add_to_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Value> amounts, bool decrement,
-                               bool& changed);
+/// The current row stands in the table's first record. See engine::Cursor::change_row.
+[[nodiscard]] Error change_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Assignment> assignments,
+                               bool keeps_signs, bool raw, bool& changed);
 [[nodiscard]] Error delete_row(THD* thd, TABLE* table);
 
 /// Write the changed first record over the row kept in the second. The fields that were set say so (`set_has_explicit_value`).

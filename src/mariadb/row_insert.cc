@@ -5,9 +5,9 @@
 
 #include "mariadb/conversion.h"
 #include "mariadb/diagnostics.h"
-#include "mariadb/row_addition.h"
 #include "mariadb/row_change.h"
 #include "mariadb/row_insert.h"
+#include "mariadb/row_operation.h"
 #include "mariadb/row_rules.h"
 
 namespace rowsocket::mariadb {
@@ -93,37 +93,53 @@ int read_duplicate(THD* thd, TABLE* table, uint key_number) {
   return handler_code;
 }
 
-uint64_t id_in_row(const TABLE* table) { return static_cast<uint64_t>(table->found_next_number_field->val_int()); }
+/// The handler remembers the row that was in the way of a unique hash key. In READ COMMITTED it looks for such a row, and forgets
+/// the old one, only after the row was written. So if the write fails for another key, the handler would name the old row.
+int write_row(TABLE* table) {
+  table->file->lookup_errkey = static_cast<uint>(-1);
+  return table->file->ha_write_row(table->record[0]);
+}
+
+void tell_id_in_row(const TABLE* table, RowOutcome& outcome) {
+  Field* const field = table->found_next_number_field;
+  const longlong id = field->val_int();
+  outcome.id = static_cast<uint64_t>(id);
+  outcome.id_is_negative = id < 0 && !field->is_unsigned();
+}
+
+/// The row that is there (in the second record) stays, and becomes the current one.
+void keep_duplicate(TABLE* table, RowOutcome& outcome) {
+  restore_record(table, record[1]);
+  outcome.rows_affected = 0;
+  if (outcome.has_id) {
+    tell_id_in_row(table, outcome);
+  }
+}
 
 /// The row that is there (in the second record) takes values of the one that was to be inserted.
-Error update_duplicate(THD* thd, const Binding& binding, TABLE* table, const engine::RowToInsert& row, bool raw,
-                       RowOutcome& outcome) {
-  restore_record(table, record[1]);
-  begin_new_values(table);
-  for (const uint32_t position : row.set_on_duplicate) {
-    Field* const field = binding.columns[position].field;
-    if (Error error = store_value(thd, field_to_fill(table, field), row.values[position], raw); !error.ok()) {
-      return error;
-    }
-    field->set_has_explicit_value();
+Error change_duplicate(THD* thd, const Binding& binding, TABLE* table, const engine::RowToInsert& row, bool raw,
+                       engine::Cursor& filters, RowOutcome& outcome) {
+  keep_duplicate(table, outcome);
+  if (row.filters_duplicates && filters.verdict() != engine::Verdict::match) {
+    return {};
   }
-  for (const uint32_t position : row.add_on_duplicate) {
-    Field* const field = binding.columns[position].field;
-    if (field->is_null() || row.values[position].is_null()) {
-      continue;
-    }
+  begin_new_values(table);
+  for (const DuplicateChange& change : row.duplicate_changes) {
+    Field* const field = binding.columns[change.position].field;
+    const Value& value = row.values[change.position];
     Error error;
-    if (add_to_field(thd, field, row.values[position], false, error) == Addition::failed) {
+    if (operate(thd, table, field, change.operation, value, raw, false, error) == Operated::failed) {
       return error;
     }
-    field->set_has_explicit_value();
   }
   const bool differs = !records_are_comparable(table) || compare_record(table);
   if (Error error = write_update(thd, table); !error.ok()) {
     return error;
   }
   outcome.rows_affected = differs ? 2 : 0;
-  outcome.id = outcome.has_id ? id_in_row(table) : 0;
+  if (outcome.has_id) {
+    tell_id_in_row(table, outcome);
+  }
   return {};
 }
 
@@ -161,7 +177,7 @@ int prepare_insert(TABLE* table, OnDuplicate on_duplicate) {
       file->extra(HA_EXTRA_WRITE_CAN_REPLACE);
       table->prepare_for_position();
       break;
-    case OnDuplicate::update:
+    case OnDuplicate::change:
       file->extra(HA_EXTRA_INSERT_WITH_UPDATE);
       table->prepare_for_position();
       break;
@@ -179,17 +195,22 @@ void end_inserts(TABLE* table, OnDuplicate on_duplicate) {
   }
 }
 
-Error insert_row(THD* thd, const Binding& binding, TABLE* table, const engine::RowToInsert& row, bool raw, RowOutcome& outcome) {
+Error insert_row(THD* thd, const Binding& binding, TABLE* table, const engine::RowToInsert& row, bool raw,
+                 engine::Cursor& filters, RowOutcome& outcome) {
   outcome.has_id = table->found_next_number_field != nullptr;
   outcome.rows_affected = 1;
   outcome.id = 0;
+  outcome.id_is_negative = false;
   if (Error error = fill_row(thd, binding, table, row.values, raw); !error.ok()) {
     return error;
   }
   handler* const file = table->file;
+  // Ids are reserved one by one. InnoDB forgets only with the statement what was reserved for more rows than there were, and has
+  // no id for the next insert of a group then.
+  file->auto_inc_intervals_count = 0;
   const ulonglong next_id_before = file->next_insert_id;
   ulonglong generated_id = 0;
-  while (const int handler_code = file->ha_write_row(table->record[0])) {
+  while (const int handler_code = write_row(table)) {
     const auto fail = [&](int code) {
       file->restore_auto_increment(next_id_before);
       return engine_error(thd, file, code);
@@ -205,7 +226,7 @@ Error insert_row(THD* thd, const Binding& binding, TABLE* table, const engine::R
     if (key_number == static_cast<uint>(-1) || id_is_taken) {
       return fail(handler_code);
     }
-    const bool must_read = row.on_duplicate != OnDuplicate::keep || outcome.has_id;
+    const bool must_read = row.on_duplicate != OnDuplicate::keep || outcome.has_id || row.tells_row;
     if (const int read_code = must_read ? read_duplicate(thd, table, key_number) : 0; read_code != 0) {
       return fail(read_code);
     }
@@ -219,13 +240,12 @@ Error insert_row(THD* thd, const Binding& binding, TABLE* table, const engine::R
     }
     file->restore_auto_increment(next_id_before);
     file->insert_id_for_cur_row = 0;
-    if (row.on_duplicate == OnDuplicate::update) {
-      return update_duplicate(thd, binding, table, row, raw, outcome);
+    if (row.on_duplicate == OnDuplicate::change) {
+      return change_duplicate(thd, binding, table, row, raw, filters, outcome);
     }
     outcome.rows_affected = 0;
-    if (outcome.has_id) {
-      restore_record(table, record[1]);
-      outcome.id = id_in_row(table);
+    if (must_read) {
+      keep_duplicate(table, outcome);
     }
     return {};
   }

@@ -14,7 +14,9 @@ namespace rowsocket::mariadb {
 /// After the request's last insert: the handler forgets what it was told for it.
 void end_inserts(TABLE* table, OnDuplicate on_duplicate);
 
+/// See engine::Cursor::insert_row; the row that is told stands in the table's first record. `filters` gives the verdict
+/// on the row in that record.
 [[nodiscard]] Error insert_row(THD* thd, const Binding& binding, TABLE* table, const engine::RowToInsert& row, bool raw,
-                               RowOutcome& outcome);
+                               engine::Cursor& filters, RowOutcome& outcome);
 
 }  // namespace rowsocket::mariadb

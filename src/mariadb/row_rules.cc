@@ -47,7 +47,11 @@ void begin_new_values(TABLE* table) {
   }
 }
 
-int prepare_unique_checks(TABLE* table) { return table->file->prepare_for_insert(true) == 0 ? 0 : HA_ERR_OUT_OF_MEM; }
+// The key of an earlier duplicate is forgotten: the handler would name it where a later row meets another key.
+int prepare_unique_checks(TABLE* table) {
+  table->file->lookup_errkey = static_cast<uint>(-1);
+  return table->file->prepare_for_insert(true) == 0 ? 0 : HA_ERR_OUT_OF_MEM;
+}
 
 Error complete_row(THD* thd, TABLE* table) {
   if (table->vfield != nullptr && table->update_virtual_fields(table->file, VCOL_UPDATE_FOR_WRITE) != 0) {

@@ -3,8 +3,8 @@
 // What the SQL layer does around the change of a row: generated columns, constraints, triggers.
 #pragma once
 
-#include "base/error.h"
 #include "mariadb/server_headers.h"
+#include "request/error.h"
 
 namespace rowsocket::mariadb {
 

@@ -5,8 +5,8 @@
 
 #include <span>
 
-#include "base/value_writer.h"
 #include "mariadb/binding.h"
+#include "request/value_writer.h"
 
 namespace rowsocket::mariadb {
 

@@ -9,10 +9,10 @@
 #include <cstdint>
 #include <string_view>
 
-#include "base/error.h"
-#include "base/value.h"
 #include "mariadb/binding.h"
 #include "mariadb/server_headers.h"
+#include "request/error.h"
+#include "request/value.h"
 
 namespace rowsocket::mariadb {
 

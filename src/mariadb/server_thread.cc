@@ -98,6 +98,11 @@ void ServerThread::take_over_settings(bool is_cluster_client) {
   system_variables& own = thd_->variables;
   const ulonglong transaction_bits = own.option_bits & of_transaction;
   settings_.take_over(thd_);
+  memory_max_bytes_ = own.max_mem_used;
+  limit_memory(false);
+  if (took_too_much_memory(thd_)) {
+    thd_->reset_kill_query();  // the limit was taken over before the memory for the others
+  }
   own.option_bits = (own.option_bits & ~of_transaction) | transaction_bits;
   own.wsrep_on = is_cluster_client;
   own.wsrep_trx_fragment_size = 0;  // a turn is small: it goes to the cluster in one piece

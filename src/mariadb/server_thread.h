@@ -51,6 +51,10 @@ class ServerThread {
   /// Whether the statements of a writing session's transaction read from one snapshot (REPEATABLE READ), or each from its own.
   void share_snapshot(bool shares);
 
+  /// Whether max_session_mem_used holds: for what a request does itself, and for nothing else. What the worker keeps for
+  /// all of its clients, and what it does between two requests, is no request's fault.
+  void limit_memory(bool limits) { thd_->variables.max_mem_used = limits ? memory_max_bytes_ : LONGLONG_MAX; }
+
   /// How long to wait for a row that another transaction has locked: not at all, a second, or as long as the server's settings
   /// say. Only for engines that have innodb_lock_wait_timeout.
   enum class RowPatience : uint8_t { none, second, full };
@@ -76,7 +80,8 @@ class ServerThread {
   GlobalSettings settings_;
   MEM_ROOT* session_memory_ = nullptr;  ///< the THD's own, between commands
   MEM_ROOT command_memory_;
-  sys_var* row_lock_variable_ = nullptr;  ///< innodb_lock_wait_timeout
+  ulonglong memory_max_bytes_ = LONGLONG_MAX;  ///< max_session_mem_used
+  sys_var* row_lock_variable_ = nullptr;       ///< innodb_lock_wait_timeout
   RowPatience row_patience_ = RowPatience::full;
   bool shares_snapshot_ = false;
   bool took_lenience_ = false;

@@ -61,6 +61,22 @@ void wake_session(void* session) { static_cast<const Session*>(session)->wake();
 
 }  // namespace
 
+// ---- opened indexes
+
+void Index::enter(const std::shared_ptr<Index>& index, const std::shared_ptr<OpenedIndexes>& opened, std::string name) {
+  const auto entry = opened->by_name.insert_or_assign(std::move(name), index).first;
+  index->name_ = &entry->first;
+  index->opened_ = opened;
+  opened->held_bytes += index->held_bytes();
+}
+
+Index::~Index() {
+  if (opened_ != nullptr) {
+    opened_->held_bytes -= held_bytes();
+    opened_->by_name.erase(opened_->by_name.find(*name_));
+  }
+}
+
 // ---- life
 
 Session::Session(Engine& engine, const engine::SessionOptions& options)
@@ -178,9 +194,9 @@ Begin Session::open_index(const engine::IndexDescription& description, std::shar
     error = Error(ErrorCode::cannot_open_table, "not a name");
     return Begin::failed;
   }
-  const std::string key = map_key(names);
-  forget_expired(indexes_, indexes_kept_);
-  std::shared_ptr<Index> found = indexes_[key].lock();
+  std::string key = map_key(names);
+  const auto known = indexes_->by_name.find(key);
+  std::shared_ptr<Index> found = known == indexes_->by_name.end() ? nullptr : known->second.lock();
   const bool is_new = found == nullptr;
   if (is_new) {
     found = std::make_shared<Index>(std::move(names));
@@ -196,10 +212,10 @@ Begin Session::open_index(const engine::IndexDescription& description, std::shar
     begin = Begin::wait;  // DDL of the cluster interrupted it
   }
   if (begin == Begin::ready) {
-    indexes_[key] = found;
+    if (is_new) {
+      Index::enter(found, indexes_, std::move(key));
+    }
     index = std::move(found);
-  } else if (is_new) {
-    indexes_.erase(key);
   }
   return begin;
 }
@@ -224,17 +240,24 @@ Begin Session::make_ready(Index& index, Intent intent, Index::Side*& side, Error
 }
 
 Begin Session::open(const std::shared_ptr<OpenTable>& table, Error& error) {
+  if (does_lasting_work_) {
+    release_idle_tables(*table);
+  }
   thd_->variables.lock_wait_timeout = lock_patience_s();
   thread_.note_lex_use();
   if (table->needs_own_statement() && group_ != Group::one_statement) {
     end_shared_statement();
   }
   options_.counters->add(Counter::table_opens);
-  Opening opening = table->open(thd_, statement_.is_empty(), error);
+  Opening opening = table->open(thd_, statement_.is_empty(), NewHistory::report, error);
   if (opening == Opening::own_statement && group_ != Group::one_statement) {
     end_shared_statement();
-    opening = table->open(thd_, statement_.is_empty(), error);
+    opening = table->open(thd_, statement_.is_empty(), NewHistory::report, error);
   }
+  if (opening == Opening::new_partition) [[unlikely]] {
+    opening = open_with_new_history(*table, error);
+  }
+  thd_proc_info(thd_, activity_[activity_shown_]);  // open_tables has put its own in this place
   switch (opening) {
     case Opening::ready:
       break;
@@ -243,6 +266,7 @@ Begin Session::open(const std::shared_ptr<OpenTable>& table, Error& error) {
       return Begin::wait;
     case Opening::own_statement:  // of a group's member
       return Begin::commit_first;
+    case Opening::new_partition:
     case Opening::failed:
       return Begin::failed;
   }
@@ -257,6 +281,22 @@ Begin Session::open(const std::shared_ptr<OpenTable>& table, Error& error) {
   return Begin::ready;
 }
 
+/// The table's history needs a new partition. Who keeps the table in use for long is not waited for with each request.
+Opening Session::open_with_new_history(OpenTable& table, Error& error) {
+  const auto now = std::chrono::steady_clock::now();
+  if (now < no_new_history_until_) {
+    return table.open(thd_, statement_.is_empty(), NewHistory::ignore, error);
+  }
+  release_tables();
+  const Opening opening = table.open(thd_, statement_.is_empty(), NewHistory::add, error);
+  constexpr std::chrono::milliseconds long_wait(500);
+  constexpr std::chrono::seconds pause(5);
+  if (const auto done = std::chrono::steady_clock::now(); done - now >= long_wait) {
+    no_new_history_until_ = done + pause;
+  }
+  return opening;
+}
+
 void Session::close(OpenTable& table) {
   table.close(thd_, in_transaction_ ? transaction_ : 0);
   options_.counters->add(Counter::metadata_lock_releases);
@@ -266,6 +306,21 @@ void Session::close(OpenTable& table) {
 void Session::close_parent(OpenTable& table) {
   close(table);
   std::erase_if(shelf_, [&table](const auto& kept) { return kept.get() == &table; });
+}
+
+/// Before the session waits in place, for a request that did lasting work: tables that it waits for nothing in are others'. What
+/// the transaction has changed stays locked until it ends. (It is no group, so its finds share no snapshot.)
+void Session::release_idle_tables(const OpenTable& wanted) {
+  std::erase_if(shelf_, [&](const auto& table) {
+    if (table->is_locked() || table.get() == &wanted) {
+      return false;
+    }
+    if (table->intent() == Intent::read) {
+      table->forget_use();
+    }
+    close(*table);
+    return true;
+  });
 }
 
 void Session::yield_tables() {

@@ -42,10 +42,24 @@ namespace rowsocket::mariadb {
 
 class Engine;
 
+class Index;
+
+/// What the clients of a session have open. Its indexes may outlive the session.
+struct OpenedIndexes {
+  std::unordered_map<std::string, std::weak_ptr<Index>> by_name;
+  size_t held_bytes = 0;
+};
+
 /// An open_index of this engine: the description with its bindings to the session's tables.
 class Index final : public engine::Index {
  public:
   explicit Index(engine::IndexDescription description) : engine::Index(std::move(description)) {}
+  ~Index() override;
+  Index(const Index&) = delete;
+  Index& operator=(const Index&) = delete;
+
+  /// From here on `opened` knows it under this name, until nobody has it open.
+  static void enter(const std::shared_ptr<Index>& index, const std::shared_ptr<OpenedIndexes>& opened, std::string name);
 
   struct Side {
     std::shared_ptr<OpenTable> open;
@@ -53,6 +67,10 @@ class Index final : public engine::Index {
   };
   Side read;
   Side write;
+
+ private:
+  std::shared_ptr<OpenedIndexes> opened_;
+  const std::string* name_ = nullptr;  ///< in `opened_`
 };
 
 class Session final : public engine::Session {
@@ -65,11 +83,12 @@ class Session final : public engine::Session {
 
   engine::Begin open_index(const engine::IndexDescription& description, std::shared_ptr<engine::Index>& index,
                            Error& error) override;
+  [[nodiscard]] size_t held_bytes() const override { return indexes_->held_bytes; }
   engine::Begin begin_request(engine::Index& index, engine::Intent intent, engine::Cursor*& cursor, Error& error) override;
   Error end_request() override;
   void abandon_request() override;
   [[nodiscard]] bool transaction_lost() const override {
-    return thd_->transaction_rollback_request || is_lost_ || cursor_.snapshot_is_stale() || galera_.has_lost();
+    return thd_->transaction_rollback_request || is_lost_ || cursor_.needs_new_transaction() || galera_.has_lost();
   }
   [[nodiscard]] Error loss() const override;
   void lose_transaction() override { is_lost_ = true; }
@@ -110,8 +129,10 @@ class Session final : public engine::Session {
   [[nodiscard]] OpenTable& table_of(Index& index, engine::Intent intent);
   [[nodiscard]] engine::Begin make_ready(Index& index, engine::Intent intent, Index::Side*& side, Error& error);
   [[nodiscard]] engine::Begin open(const std::shared_ptr<OpenTable>& table, Error& error);
+  [[nodiscard]] Opening open_with_new_history(OpenTable& table, Error& error);
   void close(OpenTable& table);
   void close_parent(OpenTable& table);
+  void release_idle_tables(const OpenTable& wanted);
 
   // Requests.
   [[nodiscard]] Error refuse(engine::Intent intent) const;
@@ -124,7 +145,7 @@ class Session final : public engine::Session {
   void renew_snapshot();
   void undo_statement();
   void note_write(const OpenTable& table);
-  void end_timer();
+  void end_limits();
 
   // Groups and the transaction.
   [[nodiscard]] engine::Begin prepare_group(std::span<const engine::GroupMember> members, bool writes, size_t& number,
@@ -146,9 +167,8 @@ class Session final : public engine::Session {
   // The shelf.
   std::vector<std::shared_ptr<OpenTable>> shelf_;
   std::unordered_map<std::string, std::weak_ptr<OpenTable>> tables_;
-  std::unordered_map<std::string, std::weak_ptr<Index>> indexes_;
-  size_t tables_kept_ = 0;  ///< sizes of the maps after their last clearing
-  size_t indexes_kept_ = 0;
+  size_t tables_kept_ = 0;  ///< their number after the last clearing
+  std::shared_ptr<OpenedIndexes> indexes_ = std::make_shared<OpenedIndexes>();
   bool must_release_ = false;  ///< a lock was not to be had: whoever holds it may be waiting for what is on the shelf
 
   // The request under way.
@@ -174,6 +194,7 @@ class Session final : public engine::Session {
   // From transaction to transaction.
   bool is_patient_ = false;
   std::chrono::steady_clock::time_point impatient_until_;
+  std::chrono::steady_clock::time_point no_new_history_until_;
   bool replays_in_cluster_ = false;  ///< the cluster aborted a transaction of this turn
   bool commit_has_gtid_ = false;
   mutable char gtid_text_[48] = {};

@@ -70,6 +70,7 @@ Begin Session::begin_request(engine::Index& index, Intent intent, engine::Cursor
   }
   thd_->get_stmt_da()->reset_current_row_for_warning(1);
   thd_->set_query_timer();
+  thread_.limit_memory(true);
   cursor_.begin(thd_, table, side->binding, index.description().raw);
   cursor = &cursor_;
   return Begin::ready;
@@ -147,6 +148,9 @@ Begin Session::lock(const std::shared_ptr<OpenTable>& table, Intent intent, Erro
       }
     }
   }
+  if (does_lasting_work_) {
+    release_idle_tables(*table);
+  }
   thd_->variables.lock_wait_timeout = lock_patience_s();
   switch (statement_.use(table, error)) {
     case Opening::ready:
@@ -154,6 +158,7 @@ Begin Session::lock(const std::shared_ptr<OpenTable>& table, Intent intent, Erro
     case Opening::wait:
       return Begin::wait;
     case Opening::own_statement:
+    case Opening::new_partition:
     case Opening::failed:
       return Begin::failed;
   }
@@ -207,11 +212,13 @@ void Session::note_write(const OpenTable& table) {
   }
 }
 
-/// From here on nothing of the request is a matter of max_statement_time, or of a KILL QUERY that came while it ran.
-void Session::end_timer() {
+/// From here on nothing of the request is a matter of max_statement_time, of max_session_mem_used, or of a KILL QUERY
+/// that came while it ran.
+void Session::end_limits() {
   thd_->reset_query_timer();
+  thread_.limit_memory(false);
   const bool was_killed = thd_->killed == KILL_QUERY || thd_->killed == KILL_QUERY_HARD;
-  if (thd_->killed == KILL_TIMEOUT || (was_killed && !galera_.is_open())) {
+  if (thd_->killed == KILL_TIMEOUT || took_too_much_memory(thd_) || (was_killed && !galera_.is_open())) {
     thd_->reset_kill_query();
   }
 }
@@ -220,7 +227,7 @@ Error Session::end_request() {
   if (request_table_ == nullptr) {
     return {};
   }
-  end_timer();
+  end_limits();
   if (request_changes_) {
     cursor_.end_changes();
     (*request_table_)->deactivate();
@@ -239,7 +246,7 @@ void Session::abandon_request() {
   if (request_table_ == nullptr) {
     return;
   }
-  end_timer();
+  end_limits();
   OpenTable& table = **request_table_;
   if (request_changes_) {
     cursor_.end_changes();

@@ -161,7 +161,7 @@ void Session::end_transaction() {
   thread_.share_snapshot(false);
   has_backup_protection_[0] = has_backup_protection_[1] = false;
   thd_->transaction_rollback_request = 0;
-  cursor_.forget_snapshot();
+  cursor_.forget_transaction();
   thread_.end_command();
 }
 

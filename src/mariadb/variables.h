@@ -14,9 +14,9 @@ namespace rowsocket::mariadb {
 extern st_mysql_sys_var* system_variables[];
 
 /// Called (under the server's lock for global variables) whenever a variable was changed at run time.
-using ConfigChanged = void (*)(const server::Config& config);
+using SettingsChanged = void (*)(const Settings& settings);
 
 /// Take over what the variables say at load; from then on report changes. False with a reason if a value is not acceptable.
-[[nodiscard]] bool load_variables(server::Config& config, ConfigChanged changed, std::string& failure);
+[[nodiscard]] bool load_variables(server::Config& config, SettingsChanged changed, std::string& failure);
 
 }  // namespace rowsocket::mariadb

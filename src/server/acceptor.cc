@@ -10,14 +10,18 @@
 
 namespace rowsocket::server {
 
-Acceptor::Acceptor(std::vector<Endpoint> endpoints, const Workers& workers, const SettingsBoard& settings_board, Log& log,
-                   const Clock& clock)
-    : endpoints_(std::move(endpoints)), workers_(workers), settings_board_(settings_board), log_(log, clock, "rowsocket") {}
+Acceptor::Acceptor(std::vector<Endpoint> endpoints, const Workers& workers,
+                   const SettingsBoard& settings_board, Log& log, const Clock& clock)
+    : endpoints_(std::move(endpoints)),
+      workers_(workers),
+      settings_board_(settings_board),
+      log_(log, clock, "rowsocket") {}
 
 Acceptor::~Acceptor() { stop(); }
 
 bool Acceptor::start(std::string& failure) {
-  if (!poller_.valid() || !wakeup_.valid() || !poller_.change(wakeup_.fd(), net::Interest::none, net::Interest::input, nullptr) ||
+  if (!poller_.valid() || !wakeup_.valid() ||
+      !poller_.change(wakeup_.fd(), net::Interest::none, net::Interest::input, nullptr) ||
       !watch_listeners(net::Interest::none, net::Interest::input)) {
     failure = "can not poll the listeners: the process is out of file descriptors";
     return false;
@@ -35,8 +39,9 @@ void Acceptor::stop() {
 }
 
 bool Acceptor::watch_listeners(net::Interest current, net::Interest wanted) {
-  return std::all_of(endpoints_.begin(), endpoints_.end(),
-                     [&](Endpoint& endpoint) { return poller_.change(endpoint.listener.fd(), current, wanted, &endpoint); });
+  return std::all_of(endpoints_.begin(), endpoints_.end(), [&](Endpoint& endpoint) {
+    return poller_.change(endpoint.listener.fd(), current, wanted, &endpoint);
+  });
 }
 
 void Acceptor::run() {
@@ -75,7 +80,8 @@ void Acceptor::accept_from(const Endpoint& endpoint) {
         case net::Listener::Accepted::try_again:
           break;
         case net::Listener::Accepted::out_of_resources:
-          log_.limited(LogLevel::error, "can not accept: the process is out of file descriptors (open_files_limit) or memory");
+          log_.limited(LogLevel::error,
+                       "can not accept: the process is out of file descriptors (open_files_limit) or memory");
           out_of_resources_ = true;
           return;
       }
@@ -89,7 +95,8 @@ void Acceptor::hand_over(const Endpoint& endpoint, net::Descriptor socket, std::
   const uint64_t number = ++connections_accepted_;
   if (connections_open() >= settings_board_.current()->max_connections) {
     counters_.add(Counter::connections_refused);
-    log_.about_connection(LogLevel::warning, number, peer, "is refused: there are rowsocket_max_connections already");
+    log_.about_connection(LogLevel::warning, number, peer,
+                          "is refused: there are rowsocket_max_connections already");
     return;
   }
   const auto access = endpoint.intent == engine::Intent::read ? exec::Access::read : exec::Access::write;

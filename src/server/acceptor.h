@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// One small thread that owns all listeners, and gives every new connection to the worker of the listener's role that has the
-// fewest. Chosen over listeners in every worker's own poll (SO_REUSEPORT or EPOLLEXCLUSIVE): those balance by chance, and the
-// busy workers of long-lived connections stay busy; here accepting costs a worker nothing but a wake-up.
+// One small thread that owns all listeners, and gives every new connection to the worker of the listener's
+// role that has the fewest. Chosen over listeners in every worker's own poll (SO_REUSEPORT or
+// EPOLLEXCLUSIVE): those balance by chance, and the busy workers of long-lived connections stay busy; here
+// accepting costs a worker nothing but a wake-up.
 //
-// Out of descriptors: accepting rests for `limits::accept_pause_ms`, the clients wait in the backlog, and nobody spins.
+// Out of descriptors: accepting rests for `limits::accept_pause_ms`, the clients wait in the backlog, and
+// nobody spins.
 #pragma once
 
 #include <atomic>
@@ -15,13 +17,13 @@
 #include <vector>
 
 #include "base/clock.h"
-#include "base/counters.h"
 #include "base/log.h"
 #include "net/poller.h"
 #include "net/wakeup.h"
+#include "request/counters.h"
 #include "server/endpoints.h"
 #include "server/limited_log.h"
-#include "server/settings.h"
+#include "server/settings_board.h"
 #include "server/worker.h"
 
 namespace rowsocket::server {
@@ -31,8 +33,8 @@ class Acceptor {
   using Workers = std::vector<std::unique_ptr<Worker>>;
 
   /// `workers` outlive the acceptor and stay as they are.
-  Acceptor(std::vector<Endpoint> endpoints, const Workers& workers, const SettingsBoard& settings_board, Log& log,
-           const Clock& clock);
+  Acceptor(std::vector<Endpoint> endpoints, const Workers& workers, const SettingsBoard& settings_board,
+           Log& log, const Clock& clock);
   ~Acceptor();  ///< stops
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;

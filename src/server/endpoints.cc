@@ -2,10 +2,7 @@
 #include "server/endpoints.h"
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
-
-#include "wire/handlersocket/handlersocket.h"
 
 namespace rowsocket::server {
 namespace {
@@ -17,7 +14,10 @@ class Opener {
   Opener(const Config& config, Endpoints& endpoints, std::string& failure)
       : config_(config), endpoints_(endpoints), failure_(failure) {}
 
-  [[nodiscard]] bool open_all() { return open_ports() && open_sockets(); }
+  [[nodiscard]] bool open_all() {
+    endpoints_.ports.resize(config_.doors.size());
+    return open_ports() && open_sockets();
+  }
 
  private:
   [[nodiscard]] bool open_ports() {
@@ -28,56 +28,71 @@ class Opener {
     if (!net::parse_address_list(config_.address, addresses_, reason)) {
       return fail("rowsocket_address", reason);
     }
-    if (config_.port_read == config_.port_write && config_.port_read != 0) {
-      const bool opened = open_port("rowsocket_port_write", config_.port_write, Intent::write, endpoints_.port_write);
-      endpoints_.port_read = endpoints_.port_write;
-      return opened;
+    for (size_t i = 0; i < config_.doors.size(); ++i) {
+      const Door& door = config_.doors[i];
+      const bool shared =
+          is_shared(door, [&door](const Door& other) { return other.port == door.port && door.port != 0; });
+      if (!shared && !open_port(door, endpoints_.ports[i])) {
+        return false;
+      }
+      if (shared) {
+        endpoints_.ports[i] = door.port;
+      }
     }
-    return open_port("rowsocket_port_read", config_.port_read, Intent::read, endpoints_.port_read) &&
-           open_port("rowsocket_port_write", config_.port_write, Intent::write, endpoints_.port_write);
+    return true;
   }
 
   [[nodiscard]] bool open_sockets() {
-    const bool shared = config_.socket_read == config_.socket_write;
-    return (shared || open_socket("rowsocket_socket_read", config_.socket_read, Intent::read)) &&
-           open_socket("rowsocket_socket_write", config_.socket_write, Intent::write);
+    for (const Door& door : config_.doors) {
+      const bool shared = is_shared(door, [&door](const Door& other) { return other.socket == door.socket; });
+      if (!door.socket.empty() && !shared && !open_socket(door)) {
+        return false;
+      }
+    }
+    return true;
   }
 
-  [[nodiscard]] bool open_port(std::string_view variable, uint32_t port, Intent intent, uint32_t& port_taken) {
+  /// A door that allows more serves the clients of this one too.
+  template <typename SamePlace>
+  [[nodiscard]] bool is_shared(const Door& door, SamePlace is_same_place) const {
+    return std::any_of(config_.doors.begin(), config_.doors.end(), [&](const Door& other) {
+      return other.protocol == door.protocol && other.intent > door.intent && is_same_place(other);
+    });
+  }
+
+  [[nodiscard]] bool open_port(const Door& door, uint32_t& port_taken) {
     // Nobody asked for IPv6 by name: then a machine without it is no error.
-    const bool ipv6_optional = config_.address == Config{}.address || config_.address.find('*') != std::string::npos;
+    const bool ipv6_optional =
+        config_.address == Config{}.address || config_.address.find('*') != std::string::npos;
     std::vector<net::Listener> listeners;
     std::string reason;
-    if (!net::listen_tcp(addresses_, port, ipv6_optional, listeners, endpoints_.notes, reason)) {
-      return fail(variable, reason);
+    if (!net::listen_tcp(addresses_, door.port, ipv6_optional, listeners, endpoints_.notes, reason)) {
+      return fail(std::string("rowsocket_port_").append(door.name), reason);
     }
     port_taken = listeners.front().port();
     for (net::Listener& listener : listeners) {
-      add(std::move(listener), intent);
+      add(std::move(listener), door);
     }
     return true;
   }
 
-  [[nodiscard]] bool open_socket(std::string_view variable, const std::string& path, Intent intent) {
-    if (path.empty()) {
-      return true;
-    }
+  [[nodiscard]] bool open_socket(const Door& door) {
     net::Listener listener;
     std::string reason;
-    if (!net::listen_unix(path, listener, reason)) {
-      return fail(variable, reason);
+    if (!net::listen_unix(door.socket, listener, reason)) {
+      return fail(std::string("rowsocket_socket_").append(door.name), reason);
     }
-    add(std::move(listener), intent);
+    add(std::move(listener), door);
     return true;
   }
 
-  void add(net::Listener listener, Intent intent) {
-    endpoints_.all.push_back({std::move(listener), intent, &wire::handlersocket::handlersocket_protocol()});
+  void add(net::Listener listener, const Door& door) {
+    endpoints_.all.push_back({std::move(listener), door.intent, door.protocol, door.protocol_name});
   }
 
-  bool fail(std::string_view variable, const std::string& reason) {
+  bool fail(const std::string& variable, const std::string& reason) {
     endpoints_ = {};
-    failure_ = std::string(variable) + ": " + reason;
+    failure_ = variable + ": " + reason;
     return false;
   }
 
@@ -90,7 +105,8 @@ class Opener {
 }  // namespace
 
 bool Endpoints::serve(Intent intent) const {
-  return std::any_of(all.begin(), all.end(), [intent](const Endpoint& endpoint) { return endpoint.intent == intent; });
+  return std::any_of(all.begin(), all.end(),
+                     [intent](const Endpoint& endpoint) { return endpoint.intent == intent; });
 }
 
 bool open_endpoints(const Config& config, Endpoints& endpoints, std::string& failure) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Where the acceptor leaves new connections for a worker, and what it knows of the worker: how many connections it has and
-// whether it serves at all.
+// Where the acceptor leaves new connections for a worker, and what it knows of the worker: how many
+// connections it has and whether it serves at all.
 //
 // Locking: `mutex_` guards the arrivals and `open_`; the wakeup and the count need no lock.
 #pragma once
@@ -12,10 +12,10 @@
 #include <string>
 #include <vector>
 
-#include "base/protocol.h"
 #include "exec/client.h"
 #include "net/descriptor.h"
 #include "net/wakeup.h"
+#include "request/protocol.h"
 
 namespace rowsocket::server {
 
@@ -31,13 +31,16 @@ struct Arrival {
 class Inbox {
  public:
   // For the acceptor.
-  /// Hand a connection over. False if the worker does not serve any more or there is no memory; the arrival stays the caller's.
+  /// Hand a connection over. False if the worker does not serve any more or there is no memory; the arrival
+  /// stays the caller's.
   [[nodiscard]] bool offer(Arrival& arrival);
   [[nodiscard]] bool is_open() const;
 
   // For anybody.
   /// Connections of this worker, those on their way to it included.
-  [[nodiscard]] uint32_t connection_count() const { return connection_count_.load(std::memory_order_relaxed); }
+  [[nodiscard]] uint32_t connection_count() const {
+    return connection_count_.load(std::memory_order_relaxed);
+  }
   void wake() { wakeup_.notify(); }
 
   // For the worker.

@@ -30,12 +30,14 @@ bool LimitedLog::may_write() {
   return true;
 }
 
-void LimitedLog::about_connection(LogLevel level, uint64_t number, std::string_view peer, std::string_view what) {
+void LimitedLog::about_connection(LogLevel level, uint64_t number, std::string_view peer,
+                                  std::string_view what) {
   if (!may_write()) {
     return;
   }
   try {
-    always(level, "connection " + std::to_string(number) + " (" + std::string(peer) + ") " + std::string(what));
+    always(level,
+           "connection " + std::to_string(number) + " (" + std::string(peer) + ") " + std::string(what));
   } catch (const std::exception&) {
     ++lines_left_out_;  // no memory for a log line
   }

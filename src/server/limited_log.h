@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A thread's log lines for what clients can cause: at most `limits::log_lines_per_interval` per interval, so that no client fills
-// the server's error log; what was left out is counted and told. Never throws. One owner, one thread.
+// A thread's log lines for what clients can cause: at most `limits::log_lines_per_interval` per interval, so
+// that no client fills the server's error log; what was left out is counted and told. Never throws. One
+// owner, one thread.
 #pragma once
 
 #include <cstdint>
@@ -16,7 +17,8 @@ namespace rowsocket::server {
 class LimitedLog {
  public:
   /// `name` stands before every line.
-  LimitedLog(Log& log, const Clock& clock, std::string name) : log_(log), clock_(clock), name_(std::move(name)) {}
+  LimitedLog(Log& log, const Clock& clock, std::string name)
+      : log_(log), clock_(clock), name_(std::move(name)) {}
 
   /// About one client.
   void about_connection(LogLevel level, uint64_t number, std::string_view peer, std::string_view what);

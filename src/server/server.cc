@@ -2,8 +2,8 @@
 //
 // Composition: endpoints, workers and the acceptor between them.
 //
-// Locking: `lifecycle_` makes start and stop exclude each other. The workers and the acceptor are made before start returns and
-// destroyed with the server, so that counters can be read at any time between.
+// Locking: `lifecycle_` makes start and stop exclude each other. The workers and the acceptor are made before
+// start returns and destroyed with the server, so that counters can be read at any time between.
 #include "server/server.h"
 
 #include <algorithm>
@@ -11,10 +11,11 @@
 #include <mutex>
 #include <thread>
 #include <utility>
+#include <vector>
 
 #include "server/acceptor.h"
 #include "server/endpoints.h"
-#include "server/settings.h"
+#include "server/settings_board.h"
 #include "server/worker.h"
 
 namespace rowsocket::server {
@@ -26,10 +27,12 @@ uint32_t thread_count(uint32_t configured, uint32_t by_default) {
   return std::clamp<uint32_t>(configured != 0 ? configured : by_default, 1, limits::threads_max);
 }
 
-/// A worker's turn is one commit, and workers that commit in turn halve each other's: so the fewer write workers, the more rows
-/// share an fsync. Four cores each leave room for the reads, SQL and the threads of InnoDB. A port that serves everything needs
-/// all cores.
-uint32_t default_write_threads(bool reads_have_a_port, uint32_t cores) { return reads_have_a_port ? cores / 4 : cores; }
+/// A worker's turn is one commit, and workers that commit in turn halve each other's: so the fewer write
+/// workers, the more rows share an fsync. Four cores each leave room for the reads, SQL and the threads of
+/// InnoDB. A port that serves everything needs all cores.
+uint32_t default_write_threads(bool reads_have_a_port, uint32_t cores) {
+  return reads_have_a_port ? cores / 4 : cores;
+}
 
 }  // namespace
 
@@ -50,7 +53,7 @@ class Server::Impl {
     stop_all();
     workers_.clear();
     acceptor_.reset();
-    port_read_ = port_write_ = 0;
+    doors_.clear();
     return false;
   }
 
@@ -59,9 +62,9 @@ class Server::Impl {
     stop_all();
   }
 
-  void reconfigure(const Config& config) {
+  void reconfigure(const Settings& settings) {
     try {
-      settings_board_.publish(settings_from(config));
+      settings_board_.publish(reconciled(settings));
     } catch (const std::exception&) {
       log_.write(LogLevel::error, "rowsocket: the new configuration is not in force: no memory");
       return;
@@ -71,8 +74,11 @@ class Server::Impl {
     }
   }
 
-  [[nodiscard]] uint32_t port_read() const { return port_read_; }
-  [[nodiscard]] uint32_t port_write() const { return port_write_; }
+  [[nodiscard]] uint32_t port(std::string_view name) const {
+    const auto door = std::find_if(doors_.begin(), doors_.end(),
+                                   [name](const Door& served) { return served.name == name; });
+    return door == doors_.end() ? 0 : door->port;
+  }
 
   [[nodiscard]] uint64_t counter(Counter counter) const {
     uint64_t sum = acceptor_ == nullptr ? 0 : acceptor_->counters().read(counter);
@@ -92,20 +98,23 @@ class Server::Impl {
 
  private:
   bool start_all(const Config& config, std::string& failure) {
-    settings_board_.publish(settings_from(config));
+    settings_board_.publish(reconciled(config.settings));
     Endpoints endpoints;
     if (!open_endpoints(config, endpoints, failure)) {
       return false;
     }
-    port_read_ = endpoints.port_read;
-    port_write_ = endpoints.port_write;
+    doors_ = config.doors;
+    for (size_t i = 0; i < doors_.size(); ++i) {
+      doors_[i].port = endpoints.ports[i];
+    }
     tell(endpoints);
     const uint32_t cores = std::thread::hardware_concurrency();
     const bool serves_reads = endpoints.serve(Intent::read);
     if (serves_reads && !start_workers(Intent::read, thread_count(config.threads_read, cores), failure)) {
       return false;
     }
-    const uint32_t write_threads = thread_count(config.threads_write, default_write_threads(serves_reads, cores));
+    const uint32_t write_threads =
+        thread_count(config.threads_write, default_write_threads(serves_reads, cores));
     if (endpoints.serve(Intent::write) && !start_workers(Intent::write, write_threads, failure)) {
       return false;
     }
@@ -115,7 +124,8 @@ class Server::Impl {
 
   bool start_workers(Intent intent, uint32_t count, std::string& failure) {
     for (uint32_t number = 0; number < count; ++number) {
-      workers_.push_back(std::make_unique<Worker>(Worker::Surroundings{engine_, log_, clock_, settings_board_}, intent, number));
+      workers_.push_back(std::make_unique<Worker>(
+          Worker::Surroundings{engine_, log_, clock_, settings_board_}, intent, number));
       if (!workers_.back()->start(failure)) {
         return false;
       }
@@ -138,14 +148,17 @@ class Server::Impl {
 
   void tell(const Endpoints& endpoints) {
     for (const Endpoint& endpoint : endpoints.all) {
-      const std::string verb = endpoint.intent == Intent::read ? "serves reads on " : "serves reads and writes on ";
-      log_.write(LogLevel::note, "rowsocket: " + verb + endpoint.listener.name());
+      const std::string verb =
+          endpoint.intent == Intent::read ? "serves reads on " : "serves reads and writes on ";
+      log_.write(LogLevel::note, "rowsocket: " + verb + endpoint.listener.name() + ", protocol " +
+                                     std::string(endpoint.protocol_name));
     }
     if (!endpoints.notes.empty()) {
       log_.write(LogLevel::note, "rowsocket: " + endpoints.notes);
     }
     if (endpoints.all.empty()) {
-      log_.write(LogLevel::warning, "rowsocket: serves nobody: rowsocket_tcp is off, and neither socket has a path");
+      log_.write(LogLevel::warning,
+                 "rowsocket: serves nobody: rowsocket_tcp is off, and neither socket has a path");
     }
   }
 
@@ -154,19 +167,18 @@ class Server::Impl {
   Clock& clock_;
   std::mutex lifecycle_;
   SettingsBoard settings_board_;
-  uint32_t port_read_ = 0;
-  uint32_t port_write_ = 0;
+  std::vector<Door> doors_;  ///< as they are served
   Acceptor::Workers workers_;
   std::unique_ptr<Acceptor> acceptor_;
 };
 
-Server::Server(engine::Engine& engine, Log& log, Clock& clock) : impl_(std::make_unique<Impl>(engine, log, clock)) {}
+Server::Server(engine::Engine& engine, Log& log, Clock& clock)
+    : impl_(std::make_unique<Impl>(engine, log, clock)) {}
 Server::~Server() = default;
 bool Server::start(const Config& config, std::string& failure) { return impl_->start(config, failure); }
 void Server::stop() { impl_->stop(); }
-void Server::reconfigure(const Config& config) { impl_->reconfigure(config); }
-uint32_t Server::port_read() const { return impl_->port_read(); }
-uint32_t Server::port_write() const { return impl_->port_write(); }
+void Server::reconfigure(const Settings& settings) { impl_->reconfigure(settings); }
+uint32_t Server::port(std::string_view door) const { return impl_->port(door); }
 uint64_t Server::counter(Counter counter) const { return impl_->counter(counter); }
 uint64_t Server::connections_read() const { return impl_->connections(Intent::read); }
 uint64_t Server::connections_write() const { return impl_->connections(Intent::write); }

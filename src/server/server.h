@@ -1,17 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// RowSocket as a whole: listeners, workers, configuration; the host (the MariaDB plugin, or a test) starts and stops it.
+// RowSocket as a whole: listeners, workers, configuration; the host (the MariaDB plugin, or a test) starts
+// and stops it.
 #pragma once
 
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <vector>
+#include <string_view>
 
 #include "base/clock.h"
-#include "base/counters.h"
 #include "base/log.h"
 #include "engine/engine.h"
+#include "request/counters.h"
 #include "server/config.h"
 
 namespace rowsocket::server {
@@ -24,21 +25,21 @@ class Server {
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
 
-  /// Bind every listener, then start the workers. On failure nothing is left open, and the text says what to do
+  /// Bind every listener, then start the workers. On failure nothing is left open, and the text says what to
+  /// do
   /// ("rowsocket_port_read: 127.0.0.1:9998 is in use ...").  Call once.
   [[nodiscard]] bool start(const Config& config, std::string& failure);
 
-  /// Close the listeners and all connections, stop and join all workers. Requests under way are finished or undone. Idempotent,
-  /// bounded by the engine's longest uninterruptible step.
+  /// Close the listeners and all connections, stop and join all workers. Requests under way are finished or
+  /// undone. Idempotent, bounded by the engine's longest uninterruptible step.
   void stop();
 
-  /// Take over what can change at run time: idle_timeout_s, max_*, secrets, error_detail. Thread-safe. New requests see it at the
-  /// latest in their worker's next turn; a changed secret concerns new authentications.
-  void reconfigure(const Config& config);
+  /// Take over new settings. Thread-safe. New requests see them at the latest in their worker's next turn; a
+  /// changed secret concerns new authentications.
+  void reconfigure(const Settings& settings);
 
-  /// Where it serves, after start (port 0 resolved). 0 or empty = not served.
-  [[nodiscard]] uint32_t port_read() const;
-  [[nodiscard]] uint32_t port_write() const;
+  /// The TCP port of a door, after start (port 0 resolved). 0 = not served, or no such door.
+  [[nodiscard]] uint32_t port(std::string_view door) const;
 
   /// Sum over all workers, those that ended included.
   [[nodiscard]] uint64_t counter(Counter counter) const;

@@ -7,12 +7,10 @@
 #include <sys/resource.h>
 
 #include <atomic>
-#include <chrono>
 #include <filesystem>
-#include <functional>
 #include <thread>
 
-#include "server/test_support.h"
+#include "server/server_fixture.h"
 
 namespace rowsocket::server {
 namespace {
@@ -20,51 +18,6 @@ namespace {
 using testing::Contains;
 using testing::HasSubstr;
 using testing::StartsWith;
-
-class ServerTest : public testing::Test {
- protected:
-  ServerTest() {
-    create_items(engine_);
-    std::string pattern = testing::TempDir() + "rowsocket-XXXXXX";
-    folder_ = ::mkdtemp(pattern.data());
-    config_.port_read = config_.port_write = 0;
-    config_.threads_read = config_.threads_write = 2;
-  }
-  ~ServerTest() override {
-    server_.stop();
-    std::filesystem::remove_all(folder_);
-  }
-
-  void start() {
-    std::string failure;
-    ASSERT_TRUE(server_.start(config_, failure)) << failure;
-  }
-  TestClient reader() const { return TestClient::over_tcp(server_.port_read()); }
-  TestClient writer() const { return TestClient::over_tcp(server_.port_write()); }
-  static TestClient with_items(TestClient client) {
-    EXPECT_EQ(client.ask(open_items), ok);
-    return client;
-  }
-  [[nodiscard]] std::string path(const char* name) const { return folder_ + "/" + name; }
-  /// Wait for what another thread does; false if it takes 20 seconds.
-  static bool eventually(const std::function<bool()>& holds) {
-    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!holds()) {
-      if (std::chrono::steady_clock::now() > give_up) {
-        return false;
-      }
-      std::this_thread::yield();
-    }
-    return true;
-  }
-
-  engine::memory::MemoryEngine engine_;
-  TestLog log_;
-  SteadyClock clock_;
-  Config config_;
-  std::string folder_;
-  Server server_{engine_, log_, clock_};
-};
 
 TEST_F(ServerTest, reads_and_writes_on_their_ports) {
   start();
@@ -80,14 +33,15 @@ TEST_F(ServerTest, reads_and_writes_on_their_ports) {
 
 TEST_F(ServerTest, one_port_can_serve_both) {
   start();
-  config_.port_read = config_.port_write = server_.port_read();
+  const uint32_t port = server_.port("read");
+  config_.doors[door_read].port = config_.doors[door_write].port = port;
   server_.stop();
   Server both(engine_, log_, clock_);
   std::string failure;
   ASSERT_TRUE(both.start(config_, failure)) << failure;
-  EXPECT_EQ(both.port_read(), config_.port_read);
-  EXPECT_EQ(both.port_write(), config_.port_read);
-  TestClient client = with_items(TestClient::over_tcp(both.port_write()));
+  EXPECT_EQ(both.port("read"), port);
+  EXPECT_EQ(both.port("write"), port);
+  TestClient client = with_items(TestClient::over_tcp(both.port("write")));
   EXPECT_EQ(client.ask("0\t+\t2\t10\tcup\n"), ok);
   EXPECT_EQ(client.ask("0\t=\t1\t10\n"), "0\t2\t10\tcup\n");
 }
@@ -99,17 +53,17 @@ TEST_F(ServerTest, serves_ipv6_where_there_is_one) {
                   [](const std::string& line) { return line.find("no IPv6") != std::string::npos; })) {
     GTEST_SKIP() << "this machine has no IPv6";
   }
-  TestClient client = with_items(TestClient::over_tcp(server_.port_read(), "::1"));
+  TestClient client = with_items(TestClient::over_tcp(server_.port("read"), "::1"));
   EXPECT_EQ(client.ask(find_pen), pen);
 }
 
 TEST_F(ServerTest, unix_sockets_serve_beside_or_instead_of_tcp) {
   config_.tcp = false;
-  config_.socket_read = path("r");
-  config_.socket_write = path("w");
+  config_.doors[door_read].socket = path("r");
+  config_.doors[door_write].socket = path("w");
   start();
-  EXPECT_EQ(server_.port_read(), 0u);
-  EXPECT_EQ(server_.port_write(), 0u);
+  EXPECT_EQ(server_.port("read"), 0u);
+  EXPECT_EQ(server_.port("write"), 0u);
   TestClient read = with_items(TestClient::over_unix(path("r")));
   TestClient write = with_items(TestClient::over_unix(path("w")));
   EXPECT_EQ(write.ask("0\t+\t2\t10\tcup\n"), ok);
@@ -121,23 +75,25 @@ TEST_F(ServerTest, unix_sockets_serve_beside_or_instead_of_tcp) {
 
 TEST_F(ServerTest, says_where_it_serves) {
   start();
-  EXPECT_THAT(log_.lines(), Contains(HasSubstr("serves reads on 127.0.0.1:" + std::to_string(server_.port_read()))));
-  EXPECT_THAT(log_.lines(), Contains(HasSubstr("serves reads and writes on 127.0.0.1:" + std::to_string(server_.port_write()))));
+  EXPECT_THAT(log_.lines(),
+              Contains(HasSubstr("serves reads on 127.0.0.1:" + std::to_string(server_.port("read")))));
+  EXPECT_THAT(log_.lines(), Contains(HasSubstr("serves reads and writes on 127.0.0.1:" +
+                                               std::to_string(server_.port("write")))));
 }
 
 // ---- what can not start
-// -----------------------------------------------------------------------------------------------------------
 
 TEST_F(ServerTest, a_taken_port_is_a_clear_failure_that_leaves_nothing_open) {
   start();
   Config taken = config_;
-  taken.socket_read = path("r");
-  taken.port_write = server_.port_write();
+  taken.doors[door_read].socket = path("r");
+  taken.doors[door_write].port = server_.port("write");
   Server second(engine_, log_, clock_);
   std::string failure;
   EXPECT_FALSE(second.start(taken, failure));
-  EXPECT_THAT(failure, StartsWith("rowsocket_port_write: 127.0.0.1:" + std::to_string(taken.port_write) + " is in use"));
-  EXPECT_EQ(second.port_read(), 0u);
+  EXPECT_THAT(failure, StartsWith("rowsocket_port_write: 127.0.0.1:" +
+                                  std::to_string(taken.doors[door_write].port) + " is in use"));
+  EXPECT_EQ(second.port("read"), 0u);
   EXPECT_FALSE(std::filesystem::exists(path("r")));
 }
 
@@ -149,13 +105,12 @@ TEST_F(ServerTest, a_bad_address_or_socket_path_names_its_variable) {
 
   Server second(engine_, log_, clock_);
   config_.address = "127.0.0.1";
-  config_.socket_write = path("nowhere/w");
+  config_.doors[door_write].socket = path("nowhere/w");
   EXPECT_FALSE(second.start(config_, failure));
   EXPECT_THAT(failure, StartsWith("rowsocket_socket_write: "));
 }
 
 // ---- many clients
-// -----------------------------------------------------------------------------------------------------------------
 
 TEST_F(ServerTest, a_thousand_connections_are_spread_evenly_and_all_answered) {
   start();
@@ -181,7 +136,7 @@ TEST_F(ServerTest, a_thousand_connections_are_spread_evenly_and_all_answered) {
 }
 
 TEST_F(ServerTest, who_is_too_many_is_closed_at_once_and_counted) {
-  config_.max_connections = 2;
+  config_.settings.max_connections = 2;
   start();
   TestClient first = with_items(reader());
   TestClient second = with_items(writer());
@@ -200,7 +155,8 @@ TEST_F(ServerTest, out_of_descriptors_clients_wait_until_there_are_some) {
   EXPECT_TRUE(eventually([this] { return server_.connections_read() == 0; }));
   const net::Descriptor socket_of_client(::socket(AF_INET, SOCK_STREAM, 0));
   net::SocketAddress address;
-  ASSERT_TRUE(net::SocketAddress::from_numeric("127.0.0.1", static_cast<uint16_t>(server_.port_read()), address));
+  ASSERT_TRUE(
+      net::SocketAddress::from_numeric("127.0.0.1", static_cast<uint16_t>(server_.port("read")), address));
 
   rlimit before{};
   ASSERT_EQ(::getrlimit(RLIMIT_NOFILE, &before), 0);
@@ -209,7 +165,8 @@ TEST_F(ServerTest, out_of_descriptors_clients_wait_until_there_are_some) {
   ASSERT_EQ(::connect(socket_of_client.get(), address.data(), address.size()), 0);
   EXPECT_TRUE(eventually([this] {
     const auto lines = log_.lines();
-    return std::any_of(lines.begin(), lines.end(), [](const auto& line) { return line.find("open_files_limit") != line.npos; });
+    return std::any_of(lines.begin(), lines.end(),
+                       [](const auto& line) { return line.find("open_files_limit") != line.npos; });
   }));
   ASSERT_EQ(::setrlimit(RLIMIT_NOFILE, &before), 0);
   TestClient client{net::Descriptor(::dup(socket_of_client.get()))};
@@ -236,7 +193,6 @@ TEST_F(ServerTest, large_replies_reach_a_slow_reader_whole) {
 }
 
 // ---- idle
-// -------------------------------------------------------------------------------------------------------------------------
 
 TEST_F(ServerTest, idle_workers_hold_no_tables_and_take_no_turns) {
   start();
@@ -249,14 +205,13 @@ TEST_F(ServerTest, idle_workers_hold_no_tables_and_take_no_turns) {
 }
 
 // ---- orders from outside
-// ----------------------------------------------------------------------------------------------------------
 
 TEST_F(ServerTest, reconfigured_limits_hold_for_the_next_request) {
   start();
   TestClient client = with_items(reader());
-  config_.max_indexes = 1;
-  config_.secret_read = "sesame";
-  server_.reconfigure(config_);
+  config_.settings.id_max = 1;
+  config_.settings.secret_read = "sesame";
+  server_.reconfigure(config_.settings);
   EXPECT_EQ(client.ask("P\t1\tshop\titem\t\tid\n"), "2\t1\tstmtnum\n");
   EXPECT_EQ(client.ask(find_pen), pen);
   EXPECT_EQ(reader().ask(open_items), "3\t1\tunauth\n");

@@ -36,7 +36,8 @@ class TestClient {
     net::SocketAddress address;
     EXPECT_TRUE(net::SocketAddress::from_numeric(host, static_cast<uint16_t>(port), address));
     net::Descriptor socket(::socket(address.family(), SOCK_STREAM, 0));
-    EXPECT_EQ(::connect(socket.get(), address.data(), address.size()), 0) << std::generic_category().message(errno);
+    EXPECT_EQ(::connect(socket.get(), address.data(), address.size()), 0)
+        << std::generic_category().message(errno);
     return TestClient(std::move(socket));
   }
   static TestClient over_unix(const std::string& path) {
@@ -147,8 +148,8 @@ inline constexpr size_t big_name_bytes = 4 * limits::mebibyte;
 /// shop.item: (1, pen), (2, ink), and (3, four MiB of x).
 inline void create_items(engine::memory::MemoryEngine& engine) {
   using namespace engine::memory;
-  engine.create_table("shop.item",
-                      {.columns = {integer("id"), text("name", 2 * big_name_bytes)}, .indexes = {{"PRIMARY", {"id"}, true}}});
+  engine.create_table("shop.item", {.columns = {integer("id"), text("name", 2 * big_name_bytes)},
+                                    .indexes = {{"PRIMARY", {"id"}, true}}});
   EXPECT_TRUE(engine.insert("shop.item", {"1", "pen"}));
   EXPECT_TRUE(engine.insert("shop.item", {"2", "ink"}));
   EXPECT_TRUE(engine.insert("shop.item", {"3", std::string(big_name_bytes, 'x')}));

@@ -9,7 +9,8 @@
 
 namespace rowsocket::server {
 
-bool start_thread(std::thread& thread, const std::string& name, std::function<void()> body, std::string& failure) {
+bool start_thread(std::thread& thread, const std::string& name, std::function<void()> body,
+                  std::string& failure) {
   // A thread begins with its creator's mask.
   sigset_t all;
   sigset_t before;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Threads inside somebody else's process: signals are the host's, so every one of ours blocks them all, from its first
-// instruction.
+// Threads inside somebody else's process: signals are the host's, so every one of ours blocks them all, from
+// its first instruction.
 #pragma once
 
 #include <functional>
@@ -11,6 +11,7 @@
 namespace rowsocket::server {
 
 /// Run `body` on a new thread called `name` (at most 15 bytes). `body` must not throw.
-[[nodiscard]] bool start_thread(std::thread& thread, const std::string& name, std::function<void()> body, std::string& failure);
+[[nodiscard]] bool start_thread(std::thread& thread, const std::string& name, std::function<void()> body,
+                                std::string& failure);
 
 }  // namespace rowsocket::server

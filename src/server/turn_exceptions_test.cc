@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What disturbs the run of turns: streams that make no sense, locks, orders from outside, other protocols.
+// What disturbs the run of turns: locks, orders from outside.
 #include <gmock/gmock.h>
-
-#include <new>
 
 #include "server/turn_loop_fixture.h"
 
@@ -11,63 +9,8 @@ namespace rowsocket::server {
 namespace {
 
 using engine::Interruption;
-using testing::Contains;
-using testing::HasSubstr;
-
-// ---- bad streams
-// ------------------------------------------------------------------------------------------------------------------
-
-class BadStreamTest : public TurnLoopTest {
- protected:
-  BadStreamTest() {
-    config_.max_line_bytes = limits::line_bytes_min;
-    reconfigure();
-  }
-  std::string send_too_long_a_line(TestClient& client, std::string_view before = "") {
-    return ask(client, std::string(before) + std::string(limits::line_bytes_min + 1, 'x'), 3);
-  }
-};
-
-TEST_F(BadStreamTest, a_line_that_is_too_long_is_answered_after_what_came_before_it) {
-  TestClient client = connect_with_items();
-  EXPECT_THAT(send_too_long_a_line(client, find_pen), testing::StartsWith(std::string(pen) + "2\t1\t"));
-  EXPECT_TRUE(client.sees_end());
-  EXPECT_EQ(count(Counter::errors_request), 1u);
-}
-
-TEST_F(BadStreamTest, who_goes_on_sending_is_not_executed_and_closed_soon) {
-  TestClient client = connect_with_items();
-  send_too_long_a_line(client);
-  EXPECT_EQ(ask(client, std::string(100'000, 'x').append("\n").append(find_pen), 5), "");
-  pass_ms(limits::linger_ms - 1);
-  EXPECT_EQ(loop_->connections().size(), 1u);
-  pass_ms(limits::sweep_interval_ms);
-  EXPECT_EQ(loop_->connections().size(), 0u);
-  EXPECT_EQ(count(Counter::connections_timed_out), 0u) << "that counter is for idle clients";
-}
-
-TEST_F(BadStreamTest, who_ends_is_closed_at_once) {
-  TestClient client = connect_with_items();
-  send_too_long_a_line(client);
-  client.close_output();
-  turn();
-  EXPECT_EQ(loop_->connections().size(), 0u);
-}
-
-TEST_F(BadStreamTest, clients_can_not_flood_the_log) {
-  for (size_t i = 0; i < 100; ++i) {
-    TestClient client = connect();
-    send_too_long_a_line(client);
-  }
-  EXPECT_EQ(log_.lines().size(), limits::log_lines_per_interval);
-  pass_ms(limits::log_interval_ms);
-  TestClient client = connect();
-  send_too_long_a_line(client);
-  EXPECT_THAT(log_.lines(), Contains(HasSubstr("left out 90 lines")));
-}
 
 // ---- waiting for locks
-// ------------------------------------------------------------------------------------------------------------
 
 TEST_F(TurnLoopTest, a_request_that_waits_for_a_lock_is_tried_again_and_answered_in_order) {
   TestClient waiting = connect_with_items();
@@ -82,7 +25,8 @@ TEST_F(TurnLoopTest, a_request_that_waits_for_a_lock_is_tried_again_and_answered
 }
 
 TEST_F(TurnLoopTest, while_one_waits_for_a_lock_others_are_served) {
-  engine_.create_table("shop.busy", {.columns = {engine::memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}});
+  engine_.create_table("shop.busy",
+                       {.columns = {engine::memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}});
   TestClient waiting = connect_with_items();
   TestClient other = connect_with_items();
   engine_.set_busy("shop.busy", true);
@@ -120,7 +64,8 @@ TEST_F(TurnLoopTest, who_goes_while_it_waits_for_a_lock_is_executed_and_forgotte
   waiting.close();
   pass_ms(10);
   ASSERT_EQ(loop_->connections().size(), 1u);
-  EXPECT_EQ(loop_->connections().all()[0]->interest, net::Interest::none) << "its hang-up would be a busy loop";
+  EXPECT_EQ(loop_->connections().all()[0]->interest, net::Interest::none)
+      << "its hang-up would be a busy loop";
   engine_.set_busy("shop.item", false);
   pass_ms(10);
   turn();
@@ -129,7 +74,6 @@ TEST_F(TurnLoopTest, who_goes_while_it_waits_for_a_lock_is_executed_and_forgotte
 }
 
 // ---- orders from outside
-// ----------------------------------------------------------------------------------------------------------
 
 TEST_F(TurnLoopTest, a_kill_closes_the_connections_and_new_ones_are_served) {
   TestClient idle = connect_with_items();
@@ -160,7 +104,7 @@ TEST_F(TurnLoopTest, a_shutdown_ends_the_turns) {
 
 TEST_F(TurnLoopTest, new_secrets_concern_new_connections) {
   TestClient before = connect_with_items();
-  config_.secret_read = config_.secret_write = "sesame";
+  settings_.secret_read = settings_.secret_write = "sesame";
   reconfigure();
   EXPECT_EQ(ask(before, find_pen), pen);
   TestClient after = connect();
@@ -177,51 +121,6 @@ TEST_F(TurnLoopTest, processlist_shows_the_connections_but_does_not_follow_every
   EXPECT_THAT(engine_.activities(), testing::ElementsAre("rowsocket: write worker, 1 connections"));
   pass_ms(limits::activity_interval_ms);
   EXPECT_THAT(engine_.activities(), testing::ElementsAre("rowsocket: write worker, 2 connections"));
-}
-
-// ---- other protocols
-// --------------------------------------------------------------------------------------------------------------
-
-/// Every byte is a request that means nothing; '!' is more than the machine can take.
-class OneByteProtocol final : public Protocol {
- public:
-  [[nodiscard]] std::string_view name() const override { return "one byte"; }
-  [[nodiscard]] Parsed parse(std::string_view input, const ParseLimits&, Arena&, size_t&, Request& request) const override {
-    if (input[0] == '!') {
-      throw std::bad_alloc();
-    }
-    request = {};
-    return {Parsed::Status::request, 1};
-  }
-  void reply_ok(Buffer& out) const override { out.append('+'); }
-  void reply_number(Buffer& out, uint64_t) const override { out.append('#'); }
-  void reply_text(Buffer& out, std::string_view) const override { out.append('"'); }
-  void append_outcome(Buffer&, const RowOutcome&) const override {}
-  void begin_rows(Buffer&, size_t) const override {}
-  void end_rows(Buffer&) const override {}
-  void reply_error(Buffer& out, const Error&, bool) const override { out.append('-'); }
-  [[nodiscard]] const ValueFormat& value_format() const override {
-    return wire::handlersocket::handlersocket_protocol().value_format();
-  }
-};
-
-TEST_F(TurnLoopTest, connections_of_different_protocols_share_a_turn) {
-  const OneByteProtocol protocol;
-  TestClient other = connect(protocol);
-  TestClient client = connect_with_items();
-  other.send("abc");
-  EXPECT_EQ(ask(client, find_pen), pen);
-  EXPECT_EQ(other.received(), "---");
-}
-
-TEST_F(TurnLoopTest, a_refused_allocation_costs_one_connection) {
-  const OneByteProtocol protocol;
-  TestClient unlucky = connect(protocol);
-  TestClient client = connect_with_items();
-  unlucky.send("a!");
-  EXPECT_EQ(ask(client, find_pen), pen);
-  EXPECT_TRUE(unlucky.sees_end());
-  EXPECT_EQ(ask(client, find_pen), pen);
 }
 
 }  // namespace

@@ -13,6 +13,7 @@ namespace rowsocket::server {
 namespace {
 
 constexpr int hold_tables_ms = static_cast<int>(limits::hold_tables_us / 1000);
+
 }  // namespace
 
 TurnLoop::TurnLoop(const Surroundings& surroundings)
@@ -25,18 +26,11 @@ TurnLoop::TurnLoop(const Surroundings& surroundings)
       role_(surroundings.role),
       settings_generation_(settings_board_.generation()),
       settings_(settings_board_.current()),
-      executor_(session_, counters_, settings_->policy),
-      usable_(poller_.valid() && inbox_.wakeup().valid() &&
-              poller_.change(inbox_.wakeup().fd(), net::Interest::none, net::Interest::input, nullptr)),
+      connections_({.inbox = inbox_, .counters = counters_, .log = log_}),
+      turn_({.session = session_, .counters = counters_, .clock = clock_, .connections = connections_},
+            settings_),
       now_ms_(clock_.now_ms()) {
   show_activity();
-}
-
-TurnLoop::~TurnLoop() {
-  counters_.add(Counter::connections_closed, table_.size());
-  for (size_t i = 0; i < table_.size(); ++i) {
-    inbox_.connection_closed();
-  }
 }
 
 bool TurnLoop::turn() {
@@ -56,37 +50,40 @@ bool TurnLoop::turn() {
 }
 
 // ---- poll
-// -------------------------------------------------------------------------------------------------------------------------
 
-/// Opened tables are held over busy turns only: before a longer sleep they are given back, and so is the memory of a burst.
+/// Opened tables are held over busy turns only: before a longer sleep they are given back, and so is the
+/// memory of a burst.
 void TurnLoop::poll() {
   const int wait_ms = time_to_wait_ms();
   const uint64_t return_wait_us = std::exchange(return_wait_us_, 0);
-  const uint64_t return_wait_until_us = return_wait_us == 0 || wait_ms == 0 ? 0 : clock_.now_us() + return_wait_us;
+  const uint64_t return_wait_until_us =
+      return_wait_us == 0 || wait_ms == 0 ? 0 : clock_.now_us() + return_wait_us;
   const bool long_wait = wait_ms == net::Poller::forever || wait_ms > hold_tables_ms;
-  if (long_wait && (session_.holds_tables() || pool_.has_surplus())) {
-    events_ = poller_.wait(hold_tables_ms);
+  if (long_wait && (session_.holds_tables() || connections_.has_surplus())) {
+    events_ = connections_.wait(hold_tables_ms);
     if (events_.empty()) {
       session_.release_tables();
-      pool_.trim();
-      events_ = poller_.wait(wait_ms);
+      connections_.trim();
+      events_ = connections_.wait(wait_ms);
     }
   } else {
-    events_ = poller_.wait(wait_ms);
+    events_ = connections_.wait(wait_ms);
   }
-  if (return_wait_until_us != 0 && events_.size() < std::min<size_t>(committed_, limits::events_per_poll) / 2) {
+  if (return_wait_until_us != 0 &&
+      events_.size() < std::min<size_t>(committed_, limits::events_per_poll) / 2) {
     let_clients_return(return_wait_until_us);
   }
   now_ms_ = clock_.now_ms();
 }
 
-/// A commit that flushes costs many about as much as one, and those whom the last one answered come back within moments. So a
-/// turn that would begin with fewer than half of them waits a little, while it holds nothing that others wait for.
+/// A commit that flushes costs many about as much as one, and the clients that it answered come back within
+/// moments. So a turn that would begin with fewer than half of them waits a little, while it holds nothing
+/// that others wait for.
 void TurnLoop::let_clients_return(uint64_t until_us) {
   const uint64_t now_us = clock_.now_us();
   if (now_us < until_us) {
     clock_.sleep_us(until_us - now_us);
-    events_ = poller_.wait(0);
+    events_ = connections_.wait(0);
   }
 }
 
@@ -98,7 +95,7 @@ int TurnLoop::time_to_wait_ms() const {
   if (!parked_.empty()) {
     deadline_ms = std::min(deadline_ms, parked_.front()->retry_at_ms);
   }
-  if (activity_shown_connections_ != table_.size()) {
+  if (activity_shown_connections_ != connections_.size()) {
     deadline_ms = std::min(deadline_ms, activity_shown_ms_ + limits::activity_interval_ms);
   }
   if (deadline_ms == never) {
@@ -114,8 +111,8 @@ bool TurnLoop::obey_session() {
       return true;
     case engine::Interruption::close_connections:
       log_.always(LogLevel::note, "killed: closes its connections and goes on");
-      for (const auto& connection : table_.all()) {
-        close(*connection);
+      for (const auto& connection : connections_.all()) {
+        connections_.close(*connection);
       }
       session_.clear_interruption();
       return true;
@@ -133,7 +130,7 @@ void TurnLoop::refresh_settings() {
   }
   try {
     settings_ = settings_board_.current();
-    executor_.set_policy(settings_->policy);
+    turn_.use_settings(settings_);
     settings_generation_ = generation;
     next_sweep_ms_ = now_ms_;  // the idle time-out may have become shorter
   } catch (const std::exception&) {
@@ -142,10 +139,10 @@ void TurnLoop::refresh_settings() {
 }
 
 // ---- admit
-// ------------------------------------------------------------------------------------------------------------------------
 
 void TurnLoop::admit_arrivals() {
-  const bool woken = std::any_of(events_.begin(), events_.end(), [](const auto& event) { return event.tag == nullptr; });
+  const bool woken =
+      std::any_of(events_.begin(), events_.end(), [](const auto& event) { return event.tag == nullptr; });
   if (!woken) {
     return;
   }
@@ -164,44 +161,41 @@ void TurnLoop::admit_arrivals() {
 }
 
 void TurnLoop::admit(Arrival arrival) {
-  const exec::Access granted = exec::initial_access(arrival.port_access, settings_->policy);
-  ClientConnection& connection = table_.add(std::make_unique<ClientConnection>(std::move(arrival), granted, now_ms_));
-  try {
-    reserve_lists();
-  } catch (...) {
-    table_.remove(connection);
-    throw;
-  }
-  watch(connection, net::Interest::input);
+  const exec::Access granted = exec::initial_access(arrival.port_access, *settings_);
+  reserve_lists(connections_.size() + 1);
+  ClientConnection& connection =
+      connections_.add(std::make_unique<ClientConnection>(std::move(arrival), granted, now_ms_));
   next_sweep_ms_ = std::min(next_sweep_ms_, deadline_ms(connection));
 }
 
 /// After this, remembering a connection in any list allocates nothing.
-void TurnLoop::reserve_lists() {
-  const size_t wanted = table_.size();
-  for (Connections* list : {&ready_, &writable_, &closing_, &unreached_, &cut_, &parked_}) {
-    if (list->capacity() < wanted) {
-      list->reserve(std::max<size_t>(2 * wanted, 16));
-    }
+void TurnLoop::reserve_lists(size_t connection_count) {
+  if (writable_.capacity() >= connection_count) {
+    return;
+  }
+  const size_t room = std::max<size_t>(2 * connection_count, 16);
+  turn_.reserve(room);
+  for (Waiting* list : {&unreached_, &cut_, &parked_, &writable_}) {
+    list->reserve(room);  // the one that is looked at comes last: the others have as much room
   }
 }
 
 // ---- SHOW PROCESSLIST
-// -----------------------------------------------------------------------------------------------------------
 
 void TurnLoop::show_activity_if_due() {
-  if (activity_shown_connections_ != table_.size() && now_ms_ - activity_shown_ms_ >= limits::activity_interval_ms) [[unlikely]] {
+  if (activity_shown_connections_ != connections_.size() &&
+      now_ms_ - activity_shown_ms_ >= limits::activity_interval_ms) [[unlikely]] {
     show_activity();
   }
 }
 
 void TurnLoop::show_activity() {
   std::array<char, 96> text;
-  std::snprintf(text.data(), text.size(), "rowsocket: %.*s worker, %zu connections", static_cast<int>(role_.size()), role_.data(),
-                table_.size());
+  std::snprintf(text.data(), text.size(), "rowsocket: %.*s worker, %zu connections",
+                static_cast<int>(role_.size()), role_.data(), connections_.size());
   session_.set_activity(text.data());
   activity_shown_ms_ = now_ms_;
-  activity_shown_connections_ = table_.size();
+  activity_shown_connections_ = connections_.size();
 }
 
 }  // namespace rowsocket::server

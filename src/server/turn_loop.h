@@ -4,39 +4,35 @@
 //
 //   poll · read · execute · commit · send · reap
 //
-// One turn takes every ready connection, executes their complete requests in connection order, commits once, and then sends every
-// connection its replies. No reply leaves before the commit (invariant 1); a turn is bounded (invariant 3), and who found no room
-// in it comes first in the next.
+// One turn takes every ready connection, executes their complete requests in connection order, commits once,
+// and then sends every connection its replies. Who found no room in a turn comes first in the next.
 //
-// Requests view the bytes of their connection's input, so those stay where they are from the read phase to the end of the commit
-// phase: nothing is received into, or consumed from, an input in between.
+//   TurnLoop      when: what is waited for, who is ready, who waits for a later turn, orders from outside
+//   Turn          what: the requests of those who take part, on the engine
+//   Connections   the bytes, the sockets and what tells that they are ready
 //
-// turn_loop.cc holds what is around the turns (waiting, orders from outside, new connections), turn_phases.cc the phases of a
-// turn.
+// turn_loop.cc holds what is around the turns (waiting, orders from outside, new connections), turn_phases.cc
+// the phases of a turn.
 //
-// Runs on its worker's thread only; others reach it through the Inbox. Allocates when connections come, not per request.
+// Runs on its worker's thread only; others reach it through the Inbox. Allocates when connections come, not
+// per request.
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
-#include "base/arena.h"
 #include "base/clock.h"
-#include "base/counters.h"
-#include "base/request.h"
 #include "engine/engine.h"
-#include "exec/executor.h"
-#include "net/buffer_pool.h"
-#include "net/poller.h"
-#include "server/client_connection.h"
-#include "server/connection_table.h"
+#include "request/counters.h"
+#include "request/settings.h"
+#include "server/connections.h"
 #include "server/inbox.h"
 #include "server/limited_log.h"
-#include "server/settings.h"
+#include "server/settings_board.h"
+#include "server/turn.h"
 
 namespace rowsocket::server {
 
@@ -54,19 +50,20 @@ class TurnLoop {
 
   /// May throw std::bad_alloc.
   explicit TurnLoop(const Surroundings& surroundings);
-  ~TurnLoop();  ///< closes all connections
   TurnLoop(const TurnLoop&) = delete;
   TurnLoop& operator=(const TurnLoop&) = delete;
 
   /// False if the system refused what polling needs.
-  [[nodiscard]] bool is_usable() const { return usable_; }
+  [[nodiscard]] bool is_usable() const { return connections_.is_usable(); }
 
   /// Wait until there is something to do, and do it. False when the session is told to stop.
   [[nodiscard]] bool turn();
 
-  [[nodiscard]] const ConnectionTable& connections() const { return table_; }
+  [[nodiscard]] const Connections& connections() const { return connections_; }
 
  private:
+  using Waiting = std::vector<ClientConnection*>;  ///< each list has room for all connections of the worker
+
   // The phases.
   void poll();
   [[nodiscard]] bool obey_session();
@@ -79,35 +76,28 @@ class TurnLoop {
   void reap();
   void show_activity_if_due();
 
-  // One connection in a phase.
-  void admit(Arrival arrival);
-  void join_turn(ClientConnection& connection);
-  void receive(ClientConnection& connection);
-  void execute(ClientConnection& connection);
-  void execute_or_close(ClientConnection& connection);
-  void finish(ClientConnection& connection);
-  void send(ClientConnection& connection);
-  void settle(ClientConnection& connection);
-  void watch(ClientConnection& connection, net::Interest wanted);
-  void close(ClientConnection& connection);
-  void close_with_note(ClientConnection& connection, LogLevel level, std::string_view why);
-  void note(const ClientConnection& connection, LogLevel level, std::string_view what);
-
+  // Poll.
   void let_clients_return(uint64_t until_us);
-  void commit_writes();
   [[nodiscard]] int time_to_wait_ms() const;
-  [[nodiscard]] bool turn_is_full() const;
-  [[nodiscard]] uint64_t deadline_ms(const ClientConnection& connection) const;
+
+  // Admit.
+  void admit(Arrival arrival);
+  void reserve_lists(size_t connection_count);
+
+  // Read and execute.
   void gather_carried_over();
   void receive_ready();
-  [[nodiscard]] bool others_came();
+  [[nodiscard]] bool others_joined();
+
+  // Send and reap.
+  void send_and_settle(ClientConnection& connection);
+  void settle(ClientConnection& connection);
+  [[nodiscard]] uint64_t deadline_ms(const ClientConnection& connection) const;
   void close_timed_out();
-  void bound_held_bytes();
-  void reserve_lists();
+
   void show_activity();
 
   static constexpr uint64_t never = UINT64_MAX;
-  using Connections = std::vector<ClientConnection*>;  ///< each list has room for all connections of the worker
 
   engine::Session& session_;
   Inbox& inbox_;
@@ -119,28 +109,19 @@ class TurnLoop {
 
   uint64_t settings_generation_;  ///< read before the settings: they may be newer, never older
   std::shared_ptr<const Settings> settings_;
-  net::Poller poller_;
-  net::BufferPool pool_;
-  Arena arena_;
-  exec::Executor executor_;
-  ConnectionTable table_;
-  bool usable_;
+  Connections connections_;
+  Turn turn_;
 
   // This turn.
   uint64_t now_ms_;
-  std::span<const net::Poller::Event> events_;
-  Request request_;
-  uint32_t requests_ = 0;
-  size_t reply_bytes_ = 0;
-  Connections ready_;     ///< have requests, in the order in which they are executed
-  Connections writable_;  ///< may go on sending what is left of earlier turns
-  Connections closing_;
+  Connections::Events events_;
+  Waiting writable_;  ///< may go on sending what is left of earlier turns
   std::vector<Arrival> arrivals_;
 
   // From turn to turn.
-  Connections unreached_;
-  Connections cut_;
-  Connections parked_;           ///< by retry_at_ms
+  Waiting unreached_;
+  Waiting cut_;
+  Waiting parked_;               ///< by retry_at_ms
   size_t committed_ = 0;         ///< connections that took part in the last commit of writes
   uint64_t return_wait_us_ = 0;  ///< how long the next turn may wait for them
   uint64_t next_sweep_ms_ = never;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A TurnLoop that turns only when the test says so, on the test's own thread: a memory engine below, socket pairs above, and a
-// clock that the test moves.
+// A TurnLoop that turns only when the test says so, on the test's own thread: a memory engine below, socket
+// pairs above, and a clock that the test moves.
 #pragma once
 
 #include <fcntl.h>
@@ -19,10 +19,11 @@ class TurnLoopTest : public testing::Test {
  protected:
   TurnLoopTest() {
     create_items(engine_);
-    board_.publish(settings_from(config_));
-    session_ = engine_.create_session({.intent = engine::Intent::write, .worker_number = 0, .counters = &counters_, .wake = {}});
-    loop_ =
-        std::make_unique<TurnLoop>(TurnLoop::Surroundings{*session_, inbox_, counters_, board_, clock_, limited_log_, "write"});
+    board_.publish(settings_);
+    session_ = engine_.create_session(
+        {.intent = engine::Intent::write, .worker_number = 0, .counters = &counters_, .wake = {}});
+    loop_ = std::make_unique<TurnLoop>(
+        TurnLoop::Surroundings{*session_, inbox_, counters_, board_, clock_, limited_log_, "write"});
   }
 
   TestClient connect(const Protocol& protocol = wire::handlersocket::handlersocket_protocol()) {
@@ -54,14 +55,22 @@ class TurnLoopTest : public testing::Test {
     turn(turns);
     return client.received();
   }
+  /// The worker has received all of a line but its end.
+  void send_without_end(TestClient& client, std::string_view line) {
+    const uint64_t before = count(Counter::bytes_received);
+    EXPECT_TRUE(client.send(line.substr(0, line.size() - 1)));
+    while (count(Counter::bytes_received) - before < line.size() - 1) {
+      turn();
+    }
+  }
   void pass_ms(uint64_t milliseconds) {
     clock_.advance_ms(milliseconds);
     turn();
   }
-  void reconfigure() { board_.publish(settings_from(config_)); }
+  void reconfigure() { board_.publish(settings_); }
   [[nodiscard]] uint64_t count(Counter counter) const { return counters_.read(counter); }
 
-  Config config_;
+  Settings settings_;
   engine::memory::MemoryEngine engine_;
   Counters counters_;
   Inbox inbox_;

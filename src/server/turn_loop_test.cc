@@ -3,6 +3,8 @@
 // What a turn does with requests, slow clients and clients that go.
 #include <gmock/gmock.h>
 
+#include <deque>
+
 #include "server/turn_loop_fixture.h"
 
 namespace rowsocket::server {
@@ -90,7 +92,8 @@ class ReturnTest : public TurnLoopTest {
     }
     turn();
   }
-  /// So many send at once after the commit, the others only while the worker sleeps. The worker's wakeup counts as one more.
+  /// So many send at once after the commit, the others only while the worker sleeps. The worker's wakeup
+  /// counts as one more.
   void come_back(size_t at_once) {
     come_back_at_once_ = at_once;
     for (size_t i = 0; i < at_once; ++i) {
@@ -176,6 +179,26 @@ TEST_F(TurnLoopTest, idle_connections_hold_no_buffers) {
   EXPECT_EQ(loop_->connections().held_bytes(), 0u);
 }
 
+TEST_F(TurnLoopTest, the_memory_of_a_burst_is_given_back_before_a_sleep) {
+  std::deque<TestClient> clients;
+  constexpr size_t buffers = 2 * limits::pool_bytes_idle / limits::receive_bytes_first;
+  for (size_t number = 0; number < buffers; ++number) {
+    clients.push_back(connect_with_items());
+    clients.back().send("0\t=");
+  }
+  turn();
+  for (TestClient& client : clients) {
+    client.send("\t1\t1\n");
+  }
+  turn();
+  EXPECT_TRUE(loop_->connections().has_surplus());
+  engine_.set_busy("shop.item", true);
+  clients.front().send(find_pen);
+  turn();
+  EXPECT_TRUE(loop_->turn()) << "it slept until the request that waits was to be tried again";
+  EXPECT_FALSE(loop_->connections().has_surplus());
+}
+
 TEST_F(TurnLoopTest, a_turn_without_requests_counts_for_nothing) {
   TestClient client = connect_with_items();
   const uint64_t turns = count(Counter::turns);
@@ -185,7 +208,6 @@ TEST_F(TurnLoopTest, a_turn_without_requests_counts_for_nothing) {
 }
 
 // ---- clients that do not read
-// -----------------------------------------------------------------------------------------------------
 
 TEST_F(TurnLoopTest, a_slow_reader_gets_every_byte) {
   TestClient client = connect_with_items();
@@ -217,7 +239,7 @@ TEST_F(TurnLoopTest, who_does_not_read_is_not_read_from) {
 }
 
 TEST_F(TurnLoopTest, who_never_reads_is_closed_after_the_idle_time_out) {
-  config_.idle_timeout_s = 60;
+  settings_.idle_timeout_s = 60;
   reconfigure();
   TestClient client = connect_with_items();
   client.send(find_big);
@@ -231,9 +253,8 @@ TEST_F(TurnLoopTest, who_never_reads_is_closed_after_the_idle_time_out) {
 }
 
 TEST_F(TurnLoopTest, who_holds_most_is_closed_when_all_together_hold_too_much) {
-  Settings settings = settings_from(config_);
-  settings.held_bytes_max = 2 * big_name_bytes;
-  board_.publish(settings);
+  settings_.held_bytes_max = 2 * big_name_bytes;
+  reconfigure();
   TestClient greedy = connect_with_items();
   TestClient modest = connect_with_items();
   greedy.send(repeat(find_big, 2));
@@ -244,11 +265,36 @@ TEST_F(TurnLoopTest, who_holds_most_is_closed_when_all_together_hold_too_much) {
   EXPECT_THAT(log_.lines(), Contains(HasSubstr("connection 1 (test) holds most of too much memory")));
 }
 
+TEST_F(TurnLoopTest, what_a_connection_has_open_counts_and_is_given_back) {
+  settings_.held_bytes_max = size_t{64} * 1024;
+  reconfigure();
+  TestClient modest = connect_with_items();
+  TestClient greedy = connect_with_items();
+  for (int number = 1; number < 100; ++number) {
+    greedy.send("P\t" + std::to_string(number) + "\tshop\titem\t\tid" +
+                repeat(",name", static_cast<size_t>(number)) + "\n");
+    turn();
+  }
+  EXPECT_TRUE(greedy.sees_end());
+  EXPECT_THAT(log_.lines(), Contains(HasSubstr("connection 2 (test) holds most of too much memory")));
+  EXPECT_EQ(ask(modest, find_pen), pen);
+  EXPECT_LT(session_->held_bytes(), size_t{4} * 1024);
+}
+
+TEST_F(TurnLoopTest, what_many_have_open_counts_once) {
+  settings_.held_bytes_max = size_t{8} * 1024;
+  reconfigure();
+  std::vector<TestClient> clients;
+  for (int number = 0; number < 20; ++number) {
+    clients.push_back(connect_with_items());
+  }
+  EXPECT_EQ(loop_->connections().size(), 20u);
+}
+
 // ---- time-outs
-// --------------------------------------------------------------------------------------------------------------------
 
 TEST_F(TurnLoopTest, idle_connections_time_out_and_busy_ones_do_not) {
-  config_.idle_timeout_s = 60;
+  settings_.idle_timeout_s = 60;
   reconfigure();
   TestClient idle = connect_with_items();
   TestClient busy = connect_with_items();
@@ -261,18 +307,55 @@ TEST_F(TurnLoopTest, idle_connections_time_out_and_busy_ones_do_not) {
   EXPECT_EQ(inbox_.connection_count(), 1u);
 }
 
+TEST_F(TurnLoopTest, who_sends_or_reads_slowly_is_not_idle) {
+  settings_.idle_timeout_s = 60;
+  reconfigure();
+  TestClient writes = connect_with_items();
+  TestClient reads = connect_with_items();
+  reads.send(find_big);
+  turn();
+  size_t read_bytes = 0;
+  for (const char byte : find_pen.substr(0, find_pen.size() - 1)) {
+    writes.send(std::string(1, byte));
+    read_bytes += reads.received().size();
+    pass_ms(40'000);
+  }
+  EXPECT_EQ(ask(writes, "\n"), pen);
+  while (read_bytes < big().size()) {
+    const std::string more = reads.received();
+    ASSERT_FALSE(more.empty());
+    read_bytes += more.size();
+    turn();
+  }
+  EXPECT_EQ(count(Counter::connections_timed_out), 0u);
+}
+
+TEST_F(TurnLoopTest, who_waits_for_a_lock_is_not_idle) {
+  settings_.idle_timeout_s = 60;
+  reconfigure();
+  engine_.set_lock_wait_timeout_ms(1'000'000);
+  TestClient client = connect_with_items();
+  engine_.set_busy("shop.item", true);
+  EXPECT_EQ(ask(client, find_pen), "");
+  pass_ms(40'000);
+  pass_ms(40'000);
+  engine_.set_busy("shop.item", false);
+  pass_ms(limits::parked_retry_us / 1000 + 1);
+  EXPECT_EQ(client.received(), pen);
+}
+
 TEST_F(TurnLoopTest, a_shorter_time_out_concerns_those_who_are_there) {
   TestClient client = connect_with_items();
   pass_ms(100'000);
   EXPECT_FALSE(client.sees_end());
-  config_.idle_timeout_s = 99;
+  settings_.idle_timeout_s = 99;
   reconfigure();
   turn();
   EXPECT_TRUE(client.sees_end());
 }
 
 TEST_F(TurnLoopTest, a_time_out_of_zero_is_never) {
-  config_.idle_timeout_s = 0;
+  settings_.idle_timeout_s = 0;
   reconfigure();
   TestClient client = connect_with_items();
   pass_ms(1'000'000'000'000);
@@ -280,7 +363,6 @@ TEST_F(TurnLoopTest, a_time_out_of_zero_is_never) {
 }
 
 // ---- clients that go
-// --------------------------------------------------------------------------------------------------------------
 
 TEST_F(TurnLoopTest, who_closes_only_its_output_gets_its_replies) {
   TestClient client = connect_with_items();
@@ -327,7 +409,6 @@ TEST_F(TurnLoopTest, who_goes_without_reading_a_large_reply_is_forgotten) {
 }
 
 // ---- groups
-// ------------------------------------------------------------------------------------------------------------------------
 
 /// Inserts a row and finds the pen.
 std::string group_with(const std::string& id) { return "G\n0\t+\t2\t" + id + "\tcup\n0\t=\t1\t1\nE\n"; }
@@ -383,8 +464,21 @@ TEST_F(TurnLoopTest, a_whole_group_that_waits_is_done_though_its_client_is_gone)
   EXPECT_EQ(loop_->connections().size(), 0u);
 }
 
+TEST_F(TurnLoopTest, requests_that_wait_when_they_run_again_are_answered_in_a_later_turn) {
+  TestClient client = connect_with_items();
+  TestClient other = connect_with_items();
+  engine_.fail_commit(Error(ErrorCode::engine, 149));
+  engine_.fail_write(2, Error(ErrorCode::engine, 146));  // the row is locked when the insert runs again
+  client.send("0\t+\t2\t7\tcap\n0\t=\t1\t7\n0\t=\t1\t2\t1000\t0");
+  EXPECT_EQ(ask(other, find_pen), pen);
+  client.send("\n");
+  EXPECT_EQ(client.received(), "");
+  pass_ms(limits::parked_retry_us / 1000 + 1);
+  turn();
+  EXPECT_EQ(client.received(), std::string("0\t1\n0\t2\t7\tcap\n").append(ink));
+}
+
 // ---- fair turns
-// -------------------------------------------------------------------------------------------------------------------
 
 TEST_F(TurnLoopTest, a_connection_gets_only_its_share_of_a_turn_and_the_rest_in_the_next) {
   TestClient greedy = connect_with_items();
@@ -402,6 +496,40 @@ TEST_F(TurnLoopTest, a_connection_gets_only_its_share_of_a_turn_and_the_rest_in_
     replies += greedy.received();
   }
   EXPECT_EQ(most, limits::requests_per_connection_turn);
+}
+
+TEST_F(TurnLoopTest, a_turn_takes_a_bounded_number_of_requests) {
+  std::deque<TestClient> clients;
+  constexpr size_t requests_each = limits::receive_bytes_first / find_pen.size();  // received at once
+  for (size_t number = 0; number < limits::requests_per_turn / requests_each + 2; ++number) {
+    clients.push_back(connect_with_items());
+  }
+  const uint64_t before = count(Counter::turn_requests);
+  for (TestClient& client : clients) {
+    client.send(repeat(find_pen, requests_each));
+  }
+  turn();
+  EXPECT_EQ(count(Counter::turn_requests) - before, limits::requests_per_turn);
+}
+
+TEST_F(TurnLoopTest, a_turn_stages_requests_of_a_bounded_size) {
+  const std::string list = "0\t=\t1\t1\t1\t0\t@\t0\t10000" + repeat("\t1", 10'000) + "\n";
+  const size_t list_bytes = 10'000 * sizeof(Value);
+  TestClient writer = connect_with_items();
+  std::deque<TestClient> clients;
+  for (size_t number = 0; number < 2 * limits::arena_bytes_per_turn / list_bytes; ++number) {
+    clients.push_back(connect_with_items());
+    send_without_end(clients.back(), list);
+  }
+  const uint64_t before = count(Counter::turn_requests);
+  writer.send("0\t+\t2\t10\tcup\n");  // what comes behind it is staged
+  for (TestClient& client : clients) {
+    client.send("\n");
+  }
+  turn();
+  const uint64_t requests = count(Counter::turn_requests) - before;
+  EXPECT_LE((requests - 2) * list_bytes, limits::arena_bytes_per_turn);
+  EXPECT_EQ(writer.received(), ok);
 }
 
 TEST_F(TurnLoopTest, who_was_not_reached_comes_before_those_who_had_their_share) {

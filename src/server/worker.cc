@@ -48,7 +48,9 @@ void Worker::join() {
 void Worker::run() {
   try {
     const auto session = engine_.create_session(
-        {.intent = intent_, .worker_number = number_, .counters = &counters_, .wake = [this] { inbox_.wake(); }});
+        {.intent = intent_, .worker_number = number_, .counters = &counters_, .wake = [this] {
+           inbox_.wake();
+         }});
     if (session != nullptr) {
       serve(*session);
     }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// One worker: a thread with its own engine session, on which a TurnLoop serves the connections that the acceptor hands over. The
-// object belongs to the Server and outlives its thread, so that its counters can be read to the end.
+// One worker: a thread with its own engine session, on which a TurnLoop serves the connections that the
+// acceptor hands over. The object belongs to the Server and outlives its thread, so that its counters can be
+// read to the end.
 #pragma once
 
 #include <atomic>
@@ -10,12 +11,12 @@
 #include <thread>
 
 #include "base/clock.h"
-#include "base/counters.h"
 #include "base/log.h"
 #include "engine/engine.h"
+#include "request/counters.h"
 #include "server/inbox.h"
 #include "server/limited_log.h"
-#include "server/settings.h"
+#include "server/settings_board.h"
 
 namespace rowsocket::server {
 

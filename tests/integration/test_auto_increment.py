@@ -127,3 +127,13 @@ def test_an_id_in_the_second_place_of_its_key_counts_for_each_first(start: Start
     with rowsocket.connect(*server.write_address()) as writer:
         index = writer.open_index("d", "t", "kind")
         assert [index.insert([kind]) for kind in (1, 1, 2, 1, 2)] == [1, 2, 1, 3, 2]
+
+
+def test_rows_of_one_group_are_numbered_without_a_gap(server: RowSocketServer, database: Database) -> None:
+    """A group is one statement: what one of its requests did not use up of the ids must not be in the next one's way."""
+    database.sql("CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, name VARCHAR(20) UNIQUE)")
+    with server.raw("write") as connection:
+        assert connection.tokens("P", 1, database.name, "t", "", "name") == [b"0", b"1"]
+        group = (b"G", b"1\t++\t1\t4\ta\tb\tc\td", b"1\t+\t1\te", b"1\t++\t1\t2\tf\tg", b"E")
+        ids = [b"0\t2\t1\t1\t1\t2\t1\t3\t1\t4", b"0\t1\t5", b"0\t2\t1\t6\t1\t7"]
+        assert connection.ask_all(*group, b"1\t+\t1\th") == [b"0\t1", *ids, b"0\t1", b"0\t1\t8"]

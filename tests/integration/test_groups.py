@@ -69,6 +69,14 @@ def test_one_failure_undoes_all_of_it_and_nothing_else(
     assert balances(database) == [100, 51, 5]
 
 
+def test_a_find_behind_a_write_of_the_group_parts_nothing_of_it(accounts: RawConnection, database: Database) -> None:
+    """Reads outside of a group get a newer snapshot behind a write, and a statement of their own with it."""
+    find = b"1\t=\t1\t1"
+    requests = group(find, b"2\t+\t2\t8\t8", find, b"1\t=\t1\t1\t1\t0\tU\t0", find, b"2\t+\t2\t1\t5")
+    assert accounts.ask_all(*requests)[-2:] == [b"1\t1\t121", GROUP]
+    assert balances(database) == [100, 50, 0]
+
+
 def test_a_write_that_changes_nothing_fails_a_group_that_must(accounts: RawConnection, database: Database) -> None:
     """Account 2 has not got 60: the decrement leaves it alone, and so nobody receives them."""
     transfer = group(b"1\t=\t1\t1\t1\t0\t+\t60", b"1\t=\t1\t2\t1\t0\t-\t60", options=b"\tmust")

@@ -302,6 +302,8 @@ def test_user_statistics_are_followed_when_they_are_switched_on(start: Start) ->
         wire.tokens(1, "+", 1, 3)
     statistics = server.sql("SELECT rows_read, rows_changed FROM information_schema.table_statistics WHERE table_schema = 'd'")
     assert statistics == [(2, 1)]
+    of_index = server.sql("SELECT index_name, rows_read FROM information_schema.index_statistics WHERE table_schema = 'd'")
+    assert of_index == [("PRIMARY", 2)]
     assert server.value("SELECT COUNT(*) FROM information_schema.user_statistics WHERE user = 'rowsocket'") == 1
 
 

@@ -5,13 +5,10 @@ from __future__ import annotations
 
 import threading
 
-import pytest
-
 from support.gate import gate, wait_at_gate
 from support.mariadb import Database, RowSocketServer, Start
 
 
-@pytest.mark.xfail(strict=True, reason="idle tables stay on the shelf of a worker that waits")
 def test_who_waits_patiently_holds_no_other_table(start: Start) -> None:
     server = start(RowSocketServer, {"loose-rowsocket-threads-write": 1})
     database = Database(server, "app")

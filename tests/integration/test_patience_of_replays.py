@@ -10,7 +10,6 @@ import pytest
 from support.mariadb import Database, RowSocketServer, Start
 
 
-@pytest.mark.xfail(strict=True, reason="a replay waits with all of its worker")
 @pytest.mark.parametrize("reads_before", [False, True])
 def test_a_request_that_runs_again_waits_for_a_lock_as_any_other(start: Start, reads_before: bool) -> None:
     server = start(RowSocketServer, {"loose-rowsocket-threads-write": 1})

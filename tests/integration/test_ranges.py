@@ -184,7 +184,9 @@ def test_an_index_on_a_virtual_column_has_ranges(server: RowSocketServer, databa
 
 def test_a_select_that_needed_no_partition_does_not_empty_the_next_find(server: RowSocketServer, database: Database) -> None:
     """The server's cache of tables gives the find the table that the SELECT used last."""
-    database.sql("CREATE TABLE t (id INT PRIMARY KEY) PARTITION BY LIST (id) (PARTITION a VALUES IN (1), PARTITION b VALUES IN (2))")
+    database.sql(
+        "CREATE TABLE t (id INT PRIMARY KEY) PARTITION BY LIST (id) (PARTITION a VALUES IN (1), PARTITION b VALUES IN (2))"
+    )
     database.sql("INSERT INTO t VALUES (1), (2)")
     assert database.sql("SELECT id FROM t WHERE id = 9") == []
     with server.raw("read") as connection:

@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import pytest
-
 from support.mariadb import RowSocketServer, Start
 
 
@@ -24,7 +22,6 @@ def test_a_group_that_was_binlogged_has_its_gtid_also_in_another_domain(start: S
         assert client.lines(3)[-1] == b"0\t1\t7-1-3"
 
 
-@pytest.mark.xfail(strict=True, reason="ids have no sign yet")
 def test_the_id_of_a_row_that_was_there_can_be_negative(start: Start) -> None:
     server = start(RowSocketServer)
     server.sql("CREATE DATABASE app")

@@ -55,3 +55,20 @@ def test_a_deleted_value_is_free_again(pages: Twins) -> None:
         assert index.insert([LONG]) is not None
         assert index.delete(0, ">", limit=None) == 1
     assert pages.rows() == []
+
+
+def test_a_duplicate_that_was_kept_is_not_taken_for_the_next_one(pages: Twins) -> None:
+    """The server remembers which row was in the way of a unique text, and forgets it only when it looks again."""
+    index = pages.index("id,body,n")
+    rows = ((1, "a", 1), (2, "b", 2))
+    for row in rows:
+        index.insert(row)
+        pages.sql("INSERT INTO twin VALUES (%s, %s, %s)", *row)
+    assert index.insert_ignore([3, "a", 3]).outcome == "unchanged"
+    assert index.upsert([2, "c", 5], update=["body"], add=["n"]).outcome == "changed"
+    pages.sql("INSERT INTO twin VALUES (2, 'c', 5) ON DUPLICATE KEY UPDATE body = VALUES(body), n = n + VALUES(n)")
+    pages.assert_equal()
+    assert index.insert_ignore([3, "a", 3]).outcome == "unchanged"
+    assert index.replace([2, "d", 9]).outcome == "changed"
+    pages.sql("REPLACE INTO twin VALUES (2, 'd', 9)")
+    pages.assert_equal()

@@ -197,9 +197,9 @@ class Rows(Workload):
 class Pairs(Workload):
     """Each two rows are a register: groups change both, and a find reads both.
 
-    The changes of a pair are sent one after the other. Those of two transactions that commit at the same instant
-    are seen by InnoDB's snapshots in either order: MariaDB lists the running transactions without a lock. So one
-    snapshot may have only the first of two changes of different rows, and another snapshot only the second one.
+    The changes of a pair are sent one after the other. Two transactions that commit at the same instant are
+    seen by InnoDB's snapshots in either order, since MariaDB lists the running transactions without a lock.
+    So one snapshot may have only the first of two changes, and another snapshot only the second one.
     """
 
     rows_of_each = 2
@@ -225,7 +225,9 @@ class Pairs(Workload):
 
         A read, if all pairs are being changed.
         """
-        pair = next((pair for pair in self._hot_registers() if not pair.changes_under_way and not pair.unknown), None)
+        pair = next(
+            (pair for pair in self._hot_registers() if not pair.changes_under_way and not pair.unknown), None
+        )
         if pair is None:
             return self.random_read(client)
         keys = list(pair.values)

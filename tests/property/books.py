@@ -113,6 +113,10 @@ class OwnedMember:
         return self.book.shape.has_one_phase
 
     @property
+    def keeps_changes(self) -> bool:
+        return not self.book.shape.is_transactional
+
+    @property
     def rows(self) -> int:
         return (
             len(self.request.rows) if isinstance(self.request, Insert) and self.request.clause == "E" else 0
@@ -126,7 +130,8 @@ class OwnedMember:
     def _run_each(self, request: Insert, outcomes: list[bytes], refusals: Refusals) -> bytes:
         """Each row for itself: those that were refused because of others are not there."""
         rows = len(request.rows)
-        refused = [outcome[:1] == b"!" and refusals.is_one(b"1\t1\t" + outcome[1:]) for outcome in outcomes]
+        is_one = refusals.is_one_of_a_change if self.keeps_changes else refusals.is_one
+        refused = [outcome[:1] == b"!" and is_one(b"1\t1\t" + outcome[1:]) for outcome in outcomes]
         refused = (refused + [False] * rows)[:rows]
         done = tuple(row for row, is_refused in zip(request.rows, refused, strict=True) if not is_refused)
         replied = iter(self.book.do(Insert(done, clause="E")).split(b"\t")[2:])
@@ -160,6 +165,7 @@ class BookMember:
     accept: Callable[[bytes], bool] = lambda reply: False
     has_one_phase: bool = False
 
+    keeps_changes: bool = False
     rows: int = 0
     _did: bytes | None = None
 

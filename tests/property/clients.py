@@ -13,6 +13,7 @@ import random
 import time
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any
 
@@ -56,11 +57,11 @@ from property.requests import (
 )
 from property.rows import Find, OwnRows
 from property.shapes import AUDITED, BY_NAME
-from property.steps import OK, Alone, Group, Member, Refusals, Step, Wrong
+from property.steps import OK, Alone, Group, Member, Refusals, Step, Unknown, Wrong
 from property.tokens import TokenBook
 from property.unknown import settle_unknown
 from support.mariadb import RowSocketServer
-from support.raw import RawConnection
+from support.raw import ConnectionClosed, RawConnection
 
 BATCH_MAX = 24
 BATCH_MAX_WHERE_CONNECTIONS_BREAK = 6
@@ -320,8 +321,15 @@ class Client:
                 raise Wrong(f"{opens[number]!r} was answered {reply!r}")
         for step in steps:
             replies_of_it = [next_reply() for _ in step.lines]
-            step.settle(replies_of_it, self.refusals)
+            try:
+                step.settle(replies_of_it, self.refusals)
+            except Unknown:
+                with suppress(ConnectionClosed):
+                    for exchange in replies:  # all of the batch is over, done or not, before somebody looks
+                        exchange.reply = link.line()
+                raise
             self.unsettled.pop(0)
+            self._settle_counters()
 
     def come_back(self, read: Callable[[str], list[tuple[Any, ...]]]) -> None:
         """After connections broke: see what was done of what was not answered, and connect anew.
@@ -336,6 +344,11 @@ class Client:
         """See what was done of what was not answered."""
         settle_unknown(self.unsettled, self.owner, read)
         self.unsettled = []
+        self._settle_counters()
+
+    def _settle_counters(self) -> None:
+        for book in self.books.counters.values():
+            book.settle()
 
     def _opens(self, link: Link, steps: list[Step]) -> dict[int, bytes]:
         """What must be opened on this connection before."""

@@ -34,7 +34,7 @@ class Totals:
 
     def acknowledged(self, counter: int) -> int:
         """The sum of what was acknowledged to anybody until now."""
-        return sum(book.acknowledged[counter] for book in self.books)
+        return sum(book.settled[counter] for book in self.books)
 
     def floor(self, counter: int) -> int:
         """No read that is sent from now on may find less."""
@@ -54,6 +54,12 @@ class CounterBook:
     is_transactional: bool = True
     acknowledged: Counter[int] = field(default_factory=Counter)
     unknown: Counter[int] = field(default_factory=Counter)
+    settled: Counter[int] = field(default_factory=Counter)
+    """What was acknowledged, as other clients may see it: without what is only tried and undone."""
+
+    def settle(self) -> None:
+        """What is in the book is so."""
+        self.settled = self.acknowledged.copy()
 
     def copy(self) -> CounterBook:
         return CounterBook(
@@ -90,9 +96,17 @@ class CounterBook:
         if choose.random() < 0.5:
             line = request_line(self.opened, "=", 1, counter, 1, 0, "+!", amount)
             accept = self._is_value(counter, floor + amount)
-            return BookMember(self, line, lambda: act(None), True, self.is_transactional, accept)
+            return self._increment(line, lambda: act(None), accept)
         line = request_line(self.opened, "=", 1, counter, 1, 0, "+", amount)
-        return BookMember(self, line, lambda: act(b"0\t1\t1"), True, self.is_transactional)
+        return self._increment(line, lambda: act(b"0\t1\t1"), lambda reply: False)
+
+    def _increment(
+        self, line: bytes, act: Callable[[], bytes | None], accept: Callable[[bytes], bool]
+    ) -> BookMember:
+        """`act` in this book, which any table keeps that has no transactions."""
+        return BookMember(
+            self, line, act, True, self.is_transactional, accept, keeps_changes=not self.is_transactional
+        )
 
     def _is_value(self, counter: int, floor: int) -> Callable[[bytes], bool]:
         """Whether it is the value of a counter that has at least `floor`, and no more than anybody sent."""

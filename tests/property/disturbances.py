@@ -8,9 +8,10 @@ None of it changes a row that a client owns, so clients go on knowing what every
 from __future__ import annotations
 
 import random
+import re
 import threading
 from collections import Counter
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from dataclasses import dataclass, field
 
@@ -21,10 +22,15 @@ from property.books import COUNTER_IDS, FAMILY, FAMILY_TABLES, NUMBERED, SEQUENC
 from property.counters import Totals
 from property.requests import Owner
 from property.shapes import AUDITED, BY_NAME, SHAPES
+from property.steps import MALFORMED_TRIGGER
+from support.galera import GaleraNode
 from support.mariadb import RowSocketServer
 
 LOST_A_RACE = {1205, 1213, 1047}
 """The last one of a Galera node, while its replication is paused."""
+NO_SUCH_TABLE = 1146
+ABORTED_BY_CLUSTER = 1317
+"""Nobody kills SQL sessions here, but Galera interrupts a statement that is in the way of another node's."""
 GONE_FOR_A_MOMENT = {1146, 1347, 1356, 1412, 1684}
 OWNER = 15
 """What SQL transactions own rows as."""
@@ -45,6 +51,10 @@ class Beside:
     """What this session has added to counters, by table and id."""
     unknown: Counter[tuple[str, int]] = field(default_factory=Counter)
     """What it may have added, since the server died meanwhile."""
+    no_crash: threading.Lock = field(default_factory=threading.Lock)
+    """Held while DDL runs that kill -9 must not cut short: a table would stay away, or be left in pieces.
+    The server leaves files of partitions, or a definition that its engine does not know, also where only SQL
+    is at work."""
 
     def shapes(self) -> list[str]:
         """Tables of rows that clients own."""
@@ -55,6 +65,17 @@ class Beside:
         found = [*self.shapes(), *self.totals]
         found += FAMILY_TABLES if FAMILY in self.mix else ()
         return found + [name for name in (NUMBERED, SEQUENCED) if name in self.mix]
+
+    def in_the_way(self) -> set[int]:
+        """What DDL meets for a moment where others have the table, renamed it, or were killed with it."""
+        found = set(LOST_A_RACE)
+        if ingredients.RENAMES in self.mix:
+            found.add(NO_SUCH_TABLE)
+        if self.mix & {ingredients.KILLS, ingredients.KILLED_CONNECTIONS}:
+            found.add(int(MALFORMED_TRIGGER))
+        if isinstance(self.server, GaleraNode):
+            found.add(ABORTED_BY_CLUSTER)
+        return found
 
     def hold(self, from_s: float, to_s: float) -> None:
         """Keep what was taken for a while."""
@@ -85,7 +106,7 @@ def lock_rows(beside: Beside, cursor: Cursor) -> None:
         cursor.fetchall()
         beside.hold(*((0.001, 0.1) if beside.choose.random() < 0.95 else (1.1, 2.5)))
 
-    _tolerating(work, *GONE_FOR_A_MOMENT)
+    _tolerating(work, *GONE_FOR_A_MOMENT, *beside.in_the_way())
     _tolerating(lambda: cursor.execute("ROLLBACK"))  # Galera says there that it was aborted
 
 
@@ -117,7 +138,7 @@ def change_in_sql(beside: Beside, cursor: Cursor) -> None:
         beside.unknown -= sums
         beside.acknowledged += sums
 
-    _tolerating(work, *GONE_FOR_A_MOMENT)
+    _tolerating(work, *GONE_FOR_A_MOMENT, *beside.in_the_way())
     cursor.execute("ROLLBACK")
 
 
@@ -149,6 +170,17 @@ _ALTERATIONS = (
     ("CHECK TABLE {name}",),
 )
 _OF_ANY_TABLE = _ALTERATIONS[:6]
+Statements = tuple[str, ...]
+_LOCKS_TOO_EARLY = re.compile(r"FLUSH TABLES|CREATE (OR REPLACE )?(VIEW|TRIGGER)")
+"""Statements that take locks before their place in the cluster's order. An earlier change by another node
+then waits for the lock, and the statement for it: the node stops for good, also with SQL alone."""
+
+
+def fit_for(server: RowSocketServer, steps: Sequence[Statements]) -> list[Statements]:
+    """Those of the steps that this server can do beside what others do."""
+    if not isinstance(server, GaleraNode):
+        return list(steps)
+    return [step for step in steps if not any(map(_LOCKS_TOO_EARLY.match, step))]
 
 
 def alter(beside: Beside, cursor: Cursor) -> None:
@@ -161,20 +193,22 @@ def alter(beside: Beside, cursor: Cursor) -> None:
         steps += (
             [tuple(text.replace("CREATE", "CREATE OR REPLACE", 1) for text in replaced)] if replaced else []
         )
-    for statement in beside.choose.choice(steps):
+    for statement in beside.choose.choice(fit_for(beside.server, steps)):
         done = False
         while not done and ("DROP" in statement or not beside.stop.is_set()):
-            done = _altered(cursor, statement.format(name=name))
+            done = _altered(cursor, statement.format(name=name), beside.in_the_way())
+        if not done:
+            break  # it is the end: what was not added need not be dropped
     beside.hold(0, 0.05)
 
 
-def _altered(cursor: Cursor, statement: str) -> bool:
+def _altered(cursor: Cursor, statement: str, in_the_way: set[int]) -> bool:
     """Whether it was done; else somebody was in the way, or it cannot be done like this."""
     try:
         cursor.execute(statement)
         cursor.fetchall()
     except pymysql.err.MySQLError as error:
-        if error.args[0] in LOST_A_RACE:
+        if error.args[0] in in_the_way:
             return False
         if error.args[0] not in (1845, 1846):  # this algorithm is not for this table
             raise
@@ -184,20 +218,16 @@ def _altered(cursor: Cursor, statement: str) -> bool:
 def rename(beside: Beside, cursor: Cursor) -> None:
     names = [name for name in beside.shapes() if not BY_NAME[name].and_then]
     if names:
-        name = beside.choose.choice(names)
-        if _altered(cursor, f"RENAME TABLE {name} TO {name}_away"):
-            beside.hold(0, 0.01)
-            while not _altered(cursor, f"RENAME TABLE {name}_away TO {name}"):
-                pass
+        with beside.no_crash:
+            _rename_away_and_back(beside, cursor, beside.choose.choice(names))
     beside.hold(0.02, 0.1)
 
 
-def rename_back(server: RowSocketServer) -> None:
-    """After a crash: tables that were away come back."""
-    for (name,) in server.sql(
-        "SELECT table_name FROM information_schema.tables WHERE table_name LIKE '%\\_away'"
-    ):
-        server.sql(f"RENAME TABLE {name} TO {str(name).removesuffix('_away')}", database="d")
+def _rename_away_and_back(beside: Beside, cursor: Cursor, name: str) -> None:
+    if _altered(cursor, f"RENAME TABLE {name} TO {name}_away", LOST_A_RACE):
+        beside.hold(0, 0.01)
+        while not _altered(cursor, f"RENAME TABLE {name}_away TO {name}", LOST_A_RACE):
+            pass
 
 
 # ---- locks of tables, backups
@@ -219,7 +249,7 @@ def lock_tables(beside: Beside, cursor: Cursor) -> None:
         cursor.execute(taken)
         beside.hold(0, 0.05)
 
-    _tolerating(work, *GONE_FOR_A_MOMENT)
+    _tolerating(work, *GONE_FOR_A_MOMENT, *beside.in_the_way())
     cursor.execute("UNLOCK TABLES")
     beside.hold(0.01, 0.1)
 

@@ -26,12 +26,18 @@ from property.bank import BANK, Bank, wrong_balance
 from property.books import TABLES
 from property.clients import DATABASE, Client, make_books, make_totals
 from property.counters import Totals
-from property.disturbances import DISTURBANCES, Beside, disturb, rename_back
+from property.disturbances import (
+    DISTURBANCES,
+    GONE_FOR_A_MOMENT,
+    LOST_A_RACE,
+    Beside,
+    disturb,
+)
 from property.ends import wrong_ends
 from property.ingredients import VOLATILE, chosen
 from property.requests import Owner
 from property.shapes import BY_NAME
-from property.steps import Refusals, Unknown
+from property.steps import MALFORMED_TRIGGER, Refusals, Unknown
 from support.mariadb import Options, RowSocketServer
 from support.raw import ConnectionClosed
 from support.tree import ServerFailure
@@ -46,6 +52,9 @@ END_TIMEOUT_S = 90.0
 EXCHANGES_SHOWN_MAX = 60
 DEATH_S = 3.0
 AWAY_S = 0.05
+BLOCKED = LOST_A_RACE | GONE_FOR_A_MOMENT
+BLOCKED_S = 20.0
+"""How long a table may be locked, or be renamed and wait for the locks that bring it back."""
 BROKEN = (
     ConnectionClosed,
     ConnectionRefusedError,
@@ -58,13 +67,9 @@ LINES_OF_THE_END = 250
 LAST_WORDS_MAX = 16
 ALWAYS_REFUSED = {"149", "1213"}
 """A deadlock that was met again and again."""
-TRIGGER_READ_BY_HALF = "1064"
-"""Who is killed while it opens a table may leave the table's trigger behind as malformed, for those who come
-next:
-SQL sessions do this to each other, too."""
 REFUSED_BESIDE: dict[str, set[str]] = {
-    ingredients.KILLS: {"188", "1317", TRIGGER_READ_BY_HALF},
-    ingredients.KILLED_CONNECTIONS: {"188", "1317", "1927", TRIGGER_READ_BY_HALF},
+    ingredients.KILLS: {"188", "1317", MALFORMED_TRIGGER},
+    ingredients.KILLED_CONNECTIONS: {"188", "1317", "1927", MALFORMED_TRIGGER},
     ingredients.RENAMES: {"open_table"},
     ingredients.READ_ONLY: {"1290"},
 }
@@ -179,13 +184,15 @@ class Run:
         return self.read_on(self.servers[0], query)
 
     def read_on(self, server: RowSocketServer, query: str) -> list[tuple[Any, ...]]:
-        """The rows that SQL sees; of a table that is away for a moment, when it is back."""
+        """The rows that SQL sees; of a table that is away or locked for a moment, when that is over."""
+        end_s = time.monotonic() + BLOCKED_S
         while True:
             try:
                 return server.sql(query, database=DATABASE)
-            except pymysql.err.ProgrammingError:
-                if self.stop.is_set():
+            except pymysql.err.MySQLError as error:
+                if error.args[0] not in BLOCKED or time.monotonic() > end_s:
                     raise
+                time.sleep(AWAY_S)
 
     def join(self) -> None:
         """Wait until all threads have ended."""
@@ -250,7 +257,9 @@ def _start_clients(run: Run, stack: ExitStack) -> None:
         stack.callback(client.close)
         run.clients.append(client)
     others = range(VOLATILE_CLIENTS if VOLATILE in mix.ingredients else 0)
-    volatile_clients = [volatile.VolatileClient(run.servers[0], number, mix.seed) for number in others]
+    volatile_clients = [
+        volatile.VolatileClient(run.servers[0], number, mix.seed, mix.refusals()) for number in others
+    ]
     for other in volatile_clients:
         stack.callback(other.close)
     run.began_s = time.monotonic()
@@ -266,8 +275,8 @@ def _coming_back(run: Run, client: Client) -> Callable[[], None]:
     def work() -> None:
         try:
             client.work()
-        except (*BROKEN, Unknown):
-            if not run.mix.ingredients & ingredients.BREAKING:
+        except (*BROKEN, Unknown) as error:
+            if not isinstance(error, Unknown) and not run.mix.ingredients & ingredients.BREAKING:
                 raise
             _wait_until_back(run, client.server)
             if not run.stop.is_set():
@@ -312,14 +321,16 @@ def _end(run: Run, catch_up: Callable[[], None]) -> None:
     crashes = ingredients.CRASH in run.mix.ingredients and not run.failures
     if crashes:
         run.away.update(run.servers)
-        for server in run.servers:
-            server.crash()
+        with ExitStack() as stack:
+            for session in run.sessions:
+                stack.enter_context(session.no_crash)
+            for server in run.servers:
+                server.crash()
     run.stop.set()
     run.join()
     if crashes:
         for server in run.servers:
             server.start()
-            rename_back(server)
     for number, server in enumerate(run.servers):
         if run.failures and _has_died(server):
             run.failures.insert(0, f"server {number} died: {server.exit_text()}\n{_last_words(server)}")

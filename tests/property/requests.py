@@ -236,18 +236,20 @@ def an_insert(choose: random.Random, owner: Owner, own: OwnRows, mix: Collection
 
 def many_inserts(choose: random.Random, owner: Owner, own: OwnRows, mix: Collection[str]) -> Insert:
     """An insert of several rows."""
-    clauses = ["", "I", "R", "E"] + (["U"] if not own.shape.unique_s else [])
-    clause = choose.choice(clauses)
+    clause = choose.choice(("", "I", "R", "E", "U"))
     count = choose.randint(1, ROWS_OF_AN_INSERT_MAX if own.shape.is_transactional else 1)
     if clause != "":
-        return Insert(
-            tuple(_new_row(choose, owner, own, {ingredients.FAILING}) for _ in range(count)), clause=clause
-        )
-    rows = {row[0]: row for row in (_new_row(choose, owner, own, ()) for _ in range(count))}
+        rows = [_new_row(choose, owner, own, {ingredients.FAILING}) for _ in range(count)]
+        if clause == "U" and own.shape.unique_s:
+            rows = [
+                (*row[:3], None) for row in rows
+            ]  # of two rows in the way either may be the one to update
+        return Insert(tuple(rows), clause=clause)
+    by_id = {row[0]: row for row in (_new_row(choose, owner, own, ()) for _ in range(count))}
     if ingredients.FAILING in mix and own.shape.is_transactional and choose.random() < 0.5:
-        taken = choose.choice([*rows, *own.rows])
-        return Insert((*rows.values(), (taken, *owner.row(choose)[1:])))  # the last one cannot be done
-    return Insert(tuple(rows.values()))
+        taken = choose.choice([*by_id, *own.rows])
+        return Insert((*by_id.values(), (taken, *owner.row(choose)[1:])))  # the last one cannot be done
+    return Insert(tuple(by_id.values()))
 
 
 def _new_row(choose: random.Random, owner: Owner, own: OwnRows, mix: Collection[str]) -> tuple[Value, ...]:

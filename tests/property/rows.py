@@ -364,7 +364,9 @@ class OwnRows:
         if in_the_way and clause == "U":
             other = in_the_way[0]
             new: dict[str, Value] = {"g": row.g, "s": row.s, "n": other.n + row.n}
-            differs = any(other.value(column) != value for column, value in new.items())
+            differs = self.shape.is_versioned or any(
+                other.value(column) != value for column, value in new.items()
+            )
             self._update(other, new)
             self.changed_count += differs
             return b"2" if differs else b"0"

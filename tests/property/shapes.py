@@ -47,6 +47,8 @@ class Shape:
     is_transactional: bool = True
     has_one_phase: bool = False
     """Its engine takes part in transactions, but has no first phase of a commit."""
+    is_versioned: bool = False
+    """An upsert of a row that is there already, value for value, changes it, with history, as in SQL."""
     log: str = ""
     """A table that AFTER triggers write (op, id) to, without transactions."""
     audit: str = ""
@@ -165,11 +167,16 @@ SHAPES = (
         " PARTITION c VALUES LESS THAN MAXVALUE)",
         ("CREATE TRIGGER {name}_u BEFORE UPDATE ON {name} FOR EACH ROW SET NEW.n = NEW.n",),
     ),
-    Shape("versioned", f"CREATE TABLE {{name}} ({_BASE}, {_KEYS}) WITH SYSTEM VERSIONING"),
+    Shape(
+        "versioned",
+        f"CREATE TABLE {{name}} ({_BASE}, {_KEYS}) WITH SYSTEM VERSIONING",
+        is_versioned=True,
+    ),
     Shape(
         "history",
         f"CREATE TABLE {{name}} ({_BASE}, {_KEYS}) WITH SYSTEM VERSIONING"
         " PARTITION BY SYSTEM_TIME (PARTITION past HISTORY, PARTITION now CURRENT)",
+        is_versioned=True,
     ),
     Shape(
         "hashed",

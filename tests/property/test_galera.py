@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import os
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -18,8 +19,9 @@ import pytest
 from property import ingredients
 from property.books import MYISAM_COUNTERS, SEQUENCED
 from property.ingredients import INGREDIENTS, ISOLATION, NODE_CRASHES, SYNC_WAIT
-from property.mixing import OF_ALL_SERVERS, TRIGGER_READ_BY_HALF, MixFailure, Run, new_mix, one_of, run_mix
+from property.mixing import OF_ALL_SERVERS, MixFailure, Run, new_mix, one_of, run_mix
 from property.shapes import SHAPES
+from property.steps import MALFORMED_TRIGGER
 from support.galera import Cluster, GaleraNode
 from support.mariadb import Options
 from support.soak import ONLY_AS_A_SOAK, Soak
@@ -42,7 +44,7 @@ SETS: dict[str, Options] = {
     "default": BASE,
     "small_writesets": {**BASE, "wsrep-max-ws-rows": 60},
 }
-CONFLICTS = frozenset({"146", "1205", TRIGGER_READ_BY_HALF})
+CONFLICTS = frozenset({"146", "1205", MALFORMED_TRIGGER})
 ALONE = frozenset({"1047"})
 """Of a node that has lost the cluster."""
 
@@ -52,18 +54,20 @@ class Troubles:
 
     def __init__(self, cluster: Cluster, seed: int) -> None:
         self.cluster = cluster
+        self._one_at_a_time = threading.Lock()
         self._nodes = itertools.cycle(cluster.nodes[1:])  # the first is where all is compared
 
     @contextmanager
     def _away(self, run: Run) -> Iterator[GaleraNode]:
         """While one node is away, the others may be alone for moments, too."""
         run.stop.wait(PAUSE_S)
-        run.away.update(self.cluster.nodes)
-        yield next(self._nodes)
-        for node in self.cluster:
-            node.wait_until_ready()
-        self.cluster.catch_up()
-        run.away.clear()
+        with self._one_at_a_time:  # a node that joins dies with the one that sends it what it missed
+            run.away.update(self.cluster.nodes)
+            yield next(self._nodes)
+            for node in self.cluster:
+                node.wait_until_ready()
+            self.cluster.catch_up()
+            run.away.clear()
 
     def isolate(self, run: Run) -> None:
         with self._away(run) as node, node.isolated():

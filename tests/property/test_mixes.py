@@ -18,9 +18,8 @@ from property.mixing import MIX_S, OF_ALL_SERVERS, MixFailure, new_mix, run_mix
 from property.volatile import CHANGING
 from support.binlog import TWO_PHASES, assert_binlog_equals_tables
 from support.mariadb import Options, RowSocketServer, Start
-from support.soak import ONLY_AS_A_SOAK, Soak
+from support.soak import Soak
 
-pytestmark = ONLY_AS_A_SOAK
 TRIALS = 1
 BASE: Options = {**OF_ALL_SERVERS, **TWO_PHASES, "binlog-format": "ROW"}
 SETS: dict[str, tuple[Options, frozenset[str]]] = {

@@ -20,10 +20,9 @@ from property.volatile import CHANGING
 from replication.servers import CATCH_UP_S, Primary, Replica
 from support.binlog import TWO_PHASES, assert_binlog_equals_tables
 from support.mariadb import MariaDB, Options, Start
-from support.soak import ONLY_AS_A_SOAK, Soak
+from support.soak import Soak
 from support.tables import differences
 
-pytestmark = ONLY_AS_A_SOAK
 MIX_S = float(os.environ.get("ROWSOCKET_MIX_SECONDS") or 4)
 ROW_IMAGES = ("FULL", "MINIMAL", "NOBLOB")
 MODES = ("optimistic", "conservative")

@@ -8,13 +8,14 @@ So there are many ways in which it may have gone, and the rows must be what one 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from property.books import FAMILY_TABLES, OPENED, OwnedMember
 from property.counters import CounterBook
 from property.family import FamilyBook
 from property.requests import ROWS_PER_OWNER, Owner
-from property.rows import OwnRows
+from property.rows import OwnRows, Refused
 from property.shapes import COLUMNS
 from property.steps import Book, Member, Step, Wrong
 from property.tokens import TokenBook
@@ -104,5 +105,6 @@ def _note_shared(member: Member) -> None:
             book.maybe_audited += 2 * ROWS_PER_OWNER
     elif isinstance(book, CounterBook | TokenBook) and member.is_write:
         before = book.copy()
-        member.run(None, None)
+        with suppress(Refused):
+            member.run(None, None)
         book.becomes_unknown(before)  # type: ignore[arg-type]

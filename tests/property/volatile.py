@@ -15,7 +15,7 @@ import re
 import pymysql
 
 from property.clients import ANSWER_TIMEOUT_S, without_detail
-from property.disturbances import LOST_A_RACE, Beside, Cursor
+from property.disturbances import Beside, Cursor, fit_for
 from property.steps import Wrong
 from support.mariadb import RowSocketServer
 from support.raw import RawConnection
@@ -60,24 +60,31 @@ _AGREES = re.compile(
 
 def change(beside: Beside, cursor: Cursor) -> None:
     """One of the things that may become of the table."""
-    for statement in beside.choose.choice(_STEPS):
-        while True:
-            try:
-                cursor.execute(statement)
-                break
-            except pymysql.err.MySQLError as error:
-                if error.args[0] in _OF_ANOTHER_SHAPE:
-                    break  # of another shape by now
-                if error.args[0] not in LOST_A_RACE:
-                    raise
-        beside.hold(0, 0.02)
+    with beside.no_crash:
+        for statement in beside.choose.choice(fit_for(beside.server, _STEPS)):
+            _change(cursor, statement, beside.in_the_way())
+            beside.hold(0, 0.01)
+    beside.hold(0.001, 0.01)
+
+
+def _change(cursor: Cursor, statement: str, in_the_way: set[int]) -> None:
+    while True:
+        try:
+            cursor.execute(statement)
+            return
+        except pymysql.err.MySQLError as error:
+            if error.args[0] in _OF_ANOTHER_SHAPE:
+                return
+            if error.args[0] not in in_the_way:
+                raise
 
 
 class VolatileClient:
     """A client of the table."""
 
-    def __init__(self, server: RowSocketServer, number: int, seed: int) -> None:
+    def __init__(self, server: RowSocketServer, number: int, seed: int, refusals: frozenset[str]) -> None:
         self.server = server
+        self.refusals = refusals
         self.choose = random.Random(f"{seed}/volatile {number}")
         self.connection = RawConnection(server.write_address(), ANSWER_TIMEOUT_S)
         self.numbers = itertools.count()
@@ -112,6 +119,10 @@ class VolatileClient:
             self.opened = True
         replies = self.connection.ask_all(*chosen)
         pairs = zip(chosen, replies, strict=True)
-        wrong = [(line, reply) for line, reply in pairs if not _AGREES.fullmatch(without_detail(reply))]
+        wrong = [(line, reply) for line, reply in pairs if not self._agrees(without_detail(reply))]
         if wrong:
             raise Wrong(f"no moment of the table allows {wrong}")
+
+    def _agrees(self, reply: bytes) -> bool:
+        is_refusal = reply.startswith(b"1\t1\t") and reply.split(b"\t")[2].decode() in self.refusals
+        return is_refusal or _AGREES.fullmatch(reply) is not None

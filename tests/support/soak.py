@@ -24,7 +24,7 @@ ONLY_AS_A_SOAK = pytest.mark.skipif(
     not any(os.environ.get(f"ROWSOCKET_{name}") for name in ("SOAK_SECONDS", "FAULT_TRIALS", "SOAK_SEED", "MIX")),
     reason="only as a soak",
 )
-"""For random tests that still find faults: tools/rowsocket_x/expected_skips.toml names them."""
+"""For random tests that meet faults of the server's own: tools/rowsocket_x/expected_skips.toml names them."""
 
 
 class Soak:

@@ -13,12 +13,13 @@ from pathlib import PurePosixPath
 # Which layers a layer may include, besides itself.
 LAYERS: Mapping[str, tuple[str, ...]] = {
     "base": (),
-    "wire": ("base",),
+    "request": ("base",),
+    "wire": ("base", "request"),
     "net": ("base",),
-    "engine": ("base",),
-    "exec": ("base", "engine"),
-    "server": ("base", "wire", "net", "engine", "exec"),
-    "mariadb": ("base", "engine", "exec", "server"),
+    "engine": ("base", "request"),
+    "exec": ("base", "request", "engine"),
+    "server": ("base", "request", "wire", "net", "engine", "exec"),
+    "mariadb": ("base", "request", "engine", "exec", "server"),
 }
 
 # Tests that are no *_test.cc, each with the one other folder that may include them: the suite that states the
@@ -76,7 +77,7 @@ def _complaint(
             f"what needs it there"
         )
     if _SOCKET_HEADER.match(include) and layer not in _SOCKET_LAYERS:
-        return f"{layer}/ must not know sockets (<{include}>); that belongs into net/"
+        return f"{layer}/ must not know sockets (<{include}>); net/ does, and server/ beside it"
     if _THREAD_OR_CLOCK_HEADER.match(include) and layer == "wire":
         return f"wire/ is pure functions over buffers and must not know threads or the clock (<{include}>)"
     return None
@@ -94,7 +95,7 @@ def _edge_complaint(layer: str, path: PurePosixPath, target: PurePosixPath) -> s
     if layer == "wire" and other == "wire" and path.parts[1] != target.parts[1]:
         return (
             f"the protocols {path.parts[1]} and {target.parts[1]} must not know each other; move what they "
-            f"share into base/"
+            f"share into base/ or request/"
         )
     if layer == "mariadb" and other == "wire":
         protocol = target.parts[1]

@@ -29,6 +29,30 @@ class Changing : public Contract {
   std::string subtract(const std::string& columns, const char* id, const Texts& amounts) {
     return add(columns, id, amounts, true);
   }
+  /// Each operation with its value, to stock (0) and name (1). "changed 25 caps", "refused 20 cap", "error
+  /// 1264", or "error" and the code's name.
+  std::string change(const char* id, const std::vector<Assignment>& assignments, bool keeps_signs = false) {
+    bool changed = false;
+    std::string row;
+    const Error error = client().on_row(
+        client().open({"d", "item", "", "stock,name", ""}), id, Intent::write, [&](Cursor& cursor) {
+          Error failure = cursor.change_row(assignments, keeps_signs, changed);
+          row = row_of(cursor);
+          return failure;
+        });
+    client().commit();
+    if (!error.ok()) {
+      return "error " +
+             (error.number != 0 ? std::to_string(error.number) : std::string(error_name(error.code)));
+    }
+    return (changed ? "changed " : "refused ") + row;
+  }
+  static Assignment to_stock(Operation operation, const char* value) {
+    return {0, operation, value == nullptr ? Value() : Value(std::string_view(value))};
+  }
+  static Assignment to_name(Operation operation, const char* value) {
+    return {1, operation, value == nullptr ? Value() : Value(std::string_view(value))};
+  }
   /// Whether setting these columns moves rows in a walk along an index.
   bool moves(const std::string& index, const std::string& columns, const Texts& values) {
     Cursor& cursor = client().begin(client().open({"d", "item", index, columns, ""}), Intent::write);
@@ -205,7 +229,7 @@ TEST_P(Changing, a_unique_key_that_is_taken_is_an_error) {
   const Error error = set("name", "2", {"cup"});
   EXPECT_EQ(error.code, ErrorCode::engine);
   EXPECT_EQ(error.number, duplicate_key);
-  EXPECT_EQ(error.reason, Reason::none);
+  EXPECT_EQ(error.reason, Reason::duplicate);
   EXPECT_EQ(rows(), "1 cap 20, 2 pen 10, 3 cup 20, 4 box NULL");
 }
 
@@ -251,6 +275,51 @@ TEST_P(Changing, subtracting_refuses_a_change_of_sign) {
 
 TEST_P(Changing, a_change_of_sign_of_any_column_refuses_the_whole_row) {
   EXPECT_EQ(subtract("stock,id", "1", {"5", "2"}), "refused");
+  EXPECT_EQ(rows(), "1 cap 20, 2 pen 10, 3 cup 20, 4 box NULL");
+}
+
+// ---- other operations
+
+TEST_P(Changing, each_column_has_an_operation_of_its_own) {
+  EXPECT_EQ(change("1", {to_stock(Operation::subtract, "3"), to_name(Operation::append, "s")}),
+            "changed 17 caps");
+  EXPECT_EQ(change("2", {to_stock(Operation::set, "5"), to_name(Operation::prepend, "o")}), "changed 5 open");
+  EXPECT_EQ(rows(), "1 caps 17, 2 open 5, 3 cup 20, 4 box NULL");
+}
+
+TEST_P(Changing, only_sums_keep_signs) {
+  const Assignment set_below_0 = to_stock(Operation::set, "-5");
+  EXPECT_EQ(change("1", {to_name(Operation::append, "s"), to_stock(Operation::subtract, "21")}, true),
+            "refused 20 cap");
+  EXPECT_EQ(change("1", {set_below_0}, true), "changed -5 cap");
+  EXPECT_EQ(change("1", {to_stock(Operation::add, "6")}, true), "refused -5 cap");
+  EXPECT_EQ(change("1", {to_stock(Operation::add, "5")}, true), "changed 0 cap");
+  EXPECT_EQ(rows(), "1 cap 0, 2 pen 10, 3 cup 20, 4 box NULL");
+}
+
+TEST_P(Changing, texts_are_joined_and_nothing_else_is) {
+  EXPECT_EQ(change("1", {to_name(Operation::append, nullptr)}), "changed 20 cap");
+  EXPECT_EQ(change("1", {to_name(Operation::append, "ss")}), "error " + std::to_string(data_too_long));
+  EXPECT_EQ(change("1", {to_stock(Operation::append, "1")}), "error bad_modification");
+  EXPECT_EQ(change("1", {to_stock(Operation::prepend, "1")}), "error bad_modification");
+  EXPECT_EQ(rows(), "1 cap 20, 2 pen 10, 3 cup 20, 4 box NULL");
+}
+
+TEST_P(Changing, counting_down_ends_at_0) {
+  EXPECT_EQ(change("1", {to_stock(Operation::add_wrapping, "5")}), "changed 25 cap");
+  EXPECT_EQ(change("1", {to_stock(Operation::subtract_to_zero, "24")}), "changed 1 cap");
+  EXPECT_EQ(change("1", {to_stock(Operation::subtract_to_zero, "24")}), "changed 0 cap");
+}
+
+TEST_P(Changing, counting_up_wraps_at_64_bits) {
+  EXPECT_EQ(change("1", {to_stock(Operation::add_wrapping, "18446744073709551615")}), "changed 19 cap");
+}
+
+TEST_P(Changing, only_a_number_is_counted_and_only_by_a_number) {
+  EXPECT_EQ(change("4", {to_stock(Operation::add_wrapping, "5")}), "error not_a_number");
+  EXPECT_EQ(change("1", {to_name(Operation::subtract_to_zero, "5")}), "error not_a_number");
+  EXPECT_EQ(change("1", {to_stock(Operation::add_wrapping, "many")}), "error not_a_number");
+  EXPECT_EQ(change("1", {to_stock(Operation::subtract_to_zero, "-5")}), "error not_a_number");
   EXPECT_EQ(rows(), "1 cap 20, 2 pen 10, 3 cup 20, 4 box NULL");
 }
 

@@ -7,12 +7,12 @@
 #include <utility>
 
 #include "base/buffer.h"
-#include "base/value_writer.h"
+#include "request/value_writer.h"
 
 namespace rowsocket::engine::conformance {
 namespace {
 
-constexpr ValueFormat words = {' ', "NULL", 0, '\\', 0};
+constexpr ValueFormat words = {.separator = ' ', .null_token = "NULL"};
 constexpr const char* database = "d";
 
 EngineUnderTest* under_test = nullptr;
@@ -164,7 +164,9 @@ std::string Client::insert_into(Index& index, const Texts& values, const Duplica
   if (!error.ok()) {
     return "error " + std::to_string(error.number);
   }
-  return std::to_string(outcome.rows_affected) + (outcome.has_id ? "#" + std::to_string(outcome.id) : "");
+  const std::string id =
+      outcome.id_is_negative ? std::to_string(static_cast<int64_t>(outcome.id)) : std::to_string(outcome.id);
+  return std::to_string(outcome.rows_affected) + (outcome.has_id ? "#" + id : "");
 }
 
 Error Client::on_row(Index& index, const char* id, Intent intent, const Action& action) {

@@ -26,9 +26,9 @@
 #include <thread>
 #include <vector>
 
-#include "base/counters.h"
 #include "engine/conformance/engine_under_test.h"
 #include "engine/conformance/row_calls.h"
+#include "request/counters.h"
 
 namespace rowsocket::engine::conformance {
 

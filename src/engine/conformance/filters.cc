@@ -9,8 +9,8 @@ namespace {
 
 class Filters : public Contract {
  protected:
-  /// The ids that match conditions on "stock" (0) and "name" (1), and "stop" for a verdict that is none of a
-  /// row.
+  /// A character for each row: its id where it matches conditions on "stock" (0) and "name" (1), else - for
+  /// skip, ! for stop and ? for refuse.
   std::string matching(const std::vector<Filter>& filters) {
     Index& index = client().open(item("", "stock,name"));
     std::string matches;
@@ -23,7 +23,7 @@ class Filters : public Contract {
         if (verdict == Verdict::match) {
           matches += row_of(cursor).substr(0, 1);
         } else {
-          matches += verdict == Verdict::stop ? "!" : "-";
+          matches += verdict == Verdict::stop ? "!" : verdict == Verdict::refuse ? "?" : "-";
         }
       }
       return refused;
@@ -31,13 +31,17 @@ class Filters : public Contract {
     return error.ok() ? matches : "error";
   }
   static Filter stock(Comparison comparison, const char* value) {
-    return {false, comparison, 0, value == nullptr ? Value() : Value(std::string_view(value))};
+    return {Mismatch::skip, comparison, 0, value == nullptr ? Value() : Value(std::string_view(value))};
   }
   static Filter name(Comparison comparison, const char* value) {
-    return {false, comparison, 1, Value(std::string_view(value))};
+    return {Mismatch::skip, comparison, 1, Value(std::string_view(value))};
   }
   static Filter stopping(Filter filter) {
-    filter.stop_at_mismatch = true;
+    filter.mismatch = Mismatch::stop;
+    return filter;
+  }
+  static Filter refusing(Filter filter) {
+    filter.mismatch = Mismatch::refuse;
     return filter;
   }
 };
@@ -88,9 +92,20 @@ TEST_P(Filters, one_that_stops_at_a_mismatch_says_stop) {
   EXPECT_EQ(matching({stopping(stock(greater, "15"))}), "1!3!");
 }
 
+TEST_P(Filters, one_that_refuses_at_a_mismatch_says_refuse) {
+  EXPECT_EQ(matching({refusing(stock(greater, "15"))}), "1?3?");
+}
+
+TEST_P(Filters, an_expiry_time_that_is_not_over_is_greater_or_0_or_null) {
+  host().insert("d.item", {"5", "ink", "0"});
+  EXPECT_EQ(matching({stock(greater_or_unset, "15")}), "1-345");
+  EXPECT_EQ(matching({stock(greater_or_unset, "20")}), "---45");
+}
+
 TEST_P(Filters, the_first_mismatch_decides) {
   EXPECT_EQ(matching({stock(equal, "20"), stopping(name(less, "cup"))}), "1-!-");
   EXPECT_EQ(matching({stopping(stock(equal, "20")), name(less, "cup")}), "1!-!");
+  EXPECT_EQ(matching({refusing(stock(equal, "20")), stopping(name(less, "cup"))}), "1?!?");
 }
 
 TEST_P(Filters, the_next_request_has_none_of_them) {

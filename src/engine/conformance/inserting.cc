@@ -113,6 +113,11 @@ TEST_P(Inserting, an_id_that_was_given_is_not_said_and_the_next_follows_it) {
   EXPECT_EQ(rows("d.numbered"), "-3 cap 7, 40 ink 7, 41 pad 7, 42 cup 7");
 }
 
+TEST_P(Inserting, the_id_of_a_row_that_was_there_has_its_sign) {
+  EXPECT_EQ(insert_numbered({"-3", "cap"}), "1#0");
+  EXPECT_EQ(insert_numbered({"-3", "ink"}, keep), "0#-3");
+}
+
 TEST_P(Inserting, ids_that_are_used_up_are_an_error) {
   EXPECT_EQ(insert_numbered({"9223372036854775807", "ink"}), "1#0");
   EXPECT_EQ(insert_numbered({nullptr, "pad"}), "error " + std::to_string(ids_used_up));
@@ -201,37 +206,79 @@ TEST_P(Inserting, replace_eats_no_row_whose_id_is_the_last_one) {
 // ---- update
 
 TEST_P(Inserting, update_inserts_where_no_key_has_the_row) {
-  EXPECT_EQ(insert({"5", "ink", "1"}, {OnDuplicate::update, {1}, {2}}), "1");
+  EXPECT_EQ(insert({"5", "ink", "1"}, {OnDuplicate::change, {1}, {2}}), "1");
   EXPECT_EQ(rows(), four_rows + ", 5 ink 1");
 }
 
 TEST_P(Inserting, update_sets_and_adds_to_the_row_that_is_there) {
-  EXPECT_EQ(insert({"2", "ink", "5"}, {OnDuplicate::update, {1}, {2}}), "2");
+  EXPECT_EQ(insert({"2", "ink", "5"}, {OnDuplicate::change, {1}, {2}}), "2");
   EXPECT_EQ(rows(), "1 cap 20, 2 ink 15, 3 cup 20, 4 box NULL");
-  EXPECT_EQ(insert({"9", "ink", "99"}, {OnDuplicate::update, {2}}), "2");
+  EXPECT_EQ(insert({"9", "ink", "99"}, {OnDuplicate::change, {2}}), "2");
   EXPECT_EQ(rows(), "1 cap 20, 2 ink 99, 3 cup 20, 4 box NULL");
 }
 
 TEST_P(Inserting, update_that_changes_nothing_affects_no_row) {
-  EXPECT_EQ(insert({"2", "pen", "99"}, {OnDuplicate::update, {1}}), "0");
-  EXPECT_EQ(insert({"2", "ink", "0"}, {OnDuplicate::update, {}, {2}}), "0");
-  EXPECT_EQ(insert({"4", "ink", "5"}, {OnDuplicate::update, {}, {2}}), "0");
-  EXPECT_EQ(insert({"2", "ink", nullptr}, {OnDuplicate::update, {}, {2}}), "0");
+  EXPECT_EQ(insert({"2", "pen", "99"}, {OnDuplicate::change, {1}}), "0");
+  EXPECT_EQ(insert({"2", "ink", "0"}, {OnDuplicate::change, {}, {2}}), "0");
+  EXPECT_EQ(insert({"4", "ink", "5"}, {OnDuplicate::change, {}, {2}}), "0");
+  EXPECT_EQ(insert({"2", "ink", nullptr}, {OnDuplicate::change, {}, {2}}), "0");
   EXPECT_EQ(rows(), four_rows);
 }
 
 TEST_P(Inserting, update_says_the_id_of_the_row_that_is_there) {
   EXPECT_EQ(insert_numbered({"8", "ink", "1"}), "1#0");
-  EXPECT_EQ(insert_numbered({nullptr, "ink", "5"}, {OnDuplicate::update, {}, {2}}), "2#8");
-  EXPECT_EQ(insert_numbered({nullptr, "ink", "6"}, {OnDuplicate::update, {2}}), "0#8");
+  EXPECT_EQ(insert_numbered({nullptr, "ink", "5"}, {OnDuplicate::change, {}, {2}}), "2#8");
+  EXPECT_EQ(insert_numbered({nullptr, "ink", "6"}, {OnDuplicate::change, {2}}), "0#8");
   EXPECT_EQ(rows("d.numbered"), "8 ink 6");
 }
 
 TEST_P(Inserting, update_that_can_not_be_is_an_error) {
-  EXPECT_EQ(insert({"2", "cup", "1"}, {OnDuplicate::update, {1}}), "error " + std::to_string(duplicate_key));
-  EXPECT_EQ(insert({"1", "ink", "9223372036854775807"}, {OnDuplicate::update, {}, {2}}),
+  EXPECT_EQ(insert({"2", "cup", "1"}, {OnDuplicate::change, {1}}), "error " + std::to_string(duplicate_key));
+  EXPECT_EQ(insert({"1", "ink", "9223372036854775807"}, {OnDuplicate::change, {}, {2}}),
             "error " + std::to_string(out_of_range));
   EXPECT_EQ(rows(), four_rows);
+}
+
+TEST_P(Inserting, changes_are_done_in_their_order_where_the_filters_match) {
+  Index& index = client().open(item("", "stock"));
+  const auto insert_if_stock_is = [&](const char* stock, const Texts& values) {
+    RowOutcome outcome{};
+    const Filter filter = {Mismatch::skip, Comparison::equal, 0, Value(std::string_view(stock))};
+    const Error error = client().request(index, Intent::write, [&](Cursor& cursor) {
+      Error refused = cursor.set_filters({&filter, 1});
+      const Duplicates duplicates{OnDuplicate::change, {1}, {2}, true};
+      return refused.ok() ? insert_row(cursor, values, duplicates, outcome) : std::move(refused);
+    });
+    client().commit();
+    return error.ok() ? std::to_string(outcome.rows_affected) : "error " + std::to_string(error.number);
+  };
+  EXPECT_EQ(insert_if_stock_is("11", {"2", "ink", "5"}), "0");
+  EXPECT_EQ(rows(), four_rows);
+  EXPECT_EQ(insert_if_stock_is("10", {"2", "ink", "5"}), "2");
+  EXPECT_EQ(insert_if_stock_is("10", {"5", "pad", "1"}), "1") << "no filter is asked of a new row";
+  EXPECT_EQ(rows(), "1 cap 20, 2 ink 15, 3 cup 20, 4 box NULL, 5 pad 1");
+}
+
+// ---- the row that is there afterwards
+
+TEST_P(Inserting, the_row_that_is_there_afterwards_is_the_current_one) {
+  Index& index = client().open(create_numbered());
+  const auto told = [&](const Texts& values, Duplicates duplicates) {
+    duplicates.tells_row = true;
+    std::string row;
+    const Error error = client().request(index, Intent::write, [&](Cursor& cursor) {
+      RowOutcome outcome{};
+      Error failure = insert_row(cursor, values, duplicates, outcome);
+      row = failure.ok() ? row_of(cursor) : "error";
+      return failure;
+    });
+    client().commit();
+    return error.ok() ? row : "error " + std::to_string(error.number);
+  };
+  EXPECT_EQ(told({nullptr, "ink"}, {}), "1 ink 7") << "inserted, with its id and defaults";
+  EXPECT_EQ(told({nullptr, "ink", "9"}, {OnDuplicate::keep}), "1 ink 7") << "kept";
+  EXPECT_EQ(told({nullptr, "ink", "5"}, {OnDuplicate::change, {}, {2}}), "1 ink 12") << "changed";
+  EXPECT_EQ(told({"1", "pad"}, {OnDuplicate::replace}), "1 pad 7") << "replaced";
 }
 
 INSTANTIATE_TEST_SUITE_P(, Inserting, testing::ValuesIn(every_kind()), name_of_kind);

@@ -137,7 +137,7 @@ TEST_P(Undoing, every_kind_of_change_is_undone) {
       },
       [](Cursor& cursor) {
         RowOutcome outcome{};
-        return insert_row(cursor, Texts{"2", "ink", "1"}, {OnDuplicate::update, {1}}, outcome);
+        return insert_row(cursor, Texts{"2", "ink", "1"}, {OnDuplicate::change, {1}}, outcome);
       }};
   for (const Client::Action& change : changes) {
     const Error error = client().on_row(index, "1", Intent::write, [&change](Cursor& cursor) {

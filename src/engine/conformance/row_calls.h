@@ -3,6 +3,8 @@
 // The suite's only calls of Cursor's changing functions: whoever changes their form changes these few lines.
 #pragma once
 
+#include <gtest/gtest.h>
+
 #include <cstdint>
 #include <span>
 #include <string>
@@ -17,25 +19,54 @@ struct Duplicates {
   OnDuplicate action = OnDuplicate::fail;
   std::vector<uint32_t> set = {};
   std::vector<uint32_t> add = {};
+  bool only_where_filters_match = false;
+  bool tells_row = false;
 };
 
-/// Set the first columns of the current row.
-inline Error set_columns(Cursor& cursor, std::span<const Value> values) { return cursor.update_row(values); }
+/// The same operation for the first columns.
+inline std::vector<Assignment> to_first_columns(Operation operation, std::span<const Value> values) {
+  std::vector<Assignment> assignments;
+  for (const Value& value : values) {
+    assignments.push_back({static_cast<uint32_t>(assignments.size()), operation, value});
+  }
+  return assignments;
+}
+
+/// Set the first columns of the current row. Nothing refuses that, so a success has changed the row.
+inline Error set_columns(Cursor& cursor, std::span<const Value> values) {
+  bool changed = false;
+  Error error = cursor.change_row(to_first_columns(Operation::set, values), false, changed);
+  EXPECT_EQ(changed, error.ok());
+  return error;
+}
 
 /// Add to the first columns of the current row, or subtract and keep the signs. `changed`: the row was not
 /// refused.
 inline Error add_to_columns(Cursor& cursor, std::span<const Value> amounts, bool decrement, bool& changed) {
-  return cursor.add_to_row(amounts, decrement, changed);
+  const Operation operation = decrement ? Operation::subtract : Operation::add;
+  return cursor.change_row(to_first_columns(operation, amounts), decrement, changed);
 }
 
 inline Error insert_row(Cursor& cursor, std::span<const Value> values, const Duplicates& duplicates,
                         RowOutcome& outcome) {
-  return cursor.insert_row({values, duplicates.action, duplicates.set, duplicates.add}, outcome);
+  std::vector<DuplicateChange> changes;
+  for (const uint32_t position : duplicates.set) {
+    changes.push_back({position, Operation::set});
+  }
+  for (const uint32_t position : duplicates.add) {
+    changes.push_back({position, Operation::add});
+  }
+  return cursor.insert_row({.values = values,
+                            .on_duplicate = duplicates.action,
+                            .duplicate_changes = changes,
+                            .filters_duplicates = duplicates.only_where_filters_match,
+                            .tells_row = duplicates.tells_row},
+                           outcome);
 }
 
 /// Whether setting the first columns may bring a row into the walk again.
 inline bool setting_moves_rows(const Cursor& cursor, std::span<const Value> values) {
-  return cursor.update_moves_rows(values.size());
+  return cursor.change_moves_rows(to_first_columns(Operation::set, values));
 }
 
 }  // namespace rowsocket::engine::conformance

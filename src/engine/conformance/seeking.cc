@@ -173,13 +173,6 @@ TEST_P(Seeking, more_key_values_than_parts_are_refused) {
   EXPECT_EQ(refusal({after, {"1"}, true, before, {"1", "2"}}), ErrorCode::too_many_key_parts);
 }
 
-TEST_P(Seeking, ends_that_do_not_face_each_other_are_refused) {
-  EXPECT_EQ(refusal({at_or_after, {"1"}, true, after, {"2"}}), ErrorCode::bad_operator);
-  EXPECT_EQ(refusal({before, {"1"}, true, at_or_before, {"2"}}), ErrorCode::bad_operator);
-  EXPECT_EQ(refusal({equal, {"1"}, true, before, {"2"}}), ErrorCode::bad_operator);
-  EXPECT_EQ(refusal({after, {"1"}, true, before, {}}), ErrorCode::bad_operator);
-}
-
 TEST_P(Seeking, only_text_begins_with_something) {
   EXPECT_EQ(refusal({starts_with, {"1"}}), ErrorCode::bad_operator);
 }

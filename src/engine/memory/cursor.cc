@@ -5,6 +5,7 @@
 #include <mutex>
 #include <utility>
 
+#include "base/invariant.h"
 #include "engine/memory/session.h"
 
 namespace rowsocket::engine::memory {
@@ -65,7 +66,7 @@ Error MemoryCursor::set_filters(std::span<const Filter> filters) {
         return {ErrorCode::sql, er_wrong_value, "Incorrect integer value for a filter"};
       }
     }
-    conditions_.push_back({filter.stop_at_mismatch, filter.comparison, column, std::move(value)});
+    conditions_.push_back({filter.mismatch, filter.comparison, column, std::move(value)});
   }
   return {};
 }
@@ -73,16 +74,9 @@ Error MemoryCursor::set_filters(std::span<const Filter> filters) {
 Value MemoryCursor::resolved(const Value& value) const { return value.is_now() ? Value(session_.state().now) : value; }
 
 Error MemoryCursor::check_range(const KeyRange& range) const {
-  const auto is_lower = [](KeyOperator end) { return end == KeyOperator::after || end == KeyOperator::at_or_after; };
-  const auto is_upper = [](KeyOperator end) { return end == KeyOperator::before || end == KeyOperator::at_or_before; };
   const size_t parts = key_index().columns.size();
   if (range.key.size() > parts || range.end_key.size() > parts) {
     return {ErrorCode::too_many_key_parts, "the index has fewer parts"};
-  }
-  const bool faces = (is_lower(range.key_operator) && is_upper(range.end_operator)) ||
-                     (is_upper(range.key_operator) && is_lower(range.end_operator));
-  if (range.has_end && (!faces || range.end_key.empty())) {
-    return {ErrorCode::bad_operator, "a range has a lower and an upper end"};
   }
   const auto& columns = index_->table()->columns();
   if (range.key_operator == KeyOperator::starts_with &&
@@ -217,11 +211,17 @@ Step MemoryCursor::next() {
 
 Verdict MemoryCursor::verdict() {
   const std::scoped_lock lock(session_.state().mutex);
-  const Row& row = *index_->table()->row(current_.row);
+  return verdict_of_row(*index_->table()->row(current_.row));
+}
+
+Verdict MemoryCursor::verdict_of_row(const Row& row) const {
   for (const Condition& condition : conditions_) {
+    const Cell& cell = row[condition.column];
     const ColumnType type = index_->table()->columns()[condition.column].type;
-    if (!satisfies(compare(type, row[condition.column], condition.value), condition.comparison)) {
-      return condition.stop_at_mismatch ? Verdict::stop : Verdict::skip;
+    const bool is_unset = !cell.has_value() || *cell == "0";
+    if (!satisfies(compare(type, cell, condition.value), condition.comparison) &&
+        !(is_unset && condition.comparison == Comparison::greater_or_unset)) {
+      return verdict_of(condition.mismatch);
     }
   }
   return Verdict::match;
@@ -229,6 +229,10 @@ Verdict MemoryCursor::verdict() {
 
 void MemoryCursor::write_row(ValueWriter& writer) {
   const std::scoped_lock lock(session_.state().mutex);
+  if (!invariant(stands_, "a row is told where the cursor stands on one")) {
+    return;
+  }
+  writer.begin_row();
   const Row& row = *index_->table()->row(current_.row);
   for (const size_t column : index_->columns()) {
     if (!row[column].has_value()) {
@@ -241,11 +245,16 @@ void MemoryCursor::write_row(ValueWriter& writer) {
   }
 }
 
-bool MemoryCursor::update_moves_rows(size_t new_value_count) const {
+bool MemoryCursor::change_moves_rows(std::span<const Assignment> assignments) const {
   const auto& parts = key_index().columns;
-  const auto& columns = index_->columns();
-  const auto changed_end = columns.begin() + static_cast<ptrdiff_t>(std::min(new_value_count, columns.size()));
-  return std::find_first_of(parts.begin(), parts.end(), columns.begin(), changed_end) != parts.end();
+  return std::any_of(assignments.begin(), assignments.end(), [&](const Assignment& assignment) {
+    return std::find(parts.begin(), parts.end(), index_->columns()[assignment.column]) != parts.end();
+  });
+}
+
+void MemoryCursor::stand_on(RowNumber number) {
+  current_ = index_->table()->entry_of(key_index(), *index_->table()->row(number), number);
+  stands_ = true;
 }
 
 bool MemoryCursor::save_position() {
@@ -255,13 +264,11 @@ bool MemoryCursor::save_position() {
 
 Step MemoryCursor::fetch_position(size_t number) {
   const std::scoped_lock lock(session_.state().mutex);
-  const Row* const row = index_->table()->row(positions_[number]);
-  if (row == nullptr) {
-    stands_ = false;
+  stands_ = false;
+  if (index_->table()->row(positions_[number]) == nullptr) {
     return Step::end;
   }
-  current_ = index_->table()->entry_of(key_index(), *row, positions_[number]);
-  stands_ = true;
+  stand_on(positions_[number]);
   return Step::row;
 }
 

@@ -44,18 +44,17 @@ class MemoryCursor final : public Cursor {
   Step next() override;
   [[nodiscard]] Verdict verdict() override;
   void write_row(ValueWriter& writer) override;
-  [[nodiscard]] bool update_moves_rows(size_t new_value_count) const override;
+  [[nodiscard]] bool change_moves_rows(std::span<const Assignment> assignments) const override;
   [[nodiscard]] bool save_position() override;
   Step fetch_position(size_t number) override;
-  Error update_row(std::span<const Value> new_values) override;
-  Error add_to_row(std::span<const Value> amounts, bool decrement, bool& changed) override;
+  Error change_row(std::span<const Assignment> assignments, bool keeps_signs, bool& changed) override;
   Error delete_row() override;
   Error insert_row(const RowToInsert& row, RowOutcome& outcome) override;
   [[nodiscard]] const Error& error() const override { return error_; }
 
  private:
   struct Condition {
-    bool stop_at_mismatch;
+    Mismatch mismatch;
     Comparison comparison;
     size_t column;
     Cell value;
@@ -78,13 +77,15 @@ class MemoryCursor final : public Cursor {
   Step stand_before(Iterator place);
   Step advance();
   Step pass_over(Step step);
+  [[nodiscard]] Verdict verdict_of_row(const Row& row) const;
+  void stand_on(RowNumber number);
   [[nodiscard]] Value resolved(const Value& value) const;
-  Error set_value(Row& row, size_t position, const Value& value) const;
-  Error add_value(Row& row, size_t position, const Value& amount, bool decrement, bool& refused) const;
+  Error assign(Row& row, const Assignment& assignment) const;
   Error complete(Row& row, std::span<const Value> values);
   Error generate_id(Row& row, RowOutcome& outcome);
-  Error update_duplicate(RowNumber number, const RowToInsert& insert, RowOutcome& outcome);
-  [[nodiscard]] uint64_t id_of(const Row& row) const;
+  Error insert(const RowToInsert& insert, RowOutcome& outcome, RowNumber& number);
+  Error change_duplicate(RowNumber number, const RowToInsert& insert, RowOutcome& outcome);
+  void tell_id(const Row& row, RowOutcome& outcome) const;
   Error write(RowNumber number, Row row);
 
   MemorySession& session_;

@@ -6,14 +6,13 @@
 #include <utility>
 
 #include "engine/memory/cursor.h"
+#include "engine/memory/operation.h"
 #include "engine/memory/session.h"
 
 namespace rowsocket::engine::memory {
 namespace {
 
-constexpr int er_out_of_range = 1264;
 constexpr int er_no_default = 1364;
-constexpr int er_truncated_wrong_value = 1292;
 constexpr int ha_duplicate_key = 121;
 constexpr int ha_no_record = 132;
 constexpr int ha_no_id_left = 167;
@@ -24,74 +23,43 @@ int64_t number_of(std::string_view canonical) {
   return number;
 }
 
-bool crosses_zero(int64_t before, int64_t after) { return (before < 0 && after > 0) || (before > 0 && after < 0); }
+Error duplicate_key() { return Error(ErrorCode::engine, ha_duplicate_key, "duplicate key").because(Reason::duplicate); }
 
 }  // namespace
 
 Error MemoryCursor::write(RowNumber number, Row row) {
   if (index_->table()->duplicate_of(row, number).has_value()) {
-    return {ErrorCode::engine, ha_duplicate_key, "duplicate key"};
+    return duplicate_key();
   }
   return session_.change(index_->table(), number, std::move(row));
 }
 
-Error MemoryCursor::set_value(Row& row, size_t position, const Value& value) const {
-  const size_t column = index_->columns()[position];
-  return index_->table()->convert(column, resolved(value), row[column]);
+Error MemoryCursor::assign(Row& row, const Assignment& assignment) const {
+  const size_t column = index_->columns()[assignment.column];
+  return operate(*index_->table(), column, assignment.operation, resolved(assignment.value), row[column]);
 }
 
-Error MemoryCursor::update_row(std::span<const Value> new_values) {
+Error MemoryCursor::change_row(std::span<const Assignment> assignments, bool keeps_signs, bool& changed) {
   const std::scoped_lock lock(session_.state().mutex);
+  changed = false;
   const Row* const before = index_->table()->row(current_.row);
   if (before == nullptr) {
     return {ErrorCode::engine, ha_no_record, "the row is gone"};
   }
   Row row = *before;
-  for (size_t position = 0; position < new_values.size(); ++position) {
-    if (Error error = set_value(row, position, new_values[position]); !error.ok()) {
+  for (const Assignment& assignment : assignments) {
+    const size_t column = index_->columns()[assignment.column];
+    const Cell cell = row[column];
+    if (Error error = assign(row, assignment); !error.ok()) {
       return error;
     }
-  }
-  return write(current_.row, std::move(row));
-}
-
-/// NULL stays. `refused`: the value would cross zero, and stays as well.
-Error MemoryCursor::add_value(Row& row, size_t position, const Value& amount, bool decrement, bool& refused) const {
-  const size_t column = index_->columns()[position];
-  if (amount.is_null() || !row[column].has_value()) {
-    return {};
-  }
-  const Column& target = index_->table()->columns()[column];
-  std::string canonical;
-  if (target.type != ColumnType::integer || !canonical_integer(amount.view(), canonical)) {
-    return {ErrorCode::sql, er_truncated_wrong_value, "Truncated incorrect integer value for column '" + target.name + "'"};
-  }
-  int64_t number = 0;
-  int64_t sum = 0;
-  const bool parsed = std::from_chars(canonical.data(), canonical.data() + canonical.size(), number).ec == std::errc();
-  const int64_t old = number_of(*row[column]);
-  if (!parsed || (decrement ? __builtin_sub_overflow(old, number, &sum) : __builtin_add_overflow(old, number, &sum))) {
-    return {ErrorCode::sql, er_out_of_range, "Out of range value for column '" + target.name + "'"};
-  }
-  refused = decrement && crosses_zero(old, sum);
-  if (!refused) {
-    row[column] = std::to_string(sum);
-  }
-  return {};
-}
-
-Error MemoryCursor::add_to_row(std::span<const Value> amounts, bool decrement, bool& changed) {
-  const std::scoped_lock lock(session_.state().mutex);
-  changed = false;
-  Row row = *index_->table()->row(current_.row);
-  for (size_t position = 0; position < amounts.size(); ++position) {
-    bool refused = false;
-    if (Error error = add_value(row, position, amounts[position], decrement, refused); !error.ok() || refused) {
-      return error;
+    if (keeps_signs && changes_sign(assignment.operation, cell, row[column])) {
+      return {};
     }
   }
-  changed = true;
-  return write(current_.row, std::move(row));
+  Error error = write(current_.row, std::move(row));
+  changed = error.ok();
+  return error;
 }
 
 Error MemoryCursor::delete_row() {
@@ -109,7 +77,8 @@ Error MemoryCursor::complete(Row& row, std::span<const Value> values) {
     if (table.columns()[column].auto_increment && values[value].is_null()) {
       continue;
     }
-    if (Error error = set_value(row, value, values[value]); !error.ok()) {
+    const Assignment assignment = {static_cast<uint32_t>(value), Operation::set, values[value]};
+    if (Error error = assign(row, assignment); !error.ok()) {
       return error;
     }
   }
@@ -148,41 +117,57 @@ Error MemoryCursor::generate_id(Row& row, RowOutcome& outcome) {
   return {};
 }
 
-uint64_t MemoryCursor::id_of(const Row& row) const {
+void MemoryCursor::tell_id(const Row& row, RowOutcome& outcome) const {
   const auto& columns = index_->table()->columns();
   for (size_t column = 0; column < row.size(); ++column) {
     if (columns[column].auto_increment) {
-      return static_cast<uint64_t>(number_of(*row[column]));
+      const int64_t id = number_of(*row[column]);
+      outcome.id = static_cast<uint64_t>(id);
+      outcome.id_is_negative = id < 0;
     }
   }
-  return 0;
 }
 
-Error MemoryCursor::update_duplicate(RowNumber number, const RowToInsert& insert, RowOutcome& outcome) {
+Error MemoryCursor::change_duplicate(RowNumber number, const RowToInsert& insert, RowOutcome& outcome) {
   const Row before = *index_->table()->row(number);
+  outcome.rows_affected = 0;
+  tell_id(before, outcome);
+  if (insert.filters_duplicates && verdict_of_row(before) != Verdict::match) {
+    return {};
+  }
   Row row = before;
-  for (const uint32_t position : insert.set_on_duplicate) {
-    if (Error error = set_value(row, position, insert.values[position]); !error.ok()) {
+  for (const DuplicateChange& change : insert.duplicate_changes) {
+    const Assignment assignment = {change.position, change.operation, insert.values[change.position]};
+    if (Error error = assign(row, assignment); !error.ok()) {
       return error;
     }
   }
-  for (const uint32_t position : insert.add_on_duplicate) {
-    bool refused = false;
-    if (Error error = add_value(row, position, insert.values[position], false, refused); !error.ok()) {
-      return error;
-    }
+  if (row == before) {
+    return {};
   }
-  outcome.rows_affected = row == before ? 0 : 2;
-  outcome.id = id_of(row);
-  return row == before ? Error() : write(number, std::move(row));
+  outcome.rows_affected = 2;
+  tell_id(row, outcome);
+  return write(number, std::move(row));
 }
 
-Error MemoryCursor::insert_row(const RowToInsert& insert, RowOutcome& outcome) {
+Error MemoryCursor::insert_row(const RowToInsert& row, RowOutcome& outcome) {
   const std::scoped_lock lock(session_.state().mutex);
+  stands_ = false;
+  RowNumber number = 0;
+  Error error = insert(row, outcome, number);
+  if (error.ok() && row.tells_row) {
+    stand_on(number);
+  }
+  return error;
+}
+
+/// `number` is that of the row that is there afterwards.
+Error MemoryCursor::insert(const RowToInsert& insert, RowOutcome& outcome, RowNumber& number) {
   Table& table = *index_->table();
   outcome.rows_affected = 1;
   outcome.has_id = false;
   outcome.id = 0;
+  outcome.id_is_negative = false;
   Row row(table.columns().size());
   if (Error error = complete(row, insert.values); !error.ok()) {
     return error;
@@ -191,24 +176,26 @@ Error MemoryCursor::insert_row(const RowToInsert& insert, RowOutcome& outcome) {
     return error;
   }
   while (const auto duplicate = table.duplicate_of(row, std::nullopt)) {
+    number = *duplicate;
     switch (insert.on_duplicate) {
       case OnDuplicate::fail:
-        return {ErrorCode::engine, ha_duplicate_key, "duplicate key"};
+        return duplicate_key();
       case OnDuplicate::keep:
         outcome.rows_affected = 0;
-        outcome.id = id_of(*table.row(*duplicate));
+        tell_id(*table.row(number), outcome);
         return {};
-      case OnDuplicate::update:
-        return update_duplicate(*duplicate, insert, outcome);
+      case OnDuplicate::change:
+        return change_duplicate(number, insert, outcome);
       case OnDuplicate::replace:
         outcome.rows_affected = 2;
-        if (Error error = session_.change(index_->table(), *duplicate, std::nullopt); !error.ok()) {
+        if (Error error = session_.change(index_->table(), number, std::nullopt); !error.ok()) {
           return error;
         }
         break;
     }
   }
-  return write(table.next_row_number(), std::move(row));
+  number = table.next_row_number();
+  return write(number, std::move(row));
 }
 
 }  // namespace rowsocket::engine::memory

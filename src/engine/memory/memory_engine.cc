@@ -119,11 +119,14 @@ namespace {
 
 /// An error as an engine would give it: what its number says of its reason.
 Error with_reason(Error error) {
+  constexpr int ha_duplicate_key = 121;
   constexpr int ha_lock_wait_timeout = 146;
   constexpr int ha_deadlock = 149;
   constexpr int er_lock_wait_timeout = 1205;
   constexpr int er_lock_deadlock = 1213;
   switch (error.number) {
+    case ha_duplicate_key:
+      return std::move(error).because(Reason::duplicate);
     case ha_lock_wait_timeout:
       return std::move(error).because(Reason::row_locked);
     case ha_deadlock:
@@ -140,6 +143,11 @@ Error with_reason(Error error) {
 void MemoryEngine::fail_commit(Error error, uint32_t times) {
   const std::scoped_lock lock(state_->mutex);
   state_->commit_fault = {1, times, with_reason(std::move(error))};
+}
+
+void MemoryEngine::fail_group_end(Error error) {
+  const std::scoped_lock lock(state_->mutex);
+  state_->group_end_fault = {1, 1, with_reason(std::move(error))};
 }
 
 void MemoryEngine::fail_write(uint32_t nth, Error error) {
@@ -194,6 +202,11 @@ void MemoryEngine::on_next_write(std::function<void()> action) {
 void MemoryEngine::on_next_commit(std::function<void()> action) {
   const std::scoped_lock lock(state_->mutex);
   state_->on_next_commit = std::move(action);
+}
+
+void MemoryEngine::ask_to_commit_first(uint32_t nth_write) {
+  const std::scoped_lock lock(state_->mutex);
+  state_->commit_first_at_write = nth_write;
 }
 
 void MemoryEngine::make_transactions_long() {

@@ -90,9 +90,11 @@ class MemoryEngine final : public Engine {
   // counted over all sessions from the moment of arming; `nth` begins with 1.
   /// The next commits that have changes to commit fail, and everything is undone.
   void fail_commit(Error error, uint32_t times = 1);
+  /// The next group that comes to its end is undone there.
+  void fail_group_end(Error error);
   /// The nth write fails, and its request with it.
   void fail_write(uint32_t nth, Error error);
-  /// The nth write, and the `times` - 1 after it, find a deadlock (engine error 149): the whole transaction is rolled back.
+  /// The nth write, and the `times` - 1 after it, find a deadlock: the whole transaction is rolled back.
   void lose_transaction_at_write(uint32_t nth, uint32_t times = 1);
   /// The same for rows read.
   void lose_transaction_at_read(uint32_t nth, uint32_t times = 1);
@@ -112,6 +114,8 @@ class MemoryEngine final : public Engine {
   void on_next_commit(std::function<void()> action);
   /// Transactions say that they are long, from their first change on.
   void make_transactions_long();
+  /// The nth request for writing from now on must be the first of a transaction, even if it is that already.
+  void ask_to_commit_first(uint32_t nth_write);
   /// What Value::now() is.
   void set_now(std::string text);
   /// KILL or shutdown, for every session there is; calls their `wake` (which must not call back).

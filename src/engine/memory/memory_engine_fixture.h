@@ -69,26 +69,46 @@ class MemoryEngineTest : public testing::Test {
     RowOutcome outcome{};
     return insert(texts, {}, outcome);
   }
-  Error insert(const std::vector<const char*>& texts, RowToInsert row, RowOutcome& outcome) {
-    const auto index = open(*session, "");
+  Error insert(const std::vector<const char*>& texts, RowToInsert row, RowOutcome& outcome,
+               std::span<const Filter> duplicate_filters = {}) {
+    const auto index = open(*session, "", "name,stock");
     const std::vector<Value> row_values = values(texts);
     row.values = row_values;
-    Error error = begin(*index).insert_row(row, outcome);
+    Cursor& cursor = begin(*index);
+    EXPECT_TRUE(cursor.set_filters(duplicate_filters).ok());
+    Error error = cursor.insert_row(row, outcome);
+    told = error.ok() && row.tells_row ? told_by(cursor) : "";
     if (error.ok()) {
       return session->end_request();
     }
     session->abandon_request();
     return error;
   }
-  /// What came of it: rows affected, and the id where there is one; or the error's number.
-  std::string upsert(const std::vector<const char*>& texts, OnDuplicate on_duplicate, const std::vector<uint32_t>& set = {},
-                     const std::vector<uint32_t>& add = {}) {
+  /// What came of it: rows affected, and the id where there is one; or the error's number. See `told`.
+  std::string upsert(const std::vector<const char*>& texts, OnDuplicate on_duplicate,
+                     const std::vector<DuplicateChange>& changes = {}, const std::vector<Filter>& filters = {}) {
     RowOutcome outcome{};
-    const Error error = insert(texts, {{}, on_duplicate, set, add}, outcome);
+    const RowToInsert row = {.values = {},
+                             .on_duplicate = on_duplicate,
+                             .duplicate_changes = changes,
+                             .filters_duplicates = !filters.empty(),
+                             .tells_row = true};
+    const Error error = insert(texts, row, outcome, filters);
     if (!error.ok()) {
       return "error " + std::to_string(error.number);
     }
     return std::to_string(outcome.rows_affected) + (outcome.has_id ? "#" + std::to_string(outcome.id) : "");
+  }
+  /// A condition on `name` (0) or `stock` (1).
+  static Filter filter(uint32_t column, Comparison comparison, const char* value, Mismatch mismatch = Mismatch::skip) {
+    return {mismatch, comparison, column, values({value})[0]};
+  }
+  /// The current row.
+  static std::string told_by(Cursor& cursor) {
+    Buffer out;
+    ValueWriter writer(out, words);
+    cursor.write_row(writer);
+    return std::string(out.view());
   }
   static Step seek(Cursor& cursor, KeyOperator key_operator, const std::vector<const char*>& key) {
     const std::vector<Value> key_values = values(key);
@@ -100,10 +120,7 @@ class MemoryEngineTest : public testing::Test {
     Cursor& cursor = begin(*index, Intent::read);
     std::string found;
     for (Step step = cursor.seek(range); step == Step::row; step = cursor.next()) {
-      Buffer out;
-      ValueWriter writer(out, words);
-      cursor.write_row(writer);
-      found += out.view().substr(0, 2);
+      found += told_by(cursor).substr(0, 2);
     }
     EXPECT_TRUE(session->end_request().ok());
     return found;
@@ -116,6 +133,19 @@ class MemoryEngineTest : public testing::Test {
     const std::vector<Value> key = values(between.key);
     const std::vector<Value> end_key = values(between.end_key);
     return ids(index_name, {between.key_operator, key, true, between.end_operator, end_key, between.reverse});
+  }
+  /// The ids of the rows whose stock compares so, in order.
+  std::string ids_where(Comparison comparison, const char* stock) {
+    const auto index = open(*session, "", "name,stock");
+    Cursor& cursor = begin(*index, Intent::read);
+    const Filter condition = filter(1, comparison, stock);
+    EXPECT_TRUE(cursor.set_filters({&condition, 1}).ok());
+    std::string found;
+    for (Step step = seek(cursor, KeyOperator::at_or_after, {"0"}); step == Step::row; step = cursor.next()) {
+      found += cursor.verdict() == Verdict::match ? told_by(cursor).substr(0, 2) : "";
+    }
+    EXPECT_TRUE(session->end_request().ok());
+    return found;
   }
   void create_table_without_transactions() {
     engine.create_table("d.t", {.columns = {integer("id"), text("name"), nullable(integer("stock"))},
@@ -133,8 +163,9 @@ class MemoryEngineTest : public testing::Test {
     return engine.rows("d.t");
   }
 
-  static constexpr ValueFormat words = {' ', "NULL", 0, '\\', 0};
+  static constexpr ValueFormat words = {.separator = ' ', .null_token = "NULL"};
   static inline Error last_error;
+  std::string told;  ///< the row that the last upsert left
   MemoryEngine engine;
   std::unique_ptr<Session> session;
   std::atomic<int> wakes = 0;

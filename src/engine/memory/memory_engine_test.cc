@@ -30,7 +30,9 @@ TEST_F(MemoryEngineTest, an_abandoned_request_is_undone_alone) {
   const auto index = open(*session, "");
   Cursor& cursor = begin(*index);
   EXPECT_EQ(seek(cursor, KeyOperator::equal, {"1"}), Step::row);
-  EXPECT_TRUE(cursor.update_row(values({"2", "ink", nullptr})).ok());
+  bool changed = false;
+  const std::vector<Assignment> assignments = {{1, Operation::set, values({"ink"})[0]}, {2, Operation::set, Value()}};
+  EXPECT_TRUE(cursor.change_row(assignments, false, changed).ok());
   EXPECT_TRUE(cursor.delete_row().ok());
   session->abandon_request();
   EXPECT_TRUE(session->commit().ok());
@@ -186,6 +188,7 @@ TEST_F(MemoryEngineTest, workers_of_many_threads_lose_no_update) {
   const auto work = [this] {
     const auto own = open_session(Intent::write);
     const std::vector<Value> key = values({"1"});
+    const Assignment one_more = {0, Operation::add, key[0]};
     IndexDescription description{"d", "t", "", "stock", ""};
     std::shared_ptr<Index> index;
     Error error;
@@ -195,7 +198,7 @@ TEST_F(MemoryEngineTest, workers_of_many_threads_lose_no_update) {
       ASSERT_EQ(own->begin_request(*index, Intent::write, cursor, error), Begin::ready);
       bool changed = false;
       EXPECT_EQ(cursor->seek({.key_operator = KeyOperator::equal, .key = key}), Step::row);
-      EXPECT_TRUE(cursor->add_to_row(values({"1"}), false, changed).ok());
+      EXPECT_TRUE(cursor->change_row({&one_more, 1}, false, changed).ok());
       EXPECT_TRUE(own->end_request().ok());
       EXPECT_TRUE(own->commit().ok());
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Rows: what a column takes, which rows a range has and in which order, and what an insert does about a row that is there.
+// Rows: what a column takes, which rows a range has and in which order, and what filters say of them.
 #include "engine/memory/memory_engine_fixture.h"
 
 namespace rowsocket::engine::memory {
@@ -94,60 +94,70 @@ TEST_F(MemoryEngineTest, ranges_that_make_no_sense_fail) {
     return cursor.error().code;
   };
   using enum KeyOperator;
-  EXPECT_EQ(failure({at_or_after, one, true, after, one}), ErrorCode::bad_operator);
-  EXPECT_EQ(failure({equal, one, true, before, one}), ErrorCode::bad_operator);
-  EXPECT_EQ(failure({after, one, true, before, {}}), ErrorCode::bad_operator);
   EXPECT_EQ(failure({starts_with, one}), ErrorCode::bad_operator);
   EXPECT_EQ(failure({after, one, true, before, two}), ErrorCode::too_many_key_parts);
 }
 
-TEST_F(MemoryEngineTest, an_upsert_that_finds_nothing_inserts) {
-  EXPECT_EQ(upsert({"1", "a", "1"}, OnDuplicate::keep), "1");
-  EXPECT_EQ(upsert({"2", "b", "2"}, OnDuplicate::replace), "1");
-  EXPECT_EQ(upsert({"3", "c", "3"}, OnDuplicate::update, {1}, {2}), "1");
-  EXPECT_THAT(committed(), ElementsAre(Row{"1", "a", "1"}, Row{"2", "b", "2"}, Row{"3", "c", "3"}));
+TEST_F(MemoryEngineTest, each_row_is_told_from_its_first_column_on) {
+  insert_four_rows();
+  const auto index = open(*session, "");
+  Cursor& cursor = begin(*index, Intent::read);
+  EXPECT_EQ(seek(cursor, KeyOperator::equal, {"1"}), Step::row);
+  ColumnEnd ends[3] = {};
+  Buffer out;
+  ValueWriter writer(out, words, {.ends = ends});
+  cursor.write_row(writer);
+  const ColumnEnd first = ends[0];
+  cursor.write_row(writer);
+  EXPECT_GT(ends[0].bytes, first.bytes) << "of the second row";
 }
 
-TEST_F(MemoryEngineTest, keep_leaves_the_row_that_is_there) {
-  EXPECT_TRUE(insert({"1", "pen", "5"}).ok());
-  EXPECT_EQ(upsert({"1", "cup", "9"}, OnDuplicate::keep), "0");
-  EXPECT_EQ(upsert({"2", "pen", "9"}, OnDuplicate::keep), "0");
-  EXPECT_THAT(committed(), ElementsAre(Row{"1", "pen", "5"}));
+TEST_F(MemoryEngineTest, a_filter_says_what_becomes_of_a_row_that_does_not_match) {
+  insert_four_rows();
+  const auto index = open(*session, "", "name,stock");
+  const auto verdict = [&](const std::vector<Filter>& filters) {
+    Cursor& cursor = begin(*index, Intent::read);
+    EXPECT_TRUE(cursor.set_filters(filters).ok());
+    EXPECT_EQ(seek(cursor, KeyOperator::equal, {"2"}), Step::row);
+    return cursor.verdict();
+  };
+  const Filter is_ten = filter(1, Comparison::equal, "10", Mismatch::stop);
+  EXPECT_EQ(verdict({is_ten}), Verdict::match);
+  EXPECT_EQ(verdict({filter(1, Comparison::greater, "10", Mismatch::skip)}), Verdict::skip);
+  EXPECT_EQ(verdict({filter(1, Comparison::greater, "10", Mismatch::stop)}), Verdict::stop);
+  EXPECT_EQ(verdict({filter(1, Comparison::greater, "10", Mismatch::refuse)}), Verdict::refuse);
 }
 
-TEST_F(MemoryEngineTest, replace_removes_every_row_that_is_in_the_way) {
-  EXPECT_TRUE(insert({"1", "pen", "5"}).ok());
-  EXPECT_TRUE(insert({"2", "ink", "6"}).ok());
-  EXPECT_EQ(upsert({"1", "ink", "9"}, OnDuplicate::replace), "2");
-  EXPECT_THAT(committed(), ElementsAre(Row{"1", "ink", "9"}));
+TEST_F(MemoryEngineTest, of_several_filters_the_first_that_does_not_match_decides) {
+  insert_four_rows();
+  const auto index = open(*session, "", "name,stock");
+  Cursor& cursor = begin(*index, Intent::read);
+  const std::vector<Filter> filters = {filter(0, Comparison::equal, "pen", Mismatch::stop),
+                                       filter(1, Comparison::greater, "10", Mismatch::refuse),
+                                       filter(1, Comparison::greater, "11", Mismatch::skip)};
+  EXPECT_TRUE(cursor.set_filters(filters).ok());
+  EXPECT_EQ(seek(cursor, KeyOperator::equal, {"2"}), Step::row);
+  EXPECT_EQ(cursor.verdict(), Verdict::refuse);
 }
 
-TEST_F(MemoryEngineTest, update_sets_and_adds_to_the_row_that_is_there) {
-  EXPECT_TRUE(insert({"1", "pen", "5"}).ok());
-  EXPECT_EQ(upsert({"1", "cup", "9"}, OnDuplicate::update, {1}, {2}), "2");
-  EXPECT_EQ(upsert({"8", "cup", "1"}, OnDuplicate::update, {}, {2}), "2");
-  EXPECT_EQ(upsert({"1", "cup", "9"}, OnDuplicate::update, {1}), "0");
-  EXPECT_THAT(committed(), ElementsAre(Row{"1", "cup", "15"}));
+TEST_F(MemoryEngineTest, a_comparison_puts_null_before_every_value) {
+  insert_four_rows();
+  using enum Comparison;
+  EXPECT_EQ(ids_where(equal, "20"), " 1 3");
+  EXPECT_EQ(ids_where(not_equal, "20"), " 2 4");
+  EXPECT_EQ(ids_where(less, "20"), " 2 4");
+  EXPECT_EQ(ids_where(less_or_equal, "10"), " 2 4");
+  EXPECT_EQ(ids_where(greater, "10"), " 1 3");
+  EXPECT_EQ(ids_where(greater_or_equal, "10"), " 1 2 3");
+  EXPECT_EQ(ids_where(equal, nullptr), " 4");
+  EXPECT_EQ(ids_where(greater, nullptr), " 1 2 3");
 }
 
-TEST_F(MemoryEngineTest, an_upsert_that_fails_is_undone) {
-  EXPECT_TRUE(insert({"1", "pen", "5"}).ok());
-  EXPECT_TRUE(insert({"2", "ink", "6"}).ok());
-  EXPECT_EQ(upsert({"1", "ink", "7"}, OnDuplicate::update, {1}), "error 121");
-  EXPECT_EQ(upsert({"1", "cup", "9223372036854775807"}, OnDuplicate::update, {1}, {2}), "error 1264");
-  engine.fail_write(3, Error(ErrorCode::engine, 135));
-  EXPECT_EQ(upsert({"1", "ink", "9"}, OnDuplicate::replace), "error 135");
-  EXPECT_THAT(committed(), ElementsAre(Row{"1", "pen", "5"}, Row{"2", "ink", "6"}));
-}
-
-TEST_F(MemoryEngineTest, an_upsert_says_the_id_of_the_row) {
-  engine.create_table("d.t", {.columns = {auto_increment("id"), text("name"), integer("stock")},
-                              .indexes = {{"PRIMARY", {"id"}, true}, {"by_name", {"name"}, true}}});
-  EXPECT_EQ(upsert({nullptr, "pen", "5"}, OnDuplicate::keep), "1#1");
-  EXPECT_EQ(upsert({nullptr, "pen", "5"}, OnDuplicate::keep), "0#1");
-  EXPECT_EQ(upsert({nullptr, "pen", "5"}, OnDuplicate::update, {}, {2}), "2#1");
-  EXPECT_EQ(upsert({nullptr, "pen", "5"}, OnDuplicate::replace), "2#4");
-  EXPECT_EQ(upsert({"4", "ink", "5"}, OnDuplicate::replace), "2#0");
+TEST_F(MemoryEngineTest, what_is_unset_is_0_or_null) {
+  insert_four_rows();
+  EXPECT_TRUE(engine.insert("d.t", {"5", "jar", "0"}));
+  EXPECT_EQ(ids_where(Comparison::greater_or_unset, "10"), " 1 3 4 5");
+  EXPECT_EQ(ids_where(Comparison::greater_or_unset, "20"), " 4 5");
 }
 
 TEST_F(MemoryEngineTest, ids_that_are_used_up_are_an_error) {
@@ -156,19 +166,6 @@ TEST_F(MemoryEngineTest, ids_that_are_used_up_are_an_error) {
   EXPECT_EQ(upsert({"9223372036854775805", "a"}, OnDuplicate::fail), "1#0");
   EXPECT_EQ(upsert({nullptr, "b"}, OnDuplicate::fail), "1#9223372036854775806");
   EXPECT_EQ(upsert({nullptr, "c"}, OnDuplicate::fail), "error 167");
-}
-
-TEST_F(MemoryEngineTest, adding_is_exact) {
-  engine.insert("d.t", {"9223372036854775807", "a", "1"});
-  const auto index = open(*session, "");
-  Cursor& cursor = begin(*index);
-  bool changed = false;
-  EXPECT_EQ(seek(cursor, KeyOperator::at_or_after, {"0"}), Step::row);
-  EXPECT_EQ(cursor.add_to_row(values({"1"}), false, changed).number, 1264);
-  EXPECT_TRUE(cursor.add_to_row(values({"1"}), true, changed).ok());
-  EXPECT_TRUE(session->end_request().ok());
-  EXPECT_TRUE(session->commit().ok());
-  EXPECT_EQ(engine.rows("d.t")[0][0], "9223372036854775806");
 }
 
 }  // namespace

@@ -57,6 +57,15 @@ Begin MemorySession::open_index(const IndexDescription& description, std::shared
   return Begin::ready;
 }
 
+size_t MemorySession::held_bytes() const {
+  size_t held_bytes = 0;
+  for (const auto& known : indexes_) {
+    const auto index = known.lock();
+    held_bytes += index == nullptr ? 0 : index->held_bytes();
+  }
+  return held_bytes;
+}
+
 /// Why a request can not begin, as far as that does not depend on other sessions.
 Begin MemorySession::refuse(MemoryIndex& index, Intent intent, Error& error) {
   if (intent != Intent::read && options_.intent == Intent::read) {
@@ -74,6 +83,12 @@ Begin MemorySession::refuse(MemoryIndex& index, Intent intent, Error& error) {
     error = table == nullptr ? Error(ErrorCode::cannot_open_table, "the table is gone") : index.resolve(table);
     if (!error.ok()) {
       return Begin::failed;
+    }
+  }
+  if (intent != Intent::read && state_.commit_first_at_write > 0) {
+    --state_.commit_first_at_write;
+    if (state_.commit_first_at_write == 0) {
+      return Begin::commit_first;
     }
   }
   if (intent != Intent::read && !table->has_transactions()) {
@@ -198,7 +213,11 @@ Begin MemorySession::begin_group(std::span<const GroupMember> members, size_t& f
 
 Error MemorySession::end_group() {
   const std::scoped_lock lock(state_.mutex);
-  group_mark_.reset();
+  const auto mark = std::exchange(group_mark_, std::nullopt);
+  if (state_.group_end_fault.happens()) {
+    undo_down_to(std::min(mark.value_or(undo_.size()), undo_.size()));
+    return state_.group_end_fault.error;
+  }
   return lost_ ? deadlock_error() : Error();
 }
 

@@ -22,6 +22,7 @@ class MemorySession final : public Session {
   ~MemorySession() override;
 
   Begin open_index(const IndexDescription& description, std::shared_ptr<Index>& index, Error& error) override;
+  [[nodiscard]] size_t held_bytes() const override;
   Begin begin_request(Index& index, Intent intent, Cursor*& cursor, Error& error) override;
   Error end_request() override;
   void abandon_request() override;

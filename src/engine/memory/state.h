@@ -58,6 +58,7 @@ struct State {
   uint32_t waiting_writers = 0;  ///< new readers let them pass
 
   Fault commit_fault;
+  Fault group_end_fault;
   Fault write_fault;
   Fault write_deadlock;
   Fault read_fault;
@@ -69,6 +70,7 @@ struct State {
   std::function<void()> on_next_write;
   std::function<void()> on_next_commit;
   bool transactions_are_long = false;
+  uint32_t commit_first_at_write = 0;
   std::string now = "2020-01-01 00:00:00";
   bool refuses_sessions = false;
   bool stops = false;  ///< until the sessions that there are have ended

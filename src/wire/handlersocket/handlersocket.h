@@ -7,7 +7,7 @@
 //   0 HT 2 HT 42 HT Ann LF          one row of two columns
 #pragma once
 
-#include "base/protocol.h"
+#include "request/protocol.h"
 
 namespace rowsocket::wire::handlersocket {
 

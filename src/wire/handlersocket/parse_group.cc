@@ -18,14 +18,15 @@ std::string_view take_line(std::string_view& lines) {
   return without_carriage_return(line);
 }
 
-ErrorCode parse_options(std::string_view line, Parsing& parsing, Request& request) {
-  TokenReader reader(line, parsing.arena);
+ErrorCode parse_options(std::string_view line, Scope& scope, Group& group, GroupReply& reply) {
+  TokenReader reader(line, scope.arena);
   for (reader.token(); reader.has_token();) {
     const std::string_view option = reader.token();
     if (option == "must") {
-      request.must_change = true;
+      group.must_change = true;
     } else if (option == "gtid") {
-      request.wants_gtid = true;
+      group.wants_gtid = true;
+      reply.expect_gtid();
     } else {
       return ErrorCode::syntax;
     }
@@ -33,42 +34,47 @@ ErrorCode parse_options(std::string_view line, Parsing& parsing, Request& reques
   return ErrorCode::none;
 }
 
-void parse_member(std::string_view line, Parsing& parsing, Request& member) {
-  const std::string_view command = TokenReader(line, parsing.arena).token();
+Request* parse_member(std::string_view line, Scope& scope) {
+  const std::string_view command = TokenReader(line, scope.arena).token();
   if (command == "P" || command == "A" || command == "G") {
-    member.parse_error = ErrorCode::not_in_group;
-    return;
+    return refuse(ErrorCode::not_in_group, scope);
   }
-  parse_line(line, parsing, member);
+  return parse_line(line, scope);
 }
 
 }  // namespace
 
-bool parse_group(std::string_view lines, Parsing& parsing, Request& request) {
-  request.kind = RequestKind::group;
+Request* parse_group(std::string_view lines, Scope& scope, ErrorCode& error) {
   const auto line_count = static_cast<size_t>(std::count(lines.begin(), lines.end(), '\n'));
   const size_t member_count = line_count - 1;  // the last LF stands before the E
   if (member_count > limits::group_lines_max) {
-    request.parse_error = ErrorCode::line_too_long;
-    return false;
+    error = ErrorCode::line_too_long;
+    return nullptr;
   }
-  const std::span<Request> members = parsing.arena.array<Request>(member_count);
-  if (members.size() != member_count) {
-    request.parse_error = ErrorCode::out_of_memory;
-    return false;
+  error = ErrorCode::out_of_memory;
+  auto* const group = make_request<Group, GroupReply>(scope, member_count);
+  if (group == nullptr) {
+    return nullptr;
   }
-  request.members = members;
-  request.parse_error = parse_options(take_line(lines), parsing, request);
+  group->mistake = parse_options(take_line(lines), scope, *group, static_cast<GroupReply&>(*group->reply));
   if (member_count > limits::group_requests_max) {
-    request.parse_error = ErrorCode::too_many_values;
+    group->mistake = ErrorCode::too_many_values;
   }
-  if (request.parse_error != ErrorCode::none) {
-    return true;
+  if (group->mistake != ErrorCode::none) {
+    return group;
   }
-  for (Request& member : members) {
-    parse_member(take_line(lines), parsing, member);
+  const std::span<Request*> members = scope.arena.array<Request*>(member_count);
+  if (members.size() != member_count) {
+    return nullptr;
   }
-  return true;
+  for (Request*& member : members) {
+    member = parse_member(take_line(lines), scope);
+    if (member == nullptr) {
+      return nullptr;
+    }
+  }
+  group->members = members;
+  return group;
 }
 
 }  // namespace rowsocket::wire::handlersocket

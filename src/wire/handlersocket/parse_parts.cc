@@ -3,11 +3,11 @@
 
 namespace rowsocket::wire::handlersocket {
 
-std::span<const Value> require_values(TokenReader& reader, Parsing& parsing, size_t count) {
+std::span<const Value> require_values(TokenReader& reader, Scope& scope, size_t count) {
   if (count > reader.tokens_left_max()) {
     reader.fail(ErrorCode::syntax);
   }
-  const std::span<Value> values = take_room_for_values(reader, parsing, count);
+  const std::span<Value> values = take_room_for_values(reader, scope, count);
   for (Value& value : values) {
     require_token(reader);
     value = reader.value();
@@ -26,11 +26,11 @@ std::string_view take_name(TokenReader& reader) {
   return token;
 }
 
-void parse_columns(TokenReader& reader, Request& request) {
+void parse_columns(TokenReader& reader, SelectionName& selection) {
   reader.token();
-  request.has_columns = true;
+  selection.has_columns = true;
   require_token(reader);
-  request.columns = take_name(reader);
+  selection.columns = take_name(reader);
 }
 
 }  // namespace rowsocket::wire::handlersocket

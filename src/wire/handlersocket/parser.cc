@@ -11,69 +11,65 @@
 namespace rowsocket::wire::handlersocket {
 namespace {
 
-void parse_open_index(TokenReader& reader, const ParseLimits& limits, Request& request) {
-  request.kind = RequestKind::open_index;
-  request.index_id = clamp_to_32_bits(reader.number());
+Request* parse_open(TokenReader& reader, Scope& scope) {
+  auto* const open = make_request<Open>(scope);
+  if (open == nullptr) {
+    return nullptr;
+  }
+  open->id = clamp_to_32_bits(reader.number());
   if (!reader.ok()) {
-    request.index_id = index_id_invalid;
-    return;
+    open->id = id_invalid;
+  } else if (open->id >= scope.settings.id_max) {
+    reader.fail(ErrorCode::unknown_id);
   }
-  if (request.index_id >= limits.index_id_max) {
-    reader.fail(ErrorCode::unknown_index_id);
-    return;
-  }
-  request.open.database = take_name(reader);
-  request.open.table = take_name(reader);
-  request.open.index = take_name(reader);
-  request.open.columns = take_name(reader);
-  request.open.filter_columns = take_name(reader);
+  open->names.database = take_name(reader);
+  open->names.table = take_name(reader);
+  open->names.index = take_name(reader);
+  open->names.columns = take_name(reader);
+  open->names.filter_columns = take_name(reader);
   const std::string_view option = take_name(reader);
-  request.open.raw = option == "raw";
-  if (!option.empty() && !request.open.raw) {
+  open->names.raw = option == "raw";
+  if (!option.empty() && !open->names.raw) {
     reader.fail(ErrorCode::syntax);
   }
+  open->mistake = reader.error();
+  return open;
 }
 
-void parse_authenticate(TokenReader& reader, Request& request) {
-  request.kind = RequestKind::authenticate;
-  if (reader.token() == "1") {
-    request.authentication_type = 1;
-    request.secret = reader.value();
-    if (request.secret.is_now()) {
-      reader.fail(ErrorCode::syntax);
-    }
+Request* parse_authenticate(TokenReader& reader, Scope& scope) {
+  auto* const authenticate = make_request<Authenticate>(scope);
+  if (authenticate == nullptr) {
+    return nullptr;
   }
+  if (reader.token() != "1") {
+    reader.fail(ErrorCode::bad_authentication_type);
+  }
+  authenticate->password = reader.value();
+  if (authenticate->password.is_now()) {
+    reader.fail(ErrorCode::syntax);
+  }
+  authenticate->mistake = reader.error();
+  return authenticate;
 }
 
 /// A find or an insert. `id_token` begins with a digit.
-void parse_on_index(std::string_view id_token, TokenReader& reader, Parsing& parsing, Request& request) {
-  TokenReader id_reader(id_token, parsing.arena);
-  request.index_id = clamp_to_32_bits(id_reader.number());
+Request* parse_on_id(std::string_view id_token, TokenReader& reader, Scope& scope) {
+  TokenReader id_reader(id_token, scope.arena);
+  uint32_t id = clamp_to_32_bits(id_reader.number());
   if (!id_reader.ok()) {
-    request.index_id = index_id_invalid;
+    id = id_invalid;
   }
   const std::string_view operator_token = reader.token();
-  const bool inserts_row = operator_token == "+";
-  const bool inserts_rows = operator_token == "++";
-  request.kind = inserts_row || inserts_rows ? RequestKind::insert : RequestKind::find;
-  if (request.index_id >= parsing.limits.index_id_max) {
-    reader.fail(ErrorCode::unknown_index_id);
-  } else if (inserts_row) {
-    parse_insert(reader, parsing, request);
-  } else if (inserts_rows) {
-    parse_insert_rows(reader, parsing, request);
-  } else {
-    parse_find(operator_token, reader, parsing, request);
+  if (id >= scope.settings.id_max) {
+    reader.fail(ErrorCode::unknown_id);
   }
-}
-
-/// As `request = Request{}`, which the compiler makes a slow string instruction of: a call of memcpy saves a third of a find's
-/// parse.
-void clear(Request& request) {
-  static const Request blank;
-  size_t byte_count = sizeof(Request);
-  asm("" : "+r"(byte_count));  // hides that it is constant
-  std::memcpy(&request, &blank, byte_count);
+  if (operator_token == "+") {
+    return parse_insert(id, reader, scope);
+  }
+  if (operator_token == "++") {
+    return parse_insert_rows(id, reader, scope);
+  }
+  return parse_find(id, operator_token, reader, scope);
 }
 
 /// The position of the LF that ends the request, among the bytes from `begin` to `end`; npos if it is not there.
@@ -102,50 +98,69 @@ bool is_http(std::string_view line) {
          (line.size() >= 5 && (line[0] | 0x20) == 'h' && strncasecmp(line.data(), "Host:", 5) == 0);
 }
 
-}  // namespace
-
-void parse_line(std::string_view line, Parsing& parsing, Request& request) {
-  TokenReader reader(line, parsing.arena);
-  const std::string_view command = reader.token();
-  if (!command.empty() && command[0] >= '0' && command[0] <= '9') {
-    parse_on_index(command, reader, parsing, request);
-  } else if (command == "P") {
-    parse_open_index(reader, parsing.limits, request);
-  } else if (command == "A") {
-    parse_authenticate(reader, request);
-  } else {
-    reader.fail(line == "E" ? ErrorCode::not_in_group : ErrorCode::unknown_command);
-  }
-  request.parse_error = reader.error();
+Parsed fatal(std::string_view input, ErrorCode error) {
+  const bool lacks_memory = error == ErrorCode::out_of_memory;
+  return {.status = Parsed::Status::fatal,
+          .consumed_bytes = input.size(),
+          .error = error,
+          .why = lacks_memory ? "sent a request that there is no memory for: it is closed"
+                              : "sent what can not be followed (a line that is too long): it is closed"};
 }
 
-Parsed parse_request(std::string_view input, const ParseLimits& limits, Arena& arena, size_t& scanned_bytes, Request& request) {
+}  // namespace
+
+Request* refuse(ErrorCode mistake, Scope& scope) {
+  auto* const refused = make_request<Request>(scope);
+  if (refused != nullptr) {
+    refused->mistake = mistake;
+  }
+  return refused;
+}
+
+Request* parse_line(std::string_view line, Scope& scope) {
+  TokenReader reader(line, scope.arena);
+  const std::string_view command = reader.token();
+  if (!command.empty() && command[0] >= '0' && command[0] <= '9') {
+    return parse_on_id(command, reader, scope);
+  }
+  if (command == "P") {
+    return parse_open(reader, scope);
+  }
+  if (command == "A") {
+    return parse_authenticate(reader, scope);
+  }
+  return refuse(line == "E" ? ErrorCode::not_in_group : ErrorCode::unknown_command, scope);
+}
+
+Parsed parse_request(std::string_view input, const Parsing& parsing) {
   // The LF may stand right after the longest request allowed. Looking no further makes the outcome independent of how the bytes
   // were cut.
+  const size_t line_bytes_max = parsing.settings.line_bytes_max;
   const bool is_group = begins_group(input);
-  const bool is_full = input.size() > limits.line_bytes_max;
-  const size_t searched_end = is_full ? limits.line_bytes_max + 1 : input.size();
-  const size_t request_bytes = find_end(input, is_group, std::min(scanned_bytes, searched_end), searched_end);
+  const bool is_full = input.size() > line_bytes_max;
+  const size_t searched_end = is_full ? line_bytes_max + 1 : input.size();
+  const size_t request_bytes = find_end(input, is_group, std::min(parsing.scanned_bytes, searched_end), searched_end);
   if (request_bytes == std::string_view::npos && !is_full) {
-    scanned_bytes = searched_end;
-    return {Parsed::Status::need_more, 0};
+    parsing.scanned_bytes = searched_end;
+    return {.status = Parsed::Status::need_more};
   }
-  scanned_bytes = 0;
-  clear(request);
+  parsing.scanned_bytes = 0;
   if (request_bytes == std::string_view::npos) {
-    request.parse_error = ErrorCode::line_too_long;
-    return {Parsed::Status::fatal, input.size()};
+    return fatal(input, ErrorCode::line_too_long);
   }
-  Parsing parsing{.limits = limits, .arena = arena};
-  if (request_bytes > 0 && input[0] > '9' && is_http(input.substr(0, request_bytes))) [[unlikely]] {
-    return {Parsed::Status::foreign, input.size()};
+  const std::string_view lines = input.substr(0, request_bytes);
+  if (request_bytes > 0 && input[0] > '9' && is_http(lines)) [[unlikely]] {
+    return {.status = Parsed::Status::hang_up,
+            .consumed_bytes = input.size(),
+            .why = "speaks HTTP: it is closed, and nothing that it sent is done"};
   }
-  if (!is_group) [[likely]] {
-    parse_line(without_carriage_return(input.substr(0, request_bytes)), parsing, request);
-  } else if (!parse_group(input.substr(0, request_bytes), parsing, request)) {
-    return {Parsed::Status::fatal, input.size()};
+  Scope scope{.settings = parsing.settings, .arena = parsing.arena, .out = parsing.out};
+  ErrorCode error = ErrorCode::out_of_memory;
+  const Request* const request = is_group ? parse_group(lines, scope, error) : parse_line(without_carriage_return(lines), scope);
+  if (request == nullptr) [[unlikely]] {
+    return fatal(input, error);
   }
-  return {Parsed::Status::request, request_bytes + 1};
+  return {.status = Parsed::Status::request, .consumed_bytes = request_bytes + 1, .request = request};
 }
 
 }  // namespace rowsocket::wire::handlersocket

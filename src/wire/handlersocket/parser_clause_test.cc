@@ -38,14 +38,22 @@ TEST_F(ParserClauseTest, TheOtherEndMayHaveMoreOrFewerValues) {
   EXPECT_EQ(read("5 >= 2 a b 9 0 T < 1 ^I"), "find 5 >= (a, b) to < (<09>) limit 9 offset 0");
 }
 
-TEST_F(ParserClauseTest, AnEndThatDoesNotFaceTheKeyIsABadOperator) {
-  for (const std::string_view line :
-       {"5 = 1 a 9 0 T < 1 b", "5 > 1 a 9 0 T > 1 b", "5 >= 1 a 9 0 T >= 1 b", "5 < 1 a 9 0 T <= 1 b", "5 > 1 a 9 0 T = 1 b",
-        "5 > 1 a 9 0 T x 1 b", "5 > 1 a 9 0 T  1 b", "5 < 1 a 9 0 T < 0"}) {
+TEST_F(ParserClauseTest, AnEndWithoutAnOperatorIsABadOperator) {
+  for (const std::string_view line : {"5 > 1 a 9 0 T x 1 b", "5 > 1 a 9 0 T  1 b", "5 > 1 a 9 0 T x 0"}) {
     EXPECT_EQ(read(line), "find 5: bad_operator") << line;
   }
-  EXPECT_EQ(read_bytes(line_of("5 > 1 a 9 0 T ^= 1 b")), "find 5: bad_operator");
-  EXPECT_EQ(read_bytes(line_of("5 ^= 1 a 9 0 T < 1 b")), "find 5: bad_operator");
+}
+
+TEST_F(ParserClauseTest, EndsThatDoNotFaceEachOtherAreLeftToExec) {
+  EXPECT_EQ(read("5 = 1 a 9 0 T < 1 b"), "find 5 = (a) to < (b) limit 9 offset 0");
+  EXPECT_EQ(read("5 > 1 a 9 0 T > 1 b"), "find 5 > (a) to > (b) limit 9 offset 0");
+  EXPECT_EQ(read_bytes(line_of("5 > 1 a 9 0 T ^= 1 b")), "find 5 > (a) to ^= (b) limit 9 offset 0");
+}
+
+TEST_F(ParserClauseTest, EndsThatDoNotFaceEachOtherAreTheMistakeOfALineThatIsWrongAnyhow) {
+  EXPECT_EQ(read("5 < 1 a 9 0 T < 0"), "find 5: bad_operator");
+  EXPECT_EQ(read("5 = 1 a 9 0 T < 1 b X"), "find 5: bad_operator");
+  EXPECT_EQ(read("5 S 1 a 9 0 T < 1 b"), "find 5: not_implemented");
 }
 
 TEST_F(ParserClauseTest, AnEndNeedsAValueAndNoMoreThanTheLimit) {
@@ -94,7 +102,7 @@ TEST_F(ParserClauseTest, AListOfKeysIsBounded) {
 }
 
 TEST_F(ParserClauseTest, TheValuesOfARequestAreBoundedAsAWhole) {
-  limits.in_values_max = limits::in_list_max;
+  settings.in_values_max = limits::in_list_max;
   const std::string key = line_of("5 = 4096" + std::string(4096, ' ') + " 10 0 @@ ");
   const auto list = [&](size_t keys) {
     return key.substr(0, key.size() - 1) + std::to_string(keys) + std::string(keys * 4096, '\t') + '\n';

@@ -53,9 +53,7 @@ class ParserTest : public testing::Test {
     size_t scanned_bytes = 0;
     for (size_t size = 0; size < line.size(); ++size) {
       const GuardedBytes prefix(std::string_view(line).substr(0, size));
-      Request partial;
-      const Parsed parsed = parse_request(prefix.view(), limits, arena, scanned_bytes, partial);
-      EXPECT_EQ(parsed.status, Parsed::Status::need_more) << size << " bytes of " << printable(line);
+      EXPECT_EQ(parse(prefix.view(), scanned_bytes).status, Parsed::Status::need_more) << size << " bytes of " << printable(line);
       EXPECT_EQ(scanned_bytes, size);
     }
     const GuardedBytes guarded(line);
@@ -65,16 +63,26 @@ class ParserTest : public testing::Test {
   }
 
   std::string parse_once(std::string_view input, size_t line_bytes, size_t scanned_bytes = 0) {
-    Request parsed_request;
-    const Parsed parsed = parse_request(input, limits, arena, scanned_bytes, parsed_request);
+    const Parsed parsed = parse(input, scanned_bytes);
     EXPECT_EQ(parsed.status, Parsed::Status::request);
     EXPECT_EQ(parsed.consumed_bytes, line_bytes);
     EXPECT_EQ(scanned_bytes, 0U) << "a new request begins";
-    return words_of(parsed_request);
+    return parsed.request == nullptr ? "no request" : words_of(*parsed.request);
   }
 
-  ParseLimits limits{.line_bytes_max = limits::line_bytes_default, .in_values_max = 100, .index_id_max = 64};
+  Parsed parse(std::string_view input, size_t& scanned_bytes) {
+    return parse_request(input,
+                         {.settings = settings, .arena = arena, .out = out, .state = nullptr, .scanned_bytes = scanned_bytes});
+  }
+  /// Of bytes of which none were looked at before.
+  Parsed parse(std::string_view input) {
+    size_t scanned_bytes = 0;
+    return parse(input, scanned_bytes);
+  }
+
+  Settings settings{.line_bytes_max = limits::line_bytes_default, .in_values_max = 100, .id_max = 64};
   Arena arena;
+  Buffer out;
 };
 
 }  // namespace rowsocket::wire::handlersocket::test

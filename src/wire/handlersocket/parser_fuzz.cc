@@ -11,6 +11,7 @@
 #include <cstdlib>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/limits.h"
 #include "wire/handlersocket/handlersocket.h"
@@ -23,10 +24,9 @@ using namespace rowsocket;
 
 const Protocol& protocol = wire::handlersocket::handlersocket_protocol();
 
-constexpr ParseLimits usual_limits = {.line_bytes_max = limits::line_bytes_default,
-                                      .in_values_max = limits::in_list_default,
-                                      .index_id_max = limits::index_id_default};
-constexpr ParseLimits tight_limits = {.line_bytes_max = 64, .in_values_max = 2, .index_id_max = 6};
+const Settings usual = {
+    .line_bytes_max = limits::line_bytes_default, .in_values_max = limits::in_list_default, .id_max = limits::index_id_default};
+const Settings tight = {.line_bytes_max = 64, .in_values_max = 2, .id_max = 6, .strict = true};
 
 void require(bool kept) {
   if (!kept) {
@@ -47,7 +47,7 @@ void require_round_trip(const Value& value) {
     return;  // no value of a reply
   }
   Buffer reply;
-  ValueWriter writer(reply, protocol.value_format());
+  ValueWriter writer(reply, wire::handlersocket::reply_value_format);
   value.is_null() ? writer.null() : writer.text(value.view());
   Arena arena;
   wire::handlersocket::TokenReader reader(reply.view().substr(1), arena);
@@ -67,77 +67,107 @@ void require_values(std::span<const Value> values, size_t count_max, size_t line
   }
 }
 
-void require_positions(std::span<const uint32_t> positions, const Request& request) {
-  for (const uint32_t position : positions) {
-    require(position < request.values.size() / request.row_count);
+void require_sound_change(const Find& find, size_t line_bytes) {
+  require(find.change.assignments.size() <= limits::value_count_max);
+  require(find.change.kind == Change::Kind::assign || find.change.assignments.empty());
+  require(find.change.kind != Change::Kind::none || find.tell != Tell::rows_after);
+  for (size_t position = 0; position < find.change.assignments.size(); ++position) {
+    const Assignment& assignment = find.change.assignments[position];
+    require(assignment.column == position);
+    require(assignment.operation == find.change.assignments[0].operation);
+    require(assignment.operation == Operation::set || !assignment.value.is_now());
+    require_intact(assignment.value, line_bytes);
+    require_round_trip(assignment.value);
   }
 }
 
-void require_sound_find(const Request& request, const ParseLimits& limits, size_t line_bytes) {
-  require(request.limit >= 1 && request.limit + request.offset >= request.limit);
-  require(request.has_in_list == !request.in_values.empty());
-  require(request.limit_per_value == 0 || request.has_in_list);
-  if (request.lists_whole_keys) {
-    require(request.in_values.size() % request.values.size() == 0);
-    require(request.in_values.size() / request.values.size() <= limits.in_values_max);
+void require_sound(const Find& find, const Settings& settings, size_t line_bytes) {
+  const KeyRange& range = find.range;
+  const KeyList& list = find.list;
+  require(find.limit >= 1 && find.limit + find.offset >= find.limit);
+  require(!range.key.empty());
+  require(list.is_given == !list.values.empty());
+  require(list.row_limit_per_key == 0 || list.is_given);
+  if (list.holds_whole_keys) {
+    require(list.values.size() % range.key.size() == 0);
+    require(list.values.size() / range.key.size() <= settings.in_values_max);
   } else {
-    require(!request.has_in_list || request.in_key_part < request.values.size());
-    require(request.in_values.size() <= limits.in_values_max);
+    require(list.values.size() <= settings.in_values_max);
   }
-  require_values(request.in_values, limits::request_values_max, line_bytes);
-  require_values(request.values, limits::value_count_max, line_bytes);
-  require_values(request.end_values, limits::value_count_max, line_bytes);
-  require_values(request.new_values, limits::value_count_max, line_bytes);
-  require(request.has_end == !request.end_values.empty());
-  const bool key_is_low = request.key_operator == KeyOperator::after || request.key_operator == KeyOperator::at_or_after;
-  const bool end_is_low = request.end_operator == KeyOperator::after || request.end_operator == KeyOperator::at_or_after;
-  require(!request.has_end || key_is_low != end_is_low);
-  require(request.filters.size() <= limits::filter_count_max);
-  for (const Filter& filter : request.filters) {
+  require_values(list.values, limits::request_values_max, line_bytes);
+  require_values(range.key, limits::value_count_max, line_bytes);
+  require_values(range.end_key, limits::value_count_max, line_bytes);
+  require(range.has_end == !range.end_key.empty());
+  require_sound_change(find, line_bytes);
+  require(find.filters.size() <= limits::filter_count_max);
+  for (const Filter& filter : find.filters) {
+    require(filter.mismatch != Mismatch::refuse);
     require_intact(filter.value, line_bytes);
   }
+  require(!settings.strict || (!find.is_lenient && !find.drops_surplus));
 }
 
-void require_sound_insert(const Request& request, size_t line_bytes) {
-  require(request.row_count >= 1 && request.row_count <= limits::insert_rows_max);
-  require(request.values.size() % request.row_count == 0);
-  require(request.values.size() / request.row_count <= limits::value_count_max);
-  require_values(request.values, limits::request_values_max, line_bytes);
-  const bool has_positions = !request.set_on_duplicate.empty() || !request.add_on_duplicate.empty();
-  require(has_positions == (request.on_duplicate == OnDuplicate::update));
-  require_positions(request.set_on_duplicate, request);
-  require_positions(request.add_on_duplicate, request);
+void require_sound(const Insert& insert, const Settings& settings, size_t line_bytes) {
+  require(!insert.values.empty());
+  require(insert.row_count >= 1 && insert.row_count <= limits::insert_rows_max);
+  require(insert.values.size() % insert.row_count == 0);
+  const size_t value_count = insert.values.size() / insert.row_count;
+  require(value_count <= limits::value_count_max);
+  require_values(insert.values, limits::request_values_max, line_bytes);
+  require(insert.duplicate_changes.empty() == (insert.on_duplicate != OnDuplicate::change));
+  std::vector<bool> seen(value_count);
+  for (const DuplicateChange& change : insert.duplicate_changes) {
+    require(change.position < value_count && !seen[change.position]);
+    seen[change.position] = true;
+  }
+  require(!settings.strict || !insert.drops_surplus);
 }
 
-void require_sound(const Request& request, const ParseLimits& limits, size_t line_bytes) {
-  require(line_bytes <= limits.line_bytes_max + 1);
-  require(request.kind != RequestKind::unknown || request.parse_error == ErrorCode::unknown_command ||
-          request.parse_error == ErrorCode::not_in_group);
-  if (request.parse_error != ErrorCode::none) {
+/// A request that is no group.
+void require_sound(const Request& request, const Settings& settings, size_t line_bytes) {
+  require(line_bytes <= settings.line_bytes_max + 1);
+  require(request.reply != nullptr);
+  require(request.kind != RequestKind::refused || request.mistake == ErrorCode::unknown_command ||
+          request.mistake == ErrorCode::not_in_group);
+  if (request.mistake != ErrorCode::none) {
     return;
   }
-  require(request.index_id < limits.index_id_max);
-  require(request.values.empty() == (request.kind != RequestKind::find && request.kind != RequestKind::insert));
-  if (request.kind == RequestKind::find) {
-    require_sound_find(request, limits, line_bytes);
-  } else if (request.kind == RequestKind::insert) {
-    require_sound_insert(request, line_bytes);
+  switch (request.kind) {
+    case RequestKind::open:
+      require(static_cast<const Open&>(request).id < settings.id_max);
+      break;
+    case RequestKind::find:
+      require(selection_of(request).id < settings.id_max);
+      require_sound(static_cast<const Find&>(request), settings, line_bytes);
+      break;
+    case RequestKind::insert:
+      require(selection_of(request).id < settings.id_max);
+      require_sound(static_cast<const Insert&>(request), settings, line_bytes);
+      break;
+    case RequestKind::authenticate:
+      require_intact(static_cast<const Authenticate&>(request).password, line_bytes);
+      break;
+    case RequestKind::group:
+    case RequestKind::nothing:
+    case RequestKind::refused:
+      require(false);
   }
-  require_intact(request.secret, line_bytes);
 }
 
-/// `lines`: all that it was parsed from. It has a member for each line between its first and its last, be it wrong or not.
-void require_sound_group(const Request& group, const ParseLimits& limits, std::string_view lines) {
+/// `lines`: all that it was parsed from. It has a member for each line between its first and its last, be it wrong or not, and
+/// answers as many where it is refused as a whole.
+void require_sound_group(const Group& group, const Settings& settings, std::string_view lines) {
   const auto line_count = static_cast<size_t>(std::count(lines.begin(), lines.end(), '\n'));
-  require(group.members.size() + 2 == line_count);
-  require(group.parse_error != ErrorCode::none || group.members.size() <= limits::group_requests_max);
-  for (const Request& member : group.members) {
-    require(group.parse_error != ErrorCode::none || member.kind != RequestKind::unknown || member.parse_error != ErrorCode::none);
-    require(member.kind != RequestKind::open_index && member.kind != RequestKind::authenticate &&
-            member.kind != RequestKind::group);
-    if (group.parse_error == ErrorCode::none) {
-      require_sound(member, limits, lines.size());
-    }
+  const auto& reply = dynamic_cast<const wire::handlersocket::GroupReply&>(*group.reply);
+  require(reply.member_count() + 2 == line_count);
+  if (group.mistake != ErrorCode::none) {
+    require(group.members.empty());
+    return;
+  }
+  require(group.members.size() == reply.member_count() && group.members.size() <= limits::group_requests_max);
+  for (const Request* const member : group.members) {
+    require(member->kind == RequestKind::find || member->kind == RequestKind::insert || member->kind == RequestKind::refused);
+    require_sound(*member, settings, lines.size());
   }
 }
 
@@ -148,77 +178,98 @@ bool is_unfinished(std::string_view input) {
                       : input.find('\n') == std::string_view::npos;
 }
 
+/// What a parse needs, and where the words of what it reads gather.
+class Reading {
+ public:
+  explicit Reading(const Settings& settings) : settings_(settings) {}
+
+  Parsed parse(std::string_view input) {
+    return protocol.parse(
+        input, {.settings = settings_, .arena = arena_, .out = out_, .state = nullptr, .scanned_bytes = scanned_bytes_});
+  }
+  void note(const Request& request) { words_ += wire::handlersocket::test::words_of(request) + "\n"; }
+  /// True if nothing is read behind this.
+  bool ends_with(const Parsed& parsed) {
+    words_ += parsed.status == Parsed::Status::fatal ? "fatal" : parsed.status == Parsed::Status::hang_up ? "hang up" : "";
+    return parsed.status == Parsed::Status::fatal || parsed.status == Parsed::Status::hang_up;
+  }
+  void forget_requests() { arena_.reset(); }
+
+  [[nodiscard]] const std::string& words() const { return words_; }
+  [[nodiscard]] size_t scanned_bytes() const { return scanned_bytes_; }
+
+ private:
+  const Settings& settings_;
+  Arena arena_;
+  Buffer out_;
+  size_t scanned_bytes_ = 0;
+  std::string words_;
+};
+
 /// Every request of `input` in words. What stands after the last of them is none, whatever it is.
-std::string read_all(std::string_view input, const ParseLimits& limits) {
-  std::string words;
-  Arena arena;
-  while (true) {
-    Request request;
-    size_t scanned_bytes = 0;
-    const Parsed parsed = protocol.parse(input, limits, arena, scanned_bytes, request);
+std::string read_all(std::string_view input, const Settings& settings) {
+  Reading reading(settings);
+  while (!input.empty()) {
+    const Parsed parsed = reading.parse(input);
     if (parsed.status == Parsed::Status::need_more) {
-      require(parsed.consumed_bytes == 0 && scanned_bytes == input.size());
-      require(input.size() <= limits.line_bytes_max && is_unfinished(input));
-      return words;
+      require(parsed.consumed_bytes == 0 && reading.scanned_bytes() == input.size());
+      require(input.size() <= settings.line_bytes_max && is_unfinished(input));
+      return reading.words();
     }
+    require(reading.scanned_bytes() == 0);
     require(parsed.consumed_bytes >= 1 && parsed.consumed_bytes <= input.size());
-    if (parsed.status == Parsed::Status::fatal) {
-      require(request.parse_error == ErrorCode::line_too_long);
-      return words + "fatal";
-    }
-    if (parsed.status == Parsed::Status::foreign) {
-      return words + "foreign";
+    require(parsed.status != Parsed::Status::nothing);
+    require(parsed.status != Parsed::Status::fatal || parsed.error == ErrorCode::line_too_long);
+    if (reading.ends_with(parsed)) {
+      return reading.words();
     }
     require(input[parsed.consumed_bytes - 1] == '\n');
-    if (request.kind == RequestKind::group) {
-      require_sound_group(request, limits, input.substr(0, parsed.consumed_bytes));
+    if (parsed.request->kind == RequestKind::group) {
+      require_sound_group(static_cast<const Group&>(*parsed.request), settings, input.substr(0, parsed.consumed_bytes));
     } else {
-      require_sound(request, limits, parsed.consumed_bytes);
+      require_sound(*parsed.request, settings, parsed.consumed_bytes);
     }
-    words += wire::handlersocket::test::words_of(request) + "\n";
+    reading.note(*parsed.request);
     input.remove_prefix(parsed.consumed_bytes);
-    arena.reset();
+    reading.forget_requests();
   }
+  return reading.words();
 }
 
 /// The same, where each request arrives in pieces of `piece_bytes`.
-std::string read_in_pieces(std::string_view input, size_t piece_bytes, const ParseLimits& limits) {
-  std::string words;
-  Arena arena;
+std::string read_in_pieces(std::string_view input, size_t piece_bytes, const Settings& settings) {
+  Reading reading(settings);
   size_t begin = 0;
-  size_t scanned_bytes = 0;
   for (size_t end = 0; end < input.size();) {
     end = std::min(input.size(), end + piece_bytes);
-    Request request;
     // A copy of exactly these bytes, so that the sanitizer sees a read past them.
     const std::string received(input.substr(begin, end - begin));
     std::string_view rest = received;
-    Parsed parsed = protocol.parse(rest, limits, arena, scanned_bytes, request);
-    while (parsed.status == Parsed::Status::request) {
-      words += wire::handlersocket::test::words_of(request) + "\n";
+    while (!rest.empty()) {
+      const Parsed parsed = reading.parse(rest);
+      if (reading.ends_with(parsed)) {
+        return reading.words();
+      }
+      if (parsed.status != Parsed::Status::request) {
+        break;
+      }
+      reading.note(*parsed.request);
       begin += parsed.consumed_bytes;
       rest.remove_prefix(parsed.consumed_bytes);
-      parsed = protocol.parse(rest, limits, arena, scanned_bytes, request);
     }
-    if (parsed.status == Parsed::Status::fatal) {
-      return words + "fatal";
-    }
-    if (parsed.status == Parsed::Status::foreign) {
-      return words + "foreign";
-    }
-    arena.reset();
+    reading.forget_requests();
   }
-  return words;
+  return reading.words();
 }
 
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   const std::string_view input(reinterpret_cast<const char*>(data), size);
-  for (const ParseLimits& limits : {usual_limits, tight_limits}) {
-    const std::string words = read_all(input, limits);
+  for (const Settings* const settings : {&usual, &tight}) {
+    const std::string words = read_all(input, *settings);
     const size_t piece_bytes = size % 7 + 1;
-    require(read_in_pieces(input, piece_bytes, limits) == words);
+    require(read_in_pieces(input, piece_bytes, *settings) == words);
   }
   return 0;
 }

@@ -25,14 +25,20 @@ class ParserGroupTest : public test::ParserTest {
     return bytes + "E\n";
   }
 
+  /// The one group that `input` is.
+  const Group& parse_group(std::string_view input) {
+    const Parsed parsed = parse(input);
+    EXPECT_EQ(parsed.consumed_bytes, input.size());
+    EXPECT_EQ(parsed.request->kind, RequestKind::group);
+    return static_cast<const Group&>(*parsed.request);
+  }
+
   /// What input that can not be followed is read as.
   std::string read_fatal(std::string_view input) {
-    Request request;
-    size_t scanned_bytes = 0;
-    const Parsed parsed = parse_request(input, limits, arena, scanned_bytes, request);
+    const Parsed parsed = parse(input);
     EXPECT_EQ(parsed.status, Parsed::Status::fatal);
     EXPECT_EQ(parsed.consumed_bytes, input.size());
-    return words_of(request.parse_error);
+    return std::string(error_name(parsed.error));
   }
 };
 
@@ -59,7 +65,7 @@ TEST_F(ParserGroupTest, AnUnknownOptionRefusesTheGroup) {
 TEST_F(ParserGroupTest, AMistakeIsThatOfItsMember) {
   EXPECT_EQ(read("G$5 = 1 a$5 ? 1 a$$nonsense$99 + 1 a$E"),
             "group {find 5 = (a) limit 1 offset 0; find 5: bad_operator; unknown: unknown_command; unknown: unknown_command; "
-            "insert 99: unknown_index_id}");
+            "insert 99: unknown_id}");
 }
 
 TEST_F(ParserGroupTest, WhatMayNotStandInAGroupIsNotRead) {
@@ -76,12 +82,12 @@ TEST_F(ParserGroupTest, AnEndWithoutABeginningIsARequestOfItsOwn) {
 
 TEST_F(ParserGroupTest, MembersViewTheInputAndTheArena) {
   const std::string input = bytes_of("G$5 + 2 plain esc^Iaped$E$");
-  Request request;
-  size_t scanned_bytes = 0;
-  ASSERT_EQ(parse_request(input, limits, arena, scanned_bytes, request).consumed_bytes, input.size());
-  ASSERT_EQ(request.members.size(), 1U);
-  EXPECT_EQ(request.members[0].values[0].data, input.data() + 8);
-  EXPECT_EQ(words_of(request.members[0].values), "(plain, esc<09>aped)");
+  const Group& group = parse_group(input);
+  ASSERT_EQ(group.members.size(), 1U);
+  ASSERT_EQ(group.members[0]->kind, RequestKind::insert);
+  const auto& insert = static_cast<const Insert&>(*group.members[0]);
+  EXPECT_EQ(insert.values[0].data, input.data() + 8);
+  EXPECT_EQ(words_of(insert.values), "(plain, esc<09>aped)");
 }
 
 // --- Where it ends
@@ -108,20 +114,17 @@ TEST_F(ParserGroupTest, WhatOnlyLooksLikeABeginningIsALine) {
 TEST_F(ParserGroupTest, AGroupInPiecesIsSearchedFromWhereTheLastPieceEnded) {
   const std::string input = bytes_of("G$5 = 1 a$E$");
   size_t scanned_bytes = input.size();  // the caller's word that it does not end here
-  Request request;
-  EXPECT_EQ(parse_request(input, limits, arena, scanned_bytes, request).status, Parsed::Status::need_more);
+  EXPECT_EQ(parse(input, scanned_bytes).status, Parsed::Status::need_more);
 }
 
 TEST_F(ParserGroupTest, GroupsAndLinesFollowOneAnother) {
   const std::string input = bytes_of("G$5 = 1 a$E$5 = 1 b$G$E$");
   std::string_view rest = input;
   std::string words;
-  size_t scanned_bytes = 0;
   while (!rest.empty()) {
-    Request request;
-    const Parsed parsed = parse_request(rest, limits, arena, scanned_bytes, request);
+    const Parsed parsed = parse(rest);
     ASSERT_EQ(parsed.status, Parsed::Status::request);
-    words += words_of(request) + "|";
+    words += words_of(*parsed.request) + "|";
     rest.remove_prefix(parsed.consumed_bytes);
   }
   EXPECT_EQ(words, "group {find 5 = (a) limit 1 offset 0}|find 5 = (b) limit 1 offset 0|group {}|");
@@ -130,7 +133,7 @@ TEST_F(ParserGroupTest, GroupsAndLinesFollowOneAnother) {
 // --- What is too much
 
 TEST_F(ParserGroupTest, AGroupIsAtMostAsLongAsALine) {
-  limits.line_bytes_max = 12;
+  settings.line_bytes_max = 12;
   EXPECT_EQ(read("G$5 = 1 ab$E").substr(0, 6), "group ") << "12 bytes and a LF";
   EXPECT_EQ(read_fatal(bytes_of("G$5 = 1 abc$E$")), "line_too_long");
   EXPECT_EQ(read_fatal(bytes_of("G$5 = 1 abcd$")), "line_too_long");
@@ -151,11 +154,10 @@ TEST_F(ParserGroupTest, AGroupOfMoreLinesThanAreAnsweredIsFatal) {
 
 TEST_F(ParserGroupTest, TheValuesOfAGroupAreBoundedAsAWhole) {
   const std::string group = group_of(257, "5 = 4096");  // each takes 4096 values, the missing ones empty
-  Request request;
-  size_t scanned_bytes = 0;
-  ASSERT_EQ(parse_request(group, limits, arena, scanned_bytes, request).consumed_bytes, group.size());
-  EXPECT_EQ(request.members[255].parse_error, ErrorCode::none);
-  EXPECT_EQ(request.members[256].parse_error, ErrorCode::too_many_values);
+  const auto& members = parse_group(group).members;
+  ASSERT_EQ(members.size(), 257U);
+  EXPECT_EQ(members[255]->mistake, ErrorCode::none);
+  EXPECT_EQ(members[256]->mistake, ErrorCode::too_many_values);
   EXPECT_LT(arena.held_bytes(), 2 * limits::request_values_max * sizeof(Value));
 }
 

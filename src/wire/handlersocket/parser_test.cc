@@ -16,6 +16,8 @@ namespace {
 using test::bytes_of;
 using test::words_of;
 using testing::EndsWith;
+using testing::HasSubstr;
+using testing::StartsWith;
 
 using ParserTest = test::ParserTest;
 
@@ -38,48 +40,46 @@ TEST_F(ParserTest, OneCarriageReturnBeforeTheLineEndIsDropped) {
 TEST_F(ParserTest, PipelinedLinesAreTakenOneByOne) {
   const std::string input = bytes_of("5 = 1 a$6 = 1 b$7 =");
   std::string_view rest = input;
-  Request request;
   size_t scanned_bytes = 0;
-  EXPECT_EQ(parse_request(rest, limits, arena, scanned_bytes, request).consumed_bytes, 8U);
+  EXPECT_EQ(parse(rest, scanned_bytes).consumed_bytes, 8U);
   rest.remove_prefix(8);
-  EXPECT_EQ(parse_request(rest, limits, arena, scanned_bytes, request).consumed_bytes, 8U);
-  EXPECT_EQ(words_of(request), "find 6 = (b) limit 1 offset 0");
+  const Parsed second = parse(rest, scanned_bytes);
+  EXPECT_EQ(second.consumed_bytes, 8U);
+  EXPECT_EQ(words_of(*second.request), "find 6 = (b) limit 1 offset 0");
   rest.remove_prefix(8);
-  EXPECT_EQ(parse_request(rest, limits, arena, scanned_bytes, request).status, Parsed::Status::need_more);
+  EXPECT_EQ(parse(rest, scanned_bytes).status, Parsed::Status::need_more);
 }
 
 TEST_F(ParserTest, BytesOnceScannedAreNotSearchedAgain) {
   std::string input = "5\t=\t1\n";
   size_t scanned_bytes = input.size();  // the caller's word that no line ends here
-  Request request;
-  EXPECT_EQ(parse_request(input, limits, arena, scanned_bytes, request).status, Parsed::Status::need_more);
+  EXPECT_EQ(parse(input, scanned_bytes).status, Parsed::Status::need_more);
 }
 
 TEST_F(ParserTest, NoLineEndWithinTheLongestLineIsFatal) {
-  limits.line_bytes_max = 8;
+  settings.line_bytes_max = 8;
   EXPECT_EQ(read_bytes("5\t=\t1\tab\n"), "find 5 = (ab) limit 1 offset 0");
   for (const std::string_view input : {"5\t=\t1\tabc", "5\t=\t1\tabc\n", "5\t=\t1\tabcdefgh\n5\t=\t1\ta\n"}) {
-    Request request;
-    size_t scanned_bytes = 0;
-    EXPECT_EQ(parse_request(input, limits, arena, scanned_bytes, request).status, Parsed::Status::fatal);
-    EXPECT_EQ(words_of(request), "unknown: line_too_long");
+    const Parsed parsed = parse(input);
+    EXPECT_EQ(parsed.status, Parsed::Status::fatal);
+    EXPECT_EQ(parsed.error, ErrorCode::line_too_long);
+    EXPECT_EQ(parsed.consumed_bytes, input.size());
+    EXPECT_THAT(std::string(parsed.why), HasSubstr("a line that is too long"));
   }
 }
 
-TEST_F(ParserTest, WhatABrowserSendsIsForeignFromItsFirstLine) {
+TEST_F(ParserTest, WhatABrowserSendsEndsTheConnectionFromItsFirstLine) {
   for (const std::string line :
        {"POST / HTTP/1.1", "GET /0%09+ HTTP/1.1", "HEAD / HTTP/1.1", "PUT /x HTTP/1.1", "DELETE / HTTP/1.1", "OPTIONS * HTTP/1.1",
         "PATCH / HTTP/1.1", "CONNECT a:1 HTTP/1.1", "TRACE / HTTP/1.1", "Host: a", "hOST:a"}) {
     for (const std::string end : {"\r\n", "\n"}) {
       const std::string input = line + end + "5\t=\t1\ta\n";
       for (size_t size = 0; size < line.size() + end.size(); ++size) {
-        Request request;
-        size_t scanned_bytes = 0;
-        EXPECT_EQ(parse_request(input.substr(0, size), limits, arena, scanned_bytes, request).status, Parsed::Status::need_more);
+        EXPECT_EQ(parse(input.substr(0, size)).status, Parsed::Status::need_more);
       }
-      Request request;
-      size_t scanned_bytes = 0;
-      EXPECT_EQ(parse_request(input, limits, arena, scanned_bytes, request).status, Parsed::Status::foreign) << line;
+      const Parsed parsed = parse(input);
+      EXPECT_EQ(parsed.status, Parsed::Status::hang_up) << line;
+      EXPECT_THAT(std::string(parsed.why), StartsWith("speaks HTTP"));
     }
   }
   EXPECT_EQ(read("GETS x"), "unknown: unknown_command");
@@ -123,8 +123,8 @@ TEST_F(ParserTest, OpenIndexTakesTheOptionRawAndNoOther) {
 
 TEST_F(ParserTest, OpenIndexNeedsAnIdWithinItsLimit) {
   EXPECT_EQ(read("P 63 test user PRIMARY id"), "open 63 test.user index 'PRIMARY' columns 'id'");
-  EXPECT_EQ(read("P 64 test user PRIMARY id"), "open 64: unknown_index_id");
-  EXPECT_EQ(read("P 4294967296 test user PRIMARY id"), "open -: unknown_index_id");
+  EXPECT_EQ(read("P 64 test user PRIMARY id"), "open 64: unknown_id");
+  EXPECT_EQ(read("P 4294967296 test user PRIMARY id"), "open -: unknown_id");
   EXPECT_EQ(read("P 18446744073709551616 test user PRIMARY id"), "open -: syntax");
   EXPECT_EQ(read("P x test user PRIMARY id"), "open -: syntax");
   EXPECT_EQ(read("P  test user PRIMARY id"), "open 0 test.user index 'PRIMARY' columns 'id'");
@@ -177,11 +177,11 @@ TEST_F(ParserTest, MoreValuesThanTheLimitAreRefusedUnread) {
 TEST_F(ParserTest, FindNeedsAnIdWithinItsLimit) {
   EXPECT_EQ(read("0 = 1 a"), "find 0 = (a) limit 1 offset 0");
   EXPECT_EQ(read("63 = 1 a"), "find 63 = (a) limit 1 offset 0");
-  EXPECT_EQ(read("64 = 1 a"), "find 64: unknown_index_id");
-  EXPECT_EQ(read("1x = 1 a"), "find -: unknown_index_id");
-  EXPECT_EQ(read("1~ = 1 a"), "find -: unknown_index_id");
-  EXPECT_EQ(read("4294967296 = 1 a"), "find -: unknown_index_id");
-  EXPECT_EQ(read("99999999999999999999 + 1 a"), "insert -: unknown_index_id");
+  EXPECT_EQ(read("64 = 1 a"), "find 64: unknown_id");
+  EXPECT_EQ(read("1x = 1 a"), "find -: unknown_id");
+  EXPECT_EQ(read("1~ = 1 a"), "find -: unknown_id");
+  EXPECT_EQ(read("4294967296 = 1 a"), "find -: unknown_id");
+  EXPECT_EQ(read("99999999999999999999 + 1 a"), "insert -: unknown_id");
   EXPECT_EQ(read("0005 = 1 a"), "find 5 = (a) limit 1 offset 0");
 }
 
@@ -243,14 +243,14 @@ TEST_F(ParserTest, AnInListIsBounded) {
 }
 
 TEST_F(ParserTest, AnInListLeavesOutNoMoreThanAKeyCould) {
-  limits.in_values_max = limits::in_list_max;
+  settings.in_values_max = limits::in_list_max;
   EXPECT_THAT(read("5 = 1 a 1 0 @ 0 4097 v"), EndsWith("'', '')"));
   EXPECT_EQ(read("5 = 1 a 1 0 @ 0 5000 v"), "find 5: bad_in_list");
 }
 
-TEST_F(ParserTest, AnInListReplacesAKeyPartThatIsThere) {
-  EXPECT_EQ(read("5 = 2 a b 1 0 @ 2 1 x"), "find 5: too_many_key_parts");
-  EXPECT_EQ(read("5 = 1 a 1 0 @ 4294967296 1 x"), "find 5: too_many_key_parts");
+TEST_F(ParserTest, WhetherTheKeyPartOfAnInListIsThereIsNotAskedHere) {
+  EXPECT_EQ(read("5 = 2 a b 1 0 @ 2 1 x"), "find 5 = (a, b) limit 1 offset 0 in 2 (x)");
+  EXPECT_EQ(read("5 = 1 a 1 0 @ 4294967296 1 x"), "find 5 = (a) limit 1 offset 0 in 4294967295 (x)") << "out of reach";
 }
 
 // --- Filters
@@ -316,6 +316,31 @@ TEST_F(ParserTest, AModificationFollowsInListAndFilters) {
   EXPECT_EQ(read("5 = 1 a 9 0 @ 0 1 b W > 0 c U x"), "find 5 = (a) limit 9 offset 0 in 0 (b) while 0 > c update (x)");
 }
 
+TEST_F(ParserTest, AnEmptyAmountIsNullUnlessTheServerIsStrict) {
+  EXPECT_EQ(read("5 = 1 a 1 0 +  1"), "find 5 = (a) limit 1 offset 0 increment (NULL, 1)");
+  EXPECT_EQ(read("5 = 1 a 1 0 U  1"), "find 5 = (a) limit 1 offset 0 update ('', 1)");
+  EXPECT_TRUE(parse(bytes_of("5 = 1 a 1 0 -  1$")).request->is_lenient);
+  EXPECT_FALSE(parse(bytes_of("5 = 1 a 1 0 - 1$")).request->is_lenient);
+  settings.strict = true;
+  EXPECT_EQ(read("5 = 1 a 1 0 +  1"), "find 5 = (a) limit 1 offset 0 increment ('', 1)");
+  EXPECT_FALSE(parse(bytes_of("5 = 1 a 1 0 -  1$")).request->is_lenient);
+}
+
+TEST_F(ParserTest, ValuesBeyondTheColumnsAreDroppedUnlessTheServerIsStrictOrTheRequestNamesItsColumns) {
+  const auto drops_surplus = [this](std::string_view line) {
+    const Request& request = *parse(bytes_of(line)).request;
+    return request.kind == RequestKind::insert ? static_cast<const Insert&>(request).drops_surplus
+                                               : static_cast<const Find&>(request).drops_surplus;
+  };
+  EXPECT_TRUE(drops_surplus("5 = 1 a 1 0 U x$"));
+  EXPECT_TRUE(drops_surplus("5 + 1 a$"));
+  EXPECT_FALSE(drops_surplus("5 = 1 a 1 0 C id U x$"));
+  EXPECT_FALSE(drops_surplus("5 ++ 1 1 a$"));
+  settings.strict = true;
+  EXPECT_FALSE(drops_surplus("5 = 1 a 1 0 U x$"));
+  EXPECT_FALSE(drops_surplus("5 + 1 a$"));
+}
+
 TEST_F(ParserTest, AnUnknownModificationIsRefused) {
   for (const std::string_view modification :
        {"X", "UU", "U??", "U?x", "?", "u", "=", "~", "@x 0 1 a", "U~", "D!", "U!!", "U?!", "#?", "##", "TT", "RR", "r"}) {
@@ -347,23 +372,24 @@ TEST_F(ParserTest, AnInsertIgnoresWhatFollows) {
 
 // --- authenticate
 
-TEST_F(ParserTest, AuthenticateGivesTypeAndSecret) {
-  EXPECT_EQ(read("A 1 secret"), "authenticate type 1 secret");
-  EXPECT_EQ(read("A 1 se^Icret"), "authenticate type 1 se<09>cret");
-  EXPECT_EQ(read("A 1"), "authenticate type 1 ''");
+TEST_F(ParserTest, AuthenticateGivesTheSecretOfThePort) {
+  EXPECT_EQ(read("A 1 secret"), "authenticate secret");
+  EXPECT_EQ(read("A 1 se^Icret"), "authenticate se<09>cret");
+  EXPECT_EQ(read("A 1"), "authenticate ''");
+  EXPECT_EQ(read("A 1 ~"), "authenticate NULL");
   EXPECT_EQ(read("A 1 bad^"), "authenticate: syntax");
 }
 
-TEST_F(ParserTest, AnyOtherAuthenticationTypeIsZero) {
+TEST_F(ParserTest, AnyOtherAuthenticationTypeIsRefused) {
   for (const std::string_view line : {"A", "A ", "A 2 secret", "A 01 secret", "A 1x secret", "A ~ secret", "A 2 bad^"}) {
-    EXPECT_EQ(read(line).substr(0, 19), "authenticate type 0") << line;
+    EXPECT_EQ(read(line), "authenticate: bad_authentication_type") << line;
   }
 }
 
 // --- Which error comes first
 
 TEST_F(ParserTest, OfSeveralMistakesTheOneThatTheOriginalNoticesIsAnswered) {
-  EXPECT_EQ(read("1x ? 5000 ^"), "find -: unknown_index_id");
+  EXPECT_EQ(read("1x ? 5000 ^"), "find -: unknown_id");
   EXPECT_EQ(read("5 ? 5000 ^"), "find 5: too_many_values");
   EXPECT_EQ(read("5 ? 1 ^"), "find 5: syntax");
   EXPECT_EQ(read("5 ? 0 1 0 @ 9 0 X"), "find 5: bad_in_list");
@@ -371,7 +397,7 @@ TEST_F(ParserTest, OfSeveralMistakesTheOneThatTheOriginalNoticesIsAnswered) {
   EXPECT_EQ(read("5 ? 0 1 0 @ 9 1 a X"), "find 5: bad_operator");
   EXPECT_EQ(read("5 = 0 1 0 @ 9 1 a X"), "find 5: no_key_values");
   EXPECT_EQ(read("5 = 1 a 1 0 @ 9 1 a X"), "find 5: bad_modification");
-  EXPECT_EQ(read("5 = 1 a 1 0 @ 9 1 a U"), "find 5: too_many_key_parts");
+  EXPECT_EQ(read("5 = 1 a 1 0 @ 9 1 a U"), "find 5 = (a) limit 1 offset 0 in 9 (a) update ()") << "that is left to exec";
 }
 
 }  // namespace

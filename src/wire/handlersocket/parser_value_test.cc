@@ -61,11 +61,11 @@ TEST_F(ParserValueTest, ABadEscapeIsNoticedWhereverAValueStands) {
 
 TEST_F(ParserValueTest, ValuesWithoutEscapesViewTheInput) {
   const std::string line = bytes_of("5 + 2 plain esc^Iaped$");
-  Request request;
-  size_t scanned_bytes = 0;
-  ASSERT_EQ(parse_request(line, limits, arena, scanned_bytes, request).status, Parsed::Status::request);
-  EXPECT_EQ(request.values[0].data, line.data() + 6);
-  const char* const unescaped = request.values[1].data;
+  const Parsed parsed = parse(line);
+  ASSERT_EQ(parsed.status, Parsed::Status::request);
+  const auto& insert = static_cast<const Insert&>(*parsed.request);
+  EXPECT_EQ(insert.values[0].data, line.data() + 6);
+  const char* const unescaped = insert.values[1].data;
   EXPECT_TRUE(unescaped < line.data() || unescaped >= line.data() + line.size()) << "the input itself is never changed";
 }
 

@@ -4,12 +4,20 @@
 #include <charconv>
 #include <limits>
 
+#include "wire/handlersocket/error_text.h"
+
 namespace rowsocket::wire::handlersocket {
 namespace {
 
+void append_number(Buffer& out, uint64_t number) {
+  out.append("0\t1");
+  ValueWriter(out, reply_value_format).unsigned_integer(number);
+  out.append('\n');
+}
+
 /// The word for an error, or its number where it has none.
 void append_error_text(Buffer& out, const Error& error) {
-  const std::string_view text = error_reply(error.code).text;
+  const std::string_view text = error_text(error.code).text;
   if (!text.empty()) {
     out.append(text);
     return;
@@ -21,121 +29,88 @@ void append_error_text(Buffer& out, const Error& error) {
 
 }  // namespace
 
-void append_ok(Buffer& out) { out.append("0\t1\n"); }
-
-void append_number(Buffer& out, uint64_t number) {
-  out.append("0\t1");
-  ValueWriter(out, reply_value_format).unsigned_integer(number);
-  out.append('\n');
+void CommonReply::failed(const Error& error) {
+  ValueWriter values(out(), reply_value_format);
+  out().append(error_text(error.code).code);
+  values.plain("1");
+  values.plain({});
+  append_error_text(out(), error);
+  const std::string_view detail = error.detail.empty() ? explanation(error.code) : error.detail;
+  if (with_detail_ && !detail.empty()) {
+    values.text(detail);
+  }
+  out().append('\n');
 }
 
-void append_text(Buffer& out, std::string_view text) {
-  out.append("0\t1");
-  ValueWriter(out, reply_value_format).text(text);
-  out.append('\n');
+void CommonReply::done() { out().append("0\t1\n"); }
+
+void CommonReply::opened(std::span<const std::string_view>) { done(); }
+
+void CommonReply::begin_rows(size_t column_count) {
+  out().append('0');
+  ValueWriter(out(), reply_value_format).unsigned_integer(column_count);
 }
 
-void append_row_outcome(Buffer& out, const RowOutcome& outcome) {
-  ValueWriter values(out, reply_value_format);
+void CommonReply::end_rows() { out().append('\n'); }
+
+void CommonReply::counted(uint64_t row_count) { append_number(out(), row_count); }
+
+void CommonReply::changed(const Changes& changes) { append_number(out(), changes.rows_changed); }
+
+void InsertReply::inserted(const RowOutcome& outcome) {
+  if (outcome.has_id) {
+    append_number(out(), outcome.id);
+  } else {
+    done();
+  }
+}
+
+void OutcomesReply::begin_outcomes() { begin_rows(2); }
+
+void OutcomesReply::inserted(const RowOutcome& outcome) {
+  ValueWriter values(out(), reply_value_format);
   if (outcome.error.ok()) {
     values.unsigned_integer(outcome.rows_affected);
   } else {
     values.plain("!");
-    append_error_text(out, outcome.error);
+    append_error_text(out(), outcome.error);
   }
-  if (outcome.error.ok() && outcome.has_id) {
-    values.unsigned_integer(outcome.id);
-  } else {
+  if (!outcome.error.ok() || !outcome.has_id) {
     values.null();
+  } else if (outcome.id_is_negative) {
+    values.integer(static_cast<int64_t>(outcome.id));
+  } else {
+    values.unsigned_integer(outcome.id);
   }
 }
 
-void append_rows_begin(Buffer& out, size_t column_count) {
-  out.append('0');
-  ValueWriter(out, reply_value_format).unsigned_integer(column_count);
+void OutcomesReply::end_outcomes() { end_rows(); }
+
+void GroupReply::group_ends() {
+  if (!expects_gtid_) {
+    done();
+  }
 }
 
-void append_rows_end(Buffer& out) { out.append('\n'); }
-
-void append_error(Buffer& out, const Error& error, bool with_detail) {
-  const ErrorReply reply = error_reply(error.code);
-  ValueWriter values(out, reply_value_format);
-  out.append(reply.code);
-  values.plain("1");
-  values.plain({});
-  append_error_text(out, error);
-  if (with_detail && !error.detail.empty()) {
-    values.text(error.detail);
-  }
-  out.append('\n');
+void GroupReply::committed(Buffer& text, std::string_view gtid) {
+  text.append("0\t1");
+  ValueWriter(text, reply_value_format).text(gtid);
+  text.append('\n');
 }
 
-ErrorReply error_reply(ErrorCode code) {
-  switch (code) {  // No default: the compiler names a code that is missing here.
-    case ErrorCode::unknown_command:
-      return {'2', "cmd"};
-    case ErrorCode::unknown_index_id:
-      return {'2', "stmtnum"};
-    case ErrorCode::bad_operator:
-      return {'2', "op"};
-    case ErrorCode::bad_modification:
-      return {'2', "modop"};
-    case ErrorCode::no_key_values:
-      return {'2', "klen"};
-    case ErrorCode::too_many_values:
-      return {'2', "fldnum"};
-    case ErrorCode::too_many_key_parts:
-      return {'2', "kpnum"};
-    case ErrorCode::no_such_index:
-      return {'2', "idxnum"};
-    case ErrorCode::no_such_column:
-      return {'2', "fld"};
-    case ErrorCode::bad_in_list:
-      return {'2', "invalueslen"};
-    case ErrorCode::bad_filter_type:
-      return {'2', "filtertype"};
-    case ErrorCode::bad_filter_column:
-      return {'2', "filterfld"};
-    case ErrorCode::read_only:
-      return {'2', "readonly"};
-    case ErrorCode::syntax:
-      return {'2', "syntax"};
-    case ErrorCode::line_too_long:
-      return {'2', "toolong"};
-    case ErrorCode::reply_too_large:
-      return {'2', "replylen"};
-    case ErrorCode::not_implemented:
-      return {'2', "notimpl"};
-    case ErrorCode::not_in_group:
-      return {'2', "group"};
-    case ErrorCode::not_authenticated:
-      return {'3', "unauth"};
-    case ErrorCode::bad_authentication_type:
-      return {'3', "authtype"};
-    case ErrorCode::cannot_open_table:
-      return {'1', "open_table"};
-    case ErrorCode::cannot_lock_table:
-      return {'1', "lock_tables"};
-    case ErrorCode::engine:
-    case ErrorCode::sql:
-      return {'1', {}};
-    case ErrorCode::undone_with_group:
-      return {'1', "group"};
-    case ErrorCode::nothing_changed:
-      return {'1', "unchanged"};
-    case ErrorCode::no_transactions:
-      return {'1', "notrans"};
-    case ErrorCode::commit_failed:
-      return {'1', "commit"};
-    case ErrorCode::out_of_memory:
-      return {'1', "memory"};
-    case ErrorCode::shutting_down:
-      return {'1', "shutdown"};
-    case ErrorCode::none:
-    case ErrorCode::count_:
-      break;
+/// The line of who failed says why. The beginning succeeds, unless the group itself was refused.
+void GroupReply::group_failed(size_t member, const Error& error) {
+  const bool is_refused = member == group_itself;
+  Error of_the_others = is_refused ? ErrorCode::not_in_group : ErrorCode::undone_with_group;
+  if (is_refused) {
+    failed(error);
+  } else {
+    done();
   }
-  return {'1', "internal"};  // a caller's mistake: still an error, so that the client does not take it for success
+  for (size_t number = 0; number < member_count_; ++number) {
+    failed(number == member || member == every_member ? error : of_the_others);
+  }
+  failed(member == every_member ? error : of_the_others);
 }
 
 }  // namespace rowsocket::wire::handlersocket

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Replies: outcomes to bytes. Each function appends to `out`; that memory ran out is seen there (`Buffer::failed`).
+// Replies: outcomes to bytes, one line for each request.
 //
 //   0 HT 1 LF                       done
 //   0 HT 1 HT number LF             done; rows counted or changed, or the new id
@@ -12,12 +12,10 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string_view>
 
-#include "base/buffer.h"
-#include "base/error.h"
-#include "base/request.h"
-#include "base/value_writer.h"
+#include "request/reply.h"
 
 namespace rowsocket::wire::handlersocket {
 
@@ -25,19 +23,67 @@ namespace rowsocket::wire::handlersocket {
 inline constexpr ValueFormat reply_value_format = {
     .separator = '\t', .null_token = {"\0", 1}, .escape_below = 0x10, .escape_lead = 0x01, .escape_shift = 0x40};
 
-void append_ok(Buffer& out);
-void append_number(Buffer& out, uint64_t number);
-void append_text(Buffer& out, std::string_view text);
-void append_row_outcome(Buffer& out, const RowOutcome& outcome);
-void append_rows_begin(Buffer& out, size_t column_count);
-void append_rows_end(Buffer& out);
-void append_error(Buffer& out, const Error& error, bool with_detail);
+/// What the replies to all requests have.
+class CommonReply : public Reply {
+ public:
+  CommonReply(Buffer& out, bool with_detail) : Reply(out, reply_value_format), with_detail_(with_detail) {}
 
-/// How an error stands on the wire. Clients look at the code, and some at the text.
-struct ErrorReply {
-  char code;              ///< '1' the table, its engine or the server refused; '2' the request is wrong; '3' authentication
-  std::string_view text;  ///< empty: the error's number stands here
+  void failed(const Error& error) final;
+  void done() final;
+  void opened(std::span<const std::string_view> column_types) final;
+  void begin_rows(size_t column_count) final;
+  void end_rows() final;
+  void counted(uint64_t row_count) final;
+  void changed(const Changes& changes) final;
+
+ protected:
+  ~CommonReply() = default;
+
+ private:
+  bool with_detail_;  ///< errors carry the text for people
 };
-[[nodiscard]] ErrorReply error_reply(ErrorCode code);
+
+/// Any request but an insert or a group.
+class LineReply final : public CommonReply {
+ public:
+  using CommonReply::CommonReply;
+};
+
+/// `+`: one row, and its new id.
+class InsertReply final : public CommonReply {
+ public:
+  using CommonReply::CommonReply;
+  void begin_outcomes() override {}
+  void inserted(const RowOutcome& outcome) override;
+  void end_outcomes() override {}
+};
+
+/// `++`: what came of each row.
+class OutcomesReply final : public CommonReply {
+ public:
+  using CommonReply::CommonReply;
+  void begin_outcomes() override;
+  void inserted(const RowOutcome& outcome) override;
+  void end_outcomes() override;
+};
+
+/// A line for the group's beginning, those of its members, and one for its end.
+class GroupReply final : public CommonReply {
+ public:
+  GroupReply(Buffer& out, bool with_detail, size_t member_count) : CommonReply(out, with_detail), member_count_(member_count) {}
+
+  void group_begins() override { done(); }
+  void group_ends() override;
+  void group_failed(size_t member, const Error& error) override;
+  void committed(Buffer& text, std::string_view gtid) override;
+
+  [[nodiscard]] size_t member_count() const { return member_count_; }
+  /// The line for the end waits for the commit, whose GTID it says.
+  void expect_gtid() { expects_gtid_ = true; }
+
+ private:
+  size_t member_count_;
+  bool expects_gtid_ = false;
+};
 
 }  // namespace rowsocket::wire::handlersocket

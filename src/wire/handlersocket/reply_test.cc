@@ -23,45 +23,116 @@ using test::words_of;
 class ReplyTest : public testing::Test {
  protected:
   std::string error(const Error& failure, bool with_detail = false) {
-    Buffer reply;
-    protocol.reply_error(reply, failure, with_detail);
-    return std::string(reply.view());
+    Buffer text;
+    LineReply(text, with_detail).failed(failure);
+    return std::string(text.view());
   }
 
-  const Protocol& protocol = handlersocket_protocol();
+  /// What a group of two members is answered that failed.
+  std::string group_failed(size_t member, const Error& failure) {
+    out.clear();
+    GroupReply(out, false, 2).group_failed(member, failure);
+    return std::string(out.view());
+  }
+
+  ValueWriter values_of(const Reply& reply) { return ValueWriter(out, reply.value_format(), reply.per_column()); }
+
   Buffer out;
+  LineReply line{out, false};
 };
 
+// --- Any request
+
 TEST_F(ReplyTest, OkIsZeroAndOneColumnOfNothing) {
-  protocol.reply_ok(out);
+  line.done();
   EXPECT_EQ(out.view(), bytes_of("0 1$"));
 }
 
+TEST_F(ReplyTest, ASelectionThatWasOpenedIsOk) {
+  constexpr std::string_view types[] = {"INT", "TEXT"};
+  line.opened({});
+  line.opened(types);
+  EXPECT_EQ(out.view(), bytes_of("0 1$0 1$"));
+}
+
 TEST_F(ReplyTest, ANumberIsOneColumn) {
-  protocol.reply_number(out, 0);
-  protocol.reply_number(out, 18446744073709551615U);
+  line.counted(0);
+  line.counted(18446744073709551615U);
   EXPECT_EQ(out.view(), bytes_of("0 1 0$0 1 18446744073709551615$"));
 }
 
-TEST_F(ReplyTest, ATextIsOneValue) {
-  protocol.reply_text(out, "0-1-42");
-  protocol.reply_text(out, "");
-  EXPECT_EQ(out.view(), bytes_of("0 1 0-1-42$0 1 $"));
+TEST_F(ReplyTest, OfAChangeTheRowsThatWereChangedAreTold) {
+  line.changed({.rows_found = 3, .rows_matched = 2, .rows_changed = 1});
+  EXPECT_EQ(out.view(), bytes_of("0 1 1$"));
+}
+
+TEST_F(ReplyTest, RowsStandOneAfterTheOtherInOneLine) {
+  line.begin_rows(2);
+  ValueWriter values = values_of(line);
+  values.integer(-1);
+  values.text("a\tb");
+  values.null();
+  values.text("");
+  line.end_rows();
+  EXPECT_EQ(out.view(), bytes_of("0 2 -1 a^Ib ~ $"));
+}
+
+TEST_F(ReplyTest, NoRowsAreTheColumnCountAlone) {
+  line.begin_rows(3);
+  line.end_rows();
+  EXPECT_EQ(out.view(), bytes_of("0 3$"));
+}
+
+TEST_F(ReplyTest, NeitherRowsNorMissesAreAskedFor) {
+  EXPECT_FALSE(line.tells_rows());
+  EXPECT_FALSE(line.tells_misses());
+  EXPECT_EQ(line.per_column().prefixes, nullptr);
+  EXPECT_EQ(line.per_column().ends, nullptr);
+}
+
+TEST_F(ReplyTest, RepliesAreAppended) {
+  line.done();
+  line.failed(Error(ErrorCode::unknown_command));
+  line.done();
+  EXPECT_EQ(out.view(), bytes_of("0 1$2 1 cmd$0 1$"));
+}
+
+TEST_F(ReplyTest, AReplyThatDoesNotFitIsSeenInTheBuffer) {
+  out.set_bytes_max(5);
+  line.failed(Error(ErrorCode::cannot_open_table));
+  EXPECT_TRUE(out.failed());
+}
+
+// --- Inserts
+
+TEST_F(ReplyTest, AnInsertedRowIsItsNewIdWhereTheTableHasOne) {
+  InsertReply insert(out, false);
+  insert.begin_outcomes();
+  insert.inserted({.error = {}, .rows_affected = 1, .has_id = true, .id = 18446744073709551615U});
+  insert.end_outcomes();
+  EXPECT_EQ(out.view(), bytes_of("0 1 18446744073709551615$"));
+  out.clear();
+  insert.begin_outcomes();
+  insert.inserted({.error = {}, .rows_affected = 1, .has_id = false, .id = 0});
+  insert.end_outcomes();
+  EXPECT_EQ(out.view(), bytes_of("0 1$"));
 }
 
 TEST_F(ReplyTest, OutcomesAreRowsOfWhatWasDoneAndTheId) {
-  protocol.begin_rows(out, 2);
-  protocol.append_outcome(out, {.error = {}, .rows_affected = 1, .has_id = true, .id = 18446744073709551615U});
-  protocol.append_outcome(out, {.error = {}, .rows_affected = 2, .has_id = false, .id = 0});
-  protocol.append_outcome(out, {.error = {}, .rows_affected = 0, .has_id = true, .id = 0});
-  protocol.end_rows(out);
-  EXPECT_EQ(out.view(), bytes_of("0 2 1 18446744073709551615 2 ~ 0 0$"));
+  OutcomesReply rows(out, false);
+  rows.begin_outcomes();
+  rows.inserted({.error = {}, .rows_affected = 1, .has_id = true, .id = 18446744073709551615U});
+  rows.inserted({.error = {}, .rows_affected = 2, .has_id = false, .id = 0});
+  rows.inserted({.error = {}, .rows_affected = 0, .has_id = true, .id = 0});
+  rows.inserted({.error = {}, .rows_affected = 0, .has_id = true, .id = ~uint64_t{4}, .id_is_negative = true});
+  rows.end_outcomes();
+  EXPECT_EQ(out.view(), bytes_of("0 2 1 18446744073709551615 2 ~ 0 0 0 -5$"));
 }
 
 TEST_F(ReplyTest, ARowThatFailedSaysWhyAndHasNoId) {
   const auto failed = [this](Error failure) {
     out.clear();
-    protocol.append_outcome(out, {.error = std::move(failure), .rows_affected = 1, .has_id = true, .id = 7});
+    OutcomesReply(out, true).inserted({.error = std::move(failure), .rows_affected = 1, .has_id = true, .id = 7});
     return std::string(out.view());
   };
   EXPECT_EQ(failed({ErrorCode::engine, 121}), bytes_of(" !121 ~"));
@@ -69,32 +140,47 @@ TEST_F(ReplyTest, ARowThatFailedSaysWhyAndHasNoId) {
   EXPECT_EQ(failed(ErrorCode::cannot_lock_table), bytes_of(" !lock_tables ~"));
 }
 
-TEST_F(ReplyTest, RowsStandOneAfterTheOtherInOneLine) {
-  protocol.begin_rows(out, 2);
-  ValueWriter values(out, protocol.value_format());
-  values.integer(-1);
-  values.text("a\tb");
-  values.null();
-  values.text("");
-  protocol.end_rows(out);
-  EXPECT_EQ(out.view(), bytes_of("0 2 -1 a^Ib ~ $"));
+// --- Groups
+
+TEST_F(ReplyTest, AGroupIsALineForItsBeginningAndOneForItsEnd) {
+  GroupReply group(out, false, 1);
+  group.group_begins();
+  line.counted(1);
+  group.group_ends();
+  EXPECT_EQ(out.view(), bytes_of("0 1$0 1 1$0 1$"));
 }
 
-TEST_F(ReplyTest, NoRowsAreTheColumnCountAlone) {
-  protocol.begin_rows(out, 3);
-  protocol.end_rows(out);
-  EXPECT_EQ(out.view(), bytes_of("0 3$"));
+TEST_F(ReplyTest, TheEndOfAGroupWaitsForAGtidThatIsAskedFor) {
+  GroupReply group(out, false, 1);
+  group.expect_gtid();
+  group.group_begins();
+  line.counted(1);
+  group.group_ends();
+  EXPECT_EQ(out.view(), bytes_of("0 1$0 1 1$"));
+  Buffer text;
+  group.committed(text, "0-1-42");
+  group.committed(text, "");
+  EXPECT_EQ(text.view(), bytes_of("0 1 0-1-42$0 1 $"));
+  EXPECT_EQ(out.view(), bytes_of("0 1$0 1 1$"));
 }
 
-TEST_F(ReplyTest, RepliesAreAppended) {
-  protocol.reply_ok(out);
-  protocol.reply_error(out, Error(ErrorCode::unknown_command), false);
-  protocol.reply_ok(out);
-  EXPECT_EQ(out.view(), bytes_of("0 1$2 1 cmd$0 1$"));
+TEST_F(ReplyTest, OfAGroupThatFailedTheMemberThatFailedSaysWhy) {
+  EXPECT_EQ(group_failed(0, {ErrorCode::engine, 121}), bytes_of("0 1$1 1 121$1 1 group$1 1 group$"));
+  EXPECT_EQ(group_failed(1, {ErrorCode::engine, 121}), bytes_of("0 1$1 1 group$1 1 121$1 1 group$"));
 }
+
+TEST_F(ReplyTest, AGroupThatIsMalformedSaysSoAtItsBeginning) {
+  EXPECT_EQ(group_failed(Reply::group_itself, ErrorCode::syntax), bytes_of("2 1 syntax$2 1 group$2 1 group$2 1 group$"));
+}
+
+TEST_F(ReplyTest, AGroupThatCanNotBeKeptSaysWhyInAllLinesButItsFirst) {
+  EXPECT_EQ(group_failed(Reply::every_member, ErrorCode::commit_failed), bytes_of("0 1$1 1 commit$1 1 commit$1 1 commit$"));
+}
+
+// --- Errors
 
 TEST_F(ReplyTest, AnErrorIsItsCodeAndItsText) {
-  EXPECT_EQ(error(ErrorCode::unknown_index_id), bytes_of("2 1 stmtnum$"));
+  EXPECT_EQ(error(ErrorCode::unknown_id), bytes_of("2 1 stmtnum$"));
   EXPECT_EQ(error(ErrorCode::too_many_values), bytes_of("2 1 fldnum$"));
   EXPECT_EQ(error(ErrorCode::read_only), bytes_of("2 1 readonly$"));
   EXPECT_EQ(error(ErrorCode::not_authenticated), bytes_of("3 1 unauth$"));
@@ -113,10 +199,21 @@ TEST_F(ReplyTest, AnErrorOfTheEngineOrTheServerIsItsNumber) {
 }
 
 TEST_F(ReplyTest, TheDetailIsOneMoreTokenWhereItIsAskedFor) {
-  const Error failure(ErrorCode::no_such_column, "no column 'a\tb'\nin t");
-  EXPECT_EQ(error(failure), bytes_of("2 1 fld$"));
-  EXPECT_EQ(error(failure, true), bytes_of("2 1 fld no%column%'a^Ib'^Jin%t$"));
-  EXPECT_EQ(error(ErrorCode::no_such_column, true), bytes_of("2 1 fld$"));
+  const Error failure(ErrorCode::no_such_index, "no index 'a\tb'\nin t");
+  EXPECT_EQ(error(failure), bytes_of("2 1 idxnum$"));
+  EXPECT_EQ(error(failure, true), bytes_of("2 1 idxnum no%index%'a^Ib'^Jin%t$"));
+  EXPECT_EQ(error(ErrorCode::no_such_index, true), bytes_of("2 1 idxnum$"));
+}
+
+TEST_F(ReplyTest, AnErrorWithoutADetailIsExplainedWhereThereIsSomethingToSay) {
+  EXPECT_EQ(error(ErrorCode::no_key_values, true), bytes_of("2 1 klen at%least%one%value%is%needed$"));
+  EXPECT_EQ(error({ErrorCode::no_key_values, "no value"}, true), bytes_of("2 1 klen no%value$"));
+  EXPECT_EQ(error(ErrorCode::no_key_values), bytes_of("2 1 klen$"));
+}
+
+TEST_F(ReplyTest, AStreamThatCanNotBeFollowedIsToldWhy) {
+  handlersocket_protocol().refuse_stream(out, ErrorCode::line_too_long, Settings{});
+  EXPECT_EQ(out.view(), bytes_of("2 1 toolong$"));
 }
 
 TEST_F(ReplyTest, EachErrorHasATextOfItsOwn) {
@@ -128,12 +225,6 @@ TEST_F(ReplyTest, EachErrorHasATextOfItsOwn) {
     }
   }
   EXPECT_EQ(replies.count(bytes_of("1 1 internal$")), 0U) << "the text for a code that is not in the table";
-}
-
-TEST_F(ReplyTest, AReplyThatDoesNotFitIsSeenInTheBuffer) {
-  out.set_bytes_max(5);
-  protocol.reply_error(out, Error(ErrorCode::cannot_open_table), false);
-  EXPECT_TRUE(out.failed());
 }
 
 // --- Round trips

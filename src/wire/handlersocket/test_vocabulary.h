@@ -12,10 +12,12 @@
 //   5 = 2 a ~ 1 0$  ->  find 5 = (a, NULL) limit 1 offset 0
 #pragma once
 
+#include <span>
 #include <string>
 #include <string_view>
 
-#include "base/request.h"
+#include "request/request.h"
+#include "wire/handlersocket/reply.h"
 
 namespace rowsocket::wire::handlersocket::test {
 
@@ -58,159 +60,159 @@ namespace rowsocket::wire::handlersocket::test {
   return text + ")";
 }
 
-[[nodiscard]] inline std::string words_of(ErrorCode code) {
-  switch (code) {
-    case ErrorCode::none:
-      return "none";
-    case ErrorCode::unknown_command:
-      return "unknown_command";
-    case ErrorCode::unknown_index_id:
-      return "unknown_index_id";
-    case ErrorCode::bad_operator:
-      return "bad_operator";
-    case ErrorCode::bad_modification:
-      return "bad_modification";
-    case ErrorCode::no_key_values:
-      return "no_key_values";
-    case ErrorCode::too_many_values:
-      return "too_many_values";
-    case ErrorCode::too_many_key_parts:
-      return "too_many_key_parts";
-    case ErrorCode::bad_in_list:
-      return "bad_in_list";
-    case ErrorCode::bad_filter_type:
-      return "bad_filter_type";
-    case ErrorCode::syntax:
-      return "syntax";
-    case ErrorCode::line_too_long:
-      return "line_too_long";
-    case ErrorCode::not_implemented:
-      return "not_implemented";
-    case ErrorCode::not_in_group:
-      return "not_in_group";
-    case ErrorCode::out_of_memory:
-      return "out_of_memory";
-    default:
-      return "error " + std::to_string(static_cast<int>(code));
-  }
-}
-
 [[nodiscard]] inline std::string_view words_of(KeyOperator key_operator) {
   constexpr std::string_view words[] = {"=", ">", ">=", "<", "<=", "^="};
   return words[static_cast<size_t>(key_operator)];
 }
 
 [[nodiscard]] inline std::string_view words_of(Comparison comparison) {
-  constexpr std::string_view words[] = {"=", "!=", "<", "<=", ">", ">="};
+  constexpr std::string_view words[] = {"=", "!=", "<", "<=", ">", ">=", "> or unset"};
   return words[static_cast<size_t>(comparison)];
 }
 
-[[nodiscard]] inline std::string_view words_of(Modification modification) {
-  constexpr std::string_view words[] = {"none", "update", "delete", "increment", "decrement"};
-  return words[static_cast<size_t>(modification)];
+[[nodiscard]] inline std::string_view words_of(Mismatch mismatch) {
+  constexpr std::string_view words[] = {"filter", "while", "refuse unless"};
+  return words[static_cast<size_t>(mismatch)];
 }
 
 [[nodiscard]] inline std::string_view words_of(RequestKind kind) {
-  constexpr std::string_view words[] = {"unknown", "open", "find", "insert", "authenticate", "group"};
+  constexpr std::string_view words[] = {"unknown", "nothing", "open", "find", "insert", "group", "authenticate"};
   return words[static_cast<size_t>(kind)];
 }
 
-[[nodiscard]] inline std::string words_of_open(const OpenIndexRequest& open) {
-  std::string text = printable(open.database) + "." + printable(open.table);
-  text += " index '" + printable(open.index) + "' columns '" + printable(open.columns) + "'";
-  if (!open.filter_columns.empty()) {
-    text += " filter columns '" + printable(open.filter_columns) + "'";
+[[nodiscard]] inline std::string words_of(const SelectionNames& names) {
+  std::string text = printable(names.database) + "." + printable(names.table);
+  text += " index '" + printable(names.index) + "' columns '" + printable(names.columns) + "'";
+  if (!names.filter_columns.empty()) {
+    text += " filter columns '" + printable(names.filter_columns) + "'";
   }
-  return text + (open.raw ? " raw" : "");
+  return text + (names.raw ? " raw" : "");
 }
 
-[[nodiscard]] inline std::string words_of_columns(const Request& request) {
-  return request.has_columns ? " columns '" + printable(request.columns) + "'" : "";
+[[nodiscard]] inline std::string words_of_id(uint32_t id) {
+  return id == static_cast<uint32_t>(-1) ? " -" : " " + std::to_string(id);
 }
 
-[[nodiscard]] inline std::string words_of_modification(const Request& request) {
-  if (request.modification == Modification::none) {
-    return request.reply == FindReply::count ? " counting" : "";
-  }
-  std::string text = " " + std::string(words_of(request.modification)) + " " + words_of(request.new_values);
-  if (request.reply != FindReply::count) {
-    text += request.reply == FindReply::rows ? " returning" : " returning new";
-  }
-  return text;
+[[nodiscard]] inline std::string words_of_columns(const SelectionName& selection) {
+  return selection.has_columns ? " columns '" + printable(selection.columns) + "'" : "";
 }
 
-[[nodiscard]] inline std::string words_of_find(const Request& request) {
-  std::string text = std::string(words_of(request.key_operator)) + " " + words_of(request.values);
-  if (request.has_end) {
-    text += " to " + std::string(words_of(request.end_operator)) + " " + words_of(request.end_values);
+/// What one modification of the protocol does to each of its columns.
+[[nodiscard]] inline std::string words_of(Operation operation, bool keeps_signs) {
+  if (operation == Operation::set && !keeps_signs) {
+    return "update";
   }
-  text += request.reverse ? " reverse" : "";
-  text += " limit " + std::to_string(request.limit) + " offset " + std::to_string(request.offset);
-  if (request.has_in_list) {
-    text += request.lists_whole_keys ? " keys" : " in " + std::to_string(request.in_key_part);
-    text += " " + words_of(request.in_values);
+  if (operation == Operation::add && !keeps_signs) {
+    return "increment";
   }
-  if (request.limit_per_value != 0) {
-    text += " limit per value " + std::to_string(request.limit_per_value);
+  if (operation == Operation::subtract && keeps_signs) {
+    return "decrement";
   }
-  for (const Filter& filter : request.filters) {
-    text += filter.stop_at_mismatch ? " while " : " filter ";
-    text += std::to_string(filter.filter_column) + " " + std::string(words_of(filter.comparison)) + " " + words_of(filter.value);
-  }
-  return text + words_of_columns(request) + words_of_modification(request);
+  return "none of the protocol's modifications";
 }
 
-[[nodiscard]] inline std::string words_of_positions(std::string_view what, std::span<const uint32_t> positions) {
+/// The values for the first columns. All of them have the same operation, which stands before them.
+[[nodiscard]] inline std::string words_of_assignments(const Change& change) {
+  const Operation operation = change.assignments.empty() ? Operation::set : change.assignments[0].operation;
+  std::string text = words_of(operation, change.keeps_signs) + " (";
+  for (size_t position = 0; position < change.assignments.size(); ++position) {
+    const Assignment& assignment = change.assignments[position];
+    text += (position > 0 ? ", " : "") + words_of(assignment.value);
+    text += assignment.column == position ? "" : " in column " + std::to_string(assignment.column);
+    text += assignment.operation == operation ? "" : " by another operation";
+  }
+  return text + ")";
+}
+
+[[nodiscard]] inline std::string words_of_change(const Find& find) {
+  if (find.change.kind == Change::Kind::none) {
+    return find.tell == Tell::count ? " counting" : "";
+  }
+  const std::string text = " " + (find.change.kind == Change::Kind::remove ? "delete ()" : words_of_assignments(find.change));
+  constexpr std::string_view told[] = {" returning", " returning new", ""};
+  return text + std::string(told[static_cast<size_t>(find.tell)]);
+}
+
+[[nodiscard]] inline std::string words_of_find(const Find& find) {
+  std::string text = std::string(words_of(find.range.key_operator)) + " " + words_of(find.range.key);
+  if (find.range.has_end) {
+    text += " to " + std::string(words_of(find.range.end_operator)) + " " + words_of(find.range.end_key);
+  }
+  text += find.range.reverse ? " reverse" : "";
+  text += " limit " + std::to_string(find.limit) + " offset " + std::to_string(find.offset);
+  if (find.list.is_given) {
+    text += find.list.holds_whole_keys ? " keys" : " in " + std::to_string(find.list.part);
+    text += " " + words_of(find.list.values);
+  }
+  if (find.list.row_limit_per_key != 0) {
+    text += " limit per value " + std::to_string(find.list.row_limit_per_key);
+  }
+  for (const Filter& filter : find.filters) {
+    text += " " + std::string(words_of(filter.mismatch)) + " " + std::to_string(filter.filter_column);
+    text += " " + std::string(words_of(filter.comparison)) + " " + words_of(filter.value);
+  }
+  return text + words_of_columns(find.selection) + words_of_change(find);
+}
+
+[[nodiscard]] inline std::string words_of_positions(std::string_view what, Operation operation, const Insert& insert) {
   std::string text;
-  for (const uint32_t position : positions) {
-    text += (text.empty() ? " " + std::string(what) + " " : ",") + std::to_string(position);
+  for (const DuplicateChange& change : insert.duplicate_changes) {
+    if (change.operation == operation) {
+      text += (text.empty() ? " " + std::string(what) + " " : ",") + std::to_string(change.position);
+    }
   }
   return text;
 }
 
-[[nodiscard]] inline std::string words_of_insert(const Request& request) {
-  if (!request.reply_outcomes) {
-    return words_of(request.values);
+[[nodiscard]] inline std::string words_of_insert(const Insert& insert) {
+  if (dynamic_cast<const OutcomesReply*>(insert.reply) == nullptr) {
+    return words_of(insert.values);
   }
   constexpr std::string_view on_duplicate[] = {"", " keep", " replace", ""};
-  std::string text = std::to_string(request.row_count) + " rows " + words_of(request.values);
-  text += words_of_columns(request) + std::string(on_duplicate[static_cast<size_t>(request.on_duplicate)]);
-  text += words_of_positions("set", request.set_on_duplicate) + words_of_positions("add", request.add_on_duplicate);
-  return text + (request.rows_alone ? " each alone" : "");
+  std::string text = std::to_string(insert.row_count) + " rows " + words_of(insert.values);
+  text += words_of_columns(insert.selection) + std::string(on_duplicate[static_cast<size_t>(insert.on_duplicate)]);
+  text += words_of_positions("set", Operation::set, insert) + words_of_positions("add", Operation::add, insert);
+  return text + (insert.rows_alone ? " each alone" : "");
 }
 
 [[nodiscard]] inline std::string words_of(const Request& request);
 
-[[nodiscard]] inline std::string words_of_group(const Request& group) {
+[[nodiscard]] inline std::string words_of_group(const Group& group) {
   std::string text = std::string(group.must_change ? " must" : "") + (group.wants_gtid ? " gtid" : "") + " {";
-  for (const Request& member : group.members) {
-    text += (text.ends_with('{') ? "" : "; ") + words_of(member);
+  for (const Request* const member : group.members) {
+    text += (text.ends_with('{') ? "" : "; ") + words_of(*member);
   }
   return text + "}";
 }
 
-/// The whole request; of a wrong one the kind, the id and the error, of a wrong group how many members it has as well.
+/// The whole request; of a wrong one the kind, the id and the mistake, of a wrong group how many members its reply answers as
+/// well.
 [[nodiscard]] inline std::string words_of(const Request& request) {
   std::string text(words_of(request.kind));
-  if (request.kind == RequestKind::open_index || request.kind == RequestKind::find || request.kind == RequestKind::insert) {
-    text += request.index_id == static_cast<uint32_t>(-1) ? " -" : " " + std::to_string(request.index_id);
+  if (request.kind == RequestKind::open) {
+    text += words_of_id(static_cast<const Open&>(request).id);
+  } else if (request.kind == RequestKind::find || request.kind == RequestKind::insert) {
+    text += words_of_id(selection_of(request).id);
   }
-  if (request.parse_error != ErrorCode::none) {
-    text += request.kind == RequestKind::group ? " of " + std::to_string(request.members.size()) : "";
-    return text + ": " + words_of(request.parse_error);
+  if (request.mistake != ErrorCode::none) {
+    if (request.kind == RequestKind::group) {
+      text += " of " + std::to_string(dynamic_cast<const GroupReply&>(*request.reply).member_count());
+    }
+    return text + ": " + std::string(error_name(request.mistake));
   }
   switch (request.kind) {
-    case RequestKind::open_index:
-      return text + " " + words_of_open(request.open);
+    case RequestKind::open:
+      return text + " " + words_of(static_cast<const Open&>(request).names);
     case RequestKind::find:
-      return text + " " + words_of_find(request);
+      return text + " " + words_of_find(static_cast<const Find&>(request));
     case RequestKind::insert:
-      return text + " " + words_of_insert(request);
+      return text + " " + words_of_insert(static_cast<const Insert&>(request));
     case RequestKind::group:
-      return text + words_of_group(request);
+      return text + words_of_group(static_cast<const Group&>(request));
     case RequestKind::authenticate:
-      return text + " type " + std::to_string(request.authentication_type) + " " + words_of(request.secret);
-    case RequestKind::unknown:
+      return text + " " + words_of(static_cast<const Authenticate&>(request).password);
+    case RequestKind::refused:
+    case RequestKind::nothing:
       break;
   }
   return text;

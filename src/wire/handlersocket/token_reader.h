@@ -24,8 +24,8 @@
 #endif
 
 #include "base/arena.h"
-#include "base/error.h"
-#include "base/value.h"
+#include "request/error.h"
+#include "request/value.h"
 
 namespace rowsocket::wire::handlersocket {
 
@@ -71,7 +71,8 @@ class TokenReader {
   [[nodiscard]] bool has_token() const { return next_ != nullptr; }
   /// Whether nothing is left but, at most, one empty token: a TAB at the end of a line asks for nothing.
   [[nodiscard]] bool at_end() const { return next_ == nullptr || next_ == end_; }
-  [[nodiscard]] bool next_begins_with(char byte) const { return !at_end() && *next_ == byte; }
+  /// The first byte of the next token, be it the TAB behind an empty one; '\0' at the end.
+  [[nodiscard]] char next_byte() const { return at_end() ? '\0' : *next_; }
   /// The next token, which is not taken.
   [[nodiscard]] std::string_view peek() const { return TokenReader(*this).token(); }
   /// More tokens than this can not be left. Costs nothing.

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "exec/insertion.h"
+
+#include <algorithm>
+
+#include "exec/row_teller.h"
+
+namespace rowsocket::exec {
+
+Insertion::Insertion(engine::Cursor& cursor, const Insert& insert, size_t column_count, RowCounts& counts)
+    : cursor_(cursor),
+      insert_(insert),
+      counts_(counts),
+      row_{.values = {},
+           .on_duplicate = insert.on_duplicate,
+           .duplicate_changes = insert.duplicate_changes,
+           .filters_duplicates =
+               insert.on_duplicate == OnDuplicate::change && !insert.duplicate_filters.empty(),
+           .tells_row = insert.tells_rows && !insert.rows_alone},
+      value_count_(insert.values.size() / insert.row_count),
+      column_count_(column_count) {}
+
+Error Insertion::run(size_t reply_bytes_max) {
+  if (Error error = prepare(); !error.ok()) {
+    return error;
+  }
+  return row_.tells_row ? run_told_as_rows(reply_bytes_max) : run_told_as_outcomes();
+}
+
+Error Insertion::run_row(size_t number, RowOutcome& outcome) {
+  if (Error error = prepare(); !error.ok()) {
+    return error;
+  }
+  return insert_row(number, outcome);
+}
+
+Error Insertion::prepare() {
+  return row_.filters_duplicates ? cursor_.set_filters(insert_.duplicate_filters) : Error();
+}
+
+Error Insertion::insert_row(size_t number, RowOutcome& outcome) {
+  row_.values = insert_.values.subspan(number * value_count_, std::min(value_count_, column_count_));
+  Error error = cursor_.insert_row(row_, outcome);
+  if (error.ok() && outcome.rows_affected > 0) {
+    ++(outcome.rows_affected == 1 ? counts_.inserted : counts_.updated);
+  }
+  return error;
+}
+
+Error Insertion::run_told_as_outcomes() {
+  Reply& reply = *insert_.reply;
+  reply.begin_outcomes();
+  for (size_t number = 0; number < insert_.row_count; ++number) {
+    RowOutcome outcome{};
+    if (Error error = insert_row(number, outcome); !error.ok()) {
+      return error;
+    }
+    reply.inserted(outcome);
+  }
+  reply.end_outcomes();
+  return {};
+}
+
+Error Insertion::run_told_as_rows(size_t reply_bytes_max) {
+  Reply& reply = *insert_.reply;
+  RowTeller teller(reply, reply_bytes_max);
+  reply.begin_rows(column_count_);
+  for (size_t number = 0; number < insert_.row_count; ++number) {
+    RowOutcome outcome{};
+    if (Error error = insert_row(number, outcome); !error.ok()) {
+      return error;
+    }
+    if (!teller.tell(cursor_, number)) {
+      return ErrorCode::reply_too_large;
+    }
+  }
+  reply.end_rows();
+  return {};
+}
+
+}  // namespace rowsocket::exec

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// What an insert does with its rows, one after the other. Like a walk it begins and ends no request.
+#pragma once
+
+#include <cstddef>
+
+#include "engine/engine.h"
+#include "exec/row_counts.h"
+#include "request/request.h"
+
+namespace rowsocket::exec {
+
+class Insertion {
+ public:
+  Insertion(engine::Cursor& cursor, const Insert& insert, size_t column_count, RowCounts& counts);
+
+  /// All rows, and the reply is told what came of them. A failure to write the last bytes shows in its
+  /// output.
+  Error run(size_t reply_bytes_max);
+  /// The row of this number only. The reply is told nothing yet.
+  Error run_row(size_t number, RowOutcome& outcome);
+
+ private:
+  Error prepare();
+  Error insert_row(size_t number, RowOutcome& outcome);
+  Error run_told_as_outcomes();
+  Error run_told_as_rows(size_t reply_bytes_max);
+
+  engine::Cursor& cursor_;
+  const Insert& insert_;
+  RowCounts& counts_;
+  engine::RowToInsert row_;
+  const size_t value_count_;   ///< of a row
+  const size_t column_count_;  ///< of the index
+};
+
+}  // namespace rowsocket::exec

@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Runs one request, or one group, on the engine, and tells its reply what happened. A success is told in
+// full; a failure leaves nothing in the output and nothing changed, and whoever called the runner tells it.
+// It knows the transaction that requests are part of, and nothing of staging: a request that runs again is a
+// new one to it.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+#include "engine/engine.h"
+#include "exec/row_counts.h"
+#include "exec/transaction.h"
+#include "exec/walk.h"
+#include "request/request.h"
+
+namespace rowsocket::exec {
+
+class Runner {
+ public:
+  Runner(engine::Session& session, Transaction& transaction) : session_(session), transaction_(transaction) {}
+
+  /// How large a reply may be. Those of a group's members count together, since all of them are held until
+  /// its end.
+  void set_reply_bytes_max(size_t reply_bytes_max) { reply_bytes_max_ = reply_bytes_max; }
+
+  /// A find or an insert.
+  [[nodiscard]] engine::Begin run(engine::Index& index, const Request& request, Error& error);
+  /// A group with at least one member. `failed_member` is for Reply::group_failed.
+  [[nodiscard]] engine::Begin run_group(const Group& group, std::span<engine::Index* const> indexes,
+                                        size_t& failed_member, Error& error);
+
+  /// Since it was forgotten: a request held, or the engine took, what a strict server would refuse.
+  [[nodiscard]] bool was_lenient() const { return is_lenient_; }
+  void forget_lenience() { is_lenient_ = false; }
+  /// How many since this was last asked.
+  [[nodiscard]] uint64_t take_rows_read() { return std::exchange(rows_read_, 0); }
+
+ private:
+  [[nodiscard]] engine::Begin run_any(engine::Index& index, const Request& request, RowCounts& rows,
+                                      Error& error);
+  [[nodiscard]] engine::Begin run_whole(engine::Index& index, const Request& request, RowCounts& rows,
+                                        Error& error);
+  template <typename RunOn>
+  [[nodiscard]] engine::Begin run_statement(engine::Index& index, const Request& request, RowCounts& rows,
+                                            Error& error, const RunOn& run_on);
+  [[nodiscard]] engine::Begin run_rows_alone(engine::Index& index, const Insert& insert, RowCounts& rows,
+                                             Error& error);
+  [[nodiscard]] engine::Begin run_row_alone(engine::Index& index, const Insert& insert, size_t number,
+                                            RowCounts& rows, RowOutcome& outcome);
+  [[nodiscard]] size_t reply_bytes_left(const Buffer& out) const;
+
+  [[nodiscard]] engine::Begin begin_group(const Group& group, std::span<engine::Index* const> indexes,
+                                          size_t& failed_member, Error& error);
+  [[nodiscard]] engine::Begin run_members(const Group& group, std::span<engine::Index* const> indexes,
+                                          RowCounts& rows, size_t& failed_member, Error& error);
+  [[nodiscard]] engine::Begin tell_group_end(const Group& group, size_t& failed_member, Error& error);
+
+  engine::Session& session_;
+  Transaction& transaction_;
+  size_t reply_bytes_max_ = 0;
+  bool is_lenient_ = false;
+  uint64_t rows_read_ = 0;
+  bool in_group_ = false;
+  size_t group_reply_begin_ = 0;  ///< where the replies of the group that is under way begin
+  WalkScratch scratch_;           ///< memory of walks, kept so that it need not be allocated again
+  std::vector<engine::GroupMember> members_;  ///< the same of a group
+};
+
+}  // namespace rowsocket::exec

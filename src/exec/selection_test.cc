@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Requests that name their selection in full, without an id.
+#include "exec/executor_fixture.h"
+
+namespace rowsocket::exec {
+namespace {
+
+using testing::ElementsAre;
+
+class SelectionTest : public ExecutorTest {
+ protected:
+  static Ask find(const std::string& id) {
+    return Ask::find(0, {id}).of("shop.item", "", "stock,name", "stock");
+  }
+  std::string asked(const Ask& request) { return ask(shop, request); }
+
+  Connection& shop = connect();
+};
+
+TEST_F(SelectionTest, nothing_need_be_opened) {
+  EXPECT_EQ(asked(find("1")), "rows/2 5 pen");
+  EXPECT_EQ(asked(find("1").add({"1"})), "= 1");
+  EXPECT_EQ(asked(Ask::insert(0, {"6", "30", "lid", "1"}).of("shop.item", "", "id,shelf,name,stock")), "ok");
+  EXPECT_EQ(stock("1") + stock("6"), "61");
+}
+
+TEST_F(SelectionTest, an_id_that_is_opened_is_another_matter) {
+  EXPECT_EQ(asked(Ask::open(0, "shop.item", "", "id")), "ok");
+  EXPECT_EQ(asked(find("1")), "rows/2 5 pen");
+  EXPECT_EQ(asked(Ask::find(0, {"1"})), "rows/1 1");
+}
+
+TEST_F(SelectionTest, filters_are_on_its_own_columns) {
+  EXPECT_EQ(asked(find("1").skip_unless(0, Comparison::equal, "4")), "rows/2");
+  EXPECT_EQ(asked(find("1").skip_unless(1, Comparison::equal, "4")), "error bad_filter_column");
+}
+
+TEST_F(SelectionTest, columns_of_the_request_take_the_place_of_its_own) {
+  EXPECT_EQ(asked(find("1").columns("id")), "rows/1 1");
+  EXPECT_EQ(asked(find("1")), "rows/2 5 pen");
+}
+
+TEST_F(SelectionTest, a_count_needs_none_of_its_columns) {
+  EXPECT_EQ(asked(Ask::find(0, {"1"}).of("shop.item", "", "color").count()), "= 1");
+  EXPECT_EQ(asked(find("1").columns("color").count()), "error no_such_column");
+}
+
+TEST_F(SelectionTest, each_part_of_the_names_tells_them_apart) {
+  EXPECT_EQ(asked(Ask::find(0, {"10"}).of("shop.item", "by_shelf", "name").limit(9)), "rows/1 pen ink");
+  EXPECT_EQ(asked(Ask::find(0, {"10"}).of("shop.item", "", "name").limit(9)), "rows/1");
+  EXPECT_EQ(asked(Ask::find(0, {"10"}).of("shop.item", "by_shelf", "id").limit(9)), "rows/1 1 2");
+}
+
+TEST_F(SelectionTest, what_is_not_there_is_the_answer) {
+  EXPECT_EQ(asked(Ask::find(0, {"1"}).of("shop.nothing", "", "id")), "error cannot_open_table");
+  EXPECT_EQ(asked(Ask::find(0, {"1"}).of("shop.item", "by_color", "id")), "error no_such_index");
+  EXPECT_EQ(asked(Ask::find(0, {"1"}).of("shop.item", "", "color")), "error no_such_column");
+}
+
+TEST_F(SelectionTest, names_that_nothing_can_have_are_not_looked_for) {
+  const std::string long_name(limits::name_bytes_max + 1, 'x');
+  EXPECT_EQ(asked(Ask::find(0, {"1"}).of("shop." + long_name, "", "id")), "error cannot_open_table");
+  EXPECT_EQ(asked(Ask::find(0, {"1"}).of("shop.item", long_name, "id")), "error no_such_index");
+  EXPECT_EQ(asked(find("1").columns(long_name)), "error no_such_column");
+}
+
+TEST_F(SelectionTest, who_may_not_write_or_read_may_not_do_it_so) {
+  Connection& reader = connect(Access::read);
+  EXPECT_EQ(ask(reader, find("1").remove()), "error read_only");
+  settings.secret_read = "r";
+  use_settings();
+  EXPECT_EQ(ask(connect(), find("1")), "error not_authenticated");
+}
+
+TEST_F(SelectionTest, more_selections_than_are_remembered_work_as_well) {
+  std::vector<Ask> asks = {find("1").add({"1"})};
+  std::vector<std::string> expected = {"= 1"};
+  std::string names = "id";
+  for (uint32_t number = 0; number < limits::selections_per_client + 1; ++number) {
+    asks.push_back(Ask::find(0, {"77"}).of("shop.item", "", names));
+    names += ",id";
+    expected.push_back("rows/" + std::to_string(number + 1));
+  }
+  engine.fail_commit(Error(ErrorCode::engine, 149));  // all of them run again
+  EXPECT_EQ(turn(shop, asks), expected);
+  EXPECT_EQ(stock("1"), "6");
+}
+
+TEST_F(SelectionTest, a_group_may_hold_them) {
+  EXPECT_THAT(turn(shop, {Ask::group({find("1").add({"1"}), find("1")})}),
+              ElementsAre("ok", "= 1", "rows/2 6 pen", "ok"));
+}
+
+}  // namespace
+}  // namespace rowsocket::exec

@@ -1,0 +1,233 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "exec/staging.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/invariant.h"
+
+namespace rowsocket::exec {
+namespace {
+
+using engine::Begin;
+
+/// A request that loses its own transaction too is tried this often again.
+constexpr int replay_retries = 3;
+
+void answer_group(const Group& group, const Job& job) {
+  Reply& reply = *group.reply;
+  if (!job.outcome.ok()) {
+    reply.group_failed(job.failed_member, job.outcome);
+  } else if (!job.can_run()) {  // it has no members
+    reply.group_begins();
+    reply.group_ends();
+    if (group.wants_gtid) {
+      reply.committed(reply.out(), {});
+    }
+  }
+}
+
+}  // namespace
+
+void Job::refuse(Error error) {
+  index = nullptr;
+  member_indexes.clear();
+  outcome = std::move(error);
+  failed_member = Reply::group_itself;
+}
+
+// ---- one request
+
+bool Staging::make_room() {
+  if (staged_.size() == staged_.capacity()) [[unlikely]] {
+    try {
+      staged_.reserve(std::max<size_t>(16, 2 * staged_.size()));
+    } catch (...) {
+      // Make room by making what there is final. Only a list that never held anything has no room then.
+      settle();
+    }
+  }
+  return staged_.capacity() > 0;
+}
+
+Begin Staging::run(Job& job) {
+  job.reply_begin = job.out().size();
+  if (job.request->kind == RequestKind::group) {
+    const auto& group = static_cast<const Group&>(*job.request);
+    return runner_.run_group(group, job.member_indexes, job.failed_member, job.outcome);
+  }
+  return runner_.run(*job.index, *job.request, job.outcome);
+}
+
+void Staging::answer_untold(const Job& job) {
+  Reply& reply = *job.request->reply;
+  if (job.request->kind == RequestKind::group) {
+    answer_group(static_cast<const Group&>(*job.request), job);
+  } else if (!job.outcome.ok()) {
+    reply.failed(job.outcome);
+  } else if (job.request->kind == RequestKind::open) {
+    reply.opened({});
+  } else if (!job.can_run()) {
+    reply.done();
+  }
+}
+
+bool Staging::put_back(Job& job) {
+  Client& client = *job.client;
+  if (job.parked_since_ms == 0) {
+    job.parked_since_ms = std::max<uint64_t>(now_ms_, 1);
+    counters_.add(Counter::parked);
+  }
+  if (has_waited_long_enough(job)) {
+    if (job.outcome.reason != Reason::row_locked) {
+      job.outcome = ErrorCode::cannot_lock_table;
+    }
+    return false;
+  }
+  client.parked_since_ms = job.parked_since_ms;
+  client.put_back_at = job.position;
+  return true;
+}
+
+bool Staging::has_waited_long_enough(const Job& job) const {
+  const uint64_t timeout_ms = job.outcome.reason == Reason::row_locked ? session_.row_lock_wait_timeout_ms()
+                                                                       : session_.lock_wait_timeout_ms();
+  return now_ms_ - std::min(now_ms_, job.parked_since_ms) >= timeout_ms;
+}
+
+void Staging::stage(Job&& job) {
+  job.client->is_staged = true;
+  staged_.push_back(std::move(job));
+}
+
+// ---- all that is staged
+
+void Staging::settle() {
+  if (transaction_.is_open()) {
+    const Committed committed = transaction_.commit();
+    if (!committed.error.ok() && !staged_.empty()) {
+      if (committed.worth_another_try) {
+        replay();
+      } else {
+        fail_writes(committed.error);
+      }
+    }
+  }
+  forget();
+}
+
+void Staging::replay_if_lost() {
+  if (!transaction_.is_lost()) [[likely]] {
+    return;
+  }
+  if (transaction_.may_run_again()) {
+    transaction_.roll_back();
+    replay();
+  } else {
+    transaction_.roll_back();  // the request that did lasting work failed, and has its answer
+    forget();
+  }
+}
+
+/// The whole transaction is gone: run what was staged again, one by one. Nothing waits in place here: while
+/// one client's request waits for a lock, the others of the worker go on.
+void Staging::replay() {
+  counters_.add(Counter::replays);
+  cut_replies();
+  for (Job& job : staged_) {
+    remake(job);
+  }
+  forget();
+}
+
+/// The transaction is gone for good: what it had promised was not kept.
+void Staging::fail_writes(const Error& commit_error) {
+  cut_replies();
+  for (Job& job : staged_) {
+    if (!job.can_run() || !writes(*job.request)) {
+      remake(job);
+    } else if (!job.out().failed() && !job.is_put_back()) {
+      job.outcome = commit_error;
+      job.failed_member = Reply::every_member;
+      answer(job);
+    }
+  }
+}
+
+void Staging::cut_replies() {
+  for (auto job = staged_.rbegin(); job != staged_.rend(); ++job) {
+    if (!job->out().failed()) {
+      job->out().truncate(job->reply_begin);
+    }
+  }
+}
+
+/// Make a reply that was cut anew: execute the request in a transaction of its own.
+void Staging::remake(Job& job) {
+  if (job.out().failed() || job.is_put_back()) {
+    return;
+  }
+  if (job.can_run()) {
+    for (int retries = 0; !run_alone(job) && retries < replay_retries; ++retries) {
+    }
+  }
+  if (!job.is_put_back()) {
+    answer(job);
+  }
+}
+
+/// Run and commit one request, or put it back. False if it lost its transaction: `outcome` says how, and
+/// another try may do better.
+bool Staging::run_alone(Job& job) {
+  job.outcome = {};
+  Begin begin = run(job);
+  if (begin == Begin::commit_first) [[unlikely]] {
+    transaction_.roll_back();  // there is nothing in the transaction but what the request began itself
+    begin = run(job);
+  }
+  if (begin == Begin::wait && put_back(job)) {
+    transaction_.roll_back();
+    return true;
+  }
+  if (!invariant(begin != Begin::commit_first,
+                 "the first request of a transaction is not asked to be that")) {
+    transaction_.roll_back();
+    job.out().fail();  // costs the connection
+    return true;
+  }
+  Committed committed;
+  if (transaction_.is_lost()) {
+    committed = {.error = session_.loss(), .worth_another_try = transaction_.may_run_again()};
+    transaction_.roll_back();
+  } else if (transaction_.is_open()) {
+    committed = transaction_.commit();
+  }
+  if (committed.error.ok()) {
+    return true;
+  }
+  if (job.outcome.ok()) {
+    job.outcome = std::move(committed.error);
+    job.failed_member = Reply::every_member;
+    job.out().truncate(job.reply_begin);
+  }
+  return !committed.worth_another_try;
+}
+
+void Staging::redo_alone(Job& job) {
+  transaction_.roll_back();
+  counters_.add(Counter::replays);
+  job.out().truncate(job.reply_begin);
+  remake(job);
+}
+
+void Staging::forget() {
+  for (const Job& job : staged_) {
+    job.client->is_staged = false;
+    if (!job.is_put_back()) {
+      tally_.add(*job.request, job.outcome);
+    }
+  }
+  staged_.clear();
+}
+
+}  // namespace rowsocket::exec

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Requests whose replies wait for the commit of their transaction, and what happens to these replies when it
+// did not make it.
+//
+//   commit ok ................................ every staged reply is final
+//   lost, or failed but may pass next time ... all staged replies are cut, every request runs again in a
+//                                              transaction of its own
+//   one of them must wait for a lock ......... it is put back, and with it what its client asked behind it:
+//                                              they are presented again in a later turn
+//   failed for good .......................... writes answer the failure, reads (which may have seen the lost
+//                                              writes) run again
+//
+// A request that does what no rollback takes back (a table without transactions) is the only one of its
+// transaction. It never runs again: its failure is its answer.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "engine/engine.h"
+#include "exec/client.h"
+#include "exec/request_tally.h"
+#include "exec/runner.h"
+#include "exec/transaction.h"
+#include "request/counters.h"
+#include "request/request.h"
+
+namespace rowsocket::exec {
+
+/// One request on its way to its answer. Plain pointers: what they point to outlives the job (see
+/// Executor::execute).
+struct Job {
+  /// A constructor, since GCC clears an aggregate with a string instruction, which takes longer than all else
+  /// here.
+  Job(Client& asking, const Request& asked, size_t asked_at)
+      : client(&asking), request(&asked), position(asked_at), parked_since_ms(asking.parked_since_ms) {}
+
+  Client* client;
+  const Request* request;
+  size_t position;                 ///< see Executor::execute
+  uint64_t parked_since_ms;        ///< when it was first tried, if it has waited for a lock; else 0
+  engine::Index* index = nullptr;  ///< of a find or an insert that may run
+  std::vector<engine::Index*> member_indexes;  ///< of a group that may run
+  Error outcome;
+  size_t failed_member = Reply::group_itself;  ///< of a group: which member has `outcome` for its answer
+  size_t reply_begin = 0;                      ///< size of the output before the reply
+
+  /// Else there is nothing to execute, and `outcome` is the answer.
+  [[nodiscard]] bool can_run() const { return index != nullptr || !member_indexes.empty(); }
+  /// It will be presented again: it is not answered now.
+  [[nodiscard]] bool is_put_back() const {
+    return client->put_back_at.has_value() && position >= *client->put_back_at;
+  }
+  [[nodiscard]] Buffer& out() const { return request->reply->out(); }
+  /// It is not to run after all.
+  void refuse(Error error);
+};
+
+class Staging {
+ public:
+  Staging(engine::Session& session, Transaction& transaction, Runner& runner, Counters& counters,
+          RequestTally& tally)
+      : session_(session), transaction_(transaction), runner_(runner), counters_(counters), tally_(tally) {}
+
+  void begin_turn(uint64_t now_ms) { now_ms_ = now_ms; }
+
+  [[nodiscard]] bool is_empty() const { return staged_.empty(); }
+
+  // One request at a time: make room for it, run it, answer it, stage it.
+
+  /// True if the reply of this job may have to be told anew. Groups always: their replies may wait for a
+  /// GTID.
+  [[nodiscard]] bool must_stage(const Job& job) const {
+    return !staged_.empty() || (job.index != nullptr && writes(*job.request)) ||
+           job.request->kind == RequestKind::group;
+  }
+  /// Room for one more. False if memory is refused; then nothing is staged.
+  [[nodiscard]] bool make_room();
+  /// Run a job. What it did is part of the transaction; a success is told, a failure is not.
+  [[nodiscard]] engine::Begin run(Job& job);
+  /// Tell a job's reply what is still to be told: a failure, or the success of a job that did not run.
+  static void answer(const Job& job) {
+    const bool is_told = job.index != nullptr && job.outcome.ok();
+    if (!is_told) [[unlikely]] {
+      answer_untold(job);
+    }
+  }
+  /// A job that waits for a lock is put back, unless it has waited as long as it may: then its outcome is its
+  /// answer. True if it was put back.
+  [[nodiscard]] bool put_back(Job& job);
+  /// Remember an answered job. There is room for it.
+  void stage(Job&& job);
+
+  /// End the transaction, and make every reply so far final.
+  void settle();
+  /// After a request: if the transaction was lost, bring what was staged to its answers without it.
+  void replay_if_lost();
+  /// A job that nothing is staged around lost its transaction: there is only itself to run again.
+  void redo_alone(Job& job);
+
+ private:
+  static void answer_untold(const Job& job);
+  void replay();
+  void fail_writes(const Error& commit_error);
+  void cut_replies();
+  void remake(Job& job);
+  [[nodiscard]] bool run_alone(Job& job);
+  [[nodiscard]] bool has_waited_long_enough(const Job& job) const;
+  void forget();
+
+  engine::Session& session_;
+  Transaction& transaction_;
+  Runner& runner_;
+  Counters& counters_;
+  RequestTally& tally_;
+  uint64_t now_ms_ = 0;
+  std::vector<Job> staged_;  ///< in order of execution
+};
+
+}  // namespace rowsocket::exec

@@ -1,0 +1,75 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// The transaction around a turn's requests: what they did together since the last commit or rollback. It
+// knows no request; it only remembers where replies are to say the GTID of the commit.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "base/limits.h"
+#include "engine/engine.h"
+#include "exec/row_counts.h"
+#include "request/counters.h"
+#include "request/reply.h"
+
+namespace rowsocket::exec {
+
+/// How a commit ended.
+struct [[nodiscard]] Committed {
+  Error error = {};  ///< ok, or why everything since the last commit is undone
+  bool worth_another_try =
+      false;  ///< of a failure: what the transaction did may succeed when it is done again
+};
+
+class Transaction {
+ public:
+  Transaction(engine::Session& session, Counters& counters) : session_(session), counters_(counters) {}
+
+  /// A request is about to begin. Whatever comes of it: locks that it takes on the way are given back with
+  /// the turn.
+  void note_request() { is_open_ = true; }
+  /// A request that may change rows has begun.
+  void note_write() { writes_ = true; }
+  /// A request that succeeded has changed so many rows.
+  void add(const RowCounts& rows) { uncommitted_.add_changes(rows); }
+
+  [[nodiscard]] bool is_open() const { return is_open_; }
+  /// True if it should be committed before the next request.
+  [[nodiscard]] bool is_full() const {
+    return uncommitted_.changed() >= limits::rows_per_transaction || session_.wants_commit();
+  }
+  /// The engine rolled it back, or it can not be kept: `roll_back` is what remains to be done.
+  [[nodiscard]] bool is_lost() const { return session_.transaction_lost(); }
+  /// False if it changed what no rollback takes back. Then the request that did it must not run again.
+  [[nodiscard]] bool may_run_again() const { return !session_.did_lasting_work(); }
+
+  /// The GTID of the commit is to stand where the output of the reply ends now. May throw std::bad_alloc.
+  void remember_gtid_place(Reply& reply);
+  /// The request of the last place was undone.
+  void forget_last_gtid_place() { gtid_places_.pop_back(); }
+
+  Committed commit();
+  void roll_back();
+
+ private:
+  struct GtidPlace {
+    Reply* reply;
+    size_t position;      ///< in its output
+    size_t text_end = 0;  ///< of what the reply says, in the texts of all places of the same output
+  };
+
+  void fill_in_gtids();
+  void fill_in(size_t first_place);
+  void forget();
+
+  engine::Session& session_;
+  Counters& counters_;
+  bool is_open_ = false;                ///< something began since the last commit or rollback
+  bool writes_ = false;                 ///< and it may have changed rows
+  RowCounts uncommitted_;               ///< rows changed by it
+  std::vector<GtidPlace> gtid_places_;  ///< in order of execution: ascending within each output
+};
+
+}  // namespace rowsocket::exec

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// What can go wrong with a request, in no protocol's words and no server's numbers. A protocol maps the code to its own reply;
+// the detail is for people.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "request/error_codes.h"
+
+namespace rowsocket {
+
+enum class ErrorCode : uint8_t {
+  none,
+#define ROWSOCKET_ERROR(name, counter, explanation) name,
+  ROWSOCKET_ERRORS
+#undef ROWSOCKET_ERROR
+      count_  ///< how many codes there are; not a code
+};
+
+/// Lower-case name of a code, for logs and tests.
+[[nodiscard]] std::string_view error_name(ErrorCode code);
+/// One line for people; empty where the code says it all.
+[[nodiscard]] std::string_view explanation(ErrorCode code);
+
+/// Why something failed, as far as it decides what is done next, or what a protocol answers. The engine sets it; numbers are for
+/// clients only.
+enum class Reason : uint8_t {
+  none,        ///< it fails again when it is tried again
+  row_locked,  ///< another transaction has the row; trying again may help
+  conflict,    ///< another transaction was preferred (a deadlock, a failed certification), or one on a table's lock
+  too_large,   ///< the transaction grew beyond what the host allows; parts of it may not
+  duplicate    ///< a unique key has the row already
+};
+
+/// The outcome of something that can fail. `code == none` is success.
+struct [[nodiscard]] Error {
+  ErrorCode code = ErrorCode::none;
+  int number = 0;           ///< for `engine` and `sql`: the host's own
+  std::string detail = {};  ///< one line for people; may be empty
+  Reason reason = Reason::none;
+
+  Error() = default;
+  Error(ErrorCode error_code, std::string text = {}) : code(error_code), detail(std::move(text)) {}
+  Error(ErrorCode error_code, int error_number, std::string text = {})
+      : code(error_code), number(error_number), detail(std::move(text)) {}
+
+  /// The same error, for this reason.
+  Error&& because(Reason why) && {
+    reason = why;
+    return std::move(*this);
+  }
+
+  [[nodiscard]] bool ok() const { return code == ErrorCode::none; }
+};
+
+}  // namespace rowsocket

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "request/error.h"
+
+#include <gtest/gtest.h>
+
+#include <set>
+#include <string_view>
+
+namespace rowsocket {
+namespace {
+
+TEST(Error, EachCodeHasALowerCaseNameOfItsOwn) {
+  std::set<std::string_view> names;
+  for (int code = 0; code < static_cast<int>(ErrorCode::count_); ++code) {
+    const std::string_view name = error_name(static_cast<ErrorCode>(code));
+    EXPECT_FALSE(name.empty()) << code;
+    EXPECT_EQ(name.find_first_not_of("abcdefghijklmnopqrstuvwxyz_"), std::string_view::npos) << name;
+    EXPECT_TRUE(names.insert(name).second) << name;
+  }
+}
+
+TEST(Error, NamesStandWhereTheirCodeStands) {
+  EXPECT_EQ(error_name(ErrorCode::none), "none");
+  EXPECT_EQ(error_name(ErrorCode::unknown_command), "unknown_command");
+  EXPECT_EQ(error_name(ErrorCode::not_authenticated), "not_authenticated");
+  EXPECT_EQ(error_name(ErrorCode::shutting_down), "shutting_down");
+}
+
+TEST(Error, IsExplainedWhereItsCodeDoesNotSayItAll) {
+  EXPECT_EQ(explanation(ErrorCode::no_key_values), "at least one value is needed");
+  EXPECT_EQ(explanation(ErrorCode::bad_operator), "");
+  EXPECT_EQ(explanation(ErrorCode::none), "");
+}
+
+TEST(Error, KeepsWhatItIsWhenItsReasonIsSaid) {
+  const Error error = Error(ErrorCode::engine, 146, "a row").because(Reason::row_locked);
+  EXPECT_EQ(error.code, ErrorCode::engine);
+  EXPECT_EQ(error.number, 146);
+  EXPECT_EQ(error.detail, "a row");
+  EXPECT_EQ(error.reason, Reason::row_locked);
+  EXPECT_FALSE(error.ok());
+}
+
+}  // namespace
+}  // namespace rowsocket

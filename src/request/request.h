@@ -1,0 +1,259 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// What a client asks, in no protocol's words: the vocabulary between src/wire (which makes requests from bytes) and src/exec
+// (which executes them). A request is one of the structures below; it lies in the turn's arena with its reply, views the
+// connection's input and the arena, owns nothing, and is good until the end of the turn.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "request/error.h"
+#include "request/reply.h"
+#include "request/value.h"
+
+namespace rowsocket {
+
+enum class RequestKind : uint8_t {
+  refused,  ///< no request, or one that may not stand here: it has a mistake
+  nothing,  ///< it is answered that it is done
+  open,
+  find,
+  insert,
+  group,
+  authenticate
+};
+
+/// What all requests have. `kind` says which structure it is.
+struct Request {
+  constexpr Request() = default;
+  constexpr explicit Request(RequestKind request_kind) : kind(request_kind) {}
+
+  RequestKind kind = RequestKind::refused;
+  /// What the parser found wrong; answered after what must be answered first (authentication, an unknown id).
+  ErrorCode mistake = ErrorCode::none;
+  bool is_lenient = false;  ///< it holds what a strict parser would refuse
+  Reply* reply = nullptr;   ///< never nullptr where a request is executed
+};
+
+// ---- which rows
+
+/// What an opened selection is about: an index of a table, and columns.
+struct SelectionNames {
+  std::string_view database;
+  std::string_view table;
+  std::string_view index;           ///< name, ordinal (begins with a digit), or empty for PRIMARY
+  std::string_view columns;         ///< comma-separated, may be empty
+  std::string_view filter_columns;  ///< comma-separated, may be empty
+  bool raw = false;                 ///< text travels as the column's own bytes, unconverted
+};
+
+/// The selection that a request is about: one that was opened under an id, or one in full.
+struct SelectionName {
+  uint32_t id = 0;
+  const SelectionNames* names = nullptr;  ///< nullptr: the id counts
+  bool has_columns = false;               ///< these columns (comma-separated) take the place of the opened ones
+  std::string_view columns;
+};
+
+/// Which rows of the index, relative to the key. `starts_with`: equal in all parts but the last, whose text begins with the
+/// value.
+enum class KeyOperator : uint8_t { equal, after, at_or_after, before, at_or_before, starts_with };
+
+[[nodiscard]] constexpr bool goes_up(KeyOperator key_operator) {
+  return key_operator == KeyOperator::after || key_operator == KeyOperator::at_or_after;
+}
+[[nodiscard]] constexpr bool goes_down(KeyOperator key_operator) {
+  return key_operator == KeyOperator::before || key_operator == KeyOperator::at_or_before;
+}
+
+/// Rows of an index between two ends, in an order. Parts that have no value in a key are open.
+struct KeyRange {
+  KeyOperator key_operator = KeyOperator::equal;
+  std::span<const Value> key = {};
+  /// The other end: it goes down where key_operator goes up, and the other way round.
+  bool has_end = false;
+  KeyOperator end_operator = KeyOperator::at_or_before;
+  std::span<const Value> end_key = {};
+  /// The rows in the opposite order: from the end, or from where the index ends.
+  bool reverse = false;
+};
+
+/// True if the other end, where there is one, goes against the key's direction.
+[[nodiscard]] constexpr bool ends_face(const KeyRange& range) {
+  return !range.has_end || (goes_up(range.key_operator) && goes_down(range.end_operator)) ||
+         (goes_down(range.key_operator) && goes_up(range.end_operator));
+}
+
+/// Keys whose rows are found one after the other. Either values for one part of the range's key, or whole keys.
+struct KeyList {
+  bool is_given = false;
+  bool holds_whole_keys = false;  ///< `values` holds keys of as many values as the range's key has, one after the other
+  uint32_t part = 0;              ///< else the key part that takes each value in turn
+  std::span<const Value> values = {};
+  uint64_t row_limit_per_key = 0;  ///< 0 = see exec/walk.h
+};
+
+enum class Comparison : uint8_t {
+  equal,
+  not_equal,
+  less,
+  less_or_equal,
+  greater,
+  greater_or_equal,
+  greater_or_unset  ///< greater, or 0, or NULL: an expiry time that is not over
+};
+
+/// What becomes of a row that does not match.
+enum class Mismatch : uint8_t {
+  skip,    ///< as if it were not there
+  stop,    ///< the same, and so are those behind it
+  refuse,  ///< it was found, but is neither told nor changed
+};
+
+/// A condition on one of the selection's filter columns.
+struct Filter {
+  Mismatch mismatch = Mismatch::skip;
+  Comparison comparison = Comparison::equal;
+  uint32_t filter_column = 0;  ///< position in the selection's filter columns
+  Value value;                 ///< NULL sorts before every value; NULL = NULL is true
+};
+
+// ---- what is done with them
+
+/// What is done to one column of a row.
+enum class Operation : uint8_t {
+  set,
+  add,               ///< exact over the column's type; out of range is an error; NULL columns and NULL amounts stay
+  subtract,          ///< the same
+  add_wrapping,      ///< over 64 bits without a sign, as memcached's incr
+  subtract_to_zero,  ///< the same, and not below 0, as memcached's decr
+  append,            ///< text or bytes behind what is there
+  prepend            ///< the same, before it
+};
+
+struct Assignment {
+  uint32_t column = 0;  ///< position in the selection's columns
+  Operation operation = Operation::set;
+  Value value;
+};
+
+/// What is done to each row found.
+struct Change {
+  enum class Kind : uint8_t { none, assign, remove };
+  Kind kind = Kind::none;
+  std::span<const Assignment> assignments = {};  ///< each column at most once
+  bool keeps_signs = false;                      ///< a row stays as it is if one of its columns would change its sign
+};
+
+/// What is told of the rows.
+enum class Tell : uint8_t {
+  rows,        ///< as they were found, before a change
+  rows_after,  ///< as a change left them
+  count        ///< how many were found, or changed
+};
+
+struct Find : Request {
+  constexpr Find() : Request(RequestKind::find) {}
+
+  SelectionName selection;
+  KeyRange range;
+  KeyList list;
+  uint64_t limit = 1;   ///< rows, after filters and offset
+  uint64_t offset = 0;  ///< rows skipped first
+  std::span<const Filter> filters;
+  Change change;
+  Tell tell = Tell::rows;
+  bool drops_surplus = false;  ///< assignments beyond the columns are dropped; else they are an error
+};
+
+/// What an insert does where a unique key has the row already.
+enum class OnDuplicate : uint8_t {
+  fail,     ///< an error
+  keep,     ///< leave the row that is there
+  replace,  ///< delete what is there first
+  change    ///< `duplicate_changes` to the row that is there
+};
+
+/// What is done to the row that is there: `operation` with the value that the row to insert has at this position.
+struct DuplicateChange {
+  uint32_t position = 0;
+  Operation operation = Operation::set;
+};
+
+struct Insert : Request {
+  constexpr Insert() : Request(RequestKind::insert) {}
+
+  SelectionName selection;
+  std::span<const Value> values;  ///< for the first columns of the selection, row after row
+  uint32_t row_count = 1;         ///< at least 1, and a divisor of values.size()
+  OnDuplicate on_duplicate = OnDuplicate::fail;
+  std::span<const DuplicateChange> duplicate_changes;
+  std::span<const Filter> duplicate_filters;  ///< OnDuplicate::change: a row that is there and does not match is kept
+  bool rows_alone = false;                    ///< a row that fails does not undo the others
+  bool tells_rows = false;     ///< tell the rows as they are afterwards, instead of what came of them; not where they stand alone
+  bool drops_surplus = false;  ///< values beyond the columns are dropped; else they are an error
+};
+
+// ---- the others
+
+struct Open : Request {
+  constexpr Open() : Request(RequestKind::open) {}
+
+  uint32_t id = 0;
+  SelectionNames names;
+  bool tells_types = false;  ///< the reply says the columns' types
+};
+
+/// Requests that commit together, or of which nothing is done. None is itself a group, an open or an authenticate.
+struct Group : Request {
+  constexpr Group() : Request(RequestKind::group) {}
+
+  std::span<Request* const> members;
+  bool must_change = false;  ///< a write that changes no row fails the group
+  bool wants_gtid = false;   ///< the reply says the GTID of the commit
+};
+
+/// Who a client says it is.
+struct Authenticate : Request {
+  constexpr Authenticate() : Request(RequestKind::authenticate) {}
+
+  enum class Method : uint8_t { port_secret, account };
+  Method method = Method::port_secret;
+  Value user;      ///< account
+  Value password;  ///< or the port's secret
+};
+
+// ---- what can be asked of a request
+
+namespace detail {
+[[nodiscard]] bool has_member_that_writes(const Group& group);
+}
+
+/// It may change rows.
+[[nodiscard]] inline bool writes(const Request& request) {
+  switch (request.kind) {
+    case RequestKind::find:
+      return static_cast<const Find&>(request).change.kind != Change::Kind::none;
+    case RequestKind::insert:
+      return true;
+    case RequestKind::group:
+      return detail::has_member_that_writes(static_cast<const Group&>(request));
+    case RequestKind::refused:
+    case RequestKind::nothing:
+    case RequestKind::open:
+    case RequestKind::authenticate:
+      return false;
+  }
+  return false;
+}
+/// Of a request that may change rows: true if it is one row at most, in one step. Where rows stand alone, of each of them.
+[[nodiscard]] bool changes_one_row(const Request& request);
+/// Of a find or an insert, which rows it is about.
+[[nodiscard]] inline const SelectionName& selection_of(const Request& request) {
+  return request.kind == RequestKind::insert ? static_cast<const Insert&>(request).selection
+                                             : static_cast<const Find&>(request).selection;
+}
+
+}  // namespace rowsocket

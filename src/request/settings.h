@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// What an operator can change while RowSocket runs, as one immutable snapshot for all who need it: parsers, execution, turns. How
+// it is published is in server/settings_board.h.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+
+#include "base/limits.h"
+
+namespace rowsocket {
+
+struct Settings {
+  std::string secret_read = {};   ///< empty = reading needs no secret
+  std::string secret_write = {};  ///< empty = writing needs the read secret, if there is one
+  size_t line_bytes_max = limits::line_bytes_default;
+  size_t reply_bytes_max = limits::reply_bytes_default;
+  size_t held_bytes_max = limits::held_bytes_default;  ///< what a worker's connections may hold in buffers between turns
+  uint32_t in_values_max = limits::in_list_default;
+  uint32_t id_max = limits::index_id_default;                ///< ids are below this
+  uint32_t idle_timeout_s = limits::idle_timeout_s_default;  ///< 0 = never
+  uint32_t max_connections = limits::connections_default;
+  bool error_detail = false;  ///< replies carry the text for people
+  bool strict = false;        ///< refuse what is served only because earlier servers did
+};
+
+}  // namespace rowsocket

@@ -1,0 +1,114 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "request/value_writer.h"
+
+#include <algorithm>
+#include <charconv>
+
+#include "base/limits.h"
+
+#if defined(__SSE2__)
+#include <emmintrin.h>
+#endif
+
+namespace rowsocket {
+namespace {
+
+/// Copies [from, end) to `to`, escaped. Where the next byte goes.
+inline char* escape(const char* from, const char* end, char* to, const ValueFormat& format) {
+  for (; from != end; ++from) {
+    const auto byte = static_cast<unsigned char>(*from);
+    if (byte < format.escape_below) [[unlikely]] {
+      *to++ = format.escape_lead;
+      *to++ = static_cast<char>(byte + format.escape_shift);
+    } else {
+      *to++ = *from;
+    }
+  }
+  return to;
+}
+
+size_t count_escapes(std::string_view bytes, const ValueFormat& format) {
+  return static_cast<size_t>(std::count_if(
+      bytes.begin(), bytes.end(), [&format](char byte) { return static_cast<unsigned char>(byte) < format.escape_below; }));
+}
+
+}  // namespace
+
+void ValueWriter::begin_value() {
+  if (per_column_.prefixes != nullptr) {
+    out_.append(per_column_.prefixes[column_]);
+  }
+}
+
+void ValueWriter::end_value(bool is_null) {
+  if (per_column_.ends != nullptr) {
+    per_column_.ends[column_] = {out_.size(), is_null};
+  }
+  ++column_;
+}
+
+void ValueWriter::framed(std::string_view bytes) {
+  begin_value();
+  constexpr size_t digits_max = 20;
+  constexpr std::string_view line_end = "\r\n";
+  switch (format_.framing) {
+    case ValueFormat::Framing::separated:
+      escaped(bytes);
+      break;
+    case ValueFormat::Framing::bare:
+      out_.append(bytes);
+      break;
+    case ValueFormat::Framing::length_prefixed:
+      if (out_.reserve(1 + digits_max + bytes.size() + 2 * line_end.size())) [[likely]] {
+        char* to = out_.end();
+        char* const start = to;
+        *to++ = format_.length_lead;
+        to = std::to_chars(to, to + digits_max, bytes.size()).ptr;
+        to = std::copy(line_end.begin(), line_end.end(), to);
+        to = std::copy(bytes.begin(), bytes.end(), to);
+        to = std::copy(line_end.begin(), line_end.end(), to);
+        out_.advance(static_cast<size_t>(to - start));
+      }
+      break;
+  }
+  end_value(false);
+}
+
+void ValueWriter::framed_null() {
+  begin_value();
+  if (format_.framing == ValueFormat::Framing::separated) {
+    out_.append(format_.separator);
+  }
+  out_.append(format_.null_token);
+  end_value(true);
+}
+
+void ValueWriter::escaped(std::string_view bytes) {
+  // Twice the size is room for the worst case, so the loop needs no check. Of a long value the escapes are counted instead.
+  const size_t escapes = bytes.size() <= limits::value_bytes_measured ? bytes.size() : count_escapes(bytes, format_);
+  if (!out_.reserve(1 + bytes.size() + escapes + 16)) [[unlikely]] {
+    return;
+  }
+  char* to = out_.end();
+  const char* const start = to;
+  const char* from = bytes.data();
+  const char* const from_end = from + bytes.size();
+  *to++ = format_.separator;
+#if defined(__SSE2__)
+  // 16 bytes at once where none of them needs escaping: max(b, limit) == b exactly where b >= limit.
+  const __m128i limit = _mm_set1_epi8(static_cast<char>(format_.escape_below));
+  for (; from_end - from >= 16; from += 16) {
+    const __m128i chunk = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
+    if (_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(chunk, limit), chunk)) == 0xFFFF) [[likely]] {
+      _mm_storeu_si128(reinterpret_cast<__m128i*>(to), chunk);
+      to += 16;
+    } else {
+      to = escape(from, from + 16, to, format_);
+    }
+  }
+#endif
+  to = escape(from, from_end, to, format_);
+  out_.advance(static_cast<size_t>(to - start));
+}
+
+}  // namespace rowsocket

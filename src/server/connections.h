@@ -1,0 +1,105 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// The connections of one worker, with what they share: the poller that tells which of them are ready, the
+// pool of their buffers, the count of what they hold together. Moves bytes, and knows neither requests nor
+// turns.
+//
+// One owner, one thread. Allocates when a connection comes, and not later.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string_view>
+#include <vector>
+
+#include "base/log.h"
+#include "engine/engine.h"
+#include "net/buffer_pool.h"
+#include "net/poller.h"
+#include "request/counters.h"
+#include "server/client_connection.h"
+#include "server/inbox.h"
+#include "server/limited_log.h"
+
+namespace rowsocket::server {
+
+class Connections {
+ public:
+  struct Surroundings {
+    Inbox& inbox;
+    Counters& counters;
+    LimitedLog& log;
+  };
+
+  explicit Connections(const Surroundings& surroundings);
+  ~Connections();  ///< closes all of them
+  Connections(const Connections&) = delete;
+  Connections& operator=(const Connections&) = delete;
+
+  /// False if the system refused what polling needs.
+  [[nodiscard]] bool is_usable() const { return is_usable_; }
+
+  [[nodiscard]] size_t size() const { return connections_.size(); }
+  [[nodiscard]] const std::vector<std::unique_ptr<ClientConnection>>& all() const { return connections_; }
+
+  // ---- waiting
+
+  using Events = std::span<const net::Poller::Event>;
+  /// What is ready; see net::Poller. The tag is the ClientConnection, or nullptr of the inbox's wakeup.
+  [[nodiscard]] Events wait(int timeout_ms) { return poller_.wait(timeout_ms); }
+  /// Before a long wait: a burst left memory behind, and it can be given back.
+  [[nodiscard]] bool has_surplus() const { return pool_.has_surplus(); }
+  void trim() { pool_.trim(); }
+
+  // ---- a connection's life
+
+  /// May throw std::bad_alloc; then nothing changed.
+  ClientConnection& add(std::unique_ptr<ClientConnection> connection);
+  /// It goes with the next `remove_closed`; until then its buffers stay as they are.
+  void close(ClientConnection& connection);
+  void close_with_note(ClientConnection& connection, LogLevel level, std::string_view why);
+  [[nodiscard]] bool some_are_closed() const { return !closed_.empty(); }
+  /// Destroys those that are closed, which closes their sockets.
+  void remove_closed();
+
+  // ---- its bytes
+
+  /// True if there is something new to execute.
+  [[nodiscard]] bool receive(ClientConnection& connection);
+  void send(ClientConnection& connection, uint64_t now_ms);
+  /// Memory for replies, if there is none.
+  void lend_output(ClientConnection& connection) { connection.stream.borrow_output(pool_); }
+  /// Take back what it does not need between turns, and count anew what it holds.
+  void rest(ClientConnection& connection);
+  /// From now on `wait` tells of this, and of nothing else.
+  void watch(ClientConnection& connection, net::Interest wanted);
+
+  // ---- all together
+
+  [[nodiscard]] size_t held_bytes() const { return held_bytes_; }
+  /// What clients send by halves, do not read, and have open in the session: who holds most goes until all
+  /// together hold no more than this.
+  void bound_held_bytes(size_t held_bytes_max, const engine::Session& session);
+
+  /// A line of the log about one of them.
+  void note(const ClientConnection& connection, LogLevel level, std::string_view what);
+
+ private:
+  void count_held_bytes(ClientConnection& connection);
+  [[nodiscard]] ClientConnection* largest_holder() const;
+  void remove(ClientConnection& connection);
+
+  Inbox& inbox_;
+  Counters& counters_;
+  LimitedLog& log_;
+  net::Poller poller_;
+  net::BufferPool pool_;
+  std::vector<std::unique_ptr<ClientConnection>> connections_;
+  std::vector<ClientConnection*> closed_;  ///< has room for all
+  size_t held_bytes_ = 0;
+  bool is_usable_;
+};
+
+}  // namespace rowsocket::server

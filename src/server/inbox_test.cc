@@ -1,0 +1,59 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "server/inbox.h"
+
+#include <gtest/gtest.h>
+#include <sys/socket.h>
+
+#include <array>
+#include <vector>
+
+#include "server/test_support.h"
+
+namespace rowsocket::server {
+namespace {
+
+class InboxTest : public testing::Test {
+ protected:
+  InboxTest() {
+    std::array<int, 2> fds{};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, fds.data()), 0);
+    client_ = net::Descriptor(fds[0]);
+    arrival_.socket = net::Descriptor(fds[1]);
+  }
+  bool client_sees_end() {
+    char byte = 0;
+    return ::recv(client_.get(), &byte, 1, MSG_DONTWAIT) == 0;
+  }
+
+  Inbox inbox_;
+  net::Descriptor client_;
+  Arrival arrival_{net::Descriptor(), "test", 1, exec::Access::write, nullptr};
+};
+
+TEST_F(InboxTest, what_was_offered_is_taken_once) {
+  EXPECT_TRUE(inbox_.offer(arrival_));
+  std::vector<Arrival> arrivals;
+  inbox_.take(arrivals);
+  EXPECT_EQ(arrivals.size(), 1u);
+  arrivals.clear();
+  inbox_.take(arrivals);
+  EXPECT_TRUE(arrivals.empty());
+  EXPECT_EQ(inbox_.connection_count(), 1u);
+}
+
+TEST_F(InboxTest, one_that_closes_closes_what_nobody_took) {
+  EXPECT_TRUE(inbox_.offer(arrival_));
+  inbox_.close();
+  EXPECT_TRUE(client_sees_end());
+  EXPECT_EQ(inbox_.connection_count(), 0u);
+}
+
+TEST_F(InboxTest, one_that_is_closed_takes_nothing) {
+  inbox_.close();
+  EXPECT_FALSE(inbox_.offer(arrival_));
+  EXPECT_TRUE(arrival_.socket.valid()) << "it stays the caller's";
+  EXPECT_EQ(inbox_.connection_count(), 0u);
+}
+
+}  // namespace
+}  // namespace rowsocket::server

@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Publishes what an operator can change while RowSocket runs, as immutable snapshots. Each thread looks at
+// the generation, one atomic read per turn, and fetches the snapshot only when the generation has moved.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+
+#include "request/settings.h"
+
+namespace rowsocket::server {
+
+/// The settings as they can be kept: one connection alone, at all its limits, must not hold too much memory.
+[[nodiscard]] Settings reconciled(Settings settings);
+
+/// Thread-safe.
+class SettingsBoard {
+ public:
+  /// May throw std::bad_alloc; then the old settings stay.
+  void publish(Settings settings);
+
+  /// Moves with every `publish`; 0 before the first.
+  [[nodiscard]] uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
+  [[nodiscard]] std::shared_ptr<const Settings> current() const;
+
+ private:
+  mutable std::mutex mutex_;
+  std::shared_ptr<const Settings> current_;  ///< guarded by mutex_
+  std::atomic<uint64_t> generation_{0};      ///< written under mutex_, after current_
+};
+
+}  // namespace rowsocket::server

@@ -1,0 +1,201 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "server/turn.h"
+
+#include <exception>
+#include <utility>
+
+#include "base/invariant.h"
+#include "base/limits.h"
+
+namespace rowsocket::server {
+namespace {
+
+using State = ClientConnection::State;
+
+/// One more than the limit in whole milliseconds: the clock's current one has begun already.
+constexpr uint64_t parked_retry_ms = (limits::parked_retry_us + 999) / 1000 + 1;
+
+}  // namespace
+
+Turn::Turn(const Surroundings& surroundings, std::shared_ptr<const Settings> settings)
+    : session_(surroundings.session),
+      counters_(surroundings.counters),
+      clock_(surroundings.clock),
+      connections_(surroundings.connections),
+      settings_(std::move(settings)),
+      executor_(session_, counters_, settings_) {}
+
+void Turn::use_settings(std::shared_ptr<const Settings> settings) {
+  settings_ = std::move(settings);
+  executor_.use_settings(settings_);
+}
+
+void Turn::begin(uint64_t now_ms) {
+  now_ms_ = now_ms;
+  requests_ = 0;
+  reply_bytes_ = 0;
+  reached_ = 0;
+  members_.clear();
+  executor_.begin_turn(now_ms);
+}
+
+void Turn::join(ClientConnection& connection) {
+  connection.is_in_turn = true;
+  connection.last_progress_ms = now_ms_;
+  members_.push_back(&connection);
+}
+
+bool Turn::is_full() const {
+  return requests_ >= limits::requests_per_turn || reply_bytes_ >= limits::reply_bytes_per_turn ||
+         arena_.held_bytes() >= limits::arena_bytes_per_turn;
+}
+
+// ---- execute
+
+void Turn::execute() {
+  for (; reached_ < members_.size(); ++reached_) {
+    ClientConnection& connection = *members_[reached_];
+    if (is_full()) {
+      connection.state = State::unreached;
+    } else {
+      execute_or_close(connection);
+    }
+  }
+}
+
+void Turn::execute_or_close(ClientConnection& connection) {
+  try {
+    execute(connection);
+  } catch (const std::exception& error) {
+    connections_.close_with_note(connection, LogLevel::error, error.what());
+  } catch (...) {
+    connections_.close_with_note(connection, LogLevel::error, "is closed: unknown exception");
+  }
+}
+
+/// Execute the connection's complete requests, as far as its share of the turn goes. What asks for nothing
+/// takes its part of the share too.
+void Turn::execute(ClientConnection& connection) {
+  connection.state = State::reading;
+  connections_.lend_output(connection);
+  const std::string_view input = connection.stream.input().view();
+  const Parsing parsing{.settings = *settings_,
+                        .arena = arena_,
+                        .out = connection.stream.output(),
+                        .state = connection.wire_state.get(),
+                        .scanned_bytes = connection.scanned_bytes};
+  for (uint32_t taken = 0; connection.parsed_bytes < input.size(); ++taken) {
+    if (taken == limits::requests_per_connection_turn || is_full()) {
+      connection.state = State::cut;
+      return;
+    }
+    if (executor_.nothing_staged()) {
+      arena_.reset();
+    }
+    if (!execute_next(connection, input.substr(connection.parsed_bytes), parsing)) {
+      return;
+    }
+  }
+}
+
+/// False if that was all for this turn.
+bool Turn::execute_next(ClientConnection& connection, std::string_view input, const Parsing& parsing) {
+  const Parsed parsed = connection.protocol->parse(input, parsing);
+  if (parsed.status == Parsed::Status::need_more) {
+    return false;
+  }
+  connection.scanned_bytes = 0;
+  if (parsed.status == Parsed::Status::fatal || parsed.status == Parsed::Status::hang_up) [[unlikely]] {
+    end_stream(connection, parsed);
+    return false;
+  }
+  if (!invariant(parsed.consumed_bytes > 0 && parsed.consumed_bytes <= input.size(),
+                 "a parser takes at least one byte, and no more than there are")) {
+    connections_.close(connection);
+    return false;
+  }
+  if (parsed.status == Parsed::Status::request && !execute(connection, *parsed.request)) {
+    return false;
+  }
+  connection.parsed_bytes += parsed.consumed_bytes;
+  return true;
+}
+
+/// False if the connection waits for a lock.
+bool Turn::execute(ClientConnection& connection, const Request& request) {
+  const size_t reply_begin = connection.stream.output().size();
+  if (executor_.execute(connection.client, request, connection.parsed_bytes) == exec::Executed::parked) {
+    return false;
+  }
+  if (executor_.met_first_lenience()) [[unlikely]] {
+    connections_.note(connection, LogLevel::note,
+                      "sends what rowsocket_strict would refuse (values beyond the columns, empty amounts, "
+                      "or keys that are no "
+                      "value of their column); it is served as earlier servers did");
+  }
+  ++requests_;
+  reply_bytes_ += connection.stream.output().size() - reply_begin;
+  return true;
+}
+
+/// What was asked before is answered. The last reply comes after the commit: a replay may change those before
+/// it.
+void Turn::end_stream(ClientConnection& connection, const Parsed& parsed) {
+  const bool is_fatal = parsed.status == Parsed::Status::fatal;
+  connection.state = is_fatal ? State::condemned : State::leaving;
+  connection.fatal_error = parsed.error;
+  if (!parsed.why.empty()) {
+    connections_.note(connection, LogLevel::warning, parsed.why);
+  }
+}
+
+// ---- commit
+
+std::optional<uint64_t> Turn::commit() {
+  std::optional<uint64_t> commit_us;
+  if (executor_.nothing_staged()) {
+    executor_.end_turn();
+  } else {
+    const uint64_t began_us = clock_.now_us();
+    executor_.end_turn();
+    commit_us = clock_.now_us() - began_us;
+  }
+  session_.yield_tables();
+  arena_.reset();
+  for (ClientConnection* connection : members_) {
+    finish(*connection);
+  }
+  return commit_us;
+}
+
+/// Requests that were put back are parsed again: whatever was found behind them is forgotten.
+void Turn::rewind(ClientConnection& connection, size_t put_back_at, uint64_t retry_at_ms) {
+  connection.parsed_bytes = put_back_at;
+  connection.scanned_bytes = 0;
+  connection.retry_at_ms = retry_at_ms;
+  if (!connection.is_closed()) {
+    connection.state = State::parked;
+  }
+}
+
+/// Nothing views the input any more, and no reply changes any more.
+void Turn::finish(ClientConnection& connection) {
+  connection.is_in_turn = false;
+  if (const auto put_back_at = std::exchange(connection.client.put_back_at, {}); put_back_at.has_value()) {
+    rewind(connection, *put_back_at, now_ms_ + parked_retry_ms);
+  }
+  net::Connection& stream = connection.stream;
+  stream.input().consume(std::exchange(connection.parsed_bytes, 0));
+  if (connection.state == State::condemned || connection.state == State::leaving) [[unlikely]] {
+    stream.input().clear();
+  }
+  if (connection.state == State::condemned) [[unlikely]] {
+    counters_.add(counter_of(connection.fatal_error));
+    connection.protocol->refuse_stream(stream.output(), connection.fatal_error, *settings_);
+  }
+  if (stream.output().failed() && !connection.is_closed()) {
+    connections_.close_with_note(connection, LogLevel::error, "is closed: no memory for its replies");
+  }
+}
+
+}  // namespace rowsocket::server

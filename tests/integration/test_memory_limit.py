@@ -1,0 +1,83 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""max_session_mem_used ends the request that takes too much, as it ends a statement of SQL, and nothing else."""
+
+from __future__ import annotations
+
+import pymysql
+import pytest
+
+from support.mariadb import Database, RowSocketServer, Start
+from support.raw import RawConnection
+
+TOO_MUCH = 1290
+MEBIBYTE = 1 << 20
+
+
+@pytest.fixture
+def server(start: Start) -> RowSocketServer:
+    return start(RowSocketServer, {"loose-rowsocket-threads-write": 1})
+
+
+@pytest.fixture
+def database(server: RowSocketServer) -> Database:
+    """An insert into `greedy` takes as many bytes of memory as its row says."""
+    database = Database(server, "app")
+    database.script(
+        """CREATE TABLE plain (id INT PRIMARY KEY);
+        CREATE TABLE greedy (id INT PRIMARY KEY, n INT);
+        CREATE TRIGGER takes BEFORE INSERT ON greedy FOR EACH ROW SET NEW.n = LENGTH(@x := REPEAT('x', NEW.n))"""
+    )
+    return database
+
+
+def opened(client: RawConnection) -> RawConnection:
+    requests = [b"P\t1\tapp\tplain\t\tid", b"P\t2\tapp\tgreedy\t\tid,n"]
+    assert client.ask_all(*requests) == [b"0\t1"] * 2
+    return client
+
+
+def bytes_used(server: RowSocketServer) -> int:
+    return int(server.value("SELECT MAX(memory_used) FROM information_schema.processlist WHERE user = 'rowsocket'"))
+
+
+def test_who_takes_too_much_is_told_so_and_the_others_of_the_turn_are_served(server: RowSocketServer, database: Database) -> None:
+    with server.raw("write") as client, server.raw("write") as other:
+        opened(client)
+        opened(other)
+        server.sql(f"SET GLOBAL max_session_mem_used = {MEBIBYTE}")
+        with pytest.raises(pymysql.err.OperationalError) as raised, database.session() as session:
+            session.execute("INSERT INTO greedy VALUES (1, 5000000)")
+        assert raised.value.args[0] == TOO_MUCH
+        lines = [b"1\t+\t1\t1", b"2\t+\t2\t1\t5000000", b"1\t+\t1\t2", b"P\t4\tapp\tplain\t\tid", b"4\t=\t1\t2"]
+        replies = client.ask_all(*lines)
+        assert replies == [b"0\t1", b"1\t1\t1290", b"0\t1", b"0\t1", b"0\t1\t2"]
+        assert client.ask(b"2\t+\t2\t2\t10") == b"0\t1"
+        assert other.ask(b"1\t+\t1\t3") == b"0\t1"
+    assert database.sql("SELECT id FROM plain") == [(1,), (2,), (3,)]
+    assert database.sql("SELECT id, n FROM greedy") == [(2, 10)]
+
+
+def test_a_change_of_many_rows_that_takes_too_much_changes_none(server: RowSocketServer, database: Database) -> None:
+    database.sql("INSERT INTO greedy VALUES (1, 10), (2, 10), (3, 10)")
+    database.sql(
+        """CREATE TRIGGER takes_later BEFORE UPDATE ON greedy FOR EACH ROW
+        SET NEW.n = LENGTH(@x := REPEAT('x', IF(OLD.id = 2, 5000000, 1)))"""
+    )
+    with server.raw("write") as client:
+        opened(client)
+        server.sql(f"SET GLOBAL max_session_mem_used = {MEBIBYTE}")
+        assert client.ask(b"2\t>=\t1\t0\t10\t0\tU\t0") == b"1\t1\t1290"
+        assert client.ask(b"2\t=\t1\t1\t1\t0\tU\t1\t5") == b"0\t1\t1"
+    assert database.sql("SELECT id, n FROM greedy") == [(1, 1), (2, 10), (3, 10)]
+
+
+def test_what_the_worker_keeps_for_all_is_nobodys_fault(server: RowSocketServer, database: Database) -> None:
+    with server.raw("write") as client:
+        opened(client)
+        for limit in (bytes_used(server) // 2, 8192):
+            server.sql(f"SET GLOBAL max_session_mem_used = {limit}")
+            for _ in range(2):  # what a trigger leaves is cleared in between
+                assert client.ask(b"1\t++\t1\t1\t1\tE") == b"0\t2\t1\t\0"
+                assert client.ask(b"P\t4\tapp\tplain\t\tid") == b"0\t1"
+                assert client.ask(b"1\t=\t1\t1\t1\t0\tD") == b"0\t1\t1"
+                assert client.ask(b"2\t+\t2\t1\t5000000") == b"1\t1\t1290"
