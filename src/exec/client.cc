@@ -59,7 +59,7 @@ void Client::set_index(uint32_t id, SharedIndex index, RetiredIndexes& retired) 
 
 void Client::forget_indexes() {
   held_bytes_ = 0;
-  opened_.clear();
+  std::vector<Opened>().swap(opened_);  // its memory, too
   named_ = {};
 }
 

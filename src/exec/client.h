@@ -53,6 +53,11 @@ class RecentIndexes {
 };
 
 class Client {
+  struct Opened {
+    SharedIndex index;
+    RecentIndexes with_columns;
+  };
+
  public:
   /// `port_access` is the most that the port allows; `granted` what needs no authentication there.
   Client(Access port_access, Access granted);
@@ -83,6 +88,8 @@ class Client {
 
   /// How much memory what it opened takes, as if nobody shared it.
   [[nodiscard]] size_t held_bytes() const { return held_bytes_; }
+  /// How much the list of its ids takes, which it shares with nobody.
+  [[nodiscard]] size_t list_bytes() const { return opened_.capacity() * sizeof(Opened); }
   /// It is closed, and no request of it is under way: nothing is open any more.
   void forget_indexes();
 
@@ -101,11 +108,6 @@ class Client {
   bool is_staged = false;
 
  private:
-  struct Opened {
-    SharedIndex index;
-    RecentIndexes with_columns;
-  };
-
   engine::Index* remember(RecentIndexes& recent, SharedIndex index, size_t count_max,
                           RetiredIndexes& retired);
 

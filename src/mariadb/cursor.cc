@@ -148,8 +148,11 @@ Verdict Cursor::check_row() const {
   return Verdict::match;
 }
 
+/// Of a partitioned table, a walk upwards from a key uses the calls that SQL's ranges use. With index_read, a partition that has
+/// nothing behind the key would be asked to go on from there, and not every engine has kept its place then.
 int Cursor::start() {
   handler* const file = table_->file;
+  calls_for_ranges_ = false;
   uchar* const row = table_->record[0];
   if (first_.is_open()) {
     return walk_ == Walk::backward ? file->ha_index_last(row) : file->ha_index_first(row);
@@ -172,6 +175,11 @@ int Cursor::start() {
     case KeyOperator::starts_with:
       break;
   }
+  calls_for_ranges_ = walk_ == Walk::forward && table_->part_info != nullptr;
+  if (calls_for_ranges_) {
+    const key_range from = {first_.image(), static_cast<uint>(first_.image_bytes()), first_.map(), position};
+    return file->read_range_first(&from, nullptr, false, true);
+  }
   return file->ha_index_read_map(row, first_.image(), first_.map(), position);
 }
 
@@ -181,7 +189,7 @@ int Cursor::advance() {
     case Walk::same_key:
       return file->ha_index_next_same(table_->record[0], first_.image(), first_.image_bytes());
     case Walk::forward:
-      return file->ha_index_next(table_->record[0]);
+      return calls_for_ranges_ ? file->read_range_next() : file->ha_index_next(table_->record[0]);
     case Walk::backward:
       return file->ha_index_prev(table_->record[0]);
     case Walk::first_row_only:
@@ -232,7 +240,9 @@ Step Cursor::seek(const KeyRange& range) {
     walk_ = Walk::first_row_only;
     return Step::end;
   }
-  if (const int handler_code = open_->activate(*binding_, has_last_); handler_code != 0) {
+  // Of an engine without an index_next_same of its own, the server's compares the key with the row that was read.
+  const bool reads_key = has_last_ || (walk_ == Walk::same_key && !open_->is_innodb());
+  if (const int handler_code = open_->activate(*binding_, reads_key); handler_code != 0) {
     return fail(handler_code);
   }
   return settle(start());

@@ -87,6 +87,7 @@ class Cursor final : public engine::Cursor {
 
   std::vector<uchar> positions_;
   bool is_fetching_positions_ = false;
+  bool calls_for_ranges_ = false;  ///< the walk uses read_range_first and read_range_next
   bool needs_new_transaction_ = false;
   bool found_row_locked_ = false;
   Error error_;

@@ -78,6 +78,8 @@ class OpenTable {
   [[nodiscard]] bool lacks_children() const;
   /// Its engine changes a row entirely or not at all, so that requests for one row can share a statement of the server.
   [[nodiscard]] bool changes_rows_atomically() const;
+  /// Its rows (those of its partitions) are InnoDB's.
+  [[nodiscard]] bool is_innodb() const { return table_->file->partition_ht()->db_type == DB_TYPE_INNODB; }
   /// The engine's locks are on the table: hold them for one request only.
   [[nodiscard]] bool has_table_lock() const { return table_->file->lock_count() > 0; }
   /// Somebody waits for this table, or it was flushed: close it at the end of the turn.

@@ -59,7 +59,8 @@ struct ClientConnection {
   uint64_t retry_at_ms = 0;   ///< when parked
   size_t scanned_bytes = 0;   ///< see Protocol::parse
   size_t parsed_bytes = 0;    ///< front of the input that this turn has dealt with; consumed after the commit
-  size_t held_bytes = 0;      ///< as the worker last counted them
+  size_t held_bytes = 0;      ///< by its buffers, as the worker last counted them
+  size_t list_bytes = 0;      ///< the same of its list of opened ids
   size_t slot = 0;            ///< where the worker keeps it
   ErrorCode fatal_error = ErrorCode::none;  ///< when condemned: the reply that is still to be written
   State state = State::reading;

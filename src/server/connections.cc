@@ -62,6 +62,7 @@ void Connections::remove_closed() {
 
 void Connections::remove(ClientConnection& connection) {
   held_bytes_ -= connection.held_bytes;
+  list_bytes_ -= connection.list_bytes;
   const size_t slot = connection.slot;
   if (slot + 1 != connections_.size()) {
     connections_[slot].swap(connections_.back());
@@ -130,6 +131,9 @@ void Connections::count_held_bytes(ClientConnection& connection) {
   const size_t held_bytes = connection.stream.held_bytes();
   held_bytes_ = held_bytes_ - connection.held_bytes + held_bytes;
   connection.held_bytes = held_bytes;
+  const size_t list_bytes = connection.client.list_bytes();
+  list_bytes_ = list_bytes_ - connection.list_bytes + list_bytes;
+  connection.list_bytes = list_bytes;
 }
 
 /// nullptr if nobody holds anything. Looks at all of them.
@@ -137,7 +141,8 @@ ClientConnection* Connections::largest_holder() const {
   ClientConnection* largest = nullptr;
   size_t largest_bytes = 0;
   for (const auto& connection : connections_) {
-    const size_t held_bytes = connection->held_bytes + connection->client.held_bytes();
+    const size_t held_bytes =
+        connection->held_bytes + connection->list_bytes + connection->client.held_bytes();
     if (!connection->is_closed() && held_bytes > largest_bytes) {
       largest = connection.get();
       largest_bytes = held_bytes;
@@ -147,7 +152,7 @@ ClientConnection* Connections::largest_holder() const {
 }
 
 void Connections::bound_held_bytes(size_t held_bytes_max, const engine::Session& session) {
-  while (held_bytes_ + session.held_bytes() > held_bytes_max) [[unlikely]] {
+  while (held_bytes_ + list_bytes_ + session.held_bytes() > held_bytes_max) [[unlikely]] {
     ClientConnection* const largest = largest_holder();
     if (largest == nullptr) {
       return;

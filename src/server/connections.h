@@ -99,6 +99,7 @@ class Connections {
   std::vector<std::unique_ptr<ClientConnection>> connections_;
   std::vector<ClientConnection*> closed_;  ///< has room for all
   size_t held_bytes_ = 0;
+  size_t list_bytes_ = 0;  ///< of all lists of opened ids
   bool is_usable_;
 };
 

@@ -281,6 +281,17 @@ TEST_F(TurnLoopTest, what_a_connection_has_open_counts_and_is_given_back) {
   EXPECT_LT(session_->held_bytes(), size_t{4} * 1024);
 }
 
+TEST_F(TurnLoopTest, a_large_id_counts_with_the_list_that_it_makes) {
+  settings_.id_max = 100'000;
+  settings_.held_bytes_max = size_t{1024} * 1024;
+  reconfigure();
+  TestClient modest = connect_with_items();
+  TestClient greedy = connect();
+  ask(greedy, "P\t99999\tshop\titem\t\tid\n");
+  EXPECT_TRUE(greedy.sees_end());
+  EXPECT_EQ(ask(modest, find_pen), pen);
+}
+
 TEST_F(TurnLoopTest, what_many_have_open_counts_once) {
   settings_.held_bytes_max = size_t{8} * 1024;
   reconfigure();

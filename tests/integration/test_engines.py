@@ -405,3 +405,21 @@ def test_the_plugin_goes_while_rocksdb_and_aria_are_in_use(tree: ServerTree, tem
         server.sql("INSTALL SONAME 'rowsocket'")
         assert is_loaded(server)
         assert "[ERROR]" not in server.log_text()
+
+
+@pytest.mark.parametrize(
+    "find", [b"1\t=\t1\t3\t50\t0", b"1\t=\t1\t\t50\t0\t@\t0\t1\t3", b"1\t=\t1\t3\t50\t0\tR"]
+)
+@pytest.mark.parametrize("index", ["ka", "kab"])
+def test_a_find_on_rocksdb_need_not_name_the_columns_of_its_key(
+    database: Database, server: RowSocketServer, index: str, find: bytes
+) -> None:
+    database.sql(
+        "CREATE TABLE t (id INT PRIMARY KEY, a INT, b INT, c INT, KEY ka (a), KEY kab (a, b)) ENGINE=ROCKSDB"
+    )
+    database.sql("INSERT INTO t SELECT seq, seq % 5, seq % 3, seq FROM seq_1_to_30")
+    with server.raw("read") as client:
+        assert client.ask(b"P\t1\t%b\tt\t%b\tc" % (database.name.encode(), index.encode())) == b"0\t1"
+        values = client.ask(find).split(b"\t")[2:]
+        assert sorted(map(int, values)) == [3, 8, 13, 18, 23, 28]
+        assert client.ask(find + b"\t#") == b"0\t1\t6"

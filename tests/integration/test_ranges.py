@@ -193,3 +193,22 @@ def test_a_select_that_needed_no_partition_does_not_empty_the_next_find(server: 
         assert connection.tokens("P", 1, database.name, "t", "", "id") == [b"0", b"1"]
         assert connection.tokens(1, ">", 1, 0, 9, 0, "R") == [b"0", b"1", b"2", b"1"]
         assert connection.tokens(1, "<", 1, 9, 9, 0, "R") == [b"0", b"1", b"1", b"2"]
+
+
+@pytest.mark.parametrize("engine", ["InnoDB", "Aria", "MyISAM", "MEMORY"])
+@pytest.mark.parametrize("operator", [">", ">="])
+def test_a_range_upwards_meets_each_row_of_a_partitioned_table_once(
+    server: RowSocketServer, database: Database, engine: str, operator: str
+) -> None:
+    """One partition has nothing behind the key."""
+    database.sql(
+        f"CREATE TABLE t (id INT PRIMARY KEY, a INT, KEY k (a) USING BTREE) ENGINE={engine} PARTITION BY HASH (id) PARTITIONS 3"
+    )
+    database.sql("INSERT INTO t VALUES (3, 5), (1, 7), (4, 8), (2, 9), (6, 4), (9, 4), (0, 3)")
+    with server.raw("write") as connection:
+        assert connection.tokens("P", 1, database.name, "t", "k", "a") == [b"0", b"1"]
+        key = 5 if operator == ">" else 6
+        assert connection.tokens(1, operator, 1, key, 99, 0) == [b"0", b"1", b"7", b"8", b"9"]
+        assert connection.tokens(1, operator, 1, key, 99, 0, "T", "<=", 1, 8) == [b"0", b"1", b"7", b"8"]
+        assert connection.tokens(1, operator, 1, key, 99, 0, "D") == [b"0", b"1", b"3"]
+    assert database.sql("SELECT a FROM t ORDER BY a") == [(3,), (4,), (4,), (5,)]
