@@ -52,6 +52,7 @@ Error write_update(THD* thd, TABLE* table) {
   if (Error error = complete_row(thd, table); !error.ok()) {
     return error;
   }
+  forget_duplicate(table);
   int handler_code = table->file->ha_update_row(table->record[1], table->record[0]);
   if (handler_code == 0 && history) {
     handler_code = write_history(table);

@@ -93,10 +93,8 @@ int read_duplicate(THD* thd, TABLE* table, uint key_number) {
   return handler_code;
 }
 
-/// The handler remembers the row that was in the way of a unique hash key. In READ COMMITTED it looks for such a row, and forgets
-/// the old one, only after the row was written. So if the write fails for another key, the handler would name the old row.
 int write_row(TABLE* table) {
-  table->file->lookup_errkey = static_cast<uint>(-1);
+  forget_duplicate(table);
   return table->file->ha_write_row(table->record[0]);
 }
 

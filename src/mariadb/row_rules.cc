@@ -47,11 +47,9 @@ void begin_new_values(TABLE* table) {
   }
 }
 
-// The key of an earlier duplicate is forgotten: the handler would name it where a later row meets another key.
-int prepare_unique_checks(TABLE* table) {
-  table->file->lookup_errkey = static_cast<uint>(-1);
-  return table->file->prepare_for_insert(true) == 0 ? 0 : HA_ERR_OUT_OF_MEM;
-}
+int prepare_unique_checks(TABLE* table) { return table->file->prepare_for_insert(true) == 0 ? 0 : HA_ERR_OUT_OF_MEM; }
+
+void forget_duplicate(const TABLE* table) { table->file->lookup_errkey = static_cast<uint>(-1); }
 
 Error complete_row(THD* thd, TABLE* table) {
   if (table->vfield != nullptr && table->update_virtual_fields(table->file, VCOL_UPDATE_FOR_WRITE) != 0) {

@@ -20,6 +20,11 @@ void begin_new_values(TABLE* table);
 /// Once per request: what finds the duplicates of unique keys over BLOBs. Returns a handler error or 0.
 [[nodiscard]] int prepare_unique_checks(TABLE* table);
 
+/// Before each row that is written. The handler remembers the row that was in the way of a unique hash key. In READ COMMITTED it
+/// looks for such a row, and forgets the old one, only after the row was written. So if the write fails for another key, the
+/// handler would name the old row and its key.
+void forget_duplicate(const TABLE* table);
+
 /// Generated columns and constraints, after the row's values are in place.
 [[nodiscard]] Error complete_row(THD* thd, TABLE* table);
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 import rowsocket
+from support.mariadb import Database, RowSocketServer, Start
 from support.twins import Twins
 
 MakeTwins = Callable[..., Twins]
@@ -72,3 +73,14 @@ def test_a_duplicate_that_was_kept_is_not_taken_for_the_next_one(pages: Twins) -
     assert index.replace([2, "d", 9]).outcome == "changed"
     pages.sql("REPLACE INTO twin VALUES (2, 'd', 9)")
     pages.assert_equal()
+
+
+def test_an_update_whose_key_is_taken_names_that_key(start: Start) -> None:
+    """Not the one of a row that was kept before."""
+    server = start(RowSocketServer, {"loose-rowsocket-threads-write": 1, "loose-rowsocket-error-detail": "ON"})
+    database = Database(server, "app")
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, body TEXT, UNIQUE by_body (body) USING HASH)")
+    database.sql("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
+    with server.raw("write") as client:
+        replies = client.ask_all(b"P\t1\tapp\tt\t\tid,body", b"1\t++\t2\t1\t3\ta\tI", b"1\t=\t1\t2\t1\t0\tU\t1\tb")
+    assert replies == [b"0\t1", b"0\t2\t0\t\0", b"1\t1\t121\tDuplicate entry '1' for key 'PRIMARY'"]
