@@ -5,8 +5,6 @@
 
 #include <utility>
 
-#include "base/invariant.h"
-
 namespace rowsocket::exec {
 namespace {
 
@@ -132,20 +130,12 @@ Begin Executor::run(Job& job) {
   if (!job.can_run() || job.is_put_back()) {
     return Begin::failed;
   }
-  Begin begin = staging_.run(job);
-  if (begin == Begin::commit_first) [[unlikely]] {
-    staging_.settle();
-    if (job.is_put_back()) {
-      return Begin::failed;
-    }
-    begin = staging_.run(job);
+  const Begin begin = staging_.run(job);
+  if (begin != Begin::commit_first) [[likely]] {
+    return begin;
   }
-  if (!invariant(begin != Begin::commit_first,
-                 "the first request of a transaction is not asked to be that")) {
-    job.refuse(ErrorCode::commit_failed);
-    job.out().fail();  // costs the connection
-  }
-  return begin;
+  staging_.settle();
+  return job.is_put_back() ? Begin::failed : staging_.run_as_first(job);
 }
 
 void Executor::note_lenience(Client& client) {

@@ -59,6 +59,16 @@ Begin Staging::run(Job& job) {
   return runner_.run(*job.index, *job.request, job.outcome);
 }
 
+Begin Staging::run_as_first(Job& job) {
+  const Begin begin = run(job);
+  if (invariant(begin != Begin::commit_first, "the first request of a transaction is not asked to be that")) {
+    return begin;
+  }
+  job.refuse(ErrorCode::commit_failed);
+  job.out().fail();  // costs the connection
+  return Begin::failed;
+}
+
 void Staging::answer_untold(const Job& job) {
   Reply& reply = *job.request->reply;
   if (job.request->kind == RequestKind::group) {
@@ -183,16 +193,10 @@ bool Staging::run_alone(Job& job) {
   Begin begin = run(job);
   if (begin == Begin::commit_first) [[unlikely]] {
     transaction_.roll_back();  // there is nothing in the transaction but what the request began itself
-    begin = run(job);
+    begin = run_as_first(job);
   }
   if (begin == Begin::wait && put_back(job)) {
     transaction_.roll_back();
-    return true;
-  }
-  if (!invariant(begin != Begin::commit_first,
-                 "the first request of a transaction is not asked to be that")) {
-    transaction_.roll_back();
-    job.out().fail();  // costs the connection
     return true;
   }
   Committed committed;

@@ -79,6 +79,8 @@ class Staging {
   [[nodiscard]] bool make_room();
   /// Run a job. What it did is part of the transaction; a success is told, a failure is not.
   [[nodiscard]] engine::Begin run(Job& job);
+  /// The same of a job that asked to be the first of its transaction, and is now. Never `commit_first`.
+  [[nodiscard]] engine::Begin run_as_first(Job& job);
   /// Tell a job's reply what is still to be told: a failure, or the success of a job that did not run.
   static void answer(const Job& job) {
     const bool is_told = job.index != nullptr && job.outcome.ok();

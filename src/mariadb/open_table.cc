@@ -236,6 +236,7 @@ Opening OpenTable::settle(THD* thd, bool alone_in_statement, const MDL_savepoint
                          (table->triggers != nullptr || table->internal_tables != nullptr || keeps_history_in_steps(table));
   does_lasting_work_ = intent_ == engine::Intent::write && keeps_changes(&list_);
   rules_out_two_phases_ = has_engine_of_one_phase(&list_);
+  is_innodb_ = table->file->partition_ht()->db_type == DB_TYPE_INNODB;
   if (needs_own_statement_ && !alone_in_statement) {
     close_list(thd, before);
     return Opening::own_statement;

@@ -79,7 +79,7 @@ class OpenTable {
   /// Its engine changes a row entirely or not at all, so that requests for one row can share a statement of the server.
   [[nodiscard]] bool changes_rows_atomically() const;
   /// Its rows (those of its partitions) are InnoDB's.
-  [[nodiscard]] bool is_innodb() const { return table_->file->partition_ht()->db_type == DB_TYPE_INNODB; }
+  [[nodiscard]] bool is_innodb() const { return is_innodb_; }
   /// The engine's locks are on the table: hold them for one request only.
   [[nodiscard]] bool has_table_lock() const { return table_->file->lock_count() > 0; }
   /// Somebody waits for this table, or it was flushed: close it at the end of the turn.
@@ -127,6 +127,7 @@ class OpenTable {
   bool needs_own_statement_ = false;  ///< as it was when it was last opened
   bool does_lasting_work_ = false;
   bool rules_out_two_phases_ = false;
+  bool is_innodb_ = false;
 };
 
 /// True if the server's last error is that somebody else holds a metadata or table lock.

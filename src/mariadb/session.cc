@@ -240,10 +240,7 @@ Begin Session::make_ready(Index& index, Intent intent, Index::Side*& side, Error
 }
 
 Begin Session::open(const std::shared_ptr<OpenTable>& table, Error& error) {
-  if (does_lasting_work_) {
-    release_idle_tables(*table);
-  }
-  thd_->variables.lock_wait_timeout = lock_patience_s();
+  be_patient_with(*table);
   thread_.note_lex_use();
   if (table->needs_own_statement() && group_ != Group::one_statement) {
     end_shared_statement();
@@ -306,6 +303,14 @@ void Session::close(OpenTable& table) {
 void Session::close_parent(OpenTable& table) {
   close(table);
   std::erase_if(shelf_, [&table](const auto& kept) { return kept.get() == &table; });
+}
+
+/// Before a table is opened or locked.
+void Session::be_patient_with(const OpenTable& table) {
+  if (does_lasting_work_) {
+    release_idle_tables(table);
+  }
+  thd_->variables.lock_wait_timeout = lock_patience_s();
 }
 
 /// Before the session waits in place, for a request that did lasting work: tables that it waits for nothing in are others'. What

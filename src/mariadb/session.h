@@ -132,6 +132,7 @@ class Session final : public engine::Session {
   [[nodiscard]] Opening open_with_new_history(OpenTable& table, Error& error);
   void close(OpenTable& table);
   void close_parent(OpenTable& table);
+  void be_patient_with(const OpenTable& table);
   void release_idle_tables(const OpenTable& wanted);
 
   // Requests.

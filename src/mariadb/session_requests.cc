@@ -148,10 +148,7 @@ Begin Session::lock(const std::shared_ptr<OpenTable>& table, Intent intent, Erro
       }
     }
   }
-  if (does_lasting_work_) {
-    release_idle_tables(*table);
-  }
-  thd_->variables.lock_wait_timeout = lock_patience_s();
+  be_patient_with(*table);
   switch (statement_.use(table, error)) {
     case Opening::ready:
       break;

@@ -51,7 +51,7 @@
                   "the table's storage engine has no transactions, which a group needs")                                          \
   /* Inside the server. */                                                                                                        \
   ROWSOCKET_ERROR(commit_failed, errors_internal,                                                                                 \
-                  "the transaction could not be committed; nothing of this request was done")                                     \
+                  "the transaction could not be committed; this request changed nothing in tables with transactions")             \
   ROWSOCKET_ERROR(out_of_memory, errors_internal, "memory was refused; nothing of this request was done")                         \
   ROWSOCKET_ERROR(shutting_down, errors_internal, "")
 // clang-format on
