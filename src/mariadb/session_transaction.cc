@@ -185,6 +185,11 @@ Error Session::end_in_cluster(Error error) {
   return error;
 }
 
+/// Whether a commit has made a GTID. Until the session's first one has, the server sets nothing of it but seq_no (0).
+bool is_new(const rpl_gtid& gtid, const rpl_gtid& before) {
+  return gtid.seq_no != 0 && (before.seq_no == 0 || !(gtid == before));
+}
+
 Error Session::commit() {
   if (!in_transaction_) {
     return {};
@@ -200,8 +205,7 @@ Error Session::commit() {
     thd_->variables.lock_wait_timeout = global_system_variables.lock_wait_timeout;
     const rpl_gtid before = thd_->get_last_commit_gtid();
     const bool failed = trans_commit(thd_);
-    const rpl_gtid after = thd_->get_last_commit_gtid();
-    commit_has_gtid_ = !failed && !(after == before);
+    commit_has_gtid_ = !failed && is_new(thd_->get_last_commit_gtid(), before);
     if (failed) {
       error = take_server_error(thd_, ErrorCode::commit_failed);
       if (!galera_.is_begun()) {
