@@ -108,6 +108,12 @@ struct RowToInsert {
   bool tells_row = false;
 };
 
+/// An AUTO_INCREMENT value that an engine gave to a row of a table, which only the engine knows by this number.
+struct GeneratedId {
+  uint64_t table;
+  uint64_t id;
+};
+
 class Cursor {
  public:
   virtual ~Cursor() = default;
@@ -167,6 +173,13 @@ class Session {
   /// belongs to the session and is good until the request ends. One request at a time. A request that may change what no rollback
   /// takes back is `commit_first` where the transaction has changed anything.
   virtual Begin begin_request(Index& index, Intent intent, Cursor*& cursor, Error& error) = 0;
+  /// Before a request that inserts, or a group. `earlier` is what `generated_ids` returned when it ran before and had to wait,
+  /// else empty: its rows are given the same values of AUTO_INCREMENT again. An engine that takes such values back need not do
+  /// this.
+  virtual void begin_inserts(std::vector<GeneratedId> /*earlier*/) {}
+  /// The values that the request, or group, was given since then. May throw std::bad_alloc.
+  [[nodiscard]] virtual std::vector<GeneratedId> generated_ids() const { return {}; }
+
   /// The request succeeded: keep its changes in the transaction (statement commit). An error here means that they are undone.
   virtual Error end_request() = 0;
   /// The request failed: undo its changes, and only its (statement rollback).

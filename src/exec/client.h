@@ -88,8 +88,10 @@ class Client {
 
   /// How much memory what it opened takes, as if nobody shared it.
   [[nodiscard]] size_t held_bytes() const { return held_bytes_; }
-  /// How much the list of its ids takes, which it shares with nobody.
-  [[nodiscard]] size_t list_bytes() const { return opened_.capacity() * sizeof(Opened); }
+  /// How much its lists take, which it shares with nobody.
+  [[nodiscard]] size_t list_bytes() const {
+    return opened_.capacity() * sizeof(Opened) + generated_ids.capacity() * sizeof(engine::GeneratedId);
+  }
   /// It is closed, and no request of it is under way: nothing is open any more.
   void forget_indexes();
 
@@ -104,6 +106,8 @@ class Client {
   std::optional<size_t> put_back_at;
   /// When the request that waits was first tried; 0 = none waits.
   uint64_t parked_since_ms = 0;
+  /// What the request that waits was given when it was last tried (see engine::Session::begin_inserts).
+  std::vector<engine::GeneratedId> generated_ids;
   /// Requests of it wait for the commit.
   bool is_staged = false;
 

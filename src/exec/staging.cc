@@ -14,6 +14,11 @@ using engine::Begin;
 /// A request that loses its own transaction too is tried this often again.
 constexpr int replay_retries = 3;
 
+/// It may: of a group nobody looks at the members.
+bool inserts(const Request& request) {
+  return request.kind == RequestKind::insert || request.kind == RequestKind::group;
+}
+
 void answer_group(const Group& group, const Job& job) {
   Reply& reply = *group.reply;
   if (!job.outcome.ok()) {
@@ -52,6 +57,10 @@ bool Staging::make_room() {
 
 Begin Staging::run(Job& job) {
   job.reply_begin = job.out().size();
+  if (inserts(*job.request)) {
+    session_.begin_inserts(job.parked_since_ms == 0 ? std::vector<engine::GeneratedId>()
+                                                    : std::exchange(job.client->generated_ids, {}));
+  }
   if (job.request->kind == RequestKind::group) {
     const auto& group = static_cast<const Group&>(*job.request);
     return runner_.run_group(group, job.member_indexes, job.failed_member, job.outcome);
@@ -96,7 +105,19 @@ bool Staging::put_back(Job& job) {
   }
   client.parked_since_ms = job.parked_since_ms;
   client.put_back_at = job.position;
+  keep_generated_ids(job);
   return true;
+}
+
+/// For its next run. Without the memory for that, the next run is given others.
+void Staging::keep_generated_ids(const Job& job) {
+  if (!inserts(*job.request)) {
+    return;
+  }
+  try {
+    job.client->generated_ids = session_.generated_ids();
+  } catch (...) {
+  }
 }
 
 bool Staging::has_waited_long_enough(const Job& job) const {

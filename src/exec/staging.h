@@ -108,6 +108,7 @@ class Staging {
   void cut_replies();
   void remake(Job& job);
   [[nodiscard]] bool run_alone(Job& job);
+  void keep_generated_ids(const Job& job);
   [[nodiscard]] bool has_waited_long_enough(const Job& job) const;
   void forget();
 

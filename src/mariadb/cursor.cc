@@ -357,7 +357,7 @@ Error Cursor::insert_row(const engine::RowToInsert& row, RowOutcome& outcome) {
   if (Error error = prepare(Change::insert); !error.ok()) {
     return error;
   }
-  Error error = noted(mariadb::insert_row(thd_, *binding_, table_, row, raw_, *this, outcome));
+  Error error = noted(mariadb::insert_row(thd_, *binding_, table_, row, raw_, *this, ids_, outcome));
   thd_->get_stmt_da()->inc_current_row_for_warning();
   return error;
 }

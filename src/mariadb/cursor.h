@@ -10,6 +10,7 @@
 #include "engine/engine.h"
 #include "mariadb/binding.h"
 #include "mariadb/comparand.h"
+#include "mariadb/generated_ids.h"
 #include "mariadb/key_bound.h"
 #include "mariadb/open_table.h"
 
@@ -21,6 +22,10 @@ class Cursor final : public engine::Cursor {
   void begin(THD* thd, OpenTable& open, const Binding& binding, bool raw);
   /// After the request's last change, while its table is locked.
   void end_changes();
+
+  /// Of the inserts of a request that may run again.
+  [[nodiscard]] GeneratedIds& ids() { return ids_; }
+  [[nodiscard]] const GeneratedIds& ids() const { return ids_; }
 
   /// True if the engine said that only a new transaction can go on: a table was altered after the transaction's snapshot was
   /// taken, or the engine has rolled the transaction back.
@@ -73,6 +78,7 @@ class Cursor final : public engine::Cursor {
   bool raw_ = false;
   Change change_ = Change::none;
   OnDuplicate on_duplicate_ = OnDuplicate::fail;
+  GeneratedIds ids_;
 
   std::vector<FilterState> filters_;
   size_t filter_count_ = 0;

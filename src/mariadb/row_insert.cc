@@ -5,6 +5,7 @@
 
 #include "mariadb/conversion.h"
 #include "mariadb/diagnostics.h"
+#include "mariadb/generated_ids.h"
 #include "mariadb/row_change.h"
 #include "mariadb/row_insert.h"
 #include "mariadb/row_operation.h"
@@ -93,9 +94,19 @@ int read_duplicate(THD* thd, TABLE* table, uint key_number) {
   return handler_code;
 }
 
-int write_row(TABLE* table) {
+int write_row(TABLE* table, GeneratedIds& ids) {
+  handler* const file = table->file;
   forget_duplicate(table);
-  return table->file->ha_write_row(table->record[0]);
+  const int handler_code = file->ha_write_row(table->record[0]);
+  if (file->insert_id_for_cur_row > 0) {
+    ids.note(table, file->insert_id_for_cur_row);
+  }
+  return handler_code;
+}
+
+/// A row was not written, since there is one with its AUTO_INCREMENT value.
+bool has_taken_id(TABLE* table, int handler_code) {
+  return is_duplicate(handler_code) && table->file->get_dup_key(handler_code) == table->s->next_number_index;
 }
 
 void tell_id_in_row(const TABLE* table, RowOutcome& outcome) {
@@ -184,6 +195,7 @@ int prepare_insert(TABLE* table, OnDuplicate on_duplicate) {
 }
 
 void end_inserts(TABLE* table, OnDuplicate on_duplicate) {
+  end_offer(table->in_use);
   table->file->ha_release_auto_increment();
   table->next_number_field = nullptr;
   table->auto_increment_field_not_null = false;
@@ -194,7 +206,7 @@ void end_inserts(TABLE* table, OnDuplicate on_duplicate) {
 }
 
 Error insert_row(THD* thd, const Binding& binding, TABLE* table, const engine::RowToInsert& row, bool raw,
-                 engine::Cursor& filters, RowOutcome& outcome) {
+                 engine::Cursor& filters, GeneratedIds& ids, RowOutcome& outcome) {
   outcome.has_id = table->found_next_number_field != nullptr;
   outcome.rows_affected = 1;
   outcome.id = 0;
@@ -208,12 +220,20 @@ Error insert_row(THD* thd, const Binding& binding, TABLE* table, const engine::R
   file->auto_inc_intervals_count = 0;
   const ulonglong next_id_before = file->next_insert_id;
   ulonglong generated_id = 0;
-  while (const int handler_code = write_row(table)) {
+  ulonglong offered_id = outcome.has_id && !table->auto_increment_field_not_null ? ids.offer(thd, table) : 0;
+  while (const int handler_code = write_row(table, ids)) {
     const auto fail = [&](int code) {
       file->restore_auto_increment(next_id_before);
       return engine_error(thd, file, code);
     };
     generated_id = file->insert_id_for_cur_row > 0 ? file->insert_id_for_cur_row : generated_id;
+    if (offered_id > 0 && offered_id == generated_id && has_taken_id(table, handler_code)) {
+      // Since the earlier run somebody else came to it: partitions do take back what they gave.
+      offered_id = generated_id = 0;
+      table->next_number_field->store(0, true);
+      clear_diagnostics(thd);
+      continue;
+    }
     if (row.on_duplicate == OnDuplicate::fail || !is_duplicate(handler_code)) {
       return fail(handler_code);
     }

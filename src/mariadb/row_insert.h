@@ -14,9 +14,11 @@ namespace rowsocket::mariadb {
 /// After the request's last insert: the handler forgets what it was told for it.
 void end_inserts(TABLE* table, OnDuplicate on_duplicate);
 
+class GeneratedIds;
+
 /// See engine::Cursor::insert_row; the row that is told stands in the table's first record. `filters` gives the verdict
 /// on the row in that record.
 [[nodiscard]] Error insert_row(THD* thd, const Binding& binding, TABLE* table, const engine::RowToInsert& row, bool raw,
-                               engine::Cursor& filters, RowOutcome& outcome);
+                               engine::Cursor& filters, GeneratedIds& ids, RowOutcome& outcome);
 
 }  // namespace rowsocket::mariadb

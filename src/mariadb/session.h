@@ -85,6 +85,8 @@ class Session final : public engine::Session {
                            Error& error) override;
   [[nodiscard]] size_t held_bytes() const override { return indexes_->held_bytes; }
   engine::Begin begin_request(engine::Index& index, engine::Intent intent, engine::Cursor*& cursor, Error& error) override;
+  void begin_inserts(std::vector<engine::GeneratedId> earlier) override { cursor_.ids().begin(std::move(earlier)); }
+  [[nodiscard]] std::vector<engine::GeneratedId> generated_ids() const override { return cursor_.ids().all(); }
   Error end_request() override;
   void abandon_request() override;
   [[nodiscard]] bool transaction_lost() const override {

@@ -137,3 +137,61 @@ def test_rows_of_one_group_are_numbered_without_a_gap(server: RowSocketServer, d
         group = (b"G", b"1\t++\t1\t4\ta\tb\tc\td", b"1\t+\t1\te", b"1\t++\t1\t2\tf\tg", b"E")
         ids = [b"0\t2\t1\t1\t1\t2\t1\t3\t1\t4", b"0\t1\t5", b"0\t2\t1\t6\t1\t7"]
         assert connection.ask_all(*group, b"1\t+\t1\th") == [b"0\t1", *ids, b"0\t1", b"0\t1\t8"]
+
+
+TRIES = 5
+
+
+@pytest.mark.parametrize("kind", ["", "PARTITION BY KEY () PARTITIONS 3"])
+def test_an_insert_that_waits_takes_ids_once(start: Start, kind: str) -> None:
+    """However often it is tried. Others are given other ids meanwhile."""
+    server = start(RowSocketServer, {"rowsocket-threads-write": 1})
+    database = Database(server, "d")
+    database.sql("CREATE TABLE held (id INT PRIMARY KEY)")
+    database.sql("INSERT INTO held VALUES (1)")
+    database.sql(f"CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, name VARCHAR(20), of INT) {kind}")
+    database.sql("CREATE TRIGGER t_i AFTER INSERT ON t FOR EACH ROW UPDATE held SET id = id WHERE id = NEW.of")
+    with (
+        database.session() as sql,
+        rowsocket.connect(*server.write_address()) as writer,
+        server.raw("write") as waiting,
+    ):
+        index = writer.open_index("d", "t", "name")
+        waiting.ask(b"P\t1\td\tt\t\tname,of")
+        sql.execute("BEGIN")
+        sql.execute("UPDATE held SET id = id")
+        before = writes_tried(server)
+        waiting.send(b"1\t++\t2\t3\ta\t0\tb\t0\tc\t1\n")
+        server.wait_until("is tried again", lambda: writes_tried(server) - before >= 3 * TRIES)
+        of_others = [index.insert([f"other {number}"]) for number in range(3)]
+        before = writes_tried(server)
+        server.wait_until("is tried on", lambda: writes_tried(server) - before >= 3 * TRIES)
+        sql.execute("ROLLBACK")
+        assert waiting.line().startswith(b"0\t")
+    ids = {str(name): int(row_id) for row_id, name in database.sql("SELECT id, name FROM t")}
+    assert sorted(ids.values()) == [1, 2, 3, 4, 5, 6]
+    assert of_others == [ids[f"other {number}"] for number in range(3)]
+
+
+def writes_tried(server: RowSocketServer) -> int:
+    """How often an engine was asked to insert a row, be it in vain."""
+    return int(server.status("Handler_write")["Handler_write"])
+
+
+def test_an_id_that_somebody_took_while_its_insert_waited_is_left_to_him(start: Start) -> None:
+    server = start(RowSocketServer, {"rowsocket-threads-write": 1})
+    database = numbered(server)
+    with (
+        database.session() as sql,
+        ThreadPoolExecutor(1) as thread,
+        rowsocket.connect(*server.write_address()) as writer,
+    ):
+        index = writer.open_index("d", "t", "name")
+        sql.execute("BEGIN")
+        sql.execute("INSERT INTO t VALUES (100, 'mine')")
+        before = writes_tried(server)
+        inserted = thread.submit(index.insert, ["mine"])
+        server.wait_until("is tried again", lambda: writes_tried(server) - before >= TRIES)
+        database.sql("INSERT INTO t VALUES (101, 'taken')")
+        sql.execute("ROLLBACK")
+        assert (inserted.result() or 0) > 101

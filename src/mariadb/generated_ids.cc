@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "mariadb/server_headers.h"
+// The server's headers come first.
+#include <utility>
+
+#include "base/limits.h"
+#include "mariadb/generated_ids.h"
+
+namespace rowsocket::mariadb {
+namespace {
+
+/// auto_increment_increment and _offset may have changed since; then the value would lead to others that nobody gave.
+bool fits_steps(const THD* thd, ulonglong id) {
+  const ulonglong step = thd->variables.auto_increment_increment;
+  return step <= 1 || id % step == thd->variables.auto_increment_offset % step;
+}
+
+}  // namespace
+
+void GeneratedIds::begin(std::vector<engine::GeneratedId> earlier) {
+  earlier_ = std::move(earlier);
+  offered_ = 0;
+  given_.clear();
+}
+
+ulonglong GeneratedIds::offer(THD* thd, const TABLE* table) {
+  if (offered_ == earlier_.size()) [[likely]] {
+    return 0;
+  }
+  const engine::GeneratedId& next = earlier_[offered_];
+  if (next.table != table->s->get_table_def_version()) {
+    return 0;
+  }
+  ++offered_;
+  // As SET INSERT_ID does, but for one value.
+  thd->auto_inc_intervals_forced.empty();
+  if (!fits_steps(thd, next.id) || thd->auto_inc_intervals_forced.append(next.id, 1, 0)) {
+    return 0;
+  }
+  return next.id;
+}
+
+void GeneratedIds::note(const TABLE* table, ulonglong id) {
+  if (given_.size() < limits::insert_rows_max) {
+    try {
+      given_.push_back({table->s->get_table_def_version(), id});
+    } catch (...) {
+      given_.clear();  // the next run is given others
+    }
+  }
+}
+
+std::vector<engine::GeneratedId> GeneratedIds::all() const {
+  std::vector<engine::GeneratedId> found = given_;
+  found.insert(found.end(), earlier_.begin() + static_cast<ptrdiff_t>(offered_), earlier_.end());
+  return found;
+}
+
+void end_offer(THD* thd) { thd->auto_inc_intervals_forced.empty(); }
+
+}  // namespace rowsocket::mariadb
