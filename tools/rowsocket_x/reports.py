@@ -14,7 +14,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 FAILURES_TOLD_MAX = 5
-FAILURE_LINES_MAX = 25
+FIRST_LINES_MAX = 10
+LAST_LINES_MAX = 15
 EXPECTED_SKIPS = Path(__file__).with_name("expected_skips.toml")
 
 
@@ -102,7 +103,7 @@ def _unexpected(skips: Sequence[Skip]) -> list[str]:
 
 
 def _failures(root: ElementTree.Element) -> list[str]:
-    """The names of the tests that failed, and for the first few the end of what they printed."""
+    """The names of the tests that failed, and for the first few how what they printed begins and ends."""
     lines = []
     failed = [case for case in root.iter("testcase") if _complaint(case) is not None]
     for number, case in enumerate(failed):
@@ -110,8 +111,15 @@ def _failures(root: ElementTree.Element) -> list[str]:
         if number < FAILURES_TOLD_MAX:
             complaint = _complaint(case)
             text = (complaint.text if complaint is not None else "") or case.findtext("system-out") or ""
-            lines += [f"  {line}" for line in text.strip().splitlines()[-FAILURE_LINES_MAX:]]
+            lines += [f"  {line}" for line in _ends(text.strip().splitlines())]
     return lines
+
+
+def _ends(lines: list[str]) -> list[str]:
+    left_out = len(lines) - FIRST_LINES_MAX - LAST_LINES_MAX
+    if left_out <= 0:
+        return lines
+    return [*lines[:FIRST_LINES_MAX], f"... {left_out} more lines ...", *lines[-LAST_LINES_MAX:]]
 
 
 def _name(case: ElementTree.Element) -> str:

@@ -65,6 +65,16 @@ def test_a_failure_is_told_with_the_end_of_its_output(tmp_path: Path) -> None:
     assert outcome_of(tmp_path, report).details == ["FAILED a::bad", "  first", "  last"]
 
 
+def test_of_a_long_output_both_ends_are_told(tmp_path: Path) -> None:
+    text = "\n".join(f"line {number}" for number in range(1, 101))
+    report = (
+        '<testsuite tests="1" failures="1"><testcase classname="a" name="bad">'
+        f'<failure message="x">{text}</failure></testcase></testsuite>'
+    )
+    told = outcome_of(tmp_path, report).details
+    assert told[1] == "  line 1" and told[-1] == "  line 100" and "  ... 75 more lines ..." in told
+
+
 def test_an_entry_of_the_list_must_say_why() -> None:
     with pytest.raises(KeyError, match="why"):
         reports.parse_skips('[[skip]]\ntest = "a::b"\nmessage = "c"\n')
