@@ -82,6 +82,9 @@ class BankStep:
     def pretend(self) -> None:
         """It changes nothing that is known."""
 
+    def knows(self, replies: Sequence[bytes], refusals: Refusals) -> None:
+        """Nor do its replies tell more."""
+
     def unanswered(self) -> None:
         """No reply has come, and none will."""
 

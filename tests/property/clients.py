@@ -319,14 +319,14 @@ class Client:
                 link.opened.add(number)
             elif not self.refusals.is_one(reply):
                 raise Wrong(f"{opens[number]!r} was answered {reply!r}")
-        for step in steps:
+        for number, step in enumerate(steps):
             replies_of_it = [next_reply() for _ in step.lines]
             try:
                 step.settle(replies_of_it, self.refusals)
             except Unknown:
                 with suppress(ConnectionClosed):
-                    for exchange in replies:  # all of the batch is over, done or not, before somebody looks
-                        exchange.reply = link.line()
+                    for later in steps[number + 1 :]:  # all of the batch is over before somebody looks
+                        later.knows([next_reply() for _ in later.lines], self.refusals)
                 raise
             self.unsettled.pop(0)
             self._settle_counters()

@@ -370,7 +370,7 @@ def _last_words(server: RowSocketServer) -> str:
 
 
 def _failure_text(run: Run) -> str:
-    """What the client that met it did last, and then what is wrong."""
+    """What is wrong, and what the client that met it did last."""
     failed = [
         client
         for client in run.clients
@@ -386,4 +386,4 @@ def _failure_text(run: Run) -> str:
         for name in ("replays", "parked", "commits", "commit_failures")
         if counted
     }
-    return "\n".join([*parts, f"{run.mix}, {seen}", *run.failures[:5]])
+    return "\n".join([*run.failures[:5], f"{run.mix}, {seen}", *parts])

@@ -115,7 +115,10 @@ class Step(Protocol):
         """Compare the replies with what is known; raises `Wrong`."""
 
     def pretend(self) -> None:
-        """Do it in the books."""
+        """Do it in the books, with what is known of its replies."""
+
+    def knows(self, replies: Sequence[bytes], refusals: Refusals) -> None:
+        """These replies came, behind one that does not tell whether its step was done."""
 
     def unanswered(self) -> None:
         """No reply has come, and none will: note what the books of its members do not say."""
@@ -187,10 +190,16 @@ class Alone:
     """A request that stands for itself."""
 
     member: Member
+    reply: bytes | None = None
+    refusals: Refusals | None = None
 
     @property
     def lines(self) -> list[bytes]:
         return [self.member.line]
+
+    def knows(self, replies: Sequence[bytes], refusals: Refusals) -> None:
+        """Of rows that are each for themselves, the reply says which were refused."""
+        self.reply, self.refusals = replies[0], refusals
 
     @property
     def members(self) -> list[Member]:
@@ -219,7 +228,10 @@ class Alone:
     def pretend(self) -> None:
         """Do it in the book."""
         with suppress(Refused):
-            self.member.run(None, None)
+            try:
+                self.member.run(self.reply, self.refusals)
+            except Unknown:  # this reply does not tell it, either
+                self.member.run(None, None)
 
 
 @dataclass
@@ -229,11 +241,17 @@ class Group:
     members: list[Member]
     must: bool = False
     gtid: bool = False
+    replies: Sequence[bytes] = ()
+    refusals: Refusals | None = None
 
     @property
     def lines(self) -> list[bytes]:
         begin = b"G" + (b"\tmust" if self.must else b"") + (b"\tgtid" if self.gtid else b"")
         return [begin, *(member.line for member in self.members), b"E"]
+
+    def knows(self, replies: Sequence[bytes], refusals: Refusals) -> None:
+        """As of a request alone."""
+        self.replies, self.refusals = replies, refusals
 
     def unanswered(self) -> None:
         """What its books do not say of it."""
@@ -272,7 +290,11 @@ class Group:
     def pretend(self) -> None:
         """Do it in the books."""
         before = [(member.book, member.book.copy()) for member in self.members]
-        if self._run([None] * len(self.members), None)[1] is not None:
+        try:
+            failed = self._run(self.replies[1:-1] or [None] * len(self.members), self.refusals)[1]
+        except Unknown:  # these replies do not tell it, either
+            failed = 0
+        if failed is not None:
             self._undo(before)
 
     def _run(

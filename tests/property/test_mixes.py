@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import pytest
 
-from property.ingredients import INGREDIENTS, OF_A_CLUSTER
+from property.ingredients import CRASH, INGREDIENTS, OF_A_CLUSTER
 from property.mixing import MIX_S, OF_ALL_SERVERS, MixFailure, new_mix, run_mix
 from property.volatile import CHANGING
 from support.binlog import TWO_PHASES, assert_binlog_equals_tables
@@ -53,7 +53,9 @@ def test_replies_tables_and_binlog_tell_one_story(start: Start, soak: Soak, name
             try:
                 soak.saw(
                     "transactions",
-                    assert_binlog_equals_tables(server, changing=CHANGING).transactions,
+                    assert_binlog_equals_tables(
+                        server, changing=CHANGING, has_crashed=CRASH in mix.ingredients
+                    ).transactions,
                 )
             except AssertionError as failure:
                 found.append(str(failure))
