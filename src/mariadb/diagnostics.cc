@@ -54,6 +54,10 @@ Error take_server_error(THD* thd, ErrorCode fallback) {
   }
   Error error(fallback);
   Diagnostics_area* const area = thd->get_stmt_da();
+  if (!area->is_error() && thd->killed != NOT_KILLED) {
+    // As at the end of a statement of SQL: one wait that a KILL cuts short leaves no error (TABLE_SHARE::wait_for_old_version).
+    thd->send_kill_message();
+  }
   if (area->is_error()) {
     error.number = static_cast<int>(area->sql_errno());
     error.detail = area->message();
