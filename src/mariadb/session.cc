@@ -83,7 +83,7 @@ Session::Session(Engine& engine, const engine::SessionOptions& options)
     : engine_(engine), options_(options), thread_(options.intent, this, wake_session), thd_(thread_.thd()) {
   galera_.attach(thd_);
   statement_.attach(thd_);
-  const std::lock_guard guard(engine_.mutex_);
+  const MutexLock lock(engine_.mutex_);
   engine_.sessions_.push_back(this);
   // A server that shuts down has told those that it knew by then, and waits for all.
   if (engine_.stopped_.load() || abort_loop) {
@@ -93,7 +93,7 @@ Session::Session(Engine& engine, const engine::SessionOptions& options)
 
 Session::~Session() {
   {
-    const std::lock_guard guard(engine_.mutex_);
+    const MutexLock lock(engine_.mutex_);
     std::erase(engine_.sessions_, this);
     engine_.session_ended_.notify_all();
   }
@@ -119,8 +119,10 @@ std::unique_ptr<engine::Session> Engine::create_session(const engine::SessionOpt
 void Engine::interrupt_sessions() {
   stopped_.store(true);
   constexpr std::chrono::milliseconds grace(300);  // most are done with their turn long before
-  std::unique_lock lock(mutex_);
-  session_ended_.wait_for(lock, grace, [this] { return sessions_.empty(); });
+  const auto end = std::chrono::steady_clock::now() + grace;
+  MutexLock lock(mutex_);
+  while (!sessions_.empty() && session_ended_.wait_until(lock, end) == std::cv_status::no_timeout) {
+  }
   for (Session* const session : sessions_) {
     session->kill();
   }
