@@ -40,11 +40,13 @@ bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
 
 }  // namespace
 
-Form::Form(std::string bytes, std::vector<Field> fields) : bytes_(std::move(bytes)), fields_(std::move(fields)) {
+Form::Form(std::string bytes, std::vector<Field> fields)
+    : bytes_(std::move(bytes)), fields_(std::move(fields)) {
   size_t end = 0;
   for (const Field& field : fields_) {
     const size_t width_max = field.binary ? binary_width_max : decimal_width_max;
-    if (field.at < end || field.at + field.width > bytes_.size() || field.width > width_max || field.divide == 0) {
+    if (field.at < end || field.at + field.width > bytes_.size() || field.width > width_max ||
+        field.divide == 0) {
       throw std::runtime_error("a field at byte " + std::to_string(field.at) + " does not fit into its form");
     }
     end = field.at + field.width;

@@ -27,9 +27,12 @@ std::string from_latin1(const std::string& utf8) {
 
 }  // namespace
 
-NLOHMANN_JSON_SERIALIZE_ENUM(
-    Source, {{Source::key, "key"}, {Source::tick, "tick"}, {Source::connection, "connection"}, {Source::digits, "digits"}})
-NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Field, at, width, binary, of, key, multiply, add, divide, modulo)
+NLOHMANN_JSON_SERIALIZE_ENUM(Source, {{Source::key, "key"},
+                                      {Source::tick, "tick"},
+                                      {Source::connection, "connection"},
+                                      {Source::digits, "digits"}})
+NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(Field, at, width, binary, of, key, multiply, add, divide,
+                                                modulo)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(KeyRange, count, least, most, next, list)
 NLOHMANN_DEFINE_TYPE_NON_INTRUSIVE_WITH_DEFAULT(OpenConnection, descriptor, number)
 
@@ -65,7 +68,8 @@ Job parse_job(const std::string& text) {
 
 std::string report_line(const Measurement& measured) {
   nlohmann::json buckets = nlohmann::json::array();
-  measured.latency_ns.for_each_bucket([&](uint64_t last_ns, uint64_t count) { buckets.push_back({last_ns, count}); });
+  measured.latency_ns.for_each_bucket(
+      [&](uint64_t last_ns, uint64_t count) { buckets.push_back({last_ns, count}); });
   return nlohmann::json{{"answered", measured.answered},
                         {"answered_in_all", measured.answered_in_all},
                         {"seconds", measured.seconds},

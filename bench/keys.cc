@@ -25,7 +25,8 @@ std::vector<uint32_t> read_list(const std::string& path) {
 
 }  // namespace
 
-KeySource::KeySource(const KeyRange& range, uint64_t seed) : range_(range), random_(seed), unused_(range.least) {
+KeySource::KeySource(const KeyRange& range, uint64_t seed)
+    : range_(range), random_(seed), unused_(range.least) {
   if (!range.list.empty()) {
     list_ = read_list(range.list);
   }

@@ -75,7 +75,8 @@ TEST(KeysTest, NewKeysAscendAndAreEachUsedOnce) {
 }
 
 TEST(KeysTest, AListIsDrawnFromAsOftenAsItSays) {
-  const std::string path = std::filesystem::temp_directory_path() / ("keys-test-" + std::to_string(::getpid()));
+  const std::string path =
+      std::filesystem::temp_directory_path() / ("keys-test-" + std::to_string(::getpid()));
   const std::vector<uint32_t> list{5, 5, 5, 9};
   std::ofstream(path, std::ios::binary)
       .write(reinterpret_cast<const char*>(list.data()), static_cast<long>(list.size() * sizeof(uint32_t)));

@@ -42,7 +42,9 @@ uint64_t process_cpu_ns(pid_t pid) {
 }
 
 /// Nine digits, beyond the ticks of earlier runs.
-uint64_t first_tick() { return ns_of<std::chrono::system_clock>() / 1'000'000 % 800'000 * 1000 + 100'000'000; }
+uint64_t first_tick() {
+  return ns_of<std::chrono::system_clock>() / 1'000'000 % 800'000 * 1000 + 100'000'000;
+}
 
 }  // namespace
 
@@ -171,7 +173,8 @@ uint64_t Run::due_ns() const {
 }
 
 uint64_t Run::backlog(uint64_t now_ns) const {
-  const auto due = static_cast<uint64_t>(static_cast<double>(now_ns - load_start_ns_) * job_.rate_per_s / 1e9) + 1;
+  const auto due =
+      static_cast<uint64_t>(static_cast<double>(now_ns - load_start_ns_) * job_.rate_per_s / 1e9) + 1;
   return due > begun_ ? due - begun_ : 0;
 }
 
@@ -206,8 +209,8 @@ void Run::check(Connection& connection, std::string_view received) {
     if (!reply.take(numbers, received, oldest.reply)) {
       std::string right;
       reply.write(numbers, right);
-      throw std::runtime_error("wrong answer " + printable(begin) + " where " + printable(right.substr(right_before)) +
-                               " is right");
+      throw std::runtime_error("wrong answer " + printable(begin) + " where " +
+                               printable(right.substr(right_before)) + " is right");
     }
     if (reply.is_whole(oldest.reply)) {
       count(oldest, received_ns);
@@ -240,9 +243,11 @@ void Run::dispatch_due() {
   const uint64_t now = now_ns();
   if (measuring_ && due_ns() <= now) {
     const uint64_t waiting = backlog(now);
-    measured_.backlog_max = std::max(measured_.backlog_max, waiting - std::min<uint64_t>(waiting, free_.size()));
+    measured_.backlog_max =
+        std::max(measured_.backlog_max, waiting - std::min<uint64_t>(waiting, free_.size()));
   }
-  for (uint64_t due = due_ns(); !free_.empty() && due <= now && !all_begun() && (!draining_ || due < measured_to_ns_);
+  for (uint64_t due = due_ns();
+       !free_.empty() && due <= now && !all_begun() && (!draining_ || due < measured_to_ns_);
        due = due_ns()) {
     Connection& connection = *free_.front();
     free_.pop();

@@ -8,7 +8,9 @@
 
 namespace rowsocket {
 namespace {
-constexpr size_t header_bytes(size_t block_size, size_t alignment) { return (block_size + alignment - 1) & ~(alignment - 1); }
+constexpr size_t header_bytes(size_t block_size, size_t alignment) {
+  return (block_size + alignment - 1) & ~(alignment - 1);
+}
 }  // namespace
 
 Arena::~Arena() {

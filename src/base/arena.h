@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Memory for what a request's parse needs besides its own bytes (arrays of values, unescaped text). Handed out front to back,
-// taken back all at once by `reset()`, which keeps the first block: in the steady state a request allocates nothing.
-// Never throws: nullptr when memory is refused. One owner, one thread.
+// Memory for what a request's parse needs besides its own bytes (arrays of values, unescaped text). Handed
+// out front to back, taken back all at once by `reset()`, which keeps the first block: in the steady state a
+// request allocates nothing. Never throws: nullptr when memory is refused. One owner, one thread.
 #pragma once
 
 #include <cstddef>
@@ -54,7 +54,8 @@ class Arena {
     return place == nullptr ? nullptr : new (place) Item(std::forward<Arguments>(arguments)...);
   }
 
-  /// A copy of an item; nullptr if memory is refused. Of large items quicker than `make`, which writes member by member.
+  /// A copy of an item; nullptr if memory is refused. Of large items quicker than `make`, which writes member
+  /// by member.
   template <typename Item>
   [[nodiscard]] Item* copy_of(const Item& item) {
     static_assert(std::is_trivially_copyable_v<Item> && std::is_trivially_destructible_v<Item>);

@@ -16,7 +16,9 @@ struct Item {
   size_t number = 7;
 };
 
-bool is_aligned(const void* place) { return reinterpret_cast<uintptr_t>(place) % alignof(std::max_align_t) == 0; }
+bool is_aligned(const void* place) {
+  return reinterpret_cast<uintptr_t>(place) % alignof(std::max_align_t) == 0;
+}
 
 TEST(Arena, GivesAlignedPlacesThatDoNotOverlap) {
   Arena arena;

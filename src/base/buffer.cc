@@ -48,8 +48,8 @@ bool Buffer::grow(size_t byte_count) {
     back_ = used;
     return true;
   }
-  const size_t wanted =
-      std::min(std::max({capacity_first, used + byte_count, capacity_ * 2}), std::max(bytes_max_, used + byte_count));
+  const size_t wanted = std::min(std::max({capacity_first, used + byte_count, capacity_ * 2}),
+                                 std::max(bytes_max_, used + byte_count));
   char* const moved = take_memory(wanted);
   if (moved == nullptr) {
     failed_ = true;

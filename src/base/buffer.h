@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A growable run of bytes with a consumed front, for what was received and for what is to be sent. It never throws:
-// when memory is refused or the cap is reached, it turns `failed()` and swallows what follows, and the owner looks once, at
-// the end of a request. One owner, one thread.
+// A growable run of bytes with a consumed front, for what was received and for what is to be sent. It never
+// throws: when memory is refused or the cap is reached, it turns `failed()` and swallows what follows, and
+// the owner looks once, at the end of a request. One owner, one thread.
 //
 //   begin_            data()             data()+size()        begin_+capacity_
 //     | consumed        | bytes               | free                 |
@@ -31,13 +31,15 @@ class Buffer {
   [[nodiscard]] size_t capacity() const { return capacity_; }
   [[nodiscard]] size_t free_bytes() const { return capacity_ - back_; }
   [[nodiscard]] std::string_view view() const { return {data(), size()}; }
-  /// Some bytes were dropped since the last `truncate` or `clear`: memory was refused, or the cap was reached.
+  /// Some bytes were dropped since the last `truncate` or `clear`: memory was refused, or the cap was
+  /// reached.
   [[nodiscard]] bool failed() const { return failed_; }
 
   [[nodiscard]] size_t bytes_max() const { return bytes_max_; }
   void set_bytes_max(size_t bytes_max) { bytes_max_ = bytes_max; }
 
-  /// Room for `byte_count` more bytes at `end()`; false (and failed) if it is not to be had. May move the bytes.
+  /// Room for `byte_count` more bytes at `end()`; false (and failed) if it is not to be had. May move the
+  /// bytes.
   [[nodiscard]] bool reserve(size_t byte_count) {
     if (byte_count <= capacity_ - back_) [[likely]] {
       return true;
@@ -49,7 +51,8 @@ class Buffer {
   void advance(size_t byte_count) { back_ += byte_count; }
 
   void append(std::string_view bytes) {
-    if (!bytes.empty() && reserve(bytes.size())) [[likely]] {  // an empty view may have no address, which memcpy forbids
+    if (!bytes.empty() && reserve(bytes.size()))
+        [[likely]] {  // an empty view may have no address, which memcpy forbids
       std::memcpy(end(), bytes.data(), bytes.size());
       back_ += bytes.size();
     }

@@ -142,7 +142,8 @@ TEST(Buffer, MovesItsBytesAndItsCap) {
   EXPECT_TRUE(moved.empty());
 }
 
-RC_GTEST_PROP(BufferProperty, BehavesLikeAString, (const std::vector<std::pair<std::string, uint8_t>>& steps)) {
+RC_GTEST_PROP(BufferProperty, BehavesLikeAString,
+              (const std::vector<std::pair<std::string, uint8_t>>& steps)) {
   Buffer buffer;
   std::string model;
   for (const auto& [bytes, consumed] : steps) {

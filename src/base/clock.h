@@ -24,9 +24,12 @@ class SteadyClock final : public Clock {
   [[nodiscard]] uint64_t now_us() const override {
     using std::chrono::duration_cast;
     return static_cast<uint64_t>(
-        duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch()).count());
+        duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch())
+            .count());
   }
-  void sleep_us(uint64_t microseconds) override { std::this_thread::sleep_for(std::chrono::microseconds(microseconds)); }
+  void sleep_us(uint64_t microseconds) override {
+    std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
+  }
 };
 
 /// A test's: it stands still until the test moves it, and a sleep is over at once.

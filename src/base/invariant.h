@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What must be true, as code. Where it is not, there is a bug of ours: in tests the process ends there, with a line that says
-// what was not true; in a user's server the caller gives up the connection that it serves, and the server goes on.
+// What must be true, as code. Where it is not, there is a bug of ours: in tests the process ends there, with
+// a line that says what was not true; in a user's server the caller gives up the connection that it serves,
+// and the server goes on.
 //
 //   if (!invariant(staged_.empty(), "a turn ends with nothing staged")) {
 //     out.fail();  // costs the connection
@@ -16,13 +17,18 @@ namespace rowsocket {
 struct SourceLocation {
   const char* file;
   int line;
-  static SourceLocation here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) { return {file, line}; }
+  static SourceLocation here(const char* file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return {file, line};
+  }
 };
 
-/// True if `condition` is. Else it is counted and, where `abort_on_broken_invariants` was called, ends the process.
-[[nodiscard]] inline bool invariant(bool condition, const char* what, SourceLocation where = SourceLocation::here());
+/// True if `condition` is. Else it is counted and, where `abort_on_broken_invariants` was called, ends the
+/// process.
+[[nodiscard]] inline bool invariant(bool condition, const char* what,
+                                    SourceLocation where = SourceLocation::here());
 
-/// For tests; the environment variable ROWSOCKET_ABORT_ON_BROKEN_INVARIANTS does the same when the plugin is loaded.
+/// For tests; the environment variable ROWSOCKET_ABORT_ON_BROKEN_INVARIANTS does the same when the plugin is
+/// loaded.
 void abort_on_broken_invariants();
 /// How many were broken since the start of the process, by all threads.
 [[nodiscard]] uint64_t broken_invariants();

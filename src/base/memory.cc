@@ -13,7 +13,8 @@ char* take_memory(size_t byte_count) {
   if (byte_count < limits::mapped_bytes_min) {
     return static_cast<char*>(std::malloc(byte_count));
   }
-  void* const mapped = ::mmap(nullptr, byte_count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  void* const mapped =
+      ::mmap(nullptr, byte_count, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
   return mapped == MAP_FAILED ? nullptr : static_cast<char*>(mapped);
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Memory for buffers. Large pieces come from the system directly and go back to it at once: what clients send or read in a burst
-// is not the process's for good, as it would be in the allocator's pools.
+// Memory for buffers. Large pieces come from the system directly and go back to it at once: what clients send
+// or read in a burst is not the process's for good, as it would be in the allocator's pools.
 #pragma once
 
 #include <cstddef>

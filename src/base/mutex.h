@@ -36,7 +36,9 @@ class ROWSOCKET_THREAD_ATTRIBUTE(capability("mutex")) Mutex {
 /// Holds a mutex while it lives, but for moments between `unlock` and `lock`.
 class ROWSOCKET_THREAD_ATTRIBUTE(scoped_lockable) MutexLock {
  public:
-  explicit MutexLock(Mutex& mutex) ROWSOCKET_THREAD_ATTRIBUTE(acquire_capability(mutex)) : mutex_(mutex) { mutex_.lock(); }
+  explicit MutexLock(Mutex& mutex) ROWSOCKET_THREAD_ATTRIBUTE(acquire_capability(mutex)) : mutex_(mutex) {
+    mutex_.lock();
+  }
   ~MutexLock() ROWSOCKET_THREAD_ATTRIBUTE(release_capability()) {
     if (is_held_) {
       mutex_.unlock();

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// For tests: memory that is refused on demand, where malloc is asked for it. The test program links with -Wl,--wrap=malloc, and
-// one of its files includes this header.
+// For tests: memory that is refused on demand, where malloc is asked for it. The test program links with
+// -Wl,--wrap=malloc, and one of its files includes this header.
 #pragma once
 
 #include <cstddef>

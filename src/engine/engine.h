@@ -1,15 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The storage that RowSocket needs, in its own words. `src/mariadb` implements it over the server's handler API, `engine/memory`
-// over maps for unit tests and fuzzing. `src/exec` owns what requests mean (limits, offsets, IN lists, counting, staging,
-// replay); an engine owns tables, keys, conversions, locks and transactions.
+// The storage that RowSocket needs, in its own words. `src/mariadb` implements it over the server's handler
+// API, `engine/memory` over maps for unit tests and fuzzing. `src/exec` owns what requests mean (limits,
+// offsets, IN lists, counting, staging, replay); an engine owns tables, keys, conversions, locks and
+// transactions.
 //
 // What each sentence below means is stated by a test in `engine/conformance`, which runs on both.
 //
 // Everything here belongs to one worker thread; only `SessionOptions::wake` is called from others.
 //
 //   Session ── one per worker: its transaction, its open tables
-//     Selection ── what a client named: an index of a table, and columns. The session resolves the names again
+//     Selection ── what a client named: an index of a table, and columns. The session resolves the names
+//     again
 //              after each reopen of the table. Connections of one worker that named the same share one.
 //     Cursor ─ one request's way through an index, from begin_request to end_request or abandon_request
 #pragma once
@@ -45,7 +47,8 @@ struct SelectionDescription {
 /// How many names a comma-separated list holds ("" holds none).
 [[nodiscard]] size_t name_count(std::string_view comma_separated);
 
-/// True if a row's value that orders so to a filter's (less than, equal to or greater than 0) satisfies the comparison.
+/// True if a row's value that orders so to a filter's (less than, equal to or greater than 0) satisfies the
+/// comparison.
 [[nodiscard]] bool satisfies(int order, Comparison comparison);
 
 class Selection {
@@ -71,7 +74,8 @@ class Selection {
 enum class Intent : uint8_t {
   read,
   write,
-  write_one_row  ///< of a request: `write`, where a failure leaves nothing to undo since one row is changed in one step
+  write_one_row  ///< of a request: `write`, where a failure leaves nothing to undo since one row is changed
+                 ///< in one step
 };
 
 /// Whether a request can start. Where it can not, nothing was done or is held for it.
@@ -101,13 +105,16 @@ struct RowToInsert {
   std::span<const Value> values;
   OnDuplicate on_duplicate = OnDuplicate::fail;
   std::span<const DuplicateChange> duplicate_changes = {};  ///< done in this order
-  /// OnDuplicate::change: a row that is there is changed only where the cursor's filters match it, else it is kept.
+  /// OnDuplicate::change: a row that is there is changed only where the cursor's filters match it, else it is
+  /// kept.
   bool filters_duplicates = false;
-  /// `write_row` follows: the row that is there afterwards becomes the current one. Else nothing reads a row that is kept.
+  /// `write_row` follows: the row that is there afterwards becomes the current one. Else nothing reads a row
+  /// that is kept.
   bool tells_row = false;
 };
 
-/// An AUTO_INCREMENT value that an engine gave to a row of a table, which only the engine knows by this number.
+/// An AUTO_INCREMENT value that an engine gave to a row of a table, which only the engine knows by this
+/// number.
 struct GeneratedId {
   uint64_t table;
   uint64_t id;
@@ -120,28 +127,30 @@ class Cursor {
   /// Convert the filters' values, once per request and before the first `verdict`.
   virtual Error set_filters(std::span<const Filter> filters) = 0;
 
-  /// Go to the first row of the range. Key values are for the first parts of the index; a key that no row can have
-  /// (longer than the column, out of its range) finds what SQL's comparison would find. An other end faces the range's
-  /// operator and has a value: the caller has seen to it.
+  /// Go to the first row of the range. Key values are for the first parts of the index; a key that no row can
+  /// have (longer than the column, out of its range) finds what SQL's comparison would find. An other end
+  /// faces the range's operator and has a value: the caller has seen to it.
   virtual Step seek(const KeyRange& range) = 0;
   /// Go to the next such row, in the range's direction.
   virtual Step next() = 0;
   [[nodiscard]] virtual Verdict verdict() = 0;
-  /// Begin a row of the writer and append the current row's columns; after a change or an insert, as it left them. A
-  /// failure shows in the buffer (`Buffer::failed`).
+  /// Begin a row of the writer and append the current row's columns; after a change or an insert, as it left
+  /// them. A failure shows in the buffer (`Buffer::failed`).
   virtual void write_row(ValueWriter& writer) = 0;
 
   /// True if changing rows so while walking the index could meet a row twice: collect positions first.
   [[nodiscard]] virtual bool change_moves_rows(std::span<const Assignment> assignments) const = 0;
-  /// Remember the current row; returns false if memory is refused. Positions are numbered from 0 in the order of saving.
+  /// Remember the current row; returns false if memory is refused. Positions are numbered from 0 in the order
+  /// of saving.
   [[nodiscard]] virtual bool save_position() = 0;
   /// Go to a remembered row, wherever its key is by now; `end` if a change since then has removed it.
   virtual Step fetch_position(size_t number) = 0;
 
-  /// Change columns of the current row, one assignment after the other. A row that already has these values is a
-  /// success. With `keeps_signs`, a sum (`add`, `subtract`) that has another sign than its column had refuses the whole
-  /// row: `changed` is false and the row stays. Where the operation asks for text or a number and the column has
-  /// another type, that is bad_modification; where `add_wrapping` or `subtract_to_zero` finds no number, not_a_number.
+  /// Change columns of the current row, one assignment after the other. A row that already has these values
+  /// is a success. With `keeps_signs`, a sum (`add`, `subtract`) that has another sign than its column had
+  /// refuses the whole row: `changed` is false and the row stays. Where the operation asks for text or a
+  /// number and the column has another type, that is bad_modification; where `add_wrapping` or
+  /// `subtract_to_zero` finds no number, not_a_number.
   virtual Error change_row(std::span<const Assignment> assignments, bool keeps_signs, bool& changed) = 0;
   virtual Error delete_row() = 0;
   /// Insert one row. On success `outcome` says what was done (its `error` is not touched).
@@ -163,60 +172,71 @@ class Session {
   virtual ~Session() = default;
 
   /// Resolve a description: the table, index and columns exist, and may be used by this session.
-  virtual Begin open_selection(const SelectionDescription& description, std::shared_ptr<Selection>& selection, Error& error) = 0;
+  virtual Begin open_selection(const SelectionDescription& description, std::shared_ptr<Selection>& selection,
+                               Error& error) = 0;
 
-  /// How much memory the selections that somebody has open take together; each counts once, whoever shares it.
+  /// How much memory the selections that somebody has open take together; each counts once, whoever shares
+  /// it.
   [[nodiscard]] virtual size_t held_bytes() const { return 0; }
 
-  /// Start a request: the selection's table is open, locked in the engine's sense, and part of the turn's transaction. The cursor
-  /// belongs to the session and is good until the request ends. One request at a time. A request that may change what no rollback
-  /// takes back is `commit_first` where the transaction has changed anything.
+  /// Start a request: the selection's table is open, locked in the engine's sense, and part of the turn's
+  /// transaction. The cursor belongs to the session and is good until the request ends. One request at a
+  /// time. A request that may change what no rollback takes back is `commit_first` where the transaction has
+  /// changed anything.
   virtual Begin begin_request(Selection& selection, Intent intent, Cursor*& cursor, Error& error) = 0;
-  /// Before a request that inserts, or a group. `earlier` is what `generated_ids` returned when it ran before and had to wait,
-  /// else empty: its rows are given the same values of AUTO_INCREMENT again. An engine that takes such values back need not do
-  /// this.
+  /// Before a request that inserts, or a group. `earlier` is what `generated_ids` returned when it ran before
+  /// and had to wait, else empty: its rows are given the same values of AUTO_INCREMENT again. An engine that
+  /// takes such values back need not do this.
   virtual void begin_inserts(std::vector<GeneratedId>&& /*earlier*/) {}
   /// The values that the request, or group, was given since then. May throw std::bad_alloc.
   [[nodiscard]] virtual std::vector<GeneratedId> generated_ids() const { return {}; }
 
-  /// The request succeeded: keep its changes in the transaction (statement commit). An error here means that they are undone.
+  /// The request succeeded: keep its changes in the transaction (statement commit). An error here means that
+  /// they are undone.
   virtual Error end_request() = 0;
   /// The request failed: undo its changes, and only its (statement rollback).
   virtual void abandon_request() = 0;
-  /// True if the engine rolled the whole transaction back (deadlock, certification failure) since the last `commit` or
-  /// `rollback`, or can not undo a part of it alone; then `rollback` is what remains to be done.
+  /// True if the engine rolled the whole transaction back (deadlock, certification failure) since the last
+  /// `commit` or `rollback`, or can not undo a part of it alone; then `rollback` is what remains to be done.
   [[nodiscard]] virtual bool transaction_lost() const = 0;
   /// What to answer to a request whose transaction was lost, in the end.
   [[nodiscard]] virtual Error loss() const = 0;
   /// The caller can not go on with the transaction: it is lost.
   virtual void lose_transaction() = 0;
-  /// True if the transaction has changed what no rollback takes back. It is of one request, which must not be run again.
+  /// True if the transaction has changed what no rollback takes back. It is of one request, which must not be
+  /// run again.
   [[nodiscard]] virtual bool did_lasting_work() const = 0;
 
-  /// True if the transaction under way is to be committed before the next request: it lasts longer than limits::transaction_ms
-  /// already and holds up others, it has grown to what the host allows, or it did lasting work.
+  /// True if the transaction under way is to be committed before the next request: it lasts longer than
+  /// limits::transaction_ms already and holds up others, it has grown to what the host allows, or it did
+  /// lasting work.
   [[nodiscard]] virtual bool wants_commit() const { return false; }
 
-  /// True if a value was taken since this was last asked that SQL takes with a warning only, and a strict host would not.
+  /// True if a value was taken since this was last asked that SQL takes with a warning only, and a strict
+  /// host would not.
   [[nodiscard]] virtual bool took_lenience() { return false; }
 
-  /// What is presented from now on came after the requests before: it reads from no snapshot that was taken by now. A read behind
-  /// a change, too, has a snapshot that is newer than the change; only the reads of one group share theirs.
+  /// What is presented from now on came after the requests before: it reads from no snapshot that was taken
+  /// by now. A read behind a change, too, has a snapshot that is newer than the change; only the reads of one
+  /// group share theirs.
   virtual void expire_snapshot() = 0;
-  /// Whether requests wait in place for locks, as long as the host's settings say, instead of answering `wait` at once. For
-  /// requests that are alone in their transaction. The answer is still `wait` where a table was not to be had in that time.
+  /// Whether requests wait in place for locks, as long as the host's settings say, instead of answering
+  /// `wait` at once. For requests that are alone in their transaction. The answer is still `wait` where a
+  /// table was not to be had in that time.
   virtual void set_patient(bool patient) = 0;
 
-  // A group: requests that are undone together. Between two requests; one group at a time, which ends with the transaction at the
-  // latest. Tables without transactions are refused for writing (no_transactions). `failed_member` says which member an error is
-  // about.
+  // A group: requests that are undone together. Between two requests; one group at a time, which ends with
+  // the transaction at the latest. Tables without transactions are refused for writing (no_transactions).
+  // `failed_member` says which member an error is about.
   virtual Begin begin_group(std::span<const GroupMember> members, size_t& failed_member, Error& error) = 0;
-  virtual Error end_group() = 0;     ///< keep what it did in the transaction; an error means that it was undone
+  virtual Error end_group() = 0;  ///< keep what it did in the transaction; an error means that it was undone
   virtual void abandon_group() = 0;  ///< undo what it did, and end it
 
-  /// Commit what the turn changed and end its snapshot. On an error everything since the last commit is undone.
+  /// Commit what the turn changed and end its snapshot. On an error everything since the last commit is
+  /// undone.
   virtual Error commit() = 0;
-  /// The GTID of the last commit as SQL prints it; empty if that wrote nothing to the binlog. Good until the next commit.
+  /// The GTID of the last commit as SQL prints it; empty if that wrote nothing to the binlog. Good until the
+  /// next commit.
   [[nodiscard]] virtual std::string_view last_commit_gtid() const { return {}; }
   virtual void rollback() = 0;
 
@@ -228,8 +248,9 @@ class Session {
 
   /// How long a request may wait for a metadata or table lock (see Begin::wait).
   [[nodiscard]] virtual uint64_t lock_wait_timeout_ms() const = 0;
-  /// The same for a row that another transaction has locked: the engine gives up early (Reason::row_locked), so that one
-  /// row does not hold up the whole worker, and the request is tried again in later turns until this time is over.
+  /// The same for a row that another transaction has locked: the engine gives up early (Reason::row_locked),
+  /// so that one row does not hold up the whole worker, and the request is tried again in later turns until
+  /// this time is over.
   [[nodiscard]] virtual uint64_t row_lock_wait_timeout_ms() const { return lock_wait_timeout_ms(); }
 
   [[nodiscard]] virtual Interruption interruption() const = 0;
@@ -249,10 +270,11 @@ struct SessionOptions {
 class Engine {
  public:
   virtual ~Engine() = default;
-  /// Create the session of the calling thread, which also destroys it. Blocks until the host can serve; nullptr if it never will.
+  /// Create the session of the calling thread, which also destroys it. Blocks until the host can serve;
+  /// nullptr if it never will.
   [[nodiscard]] virtual std::unique_ptr<Session> create_session(const SessionOptions& options) = 0;
-  /// Every session's thread was told to stop; called from another thread. Those that still wait for something after a moment (the
-  /// host's start, a row lock) are interrupted: create_session gives up, requests fail.
+  /// Every session's thread was told to stop; called from another thread. Those that still wait for something
+  /// after a moment (the host's start, a row lock) are interrupted: create_session gives up, requests fail.
   virtual void interrupt_sessions() {}
 };
 

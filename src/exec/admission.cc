@@ -102,7 +102,9 @@ ErrorCode check_find(const Find& find, const engine::Selection& selection) {
     }
   }
   const auto& assignments = find.change.assignments;
-  const auto is_surplus = [&selection](const Assignment& one) { return one.column >= selection.column_count(); };
+  const auto is_surplus = [&selection](const Assignment& one) {
+    return one.column >= selection.column_count();
+  };
   if (!find.drops_surplus && std::any_of(assignments.begin(), assignments.end(), is_surplus)) {
     return ErrorCode::too_many_values;
   }
@@ -264,9 +266,10 @@ Begin Admission::select(Client& client, const Request& request, engine::Selectio
 }
 
 /// The selection that was opened under an id, with other columns.
-Begin Admission::select_columns(Client& client, uint32_t id, std::string_view columns, engine::Selection*& selection,
-                                Error& error) {
-  if (engine::Selection* const remembered = client.selection_with_columns(id, columns); remembered != nullptr) {
+Begin Admission::select_columns(Client& client, uint32_t id, std::string_view columns,
+                                engine::Selection*& selection, Error& error) {
+  if (engine::Selection* const remembered = client.selection_with_columns(id, columns);
+      remembered != nullptr) {
     selection = remembered;
     return Begin::ready;
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What a request must pass before the engine runs it, and which selection it is about. The order of the checks is
-// part of the protocol's contract: who may not know a thing is not told whether it exists.
+// What a request must pass before the engine runs it, and which selection it is about. The order of the
+// checks is part of the protocol's contract: who may not know a thing is not told whether it exists.
 #pragma once
 
 #include <string_view>
@@ -33,8 +33,8 @@ class Admission {
  public:
   explicit Admission(engine::Session& session) : session_(session) {}
 
-  /// Decide what depends on no transaction. `selection` is set where the engine has rows to find or change; it
-  /// lives until `forget_retired`. Groups are admitted member by member.
+  /// Decide what depends on no transaction. `selection` is set where the engine has rows to find or change;
+  /// it lives until `forget_retired`. Groups are admitted member by member.
   [[nodiscard]] engine::Begin admit(Client& client, const Request& request, const Settings& settings,
                                     engine::Selection*& selection, Error& error);
   /// Nobody uses a selection any more that its client has replaced.
@@ -47,7 +47,8 @@ class Admission {
   [[nodiscard]] engine::Begin select_columns(Client& client, uint32_t id, std::string_view columns,
                                              engine::Selection*& selection, Error& error);
   [[nodiscard]] engine::Begin select_named(Client& client, const SelectionNames& names,
-                                           std::string_view columns, engine::Selection*& selection, Error& error);
+                                           std::string_view columns, engine::Selection*& selection,
+                                           Error& error);
 
   engine::Session& session_;
   RetiredSelections retired_;  ///< what clients replaced in this turn; staged requests may point to them

@@ -18,7 +18,8 @@ Access initial_access(Access port_access, const Settings& settings) {
   return settings.secret_read.empty() ? Access::read : Access::none;
 }
 
-engine::Selection* RecentSelections::add(SharedSelection selection, size_t count_max, RetiredSelections& retired) {
+engine::Selection* RecentSelections::add(SharedSelection selection, size_t count_max,
+                                         RetiredSelections& retired) {
   if (selections_.size() < count_max) {
     selections_.push_back(std::move(selection));
   } else {
@@ -30,8 +31,9 @@ engine::Selection* RecentSelections::add(SharedSelection selection, size_t count
 }
 
 size_t RecentSelections::held_bytes() const {
-  return std::accumulate(selections_.begin(), selections_.end(), size_t{0},
-                         [](size_t sum, const SharedSelection& selection) { return sum + selection->held_bytes(); });
+  return std::accumulate(
+      selections_.begin(), selections_.end(), size_t{0},
+      [](size_t sum, const SharedSelection& selection) { return sum + selection->held_bytes(); });
 }
 
 void RecentSelections::retire_all(RetiredSelections& retired) {
@@ -65,7 +67,7 @@ void Client::forget_selections() {
 
 /// Whatever `recent` is, what it holds counts.
 engine::Selection* Client::remember(RecentSelections& recent, SharedSelection selection, size_t count_max,
-                                RetiredSelections& retired) {
+                                    RetiredSelections& retired) {
   const size_t before_bytes = recent.held_bytes();
   engine::Selection* const added = recent.add(std::move(selection), count_max, retired);
   held_bytes_ = held_bytes_ - before_bytes + recent.held_bytes();
@@ -76,7 +78,8 @@ engine::Selection* Client::selection_with_columns(uint32_t id, std::string_view 
   return opened_[id].with_columns.find([columns](const auto& names) { return names.columns == columns; });
 }
 
-engine::Selection* Client::remember_columns(uint32_t id, SharedSelection selection, RetiredSelections& retired) {
+engine::Selection* Client::remember_columns(uint32_t id, SharedSelection selection,
+                                            RetiredSelections& retired) {
   return remember(opened_[id].with_columns, std::move(selection), limits::column_lists_per_index, retired);
 }
 

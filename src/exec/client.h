@@ -3,8 +3,8 @@
 // What exec remembers of one connection: what it may do, and the selections that it opened. An opened
 // selection is an engine::Selection.
 //
-// A request that waits for its commit holds plain pointers to selections. So nothing that is taken out of here
-// goes at once: it is put on the executor's list of retired selections, which lives until the turn ends.
+// A request that waits for its commit holds plain pointers to selections. So nothing that is taken out of
+// here goes at once: it is put on the executor's list of retired selections, which lives until the turn ends.
 #pragma once
 
 #include <cstdint>
@@ -82,7 +82,8 @@ class Client {
   // Selections that requests name in full.
 
   /// `columns` take the place of the names' own.
-  [[nodiscard]] engine::Selection* selection_named(const SelectionNames& names, std::string_view columns) const;
+  [[nodiscard]] engine::Selection* selection_named(const SelectionNames& names,
+                                                   std::string_view columns) const;
   /// May throw std::bad_alloc.
   engine::Selection* remember_names(SharedSelection selection, RetiredSelections& retired);
 
@@ -113,7 +114,7 @@ class Client {
 
  private:
   engine::Selection* remember(RecentSelections& recent, SharedSelection selection, size_t count_max,
-                          RetiredSelections& retired);
+                              RetiredSelections& retired);
 
   Access port_access_;
   Access granted_;

@@ -60,6 +60,7 @@ Executed Executor::execute(Client& client, const Request& request, size_t positi
     return Executed::parked;
   }
   client.parked_since_ms = 0;
+  client.generated_ids.clear();
   note_lenience(client);
   Staging::answer(job);
   finish(std::move(job), is_staged);

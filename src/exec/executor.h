@@ -18,8 +18,8 @@
 // transaction, the staged requests are executed again one by one, each in its own transaction.
 //
 // What depends on no transaction (authentication, an open, a refusal) is decided once: a replay gives the
-// same answer again. A staged request keeps the selection that its id meant when it was executed, whatever its
-// client opened or lost since.
+// same answer again. A staged request keeps the selection that its id meant when it was executed, whatever
+// its client opened or lost since.
 //
 // A reply that can not even be written as an error leaves its buffer `failed()`. Nothing more is executed for
 // such a connection, and its buffer stays failed; the caller closes it.

@@ -76,8 +76,8 @@ class NumberSession final : public engine::Session, public engine::Cursor {
   int64_t committed = 0;
   int commits_to_failure = 0;  ///< of those with changes; 1: the next one fails
 
-  engine::Begin open_selection(const engine::SelectionDescription& description, std::shared_ptr<engine::Selection>& selection,
-                           Error&) override {
+  engine::Begin open_selection(const engine::SelectionDescription& description,
+                               std::shared_ptr<engine::Selection>& selection, Error&) override {
     selection = std::make_shared<engine::Selection>(description);
     return engine::Begin::ready;
   }

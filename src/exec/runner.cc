@@ -66,8 +66,8 @@ Begin Runner::run_whole(engine::Selection& selection, const Request& request, Ro
 
 /// One statement of the engine: `run_on` sets `error` where it fails. `rows` is added to where it succeeds.
 template <typename RunOn>
-Begin Runner::run_statement(engine::Selection& selection, const Request& request, RowCounts& rows, Error& error,
-                            const RunOn& run_on) {
+Begin Runner::run_statement(engine::Selection& selection, const Request& request, RowCounts& rows,
+                            Error& error, const RunOn& run_on) {
   Buffer& out = request.reply->out();
   const size_t reply_begin = out.size();
   const size_t out_bytes_max = out.bytes_max();
@@ -119,7 +119,8 @@ Begin Runner::run_statement(engine::Selection& selection, const Request& request
 /// An insert in which each row is a statement of its own. A row that waits for a lock makes all of them wait:
 /// those before it are undone with the transaction, so that the request can be presented again. Where they
 /// can not be undone, the session has waited as long as it may, and the row has failed.
-Begin Runner::run_rows_alone(engine::Selection& selection, const Insert& insert, RowCounts& rows, Error& error) {
+Begin Runner::run_rows_alone(engine::Selection& selection, const Insert& insert, RowCounts& rows,
+                             Error& error) {
   Reply& reply = *insert.reply;
   const size_t reply_begin = reply.out().size();
   RowCounts own_rows;
@@ -148,8 +149,8 @@ Begin Runner::run_rows_alone(engine::Selection& selection, const Insert& insert,
 }
 
 /// The outcome is told when the row's statement has ended, since that may fail too.
-Begin Runner::run_row_alone(engine::Selection& selection, const Insert& insert, size_t number, RowCounts& rows,
-                            RowOutcome& outcome) {
+Begin Runner::run_row_alone(engine::Selection& selection, const Insert& insert, size_t number,
+                            RowCounts& rows, RowOutcome& outcome) {
   Error error;
   const Begin begin =
       run_statement(selection, insert, rows, error, [&](engine::Cursor& cursor, RowCounts& own_rows) {
@@ -170,8 +171,8 @@ size_t Runner::reply_bytes_left(const Buffer& out) const {
 // ---- groups: requests of one connection that commit together or not at all. Whether they are successes is
 // known only when the last member has run.
 
-Begin Runner::run_group(const Group& group, std::span<engine::Selection* const> selections, size_t& failed_member,
-                        Error& error) {
+Begin Runner::run_group(const Group& group, std::span<engine::Selection* const> selections,
+                        size_t& failed_member, Error& error) {
   Buffer& out = group.reply->out();
   const size_t reply_begin = out.size();
   if (const Begin begin = begin_group(group, selections, failed_member, error); begin != Begin::ready) {
@@ -200,8 +201,8 @@ Begin Runner::run_group(const Group& group, std::span<engine::Selection* const> 
 }
 
 /// The engine learns of all members before the first one runs: what must wait, waits before anything is done.
-Begin Runner::begin_group(const Group& group, std::span<engine::Selection* const> selections, size_t& failed_member,
-                          Error& error) {
+Begin Runner::begin_group(const Group& group, std::span<engine::Selection* const> selections,
+                          size_t& failed_member, Error& error) {
   transaction_.note_request();
   failed_member = Reply::group_itself;
   try {

@@ -46,10 +46,10 @@ class Runner {
   [[nodiscard]] engine::Begin run_whole(engine::Selection& selection, const Request& request, RowCounts& rows,
                                         Error& error);
   template <typename RunOn>
-  [[nodiscard]] engine::Begin run_statement(engine::Selection& selection, const Request& request, RowCounts& rows,
-                                            Error& error, const RunOn& run_on);
-  [[nodiscard]] engine::Begin run_rows_alone(engine::Selection& selection, const Insert& insert, RowCounts& rows,
-                                             Error& error);
+  [[nodiscard]] engine::Begin run_statement(engine::Selection& selection, const Request& request,
+                                            RowCounts& rows, Error& error, const RunOn& run_on);
+  [[nodiscard]] engine::Begin run_rows_alone(engine::Selection& selection, const Insert& insert,
+                                             RowCounts& rows, Error& error);
   [[nodiscard]] engine::Begin run_row_alone(engine::Selection& selection, const Insert& insert, size_t number,
                                             RowCounts& rows, RowOutcome& outcome);
   [[nodiscard]] size_t reply_bytes_left(const Buffer& out) const;

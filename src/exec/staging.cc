@@ -55,6 +55,7 @@ bool Staging::make_room() {
 
 Begin Staging::run(Job& job) {
   job.reply_begin = job.out().size();
+  job.has_run = true;
   if (inserts(*job.request)) {
     session_.begin_inserts(job.parked_since_ms == 0 ? std::vector<engine::GeneratedId>()
                                                     : std::exchange(job.client->generated_ids, {}));
@@ -109,8 +110,8 @@ bool Staging::put_back(Job& job) {
 
 /// For its next run. Without the memory for that, the next run is given others.
 void Staging::keep_generated_ids(const Job& job) {
-  if (!inserts(*job.request)) {
-    return;
+  if (!job.has_run || !inserts(*job.request)) {
+    return;  // it was given none
   }
   try {
     job.client->generated_ids = session_.generated_ids();

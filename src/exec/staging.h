@@ -38,13 +38,14 @@ struct Job {
 
   Client* client;
   const Request* request;
-  size_t position;                 ///< see Executor::execute
-  uint64_t parked_since_ms;        ///< when it was first tried, if it has waited for a lock; else 0
+  size_t position;                         ///< see Executor::execute
+  uint64_t parked_since_ms;                ///< when it was first tried, if it has waited for a lock; else 0
   engine::Selection* selection = nullptr;  ///< of a find or an insert that may run
   std::vector<engine::Selection*> member_selections;  ///< of a group that may run
   Error outcome;
   size_t failed_member = Reply::group_itself;  ///< of a group: which member has `outcome` for its answer
   size_t reply_begin = 0;                      ///< size of the output before the reply
+  bool has_run = false;
 
   /// Else there is nothing to execute, and `outcome` is the answer.
   [[nodiscard]] bool can_run() const { return selection != nullptr || !member_selections.empty(); }

@@ -73,12 +73,14 @@ ColumnKind kind_of(const Field* field, bool raw) {
     return (field->flags & UNSIGNED_FLAG) != 0 ? ColumnKind::unsigned_integer : ColumnKind::signed_integer;
   }
   const CHARSET_INFO* const charset = field->charset();
-  const bool as_it_is = raw || charset == &my_charset_bin || ((charset->state & MY_CS_UNICODE) != 0 && charset->mbminlen == 1);
+  const bool as_it_is =
+      raw || charset == &my_charset_bin || ((charset->state & MY_CS_UNICODE) != 0 && charset->mbminlen == 1);
   if (is_string_column(field)) {
     if (!as_it_is) {
       return ColumnKind::text_to_convert;
     }
-    const bool plain_varchar = field->real_type() == MYSQL_TYPE_VARCHAR && field->type_handler() == &type_handler_varchar &&
+    const bool plain_varchar = field->real_type() == MYSQL_TYPE_VARCHAR &&
+                               field->type_handler() == &type_handler_varchar &&
                                field->compression_method() == nullptr;
     return plain_varchar ? ColumnKind::text : ColumnKind::other_text;
   }
@@ -121,7 +123,8 @@ Error Binding::resolve_names(const engine::SelectionDescription& description, TA
     return Error(ErrorCode::no_such_index, "no index '" + description.index + "'");
   }
   const auto algorithm = table->key_info[key_number].algorithm;
-  if (algorithm == HA_KEY_ALG_FULLTEXT || algorithm == HA_KEY_ALG_RTREE || algorithm == HA_KEY_ALG_LONG_HASH ||
+  if (algorithm == HA_KEY_ALG_FULLTEXT || algorithm == HA_KEY_ALG_RTREE ||
+      algorithm == HA_KEY_ALG_LONG_HASH ||
       (table->key_info[key_number].flags & (HA_FULLTEXT | HA_SPATIAL)) != 0) {
     return Error(ErrorCode::no_such_index, "index '" + description.index + "' has no order to walk");
   }
@@ -141,13 +144,14 @@ void Binding::resolve_key(TABLE* table) {
     KEY_PART_INFO* const info = &key->key_part[i];
     Field* const field = table->field[info->fieldnr - 1];
     const bool is_prefix = (info->key_part_flag & HA_PART_KEY_SEG) != 0 || (field->flags & BLOB_FLAG) != 0;
-    key_parts.push_back({info, field, key_offset, integer_bytes(field), (field->flags & UNSIGNED_FLAG) != 0, info->null_bit != 0,
-                         (info->key_part_flag & HA_REVERSE_SORT) != 0, is_prefix});
+    key_parts.push_back({info, field, key_offset, integer_bytes(field), (field->flags & UNSIGNED_FLAG) != 0,
+                         info->null_bit != 0, (info->key_part_flag & HA_REVERSE_SORT) != 0, is_prefix});
     key_offset += info->store_length;
   }
 }
 
-void Binding::resolve_columns(const engine::SelectionDescription& description, TABLE* table, engine::Intent intent) {
+void Binding::resolve_columns(const engine::SelectionDescription& description, TABLE* table,
+                              engine::Intent intent) {
   columns.clear();
   filter_columns.clear();
   const size_t words = bitmap_buffer_size(table->s->fields) / sizeof(my_bitmap_map) + 1;
@@ -180,9 +184,10 @@ void Binding::resolve_columns(const engine::SelectionDescription& description, T
   }
   table->read_set = saved_read_set;
 
-  const bool is_clustered = key_number == table->s->primary_key && table->file->pk_is_clustering_key(key_number);
-  covering =
-      intent == engine::Intent::read && !is_clustered && (table->file->index_flags(key_number, 0, true) & HA_KEYREAD_ONLY) != 0;
+  const bool is_clustered =
+      key_number == table->s->primary_key && table->file->pk_is_clustering_key(key_number);
+  covering = intent == engine::Intent::read && !is_clustered &&
+             (table->file->index_flags(key_number, 0, true) & HA_KEYREAD_ONLY) != 0;
   for (uint32_t i = 0; covering && i < table->s->fields; ++i) {
     covering = !bitmap_is_set(&read_set_, i) || table->field[i]->part_of_key.is_set(key_number);
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A description (names) resolved against one opening of its table: key, columns, and which columns a walk fetches. Stale as soon
-// as the table is closed; resolving again is cheap, and goes by number while the table's definition is the same.
+// A description (names) resolved against one opening of its table: key, columns, and which columns a walk
+// fetches. Stale as soon as the table is closed; resolving again is cheap, and goes by number while the
+// table's definition is the same.
 #pragma once
 
 #include <cstdint>
@@ -52,14 +53,16 @@ struct Binding {
   bool covering = false;  ///< the index holds every column that is fetched
   bool whole_key_is_unique = false;
   bool whole_key_only = false;  ///< a hash index
-  Field* row_end = nullptr;     ///< of a system-versioned table: rows of its history are passed over, as by a plain SELECT
+  Field* row_end =
+      nullptr;  ///< of a system-versioned table: rows of its history are passed over, as by a plain SELECT
   std::vector<KeyPart> key_parts;
   std::vector<Column> columns;
   std::vector<Field*> filter_columns;
 
   /// Resolve; on failure the binding is not to be used.
   [[nodiscard]] Error resolve(const engine::SelectionDescription& description, const OpenTable& open);
-  /// Have the table fetch and change these columns until its statement ends. `with_key_columns`: fetch the index's own, too.
+  /// Have the table fetch and change these columns until its statement ends. `with_key_columns`: fetch the
+  /// index's own, too.
   void use_columns(TABLE* table, bool with_key_columns = false) const;
 
  private:

@@ -22,8 +22,8 @@ Error Comparand::prepare(THD* thd, Field* field, const Value& given, bool raw) {
   }
   Integer number;
   bool overflow = false;
-  const bool is_integer =
-      field->cmp_type() == INT_RESULT && field->result_type() == INT_RESULT && field->real_type() != MYSQL_TYPE_BIT;
+  const bool is_integer = field->cmp_type() == INT_RESULT && field->result_type() == INT_RESULT &&
+                          field->real_type() != MYSQL_TYPE_BIT;
   if (is_integer && parse_integer(value.view(), number, overflow)) {
     kind_ = Kind::integer;
     is_negative_ = number.is_negative && (overflow || number.magnitude > 0);
@@ -44,7 +44,8 @@ Error Comparand::prepare_text(const Value& value, bool raw) {
   }
   bytes_.resize(value.size * to->mbmaxlen);
   uint failed_characters = 0;
-  const size_t written = copy_and_convert(bytes_.data(), bytes_.size(), to, value.data, value.size, from, &failed_characters);
+  const size_t written =
+      copy_and_convert(bytes_.data(), bytes_.size(), to, value.data, value.size, from, &failed_characters);
   bytes_.resize(written);
   // A character that the column can not hold equals no row; where it would sort is the replacement's place.
   fit_ = failed_characters > 0 ? Fit::above : Fit::exact;
@@ -101,7 +102,8 @@ int Comparand::compare_row() const {
       if (row_is_negative != is_negative_) {
         order = row_is_negative ? -1 : 1;
       } else {
-        const uint64_t row_magnitude = row_is_negative ? ~static_cast<uint64_t>(row) + 1 : static_cast<uint64_t>(row);
+        const uint64_t row_magnitude =
+            row_is_negative ? ~static_cast<uint64_t>(row) + 1 : static_cast<uint64_t>(row);
         order = row_magnitude == magnitude_ ? 0 : (row_magnitude < magnitude_) != row_is_negative ? -1 : 1;
       }
       break;

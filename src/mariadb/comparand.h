@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// One side of a comparison with a column of the row that a walk stands on: a filter's value, or the value of a key that the index
-// alone can not decide.
+// One side of a comparison with a column of the row that a walk stands on: a filter's value, or the value of
+// a key that the index alone can not decide.
 #pragma once
 
 #include <cstdint>
@@ -17,7 +17,8 @@ namespace rowsocket::mariadb {
 class Comparand {
  public:
   [[nodiscard]] Error prepare(THD* thd, Field* field, const Value& value, bool raw);
-  /// Less than, equal to or greater than 0 as the row's value is before, equal to or after. NULL is before everything.
+  /// Less than, equal to or greater than 0 as the row's value is before, equal to or after. NULL is before
+  /// everything.
   [[nodiscard]] int compare_row() const;
   /// True if the row's value is NULL or 0.
   [[nodiscard]] bool row_is_unset() const;

@@ -33,8 +33,9 @@ std::string_view now_as_text(THD* thd, const Field* field, char (&text)[MAX_DATE
   if (field->cmp_type() == STRING_RESULT) {
     return {text, static_cast<size_t>(my_datetime_to_str(&now, text, 0))};
   }
-  return {text, static_cast<size_t>(std::snprintf(text, sizeof(text), "%04u%02u%02u%02u%02u%02u", now.year, now.month, now.day,
-                                                  now.hour, now.minute, static_cast<unsigned>(now.second)))};
+  return {text, static_cast<size_t>(std::snprintf(text, sizeof(text), "%04u%02u%02u%02u%02u%02u", now.year,
+                                                  now.month, now.day, now.hour, now.minute,
+                                                  static_cast<unsigned>(now.second)))};
 }
 
 CHARSET_INFO* wire_charset(const Field* field, bool raw) {
@@ -51,7 +52,8 @@ Error store_value(THD* thd, Field* field, const Value& value, bool raw) {
       return {};
     }
     if (!field->maybe_null() && field != field->table->next_number_field) {
-      return Error(ErrorCode::sql, ER_BAD_NULL_ERROR, std::string("column '") + field->field_name.str + "' cannot be NULL");
+      return Error(ErrorCode::sql, ER_BAD_NULL_ERROR,
+                   std::string("column '") + field->field_name.str + "' cannot be NULL");
     }
     field->set_null();
     field->reset();
@@ -71,7 +73,8 @@ Error store_value(THD* thd, Field* field, const Value& value, bool raw) {
     return take_server_error(thd, ErrorCode::sql);
   }
   if (truncation != 0) [[unlikely]] {
-    clear_diagnostics(thd);  // a note: trailing spaces, or more fraction digits than the column has, as in SQL
+    clear_diagnostics(
+        thd);  // a note: trailing spaces, or more fraction digits than the column has, as in SQL
   }
   return {};
 }

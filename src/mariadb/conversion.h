@@ -17,7 +17,9 @@ namespace rowsocket::mariadb {
 /// The character set that a value for the field comes in.
 [[nodiscard]] CHARSET_INFO* wire_charset(const Field* field, bool raw);
 
-/// The current time as text, as NOW() would be stored in the field or compared with it. `text` is where it stands.
-[[nodiscard]] std::string_view now_as_text(THD* thd, const Field* field, char (&text)[MAX_DATE_STRING_REP_LENGTH]);
+/// The current time as text, as NOW() would be stored in the field or compared with it. `text` is where it
+/// stands.
+[[nodiscard]] std::string_view now_as_text(THD* thd, const Field* field,
+                                           char (&text)[MAX_DATE_STRING_REP_LENGTH]);
 
 }  // namespace rowsocket::mariadb

@@ -17,7 +17,9 @@ using engine::Verdict;
 
 namespace {
 
-bool is_end(int handler_code) { return handler_code == HA_ERR_KEY_NOT_FOUND || handler_code == HA_ERR_END_OF_FILE; }
+bool is_end(int handler_code) {
+  return handler_code == HA_ERR_KEY_NOT_FOUND || handler_code == HA_ERR_END_OF_FILE;
+}
 
 }  // namespace
 
@@ -42,12 +44,13 @@ Step Cursor::fail(Error error) {
 Step Cursor::fail(int handler_code) { return fail(noted(engine_error(thd_, table_->file, handler_code))); }
 
 Error Cursor::noted(Error error) {
-  if (error.code == ErrorCode::sql && error.number == ER_LOCK_WAIT_TIMEOUT) {
-    error.reason = Reason::row_locked;  // a trigger met the row
+  const bool is_locked = error.number == ER_LOCK_WAIT_TIMEOUT || error.number == ER_AUTOINC_READ_FAILED;
+  if (error.code == ErrorCode::sql && is_locked) {
+    error.reason = Reason::row_locked;  // a trigger met the row, or the lock of a table's AUTO_INCREMENT
   }
-  needs_new_transaction_ =
-      needs_new_transaction_ ||
-      (error.code == ErrorCode::engine && (error.number == HA_ERR_TABLE_DEF_CHANGED || error.number == HA_ERR_ROLLBACK));
+  needs_new_transaction_ = needs_new_transaction_ ||
+                           (error.code == ErrorCode::engine &&
+                            (error.number == HA_ERR_TABLE_DEF_CHANGED || error.number == HA_ERR_ROLLBACK));
   found_row_locked_ = error.reason == Reason::row_locked;
   return error;
 }
@@ -106,7 +109,8 @@ bool Cursor::set_bounds(const KeyRange& range) {
 
 bool Cursor::set_both_bounds(const KeyRange& range) {
   if (range.end_key.size() > binding_->key_parts.size()) {
-    error_ = Error(ErrorCode::too_many_key_parts, "the index has fewer parts than the end of the range has values");
+    error_ = Error(ErrorCode::too_many_key_parts,
+                   "the index has fewer parts than the end of the range has values");
     return false;
   }
   const bool forward = goes_down(range.key_operator) == range.reverse;
@@ -136,20 +140,22 @@ bool Cursor::set_both_bounds(const KeyRange& range) {
   return set_bound(given, range.key_operator, range.key);
 }
 
-/// Whether the index's current row belongs to the range: a match, one to pass over, or the first beyond its end.
+/// Whether the index's current row belongs to the range: a match, one to pass over, or the first beyond its
+/// end.
 Verdict Cursor::check_row() const {
   if (has_last_ && !last_.admits_row()) {
     return Verdict::stop;
   }
-  if ((first_.rechecks() && !first_.passes_recheck()) || (has_last_ && last_.rechecks() && !last_.passes_recheck()) ||
-      (has_prefix_ && !prefix_.matches_row())) {
+  if ((first_.rechecks() && !first_.passes_recheck()) ||
+      (has_last_ && last_.rechecks() && !last_.passes_recheck()) || (has_prefix_ && !prefix_.matches_row())) {
     return Verdict::skip;
   }
   return Verdict::match;
 }
 
-/// Of a partitioned table, a walk upwards from a key uses the calls that SQL's ranges use. With index_read, a partition that has
-/// nothing behind the key would be asked to go on from there, and not every engine has kept its place then.
+/// Of a partitioned table, a walk upwards from a key uses the calls that SQL's ranges use. With index_read, a
+/// partition that has nothing behind the key would be asked to go on from there, and not every engine has
+/// kept its place then.
 int Cursor::start() {
   handler* const file = table_->file;
   calls_for_ranges_ = false;
@@ -240,7 +246,8 @@ Step Cursor::seek(const KeyRange& range) {
     walk_ = Walk::first_row_only;
     return Step::end;
   }
-  // Of an engine without an index_next_same of its own, the server's compares the key with the row that was read.
+  // Of an engine without an index_next_same of its own, the server's compares the key with the row that was
+  // read.
   const bool reads_key = has_last_ || (walk_ == Walk::same_key && !open_->is_innodb());
   if (const int handler_code = open_->activate(*binding_, reads_key); handler_code != 0) {
     return fail(handler_code);
@@ -265,7 +272,8 @@ bool Cursor::change_moves_rows(std::span<const Assignment> assignments) const {
   const bool is_clustered = clustered_key < MAX_KEY && table_->file->pk_is_clustering_key(clustered_key);
   for (const Assignment& assignment : assignments) {
     const Field* const field = binding_->columns[assignment.column].field;
-    if (field->part_of_key_not_clustered.is_set(binding_->key_number) || field->key_start.is_set(binding_->key_number) ||
+    if (field->part_of_key_not_clustered.is_set(binding_->key_number) ||
+        field->key_start.is_set(binding_->key_number) ||
         (is_clustered && field->part_of_key.is_set(clustered_key) && (field->flags & PRI_KEY_FLAG) != 0)) {
       return true;
     }
@@ -305,7 +313,8 @@ Step Cursor::fetch_position(size_t number) {
     return Step::row;
   }
   // A change before this one has moved the row, or removed it.
-  const bool is_gone = is_end(handler_code) || handler_code == HA_ERR_RECORD_DELETED || handler_code == HA_ERR_RECORD_CHANGED;
+  const bool is_gone =
+      is_end(handler_code) || handler_code == HA_ERR_RECORD_DELETED || handler_code == HA_ERR_RECORD_CHANGED;
   return is_gone ? Step::end : fail(handler_code);
 }
 

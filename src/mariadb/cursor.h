@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// One request's way through an index of an open table, over the handler API. A session owns one and uses it for every request.
+// One request's way through an index of an open table, over the handler API. A session owns one and uses it
+// for every request.
 #pragma once
 
 #include <cstdint>
@@ -27,8 +28,8 @@ class Cursor final : public engine::Cursor {
   [[nodiscard]] GeneratedIds& ids() { return ids_; }
   [[nodiscard]] const GeneratedIds& ids() const { return ids_; }
 
-  /// True if the engine said that only a new transaction can go on: a table was altered after the transaction's snapshot was
-  /// taken, or the engine has rolled the transaction back.
+  /// True if the engine said that only a new transaction can go on: a table was altered after the
+  /// transaction's snapshot was taken, or the engine has rolled the transaction back.
   [[nodiscard]] bool needs_new_transaction() const { return needs_new_transaction_; }
   void forget_transaction() { needs_new_transaction_ = false; }
   /// True if the request failed for a row that another transaction has locked.

@@ -7,8 +7,8 @@
 namespace rowsocket::mariadb {
 namespace {
 
-/// RocksDB's own errors, numbered behind the server's (storage/rocksdb/rdb_global.h): a row has changed since the transaction's
-/// snapshot, so the transaction has to be done again with a newer one.
+/// RocksDB's own errors, numbered behind the server's (storage/rocksdb/rdb_global.h): a row has changed since
+/// the transaction's snapshot, so the transaction has to be done again with a newer one.
 constexpr int rocksdb_busy = HA_ERR_LAST + 22;
 constexpr int rocksdb_try_again = HA_ERR_LAST + 25;
 
@@ -35,6 +35,16 @@ Reason reason_of(int handler_code) {
   }
 }
 
+/// No value of AUTO_INCREMENT was to be had: there is none any more, or, in InnoDB, a long INSERT ... SELECT
+/// of somebody has the lock of them.
+bool has_ids_left(handler* file) {
+  if (file->partition_ht()->db_type != DB_TYPE_INNODB) {
+    return false;
+  }
+  file->info(HA_STATUS_AUTO);
+  return file->stats.auto_increment_value != ULONGLONG_MAX;
+}
+
 }  // namespace
 
 void clear_diagnostics(THD* thd) {
@@ -55,7 +65,8 @@ Error take_server_error(THD* thd, ErrorCode fallback) {
   Error error(fallback);
   Diagnostics_area* const area = thd->get_stmt_da();
   if (!area->is_error() && thd->killed != NOT_KILLED) {
-    // As at the end of a statement of SQL: one wait that a KILL cuts short leaves no error (TABLE_SHARE::wait_for_old_version).
+    // As at the end of a statement of SQL: one wait that a KILL cuts short leaves no error
+    // (TABLE_SHARE::wait_for_old_version).
     thd->send_kill_message();
   }
   if (area->is_error()) {
@@ -66,14 +77,16 @@ Error take_server_error(THD* thd, ErrorCode fallback) {
     error.reason = Reason::conflict;
   }
   if (is_interruption(error.number)) {
-    error.code = is_stopping(thd) ? ErrorCode::shutting_down : ErrorCode::sql;  // whatever it was that could not be finished
+    error.code = is_stopping(thd) ? ErrorCode::shutting_down
+                                  : ErrorCode::sql;  // whatever it was that could not be finished
   }
   clear_diagnostics(thd);
   return error;
 }
 
 bool took_too_much_memory(const THD* thd) {
-  return thd->killed == KILL_QUERY && thd->killed_err != nullptr && thd->killed_err->no == ER_OPTION_PREVENTS_STATEMENT;
+  return thd->killed == KILL_QUERY && thd->killed_err != nullptr &&
+         thd->killed_err->no == ER_OPTION_PREVENTS_STATEMENT;
 }
 
 Error interruption_error(const THD* thd) {
@@ -94,8 +107,8 @@ Error engine_error(THD* thd, handler* file, int handler_code) {
     thd->mark_transaction_to_rollback(true);  // as RocksDB does after a deadlock
     handler_code = HA_ERR_LOCK_DEADLOCK;
   }
-  if (handler_code == HA_ERR_AUTOINC_READ_FAILED && thd->killed == NOT_KILLED) {
-    handler_code = HA_ERR_LOCK_WAIT_TIMEOUT;  // a long INSERT ... SELECT has the lock of the table's AUTO_INCREMENT
+  if (handler_code == HA_ERR_AUTOINC_READ_FAILED && thd->killed == NOT_KILLED && has_ids_left(file)) {
+    handler_code = HA_ERR_LOCK_WAIT_TIMEOUT;
   }
   if (thd->killed == KILL_TIMEOUT || took_too_much_memory(thd)) {
     clear_diagnostics(thd);
@@ -110,7 +123,8 @@ Error engine_error(THD* thd, handler* file, int handler_code) {
   }
   error.number = handler_code;
   error.reason = reason_of(handler_code);
-  error.code = is_stopping(thd) && is_interruption(handler_code) ? ErrorCode::shutting_down : ErrorCode::engine;
+  error.code =
+      is_stopping(thd) && is_interruption(handler_code) ? ErrorCode::shutting_down : ErrorCode::engine;
   return error;
 }
 

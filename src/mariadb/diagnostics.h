@@ -12,8 +12,9 @@ class handler;
 
 namespace rowsocket::mariadb {
 
-/// The error that stands in the THD's diagnostics area, which is emptied, as a `fallback` with its number. That somebody
-/// interrupted the request is `sql`, whatever it was that failed for it; if the server or the plugin stops, `shutting_down`.
+/// The error that stands in the THD's diagnostics area, which is emptied, as a `fallback` with its number.
+/// That somebody interrupted the request is `sql`, whatever it was that failed for it; if the server or the
+/// plugin stops, `shutting_down`.
 [[nodiscard]] Error take_server_error(THD* thd, ErrorCode fallback);
 
 /// What to answer when `thd->killed` was found set between two rows: by a KILL, by a limit of the server

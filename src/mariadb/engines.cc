@@ -16,7 +16,8 @@ constexpr std::string_view system_folders[] = {"mysql", "information_schema", "p
 
 std::string lower_case(std::string_view text) {
   std::string lower(text);
-  std::transform(lower.begin(), lower.end(), lower.begin(), [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
+  std::transform(lower.begin(), lower.end(), lower.begin(),
+                 [](unsigned char c) { return static_cast<char>(std::tolower(c)); });
   return lower;
 }
 
@@ -32,7 +33,8 @@ std::string_view folder_of(std::string_view path) {
 
 bool is_system_folder(std::string_view folder) {
   const std::string lower = lower_case(folder);
-  return std::any_of(std::begin(system_folders), std::end(system_folders), [&](std::string_view name) { return name == lower; });
+  return std::any_of(std::begin(system_folders), std::end(system_folders),
+                     [&](std::string_view name) { return name == lower; });
 }
 
 }  // namespace
@@ -50,7 +52,8 @@ bool is_engine_served(const TABLE* table, std::string& name) {
 
 bool is_system_table(const TABLE* table) {
   const TABLE_SHARE* const share = table->s;
-  return share->table_category != TABLE_CATEGORY_USER || is_system_folder({share->db.str, share->db.length}) ||
+  return share->table_category != TABLE_CATEGORY_USER ||
+         is_system_folder({share->db.str, share->db.length}) ||
          is_system_folder(folder_of({share->normalized_path.str, share->normalized_path.length}));
 }
 

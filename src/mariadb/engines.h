@@ -17,7 +17,8 @@ void set_engines_served(const char* names);
 /// True if the engine of the table (of its partitions) is served; `name` is the engine's own.
 [[nodiscard]] bool is_engine_served(const TABLE* table, std::string& name);
 
-/// True for what belongs to the server itself: decided by the table's category and by the folder that its files are in.
+/// True for what belongs to the server itself: decided by the table's category and by the folder that its
+/// files are in.
 [[nodiscard]] bool is_system_table(const TABLE* table);
 
 }  // namespace rowsocket::mariadb

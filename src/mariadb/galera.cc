@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "mariadb/server_headers.h"
-// The server's headers come first. Two names mean functions of the server and, to plugins, those of a service.
+// The server's headers come first. Two names mean functions of the server and, to plugins, those of a
+// service.
 #include <mysql/service_wsrep.h>
 #undef wsrep_xid_seqno
 #undef wsrep_xid_uuid
@@ -26,7 +27,9 @@ bool is_ready_for(Intent request) {
          (request == Intent::read && global_system_variables.wsrep_dirty_reads);
 }
 
-Error not_ready() { return {ErrorCode::sql, ER_UNKNOWN_COM_ERROR, "WSREP has not yet prepared node for application use"}; }
+Error not_ready() {
+  return {ErrorCode::sql, ER_UNKNOWN_COM_ERROR, "WSREP has not yet prepared node for application use"};
+}
 
 }  // namespace
 
@@ -77,7 +80,8 @@ Error Galera::begin(Intent session) {
 
   // The whole turn waits once, before it holds anything: later, whom we wait for could be waiting for us.
   constexpr uint before_reads = WSREP_SYNC_WAIT_BEFORE_READ;
-  constexpr uint before_any = before_reads | WSREP_SYNC_WAIT_BEFORE_UPDATE_DELETE | WSREP_SYNC_WAIT_BEFORE_INSERT_REPLACE;
+  constexpr uint before_any =
+      before_reads | WSREP_SYNC_WAIT_BEFORE_UPDATE_DELETE | WSREP_SYNC_WAIT_BEFORE_INSERT_REPLACE;
   Error error;
   if (wsrep_sync_wait(thd_, session == Intent::read ? before_reads : before_any)) {
     error = take_server_error(thd_, ErrorCode::sql);
@@ -110,7 +114,8 @@ Error Galera::end(Error error) {
     case wsrep::e_deadlock_error:
       return conflict();
     case wsrep::e_size_exceeded_error:
-      return Error(ErrorCode::sql, ER_UNKNOWN_ERROR, "larger than wsrep_max_ws_size").because(Reason::too_large);
+      return Error(ErrorCode::sql, ER_UNKNOWN_ERROR, "larger than wsrep_max_ws_size")
+          .because(Reason::too_large);
     case wsrep::e_interrupted_error:
       return {ErrorCode::sql, ER_QUERY_INTERRUPTED};
     default:  // the node lost the cluster while it waited for the certification

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A session's duties on a node of a Galera cluster. Where the server is no node, nothing of this runs: callers ask `is_on()`
-// first, which is one predictable branch.
+// A session's duties on a node of a Galera cluster. Where the server is no node, nothing of this runs:
+// callers ask `is_on()` first, which is one predictable branch.
 //
 // To the cluster a transaction of ours is a client's command with one transaction in it:
 //
@@ -11,10 +11,10 @@
 //   every table and metadata lock is given back
 //   end ─► wsrep_after_statement (replays what was certified and then aborted), wsrep_after_command_*
 //
-// An applier that needs our rows or tables aborts our transaction from its own thread, at any time before the commit is ordered:
-// it marks it, interrupts whatever we wait for (KILL_QUERY), and waits for our rollback. So `has_lost()` is asked after each
-// request and before the next, and nothing is waited for while something is held, but a row lock and certification, which it
-// interrupts.
+// An applier that needs our rows or tables aborts our transaction from its own thread, at any time before the
+// commit is ordered: it marks it, interrupts whatever we wait for (KILL_QUERY), and waits for our rollback.
+// So `has_lost()` is asked after each request and before the next, and nothing is waited for while something
+// is held, but a row lock and certification, which it interrupts.
 //
 // Everything is called on the session's thread.
 #pragma once
@@ -37,26 +37,28 @@ class Galera {
   /// This session is a client of the cluster.
   [[nodiscard]] bool is_open() const { return is_open_; }
 
-  /// Before every request, once `is_open`. The first one of a transaction begins it; no metadata lock may be held then.
+  /// Before every request, once `is_open`. The first one of a transaction begins it; no metadata lock may be
+  /// held then.
   [[nodiscard]] Error begin_request(engine::Intent request, engine::Intent session);
   /// A transaction was begun, and is to be ended.
   [[nodiscard]] bool is_begun() const { return is_begun_; }
   /// The cluster aborted the transaction: a rollback is what remains to be done.
   [[nodiscard]] bool has_lost() const { return is_begun_ && is_aborted(thd_); }
-  /// True if the server takes a statement's row events back when it rolls the statement back. Without a binlog it does not, and
-  /// would send them to the cluster with the transaction.
+  /// True if the server takes a statement's row events back when it rolls the statement back. Without a
+  /// binlog it does not, and would send them to the cluster with the transaction.
   [[nodiscard]] bool takes_back_statements() const { return !is_open_ || mysql_bin_log.is_open(); }
   /// How many rows the cluster lets a transaction change; 0 = any number.
   [[nodiscard]] uint64_t rows_max() const;
-  /// The server committed or rolled back, and no lock is left. `error` is what its commit said; the result is what became of the
-  /// transaction: one that was aborted after its certification is committed here.
+  /// The server committed or rolled back, and no lock is left. `error` is what its commit said; the result is
+  /// what became of the transaction: one that was aborted after its certification is committed here.
   [[nodiscard]] Error end(Error error);
 
   /// The THD's transaction was aborted by the cluster.
   [[nodiscard]] static bool is_aborted(THD* thd);
   /// What that is to clients: a deadlock. Everything was undone, and trying again helps.
   [[nodiscard]] static Error conflict();
-  /// The THD that has the table open is no client of a cluster, or the table's engine takes part in the cluster's transactions.
+  /// The THD that has the table open is no client of a cluster, or the table's engine takes part in the
+  /// cluster's transactions.
   [[nodiscard]] static bool replicates(const TABLE* table);
 
  private:

@@ -9,10 +9,17 @@
 namespace rowsocket::mariadb {
 namespace {
 
-/// auto_increment_increment and _offset may have changed since; then the value would lead to others that nobody gave.
+/// auto_increment_increment and _offset may have changed since; then the value would lead to others that
+/// nobody gave.
 bool fits_steps(const THD* thd, ulonglong id) {
   const ulonglong step = thd->variables.auto_increment_increment;
   return step <= 1 || id % step == thd->variables.auto_increment_offset % step;
+}
+
+/// Partitions give the last values again when their rows were not inserted, to whoever comes first. An engine
+/// that locks tables gives the next behind the largest that is there.
+bool takes_back_ids(const TABLE* table) {
+  return table->part_info != nullptr || (table->file->ha_table_flags() & HA_NO_TRANSACTIONS) != 0;
 }
 
 }  // namespace
@@ -32,16 +39,17 @@ ulonglong GeneratedIds::offer(THD* thd, const TABLE* table) {
     return 0;
   }
   ++offered_;
-  // As SET INSERT_ID does, but for one value.
-  thd->auto_inc_intervals_forced.empty();
-  if (!fits_steps(thd, next.id) || thd->auto_inc_intervals_forced.append(next.id, 1, 0)) {
+  if (!fits_steps(thd, next.id)) {
     return 0;
   }
-  return next.id;
+  // As SET INSERT_ID does, but for one value. The server looks for it only where nothing else is reserved.
+  table->file->next_insert_id = 0;
+  table->file->auto_inc_interval_for_cur_row.replace(0, 0, 0);
+  return thd->auto_inc_intervals_forced.append(next.id, 1, 0) ? 0 : next.id;
 }
 
 void GeneratedIds::note(const TABLE* table, ulonglong id) {
-  if (given_.size() < limits::insert_rows_max) {
+  if (!takes_back_ids(table) && given_.size() < limits::insert_rows_max) {
     try {
       given_.push_back({table->s->get_table_def_version(), id});
     } catch (...) {

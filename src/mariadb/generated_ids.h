@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// AUTO_INCREMENT values of a request that may have to wait for a lock, and to run again then. An engine takes no
-// value back that it gave. So a request that runs again takes the values that its earlier run was given, as a
-// statement of SQL keeps its value while it waits.
+// AUTO_INCREMENT values of a request that may have to wait for a lock, and to run again then. InnoDB
+// and RocksDB take no value back that they gave. So a request that runs again takes the values that its
+// earlier run was given, as a statement of SQL keeps its value while it waits.
 #pragma once
 
 #include <vector>
@@ -16,7 +16,8 @@ class GeneratedIds {
  public:
   /// A request begins. `earlier` are the values of its earlier run, if it had one.
   void begin(std::vector<engine::GeneratedId> earlier);
-  /// Makes the server give the next row of the table a value of the earlier run, and returns it; 0 if there is none.
+  /// Makes the server give the next row of the table a value of the earlier run, and returns it; 0 if there
+  /// is none.
   [[nodiscard]] ulonglong offer(THD* thd, const TABLE* table);
   /// The server gave a row this value.
   void note(const TABLE* table, ulonglong id);

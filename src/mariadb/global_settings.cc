@@ -11,7 +11,8 @@ namespace rowsocket::mariadb {
 bool GlobalSettings::have_changed(ulonglong now_us) {
   // Both are copies of the same bytes, padding included.
   // NOLINTNEXTLINE(bugprone-suspicious-memory-comparison)
-  return !is_taken_ || std::memcmp(&seen_, &global_system_variables, sizeof(seen_)) != 0 || plugins_variables_changed(now_us);
+  return !is_taken_ || std::memcmp(&seen_, &global_system_variables, sizeof(seen_)) != 0 ||
+         plugins_variables_changed(now_us);
 }
 
 bool GlobalSettings::plugins_variables_changed(ulonglong now_us) {
@@ -22,8 +23,9 @@ bool GlobalSettings::plugins_variables_changed(ulonglong now_us) {
   looked_at_us_ = now_us;
   mysql_mutex_lock(&LOCK_global_system_variables);
   const size_t size = global_system_variables.dynamic_variables_size;
-  const bool changed = size != seen_of_plugins_.size() ||
-                       std::memcmp(seen_of_plugins_.data(), global_system_variables.dynamic_variables_ptr, size) != 0;
+  const bool changed =
+      size != seen_of_plugins_.size() ||
+      std::memcmp(seen_of_plugins_.data(), global_system_variables.dynamic_variables_ptr, size) != 0;
   mysql_mutex_unlock(&LOCK_global_system_variables);
   return changed;
 }

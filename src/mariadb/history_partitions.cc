@@ -8,8 +8,8 @@
 namespace rowsocket::mariadb {
 namespace {
 
-/// How many partitions an opened table needs that are not there. (The server's question sets where history goes, too,
-/// which the opening has done already.)
+/// How many partitions an opened table needs that are not there. (The server's question sets where history
+/// goes, too, which the opening has done already.)
 uint missing_partitions(THD* thd, const TABLE_LIST* list) {
   const TABLE* const table = list->table;
   if (table == nullptr || list->lock_type < TL_FIRST_WRITE || !keeps_history_in_steps(table) ||
@@ -66,7 +66,8 @@ bool needs_new_partition(THD* thd, TABLE_LIST* first) {
   return false;
 }
 
-NewPartitions::NewPartitions(THD* thd, ulong patience_s) : thd_(thd), context_(context_with_patience(thd, patience_s)) {}
+NewPartitions::NewPartitions(THD* thd, ulong patience_s)
+    : thd_(thd), context_(context_with_patience(thd, patience_s)) {}
 
 bool NewPartitions::claim(TABLE_LIST* first) {
   for (TABLE_LIST* list = first; list != nullptr; list = list->next_global) {

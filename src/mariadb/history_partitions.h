@@ -1,22 +1,22 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Tables with PARTITION BY SYSTEM_TIME ... AUTO: the server adds a partition for history when the last one is full, or
-// its time is over. In SQL `open_tables` does so on its way: it closes what it has opened, takes an exclusive lock,
-// adds the partition and opens again.
+// Tables with PARTITION BY SYSTEM_TIME ... AUTO: the server adds a partition for history when the last one is
+// full, or its time is over. In SQL `open_tables` does so on its way: it closes what it has opened, takes an
+// exclusive lock, adds the partition and opens again.
 //
 // It is the same here, in the same order and by the same function of the server, but as a step of its own:
 //
 //   open ....... put_off_new_partitions, so that open_tables adds none
 //   due ........ is there a table that needs one?
-//   close ...... this table, and whatever else the session has open: the partition is added to nobody's open table
-//   add ........ within a patience of its own
-//   open again . with or without a new partition. Without one the last partition takes the history, as in SQL where
+//   close ...... this table, and whatever else the session has open: the partition is added to nobody's open
+//   table add ........ within a patience of its own open again . with or without a new partition. Without one
+//   the last partition takes the history, as in SQL where
 //                the exclusive lock was not to be had
 //
-// A step of its own for two reasons. Nobody but the session can close the session's other openings of the table. And
-// where two sessions hold the table's metadata lock and need a partition, `open_tables` of the second one tries again
-// and again, without a pause, until the first one is done or gives up; the first one waits for the second one's
-// transaction meanwhile. A worker must not be the second one.
+// A step of its own for two reasons. Nobody but the session can close the session's other openings of the
+// table. And where two sessions hold the table's metadata lock and need a partition, `open_tables` of the
+// second one tries again and again, without a pause, until the first one is done or gives up; the first one
+// waits for the second one's transaction meanwhile. A worker must not be the second one.
 #pragma once
 
 #include "mariadb/server_headers.h"
@@ -29,11 +29,12 @@ namespace rowsocket::mariadb {
 /// Before these tables are opened: the opening adds no partition to them.
 void put_off_new_partitions(THD* thd, TABLE_LIST* first);
 
-/// The tables are open, but for those whose `table` is nullptr. True if one that is opened for writing needs a
-/// partition that nobody is adding.
+/// The tables are open, but for those whose `table` is nullptr. True if one that is opened for writing needs
+/// a partition that nobody is adding.
 [[nodiscard]] bool needs_new_partition(THD* thd, TABLE_LIST* first);
 
-/// Adds the partitions that a table needs. It is told of the tables while they are open, and adds when they are closed.
+/// Adds the partitions that a table needs. It is told of the tables while they are open, and adds when they
+/// are closed.
 class NewPartitions {
  public:
   /// `patience_s`: how long `add` waits for those who use the table.

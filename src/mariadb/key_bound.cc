@@ -54,8 +54,8 @@ bool stands_in_relation(int row_order, KeyOperator key_operator) {
 
 }  // namespace
 
-bool KeyBound::set(THD* thd, TABLE* table, const Binding& binding, KeyOperator key_operator, std::span<const Value> key, bool raw,
-                   Error& error) {
+bool KeyBound::set(THD* thd, TABLE* table, const Binding& binding, KeyOperator key_operator,
+                   std::span<const Value> key, bool raw, Error& error) {
   binding_ = &binding;
   operator_ = key_operator;
   image_.resize(binding.key->key_length + 8);
@@ -67,7 +67,8 @@ bool KeyBound::set(THD* thd, TABLE* table, const Binding& binding, KeyOperator k
   bool has_null = false;
   for (size_t i = 0; i < key.size(); ++i) {
     const KeyPart& part = binding.key_parts[i];
-    const Fit fit = write_key_part(thd, table, binding.key, part, key[i], raw, image_.data() + part.key_offset, error);
+    const Fit fit =
+        write_key_part(thd, table, binding.key, part, key[i], raw, image_.data() + part.key_offset, error);
     if (fit == Fit::malformed) {
       return false;
     }
@@ -91,8 +92,8 @@ bool KeyBound::set(THD* thd, TABLE* table, const Binding& binding, KeyOperator k
     finds_nothing_ = map_ == 0 && (operator_ == KeyOperator::before || operator_ == KeyOperator::after);
     return true;
   }
-  is_of_one_row_ =
-      key_operator == KeyOperator::equal && binding.whole_key_is_unique && !has_null && key.size() == binding.key_parts.size();
+  is_of_one_row_ = key_operator == KeyOperator::equal && binding.whole_key_is_unique && !has_null &&
+                   key.size() == binding.key_parts.size();
   return true;
 }
 
@@ -135,12 +136,13 @@ void KeyBound::open_between(KeyBound& low, KeyBound& high) {
   high.operator_ = KeyOperator::at_or_before;
 }
 
-bool KeyBound::set_prefix(THD* thd, TABLE* table, const Binding& binding, std::span<const Value> key, bool raw, KeyBound& low,
-                          KeyBound& high, TextPrefix& prefix, Error& error) {
+bool KeyBound::set_prefix(THD* thd, TABLE* table, const Binding& binding, std::span<const Value> key,
+                          bool raw, KeyBound& low, KeyBound& high, TextPrefix& prefix, Error& error) {
   const auto last = static_cast<uint32_t>(key.size() - 1);
   const KeyPart& part = binding.key_parts[last];
   if (!is_string_column(part.field)) {
-    error = Error(ErrorCode::bad_operator, std::string("column '") + part.field->field_name.str + "' is no text");
+    error =
+        Error(ErrorCode::bad_operator, std::string("column '") + part.field->field_name.str + "' is no text");
     return false;
   }
   if (!low.set(thd, table, binding, KeyOperator::equal, key.first(last), raw, error)) {
@@ -190,14 +192,15 @@ bool KeyBound::passes_recheck() const {
   return stands_in_relation(order, recheck_operator_);
 }
 
-/// The value in the column's character set, with what LIKE would take for a wildcard escaped, and a % behind it.
+/// The value in the column's character set, with what LIKE would take for a wildcard escaped, and a % behind
+/// it.
 bool TextPrefix::set(Field* field, const Value& value, bool raw) {
   field_ = field;
   CHARSET_INFO* const charset = field->charset();
   std::vector<char> text(value.size * charset->mbmaxlen);
   uint failed_characters = 0;
-  text.resize(
-      copy_and_convert(text.data(), text.size(), charset, value.data, value.size, wire_charset(field, raw), &failed_characters));
+  text.resize(copy_and_convert(text.data(), text.size(), charset, value.data, value.size,
+                               wire_charset(field, raw), &failed_characters));
   pattern_.resize(2 * text.size() + 2 * charset->mbmaxlen);
   auto* out = reinterpret_cast<uchar*>(pattern_.data());
   uchar* const out_end = out + pattern_.size();
@@ -228,8 +231,9 @@ bool TextPrefix::matches_row() const {
   }
   StringBuffer<256> buffer;
   const String* const text = field_->val_str(&buffer);
-  return field_->charset()->wildcmp(text->ptr(), text->ptr() + text->length(), pattern_.data(), pattern_.data() + pattern_.size(),
-                                    escape_character, any_character, any_text) == 0;
+  return field_->charset()->wildcmp(text->ptr(), text->ptr() + text->length(), pattern_.data(),
+                                    pattern_.data() + pattern_.size(), escape_character, any_character,
+                                    any_text) == 0;
 }
 
 bool TextPrefix::range(size_t byte_count, std::vector<char>& least, std::vector<char>& greatest) const {
@@ -237,11 +241,13 @@ bool TextPrefix::range(size_t byte_count, std::vector<char>& least, std::vector<
   greatest.resize(byte_count);
   size_t least_size = 0;
   size_t greatest_size = 0;
-  if (field_->charset()->like_range(pattern_.data(), pattern_.size(), escape_character, any_character, any_text, byte_count,
-                                    least.data(), greatest.data(), &least_size, &greatest_size)) {
+  if (field_->charset()->like_range(pattern_.data(), pattern_.size(), escape_character, any_character,
+                                    any_text, byte_count, least.data(), greatest.data(), &least_size,
+                                    &greatest_size)) {
     return false;
   }
-  // Columns of a fixed length are compared over the whole of it, which is padded; of the others the length counts.
+  // Columns of a fixed length are compared over the whole of it, which is padded; of the others the length
+  // counts.
   const bool is_variable = (field_->flags & BLOB_FLAG) != 0 || field_->real_type() == MYSQL_TYPE_VARCHAR;
   least.resize(is_variable ? least_size : byte_count);
   greatest.resize(is_variable ? greatest_size : byte_count);

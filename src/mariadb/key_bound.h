@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// One end of a walk over an index: the key in the server's own format, and which rows stand on the right side of it.
+// One end of a walk over an index: the key in the server's own format, and which rows stand on the right side
+// of it.
 //
-// A key that no row can have (longer than the column, out of its range) is replaced by the nearest one that a row can have, and
-// the operator by the one that then gives the same rows. Where an index holds only the beginning of a column, it cannot decide
-// about a longer value: rows that share the beginning are candidates, and `passes_recheck` compares whole values.
+// A key that no row can have (longer than the column, out of its range) is replaced by the nearest one that a
+// row can have, and the operator by the one that then gives the same rows. Where an index holds only the
+// beginning of a column, it cannot decide about a longer value: rows that share the beginning are candidates,
+// and `passes_recheck` compares whole values.
 #pragma once
 
 #include <cstdint>
@@ -22,13 +24,14 @@ class TextPrefix;
 class KeyBound {
  public:
   /// Convert a key. False if a value is malformed: `error` says how.
-  [[nodiscard]] bool set(THD* thd, TABLE* table, const Binding& binding, KeyOperator key_operator, std::span<const Value> key,
-                         bool raw, Error& error);
+  [[nodiscard]] bool set(THD* thd, TABLE* table, const Binding& binding, KeyOperator key_operator,
+                         std::span<const Value> key, bool raw, Error& error);
   /// No end: the index's own.
   void set_open(KeyOperator key_operator);
   /// The rows equal to the key in all parts but the last, whose text begins with the last value.
-  [[nodiscard]] static bool set_prefix(THD* thd, TABLE* table, const Binding& binding, std::span<const Value> key, bool raw,
-                                       KeyBound& low, KeyBound& high, TextPrefix& prefix, Error& error);
+  [[nodiscard]] static bool set_prefix(THD* thd, TABLE* table, const Binding& binding,
+                                       std::span<const Value> key, bool raw, KeyBound& low, KeyBound& high,
+                                       TextPrefix& prefix, Error& error);
   /// Both ends of the rows equal to a key, once `set` for `equal`.
   static void open_between(KeyBound& low, KeyBound& high);
 
@@ -70,8 +73,8 @@ class TextPrefix {
   /// False if no row can match: `value` has a character that the column's character set lacks.
   [[nodiscard]] bool set(Field* field, const Value& value, bool raw);
   [[nodiscard]] bool matches_row() const;
-  /// The least and the greatest text, in at most `byte_count` bytes each, between which all that match stand. False if there is
-  /// no such range.
+  /// The least and the greatest text, in at most `byte_count` bytes each, between which all that match stand.
+  /// False if there is no such range.
   [[nodiscard]] bool range(size_t byte_count, std::vector<char>& least, std::vector<char>& greatest) const;
 
  private:

@@ -15,10 +15,12 @@
 namespace rowsocket::mariadb {
 namespace {
 
-/// Opens beside what the statement under way has open and locked, which `open_tables` would close when it fails.
+/// Opens beside what the statement under way has open and locked, which `open_tables` would close when it
+/// fails.
 class BesideStatement {
  public:
-  explicit BesideStatement(THD* thd) : thd_(thd), tables_(thd->open_tables), lock_(std::exchange(thd->lock, nullptr)) {
+  explicit BesideStatement(THD* thd)
+      : thd_(thd), tables_(thd->open_tables), lock_(std::exchange(thd->lock, nullptr)) {
     thd_->set_open_tables(nullptr);
   }
   ~BesideStatement() {
@@ -51,13 +53,13 @@ void restart_lex(THD* thd) {
   lex_start(thd);
 }
 
-/// Of the tables that a write opened: one that it may change, and that keeps the change after a rollback. (So does a sequence,
-/// but nobody misses a number.)
+/// Of the tables that a write opened: one that it may change, and that keeps the change after a rollback. (So
+/// does a sequence, but nobody misses a number.)
 bool keeps_changes(const TABLE_LIST* list) {
   for (; list != nullptr; list = list->next_global) {
     const TABLE* const table = list->table;
-    if (table != nullptr && list->lock_type >= TL_FIRST_WRITE && table->s->table_type != TABLE_TYPE_SEQUENCE &&
-        !table->file->has_transactions_and_rollback()) {
+    if (table != nullptr && list->lock_type >= TL_FIRST_WRITE &&
+        table->s->table_type != TABLE_TYPE_SEQUENCE && !table->file->has_transactions_and_rollback()) {
       return true;
     }
   }
@@ -87,7 +89,8 @@ bool is_lock_conflict(THD* thd) {
   return number == ER_LOCK_WAIT_TIMEOUT || number == ER_LOCK_DEADLOCK;
 }
 
-/// The server's own list of what a write reaches. A table that is refused is so before its triggers are looked at.
+/// The server's own list of what a write reaches. A table that is refused is so before its triggers are
+/// looked at.
 class OpenTable::Prelocking final : public DML_prelocking_strategy {
  public:
   Prelocking(const OpenTable& open, Error& error) : open_(open), error_(error) {}
@@ -118,7 +121,8 @@ OpenTable::OpenTable(std::string database, std::string name, engine::Intent inte
 
 OpenTable::~OpenTable() { DBUG_ASSERT(table_ == nullptr); }
 
-/// Decided on what was opened: a name can be written in several ways (`#mysql50#`), and be another thing than a moment ago.
+/// Decided on what was opened: a name can be written in several ways (`#mysql50#`), and be another thing than
+/// a moment ago.
 bool OpenTable::refuse(const TABLE* table, Error& error) const {
   const char* reason = nullptr;
   std::string engine;
@@ -168,15 +172,32 @@ bool OpenTable::open_list(THD* thd, Error& error) {
   put_off_new_partitions(thd, &list_);
   Prelocking prelocking(*this, error);
   TABLE_LIST* first = &list_;
-  const bool was_strict =
-      std::exchange(thd->abort_on_warning, false);  // that the last partition for history is full is a warning
+  const bool was_strict = std::exchange(thd->abort_on_warning,
+                                        false);  // that the last partition for history is full is a warning
   const bool failed = open_tables(thd, &first, &table_count_, 0, &prelocking) || list_.table == nullptr;
   thd->abort_on_warning = was_strict;
   return !failed && !refuse(list_.table, error);
 }
 
+/// Who is killed while it opens a table leaves the table's triggers behind as malformed, for whoever takes
+/// the table out of the cache next. True if there were such: the tables will not go back to the cache.
+bool OpenTable::drop_malformed_triggers(THD* thd) {
+  bool found = false;
+  for (TABLE* table = thd->open_tables; table != nullptr; table = table->next) {
+    if (table->triggers != nullptr && table->triggers->check_for_broken_triggers()) [[unlikely]] {
+      table->mark_table_for_reopen();
+      found = true;
+    }
+  }
+  if (found) {
+    clear_diagnostics(thd);
+  }
+  return found;
+}
+
 /// Afterwards nothing of the list is open, and no lock is left that was not held before.
 void OpenTable::close_list(THD* thd, const MDL_savepoint& before) {
+  drop_malformed_triggers(thd);
   close_thread_tables(thd);
   thd->mdl_context.rollback_to_savepoint(before);
   restart_lex(thd);
@@ -200,7 +221,14 @@ Opening OpenTable::open(THD* thd, bool alone_in_statement, NewHistory new_histor
     return fail_to_open(thd, before, error);
   }
   clear_diagnostics(thd);
-  if (new_history != NewHistory::ignore && alone_in_statement && needs_new_partition(thd, &list_)) [[unlikely]] {
+  if (drop_malformed_triggers(thd)) [[unlikely]] {
+    close_list(thd, before);
+    if (!open_list(thd, error)) {  // where they are still malformed, a change of the table fails, as in SQL
+      return fail_to_open(thd, before, error);
+    }
+  }
+  if (new_history != NewHistory::ignore && alone_in_statement && needs_new_partition(thd, &list_))
+      [[unlikely]] {
     if (new_history == NewHistory::report) {
       close_list(thd, before);
       return Opening::new_partition;
@@ -214,8 +242,10 @@ Opening OpenTable::open(THD* thd, bool alone_in_statement, NewHistory new_histor
 
 /// The tables of the list are open, before and after.
 Opening OpenTable::add_history_partition(THD* thd, const MDL_savepoint& before, Error& error) {
-  constexpr ulong patience_s = limits::new_history_patience_s;  // it holds up all clients, and all who want the table
-  NewPartitions partitions(thd, std::min(patience_s, static_cast<ulong>(global_system_variables.lock_wait_timeout)));
+  constexpr ulong patience_s =
+      limits::new_history_patience_s;  // it holds up all clients, and all who want the table
+  NewPartitions partitions(
+      thd, std::min(patience_s, static_cast<ulong>(global_system_variables.lock_wait_timeout)));
   const bool claimed = partitions.claim(&list_);
   close_list(thd, before);
   thd->lex->sql_command = SQLCOM_UPDATE;
@@ -233,8 +263,9 @@ Opening OpenTable::add_history_partition(THD* thd, const MDL_savepoint& before, 
 /// What is open now, and whether it can be used in the statement under way.
 Opening OpenTable::settle(THD* thd, bool alone_in_statement, const MDL_savepoint& before) {
   TABLE* const table = list_.table;
-  needs_own_statement_ = intent_ == engine::Intent::write &&
-                         (table->triggers != nullptr || table->internal_tables != nullptr || keeps_history_in_steps(table));
+  needs_own_statement_ =
+      intent_ == engine::Intent::write &&
+      (table->triggers != nullptr || table->internal_tables != nullptr || keeps_history_in_steps(table));
   does_lasting_work_ = intent_ == engine::Intent::write && keeps_changes(&list_);
   rules_out_two_phases_ = has_engine_of_one_phase(&list_);
   is_innodb_ = table->file->partition_ht()->db_type == DB_TYPE_INNODB;
@@ -242,7 +273,8 @@ Opening OpenTable::settle(THD* thd, bool alone_in_statement, const MDL_savepoint
     close_list(thd, before);
     return Opening::own_statement;
   }
-  table->all_partitions_pruned_away = false;  // left by the SQL query that used this table last; each new query decides it anew
+  table->all_partitions_pruned_away =
+      false;  // left by the SQL query that used this table last; each new query decides it anew
   table_ = table;
   ++generation_;
   is_kept_ = !needs_own_statement_ && table_count_ == 1 && !thd->lex->requires_prelocking();
@@ -268,7 +300,8 @@ void OpenTable::close(THD* thd, uint64_t transaction) {
   MDL_ticket* const ticket = table_->mdl_ticket;
   if (used_in_transaction_ == transaction) {
     MDL_request request;
-    MDL_REQUEST_INIT(&request, MDL_key::TABLE, database_.c_str(), name_.c_str(), ticket->get_type(), MDL_TRANSACTION);
+    MDL_REQUEST_INIT(&request, MDL_key::TABLE, database_.c_str(), name_.c_str(), ticket->get_type(),
+                     MDL_TRANSACTION);
     static_cast<void>(thd->mdl_context.try_acquire_lock(&request));  // a copy of the one that is held
   }
   const BesideStatement beside(thd);
@@ -295,8 +328,9 @@ Opening OpenTable::lock(THD* thd, Error& error) {
     // The children of foreign keys are locked as the statement's own: no statement runs inside of this one.
     thd->lex->query_tables_own_last = nullptr;
   }
-  const bool failed = (is_kept_ && table_->vcol_fix_expr(thd)) ||
-                      lock_tables(thd, &list_, table_count_, for_write ? 0 : MYSQL_OPEN_IGNORE_LOGGING_FORMAT);
+  const bool failed =
+      (is_kept_ && table_->vcol_fix_expr(thd)) ||
+      lock_tables(thd, &list_, table_count_, for_write ? 0 : MYSQL_OPEN_IGNORE_LOGGING_FORMAT);
   if (failed) {
     const bool conflict = is_lock_conflict(thd);
     error = take_server_error(thd, ErrorCode::cannot_lock_table);
@@ -330,10 +364,12 @@ void OpenTable::end_statement(THD* thd) {
 }
 
 bool OpenTable::changes_rows_atomically() const {
-  const bool is_one_change = table_->file->ht->db_type == DB_TYPE_INNODB && !table_->versioned() && !table_->s->long_unique_table;
-  // With both off InnoDB may collect the rows for an empty table, and find the duplicates when the statement ends.
-  const bool checks_each_row =
-      (table_->in_use->variables.option_bits & (OPTION_NO_FOREIGN_KEY_CHECKS | OPTION_RELAXED_UNIQUE_CHECKS)) == 0;
+  const bool is_one_change =
+      table_->file->ht->db_type == DB_TYPE_INNODB && !table_->versioned() && !table_->s->long_unique_table;
+  // With both off InnoDB may collect the rows for an empty table, and find the duplicates when the statement
+  // ends.
+  const bool checks_each_row = (table_->in_use->variables.option_bits &
+                                (OPTION_NO_FOREIGN_KEY_CHECKS | OPTION_RELAXED_UNIQUE_CHECKS)) == 0;
   return is_one_change && checks_each_row && !needs_own_statement_;
 }
 

@@ -1,16 +1,18 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// One table as a session uses it with one intent. It is opened in one way only, the server's own `open_tables`, together with
-// everything that a write to it reaches: the children of its foreign keys, and what its triggers and defaults use. What is
-// refused is decided on what was opened, not on its name.
+// One table as a session uses it with one intent. It is opened in one way only, the server's own
+// `open_tables`, together with everything that a write to it reaches: the children of its foreign keys, and
+// what its triggers and defaults use. What is refused is decided on what was opened, not on its name.
 //
-//   opened alone ............ it may stay open over statements and turns, as a table of SQL's HANDLER does: outside of
+//   opened alone ............ it may stay open over statements and turns, as a table of SQL's HANDLER does:
+//   outside of
 //                             `thd->open_tables`, with a metadata lock of its own (MDL_EXPLICIT)
-//   opened with others ...... it is the statement's, as every table in SQL is: in `thd->open_tables`, closed when the statement
+//   opened with others ...... it is the statement's, as every table in SQL is: in `thd->open_tables`, closed
+//   when the statement
 //                             ends; the metadata locks stay until the transaction ends (MDL_TRANSACTION)
 //
-// A session keeps two of these for a table that it both reads and writes: the handler of a table that was locked for writing
-// takes row locks when it reads, and plain reads must not.
+// A session keeps two of these for a table that it both reads and writes: the handler of a table that was
+// locked for writing takes row locks when it reads, and plain reads must not.
 #pragma once
 
 #include <cstdint>
@@ -28,8 +30,10 @@ struct Binding;
 enum class Opening : uint8_t {
   ready,
   wait,           ///< somebody holds a conflicting lock; nothing is held for this attempt
-  own_statement,  ///< writes to it need a statement with nothing else in it: end the present one, and open again
-  new_partition,  ///< its history needs a new partition: close what is open, and open again with `NewHistory::add`
+  own_statement,  ///< writes to it need a statement with nothing else in it: end the present one, and open
+                  ///< again
+  new_partition,  ///< its history needs a new partition: close what is open, and open again with
+                  ///< `NewHistory::add`
   failed
 };
 
@@ -53,11 +57,12 @@ class OpenTable {
   /// Differs after each opening: what was resolved for another generation is stale.
   [[nodiscard]] uint64_t generation() const { return generation_; }
 
-  /// Open; waits for metadata locks as long as the THD's lock_wait_timeout says. `alone_in_statement`: no other table is in the
-  /// statement under way, or there is none. For `NewHistory::add` the session has nothing else open.
+  /// Open; waits for metadata locks as long as the THD's lock_wait_timeout says. `alone_in_statement`: no
+  /// other table is in the statement under way, or there is none. For `NewHistory::add` the session has
+  /// nothing else open.
   [[nodiscard]] Opening open(THD* thd, bool alone_in_statement, NewHistory new_history, Error& error);
-  /// Close one that may stay open (`is_kept`). It is not locked. Where the transaction under way (0 = none) has used it, its
-  /// metadata lock stays until that transaction ends.
+  /// Close one that may stay open (`is_kept`). It is not locked. Where the transaction under way (0 = none)
+  /// has used it, its metadata lock stays until that transaction ends.
   void close(THD* thd, uint64_t transaction);
   /// The session's transaction of this number uses the table.
   void note_use(uint64_t transaction) { used_in_transaction_ = transaction; }
@@ -68,15 +73,18 @@ class OpenTable {
   // Of the opening.
   /// It was opened alone, and may stay open when the statement ends.
   [[nodiscard]] bool is_kept() const { return is_kept_; }
-  /// Writes run triggers, draw from sequences, or move to another partition for history: each is a statement of its own.
+  /// Writes run triggers, draw from sequences, or move to another partition for history: each is a statement
+  /// of its own.
   [[nodiscard]] bool needs_own_statement() const { return needs_own_statement_; }
   /// A write changes what no rollback takes back.
   [[nodiscard]] bool does_lasting_work() const { return does_lasting_work_; }
-  /// A transaction that uses it, even to read, is committed in one phase (Aria): a crash can part its tables from the binlog.
+  /// A transaction that uses it, even to read, is committed in one phase (Aria): a crash can part its tables
+  /// from the binlog.
   [[nodiscard]] bool rules_out_two_phases() const { return rules_out_two_phases_; }
   /// A table that is kept has become the parent of a foreign key: it must be opened again, with its children.
   [[nodiscard]] bool lacks_children() const;
-  /// Its engine changes a row entirely or not at all, so that requests for one row can share a statement of the server.
+  /// Its engine changes a row entirely or not at all, so that requests for one row can share a statement of
+  /// the server.
   [[nodiscard]] bool changes_rows_atomically() const;
   /// Its rows (those of its partitions) are InnoDB's.
   [[nodiscard]] bool is_innodb() const { return is_innodb_; }
@@ -87,15 +95,16 @@ class OpenTable {
     return table_->mdl_ticket->has_pending_conflicting_lock() || table_->s->tdc->flushed;
   }
 
-  /// Lock in the engine's sense, for the statement under way, it and what was opened with it. `thd->lock` is the lock then.
+  /// Lock in the engine's sense, for the statement under way, it and what was opened with it. `thd->lock` is
+  /// the lock then.
   [[nodiscard]] Opening lock(THD* thd, Error& error);
   [[nodiscard]] bool is_locked() const { return lock_ != nullptr; }
   [[nodiscard]] MYSQL_LOCK* server_lock() const { return lock_; }
   /// The statement that it was locked in has ended, in the engine, too: unlock, and be as after opening.
   void end_statement(THD* thd);
 
-  /// Make the handler ready to walk the binding's index and fetch its columns, and the index's own where the walk has an end to
-  /// compare them with. Returns a handler error or 0.
+  /// Make the handler ready to walk the binding's index and fetch its columns, and the index's own where the
+  /// walk has an end to compare them with. Returns a handler error or 0.
   [[nodiscard]] int activate(const Binding& binding, bool with_key_columns);
   /// End the walk.
   void deactivate();
@@ -105,6 +114,7 @@ class OpenTable {
 
   void name_in_list();
   [[nodiscard]] bool open_list(THD* thd, Error& error);
+  static bool drop_malformed_triggers(THD* thd);
   static void close_list(THD* thd, const MDL_savepoint& before);
   [[nodiscard]] static Opening fail_to_open(THD* thd, const MDL_savepoint& before, Error& error);
   [[nodiscard]] Opening add_history_partition(THD* thd, const MDL_savepoint& before, Error& error);

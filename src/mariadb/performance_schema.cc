@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The interface exists for code that was compiled with it. The server was, and its structures do not depend on it; only this file
-// of ours asks for it, and includes nothing of the server else.
+// The interface exists for code that was compiled with it. The server was, and its structures do not depend
+// on it; only this file of ours asks for it, and includes nothing of the server else.
 #define HAVE_PSI_INTERFACE 1
 #define HAVE_PSI_THREAD_INTERFACE 1
 #include <my_global.h>

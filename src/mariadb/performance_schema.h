@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The server's performance schema sees our threads as threads of its own, and so what they do in tables and wait for.
+// The server's performance schema sees our threads as threads of its own, and so what they do in tables and
+// wait for.
 #pragma once
 
 namespace rowsocket::mariadb {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The plugin as the server sees it: declaration, load and unload, status variables, log. Glue and nothing else; the composition
-// is src/server.
+// The plugin as the server sees it: declaration, load and unload, status variables, log. Glue and nothing
+// else; the composition is src/server.
 #include "mariadb/server_headers.h"
 // The server's headers come first.
 #include <cstring>
@@ -47,8 +47,8 @@ struct Plugin {
   server::Server server{engine, log, clock};
 };
 
-// Written by load and unload only, which the server runs one at a time and never beside SHOW STATUS or SET of this plugin's
-// variables.
+// Written by load and unload only, which the server runs one at a time and never beside SHOW STATUS or SET of
+// this plugin's variables.
 std::unique_ptr<Plugin> plugin;
 
 void settings_changed(const Settings& settings) {
@@ -58,7 +58,8 @@ void settings_changed(const Settings& settings) {
 }
 
 bool is_server_built_for(std::string& failure) {
-  failure = version_mismatch(std::strlen(ROWSOCKET_BUILT_FOR) > 0 ? ROWSOCKET_BUILT_FOR : MYSQL_SERVER_VERSION);
+  failure =
+      version_mismatch(std::strlen(ROWSOCKET_BUILT_FOR) > 0 ? ROWSOCKET_BUILT_FOR : MYSQL_SERVER_VERSION);
   if (failure.empty()) {
     return true;
   }
@@ -132,7 +133,8 @@ int show_status(MYSQL_THD, st_mysql_show_var* variable, void* buffer, system_sta
   ROWSOCKET_DOORS
 #undef ROWSOCKET_DOOR
   const auto turns = static_cast<double>(server.counter(Counter::turns));
-  snapshot->requests_per_turn = turns > 0 ? static_cast<double>(server.counter(Counter::turn_requests)) / turns : 0;
+  snapshot->requests_per_turn =
+      turns > 0 ? static_cast<double>(server.counter(Counter::turn_requests)) / turns : 0;
   snapshot->variables[count++] = {"requests_per_turn", &snapshot->requests_per_turn, SHOW_DOUBLE};
   variable->type = SHOW_ARRAY;
   variable->value = snapshot->variables;

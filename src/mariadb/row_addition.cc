@@ -19,7 +19,8 @@ struct SumRules {
 };
 
 Error out_of_range(const Field* field) {
-  return Error(ErrorCode::sql, ER_WARN_DATA_OUT_OF_RANGE, std::string("out of range for column '") + field->field_name.str + "'");
+  return Error(ErrorCode::sql, ER_WARN_DATA_OUT_OF_RANGE,
+               std::string("out of range for column '") + field->field_name.str + "'");
 }
 
 /// A whole number from text, wide enough that a 64-bit column plus it can not wrap.
@@ -62,7 +63,8 @@ Operated outcome(THD* thd, Error& error) {
 Operated add_integer(THD* thd, Field* field, Wide before, const Value& amount, SumRules rules, Error& error) {
   Wide delta = 0;
   if (!parse_amount(amount, delta)) {
-    error = Error(ErrorCode::sql, ER_TRUNCATED_WRONG_VALUE, "'" + std::string(amount.view()) + "' is not a whole number");
+    error = Error(ErrorCode::sql, ER_TRUNCATED_WRONG_VALUE,
+                  "'" + std::string(amount.view()) + "' is not a whole number");
     return Operated::failed;
   }
   const Wide after = rules.subtracts ? before - delta : before + delta;
@@ -87,15 +89,18 @@ Operated add_decimal(THD* thd, Field* field, const Value& amount, SumRules rules
   const char* end = amount.data + amount.size;
   char* stop = const_cast<char*>(end);
   if (amount.size == 0 || internal_str2dec(amount.data, &delta, &stop, 0) != 0 || stop != end) {
-    error = Error(ErrorCode::sql, ER_TRUNCATED_WRONG_VALUE, "'" + std::string(amount.view()) + "' is not a decimal number");
+    error = Error(ErrorCode::sql, ER_TRUNCATED_WRONG_VALUE,
+                  "'" + std::string(amount.view()) + "' is not a decimal number");
     return Operated::failed;
   }
-  const int overflow = rules.subtracts ? my_decimal_sub(0, &after, before, &delta) : my_decimal_add(0, &after, before, &delta);
+  const int overflow =
+      rules.subtracts ? my_decimal_sub(0, &after, before, &delta) : my_decimal_add(0, &after, before, &delta);
   if (overflow != 0) {
     error = out_of_range(field);
     return Operated::failed;
   }
-  const bool changes_sign = !my_decimal_is_zero(before) && !my_decimal_is_zero(&after) && before->sign() != after.sign();
+  const bool changes_sign =
+      !my_decimal_is_zero(before) && !my_decimal_is_zero(&after) && before->sign() != after.sign();
   if (rules.keeps_signs && changes_sign) {
     return Operated::refused;
   }
@@ -107,8 +112,10 @@ Operated add_real(THD* thd, Field* field, const Value& amount, SumRules rules, E
   char* end = const_cast<char*>(amount.data + amount.size);
   int conversion_error = 0;
   const double delta = my_strtod(amount.data, &end, &conversion_error);
-  if (amount.size == 0 || conversion_error != 0 || end != amount.data + amount.size || !std::isfinite(delta)) {
-    error = Error(ErrorCode::sql, ER_TRUNCATED_WRONG_VALUE, "'" + std::string(amount.view()) + "' is not a number");
+  if (amount.size == 0 || conversion_error != 0 || end != amount.data + amount.size ||
+      !std::isfinite(delta)) {
+    error = Error(ErrorCode::sql, ER_TRUNCATED_WRONG_VALUE,
+                  "'" + std::string(amount.view()) + "' is not a number");
     return Operated::failed;
   }
   const double before = field->val_real();
@@ -154,7 +161,8 @@ bool is_whole_number_column(const Field* field) {
   }
 }
 
-Operated add_to_field(THD* thd, Field* field, const Value& amount, bool subtracts, bool keeps_signs, Error& error) {
+Operated add_to_field(THD* thd, Field* field, const Value& amount, bool subtracts, bool keeps_signs,
+                      Error& error) {
   const SumRules rules = {subtracts, keeps_signs};
   if (is_string_column(field)) {
     return add_text(thd, field, amount, rules, error);
@@ -162,7 +170,8 @@ Operated add_to_field(THD* thd, Field* field, const Value& amount, bool subtract
   if (is_whole_number_column(field)) {
     const longlong bits = field->val_int();
     const bool is_unsigned = (field->flags & UNSIGNED_FLAG) != 0;
-    return add_integer(thd, field, is_unsigned ? static_cast<Wide>(static_cast<ulonglong>(bits)) : bits, amount, rules, error);
+    return add_integer(thd, field, is_unsigned ? static_cast<Wide>(static_cast<ulonglong>(bits)) : bits,
+                       amount, rules, error);
   }
   switch (field->real_type()) {
     case MYSQL_TYPE_NEWDECIMAL:
@@ -171,7 +180,8 @@ Operated add_to_field(THD* thd, Field* field, const Value& amount, bool subtract
     case MYSQL_TYPE_DOUBLE:
       return add_real(thd, field, amount, rules, error);
     default:
-      error = Error(ErrorCode::bad_modification, std::string("column '") + field->field_name.str + "' is not a number");
+      error = Error(ErrorCode::bad_modification,
+                    std::string("column '") + field->field_name.str + "' is not a number");
       return Operated::failed;
   }
 }

@@ -64,21 +64,24 @@ Error write_update(THD* thd, TABLE* table) {
   return run_triggers(thd, table, TRG_EVENT_UPDATE, TRG_ACTION_AFTER, true);
 }
 
-// The binding's own column sets are in use, since its index is walked; these add what else is read or written.
+// The binding's own column sets are in use, since its index is walked; these add what else is read or
+// written.
 int prepare_update(TABLE* table) {
+  set_events(table, {TRG_EVENT_UPDATE});
   table->file->prepare_for_row_logging();
   table->mark_columns_needed_for_update();
   return prepare_unique_checks(table);
 }
 
 int prepare_delete(TABLE* table) {
+  set_events(table, {TRG_EVENT_DELETE});
   table->file->prepare_for_row_logging();
   table->mark_columns_needed_for_delete();
   return prepare_unique_checks(table);  // a versioned row is not deleted, its end is written
 }
 
-Error change_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Assignment> assignments, bool keeps_signs,
-                 bool raw, bool& changed) {
+Error change_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Assignment> assignments,
+                 bool keeps_signs, bool raw, bool& changed) {
   store_record(table, record[1]);
   begin_new_values(table);
   changed = false;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Updating and deleting one row through the handler API, with what the SQL layer does around it: strict conversion,
-// ON UPDATE columns, generated columns, constraints, triggers, history. Row events for the binlog come from the handler itself,
-// once it is prepared.
+// Updating and deleting one row through the handler API, with what the SQL layer does around it: strict
+// conversion, ON UPDATE columns, generated columns, constraints, triggers, history. Row events for the binlog
+// come from the handler itself, once it is prepared.
 #pragma once
 
 #include <span>
@@ -13,16 +13,19 @@
 
 namespace rowsocket::mariadb {
 
-/// Once per request, before the first change: the handler and the column sets are ready for it and for its row events.
+/// Once per request, before the first change: the handler and the column sets are ready for it and for its
+/// row events.
 [[nodiscard]] int prepare_update(TABLE* table);
 [[nodiscard]] int prepare_delete(TABLE* table);
 
 /// The current row stands in the table's first record. See engine::Cursor::change_row.
-[[nodiscard]] Error change_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Assignment> assignments,
-                               bool keeps_signs, bool raw, bool& changed);
+[[nodiscard]] Error change_row(THD* thd, const Binding& binding, TABLE* table,
+                               std::span<const Assignment> assignments, bool keeps_signs, bool raw,
+                               bool& changed);
 [[nodiscard]] Error delete_row(THD* thd, TABLE* table);
 
-/// Write the changed first record over the row kept in the second. The fields that were set say so (`set_has_explicit_value`).
+/// Write the changed first record over the row kept in the second. The fields that were set say so
+/// (`set_has_explicit_value`).
 [[nodiscard]] Error write_update(THD* thd, TABLE* table);
 
 }  // namespace rowsocket::mariadb

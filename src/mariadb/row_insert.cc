@@ -22,8 +22,8 @@ Error require_default(TABLE* table, size_t given_count, const Binding& binding) 
     const bool has_no_default =
         ((*field)->flags & (NO_DEFAULT_VALUE_FLAG | VERS_ROW_START | VERS_ROW_END)) == NO_DEFAULT_VALUE_FLAG;
     const bool trigger_may_set_it = field_to_fill(table, *field) != *field;
-    if (has_no_default && !trigger_may_set_it && !(*field)->has_explicit_value() && (*field)->vcol_info == nullptr &&
-        (*field)->real_type() != MYSQL_TYPE_ENUM) {
+    if (has_no_default && !trigger_may_set_it && !(*field)->has_explicit_value() &&
+        (*field)->vcol_info == nullptr && (*field)->real_type() != MYSQL_TYPE_ENUM) {
       return Error(ErrorCode::sql, ER_NO_DEFAULT_FOR_FIELD,
                    std::string("column '") + (*field)->field_name.str + "' has no default");
     }
@@ -47,7 +47,8 @@ Error fill_row(THD* thd, const Binding& binding, TABLE* table, std::span<const V
     if (field == table->next_number_field) {
       // 0 asks for a new number, unless the SQL mode says otherwise; so does NULL.
       const bool zero_is_a_value = (thd->variables.sql_mode & MODE_NO_AUTO_VALUE_ON_ZERO) != 0;
-      table->auto_increment_field_not_null = !values[i].is_null() && (zero_is_a_value || field->val_int() != 0);
+      table->auto_increment_field_not_null =
+          !values[i].is_null() && (zero_is_a_value || field->val_int() != 0);
     }
   }
   if (Error error = require_default(table, values.size(), binding); !error.ok()) {
@@ -65,7 +66,9 @@ Error fill_row(THD* thd, const Binding& binding, TABLE* table, std::span<const V
   return complete_row(thd, table);
 }
 
-bool is_duplicate(int handler_code) { return handler_code == HA_ERR_FOUND_DUPP_KEY || handler_code == HA_ERR_FOUND_DUPP_UNIQUE; }
+bool is_duplicate(int handler_code) {
+  return handler_code == HA_ERR_FOUND_DUPP_KEY || handler_code == HA_ERR_FOUND_DUPP_UNIQUE;
+}
 
 /// The row that has the unique key of the first record, into the second. Returns a handler error or 0.
 int read_duplicate(THD* thd, TABLE* table, uint key_number) {
@@ -84,7 +87,8 @@ int read_duplicate(THD* thd, TABLE* table, uint key_number) {
     }
     file->extra(HA_EXTRA_FLUSH_CACHE);
     key_copy(key, table->record[0], table->key_info + key_number, 0);
-    handler_code = file->ha_index_read_idx_map(table->record[1], key_number, key, HA_WHOLE_KEY, HA_READ_KEY_EXACT);
+    handler_code =
+        file->ha_index_read_idx_map(table->record[1], key_number, key, HA_WHOLE_KEY, HA_READ_KEY_EXACT);
   }
   if (handler_code == 0 && table->vfield != nullptr) {
     table->move_fields(table->field, table->record[1], table->record[0]);
@@ -97,7 +101,9 @@ int read_duplicate(THD* thd, TABLE* table, uint key_number) {
 int write_row(TABLE* table, GeneratedIds& ids) {
   handler* const file = table->file;
   forget_duplicate(table);
+  file->insert_id_for_cur_row = 0;
   const int handler_code = file->ha_write_row(table->record[0]);
+  end_offer(table->in_use);  // no trigger, and no other row, is to take the value
   if (file->insert_id_for_cur_row > 0) {
     ids.note(table, file->insert_id_for_cur_row);
   }
@@ -126,8 +132,8 @@ void keep_duplicate(TABLE* table, RowOutcome& outcome) {
 }
 
 /// The row that is there (in the second record) takes values of the one that was to be inserted.
-Error change_duplicate(THD* thd, const Binding& binding, TABLE* table, const engine::RowToInsert& row, bool raw,
-                       engine::Cursor& filters, RowOutcome& outcome) {
+Error change_duplicate(THD* thd, const Binding& binding, TABLE* table, const engine::RowToInsert& row,
+                       bool raw, engine::Cursor& filters, RowOutcome& outcome) {
   keep_duplicate(table, outcome);
   if (row.filters_duplicates && filters.verdict() != engine::Verdict::match) {
     return {};
@@ -167,26 +173,31 @@ Error delete_duplicate(THD* thd, TABLE* table) {
 
 }  // namespace
 
-// Row logging is switched on first: which columns a row event holds (binlog_row_image) is decided by the marking, and only for
-// tables that are logged.
+// Row logging is switched on first: which columns a row event holds (binlog_row_image) is decided by the
+// marking, and only for tables that are logged.
 int prepare_insert(TABLE* table, OnDuplicate on_duplicate) {
   handler* const file = table->file;
-  table->in_use->lex->sql_command = SQLCOM_INSERT;  // InnoDB locks AUTO_INCREMENT for longer where rows may follow in numbers
+  table->in_use->lex->sql_command =
+      SQLCOM_INSERT;  // InnoDB locks AUTO_INCREMENT for longer where rows may follow in numbers
   file->prepare_for_row_logging();
   table->use_all_columns();
   table->mark_columns_per_binlog_row_image();
   table->next_number_field = table->found_next_number_field;
   switch (on_duplicate) {  // a row that is in the way is read with the lock that changing it needs
     case OnDuplicate::fail:
+      set_events(table, {TRG_EVENT_INSERT});
       break;
     case OnDuplicate::keep:
+      set_events(table, {TRG_EVENT_INSERT});
       file->extra(HA_EXTRA_IGNORE_DUP_KEY);
       break;
     case OnDuplicate::replace:
+      set_events(table, {TRG_EVENT_INSERT, TRG_EVENT_DELETE});
       file->extra(HA_EXTRA_WRITE_CAN_REPLACE);
       table->prepare_for_position();
       break;
     case OnDuplicate::change:
+      set_events(table, {TRG_EVENT_INSERT, TRG_EVENT_UPDATE});
       file->extra(HA_EXTRA_INSERT_WITH_UPDATE);
       table->prepare_for_position();
       break;
@@ -195,7 +206,6 @@ int prepare_insert(TABLE* table, OnDuplicate on_duplicate) {
 }
 
 void end_inserts(TABLE* table, OnDuplicate on_duplicate) {
-  end_offer(table->in_use);
   table->file->ha_release_auto_increment();
   table->next_number_field = nullptr;
   table->auto_increment_field_not_null = false;
@@ -215,8 +225,8 @@ Error insert_row(THD* thd, const Binding& binding, TABLE* table, const engine::R
     return error;
   }
   handler* const file = table->file;
-  // Ids are reserved one by one. InnoDB forgets only with the statement what was reserved for more rows than there were, and has
-  // no id for the next insert of a group then.
+  // Ids are reserved one by one. InnoDB forgets only with the statement what was reserved for more rows than
+  // there were, and has no id for the next insert of a group then.
   file->auto_inc_intervals_count = 0;
   const ulonglong next_id_before = file->next_insert_id;
   ulonglong generated_id = 0;
@@ -228,7 +238,7 @@ Error insert_row(THD* thd, const Binding& binding, TABLE* table, const engine::R
     };
     generated_id = file->insert_id_for_cur_row > 0 ? file->insert_id_for_cur_row : generated_id;
     if (offered_id > 0 && offered_id == generated_id && has_taken_id(table, handler_code)) {
-      // Since the earlier run somebody else came to it: partitions do take back what they gave.
+      // Since the earlier run somebody else named it.
       offered_id = generated_id = 0;
       table->next_number_field->store(0, true);
       clear_diagnostics(thd);
@@ -239,7 +249,8 @@ Error insert_row(THD* thd, const Binding& binding, TABLE* table, const engine::R
     }
     const uint key_number = file->get_dup_key(handler_code);
     // Of a generated id that is taken, the key's whole range is used up: replacing would eat other rows.
-    const bool id_is_taken = row.on_duplicate == OnDuplicate::replace && table->next_number_field != nullptr &&
+    const bool id_is_taken = row.on_duplicate == OnDuplicate::replace &&
+                             table->next_number_field != nullptr &&
                              key_number == table->s->next_number_index && generated_id > 0;
     if (key_number == static_cast<uint>(-1) || id_is_taken) {
       return fail(handler_code);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Inserting one row through the handler API, with what the SQL layer does around it: strict conversion, defaults, generated
-// columns, constraints, triggers, AUTO_INCREMENT, and what is to be done where a unique key has the row already.
+// Inserting one row through the handler API, with what the SQL layer does around it: strict conversion,
+// defaults, generated columns, constraints, triggers, AUTO_INCREMENT, and what is to be done where a unique
+// key has the row already.
 #pragma once
 
 #include "engine/engine.h"
@@ -16,9 +17,9 @@ void end_inserts(TABLE* table, OnDuplicate on_duplicate);
 
 class GeneratedIds;
 
-/// See engine::Cursor::insert_row; the row that is told stands in the table's first record. `filters` gives the verdict
-/// on the row in that record.
-[[nodiscard]] Error insert_row(THD* thd, const Binding& binding, TABLE* table, const engine::RowToInsert& row, bool raw,
-                               engine::Cursor& filters, GeneratedIds& ids, RowOutcome& outcome);
+/// See engine::Cursor::insert_row; the row that is told stands in the table's first record. `filters` gives
+/// the verdict on the row in that record.
+[[nodiscard]] Error insert_row(THD* thd, const Binding& binding, TABLE* table, const engine::RowToInsert& row,
+                               bool raw, engine::Cursor& filters, GeneratedIds& ids, RowOutcome& outcome);
 
 }  // namespace rowsocket::mariadb

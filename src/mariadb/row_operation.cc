@@ -46,7 +46,8 @@ bool read_unsigned(Field* field, uint64_t& number) {
   const String* const text = field->val_str(&buffer);
   StringBuffer<64> digits;
   uint failed_characters = 0;
-  return !digits.copy(text->ptr(), text->length(), field->charset(), &my_charset_latin1, &failed_characters) &&
+  return !digits.copy(text->ptr(), text->length(), field->charset(), &my_charset_latin1,
+                      &failed_characters) &&
          parse_unsigned({digits.ptr(), digits.length()}, number);
 }
 
@@ -78,9 +79,9 @@ Error convert(const Field* field, const Value& value, bool raw, String& converte
   if (converted.copy(value.data, value.size, from, field->charset(), &failed_characters)) {
     return ErrorCode::out_of_memory;
   }
-  return failed_characters == 0
-             ? Error()
-             : Error(ErrorCode::sql, ER_TRUNCATED_WRONG_VALUE_FOR_FIELD, "not text that " + quoted(field) + " can hold");
+  return failed_characters == 0 ? Error()
+                                : Error(ErrorCode::sql, ER_TRUNCATED_WRONG_VALUE_FOR_FIELD,
+                                        "not text that " + quoted(field) + " can hold");
 }
 
 /// Bytes of binary columns, characters of text. What is joined to NULL is all there is.
@@ -122,8 +123,8 @@ Operated join(THD* thd, Field* field, bool prepends, const Value& given, bool ra
 
 }  // namespace
 
-Operated operate(THD* thd, TABLE* table, Field* field, Operation operation, const Value& value, bool raw, bool keeps_signs,
-                 Error& error) {
+Operated operate(THD* thd, TABLE* table, Field* field, Operation operation, const Value& value, bool raw,
+                 bool keeps_signs, Error& error) {
   const bool is_sum = operation == Operation::add || operation == Operation::subtract;
   if ((value.is_null() && operation != Operation::set) || (is_sum && field->is_null())) {
     return Operated::done;

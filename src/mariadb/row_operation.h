@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What an operation makes of a column of the row in the table's first record: all operations, for updates and for
-// duplicates. The row is written elsewhere (row_change.h), and checked there as after any change.
+// What an operation makes of a column of the row in the table's first record: all operations, for updates and
+// for duplicates. The row is written elsewhere (row_change.h), and checked there as after any change.
 #pragma once
 
 #include <cstdint>
@@ -19,7 +19,7 @@ enum class Operated : uint8_t {
 };
 
 /// Do the operation to the field. One that was given a new value says so (`set_has_explicit_value`).
-[[nodiscard]] Operated operate(THD* thd, TABLE* table, Field* field, Operation operation, const Value& value, bool raw,
-                               bool keeps_signs, Error& error);
+[[nodiscard]] Operated operate(THD* thd, TABLE* table, Field* field, Operation operation, const Value& value,
+                               bool raw, bool keeps_signs, Error& error);
 
 }  // namespace rowsocket::mariadb

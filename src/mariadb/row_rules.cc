@@ -17,9 +17,11 @@ Error require_values(TABLE* table) {
         table->field[i]->set_time();
         continue;
       }
-      const bool lacks_default = (filled->flags & NO_DEFAULT_VALUE_FLAG) != 0 && !filled->has_explicit_value();
+      const bool lacks_default =
+          (filled->flags & NO_DEFAULT_VALUE_FLAG) != 0 && !filled->has_explicit_value();
       return Error(ErrorCode::sql, lacks_default ? ER_NO_DEFAULT_FOR_FIELD : ER_BAD_NULL_ERROR,
-                   std::string("column '") + filled->field_name.str + (lacks_default ? "' has no default" : "' cannot be NULL"));
+                   std::string("column '") + filled->field_name.str +
+                       (lacks_default ? "' has no default" : "' cannot be NULL"));
     }
   }
   return {};
@@ -47,7 +49,17 @@ void begin_new_values(TABLE* table) {
   }
 }
 
-int prepare_unique_checks(TABLE* table) { return table->file->prepare_for_insert(true) == 0 ? 0 : HA_ERR_OUT_OF_MEM; }
+int prepare_unique_checks(TABLE* table) {
+  return table->file->prepare_for_insert(true) == 0 ? 0 : HA_ERR_OUT_OF_MEM;
+}
+
+void set_events(TABLE* table, std::initializer_list<trg_event_type> events) {
+  uint8 map = 0;
+  for (const trg_event_type event : events) {
+    map |= trg2bit(event);
+  }
+  table->pos_in_table_list->trg_event_map = map;
+}
 
 void forget_duplicate(const TABLE* table) { table->file->lookup_errkey = static_cast<uint>(-1); }
 
@@ -61,7 +73,8 @@ Error complete_row(THD* thd, TABLE* table) {
   return {};
 }
 
-Error run_triggers(THD* thd, TABLE* table, trg_event_type event, trg_action_time_type time, bool old_row_is_second) {
+Error run_triggers(THD* thd, TABLE* table, trg_event_type event, trg_action_time_type time,
+                   bool old_row_is_second) {
   if (table->triggers == nullptr) [[likely]] {
     return {};
   }

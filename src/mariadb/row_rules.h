@@ -3,6 +3,8 @@
 // What the SQL layer does around the change of a row: generated columns, constraints, triggers.
 #pragma once
 
+#include <initializer_list>
+
 #include "mariadb/server_headers.h"
 #include "request/error.h"
 
@@ -14,21 +16,28 @@ namespace rowsocket::mariadb {
 /// Where a column's new value goes: with BEFORE triggers, a twin that may be NULL until they have run.
 [[nodiscard]] Field* field_to_fill(TABLE* table, const Field* field);
 
-/// Before new values are put into a row that was read: nothing was given yet, and nothing in it is NULL that may not be.
+/// Before new values are put into a row that was read: nothing was given yet, and nothing in it is NULL that
+/// may not be.
 void begin_new_values(TABLE* table);
 
 /// Once per request: what finds the duplicates of unique keys over BLOBs. Returns a handler error or 0.
 [[nodiscard]] int prepare_unique_checks(TABLE* table);
 
-/// Before each row that is written. The handler remembers the row that was in the way of a unique hash key. In READ COMMITTED it
-/// looks for such a row, and forgets the old one, only after the row was written. So if the write fails for another key, the
-/// handler would name the old row and its key.
+/// Once per request: what a statement of SQL that does this would say of the table. InnoDB asks: in a table
+/// with history it marks every index entry as deleted where a row may be deleted, also of a row that is
+/// changed.
+void set_events(TABLE* table, std::initializer_list<trg_event_type> events);
+
+/// Before each row that is written. The handler remembers the row that was in the way of a unique hash key.
+/// In READ COMMITTED it looks for such a row, and forgets the old one, only after the row was written. So if
+/// the write fails for another key, the handler would name the old row and its key.
 void forget_duplicate(const TABLE* table);
 
 /// Generated columns and constraints, after the row's values are in place.
 [[nodiscard]] Error complete_row(THD* thd, TABLE* table);
 
-[[nodiscard]] Error run_triggers(THD* thd, TABLE* table, trg_event_type event, trg_action_time_type time, bool old_row_is_second);
+[[nodiscard]] Error run_triggers(THD* thd, TABLE* table, trg_event_type event, trg_action_time_type time,
+                                 bool old_row_is_second);
 
 /// Tell the transaction of a change that can not be rolled back.
 void mark_changed(THD* thd, TABLE* table);

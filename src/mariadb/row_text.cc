@@ -19,7 +19,8 @@ void write_converted(Field* field, ValueWriter& writer) {
   const String* const value = field->val_str(&text);
   StringBuffer<MAX_FIELD_WIDTH> converted;
   uint failed_characters = 0;
-  converted.copy(value->ptr(), value->length(), value->charset(), &my_charset_utf8mb4_general_ci, &failed_characters);
+  converted.copy(value->ptr(), value->length(), value->charset(), &my_charset_utf8mb4_general_ci,
+                 &failed_characters);
   writer.text({converted.ptr(), converted.length()});
 }
 
@@ -46,8 +47,8 @@ void write_date(const Field* field, ValueWriter& writer) {
   writer.plain({text, sizeof(text)});
 }
 
-/// DATETIME without fractions: 5 bytes, the first the highest, with a sign that is always positive; of second 6, minute 6, hour
-/// 5, day 5 bits, and the rest 13 * year + month.
+/// DATETIME without fractions: 5 bytes, the first the highest, with a sign that is always positive; of second
+/// 6, minute 6, hour 5, day 5 bits, and the rest 13 * year + month.
 void write_datetime(const Field* field, ValueWriter& writer) {
   constexpr uint64_t sign = 0x8000000000;
   const auto packed = static_cast<uint64_t>(mi_uint5korr(field->ptr)) - sign;

@@ -43,8 +43,8 @@ Fit fit_integer(const Integer& number, bool overflow, const KeyPart& part, uint6
 
 bool is_negative_text(const Value& value) { return value.size > 0 && value.data[0] == '-'; }
 
-/// On which side of the stored number the searched one lies: more digits than the column has are rounded with no more than a
-/// note.
+/// On which side of the stored number the searched one lies: more digits than the column has are rounded with
+/// no more than a note.
 Fit side_of_number(Field* field, const Value& value) {
   my_decimal wanted;
   my_decimal stored;
@@ -53,8 +53,8 @@ Fit side_of_number(Field* field, const Value& value) {
   return side == 0 ? Fit::exact : side < 0 ? Fit::below : Fit::above;
 }
 
-/// The same for dates and times, whose surplus digits are cut or, as sql_mode says, rounded: fractions of a second, and the time
-/// of day where the column is a date.
+/// The same for dates and times, whose surplus digits are cut or, as sql_mode says, rounded: fractions of a
+/// second, and the time of day where the column is a date.
 Fit side_of_time(const THD* thd, const Field* field, const Value& value) {
   std::string_view surplus = value.view();
   const bool is_date = field->type() == MYSQL_TYPE_DATE;
@@ -62,13 +62,15 @@ Fit side_of_time(const THD* thd, const Field* field, const Value& value) {
     surplus.remove_prefix(std::min(surplus.find_first_of(" T"), surplus.size()));
   } else {
     const size_t point = surplus.find('.');
-    surplus.remove_prefix(point == std::string_view::npos ? surplus.size()
-                                                          : std::min(point + 1 + field->decimals(), surplus.size()));
+    surplus.remove_prefix(point == std::string_view::npos
+                              ? surplus.size()
+                              : std::min(point + 1 + field->decimals(), surplus.size()));
   }
   if (surplus.find_first_of("123456789") == std::string_view::npos) {
     return Fit::exact;
   }
-  const bool is_rounded_up = !is_date && (thd->variables.sql_mode & MODE_TIME_ROUND_FRACTIONAL) != 0 && surplus[0] >= '5';
+  const bool is_rounded_up =
+      !is_date && (thd->variables.sql_mode & MODE_TIME_ROUND_FRACTIONAL) != 0 && surplus[0] >= '5';
   return is_negative_text(value) != is_rounded_up ? Fit::below : Fit::above;
 }
 
@@ -96,7 +98,8 @@ bool is_number_or_time(const Field* field) {
     case MYSQL_TYPE_SET:
       return false;
     default:
-      return !is_string_column(field) && field->cmp_type() != STRING_RESULT && field->cmp_type() != ROW_RESULT;
+      return !is_string_column(field) && field->cmp_type() != STRING_RESULT &&
+             field->cmp_type() != ROW_RESULT;
   }
 }
 
@@ -113,8 +116,8 @@ Value number_in(const Value& value) {
   return stop == from ? Value("0") : Value(from, static_cast<size_t>(stop - from));
 }
 
-/// A TIMESTAMP holds moments only: of a day that is none, the last moment before it, and of one too late the latest that there
-/// is.
+/// A TIMESTAMP holds moments only: of a day that is none, the last moment before it, and of one too late the
+/// latest that there is.
 void store_moment(Field* field, MYSQL_TIME time) {
   constexpr uint days_in_month[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
   if (time.year == 0) {
@@ -122,7 +125,9 @@ void store_moment(Field* field, MYSQL_TIME time) {
     return;
   }
   const bool is_leap_year = calc_days_in_year(time.year) == 366;
-  const auto days_in = [&](uint month) { return days_in_month[month - 1] + (month == 2 && is_leap_year ? 1 : 0); };
+  const auto days_in = [&](uint month) {
+    return days_in_month[month - 1] + (month == 2 && is_leap_year ? 1 : 0);
+  };
   const bool is_no_day = time.month == 0 || time.day == 0 || time.day > days_in(time.month);
   if (time.month == 0 || (time.month == 1 && time.day == 0)) {
     --time.year;
@@ -144,11 +149,11 @@ void store_moment(Field* field, MYSQL_TIME time) {
   }
 }
 
-/// The same for dates and times: what is none is the zero date, or no time at all, and a day that no month has lies behind its
-/// last.
+/// The same for dates and times: what is none is the zero date, or no time at all, and a day that no month
+/// has lies behind its last.
 Fit store_as_sql_compares_times(THD* thd, Field* field, const Value& value) {
-  auto* const text =
-      new (thd->mem_root) Item_string(thd, value.data, static_cast<uint>(value.size), &my_charset_utf8mb4_general_ci);
+  auto* const text = new (thd->mem_root)
+      Item_string(thd, value.data, static_cast<uint>(value.size), &my_charset_utf8mb4_general_ci);
   if (text == nullptr) {
     return Fit::malformed;
   }
@@ -167,10 +172,12 @@ Fit store_as_sql_compares_times(THD* thd, Field* field, const Value& value) {
   return stored == wanted ? Fit::exact : stored < wanted ? Fit::above : Fit::below;
 }
 
-/// Values that are none of the field's type find what SQL's comparison finds. The server is asked as leniently as for a SELECT.
+/// Values that are none of the field's type find what SQL's comparison finds. The server is asked as
+/// leniently as for a SELECT.
 Fit store_as_sql_compares(THD* thd, Field* field, const Value& value, bool raw) {
   const sql_mode_t sql_mode = thd->variables.sql_mode;
-  constexpr sql_mode_t strictness = MODE_STRICT_TRANS_TABLES | MODE_STRICT_ALL_TABLES | MODE_NO_ZERO_DATE | MODE_NO_ZERO_IN_DATE;
+  constexpr sql_mode_t strictness =
+      MODE_STRICT_TRANS_TABLES | MODE_STRICT_ALL_TABLES | MODE_NO_ZERO_DATE | MODE_NO_ZERO_IN_DATE;
   thd->variables.sql_mode = (sql_mode & ~strictness) | MODE_INVALID_DATES;
   const bool was_strict = std::exchange(thd->abort_on_warning, false);
   const enum_check_fields checks = std::exchange(thd->count_cuted_fields, CHECK_FIELD_IGNORE);
@@ -190,8 +197,8 @@ Fit store_as_sql_compares(THD* thd, Field* field, const Value& value, bool raw) 
   return fit;
 }
 
-/// Copies the value where the field points now into its place in a key image. Unlike key_copy() it takes the bits of a BIT column
-/// from there, too.
+/// Copies the value where the field points now into its place in a key image. Unlike key_copy() it takes the
+/// bits of a BIT column from there, too.
 void copy_key_part(const KEY* key, const KeyPart& part, uchar* image) {
   Field* const field = part.info->field;
   const uint length = part.info->length;
@@ -199,8 +206,8 @@ void copy_key_part(const KEY* key, const KeyPart& part, uchar* image) {
     *image++ = 0;
   }
   const bool is_variable = (part.info->key_part_flag & (HA_BLOB_PART | HA_VAR_LENGTH_PART)) != 0;
-  const uint copied =
-      field->get_key_image(image, length, field->ptr, (key->flags & HA_SPATIAL) != 0 ? Field::itMBR : Field::itRAW);
+  const uint copied = field->get_key_image(image, length, field->ptr,
+                                           (key->flags & HA_SPATIAL) != 0 ? Field::itMBR : Field::itRAW);
   if (copied < length && !is_variable) {
     field->charset()->fill(reinterpret_cast<char*>(image) + copied, length - copied, ' ');
   }
@@ -239,13 +246,15 @@ bool parse_integer(std::string_view text, Integer& number, bool& overflow) {
   return true;
 }
 
-Value searched_value(THD* thd, const Field* field, const Value& value, char (&now_text)[MAX_DATE_STRING_REP_LENGTH]) {
+Value searched_value(THD* thd, const Field* field, const Value& value,
+                     char (&now_text)[MAX_DATE_STRING_REP_LENGTH]) {
   if (value.is_now()) [[unlikely]] {
     return Value(now_as_text(thd, field, now_text));
   }
-  const bool is_number =
-      field->cmp_type() == INT_RESULT || field->cmp_type() == DECIMAL_RESULT || field->cmp_type() == REAL_RESULT;
-  return is_number && !value.is_null() && value.size == 0 && field->real_type() != MYSQL_TYPE_BIT ? Value("0") : value;
+  const bool is_number = field->cmp_type() == INT_RESULT || field->cmp_type() == DECIMAL_RESULT ||
+                         field->cmp_type() == REAL_RESULT;
+  return is_number && !value.is_null() && value.size == 0 && field->real_type() != MYSQL_TYPE_BIT ? Value("0")
+                                                                                                  : value;
 }
 
 Fit store_searched(THD* thd, Field* field, const Value& value, bool raw, Error& error) {
@@ -259,7 +268,8 @@ Fit store_searched(THD* thd, Field* field, const Value& value, bool raw, Error& 
     case ER_WARN_DATA_OUT_OF_RANGE:
       return is_negative_text(value) ? Fit::below : Fit::above;
     case ER_TRUNCATED_WRONG_VALUE_FOR_FIELD:
-      // A character that the column's character set lacks: no row has it, and what replaced it sorts before it.
+      // A character that the column's character set lacks: no row has it, and what replaced it sorts before
+      // it.
       if (is_string_column(field)) {
         return is_well_formed(field, value, raw) ? Fit::above : Fit::malformed;
       }
@@ -274,8 +284,8 @@ Fit store_searched(THD* thd, Field* field, const Value& value, bool raw, Error& 
   return store_as_sql_compares(thd, field, value, raw);
 }
 
-Fit write_key_part(THD* thd, TABLE* table, const KEY* key, const KeyPart& part, const Value& given, bool raw, uchar* image,
-                   Error& error) {
+Fit write_key_part(THD* thd, TABLE* table, const KEY* key, const KeyPart& part, const Value& given, bool raw,
+                   uchar* image, Error& error) {
   char now_text[MAX_DATE_STRING_REP_LENGTH];
   const Value value = searched_value(thd, part.field, given, now_text);
   if (value.is_null()) {

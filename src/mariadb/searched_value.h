@@ -2,8 +2,8 @@
 //
 // Text from the wire as a value that is searched for, in keys and comparisons.
 //
-// It may be one that no row can have (out of range, too long, a date that is none): then the nearest value that a row can have
-// takes its place, together with the side on which the real one lies.
+// It may be one that no row can have (out of range, too long, a date that is none): then the nearest value
+// that a row can have takes its place, together with the side on which the real one lies.
 #pragma once
 
 #include <cstdint>
@@ -16,8 +16,8 @@
 
 namespace rowsocket::mariadb {
 
-/// Whether a searched value that is none of its column's type (a key of letters for a number) is an error. Else it finds what
-/// SQL's comparison finds. Any thread.
+/// Whether a searched value that is none of its column's type (a key of letters for a number) is an error.
+/// Else it finds what SQL's comparison finds. Any thread.
 void set_strict_keys(bool strict);
 
 /// Where the searched value lies, seen from the one that took its place.
@@ -29,7 +29,8 @@ enum class Fit : uint8_t {
   malformed   ///< not a value of the column's type
 };
 
-/// NOW() as text, and the empty text in a number column as 0, as SQL compares; clients walk a table from its start with it.
+/// NOW() as text, and the empty text in a number column as 0, as SQL compares; clients walk a table from its
+/// start with it.
 [[nodiscard]] Value searched_value(THD* thd, const Field* field, const Value& value,
                                    char (&now_text)[MAX_DATE_STRING_REP_LENGTH]);
 /// Store a searched value into the field where it points now.
@@ -58,8 +59,9 @@ class SecondRecord {
   my_ptrdiff_t distance_;
 };
 
-/// Convert one key value into `image` (the part's place in a key image). Uses the table's second record as scratch.
-[[nodiscard]] Fit write_key_part(THD* thd, TABLE* table, const KEY* key, const KeyPart& part, const Value& value, bool raw,
-                                 uchar* image, Error& error);
+/// Convert one key value into `image` (the part's place in a key image). Uses the table's second record as
+/// scratch.
+[[nodiscard]] Fit write_key_part(THD* thd, TABLE* table, const KEY* key, const KeyPart& part,
+                                 const Value& value, bool raw, uchar* image, Error& error);
 
 }  // namespace rowsocket::mariadb

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The server's private headers, in the order that they need. Included first by every file of this folder, and by nothing outside
-// it. Server-version differences are resolved here and in this folder's sources.
+// The server's private headers, in the order that they need. Included first by every file of this folder, and
+// by nothing outside it. Server-version differences are resolved here and in this folder's sources.
 #pragma once
 
 #include <my_global.h>

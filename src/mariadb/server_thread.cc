@@ -41,7 +41,8 @@ scheduler_functions* ServerThread::kill_notification_scheduler() {
   return &functions;
 }
 
-ServerThread::ServerThread(Intent intent, void* owner, Woken woken) : intent_(intent), owner_(owner), woken_(woken) {
+ServerThread::ServerThread(Intent intent, void* owner, Woken woken)
+    : intent_(intent), owner_(owner), woken_(woken) {
   init_sql_alloc(PSI_NOT_INSTRUMENTED, &command_memory_, 8192, 8192, MYF(0));
   create();
   thd_->event_scheduler.data = this;
@@ -87,14 +88,16 @@ ServerThread::~ServerThread() {
 
 void ServerThread::share_snapshot(bool shares) {
   shares_snapshot_ = shares;
-  const enum_tx_isolation isolation = shares || intent_ == Intent::read ? ISO_REPEATABLE_READ : ISO_READ_COMMITTED;
+  const enum_tx_isolation isolation =
+      shares || intent_ == Intent::read ? ISO_REPEATABLE_READ : ISO_READ_COMMITTED;
   thd_->variables.tx_isolation = isolation;
   thd_->tx_isolation = isolation;
 }
 
 /// The server's global variables, and over them what a session of ours must be.
 void ServerThread::take_over_settings(bool is_cluster_client) {
-  constexpr ulonglong of_transaction = OPTION_BEGIN | OPTION_BINLOG_THIS_TRX | OPTION_BINLOG_THIS_STMT | OPTION_GTID_BEGIN;
+  constexpr ulonglong of_transaction =
+      OPTION_BEGIN | OPTION_BINLOG_THIS_TRX | OPTION_BINLOG_THIS_STMT | OPTION_GTID_BEGIN;
   system_variables& own = thd_->variables;
   const ulonglong transaction_bits = own.option_bits & of_transaction;
   settings_.take_over(thd_);
@@ -163,8 +166,8 @@ void ServerThread::end_command() {
   free_root(&command_memory_, MYF(MY_KEEP_PREALLOC));
 }
 
-/// What `THD::change_user` resets, but for what a session of ours keeps: its tables with their metadata locks, its transaction,
-/// and its identity.
+/// What `THD::change_user` resets, but for what a session of ours keeps: its tables with their metadata
+/// locks, its transaction, and its identity.
 void ServerThread::reset(bool is_cluster_client) {
   if (thd_->has_temporary_tables()) {
     thd_->close_temporary_tables();
@@ -186,7 +189,8 @@ void ServerThread::wait_for_rows(RowPatience patience) {
   const auto seconds = static_cast<longlong>(patience == RowPatience::full     ? row_lock_timeout_s()
                                              : patience == RowPatience::second ? 1
                                                                                : 0);
-  set_var setting(thd_, OPT_SESSION, row_lock_variable_, &null_clex_str, new (thd_->mem_root) Item_int(thd_, seconds));
+  set_var setting(thd_, OPT_SESSION, row_lock_variable_, &null_clex_str,
+                  new (thd_->mem_root) Item_int(thd_, seconds));
   if (setting.check(thd_) == 0 && setting.update(thd_) == 0) {
     row_patience_ = patience;
   }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A THD of ours, from its making to its end, and what the server does at both ends of each command of a connection
+// A THD of ours, from its making to its end, and what the server does at both ends of each command of a
+// connection
 // (`dispatch_command`). To the server a turn is a command.
 //
 // Made, used and ended on one thread; `kill` is called from others.
@@ -26,7 +27,9 @@ class ServerThread {
 
   [[nodiscard]] THD* thd() const { return thd_; }
   /// That of a THD of ours.
-  [[nodiscard]] static ServerThread& of(THD* thd) { return *static_cast<ServerThread*>(thd->event_scheduler.data); }
+  [[nodiscard]] static ServerThread& of(THD* thd) {
+    return *static_cast<ServerThread*>(thd->event_scheduler.data);
+  }
 
   /// A value was taken that SQL takes with a warning only.
   void note_lenience() { took_lenience_ = true; }
@@ -48,15 +51,16 @@ class ServerThread {
     }
   }
 
-  /// Whether the statements of a writing session's transaction read from one snapshot (REPEATABLE READ), or each from its own.
+  /// Whether the statements of a writing session's transaction read from one snapshot (REPEATABLE READ), or
+  /// each from its own.
   void share_snapshot(bool shares);
 
-  /// Whether max_session_mem_used holds: for what a request does itself, and for nothing else. What the worker keeps for
-  /// all of its clients, and what it does between two requests, is no request's fault.
+  /// Whether max_session_mem_used holds: for what a request does itself, and for nothing else. What the
+  /// worker keeps for all of its clients, and what it does between two requests, is no request's fault.
   void limit_memory(bool limits) { thd_->variables.max_mem_used = limits ? memory_max_bytes_ : LONGLONG_MAX; }
 
-  /// How long to wait for a row that another transaction has locked: not at all, a second, or as long as the server's settings
-  /// say. Only for engines that have innodb_lock_wait_timeout.
+  /// How long to wait for a row that another transaction has locked: not at all, a second, or as long as the
+  /// server's settings say. Only for engines that have innodb_lock_wait_timeout.
   enum class RowPatience : uint8_t { none, second, full };
   void wait_for_rows(RowPatience patience);
   [[nodiscard]] RowPatience row_patience() const { return row_patience_; }

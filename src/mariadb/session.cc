@@ -31,7 +31,8 @@ bool is_valid_name(const std::string& name) {
     return false;
   }
   // The prefix of names from old servers is another way to write a name, with a metadata lock of its own.
-  return !name.starts_with(MYSQL50_TABLE_NAME_PREFIX) && check_table_name(name.c_str(), name.size(), false) == 0;
+  return !name.starts_with(MYSQL50_TABLE_NAME_PREFIX) &&
+         check_table_name(name.c_str(), name.size(), false) == 0;
 }
 
 /// Drop entries that nobody uses any more, now and then: clients decide how many names they try.
@@ -47,8 +48,8 @@ void forget_expired(Map& map, size_t& kept_count) {
 /// A key for the maps: names can hold any byte but 0.
 std::string map_key(const engine::SelectionDescription& description) {
   std::string key;
-  for (const std::string* part :
-       {&description.database, &description.table, &description.index, &description.columns, &description.filter_columns}) {
+  for (const std::string* part : {&description.database, &description.table, &description.index,
+                                  &description.columns, &description.filter_columns}) {
     key += *part;
     key += '\0';
   }
@@ -62,7 +63,8 @@ void wake_session(void* session) { static_cast<const Session*>(session)->wake();
 
 // ---- opened selections
 
-void Selection::enter(const std::shared_ptr<Selection>& selection, const std::shared_ptr<OpenedSelections>& opened, std::string name) {
+void Selection::enter(const std::shared_ptr<Selection>& selection,
+                      const std::shared_ptr<OpenedSelections>& opened, std::string name) {
   const auto entry = opened->by_name.insert_or_assign(std::move(name), selection).first;
   selection->name_ = &entry->first;
   selection->opened_ = opened;
@@ -160,19 +162,24 @@ void Session::set_activity(std::string_view activity) {
   thd_proc_info(thd_, place);
 }
 
-uint64_t Session::lock_wait_timeout_ms() const { return uint64_t{global_system_variables.lock_wait_timeout} * 1000; }
+uint64_t Session::lock_wait_timeout_ms() const {
+  return uint64_t{global_system_variables.lock_wait_timeout} * 1000;
+}
 
 uint64_t Session::row_lock_wait_timeout_ms() const { return uint64_t{thread_.row_lock_timeout_s()} * 1000; }
 
 // ---- tables
 
-std::shared_ptr<OpenTable> Session::table_named(const engine::SelectionDescription& description, Intent intent) {
-  std::string key = description.database + '\0' + description.table + '\0' + (intent == Intent::read ? 'r' : 'w');
+std::shared_ptr<OpenTable> Session::table_named(const engine::SelectionDescription& description,
+                                                Intent intent) {
+  std::string key =
+      description.database + '\0' + description.table + '\0' + (intent == Intent::read ? 'r' : 'w');
   forget_expired(tables_, tables_kept_);
   std::weak_ptr<OpenTable>& known = tables_[key];
   std::shared_ptr<OpenTable> table = known.lock();
   if (table == nullptr) {
-    table = std::make_shared<OpenTable>(description.database, description.table, intent == Intent::read ? intent : Intent::write);
+    table = std::make_shared<OpenTable>(description.database, description.table,
+                                        intent == Intent::read ? intent : Intent::write);
     known = table;
   }
   return table;
@@ -186,7 +193,8 @@ OpenTable& Session::table_of(Selection& selection, Intent intent) {
   return *open;
 }
 
-Begin Session::open_selection(const engine::SelectionDescription& description, std::shared_ptr<engine::Selection>& selection, Error& error) {
+Begin Session::open_selection(const engine::SelectionDescription& description,
+                              std::shared_ptr<engine::Selection>& selection, Error& error) {
   engine::SelectionDescription names = description;
   if (lower_case_table_names != 0) {
     to_lower_case(names.database);
@@ -210,7 +218,8 @@ Begin Session::open_selection(const engine::SelectionDescription& description, s
   if (alone) {
     end_transaction();  // nothing was begun in the engine
   }
-  if (begin == Begin::failed && galera_.is_open() && (galera_.has_lost() || thd_->killed == KILL_QUERY_HARD)) [[unlikely]] {
+  if (begin == Begin::failed && galera_.is_open() && (galera_.has_lost() || thd_->killed == KILL_QUERY_HARD))
+      [[unlikely]] {
     begin = Begin::wait;  // DDL of the cluster interrupted it
   }
   if (begin == Begin::ready) {
@@ -280,7 +289,8 @@ Begin Session::open(const std::shared_ptr<OpenTable>& table, Error& error) {
   return Begin::ready;
 }
 
-/// The table's history needs a new partition. Who keeps the table in use for long is not waited for with each request.
+/// The table's history needs a new partition. Who keeps the table in use for long is not waited for with each
+/// request.
 Opening Session::open_with_new_history(OpenTable& table, Error& error) {
   const auto now = std::chrono::steady_clock::now();
   if (now < no_new_history_until_) {
@@ -314,8 +324,9 @@ void Session::be_patient_with(const OpenTable& table) {
   thd_->variables.lock_wait_timeout = lock_patience_s();
 }
 
-/// Before the session waits in place, for a request that did lasting work: tables that it waits for nothing in are others'. What
-/// the transaction has changed stays locked until it ends. (It is no group, so its finds share no snapshot.)
+/// Before the session waits in place, for a request that did lasting work: tables that it waits for nothing
+/// in are others'. What the transaction has changed stays locked until it ends. (It is no group, so its finds
+/// share no snapshot.)
 void Session::release_idle_tables(const OpenTable& wanted) {
   std::erase_if(shelf_, [&](const auto& table) {
     if (table->is_locked() || table.get() == &wanted) {

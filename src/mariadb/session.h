@@ -1,22 +1,25 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A worker's session inside the server. It puts four things together, each of which follows the server's own life cycle:
+// A worker's session inside the server. It puts four things together, each of which follows the server's own
+// life cycle:
 //
 //   ServerThread .... a THD, and both ends of a command: a turn
 //   the shelf ....... tables that stay open over turns
 //   Statement ....... what is done between two statement ends
 //   the transaction . of a turn, with its duties on a node of a Galera cluster
 //
-// Reading sessions run in autocommit mode, as plain SELECTs: a turn is one statement, with one snapshot. Writing sessions run a
-// transaction of several statements per turn, each with its own snapshot (READ COMMITTED): a change sees what others committed
-// meanwhile, so a read behind it from an older snapshot would see one half of what another client committed as one. Only a group
-// of several statements has one snapshot for all of them (REPEATABLE READ). Requests share a statement as long as each is one
-// step of the engine or a read; a request or a group that may have to be undone as a whole is a statement of its own, and so is
-// one in an engine that locks tables.
+// Reading sessions run in autocommit mode, as plain SELECTs: a turn is one statement, with one snapshot.
+// Writing sessions run a transaction of several statements per turn, each with its own snapshot (READ
+// COMMITTED): a change sees what others committed meanwhile, so a read behind it from an older snapshot would
+// see one half of what another client committed as one. Only a group of several statements has one snapshot
+// for all of them (REPEATABLE READ). Requests share a statement as long as each is one step of the engine or
+// a read; a request or a group that may have to be undone as a whole is a statement of its own, and so is one
+// in an engine that locks tables.
 //
-// Requests do not wait for metadata and table locks: the THD's lock_wait_timeout is 0 while they run, and a conflict is
-// Begin::wait. Three things do wait, as in SQL: a commit, for who blocks commits (backups), a session that was told to be
-// patient, and one that has done lasting work, since its request can not be presented again.
+// Requests do not wait for metadata and table locks: the THD's lock_wait_timeout is 0 while they run, and a
+// conflict is Begin::wait. Three things do wait, as in SQL: a commit, for who blocks commits (backups), a
+// session that was told to be patient, and one that has done lasting work, since its request can not be
+// presented again.
 #pragma once
 
 #include <atomic>
@@ -58,7 +61,8 @@ class Selection final : public engine::Selection {
   Selection& operator=(const Selection&) = delete;
 
   /// From here on `opened` knows it under this name, until nobody has it open.
-  static void enter(const std::shared_ptr<Selection>& selection, const std::shared_ptr<OpenedSelections>& opened, std::string name);
+  static void enter(const std::shared_ptr<Selection>& selection,
+                    const std::shared_ptr<OpenedSelections>& opened, std::string name);
 
   struct Side {
     std::shared_ptr<OpenTable> open;
@@ -80,16 +84,22 @@ class Session final : public engine::Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  engine::Begin open_selection(const engine::SelectionDescription& description, std::shared_ptr<engine::Selection>& selection,
-                           Error& error) override;
+  engine::Begin open_selection(const engine::SelectionDescription& description,
+                               std::shared_ptr<engine::Selection>& selection, Error& error) override;
   [[nodiscard]] size_t held_bytes() const override { return selections_->held_bytes; }
-  engine::Begin begin_request(engine::Selection& selection, engine::Intent intent, engine::Cursor*& cursor, Error& error) override;
-  void begin_inserts(std::vector<engine::GeneratedId>&& earlier) override { cursor_.ids().begin(std::move(earlier)); }
-  [[nodiscard]] std::vector<engine::GeneratedId> generated_ids() const override { return cursor_.ids().all(); }
+  engine::Begin begin_request(engine::Selection& selection, engine::Intent intent, engine::Cursor*& cursor,
+                              Error& error) override;
+  void begin_inserts(std::vector<engine::GeneratedId>&& earlier) override {
+    cursor_.ids().begin(std::move(earlier));
+  }
+  [[nodiscard]] std::vector<engine::GeneratedId> generated_ids() const override {
+    return cursor_.ids().all();
+  }
   Error end_request() override;
   void abandon_request() override;
   [[nodiscard]] bool transaction_lost() const override {
-    return thd_->transaction_rollback_request || is_lost_ || cursor_.needs_new_transaction() || galera_.has_lost();
+    return thd_->transaction_rollback_request || is_lost_ || cursor_.needs_new_transaction() ||
+           galera_.has_lost();
   }
   [[nodiscard]] Error loss() const override;
   void lose_transaction() override { is_lost_ = true; }
@@ -98,7 +108,8 @@ class Session final : public engine::Session {
   [[nodiscard]] bool took_lenience() override { return thread_.take_lenience(); }
   void expire_snapshot() override { snapshot_is_old_ = has_snapshot_; }
   void set_patient(bool patient) override { is_patient_ = patient; }
-  engine::Begin begin_group(std::span<const engine::GroupMember> members, size_t& failed_member, Error& error) override;
+  engine::Begin begin_group(std::span<const engine::GroupMember> members, size_t& failed_member,
+                            Error& error) override;
   Error end_group() override;
   void abandon_group() override;
   Error commit() override;
@@ -115,20 +126,24 @@ class Session final : public engine::Session {
 
   /// Called by the server, from any thread, when the THD was killed.
   void wake() const { options_.wake(); }
-  /// End what it is doing, at once if it waits for a lock, and stop. From any thread, while the session lives.
+  /// End what it is doing, at once if it waits for a lock, and stop. From any thread, while the session
+  /// lives.
   void kill() { thread_.kill(); }
 
  private:
   enum class Group : uint8_t {
     none,
     one_statement,   ///< undone as a statement
-    own_transaction  ///< it needs several statements: it is the first of its transaction, and undone as a whole with it
+    own_transaction  ///< it needs several statements: it is the first of its transaction, and undone as a
+                     ///< whole with it
   };
 
   // Tables.
-  [[nodiscard]] std::shared_ptr<OpenTable> table_named(const engine::SelectionDescription& description, engine::Intent intent);
+  [[nodiscard]] std::shared_ptr<OpenTable> table_named(const engine::SelectionDescription& description,
+                                                       engine::Intent intent);
   [[nodiscard]] OpenTable& table_of(Selection& selection, engine::Intent intent);
-  [[nodiscard]] engine::Begin make_ready(Selection& selection, engine::Intent intent, Selection::Side*& side, Error& error);
+  [[nodiscard]] engine::Begin make_ready(Selection& selection, engine::Intent intent, Selection::Side*& side,
+                                         Error& error);
   [[nodiscard]] engine::Begin open(const std::shared_ptr<OpenTable>& table, Error& error);
   [[nodiscard]] Opening open_with_new_history(OpenTable& table, Error& error);
   void close(OpenTable& table);
@@ -138,9 +153,11 @@ class Session final : public engine::Session {
 
   // Requests.
   [[nodiscard]] Error refuse(engine::Intent intent) const;
-  [[nodiscard]] engine::Begin join_statement(Selection& selection, engine::Intent intent, Selection::Side*& side, Error& error);
+  [[nodiscard]] engine::Begin join_statement(Selection& selection, engine::Intent intent,
+                                             Selection::Side*& side, Error& error);
   [[nodiscard]] bool needs_own_statement(const OpenTable& table, engine::Intent intent) const;
-  [[nodiscard]] engine::Begin lock(const std::shared_ptr<OpenTable>& table, engine::Intent intent, Error& error);
+  [[nodiscard]] engine::Begin lock(const std::shared_ptr<OpenTable>& table, engine::Intent intent,
+                                   Error& error);
   [[nodiscard]] bool parts_two_phases(const OpenTable& table, engine::Intent intent) const;
   [[nodiscard]] engine::Begin protect_from_backup(const OpenTable& table, Error& error);
   void end_shared_statement();
@@ -150,8 +167,8 @@ class Session final : public engine::Session {
   void end_limits();
 
   // Groups and the transaction.
-  [[nodiscard]] engine::Begin prepare_group(std::span<const engine::GroupMember> members, bool writes, size_t& number,
-                                            bool& several, Error& error);
+  [[nodiscard]] engine::Begin prepare_group(std::span<const engine::GroupMember> members, bool writes,
+                                            size_t& number, bool& several, Error& error);
   void begin_transaction();
   void end_transaction();
   [[nodiscard]] Error begin_in_cluster(engine::Intent intent);
@@ -171,7 +188,8 @@ class Session final : public engine::Session {
   std::unordered_map<std::string, std::weak_ptr<OpenTable>> tables_;
   size_t tables_kept_ = 0;  ///< their number after the last clearing
   std::shared_ptr<OpenedSelections> selections_ = std::make_shared<OpenedSelections>();
-  bool must_release_ = false;  ///< a lock was not to be had: whoever holds it may be waiting for what is on the shelf
+  bool must_release_ =
+      false;  ///< a lock was not to be had: whoever holds it may be waiting for what is on the shelf
 
   // The request under way.
   std::shared_ptr<OpenTable>* request_table_ = nullptr;
@@ -188,7 +206,8 @@ class Session final : public engine::Session {
   bool has_snapshot_ = false;     ///< something was read in the shared statement
   bool snapshot_is_old_ = false;  ///< and a request came, or a row was changed, since
   Group group_ = Group::none;
-  bool was_group_of_several_ = false;  ///< the group of `own_transaction` is done; its snapshot ends with the transaction
+  bool was_group_of_several_ =
+      false;  ///< the group of `own_transaction` is done; its snapshot ends with the transaction
   bool has_backup_protection_[2] = {false, false};
   std::chrono::steady_clock::time_point first_write_at_;
   std::chrono::steady_clock::time_point last_write_at_;
@@ -209,7 +228,8 @@ class Session final : public engine::Session {
 
 class Engine final : public engine::Engine {
  public:
-  [[nodiscard]] std::unique_ptr<engine::Session> create_session(const engine::SessionOptions& options) override;
+  [[nodiscard]] std::unique_ptr<engine::Session> create_session(
+      const engine::SessionOptions& options) override;
 
   void interrupt_sessions() override;
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A session's requests. Its life and its tables are in session.cc, groups and the transaction in session_transaction.cc.
+// A session's requests. Its life and its tables are in session.cc, groups and the transaction in
+// session_transaction.cc.
 #include "mariadb/server_headers.h"
 // The server's headers come first.
 #include <algorithm>
@@ -16,13 +17,16 @@ using engine::Intent;
 
 // ---- requests
 
-/// How long opening and locking a table waits, in seconds: not at all, but for one that was told to be patient, for one that can
-/// not be run again and, for a while, for a transaction that the cluster aborted. It holds nothing, and mostly it was aborted for
-/// the table's DDL, which holds up writes on the whole cluster.
+/// How long opening and locking a table waits, in seconds: not at all, but for one that was told to be
+/// patient, for one that can not be run again and, for a while, for a transaction that the cluster aborted.
+/// It holds nothing, and mostly it was aborted for the table's DDL, which holds up writes on the whole
+/// cluster.
 ulong Session::lock_patience_s() const {
   constexpr ulong replay_patience_s = limits::cluster_replay_patience_s;
   const ulong timeout_s = global_system_variables.lock_wait_timeout;
-  return is_patient_ || does_lasting_work_ ? timeout_s : replays_in_cluster_ ? std::min<ulong>(timeout_s, replay_patience_s) : 0;
+  return is_patient_ || does_lasting_work_ ? timeout_s
+         : replays_in_cluster_             ? std::min<ulong>(timeout_s, replay_patience_s)
+                                           : 0;
 }
 
 Error Session::refuse(Intent intent) const {
@@ -35,7 +39,8 @@ Error Session::refuse(Intent intent) const {
   return {};
 }
 
-Begin Session::begin_request(engine::Selection& selection, Intent intent, engine::Cursor*& cursor, Error& error) {
+Begin Session::begin_request(engine::Selection& selection, Intent intent, engine::Cursor*& cursor,
+                             Error& error) {
   begin_transaction();
   if (error = refuse(intent); !error.ok()) {
     return Begin::failed;
@@ -70,7 +75,8 @@ Begin Session::begin_request(engine::Selection& selection, Intent intent, engine
   return Begin::ready;
 }
 
-/// Requests that are one step each, and reads, share a statement. In engines that lock tables a statement is short.
+/// Requests that are one step each, and reads, share a statement. In engines that lock tables a statement is
+/// short.
 bool Session::needs_own_statement(const OpenTable& table, Intent intent) const {
   switch (intent) {
     case Intent::read:
@@ -159,7 +165,8 @@ Begin Session::lock(const std::shared_ptr<OpenTable>& table, Intent intent, Erro
   return Begin::ready;
 }
 
-/// True if the transaction has a table from which two phases are ruled out, or would have, beside changes of another.
+/// True if the transaction has a table from which two phases are ruled out, or would have, beside changes of
+/// another.
 bool Session::parts_two_phases(const OpenTable& table, Intent intent) const {
   if (table.rules_out_two_phases()) {
     return has_written_ && !does_lasting_work_ && !thd_->transaction->all.no_2pc;
@@ -167,8 +174,8 @@ bool Session::parts_two_phases(const OpenTable& table, Intent intent) const {
   return intent != Intent::read && thd_->transaction->all.no_2pc;
 }
 
-/// What `open_table` takes for a table that is opened for writing; ours may have been open before. It is kept to the end of the
-/// transaction, so that no commit of ours waits behind a FLUSH TABLES WITH READ LOCK.
+/// What `open_table` takes for a table that is opened for writing; ours may have been open before. It is kept
+/// to the end of the transaction, so that no commit of ours waits behind a FLUSH TABLES WITH READ LOCK.
 Begin Session::protect_from_backup(const OpenTable& table, Error& error) {
   const TABLE_SHARE* const share = table.table()->s;
   bool& has_protection = has_backup_protection_[share->online_backup ? 1 : 0];
@@ -176,11 +183,12 @@ Begin Session::protect_from_backup(const OpenTable& table, Error& error) {
     return Begin::ready;
   }
   MDL_request request;
-  MDL_REQUEST_INIT(&request, MDL_key::BACKUP, "", "", share->online_backup ? MDL_BACKUP_TRANS_DML : MDL_BACKUP_DML,
-                   MDL_STATEMENT);
+  MDL_REQUEST_INIT(&request, MDL_key::BACKUP, "", "",
+                   share->online_backup ? MDL_BACKUP_TRANS_DML : MDL_BACKUP_DML, MDL_STATEMENT);
   const ulong patience_s = lock_patience_s();
-  const bool failed = patience_s > 0 ? thd_->mdl_context.acquire_lock(&request, static_cast<double>(patience_s))
-                                     : thd_->mdl_context.try_acquire_lock(&request);
+  const bool failed = patience_s > 0
+                          ? thd_->mdl_context.acquire_lock(&request, static_cast<double>(patience_s))
+                          : thd_->mdl_context.try_acquire_lock(&request);
   if (failed) {
     const bool conflict = is_lock_conflict(thd_);
     error = take_server_error(thd_, ErrorCode::cannot_lock_table);
@@ -194,7 +202,8 @@ Begin Session::protect_from_backup(const OpenTable& table, Error& error) {
 void Session::note_write(const OpenTable& table) {
   if (table.does_lasting_work()) {
     does_lasting_work_ = true;
-    thd_->variables.lock_wait_timeout = lock_patience_s();  // for who blocks commits: the statement's end writes to the binlog
+    thd_->variables.lock_wait_timeout =
+        lock_patience_s();  // for who blocks commits: the statement's end writes to the binlog
   }
   snapshot_is_old_ = has_snapshot_;
   if (!has_written_) {
@@ -203,8 +212,8 @@ void Session::note_write(const OpenTable& table) {
   }
 }
 
-/// From here on nothing of the request is a matter of max_statement_time, of max_session_mem_used, or of a KILL QUERY
-/// that came while it ran.
+/// From here on nothing of the request is a matter of max_statement_time, of max_session_mem_used, or of a
+/// KILL QUERY that came while it ran.
 void Session::end_limits() {
   thd_->reset_query_timer();
   thread_.limit_memory(false);
@@ -258,7 +267,8 @@ void Session::abandon_request() {
     is_lost_ = true;  // the server rolled back all of it, within the call that failed (wsrep_max_ws_rows)
   }
   if (cursor_.found_row_locked() && thread_.row_patience() == ServerThread::RowPatience::second) {
-    // Somebody keeps a row for long. Who else wants it polls for a while, instead of holding up everybody for a second each.
+    // Somebody keeps a row for long. Who else wants it polls for a while, instead of holding up everybody for
+    // a second each.
     impatient_until_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(limits::impatience_ms);
   }
 }
@@ -272,7 +282,8 @@ void Session::undo_statement() {
   }
 }
 
-/// Nothing continues it. If that fails, the failure is nobody's in particular: each request must run in its own transaction.
+/// Nothing continues it. If that fails, the failure is nobody's in particular: each request must run in its
+/// own transaction.
 void Session::end_shared_statement() {
   if (statement_.is_open()) {
     is_lost_ |= !statement_.commit().ok();
@@ -280,7 +291,8 @@ void Session::end_shared_statement() {
   has_snapshot_ = snapshot_is_old_ = false;
 }
 
-/// Before a read: the statement, and with it the snapshot that is too old for it, ends. In a group all reads have the same one.
+/// Before a read: the statement, and with it the snapshot that is too old for it, ends. In a group all reads
+/// have the same one.
 void Session::renew_snapshot() {
   if (snapshot_is_old_ && group_ == Group::none) {
     end_shared_statement();

@@ -34,8 +34,8 @@ Begin Session::begin_group(std::span<const GroupMember> members, size_t& failed_
       return Begin::failed;
     }
   }
-  const bool writes =
-      std::any_of(members.begin(), members.end(), [](const auto& member) { return member.intent != Intent::read; });
+  const bool writes = std::any_of(members.begin(), members.end(),
+                                  [](const auto& member) { return member.intent != Intent::read; });
   if (writes && thd_->transaction->all.no_2pc) {
     return Begin::commit_first;
   }
@@ -60,8 +60,10 @@ Begin Session::begin_group(std::span<const GroupMember> members, size_t& failed_
   return Begin::ready;
 }
 
-/// Open all that the group needs, so that it waits or fails before it has done anything. `several`: a statement is not enough.
-Begin Session::prepare_group(std::span<const GroupMember> members, bool writes, size_t& number, bool& several, Error& error) {
+/// Open all that the group needs, so that it waits or fails before it has done anything. `several`: a
+/// statement is not enough.
+Begin Session::prepare_group(std::span<const GroupMember> members, bool writes, size_t& number, bool& several,
+                             Error& error) {
   for (number = 0; number < members.size(); ++number) {
     const GroupMember& member = members[number];
     if (error = refuse(member.intent); !error.ok()) {
@@ -87,7 +89,8 @@ Begin Session::prepare_group(std::span<const GroupMember> members, bool writes, 
     if (member.intent == Intent::read) {
       continue;
     }
-    if (side->open->needs_own_statement() || (member.rows_alone && needs_own_statement(*side->open, member.intent))) {
+    if (side->open->needs_own_statement() ||
+        (member.rows_alone && needs_own_statement(*side->open, member.intent))) {
       several = true;
       return Begin::ready;
     }
@@ -127,13 +130,16 @@ void Session::abandon_group() {
 // ---- the transaction
 
 Error Session::loss() const {
-  return Error(ErrorCode::engine, HA_ERR_LOCK_DEADLOCK, "the transaction was rolled back").because(Reason::conflict);
+  return Error(ErrorCode::engine, HA_ERR_LOCK_DEADLOCK, "the transaction was rolled back")
+      .because(Reason::conflict);
 }
 
 bool Session::wants_commit() const {
   const uint64_t rows_max = galera_.rows_max();
-  return does_lasting_work_ || was_group_of_several_ || (rows_max > 0 && thd_->wsrep_affected_rows >= rows_max) ||
-         (has_written_ && last_write_at_ - first_write_at_ >= std::chrono::milliseconds(limits::transaction_ms));
+  return does_lasting_work_ || was_group_of_several_ ||
+         (rows_max > 0 && thd_->wsrep_affected_rows >= rows_max) ||
+         (has_written_ &&
+          last_write_at_ - first_write_at_ >= std::chrono::milliseconds(limits::transaction_ms));
 }
 
 void Session::begin_transaction() {
@@ -173,7 +179,8 @@ Error Session::begin_in_cluster(Intent intent) {
   return galera_.begin_request(intent == Intent::read ? Intent::read : Intent::write, options_.intent);
 }
 
-/// No lock may be left when the cluster ends a transaction: it may have to replay it behind who waits for the lock.
+/// No lock may be left when the cluster ends a transaction: it may have to replay it behind who waits for the
+/// lock.
 Error Session::end_in_cluster(Error error) {
   release_tables();
   end_transaction();
@@ -185,7 +192,8 @@ Error Session::end_in_cluster(Error error) {
   return error;
 }
 
-/// Whether a commit has made a GTID. Until the session's first one has, the server sets nothing of it but seq_no (0).
+/// Whether a commit has made a GTID. Until the session's first one has, the server sets nothing of it but
+/// seq_no (0).
 bool is_new(const rpl_gtid& gtid, const rpl_gtid& before) {
   return gtid.seq_no != 0 && (before.seq_no == 0 || !(gtid == before));
 }
@@ -195,7 +203,8 @@ Error Session::commit() {
     return {};
   }
   end_shared_statement();
-  if (is_lost_ || (transaction_lost() && !galera_.is_begun())) [[unlikely]] {  // a cluster says itself what became of it
+  if (is_lost_ || (transaction_lost() && !galera_.is_begun()))
+      [[unlikely]] {  // a cluster says itself what became of it
     return is_lost_ ? Error(ErrorCode::commit_failed) : loss();
   }
   Error error;

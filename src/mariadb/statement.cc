@@ -44,14 +44,15 @@ Opening Statement::use(const std::shared_ptr<OpenTable>& table, Error& error) {
   return Opening::ready;
 }
 
-/// The row events so far go to the binlog's cache, and say that they are complete: those of another table follow.
+/// The row events so far go to the binlog's cache, and say that they are complete: those of another table
+/// follow.
 bool Statement::end_row_events() {
   if (!thd_->binlog_table_maps) {
     return true;
   }
   has_row_events_ = true;
-  const bool done =
-      thd_->binlog_flush_pending_rows_event(true, false) == 0 && thd_->binlog_flush_pending_rows_event(true, true) == 0;
+  const bool done = thd_->binlog_flush_pending_rows_event(true, false) == 0 &&
+                    thd_->binlog_flush_pending_rows_event(true, true) == 0;
   thd_->reset_binlog_for_next_statement();
   return done;
 }

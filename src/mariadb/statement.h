@@ -2,8 +2,8 @@
 //
 // A statement of the server: what is done between two of its statement ends, in one table or several.
 //
-//   shared .... requests follow each other in it as long as each is one step of its engine, done or not done, or reads. They
-//   share
+//   shared .... requests follow each other in it as long as each is one step of its engine, done or not done,
+//   or reads. They share
 //               the tables' locks, the row events of the binlog and the end of the statement.
 //   own ....... of one request, or of one group of requests, which is undone as a whole when it fails
 //
@@ -15,8 +15,9 @@
 //   rollback   end of the walks, the row events of what stays, trans_rollback_stmt
 //   both       unlock and ha_reset of every table, close_thread_tables, cleanup_after_query
 //
-// Departures. Metadata locks of the statement (protection from backups) stay until the transaction ends, so that a commit never
-// waits for a FLUSH TABLES WITH READ LOCK that came between two requests. What the transaction's engines ask for
+// Departures. Metadata locks of the statement (protection from backups) stay until the transaction ends, so
+// that a commit never waits for a FLUSH TABLES WITH READ LOCK that came between two requests. What the
+// transaction's engines ask for
 // (`transaction_rollback_request`) is done by the session, which has to run the turn's requests again.
 #pragma once
 

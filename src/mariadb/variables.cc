@@ -9,8 +9,9 @@
 #include "mariadb/variables.h"
 #include "mariadb/variables_table.h"
 
-// The server would quietly bend a number that is out of bounds to the nearest bound. An operator who asks for port 70000 wants to
-// be told: so the variables are declared with wide bounds, and the table's own are checked at load and at SET.
+// The server would quietly bend a number that is out of bounds to the nearest bound. An operator who asks for
+// port 70000 wants to be told: so the variables are declared with wide bounds, and the table's own are
+// checked at load and at SET.
 
 // What the table's macros take are names, which can not stand in parentheses.
 // NOLINTBEGIN(bugprone-macro-parentheses)
@@ -35,7 +36,8 @@ struct Secret {
 
 // The values, each under the name of its variable.
 #define ROWSOCKET_TEXT(name, field, default_value, what) char* name = nullptr;
-#define ROWSOCKET_NUMBER(name, field, when, default_value, min, max, what) Number name{"rowsocket_" #name, min, max};
+#define ROWSOCKET_NUMBER(name, field, when, default_value, min, max, what) \
+  Number name{"rowsocket_" #name, min, max};
 #define ROWSOCKET_SECRET(name, what) Secret name;
 #define ROWSOCKET_SWITCH(name, what) my_bool name = 0;
 ROWSOCKET_VARIABLES
@@ -95,7 +97,8 @@ int check_number(MYSQL_THD, st_mysql_sys_var*, void* save, st_mysql_value* value
   const bool negative = given < 0 && value->is_unsigned(value) == 0;
   const auto wanted = static_cast<unsigned long long>(given);
   if (negative || wanted < number.min || wanted > number.max) {
-    my_printf_error(ER_WRONG_VALUE_FOR_VAR, "%s takes a number from %llu to %llu", MYF(0), number.name, number.min, number.max);
+    my_printf_error(ER_WRONG_VALUE_FOR_VAR, "%s takes a number from %llu to %llu", MYF(0), number.name,
+                    number.min, number.max);
     return 1;
   }
   *static_cast<unsigned long long*>(save) = wanted;
@@ -127,24 +130,26 @@ constexpr unsigned long long any_max = ~0ULL;
 #define ROWSOCKET_at_start PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY
 #define ROWSOCKET_any_time PLUGIN_VAR_RQCMDARG
 
-#define ROWSOCKET_TEXT(name, field, default_value, what) \
-  MYSQL_SYSVAR_STR(name, name, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY, what, nullptr, nullptr, default_value);
-#define ROWSOCKET_NUMBER(name, field, when, default_value, min, max, what)                                                       \
-  MYSQL_SYSVAR_ULONGLONG(name, name.value, ROWSOCKET_##when, what, check_number<name>, update_number, default_value, 0, any_max, \
-                         0);
+#define ROWSOCKET_TEXT(name, field, default_value, what)                                          \
+  MYSQL_SYSVAR_STR(name, name, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY, what, nullptr, nullptr, \
+                   default_value);
+#define ROWSOCKET_NUMBER(name, field, when, default_value, min, max, what)                            \
+  MYSQL_SYSVAR_ULONGLONG(name, name.value, ROWSOCKET_##when, what, check_number<name>, update_number, \
+                         default_value, 0, any_max, 0);
 #define ROWSOCKET_SECRET(name, what) \
   MYSQL_SYSVAR_STR(name, name.shown, PLUGIN_VAR_RQCMDARG, what, nullptr, update_secret<name>, "");
-#define ROWSOCKET_SWITCH(name, what) MYSQL_SYSVAR_BOOL(name, name, PLUGIN_VAR_OPCMDARG, what, nullptr, update_switch, 0);
+#define ROWSOCKET_SWITCH(name, what) \
+  MYSQL_SYSVAR_BOOL(name, name, PLUGIN_VAR_OPCMDARG, what, nullptr, update_switch, 0);
 ROWSOCKET_VARIABLES
 #undef ROWSOCKET_TEXT
 #undef ROWSOCKET_NUMBER
 #undef ROWSOCKET_SECRET
 #undef ROWSOCKET_SWITCH
 // It is no part of Config: the engine asks for it.
-MYSQL_SYSVAR_STR(
-    engines, engines, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
-    "Storage engines whose tables are served, comma-separated. Those of the default were tried; others may harm the server",
-    nullptr, nullptr, default_engines);
+MYSQL_SYSVAR_STR(engines, engines, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
+                 "Storage engines whose tables are served, comma-separated. Those of the default were tried; "
+                 "others may harm the server",
+                 nullptr, nullptr, default_engines);
 
 }  // namespace
 

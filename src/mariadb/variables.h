@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The system variables rowsocket_*: their declaration to the server, their bounds, and the `Config` that they make.
+// The system variables rowsocket_*: their declaration to the server, their bounds, and the `Config` that they
+// make.
 #pragma once
 
 #include <string>
@@ -16,7 +17,8 @@ extern st_mysql_sys_var* system_variables[];
 /// Called (under the server's lock for global variables) whenever a variable was changed at run time.
 using SettingsChanged = void (*)(const Settings& settings);
 
-/// Take over what the variables say at load; from then on report changes. False with a reason if a value is not acceptable.
+/// Take over what the variables say at load; from then on report changes. False with a reason if a value is
+/// not acceptable.
 [[nodiscard]] bool load_variables(server::Config& config, SettingsChanged changed, std::string& failure);
 
 }  // namespace rowsocket::mariadb

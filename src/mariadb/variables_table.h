@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The table of system variables: each stands here and nowhere else; the declarations to the server, the bounds and
-// the `Config` are made from it. The ports and sockets are those of the doors in server/protocols.h.
+// The table of system variables: each stands here and nowhere else; the declarations to the server, the
+// bounds and the `Config` are made from it. The ports and sockets are those of the doors in
+// server/protocols.h.
 //
 //   ROWSOCKET_TEXT(name, field of Config, default, what it is)                   as the server starts
 //   ROWSOCKET_NUMBER(name, field of Config, when, default, least, most, what)    when: at_start or any_time
@@ -15,48 +16,52 @@
 #include "server/protocols.h"
 
 // clang-format off
-#define ROWSOCKET_DOOR(name, folder, access, default_port, what)                                                \
-  ROWSOCKET_NUMBER(port_##name, doors[server::door_##name].port, at_start, default_port, 0, 65535,              \
-      "TCP port for " what "; 0 = a free port; two of one protocol with the same number = one port for both")   \
-  ROWSOCKET_TEXT(socket_##name, doors[server::door_##name].socket, "",                                          \
+#define ROWSOCKET_DOOR(name, folder, access, default_port, what) \
+  ROWSOCKET_NUMBER(port_##name, doors[server::door_##name].port, at_start, default_port, 0, 65535, \
+      "TCP port for " what "; 0 = a free port; two of one protocol with the same number = one port for" \
+                  " both") \
+  ROWSOCKET_TEXT(socket_##name, doors[server::door_##name].socket, "", \
       "Unix socket for " what "; empty = none")
 
-#define ROWSOCKET_VARIABLES                                                                                  \
-  ROWSOCKET_TEXT(address, address, "127.0.0.1,::1",                                                          \
-      "Addresses to listen on, comma-separated numbers like 127.0.0.1,::1; * = all; empty = no TCP")         \
-  ROWSOCKET_DOORS                                                                                            \
-  ROWSOCKET_NUMBER(threads_read, threads_read, at_start, 0, 0, limits::threads_max,                          \
-      "Worker threads for the read port; 0 = as many as cores")                                              \
-  ROWSOCKET_NUMBER(threads_write, threads_write, at_start, 0, 0, limits::threads_max,                        \
-      "Worker threads for the write port; 0 = a quarter of the cores, or as many as cores where no port "    \
-      "serves reads only")                                                                                   \
-  ROWSOCKET_NUMBER(idle_timeout, settings.idle_timeout_s, any_time, limits::idle_timeout_s_default, 0, 31'536'000,    \
-      "Seconds after which a connection without traffic is closed; 0 = never")                               \
-  ROWSOCKET_NUMBER(max_connections, settings.max_connections, any_time, limits::connections_default, 1,               \
-      limits::connections_max,                                                                               \
-      "Connections served at once")                                                                          \
-  ROWSOCKET_NUMBER(max_line_bytes, settings.line_bytes_max, any_time, limits::line_bytes_default,                     \
-      limits::line_bytes_min, limits::line_bytes_max,                                                        \
-      "Longest request in bytes")                                                                            \
-  ROWSOCKET_NUMBER(max_reply_bytes, settings.reply_bytes_max, any_time, limits::reply_bytes_default,                  \
-      limits::reply_bytes_min, limits::reply_bytes_max,                                                      \
-      "Largest reply in bytes")                                                                              \
-  ROWSOCKET_NUMBER(max_held_bytes, settings.held_bytes_max, any_time, limits::held_bytes_default,                     \
-      limits::held_bytes_min, limits::held_bytes_max,                                                        \
-      "Bytes that the connections of one worker may hold together: halves of requests, replies not read, "   \
-      "opened ids. Who holds most is closed")                                                                            \
-  ROWSOCKET_NUMBER(max_in_values, settings.in_values_max, any_time, limits::in_list_default, 1, limits::in_list_max,  \
-      "Values of one IN list")                                                                               \
-  ROWSOCKET_NUMBER(max_indexes, settings.id_max, any_time, limits::index_id_default, 1, limits::index_id_max,    \
-      "Indexes that a connection may have open; ids are below this")                                         \
-  ROWSOCKET_SECRET(secret_read,                                                                              \
-      "What clients must send to read; empty = nothing. Shown as (set). Without rowsocket_secret_write it "  \
-      "guards writing too")                                                                                  \
-  ROWSOCKET_SECRET(secret_write,                                                                             \
-      "What clients must send to write; empty = nothing. Shown as (set)")                                    \
-  ROWSOCKET_SWITCH(error_detail,                                                                             \
-      "Add a text for people to error replies, as one more token")                                           \
-  ROWSOCKET_SWITCH(strict,                                                                                   \
-      "Refuse what is served only because earlier servers did: values beyond the columns, empty amounts, "   \
+#define ROWSOCKET_VARIABLES \
+  ROWSOCKET_TEXT(address, address, "127.0.0.1,::1", \
+      "Addresses to listen on, comma-separated numbers like 127.0.0.1,::1; * = all; empty = no TCP") \
+  ROWSOCKET_DOORS \
+  ROWSOCKET_NUMBER(threads_read, threads_read, at_start, 0, 0, limits::threads_max, \
+      "Worker threads for the read port; 0 = as many as cores") \
+  ROWSOCKET_NUMBER(threads_write, threads_write, at_start, 0, 0, limits::threads_max, \
+      "Worker threads for the write port; 0 = a quarter of the cores, or as many as cores where no port " \
+      "serves reads only") \
+  ROWSOCKET_NUMBER(idle_timeout, settings.idle_timeout_s, any_time, limits::idle_timeout_s_default, 0, \
+                  31'536'000, \
+      "Seconds after which a connection without traffic is closed; 0 = never") \
+  ROWSOCKET_NUMBER(max_connections, settings.max_connections, any_time, limits::connections_default, 1, \
+      limits::connections_max, \
+      "Connections served at once") \
+  ROWSOCKET_NUMBER(max_line_bytes, settings.line_bytes_max, any_time, limits::line_bytes_default, \
+      limits::line_bytes_min, limits::line_bytes_max, \
+      "Longest request in bytes") \
+  ROWSOCKET_NUMBER(max_reply_bytes, settings.reply_bytes_max, any_time, limits::reply_bytes_default, \
+      limits::reply_bytes_min, limits::reply_bytes_max, \
+      "Largest reply in bytes") \
+  ROWSOCKET_NUMBER(max_held_bytes, settings.held_bytes_max, any_time, limits::held_bytes_default, \
+      limits::held_bytes_min, limits::held_bytes_max, \
+      "Bytes that the connections of one worker may hold together: halves of requests, replies not read, " \
+      "opened ids. Who holds most is closed") \
+  ROWSOCKET_NUMBER(max_in_values, settings.in_values_max, any_time, limits::in_list_default, 1, \
+                  limits::in_list_max, \
+      "Values of one IN list") \
+  ROWSOCKET_NUMBER(max_indexes, settings.id_max, any_time, limits::index_id_default, 1, \
+                  limits::index_id_max, \
+      "Indexes that a connection may have open; ids are below this") \
+  ROWSOCKET_SECRET(secret_read, \
+      "What clients must send to read; empty = nothing. Shown as (set). Without rowsocket_secret_write it " \
+      "guards writing too") \
+  ROWSOCKET_SECRET(secret_write, \
+      "What clients must send to write; empty = nothing. Shown as (set)") \
+  ROWSOCKET_SWITCH(error_detail, \
+      "Add a text for people to error replies, as one more token") \
+  ROWSOCKET_SWITCH(strict, \
+      "Refuse what is served only because earlier servers did: values beyond the columns, empty amounts, " \
       "keys that are no value of their column")
 // clang-format on

@@ -63,13 +63,15 @@ void SocketAddress::set_port(uint16_t port) {
 
 std::string SocketAddress::text() const {
   std::array<char, INET6_ADDRSTRLEN> host{};
-  const void* const bytes = is_ipv6() ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6*>(&storage_)->sin6_addr)
-                                      : static_cast<const void*>(&reinterpret_cast<const sockaddr_in*>(&storage_)->sin_addr);
+  const void* const bytes =
+      is_ipv6() ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6*>(&storage_)->sin6_addr)
+                : static_cast<const void*>(&reinterpret_cast<const sockaddr_in*>(&storage_)->sin_addr);
   if (::inet_ntop(storage_.ss_family, bytes, host.data(), host.size()) == nullptr) {
     return "unknown";
   }
   const std::string port_text = std::to_string(port());
-  return is_ipv6() ? "[" + std::string(host.data()) + "]:" + port_text : std::string(host.data()) + ":" + port_text;
+  return is_ipv6() ? "[" + std::string(host.data()) + "]:" + port_text
+                   : std::string(host.data()) + ":" + port_text;
 }
 
 bool parse_address_list(std::string_view list, std::vector<SocketAddress>& addresses, std::string& failure) {
@@ -88,7 +90,8 @@ bool parse_address_list(std::string_view list, std::vector<SocketAddress>& addre
     } else if (SocketAddress::from_numeric(host, 0, address)) {
       addresses.push_back(address);
     } else {
-      failure = "'" + host + "' is not a numeric IPv4 or IPv6 address (separate several with commas; * means all)";
+      failure =
+          "'" + host + "' is not a numeric IPv4 or IPv6 address (separate several with commas; * means all)";
       return false;
     }
   }

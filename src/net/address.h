@@ -40,8 +40,9 @@ class SocketAddress {
   socklen_t size_ = 0;
 };
 
-/// The hosts of a comma-separated list, blanks around them dropped; "*" stands for all addresses of both families. On a host that
-/// is no numeric address, returns false and names it in `failure`.
-[[nodiscard]] bool parse_address_list(std::string_view list, std::vector<SocketAddress>& addresses, std::string& failure);
+/// The hosts of a comma-separated list, blanks around them dropped; "*" stands for all addresses of both
+/// families. On a host that is no numeric address, returns false and names it in `failure`.
+[[nodiscard]] bool parse_address_list(std::string_view list, std::vector<SocketAddress>& addresses,
+                                      std::string& failure);
 
 }  // namespace rowsocket::net

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Buffers for a worker's connections. A connection borrows one when bytes come or go and gives it back when it holds none, so
-// that an idle connection costs no buffer and a busy worker allocates none. The last one given back is taken first: its bytes are
-// in the cache. One owner, one thread.
+// Buffers for a worker's connections. A connection borrows one when bytes come or go and gives it back when
+// it holds none, so that an idle connection costs no buffer and a busy worker allocates none. The last one
+// given back is taken first: its bytes are in the cache. One owner, one thread.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,8 @@ class BufferPool {
  public:
   /// An empty buffer without a cap; it may have memory already.
   [[nodiscard]] Buffer take();
-  /// Keep the memory of a buffer for the next taker, or free it if it is too large or the pool is full. The buffer is empty then.
+  /// Keep the memory of a buffer for the next taker, or free it if it is too large or the pool is full. The
+  /// buffer is empty then.
   void give_back(Buffer& buffer);
   /// There is something to trim.
   [[nodiscard]] bool has_surplus() const { return pooled_bytes_ > limits::pool_bytes_idle; }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A connected stream with what was received and not yet consumed, and what is still to be sent. What the bytes
-// mean is somebody else's business, and so is how they travel (transport.h). One owner, one thread.
+// A connected stream with what was received and not yet consumed, and what is still to be sent. What the
+// bytes mean is somebody else's business, and so is how they travel (transport.h). One owner, one thread.
 //
-// The transport is asked at most once per call: the poll is level-triggered, so what is left shows up again, and
-// no call is spent on learning that there is nothing.
+// The transport is asked at most once per call: the poll is level-triggered, so what is left shows up again,
+// and no call is spent on learning that there is nothing.
 #pragma once
 
 #include <cstddef>

@@ -107,7 +107,8 @@ TEST_F(ConnectionTest, sending_to_nobody_fails_without_a_signal) {
   EXPECT_EQ(connection_.send().status, Status::failed);
 }
 
-TEST_F(ConnectionTest, a_call_that_a_signal_or_a_full_kernel_stopped_is_tried_again_and_any_other_failure_is_the_end) {
+TEST_F(ConnectionTest,
+       a_call_that_a_signal_or_a_full_kernel_stopped_is_tried_again_and_any_other_failure_is_the_end) {
   peer_sends("hello");
   connection_.output().append("world");
   const std::pair<int, Status> outcomes[] = {{EINTR, Status::blocked},     {EAGAIN, Status::blocked},

@@ -27,7 +27,8 @@ template <typename Action>
         BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
     };
     const sock_fprog program{sizeof steps / sizeof steps[0], steps};
-    is_refused = ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 && ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
+    is_refused = ::prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+                 ::prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program) == 0;
     if (is_refused) {
       action();
     }

@@ -71,7 +71,8 @@ bool is_stale_socket(const std::string& path, const sockaddr_un& address) {
     return false;
   }
   const Descriptor probe(::socket(AF_UNIX, stream_flags, 0));
-  return probe.valid() && ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 &&
+  return probe.valid() &&
+         ::connect(probe.get(), reinterpret_cast<const sockaddr*>(&address), sizeof address) != 0 &&
          errno == ECONNREFUSED;
 }
 
@@ -185,9 +186,10 @@ Listener::Accepted Listener::accept(Descriptor& socket, std::string& peer) const
 
 namespace {
 
-/// One attempt for all addresses. Returns 0, or the error of the address that failed, which `failed_name` names.
-int listen_once(const std::vector<SocketAddress>& addresses, uint16_t port, bool ipv6_optional, std::vector<Listener>& listeners,
-                std::string& notes, std::string& failed_name) {
+/// One attempt for all addresses. Returns 0, or the error of the address that failed, which `failed_name`
+/// names.
+int listen_once(const std::vector<SocketAddress>& addresses, uint16_t port, bool ipv6_optional,
+                std::vector<Listener>& listeners, std::string& notes, std::string& failed_name) {
   listeners.clear();
   notes.clear();
   for (SocketAddress address : addresses) {
@@ -210,8 +212,8 @@ int listen_once(const std::vector<SocketAddress>& addresses, uint16_t port, bool
 
 }  // namespace
 
-bool listen_tcp(const std::vector<SocketAddress>& addresses, uint32_t port, bool ipv6_optional, std::vector<Listener>& listeners,
-                std::string& notes, std::string& failure) {
+bool listen_tcp(const std::vector<SocketAddress>& addresses, uint32_t port, bool ipv6_optional,
+                std::vector<Listener>& listeners, std::string& notes, std::string& failure) {
   if (port > UINT16_MAX) {
     failure = std::to_string(port) + " is not a port: the largest is 65535";
     return false;
@@ -238,15 +240,16 @@ bool listen_tcp(const std::vector<SocketAddress>& addresses, uint32_t port, bool
 bool listen_unix(const std::string& path, Listener& listener, std::string& failure) {
   sockaddr_un address;
   if (path.empty() || !unix_address(path, address)) {
-    failure =
-        "'" + path + "' can not be a unix socket: a path has 1 to " + std::to_string(sizeof address.sun_path - 1) + " bytes";
+    failure = "'" + path + "' can not be a unix socket: a path has 1 to " +
+              std::to_string(sizeof address.sun_path - 1) + " bytes";
     return false;
   }
   const int error = ListenerMaker::unix_socket(path, address, listener);
   if (error == EADDRINUSE) {
     struct stat file{};
     const bool other_file = ::lstat(path.c_str(), &file) == 0 && !S_ISSOCK(file.st_mode);
-    failure = other_file ? path + " exists and is not a socket: move it away, or choose another path" : explain(path, error);
+    failure = other_file ? path + " exists and is not a socket: move it away, or choose another path"
+                         : explain(path, error);
   } else if (error != 0) {
     failure = explain(path, error);
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Sockets that wait for clients: TCP (IPv4 and IPv6) and unix. A listener owns its descriptor, and a unix listener its file,
-// which goes when the listener goes. Failures come as a line for the operator that says what is wrong and what to do.
+// Sockets that wait for clients: TCP (IPv4 and IPv6) and unix. A listener owns its descriptor, and a unix
+// listener its file, which goes when the listener goes. Failures come as a line for the operator that says
+// what is wrong and what to do.
 #pragma once
 
 #include <sys/types.h>
@@ -50,13 +51,13 @@ class Listener {
   ino_t inode_ = 0;
 };
 
-/// Listen on one port of several addresses; port 0 takes a port that is free on all of them. With `ipv6_optional`, an IPv6
-/// address that this machine does not have is left out and named in `notes`.
+/// Listen on one port of several addresses; port 0 takes a port that is free on all of them. With
+/// `ipv6_optional`, an IPv6 address that this machine does not have is left out and named in `notes`.
 [[nodiscard]] bool listen_tcp(const std::vector<SocketAddress>& addresses, uint32_t port, bool ipv6_optional,
                               std::vector<Listener>& listeners, std::string& notes, std::string& failure);
 
-/// Listen on a unix socket that any local user may connect to, as to the server's own. A socket file that nobody listens on is
-/// replaced.
+/// Listen on a unix socket that any local user may connect to, as to the server's own. A socket file that
+/// nobody listens on is replaced.
 [[nodiscard]] bool listen_unix(const std::string& path, Listener& listener, std::string& failure);
 
 }  // namespace rowsocket::net

@@ -144,10 +144,11 @@ TEST_F(ListenerTest, a_connection_that_can_not_be_had_now_is_told_from_one_that_
   using Accepted = Listener::Accepted;
   ASSERT_TRUE(listen("127.0.0.1", 0));
   const Descriptor client = connect_tcp(listeners_[0].port());
-  const std::pair<int, Accepted> outcomes[] = {{EAGAIN, Accepted::nothing},          {EMFILE, Accepted::out_of_resources},
-                                               {ENFILE, Accepted::out_of_resources}, {ENOBUFS, Accepted::out_of_resources},
-                                               {ENOMEM, Accepted::out_of_resources}, {ECONNABORTED, Accepted::try_again},
-                                               {EINTR, Accepted::try_again},         {ENETDOWN, Accepted::try_again}};
+  const std::pair<int, Accepted> outcomes[] = {
+      {EAGAIN, Accepted::nothing},          {EMFILE, Accepted::out_of_resources},
+      {ENFILE, Accepted::out_of_resources}, {ENOBUFS, Accepted::out_of_resources},
+      {ENOMEM, Accepted::out_of_resources}, {ECONNABORTED, Accepted::try_again},
+      {EINTR, Accepted::try_again},         {ENETDOWN, Accepted::try_again}};
   Descriptor accepted;
   std::string peer;
   for (const auto& [error, outcome] : outcomes) {
@@ -208,7 +209,8 @@ TEST_F(ListenerTest, a_socket_whose_listener_is_too_busy_to_answer_is_left_alone
   Listener second;
   ASSERT_TRUE(listen_unix(path("s"), first, failure_));
   for (const int error : {EAGAIN, EACCES}) {
-    ASSERT_TRUE(while_call_fails(SYS_connect, error, [&] { EXPECT_FALSE(listen_unix(path("s"), second, failure_)); }));
+    ASSERT_TRUE(while_call_fails(SYS_connect, error,
+                                 [&] { EXPECT_FALSE(listen_unix(path("s"), second, failure_)); }));
     EXPECT_TRUE(connect_unix(path("s")).valid());
   }
 }

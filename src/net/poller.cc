@@ -29,7 +29,8 @@ std::span<const Poller::Event> Poller::wait(int timeout_ms) {
   for (int i = 0; i < count; ++i) {
     const uint32_t happened = raw_[static_cast<size_t>(i)].events;
     const bool broken = (happened & (EPOLLERR | EPOLLHUP)) != 0;
-    events_[static_cast<size_t>(i)] = {raw_[static_cast<size_t>(i)].data.ptr, broken || (happened & EPOLLIN) != 0,
+    events_[static_cast<size_t>(i)] = {raw_[static_cast<size_t>(i)].data.ptr,
+                                       broken || (happened & EPOLLIN) != 0,
                                        broken || (happened & EPOLLOUT) != 0};
   }
   return {events_.data(), static_cast<size_t>(count)};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A thin, level-triggered epoll. One owner, one thread. Each watched descriptor carries a tag, the address of whatever its owner
-// wants to see again. Descriptors are not owned; one that is closed leaves by itself.
+// A thin, level-triggered epoll. One owner, one thread. Each watched descriptor carries a tag, the address of
+// whatever its owner wants to see again. Descriptors are not owned; one that is closed leaves by itself.
 #pragma once
 
 #include <sys/epoll.h>
@@ -15,8 +15,8 @@
 
 namespace rowsocket::net {
 
-/// What a descriptor is watched for. `none` takes it out of the set: epoll reports a hang-up of anything that is in it, asked or
-/// not, and a level-triggered event that nobody handles is a busy loop.
+/// What a descriptor is watched for. `none` takes it out of the set: epoll reports a hang-up of anything that
+/// is in it, asked or not, and a level-triggered event that nobody handles is a busy loop.
 enum class Interest : uint8_t { none, input, output };
 
 class Poller {
@@ -36,7 +36,8 @@ class Poller {
     bool readable;  ///< there is input, the end of it, or an error: a recv tells which
     bool writable;  ///< there is room, or an error: a send tells which
   };
-  /// Wait until something happens, at most `timeout_ms` (or `forever`). The events are good until the next call.
+  /// Wait until something happens, at most `timeout_ms` (or `forever`). The events are good until the next
+  /// call.
   [[nodiscard]] std::span<const Event> wait(int timeout_ms);
 
  private:

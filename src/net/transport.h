@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// How the bytes of a connection travel over its socket. What a connection keeps and how it grows its buffers does
-// not depend on it. One owner, one thread; no call blocks.
+// How the bytes of a connection travel over its socket. What a connection keeps and how it grows its buffers
+// does not depend on it. One owner, one thread; no call blocks.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// How other threads get a thread out of its poll: an eventfd that stands in the sleeper's Poller. `notify` may be called from any
-// thread, any number of times; the sleeper wakes at least once after the last of them.
+// How other threads get a thread out of its poll: an eventfd that stands in the sleeper's Poller. `notify`
+// may be called from any thread, any number of times; the sleeper wakes at least once after the last of them.
 #pragma once
 
 #include "net/descriptor.h"

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What can go wrong with a request, in no protocol's words and no server's numbers. A protocol maps the code to its own reply;
-// the detail is for people.
+// What can go wrong with a request, in no protocol's words and no server's numbers. A protocol maps the code
+// to its own reply; the detail is for people.
 #pragma once
 
 #include <cstdint>
@@ -26,14 +26,15 @@ enum class ErrorCode : uint8_t {
 /// One line for people; empty where the code says it all.
 [[nodiscard]] std::string_view explanation(ErrorCode code);
 
-/// Why something failed, as far as it decides what is done next, or what a protocol answers. The engine sets it; numbers are for
-/// clients only.
+/// Why something failed, as far as it decides what is done next, or what a protocol answers. The engine sets
+/// it; numbers are for clients only.
 enum class Reason : uint8_t {
   none,        ///< it fails again when it is tried again
   row_locked,  ///< another transaction has the row; trying again may help
-  conflict,    ///< another transaction was preferred (a deadlock, a failed certification), or one on a table's lock
-  too_large,   ///< the transaction grew beyond what the host allows; parts of it may not
-  duplicate    ///< a unique key has the row already
+  conflict,   ///< another transaction was preferred (a deadlock, a failed certification), or one on a table's
+              ///< lock
+  too_large,  ///< the transaction grew beyond what the host allows; parts of it may not
+  duplicate   ///< a unique key has the row already
 };
 
 /// The outcome of something that can fail. `code == none` is success.

@@ -13,7 +13,8 @@ using test::RefusedMemory;
 
 constexpr ValueFormat separated = {
     .separator = '|', .null_token = "nil", .escape_below = 0x10, .escape_lead = '!', .escape_shift = 0x40};
-constexpr ValueFormat length_prefixed = {.framing = ValueFormat::Framing::length_prefixed, .null_token = "$-1"};
+constexpr ValueFormat length_prefixed = {.framing = ValueFormat::Framing::length_prefixed,
+                                         .null_token = "$-1"};
 constexpr ValueFormat bare = {.framing = ValueFormat::Framing::bare, .null_token = "nil"};
 
 TEST(Memory, AValueWriterWithoutMemoryWritesNothing) {

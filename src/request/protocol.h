@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What a wire protocol is to the rest of RowSocket: a folder under src/wire that implements this, and one line of registration
-// (server/protocols.cc). One constant object per protocol serves every connection and thread.
+// What a wire protocol is to the rest of RowSocket: a folder under src/wire that implements this, and one
+// line of registration (server/protocols.cc). One constant object per protocol serves every connection and
+// thread.
 #pragma once
 
 #include <cstddef>
@@ -16,9 +17,10 @@
 
 namespace rowsocket {
 
-/// What a protocol remembers of one connection between its requests, where it has to (a version agreed on, a transaction that is
-/// being collected). The connection owns it. A request that has to wait for a lock is parsed again in a later turn, with all
-/// behind it: for one that the engine has a part in, the state must come out the same.
+/// What a protocol remembers of one connection between its requests, where it has to (a version agreed on, a
+/// transaction that is being collected). The connection owns it. A request that has to wait for a lock is
+/// parsed again in a later turn, with all behind it: for one that the engine has a part in, the state must
+/// come out the same.
 class WireState {
  public:
   virtual ~WireState() = default;
@@ -39,14 +41,15 @@ struct Parsed {
     need_more,  ///< no complete request yet
     nothing,    ///< the first `consumed_bytes`, at least one, ask for nothing: they are dropped
     fatal,      ///< the stream can not be followed any further: answer `error` and close
-    hang_up     ///< answer what was asked before, and close (another protocol's stream, which may carry requests of ours in
-                ///< it; a goodbye)
+    hang_up  ///< answer what was asked before, and close (another protocol's stream, which may carry requests
+             ///< of ours in it; a goodbye)
   };
   Status status;
   size_t consumed_bytes = 0;
   const Request* request = nullptr;
   ErrorCode error = ErrorCode::none;
-  std::string_view why = {};  ///< of `fatal` and `hang_up`, the line for the log; empty where nobody need know
+  std::string_view why =
+      {};  ///< of `fatal` and `hang_up`, the line for the log; empty where nobody need know
 };
 
 class Protocol {
@@ -56,8 +59,9 @@ class Protocol {
   /// For a new connection. May throw std::bad_alloc.
   [[nodiscard]] virtual std::unique_ptr<WireState> new_state() const { return nullptr; }
 
-  /// Decode the next request of `input`, which is not empty. `parsing.scanned_bytes` remembers, between calls for one connection,
-  /// how much of the input is known to hold no end of a request (0 at first, and reset to 0 by the caller when it consumes).
+  /// Decode the next request of `input`, which is not empty. `parsing.scanned_bytes` remembers, between calls
+  /// for one connection, how much of the input is known to hold no end of a request (0 at first, and reset to
+  /// 0 by the caller when it consumes).
   [[nodiscard]] virtual Parsed parse(std::string_view input, const Parsing& parsing) const = 0;
 
   /// The last reply of a connection whose stream can not be followed.

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What a request's client is told. The parser makes a reply object with each request, in the turn's arena; whoever executes the
-// request tells the object what happened; the object alone knows bytes, order, silence (noreply), echoed keys and lengths that
-// are known late. It appends to its connection's output, and may look back at what it appended itself.
+// What a request's client is told. The parser makes a reply object with each request, in the turn's arena;
+// whoever executes the request tells the object what happened; the object alone knows bytes, order, silence
+// (noreply), echoed keys and lengths that are known late. It appends to its connection's output, and may look
+// back at what it appended itself.
 //
 //   a find      begin_rows, { of each key: { row_begins, the values, row_ends }, or missed }, end_rows
 //               or counted, or changed
@@ -13,10 +14,12 @@
 //   others      done, opened
 //   all         failed, in place of everything
 //
-// A request may run again: what it was told is then cut off its output, and it is told anew from the beginning.
+// A request may run again: what it was told is then cut off its output, and it is told anew from the
+// beginning.
 //
-// Virtual calls happen per request, and per row where a protocol asks for them (`tells_rows`, `tells_misses`); values go straight
-// through a ValueWriter that the reply's format parametrises. Memory that is refused shows in the buffer (`Buffer::failed`).
+// Virtual calls happen per request, and per row where a protocol asks for them (`tells_rows`,
+// `tells_misses`); values go straight through a ValueWriter that the reply's format parametrises. Memory that
+// is refused shows in the buffer (`Buffer::failed`).
 #pragma once
 
 #include <cstddef>
@@ -32,10 +35,10 @@ namespace rowsocket {
 
 /// What came of one row of an insert.
 struct RowOutcome {
-  Error error;                  ///< ok, or why the row is not there (only where rows stand alone)
-  uint32_t rows_affected;       ///< 1 = inserted, 2 = another row replaced or updated, 0 = nothing changed
-  bool has_id;                  ///< the table has an AUTO_INCREMENT column
-  uint64_t id;                  ///< its value where it was generated, or of the row that was updated or kept; else 0
+  Error error;             ///< ok, or why the row is not there (only where rows stand alone)
+  uint32_t rows_affected;  ///< 1 = inserted, 2 = another row replaced or updated, 0 = nothing changed
+  bool has_id;             ///< the table has an AUTO_INCREMENT column
+  uint64_t id;  ///< its value where it was generated, or of the row that was updated or kept; else 0
   bool id_is_negative = false;  ///< `id` is that of a signed column, and below 0: these bits as an int64_t
 };
 
@@ -79,10 +82,11 @@ class Reply {
   virtual void group_ends();
   /// Nothing of the group was done. `member` is the one that has the error; see the constants.
   virtual void group_failed(size_t member, const Error& error);
-  static constexpr size_t group_itself = static_cast<size_t>(-1);  ///< it was refused before any member was looked at
+  static constexpr size_t group_itself =
+      static_cast<size_t>(-1);  ///< it was refused before any member was looked at
   static constexpr size_t every_member = static_cast<size_t>(-2);  ///< all were done, and could not be kept
-  /// The group's commit is known, and its GTID was asked for: append to `text` what stands at the end of the group's reply. The
-  /// output itself has gone on meanwhile.
+  /// The group's commit is known, and its GTID was asked for: append to `text` what stands at the end of the
+  /// group's reply. The output itself has gone on meanwhile.
   virtual void committed(Buffer& text, std::string_view gtid);
 
  protected:

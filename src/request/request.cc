@@ -6,7 +6,8 @@
 namespace rowsocket {
 
 bool detail::has_member_that_writes(const Group& group) {
-  return std::any_of(group.members.begin(), group.members.end(), [](const Request* member) { return writes(*member); });
+  return std::any_of(group.members.begin(), group.members.end(),
+                     [](const Request* member) { return writes(*member); });
 }
 
 bool changes_one_row(const Request& request) {

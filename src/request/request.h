@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What a client asks, in no protocol's words: the vocabulary between src/wire (which makes requests from bytes) and src/exec
-// (which executes them). A request is one of the structures below; it lies in the turn's arena with its reply, views the
-// connection's input and the arena, owns nothing, and is good until the end of the turn.
+// What a client asks, in no protocol's words: the vocabulary between src/wire (which makes requests from
+// bytes) and src/exec (which executes them). A request is one of the structures below; it lies in the turn's
+// arena with its reply, views the connection's input and the arena, owns nothing, and is good until the end
+// of the turn.
 #pragma once
 
 #include <cstdint>
@@ -53,12 +54,12 @@ struct SelectionNames {
 struct SelectionName {
   uint32_t id = 0;
   const SelectionNames* names = nullptr;  ///< nullptr: the id counts
-  bool has_columns = false;               ///< these columns (comma-separated) take the place of the opened ones
+  bool has_columns = false;  ///< these columns (comma-separated) take the place of the opened ones
   std::string_view columns;
 };
 
-/// Which rows of the index, relative to the key. `starts_with`: equal in all parts but the last, whose text begins with the
-/// value.
+/// Which rows of the index, relative to the key. `starts_with`: equal in all parts but the last, whose text
+/// begins with the value.
 enum class KeyOperator : uint8_t { equal, after, at_or_after, before, at_or_before, starts_with };
 
 [[nodiscard]] constexpr bool goes_up(KeyOperator key_operator) {
@@ -86,11 +87,13 @@ struct KeyRange {
          (goes_down(range.key_operator) && goes_up(range.end_operator));
 }
 
-/// Keys whose rows are found one after the other. Either values for one part of the range's key, or whole keys.
+/// Keys whose rows are found one after the other. Either values for one part of the range's key, or whole
+/// keys.
 struct KeyList {
   bool is_given = false;
-  bool holds_whole_keys = false;  ///< `values` holds keys of as many values as the range's key has, one after the other
-  uint32_t part = 0;              ///< else the key part that takes each value in turn
+  bool holds_whole_keys =
+      false;          ///< `values` holds keys of as many values as the range's key has, one after the other
+  uint32_t part = 0;  ///< else the key part that takes each value in turn
   std::span<const Value> values = {};
   uint64_t row_limit_per_key = 0;  ///< 0 = see exec/walk.h
 };
@@ -125,8 +128,8 @@ struct Filter {
 /// What is done to one column of a row.
 enum class Operation : uint8_t {
   set,
-  add,               ///< exact over the column's type; out of range is an error; NULL columns and NULL amounts stay
-  subtract,          ///< the same
+  add,       ///< exact over the column's type; out of range is an error; NULL columns and NULL amounts stay
+  subtract,  ///< the same
   add_wrapping,      ///< over 64 bits without a sign, as memcached's incr
   subtract_to_zero,  ///< the same, and not below 0, as memcached's decr
   append,            ///< text or bytes behind what is there
@@ -144,7 +147,7 @@ struct Change {
   enum class Kind : uint8_t { none, assign, remove };
   Kind kind = Kind::none;
   std::span<const Assignment> assignments = {};  ///< each column at most once
-  bool keeps_signs = false;                      ///< a row stays as it is if one of its columns would change its sign
+  bool keeps_signs = false;  ///< a row stays as it is if one of its columns would change its sign
 };
 
 /// What is told of the rows.
@@ -176,7 +179,8 @@ enum class OnDuplicate : uint8_t {
   change    ///< `duplicate_changes` to the row that is there
 };
 
-/// What is done to the row that is there: `operation` with the value that the row to insert has at this position.
+/// What is done to the row that is there: `operation` with the value that the row to insert has at this
+/// position.
 struct DuplicateChange {
   uint32_t position = 0;
   Operation operation = Operation::set;
@@ -190,9 +194,11 @@ struct Insert : Request {
   uint32_t row_count = 1;         ///< at least 1, and a divisor of values.size()
   OnDuplicate on_duplicate = OnDuplicate::fail;
   std::span<const DuplicateChange> duplicate_changes;
-  std::span<const Filter> duplicate_filters;  ///< OnDuplicate::change: a row that is there and does not match is kept
-  bool rows_alone = false;                    ///< a row that fails does not undo the others
-  bool tells_rows = false;     ///< tell the rows as they are afterwards, instead of what came of them; not where they stand alone
+  std::span<const Filter>
+      duplicate_filters;    ///< OnDuplicate::change: a row that is there and does not match is kept
+  bool rows_alone = false;  ///< a row that fails does not undo the others
+  bool tells_rows = false;  ///< tell the rows as they are afterwards, instead of what came of them; not where
+                            ///< they stand alone
   bool drops_surplus = false;  ///< values beyond the columns are dropped; else they are an error
 };
 
@@ -206,7 +212,8 @@ struct Open : Request {
   bool tells_types = false;  ///< the reply says the columns' types
 };
 
-/// Requests that commit together, or of which nothing is done. None is itself a group, an open or an authenticate.
+/// Requests that commit together, or of which nothing is done. None is itself a group, an open or an
+/// authenticate.
 struct Group : Request {
   constexpr Group() : Request(RequestKind::group) {}
 
@@ -248,7 +255,8 @@ namespace detail {
   }
   return false;
 }
-/// Of a request that may change rows: true if it is one row at most, in one step. Where rows stand alone, of each of them.
+/// Of a request that may change rows: true if it is one row at most, in one step. Where rows stand alone, of
+/// each of them.
 [[nodiscard]] bool changes_one_row(const Request& request);
 /// Of a find or an insert, which rows it is about.
 [[nodiscard]] inline const SelectionName& selection_of(const Request& request) {

@@ -97,7 +97,8 @@ TEST(Request, TheEndsOfARangeFaceWhereOneGoesUpAndTheOtherDown) {
     }
   }
   for (const KeyOperator other : {equal, after, at_or_after, before, at_or_before, starts_with}) {
-    EXPECT_FALSE(face(equal, other) || face(other, equal) || face(starts_with, other) || face(other, starts_with));
+    EXPECT_FALSE(face(equal, other) || face(other, equal) || face(starts_with, other) ||
+                 face(other, starts_with));
     EXPECT_TRUE(ends_face({.key_operator = other})) << "there is no other end";
   }
 }

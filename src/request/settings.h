@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What an operator can change while RowSocket runs, as one immutable snapshot for all who need it: parsers, execution, turns. How
-// it is published is in server/settings_board.h.
+// What an operator can change while RowSocket runs, as one immutable snapshot for all who need it: parsers,
+// execution, turns. How it is published is in server/settings_board.h.
 #pragma once
 
 #include <cstddef>
@@ -17,7 +17,8 @@ struct Settings {
   std::string secret_write = {};  ///< empty = writing needs the read secret, if there is one
   size_t line_bytes_max = limits::line_bytes_default;
   size_t reply_bytes_max = limits::reply_bytes_default;
-  size_t held_bytes_max = limits::held_bytes_default;  ///< what a worker's connections may hold in buffers between turns
+  size_t held_bytes_max =
+      limits::held_bytes_default;  ///< what a worker's connections may hold in buffers between turns
   uint32_t in_values_max = limits::in_list_default;
   uint32_t id_max = limits::index_id_default;                ///< ids are below this
   uint32_t idle_timeout_s = limits::idle_timeout_s_default;  ///< 0 = never

@@ -9,14 +9,16 @@
 
 namespace rowsocket {
 
-/// A view of one value. NULL, now and the empty string are distinct: NULL has no address, now an address of its own.
+/// A view of one value. NULL, now and the empty string are distinct: NULL has no address, now an address of
+/// its own.
 struct Value {
   const char* data = nullptr;
   size_t size = 0;
 
   constexpr Value() = default;
   constexpr Value(const char* bytes, size_t byte_count) : data(bytes), size(byte_count) {}
-  constexpr explicit Value(std::string_view text) : data(text.data() != nullptr ? text.data() : ""), size(text.size()) {}
+  constexpr explicit Value(std::string_view text)
+      : data(text.data() != nullptr ? text.data() : ""), size(text.size()) {}
 
   /// The time of the statement that uses the value, as NOW() with the fraction that its column holds.
   [[nodiscard]] static constexpr Value now() { return {&now_marker, 0}; }

@@ -28,8 +28,9 @@ inline char* escape(const char* from, const char* end, char* to, const ValueForm
 }
 
 size_t count_escapes(std::string_view bytes, const ValueFormat& format) {
-  return static_cast<size_t>(std::count_if(
-      bytes.begin(), bytes.end(), [&format](char byte) { return static_cast<unsigned char>(byte) < format.escape_below; }));
+  return static_cast<size_t>(std::count_if(bytes.begin(), bytes.end(), [&format](char byte) {
+    return static_cast<unsigned char>(byte) < format.escape_below;
+  }));
 }
 
 }  // namespace
@@ -84,8 +85,10 @@ void ValueWriter::framed_null() {
 }
 
 void ValueWriter::escaped(std::string_view bytes) {
-  // Twice the size is room for the worst case, so the loop needs no check. Of a long value the escapes are counted instead.
-  const size_t escapes = bytes.size() <= limits::value_bytes_measured ? bytes.size() : count_escapes(bytes, format_);
+  // Twice the size is room for the worst case, so the loop needs no check. Of a long value the escapes are
+  // counted instead.
+  const size_t escapes =
+      bytes.size() <= limits::value_bytes_measured ? bytes.size() : count_escapes(bytes, format_);
   if (!out_.reserve(1 + bytes.size() + escapes + 16)) [[unlikely]] {
     return;
   }

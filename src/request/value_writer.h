@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Appends the values of one row to a buffer, in a protocol's format: one pass from the field to the bytes on the wire. A concrete
-// class with constant data, so that no value costs a virtual call.
+// Appends the values of one row to a buffer, in a protocol's format: one pass from the field to the bytes on
+// the wire. A concrete class with constant data, so that no value costs a virtual call.
 #pragma once
 
 #include <charconv>
@@ -18,15 +18,16 @@ struct ValueFormat {
   enum class Framing : uint8_t {
     separated,        ///< a separator before each value, and some bytes escaped
     length_prefixed,  ///< `length_lead`, the length in decimal, CR LF, the bytes, CR LF
-    bare              ///< the bytes alone, of NULL the null_token: a reply that knows each ColumnEnd frames them itself
+    bare  ///< the bytes alone, of NULL the null_token: a reply that knows each ColumnEnd frames them itself
   };
   Framing framing = Framing::separated;
-  char separator = '\t';             ///< separated: before each value
-  char length_lead = '$';            ///< length_prefixed
-  std::string_view null_token = {};  ///< stands for NULL; separated: behind the separator, and not empty without an address
-  unsigned char escape_below = 0;    ///< separated: bytes below this are escaped ...
-  char escape_lead = '\\';           ///< ... as this byte ...
-  unsigned char escape_shift = 0;    ///< ... and the byte plus this
+  char separator = '\t';   ///< separated: before each value
+  char length_lead = '$';  ///< length_prefixed
+  std::string_view null_token =
+      {};  ///< stands for NULL; separated: behind the separator, and not empty without an address
+  unsigned char escape_below = 0;  ///< separated: bytes below this are escaped ...
+  char escape_lead = '\\';         ///< ... as this byte ...
+  unsigned char escape_shift = 0;  ///< ... and the byte plus this
 };
 
 /// Where a value of the row ends in the buffer, counted from its first byte.
@@ -35,11 +36,12 @@ struct ColumnEnd {
   bool is_null;
 };
 
-/// What a reply wants to have with each column of a row; both may be nullptr. As many as there are columns. They lie in the
-/// arena with the reply.
+/// What a reply wants to have with each column of a row; both may be nullptr. As many as there are columns.
+/// They lie in the arena with the reply.
 struct PerColumn {
-  const std::string_view* prefixes = nullptr;  ///< what stands before the column's value: its name, where names are told
-  ColumnEnd* ends = nullptr;                   ///< to be filled in
+  const std::string_view* prefixes =
+      nullptr;                ///< what stands before the column's value: its name, where names are told
+  ColumnEnd* ends = nullptr;  ///< to be filled in
 };
 
 class ValueWriter {
@@ -116,8 +118,8 @@ class ValueWriter {
   PerColumn per_column_;
   size_t column_ = 0;
   /// Nothing but a separator and escapes: the quick way.
-  const bool is_plain_ =
-      format_.framing == ValueFormat::Framing::separated && per_column_.prefixes == nullptr && per_column_.ends == nullptr;
+  const bool is_plain_ = format_.framing == ValueFormat::Framing::separated &&
+                         per_column_.prefixes == nullptr && per_column_.ends == nullptr;
 };
 
 }  // namespace rowsocket

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Framing and escaping, with a format of which every part differs from every protocol's: nothing may be assumed.
+// Framing and escaping, with a format of which every part differs from every protocol's: nothing may be
+// assumed.
 #include "request/value_writer.h"
 
 #include <gtest/gtest.h>
@@ -106,7 +107,9 @@ TEST(ValueWriter, ALengthStandsBeforeEachValueWhereTheFormatHasIt) {
   Buffer out;
   ValueWriter values(out, length_format);
   write_one_of_each(values);
-  EXPECT_EQ(out.view(), "#3\r\na\tb\r\n#-1\r\n#10\r\n2024-02-29\r\n#2\r\n-7\r\n#20\r\n18446744073709551615\r\n#0\r\n\r\n");
+  EXPECT_EQ(
+      out.view(),
+      "#3\r\na\tb\r\n#-1\r\n#10\r\n2024-02-29\r\n#2\r\n-7\r\n#20\r\n18446744073709551615\r\n#0\r\n\r\n");
 }
 
 TEST(ValueWriter, BareValuesAreTheirBytes) {

@@ -11,6 +11,7 @@ import pytest
 
 import rowsocket
 from support.mariadb import Database, RowSocketServer, Start
+from support.raw import RawConnection
 
 CLIENTS = 8
 INSERTS = 200
@@ -150,14 +151,13 @@ def test_rows_of_one_group_are_numbered_without_a_gap(server: RowSocketServer, d
 TRIES = 5
 
 
-@pytest.mark.parametrize("kind", ["", "PARTITION BY KEY () PARTITIONS 3"])
-def test_an_insert_that_waits_takes_ids_once(start: Start, kind: str) -> None:
+def test_an_insert_that_waits_takes_ids_once(start: Start) -> None:
     """However often it is tried. Others are given other ids meanwhile."""
     server = start(RowSocketServer, {"rowsocket-threads-write": 1})
     database = Database(server, "d")
     database.sql("CREATE TABLE held (id INT PRIMARY KEY)")
     database.sql("INSERT INTO held VALUES (1)")
-    database.sql(f"CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, name VARCHAR(20), of INT) {kind}")
+    database.sql("CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, name VARCHAR(20), of INT)")
     database.sql(
         "CREATE TRIGGER t_i AFTER INSERT ON t FOR EACH ROW UPDATE held SET id = id WHERE id = NEW.of"
     )
@@ -205,3 +205,110 @@ def test_an_id_that_somebody_took_while_its_insert_waited_is_left_to_him(start: 
         database.sql("INSERT INTO t VALUES (101, 'taken')")
         sql.execute("ROLLBACK")
         assert (inserted.result() or 0) > 101
+
+
+@pytest.mark.parametrize(
+    ("clause", "kept"),
+    [(b"\tI", b"0\t\0"), (b"\tU\t1", b"2\t\0"), (b"\tR", b"2\t\0"), (b"\tE", b"!121\t\0")],
+    ids=["ignore", "upsert", "replace", "each"],
+)
+def test_each_row_of_an_insert_that_waited_has_its_own_id(start: Start, clause: bytes, kept: bytes) -> None:
+    """A row that is kept takes a value, too, which the next row may use; no value goes to two rows, or to
+    another table."""
+    server = start(RowSocketServer, {"rowsocket-threads-write": 1})
+    database = Database(server, "d")
+    database.sql("CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, n INT UNIQUE, v INT)")
+    database.sql("CREATE TABLE log (id INT AUTO_INCREMENT PRIMARY KEY, n INT)")
+    database.sql("CREATE TRIGGER t_i AFTER INSERT ON t FOR EACH ROW INSERT INTO log (n) VALUES (NEW.n)")
+    database.sql("INSERT INTO t VALUES (50, 100, 0)")
+    with database.session() as sql, server.raw("write") as waiting:
+        waiting.ask(b"P\t1\td\tt\t\tn,v")
+        sql.execute("BEGIN")
+        sql.execute("INSERT INTO t VALUES (10, 200, 0)")
+        before = writes_tried(server)
+        waiting.send(b"1\t++\t2\t4\t100\t1\t200\t2\t300\t3\t400\t4" + clause + b"\n")
+        server.wait_until("is tried again", lambda: writes_tried(server) - before >= 4 * TRIES)
+        sql.execute("ROLLBACK")
+        reply = waiting.line()
+    rows = {int(n): (int(row_id), int(v)) for row_id, n, v in database.sql("SELECT id, n, v FROM t")}
+    assert set(rows) == {100, 200, 300, 400}
+    assert [rows[n][1] for n in (200, 300, 400)] == [2, 3, 4]
+    told = reply.split(b"\t")[3::2]
+    assert [int(row_id) for row_id in told[1:]] == [rows[n][0] for n in (200, 300, 400)]
+    logged = database.sql("SELECT id FROM log")
+    assert max(int(row_id) for (row_id,) in logged) < 50
+
+
+def test_what_waits_before_it_began_is_given_no_id_of_another_insert(start: Start) -> None:
+    server = start(RowSocketServer, {"rowsocket-threads-write": 1})
+    database = Database(server, "d")
+    database.sql("CREATE TABLE t (id INT AUTO_INCREMENT, a INT, v INT, KEY (id), KEY (a))")
+    with database.session() as sql, server.raw("write") as first, server.raw("write") as second:
+        for wire in (first, second):
+            wire.ask(b"P\t1\td\tt\t\ta")
+        assert first.ask(b"1\t++\t1\t2\t1\t1") == b"0\t2\t1\t1\t1\t2"
+        sql.execute("LOCK TABLES t WRITE")
+        parked_before = server.counter("parked")
+        second.send(b"1\t++\t2\t1\t2\t77\tC\ta,v\n")
+        server.wait_until("is parked", lambda: server.counter("parked") > parked_before)
+        sql.execute("UNLOCK TABLES")
+        assert second.line() == b"0\t2\t1\t3"
+
+
+def test_a_partition_gives_no_id_to_two_inserts(start: Start) -> None:
+    """It takes back the value of an insert that has to wait, and gives it to the next one."""
+    server = start(RowSocketServer, {"rowsocket-threads-write": 1})
+    database = Database(server, "d")
+    database.sql(
+        "CREATE TABLE t (id INT AUTO_INCREMENT, n INT, PRIMARY KEY (id, n), UNIQUE (n))"
+        " PARTITION BY HASH (n) PARTITIONS 4"
+    )
+    with database.session() as sql, server.raw("write") as waiting, server.raw("write") as other:
+        for wire in (waiting, other):
+            wire.ask(b"P\t1\td\tt\t\tn")
+        sql.execute("BEGIN")
+        sql.execute("INSERT INTO t VALUES (-6, 200)")
+        before = writes_tried(server)
+        waiting.send(b"1\t+\t1\t200\n")
+        server.wait_until("is tried again", lambda: writes_tried(server) - before >= TRIES)
+        of_other = other.ask(b"1\t+\t1\t300")
+        sql.execute("ROLLBACK")
+        assert waiting.line() != of_other
+    ids = [int(row_id) for (row_id,) in database.sql("SELECT id FROM t")]
+    assert len(set(ids)) == len(ids) == 2
+
+
+def test_no_id_left_is_told_at_once(database: Database, wire: RawConnection) -> None:
+    database.sql(
+        "CREATE TABLE t (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, v INT)"
+        " AUTO_INCREMENT = 18446744073709551615"
+    )
+    wire.ask(b"P\t1\t" + database.name.encode() + b"\tt\t\tv")
+    assert wire.ask(b"1\t+\t1\t5") == b"1\t1\t166"
+
+
+def test_the_lock_of_the_ids_of_a_triggers_table_is_waited_for(start: Start) -> None:
+    server = start(RowSocketServer, {"innodb-autoinc-lock-mode": 1})
+    database = numbered(server)
+    database.sql("CREATE TABLE source (id INT PRIMARY KEY)")
+    database.sql(
+        "CREATE TRIGGER s_i AFTER INSERT ON source FOR EACH ROW INSERT INTO t (name) VALUES ('mine')"
+    )
+    with (
+        database.session() as sql,
+        database.session() as gate,
+        ThreadPoolExecutor(2) as threads,
+        server.raw("write") as wire,
+    ):
+        wire.ask(b"P\t1\td\tsource\t\tid")
+        gate.execute("SELECT GET_LOCK('gate', 0)")
+        slow = "INSERT INTO t (name) SELECT IF(seq = 1, 'first', GET_LOCK('gate', 60)) FROM seq_1_to_2"
+        beside = threads.submit(sql.execute, slow)
+        server.wait_until("the insert is at the gate", lambda: at_the_gate(server))
+        parked_before = server.counter("parked")
+        wire.send(b"1\t+\t1\t1\n")
+        server.wait_until("the request is parked", lambda: server.counter("parked") > parked_before)
+        gate.execute("SELECT RELEASE_LOCK('gate')")
+        beside.result()
+        assert wire.line() == b"0\t1"
+    assert database.sql("SELECT COUNT(*) FROM t WHERE name = 'mine'") == [(1,)]

@@ -146,3 +146,47 @@ def test_row_events_carry_the_whole_of_a_past_row(start: Start, image: str) -> N
             rows.replace(replacing[:width])
     assert database.value("SELECT COUNT(*) FROM h FOR SYSTEM_TIME ALL") == 12
     assert_binlog_equals_tables(server)
+
+
+@pytest.mark.parametrize("action", ["CASCADE", "SET NULL", "RESTRICT"])
+@pytest.mark.parametrize("upserts", [False, True], ids=["update", "upsert"])
+def test_a_change_of_a_parent_with_history_is_no_delete_to_its_children(
+    start: Start, action: str, upserts: bool
+) -> None:
+    """InnoDB deletes a versioned row by a change, and is told which it is by what the statement may do."""
+    server = start(RowSocketServer)
+    database = Database(server, "d")
+    database.sql(
+        "CREATE TABLE parent (id INT PRIMARY KEY, u INT UNIQUE, n INT NOT NULL) WITH SYSTEM VERSIONING"
+    )
+    database.sql(
+        "CREATE TABLE child (id INT PRIMARY KEY, of INT,"
+        f" FOREIGN KEY (of) REFERENCES parent (u) ON DELETE {action})"
+    )
+    database.sql("INSERT INTO parent VALUES (1, 10, 0)")
+    database.sql("INSERT INTO child VALUES (1, 10)")
+    with rowsocket.connect(*server.write_address()) as writer:
+        parent = writer.open_index("d", "parent", ["id", "u", "n"])
+        if upserts:
+            parent.upsert([1, 10, 1], update=["n"])
+        else:
+            writer.open_index("d", "parent", ["n"]).increment(1)
+    assert database.sql("SELECT n FROM parent") == [(1,)]
+    assert database.sql("SELECT * FROM child") == [(1, 10)]
+    assert_binlog_equals_tables(server)
+
+
+def test_a_row_with_history_that_was_waited_for_stays_in_all_its_indexes(start: Start) -> None:
+    """An update leaves the entries of a key that it does not change, so it meets no lock of a neighbour's."""
+    server = start(RowSocketServer)
+    database = Database(server, "d")
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, u INT UNIQUE, n INT NOT NULL) WITH SYSTEM VERSIONING")
+    database.sql("INSERT INTO t SELECT seq, seq, 0 FROM seq_1_to_10")
+    with database.session() as sql, rowsocket.connect(*server.write_address()) as writer:
+        sql.execute("BEGIN")
+        sql.execute("UPDATE t SET n = n + 1 WHERE u = 3")
+        assert writer.open_index("d", "t", ["n"], index="u").increment(2) == 1
+        sql.execute("ROLLBACK")
+    assert server.counter("parked") == 0
+    by_key = database.sql("SELECT id, n FROM t FORCE INDEX (u) WHERE u > 0 ORDER BY id")
+    assert by_key == [(number, int(number == 2)) for number in range(1, 11)]

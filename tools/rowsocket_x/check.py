@@ -4,7 +4,7 @@
 import re
 import subprocess
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from functools import cache
 from pathlib import PurePosixPath
 
@@ -15,11 +15,10 @@ from rowsocket_x.paths import ROOT, VENV
 Finder = Callable[[], list[str]]
 
 COLUMNS_MAX = 110
-"""Of a line, in the files that pyproject.toml lists as narrow."""
+"""Of a line; ruff and clang-format have their own settings of it."""
 
 _CLANG_FORMAT = str(VENV / "bin/clang-format")
 _RUFF = str(VENV / "bin/ruff")
-_NARROW_STYLE = f"--style={{BasedOnStyle: InheritParentConfig, ColumnLimit: {COLUMNS_MAX}}}"
 
 # Each is one program to the type checker: their test folders have names in common.
 _TYPED = (("tools",), ("clients/python/src", "clients/python/tests"), ("tests", "bench"))
@@ -39,7 +38,7 @@ def check(*, everything: bool = False) -> bool:
         ("layers", _layers),
         ("licence lines", lambda: _over_files(_files(), rules.licence)),
         ("file length", lambda: _over_files(_files(), rules.length)),
-        ("columns", lambda: _over_files(_listed("narrow"), _columns)),
+        ("columns", lambda: _over_files(_files(), _columns)),
         ("table cells", lambda: _over_files(_listed("narrow_tables"), rules.table_cells)),
         (
             "paths",
@@ -64,13 +63,10 @@ def check(*, everything: bool = False) -> bool:
 def fmt() -> None:
     """Format all C++ and Python sources in place, and mend what the linter can mend by itself."""
     python_layers.require(python_layers.Layer.CHECK)
-    for sources, style in _by_width((".cc", ".h"), _NARROW_STYLE):
-        run([_CLANG_FORMAT, "-i", *style, *sources], what="clang-format", cwd=ROOT)
-    for sources, width in _by_width((".py",), f"--line-length={COLUMNS_MAX}"):
-        subprocess.run(
-            [_RUFF, "check", "--fix", "--quiet", *width, *sources], cwd=ROOT, stdout=subprocess.DEVNULL
-        )
-        run([_RUFF, "format", "--quiet", *width, *sources], what="ruff format", cwd=ROOT)
+    run([_CLANG_FORMAT, "-i", *_sources(".cc", ".h")], what="clang-format", cwd=ROOT)
+    python = _sources(".py")
+    subprocess.run([_RUFF, "check", "--fix", "--quiet", *python], cwd=ROOT, stdout=subprocess.DEVNULL)
+    run([_RUFF, "format", "--quiet", *python], what="ruff format", cwd=ROOT)
 
 
 @cache
@@ -97,11 +93,8 @@ def _text(path: PurePosixPath) -> str | None:
         return None
 
 
-def _by_width(suffixes: Sequence[str], option: str) -> list[tuple[list[str], list[str]]]:
-    """The files of these kinds in at most two groups, each with what its formatter is to be told."""
-    narrow = [str(path) for path in _listed("narrow") if path.suffix in suffixes]
-    wide = [str(path) for path in _files() if path.suffix in suffixes and path not in _listed("narrow")]
-    return [(sources, options) for sources, options in ((narrow, [option]), (wide, [])) if sources]
+def _sources(*suffixes: str) -> list[str]:
+    return [str(path) for path in _files() if path.suffix in suffixes]
 
 
 def _over_files(paths: Iterable[PurePosixPath], rule: Callable[[PurePosixPath, str], list[str]]) -> list[str]:
@@ -114,11 +107,9 @@ def _over_files(paths: Iterable[PurePosixPath], rule: Callable[[PurePosixPath, s
 
 
 def _cpp_format() -> list[str]:
-    found: set[str] = set()
-    for sources, style in _by_width((".cc", ".h"), _NARROW_STYLE):
-        command = [_CLANG_FORMAT, "--dry-run", *style, *sources]
-        done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True)
-        found |= set(re.findall(r"^([^:\n]+):\d+:\d+: (?:warning|error)", done.stderr, re.MULTILINE))
+    command = [_CLANG_FORMAT, "--dry-run", *_sources(".cc", ".h")]
+    done = subprocess.run(command, cwd=ROOT, stdin=subprocess.DEVNULL, capture_output=True, text=True)
+    found = set(re.findall(r"^([^:\n]+):\d+:\d+: (?:warning|error)", done.stderr, re.MULTILINE))
     return [f"{name}: not formatted; ./x fmt does it" for name in sorted(found)]
 
 
@@ -131,8 +122,7 @@ def _python_lint() -> list[str]:
 
 
 def _ruff(*words: str) -> list[str]:
-    groups = _by_width((".py",), f"--line-length={COLUMNS_MAX}")
-    return [line for sources, width in groups for line in _program("ruff", *words, *width, *sources)]
+    return _program("ruff", *words, *_sources(".py"))
 
 
 def _program(name: str, *words: str) -> list[str]:

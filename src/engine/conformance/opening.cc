@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// SelectionDescription, Selection and Session::open_selection: what is named, and that the names are resolved again when
-// the table was replaced.
+// SelectionDescription, Selection and Session::open_selection: what is named, and that the names are resolved
+// again when the table was replaced.
 #include "engine/conformance/contract.h"
 
 namespace rowsocket::engine::conformance {

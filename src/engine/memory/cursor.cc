@@ -61,7 +61,8 @@ Error MemoryCursor::set_filters(std::span<const Filter> filters) {
     const Value wanted = resolved(filter.value);
     if (!wanted.is_null()) {
       value.emplace(wanted.view());
-      if (index_->table()->columns()[column].type == ColumnType::integer && !canonical_integer(wanted.view(), *value)) {
+      if (index_->table()->columns()[column].type == ColumnType::integer &&
+          !canonical_integer(wanted.view(), *value)) {
         return {ErrorCode::sql, er_wrong_value, "Incorrect integer value for a filter"};
       }
     }
@@ -128,7 +129,8 @@ bool MemoryCursor::set_ends(const KeyRange& range) {
     case KeyOperator::after:
     case KeyOperator::at_or_after:
       return set_end(low_, key, range.key_operator == KeyOperator::at_or_after) &&
-             (!range.has_end || set_end(high_, range.end_key, range.end_operator == KeyOperator::at_or_before));
+             (!range.has_end ||
+              set_end(high_, range.end_key, range.end_operator == KeyOperator::at_or_before));
     case KeyOperator::before:
     case KeyOperator::at_or_before:
       goes_back_ = !range.reverse;
@@ -142,7 +144,8 @@ bool MemoryCursor::is_in_range(const Entry& entry) const {
   const EntryLess& less = key_index().less;
   const int above_low = low_.has_value() ? less.compare_prefix(entry, low_->key) : 1;
   const int above_high = high_.has_value() ? less.compare_prefix(entry, high_->key) : -1;
-  return (above_low > 0 || (above_low == 0 && low_->inclusive)) && (above_high < 0 || (above_high == 0 && high_->inclusive));
+  return (above_low > 0 || (above_low == 0 && low_->inclusive)) &&
+         (above_high < 0 || (above_high == 0 && high_->inclusive));
 }
 
 bool MemoryCursor::has_prefix(const Entry& entry) const {
@@ -174,7 +177,8 @@ Step MemoryCursor::stand_at(Iterator place) {
 }
 
 Step MemoryCursor::stand_before(Iterator place) {
-  return place == key_index().entries.begin() ? stand_at(key_index().entries.end()) : stand_at(std::prev(place));
+  return place == key_index().entries.begin() ? stand_at(key_index().entries.end())
+                                              : stand_at(std::prev(place));
 }
 
 Step MemoryCursor::seek(const KeyRange& range) {
@@ -189,9 +193,11 @@ Step MemoryCursor::seek(const KeyRange& range) {
   }
   Step step = Step::end;
   if (goes_back_) {
-    step = stand_before(high_.has_value() ? entries.lower_bound(Bound{high_->key, high_->inclusive}) : entries.end());
+    step = stand_before(high_.has_value() ? entries.lower_bound(Bound{high_->key, high_->inclusive})
+                                          : entries.end());
   } else {
-    step = stand_at(low_.has_value() ? entries.lower_bound(Bound{low_->key, !low_->inclusive}) : entries.begin());
+    step = stand_at(low_.has_value() ? entries.lower_bound(Bound{low_->key, !low_->inclusive})
+                                     : entries.begin());
   }
   return pass_over(step);
 }

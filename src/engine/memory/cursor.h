@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// One request's way through an index of a memory table. It remembers the key where it stands, not an iterator, so rows may come,
-// go and move under it, as under a real engine's cursor.
+// One request's way through an index of a memory table. It remembers the key where it stands, not an
+// iterator, so rows may come, go and move under it, as under a real engine's cursor.
 #pragma once
 
 #include <memory>

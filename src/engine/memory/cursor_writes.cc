@@ -22,7 +22,9 @@ int64_t number_of(std::string_view canonical) {
   return number;
 }
 
-Error duplicate_key() { return Error(ErrorCode::engine, ha_duplicate_key, "duplicate key").because(Reason::duplicate); }
+Error duplicate_key() {
+  return Error(ErrorCode::engine, ha_duplicate_key, "duplicate key").because(Reason::duplicate);
+}
 
 }  // namespace
 

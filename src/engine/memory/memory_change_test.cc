@@ -11,14 +11,16 @@ using testing::ElementsAre;
 class MemoryChangeTest : public MemoryEngineTest {
  protected:
   /// What the operation makes of a stock.
-  std::string stock_after(Operation operation, const Cell& stock, const char* value, bool keeps_signs = false) {
+  std::string stock_after(Operation operation, const Cell& stock, const char* value,
+                          bool keeps_signs = false) {
     return after({"1", "", stock}, {2, operation, values({value})[0]}, keeps_signs);
   }
   /// What it makes of a name, which has room for 4 bytes.
   std::string name_after(Operation operation, const char* name, const char* value) {
     return after({"1", name, std::nullopt}, {1, operation, values({value})[0]});
   }
-  /// The assignment's column of the row, after the assignment: its value, "refused", or the error's name and number.
+  /// The assignment's column of the row, after the assignment: its value, "refused", or the error's name and
+  /// number.
   std::string after(const Row& row, const Assignment& assignment, bool keeps_signs = false) {
     create_table_of_texts_and_numbers();
     EXPECT_TRUE(engine.insert("d.t", row));
@@ -31,13 +33,14 @@ class MemoryChangeTest : public MemoryEngineTest {
     const Row is_there = committed()[0];
     EXPECT_TRUE(changed || is_there == row) << "a row that is not changed stays";
     if (!error.ok()) {
-      return std::string(error_name(error.code)) + (error.number != 0 ? " " + std::to_string(error.number) : "");
+      return std::string(error_name(error.code)) +
+             (error.number != 0 ? " " + std::to_string(error.number) : "");
     }
     return changed ? is_there[assignment.column].value_or("NULL") : "refused";
   }
   void create_table_of_texts_and_numbers() {
-    engine.create_table(
-        "d.t", {.columns = {integer("id"), text("name", 4), nullable(integer("stock"))}, .indexes = {{"PRIMARY", {"id"}, true}}});
+    engine.create_table("d.t", {.columns = {integer("id"), text("name", 4), nullable(integer("stock"))},
+                                .indexes = {{"PRIMARY", {"id"}, true}}});
   }
 };
 
@@ -159,7 +162,8 @@ TEST_F(MemoryChangeTest, assignments_are_done_to_the_columns_that_they_name) {
   const auto index = open(*session, "");
   Cursor& cursor = begin(*index);
   EXPECT_EQ(seek(cursor, KeyOperator::equal, {"1"}), Step::row);
-  const std::vector<Assignment> assignments = {{2, Operation::add, values({"1"})[0]}, {1, Operation::append, values({"s"})[0]}};
+  const std::vector<Assignment> assignments = {{2, Operation::add, values({"1"})[0]},
+                                               {1, Operation::append, values({"s"})[0]}};
   bool changed = false;
   EXPECT_TRUE(cursor.change_row(assignments, false, changed).ok());
   EXPECT_TRUE(changed);

@@ -15,7 +15,9 @@ Column integer(std::string name) { return {.name = std::move(name), .type = Colu
 
 Column text(std::string name, size_t bytes_max) { return {.name = std::move(name), .bytes_max = bytes_max}; }
 
-Column auto_increment(std::string name) { return {.name = std::move(name), .type = ColumnType::integer, .auto_increment = true}; }
+Column auto_increment(std::string name) {
+  return {.name = std::move(name), .type = ColumnType::integer, .auto_increment = true};
+}
 
 Column nullable(Column column) {
   column.nullable = true;
@@ -44,7 +46,8 @@ void MemoryEngine::interrupt_sessions() {
   {
     MutexLock lock(state_->mutex);
     const auto end = std::chrono::steady_clock::now() + grace;
-    while (!state_->sessions.empty() && state_->session_ended.wait_until(lock, end) == std::cv_status::no_timeout) {
+    while (!state_->sessions.empty() &&
+           state_->session_ended.wait_until(lock, end) == std::cv_status::no_timeout) {
     }
     if (state_->sessions.empty()) {
       return;
@@ -195,7 +198,8 @@ void MemoryEngine::set_row_patience_ms(uint64_t milliseconds) {
 void MemoryEngine::await_patient_wait() {
   MutexLock lock(state_->mutex);
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
-  while (state_->patient_waits == 0 && state_->wait_began.wait_until(lock, end) == std::cv_status::no_timeout) {
+  while (state_->patient_waits == 0 &&
+         state_->wait_began.wait_until(lock, end) == std::cv_status::no_timeout) {
   }
 }
 
@@ -250,8 +254,9 @@ size_t MemoryEngine::session_count() const {
 
 size_t MemoryEngine::sessions_holding_tables() const {
   const MutexLock lock(state_->mutex);
-  return static_cast<size_t>(std::count_if(state_->sessions.begin(), state_->sessions.end(),
-                                           [](const MemorySession* session) { return session->holds_tables_locked(); }));
+  return static_cast<size_t>(
+      std::count_if(state_->sessions.begin(), state_->sessions.end(),
+                    [](const MemorySession* session) { return session->holds_tables_locked(); }));
 }
 
 bool MemoryEngine::is_held(std::string_view name) const {

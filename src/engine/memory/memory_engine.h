@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A storage engine over maps, for unit tests and fuzzing: everything above `engine.h` runs on it without a MariaDB.
+// A storage engine over maps, for unit tests and fuzzing: everything above `engine.h` runs on it without a
+// MariaDB.
 //
 //   MemoryEngine engine;
 //   engine.create_table("shop.item", {.columns = {integer("id"), text("name"), nullable(integer("stock"))},
@@ -9,15 +10,17 @@
 //   ... a worker or an executor on engine.create_session({.intent = Intent::write}) ...
 //   EXPECT_THAT(engine.rows("shop.item"), ElementsAre(Row{"1", "pen", "8"}));
 //
-// What it does like a transactional engine: changes belong to a session's transaction until commit; a request that fails is
-// undone alone (an undo log); a transaction can be lost as a whole (deadlock), and says so. Values are converted strictly, with
-// the server's own error numbers. Keys are ordered, NULL first; text compares by bytes.
+// What it does like a transactional engine: changes belong to a session's transaction until commit; a request
+// that fails is undone alone (an undo log); a transaction can be lost as a whole (deadlock), and says so.
+// Values are converted strictly, with the server's own error numbers. Keys are ordered, NULL first; text
+// compares by bytes.
 //
-// Locking: one big lock. A session of Intent::write holds it exclusively from its first begin_request to commit or rollback, a
-// session of Intent::read holds it shared, so nobody ever sees uncommitted rows and nothing but the fault hooks can deadlock. Who
-// finds it taken by another thread blocks, for a second at most, or up to the lock wait timeout if it is patient; where the
-// holder is of the same thread (a test with two sessions) blocking could never end, and the answer is Begin::wait. `rows` never
-// waits and shows committed rows only.
+// Locking: one big lock. A session of Intent::write holds it exclusively from its first begin_request to
+// commit or rollback, a session of Intent::read holds it shared, so nobody ever sees uncommitted rows and
+// nothing but the fault hooks can deadlock. Who finds it taken by another thread blocks, for a second at
+// most, or up to the lock wait timeout if it is patient; where the holder is of the same thread (a test with
+// two sessions) blocking could never end, and the answer is Begin::wait. `rows` never waits and shows
+// committed rows only.
 //
 // Thread-safe: every entry takes the engine's one mutex. Sessions must be gone before the engine is.
 #pragma once
@@ -78,7 +81,8 @@ class MemoryEngine final : public Engine {
   void interrupt_sessions() override;
 
   // Tables, named "database.table". These are for the test's own thread and do not wait for transactions.
-  /// Replaces a table of the same name, rows included: what ALTER or DROP and CREATE would do under an opened index.
+  /// Replaces a table of the same name, rows included: what ALTER or DROP and CREATE would do under an opened
+  /// index.
   void create_table(std::string_view name, TableDefinition definition);
   void drop_table(std::string_view name);
   /// Insert a whole row; false if a value does not fit, or a unique index has its key already.
@@ -86,8 +90,8 @@ class MemoryEngine final : public Engine {
   /// The committed rows, in the order of the first index.
   [[nodiscard]] std::vector<Row> rows(std::string_view name) const;
 
-  // Faults. Each is armed until it happened `times` times. A "write" is one row inserted, updated or deleted through a session,
-  // counted over all sessions from the moment of arming; `nth` begins with 1.
+  // Faults. Each is armed until it happened `times` times. A "write" is one row inserted, updated or deleted
+  // through a session, counted over all sessions from the moment of arming; `nth` begins with 1.
   /// The next commits that have changes to commit fail, and everything is undone.
   void fail_commit(Error error, uint32_t times = 1);
   /// The next group that comes to its end is undone there.
@@ -100,15 +104,16 @@ class MemoryEngine final : public Engine {
   void lose_transaction_at_read(uint32_t nth, uint32_t times = 1);
   /// The nth row read from now on fails.
   void fail_read(uint32_t nth, Error error);
-  /// While busy, requests on the table (and opening it) get Begin::wait. Those that are patient wait in place first, unless they
-  /// are of the caller's thread, where that could never end.
+  /// While busy, requests on the table (and opening it) get Begin::wait. Those that are patient wait in place
+  /// first, unless they are of the caller's thread, where that could never end.
   void set_busy(std::string_view name, bool busy);
   void set_lock_wait_timeout_ms(uint64_t milliseconds);
   /// How long a session that is not patient waits in place for the big lock.
   void set_row_patience_ms(uint64_t milliseconds);
   /// Return when a session that is patient waits in place.
   void await_patient_wait();
-  /// What the next write does besides (something that happens while the turn executes). It must not call back.
+  /// What the next write does besides (something that happens while the turn executes). It must not call
+  /// back.
   void on_next_write(std::function<void()> action);
   /// The same for the next commit that has changes to commit.
   void on_next_commit(std::function<void()> action);

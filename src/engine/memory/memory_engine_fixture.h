@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The vocabulary of the memory engine's tests: table d.t (id, name, stock), a session that writes, and short words for requests.
+// The vocabulary of the memory engine's tests: table d.t (id, name, stock), a session that writes, and short
+// words for requests.
 #pragma once
 
 #include <gmock/gmock.h>
@@ -27,9 +28,10 @@ struct Between {
 class MemoryEngineTest : public testing::Test {
  protected:
   MemoryEngineTest() {
-    engine.create_table(
-        "d.t", {.columns = {integer("id"), text("name", 4), nullable(integer("stock"))},
-                .indexes = {{"PRIMARY", {"id"}, true}, {"by_stock_name", {"stock", "name"}}, {"by_name", {"name"}, true}}});
+    engine.create_table("d.t", {.columns = {integer("id"), text("name", 4), nullable(integer("stock"))},
+                                .indexes = {{"PRIMARY", {"id"}, true},
+                                            {"by_stock_name", {"stock", "name"}},
+                                            {"by_name", {"name"}, true}}});
     session = open_session(Intent::write);
   }
 
@@ -39,7 +41,8 @@ class MemoryEngineTest : public testing::Test {
     options.wake = [this] { ++wakes; };
     return engine.create_session(options);
   }
-  static std::shared_ptr<Selection> open(Session& on, const std::string& index, const std::string& filter_columns = "") {
+  static std::shared_ptr<Selection> open(Session& on, const std::string& index,
+                                         const std::string& filter_columns = "") {
     SelectionDescription description{"d", "t", index, "id,name,stock", filter_columns};
     std::shared_ptr<Selection> opened;
     EXPECT_EQ(on.open_selection(description, opened, last_error), Begin::ready);
@@ -86,7 +89,8 @@ class MemoryEngineTest : public testing::Test {
   }
   /// What came of it: rows affected, and the id where there is one; or the error's number. See `told`.
   std::string upsert(const std::vector<const char*>& texts, OnDuplicate on_duplicate,
-                     const std::vector<DuplicateChange>& changes = {}, const std::vector<Filter>& filters = {}) {
+                     const std::vector<DuplicateChange>& changes = {},
+                     const std::vector<Filter>& filters = {}) {
     RowOutcome outcome{};
     const RowToInsert row = {.values = {},
                              .on_duplicate = on_duplicate,
@@ -100,7 +104,8 @@ class MemoryEngineTest : public testing::Test {
     return std::to_string(outcome.rows_affected) + (outcome.has_id ? "#" + std::to_string(outcome.id) : "");
   }
   /// A condition on `name` (0) or `stock` (1).
-  static Filter filter(uint32_t column, Comparison comparison, const char* value, Mismatch mismatch = Mismatch::skip) {
+  static Filter filter(uint32_t column, Comparison comparison, const char* value,
+                       Mismatch mismatch = Mismatch::skip) {
     return {mismatch, comparison, column, values({value})[0]};
   }
   /// The current row.
@@ -125,7 +130,8 @@ class MemoryEngineTest : public testing::Test {
     EXPECT_TRUE(session->end_request().ok());
     return found;
   }
-  std::string ids(const std::string& index_name, KeyOperator key_operator, const std::vector<const char*>& key) {
+  std::string ids(const std::string& index_name, KeyOperator key_operator,
+                  const std::vector<const char*>& key) {
     const std::vector<Value> key_values = values(key);
     return ids(index_name, {.key_operator = key_operator, .key = key_values});
   }

@@ -31,7 +31,8 @@ TEST_F(MemoryEngineTest, an_abandoned_request_is_undone_alone) {
   Cursor& cursor = begin(*index);
   EXPECT_EQ(seek(cursor, KeyOperator::equal, {"1"}), Step::row);
   bool changed = false;
-  const std::vector<Assignment> assignments = {{1, Operation::set, values({"ink"})[0]}, {2, Operation::set, Value()}};
+  const std::vector<Assignment> assignments = {{1, Operation::set, values({"ink"})[0]},
+                                               {2, Operation::set, Value()}};
   EXPECT_TRUE(cursor.change_row(assignments, false, changed).ok());
   EXPECT_TRUE(cursor.delete_row().ok());
   session->abandon_request();
@@ -41,8 +42,8 @@ TEST_F(MemoryEngineTest, an_abandoned_request_is_undone_alone) {
 
 TEST_F(MemoryEngineTest, an_opened_index_follows_a_table_that_was_replaced) {
   const auto index = open(*session, "");
-  engine.create_table(
-      "d.t", {.columns = {nullable(integer("stock")), integer("id"), text("name")}, .indexes = {{"PRIMARY", {"id"}, true}}});
+  engine.create_table("d.t", {.columns = {nullable(integer("stock")), integer("id"), text("name")},
+                              .indexes = {{"PRIMARY", {"id"}, true}}});
   engine.insert("d.t", {"5", "1", "pen"});
   Cursor& cursor = begin(*index, Intent::read);
   EXPECT_EQ(seek(cursor, KeyOperator::equal, {"1"}), Step::row);

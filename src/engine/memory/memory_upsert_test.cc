@@ -47,7 +47,8 @@ TEST_F(MemoryUpsertTest, an_upsert_that_fails_is_undone) {
   EXPECT_TRUE(insert({"1", "pen", "5"}).ok());
   EXPECT_TRUE(insert({"2", "ink", "6"}).ok());
   EXPECT_EQ(upsert({"1", "ink", "7"}, OnDuplicate::change, {sets(1)}), "error 121");
-  EXPECT_EQ(upsert({"1", "cup", "9223372036854775807"}, OnDuplicate::change, {sets(1), adds(2)}), "error 1264");
+  EXPECT_EQ(upsert({"1", "cup", "9223372036854775807"}, OnDuplicate::change, {sets(1), adds(2)}),
+            "error 1264");
   engine.fail_write(3, Error(ErrorCode::engine, 135));
   EXPECT_EQ(upsert({"1", "ink", "9"}, OnDuplicate::replace), "error 135");
   EXPECT_THAT(committed(), ElementsAre(Row{"1", "pen", "5"}, Row{"2", "ink", "6"}));
@@ -65,9 +66,13 @@ TEST_F(MemoryUpsertTest, an_upsert_says_the_id_of_the_row) {
 
 TEST_F(MemoryUpsertTest, every_operation_can_be_done_to_the_row_that_is_there) {
   EXPECT_TRUE(insert({"1", "ab", "5"}).ok());
-  EXPECT_EQ(upsert({"1", "c", "9"}, OnDuplicate::change, {{1, Operation::append}, {2, Operation::subtract_to_zero}}), "2");
+  EXPECT_EQ(upsert({"1", "c", "9"}, OnDuplicate::change,
+                   {{1, Operation::append}, {2, Operation::subtract_to_zero}}),
+            "2");
   EXPECT_EQ(told, " 1 abc 0");
-  EXPECT_EQ(upsert({"1", "z", "8"}, OnDuplicate::change, {{1, Operation::prepend}, {2, Operation::add_wrapping}}), "2");
+  EXPECT_EQ(
+      upsert({"1", "z", "8"}, OnDuplicate::change, {{1, Operation::prepend}, {2, Operation::add_wrapping}}),
+      "2");
   EXPECT_EQ(told, " 1 zabc 8");
   EXPECT_EQ(upsert({"1", "z", "9"}, OnDuplicate::change, {{2, Operation::subtract}}), "2");
   EXPECT_EQ(told, " 1 zabc -1");

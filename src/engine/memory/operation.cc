@@ -26,13 +26,15 @@ Error out_of_range(const Column& column) {
 Error add(const Column& column, bool subtracts, const Value& amount, Cell& cell) {
   std::string canonical;
   if (column.type != ColumnType::integer || !canonical_integer(amount.view(), canonical)) {
-    return {ErrorCode::sql, er_truncated_wrong_value, "Truncated incorrect integer value for column '" + column.name + "'"};
+    return {ErrorCode::sql, er_truncated_wrong_value,
+            "Truncated incorrect integer value for column '" + column.name + "'"};
   }
   int64_t before = 0;
   int64_t delta = 0;
   int64_t after = 0;
   if (!parse(*cell, before) || !parse(canonical, delta) ||
-      (subtracts ? __builtin_sub_overflow(before, delta, &after) : __builtin_add_overflow(before, delta, &after))) {
+      (subtracts ? __builtin_sub_overflow(before, delta, &after)
+                 : __builtin_add_overflow(before, delta, &after))) {
     return out_of_range(column);
   }
   cell = std::to_string(after);
@@ -77,7 +79,8 @@ Error operate(const Table& table, size_t column, Operation operation, const Valu
   switch (operation) {
     case Operation::add:
     case Operation::subtract:
-      return there.is_null() ? Error() : add(table.columns()[column], operation == Operation::subtract, value, cell);
+      return there.is_null() ? Error()
+                             : add(table.columns()[column], operation == Operation::subtract, value, cell);
     case Operation::add_wrapping:
     case Operation::subtract_to_zero:
       return count(table, column, operation == Operation::subtract_to_zero, value, cell);
@@ -92,7 +95,8 @@ Error operate(const Table& table, size_t column, Operation operation, const Valu
 }
 
 bool changes_sign(Operation operation, const Cell& before, const Cell& after) {
-  if ((operation != Operation::add && operation != Operation::subtract) || !before.has_value() || !after.has_value()) {
+  if ((operation != Operation::add && operation != Operation::subtract) || !before.has_value() ||
+      !after.has_value()) {
     return false;
   }
   const Cell zero = "0";

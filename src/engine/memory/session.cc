@@ -12,12 +12,14 @@ constexpr int ha_lock_wait_timeout = 146;
 constexpr int ha_deadlock = 149;
 
 Error deadlock_error() {
-  return Error(ErrorCode::engine, ha_deadlock, "Deadlock found when trying to get lock").because(Reason::conflict);
+  return Error(ErrorCode::engine, ha_deadlock, "Deadlock found when trying to get lock")
+      .because(Reason::conflict);
 }
 
 }  // namespace
 
-MemorySession::MemorySession(State& state, const SessionOptions& options) : state_(state), options_(options), cursor_(*this) {
+MemorySession::MemorySession(State& state, const SessionOptions& options)
+    : state_(state), options_(options), cursor_(*this) {
   state_.sessions.push_back(this);
 }
 
@@ -29,7 +31,8 @@ MemorySession::~MemorySession() {
   state_.session_ended.notify_all();
 }
 
-Begin MemorySession::open_selection(const SelectionDescription& description, std::shared_ptr<Selection>& selection, Error& error) {
+Begin MemorySession::open_selection(const SelectionDescription& description,
+                                    std::shared_ptr<Selection>& selection, Error& error) {
   MutexLock lock(state_.mutex);
   const auto table = state_.table(description.database + "." + description.table);
   if (table == nullptr) {
@@ -80,7 +83,8 @@ Begin MemorySession::refuse(MemorySelection& selection, Intent intent, Error& er
   if (table == nullptr || table->dropped) {
     const SelectionDescription& description = selection.description();
     table = state_.table(description.database + "." + description.table);
-    error = table == nullptr ? Error(ErrorCode::cannot_open_table, "the table is gone") : selection.resolve(table);
+    error = table == nullptr ? Error(ErrorCode::cannot_open_table, "the table is gone")
+                             : selection.resolve(table);
     if (!error.ok()) {
       return Begin::failed;
     }
@@ -391,7 +395,8 @@ void MemorySession::give_back(const std::shared_ptr<Table>& table) {
 
 bool MemorySession::must_wait() const {
   const bool written = state_.writer.session != nullptr;
-  return options_.intent == Intent::write ? written || !state_.readers.empty() : written || state_.waiting_writers > 0;
+  return options_.intent == Intent::write ? written || !state_.readers.empty()
+                                          : written || state_.waiting_writers > 0;
 }
 
 bool MemorySession::waits_for_own_thread() const {
@@ -411,15 +416,17 @@ Begin MemorySession::acquire(MutexLock& lock, Error& error) {
       return Begin::wait;
     }
     state_.waiting_writers += writes ? 1 : 0;
-    const uint64_t timeout_ms =
-        patient_ ? state_.lock_wait_timeout_ms : std::min(state_.row_patience_ms, state_.lock_wait_timeout_ms);
-    const bool free = wait_in_place(lock, timeout_ms, [this]() ROWSOCKET_REQUIRES(state_.mutex) { return !must_wait(); });
+    const uint64_t timeout_ms = patient_ ? state_.lock_wait_timeout_ms
+                                         : std::min(state_.row_patience_ms, state_.lock_wait_timeout_ms);
+    const bool free =
+        wait_in_place(lock, timeout_ms, [this]() ROWSOCKET_REQUIRES(state_.mutex) { return !must_wait(); });
     state_.waiting_writers -= writes ? 1 : 0;
     if (!free) {
       state_.lock_released.notify_all();  // readers that let this writer pass
       error = interruption_ == Interruption::stop
                   ? Error(ErrorCode::shutting_down)
-                  : Error(ErrorCode::engine, ha_lock_wait_timeout, "Lock wait timeout exceeded").because(Reason::row_locked);
+                  : Error(ErrorCode::engine, ha_lock_wait_timeout, "Lock wait timeout exceeded")
+                        .because(Reason::row_locked);
       return Begin::failed;
     }
   }

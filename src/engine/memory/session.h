@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// One worker's view of the memory engine: its transaction (an undo log), its share of the big lock, its cursor.
-// What no mutex guards is the worker thread's own.
+// One worker's view of the memory engine: its transaction (an undo log), its share of the big lock, its
+// cursor. What no mutex guards is the worker thread's own.
 #pragma once
 
 #include <algorithm>
@@ -20,7 +20,8 @@ class MemorySession final : public Session {
   MemorySession(State& state, const SessionOptions& options);
   ~MemorySession() override;
 
-  Begin open_selection(const SelectionDescription& description, std::shared_ptr<Selection>& selection, Error& error) override;
+  Begin open_selection(const SelectionDescription& description, std::shared_ptr<Selection>& selection,
+                       Error& error) override;
   [[nodiscard]] size_t held_bytes() const override;
   Begin begin_request(Selection& selection, Intent intent, Cursor*& cursor, Error& error) override;
   Error end_request() override;
@@ -81,11 +82,14 @@ class MemorySession final : public Session {
     std::optional<Row> before;
   };
 
-  [[nodiscard]] Begin refuse(MemorySelection& selection, Intent intent, Error& error) ROWSOCKET_REQUIRES(state_.mutex);
-  [[nodiscard]] Begin await_table(MutexLock& lock, const Table& table, Error& error) ROWSOCKET_REQUIRES(state_.mutex);
+  [[nodiscard]] Begin refuse(MemorySelection& selection, Intent intent, Error& error)
+      ROWSOCKET_REQUIRES(state_.mutex);
+  [[nodiscard]] Begin await_table(MutexLock& lock, const Table& table, Error& error)
+      ROWSOCKET_REQUIRES(state_.mutex);
   [[nodiscard]] Begin acquire(MutexLock& lock, Error& error) ROWSOCKET_REQUIRES(state_.mutex);
   template <typename Condition>
-  [[nodiscard]] bool wait_in_place(MutexLock& lock, uint64_t timeout_ms, Condition condition) ROWSOCKET_REQUIRES(state_.mutex);
+  [[nodiscard]] bool wait_in_place(MutexLock& lock, uint64_t timeout_ms, Condition condition)
+      ROWSOCKET_REQUIRES(state_.mutex);
   [[nodiscard]] bool must_wait() const ROWSOCKET_REQUIRES(state_.mutex);
   [[nodiscard]] bool waits_for_own_thread() const ROWSOCKET_REQUIRES(state_.mutex);
   void release() ROWSOCKET_REQUIRES(state_.mutex);
@@ -98,14 +102,17 @@ class MemorySession final : public Session {
   const SessionOptions options_;
   MemoryCursor cursor_;
   std::vector<Undo> undo_ ROWSOCKET_GUARDED_BY(state_.mutex);
-  size_t request_mark_ ROWSOCKET_GUARDED_BY(state_.mutex) = 0;           ///< size of undo_ when the request began
-  std::optional<size_t> group_mark_ ROWSOCKET_GUARDED_BY(state_.mutex);  ///< size of undo_ when the group began
-  std::string gtid_;                                                     ///< of the last commit
+  size_t request_mark_ ROWSOCKET_GUARDED_BY(state_.mutex) = 0;  ///< size of undo_ when the request began
+  std::optional<size_t> group_mark_
+      ROWSOCKET_GUARDED_BY(state_.mutex);  ///< size of undo_ when the group began
+  std::string gtid_;                       ///< of the last commit
   bool in_request_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;
   bool locked_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;  ///< this session holds its share of the big lock
   bool lost_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;
-  bool has_written_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;       ///< a request for writing was begun in this transaction
-  bool did_lasting_work_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;  ///< one of them in a table without transactions
+  bool has_written_ ROWSOCKET_GUARDED_BY(state_.mutex) =
+      false;  ///< a request for writing was begun in this transaction
+  bool did_lasting_work_ ROWSOCKET_GUARDED_BY(state_.mutex) =
+      false;  ///< one of them in a table without transactions
   bool patient_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;
   std::vector<std::shared_ptr<Table>> held_tables_ ROWSOCKET_GUARDED_BY(state_.mutex);
   std::vector<std::weak_ptr<MemorySelection>> selections_;  ///< that were opened and may be in use

@@ -51,7 +51,8 @@ bool canonical_integer(std::string_view text, std::string& canonical) {
   if (negative || text.starts_with('+')) {
     text.remove_prefix(1);
   }
-  if (text.empty() || !std::all_of(text.begin(), text.end(), [](char digit) { return digit >= '0' && digit <= '9'; })) {
+  if (text.empty() ||
+      !std::all_of(text.begin(), text.end(), [](char digit) { return digit >= '0' && digit <= '9'; })) {
     return false;
   }
   const size_t first = std::min(text.find_first_not_of('0'), text.size() - 1);
@@ -125,7 +126,9 @@ Error Table::convert(size_t column, const Value& value, Cell& cell) const {
   const Column& target = definition_.columns[column];
   if (value.is_null()) {
     cell.reset();
-    return target.nullable ? Error() : Error(ErrorCode::sql, er_bad_null, "Column '" + target.name + "' cannot be null");
+    return target.nullable
+               ? Error()
+               : Error(ErrorCode::sql, er_bad_null, "Column '" + target.name + "' cannot be null");
   }
   if (target.type == ColumnType::text) {
     if (value.size > target.bytes_max) {
@@ -157,12 +160,14 @@ Entry Table::entry_of(const KeyIndex& index, const Row& row, RowNumber number) c
 std::optional<RowNumber> Table::duplicate_of(const Row& row, std::optional<RowNumber> itself) const {
   for (const KeyIndex& index : key_indexes_) {
     const Entry entry = entry_of(index, row, 0);
-    const bool has_null = std::any_of(entry.key.begin(), entry.key.end(), [](const Cell& cell) { return !cell.has_value(); });
+    const bool has_null =
+        std::any_of(entry.key.begin(), entry.key.end(), [](const Cell& cell) { return !cell.has_value(); });
     if (!index.unique || has_null) {
       continue;
     }
     const auto found = index.entries.lower_bound(Bound{entry.key, false});
-    if (found != index.entries.end() && index.less.compare_prefix(*found, entry.key) == 0 && found->row != itself) {
+    if (found != index.entries.end() && index.less.compare_prefix(*found, entry.key) == 0 &&
+        found->row != itself) {
       return found->row;
     }
   }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// One table of the memory engine: its rows by number, and per index an ordered set of keys that point to rows. It knows values,
-// order and uniqueness; transactions are the session's business. Not thread-safe: the engine's mutex is held by every caller.
+// One table of the memory engine: its rows by number, and per index an ordered set of keys that point to
+// rows. It knows values, order and uniqueness; transactions are the session's business. Not thread-safe: the
+// engine's mutex is held by every caller.
 #pragma once
 
 #include <cstddef>
@@ -69,7 +70,8 @@ class Table {
   /// nullptr if there is no such row.
   [[nodiscard]] const Row* row(RowNumber number) const;
 
-  /// Position of a column or of an index (by name, by ordinal, or empty for PRIMARY); nullopt if there is none.
+  /// Position of a column or of an index (by name, by ordinal, or empty for PRIMARY); nullopt if there is
+  /// none.
   [[nodiscard]] std::optional<size_t> find_column(std::string_view name) const;
   [[nodiscard]] std::optional<size_t> find_index(std::string_view name) const;
 

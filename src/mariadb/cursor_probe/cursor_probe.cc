@@ -1,25 +1,26 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// One request to the storage engine as SQL: what the cursor does to rows can be tested before a protocol can ask for it.
-// A plugin of its own, for tests; it serves nobody.
+// One request to the storage engine as SQL: what the cursor does to rows can be tested before a protocol can
+// ask for it. A plugin of its own, for tests; it serves nobody.
 //
 //   INSTALL SONAME 'rowsocket_cursor_probe';
 //   CREATE FUNCTION rowsocket_cursor RETURNS STRING SONAME 'rowsocket_cursor_probe.so';
 //   SELECT rowsocket_cursor('table=shop.item', 'columns=name,stock', 'key=7', 'append 0=s', 'add 1=-1');
 //
-// Each argument is a word, `=` and a value; the number behind a word is a column's position. A value `NULL` is NULL.
+// Each argument is a word, `=` and a value; the number behind a word is a column's position. A value `NULL`
+// is NULL.
 //
 //   table, index, columns, filter_columns    what is opened; index and filter_columns may be missing
 //   filter N MISMATCH COMPARISON             a condition on a filter column
-//   key                                      a find: the value of the next key part; rows that are equal to it
-//   OPERATION N                              of a find: an assignment
-//   keeps_signs                              of a find: see Change
+//   key                                      a find: the value of the next key part; rows that are equal to
+//   it OPERATION N                              of a find: an assignment keeps_signs of a find: see Change
 //   insert ON_DUPLICATE                      an insert of the value, and of those of each further `insert`
-//   on_duplicate OPERATION N                 of an insert: a change of the row that is there. The argument's value is nothing
-//   tells_row                                of an insert
+//   on_duplicate OPERATION N                 of an insert: a change of the row that is there. The argument's
+//   value is nothing tells_row                                of an insert
 //
-// The result is what came of it, and the row: "changed|pens|6", "refused|pen|7", "inserted 1|pen|7" (rows affected), the
-// verdict of a filter ("skip"), "no row", or "error not_a_number 0". The request runs in a session and a thread of its own.
+// The result is what came of it, and the row: "changed|pens|6", "refused|pen|7", "inserted 1|pen|7" (rows
+// affected), the verdict of a filter ("skip"), "no row", or "error not_a_number 0". The request runs in a
+// session and a thread of its own.
 #include "mariadb/server_headers.h"
 // The server's headers come first.
 #include <algorithm>
@@ -60,7 +61,8 @@ constexpr std::array comparisons = {Named{"equal", Comparison::equal}, Named{"gr
 constexpr std::array mismatches = {Named{"skip", Mismatch::skip}, Named{"stop", Mismatch::stop},
                                    Named{"refuse", Mismatch::refuse}};
 constexpr std::array duplicates = {Named{"fail", OnDuplicate::fail}, Named{"keep", OnDuplicate::keep},
-                                   Named{"replace", OnDuplicate::replace}, Named{"change", OnDuplicate::change}};
+                                   Named{"replace", OnDuplicate::replace},
+                                   Named{"change", OnDuplicate::change}};
 
 /// The next word of `text`.
 std::string_view take_word(std::string_view& text) {
@@ -69,11 +71,14 @@ std::string_view take_word(std::string_view& text) {
   return word;
 }
 
-uint32_t take_number(std::string_view& text) { return static_cast<uint32_t>(std::stoul(std::string(take_word(text)))); }
+uint32_t take_number(std::string_view& text) {
+  return static_cast<uint32_t>(std::stoul(std::string(take_word(text))));
+}
 
 template <typename Choices>
 const auto* find(const Choices& choices, std::string_view name) {
-  const auto found = std::find_if(choices.begin(), choices.end(), [name](const auto& named) { return named.name == name; });
+  const auto found =
+      std::find_if(choices.begin(), choices.end(), [name](const auto& named) { return named.name == name; });
   return found == choices.end() ? nullptr : &*found;
 }
 
@@ -160,7 +165,8 @@ Error insert(engine::Cursor& cursor, const Command& command, std::string& result
   row.filters_duplicates = !command.filters.empty();
   RowOutcome outcome{};
   Error error = cursor.insert_row(row, outcome);
-  result = "inserted " + std::to_string(outcome.rows_affected) + (error.ok() && row.tells_row ? current_row(cursor) : "");
+  result = "inserted " + std::to_string(outcome.rows_affected) +
+           (error.ok() && row.tells_row ? current_row(cursor) : "");
   return error;
 }
 
@@ -265,7 +271,8 @@ my_bool rowsocket_cursor_init(UDF_INIT* call, UDF_ARGS* arguments, char*) {
 
 void rowsocket_cursor_deinit(UDF_INIT* call) { delete reinterpret_cast<std::string*>(call->ptr); }
 
-char* rowsocket_cursor(UDF_INIT* call, UDF_ARGS* arguments, char*, unsigned long* length, unsigned char*, unsigned char*) {
+char* rowsocket_cursor(UDF_INIT* call, UDF_ARGS* arguments, char*, unsigned long* length, unsigned char*,
+                       unsigned char*) {
   std::string& result = *reinterpret_cast<std::string*>(call->ptr);
   rowsocket::mariadb::Command command;
   bool is_understood = true;

@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The handler floor: what a lookup costs inside the server when nothing is received, parsed, formatted or sent. A plugin of its
-// own, for benchmarks, with one table in information_schema. Each reading of it makes so many random lookups
-// (ha_index_read_map) by the primary key, in one snapshot, and says what they cost:
+// The handler floor: what a lookup costs inside the server when nothing is received, parsed, formatted or
+// sent. A plugin of its own, for benchmarks, with one table in information_schema. Each reading of it makes
+// so many random lookups (ha_index_read_map) by the primary key, in one snapshot, and says what they cost:
 //
 //   INSTALL SONAME 'rowsocket_handler_floor';
 //   SET GLOBAL rowsocket_handler_floor_table = 'bench.user', GLOBAL rowsocket_handler_floor_rows = 1000000;
 //   SELECT cpu_ns / lookups FROM information_schema.rowsocket_handler_floor;
 //
-// The table's primary key is one INT UNSIGNED with the values 1..rows. The columns named in rowsocket_handler_floor_columns are
-// read. Everything happens in a thread of its own with a THD of its own, so the query that asks holds nothing.
+// The table's primary key is one INT UNSIGNED with the values 1..rows. The columns named in
+// rowsocket_handler_floor_columns are read. Everything happens in a thread of its own with a THD of its own,
+// so the query that asks holds nothing.
 #include "mariadb/server_headers.h"
 // The server's headers come first.
 #include <sql_i_s.h>
@@ -29,16 +30,16 @@ char* column_names = nullptr;
 unsigned row_count = 0;
 unsigned lookup_count = 0;
 
-MYSQL_SYSVAR_STR(table, table_name, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_MEMALLOC, "Table to look rows up in, as database.table",
-                 nullptr, nullptr, "bench.user");
-MYSQL_SYSVAR_STR(columns, column_names, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_MEMALLOC, "Columns to read, with commas between",
-                 nullptr, nullptr, "user_name,user_email,created");
-MYSQL_SYSVAR_UINT(rows, row_count, PLUGIN_VAR_RQCMDARG, "The table holds the keys 1 to this", nullptr, nullptr, 1'000'000, 1,
-                  4'000'000'000U, 0);
-MYSQL_SYSVAR_UINT(lookups, lookup_count, PLUGIN_VAR_RQCMDARG, "Lookups to make each time", nullptr, nullptr, 1'000'000, 1,
-                  100'000'000, 0);
-st_mysql_sys_var* system_variables[] = {MYSQL_SYSVAR(table), MYSQL_SYSVAR(columns), MYSQL_SYSVAR(rows), MYSQL_SYSVAR(lookups),
-                                        nullptr};
+MYSQL_SYSVAR_STR(table, table_name, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_MEMALLOC,
+                 "Table to look rows up in, as database.table", nullptr, nullptr, "bench.user");
+MYSQL_SYSVAR_STR(columns, column_names, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_MEMALLOC,
+                 "Columns to read, with commas between", nullptr, nullptr, "user_name,user_email,created");
+MYSQL_SYSVAR_UINT(rows, row_count, PLUGIN_VAR_RQCMDARG, "The table holds the keys 1 to this", nullptr,
+                  nullptr, 1'000'000, 1, 4'000'000'000U, 0);
+MYSQL_SYSVAR_UINT(lookups, lookup_count, PLUGIN_VAR_RQCMDARG, "Lookups to make each time", nullptr, nullptr,
+                  1'000'000, 1, 100'000'000, 0);
+st_mysql_sys_var* system_variables[] = {MYSQL_SYSVAR(table), MYSQL_SYSVAR(columns), MYSQL_SYSVAR(rows),
+                                        MYSQL_SYSVAR(lookups), nullptr};
 
 /// What is asked, copied so that SET may go on, and what came of it.
 struct Floor {
@@ -106,7 +107,8 @@ bool has_number_key(const TABLE& table) {
     return false;
   }
   const KEY& key = table.key_info[table.s->primary_key];
-  return key.user_defined_key_parts == 1 && key.key_length == sizeof(uint32_t) && key.key_part[0].null_bit == 0;
+  return key.user_defined_key_parts == 1 && key.key_length == sizeof(uint32_t) &&
+         key.key_part[0].null_bit == 0;
 }
 
 void look_up(TABLE& table, Floor& floor) {
@@ -139,7 +141,8 @@ void measure(Floor& floor) {
   DML_prelocking_strategy strategy;
   TABLE* const table = open_n_lock_single_table(thd, &list, TL_READ, 0, &strategy);
   if (table == nullptr) {
-    floor.failure = thd->get_stmt_da()->is_error() ? thd->get_stmt_da()->message() : "the table cannot be opened";
+    floor.failure =
+        thd->get_stmt_da()->is_error() ? thd->get_stmt_da()->message() : "the table cannot be opened";
   } else if (!has_number_key(*table)) {
     floor.failure = "the primary key must be one INT";
   } else {
@@ -173,8 +176,8 @@ Floor floor_of_variables() {
 }
 
 ST_FIELD_INFO fields[] = {Show::Column("LOOKUPS", Show::ULonglong(), NOT_NULL),
-                          Show::Column("FOUND", Show::ULonglong(), NOT_NULL), Show::Column("CPU_NS", Show::ULonglong(), NOT_NULL),
-                          Show::CEnd()};
+                          Show::Column("FOUND", Show::ULonglong(), NOT_NULL),
+                          Show::Column("CPU_NS", Show::ULonglong(), NOT_NULL), Show::CEnd()};
 
 int fill(THD* thd, TABLE_LIST* tables, Item*) {
   Floor floor = floor_of_variables();

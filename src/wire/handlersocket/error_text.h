@@ -10,7 +10,8 @@
 namespace rowsocket::wire::handlersocket {
 
 struct ErrorText {
-  char code;              ///< '1' the table, its engine or the server refused; '2' the request is wrong; '3' authentication
+  char code;              ///< '1' the table, its engine or the server refused; '2' the request is wrong; '3'
+                          ///< authentication
   std::string_view text;  ///< empty: the error's number stands here
 };
 [[nodiscard]] ErrorText error_text(ErrorCode code);

@@ -41,8 +41,10 @@ void parse_in_list(TokenReader& reader, Scope& scope, KeyList& list) {
   list.is_given = true;
   list.part = clamp_to_32_bits(reader.number());
   const uint64_t count = reader.number();
-  // A few values may be missing, as in a key. Were it any number, a short line could ask for a million of them.
-  if (count == 0 || count > scope.settings.in_values_max || count > reader.tokens_left_max() + limits::value_count_max) {
+  // A few values may be missing, as in a key. Were it any number, a short line could ask for a million of
+  // them.
+  if (count == 0 || count > scope.settings.in_values_max ||
+      count > reader.tokens_left_max() + limits::value_count_max) {
     reader.fail(ErrorCode::bad_in_list);
   }
   list.values = take_values(reader, scope, static_cast<size_t>(count));

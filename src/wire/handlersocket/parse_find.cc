@@ -28,7 +28,8 @@ std::optional<Modification> modification_of(char letter) {
   }
 }
 
-/// What a find with a modification tells, by what stands after the modification's letter. None if it can not stand there.
+/// What a find with a modification tells, by what stands after the modification's letter. None if it can not
+/// stand there.
 std::optional<Tell> tell_of(Change::Kind kind, std::string_view suffix) {
   if (suffix.empty()) {
     return Tell::count;
@@ -111,8 +112,8 @@ void parse_options(TokenReader& reader, Scope& scope, Find& find, Mistakes& mist
 /// What the original notices when it has read the whole line, in its order.
 void report(const Mistakes& mistakes, bool is_sql, const KeyRange& range, TokenReader& reader) {
   const bool is_wrong = mistakes.bad_operator || mistakes.no_key_values || mistakes.bad_modification;
-  // Ends that do not face each other are for exec to refuse. In a line that is wrong anyhow they are the mistake that is
-  // answered.
+  // Ends that do not face each other are for exec to refuse. In a line that is wrong anyhow they are the
+  // mistake that is answered.
   if (!is_sql && is_wrong && (mistakes.bad_operator || !ends_face(range))) {
     reader.fail(ErrorCode::bad_operator);
   } else if (mistakes.no_key_values) {

@@ -15,8 +15,9 @@ namespace {
 
 /// What the clauses of one insert have said so far.
 struct Clauses {
-  size_t value_count;          ///< of a row
-  std::span<bool> is_changed;  ///< of each value of a row, whether a change names it; none while there is no change
+  size_t value_count;  ///< of a row
+  std::span<bool>
+      is_changed;  ///< of each value of a row, whether a change names it; none while there is no change
   bool has_set = false;
   bool has_add = false;
 };
@@ -33,8 +34,10 @@ std::span<DuplicateChange> take_changes(TokenReader& reader, Scope& scope, Inser
   return changes.subspan(before.size());
 }
 
-/// positions: numbers below the count of values, with one comma between each two. They are added to the insert's changes.
-void require_changes(Operation operation, TokenReader& reader, Scope& scope, Insert& insert, Clauses& clauses) {
+/// positions: numbers below the count of values, with one comma between each two. They are added to the
+/// insert's changes.
+void require_changes(Operation operation, TokenReader& reader, Scope& scope, Insert& insert,
+                     Clauses& clauses) {
   require_token(reader);
   std::string_view list = reader.token();
   const auto position_count = static_cast<size_t>(std::count(list.begin(), list.end(), ',')) + 1;
@@ -50,7 +53,8 @@ void require_changes(Operation operation, TokenReader& reader, Scope& scope, Ins
     list.remove_prefix(std::min(digits.size() + 1, list.size()));
     TokenReader number(digits, scope.arena);
     const uint64_t position = number.number();
-    if (digits.empty() || !number.ok() || position >= clauses.value_count || std::exchange(clauses.is_changed[position], true)) {
+    if (digits.empty() || !number.ok() || position >= clauses.value_count ||
+        std::exchange(clauses.is_changed[position], true)) {
       reader.fail(ErrorCode::syntax);
       return;
     }
@@ -58,7 +62,8 @@ void require_changes(Operation operation, TokenReader& reader, Scope& scope, Ins
   }
 }
 
-/// What is done to the row that a unique key has already. A second, other choice is a mistake; U and + are one.
+/// What is done to the row that a unique key has already. A second, other choice is a mistake; U and + are
+/// one.
 void choose(TokenReader& reader, Insert& insert, OnDuplicate on_duplicate, bool was_there) {
   if (was_there || (insert.on_duplicate != OnDuplicate::fail && insert.on_duplicate != on_duplicate)) {
     reader.fail(ErrorCode::syntax);
@@ -125,7 +130,8 @@ void parse_rows(TokenReader& reader, Scope& scope, Insert& insert) {
 }
 
 template <typename KindOfReply>
-Request* make_insert(uint32_t id, TokenReader& reader, Scope& scope, void (*parse)(TokenReader&, Scope&, Insert&)) {
+Request* make_insert(uint32_t id, TokenReader& reader, Scope& scope,
+                     void (*parse)(TokenReader&, Scope&, Insert&)) {
   auto* const insert = make_request<Insert, KindOfReply>(scope);
   if (insert == nullptr) [[unlikely]] {
     return nullptr;

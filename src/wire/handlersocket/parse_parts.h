@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What the parser is made of. parser.cc finds where a request ends and which kind it is; parse_find.cc, parse_clauses.cc,
-// parse_insert.cc and parse_group.cc read the rest of each kind. All of them read a line's tokens front to back, report the first
-// mistake to the reader, and take no memory for a count before it is checked.
+// What the parser is made of. parser.cc finds where a request ends and which kind it is; parse_find.cc,
+// parse_clauses.cc, parse_insert.cc and parse_group.cc read the rest of each kind. All of them read a line's
+// tokens front to back, report the first mistake to the reader, and take no memory for a count before it is
+// checked.
 #pragma once
 
 #include <algorithm>
@@ -80,7 +81,8 @@ std::span<Item> take_array(TokenReader& reader, Arena& arena, size_t count) {
   return items;
 }
 
-/// Room for `count` items with a value each, if the request may have as many. `count` has been checked against its own limit.
+/// Room for `count` items with a value each, if the request may have as many. `count` has been checked
+/// against its own limit.
 template <typename Item = Value>
 std::span<Item> take_room_for_values(TokenReader& reader, Scope& scope, size_t count) {
   if (count > scope.values_left) {
@@ -116,7 +118,8 @@ inline uint64_t require_number(TokenReader& reader) {
   return reader.number();
 }
 
-/// A name or a list of names: the bytes as they came. The NULL token is an empty name (clients send it for what they leave out).
+/// A name or a list of names: the bytes as they came. The NULL token is an empty name (clients send it for
+/// what they leave out).
 std::string_view take_name(TokenReader& reader);
 
 /// C columns: these take the place of the opened ones.
@@ -161,9 +164,11 @@ inline std::string_view without_carriage_return(std::string_view line) {
   return line;
 }
 
-/// Whether the input begins with the first line of a group. While that line is not complete, it makes no difference.
+/// Whether the input begins with the first line of a group. While that line is not complete, it makes no
+/// difference.
 inline bool begins_group(std::string_view input) {
-  return input.starts_with('G') && (input.starts_with("G\t") || input.starts_with("G\n") || input.starts_with("G\r\n"));
+  return input.starts_with('G') &&
+         (input.starts_with("G\t") || input.starts_with("G\n") || input.starts_with("G\r\n"));
 }
 /// Whether the LF at `line_end` ends the last line of a group that begins with the input.
 inline bool ends_group(std::string_view input, size_t line_end) {

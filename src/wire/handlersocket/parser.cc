@@ -72,7 +72,8 @@ Request* parse_on_id(std::string_view id_token, TokenReader& reader, Scope& scop
   return parse_find(id, operator_token, reader, scope);
 }
 
-/// The position of the LF that ends the request, among the bytes from `begin` to `end`; npos if it is not there.
+/// The position of the LF that ends the request, among the bytes from `begin` to `end`; npos if it is not
+/// there.
 size_t find_end(std::string_view input, bool is_group, size_t begin, size_t end) {
   while (begin < end) {
     const void* const found = std::memchr(input.data() + begin, '\n', end - begin);
@@ -88,7 +89,8 @@ size_t find_end(std::string_view input, bool is_group, size_t begin, size_t end)
   return std::string_view::npos;
 }
 
-/// What a web browser sends begins so. Its requests carry other people's bytes, which must not be taken for requests of ours.
+/// What a web browser sends begins so. Its requests carry other people's bytes, which must not be taken for
+/// requests of ours.
 bool is_http(std::string_view line) {
   constexpr std::string_view beginnings[] = {"GET ",     "POST ",  "HEAD ",    "PUT ",  "DELETE ",
                                              "OPTIONS ", "PATCH ", "CONNECT ", "TRACE "};
@@ -133,13 +135,14 @@ Request* parse_line(std::string_view line, Scope& scope) {
 }
 
 Parsed parse_request(std::string_view input, const Parsing& parsing) {
-  // The LF may stand right after the longest request allowed. Looking no further makes the outcome independent of how the bytes
-  // were cut.
+  // The LF may stand right after the longest request allowed. Looking no further makes the outcome
+  // independent of how the bytes were cut.
   const size_t line_bytes_max = parsing.settings.line_bytes_max;
   const bool is_group = begins_group(input);
   const bool is_full = input.size() > line_bytes_max;
   const size_t searched_end = is_full ? line_bytes_max + 1 : input.size();
-  const size_t request_bytes = find_end(input, is_group, std::min(parsing.scanned_bytes, searched_end), searched_end);
+  const size_t request_bytes =
+      find_end(input, is_group, std::min(parsing.scanned_bytes, searched_end), searched_end);
   if (request_bytes == std::string_view::npos && !is_full) {
     parsing.scanned_bytes = searched_end;
     return {.status = Parsed::Status::need_more};
@@ -156,7 +159,8 @@ Parsed parse_request(std::string_view input, const Parsing& parsing) {
   }
   Scope scope{.settings = parsing.settings, .arena = parsing.arena, .out = parsing.out};
   ErrorCode error = ErrorCode::out_of_memory;
-  const Request* const request = is_group ? parse_group(lines, scope, error) : parse_line(without_carriage_return(lines), scope);
+  const Request* const request =
+      is_group ? parse_group(lines, scope, error) : parse_line(without_carriage_return(lines), scope);
   if (request == nullptr) [[unlikely]] {
     return fatal(input, error);
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Requests: bytes to one of the structures of request/request.h. A pure function over the receive buffer: it stores nothing,
-// allocates from the arena alone, and checks every count against its limit, and against the bytes that are there, before it
-// allocates.
+// Requests: bytes to one of the structures of request/request.h. A pure function over the receive buffer: it
+// stores nothing, allocates from the arena alone, and checks every count against its limit, and against the
+// bytes that are there, before it allocates.
 //
 //   P id database table index columns [filter_columns [raw]]
 //   A type secret
@@ -11,9 +11,10 @@
 //   id operator count value... [limit offset [clause...] [modification value...]]
 //   G [option...] LF { one of the lines on an id, LF } E
 //
-// A request that is wrong is still a request: it takes its line, and `Request::mistake` says what is wrong, in the order in which
-// the original HandlerSocket notices it. Of a wrong request only kind, id and reply have a meaning. What a line means (whether a
-// key part is there, whether the ends of a range face each other) is exec's to judge.
+// A request that is wrong is still a request: it takes its line, and `Request::mistake` says what is wrong,
+// in the order in which the original HandlerSocket notices it. Of a wrong request only kind, id and reply
+// have a meaning. What a line means (whether a key part is there, whether the ends of a range face each
+// other) is exec's to judge.
 #pragma once
 
 #include <string_view>
@@ -25,8 +26,9 @@ namespace rowsocket::wire::handlersocket {
 /// The id where the token is no number, or none of 32 bits. No limit allows it.
 inline constexpr uint32_t id_invalid = static_cast<uint32_t>(-1);
 
-/// Protocol::parse. Fatal only for a line or a group of more than `line_bytes_max` bytes (its last LF not counted), for a group
-/// of so many lines that they can not be answered one by one, and where memory is refused for the request itself.
+/// Protocol::parse. Fatal only for a line or a group of more than `line_bytes_max` bytes (its last LF not
+/// counted), for a group of so many lines that they can not be answered one by one, and where memory is
+/// refused for the request itself.
 [[nodiscard]] Parsed parse_request(std::string_view input, const Parsing& parsing);
 
 }  // namespace rowsocket::wire::handlersocket

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The extensions of a find: clauses, the operator "starts with", counting, rows as a change left them, and now as a value. The
-// notation is that of test_vocabulary.h, in which `^=` as an operator has to be written as bytes.
+// The extensions of a find: clauses, the operator "starts with", counting, rows as a change left them, and
+// now as a value. The notation is that of test_vocabulary.h, in which `^=` as an operator has to be written
+// as bytes.
 #include <gmock/gmock.h>
 
 #include <algorithm>
@@ -71,9 +72,12 @@ TEST_F(ParserClauseTest, ReverseIsAWordOfItsOwn) {
 }
 
 TEST_F(ParserClauseTest, ALimitPerValueIsForAListAndAtLeastOne) {
-  EXPECT_EQ(read("5 = 1  600 0 @ 0 2 x y L 3"), "find 5 = ('') limit 600 offset 0 in 0 (x, y) limit per value 3");
-  EXPECT_EQ(read("5 = 1  600 0 L 3 @@ 2 x y"), "find 5 = ('') limit 600 offset 0 keys (x, y) limit per value 3");
-  EXPECT_THAT(read("5 = 1  600 0 @ 0 1 x L 18446744073709551615"), EndsWith("limit per value 9223372036854775807"));
+  EXPECT_EQ(read("5 = 1  600 0 @ 0 2 x y L 3"),
+            "find 5 = ('') limit 600 offset 0 in 0 (x, y) limit per value 3");
+  EXPECT_EQ(read("5 = 1  600 0 L 3 @@ 2 x y"),
+            "find 5 = ('') limit 600 offset 0 keys (x, y) limit per value 3");
+  EXPECT_THAT(read("5 = 1  600 0 @ 0 1 x L 18446744073709551615"),
+              EndsWith("limit per value 9223372036854775807"));
   EXPECT_EQ(read("5 = 1 a 9 0 @ 0 1 x L 0"), "find 5: syntax");
   EXPECT_EQ(read("5 = 1 a 9 0 @ 0 1 x L "), "find 5: syntax");
   EXPECT_EQ(read("5 = 1 a 9 0 L 3"), "find 5: syntax");
@@ -117,7 +121,8 @@ TEST_F(ParserClauseTest, TheValuesOfARequestAreBoundedAsAWhole) {
 
 TEST_F(ParserClauseTest, ClausesComeInAnyOrder) {
   const std::string expected =
-      "find 5 > (a) to < (z) reverse limit 9 offset 1 in 0 (x, y) limit per value 2 filter 0 = f while 1 < w columns 'c' "
+      "find 5 > (a) to < (z) reverse limit 9 offset 1 in 0 (x, y) limit per value 2 filter 0 = f while 1 < w "
+      "columns 'c' "
       "increment (1) returning";
   const std::vector<std::string> clauses = {"T < 1 z", "R", "@ 0 2 x y", "L 2", "F = 0 f W < 1 w", "C c"};
   for (size_t first = 0; first < clauses.size(); ++first) {
@@ -130,14 +135,16 @@ TEST_F(ParserClauseTest, ClausesComeInAnyOrder) {
 }
 
 TEST_F(ParserClauseTest, AClauseStandsAtMostOnce) {
-  for (const std::string clauses : {"T < 1 z T < 1 z", "R R", "@ 0 1 x @ 0 1 x", "@@ 1 x @@ 1 x", "@ 0 1 x @@ 1 x",
-                                    "@@ 1 x @ 0 1 x", "@ 0 1 x L 2 L 2", "C c C c", "F = 0 f R F = 0 f"}) {
+  for (const std::string clauses :
+       {"T < 1 z T < 1 z", "R R", "@ 0 1 x @ 0 1 x", "@@ 1 x @@ 1 x", "@ 0 1 x @@ 1 x", "@@ 1 x @ 0 1 x",
+        "@ 0 1 x L 2 L 2", "C c C c", "F = 0 f R F = 0 f"}) {
     EXPECT_EQ(read("5 > 1 a 9 1 " + clauses), "find 5: syntax") << clauses;
   }
 }
 
 TEST_F(ParserClauseTest, NoTokenOfAClauseMayBeMissing) {
-  for (const std::string clause : {"T", "T <", "T < 1", "T < 2 z", "@ 0 1 x L", "C", "@@", "@@ 1", "@@ 2 x", "T < 4096 z"}) {
+  for (const std::string clause :
+       {"T", "T <", "T < 1", "T < 2 z", "@ 0 1 x L", "C", "@@", "@@ 1", "@@ 2 x", "T < 4096 z"}) {
     EXPECT_EQ(read("5 > 1 a 9 1 " + clause), "find 5: syntax") << clause;
   }
 }
@@ -159,7 +166,8 @@ TEST_F(ParserClauseTest, OfSeveralMistakesTheFirstOfTheTokensIsAnswered) {
 
 TEST_F(ParserClauseTest, StartsWithIsAnOperator) {
   EXPECT_EQ(read_bytes(line_of("5 ^= 1 Jo 10 0")), "find 5 ^= (Jo) limit 10 offset 0");
-  EXPECT_EQ(read_bytes(line_of("5 ^= 2 a Jo 10 0 R #")), "find 5 ^= (a, Jo) reverse limit 10 offset 0 counting");
+  EXPECT_EQ(read_bytes(line_of("5 ^= 2 a Jo 10 0 R #")),
+            "find 5 ^= (a, Jo) reverse limit 10 offset 0 counting");
   EXPECT_EQ(read_bytes(line_of("5 ^= 0 10 0")), "find 5: no_key_values");
 }
 
@@ -187,8 +195,10 @@ TEST_F(ParserClauseTest, AChangeMayReplyWithTheRowsAsItLeftThem) {
 // --- Now
 
 TEST_F(ParserClauseTest, NowStandsForAnyValueOfARowAKeyAListOrAFilter) {
-  EXPECT_EQ(read("5 > 2 ^t a 9 0 T < 1 ^t F < 0 ^t"), "find 5 > (now, a) to < (now) limit 9 offset 0 filter 0 < now");
-  EXPECT_EQ(read("5 = 1 ^t 9 0 @ 0 2 ^t b U c ^t"), "find 5 = (now) limit 9 offset 0 in 0 (now, b) update (c, now)");
+  EXPECT_EQ(read("5 > 2 ^t a 9 0 T < 1 ^t F < 0 ^t"),
+            "find 5 > (now, a) to < (now) limit 9 offset 0 filter 0 < now");
+  EXPECT_EQ(read("5 = 1 ^t 9 0 @ 0 2 ^t b U c ^t"),
+            "find 5 = (now) limit 9 offset 0 in 0 (now, b) update (c, now)");
   EXPECT_EQ(read("5 + 2 ^t x"), "insert 5 (now, x)");
 }
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// For tests: reads each line three ways - whole, one byte more at a time, and ending at a page that may not be touched - and
-// checks that the outcome is the same. The notation of lines and requests is that of test_vocabulary.h.
+// For tests: reads each line three ways - whole, one byte more at a time, and ending at a page that may not
+// be touched - and checks that the outcome is the same. The notation of lines and requests is that of
+// test_vocabulary.h.
 #pragma once
 
 #include <gtest/gtest.h>
@@ -24,7 +25,8 @@ class GuardedBytes {
     const auto page_bytes = static_cast<size_t>(sysconf(_SC_PAGESIZE));
     const size_t payload_bytes = (bytes.size() + page_bytes) / page_bytes * page_bytes;
     map_bytes_ = payload_bytes + page_bytes;
-    map_ = static_cast<char*>(mmap(nullptr, map_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    map_ = static_cast<char*>(
+        mmap(nullptr, map_bytes_, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
     EXPECT_NE(map_, MAP_FAILED);
     EXPECT_EQ(mprotect(map_ + payload_bytes, page_bytes, PROT_NONE), 0);
     view_ = {map_ + payload_bytes - bytes.size(), bytes.size()};
@@ -53,7 +55,8 @@ class ParserTest : public testing::Test {
     size_t scanned_bytes = 0;
     for (size_t size = 0; size < line.size(); ++size) {
       const GuardedBytes prefix(std::string_view(line).substr(0, size));
-      EXPECT_EQ(parse(prefix.view(), scanned_bytes).status, Parsed::Status::need_more) << size << " bytes of " << printable(line);
+      EXPECT_EQ(parse(prefix.view(), scanned_bytes).status, Parsed::Status::need_more)
+          << size << " bytes of " << printable(line);
       EXPECT_EQ(scanned_bytes, size);
     }
     const GuardedBytes guarded(line);
@@ -71,8 +74,9 @@ class ParserTest : public testing::Test {
   }
 
   Parsed parse(std::string_view input, size_t& scanned_bytes) {
-    return parse_request(input,
-                         {.settings = settings, .arena = arena, .out = out, .state = nullptr, .scanned_bytes = scanned_bytes});
+    return parse_request(
+        input,
+        {.settings = settings, .arena = arena, .out = out, .state = nullptr, .scanned_bytes = scanned_bytes});
   }
   /// Of bytes of which none were looked at before.
   Parsed parse(std::string_view input) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Any bytes are a sequence of requests, each of which keeps what parser.h promises: it takes its own line or group and no more,
-// its values lie in the input or the arena, no count passes its limit, cutting the input changes nothing, and every value
-// survives the way into a reply and back.
+// Any bytes are a sequence of requests, each of which keeps what parser.h promises: it takes its own line or
+// group and no more, its values lie in the input or the arena, no count passes its limit, cutting the input
+// changes nothing, and every value survives the way into a reply and back.
 //
 // Seeds and dictionary: corpus/parser, parser_fuzz.dict.
 #include <algorithm>
@@ -24,8 +24,9 @@ using namespace rowsocket;
 
 const Protocol& protocol = wire::handlersocket::handlersocket_protocol();
 
-const Settings usual = {
-    .line_bytes_max = limits::line_bytes_default, .in_values_max = limits::in_list_default, .id_max = limits::index_id_default};
+const Settings usual = {.line_bytes_max = limits::line_bytes_default,
+                        .in_values_max = limits::in_list_default,
+                        .id_max = limits::index_id_default};
 const Settings tight = {.line_bytes_max = 64, .in_values_max = 2, .id_max = 6, .strict = true};
 
 void require(bool kept) {
@@ -154,8 +155,8 @@ void require_sound(const Request& request, const Settings& settings, size_t line
   }
 }
 
-/// `lines`: all that it was parsed from. It has a member for each line between its first and its last, be it wrong or not, and
-/// answers as many where it is refused as a whole.
+/// `lines`: all that it was parsed from. It has a member for each line between its first and its last, be it
+/// wrong or not, and answers as many where it is refused as a whole.
 void require_sound_group(const Group& group, const Settings& settings, std::string_view lines) {
   const auto line_count = static_cast<size_t>(std::count(lines.begin(), lines.end(), '\n'));
   const auto& reply = dynamic_cast<const wire::handlersocket::GroupReply&>(*group.reply);
@@ -166,15 +167,19 @@ void require_sound_group(const Group& group, const Settings& settings, std::stri
   }
   require(group.members.size() == reply.member_count() && group.members.size() <= limits::group_requests_max);
   for (const Request* const member : group.members) {
-    require(member->kind == RequestKind::find || member->kind == RequestKind::insert || member->kind == RequestKind::refused);
+    require(member->kind == RequestKind::find || member->kind == RequestKind::insert ||
+            member->kind == RequestKind::refused);
     require_sound(*member, settings, lines.size());
   }
 }
 
-/// Whether `input` may end in the middle of a request: it holds no line end, or begins with the first line of a group.
+/// Whether `input` may end in the middle of a request: it holds no line end, or begins with the first line of
+/// a group.
 bool is_unfinished(std::string_view input) {
-  const bool begins_group = input.starts_with("G\n") || input.starts_with("G\t") || input.starts_with("G\r\n");
-  return begins_group ? input.find("\nE\n") == std::string_view::npos && input.find("\nE\r\n") == std::string_view::npos
+  const bool begins_group =
+      input.starts_with("G\n") || input.starts_with("G\t") || input.starts_with("G\r\n");
+  return begins_group ? input.find("\nE\n") == std::string_view::npos &&
+                            input.find("\nE\r\n") == std::string_view::npos
                       : input.find('\n') == std::string_view::npos;
 }
 
@@ -184,13 +189,18 @@ class Reading {
   explicit Reading(const Settings& settings) : settings_(settings) {}
 
   Parsed parse(std::string_view input) {
-    return protocol.parse(
-        input, {.settings = settings_, .arena = arena_, .out = out_, .state = nullptr, .scanned_bytes = scanned_bytes_});
+    return protocol.parse(input, {.settings = settings_,
+                                  .arena = arena_,
+                                  .out = out_,
+                                  .state = nullptr,
+                                  .scanned_bytes = scanned_bytes_});
   }
   void note(const Request& request) { words_ += wire::handlersocket::test::words_of(request) + "\n"; }
   /// True if nothing is read behind this.
   bool ends_with(const Parsed& parsed) {
-    words_ += parsed.status == Parsed::Status::fatal ? "fatal" : parsed.status == Parsed::Status::hang_up ? "hang up" : "";
+    words_ += parsed.status == Parsed::Status::fatal     ? "fatal"
+              : parsed.status == Parsed::Status::hang_up ? "hang up"
+                                                         : "";
     return parsed.status == Parsed::Status::fatal || parsed.status == Parsed::Status::hang_up;
   }
   void forget_requests() { arena_.reset(); }
@@ -225,7 +235,8 @@ std::string read_all(std::string_view input, const Settings& settings) {
     }
     require(input[parsed.consumed_bytes - 1] == '\n');
     if (parsed.request->kind == RequestKind::group) {
-      require_sound_group(static_cast<const Group&>(*parsed.request), settings, input.substr(0, parsed.consumed_bytes));
+      require_sound_group(static_cast<const Group&>(*parsed.request), settings,
+                          input.substr(0, parsed.consumed_bytes));
     } else {
       require_sound(*parsed.request, settings, parsed.consumed_bytes);
     }

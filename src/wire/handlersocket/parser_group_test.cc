@@ -45,7 +45,8 @@ class ParserGroupTest : public test::ParserTest {
 // --- What is in a group
 
 TEST_F(ParserGroupTest, AGroupIsOneRequestWithItsMembers) {
-  EXPECT_EQ(read("G$5 = 1 a 1 0 - 1$6 + 1 b$E"), "group {find 5 = (a) limit 1 offset 0 decrement (1); insert 6 (b)}");
+  EXPECT_EQ(read("G$5 = 1 a 1 0 - 1$6 + 1 b$E"),
+            "group {find 5 = (a) limit 1 offset 0 decrement (1); insert 6 (b)}");
   EXPECT_EQ(read("G$5 = 1 a$E"), "group {find 5 = (a) limit 1 offset 0}");
   EXPECT_EQ(read("G$E"), "group {}");
 }
@@ -64,7 +65,8 @@ TEST_F(ParserGroupTest, AnUnknownOptionRefusesTheGroup) {
 
 TEST_F(ParserGroupTest, AMistakeIsThatOfItsMember) {
   EXPECT_EQ(read("G$5 = 1 a$5 ? 1 a$$nonsense$99 + 1 a$E"),
-            "group {find 5 = (a) limit 1 offset 0; find 5: bad_operator; unknown: unknown_command; unknown: unknown_command; "
+            "group {find 5 = (a) limit 1 offset 0; find 5: bad_operator; unknown: unknown_command; unknown: "
+            "unknown_command; "
             "insert 99: unknown_id}");
 }
 
@@ -93,9 +95,9 @@ TEST_F(ParserGroupTest, MembersViewTheInputAndTheArena) {
 // --- Where it ends
 
 TEST_F(ParserGroupTest, OnlyALineOfTheWordAloneIsTheEnd) {
-  EXPECT_EQ(
-      read("G$E $ E$EE$5 = 1 E$E"),
-      "group {unknown: unknown_command; unknown: unknown_command; unknown: unknown_command; find 5 = (E) limit 1 offset 0}");
+  EXPECT_EQ(read("G$E $ E$EE$5 = 1 E$E"),
+            "group {unknown: unknown_command; unknown: unknown_command; unknown: unknown_command; find 5 = "
+            "(E) limit 1 offset 0}");
 }
 
 TEST_F(ParserGroupTest, EachLineMayEndInACarriageReturn) {

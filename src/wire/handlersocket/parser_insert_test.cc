@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Inserts of many rows, and what they do where a row is there already. The notation is that of test_vocabulary.h.
+// Inserts of many rows, and what they do where a row is there already. The notation is that of
+// test_vocabulary.h.
 #include <gmock/gmock.h>
 
 #include <string>
@@ -73,13 +74,15 @@ TEST_F(ParserInsertTest, AClauseSaysWhatIsDoneToARowThatIsThere) {
 
 TEST_F(ParserInsertTest, ClausesComeInAnyOrder) {
   const std::string expected = "insert 5 1 rows (1, a) columns 'k,v' set 1 add 0 each alone";
-  for (const std::string clauses : {"C k,v U 1 + 0 E", "E + 0 U 1 C k,v", "+ 0 E C k,v U 1", "U 1 C k,v E + 0 "}) {
+  for (const std::string clauses :
+       {"C k,v U 1 + 0 E", "E + 0 U 1 C k,v", "+ 0 E C k,v U 1", "U 1 C k,v E + 0 "}) {
     EXPECT_EQ(read("5 ++ 2 1 1 a " + clauses), expected) << clauses;
   }
 }
 
 TEST_F(ParserInsertTest, ChoicesExcludeOneAnother) {
-  for (const std::string clauses : {"I R", "R I", "I U 1", "U 1 I", "R U 1", "R + 1", "+ 1 R", "I + 1", "I I", "R R"}) {
+  for (const std::string clauses :
+       {"I R", "R I", "I U 1", "U 1 I", "R U 1", "R + 1", "+ 1 R", "I + 1", "I I", "R R"}) {
     EXPECT_EQ(read("5 ++ 2 1 1 a " + clauses), "insert 5: syntax") << clauses;
   }
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A request for whose values there is no memory is answered as such, takes its line, and leaves the next one readable. One for
-// which there is no memory at all, or a group whose members have none, can not be answered, and ends the connection.
+// A request for whose values there is no memory is answered as such, takes its line, and leaves the next one
+// readable. One for which there is no memory at all, or a group whose members have none, can not be answered,
+// and ends the connection.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -25,8 +26,11 @@ class ParserMemoryTest : public testing::Test {
     Parsed parsed{};
     {
       const rowsocket::test::RefusedMemory refused(blocks);
-      parsed = parse_request(
-          line, {.settings = settings, .arena = arena, .out = out, .state = nullptr, .scanned_bytes = scanned_bytes});
+      parsed = parse_request(line, {.settings = settings,
+                                    .arena = arena,
+                                    .out = out,
+                                    .state = nullptr,
+                                    .scanned_bytes = scanned_bytes});
     }
     EXPECT_EQ(parsed.consumed_bytes, line.size());
     return parsed.status == Parsed::Status::fatal ? "fatal: " + std::string(error_name(parsed.error))
@@ -68,7 +72,9 @@ TEST_F(ParserMemoryTest, NoMemoryForFilters) {
   EXPECT_EQ(read(find + filters, 1), "find 5: out_of_memory");
 }
 
-TEST_F(ParserMemoryTest, NoMemoryForNewValues) { EXPECT_EQ(read("5 = 1 a 1 0 U" + many_values(), 1), "find 5: out_of_memory"); }
+TEST_F(ParserMemoryTest, NoMemoryForNewValues) {
+  EXPECT_EQ(read("5 = 1 a 1 0 U" + many_values(), 1), "find 5: out_of_memory");
+}
 
 TEST_F(ParserMemoryTest, NoMemoryForClauses) {
   EXPECT_EQ(read("5 > 1 a 1 0 T < 4000" + many_values(), 1), "find 5: out_of_memory");
@@ -99,8 +105,8 @@ TEST_F(ParserMemoryTest, NoMemoryForTheMembersOfAGroup) {
 }
 
 TEST_F(ParserMemoryTest, NoMemoryForARequestOfAnyKind) {
-  for (const std::string line :
-       {"5 = 1 a", "5 + 1 a", "5 ++ 1 1 a", "P 3 test user PRIMARY id", "A 1 secret", "Q", "G$E", "G$5 = 1 a$E"}) {
+  for (const std::string line : {"5 = 1 a", "5 + 1 a", "5 ++ 1 1 a", "P 3 test user PRIMARY id", "A 1 secret",
+                                 "Q", "G$E", "G$5 = 1 a$E"}) {
     EXPECT_EQ(read(line, 0), "fatal: out_of_memory") << line;
   }
 }

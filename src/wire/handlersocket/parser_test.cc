@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What each line is read as. The notation is that of test_vocabulary.h; parser_fixture.h reads every line in three ways.
+// What each line is read as. The notation is that of test_vocabulary.h; parser_fixture.h reads every line in
+// three ways.
 #include "wire/handlersocket/parser.h"
 
 #include <gmock/gmock.h>
@@ -70,8 +71,9 @@ TEST_F(ParserTest, NoLineEndWithinTheLongestLineIsFatal) {
 
 TEST_F(ParserTest, WhatABrowserSendsEndsTheConnectionFromItsFirstLine) {
   for (const std::string line :
-       {"POST / HTTP/1.1", "GET /0%09+ HTTP/1.1", "HEAD / HTTP/1.1", "PUT /x HTTP/1.1", "DELETE / HTTP/1.1", "OPTIONS * HTTP/1.1",
-        "PATCH / HTTP/1.1", "CONNECT a:1 HTTP/1.1", "TRACE / HTTP/1.1", "Host: a", "hOST:a"}) {
+       {"POST / HTTP/1.1", "GET /0%09+ HTTP/1.1", "HEAD / HTTP/1.1", "PUT /x HTTP/1.1", "DELETE / HTTP/1.1",
+        "OPTIONS * HTTP/1.1", "PATCH / HTTP/1.1", "CONNECT a:1 HTTP/1.1", "TRACE / HTTP/1.1", "Host: a",
+        "hOST:a"}) {
     for (const std::string end : {"\r\n", "\n"}) {
       const std::string input = line + end + "5\t=\t1\ta\n";
       for (size_t size = 0; size < line.size() + end.size(); ++size) {
@@ -94,7 +96,8 @@ TEST_F(ParserTest, OpenIndexNamesDatabaseTableIndexAndColumns) {
   EXPECT_EQ(read("P 3 test user 1 id"), "open 3 test.user index '1' columns 'id'");
   EXPECT_EQ(read("P 3 test user  id"), "open 3 test.user index '' columns 'id'");
   EXPECT_EQ(read("P 3 test user PRIMARY "), "open 3 test.user index 'PRIMARY' columns ''");
-  EXPECT_EQ(read("P 3 test user PRIMARY id a,b"), "open 3 test.user index 'PRIMARY' columns 'id' filter columns 'a,b'");
+  EXPECT_EQ(read("P 3 test user PRIMARY id a,b"),
+            "open 3 test.user index 'PRIMARY' columns 'id' filter columns 'a,b'");
 }
 
 TEST_F(ParserTest, WhatOpenIndexLeavesOutIsEmpty) {
@@ -117,7 +120,8 @@ TEST_F(ParserTest, OpenIndexTakesTheOptionRawAndNoOther) {
   EXPECT_EQ(read("P 3 test user PRIMARY id  raw"), "open 3 test.user index 'PRIMARY' columns 'id' raw");
   EXPECT_EQ(read("P 3 test user PRIMARY id a raw surplus"),
             "open 3 test.user index 'PRIMARY' columns 'id' filter columns 'a' raw");
-  EXPECT_EQ(read("P 3 test user PRIMARY id a  surplus"), "open 3 test.user index 'PRIMARY' columns 'id' filter columns 'a'");
+  EXPECT_EQ(read("P 3 test user PRIMARY id a  surplus"),
+            "open 3 test.user index 'PRIMARY' columns 'id' filter columns 'a'");
   EXPECT_EQ(read("P 3 test user PRIMARY id a cooked"), "open 3: syntax");
 }
 
@@ -161,7 +165,8 @@ TEST_F(ParserTest, MissingValuesAreEmptyStrings) {
 }
 
 TEST_F(ParserTest, AFindWithoutValuesIsRefused) {
-  for (const std::string_view line : {"5 = 0", "5 =", "5 = ", "5 = 0 1 0", "5 = 0 1 0 @ 0 1 a", "5 + 0", "5 +"}) {
+  for (const std::string_view line :
+       {"5 = 0", "5 =", "5 = ", "5 = 0 1 0", "5 = 0 1 0 @ 0 1 a", "5 + 0", "5 +"}) {
     EXPECT_THAT(read(line), EndsWith("5: no_key_values")) << line;
   }
 }
@@ -199,8 +204,8 @@ TEST_F(ParserTest, LimitAndOffsetTogetherFit64Bits) {
 }
 
 TEST_F(ParserTest, AMalformedNumberIsASyntaxError) {
-  for (const std::string number : {"-1", "+1", "1x", "x", "0x10", "1%", "%1", "1.0", "1~", "~", "^A", "18446744073709551616",
-                                   "18446744073709551620", "100000000000000000000"}) {
+  for (const std::string number : {"-1", "+1", "1x", "x", "0x10", "1%", "%1", "1.0", "1~", "~", "^A",
+                                   "18446744073709551616", "18446744073709551620", "100000000000000000000"}) {
     EXPECT_EQ(read("5 = " + number + " a"), "find 5: syntax") << number;
     EXPECT_EQ(read("5 = 1 a " + number + " 0"), "find 5: syntax") << number;
     EXPECT_EQ(read("5 = 1 a 1 " + number), "find 5: syntax") << number;
@@ -250,7 +255,8 @@ TEST_F(ParserTest, AnInListLeavesOutNoMoreThanAKeyCould) {
 
 TEST_F(ParserTest, WhetherTheKeyPartOfAnInListIsThereIsNotAskedHere) {
   EXPECT_EQ(read("5 = 2 a b 1 0 @ 2 1 x"), "find 5 = (a, b) limit 1 offset 0 in 2 (x)");
-  EXPECT_EQ(read("5 = 1 a 1 0 @ 4294967296 1 x"), "find 5 = (a) limit 1 offset 0 in 4294967295 (x)") << "out of reach";
+  EXPECT_EQ(read("5 = 1 a 1 0 @ 4294967296 1 x"), "find 5 = (a) limit 1 offset 0 in 4294967295 (x)")
+      << "out of reach";
 }
 
 // --- Filters
@@ -267,7 +273,8 @@ TEST_F(ParserTest, FiltersFollowAnInList) {
 }
 
 TEST_F(ParserTest, AnUnknownFilterTypeOrOperatorIsRefused) {
-  for (const std::string_view filter : {"FX = 0 x", "WW = 0 x", "F ! 0 x", "F  0 x", "F == 0 x", "F <> 0 x", "F", "W "}) {
+  for (const std::string_view filter :
+       {"FX = 0 x", "WW = 0 x", "F ! 0 x", "F  0 x", "F == 0 x", "F <> 0 x", "F", "W "}) {
     EXPECT_EQ(read("5 = 1 a 9 0 " + std::string(filter)), "find 5: bad_filter_type") << filter;
   }
 }
@@ -313,7 +320,8 @@ TEST_F(ParserTest, ADeleteIgnoresWhatFollows) {
 }
 
 TEST_F(ParserTest, AModificationFollowsInListAndFilters) {
-  EXPECT_EQ(read("5 = 1 a 9 0 @ 0 1 b W > 0 c U x"), "find 5 = (a) limit 9 offset 0 in 0 (b) while 0 > c update (x)");
+  EXPECT_EQ(read("5 = 1 a 9 0 @ 0 1 b W > 0 c U x"),
+            "find 5 = (a) limit 9 offset 0 in 0 (b) while 0 > c update (x)");
 }
 
 TEST_F(ParserTest, AnEmptyAmountIsNullUnlessTheServerIsStrict) {
@@ -342,9 +350,10 @@ TEST_F(ParserTest, ValuesBeyondTheColumnsAreDroppedUnlessTheServerIsStrictOrTheR
 }
 
 TEST_F(ParserTest, AnUnknownModificationIsRefused) {
-  for (const std::string_view modification :
-       {"X", "UU", "U??", "U?x", "?", "u", "=", "~", "@x 0 1 a", "U~", "D!", "U!!", "U?!", "#?", "##", "TT", "RR", "r"}) {
-    EXPECT_EQ(read("5 = 1 a 1 0 " + std::string(modification) + " x"), "find 5: bad_modification") << modification;
+  for (const std::string_view modification : {"X", "UU", "U??", "U?x", "?", "u", "=", "~", "@x 0 1 a", "U~",
+                                              "D!", "U!!", "U?!", "#?", "##", "TT", "RR", "r"}) {
+    EXPECT_EQ(read("5 = 1 a 1 0 " + std::string(modification) + " x"), "find 5: bad_modification")
+        << modification;
   }
 }
 
@@ -381,7 +390,8 @@ TEST_F(ParserTest, AuthenticateGivesTheSecretOfThePort) {
 }
 
 TEST_F(ParserTest, AnyOtherAuthenticationTypeIsRefused) {
-  for (const std::string_view line : {"A", "A ", "A 2 secret", "A 01 secret", "A 1x secret", "A ~ secret", "A 2 bad^"}) {
+  for (const std::string_view line :
+       {"A", "A ", "A 2 secret", "A 01 secret", "A 1x secret", "A ~ secret", "A 2 bad^"}) {
     EXPECT_EQ(read(line), "authenticate: bad_authentication_type") << line;
   }
 }
@@ -397,7 +407,8 @@ TEST_F(ParserTest, OfSeveralMistakesTheOneThatTheOriginalNoticesIsAnswered) {
   EXPECT_EQ(read("5 ? 0 1 0 @ 9 1 a X"), "find 5: bad_operator");
   EXPECT_EQ(read("5 = 0 1 0 @ 9 1 a X"), "find 5: no_key_values");
   EXPECT_EQ(read("5 = 1 a 1 0 @ 9 1 a X"), "find 5: bad_modification");
-  EXPECT_EQ(read("5 = 1 a 1 0 @ 9 1 a U"), "find 5 = (a) limit 1 offset 0 in 9 (a) update ()") << "that is left to exec";
+  EXPECT_EQ(read("5 = 1 a 1 0 @ 9 1 a U"), "find 5 = (a) limit 1 offset 0 in 9 (a) update ()")
+      << "that is left to exec";
 }
 
 }  // namespace

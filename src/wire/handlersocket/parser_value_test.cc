@@ -66,7 +66,8 @@ TEST_F(ParserValueTest, ValuesWithoutEscapesViewTheInput) {
   const auto& insert = static_cast<const Insert&>(*parsed.request);
   EXPECT_EQ(insert.values[0].data, line.data() + 6);
   const char* const unescaped = insert.values[1].data;
-  EXPECT_TRUE(unescaped < line.data() || unescaped >= line.data() + line.size()) << "the input itself is never changed";
+  EXPECT_TRUE(unescaped < line.data() || unescaped >= line.data() + line.size())
+      << "the input itself is never changed";
 }
 
 TEST_F(ParserValueTest, LongValuesAreReadAtEveryLength) {

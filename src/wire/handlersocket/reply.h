@@ -20,8 +20,11 @@
 namespace rowsocket::wire::handlersocket {
 
 /// A value in a reply: TAB before it, 0x00 alone for NULL, and bytes below 0x10 as 0x01 and the byte + 0x40.
-inline constexpr ValueFormat reply_value_format = {
-    .separator = '\t', .null_token = {"\0", 1}, .escape_below = 0x10, .escape_lead = 0x01, .escape_shift = 0x40};
+inline constexpr ValueFormat reply_value_format = {.separator = '\t',
+                                                   .null_token = {"\0", 1},
+                                                   .escape_below = 0x10,
+                                                   .escape_lead = 0x01,
+                                                   .escape_shift = 0x40};
 
 /// What the replies to all requests have.
 class CommonReply : public Reply {
@@ -70,7 +73,8 @@ class OutcomesReply final : public CommonReply {
 /// A line for the group's beginning, those of its members, and one for its end.
 class GroupReply final : public CommonReply {
  public:
-  GroupReply(Buffer& out, bool with_detail, size_t member_count) : CommonReply(out, with_detail), member_count_(member_count) {}
+  GroupReply(Buffer& out, bool with_detail, size_t member_count)
+      : CommonReply(out, with_detail), member_count_(member_count) {}
 
   void group_begins() override { done(); }
   void group_ends() override;

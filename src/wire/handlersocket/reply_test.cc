@@ -35,7 +35,9 @@ class ReplyTest : public testing::Test {
     return std::string(out.view());
   }
 
-  ValueWriter values_of(const Reply& reply) { return ValueWriter(out, reply.value_format(), reply.per_column()); }
+  ValueWriter values_of(const Reply& reply) {
+    return ValueWriter(out, reply.value_format(), reply.per_column());
+  }
 
   Buffer out;
   LineReply line{out, false};
@@ -124,7 +126,8 @@ TEST_F(ReplyTest, OutcomesAreRowsOfWhatWasDoneAndTheId) {
   rows.inserted({.error = {}, .rows_affected = 1, .has_id = true, .id = 18446744073709551615U});
   rows.inserted({.error = {}, .rows_affected = 2, .has_id = false, .id = 0});
   rows.inserted({.error = {}, .rows_affected = 0, .has_id = true, .id = 0});
-  rows.inserted({.error = {}, .rows_affected = 0, .has_id = true, .id = ~uint64_t{4}, .id_is_negative = true});
+  rows.inserted(
+      {.error = {}, .rows_affected = 0, .has_id = true, .id = ~uint64_t{4}, .id_is_negative = true});
   rows.end_outcomes();
   EXPECT_EQ(out.view(), bytes_of("0 2 1 18446744073709551615 2 ~ 0 0 0 -5$"));
 }
@@ -132,7 +135,8 @@ TEST_F(ReplyTest, OutcomesAreRowsOfWhatWasDoneAndTheId) {
 TEST_F(ReplyTest, ARowThatFailedSaysWhyAndHasNoId) {
   const auto failed = [this](Error failure) {
     out.clear();
-    OutcomesReply(out, true).inserted({.error = std::move(failure), .rows_affected = 1, .has_id = true, .id = 7});
+    OutcomesReply(out, true).inserted(
+        {.error = std::move(failure), .rows_affected = 1, .has_id = true, .id = 7});
     return std::string(out.view());
   };
   EXPECT_EQ(failed({ErrorCode::engine, 121}), bytes_of(" !121 ~"));
@@ -170,11 +174,13 @@ TEST_F(ReplyTest, OfAGroupThatFailedTheMemberThatFailedSaysWhy) {
 }
 
 TEST_F(ReplyTest, AGroupThatIsMalformedSaysSoAtItsBeginning) {
-  EXPECT_EQ(group_failed(Reply::group_itself, ErrorCode::syntax), bytes_of("2 1 syntax$2 1 group$2 1 group$2 1 group$"));
+  EXPECT_EQ(group_failed(Reply::group_itself, ErrorCode::syntax),
+            bytes_of("2 1 syntax$2 1 group$2 1 group$2 1 group$"));
 }
 
 TEST_F(ReplyTest, AGroupThatCanNotBeKeptSaysWhyInAllLinesButItsFirst) {
-  EXPECT_EQ(group_failed(Reply::every_member, ErrorCode::commit_failed), bytes_of("0 1$1 1 commit$1 1 commit$1 1 commit$"));
+  EXPECT_EQ(group_failed(Reply::every_member, ErrorCode::commit_failed),
+            bytes_of("0 1$1 1 commit$1 1 commit$1 1 commit$"));
 }
 
 // --- Errors
@@ -262,7 +268,8 @@ RC_GTEST_PROP(ValueRoundTrip, ControlBytesComeBackUnchanged, ()) {
   RC_ASSERT(read_values(out.view().substr(1), 1).front() == words_of(Value(bytes)));
 }
 
-RC_GTEST_PROP(ValueRoundTrip, RowsOfValuesAndNullsComeBackUnchanged, (const std::vector<rc::Maybe<std::string>>& row)) {
+RC_GTEST_PROP(ValueRoundTrip, RowsOfValuesAndNullsComeBackUnchanged,
+              (const std::vector<rc::Maybe<std::string>>& row)) {
   RC_PRE(!row.empty());
   Buffer out;
   ValueWriter writer(out, reply_value_format);

@@ -76,7 +76,8 @@ namespace rowsocket::wire::handlersocket::test {
 }
 
 [[nodiscard]] inline std::string_view words_of(RequestKind kind) {
-  constexpr std::string_view words[] = {"unknown", "nothing", "open", "find", "insert", "group", "authenticate"};
+  constexpr std::string_view words[] = {"unknown", "nothing", "open",        "find",
+                                        "insert",  "group",   "authenticate"};
   return words[static_cast<size_t>(kind)];
 }
 
@@ -128,7 +129,8 @@ namespace rowsocket::wire::handlersocket::test {
   if (find.change.kind == Change::Kind::none) {
     return find.tell == Tell::count ? " counting" : "";
   }
-  const std::string text = " " + (find.change.kind == Change::Kind::remove ? "delete ()" : words_of_assignments(find.change));
+  const std::string text =
+      " " + (find.change.kind == Change::Kind::remove ? "delete ()" : words_of_assignments(find.change));
   constexpr std::string_view told[] = {" returning", " returning new", ""};
   return text + std::string(told[static_cast<size_t>(find.tell)]);
 }
@@ -154,7 +156,8 @@ namespace rowsocket::wire::handlersocket::test {
   return text + words_of_columns(find.selection) + words_of_change(find);
 }
 
-[[nodiscard]] inline std::string words_of_positions(std::string_view what, Operation operation, const Insert& insert) {
+[[nodiscard]] inline std::string words_of_positions(std::string_view what, Operation operation,
+                                                    const Insert& insert) {
   std::string text;
   for (const DuplicateChange& change : insert.duplicate_changes) {
     if (change.operation == operation) {
@@ -170,8 +173,10 @@ namespace rowsocket::wire::handlersocket::test {
   }
   constexpr std::string_view on_duplicate[] = {"", " keep", " replace", ""};
   std::string text = std::to_string(insert.row_count) + " rows " + words_of(insert.values);
-  text += words_of_columns(insert.selection) + std::string(on_duplicate[static_cast<size_t>(insert.on_duplicate)]);
-  text += words_of_positions("set", Operation::set, insert) + words_of_positions("add", Operation::add, insert);
+  text += words_of_columns(insert.selection) +
+          std::string(on_duplicate[static_cast<size_t>(insert.on_duplicate)]);
+  text +=
+      words_of_positions("set", Operation::set, insert) + words_of_positions("add", Operation::add, insert);
   return text + (insert.rows_alone ? " each alone" : "");
 }
 
@@ -185,8 +190,8 @@ namespace rowsocket::wire::handlersocket::test {
   return text + "}";
 }
 
-/// The whole request; of a wrong one the kind, the id and the mistake, of a wrong group how many members its reply answers as
-/// well.
+/// The whole request; of a wrong one the kind, the id and the mistake, of a wrong group how many members its
+/// reply answers as well.
 [[nodiscard]] inline std::string words_of(const Request& request) {
   std::string text(words_of(request.kind));
   if (request.kind == RequestKind::open) {

@@ -10,7 +10,8 @@ constexpr char escape_lead = 0x01;
 constexpr unsigned char escape_shift = 0x40;
 constexpr unsigned char escaped_below = 0x10;
 
-/// Unescapes `token` to `to`, where there is room for it all. The number of bytes written, or -1 at a bad escape.
+/// Unescapes `token` to `to`, where there is room for it all. The number of bytes written, or -1 at a bad
+/// escape.
 ptrdiff_t unescape(std::string_view token, char* to) {
   const char* const to_begin = to;
   for (size_t i = 0; i < token.size(); ++i) {
@@ -52,7 +53,8 @@ Value TokenReader::decode(std::string_view token) {
   if (token == now_token) {
     return Value::now();
   }
-  // A raw NUL in a longer value is refused although the original takes it: who does not escape it turns the value "\0" into NULL.
+  // A raw NUL in a longer value is refused although the original takes it: who does not escape it turns the
+  // value "\0" into NULL.
   if (token.find('\0') != std::string_view::npos) {
     fail(ErrorCode::syntax);
     return {};

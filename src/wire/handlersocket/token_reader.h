@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Reads one line's tokens front to back, each byte once. Tokens are separated by one TAB; reading past the last one gives
-// empty tokens, as HandlerSocket clients expect. The first error sticks and ends the line, so a parser reads on as if all were
-// well and looks at `error()` where it matters: before it allocates, and at the end.
+// Reads one line's tokens front to back, each byte once. Tokens are separated by one TAB; reading past the
+// last one gives empty tokens, as HandlerSocket clients expect. The first error sticks and ends the line, so
+// a parser reads on as if all were well and looks at `error()` where it matters: before it allocates, and at
+// the end.
 //
 // Views the line, and the arena for values that had to be unescaped; copying it (to look ahead) is cheap.
 //
@@ -34,7 +35,8 @@ inline constexpr std::string_view null_token{"\0", 1};
 /// The token that stands for the time of the request. No value: 't' is no escaped byte.
 inline constexpr std::string_view now_token = "\x01t";
 
-/// The first byte below 0x10 of [from, end): a TAB, an escape, a NUL or a stray control byte. `end` if there is none.
+/// The first byte below 0x10 of [from, end): a TAB, an escape, a NUL or a stray control byte. `end` if there
+/// is none.
 inline const char* find_control(const char* from, const char* end) {
 #if defined(__SSE2__)
   const __m128i first_plain = _mm_set1_epi8(0x10);
@@ -56,7 +58,8 @@ inline const char* find_control(const char* from, const char* end) {
 class TokenReader {
  public:
   /// `line` without its line end; its data is not nullptr.
-  TokenReader(std::string_view line, Arena& arena) : next_(line.data()), end_(line.data() + line.size()), arena_(&arena) {}
+  TokenReader(std::string_view line, Arena& arena)
+      : next_(line.data()), end_(line.data() + line.size()), arena_(&arena) {}
 
   [[nodiscard]] ErrorCode error() const { return error_; }
   [[nodiscard]] bool ok() const { return error_ == ErrorCode::none; }
@@ -76,7 +79,9 @@ class TokenReader {
   /// The next token, which is not taken.
   [[nodiscard]] std::string_view peek() const { return TokenReader(*this).token(); }
   /// More tokens than this can not be left. Costs nothing.
-  [[nodiscard]] size_t tokens_left_max() const { return next_ == nullptr ? 0 : static_cast<size_t>(end_ - next_) + 1; }
+  [[nodiscard]] size_t tokens_left_max() const {
+    return next_ == nullptr ? 0 : static_cast<size_t>(end_ - next_) + 1;
+  }
   /// How many tokens are left; counts no further than `count_max`.
   [[nodiscard]] size_t tokens_left(size_t count_max) const;
 
