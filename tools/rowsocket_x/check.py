@@ -22,7 +22,13 @@ _RUFF = str(VENV / "bin/ruff")
 _NARROW_STYLE = f"--style={{BasedOnStyle: InheritParentConfig, ColumnLimit: {COLUMNS_MAX}}}"
 
 # Each is one program to the type checker: their test folders have names in common.
-_TYPED = (("tools",), ("clients/python/src", "clients/python/tests"), ("tests", "bench"))
+_TYPED = (
+    ("tools",),
+    ("clients/python/src", "clients/python/tests", "clients/python/make_sync.py"),
+    ("tests", "bench"),
+)
+
+_MAKE_SYNC = ("python", "clients/python/make_sync.py")
 
 
 def check(*, everything: bool = False) -> bool:
@@ -36,6 +42,7 @@ def check(*, everything: bool = False) -> bool:
         ("Python format", _python_format),
         ("Python lint", _python_lint),
         ("Python types", _types),
+        ("made files", lambda: _program(*_MAKE_SYNC, "--check")),
         ("layers", _layers),
         ("licence lines", lambda: _over_files(_files(), rules.licence)),
         ("file length", lambda: _over_files(_files(), rules.length)),
@@ -62,7 +69,10 @@ def check(*, everything: bool = False) -> bool:
 
 
 def fmt() -> None:
-    """Format all C++ and Python sources in place, and mend what the linter can mend by itself."""
+    """Format all C++ and Python sources in place, and mend what the linter can mend by itself.
+
+    Files that are made from others are made anew.
+    """
     python_layers.require(python_layers.Layer.CHECK)
     for sources, style in _by_width((".cc", ".h"), _NARROW_STYLE):
         run([_CLANG_FORMAT, "-i", *style, *sources], what="clang-format", cwd=ROOT)
@@ -71,6 +81,8 @@ def fmt() -> None:
             [_RUFF, "check", "--fix", "--quiet", *width, *sources], cwd=ROOT, stdout=subprocess.DEVNULL
         )
         run([_RUFF, "format", "--quiet", *width, *sources], what="ruff format", cwd=ROOT)
+    program, script = _MAKE_SYNC
+    run([str(VENV / "bin" / program), script], what=script, cwd=ROOT)
 
 
 @cache
@@ -146,9 +158,10 @@ def _program(name: str, *words: str) -> list[str]:
 
 
 def _types() -> list[str]:
+    python = [path for path in _files() if path.suffix == ".py"]
     found = []
     for folders in _TYPED:
-        there = [folder for folder in folders if next((ROOT / folder).rglob("*.py"), None) is not None]
+        there = [folder for folder in folders if any(path.is_relative_to(folder) for path in python)]
         if there:
             found += _program("mypy", "--no-error-summary", *there)
     return found

@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The blocking client: `connect`, `Connection`, `Index`, `Pipeline`.
-
-A connection is used by one thread at a time; threads share a `ConnectionPool`.
-"""
+# Made by make_sync.py from aio/connection.py: change that file, and run `python make_sync.py`.
+"""The blocking client: `connect`, `Connection`, `Index`, `Pipeline`, `Group`."""
 
 from __future__ import annotations
 
@@ -14,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Callable, Generic, Literal, Optional, Typ
 
 from rowsocket import _inserts, _requests
 from rowsocket._index import IndexDescription, Request, as_dicts, describe
-from rowsocket._link import Link
 from rowsocket._options import DEFAULT_TIMEOUT_S, Deadline, Options
 from rowsocket._pipeline import Collected, CollectedGroup, lost_reads, raise_lost
 from rowsocket._session import IndexIds, Pending
 from rowsocket.errors import ConnectionLost, RowSocketError
+
+from ._link import Link, Lock
 
 if TYPE_CHECKING:
     from typing_extensions import Concatenate, ParamSpec, Self
@@ -33,7 +32,9 @@ TextRow = tuple[Optional[str], ...]
 BytesRow = tuple[Optional[bytes], ...]
 
 
-def _executed(build: Callable[Concatenate[IndexDescription[R], P], Request[T]]) -> Callable[Concatenate[Index[R], P], T]:
+def _executed(
+    build: Callable[Concatenate[IndexDescription[R], P], Request[T]],
+) -> Callable[Concatenate[Index[R], P], T]:
     """The method of `Index` that sends the request and returns its result."""
 
     def method(self: Index[R], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -227,8 +228,8 @@ class Connection(Executor):
         self._options = options
         self._ids = IndexIds()
         self._link: Link | None = None
+        self._connecting = Lock()
         self._closed = False
-        self._connected(Deadline(options.timeout))
 
     def close(self) -> None:
         """Close for good. Idempotent."""
@@ -249,22 +250,25 @@ class Connection(Executor):
 
     def _connected(self, deadline: Deadline) -> Link:
         """A usable link: the one that is there, or a new one. Raises ConnectionLost, Timeout, AuthenticationError."""
-        if self._closed:
-            raise ConnectionLost("closed", "this connection was closed by its user")
-        if self._link is not None:
-            if self._link.usable():
-                return self._link
-            self._link.close()
-            if not self._options.reconnect:
-                raise ConnectionLost("lost", f"{self._options.where()}: lost before, and reconnect is off")
-        link = Link(self._options, self._ids, deadline)
+        with self._connecting:
+            if self._closed:
+                raise ConnectionLost("closed", "this connection was closed by its user")
+            if self._link is not None:
+                if self._link.usable():
+                    return self._link
+                if not self._options.reconnect:
+                    raise ConnectionLost("lost", f"{self._options.where()}: lost before, and reconnect is off")
+            self._link = self._make_link(deadline)
+            return self._link
+
+    def _make_link(self, deadline: Deadline) -> Link:
+        link = Link.connect(self._options, self._ids, deadline)
         if self._options.secret is not None:
             data, authenticated = link.session.authenticate(self._options.secret)
-            link.exchange(data, deadline)
+            link.exchange(data, authenticated, deadline)
             if authenticated.error is not None:
                 link.close()
                 raise authenticated.error
-        self._link = link
         return link
 
     def _run(self, pendings: list[Pending[Any]]) -> None:
@@ -283,7 +287,7 @@ class Connection(Executor):
             for pending in pendings:
                 pending._refuse(error)
         else:
-            link.run(pendings, deadline)
+            link.exchange(link.session.encode(pendings), pendings[-1], deadline)
 
     def _open(self, description: IndexDescription[Any], id: int | None) -> None:
         self._ids.id_of(description, id)
@@ -291,7 +295,7 @@ class Connection(Executor):
         for last_try in (False, True):
             link = self._connected(deadline)
             data, opened = link.session.open(description)
-            link.exchange(data, deadline)
+            link.exchange(data, opened, deadline)
             if opened.error is None:
                 return
             if last_try or not lost_reads([opened]) or not self._options.reconnect:
@@ -317,4 +321,6 @@ def connect(
 
     Raises ConnectionLost, Timeout, AuthenticationError.
     """
-    return Connection(Options(host, port, unix_socket, timeout, secret, reconnect))
+    connection = Connection(Options(host, port, unix_socket, timeout, secret, reconnect))
+    connection._connected(Deadline(timeout))
+    return connection
