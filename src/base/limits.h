@@ -67,6 +67,17 @@ inline constexpr uint32_t return_wait_share = 8;        ///< after writes a turn
 inline constexpr uint32_t return_wait_us_min = 20;      ///< ... not at all if that is less than this ...
 inline constexpr uint32_t return_wait_us_max = 200;     ///< ... and never longer than this
 inline constexpr uint32_t parked_retry_us = 1000;       ///< how soon a request that waits for a lock is tried again
+inline constexpr uint32_t replay_retries = 3;  ///< how often again for a request that loses its own transaction, too
+
+// One session in MariaDB: how long it waits in place, where all clients of its worker wait with it.
+inline constexpr uint32_t impatience_ms = 5000;  ///< after a row was kept for long, nobody waits for rows in place
+inline constexpr uint32_t cluster_replay_patience_s = 10;  ///< for tables, after the cluster aborted a transaction
+inline constexpr uint32_t new_history_patience_s = 1;  ///< for a table that needs a new partition for its history
+inline constexpr uint32_t new_history_long_ms = 500;   ///< if that took longer ...
+inline constexpr uint32_t new_history_pause_ms = 5000;  ///< ... no new partition is tried for so long
+inline constexpr uint32_t last_turn_ms = 300;  ///< at shutdown: what a session has before it is interrupted
+inline constexpr uint32_t plugin_variables_interval_us = 100'000;  ///< how often they are looked at, under their lock
+inline constexpr uint32_t names_cleared_min = 256;  ///< names of tables remembered before those not in use are dropped
 
 // The server.
 inline constexpr uint32_t threads_max = 1024;
@@ -74,6 +85,7 @@ inline constexpr uint32_t connections_default = 20'000;  ///< rowsocket_max_conn
 inline constexpr uint32_t connections_max = 1'000'000;
 inline constexpr uint32_t idle_timeout_s_default = 28'800;  ///< rowsocket_idle_timeout, as wait_timeout
 inline constexpr uint32_t listen_backlog = 4096;
+inline constexpr uint32_t port_picks_max = 32;  ///< of a port that is free on all addresses
 inline constexpr uint32_t accepts_per_listener = 64;    ///< before the next listener has its turn
 inline constexpr uint32_t accept_pause_ms = 100;        ///< accepting rests this long when the process is out of descriptors
 inline constexpr uint32_t log_lines_per_interval = 10;  ///< of each thread, for what clients can cause

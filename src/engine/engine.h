@@ -176,7 +176,7 @@ class Session {
   /// Before a request that inserts, or a group. `earlier` is what `generated_ids` returned when it ran before and had to wait,
   /// else empty: its rows are given the same values of AUTO_INCREMENT again. An engine that takes such values back need not do
   /// this.
-  virtual void begin_inserts(std::vector<GeneratedId> /*earlier*/) {}
+  virtual void begin_inserts(std::vector<GeneratedId>&& /*earlier*/) {}
   /// The values that the request, or group, was given since then. May throw std::bad_alloc.
   [[nodiscard]] virtual std::vector<GeneratedId> generated_ids() const { return {}; }
 

@@ -5,14 +5,12 @@
 #include <utility>
 
 #include "base/invariant.h"
+#include "base/limits.h"
 
 namespace rowsocket::exec {
 namespace {
 
 using engine::Begin;
-
-/// A request that loses its own transaction too is tried this often again.
-constexpr int replay_retries = 3;
 
 /// It may: of a group nobody looks at the members.
 bool inserts(const Request& request) {
@@ -199,7 +197,7 @@ void Staging::remake(Job& job) {
     return;
   }
   if (job.can_run()) {
-    for (int retries = 0; !run_alone(job) && retries < replay_retries; ++retries) {
+    for (uint32_t retries = 0; !run_alone(job) && retries < limits::replay_retries; ++retries) {
     }
   }
   if (!job.is_put_back()) {

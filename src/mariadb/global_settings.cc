@@ -3,15 +3,10 @@
 // The server's headers come first.
 #include <cstring>
 
+#include "base/limits.h"
 #include "mariadb/global_settings.h"
 
 namespace rowsocket::mariadb {
-namespace {
-
-/// The variables of plugins may move when a plugin is installed, so they are looked at under the lock, and not by every turn.
-constexpr ulonglong plugins_interval_us = 100'000;
-
-}  // namespace
 
 bool GlobalSettings::have_changed(ulonglong now_us) {
   // Both are copies of the same bytes, padding included.
@@ -20,7 +15,8 @@ bool GlobalSettings::have_changed(ulonglong now_us) {
 }
 
 bool GlobalSettings::plugins_variables_changed(ulonglong now_us) {
-  if (now_us - looked_at_us_ < plugins_interval_us) [[likely]] {
+  // They may move when a plugin is installed, so they are looked at under the lock, and not by every turn.
+  if (now_us - looked_at_us_ < limits::plugin_variables_interval_us) [[likely]] {
     return false;
   }
   looked_at_us_ = now_us;

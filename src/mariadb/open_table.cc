@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/limits.h"
 #include "mariadb/binding.h"
 #include "mariadb/diagnostics.h"
 #include "mariadb/engines.h"
@@ -213,7 +214,7 @@ Opening OpenTable::open(THD* thd, bool alone_in_statement, NewHistory new_histor
 
 /// The tables of the list are open, before and after.
 Opening OpenTable::add_history_partition(THD* thd, const MDL_savepoint& before, Error& error) {
-  constexpr ulong patience_s = 1;  // it holds up all clients of the worker, and all who want the table
+  constexpr ulong patience_s = limits::new_history_patience_s;  // it holds up all clients, and all who want the table
   NewPartitions partitions(thd, std::min(patience_s, static_cast<ulong>(global_system_variables.lock_wait_timeout)));
   const bool claimed = partitions.claim(&list_);
   close_list(thd, before);

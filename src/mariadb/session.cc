@@ -37,8 +37,7 @@ bool is_valid_name(const std::string& name) {
 /// Drop entries that nobody uses any more, now and then: clients decide how many names they try.
 template <typename Map>
 void forget_expired(Map& map, size_t& kept_count) {
-  constexpr size_t count_min = 256;
-  if (map.size() < std::max(count_min, 2 * kept_count)) {
+  if (map.size() < std::max<size_t>(limits::names_cleared_min, 2 * kept_count)) {
     return;
   }
   std::erase_if(map, [](const auto& entry) { return entry.second.expired(); });
@@ -83,7 +82,7 @@ Session::Session(Engine& engine, const engine::SessionOptions& options)
     : engine_(engine), options_(options), thread_(options.intent, this, wake_session), thd_(thread_.thd()) {
   galera_.attach(thd_);
   statement_.attach(thd_);
-  const std::lock_guard guard(engine_.mutex_);
+  const MutexLock lock(engine_.mutex_);
   engine_.sessions_.push_back(this);
   // A server that shuts down has told those that it knew by then, and waits for all.
   if (engine_.stopped_.load() || abort_loop) {
@@ -93,7 +92,7 @@ Session::Session(Engine& engine, const engine::SessionOptions& options)
 
 Session::~Session() {
   {
-    const std::lock_guard guard(engine_.mutex_);
+    const MutexLock lock(engine_.mutex_);
     std::erase(engine_.sessions_, this);
     engine_.session_ended_.notify_all();
   }
@@ -118,9 +117,12 @@ std::unique_ptr<engine::Session> Engine::create_session(const engine::SessionOpt
 
 void Engine::interrupt_sessions() {
   stopped_.store(true);
-  constexpr std::chrono::milliseconds grace(300);  // most are done with their turn long before
-  std::unique_lock lock(mutex_);
-  session_ended_.wait_for(lock, grace, [this] { return sessions_.empty(); });
+  // Most are done with their turn long before.
+  constexpr std::chrono::milliseconds grace(limits::last_turn_ms);
+  const auto end = std::chrono::steady_clock::now() + grace;
+  MutexLock lock(mutex_);
+  while (!sessions_.empty() && session_ended_.wait_until(lock, end) == std::cv_status::no_timeout) {
+  }
   for (Session* const session : sessions_) {
     session->kill();
   }
@@ -286,10 +288,9 @@ Opening Session::open_with_new_history(OpenTable& table, Error& error) {
   }
   release_tables();
   const Opening opening = table.open(thd_, statement_.is_empty(), NewHistory::add, error);
-  constexpr std::chrono::milliseconds long_wait(500);
-  constexpr std::chrono::seconds pause(5);
-  if (const auto done = std::chrono::steady_clock::now(); done - now >= long_wait) {
-    no_new_history_until_ = done + pause;
+  const auto done = std::chrono::steady_clock::now();
+  if (done - now >= std::chrono::milliseconds(limits::new_history_long_ms)) {
+    no_new_history_until_ = done + std::chrono::milliseconds(limits::new_history_pause_ms);
   }
   return opening;
 }

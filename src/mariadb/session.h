@@ -21,15 +21,14 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <unordered_map>
 #include <vector>
 
 #include "base/limits.h"
+#include "base/mutex.h"
 #include "engine/engine.h"
 #include "mariadb/cursor.h"
 #include "mariadb/galera.h"
@@ -85,7 +84,7 @@ class Session final : public engine::Session {
                            Error& error) override;
   [[nodiscard]] size_t held_bytes() const override { return indexes_->held_bytes; }
   engine::Begin begin_request(engine::Index& index, engine::Intent intent, engine::Cursor*& cursor, Error& error) override;
-  void begin_inserts(std::vector<engine::GeneratedId> earlier) override { cursor_.ids().begin(std::move(earlier)); }
+  void begin_inserts(std::vector<engine::GeneratedId>&& earlier) override { cursor_.ids().begin(std::move(earlier)); }
   [[nodiscard]] std::vector<engine::GeneratedId> generated_ids() const override { return cursor_.ids().all(); }
   Error end_request() override;
   void abandon_request() override;
@@ -218,9 +217,9 @@ class Engine final : public engine::Engine {
   friend class Session;  // which enters itself in the list while it lives
 
   std::atomic<bool> stopped_{false};
-  std::mutex mutex_;
-  std::condition_variable session_ended_;
-  std::vector<Session*> sessions_;  ///< guarded by mutex_
+  Mutex mutex_;
+  ConditionVariable session_ended_;
+  std::vector<Session*> sessions_ ROWSOCKET_GUARDED_BY(mutex_);
 };
 
 }  // namespace rowsocket::mariadb

@@ -14,19 +14,13 @@ namespace rowsocket::mariadb {
 using engine::Begin;
 using engine::Intent;
 
-namespace {
-
-constexpr std::chrono::seconds impatience(5);
-
-}  // namespace
-
 // ---- requests
 
 /// How long opening and locking a table waits, in seconds: not at all, but for one that was told to be patient, for one that can
 /// not be run again and, for a while, for a transaction that the cluster aborted. It holds nothing, and mostly it was aborted for
 /// the table's DDL, which holds up writes on the whole cluster.
 ulong Session::lock_patience_s() const {
-  constexpr ulong replay_patience_s = 10;
+  constexpr ulong replay_patience_s = limits::cluster_replay_patience_s;
   const ulong timeout_s = global_system_variables.lock_wait_timeout;
   return is_patient_ || does_lasting_work_ ? timeout_s : replays_in_cluster_ ? std::min<ulong>(timeout_s, replay_patience_s) : 0;
 }
@@ -265,7 +259,7 @@ void Session::abandon_request() {
   }
   if (cursor_.found_row_locked() && thread_.row_patience() == ServerThread::RowPatience::second) {
     // Somebody keeps a row for long. Who else wants it polls for a while, instead of holding up everybody for a second each.
-    impatient_until_ = std::chrono::steady_clock::now() + impatience;
+    impatient_until_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(limits::impatience_ms);
   }
 }
 

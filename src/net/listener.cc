@@ -217,10 +217,9 @@ bool listen_tcp(const std::vector<SocketAddress>& addresses, uint32_t port, bool
     return false;
   }
   // A port that is free on one address may be taken on the next: then another one is picked.
-  constexpr int picks_max = 32;
   int error = EADDRINUSE;
   std::string failed_name;
-  for (int pick = 0; pick < (port == 0 ? picks_max : 1) && error == EADDRINUSE; ++pick) {
+  for (uint32_t pick = 0; pick < (port == 0 ? limits::port_picks_max : 1) && error == EADDRINUSE; ++pick) {
     error = listen_once(addresses, static_cast<uint16_t>(port), ipv6_optional, listeners, notes, failed_name);
   }
   if (error == 0 && listeners.empty()) {

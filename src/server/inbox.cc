@@ -8,7 +8,7 @@ namespace rowsocket::server {
 
 bool Inbox::offer(Arrival& arrival) {
   try {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     if (!open_) {
       return false;
     }
@@ -22,17 +22,17 @@ bool Inbox::offer(Arrival& arrival) {
 }
 
 bool Inbox::is_open() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return open_;
 }
 
 void Inbox::take(std::vector<Arrival>& arrivals) {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   arrivals_.swap(arrivals);
 }
 
 void Inbox::close() {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   open_ = false;
   connection_count_.fetch_sub(static_cast<uint32_t>(arrivals_.size()), std::memory_order_relaxed);
   arrivals_.clear();

@@ -2,16 +2,14 @@
 //
 // Where the acceptor leaves new connections for a worker, and what it knows of the worker: how many
 // connections it has and whether it serves at all.
-//
-// Locking: `mutex_` guards the arrivals and `open_`; the wakeup and the count need no lock.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
-#include <mutex>
 #include <string>
 #include <vector>
 
+#include "base/mutex.h"
 #include "exec/client.h"
 #include "net/descriptor.h"
 #include "net/wakeup.h"
@@ -53,9 +51,9 @@ class Inbox {
   void close();
 
  private:
-  mutable std::mutex mutex_;
-  std::vector<Arrival> arrivals_;
-  bool open_ = true;
+  mutable Mutex mutex_;
+  std::vector<Arrival> arrivals_ ROWSOCKET_GUARDED_BY(mutex_);
+  bool open_ ROWSOCKET_GUARDED_BY(mutex_) = true;
   std::atomic<uint32_t> connection_count_{0};
   net::Wakeup wakeup_;
 };

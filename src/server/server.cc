@@ -8,11 +8,11 @@
 
 #include <algorithm>
 #include <exception>
-#include <mutex>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/mutex.h"
 #include "server/acceptor.h"
 #include "server/endpoints.h"
 #include "server/settings_board.h"
@@ -42,7 +42,7 @@ class Server::Impl {
   ~Impl() { stop(); }
 
   bool start(const Config& config, std::string& failure) {
-    const std::scoped_lock lock(lifecycle_);
+    const MutexLock lock(lifecycle_);
     try {
       if (start_all(config, failure)) {
         return true;
@@ -58,7 +58,7 @@ class Server::Impl {
   }
 
   void stop() {
-    const std::scoped_lock lock(lifecycle_);
+    const MutexLock lock(lifecycle_);
     stop_all();
   }
 
@@ -97,7 +97,7 @@ class Server::Impl {
   }
 
  private:
-  bool start_all(const Config& config, std::string& failure) {
+  bool start_all(const Config& config, std::string& failure) ROWSOCKET_REQUIRES(lifecycle_) {
     settings_board_.publish(reconciled(config.settings));
     Endpoints endpoints;
     if (!open_endpoints(config, endpoints, failure)) {
@@ -122,7 +122,7 @@ class Server::Impl {
     return acceptor_->start(failure);
   }
 
-  bool start_workers(Intent intent, uint32_t count, std::string& failure) {
+  bool start_workers(Intent intent, uint32_t count, std::string& failure) ROWSOCKET_REQUIRES(lifecycle_) {
     for (uint32_t number = 0; number < count; ++number) {
       workers_.push_back(std::make_unique<Worker>(
           Worker::Surroundings{engine_, log_, clock_, settings_board_}, intent, number));
@@ -133,7 +133,7 @@ class Server::Impl {
     return true;
   }
 
-  void stop_all() {
+  void stop_all() ROWSOCKET_REQUIRES(lifecycle_) {
     if (acceptor_ != nullptr) {
       acceptor_->stop();
     }
@@ -165,7 +165,7 @@ class Server::Impl {
   engine::Engine& engine_;
   Log& log_;
   Clock& clock_;
-  std::mutex lifecycle_;
+  Mutex lifecycle_;
   SettingsBoard settings_board_;
   std::vector<Door> doors_;  ///< as they are served
   Acceptor::Workers workers_;

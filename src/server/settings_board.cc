@@ -16,13 +16,13 @@ Settings reconciled(Settings settings) {
 
 void SettingsBoard::publish(Settings settings) {
   auto snapshot = std::make_shared<const Settings>(std::move(settings));
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   current_.swap(snapshot);
   generation_.fetch_add(1, std::memory_order_release);
 }
 
 std::shared_ptr<const Settings> SettingsBoard::current() const {
-  const std::scoped_lock lock(mutex_);
+  const MutexLock lock(mutex_);
   return current_;
 }
 

@@ -7,8 +7,8 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <mutex>
 
+#include "base/mutex.h"
 #include "request/settings.h"
 
 namespace rowsocket::server {
@@ -27,9 +27,9 @@ class SettingsBoard {
   [[nodiscard]] std::shared_ptr<const Settings> current() const;
 
  private:
-  mutable std::mutex mutex_;
-  std::shared_ptr<const Settings> current_;  ///< guarded by mutex_
-  std::atomic<uint64_t> generation_{0};      ///< written under mutex_, after current_
+  mutable Mutex mutex_;
+  std::shared_ptr<const Settings> current_ ROWSOCKET_GUARDED_BY(mutex_);
+  std::atomic<uint64_t> generation_{0};  ///< written under mutex_, after current_
 };
 
 }  // namespace rowsocket::server

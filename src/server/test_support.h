@@ -12,7 +12,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -21,6 +20,7 @@
 
 #include "base/limits.h"
 #include "base/log.h"
+#include "base/mutex.h"
 #include "engine/memory/memory_engine.h"
 #include "net/address.h"
 #include "net/descriptor.h"
@@ -130,17 +130,17 @@ class TestClient {
 class TestLog final : public Log {
  public:
   void write(LogLevel, std::string_view line) override {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     lines_.emplace_back(line);
   }
   [[nodiscard]] std::vector<std::string> lines() const {
-    const std::scoped_lock lock(mutex_);
+    const MutexLock lock(mutex_);
     return lines_;
   }
 
  private:
-  mutable std::mutex mutex_;
-  std::vector<std::string> lines_;
+  mutable Mutex mutex_;
+  std::vector<std::string> lines_ ROWSOCKET_GUARDED_BY(mutex_);
 };
 
 inline constexpr size_t big_name_bytes = 4 * limits::mebibyte;

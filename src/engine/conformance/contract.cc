@@ -259,7 +259,7 @@ Somebody::Somebody(Engine& engine, Intent intent)
 
 Somebody::~Somebody() {
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock lock(mutex_);
     leaves_ = true;
   }
   changed_.notify_one();
@@ -270,7 +270,7 @@ std::future<void> Somebody::begins(Deed deed) {
   std::packaged_task<void(Client&)> task(std::move(deed));
   std::future<void> done = task.get_future();
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock lock(mutex_);
     deeds_.push_back(std::move(task));
   }
   changed_.notify_one();
@@ -279,9 +279,11 @@ std::future<void> Somebody::begins(Deed deed) {
 
 void Somebody::live(Engine& engine, Intent intent) {
   Client client(engine, intent);
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [this] { return leaves_ || !deeds_.empty(); });
+    while (!leaves_ && deeds_.empty()) {
+      changed_.wait(lock);
+    }
     if (deeds_.empty()) {
       return;
     }

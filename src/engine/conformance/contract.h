@@ -16,16 +16,15 @@
 #include <gtest/gtest.h>
 
 #include <atomic>
-#include <condition_variable>
 #include <functional>
 #include <future>
 #include <initializer_list>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "engine/conformance/engine_under_test.h"
 #include "engine/conformance/row_calls.h"
 #include "request/counters.h"
@@ -133,10 +132,10 @@ class Somebody {
  private:
   void live(Engine& engine, Intent intent);
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::vector<std::packaged_task<void(Client&)>> deeds_;  ///< guarded by mutex_
-  bool leaves_ = false;                                   ///< guarded by mutex_
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::vector<std::packaged_task<void(Client&)>> deeds_ ROWSOCKET_GUARDED_BY(mutex_);
+  bool leaves_ ROWSOCKET_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 

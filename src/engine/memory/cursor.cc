@@ -2,7 +2,6 @@
 #include "engine/memory/cursor.h"
 
 #include <algorithm>
-#include <mutex>
 #include <utility>
 
 #include "base/invariant.h"
@@ -55,7 +54,7 @@ void MemoryCursor::start(const MemoryIndex& index) {
 }
 
 Error MemoryCursor::set_filters(std::span<const Filter> filters) {
-  const std::scoped_lock lock(session_.state().mutex);
+  const MutexLock lock(session_.state().mutex);
   for (const Filter& filter : filters) {
     const size_t column = index_->filter_columns()[filter.filter_column];
     Cell value;
@@ -71,7 +70,11 @@ Error MemoryCursor::set_filters(std::span<const Filter> filters) {
   return {};
 }
 
-Value MemoryCursor::resolved(const Value& value) const { return value.is_now() ? Value(session_.state().now) : value; }
+Value MemoryCursor::resolved(const Value& value) const {
+  const State& state = session_.state();
+  state.mutex.assume_held();
+  return value.is_now() ? Value(state.now) : value;
+}
 
 Error MemoryCursor::check_range(const KeyRange& range) const {
   const size_t parts = key_index().columns.size();
@@ -155,12 +158,14 @@ Step MemoryCursor::stand_at(Iterator place) {
   if (place == key_index().entries.end() || !is_in_range(*place)) {
     return Step::end;
   }
-  if (session_.state().read_deadlock.happens()) {
+  State& state = session_.state();
+  state.mutex.assume_held();
+  if (state.read_deadlock.happens()) {
     error_ = session_.meet_deadlock();
     return Step::failed;
   }
-  if (session_.state().read_fault.happens()) {
-    error_ = session_.state().read_fault.error;
+  if (state.read_fault.happens()) {
+    error_ = state.read_fault.error;
     return Step::failed;
   }
   current_ = *place;
@@ -173,7 +178,7 @@ Step MemoryCursor::stand_before(Iterator place) {
 }
 
 Step MemoryCursor::seek(const KeyRange& range) {
-  const std::scoped_lock lock(session_.state().mutex);
+  const MutexLock lock(session_.state().mutex);
   error_ = check_range(range);
   if (!error_.ok()) {
     return Step::failed;
@@ -205,12 +210,12 @@ Step MemoryCursor::pass_over(Step step) {
 }
 
 Step MemoryCursor::next() {
-  const std::scoped_lock lock(session_.state().mutex);
+  const MutexLock lock(session_.state().mutex);
   return stands_ ? pass_over(advance()) : Step::end;
 }
 
 Verdict MemoryCursor::verdict() {
-  const std::scoped_lock lock(session_.state().mutex);
+  const MutexLock lock(session_.state().mutex);
   return verdict_of_row(*index_->table()->row(current_.row));
 }
 
@@ -228,7 +233,7 @@ Verdict MemoryCursor::verdict_of_row(const Row& row) const {
 }
 
 void MemoryCursor::write_row(ValueWriter& writer) {
-  const std::scoped_lock lock(session_.state().mutex);
+  const MutexLock lock(session_.state().mutex);
   if (!invariant(stands_, "a row is told where the cursor stands on one")) {
     return;
   }
@@ -263,7 +268,7 @@ bool MemoryCursor::save_position() {
 }
 
 Step MemoryCursor::fetch_position(size_t number) {
-  const std::scoped_lock lock(session_.state().mutex);
+  const MutexLock lock(session_.state().mutex);
   stands_ = false;
   if (index_->table()->row(positions_[number]) == nullptr) {
     return Step::end;

@@ -2,7 +2,6 @@
 //
 // What a cursor does to rows; how it reaches them is in cursor.cc.
 #include <charconv>
-#include <mutex>
 #include <utility>
 
 #include "engine/memory/cursor.h"
@@ -40,7 +39,7 @@ Error MemoryCursor::assign(Row& row, const Assignment& assignment) const {
 }
 
 Error MemoryCursor::change_row(std::span<const Assignment> assignments, bool keeps_signs, bool& changed) {
-  const std::scoped_lock lock(session_.state().mutex);
+  const MutexLock lock(session_.state().mutex);
   changed = false;
   const Row* const before = index_->table()->row(current_.row);
   if (before == nullptr) {
@@ -63,7 +62,7 @@ Error MemoryCursor::change_row(std::span<const Assignment> assignments, bool kee
 }
 
 Error MemoryCursor::delete_row() {
-  const std::scoped_lock lock(session_.state().mutex);
+  const MutexLock lock(session_.state().mutex);
   return session_.change(index_->table(), current_.row, std::nullopt);
 }
 
@@ -151,7 +150,7 @@ Error MemoryCursor::change_duplicate(RowNumber number, const RowToInsert& insert
 }
 
 Error MemoryCursor::insert_row(const RowToInsert& row, RowOutcome& outcome) {
-  const std::scoped_lock lock(session_.state().mutex);
+  const MutexLock lock(session_.state().mutex);
   stands_ = false;
   RowNumber number = 0;
   Error error = insert(row, outcome, number);

@@ -32,7 +32,7 @@ MemoryEngine::MemoryEngine() : state_(std::make_unique<State>()) {}
 MemoryEngine::~MemoryEngine() = default;
 
 std::unique_ptr<Session> MemoryEngine::create_session(const SessionOptions& options) {
-  const std::scoped_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   if (state_->refuses_sessions || state_->stops) {
     return nullptr;
   }
@@ -42,8 +42,11 @@ std::unique_ptr<Session> MemoryEngine::create_session(const SessionOptions& opti
 void MemoryEngine::interrupt_sessions() {
   constexpr std::chrono::milliseconds grace(100);  // most are done with their turn long before
   {
-    std::unique_lock lock(state_->mutex);
-    if (state_->session_ended.wait_for(lock, grace, [this] { return state_->sessions.empty(); })) {
+    MutexLock lock(state_->mutex);
+    const auto end = std::chrono::steady_clock::now() + grace;
+    while (!state_->sessions.empty() && state_->session_ended.wait_until(lock, end) == std::cv_status::no_timeout) {
+    }
+    if (state_->sessions.empty()) {
       return;
     }
     state_->stops = true;
@@ -52,7 +55,7 @@ void MemoryEngine::interrupt_sessions() {
 }
 
 void MemoryEngine::create_table(std::string_view name, TableDefinition definition) {
-  const std::scoped_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   auto& slot = state_->tables[std::string(name)];
   if (slot != nullptr) {
     slot->dropped = true;
@@ -61,7 +64,7 @@ void MemoryEngine::create_table(std::string_view name, TableDefinition definitio
 }
 
 void MemoryEngine::drop_table(std::string_view name) {
-  const std::scoped_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   const auto found = state_->tables.find(name);
   if (found != state_->tables.end()) {
     found->second->dropped = true;
@@ -70,7 +73,7 @@ void MemoryEngine::drop_table(std::string_view name) {
 }
 
 bool MemoryEngine::insert(std::string_view name, const Row& row) {
-  const std::scoped_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   const auto table = state_->table(name);
   if (table == nullptr || row.size() != table->columns().size()) {
     return false;
@@ -93,7 +96,7 @@ bool MemoryEngine::insert(std::string_view name, const Row& row) {
 }
 
 std::vector<Row> MemoryEngine::rows(std::string_view name) const {
-  const std::scoped_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   const auto table = state_->table(name);
   if (table == nullptr) {
     return {};
@@ -141,37 +144,37 @@ Error with_reason(Error error) {
 }  // namespace
 
 void MemoryEngine::fail_commit(Error error, uint32_t times) {
-  const std::scoped_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->commit_fault = {1, times, with_reason(std::move(error))};
 }
 
 void MemoryEngine::fail_group_end(Error error) {
-  const std::scoped_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->group_end_fault = {1, 1, with_reason(std::move(error))};
 }
 
 void MemoryEngine::fail_write(uint32_t nth, Error error) {
-  const std::scoped_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->write_fault = {nth, 1, with_reason(std::move(error))};
 }
 
 void MemoryEngine::lose_transaction_at_write(uint32_t nth, uint32_t times) {
-  const std::scoped_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->write_deadlock = {nth, times, {}};
 }
 
 void MemoryEngine::lose_transaction_at_read(uint32_t nth, uint32_t times) {
-  const std::scoped_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->read_deadlock = {nth, times, {}};
 }
 
 void MemoryEngine::fail_read(uint32_t nth, Error error) {
-  const std::scoped_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->read_fault = {nth, 1, with_reason(std::move(error))};
 }
 
 void MemoryEngine::set_busy(std::string_view name, bool busy) {
-  const std::scoped_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   if (const auto table = state_->table(name)) {
     table->busy = busy;
     table->busy_since = std::this_thread::get_id();
@@ -180,47 +183,49 @@ void MemoryEngine::set_busy(std::string_view name, bool busy) {
 }
 
 void MemoryEngine::set_lock_wait_timeout_ms(uint64_t milliseconds) {
-  const std::scoped_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->lock_wait_timeout_ms = milliseconds;
 }
 
 void MemoryEngine::set_row_patience_ms(uint64_t milliseconds) {
-  const std::scoped_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->row_patience_ms = milliseconds;
 }
 
 void MemoryEngine::await_patient_wait() {
-  std::unique_lock lock(state_->mutex);
-  state_->wait_began.wait_for(lock, std::chrono::seconds(5), [this] { return state_->patient_waits > 0; });
+  MutexLock lock(state_->mutex);
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
+  while (state_->patient_waits == 0 && state_->wait_began.wait_until(lock, end) == std::cv_status::no_timeout) {
+  }
 }
 
 void MemoryEngine::on_next_write(std::function<void()> action) {
-  const std::scoped_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->on_next_write = std::move(action);
 }
 
 void MemoryEngine::on_next_commit(std::function<void()> action) {
-  const std::scoped_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->on_next_commit = std::move(action);
 }
 
 void MemoryEngine::ask_to_commit_first(uint32_t nth_write) {
-  const std::scoped_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->commit_first_at_write = nth_write;
 }
 
 void MemoryEngine::make_transactions_long() {
-  const std::scoped_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->transactions_are_long = true;
 }
 
 void MemoryEngine::set_now(std::string text) {
-  const std::scoped_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->now = std::move(text);
 }
 
 void MemoryEngine::interrupt(Interruption interruption) {
-  const std::scoped_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   for (MemorySession* session : state_->sessions) {
     session->interrupt(interruption);
     session->wake();
@@ -229,35 +234,35 @@ void MemoryEngine::interrupt(Interruption interruption) {
 }
 
 void MemoryEngine::refuse_sessions() {
-  const std::scoped_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   state_->refuses_sessions = true;
 }
 
 uint64_t MemoryEngine::commits_with_changes() const {
-  const std::scoped_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   return state_->commits_with_changes;
 }
 
 size_t MemoryEngine::session_count() const {
-  const std::scoped_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   return state_->sessions.size();
 }
 
 size_t MemoryEngine::sessions_holding_tables() const {
-  const std::scoped_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   return static_cast<size_t>(std::count_if(state_->sessions.begin(), state_->sessions.end(),
                                            [](const MemorySession* session) { return session->holds_tables_locked(); }));
 }
 
 bool MemoryEngine::is_held(std::string_view name) const {
-  const std::scoped_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   const auto table = state_->table(name);
   return std::any_of(state_->sessions.begin(), state_->sessions.end(),
                      [&table](const MemorySession* session) { return session->holds(table); });
 }
 
 std::vector<std::string> MemoryEngine::activities() const {
-  const std::scoped_lock lock(state_->mutex);
+  const MutexLock lock(state_->mutex);
   std::vector<std::string> texts;
   for (const MemorySession* session : state_->sessions) {
     texts.push_back(session->activity());

@@ -23,14 +23,14 @@ MemorySession::MemorySession(State& state, const SessionOptions& options) : stat
 
 MemorySession::~MemorySession() {
   rollback();
-  const std::scoped_lock lock(state_.mutex);
+  const MutexLock lock(state_.mutex);
   std::erase(state_.sessions, this);
   state_.stops = state_.stops && !state_.sessions.empty();
   state_.session_ended.notify_all();
 }
 
 Begin MemorySession::open_index(const IndexDescription& description, std::shared_ptr<Index>& index, Error& error) {
-  std::unique_lock lock(state_.mutex);
+  MutexLock lock(state_.mutex);
   const auto table = state_.table(description.database + "." + description.table);
   if (table == nullptr) {
     error = Error(ErrorCode::cannot_open_table, "no table " + description.database + "." + description.table);
@@ -104,7 +104,7 @@ Begin MemorySession::refuse(MemoryIndex& index, Intent intent, Error& error) {
 }
 
 /// Where the table is busy: wait in place if patient, else in a later turn.
-Begin MemorySession::await_table(std::unique_lock<std::mutex>& lock, const Table& table, Error& error) {
+Begin MemorySession::await_table(MutexLock& lock, const Table& table, Error& error) {
   if (table.busy && patient_ && table.busy_since != std::this_thread::get_id()) {
     static_cast<void>(wait_in_place(lock, state_.lock_wait_timeout_ms, [&table] { return !table.busy; }));
   }
@@ -117,18 +117,20 @@ Begin MemorySession::await_table(std::unique_lock<std::mutex>& lock, const Table
 
 /// False if the time is over, or the session is to stop, before the condition holds.
 template <typename Condition>
-bool MemorySession::wait_in_place(std::unique_lock<std::mutex>& lock, uint64_t timeout_ms, Condition condition) {
+bool MemorySession::wait_in_place(MutexLock& lock, uint64_t timeout_ms, Condition condition) {
   const bool is_long = timeout_ms > state_.row_patience_ms;
   state_.patient_waits += is_long ? 1 : 0;
   state_.wait_began.notify_all();
-  state_.lock_released.wait_for(lock, std::chrono::milliseconds(timeout_ms),
-                                [&] { return condition() || interruption_ == Interruption::stop; });
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
+  while (!condition() && interruption_ != Interruption::stop &&
+         state_.lock_released.wait_until(lock, end) == std::cv_status::no_timeout) {
+  }
   state_.patient_waits -= is_long ? 1 : 0;
   return condition();
 }
 
 Begin MemorySession::begin_request(Index& index, Intent intent, Cursor*& cursor, Error& error) {
-  std::unique_lock lock(state_.mutex);
+  MutexLock lock(state_.mutex);
   auto& opened = static_cast<MemoryIndex&>(index);
   Begin begin = refuse(opened, intent, error);
   if (begin == Begin::ready) {
@@ -154,46 +156,46 @@ Begin MemorySession::begin_request(Index& index, Intent intent, Cursor*& cursor,
 }
 
 Error MemorySession::end_request() {
-  const std::scoped_lock lock(state_.mutex);
+  const MutexLock lock(state_.mutex);
   in_request_ = false;
   return lost_ ? deadlock_error() : Error();
 }
 
 void MemorySession::abandon_request() {
-  const std::scoped_lock lock(state_.mutex);
+  const MutexLock lock(state_.mutex);
   in_request_ = false;
   undo_down_to(std::min(request_mark_, undo_.size()));
 }
 
 bool MemorySession::transaction_lost() const {
-  const std::scoped_lock lock(state_.mutex);
+  const MutexLock lock(state_.mutex);
   return lost_;
 }
 
 Error MemorySession::loss() const { return deadlock_error(); }
 
 void MemorySession::lose_transaction() {
-  const std::scoped_lock lock(state_.mutex);
+  const MutexLock lock(state_.mutex);
   lost_ = true;
 }
 
 bool MemorySession::did_lasting_work() const {
-  const std::scoped_lock lock(state_.mutex);
+  const MutexLock lock(state_.mutex);
   return did_lasting_work_;
 }
 
 bool MemorySession::wants_commit() const {
-  const std::scoped_lock lock(state_.mutex);
+  const MutexLock lock(state_.mutex);
   return did_lasting_work_ || (state_.transactions_are_long && !undo_.empty());
 }
 
 void MemorySession::set_patient(bool patient) {
-  const std::scoped_lock lock(state_.mutex);
+  const MutexLock lock(state_.mutex);
   patient_ = patient;
 }
 
 Begin MemorySession::begin_group(std::span<const GroupMember> members, size_t& failed_member, Error& error) {
-  std::unique_lock lock(state_.mutex);
+  MutexLock lock(state_.mutex);
   group_mark_ = undo_.size();
   for (size_t number = 0; number < members.size(); ++number) {
     auto& opened = static_cast<MemoryIndex&>(*members[number].index);
@@ -212,7 +214,7 @@ Begin MemorySession::begin_group(std::span<const GroupMember> members, size_t& f
 }
 
 Error MemorySession::end_group() {
-  const std::scoped_lock lock(state_.mutex);
+  const MutexLock lock(state_.mutex);
   const auto mark = std::exchange(group_mark_, std::nullopt);
   if (state_.group_end_fault.happens()) {
     undo_down_to(std::min(mark.value_or(undo_.size()), undo_.size()));
@@ -222,13 +224,13 @@ Error MemorySession::end_group() {
 }
 
 void MemorySession::abandon_group() {
-  const std::scoped_lock lock(state_.mutex);
+  const MutexLock lock(state_.mutex);
   undo_down_to(std::min(group_mark_.value_or(undo_.size()), undo_.size()));
   group_mark_.reset();
 }
 
 Error MemorySession::commit() {
-  const std::scoped_lock lock(state_.mutex);
+  const MutexLock lock(state_.mutex);
   gtid_.clear();
   group_mark_.reset();
   if (const auto action = undo_.empty() ? nullptr : std::exchange(state_.on_next_commit, nullptr)) {
@@ -250,7 +252,7 @@ Error MemorySession::commit() {
 }
 
 void MemorySession::rollback() {
-  const std::scoped_lock lock(state_.mutex);
+  const MutexLock lock(state_.mutex);
   undo_down_to(0);
   in_request_ = false;
   group_mark_.reset();
@@ -265,7 +267,7 @@ void MemorySession::forget_transaction() {
 }
 
 void MemorySession::yield_tables() {
-  const std::scoped_lock lock(state_.mutex);
+  const MutexLock lock(state_.mutex);
   const auto held = held_tables_;
   for (const auto& table : held) {
     if (table->busy) {
@@ -275,36 +277,36 @@ void MemorySession::yield_tables() {
 }
 
 void MemorySession::release_tables() {
-  const std::scoped_lock lock(state_.mutex);
+  const MutexLock lock(state_.mutex);
   while (!held_tables_.empty()) {
     give_back(std::shared_ptr<Table>(held_tables_.back()));
   }
 }
 
 bool MemorySession::holds_tables() const {
-  const std::scoped_lock lock(state_.mutex);
+  const MutexLock lock(state_.mutex);
   return !held_tables_.empty();
 }
 
 uint64_t MemorySession::lock_wait_timeout_ms() const {
-  const std::scoped_lock lock(state_.mutex);
+  const MutexLock lock(state_.mutex);
   return state_.lock_wait_timeout_ms;
 }
 
 Interruption MemorySession::interruption() const {
-  const std::scoped_lock lock(state_.mutex);
+  const MutexLock lock(state_.mutex);
   return interruption_;
 }
 
 void MemorySession::clear_interruption() {
-  const std::scoped_lock lock(state_.mutex);
+  const MutexLock lock(state_.mutex);
   if (interruption_ == Interruption::close_connections) {
     interruption_ = Interruption::none;
   }
 }
 
 void MemorySession::set_activity(std::string_view activity) {
-  const std::scoped_lock lock(state_.mutex);
+  const MutexLock lock(state_.mutex);
   activity_ = activity;
 }
 
@@ -315,6 +317,7 @@ void MemorySession::wake() const {
 }
 
 Error MemorySession::change(const std::shared_ptr<Table>& table, RowNumber number, std::optional<Row> after) {
+  state_.mutex.assume_held();
   if (const auto action = std::exchange(state_.on_next_write, nullptr)) {
     action();
   }
@@ -337,12 +340,14 @@ Error MemorySession::change(const std::shared_ptr<Table>& table, RowNumber numbe
 }
 
 Error MemorySession::meet_deadlock() {
+  state_.mutex.assume_held();
   undo_down_to(0);
   lost_ = true;
   return deadlock_error();
 }
 
 void MemorySession::undo_in_copy(const Table& table, std::map<RowNumber, Row>& rows) const {
+  state_.mutex.assume_held();
   for (auto undo = undo_.rbegin(); undo != undo_.rend(); ++undo) {
     if (undo->table.get() != &table) {
       continue;
@@ -396,7 +401,7 @@ bool MemorySession::waits_for_own_thread() const {
   return is_own(state_.writer) || std::any_of(state_.readers.begin(), state_.readers.end(), is_own);
 }
 
-Begin MemorySession::acquire(std::unique_lock<std::mutex>& lock, Error& error) {
+Begin MemorySession::acquire(MutexLock& lock, Error& error) {
   if (locked_) {
     return Begin::ready;
   }
@@ -408,7 +413,7 @@ Begin MemorySession::acquire(std::unique_lock<std::mutex>& lock, Error& error) {
     state_.waiting_writers += writes ? 1 : 0;
     const uint64_t timeout_ms =
         patient_ ? state_.lock_wait_timeout_ms : std::min(state_.row_patience_ms, state_.lock_wait_timeout_ms);
-    const bool free = wait_in_place(lock, timeout_ms, [this] { return !must_wait(); });
+    const bool free = wait_in_place(lock, timeout_ms, [this]() ROWSOCKET_REQUIRES(state_.mutex) { return !must_wait(); });
     state_.waiting_writers -= writes ? 1 : 0;
     if (!free) {
       state_.lock_released.notify_all();  // readers that let this writer pass

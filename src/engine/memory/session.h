@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // One worker's view of the memory engine: its transaction (an undo log), its share of the big lock, its cursor.
-// `mutex` below is the engine's; a comment says which members it guards, the others are the worker thread's own.
+// What no mutex guards is the worker thread's own.
 #pragma once
 
 #include <algorithm>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <vector>
@@ -55,11 +54,21 @@ class MemorySession final : public Session {
   Error meet_deadlock();
 
   // For the engine; the mutex is held.
-  void interrupt(Interruption interruption) { interruption_ = interruption; }
+  void interrupt(Interruption interruption) {
+    state_.mutex.assume_held();
+    interruption_ = interruption;
+  }
   void wake() const;
-  [[nodiscard]] const std::string& activity() const { return activity_; }
-  [[nodiscard]] bool holds_tables_locked() const { return !held_tables_.empty(); }
+  [[nodiscard]] std::string activity() const {
+    state_.mutex.assume_held();
+    return activity_;
+  }
+  [[nodiscard]] bool holds_tables_locked() const {
+    state_.mutex.assume_held();
+    return !held_tables_.empty();
+  }
   [[nodiscard]] bool holds(const std::shared_ptr<Table>& table) const {
+    state_.mutex.assume_held();
     return std::find(held_tables_.begin(), held_tables_.end(), table) != held_tables_.end();
   }
   /// The table's rows as they were before this session's uncommitted changes.
@@ -72,36 +81,36 @@ class MemorySession final : public Session {
     std::optional<Row> before;
   };
 
-  [[nodiscard]] Begin refuse(MemoryIndex& index, Intent intent, Error& error);
-  [[nodiscard]] Begin await_table(std::unique_lock<std::mutex>& lock, const Table& table, Error& error);
-  [[nodiscard]] Begin acquire(std::unique_lock<std::mutex>& lock, Error& error);
+  [[nodiscard]] Begin refuse(MemoryIndex& index, Intent intent, Error& error) ROWSOCKET_REQUIRES(state_.mutex);
+  [[nodiscard]] Begin await_table(MutexLock& lock, const Table& table, Error& error) ROWSOCKET_REQUIRES(state_.mutex);
+  [[nodiscard]] Begin acquire(MutexLock& lock, Error& error) ROWSOCKET_REQUIRES(state_.mutex);
   template <typename Condition>
-  [[nodiscard]] bool wait_in_place(std::unique_lock<std::mutex>& lock, uint64_t timeout_ms, Condition condition);
-  [[nodiscard]] bool must_wait() const;
-  [[nodiscard]] bool waits_for_own_thread() const;
-  void release();
-  void forget_transaction();
-  void undo_down_to(size_t undo_count);
-  void take_table(const std::shared_ptr<Table>& table);
-  void give_back(const std::shared_ptr<Table>& table);
+  [[nodiscard]] bool wait_in_place(MutexLock& lock, uint64_t timeout_ms, Condition condition) ROWSOCKET_REQUIRES(state_.mutex);
+  [[nodiscard]] bool must_wait() const ROWSOCKET_REQUIRES(state_.mutex);
+  [[nodiscard]] bool waits_for_own_thread() const ROWSOCKET_REQUIRES(state_.mutex);
+  void release() ROWSOCKET_REQUIRES(state_.mutex);
+  void forget_transaction() ROWSOCKET_REQUIRES(state_.mutex);
+  void undo_down_to(size_t undo_count) ROWSOCKET_REQUIRES(state_.mutex);
+  void take_table(const std::shared_ptr<Table>& table) ROWSOCKET_REQUIRES(state_.mutex);
+  void give_back(const std::shared_ptr<Table>& table) ROWSOCKET_REQUIRES(state_.mutex);
 
   State& state_;
   const SessionOptions options_;
   MemoryCursor cursor_;
-  std::vector<Undo> undo_;                           ///< mutex
-  size_t request_mark_ = 0;                          ///< mutex; size of undo_ when the request began
-  std::optional<size_t> group_mark_;                 ///< mutex; size of undo_ when the group began
-  std::string gtid_;                                 ///< of the last commit
-  bool in_request_ = false;                          ///< mutex
-  bool locked_ = false;                              ///< mutex; this session holds its share of the big lock
-  bool lost_ = false;                                ///< mutex
-  bool has_written_ = false;                         ///< mutex; a request for writing was begun in this transaction
-  bool did_lasting_work_ = false;                    ///< mutex; one of them in a table without transactions
-  bool patient_ = false;                             ///< mutex
-  std::vector<std::shared_ptr<Table>> held_tables_;  ///< mutex
+  std::vector<Undo> undo_ ROWSOCKET_GUARDED_BY(state_.mutex);
+  size_t request_mark_ ROWSOCKET_GUARDED_BY(state_.mutex) = 0;           ///< size of undo_ when the request began
+  std::optional<size_t> group_mark_ ROWSOCKET_GUARDED_BY(state_.mutex);  ///< size of undo_ when the group began
+  std::string gtid_;                                                     ///< of the last commit
+  bool in_request_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;
+  bool locked_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;  ///< this session holds its share of the big lock
+  bool lost_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;
+  bool has_written_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;       ///< a request for writing was begun in this transaction
+  bool did_lasting_work_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;  ///< one of them in a table without transactions
+  bool patient_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;
+  std::vector<std::shared_ptr<Table>> held_tables_ ROWSOCKET_GUARDED_BY(state_.mutex);
   std::vector<std::weak_ptr<MemoryIndex>> indexes_;  ///< that were opened and may be in use
-  Interruption interruption_ = Interruption::none;   ///< mutex
-  std::string activity_;                             ///< mutex
+  Interruption interruption_ ROWSOCKET_GUARDED_BY(state_.mutex) = Interruption::none;
+  std::string activity_ ROWSOCKET_GUARDED_BY(state_.mutex);
 };
 
 }  // namespace rowsocket::engine::memory

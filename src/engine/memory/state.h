@@ -1,18 +1,17 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What the sessions of one memory engine share: tables, the big lock, and the armed faults. Everything is guarded by `mutex`.
+// What the sessions of one memory engine share: tables, the big lock, and the armed faults.
 #pragma once
 
-#include <condition_variable>
 #include <cstdint>
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/mutex.h"
 #include "engine/memory/table.h"
 
 namespace rowsocket::engine::memory {
@@ -46,38 +45,38 @@ struct Holder {
 };
 
 struct State {
-  std::mutex mutex;
-  std::condition_variable lock_released;  ///< the big lock, or a table that was busy; or a session is to stop
+  Mutex mutex;
+  ConditionVariable lock_released;  ///< the big lock, or a table that was busy; or a session is to stop
 
-  std::map<std::string, std::shared_ptr<Table>, std::less<>> tables;
-  std::vector<MemorySession*> sessions;
-  std::condition_variable session_ended;
+  std::map<std::string, std::shared_ptr<Table>, std::less<>> tables ROWSOCKET_GUARDED_BY(mutex);
+  std::vector<MemorySession*> sessions ROWSOCKET_GUARDED_BY(mutex);
+  ConditionVariable session_ended;
 
-  Holder writer = {};  ///< session == nullptr: none
-  std::vector<Holder> readers;
-  uint32_t waiting_writers = 0;  ///< new readers let them pass
+  Holder writer ROWSOCKET_GUARDED_BY(mutex) = {};  ///< session == nullptr: none
+  std::vector<Holder> readers ROWSOCKET_GUARDED_BY(mutex);
+  uint32_t waiting_writers ROWSOCKET_GUARDED_BY(mutex) = 0;  ///< new readers let them pass
 
-  Fault commit_fault;
-  Fault group_end_fault;
-  Fault write_fault;
-  Fault write_deadlock;
-  Fault read_fault;
-  Fault read_deadlock;
-  uint64_t lock_wait_timeout_ms = 5000;
-  uint64_t row_patience_ms = 1000;
-  uint32_t patient_waits = 0;  ///< sessions that wait in place
-  std::condition_variable wait_began;
-  std::function<void()> on_next_write;
-  std::function<void()> on_next_commit;
-  bool transactions_are_long = false;
-  uint32_t commit_first_at_write = 0;
-  std::string now = "2020-01-01 00:00:00";
-  bool refuses_sessions = false;
-  bool stops = false;  ///< until the sessions that there are have ended
-  uint64_t commits_with_changes = 0;
+  Fault commit_fault ROWSOCKET_GUARDED_BY(mutex);
+  Fault group_end_fault ROWSOCKET_GUARDED_BY(mutex);
+  Fault write_fault ROWSOCKET_GUARDED_BY(mutex);
+  Fault write_deadlock ROWSOCKET_GUARDED_BY(mutex);
+  Fault read_fault ROWSOCKET_GUARDED_BY(mutex);
+  Fault read_deadlock ROWSOCKET_GUARDED_BY(mutex);
+  uint64_t lock_wait_timeout_ms ROWSOCKET_GUARDED_BY(mutex) = 5000;
+  uint64_t row_patience_ms ROWSOCKET_GUARDED_BY(mutex) = 1000;
+  uint32_t patient_waits ROWSOCKET_GUARDED_BY(mutex) = 0;  ///< sessions that wait in place
+  ConditionVariable wait_began;
+  std::function<void()> on_next_write ROWSOCKET_GUARDED_BY(mutex);
+  std::function<void()> on_next_commit ROWSOCKET_GUARDED_BY(mutex);
+  bool transactions_are_long ROWSOCKET_GUARDED_BY(mutex) = false;
+  uint32_t commit_first_at_write ROWSOCKET_GUARDED_BY(mutex) = 0;
+  std::string now ROWSOCKET_GUARDED_BY(mutex) = "2020-01-01 00:00:00";
+  bool refuses_sessions ROWSOCKET_GUARDED_BY(mutex) = false;
+  bool stops ROWSOCKET_GUARDED_BY(mutex) = false;  ///< until the sessions that there are have ended
+  uint64_t commits_with_changes ROWSOCKET_GUARDED_BY(mutex) = 0;
 
   /// nullptr if there is no such table.
-  [[nodiscard]] std::shared_ptr<Table> table(std::string_view name) const {
+  [[nodiscard]] std::shared_ptr<Table> table(std::string_view name) const ROWSOCKET_REQUIRES(mutex) {
     const auto found = tables.find(name);
     return found == tables.end() ? nullptr : found->second;
   }

@@ -19,11 +19,11 @@
 
 #include <fstream>
 #include <memory>
-#include <mutex>
 #include <string>
 #include <string_view>
 #include <thread>
 
+#include "base/mutex.h"
 #include "mariadb/conformance/server_host.h"
 #include "mariadb/engines.h"
 #include "mariadb/performance_schema.h"
@@ -41,7 +41,7 @@ MYSQL_SYSVAR_STR(filter, test_filter, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_MEMALLOC,
                  "Which tests to run, as --gtest_filter", nullptr, nullptr, "*");
 st_mysql_sys_var* system_variables[] = {MYSQL_SYSVAR(output), MYSQL_SYSVAR(filter), nullptr};
 
-std::mutex running;  ///< the suite runs once at a time
+Mutex running;  ///< the suite runs once at a time
 
 std::string in_one_line(std::string_view text) {
   std::string line;
@@ -86,7 +86,7 @@ struct Run {
 };
 
 void run(Run& run) {
-  const std::lock_guard guard(running);
+  const MutexLock lock(running);
   static ServerEngineUnderTest engine;
   static bool is_initialised = false;
   if (!is_initialised) {

@@ -48,7 +48,7 @@ SqlConnection::SqlConnection() : thread_([this] { live(); }) {}
 
 SqlConnection::~SqlConnection() {
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock lock(mutex_);
     leaves_ = true;
   }
   changed_.notify_one();
@@ -65,7 +65,7 @@ std::future<std::vector<SqlConnection::Row>> SqlConnection::begin(std::vector<st
   });
   auto rows = task.get_future();
   {
-    const std::lock_guard guard(mutex_);
+    const MutexLock lock(mutex_);
     tasks_.push_back(std::move(task));
   }
   changed_.notify_one();
@@ -78,13 +78,16 @@ void SqlConnection::live() {
   if (connection == nullptr || mysql_real_connect_local(connection) == nullptr) {
     sql_print_error(
         "rowsocket_conformance: no SQL connection");  // every task will say that it was broken off
+    const MutexLock lock(mutex_);
     tasks_.clear();
     my_thread_end();
     return;
   }
-  std::unique_lock lock(mutex_);
+  MutexLock lock(mutex_);
   while (true) {
-    changed_.wait(lock, [this] { return leaves_ || !tasks_.empty(); });
+    while (!leaves_ && tasks_.empty()) {
+      changed_.wait(lock);
+    }
     if (tasks_.empty()) {
       break;
     }

@@ -4,14 +4,14 @@
 // somebody else than the sessions under test. Statements are run in their order.
 #pragma once
 
-#include <condition_variable>
 #include <deque>
 #include <future>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "base/mutex.h"
 
 namespace rowsocket::mariadb {
 
@@ -33,10 +33,10 @@ class SqlConnection {
   using Task = std::packaged_task<std::vector<Row>(void* connection)>;
   void live();
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<Task> tasks_;  ///< guarded by mutex_
-  bool leaves_ = false;     ///< guarded by mutex_
+  Mutex mutex_;
+  ConditionVariable changed_;
+  std::deque<Task> tasks_ ROWSOCKET_GUARDED_BY(mutex_);
+  bool leaves_ ROWSOCKET_GUARDED_BY(mutex_) = false;
   std::thread thread_;
 };
 
