@@ -62,7 +62,7 @@ class Link:
         self._socket.close()
 
     def usable(self) -> bool:
-        """False if the connection is of no use: closed here, or by the server, which closes it here as well."""
+        """False if the connection was closed, here or by the server (then it is closed here, too)."""
         if self._socket.fileno() < 0:
             return False
         if time.monotonic() - self._last_used_s >= FRESH_S and any(_ready(self._socket, False, 0.0)):

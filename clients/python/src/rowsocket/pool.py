@@ -24,10 +24,11 @@ if TYPE_CHECKING:
 
 
 class ConnectionPool(Executor):
-    """At most `max_size` connections, made when needed. Any number of threads share them.
+    """At most `max_size` connections, made when needed, for any number of threads at a time.
 
         pool = ConnectionPool(port=9999, max_size=8)
-        users = pool.open_index("app", "user", ["id", "name"])  # for any thread; each call borrows a connection
+        users = pool.open_index("app", "user", ["id", "name"])  # for any thread
+        users.get(42)  # each call borrows a connection
         with pool.connection() as connection: ...  # borrow one for longer
 
     max_size      the most connections at a time; who needs one more waits, at most `timeout` seconds

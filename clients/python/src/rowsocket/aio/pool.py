@@ -23,10 +23,11 @@ if TYPE_CHECKING:
 
 
 class ConnectionPool(Executor):
-    """At most `max_size` connections, made when needed. Any number of tasks share them.
+    """At most `max_size` connections, made when needed, for any number of tasks at a time.
 
         pool = ConnectionPool(port=9999, max_size=8)
-        users = await pool.open_index("app", "user", ["id", "name"])  # for any task; each call borrows a connection
+        users = await pool.open_index("app", "user", ["id", "name"])  # for any task
+        await users.get(42)  # each call borrows a connection
         async with pool.connection() as connection: ...  # borrow one for longer
 
     max_size      the most connections at a time; who needs one more waits, at most `timeout` seconds
