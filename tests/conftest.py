@@ -2,8 +2,8 @@
 """Fixtures of all tests: see tests/support/ for what they give.
 
 server     a MariaDB with RowSocket, one for the whole session
-original   a MariaDB with the original handlersocket.so, one for the whole session, started when first asked for
-database   a fresh database on `server`, dropped at the end of the test
+original   a MariaDB with the original handlersocket.so, one for the whole session, started when first asked
+for database   a fresh database on `server`, dropped at the end of the test
 raw        raw("read"), raw("write"): a raw connection to `server`, closed at the end of the test
 start      start(RowSocketServer, {option: value}): a further server, removed at the end of the test
 soak       how often or how long to repeat what is tested, and where to say what was seen (support/soak.py)
@@ -123,7 +123,8 @@ def database(server: RowSocketServer) -> Iterator[Database]:
 
 @pytest.fixture
 def raw(server: RowSocketServer, database: Database) -> Iterator[Callable[[str], RawConnection]]:
-    """raw("read") and raw("write"): new raw connections to the session's server, closed before the database is dropped."""
+    """raw("read") and raw("write"): new raw connections to the session's server, closed before the database
+    is dropped."""
     with contextlib.ExitStack() as stack:
         yield lambda port: stack.enter_context(server.raw(port))
 

@@ -129,7 +129,9 @@ def pages(folder: Path) -> None:
 
 
 @app.command()
-def profile(name: str, out: Annotated[Path, typer.Option()], peer: str = "rowsocket", seconds: float = 10.0) -> None:
+def profile(
+    name: str, out: Annotated[Path, typer.Option()], peer: str = "rowsocket", seconds: float = 10.0
+) -> None:
     """`./x profile`."""
     environment = from_variables()
     [chosen] = scenario.select(scenario.load(), [name])
@@ -212,7 +214,9 @@ def _tell(line: str) -> None:
 
 def main() -> int:
     """Run a command; 0 unless a peer failed or the user made a mistake."""
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # as Ctrl-C: the servers end before the harness does
+    signal.signal(
+        signal.SIGTERM, signal.default_int_handler
+    )  # as Ctrl-C: the servers end before the harness does
     try:
         app()
     except FAILURES as failure:

@@ -44,7 +44,9 @@ def seconds_needed(scenarios: Sequence[Scenario], rounds: int, seconds: float) -
 
 def plan(scenarios: Sequence[Scenario], *, quick: bool, budget_minutes: float | None) -> Plan:
     """Fit scenarios, the most important first, into the budget; without one all run at full length."""
-    rounds, longest, shortest = (QUICK_ROUNDS, QUICK_SECONDS, QUICK_SECONDS) if quick else (ROUNDS, SECONDS, SECONDS_MIN)
+    rounds, longest, shortest = (
+        (QUICK_ROUNDS, QUICK_SECONDS, QUICK_SECONDS) if quick else (ROUNDS, SECONDS, SECONDS_MIN)
+    )
     if budget_minutes is None:
         return Plan(tuple(scenarios), (), rounds, longest)
     budget_s = budget_minutes * 60

@@ -153,7 +153,9 @@ def _heads(first: Folder, second: Folder) -> str:
 
 
 def _run(folder: Folder) -> str:
-    time, commit, cpu, mariadb = (folder.facts.get(name, "?") for name in ("time", "commit", "cpu", "mariadb"))
+    time, commit, cpu, mariadb = (
+        folder.facts.get(name, "?") for name in ("time", "commit", "cpu", "mariadb")
+    )
     return f"{time}, commit {commit}, {cpu}, {mariadb}"
 
 

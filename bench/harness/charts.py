@@ -47,23 +47,33 @@ def bars(rows: Sequence[Bar], *, mark: float | None = None) -> str:
     for index, row in enumerate(rows):
         y = GAP + index * (BAR + GAP)
         middle = y + BAR / 2
-        out.append(f'<text x="{LABEL_WIDTH - 8}" y="{middle + 4}" text-anchor="end">{escape(row.label)}</text>')
+        out.append(
+            f'<text x="{LABEL_WIDTH - 8}" y="{middle + 4}" text-anchor="end">{escape(row.label)}</text>'
+        )
         x = float(LABEL_WIDTH)
         for part, value in enumerate(row.parts):
-            out.append(f'<rect class="part{part}" x="{x:.1f}" y="{y}" width="{value * scale:.1f}" height="{BAR}"/>')
+            out.append(
+                f'<rect class="part{part}" x="{x:.1f}" y="{y}" width="{value * scale:.1f}" height="{BAR}"/>'
+            )
             x += value * scale
         if row.spread:
             left, right = (LABEL_WIDTH + value * scale for value in (row.spread.least, row.spread.most))
-            out.append(f'<line class="whisker" x1="{left:.1f}" x2="{right:.1f}" y1="{middle}" y2="{middle}"/>')
+            out.append(
+                f'<line class="whisker" x1="{left:.1f}" x2="{right:.1f}" y1="{middle}" y2="{middle}"/>'
+            )
         x = LABEL_WIDTH + row.end * scale
-        out.append(f'<text x="{x + 6:.1f}" y="{middle + 4}">{escape(row.text or number(sum(row.parts)))}</text>')
+        out.append(
+            f'<text x="{x + 6:.1f}" y="{middle + 4}">{escape(row.text or number(sum(row.parts)))}</text>'
+        )
     if mark:
         x = LABEL_WIDTH + mark * scale
         out.append(f'<line class="mark" x1="{x:.1f}" x2="{x:.1f}" y1="0" y2="{height}"/>')
     return "".join([*out, "</svg>"])
 
 
-def lines(series: Mapping[str, Sequence[tuple[float, Spread]]], names_x: Mapping[float, str] | None = None) -> str:
+def lines(
+    series: Mapping[str, Sequence[tuple[float, Spread]]], names_x: Mapping[float, str] | None = None
+) -> str:
     """Lines over numbers, both axes logarithmic. A point is a median, its whisker the spread.
 
     `names_x` says what stands below a number, where that is not the number itself.
@@ -79,10 +89,14 @@ def lines(series: Mapping[str, Sequence[tuple[float, Spread]]], names_x: Mapping
     margin, bottom, plot_end = 48, 24, WIDTH - 124
 
     def at_x(value: float) -> float:
-        return margin + 6 + (math.log(value / left) / (math.log(right / left) or 1)) * (plot_end - margin - 12)
+        return (
+            margin + 6 + (math.log(value / left) / (math.log(right / left) or 1)) * (plot_end - margin - 12)
+        )
 
     def at_y(value: float) -> float:
-        return 10 + (1 - math.log(max(value, low) / low) / (math.log(high / low) or 1)) * (PLOT_HEIGHT - bottom - 20)
+        return 10 + (1 - math.log(max(value, low) / low) / (math.log(high / low) or 1)) * (
+            PLOT_HEIGHT - bottom - 20
+        )
 
     out = [f'<svg viewBox="0 0 {WIDTH} {PLOT_HEIGHT}" role="img" preserveAspectRatio="xMinYMin meet">']
     for value in _grid(low, high):
@@ -111,7 +125,9 @@ def _grid(low: float, high: float) -> list[float]:
     """Round numbers from low to high: 1, 2 and 5 of each power of ten, or else only the powers."""
     powers = range(math.floor(math.log10(low)), math.ceil(math.log10(high)) + 1)
     for steps in ((1, 2, 5), (1,)):
-        found = [step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high]
+        found = [
+            step * 10.0**power for power in powers for step in steps if low <= step * 10.0**power <= high
+        ]
         if len(found) <= 8:
             break
     return found or [low, high]

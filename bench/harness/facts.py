@@ -27,7 +27,9 @@ def gather(environment: Environment) -> dict[str, Any]:
         "load_average_before": round(os.getloadavg()[0], 2),
         "commit": _said(["git", "-C", str(ROOT), "describe", "--always", "--dirty"]) or "an export",
         "compiler": _said(["c++", "--version"]),
-        "mariadb": _said([str(environment.server_tree / "usr/sbin/mariadbd"), "--version"]).partition("Ver ")[2],
+        "mariadb": _said([str(environment.server_tree / "usr/sbin/mariadbd"), "--version"]).partition("Ver ")[
+            2
+        ],
         "memcached": _version(environment, "memcached", "-V"),
         "redis": _version(environment, "redis-server", "--version"),
         "sysbench": _version(environment, "sysbench", "--version"),

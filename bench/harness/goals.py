@@ -35,7 +35,11 @@ class Verdict:
     def bound(self) -> str:
         """The bound as text."""
         low, high = self.goal.at_least, self.goal.at_most
-        return " ".join(filter(None, [f">= {low:g}" if low is not None else "", f"<= {high:g}" if high is not None else ""]))
+        return " ".join(
+            filter(
+                None, [f">= {low:g}" if low is not None else "", f"<= {high:g}" if high is not None else ""]
+            )
+        )
 
 
 def values(results: Results, scenario: Scenario, figure: str, ratio: str) -> list[float]:

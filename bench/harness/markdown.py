@@ -44,7 +44,9 @@ def text(folder: Folder) -> str:
 def _facts(folder: Folder) -> str:
     """A list, because some facts are too long for the cell of a table."""
     known = [f"{name.replace('_', ' ')}: {folder.facts[name]}" for name in FACTS if name in folder.facts]
-    return "\n".join(textwrap.fill(f"- {fact}", LINE, subsequent_indent="  ", break_on_hyphens=False) for fact in known)
+    return "\n".join(
+        textwrap.fill(f"- {fact}", LINE, subsequent_indent="  ", break_on_hyphens=False) for fact in known
+    )
 
 
 def _goals(verdicts: Iterable[Verdict]) -> str:

@@ -127,7 +127,9 @@ def measure_idle(target: Target, case: Case, seconds: float) -> Report:
     with contextlib.ExitStack() as stack:
         for _ in range(case.connections):
             stack.enter_context(socket.create_connection(target.address))
-        time.sleep(2.0)  # what the connections themselves cost, and what a worker gives back after it was busy
+        time.sleep(
+            2.0
+        )  # what the connections themselves cost, and what a worker gives back after it was busy
         before_us, plugin_before_us = cpu_us(pid), plugin_threads_cpu_us(pid)
         time.sleep(seconds)
         after_us, plugin_after_us = cpu_us(pid), plugin_threads_cpu_us(pid)
@@ -142,7 +144,9 @@ def measure_idle(target: Target, case: Case, seconds: float) -> Report:
 
 def cpu_us(pid: int) -> float:
     """The run time of all threads of a process, those that ended included."""
-    scheduler_clock = 2  # CPUCLOCK_SCHED; clock_getcpuclockid(3) makes the same number, and Python does not offer it
+    scheduler_clock = (
+        2  # CPUCLOCK_SCHED; clock_getcpuclockid(3) makes the same number, and Python does not offer it
+    )
     return time.clock_gettime_ns((~pid << 3) | scheduler_clock) / 1000
 
 

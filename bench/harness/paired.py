@@ -83,7 +83,9 @@ def install(server: Server, library: str) -> None:
         server.sql.sql(f"UNINSTALL SONAME '{loaded}'")
     server.sql.sql(f"INSTALL SONAME '{library}'")
     if installed(server) != [library]:
-        raise ServerFailure(f"the server has {installed(server)} loaded instead of {library}: a build cannot be unloaded")
+        raise ServerFailure(
+            f"the server has {installed(server)} loaded instead of {library}: a build cannot be unloaded"
+        )
 
 
 def installed(server: Server) -> list[str]:
@@ -102,7 +104,9 @@ def chosen(scenarios: Sequence[Scenario], names: Sequence[str], rows_max: int | 
     unknown = [name for name in names if name not in known]
     if unknown:
         raise ScenarioMistake(f"there is no scenario {unknown[0]}; there are: {' '.join(known)}")
-    cases = [case for name in names for case in known[name].cases] or [known[name].cases[0] for name in SCENARIOS]
+    cases = [case for name in names for case in known[name].cases] or [
+        known[name].cases[0] for name in SCENARIOS
+    ]
     for case in cases:
         if case.mode != "closed":
             raise ScenarioMistake(f"{case.scenario}: two builds are compared in closed loops only")
@@ -200,6 +204,8 @@ def text(results: Results) -> str:
             ]
         )
     rounds = min((len(reports) for reports in results.reports.values()), default=0)
-    about = f"server CPU time per request, {rounds} rounds; new / old is the median of the rounds' own quotients"
+    about = (
+        f"server CPU time per request, {rounds} rounds; new / old is the median of the rounds' own quotients"
+    )
     rule = "inside the noise: the interval in which the median lies with 95 % certainty holds 1"
     return "\n".join([about, rule, "", aligned(table)])

@@ -90,13 +90,17 @@ def play(program: Path, protocol: Protocol, address: Address, load: Load, what: 
     try:
         said = json.loads(done.stdout)
     except ValueError:
-        raise WrongAnswer(f"{what}: the player ended with {done.returncode}: {done.stderr[-500:]!r}") from None
+        raise WrongAnswer(
+            f"{what}: the player ended with {done.returncode}: {done.stderr[-500:]!r}"
+        ) from None
     if "failure" in said:
         raise WrongAnswer(f"{what}: {said['failure']}")
     return report_of(protocol, address, load, said, before, after)
 
 
-def job_of(protocol: Protocol, load: Load, connections: Sequence[tuple[int, int]], list_of_keys: Path) -> dict[str, Any]:
+def job_of(
+    protocol: Protocol, load: Load, connections: Sequence[tuple[int, int]], list_of_keys: Path
+) -> dict[str, Any]:
     """What the player is told (bench/job.h). Writes the list of keys, if there is to be one."""
     workload = protocol.workload
     keys = workload.keys
@@ -210,7 +214,9 @@ def latency_figures(said: dict[str, Any]) -> Report:
     return {**figures, "latency_buckets": [[last_ns / 1e3, count] for last_ns, count in buckets]}
 
 
-def server_figures(said: dict[str, Any], requests: int, before: dict[str, int], after: dict[str, int]) -> Report:
+def server_figures(
+    said: dict[str, Any], requests: int, before: dict[str, int], after: dict[str, int]
+) -> Report:
     """What the server used. Switches and the kernel's share are those of the whole run, with its warm-up."""
     cpu_us = said["server_cpu_ns"] / 1e3 / requests
     gained = {name: after[name] - before[name] for name in after}
@@ -226,7 +232,9 @@ def server_figures(said: dict[str, Any], requests: int, before: dict[str, int], 
     }
     for kind in ("voluntary", "involuntary"):
         if gained[f"switches_{kind}"] >= 0:  # else a thread ended and took its count with it
-            figures[f"server_switches_{kind}_per_request"] = gained[f"switches_{kind}"] / sum(said["answered_in_all"])
+            figures[f"server_switches_{kind}_per_request"] = gained[f"switches_{kind}"] / sum(
+                said["answered_in_all"]
+            )
     return figures
 
 

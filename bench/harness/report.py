@@ -169,7 +169,11 @@ def _bars(results: Results, scenario: str, case: str, figure: str) -> Iterator[s
     ]
     if rows:
         split = any(len(row.parts) > 1 for row in rows)
-        legend = "<span class=legend><span class=key></span>user<span class='key light'></span>kernel</span>" if split else ""
+        legend = (
+            "<span class=legend><span class=key></span>user<span class='key light'></span>kernel</span>"
+            if split
+            else ""
+        )
         yield f"<p class=soft>{_caption(NAMES.get(figure, figure), case)}{legend}</p>{bars(rows)}"
 
 
@@ -198,7 +202,10 @@ def _ratios(results: Results, scenario: str, case: str, figure: str) -> Iterator
         if peer != OURS and ratio:
             rows.append(Bar(peer, (ratio.median,), ratio, spread_text(ratio)))
     if rows:
-        yield (f"<p class=soft>{_caption('divided by the figure of RowSocket, round by round', case)}</p>" + bars(rows, mark=1.0))
+        yield (
+            f"<p class=soft>{_caption('divided by the figure of RowSocket, round by round', case)}</p>"
+            + bars(rows, mark=1.0)
+        )
 
 
 def _latency(results: Results, scenario: str, case: str) -> Iterator[str]:
@@ -230,7 +237,11 @@ def _lines(results: Results, scenario: Scenario) -> Iterator[str]:
 
 
 def _table(results: Results, scenario: str) -> Iterator[str]:
-    used = {key: title for key, title in COLUMNS.items() if any(results.spread(key, *one) for one in _keys(results, scenario))}
+    used = {
+        key: title
+        for key, title in COLUMNS.items()
+        if any(results.spread(key, *one) for one in _keys(results, scenario))
+    }
     yield "<details><summary>all figures</summary><div class=wide><table><tr><th>peer</th><th>case</th>"
     yield "".join(f"<th>{title}</th>" for title in used.values()) + "</tr>"
     for key in _keys(results, scenario):
@@ -245,7 +256,11 @@ def _keys(results: Results, scenario: str) -> list[tuple[str, str, str]]:
 
 def _facts(folder: Folder) -> Iterator[str]:
     if folder.left_out:
-        yield ("<h2>Not measured</h2><ul>" + "".join(f"<li>{escape(line)}</li>" for line in folder.left_out) + "</ul>")
+        yield (
+            "<h2>Not measured</h2><ul>"
+            + "".join(f"<li>{escape(line)}</li>" for line in folder.left_out)
+            + "</ul>"
+        )
     yield "<h2>Machine and build</h2><div class=wide><table class=facts>"
     for name, value in folder.facts.items():
         yield f"<tr><td>{escape(name.replace('_', ' '))}</td><td class=text>{escape(str(value))}</td></tr>"

@@ -49,7 +49,9 @@ class Writer:
         """A measurement was made, in round `number` from 1."""
         self.folder.results.add(case.scenario, case.label, peer, report)
         line = {"kind": "run", "scenario": case.scenario, "case": case.label, "peer": peer, "round": number}
-        self._line({**line, **report, "buffer_pool": case.buffer_pool, "binlog": case.binlog, "flush": case.flush})
+        self._line(
+            {**line, **report, "buffer_pool": case.buffer_pool, "binlog": case.binlog, "flush": case.flush}
+        )
 
     def left_out(self, what: str) -> None:
         """Something was not measured; the text says what and why."""

@@ -23,7 +23,9 @@ def measurements(plan: Plan) -> int:
     return plan.rounds * sum(scenario.runs_per_round() for scenario in plan.scenarios)
 
 
-def run_plan(plan: Plan, peers: Mapping[str, Peer], writer: Writer, progress: Progress, deadline_s: float | None = None) -> None:
+def run_plan(
+    plan: Plan, peers: Mapping[str, Peer], writer: Writer, progress: Progress, deadline_s: float | None = None
+) -> None:
     """Measure every scenario of the plan; those that would begin after the deadline (monotonic) are left out.
 
     Raises WrongAnswer, ServerFailure.
@@ -39,17 +41,28 @@ def run_plan(plan: Plan, peers: Mapping[str, Peer], writer: Writer, progress: Pr
         run_scenario(scenario, peers, writer, plan, progress)
 
 
-def run_scenario(scenario: Scenario, peers: Mapping[str, Peer], writer: Writer, plan: Plan, progress: Progress) -> None:
+def run_scenario(
+    scenario: Scenario, peers: Mapping[str, Peer], writer: Writer, plan: Plan, progress: Progress
+) -> None:
     """All rounds of one scenario. Raises WrongAnswer, ServerFailure."""
-    contestants = [(case, peer) for case in scenario.cases for peer in _contestants(scenario, case, peers, writer)]
+    contestants = [
+        (case, peer) for case in scenario.cases for peer in _contestants(scenario, case, peers, writer)
+    ]
     progress.skipped(plan.rounds * (scenario.runs_per_round() - len(contestants)))
-    rates = {case.label: _rate(case, [peer for own, peer in contestants if own == case], progress) for case in scenario.cases}
+    rates = {
+        case.label: _rate(case, [peer for own, peer in contestants if own == case], progress)
+        for case in scenario.cases
+    }
     for round_number in range(1, plan.rounds + 1):
         for case, peer in contestants:
             run = Run(seconds=plan.seconds, seed=round_number, rate=rates[case.label])
             report = with_derived(peer.measure(as_asked(scenario, case, peer.name), run))
             writer.measured(case, peer.name, round_number, report)
-            what = f"{scenario.name} {case.label}, round {round_number} of {plan.rounds}, {peer.name}".replace(" ,", ",")
+            what = (
+                f"{scenario.name} {case.label}, round {round_number} of {plan.rounds}, {peer.name}".replace(
+                    " ,", ","
+                )
+            )
             progress.measured(f"{what}: {brief(report)}")
 
 
@@ -103,4 +116,6 @@ def brief(report: Report) -> str:
         "fsyncs_per_row": "fsyncs per row",
         "idle_cpu_us_per_s": "us CPU per s",
     }
-    return ", ".join(f"{number(report[name])} {unit}" for name, unit in parts.items() if report.get(name) is not None)
+    return ", ".join(
+        f"{number(report[name])} {unit}" for name, unit in parts.items() if report.get(name) is not None
+    )

@@ -70,7 +70,9 @@ class Case:
     @property
     def database(self) -> str:
         """The database that holds the workload's table with these rows: one for each size and setting."""
-        return "_".join(["bench", str(self.rows), *(f"{name}_{value}" for name, value in self.table_settings)])
+        return "_".join(
+            ["bench", str(self.rows), *(f"{name}_{value}" for name, value in self.table_settings)]
+        )
 
     @property
     def table_settings(self) -> tuple[tuple[str, int], ...]:
@@ -136,7 +138,9 @@ def parse(name: str, text: str) -> Scenario:
         raise ScenarioMistake(f"{name}: nobody knows {', '.join(sorted(unknown))}")
     settings = tuple(sorted(words.get("settings", {}).items()))
     try:
-        base = Case(scenario=name, settings=settings, **{key: words[key] for key in _CASE_FIELDS & set(words)})
+        base = Case(
+            scenario=name, settings=settings, **{key: words[key] for key in _CASE_FIELDS & set(words)}
+        )
         scenario = Scenario(
             name=name,
             about=words["about"],

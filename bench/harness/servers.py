@@ -125,7 +125,9 @@ def _over_tcp(defaults: dict[str, str | int | None]) -> dict[str, str | int | No
 class Servers:
     """Starts servers and ends them all when it is left."""
 
-    def __init__(self, environment: Environment, say: Callable[[str], None], template: Callable[[ServerTree], Path]) -> None:
+    def __init__(
+        self, environment: Environment, say: Callable[[str], None], template: Callable[[ServerTree], Path]
+    ) -> None:
         self.environment = environment
         self.say = say
         self.tree = ServerTree(environment.server_tree)
@@ -133,7 +135,9 @@ class Servers:
         self.warm_up_seconds = 4.0
         self._running: dict[str, Server] = {}
         self._ends = contextlib.ExitStack()
-        self.folder = Path(self._ends.enter_context(tempfile.TemporaryDirectory(prefix="rs-bench-", dir="/tmp")))
+        self.folder = Path(
+            self._ends.enter_context(tempfile.TemporaryDirectory(prefix="rs-bench-", dir="/tmp"))
+        )
 
     def __enter__(self) -> Servers:
         return self
@@ -146,7 +150,9 @@ class Servers:
         """The database server of this kind with these options. Raises ServerFailure."""
         key = f"{kind.__name__} {sorted(options.items(), key=str)}"
         if key not in self._running:
-            self.say(f"starting {kind.__name__} {' '.join(f'{name}={value}' for name, value in options.items())}")
+            self.say(
+                f"starting {kind.__name__} {' '.join(f'{name}={value}' for name, value in options.items())}"
+            )
             instance = kind(self.tree, self._template(self.tree), {**DATABASE_OPTIONS, **options})
             instance = self._ends.enter_context(instance)
             assert instance.process is not None
@@ -154,7 +160,9 @@ class Servers:
             self._running[key] = Server(kind.__name__, instance.process.pid, instance)
         return self._running[key]
 
-    def program(self, name: str, command: Callable[[int], Sequence[str]], environment: Mapping[str, str] | None = None) -> Server:
+    def program(
+        self, name: str, command: Callable[[int], Sequence[str]], environment: Mapping[str, str] | None = None
+    ) -> Server:
         """A server that is no database; `command` makes its command line for a port. Raises ServerFailure."""
         if name not in self._running:
             self.say(f"starting {name}")

@@ -68,7 +68,9 @@ def recorded(pid: int, data: Path, cpu: int) -> Iterator[None]:
         str(SAMPLES_PER_S),
     ]
     command += ["--call-graph", f"dwarf,{STACK_BYTES}", "--pid", str(pid), "--output", str(data)]
-    with subprocess.Popen(command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as perf:
+    with subprocess.Popen(
+        command, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE
+    ) as perf:
         try:
             yield
         finally:
@@ -81,7 +83,9 @@ def recorded(pid: int, data: Path, cpu: int) -> Iterator[None]:
 def read(data: Path) -> Counter[Stack]:
     """The samples of a recording. Raises CannotProfile."""
     command = ["perf", "script", "--no-inline", "--fields", "comm,ip,sym,dso", "--input", str(data)]
-    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace") as perf:
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, errors="replace"
+    ) as perf:
         assert perf.stdout is not None
         stacks = parse(perf.stdout)
     if not stacks:

@@ -64,7 +64,11 @@ def times_ours(results: Results, scenario: str, case: str, peer: str) -> str:
 def rows(folder: Folder) -> list[list[str]]:
     """The table's cells, the header first; columns without any figure are left out."""
     results = folder.results
-    used = {name: title for name, title in COLUMNS.items() if any(name in r for runs in results.reports.values() for r in runs)}
+    used = {
+        name: title
+        for name, title in COLUMNS.items()
+        if any(name in r for runs in results.reports.values() for r in runs)
+    }
     table = [["scenario", "case", "peer", *used.values(), "CPU per key / RowSocket's"]]
     for scenario, case, peer in results.reports:
         cells = [spread_text(results.spread(name, scenario, case, peer)) for name in used]
@@ -82,10 +86,15 @@ def main_tables(results: Results) -> list[tuple[str, str, list[list[str]]]]:
     rate = ("Requests per second", f"More is better. {brackets}")
     cpu_figures = ("server_cpu_us_per_request", "server_cpu_us_per_key")
     rate_figures = ("requests_per_s", "keys_per_s")
-    return [(*told, _main_rows(results, found, *figures)) for told, figures in ((cpu, cpu_figures), (rate, rate_figures))]
+    return [
+        (*told, _main_rows(results, found, *figures))
+        for told, figures in ((cpu, cpu_figures), (rate, rate_figures))
+    ]
 
 
-def _main_rows(results: Results, scenarios: Mapping[str, str], figure: str, figure_per_key: str) -> list[list[str]]:
+def _main_rows(
+    results: Results, scenarios: Mapping[str, str], figure: str, figure_per_key: str
+) -> list[list[str]]:
     table = [["main case", *MAIN_PEERS.values()]]
     for name, label in scenarios.items():
         told = figure_per_key if name in PER_KEY else figure
@@ -124,7 +133,9 @@ def goals_text(verdicts: Sequence[Verdict]) -> str:
     """One line per goal."""
     table = [["goal", "", "bound", "measured", ""]]
     for verdict in verdicts:
-        table.append([verdict.scenario, verdict.goal.text, verdict.bound, spread_text(verdict.ratio), verdict.word])
+        table.append(
+            [verdict.scenario, verdict.goal.text, verdict.bound, spread_text(verdict.ratio), verdict.word]
+        )
     met = sum(verdict.met is True for verdict in verdicts)
     return f"{aligned(table)}\n{met} of {len(verdicts)} goals met"
 

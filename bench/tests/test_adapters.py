@@ -78,7 +78,9 @@ def test_every_peer_answers_every_scenario_rightly(servers: Servers, one: Scenar
     assert report.get("errors", 0) == 0
 
 
-@pytest.mark.parametrize("name", ["rowsocket", "original", "sql-prepared", "sql-text", "memcached", "redis", "echo"])
+@pytest.mark.parametrize(
+    "name", ["rowsocket", "original", "sql-prepared", "sql-text", "memcached", "redis", "echo"]
+)
 def test_a_run_tells_all_its_figures(servers: Servers, name: str) -> None:
     """Those that a reader of the report is promised, of each peer that the generator asks."""
     case = small(Case("point"))

@@ -25,6 +25,8 @@ def test_the_fetched_sysbench_knows_the_benchmark_that_is_asked_of_it() -> None:
     program = environment.program("sysbench")
     if program is None:
         pytest.skip("sysbench is not there: ./x bench fetches it")
-    done = subprocess.run([program, "oltp_point_select", "help"], capture_output=True, text=True, env=environment.of_peers())
+    done = subprocess.run(
+        [program, "oltp_point_select", "help"], capture_output=True, text=True, env=environment.of_peers()
+    )
     assert done.returncode == 0, done.stdout
     assert "--table_size" in done.stdout

@@ -32,7 +32,10 @@ def samples() -> Counter[stacks.Stack]:
 
 def boxes(text: str) -> dict[str, ElementTree.Element]:
     """The boxes of a picture by the names of their functions."""
-    return {group.get("data-name", ""): group for group in ElementTree.fromstring(text).iter("{http://www.w3.org/2000/svg}g")}
+    return {
+        group.get("data-name", ""): group
+        for group in ElementTree.fromstring(text).iter("{http://www.w3.org/2000/svg}g")
+    }
 
 
 def test_a_stack_begins_with_the_thread_and_ends_with_the_innermost_function() -> None:
@@ -79,5 +82,7 @@ def test_a_name_that_does_not_fit_is_shortened() -> None:
 
 def test_boxes_too_narrow_to_be_seen_are_left_out() -> None:
     """They would only make the file large."""
-    many: Counter[stacks.Stack] = Counter({(stacks.Frame("often", ""),): 1_000_000, (stacks.Frame("once", ""),): 1})
+    many: Counter[stacks.Stack] = Counter(
+        {(stacks.Frame("often", ""),): 1_000_000, (stacks.Frame("once", ""),): 1}
+    )
     assert "once" not in boxes(flame.svg(many, "point"))

@@ -71,7 +71,10 @@ def test_a_filled_text_is_as_long_as_it_says() -> None:
 
 def test_a_text_is_an_sql_expression_of_the_row() -> None:
     assert sql_expression(f"{K}", "seq") == "((seq * 1 + 0) DIV 1)"
-    assert sql_expression(f"at {K % 60:02}", "seq") == "CONCAT('at ', LPAD((((seq * 1 + 0) DIV 1) % 60), 2, '0'))"
+    assert (
+        sql_expression(f"at {K % 60:02}", "seq")
+        == "CONCAT('at ', LPAD((((seq * 1 + 0) DIV 1) % 60), 2, '0'))"
+    )
 
 
 def test_what_differs_in_a_statement_becomes_its_parameters() -> None:

@@ -47,7 +47,9 @@ at_most = 1.1
 """
 
 
-AMD = "processor : 0\nvendor_id : AuthenticAMD\ncpu family : 25\nmodel : 1\nmodel name : AMD EPYC\nstepping : 1"
+AMD = (
+    "processor : 0\nvendor_id : AuthenticAMD\ncpu family : 25\nmodel : 1\nmodel name : AMD EPYC\nstepping : 1"
+)
 INTEL = AMD.replace("AuthenticAMD", "GenuineIntel").replace("AMD EPYC", "Intel(R) Xeon(R) Processor")
 
 
@@ -87,7 +89,9 @@ def test_goals_are_judged_by_the_ratio_and_not_by_the_machine() -> None:
     ahead, near = judge(made.results, made.scenarios)
     assert (ahead.met, near.met) == (True, True)
     assert ahead.ratio is not None and ahead.ratio.median == pytest.approx(1.3)
-    assert [verdict.met for verdict in judge(folder(original=6.0, rowsocket=6.0).results, made.scenarios)] == [False, False]
+    assert [
+        verdict.met for verdict in judge(folder(original=6.0, rowsocket=6.0).results, made.scenarios)
+    ] == [False, False]
 
 
 def test_a_goal_without_its_peer_is_not_measured() -> None:
@@ -99,14 +103,18 @@ def test_a_goal_without_its_peer_is_not_measured() -> None:
 def test_every_scenario_of_the_folder_makes_sense() -> None:
     found = scenario.load()
     assert len(found) > 20
-    assert {"point", "point_pipelined", "in_50", "insert", "latest", "connections", "latency"} <= {one.name for one in found}
+    assert {"point", "point_pipelined", "in_50", "insert", "latest", "connections", "latency"} <= {
+        one.name for one in found
+    }
 
 
 def test_each_write_is_measured_at_each_durability() -> None:
     """Four settings with a binlog; without one, two are left, because nothing is there to be synced."""
     found = {one.name: one for one in scenario.load()}
     for name in ("insert_durability", "update_durability", "increment_durability", "mixed_durability"):
-        settings = {(case.binlog, case.flush, case.sync_binlog if case.binlog else None) for case in found[name].cases}
+        settings = {
+            (case.binlog, case.flush, case.sync_binlog if case.binlog else None) for case in found[name].cases
+        }
         assert settings == {
             (True, 1, 1),
             (True, 1, 0),
@@ -208,7 +216,9 @@ def test_different_processors_are_not_compared() -> None:
 
 def test_a_processor_has_make_and_model() -> None:
     """Of the first core; the others are alike."""
-    assert facts.processor(AMD + "\n\n" + INTEL) == "AMD EPYC (AuthenticAMD, cpu family 25, model 1, stepping 1)"
+    assert (
+        facts.processor(AMD + "\n\n" + INTEL) == "AMD EPYC (AuthenticAMD, cpu family 25, model 1, stepping 1)"
+    )
     assert facts.processor("") != ""
 
 
@@ -224,7 +234,9 @@ def test_a_terminal_shows_how_far_a_run_is_and_how_long_it_will_take() -> None:
     progress = Progress(terminal, 5, lambda: next(clock))
     progress.skipped(1)
     progress.measured("point, rowsocket")
-    assert terminal.getvalue().endswith("point, rowsocket\n[######------------------] 25 %, 1 of 4, about 1:30 left")
+    assert terminal.getvalue().endswith(
+        "point, rowsocket\n[######------------------] 25 %, 1 of 4, about 1:30 left"
+    )
     progress.end()
     assert terminal.getvalue().endswith(CLEAR_LINE)
 
@@ -265,7 +277,9 @@ def test_the_main_figures_come_first_and_once() -> None:
 
 def test_the_page_begins_with_the_main_figures() -> None:
     page = report.html(folder())
-    assert "<td>row by primary key, 1 request in flight</td><td><b>7.50</b></td><td>9.75 (1.30 x)</td>" in page
+    assert (
+        "<td>row by primary key, 1 request in flight</td><td><b>7.50</b></td><td>9.75 (1.30 x)</td>" in page
+    )
     assert page.index("<b>7.50</b>") < page.index("2 of 2 met")
 
 

@@ -101,7 +101,9 @@ def mapped(server: Server) -> set[str]:
 
 
 @pytest.mark.parametrize("workload", ["point", "insert"])
-def test_each_build_is_measured_by_itself_in_one_server(servers: Servers, old_build: Path, workload: str) -> None:
+def test_each_build_is_measured_by_itself_in_one_server(
+    servers: Servers, old_build: Path, workload: str
+) -> None:
     case = small(Case(workload, workload=workload))
     processes = set()
     for name, file in (

@@ -45,7 +45,9 @@ def test_handlersocket_knows_the_answers_to_writes() -> None:
 def test_rowsocket_is_asked_with_its_extensions() -> None:
     request, reply = asked("rowsocket", workloads.latest(1000, keys=1, take=2), 500_001)
     assert request == b"1\t=\t1\t\t1000000\t0\t@\t0\t1\t500001\tL\t2\tR\n"
-    assert reply == b"0\t3\t500001\t19\tmessage 19 of friend 500001\t500001\t18\tmessage 18 of friend 500001\n"
+    assert (
+        reply == b"0\t3\t500001\t19\tmessage 19 of friend 500001\t500001\t18\tmessage 18 of friend 500001\n"
+    )
     assert "handlersocket" not in protocols_of(workloads.latest(1000, keys=1))
 
 
@@ -71,7 +73,9 @@ def test_redis_gets_and_sets() -> None:
 
 def test_caches_count_with_a_number_that_nobody_can_foretell() -> None:
     assert asked("memcached", workloads.increment(1000), 1)[0] == b"incr counter:00000001 1\r\n"
-    assert asked("redis", workloads.increment(1000), 1)[0] == b"*2\r\n$4\r\nINCR\r\n$16\r\ncounter:00000001\r\n"
+    assert (
+        asked("redis", workloads.increment(1000), 1)[0] == b"*2\r\n$4\r\nINCR\r\n$16\r\ncounter:00000001\r\n"
+    )
 
 
 def test_a_store_holds_what_each_kind_of_read_wants() -> None:
@@ -99,7 +103,10 @@ def test_sql_text_is_one_statement_and_one_result() -> None:
     statement = b"\x03SELECT user_name,user_email,created FROM user WHERE user_id = 00000007"
     assert filled(made.request(request), [7]) == bytes([len(statement), 0, 0, 0]) + statement
     row = b"\x0cuser00000007\x18user00000007@example.com\x132026-01-01 12:49:07"
-    assert filled(made.reply(request), [7]) == b"HEAD" + bytes([len(row), 0, 0, 3]) + row + b"\5\0\0\4\xfe\0\0\2\0"
+    assert (
+        filled(made.reply(request), [7])
+        == b"HEAD" + bytes([len(row), 0, 0, 3]) + row + b"\5\0\0\4\xfe\0\0\2\0"
+    )
 
 
 def test_a_prepared_statement_is_sent_with_its_number_and_binary_values() -> None:
@@ -108,7 +115,10 @@ def test_a_prepared_statement_is_sent_with_its_number_and_binary_values() -> Non
     sent = filled(made.request(request), [7], connection=5)
     assert sent == b"\x12\0\0\0\x17\5\0\0\0\0\1\0\0\0\0\1\x03\x80\7\0\0\0"
     row = b"\0\0\x0cuser00000007\x18user00000007@example.com\7\xea\7\1\1\x0c\x31\7"
-    assert filled(made.reply(request), [7]) == b"HEAD" + bytes([len(row), 0, 0, 3]) + row + b"\5\0\0\4\xfe\0\0\2\0"
+    assert (
+        filled(made.reply(request), [7])
+        == b"HEAD" + bytes([len(row), 0, 0, 3]) + row + b"\5\0\0\4\xfe\0\0\2\0"
+    )
 
 
 def test_packets_of_many_rows_count_on_beyond_255() -> None:

@@ -58,7 +58,9 @@ def test_a_run_that_is_terminated_leaves_no_server(tmp_path: Path) -> None:
     for line in run.stderr:
         if "filling" in line:  # a server serves
             break
-    children = [Path("/proc") / pid for pid in Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()]
+    children = [
+        Path("/proc") / pid for pid in Path(f"/proc/{run.pid}/task/{run.pid}/children").read_text().split()
+    ]
     run.terminate()
     run.communicate()
     assert children

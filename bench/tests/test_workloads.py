@@ -22,7 +22,9 @@ class Asked:
 
     def __init__(self, servers: Servers, workload: str) -> None:
         self.player = servers.environment.player
-        self.server: Server = servers.database(RowSocketOverTcp, {"skip-log-bin": None, "thread-cache-size": 8})
+        self.server: Server = servers.database(
+            RowSocketOverTcp, {"skip-log-bin": None, "thread-cache-size": 8}
+        )
         self.workload = workloads.make(workload, ROWS)
         self.next_key = 0
         self.sql("DROP DATABASE IF EXISTS asked")

@@ -159,7 +159,9 @@ def filled(text: str, keys: Sequence[int], tick: int = 100_000_000, connection: 
             out += (place * width).encode("latin-1")
             continue
         blank = _blank(place)
-        source = {"key": keys[blank.number.key], "tick": tick, "connection": connection}.get(blank.number.of, 0)
+        source = {"key": keys[blank.number.key], "tick": tick, "connection": connection}.get(
+            blank.number.of, 0
+        )
         number = blank.number.at(source)
         one = number.to_bytes(blank.width, "little") if blank.binary else f"{number:0{blank.width}}".encode()
         out += one * (width // blank.width)
@@ -169,7 +171,9 @@ def filled(text: str, keys: Sequence[int], tick: int = 100_000_000, connection: 
 def sql_expression(text: str, source: str) -> str:
     """The text as an SQL expression over the source: a number if it is nothing else."""
     pieces = []
-    for place, run in itertools.groupby(text, lambda character: character if _PLACES.match(character) else ""):
+    for place, run in itertools.groupby(
+        text, lambda character: character if _PLACES.match(character) else ""
+    ):
         piece = "".join(run)
         if not place:
             pieces.append(f"'{piece}'")

@@ -44,7 +44,10 @@ class HandlerSocket(Protocol):
         """The line."""
         if request.does is Does.FIND:
             columns = request.columns.count(",") + 1
-            return "\t".join(["0", str(columns), *(value for row in self.values(request) for value in row)]) + "\n"
+            return (
+                "\t".join(["0", str(columns), *(value for row in self.values(request) for value in row)])
+                + "\n"
+            )
         return "0\t1\n" if request.does is Does.INSERT else "0\t1\t1\n"
 
 

@@ -72,7 +72,9 @@ class Sql(Protocol):
             for request in self.workload.requests:
                 if request.does is Does.FIND:
                     for _ in range(2):
-                        connection.sendall(filled(self.request(request), self.workload.typical_keys, connection=number))
+                        connection.sendall(
+                            filled(self.request(request), self.workload.typical_keys, connection=number)
+                        )
                         frame = _frame(incoming)
                     if self.frames.setdefault(request, frame) != frame:
                         raise WrongAnswer("two sessions describe the result of one statement differently")
@@ -96,7 +98,10 @@ class Sql(Protocol):
             return _packet(1, "\0\1\0\2\0\0\0" + _counted("Rows matched: 1  Changed: 1  Warnings: 0"))
         frame = self.frames[request]
         rows = [self.row(request, row) for row in self.values(request)]
-        packets = [_packet(frame.first_row + place, row) for place, row in enumerate([*rows, frame.tail.decode("latin-1")])]
+        packets = [
+            _packet(frame.first_row + place, row)
+            for place, row in enumerate([*rows, frame.tail.decode("latin-1")])
+        ]
         return frame.head.decode("latin-1") + "".join(packets)
 
     def row(self, request: Request, values: list[str]) -> str:
@@ -143,7 +148,9 @@ class SqlPrepared(Sql):
         number = Number("connection", add=self.workload.requests.index(request))
         values = values_in(self.statement(request))
         types = "".join(little_endian(str(STRING if is_text else UNSIGNED_LONG), 2) for _, is_text in values)
-        parameters = "".join(_counted(text) if is_text else little_endian(text, 4) for text, is_text in values)
+        parameters = "".join(
+            _counted(text) if is_text else little_endian(text, 4) for text, is_text in values
+        )
         nulls = "\0" * ((len(values) + 7) // 8)
         head = "\x17" + little_endian(f"{number}", 4) + "\0" + little_endian("1", 4)
         return _packet(0, head + nulls + "\1" + types + parameters)
@@ -174,7 +181,9 @@ def _counted(text: str) -> str:
     size = len(text)
     if size <= 250:
         return chr(size) + text
-    return ("\xfc" + little_endian(str(size), 2) if size <= 0xFFFF else "\xfd" + little_endian(str(size), 3)) + text
+    return (
+        "\xfc" + little_endian(str(size), 2) if size <= 0xFFFF else "\xfd" + little_endian(str(size), 3)
+    ) + text
 
 
 def _log_in(database: str) -> str:
@@ -203,6 +212,8 @@ def _until_end(incoming: BinaryIO) -> Iterator[tuple[int, bytes]]:
 def _frame(incoming: BinaryIO) -> Frame:
     """A whole result."""
     packets = [_read(incoming), *_until_end(incoming)]
-    head = b"".join(_packet(sequence, payload.decode("latin-1")).encode("latin-1") for sequence, payload in packets)
+    head = b"".join(
+        _packet(sequence, payload.decode("latin-1")).encode("latin-1") for sequence, payload in packets
+    )
     *_, (_, tail) = _until_end(incoming)
     return Frame(head, packets[-1][0] + 1, tail)

@@ -258,7 +258,9 @@ def latest(rows: int, keys: int = 200, take: int = 3) -> Workload:
     """The latest messages of each of many friends in one request."""
     request = Request(
         MESSAGE,
-        lambda *k: f"=\t1\t\t1000000\t0\t@\t0\t{keys}\t" + "\t".join(f"{one:06}" for one in k) + f"\tL\t{take}\tR",
+        lambda *k: (
+            f"=\t1\t\t1000000\t0\t@\t0\t{keys}\t" + "\t".join(f"{one:06}" for one in k) + f"\tL\t{take}\tR"
+        ),
         lambda *k: " UNION ALL ".join(f"({_latest_sql(one, take)})" for one in k),
         rows=_latest(take),
         is_extension=True,
@@ -268,7 +270,9 @@ def latest(rows: int, keys: int = 200, take: int = 3) -> Workload:
 
 def latest_of_one(rows: int, take: int = 3) -> Workload:
     """The latest messages of one friend. Many of these at once do the work of `latest`."""
-    request = Request(MESSAGE, lambda k: f"<=\t2\t{k:06}\t19\t{take}\t0", lambda k: _latest_sql(k, take), rows=_latest(take))
+    request = Request(
+        MESSAGE, lambda k: f"<=\t2\t{k:06}\t19\t{take}\t0", lambda k: _latest_sql(k, take), rows=_latest(take)
+    )
     return Workload(tables.MESSAGE, _twenties(tables.MESSAGE, rows), (request,), rows)
 
 
@@ -289,7 +293,9 @@ def _diary(index: str, rows: int, body_bytes: int, short_reads: int, long_reads:
     return Workload(tables.diary(body_bytes), Keys(1, rows), (short, long), rows)
 
 
-def diary_covering(rows: int, body_bytes: int = 1000, short_reads: int = 90, long_reads: int = 10) -> Workload:
+def diary_covering(
+    rows: int, body_bytes: int = 1000, short_reads: int = 90, long_reads: int = 10
+) -> Workload:
     """A diary with long entries. Most reads want only the short columns, by an index that holds them."""
     return _diary("short", rows, body_bytes, short_reads, long_reads)
 
@@ -321,7 +327,9 @@ def eight_tables(rows: int) -> Workload:
     """One row by the primary key of one of eight tables, as sysbench's oltp_point_select."""
 
     def of(table: str) -> Request:
-        return Request("c", lambda k: f"=\t1\t{k}", lambda k: f"SELECT c FROM {table} WHERE id = {k}", table=table)
+        return Request(
+            "c", lambda k: f"=\t1\t{k}", lambda k: f"SELECT c FROM {table} WHERE id = {k}", table=table
+        )
 
     requests = tuple(of(f"{tables.SYSBENCH.name}{copy}") for copy in range(1, 9))
     return Workload(tables.SYSBENCH, Keys(1, rows), requests, rows)

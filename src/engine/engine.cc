@@ -47,7 +47,7 @@ Verdict verdict_of(Mismatch mismatch) {
 
 namespace {
 
-size_t bytes_of(const IndexDescription& names, size_t column_count) {
+size_t bytes_of(const SelectionDescription& names, size_t column_count) {
   constexpr size_t index_bytes = 1024;
   constexpr size_t column_bytes = 64;  // of the rows that are read, and of those that are written
   const size_t text_bytes =
@@ -57,7 +57,7 @@ size_t bytes_of(const IndexDescription& names, size_t column_count) {
 
 }  // namespace
 
-Index::Index(IndexDescription description)
+Selection::Selection(SelectionDescription description)
     : description_(std::move(description)),
       column_count_(name_count(description_.columns)),
       filter_column_count_(name_count(description_.filter_columns)),

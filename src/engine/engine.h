@@ -9,9 +9,8 @@
 // Everything here belongs to one worker thread; only `SessionOptions::wake` is called from others.
 //
 //   Session ── one per worker: its transaction, its open tables
-//     Index ── what an open_index named; a description that the session resolves again after each reopen of the table.
-//     Connections of
-//              one worker that named the same share one.
+//     Selection ── what a client named: an index of a table, and columns. The session resolves the names again
+//              after each reopen of the table. Connections of one worker that named the same share one.
 //     Cursor ─ one request's way through an index, from begin_request to end_request or abandon_request
 #pragma once
 
@@ -31,8 +30,8 @@
 
 namespace rowsocket::engine {
 
-/// What an open_index names. Two equal descriptions are one Index.
-struct IndexDescription {
+/// What a client names. Two equal descriptions are one Selection.
+struct SelectionDescription {
   std::string database;
   std::string table;
   std::string index;           ///< name, ordinal (begins with a digit), or empty for PRIMARY
@@ -40,7 +39,7 @@ struct IndexDescription {
   std::string filter_columns;  ///< comma-separated; empty = none
   bool raw = false;            ///< text as the column's own bytes
 
-  bool operator==(const IndexDescription&) const = default;
+  bool operator==(const SelectionDescription&) const = default;
 };
 
 /// How many names a comma-separated list holds ("" holds none).
@@ -49,21 +48,21 @@ struct IndexDescription {
 /// True if a row's value that orders so to a filter's (less than, equal to or greater than 0) satisfies the comparison.
 [[nodiscard]] bool satisfies(int order, Comparison comparison);
 
-class Index {
+class Selection {
  public:
-  explicit Index(IndexDescription description);
-  virtual ~Index() = default;
-  Index(const Index&) = delete;
-  Index& operator=(const Index&) = delete;
+  explicit Selection(SelectionDescription description);
+  virtual ~Selection() = default;
+  Selection(const Selection&) = delete;
+  Selection& operator=(const Selection&) = delete;
 
-  [[nodiscard]] const IndexDescription& description() const { return description_; }
+  [[nodiscard]] const SelectionDescription& description() const { return description_; }
   [[nodiscard]] size_t column_count() const { return column_count_; }
   [[nodiscard]] size_t filter_column_count() const { return filter_column_count_; }
   /// About how much memory it takes: its names, twice, and what they are resolved to.
   [[nodiscard]] size_t held_bytes() const { return held_bytes_; }
 
  private:
-  IndexDescription description_;
+  SelectionDescription description_;
   size_t column_count_;
   size_t filter_column_count_;
   size_t held_bytes_;
@@ -85,7 +84,7 @@ enum class Begin : uint8_t {
 
 /// One request of a group, as far as the engine has to know it before it runs.
 struct GroupMember {
-  class Index* index;
+  class Selection* selection;
   Intent intent;
   bool rows_alone;  ///< each of its rows is undone alone
 };
@@ -164,15 +163,15 @@ class Session {
   virtual ~Session() = default;
 
   /// Resolve a description: the table, index and columns exist, and may be used by this session.
-  virtual Begin open_index(const IndexDescription& description, std::shared_ptr<Index>& index, Error& error) = 0;
+  virtual Begin open_selection(const SelectionDescription& description, std::shared_ptr<Selection>& selection, Error& error) = 0;
 
-  /// How much memory the indexes that somebody has open take together; each counts once, whoever shares it.
+  /// How much memory the selections that somebody has open take together; each counts once, whoever shares it.
   [[nodiscard]] virtual size_t held_bytes() const { return 0; }
 
-  /// Start a request: the index's table is open, locked in the engine's sense, and part of the turn's transaction. The cursor
+  /// Start a request: the selection's table is open, locked in the engine's sense, and part of the turn's transaction. The cursor
   /// belongs to the session and is good until the request ends. One request at a time. A request that may change what no rollback
   /// takes back is `commit_first` where the transaction has changed anything.
-  virtual Begin begin_request(Index& index, Intent intent, Cursor*& cursor, Error& error) = 0;
+  virtual Begin begin_request(Selection& selection, Intent intent, Cursor*& cursor, Error& error) = 0;
   /// Before a request that inserts, or a group. `earlier` is what `generated_ids` returned when it ran before and had to wait,
   /// else empty: its rows are given the same values of AUTO_INCREMENT again. An engine that takes such values back need not do
   /// this.

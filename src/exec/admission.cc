@@ -95,27 +95,27 @@ ErrorCode check_keys(const Find& find) {
   return has_part ? ErrorCode::none : ErrorCode::too_many_key_parts;
 }
 
-ErrorCode check_find(const Find& find, const engine::Index& index) {
+ErrorCode check_find(const Find& find, const engine::Selection& selection) {
   for (const Filter& filter : find.filters) {
-    if (filter.filter_column >= index.filter_column_count()) {
+    if (filter.filter_column >= selection.filter_column_count()) {
       return ErrorCode::bad_filter_column;
     }
   }
   const auto& assignments = find.change.assignments;
-  const auto is_surplus = [&index](const Assignment& one) { return one.column >= index.column_count(); };
+  const auto is_surplus = [&selection](const Assignment& one) { return one.column >= selection.column_count(); };
   if (!find.drops_surplus && std::any_of(assignments.begin(), assignments.end(), is_surplus)) {
     return ErrorCode::too_many_values;
   }
   return ErrorCode::none;
 }
 
-ErrorCode check_insert(const Insert& insert, const engine::Index& index) {
+ErrorCode check_insert(const Insert& insert, const engine::Selection& selection) {
   for (const Filter& filter : insert.duplicate_filters) {
-    if (filter.filter_column >= index.filter_column_count()) {
+    if (filter.filter_column >= selection.filter_column_count()) {
       return ErrorCode::bad_filter_column;
     }
   }
-  if (insert.values.size() / insert.row_count > index.column_count() && !insert.drops_surplus) {
+  if (insert.values.size() / insert.row_count > selection.column_count() && !insert.drops_surplus) {
     return ErrorCode::too_many_values;
   }
   return insert.values.empty() ? ErrorCode::no_key_values : ErrorCode::none;
@@ -130,7 +130,7 @@ bool only_counts(const Request& request) {
   return find.tell == Tell::count && find.change.kind == Change::Kind::none;
 }
 
-engine::IndexDescription description_of(const SelectionNames& names, std::string_view columns) {
+engine::SelectionDescription description_of(const SelectionNames& names, std::string_view columns) {
   return {.database = std::string(names.database),
           .table = std::string(names.table),
           .index = std::string(names.index),
@@ -146,7 +146,7 @@ ErrorCode check_request(const Client& client, const Request& request) {
     return ErrorCode::not_authenticated;
   }
   const SelectionName& selection = selection_of(request);
-  if (selection.names == nullptr && client.index(selection.id) == nullptr) {
+  if (selection.names == nullptr && client.selection(selection.id) == nullptr) {
     return ErrorCode::unknown_id;
   }
   if (request.mistake != ErrorCode::none) {
@@ -163,9 +163,9 @@ ErrorCode check_request(const Client& client, const Request& request) {
   return check_selection(selection);
 }
 
-ErrorCode check_against(const engine::Index& index, const Request& request) {
-  return request.kind == RequestKind::insert ? check_insert(static_cast<const Insert&>(request), index)
-                                             : check_find(static_cast<const Find&>(request), index);
+ErrorCode check_against(const engine::Selection& selection, const Request& request) {
+  return request.kind == RequestKind::insert ? check_insert(static_cast<const Insert&>(request), selection)
+                                             : check_find(static_cast<const Find&>(request), selection);
 }
 
 ErrorCode check_open(const Client& client, const Open& open, const Settings& settings) {
@@ -195,12 +195,12 @@ ErrorCode authenticate(Client& client, const Authenticate& request, const Settin
 }
 
 Begin Admission::admit(Client& client, const Request& request, const Settings& settings,
-                       engine::Index*& index, Error& error) {
+                       engine::Selection*& selection, Error& error) {
   try {
     switch (request.kind) {
       case RequestKind::find:
       case RequestKind::insert:
-        return select(client, request, index, error);
+        return select(client, request, selection, error);
       case RequestKind::open:
         error.code = check_open(client, static_cast<const Open&>(request), settings);
         return error.ok() ? open(client, static_cast<const Open&>(request), error) : Begin::failed;
@@ -223,22 +223,22 @@ Begin Admission::admit(Client& client, const Request& request, const Settings& s
 
 /// On a failure the id keeps what it meant before.
 Begin Admission::open(Client& client, const Open& open, Error& error) {
-  SharedIndex opened;
-  const Begin begin = session_.open_index(description_of(open.names, open.names.columns), opened, error);
+  SharedSelection opened;
+  const Begin begin = session_.open_selection(description_of(open.names, open.names.columns), opened, error);
   if (begin == Begin::ready) {
-    client.set_index(open.id, std::move(opened), retired_);
+    client.set_selection(open.id, std::move(opened), retired_);
   }
   return begin;
 }
 
-/// The index of a find or an insert.
-Begin Admission::select(Client& client, const Request& request, engine::Index*& index, Error& error) {
+/// The selection of a find or an insert.
+Begin Admission::select(Client& client, const Request& request, engine::Selection*& selection, Error& error) {
   error.code = check_request(client, request);
   if (!error.ok()) {
     return Begin::failed;
   }
   const SelectionName& name = selection_of(request);
-  engine::Index* selected = nullptr;
+  engine::Selection* selected = nullptr;
   Begin begin = Begin::ready;
   if (name.names != nullptr) {
     const bool has_none = !name.has_columns && only_counts(request);
@@ -246,7 +246,7 @@ Begin Admission::select(Client& client, const Request& request, engine::Index*& 
     begin =
         select_named(client, *name.names, name.has_columns ? name.columns : opened_columns, selected, error);
   } else {
-    selected = client.index(name.id);
+    selected = client.selection(name.id);
     if (name.has_columns || (only_counts(request) && selected->column_count() > 0)) [[unlikely]] {
       begin = select_columns(client, name.id, name.has_columns ? name.columns : std::string_view(), selected,
                              error);
@@ -259,38 +259,38 @@ Begin Admission::select(Client& client, const Request& request, engine::Index*& 
   if (!error.ok()) {
     return Begin::failed;
   }
-  index = selected;
+  selection = selected;
   return Begin::ready;
 }
 
-/// The index that was opened under an id, with other columns.
-Begin Admission::select_columns(Client& client, uint32_t id, std::string_view columns, engine::Index*& index,
+/// The selection that was opened under an id, with other columns.
+Begin Admission::select_columns(Client& client, uint32_t id, std::string_view columns, engine::Selection*& selection,
                                 Error& error) {
-  if (engine::Index* const remembered = client.index_with_columns(id, columns); remembered != nullptr) {
-    index = remembered;
+  if (engine::Selection* const remembered = client.selection_with_columns(id, columns); remembered != nullptr) {
+    selection = remembered;
     return Begin::ready;
   }
-  engine::IndexDescription description = client.index(id)->description();
+  engine::SelectionDescription description = client.selection(id)->description();
   description.columns = columns;
-  SharedIndex opened;
-  const Begin begin = session_.open_index(description, opened, error);
+  SharedSelection opened;
+  const Begin begin = session_.open_selection(description, opened, error);
   if (begin == Begin::ready) {
-    index = client.remember_columns(id, std::move(opened), retired_);
+    selection = client.remember_columns(id, std::move(opened), retired_);
   }
   return begin;
 }
 
-/// An index that is named in full.
+/// A selection that is named in full.
 Begin Admission::select_named(Client& client, const SelectionNames& names, std::string_view columns,
-                              engine::Index*& index, Error& error) {
-  index = client.index_of(names, columns);
-  if (index != nullptr) {
+                              engine::Selection*& selection, Error& error) {
+  selection = client.selection_named(names, columns);
+  if (selection != nullptr) {
     return Begin::ready;
   }
-  SharedIndex opened;
-  const Begin begin = session_.open_index(description_of(names, columns), opened, error);
+  SharedSelection opened;
+  const Begin begin = session_.open_selection(description_of(names, columns), opened, error);
   if (begin == Begin::ready) {
-    index = client.remember_names(std::move(opened), retired_);
+    selection = client.remember_names(std::move(opened), retired_);
   }
   return begin;
 }

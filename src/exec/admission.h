@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What a request must pass before the engine runs it, and which index it is about. The order of the checks is
+// What a request must pass before the engine runs it, and which selection it is about. The order of the checks is
 // part of the protocol's contract: who may not know a thing is not told whether it exists.
 #pragma once
 
@@ -16,10 +16,10 @@ namespace rowsocket::exec {
 // ---- pure checks
 
 /// Whether the client may do what a find or an insert asks, and whether the request makes sense as far as
-/// that can be told without its index.
+/// that can be told without its selection.
 [[nodiscard]] ErrorCode check_request(const Client& client, const Request& request);
-/// Check a find or an insert against the index that it is to run on.
-[[nodiscard]] ErrorCode check_against(const engine::Index& index, const Request& request);
+/// Check a find or an insert against the selection that it is to run on.
+[[nodiscard]] ErrorCode check_against(const engine::Selection& selection, const Request& request);
 /// Check an open.
 [[nodiscard]] ErrorCode check_open(const Client& client, const Open& open, const Settings& settings);
 
@@ -33,24 +33,24 @@ class Admission {
  public:
   explicit Admission(engine::Session& session) : session_(session) {}
 
-  /// Decide what depends on no transaction. `index` is set where the engine has rows to find or change; it
+  /// Decide what depends on no transaction. `selection` is set where the engine has rows to find or change; it
   /// lives until `forget_retired`. Groups are admitted member by member.
   [[nodiscard]] engine::Begin admit(Client& client, const Request& request, const Settings& settings,
-                                    engine::Index*& index, Error& error);
-  /// Nobody uses an index any more that its client has replaced.
+                                    engine::Selection*& selection, Error& error);
+  /// Nobody uses a selection any more that its client has replaced.
   void forget_retired() { retired_.clear(); }
 
  private:
   [[nodiscard]] engine::Begin open(Client& client, const Open& open, Error& error);
-  [[nodiscard]] engine::Begin select(Client& client, const Request& request, engine::Index*& index,
+  [[nodiscard]] engine::Begin select(Client& client, const Request& request, engine::Selection*& selection,
                                      Error& error);
   [[nodiscard]] engine::Begin select_columns(Client& client, uint32_t id, std::string_view columns,
-                                             engine::Index*& index, Error& error);
+                                             engine::Selection*& selection, Error& error);
   [[nodiscard]] engine::Begin select_named(Client& client, const SelectionNames& names,
-                                           std::string_view columns, engine::Index*& index, Error& error);
+                                           std::string_view columns, engine::Selection*& selection, Error& error);
 
   engine::Session& session_;
-  RetiredIndexes retired_;  ///< what clients replaced in this turn; staged requests may point to them
+  RetiredSelections retired_;  ///< what clients replaced in this turn; staged requests may point to them
 };
 
 }  // namespace rowsocket::exec

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // What exec remembers of one connection: what it may do, and the selections that it opened. An opened
-// selection is an engine::Index.
+// selection is an engine::Selection.
 //
-// A request that waits for its commit holds plain pointers to indexes. So nothing that is taken out of here
-// goes at once: it is put on the executor's list of retired indexes, which lives until the turn ends.
+// A request that waits for its commit holds plain pointers to selections. So nothing that is taken out of here
+// goes at once: it is put on the executor's list of retired selections, which lives until the turn ends.
 #pragma once
 
 #include <cstdint>
@@ -26,36 +26,36 @@ enum class Access : uint8_t { none, read, write };
 /// What a new connection may do before it authenticates.
 [[nodiscard]] Access initial_access(Access port_access, const Settings& settings);
 
-using SharedIndex = std::shared_ptr<engine::Index>;
-using RetiredIndexes = std::vector<SharedIndex>;
+using SharedSelection = std::shared_ptr<engine::Selection>;
+using RetiredSelections = std::vector<SharedSelection>;
 
 /// The last few selections that single requests named. A new one takes the place of the oldest.
-class RecentIndexes {
+class RecentSelections {
  public:
   /// The first one of which `matches` is true of its description; nullptr if there is none.
   template <typename Matches>
-  [[nodiscard]] engine::Index* find(Matches matches) const {
-    for (const SharedIndex& index : indexes_) {
-      if (matches(index->description())) {
-        return index.get();
+  [[nodiscard]] engine::Selection* find(Matches matches) const {
+    for (const SharedSelection& selection : selections_) {
+      if (matches(selection->description())) {
+        return selection.get();
       }
     }
     return nullptr;
   }
   /// At most `count_max` are kept. May throw std::bad_alloc; then nothing has changed.
-  engine::Index* add(SharedIndex index, size_t count_max, RetiredIndexes& retired);
+  engine::Selection* add(SharedSelection selection, size_t count_max, RetiredSelections& retired);
   /// May throw std::bad_alloc; then nothing has changed.
-  void retire_all(RetiredIndexes& retired);
+  void retire_all(RetiredSelections& retired);
   [[nodiscard]] size_t held_bytes() const;
 
  private:
-  std::vector<SharedIndex> indexes_;  ///< the oldest first
+  std::vector<SharedSelection> selections_;  ///< the oldest first
 };
 
 class Client {
   struct Opened {
-    SharedIndex index;
-    RecentIndexes with_columns;
+    SharedSelection selection;
+    RecentSelections with_columns;
   };
 
  public:
@@ -67,24 +67,24 @@ class Client {
   void grant(Access access) { granted_ = access; }
 
   /// What was opened under this id; nullptr if nothing was.
-  [[nodiscard]] engine::Index* index(uint32_t id) const {
-    return id < opened_.size() ? opened_[id].index.get() : nullptr;
+  [[nodiscard]] engine::Selection* selection(uint32_t id) const {
+    return id < opened_.size() ? opened_[id].selection.get() : nullptr;
   }
   /// May throw std::bad_alloc; then the id means what it meant.
-  void set_index(uint32_t id, SharedIndex index, RetiredIndexes& retired);
+  void set_selection(uint32_t id, SharedSelection selection, RetiredSelections& retired);
 
-  // The same index with another list of columns, for single requests.
+  // The same selection with another list of columns, for single requests.
 
-  [[nodiscard]] engine::Index* index_with_columns(uint32_t id, std::string_view columns) const;
+  [[nodiscard]] engine::Selection* selection_with_columns(uint32_t id, std::string_view columns) const;
   /// May throw std::bad_alloc.
-  engine::Index* remember_columns(uint32_t id, SharedIndex index, RetiredIndexes& retired);
+  engine::Selection* remember_columns(uint32_t id, SharedSelection selection, RetiredSelections& retired);
 
   // Selections that requests name in full.
 
   /// `columns` take the place of the names' own.
-  [[nodiscard]] engine::Index* index_of(const SelectionNames& names, std::string_view columns) const;
+  [[nodiscard]] engine::Selection* selection_named(const SelectionNames& names, std::string_view columns) const;
   /// May throw std::bad_alloc.
-  engine::Index* remember_names(SharedIndex index, RetiredIndexes& retired);
+  engine::Selection* remember_names(SharedSelection selection, RetiredSelections& retired);
 
   /// How much memory what it opened takes, as if nobody shared it.
   [[nodiscard]] size_t held_bytes() const { return held_bytes_; }
@@ -93,7 +93,7 @@ class Client {
     return opened_.capacity() * sizeof(Opened) + generated_ids.capacity() * sizeof(engine::GeneratedId);
   }
   /// It is closed, and no request of it is under way: nothing is open any more.
-  void forget_indexes();
+  void forget_selections();
 
   /// It sent something that is served though a strict server would refuse it. True the first time.
   [[nodiscard]] bool note_lenience() { return !std::exchange(is_lenient_, true); }
@@ -112,15 +112,15 @@ class Client {
   bool is_staged = false;
 
  private:
-  engine::Index* remember(RecentIndexes& recent, SharedIndex index, size_t count_max,
-                          RetiredIndexes& retired);
+  engine::Selection* remember(RecentSelections& recent, SharedSelection selection, size_t count_max,
+                          RetiredSelections& retired);
 
   Access port_access_;
   Access granted_;
   bool is_lenient_ = false;
   size_t held_bytes_ = 0;
   std::vector<Opened> opened_;  ///< by id
-  RecentIndexes named_;
+  RecentSelections named_;
 };
 
 }  // namespace rowsocket::exec

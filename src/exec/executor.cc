@@ -77,7 +77,7 @@ void Executor::settle_what_came_before(const Client& client, const Request& requ
 Begin Executor::admit(Client& client, Job& job) {
   return job.request->kind == RequestKind::group
              ? admit_group(client, job)
-             : admission_.admit(client, *job.request, *settings_, job.index, job.outcome);
+             : admission_.admit(client, *job.request, *settings_, job.selection, job.outcome);
 }
 
 Begin Executor::admit_group(Client& client, Job& job) {
@@ -87,27 +87,27 @@ Begin Executor::admit_group(Client& client, Job& job) {
     return Begin::failed;
   }
   try {
-    job.member_indexes.reserve(group.members.size());
+    job.member_selections.reserve(group.members.size());
   } catch (...) {
     job.refuse(ErrorCode::out_of_memory);
     return Begin::failed;
   }
   for (const Request* member : group.members) {
-    engine::Index* index = nullptr;
+    engine::Selection* selection = nullptr;
     Error error;
     Begin begin = Begin::failed;
     if (member->kind == RequestKind::find || member->kind == RequestKind::insert) {
-      begin = admission_.admit(client, *member, *settings_, index, error);
+      begin = admission_.admit(client, *member, *settings_, selection, error);
     } else {
       error = member->mistake != ErrorCode::none ? member->mistake : ErrorCode::not_in_group;
     }
     if (begin != Begin::ready) {
-      const size_t number = job.member_indexes.size();
+      const size_t number = job.member_selections.size();
       job.refuse(std::move(error));
       job.failed_member = number;
       return begin;
     }
-    job.member_indexes.push_back(index);
+    job.member_selections.push_back(selection);
   }
   return Begin::ready;
 }

@@ -3,7 +3,7 @@
 // Executes a turn's requests against the engine. One per worker, used by its thread only. It puts four
 // objects together, each of which knows one thing:
 //
-//   Admission     may the client do this, and which index is it about (admission.h)
+//   Admission     may the client do this, and which selection is it about (admission.h)
 //   Runner        one request, or one group, on the engine, and what its reply is told (runner.h)
 //   Transaction   what the requests since the last commit did together; commit, rollback, GTIDs
 //                 (transaction.h)
@@ -18,7 +18,7 @@
 // transaction, the staged requests are executed again one by one, each in its own transaction.
 //
 // What depends on no transaction (authentication, an open, a refusal) is decided once: a replay gives the
-// same answer again. A staged request keeps the index that its id meant when it was executed, whatever its
+// same answer again. A staged request keeps the selection that its id meant when it was executed, whatever its
 // client opened or lost since.
 //
 // A reply that can not even be written as an error leaves its buffer `failed()`. Nothing more is executed for

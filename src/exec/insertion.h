@@ -32,7 +32,7 @@ class Insertion {
   RowCounts& counts_;
   engine::RowToInsert row_;
   const size_t value_count_;   ///< of a row
-  const size_t column_count_;  ///< of the index
+  const size_t column_count_;  ///< of the selection
 };
 
 }  // namespace rowsocket::exec

@@ -76,12 +76,12 @@ class NumberSession final : public engine::Session, public engine::Cursor {
   int64_t committed = 0;
   int commits_to_failure = 0;  ///< of those with changes; 1: the next one fails
 
-  engine::Begin open_index(const engine::IndexDescription& description, std::shared_ptr<engine::Index>& index,
+  engine::Begin open_selection(const engine::SelectionDescription& description, std::shared_ptr<engine::Selection>& selection,
                            Error&) override {
-    index = std::make_shared<engine::Index>(description);
+    selection = std::make_shared<engine::Selection>(description);
     return engine::Begin::ready;
   }
-  engine::Begin begin_request(engine::Index&, engine::Intent, engine::Cursor*& cursor, Error&) override {
+  engine::Begin begin_request(engine::Selection&, engine::Intent, engine::Cursor*& cursor, Error&) override {
     before_request_ = number_;
     cursor = this;
     return engine::Begin::ready;
@@ -149,11 +149,11 @@ class NumberSession final : public engine::Session, public engine::Cursor {
 class ColdExecutor {
  public:
   ColdExecutor() {
-    engine::IndexDescription description;
+    engine::SelectionDescription description;
     description.columns = "number";
     description.filter_columns = "number";
-    RetiredIndexes none;
-    connection_.client.set_index(0, std::make_shared<engine::Index>(description), none);
+    RetiredSelections none;
+    connection_.client.set_selection(0, std::make_shared<engine::Selection>(description), none);
   }
 
   /// A turn. Gives the number of allocations; those beyond `allowed_count` were refused.

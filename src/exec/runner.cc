@@ -23,50 +23,50 @@ bool has_rows_alone(const Request& request) {
   return request.kind == RequestKind::insert && static_cast<const Insert&>(request).rows_alone;
 }
 
-/// More values than the index has columns.
-bool has_surplus(const Request& request, const engine::Index& index) {
+/// More values than the selection has columns.
+bool has_surplus(const Request& request, const engine::Selection& selection) {
   if (request.kind == RequestKind::insert) {
     const auto& insert = static_cast<const Insert&>(request);
-    return insert.values.size() / insert.row_count > index.column_count();
+    return insert.values.size() / insert.row_count > selection.column_count();
   }
   const auto& assignments = static_cast<const Find&>(request).change.assignments;
   return std::any_of(assignments.begin(), assignments.end(),
-                     [&index](const Assignment& one) { return one.column >= index.column_count(); });
+                     [&selection](const Assignment& one) { return one.column >= selection.column_count(); });
 }
 
 }  // namespace
 
-Begin Runner::run(engine::Index& index, const Request& request, Error& error) {
+Begin Runner::run(engine::Selection& selection, const Request& request, Error& error) {
   RowCounts rows;
-  const Begin begin = run_any(index, request, rows, error);
+  const Begin begin = run_any(selection, request, rows, error);
   if (begin == Begin::ready) [[likely]] {
     transaction_.add(rows);
   }
   return begin;
 }
 
-Begin Runner::run_any(engine::Index& index, const Request& request, RowCounts& rows, Error& error) {
-  return has_rows_alone(request) ? run_rows_alone(index, static_cast<const Insert&>(request), rows, error)
-                                 : run_whole(index, request, rows, error);
+Begin Runner::run_any(engine::Selection& selection, const Request& request, RowCounts& rows, Error& error) {
+  return has_rows_alone(request) ? run_rows_alone(selection, static_cast<const Insert&>(request), rows, error)
+                                 : run_whole(selection, request, rows, error);
 }
 
 /// A request that is one statement of the engine.
-Begin Runner::run_whole(engine::Index& index, const Request& request, RowCounts& rows, Error& error) {
+Begin Runner::run_whole(engine::Selection& selection, const Request& request, RowCounts& rows, Error& error) {
   const size_t reply_bytes_max = reply_bytes_left(request.reply->out());
-  return run_statement(index, request, rows, error, [&](engine::Cursor& cursor, RowCounts& own_rows) {
+  return run_statement(selection, request, rows, error, [&](engine::Cursor& cursor, RowCounts& own_rows) {
     if (request.kind == RequestKind::insert) {
-      error = Insertion(cursor, static_cast<const Insert&>(request), index.column_count(), own_rows)
+      error = Insertion(cursor, static_cast<const Insert&>(request), selection.column_count(), own_rows)
                   .run(reply_bytes_max);
     } else {
       Walk(cursor, static_cast<const Find&>(request), reply_bytes_max, scratch_, own_rows, error)
-          .run(index.column_count());
+          .run(selection.column_count());
     }
   });
 }
 
 /// One statement of the engine: `run_on` sets `error` where it fails. `rows` is added to where it succeeds.
 template <typename RunOn>
-Begin Runner::run_statement(engine::Index& index, const Request& request, RowCounts& rows, Error& error,
+Begin Runner::run_statement(engine::Selection& selection, const Request& request, RowCounts& rows, Error& error,
                             const RunOn& run_on) {
   Buffer& out = request.reply->out();
   const size_t reply_begin = out.size();
@@ -79,7 +79,7 @@ Begin Runner::run_statement(engine::Index& index, const Request& request, RowCou
   try {
     engine::Cursor* cursor = nullptr;
     transaction_.note_request();
-    const Begin begin = session_.begin_request(index, intent, cursor, error);
+    const Begin begin = session_.begin_request(selection, intent, cursor, error);
     if (begin != Begin::ready) {
       out.set_bytes_max(out_bytes_max);
       return begin;
@@ -88,7 +88,7 @@ Begin Runner::run_statement(engine::Index& index, const Request& request, RowCou
     if (intent != Intent::read) {
       transaction_.note_write();
     }
-    is_lenient_ |= request.is_lenient || has_surplus(request, index);
+    is_lenient_ |= request.is_lenient || has_surplus(request, selection);
     run_on(*cursor, own_rows);
     if (error.ok() && out.failed()) [[unlikely]] {
       error = ErrorCode::out_of_memory;
@@ -119,14 +119,14 @@ Begin Runner::run_statement(engine::Index& index, const Request& request, RowCou
 /// An insert in which each row is a statement of its own. A row that waits for a lock makes all of them wait:
 /// those before it are undone with the transaction, so that the request can be presented again. Where they
 /// can not be undone, the session has waited as long as it may, and the row has failed.
-Begin Runner::run_rows_alone(engine::Index& index, const Insert& insert, RowCounts& rows, Error& error) {
+Begin Runner::run_rows_alone(engine::Selection& selection, const Insert& insert, RowCounts& rows, Error& error) {
   Reply& reply = *insert.reply;
   const size_t reply_begin = reply.out().size();
   RowCounts own_rows;
   reply.begin_outcomes();
   for (size_t number = 0; number < insert.row_count; ++number) {
     RowOutcome outcome{};
-    const Begin begin = run_row_alone(index, insert, number, own_rows, outcome);
+    const Begin begin = run_row_alone(selection, insert, number, own_rows, outcome);
     const bool stays = number > 0 && !transaction_.may_run_again();
     const bool is_put_off = begin != Begin::ready && begin != Begin::failed && !stays;
     if (is_put_off && !in_group_ && own_rows.changed() > 0) {
@@ -148,12 +148,12 @@ Begin Runner::run_rows_alone(engine::Index& index, const Insert& insert, RowCoun
 }
 
 /// The outcome is told when the row's statement has ended, since that may fail too.
-Begin Runner::run_row_alone(engine::Index& index, const Insert& insert, size_t number, RowCounts& rows,
+Begin Runner::run_row_alone(engine::Selection& selection, const Insert& insert, size_t number, RowCounts& rows,
                             RowOutcome& outcome) {
   Error error;
   const Begin begin =
-      run_statement(index, insert, rows, error, [&](engine::Cursor& cursor, RowCounts& own_rows) {
-        error = Insertion(cursor, insert, index.column_count(), own_rows).run_row(number, outcome);
+      run_statement(selection, insert, rows, error, [&](engine::Cursor& cursor, RowCounts& own_rows) {
+        error = Insertion(cursor, insert, selection.column_count(), own_rows).run_row(number, outcome);
       });
   if (begin != Begin::ready) {
     outcome = {.error = std::move(error), .rows_affected = 0, .has_id = false, .id = 0};
@@ -170,15 +170,15 @@ size_t Runner::reply_bytes_left(const Buffer& out) const {
 // ---- groups: requests of one connection that commit together or not at all. Whether they are successes is
 // known only when the last member has run.
 
-Begin Runner::run_group(const Group& group, std::span<engine::Index* const> indexes, size_t& failed_member,
+Begin Runner::run_group(const Group& group, std::span<engine::Selection* const> selections, size_t& failed_member,
                         Error& error) {
   Buffer& out = group.reply->out();
   const size_t reply_begin = out.size();
-  if (const Begin begin = begin_group(group, indexes, failed_member, error); begin != Begin::ready) {
+  if (const Begin begin = begin_group(group, selections, failed_member, error); begin != Begin::ready) {
     return begin;
   }
   RowCounts rows;
-  Begin begin = run_members(group, indexes, rows, failed_member, error);
+  Begin begin = run_members(group, selections, rows, failed_member, error);
   if (begin == Begin::ready) {
     begin = tell_group_end(group, failed_member, error);
   }
@@ -200,15 +200,15 @@ Begin Runner::run_group(const Group& group, std::span<engine::Index* const> inde
 }
 
 /// The engine learns of all members before the first one runs: what must wait, waits before anything is done.
-Begin Runner::begin_group(const Group& group, std::span<engine::Index* const> indexes, size_t& failed_member,
+Begin Runner::begin_group(const Group& group, std::span<engine::Selection* const> selections, size_t& failed_member,
                           Error& error) {
   transaction_.note_request();
   failed_member = Reply::group_itself;
   try {
     members_.clear();
-    for (size_t number = 0; number < indexes.size(); ++number) {
+    for (size_t number = 0; number < selections.size(); ++number) {
       const Request& member = *group.members[number];
-      members_.push_back({indexes[number], intent_of(member), has_rows_alone(member)});
+      members_.push_back({selections[number], intent_of(member), has_rows_alone(member)});
     }
   } catch (...) {
     error = ErrorCode::out_of_memory;
@@ -217,17 +217,17 @@ Begin Runner::begin_group(const Group& group, std::span<engine::Index* const> in
   return session_.begin_group(members_, failed_member, error);
 }
 
-Begin Runner::run_members(const Group& group, std::span<engine::Index* const> indexes, RowCounts& rows,
+Begin Runner::run_members(const Group& group, std::span<engine::Selection* const> selections, RowCounts& rows,
                           size_t& failed_member, Error& error) {
   in_group_ = true;
   group_reply_begin_ = group.reply->out().size();
   group.reply->group_begins();
   Begin begin = Begin::ready;
-  for (size_t number = 0; begin == Begin::ready && number < indexes.size(); ++number) {
+  for (size_t number = 0; begin == Begin::ready && number < selections.size(); ++number) {
     const Request& member = *group.members[number];
     failed_member = number;
     const uint64_t changed_before = rows.changed();
-    begin = run_any(*indexes[number], member, rows, error);
+    begin = run_any(*selections[number], member, rows, error);
     if (begin == Begin::ready && group.must_change && writes(member) && rows.changed() == changed_before) {
       error = ErrorCode::nothing_changed;
       begin = Begin::failed;

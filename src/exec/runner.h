@@ -29,9 +29,9 @@ class Runner {
   void set_reply_bytes_max(size_t reply_bytes_max) { reply_bytes_max_ = reply_bytes_max; }
 
   /// A find or an insert.
-  [[nodiscard]] engine::Begin run(engine::Index& index, const Request& request, Error& error);
+  [[nodiscard]] engine::Begin run(engine::Selection& selection, const Request& request, Error& error);
   /// A group with at least one member. `failed_member` is for Reply::group_failed.
-  [[nodiscard]] engine::Begin run_group(const Group& group, std::span<engine::Index* const> indexes,
+  [[nodiscard]] engine::Begin run_group(const Group& group, std::span<engine::Selection* const> selections,
                                         size_t& failed_member, Error& error);
 
   /// Since it was forgotten: a request held, or the engine took, what a strict server would refuse.
@@ -41,22 +41,22 @@ class Runner {
   [[nodiscard]] uint64_t take_rows_read() { return std::exchange(rows_read_, 0); }
 
  private:
-  [[nodiscard]] engine::Begin run_any(engine::Index& index, const Request& request, RowCounts& rows,
+  [[nodiscard]] engine::Begin run_any(engine::Selection& selection, const Request& request, RowCounts& rows,
                                       Error& error);
-  [[nodiscard]] engine::Begin run_whole(engine::Index& index, const Request& request, RowCounts& rows,
+  [[nodiscard]] engine::Begin run_whole(engine::Selection& selection, const Request& request, RowCounts& rows,
                                         Error& error);
   template <typename RunOn>
-  [[nodiscard]] engine::Begin run_statement(engine::Index& index, const Request& request, RowCounts& rows,
+  [[nodiscard]] engine::Begin run_statement(engine::Selection& selection, const Request& request, RowCounts& rows,
                                             Error& error, const RunOn& run_on);
-  [[nodiscard]] engine::Begin run_rows_alone(engine::Index& index, const Insert& insert, RowCounts& rows,
+  [[nodiscard]] engine::Begin run_rows_alone(engine::Selection& selection, const Insert& insert, RowCounts& rows,
                                              Error& error);
-  [[nodiscard]] engine::Begin run_row_alone(engine::Index& index, const Insert& insert, size_t number,
+  [[nodiscard]] engine::Begin run_row_alone(engine::Selection& selection, const Insert& insert, size_t number,
                                             RowCounts& rows, RowOutcome& outcome);
   [[nodiscard]] size_t reply_bytes_left(const Buffer& out) const;
 
-  [[nodiscard]] engine::Begin begin_group(const Group& group, std::span<engine::Index* const> indexes,
+  [[nodiscard]] engine::Begin begin_group(const Group& group, std::span<engine::Selection* const> selections,
                                           size_t& failed_member, Error& error);
-  [[nodiscard]] engine::Begin run_members(const Group& group, std::span<engine::Index* const> indexes,
+  [[nodiscard]] engine::Begin run_members(const Group& group, std::span<engine::Selection* const> selections,
                                           RowCounts& rows, size_t& failed_member, Error& error);
   [[nodiscard]] engine::Begin tell_group_end(const Group& group, size_t& failed_member, Error& error);
 

@@ -33,8 +33,8 @@ void answer_group(const Group& group, const Job& job) {
 }  // namespace
 
 void Job::refuse(Error error) {
-  index = nullptr;
-  member_indexes.clear();
+  selection = nullptr;
+  member_selections.clear();
   outcome = std::move(error);
   failed_member = Reply::group_itself;
 }
@@ -61,9 +61,9 @@ Begin Staging::run(Job& job) {
   }
   if (job.request->kind == RequestKind::group) {
     const auto& group = static_cast<const Group&>(*job.request);
-    return runner_.run_group(group, job.member_indexes, job.failed_member, job.outcome);
+    return runner_.run_group(group, job.member_selections, job.failed_member, job.outcome);
   }
-  return runner_.run(*job.index, *job.request, job.outcome);
+  return runner_.run(*job.selection, *job.request, job.outcome);
 }
 
 Begin Staging::run_as_first(Job& job) {

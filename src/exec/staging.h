@@ -40,14 +40,14 @@ struct Job {
   const Request* request;
   size_t position;                 ///< see Executor::execute
   uint64_t parked_since_ms;        ///< when it was first tried, if it has waited for a lock; else 0
-  engine::Index* index = nullptr;  ///< of a find or an insert that may run
-  std::vector<engine::Index*> member_indexes;  ///< of a group that may run
+  engine::Selection* selection = nullptr;  ///< of a find or an insert that may run
+  std::vector<engine::Selection*> member_selections;  ///< of a group that may run
   Error outcome;
   size_t failed_member = Reply::group_itself;  ///< of a group: which member has `outcome` for its answer
   size_t reply_begin = 0;                      ///< size of the output before the reply
 
   /// Else there is nothing to execute, and `outcome` is the answer.
-  [[nodiscard]] bool can_run() const { return index != nullptr || !member_indexes.empty(); }
+  [[nodiscard]] bool can_run() const { return selection != nullptr || !member_selections.empty(); }
   /// It will be presented again: it is not answered now.
   [[nodiscard]] bool is_put_back() const {
     return client->put_back_at.has_value() && position >= *client->put_back_at;
@@ -72,7 +72,7 @@ class Staging {
   /// True if the reply of this job may have to be told anew. Groups always: their replies may wait for a
   /// GTID.
   [[nodiscard]] bool must_stage(const Job& job) const {
-    return !staged_.empty() || (job.index != nullptr && writes(*job.request)) ||
+    return !staged_.empty() || (job.selection != nullptr && writes(*job.request)) ||
            job.request->kind == RequestKind::group;
   }
   /// Room for one more. False if memory is refused; then nothing is staged.
@@ -83,7 +83,7 @@ class Staging {
   [[nodiscard]] engine::Begin run_as_first(Job& job);
   /// Tell a job's reply what is still to be told: a failure, or the success of a job that did not run.
   static void answer(const Job& job) {
-    const bool is_told = job.index != nullptr && job.outcome.ok();
+    const bool is_told = job.selection != nullptr && job.outcome.ok();
     if (!is_told) [[unlikely]] {
       answer_untold(job);
     }

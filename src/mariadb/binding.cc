@@ -116,7 +116,7 @@ bool is_string_column(const Field* field) {
   }
 }
 
-Error Binding::resolve_names(const engine::IndexDescription& description, TABLE* table) {
+Error Binding::resolve_names(const engine::SelectionDescription& description, TABLE* table) {
   if (!find_key(table, description.index, key_number) || !table->s->keys_in_use.is_set(key_number)) {
     return Error(ErrorCode::no_such_index, "no index '" + description.index + "'");
   }
@@ -147,7 +147,7 @@ void Binding::resolve_key(TABLE* table) {
   }
 }
 
-void Binding::resolve_columns(const engine::IndexDescription& description, TABLE* table, engine::Intent intent) {
+void Binding::resolve_columns(const engine::SelectionDescription& description, TABLE* table, engine::Intent intent) {
   columns.clear();
   filter_columns.clear();
   const size_t words = bitmap_buffer_size(table->s->fields) / sizeof(my_bitmap_map) + 1;
@@ -197,7 +197,7 @@ void Binding::resolve_columns(const engine::IndexDescription& description, TABLE
   table->read_set = saved_read_set;
 }
 
-Error Binding::resolve(const engine::IndexDescription& description, const OpenTable& open) {
+Error Binding::resolve(const engine::SelectionDescription& description, const OpenTable& open) {
   TABLE* const table = open.table();
   const uint64_t share_version = table->s->get_table_ref_version();
   if (share_version_ != share_version || generation == 0) {

@@ -58,14 +58,14 @@ struct Binding {
   std::vector<Field*> filter_columns;
 
   /// Resolve; on failure the binding is not to be used.
-  [[nodiscard]] Error resolve(const engine::IndexDescription& description, const OpenTable& open);
+  [[nodiscard]] Error resolve(const engine::SelectionDescription& description, const OpenTable& open);
   /// Have the table fetch and change these columns until its statement ends. `with_key_columns`: fetch the index's own, too.
   void use_columns(TABLE* table, bool with_key_columns = false) const;
 
  private:
-  [[nodiscard]] Error resolve_names(const engine::IndexDescription& description, TABLE* table);
+  [[nodiscard]] Error resolve_names(const engine::SelectionDescription& description, TABLE* table);
   void resolve_key(TABLE* table);
-  void resolve_columns(const engine::IndexDescription& description, TABLE* table, engine::Intent intent);
+  void resolve_columns(const engine::SelectionDescription& description, TABLE* table, engine::Intent intent);
 
   uint64_t share_version_ = 0;  ///< of the definition that the numbers are for
   std::vector<uint16_t> column_numbers_;

@@ -45,7 +45,7 @@ void forget_expired(Map& map, size_t& kept_count) {
 }
 
 /// A key for the maps: names can hold any byte but 0.
-std::string map_key(const engine::IndexDescription& description) {
+std::string map_key(const engine::SelectionDescription& description) {
   std::string key;
   for (const std::string* part :
        {&description.database, &description.table, &description.index, &description.columns, &description.filter_columns}) {
@@ -60,16 +60,16 @@ void wake_session(void* session) { static_cast<const Session*>(session)->wake();
 
 }  // namespace
 
-// ---- opened indexes
+// ---- opened selections
 
-void Index::enter(const std::shared_ptr<Index>& index, const std::shared_ptr<OpenedIndexes>& opened, std::string name) {
-  const auto entry = opened->by_name.insert_or_assign(std::move(name), index).first;
-  index->name_ = &entry->first;
-  index->opened_ = opened;
-  opened->held_bytes += index->held_bytes();
+void Selection::enter(const std::shared_ptr<Selection>& selection, const std::shared_ptr<OpenedSelections>& opened, std::string name) {
+  const auto entry = opened->by_name.insert_or_assign(std::move(name), selection).first;
+  selection->name_ = &entry->first;
+  selection->opened_ = opened;
+  opened->held_bytes += selection->held_bytes();
 }
 
-Index::~Index() {
+Selection::~Selection() {
   if (opened_ != nullptr) {
     opened_->held_bytes -= held_bytes();
     opened_->by_name.erase(opened_->by_name.find(*name_));
@@ -166,7 +166,7 @@ uint64_t Session::row_lock_wait_timeout_ms() const { return uint64_t{thread_.row
 
 // ---- tables
 
-std::shared_ptr<OpenTable> Session::table_named(const engine::IndexDescription& description, Intent intent) {
+std::shared_ptr<OpenTable> Session::table_named(const engine::SelectionDescription& description, Intent intent) {
   std::string key = description.database + '\0' + description.table + '\0' + (intent == Intent::read ? 'r' : 'w');
   forget_expired(tables_, tables_kept_);
   std::weak_ptr<OpenTable>& known = tables_[key];
@@ -178,16 +178,16 @@ std::shared_ptr<OpenTable> Session::table_named(const engine::IndexDescription& 
   return table;
 }
 
-OpenTable& Session::table_of(Index& index, Intent intent) {
-  std::shared_ptr<OpenTable>& open = intent == Intent::read ? index.read.open : index.write.open;
+OpenTable& Session::table_of(Selection& selection, Intent intent) {
+  std::shared_ptr<OpenTable>& open = intent == Intent::read ? selection.read.open : selection.write.open;
   if (open == nullptr) {
-    open = table_named(index.description(), intent);
+    open = table_named(selection.description(), intent);
   }
   return *open;
 }
 
-Begin Session::open_index(const engine::IndexDescription& description, std::shared_ptr<engine::Index>& index, Error& error) {
-  engine::IndexDescription names = description;
+Begin Session::open_selection(const engine::SelectionDescription& description, std::shared_ptr<engine::Selection>& selection, Error& error) {
+  engine::SelectionDescription names = description;
   if (lower_case_table_names != 0) {
     to_lower_case(names.database);
     to_lower_case(names.table);
@@ -197,15 +197,15 @@ Begin Session::open_index(const engine::IndexDescription& description, std::shar
     return Begin::failed;
   }
   std::string key = map_key(names);
-  const auto known = indexes_->by_name.find(key);
-  std::shared_ptr<Index> found = known == indexes_->by_name.end() ? nullptr : known->second.lock();
+  const auto known = selections_->by_name.find(key);
+  std::shared_ptr<Selection> found = known == selections_->by_name.end() ? nullptr : known->second.lock();
   const bool is_new = found == nullptr;
   if (is_new) {
-    found = std::make_shared<Index>(std::move(names));
+    found = std::make_shared<Selection>(std::move(names));
   }
   const bool alone = !in_transaction_;
   begin_transaction();
-  Index::Side* side = nullptr;
+  Selection::Side* side = nullptr;
   Begin begin = make_ready(*found, Intent::read, side, error);
   if (alone) {
     end_transaction();  // nothing was begun in the engine
@@ -215,17 +215,17 @@ Begin Session::open_index(const engine::IndexDescription& description, std::shar
   }
   if (begin == Begin::ready) {
     if (is_new) {
-      Index::enter(found, indexes_, std::move(key));
+      Selection::enter(found, selections_, std::move(key));
     }
-    index = std::move(found);
+    selection = std::move(found);
   }
   return begin;
 }
 
-/// The index's table is open, and the names are resolved against it.
-Begin Session::make_ready(Index& index, Intent intent, Index::Side*& side, Error& error) {
-  side = intent == Intent::read ? &index.read : &index.write;
-  OpenTable& table = table_of(index, intent);
+/// The selection's table is open, and the names are resolved against it.
+Begin Session::make_ready(Selection& selection, Intent intent, Selection::Side*& side, Error& error) {
+  side = intent == Intent::read ? &selection.read : &selection.write;
+  OpenTable& table = table_of(selection, intent);
   if (table.is_open() && !table.is_locked() && table.lacks_children()) [[unlikely]] {
     close_parent(table);
   }
@@ -236,7 +236,7 @@ Begin Session::make_ready(Index& index, Intent intent, Index::Side*& side, Error
   }
   if (side->binding.generation != table.generation()) {
     table.deactivate();
-    error = side->binding.resolve(index.description(), table);
+    error = side->binding.resolve(selection.description(), table);
   }
   return error.ok() ? Begin::ready : Begin::failed;
 }

@@ -41,24 +41,24 @@ namespace rowsocket::mariadb {
 
 class Engine;
 
-class Index;
+class Selection;
 
-/// What the clients of a session have open. Its indexes may outlive the session.
-struct OpenedIndexes {
-  std::unordered_map<std::string, std::weak_ptr<Index>> by_name;
+/// What the clients of a session have open. Its selections may outlive the session.
+struct OpenedSelections {
+  std::unordered_map<std::string, std::weak_ptr<Selection>> by_name;
   size_t held_bytes = 0;
 };
 
-/// An open_index of this engine: the description with its bindings to the session's tables.
-class Index final : public engine::Index {
+/// A selection of this engine: the description with its bindings to the session's tables.
+class Selection final : public engine::Selection {
  public:
-  explicit Index(engine::IndexDescription description) : engine::Index(std::move(description)) {}
-  ~Index() override;
-  Index(const Index&) = delete;
-  Index& operator=(const Index&) = delete;
+  explicit Selection(engine::SelectionDescription description) : engine::Selection(std::move(description)) {}
+  ~Selection() override;
+  Selection(const Selection&) = delete;
+  Selection& operator=(const Selection&) = delete;
 
   /// From here on `opened` knows it under this name, until nobody has it open.
-  static void enter(const std::shared_ptr<Index>& index, const std::shared_ptr<OpenedIndexes>& opened, std::string name);
+  static void enter(const std::shared_ptr<Selection>& selection, const std::shared_ptr<OpenedSelections>& opened, std::string name);
 
   struct Side {
     std::shared_ptr<OpenTable> open;
@@ -68,7 +68,7 @@ class Index final : public engine::Index {
   Side write;
 
  private:
-  std::shared_ptr<OpenedIndexes> opened_;
+  std::shared_ptr<OpenedSelections> opened_;
   const std::string* name_ = nullptr;  ///< in `opened_`
 };
 
@@ -80,10 +80,10 @@ class Session final : public engine::Session {
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
 
-  engine::Begin open_index(const engine::IndexDescription& description, std::shared_ptr<engine::Index>& index,
+  engine::Begin open_selection(const engine::SelectionDescription& description, std::shared_ptr<engine::Selection>& selection,
                            Error& error) override;
-  [[nodiscard]] size_t held_bytes() const override { return indexes_->held_bytes; }
-  engine::Begin begin_request(engine::Index& index, engine::Intent intent, engine::Cursor*& cursor, Error& error) override;
+  [[nodiscard]] size_t held_bytes() const override { return selections_->held_bytes; }
+  engine::Begin begin_request(engine::Selection& selection, engine::Intent intent, engine::Cursor*& cursor, Error& error) override;
   void begin_inserts(std::vector<engine::GeneratedId>&& earlier) override { cursor_.ids().begin(std::move(earlier)); }
   [[nodiscard]] std::vector<engine::GeneratedId> generated_ids() const override { return cursor_.ids().all(); }
   Error end_request() override;
@@ -126,9 +126,9 @@ class Session final : public engine::Session {
   };
 
   // Tables.
-  [[nodiscard]] std::shared_ptr<OpenTable> table_named(const engine::IndexDescription& description, engine::Intent intent);
-  [[nodiscard]] OpenTable& table_of(Index& index, engine::Intent intent);
-  [[nodiscard]] engine::Begin make_ready(Index& index, engine::Intent intent, Index::Side*& side, Error& error);
+  [[nodiscard]] std::shared_ptr<OpenTable> table_named(const engine::SelectionDescription& description, engine::Intent intent);
+  [[nodiscard]] OpenTable& table_of(Selection& selection, engine::Intent intent);
+  [[nodiscard]] engine::Begin make_ready(Selection& selection, engine::Intent intent, Selection::Side*& side, Error& error);
   [[nodiscard]] engine::Begin open(const std::shared_ptr<OpenTable>& table, Error& error);
   [[nodiscard]] Opening open_with_new_history(OpenTable& table, Error& error);
   void close(OpenTable& table);
@@ -138,7 +138,7 @@ class Session final : public engine::Session {
 
   // Requests.
   [[nodiscard]] Error refuse(engine::Intent intent) const;
-  [[nodiscard]] engine::Begin join_statement(Index& index, engine::Intent intent, Index::Side*& side, Error& error);
+  [[nodiscard]] engine::Begin join_statement(Selection& selection, engine::Intent intent, Selection::Side*& side, Error& error);
   [[nodiscard]] bool needs_own_statement(const OpenTable& table, engine::Intent intent) const;
   [[nodiscard]] engine::Begin lock(const std::shared_ptr<OpenTable>& table, engine::Intent intent, Error& error);
   [[nodiscard]] bool parts_two_phases(const OpenTable& table, engine::Intent intent) const;
@@ -170,7 +170,7 @@ class Session final : public engine::Session {
   std::vector<std::shared_ptr<OpenTable>> shelf_;
   std::unordered_map<std::string, std::weak_ptr<OpenTable>> tables_;
   size_t tables_kept_ = 0;  ///< their number after the last clearing
-  std::shared_ptr<OpenedIndexes> indexes_ = std::make_shared<OpenedIndexes>();
+  std::shared_ptr<OpenedSelections> selections_ = std::make_shared<OpenedSelections>();
   bool must_release_ = false;  ///< a lock was not to be had: whoever holds it may be waiting for what is on the shelf
 
   // The request under way.

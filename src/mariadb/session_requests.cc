@@ -35,7 +35,7 @@ Error Session::refuse(Intent intent) const {
   return {};
 }
 
-Begin Session::begin_request(engine::Index& index, Intent intent, engine::Cursor*& cursor, Error& error) {
+Begin Session::begin_request(engine::Selection& selection, Intent intent, engine::Cursor*& cursor, Error& error) {
   begin_transaction();
   if (error = refuse(intent); !error.ok()) {
     return Begin::failed;
@@ -48,9 +48,9 @@ Begin Session::begin_request(engine::Index& index, Intent intent, engine::Cursor
   if (intent == Intent::read) {
     renew_snapshot();
   }
-  auto& own_index = static_cast<Index&>(index);
-  Index::Side* side = nullptr;
-  if (const Begin begin = join_statement(own_index, intent, side, error); begin != Begin::ready) {
+  auto& own_selection = static_cast<Selection&>(selection);
+  Selection::Side* side = nullptr;
+  if (const Begin begin = join_statement(own_selection, intent, side, error); begin != Begin::ready) {
     return begin;
   }
   OpenTable& table = *side->open;
@@ -65,7 +65,7 @@ Begin Session::begin_request(engine::Index& index, Intent intent, engine::Cursor
   thd_->get_stmt_da()->reset_current_row_for_warning(1);
   thd_->set_query_timer();
   thread_.limit_memory(true);
-  cursor_.begin(thd_, table, side->binding, index.description().raw);
+  cursor_.begin(thd_, table, side->binding, selection.description().raw);
   cursor = &cursor_;
   return Begin::ready;
 }
@@ -83,17 +83,17 @@ bool Session::needs_own_statement(const OpenTable& table, Intent intent) const {
   return true;
 }
 
-/// The index's table is open and locked, in a statement that the request may be part of.
-Begin Session::join_statement(Index& index, Intent intent, Index::Side*& side, Error& error) {
+/// The selection's table is open and locked, in a statement that the request may be part of.
+Begin Session::join_statement(Selection& selection, Intent intent, Selection::Side*& side, Error& error) {
   if (group_ != Group::one_statement && intent == Intent::write) {
     end_shared_statement();
   }
-  Begin begin = make_ready(index, intent, side, error);
+  Begin begin = make_ready(selection, intent, side, error);
   if (begin == Begin::ready && group_ != Group::one_statement) {
     const bool own = needs_own_statement(*side->open, intent);
     if (own && statement_.is_open() && !statement_.is_unused()) {
       end_shared_statement();  // which closes what was opened in it
-      begin = make_ready(index, intent, side, error);
+      begin = make_ready(selection, intent, side, error);
     }
     if (begin == Begin::ready) {
       if (!statement_.is_open()) {

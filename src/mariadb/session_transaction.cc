@@ -67,8 +67,8 @@ Begin Session::prepare_group(std::span<const GroupMember> members, bool writes, 
     if (error = refuse(member.intent); !error.ok()) {
       return Begin::failed;
     }
-    Index::Side* side = nullptr;
-    const Begin begin = make_ready(static_cast<Index&>(*member.index), member.intent, side, error);
+    Selection::Side* side = nullptr;
+    const Begin begin = make_ready(static_cast<Selection&>(*member.selection), member.intent, side, error);
     if (begin == Begin::commit_first) {
       several = true;
       return Begin::ready;

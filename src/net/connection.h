@@ -1,39 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A connected, non-blocking stream socket with what was received and not yet consumed, and what is still to be sent. What the
-// bytes mean is somebody else's business. One owner, one thread.
+// A connected stream with what was received and not yet consumed, and what is still to be sent. What the bytes
+// mean is somebody else's business, and so is how they travel (transport.h). One owner, one thread.
 //
-// At most one recv and one send per call: the poll is level-triggered, so what is left shows up again, and no call is spent on
-// learning that there is nothing.
+// The transport is asked at most once per call: the poll is level-triggered, so what is left shows up again, and
+// no call is spent on learning that there is nothing.
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
+#include <memory>
 #include <string>
+#include <utility>
 
 #include "base/buffer.h"
 #include "net/buffer_pool.h"
-#include "net/descriptor.h"
+#include "net/transport.h"
 
 namespace rowsocket::net {
 
-struct Transfer {
-  enum class Status : uint8_t {
-    moved,         ///< `byte_count` bytes, at least one
-    blocked,       ///< nothing to receive, or no room to send, for now
-    ended,         ///< the peer will send nothing more
-    failed,        ///< the connection is broken
-    out_of_memory  ///< no buffer was to be had
-  };
-  Status status;
-  size_t byte_count;
-};
-
 class Connection {
  public:
-  Connection(Descriptor socket, std::string peer) : socket_(std::move(socket)), peer_(std::move(peer)) {}
+  Connection(std::unique_ptr<Transport> transport, std::string peer)
+      : transport_(std::move(transport)), peer_(std::move(peer)) {}
 
-  [[nodiscard]] int fd() const { return socket_.get(); }
+  [[nodiscard]] int fd() const { return transport_->fd(); }
   /// Who is on the other side, for people.
   [[nodiscard]] const std::string& peer() const { return peer_; }
 
@@ -57,11 +47,11 @@ class Connection {
   void give_back_empty(BufferPool& pool);
 
   /// Tell the peer that nothing more comes; it may still send.
-  void shut_down_output();
+  void shut_down_output() { transport_->shut_down_output(); }
 
  private:
-  Descriptor socket_;
-  bool filled_last_time_ = false;  ///< the last recv got all that it asked for: there is probably more, ask for more
+  std::unique_ptr<Transport> transport_;
+  bool filled_last_time_ = false;  ///< all that was asked for came: there is probably more, ask for more
   Buffer input_;
   Buffer output_;
   std::string peer_;

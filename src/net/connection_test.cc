@@ -6,6 +6,7 @@
 #include <gmock/gmock.h>
 #include <sys/socket.h>
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <string>
@@ -23,7 +24,7 @@ using Status = Transfer::Status;
 
 class ConnectionTest : public testing::Test {
  protected:
-  ConnectionTest() : connection_(make_pair(), "peer") {}
+  ConnectionTest() : connection_(std::make_unique<PlainTransport>(make_pair()), "peer") {}
 
   Descriptor make_pair() {
     std::array<int, 2> fds{};
@@ -45,6 +46,41 @@ class ConnectionTest : public testing::Test {
   BufferPool pool_;
   Connection connection_;
 };
+
+/// Turns each bit of what travels over another transport.
+class TurnedBits final : public Transport {
+ public:
+  explicit TurnedBits(Descriptor socket) : plain_(std::move(socket)) {}
+
+  [[nodiscard]] int fd() const override { return plain_.fd(); }
+  [[nodiscard]] Transfer receive(char* place, size_t byte_count_max) override {
+    const Transfer transfer = plain_.receive(place, byte_count_max);
+    std::transform(place, place + transfer.byte_count, place, turned);
+    return transfer;
+  }
+  [[nodiscard]] Transfer send(const char* bytes, size_t byte_count) override {
+    std::string sent(bytes, byte_count);
+    std::transform(sent.begin(), sent.end(), sent.begin(), turned);
+    return plain_.send(sent.data(), sent.size());
+  }
+  void shut_down_output() override { plain_.shut_down_output(); }
+
+  static char turned(char byte) { return static_cast<char>(~byte); }
+
+ private:
+  PlainTransport plain_;
+};
+
+TEST_F(ConnectionTest, how_bytes_travel_is_its_transports_business) {
+  const std::string turned_a(1, TurnedBits::turned('a'));
+  Connection connection(std::make_unique<TurnedBits>(make_pair()), "peer");
+  peer_sends(turned_a);
+  EXPECT_EQ(connection.receive(pool_).status, Status::moved);
+  EXPECT_EQ(connection.input().view(), "a");
+  connection.output().append("a");
+  EXPECT_EQ(connection.send().status, Status::moved);
+  EXPECT_EQ(peer_receives(), turned_a);
+}
 
 TEST_F(ConnectionTest, bytes_come_and_go) {
   peer_sends("hello");

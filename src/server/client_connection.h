@@ -41,7 +41,7 @@ struct ClientConnection {
 
   /// May throw std::bad_alloc.
   ClientConnection(Arrival arrival, exec::Access granted, uint64_t now_ms)
-      : stream(std::move(arrival.socket), std::move(arrival.peer)),
+      : stream(std::make_unique<net::PlainTransport>(std::move(arrival.socket)), std::move(arrival.peer)),
         client(arrival.port_access, granted),
         protocol(arrival.protocol),
         wire_state(protocol->new_state()),

@@ -162,7 +162,7 @@ void Connections::bound_held_bytes(size_t held_bytes_max, const engine::Session&
                     "it is closed");
     largest->stream.input().release();
     largest->stream.output().release();
-    largest->client.forget_indexes();
+    largest->client.forget_selections();
     count_held_bytes(*largest);
   }
 }

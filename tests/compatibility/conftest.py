@@ -15,7 +15,8 @@ from support.tree import environment_path
 
 # libhsclient wants three headers of the server's build, of which it uses nothing but this.
 STUB_HEADERS = {
-    "my_global.h": "#include <fcntl.h>\n#include <netdb.h>\n#include <sys/socket.h>\n#define SOCKET_SIZE_TYPE socklen_t\n",
+    "my_global.h": "#include <fcntl.h>\n#include <netdb.h>\n#include <sys/socket.h>\n#define"
+    " SOCKET_SIZE_TYPE socklen_t\n",
     "my_alloca.h": "#include <alloca.h>\n",
     "config.h": "",
 }
@@ -25,7 +26,9 @@ STUB_HEADERS = {
 def handler_socket(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A copy of the original plugin's source, with libhsclient built in it."""
     source = environment_path("ROWSOCKET_SOURCE_TREE") / "plugin/handler_socket"
-    assert source.is_dir(), f"{source} is missing: ROWSOCKET_SOURCE_TREE names no source with the original plugin"
+    assert source.is_dir(), (
+        f"{source} is missing: ROWSOCKET_SOURCE_TREE names no source with the original plugin"
+    )
     folder = tmp_path_factory.mktemp("original") / "handler_socket"
     shutil.copytree(source, folder)
     stubs = folder / "stubs"
@@ -43,9 +46,19 @@ def handler_socket(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def perl_module(handler_socket: Path) -> Path:
     """The built Perl module Net::HandlerSocket: its blib folder."""
     folder = handler_socket / "perl-Net-HandlerSocket"
-    if subprocess.run(["perl", "-MConfig", "-e", 'exit !-e "$Config{archlibexp}/CORE/perl.h"'], check=False).returncode != 0:
+    if (
+        subprocess.run(
+            ["perl", "-MConfig", "-e", 'exit !-e "$Config{archlibexp}/CORE/perl.h"'], check=False
+        ).returncode
+        != 0
+    ):
         pytest.skip("perl.h is not there: apt-get install libperl-dev")
-    if subprocess.run(["perl", "-MDBI", "-MDBD::MariaDB", "-e1"], stderr=subprocess.DEVNULL, check=False).returncode != 0:
+    if (
+        subprocess.run(
+            ["perl", "-MDBI", "-MDBD::MariaDB", "-e1"], stderr=subprocess.DEVNULL, check=False
+        ).returncode
+        != 0
+    ):
         pytest.skip("the Perl DBI is not there: apt-get install libdbi-perl libdbd-mariadb-perl")
     shutil.copy(folder / "Makefile.PL.installed", folder / "Makefile.PL")
     options = ["CC=g++ -fPIC -w", "LD=g++ -fPIC", "LIBS=-L../libhsclient -lhsclient", "OPTIMIZE=-O1"]
@@ -61,8 +74,18 @@ def node_client(tmp_path_factory: pytest.TempPathFactory) -> Path:
         pytest.skip("node or npm is not there: apt-get install nodejs npm")
     folder = tmp_path_factory.mktemp("node")
     (folder / "package.json").write_text("{}")
-    command = ["npm", "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefer-offline", "node-handlersocket@0.1.0"]
-    done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False, env={**os.environ, "CI": "1"})
+    command = [
+        "npm",
+        "install",
+        "--no-audit",
+        "--no-fund",
+        "--ignore-scripts",
+        "--prefer-offline",
+        "node-handlersocket@0.1.0",
+    ]
+    done = subprocess.run(
+        command, cwd=folder, capture_output=True, text=True, check=False, env={**os.environ, "CI": "1"}
+    )
     if done.returncode != 0:
         pytest.skip(f"npm could not fetch node-handlersocket 0.1.0: {done.stderr[-300:]}")
     return folder

@@ -36,13 +36,18 @@ ANSWERS = [
 def tour(server: RowSocketServer, database: str, node_client: Path, secret: str = "") -> list[object]:
     """What the script prints, one JSON value per line."""
     environment = {**os.environ, "NODE_PATH": str(node_client / "node_modules"), "HS_SECRET": secret}
-    printed = run(["node", "--no-deprecation", TOUR, "127.0.0.1", str(server.write_port), database], environment=environment)
+    printed = run(
+        ["node", "--no-deprecation", TOUR, "127.0.0.1", str(server.write_port), database],
+        environment=environment,
+    )
     return [json.loads(line) for line in printed.splitlines()]
 
 
 def make_users(database: Database) -> None:
     database.sql("CREATE TABLE user (k INT PRIMARY KEY, v VARCHAR(30), n INT NOT NULL) CHARSET=utf8mb4")
-    database.sql("INSERT INTO user VALUES (1, 'one', 10), (2, 'two', 20), (3, NULL, 30), (4, '', 40), (5, 'a\\tb', 50)")
+    database.sql(
+        "INSERT INTO user VALUES (1, 'one', 10), (2, 'two', 20), (3, NULL, 30), (4, '', 40), (5, 'a\\tb', 50)"
+    )
 
 
 def test_every_call_of_the_client(server: RowSocketServer, database: Database, node_client: Path) -> None:

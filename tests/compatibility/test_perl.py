@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The original's own test scripts, with its own Perl client, unchanged: RowSocket must make them print what the original does.
+"""The original's own test scripts, with its own Perl client, unchanged: RowSocket must make them print what
+the original does.
 
-What the scripts are to print stands beside them (testNN.expected). Three of them print something else today even with the
-original; there the original's output of the same run is the measure.
+What the scripts are to print stands beside them (testNN.expected). Three of them print something else today
+even with the original; there the original's output of the same run is the measure.
 """
 
 from __future__ import annotations
@@ -30,7 +31,10 @@ STALE_EXPECTATIONS = {
 DIFFERENCES = {
     "15": (r"32768", "32768 is out of the range of SMALLINT: refused, where the original stores 32767"),
     "16": (r"\[s?0\b|\bs0\b", "0 is no DATETIME: refused, where the original stores 0000-00-00 00:00:00"),
-    "18": (r"v1hs_\d ", "a nullable column that is left out of an insert is NULL, where the original stores ''"),
+    "18": (
+        r"v1hs_\d ",
+        "a nullable column that is left out of an insert is NULL, where the original stores ''",
+    ),
 }
 
 
@@ -45,7 +49,12 @@ def output_of(script: str, server: HandlerSocketServer, sources: Path, perl_modu
     folders = [Path(__file__).parent, perl_module / "lib", perl_module / "arch"]
     command = ["perl", *(f"-I{folder}" for folder in folders), "-MRedirect", f"test{script}.pl"]
     done = subprocess.run(
-        command, cwd=sources / "regtest/test_01_lib", env=environment, capture_output=True, timeout=100, check=False
+        command,
+        cwd=sources / "regtest/test_01_lib",
+        env=environment,
+        capture_output=True,
+        timeout=100,
+        check=False,
     )
     assert done.returncode == 0 or script in STALE_EXPECTATIONS, done.stderr.decode(errors="replace")
     return done.stdout.decode(errors="replace").splitlines()
@@ -56,7 +65,11 @@ def as_text(address: tuple[str, int] | str) -> str:
 
 
 def differing_lines(ours: list[str], theirs: list[str]) -> list[str]:
-    return [line for line in difflib.unified_diff(theirs, ours, lineterm="", n=0) if not line.startswith(("---", "+++", "@@"))]
+    return [
+        line
+        for line in difflib.unified_diff(theirs, ours, lineterm="", n=0)
+        if not line.startswith(("---", "+++", "@@"))
+    ]
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
@@ -70,7 +83,9 @@ def test_script_prints_the_same_as_with_the_original(
     assert unexpected == [], reason
 
 
-@pytest.mark.parametrize("script", [script for script in SCRIPTS if script not in {*STALE_EXPECTATIONS, *DIFFERENCES}])
+@pytest.mark.parametrize(
+    "script", [script for script in SCRIPTS if script not in {*STALE_EXPECTATIONS, *DIFFERENCES}]
+)
 def test_script_prints_what_its_author_expected(
     script: str, server: RowSocketServer, handler_socket: Path, perl_module: Path
 ) -> None:

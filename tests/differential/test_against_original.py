@@ -50,7 +50,9 @@ class Subject:
 
     def contents(self) -> dict[str, list[tuple[object, ...]]]:
         return {
-            table.name: self.server.sql(f"SELECT * FROM {DATABASE}.{table.name} ORDER BY {', '.join(table.primary_key)}")
+            table.name: self.server.sql(
+                f"SELECT * FROM {DATABASE}.{table.name} ORDER BY {', '.join(table.primary_key)}"
+            )
             for table in workload.TABLES
         }
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Random finds of RowSocket against the SELECT that means the same: equal rows in equal order. Other finds in each run."""
+"""Random finds of RowSocket against the SELECT that means the same: equal rows in equal order. Other finds in
+each run."""
 
 from __future__ import annotations
 
@@ -58,19 +59,27 @@ class Model:
     def select(
         self, find: workload.Find, columns: tuple[str, ...], where: Condition, *, downwards: bool
     ) -> list[tuple[object, ...]]:
-        """The rows that pass the find's filters, of those that the condition chooses, in the index's order."""
+        """The rows that pass the find's filters, of those that the condition chooses, in the index's
+        order."""
         condition, parameters = where
-        kept, kept_parameters = all_of([filter_condition(find.index, one) for one in find.filters if one[0] == "F"])
-        stops, stop_parameters = all_of([filter_condition(find.index, one) for one in find.filters if one[0] == "W"])
+        kept, kept_parameters = all_of(
+            [filter_condition(find.index, one) for one in find.filters if one[0] == "F"]
+        )
+        stops, stop_parameters = all_of(
+            [filter_condition(find.index, one) for one in find.filters if one[0] == "W"]
+        )
         query = (
             f"SELECT {', '.join((*columns, kept, stops))} FROM {find.index.table.name} WHERE {condition} "
             f"ORDER BY {find.index.order(downwards)}"
         )
         with self.connection.cursor() as cursor:
-            cursor.execute(query, [as_parameter(value) for value in [*kept_parameters, *stop_parameters, *parameters]])
+            cursor.execute(
+                query, [as_parameter(value) for value in [*kept_parameters, *stop_parameters, *parameters]]
+            )
             rows = []
             for *row, is_kept, goes_on in cursor.fetchall():
-                # Filters are looked at in their order: one that skips, before one that stops, keeps the other from being seen.
+                # Filters are looked at in their order: one that skips, before one that stops, keeps the other
+                # from being seen.
                 if not as_truth(goes_on) and (as_truth(is_kept) or stops_first(find)):
                     break
                 if as_truth(is_kept) and as_truth(goes_on):
@@ -124,11 +133,15 @@ def filter_condition(index: workload.Index, condition: tuple[str, str, int, work
 
 
 def all_of(conditions: list[Condition]) -> Condition:
-    return " AND ".join(f"({text})" for text, _ in conditions) or "TRUE", [one for _, some in conditions for one in some]
+    return " AND ".join(f"({text})" for text, _ in conditions) or "TRUE", [
+        one for _, some in conditions for one in some
+    ]
 
 
 def any_of(conditions: list[Condition]) -> Condition:
-    return "(" + " OR ".join(f"({text})" for text, _ in conditions) + ")", [one for _, some in conditions for one in some]
+    return "(" + " OR ".join(f"({text})" for text, _ in conditions) + ")", [
+        one for _, some in conditions for one in some
+    ]
 
 
 def as_parameter(value: workload.Value) -> str | bytes | None:
@@ -166,7 +179,8 @@ def asked(server: RowSocketServer) -> Iterator[tuple[RawConnection, Model]]:
 def means_the_same_in_sql(find: workload.Find) -> bool:
     """SQL compares ENUM and SET as text, a filter by number: only equality means the same."""
     return all(
-        find.index.filters[column] not in ("e", "s") or comparison in ("=", "!=") for _, comparison, column, _ in find.filters
+        find.index.filters[column] not in ("e", "s") or comparison in ("=", "!=")
+        for _, comparison, column, _ in find.filters
     )
 
 

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Random sequences of requests, reads and changes, against the same operations in SQL: equal replies, then equal tables.
+"""Random sequences of requests, reads and changes, against the same operations in SQL: equal replies, then
+equal tables.
 
-A modification in SQL is a SELECT of the rows that the find means, and a statement for each of them, in one transaction.
+A modification in SQL is a SELECT of the rows that the find means, and a statement for each of them, in one
+transaction.
 """
 
 from __future__ import annotations
@@ -54,7 +56,9 @@ class ChangingModel(Model):
             cursor.execute("COMMIT")
         if not str(kind).endswith("?"):
             return b"0\t1\t%d" % changed
-        before = [token(as_bytes(value)) for row in rows for value in row[len(request.index.table.primary_key) :]]
+        before = [
+            token(as_bytes(value)) for row in rows for value in row[len(request.index.table.primary_key) :]
+        ]
         return b"\t".join([b"0", b"%d" % len(request.index.columns), *before])
 
     def found(self, find: workload.Find) -> list[tuple[object, ...]]:
@@ -64,7 +68,12 @@ class ChangingModel(Model):
         return self.rows(replace(find, index=with_key))
 
     def change(
-        self, cursor: pymysql.cursors.Cursor, find: workload.Find, kind: str, values: Sequence[object], row: tuple[object, ...]
+        self,
+        cursor: pymysql.cursors.Cursor,
+        find: workload.Find,
+        kind: str,
+        values: Sequence[object],
+        row: tuple[object, ...],
     ) -> int:
         """Change one row; how many rows that changed."""
         table = find.index.table
@@ -80,7 +89,8 @@ class ChangingModel(Model):
         sums = [f"{name} {kind} %s" for name in names]
         if kind == "-":
             where += "".join(
-                f" AND NOT IFNULL({name} <> 0 AND SIGN({name}) = -SIGN({new}), 0)" for name, new in zip(names, sums, strict=True)
+                f" AND NOT IFNULL({name} <> 0 AND SIGN({name}) = -SIGN({new}), 0)"
+                for name, new in zip(names, sums, strict=True)
             )
             key += parameters
         sets = ", ".join(f"{name} = IFNULL({new}, {name})" for name, new in zip(names, sums, strict=True))
@@ -127,7 +137,8 @@ class Subjects:
 
     def contents(self, database: str) -> list[list[tuple[object, ...]]]:
         return [
-            self.server.sql(f"SELECT * FROM {database}.{table.name} ORDER BY {', '.join(table.primary_key)}") for table in TABLES
+            self.server.sql(f"SELECT * FROM {database}.{table.name} ORDER BY {', '.join(table.primary_key)}")
+            for table in TABLES
         ]
 
     def close(self) -> None:
@@ -144,7 +155,8 @@ def subjects(server: RowSocketServer) -> Iterator[Subjects]:
 
 
 def without_repetition(find: workload.Find) -> workload.Find:
-    """A row is not found again after it was deleted: what an IN list with a value twice does is not what two statements do."""
+    """A row is not found again after it was deleted: what an IN list with a value twice does is not what two
+    statements do."""
     values = {value.lower(): value for value in find.in_values if value is not None}
     return replace(find, in_values=tuple(values.values()))
 

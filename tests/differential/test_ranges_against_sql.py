@@ -40,12 +40,18 @@ class RangeModel(Model):
         chosen = found[asked.find.offset :][: None if asked.counts and limit == 0 else max(1, limit)]
         if asked.counts:
             return b"0\t1\t%d" % len(chosen)
-        return b"\t".join([b"0", b"%d" % len(columns), *(token(as_bytes(value)) for row in chosen for value in row)])
+        return b"\t".join(
+            [b"0", b"%d" % len(columns), *(token(as_bytes(value)) for row in chosen for value in row)]
+        )
 
-    def range_rows(self, asked: RangeFind, columns: tuple[str, ...], key: Key, end_key: Key) -> list[tuple[object, ...]]:
+    def range_rows(
+        self, asked: RangeFind, columns: tuple[str, ...], key: Key, end_key: Key
+    ) -> list[tuple[object, ...]]:
         find = asked.find
         conditions = [
-            prefix_condition(find.index, key) if find.operator == "^=" else key_condition(find.index, find.operator, key)
+            prefix_condition(find.index, key)
+            if find.operator == "^="
+            else key_condition(find.index, find.operator, key)
         ]
         if asked.end is not None:
             conditions.append(key_condition(find.index, asked.end[0], end_key))
@@ -85,11 +91,18 @@ def asked_server(server: RowSocketServer) -> Iterator[tuple[RawConnection, Range
     server.sql(f"DROP DATABASE {DATABASE}")
 
 
-def test_a_find_with_clauses_equals_its_select(asked_server: tuple[RawConnection, RangeModel], soak: Soak) -> None:
+def test_a_find_with_clauses_equals_its_select(
+    asked_server: tuple[RawConnection, RangeModel], soak: Soak
+) -> None:
     connection, model = asked_server
 
     def check(asked: RangeFind) -> None:
         assert connection.ask(asked.line()) == model.range_reply(asked)
         soak.saw("finds with clauses", 1)
 
-    repeat(soak, FINDS, check, asked=range_finds(ALL_INDEXES).filter(lambda asked: means_the_same_in_sql(asked.find)))
+    repeat(
+        soak,
+        FINDS,
+        check,
+        asked=range_finds(ALL_INDEXES).filter(lambda asked: means_the_same_in_sql(asked.find)),
+    )

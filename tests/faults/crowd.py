@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Many connections that are all busy, and know what they were told when the server closes them.
 
-Every other one reads, over the read port; the others each increment a counter of their own in `app.c`, over the write port. One
-thread drives many connections: it sends one request on each, then takes one reply from each.
+Every other one reads, over the read port; the others each increment a counter of their own in `app.c`, over
+the write port. One thread drives many connections: it sends one request on each, then takes one reply from
+each.
 """
 
 from __future__ import annotations
@@ -31,10 +32,14 @@ def make_counters(server: MariaDB, count: int) -> None:
 class Client:
     """One connection and its counter."""
 
-    def __init__(self, number: int, server_addresses: dict[str, tuple[str, int]], stack: ExitStack, before: int) -> None:
+    def __init__(
+        self, number: int, server_addresses: dict[str, tuple[str, int]], stack: ExitStack, before: int
+    ) -> None:
         self.number = number
         self.writes = number % 2 == 1
-        self.connection = stack.enter_context(RawConnection(server_addresses["write" if self.writes else "read"], TIMEOUT_S))
+        self.connection = stack.enter_context(
+            RawConnection(server_addresses["write" if self.writes else "read"], TIMEOUT_S)
+        )
         assert self.connection.ask(b"P\t1\tapp\tc\t\tn") == b"0\t1"
         self.request = b"1\t=\t1\t%d" % number + (b"\t1\t0\t+\t1\n" if self.writes else b"\n")
         self.right = b"0\t1\t1" if self.writes else b"0\t1\t%d" % before
@@ -116,5 +121,7 @@ class Crowd:
             thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._stack.close()

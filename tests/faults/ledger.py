@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What one client was told of its writes, and what a server that came back from a crash still has of them.
 
-A client's writes are a sequence: the server executes them in order, and an answer to one covers those before it. So whatever the
-server has kept must be what the first n of them leave behind, for some n: one less than were acknowledged is a loss, and no n at
-all is damage. The changes of an atomic group are kept all or not at all: no n lies within one. Nothing here knows of servers or
-threads; a ledger belongs to one client.
+A client's writes are a sequence: the server executes them in order, and an answer to one covers those before
+it. So whatever the server has kept must be what the first n of them leave behind, for some n: one less than
+were acknowledged is a loss, and no n at all is damage. The changes of an atomic group are kept all or not at
+all: no n lies within one. Nothing here knows of servers or threads; a ledger belongs to one client.
 
 Rows are made from their id and value alone, so that half of a row, or a mixture of two, shows.
 """
@@ -19,7 +19,8 @@ from dataclasses import dataclass, field
 Row = tuple[int, int, str, int]
 TEXT_LENGTH_MAX = 700
 Change = tuple[int, int | None, bool]
-"""Row id; the value it has from then on, None: deleted; whether the next change is of the same atomic group."""
+"""Row id; the value it has from then on, None: deleted; whether the next change is of the same atomic
+group."""
 
 
 def row_of(row_id: int, value: int) -> Row:
@@ -37,7 +38,8 @@ def partial_rows(rows: Iterable[tuple[object, ...]]) -> list[tuple[object, ...]]
 class Ledger:
     """One client's account of its writes, in the order in which it sent them.
 
-    Note a change before it is sent (`sent`), and then what came of it: `acknowledged`, `refused`, or neither if no answer came.
+    Note a change before it is sent (`sent`), and then what came of it: `acknowledged`, `refused`, or neither
+    if no answer came.
     """
 
     changes: list[Change] = field(default_factory=list)
@@ -60,7 +62,8 @@ class Ledger:
         self.outcomes[why] += 1
 
     def kept(self, values: Mapping[int, int]) -> int | None:
-        """The largest n so that the client's first n changes leave exactly `values` (row id to value); None: there is no such n.
+        """The largest n so that the client's first n changes leave exactly `values` (row id to value); None:
+        there is no such n.
 
         `values` are the rows of this client only, and the client began with none.
         """
@@ -79,7 +82,8 @@ class Ledger:
         return kept
 
     def lost(self, values: Mapping[int, int]) -> int:
-        """How many acknowledged changes the server no longer has; raises Damaged if what it has is nobody's doing."""
+        """How many acknowledged changes the server no longer has; raises Damaged if what it has is nobody's
+        doing."""
         kept = self.kept(values)
         if kept is None:
             raise Damaged(self._damage(values))
@@ -90,7 +94,10 @@ class Ledger:
         rows = [row_id for row_id in sorted({*state, *values}) if state.get(row_id) != values.get(row_id)]
         shown = [f"{row_id}: {values.get(row_id)} instead of {state.get(row_id)}" for row_id in rows[:10]]
         unanswered = self.changes[self.acknowledged_count :]
-        return f"{len(rows)} rows are not as acknowledged: {shown}; {len(unanswered)} without an answer: {unanswered[:10]}"
+        return (
+            f"{len(rows)} rows are not as acknowledged: {shown}; {len(unanswered)} without an answer:"
+            f" {unanswered[:10]}"
+        )
 
 
 class Damaged(AssertionError):

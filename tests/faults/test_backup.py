@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Backups of a busy server: mariadb-backup's is one moment of it, and who locks everything sees nothing change.
+"""Backups of a busy server: mariadb-backup's is one moment of it, and who locks everything sees nothing
+change.
 
-"One moment" is exact: while the backup runs, we note again and again what every writer had been told by then, and what it had
-sent. If the backup has a change that was sent after such a note, it must have everything that was acknowledged by then.
+"One moment" is exact: while the backup runs, we note again and again what every writer had been told by then,
+and what it had sent. If the backup has a change that was sent after such a note, it must have everything that
+was acknowledged by then.
 """
 
 from __future__ import annotations
@@ -24,7 +26,8 @@ from support.soak import Soak
 from support.tree import ServerTree
 
 DURABLE: Options = {"innodb-flush-log-at-trx-commit": 1, "sync-binlog": 1, "binlog-format": "ROW"}
-# InnoDB's log is a ring: what the writers write while a backup looks away for a second must fit, or they overwrite what it needs.
+# InnoDB's log is a ring: what the writers write while a backup looks away for a second must fit, or they
+# overwrite what it needs.
 BACKED_UP: Options = {**DURABLE, "innodb-log-file-size": "512M"}
 WRITES_BEFORE_A_BACKUP = (300, 3000)
 
@@ -38,7 +41,9 @@ class Moment:
 
     @classmethod
     def of(cls, writers: Writers) -> Moment:
-        acknowledged = writers.acknowledged_counts()  # before what was sent: a moment may be blurred in this direction only
+        acknowledged = (
+            writers.acknowledged_counts()
+        )  # before what was sent: a moment may be blurred in this direction only
         return cls(acknowledged, writers.sent_counts())
 
     def is_torn(self, kept: Sequence[int]) -> bool:
@@ -56,7 +61,13 @@ def test_a_moment_sees_that_a_backup_is_torn() -> None:
 def back_up(server: RowSocketServer, folder: Path, writers: Writers) -> list[Moment]:
     """Make a backup in `folder` while the writers write; moments while it was made."""
     program = server.tree.program("mariadb-backup")
-    options = ["--no-defaults", "--backup", "--user=root", f"--socket={server.socket}", f"--target-dir={folder}"]
+    options = [
+        "--no-defaults",
+        "--backup",
+        "--user=root",
+        f"--socket={server.socket}",
+        f"--target-dir={folder}",
+    ]
     moments = []
     with ThreadPoolExecutor(1) as thread:
         backup = thread.submit(run, [program, *options], environment=server.tree.environment())
@@ -72,11 +83,18 @@ def back_up(server: RowSocketServer, folder: Path, writers: Writers) -> list[Mom
 
 def prepare(tree: ServerTree, folder: Path) -> None:
     """Turn a backup into a data directory."""
-    command: list[str | Path] = [tree.program("mariadb-backup"), "--no-defaults", "--prepare", f"--target-dir={folder}"]
+    command: list[str | Path] = [
+        tree.program("mariadb-backup"),
+        "--no-defaults",
+        "--prepare",
+        f"--target-dir={folder}",
+    ]
     run(command, environment=tree.environment())
 
 
-def test_a_backup_of_a_busy_server_is_one_moment_of_it(start: Start, tree: ServerTree, tmp_path: Path, soak: Soak) -> None:
+def test_a_backup_of_a_busy_server_is_one_moment_of_it(
+    start: Start, tree: ServerTree, tmp_path: Path, soak: Soak
+) -> None:
     folder = tmp_path / "backup"
     for _ in soak.trials(1):
         server = start(RowSocketServer, BACKED_UP)
@@ -89,7 +107,9 @@ def test_a_backup_of_a_busy_server_is_one_moment_of_it(start: Start, tree: Serve
         prepare(tree, folder)
         with RowSocketServer(tree, folder, BACKED_UP) as restored:
             kept = writers.kept_counts(restored)
-        assert all(count >= told for count, told in zip(kept, before, strict=True)), "what was acknowledged before is missing"
+        assert all(count >= told for count, told in zip(kept, before, strict=True)), (
+            "what was acknowledged before is missing"
+        )
         assert [moment for moment in moments if moment.is_torn(kept)] == []
         assert writers.losses(server) == 0
         assert_binlog_equals_tables(server)
@@ -102,12 +122,17 @@ def test_a_backup_of_a_busy_server_is_one_moment_of_it(start: Start, tree: Serve
 LOCKS = {
     "FLUSH TABLES WITH READ LOCK": (["FLUSH TABLES WITH READ LOCK"], "UNLOCK TABLES"),
     "LOCK TABLES": (["LOCK TABLES d.t READ, d.counter READ"], "UNLOCK TABLES"),
-    "BACKUP STAGE": ([f"BACKUP STAGE {stage}" for stage in ("START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT")], "BACKUP STAGE END"),
+    "BACKUP STAGE": (
+        [f"BACKUP STAGE {stage}" for stage in ("START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT")],
+        "BACKUP STAGE END",
+    ),
 }
 
 
 @pytest.mark.parametrize("lock", LOCKS)
-def test_nothing_changes_under_a_lock_of_everything_and_all_writers_go_on_after_it(start: Start, lock: str, soak: Soak) -> None:
+def test_nothing_changes_under_a_lock_of_everything_and_all_writers_go_on_after_it(
+    start: Start, lock: str, soak: Soak
+) -> None:
     statements, unlock = LOCKS[lock]
     server = start(RowSocketServer, DURABLE)
     make_tables(server)

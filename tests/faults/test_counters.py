@@ -31,7 +31,8 @@ def counters(database: Database) -> Database:
 
 
 def count_over_rowsocket(server: RowSocketServer, database: str, client: int) -> int:
-    """EACH increments, pipelined by every other client; how many were done again because another transaction went first."""
+    """EACH increments, pipelined by every other client; how many were done again because another transaction
+    went first."""
     again = 0
     with rowsocket.connect(*server.write_address(), timeout=120) as connection:
         index = connection.open_index(database, "c", "n")

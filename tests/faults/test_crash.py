@@ -17,7 +17,8 @@ KEPT_IN_MEMORY: Options = {"innodb-flush-log-at-trx-commit": 0, "sync-binlog": 0
 
 
 def crash_under_load(server: RowSocketServer, soak: Soak) -> int:
-    """Make the tables, write for a while, kill, start again, remove; how many acknowledged writes were lost."""
+    """Make the tables, write for a while, kill, start again, remove; how many acknowledged writes were
+    lost."""
     make_tables(server)
     with Writers(server) as writers:
         writers.wait_for_first_rounds()
@@ -40,7 +41,9 @@ def test_no_acknowledged_write_is_lost_in_a_crash(start: Start, soak: Soak) -> N
         assert crash_under_load(start(RowSocketServer, DURABLE), soak) == 0
 
 
-def test_a_server_that_flushes_once_per_second_loses_nothing_when_only_its_process_dies(start: Start, soak: Soak) -> None:
+def test_a_server_that_flushes_once_per_second_loses_nothing_when_only_its_process_dies(
+    start: Start, soak: Soak
+) -> None:
     for _ in soak.trials(1):
         assert crash_under_load(start(RowSocketServer, FLUSHED_BY_NOBODY), soak) == 0
 
@@ -52,7 +55,9 @@ def test_the_ledger_sees_the_loss_of_a_server_that_keeps_its_log_in_memory(start
         assert any(crash_under_load(start(RowSocketServer, KEPT_IN_MEMORY), soak) > 0 for _ in crashes)
 
 
-def test_a_server_that_keeps_its_log_in_memory_loses_nothing_that_it_has_flushed(start: Start, soak: Soak) -> None:
+def test_a_server_that_keeps_its_log_in_memory_loses_nothing_that_it_has_flushed(
+    start: Start, soak: Soak
+) -> None:
     """The window of the loss: what was acknowledged before the log's last flush is there."""
     for _ in soak.trials(1):
         server = start(RowSocketServer, KEPT_IN_MEMORY)

@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A storm of DDL beside 50 busy connections: every answer is right for one of the table's shapes, and no increment is lost.
+"""A storm of DDL beside 50 busy connections: every answer is right for one of the table's shapes, and no
+increment is lost.
 
-Every row says in each of its columns which column and row it is, whatever the order, types and defaults of the columns, so that a
-value that was read by a mapping of another moment shows. While no statement runs that takes rows, columns or the table away, that
-they are not there is a wrong answer, too. `kept` is never emptied: its counters must have the exact sum.
+Every row says in each of its columns which column and row it is, whatever the order, types and defaults of
+the columns, so that a value that was read by a mapping of another moment shows. While no statement runs that
+takes rows, columns or the table away, that they are not there is a wrong answer, too. `kept` is never
+emptied: its counters must have the exact sum.
 """
 
 from __future__ import annotations
@@ -42,12 +44,19 @@ SHAPES = [
     ("a", "k", "b"),
     ("b", "a", "k"),
 ]
-OPTIONS = ["ENGINE=InnoDB", "ENGINE=InnoDB ROW_FORMAT=COMPACT", "ENGINE=InnoDB PARTITION BY HASH (k) PARTITIONS 3"]
+OPTIONS = [
+    "ENGINE=InnoDB",
+    "ENGINE=InnoDB ROW_FORMAT=COMPACT",
+    "ENGINE=InnoDB PARTITION BY HASH (k) PARTITIONS 3",
+]
 FILL = f"INSERT INTO hot (k, a) SELECT seq, CONCAT('a', seq) FROM seq_0_to_{ROWS - 1}"
 STEPS: list[list[str]] = [
     ["ALTER TABLE hot ADD COLUMN x INT NOT NULL DEFAULT 3 FIRST", "ALTER TABLE hot DROP COLUMN x"],
     ["ALTER TABLE hot ADD COLUMN x TEXT, ALGORITHM=INSTANT", "ALTER TABLE hot DROP COLUMN x, ALGORITHM=COPY"],
-    ["ALTER TABLE hot MODIFY a VARCHAR(190) CHARSET utf8mb4 NOT NULL", f"ALTER TABLE hot MODIFY {COLUMNS['a']}"],
+    [
+        "ALTER TABLE hot MODIFY a VARCHAR(190) CHARSET utf8mb4 NOT NULL",
+        f"ALTER TABLE hot MODIFY {COLUMNS['a']}",
+    ],
     ["ALTER TABLE hot MODIFY a VARCHAR(30) CHARSET latin1 NOT NULL AFTER b"],
     ["ALTER TABLE hot MODIFY k BIGINT NOT NULL", "ALTER TABLE hot MODIFY k INT NOT NULL"],
     ["ALTER TABLE hot DROP KEY by_a", "ALTER TABLE hot ADD KEY by_a (a)"],
@@ -57,7 +66,11 @@ STEPS: list[list[str]] = [
     ["TRUNCATE TABLE hot", FILL],
     ["RENAME TABLE hot TO away", "RENAME TABLE away TO hot"],
     *[
-        ["DROP TABLE hot", f"CREATE TABLE hot ({', '.join(COLUMNS[name] for name in shape)}, KEY by_a (a)) {options}", FILL]
+        [
+            "DROP TABLE hot",
+            f"CREATE TABLE hot ({', '.join(COLUMNS[name] for name in shape)}, KEY by_a (a)) {options}",
+            FILL,
+        ]
         for shape in SHAPES
         for options in OPTIONS
     ],
@@ -95,7 +108,8 @@ class Wrong:
         self._changes += takes_away
 
     def ask(self, connection: RawConnection, requests: dict[bytes, tuple[set[bytes], set[bytes]]]) -> None:
-        """Ask and check; for each request the replies where all is there, and those where something is away."""
+        """Ask and check; for each request the replies where all is there, and those where something is
+        away."""
         before = self._changes
         replies = connection.ask_all(*requests)
         is_calm = before == self._changes and before % 2 == 0
@@ -210,7 +224,9 @@ def test_a_storm_of_ddl_beside_busy_clients_gives_right_answers_and_loses_no_inc
                 step = soak.random.choice(STEPS)
                 with wrong.meanwhile(step):
                     waits += map(session.wait_s, step)
-                assert quiet.ask_all(b"1\t=\t1\t7", b"2\t=\t1\ta7") == [b"0\t3" + row(7)] * 2, "no DDL runs, and all is there"
+                assert quiet.ask_all(b"1\t=\t1\t7", b"2\t=\t1\ta7") == [b"0\t3" + row(7)] * 2, (
+                    "no DDL runs, and all is there"
+                )
                 load.raise_error()
                 assert wrong.answers == {}
         load.wait_for_more()
@@ -227,5 +243,8 @@ def test_a_storm_of_ddl_beside_busy_clients_gives_right_answers_and_loses_no_inc
     soak.saw("answers while nothing was away", wrong.calm)
     soak.saw("answers that said that the table has another shape", wrong.errors.total())
     soak.saw("wrong answers", wrong.answers.total())
-    soak.note("waits of DDL, 99 of 100 below", f"{statistics.quantiles(waits, n=100, method='inclusive')[98] * 1000:.1f} ms")
+    soak.note(
+        "waits of DDL, 99 of 100 below",
+        f"{statistics.quantiles(waits, n=100, method='inclusive')[98] * 1000:.1f} ms",
+    )
     soak.note("longest", f"{max(waits) * 1000:.1f} ms")

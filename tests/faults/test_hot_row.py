@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A row that 64 clients change at once: every change counts, and clients that read something go on meanwhile."""
+"""A row that 64 clients change at once: every change counts, and clients that read something go on
+meanwhile."""
 
 from __future__ import annotations
 

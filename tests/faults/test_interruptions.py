@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""KILL and KILL QUERY of RowSocket's workers, and SQL transactions in the way: the right code, nothing lost, no lock left."""
+"""KILL and KILL QUERY of RowSocket's workers, and SQL transactions in the way: the right code, nothing lost,
+no lock left."""
 
 from __future__ import annotations
 
@@ -66,7 +67,10 @@ def counters(database: Database) -> Database:
 
 def workers(server: RowSocketServer) -> list[int]:
     """The server's ids of all of RowSocket's workers."""
-    return [int(row[0]) for row in server.sql("SELECT id FROM information_schema.processlist WHERE user = 'rowsocket'")]
+    return [
+        int(row[0])
+        for row in server.sql("SELECT id FROM information_schema.processlist WHERE user = 'rowsocket'")
+    ]
 
 
 @pytest.mark.parametrize("kill", ["KILL", "KILL HARD", "KILL QUERY", "KILL HARD QUERY"])
@@ -88,7 +92,9 @@ def test_killed_workers_lose_nothing_that_was_acknowledged(
     soak.saw("interrupted", clients.refused.total() + clients.thrown_out_count)
 
 
-def test_a_kill_while_a_table_is_opened_is_told_as_a_kill(server: RowSocketServer, counters: Database) -> None:
+def test_a_kill_while_a_table_is_opened_is_told_as_a_kill(
+    server: RowSocketServer, counters: Database
+) -> None:
     """Not as a table that is not there: that would say that it does not help to ask again."""
     clients = Clients(server, counters.name)
 
@@ -109,9 +115,12 @@ def test_a_kill_while_a_table_is_opened_is_told_as_a_kill(server: RowSocketServe
 
 
 class Blocked:
-    """A RowSocket client whose request waits for a row that an SQL transaction has locked, while it has locked others itself."""
+    """A RowSocket client whose request waits for a row that an SQL transaction has locked, while it has
+    locked others itself."""
 
-    def __init__(self, server: RowSocketServer, sql: pymysql.cursors.Cursor, client: RawConnection, database: str) -> None:
+    def __init__(
+        self, server: RowSocketServer, sql: pymysql.cursors.Cursor, client: RawConnection, database: str
+    ) -> None:
         self.server = server
         self.sql = sql
         self.client = client
@@ -130,14 +139,18 @@ class Blocked:
 
 
 @pytest.fixture
-def blocked(server: RowSocketServer, counters: Database, raw: Callable[[str], RawConnection]) -> Iterator[Blocked]:
+def blocked(
+    server: RowSocketServer, counters: Database, raw: Callable[[str], RawConnection]
+) -> Iterator[Blocked]:
     """See Blocked."""
     with counters.session() as sql:
         yield Blocked(server, sql, raw("write"), counters.name)
         sql.execute("ROLLBACK")
 
 
-def test_a_killed_query_is_answered_and_its_locks_are_gone(blocked: Blocked, database: Database, soak: Soak) -> None:
+def test_a_killed_query_is_answered_and_its_locks_are_gone(
+    blocked: Blocked, database: Database, soak: Soak
+) -> None:
     database.sql("SET SESSION innodb_lock_wait_timeout = 1")
     for trial in soak.trials(BLOCKED_KILLS):
         blocked.lock_and_block()
@@ -161,7 +174,9 @@ def test_a_killed_worker_closes_and_its_locks_are_gone(blocked: Blocked, databas
     assert database.sql("SELECT n FROM c WHERE id < 2 ORDER BY id") == [(1,), (0,)]
 
 
-def test_deadlocks_with_sql_transactions_are_replayed_or_told(blocked: Blocked, database: Database, soak: Soak) -> None:
+def test_deadlocks_with_sql_transactions_are_replayed_or_told(
+    blocked: Blocked, database: Database, soak: Soak
+) -> None:
     done: Counter[str] = Counter()
     for _ in soak.trials(DEADLOCKS):
         blocked.lock_and_block()

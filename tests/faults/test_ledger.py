@@ -34,7 +34,9 @@ def test_a_missing_insert_a_resurrected_row_and_an_old_value_are_losses(ledger: 
     assert ledger.lost({}) == 5
 
 
-@pytest.mark.parametrize("values", [{1: 10, 3: 30}, {3: 30}, {1: 11, 2: 20, 3: 30}, {1: 11, 3: 32}, {1: 11, 3: 30, 4: 40}])
+@pytest.mark.parametrize(
+    "values", [{1: 10, 3: 30}, {3: 30}, {1: 11, 2: 20, 3: 30}, {1: 11, 3: 32}, {1: 11, 3: 30, 4: 40}]
+)
 def test_a_hole_before_what_was_kept_is_damage(ledger: Ledger, values: dict[int, int]) -> None:
     with pytest.raises(Damaged):
         ledger.lost(values)
@@ -62,5 +64,10 @@ def test_a_refused_write_must_not_be_there(ledger: Ledger) -> None:
 def test_a_row_that_is_half_of_another_is_partial() -> None:
     whole, other = row_of(7, 1), row_of(7, 2)
     assert partial_rows([whole, other]) == []
-    mixed = [(*whole[:2], *other[2:]), (*whole[:3], other[3]), (whole[0], 3, *whole[2:]), (*whole[:2], whole[2][:-1], whole[3])]
+    mixed = [
+        (*whole[:2], *other[2:]),
+        (*whole[:3], other[3]),
+        (whole[0], 3, *whole[2:]),
+        (*whole[:2], whole[2][:-1], whole[3]),
+    ]
     assert partial_rows(mixed) == mixed

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Disks that are full or fail: no ok for what was not committed, an error that says so, and work goes on when the disk does.
+"""Disks that are full or fail: no ok for what was not committed, an error that says so, and work goes on when
+the disk does.
 
-The ledgers are exact here: a refused change must not be there, not even for others to see, and not after a restart.
+The ledgers are exact here: a refused change must not be there, not even for others to see, and not after a
+restart.
 """
 
 from __future__ import annotations
@@ -126,14 +128,17 @@ def fault_library(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def fault(fault_library: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The file that says what fails in the servers started from now on: write part of a path into it, unlink it to mend."""
+    """The file that says what fails in the servers started from now on: write part of a path into it, unlink
+    it to mend."""
     control = tmp_path / "fault"
     monkeypatch.setenv("LD_PRELOAD", str(fault_library))
     monkeypatch.setenv("ROWSOCKET_TEST_FAULT", str(control))
     return control
 
 
-def test_an_insert_that_finds_the_disk_full_is_refused_and_inserts_go_on_when_there_is_space(start: Start) -> None:
+def test_an_insert_that_finds_the_disk_full_is_refused_and_inserts_go_on_when_there_is_space(
+    start: Start,
+) -> None:
     server = start(SmallDataServer, DURABLE)
     make_tables(server)
     with rowsocket.connect(*server.write_address()) as client:
@@ -157,8 +162,11 @@ def insert_until_refused(rows: Index[Any]) -> int:
     raise AssertionError("unreachable")
 
 
-def test_what_was_refused_for_a_full_disk_is_not_there_and_all_that_was_acknowledged_is(start: Start, soak: Soak) -> None:
-    """Changes of all kinds. InnoDB itself ends the server when taking back a change needs space that is not there."""
+def test_what_was_refused_for_a_full_disk_is_not_there_and_all_that_was_acknowledged_is(
+    start: Start, soak: Soak
+) -> None:
+    """Changes of all kinds. InnoDB itself ends the server when taking back a change needs space that is not
+    there."""
     for _ in soak.trials(TRIALS):
         server = start(SmallDataServer, DURABLE)
         make_tables(server)
@@ -170,12 +178,16 @@ def test_what_was_refused_for_a_full_disk_is_not_there_and_all_that_was_acknowle
             ballast.unlink()
             writers.wait_for_more(2000)
         assert set(writers.refusals()) <= {*FULL, "no such row"}
-        soak.saw("servers ended by InnoDB, out of space in a rollback", OUT_OF_SPACE_IN_ROLLBACK in server.log_text())
+        soak.saw(
+            "servers ended by InnoDB, out of space in a rollback",
+            OUT_OF_SPACE_IN_ROLLBACK in server.log_text(),
+        )
         crash_and_compare(server, writers, soak)
 
 
 def test_a_full_binlog_disk_holds_commits_up_until_there_is_space(start: Start, soak: Soak) -> None:
-    """The server looks for space once a minute, or when somebody wakes it with a KILL QUERY, which then interrupts nothing."""
+    """The server looks for space once a minute, or when somebody wakes it with a KILL QUERY, which then
+    interrupts nothing."""
     for _ in soak.trials(1):
         server = start(SmallBinlogServer, DURABLE)
         make_tables(server)
@@ -195,7 +207,9 @@ def test_a_full_binlog_disk_holds_commits_up_until_there_is_space(start: Start, 
         crash_and_compare(server, writers, soak)
 
 
-def test_a_binlog_that_cannot_be_synced_fails_the_commit_and_nothing_of_it_is_done(start: Start, fault: Path, soak: Soak) -> None:
+def test_a_binlog_that_cannot_be_synced_fails_the_commit_and_nothing_of_it_is_done(
+    start: Start, fault: Path, soak: Soak
+) -> None:
     for _ in soak.trials(TRIALS):
         server = start(RowSocketServer, DURABLE)
         make_tables(server)
@@ -209,7 +223,9 @@ def test_a_binlog_that_cannot_be_synced_fails_the_commit_and_nothing_of_it_is_do
         crash_and_compare(server, writers, soak)
 
 
-def test_a_log_that_cannot_be_synced_ends_the_server_and_loses_nothing(start: Start, fault: Path, soak: Soak) -> None:
+def test_a_log_that_cannot_be_synced_ends_the_server_and_loses_nothing(
+    start: Start, fault: Path, soak: Soak
+) -> None:
     """InnoDB stops rather than go on with a log of which nothing is known."""
     for _ in soak.trials(TRIALS):
         server = start(RowSocketServer, DURABLE)
@@ -229,7 +245,8 @@ def has_ended_itself(server: RowSocketServer) -> bool:
 
 
 def crash_and_compare(server: RowSocketServer, writers: Writers, soak: Soak) -> None:
-    """Exactly what was acknowledged is there, and is still when the server was killed and has come back; remove the server."""
+    """Exactly what was acknowledged is there, and is still when the server was killed and has come back;
+    remove the server."""
     if not has_ended_itself(server):
         assert writers.losses(server) == 0
     server.crash()

@@ -72,6 +72,8 @@ def test_shutdown_under_load_of_a_thousand_connections_loses_nothing(start: Star
 
 
 def test_a_shutdown_while_the_workers_are_still_starting_ends_them_all(start: Start, soak: Soak) -> None:
-    server = start(RowSocketServer, {"loose-rowsocket-threads-read": 500, "loose-rowsocket-threads-write": 500})
+    server = start(
+        RowSocketServer, {"loose-rowsocket-threads-read": 500, "loose-rowsocket-threads-write": 500}
+    )
     for _ in soak.trials(TRIALS):
         server.restart()

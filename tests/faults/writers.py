@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Clients that write for as long as the server answers, each with a ledger; and the comparison of the server with the ledgers.
+"""Clients that write for as long as the server answers, each with a ledger; and the comparison of the server
+with the ledgers.
 
-Every writer has its own rows in `d.t` (inserted, updated, deleted) and its own counter in `d.counter` (incremented), which its
-ledger knows under a negative id. Some writers send one change after the other, some a whole round of changes at once, so that a
-turn holds one request of some clients and many of others; and some send many rounds as an atomic group.
+Every writer has its own rows in `d.t` (inserted, updated, deleted) and its own counter in `d.counter`
+(incremented), which its ledger knows under a negative id. Some writers send one change after the other, some
+a whole round of changes at once, so that a turn holds one request of some clients and many of others; and
+some send many rounds as an atomic group.
 """
 
 from __future__ import annotations
@@ -26,8 +28,8 @@ ANSWER_TIMEOUT_S = 120.0
 ROUNDS_OF_A_GROUP = 60  # more than is received at once: what is no group is committed in parts
 TABLES = (
     "CREATE DATABASE d",
-    """CREATE TABLE d.t (id INT PRIMARY KEY, v INT NOT NULL, text VARCHAR(800) NOT NULL, checksum BIGINT NOT NULL,
-    KEY by_v (v), KEY by_text (text(20))) ENGINE=InnoDB CHARSET=latin1""",
+    """CREATE TABLE d.t (id INT PRIMARY KEY, v INT NOT NULL, text VARCHAR(800) NOT NULL, checksum BIGINT NOT
+    NULL, KEY by_v (v), KEY by_text (text(20))) ENGINE=InnoDB CHARSET=latin1""",
     "CREATE TABLE d.counter (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB",
 )
 
@@ -69,13 +71,20 @@ class Writer:
 
     def _rounds_from(self, first: int, count: int, counter: int) -> list[Change]:
         total = self._last_total(counter)
-        return [change for nth in range(count) for change in self._round(first + 2 * nth, counter, total + nth + 1)]
+        return [
+            change
+            for nth in range(count)
+            for change in self._round(first + 2 * nth, counter, total + nth + 1)
+        ]
 
     def _last_total(self, counter: int) -> int:
-        return next((n for row_id, n, _ in reversed(self.ledger.changes) if row_id == counter and n is not None), 0)
+        return next(
+            (n for row_id, n, _ in reversed(self.ledger.changes) if row_id == counter and n is not None), 0
+        )
 
     def _round(self, first: int, counter: int, total: int) -> list[Change]:
-        """Two new rows, a change to each, one of the round before deleted, and one more on the counter: `total`."""
+        """Two new rows, a change to each, one of the round before deleted, and one more on the counter:
+        `total`."""
         second, before, value = first + 1, first - 2, first % ROWS_PER_WRITER
         return [
             (lambda pipe: pipe.insert(self._rows, row_of(first, value)), first, value),
@@ -130,7 +139,9 @@ class Writers:
         self._lost_the_server_count = 0
         self._stop = threading.Event()
         self.writers = [Writer(number, server.write_address()) for number in range(count)]
-        self._threads = [threading.Thread(target=self._run, args=(writer,), daemon=True) for writer in self.writers]
+        self._threads = [
+            threading.Thread(target=self._run, args=(writer,), daemon=True) for writer in self.writers
+        ]
 
     def _run(self, writer: Writer) -> None:
         try:
@@ -147,12 +158,16 @@ class Writers:
             thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._stop.set()
         for thread in self._threads:
             thread.join(ANSWER_TIMEOUT_S)
         if error is None:
-            assert not any(thread.is_alive() for thread in self._threads), "a writer still waits for its answer"
+            assert not any(thread.is_alive() for thread in self._threads), (
+                "a writer still waits for its answer"
+            )
             self.raise_error()
 
     def raise_error(self) -> None:
@@ -182,7 +197,9 @@ class Writers:
                 found[why] = found.get(why, 0) + count
         return found
 
-    def wait_until(self, what: str, condition: Callable[[], bool], timeout_s: float = ANSWER_TIMEOUT_S) -> None:
+    def wait_until(
+        self, what: str, condition: Callable[[], bool], timeout_s: float = ANSWER_TIMEOUT_S
+    ) -> None:
         """Wait while they write; raises the first surprise, or AssertionError after `timeout_s` seconds.
 
         When all have lost a server that may go, there is nothing to wait for any more.
@@ -200,12 +217,16 @@ class Writers:
         self.wait_until(f"{write_count} more writes", lambda: self.acknowledged_count() >= aim)
 
     def wait_for_first_rounds(self) -> None:
-        """Wait until each writer has done its first round, whose delete finds no row: from here on every change finds one."""
+        """Wait until each writer has done its first round, whose delete finds no row: from here on every
+        change finds one."""
         self.wait_until_refused(["no such row"], len(self.writers))
 
     def wait_until_refused(self, errors: Collection[str], count: int = 1) -> None:
         """Wait until so many changes were refused with one of these errors."""
-        self.wait_until(f"{count} refused with {errors}", lambda: sum(self.refusals().get(one, 0) for one in errors) >= count)
+        self.wait_until(
+            f"{count} refused with {errors}",
+            lambda: sum(self.refusals().get(one, 0) for one in errors) >= count,
+        )
 
     def all_have_lost_the_server(self) -> bool:
         """Whether no writer has a server any more."""
@@ -213,21 +234,27 @@ class Writers:
         return self._lost_the_server_count == len(self.writers)
 
     def losses(self, server: MariaDB) -> int:
-        """How many acknowledged changes `server` does not have; raises AssertionError on damaged rows, tables or histories."""
+        """How many acknowledged changes `server` does not have; raises AssertionError on damaged rows, tables
+        or histories."""
         pairs = zip(self.kept_counts(server), self.acknowledged_counts(), strict=True)
         return sum(acknowledged - kept for kept, acknowledged in pairs)
 
     def kept_counts(self, server: MariaDB) -> list[int]:
-        """How many acknowledged changes of each writer `server` still has; raises AssertionError as `losses`."""
+        """How many acknowledged changes of each writer `server` still has; raises AssertionError as
+        `losses`."""
         assert partial_rows(server.sql("SELECT id, v, text, checksum FROM d.t")) == []
         checked = server.sql("CHECK TABLE d.t, d.counter EXTENDED")
-        assert {text for _, _, _, text in checked if "Unpurged" not in text} == {"OK"}  # deleted a moment ago is no damage
+        assert {text for _, _, _, text in checked if "Unpurged" not in text} == {
+            "OK"
+        }  # deleted a moment ago is no damage
         ledgers = [(writer.ledger, dict(self._rows_of(writer, server))) for writer in self.writers]
         return [ledger.acknowledged_count - ledger.lost(rows) for ledger, rows in ledgers]
 
     def _rows_of(self, writer: Writer, server: MariaDB) -> Iterator[tuple[int, int]]:
         first = writer.number * ROWS_PER_WRITER
-        for row_id, value in server.sql("SELECT id, v FROM d.t WHERE id BETWEEN %s AND %s", [first, first + ROWS_PER_WRITER - 1]):
+        for row_id, value in server.sql(
+            "SELECT id, v FROM d.t WHERE id BETWEEN %s AND %s", [first, first + ROWS_PER_WRITER - 1]
+        ):
             yield int(row_id), int(value)
         for number, total in server.sql("SELECT id, n FROM d.counter WHERE id = %s", [writer.number]):
             yield -1 - int(number), int(total)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Generated ids: no number twice whoever writes, nobody waits for another's insert, and a server's own step and offset hold."""
+"""Generated ids: no number twice whoever writes, nobody waits for another's insert, and a server's own step
+and offset hold."""
 
 from __future__ import annotations
 
@@ -23,7 +24,9 @@ def numbered(server: RowSocketServer) -> Database:
 
 
 @pytest.mark.parametrize("lock_mode", [0, 1, 2])
-def test_ids_of_many_clients_and_of_sql_are_each_given_once_and_replied_right(start: Start, lock_mode: int) -> None:
+def test_ids_of_many_clients_and_of_sql_are_each_given_once_and_replied_right(
+    start: Start, lock_mode: int
+) -> None:
     server = start(RowSocketServer, {"innodb-autoinc-lock-mode": lock_mode, "rowsocket-threads-write": 4})
     database = numbered(server)
 
@@ -31,7 +34,10 @@ def test_ids_of_many_clients_and_of_sql_are_each_given_once_and_replied_right(st
         with rowsocket.connect(*server.write_address()) as connection:
             index = connection.open_index("d", "t", "name")
             with connection.pipeline() as pipe:
-                promised = {f"{client}/{number}": pipe.insert(index, [f"{client}/{number}"]) for number in range(INSERTS)}
+                promised = {
+                    f"{client}/{number}": pipe.insert(index, [f"{client}/{number}"])
+                    for number in range(INSERTS)
+                }
             return {name: one.result() or 0 for name, one in promised.items()}
 
     def insert_in_sql() -> None:
@@ -78,7 +84,8 @@ def at_the_gate(server: RowSocketServer) -> bool:
 
 
 def row_wait(server: RowSocketServer) -> int | None:
-    """The number of the wait for a row that is under way now, of all that there ever were; None: nobody waits."""
+    """The number of the wait for a row that is under way now, of all that there ever were; None: nobody
+    waits."""
     status = server.status("Innodb_row_lock%waits")
     return int(status["Innodb_row_lock_waits"]) if status["Innodb_row_lock_current_waits"] == "1" else None
 
@@ -130,7 +137,8 @@ def test_an_id_in_the_second_place_of_its_key_counts_for_each_first(start: Start
 
 
 def test_rows_of_one_group_are_numbered_without_a_gap(server: RowSocketServer, database: Database) -> None:
-    """A group is one statement: what one of its requests did not use up of the ids must not be in the next one's way."""
+    """A group is one statement: what one of its requests did not use up of the ids must not be in the next
+    one's way."""
     database.sql("CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, name VARCHAR(20) UNIQUE)")
     with server.raw("write") as connection:
         assert connection.tokens("P", 1, database.name, "t", "", "name") == [b"0", b"1"]
@@ -150,7 +158,9 @@ def test_an_insert_that_waits_takes_ids_once(start: Start, kind: str) -> None:
     database.sql("CREATE TABLE held (id INT PRIMARY KEY)")
     database.sql("INSERT INTO held VALUES (1)")
     database.sql(f"CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, name VARCHAR(20), of INT) {kind}")
-    database.sql("CREATE TRIGGER t_i AFTER INSERT ON t FOR EACH ROW UPDATE held SET id = id WHERE id = NEW.of")
+    database.sql(
+        "CREATE TRIGGER t_i AFTER INSERT ON t FOR EACH ROW UPDATE held SET id = id WHERE id = NEW.of"
+    )
     with (
         database.session() as sql,
         rowsocket.connect(*server.write_address()) as writer,

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What no client should send: it gets a clear error on that request, nothing is lost, and no other client notices.
+"""What no client should send: it gets a clear error on that request, nothing is lost, and no other client
+notices.
 
-Single requests and their errors stand in tests/vectors; here it is about connections that misbehave. In every test a bystander
-reads and writes all the time and checks each of its replies.
+Single requests and their errors stand in tests/vectors; here it is about connections that misbehave. In every
+test a bystander reads and writes all the time and checks each of its replies.
 """
 
 from __future__ import annotations
@@ -27,14 +28,18 @@ MEBIBYTE = 1 << 20
 @pytest.fixture
 def open_line(database: Database) -> bytes:
     """An open_index of the table `t`, with id 1."""
-    database.sql("CREATE TABLE t (k INT PRIMARY KEY, v VARCHAR(100), n INT NOT NULL DEFAULT 0, KEY by_v (v)) CHARSET=utf8mb4")
+    database.sql(
+        "CREATE TABLE t (k INT PRIMARY KEY, v VARCHAR(100), n INT NOT NULL DEFAULT 0, KEY by_v (v))"
+        " CHARSET=utf8mb4"
+    )
     database.sql("INSERT INTO t (k, v) VALUES (1, 'one'), (2, 'two'), (3, 'three')")
     return f"P\t1\t{database.name}\tt\t\tk,v\tv,n".encode()
 
 
 @pytest.fixture
 def bystander(server: RowSocketServer, database: Database, open_line: bytes) -> Iterator[Load]:
-    """A reader and a writer that go on through the test; at its end both must have seen nothing but right replies."""
+    """A reader and a writer that go on through the test; at its end both must have seen nothing but right
+    replies."""
     database.sql("CREATE TABLE calm (k INT PRIMARY KEY, n INT NOT NULL)")
     database.sql("INSERT INTO calm VALUES (1, 0)")
 
@@ -127,15 +132,38 @@ def test_binary_noise_never_harms(raw: Connect, bystander: Load, open_line: byte
 
 # What requests are made of, without regard to what follows what.
 REQUEST_PARTS = [
-    *(b"P A 1 2 0 77 = > >= < <= ^= + ++ - U D U? D? +? U! +! -! # @ @@ T R L C I E F W != t k v k,v n,v by_v 0,1 -1".split()),
-    *(b"", b"\0", b"\x01", b"\x01\x49", b"\x01t", b"4294967296", b"99999999999999999999", b"x" * 99, "é🐬".encode(), b"\xff\xfe"),
+    *(
+        b"P A 1 2 0 77 = > >= < <= ^= + ++ - U D U? D? +? U! +! -! # @ @@ T R L C I E F W != t k v k,v n,v"
+        b" by_v 0,1 -1".split()
+    ),
+    *(
+        b"",
+        b"\0",
+        b"\x01",
+        b"\x01\x49",
+        b"\x01t",
+        b"4294967296",
+        b"99999999999999999999",
+        b"x" * 99,
+        "é🐬".encode(),
+        b"\xff\xfe",
+    ),
 ]
-BEGINNINGS = [b"1\t=\t1\t", b"1\t>=\t1\t", b"1\t>=\t1\t1\t9\t0\t", b"1\t+\t2\t", b"1\t++\t2\t1\t", b"1\t^=\t1\t", b""]
+BEGINNINGS = [
+    b"1\t=\t1\t",
+    b"1\t>=\t1\t",
+    b"1\t>=\t1\t1\t9\t0\t",
+    b"1\t+\t2\t",
+    b"1\t++\t2\t1\t",
+    b"1\t^=\t1\t",
+    b"",
+]
 GROUP_LINES = [b"G", b"G\tmust", b"G\tgtid\tmust", b"G\tx", b"E", b"E", b"E"]
 
 
 def random_line(source: random.Random, database: str) -> bytes:
-    """A request line made of what requests are made of, in any order; now and then one that begins or ends a group."""
+    """A request line made of what requests are made of, in any order; now and then one that begins or ends a
+    group."""
     if source.randrange(10) == 0:
         return source.choice(GROUP_LINES)
     begin = source.choice([*BEGINNINGS, b"P\t1\t%s\tt\t" % database.encode()])
@@ -162,7 +190,9 @@ def still_serves_any(connection: RawConnection, open_line: bytes) -> None:
     assert connection.ask(b"1\t>=\t1\t-2147483648\t100\t0").startswith(b"0\t2")
 
 
-@pytest.mark.parametrize("half", [b"1", b"1\t=", b"1\t=\t1\t2", b"P\t1\tda", b"1\t=\t1\tx\x01", b"\x01", b"1\t+\t2\t9\tnine"])
+@pytest.mark.parametrize(
+    "half", [b"1", b"1\t=", b"1\t=\t1\t2", b"P\t1\tda", b"1\t=\t1\tx\x01", b"\x01", b"1\t+\t2\t9\tnine"]
+)
 def test_a_disconnect_within_a_request_does_nothing(
     raw: Connect, bystander: Load, open_line: bytes, database: Database, half: bytes
 ) -> None:
@@ -211,7 +241,8 @@ def test_many_half_requests_at_once(server: RowSocketServer, bystander: Load, op
 def test_a_client_that_never_reads_is_not_read_from_for_ever(
     server: RowSocketServer, raw: Connect, bystander: Load, open_line: bytes, database: Database
 ) -> None:
-    """It asks for far more than it takes: the server stops taking its requests, and its memory stays bounded."""
+    """It asks for far more than it takes: the server stops taking its requests, and its memory stays
+    bounded."""
     database.sql("CREATE TABLE big (k INT PRIMARY KEY, v MEDIUMTEXT)")
     database.sql("INSERT INTO big VALUES (1, REPEAT('x', 100000))")
     before = server.memory_bytes()
@@ -226,7 +257,9 @@ def test_a_client_that_never_reads_is_not_read_from_for_ever(
     bystander.wait_for_more()
 
 
-def test_a_client_that_reads_late_loses_nothing(raw: Connect, bystander: Load, open_line: bytes, database: Database) -> None:
+def test_a_client_that_reads_late_loses_nothing(
+    raw: Connect, bystander: Load, open_line: bytes, database: Database
+) -> None:
     database.sql("UPDATE t SET v = REPEAT('y', 100) WHERE k = 1")
     connection = raw("read")
     assert connection.ask(open_line) == b"0\t1"
@@ -236,11 +269,19 @@ def test_a_client_that_reads_late_loses_nothing(raw: Connect, bystander: Load, o
     assert set(replies[::2]) == {b"0\t2\t1\t" + b"y" * 100} and set(replies[1::2]) == {b"0\t2\t2\ttwo"}
 
 
-def test_bad_requests_among_good_writes_undo_nothing(raw: Connect, bystander: Load, open_line: bytes, database: Database) -> None:
+def test_bad_requests_among_good_writes_undo_nothing(
+    raw: Connect, bystander: Load, open_line: bytes, database: Database
+) -> None:
     connection = raw("write")
     requests = [open_line]
     for k in range(100, 200):
-        requests += [b"1\t+\t2\t%d\tgood" % k, b"1\t+\t2\t%d\tagain" % k, b"nonsense", b"1\t+\t2\tnumber\tbad", b"9\t+\t1\t1"]
+        requests += [
+            b"1\t+\t2\t%d\tgood" % k,
+            b"1\t+\t2\t%d\tagain" % k,
+            b"nonsense",
+            b"1\t+\t2\tnumber\tbad",
+            b"9\t+\t1\t1",
+        ]
     replies = connection.ask_all(*requests)[1:]
     assert set(replies[::5]) == {b"0\t1"}
     assert set(replies[1::5]) == {b"1\t1\t121"}

@@ -21,7 +21,10 @@ def replayed(server: RowSocketServer, start: Start, scratch: Path) -> EmptyServe
     server.sql("FLUSH BINARY LOGS")
     environment = server.tree.environment()
     replay = scratch / "replay.sql"
-    run([server.tree.program("mariadb-binlog"), "--no-defaults", "-r", replay, *binlogs], environment=environment)
+    run(
+        [server.tree.program("mariadb-binlog"), "--no-defaults", "-r", replay, *binlogs],
+        environment=environment,
+    )
     copy = start(EmptyServer)
     options = ["--no-defaults", f"--socket={copy.socket}", "--user=root", "--binary-mode"]
     run([server.tree.program("mariadb"), *options], environment=environment, standard_input=replay)
@@ -43,8 +46,11 @@ def test_replaying_the_binlog_gives_the_same_tables(start: Start, tmp_path: Path
 
 
 @pytest.mark.parametrize("row_image", ["FULL", "MINIMAL", "NOBLOB"])
-def test_replaying_the_binlog_gives_the_same_tables_of_every_kind(start: Start, tmp_path: Path, row_image: str) -> None:
-    """Partitioned, with history, with generated columns, BLOBs, triggers, cascades; written to by many at once."""
+def test_replaying_the_binlog_gives_the_same_tables_of_every_kind(
+    start: Start, tmp_path: Path, row_image: str
+) -> None:
+    """Partitioned, with history, with generated columns, BLOBs, triggers, cascades; written to by many at
+    once."""
     server = start(RowSocketServer, {"binlog-row-image": row_image, "binlog-row-metadata": "FULL"})
     mixed_writes.make_tables(server)
     mixed_writes.write_mixed(server, 5000, seed=0)
@@ -54,7 +60,9 @@ def test_replaying_the_binlog_gives_the_same_tables_of_every_kind(start: Start, 
 
 
 @pytest.mark.parametrize("filter", ["binlog-do-db", "binlog-ignore-db"])
-def test_databases_that_are_filtered_out_are_written_to_and_not_binlogged(start: Start, tmp_path: Path, filter: str) -> None:
+def test_databases_that_are_filtered_out_are_written_to_and_not_binlogged(
+    start: Start, tmp_path: Path, filter: str
+) -> None:
     server = start(RowSocketServer, {filter: "kept" if filter == "binlog-do-db" else "unlogged"})
     for name in ("kept", "unlogged"):
         make_table(server, name)
@@ -71,7 +79,11 @@ def test_databases_that_are_filtered_out_are_written_to_and_not_binlogged(start:
 def mapped_tables(server: RowSocketServer, log: str) -> set[str]:
     """The tables that the row events of a binlog name."""
     events = server.sql(f"SHOW BINLOG EVENTS IN '{log}'")
-    return {re.sub(r".*\((.*)\).*", r"\1", str(info)) for _, _, event, _, _, info in events if event == "Table_map"}
+    return {
+        re.sub(r".*\((.*)\).*", r"\1", str(info))
+        for _, _, event, _, _, info in events
+        if event == "Table_map"
+    }
 
 
 def test_nothing_is_binlogged_of_a_request_that_failed(start: Start) -> None:
@@ -86,7 +98,9 @@ def test_nothing_is_binlogged_of_a_request_that_failed(start: Start) -> None:
     assert not any("rows" in event for event in events)
 
 
-def test_what_an_engine_without_rollback_keeps_of_a_failed_request_is_binlogged(start: Start, tmp_path: Path) -> None:
+def test_what_an_engine_without_rollback_keeps_of_a_failed_request_is_binlogged(
+    start: Start, tmp_path: Path
+) -> None:
     server = start(RowSocketServer)
     server.sql("CREATE DATABASE app")
     server.sql("CREATE TABLE app.a (id INT PRIMARY KEY, v TINYINT) ENGINE=Aria")
@@ -111,7 +125,9 @@ GROUPS = {
 
 @pytest.mark.parametrize("group", GROUPS)
 @pytest.mark.parametrize("lasting", [False, True], ids=["", "after a trigger that logs without transactions"])
-def test_a_group_leaves_a_binlog_that_can_be_replayed(start: Start, tmp_path: Path, group: str, lasting: bool) -> None:
+def test_a_group_leaves_a_binlog_that_can_be_replayed(
+    start: Start, tmp_path: Path, group: str, lasting: bool
+) -> None:
     server = start(RowSocketServer)
     for statement in (
         "CREATE DATABASE app",
@@ -126,14 +142,20 @@ def test_a_group_leaves_a_binlog_that_can_be_replayed(start: Start, tmp_path: Pa
         server.sql(statement)
     tables = ("t", "with_trigger", "logged", "log")
     with server.raw("write") as wire:
-        opens = [b"P\t%d\tapp\t%s\t\tid" % (number, name.encode()) for number, name in enumerate(tables[:3], 1)]
+        opens = [
+            b"P\t%d\tapp\t%s\t\tid" % (number, name.encode()) for number, name in enumerate(tables[:3], 1)
+        ]
         assert wire.ask_all(*opens) == [b"0\t1"] * 3
         before = [b"3\t+\t1\t7"] if lasting else []
         turn = [*before, b"1\t+\t1\t2", *GROUPS[group], b"1\t+\t1\t4", *GROUPS[group], b"1\t+\t1\t5"]
         replies = wire.ask_all(*turn)
         assert [replies[len(before)], replies[-1]] == [b"0\t1"] * 2
     log = server.sql("SHOW BINARY LOGS")[-1][0]
-    assert not [event for event in server.sql(f"SHOW BINLOG EVENTS IN '{log}'") if "SAVEPOINT" in str(event[5])]
+    assert not [
+        event for event in server.sql(f"SHOW BINLOG EVENTS IN '{log}'") if "SAVEPOINT" in str(event[5])
+    ]
     copy = replayed(server, start, tmp_path)
     for table in tables:
-        assert copy.sql(f"SELECT * FROM app.{table} ORDER BY 1") == server.sql(f"SELECT * FROM app.{table} ORDER BY 1")
+        assert copy.sql(f"SELECT * FROM app.{table} ORDER BY 1") == server.sql(
+            f"SELECT * FROM app.{table} ORDER BY 1"
+        )

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Many clients at once, and SQL beside them: nothing is lost, nothing is done twice, nobody sees half a request."""
+"""Many clients at once, and SQL beside them: nothing is lost, nothing is done twice, nobody sees half a
+request."""
 
 from __future__ import annotations
 
@@ -28,10 +29,13 @@ START = 1_000_000
 
 @pytest.fixture
 def bank(database: Database) -> Database:
-    """`account` (id, a, b): every request changes a and b by the same amount, so they are equal in each row at all times."""
+    """`account` (id, a, b): every request changes a and b by the same amount, so they are equal in each row
+    at all times."""
     database.sql("CREATE TABLE account (id INT PRIMARY KEY, a BIGINT NOT NULL, b BIGINT NOT NULL, KEY a (a))")
     database.sql("INSERT INTO account SELECT seq, %s, %s FROM seq_1_to_%s", [START, START, ACCOUNTS])
-    database.sql("CREATE TABLE entry (client INT, number INT, value VARCHAR(20), PRIMARY KEY (client, number))")
+    database.sql(
+        "CREATE TABLE entry (client INT, number INT, value VARCHAR(20), PRIMARY KEY (client, number))"
+    )
     return database
 
 
@@ -40,7 +44,8 @@ InThreads = Callable[[Callable[[int, Connection], None]], None]
 
 @pytest.fixture
 def in_threads(server: RowSocketServer, bank: Database) -> InThreads:
-    """in_threads(work): call work(client, connection) for all clients at once; raises what any of them raised."""
+    """in_threads(work): call work(client, connection) for all clients at once; raises what any of them
+    raised."""
     address = server.write_address()
     all_connected = threading.Barrier(CLIENTS)
 
@@ -66,7 +71,9 @@ def until_done(write: Callable[P, int], *args: P.args, **kwargs: P.kwargs) -> in
             continue
 
 
-def test_64_clients_mixing_reads_and_writes_leave_exactly_what_they_did(bank: Database, in_threads: InThreads) -> None:
+def test_64_clients_mixing_reads_and_writes_leave_exactly_what_they_did(
+    bank: Database, in_threads: InThreads
+) -> None:
     sums: list[Counter[int]] = [Counter() for _ in range(CLIENTS)]
 
     def client(me: int, connection: Connection) -> None:
@@ -95,7 +102,9 @@ def test_64_clients_mixing_reads_and_writes_leave_exactly_what_they_did(bank: Da
     ]
 
 
-def test_sql_and_rowsocket_change_the_same_rows_at_once(bank: Database, server: RowSocketServer, in_threads: InThreads) -> None:
+def test_sql_and_rowsocket_change_the_same_rows_at_once(
+    bank: Database, server: RowSocketServer, in_threads: InThreads
+) -> None:
     def over_sql(times: int) -> None:
         with contextlib.closing(server.connect(bank.name)) as connection, connection.cursor() as cursor:
             for number in range(times):

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tables that were in use when the server died are mended when they are first opened, as SQL's opening does it."""
+"""Tables that were in use when the server died are mended when they are first opened, as SQL's opening does
+it."""
 
 from __future__ import annotations
 
@@ -11,7 +12,9 @@ from support.mariadb import Database, RowSocketServer, Start
 
 @pytest.mark.parametrize("port", ["read", "write"])
 def test_a_table_that_a_crash_left_open_is_mended_by_the_first_request(start: Start, port: str) -> None:
-    server = start(RowSocketServer, {"myisam-recover-options": "FORCE,BACKUP", "aria-recover-options": "FORCE"})
+    server = start(
+        RowSocketServer, {"myisam-recover-options": "FORCE,BACKUP", "aria-recover-options": "FORCE"}
+    )
     database = Database(server, "d")
     for name, options in (("m", "ENGINE=MyISAM"), ("a", "ENGINE=Aria TRANSACTIONAL=0")):
         database.sql(f"CREATE TABLE {name} (id INT PRIMARY KEY, n INT) {options}")

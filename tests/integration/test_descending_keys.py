@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Keys that no row can have, over descending parts: each stands at the place in the index where it would be."""
+"""Keys that no row can have, over descending parts: each stands at the place in the index where it would
+be."""
 
 from __future__ import annotations
 
@@ -27,10 +28,16 @@ class Descending:
 
 
 COLUMNS = [
-    Descending("INT", (1, 2, 3, None), ("0.5", "1.4", "1.5", "2.0", "2.6", "99999999999", "-99999999999", None)),
+    Descending(
+        "INT", (1, 2, 3, None), ("0.5", "1.4", "1.5", "2.0", "2.6", "99999999999", "-99999999999", None)
+    ),
     Descending("INT UNSIGNED", (0, 1, 4294967295), ("-1", "0.1", "4294967296", "4294967294.5")),
-    Descending("DECIMAL(4,1)", ("-1.5", "0.0", "999.9"), ("-1.55", "-1.45", "0.01", "1000", "-1000", "999.95")),
-    Descending("DATETIME", ("2024-01-01 00:00:01", "2024-01-01 00:00:02"), ("2024-01-01 00:00:01.5", "2024-01-01")),
+    Descending(
+        "DECIMAL(4,1)", ("-1.5", "0.0", "999.9"), ("-1.55", "-1.45", "0.01", "1000", "-1000", "999.95")
+    ),
+    Descending(
+        "DATETIME", ("2024-01-01 00:00:01", "2024-01-01 00:00:02"), ("2024-01-01 00:00:01.5", "2024-01-01")
+    ),
     Descending("VARCHAR(3)", ("", "a", "ab", "abc", "b", None), ("abcd", "aa", "abca", "bbbb", "", "zzzz")),
     Descending("VARBINARY(3)", (b"", b"a", b"abc", b"\xff"), (b"abcd", b"\xff\xff\xff\xff", b"aaaa")),
 ]
@@ -38,8 +45,12 @@ COLUMNS = [
 
 @pytest.mark.parametrize("column", COLUMNS, ids=lambda column: column.type)
 @pytest.mark.parametrize("engine", ["InnoDB", "Aria"])
-def test_a_key_that_is_no_value_finds_its_neighbours(make_twins: MakeTwins, column: Descending, engine: str) -> None:
-    twins = make_twins(f"id INT AUTO_INCREMENT PRIMARY KEY, v {column.type}, KEY k (v DESC)", f"ENGINE={engine}")
+def test_a_key_that_is_no_value_finds_its_neighbours(
+    make_twins: MakeTwins, column: Descending, engine: str
+) -> None:
+    twins = make_twins(
+        f"id INT AUTO_INCREMENT PRIMARY KEY, v {column.type}, KEY k (v DESC)", f"ENGINE={engine}"
+    )
     for value in column.values:
         twins.sql("INSERT INTO t (v) VALUES (%s)", value)
     index = twins.index("v", "k")
@@ -100,7 +111,9 @@ def test_both_ends_of_a_range_may_be_no_values_of_a_descending_part(make_twins: 
 
 
 @pytest.mark.parametrize("direction", ["ASC", "DESC"])
-def test_null_stands_before_every_value_even_where_no_row_may_have_it(make_twins: MakeTwins, direction: str) -> None:
+def test_null_stands_before_every_value_even_where_no_row_may_have_it(
+    make_twins: MakeTwins, direction: str
+) -> None:
     twins = make_twins(f"v INT NOT NULL, w VARCHAR(9) NOT NULL, KEY k (v {direction}), KEY w (w {direction})")
     twins.sql("INSERT INTO t VALUES (1, 'a'), (2, 'b'), (3, 'c')")
     for column, name in (("v", "k"), ("w", "w")):
@@ -110,6 +123,10 @@ def test_null_stands_before_every_value_even_where_no_row_may_have_it(make_twins
         before = [] if direction == "ASC" else up
         assert [index.find(None, op, limit=None) for op in (">", ">=", "=")] == [after, after, []]
         assert [index.find(None, op, limit=None) for op in ("<", "<=")] == [before, before]
-        assert index.find(up[1], ">=", to=("<", None), limit=None) == ([] if direction == "ASC" else [up[1], up[0]])
-        assert index.find(up[1], "<=", to=(">", None), limit=None) == ([up[1], up[0]] if direction == "ASC" else [])
+        assert index.find(up[1], ">=", to=("<", None), limit=None) == (
+            [] if direction == "ASC" else [up[1], up[0]]
+        )
+        assert index.find(up[1], "<=", to=(">", None), limit=None) == (
+            [up[1], up[0]] if direction == "ASC" else []
+        )
     assert twins.index("w", "w").starts_with(None) == []

@@ -1,7 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Each reason to refuse a write has its own code, and leaves the row as it was.
 
-Disks that are full are in tests/faults, time limits in test_time_limits.py, servers that are read-only in test_read_only.py.
+Disks that are full are in tests/faults, time limits in test_time_limits.py, servers that are read-only in
+test_read_only.py.
 """
 
 from __future__ import annotations
@@ -16,7 +17,8 @@ from support.raw import RawConnection
 
 PARENT = "CREATE TABLE parent (id INT PRIMARY KEY)"
 TABLE = (
-    "CREATE TABLE t (id INT PRIMARY KEY, n TINYINT NOT NULL CHECK (n <> 13), s VARCHAR(4), u INT UNIQUE, p INT,"
+    "CREATE TABLE t (id INT PRIMARY KEY, n TINYINT NOT NULL CHECK (n <> 13), s VARCHAR(4), u INT UNIQUE, p"
+    " INT,"
     " g INT AS (n + 1) VIRTUAL, FOREIGN KEY (p) REFERENCES parent (id))"
 )
 
@@ -54,7 +56,9 @@ UPDATES: dict[str, tuple[list[str | int | None], str]] = {
 
 
 @pytest.mark.parametrize("reason", UPDATES)
-def test_what_does_not_fit_has_its_code_and_changes_nothing(wire: RawConnection, database: Database, reason: str) -> None:
+def test_what_does_not_fit_has_its_code_and_changes_nothing(
+    wire: RawConnection, database: Database, reason: str
+) -> None:
     request, code = UPDATES[reason]
     before = tables(database)
     assert wire.tokens(*request) == [b"1", b"1", code.encode()]
@@ -78,21 +82,27 @@ MISTAKES: dict[str, list[str | int]] = {
 
 
 @pytest.mark.parametrize("code", MISTAKES)
-def test_a_mistake_in_the_request_has_its_code_and_costs_nothing_else(wire: RawConnection, database: Database, code: str) -> None:
+def test_a_mistake_in_the_request_has_its_code_and_costs_nothing_else(
+    wire: RawConnection, database: Database, code: str
+) -> None:
     before = tables(database)
     assert wire.tokens(*MISTAKES[code]) == [b"2", b"1", code.encode()]
     assert wire.tokens(1, "=", 1, 1)[2:4] == [b"1", b"one"]
     assert tables(database) == before
 
 
-def test_a_deadlock_with_sql_costs_no_client_anything(wire: RawConnection, server: RowSocketServer, database: Database) -> None:
+def test_a_deadlock_with_sql_costs_no_client_anything(
+    wire: RawConnection, server: RowSocketServer, database: Database
+) -> None:
     """The turn is executed again where InnoDB undoes it; where it undoes SQL, it goes on."""
     with database.session() as sql, ThreadPoolExecutor(1) as thread:
         sql.execute("BEGIN")
         sql.execute("UPDATE t SET s = 'sql' WHERE id = 2")
         parked = server.counter("parked")
         wire.send(b"1\t=\t1\t1\t1\t0\tU\t5\n1\t=\t1\t2\t1\t0\tU\t6\n")
-        server.wait_until("waits for the row", lambda: row_lock_waits(server) > 0 or server.counter("parked") > parked)
+        server.wait_until(
+            "waits for the row", lambda: row_lock_waits(server) > 0 or server.counter("parked") > parked
+        )
         other = thread.submit(sql.execute, "UPDATE t SET s = 'sql' WHERE id = 1")
         try:
             other.result(timeout=30)

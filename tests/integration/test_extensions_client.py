@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The extensions through the Python client, against a real server: what each gives, and what it leaves in the table."""
+"""The extensions through the Python client, against a real server: what each gives, and what it leaves in the
+table."""
 
 from __future__ import annotations
 
@@ -17,16 +18,22 @@ from support.mariadb import Database, RowSocketServer
 @pytest.fixture
 def accounts(database: Database, writer: Connection) -> Index[TextRow]:
     """Accounts 1, 2 and 3 with 100 each, opened with their balance as first column."""
-    database.sql("CREATE TABLE account (id INT PRIMARY KEY, balance INT NOT NULL, version INT NOT NULL DEFAULT 1)")
+    database.sql(
+        "CREATE TABLE account (id INT PRIMARY KEY, balance INT NOT NULL, version INT NOT NULL DEFAULT 1)"
+    )
     database.sql("INSERT INTO account (id, balance) VALUES (1, 100), (2, 100), (3, 100)")
-    return writer.open_index(database.name, "account", ["balance", "id"], filter_columns=["version", "balance"])
+    return writer.open_index(
+        database.name, "account", ["balance", "id"], filter_columns=["version", "balance"]
+    )
 
 
 @pytest.fixture
 def messages(database: Database, writer: Connection) -> Index[TextRow]:
     """Five messages of each of three friends, by friend and time."""
     database.sql("CREATE TABLE message (friend INT, sent INT, body VARCHAR(20), PRIMARY KEY (friend, sent))")
-    database.sql("INSERT INTO message SELECT f.seq, s.seq, CONCAT(f.seq, '/', s.seq) FROM seq_1_to_3 f, seq_1_to_5 s")
+    database.sql(
+        "INSERT INTO message SELECT f.seq, s.seq, CONCAT(f.seq, '/', s.seq) FROM seq_1_to_3 f, seq_1_to_5 s"
+    )
     return writer.open_index(database.name, "message", ["body"])
 
 
@@ -34,7 +41,8 @@ def balances(database: Database) -> list[tuple[int, int]]:
     return [(row[0], row[1]) for row in database.sql("SELECT id, balance FROM account ORDER BY id")]
 
 
-# ── reads ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── reads
+# ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_the_latest_of_each_of_several_friends(messages: Index[TextRow]) -> None:
@@ -64,7 +72,8 @@ def test_text_that_begins_so(database: Database, writer: Connection) -> None:
     assert names.count("J", "^=") == 3
 
 
-# ── changes ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── changes
+# ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_counter_gives_its_new_value(accounts: Index[TextRow]) -> None:
@@ -74,8 +83,12 @@ def test_a_counter_gives_its_new_value(accounts: Index[TextRow]) -> None:
     assert accounts.update_and_fetch(1, [7]) == [("7", "1")]
 
 
-def test_compare_and_set_changes_a_row_that_still_is_as_expected(accounts: Index[TextRow], database: Database) -> None:
-    assert accounts.compare_and_set(1, {"version": 1, "balance": 100}, [50, 2], columns=["balance", "version"])
+def test_compare_and_set_changes_a_row_that_still_is_as_expected(
+    accounts: Index[TextRow], database: Database
+) -> None:
+    assert accounts.compare_and_set(
+        1, {"version": 1, "balance": 100}, [50, 2], columns=["balance", "version"]
+    )
     assert not accounts.compare_and_set(1, {"version": 1}, [0, 3], columns=["balance", "version"])
     assert balances(database) == [(1, 50), (2, 100), (3, 100)]
 
@@ -87,11 +100,14 @@ def test_changes_by_keys(accounts: Index[TextRow], messages: Index[TextRow], dat
     assert messages.count(0, ">") == 13
 
 
-# ── inserts ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── inserts
+# ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_many_rows_with_a_choice_where_one_is_there(database: Database, writer: Connection) -> None:
-    database.sql("CREATE TABLE page (id INT AUTO_INCREMENT PRIMARY KEY, url VARCHAR(20) UNIQUE, visits INT NOT NULL)")
+    database.sql(
+        "CREATE TABLE page (id INT AUTO_INCREMENT PRIMARY KEY, url VARCHAR(20) UNIQUE, visits INT NOT NULL)"
+    )
     pages = writer.open_index(database.name, "page", ["url", "visits"])
     assert [one.id for one in pages.insert_many([["/a", 1], ["/b", 1]])] == [1, 2]
     with pytest.raises(rowsocket.DuplicateKey):
@@ -114,14 +130,18 @@ def test_rows_each_for_itself(accounts: Index[TextRow], database: Database) -> N
 
 
 def test_now_is_one_time_for_all_rows(database: Database, writer: Connection) -> None:
-    database.sql("CREATE TABLE seen (id INT PRIMARY KEY, at DATETIME(6), noted DATETIME(6) DEFAULT CURRENT_TIMESTAMP(6))")
+    database.sql(
+        "CREATE TABLE seen (id INT PRIMARY KEY, at DATETIME(6), noted DATETIME(6) DEFAULT"
+        " CURRENT_TIMESTAMP(6))"
+    )
     seen = writer.open_index(database.name, "seen", ["id", "at"], filter_columns=["at"])
     seen.insert_many([[1, NOW], [2, NOW], [3, datetime.datetime(2099, 1, 1)]])
     assert database.value("SELECT COUNT(DISTINCT at) FROM seen WHERE at = noted") == 1
     assert [row[0] for row in seen.find(0, ">", limit=None, filters=[Filter("at", "<=", NOW)])] == ["1", "2"]
 
 
-# ── groups ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── groups
+# ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_group_commits_as_one_and_says_its_gtid(
@@ -156,7 +176,9 @@ def test_a_group_of_which_one_request_fails_does_nothing(
     assert accounts.get(1) == ("100", "1"), "the connection is good"
 
 
-def test_a_group_of_too_many_requests_is_refused_and_each_line_answered(accounts: Index[TextRow], writer: Connection) -> None:
+def test_a_group_of_too_many_requests_is_refused_and_each_line_answered(
+    accounts: Index[TextRow], writer: Connection
+) -> None:
     with pytest.raises(rowsocket.RequestError, match="fldnum"), writer.group() as group:
         reads = [group.get(accounts, 1) for _ in range(1025)]
     assert all(isinstance(read.error, rowsocket.RequestError) for read in reads)
@@ -179,8 +201,11 @@ def test_a_table_without_transactions_is_no_part_of_a_group(database: Database, 
     assert log.count(0, ">") == 0
 
 
-def test_many_transfers_at_once_lose_nothing(accounts: Index[TextRow], database: Database, server: RowSocketServer) -> None:
-    """Groups over the same rows in opposite orders: those that a deadlock undid say that they can be tried again."""
+def test_many_transfers_at_once_lose_nothing(
+    accounts: Index[TextRow], database: Database, server: RowSocketServer
+) -> None:
+    """Groups over the same rows in opposite orders: those that a deadlock undid say that they can be tried
+    again."""
 
     async def transfer(pool: aio.ConnectionPool, source: int, target: int) -> None:
         index = await pool.open_index(database.name, "account", ["balance"])
@@ -198,7 +223,9 @@ def test_many_transfers_at_once_lose_nothing(accounts: Index[TextRow], database:
     async def main() -> None:
         host, port = server.write_address()
         async with aio.ConnectionPool(host, port, max_size=8) as pool:
-            await asyncio.gather(*(transfer(pool, 1 + i % 3, 1 + (i + 1 + i // 3 % 2) % 3) for i in range(300)))
+            await asyncio.gather(
+                *(transfer(pool, 1 + i % 3, 1 + (i + 1 + i // 3 % 2) % 3) for i in range(300))
+            )
 
     asyncio.run(main())
     assert sum(balance for _, balance in balances(database)) == 300

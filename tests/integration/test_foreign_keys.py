@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A write reaches further tables through foreign keys: what it does there is what SQL does, and nobody alters them meanwhile."""
+"""A write reaches further tables through foreign keys: what it does there is what SQL does, and nobody alters
+them meanwhile."""
 
 from __future__ import annotations
 
@@ -32,8 +33,11 @@ def family(make_twins: MakeTwins) -> Twins:
     return twins
 
 
-def add_children(twins: Twins, name: str, action: str, more: str = "", options: str = "", parent: str = "") -> None:
-    """Tables t_NAME and twin_NAME: a child 10, 20, ... of each row of `t` and `twin`, or of t_PARENT and twin_PARENT."""
+def add_children(
+    twins: Twins, name: str, action: str, more: str = "", options: str = "", parent: str = ""
+) -> None:
+    """Tables t_NAME and twin_NAME: a child 10, 20, ... of each row of `t` and `twin`, or of t_PARENT and
+    twin_PARENT."""
     for table in ("t", "twin"):
         of = f"{table}_{parent}" if parent else table
         key = f"FOREIGN KEY (parent) REFERENCES {of} (id) {action}"
@@ -41,15 +45,20 @@ def add_children(twins: Twins, name: str, action: str, more: str = "", options: 
         twins.sql(f"INSERT INTO {table}_{name} (id, parent) SELECT id * 10, id FROM {of}")
 
 
-def assert_equal_children(twins: Twins, name: str, columns: str = "*", of: str = "") -> list[tuple[bytes | None, ...]]:
+def assert_equal_children(
+    twins: Twins, name: str, columns: str = "*", of: str = ""
+) -> list[tuple[bytes | None, ...]]:
     """What SQL shows of both tables is the same, by the primary key and by every index; the rows."""
-    [rows, expected] = [twins.sql(f"SELECT {columns} FROM {table}_{name} {of} ORDER BY 1, 2") for table in ("t", "twin")]
+    [rows, expected] = [
+        twins.sql(f"SELECT {columns} FROM {table}_{name} {of} ORDER BY 1, 2") for table in ("t", "twin")
+    ]
     assert rows == expected
     assert [row[-1] for row in twins.sql(f"CHECK TABLE t_{name} EXTENDED")] == [b"OK"]
     return rows
 
 
-# ── what becomes of the children ──────────────────────────────────────────────────────────────────────────────────────────────
+# ── what becomes of the children
+# ──────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_delete_and_an_update_do_to_the_children_what_sql_does(family: Twins) -> None:
@@ -71,7 +80,9 @@ def test_a_delete_and_an_update_do_to_the_children_what_sql_does(family: Twins) 
 
 
 @pytest.mark.parametrize("trigger", ["", "t", "log"], ids=["no_trigger", "trigger", "trigger_beside"])
-def test_virtual_columns_of_children_and_their_indexes_change_with_the_parent(family: Twins, trigger: str) -> None:
+def test_virtual_columns_of_children_and_their_indexes_change_with_the_parent(
+    family: Twins, trigger: str
+) -> None:
     add_children(family, "cascade", "ON DELETE CASCADE ON UPDATE CASCADE", f"{VIRTUAL}, ")
     add_children(family, "null", "ON DELETE SET NULL ON UPDATE SET NULL", f"{VIRTUAL}, ")
     family.sql("CREATE TABLE log (id INT PRIMARY KEY)")
@@ -79,7 +90,9 @@ def test_virtual_columns_of_children_and_their_indexes_change_with_the_parent(fa
         family.sql(f"CREATE TRIGGER noted BEFORE INSERT ON {trigger} FOR EACH ROW SET @noted = 1")
     index, log = family.index("id"), family.writer.open_index(family.database, "log", "id")
     family.sql("FLUSH TABLES")  # nobody has the children open
-    with family.writer.pipeline() as pipe:  # one turn, in which tables with triggers are opened and closed for each request
+    with (
+        family.writer.pipeline() as pipe
+    ):  # one turn, in which tables with triggers are opened and closed for each request
         done = [pipe.delete(index, 1)]
         pipe.insert(log, [1])
         done += [pipe.update(index, 2, [20]), pipe.delete(index, 3)]
@@ -88,8 +101,12 @@ def test_virtual_columns_of_children_and_their_indexes_change_with_the_parent(fa
     assert [one.result() for one in done] == [1, 1, 1, 1]
     for statement in ("DELETE FROM twin WHERE id IN (1, 3, 4)", "UPDATE twin SET id = 20 WHERE id = 2"):
         family.sql(statement)
-    assert (b"20", b"20", b"child of 20") in assert_equal_children(family, "cascade", "id, parent, v", "FORCE INDEX (v)")
-    assert (b"10", None, b"child of nobody") in assert_equal_children(family, "null", "id, parent, v", "FORCE INDEX (v)")
+    assert (b"20", b"20", b"child of 20") in assert_equal_children(
+        family, "cascade", "id, parent, v", "FORCE INDEX (v)"
+    )
+    assert (b"10", None, b"child of nobody") in assert_equal_children(
+        family, "null", "id, parent, v", "FORCE INDEX (v)"
+    )
 
 
 def test_children_of_children_change_too(family: Twins) -> None:
@@ -134,12 +151,14 @@ def test_a_cascade_that_fails_undoes_the_whole_request(family: Twins) -> None:
     assert family.sql("SELECT COUNT(*) FROM t_c") == [(b"9",)]
 
 
-# ── metadata locks ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── metadata locks
+# ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.fixture
 def clan(database: Database) -> Database:
-    """Parents 1 to 9 with a child each in `cascade` and `other`, grandchildren in `grand`, and an empty, refusing `checked`."""
+    """Parents 1 to 9 with a child each in `cascade` and `other`, grandchildren in `grand`, and an empty,
+    refusing `checked`."""
     database.sql("CREATE TABLE p (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0) ENGINE=InnoDB")
     for name, of, action in (
         ("cascade", "p", "ON DELETE CASCADE"),
@@ -157,7 +176,8 @@ def clan(database: Database) -> Database:
 
 @contextlib.contextmanager
 def delete_under_way(server: RowSocketServer, clan: Database, writer: Connection) -> Iterator[Future[int]]:
-    """A delete of parent 1 that waits in the engine, since SQL has locked its child in `other`, until the block ends."""
+    """A delete of parent 1 that waits in the engine, since SQL has locked its child in `other`, until the
+    block ends."""
     parents = writer.open_index(clan.name, "p", "id")
     with clan.session() as sql, ThreadPoolExecutor(1) as thread:
         sql.execute("BEGIN")
@@ -170,7 +190,8 @@ def delete_under_way(server: RowSocketServer, clan: Database, writer: Connection
 
 
 def row_wait(server: RowSocketServer) -> int | None:
-    """The number of the wait for a row that is under way now, of all that there ever were; None: nobody waits."""
+    """The number of the wait for a row that is under way now, of all that there ever were; None: nobody
+    waits."""
     status = server.status("Innodb_row_lock%waits")
     return int(status["Innodb_row_lock_waits"]) if status["Innodb_row_lock_current_waits"] == "1" else None
 
@@ -249,7 +270,9 @@ def _assert_one(changed: int) -> None:
     assert changed == 1
 
 
-def test_ddl_on_children_passes_behind_busy_writers_of_the_parent(server: RowSocketServer, clan: Database) -> None:
+def test_ddl_on_children_passes_behind_busy_writers_of_the_parent(
+    server: RowSocketServer, clan: Database
+) -> None:
     with busy_writers(server, clan) as load:
         clan.sql("SET SESSION lock_wait_timeout = 10")
         for number in range(10):
@@ -276,7 +299,8 @@ def test_a_child_that_comes_while_its_parent_is_in_use_is_noticed(start: Start) 
             assert database.sql(f"SELECT v FROM c{number} FORCE INDEX (v)") == [("child of nobody",)]
 
 
-# ── relatives that are not there ─────────────────────────────────────────────────────────────────────────────
+# ── relatives that are not there
+# ─────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_child_that_was_dropped_unchecked_leaves_its_parent_writable(family: Twins) -> None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A Galera cluster of one node, without real neighbours: see tests/replication/test_galera_cluster.py for those."""
+"""A Galera cluster of one node, without real neighbours: see tests/replication/test_galera_cluster.py for
+those."""
 
 from __future__ import annotations
 
@@ -73,7 +74,10 @@ def test_ddl_of_a_galera_node_passes_beside_readers(node: RowSocketServer) -> No
 
 
 def test_a_write_reaches_the_children_of_foreign_keys(node: RowSocketServer) -> None:
-    node.sql("CREATE TABLE d.c (id INT PRIMARY KEY, parent INT, FOREIGN KEY (parent) REFERENCES d.t (id) ON DELETE CASCADE)")
+    node.sql(
+        "CREATE TABLE d.c (id INT PRIMARY KEY, parent INT, FOREIGN KEY (parent) REFERENCES d.t (id) ON"
+        " DELETE CASCADE)"
+    )
     node.sql("INSERT INTO d.t VALUES (2, 20), (3, 30)")
     node.sql("INSERT INTO d.c VALUES (1, 1), (2, 2), (3, 3)")
     with rowsocket.connect(*node.write_address()) as writer:

@@ -120,7 +120,9 @@ def test_settings_that_a_trigger_sees(server_of_one: RowSocketServer, writing: C
 
 
 def test_sql_mode(server_of_one: RowSocketServer, writing: Connection) -> None:
-    server_of_one.sql("CREATE TABLE d.m (id INT AUTO_INCREMENT PRIMARY KEY, at DATE, c CHAR(5) NOT NULL DEFAULT 'x')")
+    server_of_one.sql(
+        "CREATE TABLE d.m (id INT AUTO_INCREMENT PRIMARY KEY, at DATE, c CHAR(5) NOT NULL DEFAULT 'x')"
+    )
     rows = writing.open_index("d", "m", "id,at,c")
     assert rows.insert([0]) == 1
     with pytest.raises(rowsocket.InvalidValue):
@@ -147,9 +149,13 @@ DO_NOT_FIT: list[list[Value]] = [
 """Values of id, w VARCHAR(2) NOT NULL, n TINYINT and a DATE."""
 
 
-def test_whatever_the_sql_mode_a_value_that_does_not_fit_is_an_error(server_of_one: RowSocketServer, writing: Connection) -> None:
+def test_whatever_the_sql_mode_a_value_that_does_not_fit_is_an_error(
+    server_of_one: RowSocketServer, writing: Connection
+) -> None:
     modes = ("", "TRADITIONAL", "ANSI", "ORACLE", "NO_ENGINE_SUBSTITUTION")
-    for table, mode, engine in ((f"t_{mode}_{engine}", mode, engine) for mode in modes for engine in ("InnoDB", "MyISAM")):
+    for table, mode, engine in (
+        (f"t_{mode}_{engine}", mode, engine) for mode in modes for engine in ("InnoDB", "MyISAM")
+    ):
         columns = "id INT PRIMARY KEY, n TINYINT, w VARCHAR(2) NOT NULL, at DATE"
         server_of_one.sql(f"CREATE TABLE d.{table} ({columns}) ENGINE={engine}")
         server_of_one.sql("SET GLOBAL sql_mode = %s", [mode])
@@ -166,7 +172,8 @@ def test_whatever_the_sql_mode_a_value_that_does_not_fit_is_an_error(server_of_o
 def test_checks_of_keys_that_are_both_off_leave_each_request_its_own_error(
     server_of_one: RowSocketServer, writing: Connection
 ) -> None:
-    """InnoDB may then collect the rows for an empty table, and find the duplicates when the statement ends."""
+    """InnoDB may then collect the rows for an empty table, and find the duplicates when the statement
+    ends."""
     server_of_one.sql("CREATE TABLE d.empty (id INT PRIMARY KEY, n INT)")
     server_of_one.sql("SET GLOBAL unique_checks = 0, foreign_key_checks = 0")
     rows = writing.open_index("d", "empty", "id,n")

@@ -55,7 +55,10 @@ def test_a_group_is_done_as_one(accounts: RawConnection, database: Database) -> 
 def test_one_failure_undoes_all_of_it_and_nothing_else(
     accounts: RawConnection, database: Database, bad: bytes, error: bytes
 ) -> None:
-    requests = [b"1\t=\t1\t3\t1\t0\tU\t5", *group(b"2\t+\t2\t8\t8", b"1\t=\t1\t1\t1\t0\tU\t0", bad, b"1\t=\t1\t2\t1\t0\tU\t0")]
+    requests = [
+        b"1\t=\t1\t3\t1\t0\tU\t5",
+        *group(b"2\t+\t2\t8\t8", b"1\t=\t1\t1\t1\t0\tU\t0", bad, b"1\t=\t1\t2\t1\t0\tU\t0"),
+    ]
     assert accounts.ask_all(*requests, b"1\t=\t1\t2\t1\t0\t+\t1") == [
         b"0\t1\t1",
         OK,
@@ -69,7 +72,9 @@ def test_one_failure_undoes_all_of_it_and_nothing_else(
     assert balances(database) == [100, 51, 5]
 
 
-def test_a_find_behind_a_write_of_the_group_parts_nothing_of_it(accounts: RawConnection, database: Database) -> None:
+def test_a_find_behind_a_write_of_the_group_parts_nothing_of_it(
+    accounts: RawConnection, database: Database
+) -> None:
     """Reads outside of a group get a newer snapshot behind a write, and a statement of their own with it."""
     find = b"1\t=\t1\t1"
     requests = group(find, b"2\t+\t2\t8\t8", find, b"1\t=\t1\t1\t1\t0\tU\t0", find, b"2\t+\t2\t1\t5")
@@ -77,7 +82,9 @@ def test_a_find_behind_a_write_of_the_group_parts_nothing_of_it(accounts: RawCon
     assert balances(database) == [100, 50, 0]
 
 
-def test_a_write_that_changes_nothing_fails_a_group_that_must(accounts: RawConnection, database: Database) -> None:
+def test_a_write_that_changes_nothing_fails_a_group_that_must(
+    accounts: RawConnection, database: Database
+) -> None:
     """Account 2 has not got 60: the decrement leaves it alone, and so nobody receives them."""
     transfer = group(b"1\t=\t1\t1\t1\t0\t+\t60", b"1\t=\t1\t2\t1\t0\t-\t60", options=b"\tmust")
     assert accounts.ask_all(*transfer) == [OK, GROUP, b"1\t1\tunchanged", GROUP]
@@ -117,7 +124,9 @@ def test_a_group_with_a_row_that_sql_holds_waits_and_is_then_done_once(
     with database.session() as sql:
         sql.execute("BEGIN")
         sql.execute("UPDATE t SET n = 51 WHERE id = 2")
-        accounts.send(b"".join(line + b"\n" for line in group(b"1\t=\t1\t1\t1\t0\t+\t1", b"1\t=\t1\t2\t1\t0\t+\t1")))
+        accounts.send(
+            b"".join(line + b"\n" for line in group(b"1\t=\t1\t1\t1\t0\t+\t1", b"1\t=\t1\t2\t1\t0\t+\t1"))
+        )
         server.wait_until("the group is put off", lambda: server.counter("parked") > parked)
         assert balances(database)[0] == 100
         sql.execute("COMMIT")
@@ -125,7 +134,9 @@ def test_a_group_with_a_row_that_sql_holds_waits_and_is_then_done_once(
     assert balances(database) == [101, 52, 0]
 
 
-def test_the_end_says_the_gtid_of_the_commit(accounts: RawConnection, server: RowSocketServer, database: Database) -> None:
+def test_the_end_says_the_gtid_of_the_commit(
+    accounts: RawConnection, server: RowSocketServer, database: Database
+) -> None:
     requests = group(b"1\t=\t1\t1\t1\t0\tU\t7", options=b"\tgtid")
     replies = accounts.ask_all(*requests, b"1\t=\t1\t1", *requests, b"1\t=\t1\t1")
     position = str(server.sql("SELECT @@gtid_binlog_pos")[0][0]).encode()
@@ -152,7 +163,10 @@ def test_groups_reach_the_binlog_as_they_were_committed(start: Start, tmp_path: 
         assert connection.ask(b"P\t1\tapp\tt\t\tid,n") == OK
         last = b"1\t+\t2\t1\t3" if undone else b"1\t+\t2\t3\t3"
         replies = connection.ask_all(
-            b"1\t+\t2\t9\t9", *group(b"1\t+\t2\t1\t1", b"1\t+\t2\t2\t2", last), b"1\t+\t2\t8\t8", *group(b"1\t+\t2\t7\t7")
+            b"1\t+\t2\t9\t9",
+            *group(b"1\t+\t2\t1\t1", b"1\t+\t2\t2\t2", last),
+            b"1\t+\t2\t8\t8",
+            *group(b"1\t+\t2\t7\t7"),
         )
     assert replies[0] == OK and replies[5:] == [GROUP if undone else OK, OK, OK, OK, OK]
     rows = server.sql("SELECT * FROM app.t ORDER BY id")

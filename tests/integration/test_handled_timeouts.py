@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A row that stays locked is no matter for a trigger's own handlers, as in SQL: the statement fails, or waits on.
+"""A row that stays locked is no matter for a trigger's own handlers, as in SQL: the statement fails, or waits
+on.
 
-The server lets no handler inside of a trigger handle a row lock's time-out (`THD::is_fatal_sub_stmt_error`). So that a
-worker waits for a second only, and then presents the request again, is not seen by the trigger.
+The server lets no handler inside of a trigger handle a row lock's time-out (`THD::is_fatal_sub_stmt_error`).
+So that a worker waits for a second only, and then presents the request again, is not seen by the trigger.
 """
 
 from __future__ import annotations
@@ -46,7 +47,9 @@ def make_tables(server: RowSocketServer, handler: str) -> Database:
 
 @pytest.mark.parametrize("handler", HANDLERS)
 @pytest.mark.parametrize("request_line", [INSERT, GROUP], ids=["insert", "group"])
-def test_a_row_that_is_free_in_time_is_not_a_matter_for_the_handler(start: Start, handler: str, request_line: bytes) -> None:
+def test_a_row_that_is_free_in_time_is_not_a_matter_for_the_handler(
+    start: Start, handler: str, request_line: bytes
+) -> None:
     """Others are served while it waits."""
     server = server_with_timeout(start, 50)
     database = make_tables(server, handler)

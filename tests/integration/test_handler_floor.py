@@ -28,7 +28,8 @@ def floor(server: RowSocketServer, database: Database) -> Iterator[Database]:
     database.sql("INSERT INTO user SELECT seq, CONCAT('user', seq) FROM seq_1_to_100")
     server.sql("INSTALL SONAME 'rowsocket_handler_floor'")
     server.sql(
-        f"SET GLOBAL rowsocket_handler_floor_table = '{database.name}.user', GLOBAL rowsocket_handler_floor_columns = 'name'"
+        f"SET GLOBAL rowsocket_handler_floor_table = '{database.name}.user', GLOBAL"
+        f" rowsocket_handler_floor_columns = 'name'"
     )
     server.sql("SET GLOBAL rowsocket_handler_floor_rows = 100, GLOBAL rowsocket_handler_floor_lookups = 5000")
     yield database

@@ -16,7 +16,8 @@ def columns(number: int) -> bytes:
 
 
 def open_until_closed(client: RawConnection, server: RowSocketServer) -> tuple[int, int]:
-    """How many indexes it had open when it was closed, and the most memory of the server on the way, in bytes."""
+    """How many indexes it had open when it was closed, and the most memory of the server on the way, in
+    bytes."""
     most = 0
     for number in range(400):
         try:

@@ -65,7 +65,9 @@ def test_what_changes_no_versioned_column_makes_no_history(make_twins: MakeTwins
     assert twins.sql(versions.format("t")) == twins.sql(versions.format("twin")) == [(b"1", b"10", b"7")]
 
 
-@pytest.mark.parametrize("partitions", ["", "PARTITION BY SYSTEM_TIME (PARTITION p HISTORY, PARTITION n CURRENT)"])
+@pytest.mark.parametrize(
+    "partitions", ["", "PARTITION BY SYSTEM_TIME (PARTITION p HISTORY, PARTITION n CURRENT)"]
+)
 def test_every_way_to_change_a_row_keeps_its_past(make_twins: MakeTwins, partitions: str) -> None:
     definition = "id INT PRIMARY KEY, v INT, w VARCHAR(9)"
     twins = make_twins(definition, f"WITH SYSTEM VERSIONING {partitions}")
@@ -111,7 +113,9 @@ def test_a_text_that_was_unique_is_free_again_and_its_past_is_kept(make_twins: M
         with pytest.raises(rowsocket.DuplicateKey):
             index.insert([9, "the only one"])
         assert index.delete(id) == 1
-    assert twins.sql("SELECT id, w FROM t FOR SYSTEM_TIME ALL ORDER BY id") == [(b"%d" % id, b"the only one") for id in (1, 2, 3)]
+    assert twins.sql("SELECT id, w FROM t FOR SYSTEM_TIME ALL ORDER BY id") == [
+        (b"%d" % id, b"the only one") for id in (1, 2, 3)
+    ]
 
 
 @pytest.mark.parametrize("image", ["MINIMAL", "NOBLOB", "FULL"])
@@ -122,7 +126,9 @@ def test_row_events_carry_the_whole_of_a_past_row(start: Start, image: str) -> N
     text = "VARCHAR(20)" if image == "NOBLOB" else "TEXT"
     columns = f"id INT PRIMARY KEY, v INT, w VARCHAR(20), body {text}, u INT WITHOUT SYSTEM VERSIONING"
     database.sql(f"CREATE TABLE h ({columns}) WITH SYSTEM VERSIONING")
-    database.sql(f"CREATE TABLE k (n INT UNIQUE, {columns.replace('PRIMARY KEY', '')}) WITH SYSTEM VERSIONING")
+    database.sql(
+        f"CREATE TABLE k (n INT UNIQUE, {columns.replace('PRIMARY KEY', '')}) WITH SYSTEM VERSIONING"
+    )
     with rowsocket.connect(*server.write_address()) as writer:
         for name in ("h", "k"):
             width = 6 if name == "k" else 5

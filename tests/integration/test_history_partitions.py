@@ -44,7 +44,8 @@ def make_limited(database: Database) -> None:
 def history(database: Database) -> list[int]:
     """How many old rows each partition for history has."""
     names = database.sql(
-        "SELECT partition_name FROM information_schema.partitions WHERE table_schema = 'app' AND table_name = 't' "
+        "SELECT partition_name FROM information_schema.partitions WHERE table_schema = 'app' AND table_name"
+        " = 't' "
         "AND partition_name <> 'pn' ORDER BY partition_ordinal_position"
     )
     return [int(database.value(f"SELECT COUNT(*) FROM t PARTITION (`{name}`)")) for (name,) in names]
@@ -55,7 +56,9 @@ def kept_in_steps(count: int) -> list[int]:
     return [HISTORY_MAX] * (count // HISTORY_MAX) + [count % HISTORY_MAX] * (count % HISTORY_MAX > 0)
 
 
-def test_updates_of_one_turn_make_the_partitions_that_they_need(server: RowSocketServer, database: Database) -> None:
+def test_updates_of_one_turn_make_the_partitions_that_they_need(
+    server: RowSocketServer, database: Database
+) -> None:
     with server.raw("write") as client:
         assert client.ask(b"P\t1\tapp\tt\t\tn") == b"0\t1"
         assert client.ask_all(*[ADD_ONE] * UPDATES) == [DONE] * UPDATES
@@ -64,14 +67,18 @@ def test_updates_of_one_turn_make_the_partitions_that_they_need(server: RowSocke
 
 
 @pytest.mark.parametrize("add_one", [ADD_ONE, ADD_ONE_IN_RANGE])
-def test_a_group_makes_the_partitions_that_it_needs(server: RowSocketServer, database: Database, add_one: bytes) -> None:
+def test_a_group_makes_the_partitions_that_it_needs(
+    server: RowSocketServer, database: Database, add_one: bytes
+) -> None:
     with server.raw("write") as client:
         assert client.ask(b"P\t1\tapp\tt\t\tn") == b"0\t1"
         assert client.ask_all(b"G", *[add_one] * UPDATES, b"E")[1:-1] == [DONE] * UPDATES
     assert history(database) == kept_in_steps(UPDATES)
 
 
-def test_a_group_that_reads_before_it_needs_a_partition_runs_again(server: RowSocketServer, database: Database) -> None:
+def test_a_group_that_reads_before_it_needs_a_partition_runs_again(
+    server: RowSocketServer, database: Database
+) -> None:
     """The snapshot of its find is older than the partition."""
     with server.raw("write") as client:
         assert client.ask(b"P\t1\tapp\tt\t\tn") == b"0\t1"
@@ -106,7 +113,9 @@ def test_history_by_time_has_the_partition_of_its_hour(server: RowSocketServer, 
     assert history(database) == [0, 0, 0, 0, 0, 2]
 
 
-def test_a_last_partition_whose_time_is_over_takes_history_without_an_error(server: RowSocketServer, database: Database) -> None:
+def test_a_last_partition_whose_time_is_over_takes_history_without_an_error(
+    server: RowSocketServer, database: Database
+) -> None:
     """Without AUTO the server warns, and a warning is an error to a strict request."""
     database.sql("DROP TABLE t")
     begin = database.value("SELECT NOW() - INTERVAL 5 HOUR - INTERVAL 30 MINUTE")
@@ -144,7 +153,9 @@ def test_who_reads_the_table_all_the_time_does_not_keep_it_from_new_partitions(
     assert history(database) == kept_in_steps(UPDATES)
 
 
-def test_a_long_transaction_keeps_partitions_away_but_no_writes(server: RowSocketServer, database: Database) -> None:
+def test_a_long_transaction_keeps_partitions_away_but_no_writes(
+    server: RowSocketServer, database: Database
+) -> None:
     """As in SQL when lock_wait_timeout is over: the last partition takes more than its share."""
     with server.raw("write") as client, database.session() as holder:
         assert client.ask(b"P\t1\tapp\tt\t\tn") == b"0\t1"
@@ -155,14 +166,19 @@ def test_a_long_transaction_keeps_partitions_away_but_no_writes(server: RowSocke
         holder.execute("COMMIT")
 
 
-def test_a_transaction_that_needs_a_partition_as_well_is_not_run_into(server: RowSocketServer, database: Database) -> None:
-    """SQL waits for the table that our turn has changed, to add a partition; the turn needs one, too, and goes on."""
+def test_a_transaction_that_needs_a_partition_as_well_is_not_run_into(
+    server: RowSocketServer, database: Database
+) -> None:
+    """SQL waits for the table that our turn has changed, to add a partition; the turn needs one, too, and
+    goes on."""
     database.script(
         """CREATE TABLE gate (id INT PRIMARY KEY);
         CREATE TRIGGER waits BEFORE INSERT ON gate FOR EACH ROW
             SET NEW.id = NEW.id + 0 * (GET_LOCK('gate', 20) + RELEASE_LOCK('gate'));"""
     )
-    waiting = "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'Waiting for table metadata lock'"
+    waiting = (
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'Waiting for table metadata lock'"
+    )
     with server.raw("write") as client, database.session() as keeper, database.session() as other:
         opened = client.ask_all(b"P\t1\tapp\tt\t\tn", b"P\t2\tapp\tgate\t\tid")
         assert opened == [b"0\t1"] * 2
@@ -170,7 +186,12 @@ def test_a_transaction_that_needs_a_partition_as_well_is_not_run_into(server: Ro
         client.send(b"".join(line + b"\n" for line in [ADD_ONE] * 3 + [b"2\t+\t1\t1"] + [ADD_ONE] * 3))
         server.wait_until(
             "the turn waits in the trigger",
-            lambda: database.value("SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'User lock'") > 0,
+            lambda: (
+                database.value(
+                    "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'User lock'"
+                )
+                > 0
+            ),
         )
         adding = threading.Thread(target=other.execute, args=("UPDATE t SET n = n + 100",))
         adding.start()
@@ -181,14 +202,19 @@ def test_a_transaction_that_needs_a_partition_as_well_is_not_run_into(server: Ro
     assert database.value("SELECT n FROM t") == 106
 
 
-def test_what_a_turn_has_changed_stays_locked_while_a_partition_is_added(server: RowSocketServer, database: Database) -> None:
-    """The worker closes every table that it keeps before it adds a partition, and is in the middle of a transaction."""
+def test_what_a_turn_has_changed_stays_locked_while_a_partition_is_added(
+    server: RowSocketServer, database: Database
+) -> None:
+    """The worker closes every table that it keeps before it adds a partition, and is in the middle of a
+    transaction."""
     database.sql("DROP TABLE t")
     with_gated_table(database)
     database.sql("RENAME TABLE t TO changed")
     make_limited(database)
     with server.raw("write") as client, database.session() as sql:
-        opened = client.ask_all(b"P\t1\tapp\tt\t\tn", b"P\t2\tapp\tgated\t\tid", b"P\t3\tapp\tchanged\t\tid,n")
+        opened = client.ask_all(
+            b"P\t1\tapp\tt\t\tn", b"P\t2\tapp\tgated\t\tid", b"P\t3\tapp\tchanged\t\tid,n"
+        )
         assert opened == [b"0\t1"] * 3
         sql.execute("SET lock_wait_timeout = 1")
         with gate(database):

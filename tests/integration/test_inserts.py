@@ -13,7 +13,10 @@ from support.raw import RawConnection
 from support.twins import Twins
 
 MakeTwins = Callable[..., Twins]
-USERS = "id INT PRIMARY KEY, email VARCHAR(20) UNIQUE, n INT NOT NULL DEFAULT 5, seen TIMESTAMP(6) NULL ON UPDATE NOW(6)"
+USERS = (
+    "id INT PRIMARY KEY, email VARCHAR(20) UNIQUE, n INT NOT NULL DEFAULT 5, seen TIMESTAMP(6) NULL ON"
+    " UPDATE NOW(6)"
+)
 
 
 @pytest.fixture
@@ -83,7 +86,9 @@ def test_generated_ids_are_returned_row_by_row(make_twins: MakeTwins, wire: RawC
     assert twins.rows("id, v") == [(b"1", b"1"), (b"10", b"2"), (b"11", b"3"), (b"12", b"4")]
 
 
-def test_ignore_leaves_the_row_that_is_there_and_says_its_id(make_twins: MakeTwins, wire: RawConnection) -> None:
+def test_ignore_leaves_the_row_that_is_there_and_says_its_id(
+    make_twins: MakeTwins, wire: RawConnection
+) -> None:
     twins = make_twins("id INT AUTO_INCREMENT PRIMARY KEY, v INT UNIQUE, w INT")
     in_both(twins, "INSERT INTO {} VALUES (7, 1, 100)")
     reply = opened(wire, twins, "v,w").tokens(1, "++", 2, 2, 1, 200, 2, 300, "I")
@@ -111,7 +116,9 @@ def test_replace_deletes_every_row_in_the_way(make_twins: MakeTwins, wire: RawCo
 def test_an_upsert_sets_and_adds_in_the_row_that_is_there(make_twins: MakeTwins, wire: RawConnection) -> None:
     twins = make_twins(USERS)
     in_both(twins, "INSERT INTO {} (id, email, n) VALUES (1, 'a', 40)")
-    reply = opened(wire, twins, "id,email,n").tokens(1, "++", 3, 2, 1, "new", 2, 2, "b", 7, "U", "1", "+", "2")
+    reply = opened(wire, twins, "id,email,n").tokens(
+        1, "++", 3, 2, 1, "new", 2, 2, "b", 7, "U", "1", "+", "2"
+    )
     assert outcomes(reply) == [b"2", b"1"]
     twins.sql(
         "INSERT INTO twin (id, email, n) VALUES (1, 'new', 2), (2, 'b', 7)"
@@ -139,7 +146,13 @@ def test_an_upsert_that_meets_another_key_is_an_error(make_twins: MakeTwins, wir
     [
         (["R"], "REPLACE INTO twin (id, a, b) VALUES (1, 10, 'x'), (5, 2, 'y')"),
         (["I"], "INSERT IGNORE INTO twin (id, a, b) VALUES (1, 10, 'x'), (5, 2, 'y')"),
-        (["U", "2"], "INSERT INTO twin (id, a, b) VALUES (1, 10, 'x'), (5, 2, 'y') ON DUPLICATE KEY UPDATE b = VALUES(b)"),
+        (
+            ["U", "2"],
+            (
+                "INSERT INTO twin (id, a, b) VALUES (1, 10, 'x'), (5, 2, 'y') ON DUPLICATE KEY UPDATE b ="
+                " VALUES(b)"
+            ),
+        ),
     ],
 )
 @pytest.mark.parametrize(
@@ -147,7 +160,13 @@ def test_an_upsert_that_meets_another_key_is_an_error(make_twins: MakeTwins, wir
     [
         ("id INT PRIMARY KEY, a INT, b VARCHAR(9), UNIQUE (a)", ""),
         ("id INT PRIMARY KEY, a INT, b TEXT, UNIQUE (b)", ""),
-        ("id INT PRIMARY KEY, a INT, b VARCHAR(9), v INT AS (a + 1) VIRTUAL, s INT AS (a * 2) STORED, UNIQUE (v), KEY (s)", ""),
+        (
+            (
+                "id INT PRIMARY KEY, a INT, b VARCHAR(9), v INT AS (a + 1) VIRTUAL, s INT AS (a * 2) STORED,"
+                " UNIQUE (v), KEY (s)"
+            ),
+            "",
+        ),
         ("id INT PRIMARY KEY, a INT, b VARCHAR(9)", "PARTITION BY HASH (id) PARTITIONS 3"),
         ("id INT PRIMARY KEY, a INT, b VARCHAR(9), UNIQUE (a)", "WITH SYSTEM VERSIONING"),
         ("id INT PRIMARY KEY, a INT, b VARCHAR(9), UNIQUE (a)", "ENGINE=Aria"),
@@ -173,10 +192,15 @@ def test_duplicates_end_as_in_sql_in_every_kind_of_table(
     [
         (["R"], "REPLACE INTO twin (id, v) VALUES (1, 'new'), (2, 'two')"),
         (["I"], "INSERT IGNORE INTO twin (id, v) VALUES (1, 'new'), (2, 'two')"),
-        (["U", "1"], "INSERT INTO twin (id, v) VALUES (1, 'new'), (2, 'two') ON DUPLICATE KEY UPDATE v = VALUES(v)"),
+        (
+            ["U", "1"],
+            "INSERT INTO twin (id, v) VALUES (1, 'new'), (2, 'two') ON DUPLICATE KEY UPDATE v = VALUES(v)",
+        ),
     ],
 )
-def test_triggers_fire_as_in_sql(make_twins: MakeTwins, wire: RawConnection, clause: list[str], sql: str) -> None:
+def test_triggers_fire_as_in_sql(
+    make_twins: MakeTwins, wire: RawConnection, clause: list[str], sql: str
+) -> None:
     twins = make_twins("id INT PRIMARY KEY, v VARCHAR(9)")
     in_both(twins, "INSERT INTO {} VALUES (1, 'one')")
     twins.sql("CREATE TABLE log (step INT AUTO_INCREMENT PRIMARY KEY, tab VARCHAR(9), what VARCHAR(60))")
@@ -185,7 +209,8 @@ def test_triggers_fire_as_in_sql(make_twins: MakeTwins, wire: RawConnection, cla
             for event, rows in (("INSERT", "NEW.v"), ("UPDATE", "OLD.v, NEW.v"), ("DELETE", "OLD.v")):
                 twins.sql(
                     f"CREATE TRIGGER {table}_{moment}_{event} {moment} {event} ON {table} FOR EACH ROW"
-                    f" INSERT INTO log (tab, what) VALUES ('{table}', CONCAT_WS(' ', '{moment} {event}', {rows}))"
+                    f" INSERT INTO log (tab, what) VALUES ('{table}', CONCAT_WS(' ', '{moment} {event}',"
+                    f" {rows}))"
                 )
     opened(wire, twins, "id,v").tokens(1, "++", 2, 2, 1, "new", 2, "two", *clause)
     twins.sql(sql)
@@ -193,7 +218,9 @@ def test_triggers_fire_as_in_sql(make_twins: MakeTwins, wire: RawConnection, cla
     assert twins.sql(logged, "t") == twins.sql(logged, "twin") != []
 
 
-def test_columns_of_the_request_take_the_place_of_the_opened_ones(make_twins: MakeTwins, wire: RawConnection) -> None:
+def test_columns_of_the_request_take_the_place_of_the_opened_ones(
+    make_twins: MakeTwins, wire: RawConnection
+) -> None:
     twins = make_twins(USERS)
     opened(wire, twins, "id")
     assert outcomes(wire.tokens(1, "++", 2, 1, 9, 1, "C", "n,id")) == [b"1"]
@@ -205,7 +232,8 @@ def test_columns_of_the_request_take_the_place_of_the_opened_ones(make_twins: Ma
 
 def test_now_is_the_time_of_the_request(make_twins: MakeTwins, wire: RawConnection) -> None:
     twins = make_twins(
-        "id INT PRIMARY KEY, a DATETIME(6), b DATETIME, c TIMESTAMP(3) NULL, d DATE, e TIME(6), f YEAR, g VARCHAR(30), h BIGINT,"
+        "id INT PRIMARY KEY, a DATETIME(6), b DATETIME, c TIMESTAMP(3) NULL, d DATE, e TIME(6), f YEAR, g"
+        " VARCHAR(30), h BIGINT,"
         " i TIMESTAMP(6) NOT NULL DEFAULT NOW(6)"
     )
     opened(wire, twins, "id,a,b,c,d,e,f,g,h", "a")
@@ -224,7 +252,8 @@ def test_now_is_the_time_of_the_request(make_twins: MakeTwins, wire: RawConnecti
 
 def test_values_after_a_change_are_those_of_the_row(make_twins: MakeTwins, wire: RawConnection) -> None:
     twins = make_twins(
-        "id INT PRIMARY KEY, n INT UNSIGNED NOT NULL, v INT AS (n * 2) VIRTUAL, s INT AS (n * 3) STORED, u INT DEFAULT 1"
+        "id INT PRIMARY KEY, n INT UNSIGNED NOT NULL, v INT AS (n * 2) VIRTUAL, s INT AS (n * 3) STORED, u"
+        " INT DEFAULT 1"
     )
     in_both(twins, "INSERT INTO {} (id, n) VALUES (1, 10), (2, 20), (3, 1)")
     opened(wire, twins, "n,v,s,id")
@@ -258,7 +287,8 @@ def test_foreign_keys_hold_for_replace_and_upsert(make_twins: MakeTwins, wire: R
     assert outcomes(wire.tokens(1, "++", 2, 1, 1, 5, "U", "1")) == [b"2"]
 
 
-# ── rows that wait, rows that count ──────────────────────────────────────────────────────────────────────────
+# ── rows that wait, rows that count
+# ──────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(("end", "third"), [("ROLLBACK", b"1"), ("COMMIT", b"!121")])
@@ -280,7 +310,9 @@ def test_rows_for_themselves_wait_for_a_locked_row_and_are_each_done_once(
     assert twins.sql("SELECT SUM(n) FROM t") == [(b"5" if end == "ROLLBACK" else b"37",)]
 
 
-def test_rows_are_counted_by_what_became_of_them(make_twins: MakeTwins, wire: RawConnection, server: RowSocketServer) -> None:
+def test_rows_are_counted_by_what_became_of_them(
+    make_twins: MakeTwins, wire: RawConnection, server: RowSocketServer
+) -> None:
     twins = make_twins("id INT PRIMARY KEY, n INT")
     opened(wire, twins, "id,n")
 
@@ -290,7 +322,9 @@ def test_rows_are_counted_by_what_became_of_them(make_twins: MakeTwins, wire: Ra
         twins.sql("DELETE FROM t")
         twins.sql("INSERT INTO t VALUES (1, 1), (2, 5)")
         assert wire.tokens(1, "++", 2, 3, 1, 5, 2, 5, 3, 5, *clause)[0] == b"0"
-        inserted, updated, deleted = (server.counter(name) - then for name, then in zip(names, before, strict=True))
+        inserted, updated, deleted = (
+            server.counter(name) - then for name, then in zip(names, before, strict=True)
+        )
         return inserted, updated, deleted
 
     assert counted("I") == (1, 0, 0)
@@ -299,7 +333,8 @@ def test_rows_are_counted_by_what_became_of_them(make_twins: MakeTwins, wire: Ra
     assert counted("R") == (1, 2, 0)
 
 
-# ── generated ids ────────────────────────────────────────────────────────────────────────────────────────────
+# ── generated ids
+# ────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("engine", ["InnoDB", "Aria", "MyISAM", "MEMORY"])
@@ -329,7 +364,9 @@ def test_ids_after_a_row_that_was_there_go_on_as_in_sql(
     make_twins: MakeTwins, wire: RawConnection, engine: str, clause: list[str], sql: str
 ) -> None:
     """What an id was made for and was not inserted leaves no gap, and the replies say the ids of the rows."""
-    twins = make_twins("id INT AUTO_INCREMENT PRIMARY KEY, email VARCHAR(9) UNIQUE, n INT", f"ENGINE={engine}")
+    twins = make_twins(
+        "id INT AUTO_INCREMENT PRIMARY KEY, email VARCHAR(9) UNIQUE, n INT", f"ENGINE={engine}"
+    )
     in_both(twins, "INSERT INTO {} VALUES (1, 'a', 1), (2, 'b', 1)")
     opened(wire, twins, "email,n")
     reply = wire.tokens(1, "++", 2, 4, "a", 5, "c", 5, "b", 5, "d", 5, *clause)
@@ -348,7 +385,9 @@ def test_null_adds_nothing_in_an_upsert(make_twins: MakeTwins, wire: RawConnecti
 
 
 @pytest.mark.parametrize("engine", ["InnoDB", "Aria"])
-def test_a_plain_insert_after_a_lenient_one_is_strict_again(make_twins: MakeTwins, wire: RawConnection, engine: str) -> None:
+def test_a_plain_insert_after_a_lenient_one_is_strict_again(
+    make_twins: MakeTwins, wire: RawConnection, engine: str
+) -> None:
     twins = make_twins("id INT PRIMARY KEY, n INT", f"ENGINE={engine}")
     in_both(twins, "INSERT INTO {} VALUES (1, 1)")
     opened(wire, twins, "id,n")

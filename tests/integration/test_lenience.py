@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What existing clients send and the original took is served, as long as no stored value is altered silently; unless strict."""
+"""What existing clients send and the original took is served, as long as no stored value is altered silently;
+unless strict."""
 
 from __future__ import annotations
 
@@ -122,7 +123,9 @@ def test_an_empty_amount_leaves_a_number_alone(database: Database, writing: RawC
     assert database.sql("SELECT * FROM t") == [(1, 7, 25)]
 
 
-def test_lenience_is_counted_and_noted_once_per_connection(server: RowSocketServer, writing: RawConnection) -> None:
+def test_lenience_is_counted_and_noted_once_per_connection(
+    server: RowSocketServer, writing: RawConnection
+) -> None:
     counted, log_before = server.counter("requests_lenient"), len(server.log_text())
     for number in range(3):
         assert writing.tokens(1, "+", 3, 50 + number, 1, 1) == [b"0", b"1"]

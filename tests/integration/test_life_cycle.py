@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Statements, transactions and tables live as long as those of an SQL session do, no longer and no shorter."""
+"""Statements, transactions and tables live as long as those of an SQL session do, no longer and no
+shorter."""
 
 from __future__ import annotations
 
@@ -17,7 +18,9 @@ from support.raw import RawConnection
 OpenRaw = Callable[[str], RawConnection]
 
 
-@pytest.mark.parametrize("change", ["ALTER TABLE t ADD COLUMN x INT, ALGORITHM=COPY", "OPTIMIZE TABLE t", "TRUNCATE TABLE t"])
+@pytest.mark.parametrize(
+    "change", ["ALTER TABLE t ADD COLUMN x INT, ALGORITHM=COPY", "OPTIMIZE TABLE t", "TRUNCATE TABLE t"]
+)
 def test_what_a_turn_has_changed_stays_locked_until_it_ends(
     server: RowSocketServer, database: Database, raw: OpenRaw, change: str
 ) -> None:
@@ -33,17 +36,24 @@ def test_what_a_turn_has_changed_stays_locked_until_it_ends(
             with contextlib.suppress(pymysql.err.OperationalError):
                 ddl.execute(change)
                 outcome = ddl.fetchall()
-                assert any("Lock wait timeout" in str(row) for row in outcome)  # OPTIMIZE says so in its result
+                assert any(
+                    "Lock wait timeout" in str(row) for row in outcome
+                )  # OPTIMIZE says so in its result
         assert replies.lines() == [b"0\t1"] * 2
     assert database.sql("SELECT * FROM t") == [(1, 0)]
     assert database.sql("CHECK TABLE t EXTENDED")[0][3] == "OK"
 
 
-def test_a_commit_waits_for_a_backup_that_blocks_commits(server: RowSocketServer, database: Database, raw: OpenRaw) -> None:
+def test_a_commit_waits_for_a_backup_that_blocks_commits(
+    server: RowSocketServer, database: Database, raw: OpenRaw
+) -> None:
     with_gated_table(database)
     wire = raw("write")
     open_ids(wire, database, (1, "t", "id"), (2, "gated", "id"))
-    waiting = "SELECT id FROM information_schema.processlist WHERE user = 'rowsocket' AND state LIKE '%%backup lock%%'"
+    waiting = (
+        "SELECT id FROM information_schema.processlist WHERE user = 'rowsocket' AND state LIKE '%%backup"
+        " lock%%'"
+    )
     replays_before = server.counter("replays")
     with database.session() as backup:
         try:
@@ -81,7 +91,9 @@ def test_system_schemas_are_refused_on_a_server_whose_names_have_no_case(start: 
             assert wire.tokens("P", 1, schema, table, "0", "")[:3] == [b"1", b"1", b"open_table"]
 
 
-def test_a_group_that_fails_after_a_find_leaves_the_next_find_a_snapshot(database: Database, raw: OpenRaw) -> None:
+def test_a_group_that_fails_after_a_find_leaves_the_next_find_a_snapshot(
+    database: Database, raw: OpenRaw
+) -> None:
     database.script("CREATE TABLE t (id INT PRIMARY KEY, n INT);\nINSERT INTO t VALUES (1, 1)")
     wire = raw("write")
     open_ids(wire, database, (1, "t", "id,n"))
@@ -101,11 +113,15 @@ def test_what_a_connection_asked_for_is_forgotten_with_it_on_partitioned_tables(
     for number in range(60):
         with server.raw("write") as wire:
             open_ids(wire, database, (1, "t", ",".join(["id", *columns[: number % 100]])))
-            wire.ask_all(b"1\t+\t1\t%d" % number, b"1\t>\t1\t0\t5\t0", b"1\t=\t1\t%d\t1\t0\tU\t%d" % (number, number))
+            wire.ask_all(
+                b"1\t+\t1\t%d" % number, b"1\t>\t1\t0\t5\t0", b"1\t=\t1\t%d\t1\t0\tU\t%d" % (number, number)
+            )
     assert database.value("SELECT COUNT(*) FROM t") == 60
 
 
-def test_a_table_with_a_trigger_that_becomes_a_view_is_refused_from_then_on(database: Database, raw: OpenRaw) -> None:
+def test_a_table_with_a_trigger_that_becomes_a_view_is_refused_from_then_on(
+    database: Database, raw: OpenRaw
+) -> None:
     database.script(
         """CREATE TABLE t (id INT PRIMARY KEY);
         CREATE TABLE u (id INT PRIMARY KEY);
@@ -123,8 +139,9 @@ def test_a_table_with_a_trigger_that_becomes_a_view_is_refused_from_then_on(data
 
 REFUSED_AFTER_A_TRIGGER = {
     "a period": "CREATE TABLE t (id INT PRIMARY KEY, a DATE, b DATE, PERIOD FOR p (a, b))",
-    "versions by transaction": """CREATE TABLE t (id INT PRIMARY KEY, s BIGINT UNSIGNED GENERATED ALWAYS AS ROW START,
-        e BIGINT UNSIGNED GENERATED ALWAYS AS ROW END, PERIOD FOR SYSTEM_TIME (s, e)) WITH SYSTEM VERSIONING ENGINE=InnoDB""",
+    "versions by transaction": """CREATE TABLE t (id INT PRIMARY KEY,
+        s BIGINT UNSIGNED GENERATED ALWAYS AS ROW START, e BIGINT UNSIGNED GENERATED ALWAYS AS ROW END,
+        PERIOD FOR SYSTEM_TIME (s, e)) WITH SYSTEM VERSIONING ENGINE=InnoDB""",
     "a MERGE table": "CREATE TABLE t (id INT, KEY (id)) ENGINE=MERGE UNION=(part) INSERT_METHOD=LAST",
     "a sequence": "CREATE SEQUENCE t",
     "an engine that is not served": "CREATE TABLE t (id INT NOT NULL) ENGINE=CSV",
@@ -132,9 +149,14 @@ REFUSED_AFTER_A_TRIGGER = {
 
 
 @pytest.mark.parametrize("replacement", REFUSED_AFTER_A_TRIGGER)
-def test_what_is_refused_is_so_on_a_table_with_triggers_as_well(database: Database, raw: OpenRaw, replacement: str) -> None:
+def test_what_is_refused_is_so_on_a_table_with_triggers_as_well(
+    database: Database, raw: OpenRaw, replacement: str
+) -> None:
     trigger = "CREATE TRIGGER b BEFORE INSERT ON t FOR EACH ROW SET @x = 1"
-    database.script(f"CREATE TABLE part (id INT, KEY (id)) ENGINE=MyISAM;\nCREATE TABLE t (id INT PRIMARY KEY);\n{trigger}")
+    database.script(
+        f"CREATE TABLE part (id INT, KEY (id)) ENGINE=MyISAM;\nCREATE TABLE t (id INT PRIMARY"
+        f" KEY);\n{trigger}"
+    )
     wire = raw("write")
     open_ids(wire, database, (1, "t", "id"))
     assert wire.tokens(1, "+", 1, 1) == [b"0", b"1"]
@@ -166,7 +188,9 @@ def test_the_brave_may_have_other_engines(start: Start) -> None:
             assert (wire.tokens("P", 1, "d", engine, "", "id") == [b"0", b"1"]) == served
 
 
-def test_an_update_whose_trigger_moves_the_rows_changes_each_once(database: Database, writer: Connection) -> None:
+def test_an_update_whose_trigger_moves_the_rows_changes_each_once(
+    database: Database, writer: Connection
+) -> None:
     database.script(
         """CREATE TABLE t (id INT PRIMARY KEY, n INT, at INT, KEY (at));
         CREATE TRIGGER b BEFORE UPDATE ON t FOR EACH ROW SET NEW.at = OLD.at + 1;
@@ -206,7 +230,9 @@ def test_a_turn_that_runs_again_repeats_nothing_that_lasts(start: Start) -> None
     assert database.sql("SELECT id FROM t") == [(6,), (7,)]
 
 
-def test_a_write_that_waits_for_a_row_has_its_trigger_log_once(server: RowSocketServer, database: Database, raw: OpenRaw) -> None:
+def test_a_write_that_waits_for_a_row_has_its_trigger_log_once(
+    server: RowSocketServer, database: Database, raw: OpenRaw
+) -> None:
     database.script(
         """CREATE TABLE t (id INT PRIMARY KEY);
         CREATE TABLE log (id INT) ENGINE=MyISAM;
@@ -255,7 +281,10 @@ def test_what_a_trigger_leaves_in_the_session_is_gone_for_the_next_request(
 ) -> None:
     body, clean = LEAVINGS[leaving]
     database.sql("CREATE SEQUENCE s")
-    database.script(f"CREATE TABLE t (id INT PRIMARY KEY, n BIGINT);\nCREATE TRIGGER b BEFORE INSERT ON t FOR EACH ROW {body}")
+    database.script(
+        f"CREATE TABLE t (id INT PRIMARY KEY, n BIGINT);\nCREATE TRIGGER b BEFORE INSERT ON t FOR EACH ROW"
+        f" {body}"
+    )
     wire = raw("write")
     open_ids(wire, database, (1, "t", "id"))
     assert wire.ask_all(b"1\t+\t1\t1", b"1\t+\t1\t2") == [b"0\t1"] * 2
@@ -300,11 +329,17 @@ def test_user_statistics_are_followed_when_they_are_switched_on(start: Start) ->
         server.sql("SET GLOBAL userstat = ON")
         wire.tokens(1, ">", 1, 0, 9, 0)
         wire.tokens(1, "+", 1, 3)
-    statistics = server.sql("SELECT rows_read, rows_changed FROM information_schema.table_statistics WHERE table_schema = 'd'")
+    statistics = server.sql(
+        "SELECT rows_read, rows_changed FROM information_schema.table_statistics WHERE table_schema = 'd'"
+    )
     assert statistics == [(2, 1)]
-    of_index = server.sql("SELECT index_name, rows_read FROM information_schema.index_statistics WHERE table_schema = 'd'")
+    of_index = server.sql(
+        "SELECT index_name, rows_read FROM information_schema.index_statistics WHERE table_schema = 'd'"
+    )
     assert of_index == [("PRIMARY", 2)]
-    assert server.value("SELECT COUNT(*) FROM information_schema.user_statistics WHERE user = 'rowsocket'") == 1
+    assert (
+        server.value("SELECT COUNT(*) FROM information_schema.user_statistics WHERE user = 'rowsocket'") == 1
+    )
 
 
 def test_the_performance_schema_sees_workers_and_their_table_io(start: Start) -> None:
@@ -320,7 +355,10 @@ def test_the_performance_schema_sees_workers_and_their_table_io(start: Start) ->
         server.sql("TRUNCATE TABLE performance_schema.table_io_waits_summary_by_table")
         wire.tokens(1, ">", 1, 0, 9, 0)
         wire.tokens(1, "+", 1, 3)
-    query = "SELECT count_fetch, count_insert FROM performance_schema.table_io_waits_summary_by_table WHERE object_name = 't'"
+    query = (
+        "SELECT count_fetch, count_insert FROM performance_schema.table_io_waits_summary_by_table WHERE"
+        " object_name = 't'"
+    )
     fetched, inserted = server.sql(query)[0]
     assert fetched >= 2
     assert inserted == 1
@@ -337,7 +375,9 @@ def test_error_detail_counts_rows_from_one(start: Start) -> None:
         assert b"at row 1" in wire.tokens(1, "+", 2, 1, "long")[3]
 
 
-def test_a_list_that_names_a_row_twice_while_its_key_moves(server: RowSocketServer, database: Database, raw: OpenRaw) -> None:
+def test_a_list_that_names_a_row_twice_while_its_key_moves(
+    server: RowSocketServer, database: Database, raw: OpenRaw
+) -> None:
     database.script("CREATE TABLE t (id INT PRIMARY KEY, n INT);\nINSERT INTO t VALUES (1, 0), (2, 0)")
     wire = raw("write")
     open_ids(wire, database, (1, "t", "id"))

@@ -53,7 +53,11 @@ def test_an_idle_connection_costs_little_and_gives_it_back(start: Start) -> None
 
 def test_memory_of_a_flood_is_given_back_while_others_stay(start: Start) -> None:
     """Halves of large requests, between connections that keep small things in memory."""
-    options = {"rowsocket-threads-read": 1, "loose-rowsocket-max-held-bytes": 1 << 30, "rowsocket-max-line-bytes": 64 << 20}
+    options = {
+        "rowsocket-threads-read": 1,
+        "loose-rowsocket-max-held-bytes": 1 << 30,
+        "rowsocket-max-line-bytes": 64 << 20,
+    }
     server = start(RowSocketServer, options)
     server.sql("CREATE DATABASE app")
     server.sql("CREATE TABLE app.t (k INT PRIMARY KEY, v VARCHAR(20))")
@@ -85,7 +89,9 @@ def test_a_reply_beyond_its_bound_is_refused_before_its_memory_is_taken(start: S
     server.sql("INSERT INTO app.t VALUES (1, REPEAT('x', 8000000)), (2, REPEAT('x', 1040000))")
     with server.raw("read") as wire:
         assert wire.ask(b"P\t0\tapp\tt\t\tv\tv") == b"0\t1"
-        assert wire.ask(b"0\t=\t1\t1\t1\t0\tF\t<\t0\t") == b"0\t1"  # the engine reads the row, nobody replies it
+        assert (
+            wire.ask(b"0\t=\t1\t1\t1\t0\tF\t<\t0\t") == b"0\t1"
+        )  # the engine reads the row, nobody replies it
         peak = server.memory_peak_bytes()
         for _ in range(3):
             assert wire.ask(b"0\t=\t1\t1") == b"2\t1\treplylen"

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""max_session_mem_used ends the request that takes too much, as it ends a statement of SQL, and nothing else."""
+"""max_session_mem_used ends the request that takes too much, as it ends a statement of SQL, and nothing
+else."""
 
 from __future__ import annotations
 
@@ -25,7 +26,8 @@ def database(server: RowSocketServer) -> Database:
     database.script(
         """CREATE TABLE plain (id INT PRIMARY KEY);
         CREATE TABLE greedy (id INT PRIMARY KEY, n INT);
-        CREATE TRIGGER takes BEFORE INSERT ON greedy FOR EACH ROW SET NEW.n = LENGTH(@x := REPEAT('x', NEW.n))"""
+        CREATE TRIGGER takes BEFORE INSERT ON greedy FOR EACH ROW SET NEW.n = LENGTH(@x := REPEAT('x',
+        NEW.n))"""
     )
     return database
 
@@ -37,10 +39,14 @@ def opened(client: RawConnection) -> RawConnection:
 
 
 def bytes_used(server: RowSocketServer) -> int:
-    return int(server.value("SELECT MAX(memory_used) FROM information_schema.processlist WHERE user = 'rowsocket'"))
+    return int(
+        server.value("SELECT MAX(memory_used) FROM information_schema.processlist WHERE user = 'rowsocket'")
+    )
 
 
-def test_who_takes_too_much_is_told_so_and_the_others_of_the_turn_are_served(server: RowSocketServer, database: Database) -> None:
+def test_who_takes_too_much_is_told_so_and_the_others_of_the_turn_are_served(
+    server: RowSocketServer, database: Database
+) -> None:
     with server.raw("write") as client, server.raw("write") as other:
         opened(client)
         opened(other)
@@ -48,7 +54,13 @@ def test_who_takes_too_much_is_told_so_and_the_others_of_the_turn_are_served(ser
         with pytest.raises(pymysql.err.OperationalError) as raised, database.session() as session:
             session.execute("INSERT INTO greedy VALUES (1, 5000000)")
         assert raised.value.args[0] == TOO_MUCH
-        lines = [b"1\t+\t1\t1", b"2\t+\t2\t1\t5000000", b"1\t+\t1\t2", b"P\t4\tapp\tplain\t\tid", b"4\t=\t1\t2"]
+        lines = [
+            b"1\t+\t1\t1",
+            b"2\t+\t2\t1\t5000000",
+            b"1\t+\t1\t2",
+            b"P\t4\tapp\tplain\t\tid",
+            b"4\t=\t1\t2",
+        ]
         replies = client.ask_all(*lines)
         assert replies == [b"0\t1", b"1\t1\t1290", b"0\t1", b"0\t1", b"0\t1\t2"]
         assert client.ask(b"2\t+\t2\t2\t10") == b"0\t1"
@@ -57,7 +69,9 @@ def test_who_takes_too_much_is_told_so_and_the_others_of_the_turn_are_served(ser
     assert database.sql("SELECT id, n FROM greedy") == [(2, 10)]
 
 
-def test_a_change_of_many_rows_that_takes_too_much_changes_none(server: RowSocketServer, database: Database) -> None:
+def test_a_change_of_many_rows_that_takes_too_much_changes_none(
+    server: RowSocketServer, database: Database
+) -> None:
     database.sql("INSERT INTO greedy VALUES (1, 10), (2, 10), (3, 10)")
     database.sql(
         """CREATE TRIGGER takes_later BEFORE UPDATE ON greedy FOR EACH ROW

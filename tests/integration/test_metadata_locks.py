@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""RowSocket is never in the way of DDL, FLUSH TABLES WITH READ LOCK, BACKUP STAGE or LOCK TABLES, and survives all of them."""
+"""RowSocket is never in the way of DDL, FLUSH TABLES WITH READ LOCK, BACKUP STAGE or LOCK TABLES, and
+survives all of them."""
 
 from __future__ import annotations
 
@@ -72,14 +73,17 @@ def floods(server: RowSocketServer, database: Database, port: str, stack: ExitSt
     connections = [stack.enter_context(server.raw(port)) for _ in range(int(server.value(workers)))]
     for connection in connections:
         assert connection.ask(f"P\t1\t{database.name}\thot\t\tv".encode()) == b"0\t1"
-    return [stack.enter_context(Flood(connection, b"1\t=\t1\t7", b"0\t1\tvalue 7")) for connection in connections]
+    return [
+        stack.enter_context(Flood(connection, b"1\t=\t1\t7", b"0\t1\tvalue 7")) for connection in connections
+    ]
 
 
 @pytest.mark.parametrize("port", ["read", "write"])
 def test_workers_that_are_never_idle_give_a_table_back_to_who_wants_to_alter_it(
     server: RowSocketServer, hot: Database, port: str
 ) -> None:
-    """How long that takes is told by `./x soak ddl`; here it is that nobody has to wait for an idle moment."""
+    """How long that takes is told by `./x soak ddl`; here it is that nobody has to wait for an idle
+    moment."""
     hot.sql(f"SET SESSION lock_wait_timeout = {LOCK_WAIT_S_MAX}")
     with ExitStack() as stack:
         served = floods(server, hot, port, stack)
@@ -98,16 +102,23 @@ def test_idle_clients_hold_no_lock(server: RowSocketServer, hot: Database) -> No
     with contextlib.suppress(Exception):
         server.sql("INSTALL SONAME 'metadata_lock_info'")
     query = f"SELECT COUNT(*) FROM information_schema.metadata_lock_info WHERE table_schema = '{hot.name}'"
-    with rowsocket.connect(*server.read_address()) as reader, rowsocket.connect(*server.write_address()) as writer:
+    with (
+        rowsocket.connect(*server.read_address()) as reader,
+        rowsocket.connect(*server.write_address()) as writer,
+    ):
         assert reader.open_index(hot.name, "hot", "v").get(1) == ("value 1",)
         assert writer.open_index(hot.name, "hot", "v").update(1, values=["one"]) == 1
-        server.wait_until("clients that fell idle hold no lock", lambda: server.value(query) == 0, timeout_s=2)
+        server.wait_until(
+            "clients that fell idle hold no lock", lambda: server.value(query) == 0, timeout_s=2
+        )
         hot.sql("SET SESSION lock_wait_timeout = 1")
         hot.sql("ALTER TABLE hot ADD COLUMN w INT")
         assert reader.open_index(hot.name, "hot", "v").get(1) == ("one",)
 
 
-def test_flush_tables_with_read_lock_passes_and_writers_go_on_after_it(server: RowSocketServer, hot: Database) -> None:
+def test_flush_tables_with_read_lock_passes_and_writers_go_on_after_it(
+    server: RowSocketServer, hot: Database
+) -> None:
     with writers(server, hot) as load, readers(server, hot, 8) as reads:
         hot.sql("SET SESSION lock_wait_timeout = 20")
         hot.sql("FLUSH TABLES WITH READ LOCK")
@@ -222,7 +233,9 @@ def test_column_moved_by_alter_is_found_by_its_name(server: RowSocketServer, hot
         assert hot.sql("SELECT * FROM hot WHERE k = 7") == [(5, 7, "seven")]
 
 
-def test_renamed_table_is_gone_under_its_old_name_and_there_under_the_new(server: RowSocketServer, hot: Database) -> None:
+def test_renamed_table_is_gone_under_its_old_name_and_there_under_the_new(
+    server: RowSocketServer, hot: Database
+) -> None:
     with server.raw("read") as connection:
         assert connection.ask(f"P\t1\t{hot.name}\thot\t\tv".encode()) == b"0\t1"
         assert connection.ask(b"1\t=\t1\t7") == b"0\t1\tvalue 7"
@@ -242,8 +255,11 @@ def test_truncated_table_is_empty(server: RowSocketServer, hot: Database) -> Non
         assert connection.ask(b"1\t=\t1\t7") == b"0\t2\t7\tagain"
 
 
-def test_a_storm_of_ddl_beside_reads_gives_right_rows_or_clear_errors(server: RowSocketServer, hot: Database) -> None:
-    """Every statement that gives the table another shape, over and over, while clients read: never a wrong row."""
+def test_a_storm_of_ddl_beside_reads_gives_right_rows_or_clear_errors(
+    server: RowSocketServer, hot: Database
+) -> None:
+    """Every statement that gives the table another shape, over and over, while clients read: never a wrong
+    row."""
     address = server.read_address()
     wrong: list[bytes] = []
 

@@ -47,7 +47,9 @@ def test_a_find_of_a_table_that_is_younger_than_the_snapshot_sees_it_in_a_new_on
 
 
 def test_each_request_of_a_turn_has_its_own_time(database: Database, raw: OpenRaw) -> None:
-    database.sql("CREATE TABLE t (id INT PRIMARY KEY, made TIMESTAMP(6) DEFAULT NOW(6), changed TIMESTAMP(6) NULL)")
+    database.sql(
+        "CREATE TABLE t (id INT PRIMARY KEY, made TIMESTAMP(6) DEFAULT NOW(6), changed TIMESTAMP(6) NULL)"
+    )
     wire = raw("write")
     open_ids(wire, database, (1, "t", "id"), (2, "t", "changed"))
     count = 50

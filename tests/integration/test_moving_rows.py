@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A change that moves rows within the index that is being walked meets no row twice, whatever it is that moves them."""
+"""A change that moves rows within the index that is being walked meets no row twice, whatever it is that
+moves them."""
 
 from __future__ import annotations
 
@@ -31,10 +32,17 @@ class Moving:
 
 
 MOVING = {
-    "a virtual column": Moving("id INT PRIMARY KEY, n INT, v INT AS (n + 0) VIRTUAL, KEY k (v)", "seq, seq", (0,)),
-    "a stored generated column": Moving("id INT PRIMARY KEY, n INT, v INT AS (n * 2) STORED, KEY k (v)", "seq, seq", (0,)),
+    "a virtual column": Moving(
+        "id INT PRIMARY KEY, n INT, v INT AS (n + 0) VIRTUAL, KEY k (v)", "seq, seq", (0,)
+    ),
+    "a stored generated column": Moving(
+        "id INT PRIMARY KEY, n INT, v INT AS (n * 2) STORED, KEY k (v)", "seq, seq", (0,)
+    ),
     "a virtual column in the second place": Moving(
-        "id INT PRIMARY KEY, n INT, g INT, v INT AS (n + 0) VIRTUAL, KEY k (g, v)", "seq, seq, 1", (1,), op="="
+        "id INT PRIMARY KEY, n INT, g INT, v INT AS (n + 0) VIRTUAL, KEY k (g, v)",
+        "seq, seq, 1",
+        (1,),
+        op="=",
     ),
     "an ON UPDATE column": Moving(
         "id INT PRIMARY KEY, n INT, at TIMESTAMP(6) NULL ON UPDATE NOW(6), KEY k (at)",
@@ -45,7 +53,9 @@ MOVING = {
         "id INT PRIMARY KEY, n VARCHAR(9), g INT, KEY k (g, n(2))", "seq, 10 + seq, 1", (1,), op="="
     ),
     "a prefix of a BLOB": Moving("id INT PRIMARY KEY, n TEXT, KEY k (n(2))", "seq, 10 + seq", ("00",)),
-    "a key part behind another": Moving("id INT PRIMARY KEY, n INT, g INT, KEY k (g, n)", "seq, seq, 1", (1,), op="="),
+    "a key part behind another": Moving(
+        "id INT PRIMARY KEY, n INT, g INT, KEY k (g, n)", "seq, seq, 1", (1,), op="="
+    ),
     "the clustered key behind the index": Moving(
         "id INT, n INT, g INT, PRIMARY KEY (n), KEY k (g)", "seq, 10 * seq, 1", (1,), op="="
     ),
@@ -61,13 +71,16 @@ MOVING = {
         "id INT, n INT, g INT, KEY k (g)",
         "seq, seq, 1",
         (1,),
-        "PARTITION BY RANGE (n) SUBPARTITION BY HASH (n) SUBPARTITIONS 3 (PARTITION a VALUES LESS THAN MAXVALUE)",
+        "PARTITION BY RANGE (n) SUBPARTITION BY HASH (n) SUBPARTITIONS 3 (PARTITION a VALUES LESS THAN"
+        " MAXVALUE)",
         op="=",
     ),
 }
 
 
-@pytest.mark.parametrize(("what", "engine"), [(what, engine) for what, moving in MOVING.items() for engine in moving.engines])
+@pytest.mark.parametrize(
+    ("what", "engine"), [(what, engine) for what, moving in MOVING.items() for engine in moving.engines]
+)
 def test_a_change_meets_no_row_twice(make_twins: MakeTwins, what: str, engine: str) -> None:
     moving = MOVING[what]
     twins = make_twins(moving.definition, f"ENGINE={engine} {moving.options}")

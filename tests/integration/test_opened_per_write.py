@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Tables that the server has to open anew for each write: their defaults draw from sequences, their history moves on.
+"""Tables that the server has to open anew for each write: their defaults draw from sequences, their history
+moves on.
 
 As in SQL, on a twin table.
 """
@@ -17,18 +18,27 @@ from support.twins import Twins
 MakeTwins = Callable[..., Twins]
 
 LONG_AGO = "SET TIMESTAMP = UNIX_TIMESTAMP('2024-01-01')"
-FULL_SINCE_2024 = "PARTITION BY SYSTEM_TIME INTERVAL 1 MONTH (PARTITION a HISTORY, PARTITION b HISTORY, PARTITION c CURRENT)"
-FULL_AFTER_ONE = "PARTITION BY SYSTEM_TIME LIMIT 1 (PARTITION a HISTORY, PARTITION b HISTORY, PARTITION c CURRENT)"
+FULL_SINCE_2024 = (
+    "PARTITION BY SYSTEM_TIME INTERVAL 1 MONTH (PARTITION a HISTORY, PARTITION b HISTORY, PARTITION c"
+    " CURRENT)"
+)
+FULL_AFTER_ONE = (
+    "PARTITION BY SYSTEM_TIME LIMIT 1 (PARTITION a HISTORY, PARTITION b HISTORY, PARTITION c CURRENT)"
+)
 
 
 def with_sequences(database: Database, *, trigger: bool) -> None:
     """The tables `t` and `twin`, each with a sequence in the defaults of two columns."""
     for table in ("t", "twin"):
         database.sql(f"CREATE SEQUENCE {table}_numbers START WITH 100")
-        database.sql(f"CREATE TABLE {table} (v INT, id INT PRIMARY KEY DEFAULT (NEXTVAL({table}_numbers)), n INT)")
+        database.sql(
+            f"CREATE TABLE {table} (v INT, id INT PRIMARY KEY DEFAULT (NEXTVAL({table}_numbers)), n INT)"
+        )
         database.sql(f"ALTER TABLE {table} ADD COLUMN last INT DEFAULT (NEXTVAL({table}_numbers) + 1)")
         if trigger:
-            database.sql(f"CREATE TRIGGER {table}_b BEFORE INSERT ON {table} FOR EACH ROW SET NEW.n = NEW.id + NEW.v")
+            database.sql(
+                f"CREATE TRIGGER {table}_b BEFORE INSERT ON {table} FOR EACH ROW SET NEW.n = NEW.id + NEW.v"
+            )
 
 
 @pytest.mark.parametrize("trigger", [False, True])
@@ -49,11 +59,15 @@ def test_a_default_may_draw_from_a_sequence(database: Database, writer: Connecti
 
 
 @pytest.mark.parametrize("partitions", [FULL_SINCE_2024, FULL_AFTER_ONE], ids=["interval", "limit"])
-def test_history_goes_into_the_last_partition_when_all_are_full(make_twins: MakeTwins, partitions: str) -> None:
+def test_history_goes_into_the_last_partition_when_all_are_full(
+    make_twins: MakeTwins, partitions: str
+) -> None:
     twins = history_since_2024(make_twins, partitions)
     change_rows(twins)
     assert history(twins, "t") == history(twins, "twin")
-    assert {partition for _, partition in history(twins, "t")} == ({b"a", b"b"} if "LIMIT" in partitions else {b"b"})
+    assert {partition for _, partition in history(twins, "t")} == (
+        {b"a", b"b"} if "LIMIT" in partitions else {b"b"}
+    )
 
 
 def test_a_partition_for_history_is_added_when_its_time_has_come(make_twins: MakeTwins) -> None:
@@ -90,7 +104,10 @@ def change_rows(twins: Twins) -> None:
 
 def history(twins: Twins, table: str) -> list[tuple[bytes | None, bytes | None]]:
     """The values that were, each with the partition that it is in."""
-    partitions = "SELECT partition_name FROM information_schema.partitions WHERE table_schema = DATABASE() AND table_name = %s"
+    partitions = (
+        "SELECT partition_name FROM information_schema.partitions WHERE table_schema = DATABASE() AND"
+        " table_name = %s"
+    )
     found: list[tuple[bytes | None, bytes | None]] = []
     for (name,) in twins.sql(partitions, table):
         assert name is not None

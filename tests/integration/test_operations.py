@@ -109,10 +109,13 @@ def test_what_is_joined_to_null_is_all_there_is(probe: Probe) -> None:
 
 
 @pytest.mark.parametrize(
-    ("type", "room"), [("VARCHAR(6)", 6), ("VARBINARY(6)", 6), ("TINYTEXT", 255), ("TINYBLOB", 255), ("BLOB", 65535)]
+    ("type", "room"),
+    [("VARCHAR(6)", 6), ("VARBINARY(6)", 6), ("TINYTEXT", 255), ("TINYBLOB", 255), ("BLOB", 65535)],
 )
 @pytest.mark.parametrize("added", ["xyz", "   "])
-def test_a_join_that_is_too_long_is_an_error_even_of_spaces(probe: Probe, type: str, room: int, added: str) -> None:
+def test_a_join_that_is_too_long_is_an_error_even_of_spaces(
+    probe: Probe, type: str, room: int, added: str
+) -> None:
     probe.make(f"v {type}", f"REPEAT('a', {room - 2})")
     assert probe.change(f"append 0={added}") == "error sql 1406"
     assert probe.change(f"prepend 0={added}") == "error sql 1406"
@@ -140,7 +143,14 @@ def test_only_texts_are_joined(probe: Probe, type: str) -> None:
     assert probe.change("append 0=1") == "error bad_modification 0"
 
 
-COUNTED = ["BIGINT UNSIGNED", "VARCHAR(20)", "CHAR(20)", "TEXT", "VARBINARY(20)", "VARCHAR(20) CHARACTER SET ucs2"]
+COUNTED = [
+    "BIGINT UNSIGNED",
+    "VARCHAR(20)",
+    "CHAR(20)",
+    "TEXT",
+    "VARBINARY(20)",
+    "VARCHAR(20) CHARACTER SET ucs2",
+]
 
 
 @pytest.mark.parametrize("type", COUNTED)
@@ -201,7 +211,8 @@ def test_a_sum_that_keeps_signs_refuses_the_whole_row(probe: Probe) -> None:
 def test_the_rules_of_the_table_hold_for_every_operation(probe: Probe, operation: str) -> None:
     probe.make(
         "v VARCHAR(9) NOT NULL CHECK (v <> 'A!?'), g VARCHAR(9) AS (CONCAT(v, 'g')) STORED,"
-        " h VARCHAR(9) AS (CONCAT(v, 'h')) VIRTUAL, changed DATETIME DEFAULT '2000-01-01' ON UPDATE NOW(), KEY (h)",
+        " h VARCHAR(9) AS (CONCAT(v, 'h')) VIRTUAL, changed DATETIME DEFAULT '2000-01-01' ON UPDATE NOW(),"
+        " KEY (h)",
         "'a', DEFAULT, DEFAULT, DEFAULT",
     )
     probe.sql("CREATE TRIGGER upper_v BEFORE UPDATE ON t FOR EACH ROW SET NEW.v = UPPER(NEW.v)")
@@ -238,7 +249,9 @@ def test_an_insert_tells_columns_that_the_server_fills_in(probe: Probe) -> None:
 
 @pytest.mark.parametrize("engine", ENGINES)
 @pytest.mark.parametrize("mismatch", ["skip", "stop", "refuse"])
-def test_a_row_that_is_there_is_changed_where_the_filters_match_it(probe: Probe, engine: str, mismatch: str) -> None:
+def test_a_row_that_is_there_is_changed_where_the_filters_match_it(
+    probe: Probe, engine: str, mismatch: str
+) -> None:
     probe.make("v VARCHAR(9)", "'a'", f"ENGINE={engine}")
     change = ["insert change=1", "insert=b", "on_duplicate append 1", f"filter 0 {mismatch} equal=a"]
     assert probe.insert(*change) == "inserted 2|1|ab"
@@ -283,12 +296,17 @@ def test_a_filter_says_what_becomes_of_a_row_that_does_not_match(probe: Probe) -
         ("VARCHAR(9) CHARACTER SET ucs2", "0", "2", "3"),
     ],
 )
-def test_greater_or_unset_takes_0_and_null_for_unset(probe: Probe, type: str, unset: str, early: str, late: str) -> None:
+def test_greater_or_unset_takes_0_and_null_for_unset(
+    probe: Probe, type: str, unset: str, early: str, late: str
+) -> None:
     probe.sql("SET SESSION sql_mode = ''")
 
     def matches(there: str, than: str) -> bool:
         probe.make(f"e {type}, v INT", f"{there}, 1")
-        return probe.change("filter_columns=e", f"filter 0 skip greater_or_unset={than}", "add 0=1") == "changed|2"
+        return (
+            probe.change("filter_columns=e", f"filter 0 skip greater_or_unset={than}", "add 0=1")
+            == "changed|2"
+        )
 
     assert matches("NULL", late)
     assert matches(f"'{unset}'", late)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Which rows a find returns, in which order: operators, key prefixes, limit and offset, IN lists, filters; all as by SQL."""
+"""Which rows a find returns, in which order: operators, key prefixes, limit and offset, IN lists, filters;
+all as by SQL."""
 
 from __future__ import annotations
 
@@ -22,7 +23,11 @@ COMPARISONS: list[Comparison] = ["=", "!=", ">", ">=", "<", "<="]
 def numbers(make_twins: MakeTwins) -> Twins:
     """`t` with the composite primary key (a, b, c), 0..3 each with gaps, and n, which repeats."""
     twins = make_twins("a INT, b VARCHAR(5), c INT, n INT, PRIMARY KEY (a, b, c), KEY n (n)")
-    rows = [(a, b, c, a * c) for a, b, c in itertools.product((0, 1, 3), ("", "b", "bb"), (-1, 0, 2)) if (a, b) != (1, "b")]
+    rows = [
+        (a, b, c, a * c)
+        for a, b, c in itertools.product((0, 1, 3), ("", "b", "bb"), (-1, 0, 2))
+        if (a, b) != (1, "b")
+    ]
     twins.sql("INSERT INTO t VALUES " + ", ".join(f"({a}, '{b}', {c}, {n})" for a, b, c, n in rows))
     return twins
 
@@ -33,7 +38,9 @@ def direction(op: Operator) -> str:
 
 @pytest.mark.parametrize("op", OPERATORS)
 @pytest.mark.parametrize("part_count", [1, 2, 3])
-def test_operators_compare_a_whole_key_or_its_first_parts(numbers: Twins, op: Operator, part_count: int) -> None:
+def test_operators_compare_a_whole_key_or_its_first_parts(
+    numbers: Twins, op: Operator, part_count: int
+) -> None:
     index = numbers.index("a,b,c")
     parts = ["a", "b", "c"][:part_count]
     order = ", ".join(f"{part} {direction(op)}" for part in ("a", "b", "c"))
@@ -45,7 +52,9 @@ def test_operators_compare_a_whole_key_or_its_first_parts(numbers: Twins, op: Op
 
 @pytest.mark.parametrize("op", OPERATORS)
 @pytest.mark.parametrize("offset", [0, 1, 5, 1000])
-def test_limit_and_offset_count_rows_in_the_order_of_the_operator(numbers: Twins, op: Operator, offset: int) -> None:
+def test_limit_and_offset_count_rows_in_the_order_of_the_operator(
+    numbers: Twins, op: Operator, offset: int
+) -> None:
     index = numbers.index("a,b,c")
     rows = index.find(1, op, limit=None)
     for limit in (1, 2, 7, 1000):
@@ -112,7 +121,8 @@ def test_a_secondary_index_that_covers_the_columns_gives_the_same_rows(numbers: 
     assert covered == numbers.sql("SELECT n, c, b, a FROM t WHERE n >= 0 ORDER BY n, a, b, c")
 
 
-# ── IN lists ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── IN lists
+# ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_in_gives_every_row_of_each_value_in_turn(numbers: Twins) -> None:
@@ -137,7 +147,9 @@ def test_in_takes_the_place_of_any_key_part(numbers: Twins, in_part: int) -> Non
     others = [*key[:in_part], *key[in_part + 1 :]]
     found = numbers.index("a,b,c").find_in(choices[in_part], key=others, in_part=in_part)
     single = numbers.index("a,b,c")
-    assert found == [row for value in choices[in_part] if (row := single.get(*key[:in_part], value, *key[in_part + 1 :]))]
+    assert found == [
+        row for value in choices[in_part] if (row := single.get(*key[:in_part], value, *key[in_part + 1 :]))
+    ]
     assert len(found) == 2
 
 
@@ -158,14 +170,20 @@ def test_in_over_thousands_of_values(make_twins: MakeTwins) -> None:
     twins = make_twins("id INT PRIMARY KEY, v INT")
     twins.sql("INSERT INTO t SELECT seq, seq * 2 FROM seq_1_to_6000")
     keys = list(range(10_000, 0, -1))
-    assert twins.index("id,v").find_in(keys) == [(b"%d" % key, b"%d" % (key * 2)) for key in keys if key <= 6000]
+    assert twins.index("id,v").find_in(keys) == [
+        (b"%d" % key, b"%d" % (key * 2)) for key in keys if key <= 6000
+    ]
 
 
-# ── filters ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── filters
+# ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 FILTERED: dict[str, tuple[list[Value], list[Value]]] = {
     "INT": (["-5", "0", "7", None], ["-5", "3", "7", "6.5", "-4.6", "9999999999", "-9999999999", None]),
-    "BIGINT UNSIGNED": (["0", "18446744073709551615", "5", None], ["-1", "5", "18446744073709551615", "9" * 30]),
+    "BIGINT UNSIGNED": (
+        ["0", "18446744073709551615", "5", None],
+        ["-1", "5", "18446744073709551615", "9" * 30],
+    ),
     "DECIMAL(10,2)": (["-1.50", "0", "2.25", None], ["-1.5", "2.2", "2.250", "1e3"]),
     "DOUBLE": (["-1e100", "0", "2.5", None], ["-1e100", "2.5", "2.6"]),
     "VARCHAR(20)": (["", "abc", "ABD", "żółw", "🦊", None], ["", "ABC", "abc ", "żółw", "🦊", "zzz", None]),
@@ -175,7 +193,10 @@ FILTERED: dict[str, tuple[list[Value], list[Value]]] = {
     "BLOB": ([b"", b"\0", b"a\xff", b"x" * 3000, None], [b"\0", b"a", b"a\xff", b"x" * 3000, None]),
     "VARBINARY(9)": ([b"", b"\0", b"a", b"A", None], [b"a", b"\0\0"]),
     "DATE": (["1999-12-31", "2024-02-29", None], ["2024-02-29", "2000-01-01"]),
-    "DATETIME(3)": (["2024-01-01 00:00:00.001", "2024-01-01", None], ["2024-01-01", "2024-01-01 00:00:00.001"]),
+    "DATETIME(3)": (
+        ["2024-01-01 00:00:00.001", "2024-01-01", None],
+        ["2024-01-01", "2024-01-01 00:00:00.001"],
+    ),
     "TIME": (["-10:00:00", "00:00:01", None], ["-10:00:00", "00:00:00"]),
     "TIMESTAMP NULL": (["2024-01-01 00:00:00", "2024-06-01 00:00:00", None], ["2024-06-01 00:00:00"]),
     "YEAR": (["1999", "2024", None], ["2024", "2000"]),
@@ -211,14 +232,19 @@ def test_a_filter_skips_the_rows_that_sql_would_not_give(make_twins: MakeTwins, 
 
 
 @pytest.mark.parametrize("comparison", COMPARISONS)
-def test_while_stops_at_the_first_row_that_does_not_match(make_twins: MakeTwins, comparison: Comparison) -> None:
+def test_while_stops_at_the_first_row_that_does_not_match(
+    make_twins: MakeTwins, comparison: Comparison
+) -> None:
     twins = make_twins("id INT PRIMARY KEY, v BLOB")
     twins.sql("INSERT INTO t VALUES (1, 'b'), (2, 'b'), (3, 'c'), (4, 'a'), (5, NULL), (6, 'b')")
     index = twins.index("id", filter_columns="v")
     for value in ("a", "b", "c", None):
         condition, parameters = holds(comparison, value)
         matching = twins.sql(f"SELECT {condition} FROM t ORDER BY id", *parameters)
-        expected = [(b"%d" % (id + 1),) for id in range(len(list(itertools.takewhile(lambda row: row == (b"1",), matching))))]
+        expected = [
+            (b"%d" % (id + 1),)
+            for id in range(len(list(itertools.takewhile(lambda row: row == (b"1",), matching))))
+        ]
         assert index.find(0, ">", limit=None, filters=[While("v", comparison, value)]) == expected, value
 
 
@@ -266,7 +292,8 @@ def test_filters_choose_the_rows_that_are_changed(filtered: Index[BytesRow]) -> 
     assert ids(filtered.find(0, ">=", limit=None)) == [0, 2, 4, 6, 8, *range(10, 20)]
 
 
-# ── against a model, many at once ─────────────────────────────────────────────────────────────────────────────────────────────
+# ── against a model, many at once
+# ─────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_thousand_finds_in_one_pipeline_answer_as_one_by_one(numbers: Twins) -> None:
@@ -279,4 +306,6 @@ def test_a_thousand_finds_in_one_pipeline_answer_as_one_by_one(numbers: Twins) -
     ]
     with numbers.writer.pipeline() as pipe:
         promised = [pipe.find(index, key, op, limit=limit) for key, op, limit in asked]
-    assert [one.result() for one in promised] == [index.find(key, op, limit=limit) for key, op, limit in asked]
+    assert [one.result() for one in promised] == [
+        index.find(key, op, limit=limit) for key, op, limit in asked
+    ]

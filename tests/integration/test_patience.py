@@ -18,16 +18,24 @@ def test_who_waits_patiently_holds_no_other_table(start: Start) -> None:
         CREATE TABLE t (id INT PRIMARY KEY);
         INSERT INTO log VALUES (0);
         CREATE TRIGGER logs BEFORE INSERT ON t FOR EACH ROW
-            INSERT INTO log SELECT NEW.id FROM dual WHERE NEW.id <> 1 OR GET_LOCK('gate', 20) + RELEASE_LOCK('gate') > 0"""
+            INSERT INTO log SELECT NEW.id FROM dual WHERE NEW.id <> 1 OR GET_LOCK('gate', 20) +
+            RELEASE_LOCK('gate') > 0"""
     )
     state = "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'Waiting for table level lock'"
-    with server.raw("write") as client, database.session() as holder, database.session() as ddl, database.session() as second:
+    with (
+        server.raw("write") as client,
+        database.session() as holder,
+        database.session() as ddl,
+        database.session() as second,
+    ):
         assert client.ask_all(b"P\t1\tapp\tt\t\tid", b"P\t2\tapp\tother\t\tid") == [b"0\t1"] * 2
         second.execute("SELECT GET_LOCK('second', 10)")
         with gate(database):
             client.send(b"2\t=\t1\t1\n1\t++\t1\t2\t1\t2\tE\n")
             wait_at_gate(server)
-            holding = threading.Thread(target=holder.execute, args=("UPDATE log SET id = id WHERE GET_LOCK('second', 20)",))
+            holding = threading.Thread(
+                target=holder.execute, args=("UPDATE log SET id = id WHERE GET_LOCK('second', 20)",)
+            )
             holding.start()
             server.wait_until("SQL waits for the table", lambda: server.value(state) > 0)
         wait_at_gate(server)  # SQL has the table, and waits for the other lock

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Somebody else's LOCK TABLES concerns who wants the table, and nobody else; who wants it waits until it is gone."""
+"""Somebody else's LOCK TABLES concerns who wants the table, and nobody else; who wants it waits until it is
+gone."""
 
 from __future__ import annotations
 
@@ -20,9 +21,17 @@ def test_a_request_that_runs_again_waits_for_a_lock_as_any_other(start: Start, r
         CREATE TABLE t (id INT PRIMARY KEY);
         INSERT INTO t VALUES (100)"""
     )
-    waiting = "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'LOCK TABLES%' AND state LIKE 'Waiting%'"
+    waiting = (
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'LOCK TABLES%' AND state LIKE"
+        " 'Waiting%'"
+    )
     waits = "Innodb_row_lock_current_waits"
-    with server.raw("write") as client, server.raw("write") as other, database.session() as rows, database.session() as tables:
+    with (
+        server.raw("write") as client,
+        server.raw("write") as other,
+        database.session() as rows,
+        database.session() as tables,
+    ):
         opens = (b"P\t1\tapp\twith_trigger\t\tid", b"P\t2\tapp\tt\t\tid")
         assert client.ask_all(*opens) == other.ask_all(*opens) == [b"0\t1"] * 2
         server.wait_until("its tables are given back", lambda: tables.execute("SELECT SLEEP(0.2)") == 1)

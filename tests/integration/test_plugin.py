@@ -48,7 +48,8 @@ def test_install_survives_a_restart(start: Start) -> None:
 
 
 def test_install_and_uninstall_again_and_again_under_load(start: Start) -> None:
-    """Clients connect, read and write all the time; they may lose connections, the server must lose nothing."""
+    """Clients connect, read and write all the time; they may lose connections, the server must lose
+    nothing."""
     server = start(EmptyServer)
     make_table(server)
     server.sql("INSTALL SONAME 'rowsocket'")
@@ -63,7 +64,9 @@ def test_install_and_uninstall_again_and_again_under_load(start: Start) -> None:
             ):
                 opened(one, columns="n")
                 for _ in range(20):
-                    assert one.ask(b"1\t=\t1\t1" if number % 2 == 0 else b"1\t=\t1\t1\t1\t0\t+\t1").startswith(b"0\t1\t")
+                    assert one.ask(
+                        b"1\t=\t1\t1" if number % 2 == 0 else b"1\t=\t1\t1\t1\t0\t+\t1"
+                    ).startswith(b"0\t1\t")
                 served.set()
 
         return use
@@ -136,7 +139,9 @@ def test_a_taken_port_is_a_clear_error_and_the_server_starts_without_the_plugin(
         port = taken.getsockname()[1]
         server = start(RowSocketServer, {"loose-rowsocket-port-read": port})
         assert not is_loaded(server)
-        line = next(line for line in server.log_text().splitlines() if "[ERROR]" in line and "rowsocket" in line)
+        line = next(
+            line for line in server.log_text().splitlines() if "[ERROR]" in line and "rowsocket" in line
+        )
         assert f"127.0.0.1:{port}" in line and "in use" in line
         with pytest.raises(pymysql.err.MySQLError, match="in use"):
             server.sql("INSTALL SONAME 'rowsocket'")
@@ -189,10 +194,21 @@ def test_serves_ipv6(server: RowSocketServer) -> None:
 
 @pytest.mark.slow
 def test_valgrind_finds_no_leak_and_no_bad_access_of_the_plugin(start: Start) -> None:
-    """Install, use every request, uninstall with clients connected, under valgrind; only reports that name the plugin count."""
+    """Install, use every request, uninstall with clients connected, under valgrind; only reports that name
+    the plugin count."""
     threads = {"loose-rowsocket-threads-read": 2, "loose-rowsocket-threads-write": 2}
-    flags = ["--leak-check=full", "--show-leak-kinds=definite", "--keep-debuginfo=yes", "--num-callers=40", "--error-limit=no"]
-    server = start(EmptyServer, {"innodb-use-native-aio": 0, "innodb-buffer-pool-size-max": "64M", **threads}, valgrind=flags)
+    flags = [
+        "--leak-check=full",
+        "--show-leak-kinds=definite",
+        "--keep-debuginfo=yes",
+        "--num-callers=40",
+        "--error-limit=no",
+    ]
+    server = start(
+        EmptyServer,
+        {"innodb-use-native-aio": 0, "innodb-buffer-pool-size-max": "64M", **threads},
+        valgrind=flags,
+    )
     server.sql("INSTALL SONAME 'rowsocket'")
     change_everything(server)
     with server.raw("write") as idle, server.raw("read") as half:
@@ -205,5 +221,7 @@ def test_valgrind_finds_no_leak_and_no_bad_access_of_the_plugin(start: Start) ->
     server.stop()
     report = (server.folder / "valgrind.log").read_text(errors="replace")
     assert "LEAK SUMMARY" in report
-    blocks = [block for block in re.split(r"==\d+== *\n", report) if re.search(r"(by|at) 0x\w+: .*rowsocket", block)]
+    blocks = [
+        block for block in re.split(r"==\d+== *\n", report) if re.search(r"(by|at) 0x\w+: .*rowsocket", block)
+    ]
     assert blocks == [], "\n\n".join(blocks[:5])

@@ -25,7 +25,9 @@ class CachedQuery:
     def cached(self) -> int:
         """Ask until the answer comes from the cache; the answer."""
         before = self._hits()
-        self.server.wait_until("the answer comes from the cache", lambda: self.answer() is not None and self._hits() > before)
+        self.server.wait_until(
+            "the answer comes from the cache", lambda: self.answer() is not None and self._hits() > before
+        )
         return self.answer()
 
     def answer(self) -> int:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Ranges, prefixes and reverse order over every kind of key: the rows that the SELECT that means the same gives, in its order."""
+"""Ranges, prefixes and reverse order over every kind of key: the rows that the SELECT that means the same
+gives, in its order."""
 
 from __future__ import annotations
 
@@ -57,7 +58,10 @@ def found(connection: RawConnection, request: list[str | int]) -> list[str]:
 
 
 def sql_words(database: Database, where: str, parameters: list[str], order: str = "ASC") -> list[str]:
-    return [row[0] for row in database.sql(f"SELECT w FROM t WHERE {where} ORDER BY w {order}, id {order}", parameters)]
+    return [
+        row[0]
+        for row in database.sql(f"SELECT w FROM t WHERE {where} ORDER BY w {order}, id {order}", parameters)
+    ]
 
 
 @pytest.mark.parametrize(
@@ -95,13 +99,27 @@ def test_a_prefix_finds_what_like_finds(
         "VARCHAR(20) CHARACTER SET ucs2, KEY by_w (w)",
     ],
 )
-def test_both_ends_in_both_directions(ask: Callable[..., list[list[str]]], database: Database, definition: str) -> None:
-    ends = [("ab", "b"), ("", "abc"), ("b", "a"), ("abc", "abc"), ("a", "far too long for the column of twenty")]
-    requests = [[">=", 1, low, 100, 0, "T", "<", 1, high, *reverse] for low, high in ends for reverse in ([], ["R"])]
+def test_both_ends_in_both_directions(
+    ask: Callable[..., list[list[str]]], database: Database, definition: str
+) -> None:
+    ends = [
+        ("ab", "b"),
+        ("", "abc"),
+        ("b", "a"),
+        ("abc", "abc"),
+        ("a", "far too long for the column of twenty"),
+    ]
+    requests = [
+        [">=", 1, low, 100, 0, "T", "<", 1, high, *reverse] for low, high in ends for reverse in ([], ["R"])
+    ]
     answers = iter(ask(definition, WORDS, *requests))
     for low, high in ends:
         for order in ("ASC", "DESC"):
-            assert next(answers) == sql_words(database, "w >= %s AND w < %s", [low, high], order), (low, high, order)
+            assert next(answers) == sql_words(database, "w >= %s AND w < %s", [low, high], order), (
+                low,
+                high,
+                order,
+            )
 
 
 def test_a_prefix_of_an_index_decides_nothing_about_longer_values(
@@ -130,20 +148,47 @@ def test_descending_parts_follow_the_index(server: RowSocketServer, database: Da
         assert found(connection, ["=", 1, 2, 2, 0, "R"]) == ["1", "2"]
 
 
-def test_the_latest_messages_of_each_friend_in_one_request(server: RowSocketServer, database: Database) -> None:
+def test_the_latest_messages_of_each_friend_in_one_request(
+    server: RowSocketServer, database: Database
+) -> None:
     database.sql("CREATE TABLE m (id INT PRIMARY KEY, friend INT, sent INT, KEY by_friend (friend, sent))")
-    database.sql("INSERT INTO m SELECT f.seq * 100 + s.seq, f.seq, s.seq FROM seq_1_to_20 f, seq_1_to_9 s WHERE s.seq <= f.seq")
+    database.sql(
+        "INSERT INTO m SELECT f.seq * 100 + s.seq, f.seq, s.seq FROM seq_1_to_20 f, seq_1_to_9 s WHERE"
+        " s.seq <= f.seq"
+    )
     with server.raw("read") as connection:
         assert connection.tokens("P", 1, database.name, "m", "by_friend", "friend,sent") == [b"0", b"1"]
         reply = connection.tokens(1, "=", 1, "", 100, 0, "@", 0, 3, 9, 2, 15, "L", 3, "R")
-        assert reply[2:] == [b"9", b"9", b"9", b"8", b"9", b"7", b"2", b"2", b"2", b"1", b"15", b"9", b"15", b"8", b"15", b"7"]
+        assert reply[2:] == [
+            b"9",
+            b"9",
+            b"9",
+            b"8",
+            b"9",
+            b"7",
+            b"2",
+            b"2",
+            b"2",
+            b"1",
+            b"15",
+            b"9",
+            b"15",
+            b"8",
+            b"15",
+            b"7",
+        ]
         before = connection.tokens(1, "<=", 2, "", 5, 100, 0, "T", ">=", 1, "", "@", 0, 2, 9, 2, "L", 2)
         assert before[2:] == [b"9", b"5", b"9", b"4", b"2", b"2", b"2", b"1"]
 
 
 @pytest.mark.parametrize("engine", ["InnoDB", "Aria", "MyISAM", "MEMORY"])
-def test_every_engine_with_an_order_walks_both_ways(server: RowSocketServer, database: Database, engine: str) -> None:
-    database.sql(f"CREATE TABLE t (k INT NULL, KEY by_k (k) {'USING BTREE' if engine == 'MEMORY' else ''}) ENGINE={engine}")
+def test_every_engine_with_an_order_walks_both_ways(
+    server: RowSocketServer, database: Database, engine: str
+) -> None:
+    database.sql(
+        f"CREATE TABLE t (k INT NULL, KEY by_k (k) {'USING BTREE' if engine == 'MEMORY' else ''})"
+        f" ENGINE={engine}"
+    )
     database.sql("INSERT INTO t SELECT seq FROM seq_1_to_9 UNION ALL SELECT NULL")
     with server.raw("read") as connection:
         assert connection.tokens("P", 1, database.name, "t", "by_k", "k") == [b"0", b"1"]
@@ -173,7 +218,9 @@ def test_counting_reads_the_index_only(server: RowSocketServer, database: Databa
 
 
 def test_an_index_on_a_virtual_column_has_ranges(server: RowSocketServer, database: Database) -> None:
-    database.sql("CREATE TABLE t (id INT PRIMARY KEY, n INT, v INT AS (n % 10) VIRTUAL, body TEXT, KEY by_v (v))")
+    database.sql(
+        "CREATE TABLE t (id INT PRIMARY KEY, n INT, v INT AS (n % 10) VIRTUAL, body TEXT, KEY by_v (v))"
+    )
     database.sql("INSERT INTO t (id, n, body) SELECT seq, seq, 'x' FROM seq_1_to_30")
     with server.raw("read") as connection:
         assert connection.tokens("P", 1, database.name, "t", "by_v", "id,body") == [b"0", b"1"]
@@ -182,10 +229,13 @@ def test_an_index_on_a_virtual_column_has_ranges(server: RowSocketServer, databa
         assert connection.tokens(1, ">=", 1, 9, 1, 0, "T", "<=", 1, 9, "R")[2:] == [b"29", b"x"]
 
 
-def test_a_select_that_needed_no_partition_does_not_empty_the_next_find(server: RowSocketServer, database: Database) -> None:
+def test_a_select_that_needed_no_partition_does_not_empty_the_next_find(
+    server: RowSocketServer, database: Database
+) -> None:
     """The server's cache of tables gives the find the table that the SELECT used last."""
     database.sql(
-        "CREATE TABLE t (id INT PRIMARY KEY) PARTITION BY LIST (id) (PARTITION a VALUES IN (1), PARTITION b VALUES IN (2))"
+        "CREATE TABLE t (id INT PRIMARY KEY) PARTITION BY LIST (id) (PARTITION a VALUES IN (1), PARTITION b"
+        " VALUES IN (2))"
     )
     database.sql("INSERT INTO t VALUES (1), (2)")
     assert database.sql("SELECT id FROM t WHERE id = 9") == []
@@ -202,7 +252,8 @@ def test_a_range_upwards_meets_each_row_of_a_partitioned_table_once(
 ) -> None:
     """One partition has nothing behind the key."""
     database.sql(
-        f"CREATE TABLE t (id INT PRIMARY KEY, a INT, KEY k (a) USING BTREE) ENGINE={engine} PARTITION BY HASH (id) PARTITIONS 3"
+        f"CREATE TABLE t (id INT PRIMARY KEY, a INT, KEY k (a) USING BTREE) ENGINE={engine} PARTITION BY"
+        f" HASH (id) PARTITIONS 3"
     )
     database.sql("INSERT INTO t VALUES (3, 5), (1, 7), (4, 8), (2, 9), (6, 4), (9, 4), (0, 3)")
     with server.raw("write") as connection:

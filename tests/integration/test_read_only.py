@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Servers and tables that must not be written to: the error says why, reads go on, and so do writes when it is over."""
+"""Servers and tables that must not be written to: the error says why, reads go on, and so do writes when it
+is over."""
 
 from __future__ import annotations
 
@@ -15,7 +16,8 @@ from support.mariadb import Database, RowSocketServer, Start
 
 @pytest.fixture
 def patient(start: Start) -> RowSocketServer:
-    """A server that waits one second for locks, with the row 1 in `d.t`, and `d.empty`, both of InnoDB, and in `d.a` of Aria."""
+    """A server that waits one second for locks, with the row 1 in `d.t`, and `d.empty`, both of InnoDB, and
+    in `d.a` of Aria."""
     server = start(RowSocketServer, {"lock-wait-timeout": 1})
     make_tables(server)
     return server
@@ -57,7 +59,8 @@ def test_a_server_that_is_set_read_only(patient: RowSocketServer, variable: str,
 
 
 def test_rows_for_themselves_in_a_server_that_is_set_read_only(patient: RowSocketServer) -> None:
-    """Not one of them has begun, so that the next one is not told to come behind what is to be committed first."""
+    """Not one of them has begun, so that the next one is not told to come behind what is to be committed
+    first."""
     with patient.raw("write") as wire:
         assert wire.tokens("P", 1, "d", "a", "", "id,n") == [b"0", b"1"]
         patient.sql("SET GLOBAL read_only = 1")
@@ -80,7 +83,9 @@ def test_a_server_whose_innodb_is_read_only(start: Start) -> None:
 
 
 @pytest.mark.parametrize("table", ["t", "a"])
-@pytest.mark.parametrize("lock", ["LOCK TABLES {} READ", "FLUSH TABLES WITH READ LOCK", "FLUSH TABLES {} WITH READ LOCK"])
+@pytest.mark.parametrize(
+    "lock", ["LOCK TABLES {} READ", "FLUSH TABLES WITH READ LOCK", "FLUSH TABLES {} WITH READ LOCK"]
+)
 def test_tables_that_somebody_has_locked_for_reading(patient: RowSocketServer, lock: str, table: str) -> None:
     with patient.connect("d") as locking, locking.cursor() as sql, writer_of(patient) as connection:
         sql.execute(lock.format(table))

@@ -18,7 +18,9 @@ REQUESTS = {
 @pytest.mark.parametrize("engine", ["InnoDB", "ROCKSDB"])
 @pytest.mark.parametrize("request_name", REQUESTS)
 def test_a_request_behind_a_group_has_no_older_snapshot(start: Start, engine: str, request_name: str) -> None:
-    server = start(RowSocketServer, {"plugin-load-add": "rowsocket;ha_rocksdb", "loose-rowsocket-threads-write": 1})
+    server = start(
+        RowSocketServer, {"plugin-load-add": "rowsocket;ha_rocksdb", "loose-rowsocket-threads-write": 1}
+    )
     database = Database(server, "app")
     with_gated_table(database)
     database.sql(f"CREATE TABLE rows_of (id INT PRIMARY KEY, n INT) ENGINE={engine}")

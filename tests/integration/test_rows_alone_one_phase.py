@@ -17,7 +17,10 @@ TABLES = {
     ),
     "a default from a sequence in Aria": (
         "CREATE SEQUENCE app.s ENGINE=Aria",
-        "CREATE TABLE app.t (id INT PRIMARY KEY, n INT, number BIGINT DEFAULT NEXT VALUE FOR app.s) ENGINE=InnoDB",
+        (
+            "CREATE TABLE app.t (id INT PRIMARY KEY, n INT, number BIGINT DEFAULT NEXT VALUE FOR app.s)"
+            " ENGINE=InnoDB"
+        ),
     ),
 }
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the SQL layer keeps around a write: triggers, the history of system-versioned tables. As in SQL, on a twin table."""
+"""What the SQL layer keeps around a write: triggers, the history of system-versioned tables. As in SQL, on a
+twin table."""
 
 from __future__ import annotations
 
@@ -37,7 +38,9 @@ def logged(make_twins: MakeTwins) -> Twins:
 
 def assert_equal_logs(twins: Twins) -> None:
     """Both tables' triggers logged the same, in the same order."""
-    [logs_t, logs_twin] = [twins.sql("SELECT what FROM log WHERE source = %s ORDER BY n", name) for name in ("t", "twin")]
+    [logs_t, logs_twin] = [
+        twins.sql("SELECT what FROM log WHERE source = %s ORDER BY n", name) for name in ("t", "twin")
+    ]
     assert logs_t == logs_twin
     assert logs_t
 
@@ -93,7 +96,10 @@ def test_an_increment_passes_through_a_before_trigger(make_twins: MakeTwins) -> 
 
 
 def test_a_signal_in_a_trigger_undoes_the_request_and_no_other(logged: Twins) -> None:
-    logged.sql("CREATE TRIGGER stop BEFORE UPDATE ON t FOR EACH ROW IF NEW.n = 13 THEN SIGNAL SQLSTATE '45000'; END IF")
+    logged.sql(
+        "CREATE TRIGGER stop BEFORE UPDATE ON t FOR EACH ROW IF NEW.n = 13 THEN SIGNAL SQLSTATE '45000';"
+        " END IF"
+    )
     index = logged.index("v,n")
     index.insert(["a", 1])
     index.insert(["b", 2])
@@ -157,7 +163,8 @@ def test_history_is_not_found(make_twins: MakeTwins, reader: Connection) -> None
 def test_versions_by_transaction_are_read_and_not_written(database: Database, writer: Connection) -> None:
     database.sql(
         "CREATE TABLE x (id INT PRIMARY KEY, a BIGINT UNSIGNED GENERATED ALWAYS AS ROW START,"
-        " b BIGINT UNSIGNED GENERATED ALWAYS AS ROW END, PERIOD FOR SYSTEM_TIME (a, b)) WITH SYSTEM VERSIONING"
+        " b BIGINT UNSIGNED GENERATED ALWAYS AS ROW END, PERIOD FOR SYSTEM_TIME (a, b)) WITH SYSTEM"
+        " VERSIONING"
     )
     database.sql("INSERT INTO x (id) VALUES (1)")
     index = writer.open_index(database.name, "x", "id")

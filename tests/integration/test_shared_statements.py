@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Requests of one turn share a statement of the server, and those for one table its row events in the binlog.
 
-Nobody can tell by the rows: a request that fails takes back itself and nothing else. The requests of a test are sent at once, so
-that they are one turn.
+Nobody can tell by the rows: a request that fails takes back itself and nothing else. The requests of a test
+are sent at once, so that they are one turn.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def server(start: Start) -> RowSocketServer:
     server.sql("CREATE DATABASE app")
     for name in ("t", "other"):
         server.sql(
-            f"""CREATE TABLE app.{name} (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0, u INT UNIQUE, text LONGTEXT,
-            CHECK (n < 100)) ENGINE=InnoDB"""
+            f"""CREATE TABLE app.{name} (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0,
+            u INT UNIQUE, text LONGTEXT, CHECK (n < 100)) ENGINE=InnoDB"""
         )
     server.sql("FLUSH BINARY LOGS")
     return server
@@ -33,7 +33,10 @@ def server(start: Start) -> RowSocketServer:
 @pytest.fixture
 def client(server: RowSocketServer) -> Iterator[RawConnection]:
     with server.raw("write") as client:
-        assert client.ask_all(b"P\t1\tapp\tt\t\tid,n,u,text", b"P\t2\tapp\tt\t\tn", b"P\t3\tapp\tother\t\tid") == [b"0\t1"] * 3
+        assert (
+            client.ask_all(b"P\t1\tapp\tt\t\tid,n,u,text", b"P\t2\tapp\tt\t\tn", b"P\t3\tapp\tother\t\tid")
+            == [b"0\t1"] * 3
+        )
         yield client
 
 
@@ -58,10 +61,18 @@ def test_inserts_of_one_turn_are_one_row_event(server: RowSocketServer, client: 
     assert rows(server) == [(number, 7, None) for number in range(20)]
 
 
-def test_inserts_updates_and_deletes_share_a_statement(server: RowSocketServer, client: RawConnection) -> None:
+def test_inserts_updates_and_deletes_share_a_statement(
+    server: RowSocketServer, client: RawConnection
+) -> None:
     replies = client.ask_all(b"1\t+\t1\t1", b"2\t=\t1\t1\t1\t0\t+\t5", b"1\t+\t1\t2", b"1\t=\t1\t2\t1\t0\tD")
     assert replies == [b"0\t1", b"0\t1\t1", b"0\t1", b"0\t1\t1"]
-    assert row_events(server) == ["Table_map", "Write_rows_v1", "Update_rows_v1", "Write_rows_v1", "Delete_rows_v1"]
+    assert row_events(server) == [
+        "Table_map",
+        "Write_rows_v1",
+        "Update_rows_v1",
+        "Write_rows_v1",
+        "Delete_rows_v1",
+    ]
     assert rows(server) == [(1, 5, None)]
 
 
@@ -98,8 +109,12 @@ def test_a_request_that_fails_takes_nothing_of_the_others_with_it(
     assert replays(server) == 0
 
 
-def test_a_request_for_many_rows_that_fails_half_way_is_undone_alone(server: RowSocketServer, client: RawConnection) -> None:
-    replies = client.ask_all(b"1\t+\t2\t1\t50", b"1\t++\t2\t2\t2\t0\t1\t0", b"2\t>=\t1\t0\t9\t0\t+\t50", b"1\t+\t2\t3\t0")
+def test_a_request_for_many_rows_that_fails_half_way_is_undone_alone(
+    server: RowSocketServer, client: RawConnection
+) -> None:
+    replies = client.ask_all(
+        b"1\t+\t2\t1\t50", b"1\t++\t2\t2\t2\t0\t1\t0", b"2\t>=\t1\t0\t9\t0\t+\t50", b"1\t+\t2\t3\t0"
+    )
     assert [reply.split(b"\t")[0] for reply in replies] == [b"0", b"1", b"1", b"0"]
     assert rows(server) == [(1, 50, None), (3, 0, None)]
     assert row_events(server) == ["Table_map", "Write_rows_v1"] * 2
@@ -109,7 +124,8 @@ def test_a_request_for_many_rows_that_fails_half_way_is_undone_alone(server: Row
 def test_of_requests_that_do_not_fit_into_the_binlog_cache_together_those_are_done_that_fit_alone(
     server: RowSocketServer, client: RawConnection
 ) -> None:
-    """Whose rows the cache refused can not be told from the shared event, so each runs again, in a transaction of its own."""
+    """Whose rows the cache refused can not be told from the shared event, so each runs again, in a
+    transaction of its own."""
     text = b"x" * 4_000
     inserts = [b"1\t+\t4\t%d\t0\t\0\t%s" % (number, text) for number in range(12)]
     many = b"1\t++\t4\t9\t" + b"\t".join(b"%d\t0\t\0\t%s" % (number, text) for number in range(10, 19))

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What the server's settings change about values: rounding, NULL in a TIMESTAMP, names without case. As SQL decides."""
+"""What the server's settings change about values: rounding, NULL in a TIMESTAMP, names without case. As SQL
+decides."""
 
 from __future__ import annotations
 
@@ -18,13 +19,31 @@ from support.twins import Twins
 ROWS = {
     "TIME(0)": ["-00:00:02", "-00:00:01", "00:00:00", "10:00:00", "10:00:01", "10:00:02", "23:59:59"],
     "TIME(3)": ["-00:00:01.500", "10:00:00.001", "10:00:00.002", "10:00:00.003"],
-    "DATETIME(0)": ["2024-02-29 23:59:58", "2024-02-29 23:59:59", "2024-03-01 00:00:00", "2024-03-01 00:00:01"],
+    "DATETIME(0)": [
+        "2024-02-29 23:59:58",
+        "2024-02-29 23:59:59",
+        "2024-03-01 00:00:00",
+        "2024-03-01 00:00:01",
+    ],
     "DATETIME(3)": ["2024-02-29 23:59:59.998", "2024-02-29 23:59:59.999", "2024-03-01 00:00:00.000"],
 }
 SEARCHED = {
-    "TIME(0)": ["10:00:00.4", "10:00:00.5", "10:00:00.6", "10:00:00.999999", "-00:00:01.5", "-00:00:01.4", "23:59:59.7"],
+    "TIME(0)": [
+        "10:00:00.4",
+        "10:00:00.5",
+        "10:00:00.6",
+        "10:00:00.999999",
+        "-00:00:01.5",
+        "-00:00:01.4",
+        "23:59:59.7",
+    ],
     "TIME(3)": ["10:00:00.0014", "10:00:00.0015", "10:00:00.0025", "-00:00:01.5005"],
-    "DATETIME(0)": ["2024-02-29 23:59:59.4", "2024-02-29 23:59:59.5", "2024-02-29 23:59:58.9", "2024-03-01 00:00:00.1"],
+    "DATETIME(0)": [
+        "2024-02-29 23:59:59.4",
+        "2024-02-29 23:59:59.5",
+        "2024-02-29 23:59:58.9",
+        "2024-03-01 00:00:00.1",
+    ],
     "DATETIME(3)": ["2024-02-29 23:59:59.9984", "2024-02-29 23:59:59.9985", "2024-02-29 23:59:59.9995"],
 }
 
@@ -39,7 +58,9 @@ def rounding(start: Start) -> Iterator[tuple[Database, Connection]]:
 
 
 @pytest.mark.parametrize("column_type", ROWS)
-def test_ranges_and_filters_of_times_where_fractions_are_rounded(rounding: tuple[Database, Connection], column_type: str) -> None:
+def test_ranges_and_filters_of_times_where_fractions_are_rounded(
+    rounding: tuple[Database, Connection], column_type: str
+) -> None:
     database, writer = rounding
     database.sql(f"CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, v {column_type}, KEY v (v))")
     for value in ROWS[column_type]:
@@ -52,7 +73,9 @@ def test_ranges_and_filters_of_times_where_fractions_are_rounded(rounding: tuple
         query = f"SELECT id FROM t WHERE v {operator} CAST(%s AS {sql_type}) ORDER BY id"
         expected = [str(row[0]) for row in database.sql(query, [value])]
         in_range = sorted(str(row[0]) for row in by_value.find(value, op=operator, limit=None))
-        filtered = [str(row[0]) for row in by_id.find(0, op=">", limit=None, filters=[Filter("v", operator, value)])]
+        filtered = [
+            str(row[0]) for row in by_id.find(0, op=">", limit=None, filters=[Filter("v", operator, value)])
+        ]
         assert (in_range, filtered) == (expected, expected), (operator, value)
 
 
@@ -63,22 +86,30 @@ def test_null_into_a_timestamp_that_may_not_be_null_is_now(start: Start, setting
     database = Database(server, "d")
     with (
         rowsocket.connect(*server.write_address()) as writer,
-        contextlib.closing(Twins(database, writer, "id INT PRIMARY KEY, v TIMESTAMP NOT NULL, w TIMESTAMP(3) NOT NULL")) as twins,
+        contextlib.closing(
+            Twins(database, writer, "id INT PRIMARY KEY, v TIMESTAMP NOT NULL, w TIMESTAMP(3) NOT NULL")
+        ) as twins,
     ):
         if trigger:
             for name in ("t", "twin"):
-                database.sql(f"CREATE TRIGGER {name}_b BEFORE INSERT ON {name} FOR EACH ROW SET NEW.id = NEW.id + 1")
+                database.sql(
+                    f"CREATE TRIGGER {name}_b BEFORE INSERT ON {name} FOR EACH ROW SET NEW.id = NEW.id + 1"
+                )
         index = twins.index("id,v,w")
         index.insert([1, None, None])
         index.insert([5, "2024-01-01 00:00:00", "2024-01-01 00:00:00"])
         index.update(6 if trigger else 5, [6 if trigger else 5, None])
-        twins.sql("INSERT INTO twin VALUES (1, NULL, NULL), (5, '2024-01-01 00:00:00', '2024-01-01 00:00:00')")
+        twins.sql(
+            "INSERT INTO twin VALUES (1, NULL, NULL), (5, '2024-01-01 00:00:00', '2024-01-01 00:00:00')"
+        )
         twins.sql("UPDATE twin SET v = NULL WHERE id >= 5")
         columns = "id, v >= NOW() - INTERVAL 1 MINUTE, w >= NOW() - INTERVAL 1 MINUTE"
         assert twins.rows(columns) == twins.sql(f"SELECT {columns} FROM twin ORDER BY 1")
 
 
-@pytest.mark.parametrize("database_name, table", [("MÜNCHEN", "STRASSE"), ("Ärger", "Straße"), ("ДОМ", "Улица")])
+@pytest.mark.parametrize(
+    "database_name, table", [("MÜNCHEN", "STRASSE"), ("Ärger", "Straße"), ("ДОМ", "Улица")]
+)
 def test_names_without_case_are_those_that_sql_finds(start: Start, database_name: str, table: str) -> None:
     server = start(RowSocketServer, {"lower-case-table-names": 1})
     server.sql(f"CREATE DATABASE `{database_name}`")

@@ -14,7 +14,14 @@ CORES = os.cpu_count() or 1
 STATUS_VALUES = {
     *("connections_accepted", "connections_closed", "connections_refused", "connections_timed_out"),
     *("connections_read", "connections_write", "port_read", "port_write", "bytes_received", "bytes_sent"),
-    *("requests_open_index", "requests_find", "requests_in_list", "requests_insert", "requests_update", "requests_delete"),
+    *(
+        "requests_open_index",
+        "requests_find",
+        "requests_in_list",
+        "requests_insert",
+        "requests_update",
+        "requests_delete",
+    ),
     *("requests_increment", "requests_group", "requests_authenticate", "requests_unknown"),
     "requests_lenient",
     *("rows_read", "rows_inserted", "rows_updated", "rows_deleted"),
@@ -48,7 +55,9 @@ def test_status_counts_what_clients_do(server: RowSocketServer, database: Databa
     ]
     with server.raw("write") as connection:
         replies = connection.ask_all(*requests)
-    server.wait_until("closed the connection", lambda: server.counter("connections_closed") > before["connections_closed"])
+    server.wait_until(
+        "closed the connection", lambda: server.counter("connections_closed") > before["connections_closed"]
+    )
     after = {name: server.counter(name) - before[name] for name in before}
     expected = {
         "connections_accepted": 1,
@@ -85,16 +94,23 @@ def test_tables_that_were_opened_are_given_back(server: RowSocketServer, databas
     before = server.counter("metadata_lock_releases")
     with server.raw("read") as connection:
         opened(connection, database.name)
-        server.wait_until("gave the table back", lambda: server.counter("metadata_lock_releases") > before, timeout_s=5)
+        server.wait_until(
+            "gave the table back", lambda: server.counter("metadata_lock_releases") > before, timeout_s=5
+        )
 
 
 def test_workers_show_in_the_process_list(server: RowSocketServer) -> None:
     def said() -> str:
         return " ".join(
-            str(state) for (state,) in server.sql("SELECT state FROM information_schema.processlist WHERE user = 'rowsocket'")
+            str(state)
+            for (state,) in server.sql(
+                "SELECT state FROM information_schema.processlist WHERE user = 'rowsocket'"
+            )
         )
 
-    server.wait_until("a worker of each kind said so", lambda: "read worker" in said() and "write worker" in said())
+    server.wait_until(
+        "a worker of each kind said so", lambda: "read worker" in said() and "write worker" in said()
+    )
     assert "connections" in said()
 
 
@@ -111,7 +127,9 @@ def test_a_worker_that_has_opened_a_table_still_says_what_it_is(start: Start) ->
 def worker_counts(server: RowSocketServer) -> tuple[int, int]:
     """How many read and write workers there are."""
     workers = server.sql("SELECT state FROM information_schema.processlist WHERE user = 'rowsocket'")
-    return sum("read worker" in state for (state,) in workers), sum("write worker" in state for (state,) in workers)
+    return sum("read worker" in state for (state,) in workers), sum(
+        "write worker" in state for (state,) in workers
+    )
 
 
 def test_by_default_reads_have_all_cores_and_writes_share_few_commits(start: Start) -> None:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Requests that take long: max_statement_time ends them with 1969, KILL QUERY with 1317 or 188, and nothing is done."""
+"""Requests that take long: max_statement_time ends them with 1969, KILL QUERY with 1317 or 188, and nothing
+is done."""
 
 from __future__ import annotations
 
@@ -40,7 +41,9 @@ def walk_for_ever(index: Index[TextRow]) -> list[TextRow]:
     return index.find_in([0] * 10_000, filters=[Filter("id", "=", -1)])
 
 
-def killed_walk(server: RowSocketServer, index: Index[TextRow]) -> pytest.ExceptionInfo[rowsocket.EngineError]:
+def killed_walk(
+    server: RowSocketServer, index: Index[TextRow]
+) -> pytest.ExceptionInfo[rowsocket.EngineError]:
     """What a walk ends with that somebody kills while it is under way."""
     busy = "SELECT id FROM information_schema.processlist WHERE user = 'rowsocket'"
     with ThreadPoolExecutor(1) as thread:
@@ -85,7 +88,9 @@ def test_a_long_walk_ends_at_kill_query(limited: RowSocketServer, writer: Connec
     assert index.count(0, limit=7) == 7
 
 
-def test_a_walk_that_passes_over_every_row_ends_at_kill_query(limited: RowSocketServer, writer: Connection) -> None:
+def test_a_walk_that_passes_over_every_row_ends_at_kill_query(
+    limited: RowSocketServer, writer: Connection
+) -> None:
     limited.sql("SET GLOBAL max_statement_time = 0")
     limited.sql("CREATE TABLE d.p (id INT PRIMARY KEY, n VARCHAR(9), KEY n (n(1))) ENGINE=Aria")
     limited.sql(f"INSERT INTO d.p SELECT seq, CONCAT('0', seq) FROM seq_1_to_{ROWS}", database="d")
@@ -94,7 +99,9 @@ def test_a_walk_that_passes_over_every_row_ends_at_kill_query(limited: RowSocket
     assert index.count("01") == 1
 
 
-def test_a_locked_row_is_waited_for_no_longer_than_max_statement_time(limited: RowSocketServer, writer: Connection) -> None:
+def test_a_locked_row_is_waited_for_no_longer_than_max_statement_time(
+    limited: RowSocketServer, writer: Connection
+) -> None:
     index = writer.open_index("d", "one", "n")
     with limited.connect("d") as connection, connection.cursor() as sql:
         sql.execute("SET SESSION max_statement_time = 0")
@@ -108,8 +115,12 @@ def test_a_locked_row_is_waited_for_no_longer_than_max_statement_time(limited: R
     assert limited.sql("SELECT n FROM d.one") == [(1,)]
 
 
-def test_a_trigger_that_takes_long_undoes_its_request_and_no_other(limited: RowSocketServer, writer: Connection) -> None:
-    limited.sql("CREATE TRIGGER d.slow BEFORE UPDATE ON d.one FOR EACH ROW SET @slept = IF(NEW.n > 10, SLEEP(100), 0)")
+def test_a_trigger_that_takes_long_undoes_its_request_and_no_other(
+    limited: RowSocketServer, writer: Connection
+) -> None:
+    limited.sql(
+        "CREATE TRIGGER d.slow BEFORE UPDATE ON d.one FOR EACH ROW SET @slept = IF(NEW.n > 10, SLEEP(100), 0)"
+    )
     index = writer.open_index("d", "one", "n")
     with writer.pipeline() as pipe:
         promised = [pipe.update(index, 1, [n]) for n in (1, 11, 2)]

@@ -59,7 +59,11 @@ TEXTS: dict[str, list[Value]] = {
     "ENUM('small','medium','großer Hut')": ["small", "großer Hut", "MEDIUM", "2"],
     "SET('a','b','c','ü')": ["", "a", "c,a", "ü,b", "a,b,c,ü", "5"],
     "JSON": ['{"a": [1, 2.50, null]}', '"' + FOX + '"', "[]", "null", '{"b":1,  "a":2}'],
-    "UUID": ["123e4567-e89b-12d3-a456-426655440000", "00000000000000000000000000000000", "FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF"],
+    "UUID": [
+        "123e4567-e89b-12d3-a456-426655440000",
+        "00000000000000000000000000000000",
+        "FFFFFFFF-FFFF-FFFF-FFFF-FFFFFFFFFFFF",
+    ],
     "INET6": ["::", "2001:db8::1", "::ffff:192.0.2.1", "ffff:ffff:ffff:ffff:ffff:ffff:ffff:ffff"],
     "INET4": ["0.0.0.0", "192.0.2.1", "255.255.255.255"],
 }
@@ -77,7 +81,12 @@ TIMES: dict[str, list[Value]] = {
     ],
     "DATETIME(3)": ["2024-02-29 01:02:03.456", "2024-02-29 01:02:03.4567"],
     "DATETIME(6)": ["2024-02-29 01:02:03.000001", "0000-00-00 00:00:00"],
-    "TIMESTAMP NULL": ["1970-01-02 00:00:01", "2038-01-18 03:14:07", "0000-00-00 00:00:00", "2024-06-30 12:00:00"],
+    "TIMESTAMP NULL": [
+        "1970-01-02 00:00:01",
+        "2038-01-18 03:14:07",
+        "0000-00-00 00:00:00",
+        "2024-06-30 12:00:00",
+    ],
     "TIMESTAMP(6) NULL": ["2024-02-29 01:02:03.123456"],
     "YEAR": ["1901", "2155", "0", "0000", "24"],
 }
@@ -142,7 +151,9 @@ def test_an_index_of_any_type_is_walked_in_its_order(make_twins: MakeTwins, type
     [(lowest, _), *_] = in_order = twins.sql("SELECT v, n FROM t ORDER BY v, n")
     found = twins.index("v,n", "k").find(lowest, ">=", limit=None)
     # A prefix orders no further than it reaches.
-    assert (sorted(found) if type.endswith(PREFIXED) else found) == (sorted(in_order) if type.endswith(PREFIXED) else in_order)
+    assert (sorted(found) if type.endswith(PREFIXED) else found) == (
+        sorted(in_order) if type.endswith(PREFIXED) else in_order
+    )
 
 
 @pytest.mark.parametrize("type", [type for type in TYPES if type not in COMPRESSED])
@@ -207,7 +218,9 @@ REFUSED: list[tuple[str, Value]] = [
 
 
 @pytest.mark.parametrize(("type", "value"), REFUSED)
-def test_what_does_not_fit_is_the_error_of_strict_sql_and_changes_nothing(make_twins: MakeTwins, type: str, value: Value) -> None:
+def test_what_does_not_fit_is_the_error_of_strict_sql_and_changes_nothing(
+    make_twins: MakeTwins, type: str, value: Value
+) -> None:
     twins = make_twins(f"id INT PRIMARY KEY, other INT, v {type}")
     twins.sql("INSERT INTO t VALUES (1, 10, %s)", "1" if "NOT NULL" in type else None)
     twins.sql("INSERT INTO twin SELECT * FROM t")
@@ -217,8 +230,12 @@ def test_what_does_not_fit_is_the_error_of_strict_sql_and_changes_nothing(make_t
             index.insert([20, value, 2])
         with pytest.raises(EngineError) as updated:
             index.update(1, [20, value])
-    assert error_number(inserted.value) == twins.sql_error("INSERT INTO twin (other, v, id) VALUES (20, %s, 2)", value)
-    assert error_number(updated.value) == twins.sql_error("UPDATE twin SET other = 20, v = %s WHERE id = 1", value)
+    assert error_number(inserted.value) == twins.sql_error(
+        "INSERT INTO twin (other, v, id) VALUES (20, %s, 2)", value
+    )
+    assert error_number(updated.value) == twins.sql_error(
+        "UPDATE twin SET other = 20, v = %s WHERE id = 1", value
+    )
 
 
 @pytest.mark.parametrize(
@@ -239,7 +256,8 @@ def test_what_does_not_fit_is_the_error_of_strict_sql_and_changes_nothing(make_t
 )
 def test_text_is_utf8_on_the_wire_whatever_the_column(make_twins: MakeTwins, charset: str, text: str) -> None:
     twins = make_twins(
-        f"v VARCHAR(20) CHARACTER SET {charset} PRIMARY KEY, c CHAR(20) CHARACTER SET {charset}, b TEXT CHARACTER SET {charset}"
+        f"v VARCHAR(20) CHARACTER SET {charset} PRIMARY KEY, c CHAR(20) CHARACTER SET {charset}, b TEXT"
+        f" CHARACTER SET {charset}"
     )
     index = twins.index("v,c,b")
     index.insert([text, text, text])
@@ -261,13 +279,17 @@ def test_a_character_that_the_column_lacks_is_refused(make_twins: MakeTwins, cha
 
 
 @pytest.mark.parametrize("charset", ["latin1", "utf8mb3"])
-def test_a_key_with_a_character_that_the_column_lacks_finds_nothing(make_twins: MakeTwins, charset: str) -> None:
+def test_a_key_with_a_character_that_the_column_lacks_finds_nothing(
+    make_twins: MakeTwins, charset: str
+) -> None:
     twins = make_twins(f"v VARCHAR(20) CHARACTER SET {charset} PRIMARY KEY")
     twins.sql("INSERT INTO t VALUES ('a'), ('?')")
     assert twins.index("v").find(FOX, limit=None) == []
 
 
-def test_a_raw_index_shows_and_takes_the_bytes_of_the_column(make_twins: MakeTwins, writer: Connection) -> None:
+def test_a_raw_index_shows_and_takes_the_bytes_of_the_column(
+    make_twins: MakeTwins, writer: Connection
+) -> None:
     twins = make_twins("v VARCHAR(20) CHARACTER SET latin1 PRIMARY KEY, u VARCHAR(9) CHARACTER SET utf16")
     raw = writer.open_index(twins.database, "t", "v,u", raw=True)
     raw.insert([b"\xe9t\xe9", b"\0a"])
@@ -282,16 +304,20 @@ def test_every_byte_value_travels_as_key_and_value(make_twins: MakeTwins) -> Non
         index.insert([bytes([byte]), ALL_BYTES])
     index.insert([ALL_BYTES, b""])
     assert index.get(ALL_BYTES) == (ALL_BYTES, b"")
-    assert [index.get(bytes([byte])) for byte in ALL_BYTES] == [(bytes([byte]), ALL_BYTES) for byte in ALL_BYTES]
+    assert [index.get(bytes([byte])) for byte in ALL_BYTES] == [
+        (bytes([byte]), ALL_BYTES) for byte in ALL_BYTES
+    ]
     assert twins.sql("SELECT COUNT(*) FROM t") == [(b"257",)]
 
 
 @pytest.mark.parametrize(
-    "collation", ["utf8mb4_general_ci", "utf8mb4_unicode_ci", "utf8mb4_bin", "utf8mb4_nopad_bin", "latin1_german2_ci"]
+    "collation",
+    ["utf8mb4_general_ci", "utf8mb4_unicode_ci", "utf8mb4_bin", "utf8mb4_nopad_bin", "latin1_german2_ci"],
 )
 def test_a_text_key_finds_what_its_collation_calls_equal(make_twins: MakeTwins, collation: str) -> None:
     twins = make_twins(
-        f"id INT PRIMARY KEY, v VARCHAR(20) CHARACTER SET {collation.split('_')[0]} COLLATE {collation}, KEY k (v)"
+        f"id INT PRIMARY KEY, v VARCHAR(20) CHARACTER SET {collation.split('_')[0]} COLLATE {collation},"
+        f" KEY k (v)"
     )
     for id, text in enumerate(["Ada", "ada", "ADA ", "äda", "aeda", "b", ""]):
         twins.sql("INSERT INTO t VALUES (%s, %s)", id, text)
@@ -301,7 +327,9 @@ def test_a_text_key_finds_what_its_collation_calls_equal(make_twins: MakeTwins, 
         assert sorted(index.find(key, limit=None)) == expected, key
 
 
-def test_a_timestamp_is_in_the_default_time_zone_of_sql_sessions(start: Callable[..., RowSocketServer]) -> None:
+def test_a_timestamp_is_in_the_default_time_zone_of_sql_sessions(
+    start: Callable[..., RowSocketServer],
+) -> None:
     server = start(RowSocketServer, {"default-time-zone": "+05:30"})
     server.sql("CREATE DATABASE zones")
     server.sql("CREATE TABLE zones.t (id INT PRIMARY KEY, v TIMESTAMP NULL, d DATETIME)")
@@ -313,15 +341,20 @@ def test_a_timestamp_is_in_the_default_time_zone_of_sql_sessions(start: Callable
     assert server.sql("SELECT UNIX_TIMESTAMP(v) FROM zones.t") == [(86400,), (86400,)]
 
 
-# ── keys ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── keys
+# ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 PREFIX_TEXTS = ["", "a", "abc", "abcd", "abcde", "abd", "zażó", "zażół", "zażółć", "zaz", FOX * 3, FOX * 4]
 
 
-@pytest.mark.parametrize("type", ["VARCHAR(20)", "TEXT", "VARCHAR(20) CHARACTER SET latin2", "CHAR(20) COLLATE utf8mb4_bin"])
+@pytest.mark.parametrize(
+    "type", ["VARCHAR(20)", "TEXT", "VARCHAR(20) CHARACTER SET latin2", "CHAR(20) COLLATE utf8mb4_bin"]
+)
 @pytest.mark.parametrize("op", OPERATORS)
-def test_a_key_over_a_prefix_of_its_column_finds_what_sql_finds(make_twins: MakeTwins, type: str, op: Operator) -> None:
+def test_a_key_over_a_prefix_of_its_column_finds_what_sql_finds(
+    make_twins: MakeTwins, type: str, op: Operator
+) -> None:
     texts = [text for text in PREFIX_TEXTS if FOX not in text or "latin2" not in type]
     twins = make_twins(f"id INT PRIMARY KEY, v {type}, KEY k (v(3))")
     for id, text in enumerate(texts):
@@ -333,7 +366,9 @@ def test_a_key_over_a_prefix_of_its_column_finds_what_sql_finds(make_twins: Make
 
 
 @pytest.mark.parametrize(("op", "sql_op"), [("=", "="), (">", "<"), (">=", "<="), ("<", ">"), ("<=", ">=")])
-def test_operators_follow_the_order_of_a_descending_index(make_twins: MakeTwins, op: Operator, sql_op: str) -> None:
+def test_operators_follow_the_order_of_a_descending_index(
+    make_twins: MakeTwins, op: Operator, sql_op: str
+) -> None:
     twins = make_twins("id INT PRIMARY KEY, v INT NOT NULL, KEY k (v DESC)")
     for id, v in enumerate([1, 3, 3, 5, 7, -2]):
         twins.sql("INSERT INTO t VALUES (%s, %s)", id, v)
@@ -412,14 +447,18 @@ def test_a_key_between_two_values_of_the_column_finds_its_neighbours(make_twins:
         index = twins.index(column, column)
         for op in OPERATORS:
             order = "DESC" if op in ("<", "<=") else "ASC"
-            # Without the index: with it, the server cuts a time's fraction before `=`, and finds a row that is not equal.
+            # Without the index: with it, the server cuts a time's fraction before `=`, and finds a row that
+            # is not equal.
             expected = twins.sql(
-                f"SELECT {column} FROM t IGNORE INDEX ({column}) WHERE {column} {op} %s ORDER BY {column} {order}", key
+                f"SELECT {column} FROM t IGNORE INDEX ({column}) WHERE {column} {op} %s ORDER BY {column}"
+                f" {order}",
+                key,
             )
             assert index.find(key, op, limit=None) == expected, (column, op, key)
 
 
-# ── tables ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── tables
+# ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("engine", ["InnoDB", "Aria", "MyISAM", "MEMORY"])
@@ -496,7 +535,9 @@ def test_a_row_that_no_partition_takes_is_refused(make_twins: MakeTwins) -> None
     ["VIEW v AS SELECT * FROM t", "SEQUENCE v", "TEMPORARY TABLE v (id INT PRIMARY KEY)"],
     ids=["view", "sequence", "temporary"],
 )
-def test_what_is_no_base_table_is_refused(make_twins: MakeTwins, writer: Connection, reader: Connection, definition: str) -> None:
+def test_what_is_no_base_table_is_refused(
+    make_twins: MakeTwins, writer: Connection, reader: Connection, definition: str
+) -> None:
     twins = make_twins("id INT PRIMARY KEY")
     twins.sql(f"CREATE {definition}")
     for connection in (writer, reader):
@@ -517,14 +558,18 @@ def test_what_is_no_base_table_is_refused(make_twins: MakeTwins, writer: Connect
         ("sys", "sys_config", "PRIMARY"),
     ],
 )
-def test_system_schemas_are_refused(writer: Connection, reader: Connection, schema: str, table: str, index: str) -> None:
+def test_system_schemas_are_refused(
+    writer: Connection, reader: Connection, schema: str, table: str, index: str
+) -> None:
     for connection in (writer, reader):
         with pytest.raises(rowsocket.OpenTableError):
             connection.open_index(schema, table, "", index)
 
 
 def test_generated_columns_are_read_as_keys_and_values(make_twins: MakeTwins) -> None:
-    twins = make_twins("id INT PRIMARY KEY, a INT, s INT AS (a * 2) STORED, v INT AS (a + 1) VIRTUAL, KEY s (s), KEY v (v)")
+    twins = make_twins(
+        "id INT PRIMARY KEY, a INT, s INT AS (a * 2) STORED, v INT AS (a + 1) VIRTUAL, KEY s (s), KEY v (v)"
+    )
     index = twins.index("id,a")
     for id in range(5):
         index.insert([id, id * 10])
@@ -554,7 +599,10 @@ def test_a_generated_column_can_not_be_set(make_twins: MakeTwins, column: str) -
 
 
 def test_a_database_a_table_and_columns_may_have_any_name(database: Database, writer: Connection) -> None:
-    database.sql("CREATE TABLE `sch öne.täb``le/` (`i d` INT PRIMARY KEY, `grüße 日本` VARCHAR(9), KEY `k·1` (`grüße 日本`))")
+    database.sql(
+        "CREATE TABLE `sch öne.täb``le/` (`i d` INT PRIMARY KEY, `grüße 日本` VARCHAR(9), KEY `k·1` (`grüße"
+        " 日本`))"
+    )
     index = writer.open_index(database.name, "sch öne.täb`le/", ["i d", "grüße 日本"], "k·1")
     index.insert([1, "x"])
     assert index.get("x") == ("1", "x")

@@ -18,7 +18,10 @@ LONG = "x" * 5000
 @pytest.fixture(params=["InnoDB", "MyISAM"])
 def pages(make_twins: MakeTwins, request: pytest.FixtureRequest) -> Twins:
     """Twins with a unique text of any length."""
-    return make_twins("id INT AUTO_INCREMENT PRIMARY KEY, body TEXT, n INT, UNIQUE (body) USING HASH", f"ENGINE={request.param}")
+    return make_twins(
+        "id INT AUTO_INCREMENT PRIMARY KEY, body TEXT, n INT, UNIQUE (body) USING HASH",
+        f"ENGINE={request.param}",
+    )
 
 
 def test_inserts_in_turn_after_turn_are_checked(pages: Twins) -> None:
@@ -47,7 +50,13 @@ def test_requests_of_one_turn_see_each_other(pages: Twins) -> None:
     index = pages.index("body")
     with pages.writer.pipeline() as pipe:
         promised = [pipe.insert(index, [body]) for body in ("a", "b", "a", LONG, LONG)]
-    assert [isinstance(one.error, rowsocket.DuplicateKey) for one in promised] == [False, False, True, False, True]
+    assert [isinstance(one.error, rowsocket.DuplicateKey) for one in promised] == [
+        False,
+        False,
+        True,
+        False,
+        True,
+    ]
 
 
 def test_a_deleted_value_is_free_again(pages: Twins) -> None:
@@ -59,7 +68,8 @@ def test_a_deleted_value_is_free_again(pages: Twins) -> None:
 
 
 def test_a_duplicate_that_was_kept_is_not_taken_for_the_next_one(pages: Twins) -> None:
-    """The server remembers which row was in the way of a unique text, and forgets it only when it looks again."""
+    """The server remembers which row was in the way of a unique text, and forgets it only when it looks
+    again."""
     index = pages.index("id,body,n")
     rows = ((1, "a", 1), (2, "b", 2))
     for row in rows:
@@ -67,7 +77,9 @@ def test_a_duplicate_that_was_kept_is_not_taken_for_the_next_one(pages: Twins) -
         pages.sql("INSERT INTO twin VALUES (%s, %s, %s)", *row)
     assert index.insert_ignore([3, "a", 3]).outcome == "unchanged"
     assert index.upsert([2, "c", 5], update=["body"], add=["n"]).outcome == "changed"
-    pages.sql("INSERT INTO twin VALUES (2, 'c', 5) ON DUPLICATE KEY UPDATE body = VALUES(body), n = n + VALUES(n)")
+    pages.sql(
+        "INSERT INTO twin VALUES (2, 'c', 5) ON DUPLICATE KEY UPDATE body = VALUES(body), n = n + VALUES(n)"
+    )
     pages.assert_equal()
     assert index.insert_ignore([3, "a", 3]).outcome == "unchanged"
     assert index.replace([2, "d", 9]).outcome == "changed"
@@ -77,10 +89,14 @@ def test_a_duplicate_that_was_kept_is_not_taken_for_the_next_one(pages: Twins) -
 
 def test_an_update_whose_key_is_taken_names_that_key(start: Start) -> None:
     """Not the one of a row that was kept before."""
-    server = start(RowSocketServer, {"loose-rowsocket-threads-write": 1, "loose-rowsocket-error-detail": "ON"})
+    server = start(
+        RowSocketServer, {"loose-rowsocket-threads-write": 1, "loose-rowsocket-error-detail": "ON"}
+    )
     database = Database(server, "app")
     database.sql("CREATE TABLE t (id INT PRIMARY KEY, body TEXT, UNIQUE by_body (body) USING HASH)")
     database.sql("INSERT INTO t VALUES (1, 'a'), (2, 'b')")
     with server.raw("write") as client:
-        replies = client.ask_all(b"P\t1\tapp\tt\t\tid,body", b"1\t++\t2\t1\t3\ta\tI", b"1\t=\t1\t2\t1\t0\tU\t1\tb")
+        replies = client.ask_all(
+            b"P\t1\tapp\tt\t\tid,body", b"1\t++\t2\t1\t3\ta\tI", b"1\t=\t1\t2\t1\t0\tU\t1\tb"
+        )
     assert replies == [b"0\t1", b"0\t2\t0\t\0", b"1\t1\t121\tDuplicate entry '1' for key 'PRIMARY'"]

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Indexes that tell less than their column: prefixes, disabled keys, hash keys, and keys over a hidden hash."""
+"""Indexes that tell less than their column: prefixes, disabled keys, hash keys, and keys over a hidden
+hash."""
 
 from __future__ import annotations
 
@@ -19,7 +20,9 @@ TEXTS = ["ab", "abc", "abcd", "abce", "abd", "b"]
 
 def with_texts(make_twins: MakeTwins, type: str, engine: str) -> Twins:
     """Rows 1 to 6 with the texts above; the index `k` knows three letters of each."""
-    twins = make_twins(f"id INT AUTO_INCREMENT PRIMARY KEY, w {type}, n INT, KEY k (w(3))", f"ENGINE={engine}")
+    twins = make_twins(
+        f"id INT AUTO_INCREMENT PRIMARY KEY, w {type}, n INT, KEY k (w(3))", f"ENGINE={engine}"
+    )
     for text in TEXTS:
         twins.sql("INSERT INTO t (w, n) VALUES (%s, 0)", text)
     return twins
@@ -71,7 +74,9 @@ def test_a_disabled_index_is_none_until_it_is_enabled(make_twins: MakeTwins, eng
     assert sorted(twins.index("id", "k").find(5, limit=None)) == [(b"1",), (b"2",)]
 
 
-def test_an_index_that_is_disabled_while_it_is_in_use_is_an_error_for_its_requests(make_twins: MakeTwins) -> None:
+def test_an_index_that_is_disabled_while_it_is_in_use_is_an_error_for_its_requests(
+    make_twins: MakeTwins,
+) -> None:
     twins = make_twins("id INT PRIMARY KEY, n INT, KEY k (n)", "ENGINE=MyISAM")
     twins.sql("INSERT INTO t VALUES (1, 5)")
     index = twins.index("id", "k")

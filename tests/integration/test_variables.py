@@ -25,7 +25,9 @@ from support.plugin import changed, is_loaded, opened
         ("max_in_values", "many"),
     ],
 )
-def test_a_bad_value_at_run_time_is_refused_with_the_reason(server: RowSocketServer, name: str, value: object) -> None:
+def test_a_bad_value_at_run_time_is_refused_with_the_reason(
+    server: RowSocketServer, name: str, value: object
+) -> None:
     before = server.value(f"SELECT @@GLOBAL.rowsocket_{name}")
     with pytest.raises(pymysql.err.MySQLError, match=r"takes a number from|argument type"):
         server.sql(f"SET GLOBAL rowsocket_{name} = %s", [value])
@@ -43,10 +45,14 @@ def test_a_bad_value_at_run_time_is_refused_with_the_reason(server: RowSocketSer
         ("socket-read", "/tmp/" + "x" * 200, "rowsocket_socket_read"),
     ],
 )
-def test_a_bad_value_at_start_is_logged_with_the_reason(start: Start, name: str, value: str, reason: str) -> None:
+def test_a_bad_value_at_start_is_logged_with_the_reason(
+    start: Start, name: str, value: str, reason: str
+) -> None:
     server = start(RowSocketServer, {f"loose-rowsocket-{name}": value})
     assert not is_loaded(server)
-    assert any("[ERROR]" in line and reason in line for line in server.log_text().splitlines()), server.log_tail()
+    assert any("[ERROR]" in line and reason in line for line in server.log_text().splitlines()), (
+        server.log_tail()
+    )
 
 
 @pytest.mark.parametrize("name", ["port_read", "address", "threads_write", "socket_read"])
@@ -55,7 +61,9 @@ def test_what_can_not_change_at_run_time_says_so(server: RowSocketServer, name: 
         server.sql(f"SET GLOBAL rowsocket_{name} = '1'")
 
 
-def test_a_limit_that_changes_holds_for_connections_that_exist(server: RowSocketServer, database: Database) -> None:
+def test_a_limit_that_changes_holds_for_connections_that_exist(
+    server: RowSocketServer, database: Database
+) -> None:
     database.sql("CREATE TABLE t (k INT PRIMARY KEY, v VARCHAR(20))")
     with server.raw("read") as connection:
         opened(connection, database.name)
@@ -86,7 +94,8 @@ def test_idle_connections_are_closed_after_idle_timeout(server: RowSocketServer,
 
 def test_connections_beyond_max_connections_are_refused(server: RowSocketServer) -> None:
     server.wait_until(
-        "has closed earlier connections", lambda: server.counter("connections_read") + server.counter("connections_write") == 0
+        "has closed earlier connections",
+        lambda: server.counter("connections_read") + server.counter("connections_write") == 0,
     )
     refused = server.counter("connections_refused")
     with changed(server, max_connections=2), server.raw("read") as one, server.raw("write") as two:

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How long a request waits for a lock: at least as long as is set, and then an error. What is set is no more than
-a lower bound here: how much later the answer comes is the machine's business."""
+"""How long a request waits for a lock: at least as long as is set, and then an error. What is set is no more
+than a lower bound here: how much later the answer comes is the machine's business."""
 
 from __future__ import annotations
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What inserts, updates, deletes, increments and decrements leave: what SQL leaves in a twin table, nothing on an error."""
+"""What inserts, updates, deletes, increments and decrements leave: what SQL leaves in a twin table, nothing
+on an error."""
 
 from __future__ import annotations
 
@@ -22,19 +23,27 @@ MakeTwins = Callable[..., Twins]
 @pytest.fixture
 def users(make_twins: MakeTwins) -> Twins:
     """Ten users in both tables."""
-    twins = make_twins("id INT AUTO_INCREMENT PRIMARY KEY, name VARCHAR(20), n INT NOT NULL DEFAULT 7, note TEXT, KEY n (n, id)")
+    twins = make_twins(
+        "id INT AUTO_INCREMENT PRIMARY KEY, name VARCHAR(20), n INT NOT NULL DEFAULT 7, note TEXT, KEY n"
+        " (n, id)"
+    )
     for table in ("t", "twin"):
         twins.sql(f"INSERT INTO {table} SELECT seq, CONCAT('u', seq), seq DIV 2, NULL FROM seq_1_to_10")
     return twins
 
 
-# ── insert ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── insert
+# ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_an_insert_sets_the_first_columns_and_the_others_take_their_defaults(make_twins: MakeTwins) -> None:
     plain = "id INT PRIMARY KEY, a INT DEFAULT 5, b VARCHAR(9) DEFAULT 'x', c INT, d INT DEFAULT (a + 1)"
-    expressions = "e VARCHAR(36) DEFAULT (CONCAT(b, 'y')), f DECIMAL(5,2) NOT NULL DEFAULT 1.5, i BLOB DEFAULT 'z'"
-    twins = make_twins(f"{plain}, {expressions}, g ENUM('p','q') NOT NULL, h DATE NOT NULL DEFAULT '2024-01-01'")
+    expressions = (
+        "e VARCHAR(36) DEFAULT (CONCAT(b, 'y')), f DECIMAL(5,2) NOT NULL DEFAULT 1.5, i BLOB DEFAULT 'z'"
+    )
+    twins = make_twins(
+        f"{plain}, {expressions}, g ENUM('p','q') NOT NULL, h DATE NOT NULL DEFAULT '2024-01-01'"
+    )
     index = twins.index("id,a,b,c,d")
     rows: list[list[Value]] = [[1], [2, 8], [3, None, None], [4, 1, "b", 2, 3]]
     for values in rows:
@@ -89,7 +98,9 @@ def test_a_generated_id_is_returned_and_a_given_one_is_not(users: Twins) -> None
 
 
 def test_generated_ids_reach_the_end_of_bigint_unsigned(make_twins: MakeTwins) -> None:
-    twins = make_twins("id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY", "AUTO_INCREMENT = 18446744073709551613")
+    twins = make_twins(
+        "id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY", "AUTO_INCREMENT = 18446744073709551613"
+    )
     assert twins.index("id").insert([None]) == 2**64 - 3
 
 
@@ -110,7 +121,8 @@ def test_a_duplicate_key_is_121_and_leaves_things_alone(make_twins: MakeTwins, v
     assert (raised.value.code, raised.value.text) == (1, "121")
 
 
-# ── update ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── update
+# ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_an_update_sets_the_first_columns_and_leaves_the_rest(users: Twins) -> None:
@@ -155,7 +167,9 @@ def users_in(users: Twins, condition: str) -> int:
 
 
 @pytest.mark.parametrize("engine", ["InnoDB", "Aria", "MEMORY"])
-def test_an_update_of_the_primary_key_being_scanned_meets_no_row_twice(make_twins: MakeTwins, engine: str) -> None:
+def test_an_update_of_the_primary_key_being_scanned_meets_no_row_twice(
+    make_twins: MakeTwins, engine: str
+) -> None:
     twins = make_twins("id INT, v INT, PRIMARY KEY (id) USING BTREE", f"ENGINE={engine}")
     twins.sql("INSERT INTO t SELECT seq * 10, 0 FROM seq_1_to_200")
     assert twins.index("id").increment(0, [5], ">=", limit=None) == 200
@@ -192,7 +206,8 @@ def test_on_update_current_timestamp_applies_when_something_changes(make_twins: 
     assert twins.index("v,u").update_and_fetch(1, [5]) == [(b"5", b"2000-01-01 00:00:00.000000")]
 
 
-# ── delete ────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── delete
+# ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_delete_takes_the_rows_found_up_to_the_limit(users: Twins) -> None:
@@ -212,11 +227,15 @@ def test_a_delete_of_everything_leaves_nothing(users: Twins) -> None:
 
 def test_fetch_and_delete_returns_the_rows_that_are_gone(users: Twins) -> None:
     index = users.index("id,name", filter_columns="n")
-    assert index.fetch_and_delete(0, ">=", limit=2, filters=[Filter("n", "=", 2)]) == [(b"4", b"u4"), (b"5", b"u5")]
+    assert index.fetch_and_delete(0, ">=", limit=2, filters=[Filter("n", "=", 2)]) == [
+        (b"4", b"u4"),
+        (b"5", b"u5"),
+    ]
     assert users.sql("SELECT COUNT(*) FROM t WHERE n = 2") == [(b"0",)]
 
 
-# ── increment and decrement ───────────────────────────────────────────────────────────────────────────────────────────────────
+# ── increment and decrement
+# ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 NUMBER_TYPES = [
     ("TINYINT", "5", "-6"),
@@ -237,7 +256,9 @@ NUMBER_TYPES = [
 
 
 @pytest.mark.parametrize(("type", "start", "amount"), NUMBER_TYPES)
-def test_an_increment_is_exact_over_the_type_of_the_column(make_twins: MakeTwins, type: str, start: str, amount: str) -> None:
+def test_an_increment_is_exact_over_the_type_of_the_column(
+    make_twins: MakeTwins, type: str, start: str, amount: str
+) -> None:
     twins = make_twins(f"id INT PRIMARY KEY, v {type}")
     for table in ("t", "twin"):
         twins.sql(f"INSERT INTO {table} VALUES (1, %s)", start)
@@ -310,10 +331,14 @@ def test_a_decrement_does_not_cross_zero(make_twins: MakeTwins, start: str, amou
     twins.sql("INSERT INTO t VALUES (1, %s, %s, %s)", start, start, start)
     for column in ("i", "d", "f"):
         assert twins.index(column).decrement(1, [amount]) == (0 if after == start else 1), column
-    assert twins.sql("SELECT i + 0, d + 0.0, f + 0 FROM t") == [(after.encode(), f"{after}.0".encode(), after.encode())]
+    assert twins.sql("SELECT i + 0, d + 0.0, f + 0 FROM t") == [
+        (after.encode(), f"{after}.0".encode(), after.encode())
+    ]
 
 
-def test_a_decrement_that_would_cross_zero_leaves_the_whole_row_and_goes_on_with_the_next(make_twins: MakeTwins) -> None:
+def test_a_decrement_that_would_cross_zero_leaves_the_whole_row_and_goes_on_with_the_next(
+    make_twins: MakeTwins,
+) -> None:
     twins = make_twins("id INT PRIMARY KEY, a INT, b INT")
     twins.sql("INSERT INTO t VALUES (1, 5, 1), (2, 5, 5), (3, 1, 5), (4, 9, 9)")
     assert twins.index("a,b").decrement(0, [3, 3], ">", limit=None) == 2
@@ -342,7 +367,8 @@ def test_what_is_no_number_can_not_be_incremented(users: Twins) -> None:
         users.index("name").increment(1, [1])
 
 
-# ── what SQL enforces ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── what SQL enforces
+# ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_check_constraint_refuses_as_in_sql(make_twins: MakeTwins) -> None:
@@ -353,7 +379,9 @@ def test_a_check_constraint_refuses_as_in_sql(make_twins: MakeTwins) -> None:
         for values in ([2, 10, 1], [2, 5, 5]):
             with pytest.raises(EngineError) as inserted:
                 twins.index("id,v,w").insert(values)
-            assert error_number(inserted.value) == twins.sql_error("INSERT INTO twin VALUES (%s, %s, %s)", *values)
+            assert error_number(inserted.value) == twins.sql_error(
+                "INSERT INTO twin VALUES (%s, %s, %s)", *values
+            )
         with pytest.raises(EngineError) as updated:
             twins.index("v").increment(1, [1])
     assert error_number(updated.value) == twins.sql_error("UPDATE twin SET v = 2")
@@ -363,7 +391,10 @@ def test_foreign_keys_are_enforced_and_cascade(make_twins: MakeTwins, writer: Co
     twins = make_twins("id INT PRIMARY KEY")
     twins.sql("INSERT INTO t VALUES (1), (2)")
     twins.sql("CREATE TABLE kept (id INT PRIMARY KEY, parent INT, FOREIGN KEY (parent) REFERENCES t (id))")
-    twins.sql("CREATE TABLE gone (id INT PRIMARY KEY, parent INT, FOREIGN KEY (parent) REFERENCES t (id) ON DELETE CASCADE)")
+    twins.sql(
+        "CREATE TABLE gone (id INT PRIMARY KEY, parent INT, FOREIGN KEY (parent) REFERENCES t (id) ON"
+        " DELETE CASCADE)"
+    )
     kept = writer.open_index(twins.database, "kept", "id,parent")
     gone = writer.open_index(twins.database, "gone", "id,parent")
     with pytest.raises(rowsocket.ForeignKeyViolation):
@@ -393,7 +424,9 @@ def test_a_write_on_the_read_port_is_refused(users: Twins, reader: Connection) -
     assert index.get(1) == ("1", "u1")
 
 
-def test_sql_sees_a_write_as_soon_as_it_is_answered_and_the_other_way_round(users: Twins, reader: Connection) -> None:
+def test_sql_sees_a_write_as_soon_as_it_is_answered_and_the_other_way_round(
+    users: Twins, reader: Connection
+) -> None:
     read = reader.open_index(users.database, "t", "n")
     write = users.index("n")
     for number in range(100):
@@ -439,7 +472,11 @@ def test_a_connection_on_the_write_port_reads_its_own_writes_within_a_pipeline(u
 def test_a_row_locked_by_sql_is_waited_for(users: Twins, server: RowSocketServer) -> None:
     waits = "Innodb_row_lock_current_waits"
     index = users.index("n")
-    with contextlib.closing(server.connect(users.database)) as sql, sql.cursor() as cursor, ThreadPoolExecutor(1) as thread:
+    with (
+        contextlib.closing(server.connect(users.database)) as sql,
+        sql.cursor() as cursor,
+        ThreadPoolExecutor(1) as thread,
+    ):
         cursor.execute("BEGIN")
         cursor.execute("UPDATE t SET n = 500 WHERE id = 1")
         incremented = thread.submit(index.increment, 1, [1])
@@ -469,7 +506,9 @@ def test_a_row_that_stays_locked_is_a_lock_wait_timeout_and_nothing_changes(
     sql.close()
 
 
-def test_a_locked_row_holds_up_the_client_that_wants_it_and_nobody_else(start: Callable[..., RowSocketServer]) -> None:
+def test_a_locked_row_holds_up_the_client_that_wants_it_and_nobody_else(
+    start: Callable[..., RowSocketServer],
+) -> None:
     server = start(RowSocketServer, {"rowsocket-threads-write": 1})
     server.sql("CREATE DATABASE d")
     server.sql("CREATE TABLE d.t (id INT PRIMARY KEY, n INT)")
@@ -486,7 +525,9 @@ def test_a_locked_row_holds_up_the_client_that_wants_it_and_nobody_else(start: C
         cursor.execute("UPDATE t SET n = 5 WHERE id = 1")
         parked_before = server.status("Rowsocket_parked")["Rowsocket_parked"]
         incremented = thread.submit(wanted.increment, 1, [1])
-        server.wait_until("waits", lambda: server.status("Rowsocket_parked")["Rowsocket_parked"] != parked_before)
+        server.wait_until(
+            "waits", lambda: server.status("Rowsocket_parked")["Rowsocket_parked"] != parked_before
+        )
         for _ in range(200):
             assert free.increment(2, [1]) == 1
             assert free.get(2) is not None

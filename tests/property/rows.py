@@ -21,7 +21,8 @@ DUPLICATE = b"1\t1\t121"
 
 
 class Refused(Exception):
-    """What the request must be answered with, since it cannot be done; nothing has changed, or `partly` has."""
+    """What the request must be answered with, since it cannot be done; nothing has changed, or `partly`
+    has."""
 
     def __init__(self, reply: bytes) -> None:
         super().__init__(reply)

@@ -161,9 +161,11 @@ def _expect(expected: bytes, reply: bytes, line: bytes) -> None:
 
 
 def _may_find_nothing(member: Member, reply: bytes | None, refusals: Refusals | None) -> bool:
-    """Whether a request that only its table's trigger keeps out of groups may be done: it finds no row."""
+    """Whether a request that only its table's trigger keeps out of groups may be done: it finds no row. The
+    group may fail later, and take it back."""
     is_malformed = refusals is not None and MALFORMED_TRIGGER in refusals.allowed
-    return is_malformed and not member.keeps_changes and reply is not None and reply.startswith(b"0\t")
+    is_done = reply is not None and (reply.startswith(b"0\t") or reply == UNDONE)
+    return is_malformed and not member.keeps_changes and is_done
 
 
 def _no_row_of(rows: int, reply: bytes | None, refusals: Refusals | None) -> bytes:

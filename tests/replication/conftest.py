@@ -2,7 +2,8 @@
 """Fixtures of the replication tests.
 
 primary      a server with row events to replicate, that replicas can connect to
-make_replica make_replica(primary, {option: value}): a replica from the primary's first event on (see servers.py)
+make_replica make_replica(primary, {option: value}): a replica from the primary's first event on (see
+servers.py)
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ def primary(start: Start) -> Primary:
 
 @pytest.fixture
 def make_replica(start: Start) -> Callable[..., Replica]:
-    """make_replica(primary, {option: value}): a running replica with everything since the primary's first event."""
+    """make_replica(primary, {option: value}): a running replica with everything since the primary's first
+    event."""
 
     def make(primary: Primary, options: Options | None = None) -> Replica:
         replica = start(Replica, options)

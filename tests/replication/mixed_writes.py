@@ -1,11 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Writes of every kind over RowSocket and SQL at once, on tables of every kind, for tests of what comes out at the other end.
+"""Writes of every kind over RowSocket and SQL at once, on tables of every kind, for tests of what comes out
+at the other end.
 
-The tables of the database `d`: `t` with generated columns, a timestamp and a BLOB; `p` partitioned, rows move between partitions;
-`h` and `hp` with history; `u` with a unique key over a BLOB; `f` with children `c` that follow it; `log`, filled by a trigger.
-No index stands on the virtual column of `c`: cascades of SQL alone, many at once, make InnoDB call such an index corrupt. And SQL
-does not REPLACE: with MINIMAL row events that loses the columns which take their defaults.
-Clients share a few hundred ids, so many writes are refused, lose a deadlock or wait for each other: which ones does not matter.
+The tables of the database `d`: `t` with generated columns, a timestamp and a BLOB; `p` partitioned, rows move
+between partitions; `h` and `hp` with history; `u` with a unique key over a BLOB; `f` with children `c` that
+follow it; `log`, filled by a trigger. No index stands on the virtual column of `c`: cascades of SQL alone,
+many at once, make InnoDB call such an index corrupt. And SQL does not REPLACE: with MINIMAL row events that
+loses the columns which take their defaults. Clients share a few hundred ids, so many writes are refused, lose
+a deadlock or wait for each other: which ones does not matter.
 """
 
 from __future__ import annotations
@@ -75,7 +77,9 @@ class RowSocketClient:
             promised = [self._one()(pipe) for _ in range(BATCH)]
         for pending in promised:
             error = pending.error
-            if error is not None and not (isinstance(error, rowsocket.EngineError) and error.number in REFUSALS):
+            if error is not None and not (
+                isinstance(error, rowsocket.EngineError) and error.number in REFUSALS
+            ):
                 raise error
         return sum(pending.error is None for pending in promised)
 
@@ -118,7 +122,9 @@ def write_in_sql(cursor: pymysql.cursors.Cursor, choose: random.Random) -> None:
         for _ in range(3):
             table = choose.choice(COUNTED)
             cursor.execute(
-                choose.choice(STATEMENTS).format(table=table, row=choose.randrange(IDS), number=choose.randrange(1000))
+                choose.choice(STATEMENTS).format(
+                    table=table, row=choose.randrange(IDS), number=choose.randrange(1000)
+                )
             )
         cursor.execute("COMMIT")
     except pymysql.err.MySQLError as error:
@@ -127,8 +133,11 @@ def write_in_sql(cursor: pymysql.cursors.Cursor, choose: random.Random) -> None:
         cursor.execute("ROLLBACK")
 
 
-def write_mixed(server: RowSocketServer, count: int, seed: int, beside: Callable[[], None] | None = None) -> int:
-    """About `count` writes, most of them over RowSocket, and how many of these were done; `beside` is called meanwhile.
+def write_mixed(
+    server: RowSocketServer, count: int, seed: int, beside: Callable[[], None] | None = None
+) -> int:
+    """About `count` writes, most of them over RowSocket, and how many of these were done; `beside` is called
+    meanwhile.
 
     Raises the first error that is no usual refusal.
     """

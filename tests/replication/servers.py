@@ -51,7 +51,8 @@ class Replica(Primary):
             connection.close()
 
     def wait_for(self, position: str) -> None:
-        """Wait until everything up to this GTID position is applied; raises AssertionError with the replica's own error."""
+        """Wait until everything up to this GTID position is applied; raises AssertionError with the replica's
+        own error."""
         waited = self.value("SELECT MASTER_GTID_WAIT(%s, %s)", [position, CATCH_UP_S])
         assert waited == 0, self.slave_status()
 
@@ -72,16 +73,23 @@ def assert_equal_tables(one: RowSocketServer, other: RowSocketServer, *tables: s
     for table in tables:
         [rows, expected] = [server.sql(f"SELECT * FROM {table} ORDER BY 1") for server in (one, other)]
         assert rows == expected, table
-        if "VIRTUAL" not in str(one.sql(f"SHOW CREATE TABLE {table}")):  # the server sums up what stood there before
+        if "VIRTUAL" not in str(
+            one.sql(f"SHOW CREATE TABLE {table}")
+        ):  # the server sums up what stood there before
             [checksum, expected_checksum] = [server.sql(f"CHECKSUM TABLE {table}") for server in (one, other)]
             assert checksum == expected_checksum, table
         # SQL alone leaves warnings, of deleted entries of hash indexes over BLOBs.
-        assert [server.sql(f"CHECK TABLE {table} EXTENDED")[-1][-1] for server in (one, other)] == ["OK", "OK"], table
+        assert [server.sql(f"CHECK TABLE {table} EXTENDED")[-1][-1] for server in (one, other)] == [
+            "OK",
+            "OK",
+        ], table
 
 
 def assert_equal_history(one: RowSocketServer, other: RowSocketServer, *tables: str) -> None:
     """The same rows with the same history, to the microsecond."""
     for table in tables:
-        query = f"SELECT *, row_start, row_end FROM {table} FOR SYSTEM_TIME ALL ORDER BY id, row_start, row_end"
+        query = (
+            f"SELECT *, row_start, row_end FROM {table} FOR SYSTEM_TIME ALL ORDER BY id, row_start, row_end"
+        )
         [history, expected] = [server.sql(query) for server in (one, other)]
         assert history == expected, table

@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Three Galera nodes that are all written to over RowSocket and SQL: an ok is a row on every node, and what conflicts is refused.
+"""Three Galera nodes that are all written to over RowSocket and SQL: an ok is a row on every node, and what
+conflicts is refused.
 
-The load takes ROWSOCKET_SOAK_SECONDS in a soak (support/soak.py). The last node has no binlog, the others have one.
+The load takes ROWSOCKET_SOAK_SECONDS in a soak (support/soak.py). The last node has no binlog, the others
+have one.
 """
 
 from __future__ import annotations
@@ -59,7 +61,8 @@ def make_table(cluster: Cluster) -> Iterator[Callable[[str], str]]:
 
 @pytest.fixture
 def open_on(cluster: Cluster) -> Iterator[Callable[..., Index[tuple[str | None, ...]]]]:
-    """open_on(node, table, columns): an index of a new connection to a node's write port, closed at the end."""
+    """open_on(node, table, columns): an index of a new connection to a node's write port, closed at the
+    end."""
     with ExitStack() as stack:
 
         def open_one(node: GaleraNode, table: str, columns: str) -> Index[tuple[str | None, ...]]:
@@ -152,9 +155,14 @@ def test_nodes_generate_different_ids(cluster: Cluster, make_table: MakeTable, o
     assert_equal(cluster, table)
 
 
-def test_what_a_trigger_writes_is_replicated_too(cluster: Cluster, make_table: MakeTable, open_on: OpenOn) -> None:
+def test_what_a_trigger_writes_is_replicated_too(
+    cluster: Cluster, make_table: MakeTable, open_on: OpenOn
+) -> None:
     table, log = make_table("(id INT PRIMARY KEY, n INT)"), make_table("(id INT PRIMARY KEY, n INT)")
-    cluster[1].sql(f"CREATE TRIGGER d.keep AFTER INSERT ON d.{table} FOR EACH ROW INSERT INTO {log} VALUES (NEW.id, NEW.n)")
+    cluster[1].sql(
+        f"CREATE TRIGGER d.keep AFTER INSERT ON d.{table} FOR EACH ROW INSERT INTO {log} VALUES (NEW.id,"
+        f" NEW.n)"
+    )
     cluster.catch_up()
     for number, node in enumerate(cluster):
         open_on(node, table, "id,n").insert([number, 10 * number])
@@ -175,7 +183,8 @@ def test_tables_that_galera_does_not_replicate_are_not_written_to(
 
 
 class Counters:
-    """Clients that increment a few rows and insert equal keys, on every node, over RowSocket and SQL; and what they were told."""
+    """Clients that increment a few rows and insert equal keys, on every node, over RowSocket and SQL; and
+    what they were told."""
 
     def __init__(self, cluster: Cluster, counters: str, keys: str, end_s: float) -> None:
         self.cluster = cluster
@@ -210,7 +219,10 @@ class Counters:
     def over_sql(self, client: int) -> None:
         """Increments, some of them two to a transaction."""
         choose = random.Random(client)
-        with contextlib.closing(self.cluster[client % 3].connect("d")) as connection, connection.cursor() as cursor:
+        with (
+            contextlib.closing(self.cluster[client % 3].connect("d")) as connection,
+            connection.cursor() as cursor,
+        ):
             while time.monotonic() < self.end_s:
                 pair = [choose.randrange(HOT_ROWS) for _ in range(1 + client % 2)]
                 try:
@@ -232,7 +244,9 @@ class Counters:
             self.conflicts += 1
 
 
-def test_an_ok_is_kept_and_a_conflict_leaves_nothing(cluster: Cluster, make_table: MakeTable, soak: Soak) -> None:
+def test_an_ok_is_kept_and_a_conflict_leaves_nothing(
+    cluster: Cluster, make_table: MakeTable, soak: Soak
+) -> None:
     counters = make_table("(id INT PRIMARY KEY, n BIGINT NOT NULL)")
     keys = make_table("(id INT PRIMARY KEY, client INT NOT NULL)")
     cluster[0].sql(f"INSERT INTO d.{counters} VALUES (0, 0), (1, 0), (2, 0)")
@@ -249,7 +263,9 @@ def test_an_ok_is_kept_and_a_conflict_leaves_nothing(cluster: Cluster, make_tabl
     soak.saw("increments", sum(clients.increments))
     soak.saw("rows inserted once", len(clients.inserted))
     soak.saw("conflicts refused", clients.conflicts)
-    soak.saw("transactions aborted by another node", sum(int(node.wsrep("local_bf_aborts")) for node in cluster))
+    soak.saw(
+        "transactions aborted by another node", sum(int(node.wsrep("local_bf_aborts")) for node in cluster)
+    )
 
 
 def test_ddl_of_another_node_passes_beside_busy_clients(cluster: Cluster, make_table: MakeTable) -> None:
@@ -295,9 +311,13 @@ def test_ddl_on_a_child_passes_beside_clients_that_change_its_parent_on_other_no
         children = connection.open_index("d", "child", "id,parent")
 
         def come_and_go() -> None:
-            with contextlib.suppress(rowsocket.Deadlock, rowsocket.ForeignKeyViolation, rowsocket.DuplicateKey):
+            with contextlib.suppress(
+                rowsocket.Deadlock, rowsocket.ForeignKeyViolation, rowsocket.DuplicateKey
+            ):
                 parents.insert([number])
-            with contextlib.suppress(rowsocket.Deadlock, rowsocket.ForeignKeyViolation, rowsocket.DuplicateKey):
+            with contextlib.suppress(
+                rowsocket.Deadlock, rowsocket.ForeignKeyViolation, rowsocket.DuplicateKey
+            ):
                 children.insert([number, number])
             with contextlib.suppress(rowsocket.Deadlock):
                 parents.update(number, [100 + number])
@@ -317,10 +337,15 @@ def test_ddl_on_a_child_passes_beside_clients_that_change_its_parent_on_other_no
     cluster[0].sql("DROP TABLE d.child")
 
 
-def test_a_kill_that_comes_during_the_commit_is_kept_until_after_it(cluster: Cluster, make_table: MakeTable) -> None:
+def test_a_kill_that_comes_during_the_commit_is_kept_until_after_it(
+    cluster: Cluster, make_table: MakeTable
+) -> None:
     table = make_table("(id INT PRIMARY KEY)")
     node = cluster[0]
-    waiting = "SELECT id FROM information_schema.processlist WHERE user = 'rowsocket' AND state LIKE '%%semi-sync%%'"
+    waiting = (
+        "SELECT id FROM information_schema.processlist WHERE user = 'rowsocket' AND state LIKE"
+        " '%%semi-sync%%'"
+    )
     with node.raw("write") as connection:
         assert connection.ask(f"P\t1\td\t{table}\t\tid".encode()) == b"0\t1"
         node.sql("SET GLOBAL rpl_semi_sync_master_wait_point = AFTER_SYNC")
@@ -328,7 +353,9 @@ def test_a_kill_that_comes_during_the_commit_is_kept_until_after_it(cluster: Clu
         node.sql("SET GLOBAL rpl_semi_sync_master_enabled = ON")
         try:
             connection.send(b"1\t+\t1\t1\n")
-            node.wait_until("the commit waits for a replica that is not there", lambda: bool(node.sql(waiting)))
+            node.wait_until(
+                "the commit waits for a replica that is not there", lambda: bool(node.sql(waiting))
+            )
             [[worker]] = node.sql(waiting)
             node.sql(f"KILL {worker}")
             assert connection.unread() == b""
@@ -360,7 +387,9 @@ def test_a_read_waits_for_what_the_cluster_has_done_where_that_is_asked_for(
         cluster[1].sql("SET GLOBAL wsrep_sync_wait = 0")
 
 
-def test_a_node_that_is_cut_off_refuses_and_comes_back(cluster: Cluster, make_table: MakeTable, open_on: OpenOn) -> None:
+def test_a_node_that_is_cut_off_refuses_and_comes_back(
+    cluster: Cluster, make_table: MakeTable, open_on: OpenOn
+) -> None:
     table = make_table("(id INT PRIMARY KEY, n INT)")
     index = open_on(cluster[2], table, "id,n")
     index.insert([1, 10])
@@ -379,7 +408,9 @@ def test_a_node_that_is_cut_off_refuses_and_comes_back(cluster: Cluster, make_ta
     assert [rows(node, table) for node in cluster] == [[(1, 10), (3, 30), (4, 40)]] * 3
 
 
-def test_a_node_that_rejects_queries_refuses(cluster: Cluster, make_table: MakeTable, open_on: OpenOn) -> None:
+def test_a_node_that_rejects_queries_refuses(
+    cluster: Cluster, make_table: MakeTable, open_on: OpenOn
+) -> None:
     table = make_table("(id INT PRIMARY KEY, n INT)")
     index = open_on(cluster[1], table, "id,n")
     with contextlib.closing(cluster[1].connect()) as operator, operator.cursor() as cursor:

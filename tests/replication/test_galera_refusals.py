@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is refused on a Galera node is refused on all nodes: also where the node has no binlog, and where the cluster sets bounds.
+"""What is refused on a Galera node is refused on all nodes: also where the node has no binlog, and where the
+cluster sets bounds.
 
-A node without a binlog keeps a transaction's row events for the cluster, and does not take back those of a statement that failed.
+A node without a binlog keeps a transaction's row events for the cluster, and does not take back those of a
+statement that failed.
 """
 
 from __future__ import annotations
@@ -28,7 +30,9 @@ def cluster(tree: ServerTree, template: Path) -> Iterator[Cluster]:
 def node(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[GaleraNode]:
     """The node that is written to. The tables `t` (with a history) and `plain` are empty."""
     cluster.catch_up()
-    cluster[0].sql("CREATE OR REPLACE TABLE d.t (id INT PRIMARY KEY, n INT, u INT UNIQUE) WITH SYSTEM VERSIONING")
+    cluster[0].sql(
+        "CREATE OR REPLACE TABLE d.t (id INT PRIMARY KEY, n INT, u INT UNIQUE) WITH SYSTEM VERSIONING"
+    )
     cluster[0].sql("CREATE OR REPLACE TABLE d.plain (id INT PRIMARY KEY, n INT, u INT UNIQUE)")
     cluster.catch_up()
     node = cluster[request.param]
@@ -92,7 +96,9 @@ def test_a_turn_with_more_rows_than_a_writeset_may_have_loses_none(
     assert [row[0] for row in rows_everywhere(cluster, "plain")] == [*range(30), 50, 51]
 
 
-def test_a_turn_that_is_larger_than_a_writeset_may_be_is_divided(cluster: Cluster, node: GaleraNode, wire: RawConnection) -> None:
+def test_a_turn_that_is_larger_than_a_writeset_may_be_is_divided(
+    cluster: Cluster, node: GaleraNode, wire: RawConnection
+) -> None:
     cluster[0].sql("CREATE OR REPLACE TABLE d.plain (id INT PRIMARY KEY, n INT, u INT UNIQUE, body LONGTEXT)")
     cluster.catch_up()
     assert wire.ask(b"P\t3\td\tplain\t\tid,body") == b"0\t1"
@@ -121,7 +127,10 @@ def test_a_conflict_on_a_table_with_a_trigger_is_over_when_it_is_over(
             wire.send(increment % (2 * number) + b"\n")
             rival.send(increment % (2 * number + 1) + b"\n")
             for connection in (wire, rival):
-                assert connection.line() in (b"0\t1\t1", b"1\t1\t149\taborted in favour of another node's transaction")
+                assert connection.line() in (
+                    b"0\t1\t1",
+                    b"1\t1\t149\taborted in favour of another node's transaction",
+                )
     cluster.catch_up()
     for number in range(10):
         assert wire.ask(b"2\t+\t1\t%d" % (100 + number)) == b"0\t1"

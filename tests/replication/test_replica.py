@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A real replica (GTID, parallel) of a server that is written to over RowSocket and SQL at once: the same tables."""
+"""A real replica (GTID, parallel) of a server that is written to over RowSocket and SQL at once: the same
+tables."""
 
 from __future__ import annotations
 
@@ -25,7 +26,14 @@ HISTORIES = [f"d.{name}" for name in mixed_writes.WITH_HISTORY]
 def stop_and_start(replica: Replica) -> Callable[[], None]:
     """What to do beside the writes: stop the replica, let it fall behind, and start it again where it was."""
     steps = itertools.cycle(
-        ["STOP SLAVE", "START SLAVE", "STOP SLAVE SQL_THREAD", "START SLAVE", "STOP SLAVE IO_THREAD", "START SLAVE"]
+        [
+            "STOP SLAVE",
+            "START SLAVE",
+            "STOP SLAVE SQL_THREAD",
+            "START SLAVE",
+            "STOP SLAVE IO_THREAD",
+            "START SLAVE",
+        ]
     )
 
     def step() -> None:
@@ -38,15 +46,18 @@ def stop_and_start(replica: Replica) -> Callable[[], None]:
 def trial(start: Start, writes: int, mode: str, row_image: str, soak: Soak) -> None:
     """A new pair of servers; what is written to the first is on the second.
 
-    SQL's own statements are replicated as they are or as row events. A replica that applies them optimistically gets row events:
-    at a statement, it once took the table's trigger for malformed (docs/reliability.md).
+    SQL's own statements are replicated as they are or as row events. A replica that applies them
+    optimistically gets row events: at a statement, it once took the table's trigger for malformed
+    (docs/reliability.md).
     """
     sql_format = "ROW" if mode == "optimistic" else "MIXED"
     primary = start(Primary, {"binlog-row-image": row_image, "binlog-format": sql_format})
     mixed_writes.make_tables(primary)
     replica = start(Replica, {"slave-parallel-threads": 4, "slave-parallel-mode": mode})
     replica.follow(primary)
-    done = mixed_writes.write_mixed(primary, writes, soak.random.randrange(1 << 32), beside=stop_and_start(replica))
+    done = mixed_writes.write_mixed(
+        primary, writes, soak.random.randrange(1 << 32), beside=stop_and_start(replica)
+    )
     replica.sql("START SLAVE")
     replica.catch_up(primary)
     assert_equal_tables(replica, primary, *ALL_TABLES)
@@ -75,7 +86,10 @@ def test_a_replica_is_read_and_not_written_to(primary: Primary, make_replica: Ca
     with rowsocket.connect(*primary.write_address()) as connection:
         connection.open_index("d", "t", "id,n").insert([1, 10])
     replica.catch_up(primary)
-    with rowsocket.connect(*replica.read_address()) as reader, rowsocket.connect(*replica.write_address()) as writer:
+    with (
+        rowsocket.connect(*replica.read_address()) as reader,
+        rowsocket.connect(*replica.write_address()) as writer,
+    ):
         assert reader.open_index("d", "t", "n").get(1) == ("10",)
         index = writer.open_index("d", "t", "n")
         assert index.get(1) == ("10",)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Semi-synchronous replication (AFTER_SYNC): the primary dies under load, and its replica has every acknowledged write."""
+"""Semi-synchronous replication (AFTER_SYNC): the primary dies under load, and its replica has every
+acknowledged write."""
 
 from __future__ import annotations
 
@@ -84,7 +85,9 @@ def test_a_write_is_not_acknowledged_before_a_replica_has_it(start: Start) -> No
     with rowsocket.connect(*primary.write_address()) as writer, ThreadPoolExecutor(1) as thread:
         counters = writer.open_index("d", "counter", "id,n")
         inserted = thread.submit(counters.insert, [1, 1])
-        primary.wait_until("the commit waits for a replica", lambda: semi_sync(primary, "wait_sessions") == "1")
+        primary.wait_until(
+            "the commit waits for a replica", lambda: semi_sync(primary, "wait_sessions") == "1"
+        )
         assert not inserted.done()
         assert primary.sql("SELECT * FROM d.counter") == []
         replica.sql("START SLAVE IO_THREAD")

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Two servers that replicate each other, both written to: generated ids do not meet, and both end with all rows."""
+"""Two servers that replicate each other, both written to: generated ids do not meet, and both end with all
+rows."""
 
 from __future__ import annotations
 
@@ -15,7 +16,11 @@ INSERTS = 250
 
 def one_of_two(start: Start, number: int) -> Replica:
     """Server 1 or 2, with every second id."""
-    options: dict[str, str | int | None] = {"server-id": number, "gtid-domain-id": number, "auto-increment-offset": number}
+    options: dict[str, str | int | None] = {
+        "server-id": number,
+        "gtid-domain-id": number,
+        "auto-increment-offset": number,
+    }
     return start(Replica, {**options, "auto-increment-increment": 2, "read-only": 0, "log-slave-updates": 0})
 
 
@@ -24,7 +29,9 @@ def insert(server: Replica, client: int) -> dict[str, int]:
     with rowsocket.connect(*server.write_address()) as connection:
         index = connection.open_index("d", "t", "name")
         with connection.pipeline() as pipe:
-            promised = {f"{client}/{number}": pipe.insert(index, [f"{client}/{number}"]) for number in range(INSERTS)}
+            promised = {
+                f"{client}/{number}": pipe.insert(index, [f"{client}/{number}"]) for number in range(INSERTS)
+            }
         ids = {name: one.result() or 0 for name, one in promised.items()}
         for name in list(ids)[::10]:
             assert index.delete(ids.pop(name)) == 1
@@ -44,5 +51,7 @@ def test_ids_of_two_servers_do_not_meet_and_both_have_all_rows(start: Start) -> 
     one.catch_up(other)
     other.catch_up(one)
     assert_equal_tables(one, other, "d.t")
-    assert dict(one.sql("SELECT name, id FROM d.t")) == {name: row_id for client in ids for name, row_id in client.items()}
+    assert dict(one.sql("SELECT name, id FROM d.t")) == {
+        name: row_id for client in ids for name, row_id in client.items()
+    }
     assert [{row_id % 2 for row_id in client.values()} for client in ids] == [{1}, {0}] * CLIENTS

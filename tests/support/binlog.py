@@ -219,7 +219,8 @@ def binlog_files(server: MariaDB) -> list[Path]:
 
 
 def read_binlog(server: MariaDB, files: Iterable[Path], reader: BinlogReader) -> Iterator[bytes]:
-    """The lines of mariadb-binlog, LF included; each goes to `reader`, and so do its complaints at the end."""
+    """The lines of mariadb-binlog, LF included; each goes to `reader`, and so do its complaints at the
+    end."""
     command = [str(server.tree.program("mariadb-binlog")), "--no-defaults", *map(str, files)]
     with (
         (server.folder / "mariadb-binlog.log").open("w+b") as complaints,
@@ -304,7 +305,8 @@ def assert_binlog_equals_tables(
     `databases` are those whose rows are compared, None: all but the
     system's; `options` are for the empty server, where the meaning of statements depends on them; `changing`
     are tables (`database.table`) that had no transactions for a while. When the server `has_crashed`, a table
-    without transactions may have a row that the binlog has not, and a sequence may be behind it: they are left out.
+    without transactions may have a row that the binlog has not, and a sequence may be behind it: they are
+    left out.
     """
     not_transactional = {
         str(table)

@@ -17,7 +17,8 @@ def run(
     environment: Mapping[str, str] | None = None,
     standard_input: Path | None = None,
 ) -> str:
-    """Run a program; what it prints. A failure fails the test with the output, one that lasts raises TimeoutExpired.
+    """Run a program; what it prints. A failure fails the test with the output, one that lasts raises
+    TimeoutExpired.
 
     `standard_input` is the file that it reads there, by default none.
     """

@@ -7,9 +7,11 @@ import pymysql
 
 
 class AlteringSession:
-    """An SQL session that says how long its DDL waited for others: for the metadata lock, and for the table to be given back.
+    """An SQL session that says how long its DDL waited for others: for the metadata lock, and for the table
+    to be given back.
 
-    The server's profile tells it state by state, so that the statement's own work, slow on a busy machine, does not count.
+    The server's profile tells it state by state, so that the statement's own work, slow on a busy machine,
+    does not count.
     """
 
     def __init__(self, cursor: pymysql.cursors.Cursor) -> None:
@@ -19,7 +21,9 @@ class AlteringSession:
     def wait_s(self, statement: str) -> float:
         """Execute a statement; the seconds that it waited."""
         self.cursor.execute(statement)
-        self.cursor.execute("SELECT SUM(duration) FROM information_schema.profiling WHERE state LIKE 'Waiting for table%'")
+        self.cursor.execute(
+            "SELECT SUM(duration) FROM information_schema.profiling WHERE state LIKE 'Waiting for table%'"
+        )
         row = self.cursor.fetchone()
         assert row is not None
         return float(row[0] or 0)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Requests that never cease: a worker that serves one of these connections has always more to do, and is never idle."""
+"""Requests that never cease: a worker that serves one of these connections has always more to do, and is
+never idle."""
 
 from __future__ import annotations
 
@@ -16,9 +17,11 @@ JOIN_TIMEOUT_S = 120.0
 
 
 class Flood:
-    """Asks the same over and over on one connection, without waiting for replies, until the end of the `with` block.
+    """Asks the same over and over on one connection, without waiting for replies, until the end of the `with`
+    block.
 
-    There it takes all that are still to come, and raises AssertionError if any reply was another than `right`.
+    There it takes all that are still to come, and raises AssertionError if any reply was another than
+    `right`.
     """
 
     def __init__(self, connection: RawConnection, request: bytes, right: bytes) -> None:
@@ -75,7 +78,9 @@ class Flood:
             thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._stop.set()
         for thread in self._threads:
             thread.join(JOIN_TIMEOUT_S)

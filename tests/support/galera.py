@@ -2,7 +2,8 @@
 """Galera clusters on this machine, every node on loopback ports of its own.
 
 All nodes begin with copies of the first one's data folder, and say so. So a node joins with the writesets
-that it has missed, from the memory of another node, and needs nothing of the programs that copy a whole state.
+that it has missed, from the memory of another node, and needs nothing of the programs that copy a whole
+state.
 """
 
 from __future__ import annotations
@@ -52,12 +53,15 @@ class GaleraTree(ServerTree):
 class GaleraNode(RowSocketServer):
     """One node of a cluster."""
 
-    def __init__(self, tree: ServerTree, template: Path, options: Options, provider_options: dict[str, object]) -> None:
+    def __init__(
+        self, tree: ServerTree, template: Path, options: Options, provider_options: dict[str, object]
+    ) -> None:
         super().__init__(tree, template, options)
         self.provider_options = provider_options
 
     def start_in(self, addresses: Sequence[str], *, first: bool = False) -> None:
-        """Start as the cluster's first node, or join the nodes at these addresses; returns when the node is ready."""
+        """Start as the cluster's first node, or join the nodes at these addresses; returns when the node is
+        ready."""
         settings = ";".join(f"{name}={value}" for name, value in self.provider_options.items())
         self.options["wsrep-provider-options"] = settings
         self.options["wsrep-cluster-address"] = "gcomm://" + ("" if first else ",".join(addresses))
@@ -71,7 +75,9 @@ class GaleraNode(RowSocketServer):
     def wait_until_ready(self) -> None:
         """Wait until the node answers as a member of the cluster."""
         self.wait_until(
-            "the node is ready", lambda: self.wsrep("ready") == "ON" and self.wsrep("local_state") == "4", JOIN_TIMEOUT_S
+            "the node is ready",
+            lambda: self.wsrep("ready") == "ON" and self.wsrep("local_state") == "4",
+            JOIN_TIMEOUT_S,
         )
 
     def wait_until_applied(self, number: int) -> None:
@@ -94,10 +100,21 @@ class GaleraNode(RowSocketServer):
             self.wait_until_ready()
 
     def recover_position(self) -> None:
-        """After a crash: ask the storage engine for the last transaction, which a restart in the cluster begins with."""
-        options = [f"--{name}" if value is None else f"--{name}={value}" for name, value in self.options.items()]
-        command = [str(self.tree.mariadbd), *self.tree.arguments(), *options, "--wsrep-recover", "--loose-skip-rowsocket"]
-        subprocess.run(command, env=self.tree.environment(), stdin=subprocess.DEVNULL, capture_output=True, check=False)
+        """After a crash: ask the storage engine for the last transaction, which a restart in the cluster
+        begins with."""
+        options = [
+            f"--{name}" if value is None else f"--{name}={value}" for name, value in self.options.items()
+        ]
+        command = [
+            str(self.tree.mariadbd),
+            *self.tree.arguments(),
+            *options,
+            "--wsrep-recover",
+            "--loose-skip-rowsocket",
+        ]
+        subprocess.run(
+            command, env=self.tree.environment(), stdin=subprocess.DEVNULL, capture_output=True, check=False
+        )
         positions = re.findall(r"Recovered position:\s*(\S+)", self.log_text())
         if not positions:
             raise ServerFailure(f"no recovered position\n{self.log_tail()}")
@@ -108,7 +125,9 @@ class GaleraNode(RowSocketServer):
 class Cluster:
     """Nodes that replicate to each other. Use it as a context manager."""
 
-    def __init__(self, tree: ServerTree, template: Path, node_count: int = 3, options: Options | None = None) -> None:
+    def __init__(
+        self, tree: ServerTree, template: Path, node_count: int = 3, options: Options | None = None
+    ) -> None:
         library = provider(tree)
         tree = GaleraTree(tree.root)
         ports = free_ports(2 * node_count)
@@ -128,7 +147,9 @@ class Cluster:
                     "server-id": number + 1,
                     "binlog-format": "ROW",
                     "innodb-autoinc-lock-mode": 2,
-                    **({"skip-log-bin": None} if number == node_count - 1 else {}),  # it replicates without a binlog, too
+                    **(
+                        {"skip-log-bin": None} if number == node_count - 1 else {}
+                    ),  # it replicates without a binlog, too
                     **(options or {}),
                 },
                 {
@@ -155,7 +176,10 @@ class Cluster:
 
     def _begin_with(self, state: Path) -> None:
         saved = (state / "grastate.dat").read_text()
-        [identity], [number] = re.findall(r"^uuid:\s*(\S+)", saved, re.M), re.findall(r"^seqno:\s*(\S+)", saved, re.M)
+        [identity], [number] = (
+            re.findall(r"^uuid:\s*(\S+)", saved, re.M),
+            re.findall(r"^seqno:\s*(\S+)", saved, re.M),
+        )
         for name in ("galera.cache", "gvwstate.dat"):
             (state / name).unlink(missing_ok=True)
         for node in self.nodes:

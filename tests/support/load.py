@@ -15,10 +15,11 @@ JOIN_TIMEOUT_S = 60.0
 
 
 class Load:
-    """Threads that each repeat an operation until the end of the `with` block, which raises the first error of any of them.
+    """Threads that each repeat an operation until the end of the `with` block, which raises the first error
+    of any of them.
 
-    `make(number, stack)` makes the operation of one thread; what it opens it enters into `stack`. All are made before the block
-    begins, and each operation has run once by then.
+    `make(number, stack)` makes the operation of one thread; what it opens it enters into `stack`. All are
+    made before the block begins, and each operation has run once by then.
     """
 
     def __init__(self, thread_count: int, make: Callable[[int, ExitStack], Operation]) -> None:
@@ -27,7 +28,9 @@ class Load:
         self._stop = threading.Event()
         self._stack = ExitStack()
         self._operations = [make(number, self._stack) for number in range(thread_count)]
-        self._threads = [threading.Thread(target=self._run, args=(number,), daemon=True) for number in range(thread_count)]
+        self._threads = [
+            threading.Thread(target=self._run, args=(number,), daemon=True) for number in range(thread_count)
+        ]
 
     def _run(self, number: int) -> None:
         try:
@@ -42,7 +45,8 @@ class Load:
         return sum(self._counts)
 
     def wait_for_more(self, timeout_s: float = 30.0) -> None:
-        """Wait until every thread has done one more operation; raises the first error, or AssertionError when it lasts."""
+        """Wait until every thread has done one more operation; raises the first error, or AssertionError when
+        it lasts."""
         before = list(self._counts)
         deadline = time.monotonic() + timeout_s
         while any(now <= then for now, then in zip(self._counts, before, strict=True)):
@@ -65,7 +69,9 @@ class Load:
             raise
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self._end()
         if error is None:
             self.raise_error()

@@ -23,7 +23,8 @@ def row_lock_waits(server: MariaDB) -> int:
 def waiting_for_a_row(server: MariaDB) -> list[int]:
     """The ids of RowSocket's workers that wait for a row lock.
 
-    innodb_trx shows what it showed before for as long as it is looked at more often than every 0.1 s: do not poll it.
+    innodb_trx shows what it showed before for as long as it is looked at more often than every 0.1 s: do not
+    poll it.
     """
     time.sleep(_INNODB_TRX_IS_OLD_S)
     query = (

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Private MariaDB servers for tests.
 
-Every server runs from the unpacked tree that the environment names, on a data directory of its own below /tmp (short, because the
-path of a unix socket is limited to 107 bytes), listens on loopback only, and is stopped by its own process id. The data
-directory is made once per test session and copied for every further server, which takes a fraction of a second.
+Every server runs from the unpacked tree that the environment names, on a data directory of its own below /tmp
+(short, because the path of a unix socket is limited to 107 bytes), listens on loopback only, and is stopped
+by its own process id. The data directory is made once per test session and copied for every further server,
+which takes a fraction of a second.
 
 Who starts a server stops it: use it as a context manager, or through the fixtures of tests/conftest.py.
 """
@@ -36,7 +37,8 @@ Row = tuple[Any, ...]
 
 
 class MariaDB:
-    """One running server. `options` are mariadbd's own, without the dashes; a value of None stands for a bare flag."""
+    """One running server. `options` are mariadbd's own, without the dashes; a value of None stands for a bare
+    flag."""
 
     def __init__(
         self,
@@ -61,7 +63,8 @@ class MariaDB:
         shutil.copytree(template, self.data)
 
     def defaults(self) -> dict[str, str | int | None]:
-        """Options of every server: small, on loopback, with a binlog that does not by itself choose row events."""
+        """Options of every server: small, on loopback, with a binlog that does not by itself choose row
+        events."""
         return {
             "datadir": str(self.data),
             "tmpdir": str(self.folder / "tmp"),
@@ -82,12 +85,19 @@ class MariaDB:
             "plugin-dir": str(self.tree.plugins),
         }
 
-    # ── start and stop ────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── start and stop
+    # ────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def start(self) -> None:
         """Start and wait until SQL is served; raises ServerFailure with the error log."""
-        prefix = ["valgrind", *self.valgrind, f"--log-file={self.folder / 'valgrind.log'}"] if self.valgrind is not None else []
-        options = [f"--{name}" if value is None else f"--{name}={value}" for name, value in self.options.items()]
+        prefix = (
+            ["valgrind", *self.valgrind, f"--log-file={self.folder / 'valgrind.log'}"]
+            if self.valgrind is not None
+            else []
+        )
+        options = [
+            f"--{name}" if value is None else f"--{name}={value}" for name, value in self.options.items()
+        ]
         command = [*prefix, str(self.tree.mariadbd), *self.tree.arguments(), *options]
         with (self.folder / "output.log").open("ab") as output:
             self.process = subprocess.Popen(
@@ -103,13 +113,18 @@ class MariaDB:
         return True
 
     def wait_until(self, what: str, condition: Callable[[], bool], timeout_s: float = 30.0) -> None:
-        """Poll until `condition` holds; raises ServerFailure after `timeout_s` seconds, or when the server ends before."""
+        """Poll until `condition` holds; raises ServerFailure after `timeout_s` seconds, or when the server
+        ends before."""
         deadline = time.monotonic() + timeout_s * (VALGRIND_FACTOR if self.valgrind is not None else 1)
         while not condition():
             if not self.alive():
-                raise ServerFailure(f"the server ended ({self.exit_text()}) before it {what}\n{self.log_tail()}")
+                raise ServerFailure(
+                    f"the server ended ({self.exit_text()}) before it {what}\n{self.log_tail()}"
+                )
             if time.monotonic() > deadline:
-                raise ServerFailure(f"the server has not come to this in {timeout_s} s: {what}\n{self.log_tail()}")
+                raise ServerFailure(
+                    f"the server has not come to this in {timeout_s} s: {what}\n{self.log_tail()}"
+                )
             time.sleep(0.01)
 
     def alive(self) -> bool:
@@ -119,10 +134,13 @@ class MariaDB:
     def exit_text(self) -> str:
         """How the process ended."""
         code = self.process.poll() if self.process else None
-        return f"signal {signal.Signals(-code).name}" if code is not None and code < 0 else f"exit code {code}"
+        return (
+            f"signal {signal.Signals(-code).name}" if code is not None and code < 0 else f"exit code {code}"
+        )
 
     def stop(self) -> None:
-        """Shut down as an operator would; raises ServerFailure if the server had died, does not end, or ends badly."""
+        """Shut down as an operator would; raises ServerFailure if the server had died, does not end, or ends
+        badly."""
         if self.process is None:
             return
         self._close_session()
@@ -136,11 +154,15 @@ class MariaDB:
             process.kill()
             process.wait()
             self.process = None
-            raise ServerFailure(f"the server did not shut down in {STOP_TIMEOUT_S} s\n{self.log_tail()}") from None
+            raise ServerFailure(
+                f"the server did not shut down in {STOP_TIMEOUT_S} s\n{self.log_tail()}"
+            ) from None
         text = self.exit_text()
         self.process = None
         if died or code != 0:
-            raise ServerFailure(f"the server {'died' if died else 'shut down badly'}: {text}\n{self.log_tail()}")
+            raise ServerFailure(
+                f"the server {'died' if died else 'shut down badly'}: {text}\n{self.log_tail()}"
+            )
 
     def crash(self) -> None:
         """Kill the process where it stands; `start` brings it back on the same data."""
@@ -175,10 +197,13 @@ class MariaDB:
             raise
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.remove()
 
-    # ── SQL ───────────────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── SQL
+    # ────────────────────────────────────────────────────────────────────────────────────────────────────────
 
     def connect(
         self, database: str | None = None, read_timeout_s: float = 120
@@ -193,8 +218,11 @@ class MariaDB:
             read_timeout=read_timeout_s,
         )
 
-    def sql(self, statement: str, parameters: Sequence[object] | None = None, database: str | None = None) -> list[Row]:
-        """Execute one statement; the rows. Thread-safe; leave no state in the session, which all callers share.
+    def sql(
+        self, statement: str, parameters: Sequence[object] | None = None, database: str | None = None
+    ) -> list[Row]:
+        """Execute one statement; the rows. Thread-safe; leave no state in the session, which all callers
+        share.
 
         Raises pymysql.err.MySQLError.
         """
@@ -222,7 +250,8 @@ class MariaDB:
         """SHOW GLOBAL STATUS LIKE pattern."""
         return {str(name): str(value) for name, value in self.sql("SHOW GLOBAL STATUS LIKE %s", [pattern])}
 
-    # ── what it says and costs ────────────────────────────────────────────────────────────────────────────────────────────
+    # ── what it says and costs
+    # ────────────────────────────────────────────────────────────────────────────────────────────
 
     def log_text(self) -> str:
         """The whole error log."""
@@ -284,7 +313,10 @@ class RowSocketServer(HandlerSocketServer):
         """The server loads plugins from one folder only: one with the tree's own plugins and ours."""
         folder = self.folder / "plugins"
         folder.mkdir()
-        for plugin in [*self.tree.plugins.glob("*.so"), environment_path("ROWSOCKET_PLUGIN_DIR") / "rowsocket.so"]:
+        for plugin in [
+            *self.tree.plugins.glob("*.so"),
+            environment_path("ROWSOCKET_PLUGIN_DIR") / "rowsocket.so",
+        ]:
             (folder / plugin.name).symlink_to(plugin)
         return str(folder)
 
@@ -358,7 +390,8 @@ class Database:
         self.sql(f"USE `{name}`")
 
     def sql(self, statement: str, parameters: Sequence[object] | None = None) -> list[Row]:
-        """Execute one statement with this database as the default; the rows. Raises pymysql.err.MySQLError."""
+        """Execute one statement with this database as the default; the rows. Raises
+        pymysql.err.MySQLError."""
         with self._connection.cursor() as cursor:
             cursor.execute(statement, parameters)
             return list(cursor.fetchall())

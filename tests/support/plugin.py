@@ -20,7 +20,10 @@ class EmptyServer(RowSocketServer):
 
 
 def is_loaded(server: MariaDB) -> bool:
-    query = "SELECT COUNT(*) FROM information_schema.plugins WHERE plugin_name = 'rowsocket' AND plugin_status = 'ACTIVE'"
+    query = (
+        "SELECT COUNT(*) FROM information_schema.plugins WHERE plugin_name = 'rowsocket' AND plugin_status"
+        " = 'ACTIVE'"
+    )
     return bool(server.value(query))
 
 
@@ -36,7 +39,9 @@ def threads(server: MariaDB) -> list[str]:
 
 def make_table(server: MariaDB, name: str = "app") -> None:
     server.sql(f"CREATE DATABASE {name}")
-    server.sql(f"CREATE TABLE {name}.t (k INT PRIMARY KEY, v VARCHAR(20), n INT NOT NULL DEFAULT 0) ENGINE=InnoDB")
+    server.sql(
+        f"CREATE TABLE {name}.t (k INT PRIMARY KEY, v VARCHAR(20), n INT NOT NULL DEFAULT 0) ENGINE=InnoDB"
+    )
     server.sql(f"INSERT INTO {name}.t (k, v) VALUES (1, 'one'), (2, 'two')")
 
 
@@ -62,10 +67,13 @@ def change_everything(server: RowSocketServer) -> None:
     """Every kind of write, over RowSocket."""
     server.sql("CREATE DATABASE app")
     server.sql(
-        "CREATE TABLE app.t (id INT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(30), n DECIMAL(10,2), at DATETIME(6) DEFAULT NOW(6), "
+        "CREATE TABLE app.t (id INT AUTO_INCREMENT PRIMARY KEY, v VARCHAR(30), n DECIMAL(10,2), at"
+        " DATETIME(6) DEFAULT NOW(6), "
         "data BLOB, KEY by_v (v)) ENGINE=InnoDB CHARSET=utf8mb4"
     )
-    server.sql("CREATE TABLE app.p (k INT PRIMARY KEY, v INT) ENGINE=InnoDB PARTITION BY HASH (k) PARTITIONS 3")
+    server.sql(
+        "CREATE TABLE app.p (k INT PRIMARY KEY, v INT) ENGINE=InnoDB PARTITION BY HASH (k) PARTITIONS 3"
+    )
     with rowsocket.connect(*server.write_address()) as client:
         t = client.open_index("app", "t", "v,n,data")
         with client.group(gtid=True) as group:  # the first commit of its worker finds nothing to do

@@ -17,7 +17,8 @@ OPPOSITE = {">": ("<", "<="), ">=": ("<", "<="), "<": (">", ">="), "<=": (">", "
 
 @dataclass(frozen=True)
 class RangeFind:
-    """A find with clauses. `find.in_values` are values of part `find.in_part`, or with `whole_keys` keys one after the other."""
+    """A find with clauses. `find.in_values` are values of part `find.in_part`, or with `whole_keys` keys one
+    after the other."""
 
     find: Find
     end: tuple[str, Key] | None
@@ -32,7 +33,14 @@ class RangeFind:
 
     def line(self) -> bytes:
         find = self.find
-        tokens: list[bytes | str | int | None] = [find.index.id, find.operator, len(find.key), *find.key, find.limit, find.offset]
+        tokens: list[bytes | str | int | None] = [
+            find.index.id,
+            find.operator,
+            len(find.key),
+            *find.key,
+            find.limit,
+            find.offset,
+        ]
         if self.end is not None:
             tokens += ["T", self.end[0], len(self.end[1]), *self.end[1]]
         if self.reverse:
@@ -55,10 +63,15 @@ class RangeFind:
         """The key and the other end's key of each value of the IN list; of a find without one, its own."""
         key, end_key = self.find.key, self.end[1] if self.end else ()
         if self.whole_keys:
-            return [(self.find.in_values[at : at + len(key)], end_key) for at in range(0, len(self.find.in_values), len(key))]
+            return [
+                (self.find.in_values[at : at + len(key)], end_key)
+                for at in range(0, len(self.find.in_values), len(key))
+            ]
         if self.find.in_part is None:
             return [(key, end_key)]
-        return [(self._with_part(key, value), self._with_part(end_key, value)) for value in self.find.in_values]
+        return [
+            (self._with_part(key, value), self._with_part(end_key, value)) for value in self.find.in_values
+        ]
 
     def _with_part(self, key: Key, value: Value) -> Key:
         part = self.find.in_part
@@ -80,17 +93,24 @@ def _range_find(draw: st.DrawFn, index: Index) -> RangeFind:
     operator = draw(st.sampled_from(operators))
     end: tuple[str, Key] | None = None
     if operator in OPPOSITE and draw(st.booleans()):
-        end = (draw(st.sampled_from(OPPOSITE[operator])), _key(draw, index, draw(st.integers(1, len(index.key)))))
+        end = (
+            draw(st.sampled_from(OPPOSITE[operator])),
+            _key(draw, index, draw(st.integers(1, len(index.key)))),
+        )
     in_part: int | None = None
     in_values: Key = ()
     whole_keys = False
     kind = draw(st.sampled_from(["", "", "@", "@@"]))
     if kind == "@":
         in_part = draw(st.integers(0, len(key) - 1))
-        in_values = tuple(draw(st.lists(index.table.column(index.key[in_part]).values, min_size=1, max_size=5)))
+        in_values = tuple(
+            draw(st.lists(index.table.column(index.key[in_part]).values, min_size=1, max_size=5))
+        )
     elif kind == "@@":
         in_part, whole_keys = 0, True
-        in_values = tuple(value for _ in range(draw(st.integers(1, 4))) for value in _key(draw, index, len(key)))
+        in_values = tuple(
+            value for _ in range(draw(st.integers(1, 4))) for value in _key(draw, index, len(key))
+        )
     counts = draw(st.sampled_from([False, False, True]))
     find = Find(
         index,
@@ -103,11 +123,14 @@ def _range_find(draw: st.DrawFn, index: Index) -> RangeFind:
         draw(workload.filters(index, may_stop=in_part is None)),
     )
     names = [column.name for column in index.table.columns]
-    columns = tuple(draw(st.lists(st.sampled_from(names), min_size=1, max_size=3))) if draw(st.booleans()) else None
+    columns = (
+        tuple(draw(st.lists(st.sampled_from(names), min_size=1, max_size=3))) if draw(st.booleans()) else None
+    )
     limit_per_value = draw(st.sampled_from([0, 1, 2, 3])) if in_part is not None else 0
     return RangeFind(find, end, draw(st.booleans()), limit_per_value, columns, whole_keys, counts)
 
 
 def range_finds(indexes: tuple[Index, ...] = workload.INDEXES) -> st.SearchStrategy[RangeFind]:
-    """Finds with both ends, prefixes, in reverse, with limits per value, lists of keys, columns of their own, and counts."""
+    """Finds with both ends, prefixes, in reverse, with limits per value, lists of keys, columns of their own,
+    and counts."""
     return st.sampled_from(indexes).flatmap(_range_find)

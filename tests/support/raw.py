@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A raw connection: bytes out, lines in. For tests about the bytes themselves; others use the Python client."""
+"""A raw connection: bytes out, lines in. For tests about the bytes themselves; others use the Python
+client."""
 
 from __future__ import annotations
 
@@ -17,11 +18,18 @@ class ConnectionClosed(Exception):
 class RawConnection:
     """A socket that sends what it is given and reads whole lines.
 
-    `address` is (host, TCP port) or the path of a unix socket. A reply that does not come in time raises TimeoutError.
+    `address` is (host, TCP port) or the path of a unix socket. A reply that does not come in time raises
+    TimeoutError.
     """
 
     def __init__(self, address: tuple[str, int] | str, timeout_s: float = REPLY_TIMEOUT_S) -> None:
-        family = socket.AF_UNIX if isinstance(address, str) else socket.AF_INET6 if ":" in address[0] else socket.AF_INET
+        family = (
+            socket.AF_UNIX
+            if isinstance(address, str)
+            else socket.AF_INET6
+            if ":" in address[0]
+            else socket.AF_INET
+        )
         self.socket = socket.socket(family, socket.SOCK_STREAM)
         self._timeout_s = timeout_s
         self.socket.settimeout(timeout_s)
@@ -109,7 +117,9 @@ class RawConnection:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         self.close()
 
 

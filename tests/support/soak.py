@@ -1,13 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How often and how long a test repeats what it tests: its own figure in `./x test`, far longer in `./x soak`.
+"""How often and how long a test repeats what it tests: its own figure in `./x test`, far longer in `./x
+soak`.
 
-    ROWSOCKET_SOAK_SECONDS   a soak: go on for so long (shared equally by the tests of the run that ask for the fixture `soak`)
-    ROWSOCKET_FAULT_TRIALS   exactly so many trials, whatever else is said
+    ROWSOCKET_SOAK_SECONDS   a soak: go on for so long (shared equally by the tests of the run that ask for
+    the fixture `soak`) ROWSOCKET_FAULT_TRIALS   exactly so many trials, whatever else is said
     ROWSOCKET_SOAK_SEED      where `Soak.random` begins, so that a run's choices can be made again
 
-A test that wants to be soaked takes the fixture `soak`, repeats with `for trial in soak.trials(5)` or works for
-`soak.duration_s(60)`, and tells what it saw with `soak.saw("acknowledged writes", 3000)`. Each trial must leave nothing behind: a
-server that it starts is removed by it. `./x soak` prints what was seen, and tools/rowsocket_x/soaks.py lists the soaks.
+A test that wants to be soaked takes the fixture `soak`, repeats with `for trial in soak.trials(5)` or works
+for `soak.duration_s(60)`, and tells what it saw with `soak.saw("acknowledged writes", 3000)`. Each trial must
+leave nothing behind: a server that it starts is removed by it. `./x soak` prints what was seen, and
+tools/rowsocket_x/soaks.py lists the soaks.
 """
 
 from __future__ import annotations
@@ -21,7 +23,9 @@ from collections.abc import Iterator
 import pytest
 
 ONLY_AS_A_SOAK = pytest.mark.skipif(
-    not any(os.environ.get(f"ROWSOCKET_{name}") for name in ("SOAK_SECONDS", "FAULT_TRIALS", "SOAK_SEED", "MIX")),
+    not any(
+        os.environ.get(f"ROWSOCKET_{name}") for name in ("SOAK_SECONDS", "FAULT_TRIALS", "SOAK_SEED", "MIX")
+    ),
     reason="only as a soak",
 )
 """For random tests that meet faults of the server's own: tools/rowsocket_x/expected_skips.toml names them."""

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """More tables for random requests, and indexes of them: what the original can not do, or does otherwise.
 
-They are compared with SQL only: descending parts, prefixes, generated columns, partitions, history, other engines and
-collations. ALL_TABLES, ALL_INDEXES and ALL_CHANGES are those of `workload` and these.
+They are compared with SQL only: descending parts, prefixes, generated columns, partitions, history, other
+engines and collations. ALL_TABLES, ALL_INDEXES and ALL_CHANGES are those of `workload` and these.
 """
 
 from __future__ import annotations
@@ -40,8 +40,10 @@ PREFIXES = Table(
         Column("t", nullable(word), in_key=True, others=LONG),
         Column("n", integers(1000, 2000), is_number=True),
     ),
-    "(1, 1, 'aba', 'aba', 1000), (2, 1, 'abb', 'abb', 1000), (3, 1, 'ab', 'ab', 1000), (4, 1, 'a', 'ABAé', 1000),"
-    " (5, NULL, 'abab', NULL, 1000), (6, 2, NULL, 'é✓ß', 1000), (7, 2, 'é✓ß', 'b', 1000), (9, 2, 'é✓🐬', 'ba', 1000)",
+    "(1, 1, 'aba', 'aba', 1000), (2, 1, 'abb', 'abb', 1000), (3, 1, 'ab', 'ab', 1000), (4, 1, 'a', 'ABAé',"
+    " 1000),"
+    " (5, NULL, 'abab', NULL, 1000), (6, 2, NULL, 'é✓ß', 1000), (7, 2, 'é✓ß', 'b', 1000), (9, 2, 'é✓🐬',"
+    " 'ba', 1000)",
     ("k",),
 )
 GENERATED = Table(
@@ -81,16 +83,24 @@ PAST = Table(
 )
 _FLAT = "k INT PRIMARY KEY, g INT NULL, v VARBINARY(6) NULL, n INT NOT NULL, KEY by_g (g), KEY by_g_v (g, v)"
 FLAT = tuple(
-    Table(f"ints_{engine.lower()}", _FLAT, workload.INTS.columns, workload.INTS.rows, ("k",), f"ENGINE={engine}")
+    Table(
+        f"ints_{engine.lower()}", _FLAT, workload.INTS.columns, workload.INTS.rows, ("k",), f"ENGINE={engine}"
+    )
     for engine in ("Aria", "MyISAM")
 )
 _COLLATIONS = ("utf8mb4_bin", "utf8mb4_unicode_ci", "uca1400_as_cs", "utf8mb4_general_nopad_ci")
 COLLATED = tuple(
     Table(
         f"words_{collation}",
-        f"k INT PRIMARY KEY, w VARCHAR(10) COLLATE {collation}, n INT NOT NULL, KEY w (w), KEY n_wd (n, w DESC)",
-        (Column("k", integers(-3, 25), in_key=True), Column("w", word, in_key=True), Column("n", small, is_number=True)),
-        "(1, 'a', 1), (2, 'b', 1), (3, 'é', 2), (4, 'ß', 2), (5, '✓', 3), (6, '🐬', 3), (7, 'ab', 4), (8, 'A', 4),"
+        f"k INT PRIMARY KEY, w VARCHAR(10) COLLATE {collation}, n INT NOT NULL, KEY w (w), KEY n_wd (n, w"
+        f" DESC)",
+        (
+            Column("k", integers(-3, 25), in_key=True),
+            Column("w", word, in_key=True),
+            Column("n", small, is_number=True),
+        ),
+        "(1, 'a', 1), (2, 'b', 1), (3, 'é', 2), (4, 'ß', 2), (5, '✓', 3), (6, '🐬', 3), (7, 'ab', 4), (8,"
+        " 'A', 4),"
         " (9, 'a ', 4), (10, '', 4)",
         ("k",),
     )
@@ -105,7 +115,12 @@ MORE_INDEXES = (
     replace(index_of(104, DOWN, "gd_wd", "g,w", unique=False, columns="k"), descending=("g", "w")),
     replace(index_of(105, PREFIXES, "w2", "w", unique=False, columns="k,g"), prefix=2, filters=("k",)),
     replace(index_of(106, PREFIXES, "g_t2", "g,t", unique=False, columns="k"), prefix=2, filters=("k", "g")),
-    replace(index_of(107, PREFIXES, "w2d", "w", unique=False, columns="k"), prefix=2, descending=("w",), filters=("n",)),
+    replace(
+        index_of(107, PREFIXES, "w2d", "w", unique=False, columns="k"),
+        prefix=2,
+        descending=("w",),
+        filters=("n",),
+    ),
     index_of(108, GENERATED, "v", "v", unique=False, columns="v,k,g"),
     index_of(109, GENERATED, "s_k", "s,k", unique=True, columns="k,s"),
     replace(index_of(110, GENERATED, "vd", "v", unique=False, columns="v,k,n"), descending=("v",)),
@@ -115,10 +130,18 @@ MORE_INDEXES = (
     index_of(114, PAST, "g", "g", unique=False, columns="k"),
     replace(index_of(115, PAST, "gd", "g", unique=False, columns="k,n"), descending=("g",)),
     *(index_of(120 + 2 * number, table, "by_g", "g", unique=False) for number, table in enumerate(FLAT)),
-    *(index_of(121 + 2 * number, table, "by_g_v", "g,v", unique=False, columns="k") for number, table in enumerate(FLAT)),
-    *(index_of(130 + 2 * number, table, "w", "w", unique=False, columns="k,w") for number, table in enumerate(COLLATED)),
     *(
-        replace(index_of(131 + 2 * number, table, "n_wd", "n,w", unique=False, columns="k"), descending=("w",))
+        index_of(121 + 2 * number, table, "by_g_v", "g,v", unique=False, columns="k")
+        for number, table in enumerate(FLAT)
+    ),
+    *(
+        index_of(130 + 2 * number, table, "w", "w", unique=False, columns="k,w")
+        for number, table in enumerate(COLLATED)
+    ),
+    *(
+        replace(
+            index_of(131 + 2 * number, table, "n_wd", "n,w", unique=False, columns="k"), descending=("w",)
+        )
         for number, table in enumerate(COLLATED)
     ),
 )
@@ -134,7 +157,10 @@ MORE_CHANGES = (
     index_of(158, PARTS, "", "k", unique=True, columns="g,n"),
     index_of(159, PAST, "g", "g", unique=False, columns="n"),
     index_of(160, PAST, "", "k", unique=True, columns="g,n"),
-    *(index_of(161 + number, table, "w", "w", unique=False, columns="n") for number, table in enumerate(COLLATED)),
+    *(
+        index_of(161 + number, table, "w", "w", unique=False, columns="n")
+        for number, table in enumerate(COLLATED)
+    ),
 )
 
 ALL_TABLES = (*workload.TABLES, *MORE_TABLES)

@@ -124,8 +124,8 @@ def _difference(one: list[RawRow], other: list[RawRow], names: tuple[str, str]) 
 def damage(
     server: MariaDB, databases: Collection[str] | None = None, left_out: Collection[str] = ()
 ) -> list[str]:
-    """What CHECK TABLE ... EXTENDED finds in the tables, one text for each table that is not sound; nothing of
-    those that are left out (`database.table`)."""
+    """What CHECK TABLE ... EXTENDED finds in the tables, one text for each table that is not sound; nothing
+    of those that are left out (`database.table`)."""
     found = []
     for table in tables_of(server, databases):
         if table.kind != "SEQUENCE" and str(table) not in left_out:
@@ -141,6 +141,7 @@ def damage(
 def assert_equal(
     one: MariaDB, other: MariaDB, names: tuple[str, str], databases: Collection[str] | None = None
 ) -> None:
-    """Two servers have the same tables with the same rows; raises AssertionError with the rows that differ."""
+    """Two servers have the same tables with the same rows; raises AssertionError with the rows that
+    differ."""
     found = differences(one, other, names, databases)
     assert not found, "the tables differ\n" + "\n".join(found)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Two equal tables: what a test does to `t` over RowSocket it does to `twin` in SQL, and both must show the same.
+"""Two equal tables: what a test does to `t` over RowSocket it does to `twin` in SQL, and both must show the
+same.
 
 "As SQL" in a test means that: SQL itself gives the expected rows and error numbers.
 """
@@ -19,7 +20,8 @@ from support.mariadb import Database
 
 
 class Twins:
-    """The tables `t` and `twin` of a test's database, both made with `definition` and, behind it, `options`."""
+    """The tables `t` and `twin` of a test's database, both made with `definition` and, behind it,
+    `options`."""
 
     def __init__(self, database: Database, writer: Connection, definition: str, options: str = "") -> None:
         self.database = database.name
@@ -46,7 +48,8 @@ class Twins:
         return self.writer.open_index(self.database, "t", columns, index, filter_columns, decode=False)
 
     def sql(self, statement: str, *parameters: object) -> list[BytesRow]:
-        """Execute one statement; the rows as SQL shows them, as bytes. `%s` are the parameters. Raises pymysql.err.MySQLError."""
+        """Execute one statement; the rows as SQL shows them, as bytes. `%s` are the parameters. Raises
+        pymysql.err.MySQLError."""
         with self._sql.cursor() as cursor:
             cursor.execute(statement, parameters or None)
             return [tuple(map(_to_bytes, row)) for row in cursor.fetchall()]

@@ -41,7 +41,8 @@ class Send:
 
 @dataclass
 class Expect:
-    """Receive this line. `original` is what the original answers instead; it closes instead if `original_closes`."""
+    """Receive this line. `original` is what the original answers instead; it closes instead if
+    `original_closes`."""
 
     line: bytes
     original: bytes | None = None
@@ -239,7 +240,10 @@ class _Reader:
     def finish(self) -> list[Case]:
         for case in self.cases:
             if case.differs() != bool(case.original_reason):
-                raise ValueError(f"case {case.name!r}: an original: line stands if and only if the original's answers differ")
+                raise ValueError(
+                    f"case {case.name!r}: an original: line stands if and only if the original's answers"
+                    f" differ"
+                )
         return self.cases
 
 
@@ -252,13 +256,23 @@ def differences() -> str:
         "Every other case of the vectors is answered alike, byte by byte.",
     ]
     cases = [case for case in read_all() if case.original_reason or case.original_skip]
-    for title, attribute in (("Answered otherwise", "original_reason"), ("Not asked of the original", "original_skip")):
+    for title, attribute in (
+        ("Answered otherwise", "original_reason"),
+        ("Not asked of the original", "original_skip"),
+    ):
         lines += ["", f"## {title}", "", "| case | the original |", "|---|---|"]
         lines += [f"| {case} | {getattr(case, attribute)} |" for case in cases if getattr(case, attribute)]
-    lines += ["", "## Extensions", "", "Not asked of the original, which answers the requests of these files with an error.", ""]
+    lines += [
+        "",
+        "## Extensions",
+        "",
+        "Not asked of the original, which answers the requests of these files with an error.",
+        "",
+    ]
     lines += ["| file | what the original does not have |", "|---|---|"]
     lines += [
-        f"| {file} | {extension} |" for file, extension in sorted({(c.file, c.extension) for c in read_all() if c.extension})
+        f"| {file} | {extension} |"
+        for file, extension in sorted({(c.file, c.extension) for c in read_all() if c.extension})
     ]
     return "\n".join(lines) + "\n"
 

@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Random requests over a few tables, for the original, for RowSocket and for SQL.
 
-The requests keep clear of what is known to differ (tests/vectors/DIFFERENCES.md): values fit their columns, an insert gives all
-columns, an update of several rows touches no key, an IN list with `=` stands on a unique key. Everything else is free.
+The requests keep clear of what is known to differ (tests/vectors/DIFFERENCES.md): values fit their columns,
+an insert gives all columns, an update of several rows touches no key, an IN list with `=` stands on a unique
+key. Everything else is free.
 """
 
 from __future__ import annotations
@@ -88,7 +89,9 @@ class Index:
             parts[-1] = (f"LEFT({parts[-1][0]}, {self.prefix})", parts[-1][1])
         behind = [name for name in self.table.primary_key if name not in self.key or self.prefix]
         parts += [(name, False) for name in behind]
-        return ", ".join(f"{name} {'DESC' if is_descending != downwards else 'ASC'}" for name, is_descending in parts)
+        return ", ".join(
+            f"{name} {'DESC' if is_descending != downwards else 'ASC'}" for name, is_descending in parts
+        )
 
     def __repr__(self) -> str:
         return f"{self.table.name}.{self.name}({','.join(self.key)})"
@@ -119,7 +122,14 @@ class Find:
         printer.text(repr(self))
 
     def line(self) -> bytes:
-        tokens: list[bytes | str | int | None] = [self.index.id, self.operator, len(self.key), *self.key, self.limit, self.offset]
+        tokens: list[bytes | str | int | None] = [
+            self.index.id,
+            self.operator,
+            len(self.key),
+            *self.key,
+            self.limit,
+            self.offset,
+        ]
         if self.in_part is not None:
             tokens += ["@", self.in_part, len(self.in_values), *self.in_values]
         for condition in self.filters:
@@ -149,20 +159,23 @@ any_bytes = st.binary(max_size=6)
 
 INTS = Table(
     "ints",
-    "k INT PRIMARY KEY, g INT NULL, v VARBINARY(6) NULL, n INT NOT NULL, KEY by_g (g), KEY by_g_v (g, v), KEY by_v (v)",
+    "k INT PRIMARY KEY, g INT NULL, v VARBINARY(6) NULL, n INT NOT NULL, KEY by_g (g), KEY by_g_v (g, v),"
+    " KEY by_v (v)",
     (
         Column("k", integers(-3, 25), in_key=True),
         Column("g", nullable(small), is_number=True, in_key=True),
         Column("v", nullable(any_bytes), in_key=True),
         Column("n", integers(1000, 2000), is_number=True),
     ),
-    "(1, 1, 'a', 1000), (2, 1, 'b', 1000), (3, 1, NULL, 1000), (4, 2, '', 1000), (5, NULL, 'a', 1000), (6, NULL, NULL, 1000), "
+    "(1, 1, 'a', 1000), (2, 1, 'b', 1000), (3, 1, NULL, 1000), (4, 2, '', 1000), (5, NULL, 'a', 1000), (6,"
+    " NULL, NULL, 1000), "
     "(7, 3, X'00', 1000), (9, 3, X'FF01', 1000), (12, 5, 'a', 1000), (20, -2, 'zz', 1000)",
     ("k",),
 )
 PAIRS = Table(
     "pairs",
-    "a INT, b VARCHAR(8), n BIGINT NULL, m BIGINT UNSIGNED NOT NULL, PRIMARY KEY (a, b), KEY by_n (n), KEY by_b_n (b, n)",
+    "a INT, b VARCHAR(8), n BIGINT NULL, m BIGINT UNSIGNED NOT NULL, PRIMARY KEY (a, b), KEY by_n (n), KEY"
+    " by_b_n (b, n)",
     (
         Column("a", small, in_key=True),
         Column("b", word, in_key=True),
@@ -181,7 +194,8 @@ WORDS = Table(
         Column("n", small, is_number=True, in_key=True),
         Column("t", nullable(any_bytes.map(lambda data: data.hex().encode()))),
     ),
-    "('a', 1, 'x'), ('b', 1, NULL), ('é', 2, ''), ('ß', 2, 'y'), ('✓', 3, 'z'), ('🐬', 3, NULL), ('ab', 4, 'w')",
+    "('a', 1, 'x'), ('b', 1, NULL), ('é', 2, ''), ('ß', 2, 'y'), ('✓', 3, 'z'), ('🐬', 3, NULL), ('ab', 4,"
+    " 'w')",
     ("w",),
 )
 dates = one_of("2000-02-29", "1999-12-31", "2024-07-01", "2024-07-02")
@@ -189,8 +203,10 @@ moments = one_of("2000-02-29 23:59:59.125", "1999-12-31 00:00:00.000", "2024-07-
 prices = one_of("-1.50", "0.00", "0.25", "99.99", "123456.78")
 TYPED = Table(
     "typed",
-    "k SMALLINT UNSIGNED PRIMARY KEY, d DATE NULL, m DATETIME(3) NULL, p DECIMAL(10,2) NULL, h TIME NULL, y YEAR NULL, "
-    "f DOUBLE NULL, e ENUM('red','green','blue') NULL, s SET('a','b','c') NULL, c CHAR(6) NULL, KEY by_d (d), "
+    "k SMALLINT UNSIGNED PRIMARY KEY, d DATE NULL, m DATETIME(3) NULL, p DECIMAL(10,2) NULL, h TIME NULL, y"
+    " YEAR NULL, "
+    "f DOUBLE NULL, e ENUM('red','green','blue') NULL, s SET('a','b','c') NULL, c CHAR(6) NULL, KEY by_d"
+    " (d), "
     "KEY by_m (m), KEY by_p_d (p, d), "
     "KEY by_h (h), KEY by_y (y), KEY by_c (c)",
     (
@@ -219,7 +235,15 @@ def index_of(id: int, table: Table, name: str, key: str, *, unique: bool, column
     names = tuple(column.name for column in table.columns)
     # A filter on a BLOB is refused by the original.
     filters = tuple(column for column in names if column != "t")
-    return Index(id, table, name, tuple(key.split(",")), tuple(columns.split(",")) if columns else names, filters, unique)
+    return Index(
+        id,
+        table,
+        name,
+        tuple(key.split(",")),
+        tuple(columns.split(",")) if columns else names,
+        filters,
+        unique,
+    )
 
 
 INDEXES = (
@@ -315,7 +339,9 @@ def modifications(draw: st.DrawFn, indexes: tuple[Index, ...] = CHANGES) -> Find
 @st.composite
 def inserts(draw: st.DrawFn, indexes: tuple[Index, ...] = INDEXES) -> bytes:
     """Inserts of whole rows, some of which exist."""
-    index = draw(st.sampled_from([index for index in indexes if len(index.columns) == len(index.table.columns)]))
+    index = draw(
+        st.sampled_from([index for index in indexes if len(index.columns) == len(index.table.columns)])
+    )
     values = [draw(column.values) for column in index.table.columns]
     return b"\t".join(map(token, [index.id, "+", len(values), *values]))
 
@@ -323,8 +349,25 @@ def inserts(draw: st.DrawFn, indexes: tuple[Index, ...] = INDEXES) -> bytes:
 MISTAKES = [
     line.encode()
     for line in (
-        *("", "X", "\t", "0", "0\t", "77\t=\t1\t1", "0\t=\t0", "0\t=\t2\t1\t2", "0\t~\t1\t1", "0\t==\t1\t1", "0\t+\t0"),
-        *("0\t=\t1\t1\t1\t0\t@\t0\t0", "0\t=\t1\t1\t1\t0\tF\t=\t9\t1", "0\t=\t1\t1\t1\t0\tFF\t=\t0\t1", "0\t=\t1\t1\t1\t0\tX\t1"),
+        *(
+            "",
+            "X",
+            "\t",
+            "0",
+            "0\t",
+            "77\t=\t1\t1",
+            "0\t=\t0",
+            "0\t=\t2\t1\t2",
+            "0\t~\t1\t1",
+            "0\t==\t1\t1",
+            "0\t+\t0",
+        ),
+        *(
+            "0\t=\t1\t1\t1\t0\t@\t0\t0",
+            "0\t=\t1\t1\t1\t0\tF\t=\t9\t1",
+            "0\t=\t1\t1\t1\t0\tFF\t=\t0\t1",
+            "0\t=\t1\t1\t1\t0\tX\t1",
+        ),
         *("P\t99\tnowhere\tt\t\tk", "P\t99", "A\t1\t", "A\t2\tx", "A\t1\tx"),
     )
 ]
@@ -339,4 +382,8 @@ def lines() -> st.SearchStrategy[list[bytes]]:
     """What one connection asks, pipelined."""
     find_lines = finds().map(Find.line)
     change_lines = modifications().map(Find.line)
-    return st.lists(st.one_of(find_lines, find_lines, change_lines, inserts(), inserts(), mistakes()), min_size=1, max_size=40)
+    return st.lists(
+        st.one_of(find_lines, find_lines, change_lines, inserts(), inserts(), mistakes()),
+        min_size=1,
+        max_size=40,
+    )

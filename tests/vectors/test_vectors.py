@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Every vector against RowSocket and against the original, byte by byte. The format: README.md beside this file."""
+"""Every vector against RowSocket and against the original, byte by byte. The format: README.md beside this
+file."""
 
 from __future__ import annotations
 
@@ -61,7 +62,9 @@ class Runner:
                 assert self.connected().closed(), "the connection is still open"
                 self.disconnect()
             case vectors.Rows():
-                rows = [b"\t".join(map(text_of, row)) for row in self.server.sql(step.query, database="vectors")]
+                rows = [
+                    b"\t".join(map(text_of, row)) for row in self.server.sql(step.query, database="vectors")
+                ]
                 expected = step.original if self.is_original and step.original is not None else step.rows
                 assert shown(rows) == shown(expected), step.query
         return True
@@ -72,7 +75,9 @@ class Runner:
                 self.connected().line()
             return False
         expected = step.original if self.is_original and step.original is not None else step.line
-        assert vectors.to_text(self.connected().line()) == vectors.to_text(expected), vectors.to_text(self.last_sent)[:500]
+        assert vectors.to_text(self.connected().line()) == vectors.to_text(expected), vectors.to_text(
+            self.last_sent
+        )[:500]
         return True
 
     def connected(self) -> RawConnection:
@@ -108,7 +113,9 @@ def rowsocket_settings(server: RowSocketServer, settings: dict[str, str]) -> Ite
 
 
 @pytest.fixture(scope="session")
-def original_with(tree: ServerTree, template: object, request: pytest.FixtureRequest) -> Iterator[Callable[..., OriginalServer]]:
+def original_with(
+    tree: ServerTree, template: object, request: pytest.FixtureRequest
+) -> Iterator[Callable[..., OriginalServer]]:
     """original_with(settings): an original server with these `server:` settings, started once per session."""
     servers: dict[str, OriginalServer] = {}
     with contextlib.ExitStack() as stack:

@@ -38,6 +38,7 @@ UNIT_PARTS: Mapping[str, Preset] = {
 }
 
 SERVER_PARTS: Mapping[str, str] = {
+    "readme": "tests/readme",
     "client-python": "clients/python/tests",
     "bench": "bench",
     "vectors": "tests/vectors",

@@ -56,7 +56,9 @@ class PlayedPeer(Peer):
     def target_at(self, case: Case, server: Server, address: Address, protocol: str = "") -> Target:
         """A target with the case's workload."""
         kind = PROTOCOLS[protocol or self.protocol or self.name]
-        return Target(self.name, kind(case.asked(), case.database), server, address, self.servers.environment.player)
+        return Target(
+            self.name, kind(case.asked(), case.database), server, address, self.servers.environment.player
+        )
 
     def measure(self, case: Case, run: Run) -> Report:
         """Measure once, and count what the server wrote. Raises WrongAnswer, ServerFailure."""

@@ -39,9 +39,13 @@ class HandlerFloor(Peer):
         self._install(server)
         assert server.sql is not None
         keys = case.asked().keys.count
-        server.sql.sql(f"SET GLOBAL {LIBRARY}_table = '{case.database}.user', GLOBAL {LIBRARY}_rows = {case.rows}")
+        server.sql.sql(
+            f"SET GLOBAL {LIBRARY}_table = '{case.database}.user', GLOBAL {LIBRARY}_rows = {case.rows}"
+        )
         server.sql.sql(f"SET GLOBAL {LIBRARY}_lookups = {max(1000, int(run.seconds * 700_000))}")
-        lookups, found, cpu_ns = server.sql.sql(f"SELECT lookups, found, cpu_ns FROM information_schema.{LIBRARY}")[0]
+        lookups, found, cpu_ns = server.sql.sql(
+            f"SELECT lookups, found, cpu_ns FROM information_schema.{LIBRARY}"
+        )[0]
         if found != lookups:
             raise WrongAnswer(f"{self.name}: {found} of {lookups} rows were found")
         cpu_us = cpu_ns / lookups / 1000 * keys

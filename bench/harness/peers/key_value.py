@@ -60,7 +60,11 @@ class KeyValuePeer(PlayedPeer):
             return
         warmed -= {known for known in warmed if known.startswith(name)}
         self.servers.say(f"filling {self.name} with {case.rows:,} rows of {store.table.name}")
-        load = load_of(target, replace(case, connections=FILL_CONNECTIONS, in_flight=FILL_IN_FLIGHT, zipf=0.0))
+        load = load_of(
+            target, replace(case, connections=FILL_CONNECTIONS, in_flight=FILL_IN_FLIGHT, zipf=0.0)
+        )
         protocol = type(target.protocol)(store)
-        play(target.player, protocol, target.address, replace(load, requests=case.rows), f"filling {self.name}")
+        play(
+            target.player, protocol, target.address, replace(load, requests=case.rows), f"filling {self.name}"
+        )
         warmed.add(holds)

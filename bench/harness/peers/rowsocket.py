@@ -47,7 +47,9 @@ class RowSocket(DatabasePeer):
 
     def database_server(self, case: Case) -> Server:
         """A server with the plugin."""
-        return self.servers.database(RowSocketOverTcp, {**options_of(case, binlog=case.binlog), **self.options})
+        return self.servers.database(
+            RowSocketOverTcp, {**options_of(case, binlog=case.binlog), **self.options}
+        )
 
     def target(self, case: Case) -> Target:
         """The read port, or the write port for whatever writes."""

@@ -35,7 +35,9 @@ class Sysbench(Peer):
 
     def measure(self, case: Case, run: Run) -> Report:
         """One run with as many sessions as the case has connections."""
-        server = self.servers.database(RowSocketOverTcp, {**options_of(case, binlog=case.binlog), **ONE_THREAD})
+        server = self.servers.database(
+            RowSocketOverTcp, {**options_of(case, binlog=case.binlog), **ONE_THREAD}
+        )
         assert server.sql is not None
         if DATABASE not in server.warmed:
             self.servers.say(f"filling sysbench's {TABLES} tables")

@@ -183,7 +183,7 @@ TEST_P(Changing, setting_another_column_does_not) {
 }
 
 TEST_P(Changing, rows_are_changed_while_walking_where_none_can_come_again) {
-  Index& index = client().open({"d", "item", "", "stock", ""});
+  Selection& index = client().open({"d", "item", "", "stock", ""});
   const Error error = client().request(index, Intent::write, [](Cursor& cursor) -> Error {
     const Texts key{"1"};
     for (Step step = cursor.seek({.key_operator = after, .key = key}); step == Step::row;

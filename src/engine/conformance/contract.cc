@@ -59,7 +59,7 @@ Texts::Texts(std::initializer_list<const char*> texts) {
   }
 }
 
-IndexDescription item(std::string index, std::string filter_columns) {
+SelectionDescription item(std::string index, std::string filter_columns) {
   return {database, "item", std::move(index), "id,name,stock", std::move(filter_columns)};
 }
 
@@ -93,10 +93,10 @@ Client::Client(Engine& engine, Intent intent) {
 
 Client::~Client() = default;
 
-Index& Client::open(const IndexDescription& description) {
-  std::shared_ptr<Index> index;
+Selection& Client::open(const SelectionDescription& description) {
+  std::shared_ptr<Selection> index;
   Error error;
-  const Begin begin = session_->open_index(description, index, error);
+  const Begin begin = session_->open_selection(description, index, error);
   if (begin != Begin::ready) {
     throw std::runtime_error("open_index: " + error.detail);
   }
@@ -104,14 +104,14 @@ Index& Client::open(const IndexDescription& description) {
   return *index;
 }
 
-ErrorCode Client::failure_to_open(const IndexDescription& description) {
-  std::shared_ptr<Index> index;
+ErrorCode Client::failure_to_open(const SelectionDescription& description) {
+  std::shared_ptr<Selection> index;
   Error error;
-  EXPECT_EQ(session_->open_index(description, index, error), Begin::failed);
+  EXPECT_EQ(session_->open_selection(description, index, error), Begin::failed);
   return error.code;
 }
 
-Cursor& Client::begin(Index& index, Intent intent) {
+Cursor& Client::begin(Selection& index, Intent intent) {
   Cursor* cursor = nullptr;
   Error error;
   const Begin begin = session_->begin_request(index, intent, cursor, error);
@@ -121,7 +121,7 @@ Cursor& Client::begin(Index& index, Intent intent) {
   return *cursor;
 }
 
-Begin Client::tries(Index& index, Intent intent, Error& error) {
+Begin Client::tries(Selection& index, Intent intent, Error& error) {
   Cursor* cursor = nullptr;
   const Begin begin = session_->begin_request(index, intent, cursor, error);
   if (begin == Begin::ready) {
@@ -130,12 +130,12 @@ Begin Client::tries(Index& index, Intent intent, Error& error) {
   return begin;
 }
 
-Begin Client::tries(Index& index, Intent intent) {
+Begin Client::tries(Selection& index, Intent intent) {
   Error error;
   return tries(index, intent, error);
 }
 
-Error Client::request(Index& index, Intent intent, const Action& action) {
+Error Client::request(Selection& index, Intent intent, const Action& action) {
   Cursor* cursor = nullptr;
   Error error;
   const Begin begin = session_->begin_request(index, intent, cursor, error);
@@ -157,7 +157,7 @@ Error Client::insert(const Texts& values, Intent intent) {
   });
 }
 
-std::string Client::insert_into(Index& index, const Texts& values, const Duplicates& duplicates) {
+std::string Client::insert_into(Selection& index, const Texts& values, const Duplicates& duplicates) {
   RowOutcome outcome{};
   const Error error = request(
       index, Intent::write, [&](Cursor& cursor) { return insert_row(cursor, values, duplicates, outcome); });
@@ -169,7 +169,7 @@ std::string Client::insert_into(Index& index, const Texts& values, const Duplica
   return std::to_string(outcome.rows_affected) + (outcome.has_id ? "#" + id : "");
 }
 
-Error Client::on_row(Index& index, const char* id, Intent intent, const Action& action) {
+Error Client::on_row(Selection& index, const char* id, Intent intent, const Action& action) {
   return request(index, intent, [&](Cursor& cursor) {
     const Texts key{id};
     switch (cursor.seek({.key_operator = KeyOperator::equal, .key = key})) {
@@ -185,7 +185,7 @@ Error Client::on_row(Index& index, const char* id, Intent intent, const Action& 
 }
 
 Error Client::set_stock(const char* id, const char* stock, Intent intent) {
-  Index& index = open({database, "item", "", "stock", ""});
+  Selection& index = open({database, "item", "", "stock", ""});
   return on_row(index, id, intent, [stock](Cursor& cursor) { return set_columns(cursor, Texts{stock}); });
 }
 
@@ -193,7 +193,7 @@ Error Client::remove(const char* id) {
   return on_row(open(), id, Intent::write, [](Cursor& cursor) { return cursor.delete_row(); });
 }
 
-std::string Client::rows(Index& index, const Range& range) {
+std::string Client::rows(Selection& index, const Range& range) {
   std::vector<std::string> found;
   const Error error = request(index, Intent::read, [&](Cursor& cursor) {
     Step step = cursor.seek(range.range());
@@ -205,7 +205,7 @@ std::string Client::rows(Index& index, const Range& range) {
   return error.ok() ? joined(found) : "error " + std::to_string(error.number) + " " + error.detail;
 }
 
-std::string Client::ids(Index& index, const Range& range) {
+std::string Client::ids(Selection& index, const Range& range) {
   std::string ids;
   std::string text = rows(index, range);
   for (size_t begin = 0; begin < text.size(); begin = std::min(text.find(", ", begin), text.size() - 2) + 2) {
@@ -216,7 +216,7 @@ std::string Client::ids(Index& index, const Range& range) {
 
 std::string Client::stock(const char* id) {
   std::string stock = "none";
-  Index& index = open({database, "item", "", "stock", ""});
+  Selection& index = open({database, "item", "", "stock", ""});
   const Error error = on_row(index, id, Intent::read, [&stock](Cursor& cursor) {
     stock = row_of(cursor);
     return Error();
@@ -324,7 +324,7 @@ Client& Contract::client_that_reads() {
   return *client_;
 }
 
-IndexDescription Contract::create_numbered() {
+SelectionDescription Contract::create_numbered() {
   create_table("d.numbered", {.columns = {memory::auto_increment("id"), memory::text("name", 40),
                                           memory::with_default(memory::integer("stock"), "7")},
                               .indexes = {{"PRIMARY", {"id"}, true}, {"by_name", {"name"}, true}}});

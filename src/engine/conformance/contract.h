@@ -57,7 +57,7 @@ struct Range {
 };
 
 /// The index that most tests open: all columns of d.item by its primary key.
-[[nodiscard]] IndexDescription item(std::string index = "", std::string filter_columns = "");
+[[nodiscard]] SelectionDescription item(std::string index = "", std::string filter_columns = "");
 
 class Client {
  public:
@@ -71,33 +71,33 @@ class Client {
   [[nodiscard]] int wakes() const { return wakes_.load(); }
 
   // Opening. The index is kept as long as the client lives, as a connection keeps it.
-  Index& open(const IndexDescription& description = item());
-  ErrorCode failure_to_open(const IndexDescription& description);
+  Selection& open(const SelectionDescription& description = item());
+  ErrorCode failure_to_open(const SelectionDescription& description);
 
   /// Begin a request that is to be ready.
-  Cursor& begin(Index& index, Intent intent);
+  Cursor& begin(Selection& index, Intent intent);
   /// What begin_request answers; where it is ready the request is abandoned at once.
-  Begin tries(Index& index, Intent intent);
+  Begin tries(Selection& index, Intent intent);
   /// The same, and why it failed.
-  Begin tries(Index& index, Intent intent, Error& error);
+  Begin tries(Selection& index, Intent intent, Error& error);
 
   // Whole requests: ended where they succeed, else abandoned. One that can not begin is an error, too: what
   // it failed with, or cannot_lock_table where it is to wait.
   using Action = std::function<Error(Cursor&)>;
-  Error request(Index& index, Intent intent, const Action& action);
+  Error request(Selection& index, Intent intent, const Action& action);
   Error insert(const Texts& values, Intent intent = Intent::write);
   /// "1" = inserted, "2" = changed what was there, "0" = nothing changed; "#7" behind it is the id. Or "error
   /// 121".
-  std::string insert_into(Index& index, const Texts& values, const Duplicates& duplicates = {});
+  std::string insert_into(Selection& index, const Texts& values, const Duplicates& duplicates = {});
   /// On the row of this id; it is an error if there is none.
-  Error on_row(Index& index, const char* id, Intent intent, const Action& action);
+  Error on_row(Selection& index, const char* id, Intent intent, const Action& action);
   Error set_stock(const char* id, const char* stock, Intent intent = Intent::write);
   Error remove(const char* id);
 
   /// The rows of a range, as a request of its own.
-  std::string rows(Index& index, const Range& range = {KeyOperator::at_or_after, {"-1000"}});
+  std::string rows(Selection& index, const Range& range = {KeyOperator::at_or_after, {"-1000"}});
   /// The ids of the same.
-  std::string ids(Index& index, const Range& range);
+  std::string ids(Selection& index, const Range& range);
   /// The stock of a row, "none" if there is no row, or "later" where the request is to wait.
   std::string stock(const char* id);
 
@@ -112,7 +112,7 @@ class Client {
  private:
   Counters counters_;
   std::atomic<int> wakes_ = 0;
-  std::vector<std::shared_ptr<Index>> opened_;
+  std::vector<std::shared_ptr<Selection>> opened_;
   std::unique_ptr<Session> session_;
 };
 
@@ -153,7 +153,7 @@ class Contract : public testing::TestWithParam<TableKind> {
     host().create_table(name, definition, GetParam());
   }
   /// d.numbered: id AUTO_INCREMENT, name unique, stock with the default 7.
-  IndexDescription create_numbered();
+  SelectionDescription create_numbered();
   /// Committed rows.
   [[nodiscard]] std::string rows(const std::string& table = "d.item");
 

@@ -12,7 +12,7 @@ class Filters : public Contract {
   /// A character for each row: its id where it matches conditions on "stock" (0) and "name" (1), else - for
   /// skip, ! for stop and ? for refuse.
   std::string matching(const std::vector<Filter>& filters) {
-    Index& index = client().open(item("", "stock,name"));
+    Selection& index = client().open(item("", "stock,name"));
     std::string matches;
     const Error error = client().request(index, Intent::read, [&](Cursor& cursor) {
       Error refused = cursor.set_filters(filters);

@@ -10,13 +10,13 @@ const std::string four_rows = "1 cap 20, 2 pen 10, 3 cup 20, 4 box NULL";
 
 class Groups : public Contract {
  protected:
-  GroupMember writes(Index& index) { return {&index, Intent::write, false}; }
-  GroupMember writes_one_row(Index& index) { return {&index, Intent::write_one_row, false}; }
-  GroupMember writes_rows_alone(Index& index) { return {&index, Intent::write, true}; }
-  GroupMember reads(Index& index) { return {&index, Intent::read, false}; }
+  GroupMember writes(Selection& index) { return {&index, Intent::write, false}; }
+  GroupMember writes_one_row(Selection& index) { return {&index, Intent::write_one_row, false}; }
+  GroupMember writes_rows_alone(Selection& index) { return {&index, Intent::write, true}; }
+  GroupMember reads(Selection& index) { return {&index, Intent::read, false}; }
   /// A group that is to write to d.item and to read it.
   void begin_group() {
-    Index& index = client().open();
+    Selection& index = client().open();
     client().begin_group({writes(index), writes_one_row(index), reads(index)});
   }
 };
@@ -88,7 +88,7 @@ TEST_P(Groups, one_group_follows_another) {
 }
 
 TEST_P(Groups, rows_that_stand_alone_are_undone_alone) {
-  Index& index = client().open();
+  Selection& index = client().open();
   client().begin_group({writes_rows_alone(index)});
   EXPECT_TRUE(client().insert({"5", "ink", "1"}).ok());
   EXPECT_EQ(client().insert({"2", "mug", "1"}).number, duplicate_key);
@@ -99,7 +99,7 @@ TEST_P(Groups, rows_that_stand_alone_are_undone_alone) {
 }
 
 TEST_P(Groups, rows_that_stand_alone_are_undone_with_their_group_as_well) {
-  Index& index = client().open();
+  Selection& index = client().open();
   client().begin_group({writes_rows_alone(index)});
   EXPECT_TRUE(client().insert({"5", "ink", "1"}).ok());
   EXPECT_EQ(client().insert({"2", "mug", "1"}).number, duplicate_key);
@@ -109,8 +109,8 @@ TEST_P(Groups, rows_that_stand_alone_are_undone_with_their_group_as_well) {
 }
 
 TEST_P(Groups, a_group_over_two_tables) {
-  Index& numbered = client().open(create_numbered());
-  Index& index = client().open();
+  Selection& numbered = client().open(create_numbered());
+  Selection& index = client().open();
   client().begin_group({writes(index), writes(numbered)});
   EXPECT_TRUE(client().insert({"5", "ink", "1"}).ok());
   EXPECT_EQ(client().insert_into(numbered, {nullptr, "ink"}), "1#1");
@@ -160,8 +160,8 @@ TEST_P(Groups, a_group_whose_transaction_was_lost_may_be_abandoned) {
 }
 
 TEST_P(Groups, a_member_that_can_not_be_is_named) {
-  Index& index = client().open();
-  Index& numbered = client().open(create_numbered());
+  Selection& index = client().open();
+  Selection& numbered = client().open(create_numbered());
   client().sleep();
   host().drop_table("d.numbered");
   size_t failed_member = 0;
@@ -175,8 +175,8 @@ TEST_P(Groups, a_member_that_can_not_be_is_named) {
 }
 
 TEST_P(Groups, a_table_that_somebody_holds_is_waited_for_before_anything_is_done) {
-  Index& index = client().open();
-  Index& numbered = client().open(create_numbered());
+  Selection& index = client().open();
+  Selection& numbered = client().open(create_numbered());
   client().sleep();
   host().hold_table("d.numbered");
   size_t failed_member = 0;
@@ -190,7 +190,7 @@ TEST_P(Groups, a_table_that_somebody_holds_is_waited_for_before_anything_is_done
 
 TEST_P(Groups, a_session_that_reads_reads_in_groups) {
   client_that_reads();
-  Index& index = client().open();
+  Selection& index = client().open();
   client().begin_group({reads(index), reads(index)});
   EXPECT_EQ(client().stock("1"), "20");
   EXPECT_EQ(client().stock("2"), "10");
@@ -200,7 +200,7 @@ TEST_P(Groups, a_session_that_reads_reads_in_groups) {
 
 TEST_P(Groups, a_session_that_reads_writes_in_no_group) {
   client_that_reads();
-  Index& index = client().open();
+  Selection& index = client().open();
   size_t failed_member = 0;
   Error error;
   if (client().begin_group({writes(index)}, failed_member, error) == Begin::ready) {
@@ -218,8 +218,8 @@ TEST_P(GroupsWithoutTransactions, writing_is_refused_and_the_member_named) {
   host().create_table("d.account",
                       {.columns = {memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}},
                       kinds_with_transactions().front());
-  Index& account = client().open({"d", "account", "", "id", ""});
-  Index& index = client().open();
+  Selection& account = client().open({"d", "account", "", "id", ""});
+  Selection& index = client().open();
   size_t failed_member = 0;
   Error error;
   EXPECT_EQ(client().begin_group({{&account, Intent::write, false}, {&index, Intent::write, false}},
@@ -234,7 +234,7 @@ TEST_P(GroupsWithoutTransactions, writing_is_refused_and_the_member_named) {
 }
 
 TEST_P(GroupsWithoutTransactions, a_refused_group_is_none) {
-  Index& index = client().open();
+  Selection& index = client().open();
   size_t failed_member = 0;
   Error error;
   EXPECT_EQ(client().begin_group({{&index, Intent::write, false}}, failed_member, error), Begin::failed);
@@ -244,7 +244,7 @@ TEST_P(GroupsWithoutTransactions, a_refused_group_is_none) {
 }
 
 TEST_P(GroupsWithoutTransactions, reading_is_not_refused) {
-  Index& index = client().open();
+  Selection& index = client().open();
   client().begin_group({{&index, Intent::read, false}});
   EXPECT_EQ(client().stock("1"), "20");
   EXPECT_TRUE(client().session().end_group().ok());

@@ -31,14 +31,14 @@ class Inserting : public Contract {
   static inline const std::string four_rows = "1 cap 20, 2 pen 10, 3 cup 20, 4 box NULL";
 
  private:
-  IndexDescription numbered_;
+  SelectionDescription numbered_;
 };
 
 // ---- a row
 
 TEST_P(Inserting, values_are_for_the_first_columns_and_the_others_take_their_defaults) {
   create_numbered();
-  Index& index = client().open({"d", "numbered", "", "name,stock,id", ""});
+  Selection& index = client().open({"d", "numbered", "", "name,stock,id", ""});
   EXPECT_EQ(client().insert_into(index, {"ink"}), "1#1");
   EXPECT_EQ(client().insert_into(index, {"pad", "3"}), "1#2");
   client().commit();
@@ -101,7 +101,7 @@ TEST_P(Inserting, the_outcomes_error_is_not_touched) {
 TEST_P(Inserting, null_and_0_and_no_value_take_the_next_id) {
   EXPECT_EQ(insert_numbered({nullptr, "ink"}), "1#1");
   EXPECT_EQ(insert_numbered({"0", "pad"}), "1#2");
-  Index& index = client().open({"d", "numbered", "", "name", ""});
+  Selection& index = client().open({"d", "numbered", "", "name", ""});
   EXPECT_EQ(client().insert_into(index, {"cap"}), "1#3");
 }
 
@@ -125,7 +125,7 @@ TEST_P(Inserting, ids_that_are_used_up_are_an_error) {
 }
 
 TEST_P(Inserting, rows_of_one_request_have_outcomes_of_their_own) {
-  Index& index = client().open(create_numbered());
+  Selection& index = client().open(create_numbered());
   std::string outcomes;
   const Error error = client().request(index, Intent::write, [&](Cursor& cursor) {
     Error failure;
@@ -240,7 +240,7 @@ TEST_P(Inserting, update_that_can_not_be_is_an_error) {
 }
 
 TEST_P(Inserting, changes_are_done_in_their_order_where_the_filters_match) {
-  Index& index = client().open(item("", "stock"));
+  Selection& index = client().open(item("", "stock"));
   const auto insert_if_stock_is = [&](const char* stock, const Texts& values) {
     RowOutcome outcome{};
     const Filter filter = {Mismatch::skip, Comparison::equal, 0, Value(std::string_view(stock))};
@@ -262,7 +262,7 @@ TEST_P(Inserting, changes_are_done_in_their_order_where_the_filters_match) {
 // ---- the row that is there afterwards
 
 TEST_P(Inserting, the_row_that_is_there_afterwards_is_the_current_one) {
-  Index& index = client().open(create_numbered());
+  Selection& index = client().open(create_numbered());
   const auto told = [&](const Texts& values, Duplicates duplicates) {
     duplicates.tells_row = true;
     std::string row;

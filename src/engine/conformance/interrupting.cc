@@ -73,9 +73,9 @@ TEST_P(Interrupting, one_that_waits_for_a_table_fails_when_it_is_told_to_stop) {
     Somebody writer(host().engine(), Intent::write);
     std::future<void> done = writer.begins([](Client& other) {
       other.session().set_patient(true);
-      std::shared_ptr<Index> index;
+      std::shared_ptr<Selection> index;
       Error error;
-      EXPECT_EQ(other.session().open_index(item(), index, error), Begin::failed);
+      EXPECT_EQ(other.session().open_selection(item(), index, error), Begin::failed);
     });
     host().await_patient_wait();
     host().engine().interrupt_sessions();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// IndexDescription, Index and Session::open_index: what is named, and that the names are resolved again when
+// SelectionDescription, Selection and Session::open_selection: what is named, and that the names are resolved again when
 // the table was replaced.
 #include "engine/conformance/contract.h"
 
@@ -29,19 +29,19 @@ TEST_P(Opening, an_index_that_begins_with_a_digit_is_an_ordinal) {
 }
 
 TEST_P(Opening, the_columns_are_read_in_the_order_in_which_they_are_named) {
-  Index& index = client().open({"d", "item", "", "stock,name,stock", ""});
+  Selection& index = client().open({"d", "item", "", "stock,name,stock", ""});
   EXPECT_EQ(client().rows(index, {equal, {"3"}}), "20 cup 20");
 }
 
 TEST_P(Opening, an_index_says_how_many_columns_were_named) {
-  Index& index = client().open({"d", "item", "", "stock,name", "id"});
+  Selection& index = client().open({"d", "item", "", "stock,name", "id"});
   EXPECT_EQ(index.column_count(), 2U);
   EXPECT_EQ(index.filter_column_count(), 1U);
   EXPECT_EQ(index.description().columns, "stock,name");
 }
 
 TEST_P(Opening, no_columns_may_be_named) {
-  Index& index = client().open({"d", "item", "", "", ""});
+  Selection& index = client().open({"d", "item", "", "", ""});
   EXPECT_EQ(index.column_count(), 0U);
   EXPECT_EQ(index.filter_column_count(), 0U);
 }
@@ -55,13 +55,13 @@ TEST_P(Opening, what_does_not_exist_is_named_in_the_failure) {
 }
 
 TEST_P(Opening, two_equal_descriptions_are_one_index) {
-  Index& index = client().open(item());
+  Selection& index = client().open(item());
   EXPECT_EQ(&client().open(item()), &index);
 }
 
 TEST_P(Opening, descriptions_that_differ_in_anything_are_two_indexes) {
-  Index& index = client().open(item());
-  IndexDescription raw = item();
+  Selection& index = client().open(item());
+  SelectionDescription raw = item();
   raw.raw = true;
   EXPECT_NE(&client().open(raw), &index);
   EXPECT_NE(&client().open(item("", "id")), &index);
@@ -72,16 +72,16 @@ TEST_P(Opening, descriptions_that_differ_in_anything_are_two_indexes) {
 TEST_P(Opening, a_table_that_somebody_holds_is_waited_for) {
   client();
   host().hold_table("d.item");
-  std::shared_ptr<Index> index;
+  std::shared_ptr<Selection> index;
   Error error;
-  EXPECT_EQ(client().session().open_index(item(), index, error), Begin::wait);
+  EXPECT_EQ(client().session().open_selection(item(), index, error), Begin::wait);
   EXPECT_EQ(index, nullptr);
   host().let_go();
-  EXPECT_EQ(client().session().open_index(item(), index, error), Begin::ready);
+  EXPECT_EQ(client().session().open_selection(item(), index, error), Begin::ready);
 }
 
 TEST_P(Opening, an_opened_index_is_resolved_again_when_its_table_was_replaced) {
-  Index& index = client().open();
+  Selection& index = client().open();
   EXPECT_EQ(client().rows(index, {equal, {"3"}}), "3 cup 20");
   client().sleep();
   create_table("d.item", {.columns = {memory::text("colour", 40), memory::integer("stock"),
@@ -92,7 +92,7 @@ TEST_P(Opening, an_opened_index_is_resolved_again_when_its_table_was_replaced) {
 }
 
 TEST_P(Opening, an_opened_index_that_fits_no_more_fails_until_it_fits_again) {
-  Index& index = client().open(item("by_name"));
+  Selection& index = client().open(item("by_name"));
   Error error;
   client().sleep();
   create_table("d.item", {.columns = {memory::integer("id"), memory::text("name", 40)},

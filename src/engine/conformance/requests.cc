@@ -17,7 +17,7 @@ class Requests : public Contract {};
 
 TEST_P(Requests, a_session_that_reads_refuses_every_write) {
   client_that_reads();
-  Index& index = client().open();
+  Selection& index = client().open();
   for (const Intent intent : {Intent::write, Intent::write_one_row}) {
     Error error;
     EXPECT_EQ(client().tries(index, intent, error), Begin::failed);
@@ -61,7 +61,7 @@ TEST_P(Requests, a_request_that_failed_before_it_changed_anything_harms_nothing)
 }
 
 TEST_P(Requests, a_read_that_is_abandoned_harms_nothing) {
-  Index& index = client().open();
+  Selection& index = client().open();
   EXPECT_EQ(client().tries(index, Intent::read), Begin::ready);
   EXPECT_EQ(client().rows(index), four_rows);
   client().commit();
@@ -75,13 +75,13 @@ TEST_P(Requests, a_commit_or_a_rollback_of_nothing_is_a_success) {
 }
 
 TEST_P(Requests, a_snapshot_that_was_not_taken_does_not_expire) {
-  Index& index = client().open();
+  Selection& index = client().open();
   client().session().expire_snapshot();
   EXPECT_EQ(client().tries(index, Intent::read), Begin::ready);
 }
 
 TEST_P(Requests, an_expired_snapshot_is_nothing_to_a_write) {
-  Index& index = client().open();
+  Selection& index = client().open();
   EXPECT_EQ(client().rows(index), four_rows);
   client().session().expire_snapshot();
   EXPECT_EQ(client().tries(index, Intent::write_one_row), Begin::ready);
@@ -89,7 +89,7 @@ TEST_P(Requests, an_expired_snapshot_is_nothing_to_a_write) {
 }
 
 TEST_P(Requests, a_turn_reads_what_others_committed_before_it) {
-  Index& index = client().open();
+  Selection& index = client().open();
   EXPECT_EQ(client().rows(index, {equal, {"5"}}), "");
   client().commit();
   host().insert("d.item", {"5", "ink", "1"});
@@ -125,7 +125,7 @@ TEST_P(Undoing, a_failed_request_is_undone_and_only_it) {
 }
 
 TEST_P(Undoing, every_kind_of_change_is_undone) {
-  Index& index = client().open({"d", "item", "", "stock,name,id", ""});
+  Selection& index = client().open({"d", "item", "", "stock,name,id", ""});
   bool changed = false;
   const Client::Action changes[] = {
       [](Cursor& cursor) { return set_columns(cursor, Texts{"99", "hat"}); },
@@ -195,7 +195,7 @@ class LastingWork : public Contract {
                         {.columns = {memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}},
                         kinds_with_transactions().front());
   }
-  Index& account() { return client().open({"d", "account", "", "id", ""}); }
+  Selection& account() { return client().open({"d", "account", "", "id", ""}); }
   Error insert_account(const char* id) {
     return client().request(account(), Intent::write, [id](Cursor& cursor) {
       RowOutcome outcome{};

@@ -178,7 +178,7 @@ TEST_P(Seeking, only_text_begins_with_something) {
 }
 
 TEST_P(Seeking, a_request_may_seek_again_and_again) {
-  Index& index = client().open();
+  Selection& index = client().open();
   Cursor& cursor = client().begin(index, Intent::read);
   std::string found;
   for (const char* const id : {"3", "7", "1", "3"}) {
@@ -206,7 +206,7 @@ INSTANTIATE_TEST_SUITE_P(, Seeking, testing::ValuesIn(every_kind()), name_of_kin
 class Lenience : public Contract {};
 
 TEST_P(Lenience, a_key_that_is_none_finds_what_sql_compares_equal_and_is_said) {
-  Index& index = client().open();
+  Selection& index = client().open();
   EXPECT_EQ(client().ids(index, {equal, {"3"}}), "3");
   EXPECT_FALSE(client().session().took_lenience());
   EXPECT_EQ(client().ids(index, {equal, {"3 pieces"}}), "3");

@@ -80,7 +80,7 @@ TEST_P(Transactions, a_read_behind_a_change_sees_what_was_committed_before_the_c
 
 TEST_P(Transactions, a_change_starts_from_what_is_committed) {
   Somebody writer(host().engine(), Intent::write);
-  Index& index = client().open({"d", "item", "", "stock", ""});
+  Selection& index = client().open({"d", "item", "", "stock", ""});
   EXPECT_TRUE(client().set_stock("1", "21").ok());
   client().commit();
   writer.does([](Client& other) {

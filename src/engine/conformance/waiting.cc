@@ -20,7 +20,7 @@ class TableLocks : public Contract {
 };
 
 TEST_P(TableLocks, a_request_on_a_table_that_somebody_holds_is_to_wait) {
-  Index& index = client().open();
+  Selection& index = client().open();
   client().sleep();
   host().hold_table("d.item");
   EXPECT_EQ(client().tries(index, Intent::read), Begin::wait);
@@ -31,7 +31,7 @@ TEST_P(TableLocks, a_request_on_a_table_that_somebody_holds_is_to_wait) {
 }
 
 TEST_P(TableLocks, who_waits_for_one_table_uses_others) {
-  Index& numbered = client().open(create_numbered());
+  Selection& numbered = client().open(create_numbered());
   client().sleep();
   host().hold_table("d.numbered");
   EXPECT_EQ(client().tries(numbered, Intent::write), Begin::wait);
@@ -59,7 +59,7 @@ TEST_P(TableLocks, one_that_is_patient_waits_in_place) {
 
 TEST_P(TableLocks, patience_lasts_as_long_as_the_hosts_settings_say) {
   host().set_lock_timeouts_s(1);
-  Index& index = client().open();
+  Selection& index = client().open();
   client().sleep();
   host().hold_table("d.item");
   client().session().set_patient(true);
@@ -69,7 +69,7 @@ TEST_P(TableLocks, patience_lasts_as_long_as_the_hosts_settings_say) {
 
 TEST_P(TableLocks, patience_ends_when_it_is_taken_back) {
   host().set_lock_timeouts_s(for_ever_s);
-  Index& index = client().open();
+  Selection& index = client().open();
   client().sleep();
   host().hold_table("d.item");
   client().session().set_patient(true);
@@ -114,7 +114,7 @@ TEST_P(TableLocks, a_table_that_somebody_waits_for_is_yielded) {
 }
 
 TEST_P(TableLocks, a_table_that_nobody_waits_for_is_kept_beside_one_that_is_yielded) {
-  Index& numbered = client().open(create_numbered());
+  Selection& numbered = client().open(create_numbered());
   EXPECT_EQ(client().rows(numbered), "");
   EXPECT_EQ(client().stock("1"), "20");
   client().commit();

@@ -28,7 +28,7 @@ Error find_columns(const Table& table, std::string_view names, std::vector<size_
 
 }  // namespace
 
-Error MemoryIndex::resolve(const std::shared_ptr<Table>& table) {
+Error MemorySelection::resolve(const std::shared_ptr<Table>& table) {
   table_.reset();
   const auto key_index = table->find_index(description().index);
   if (!key_index.has_value()) {
@@ -45,7 +45,7 @@ Error MemoryIndex::resolve(const std::shared_ptr<Table>& table) {
   return {};
 }
 
-void MemoryCursor::start(const MemoryIndex& index) {
+void MemoryCursor::start(const MemorySelection& index) {
   index_ = &index;
   conditions_.clear();
   stands_ = false;

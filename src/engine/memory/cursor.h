@@ -15,9 +15,9 @@ namespace rowsocket::engine::memory {
 class MemorySession;
 
 /// An opened index and the table it was resolved against.
-class MemoryIndex final : public Index {
+class MemorySelection final : public Selection {
  public:
-  explicit MemoryIndex(IndexDescription description) : Index(std::move(description)) {}
+  explicit MemorySelection(SelectionDescription description) : Selection(std::move(description)) {}
   /// Find the names of the description in `table`.
   Error resolve(const std::shared_ptr<Table>& table);
   [[nodiscard]] bool resolved_against(const std::shared_ptr<Table>& table) const { return table_ == table; }
@@ -37,7 +37,7 @@ class MemoryIndex final : public Index {
 class MemoryCursor final : public Cursor {
  public:
   explicit MemoryCursor(MemorySession& session) : session_(session) {}
-  void start(const MemoryIndex& index);  ///< the mutex is held
+  void start(const MemorySelection& index);  ///< the mutex is held
 
   Error set_filters(std::span<const Filter> filters) override;
   Step seek(const KeyRange& range) override;
@@ -89,7 +89,7 @@ class MemoryCursor final : public Cursor {
   Error write(RowNumber number, Row row);
 
   MemorySession& session_;
-  const MemoryIndex* index_ = nullptr;
+  const MemorySelection* index_ = nullptr;
   std::vector<Condition> conditions_;
   std::optional<End> low_;  ///< of the last seek; none = where the index ends
   std::optional<End> high_;

@@ -39,13 +39,13 @@ class MemoryEngineTest : public testing::Test {
     options.wake = [this] { ++wakes; };
     return engine.create_session(options);
   }
-  static std::shared_ptr<Index> open(Session& on, const std::string& index, const std::string& filter_columns = "") {
-    IndexDescription description{"d", "t", index, "id,name,stock", filter_columns};
-    std::shared_ptr<Index> opened;
-    EXPECT_EQ(on.open_index(description, opened, last_error), Begin::ready);
+  static std::shared_ptr<Selection> open(Session& on, const std::string& index, const std::string& filter_columns = "") {
+    SelectionDescription description{"d", "t", index, "id,name,stock", filter_columns};
+    std::shared_ptr<Selection> opened;
+    EXPECT_EQ(on.open_selection(description, opened, last_error), Begin::ready);
     return opened;
   }
-  Cursor& begin(Index& index, Intent intent = Intent::write) {
+  Cursor& begin(Selection& index, Intent intent = Intent::write) {
     Cursor* cursor = nullptr;
     Error error;
     EXPECT_EQ(session->begin_request(index, intent, cursor, error), Begin::ready);

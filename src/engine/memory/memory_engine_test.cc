@@ -189,10 +189,10 @@ TEST_F(MemoryEngineTest, workers_of_many_threads_lose_no_update) {
     const auto own = open_session(Intent::write);
     const std::vector<Value> key = values({"1"});
     const Assignment one_more = {0, Operation::add, key[0]};
-    IndexDescription description{"d", "t", "", "stock", ""};
-    std::shared_ptr<Index> index;
+    SelectionDescription description{"d", "t", "", "stock", ""};
+    std::shared_ptr<Selection> index;
     Error error;
-    EXPECT_EQ(own->open_index(description, index, error), Begin::ready);
+    EXPECT_EQ(own->open_selection(description, index, error), Begin::ready);
     for (int round = 0; round < 200; ++round) {
       Cursor* cursor = nullptr;
       ASSERT_EQ(own->begin_request(*index, Intent::write, cursor, error), Begin::ready);

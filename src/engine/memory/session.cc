@@ -29,7 +29,7 @@ MemorySession::~MemorySession() {
   state_.session_ended.notify_all();
 }
 
-Begin MemorySession::open_index(const IndexDescription& description, std::shared_ptr<Index>& index, Error& error) {
+Begin MemorySession::open_selection(const SelectionDescription& description, std::shared_ptr<Selection>& selection, Error& error) {
   MutexLock lock(state_.mutex);
   const auto table = state_.table(description.database + "." + description.table);
   if (table == nullptr) {
@@ -40,34 +40,34 @@ Begin MemorySession::open_index(const IndexDescription& description, std::shared
     return begin;
   }
   take_table(table);
-  std::erase_if(indexes_, [](const auto& known) { return known.expired(); });
-  for (const auto& known : indexes_) {
+  std::erase_if(selections_, [](const auto& known) { return known.expired(); });
+  for (const auto& known : selections_) {
     if (auto same = known.lock(); same->description() == description && same->resolved_against(table)) {
-      index = std::move(same);
+      selection = std::move(same);
       return Begin::ready;
     }
   }
-  auto opened = std::make_shared<MemoryIndex>(description);
+  auto opened = std::make_shared<MemorySelection>(description);
   error = opened->resolve(table);
   if (!error.ok()) {
     return Begin::failed;
   }
-  indexes_.push_back(opened);
-  index = std::move(opened);
+  selections_.push_back(opened);
+  selection = std::move(opened);
   return Begin::ready;
 }
 
 size_t MemorySession::held_bytes() const {
   size_t held_bytes = 0;
-  for (const auto& known : indexes_) {
-    const auto index = known.lock();
-    held_bytes += index == nullptr ? 0 : index->held_bytes();
+  for (const auto& known : selections_) {
+    const auto selection = known.lock();
+    held_bytes += selection == nullptr ? 0 : selection->held_bytes();
   }
   return held_bytes;
 }
 
 /// Why a request can not begin, as far as that does not depend on other sessions.
-Begin MemorySession::refuse(MemoryIndex& index, Intent intent, Error& error) {
+Begin MemorySession::refuse(MemorySelection& selection, Intent intent, Error& error) {
   if (intent != Intent::read && options_.intent == Intent::read) {
     error = Error(ErrorCode::read_only);
     return Begin::failed;
@@ -76,11 +76,11 @@ Begin MemorySession::refuse(MemoryIndex& index, Intent intent, Error& error) {
     error = deadlock_error();
     return Begin::failed;
   }
-  std::shared_ptr<Table> table = index.table();
+  std::shared_ptr<Table> table = selection.table();
   if (table == nullptr || table->dropped) {
-    const IndexDescription& description = index.description();
+    const SelectionDescription& description = selection.description();
     table = state_.table(description.database + "." + description.table);
-    error = table == nullptr ? Error(ErrorCode::cannot_open_table, "the table is gone") : index.resolve(table);
+    error = table == nullptr ? Error(ErrorCode::cannot_open_table, "the table is gone") : selection.resolve(table);
     if (!error.ok()) {
       return Begin::failed;
     }
@@ -129,9 +129,9 @@ bool MemorySession::wait_in_place(MutexLock& lock, uint64_t timeout_ms, Conditio
   return condition();
 }
 
-Begin MemorySession::begin_request(Index& index, Intent intent, Cursor*& cursor, Error& error) {
+Begin MemorySession::begin_request(Selection& selection, Intent intent, Cursor*& cursor, Error& error) {
   MutexLock lock(state_.mutex);
-  auto& opened = static_cast<MemoryIndex&>(index);
+  auto& opened = static_cast<MemorySelection&>(selection);
   Begin begin = refuse(opened, intent, error);
   if (begin == Begin::ready) {
     const std::shared_ptr<Table> table = opened.table();
@@ -198,7 +198,7 @@ Begin MemorySession::begin_group(std::span<const GroupMember> members, size_t& f
   MutexLock lock(state_.mutex);
   group_mark_ = undo_.size();
   for (size_t number = 0; number < members.size(); ++number) {
-    auto& opened = static_cast<MemoryIndex&>(*members[number].index);
+    auto& opened = static_cast<MemorySelection&>(*members[number].selection);
     Begin begin = refuse(opened, members[number].intent, error);
     if (begin == Begin::ready) {
       const std::shared_ptr<Table> table = opened.table();

@@ -20,9 +20,9 @@ class MemorySession final : public Session {
   MemorySession(State& state, const SessionOptions& options);
   ~MemorySession() override;
 
-  Begin open_index(const IndexDescription& description, std::shared_ptr<Index>& index, Error& error) override;
+  Begin open_selection(const SelectionDescription& description, std::shared_ptr<Selection>& selection, Error& error) override;
   [[nodiscard]] size_t held_bytes() const override;
-  Begin begin_request(Index& index, Intent intent, Cursor*& cursor, Error& error) override;
+  Begin begin_request(Selection& selection, Intent intent, Cursor*& cursor, Error& error) override;
   Error end_request() override;
   void abandon_request() override;
   [[nodiscard]] bool transaction_lost() const override;
@@ -81,7 +81,7 @@ class MemorySession final : public Session {
     std::optional<Row> before;
   };
 
-  [[nodiscard]] Begin refuse(MemoryIndex& index, Intent intent, Error& error) ROWSOCKET_REQUIRES(state_.mutex);
+  [[nodiscard]] Begin refuse(MemorySelection& selection, Intent intent, Error& error) ROWSOCKET_REQUIRES(state_.mutex);
   [[nodiscard]] Begin await_table(MutexLock& lock, const Table& table, Error& error) ROWSOCKET_REQUIRES(state_.mutex);
   [[nodiscard]] Begin acquire(MutexLock& lock, Error& error) ROWSOCKET_REQUIRES(state_.mutex);
   template <typename Condition>
@@ -108,7 +108,7 @@ class MemorySession final : public Session {
   bool did_lasting_work_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;  ///< one of them in a table without transactions
   bool patient_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;
   std::vector<std::shared_ptr<Table>> held_tables_ ROWSOCKET_GUARDED_BY(state_.mutex);
-  std::vector<std::weak_ptr<MemoryIndex>> indexes_;  ///< that were opened and may be in use
+  std::vector<std::weak_ptr<MemorySelection>> selections_;  ///< that were opened and may be in use
   Interruption interruption_ ROWSOCKET_GUARDED_BY(state_.mutex) = Interruption::none;
   std::string activity_ ROWSOCKET_GUARDED_BY(state_.mutex);
 };

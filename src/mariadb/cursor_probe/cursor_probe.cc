@@ -78,7 +78,7 @@ const auto* find(const Choices& choices, std::string_view name) {
 }
 
 struct Command {
-  engine::IndexDescription description;
+  engine::SelectionDescription description;
   std::vector<Filter> filters;
   std::vector<Value> key;
   std::vector<Assignment> assignments;
@@ -185,11 +185,11 @@ Error change(engine::Cursor& cursor, const Command& command, std::string& result
 }
 
 std::string run(engine::Session& session, const Command& command) {
-  std::shared_ptr<engine::Index> index;
+  std::shared_ptr<engine::Selection> index;
   engine::Cursor* cursor = nullptr;
   Error error;
   session.set_patient(true);
-  if (session.open_index(command.description, index, error) != Begin::ready ||
+  if (session.open_selection(command.description, index, error) != Begin::ready ||
       session.begin_request(*index, Intent::write, cursor, error) != Begin::ready) {
     return text_of(error);
   }
