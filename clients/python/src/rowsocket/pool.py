@@ -32,7 +32,8 @@ class ConnectionPool(Executor):
         with pool.connection() as connection: ...  # borrow one for longer
 
     max_size      the most connections at a time; who needs one more waits, at most `timeout` seconds
-    idle_timeout  seconds after which an unused connection is closed; choose it below the server's rowsocket_idle_timeout
+    idle_timeout  seconds after which an unused connection is closed; choose it below the server's
+                  rowsocket_idle_timeout
 
     The other arguments are those of `connect`. Indexes are opened on each connection when first needed there.
     """
@@ -58,7 +59,10 @@ class ConnectionPool(Executor):
 
     @contextlib.contextmanager
     def connection(self) -> Iterator[Connection]:
-        """Borrow a connection for a with block. Raises Timeout if none comes free in time, and what `connect` raises."""
+        """Borrow a connection for a with block.
+
+        Raises Timeout if none comes free in time, and what `connect` raises.
+        """
         borrowed = self._take()
         try:
             yield borrowed

@@ -105,10 +105,12 @@ class Executor(abc.ABC):
         index           by name, or by number in the order of SHOW INDEX
         filter_columns  what `Filter` and `While` may name
         decode          True: values are str (UTF-8); False: bytes
-        raw             True: text columns are the bytes of their own charset, unconverted (RowSocket only); values are bytes
+        raw             True: text columns are the bytes of their own charset, unconverted (RowSocket only);
+                        values are bytes
         id              the number under which the server knows the index; chosen when None
 
-        Opening what is open costs nothing. Raises OpenTableError, RequestError (no such index or column), ValueError.
+        Opening what is open costs nothing. Raises OpenTableError, RequestError (no such index or column),
+        ValueError.
         """
         description = describe(database, table, columns, index, filter_columns, decode, raw)
         await self._open(description, id)
@@ -121,7 +123,8 @@ class Executor(abc.ABC):
     def group(self, *, must: bool = False, gtid: bool = False) -> Group:
         """Collect requests that commit together or not at all; see `Group`.
 
-        must  a write that changes no row (a `compare_and_set`, a `decrement`) fails the group with `NothingChanged`
+        must  a write that changes no row (a `compare_and_set`, a `decrement`) fails the group with
+              `NothingChanged`
         gtid  `Group.gtid` is to be the GTID of the commit, for who will read from a replica
         """
         return Group(self, must, gtid)
@@ -173,8 +176,8 @@ class Pipeline(Collected):
             gone = pipe.delete(users, 2)
         print(ada.result(), gone.result())
 
-    A refused request raises from its own `result()`; `check()` raises the first such error. If the connection fails, `flush`
-    raises. An exception inside the block sends nothing. The requests are not one transaction.
+    A refused request raises from its own `result()`; `check()` raises the first such error. If the connection
+    fails, `flush` raises. An exception inside the block sends nothing. The requests are not one transaction.
     """
 
     def __init__(self, executor: Executor) -> None:
@@ -197,14 +200,15 @@ class Pipeline(Collected):
 
 
 class Group(CollectedGroup):
-    """Requests that commit together or not at all, sent as one when the async with block ends (RowSocket only).
+    """Requests that commit together or not at all, sent when the async with block ends (RowSocket only).
 
         async with connection.group(must=True) as group:
             group.decrement(accounts, 1, 100)
             group.increment(accounts, 2, 100)
 
-    If one of them fails, nothing is done, and the block raises its error; the others have `UndoneWithGroup`. An exception inside
-    the block sends nothing. Tables without transactions (`NoTransactions`) can be no part of a group. It is never sent twice.
+    If one of them fails, nothing is done, and the block raises its error; the others have `UndoneWithGroup`. An
+    exception inside the block sends nothing. Tables without transactions (`NoTransactions`) can be no part of a
+    group. It is never sent twice.
     """
 
     def __init__(self, executor: Executor, must: bool, gtid: bool) -> None:
@@ -248,7 +252,10 @@ class Connection(Executor):
         await self.close()
 
     async def _connected(self, deadline: Deadline) -> Link:
-        """A usable link: the one that is there, or a new one. Raises ConnectionLost, Timeout, AuthenticationError."""
+        """A usable link: the one that is there, or a new one.
+
+        Raises ConnectionLost, Timeout, AuthenticationError.
+        """
         async with self._connecting:
             if self._closed:
                 raise ConnectionLost("closed", "this connection was closed by its user")
@@ -256,7 +263,8 @@ class Connection(Executor):
                 if self._link.usable():
                     return self._link
                 if not self._options.reconnect:
-                    raise ConnectionLost("lost", f"{self._options.where()}: lost before, and reconnect is off")
+                    where = self._options.where()
+                    raise ConnectionLost("lost", f"{where}: lost before, and reconnect is off")
             self._link = await self._make_link(deadline)
             return self._link
 
@@ -315,8 +323,9 @@ async def connect(
     unix_socket  path of a unix socket, instead of host and port
     timeout      seconds that any call may take, this one included; None = for ever
     secret       presented on each connection made, if not None
-    reconnect    after a lost connection, make a new one for the next call, with authentication and open indexes as before. A read
-                 whose connection was lost is sent once more; a write never is: it raises with `outcome_unknown`
+    reconnect    after a lost connection, make a new one for the next call, with authentication and open indexes
+                 as before. A read whose connection was lost is sent once more; a write never is: it raises with
+                 `outcome_unknown`
 
     Raises ConnectionLost, Timeout, AuthenticationError.
     """
