@@ -79,6 +79,22 @@ bool has_engine_of_one_phase(const TABLE_LIST* list) {
   return false;
 }
 
+/// One of the definitions became no trigger, or one without a body. (The server keeps its own flag to
+/// itself.)
+bool has_malformed_trigger(Table_triggers_list& triggers) {
+  uint well_formed = 0;
+  for (uint event = 0; event < TRG_EVENT_MAX; ++event) {
+    for (uint time = 0; time < TRG_ACTION_MAX; ++time) {
+      const auto* trigger =
+          triggers.get_trigger(static_cast<trg_event_type>(event), static_cast<trg_action_time_type>(time));
+      for (; trigger != nullptr; trigger = trigger->next) {
+        well_formed += trigger->body != nullptr ? 1 : 0;
+      }
+    }
+  }
+  return well_formed != triggers.definitions_list.elements;
+}
+
 }  // namespace
 
 bool is_lock_conflict(THD* thd) {
@@ -184,13 +200,10 @@ bool OpenTable::open_list(THD* thd, Error& error) {
 bool OpenTable::drop_malformed_triggers(THD* thd) {
   bool found = false;
   for (TABLE* table = thd->open_tables; table != nullptr; table = table->next) {
-    if (table->triggers != nullptr && table->triggers->check_for_broken_triggers()) [[unlikely]] {
+    if (table->triggers != nullptr && has_malformed_trigger(*table->triggers)) [[unlikely]] {
       table->mark_table_for_reopen();
       found = true;
     }
-  }
-  if (found) {
-    clear_diagnostics(thd);
   }
   return found;
 }

@@ -21,7 +21,13 @@ _CLANG_FORMAT = str(VENV / "bin/clang-format")
 _RUFF = str(VENV / "bin/ruff")
 
 # Each is one program to the type checker: their test folders have names in common.
-_TYPED = (("tools",), ("clients/python/src", "clients/python/tests"), ("tests", "bench"))
+_TYPED = (
+    ("tools",),
+    ("clients/python/src", "clients/python/tests", "clients/python/make_sync.py"),
+    ("tests", "bench"),
+)
+
+_MAKE_SYNC = ("python", "clients/python/make_sync.py")
 
 
 def check(*, everything: bool = False) -> bool:
@@ -35,6 +41,7 @@ def check(*, everything: bool = False) -> bool:
         ("Python format", _python_format),
         ("Python lint", _python_lint),
         ("Python types", _types),
+        ("made files", lambda: _program(*_MAKE_SYNC, "--check")),
         ("layers", _layers),
         ("licence lines", lambda: _over_files(_files(), rules.licence)),
         ("file length", lambda: _over_files(_files(), rules.length)),
@@ -61,12 +68,17 @@ def check(*, everything: bool = False) -> bool:
 
 
 def fmt() -> None:
-    """Format all C++ and Python sources in place, and mend what the linter can mend by itself."""
+    """Format all C++ and Python sources in place, and mend what the linter can mend by itself.
+
+    Files that are made from others are made anew.
+    """
     python_layers.require(python_layers.Layer.CHECK)
     run([_CLANG_FORMAT, "-i", *_sources(".cc", ".h")], what="clang-format", cwd=ROOT)
     python = _sources(".py")
     subprocess.run([_RUFF, "check", "--fix", "--quiet", *python], cwd=ROOT, stdout=subprocess.DEVNULL)
     run([_RUFF, "format", "--quiet", *python], what="ruff format", cwd=ROOT)
+    program, script = _MAKE_SYNC
+    run([str(VENV / "bin" / program), script], what=script, cwd=ROOT)
 
 
 @cache
@@ -136,9 +148,10 @@ def _program(name: str, *words: str) -> list[str]:
 
 
 def _types() -> list[str]:
+    python = [path for path in _files() if path.suffix == ".py"]
     found = []
     for folders in _TYPED:
-        there = [folder for folder in folders if next((ROOT / folder).rglob("*.py"), None) is not None]
+        there = [folder for folder in folders if any(path.is_relative_to(folder) for path in python)]
         if there:
             found += _program("mypy", "--no-error-summary", *there)
     return found

@@ -14,6 +14,11 @@ Tag: a::b,
 
 Package: bare
 Version: 2
+
+Package: long
+Version: 3
+Description: the first line
+ and more about it
 """
 
 
@@ -28,4 +33,5 @@ def test_a_package_list_becomes_rows() -> None:
             "Multi-platform cross assembler: 6502",
         ),
         Package("bare", "2", "", "", None, ""),
+        Package("long", "3", "", "", None, "the first line"),
     ]

@@ -187,3 +187,17 @@ def test_who_finds_no_free_connection_in_the_pool_waits_at_most_the_timeout() ->
 
     with FakeServer(echo_keys) as server:
         run(client(server.port))
+
+
+def test_who_waits_for_a_connection_is_told_that_the_pool_was_closed() -> None:
+    async def client(port: int) -> None:
+        async with aio.ConnectionPool(port=port, max_size=1, timeout=None) as pool:
+            users = await pool.open_index("app", "user", ["id"])
+            async with pool.connection():
+                waiting = [asyncio.create_task(users.get(key)) for key in range(2)]
+                await pool.close()
+                errors = await asyncio.gather(*waiting, return_exceptions=True)
+                assert [type(error) for error in errors] == [rowsocket.ConnectionLost] * 2
+
+    with FakeServer(echo_keys) as server:
+        run(client(server.port))

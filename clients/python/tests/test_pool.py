@@ -116,3 +116,17 @@ def test_a_closed_pool_gives_no_connection_and_lets_none_stand() -> None:
         pool.close()
         with pytest.raises(rowsocket.ConnectionLost, match="closed by its user"):
             users.get(1)
+
+
+def test_who_waits_for_a_connection_is_told_that_the_pool_was_closed() -> None:
+    with (
+        FakeServer(echo_keys) as server,
+        ConnectionPool(port=server.port, max_size=1, timeout=None) as pool,
+        ThreadPoolExecutor(2) as threads,
+    ):
+        users = pool.open_index("app", "user", ["id"])
+        with pool.connection():
+            waiting = [threads.submit(users.get, key) for key in range(2)]
+            pool.close()
+            for one in waiting:
+                assert isinstance(one.exception(10), rowsocket.ConnectionLost)

@@ -7,7 +7,8 @@
         users = connection.open_index("app", "user", ["id", "name", "email"])
         print(users.get(42))
 
-`rowsocket.aio` is the same for asyncio.
+A connection is used by one thread at a time; threads share a `ConnectionPool`. `rowsocket.aio` is the same
+for asyncio.
 """
 
 from rowsocket._inserts import Inserted

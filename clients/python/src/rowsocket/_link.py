@@ -1,12 +1,16 @@
 # SPDX-License-Identifier: MIT
-"""One blocking socket from its connect to its close. Not thread-safe."""
+"""What the blocking client does in its own way: one blocking socket, and waiting.
+
+`aio/_link.py` has the same names for the asyncio client.
+"""
 
 from __future__ import annotations
 
+import contextlib
 import select
 import socket
+import threading
 import time
-from collections.abc import Sequence
 from typing import Any
 
 from rowsocket._options import Deadline, Options
@@ -20,43 +24,62 @@ reading from a client that does not take its replies."""
 FRESH_S = 1.0
 """A connection that was silent for longer is looked at before it is used: the server may have closed it."""
 
+Lock = contextlib.nullcontext
+"""Holds nobody up: one thread at a time uses a connection, so nobody else can make its link."""
+
+
+class Places(threading.Semaphore):
+    """The places of a pool; each connection that is in use takes one."""
+
+    def take(self, deadline: Deadline) -> None:
+        """Wait for a place; `release` gives it back. Raises TimeoutError."""
+        if not self.acquire(timeout=deadline.remaining_s()):
+            raise TimeoutError
+
 
 class Link:
-    """A connected socket with its session."""
+    """A connected socket with its session. Not thread-safe."""
 
-    def __init__(self, options: Options, ids: IndexIds, deadline: Deadline) -> None:
+    def __init__(self, options: Options, ids: IndexIds, connected: socket.socket) -> None:
         self._options = options
         self.session = Session(ids)
+        self._socket = connected
         self._last_used_s = time.monotonic()
+
+    @classmethod
+    def connect(cls, options: Options, ids: IndexIds, deadline: Deadline) -> Link:
+        """Return a connected link. Raises ConnectionLost, Timeout."""
         try:
-            self._socket = _connect(options, deadline.remaining_s())
+            connected = _connect(options, deadline.remaining_s())
         except (socket.timeout, TimeoutError) as error:  # two types in Python 3.9
             raise options.timed_out("no connection") from error
         except OSError as error:
             raise ConnectionLost("connect", f"{options.where()}: {error}") from error
+        return cls(options, ids, connected)
 
     def close(self) -> None:
         """Close. Idempotent."""
         self._socket.close()
 
-    @property
-    def closed(self) -> bool:
-        """True after `close`, also by an error."""
-        return self._socket.fileno() < 0
-
     def usable(self) -> bool:
-        """False if the connection is known to be of no use: closed here or by the server."""
-        if self.closed:
+        """False if the connection was closed, here or by the server (then it is closed here, too)."""
+        if self._socket.fileno() < 0:
             return False
-        if time.monotonic() - self._last_used_s < FRESH_S:
-            return True
-        return not any(_ready(self._socket, False, 0.0))
+        if time.monotonic() - self._last_used_s >= FRESH_S and any(_ready(self._socket, False, 0.0)):
+            self.close()
+            return False
+        return True
 
-    def exchange(self, data: bytes, deadline: Deadline) -> None:
-        """Send, and receive until every reply is there. If that fails, who waits is told so and the link is closed."""
+    def exchange(self, data: bytes, last: Pending[Any], deadline: Deadline) -> None:
+        """Send, and receive until the last of the requests is settled.
+
+        If that fails, whoever waits is told so and the link is closed.
+        """
+        if last.done:
+            return
         try:
             self._send(data, deadline)
-            while not self.session.idle:
+            while not last.done:
                 self._receive(deadline)
         except TransportError as error:
             self._break(error)
@@ -68,10 +91,6 @@ class Link:
             self._break(ConnectionLost("interrupted", self._options.where()))
             raise
         self._last_used_s = time.monotonic()
-
-    def run(self, pendings: Sequence[Pending[Any]], deadline: Deadline) -> None:
-        """Exchange requests for their replies."""
-        self.exchange(self.session.encode(pendings), deadline)
 
     def _break(self, error: TransportError) -> None:
         self.session.fail(error)

@@ -119,11 +119,6 @@ class Session:
         self._parser = ReplyParser()
         self._awaiting: collections.deque[Callable[[Reply | None, Exception | None], None]] = collections.deque()
 
-    @property
-    def idle(self) -> bool:
-        """True if no reply is owed."""
-        return not self._awaiting
-
     def authenticate(self, secret: str) -> tuple[bytes, Pending[None]]:
         """The bytes that present a secret, and what becomes of them."""
         pending: Pending[None] = Pending(Request(None, b"", False, lambda _: None))

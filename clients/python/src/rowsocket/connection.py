@@ -1,8 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The blocking client: `connect`, `Connection`, `Index`, `Pipeline`.
-
-A connection is used by one thread at a time; threads share a `ConnectionPool`.
-"""
+# Made by make_sync.py from aio/connection.py: change that file, and run `python make_sync.py`.
+"""The blocking client: `connect`, `Connection`, `Index`, `Pipeline`, `Group`."""
 
 from __future__ import annotations
 
@@ -14,11 +12,12 @@ from typing import TYPE_CHECKING, Any, Callable, Generic, Literal, Optional, Typ
 
 from rowsocket import _inserts, _requests
 from rowsocket._index import IndexDescription, Request, as_dicts, describe
-from rowsocket._link import Link
 from rowsocket._options import DEFAULT_TIMEOUT_S, Deadline, Options
 from rowsocket._pipeline import Collected, CollectedGroup, lost_reads, raise_lost
 from rowsocket._session import IndexIds, Pending
 from rowsocket.errors import ConnectionLost, RowSocketError
+
+from ._link import Link, Lock
 
 if TYPE_CHECKING:
     from typing_extensions import Concatenate, ParamSpec, Self
@@ -33,7 +32,9 @@ TextRow = tuple[Optional[str], ...]
 BytesRow = tuple[Optional[bytes], ...]
 
 
-def _executed(build: Callable[Concatenate[IndexDescription[R], P], Request[T]]) -> Callable[Concatenate[Index[R], P], T]:
+def _executed(
+    build: Callable[Concatenate[IndexDescription[R], P], Request[T]],
+) -> Callable[Concatenate[Index[R], P], T]:
     """The method of `Index` that sends the request and returns its result."""
 
     def method(self: Index[R], /, *args: P.args, **kwargs: P.kwargs) -> T:
@@ -105,10 +106,12 @@ class Executor(abc.ABC):
         index           by name, or by number in the order of SHOW INDEX
         filter_columns  what `Filter` and `While` may name
         decode          True: values are str (UTF-8); False: bytes
-        raw             True: text columns are the bytes of their own charset, unconverted (RowSocket only); values are bytes
+        raw             True: text columns are the bytes of their own charset, unconverted (RowSocket only);
+                        values are bytes
         id              the number under which the server knows the index; chosen when None
 
-        Opening what is open costs nothing. Raises OpenTableError, RequestError (no such index or column), ValueError.
+        Opening what is open costs nothing. Raises OpenTableError, RequestError (no such index or column),
+        ValueError.
         """
         description = describe(database, table, columns, index, filter_columns, decode, raw)
         self._open(description, id)
@@ -121,7 +124,8 @@ class Executor(abc.ABC):
     def group(self, *, must: bool = False, gtid: bool = False) -> Group:
         """Collect requests that commit together or not at all; see `Group`.
 
-        must  a write that changes no row (a `compare_and_set`, a `decrement`) fails the group with `NothingChanged`
+        must  a write that changes no row (a `compare_and_set`, a `decrement`) fails the group with
+              `NothingChanged`
         gtid  `Group.gtid` is to be the GTID of the commit, for who will read from a replica
         """
         return Group(self, must, gtid)
@@ -173,8 +177,8 @@ class Pipeline(Collected):
             gone = pipe.delete(users, 2)
         print(ada.result(), gone.result())
 
-    A refused request raises from its own `result()`; `check()` raises the first such error. If the connection fails, `flush`
-    raises. An exception inside the block sends nothing. The requests are not one transaction.
+    A refused request raises from its own `result()`; `check()` raises the first such error. If the connection
+    fails, `flush` raises. An exception inside the block sends nothing. The requests are not one transaction.
     """
 
     def __init__(self, executor: Executor) -> None:
@@ -197,14 +201,15 @@ class Pipeline(Collected):
 
 
 class Group(CollectedGroup):
-    """Requests that commit together or not at all, sent as one when the with block ends (RowSocket only).
+    """Requests that commit together or not at all, sent when the with block ends (RowSocket only).
 
         with connection.group(must=True) as group:
             group.decrement(accounts, 1, 100)
             group.increment(accounts, 2, 100)
 
-    If one of them fails, nothing is done, and the block raises its error; the others have `UndoneWithGroup`. An exception inside
-    the block sends nothing. Tables without transactions (`NoTransactions`) can be no part of a group. It is never sent twice.
+    If one of them fails, nothing is done, and the block raises its error; the others have `UndoneWithGroup`. An
+    exception inside the block sends nothing. Tables without transactions (`NoTransactions`) can be no part of a
+    group. It is never sent twice.
     """
 
     def __init__(self, executor: Executor, must: bool, gtid: bool) -> None:
@@ -227,8 +232,8 @@ class Connection(Executor):
         self._options = options
         self._ids = IndexIds()
         self._link: Link | None = None
+        self._connecting = Lock()
         self._closed = False
-        self._connected(Deadline(options.timeout))
 
     def close(self) -> None:
         """Close for good. Idempotent."""
@@ -248,23 +253,30 @@ class Connection(Executor):
         self.close()
 
     def _connected(self, deadline: Deadline) -> Link:
-        """A usable link: the one that is there, or a new one. Raises ConnectionLost, Timeout, AuthenticationError."""
-        if self._closed:
-            raise ConnectionLost("closed", "this connection was closed by its user")
-        if self._link is not None:
-            if self._link.usable():
-                return self._link
-            self._link.close()
-            if not self._options.reconnect:
-                raise ConnectionLost("lost", f"{self._options.where()}: lost before, and reconnect is off")
-        link = Link(self._options, self._ids, deadline)
+        """A usable link: the one that is there, or a new one.
+
+        Raises ConnectionLost, Timeout, AuthenticationError.
+        """
+        with self._connecting:
+            if self._closed:
+                raise ConnectionLost("closed", "this connection was closed by its user")
+            if self._link is not None:
+                if self._link.usable():
+                    return self._link
+                if not self._options.reconnect:
+                    where = self._options.where()
+                    raise ConnectionLost("lost", f"{where}: lost before, and reconnect is off")
+            self._link = self._make_link(deadline)
+            return self._link
+
+    def _make_link(self, deadline: Deadline) -> Link:
+        link = Link.connect(self._options, self._ids, deadline)
         if self._options.secret is not None:
             data, authenticated = link.session.authenticate(self._options.secret)
-            link.exchange(data, deadline)
+            link.exchange(data, authenticated, deadline)
             if authenticated.error is not None:
                 link.close()
                 raise authenticated.error
-        self._link = link
         return link
 
     def _run(self, pendings: list[Pending[Any]]) -> None:
@@ -283,7 +295,7 @@ class Connection(Executor):
             for pending in pendings:
                 pending._refuse(error)
         else:
-            link.run(pendings, deadline)
+            link.exchange(link.session.encode(pendings), pendings[-1], deadline)
 
     def _open(self, description: IndexDescription[Any], id: int | None) -> None:
         self._ids.id_of(description, id)
@@ -291,7 +303,7 @@ class Connection(Executor):
         for last_try in (False, True):
             link = self._connected(deadline)
             data, opened = link.session.open(description)
-            link.exchange(data, deadline)
+            link.exchange(data, opened, deadline)
             if opened.error is None:
                 return
             if last_try or not lost_reads([opened]) or not self._options.reconnect:
@@ -312,9 +324,12 @@ def connect(
     unix_socket  path of a unix socket, instead of host and port
     timeout      seconds that any call may take, this one included; None = for ever
     secret       presented on each connection made, if not None
-    reconnect    after a lost connection, make a new one for the next call, with authentication and open indexes as before. A read
-                 whose connection was lost is sent once more; a write never is: it raises with `outcome_unknown`
+    reconnect    after a lost connection, make a new one for the next call, with authentication and open indexes
+                 as before. A read whose connection was lost is sent once more; a write never is: it raises with
+                 `outcome_unknown`
 
     Raises ConnectionLost, Timeout, AuthenticationError.
     """
-    return Connection(Options(host, port, unix_socket, timeout, secret, reconnect))
+    connection = Connection(Options(host, port, unix_socket, timeout, secret, reconnect))
+    connection._connected(Deadline(timeout))
+    return connection

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
+# Made by make_sync.py from aio/pool.py: change that file, and run `python make_sync.py`.
 """A pool of blocking connections that threads share."""
 
 from __future__ import annotations
 
 import contextlib
-import threading
 import time
 from collections.abc import Iterator
 from types import TracebackType
@@ -14,22 +14,26 @@ from rowsocket._idle import Idle
 from rowsocket._index import IndexDescription
 from rowsocket._options import DEFAULT_TIMEOUT_S, Deadline, Options
 from rowsocket._session import Pending
-from rowsocket.connection import Connection, Executor
 from rowsocket.errors import ConnectionLost, RowSocketError
+
+from ._link import Places
+from .connection import Connection, Executor
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
 class ConnectionPool(Executor):
-    """At most `max_size` connections, made when needed. Thread-safe.
+    """At most `max_size` connections, made when needed, for any number of threads at a time.
 
         pool = ConnectionPool(port=9999, max_size=8)
-        users = pool.open_index("app", "user", ["id", "name"])   # usable by any thread; each call borrows a connection
-        with pool.connection() as connection: ...                # borrow one for longer
+        users = pool.open_index("app", "user", ["id", "name"])  # for any thread
+        users.get(42)  # each call borrows a connection
+        with pool.connection() as connection: ...  # borrow one for longer
 
     max_size      the most connections at a time; who needs one more waits, at most `timeout` seconds
-    idle_timeout  seconds after which an unused connection is closed; choose it below the server's rowsocket_idle_timeout
+    idle_timeout  seconds after which an unused connection is closed; choose it below the server's
+                  rowsocket_idle_timeout
 
     The other arguments are those of `connect`. Indexes are opened on each connection when first needed there.
     """
@@ -47,13 +51,18 @@ class ConnectionPool(Executor):
         idle_timeout: float = 300.0,
     ) -> None:
         self._options = Options(host, port, unix_socket, timeout, secret, reconnect)
-        self._idle: Idle[Connection] = Idle(max_size, idle_timeout)  # guarded by _changed, as _closed
-        self._changed = threading.Condition()
-        self._closed = False
+        if max_size < 1 or idle_timeout <= 0:
+            raise ValueError("max_size: at least 1; idle_timeout: more than 0 seconds")
+        self._max_size = max_size
+        self._places = Places(max_size)
+        self._idle: Idle[Connection] = Idle(idle_timeout)
 
     @contextlib.contextmanager
     def connection(self) -> Iterator[Connection]:
-        """Borrow a connection for a with block. Raises Timeout if none comes free in time, and what `connect` raises."""
+        """Borrow a connection for a with block.
+
+        Raises Timeout if none comes free in time, and what `connect` raises.
+        """
         borrowed = self._take()
         try:
             yield borrowed
@@ -62,11 +71,9 @@ class ConnectionPool(Executor):
 
     def close(self) -> None:
         """Close the idle connections now, and the borrowed ones when they come back. Idempotent."""
-        with self._changed:
-            self._closed = True
-            idle = self._idle.take_all()
-            self._changed.notify_all()
-        for connection in idle:
+        unused = self._idle.close()
+        self._places.release()  # who waits for a place finds the pool closed, and wakes the next
+        for connection in unused:
             connection.close()
 
     def __enter__(self) -> Self:
@@ -77,38 +84,28 @@ class ConnectionPool(Executor):
 
     def _take(self) -> Connection:
         deadline = Deadline(self._options.timeout)
-        with self._changed:
-            while not self._closed and not self._idle.can_take():
-                try:
-                    self._changed.wait(deadline.remaining_s())
-                except TimeoutError:
-                    raise self._options.timed_out(f"none of {self._idle.max_size} connections came free") from None
-            if self._closed:
+        try:
+            self._places.take(deadline)
+        except TimeoutError:
+            raise self._options.timed_out(f"none of {self._max_size} connections came free") from None
+        try:
+            if self._idle.closed:
                 raise ConnectionLost("closed", "this pool was closed by its user")
             connection, expired = self._idle.take(time.monotonic())
-        for old in expired:
-            old.close()
-        return connection if connection is not None else self._make()
-
-    def _make(self) -> Connection:
-        try:
-            return Connection(self._options)
+            for old in expired:
+                old.close()
+            if connection is None:
+                connection = Connection(self._options)
+                connection._connected(deadline)
+            return connection
         except BaseException:
-            with self._changed:
-                self._idle.forget()
-                self._changed.notify()
+            self._places.release()
             raise
 
     def _give_back(self, connection: Connection) -> None:
-        with self._changed:
-            kept = not self._closed and connection.usable
-            if kept:
-                self._idle.give_back(connection, time.monotonic())
-            else:
-                self._idle.forget()
-            self._changed.notify()
-        if not kept:
+        if not (connection.usable and self._idle.give_back(connection, time.monotonic())):
             connection.close()
+        self._places.release()
 
     def _run(self, pendings: list[Pending[Any]]) -> None:
         try:

@@ -5,8 +5,9 @@
         users = await connection.open_index("app", "user", ["id", "name"])
         print(await users.get(42))
 
-Any number of tasks may share a connection: their requests are pipelined and answered in the order in which they were sent. A call
-that is cancelled leaves the connection good, and its write may have been done. A call that times out closes it.
+Any number of tasks may share a connection: their requests are pipelined and answered in the order in which
+they were sent. A call that is cancelled leaves the connection good, and its write may have been done. A call
+that times out closes it. A `ConnectionPool` is made inside the event loop that uses it.
 """
 
 from rowsocket.aio.connection import Connection, Group, Index, Pipeline, connect

@@ -1,23 +1,22 @@
 # SPDX-License-Identifier: MIT
-"""The asyncio client: `connect`, `Connection`, `Index`, `Pipeline`, `Group`, as in `rowsocket.connection`."""
+"""The asyncio client: `connect`, `Connection`, `Index`, `Pipeline`, `Group`."""
 
 from __future__ import annotations
 
 import abc
-import asyncio
-import collections
 import functools
 from collections.abc import Coroutine, Iterable
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Callable, Generic, Literal, TypeVar, overload
+from typing import TYPE_CHECKING, Any, Callable, Generic, Literal, Optional, TypeVar, overload
 
 from rowsocket import _inserts, _requests
 from rowsocket._index import IndexDescription, Request, as_dicts, describe
 from rowsocket._options import DEFAULT_TIMEOUT_S, Deadline, Options
 from rowsocket._pipeline import Collected, CollectedGroup, lost_reads, raise_lost
-from rowsocket._session import IndexIds, Pending, Session
-from rowsocket.connection import BytesRow, TextRow
-from rowsocket.errors import ConnectionLost, ProtocolError, RowSocketError
+from rowsocket._session import IndexIds, Pending
+from rowsocket.errors import ConnectionLost, RowSocketError
+
+from ._link import Link, Lock
 
 if TYPE_CHECKING:
     from typing_extensions import Concatenate, ParamSpec, Self
@@ -28,13 +27,14 @@ T = TypeVar("T")
 R = TypeVar("R")
 V = TypeVar("V")
 
-TIMED_OUT = (TimeoutError, asyncio.TimeoutError)  # two types before Python 3.11
+TextRow = tuple[Optional[str], ...]
+BytesRow = tuple[Optional[bytes], ...]
 
 
 def _executed(
     build: Callable[Concatenate[IndexDescription[R], P], Request[T]],
 ) -> Callable[Concatenate[Index[R], P], Coroutine[Any, Any, T]]:
-    """Make the method of `Index` that sends the request and is awaited for its result."""
+    """The method of `Index` that sends the request and returns its result."""
 
     def method(self: Index[R], /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
         return self._executor._execute(build(self.description, *args, **kwargs))
@@ -99,7 +99,19 @@ class Executor(abc.ABC):
         raw: bool = False,
         id: int | None = None,
     ) -> Index[Any]:
-        """Open an index of a table, as `rowsocket.Connection.open_index`."""
+        """Open an index of a table.
+
+        columns         what reads return and writes set, as names or one comma-separated text
+        index           by name, or by number in the order of SHOW INDEX
+        filter_columns  what `Filter` and `While` may name
+        decode          True: values are str (UTF-8); False: bytes
+        raw             True: text columns are the bytes of their own charset, unconverted (RowSocket only);
+                        values are bytes
+        id              the number under which the server knows the index; chosen when None
+
+        Opening what is open costs nothing. Raises OpenTableError, RequestError (no such index or column),
+        ValueError.
+        """
         description = describe(database, table, columns, index, filter_columns, decode, raw)
         await self._open(description, id)
         return Index(self, description)
@@ -111,7 +123,8 @@ class Executor(abc.ABC):
     def group(self, *, must: bool = False, gtid: bool = False) -> Group:
         """Collect requests that commit together or not at all; see `Group`.
 
-        must  a write that changes no row (a `compare_and_set`, a `decrement`) fails the group with `NothingChanged`
+        must  a write that changes no row (a `compare_and_set`, a `decrement`) fails the group with
+              `NothingChanged`
         gtid  `Group.gtid` is to be the GTID of the commit, for who will read from a replica
         """
         return Group(self, must, gtid)
@@ -125,7 +138,7 @@ class Index(Generic[R]):
         self.description = description
 
     def as_dicts(self: Index[tuple[V, ...]]) -> Index[dict[str, V]]:
-        """Return the same index with rows as dicts by column name."""
+        """The same index with rows returned as dicts by column name."""
         return Index(self._executor, as_dicts(self.description))
 
     get = _executed(_requests.get)
@@ -156,7 +169,16 @@ class Index(Generic[R]):
 
 
 class Pipeline(Collected):
-    """Requests that are sent at once when the async with block ends (or at `flush`); otherwise as `rowsocket.Pipeline`."""
+    """Requests that are sent at once when the async with block ends (or at `flush`), and answered in order.
+
+        async with connection.pipeline() as pipe:
+            ada = pipe.get(users, 1)
+            gone = pipe.delete(users, 2)
+        print(ada.result(), gone.result())
+
+    A refused request raises from its own `result()`; `check()` raises the first such error. If the connection
+    fails, `flush` raises. An exception inside the block sends nothing. The requests are not one transaction.
+    """
 
     def __init__(self, executor: Executor) -> None:
         super().__init__()
@@ -178,7 +200,16 @@ class Pipeline(Collected):
 
 
 class Group(CollectedGroup):
-    """Requests that commit together or not at all, sent when the async with block ends; otherwise as `rowsocket.Group`."""
+    """Requests that commit together or not at all, sent when the async with block ends (RowSocket only).
+
+        async with connection.group(must=True) as group:
+            group.decrement(accounts, 1, 100)
+            group.increment(accounts, 2, 100)
+
+    If one of them fails, nothing is done, and the block raises its error; the others have `UndoneWithGroup`. An
+    exception inside the block sends nothing. Tables without transactions (`NoTransactions`) can be no part of a
+    group. It is never sent twice.
+    """
 
     def __init__(self, executor: Executor, must: bool, gtid: bool) -> None:
         super().__init__(must, gtid)
@@ -193,82 +224,26 @@ class Group(CollectedGroup):
             self._raise_failure()
 
 
-class _Link(asyncio.Protocol):
-    """One connection from its connect to its close."""
-
-    def __init__(self, options: Options, ids: IndexIds) -> None:
-        self._options = options
-        self.session = Session(ids)
-        self._transport: asyncio.Transport | None = None
-        self._waiting: collections.deque[tuple[Pending[Any], asyncio.Future[None]]] = collections.deque()
-
-    @property
-    def usable(self) -> bool:
-        """True while the connection stands, as far as can be seen from here."""
-        return self._transport is not None and not self._transport.is_closing()
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
-
-    def data_received(self, data: bytes) -> None:
-        try:
-            self.session.feed(data)
-        except ProtocolError as error:
-            self.fail(error)
-        else:
-            self._wake_settled()
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        self.fail(ConnectionLost("lost", f"{self._options.where()}: {exc or 'closed the connection'}"))
-
-    def fail(self, error: RowSocketError) -> None:
-        """Close at once, with this error for everybody who waits. Idempotent."""
-        if self._transport is not None:
-            self._transport.abort()
-        self.session.fail(error)
-        self._wake_settled()
-
-    async def exchange(self, data: bytes, last: Pending[Any], deadline: Deadline) -> None:
-        """Send, and wait until the last of the requests is settled."""
-        if last.done:
-            return
-        assert self._transport is not None
-        self._transport.write(data)
-        settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((last, settled))
-        try:
-            await asyncio.wait_for(settled, deadline.remaining_s())
-        except TIMED_OUT:
-            self.fail(self._options.timed_out("no answer"))
-
-    def _wake_settled(self) -> None:
-        while self._waiting and self._waiting[0][0].done:
-            settled = self._waiting.popleft()[1]
-            if not settled.done():  # else it was cancelled
-                settled.set_result(None)
-
-
 class Connection(Executor):
     """A connection to a read or a write port, made with `connect`."""
 
     def __init__(self, options: Options) -> None:
         self._options = options
         self._ids = IndexIds()
-        self._link: _Link | None = None
-        self._connecting = asyncio.Lock()
+        self._link: Link | None = None
+        self._connecting = Lock()
         self._closed = False
 
     async def close(self) -> None:
         """Close for good. Idempotent."""
         self._closed = True
         if self._link is not None:
-            self._link.fail(ConnectionLost("closed", "this connection was closed by its user"))
+            self._link.close()
 
     @property
     def usable(self) -> bool:
         """True if the connection stands, as far as can be seen from here."""
-        return self._link is not None and self._link.usable
+        return self._link is not None and self._link.usable()
 
     async def __aenter__(self) -> Self:
         return self
@@ -276,37 +251,30 @@ class Connection(Executor):
     async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
         await self.close()
 
-    async def _connected(self, deadline: Deadline) -> _Link:
-        """Return a usable link: the one that is there, or a new one. Raises ConnectionLost, Timeout, AuthenticationError."""
+    async def _connected(self, deadline: Deadline) -> Link:
+        """A usable link: the one that is there, or a new one.
+
+        Raises ConnectionLost, Timeout, AuthenticationError.
+        """
         async with self._connecting:
             if self._closed:
                 raise ConnectionLost("closed", "this connection was closed by its user")
             if self._link is not None:
-                if self._link.usable:
+                if self._link.usable():
                     return self._link
                 if not self._options.reconnect:
-                    raise ConnectionLost("lost", f"{self._options.where()}: lost before, and reconnect is off")
+                    where = self._options.where()
+                    raise ConnectionLost("lost", f"{where}: lost before, and reconnect is off")
             self._link = await self._make_link(deadline)
             return self._link
 
-    async def _make_link(self, deadline: Deadline) -> _Link:
-        link = _Link(self._options, self._ids)
-        loop = asyncio.get_running_loop()
-        where = self._options
-        try:
-            if where.unix_socket is None:
-                await asyncio.wait_for(loop.create_connection(lambda: link, where.host, where.port), deadline.remaining_s())
-            else:
-                await asyncio.wait_for(loop.create_unix_connection(lambda: link, where.unix_socket), deadline.remaining_s())
-        except TIMED_OUT as error:
-            raise where.timed_out("no connection") from error
-        except OSError as error:
-            raise ConnectionLost("connect", f"{where.where()}: {error}") from error
-        if where.secret is not None:
-            data, authenticated = link.session.authenticate(where.secret)
+    async def _make_link(self, deadline: Deadline) -> Link:
+        link = await Link.connect(self._options, self._ids, deadline)
+        if self._options.secret is not None:
+            data, authenticated = link.session.authenticate(self._options.secret)
             await link.exchange(data, authenticated, deadline)
             if authenticated.error is not None:
-                link.fail(ConnectionLost("closed", "not authenticated"))
+                link.close()
                 raise authenticated.error
         return link
 
@@ -350,7 +318,17 @@ async def connect(
     secret: str | None = None,
     reconnect: bool = True,
 ) -> Connection:
-    """Connect, as `rowsocket.connect`."""
+    """Connect to a read port (9998 by default) or a write port (9999), which also reads.
+
+    unix_socket  path of a unix socket, instead of host and port
+    timeout      seconds that any call may take, this one included; None = for ever
+    secret       presented on each connection made, if not None
+    reconnect    after a lost connection, make a new one for the next call, with authentication and open indexes
+                 as before. A read whose connection was lost is sent once more; a write never is: it raises with
+                 `outcome_unknown`
+
+    Raises ConnectionLost, Timeout, AuthenticationError.
+    """
     connection = Connection(Options(host, port, unix_socket, timeout, secret, reconnect))
     await connection._connected(Deadline(timeout))
     return connection

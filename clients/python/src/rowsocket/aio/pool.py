@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import contextlib
 import time
 from collections.abc import AsyncIterator
@@ -14,15 +13,29 @@ from rowsocket._idle import Idle
 from rowsocket._index import IndexDescription
 from rowsocket._options import DEFAULT_TIMEOUT_S, Deadline, Options
 from rowsocket._session import Pending
-from rowsocket.aio.connection import TIMED_OUT, Connection, Executor
 from rowsocket.errors import ConnectionLost, RowSocketError
+
+from ._link import Places
+from .connection import Connection, Executor
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
 class ConnectionPool(Executor):
-    """At most `max_size` connections, made when needed, as `rowsocket.ConnectionPool`; to be used in one event loop."""
+    """At most `max_size` connections, made when needed, for any number of tasks at a time.
+
+        pool = ConnectionPool(port=9999, max_size=8)
+        users = await pool.open_index("app", "user", ["id", "name"])  # for any task
+        await users.get(42)  # each call borrows a connection
+        async with pool.connection() as connection: ...  # borrow one for longer
+
+    max_size      the most connections at a time; who needs one more waits, at most `timeout` seconds
+    idle_timeout  seconds after which an unused connection is closed; choose it below the server's
+                  rowsocket_idle_timeout
+
+    The other arguments are those of `connect`. Indexes are opened on each connection when first needed there.
+    """
 
     def __init__(
         self,
@@ -37,13 +50,18 @@ class ConnectionPool(Executor):
         idle_timeout: float = 300.0,
     ) -> None:
         self._options = Options(host, port, unix_socket, timeout, secret, reconnect)
-        self._idle: Idle[Connection] = Idle(max_size, idle_timeout)
-        self._free = asyncio.Semaphore(max_size)
-        self._closed = False
+        if max_size < 1 or idle_timeout <= 0:
+            raise ValueError("max_size: at least 1; idle_timeout: more than 0 seconds")
+        self._max_size = max_size
+        self._places = Places(max_size)
+        self._idle: Idle[Connection] = Idle(idle_timeout)
 
     @contextlib.asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:
-        """Borrow a connection for a with block. Raises Timeout if none comes free in time, and what `connect` raises."""
+        """Borrow a connection for a with block.
+
+        Raises Timeout if none comes free in time, and what `connect` raises.
+        """
         borrowed = await self._take()
         try:
             yield borrowed
@@ -52,8 +70,9 @@ class ConnectionPool(Executor):
 
     async def close(self) -> None:
         """Close the idle connections now, and the borrowed ones when they come back. Idempotent."""
-        self._closed = True
-        for connection in self._idle.take_all():
+        unused = self._idle.close()
+        self._places.release()  # who waits for a place finds the pool closed, and wakes the next
+        for connection in unused:
             await connection.close()
 
     async def __aenter__(self) -> Self:
@@ -65,14 +84,13 @@ class ConnectionPool(Executor):
     async def _take(self) -> Connection:
         deadline = Deadline(self._options.timeout)
         try:
-            await asyncio.wait_for(self._free.acquire(), deadline.remaining_s())
-        except TIMED_OUT:
-            raise self._options.timed_out(f"none of {self._idle.max_size} connections came free") from None
-        if self._closed:
-            self._free.release()
-            raise ConnectionLost("closed", "this pool was closed by its user")
-        connection, expired = self._idle.take(time.monotonic())
+            await self._places.take(deadline)
+        except TimeoutError:
+            raise self._options.timed_out(f"none of {self._max_size} connections came free") from None
         try:
+            if self._idle.closed:
+                raise ConnectionLost("closed", "this pool was closed by its user")
+            connection, expired = self._idle.take(time.monotonic())
             for old in expired:
                 await old.close()
             if connection is None:
@@ -80,17 +98,13 @@ class ConnectionPool(Executor):
                 await connection._connected(deadline)
             return connection
         except BaseException:
-            self._idle.forget()
-            self._free.release()
+            self._places.release()
             raise
 
     async def _give_back(self, connection: Connection) -> None:
-        if connection.usable and not self._closed:
-            self._idle.give_back(connection, time.monotonic())
-        else:
-            self._idle.forget()
+        if not (connection.usable and self._idle.give_back(connection, time.monotonic())):
             await connection.close()
-        self._free.release()
+        self._places.release()
 
     async def _run(self, pendings: list[Pending[Any]]) -> None:
         try:

@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: MIT
+"""What the asyncio client does in its own way: one connection of the event loop, and waiting.
+
+`rowsocket/_link.py` has the same names for the blocking client.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import collections
+from typing import Any
+
+from rowsocket._options import Deadline, Options
+from rowsocket._session import IndexIds, Pending, Session
+from rowsocket.errors import ConnectionLost, ProtocolError, RowSocketError
+
+TIMED_OUT = (TimeoutError, asyncio.TimeoutError)  # two types before Python 3.11
+
+Lock = asyncio.Lock
+"""Lets one task at a time make the link of a connection."""
+
+
+class Places(asyncio.Semaphore):
+    """The places of a pool; each connection that is in use takes one."""
+
+    async def take(self, deadline: Deadline) -> None:
+        """Wait for a place; `release` gives it back. Raises TimeoutError."""
+        try:
+            await asyncio.wait_for(self.acquire(), deadline.remaining_s())
+        except TIMED_OUT:
+            raise TimeoutError from None
+
+
+class Link(asyncio.Protocol):
+    """One connection from its connect to its close, with its session."""
+
+    def __init__(self, options: Options, ids: IndexIds) -> None:
+        self._options = options
+        self.session = Session(ids)
+        self._transport: asyncio.Transport | None = None
+        self._waiting: collections.deque[tuple[Pending[Any], asyncio.Future[None]]] = collections.deque()
+
+    @classmethod
+    async def connect(cls, options: Options, ids: IndexIds, deadline: Deadline) -> Link:
+        """Return a connected link. Raises ConnectionLost, Timeout."""
+        loop = asyncio.get_running_loop()
+        link = cls(options, ids)
+        try:
+            remaining_s = deadline.remaining_s()
+            if options.unix_socket is None:
+                connecting = loop.create_connection(lambda: link, options.host, options.port)
+            else:
+                connecting = loop.create_unix_connection(lambda: link, options.unix_socket)
+            await asyncio.wait_for(connecting, remaining_s)
+        except TIMED_OUT as error:
+            raise options.timed_out("no connection") from error
+        except OSError as error:
+            raise ConnectionLost("connect", f"{options.where()}: {error}") from error
+        return link
+
+    def close(self) -> None:
+        """Close at the user's wish. Idempotent."""
+        self._fail(ConnectionLost("closed", "this connection was closed by its user"))
+
+    def usable(self) -> bool:
+        """True while the connection stands, as far as can be seen from here."""
+        return self._transport is not None and not self._transport.is_closing()
+
+    async def exchange(self, data: bytes, last: Pending[Any], deadline: Deadline) -> None:
+        """Send, and wait until the last of the requests is settled."""
+        if last.done:
+            return
+        assert self._transport is not None
+        self._transport.write(data)
+        settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._waiting.append((last, settled))
+        try:
+            await asyncio.wait_for(settled, deadline.remaining_s())
+        except TIMED_OUT:
+            self._fail(self._options.timed_out("no answer"))
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        assert isinstance(transport, asyncio.Transport)
+        self._transport = transport
+
+    def data_received(self, data: bytes) -> None:
+        try:
+            self.session.feed(data)
+        except ProtocolError as error:
+            self._fail(error)
+        else:
+            self._wake_settled()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        self._fail(ConnectionLost("lost", f"{self._options.where()}: {exc or 'closed the connection'}"))
+
+    def _fail(self, error: RowSocketError) -> None:
+        """Close at once, with this error for everybody who waits. Idempotent."""
+        if self._transport is not None:
+            self._transport.abort()
+        self.session.fail(error)
+        self._wake_settled()
+
+    def _wake_settled(self) -> None:
+        while self._waiting and self._waiting[0][0].done:
+            settled = self._waiting.popleft()[1]
+            if not settled.done():  # else it was cancelled
+                settled.set_result(None)
