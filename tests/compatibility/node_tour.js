@@ -8,7 +8,10 @@ const handlersocket = require('node-handlersocket');
 const [host, port, database] = process.argv.slice(2);
 
 const connection = handlersocket.connect({ host, port: Number(port), auth: process.env.HS_SECRET });
-connection.on('error', (error) => { console.log(JSON.stringify({ connection: error.message })); connection.close(); });
+connection.on('error', (error) => {
+  console.log(JSON.stringify({ connection: error.message }));
+  connection.close();
+});
 connection.on('connect', tour);
 
 /** Call `target[name]` with the arguments; the result, or {error: text}. */

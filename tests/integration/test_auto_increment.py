@@ -11,7 +11,6 @@ import pytest
 
 import rowsocket
 from support.mariadb import Database, RowSocketServer, Start
-from support.raw import RawConnection
 
 CLIENTS = 8
 INSERTS = 200
@@ -245,7 +244,7 @@ def test_what_waits_before_it_began_is_given_no_id_of_another_insert(start: Star
     database.sql("CREATE TABLE t (id INT AUTO_INCREMENT, a INT, v INT, KEY (id), KEY (a))")
     with database.session() as sql, server.raw("write") as first, server.raw("write") as second:
         for wire in (first, second):
-            wire.ask(b"P\t1\td\tt\t\ta")
+            wire.ask(b"P\t1\td\tt\tid\ta")
         assert first.ask(b"1\t++\t1\t2\t1\t1") == b"0\t2\t1\t1\t1\t2"
         sql.execute("LOCK TABLES t WRITE")
         parked_before = server.counter("parked")
@@ -278,13 +277,14 @@ def test_a_partition_gives_no_id_to_two_inserts(start: Start) -> None:
     assert len(set(ids)) == len(ids) == 2
 
 
-def test_no_id_left_is_told_at_once(database: Database, wire: RawConnection) -> None:
+def test_no_id_left_is_told_at_once(server: RowSocketServer, database: Database) -> None:
     database.sql(
         "CREATE TABLE t (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, v INT)"
         " AUTO_INCREMENT = 18446744073709551615"
     )
-    wire.ask(b"P\t1\t" + database.name.encode() + b"\tt\t\tv")
-    assert wire.ask(b"1\t+\t1\t5") == b"1\t1\t166"
+    with server.raw("write") as wire:
+        wire.ask(b"P\t1\t" + database.name.encode() + b"\tt\t\tv")
+        assert wire.ask(b"1\t+\t1\t5") == b"1\t1\t166"
 
 
 def test_the_lock_of_the_ids_of_a_triggers_table_is_waited_for(start: Start) -> None:

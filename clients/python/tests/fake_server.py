@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: MIT
 """A server of the protocol that does what a test tells it to.
 
-The test gives one conversation per connection that it expects: a function of a `Peer`, run in the server's thread. A line that is
-not the expected one, and a conversation that was not begun, fail the test when the server is closed.
+The test gives one conversation per connection that it expects: a function of a `Peer`, run in the server's
+thread. A line that is not the expected one, and a conversation that was not begun, fail the test when the
+server is closed.
 """
 
 from __future__ import annotations
@@ -104,7 +105,9 @@ class FakeServer:
         self._thread.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if kind is None:
             self._thread.join(2 * TIMEOUT_S)
             assert not self._thread.is_alive(), "a conversation has not ended"

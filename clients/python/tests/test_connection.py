@@ -95,8 +95,14 @@ def test_every_request_as_it_travels() -> None:
         assert users.insert([None, "Ada"]) == 3
         assert users.insert({"name": "Ada", "id": 7}) == 3
         assert users.update(7, {"id": 8}) == 3
-        assert users.update((7, "x"), [8, "y"], ">=", limit=2, offset=1, filters=[Filter("city", "!=", None)]) == 3
-        assert users.delete(7, "<", limit=None, filters=[While("age", ">=", 18), Filter("city", "=", "Oslo")]) == 3
+        assert (
+            users.update((7, "x"), [8, "y"], ">=", limit=2, offset=1, filters=[Filter("city", "!=", None)])
+            == 3
+        )
+        assert (
+            users.delete(7, "<", limit=None, filters=[While("age", ">=", 18), Filter("city", "=", "Oslo")])
+            == 3
+        )
         assert users.increment(7) == 3
         assert users.decrement(7, [1, 2]) == 3
         assert users.fetch_and_update(7, [8]) == []
@@ -281,7 +287,9 @@ def test_without_reconnect_a_lost_connection_stays_lost() -> None:
                 users.get(1)
 
 
-def test_a_connection_that_was_closed_while_idle_is_replaced_before_a_write(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_connection_that_was_closed_while_idle_is_replaced_before_a_write(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     monkeypatch.setattr("rowsocket._link.FRESH_S", -1.0)
     closed = threading.Event()
 

@@ -14,9 +14,12 @@ PROTOCOL = Path(__file__).resolve().parents[3] / "docs/protocol/handlersocket.md
 
 
 def documented() -> list[tuple[int, str, str]]:
-    """Code, text and what the page says about retrying, of each row of its table of errors that names its text."""
+    """Code, text and what the page says about retrying, of each row of its table of errors that names its
+    text."""
     page = PROTOCOL.read_text(encoding="utf-8")
-    rows = re.findall(r"^\| ([123]) \| (`[^|]*) \|[^|]*\| ([^|]*) \|$", page[page.index("## Errors") :], re.MULTILINE)
+    rows = re.findall(
+        r"^\| ([123]) \| (`[^|]*) \|[^|]*\| ([^|]*) \|$", page[page.index("## Errors") :], re.MULTILINE
+    )
     return [(int(code), text, retry) for code, texts, retry in rows for text in re.findall(r"`(\w+)`", texts)]
 
 

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: MIT
-"""The extensions of RowSocket as the client speaks them: clauses, inserts of many rows, and what is refused before it is sent."""
+"""The extensions of RowSocket as the client speaks them: clauses, inserts of many rows, and what is refused
+before it is sent."""
 
 from __future__ import annotations
 
@@ -43,10 +44,13 @@ def asking(reply: bytes) -> Iterator[Asked]:
             peer.send(reply)
 
     with FakeServer(conversation) as server, rowsocket.connect(port=server.port) as connection:
-        yield Asked(connection.open_index("app", "user", ["id", "name"], filter_columns=["age", "city"]), lines)
+        yield Asked(
+            connection.open_index("app", "user", ["id", "name"], filter_columns=["age", "city"]), lines
+        )
 
 
-# ── reads ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── reads
+# ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_range_with_two_ends_and_its_reverse() -> None:
@@ -105,7 +109,8 @@ def test_now_stands_for_a_value_and_a_text_of_its_bytes_does_not() -> None:
         assert asked.one() == "= 1 \x01At 1 0"
 
 
-# ── changes ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── changes
+# ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_changes_that_return_the_rows_afterwards() -> None:
@@ -143,7 +148,8 @@ def test_compare_and_set(reply: bytes, was_set: bool) -> None:
         assert asked.one() == "= 1 1 1 0 F = 0 7 F = 1 \0 U 1 x"
 
 
-# ── inserts ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── inserts
+# ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_many_rows_and_what_came_of_each() -> None:
@@ -191,7 +197,8 @@ def test_what_is_no_outcome_breaks_the_connection() -> None:
             asked.users.insert_many([[1]])
 
 
-# ── mistakes ──────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── mistakes
+# ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(

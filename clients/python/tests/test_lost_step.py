@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""What would put a client out of step with its server, so that it took one request's reply for another's: a failed
-open, a reply too many, a call that is interrupted, a pool that is closed while its connections are out."""
+"""What would put a client out of step with its server, so that it took one request's reply for another's: a
+failed open, a reply too many, a call that is interrupted, a pool that is closed while its connections are
+out."""
 
 from __future__ import annotations
 
@@ -23,7 +24,8 @@ GET = b"0\t=\t1\t%d\t1\t0"
 
 @pytest.fixture
 def interruptible() -> Iterator[None]:
-    """Ctrl-C raises KeyboardInterrupt, also where the tests were started in the background, which ignores it."""
+    """Ctrl-C raises KeyboardInterrupt, also where the tests were started in the background, which ignores
+    it."""
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     yield
     signal.signal(signal.SIGINT, before)

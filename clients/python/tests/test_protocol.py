@@ -12,7 +12,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rowsocket._protocol import Reply, ReplyParser, Value, decode_bytes, decode_text, encode_value, escape, parse_reply, unescape
+from rowsocket._protocol import (
+    Reply,
+    ReplyParser,
+    Value,
+    decode_bytes,
+    decode_text,
+    encode_value,
+    escape,
+    parse_reply,
+    unescape,
+)
 from rowsocket.errors import (
     AuthenticationError,
     Deadlock,
@@ -110,7 +120,9 @@ REPLIES = [
 def test_replies_are_the_same_however_they_are_cut(piece_bytes: int) -> None:
     parser = ReplyParser()
     replies = [
-        reply for start in range(0, len(STREAM), piece_bytes) for reply in parser.feed(STREAM[start : start + piece_bytes])
+        reply
+        for start in range(0, len(STREAM), piece_bytes)
+        for reply in parser.feed(STREAM[start : start + piece_bytes])
     ]
     assert replies == REPLIES
 
@@ -124,7 +136,9 @@ def test_any_rows_come_back_however_they_are_cut(rows: list[list[bytes | None]],
     assert [list(map(decode_bytes, reply.tokens)) for reply in replies] == rows
 
 
-@pytest.mark.parametrize("line", [b"", b"0", b"x\t1", b"0\tx", b"HTTP/1.1 400 Bad Request", b"-1\t1", b"0\t" + b"9" * 5000])
+@pytest.mark.parametrize(
+    "line", [b"", b"0", b"x\t1", b"0\tx", b"HTTP/1.1 400 Bad Request", b"-1\t1", b"0\t" + b"9" * 5000]
+)
 def test_what_is_no_reply_is_an_error(line: bytes) -> None:
     with pytest.raises(ProtocolError):
         parse_reply(line)

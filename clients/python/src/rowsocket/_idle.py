@@ -24,7 +24,9 @@ class Idle(Generic[C]):
         return self._closed
 
     def take(self, now_s: float) -> tuple[C | None, list[C]]:
-        """The connection used last (None: make one), and those to close because they were unused for too long."""
+        """The connection used last (None: make one), and those to close because they were unused for too
+        long.
+        """
         oldest_s = now_s - self._idle_timeout_s
         with self._lock:
             expired = [connection for connection, since_s in self._unused if since_s < oldest_s]

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""An index as the client knows it, and a request to it: what is sent, and how the reply is understood. No input or output."""
+"""An index as the client knows it, and a request to it: what is sent, and how the reply is understood. No
+input or output.
+"""
 
 from __future__ import annotations
 
@@ -32,7 +34,9 @@ class IndexDescription(Generic[R]):
     """The row for the names of its columns and a tuple of such values."""
 
     def open_tokens(self) -> bytes:
-        """What stands in an open_index after the id; two descriptions with the same are the same index to the server."""
+        """What stands in an open_index after the id; two descriptions with the same are the same index to the
+        server.
+        """
         names = [self.database, self.table, self.index, ",".join(self.columns), ",".join(self.filter_columns)]
         tokens = [name.encode("utf-8") for name in names] + ([_RAW] if self.raw else [])
         return b"\t".join(tokens)
@@ -42,10 +46,16 @@ class IndexDescription(Generic[R]):
         names = self.columns if columns is None else columns
         width = len(names)
         if reply.column_count != width or (len(reply.tokens) % width if width else reply.tokens):
-            raise ProtocolError("reply", f"{len(reply.tokens)} values in rows of {reply.column_count}, asked for {width} columns")
+            raise ProtocolError(
+                "reply",
+                f"{len(reply.tokens)} values in rows of {reply.column_count}, asked for {width} columns",
+            )
         values = list(map(self.decode, reply.tokens))
         make_row = self.make_row
-        return [make_row(names, tuple(values[start : start + width])) for start in range(0, len(values), width or 1)]
+        return [
+            make_row(names, tuple(values[start : start + width]))
+            for start in range(0, len(values), width or 1)
+        ]
 
 
 def describe(
@@ -61,7 +71,9 @@ def describe(
     for name in (database, table, str(index)):
         _check_name(name)
     names = column_names(columns), column_names(filter_columns)
-    return IndexDescription(database, table, str(index), *names, raw, decode_text if decode and not raw else decode_bytes, _tuple)
+    return IndexDescription(
+        database, table, str(index), *names, raw, decode_text if decode and not raw else decode_bytes, _tuple
+    )
 
 
 def column_names(names: str | Iterable[str]) -> tuple[str, ...]:
@@ -98,7 +110,9 @@ def as_dicts(description: IndexDescription[tuple[Any, ...]]) -> IndexDescription
 
 @dataclasses.dataclass(frozen=True)
 class Request(Generic[T]):
-    """A request, ready to be sent; if it is one to an index, under whatever id the connection opened the index."""
+    """A request, ready to be sent; if it is one to an index, under whatever id the connection opened the
+    index.
+    """
 
     description: IndexDescription[Any] | None
     """The index, or None."""

@@ -19,9 +19,11 @@ class Inserted(NamedTuple):
     """What came of one row."""
 
     outcome: Literal["inserted", "changed", "unchanged", "failed"]
-    """Inserted; a row that was there was replaced or updated; it stays as it was; the row failed and is not there."""
+    """Inserted; a row that was there was replaced or updated; it stays as it was; the row failed and is not
+    there."""
     id: int | None
-    """The AUTO_INCREMENT id that was made, or that of the row that was there; None where there is none to tell."""
+    """The AUTO_INCREMENT id that was made, or that of the row that was there; None where there is none to
+    tell."""
     error: ServerError | None
     """Why it failed."""
 
@@ -29,7 +31,8 @@ class Inserted(NamedTuple):
 def insert(index: IndexDescription[R], /, values: Values) -> Request[int | None]:
     """Insert a row; its AUTO_INCREMENT id if one was generated, else None.
 
-    values  of the first columns of the index's column list, in order or by name; all other columns get their defaults
+    values  of the first columns of the index's column list, in order or by name; all other columns get their
+    defaults
     """
     tokens = value_tokens(index.columns, values)
     return Request(index, b"\t".join([b"+", b"%d" % len(tokens), *tokens]), True, _generated_id)
@@ -49,10 +52,10 @@ def insert_many(
     """Insert rows, all of them or, after an error, none; what came of each (RowSocket only).
 
     rows          each with values of as many of the first columns, in order or by name
-    on_duplicate  what is done where a unique key has a row already: raise DuplicateKey, keep that row, or replace it
-    update, add   or else: the columns of that row that are set to the values of the new one, and those to which they are added
-    each          each row for itself: one that fails does not undo the others, and has its error in its `Inserted`
-    columns       instead of the index's
+    on_duplicate  what is done where a unique key has a row already: raise DuplicateKey, keep that row, or
+    replace it update, add   or else: the columns of that row that are set to the values of the new one, and
+    those to which they are added each          each row for itself: one that fails does not undo the others,
+    and has its error in its `Inserted` columns       instead of the index's
     """
     names = index.columns if columns is None else column_names(columns)
     listed = [value_tokens(names, row) for row in rows]
@@ -75,7 +78,9 @@ def insert_ignore(
     return _one(insert_many(index, [values], on_duplicate="keep", columns=columns))
 
 
-def replace(index: IndexDescription[R], /, values: Values, *, columns: str | Iterable[str] | None = None) -> Request[Inserted]:
+def replace(
+    index: IndexDescription[R], /, values: Values, *, columns: str | Iterable[str] | None = None
+) -> Request[Inserted]:
     """Insert a row in the place of those that have an equal unique key (RowSocket only)."""
     return _one(insert_many(index, [values], on_duplicate="replace", columns=columns))
 
@@ -97,14 +102,21 @@ def upsert(
     """
     names = index.columns if columns is None else column_names(columns)
     added = column_names(add)
-    updated = [name for name in names[: len(values)] if name not in added] if update is None else column_names(update)
+    updated = (
+        [name for name in names[: len(values)] if name not in added]
+        if update is None
+        else column_names(update)
+    )
     return _one(insert_many(index, [values], update=updated, add=added, columns=columns))
 
 
-# ── parts ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── parts
+# ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def _duplicate_tokens(on_duplicate: str, given: tuple[str, ...], update: tuple[str, ...], add: tuple[str, ...]) -> list[bytes]:
+def _duplicate_tokens(
+    on_duplicate: str, given: tuple[str, ...], update: tuple[str, ...], add: tuple[str, ...]
+) -> list[bytes]:
     choices = {"fail": [], "keep": [b"I"], "replace": [b"R"]}
     if on_duplicate not in choices:
         raise ValueError(f"unknown on_duplicate {on_duplicate!r}: one of {', '.join(choices)}")

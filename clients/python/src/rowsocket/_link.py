@@ -19,8 +19,8 @@ from rowsocket.errors import ConnectionLost, TransportError
 
 RECEIVE_BYTES = 1 << 16
 UNANSWERED_BYTES = 1 << 14
-"""What fits a socket's send buffer even if the server does not read. More is sent while reading, since a server stops
-reading from a client that does not take its replies."""
+"""What fits a socket's send buffer even if the server does not read. More is sent while reading, since a
+server stops reading from a client that does not take its replies."""
 FRESH_S = 1.0
 """A connection that was silent for longer is looked at before it is used: the server may have closed it."""
 
@@ -87,7 +87,9 @@ class Link:
             self._break(self._options.timed_out("no answer"))
         except OSError as error:
             self._break(ConnectionLost("lost", f"{self._options.where()}: {error}"))
-        except BaseException:  # KeyboardInterrupt: the replies under way would be taken for those of the next call
+        except (
+            BaseException
+        ):  # KeyboardInterrupt: the replies under way would be taken for those of the next call
             self._break(ConnectionLost("interrupted", self._options.where()))
             raise
         self._last_used_s = time.monotonic()
@@ -134,7 +136,9 @@ def _connect(options: Options, timeout_s: float | None) -> socket.socket:
 
 
 def _ready(waiting: socket.socket, for_write: bool, timeout_s: float | None) -> tuple[bool, bool]:
-    """Wait until the socket is readable (or has ended) or, if asked, writable. Both False after `timeout_s` seconds."""
+    """Wait until the socket is readable (or has ended) or, if asked, writable. Both False after `timeout_s`
+    seconds.
+    """
     if not hasattr(select, "poll"):
         readable, writable, _ = select.select([waiting], [waiting] if for_write else [], [], timeout_s)
         return bool(readable), bool(writable)

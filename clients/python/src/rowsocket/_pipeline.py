@@ -103,13 +103,17 @@ class CollectedGroup(Collected):
     def __init__(self, must: bool, gtid: bool) -> None:
         super().__init__()
         options = [option for option, is_asked in ((b"must", must), (b"gtid", gtid)) if is_asked]
-        self._begin = Pending(Request(None, b"\t".join([b"G", *options]), False, lambda _: None, in_group=True))
+        self._begin = Pending(
+            Request(None, b"\t".join([b"G", *options]), False, lambda _: None, in_group=True)
+        )
         self._end = Pending(Request(None, b"E", False, _gtid_of, in_group=True))
         self._sent = False
 
     @property
     def gtid(self) -> str | None:
-        """The GTID of the commit, if it was asked for and something was written to a binlog. Raises as `Pending.result`."""
+        """The GTID of the commit, if it was asked for and something was written to a binlog. Raises as
+        `Pending.result`.
+        """
         return self._end.result()
 
     def results(self) -> list[Any]:
@@ -149,13 +153,17 @@ def _gtid_of(reply: Reply) -> str | None:
 
 
 def raise_lost(pendings: Iterable[Pending[Any]]) -> None:
-    """Raise if the connection failed: that a request was refused is its own matter, that nobody answers is everybody's."""
+    """Raise if the connection failed: that a request was refused is its own matter, that nobody answers is
+    everybody's.
+    """
     lost = [pending.error for pending in pendings if isinstance(pending.error, TransportError)]
     if lost:
         raise next((error for error in lost if error.outcome_unknown), lost[0])
 
 
 def lost_reads(pendings: Iterable[Pending[Any]]) -> list[Pending[Any]]:
-    """The requests that can be sent again after the connection was lost: none if a write or a group is without an answer."""
+    """The requests that can be sent again after the connection was lost: none if a write or a group is
+    without an answer.
+    """
     lost = [pending for pending in pendings if isinstance(pending.error, ConnectionLost)]
     return [] if any(pending.writes or pending.in_group for pending in lost) else lost

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: MIT
-"""The HandlerSocket protocol as pure functions: values to tokens and back, reply bytes to replies. No input or output here.
+"""The HandlerSocket protocol as pure functions: values to tokens and back, reply bytes to replies. No input
+or output here.
 
 A request and a reply are one line each, ended by LF, of tokens separated by TAB:
 
     0 TAB = TAB 1 TAB 42 TAB 1 TAB 0 LF          find under id 0 the row with key 42, limit 1, offset 0
     0 TAB 2 TAB 42 TAB Ada LF                    ok, 2 columns, the values of the rows one after the other
 
-NULL is a token of the one byte 0x00, NOW is 0x01 and a "t"; a byte b below 0x10 inside a value travels as 0x01 and b + 0x40.
+NULL is a token of the one byte 0x00, NOW is 0x01 and a "t"; a byte b below 0x10 inside a value travels as
+0x01 and b + 0x40.
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ class Now(enum.Enum):
 
 
 NOW = Now.NOW
-"""As a value: the time at which the server begins the request, with the fraction that the column keeps (RowSocket only)."""
+"""As a value: the time at which the server begins the request, with the fraction that the column keeps
+(RowSocket only)."""
 
 Value = Union[
     str,
@@ -78,7 +81,9 @@ def _unescape_one(match: re.Match[bytes]) -> bytes:
 
 
 def encode_value(value: Value) -> bytes:
-    """The token of a value. Raises TypeError for a type that has no text, ValueError for a value that SQL can not hold."""
+    """The token of a value. Raises TypeError for a type that has no text, ValueError for a value that SQL can
+    not hold.
+    """
     if value is None:
         return NULL
     if isinstance(value, Now):
@@ -91,7 +96,14 @@ def encode_value(value: Value) -> bytes:
 
 
 def _text_of(
-    value: int | float | decimal.Decimal | datetime.date | datetime.time | datetime.timedelta | uuid.UUID | object,
+    value: int
+    | float
+    | decimal.Decimal
+    | datetime.date
+    | datetime.time
+    | datetime.timedelta
+    | uuid.UUID
+    | object,
 ) -> str:
     if isinstance(value, int):  # bool is one
         return str(int(value))
@@ -115,7 +127,8 @@ def _text_of(
 def _text_of_duration(value: datetime.timedelta) -> str:
     seconds, microseconds = divmod(abs(value) // datetime.timedelta(microseconds=1), 1_000_000)
     fraction = f".{microseconds:06}" if microseconds else ""
-    return f"{'-' if value.days < 0 else ''}{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{fraction}"
+    sign = "-" if value.days < 0 else ""
+    return f"{sign}{seconds // 3600:02}:{seconds // 60 % 60:02}:{seconds % 60:02}{fraction}"
 
 
 def decode_bytes(token: bytes) -> bytes | None:
@@ -124,7 +137,9 @@ def decode_bytes(token: bytes) -> bytes | None:
 
 
 def decode_text(token: bytes) -> str | None:
-    """The text that a token stands for; None for NULL. Raises ProtocolError, and UnicodeDecodeError if it is no text."""
+    """The text that a token stands for; None for NULL. Raises ProtocolError, and UnicodeDecodeError if it is
+    no text.
+    """
     return None if token == NULL else unescape(token).decode("utf-8")
 
 
@@ -151,7 +166,9 @@ class ReplyParser:
         self._pieces: list[bytes] = []
 
     def feed(self, data: bytes) -> list[Reply]:
-        """The replies that `data` completes. Raises ProtocolError; the stream can not be followed any further then."""
+        """The replies that `data` completes. Raises ProtocolError; the stream can not be followed any further
+        then.
+        """
         last = data.rfind(b"\n")
         if last < 0:
             self._pieces.append(data)

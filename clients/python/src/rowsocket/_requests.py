@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""What can be asked of an index, as values: the bytes of a request and how its reply is understood. No input or output here.
+"""What can be asked of an index, as values: the bytes of a request and how its reply is understood. No input
+or output here.
 
-Each function here and in `_inserts.py` becomes a method of `rowsocket.Index` (which returns its result), of `rowsocket.aio.Index`
-(which is awaited for it), and of the pipelines and groups (which promise it), so its signature and docstring are the ones of all
-of them. The first parameter is the index; `R` is how it returns a row: a tuple, or a dict after `as_dicts()`. `which` are the
-keyword arguments of `rowsocket.Selection`.
+Each function here and in `_inserts.py` becomes a method of `rowsocket.Index` (which returns its result), of
+`rowsocket.aio.Index` (which is awaited for it), and of the pipelines and groups (which promise it), so its
+signature and docstring are the ones of all of them. The first parameter is the index; `R` is how it returns a
+row: a tuple, or a dict after `as_dicts()`. `which` are the keyword arguments of `rowsocket.Selection`.
 """
 
 from __future__ import annotations
@@ -26,10 +27,13 @@ R = TypeVar("R")
 Values = Union[Sequence[Value], Mapping[str, Value]]
 """Values of the first columns of the index's column list, in order or by name."""
 
-# ── reads ─────────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── reads
+# ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
-def get(index: IndexDescription[R], /, *key: Value, columns: str | Iterable[str] | None = None) -> Request[R | None]:
+def get(
+    index: IndexDescription[R], /, *key: Value, columns: str | Iterable[str] | None = None
+) -> Request[R | None]:
     """The first row with this key, given as one value per key part; None if there is none.
 
     columns  instead of the index's (RowSocket only)
@@ -39,8 +43,11 @@ def get(index: IndexDescription[R], /, *key: Value, columns: str | Iterable[str]
     return _read(index, selected, lambda reply: next(iter(index.rows(reply, selected.columns)), None))
 
 
-def find(index: IndexDescription[R], /, key: Key, op: Operator = "=", **which: Unpack[Selection]) -> Request[list[R]]:
-    """The rows that stand in the relation `op` to the key, in the order of the index (descending for < and <=); one by default.
+def find(
+    index: IndexDescription[R], /, key: Key, op: Operator = "=", **which: Unpack[Selection]
+) -> Request[list[R]]:
+    """The rows that stand in the relation `op` to the key, in the order of the index (descending for < and
+    <=); one by default.
 
     key    one value, or a tuple of values for the first parts of the index
     which  see `rowsocket.Selection`
@@ -57,7 +64,8 @@ def find_in(
     key: Key = (),
     **which: Unpack[Selection],
 ) -> Request[list[R]]:
-    """The rows for each of the values in turn, as SQL's IN; all by default. With an `op` other than = and ^=, the first for each.
+    """The rows for each of the values in turn, as SQL's IN; all by default. With an `op` other than = and ^=,
+    the first for each.
 
     key    the values of the other key parts, if any
     which  see `rowsocket.Selection`; `in_part` says which key part takes the values
@@ -83,7 +91,8 @@ def find_keys(
 
 
 def starts_with(index: IndexDescription[R], /, key: Key, **which: Unpack[Selection]) -> Request[list[R]]:
-    """The rows whose text begins with the key's last value, as SQL's LIKE 'value%'; all by default (RowSocket only).
+    """The rows whose text begins with the key's last value, as SQL's LIKE 'value%'; all by default (RowSocket
+    only).
 
     key    the beginning, or a tuple of values for the parts before it and the beginning
     which  see `rowsocket.Selection`
@@ -91,12 +100,17 @@ def starts_with(index: IndexDescription[R], /, key: Key, **which: Unpack[Selecti
     return _rows(index, select(index, key, "^=", None, which))
 
 
-def count(index: IndexDescription[R], /, key: Key, op: Operator = "=", **which: Unpack[Selection]) -> Request[int]:
-    """How many rows `find` with the same arguments would give; without a limit by default (RowSocket only)."""
+def count(
+    index: IndexDescription[R], /, key: Key, op: Operator = "=", **which: Unpack[Selection]
+) -> Request[int]:
+    """How many rows `find` with the same arguments would give; without a limit by default (RowSocket
+    only).
+    """
     return Request(index, b"\t".join([*select(index, key, op, None, which).tokens, b"#"]), False, count_of)
 
 
-# ── changes ───────────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── changes
+# ────────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def update(
@@ -110,15 +124,23 @@ def update(
     return _count_changed(index, b"U", values, select(index, key, op, 1, which))
 
 
-def delete(index: IndexDescription[R], /, key: Key, op: Operator = "=", **which: Unpack[Selection]) -> Request[int]:
+def delete(
+    index: IndexDescription[R], /, key: Key, op: Operator = "=", **which: Unpack[Selection]
+) -> Request[int]:
     """Delete the rows found, one by default; how many. Arguments as in `find`."""
     return _count_changed(index, b"D", (), select(index, key, op, 1, which))
 
 
 def increment(
-    index: IndexDescription[R], /, key: Key, amounts: Value | Values = 1, op: Operator = "=", **which: Unpack[Selection]
+    index: IndexDescription[R],
+    /,
+    key: Key,
+    amounts: Value | Values = 1,
+    op: Operator = "=",
+    **which: Unpack[Selection],
 ) -> Request[int]:
-    """Add to the first columns of the rows found; how many rows changed. Out of the column's range is an error.
+    """Add to the first columns of the rows found; how many rows changed. Out of the column's range is an
+    error.
 
     amounts  one for the first column, or one each for the first columns
     """
@@ -126,23 +148,34 @@ def increment(
 
 
 def decrement(
-    index: IndexDescription[R], /, key: Key, amounts: Value | Values = 1, op: Operator = "=", **which: Unpack[Selection]
+    index: IndexDescription[R],
+    /,
+    key: Key,
+    amounts: Value | Values = 1,
+    op: Operator = "=",
+    **which: Unpack[Selection],
 ) -> Request[int]:
     """Subtract from the first columns of the rows found; how many rows changed.
 
-    A row of which a column would change its sign is left as it is and not counted: a decrement does not cross zero (but it can
-    begin there).
+    A row of which a column would change its sign is left as it is and not counted: a decrement does not cross
+    zero (but it can begin there).
     """
     return _count_changed(index, b"-", _amounts(amounts), select(index, key, op, 1, which))
 
 
-def update_keys(index: IndexDescription[R], keys: Iterable[Key], /, values: Values, **which: Unpack[Selection]) -> Request[int]:
-    """Set the first columns of the rows with these keys; how many rows were found. All by default, as in `find_keys`."""
+def update_keys(
+    index: IndexDescription[R], keys: Iterable[Key], /, values: Values, **which: Unpack[Selection]
+) -> Request[int]:
+    """Set the first columns of the rows with these keys; how many rows were found. All by default, as in
+    `find_keys`.
+    """
     which["keys"] = keys
     return _count_changed(index, b"U", values, select(index, (), "=", None, which))
 
 
-def delete_keys(index: IndexDescription[R], keys: Iterable[Key], /, **which: Unpack[Selection]) -> Request[int]:
+def delete_keys(
+    index: IndexDescription[R], keys: Iterable[Key], /, **which: Unpack[Selection]
+) -> Request[int]:
     """Delete the rows with these keys; how many. All by default, as in `find_keys`."""
     which["keys"] = keys
     return _count_changed(index, b"D", (), select(index, (), "=", None, which))
@@ -169,7 +202,8 @@ def compare_and_set(
     return _change(index, b"U", values, selected, lambda reply: count_of(reply) > 0)
 
 
-# ── changes that return rows ──────────────────────────────────────────────────────────────────────────────────────────────────
+# ── changes that return rows
+# ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def fetch_and_update(
@@ -179,20 +213,32 @@ def fetch_and_update(
     return _rows_changed(index, b"U?", values, select(index, key, op, 1, which))
 
 
-def fetch_and_delete(index: IndexDescription[R], /, key: Key, op: Operator = "=", **which: Unpack[Selection]) -> Request[list[R]]:
+def fetch_and_delete(
+    index: IndexDescription[R], /, key: Key, op: Operator = "=", **which: Unpack[Selection]
+) -> Request[list[R]]:
     """As `delete`, but return the rows that are gone."""
     return _rows_changed(index, b"D?", (), select(index, key, op, 1, which))
 
 
 def fetch_and_increment(
-    index: IndexDescription[R], /, key: Key, amounts: Value | Values = 1, op: Operator = "=", **which: Unpack[Selection]
+    index: IndexDescription[R],
+    /,
+    key: Key,
+    amounts: Value | Values = 1,
+    op: Operator = "=",
+    **which: Unpack[Selection],
 ) -> Request[list[R]]:
     """As `increment`, but return the rows as they were before."""
     return _rows_changed(index, b"+?", _amounts(amounts), select(index, key, op, 1, which))
 
 
 def fetch_and_decrement(
-    index: IndexDescription[R], /, key: Key, amounts: Value | Values = 1, op: Operator = "=", **which: Unpack[Selection]
+    index: IndexDescription[R],
+    /,
+    key: Key,
+    amounts: Value | Values = 1,
+    op: Operator = "=",
+    **which: Unpack[Selection],
 ) -> Request[list[R]]:
     """As `decrement`, but return the rows as they were before."""
     return _rows_changed(index, b"-?", _amounts(amounts), select(index, key, op, 1, which))
@@ -206,20 +252,33 @@ def update_and_fetch(
 
 
 def increment_and_fetch(
-    index: IndexDescription[R], /, key: Key, amounts: Value | Values = 1, op: Operator = "=", **which: Unpack[Selection]
+    index: IndexDescription[R],
+    /,
+    key: Key,
+    amounts: Value | Values = 1,
+    op: Operator = "=",
+    **which: Unpack[Selection],
 ) -> Request[list[R]]:
     """As `increment`, but return the rows as they are afterwards (RowSocket only)."""
     return _rows_changed(index, b"+!", _amounts(amounts), select(index, key, op, 1, which))
 
 
 def decrement_and_fetch(
-    index: IndexDescription[R], /, key: Key, amounts: Value | Values = 1, op: Operator = "=", **which: Unpack[Selection]
+    index: IndexDescription[R],
+    /,
+    key: Key,
+    amounts: Value | Values = 1,
+    op: Operator = "=",
+    **which: Unpack[Selection],
 ) -> Request[list[R]]:
-    """As `decrement`, but return the rows as they are afterwards, without those that were left alone (RowSocket only)."""
+    """As `decrement`, but return the rows as they are afterwards, without those that were left alone
+    (RowSocket only).
+    """
     return _rows_changed(index, b"-!", _amounts(amounts), select(index, key, op, 1, which))
 
 
-# ── parts of requests ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── parts of requests
+# ─────────────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def value_tokens(columns: tuple[str, ...], values: Values) -> list[bytes]:
@@ -256,14 +315,27 @@ def _rows(index: IndexDescription[R], selected: Selected) -> Request[list[R]]:
 
 
 def _change(
-    index: IndexDescription[Any], operation: bytes, values: Values, selected: Selected, interpret: Callable[[Reply], T]
+    index: IndexDescription[Any],
+    operation: bytes,
+    values: Values,
+    selected: Selected,
+    interpret: Callable[[Reply], T],
 ) -> Request[T]:
-    return Request(index, b"\t".join([*selected.tokens, operation, *value_tokens(selected.columns, values)]), True, interpret)
+    return Request(
+        index,
+        b"\t".join([*selected.tokens, operation, *value_tokens(selected.columns, values)]),
+        True,
+        interpret,
+    )
 
 
-def _count_changed(index: IndexDescription[Any], operation: bytes, values: Values, selected: Selected) -> Request[int]:
+def _count_changed(
+    index: IndexDescription[Any], operation: bytes, values: Values, selected: Selected
+) -> Request[int]:
     return _change(index, operation, values, selected, count_of)
 
 
-def _rows_changed(index: IndexDescription[R], operation: bytes, values: Values, selected: Selected) -> Request[list[R]]:
+def _rows_changed(
+    index: IndexDescription[R], operation: bytes, values: Values, selected: Selected
+) -> Request[list[R]]:
     return _change(index, operation, values, selected, lambda reply: index.rows(reply, selected.columns))

@@ -1,5 +1,7 @@
 # SPDX-License-Identifier: MIT
-"""Which rows of an index a request is about: key, operator and the rest, as tokens. No input or output here."""
+"""Which rows of an index a request is about: key, operator and the rest, as tokens. No input or output
+here.
+"""
 
 from __future__ import annotations
 
@@ -11,7 +13,8 @@ from rowsocket._index import IndexDescription, column_names
 from rowsocket._protocol import Value, encode_value
 
 Operator = Literal["=", ">", ">=", "<", "<=", "^="]
-"""How the rows stand to the key. ^= (starts with): equal, but that the last value is how the text of its part begins."""
+"""How the rows stand to the key. ^= (starts with): equal, but that the last value is how the text of its part
+begins."""
 RangeOperator = Literal[">", ">=", "<", "<="]
 Comparison = Literal["=", "!=", ">", ">=", "<", "<="]
 Key = Union[Value, Sequence[Value]]
@@ -41,7 +44,9 @@ class Filter:
         if self.operator not in _COMPARISONS:
             raise ValueError(f"unknown comparison {self.operator!r}: one of {' '.join(_COMPARISONS)}")
         if self.column not in filter_columns:
-            raise ValueError(f"{self.column!r} is not among the filter_columns of the index {tuple(filter_columns)}")
+            raise ValueError(
+                f"{self.column!r} is not among the filter_columns of the index {tuple(filter_columns)}"
+            )
         position = filter_columns.index(self.column)
         return [self._kind(), self.operator.encode(), b"%d" % position, encode_value(self.value)]
 
@@ -63,13 +68,14 @@ class Selection(TypedDict, total=False):
     limit            the most rows; None = all
     offset           how many rows to leave out first; rows that a filter skips do not count
     filters          Filter and While conditions, all of which must hold
-    in_values        the rows for each of these values of key part `in_part` in turn, as SQL's IN; the key holds the other parts.
+    in_values        the rows for each of these values of key part `in_part` in turn, as SQL's IN; the key
+    holds the other parts.
                      With an operator other than = and ^=, the first row for each
     in_part          which key part takes the values, counted from 0
     keys             * the rows for each of these keys in turn; the key itself is ()
     limit_per_value  * the most rows for each of the in_values or keys, whatever the operator
-    to               * the other end of a range: an operator that faces the request's own, and a key: `to=("<", 50)`
-    reverse          * the rows in the opposite order, from the other end
+    to               * the other end of a range: an operator that faces the request's own, and a key:
+    `to=("<", 50)` reverse          * the rows in the opposite order, from the other end
     columns          * instead of the index's columns: what rows consist of, and what is set
 
     * RowSocket only.
@@ -95,11 +101,16 @@ class Selected:
     columns: tuple[str, ...]
 
 
-def select(index: IndexDescription[Any], key: Key, op: str, default_limit: int | None, which: Selection) -> Selected:
+def select(
+    index: IndexDescription[Any], key: Key, op: str, default_limit: int | None, which: Selection
+) -> Selected:
     """The tokens of a find. Raises ValueError, and TypeError for an argument that is none of `Selection`."""
     unknown = which.keys() - Selection.__annotations__.keys()
     if unknown:
-        raise TypeError(f"unexpected arguments {', '.join(sorted(unknown))}: one of {', '.join(Selection.__annotations__)}")
+        raise TypeError(
+            f"unexpected arguments {', '.join(sorted(unknown))}: one of"
+            f" {', '.join(Selection.__annotations__)}"
+        )
     if op not in _OPERATORS:
         raise ValueError(f"unknown operator {op!r}: one of {' '.join(_OPERATORS)}")
     limit, offset = which.get("limit", default_limit), which.get("offset", 0)
@@ -160,7 +171,10 @@ def _end_tokens(op: str, which: Selection) -> list[bytes]:
         return []
     end_op, end_key = which["to"]
     if end_op not in _OPPOSITE.get(op, ()):
-        raise ValueError(f"a range from {op} can not end at {end_op}: the ends of > and >= are < and <=, and the other way round")
+        raise ValueError(
+            f"a range from {op} can not end at {end_op}: the ends of > and >= are < and <=, and the other"
+            f" way round"
+        )
     parts = key_parts(end_key)
     return [b"T", end_op.encode(), b"%d" % len(parts), *map(encode_value, parts)]
 

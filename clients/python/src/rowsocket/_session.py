@@ -1,9 +1,11 @@
 # SPDX-License-Identifier: MIT
-"""The bookkeeping of one connection, without input and output: which indexes are open on it, and whose reply comes next.
+"""The bookkeeping of one connection, without input and output: which indexes are open on it, and whose reply
+comes next.
 
-The sync and the asyncio connection both own a `Session` for each connection they make, write what it encodes and feed it what
-they read. An index is opened in the same send as the first request that needs it, in front of it: that is also how indexes come
-back after a reconnect. Ids belong to the logical connection (`IndexIds`) and are the same after a reconnect.
+The sync and the asyncio connection both own a `Session` for each connection they make, write what it encodes
+and feed it what they read. An index is opened in the same send as the first request that needs it, in front
+of it: that is also how indexes come back after a reconnect. Ids belong to the logical connection (`IndexIds`)
+and are the same after a reconnect.
 """
 
 from __future__ import annotations
@@ -20,7 +22,9 @@ T = TypeVar("T")
 
 
 class Pending(Generic[T]):
-    """The result of a request that is under way. `done` turns True when its reply, or the news that none will come, is there."""
+    """The result of a request that is under way. `done` turns True when its reply, or the news that none will
+    come, is there.
+    """
 
     def __init__(self, request: Request[T]) -> None:
         self._request = request
@@ -29,7 +33,9 @@ class Pending(Generic[T]):
         self.done = False
 
     def result(self) -> T:
-        """The result; raises the request's own error. Raises RuntimeError while the request has not been sent."""
+        """The result; raises the request's own error. Raises RuntimeError while the request has not been
+        sent.
+        """
         if self._error is not None:
             raise self._error
         if not self.done:
@@ -87,7 +93,9 @@ class IndexIds:
         self._next = 0
 
     def id_of(self, description: IndexDescription[Any], wanted: int | None = None) -> int:
-        """The id of an index, a new one at first. Raises ValueError if the wanted id belongs to another index."""
+        """The id of an index, a new one at first. Raises ValueError if the wanted id belongs to another
+        index.
+        """
         tokens = description.open_tokens()
         known = self._id_by_tokens.get(tokens)
         if known is not None and wanted in (None, known):
@@ -117,7 +125,9 @@ class Session:
         self._ids = ids
         self._opened: dict[int, _Opened] = {}
         self._parser = ReplyParser()
-        self._awaiting: collections.deque[Callable[[Reply | None, Exception | None], None]] = collections.deque()
+        self._awaiting: collections.deque[Callable[[Reply | None, Exception | None], None]] = (
+            collections.deque()
+        )
 
     def authenticate(self, secret: str) -> tuple[bytes, Pending[None]]:
         """The bytes that present a secret, and what becomes of them."""
@@ -144,7 +154,9 @@ class Session:
         return b"P\t%d\t%s\n" % (index_id, description.open_tokens()), pending
 
     def encode(self, pendings: Sequence[Pending[Any]]) -> bytes:
-        """The bytes of requests; their replies settle them. Indexes are opened before all of them: a group can not open any."""
+        """The bytes of requests; their replies settle them. Indexes are opened before all of them: a group
+        can not open any.
+        """
         descriptions = [pending._request.description for pending in pendings]
         pieces = [self.open(description)[0] for description in descriptions if description is not None]
         for pending, description in zip(pendings, descriptions):
@@ -170,8 +182,12 @@ class Session:
             self._awaiting.popleft()(None, error)
 
 
-def _settle(pending: Pending[Any], opened: _Opened | None) -> Callable[[Reply | None, Exception | None], None]:
-    """What the next reply, or the error instead of it, does. If the index could not be opened, that is the request's error."""
+def _settle(
+    pending: Pending[Any], opened: _Opened | None
+) -> Callable[[Reply | None, Exception | None], None]:
+    """What the next reply, or the error instead of it, does. If the index could not be opened, that is the
+    request's error.
+    """
 
     def settle(reply: Reply | None, error: Exception | None) -> None:
         if reply is None:

@@ -9,11 +9,12 @@
         OpenTableError             the table can not be opened, or a lock on it was not to be had in time
         EngineError                the storage engine or a conversion refused; `.number` says which
           DuplicateKey, Deadlock, LockWaitTimeout, ForeignKeyViolation, InvalidValue
-      TransportError               there is no answer; the connection is closed. `.outcome_unknown` is True for a write
+      TransportError               there is no answer; the connection is closed. `.outcome_unknown` is True
+      for a write
         ConnectionLost, Timeout, ProtocolError
 
-Mistakes that can be seen without asking the server (an unknown operator, a column that is not in the index's list) are plain
-`ValueError` and `TypeError`.
+Mistakes that can be seen without asking the server (an unknown operator, a column that is not in the index's
+list) are plain `ValueError` and `TypeError`.
 """
 
 from __future__ import annotations
@@ -92,11 +93,15 @@ class AuthenticationError(ServerError):
 
 
 class OpenTableError(ServerError):
-    """The table can not be opened: missing, a view, changed so that the index no longer fits, or locked for too long."""
+    """The table can not be opened: missing, a view, changed so that the index no longer fits, or locked for
+    too long.
+    """
 
 
 class EngineError(ServerError):
-    """The storage engine or a conversion refused (code 1). `number` is the storage engine's, or from 1000 on the server's."""
+    """The storage engine or a conversion refused (code 1). `number` is the storage engine's, or from 1000 on
+    the server's.
+    """
 
     def __init__(self, code: int, text: str, detail: str = "") -> None:
         super().__init__(code, text, detail)
@@ -143,13 +148,17 @@ class UndoneWithGroup(GroupError):
 
 
 class InvalidValue(EngineError):
-    """A value does not fit its column, as in SQL's strict mode. `number` is SQL's error number, e.g. 1264 out of range."""
+    """A value does not fit its column, as in SQL's strict mode. `number` is SQL's error number, e.g. 1264 out
+    of range.
+    """
 
 
 class TransportError(RowSocketError):
-    """There is no answer, and the connection is closed; the next call opens a new one unless `reconnect` is off.
+    """There is no answer, and the connection is closed; the next call opens a new one unless `reconnect` is
+    off.
 
-    outcome_unknown  True if the request was a write that may or may not have been done. It is never half-done.
+    outcome_unknown  True if the request was a write that may or may not have been done. It is never
+    half-done.
     """
 
     def __init__(self, text: str, detail: str = "", *, outcome_unknown: bool = False) -> None:

@@ -194,7 +194,9 @@ class Pipeline(Collected):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if kind is None:
             await self.flush()
 
@@ -206,9 +208,9 @@ class Group(CollectedGroup):
             group.decrement(accounts, 1, 100)
             group.increment(accounts, 2, 100)
 
-    If one of them fails, nothing is done, and the block raises its error; the others have `UndoneWithGroup`. An
-    exception inside the block sends nothing. Tables without transactions (`NoTransactions`) can be no part of a
-    group. It is never sent twice.
+    If one of them fails, nothing is done, and the block raises its error; the others have `UndoneWithGroup`.
+    An exception inside the block sends nothing. Tables without transactions (`NoTransactions`) can be no part
+    of a group. It is never sent twice.
     """
 
     def __init__(self, executor: Executor, must: bool, gtid: bool) -> None:
@@ -218,7 +220,9 @@ class Group(CollectedGroup):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         if kind is None:
             await self._executor._run(self._take_lines())
             self._raise_failure()
@@ -248,7 +252,9 @@ class Connection(Executor):
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         await self.close()
 
     async def _connected(self, deadline: Deadline) -> Link:
@@ -323,9 +329,10 @@ async def connect(
     unix_socket  path of a unix socket, instead of host and port
     timeout      seconds that any call may take, this one included; None = for ever
     secret       presented on each connection made, if not None
-    reconnect    after a lost connection, make a new one for the next call, with authentication and open indexes
-                 as before. A read whose connection was lost is sent once more; a write never is: it raises with
-                 `outcome_unknown`
+    reconnect    after a lost connection, make a new one for the next call, with authentication and open
+    indexes
+                 as before. A read whose connection was lost is sent once more; a write never is: it raises
+                 with `outcome_unknown`
 
     Raises ConnectionLost, Timeout, AuthenticationError.
     """
