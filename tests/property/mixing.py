@@ -58,6 +58,7 @@ BLOCKED_S = 20.0
 BROKEN = (
     ConnectionClosed,
     ConnectionRefusedError,
+    ConnectionResetError,
     BrokenPipeError,
     pymysql.err.OperationalError,
     pymysql.err.InterfaceError,
