@@ -22,7 +22,7 @@ def open_until_closed(client: RawConnection, server: RowSocketServer) -> tuple[i
     for number in range(400):
         try:
             client.ask(b"P\t%d\tapp\tt\t\t%s\t%s" % (number, columns(number), columns(number)))
-        except (ConnectionClosed, BrokenPipeError):
+        except (ConnectionClosed, ConnectionResetError, BrokenPipeError):
             return number, most
         most = max(most, server.memory_bytes())
     return 400, most

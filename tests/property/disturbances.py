@@ -22,6 +22,7 @@ from property.books import COUNTER_IDS, FAMILY, FAMILY_TABLES, NUMBERED, SEQUENC
 from property.counters import Totals
 from property.requests import Owner
 from property.shapes import AUDITED, BY_NAME, SHAPES
+from property.steps import MALFORMED_TRIGGER
 from support.galera import GaleraNode
 from support.mariadb import RowSocketServer
 
@@ -66,10 +67,12 @@ class Beside:
         return found + [name for name in (NUMBERED, SEQUENCED) if name in self.mix]
 
     def in_the_way(self) -> set[int]:
-        """What DDL meets for a moment where others have the table, or renamed it."""
+        """What DDL meets for a moment where others have the table, renamed it, or were killed with it."""
         found = set(LOST_A_RACE)
         if ingredients.RENAMES in self.mix:
             found.add(NO_SUCH_TABLE)
+        if self.mix & {ingredients.KILLS, ingredients.KILLED_CONNECTIONS}:
+            found.add(int(MALFORMED_TRIGGER))
         if isinstance(self.server, GaleraNode):
             found.add(ABORTED_BY_CLUSTER)
         return found
