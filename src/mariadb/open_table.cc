@@ -79,21 +79,14 @@ bool has_engine_of_one_phase(const TABLE_LIST* list) {
   return false;
 }
 
-/// One of the definitions became no trigger, or one without a body. (The server keeps its own flag to
-/// itself.)
-bool has_malformed_trigger(Table_triggers_list& triggers) {
-  uint well_formed = 0;
-  for (uint event = 0; event < TRG_EVENT_MAX; ++event) {
-    for (uint time = 0; time < TRG_ACTION_MAX; ++time) {
-      const auto* trigger =
-          triggers.get_trigger(static_cast<trg_event_type>(event), static_cast<trg_action_time_type>(time));
-      for (; trigger != nullptr; trigger = trigger->next) {
-        well_formed += trigger->body != nullptr ? 1 : 0;
-      }
-    }
-  }
-  return well_formed != triggers.definitions_list.elements;
-}
+/// Whether one of the triggers could not be parsed. The server keeps the flag to itself; the arguments of an
+/// explicit instantiation may name it nevertheless.
+bool has_malformed_trigger(const Table_triggers_list& triggers);
+template <bool Table_triggers_list::* flag>
+struct MalformedTrigger {
+  friend bool has_malformed_trigger(const Table_triggers_list& triggers) { return triggers.*flag; }
+};
+template struct MalformedTrigger<&Table_triggers_list::m_has_unparseable_trigger>;
 
 }  // namespace
 

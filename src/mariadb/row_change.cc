@@ -68,6 +68,7 @@ Error write_update(THD* thd, TABLE* table) {
 // written.
 int prepare_update(TABLE* table) {
   set_events(table, {TRG_EVENT_UPDATE});
+  table->prepare_triggers_for_update_stmt_or_event();
   table->file->prepare_for_row_logging();
   table->mark_columns_needed_for_update();
   return prepare_unique_checks(table);
@@ -75,6 +76,7 @@ int prepare_update(TABLE* table) {
 
 int prepare_delete(TABLE* table) {
   set_events(table, {TRG_EVENT_DELETE});
+  table->prepare_triggers_for_delete_stmt_or_event();
   table->file->prepare_for_row_logging();
   table->mark_columns_needed_for_delete();
   return prepare_unique_checks(table);  // a versioned row is not deleted, its end is written

@@ -183,6 +183,7 @@ int prepare_insert(TABLE* table, OnDuplicate on_duplicate) {
   table->use_all_columns();
   table->mark_columns_per_binlog_row_image();
   table->next_number_field = table->found_next_number_field;
+  table->prepare_triggers_for_insert_stmt_or_event();
   switch (on_duplicate) {  // a row that is in the way is read with the lock that changing it needs
     case OnDuplicate::fail:
       set_events(table, {TRG_EVENT_INSERT});

@@ -54,6 +54,7 @@ std::string map_key(const engine::SelectionDescription& description) {
     key += '\0';
   }
   key += description.raw ? 'r' : 't';
+  key += std::to_string(description.account);
   return key;
 }
 
