@@ -40,6 +40,7 @@ struct SelectionDescription {
   std::string columns;         ///< comma-separated; empty = none
   std::string filter_columns;  ///< comma-separated; empty = none
   bool raw = false;            ///< text as the column's own bytes
+  uint64_t account = 0;        ///< of the clients that share it
 
   bool operator==(const SelectionDescription&) const = default;
 };

@@ -12,35 +12,6 @@ namespace {
 
 using engine::Begin;
 
-/// In time that depends on the sizes only.
-bool same_secret(const Value& candidate, std::string_view secret) {
-  unsigned difference = candidate.size == secret.size() ? 0U : 1U;
-  for (size_t position = 0; position < candidate.size && !secret.empty(); ++position) {
-    difference |= static_cast<unsigned char>(candidate.data[position]) ^
-                  static_cast<unsigned char>(secret[position % secret.size()]);
-  }
-  return difference == 0;
-}
-
-/// What a secret is good for on a port; `none` where it is wrong.
-Access access_of(const Value& candidate, Access port_access, const Settings& settings) {
-  if (candidate.is_null()) {
-    return Access::none;
-  }
-  const bool is_write_secret =
-      !settings.secret_write.empty() && same_secret(candidate, settings.secret_write);
-  const bool is_read_secret = !settings.secret_read.empty() && same_secret(candidate, settings.secret_read);
-  if (is_write_secret || (is_read_secret && settings.secret_write.empty())) {
-    return port_access;
-  }
-  if (is_read_secret) {
-    return Access::read;
-  }
-  // Where nothing is secret, the empty secret is the right one, as it always was.
-  const bool needs_none = initial_access(port_access, settings) == port_access;
-  return candidate.size == 0 && needs_none ? port_access : Access::none;
-}
-
 bool each_name_fits(std::string_view comma_separated) {
   if (engine::name_count(comma_separated) > limits::value_count_max) {
     return false;
@@ -132,19 +103,21 @@ bool only_counts(const Request& request) {
   return find.tell == Tell::count && find.change.kind == Change::Kind::none;
 }
 
-engine::SelectionDescription description_of(const SelectionNames& names, std::string_view columns) {
+engine::SelectionDescription description_of(const Client& client, const SelectionNames& names,
+                                            std::string_view columns) {
   return {.database = std::string(names.database),
           .table = std::string(names.table),
           .index = std::string(names.index),
           .columns = std::string(columns),
           .filter_columns = std::string(names.filter_columns),
-          .raw = names.raw};
+          .raw = names.raw,
+          .account = client.account.number()};
 }
 
 }  // namespace
 
 ErrorCode check_request(const Client& client, const Request& request) {
-  if (client.granted() == Access::none) {
+  if (!client.account.may_read()) {
     return ErrorCode::not_authenticated;
   }
   const SelectionName& selection = selection_of(request);
@@ -159,7 +132,7 @@ ErrorCode check_request(const Client& client, const Request& request) {
       return error;
     }
   }
-  if (client.granted() != Access::write && writes(request)) {
+  if (writes(request) && !client.account.may_write()) {
     return ErrorCode::read_only;
   }
   return check_selection(selection);
@@ -171,29 +144,13 @@ ErrorCode check_against(const engine::Selection& selection, const Request& reque
 }
 
 ErrorCode check_open(const Client& client, const Open& open, const Settings& settings) {
-  if (client.granted() == Access::none) {
+  if (!client.account.may_read()) {
     return ErrorCode::not_authenticated;
   }
   if (open.mistake != ErrorCode::none) {
     return open.mistake;
   }
   return open.id < settings.id_max ? check_names(open.names) : ErrorCode::unknown_id;
-}
-
-ErrorCode authenticate(Client& client, const Authenticate& request, const Settings& settings) {
-  if (request.mistake != ErrorCode::none) {
-    return request.mistake;
-  }
-  if (request.method != Authenticate::Method::port_secret) {
-    return ErrorCode::bad_authentication_type;  // accounts are still to come
-  }
-  const Access access = access_of(request.password, client.port_access(), settings);
-  if (access == Access::none) {
-    client.grant(initial_access(client.port_access(), settings));
-    return ErrorCode::not_authenticated;
-  }
-  client.grant(access);
-  return ErrorCode::none;
 }
 
 Begin Admission::admit(Client& client, const Request& request, const Settings& settings,
@@ -207,7 +164,7 @@ Begin Admission::admit(Client& client, const Request& request, const Settings& s
         error.code = check_open(client, static_cast<const Open&>(request), settings);
         return error.ok() ? open(client, static_cast<const Open&>(request), error) : Begin::failed;
       case RequestKind::authenticate:
-        error.code = authenticate(client, static_cast<const Authenticate&>(request), settings);
+        error.code = client.account.authenticate(static_cast<const Authenticate&>(request), settings);
         break;
       case RequestKind::nothing:
         error.code = request.mistake;
@@ -226,7 +183,8 @@ Begin Admission::admit(Client& client, const Request& request, const Settings& s
 /// On a failure the id keeps what it meant before.
 Begin Admission::open(Client& client, const Open& open, Error& error) {
   SharedSelection opened;
-  const Begin begin = session_.open_selection(description_of(open.names, open.names.columns), opened, error);
+  const Begin begin =
+      session_.open_selection(description_of(client, open.names, open.names.columns), opened, error);
   if (begin == Begin::ready) {
     client.set_selection(open.id, std::move(opened), retired_);
   }
@@ -291,7 +249,7 @@ Begin Admission::select_named(Client& client, const SelectionNames& names, std::
     return Begin::ready;
   }
   SharedSelection opened;
-  const Begin begin = session_.open_selection(description_of(names, columns), opened, error);
+  const Begin begin = session_.open_selection(description_of(client, names, columns), opened, error);
   if (begin == Begin::ready) {
     selection = client.remember_names(std::move(opened), retired_);
   }

@@ -15,7 +15,7 @@ class AdmissionTest : public ExecutorTest {
     for (const Cell& secret : secrets) {
       last_reply = ask(connection, Ask::authenticate(secret));
     }
-    return connection.client.granted();
+    return connection.client.account.granted();
   }
 
   std::string last_reply;
@@ -95,7 +95,7 @@ TEST_F(AdmissionTest, an_unknown_authentication_type_is_refused_and_changes_noth
   Connection& connection = connect(Access::read);
   EXPECT_EQ(ask(connection, Ask::authenticate("r", Authenticate::Method::account)),
             "error bad_authentication_type");
-  EXPECT_EQ(connection.client.granted(), Access::none);
+  EXPECT_EQ(connection.client.account.granted(), Access::none);
 }
 
 TEST_F(AdmissionTest, without_access_nothing_but_authentication_is_answered) {

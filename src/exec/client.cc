@@ -9,15 +9,6 @@
 
 namespace rowsocket::exec {
 
-Access initial_access(Access port_access, const Settings& settings) {
-  const bool write_is_open = settings.secret_write.empty() && settings.secret_read.empty();
-  if (port_access == Access::write && write_is_open) {
-    return Access::write;
-  }
-  // A write port whose only secret is the one for reading asks for it before anything else.
-  return settings.secret_read.empty() ? Access::read : Access::none;
-}
-
 engine::Selection* RecentSelections::add(SharedSelection selection, size_t count_max,
                                          RetiredSelections& retired) {
   if (selections_.size() < count_max) {
@@ -40,8 +31,6 @@ void RecentSelections::retire_all(RetiredSelections& retired) {
   retired.insert(retired.end(), selections_.begin(), selections_.end());
   selections_.clear();
 }
-
-Client::Client(Access port_access, Access granted) : port_access_(port_access), granted_(granted) {}
 
 void Client::set_selection(uint32_t id, SharedSelection selection, RetiredSelections& retired) {
   if (id >= opened_.size()) {

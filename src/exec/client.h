@@ -15,16 +15,10 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "exec/account.h"
 #include "request/request.h"
-#include "request/settings.h"
 
 namespace rowsocket::exec {
-
-/// What a connection may do. Ordered: each includes the ones before.
-enum class Access : uint8_t { none, read, write };
-
-/// What a new connection may do before it authenticates.
-[[nodiscard]] Access initial_access(Access port_access, const Settings& settings);
 
 using SharedSelection = std::shared_ptr<engine::Selection>;
 using RetiredSelections = std::vector<SharedSelection>;
@@ -59,12 +53,9 @@ class Client {
   };
 
  public:
-  /// `port_access` is the most that the port allows; `granted` what needs no authentication there.
-  Client(Access port_access, Access granted);
+  explicit Client(Account who) : account(who) {}
 
-  [[nodiscard]] Access port_access() const { return port_access_; }
-  [[nodiscard]] Access granted() const { return granted_; }
-  void grant(Access access) { granted_ = access; }
+  Account account;
 
   /// What was opened under this id; nullptr if nothing was.
   [[nodiscard]] engine::Selection* selection(uint32_t id) const {
@@ -116,8 +107,6 @@ class Client {
   engine::Selection* remember(RecentSelections& recent, SharedSelection selection, size_t count_max,
                               RetiredSelections& retired);
 
-  Access port_access_;
-  Access granted_;
   bool is_lenient_ = false;
   size_t held_bytes_ = 0;
   std::vector<Opened> opened_;  ///< by id

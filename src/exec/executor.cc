@@ -83,8 +83,8 @@ Begin Executor::admit(Client& client, Job& job) {
 
 Begin Executor::admit_group(Client& client, Job& job) {
   const auto& group = static_cast<const Group&>(*job.request);
-  if (client.granted() == Access::none || group.mistake != ErrorCode::none) {
-    job.refuse(client.granted() == Access::none ? ErrorCode::not_authenticated : group.mistake);
+  if (!client.account.may_read() || group.mistake != ErrorCode::none) {
+    job.refuse(!client.account.may_read() ? ErrorCode::not_authenticated : group.mistake);
     return Begin::failed;
   }
   try {

@@ -21,7 +21,7 @@ namespace rowsocket::exec {
 namespace {
 
 struct Connection {
-  Connection(Access port_access, Access granted) : client(port_access, granted) {}
+  Connection(Access port_access, Access granted) : client(Account(port_access, granted)) {}
   Client client;
   Buffer out;
   std::vector<size_t> lines;  ///< of replies, that each of this turn's requests is to have

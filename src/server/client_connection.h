@@ -40,9 +40,9 @@ struct ClientConnection {
   };
 
   /// May throw std::bad_alloc.
-  ClientConnection(Arrival arrival, exec::Access granted, uint64_t now_ms)
+  ClientConnection(Arrival arrival, exec::Account account, uint64_t now_ms)
       : stream(std::make_unique<net::PlainTransport>(std::move(arrival.socket)), std::move(arrival.peer)),
-        client(arrival.port_access, granted),
+        client(account),
         protocol(arrival.protocol),
         wire_state(protocol->new_state()),
         number(arrival.number),

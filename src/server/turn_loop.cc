@@ -161,10 +161,10 @@ void TurnLoop::admit_arrivals() {
 }
 
 void TurnLoop::admit(Arrival arrival) {
-  const exec::Access granted = exec::initial_access(arrival.port_access, *settings_);
+  const exec::Account account(arrival.port_access, *settings_);
   reserve_lists(connections_.size() + 1);
   ClientConnection& connection =
-      connections_.add(std::make_unique<ClientConnection>(std::move(arrival), granted, now_ms_));
+      connections_.add(std::make_unique<ClientConnection>(std::move(arrival), account, now_ms_));
   next_sweep_ms_ = std::min(next_sweep_ms_, deadline_ms(connection));
 }
 

@@ -64,6 +64,9 @@ TEST_P(Opening, descriptions_that_differ_in_anything_are_two_indexes) {
   SelectionDescription raw = item();
   raw.raw = true;
   EXPECT_NE(&client().open(raw), &index);
+  SelectionDescription of_another = item();
+  of_another.account = 1;
+  EXPECT_NE(&client().open(of_another), &index);
   EXPECT_NE(&client().open(item("", "id")), &index);
   EXPECT_NE(&client().open(item("by_name")), &index);
   EXPECT_NE(&client().open({"d", "item", "", "id", ""}), &index);

@@ -1,0 +1,65 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "exec/account.h"
+
+#include <string_view>
+
+namespace rowsocket::exec {
+namespace {
+
+/// What a client may do at a port before it authenticates.
+Access initial_access(Access port_access, const Settings& settings) {
+  const bool write_is_open = settings.secret_write.empty() && settings.secret_read.empty();
+  if (port_access == Access::write && write_is_open) {
+    return Access::write;
+  }
+  // A write port whose only secret is the one for reading asks for it before anything else.
+  return settings.secret_read.empty() ? Access::read : Access::none;
+}
+
+/// In time that depends on the sizes only.
+bool same_secret(const Value& candidate, std::string_view secret) {
+  unsigned difference = candidate.size == secret.size() ? 0U : 1U;
+  for (size_t position = 0; position < candidate.size && !secret.empty(); ++position) {
+    difference |= static_cast<unsigned char>(candidate.data[position]) ^
+                  static_cast<unsigned char>(secret[position % secret.size()]);
+  }
+  return difference == 0;
+}
+
+/// What a secret is good for on a port; `none` where it is wrong.
+Access access_of(const Value& candidate, Access port_access, const Settings& settings) {
+  if (candidate.is_null()) {
+    return Access::none;
+  }
+  const bool is_write_secret =
+      !settings.secret_write.empty() && same_secret(candidate, settings.secret_write);
+  const bool is_read_secret = !settings.secret_read.empty() && same_secret(candidate, settings.secret_read);
+  if (is_write_secret || (is_read_secret && settings.secret_write.empty())) {
+    return port_access;
+  }
+  if (is_read_secret) {
+    return Access::read;
+  }
+  // Where nothing is secret, the empty secret is the right one, as it always was.
+  const bool needs_none = initial_access(port_access, settings) == port_access;
+  return candidate.size == 0 && needs_none ? port_access : Access::none;
+}
+
+}  // namespace
+
+Account::Account(Access port_access, const Settings& settings)
+    : port_access_(port_access), granted_(initial_access(port_access, settings)) {}
+
+ErrorCode Account::authenticate(const Authenticate& request, const Settings& settings) {
+  if (request.mistake != ErrorCode::none) {
+    return request.mistake;
+  }
+  if (request.method != Authenticate::Method::port_secret) {
+    return ErrorCode::bad_authentication_type;  // accounts are still to come
+  }
+  const Access access = access_of(request.password, port_access_, settings);
+  granted_ = access == Access::none ? initial_access(port_access_, settings) : access;
+  return access == Access::none ? ErrorCode::not_authenticated : ErrorCode::none;
+}
+
+}  // namespace rowsocket::exec
