@@ -8,8 +8,7 @@
 //   rows/2 1 pen 2 ink          two columns, values in a row; NULL stands for NULL
 //   text 0-1-7                  a GTID
 //   rows/2 1#12 0# !121         what came of the rows of an insert: rows affected, and the id where there is
-//   one; or an
-//                               error
+//                               one; or an error
 //   error engine 121            error not_authenticated
 //
 // Like the replies of a protocol inside the server they allocate nothing but what the buffer does.

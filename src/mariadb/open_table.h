@@ -4,12 +4,11 @@
 // `open_tables`, together with everything that a write to it reaches: the children of its foreign keys, and
 // what its triggers and defaults use. What is refused is decided on what was opened, not on its name.
 //
-//   opened alone ............ it may stay open over statements and turns, as a table of SQL's HANDLER does:
-//   outside of
-//                             `thd->open_tables`, with a metadata lock of its own (MDL_EXPLICIT)
-//   opened with others ...... it is the statement's, as every table in SQL is: in `thd->open_tables`, closed
-//   when the statement
-//                             ends; the metadata locks stay until the transaction ends (MDL_TRANSACTION)
+//   opened alone .......... it may stay open over statements and turns, as a table of SQL's HANDLER does:
+//                           outside of `thd->open_tables`, with a metadata lock of its own (MDL_EXPLICIT)
+//   opened with others .... it is the statement's, as every table in SQL is: in `thd->open_tables`, closed
+//                           when the statement ends; the metadata locks stay until the transaction ends
+//                           (MDL_TRANSACTION)
 //
 // A session keeps two of these for a table that it both reads and writes: the handler of a table that was
 // locked for writing takes row locks when it reads, and plain reads must not.

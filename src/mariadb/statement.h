@@ -2,9 +2,9 @@
 //
 // A statement of the server: what is done between two of its statement ends, in one table or several.
 //
-//   shared .... requests follow each other in it as long as each is one step of its engine, done or not done,
-//   or reads. They share
-//               the tables' locks, the row events of the binlog and the end of the statement.
+//   shared .... requests follow each other in it as long as each is one step of its engine, done or not
+//               done, or reads. They share the tables' locks, the row events of the binlog and the end of
+//               the statement.
 //   own ....... of one request, or of one group of requests, which is undone as a whole when it fails
 //
 // It begins and ends as a statement of SQL does in `mysql_execute_command`:

@@ -40,12 +40,10 @@
   /* Authentication. */ \
   ROWSOCKET_ERROR(not_authenticated, errors_authentication, "authenticate with this port's secret first") \
   ROWSOCKET_ERROR(bad_authentication_type, errors_authentication, "the only authentication type is 1") \
-  /* The table: missing, not served, or changed so that it no longer fits; a lock was not to be had in \
-                  time. */ \
+  /* The table: missing, not served, or changed so that it no longer fits; or locked for too long. */ \
   ROWSOCKET_ERROR(cannot_open_table, errors_table, "") \
   ROWSOCKET_ERROR(cannot_lock_table, errors_table, "a lock on the table was not to be had in time") \
-  /* The storage engine, a conversion or the SQL layer refused; the error's number says which of the \
-                  host's errors it is. */ \
+  /* The storage engine, a conversion or the SQL layer refused; the number is the host's own. */ \
   ROWSOCKET_ERROR(engine, errors_engine, "") \
   ROWSOCKET_ERROR(sql, errors_engine, "") \
   ROWSOCKET_ERROR(not_a_number, errors_engine, \

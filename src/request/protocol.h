@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // What a wire protocol is to the rest of RowSocket: a folder under src/wire that implements this, and one
-// line of registration (server/protocols.cc). One constant object per protocol serves every connection and
+// line of registration (server/protocols.h). One constant object per protocol serves every connection and
 // thread.
 #pragma once
 

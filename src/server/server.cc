@@ -158,7 +158,7 @@ class Server::Impl {
     }
     if (endpoints.all.empty()) {
       log_.write(LogLevel::warning,
-                 "rowsocket: serves nobody: rowsocket_tcp is off, and neither socket has a path");
+                 "rowsocket: serves nobody: rowsocket_address is empty, and neither socket has a path");
     }
   }
 

@@ -41,8 +41,7 @@ def balances(database: Database) -> list[tuple[int, int]]:
     return [(row[0], row[1]) for row in database.sql("SELECT id, balance FROM account ORDER BY id")]
 
 
-# ── reads
-# ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── reads ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_the_latest_of_each_of_several_friends(messages: Index[TextRow]) -> None:
@@ -72,8 +71,7 @@ def test_text_that_begins_so(database: Database, writer: Connection) -> None:
     assert names.count("J", "^=") == 3
 
 
-# ── changes
-# ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── changes ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_counter_gives_its_new_value(accounts: Index[TextRow]) -> None:
@@ -100,8 +98,7 @@ def test_changes_by_keys(accounts: Index[TextRow], messages: Index[TextRow], dat
     assert messages.count(0, ">") == 13
 
 
-# ── inserts
-# ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── inserts ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_many_rows_with_a_choice_where_one_is_there(database: Database, writer: Connection) -> None:
@@ -140,8 +137,7 @@ def test_now_is_one_time_for_all_rows(database: Database, writer: Connection) ->
     assert [row[0] for row in seen.find(0, ">", limit=None, filters=[Filter("at", "<=", NOW)])] == ["1", "2"]
 
 
-# ── groups
-# ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── groups ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_group_commits_as_one_and_says_its_gtid(

@@ -57,8 +57,7 @@ def assert_equal_children(
     return rows
 
 
-# ── what becomes of the children
-# ──────────────────────────────────────────────────────────────────────────────────────────────
+# ── what becomes of the children ────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_delete_and_an_update_do_to_the_children_what_sql_does(family: Twins) -> None:
@@ -151,8 +150,7 @@ def test_a_cascade_that_fails_undoes_the_whole_request(family: Twins) -> None:
     assert family.sql("SELECT COUNT(*) FROM t_c") == [(b"9",)]
 
 
-# ── metadata locks
-# ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── metadata locks ──────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.fixture
@@ -299,8 +297,7 @@ def test_a_child_that_comes_while_its_parent_is_in_use_is_noticed(start: Start) 
             assert database.sql(f"SELECT v FROM c{number} FORCE INDEX (v)") == [("child of nobody",)]
 
 
-# ── relatives that are not there
-# ─────────────────────────────────────────────────────────────────────────────
+# ── relatives that are not there ────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_child_that_was_dropped_unchecked_leaves_its_parent_writable(family: Twins) -> None:

@@ -287,8 +287,7 @@ def test_foreign_keys_hold_for_replace_and_upsert(make_twins: MakeTwins, wire: R
     assert outcomes(wire.tokens(1, "++", 2, 1, 1, 5, "U", "1")) == [b"2"]
 
 
-# ── rows that wait, rows that count
-# ──────────────────────────────────────────────────────────────────────────
+# ── rows that wait, rows that count ─────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize(("end", "third"), [("ROLLBACK", b"1"), ("COMMIT", b"!121")])
@@ -333,8 +332,7 @@ def test_rows_are_counted_by_what_became_of_them(
     assert counted("R") == (1, 2, 0)
 
 
-# ── generated ids
-# ────────────────────────────────────────────────────────────────────────────────────────────
+# ── generated ids ───────────────────────────────────────────────────────────────────────────────────────────
 
 
 @pytest.mark.parametrize("engine", ["InnoDB", "Aria", "MyISAM", "MEMORY"])

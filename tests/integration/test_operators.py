@@ -121,8 +121,7 @@ def test_a_secondary_index_that_covers_the_columns_gives_the_same_rows(numbers: 
     assert covered == numbers.sql("SELECT n, c, b, a FROM t WHERE n >= 0 ORDER BY n, a, b, c")
 
 
-# ── IN lists
-# ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── IN lists ────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_in_gives_every_row_of_each_value_in_turn(numbers: Twins) -> None:
@@ -175,8 +174,7 @@ def test_in_over_thousands_of_values(make_twins: MakeTwins) -> None:
     ]
 
 
-# ── filters
-# ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── filters ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 FILTERED: dict[str, tuple[list[Value], list[Value]]] = {
     "INT": (["-5", "0", "7", None], ["-5", "3", "7", "6.5", "-4.6", "9999999999", "-9999999999", None]),
@@ -292,8 +290,7 @@ def test_filters_choose_the_rows_that_are_changed(filtered: Index[BytesRow]) -> 
     assert ids(filtered.find(0, ">=", limit=None)) == [0, 2, 4, 6, 8, *range(10, 20)]
 
 
-# ── against a model, many at once
-# ─────────────────────────────────────────────────────────────────────────────────────────────
+# ── against a model, many at once ───────────────────────────────────────────────────────────────────────────
 
 
 def test_a_thousand_finds_in_one_pipeline_answer_as_one_by_one(numbers: Twins) -> None:

@@ -32,8 +32,7 @@ def users(make_twins: MakeTwins) -> Twins:
     return twins
 
 
-# ── insert
-# ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── insert ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_an_insert_sets_the_first_columns_and_the_others_take_their_defaults(make_twins: MakeTwins) -> None:
@@ -121,8 +120,7 @@ def test_a_duplicate_key_is_121_and_leaves_things_alone(make_twins: MakeTwins, v
     assert (raised.value.code, raised.value.text) == (1, "121")
 
 
-# ── update
-# ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── update ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_an_update_sets_the_first_columns_and_leaves_the_rest(users: Twins) -> None:
@@ -206,8 +204,7 @@ def test_on_update_current_timestamp_applies_when_something_changes(make_twins: 
     assert twins.index("v,u").update_and_fetch(1, [5]) == [(b"5", b"2000-01-01 00:00:00.000000")]
 
 
-# ── delete
-# ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── delete ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_delete_takes_the_rows_found_up_to_the_limit(users: Twins) -> None:
@@ -234,8 +231,7 @@ def test_fetch_and_delete_returns_the_rows_that_are_gone(users: Twins) -> None:
     assert users.sql("SELECT COUNT(*) FROM t WHERE n = 2") == [(b"0",)]
 
 
-# ── increment and decrement
-# ───────────────────────────────────────────────────────────────────────────────────────────────────
+# ── increment and decrement ─────────────────────────────────────────────────────────────────────────────────
 
 NUMBER_TYPES = [
     ("TINYINT", "5", "-6"),
@@ -367,8 +363,7 @@ def test_what_is_no_number_can_not_be_incremented(users: Twins) -> None:
         users.index("name").increment(1, [1])
 
 
-# ── what SQL enforces
-# ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── what SQL enforces ───────────────────────────────────────────────────────────────────────────────────────
 
 
 def test_a_check_constraint_refuses_as_in_sql(make_twins: MakeTwins) -> None:

@@ -85,8 +85,7 @@ class MariaDB:
             "plugin-dir": str(self.tree.plugins),
         }
 
-    # ── start and stop
-    # ────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── start and stop ──────────────────────────────────────────────────────────────────────────────────────
 
     def start(self) -> None:
         """Start and wait until SQL is served; raises ServerFailure with the error log."""
@@ -202,8 +201,7 @@ class MariaDB:
     ) -> None:
         self.remove()
 
-    # ── SQL
-    # ────────────────────────────────────────────────────────────────────────────────────────────────────────
+    # ── SQL ─────────────────────────────────────────────────────────────────────────────────────────────────
 
     def connect(
         self, database: str | None = None, read_timeout_s: float = 120
@@ -250,8 +248,7 @@ class MariaDB:
         """SHOW GLOBAL STATUS LIKE pattern."""
         return {str(name): str(value) for name, value in self.sql("SHOW GLOBAL STATUS LIKE %s", [pattern])}
 
-    # ── what it says and costs
-    # ────────────────────────────────────────────────────────────────────────────────────────────
+    # ── what it says and costs ──────────────────────────────────────────────────────────────────────────────
 
     def log_text(self) -> str:
         """The whole error log."""

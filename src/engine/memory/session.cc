@@ -2,13 +2,11 @@
 #include "engine/memory/session.h"
 
 #include <algorithm>
-#include <chrono>
 #include <utility>
 
 namespace rowsocket::engine::memory {
 namespace {
 
-constexpr int ha_lock_wait_timeout = 146;
 constexpr int ha_deadlock = 149;
 
 Error deadlock_error() {
@@ -105,32 +103,6 @@ Begin MemorySession::refuse(MemorySelection& selection, Intent intent, Error& er
     }
   }
   return Begin::ready;
-}
-
-/// Where the table is busy: wait in place if patient, else in a later turn.
-Begin MemorySession::await_table(MutexLock& lock, const Table& table, Error& error) {
-  if (table.busy && patient_ && table.busy_since != std::this_thread::get_id()) {
-    static_cast<void>(wait_in_place(lock, state_.lock_wait_timeout_ms, [&table] { return !table.busy; }));
-  }
-  if (table.busy && interruption_ == Interruption::stop) {
-    error = Error(ErrorCode::shutting_down);
-    return Begin::failed;
-  }
-  return table.busy ? Begin::wait : Begin::ready;
-}
-
-/// False if the time is over, or the session is to stop, before the condition holds.
-template <typename Condition>
-bool MemorySession::wait_in_place(MutexLock& lock, uint64_t timeout_ms, Condition condition) {
-  const bool is_long = timeout_ms > state_.row_patience_ms;
-  state_.patient_waits += is_long ? 1 : 0;
-  state_.wait_began.notify_all();
-  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
-  while (!condition() && interruption_ != Interruption::stop &&
-         state_.lock_released.wait_until(lock, end) == std::cv_status::no_timeout) {
-  }
-  state_.patient_waits -= is_long ? 1 : 0;
-  return condition();
 }
 
 Begin MemorySession::begin_request(Selection& selection, Intent intent, Cursor*& cursor, Error& error) {
@@ -391,65 +363,6 @@ void MemorySession::give_back(const std::shared_ptr<Table>& table) {
   if (options_.counters != nullptr) {
     options_.counters->add(Counter::metadata_lock_releases);
   }
-}
-
-bool MemorySession::must_wait() const {
-  const bool written = state_.writer.session != nullptr;
-  return options_.intent == Intent::write ? written || !state_.readers.empty()
-                                          : written || state_.waiting_writers > 0;
-}
-
-bool MemorySession::waits_for_own_thread() const {
-  const auto is_own = [](const Holder& holder) {
-    return holder.session != nullptr && holder.thread == std::this_thread::get_id();
-  };
-  return is_own(state_.writer) || std::any_of(state_.readers.begin(), state_.readers.end(), is_own);
-}
-
-Begin MemorySession::acquire(MutexLock& lock, Error& error) {
-  if (locked_) {
-    return Begin::ready;
-  }
-  const bool writes = options_.intent == Intent::write;
-  if (must_wait()) {
-    if (waits_for_own_thread()) {
-      return Begin::wait;
-    }
-    state_.waiting_writers += writes ? 1 : 0;
-    const uint64_t timeout_ms = patient_ ? state_.lock_wait_timeout_ms
-                                         : std::min(state_.row_patience_ms, state_.lock_wait_timeout_ms);
-    const bool free =
-        wait_in_place(lock, timeout_ms, [this]() ROWSOCKET_REQUIRES(state_.mutex) { return !must_wait(); });
-    state_.waiting_writers -= writes ? 1 : 0;
-    if (!free) {
-      state_.lock_released.notify_all();  // readers that let this writer pass
-      error = interruption_ == Interruption::stop
-                  ? Error(ErrorCode::shutting_down)
-                  : Error(ErrorCode::engine, ha_lock_wait_timeout, "Lock wait timeout exceeded")
-                        .because(Reason::row_locked);
-      return Begin::failed;
-    }
-  }
-  const Holder self{this, std::this_thread::get_id()};
-  if (writes) {
-    state_.writer = self;
-  } else {
-    state_.readers.push_back(self);
-  }
-  locked_ = true;
-  return Begin::ready;
-}
-
-void MemorySession::release() {
-  if (!std::exchange(locked_, false)) {
-    return;
-  }
-  if (options_.intent == Intent::write) {
-    state_.writer = {};
-  } else {
-    std::erase_if(state_.readers, [this](const Holder& holder) { return holder.session == this; });
-  }
-  state_.lock_released.notify_all();
 }
 
 }  // namespace rowsocket::engine::memory

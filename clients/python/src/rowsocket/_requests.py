@@ -27,8 +27,7 @@ R = TypeVar("R")
 Values = Union[Sequence[Value], Mapping[str, Value]]
 """Values of the first columns of the index's column list, in order or by name."""
 
-# ── reads
-# ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── reads ───────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def get(
@@ -109,8 +108,7 @@ def count(
     return Request(index, b"\t".join([*select(index, key, op, None, which).tokens, b"#"]), False, count_of)
 
 
-# ── changes
-# ────────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── changes ─────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def update(
@@ -202,8 +200,7 @@ def compare_and_set(
     return _change(index, b"U", values, selected, lambda reply: count_of(reply) > 0)
 
 
-# ── changes that return rows
-# ──────────────────────────────────────────────────────────────────────────────────────────────────
+# ── changes that return rows ────────────────────────────────────────────────────────────────────────────────
 
 
 def fetch_and_update(
@@ -277,8 +274,7 @@ def decrement_and_fetch(
     return _rows_changed(index, b"-!", _amounts(amounts), select(index, key, op, 1, which))
 
 
-# ── parts of requests
-# ─────────────────────────────────────────────────────────────────────────────────────────────────────────
+# ── parts of requests ───────────────────────────────────────────────────────────────────────────────────────
 
 
 def value_tokens(columns: tuple[str, ...], values: Values) -> list[bytes]:
