@@ -48,13 +48,25 @@ ulonglong GeneratedIds::offer(THD* thd, const TABLE* table) {
   return thd->auto_inc_intervals_forced.append(next.id, 1, 0) ? 0 : next.id;
 }
 
-void GeneratedIds::note(const TABLE* table, ulonglong id) {
+void GeneratedIds::note(const TABLE* table, ulonglong id, bool is_written) {
+  if (!is_written) {
+    table->file->info(HA_STATUS_AUTO);
+    if (table->file->stats.auto_increment_value <= id) {
+      return;  // innodb_autoinc_lock_mode=0 gives it again when the statement ends
+    }
+  }
   if (!takes_back_ids(table) && given_.size() < limits::insert_rows_max) {
     try {
       given_.push_back({table->s->get_table_def_version(), id});
     } catch (...) {
       given_.clear();  // the next run is given others
     }
+  }
+}
+
+void GeneratedIds::drop_last() {
+  if (!given_.empty()) {
+    given_.pop_back();
   }
 }
 

@@ -19,8 +19,10 @@ class GeneratedIds {
   /// Makes the server give the next row of the table a value of the earlier run, and returns it; 0 if there
   /// is none.
   [[nodiscard]] ulonglong offer(THD* thd, const TABLE* table);
-  /// The server gave a row this value.
-  void note(const TABLE* table, ulonglong id);
+  /// The server gave a row this value. The row may not have been written.
+  void note(const TABLE* table, ulonglong id, bool is_written);
+  /// What was noted last is no good any more.
+  void drop_last();
   /// What the request's next run begins with. May throw std::bad_alloc.
   [[nodiscard]] std::vector<engine::GeneratedId> all() const;
 

@@ -105,9 +105,17 @@ int write_row(TABLE* table, GeneratedIds& ids) {
   const int handler_code = file->ha_write_row(table->record[0]);
   end_offer(table->in_use);  // no trigger, and no other row, is to take the value
   if (file->insert_id_for_cur_row > 0) {
-    ids.note(table, file->insert_id_for_cur_row);
+    ids.note(table, file->insert_id_for_cur_row, handler_code == 0);
   }
   return handler_code;
+}
+
+/// The row was not inserted: the next one may have its generated id. (What restore_auto_increment() goes back
+/// to is reserved only where a statement reserves the ids of all its rows at once.)
+void give_to_next_row(handler* file, ulonglong generated_id) {
+  if (generated_id > 0) {
+    file->next_insert_id = generated_id;
+  }
 }
 
 /// A row was not written, since there is one with its AUTO_INCREMENT value.
@@ -229,18 +237,20 @@ Error insert_row(THD* thd, const Binding& binding, TABLE* table, const engine::R
   // Ids are reserved one by one. InnoDB forgets only with the statement what was reserved for more rows than
   // there were, and has no id for the next insert of a group then.
   file->auto_inc_intervals_count = 0;
-  const ulonglong next_id_before = file->next_insert_id;
   ulonglong generated_id = 0;
   ulonglong offered_id = outcome.has_id && !table->auto_increment_field_not_null ? ids.offer(thd, table) : 0;
   while (const int handler_code = write_row(table, ids)) {
     const auto fail = [&](int code) {
-      file->restore_auto_increment(next_id_before);
+      give_to_next_row(file, generated_id);
       return engine_error(thd, file, code);
     };
     generated_id = file->insert_id_for_cur_row > 0 ? file->insert_id_for_cur_row : generated_id;
     if (offered_id > 0 && offered_id == generated_id && has_taken_id(table, handler_code)) {
       // Since the earlier run somebody else named it.
-      offered_id = generated_id = 0;
+      ids.drop_last();
+      offered_id = ids.offer(thd, table);
+      generated_id = 0;
+      file->auto_inc_intervals_count = 0;
       table->next_number_field->store(0, true);
       clear_diagnostics(thd);
       continue;
@@ -268,7 +278,7 @@ Error insert_row(THD* thd, const Binding& binding, TABLE* table, const engine::R
       outcome.rows_affected = 2;
       continue;
     }
-    file->restore_auto_increment(next_id_before);
+    give_to_next_row(file, generated_id);
     file->insert_id_for_cur_row = 0;
     if (row.on_duplicate == OnDuplicate::change) {
       return change_duplicate(thd, binding, table, row, raw, filters, outcome);

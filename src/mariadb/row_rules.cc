@@ -17,6 +17,12 @@ Error require_values(TABLE* table) {
         table->field[i]->set_time();
         continue;
       }
+      if (table->field[i] == table->next_number_field) {
+        filled->set_notnull();
+        filled->store(0, true);
+        table->auto_increment_field_not_null = false;
+        continue;
+      }
       const bool lacks_default =
           (filled->flags & NO_DEFAULT_VALUE_FLAG) != 0 && !filled->has_explicit_value();
       return Error(ErrorCode::sql, lacks_default ? ER_NO_DEFAULT_FOR_FIELD : ER_BAD_NULL_ERROR,

@@ -10,6 +10,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import rowsocket
+from support.gate import gate, wait_at_gate
 from support.mariadb import Database, RowSocketServer, Start
 
 CLIENTS = 8
@@ -202,8 +203,35 @@ def test_an_id_that_somebody_took_while_its_insert_waited_is_left_to_him(start: 
         inserted = thread.submit(index.insert, ["mine"])
         server.wait_until("is tried again", lambda: writes_tried(server) - before >= TRIES)
         database.sql("INSERT INTO t VALUES (101, 'taken')")
+        before = writes_tried(server)
+        server.wait_until("is tried on", lambda: writes_tried(server) - before >= 3 * TRIES)
         sql.execute("ROLLBACK")
-        assert (inserted.result() or 0) > 101
+        assert [inserted.result(), *(index.insert([name]) for name in "ab")] == [102, 103, 104]
+
+
+@pytest.mark.parametrize("clause", [b"\tI", b"\tU\t1"], ids=["ignore", "upsert"])
+def test_behind_a_row_that_is_there_the_next_takes_no_id_of_another_client(
+    start: Start, clause: bytes
+) -> None:
+    """The row that is there was given an id, too, and others were given theirs between the rows."""
+    server = start(RowSocketServer)
+    database = Database(server, "d")
+    database.sql("CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, n INT UNIQUE, v INT)")
+    database.sql("CREATE TABLE log (n INT)")
+    database.sql(
+        "CREATE TRIGGER t_i AFTER INSERT ON t FOR EACH ROW INSERT INTO log SELECT NEW.n FROM dual"
+        " WHERE NEW.n <> 200 OR GET_LOCK('gate', 20) + RELEASE_LOCK('gate') > 0"
+    )
+    database.sql("INSERT INTO t VALUES (1, 100, 0)")
+    with server.raw("write") as wire:
+        wire.ask(b"P\t1\td\tt\t\tn,v")
+        with gate(database):
+            wire.send(b"1\t++\t2\t3\t200\t2\t100\t1\t300\t3" + clause + b"\n")
+            wait_at_gate(server)
+            database.sql("INSERT INTO t (n, v) VALUES (400, 4)")
+        assert wire.line().startswith(b"0\t")
+    values = {int(n): int(v) for n, v in database.sql("SELECT n, v FROM t")}
+    assert values == {100: 0 if clause == b"\tI" else 1, 200: 2, 300: 3, 400: 4}
 
 
 @pytest.mark.parametrize(

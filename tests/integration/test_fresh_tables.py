@@ -20,14 +20,15 @@ LOGGED = (
 
 
 @pytest.fixture
-def logged(start: Start) -> Database:
-    database = Database(start(RowSocketServer), "d")
+def fresh(start: Start) -> RowSocketServer:
+    server = start(RowSocketServer)
+    database = Database(server, "d")
     for statement in LOGGED:
         database.sql(statement)
     database.sql("INSERT INTO t VALUES (1, 10)")
     database.sql("DELETE FROM log")
     database.sql("FLUSH TABLES")
-    return database
+    return server
 
 
 def opened(server: RowSocketServer) -> RawConnection:
@@ -48,18 +49,28 @@ def opened(server: RowSocketServer) -> RawConnection:
     ids=["delete", "update", "insert", "replace", "upsert"],
 )
 def test_the_first_request_shows_its_trigger_the_row(
-    logged: Database, request_line: bytes, logs: tuple[object, ...]
+    fresh: RowSocketServer, request_line: bytes, logs: tuple[object, ...]
 ) -> None:
     """The server makes columns without a default NULL in what a BEFORE trigger is to fill."""
-    with opened(logged.server) as wire:
+    with opened(fresh) as wire:
         assert wire.ask(request_line).startswith(b"0\t")
-    assert logs in logged.sql("SELECT op, id, n FROM log")
+    assert logs in fresh.sql("SELECT op, id, n FROM d.log")
 
 
-def test_a_table_with_triggers_stays_in_the_cache(logged: Database) -> None:
-    with opened(logged.server) as wire:
+def test_a_table_with_triggers_stays_in_the_cache(fresh: RowSocketServer) -> None:
+    with opened(fresh) as wire:
         wire.ask(b"1\t=\t1\t1\t1\t0\tU\t1\t20")
-        before = logged.server.status("Opened_tables")
+        before = fresh.status("Opened_tables")
         for number in range(5):
             wire.ask(b"1\t=\t1\t1\t1\t0\tU\t1\t%d" % number)
-        assert logged.server.status("Opened_tables") == before
+        assert fresh.status("Opened_tables") == before
+
+
+def test_null_asks_for_an_id_where_a_trigger_may_fill_columns(start: Start) -> None:
+    server = start(RowSocketServer)
+    database = Database(server, "d")
+    database.sql("CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, n INT NOT NULL)")
+    database.sql("CREATE TRIGGER b BEFORE INSERT ON t FOR EACH ROW SET NEW.n = NEW.n + 1")
+    with opened(server) as wire:
+        assert wire.ask(b"1\t+\t2\t\0\t10") == b"0\t1\t1"
+    assert database.sql("SELECT * FROM t") == [(1, 11)]
