@@ -9,8 +9,8 @@ namespace rowsocket {
 namespace {
 
 // Read once, when the plugin is loaded: nobody changes the environment of a server then.
-std::atomic<bool> aborts{std::getenv("ROWSOCKET_ABORT_ON_BROKEN_INVARIANTS") !=
-                         nullptr};  // NOLINT(concurrency-mt-unsafe)
+// NOLINTNEXTLINE(concurrency-mt-unsafe)
+std::atomic<bool> aborts{std::getenv("ROWSOCKET_ABORT_ON_BROKEN_INVARIANTS") != nullptr};
 std::atomic<uint64_t> broken{0};
 
 }  // namespace

@@ -116,6 +116,7 @@ void Staging::keep_generated_ids(const Job& job) {
   try {
     job.client->generated_ids = session_.generated_ids();
   } catch (...) {
+    job.client->generated_ids.clear();
   }
 }
 
