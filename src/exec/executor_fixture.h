@@ -26,7 +26,7 @@ using engine::memory::Row;
 inline constexpr std::nullopt_t NULL_VALUE = std::nullopt;
 
 struct Connection {
-  explicit Connection(Access port_access, Access granted) : client(Account(port_access, granted)) {}
+  explicit Connection(Account account) : client(account) {}
   /// From now on not a byte more can be written to it.
   void refuse_memory() {
     out.release();
@@ -79,7 +79,7 @@ class ExecutorFixture {
   }
 
   Connection& connect(Access port_access = Access::write) {
-    return connections.emplace_back(port_access, Account(port_access, settings).granted());
+    return connections.emplace_back(Account(port_access, settings));
   }
   /// A connection with id 0 = PRIMARY, 1 = by_shelf, 2 = by_shelf_name, 3 = by_stock. Columns: stock, name,
   /// id; filters: stock, name.

@@ -21,7 +21,7 @@ namespace rowsocket::exec {
 namespace {
 
 struct Connection {
-  Connection(Access port_access, Access granted) : client(Account(port_access, granted)) {}
+  explicit Connection(Account account) : client(account) {}
   Client client;
   Buffer out;
   std::vector<size_t> lines;  ///< of replies, that each of this turn's requests is to have
@@ -66,9 +66,9 @@ class World {
     executor_ = std::make_unique<Executor>(
         *session_, counters_,
         std::make_shared<const Settings>(Settings{.secret_write = "1", .reply_bytes_max = 256, .id_max = 8}));
-    connections_.emplace_back(Access::write, Access::write);
-    connections_.emplace_back(Access::write, Access::read);
-    connections_.emplace_back(Access::read, Access::none);
+    connections_.emplace_back(Account(Access::write, Access::write));
+    connections_.emplace_back(Account(Access::write, Access::read));
+    connections_.emplace_back(Account(Access::read, Access::none));
   }
 
   void turn(Bytes& bytes) {

@@ -205,7 +205,7 @@ class ColdExecutor {
   Executor executor_{
       session_, counters_,
       std::make_shared<const Settings>(Settings{.reply_bytes_max = limits::mebibyte, .id_max = 64})};
-  Connection connection_{Access::write, Access::write};
+  Connection connection_{Account(Access::write, Access::write)};
 };
 
 class MemoryTest : public testing::Test {

@@ -73,8 +73,8 @@ Error store_value(THD* thd, Field* field, const Value& value, bool raw) {
     return take_server_error(thd, ErrorCode::sql);
   }
   if (truncation != 0) [[unlikely]] {
-    clear_diagnostics(
-        thd);  // a note: trailing spaces, or more fraction digits than the column has, as in SQL
+    // A note: trailing spaces, or more fraction digits than the column has, as in SQL.
+    clear_diagnostics(thd);
   }
   return {};
 }

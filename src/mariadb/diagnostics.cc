@@ -77,8 +77,8 @@ Error take_server_error(THD* thd, ErrorCode fallback) {
     error.reason = Reason::conflict;
   }
   if (is_interruption(error.number)) {
-    error.code = is_stopping(thd) ? ErrorCode::shutting_down
-                                  : ErrorCode::sql;  // whatever it was that could not be finished
+    // Whatever it was that could not be finished.
+    error.code = is_stopping(thd) ? ErrorCode::shutting_down : ErrorCode::sql;
   }
   clear_diagnostics(thd);
   return error;

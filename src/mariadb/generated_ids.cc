@@ -49,18 +49,19 @@ ulonglong GeneratedIds::offer(THD* thd, const TABLE* table) {
 }
 
 void GeneratedIds::note(const TABLE* table, ulonglong id, bool is_written) {
+  if (takes_back_ids(table) || given_.size() >= limits::insert_rows_max) {
+    return;
+  }
   if (!is_written) {
     table->file->info(HA_STATUS_AUTO);
     if (table->file->stats.auto_increment_value <= id) {
       return;  // innodb_autoinc_lock_mode=0 gives it again when the statement ends
     }
   }
-  if (!takes_back_ids(table) && given_.size() < limits::insert_rows_max) {
-    try {
-      given_.push_back({table->s->get_table_def_version(), id});
-    } catch (...) {
-      given_.clear();  // the next run is given others
-    }
+  try {
+    given_.push_back({table->s->get_table_def_version(), id});
+  } catch (...) {
+    given_.clear();  // the next run is given others
   }
 }
 

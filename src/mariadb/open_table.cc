@@ -181,8 +181,8 @@ bool OpenTable::open_list(THD* thd, Error& error) {
   put_off_new_partitions(thd, &list_);
   Prelocking prelocking(*this, error);
   TABLE_LIST* first = &list_;
-  const bool was_strict = std::exchange(thd->abort_on_warning,
-                                        false);  // that the last partition for history is full is a warning
+  // That the last partition for history is full is a warning.
+  const bool was_strict = std::exchange(thd->abort_on_warning, false);
   const bool failed = open_tables(thd, &first, &table_count_, 0, &prelocking) || list_.table == nullptr;
   thd->abort_on_warning = was_strict;
   return !failed && !refuse(list_.table, error);
@@ -248,10 +248,9 @@ Opening OpenTable::open(THD* thd, bool alone_in_statement, NewHistory new_histor
 
 /// The tables of the list are open, before and after.
 Opening OpenTable::add_history_partition(THD* thd, const MDL_savepoint& before, Error& error) {
-  constexpr ulong patience_s =
-      limits::new_history_patience_s;  // it holds up all clients, and all who want the table
-  NewPartitions partitions(
-      thd, std::min(patience_s, static_cast<ulong>(global_system_variables.lock_wait_timeout)));
+  // It holds up all clients, and all who want the table.
+  const ulong timeout_s = global_system_variables.lock_wait_timeout;
+  NewPartitions partitions(thd, std::min<ulong>(timeout_s, limits::new_history_patience_s));
   const bool claimed = partitions.claim(&list_);
   close_list(thd, before);
   thd->lex->sql_command = SQLCOM_UPDATE;
@@ -279,8 +278,8 @@ Opening OpenTable::settle(THD* thd, bool alone_in_statement, const MDL_savepoint
     close_list(thd, before);
     return Opening::own_statement;
   }
-  table->all_partitions_pruned_away =
-      false;  // left by the SQL query that used this table last; each new query decides it anew
+  // Left by the SQL query that used this table last; each new query decides it anew.
+  table->all_partitions_pruned_away = false;
   table_ = table;
   ++generation_;
   is_kept_ = !needs_own_statement_ && table_count_ == 1 && !thd->lex->requires_prelocking();

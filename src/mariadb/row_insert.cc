@@ -185,19 +185,18 @@ Error delete_duplicate(THD* thd, TABLE* table) {
 // marking, and only for tables that are logged.
 int prepare_insert(TABLE* table, OnDuplicate on_duplicate) {
   handler* const file = table->file;
-  table->in_use->lex->sql_command =
-      SQLCOM_INSERT;  // InnoDB locks AUTO_INCREMENT for longer where rows may follow in numbers
+  // InnoDB locks AUTO_INCREMENT for longer where rows may follow in numbers.
+  table->in_use->lex->sql_command = SQLCOM_INSERT;
   file->prepare_for_row_logging();
   table->use_all_columns();
   table->mark_columns_per_binlog_row_image();
   table->next_number_field = table->found_next_number_field;
   table->prepare_triggers_for_insert_stmt_or_event();
+  set_events(table, {TRG_EVENT_INSERT});
   switch (on_duplicate) {  // a row that is in the way is read with the lock that changing it needs
     case OnDuplicate::fail:
-      set_events(table, {TRG_EVENT_INSERT});
       break;
     case OnDuplicate::keep:
-      set_events(table, {TRG_EVENT_INSERT});
       file->extra(HA_EXTRA_IGNORE_DUP_KEY);
       break;
     case OnDuplicate::replace:

@@ -22,10 +22,9 @@ using engine::Intent;
 /// It holds nothing, and mostly it was aborted for the table's DDL, which holds up writes on the whole
 /// cluster.
 ulong Session::lock_patience_s() const {
-  constexpr ulong replay_patience_s = limits::cluster_replay_patience_s;
   const ulong timeout_s = global_system_variables.lock_wait_timeout;
   return is_patient_ || does_lasting_work_ ? timeout_s
-         : replays_in_cluster_             ? std::min<ulong>(timeout_s, replay_patience_s)
+         : replays_in_cluster_             ? std::min<ulong>(timeout_s, limits::cluster_replay_patience_s)
                                            : 0;
 }
 
@@ -202,8 +201,8 @@ Begin Session::protect_from_backup(const OpenTable& table, Error& error) {
 void Session::note_write(const OpenTable& table) {
   if (table.does_lasting_work()) {
     does_lasting_work_ = true;
-    thd_->variables.lock_wait_timeout =
-        lock_patience_s();  // for who blocks commits: the statement's end writes to the binlog
+    // For who blocks commits: the statement's end writes to the binlog.
+    thd_->variables.lock_wait_timeout = lock_patience_s();
   }
   snapshot_is_old_ = has_snapshot_;
   if (!has_written_) {

@@ -76,8 +76,8 @@ void SqlConnection::live() {
   my_thread_init();
   MYSQL* const connection = mysql_init(nullptr);
   if (connection == nullptr || mysql_real_connect_local(connection) == nullptr) {
-    sql_print_error(
-        "rowsocket_conformance: no SQL connection");  // every task will say that it was broken off
+    // Every task will say that it was broken off.
+    sql_print_error("rowsocket_conformance: no SQL connection");
     const MutexLock lock(mutex_);
     tasks_.clear();
     my_thread_end();

@@ -70,8 +70,8 @@ ErrorText error_text(ErrorCode code) {
     case ErrorCode::count_:
       break;
   }
-  return {'1',
-          "internal"};  // a caller's mistake: still an error, so that the client does not take it for success
+  // A caller's mistake: still an error, so that the client does not take it for success.
+  return {'1', "internal"};
 }
 
 }  // namespace rowsocket::wire::handlersocket

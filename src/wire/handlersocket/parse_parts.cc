@@ -21,8 +21,8 @@ std::string_view take_name(TokenReader& reader) {
     return {};
   }
   if (token.find('\0') != std::string_view::npos) {
-    reader.fail(
-        ErrorCode::syntax);  // no name has it, and who passes names on as C strings would see another name
+    // No name has it, and who passes names on as C strings would see another name.
+    reader.fail(ErrorCode::syntax);
   }
   return token;
 }
