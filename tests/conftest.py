@@ -3,7 +3,8 @@
 
 server     a MariaDB with RowSocket, one for the whole session
 original   a MariaDB with the original handlersocket.so, one for the whole session, started when first asked
-for database   a fresh database on `server`, dropped at the end of the test
+           for
+database   a fresh database on `server`, dropped at the end of the test
 raw        raw("read"), raw("write"): a raw connection to `server`, closed at the end of the test
 start      start(RowSocketServer, {option: value}): a further server, removed at the end of the test
 soak       how often or how long to repeat what is tested, and where to say what was seen (support/soak.py)

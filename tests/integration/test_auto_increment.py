@@ -4,7 +4,9 @@ and offset hold."""
 
 from __future__ import annotations
 
+import contextlib
 import itertools
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -56,32 +58,30 @@ def test_ids_of_many_clients_and_of_sql_are_each_given_once_and_replied_right(
     assert replied == {name: rows[name] for name in replied}
 
 
+@contextlib.contextmanager
+def long_insert_of_sql(server: RowSocketServer, database: Database) -> Iterator[None]:
+    """SQL inserts into `t`, and keeps the lock of its ids for longer than InnoDB lets one request wait. It
+    ends with the block."""
+    with database.session() as sql, ThreadPoolExecutor(1) as thread:
+        with gate(database):
+            slow = "INSERT INTO t (name) SELECT IF(seq = 1, 'first', GET_LOCK('gate', 60)) FROM seq_1_to_2"
+            inserting = thread.submit(sql.execute, slow)
+            wait_at_gate(server)
+            yield
+        inserting.result()
+
+
 def test_a_long_insert_of_sql_is_waited_for(start: Start) -> None:
-    """INSERT ... SELECT keeps the lock of the ids to its end, longer than InnoDB lets one request wait."""
     server = start(RowSocketServer, {"innodb-autoinc-lock-mode": 1})
     database = numbered(server)
-    with (
-        database.session() as sql,
-        database.session() as gate,
-        ThreadPoolExecutor(2) as threads,
-        rowsocket.connect(*server.write_address()) as writer,
-    ):
+    with rowsocket.connect(*server.write_address()) as writer, ThreadPoolExecutor(1) as thread:
         index = writer.open_index("d", "t", "name")
-        gate.execute("SELECT GET_LOCK('gate', 0)")
-        slow = "INSERT INTO t (name) SELECT IF(seq = 1, 'first', GET_LOCK('gate', 60)) FROM seq_1_to_2"
-        beside = threads.submit(sql.execute, slow)
-        server.wait_until("the insert is at the gate", lambda: at_the_gate(server))
-        parked_before = server.counter("parked")
-        inserted = threads.submit(index.insert, ["mine"])
-        server.wait_until("the request is parked", lambda: server.counter("parked") > parked_before)
-        gate.execute("SELECT RELEASE_LOCK('gate')")
-        beside.result()
+        with long_insert_of_sql(server, database):
+            parked_before = server.counter("parked")
+            inserted = thread.submit(index.insert, ["mine"])
+            server.wait_until("the request is parked", lambda: server.counter("parked") > parked_before)
         new_id = inserted.result()
     assert database.sql("SELECT id FROM t WHERE name = 'mine'") == [(new_id,)]
-
-
-def at_the_gate(server: RowSocketServer) -> bool:
-    return bool(server.value("SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'User lock'"))
 
 
 def row_wait(server: RowSocketServer) -> int | None:
@@ -322,21 +322,11 @@ def test_the_lock_of_the_ids_of_a_triggers_table_is_waited_for(start: Start) -> 
     database.sql(
         "CREATE TRIGGER s_i AFTER INSERT ON source FOR EACH ROW INSERT INTO t (name) VALUES ('mine')"
     )
-    with (
-        database.session() as sql,
-        database.session() as gate,
-        ThreadPoolExecutor(2) as threads,
-        server.raw("write") as wire,
-    ):
+    with server.raw("write") as wire:
         wire.ask(b"P\t1\td\tsource\t\tid")
-        gate.execute("SELECT GET_LOCK('gate', 0)")
-        slow = "INSERT INTO t (name) SELECT IF(seq = 1, 'first', GET_LOCK('gate', 60)) FROM seq_1_to_2"
-        beside = threads.submit(sql.execute, slow)
-        server.wait_until("the insert is at the gate", lambda: at_the_gate(server))
-        parked_before = server.counter("parked")
-        wire.send(b"1\t+\t1\t1\n")
-        server.wait_until("the request is parked", lambda: server.counter("parked") > parked_before)
-        gate.execute("SELECT RELEASE_LOCK('gate')")
-        beside.result()
+        with long_insert_of_sql(server, database):
+            parked_before = server.counter("parked")
+            wire.send(b"1\t+\t1\t1\n")
+            server.wait_until("the request is parked", lambda: server.counter("parked") > parked_before)
         assert wire.line() == b"0\t1"
     assert database.sql("SELECT COUNT(*) FROM t WHERE name = 'mine'") == [(1,)]

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""How often and how long a test repeats what it tests: its own figure in `./x test`, far longer in `./x
-soak`.
+"""How often and how long a test repeats what it tests: its own figure in `./x test`, far longer in
+`./x soak`.
 
     ROWSOCKET_SOAK_SECONDS   a soak: go on for so long (shared equally by the tests of the run that ask for
-    the fixture `soak`) ROWSOCKET_FAULT_TRIALS   exactly so many trials, whatever else is said
+                             the fixture `soak`)
+    ROWSOCKET_FAULT_TRIALS   exactly so many trials, whatever else is said
     ROWSOCKET_SOAK_SEED      where `Soak.random` begins, so that a run's choices can be made again
 
 A test that wants to be soaked takes the fixture `soak`, repeats with `for trial in soak.trials(5)` or works

@@ -31,8 +31,8 @@ class Inserted(NamedTuple):
 def insert(index: IndexDescription[R], /, values: Values) -> Request[int | None]:
     """Insert a row; its AUTO_INCREMENT id if one was generated, else None.
 
-    values  of the first columns of the index's column list, in order or by name; all other columns get their
-    defaults
+    values  of the first columns of the index's column list, in order or by name; all other columns get
+            their defaults
     """
     tokens = value_tokens(index.columns, values)
     return Request(index, b"\t".join([b"+", b"%d" % len(tokens), *tokens]), True, _generated_id)
@@ -53,9 +53,12 @@ def insert_many(
 
     rows          each with values of as many of the first columns, in order or by name
     on_duplicate  what is done where a unique key has a row already: raise DuplicateKey, keep that row, or
-    replace it update, add   or else: the columns of that row that are set to the values of the new one, and
-    those to which they are added each          each row for itself: one that fails does not undo the others,
-    and has its error in its `Inserted` columns       instead of the index's
+                  replace it
+    update, add   or else: the columns of that row that are set to the values of the new one, and those to
+                  which they are added
+    each          each row for itself: one that fails does not undo the others, and has its error in its
+                  `Inserted`
+    columns       instead of the index's
     """
     names = index.columns if columns is None else column_names(columns)
     listed = [value_tokens(names, row) for row in rows]

@@ -69,13 +69,13 @@ class Selection(TypedDict, total=False):
     offset           how many rows to leave out first; rows that a filter skips do not count
     filters          Filter and While conditions, all of which must hold
     in_values        the rows for each of these values of key part `in_part` in turn, as SQL's IN; the key
-    holds the other parts.
-                     With an operator other than = and ^=, the first row for each
+                     holds the other parts. With an operator other than = and ^=, the first row for each
     in_part          which key part takes the values, counted from 0
     keys             * the rows for each of these keys in turn; the key itself is ()
     limit_per_value  * the most rows for each of the in_values or keys, whatever the operator
     to               * the other end of a range: an operator that faces the request's own, and a key:
-    `to=("<", 50)` reverse          * the rows in the opposite order, from the other end
+                     `to=("<", 50)`
+    reverse          * the rows in the opposite order, from the other end
     columns          * instead of the index's columns: what rows consist of, and what is set
 
     * RowSocket only.

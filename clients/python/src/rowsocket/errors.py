@@ -10,7 +10,7 @@
         EngineError                the storage engine or a conversion refused; `.number` says which
           DuplicateKey, Deadlock, LockWaitTimeout, ForeignKeyViolation, InvalidValue
       TransportError               there is no answer; the connection is closed. `.outcome_unknown` is True
-      for a write
+                                   for a write
         ConnectionLost, Timeout, ProtocolError
 
 Mistakes that can be seen without asking the server (an unknown operator, a column that is not in the index's
@@ -158,7 +158,7 @@ class TransportError(RowSocketError):
     off.
 
     outcome_unknown  True if the request was a write that may or may not have been done. It is never
-    half-done.
+                     half-done.
     """
 
     def __init__(self, text: str, detail: str = "", *, outcome_unknown: bool = False) -> None:

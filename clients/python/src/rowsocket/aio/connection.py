@@ -330,7 +330,7 @@ async def connect(
     timeout      seconds that any call may take, this one included; None = for ever
     secret       presented on each connection made, if not None
     reconnect    after a lost connection, make a new one for the next call, with authentication and open
-    indexes
+                 indexes
                  as before. A read whose connection was lost is sent once more; a write never is: it raises
                  with `outcome_unknown`
 
