@@ -88,6 +88,11 @@ inline constexpr uint32_t parked_retry_us =
 inline constexpr uint32_t replay_retries =
     3;  ///< how often again for a request that loses its own transaction, too
 
+inline constexpr uint32_t tick_ms = 1;  ///< how often workers are looked at for requests that take long ...
+inline constexpr uint32_t idle_ticks = 500;   ///< ... until so many ticks in a row found none under way ...
+inline constexpr uint32_t idle_tick_ms = 20;  ///< ... and then so often
+inline constexpr uint32_t slice_us = 700;     ///< processor time of a request before a stand-in is called
+
 // One session in MariaDB: how long it waits in place, where all clients of its worker wait with it.
 inline constexpr uint32_t impatience_ms =
     5000;  ///< after a row was kept for long, nobody waits for rows in place
@@ -105,6 +110,7 @@ inline constexpr uint32_t names_cleared_min =
 
 // The server.
 inline constexpr uint32_t threads_max = 1024;
+inline constexpr uint32_t stand_ins_default = 64;  ///< rowsocket_stand_ins
 inline constexpr uint32_t connections_default = 20'000;  ///< rowsocket_max_connections
 inline constexpr uint32_t connections_max = 1'000'000;
 inline constexpr uint32_t idle_timeout_s_default = 28'800;  ///< rowsocket_idle_timeout, as wait_timeout

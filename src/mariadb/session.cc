@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <new>
 #include <utility>
 
 #include "mariadb/diagnostics.h"
@@ -45,44 +46,18 @@ void forget_expired(Map& map, size_t& kept_count) {
   kept_count = map.size();
 }
 
-/// A key for the maps: names can hold any byte but 0.
-std::string map_key(const engine::SelectionDescription& description) {
-  std::string key;
-  for (const std::string* part : {&description.database, &description.table, &description.index,
-                                  &description.columns, &description.filter_columns}) {
-    key += *part;
-    key += '\0';
-  }
-  key += description.raw ? 'r' : 't';
-  key += std::to_string(description.account);
-  return key;
-}
-
 void wake_session(void* session) { static_cast<const Session*>(session)->wake(); }
 
 }  // namespace
 
-// ---- opened selections
-
-void Selection::enter(const std::shared_ptr<Selection>& selection,
-                      const std::shared_ptr<OpenedSelections>& opened, std::string name) {
-  const auto entry = opened->by_name.insert_or_assign(std::move(name), selection).first;
-  selection->name_ = &entry->first;
-  selection->opened_ = opened;
-  opened->held_bytes += selection->held_bytes();
-}
-
-Selection::~Selection() {
-  if (opened_ != nullptr) {
-    opened_->held_bytes -= held_bytes();
-    opened_->by_name.erase(opened_->by_name.find(*name_));
-  }
-}
-
 // ---- life
 
 Session::Session(Engine& engine, const engine::SessionOptions& options)
-    : engine_(engine), options_(options), thread_(options.intent, this, wake_session), thd_(thread_.thd()) {
+    : engine_(engine),
+      options_(options),
+      thread_(options.intent, this, wake_session),
+      thd_(thread_.thd()),
+      selections_(engine::selections_for(options)) {
   galera_.attach(thd_);
   statement_.attach(thd_);
   const MutexLock lock(engine_.mutex_);
@@ -186,12 +161,16 @@ std::shared_ptr<OpenTable> Session::table_named(const engine::SelectionDescripti
   return table;
 }
 
-OpenTable& Session::table_of(Selection& selection, Intent intent) {
-  std::shared_ptr<OpenTable>& open = intent == Intent::read ? selection.read.open : selection.write.open;
-  if (open == nullptr) {
-    open = table_named(selection.description(), intent);
+BoundSelection::Side& Session::side_of(const engine::Selection& selection, Intent intent) {
+  BoundSelection* bound = bound_.find(selection);
+  if (bound == nullptr) [[unlikely]] {
+    bound = &bound_.add(selection);
   }
-  return *open;
+  BoundSelection::Side& side = intent == Intent::read ? bound->read : bound->write;
+  if (side.open == nullptr) [[unlikely]] {
+    side.open = table_named(selection.description(), intent);
+  }
+  return side;
 }
 
 Begin Session::open_selection(const engine::SelectionDescription& description,
@@ -205,16 +184,10 @@ Begin Session::open_selection(const engine::SelectionDescription& description,
     error = Error(ErrorCode::cannot_open_table, "not a name");
     return Begin::failed;
   }
-  std::string key = map_key(names);
-  const auto known = selections_->by_name.find(key);
-  std::shared_ptr<Selection> found = known == selections_->by_name.end() ? nullptr : known->second.lock();
-  const bool is_new = found == nullptr;
-  if (is_new) {
-    found = std::make_shared<Selection>(std::move(names));
-  }
+  std::shared_ptr<engine::Selection> found = selections_->find_or_add(names);
   const bool alone = !in_transaction_;
   begin_transaction();
-  Selection::Side* side = nullptr;
+  BoundSelection::Side* side = nullptr;
   Begin begin = make_ready(*found, Intent::read, side, error);
   if (alone) {
     end_transaction();  // nothing was begun in the engine
@@ -224,18 +197,16 @@ Begin Session::open_selection(const engine::SelectionDescription& description,
     begin = Begin::wait;  // DDL of the cluster interrupted it
   }
   if (begin == Begin::ready) {
-    if (is_new) {
-      Selection::enter(found, selections_, std::move(key));
-    }
     selection = std::move(found);
   }
   return begin;
 }
 
 /// The selection's table is open, and the names are resolved against it.
-Begin Session::make_ready(Selection& selection, Intent intent, Selection::Side*& side, Error& error) {
-  side = intent == Intent::read ? &selection.read : &selection.write;
-  OpenTable& table = table_of(selection, intent);
+Begin Session::make_ready(const engine::Selection& selection, Intent intent, BoundSelection::Side*& side,
+                          Error& error) {
+  side = &side_of(selection, intent);
+  OpenTable& table = *side->open;
   if (table.is_open() && !table.is_locked() && table.lacks_children()) [[unlikely]] {
     close_parent(table);
   }
@@ -368,6 +339,15 @@ void Session::release_tables() {
     close(*table);
   }
   shelf_.clear();
+  forget_gone_selections();
+}
+
+void Session::forget_gone_selections() {
+  try {
+    bound_.forget_gone(*selections_);
+  } catch (const std::bad_alloc&) {
+    // They are forgotten another time.
+  }
 }
 
 }  // namespace rowsocket::mariadb

@@ -32,7 +32,7 @@
 
 #include "base/limits.h"
 #include "base/mutex.h"
-#include "engine/engine.h"
+#include "engine/opened_selections.h"
 #include "mariadb/cursor.h"
 #include "mariadb/galera.h"
 #include "mariadb/open_table.h"
@@ -44,36 +44,14 @@ namespace rowsocket::mariadb {
 
 class Engine;
 
-class Selection;
-
-/// What the clients of a session have open. Its selections may outlive the session.
-struct OpenedSelections {
-  std::unordered_map<std::string, std::weak_ptr<Selection>> by_name;
-  size_t held_bytes = 0;
-};
-
-/// A selection of this engine: the description with its bindings to the session's tables.
-class Selection final : public engine::Selection {
- public:
-  explicit Selection(engine::SelectionDescription description) : engine::Selection(std::move(description)) {}
-  ~Selection() override;
-  Selection(const Selection&) = delete;
-  Selection& operator=(const Selection&) = delete;
-
-  /// From here on `opened` knows it under this name, until nobody has it open.
-  static void enter(const std::shared_ptr<Selection>& selection,
-                    const std::shared_ptr<OpenedSelections>& opened, std::string name);
-
+/// What a session resolves the names of a selection to.
+struct BoundSelection {
   struct Side {
     std::shared_ptr<OpenTable> open;
     Binding binding;
   };
   Side read;
   Side write;
-
- private:
-  std::shared_ptr<OpenedSelections> opened_;
-  const std::string* name_ = nullptr;  ///< in `opened_`
 };
 
 class Session final : public engine::Session {
@@ -86,7 +64,6 @@ class Session final : public engine::Session {
 
   engine::Begin open_selection(const engine::SelectionDescription& description,
                                std::shared_ptr<engine::Selection>& selection, Error& error) override;
-  [[nodiscard]] size_t held_bytes() const override { return selections_->held_bytes; }
   engine::Begin begin_request(engine::Selection& selection, engine::Intent intent, engine::Cursor*& cursor,
                               Error& error) override;
   void begin_inserts(std::vector<engine::GeneratedId>&& earlier) override {
@@ -141,9 +118,10 @@ class Session final : public engine::Session {
   // Tables.
   [[nodiscard]] std::shared_ptr<OpenTable> table_named(const engine::SelectionDescription& description,
                                                        engine::Intent intent);
-  [[nodiscard]] OpenTable& table_of(Selection& selection, engine::Intent intent);
-  [[nodiscard]] engine::Begin make_ready(Selection& selection, engine::Intent intent, Selection::Side*& side,
-                                         Error& error);
+  [[nodiscard]] BoundSelection::Side& side_of(const engine::Selection& selection, engine::Intent intent);
+  [[nodiscard]] engine::Begin make_ready(const engine::Selection& selection, engine::Intent intent,
+                                         BoundSelection::Side*& side, Error& error);
+  void forget_gone_selections();
   [[nodiscard]] engine::Begin open(const std::shared_ptr<OpenTable>& table, Error& error);
   [[nodiscard]] Opening open_with_new_history(OpenTable& table, Error& error);
   void close(OpenTable& table);
@@ -153,8 +131,8 @@ class Session final : public engine::Session {
 
   // Requests.
   [[nodiscard]] Error refuse(engine::Intent intent) const;
-  [[nodiscard]] engine::Begin join_statement(Selection& selection, engine::Intent intent,
-                                             Selection::Side*& side, Error& error);
+  [[nodiscard]] engine::Begin join_statement(const engine::Selection& selection, engine::Intent intent,
+                                             BoundSelection::Side*& side, Error& error);
   [[nodiscard]] bool needs_own_statement(const OpenTable& table, engine::Intent intent) const;
   [[nodiscard]] engine::Begin lock(const std::shared_ptr<OpenTable>& table, engine::Intent intent,
                                    Error& error);
@@ -187,7 +165,8 @@ class Session final : public engine::Session {
   std::vector<std::shared_ptr<OpenTable>> shelf_;
   std::unordered_map<std::string, std::weak_ptr<OpenTable>> tables_;
   size_t tables_kept_ = 0;  ///< their number after the last clearing
-  std::shared_ptr<OpenedSelections> selections_ = std::make_shared<OpenedSelections>();
+  const std::shared_ptr<engine::OpenedSelections> selections_;
+  engine::SlotTable<BoundSelection> bound_;
   bool must_release_ =
       false;  ///< a lock was not to be had: whoever holds it may be waiting for what is on the shelf
 

@@ -52,9 +52,8 @@ Begin Session::begin_request(engine::Selection& selection, Intent intent, engine
   if (intent == Intent::read) {
     renew_snapshot();
   }
-  auto& own_selection = static_cast<Selection&>(selection);
-  Selection::Side* side = nullptr;
-  if (const Begin begin = join_statement(own_selection, intent, side, error); begin != Begin::ready) {
+  BoundSelection::Side* side = nullptr;
+  if (const Begin begin = join_statement(selection, intent, side, error); begin != Begin::ready) {
     return begin;
   }
   OpenTable& table = *side->open;
@@ -89,7 +88,8 @@ bool Session::needs_own_statement(const OpenTable& table, Intent intent) const {
 }
 
 /// The selection's table is open and locked, in a statement that the request may be part of.
-Begin Session::join_statement(Selection& selection, Intent intent, Selection::Side*& side, Error& error) {
+Begin Session::join_statement(const engine::Selection& selection, Intent intent, BoundSelection::Side*& side,
+                              Error& error) {
   if (group_ != Group::one_statement && intent == Intent::write) {
     end_shared_statement();
   }

@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "engine/engine.h"
+#include "engine/opened_selections.h"
 #include "net/buffer_pool.h"
 #include "net/poller.h"
 #include "request/counters.h"
@@ -79,9 +79,9 @@ class Connections {
   // ---- all together
 
   [[nodiscard]] size_t held_bytes() const { return held_bytes_; }
-  /// What clients send by halves, do not read, and have open in the session: who holds most goes until all
-  /// together hold no more than this.
-  void bound_held_bytes(size_t held_bytes_max, const engine::Session& session);
+  /// What clients send by halves, do not read, and have open: the connection that holds most is closed until
+  /// all together hold no more than this.
+  void bound_held_bytes(size_t held_bytes_max, const engine::OpenedSelections& selections);
 
   /// A line of the log about one of them.
   void note(const ClientConnection& connection, LogLevel level, std::string_view what);

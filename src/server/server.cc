@@ -16,6 +16,7 @@
 #include "server/acceptor.h"
 #include "server/endpoints.h"
 #include "server/settings_board.h"
+#include "server/ticker.h"
 #include "server/worker.h"
 
 namespace rowsocket::server {
@@ -83,7 +84,7 @@ class Server::Impl {
   [[nodiscard]] uint64_t counter(Counter counter) const {
     uint64_t sum = acceptor_ == nullptr ? 0 : acceptor_->counters().read(counter);
     for (const auto& worker : workers_) {
-      sum += worker->counters().read(counter);
+      sum += worker->count(counter);
     }
     return sum;
   }
@@ -118,6 +119,9 @@ class Server::Impl {
     if (endpoints.serve(Intent::write) && !start_workers(Intent::write, write_threads, failure)) {
       return false;
     }
+    if (!ticker_.start(failure)) {
+      return false;
+    }
     acceptor_ = std::make_unique<Acceptor>(std::move(endpoints.all), workers_, settings_board_, log_, clock_);
     return acceptor_->start(failure);
   }
@@ -125,7 +129,7 @@ class Server::Impl {
   bool start_workers(Intent intent, uint32_t count, std::string& failure) ROWSOCKET_REQUIRES(lifecycle_) {
     for (uint32_t number = 0; number < count; ++number) {
       workers_.push_back(std::make_unique<Worker>(
-          Worker::Surroundings{engine_, log_, clock_, settings_board_}, intent, number));
+          Worker::Surroundings{engine_, log_, clock_, settings_board_, stand_in_limit_}, intent, number));
       if (!workers_.back()->start(failure)) {
         return false;
       }
@@ -137,6 +141,7 @@ class Server::Impl {
     if (acceptor_ != nullptr) {
       acceptor_->stop();
     }
+    ticker_.stop();
     for (const auto& worker : workers_) {
       worker->request_stop();
     }
@@ -168,7 +173,9 @@ class Server::Impl {
   Mutex lifecycle_;
   SettingsBoard settings_board_;
   std::vector<Door> doors_;  ///< as they are served
+  StandInLimit stand_in_limit_{limits::stand_ins_default};
   Acceptor::Workers workers_;
+  Ticker ticker_{workers_};
   std::unique_ptr<Acceptor> acceptor_;
 };
 

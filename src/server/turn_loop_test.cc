@@ -278,7 +278,7 @@ TEST_F(TurnLoopTest, what_a_connection_has_open_counts_and_is_given_back) {
   EXPECT_TRUE(greedy.sees_end());
   EXPECT_THAT(log_.lines(), Contains(HasSubstr("connection 2 (test) holds most of too much memory")));
   EXPECT_EQ(ask(modest, find_pen), pen);
-  EXPECT_LT(session_->held_bytes(), size_t{4} * 1024);
+  EXPECT_LT(selections_->held_bytes(), size_t{4} * 1024);
 }
 
 TEST_F(TurnLoopTest, a_large_id_counts_with_the_list_that_it_makes) {
