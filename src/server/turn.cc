@@ -73,8 +73,8 @@ void Turn::execute_or_close(ClientConnection& connection) {
   }
 }
 
-/// Execute the connection's complete requests, as far as its share of the turn goes. What asks for nothing
-/// takes its part of the share too.
+/// Execute the connection's complete requests, as far as its share of the turn goes. Bytes that ask for
+/// nothing also take their part of the share.
 void Turn::execute(ClientConnection& connection) {
   connection.state = State::reading;
   connections_.lend_output(connection);
@@ -138,8 +138,8 @@ bool Turn::execute(ClientConnection& connection, const Request& request) {
   return true;
 }
 
-/// What was asked before is answered. The last reply comes after the commit: a replay may change those before
-/// it.
+/// Earlier requests are answered. The last reply comes after the commit, because a replay may change the
+/// replies before it.
 void Turn::end_stream(ClientConnection& connection, const Parsed& parsed) {
   const bool is_fatal = parsed.status == Parsed::Status::fatal;
   connection.state = is_fatal ? State::condemned : State::leaving;
@@ -168,7 +168,7 @@ std::optional<uint64_t> Turn::commit() {
   return commit_us;
 }
 
-/// Requests that were put back are parsed again: whatever was found behind them is forgotten.
+/// Requests that were put back are parsed again. The requests that were found behind them are forgotten.
 void Turn::rewind(ClientConnection& connection, size_t put_back_at, uint64_t retry_at_ms) {
   connection.parsed_bytes = put_back_at;
   connection.scanned_bytes = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// One worker: a thread with its own engine session, on which a TurnLoop serves the connections that the
+// One worker: a thread with its own engine session. On this thread a TurnLoop serves the connections that the
 // acceptor hands over. The object belongs to the Server and outlives its thread, so that its counters can be
 // read to the end.
 #pragma once
