@@ -3,17 +3,21 @@
 
 Read in this order:
 
-    ../traffic              what is asked, and what must be answered scenario.py             what a text file
-    of bench/scenarios means: cases, peers, goals peers/                  who is measured, one file each
-    servers.py, data.py     their servers: one for each set of options, on data that is filled once and copied
-    player.py, measuring.py one run of bench/player; one measurement, with the fsyncs that only a server can
-    count budget.py, runner.py    rounds of peers in turn, within the minutes that are given figures.py,
-    goals.py    medians, spreads, ratios round by round; whether a goal is met progress.py             what
-    the terminal shows meanwhile results.py, facts.py    results.jsonl: machine and build first, then one line
-    per measurement summary.py              the table for the terminal markdown.py, report.py  figures.md for
-    the repository; report.html for people, which charts.py draws changes.py              `--compare A B`
-    paired.py               `--against PLUGIN.so`: two builds in one server stacks.py, flame.py     `./x
-    profile`
+    ../traffic               what is asked, and what must be answered
+    scenario.py              what a text file of bench/scenarios means: cases, peers, goals
+    peers/                   what is measured: a file for each peer
+    servers.py, data.py      their servers, one for each set of options, on data that is filled once
+    player.py, measuring.py  one run of bench/player; one measurement, with the fsyncs that the server counts
+    budget.py, runner.py     rounds of peers in turn, within the minutes that are given
+    figures.py, goals.py     medians, spreads, ratios round by round; whether a goal is met
+    progress.py              what the terminal shows meanwhile
+    results.py, facts.py     results.jsonl: machine and build first, then one line for each measurement
+    summary.py               the table for the terminal
+    markdown.py              figures.md for the repository
+    report.py, charts.py     report.html, with plots
+    changes.py               `--compare A B`
+    paired.py                `--against PLUGIN.so`: two builds in one server
+    stacks.py, flame.py      `./x profile`
 
-Servers run on core 0, the player on core 1. A wrong answer of anyone ends the run.
+Servers run on core 0, the player on core 1. A wrong answer of any peer ends the run.
 """

@@ -49,8 +49,8 @@ struct SelectionDescription {
 /// How many names a comma-separated list holds ("" holds none).
 [[nodiscard]] size_t name_count(std::string_view comma_separated);
 
-/// True if a row's value that orders so to a filter's (less than, equal to or greater than 0) satisfies the
-/// comparison.
+/// `order` is less than, equal to or greater than 0, as a row's value is to a filter's. True if this
+/// satisfies the comparison.
 [[nodiscard]] bool satisfies(int order, Comparison comparison);
 
 class OpenedSelections;
@@ -97,7 +97,7 @@ enum class Intent : uint8_t {
 /// Whether a request can start. Where it can not, nothing was done or is held for it.
 enum class Begin : uint8_t {
   ready,
-  wait,          ///< somebody holds a conflicting metadata or table lock: try in a later turn
+  wait,          ///< another session holds a conflicting metadata or table lock: try in a later turn
   commit_first,  ///< it must be the first of its transaction: commit, and begin it again
   failed
 };
@@ -116,7 +116,7 @@ enum class Step : uint8_t { row, end, failed };
 enum class Verdict : uint8_t { match, skip, stop, refuse };
 [[nodiscard]] Verdict verdict_of(Mismatch mismatch);
 
-/// A row whose first columns are `values`; the others take their defaults.
+/// A row: its first columns are `values`, and the others take their defaults.
 struct RowToInsert {
   std::span<const Value> values;
   OnDuplicate on_duplicate = OnDuplicate::fail;
@@ -129,8 +129,8 @@ struct RowToInsert {
   bool tells_row = false;
 };
 
-/// An AUTO_INCREMENT value that an engine gave to a row of a table, which only the engine knows by this
-/// number.
+/// An AUTO_INCREMENT value that an engine gave to a row of a table. Only the engine knows which table the
+/// number means.
 struct GeneratedId {
   uint64_t table;
   uint64_t id;
@@ -176,7 +176,7 @@ class Cursor {
   [[nodiscard]] virtual const Error& error() const = 0;
 };
 
-/// What somebody outside (KILL, shutdown) wants of a session.
+/// What KILL or a shutdown wants of a session.
 enum class Interruption : uint8_t {
   none,
   close_connections,  ///< KILL: close this worker's connections and go on with new ones
@@ -191,10 +191,11 @@ class Session {
   virtual Begin open_selection(const SelectionDescription& description, std::shared_ptr<Selection>& selection,
                                Error& error) = 0;
 
-  /// Start a request: the selection (of the session's list, whichever session opened it) has its table open, locked in the engine's sense, and part of the turn's
+  /// Start a request. The selection is of the session's list, whichever session opened it. Its table is open,
+  /// locked in the engine's sense, and part of the turn's
   /// transaction. The cursor belongs to the session and is good until the request ends. One request at a
-  /// time. A request that may change what no rollback takes back is `commit_first` where the transaction has
-  /// changed anything.
+  /// time. If a request may change what no rollback takes back, it is `commit_first` after any change of the
+  /// transaction.
   virtual Begin begin_request(Selection& selection, Intent intent, Cursor*& cursor, Error& error) = 0;
   /// Before a request that inserts, or a group. `earlier` is what `generated_ids` returned when it ran before
   /// and had to wait, else empty: its rows are given the same values of AUTO_INCREMENT again. An engine that
@@ -211,7 +212,7 @@ class Session {
   /// True if the engine rolled the whole transaction back (deadlock, certification failure) since the last
   /// `commit` or `rollback`, or can not undo a part of it alone; then `rollback` is what remains to be done.
   [[nodiscard]] virtual bool transaction_lost() const = 0;
-  /// What to answer to a request whose transaction was lost, in the end.
+  /// The answer to a request that lost its transaction and does not run again.
   [[nodiscard]] virtual Error loss() const = 0;
   /// The caller can not go on with the transaction: it is lost.
   virtual void lose_transaction() = 0;
@@ -224,13 +225,13 @@ class Session {
   /// lasting work.
   [[nodiscard]] virtual bool wants_commit() const { return false; }
 
-  /// True if a value was taken since this was last asked that SQL takes with a warning only, and a strict
-  /// host would not.
+  /// True if, since the last call, the engine took a value that SQL takes only with a warning. A strict host
+  /// would not take it.
   [[nodiscard]] virtual bool took_lenience() { return false; }
 
-  /// What is presented from now on came after the requests before: it reads from no snapshot that was taken
-  /// by now. A read behind a change, too, has a snapshot that is newer than the change; only the reads of one
-  /// group share theirs.
+  /// Requests that begin from now on came after the earlier ones: they use no snapshot that was taken before
+  /// this call. A read behind a change also has a snapshot that is newer than the change. Only the reads of
+  /// one group share a snapshot.
   virtual void expire_snapshot() = 0;
   /// Whether requests wait in place for locks, as long as the host's settings say, instead of answering
   /// `wait` at once. For requests that are alone in their transaction. The answer is still `wait` where a
@@ -252,7 +253,7 @@ class Session {
   [[nodiscard]] virtual std::string_view last_commit_gtid() const { return {}; }
   virtual void rollback() = 0;
 
-  /// After the turn's commit: give back the tables that somebody waits for.
+  /// After the turn's commit: give back the tables that another session waits for.
   virtual void yield_tables() = 0;
   /// Give back all tables and metadata locks; called before the worker blocks.
   virtual void release_tables() = 0;
@@ -287,11 +288,12 @@ struct SessionOptions {
 class Engine {
  public:
   virtual ~Engine() = default;
-  /// Create the session of the calling thread, which also destroys it. Blocks until the host can serve;
+  /// Create the session of the calling thread. The same thread destroys it. Blocks until the host can serve;
   /// nullptr if it never will.
   [[nodiscard]] virtual std::unique_ptr<Session> create_session(const SessionOptions& options) = 0;
-  /// Every session's thread was told to stop; called from another thread. Those that still wait for something
-  /// after a moment (the host's start, a row lock) are interrupted: create_session gives up, requests fail.
+  /// Every session's thread was told to stop; called from another thread. After a moment, sessions that still
+  /// wait for something (the host's start, a row lock) are interrupted: create_session gives up, requests
+  /// fail.
   virtual void interrupt_sessions() {}
 };
 

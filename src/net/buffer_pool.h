@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Buffers for a worker's connections. A connection borrows one when bytes come or go and gives it back when
-// it holds none, so that an idle connection costs no buffer and a busy worker allocates none. The last one
-// given back is taken first: its bytes are in the cache. One owner, one thread.
+// Buffers for a worker's connections. A connection borrows a buffer when bytes come or go, and gives the
+// buffer back when it is empty. So an idle connection costs no buffer, and a busy worker allocates none. The
+// buffer that was given back last is taken first, because its bytes are in the cache. One owner, one thread.
 #pragma once
 
 #include <cstddef>
@@ -22,7 +22,7 @@ class BufferPool {
   void give_back(Buffer& buffer);
   /// There is something to trim.
   [[nodiscard]] bool has_surplus() const { return pooled_bytes_ > limits::pool_bytes_idle; }
-  /// The worker goes to sleep: free what a burst left, but for `limits::pool_bytes_idle`.
+  /// The worker goes to sleep: free the memory that a burst left, but keep `limits::pool_bytes_idle`.
   void trim();
 
   [[nodiscard]] size_t pooled_bytes() const { return pooled_bytes_; }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A connected stream with what was received and not yet consumed, and what is still to be sent. What the
-// bytes mean is somebody else's business, and so is how they travel (transport.h). One owner, one thread.
+// A connected stream, with the bytes that were received and not yet consumed, and the bytes that are still to
+// be sent. It does not know what the bytes mean, nor how they travel (transport.h). One owner, one thread.
 //
-// The transport is asked at most once per call: the poll is level-triggered, so what is left shows up again,
-// and no call is spent on learning that there is nothing.
+// Each call asks the transport at most once. The poll is level-triggered: it tells again of bytes that are
+// left, so no call is spent on learning that there are none.
 #pragma once
 
 #include <cstddef>
@@ -24,7 +24,7 @@ class Connection {
       : transport_(std::move(transport)), peer_(std::move(peer)) {}
 
   [[nodiscard]] int fd() const { return transport_->fd(); }
-  /// Who is on the other side, for people.
+  /// The address of the other side, for people.
   [[nodiscard]] const std::string& peer() const { return peer_; }
 
   [[nodiscard]] Buffer& input() { return input_; }
@@ -32,12 +32,12 @@ class Connection {
   [[nodiscard]] bool has_output() const { return !output_.empty(); }
   [[nodiscard]] size_t held_bytes() const { return input_.capacity() + output_.capacity(); }
 
-  /// Append what came to the input; moves it if it has to grow.
+  /// Append received bytes to the input. The input moves if it has to grow.
   [[nodiscard]] Transfer receive(BufferPool& pool);
   /// Send from the front of the output, which must not be empty.
   [[nodiscard]] Transfer send();
 
-  /// Memory for replies, if there is none.
+  /// Take memory for replies, if the connection has none.
   void borrow_output(BufferPool& pool) {
     if (output_.capacity() == 0) {
       output_ = pool.take();
@@ -46,12 +46,12 @@ class Connection {
   /// Give back the buffers that hold nothing.
   void give_back_empty(BufferPool& pool);
 
-  /// Tell the peer that nothing more comes; it may still send.
+  /// Tell the peer that no more bytes come. The peer may still send.
   void shut_down_output() { transport_->shut_down_output(); }
 
  private:
   std::unique_ptr<Transport> transport_;
-  bool filled_last_time_ = false;  ///< all that was asked for came: there is probably more, ask for more
+  bool filled_last_time_ = false;  ///< all bytes that were asked for came: there are probably more
   Buffer input_;
   Buffer output_;
   std::string peer_;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// For tests: something is done while one of the system's calls fails with an error of the test's choice. The
-// kernel itself refuses the call (seccomp), to a thread of its own: a filter can not be taken away again.
+// For tests: an action runs while one of the system's calls fails with an error that the test chose. The
+// kernel itself refuses the call (seccomp). The action runs on a thread of its own, because such a filter can
+// not be taken away again.
 #pragma once
 
 #include <linux/filter.h>

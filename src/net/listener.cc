@@ -26,7 +26,7 @@ void switch_on(int fd, int level, int option) {
   [[maybe_unused]] const int result = ::setsockopt(fd, level, option, &on, sizeof on);
 }
 
-/// What the system's error numbers mean for somebody who configures an address.
+/// What the system's error numbers mean, in words for the person that configures an address.
 std::string explain(const std::string& name, int error) {
   switch (error) {
     case EADDRINUSE:
@@ -64,7 +64,7 @@ bool unix_address(const std::string& path, sockaddr_un& address) {
   return true;
 }
 
-/// True if `path` is a socket that nobody listens on.
+/// True if `path` is a socket and no process listens on it.
 bool is_stale_socket(const std::string& path, const sockaddr_un& address) {
   struct stat file{};
   if (::lstat(path.c_str(), &file) != 0 || !S_ISSOCK(file.st_mode)) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Sockets that wait for clients: TCP (IPv4 and IPv6) and unix. A listener owns its descriptor, and a unix
-// listener its file, which goes when the listener goes. Failures come as a line for the operator that says
-// what is wrong and what to do.
+// Sockets that wait for clients: TCP (IPv4 and IPv6) and unix. A listener owns its descriptor. A unix
+// listener also owns its file, and removes the file at its end. A failure is a line for the operator, which
+// says what is wrong and what to do.
 #pragma once
 
 #include <sys/types.h>
@@ -30,8 +30,8 @@ class Listener {
 
   enum class Accepted : uint8_t {
     connection,
-    nothing,          ///< nobody waits
-    try_again,        ///< this client went away; perhaps another waits
+    nothing,          ///< no client waits
+    try_again,        ///< this client went away; perhaps another one waits
     out_of_resources  ///< no descriptor or memory is left: the client waits on, look again later
   };
   /// Take the next client: non-blocking, without delays (TCP_NODELAY) and with keep-alive probes.
@@ -47,7 +47,7 @@ class Listener {
   std::string name_;
   uint16_t port_ = 0;
   std::string path_;  ///< of the unix socket; empty for TCP
-  dev_t device_ = 0;  ///< which file is ours, should somebody else have put another one there
+  dev_t device_ = 0;  ///< which file is ours: another program may have replaced it
   ino_t inode_ = 0;
 };
 
@@ -56,8 +56,8 @@ class Listener {
 [[nodiscard]] bool listen_tcp(const std::vector<SocketAddress>& addresses, uint32_t port, bool ipv6_optional,
                               std::vector<Listener>& listeners, std::string& notes, std::string& failure);
 
-/// Listen on a unix socket that any local user may connect to, as to the server's own. A socket file that
-/// nobody listens on is replaced.
+/// Listen on a unix socket. Any local user may connect to it, as to the server's own socket. A socket file is
+/// replaced if no process listens on it.
 [[nodiscard]] bool listen_unix(const std::string& path, Listener& listener, std::string& failure);
 
 }  // namespace rowsocket::net

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A thin, level-triggered epoll. One owner, one thread. Each watched descriptor carries a tag, the address of
-// whatever its owner wants to see again. Descriptors are not owned; one that is closed leaves by itself.
+// A thin, level-triggered epoll. One owner, one thread. Each watched descriptor carries a tag: an address
+// that its owner wants to see again. The poller does not own descriptors. A closed descriptor leaves the set
+// by itself.
 #pragma once
 
 #include <sys/epoll.h>
@@ -15,8 +16,8 @@
 
 namespace rowsocket::net {
 
-/// What a descriptor is watched for. `none` takes it out of the set: epoll reports a hang-up of anything that
-/// is in it, asked or not, and a level-triggered event that nobody handles is a busy loop.
+/// What a descriptor is watched for. `none` takes it out of the set. For any descriptor in the set epoll
+/// reports a hang-up, asked or not. A level-triggered event that is not handled makes a busy loop.
 enum class Interest : uint8_t { none, input, output };
 
 class Poller {

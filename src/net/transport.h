@@ -29,11 +29,11 @@ class Transport {
 
   /// The socket, for the poller.
   [[nodiscard]] virtual int fd() const = 0;
-  /// Put what came to `place`, at most `byte_count_max` bytes.
+  /// Put received bytes to `place`, at most `byte_count_max` of them.
   [[nodiscard]] virtual Transfer receive(char* place, size_t byte_count_max) = 0;
   /// Send from the front of at least one byte.
   [[nodiscard]] virtual Transfer send(const char* bytes, size_t byte_count) = 0;
-  /// Tell the peer that nothing more comes; it may still send.
+  /// Tell the peer that no more bytes come. The peer may still send.
   virtual void shut_down_output() = 0;
 };
 

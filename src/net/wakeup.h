@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// How other threads get a thread out of its poll: an eventfd that stands in the sleeper's Poller. `notify`
-// may be called from any thread, any number of times; the sleeper wakes at least once after the last of them.
+// How other threads get a thread out of its poll: an eventfd in the sleeper's Poller. Any thread may call
+// `notify`, any number of times. The sleeper wakes at least once after the last call.
 #pragma once
 
 #include "net/descriptor.h"
@@ -17,7 +17,7 @@ class Wakeup {
   [[nodiscard]] int fd() const { return event_.get(); }
 
   void notify();
-  /// The sleeper calls this when it woke, before it looks at what it was woken for.
+  /// The sleeper calls this when it wakes, before it looks for the reason.
   void drain();
 
  private:

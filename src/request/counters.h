@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What a worker counts. Each worker writes its own set and nobody else's, so the hot path shares no cache
-// line; a reader (SHOW STATUS) sums over the workers. Relaxed atomics: a sum may be a moment old, never torn.
+// What a worker counts. Each worker writes only its own set, so the hot path shares no cache line. A reader
+// (SHOW STATUS) sums over the workers. The atomics are relaxed: a sum may be a moment old, but never torn.
 #pragma once
 
 #include <array>

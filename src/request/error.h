@@ -26,8 +26,8 @@ enum class ErrorCode : uint8_t {
 /// One line for people; empty where the code says it all.
 [[nodiscard]] std::string_view explanation(ErrorCode code);
 
-/// Why something failed, as far as it decides what is done next, or what a protocol answers. The engine sets
-/// it; numbers are for clients only.
+/// Why something failed, as far as the reason decides what is done next, or what a protocol answers. The
+/// engine sets the reason. Numbers are for clients only.
 enum class Reason : uint8_t {
   none,        ///< it fails again when it is tried again
   row_locked,  ///< another transaction has the row; trying again may help

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The table of error codes: each stands here and nowhere else; the enumeration, the names, the counters and
-// the texts for people are made from it. What a code is on a protocol's wire stands in that protocol's
-// folder.
+// The table of error codes. The enumeration, the names, the counters and the texts for people are made from
+// it. The folder of a protocol says how a code looks on its wire.
 //
 //   ROWSOCKET_ERROR(name, the counter that counts it, text for people where the code does not say it all)
 #pragma once

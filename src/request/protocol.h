@@ -19,8 +19,8 @@ namespace rowsocket {
 
 /// What a protocol remembers of one connection between its requests, where it has to (a version agreed on, a
 /// transaction that is being collected). The connection owns it. A request that has to wait for a lock is
-/// parsed again in a later turn, with all behind it: for one that the engine has a part in, the state must
-/// come out the same.
+/// parsed again in a later turn, and so are the requests behind it. If the engine has a part in a request,
+/// parsing it again must leave the same state.
 class WireState {
  public:
   virtual ~WireState() = default;
@@ -49,7 +49,7 @@ struct Parsed {
   const Request* request = nullptr;
   ErrorCode error = ErrorCode::none;
   std::string_view why =
-      {};  ///< of `fatal` and `hang_up`, the line for the log; empty where nobody need know
+      {};  ///< of `fatal` and `hang_up`, the line for the log; empty where nothing is logged
 };
 
 class Protocol {
@@ -64,7 +64,7 @@ class Protocol {
   /// 0 by the caller when it consumes).
   [[nodiscard]] virtual Parsed parse(std::string_view input, const Parsing& parsing) const = 0;
 
-  /// The last reply of a connection whose stream can not be followed.
+  /// The last reply of a connection: its stream can not be followed any further.
   virtual void refuse_stream(Buffer& out, const Error& error, const Settings& settings) const = 0;
 };
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What a request's client is told. The parser makes a reply object with each request, in the turn's arena;
-// whoever executes the request tells the object what happened; the object alone knows bytes, order, silence
-// (noreply), echoed keys and lengths that are known late. It appends to its connection's output, and may look
-// back at what it appended itself.
+// What the client of a request is told. The parser makes a reply object with each request, in the turn's
+// arena. The code that executes the request tells the object what happened. The object alone knows bytes,
+// order, silence (noreply), echoed keys and lengths that are known late. It appends to its connection's
+// output, and may look back at the bytes that it appended.
 //
 //   a find      begin_rows, { of each key: { row_begins, the values, row_ends }, or missed }, end_rows
 //               or counted, or changed
@@ -14,12 +14,12 @@
 //   others      done, opened
 //   all         failed, in place of everything
 //
-// A request may run again: what it was told is then cut off its output, and it is told anew from the
-// beginning.
+// A request may run again. Then the bytes of its reply are cut off the output, and the reply is told
+// everything anew.
 //
 // Virtual calls happen per request, and per row where a protocol asks for them (`tells_rows`,
-// `tells_misses`); values go straight through a ValueWriter that the reply's format parametrises. Memory that
-// is refused shows in the buffer (`Buffer::failed`).
+// `tells_misses`); values go straight through a ValueWriter that the reply's format parametrises. If memory
+// is refused, the buffer says so (`Buffer::failed`).
 #pragma once
 
 #include <cstddef>
@@ -80,18 +80,18 @@ class Reply {
 
   virtual void group_begins();
   virtual void group_ends();
-  /// Nothing of the group was done. `member` is the one that has the error; see the constants.
+  /// Nothing of the group was done. `member` says which member has the error; see the constants.
   virtual void group_failed(size_t member, const Error& error);
   static constexpr size_t group_itself =
       static_cast<size_t>(-1);  ///< it was refused before any member was looked at
   static constexpr size_t every_member = static_cast<size_t>(-2);  ///< all were done, and could not be kept
-  /// The group's commit is known, and its GTID was asked for: append to `text` what stands at the end of the
-  /// group's reply. The output itself has gone on meanwhile.
+  /// The group is committed, and its client asked for the GTID: append the end of the group's reply to
+  /// `text`. The output itself has more replies by now.
   virtual void committed(Buffer& text, std::string_view gtid);
 
  protected:
   Reply(Buffer& out, const ValueFormat& value_format) : out_(&out), value_format_(&value_format) {}
-  ~Reply() = default;  // trivial: nobody runs destructors in an arena
+  ~Reply() = default;  // trivial: an arena runs no destructors
 
   bool tells_rows_ = false;
   bool tells_misses_ = false;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What a reply does that is told what it has no answer for: nothing but to give up its connection.
+// A reply is told something that it has no answer for: it only gives up its connection.
 #include "request/reply.h"
 
 #include <gtest/gtest.h>
@@ -12,7 +12,7 @@ namespace {
 
 constexpr ValueFormat format = {.framing = ValueFormat::Framing::bare};
 
-/// Of requests that can do nothing but fail.
+/// The reply of requests that can only fail.
 class FailureReply final : public Reply {
  public:
   explicit FailureReply(Buffer& buffer) : Reply(buffer, format) {}

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // What a client asks, in no protocol's words: the vocabulary between src/wire (which makes requests from
-// bytes) and src/exec (which executes them). A request is one of the structures below; it lies in the turn's
-// arena with its reply, views the connection's input and the arena, owns nothing, and is good until the end
-// of the turn.
+// bytes) and src/exec (which executes them). A request is one of the structures below. It is in the turn's
+// arena, as its reply is. It views the connection's input and the arena, owns nothing, and is good until the
+// end of the turn.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ struct Request {
   constexpr explicit Request(RequestKind request_kind) : kind(request_kind) {}
 
   RequestKind kind = RequestKind::refused;
-  /// What the parser found wrong; answered after what must be answered first (authentication, an unknown id).
+  /// What the parser found wrong. Other errors are answered before it: authentication, an unknown id.
   ErrorCode mistake = ErrorCode::none;
   bool is_lenient = false;  ///< it holds what a strict parser would refuse
   Reply* reply = nullptr;   ///< never nullptr where a request is executed
@@ -58,8 +58,8 @@ struct SelectionName {
   std::string_view columns;
 };
 
-/// Which rows of the index, relative to the key. `starts_with`: equal in all parts but the last, whose text
-/// begins with the value.
+/// Which rows of the index, relative to the key. `starts_with`: all parts but the last are equal, and the
+/// text of the last part begins with the value.
 enum class KeyOperator : uint8_t { equal, after, at_or_after, before, at_or_before, starts_with };
 
 [[nodiscard]] constexpr bool goes_up(KeyOperator key_operator) {
@@ -87,8 +87,8 @@ struct KeyRange {
          (goes_down(range.key_operator) && goes_up(range.end_operator));
 }
 
-/// Keys whose rows are found one after the other. Either values for one part of the range's key, or whole
-/// keys.
+/// Keys: the rows of one key after the other are found. They are values for one part of the range's key, or
+/// whole keys.
 struct KeyList {
   bool is_given = false;
   bool holds_whole_keys =
@@ -222,7 +222,7 @@ struct Group : Request {
   bool wants_gtid = false;   ///< the reply says the GTID of the commit
 };
 
-/// Who a client says it is.
+/// A client gives a secret, or the name and the password of an account.
 struct Authenticate : Request {
   constexpr Authenticate() : Request(RequestKind::authenticate) {}
 
@@ -255,8 +255,8 @@ namespace detail {
   }
   return false;
 }
-/// Of a request that may change rows: true if it is one row at most, in one step. Where rows stand alone, of
-/// each of them.
+/// Of a request that may change rows: true if it changes one row at most, in one step. If its rows stand
+/// alone, this is about each of them.
 [[nodiscard]] bool changes_one_row(const Request& request);
 /// Of a find or an insert, which rows it is about.
 [[nodiscard]] inline const SelectionName& selection_of(const Request& request) {

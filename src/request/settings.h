@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What an operator can change while RowSocket runs, as one immutable snapshot for all who need it: parsers,
-// execution, turns. How it is published is in server/settings_board.h.
+// What an operator can change while RowSocket runs, as one immutable snapshot. Parsers, execution and turns
+// read it. How it is published is in server/settings_board.h.
 #pragma once
 
 #include <cstddef>

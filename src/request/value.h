@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A value on its way between the wire and a table: bytes that somebody else owns, or NULL.
+// A value on its way between the wire and a table: bytes that another object owns, or NULL.
 // Text is UTF-8, numbers are decimal text, dates are as SQL prints them.
 #pragma once
 

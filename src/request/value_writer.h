@@ -36,8 +36,8 @@ struct ColumnEnd {
   bool is_null;
 };
 
-/// What a reply wants to have with each column of a row; both may be nullptr. As many as there are columns.
-/// They lie in the arena with the reply.
+/// What a reply wants to know or to write with each column of a row. Both may be nullptr. Each has an item
+/// for every column. They are in the arena, as the reply is.
 struct PerColumn {
   const std::string_view* prefixes =
       nullptr;                ///< what stands before the column's value: its name, where names are told
@@ -66,7 +66,7 @@ class ValueWriter {
   void integer(int64_t number) { number_text(number); }
   void unsigned_integer(uint64_t number) { number_text(number); }
 
-  /// Bytes known to hold nothing that needs escaping (digits, dates).
+  /// Bytes of which none needs an escape (digits, dates).
   void plain(std::string_view bytes) {
     if (!is_plain_) [[unlikely]] {
       framed(bytes);

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// One small thread that owns all listeners, and gives every new connection to the worker of the listener's
-// role that has the fewest. Chosen over listeners in every worker's own poll (SO_REUSEPORT or
-// EPOLLEXCLUSIVE): those balance by chance, and the busy workers of long-lived connections stay busy; here
-// accepting costs a worker nothing but a wake-up.
+// One small thread that owns all listeners. It gives every new connection to the worker that has the fewest
+// connections, among the workers of the listener's role. The alternative was a listener in every worker's own
+// poll (SO_REUSEPORT or EPOLLEXCLUSIVE). Those balance by chance, and busy workers with long-lived
+// connections stay busy. Here accepting costs a worker no more than a wake-up.
 //
-// Out of descriptors: accepting rests for `limits::accept_pause_ms`, the clients wait in the backlog, and
-// nobody spins.
+// Out of descriptors: accepting rests for `limits::accept_pause_ms`, the clients wait in the backlog, and no
+// thread spins.
 #pragma once
 
 #include <atomic>

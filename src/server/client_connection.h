@@ -10,8 +10,7 @@
 //                        │ a stream that makes no sense: condemned ─────► lingering ──► closed
 //                        │ the end of the stream:        leaving ───────► closed
 //
-// Output that the client has not taken yet comes before everything: until it is gone, nothing is received or
-// executed.
+// Output that the client has not taken yet comes first: until it is sent, nothing is received or executed.
 #pragma once
 
 #include <cstddef>
@@ -36,7 +35,7 @@ struct ClientConnection {
     cut,        ///< had its share of the turn; may have more requests
     parked,     ///< its first request waits for a lock
     condemned,  ///< is told why its stream can not be followed, and that nothing more comes
-    lingering,  ///< was told so; what it still sends is dropped, so that our last reply reaches it
+    lingering,  ///< was told so; its further bytes are dropped, so that our last reply reaches it
     leaving,    ///< is closed once its replies are sent
     failed,     ///< is closed, and its replies are not sent
     closed      ///< goes at the end of the turn

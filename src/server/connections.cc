@@ -137,7 +137,7 @@ void Connections::count_held_bytes(ClientConnection& connection) {
   connection.list_bytes = list_bytes;
 }
 
-/// nullptr if nobody holds anything. Looks at all of them.
+/// nullptr if no connection holds anything. Looks at all of them.
 ClientConnection* Connections::largest_holder() const {
   ClientConnection* largest = nullptr;
   size_t largest_bytes = 0;

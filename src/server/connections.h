@@ -47,9 +47,10 @@ class Connections {
   // ---- waiting
 
   using Events = std::span<const net::Poller::Event>;
-  /// What is ready; see net::Poller. The tag is the ClientConnection, or nullptr of the inbox's wakeup.
+  /// The descriptors that are ready; see net::Poller. The tag is the ClientConnection, or nullptr for the
+  /// inbox's wakeup.
   [[nodiscard]] Events wait(int timeout_ms) { return poller_.wait(timeout_ms); }
-  /// Before a long wait: a burst left memory behind, and it can be given back.
+  /// Before a long wait: whether a burst left memory that can be given back.
   [[nodiscard]] bool has_surplus() const { return pool_.has_surplus(); }
   void trim() { pool_.trim(); }
 
@@ -57,11 +58,11 @@ class Connections {
 
   /// May throw std::bad_alloc; then nothing changed.
   ClientConnection& add(std::unique_ptr<ClientConnection> connection);
-  /// It goes with the next `remove_closed`; until then its buffers stay as they are.
+  /// The next `remove_closed` removes it. Until then its buffers stay as they are.
   void close(ClientConnection& connection);
   void close_with_note(ClientConnection& connection, LogLevel level, std::string_view why);
   [[nodiscard]] bool some_are_closed() const { return !closed_.empty(); }
-  /// Destroys those that are closed, which closes their sockets.
+  /// Destroys the closed connections, and so closes their sockets.
   void remove_closed();
 
   // ---- its bytes
@@ -69,21 +70,21 @@ class Connections {
   /// True if there is something new to execute.
   [[nodiscard]] bool receive(ClientConnection& connection);
   void send(ClientConnection& connection, uint64_t now_ms);
-  /// Memory for replies, if there is none.
+  /// Take memory for replies, if the connection has none.
   void lend_output(ClientConnection& connection) { connection.stream.borrow_output(pool_); }
-  /// Take back what it does not need between turns, and count anew what it holds.
+  /// Take back the memory that the connection does not need between turns, and count anew what it holds.
   void rest(ClientConnection& connection);
-  /// From now on `wait` tells of this, and of nothing else.
+  /// From now on `wait` tells of this event of the connection, and of no other.
   void watch(ClientConnection& connection, net::Interest wanted);
 
   // ---- all together
 
   [[nodiscard]] size_t held_bytes() const { return held_bytes_; }
-  /// What clients send by halves, do not read, and have open: the connection that holds most is closed until
-  /// all together hold no more than this.
+  /// Connections hold unfinished requests, replies that were not read, and opened selections. The connection
+  /// that holds most is closed, until all together hold no more than `held_bytes_max`.
   void bound_held_bytes(size_t held_bytes_max, const engine::OpenedSelections& selections);
 
-  /// A line of the log about one of them.
+  /// A line of the log about one connection.
   void note(const ClientConnection& connection, LogLevel level, std::string_view what);
 
  private:

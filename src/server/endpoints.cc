@@ -61,7 +61,7 @@ class Opener {
   }
 
   [[nodiscard]] bool open_port(const Door& door, uint32_t& port_taken) {
-    // Nobody asked for IPv6 by name: then a machine without it is no error.
+    // If no address of IPv6 was configured, a machine without IPv6 is no error.
     const bool ipv6_optional =
         config_.address == Config{}.address || config_.address.find('*') != std::string::npos;
     std::vector<net::Listener> listeners;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Where the acceptor leaves new connections for a worker, and what it knows of the worker: how many
-// connections it has and whether it serves at all.
+// The acceptor leaves new connections for a worker here. It also sees here how many connections the worker
+// has, and whether the worker serves at all.
 #pragma once
 
 #include <atomic>
@@ -34,7 +34,7 @@ class Inbox {
   [[nodiscard]] bool offer(Arrival& arrival);
   [[nodiscard]] bool is_open() const;
 
-  // For anybody.
+  // For any thread.
   /// Connections of this worker, those on their way to it included.
   [[nodiscard]] uint32_t connection_count() const {
     return connection_count_.load(std::memory_order_relaxed);
@@ -43,7 +43,8 @@ class Inbox {
 
   // For the worker.
   [[nodiscard]] net::Wakeup& wakeup() { return wakeup_; }
-  /// What arrived since the last call, into an empty vector (whose memory is used for the next arrivals).
+  /// The connections that arrived since the last call, into an empty vector. The vector's memory is used for
+  /// the next arrivals.
   void take(std::vector<Arrival>& arrivals);
   /// One of the connections that were handed over is gone.
   void connection_closed() { connection_count_.fetch_sub(1, std::memory_order_relaxed); }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A thread's log lines for what clients can cause: at most `limits::log_lines_per_interval` per interval, so
-// that no client fills the server's error log; what was left out is counted and told. Never throws. One
-// owner, one thread.
+// A thread's log lines about events that clients can cause: at most `limits::log_lines_per_interval` per
+// interval, so that no client fills the server's error log. Lines that were left out are counted, and their
+// number is logged. Never throws. One owner, one thread.
 #pragma once
 
 #include <cstdint>
@@ -24,7 +24,7 @@ class LimitedLog {
   void about_connection(LogLevel level, uint64_t number, std::string_view peer, std::string_view what);
   /// About something else that clients can cause.
   void limited(LogLevel level, std::string_view what);
-  /// What only the operator or the host can cause.
+  /// About something that only the operator or the host can cause.
   void always(LogLevel level, std::string_view what);
 
  private:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The protocols that are served, and their ports. A protocol is its folder under src/wire and a line here:
-// the system variables, the status variables and the listeners are made from these lines.
+// The protocols that are served, and their ports. A protocol is a folder under src/wire and a line here. The
+// system variables, the status variables and the listeners are made from these lines.
 //
 //   ROWSOCKET_DOOR(name, folder, access, default port, what it serves)
 //

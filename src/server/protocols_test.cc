@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Two protocols in one server, over real sockets: HandlerSocket and the echo protocol, which has what
-// HandlerSocket has not (a state of each connection, bytes that ask for nothing, silent requests, a goodbye).
+// Two protocols in one server, over real sockets: HandlerSocket and the echo protocol. The echo protocol has
+// what HandlerSocket lacks: a state of each connection, bytes that ask for nothing, silent requests, a
+// goodbye.
 #include "server/protocols.h"
 
 #include <gmock/gmock.h>

@@ -28,9 +28,9 @@ uint32_t thread_count(uint32_t configured, uint32_t by_default) {
   return std::clamp<uint32_t>(configured != 0 ? configured : by_default, 1, limits::threads_max);
 }
 
-/// A worker's turn is one commit, and workers that commit in turn halve each other's: so the fewer write
-/// workers, the more rows share an fsync. Four cores each leave room for the reads, SQL and the threads of
-/// InnoDB. A port that serves everything needs all cores.
+/// The turn of a worker is one commit. Two workers that commit in turn have half of the rows each: so the
+/// fewer write workers, the more rows share an fsync. One write worker on four cores leaves room for reads,
+/// SQL and the threads of InnoDB. A port that serves everything needs all cores.
 uint32_t default_write_threads(bool reads_have_a_port, uint32_t cores) {
   return reads_have_a_port ? cores / 4 : cores;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// RowSocket as a whole: listeners, workers, configuration; the host (the MariaDB plugin, or a test) starts
+// RowSocket as a whole: listeners, workers, configuration. The host (the MariaDB plugin, or a test) starts
 // and stops it.
 #pragma once
 

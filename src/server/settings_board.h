@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Publishes what an operator can change while RowSocket runs, as immutable snapshots. Each thread looks at
-// the generation, one atomic read per turn, and fetches the snapshot only when the generation has moved.
+// Publishes what an operator can change while RowSocket runs, as immutable snapshots. Each thread reads the
+// generation once per turn (one atomic read), and fetches the snapshot only when the generation has changed.
 #pragma once
 
 #include <atomic>

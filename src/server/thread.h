@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Threads inside somebody else's process: signals are the host's, so every one of ours blocks them all, from
-// its first instruction.
+// Threads inside the server's process. Signals are the server's, so each of our threads blocks all signals,
+// from its first instruction.
 #pragma once
 
 #include <functional>

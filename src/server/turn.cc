@@ -118,8 +118,8 @@ void Turn::execute_or_close(ClientConnection& connection) {
   }
 }
 
-/// Execute the connection's complete requests, as far as its share of the turn goes. What asks for nothing
-/// takes its part of the share too.
+/// Execute the connection's complete requests, as far as its share of the turn goes. Bytes that ask for
+/// nothing also take their part of the share.
 void Turn::execute(ClientConnection& connection) {
   connection.state = State::reading;
   const std::string_view input = connection.stream.input().view();

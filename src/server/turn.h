@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// One turn of a worker, seen from the requests: who takes part in it, what they ask, and one commit. Owns
-// what the requests and replies of a turn live in: the arena, the executor, the list of those who take part.
-// Which connections are ready, and when, is the loop's business (turn_loop.h).
+// One turn of a worker, seen from the requests: which connections take part in it, what they ask, and one
+// commit. Owns what the requests and replies of a turn live in: the arena, the executor, and the list of the
+// connections that take part. The loop (turn_loop.h) knows which connections are ready, and when.
 //
 //   begin · join, join, ... · execute [· join · execute] · commit
 //
@@ -13,8 +13,8 @@
 //
 // No reply leaves before the commit (invariant 1); a turn is bounded (invariant 3).
 //
-// Requests view the bytes of their connection's input, so those stay where they are from `execute` to the end
-// of `commit`: nothing is received into, or consumed from, the input of a connection that takes part.
+// Requests view the bytes of their connection's input. So these bytes stay where they are from `execute` to
+// the end of `commit`: no byte is received into, or consumed from, the input of a connection that takes part.
 //
 // The object serves one turn after the other, on its session's thread. Allocates when connections come, not
 // per request.
@@ -67,21 +67,21 @@ class Turn {
   void join(ClientConnection& connection);
   [[nodiscard]] std::span<ClientConnection* const> members() const { return members_; }
 
-  /// Execute what those ask who joined since the last call. Whom the turn has no room for is `unreached`
-  /// then.
+  /// Execute the requests of the connections that joined since the last call. If the turn has no room for a
+  /// connection, the connection is `unreached` then.
   void execute();
   /// Another thread has taken over the loop while the request of `members()[reached()]` was executed.
   [[nodiscard]] bool is_adrift() const { return is_adrift_; }
   [[nodiscard]] size_t reached() const { return reached_; }
   /// Adrift: what is settled, and what was not reached, is no longer the turn's.
   void keep_unsettled();
-  /// Something waits for the commit, and others can still take part in it.
+  /// Some reply waits for the commit, and more connections can still take part in it.
   [[nodiscard]] bool has_room_in_commit() const { return !executor_.nothing_staged() && !is_full(); }
-  /// Who joins from now on came after everything that was executed.
+  /// Connections that join from now on came after everything that was executed.
   void others_came() { executor_.others_came(); }
 
-  /// After this every reply is final, and the inputs may move. How long it took, in µs, where something was
-  /// written.
+  /// After this every reply is final, and the inputs may move. Returns how long the commit took, in µs, if
+  /// something was written.
   std::optional<uint64_t> commit();
   /// What `commit` does last for each of its members: nothing views the input any more, and no reply changes
   /// any more.

@@ -54,8 +54,8 @@ TurnLoop::Ended TurnLoop::run(Turn& turn) {
 
 // ---- poll
 
-/// Opened tables are held over busy turns only: before a longer sleep they are given back, and so is the
-/// memory of a burst.
+/// Opened tables are held over busy turns only. Before a longer sleep the tables are given back, and so is
+/// the memory of a burst.
 void TurnLoop::poll() {
   const int wait_ms = time_to_wait_ms();
   const uint64_t return_wait_us = std::exchange(return_wait_us_, 0);
@@ -80,9 +80,9 @@ void TurnLoop::poll() {
   now_ms_ = clock_.now_ms();
 }
 
-/// A commit that flushes costs many about as much as one, and the clients that it answered come back within
-/// moments. So a turn that would begin with fewer than half of them waits a little, while it holds nothing
-/// that others wait for.
+/// A commit that flushes costs about as much for many requests as for one. The clients that it answered come
+/// back within moments. So a turn that would begin with fewer than half of these clients waits a little.
+/// Meanwhile it holds nothing that others wait for.
 void TurnLoop::let_clients_return(uint64_t until_us) {
   const uint64_t now_us = clock_.now_us();
   if (now_us < until_us) {
@@ -184,7 +184,7 @@ void TurnLoop::reserve_lists(size_t connection_count) {
     returned_.reserve(room);
   }
   for (Waiting* list : {&taken_back_, &unreached_, &cut_, &parked_, &writable_}) {
-    list->reserve(room);  // the one that is looked at comes last: the others have as much room
+    list->reserve(room);  // the list that is looked at comes last: the others have as much room
   }
 }
 

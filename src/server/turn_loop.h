@@ -5,10 +5,11 @@
 //   poll · read · execute · commit · send · reap
 //
 // One turn takes every ready connection, executes their complete requests in connection order, commits once,
-// and then sends every connection its replies. Who found no room in a turn comes first in the next.
+// and then sends every connection its replies. A connection that found no room in a turn comes first in the
+// next one.
 //
-//   TurnLoop      when: what is waited for, who is ready, who waits for a later turn, orders from outside
-//   Turn          what: the requests of those who take part, on the engine
+//   TurnLoop      when: what is waited for, which connections are ready or parked, orders from outside
+//   Turn          what: the requests of the connections that take part, on the engine
 //   Connections   the bytes, the sockets and what tells that they are ready
 //
 // turn_loop.cc holds what is around the turns (waiting, orders from outside, new connections), turn_phases.cc

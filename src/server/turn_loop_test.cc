@@ -70,7 +70,7 @@ TEST_F(TurnLoopTest, who_sends_more_while_his_turn_writes_is_served_in_the_next)
   EXPECT_EQ(client.received(), pen);
 }
 
-/// Eight clients whose last commit took a while, and the sleeps that the worker took since.
+/// Eight clients, after a commit that took a while, and the sleeps of the worker since that commit.
 class ReturnTest : public TurnLoopTest {
  protected:
   ReturnTest() {
@@ -92,8 +92,8 @@ class ReturnTest : public TurnLoopTest {
     }
     turn();
   }
-  /// So many send at once after the commit, the others only while the worker sleeps. The worker's wakeup
-  /// counts as one more.
+  /// So many clients send at once after the commit. The others send only while the worker sleeps. The
+  /// worker's wakeup counts as one more.
   void come_back(size_t at_once) {
     come_back_at_once_ = at_once;
     for (size_t i = 0; i < at_once; ++i) {

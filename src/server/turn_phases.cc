@@ -35,7 +35,8 @@ void TurnLoop::join(ClientConnection& connection) {
   }
 }
 
-/// Those that have requests already go first, and of them those that the last turn did not reach.
+/// Connections that have requests already go first. Among these, the connections that the last turn did not
+/// reach come first.
 void TurnLoop::gather_carried_over() {
   const auto join = [this](ClientConnection* connection) { this->join(*connection); };
   std::for_each(unreached_.begin(), unreached_.end(), join);
@@ -73,8 +74,8 @@ void TurnLoop::execute_requests() {
   } while (!turn_->is_adrift() && others_joined());
 }
 
-/// A commit costs many about as much as one: those who came while the turn executed take part in it. Each
-/// does so once, so that nobody waits for long.
+/// A commit costs about as much for many requests as for one. So connections that came while the turn
+/// executed take part in its commit. Each takes part once, so that no client waits for long.
 bool TurnLoop::others_joined() {
   const size_t before = turn_->members().size();
   if (!turn_->has_room_in_commit() || before >= connections_.size()) {

@@ -46,7 +46,7 @@ def check(*, everything: bool = False) -> bool:
         ("licence lines", lambda: _over_files(_files(), rules.licence)),
         ("file length", lambda: _over_files(_files(), rules.length)),
         ("columns", lambda: _over_files([one for one in _files() if one not in _listed("wide")], _columns)),
-        ("table cells", lambda: _over_files(_listed("narrow_tables"), rules.table_cells)),
+        ("table cells", lambda: _over_files(_pages(), rules.table_cells)),
         (
             "paths",
             lambda: _over_files(_files(), lambda path, text: rules.machine_paths(path, text, str(ROOT))),
@@ -169,10 +169,13 @@ def _columns(path: PurePosixPath, text: str) -> list[str]:
     return rules.columns(path, text, COLUMNS_MAX)
 
 
+def _pages() -> list[PurePosixPath]:
+    return [path for path in _files() if path.suffix == ".md"]
+
+
 def _links() -> list[str]:
     def read(path: PurePosixPath) -> str | None:
         file = ROOT / path
         return file.read_text(errors="replace") if file.is_file() else ("" if file.is_dir() else None)
 
-    pages = [path for path in _files() if path.suffix == ".md"]
-    return _over_files(pages, lambda path, text: rules.links(path, text, read))
+    return _over_files(_pages(), lambda path, text: rules.links(path, text, read))

@@ -167,7 +167,7 @@ def soak(
         int | None, typer.Option(help="Where its choices begin; printed with the result. Any without.", min=0)
     ] = None,
 ) -> None:
-    """Run one of the tests of faults and crashes for long. Its last line is a row for docs/reliability.md.
+    """Run one of the tests of faults and crashes for long. It ends with an entry for docs/reliability.md.
 
     ./x soak crash --minutes 60
     """

@@ -22,7 +22,7 @@ TEST_LINES_MAX = 600
 """A file of tests may be longer: it is a list."""
 
 CELL_CHARACTERS_MAX = 80
-"""Of a cell of a Markdown table, where those are checked."""
+"""Of a cell of a Markdown table, as a reader sees it."""
 
 _CODE = (".cc", ".h", ".py", ".cmake", ".sh", ".js", ".mjs", ".ts", ".php", ".go", ".rs", ".java")
 _CODE_NAMES = ("CMakeLists.txt", "x", "run")

@@ -2,12 +2,13 @@
 """`./x soak`: tests of tests/ that repeat what they test for as long as they are told, and say what they saw.
 
 A soak is a selection of tests that take the fixture `soak` (tests/support/soak.py). It runs against the built
-plugin, and ends with one row for the table in docs/reliability.md: what ran, the command that repeats it,
-when, on which commit, what was seen.
+plugin, and ends with an entry for docs/reliability.md: when it ran, on which commit, how to repeat it, and
+what was seen.
 """
 
 import random
 import subprocess
+import textwrap
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ from rowsocket_x.paths import ROOT, VENV
 LAST_TRIAL_SECONDS = 900.0
 """What a trial that has begun may take beyond the soak's own time before all is stopped."""
 
+_ENTRY_COLUMNS = 110
+_NO_BREAK = "\0"
+
 
 @dataclass(frozen=True)
 class Soak:
@@ -30,7 +34,7 @@ class Soak:
     tests: tuple[str, ...]
     """What pytest is to select."""
     what: str
-    """What runs, as the table in docs/reliability.md puts it."""
+    """What runs."""
 
 
 _REPLICA = "tests/replication/test_replica.py::"
@@ -190,10 +194,24 @@ def run(name: str, *, minutes: float, seed: int | None) -> bool:
         print(f"    {line}", flush=True)
     report = parts.report_of(part)
     seen = properties(report) if report.is_file() else {}
-    repeat = f"./x soak {name} --minutes {minutes:g} --seed {seed}"
     when = f"{time.strftime('%Y-%m-%d', time.gmtime())} on {_commit()}, {passed_minutes:.1f} minutes"
-    print(f"| {soak.what} | `{repeat}` | {when} | {verdict(seen, outcome.failed)} |", flush=True)
+    options_given = f"--minutes {minutes:g} --seed {seed}"
+    print(entry(when, options_given, verdict(seen, outcome.failed)), flush=True)
     return outcome.failed == 0
+
+
+def entry(when: str, options: str, seen: str) -> str:
+    """What a run adds to the list of its soak in docs/reliability.md; code is not broken over lines."""
+    glued = "`" + options.replace(" ", _NO_BREAK) + "`"
+    text = textwrap.fill(
+        f"{when} ({glued}): {seen}.",
+        width=_ENTRY_COLUMNS,
+        initial_indent="- ",
+        subsequent_indent="  ",
+        break_long_words=False,
+        break_on_hyphens=False,
+    )
+    return text.replace(_NO_BREAK, " ")
 
 
 def properties(report: Path) -> dict[str, str]:
@@ -218,9 +236,7 @@ def verdict(seen: Mapping[str, str], failed: int) -> str:
     if failed:
         return f"{failed} FAILED after {words or 'nothing was counted'}"
     trials = int(seen.get("trials", "0").replace(",", ""))
-    bound = (
-        f" (3/N: with 95 % confidence fewer than {300 / trials:.2g} % of trials fail)" if trials > 3 else ""
-    )
+    bound = f" (fewer than {300 / trials:.2g} % of trials fail, by 3/N)" if trials > 3 else ""
     return f"{words or 'passed'}; nothing found{bound}"
 
 

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// For tests: a protocol that nobody speaks. Nothing outside this folder knows it, which shows that a protocol
-// is a folder.
+// A protocol for tests only. Nothing outside this folder knows it: this shows that a protocol is a folder.
 //
 //   OPEN id database table columns   OPENED LF
 //   GET id key...                    { ROW key bytes LF values LF | MISS key LF } END LF

@@ -41,8 +41,8 @@ void parse_in_list(TokenReader& reader, Scope& scope, KeyList& list) {
   list.is_given = true;
   list.part = clamp_to_32_bits(reader.number());
   const uint64_t count = reader.number();
-  // A few values may be missing, as in a key. Were it any number, a short line could ask for a million of
-  // them.
+  // A few values may be missing, as in a key. If any number could be missing, a short line could ask for a
+  // million values.
   if (count == 0 || count > scope.settings.in_values_max ||
       count > reader.tokens_left_max() + limits::value_count_max) {
     reader.fail(ErrorCode::bad_in_list);
@@ -127,7 +127,7 @@ void at_most_once(TokenReader& reader, bool was_there) {
   }
 }
 
-/// A clause whose word is its letter, or twice an @. False if what comes next only begins with the letter.
+/// A clause with a letter, or @@, for its word. False if the next token only begins with the letter.
 bool parse_lettered_clause(char letter, TokenReader& reader, Scope& scope, Find& find, Mistakes& mistakes) {
   const std::string_view word = reader.peek();
   if (word == "@@") {

@@ -28,8 +28,8 @@ std::optional<Modification> modification_of(char letter) {
   }
 }
 
-/// What a find with a modification tells, by what stands after the modification's letter. None if it can not
-/// stand there.
+/// What a find with a modification tells: the mark after the modification's letter says so. None if the mark
+/// can not stand there.
 std::optional<Tell> tell_of(Change::Kind kind, std::string_view suffix) {
   if (suffix.empty()) {
     return Tell::count;
@@ -109,11 +109,11 @@ void parse_options(TokenReader& reader, Scope& scope, Find& find, Mistakes& mist
   find.limit = counts_rows && limit == 0 ? row_count_max : std::clamp(limit, uint64_t{1}, row_count_max);
 }
 
-/// What the original notices when it has read the whole line, in its order.
+/// The mistakes that the original notices when it has read the whole line, in its order.
 void report(const Mistakes& mistakes, bool is_sql, const KeyRange& range, TokenReader& reader) {
   const bool is_wrong = mistakes.bad_operator || mistakes.no_key_values || mistakes.bad_modification;
-  // Ends that do not face each other are for exec to refuse. In a line that is wrong anyhow they are the
-  // mistake that is answered.
+  // If the ends do not face each other, exec refuses the request. In a line that has another mistake, too,
+  // the ends are the mistake that is answered.
   if (!is_sql && is_wrong && (mistakes.bad_operator || !ends_face(range))) {
     reader.fail(ErrorCode::bad_operator);
   } else if (mistakes.no_key_values) {

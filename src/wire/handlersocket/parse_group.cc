@@ -4,8 +4,8 @@
 //
 //   G [option...] LF { request LF } E LF
 //
-// All its lines are one Request. A group that is malformed as a whole still has a member for each line, since
-// each line has its reply.
+// All lines of a group are one Request. A group that is malformed as a whole still has a member for each
+// line, because each line has its reply.
 #include "wire/handlersocket/parse_parts.h"
 
 namespace rowsocket::wire::handlersocket {

@@ -22,7 +22,7 @@ struct Clauses {
   bool has_add = false;
 };
 
-/// Where the changes of one clause are written to, behind those of a clause before.
+/// The changes of one clause are written behind the changes of an earlier clause.
 std::span<DuplicateChange> take_changes(TokenReader& reader, Scope& scope, Insert& insert, size_t count) {
   const auto before = insert.duplicate_changes;
   const auto changes = take_array<DuplicateChange>(reader, scope.arena, before.size() + count);
@@ -62,8 +62,8 @@ void require_changes(Operation operation, TokenReader& reader, Scope& scope, Ins
   }
 }
 
-/// What is done to the row that a unique key has already. A second, other choice is a mistake; U and + are
-/// one.
+/// What is done to the row that a unique key has already. A second, other choice is a mistake. U and + count
+/// as one choice.
 void choose(TokenReader& reader, Insert& insert, OnDuplicate on_duplicate, bool was_there) {
   if (was_there || (insert.on_duplicate != OnDuplicate::fail && insert.on_duplicate != on_duplicate)) {
     reader.fail(ErrorCode::syntax);

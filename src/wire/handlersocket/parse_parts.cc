@@ -21,7 +21,7 @@ std::string_view take_name(TokenReader& reader) {
     return {};
   }
   if (token.find('\0') != std::string_view::npos) {
-    // No name has it, and who passes names on as C strings would see another name.
+    // No name has it. Code that takes names as C strings would see another name.
     reader.fail(ErrorCode::syntax);
   }
   return token;

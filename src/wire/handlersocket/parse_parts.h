@@ -36,18 +36,18 @@ struct Scope {
 // Each of these makes a request with its reply. nullptr: memory is refused for them.
 
 Request* parse_find(uint32_t id, std::string_view operator_token, TokenReader& reader, Scope& scope);
-/// What stands after `+`.
+/// The rest of a line after `+`.
 Request* parse_insert(uint32_t id, TokenReader& reader, Scope& scope);
-/// What stands after `++`.
+/// The rest of a line after `++`.
 Request* parse_insert_rows(uint32_t id, TokenReader& reader, Scope& scope);
 /// Any request but a group. `line` without its line end.
 Request* parse_line(std::string_view line, Scope& scope);
-/// What is no request, or none that may stand here.
+/// For a line that is no request, or no request that may stand here.
 Request* refuse(ErrorCode mistake, Scope& scope);
 /// A whole group; `lines` without its last LF. nullptr if it can not be answered; `error` says why.
 Request* parse_group(std::string_view lines, Scope& scope, ErrorCode& error);
 
-/// Of each kind one that says nothing yet.
+/// An object of each kind that says nothing yet.
 template <typename Kind>
 inline constexpr Kind blank;
 
@@ -118,8 +118,8 @@ inline uint64_t require_number(TokenReader& reader) {
   return reader.number();
 }
 
-/// A name or a list of names: the bytes as they came. The NULL token is an empty name (clients send it for
-/// what they leave out).
+/// A name or a list of names: the bytes as they came. The NULL token is an empty name: clients send it for a
+/// name that they leave out.
 std::string_view take_name(TokenReader& reader);
 
 /// C columns: these take the place of the opened ones.
@@ -144,14 +144,14 @@ void parse_columns(TokenReader& reader, SelectionName& selection);
   }
 }
 
-/// What the original notices when it has read the whole line.
+/// The mistakes that the original notices when it has read the whole line.
 struct Mistakes {
   bool bad_operator = false;
   bool no_key_values = false;
   bool bad_modification = false;
 };
 
-/// The next clause of a find. False if what comes next is none.
+/// The next clause of a find. False if the next token begins no clause.
 bool parse_clause(TokenReader& reader, Scope& scope, Find& find, Mistakes& mistakes);
 
 // ---- lines of a group

@@ -89,7 +89,7 @@ size_t find_end(std::string_view input, bool is_group, size_t begin, size_t end)
   return std::string_view::npos;
 }
 
-/// What a web browser sends begins so. Its requests carry other people's bytes, which must not be taken for
+/// The requests of a web browser begin like this. A web page chooses their bytes, which must not be taken for
 /// requests of ours.
 bool is_http(std::string_view line) {
   constexpr std::string_view beginnings[] = {"GET ",     "POST ",  "HEAD ",    "PUT ",  "DELETE ",

@@ -13,8 +13,8 @@
 //
 // A request that is wrong is still a request: it takes its line, and `Request::mistake` says what is wrong,
 // in the order in which the original HandlerSocket notices it. Of a wrong request only kind, id and reply
-// have a meaning. What a line means (whether a key part is there, whether the ends of a range face each
-// other) is exec's to judge.
+// have a meaning. exec decides what a line means: whether a key part is there, whether the ends of a range
+// face each other.
 #pragma once
 
 #include <string_view>

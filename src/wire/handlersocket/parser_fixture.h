@@ -78,7 +78,7 @@ class ParserTest : public testing::Test {
         input,
         {.settings = settings, .arena = arena, .out = out, .state = nullptr, .scanned_bytes = scanned_bytes});
   }
-  /// Of bytes of which none were looked at before.
+  /// For bytes of which none were looked at before.
   Parsed parse(std::string_view input) {
     size_t scanned_bytes = 0;
     return parse(input, scanned_bytes);

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A request for whose values there is no memory is answered as such, takes its line, and leaves the next one
-// readable. One for which there is no memory at all, or a group whose members have none, can not be answered,
-// and ends the connection.
+// There may be no memory for the values of a request. Such a request is answered `memory`, takes its line,
+// and leaves the next one readable. If there is no memory for the request itself, or for the members of a
+// group, there is no answer, and the connection ends.
 #include <gtest/gtest.h>
 
 #include <string>

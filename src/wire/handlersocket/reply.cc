@@ -98,7 +98,7 @@ void GroupReply::committed(Buffer& text, std::string_view gtid) {
   text.append('\n');
 }
 
-/// The line of who failed says why. The beginning succeeds, unless the group itself was refused.
+/// The line of the member that failed says why. The beginning succeeds, unless the group itself was refused.
 void GroupReply::group_failed(size_t member, const Error& error) {
   const bool is_refused = member == group_itself;
   Error of_the_others = is_refused ? ErrorCode::not_in_group : ErrorCode::undone_with_group;

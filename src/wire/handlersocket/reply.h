@@ -26,7 +26,7 @@ inline constexpr ValueFormat reply_value_format = {.separator = '\t',
                                                    .escape_lead = 0x01,
                                                    .escape_shift = 0x40};
 
-/// What the replies to all requests have.
+/// The part that the replies to all requests share.
 class CommonReply : public Reply {
  public:
   CommonReply(Buffer& out, bool with_detail) : Reply(out, reply_value_format), with_detail_(with_detail) {}
@@ -82,7 +82,7 @@ class GroupReply final : public CommonReply {
   void committed(Buffer& text, std::string_view gtid) override;
 
   [[nodiscard]] size_t member_count() const { return member_count_; }
-  /// The line for the end waits for the commit, whose GTID it says.
+  /// The line for the end waits for the commit, and says its GTID.
   void expect_gtid() { expects_gtid_ = true; }
 
  private:

@@ -53,8 +53,8 @@ Value TokenReader::decode(std::string_view token) {
   if (token == now_token) {
     return Value::now();
   }
-  // A raw NUL in a longer value is refused although the original takes it: who does not escape it turns the
-  // value "\0" into NULL.
+  // A raw NUL in a longer value is refused, although the original takes it: a client that does not escape NUL
+  // would turn the value "\0" into NULL.
   if (token.find('\0') != std::string_view::npos) {
     fail(ErrorCode::syntax);
     return {};

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // Reads one line's tokens front to back, each byte once. Tokens are separated by one TAB; reading past the
-// last one gives empty tokens, as HandlerSocket clients expect. The first error sticks and ends the line, so
-// a parser reads on as if all were well and looks at `error()` where it matters: before it allocates, and at
-// the end.
+// last one gives empty tokens, as HandlerSocket clients expect. The first error stays and ends the line. So a
+// parser reads on as if all were well, and looks at `error()` only before it allocates, and at the end.
 //
-// Views the line, and the arena for values that had to be unescaped; copying it (to look ahead) is cheap.
+// Views the line, and the arena for values that had to be unescaped. A parser copies the reader to look
+// ahead: this is cheap.
 //
 //   value on the wire                       read as
 //   (no byte)                               empty string
