@@ -47,6 +47,7 @@ void forget_expired(Map& map, size_t& kept_count) {
 }
 
 void wake_session(void* session) { static_cast<const Session*>(session)->wake(); }
+void announce_wait(void* session) { static_cast<const Session*>(session)->announce_wait(); }
 
 }  // namespace
 
@@ -55,7 +56,7 @@ void wake_session(void* session) { static_cast<const Session*>(session)->wake();
 Session::Session(Engine& engine, const engine::SessionOptions& options)
     : engine_(engine),
       options_(options),
-      thread_(options.intent, this, wake_session),
+      thread_(options.intent, {this, wake_session, mariadb::announce_wait}),
       thd_(thread_.thd()),
       selections_(engine::selections_for(options)) {
   galera_.attach(thd_);

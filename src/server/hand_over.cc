@@ -58,6 +58,15 @@ void TurnLoop::take_back() {
   taken_back_.clear();
 }
 
+void TurnLoop::end() {
+  for (const auto& connection : connections_.all()) {
+    if (!connection->is_away) {
+      connections_.close(*connection);
+    }
+  }
+  connections_.remove_closed();
+}
+
 /// It may be away.
 void TurnLoop::close(ClientConnection& connection) {
   if (connection.is_away) {

@@ -69,6 +69,9 @@ class TurnLoop {
   /// Wait until there is something to do, and do it in this turn.
   [[nodiscard]] Ended run(Turn& turn);
 
+  /// Nobody runs the loop any more: close the connections, but for those that another thread still uses.
+  void end();
+
   [[nodiscard]] LoopToken& token() { return token_; }
   [[nodiscard]] std::shared_ptr<const Settings> settings() const { return settings_; }
   /// For the thread that has just taken the token from the turn under way, with this ticket. `own` is the

@@ -195,7 +195,7 @@ TEST_F(TurnLoopTest, the_memory_of_a_burst_is_given_back_before_a_sleep) {
   engine_.set_busy("shop.item", true);
   clients.front().send(find_pen);
   turn();
-  EXPECT_TRUE(loop_->turn()) << "it slept until the request that waits was to be tried again";
+  EXPECT_EQ(loop_->run(*turn_), TurnLoop::Ended::well) << "it slept until the request that waits was to be tried again";
   EXPECT_FALSE(loop_->connections().has_surplus());
 }
 
@@ -502,7 +502,7 @@ TEST_F(TurnLoopTest, a_connection_gets_only_its_share_of_a_turn_and_the_rest_in_
   std::string replies = greedy.received();
   while (replies.size() < requests * pen.size()) {
     const uint64_t before = count(Counter::turn_requests);
-    ASSERT_TRUE(loop_->turn()) << "without being woken";
+    ASSERT_EQ(loop_->run(*turn_), TurnLoop::Ended::well) << "without being woken";
     most = std::max(most, count(Counter::turn_requests) - before);
     replies += greedy.received();
   }

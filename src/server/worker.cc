@@ -112,6 +112,7 @@ void Worker::run(Hand& hand, bool is_in_charge) {
     LimitedLog(plain_log_, clock_, name_).always(LogLevel::error, "ends after an unknown exception");
   }
   if (is_in_charge) {
+    loop_.end();
     inbox_.close();
     request_stop();
   } else {

@@ -117,8 +117,22 @@ Begin MemorySession::begin_request(Selection& selection, Intent intent, Cursor*&
     did_lasting_work_ = did_lasting_work_ || (intent != Intent::read && !binding.table()->has_transactions());
     cursor_.start(binding);
     cursor = &cursor_;
+    wait_if_told(lock);
   }
   return begin;
+}
+
+void MemorySession::wait_if_told(MutexLock& lock) {
+  const auto action = std::exchange(state_.on_next_request, nullptr);
+  if (action == nullptr) [[likely]] {
+    return;
+  }
+  if (state_.is_next_announced && options_.about_to_wait) {
+    options_.about_to_wait();
+  }
+  lock.unlock();
+  action();
+  lock.lock();
 }
 
 Error MemorySession::end_request() {
