@@ -110,7 +110,8 @@ inline constexpr uint32_t names_cleared_min =
 
 // The server.
 inline constexpr uint32_t threads_max = 1024;
-inline constexpr uint32_t stand_ins_default = 64;  ///< rowsocket_stand_ins
+inline constexpr uint32_t all_threads_default = 64;   ///< rowsocket_threads_max
+inline constexpr uint32_t all_threads_max = 4096;
 inline constexpr uint32_t connections_default = 20'000;  ///< rowsocket_max_connections
 inline constexpr uint32_t connections_max = 1'000'000;
 inline constexpr uint32_t idle_timeout_s_default = 28'800;  ///< rowsocket_idle_timeout, as wait_timeout

@@ -109,6 +109,7 @@ class Server::Impl {
       doors_[i].port = endpoints.ports[i];
     }
     tell(endpoints);
+    thread_limit_.set(config.threads_max);
     const uint32_t cores = std::thread::hardware_concurrency();
     const bool serves_reads = endpoints.serve(Intent::read);
     if (serves_reads && !start_workers(Intent::read, thread_count(config.threads_read, cores), failure)) {
@@ -129,7 +130,7 @@ class Server::Impl {
   bool start_workers(Intent intent, uint32_t count, std::string& failure) ROWSOCKET_REQUIRES(lifecycle_) {
     for (uint32_t number = 0; number < count; ++number) {
       workers_.push_back(std::make_unique<Worker>(
-          Worker::Surroundings{engine_, log_, clock_, settings_board_, stand_in_limit_}, intent, number));
+          Worker::Surroundings{engine_, log_, clock_, settings_board_, thread_limit_}, intent, number));
       if (!workers_.back()->start(failure)) {
         return false;
       }
@@ -173,7 +174,7 @@ class Server::Impl {
   Mutex lifecycle_;
   SettingsBoard settings_board_;
   std::vector<Door> doors_;  ///< as they are served
-  StandInLimit stand_in_limit_{limits::stand_ins_default};
+  ThreadLimit thread_limit_;
   Acceptor::Workers workers_;
   Ticker ticker_{workers_};
   std::unique_ptr<Acceptor> acceptor_;

@@ -22,7 +22,7 @@ Worker::Worker(const Surroundings& surroundings, engine::Intent intent, uint32_t
       plain_log_(surroundings.log),
       clock_(surroundings.clock),
       settings_board_(surroundings.settings_board),
-      stand_in_limit_(surroundings.stand_in_limit),
+      thread_limit_(surroundings.thread_limit),
       intent_(intent),
       number_(number),
       name_(thread_name(intent, number)),
@@ -48,6 +48,7 @@ bool Worker::start(std::string& failure) {
     inbox_.close();
     return true;
   }
+  thread_limit_.take_anyway();
   return add_hand(true, failure);
 }
 
@@ -84,7 +85,7 @@ void Worker::join() {
 }
 
 uint64_t Worker::count(Counter counter) const {
-  uint64_t sum = counters_.read(counter);
+  uint64_t sum = counters_.read(counter) + tick_counters_.read(counter);
   const MutexLock lock(hands_mutex_);
   for (const auto& hand : hands_) {
     sum += hand->counters.read(counter);
@@ -205,14 +206,17 @@ bool Worker::tick() {
       called_for_.store(ticket);
       calls_.release();
     } else if (!starting_.load()) {
-      add_stand_in();
+      add_stand_in(ticket);
     }
   }
   return is_busy;
 }
 
-void Worker::add_stand_in() {
-  if (!stand_in_limit_.take()) {
+void Worker::add_stand_in(LoopToken::Ticket ticket) {
+  if (!thread_limit_.take()) {
+    if (std::exchange(missed_for_, ticket) != ticket) {
+      tick_counters_.add(Counter::stand_ins_missed);
+    }
     return;
   }
   starting_.store(true);
@@ -225,7 +229,7 @@ void Worker::add_stand_in() {
   }
   if (!is_added) {
     starting_.store(false);
-    stand_in_limit_.give_back();
+    thread_limit_.give_back();
   }
 }
 

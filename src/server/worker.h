@@ -13,7 +13,7 @@
 //
 // A stand-in is called by the session of the stuck thread, which knows that it is about to wait, or by
 // `tick`, which sees that a request takes long. Stand-ins are made when they are first missed; there are as
-// many as the server's StandInLimit allows.
+// many as the server's ThreadLimit allows.
 //
 // The object belongs to the Server and outlives its threads, so that its counters can be read to the end.
 #pragma once
@@ -39,10 +39,12 @@
 
 namespace rowsocket::server {
 
-/// How many stand-ins may still be made, over all workers. Any thread.
-class StandInLimit {
+/// How many threads may still be made, over all workers. Any thread.
+class ThreadLimit {
  public:
-  explicit StandInLimit(uint32_t count) : left_(count) {}
+  void set(uint32_t count) { left_.store(count, std::memory_order_relaxed); }
+  /// One that is made, whatever the limit says.
+  void take_anyway() { left_.fetch_sub(1, std::memory_order_relaxed); }
   [[nodiscard]] bool take() {
     if (left_.fetch_sub(1, std::memory_order_relaxed) > 0) {
       return true;
@@ -53,7 +55,7 @@ class StandInLimit {
   void give_back() { left_.fetch_add(1, std::memory_order_relaxed); }
 
  private:
-  std::atomic<int64_t> left_;
+  std::atomic<int64_t> left_{0};
 };
 
 class Worker {
@@ -63,7 +65,7 @@ class Worker {
     Log& log;
     Clock& clock;
     const SettingsBoard& settings_board;  ///< something is published already
-    StandInLimit& stand_in_limit;
+    ThreadLimit& thread_limit;
   };
 
   /// `intent` is the worker's role; `number` counts the workers of that role. May throw std::bad_alloc.
@@ -100,14 +102,14 @@ class Worker {
   [[nodiscard]] bool stand_in(Turn& turn);
   void wake();
   void call_stand_in();
-  void add_stand_in();
+  void add_stand_in(LoopToken::Ticket ticket);
 
   Counters counters_;  ///< of the loop
   engine::Engine& engine_;
   Log& plain_log_;
   Clock& clock_;
   const SettingsBoard& settings_board_;
-  StandInLimit& stand_in_limit_;
+  ThreadLimit& thread_limit_;
   engine::Intent intent_;
   uint32_t number_;
   std::string name_;
@@ -127,7 +129,11 @@ class Worker {
   std::atomic<uint32_t> idle_{0};      ///< stand-ins that wait for a call
   std::atomic<bool> starting_{false};  ///< a stand-in is on its way
   std::atomic<ThreadNumber> in_charge_{0};
-  StuckRequest stuck_request_;  ///< the ticker's
+
+  // The ticker's.
+  StuckRequest stuck_request_;
+  LoopToken::Ticket missed_for_ = 0;  ///< a stand-in that could not be made
+  Counters tick_counters_;
 };
 
 }  // namespace rowsocket::server
