@@ -10,11 +10,12 @@
 // Everything here belongs to one thread, but for selections, which belong to nobody's thread, and
 // `SessionOptions::wake`, which is called from others.
 //
-//   Session ── one per thread: its transaction, its open tables
-//     Selection ── what a client named: an index of a table, and columns. A description only; each session
-//              resolves the names for itself, and again after each reopen of the table. Clients of one
-//              worker that named the same share one.
-//     Cursor ─ one request's way through an index, from begin_request to end_request or abandon_request
+//   Session ..... one per thread: its transaction, its open tables
+//   Selection ... what a client named: an index of a table, and columns. It is a description only: each session
+//                 resolves the names for itself, and again after each reopening of the table. Clients of one
+//                 worker that named the same share one.
+//   Cursor ...... one request's way through an index, from begin_request to end_request or
+//                 abandon_request
 #pragma once
 
 #include <cstddef>

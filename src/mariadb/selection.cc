@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "mariadb/server_headers.h"
+// The server's headers come first.
+#include <cstring>
+#include <utility>
+
+#include "mariadb/selection.h"
+
+namespace rowsocket::mariadb {
+namespace {
+
+/// As the server does it where table names have no case.
+void to_lower_case(std::string& name) {
+  std::string lower(name.size() * system_charset_info->casedn_multiply() + 1, '\0');
+  lower.resize(system_charset_info->casedn(name.data(), name.size(), lower.data(), lower.size()));
+  name = std::move(lower);
+}
+
+bool is_valid_name(const std::string& name) {
+  if (name.empty() || name.size() > NAME_LEN || std::memchr(name.data(), 0, name.size()) != nullptr) {
+    return false;
+  }
+  // The prefix of names from old servers is another way to write a name, with a metadata lock of its own.
+  return !name.starts_with(MYSQL50_TABLE_NAME_PREFIX) &&
+         check_table_name(name.c_str(), name.size(), false) == 0;
+}
+
+}  // namespace
+
+bool follow_naming_rules(engine::SelectionDescription& description) {
+  if (lower_case_table_names != 0) {
+    to_lower_case(description.database);
+    to_lower_case(description.table);
+  }
+  return is_valid_name(description.database) && is_valid_name(description.table);
+}
+
+}  // namespace rowsocket::mariadb
