@@ -28,7 +28,7 @@ struct Day {
   unsigned day;
 };
 
-/// True if there is no such day: then it becomes the last one before it.
+/// True if there is no such day. Then `day` becomes the last real one before it.
 [[nodiscard]] bool move_to_real_day(Day& day);
 
 }  // namespace rowsocket::sql_values

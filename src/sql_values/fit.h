@@ -18,13 +18,13 @@ enum class Fit : uint8_t {
   malformed   ///< not a value of the column's type
 };
 
-/// From the order of the searched value to the one that took its place: less than, equal to or greater than
-/// 0.
+/// `order` is less than, equal to or greater than 0, as the searched value is to the one that took its place.
 [[nodiscard]] constexpr Fit side_of(int order) {
   return order == 0 ? Fit::exact : order < 0 ? Fit::below : Fit::above;
 }
 
-/// The order of a row's value to the searched one, from its order to the value that took the place.
+/// `order` is that of a row's value to the one that took the place. Returns the order of the row's value to
+/// the searched one.
 [[nodiscard]] constexpr int order_to_searched(int order, Fit fit) {
   if (order != 0 || fit == Fit::exact) {
     return order;

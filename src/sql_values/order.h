@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Whether a row is wanted, once its value is ordered to the one that it is compared with. An order is less
-// than, equal to or greater than 0 as the row's value is before, equal to or after. Inline: a walk asks for
-// each row.
+// Which rows an operator wants. An `order` is less than, equal to or greater than 0, as a row's value is to
+// the one that it is compared with. Inline: a walk asks for each row.
 #pragma once
 
 #include "request/request.h"
 
 namespace rowsocket::sql_values {
 
-/// Of a filter. What `greater_or_unset` takes for unset, the engine knows.
+/// Of a filter. The engine knows what is unset for `greater_or_unset`.
 [[nodiscard]] constexpr bool satisfies(int order, Comparison comparison) {
   switch (comparison) {
     case Comparison::equal:
@@ -29,7 +28,7 @@ namespace rowsocket::sql_values {
   return false;
 }
 
-/// Of one end of a range. `starts_with` is no matter of order.
+/// Of one end of a range. No order decides about `starts_with`.
 [[nodiscard]] constexpr bool satisfies(int order, KeyOperator key_operator) {
   switch (key_operator) {
     case KeyOperator::equal:
