@@ -35,7 +35,7 @@ TEST(Dates, a_date_drops_the_time_of_day) {
   EXPECT_EQ(side_of_dropped("2024-02-29 00:00:00.000", date), Fit::exact);
   EXPECT_EQ(side_of_dropped("2024-02-29 00:00:01", date), Fit::above);
   EXPECT_EQ(side_of_dropped("2024-02-29T00:00:00.000001", date), Fit::above);
-  EXPECT_EQ(side_of_dropped("2024-02-29 23:59:59.9", {.is_date = true, .decimals = 0, .rounds = true}),
+  EXPECT_EQ(side_of_dropped("2024-02-29T23:59:59.9", {.is_date = true, .decimals = 0, .rounds = true}),
             Fit::above)
       << "a day is never rounded up";
 }
