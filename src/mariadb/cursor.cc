@@ -9,6 +9,7 @@
 #include "mariadb/row_change.h"
 #include "mariadb/row_insert.h"
 #include "mariadb/row_text.h"
+#include "sql_values/order.h"
 
 namespace rowsocket::mariadb {
 
@@ -72,7 +73,7 @@ Error Cursor::set_filters(std::span<const Filter> filters) {
 }
 
 bool Cursor::satisfied_by_row(const FilterState& filter) {
-  return engine::satisfies(filter.comparand.compare_row(), filter.comparison) ||
+  return sql_values::satisfies(filter.comparand.compare_row(), filter.comparison) ||
          (filter.comparison == Comparison::greater_or_unset && filter.comparand.row_is_unset());
 }
 
