@@ -50,10 +50,6 @@ struct SelectionDescription {
 /// How many names a comma-separated list holds ("" holds none).
 [[nodiscard]] size_t name_count(std::string_view comma_separated);
 
-/// `order` is less than, equal to or greater than 0, as a row's value is to a filter's. True if this
-/// satisfies the comparison.
-[[nodiscard]] bool satisfies(int order, Comparison comparison);
-
 class OpenedSelections;
 
 /// See opened_selections.h, which makes them.

@@ -8,6 +8,8 @@
 
 namespace rowsocket::mariadb {
 
+using sql_values::WholeNumber;
+
 Error Comparand::prepare(THD* thd, Field* field, const Value& given, bool raw) {
   char now_text[MAX_DATE_STRING_REP_LENGTH];
   const Value value = searched_value(thd, field, given, now_text);
@@ -20,15 +22,11 @@ Error Comparand::prepare(THD* thd, Field* field, const Value& given, bool raw) {
   if (is_string_column(field)) {
     return prepare_text(value, raw);
   }
-  Integer number;
-  bool overflow = false;
   const bool is_integer = field->cmp_type() == INT_RESULT && field->result_type() == INT_RESULT &&
                           field->real_type() != MYSQL_TYPE_BIT;
-  if (is_integer && parse_integer(value.view(), number, overflow)) {
+  if (is_integer && parse(value.view(), number_)) {
     kind_ = Kind::integer;
-    is_negative_ = number.is_negative && (overflow || number.magnitude > 0);
-    magnitude_ = overflow ? UINT64_MAX : number.magnitude;
-    fit_ = !overflow ? Fit::exact : is_negative_ ? Fit::below : Fit::above;
+    fit_ = fit_in_64_bits(number_);
     return {};
   }
   return prepare_image(thd, value, raw);
@@ -63,10 +61,8 @@ Error Comparand::prepare_image(THD* thd, const Value& value, bool raw) {
   // One byte more than the image: some 3-byte comparisons read 4.
   bytes_.assign(field_->pack_length() + 1, 0);
   if (field_->real_type() == MYSQL_TYPE_BIT) {
-    const longlong bits = field_->val_int();  // BIT keeps some bits elsewhere in the record
     kind_ = Kind::integer;
-    is_negative_ = false;
-    magnitude_ = static_cast<uint64_t>(bits);
+    number_ = WholeNumber::of(field_->val_int(), true);  // BIT keeps some bits elsewhere in the record
     return {};
   }
   std::memcpy(bytes_.data(), field_->ptr, field_->pack_length());
@@ -96,18 +92,9 @@ int Comparand::compare_row() const {
   switch (kind_) {
     case Kind::null:
       return 1;
-    case Kind::integer: {
-      const longlong row = field_->val_int();
-      const bool row_is_negative = row < 0 && (field_->flags & UNSIGNED_FLAG) == 0;
-      if (row_is_negative != is_negative_) {
-        order = row_is_negative ? -1 : 1;
-      } else {
-        const uint64_t row_magnitude =
-            row_is_negative ? ~static_cast<uint64_t>(row) + 1 : static_cast<uint64_t>(row);
-        order = row_magnitude == magnitude_ ? 0 : (row_magnitude < magnitude_) != row_is_negative ? -1 : 1;
-      }
+    case Kind::integer:
+      order = compare(WholeNumber::of(field_->val_int(), (field_->flags & UNSIGNED_FLAG) != 0), number_);
       break;
-    }
     case Kind::text: {
       String buffer;
       const String* const row = field_->val_str(&buffer);
@@ -119,10 +106,7 @@ int Comparand::compare_row() const {
       order = field_->cmp(field_->ptr, reinterpret_cast<const uchar*>(bytes_.data()));
       break;
   }
-  if (order == 0 && fit_ != Fit::exact) {
-    order = fit_ == Fit::above ? -1 : 1;
-  }
-  return order;
+  return sql_values::order_to_searched(order, fit_);
 }
 
 }  // namespace rowsocket::mariadb

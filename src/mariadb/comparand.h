@@ -11,6 +11,7 @@
 #include "mariadb/server_headers.h"
 #include "request/error.h"
 #include "request/value.h"
+#include "sql_values/whole_number.h"
 
 namespace rowsocket::mariadb {
 
@@ -31,8 +32,7 @@ class Comparand {
 
   Field* field_ = nullptr;
   Kind kind_ = Kind::null;
-  bool is_negative_ = false;
-  uint64_t magnitude_ = 0;
+  sql_values::WholeNumber number_;
   Fit fit_ = Fit::exact;
   std::vector<char> bytes_;  ///< kept between requests, so that the steady state allocates nothing
 };

@@ -7,6 +7,7 @@
 #include "mariadb/cursor.h"
 #include "mariadb/diagnostics.h"
 #include "mariadb/row_text.h"
+#include "sql_values/order.h"
 
 namespace rowsocket::mariadb {
 
@@ -75,7 +76,7 @@ Error Cursor::set_filters(std::span<const Filter> filters) {
 }
 
 bool Cursor::satisfied_by_row(const FilterState& filter) {
-  return engine::satisfies(filter.comparand.compare_row(), filter.comparison) ||
+  return sql_values::satisfies(filter.comparand.compare_row(), filter.comparison) ||
          (filter.comparison == Comparison::greater_or_unset && filter.comparand.row_is_unset());
 }
 

@@ -5,6 +5,8 @@
 
 #include "mariadb/conversion.h"
 #include "mariadb/key_bound.h"
+#include "sql_values/order.h"
+#include "sql_values/range_end.h"
 
 namespace rowsocket::mariadb {
 namespace {
@@ -12,45 +14,6 @@ namespace {
 constexpr int escape_character = '\\';
 constexpr int any_character = '_';
 constexpr int any_text = '%';
-
-/// The operator that gives the same rows when the key is replaced by the nearest one that a row can have.
-KeyOperator shifted(KeyOperator key_operator, bool real_key_is_after) {
-  const bool forward = key_operator == KeyOperator::after || key_operator == KeyOperator::at_or_after;
-  if (forward) {
-    return real_key_is_after ? KeyOperator::after : KeyOperator::at_or_after;
-  }
-  return real_key_is_after ? KeyOperator::at_or_before : KeyOperator::before;
-}
-
-/// With a key cut to an index prefix, the rows that share the prefix are candidates whatever the operator.
-KeyOperator with_candidates(KeyOperator key_operator) {
-  switch (key_operator) {
-    case KeyOperator::after:
-      return KeyOperator::at_or_after;
-    case KeyOperator::before:
-      return KeyOperator::at_or_before;
-    default:
-      return key_operator;
-  }
-}
-
-bool stands_in_relation(int row_order, KeyOperator key_operator) {
-  switch (key_operator) {
-    case KeyOperator::equal:
-      return row_order == 0;
-    case KeyOperator::after:
-      return row_order > 0;
-    case KeyOperator::at_or_after:
-      return row_order >= 0;
-    case KeyOperator::before:
-      return row_order < 0;
-    case KeyOperator::at_or_before:
-      return row_order <= 0;
-    case KeyOperator::starts_with:
-      break;
-  }
-  return false;
-}
 
 }  // namespace
 
@@ -83,13 +46,9 @@ bool KeyBound::set(THD* thd, TABLE* table, const Binding& binding, KeyOperator k
     if (part.is_prefix && fit == Fit::above) {
       return prepare_recheck(thd, key, raw, error);
     }
-    if (key_operator == KeyOperator::equal) {
-      finds_nothing_ = true;
-      return true;
-    }
-    operator_ = shifted(key_operator, (fit == Fit::above) != part.is_descending);
-    // Without a part to go by, the key stands before or after all rows.
-    finds_nothing_ = map_ == 0 && (operator_ == KeyOperator::before || operator_ == KeyOperator::after);
+    const auto end = sql_values::end_at_nearest(key_operator, fit, part.is_descending, map_ != 0);
+    operator_ = end.key_operator;
+    finds_nothing_ = end.finds_nothing;
     return true;
   }
   is_of_one_row_ = key_operator == KeyOperator::equal && binding.whole_key_is_unique && !has_null &&
@@ -100,7 +59,7 @@ bool KeyBound::set(THD* thd, TABLE* table, const Binding& binding, KeyOperator k
 bool KeyBound::prepare_recheck(THD* thd, std::span<const Value> key, bool raw, Error& error) {
   rechecks_ = true;
   recheck_operator_ = operator_;
-  operator_ = with_candidates(operator_);
+  operator_ = sql_values::with_same_beginning(operator_);
   if (recheck_.size() < key.size()) {
     recheck_.resize(key.size());
   }
@@ -180,7 +139,8 @@ void KeyBound::append_part(uint32_t number, const char* text, size_t size) {
 }
 
 bool KeyBound::admits_row() const {
-  return map_ == 0 || stands_in_relation(key_cmp(binding_->key->key_part, image_.data(), bytes_), operator_);
+  return map_ == 0 ||
+         sql_values::satisfies(key_cmp(binding_->key->key_part, image_.data(), bytes_), operator_);
 }
 
 bool KeyBound::passes_recheck() const {
@@ -189,7 +149,7 @@ bool KeyBound::passes_recheck() const {
     order = recheck_[i].compare_row();
     order = binding_->key_parts[i].is_descending ? -order : order;
   }
-  return stands_in_relation(order, recheck_operator_);
+  return sql_values::satisfies(order, recheck_operator_);
 }
 
 /// The value in the column's character set, with what LIKE would take for a wildcard escaped, and a % behind

@@ -11,45 +11,21 @@
 namespace rowsocket::mariadb {
 namespace {
 
-using Wide = __int128;
-
-struct SumRules {
-  bool subtracts;
-  bool keeps_signs;
-};
+using sql_values::Sum;
+using sql_values::SumRules;
+using sql_values::Wide;
 
 Error out_of_range(const Field* field) {
   return Error(ErrorCode::sql, ER_WARN_DATA_OUT_OF_RANGE,
                std::string("out of range for column '") + field->field_name.str + "'");
 }
 
-/// A whole number from text, wide enough that a 64-bit column plus it can not wrap.
-bool parse_amount(const Value& amount, Wide& number) {
-  const Value text = amount;
-  size_t i = 0;
-  bool negative = false;
-  if (i < text.size && (text.data[i] == '-' || text.data[i] == '+')) {
-    negative = text.data[i++] == '-';
+Operated not_stored(Sum sum, const Field* field, Error& error) {
+  if (sum == Sum::crosses_zero) {
+    return Operated::refused;
   }
-  constexpr size_t digits_max = 30;
-  if (i == text.size || text.size - i > digits_max) {
-    return false;
-  }
-  number = 0;
-  for (; i < text.size; ++i) {
-    if (text.data[i] < '0' || text.data[i] > '9') {
-      return false;
-    }
-    number = number * 10 + (text.data[i] - '0');
-  }
-  number = negative ? -number : number;
-  return true;
-}
-
-/// True if a sum carries the value over zero.
-template <typename Number>
-bool crosses_zero(const Number& before, const Number& after) {
-  return (before < 0 && after > 0) || (before > 0 && after < 0);
+  error = out_of_range(field);
+  return Operated::failed;
 }
 
 Operated outcome(THD* thd, Error& error) {
@@ -62,20 +38,14 @@ Operated outcome(THD* thd, Error& error) {
 
 Operated add_integer(THD* thd, Field* field, Wide before, const Value& amount, SumRules rules, Error& error) {
   Wide delta = 0;
-  if (!parse_amount(amount, delta)) {
+  if (!sql_values::parse_amount(amount.view(), delta)) {
     error = Error(ErrorCode::sql, ER_TRUNCATED_WRONG_VALUE,
                   "'" + std::string(amount.view()) + "' is not a whole number");
     return Operated::failed;
   }
-  const Wide after = rules.subtracts ? before - delta : before + delta;
-  if (rules.keeps_signs && crosses_zero(before, after)) {
-    return Operated::refused;
-  }
-  const bool fits_signed = after >= LONGLONG_MIN && after <= LONGLONG_MAX;
-  const bool fits_unsigned = after >= 0 && after <= static_cast<Wide>(ULONGLONG_MAX);
-  if (!fits_signed && !fits_unsigned) {
-    error = out_of_range(field);
-    return Operated::failed;
+  Wide after = 0;
+  if (const Sum sum = sql_values::add(before, delta, rules, after); sum != Sum::fits) {
+    return not_stored(sum, field, error);
   }
   field->store(static_cast<longlong>(after), after > LONGLONG_MAX);
   return outcome(thd, error);
@@ -119,13 +89,9 @@ Operated add_real(THD* thd, Field* field, const Value& amount, SumRules rules, E
     return Operated::failed;
   }
   const double before = field->val_real();
-  const double after = rules.subtracts ? before - delta : before + delta;
-  if (rules.keeps_signs && crosses_zero(before, after)) {
-    return Operated::refused;
-  }
-  if (!std::isfinite(after)) {
-    error = out_of_range(field);
-    return Operated::failed;
+  double after = 0;
+  if (const Sum sum = sql_values::add(before, delta, rules, after); sum != Sum::fits) {
+    return not_stored(sum, field, error);
   }
   field->store(after);
   return outcome(thd, error);
@@ -136,7 +102,7 @@ Operated add_text(THD* thd, Field* field, const Value& amount, SumRules rules, E
   StringBuffer<64> buffer;
   const String* const text = field->val_str(&buffer);
   Wide before = 0;
-  if (!parse_amount(Value(text->ptr(), text->length()), before)) {
+  if (!sql_values::parse_amount({text->ptr(), text->length()}, before)) {
     error = Error(ErrorCode::sql, ER_TRUNCATED_WRONG_VALUE,
                   std::string("column '") + field->field_name.str + "' holds no whole number");
     return Operated::failed;
@@ -161,9 +127,7 @@ bool is_whole_number_column(const Field* field) {
   }
 }
 
-Operated add_to_field(THD* thd, Field* field, const Value& amount, bool subtracts, bool keeps_signs,
-                      Error& error) {
-  const SumRules rules = {subtracts, keeps_signs};
+Operated add_to_field(THD* thd, Field* field, const Value& amount, SumRules rules, Error& error) {
   if (is_string_column(field)) {
     return add_text(thd, field, amount, rules, error);
   }

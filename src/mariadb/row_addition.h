@@ -7,15 +7,15 @@
 #include "mariadb/server_headers.h"
 #include "request/error.h"
 #include "request/value.h"
+#include "sql_values/operation.h"
 
 namespace rowsocket::mariadb {
 
 /// True for the types that hold whole numbers of at most 64 bits.
 [[nodiscard]] bool is_whole_number_column(const Field* field);
 
-/// Add the amount to the field (or subtract it) where it points now. Neither is NULL. `refused`: with
-/// `keeps_signs`, the sum would be on the other side of zero.
-[[nodiscard]] Operated add_to_field(THD* thd, Field* field, const Value& amount, bool subtracts,
-                                    bool keeps_signs, Error& error);
+/// Add the amount to the field (or subtract it) where it points now. Neither is NULL.
+[[nodiscard]] Operated add_to_field(THD* thd, Field* field, const Value& amount, sql_values::SumRules rules,
+                                    Error& error);
 
 }  // namespace rowsocket::mariadb

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "mariadb/server_headers.h"
 // The server's headers come first.
-#include <charconv>
 #include <string>
 
 #include "mariadb/binding.h"
@@ -26,14 +25,8 @@ Operated set(THD* thd, TABLE* table, const Field* field, const Value& value, boo
   return error.ok() ? Operated::done : Operated::failed;
 }
 
-bool parse_unsigned(std::string_view text, uint64_t& number) {
-  const char* const end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number);
-  return parsed.ec == std::errc() && parsed.ptr == end;
-}
-
 /// The field's value as a number from 0 to 2^64 - 1; false if it is none.
-bool read_unsigned(Field* field, uint64_t& number) {
+bool read_counter(Field* field, uint64_t& number) {
   if (field->is_null()) {
     return false;
   }
@@ -48,24 +41,23 @@ bool read_unsigned(Field* field, uint64_t& number) {
   uint failed_characters = 0;
   return !digits.copy(text->ptr(), text->length(), field->charset(), &my_charset_latin1,
                       &failed_characters) &&
-         parse_unsigned({digits.ptr(), digits.length()}, number);
+         sql_values::parse_counter({digits.ptr(), digits.length()}, number);
 }
 
 /// As memcached's incr and decr.
-Operated count(THD* thd, Field* field, bool subtracts, const Value& amount, Error& error) {
+Operated count(THD* thd, Field* field, bool down, const Value& amount, Error& error) {
   if (!is_string_column(field) && !is_whole_number_column(field)) {
     return fail(error, {ErrorCode::bad_modification, quoted(field) + " is neither a whole number nor text"});
   }
   uint64_t before = 0;
   uint64_t delta = 0;
-  if (!read_unsigned(field, before)) {
+  if (!read_counter(field, before)) {
     return fail(error, {ErrorCode::not_a_number, quoted(field) + " holds no number from 0 to 2^64 - 1"});
   }
-  if (!parse_unsigned(amount.view(), delta)) {
+  if (!sql_values::parse_counter(amount.view(), delta)) {
     return fail(error, {ErrorCode::not_a_number, "the amount is no number from 0 to 2^64 - 1"});
   }
-  const uint64_t after = !subtracts ? before + delta : (delta < before ? before - delta : 0);
-  field->store(static_cast<longlong>(after), true);
+  field->store(static_cast<longlong>(sql_values::count(before, delta, down)), true);
   if (thd->is_error()) {
     return fail(error, take_server_error(thd, ErrorCode::sql));
   }
@@ -125,8 +117,7 @@ Operated join(THD* thd, Field* field, bool prepends, const Value& given, bool ra
 
 Operated operate(THD* thd, TABLE* table, Field* field, Operation operation, const Value& value, bool raw,
                  bool keeps_signs, Error& error) {
-  const bool is_sum = operation == Operation::add || operation == Operation::subtract;
-  if ((value.is_null() && operation != Operation::set) || (is_sum && field->is_null())) {
+  if (sql_values::changes_nothing(operation, value.is_null(), field->is_null())) {
     return Operated::done;
   }
   if (error = refuse_generated(field); !error.ok()) {
@@ -139,7 +130,7 @@ Operated operate(THD* thd, TABLE* table, Field* field, Operation operation, cons
       break;
     case Operation::add:
     case Operation::subtract:
-      operated = add_to_field(thd, field, value, operation == Operation::subtract, keeps_signs, error);
+      operated = add_to_field(thd, field, value, {operation == Operation::subtract, keeps_signs}, error);
       break;
     case Operation::add_wrapping:
     case Operation::subtract_to_zero:

@@ -4,19 +4,14 @@
 // for duplicates. The row is written elsewhere (row_change.h), and checked there as after any change.
 #pragma once
 
-#include <cstdint>
-
 #include "mariadb/server_headers.h"
 #include "request/error.h"
 #include "request/request.h"
+#include "sql_values/operation.h"
 
 namespace rowsocket::mariadb {
 
-enum class Operated : uint8_t {
-  done,
-  refused,  ///< a sum would carry the value across zero: the whole row is to stay
-  failed
-};
+using sql_values::Operated;
 
 /// Do the operation to the field. One that was given a new value says so (`set_has_explicit_value`).
 [[nodiscard]] Operated operate(THD* thd, TABLE* table, Field* field, Operation operation, const Value& value,

@@ -2,6 +2,7 @@
 #include "mariadb/server_headers.h"
 // The server's headers come first.
 #include "mariadb/row_text.h"
+#include "sql_values/packed_date.h"
 
 namespace rowsocket::mariadb {
 namespace {
@@ -24,48 +25,6 @@ void write_converted(Field* field, ValueWriter& writer) {
   writer.text({converted.ptr(), converted.length()});
 }
 
-char* write_digits(char* to, uint32_t number, int count) {
-  for (int i = count - 1; i >= 0; --i, number /= 10) {
-    to[i] = static_cast<char>('0' + number % 10);
-  }
-  return to + count;
-}
-
-char* write_date(char* to, uint32_t year, uint32_t month, uint32_t day) {
-  to = write_digits(to, year, 4);
-  *to++ = '-';
-  to = write_digits(to, month, 2);
-  *to++ = '-';
-  return write_digits(to, day, 2);
-}
-
-/// DATE as it lies in the record: 3 bytes, of day 5, month 4 and year 15 bits.
-void write_date(const Field* field, ValueWriter& writer) {
-  const uint32_t packed = uint3korr(field->ptr);
-  char text[10];
-  write_date(text, packed >> 9, packed >> 5 & 15, packed & 31);
-  writer.plain({text, sizeof(text)});
-}
-
-/// DATETIME without fractions: 5 bytes, the first the highest, with a sign that is always positive; of second
-/// 6, minute 6, hour 5, day 5 bits, and the rest 13 * year + month.
-void write_datetime(const Field* field, ValueWriter& writer) {
-  constexpr uint64_t sign = 0x8000000000;
-  const auto packed = static_cast<uint64_t>(mi_uint5korr(field->ptr)) - sign;
-  const auto time = static_cast<uint32_t>(packed & 0x1FFFF);
-  const auto day = static_cast<uint32_t>(packed >> 17 & 31);
-  const auto months = static_cast<uint32_t>(packed >> 22);
-  char text[19];
-  char* to = write_date(text, months / 13, months % 13, day);
-  *to++ = ' ';
-  to = write_digits(to, time >> 12, 2);
-  *to++ = ':';
-  to = write_digits(to, time >> 6 & 63, 2);
-  *to++ = ':';
-  write_digits(to, time & 63, 2);
-  writer.plain({text, sizeof(text)});
-}
-
 void write_column(const Column& column, ValueWriter& writer) {
   Field* const field = column.field;
   if (field->is_null()) {
@@ -85,12 +44,16 @@ void write_column(const Column& column, ValueWriter& writer) {
     case ColumnKind::text_to_convert:
       write_converted(field, writer);
       return;
-    case ColumnKind::date:
-      write_date(field, writer);
+    case ColumnKind::date: {
+      sql_values::DateText text;
+      writer.plain(sql_values::date_text(uint3korr(field->ptr), text));
       return;
-    case ColumnKind::datetime:
-      write_datetime(field, writer);
+    }
+    case ColumnKind::datetime: {
+      sql_values::DatetimeText text;
+      writer.plain(sql_values::datetime_text(mi_uint5korr(field->ptr), text));
       return;
+    }
     case ColumnKind::other_text:
     case ColumnKind::formatted: {
       StringBuffer<MAX_FIELD_WIDTH> buffer;

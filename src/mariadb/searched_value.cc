@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <atomic>
 #include <cctype>
-#include <charconv>
 #include <cstring>
 #include <utility>
 
@@ -12,36 +11,13 @@
 #include "mariadb/diagnostics.h"
 #include "mariadb/searched_value.h"
 #include "mariadb/server_thread.h"
+#include "sql_values/dates.h"
+#include "sql_values/whole_number.h"
 
 namespace rowsocket::mariadb {
 namespace {
 
 std::atomic<bool> strict_keys{false};
-
-/// The number's bits in two's complement if the column can hold it; else which side it lies on.
-Fit fit_integer(const Integer& number, bool overflow, const KeyPart& part, uint64_t& bits) {
-  const unsigned bit_count = part.integer_bytes * 8U;
-  const uint64_t signed_max = (uint64_t{1} << (bit_count - 1)) - 1;
-  const uint64_t max = part.is_unsigned ? signed_max * 2 + 1 : signed_max;
-  const uint64_t negative_max = part.is_unsigned ? 0 : signed_max + 1;
-  const bool is_negative = number.is_negative && (overflow || number.magnitude > 0);
-  if (is_negative) {
-    if (overflow || number.magnitude > negative_max) {
-      bits = ~negative_max + 1;
-      return Fit::below;
-    }
-    bits = ~number.magnitude + 1;
-    return Fit::exact;
-  }
-  if (overflow || number.magnitude > max) {
-    bits = max;
-    return Fit::above;
-  }
-  bits = number.magnitude;
-  return Fit::exact;
-}
-
-bool is_negative_text(const Value& value) { return value.size > 0 && value.data[0] == '-'; }
 
 /// On which side of the stored number the searched one lies: more digits than the column has are rounded with
 /// no more than a note.
@@ -49,29 +25,7 @@ Fit side_of_number(Field* field, const Value& value) {
   my_decimal wanted;
   my_decimal stored;
   str2my_decimal(0, value.data, value.size, &my_charset_utf8mb4_general_ci, &wanted);
-  const int side = my_decimal_cmp(&wanted, field->val_decimal(&stored));
-  return side == 0 ? Fit::exact : side < 0 ? Fit::below : Fit::above;
-}
-
-/// The same for dates and times, whose surplus digits are cut or, as sql_mode says, rounded: fractions of a
-/// second, and the time of day where the column is a date.
-Fit side_of_time(const THD* thd, const Field* field, const Value& value) {
-  std::string_view surplus = value.view();
-  const bool is_date = field->type() == MYSQL_TYPE_DATE;
-  if (is_date) {
-    surplus.remove_prefix(std::min(surplus.find_first_of(" T"), surplus.size()));
-  } else {
-    const size_t point = surplus.find('.');
-    surplus.remove_prefix(point == std::string_view::npos
-                              ? surplus.size()
-                              : std::min(point + 1 + field->decimals(), surplus.size()));
-  }
-  if (surplus.find_first_of("123456789") == std::string_view::npos) {
-    return Fit::exact;
-  }
-  const bool is_rounded_up =
-      !is_date && (thd->variables.sql_mode & MODE_TIME_ROUND_FRACTIONAL) != 0 && surplus[0] >= '5';
-  return is_negative_text(value) != is_rounded_up ? Fit::below : Fit::above;
+  return sql_values::side_of(my_decimal_cmp(&wanted, field->val_decimal(&stored)));
 }
 
 Fit side_of_stored(const THD* thd, Field* field, const Value& value) {
@@ -80,7 +34,10 @@ Fit side_of_stored(const THD* thd, Field* field, const Value& value) {
     case DECIMAL_RESULT:
       return field->real_type() == MYSQL_TYPE_BIT ? Fit::exact : side_of_number(field, value);
     case TIME_RESULT:
-      return side_of_time(thd, field, value);
+      return sql_values::side_of_dropped(
+          value.view(), {.is_date = field->type() == MYSQL_TYPE_DATE,
+                         .decimals = field->decimals(),
+                         .rounds = (thd->variables.sql_mode & MODE_TIME_ROUND_FRACTIONAL) != 0});
     default:
       return Fit::exact;
   }
@@ -119,25 +76,15 @@ Value number_in(const Value& value) {
 /// A TIMESTAMP holds moments only: of a day that is none, the last moment before it, and of one too late the
 /// latest that there is.
 void store_moment(Field* field, MYSQL_TIME time) {
-  constexpr uint days_in_month[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
   if (time.year == 0) {
     field->reset();
     return;
   }
-  const bool is_leap_year = calc_days_in_year(time.year) == 366;
-  const auto days_in = [&](uint month) {
-    return days_in_month[month - 1] + (month == 2 && is_leap_year ? 1 : 0);
-  };
-  const bool is_no_day = time.month == 0 || time.day == 0 || time.day > days_in(time.month);
-  if (time.month == 0 || (time.month == 1 && time.day == 0)) {
-    --time.year;
-    time.month = 12;
-    time.day = 31;
-  } else if (is_no_day) {
-    time.month -= time.day == 0 ? 1 : 0;
-    time.day = days_in(time.month);
-  }
-  if (is_no_day) {
+  sql_values::Day day = {time.year, time.month, time.day};
+  if (sql_values::move_to_real_day(day)) {
+    time.year = day.year;
+    time.month = day.month;
+    time.day = day.day;
     time.hour = 23;
     time.minute = time.second = 59;
     time.second_part = TIME_MAX_SECOND_PART;
@@ -230,22 +177,6 @@ bool exceeds_prefix(const KeyPart& part, const Value& value, bool raw) {
 
 void set_strict_keys(bool strict) { strict_keys.store(strict, std::memory_order_relaxed); }
 
-bool parse_integer(std::string_view text, Integer& number, bool& overflow) {
-  overflow = false;
-  const char* from = text.data();
-  const char* const end = from + text.size();
-  number.is_negative = from != end && *from == '-';
-  if (from != end && (*from == '-' || *from == '+')) {
-    ++from;
-  }
-  const auto [stop, failure] = std::from_chars(from, end, number.magnitude);
-  if (stop != end || from == end) {
-    return false;
-  }
-  overflow = failure == std::errc::result_out_of_range;
-  return true;
-}
-
 Value searched_value(THD* thd, const Field* field, const Value& value,
                      char (&now_text)[MAX_DATE_STRING_REP_LENGTH]) {
   if (value.is_now()) [[unlikely]] {
@@ -266,7 +197,7 @@ Fit store_searched(THD* thd, Field* field, const Value& value, bool raw, Error& 
     case ER_DATA_TOO_LONG:
       return Fit::above;
     case ER_WARN_DATA_OUT_OF_RANGE:
-      return is_negative_text(value) ? Fit::below : Fit::above;
+      return value.view().starts_with('-') ? Fit::below : Fit::above;
     case ER_TRUNCATED_WRONG_VALUE_FOR_FIELD:
       // A character that the column's character set lacks: no row has it, and what replaced it sorts before
       // it.
@@ -296,11 +227,10 @@ Fit write_key_part(THD* thd, TABLE* table, const KEY* key, const KeyPart& part, 
     image[0] = 1;
     return Fit::exact;
   }
-  Integer number;
-  bool overflow = false;
-  if (part.integer_bytes > 0 && parse_integer(value.view(), number, overflow)) [[likely]] {
+  sql_values::WholeNumber number;
+  if (part.integer_bytes > 0 && parse(value.view(), number)) [[likely]] {
     uint64_t bits = 0;
-    const Fit fit = fit_integer(number, overflow, part, bits);
+    const Fit fit = sql_values::fit(number, {part.integer_bytes, part.is_unsigned}, bits);
     if (part.is_nullable) {
       *image++ = 0;
     }

@@ -13,6 +13,7 @@
 #include "mariadb/server_headers.h"
 #include "request/error.h"
 #include "request/value.h"
+#include "sql_values/fit.h"
 
 namespace rowsocket::mariadb {
 
@@ -20,14 +21,7 @@ namespace rowsocket::mariadb {
 /// Else it finds what SQL's comparison finds. Any thread.
 void set_strict_keys(bool strict);
 
-/// Where the searched value lies, seen from the one that took its place.
-enum class Fit : uint8_t {
-  exact,
-  below,
-  above,
-  lower_end,  ///< before every value of the column; nothing took its place
-  malformed   ///< not a value of the column's type
-};
+using sql_values::Fit;
 
 /// NOW() as text, and the empty text in a number column as 0, as SQL compares; clients walk a table from its
 /// start with it.
@@ -35,14 +29,6 @@ enum class Fit : uint8_t {
                                    char (&now_text)[MAX_DATE_STRING_REP_LENGTH]);
 /// Store a searched value into the field where it points now.
 [[nodiscard]] Fit store_searched(THD* thd, Field* field, const Value& value, bool raw, Error& error);
-
-/// A whole number in text: sign and magnitude, so that both ends of BIGINT and BIGINT UNSIGNED are exact.
-struct Integer {
-  bool is_negative = false;
-  uint64_t magnitude = 0;
-};
-/// False if the text is not a plain whole number; `overflow` if it is one beyond 64 bits.
-[[nodiscard]] bool parse_integer(std::string_view text, Integer& number, bool& overflow);
 
 /// Points a field at the table's second record while it lives.
 class SecondRecord {

@@ -14,12 +14,13 @@ from pathlib import PurePosixPath
 LAYERS: Mapping[str, tuple[str, ...]] = {
     "base": (),
     "request": ("base",),
+    "sql_values": ("base", "request"),
     "wire": ("base", "request"),
     "net": ("base",),
-    "engine": ("base", "request"),
+    "engine": ("base", "request", "sql_values"),
     "exec": ("base", "request", "engine"),
     "server": ("base", "request", "wire", "net", "engine", "exec"),
-    "mariadb": ("base", "request", "engine", "exec", "server"),
+    "mariadb": ("base", "request", "sql_values", "engine", "exec", "server"),
 }
 
 # Tests that are no *_test.cc, each with the one other folder that may include them: the suite that states the
@@ -92,6 +93,8 @@ def _edge_complaint(layer: str, path: PurePosixPath, target: PurePosixPath) -> s
             return f"{tests}/ is tests; what others need of it belongs elsewhere"
     if layer == "mariadb" and target.is_relative_to("engine/memory") and path.parent != _RUNNER_OF_TESTS:
         return "engine/memory/ is for tests and fuzzing; the plugin must not know it"
+    if layer == "engine" and other == "sql_values" and not path.is_relative_to("engine/memory"):
+        return "engine.h has words only; what SQL makes of a value is for the engines behind it"
     if layer == "wire" and other == "wire" and path.parts[1] != target.parts[1]:
         return (
             f"the protocols {path.parts[1]} and {target.parts[1]} must not know each other; move what they "

@@ -113,15 +113,6 @@ TEST_P(Filters, the_next_request_has_none_of_them) {
   EXPECT_EQ(matching({}), "1234");
 }
 
-TEST(Satisfies, an_order_satisfies_a_comparison) {
-  EXPECT_TRUE(satisfies(-1, less) && satisfies(-1, less_or_equal) && satisfies(-1, not_equal));
-  EXPECT_TRUE(satisfies(0, equal) && satisfies(0, less_or_equal) && satisfies(0, greater_or_equal));
-  EXPECT_TRUE(satisfies(1, greater) && satisfies(1, greater_or_equal) && satisfies(1, not_equal));
-  EXPECT_FALSE(satisfies(-1, equal) || satisfies(-1, greater) || satisfies(-1, greater_or_equal));
-  EXPECT_FALSE(satisfies(0, less) || satisfies(0, greater) || satisfies(0, not_equal));
-  EXPECT_FALSE(satisfies(1, equal) || satisfies(1, less) || satisfies(1, less_or_equal));
-}
-
 TEST(NameCount, names_have_commas_between) {
   EXPECT_EQ(name_count(""), 0U);
   EXPECT_EQ(name_count("a"), 1U);

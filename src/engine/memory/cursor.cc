@@ -6,6 +6,7 @@
 
 #include "base/invariant.h"
 #include "engine/memory/session.h"
+#include "sql_values/order.h"
 
 namespace rowsocket::engine::memory {
 namespace {
@@ -230,7 +231,7 @@ Verdict MemoryCursor::verdict_of_row(const Row& row) const {
     const Cell& cell = row[condition.column];
     const ColumnType type = binding_->table()->columns()[condition.column].type;
     const bool is_unset = !cell.has_value() || *cell == "0";
-    if (!satisfies(compare(type, cell, condition.value), condition.comparison) &&
+    if (!sql_values::satisfies(compare(type, cell, condition.value), condition.comparison) &&
         !(is_unset && condition.comparison == Comparison::greater_or_unset)) {
       return verdict_of(condition.mismatch);
     }

@@ -8,6 +8,7 @@
 #include <optional>
 #include <vector>
 
+#include "engine/memory/operation.h"
 #include "engine/memory/table.h"
 
 namespace rowsocket::engine::memory {
@@ -78,7 +79,7 @@ class MemoryCursor final : public Cursor {
   [[nodiscard]] Verdict verdict_of_row(const Row& row) const;
   void stand_on(RowNumber number);
   [[nodiscard]] Value resolved(const Value& value) const;
-  Error assign(Row& row, const Assignment& assignment) const;
+  Operated assign(Row& row, const Assignment& assignment, bool keeps_signs, Error& error) const;
   Error complete(Row& row, std::span<const Value> values);
   Error generate_id(Row& row, RowOutcome& outcome);
   Error insert(const RowToInsert& insert, RowOutcome& outcome, RowNumber& number);

@@ -5,7 +5,6 @@
 #include <utility>
 
 #include "engine/memory/cursor.h"
-#include "engine/memory/operation.h"
 #include "engine/memory/session.h"
 
 namespace rowsocket::engine::memory {
@@ -35,9 +34,10 @@ Error MemoryCursor::write(RowNumber number, Row row) {
   return session_.change(binding_->table(), number, std::move(row));
 }
 
-Error MemoryCursor::assign(Row& row, const Assignment& assignment) const {
+Operated MemoryCursor::assign(Row& row, const Assignment& assignment, bool keeps_signs, Error& error) const {
   const size_t column = binding_->columns()[assignment.column];
-  return operate(*binding_->table(), column, assignment.operation, resolved(assignment.value), row[column]);
+  return operate(*binding_->table(), column, assignment.operation, resolved(assignment.value), keeps_signs,
+                 row[column], error);
 }
 
 Error MemoryCursor::change_row(std::span<const Assignment> assignments, bool keeps_signs, bool& changed) {
@@ -49,13 +49,9 @@ Error MemoryCursor::change_row(std::span<const Assignment> assignments, bool kee
   }
   Row row = *before;
   for (const Assignment& assignment : assignments) {
-    const size_t column = binding_->columns()[assignment.column];
-    const Cell cell = row[column];
-    if (Error error = assign(row, assignment); !error.ok()) {
-      return error;
-    }
-    if (keeps_signs && changes_sign(assignment.operation, cell, row[column])) {
-      return {};
+    Error error;
+    if (assign(row, assignment, keeps_signs, error) != Operated::done) {
+      return error;  // none where the row is refused
     }
   }
   Error error = write(current_.row, std::move(row));
@@ -78,8 +74,9 @@ Error MemoryCursor::complete(Row& row, std::span<const Value> values) {
     if (table.columns()[column].auto_increment && values[value].is_null()) {
       continue;
     }
+    Error error;
     const Assignment assignment = {static_cast<uint32_t>(value), Operation::set, values[value]};
-    if (Error error = assign(row, assignment); !error.ok()) {
+    if (assign(row, assignment, false, error) == Operated::failed) {
       return error;
     }
   }
@@ -138,8 +135,9 @@ Error MemoryCursor::change_duplicate(RowNumber number, const RowToInsert& insert
   }
   Row row = before;
   for (const DuplicateChange& change : insert.duplicate_changes) {
+    Error error;
     const Assignment assignment = {change.position, change.operation, insert.values[change.position]};
-    if (Error error = assign(row, assignment); !error.ok()) {
+    if (assign(row, assignment, false, error) == Operated::failed) {
       return error;
     }
   }

@@ -1,106 +1,105 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "engine/memory/operation.h"
 
-#include <charconv>
 #include <string>
 #include <string_view>
+#include <utility>
 
 namespace rowsocket::engine::memory {
+
+using sql_values::Sum;
+using sql_values::SumRules;
+using sql_values::Wide;
+
 namespace {
 
 constexpr int er_out_of_range = 1264;
 constexpr int er_truncated_wrong_value = 1292;
 
-/// Text as a number of the type; false if it is none, or beyond the type's ends.
-template <typename Number>
-bool parse(std::string_view text, Number& number) {
-  const char* const end = text.data() + text.size();
-  const auto parsed = std::from_chars(text.data(), end, number);
-  return parsed.ec == std::errc() && parsed.ptr == end;
+Operated fail(Error& error, Error why) {
+  error = std::move(why);
+  return Operated::failed;
 }
 
-Error out_of_range(const Column& column) {
-  return {ErrorCode::sql, er_out_of_range, "Out of range value for column '" + column.name + "'"};
+Operated convert(const Table& table, size_t column, std::string_view text, Cell& cell, Error& error) {
+  error = table.convert(column, Value(text), cell);
+  return error.ok() ? Operated::done : Operated::failed;
 }
 
-Error add(const Column& column, bool subtracts, const Value& amount, Cell& cell) {
-  std::string canonical;
-  if (column.type != ColumnType::integer || !canonical_integer(amount.view(), canonical)) {
-    return {ErrorCode::sql, er_truncated_wrong_value,
-            "Truncated incorrect integer value for column '" + column.name + "'"};
+std::string text_of(Wide number) {
+  return number < 0 ? std::to_string(static_cast<int64_t>(number))
+                    : std::to_string(static_cast<uint64_t>(number));
+}
+
+Operated add(const Table& table, size_t column, SumRules rules, const Value& amount, Cell& cell,
+             Error& error) {
+  const Column& target = table.columns()[column];
+  Wide before = 0;
+  Wide delta = 0;
+  Wide after = 0;
+  if (target.type != ColumnType::integer || !sql_values::parse_amount(amount.view(), delta) ||
+      !sql_values::parse_amount(*cell, before)) {
+    return fail(error, {ErrorCode::sql, er_truncated_wrong_value,
+                        "Truncated incorrect integer value for column '" + target.name + "'"});
   }
-  int64_t before = 0;
-  int64_t delta = 0;
-  int64_t after = 0;
-  if (!parse(*cell, before) || !parse(canonical, delta) ||
-      (subtracts ? __builtin_sub_overflow(before, delta, &after)
-                 : __builtin_add_overflow(before, delta, &after))) {
-    return out_of_range(column);
+  switch (sql_values::add(before, delta, rules, after)) {
+    case Sum::crosses_zero:
+      return Operated::refused;
+    case Sum::out_of_range:
+      return fail(error,
+                  {ErrorCode::sql, er_out_of_range, "Out of range value for column '" + target.name + "'"});
+    case Sum::fits:
+      break;
   }
-  cell = std::to_string(after);
-  return {};
+  return convert(table, column, text_of(after), cell, error);
 }
 
-/// As memcached's incr and decr: over 64 bits without a sign.
-Error count(const Table& table, size_t column, bool subtracts, const Value& amount, Cell& cell) {
+Operated count(const Table& table, size_t column, bool down, const Value& amount, Cell& cell, Error& error) {
   uint64_t before = 0;
   uint64_t delta = 0;
-  const std::string& name = table.columns()[column].name;
-  if (!cell.has_value() || !parse(*cell, before)) {
-    return {ErrorCode::not_a_number, "column '" + name + "' holds no number from 0 to 2^64 - 1"};
+  if (!cell.has_value() || !sql_values::parse_counter(*cell, before)) {
+    return fail(error, {ErrorCode::not_a_number,
+                        "column '" + table.columns()[column].name + "' holds no number from 0 to 2^64 - 1"});
   }
-  if (!parse(amount.view(), delta)) {
-    return {ErrorCode::not_a_number, "the amount is no number from 0 to 2^64 - 1"};
+  if (!sql_values::parse_counter(amount.view(), delta)) {
+    return fail(error, {ErrorCode::not_a_number, "the amount is no number from 0 to 2^64 - 1"});
   }
-  const uint64_t after = !subtracts ? before + delta : (delta < before ? before - delta : 0);
-  const std::string text = std::to_string(after);
-  return table.convert(column, Value(std::string_view(text)), cell);
+  return convert(table, column, std::to_string(sql_values::count(before, delta, down)), cell, error);
 }
 
-Error join(const Table& table, size_t column, const Value& front, const Value& back, Cell& cell) {
+Operated join(const Table& table, size_t column, std::string_view front, std::string_view back, Cell& cell,
+              Error& error) {
   const Column& target = table.columns()[column];
   if (target.type != ColumnType::text) {
-    return {ErrorCode::bad_modification, "column '" + target.name + "' is not text"};
+    return fail(error, {ErrorCode::bad_modification, "column '" + target.name + "' is not text"});
   }
-  const std::string text = std::string(front.view()).append(back.view());
-  return table.convert(column, Value(std::string_view(text)), cell);
+  return convert(table, column, std::string(front).append(back), cell, error);
 }
 
 }  // namespace
 
-Error operate(const Table& table, size_t column, Operation operation, const Value& value, Cell& cell) {
-  if (operation == Operation::set) {
-    return table.convert(column, value, cell);
+Operated operate(const Table& table, size_t column, Operation operation, const Value& value, bool keeps_signs,
+                 Cell& cell, Error& error) {
+  if (sql_values::changes_nothing(operation, value.is_null(), !cell.has_value())) {
+    return Operated::done;
   }
-  if (value.is_null()) {
-    return {};
-  }
-  const Value there = cell.has_value() ? Value(std::string_view(*cell)) : Value();
+  const std::string there = cell.value_or("");
   switch (operation) {
+    case Operation::set:
+      error = table.convert(column, value, cell);
+      return error.ok() ? Operated::done : Operated::failed;
     case Operation::add:
     case Operation::subtract:
-      return there.is_null() ? Error()
-                             : add(table.columns()[column], operation == Operation::subtract, value, cell);
+      return add(table, column, {operation == Operation::subtract, keeps_signs}, value, cell, error);
     case Operation::add_wrapping:
     case Operation::subtract_to_zero:
-      return count(table, column, operation == Operation::subtract_to_zero, value, cell);
+      return count(table, column, operation == Operation::subtract_to_zero, value, cell, error);
     case Operation::append:
-      return join(table, column, there, value, cell);
+      return join(table, column, there, value.view(), cell, error);
     case Operation::prepend:
-      return join(table, column, value, there, cell);
-    case Operation::set:
-      break;
+      return join(table, column, value.view(), there, cell, error);
   }
-  return {};
-}
-
-bool changes_sign(Operation operation, const Cell& before, const Cell& after) {
-  if ((operation != Operation::add && operation != Operation::subtract) || !before.has_value() ||
-      !after.has_value()) {
-    return false;
-  }
-  const Cell zero = "0";
-  return compare(ColumnType::integer, before, zero) * compare(ColumnType::integer, after, zero) < 0;
+  return Operated::failed;
 }
 
 }  // namespace rowsocket::engine::memory

@@ -7,15 +7,15 @@
 #include <cstddef>
 
 #include "engine/memory/table.h"
+#include "sql_values/operation.h"
 
 namespace rowsocket::engine::memory {
 
-/// Do the operation to the cell, which is one of this column of the table. On an error the cell is as it was.
-/// `value` is no Value::now().
-[[nodiscard]] Error operate(const Table& table, size_t column, Operation operation, const Value& value,
-                            Cell& cell);
+using sql_values::Operated;
 
-/// True if the operation has carried a number across zero. What was only set has carried nothing.
-[[nodiscard]] bool changes_sign(Operation operation, const Cell& before, const Cell& after);
+/// Do the operation to the cell, which is one of this column of the table. Unless it is done, the cell is as
+/// it was. `value` is no Value::now().
+[[nodiscard]] Operated operate(const Table& table, size_t column, Operation operation, const Value& value,
+                               bool keeps_signs, Cell& cell, Error& error);
 
 }  // namespace rowsocket::engine::memory
