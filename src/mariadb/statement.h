@@ -32,7 +32,8 @@ class Statement {
  public:
   enum class Kind : uint8_t { none, shared, own };
 
-  void attach(THD* thd) { thd_ = thd; }
+  explicit Statement(THD* thd) : thd_(thd) {}
+
   [[nodiscard]] Kind kind() const { return kind_; }
   [[nodiscard]] bool is_open() const { return kind_ != Kind::none; }
   /// No table was locked or opened in it.
@@ -63,7 +64,7 @@ class Statement {
   void invalidate_query_cache();
   void end();
 
-  THD* thd_ = nullptr;
+  THD* thd_;
   Kind kind_ = Kind::none;
   std::vector<std::shared_ptr<OpenTable>> tables_;  ///< locked in it, or closed by its end
   OpenTable* written_ = nullptr;                    ///< whose lock is `thd->lock`
