@@ -3,12 +3,18 @@
 // The server's headers come first.
 #include <utility>
 
+#include "base/invariant.h"
 #include "mariadb/diagnostics.h"
 #include "mariadb/request_under_way.h"
 
 namespace rowsocket::mariadb {
 
-void RequestUnderWay::begin(const Selection::Side& side, bool changes, bool raw) {
+bool RequestUnderWay::begin(const Selection::Side& side, bool changes, bool raw) {
+  if (!invariant(side.open->is_locked(), "a request runs on a table that is locked") ||
+      !invariant(side.binding.generation == side.open->generation(),
+                 "the columns of a request belong to the open table")) {
+    return false;
+  }
   THD* const thd = thread_.thd();
   table_ = side.open.get();
   changes_ = changes;
@@ -20,6 +26,7 @@ void RequestUnderWay::begin(const Selection::Side& side, bool changes, bool raw)
   thd->set_query_timer();
   thread_.limit_memory(true);
   cursor_.begin(thd, *table_, side.binding, raw);
+  return true;
 }
 
 void RequestUnderWay::end(bool is_cluster_client) {

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/invariant.h"
 #include "mariadb/selection.h"
 
 namespace rowsocket::mariadb {
@@ -62,9 +63,14 @@ void Selection::enter(const std::shared_ptr<Selection>& selection,
 }
 
 Selection::~Selection() {
-  if (opened_ != nullptr) {
+  if (opened_ == nullptr) {
+    return;
+  }
+  const auto entry = opened_->by_name.find(*name_);
+  if (invariant(entry != opened_->by_name.end() && opened_->held_bytes >= held_bytes(),
+                "a selection that was opened is known, and counted")) {
     opened_->held_bytes -= held_bytes();
-    opened_->by_name.erase(opened_->by_name.find(*name_));
+    opened_->by_name.erase(entry);
   }
 }
 

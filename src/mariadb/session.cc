@@ -8,6 +8,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/invariant.h"
 #include "base/limits.h"
 #include "mariadb/diagnostics.h"
 #include "mariadb/session.h"
@@ -39,7 +40,7 @@ Session::Session(Engine& engine, const engine::SessionOptions& options)
   galera_.attach(thd_);
   const MutexLock lock(engine_.mutex_);
   engine_.sessions_.push_back(this);
-  // A server that shuts down has told those that it knew by then, and waits for all.
+  // A server that shuts down has told the sessions that it knew by then, and waits for all.
   if (engine_.stopped_.load() || abort_loop) {
     kill();
   }
@@ -48,7 +49,8 @@ Session::Session(Engine& engine, const engine::SessionOptions& options)
 Session::~Session() {
   {
     const MutexLock lock(engine_.mutex_);
-    std::erase(engine_.sessions_, this);
+    const size_t erased_count = std::erase(engine_.sessions_, this);
+    static_cast<void>(invariant(erased_count == 1, "a session stands in the engine's list, once"));
     engine_.session_ended_.notify_all();
   }
   rollback();

@@ -7,6 +7,7 @@
 #include <chrono>
 #include <utility>
 
+#include "base/invariant.h"
 #include "mariadb/diagnostics.h"
 #include "mariadb/session.h"
 
@@ -27,6 +28,11 @@ Error Session::refuse(Intent intent) const {
 
 Begin Session::begin_request(engine::Selection& selection, Intent intent, engine::Cursor*& cursor,
                              Error& error) {
+  if (!invariant(!request_.is_under_way(), "one request is under way at a time")) {
+    transaction_.lose();  // which of the two did what is not known
+    error = ErrorCode::commit_failed;
+    return Begin::failed;
+  }
   begin_transaction();
   if (error = refuse(intent); !error.ok()) {
     return Begin::failed;
@@ -48,7 +54,11 @@ Begin Session::begin_request(engine::Selection& selection, Intent intent, engine
   if (intent == Intent::read) {
     transaction_.note_read();
   }
-  request_.begin(*side, intent != Intent::read, selection.description().raw);
+  if (!request_.begin(*side, intent != Intent::read, selection.description().raw)) [[unlikely]] {
+    transaction_.lose();
+    error = ErrorCode::cannot_lock_table;
+    return Begin::failed;
+  }
   cursor = &request_.cursor();
   return Begin::ready;
 }

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/invariant.h"
 #include "mariadb/diagnostics.h"
 #include "mariadb/session.h"
 
@@ -18,6 +19,12 @@ using engine::Intent;
 // ---- groups
 
 Begin Session::begin_group(std::span<const GroupMember> members, size_t& failed_member, Error& error) {
+  if (!invariant(!request_.is_under_way() && transaction_.group() == Group::none,
+                 "a group begins between two requests, and one at a time")) {
+    transaction_.lose();
+    error = ErrorCode::commit_failed;
+    return Begin::failed;
+  }
   begin_transaction();
   if (options_.intent == Intent::read) {
     transaction_.renew_snapshot();
@@ -146,6 +153,9 @@ void Session::begin_transaction() {
 
 /// The transaction is over in every engine, and no statement is open.
 void Session::end_transaction() {
+  if (!invariant(!transaction_.statement().is_open(), "a transaction ends when its last statement is over")) {
+    transaction_.statement().rollback();
+  }
   transaction_.end();
   thread_.share_snapshot(false);
   thd_->transaction_rollback_request = 0;
@@ -171,7 +181,7 @@ Error Session::end_in_cluster(Error error) {
     patience_.note_cluster_abort();
   }
   if (interruption() != engine::Interruption::none) {
-    wake();  // a KILL that was kept back woke nobody
+    wake();  // a KILL that was kept back has not woken the worker
   }
   return error;
 }
@@ -179,6 +189,9 @@ Error Session::end_in_cluster(Error error) {
 Error Session::commit() {
   if (!transaction_.is_under_way()) {
     return {};
+  }
+  if (!invariant(!request_.is_under_way(), "nothing is committed in the middle of a request")) {
+    transaction_.lose();
   }
   transaction_.end_shared_statement();
   // A cluster says itself what became of the transaction.

@@ -17,6 +17,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "base/invariant.h"
 #include "mariadb/open_table.h"
 #include "mariadb/selection.h"
 #include "request/counters.h"
@@ -31,7 +32,11 @@ class Shelf {
   [[nodiscard]] OpenTable& table_of(Selection& selection, engine::Intent intent);
 
   /// Keep a table open that was opened alone. It does not stand here yet.
-  void keep(std::shared_ptr<OpenTable> table) { kept_.push_back(std::move(table)); }
+  void keep(std::shared_ptr<OpenTable> table) {
+    if (invariant(table->is_open() && table->is_kept(), "on the shelf stand tables that were opened alone")) {
+      kept_.push_back(std::move(table));
+    }
+  }
   [[nodiscard]] bool is_empty() const { return kept_.empty(); }
   /// A lock was not to be had. The session that holds it may itself wait for what stands here, so `yield`
   /// gives back everything.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "mariadb/server_headers.h"
 // The server's headers come first.
+#include "base/invariant.h"
 #include "base/limits.h"
 #include "mariadb/diagnostics.h"
 #include "mariadb/turn_transaction.h"
@@ -59,6 +60,10 @@ void TurnTransaction::renew_snapshot() {
 
 /// What a write finds may be newer than the snapshot.
 void TurnTransaction::note_write(const OpenTable& table) {
+  if (!invariant(!table.does_lasting_work() || !facts_.has_written || facts_.does_lasting_work,
+                 "no change that a rollback takes back is in one transaction with one that stays")) {
+    facts_.is_lost = true;
+  }
   facts_.does_lasting_work |= table.does_lasting_work();
   facts_.snapshot_is_old = facts_.has_snapshot;
   if (!facts_.has_written) {
