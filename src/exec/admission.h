@@ -37,7 +37,7 @@ class Admission {
   /// it lives until `forget_retired`. Groups are admitted member by member.
   [[nodiscard]] engine::Begin admit(Client& client, const Request& request, const Settings& settings,
                                     engine::Selection*& selection, Error& error);
-  /// Nobody uses a selection any more that its client has replaced.
+  /// A selection that its client has replaced is not used any more.
   void forget_retired() { retired_.clear(); }
 
  private:
