@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // What a request must pass before the engine runs it, and which selection it is about. The order of the
-// checks is part of the protocol's contract: who may not know a thing is not told whether it exists.
+// checks is part of the protocol's contract: a client that may not know a thing is not told whether it
+// exists.
 #pragma once
 
 #include <string_view>
