@@ -66,8 +66,9 @@ Begin Staging::run(Job& job) {
                                                     : std::exchange(job.client->generated_ids, {}));
   }
   const Begin begin = run_any(job);
+  // Of a transaction that is lost a request may have failed without an error of its own: it runs again.
   const bool is_over = begin == Begin::ready || begin == Begin::failed;
-  if (is_over && !invariant((begin == Begin::ready) == job.outcome.ok(),
+  if (is_over && !invariant((begin == Begin::ready) == job.outcome.ok() || transaction_.is_lost(),
                             "a request fails with an error, and only then has one")) {
     job.give_up();
     return Begin::failed;

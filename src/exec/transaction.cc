@@ -10,7 +10,7 @@ namespace rowsocket::exec {
 void Transaction::remember_gtid_place(Reply& reply) {
   const size_t position = reply.out().size();
   const bool is_first = gtid_places_.empty() || &gtid_places_.back().reply->out() != &reply.out();
-  if (!invariant(is_first || gtid_places_.back().position < position,
+  if (!invariant(is_first || gtid_places_.back().position <= position,
                  "the places for GTIDs rise within an output")) {
     reply.out().fail();
   }

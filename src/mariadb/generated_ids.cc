@@ -43,9 +43,6 @@ ulonglong GeneratedIds::offer(THD* thd, const TABLE* table) {
   if (!fits_steps(thd, next.id)) {
     return 0;
   }
-  if (!invariant(thd->auto_inc_intervals_forced.nb_elements() == 0, "one value is offered at a time")) {
-    return 0;
-  }
   // As SET INSERT_ID does, but for one value. The server looks for it only where nothing else is reserved.
   table->file->next_insert_id = 0;
   table->file->auto_inc_interval_for_cur_row.replace(0, 0, 0);
