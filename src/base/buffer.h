@@ -2,7 +2,8 @@
 //
 // A growable run of bytes with a consumed front, for what was received and for what is to be sent. It never
 // throws: when memory is refused or the cap is reached, it turns `failed()` and swallows what follows, and
-// the owner looks once, at the end of a request. One owner, one thread.
+// the owner looks once, at the end of a request. It does the same where its owner asks for bytes that are not
+// there, which is a bug. One owner, one thread.
 //
 //   begin_            data()             data()+size()        begin_+capacity_
 //     | consumed        | bytes               | free                 |
@@ -11,6 +12,8 @@
 #include <cstddef>
 #include <cstring>
 #include <string_view>
+
+#include "base/invariant.h"
 
 namespace rowsocket {
 
@@ -36,7 +39,13 @@ class Buffer {
   [[nodiscard]] bool failed() const { return failed_; }
 
   [[nodiscard]] size_t bytes_max() const { return bytes_max_; }
-  void set_bytes_max(size_t bytes_max) { bytes_max_ = bytes_max; }
+  /// Not below what it holds.
+  void set_bytes_max(size_t bytes_max) {
+    bytes_max_ = bytes_max;
+    if (!invariant(size() <= bytes_max, "a buffer holds no more than it may")) {
+      failed_ = true;
+    }
+  }
 
   /// Room for `byte_count` more bytes at `end()`; false (and failed) if it is not to be had. May move the
   /// bytes.
@@ -65,6 +74,10 @@ class Buffer {
 
   /// Forget the first `byte_count` bytes.
   void consume(size_t byte_count) {
+    if (!invariant(byte_count <= size(), "bytes are consumed that are there")) {
+      byte_count = size();
+      failed_ = true;
+    }
     front_ += byte_count;
     if (front_ == back_) {
       front_ = back_ = 0;
@@ -75,8 +88,10 @@ class Buffer {
 
   /// Keep the first `byte_count` bytes, and be good again if failed.
   void truncate(size_t byte_count) {
-    back_ = front_ + byte_count;
-    failed_ = false;
+    failed_ = !invariant(byte_count <= size(), "bytes are kept that are there");
+    if (!failed_) {
+      back_ = front_ + byte_count;
+    }
   }
   void clear() {
     front_ = back_ = 0;

@@ -158,5 +158,22 @@ RC_GTEST_PROP(BufferProperty, BehavesLikeAString,
   }
 }
 
+/// A buffer of three bytes after a call that breaks its contract: what it holds, or "counts nothing".
+template <typename Call>
+std::string after_broken(Call call) {
+  Buffer buffer;
+  buffer.append("abc");
+  const uint64_t broken_before = broken_invariants();
+  call(buffer);
+  return broken_invariants() == broken_before + 1 && buffer.failed() ? std::string(buffer.view())
+                                                                     : "counts nothing";
+}
+
+TEST(Buffer, FailsWhereItIsAskedForBytesThatAreNotThere) {
+  EXPECT_EQ(after_broken([](Buffer& buffer) { buffer.truncate(4); }), "abc");
+  EXPECT_EQ(after_broken([](Buffer& buffer) { buffer.consume(4); }), "");
+  EXPECT_EQ(after_broken([](Buffer& buffer) { buffer.set_bytes_max(2); }), "abc");
+}
+
 }  // namespace
 }  // namespace rowsocket

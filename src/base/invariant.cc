@@ -8,7 +8,7 @@
 namespace rowsocket {
 namespace {
 
-// Read once, when the plugin is loaded: nobody changes the environment of a server then.
+// Read once, when the plugin is loaded: the environment of a server does not change then.
 // NOLINTNEXTLINE(concurrency-mt-unsafe)
 std::atomic<bool> aborts{std::getenv("ROWSOCKET_ABORT_ON_BROKEN_INVARIANTS") != nullptr};
 std::atomic<uint64_t> broken{0};

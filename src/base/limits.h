@@ -2,6 +2,9 @@
 //
 // Every limit of RowSocket, with the relations between them checked at compile time (invariant 3: everything
 // is bounded). The `*_default` ones are system variables (rowsocket_*); the others are fixed.
+//
+// A limit whose value has a reason says the reason. "Not measured" means: the order of magnitude is meant,
+// and no other value was tried.
 #pragma once
 
 #include <cstddef>
@@ -12,108 +15,170 @@ namespace rowsocket::limits {
 inline constexpr size_t kibibyte = 1024;
 inline constexpr size_t mebibyte = 1024 * kibibyte;
 
-// One request.
-inline constexpr size_t line_bytes_default = 16 * mebibyte;  ///< rowsocket_max_line_bytes
+// ---- one request
+
+/// rowsocket_max_line_bytes. 16 MiB is what the server takes as max_allowed_packet by default, so a value
+/// that SQL could send fits.
+inline constexpr size_t line_bytes_default = 16 * mebibyte;
 inline constexpr size_t line_bytes_min = 4 * kibibyte;
-inline constexpr size_t line_bytes_max = 1024 * mebibyte;
-inline constexpr uint32_t value_count_max =
-    4096;  ///< values of one insert, update or key; the server's own column limit
-inline constexpr uint32_t in_list_default = 10'000;  ///< rowsocket_max_in_values
+inline constexpr size_t line_bytes_max = 1024 * mebibyte;  ///< what max_allowed_packet may be at most
+/// Values of one insert, update or key. No table of the server has more columns.
+inline constexpr uint32_t value_count_max = 4096;
+inline constexpr uint32_t in_list_default = 10'000;  ///< rowsocket_max_in_values; not measured
 inline constexpr uint32_t in_list_max = 1'000'000;
-inline constexpr size_t request_values_max =
-    1'048'576;  ///< values of all kinds of one request, or of all requests of one group
-inline constexpr uint32_t filter_count_max = 256;
-inline constexpr uint32_t index_id_default =
-    4096;  ///< rowsocket_max_indexes: ids of a connection are below this
+/// Values of all kinds of one request, or of all requests of one group. Without it a line of separators, each
+/// of which is an empty value of 16 bytes, could ask for sixteen times its size in every clause. The next
+/// power of two beyond the longest list of keys.
+inline constexpr size_t request_values_max = 1'048'576;
+inline constexpr uint32_t filter_count_max = 256;  ///< not measured
+/// rowsocket_max_indexes: ids of a connection are below this. The list of ids grows with the largest, and is
+/// counted as held memory. Not measured.
+inline constexpr uint32_t index_id_default = 4096;
 inline constexpr uint32_t index_id_max = 1'000'000;
-inline constexpr uint32_t insert_rows_max = 10'000;   ///< rows of one insert
-inline constexpr uint32_t group_requests_max = 1024;  ///< requests of one group that is done
-inline constexpr uint32_t group_lines_max =
-    16'384;  ///< requests of one group that is answered, be it with errors
-inline constexpr uint32_t column_lists_per_index =
-    8;  ///< column lists of single requests that an opened index remembers
-inline constexpr uint32_t selections_per_client =
-    16;  ///< selections that requests name in full, and a connection remembers
-inline constexpr size_t name_bytes_max = 64 * 4;  ///< database, table, index and column names: 64 characters
+/// Rows of one insert. As many as a transaction changes before it is committed.
+inline constexpr uint32_t insert_rows_max = 10'000;
+/// Requests of one group that is done. As many as one connection may ask in a turn.
+inline constexpr uint32_t group_requests_max = 1024;
+/// Requests of one group that is answered line by line, be it with errors. Not measured.
+inline constexpr uint32_t group_lines_max = 16'384;
+/// Column lists of single requests that an opened index remembers. They are looked for one by one with each
+/// such request, so the list is short. Not measured.
+inline constexpr uint32_t column_lists_per_index = 8;
+/// Selections that requests name in full, and a connection remembers. Looked for one by one, too. Not
+/// measured.
+inline constexpr uint32_t selections_per_client = 16;
+/// Database, table, index and column names: 64 characters of 4 bytes.
+inline constexpr size_t name_bytes_max = 64 * 4;
+/// Of a longer value the bytes to escape are counted before room is made for them. A shorter one is given
+/// twice its size, so that the loop over it needs no check. Not measured.
+inline constexpr size_t value_bytes_measured = 4 * kibibyte;
 
-inline constexpr size_t value_bytes_measured =
-    4 * kibibyte;  ///< longer values are measured before room is made for them
+// ---- one reply
 
-// One reply.
-inline constexpr size_t reply_bytes_default = 64 * mebibyte;  ///< rowsocket_max_reply_bytes
+/// rowsocket_max_reply_bytes. A turn's replies are kept until its commit. Not measured.
+inline constexpr size_t reply_bytes_default = 64 * mebibyte;
 inline constexpr size_t reply_bytes_min = 64 * kibibyte;
 inline constexpr size_t reply_bytes_max = 1024 * mebibyte;
-inline constexpr size_t reply_slack_bytes =
-    16 * kibibyte;  ///< room beyond the largest reply, for estimates of a value's size
+/// Room beyond the largest reply, since room for a value is estimated: twice a value that is not measured,
+/// and what stands around it.
+inline constexpr size_t reply_slack_bytes = 16 * kibibyte;
 
-// One connection.
-inline constexpr size_t receive_bytes = 64 * kibibyte;  ///< the most that one recv takes
-inline constexpr size_t receive_bytes_first =
-    2 * kibibyte;  ///< room made for a recv while a connection sends little
-inline constexpr size_t buffer_bytes_kept =
-    64 * kibibyte;  ///< pooled buffers larger than this are given back to the allocator
-inline constexpr uint32_t linger_ms =
-    2000;  ///< how long a client that is cut off for a bad stream may go on sending
+// ---- one connection
 
-inline constexpr size_t mapped_bytes_min =
-    256 * kibibyte;  ///< larger pieces of memory come from the system, and go back there
+/// The most that one recv takes. A turn spends one call on a connection, whatever else waits there. Not
+/// measured.
+inline constexpr size_t receive_bytes = 64 * kibibyte;
+/// Room made for a recv while a connection sends little. With it the buffer of an ordinary client stays at
+/// its first 4 KiB.
+inline constexpr size_t receive_bytes_first = 2 * kibibyte;
+/// Pooled buffers larger than this are given back to the allocator: one full recv is worth keeping.
+inline constexpr size_t buffer_bytes_kept = 64 * kibibyte;
+/// How long a client that is cut off for a bad stream may go on sending. If its bytes were not taken until
+/// then, the system would reset the connection, and our last reply would be lost. Not measured.
+inline constexpr uint32_t linger_ms = 2000;
+/// Larger pieces of memory come from the system, and go back there at once. Smaller ones are the allocator's,
+/// which may keep them for the next burst: its own threshold for this moves up with what is freed. Not
+/// measured.
+inline constexpr size_t mapped_bytes_min = 256 * kibibyte;
 
-// One worker and turn.
-inline constexpr uint32_t requests_per_turn = 8192;  ///< over all its connections
+// ---- one worker and turn
+
+// How long a turn may become: its replies wait for its end, and so does DDL on its tables.
+
+/// Over all connections of the turn. Where finds come 16 at a time, one takes 1.2 µs (docs/benchmarks), so
+/// that a full turn of them takes about 10 ms. No other value was measured.
+inline constexpr uint32_t requests_per_turn = 8192;
+/// An eighth of the turn, so that one connection with a full pipeline leaves room for others.
 inline constexpr uint32_t requests_per_connection_turn = 1024;
-inline constexpr size_t reply_bytes_per_turn =
-    8 * mebibyte;  ///< a turn takes no further request once it has staged this much
-inline constexpr size_t arena_bytes_per_turn =
-    16 * mebibyte;  ///< as much of what staged requests were parsed into
-inline constexpr uint32_t rows_per_transaction =
-    10'000;  ///< a turn commits before its end once it has changed this many rows ...
-inline constexpr uint32_t transaction_ms = 100;  ///< ... or its transaction has lasted this long
-inline constexpr uint32_t events_per_poll = 1024;
-inline constexpr size_t pool_bytes_busy =
-    16 * mebibyte;  ///< free buffers that a worker keeps between turns ...
-inline constexpr size_t pool_bytes_idle = 256 * kibibyte;     ///< ... and while it sleeps
-inline constexpr size_t held_bytes_default = 256 * mebibyte;  ///< rowsocket_max_held_bytes
+/// A turn takes no further request once it has staged this much. Together with the arena the memory that a
+/// worker holds beside rowsocket_max_held_bytes stays in the tens of MiB. Not measured.
+inline constexpr size_t reply_bytes_per_turn = 8 * mebibyte;
+/// The same of what staged requests were parsed into. A request of a few bytes can name thousands of empty
+/// values, and while writes are staged none of them is given back. Twice the replies; not measured.
+inline constexpr size_t arena_bytes_per_turn = 16 * mebibyte;
+
+// How long a transaction may become: others wait for the rows that it has locked.
+
+/// A turn commits before its end once it has changed this many rows ... Not measured.
+inline constexpr uint32_t rows_per_transaction = 10'000;
+/// ... or its transaction has lasted this long: a turn that waits for others' locks holds its own for as
+/// long. A tenth of the second that a row is waited for. Not measured.
+inline constexpr uint32_t transaction_ms = 100;
+
+inline constexpr uint32_t events_per_poll = 1024;  ///< more show up with the next poll; not measured
+/// Free buffers that a worker keeps between turns ... 256 of those that one recv fills. Not measured.
+inline constexpr size_t pool_bytes_busy = 16 * mebibyte;
+/// ... and while it sleeps. Not measured.
+inline constexpr size_t pool_bytes_idle = 256 * kibibyte;
+/// rowsocket_max_held_bytes. More than twice the longest request with the largest reply, and else not
+/// measured.
+inline constexpr size_t held_bytes_default = 256 * mebibyte;
 inline constexpr size_t held_bytes_min = 1 * mebibyte;
 inline constexpr size_t held_bytes_max = size_t{1024} * 1024 * mebibyte;
 inline constexpr uint32_t sweep_interval_ms = 100;      ///< how exactly time-outs are kept
 inline constexpr uint32_t activity_interval_ms = 1000;  ///< how often SHOW PROCESSLIST may change
-inline constexpr uint32_t hold_tables_us =
-    1000;  ///< metadata locks are given back before a worker blocks longer than this
-inline constexpr uint32_t return_wait_share =
-    8;  ///< after writes a turn waits this part of the commit for its clients ...
-inline constexpr uint32_t return_wait_us_min = 20;   ///< ... not at all if that is less than this ...
-inline constexpr uint32_t return_wait_us_max = 200;  ///< ... and never longer than this
-inline constexpr uint32_t parked_retry_us =
-    1000;  ///< how soon a request that waits for a lock is tried again
-inline constexpr uint32_t replay_retries =
-    3;  ///< how often again for a request that loses its own transaction, too
+/// Metadata locks are given back before a worker blocks longer than this. Opening a table costs more than a
+/// lookup, so a busy worker should not do it between two turns. Not measured.
+inline constexpr uint32_t hold_tables_us = 1000;
 
-// One session in MariaDB: how long it waits in place, where all clients of its worker wait with it.
-inline constexpr uint32_t impatience_ms =
-    5000;  ///< after a row was kept for long, nobody waits for rows in place
-inline constexpr uint32_t cluster_replay_patience_s =
-    10;  ///< for tables, after the cluster aborted a transaction
-inline constexpr uint32_t new_history_patience_s =
-    1;  ///< for a table that needs a new partition for its history
-inline constexpr uint32_t new_history_long_ms = 500;    ///< if that took longer ...
-inline constexpr uint32_t new_history_pause_ms = 5000;  ///< ... no new partition is tried for so long
-inline constexpr uint32_t last_turn_ms = 300;  ///< at shutdown: what a session has before it is interrupted
-inline constexpr uint32_t plugin_variables_interval_us =
-    100'000;  ///< how often they are looked at, under their lock
-inline constexpr uint32_t names_cleared_min =
-    256;  ///< names of tables remembered before those not in use are dropped
+// After a commit that flushed, a turn waits a moment for the clients that the commit answered: decision 0012,
+// and docs/benchmarks/findings.md for what it gave. Other values than these were not measured.
 
-// The server.
+/// It waits this part of what the commit took ...
+inline constexpr uint32_t return_wait_share = 8;
+/// ... not at all if that is less than this: then the commit did not flush ...
+inline constexpr uint32_t return_wait_us_min = 20;
+/// ... and never longer than this.
+inline constexpr uint32_t return_wait_us_max = 200;
+/// How soon a request that waits for a lock is tried again. It is what epoll can wait for at least.
+inline constexpr uint32_t parked_retry_us = 1000;
+/// How often again for a request that loses its own transaction, too. A deadlock seldom comes twice, and each
+/// try holds up the worker. Not measured.
+inline constexpr uint32_t replay_retries = 3;
+
+// ---- one session in MariaDB: how long it waits in place, where all clients of its worker wait with it
+
+/// After a row was kept for a second, no client waits for rows in place for so long. So a row that stays
+/// locked costs the worker's other clients one second in six (decision 0004). Not measured.
+inline constexpr uint32_t impatience_ms = 5000;
+/// For tables, after the cluster aborted a transaction. The DDL that mostly was the reason runs in total
+/// order and is waited for by the whole cluster. Not measured.
+inline constexpr uint32_t cluster_replay_patience_s = 10;
+/// For a table that needs a new partition for its history. The shortest that the server's time-out can say.
+inline constexpr uint32_t new_history_patience_s = 1;
+/// If that took longer than half of it, a client keeps the table in use ...
+inline constexpr uint32_t new_history_long_ms = 500;
+/// ... and no new partition is tried for so long: one second in six, as with rows. Not measured.
+inline constexpr uint32_t new_history_pause_ms = 5000;
+/// At shutdown: what a session has before it is interrupted. Most turns are over long before. Not measured.
+inline constexpr uint32_t last_turn_ms = 300;
+/// How often the variables of other plugins are looked at. It is done under a lock of the server, which not
+/// every turn should take.
+inline constexpr uint32_t plugin_variables_interval_us = 100'000;
+/// Names of tables remembered before those not in use are dropped. Below it their memory is not worth a look
+/// at all of them.
+inline constexpr uint32_t names_cleared_min = 256;
+
+// ---- the server
+
 inline constexpr uint32_t threads_max = 1024;
-inline constexpr uint32_t connections_default = 20'000;  ///< rowsocket_max_connections
+/// rowsocket_max_connections. An idle one owns no buffers, so the number costs little. Not measured beyond
+/// the figures in docs/benchmarks.
+inline constexpr uint32_t connections_default = 20'000;
 inline constexpr uint32_t connections_max = 1'000'000;
 inline constexpr uint32_t idle_timeout_s_default = 28'800;  ///< rowsocket_idle_timeout, as wait_timeout
+/// What Linux allows at most by default (net.core.somaxconn).
 inline constexpr uint32_t listen_backlog = 4096;
-inline constexpr uint32_t port_picks_max = 32;        ///< of a port that is free on all addresses
-inline constexpr uint32_t accepts_per_listener = 64;  ///< before the next listener has its turn
-inline constexpr uint32_t accept_pause_ms =
-    100;  ///< accepting rests this long when the process is out of descriptors
-inline constexpr uint32_t log_lines_per_interval = 10;  ///< of each thread, for what clients can cause
+/// How often a port is picked that must be free on all addresses. One address takes a port away from another
+/// seldom.
+inline constexpr uint32_t port_picks_max = 32;
+/// Before the next listener has its turn. Not measured.
+inline constexpr uint32_t accepts_per_listener = 64;
+/// Accepting rests this long when the process is out of descriptors: the listener stays readable, and would
+/// keep the acceptor busy.
+inline constexpr uint32_t accept_pause_ms = 100;
+/// Lines of each thread for what clients can cause: an operator reads them, and no client fills the disk.
+inline constexpr uint32_t log_lines_per_interval = 10;
 inline constexpr uint32_t log_interval_ms = 10'000;
 
 static_assert(line_bytes_min <= line_bytes_default && line_bytes_default <= line_bytes_max);
@@ -122,6 +187,7 @@ static_assert(2 * value_bytes_measured + kibibyte <= reply_slack_bytes);
 static_assert(in_list_default <= in_list_max && index_id_default <= index_id_max);
 static_assert(in_list_max + 3 * value_count_max <= request_values_max,
               "key, other end, list and new values of a find");
+static_assert(insert_rows_max <= rows_per_transaction);
 static_assert(group_requests_max <= requests_per_connection_turn && group_requests_max <= group_lines_max);
 static_assert(requests_per_connection_turn <= requests_per_turn);
 static_assert(buffer_bytes_kept >= receive_bytes, "a pooled buffer takes one full receive");

@@ -9,11 +9,11 @@
 //
 // Everything here belongs to one worker thread; only `SessionOptions::wake` is called from others.
 //
-//   Session ── one per worker: its transaction, its open tables
-//     Selection ── what a client named: an index of a table, and columns. The session resolves the
-//              names again after each reopen of the table. Connections of one worker that named the
-//              same share one.
-//     Cursor ─ one request's way through an index, from begin_request to end_request or abandon_request
+//   Session ..... one per worker: its transaction, its open tables
+//   Selection ... what a client named: an index of a table, and columns. The session resolves the names again
+//                 after each reopening of the table. Connections of one worker that named the same share one.
+//   Cursor ...... one request's way through an index, from begin_request to end_request or
+//                 abandon_request
 #pragma once
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Who a client is, as far as that decides what it may do. There is one kind yet: whoever came in at a port,
+// What a client is, as far as that decides what it may do. There is one kind yet: a client came in at a port,
 // and knows a secret of the port or not.
 #pragma once
 

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // What a request must pass before the engine runs it, and which selection it is about. The order of the
-// checks is part of the protocol's contract: who may not know a thing is not told whether it exists.
+// checks is part of the protocol's contract: a client that may not know a thing is not told whether it
+// exists.
 #pragma once
 
 #include <string_view>
@@ -37,7 +38,7 @@ class Admission {
   /// it lives until `forget_retired`. Groups are admitted member by member.
   [[nodiscard]] engine::Begin admit(Client& client, const Request& request, const Settings& settings,
                                     engine::Selection*& selection, Error& error);
-  /// Nobody uses a selection any more that its client has replaced.
+  /// A selection that its client has replaced is not used any more.
   void forget_retired() { retired_.clear(); }
 
  private:

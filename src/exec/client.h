@@ -78,9 +78,9 @@ class Client {
   /// May throw std::bad_alloc.
   engine::Selection* remember_names(SharedSelection selection, RetiredSelections& retired);
 
-  /// How much memory what it opened takes, as if nobody shared it.
+  /// How much memory what it opened takes, as if no other client shared it.
   [[nodiscard]] size_t held_bytes() const { return held_bytes_; }
-  /// How much its lists take, which it shares with nobody.
+  /// How much its lists take, which it shares with no other client.
   [[nodiscard]] size_t list_bytes() const {
     return opened_.capacity() * sizeof(Opened) + generated_ids.capacity() * sizeof(engine::GeneratedId);
   }
@@ -93,8 +93,8 @@ class Client {
   // Requests that wait for a lock.
 
   /// In this turn: the request at this position (see Executor::execute), and those behind it, are undone, and
-  /// nothing is told of them. Whoever presents the requests takes the position out, and presents them again
-  /// in a later turn.
+  /// nothing is told of them. The caller that presents requests takes the position out, and presents them
+  /// again in a later turn.
   std::optional<size_t> put_back_at;
   /// When the request that waits was first tried; 0 = none waits.
   uint64_t parked_since_ms = 0;

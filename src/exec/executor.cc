@@ -5,6 +5,8 @@
 
 #include <utility>
 
+#include "base/invariant.h"
+
 namespace rowsocket::exec {
 namespace {
 
@@ -167,6 +169,10 @@ void Executor::finish(Job&& job, bool is_staged) {
 
 void Executor::end_turn() {
   staging_.settle();
+  if (!invariant(staging_.is_empty() && !transaction_.is_open(),
+                 "a turn ends with nothing staged, and its transaction is over")) {
+    staging_.give_up();
+  }
   admission_.forget_retired();
   if (const uint64_t requests = tally_.take_turn_requests(); requests > 0) {
     counters_.add(Counter::turns);

@@ -193,8 +193,8 @@ class ColdExecutor {
   }
   void run_bound(const std::vector<const Request*>& requests) {
     executor_.begin_turn(1);
-    for (const Request* request : requests) {
-      static_cast<void>(executor_.execute(connection_.client, *request, 0));
+    for (size_t position = 0; position < requests.size(); ++position) {
+      static_cast<void>(executor_.execute(connection_.client, *requests[position], position));
     }
     executor_.end_turn();
   }

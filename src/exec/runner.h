@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // Runs one request, or one group, on the engine, and tells its reply what happened. A success is told in
-// full; a failure leaves nothing in the output and nothing changed, and whoever called the runner tells it.
+// full; a failure leaves nothing in the output and nothing changed, and the caller tells it.
 // It knows the transaction that requests are part of, and nothing of staging: a request that runs again is a
 // new one to it.
 #pragma once

@@ -12,7 +12,7 @@ namespace {
 
 using engine::Begin;
 
-/// It may: of a group nobody looks at the members.
+/// Of a group it is taken for granted: its members are not looked at.
 bool inserts(const Request& request) {
   return request.kind == RequestKind::insert || request.kind == RequestKind::group;
 }
@@ -39,6 +39,11 @@ void Job::refuse(Error error) {
   failed_member = Reply::group_itself;
 }
 
+void Job::give_up() {
+  refuse(ErrorCode::commit_failed);
+  out().fail();
+}
+
 // ---- one request
 
 bool Staging::make_room() {
@@ -60,6 +65,18 @@ Begin Staging::run(Job& job) {
     session_.begin_inserts(job.parked_since_ms == 0 ? std::vector<engine::GeneratedId>()
                                                     : std::exchange(job.client->generated_ids, {}));
   }
+  const Begin begin = run_any(job);
+  // Of a transaction that is lost a request may have failed without an error of its own: it runs again.
+  const bool is_over = begin == Begin::ready || begin == Begin::failed;
+  if (is_over && !invariant((begin == Begin::ready) == job.outcome.ok() || transaction_.is_lost(),
+                            "a request fails with an error, and only then has one")) {
+    job.give_up();
+    return Begin::failed;
+  }
+  return begin;
+}
+
+Begin Staging::run_any(Job& job) {
   if (job.request->kind == RequestKind::group) {
     const auto& group = static_cast<const Group&>(*job.request);
     return runner_.run_group(group, job.member_selections, job.failed_member, job.outcome);
@@ -72,8 +89,7 @@ Begin Staging::run_as_first(Job& job) {
   if (invariant(begin != Begin::commit_first, "the first request of a transaction is not asked to be that")) {
     return begin;
   }
-  job.refuse(ErrorCode::commit_failed);
-  job.out().fail();  // costs the connection
+  job.give_up();
   return Begin::failed;
 }
 
@@ -127,8 +143,21 @@ bool Staging::has_waited_long_enough(const Job& job) const {
 }
 
 void Staging::stage(Job&& job) {
+  if (!invariant(staged_.size() < staged_.capacity(), "there is room for a request before it runs") ||
+      !invariant(follows_last(job), "requests of a client are staged in their order, and so are replies")) {
+    job.out().fail();
+  }
   job.client->is_staged = true;
   staged_.push_back(std::move(job));
+}
+
+/// Replies are cut from the last one to the first, and requests are put back from a position on.
+bool Staging::follows_last(const Job& job) const {
+  if (staged_.empty() || staged_.back().client != job.client) {
+    return true;
+  }
+  const Job& last = staged_.back();
+  return last.position < job.position && (last.reply_begin <= job.reply_begin || job.out().failed());
 }
 
 // ---- all that is staged
@@ -143,7 +172,24 @@ void Staging::settle() {
         fail_writes(committed.error);
       }
     }
+  } else if (!invariant(!has_promised_writes(), "what was promised has a transaction to be committed")) {
+    fail_writes(ErrorCode::commit_failed);
   }
+  forget();
+}
+
+/// A reply says that a write was done.
+bool Staging::has_promised_writes() const {
+  return std::any_of(staged_.begin(), staged_.end(), [](const Job& job) {
+    return job.can_run() && job.outcome.ok() && writes(*job.request) && !job.is_put_back();
+  });
+}
+
+void Staging::give_up() {
+  for (Job& job : staged_) {
+    job.give_up();
+  }
+  transaction_.roll_back();
   forget();
 }
 

@@ -56,6 +56,8 @@ struct Job {
   [[nodiscard]] Buffer& out() const { return request->reply->out(); }
   /// It is not to run after all.
   void refuse(Error error);
+  /// For a bug of ours its answer is not known: it has none, and costs its connection.
+  void give_up();
 };
 
 class Staging {
@@ -97,6 +99,8 @@ class Staging {
 
   /// End the transaction, and make every reply so far final.
   void settle();
+  /// For a bug of ours the answers are not known: undo all, at the cost of the connections.
+  void give_up();
   /// After a request: if the transaction was lost, bring what was staged to its answers without it.
   void replay_if_lost();
   /// A job that nothing is staged around lost its transaction: there is only itself to run again.
@@ -104,6 +108,9 @@ class Staging {
 
  private:
   static void answer_untold(const Job& job);
+  [[nodiscard]] engine::Begin run_any(Job& job);
+  [[nodiscard]] bool follows_last(const Job& job) const;
+  [[nodiscard]] bool has_promised_writes() const;
   void replay();
   void fail_writes(const Error& commit_error);
   void cut_replies();

@@ -7,9 +7,20 @@
 
 namespace rowsocket::exec {
 
-void Transaction::remember_gtid_place(Reply& reply) { gtid_places_.push_back({&reply, reply.out().size()}); }
+void Transaction::remember_gtid_place(Reply& reply) {
+  const size_t position = reply.out().size();
+  const bool is_first = gtid_places_.empty() || &gtid_places_.back().reply->out() != &reply.out();
+  if (!invariant(is_first || gtid_places_.back().position <= position,
+                 "the places for GTIDs rise within an output")) {
+    reply.out().fail();
+  }
+  gtid_places_.push_back({&reply, position});
+}
 
 Committed Transaction::commit() {
+  if (!invariant(is_open_, "a transaction is committed that was begun")) {
+    return {.error = ErrorCode::commit_failed};
+  }
   const bool did_write = writes_;
   const bool could_run_again = may_run_again();  // before the session forgets
   Committed committed;
@@ -70,6 +81,9 @@ void Transaction::fill_in(size_t first_place) {
     out.fail();  // a reply that is not there must not be taken for the next one
   }
   size_t moved_end = out.size();
+  if (!invariant(gtid_places_.back().position <= moved_end, "a GTID stands within its reply's output")) {
+    out.fail();
+  }
   if (out.failed() || texts.empty() || !out.reserve(texts.size())) {
     return;
   }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/invariant.h"
 #include "base/limits.h"
 #include "engine/engine.h"
 #include "exec/row_counts.h"
@@ -48,8 +49,13 @@ class Transaction {
   /// The GTID of the commit is to stand where the output of the reply ends now. May throw std::bad_alloc.
   void remember_gtid_place(Reply& reply);
   /// The request of the last place was undone.
-  void forget_last_gtid_place() { gtid_places_.pop_back(); }
+  void forget_last_gtid_place() {
+    if (invariant(!gtid_places_.empty(), "a place for a GTID is forgotten that was remembered")) {
+      gtid_places_.pop_back();
+    }
+  }
 
+  /// One is open.
   Committed commit();
   void roll_back();
 

@@ -6,6 +6,8 @@
 #include <limits>
 #include <utility>
 
+#include "base/invariant.h"
+
 namespace rowsocket::exec {
 namespace {
 
@@ -239,7 +241,8 @@ bool Walk::fail(ErrorCode code) {
 }
 
 bool Walk::fail(const Error& error) {
-  error_ = error;
+  const bool is_told = invariant(!error.ok(), "a step that failed says why");
+  error_ = is_told ? error : Error(ErrorCode::engine, "a step failed without an error");
   return false;
 }
 

@@ -2,7 +2,7 @@
 //
 // One find's way over its rows: key by key (a list has many), past filters, offset and limit, to the reply or
 // to the change of each row found. It decides what a find means; the cursor knows how rows are reached. It
-// begins and ends no request: whoever calls it undoes what a failed walk changed, and cuts what its reply was
+// begins and ends no request: its caller undoes what a failed walk changed, and cuts what its reply was
 // told.
 //
 // Lists. With KeyOperator::equal and starts_with all rows of each key count, up to the limit in all. With the

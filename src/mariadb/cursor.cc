@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "mariadb/server_headers.h"
 // The server's headers come first.
-#include <new>
 #include <utility>
 
+#include "base/invariant.h"
 #include "mariadb/cursor.h"
 #include "mariadb/diagnostics.h"
-#include "mariadb/row_change.h"
-#include "mariadb/row_insert.h"
 #include "mariadb/row_text.h"
 #include "sql_values/order.h"
 
@@ -33,6 +31,7 @@ void Cursor::begin(THD* thd, OpenTable& open, const Binding& binding, bool raw) 
   change_ = Change::none;
   filter_count_ = 0;
   is_fetching_positions_ = false;
+  stands_ = false;
   found_row_locked_ = false;
   positions_.clear();
 }
@@ -62,6 +61,10 @@ Error Cursor::set_filters(std::span<const Filter> filters) {
   }
   filter_count_ = filters.size();
   for (size_t i = 0; i < filters.size(); ++i) {
+    if (!invariant(filters[i].filter_column < binding_->filter_columns.size(),
+                   "a filter's column is one of the selection's")) {
+      return ErrorCode::bad_filter_column;
+    }
     filters_[i].comparison = filters[i].comparison;
     filters_[i].mismatch = filters[i].mismatch;
     Field* const field = binding_->filter_columns[filters[i].filter_column];
@@ -229,6 +232,7 @@ Step Cursor::settle(int handler_code) {
 }
 
 Step Cursor::seek(const KeyRange& range) {
+  stands_ = false;
   if (range.key.size() > binding_->key_parts.size()) {
     return fail(Error(ErrorCode::too_many_key_parts, "the index has fewer parts than the key has values"));
   }
@@ -253,123 +257,26 @@ Step Cursor::seek(const KeyRange& range) {
   if (const int handler_code = open_->activate(*binding_, reads_key); handler_code != 0) {
     return fail(handler_code);
   }
-  return settle(start());
+  return stand(settle(start()));
 }
 
 Step Cursor::next() {
   if (thd_->killed) [[unlikely]] {
     return fail(interruption_error(thd_));
   }
-  return settle(advance());
+  const Step step = settle(advance());
+  return step == Step::row ? step : stand(step);
+}
+
+/// Where a movement has ended. From row to row nothing has to be noted.
+Step Cursor::stand(Step step) {
+  stands_ = step == Step::row;
+  return step;
 }
 
 void Cursor::write_row(ValueWriter& writer) {
   writer.begin_row();
   write_columns(binding_->columns, writer);
-}
-
-bool Cursor::change_moves_rows(std::span<const Assignment> assignments) const {
-  const uint32_t clustered_key = table_->s->primary_key;
-  const bool is_clustered = clustered_key < MAX_KEY && table_->file->pk_is_clustering_key(clustered_key);
-  for (const Assignment& assignment : assignments) {
-    const Field* const field = binding_->columns[assignment.column].field;
-    if (field->part_of_key_not_clustered.is_set(binding_->key_number) ||
-        field->key_start.is_set(binding_->key_number) ||
-        (is_clustered && field->part_of_key.is_set(clustered_key) && (field->flags & PRI_KEY_FLAG) != 0)) {
-      return true;
-    }
-  }
-  for (const KeyPart& part : binding_->key_parts) {
-    // Generated columns, ON UPDATE columns and prefixes of columns move as well.
-    if (part.is_prefix || part.field->vcol_info != nullptr || part.field->has_update_default_function()) {
-      return true;
-    }
-  }
-  // So does what a BEFORE UPDATE trigger sets.
-  return table_->part_info != nullptr || table_->triggers != nullptr;
-}
-
-bool Cursor::save_position() {
-  try {
-    table_->file->position(table_->record[0]);
-    positions_.insert(positions_.end(), table_->file->ref, table_->file->ref + table_->file->ref_length);
-    return true;
-  } catch (const std::bad_alloc&) {
-    return false;
-  }
-}
-
-Step Cursor::fetch_position(size_t number) {
-  if (!is_fetching_positions_) {
-    open_->deactivate();
-    binding_->use_columns(table_);
-    if (const int handler_code = table_->file->ha_rnd_init(false); handler_code != 0) {
-      return fail(handler_code);
-    }
-    is_fetching_positions_ = true;
-  }
-  uchar* const position = positions_.data() + number * table_->file->ref_length;
-  const int handler_code = table_->file->ha_rnd_pos(table_->record[0], position);
-  if (handler_code == 0) [[likely]] {
-    return Step::row;
-  }
-  // A change before this one has moved the row, or removed it.
-  const bool is_gone =
-      is_end(handler_code) || handler_code == HA_ERR_RECORD_DELETED || handler_code == HA_ERR_RECORD_CHANGED;
-  return is_gone ? Step::end : fail(handler_code);
-}
-
-Error Cursor::prepare(Change change) {
-  if (change_ != Change::none) {
-    return {};
-  }
-  change_ = change;
-  int handler_code = 0;
-  switch (change) {
-    case Change::none:
-      break;
-    case Change::insert:
-      open_->deactivate();
-      handler_code = prepare_insert(table_, on_duplicate_);
-      break;
-    case Change::update:
-      handler_code = prepare_update(table_);
-      break;
-    case Change::remove:
-      handler_code = prepare_delete(table_);
-      break;
-  }
-  return handler_code == 0 ? Error() : engine_error(thd_, table_->file, handler_code);
-}
-
-void Cursor::end_changes() {
-  if (change_ != Change::none) {  // updates and deletes insert as well: rows of history
-    end_inserts(table_, change_ == Change::insert ? on_duplicate_ : OnDuplicate::fail);
-  }
-}
-
-Error Cursor::change_row(std::span<const Assignment> assignments, bool keeps_signs, bool& changed) {
-  if (Error error = prepare(Change::update); !error.ok()) {
-    return error;
-  }
-  return noted(mariadb::change_row(thd_, *binding_, table_, assignments, keeps_signs, raw_, changed));
-}
-
-Error Cursor::delete_row() {
-  if (Error error = prepare(Change::remove); !error.ok()) {
-    return error;
-  }
-  return noted(mariadb::delete_row(thd_, table_));
-}
-
-Error Cursor::insert_row(const engine::RowToInsert& row, RowOutcome& outcome) {
-  on_duplicate_ = row.on_duplicate;
-  if (Error error = prepare(Change::insert); !error.ok()) {
-    return error;
-  }
-  Error error = noted(mariadb::insert_row(thd_, *binding_, table_, row, raw_, *this, ids_, outcome));
-  thd_->get_stmt_da()->inc_current_row_for_warning();
-  return error;
 }
 
 }  // namespace rowsocket::mariadb

@@ -71,6 +71,8 @@ class Cursor final : public engine::Cursor {
   engine::Step fail(int handler_code);
   [[nodiscard]] Error noted(Error error);
   [[nodiscard]] Error prepare(Change change);
+  [[nodiscard]] bool stands_on_row() const;
+  engine::Step stand(engine::Step step);
 
   THD* thd_ = nullptr;
   OpenTable* open_ = nullptr;
@@ -94,6 +96,7 @@ class Cursor final : public engine::Cursor {
 
   std::vector<uchar> positions_;
   bool is_fetching_positions_ = false;
+  bool stands_ = false;  ///< on a row, since the last seek or fetch_position; told when the walk ends
   bool calls_for_ranges_ = false;  ///< the walk uses read_range_first and read_range_next
   bool needs_new_transaction_ = false;
   bool found_row_locked_ = false;

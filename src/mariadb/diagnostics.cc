@@ -15,7 +15,7 @@ constexpr int rocksdb_try_again = HA_ERR_LAST + 25;
 /// The server, or the plugin, is stopping, and interrupts what the THD does.
 bool is_stopping(const THD* thd) { return thd->killed == KILL_SERVER || thd->killed == KILL_SERVER_HARD; }
 
-/// Errors that only say that somebody interrupted the request.
+/// Errors that only say that the request was interrupted.
 bool is_interruption(int number) {
   return number == ER_SERVER_SHUTDOWN || number == ER_CONNECTION_KILLED || number == ER_QUERY_INTERRUPTED ||
          number == HA_ERR_ABORTED_BY_USER;

@@ -13,7 +13,7 @@ class handler;
 namespace rowsocket::mariadb {
 
 /// The error that stands in the THD's diagnostics area, which is emptied, as a `fallback` with its number.
-/// That somebody interrupted the request is `sql`, whatever it was that failed for it; if the server or the
+/// That the request was interrupted is `sql`, whatever it was that failed for it; if the server or the
 /// plugin stops, `shutting_down`.
 [[nodiscard]] Error take_server_error(THD* thd, ErrorCode fallback);
 

@@ -21,7 +21,7 @@ using engine::Intent;
 
 namespace {
 
-/// The rule of SQL: a node that has no say in the cluster answers nobody, unless dirty reads are asked for.
+/// The rule of SQL: a node that has no say in the cluster answers nothing, unless dirty reads are asked for.
 bool is_ready_for(Intent request) {
   return (wsrep_ready_get() && wsrep_reject_queries == WSREP_REJECT_NONE) ||
          (request == Intent::read && global_system_variables.wsrep_dirty_reads);
@@ -70,7 +70,7 @@ Error Galera::begin_request(Intent request, Intent session) {
   return is_aborted(thd_) ? conflict() : Error();
 }
 
-/// Reads begin a transaction too: only who has one can be asked by the cluster to stop.
+/// Reads begin a transaction too: the cluster can ask a session to stop only if the session has one.
 Error Galera::begin(Intent session) {
   const system_variables& global = global_system_variables;
   thd_->variables.wsrep_sync_wait = global.wsrep_sync_wait;
@@ -78,7 +78,8 @@ Error Galera::begin(Intent session) {
   wsrep_before_command(thd_);  // never fails: nothing is left of an earlier transaction
   thd_->set_wsrep_next_trx_id(thd_->query_id);
 
-  // The whole turn waits once, before it holds anything: later, whom we wait for could be waiting for us.
+  // The whole turn waits once, before it holds anything. Later the transaction that we wait for could be
+  // waiting for us.
   constexpr uint before_reads = WSREP_SYNC_WAIT_BEFORE_READ;
   constexpr uint before_any =
       before_reads | WSREP_SYNC_WAIT_BEFORE_UPDATE_DELETE | WSREP_SYNC_WAIT_BEFORE_INSERT_REPLACE;
@@ -104,7 +105,7 @@ Error Galera::end(Error error) {
   wsrep_after_statement(thd_);
   wsrep_after_command_before_result(thd_);
   const wsrep::client_error outcome = wsrep_current_error(thd_);
-  const bool was_replayed = thd_->get_stmt_da()->is_ok();  // nobody else says OK here
+  const bool was_replayed = thd_->get_stmt_da()->is_ok();  // only a replay says OK here
   wsrep_after_command_after_result(thd_);
   settle_kills();
   clear_diagnostics(thd_);

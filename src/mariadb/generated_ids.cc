@@ -3,21 +3,22 @@
 // The server's headers come first.
 #include <utility>
 
+#include "base/invariant.h"
 #include "base/limits.h"
 #include "mariadb/generated_ids.h"
 
 namespace rowsocket::mariadb {
 namespace {
 
-/// auto_increment_increment and _offset may have changed since; then the value would lead to others that
-/// nobody gave.
+/// auto_increment_increment and _offset may have changed since. Then the value would lead to others that the
+/// server would not give.
 bool fits_steps(const THD* thd, ulonglong id) {
   const ulonglong step = thd->variables.auto_increment_increment;
   return step <= 1 || id % step == thd->variables.auto_increment_offset % step;
 }
 
-/// Partitions give the last values again when their rows were not inserted, to whoever comes first. An engine
-/// that locks tables gives the next behind the largest that is there.
+/// Partitions give the last values again when their rows were not inserted, to the next request that comes.
+/// An engine that locks tables gives the next behind the largest that is there.
 bool takes_back_ids(const TABLE* table) {
   return table->part_info != nullptr || (table->file->ha_table_flags() & HA_NO_TRANSACTIONS) != 0;
 }
@@ -72,6 +73,9 @@ void GeneratedIds::drop_last() {
 }
 
 std::vector<engine::GeneratedId> GeneratedIds::all() const {
+  if (!invariant(offered_ <= earlier_.size(), "only values of the earlier run are offered again")) {
+    return given_;
+  }
   std::vector<engine::GeneratedId> found = given_;
   found.insert(found.end(), earlier_.begin() + static_cast<ptrdiff_t>(offered_), earlier_.end());
   return found;

@@ -18,7 +18,7 @@ namespace rowsocket::mariadb {
 
 class GlobalSettings {
  public:
-  /// True if the variables must be taken over: for the first time, or since somebody has changed them.
+  /// True if the variables must be taken over: for the first time, or since an operator has changed them.
   /// `now_us` is any clock.
   [[nodiscard]] bool have_changed(ulonglong now_us);
   /// As `THD::init` does, under the lock that the server asks for.

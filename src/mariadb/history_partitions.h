@@ -8,15 +8,15 @@
 //
 //   open ....... put_off_new_partitions, so that open_tables adds none
 //   due ........ is there a table that needs one?
-//   close ...... this table, and whatever else the session has open: the partition is added to nobody's open
-//   table add ........ within a patience of its own open again . with or without a new partition. Without one
-//   the last partition takes the history, as in SQL where
-//                the exclusive lock was not to be had
+//   close ...... this table, and whatever else the session has open: no partition is added to an open table
+//   add ........ within a patience of its own
+//   open again . with or without a new partition. Without one the last partition takes the history, as in SQL
+//                where the exclusive lock was not to be had
 //
-// A step of its own for two reasons. Nobody but the session can close the session's other openings of the
-// table. And where two sessions hold the table's metadata lock and need a partition, `open_tables` of the
-// second one tries again and again, without a pause, until the first one is done or gives up; the first one
-// waits for the second one's transaction meanwhile. A worker must not be the second one.
+// A step of its own for two reasons. Only the session can close its other openings of the table. And where
+// two sessions hold the table's metadata lock and need a partition, `open_tables` of the second one tries
+// again and again, without a pause, until the first one is done or gives up; the first one waits for the
+// second one's transaction meanwhile. A worker must not be the second one.
 #pragma once
 
 #include "mariadb/server_headers.h"
@@ -29,22 +29,22 @@ namespace rowsocket::mariadb {
 /// Before these tables are opened: the opening adds no partition to them.
 void put_off_new_partitions(THD* thd, TABLE_LIST* first);
 
-/// The tables are open, but for those whose `table` is nullptr. True if one that is opened for writing needs
-/// a partition that nobody is adding.
+/// The tables are open; a list's `table` that is nullptr is not. True if one that is opened for writing needs
+/// a partition that no session is adding.
 [[nodiscard]] bool needs_new_partition(THD* thd, TABLE_LIST* first);
 
 /// Adds the partitions that a table needs. It is told of the tables while they are open, and adds when they
 /// are closed.
 class NewPartitions {
  public:
-  /// `patience_s`: how long `add` waits for those who use the table.
+  /// `patience_s`: how long `add` waits for other sessions that use the table.
   NewPartitions(THD* thd, ulong patience_s);
   NewPartitions(const NewPartitions&) = delete;
   NewPartitions& operator=(const NewPartitions&) = delete;
 
   /// From here on no other session adds partitions to the table, so `add` must follow.
   [[nodiscard]] bool claim(TABLE_LIST* first);
-  /// False where the server has reported an error. That somebody uses the table for longer is none.
+  /// False where the server has reported an error. It is none that another session uses the table for longer.
   [[nodiscard]] bool add();
 
  private:

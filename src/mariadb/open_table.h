@@ -28,7 +28,7 @@ struct Binding;
 /// Whether a table is there to be used.
 enum class Opening : uint8_t {
   ready,
-  wait,           ///< somebody holds a conflicting lock; nothing is held for this attempt
+  wait,           ///< another session holds a conflicting lock; nothing is held for this attempt
   own_statement,  ///< writes to it need a statement with nothing else in it: end the present one, and open
                   ///< again
   new_partition,  ///< its history needs a new partition: close what is open, and open again with
@@ -39,7 +39,7 @@ enum class Opening : uint8_t {
 /// What an opening does where history needs a new partition (see history_partitions.h).
 enum class NewHistory : uint8_t {
   report,  ///< answer Opening::new_partition
-  add,     ///< add it, or do without where somebody uses the table for longer than a moment
+  add,     ///< add it, or do without where another session uses the table for longer than a moment
   ignore   ///< do without
 };
 
@@ -89,7 +89,7 @@ class OpenTable {
   [[nodiscard]] bool is_innodb() const { return is_innodb_; }
   /// The engine's locks are on the table: hold them for one request only.
   [[nodiscard]] bool has_table_lock() const { return table_->file->lock_count() > 0; }
-  /// Somebody waits for this table, or it was flushed: close it at the end of the turn.
+  /// Another session waits for this table, or it was flushed: close it at the end of the turn.
   [[nodiscard]] bool is_wanted_by_others() const {
     return table_->mdl_ticket->has_pending_conflicting_lock() || table_->s->tdc->flushed;
   }
@@ -120,6 +120,7 @@ class OpenTable {
   [[nodiscard]] Opening settle(THD* thd, bool alone_in_statement, const MDL_savepoint& before);
   [[nodiscard]] bool refuse(const TABLE* table, Error& error) const;
   void keep(THD* thd);
+  [[nodiscard]] bool copy_lock(THD* thd, const MDL_ticket& ticket) const;
 
   std::string database_;
   std::string name_;
@@ -139,7 +140,7 @@ class OpenTable {
   bool is_innodb_ = false;
 };
 
-/// True if the server's last error is that somebody else holds a metadata or table lock.
+/// True if the server's last error is that another session holds a metadata or table lock.
 [[nodiscard]] bool is_lock_conflict(THD* thd);
 
 }  // namespace rowsocket::mariadb

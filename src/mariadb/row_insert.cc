@@ -245,7 +245,7 @@ Error insert_row(THD* thd, const Binding& binding, TABLE* table, const engine::R
     };
     generated_id = file->insert_id_for_cur_row > 0 ? file->insert_id_for_cur_row : generated_id;
     if (offered_id > 0 && offered_id == generated_id && has_taken_id(table, handler_code)) {
-      // Since the earlier run somebody else named it.
+      // Since the earlier run another session named it.
       ids.drop_last();
       offered_id = ids.offer(thd, table);
       generated_id = 0;

@@ -4,6 +4,7 @@
 #include <cstring>
 #include <utility>
 
+#include "base/invariant.h"
 #include "mariadb/diagnostics.h"
 #include "mariadb/performance_schema.h"
 #include "mariadb/server_thread.h"
@@ -127,6 +128,9 @@ void ServerThread::take_over_settings(bool is_cluster_client) {
 }
 
 void ServerThread::begin_command(bool is_cluster_client) {
+  if (!invariant(current_thd == thd_, "a session is used by the thread that made it")) {
+    thd_->store_globals();
+  }
   if (thd_->killed == KILL_QUERY || thd_->killed == KILL_QUERY_HARD) {
     thd_->reset_kill_query();  // there was no query of ours to kill
   }
@@ -145,6 +149,10 @@ void ServerThread::begin_command(bool is_cluster_client) {
 }
 
 void ServerThread::end_command() {
+  if (!invariant(thd_->open_tables == nullptr && thd_->lock == nullptr,
+                 "at the end of a command no table is open in it, or locked")) {
+    close_thread_tables(thd_);
+  }
   thd_->mdl_context.release_statement_locks();
   thd_->release_transactional_locks();
   thd_->transaction->all.reset();

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // A THD of ours, from its making to its end, and what the server does at both ends of each command of a
-// connection
-// (`dispatch_command`). To the server a turn is a command.
+// connection (`dispatch_command`). To the server a turn is a command.
 //
 // Made, used and ended on one thread; `kill` is called from others.
 #pragma once

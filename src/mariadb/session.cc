@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A session's life, and its tables. Its requests and the transaction around them are in session_requests.cc.
+// A session's life, and how it opens tables. Its requests and the transaction around them are in
+// session_requests.cc and session_transaction.cc.
 #include "mariadb/server_headers.h"
 // The server's headers come first.
 #include <algorithm>
 #include <chrono>
-#include <cstring>
 #include <utility>
 
+#include "base/invariant.h"
+#include "base/limits.h"
 #include "mariadb/diagnostics.h"
 #include "mariadb/session.h"
 
@@ -19,75 +21,26 @@ using engine::Interruption;
 
 namespace {
 
-/// As the server does it where table names have no case.
-void to_lower_case(std::string& name) {
-  std::string lower(name.size() * system_charset_info->casedn_multiply() + 1, '\0');
-  lower.resize(system_charset_info->casedn(name.data(), name.size(), lower.data(), lower.size()));
-  name = std::move(lower);
-}
-
-bool is_valid_name(const std::string& name) {
-  if (name.empty() || name.size() > NAME_LEN || std::memchr(name.data(), 0, name.size()) != nullptr) {
-    return false;
-  }
-  // The prefix of names from old servers is another way to write a name, with a metadata lock of its own.
-  return !name.starts_with(MYSQL50_TABLE_NAME_PREFIX) &&
-         check_table_name(name.c_str(), name.size(), false) == 0;
-}
-
-/// Drop entries that nobody uses any more, now and then: clients decide how many names they try.
-template <typename Map>
-void forget_expired(Map& map, size_t& kept_count) {
-  if (map.size() < std::max<size_t>(limits::names_cleared_min, 2 * kept_count)) {
-    return;
-  }
-  std::erase_if(map, [](const auto& entry) { return entry.second.expired(); });
-  kept_count = map.size();
-}
-
-/// A key for the maps: names can hold any byte but 0.
-std::string map_key(const engine::SelectionDescription& description) {
-  std::string key;
-  for (const std::string* part : {&description.database, &description.table, &description.index,
-                                  &description.columns, &description.filter_columns}) {
-    key += *part;
-    key += '\0';
-  }
-  key += description.raw ? 'r' : 't';
-  key += std::to_string(description.account);
-  return key;
-}
-
 void wake_session(void* session) { static_cast<const Session*>(session)->wake(); }
 
 }  // namespace
 
-// ---- opened selections
-
-void Selection::enter(const std::shared_ptr<Selection>& selection,
-                      const std::shared_ptr<OpenedSelections>& opened, std::string name) {
-  const auto entry = opened->by_name.insert_or_assign(std::move(name), selection).first;
-  selection->name_ = &entry->first;
-  selection->opened_ = opened;
-  opened->held_bytes += selection->held_bytes();
-}
-
-Selection::~Selection() {
-  if (opened_ != nullptr) {
-    opened_->held_bytes -= held_bytes();
-    opened_->by_name.erase(opened_->by_name.find(*name_));
-  }
-}
-
 // ---- life
 
 Session::Session(Engine& engine, const engine::SessionOptions& options)
-    : engine_(engine), options_(options), thread_(options.intent, this, wake_session), thd_(thread_.thd()) {
+    : engine_(engine),
+      options_(options),
+      thread_(options.intent, this, wake_session),
+      thd_(thread_.thd()),
+      shelf_(thd_, options.counters),
+      transaction_(thd_),
+      request_(thread_),
+      gtid_(thd_),
+      activity_(thd_) {
   galera_.attach(thd_);
-  statement_.attach(thd_);
   const MutexLock lock(engine_.mutex_);
   engine_.sessions_.push_back(this);
-  // A server that shuts down has told those that it knew by then, and waits for all.
+  // A server that shuts down has told the sessions that it knew by then, and waits for all.
   if (engine_.stopped_.load() || abort_loop) {
     kill();
   }
@@ -96,7 +49,8 @@ Session::Session(Engine& engine, const engine::SessionOptions& options)
 Session::~Session() {
   {
     const MutexLock lock(engine_.mutex_);
-    std::erase(engine_.sessions_, this);
+    const size_t erased_count = std::erase(engine_.sessions_, this);
+    static_cast<void>(invariant(erased_count == 1, "a session stands in the engine's list, once"));
     engine_.session_ended_.notify_all();
   }
   rollback();
@@ -153,16 +107,6 @@ void Session::clear_interruption() {
   }
 }
 
-void Session::set_activity(std::string_view activity) {
-  // SHOW PROCESSLIST may be reading the one that is shown now.
-  activity_shown_ = 1 - activity_shown_;
-  char* const place = activity_[activity_shown_];
-  const size_t size = std::min(activity.size(), sizeof(activity_[0]) - 1);
-  std::memcpy(place, activity.data(), size);
-  place[size] = 0;
-  thd_proc_info(thd_, place);
-}
-
 uint64_t Session::lock_wait_timeout_ms() const {
   return uint64_t{global_system_variables.lock_wait_timeout} * 1000;
 }
@@ -171,48 +115,20 @@ uint64_t Session::row_lock_wait_timeout_ms() const { return uint64_t{thread_.row
 
 // ---- tables
 
-std::shared_ptr<OpenTable> Session::table_named(const engine::SelectionDescription& description,
-                                                Intent intent) {
-  std::string key =
-      description.database + '\0' + description.table + '\0' + (intent == Intent::read ? 'r' : 'w');
-  forget_expired(tables_, tables_kept_);
-  std::weak_ptr<OpenTable>& known = tables_[key];
-  std::shared_ptr<OpenTable> table = known.lock();
-  if (table == nullptr) {
-    table = std::make_shared<OpenTable>(description.database, description.table,
-                                        intent == Intent::read ? intent : Intent::write);
-    known = table;
-  }
-  return table;
-}
-
-OpenTable& Session::table_of(Selection& selection, Intent intent) {
-  std::shared_ptr<OpenTable>& open = intent == Intent::read ? selection.read.open : selection.write.open;
-  if (open == nullptr) {
-    open = table_named(selection.description(), intent);
-  }
-  return *open;
-}
-
 Begin Session::open_selection(const engine::SelectionDescription& description,
                               std::shared_ptr<engine::Selection>& selection, Error& error) {
   engine::SelectionDescription names = description;
-  if (lower_case_table_names != 0) {
-    to_lower_case(names.database);
-    to_lower_case(names.table);
-  }
-  if (!is_valid_name(names.database) || !is_valid_name(names.table)) {
+  if (!follow_naming_rules(names)) {
     error = Error(ErrorCode::cannot_open_table, "not a name");
     return Begin::failed;
   }
-  std::string key = map_key(names);
-  const auto known = selections_->by_name.find(key);
-  std::shared_ptr<Selection> found = known == selections_->by_name.end() ? nullptr : known->second.lock();
+  std::string key = unique_name(names);
+  std::shared_ptr<Selection> found = opened_->find(key);
   const bool is_new = found == nullptr;
   if (is_new) {
     found = std::make_shared<Selection>(std::move(names));
   }
-  const bool alone = !in_transaction_;
+  const bool alone = !transaction_.is_under_way();
   begin_transaction();
   Selection::Side* side = nullptr;
   Begin begin = make_ready(*found, Intent::read, side, error);
@@ -225,7 +141,7 @@ Begin Session::open_selection(const engine::SelectionDescription& description,
   }
   if (begin == Begin::ready) {
     if (is_new) {
-      Selection::enter(found, selections_, std::move(key));
+      Selection::enter(found, opened_, std::move(key));
     }
     selection = std::move(found);
   }
@@ -234,10 +150,10 @@ Begin Session::open_selection(const engine::SelectionDescription& description,
 
 /// The selection's table is open, and the names are resolved against it.
 Begin Session::make_ready(Selection& selection, Intent intent, Selection::Side*& side, Error& error) {
-  side = intent == Intent::read ? &selection.read : &selection.write;
-  OpenTable& table = table_of(selection, intent);
+  side = &selection.side(intent);
+  OpenTable& table = shelf_.table_of(selection, intent);
   if (table.is_open() && !table.is_locked() && table.lacks_children()) [[unlikely]] {
-    close_parent(table);
+    shelf_.give_back(table, transaction_.number());
   }
   if (!table.is_open()) {
     if (const Begin begin = open(side->open, error); begin != Begin::ready) {
@@ -252,26 +168,27 @@ Begin Session::make_ready(Selection& selection, Intent intent, Selection::Side*&
 }
 
 Begin Session::open(const std::shared_ptr<OpenTable>& table, Error& error) {
+  Statement& statement = transaction_.statement();
   be_patient_with(*table);
   thread_.note_lex_use();
-  if (table->needs_own_statement() && group_ != Group::one_statement) {
-    end_shared_statement();
+  if (table->needs_own_statement() && !transaction_.in_group_of_one_statement()) {
+    transaction_.end_shared_statement();
   }
   options_.counters->add(Counter::table_opens);
-  Opening opening = table->open(thd_, statement_.is_empty(), NewHistory::report, error);
-  if (opening == Opening::own_statement && group_ != Group::one_statement) {
-    end_shared_statement();
-    opening = table->open(thd_, statement_.is_empty(), NewHistory::report, error);
+  Opening opening = table->open(thd_, statement.is_empty(), NewHistory::report, error);
+  if (opening == Opening::own_statement && !transaction_.in_group_of_one_statement()) {
+    transaction_.end_shared_statement();
+    opening = table->open(thd_, statement.is_empty(), NewHistory::report, error);
   }
   if (opening == Opening::new_partition) [[unlikely]] {
     opening = open_with_new_history(*table, error);
   }
-  thd_proc_info(thd_, activity_[activity_shown_]);  // open_tables has put its own in this place
+  activity_.show();  // open_tables has put its own in this place
   switch (opening) {
     case Opening::ready:
       break;
     case Opening::wait:
-      must_release_ = true;
+      shelf_.note_conflict();
       return Begin::wait;
     case Opening::own_statement:  // of a group's member
       return Begin::commit_first;
@@ -280,94 +197,48 @@ Begin Session::open(const std::shared_ptr<OpenTable>& table, Error& error) {
       return Begin::failed;
   }
   if (table->is_kept()) {
-    shelf_.push_back(table);
+    shelf_.keep(table);
   } else {
-    if (!statement_.is_open()) {
-      statement_.begin(table->needs_own_statement() ? Statement::Kind::own : Statement::Kind::shared);
+    if (!statement.is_open()) {
+      statement.begin(table->needs_own_statement() ? Statement::Kind::own : Statement::Kind::shared);
     }
-    statement_.take(table);
+    statement.take(table);
   }
   return Begin::ready;
 }
 
-/// The table's history needs a new partition. Who keeps the table in use for long is not waited for with each
-/// request.
+/// The table's history needs a new partition. A client of SQL that keeps the table in use for long is not
+/// waited for with each request.
 Opening Session::open_with_new_history(OpenTable& table, Error& error) {
-  const auto now = std::chrono::steady_clock::now();
-  if (now < no_new_history_until_) {
-    return table.open(thd_, statement_.is_empty(), NewHistory::ignore, error);
+  const auto began = std::chrono::steady_clock::now();
+  const bool is_empty = transaction_.statement().is_empty();
+  if (!patience_.tries_new_history(began)) {
+    return table.open(thd_, is_empty, NewHistory::ignore, error);
   }
   release_tables();
-  const Opening opening = table.open(thd_, statement_.is_empty(), NewHistory::add, error);
-  const auto done = std::chrono::steady_clock::now();
-  if (done - now >= std::chrono::milliseconds(limits::new_history_long_ms)) {
-    no_new_history_until_ = done + std::chrono::milliseconds(limits::new_history_pause_ms);
-  }
+  const Opening opening = table.open(thd_, is_empty, NewHistory::add, error);
+  patience_.note_new_history(began, std::chrono::steady_clock::now());
   return opening;
 }
 
-void Session::close(OpenTable& table) {
-  table.close(thd_, in_transaction_ ? transaction_ : 0);
-  options_.counters->add(Counter::metadata_lock_releases);
-}
-
-/// A table on the shelf has become the parent of a foreign key: it is opened again with its children.
-void Session::close_parent(OpenTable& table) {
-  close(table);
-  std::erase_if(shelf_, [&table](const auto& kept) { return kept.get() == &table; });
-}
-
-/// Before a table is opened or locked.
+/// Before a table is opened or locked. A request that did lasting work waits in place for it. So it first
+/// gives back the tables that it does not need. What the transaction has changed stays locked until it ends.
+/// (The request is in no group, so its finds share no snapshot.)
 void Session::be_patient_with(const OpenTable& table) {
-  if (does_lasting_work_) {
-    release_idle_tables(table);
+  const bool must_finish = transaction_.does_lasting_work();
+  if (must_finish) {
+    shelf_.give_back_idle(table, transaction_.number());
   }
-  thd_->variables.lock_wait_timeout = lock_patience_s();
-}
-
-/// Before the session waits in place, for a request that did lasting work: tables that it waits for nothing
-/// in are others'. What the transaction has changed stays locked until it ends. (It is no group, so its finds
-/// share no snapshot.)
-void Session::release_idle_tables(const OpenTable& wanted) {
-  std::erase_if(shelf_, [&](const auto& table) {
-    if (table->is_locked() || table.get() == &wanted) {
-      return false;
-    }
-    if (table->intent() == Intent::read) {
-      table->forget_use();
-    }
-    close(*table);
-    return true;
-  });
+  thd_->variables.lock_wait_timeout = patience_.for_tables_s(must_finish);
 }
 
 void Session::yield_tables() {
   if (galera_.is_open()) [[unlikely]] {
     rollback();  // a request that waits has begun a transaction and done nothing
-    must_release_ = true;
-    replays_in_cluster_ = false;
+    shelf_.note_conflict();
+    patience_.forget_cluster_abort();
   }
-  if (must_release_) {
-    release_tables();
-    return;
-  }
-  for (size_t i = 0; i < shelf_.size();) {
-    if (shelf_[i]->is_wanted_by_others()) {
-      close(*shelf_[i]);
-      shelf_[i] = std::move(shelf_.back());
-      shelf_.pop_back();
-    } else {
-      ++i;
-    }
-  }
-}
-
-void Session::release_tables() {
-  must_release_ = false;
-  for (const auto& table : shelf_) {
-    close(*table);
-  }
-  shelf_.clear();
+  shelf_.yield(transaction_.number());
 }
 
 }  // namespace rowsocket::mariadb

@@ -4,9 +4,10 @@
 // session_transaction.cc.
 #include "mariadb/server_headers.h"
 // The server's headers come first.
-#include <algorithm>
+#include <chrono>
 #include <utility>
 
+#include "base/invariant.h"
 #include "mariadb/diagnostics.h"
 #include "mariadb/session.h"
 
@@ -14,19 +15,6 @@ namespace rowsocket::mariadb {
 
 using engine::Begin;
 using engine::Intent;
-
-// ---- requests
-
-/// How long opening and locking a table waits, in seconds: not at all, but for one that was told to be
-/// patient, for one that can not be run again and, for a while, for a transaction that the cluster aborted.
-/// It holds nothing, and mostly it was aborted for the table's DDL, which holds up writes on the whole
-/// cluster.
-ulong Session::lock_patience_s() const {
-  const ulong timeout_s = global_system_variables.lock_wait_timeout;
-  return is_patient_ || does_lasting_work_ ? timeout_s
-         : replays_in_cluster_             ? std::min<ulong>(timeout_s, limits::cluster_replay_patience_s)
-                                           : 0;
-}
 
 Error Session::refuse(Intent intent) const {
   if (intent != Intent::read && options_.intent == Intent::read) {
@@ -40,6 +28,11 @@ Error Session::refuse(Intent intent) const {
 
 Begin Session::begin_request(engine::Selection& selection, Intent intent, engine::Cursor*& cursor,
                              Error& error) {
+  if (!invariant(!request_.is_under_way(), "one request is under way at a time")) {
+    transaction_.lose();  // which of the two did what is not known
+    error = ErrorCode::commit_failed;
+    return Begin::failed;
+  }
   begin_transaction();
   if (error = refuse(intent); !error.ok()) {
     return Begin::failed;
@@ -50,27 +43,23 @@ Begin Session::begin_request(engine::Selection& selection, Intent intent, engine
     }
   }
   if (intent == Intent::read) {
-    renew_snapshot();
+    transaction_.renew_snapshot();
   }
   auto& own_selection = static_cast<Selection&>(selection);
   Selection::Side* side = nullptr;
   if (const Begin begin = join_statement(own_selection, intent, side, error); begin != Begin::ready) {
     return begin;
   }
-  OpenTable& table = *side->open;
-  table.note_use(transaction_);
-  has_snapshot_ = has_snapshot_ || intent == Intent::read;
-  request_table_ = &side->open;
-  request_changes_ = intent != Intent::read;
-  rows_changed_before_ = table.table()->file->rows_changed;
-  if (table.needs_own_statement()) {
-    thread_.note_other_code();
+  side->open->note_use(transaction_.number());
+  if (intent == Intent::read) {
+    transaction_.note_read();
   }
-  thd_->get_stmt_da()->reset_current_row_for_warning(1);
-  thd_->set_query_timer();
-  thread_.limit_memory(true);
-  cursor_.begin(thd_, table, side->binding, selection.description().raw);
-  cursor = &cursor_;
+  if (!request_.begin(*side, intent != Intent::read, selection.description().raw)) [[unlikely]] {
+    transaction_.lose();
+    error = ErrorCode::cannot_lock_table;
+    return Begin::failed;
+  }
+  cursor = &request_.cursor();
   return Begin::ready;
 }
 
@@ -90,65 +79,52 @@ bool Session::needs_own_statement(const OpenTable& table, Intent intent) const {
 
 /// The selection's table is open and locked, in a statement that the request may be part of.
 Begin Session::join_statement(Selection& selection, Intent intent, Selection::Side*& side, Error& error) {
-  if (group_ != Group::one_statement && intent == Intent::write) {
-    end_shared_statement();
+  Statement& statement = transaction_.statement();
+  const bool in_group = transaction_.in_group_of_one_statement();
+  if (!in_group && intent == Intent::write) {
+    transaction_.end_shared_statement();
   }
   Begin begin = make_ready(selection, intent, side, error);
-  if (begin == Begin::ready && group_ != Group::one_statement) {
+  if (begin == Begin::ready && !in_group) {
     const bool own = needs_own_statement(*side->open, intent);
-    if (own && statement_.is_open() && !statement_.is_unused()) {
-      end_shared_statement();  // which closes what was opened in it
+    if (own && statement.is_open() && !statement.is_unused()) {
+      transaction_.end_shared_statement();  // which closes what was opened in it
       begin = make_ready(selection, intent, side, error);
     }
     if (begin == Begin::ready) {
-      if (!statement_.is_open()) {
-        statement_.begin(own ? Statement::Kind::own : Statement::Kind::shared);
+      if (!statement.is_open()) {
+        statement.begin(own ? Statement::Kind::own : Statement::Kind::shared);
       } else if (own) {
-        statement_.become_own();
+        statement.become_own();
       }
     }
   }
   if (begin == Begin::ready) {
     begin = lock(side->open, intent, error);
   }
-  if (begin != Begin::ready && group_ != Group::one_statement && statement_.kind() == Statement::Kind::own) {
-    statement_.rollback();  // nothing was done in it
+  if (begin != Begin::ready && ends_own_statement()) {
+    statement.rollback();  // nothing was done in it
   }
   return begin;
 }
 
+/// The statement is of the request alone, and ends with it.
+bool Session::ends_own_statement() {
+  return !transaction_.in_group_of_one_statement() && transaction_.statement().kind() == Statement::Kind::own;
+}
+
 Begin Session::lock(const std::shared_ptr<OpenTable>& table, Intent intent, Error& error) {
-  if (group_ == Group::none && parts_two_phases(*table, intent)) {
-    return Begin::commit_first;
+  if (const Begin begin = transaction_.admit(*table, intent, error); begin != Begin::ready) {
+    return begin;
   }
-  if (group_ == Group::own_transaction && table->rules_out_two_phases()) {
-    error = no_transactions_error();
-    return Begin::failed;
-  }
-  if (intent != Intent::read) {
-    if (table->does_lasting_work()) {
-      if (group_ != Group::none) {
-        error = no_transactions_error();
-        return Begin::failed;
-      }
-      if (has_written_ && !does_lasting_work_) {
-        return Begin::commit_first;
-      }
-    }
-    last_write_at_ = std::chrono::steady_clock::now();
-    using RowPatience = ServerThread::RowPatience;
-    thread_.wait_for_rows(is_patient_ || table->does_lasting_work() ? RowPatience::full
-                          : last_write_at_ >= impatient_until_      ? RowPatience::second
-                                                                    : RowPatience::none);
-    thd_->set_time();  // each request has its own CURRENT_TIMESTAMP
-    if (table->is_kept()) {
-      if (const Begin begin = protect_from_backup(*table, error); begin != Begin::ready) {
-        return begin;
-      }
+  const bool writes = intent != Intent::read;
+  if (writes) {
+    if (const Begin begin = prepare_write(*table, error); begin != Begin::ready) {
+      return begin;
     }
   }
   be_patient_with(*table);
-  switch (statement_.use(table, error)) {
+  switch (transaction_.statement().use(table, error)) {
     case Opening::ready:
       break;
     case Opening::wait:
@@ -158,143 +134,61 @@ Begin Session::lock(const std::shared_ptr<OpenTable>& table, Intent intent, Erro
     case Opening::failed:
       return Begin::failed;
   }
-  if (intent != Intent::read) {
-    note_write(*table);
+  if (writes) {
+    transaction_.note_write(*table);
+    if (table->does_lasting_work()) {
+      // The statement's end writes to the binlog, and waits for a backup that blocks commits.
+      thd_->variables.lock_wait_timeout = patience_.for_tables_s(true);
+    }
   }
   return Begin::ready;
 }
 
-/// True if the transaction has a table from which two phases are ruled out, or would have, beside changes of
-/// another.
-bool Session::parts_two_phases(const OpenTable& table, Intent intent) const {
-  if (table.rules_out_two_phases()) {
-    return has_written_ && !does_lasting_work_ && !thd_->transaction->all.no_2pc;
+/// Before the table is locked for a change.
+Begin Session::prepare_write(const OpenTable& table, Error& error) {
+  const auto now = std::chrono::steady_clock::now();
+  transaction_.begin_write(now);
+  thread_.wait_for_rows(patience_.for_rows(table.does_lasting_work(), now));
+  thd_->set_time();  // each request has its own CURRENT_TIMESTAMP
+  if (!table.is_kept()) {
+    return Begin::ready;  // its opening took the protection
   }
-  return intent != Intent::read && thd_->transaction->all.no_2pc;
-}
-
-/// What `open_table` takes for a table that is opened for writing; ours may have been open before. It is kept
-/// to the end of the transaction, so that no commit of ours waits behind a FLUSH TABLES WITH READ LOCK.
-Begin Session::protect_from_backup(const OpenTable& table, Error& error) {
-  const TABLE_SHARE* const share = table.table()->s;
-  bool& has_protection = has_backup_protection_[share->online_backup ? 1 : 0];
-  if (has_protection) {
-    return Begin::ready;
-  }
-  MDL_request request;
-  MDL_REQUEST_INIT(&request, MDL_key::BACKUP, "", "",
-                   share->online_backup ? MDL_BACKUP_TRANS_DML : MDL_BACKUP_DML, MDL_STATEMENT);
-  const ulong patience_s = lock_patience_s();
-  const bool failed = patience_s > 0
-                          ? thd_->mdl_context.acquire_lock(&request, static_cast<double>(patience_s))
-                          : thd_->mdl_context.try_acquire_lock(&request);
-  if (failed) {
-    const bool conflict = is_lock_conflict(thd_);
-    error = take_server_error(thd_, ErrorCode::cannot_lock_table);
-    return conflict ? Begin::wait : Begin::failed;
-  }
-  has_protection = request.ticket != nullptr;
-  return has_protection ? Begin::ready : Begin::wait;
-}
-
-/// Row locks are held from the first write on. What a write finds may be newer than the snapshot.
-void Session::note_write(const OpenTable& table) {
-  if (table.does_lasting_work()) {
-    does_lasting_work_ = true;
-    // For who blocks commits: the statement's end writes to the binlog.
-    thd_->variables.lock_wait_timeout = lock_patience_s();
-  }
-  snapshot_is_old_ = has_snapshot_;
-  if (!has_written_) {
-    has_written_ = true;
-    first_write_at_ = last_write_at_;
-  }
-}
-
-/// From here on nothing of the request is a matter of max_statement_time, of max_session_mem_used, or of a
-/// KILL QUERY that came while it ran.
-void Session::end_limits() {
-  thd_->reset_query_timer();
-  thread_.limit_memory(false);
-  const bool was_killed = thd_->killed == KILL_QUERY || thd_->killed == KILL_QUERY_HARD;
-  if (thd_->killed == KILL_TIMEOUT || took_too_much_memory(thd_) || (was_killed && !galera_.is_open())) {
-    thd_->reset_kill_query();
-  }
+  return transaction_.protect_from_backup(table, patience_.for_tables_s(transaction_.does_lasting_work()),
+                                          error);
 }
 
 Error Session::end_request() {
-  if (request_table_ == nullptr) {
+  if (!request_.is_under_way()) {
     return {};
   }
-  end_limits();
-  if (request_changes_) {
-    cursor_.end_changes();
-    (*request_table_)->deactivate();
-    engines_joined_ = engines_joined_ || thd_->transaction->all.ha_list != nullptr;
+  request_.end(galera_.is_open());
+  if (request_.changes()) {
+    transaction_.note_engines();
   }
-  request_table_ = nullptr;
-  if (group_ != Group::one_statement && statement_.kind() == Statement::Kind::own) {
-    Error error = statement_.commit();
-    thread_.forget_what_code_left(galera_.is_open());
-    return error;
+  if (!ends_own_statement()) {
+    return {};
   }
-  return {};
+  Error error = transaction_.statement().commit();
+  thread_.forget_what_code_left(galera_.is_open());
+  return error;
 }
 
 void Session::abandon_request() {
-  if (request_table_ == nullptr) {
+  if (!request_.is_under_way()) {
     return;
   }
-  end_limits();
-  OpenTable& table = **request_table_;
-  if (request_changes_) {
-    cursor_.end_changes();
+  const bool has_changed = request_.abandon(galera_.is_open());
+  if (ends_own_statement()) {
+    transaction_.undo_statement(galera_);
+    thread_.forget_what_code_left(galera_.is_open());
+  } else if (has_changed && !transaction_.in_group_of_one_statement()) {
+    transaction_.lose();  // the other requests of the statement are not to be undone
   }
-  table.deactivate();
-  const bool changed = request_changes_ && table.table()->file->rows_changed != rows_changed_before_;
-  request_table_ = nullptr;
-  clear_diagnostics(thd_);
-  if (group_ != Group::one_statement) {
-    if (statement_.kind() == Statement::Kind::own) {
-      undo_statement();
-      thread_.forget_what_code_left(galera_.is_open());
-    } else if (changed) {
-      is_lost_ = true;  // the others of the statement are not to be undone
-    }
+  if (transaction_.was_undone_by_server()) {
+    transaction_.lose();
   }
-  if (engines_joined_ && thd_->transaction->all.ha_list == nullptr) {
-    is_lost_ = true;  // the server rolled back all of it, within the call that failed (wsrep_max_ws_rows)
-  }
-  if (cursor_.found_row_locked() && thread_.row_patience() == ServerThread::RowPatience::second) {
-    // Somebody keeps a row for long. Who else wants it polls for a while, instead of holding up everybody for
-    // a second each.
-    impatient_until_ = std::chrono::steady_clock::now() + std::chrono::milliseconds(limits::impatience_ms);
-  }
-}
-
-/// Undo what a statement of its own did. Where the server can not (see Galera), the transaction goes with it.
-void Session::undo_statement() {
-  const bool is_undone = galera_.takes_back_statements() || !statement_.has_row_events();
-  statement_.rollback();
-  if (!is_undone) [[unlikely]] {
-    is_lost_ = true;
-  }
-}
-
-/// Nothing continues it. If that fails, the failure is nobody's in particular: each request must run in its
-/// own transaction.
-void Session::end_shared_statement() {
-  if (statement_.is_open()) {
-    is_lost_ |= !statement_.commit().ok();
-  }
-  has_snapshot_ = snapshot_is_old_ = false;
-}
-
-/// Before a read: the statement, and with it the snapshot that is too old for it, ends. In a group all reads
-/// have the same one.
-void Session::renew_snapshot() {
-  if (snapshot_is_old_ && group_ == Group::none) {
-    end_shared_statement();
+  if (request_.cursor().found_row_locked()) {
+    patience_.note_row_kept(thread_.row_patience());
   }
 }
 

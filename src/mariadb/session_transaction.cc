@@ -4,9 +4,9 @@
 #include "mariadb/server_headers.h"
 // The server's headers come first.
 #include <algorithm>
-#include <cstdio>
 #include <utility>
 
+#include "base/invariant.h"
 #include "mariadb/diagnostics.h"
 #include "mariadb/session.h"
 
@@ -18,15 +18,16 @@ using engine::Intent;
 
 // ---- groups
 
-Error no_transactions_error() {
-  return {ErrorCode::no_transactions,
-          "the table, or one that its triggers write to, is in a storage engine without transactions"};
-}
-
 Begin Session::begin_group(std::span<const GroupMember> members, size_t& failed_member, Error& error) {
+  if (!invariant(!request_.is_under_way() && transaction_.group() == Group::none,
+                 "a group begins between two requests, and one at a time")) {
+    transaction_.lose();
+    error = ErrorCode::commit_failed;
+    return Begin::failed;
+  }
   begin_transaction();
   if (options_.intent == Intent::read) {
-    renew_snapshot();
+    transaction_.renew_snapshot();
     return Begin::ready;  // there is nothing to undo
   }
   if (galera_.is_open()) [[unlikely]] {
@@ -39,23 +40,24 @@ Begin Session::begin_group(std::span<const GroupMember> members, size_t& failed_
   if (writes && thd_->transaction->all.no_2pc) {
     return Begin::commit_first;
   }
-  end_shared_statement();
-  group_ = Group::one_statement;
-  statement_.begin(Statement::Kind::own);
+  transaction_.end_shared_statement();
+  transaction_.begin_group(Group::one_statement);
+  Statement& statement = transaction_.statement();
+  statement.begin(Statement::Kind::own);
   bool several = false;
   const Begin begin = prepare_group(members, writes, failed_member, several, error);
   if (begin == Begin::ready && !several) {
     return begin;
   }
-  statement_.rollback();  // nothing was done in it
-  group_ = Group::none;
+  statement.rollback();  // nothing was done in it
+  transaction_.leave_group();
   if (begin != Begin::ready) {
     return begin;
   }
-  if (has_written_) {
+  if (transaction_.has_written()) {
     return Begin::commit_first;
   }
-  group_ = Group::own_transaction;
+  transaction_.begin_group(Group::own_transaction);
   thread_.share_snapshot(true);
   return Begin::ready;
 }
@@ -82,7 +84,7 @@ Begin Session::prepare_group(std::span<const GroupMember> members, bool writes, 
       error = no_transactions_error();
       return Begin::failed;
     }
-    if (side->open->rules_out_two_phases() && has_written_) {
+    if (side->open->rules_out_two_phases() && transaction_.has_written()) {
       several = true;  // it only reads, but not beside the changes before it
       return Begin::ready;
     }
@@ -99,25 +101,25 @@ Begin Session::prepare_group(std::span<const GroupMember> members, bool writes, 
 }
 
 Error Session::end_group() {
-  switch (std::exchange(group_, Group::none)) {
+  switch (transaction_.leave_group()) {
     case Group::none:
       return {};
     case Group::one_statement:
-      return statement_.commit();
+      return transaction_.statement().commit();
     case Group::own_transaction:
-      end_shared_statement();
-      was_group_of_several_ = true;
-      return is_lost_ ? Error(ErrorCode::commit_failed) : Error();
+      transaction_.end_shared_statement();
+      transaction_.note_group_of_several();
+      return transaction_.is_lost() ? Error(ErrorCode::commit_failed) : Error();
   }
   return {};
 }
 
 void Session::abandon_group() {
-  switch (std::exchange(group_, Group::none)) {
+  switch (transaction_.leave_group()) {
     case Group::none:
       return;
     case Group::one_statement:
-      undo_statement();
+      transaction_.undo_statement(galera_);
       return;
     case Group::own_transaction:
       if (!transaction_lost()) {  // else the caller rolls back
@@ -136,18 +138,13 @@ Error Session::loss() const {
 
 bool Session::wants_commit() const {
   const uint64_t rows_max = galera_.rows_max();
-  return does_lasting_work_ || was_group_of_several_ ||
-         (rows_max > 0 && thd_->wsrep_affected_rows >= rows_max) ||
-         (has_written_ &&
-          last_write_at_ - first_write_at_ >= std::chrono::milliseconds(limits::transaction_ms));
+  return transaction_.wants_commit() || (rows_max > 0 && thd_->wsrep_affected_rows >= rows_max);
 }
 
 void Session::begin_transaction() {
-  if (in_transaction_) {
+  if (!transaction_.begin()) {
     return;
   }
-  in_transaction_ = true;
-  ++transaction_;
   if (galera_.is_on()) [[unlikely]] {
     galera_.follow_server();
   }
@@ -156,18 +153,13 @@ void Session::begin_transaction() {
 
 /// The transaction is over in every engine, and no statement is open.
 void Session::end_transaction() {
-  in_transaction_ = false;
-  has_written_ = false;
-  engines_joined_ = false;
-  does_lasting_work_ = false;
-  is_lost_ = false;
-  has_snapshot_ = snapshot_is_old_ = false;
-  group_ = Group::none;
-  was_group_of_several_ = false;
+  if (!invariant(!transaction_.statement().is_open(), "a transaction ends when its last statement is over")) {
+    transaction_.statement().rollback();
+  }
+  transaction_.end();
   thread_.share_snapshot(false);
-  has_backup_protection_[0] = has_backup_protection_[1] = false;
   thd_->transaction_rollback_request = 0;
-  cursor_.forget_transaction();
+  request_.cursor().forget_transaction();
   thread_.end_command();
 }
 
@@ -179,47 +171,45 @@ Error Session::begin_in_cluster(Intent intent) {
   return galera_.begin_request(intent == Intent::read ? Intent::read : Intent::write, options_.intent);
 }
 
-/// No lock may be left when the cluster ends a transaction: it may have to replay it behind who waits for the
-/// lock.
+/// No lock may be left when the cluster ends a transaction: it may have to replay the transaction behind one
+/// that waits for the lock.
 Error Session::end_in_cluster(Error error) {
   release_tables();
   end_transaction();
   error = galera_.end(std::move(error));
-  replays_in_cluster_ |= !error.ok();
+  if (!error.ok()) {
+    patience_.note_cluster_abort();
+  }
   if (interruption() != engine::Interruption::none) {
-    wake();  // a KILL that was kept back woke nobody
+    wake();  // a KILL that was kept back has not woken the worker
   }
   return error;
 }
 
-/// Whether a commit has made a GTID. Until the session's first one has, the server sets nothing of it but
-/// seq_no (0).
-bool is_new(const rpl_gtid& gtid, const rpl_gtid& before) {
-  return gtid.seq_no != 0 && (before.seq_no == 0 || !(gtid == before));
-}
-
 Error Session::commit() {
-  if (!in_transaction_) {
+  if (!transaction_.is_under_way()) {
     return {};
   }
-  end_shared_statement();
-  if (is_lost_ || (transaction_lost() && !galera_.is_begun()))
-      [[unlikely]] {  // a cluster says itself what became of it
-    return is_lost_ ? Error(ErrorCode::commit_failed) : loss();
+  if (!invariant(!request_.is_under_way(), "nothing is committed in the middle of a request")) {
+    transaction_.lose();
+  }
+  transaction_.end_shared_statement();
+  // A cluster says itself what became of the transaction.
+  if (transaction_.is_lost() || (transaction_lost() && !galera_.is_begun())) [[unlikely]] {
+    return transaction_.is_lost() ? Error(ErrorCode::commit_failed) : loss();
   }
   Error error;
-  commit_has_gtid_ = false;
   if (options_.intent == Intent::write) {
-    // From here on we wait as SQL does, for who blocks commits.
+    // From here on we wait as SQL does, for a backup that blocks commits.
     thd_->variables.lock_wait_timeout = global_system_variables.lock_wait_timeout;
-    const rpl_gtid before = thd_->get_last_commit_gtid();
-    const bool failed = trans_commit(thd_);
-    commit_has_gtid_ = !failed && is_new(thd_->get_last_commit_gtid(), before);
-    if (failed) {
+    gtid_.before_commit();
+    if (trans_commit(thd_)) {
       error = take_server_error(thd_, ErrorCode::commit_failed);
       if (!galera_.is_begun()) {
         trans_rollback(thd_);
       }
+    } else {
+      gtid_.note_commit();
     }
     thd_->cleanup_after_query();  // COMMIT is a statement
   }
@@ -230,24 +220,14 @@ Error Session::commit() {
   return error;
 }
 
-std::string_view Session::last_commit_gtid() const {
-  if (!commit_has_gtid_) {
-    return {};
-  }
-  const rpl_gtid gtid = thd_->get_last_commit_gtid();
-  const int size = std::snprintf(gtid_text_, sizeof(gtid_text_), "%u-%u-%llu", gtid.domain_id, gtid.server_id,
-                                 static_cast<unsigned long long>(gtid.seq_no));
-  return {gtid_text_, static_cast<size_t>(size)};
-}
-
 void Session::rollback() {
-  if (!in_transaction_) {
+  if (!transaction_.is_under_way()) {
     return;
   }
-  group_ = Group::none;
+  transaction_.leave_group();
   abandon_request();
-  if (statement_.is_open()) {
-    statement_.rollback();
+  if (transaction_.statement().is_open()) {
+    transaction_.statement().rollback();
   }
   if (options_.intent == Intent::write) {
     trans_rollback(thd_);

@@ -4,13 +4,17 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/invariant.h"
 #include "mariadb/diagnostics.h"
 #include "mariadb/statement.h"
 
 namespace rowsocket::mariadb {
 
 void Statement::begin(Kind kind) {
-  DBUG_ASSERT(kind_ == Kind::none && tables_.empty());
+  if (!invariant(kind_ == Kind::none && tables_.empty(), "a statement begins when the last one is over")) {
+    rollback();
+    thd_->transaction_rollback_request = 1;  // what was in it can not be parted from the rest
+  }
   kind_ = kind;
   thd_->reset_for_next_command(true);
   thd_->set_query_id(next_query_id());
@@ -18,6 +22,10 @@ void Statement::begin(Kind kind) {
 }
 
 Opening Statement::use(const std::shared_ptr<OpenTable>& table, Error& error) {
+  if (!invariant(is_open(), "a table is used in a statement")) {
+    error = ErrorCode::cannot_lock_table;
+    return Opening::failed;
+  }
   const bool writes = table->intent() == engine::Intent::write;
   if (writes && written_ != table.get() && !end_row_events()) {
     error = take_server_error(thd_, ErrorCode::commit_failed);
@@ -72,6 +80,9 @@ void Statement::invalidate_query_cache() {
 }
 
 Error Statement::commit() {
+  if (!invariant(is_open(), "a statement is committed that was begun")) {
+    return ErrorCode::commit_failed;
+  }
   end_walks();
   Error error;
   if (written_ != nullptr) {

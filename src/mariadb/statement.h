@@ -15,10 +15,10 @@
 //   rollback   end of the walks, the row events of what stays, trans_rollback_stmt
 //   both       unlock and ha_reset of every table, close_thread_tables, cleanup_after_query
 //
-// Departures. Metadata locks of the statement (protection from backups) stay until the transaction ends, so
-// that a commit never waits for a FLUSH TABLES WITH READ LOCK that came between two requests. What the
-// transaction's engines ask for
-// (`transaction_rollback_request`) is done by the session, which has to run the turn's requests again.
+// Two departures. Metadata locks of the statement (protection from backups) stay until the transaction ends,
+// so that a commit never waits for a FLUSH TABLES WITH READ LOCK that came between two requests. And where
+// the transaction's engines ask for a rollback (`transaction_rollback_request`), the session does it, since
+// the requests of the turn have to run again.
 #pragma once
 
 #include <memory>
@@ -32,7 +32,8 @@ class Statement {
  public:
   enum class Kind : uint8_t { none, shared, own };
 
-  void attach(THD* thd) { thd_ = thd; }
+  explicit Statement(THD* thd) : thd_(thd) {}
+
   [[nodiscard]] Kind kind() const { return kind_; }
   [[nodiscard]] bool is_open() const { return kind_ != Kind::none; }
   /// No table was locked or opened in it.
@@ -63,7 +64,7 @@ class Statement {
   void invalidate_query_cache();
   void end();
 
-  THD* thd_ = nullptr;
+  THD* thd_;
   Kind kind_ = Kind::none;
   std::vector<std::shared_ptr<OpenTable>> tables_;  ///< locked in it, or closed by its end
   OpenTable* written_ = nullptr;                    ///< whose lock is `thd->lock`

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/invariant.h"
+
 namespace rowsocket::server {
 
 using State = ClientConnection::State;
@@ -61,6 +63,11 @@ void Connections::remove_closed() {
 }
 
 void Connections::remove(ClientConnection& connection) {
+  const bool is_in_slot =
+      connection.slot < connections_.size() && connections_[connection.slot].get() == &connection;
+  if (!invariant(is_in_slot, "a connection stands in its slot")) {
+    return;  // it stays, closed, and nothing is done for it any more
+  }
   held_bytes_ -= connection.held_bytes;
   list_bytes_ -= connection.list_bytes;
   const size_t slot = connection.slot;
@@ -74,6 +81,10 @@ void Connections::remove(ClientConnection& connection) {
 // ---- its bytes
 
 bool Connections::receive(ClientConnection& connection) {
+  if (!invariant(!connection.is_in_turn, "an input stays where it is while its requests are in a turn")) {
+    close(connection);
+    return false;
+  }
   const net::Transfer transfer = connection.stream.receive(pool_);
   counters_.add(Counter::bytes_received, transfer.byte_count);
   switch (transfer.status) {
@@ -89,7 +100,7 @@ bool Connections::receive(ClientConnection& connection) {
       return false;
     case net::Transfer::Status::ended:
     case net::Transfer::Status::failed:
-      // Whatever was complete has been executed and answered: else we would not be reading.
+      // Every complete request has been executed and answered: else we would not be reading.
       close(connection);
       return false;
     case net::Transfer::Status::out_of_memory:
@@ -100,6 +111,10 @@ bool Connections::receive(ClientConnection& connection) {
 }
 
 void Connections::send(ClientConnection& connection, uint64_t now_ms) {
+  if (!invariant(!connection.is_in_turn, "replies leave when the turn that made them is committed")) {
+    close(connection);
+    return;
+  }
   const net::Transfer transfer = connection.stream.send();
   if (transfer.status == net::Transfer::Status::moved) {
     counters_.add(Counter::bytes_sent, transfer.byte_count);

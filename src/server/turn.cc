@@ -40,6 +40,9 @@ void Turn::begin(uint64_t now_ms) {
 }
 
 void Turn::join(ClientConnection& connection) {
+  if (!invariant(!connection.is_in_turn, "a connection joins a turn once")) {
+    return;
+  }
   connection.is_in_turn = true;
   connection.last_progress_ms = now_ms_;
   members_.push_back(&connection);
@@ -181,10 +184,17 @@ void Turn::rewind(ClientConnection& connection, size_t put_back_at, uint64_t ret
 /// Nothing views the input any more, and no reply changes any more.
 void Turn::finish(ClientConnection& connection) {
   connection.is_in_turn = false;
-  if (const auto put_back_at = std::exchange(connection.client.put_back_at, {}); put_back_at.has_value()) {
+  net::Connection& stream = connection.stream;
+  const auto put_back_at = std::exchange(connection.client.put_back_at, {});
+  if (!invariant(connection.parsed_bytes <= stream.input().size() &&
+                     put_back_at.value_or(0) <= connection.parsed_bytes,
+                 "a turn takes, and puts back, requests that its input holds")) {
+    connections_.close(connection);
+    return;
+  }
+  if (put_back_at.has_value()) {
     rewind(connection, *put_back_at, now_ms_ + parked_retry_ms);
   }
-  net::Connection& stream = connection.stream;
   stream.input().consume(std::exchange(connection.parsed_bytes, 0));
   if (connection.state == State::condemned || connection.state == State::leaving) [[unlikely]] {
     stream.input().clear();

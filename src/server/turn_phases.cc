@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <optional>
 
+#include "base/invariant.h"
 #include "base/limits.h"
 #include "server/turn_loop.h"
 
@@ -133,6 +134,11 @@ void TurnLoop::settle(ClientConnection& connection) {
       cut_.push_back(&connection);
       break;
     case State::parked:
+      if (!invariant(parked_.empty() || parked_.back()->retry_at_ms <= connection.retry_at_ms,
+                     "parked connections stand in the order of their next try")) {
+        connections_.close(connection);
+        return;
+      }
       parked_.push_back(&connection);
       connections_.watch(connection, net::Interest::none);
       return;

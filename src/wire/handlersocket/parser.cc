@@ -6,7 +6,9 @@
 #include <algorithm>
 #include <cstring>
 
+#include "wire/handlersocket/handlersocket.h"
 #include "wire/handlersocket/parse_parts.h"
+#include "wire/handlersocket/reply.h"
 
 namespace rowsocket::wire::handlersocket {
 namespace {
@@ -165,6 +167,26 @@ Parsed parse_request(std::string_view input, const Parsing& parsing) {
     return fatal(input, error);
   }
   return {.status = Parsed::Status::request, .consumed_bytes = request_bytes + 1, .request = request};
+}
+
+namespace {
+
+class HandlersocketProtocol final : public Protocol {
+ public:
+  [[nodiscard]] Parsed parse(std::string_view input, const Parsing& parsing) const override {
+    return parse_request(input, parsing);
+  }
+
+  void refuse_stream(Buffer& out, const Error& error, const Settings& settings) const override {
+    LineReply(out, settings.error_detail).failed(error);
+  }
+};
+
+}  // namespace
+
+const Protocol& handlersocket_protocol() {
+  static const HandlersocketProtocol protocol;
+  return protocol;
 }
 
 }  // namespace rowsocket::wire::handlersocket

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "mariadb/server_headers.h"
+// The server's headers come first.
+#include <utility>
+
+#include "base/invariant.h"
+#include "mariadb/diagnostics.h"
+#include "mariadb/request_under_way.h"
+
+namespace rowsocket::mariadb {
+
+bool RequestUnderWay::begin(const Selection::Side& side, bool changes, bool raw) {
+  if (!invariant(side.open->is_locked(), "a request runs on a table that is locked") ||
+      !invariant(side.binding.generation == side.open->generation(),
+                 "the columns of a request belong to the open table")) {
+    return false;
+  }
+  THD* const thd = thread_.thd();
+  table_ = side.open.get();
+  changes_ = changes;
+  rows_changed_before_ = table_->table()->file->rows_changed;
+  if (table_->needs_own_statement()) {
+    thread_.note_other_code();
+  }
+  thd->get_stmt_da()->reset_current_row_for_warning(1);
+  thd->set_query_timer();
+  thread_.limit_memory(true);
+  cursor_.begin(thd, *table_, side.binding, raw);
+  return true;
+}
+
+void RequestUnderWay::end(bool is_cluster_client) {
+  end_limits(is_cluster_client);
+  if (changes_) {
+    cursor_.end_changes();
+    table_->deactivate();
+  }
+  table_ = nullptr;
+}
+
+bool RequestUnderWay::abandon(bool is_cluster_client) {
+  end_limits(is_cluster_client);
+  if (changes_) {
+    cursor_.end_changes();
+  }
+  OpenTable& table = *std::exchange(table_, nullptr);
+  table.deactivate();
+  clear_diagnostics(thread_.thd());
+  return changes_ && table.table()->file->rows_changed != rows_changed_before_;
+}
+
+/// From here on nothing of the request is a matter of the server's limits, or of a KILL QUERY that came while
+/// the request ran.
+void RequestUnderWay::end_limits(bool is_cluster_client) {
+  THD* const thd = thread_.thd();
+  thd->reset_query_timer();
+  thread_.limit_memory(false);
+  const bool was_killed = thd->killed == KILL_QUERY || thd->killed == KILL_QUERY_HARD;
+  if (thd->killed == KILL_TIMEOUT || took_too_much_memory(thd) || (was_killed && !is_cluster_client)) {
+    thd->reset_kill_query();
+  }
+}
+
+}  // namespace rowsocket::mariadb

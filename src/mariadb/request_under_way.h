@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// The request that a session runs, from the moment its table is locked until it succeeded or failed. There is
+// at most one at a time. It has the cursor, and what the server limits a single statement of SQL by: time
+// (max_statement_time), memory (max_session_mem_used), KILL QUERY.
+#pragma once
+
+#include "mariadb/cursor.h"
+#include "mariadb/open_table.h"
+#include "mariadb/selection.h"
+#include "mariadb/server_thread.h"
+
+namespace rowsocket::mariadb {
+
+class RequestUnderWay {
+ public:
+  explicit RequestUnderWay(ServerThread& thread) : thread_(thread) {}
+
+  /// The table of `side` is locked, and its binding is of the table's present opening. False where a bug of
+  /// ours has it otherwise; then no request is under way.
+  [[nodiscard]] bool begin(const Selection::Side& side, bool changes, bool raw);
+  [[nodiscard]] bool is_under_way() const { return table_ != nullptr; }
+  /// It may change rows.
+  [[nodiscard]] bool changes() const { return changes_; }
+
+  /// It succeeded. What it changed is part of its statement.
+  void end(bool is_cluster_client);
+  /// It failed. True if it had changed rows, which are still to be undone.
+  [[nodiscard]] bool abandon(bool is_cluster_client);
+
+  /// Of the request under way; its AUTO_INCREMENT values, and whether its transaction is lost, also after it.
+  [[nodiscard]] Cursor& cursor() { return cursor_; }
+  [[nodiscard]] const Cursor& cursor() const { return cursor_; }
+
+ private:
+  void end_limits(bool is_cluster_client);
+
+  ServerThread& thread_;
+  Cursor cursor_;
+  OpenTable* table_ = nullptr;  ///< locked while the request is under way; nullptr = none is
+  bool changes_ = false;
+  ulonglong rows_changed_before_ = 0;  ///< by the table's handler, before the request
+};
+
+}  // namespace rowsocket::mariadb

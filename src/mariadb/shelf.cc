@@ -1,0 +1,98 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "mariadb/server_headers.h"
+// The server's headers come first.
+#include <algorithm>
+#include <utility>
+
+#include "base/limits.h"
+#include "mariadb/shelf.h"
+
+namespace rowsocket::mariadb {
+
+using engine::Intent;
+
+namespace {
+
+/// Drop the entries of what is gone, now and then: clients decide how many names they try.
+template <typename Map>
+void forget_expired(Map& map, size_t& size_after_clearing) {
+  if (map.size() < std::max<size_t>(limits::names_cleared_min, 2 * size_after_clearing)) {
+    return;
+  }
+  std::erase_if(map, [](const auto& entry) { return entry.second.expired(); });
+  size_after_clearing = map.size();
+}
+
+}  // namespace
+
+std::shared_ptr<OpenTable> Shelf::table_named(const engine::SelectionDescription& description,
+                                              Intent intent) {
+  std::string key =
+      description.database + '\0' + description.table + '\0' + (intent == Intent::read ? 'r' : 'w');
+  forget_expired(named_, named_after_clearing_);
+  std::weak_ptr<OpenTable>& known = named_[key];
+  std::shared_ptr<OpenTable> table = known.lock();
+  if (table == nullptr) {
+    table = std::make_shared<OpenTable>(description.database, description.table,
+                                        intent == Intent::read ? intent : Intent::write);
+    known = table;
+  }
+  return table;
+}
+
+OpenTable& Shelf::table_of(Selection& selection, Intent intent) {
+  std::shared_ptr<OpenTable>& open = selection.side(intent).open;
+  if (open == nullptr) {
+    open = table_named(selection.description(), intent);
+  }
+  return *open;
+}
+
+void Shelf::close(OpenTable& table, uint64_t transaction) {
+  table.close(thd_, transaction);
+  counters_->add(Counter::metadata_lock_releases);
+}
+
+void Shelf::give_back(OpenTable& table, uint64_t transaction) {
+  close(table, transaction);
+  std::erase_if(kept_, [&table](const auto& kept) { return kept.get() == &table; });
+}
+
+void Shelf::give_back_idle(const OpenTable& wanted, uint64_t transaction) {
+  std::erase_if(kept_, [&](const auto& table) {
+    if (table->is_locked() || table.get() == &wanted) {
+      return false;
+    }
+    if (table->intent() == Intent::read) {
+      table->forget_use();
+    }
+    close(*table, transaction);
+    return true;
+  });
+}
+
+void Shelf::yield(uint64_t transaction) {
+  if (must_give_back_all_) {
+    give_back_all(transaction);
+    return;
+  }
+  for (size_t i = 0; i < kept_.size();) {
+    if (kept_[i]->is_wanted_by_others()) {
+      close(*kept_[i], transaction);
+      kept_[i] = std::move(kept_.back());
+      kept_.pop_back();
+    } else {
+      ++i;
+    }
+  }
+}
+
+void Shelf::give_back_all(uint64_t transaction) {
+  must_give_back_all_ = false;
+  for (const auto& table : kept_) {
+    close(*table, transaction);
+  }
+  kept_.clear();
+}
+
+}  // namespace rowsocket::mariadb

@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// The tables of a session. A table that was opened alone stays open over statements and turns: it stands on
+// the shelf until another session wants it, or until the worker sleeps. A table that was opened with others
+// is its statement's, and never stands on the shelf.
+//
+// A table that is given back keeps its metadata lock to the end of the transaction that has used it. For this
+// the functions that give back are told the number of the transaction under way (0 = none).
+//
+// One session owns the shelf, on its thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "base/invariant.h"
+#include "mariadb/open_table.h"
+#include "mariadb/selection.h"
+#include "request/counters.h"
+
+namespace rowsocket::mariadb {
+
+class Shelf {
+ public:
+  Shelf(THD* thd, Counters* counters) : thd_(thd), counters_(counters) {}
+
+  /// The table that a request with this intent uses, open or not. Selections of one table share it.
+  [[nodiscard]] OpenTable& table_of(Selection& selection, engine::Intent intent);
+
+  /// Keep a table open that was opened alone. It does not stand here yet.
+  void keep(std::shared_ptr<OpenTable> table) {
+    if (invariant(table->is_open() && table->is_kept(), "on the shelf stand tables that were opened alone")) {
+      kept_.push_back(std::move(table));
+    }
+  }
+  [[nodiscard]] bool is_empty() const { return kept_.empty(); }
+  /// A lock was not to be had. The session that holds it may itself wait for what stands here, so `yield`
+  /// gives back everything.
+  void note_conflict() { must_give_back_all_ = true; }
+
+  /// Give back one table. No statement has it locked.
+  void give_back(OpenTable& table, uint64_t transaction);
+  /// Give back the tables that are not locked, but for `wanted`. The lock of a table that was only read is
+  /// given back at once.
+  void give_back_idle(const OpenTable& wanted, uint64_t transaction);
+  /// Give back the tables that another session wants.
+  void yield(uint64_t transaction);
+  void give_back_all(uint64_t transaction);
+
+ private:
+  [[nodiscard]] std::shared_ptr<OpenTable> table_named(const engine::SelectionDescription& description,
+                                                       engine::Intent intent);
+  void close(OpenTable& table, uint64_t transaction);
+
+  THD* thd_;
+  Counters* counters_;
+  std::vector<std::shared_ptr<OpenTable>> kept_;  ///< each is open, alone, and stands here once
+  std::unordered_map<std::string, std::weak_ptr<OpenTable>> named_;  ///< that selections use, or used
+  size_t named_after_clearing_ = 0;  ///< size of `named_` when it was last rid of tables that are gone
+  bool must_give_back_all_ = false;
+};
+
+}  // namespace rowsocket::mariadb

@@ -1,0 +1,319 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// How a table is opened and closed. What is done with it while it is open is in open_table.cc.
+#include "mariadb/server_headers.h"
+// The server's headers come first.
+#include <algorithm>
+#include <utility>
+
+#include "base/invariant.h"
+#include "base/limits.h"
+#include "mariadb/diagnostics.h"
+#include "mariadb/engines.h"
+#include "mariadb/galera.h"
+#include "mariadb/history_partitions.h"
+#include "mariadb/open_table.h"
+
+namespace rowsocket::mariadb {
+namespace {
+
+/// Opens beside what the statement under way has open and locked, which `open_tables` would close when it
+/// fails.
+class BesideStatement {
+ public:
+  explicit BesideStatement(THD* thd)
+      : thd_(thd), tables_(thd->open_tables), lock_(std::exchange(thd->lock, nullptr)) {
+    thd_->set_open_tables(nullptr);
+  }
+  ~BesideStatement() {
+    thd_->lock = lock_;
+    if (tables_ == nullptr) {
+      return;
+    }
+    if (thd_->open_tables == nullptr) {
+      thd_->set_open_tables(tables_);
+      return;
+    }
+    TABLE* last = thd_->open_tables;
+    while (last->next != nullptr) {
+      last = last->next;
+    }
+    last->next = tables_;
+  }
+  BesideStatement(const BesideStatement&) = delete;
+  BesideStatement& operator=(const BesideStatement&) = delete;
+
+ private:
+  THD* thd_;
+  TABLE* tables_;
+  MYSQL_LOCK* lock_;
+};
+
+/// The statement's list of tables begins anew.
+void restart_lex(THD* thd) {
+  lex_end(thd->lex);
+  lex_start(thd);
+}
+
+/// Of the tables that a write opened: one that it may change, and that keeps the change after a rollback. (So
+/// does a sequence, but a number that is missing does no harm.)
+bool keeps_changes(const TABLE_LIST* list) {
+  for (; list != nullptr; list = list->next_global) {
+    const TABLE* const table = list->table;
+    if (table != nullptr && list->lock_type >= TL_FIRST_WRITE &&
+        table->s->table_type != TABLE_TYPE_SEQUENCE && !table->file->has_transactions_and_rollback()) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// An engine that takes part in transactions, but has no first phase of a commit.
+bool has_engine_of_one_phase(const TABLE_LIST* list) {
+  for (; list != nullptr; list = list->next_global) {
+    if (list->table != nullptr) {
+      const handlerton* const engine = list->table->file->partition_ht();
+      if (engine->commit != nullptr && engine->prepare == nullptr) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+/// Whether one of the triggers could not be parsed. The server keeps the flag to itself; the arguments of an
+/// explicit instantiation may name it nevertheless.
+bool has_malformed_trigger(const Table_triggers_list& triggers);
+template <bool Table_triggers_list::* flag>
+struct MalformedTrigger {
+  friend bool has_malformed_trigger(const Table_triggers_list& triggers) { return triggers.*flag; }
+};
+template struct MalformedTrigger<&Table_triggers_list::m_has_unparseable_trigger>;
+
+}  // namespace
+
+/// The server's own list of what a write reaches. A table that is refused is so before its triggers are
+/// looked at.
+class OpenTable::Prelocking final : public DML_prelocking_strategy {
+ public:
+  Prelocking(const OpenTable& open, Error& error) : open_(open), error_(error) {}
+
+  bool handle_table(THD* thd, Query_tables_list* context, TABLE_LIST* list, bool* need_prelocking) override {
+    if (list == &open_.list_ && open_.refuse(list->table, error_)) {
+      return true;
+    }
+    const bool failed = DML_prelocking_strategy::handle_table(thd, context, list, need_prelocking);
+    put_off_new_partitions(thd, context->query_tables);
+    return failed;
+  }
+
+  bool handle_routine(THD* thd, Query_tables_list* context, Sroutine_hash_entry* routine, sp_head* code,
+                      bool* need_prelocking) override {
+    const bool failed = DML_prelocking_strategy::handle_routine(thd, context, routine, code, need_prelocking);
+    put_off_new_partitions(thd, context->query_tables);
+    return failed;
+  }
+
+ private:
+  const OpenTable& open_;
+  Error& error_;
+};
+
+/// Decided on what was opened: a name can be written in several ways (`#mysql50#`), and be another thing than
+/// a moment ago.
+bool OpenTable::refuse(const TABLE* table, Error& error) const {
+  const char* reason = nullptr;
+  std::string engine;
+  if (is_system_table(table)) {
+    reason = "system schemas are not served";
+  } else if (table->s->table_type == TABLE_TYPE_SEQUENCE) {
+    reason = "a sequence is not served";
+  } else if (!is_engine_served(table, engine)) {
+    reason = "its storage engine is not in rowsocket_engines: ";
+  } else if (intent_ == engine::Intent::write) {
+    if (table->versioned(VERS_TRX_ID)) {
+      reason = "tables versioned by transaction are not written to, since their history would not be kept";
+    } else if (table->s->period.name.str != nullptr) {
+      reason = "tables with an application-time period are not written to";
+    } else if (!Galera::replicates(table)) {
+      reason = "its engine is not replicated by Galera";
+    }
+  }
+  if (reason != nullptr) {
+    error = Error(ErrorCode::cannot_open_table, database_ + "." + name_ + ": " + reason + engine);
+  }
+  return reason != nullptr;
+}
+
+void OpenTable::name_in_list() {
+  const LEX_CSTRING database = {database_.c_str(), database_.size()};
+  const LEX_CSTRING name = {name_.c_str(), name_.size()};
+  const bool for_write = intent_ == engine::Intent::write;
+  list_.init_one_table(&database, &name, nullptr, for_write ? TL_WRITE : TL_READ);
+  list_.open_type = OT_BASE_ONLY;
+  list_.i_s_requested_object = OPEN_TABLE_ONLY;  // a view is an error, not something to parse
+  if (for_write) {
+    list_.trg_event_map = trg2bit(TRG_EVENT_INSERT) | trg2bit(TRG_EVENT_UPDATE) | trg2bit(TRG_EVENT_DELETE);
+    list_.for_insert_data = true;
+  }
+}
+
+/// As a statement of SQL opens its tables.
+bool OpenTable::open_list(THD* thd, Error& error) {
+  LEX* const lex = thd->lex;
+  restart_lex(thd);
+  lex->sql_command = intent_ == engine::Intent::write ? SQLCOM_UPDATE : SQLCOM_SELECT;
+  name_in_list();
+  lex->query_tables = &list_;
+  list_.prev_global = &lex->query_tables;
+  lex->query_tables_last = &list_.next_global;
+  put_off_new_partitions(thd, &list_);
+  Prelocking prelocking(*this, error);
+  TABLE_LIST* first = &list_;
+  // That the last partition for history is full is a warning.
+  const bool was_strict = std::exchange(thd->abort_on_warning, false);
+  const bool failed = open_tables(thd, &first, &table_count_, 0, &prelocking) || list_.table == nullptr;
+  thd->abort_on_warning = was_strict;
+  return !failed && !refuse(list_.table, error);
+}
+
+/// A session that is killed while it opens a table leaves the table's triggers behind as malformed. The next
+/// session that takes the table out of the cache meets them. True if there were such: the tables will not go
+/// back to the cache.
+bool OpenTable::drop_malformed_triggers(THD* thd) {
+  bool found = false;
+  for (TABLE* table = thd->open_tables; table != nullptr; table = table->next) {
+    if (table->triggers != nullptr && has_malformed_trigger(*table->triggers)) [[unlikely]] {
+      table->mark_table_for_reopen();
+      found = true;
+    }
+  }
+  return found;
+}
+
+/// Afterwards nothing of the list is open, and no lock is left that was not held before.
+void OpenTable::close_list(THD* thd, const MDL_savepoint& before) {
+  drop_malformed_triggers(thd);
+  close_thread_tables(thd);
+  thd->mdl_context.rollback_to_savepoint(before);
+  restart_lex(thd);
+}
+
+Opening OpenTable::fail_to_open(THD* thd, const MDL_savepoint& before, Error& error) {
+  const bool conflict = error.ok() && is_lock_conflict(thd);
+  if (error.ok()) {
+    error = take_server_error(thd, ErrorCode::cannot_open_table);
+  }
+  close_list(thd, before);
+  clear_diagnostics(thd);
+  return conflict ? Opening::wait : Opening::failed;
+}
+
+Opening OpenTable::open(THD* thd, bool alone_in_statement, NewHistory new_history, Error& error) {
+  const BesideStatement beside(thd);
+  const MDL_savepoint before = thd->mdl_context.mdl_savepoint();
+  error = {};
+  if (!open_list(thd, error)) {
+    return fail_to_open(thd, before, error);
+  }
+  clear_diagnostics(thd);
+  if (drop_malformed_triggers(thd)) [[unlikely]] {
+    close_list(thd, before);
+    if (!open_list(thd, error)) {  // where they are still malformed, a change of the table fails, as in SQL
+      return fail_to_open(thd, before, error);
+    }
+  }
+  if (new_history != NewHistory::ignore && alone_in_statement && needs_new_partition(thd, &list_))
+      [[unlikely]] {
+    if (new_history == NewHistory::report) {
+      close_list(thd, before);
+      return Opening::new_partition;
+    }
+    if (const Opening added = add_history_partition(thd, before, error); added != Opening::ready) {
+      return added;
+    }
+  }
+  return settle(thd, alone_in_statement, before);
+}
+
+/// The tables of the list are open, before and after.
+Opening OpenTable::add_history_partition(THD* thd, const MDL_savepoint& before, Error& error) {
+  // It holds up all clients of this worker, and all sessions that want the table.
+  const ulong timeout_s = global_system_variables.lock_wait_timeout;
+  NewPartitions partitions(thd, std::min<ulong>(timeout_s, limits::new_history_patience_s));
+  const bool claimed = partitions.claim(&list_);
+  close_list(thd, before);
+  thd->lex->sql_command = SQLCOM_UPDATE;
+  if (thd->is_error() || (claimed && !partitions.add())) {
+    return fail_to_open(thd, before, error);
+  }
+  clear_diagnostics(thd);
+  if (!open_list(thd, error)) {
+    return fail_to_open(thd, before, error);
+  }
+  clear_diagnostics(thd);
+  return Opening::ready;
+}
+
+/// What is open now, and whether it can be used in the statement under way.
+Opening OpenTable::settle(THD* thd, bool alone_in_statement, const MDL_savepoint& before) {
+  TABLE* const table = list_.table;
+  needs_own_statement_ =
+      intent_ == engine::Intent::write &&
+      (table->triggers != nullptr || table->internal_tables != nullptr || keeps_history_in_steps(table));
+  does_lasting_work_ = intent_ == engine::Intent::write && keeps_changes(&list_);
+  rules_out_two_phases_ = has_engine_of_one_phase(&list_);
+  is_innodb_ = table->file->partition_ht()->db_type == DB_TYPE_INNODB;
+  if (needs_own_statement_ && !alone_in_statement) {
+    close_list(thd, before);
+    return Opening::own_statement;
+  }
+  // Left by the SQL query that used this table last; each new query decides it anew.
+  table->all_partitions_pruned_away = false;
+  table_ = table;
+  ++generation_;
+  is_kept_ = !needs_own_statement_ && table_count_ == 1 && !thd->lex->requires_prelocking();
+  if (is_kept_) {
+    keep(thd);
+  }
+  return Opening::ready;
+}
+
+/// As SQL's HANDLER takes a table out of the statement that opened it.
+void OpenTable::keep(THD* thd) {
+  thd->set_open_tables(nullptr);
+  table_->next = nullptr;
+  list_.mdl_request.ticket = table_->mdl_ticket;
+  thd->mdl_context.set_lock_duration(table_->mdl_ticket, MDL_EXPLICIT);
+}
+
+void OpenTable::close(THD* thd, uint64_t transaction) {
+  if (table_ == nullptr) {
+    return;
+  }
+  if (!invariant(is_kept_ && lock_ == nullptr, "a table is given back that is kept open and not locked")) {
+    return;  // its statement closes it
+  }
+  MDL_ticket* const ticket = table_->mdl_ticket;
+  const bool stays_locked = used_in_transaction_ == transaction;
+  const bool has_copy = stays_locked && copy_lock(thd, *ticket);
+  const BesideStatement beside(thd);
+  thd->set_open_tables(std::exchange(table_, nullptr));
+  close_thread_table(thd, &thd->open_tables);
+  if (stays_locked && !has_copy) [[unlikely]] {
+    thd->mdl_context.set_lock_duration(ticket, MDL_TRANSACTION);  // the lock itself stays
+    return;
+  }
+  thd->mdl_context.release_lock(ticket);
+}
+
+/// Hold the table's metadata lock a second time, to the end of the transaction. False if memory is refused.
+bool OpenTable::copy_lock(THD* thd, const MDL_ticket& ticket) const {
+  MDL_request request;
+  MDL_REQUEST_INIT(&request, MDL_key::TABLE, database_.c_str(), name_.c_str(), ticket.get_type(),
+                   MDL_TRANSACTION);
+  const bool is_refused = thd->mdl_context.try_acquire_lock(&request);
+  return !is_refused && invariant(request.ticket != nullptr, "a lock that is held is to be had again");
+}
+
+}  // namespace rowsocket::mariadb

@@ -1,0 +1,135 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "mariadb/server_headers.h"
+// The server's headers come first.
+#include "base/invariant.h"
+#include "base/limits.h"
+#include "mariadb/diagnostics.h"
+#include "mariadb/turn_transaction.h"
+
+namespace rowsocket::mariadb {
+
+using engine::Begin;
+using engine::Intent;
+
+Error no_transactions_error() {
+  return {ErrorCode::no_transactions,
+          "the table, or one that its triggers write to, is in a storage engine without transactions"};
+}
+
+bool TurnTransaction::begin() {
+  if (facts_.is_under_way) {
+    return false;
+  }
+  facts_.is_under_way = true;
+  ++count_;
+  return true;
+}
+
+void TurnTransaction::end() { facts_ = {}; }
+
+bool TurnTransaction::wants_commit() const {
+  return facts_.does_lasting_work || facts_.was_group_of_several ||
+         (facts_.has_written &&
+          facts_.last_write_at - facts_.first_write_at >= std::chrono::milliseconds(limits::transaction_ms));
+}
+
+// ---- its statement
+
+void TurnTransaction::end_shared_statement() {
+  if (statement_.is_open()) {
+    facts_.is_lost |= !statement_.commit().ok();
+  }
+  facts_.has_snapshot = facts_.snapshot_is_old = false;
+}
+
+void TurnTransaction::undo_statement(const Galera& galera) {
+  const bool is_undone = galera.takes_back_statements() || !statement_.has_row_events();
+  statement_.rollback();
+  if (!is_undone) [[unlikely]] {
+    facts_.is_lost = true;
+  }
+}
+
+void TurnTransaction::renew_snapshot() {
+  if (facts_.snapshot_is_old && facts_.group == Group::none) {
+    end_shared_statement();
+  }
+}
+
+// ---- what it has changed
+
+/// What a write finds may be newer than the snapshot.
+void TurnTransaction::note_write(const OpenTable& table) {
+  if (!invariant(!table.does_lasting_work() || !facts_.has_written || facts_.does_lasting_work,
+                 "no change that a rollback takes back is in one transaction with one that stays")) {
+    facts_.is_lost = true;
+  }
+  facts_.does_lasting_work |= table.does_lasting_work();
+  facts_.snapshot_is_old = facts_.has_snapshot;
+  if (!facts_.has_written) {
+    facts_.has_written = true;
+    facts_.first_write_at = facts_.last_write_at;
+  }
+}
+
+void TurnTransaction::note_engines() {
+  facts_.engines_joined = facts_.engines_joined || thd_->transaction->all.ha_list != nullptr;
+}
+
+bool TurnTransaction::was_undone_by_server() const {
+  return facts_.engines_joined && thd_->transaction->all.ha_list == nullptr;
+}
+
+Begin TurnTransaction::admit(const OpenTable& table, Intent intent, Error& error) const {
+  if (facts_.group == Group::none && parts_two_phases(table, intent)) {
+    return Begin::commit_first;
+  }
+  if (facts_.group == Group::own_transaction && table.rules_out_two_phases()) {
+    error = no_transactions_error();
+    return Begin::failed;
+  }
+  if (intent != Intent::read && table.does_lasting_work()) {
+    if (facts_.group != Group::none) {
+      error = no_transactions_error();
+      return Begin::failed;
+    }
+    if (facts_.has_written && !facts_.does_lasting_work) {
+      return Begin::commit_first;
+    }
+  }
+  return Begin::ready;
+}
+
+/// True if the transaction has a table from which two phases are ruled out, or would have, beside changes of
+/// another.
+bool TurnTransaction::parts_two_phases(const OpenTable& table, Intent intent) const {
+  if (table.rules_out_two_phases()) {
+    return facts_.has_written && !facts_.does_lasting_work && !thd_->transaction->all.no_2pc;
+  }
+  return intent != Intent::read && thd_->transaction->all.no_2pc;
+}
+
+/// What `open_table` takes for a table that is opened for writing; ours may have been open before. It is kept
+/// to the end of the transaction, so that no commit of ours waits behind a FLUSH TABLES WITH READ LOCK.
+Begin TurnTransaction::protect_from_backup(const OpenTable& table, ulong patience_s, Error& error) {
+  const TABLE_SHARE* const share = table.table()->s;
+  bool& has_protection = facts_.has_backup_protection[share->online_backup ? 1 : 0];
+  if (has_protection) {
+    return Begin::ready;
+  }
+  MDL_request request;
+  MDL_REQUEST_INIT(&request, MDL_key::BACKUP, "", "",
+                   share->online_backup ? MDL_BACKUP_TRANS_DML : MDL_BACKUP_DML, MDL_STATEMENT);
+  const bool failed = patience_s > 0
+                          ? thd_->mdl_context.acquire_lock(&request, static_cast<double>(patience_s))
+                          : thd_->mdl_context.try_acquire_lock(&request);
+  if (failed) {
+    const bool conflict = is_lock_conflict(thd_);
+    error = take_server_error(thd_, ErrorCode::cannot_lock_table);
+    return conflict ? Begin::wait : Begin::failed;
+  }
+  has_protection = request.ticket != nullptr;
+  return has_protection ? Begin::ready : Begin::wait;
+}
+
+}  // namespace rowsocket::mariadb

@@ -1,0 +1,112 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// What the connections of a worker refuse while a turn has their requests.
+#include <fcntl.h>
+#include <gtest/gtest.h>
+
+#include <array>
+#include <memory>
+
+#include "base/invariant.h"
+#include "engine/memory/memory_engine.h"
+#include "server/test_support.h"
+#include "server/turn.h"
+#include "wire/handlersocket/handlersocket.h"
+
+namespace rowsocket::server {
+namespace {
+
+class ConnectionsTest : public testing::Test {
+ protected:
+  ConnectionsTest() {
+    std::array<int, 2> fds{};
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, fds.data()), 0);
+    EXPECT_EQ(::fcntl(fds[1], F_SETFL, O_NONBLOCK), 0);
+    client_ = std::make_unique<TestClient>(net::Descriptor(fds[0]));
+    Arrival arrival{net::Descriptor(fds[1]), "test", 1, exec::Access::read,
+                    &wire::handlersocket::handlersocket_protocol()};
+    EXPECT_TRUE(inbox_.offer(arrival));
+    std::vector<Arrival> arrivals;
+    inbox_.take(arrivals);
+    const exec::Account account(exec::Access::read, settings_);
+    connection_ = &connections_.add(
+        std::make_unique<ClientConnection>(std::move(arrivals.front()), account, clock_.now_ms()));
+  }
+  [[nodiscard]] uint64_t newly_broken() const { return broken_invariants() - broken_before_; }
+
+  Settings settings_;
+  engine::memory::MemoryEngine engine_;
+  Counters counters_;
+  Inbox inbox_;
+  ManualClock clock_;
+  TestLog log_;
+  LimitedLog limited_log_{log_, clock_, "rowsocket-w0"};
+  Connections connections_{Connections::Surroundings{inbox_, counters_, limited_log_}};
+  std::unique_ptr<TestClient> client_;
+  ClientConnection* connection_ = nullptr;
+
+ private:
+  uint64_t broken_before_ = broken_invariants();
+};
+
+TEST_F(ConnectionsTest, no_reply_leaves_before_the_turn_that_made_it_is_committed) {
+  connection_->stream.output().append("0\t1\n");
+  connection_->is_in_turn = true;
+  connections_.send(*connection_, clock_.now_ms());
+  EXPECT_EQ(client_->received(), "");
+  EXPECT_TRUE(connection_->is_closed());
+  EXPECT_EQ(newly_broken(), 1U);
+}
+
+TEST_F(ConnectionsTest, nothing_is_received_while_requests_view_the_input) {
+  client_->send("0\t=\t1\t1\n");
+  connection_->is_in_turn = true;
+  EXPECT_FALSE(connections_.receive(*connection_));
+  EXPECT_TRUE(connection_->stream.input().empty());
+  EXPECT_TRUE(connection_->is_closed());
+  EXPECT_EQ(newly_broken(), 1U);
+}
+
+TEST_F(ConnectionsTest, a_connection_with_another_ones_slot_is_not_removed) {
+  connection_->slot = 1;
+  connections_.close(*connection_);
+  connections_.remove_closed();
+  EXPECT_EQ(connections_.size(), 1U);
+  EXPECT_EQ(newly_broken(), 1U);
+}
+
+class TurnTest : public ConnectionsTest {
+ protected:
+  std::unique_ptr<engine::Session> session_ = engine_.create_session({});
+  Turn turn_{Turn::Surroundings{*session_, counters_, clock_, connections_},
+             std::make_shared<const Settings>(settings_)};
+};
+
+TEST_F(TurnTest, a_connection_joins_a_turn_once) {
+  turn_.begin(clock_.now_ms());
+  turn_.join(*connection_);
+  turn_.join(*connection_);
+  EXPECT_EQ(turn_.members().size(), 1U);
+  EXPECT_EQ(newly_broken(), 1U);
+}
+
+TEST_F(TurnTest, a_turn_that_took_more_than_its_input_holds_costs_the_connection) {
+  turn_.begin(clock_.now_ms());
+  turn_.join(*connection_);
+  connection_->parsed_bytes = 1;
+  turn_.commit();
+  EXPECT_TRUE(connection_->is_closed());
+  EXPECT_EQ(newly_broken(), 1U);
+}
+
+TEST_F(TurnTest, a_request_that_is_put_back_was_presented) {
+  turn_.begin(clock_.now_ms());
+  turn_.join(*connection_);
+  connection_->client.put_back_at = 1;
+  turn_.commit();
+  EXPECT_TRUE(connection_->is_closed());
+  EXPECT_EQ(newly_broken(), 1U);
+}
+
+}  // namespace
+}  // namespace rowsocket::server
