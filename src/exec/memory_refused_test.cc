@@ -78,7 +78,7 @@ class NumberSession final : public engine::Session, public engine::Cursor {
 
   engine::Begin open_selection(const engine::SelectionDescription& description,
                                std::shared_ptr<engine::Selection>& selection, Error&) override {
-    selection = std::make_shared<engine::Selection>(description);
+    selection = opened_->find_or_add(description);
     return engine::Begin::ready;
   }
   engine::Begin begin_request(engine::Selection&, engine::Intent, engine::Cursor*& cursor, Error&) override {
@@ -153,7 +153,7 @@ class ColdExecutor {
     description.columns = "number";
     description.filter_columns = "number";
     RetiredSelections none;
-    connection_.client.set_selection(0, std::make_shared<engine::Selection>(description), none);
+    connection_.client.set_selection(0, opened_->find_or_add(description), none);
   }
 
   /// A turn. Gives the number of allocations; those beyond `allowed_count` were refused.

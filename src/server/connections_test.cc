@@ -10,6 +10,7 @@
 #include "base/invariant.h"
 #include "engine/memory/memory_engine.h"
 #include "server/test_support.h"
+#include "server/connections.h"
 #include "server/turn.h"
 #include "wire/handlersocket/handlersocket.h"
 
@@ -78,7 +79,8 @@ TEST_F(ConnectionsTest, a_connection_with_another_ones_slot_is_not_removed) {
 class TurnTest : public ConnectionsTest {
  protected:
   std::unique_ptr<engine::Session> session_ = engine_.create_session({});
-  Turn turn_{Turn::Surroundings{*session_, counters_, clock_, connections_},
+  LoopToken token_;
+  Turn turn_{Turn::Surroundings{*session_, counters_, clock_, token_},
              std::make_shared<const Settings>(settings_)};
 };
 
