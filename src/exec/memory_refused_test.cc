@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/refused_memory.h"
+#include "engine/opened_selections.h"
 #include "exec/executor_fixture.h"
 
 namespace {
@@ -139,6 +140,7 @@ class NumberSession final : public engine::Session, public engine::Cursor {
   [[nodiscard]] const Error& error() const override { return error_; }
 
  private:
+  std::shared_ptr<engine::OpenedSelections> opened_ = std::make_shared<engine::OpenedSelections>();
   int64_t number_ = 0;
   int64_t before_request_ = 0;
   int64_t before_group_ = 0;
@@ -153,7 +155,8 @@ class ColdExecutor {
     description.columns = "number";
     description.filter_columns = "number";
     RetiredSelections none;
-    connection_.client.set_selection(0, opened_->find_or_add(description), none);
+    const auto opened = std::make_shared<engine::OpenedSelections>();
+    connection_.client.set_selection(0, opened->find_or_add(description), none);
   }
 
   /// A turn. Gives the number of allocations; those beyond `allowed_count` were refused.

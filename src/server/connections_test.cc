@@ -97,7 +97,7 @@ TEST_F(TurnTest, a_turn_that_took_more_than_its_input_holds_costs_the_connection
   turn_.join(*connection_);
   connection_->parsed_bytes = 1;
   turn_.commit();
-  EXPECT_TRUE(connection_->is_closed());
+  EXPECT_EQ(connection_->state, ClientConnection::State::failed);
   EXPECT_EQ(newly_broken(), 1U);
 }
 
@@ -106,7 +106,7 @@ TEST_F(TurnTest, a_request_that_is_put_back_was_presented) {
   turn_.join(*connection_);
   connection_->client.put_back_at = 1;
   turn_.commit();
-  EXPECT_TRUE(connection_->is_closed());
+  EXPECT_EQ(connection_->state, ClientConnection::State::failed);
   EXPECT_EQ(newly_broken(), 1U);
 }
 
