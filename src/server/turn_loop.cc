@@ -41,7 +41,7 @@ TurnLoop::Ended TurnLoop::run(Turn& turn) {
   refresh_settings();
   admit_arrivals();
   read_requests();
-  execute_requests();
+  execute_requests(turn);
   if (turn.is_adrift()) [[unlikely]] {
     return Ended::adrift;  // nothing of the loop may be touched any more
   }

@@ -91,7 +91,7 @@ class TurnLoop {
   void refresh_settings();
   void admit_arrivals();
   void read_requests();
-  void execute_requests();
+  void execute_requests(Turn& turn);
   void commit();
   void send_replies();
   void reap();

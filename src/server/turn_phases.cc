@@ -66,13 +66,14 @@ void TurnLoop::receive_ready() {
 
 // ---- execute
 
-void TurnLoop::execute_requests() {
-  if (turn_->members().empty()) {
+/// Once the turn is adrift, `turn_` is another thread's, as is everything else of the loop.
+void TurnLoop::execute_requests(Turn& turn) {
+  if (turn.members().empty()) {
     return;
   }
   do {
-    turn_->execute();
-  } while (!turn_->is_adrift() && others_joined());
+    turn.execute();
+  } while (!turn.is_adrift() && others_joined());
 }
 
 /// A commit costs about as much for many requests as for one. So connections that came while the turn
