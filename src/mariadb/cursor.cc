@@ -33,6 +33,7 @@ void Cursor::begin(THD* thd, OpenTable& open, const Binding& binding, bool raw) 
   is_fetching_positions_ = false;
   stands_ = false;
   found_row_locked_ = false;
+  may_have_left_row_ = false;
   positions_.clear();
 }
 
