@@ -38,8 +38,8 @@ void forget_duplicate(const TABLE* table);
 /// Constraints, after all of the row's values are in place.
 [[nodiscard]] Error check_constraints(THD* thd, TABLE* table);
 
-/// A BEFORE trigger sees the generated columns of the new row. What the trigger sets may change these columns,
-/// so the caller generates them again.
+/// A BEFORE trigger sees the generated columns of the new row. What the trigger sets may change these
+/// columns, so the caller generates them again.
 [[nodiscard]] Error run_triggers(THD* thd, TABLE* table, trg_event_type event, trg_action_time_type time,
                                  bool old_row_is_second);
 
