@@ -77,6 +77,14 @@ Begin Staging::run(Job& job) {
 }
 
 Begin Staging::run_any(Job& job) {
+  const Begin begin = run_request(job);
+  if (begin == Begin::commit_first && job.parked_since_ms != 0) {
+    keep_generated_ids(job);
+  }
+  return begin;
+}
+
+Begin Staging::run_request(Job& job) {
   if (job.request->kind == RequestKind::group) {
     const auto& group = static_cast<const Group&>(*job.request);
     return runner_.run_group(group, job.member_selections, job.failed_member, job.outcome);

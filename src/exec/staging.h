@@ -107,6 +107,7 @@ class Staging {
   void redo_alone(Job& job);
 
  private:
+  [[nodiscard]] engine::Begin run_request(Job& job);
   static void answer_untold(const Job& job);
   [[nodiscard]] engine::Begin run_any(Job& job);
   [[nodiscard]] bool follows_last(const Job& job) const;

@@ -33,6 +33,7 @@ void Cursor::begin(THD* thd, OpenTable& open, const Binding& binding, bool raw) 
   is_fetching_positions_ = false;
   stands_ = false;
   found_row_locked_ = false;
+  may_have_left_row_ = false;
   positions_.clear();
 }
 
@@ -251,9 +252,9 @@ Step Cursor::seek(const KeyRange& range) {
     walk_ = Walk::first_row_only;
     return Step::end;
   }
-  // Of an engine without an index_next_same of its own, the server's compares the key with the row that was
-  // read.
-  const bool reads_key = has_last_ || (walk_ == Walk::same_key && !open_->is_innodb());
+  // A row is compared with the key: by a check of whole values, and by the server's index_next_same, which
+  // serves the engines that have none of their own.
+  const bool reads_key = has_last_ || first_.rechecks() || (walk_ == Walk::same_key && !open_->is_innodb());
   if (const int handler_code = open_->activate(*binding_, reads_key); handler_code != 0) {
     return fail(handler_code);
   }

@@ -34,6 +34,8 @@ class Cursor final : public engine::Cursor {
   void forget_transaction() { needs_new_transaction_ = false; }
   /// True if the request failed for a row that another transaction has locked.
   [[nodiscard]] bool found_row_locked() const { return found_row_locked_; }
+  /// A call of the engine failed, and what it was to write may be there all the same.
+  [[nodiscard]] bool may_have_left_row() const { return may_have_left_row_; }
 
   Error set_filters(std::span<const Filter> filters) override;
   engine::Step seek(const KeyRange& range) override;
@@ -100,6 +102,7 @@ class Cursor final : public engine::Cursor {
   bool calls_for_ranges_ = false;  ///< the walk uses read_range_first and read_range_next
   bool needs_new_transaction_ = false;
   bool found_row_locked_ = false;
+  bool may_have_left_row_ = false;
   Error error_;
 };
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "mariadb/server_headers.h"
 // The server's headers come first.
+#include <algorithm>
 #include <cstring>
+#include <utility>
 
 #include "mariadb/conversion.h"
 #include "mariadb/key_bound.h"
@@ -14,6 +16,25 @@ namespace {
 constexpr int escape_character = '\\';
 constexpr int any_character = '_';
 constexpr int any_text = '%';
+constexpr my_wc_t replacement_character = 0xFFFD;
+constexpr my_wc_t last_character = 0x10FFFF;
+
+/// Fill the greatest text with a character, from a place on, if that moves it outwards.
+void raise_with(my_wc_t character, const CHARSET_INFO* charset, size_t place, std::vector<char>& greatest) {
+  uchar bytes[4];
+  const int length = charset->wc_mb(character, bytes, bytes + sizeof(bytes));
+  if (length <= 0) {
+    return;  // the character set lacks it
+  }
+  std::vector<char> raised = greatest;
+  const auto step = static_cast<size_t>(length);
+  for (; place + step <= raised.size(); place += step) {
+    std::memcpy(raised.data() + place, bytes, step);
+  }
+  if (charset->strnncollsp(greatest.data(), greatest.size(), raised.data(), raised.size()) < 0) {
+    greatest = std::move(raised);
+  }
+}
 
 }  // namespace
 
@@ -167,8 +188,11 @@ bool TextPrefix::set(Field* field, const Value& value, bool raw) {
   const auto put = [&](my_wc_t character) { out += std::max(charset->wc_mb(character, out, out_end), 0); };
   const auto* in = reinterpret_cast<const uchar*>(text.data());
   const auto* const in_end = in + text.size();
+  const MY_CONTRACTIONS* const contractions = my_charset_get_contractions(charset, 0);
+  const uchar* ranged_end = out;
   while (in < in_end) {
     my_wc_t character = 0;
+    const uchar* const begin = out;
     const int length = charset->mb_wc(&character, in, in_end);
     if (length <= 0) {
       return false;
@@ -179,7 +203,11 @@ bool TextPrefix::set(Field* field, const Value& value, bool raw) {
     std::memcpy(out, in, static_cast<size_t>(length));
     out += length;
     in += length;
+    const bool may_join =
+        contractions != nullptr && my_uca_can_be_contraction_head(contractions, character) != 0;
+    ranged_end = may_join ? begin : out;
   }
+  ranged_bytes_ = static_cast<size_t>(ranged_end - reinterpret_cast<uchar*>(pattern_.data()));
   put(any_text);
   pattern_.resize(static_cast<size_t>(reinterpret_cast<char*>(out) - pattern_.data()));
   return failed_characters == 0;
@@ -196,20 +224,36 @@ bool TextPrefix::matches_row() const {
                                     any_text) == 0;
 }
 
+// The server's own range leaves out rows that LIKE finds, so the ends are moved outwards here. A row between
+// them is compared with the pattern anyway.
 bool TextPrefix::range(size_t byte_count, std::vector<char>& least, std::vector<char>& greatest) const {
+  const CHARSET_INFO* const charset = field_->charset();
+  if (ranged_bytes_ == 0) {
+    return false;
+  }
+  std::vector<char> pattern(pattern_.begin(), pattern_.begin() + static_cast<ptrdiff_t>(ranged_bytes_));
+  pattern.insert(pattern.end(), pattern_.end() - charset->mbminlen, pattern_.end());  // the %
   least.resize(byte_count);
   greatest.resize(byte_count);
   size_t least_size = 0;
   size_t greatest_size = 0;
-  if (field_->charset()->like_range(pattern_.data(), pattern_.size(), escape_character, any_character,
-                                    any_text, byte_count, least.data(), greatest.data(), &least_size,
-                                    &greatest_size)) {
+  if (charset->like_range(pattern.data(), pattern.size(), escape_character, any_character, any_text,
+                          byte_count, least.data(), greatest.data(), &least_size, &greatest_size)) {
     return false;
   }
+  // The server filled both from here on: the greatest with U+FFFF, which is not the last one in all
+  // collations.
+  auto place =
+      static_cast<size_t>(std::mismatch(least.begin(), least.end(), greatest.begin()).first - least.begin());
+  place -= place % charset->mbminlen;
+  raise_with(replacement_character, charset, place, greatest);
+  raise_with(last_character, charset, place, greatest);
   // Columns of a fixed length are compared over the whole of it, which is padded; of the others the length
-  // counts.
+  // counts. Where a collation pads with spaces, "a" with a TAB behind it stands before "a" alone, so the
+  // least text is filled.
   const bool is_variable = (field_->flags & BLOB_FLAG) != 0 || field_->real_type() == MYSQL_TYPE_VARCHAR;
-  least.resize(is_variable ? least_size : byte_count);
+  const bool pads = (charset->state & MY_CS_NOPAD) == 0;
+  least.resize(is_variable && !pads ? least_size : byte_count);
   greatest.resize(is_variable ? greatest_size : byte_count);
   return true;
 }

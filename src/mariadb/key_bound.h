@@ -80,6 +80,9 @@ class TextPrefix {
  private:
   Field* field_ = nullptr;
   std::vector<char> pattern_;
+  /// Of the pattern, what a range can go by. A last character that sorts elsewhere together with the next one
+  /// (as Thai vowels do) is left out.
+  size_t ranged_bytes_ = 0;
 };
 
 }  // namespace rowsocket::mariadb

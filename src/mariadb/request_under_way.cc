@@ -46,7 +46,8 @@ bool RequestUnderWay::abandon(bool is_cluster_client) {
   OpenTable& table = *std::exchange(table_, nullptr);
   table.deactivate();
   clear_diagnostics(thread_.thd());
-  return changes_ && table.table()->file->rows_changed != rows_changed_before_;
+  return changes_ &&
+         (cursor_.may_have_left_row() || table.table()->file->rows_changed != rows_changed_before_);
 }
 
 /// From here on nothing of the request is a matter of the server's limits, or of a KILL QUERY that came while

@@ -43,13 +43,19 @@ Error write_update(THD* thd, TABLE* table) {
   if (Error error = run_triggers(thd, table, TRG_EVENT_UPDATE, TRG_ACTION_BEFORE, true); !error.ok()) {
     return error;
   }
+  if (Error error = generate_columns(thd, table); !error.ok()) {
+    return error;
+  }
   if (!differs()) {
     return run_triggers(thd, table, TRG_EVENT_UPDATE, TRG_ACTION_AFTER, true);
   }
   if (history) {
     table->vers_update_fields();
+    if (Error error = generate_columns(thd, table); !error.ok()) {  // of when the row began
+      return error;
+    }
   }
-  if (Error error = complete_row(thd, table); !error.ok()) {
+  if (Error error = check_constraints(thd, table); !error.ok()) {
     return error;
   }
   forget_duplicate(table);

@@ -63,7 +63,10 @@ Error fill_row(THD* thd, const Binding& binding, TABLE* table, std::span<const V
   if (Error error = run_triggers(thd, table, TRG_EVENT_INSERT, TRG_ACTION_BEFORE, true); !error.ok()) {
     return error;
   }
-  return complete_row(thd, table);
+  if (Error error = generate_columns(thd, table); !error.ok()) {
+    return error;
+  }
+  return check_constraints(thd, table);
 }
 
 bool is_duplicate(int handler_code) {

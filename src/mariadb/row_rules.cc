@@ -69,10 +69,14 @@ void set_events(TABLE* table, std::initializer_list<trg_event_type> events) {
 
 void forget_duplicate(const TABLE* table) { table->file->lookup_errkey = static_cast<uint>(-1); }
 
-Error complete_row(THD* thd, TABLE* table) {
+Error generate_columns(THD* thd, TABLE* table) {
   if (table->vfield != nullptr && table->update_virtual_fields(table->file, VCOL_UPDATE_FOR_WRITE) != 0) {
     return take_server_error(thd, ErrorCode::sql);
   }
+  return {};
+}
+
+Error check_constraints(THD* thd, TABLE* table) {
   if (table->verify_constraints(false) != VIEW_CHECK_OK) {
     return take_server_error(thd, ErrorCode::sql);
   }
@@ -84,10 +88,16 @@ Error run_triggers(THD* thd, TABLE* table, trg_event_type event, trg_action_time
   if (table->triggers == nullptr) [[likely]] {
     return {};
   }
+  const bool is_before_write = time == TRG_ACTION_BEFORE && event != TRG_EVENT_DELETE;
+  if (is_before_write) {
+    if (Error error = generate_columns(thd, table); !error.ok()) {
+      return error;
+    }
+  }
   if (table->triggers->process_triggers(thd, event, time, old_row_is_second)) {
     return take_server_error(thd, ErrorCode::sql);
   }
-  return time == TRG_ACTION_BEFORE && event != TRG_EVENT_DELETE ? require_values(table) : Error();
+  return is_before_write ? require_values(table) : Error();
 }
 
 void mark_changed(THD* thd, TABLE* table) {

@@ -33,9 +33,13 @@ void set_events(TABLE* table, std::initializer_list<trg_event_type> events);
 /// the write fails for another key, the handler would name the old row and its key.
 void forget_duplicate(const TABLE* table);
 
-/// Generated columns and constraints, after the row's values are in place.
-[[nodiscard]] Error complete_row(THD* thd, TABLE* table);
+/// The generated columns, from the row's other values as they are now.
+[[nodiscard]] Error generate_columns(THD* thd, TABLE* table);
+/// Constraints, after all of the row's values are in place.
+[[nodiscard]] Error check_constraints(THD* thd, TABLE* table);
 
+/// A BEFORE trigger sees the generated columns of the new row. What the trigger sets may change these
+/// columns, so the caller generates them again.
 [[nodiscard]] Error run_triggers(THD* thd, TABLE* table, trg_event_type event, trg_action_time_type time,
                                  bool old_row_is_second);
 

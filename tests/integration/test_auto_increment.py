@@ -12,6 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import rowsocket
+from support.binlog import assert_binlog_equals_tables
 from support.gate import gate, wait_at_gate
 from support.mariadb import Database, RowSocketServer, Start
 
@@ -82,6 +83,34 @@ def test_a_long_insert_of_sql_is_waited_for(start: Start) -> None:
             server.wait_until("the request is parked", lambda: server.counter("parked") > parked_before)
         new_id = inserted.result()
     assert database.sql("SELECT id FROM t WHERE name = 'mine'") == [(new_id,)]
+
+
+@pytest.mark.parametrize("lock_mode", [0, 1])
+@pytest.mark.parametrize(
+    "request_line",
+    [b"0\t+\t2\t1000\tmine", b"0\t++\t2\t1\t1000\tmine", b"0\t++\t2\t2\t1000\tmine\t1001\tmy own\tE"],
+    ids=["one", "list", "each"],
+)
+def test_a_row_that_waits_for_the_lock_of_the_ids_is_not_there(
+    start: Start, lock_mode: int, request_line: bytes
+) -> None:
+    """InnoDB waits for it when it has the row already, and leaves the row there."""
+    server = start(
+        RowSocketServer,
+        {"innodb-autoinc-lock-mode": lock_mode, "rowsocket-threads-write": 1, "binlog-format": "ROW"},
+    )
+    database = numbered(server)
+    with server.raw("write") as writer, server.raw("read") as reader:
+        writer.ask(b"P\t0\td\tt\t\tid,name")
+        reader.ask(b"P\t0\td\tt\t\tid")
+        with long_insert_of_sql(server, database):
+            parked_before = server.counter("parked")
+            writer.send(request_line + b"\n")
+            server.wait_until("the request is parked", lambda: server.counter("parked") > parked_before)
+            assert reader.ask(b"0\t=\t1\t1000") == b"0\t1"
+        assert writer.line().startswith(b"0\t")
+    assert database.sql("SELECT COUNT(*) FROM t WHERE name = 'mine'") == [(1,)]
+    assert_binlog_equals_tables(server, ["d"])
 
 
 def row_wait(server: RowSocketServer) -> int | None:
@@ -181,6 +210,32 @@ def test_an_insert_that_waits_takes_ids_once(start: Start) -> None:
     ids = {str(name): int(row_id) for row_id, name in database.sql("SELECT id, name FROM t")}
     assert sorted(ids.values()) == [1, 2, 3, 4, 5, 6]
     assert of_others == [ids[f"other {number}"] for number in range(3)]
+
+
+def test_a_group_that_waits_behind_another_wait_takes_ids_once(start: Start) -> None:
+    """Its first run in a transaction is refused: it must be the first of one."""
+    server = start(RowSocketServer, {"rowsocket-threads-write": 1})
+    database = Database(server, "d")
+    database.sql("CREATE TABLE held (id INT PRIMARY KEY)")
+    database.sql("INSERT INTO held VALUES (1)")
+    database.sql("CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, name VARCHAR(20) UNIQUE)")
+    database.sql("CREATE TRIGGER t_i AFTER INSERT ON t FOR EACH ROW SET @x = 1")
+    with database.session() as sql, server.raw("write") as first, server.raw("write") as group:
+        first.ask(b"P\t0\td\theld\t\tid")
+        group.ask(b"P\t0\td\tt\t\tname")
+        sql.execute("BEGIN")
+        sql.execute("UPDATE held SET id = id")
+        sql.execute("INSERT INTO t (id, name) VALUES (-5, 'mine')")
+        parked_before = server.counter("parked")
+        first.send(b"0\t=\t1\t1\t1\t0\tD\n")
+        server.wait_until("the first waits", lambda: server.counter("parked") > parked_before)
+        before = writes_tried(server)
+        group.send(b"G\n0\t+\t1\tmine\nE\n")
+        server.wait_until("the group is tried again", lambda: writes_tried(server) - before >= 3 * TRIES)
+        sql.execute("ROLLBACK")
+        assert [line[:3] for line in group.lines(3)] == [b"0\t1"] * 3
+        first.line()
+    assert database.sql("SELECT id FROM t") == [(1,)]
 
 
 def writes_tried(server: RowSocketServer) -> int:

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import pytest
 
 from support.mariadb import Database, RowSocketServer
-from support.raw import RawConnection
+from support.raw import RawConnection, token
 
 WORDS = [
     "a",
@@ -88,6 +88,35 @@ def test_a_prefix_finds_what_like_finds(
     for prefix, answer in zip(prefixes, answers, strict=True):
         like = "".join("\\" + letter if letter in "%_\\" else letter for letter in prefix) + "%"
         assert sorted(answer) == sorted(sql_words(database, "w LIKE %s", [like])), prefix
+
+
+@pytest.mark.parametrize("index", ["w", "w(2)", "w DESC"])
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+        "CHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
+        "VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_nopad_bin",
+        "VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci",
+        "CHAR(20) CHARACTER SET utf8mb4 COLLATE uca1400_ai_ci",
+        "VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_czech_ci",
+        "VARCHAR(20) CHARACTER SET utf8mb4 COLLATE utf8mb4_thai_520_w2",
+        "VARCHAR(20) CHARACTER SET utf32 COLLATE utf32_unicode_ci",
+    ],
+)
+def test_a_prefix_finds_what_sorts_at_the_ends_of_a_collation(
+    ask: Callable[..., list[list[str]]], database: Database, definition: str, index: str
+) -> None:
+    """SQL's own LIKE leaves out some of them where it uses the index."""
+    prefixes = ["", "a", "c", "เ", "😀"]
+    ends = ["", "\t", "\0", "h", "ก", "\ufffd", "\uffff", "😀", "\U00020000", "\U0010ffff" * 9]
+    words = [prefix + end for prefix in prefixes for end in ends]
+    requests = [["^=", 1, prefix, 100, 0, *reverse] for prefix in prefixes for reverse in ([], ["R"])]
+    answers = iter(ask(f"{definition}, KEY by_w ({index})", words, *requests))
+    for prefix in prefixes:
+        like = database.sql("SELECT w FROM t IGNORE INDEX (by_w) WHERE w LIKE %s", [f"{prefix}%"])
+        tokens = sorted(token(word).decode() for (word,) in like)
+        assert [sorted(next(answers)), sorted(next(answers))] == [tokens, tokens], prefix
 
 
 @pytest.mark.parametrize(

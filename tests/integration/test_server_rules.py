@@ -74,6 +74,30 @@ def test_a_before_trigger_may_set_what_the_client_left_null(make_twins: MakeTwin
     twins.assert_equal()
 
 
+@pytest.mark.parametrize("kind", ["VIRTUAL", "STORED"])
+@pytest.mark.parametrize("versioning", ["", "WITH SYSTEM VERSIONING"])
+def test_a_before_trigger_sees_the_generated_columns_of_the_new_row(
+    make_twins: MakeTwins, kind: str, versioning: str
+) -> None:
+    twins = make_twins(f"id INT PRIMARY KEY, n INT, up INT AS (n * 2) {kind}, seen INT", versioning)
+    for table in ("t", "twin"):
+        for event in ("INSERT", "UPDATE"):
+            twins.sql(
+                f"CREATE TRIGGER {table}_{event} BEFORE {event} ON {table} FOR EACH ROW SET NEW.seen = NEW.up"
+            )
+    index = twins.index("id,n")
+    index.insert([1, 10])
+    index.insert([2, 20])
+    twins.sql("INSERT INTO twin (id, n) VALUES (1, 10), (2, 20)")
+    index.update([1], [1, 11])
+    twins.sql("UPDATE twin SET n = 11 WHERE id = 1")
+    index.upsert([2, 21], update="n")
+    twins.sql("INSERT INTO twin (id, n) VALUES (2, 21) ON DUPLICATE KEY UPDATE n = VALUES(n)")
+    index.replace([1, 12])
+    twins.sql("REPLACE INTO twin (id, n) VALUES (1, 12)")
+    twins.assert_equal()
+
+
 def test_null_that_no_trigger_mends_is_an_error(make_twins: MakeTwins) -> None:
     twins = make_twins("id INT PRIMARY KEY, v VARCHAR(9) NOT NULL")
     for table in ("t", "twin"):
