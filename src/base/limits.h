@@ -172,9 +172,8 @@ inline constexpr uint32_t names_cleared_min = 256;
 // ---- the server
 
 inline constexpr uint32_t threads_max = 1024;
-/// rowsocket_threads_max. Each thread that waits for a disk or a lock keeps one read under way there: more than
-/// this no disk of today needs. Not measured.
-inline constexpr uint32_t all_threads_default = 64;
+/// rowsocket_threads_max. 0 = no stand-ins: they have not run for long enough yet (decision 14).
+inline constexpr uint32_t all_threads_default = 0;
 inline constexpr uint32_t all_threads_max = 4096;
 /// rowsocket_max_connections. An idle one owns no buffers, so the number costs little. Not measured beyond
 /// the figures in docs/benchmarks.

@@ -223,7 +223,10 @@ TEST_F(HandOverTest, the_stuck_thread_can_stand_in_for_its_stand_in) {
 
 class StandInTest : public ServerTest {
  protected:
-  StandInTest() { config_.threads_read = config_.threads_write = 1; }
+  StandInTest() {
+    config_.threads_read = config_.threads_write = 1;
+    config_.threads_max = 8;
+  }
 
   /// The next request waits until `let_go`.
   void hold_next_request(bool is_announced) {

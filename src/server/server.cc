@@ -120,7 +120,7 @@ class Server::Impl {
     if (endpoints.serve(Intent::write) && !start_workers(Intent::write, write_threads, failure)) {
       return false;
     }
-    if (!ticker_.start(failure)) {
+    if (thread_limit_.is_left() && !ticker_.start(failure)) {
       return false;
     }
     acceptor_ = std::make_unique<Acceptor>(std::move(endpoints.all), workers_, settings_board_, log_, clock_);

@@ -52,6 +52,7 @@ class ThreadLimit {
     give_back();
     return false;
   }
+  [[nodiscard]] bool is_left() const { return left_.load(std::memory_order_relaxed) > 0; }
   void give_back() { left_.fetch_add(1, std::memory_order_relaxed); }
 
  private:
