@@ -46,8 +46,7 @@ class Admission {
   void forget_retired() { retired_.clear(); }
 
  private:
-  [[nodiscard]] engine::Begin open(Client& client, const Open& open, const Settings& settings,
-                                   Error& error);
+  [[nodiscard]] engine::Begin open(Client& client, const Open& open, const Settings& settings, Error& error);
   [[nodiscard]] engine::Begin select(Client& client, const Request& request, engine::Selection*& selection,
                                      Error& error);
   [[nodiscard]] engine::Begin select_columns(Client& client, uint32_t id, std::string_view columns,
