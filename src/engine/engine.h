@@ -23,6 +23,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "request/counters.h"
 #include "request/error.h"
@@ -48,6 +49,8 @@ struct SelectionDescription {
 /// How many names a comma-separated list holds ("" holds none).
 [[nodiscard]] size_t name_count(std::string_view comma_separated);
 
+using ColumnTypes = std::vector<std::string>;
+
 class Selection {
  public:
   explicit Selection(SelectionDescription description);
@@ -58,6 +61,9 @@ class Selection {
   [[nodiscard]] const SelectionDescription& description() const { return description_; }
   [[nodiscard]] size_t column_count() const { return column_count_; }
   [[nodiscard]] size_t filter_column_count() const { return filter_column_count_; }
+  /// The SQL types of its columns, as information_schema words them (`int(10) unsigned`). To be asked right
+  /// after it was opened. False if they take more than `bytes_max` together. May throw std::bad_alloc.
+  [[nodiscard]] virtual bool column_types(ColumnTypes& types, size_t bytes_max) const = 0;
   /// About how much memory it takes: its names, twice, and what they are resolved to.
   [[nodiscard]] size_t held_bytes() const { return held_bytes_; }
 

@@ -32,6 +32,11 @@ class Ask {
         ask.keep_names(std::move(table), std::move(index), std::move(columns), std::move(filter_columns));
     return ask;
   }
+  /// Of an open.
+  Ask& tell_types() {
+    as<Open>().tells_types = true;
+    return *this;
+  }
   static Ask find(uint32_t id, std::vector<Cell> key, KeyOperator key_operator = KeyOperator::equal) {
     Ask ask{Find()};
     ask.as<Find>().selection.id = id;

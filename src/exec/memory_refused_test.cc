@@ -70,6 +70,12 @@ void operator delete[](void* place, size_t) noexcept { std::free(place); }
 namespace rowsocket::exec {
 namespace {
 
+class NumberSelection final : public engine::Selection {
+ public:
+  using engine::Selection::Selection;
+  [[nodiscard]] bool column_types(engine::ColumnTypes&, size_t) const override { return true; }
+};
+
 /// One row with one number, which is also its key. Nothing here allocates but open_index.
 class NumberSession final : public engine::Session, public engine::Cursor {
  public:
@@ -78,7 +84,7 @@ class NumberSession final : public engine::Session, public engine::Cursor {
 
   engine::Begin open_selection(const engine::SelectionDescription& description,
                                std::shared_ptr<engine::Selection>& selection, Error&) override {
-    selection = std::make_shared<engine::Selection>(description);
+    selection = std::make_shared<NumberSelection>(description);
     return engine::Begin::ready;
   }
   engine::Begin begin_request(engine::Selection&, engine::Intent, engine::Cursor*& cursor, Error&) override {
@@ -153,7 +159,7 @@ class ColdExecutor {
     description.columns = "number";
     description.filter_columns = "number";
     RetiredSelections none;
-    connection_.client.set_selection(0, std::make_shared<engine::Selection>(description), none);
+    connection_.client.set_selection(0, std::make_shared<NumberSelection>(description), none);
   }
 
   /// A turn. Gives the number of allocations; those beyond `allowed_count` were refused.

@@ -27,6 +27,13 @@ bool find_key(const TABLE* table, std::string_view wanted, uint32_t& key_number)
   return false;
 }
 
+/// What stands behind a name that is not there, in a text for people.
+std::string in_table(const TABLE* table) {
+  const TABLE_SHARE* const share = table->s;
+  return " in " + std::string(share->db.str, share->db.length) + "." +
+         std::string(share->table_name.str, share->table_name.length);
+}
+
 Error find_columns(const TABLE* table, std::string_view names, std::vector<uint16_t>& numbers) {
   numbers.clear();
   while (!names.empty()) {
@@ -37,7 +44,7 @@ Error find_columns(const TABLE* table, std::string_view names, std::vector<uint1
       ++field;
     }
     if (*field == nullptr) {
-      return Error(ErrorCode::no_such_column, "no column '" + std::string(name) + "'");
+      return Error(ErrorCode::no_such_column, "no column '" + std::string(name) + "'" + in_table(table));
     }
     numbers.push_back((*field)->field_index);
     if (comma == std::string_view::npos) {
@@ -120,7 +127,7 @@ bool is_string_column(const Field* field) {
 
 Error Binding::resolve_names(const engine::SelectionDescription& description, TABLE* table) {
   if (!find_key(table, description.index, key_number) || !table->s->keys_in_use.is_set(key_number)) {
-    return Error(ErrorCode::no_such_index, "no index '" + description.index + "'");
+    return Error(ErrorCode::no_such_index, "no index '" + description.index + "'" + in_table(table));
   }
   const auto algorithm = table->key_info[key_number].algorithm;
   if (algorithm == HA_KEY_ALG_FULLTEXT || algorithm == HA_KEY_ALG_RTREE ||
@@ -218,6 +225,19 @@ Error Binding::resolve(const engine::SelectionDescription& description, const Op
   static thread_local uint64_t last_serial = 0;
   serial = ++last_serial;
   return {};
+}
+
+bool Binding::column_types(engine::ColumnTypes& types, size_t bytes_max) const {
+  for (const Column& column : columns) {
+    StringBuffer<MAX_FIELD_WIDTH> type(system_charset_info);
+    column.field->sql_type(type);
+    if (type.length() > bytes_max) {
+      return false;
+    }
+    bytes_max -= type.length();
+    types.emplace_back(type.ptr(), type.length());
+  }
+  return true;
 }
 
 // Into the table's own sets: the server goes on using them after this binding may be gone.

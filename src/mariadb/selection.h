@@ -35,6 +35,10 @@ class Selection final : public engine::Selection {
   Selection(const Selection&) = delete;
   Selection& operator=(const Selection&) = delete;
 
+  [[nodiscard]] bool column_types(engine::ColumnTypes& types, size_t bytes_max) const override {
+    return read_.binding.column_types(types, bytes_max);
+  }
+
   /// From here on `opened` knows the selection under this name, until no client has it open.
   static void enter(const std::shared_ptr<Selection>& selection,
                     const std::shared_ptr<OpenedSelections>& opened, std::string name);

@@ -117,8 +117,11 @@ def test_secrets_are_not_shown_and_guard_new_connections(server: RowSocketServer
     with changed(server, secret_read="hush"):
         assert server.value("SELECT @@GLOBAL.rowsocket_secret_read") == "(set)"
         with pytest.raises(rowsocket.AuthenticationError):
-            rowsocket.connect(*server.read_address(), secret="wrong")
-        with rowsocket.connect(*server.read_address(), secret="hush"), server.raw("read") as connection:
+            rowsocket.connect(*server.read_address(), secret="wrong", text=True)
+        with (
+            rowsocket.connect(*server.read_address(), secret="hush", text=True),
+            server.raw("read") as connection,
+        ):
             assert connection.ask(b"P\t1\ta\tb\t\tc") == b"3\t1\tunauth"
     with server.raw("read") as connection:
         assert connection.ask(b"P\t1\ta\tb\t\tc") == b"1\t1\topen_table"

@@ -72,6 +72,17 @@ TEST_P(Opening, descriptions_that_differ_in_anything_are_two_indexes) {
   EXPECT_NE(&client().open({"d", "item", "", "id", ""}), &index);
 }
 
+TEST_P(Opening, a_selection_tells_the_sql_types_of_its_columns) {
+  ColumnTypes types;
+  EXPECT_TRUE(client().open(item()).column_types(types, 100));
+  EXPECT_THAT(types, testing::ElementsAre("bigint(20)", "varchar(4)", "bigint(20)"));
+}
+
+TEST_P(Opening, types_that_take_more_bytes_than_wanted_are_not_told) {
+  ColumnTypes types;
+  EXPECT_FALSE(client().open(item()).column_types(types, 30));
+}
+
 TEST_P(Opening, a_table_that_somebody_holds_is_waited_for) {
   client();
   host().hold_table("d.item");

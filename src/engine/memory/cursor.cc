@@ -2,6 +2,7 @@
 #include "engine/memory/cursor.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "base/invariant.h"
@@ -44,6 +45,19 @@ Error MemorySelection::resolve(const std::shared_ptr<Table>& table) {
   key_index_ = *key_index;
   table_ = table;
   return {};
+}
+
+bool MemorySelection::column_types(ColumnTypes& types, size_t bytes_max) const {
+  for (const size_t position : columns_) {
+    const Column& column = table_->columns()[position];
+    types.push_back(column.type == ColumnType::integer ? "bigint(20)"
+                                                       : "varchar(" + std::to_string(column.bytes_max) + ")");
+    if (types.back().size() > bytes_max) {
+      return false;
+    }
+    bytes_max -= types.back().size();
+  }
+  return true;
 }
 
 void MemoryCursor::start(const MemorySelection& index) {
