@@ -17,7 +17,8 @@
 
 // clang-format off
 #define ROWSOCKET_DOOR(name, folder, access, default_port, what) \
-  ROWSOCKET_NUMBER(port_##name, doors[server::door_##name].port, at_start, default_port, 0, server::port_off, \
+  ROWSOCKET_NUMBER(port_##name, doors[server::door_##name].port, at_start, default_port, 0, \
+      server::port_off, \
       "TCP port for " what "; 0 = a free port; 65536 = none; two of one protocol with the same number = one" \
                   " port for both") \
   ROWSOCKET_TEXT(socket_##name, doors[server::door_##name].socket, "", \

@@ -98,6 +98,7 @@ def run(name: str, server: MemcachedServer, folder: Path) -> tuple[int, list[str
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(900)
 @pytest.mark.parametrize("name", PASSED)
 def test_file_passes(name: str, emptied: MemcachedServer, memcached_tests: Path) -> None:
     checks, failed = run(name, emptied, memcached_tests)

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from pymemcache.client.base import Client
-from pymemcache.exceptions import MemcacheServerError
+from pymemcache.client.base import Client  # type: ignore[import-untyped]
+from pymemcache.exceptions import MemcacheServerError  # type: ignore[import-untyped]
 
 from support.memcached import MemcachedConnection, MemcachedServer
 

@@ -41,7 +41,7 @@ def test_vectors(path: Path, cache: MemcachedConnection, cache_server: Memcached
             cache.send(bytes_of(rest) + b"\r\n")
         elif word == "<":
             expected = bytes_of(rest) + b"\r\n"
-            assert cache.bytes(len(expected)) == expected, where
+            assert cache.take(len(expected)) == expected, where
         elif word == "sql":
             cache_server.sql(rest)
         elif word == "rows":

@@ -122,8 +122,8 @@ class MemcachedConnection(RawConnection):
         if head == b"END":
             return None
         assert head.startswith(b"VALUE "), head
-        value = self.bytes(int(head.split()[3]))
-        assert self.bytes(7) == b"\r\nEND\r\n"
+        value = self.take(int(head.split()[3]))
+        assert self.take(7) == b"\r\nEND\r\n"
         return value
 
     def cas(self, key: str) -> str:
@@ -131,7 +131,7 @@ class MemcachedConnection(RawConnection):
         (head, *_) = self.ask(f"gets {key}")
         return head.decode().split()[4]
 
-    def bytes(self, count: int) -> bytes:
+    def take(self, count: int) -> bytes:
         """The next `count` bytes."""
         while len(self._received) < count:
             piece = self.socket.recv(1 << 16)
