@@ -8,7 +8,7 @@ import time
 import pymysql
 import pytest
 
-from support.mariadb import RowSocketServer
+from support.mariadb import RowSocketServer, Start
 from support.memcached import CONTAINERS, CREATE_ITEMS, MemcachedConnection, MemcachedServer
 from support.raw import RawConnection
 
@@ -436,6 +436,17 @@ def test_the_secret_of_the_port_is_said_with_a_set(cache_server: MemcachedServer
 def test_the_door_is_shut_unless_it_is_opened(server: RowSocketServer) -> None:
     assert server.memcached_port == 0
     assert server.value("SELECT @@rowsocket_port_memcached") == 65536
+
+
+def test_the_door_can_be_a_unix_socket(start: Start) -> None:
+    server = start(MemcachedServer, {"loose-rowsocket-port-memcached": 65536})
+    server.prepare_tables()
+    path = str(server.folder / "memcached")
+    server.restart({"loose-rowsocket-socket-memcached": path})
+    assert server.memcached_port == 0
+    with MemcachedConnection(path) as client:
+        server.wait_until("serves the containers", lambda: client.ask("get a") == [b"END"])
+        assert client.store("set a 0 0", b"1") == "STORED"
 
 
 def test_the_other_doors_see_the_same_rows(cache: MemcachedConnection, cache_server: MemcachedServer) -> None:

@@ -48,12 +48,17 @@ class MemcachedServer(RowSocketServer):
         }
 
     def prepare(self) -> None:
-        """Make the table of containers, and one container for any key: app.item."""
+        """Make the table of containers, and one container for any key: app.item. It is served then."""
+        self.prepare_tables()
+        self.await_containers()
+
+    def prepare_tables(self) -> None:
+        """The same, and wait for nothing."""
         self.sql("CREATE DATABASE innodb_memcache")
         self.sql("CREATE DATABASE app")
         self.sql(CREATE_CONTAINERS)
         self.sql(CREATE_ITEMS.format(table="app.item"))
-        self.contain("default", "app.item")
+        self._contain("default", "app.item", "k", "v", "flags", "cas", "expires", "PRIMARY")
 
     def contain(
         self,
@@ -68,12 +73,15 @@ class MemcachedServer(RowSocketServer):
         index: str = "PRIMARY",
     ) -> None:
         """Make a container, or change it, and wait until it is served as it stands."""
+        self._contain(name, table, key, value, flags, cas, expires, index)
+        self.await_containers()
+
+    def _contain(self, name: str, table: str, *columns: str | None) -> None:
         schema, bare = table.split(".")
         self.sql(
             f"REPLACE INTO {CONTAINERS} VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s)",
-            [name, schema, bare, key, value, flags, cas, expires, index],
+            [name, schema, bare, *columns],
         )
-        self.await_containers()
 
     def await_containers(self) -> None:
         """Wait until what stands in the table of containers now is served.

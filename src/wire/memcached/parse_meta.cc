@@ -312,6 +312,9 @@ Request* parse_meta_key(const Scope& scope, const Meta& meta, const Input& input
   if (!take_meta_key(scope, meta, key, refusal)) {
     return refusal;
   }
+  if (meta.has_cas && !key.container->has_cas) {
+    return refuse(scope, no_cas);
+  }
   switch (meta.command) {
     case 'g':
       return parse_meta_get(scope, meta, key);

@@ -26,6 +26,7 @@ inline constexpr size_t value_bytes_max = 2'147'483'645;
 inline constexpr int64_t relative_expiry_s_max = 60 * 60 * 24 * 30;
 
 inline constexpr std::string_view bad_format = "CLIENT_ERROR bad command line format";
+inline constexpr std::string_view no_cas = "CLIENT_ERROR the container has no cas column to compare with";
 inline constexpr std::string_view unauthenticated = "CLIENT_ERROR unauthenticated";
 inline constexpr std::string_view too_large = "SERVER_ERROR object too large for cache";
 

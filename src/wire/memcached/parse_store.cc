@@ -209,6 +209,9 @@ Parsed parse_store(const Scope& scope, Store store, Words words, const Input& co
   if (!find_container(scope, line.key, line.is_silent, key, refusal)) {
     return parsed_request(refusal, whole_bytes);
   }
+  if (store == Store::cas && !key.container->has_cas) {
+    return parsed_request(refuse(scope, no_cas, line.is_silent), whole_bytes);
+  }
   return parsed_request(make_store(scope, key, line, input.value), whole_bytes);
 }
 

@@ -133,6 +133,13 @@ TEST_F(MemcachedTest, the_others_change_the_row_that_is_there) {
             "skip unless 0 > or unset " + now + ", refuse unless 1 = 77");
 }
 
+TEST_F(MemcachedTest, what_has_no_cas_is_not_compared_with) {
+  for (const char* command :
+       {"cas @@bare.a 0 0 1 0\r\nx\r\n", "ms @@bare.a 1 C0\r\nx\r\n", "md @@bare.a C0\r\n"}) {
+    EXPECT_EQ(answer_to(command), "CLIENT_ERROR the container has no cas column to compare with\r\n");
+  }
+}
+
 TEST_F(MemcachedTest, a_value_is_split_into_the_value_columns) {
   EXPECT_EQ(words_of(insert_of("set @@wide.1|2 0 0 5\r\na|b|c\r\n").values), "1 2 a b|c 0");
   EXPECT_EQ(words_of(insert_of("set @@wide.1|2 0 0 1\r\na\r\n").values), "1 2 a NULL 0");
