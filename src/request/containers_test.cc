@@ -8,7 +8,7 @@
 namespace rowsocket {
 namespace {
 
-Container container(ContainerFields fields) { return Container(fields); }
+Container container(const ContainerFields& fields) { return Container(fields); }
 
 TEST(ContainerTest, a_row_names_a_table_and_its_columns) {
   const Container one = container({"c", "d", "t", "k", "v", "f", "c", "e", "PRIMARY"});

@@ -10,6 +10,7 @@ import pytest
 
 from support.mariadb import RowSocketServer, Start
 from support.memcached import CONTAINERS, CREATE_ITEMS, MemcachedConnection, MemcachedServer
+from support.plugin import threads
 from support.raw import RawConnection
 
 
@@ -447,6 +448,29 @@ def test_the_door_can_be_a_unix_socket(start: Start) -> None:
     with MemcachedConnection(path) as client:
         server.wait_until("serves the containers", lambda: client.ask("get a") == [b"END"])
         assert client.store("set a 0 0", b"1") == "STORED"
+
+
+def test_the_plugin_can_be_unloaded(start: Start) -> None:
+    server = start(MemcachedServer)
+    server.prepare()
+    with server.memcached() as client:
+        client.store("set a 0 0", b"1")
+        server.sql("UNINSTALL SONAME 'rowsocket'")
+        assert client.closed()
+    assert threads(server) == []
+
+
+def test_a_killed_watcher_of_containers_goes_on(
+    cache: MemcachedConnection, cache_server: MemcachedServer
+) -> None:
+    (watcher,) = cache_server.sql(
+        "SELECT id FROM information_schema.processlist"
+        " WHERE user = 'rowsocket' AND info LIKE '%watches the table of containers%'"
+    )
+    cache_server.sql(f"KILL {watcher[0]}")
+    cache_server.sql("CREATE OR REPLACE TABLE app.late (k INT PRIMARY KEY, v INT)")
+    cache_server.contain("late", "app.late", flags="0", cas=None, expires=None)
+    assert cache.value("@@late.1") is None
 
 
 def test_the_other_doors_see_the_same_rows(cache: MemcachedConnection, cache_server: MemcachedServer) -> None:

@@ -49,33 +49,39 @@ void MetaReply::failed(const Error& error) {
 
 void MetaReply::append_flags(Buffer& line, const Row* row) const {
   for (const std::string_view flag : answer_.flags) {
-    const bool is_of_row = flag[0] == 'f' || flag[0] == 'c' || flag[0] == 's' || flag[0] == 't';
-    if (flag[0] != 'k' && flag[0] != 'O' && !(is_of_row && row != nullptr)) {
-      continue;
+    if (flag[0] == 'k') {
+      line.append(" k");
+      line.append(answer_.key);
+      line.append(answer_.is_base64 ? " b" : "");
+    } else if (flag[0] == 'O') {
+      line.append(' ');
+      line.append(flag);
+    } else if (row != nullptr) {
+      append_flag_of_row(line, flag[0], *row);
     }
-    line.append(' ');
-    line.append(flag[0]);
-    switch (flag[0]) {
-      case 'k':
-        line.append(answer_.key);
-        line.append(answer_.is_base64 ? " b" : "");
-        break;
-      case 'O':
-        line.append(flag.substr(1));
-        break;
-      case 'f':
-        line.append(row->flags.view());
-        break;
-      case 'c':
-        line.append(row->cas.view());
-        break;
-      case 's':
-        append_number(line, row->value_bytes);
-        break;
-      default:
-        append_ttl(line, row->expiry, answer_.now_s);
-        break;
-    }
+  }
+}
+
+void MetaReply::append_flag_of_row(Buffer& line, char flag, const Row& row) const {
+  switch (flag) {
+    case 'f':
+      line.append(" f");
+      line.append(row.flags.view());
+      break;
+    case 'c':
+      line.append(" c");
+      line.append(row.cas.view());
+      break;
+    case 's':
+      line.append(" s");
+      append_number(line, row.value_bytes);
+      break;
+    case 't':
+      line.append(" t");
+      append_ttl(line, row.expiry, answer_.now_s);
+      break;
+    default:
+      break;
   }
 }
 

@@ -64,6 +64,7 @@ class MetaReply : public CommonReply {
   void tell(std::string_view code, bool is_hidden);
   /// ` k..` ` O..` and, of a row, ` f..` ` c..` ` s..` ` t..`
   void append_flags(Buffer& line, const Row* row) const;
+  void append_flag_of_row(Buffer& line, char flag, const Row& row) const;
 
   MetaAnswer answer_;
   RowLayout layout_;
