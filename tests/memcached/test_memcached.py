@@ -465,7 +465,7 @@ def test_a_killed_watcher_of_containers_goes_on(
 ) -> None:
     (watcher,) = cache_server.sql(
         "SELECT id FROM information_schema.processlist"
-        " WHERE user = 'rowsocket' AND info LIKE '%watches the table of containers%'"
+        " WHERE user = 'rowsocket' AND state LIKE '%watches the table of containers%'"
     )
     cache_server.sql(f"KILL {watcher[0]}")
     cache_server.sql("CREATE OR REPLACE TABLE app.late (k INT PRIMARY KEY, v INT)")
