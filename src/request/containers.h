@@ -31,7 +31,8 @@ using ContainerFields = std::array<std::string, container_field_count>;  ///< NU
 /// Of several key parts, or several value columns, in one key or value of a protocol.
 inline constexpr char container_separator = '|';
 
-/// Whose names of columns lead where. A column that a container has not is `none`.
+/// One container, with the selections that protocols ask for. Where it has no such column, a position is
+/// `none`.
 struct Container {
   explicit Container(const ContainerFields& fields);
   Container(const Container&) = delete;
