@@ -252,7 +252,15 @@ def test_a_key_is_at_most_250_bytes(cache: MemcachedConnection) -> None:
 
 
 def test_stats_are_the_servers(cache: MemcachedConnection, cache_server: MemcachedServer) -> None:
-    stats = dict(line.decode().split(" ", 2)[1:] for line in cache.ask("stats")[:-1])
+    def ask() -> dict[str, str]:
+        return dict(line.decode().split(" ", 2)[1:] for line in cache.ask("stats")[:-1])
+
+    before = ask()
+    cache.store("set a 0 0", b"1")
+    cache.ask("get a b")
+    stats = ask()
+    for name, count in {"cmd_set": 1, "cmd_get": 2, "get_hits": 1, "get_misses": 1}.items():
+        assert int(stats[name]) - int(before[name]) == count, name
     assert cache_server.process is not None
     assert int(stats["pid"]) == cache_server.process.pid
     assert abs(int(stats["time"]) - time.time()) < 60

@@ -43,7 +43,7 @@ PASSED = [
 
 PARTLY = {
     "getset": (r"foo_\d+ == <undef>", "a value that is too large takes no old value away"),
-    "issue_104": ("get requests|hit|miss", "gets that hit and miss are not counted"),
+    "issue_104": ("Should have", "it expects counters that begin at 0: this server has served other tests"),
     "expirations": (
         r"foo == <undef>|now expired|stored add again|add == 'addval3'",
         "it moves the clock of a debug build of memcached; these fail against memcached itself, too",

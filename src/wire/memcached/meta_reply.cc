@@ -87,7 +87,7 @@ void MetaReply::append_flag_of_row(Buffer& line, char flag, const Row& row) cons
 
 /// The values stand in the output already. What stands before them in the reply is written behind them first.
 void MetaReply::row_ends() {
-  told_ = true;
+  note_done();
   if (out().failed()) {
     return;
   }
@@ -144,17 +144,25 @@ void MetaReply::tell(std::string_view code, bool is_hidden) {
   out().append(line_end);
 }
 
-void MetaReply::counted(uint64_t row_count) {
-  tell(row_count > 0 ? "HD" : answer_.missed, row_count > 0 ? answer_.hides_done : answer_.hides_missed);
+void MetaReply::tell_done() {
+  note_done();
+  tell("HD", answer_.hides_done);
 }
+
+void MetaReply::tell_missed() {
+  answer_.tally->add(answer_.counts_missed);
+  tell(answer_.missed, answer_.hides_missed);
+}
+
+void MetaReply::counted(uint64_t row_count) { row_count > 0 ? tell_done() : tell_missed(); }
 
 void MetaReply::changed(const Changes& changes) {
   if (changes.rows_found == 0) {
-    tell(answer_.missed, answer_.hides_missed);
+    tell_missed();
   } else if (changes.rows_matched == 0) {
     tell(answer_.refused, false);
   } else {
-    tell("HD", answer_.hides_done);
+    tell_done();
   }
 }
 
@@ -162,12 +170,12 @@ void MetaReply::inserted(const RowOutcome& outcome) {
   if (answer_.keeps && outcome.rows_affected == 0) {
     tell(answer_.kept, false);
   } else {
-    tell("HD", answer_.hides_done);
+    tell_done();
   }
 }
 
 void MetaDebugReply::row_ends() {
-  note_told();
+  note_done();
   if (out().failed()) {
     return;
   }

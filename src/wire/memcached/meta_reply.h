@@ -32,6 +32,9 @@ struct MetaAnswer {
   bool hides_done = false;    ///< q: HD is not told
   bool hides_missed = false;  ///< q: nor is a miss
   bool keeps = false;         ///< of an insert: a row that is there stays
+  Tally* tally = nullptr;
+  Count counts_done = Count::none;
+  Count counts_missed = Count::none;
 };
 
 class MetaReply : public CommonReply {
@@ -43,7 +46,7 @@ class MetaReply : public CommonReply {
   void begin_rows(size_t) final { told_ = false; }
   void row_begins(size_t) final { row_begin_ = out().size(); }
   void row_ends() override;
-  void missed(size_t) final { tell(answer_.missed, answer_.hides_missed); }
+  void missed(size_t) final { tell_missed(); }
   /// Neither a row nor a miss: a filter refused the row.
   void end_rows() final;
   void counted(uint64_t row_count) final;
@@ -57,11 +60,16 @@ class MetaReply : public CommonReply {
   [[nodiscard]] const MetaAnswer& answer() const { return answer_; }
   [[nodiscard]] const RowLayout& layout() const { return layout_; }
   [[nodiscard]] size_t row_begin() const { return row_begin_; }
-  void note_told() { told_ = true; }
+  void note_done() {
+    told_ = true;
+    answer_.tally->add(answer_.counts_done);
+  }
 
  private:
   struct Row;
   void tell(std::string_view code, bool is_hidden);
+  void tell_done();
+  void tell_missed();
   /// ` k..` ` O..` and, of a row, ` f..` ` c..` ` s..` ` t..`
   void append_flags(Buffer& line, const Row* row) const;
   void append_flag_of_row(Buffer& line, char flag, const Row& row) const;

@@ -16,12 +16,12 @@ bool take_key(const Scope& scope, std::string_view word, bool is_silent, Key& ke
 }
 
 Request* with_found_reply(const Scope& scope, Find* find, const Container& container, bool is_silent,
-                          FoundReply::Lines lines) {
+                          const FoundReply::Lines& lines) {
   if (find == nullptr) {
     return nullptr;
   }
   find->tell = Tell::count;
-  find->reply = scope.arena().make<FoundReply>(scope.out(), container, is_silent, lines);
+  find->reply = scope.arena().make<FoundReply>(scope.out(), container, is_silent, lines, scope.state.tally);
   return find->reply == nullptr ? nullptr : find;
 }
 
@@ -51,7 +51,10 @@ Request* parse_delete(const Scope& scope, Words words) {
     find->change.kind = Change::Kind::remove;
   }
   return with_found_reply(scope, find, *key.container, is_silent,
-                          {.found = "DELETED", .missed = "NOT_FOUND"});
+                          {.found = "DELETED",
+                           .missed = "NOT_FOUND",
+                           .counts_found = Count::delete_hits,
+                           .counts_missed = Count::delete_misses});
 }
 
 Request* parse_touch(const Scope& scope, Words words) {
@@ -81,7 +84,11 @@ Request* parse_touch(const Scope& scope, Words words) {
     }
     find->change = {.kind = Change::Kind::assign, .assignments = assignments.all()};
   }
-  return with_found_reply(scope, find, container, is_silent, {.found = "TOUCHED", .missed = "NOT_FOUND"});
+  return with_found_reply(scope, find, container, is_silent,
+                          {.found = "TOUCHED",
+                           .missed = "NOT_FOUND",
+                           .counts_found = Count::touch_hits,
+                           .counts_missed = Count::touch_misses});
 }
 
 Find* make_count_find(const Scope& scope, const Key& key, uint64_t amount, bool subtracts,
@@ -121,14 +128,19 @@ Request* parse_count(const Scope& scope, Words words, bool subtracts) {
   }
   Find* const find = make_count_find(scope, key, amount, subtracts, {});
   if (is_silent) {
-    return with_found_reply(scope, find, *key.container, true, {});
+    return with_found_reply(scope, find, *key.container, true,
+                            {.found = {},
+                             .missed = {},
+                             .counts_found = subtracts ? Count::decr_hits : Count::incr_hits,
+                             .counts_missed = subtracts ? Count::decr_misses : Count::incr_misses});
   }
   RowLayout layout;
   PerColumn per_column;
   if (find == nullptr || !make_row_layout(scope, *key.container, key.container->row, layout, per_column)) {
     return nullptr;
   }
-  find->reply = scope.arena().make<CountReply>(scope.out(), *key.container, layout, per_column);
+  find->reply = scope.arena().make<CountReply>(scope.out(), *key.container, layout, per_column, subtracts,
+                                               scope.state.tally);
   return find->reply == nullptr ? nullptr : find;
 }
 

@@ -64,9 +64,9 @@ Request* find_keys(const Scope& scope, const Get& get, std::span<const Key> keys
     }
     find->change = {.kind = Change::Kind::assign, .assignments = assignments.all()};
   }
-  find->reply =
-      scope.arena().make<ValuesReply>(scope.out(), container, layout, per_column,
-                                      std::span<const std::string_view>(wires), get.tells_cas, is_whole);
+  find->reply = scope.arena().make<ValuesReply>(scope.out(), container, layout, per_column,
+                                                std::span<const std::string_view>(wires), get.tells_cas,
+                                                is_whole, scope.state.tally);
   return find->reply == nullptr ? nullptr : find;
 }
 

@@ -149,12 +149,45 @@ bool take_meta_key(const Scope& scope, const Meta& meta, Key& key, Request*& ref
   return find_container(scope, word, false, key, refusal);
 }
 
-MetaAnswer answer_of(const Scope& scope, const Meta& meta) {
+/// What a done command, and one that misses, count as.
+Count count_of_done(const Meta& meta, bool subtracts) {
+  switch (meta.command) {
+    case 'g':
+      return Count::get_hits;
+    case 's':
+      return meta.has_cas ? Count::cas_hits : Count::cmd_set;
+    case 'd':
+      return Count::delete_hits;
+    case 'a':
+      return subtracts ? Count::decr_hits : Count::incr_hits;
+    default:
+      return Count::none;
+  }
+}
+Count count_of_missed(const Meta& meta, bool subtracts) {
+  switch (meta.command) {
+    case 'g':
+      return Count::get_misses;
+    case 's':
+      return meta.has_cas ? Count::cas_misses : Count::cmd_set;
+    case 'd':
+      return Count::delete_misses;
+    case 'a':
+      return subtracts ? Count::decr_misses : Count::incr_misses;
+    default:
+      return Count::none;
+  }
+}
+
+MetaAnswer answer_of(const Scope& scope, const Meta& meta, bool subtracts = false) {
   return {.key = meta.wire_key,
           .flags = meta.flags,
           .now_s = scope.now_s(),
           .tells_value = meta.tells_value,
-          .is_base64 = meta.is_base64};
+          .is_base64 = meta.is_base64,
+          .tally = &scope.state.tally,
+          .counts_done = count_of_done(meta, subtracts),
+          .counts_missed = count_of_missed(meta, subtracts)};
 }
 
 /// A find of a container's `row` gets its reply.
@@ -210,7 +243,7 @@ Request* parse_meta_count(const Scope& scope, const Meta& meta, const Key& key) 
     return refuse(scope, "CLIENT_ERROR invalid mode for ma M token");
   }
   const Container& container = *key.container;
-  MetaAnswer answer = answer_of(scope, meta);
+  MetaAnswer answer = answer_of(scope, meta, subtracts);
   answer.missed = "NF";
   answer.hides_done = meta.is_quiet;
   Find* const find =

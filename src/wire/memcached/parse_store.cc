@@ -54,8 +54,8 @@ Request* make_store(const Scope& scope, const Key& key, const StoreLine& line, s
     if (insert == nullptr) {
       return nullptr;
     }
-    insert->reply =
-        scope.arena().make<StoredReply>(scope.out(), container, line.is_silent, line.store == Store::add);
+    insert->reply = scope.arena().make<StoredReply>(scope.out(), container, line.is_silent,
+                                                    line.store == Store::add, scope.state.tally);
     return insert->reply == nullptr ? nullptr : insert;
   }
   const bool compares = line.store == Store::cas;
@@ -63,9 +63,14 @@ Request* make_store(const Scope& scope, const Key& key, const StoreLine& line, s
   if (find == nullptr) {
     return nullptr;
   }
-  const FoundReply::Lines lines{
-      .found = "STORED", .missed = compares ? "NOT_FOUND" : "NOT_STORED", .refused = "EXISTS"};
-  find->reply = scope.arena().make<FoundReply>(scope.out(), container, line.is_silent, lines);
+  const FoundReply::Lines lines{.found = "STORED",
+                                .missed = compares ? "NOT_FOUND" : "NOT_STORED",
+                                .refused = "EXISTS",
+                                .counts_found = compares ? Count::cas_hits : Count::cmd_set,
+                                .counts_missed = compares ? Count::cas_misses : Count::cmd_set,
+                                .counts_refused = Count::cas_badval};
+  find->reply =
+      scope.arena().make<FoundReply>(scope.out(), container, line.is_silent, lines, scope.state.tally);
   return find->reply == nullptr ? nullptr : find;
 }
 

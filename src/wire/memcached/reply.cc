@@ -117,10 +117,11 @@ std::string_view column_of(const Buffer& out, const RowLayout& layout, size_t ro
 
 ValuesReply::ValuesReply(Buffer& out, const Container& container, const RowLayout& layout,
                          PerColumn per_column, std::span<const std::string_view> keys, bool tells_cas,
-                         bool is_whole)
+                         bool is_whole, Tally& tally)
     : CommonReply(out, &container, false),
       layout_(layout),
       keys_(keys),
+      tally_(tally),
       tells_cas_(tells_cas),
       is_whole_(is_whole) {
   tells_rows_ = true;
@@ -128,6 +129,7 @@ ValuesReply::ValuesReply(Buffer& out, const Container& container, const RowLayou
 }
 
 void ValuesReply::row_begins(size_t key_number) {
+  ++rows_told_;
   out().append("VALUE ");
   out().append(keys_[key_number]);
   out().append(' ');
@@ -167,13 +169,16 @@ void ValuesReply::row_ends() {
 }
 
 void ValuesReply::end_rows() {
+  tally_.add(Count::get_hits, rows_told_);
+  tally_.add(Count::get_misses, keys_.size() - rows_told_);
   if (is_whole_) {
     say("END");
   }
 }
 
-CountReply::CountReply(Buffer& out, const Container& container, const RowLayout& layout, PerColumn per_column)
-    : CommonReply(out, &container, false), layout_(layout) {
+CountReply::CountReply(Buffer& out, const Container& container, const RowLayout& layout, PerColumn per_column,
+                       bool subtracts, Tally& tally)
+    : CommonReply(out, &container, false), layout_(layout), subtracts_(subtracts), tally_(tally) {
   tells_rows_ = true;
   tells_misses_ = true;
   per_column_ = per_column;
@@ -188,6 +193,7 @@ void CountReply::failed(const Error& error) {
 }
 
 void CountReply::row_ends() {
+  tally_.add(subtracts_ ? Count::decr_hits : Count::incr_hits);
   if (!out().failed()) {
     out().truncate(layout_.ends[0].bytes);
     out().append(line_end);
@@ -242,6 +248,13 @@ void StatsReply::done() {
     stat("bytes_read", figures_->counter(Counter::bytes_received));
     stat("bytes_written", figures_->counter(Counter::bytes_sent));
     stat("threads", figures_->workers());
+  }
+  stat("cmd_get", Tally::sum(Count::get_hits) + Tally::sum(Count::get_misses));
+  stat("cmd_touch", Tally::sum(Count::touch_hits) + Tally::sum(Count::touch_misses));
+  stat("cmd_flush", 0);
+  for (size_t number = 0; number < count_count; ++number) {
+    const auto count = static_cast<Count>(number);
+    stat(name_of(count), Tally::sum(count));
   }
   stat("item_size_max", settings_.line_bytes_max);
   stat("rowsocket_containers", settings_.containers == nullptr ? 0 : settings_.containers->size());

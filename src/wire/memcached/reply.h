@@ -102,31 +102,43 @@ class FoundReply final : public CommonReply {
     std::string_view found;
     std::string_view missed;
     std::string_view refused = {};
+    // What each counts as.
+    Count counts_found = Count::none;
+    Count counts_missed = Count::none;
+    Count counts_refused = Count::none;
   };
-  FoundReply(Buffer& out, const Container& container, bool is_silent, Lines lines)
-      : CommonReply(out, &container, is_silent), lines_(lines) {}
-  void counted(uint64_t row_count) override { say(row_count > 0 ? lines_.found : lines_.missed); }
-  void changed(const Changes& changes) override {
-    say(changes.rows_found == 0 ? lines_.missed : changes.rows_matched == 0 ? lines_.refused : lines_.found);
-  }
+  FoundReply(Buffer& out, const Container& container, bool is_silent, const Lines& lines, Tally& tally)
+      : CommonReply(out, &container, is_silent), lines_(lines), tally_(tally) {}
+  void counted(uint64_t row_count) override { tell(row_count, row_count); }
+  void changed(const Changes& changes) override { tell(changes.rows_found, changes.rows_matched); }
 
  private:
+  void tell(uint64_t rows_found, uint64_t rows_matched) {
+    tally_.add(rows_found == 0     ? lines_.counts_missed
+               : rows_matched == 0 ? lines_.counts_refused
+                                   : lines_.counts_found);
+    say(rows_found == 0 ? lines_.missed : rows_matched == 0 ? lines_.refused : lines_.found);
+  }
+
   Lines lines_;
+  Tally& tally_;
 };
 
 /// `set` and `add`.
 class StoredReply final : public CommonReply {
  public:
-  StoredReply(Buffer& out, const Container& container, bool is_silent, bool keeps)
-      : CommonReply(out, &container, is_silent), keeps_(keeps) {}
+  StoredReply(Buffer& out, const Container& container, bool is_silent, bool keeps, Tally& tally)
+      : CommonReply(out, &container, is_silent), keeps_(keeps), tally_(tally) {}
   void begin_outcomes() override {}
   void inserted(const RowOutcome& outcome) override {
+    tally_.add(Count::cmd_set);
     say(keeps_ && outcome.rows_affected == 0 ? "NOT_STORED" : "STORED");
   }
   void end_outcomes() override {}
 
  private:
   bool keeps_;  ///< a row that is there stays
+  Tally& tally_;
 };
 
 /// The parts of a row that a container has, told by a reply: where they lie in the output.
@@ -157,8 +169,8 @@ class NumberText {
 class ValuesReply final : public CommonReply {
  public:
   ValuesReply(Buffer& out, const Container& container, const RowLayout& layout, PerColumn per_column,
-              std::span<const std::string_view> keys, bool tells_cas, bool is_whole);
-  void begin_rows(size_t) override {}
+              std::span<const std::string_view> keys, bool tells_cas, bool is_whole, Tally& tally);
+  void begin_rows(size_t) override { rows_told_ = 0; }
   void row_begins(size_t key_number) override;
   void row_ends() override;
   void end_rows() override;
@@ -166,7 +178,9 @@ class ValuesReply final : public CommonReply {
  private:
   RowLayout layout_;
   std::span<const std::string_view> keys_;
+  Tally& tally_;
   size_t row_begin_ = 0;
+  size_t rows_told_ = 0;
   bool tells_cas_;
   bool is_whole_;  ///< else it is one of several, and the last line is not its own
 };
@@ -183,16 +197,22 @@ class SeveralReply final : public CommonReply {
 /// incr, decr: the new number.
 class CountReply final : public CommonReply {
  public:
-  CountReply(Buffer& out, const Container& container, const RowLayout& layout, PerColumn per_column);
+  CountReply(Buffer& out, const Container& container, const RowLayout& layout, PerColumn per_column,
+             bool subtracts, Tally& tally);
   void failed(const Error& error) override;
   void begin_rows(size_t) override {}
   void row_begins(size_t) override { row_begin_ = out().size(); }
   void row_ends() override;
-  void missed(size_t) override { say("NOT_FOUND"); }
+  void missed(size_t) override {
+    tally_.add(subtracts_ ? Count::decr_misses : Count::incr_misses);
+    say("NOT_FOUND");
+  }
   void end_rows() override {}
 
  private:
   RowLayout layout_;
+  bool subtracts_;
+  Tally& tally_;
   size_t row_begin_ = 0;
 };
 

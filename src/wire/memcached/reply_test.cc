@@ -91,6 +91,32 @@ TEST_F(MemcachedTest, a_count_is_told_as_the_new_number) {
   EXPECT_EQ(out.view(), "CLIENT_ERROR cannot increment or decrement non-numeric value\r\n");
 }
 
+TEST_F(MemcachedTest, what_commands_came_to_is_counted) {
+  const auto counted = [](Count count, const auto& act) {
+    const uint64_t before = Tally::sum(count);
+    act();
+    return Tally::sum(count) - before;
+  };
+  const auto get = [this] {
+    Reply& reply = *find_of("get a b c\r\n").reply;
+    reply.begin_rows(2);
+    tell_row(reply, {Value("hello"), Value("7")}, 1);
+    reply.end_rows();
+  };
+  EXPECT_EQ(counted(Count::get_hits, get), 1U);
+  EXPECT_EQ(counted(Count::get_misses, get), 2U);
+  const auto remove = [this] {
+    find_of("delete a\r\n").reply->changed({.rows_found = 1, .rows_matched = 1, .rows_changed = 1});
+    find_of("md a\r\n").reply->changed({.rows_found = 1, .rows_matched = 1, .rows_changed = 1});
+  };
+  EXPECT_EQ(counted(Count::delete_hits, remove), 2U);
+  const auto close = [] {
+    State gone;
+    gone.tally.add(Count::cas_badval, 5);
+  };
+  EXPECT_EQ(counted(Count::cas_badval, close), 5U) << "what a closed connection has counted stays";
+}
+
 TEST_F(MemcachedTest, an_error_is_one_line_that_says_where_it_is_from) {
   Reply& reply = *find_of("get a\r\n").reply;
   reply.failed({ErrorCode::no_such_column, "no column 'v\r\n'"});
