@@ -53,6 +53,16 @@ inline constexpr size_t name_bytes_max = 64 * 4;
 /// twice its size, so that the loop over it needs no check. Not measured.
 inline constexpr size_t value_bytes_measured = 4 * kibibyte;
 
+// ---- the table of containers
+
+/// Rows of it that are taken. Not measured.
+inline constexpr size_t containers_max = 1024;
+/// Longest field, on average over a row. The table's shape allows 250 characters, of up to four bytes.
+inline constexpr size_t container_field_bytes_max = 4 * kibibyte;
+inline constexpr size_t container_columns_max = 64;  ///< of one container, of all kinds; not measured
+/// How often it is looked at: what an administrator changes is in force while they watch.
+inline constexpr uint32_t containers_interval_ms = 1000;
+
 // ---- one reply
 
 /// rowsocket_max_reply_bytes. A turn's replies are kept until its commit. Not measured.

@@ -31,7 +31,7 @@ size_t bytes_of(const SelectionDescription& names, size_t column_count) {
   constexpr size_t index_bytes = 1024;
   constexpr size_t column_bytes = 64;  // of the rows that are read, and of those that are written
   const size_t text_bytes = names.database.size() + names.table.size() + names.index.size() +
-                            names.columns.size() + names.filter_columns.size();
+                            names.columns.size() + names.filter_columns.size() + names.unique_columns.size();
   return index_bytes + 2 * text_bytes + column_count * column_bytes;
 }
 

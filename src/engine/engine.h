@@ -42,6 +42,9 @@ struct SelectionDescription {
   std::string filter_columns;  ///< comma-separated; empty = none
   bool raw = false;            ///< text as the column's own bytes
   uint64_t account = 0;        ///< of the clients that share it
+  /// Comma-separated; where it is not empty, an index that is not unique, or is over other columns (or over
+  /// the beginning of one), is no_such_index.
+  std::string unique_columns = {};
 
   bool operator==(const SelectionDescription&) const = default;
 };

@@ -35,8 +35,10 @@ ErrorCode check_names(const SelectionNames& names) {
   if (names.index.size() > limits::name_bytes_max) {
     return ErrorCode::no_such_index;
   }
-  return each_name_fits(names.columns) && each_name_fits(names.filter_columns) ? ErrorCode::none
-                                                                               : ErrorCode::no_such_column;
+  return each_name_fits(names.columns) && each_name_fits(names.filter_columns) &&
+                 each_name_fits(names.unique_columns)
+             ? ErrorCode::none
+             : ErrorCode::no_such_column;
 }
 
 ErrorCode check_selection(const SelectionName& selection) {
@@ -112,7 +114,8 @@ engine::SelectionDescription description_of(const Client& client, const Selectio
           .columns = std::string(columns),
           .filter_columns = std::string(names.filter_columns),
           .raw = names.raw,
-          .account = client.account.number()};
+          .account = client.account.number(),
+          .unique_columns = std::string(names.unique_columns)};
 }
 
 }  // namespace

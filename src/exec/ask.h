@@ -76,6 +76,10 @@ class Ask {
     base().mistake = mistake;
     return std::move(*this);
   }
+  Ask changing_state() && {
+    base().changes_state = true;
+    return std::move(*this);
+  }
   Ask limit(uint64_t rows, uint64_t offset = 0) && {
     as<Find>().limit = rows;
     as<Find>().offset = offset;

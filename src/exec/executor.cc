@@ -14,7 +14,8 @@ using engine::Begin;
 
 /// A request behind it may mean something else than it would before it.
 bool changes_what_requests_mean(const Request& request) {
-  return request.kind == RequestKind::open || request.kind == RequestKind::authenticate;
+  return request.kind == RequestKind::open || request.kind == RequestKind::authenticate ||
+         request.changes_state;
 }
 
 }  // namespace

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "mariadb/server_headers.h"
 // The server's headers come first.
+#include <algorithm>
 #include <charconv>
 
 #include "mariadb/binding.h"
@@ -32,6 +33,23 @@ std::string in_table(const TABLE* table) {
   const TABLE_SHARE* const share = table->s;
   return " in " + std::string(share->db.str, share->db.length) + "." +
          std::string(share->table_name.str, share->table_name.length);
+}
+
+/// The index allows no two rows that are equal in these columns, which are all of its own.
+bool is_unique_over(const TABLE* table, const KEY& key, std::string_view wanted) {
+  if ((key.flags & HA_NOSAME) == 0) {
+    return false;
+  }
+  for (uint32_t part = 0; part < key.user_defined_key_parts; ++part) {
+    const KEY_PART_INFO& info = key.key_part[part];
+    const std::string_view name = wanted.substr(0, wanted.find(','));
+    if ((info.key_part_flag & HA_PART_KEY_SEG) != 0 ||
+        !same_name(table->field[info.fieldnr - 1]->field_name, name)) {
+      return false;
+    }
+    wanted.remove_prefix(std::min(name.size() + 1, wanted.size()));
+  }
+  return wanted.empty();
 }
 
 Error find_columns(const TABLE* table, std::string_view names, std::vector<uint16_t>& numbers) {
@@ -134,6 +152,11 @@ Error Binding::resolve_names(const engine::SelectionDescription& description, TA
       algorithm == HA_KEY_ALG_LONG_HASH ||
       (table->key_info[key_number].flags & (HA_FULLTEXT | HA_SPATIAL)) != 0) {
     return Error(ErrorCode::no_such_index, "index '" + description.index + "' has no order to walk");
+  }
+  if (!description.unique_columns.empty() &&
+      !is_unique_over(table, table->key_info[key_number], description.unique_columns)) {
+    return Error(ErrorCode::no_such_index,
+                 "index '" + description.index + "' is not unique over " + description.unique_columns);
   }
   if (Error error = find_columns(table, description.columns, column_numbers_); !error.ok()) {
     return error;

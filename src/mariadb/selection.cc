@@ -39,8 +39,9 @@ bool follow_naming_rules(engine::SelectionDescription& description) {
 /// Names can hold any byte but 0.
 std::string unique_name(const engine::SelectionDescription& description) {
   std::string name;
-  for (const std::string* part : {&description.database, &description.table, &description.index,
-                                  &description.columns, &description.filter_columns}) {
+  for (const std::string* part :
+       {&description.database, &description.table, &description.index, &description.columns,
+        &description.filter_columns, &description.unique_columns}) {
     name += *part;
     name += '\0';
   }

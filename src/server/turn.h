@@ -42,6 +42,8 @@ class Turn {
     Counters& counters;
     Clock& clock;
     Connections& connections;
+    const ServerFigures* figures = nullptr;
+    uint32_t worker_number = 0;
   };
 
   Turn(const Surroundings& surroundings, std::shared_ptr<const Settings> settings);
@@ -83,12 +85,15 @@ class Turn {
   Counters& counters_;
   Clock& clock_;
   Connections& connections_;
+  const ServerFigures* figures_;
   std::shared_ptr<const Settings> settings_;
 
   Arena arena_;
   exec::Executor executor_;
 
   uint64_t now_ms_ = 0;
+  uint64_t unix_time_us_ = 0;
+  UniqueNumbers numbers_;
   uint32_t requests_ = 0;
   size_t reply_bytes_ = 0;
   size_t reached_ = 0;  ///< members that were executed, or found no room

@@ -27,7 +27,12 @@ TurnLoop::TurnLoop(const Surroundings& surroundings)
       settings_generation_(settings_board_.generation()),
       settings_(settings_board_.current()),
       connections_({.inbox = inbox_, .counters = counters_, .log = log_}),
-      turn_({.session = session_, .counters = counters_, .clock = clock_, .connections = connections_},
+      turn_({.session = session_,
+             .counters = counters_,
+             .clock = clock_,
+             .connections = connections_,
+             .figures = surroundings.figures,
+             .worker_number = surroundings.worker_number},
             settings_),
       now_ms_(clock_.now_ms()) {
   show_activity();

@@ -47,6 +47,8 @@ class TurnLoop {
     Clock& clock;
     LimitedLog& log;
     std::string_view role;  ///< "read" or "write", for SHOW PROCESSLIST
+    const ServerFigures* figures = nullptr;
+    uint32_t worker_number = 0;
   };
 
   /// May throw std::bad_alloc.

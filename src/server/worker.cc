@@ -19,6 +19,7 @@ Worker::Worker(const Surroundings& surroundings, engine::Intent intent, uint32_t
     : engine_(surroundings.engine),
       clock_(surroundings.clock),
       settings_board_(surroundings.settings_board),
+      figures_(surroundings.figures),
       intent_(intent),
       number_(number),
       name_(thread_name(intent, number)),
@@ -69,7 +70,9 @@ void Worker::serve(engine::Session& session) {
                  .settings_board = settings_board_,
                  .clock = clock_,
                  .log = log_,
-                 .role = intent_ == engine::Intent::read ? "read" : "write"});
+                 .role = intent_ == engine::Intent::read ? "read" : "write",
+                 .figures = figures_,
+                 .worker_number = number_});
   if (!loop.is_usable()) {
     log_.always(LogLevel::error, "can not serve: the process is out of file descriptors");
     return;

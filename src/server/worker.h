@@ -14,6 +14,7 @@
 #include "base/log.h"
 #include "engine/engine.h"
 #include "request/counters.h"
+#include "request/protocol.h"
 #include "server/inbox.h"
 #include "server/limited_log.h"
 #include "server/settings_board.h"
@@ -27,6 +28,7 @@ class Worker {
     Log& log;
     Clock& clock;
     const SettingsBoard& settings_board;
+    const ServerFigures* figures;
   };
 
   /// `intent` is the worker's role; `number` counts the workers of that role. May throw std::bad_alloc.
@@ -53,6 +55,7 @@ class Worker {
   engine::Engine& engine_;
   Clock& clock_;
   const SettingsBoard& settings_board_;
+  const ServerFigures* figures_;
   engine::Intent intent_;
   uint32_t number_;
   std::string name_;

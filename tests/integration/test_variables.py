@@ -37,7 +37,7 @@ def test_a_bad_value_at_run_time_is_refused_with_the_reason(
 @pytest.mark.parametrize(
     ("name", "value", "reason"),
     [
-        ("port-read", "70000", "rowsocket_port_read=70000: takes a number from 0 to 65535"),
+        ("port-read", "70000", "rowsocket_port_read=70000: takes a number from 0 to 65536"),
         ("threads-read", "100000", "rowsocket_threads_read"),
         ("max-line-bytes", "10", "rowsocket_max_line_bytes"),
         ("address", "not.an.address", "not.an.address"),

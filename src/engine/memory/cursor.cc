@@ -36,6 +36,14 @@ Error MemorySelection::resolve(const std::shared_ptr<Table>& table) {
   if (!key_index.has_value()) {
     return {ErrorCode::no_such_index, "no index '" + description().index + "'"};
   }
+  if (std::vector<size_t> unique; !description().unique_columns.empty()) {
+    const KeyIndex& index = table->key_index(*key_index);
+    if (!find_columns(*table, description().unique_columns, unique).ok() || !index.unique ||
+        index.columns != unique) {
+      return {ErrorCode::no_such_index,
+              "index '" + description().index + "' is not unique over " + description().unique_columns};
+    }
+  }
   if (Error error = find_columns(*table, description().columns, columns_); !error.ok()) {
     return error;
   }
