@@ -16,7 +16,7 @@ from unasync import Rule, unasync_files  # type: ignore[import-untyped]
 
 BLOCKING = Path(__file__).resolve().parent / "src/rowsocket"
 ASYNCIO = BLOCKING / "aio"
-NAMES = ("connection.py", "pool.py")
+NAMES = ("executor.py", "connection.py", "pool.py")
 
 TEXTS = {
     "Coroutine[Any, Any, T]": "T",

@@ -17,6 +17,8 @@ class Clock {
   [[nodiscard]] virtual uint64_t now_us() const = 0;
   virtual void sleep_us(uint64_t microseconds) = 0;
   [[nodiscard]] uint64_t now_ms() const { return now_us() / 1000; }
+  /// The time of day, since 1970: for what is told or stored, never for how long something took.
+  [[nodiscard]] virtual uint64_t unix_time_us() const = 0;
 };
 
 class SteadyClock final : public Clock {
@@ -25,6 +27,12 @@ class SteadyClock final : public Clock {
     using std::chrono::duration_cast;
     return static_cast<uint64_t>(
         duration_cast<std::chrono::microseconds>(std::chrono::steady_clock::now().time_since_epoch())
+            .count());
+  }
+  [[nodiscard]] uint64_t unix_time_us() const override {
+    using std::chrono::duration_cast;
+    return static_cast<uint64_t>(
+        duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
             .count());
   }
   void sleep_us(uint64_t microseconds) override {
@@ -42,12 +50,14 @@ class ManualClock final : public Clock {
       on_sleep(microseconds);
     }
   }
+  [[nodiscard]] uint64_t unix_time_us() const override { return epoch_us + now_us_; }
   void advance_us(uint64_t microseconds) { now_us_ += microseconds; }
   void advance_ms(uint64_t milliseconds) { advance_us(milliseconds * 1000); }
 
   std::function<void(uint64_t microseconds)> on_sleep;
 
  private:
+  static constexpr uint64_t epoch_us = 1'700'000'000'000'000;
   uint64_t now_us_ = 1'000'000;
 };
 

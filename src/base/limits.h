@@ -53,6 +53,16 @@ inline constexpr size_t name_bytes_max = 64 * 4;
 /// twice its size, so that the loop over it needs no check. Not measured.
 inline constexpr size_t value_bytes_measured = 4 * kibibyte;
 
+// ---- the table of containers
+
+/// Rows of it that are taken. Not measured.
+inline constexpr size_t containers_max = 1024;
+/// Longest field, on average over a row. The table's shape allows 250 characters, of up to four bytes.
+inline constexpr size_t container_field_bytes_max = 4 * kibibyte;
+inline constexpr size_t container_columns_max = 64;  ///< of one container, of all kinds; not measured
+/// How often it is looked at: what an administrator changes is in force while they watch.
+inline constexpr uint32_t containers_interval_ms = 1000;
+
 // ---- one reply
 
 /// rowsocket_max_reply_bytes. A turn's replies are kept until its commit. Not measured.
@@ -172,7 +182,7 @@ inline constexpr uint32_t names_cleared_min = 256;
 // ---- the server
 
 inline constexpr uint32_t threads_max = 1024;
-/// rowsocket_threads_max. 0 = no stand-ins: they have not run for long enough yet (decision 14).
+/// rowsocket_threads_max. 0 = no stand-ins: they have not run for long enough yet (decision 15).
 inline constexpr uint32_t all_threads_default = 0;
 inline constexpr uint32_t all_threads_max = 4096;
 /// rowsocket_max_connections. An idle one owns no buffers, so the number costs little. Not measured beyond

@@ -25,6 +25,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "request/counters.h"
 #include "request/error.h"
@@ -43,12 +44,17 @@ struct SelectionDescription {
   std::string filter_columns;  ///< comma-separated; empty = none
   bool raw = false;            ///< text as the column's own bytes
   uint64_t account = 0;        ///< of the clients that share it
+  /// Comma-separated; where it is not empty, an index that is not unique, or is over other columns (or over
+  /// the beginning of one), is no_such_index.
+  std::string unique_columns = {};
 
   bool operator==(const SelectionDescription&) const = default;
 };
 
 /// How many names a comma-separated list holds ("" holds none).
 [[nodiscard]] size_t name_count(std::string_view comma_separated);
+
+using ColumnTypes = std::vector<std::string>;
 
 class OpenedSelections;
 
@@ -187,6 +193,11 @@ class Session {
   /// Resolve a description: the table, index and columns exist, and may be used by this session.
   virtual Begin open_selection(const SelectionDescription& description, std::shared_ptr<Selection>& selection,
                                Error& error) = 0;
+
+  /// The SQL types of its columns, as information_schema words them (`int(10) unsigned`). To be asked right
+  /// after it was opened. False if they take more than `bytes_max` together. May throw std::bad_alloc.
+  [[nodiscard]] virtual bool column_types(const Selection& selection, ColumnTypes& types,
+                                          size_t bytes_max) = 0;
 
   /// Start a request. The selection is of the session's list, whichever session opened it. Its table is open,
   /// locked in the engine's sense, and part of the turn's

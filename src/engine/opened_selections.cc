@@ -11,7 +11,7 @@ size_t bytes_of(const SelectionDescription& names, size_t column_count) {
   constexpr size_t index_bytes = 1024;
   constexpr size_t column_bytes = 64;  // of the rows that are read, and of those that are written
   const size_t text_bytes = names.database.size() + names.table.size() + names.index.size() +
-                            names.columns.size() + names.filter_columns.size();
+                            names.columns.size() + names.filter_columns.size() + names.unique_columns.size();
   return index_bytes + 2 * text_bytes + column_count * column_bytes;
 }
 
@@ -19,7 +19,8 @@ size_t bytes_of(const SelectionDescription& names, size_t column_count) {
 std::string key_of(const SelectionDescription& description) {
   std::string key;
   for (const std::string* part : {&description.database, &description.table, &description.index,
-                                  &description.columns, &description.filter_columns}) {
+                                  &description.columns, &description.filter_columns,
+                                  &description.unique_columns}) {
     key += *part;
     key += '\0';
   }

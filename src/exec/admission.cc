@@ -2,6 +2,7 @@
 #include "exec/admission.h"
 
 #include <algorithm>
+#include <memory>
 #include <string>
 #include <utility>
 
@@ -34,8 +35,10 @@ ErrorCode check_names(const SelectionNames& names) {
   if (names.index.size() > limits::name_bytes_max) {
     return ErrorCode::no_such_index;
   }
-  return each_name_fits(names.columns) && each_name_fits(names.filter_columns) ? ErrorCode::none
-                                                                               : ErrorCode::no_such_column;
+  return each_name_fits(names.columns) && each_name_fits(names.filter_columns) &&
+                 each_name_fits(names.unique_columns)
+             ? ErrorCode::none
+             : ErrorCode::no_such_column;
 }
 
 ErrorCode check_selection(const SelectionName& selection) {
@@ -111,7 +114,8 @@ engine::SelectionDescription description_of(const Client& client, const Selectio
           .columns = std::string(columns),
           .filter_columns = std::string(names.filter_columns),
           .raw = names.raw,
-          .account = client.account.number()};
+          .account = client.account.number(),
+          .unique_columns = std::string(names.unique_columns)};
 }
 
 }  // namespace
@@ -162,7 +166,7 @@ Begin Admission::admit(Client& client, const Request& request, const Settings& s
         return select(client, request, selection, error);
       case RequestKind::open:
         error.code = check_open(client, static_cast<const Open&>(request), settings);
-        return error.ok() ? open(client, static_cast<const Open&>(request), error) : Begin::failed;
+        return error.ok() ? open(client, static_cast<const Open&>(request), settings, error) : Begin::failed;
       case RequestKind::authenticate:
         error.code = client.account.authenticate(static_cast<const Authenticate&>(request), settings);
         break;
@@ -181,11 +185,18 @@ Begin Admission::admit(Client& client, const Request& request, const Settings& s
 }
 
 /// On a failure the id keeps what it meant before.
-Begin Admission::open(Client& client, const Open& open, Error& error) {
+Begin Admission::open(Client& client, const Open& open, const Settings& settings, Error& error) {
   SharedSelection opened;
   const Begin begin =
       session_.open_selection(description_of(client, open.names, open.names.columns), opened, error);
   if (begin == Begin::ready) {
+    if (open.tells_types) {
+      column_types_ = std::make_unique<engine::ColumnTypes>();
+      if (!session_.column_types(*opened, *column_types_, settings.reply_bytes_max)) {
+        error = ErrorCode::reply_too_large;
+        return Begin::failed;
+      }
+    }
     client.set_selection(open.id, std::move(opened), retired_);
   }
   return begin;

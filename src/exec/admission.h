@@ -5,7 +5,9 @@
 // exists.
 #pragma once
 
+#include <memory>
 #include <string_view>
+#include <utility>
 
 #include "engine/engine.h"
 #include "exec/client.h"
@@ -38,11 +40,13 @@ class Admission {
   /// it lives until `forget_retired`. Groups are admitted member by member.
   [[nodiscard]] engine::Begin admit(Client& client, const Request& request, const Settings& settings,
                                     engine::Selection*& selection, Error& error);
+  /// Of the open that was admitted last, what its reply tells; nullptr where it is not to tell any.
+  [[nodiscard]] std::unique_ptr<engine::ColumnTypes> take_column_types() { return std::move(column_types_); }
   /// A selection that its client has replaced is not used any more.
   void forget_retired() { retired_.clear(); }
 
  private:
-  [[nodiscard]] engine::Begin open(Client& client, const Open& open, Error& error);
+  [[nodiscard]] engine::Begin open(Client& client, const Open& open, const Settings& settings, Error& error);
   [[nodiscard]] engine::Begin select(Client& client, const Request& request, engine::Selection*& selection,
                                      Error& error);
   [[nodiscard]] engine::Begin select_columns(Client& client, uint32_t id, std::string_view columns,
@@ -52,6 +56,7 @@ class Admission {
                                            Error& error);
 
   engine::Session& session_;
+  std::unique_ptr<engine::ColumnTypes> column_types_;
   RetiredSelections retired_;  ///< what clients replaced in this turn; staged requests may point to them
 };
 

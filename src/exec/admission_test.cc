@@ -227,6 +227,22 @@ TEST_F(AdmissionTest, opening_an_id_again_replaces_it) {
   EXPECT_EQ(ask(shop, Ask::find(0, {"10"}).limit(9)), "rows/1 1 2");
 }
 
+TEST_F(AdmissionTest, an_open_tells_the_types_of_its_columns_where_they_are_asked_for) {
+  Connection& shop = shopper();
+  EXPECT_EQ(ask(shop, Ask::open(0, "shop.item", "", "id,name").tell_types()), "ok bigint(20) varchar(8)");
+  EXPECT_EQ(ask(shop, Ask::open(0, "shop.item", "", "id,name")), "ok");
+  EXPECT_EQ(ask(shop, Ask::open(0, "shop.item", "", "").tell_types()), "ok");
+}
+
+TEST_F(AdmissionTest, an_open_whose_types_take_more_than_a_reply_may_leaves_the_id_as_it_was) {
+  Connection& shop = shopper();
+  EXPECT_EQ(ask(shop, Ask::open(0, "shop.item", "", "id")), "ok");
+  settings.reply_bytes_max = 19;
+  use_settings();
+  EXPECT_EQ(ask(shop, Ask::open(0, "shop.item", "", "id,name").tell_types()), "error reply_too_large");
+  EXPECT_EQ(ask(shop, Ask::find(0, {"1"})), "rows/1 1");
+}
+
 TEST_F(AdmissionTest, with_error_detail_a_refusal_explains_itself) {
   settings.error_detail = true;
   use_settings();

@@ -32,6 +32,11 @@ class Ask {
         ask.keep_names(std::move(table), std::move(index), std::move(columns), std::move(filter_columns));
     return ask;
   }
+  /// Of an open.
+  Ask& tell_types() {
+    as<Open>().tells_types = true;
+    return *this;
+  }
   static Ask find(uint32_t id, std::vector<Cell> key, KeyOperator key_operator = KeyOperator::equal) {
     Ask ask{Find()};
     ask.as<Find>().selection.id = id;
@@ -69,6 +74,10 @@ class Ask {
 
   Ask malformed(ErrorCode mistake) && {
     base().mistake = mistake;
+    return std::move(*this);
+  }
+  Ask changing_state() && {
+    base().changes_state = true;
     return std::move(*this);
   }
   Ask limit(uint64_t rows, uint64_t offset = 0) && {

@@ -76,7 +76,8 @@ engine::Selection* Client::selection_named(const SelectionNames& names, std::str
   return named_.find([&](const engine::SelectionDescription& description) {
     return description.table == names.table && description.columns == columns &&
            description.index == names.index && description.database == names.database &&
-           description.filter_columns == names.filter_columns && description.raw == names.raw;
+           description.filter_columns == names.filter_columns && description.raw == names.raw &&
+           description.unique_columns == names.unique_columns;
   });
 }
 

@@ -14,7 +14,8 @@ using engine::Begin;
 
 /// A request behind it may mean something else than it would before it.
 bool changes_what_requests_mean(const Request& request) {
-  return request.kind == RequestKind::open || request.kind == RequestKind::authenticate;
+  return request.kind == RequestKind::open || request.kind == RequestKind::authenticate ||
+         request.changes_state;
 }
 
 }  // namespace
@@ -78,9 +79,14 @@ void Executor::settle_what_came_before(const Client& client, const Request& requ
 
 /// Decide what depends on no transaction.
 Begin Executor::admit(Client& client, Job& job) {
-  return job.request->kind == RequestKind::group
-             ? admit_group(client, job)
-             : admission_.admit(client, *job.request, *settings_, job.selection, job.outcome);
+  if (job.request->kind == RequestKind::group) {
+    return admit_group(client, job);
+  }
+  const Begin begin = admission_.admit(client, *job.request, *settings_, job.selection, job.outcome);
+  if (job.request->kind == RequestKind::open && begin == Begin::ready) {
+    job.column_types = admission_.take_column_types();
+  }
+  return begin;
 }
 
 Begin Executor::admit_group(Client& client, Job& job) {

@@ -82,6 +82,9 @@ class NumberSession final : public engine::Session, public engine::Cursor {
     selection = opened_->find_or_add(description);
     return engine::Begin::ready;
   }
+  [[nodiscard]] bool column_types(const engine::Selection&, engine::ColumnTypes&, size_t) override {
+    return true;
+  }
   engine::Begin begin_request(engine::Selection&, engine::Intent, engine::Cursor*& cursor, Error&) override {
     before_request_ = number_;
     cursor = this;

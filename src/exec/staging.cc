@@ -2,7 +2,9 @@
 #include "exec/staging.h"
 
 #include <algorithm>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 #include "base/invariant.h"
 #include "base/limits.h"
@@ -28,6 +30,22 @@ void answer_group(const Group& group, const Job& job) {
       reply.committed(reply.out(), {});
     }
   }
+}
+
+/// `types` is nullptr where they were not asked for.
+void tell_opened(const engine::ColumnTypes* types, Reply& reply) {
+  if (types == nullptr) {
+    reply.opened({});
+    return;
+  }
+  std::vector<std::string_view> views;
+  try {
+    views.assign(types->begin(), types->end());
+  } catch (...) {
+    reply.failed(ErrorCode::out_of_memory);
+    return;
+  }
+  reply.opened(views);
 }
 
 }  // namespace
@@ -108,7 +126,7 @@ void Staging::answer_untold(const Job& job) {
   } else if (!job.outcome.ok()) {
     reply.failed(job.outcome);
   } else if (job.request->kind == RequestKind::open) {
-    reply.opened({});
+    tell_opened(job.column_types.get(), reply);
   } else if (!job.can_run()) {
     reply.done();
   }

@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <vector>
 
 #include "engine/engine.h"
@@ -42,6 +43,7 @@ struct Job {
   uint64_t parked_since_ms;                ///< when it was first tried, if it has waited for a lock; else 0
   engine::Selection* selection = nullptr;  ///< of a find or an insert that may run
   std::vector<engine::Selection*> member_selections;  ///< of a group that may run
+  std::unique_ptr<engine::ColumnTypes> column_types;  ///< of an open that tells them
   Error outcome;
   size_t failed_member = Reply::group_itself;  ///< of a group: which member has `outcome` for its answer
   size_t reply_begin = 0;                      ///< size of the output before the reply

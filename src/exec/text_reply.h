@@ -4,6 +4,7 @@
 // a group one for its beginning, each member and its end.
 //
 //   ok                          done, opened, or a row inserted
+//   ok bigint(20) varchar(9)    opened, and the types of the columns
 //   = 3                         rows counted or changed, or a new id
 //   rows/2 1 pen 2 ink          two columns, values in a row; NULL stands for NULL
 //   text 0-1-7                  a GTID
@@ -35,7 +36,14 @@ class TextReply : public Reply {
     out().append('\n');
   }
   void done() override { out().append("ok\n"); }
-  void opened(std::span<const std::string_view>) override { done(); }
+  void opened(std::span<const std::string_view> column_types) override {
+    out().append("ok");
+    for (const std::string_view type : column_types) {
+      out().append(' ');
+      out().append(type);
+    }
+    out().append('\n');
+  }
   void begin_rows(size_t column_count) override {
     out().append("rows/");
     append_number(column_count);

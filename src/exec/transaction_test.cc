@@ -30,6 +30,16 @@ TEST_F(TransactionTest, a_turn_commits_once) {
   EXPECT_EQ(stock("1"), "7");
 }
 
+TEST_F(TransactionTest, what_changes_the_parsers_state_comes_behind_what_is_final) {
+  begin();
+  send(one, add_stock("1"));
+  send(one, Ask::refused(ErrorCode::syntax));
+  EXPECT_EQ(engine.commits_with_changes(), 0);
+  send(one, Ask::refused(ErrorCode::syntax).changing_state());
+  EXPECT_EQ(engine.commits_with_changes(), 1);
+  end();
+}
+
 TEST_F(TransactionTest, nothing_is_committed_before_the_turn_ends) {
   begin();
   send(one, add_stock("1"));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "mariadb/server_headers.h"
 // The server's headers come first.
+#include <algorithm>
 #include <charconv>
 
 #include "mariadb/binding.h"
@@ -27,6 +28,30 @@ bool find_key(const TABLE* table, std::string_view wanted, uint32_t& key_number)
   return false;
 }
 
+/// What stands behind a name that is not there, in a text for people.
+std::string in_table(const TABLE* table) {
+  const TABLE_SHARE* const share = table->s;
+  return " in " + std::string(share->db.str, share->db.length) + "." +
+         std::string(share->table_name.str, share->table_name.length);
+}
+
+/// The index allows no two rows that are equal in these columns, which are all of its own.
+bool is_unique_over(const TABLE* table, const KEY& key, std::string_view wanted) {
+  if ((key.flags & HA_NOSAME) == 0) {
+    return false;
+  }
+  for (uint32_t part = 0; part < key.user_defined_key_parts; ++part) {
+    const KEY_PART_INFO& info = key.key_part[part];
+    const std::string_view name = wanted.substr(0, wanted.find(','));
+    if ((info.key_part_flag & HA_PART_KEY_SEG) != 0 ||
+        !same_name(table->field[info.fieldnr - 1]->field_name, name)) {
+      return false;
+    }
+    wanted.remove_prefix(std::min(name.size() + 1, wanted.size()));
+  }
+  return wanted.empty();
+}
+
 Error find_columns(const TABLE* table, std::string_view names, std::vector<uint16_t>& numbers) {
   numbers.clear();
   while (!names.empty()) {
@@ -37,7 +62,7 @@ Error find_columns(const TABLE* table, std::string_view names, std::vector<uint1
       ++field;
     }
     if (*field == nullptr) {
-      return Error(ErrorCode::no_such_column, "no column '" + std::string(name) + "'");
+      return Error(ErrorCode::no_such_column, "no column '" + std::string(name) + "'" + in_table(table));
     }
     numbers.push_back((*field)->field_index);
     if (comma == std::string_view::npos) {
@@ -120,13 +145,18 @@ bool is_string_column(const Field* field) {
 
 Error Binding::resolve_names(const engine::SelectionDescription& description, TABLE* table) {
   if (!find_key(table, description.index, key_number) || !table->s->keys_in_use.is_set(key_number)) {
-    return Error(ErrorCode::no_such_index, "no index '" + description.index + "'");
+    return Error(ErrorCode::no_such_index, "no index '" + description.index + "'" + in_table(table));
   }
   const auto algorithm = table->key_info[key_number].algorithm;
   if (algorithm == HA_KEY_ALG_FULLTEXT || algorithm == HA_KEY_ALG_RTREE ||
       algorithm == HA_KEY_ALG_LONG_HASH ||
       (table->key_info[key_number].flags & (HA_FULLTEXT | HA_SPATIAL)) != 0) {
     return Error(ErrorCode::no_such_index, "index '" + description.index + "' has no order to walk");
+  }
+  if (!description.unique_columns.empty() &&
+      !is_unique_over(table, table->key_info[key_number], description.unique_columns)) {
+    return Error(ErrorCode::no_such_index,
+                 "index '" + description.index + "' is not unique over " + description.unique_columns);
   }
   if (Error error = find_columns(table, description.columns, column_numbers_); !error.ok()) {
     return error;
@@ -218,6 +248,19 @@ Error Binding::resolve(const engine::SelectionDescription& description, const Op
   static thread_local uint64_t last_serial = 0;
   serial = ++last_serial;
   return {};
+}
+
+bool Binding::column_types(engine::ColumnTypes& types, size_t bytes_max) const {
+  for (const Column& column : columns) {
+    StringBuffer<MAX_FIELD_WIDTH> type(system_charset_info);
+    column.field->sql_type(type);
+    if (type.length() > bytes_max) {
+      return false;
+    }
+    bytes_max -= type.length();
+    types.emplace_back(type.ptr(), type.length());
+  }
+  return true;
 }
 
 // Into the table's own sets: the server goes on using them after this binding may be gone.

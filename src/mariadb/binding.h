@@ -65,6 +65,9 @@ struct Binding {
   /// index's own, too.
   void use_columns(TABLE* table, bool with_key_columns = false) const;
 
+  /// See engine::Selection. While the table is open.
+  [[nodiscard]] bool column_types(engine::ColumnTypes& types, size_t bytes_max) const;
+
  private:
   [[nodiscard]] Error resolve_names(const engine::SelectionDescription& description, TABLE* table);
   void resolve_key(TABLE* table);

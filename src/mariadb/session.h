@@ -53,6 +53,10 @@ class Session final : public engine::Session {
   // What engine::Session says of them. Tables: session.cc.
   engine::Begin open_selection(const engine::SelectionDescription& description,
                                std::shared_ptr<engine::Selection>& selection, Error& error) override;
+  [[nodiscard]] bool column_types(const engine::Selection& selection, engine::ColumnTypes& types,
+                                  size_t bytes_max) override {
+    return shelf_.side_of(selection, engine::Intent::read).binding.column_types(types, bytes_max);
+  }
   void yield_tables() override;
   void release_tables() override;
   [[nodiscard]] bool holds_tables() const override { return !shelf_.is_empty(); }

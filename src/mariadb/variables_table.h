@@ -17,9 +17,10 @@
 
 // clang-format off
 #define ROWSOCKET_DOOR(name, folder, access, default_port, what) \
-  ROWSOCKET_NUMBER(port_##name, doors[server::door_##name].port, at_start, default_port, 0, 65535, \
-      "TCP port for " what "; 0 = a free port; two of one protocol with the same number = one port for" \
-                  " both") \
+  ROWSOCKET_NUMBER(port_##name, doors[server::door_##name].port, at_start, default_port, 0, \
+      server::port_off, \
+      "TCP port for " what "; 0 = a free port; 65536 = none; two of one protocol with the same number = one" \
+                  " port for both") \
   ROWSOCKET_TEXT(socket_##name, doors[server::door_##name].socket, "", \
       "Unix socket for " what "; empty = none")
 
@@ -27,6 +28,9 @@
   ROWSOCKET_TEXT(address, address, "127.0.0.1,::1", \
       "Addresses to listen on, comma-separated numbers like 127.0.0.1,::1; * = all; empty = no TCP") \
   ROWSOCKET_DOORS \
+  ROWSOCKET_TEXT(containers, containers, "", \
+      "Table of containers, as database.table, for protocols that name none (memcached); empty = there are " \
+      "none") \
   ROWSOCKET_NUMBER(threads_read, threads_read, at_start, 0, 0, limits::threads_max, \
       "Worker threads for the read port; 0 = as many as cores") \
   ROWSOCKET_NUMBER(threads_write, threads_write, at_start, 0, 0, limits::threads_max, \

@@ -12,8 +12,10 @@
 
 #include "base/arena.h"
 #include "base/buffer.h"
+#include "request/counters.h"
 #include "request/request.h"
 #include "request/settings.h"
+#include "request/unique_numbers.h"
 
 namespace rowsocket {
 
@@ -26,13 +28,27 @@ class WireState {
   virtual ~WireState() = default;
 };
 
+/// What a protocol can tell its clients of the server as a whole. Thread-safe.
+class ServerFigures {
+ public:
+  virtual ~ServerFigures() = default;
+  /// The sum over all workers.
+  [[nodiscard]] virtual uint64_t counter(Counter counter) const = 0;
+  [[nodiscard]] virtual uint64_t connections() const = 0;  ///< open now
+  [[nodiscard]] virtual uint32_t workers() const = 0;
+  [[nodiscard]] virtual uint64_t uptime_s() const = 0;
+};
+
 /// What a parse may use, and what it must respect.
 struct Parsing {
   const Settings& settings;
-  Arena& arena;           ///< for the request, its reply, and what both view
-  Buffer& out;            ///< where replies of this connection go
-  WireState* state;       ///< nullptr where the protocol has none
-  size_t& scanned_bytes;  ///< see Protocol::parse
+  Arena& arena;                            ///< for the request, its reply, and what both view
+  Buffer& out;                             ///< where replies of this connection go
+  WireState* state;                        ///< nullptr where the protocol has none
+  size_t& scanned_bytes;                   ///< see Protocol::parse
+  uint64_t unix_time_us = 0;               ///< when the turn began, since 1970
+  UniqueNumbers* numbers = nullptr;        ///< of the worker
+  const ServerFigures* figures = nullptr;  ///< nullptr where there is no server (tests)
 };
 
 struct Parsed {

@@ -35,7 +35,10 @@ struct Request {
   /// What the parser found wrong. Other errors are answered before it: authentication, an unknown id.
   ErrorCode mistake = ErrorCode::none;
   bool is_lenient = false;  ///< it holds what a strict parser would refuse
-  Reply* reply = nullptr;   ///< never nullptr where a request is executed
+  /// Its reply changes what the parser remembers of the connection: what was asked before is made final
+  /// first, so that it is never parsed again behind that change.
+  bool changes_state = false;
+  Reply* reply = nullptr;  ///< never nullptr where a request is executed
 };
 
 // ---- which rows
@@ -48,6 +51,8 @@ struct SelectionNames {
   std::string_view columns;         ///< comma-separated, may be empty
   std::string_view filter_columns;  ///< comma-separated, may be empty
   bool raw = false;                 ///< text travels as the column's own bytes, unconverted
+  /// Comma-separated; where it is not empty, the index is unique, and over exactly these columns.
+  std::string_view unique_columns = {};
 };
 
 /// The selection that a request is about: one that was opened under an id, or one in full.

@@ -6,11 +6,14 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 
 #include "base/limits.h"
 
 namespace rowsocket {
+
+class Containers;
 
 struct Settings {
   std::string secret_read = {};   ///< empty = reading needs no secret
@@ -25,6 +28,8 @@ struct Settings {
   uint32_t max_connections = limits::connections_default;
   bool error_detail = false;  ///< replies carry the text for people
   bool strict = false;        ///< refuse what is served only because earlier servers did
+  /// For protocols that address containers (request/containers.h); nullptr until they were read.
+  std::shared_ptr<const Containers> containers = {};
 };
 
 }  // namespace rowsocket

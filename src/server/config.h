@@ -19,7 +19,8 @@ struct Config {
   std::string address = "127.0.0.1,::1";  ///< comma-separated numeric addresses; "*" = all, IPv4 and IPv6
   bool tcp = true;                        ///< false = unix sockets only
   std::vector<Door> doors = registered_doors();
-  uint32_t threads_read = 0;  ///< 0 = as many as cores
+  std::string containers = {};  ///< the table of containers, as database.table; empty = there are none
+  uint32_t threads_read = 0;    ///< 0 = as many as cores
   /// 0 = a quarter of the cores; as many as cores where no port serves reads only
   uint32_t threads_write = 0;
   uint32_t threads_max = limits::all_threads_default;  ///< workers and stand-ins together

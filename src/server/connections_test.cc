@@ -80,7 +80,8 @@ class TurnTest : public ConnectionsTest {
  protected:
   std::unique_ptr<engine::Session> session_ = engine_.create_session({});
   LoopToken token_;
-  Turn turn_{Turn::Surroundings{*session_, counters_, clock_, token_},
+  UniqueNumbers numbers_{0};
+  Turn turn_{Turn::Surroundings{*session_, counters_, clock_, token_, numbers_},
              std::make_shared<const Settings>(settings_)};
 };
 

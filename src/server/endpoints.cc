@@ -30,6 +30,9 @@ class Opener {
     }
     for (size_t i = 0; i < config_.doors.size(); ++i) {
       const Door& door = config_.doors[i];
+      if (door.port == port_off) {
+        continue;
+      }
       const bool shared =
           is_shared(door, [&door](const Door& other) { return other.port == door.port && door.port != 0; });
       if (!shared && !open_port(door, endpoints_.ports[i])) {

@@ -26,12 +26,12 @@ class HandOverTest : public TurnLoopTest {
     stand_in_.reset();
     session_ =
         engine_.create_session({.intent = intent, .selections = selections_, .counters = &counters_});
-    turn_ = std::make_unique<Turn>(Turn::Surroundings{*session_, counters_, clock_, loop_->token()},
+    turn_ = std::make_unique<Turn>(Turn::Surroundings{*session_, counters_, clock_, loop_->token(), numbers_},
                                    board_.current());
     stand_in_session_ =
         engine_.create_session({.intent = intent, .selections = selections_, .counters = &stand_in_counters_});
     stand_in_ = std::make_unique<Turn>(
-        Turn::Surroundings{*stand_in_session_, stand_in_counters_, clock_, loop_->token()}, board_.current());
+        Turn::Surroundings{*stand_in_session_, stand_in_counters_, clock_, loop_->token(), numbers_}, board_.current());
   }
 
   /// While the next request waits, the stand-in takes over, and then `meanwhile` happens.

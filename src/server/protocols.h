@@ -8,6 +8,7 @@
 //     name     of rowsocket_port_<name>, rowsocket_socket_<name> and Rowsocket_port_<name>
 //     folder   src/wire/<folder>; its namespace has `const Protocol& <folder>_protocol()`
 //     access   what the door's clients may do at most, and which workers serve them: read or write
+//     default  a port, or port_off: not served over TCP, unless somebody gives it a port
 //
 // A protocol may have several doors.
 #pragma once
@@ -24,18 +25,22 @@
 // clang-format off
 #define ROWSOCKET_DOORS                                            \
   ROWSOCKET_DOOR(read, handlersocket, read, 9998, "reads")         \
-  ROWSOCKET_DOOR(write, handlersocket, write, 9999, "reads and writes")
+  ROWSOCKET_DOOR(write, handlersocket, write, 9999, "reads and writes") \
+  ROWSOCKET_DOOR(memcached, memcached, write, server::port_off, "the memcached protocol")
 // clang-format on
 
 namespace rowsocket::server {
+
+/// No port: the door is not there over TCP.
+inline constexpr uint32_t port_off = 65536;
 
 /// Where clients of a protocol come in: a TCP port and a unix socket.
 struct Door {
   std::string_view name;
   std::string_view protocol_name;
   const Protocol* protocol;
-  engine::Intent intent;    ///< read or write
-  uint32_t port;            ///< 0 = a free port; two doors of one protocol with the same port are one
+  engine::Intent intent;  ///< read or write
+  uint32_t port;  ///< 0 = a free port, or port_off; two doors of one protocol with the same port are one
   std::string socket = {};  ///< path of a unix socket; empty = none; two doors with the same are one
 };
 

@@ -13,7 +13,9 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "request/protocol.h"
 #include "server/acceptor.h"
+#include "server/container_watch.h"
 #include "server/endpoints.h"
 #include "server/settings_board.h"
 #include "server/ticker.h"
@@ -37,10 +39,13 @@ uint32_t default_write_threads(bool reads_have_a_port, uint32_t cores) {
 
 }  // namespace
 
-class Server::Impl {
+class Server::Impl final : public ServerFigures {
  public:
-  Impl(engine::Engine& engine, Log& log, Clock& clock) : engine_(engine), log_(log), clock_(clock) {}
-  ~Impl() { stop(); }
+  Impl(engine::Engine& engine, Log& log, Clock& clock)
+      : engine_(engine), log_(log), clock_(clock), started_us_(clock.now_us()) {}
+  Impl(const Impl&) = delete;
+  Impl& operator=(const Impl&) = delete;
+  ~Impl() override { stop(); }
 
   bool start(const Config& config, std::string& failure) {
     const MutexLock lock(lifecycle_);
@@ -53,6 +58,7 @@ class Server::Impl {
     }
     stop_all();
     workers_.clear();
+    container_watch_.reset();
     acceptor_.reset();
     doors_.clear();
     return false;
@@ -65,14 +71,12 @@ class Server::Impl {
 
   void reconfigure(const Settings& settings) {
     try {
-      settings_board_.publish(reconciled(settings));
+      settings_board_.publish_all_but_containers(reconciled(settings));
     } catch (const std::exception&) {
       log_.write(LogLevel::error, "rowsocket: the new configuration is not in force: no memory");
       return;
     }
-    for (const auto& worker : workers_) {
-      worker->inbox().wake();
-    }
+    wake_workers();
   }
 
   [[nodiscard]] uint32_t port(std::string_view name) const {
@@ -81,13 +85,19 @@ class Server::Impl {
     return door == doors_.end() ? 0 : door->port;
   }
 
-  [[nodiscard]] uint64_t counter(Counter counter) const {
+  [[nodiscard]] uint64_t counter(Counter counter) const override {
     uint64_t sum = acceptor_ == nullptr ? 0 : acceptor_->counters().read(counter);
     for (const auto& worker : workers_) {
       sum += worker->count(counter);
     }
     return sum;
   }
+
+  [[nodiscard]] uint64_t connections() const override {
+    return connections(Intent::read) + connections(Intent::write);
+  }
+  [[nodiscard]] uint32_t workers() const override { return static_cast<uint32_t>(workers_.size()); }
+  [[nodiscard]] uint64_t uptime_s() const override { return (clock_.now_us() - started_us_) / 1'000'000; }
 
   [[nodiscard]] uint64_t connections(Intent intent) const {
     uint64_t count = 0;
@@ -120,7 +130,7 @@ class Server::Impl {
     if (endpoints.serve(Intent::write) && !start_workers(Intent::write, write_threads, failure)) {
       return false;
     }
-    if (thread_limit_.is_left() && !ticker_.start(failure)) {
+    if (!watch_containers(config.containers, failure) || (thread_limit_.is_left() && !ticker_.start(failure))) {
       return false;
     }
     acceptor_ = std::make_unique<Acceptor>(std::move(endpoints.all), workers_, settings_board_, log_, clock_);
@@ -130,7 +140,7 @@ class Server::Impl {
   bool start_workers(Intent intent, uint32_t count, std::string& failure) ROWSOCKET_REQUIRES(lifecycle_) {
     for (uint32_t number = 0; number < count; ++number) {
       workers_.push_back(std::make_unique<Worker>(
-          Worker::Surroundings{engine_, log_, clock_, settings_board_, thread_limit_}, intent, number));
+          Worker::Surroundings{engine_, log_, clock_, settings_board_, this, thread_limit_}, intent, number));
       if (!workers_.back()->start(failure)) {
         return false;
       }
@@ -138,15 +148,38 @@ class Server::Impl {
     return true;
   }
 
+  bool watch_containers(const std::string& table, std::string& failure) ROWSOCKET_REQUIRES(lifecycle_) {
+    if (table.empty()) {
+      return true;
+    }
+    container_watch_ = std::make_unique<ContainerWatch>(
+        ContainerWatch::Surroundings{engine_, log_, clock_, settings_board_, [this] { wake_workers(); }},
+        table);
+    return container_watch_->start(failure);
+  }
+
+  /// They look at the settings in their next turn.
+  void wake_workers() {
+    for (const auto& worker : workers_) {
+      worker->inbox().wake();
+    }
+  }
+
   void stop_all() ROWSOCKET_REQUIRES(lifecycle_) {
     if (acceptor_ != nullptr) {
       acceptor_->stop();
+    }
+    if (container_watch_ != nullptr) {
+      container_watch_->request_stop();
     }
     ticker_.stop();
     for (const auto& worker : workers_) {
       worker->request_stop();
     }
     engine_.interrupt_sessions();
+    if (container_watch_ != nullptr) {
+      container_watch_->join();
+    }
     for (const auto& worker : workers_) {
       worker->join();
     }
@@ -174,9 +207,11 @@ class Server::Impl {
   Mutex lifecycle_;
   SettingsBoard settings_board_;
   std::vector<Door> doors_;  ///< as they are served
+  const uint64_t started_us_;
   ThreadLimit thread_limit_;
   Acceptor::Workers workers_;
   Ticker ticker_{workers_};
+  std::unique_ptr<ContainerWatch> container_watch_;  ///< nullptr where there are no containers
   std::unique_ptr<Acceptor> acceptor_;
 };
 

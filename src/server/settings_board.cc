@@ -21,6 +21,21 @@ void SettingsBoard::publish(Settings settings) {
   generation_.fetch_add(1, std::memory_order_release);
 }
 
+void SettingsBoard::publish_all_but_containers(Settings settings) {
+  const MutexLock lock(writers_);
+  if (const auto before = current(); before != nullptr) {
+    settings.containers = before->containers;
+  }
+  publish(std::move(settings));
+}
+
+void SettingsBoard::publish_containers(std::shared_ptr<const Containers> containers) {
+  const MutexLock lock(writers_);
+  Settings settings = *current();
+  settings.containers = std::move(containers);
+  publish(std::move(settings));
+}
+
 std::shared_ptr<const Settings> SettingsBoard::current() const {
   const MutexLock lock(mutex_);
   return current_;

@@ -19,14 +19,19 @@ namespace rowsocket::server {
 /// Thread-safe.
 class SettingsBoard {
  public:
-  /// May throw std::bad_alloc; then the old settings stay.
+  // Each may throw std::bad_alloc; then the old settings stay.
+
   void publish(Settings settings);
+  /// What operators set; the containers stay those that are published.
+  void publish_all_but_containers(Settings settings);
+  void publish_containers(std::shared_ptr<const Containers> containers);
 
   /// Moves with every `publish`; 0 before the first.
   [[nodiscard]] uint64_t generation() const { return generation_.load(std::memory_order_acquire); }
   [[nodiscard]] std::shared_ptr<const Settings> current() const;
 
  private:
+  Mutex writers_;  ///< held, before mutex_, by those who change a part of the settings
   mutable Mutex mutex_;
   std::shared_ptr<const Settings> current_ ROWSOCKET_GUARDED_BY(mutex_);
   std::atomic<uint64_t> generation_{0};  ///< written under mutex_, after current_

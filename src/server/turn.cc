@@ -53,8 +53,10 @@ Turn::Turn(const Surroundings& surroundings, std::shared_ptr<const Settings> set
       counters_(surroundings.counters),
       clock_(surroundings.clock),
       token_(surroundings.token),
+      figures_(surroundings.figures),
       settings_(std::move(settings)),
-      executor_(session_, counters_, settings_) {}
+      executor_(session_, counters_, settings_),
+      numbers_(surroundings.numbers) {}
 
 void Turn::use_settings(const std::shared_ptr<const Settings>& settings) {
   if (settings == settings_) [[likely]] {
@@ -66,6 +68,8 @@ void Turn::use_settings(const std::shared_ptr<const Settings>& settings) {
 
 void Turn::begin(uint64_t now_ms) {
   now_ms_ = now_ms;
+  unix_time_us_ = clock_.unix_time_us();
+  numbers_.set_time(unix_time_us_);
   requests_ = 0;
   reply_bytes_ = 0;
   reached_ = 0;
@@ -130,7 +134,10 @@ void Turn::execute(ClientConnection& connection) {
                         .arena = arena_,
                         .out = connection.stream.output(),
                         .state = connection.wire_state.get(),
-                        .scanned_bytes = connection.scanned_bytes};
+                        .scanned_bytes = connection.scanned_bytes,
+                        .unix_time_us = unix_time_us_,
+                        .numbers = &numbers_,
+                        .figures = figures_};
   for (uint32_t taken = 0; connection.parsed_bytes < input.size(); ++taken) {
     if (taken == limits::requests_per_connection_turn || is_full() || is_adrift_) {
       connection.state = State::cut;

@@ -47,6 +47,8 @@ class Turn {
     Counters& counters;
     Clock& clock;
     LoopToken& token;
+    UniqueNumbers& numbers;  ///< of the loop
+    const ServerFigures* figures = nullptr;
   };
 
   Turn(const Surroundings& surroundings, std::shared_ptr<const Settings> settings);
@@ -99,12 +101,15 @@ class Turn {
   Counters& counters_;
   Clock& clock_;
   LoopToken& token_;
+  const ServerFigures* figures_;
   std::shared_ptr<const Settings> settings_;
 
   Arena arena_;
   exec::Executor executor_;
 
   uint64_t now_ms_ = 0;
+  uint64_t unix_time_us_ = 0;
+  UniqueNumbers& numbers_;
   uint32_t requests_ = 0;
   size_t reply_bytes_ = 0;
   size_t reached_ = 0;  ///< members that were executed, or found no room

@@ -24,7 +24,7 @@ class TurnLoopTest : public testing::Test {
         {.intent = engine::Intent::write, .selections = selections_, .counters = &counters_});
     loop_ = std::make_unique<TurnLoop>(
         TurnLoop::Surroundings{*selections_, inbox_, counters_, board_, clock_, limited_log_, "write"});
-    turn_ = std::make_unique<Turn>(Turn::Surroundings{*session_, counters_, clock_, loop_->token()},
+    turn_ = std::make_unique<Turn>(Turn::Surroundings{*session_, counters_, clock_, loop_->token(), numbers_},
                                    board_.current());
   }
 
@@ -81,6 +81,7 @@ class TurnLoopTest : public testing::Test {
   TestLog log_;
   LimitedLog limited_log_{log_, clock_, "rowsocket-w0"};
   std::shared_ptr<engine::OpenedSelections> selections_ = std::make_shared<engine::OpenedSelections>();
+  UniqueNumbers numbers_{0};
   std::unique_ptr<engine::Session> session_;
   std::unique_ptr<TurnLoop> loop_;
   std::unique_ptr<Turn> turn_;

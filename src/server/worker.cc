@@ -22,9 +22,11 @@ Worker::Worker(const Surroundings& surroundings, engine::Intent intent, uint32_t
       plain_log_(surroundings.log),
       clock_(surroundings.clock),
       settings_board_(surroundings.settings_board),
+      figures_(surroundings.figures),
       thread_limit_(surroundings.thread_limit),
       intent_(intent),
       number_(number),
+      numbers_(number),
       name_(thread_name(intent, number)),
       log_(surroundings.log, surroundings.clock, name_),
       loop_({.selections = *selections_,
@@ -122,7 +124,12 @@ void Worker::run(Hand& hand, bool is_in_charge) {
 }
 
 void Worker::serve(Hand& hand, engine::Session& session, bool& is_in_charge) {
-  Turn turn({.session = session, .counters = hand.counters, .clock = clock_, .token = loop_.token()},
+  Turn turn({.session = session,
+             .counters = hand.counters,
+             .clock = clock_,
+             .token = loop_.token(),
+             .numbers = numbers_,
+             .figures = figures_},
             settings_board_.current());
   while (!stop_requested_.load(std::memory_order_acquire)) {
     if (!is_in_charge) {

@@ -31,6 +31,7 @@
 #include "base/mutex.h"
 #include "engine/opened_selections.h"
 #include "request/counters.h"
+#include "request/protocol.h"
 #include "server/inbox.h"
 #include "server/limited_log.h"
 #include "server/settings_board.h"
@@ -66,6 +67,7 @@ class Worker {
     Log& log;
     Clock& clock;
     const SettingsBoard& settings_board;  ///< something is published already
+    const ServerFigures* figures;
     ThreadLimit& thread_limit;
   };
 
@@ -110,9 +112,11 @@ class Worker {
   Log& plain_log_;
   Clock& clock_;
   const SettingsBoard& settings_board_;
+  const ServerFigures* figures_;
   ThreadLimit& thread_limit_;
   engine::Intent intent_;
   uint32_t number_;
+  UniqueNumbers numbers_;  ///< the loop's
   std::string name_;
   LimitedLog log_;  ///< used by the thread in charge only
   Inbox inbox_;

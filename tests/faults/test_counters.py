@@ -34,7 +34,7 @@ def count_over_rowsocket(server: RowSocketServer, database: str, client: int) ->
     """EACH increments, pipelined by every other client; how many were done again because another transaction
     went first."""
     again = 0
-    with rowsocket.connect(*server.write_address(), timeout=120) as connection:
+    with rowsocket.connect(*server.write_address(), timeout=120, text=True) as connection:
         index = connection.open_index(database, "c", "n")
         left = [number % COUNTERS for number in range(EACH)]
         while left:

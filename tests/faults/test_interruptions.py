@@ -41,7 +41,7 @@ class Clients:
         self.refused: Counter[str] = Counter()
 
     def make(self, number: int, stack: ExitStack) -> Operation:
-        connection = stack.enter_context(rowsocket.connect(*self.server.write_address()))
+        connection = stack.enter_context(rowsocket.connect(*self.server.write_address(), text=True))
         counter = connection.open_index(self.database, "c", "n")
 
         def increment() -> None:

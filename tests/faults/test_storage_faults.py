@@ -141,7 +141,7 @@ def test_an_insert_that_finds_the_disk_full_is_refused_and_inserts_go_on_when_th
 ) -> None:
     server = start(SmallDataServer, DURABLE)
     make_tables(server)
-    with rowsocket.connect(*server.write_address()) as client:
+    with rowsocket.connect(*server.write_address(), text=True) as client:
         rows = client.open_index("d", "t", "id,v,text,checksum")
         ballast = fill(server.disk, LEFT_BYTES)
         inserted = insert_until_refused(rows)

@@ -50,7 +50,9 @@ class Writer:
         self.number = number
         self.ledger = Ledger()
         self._rounds_at_once = ROUNDS_OF_A_GROUP if number % 4 == 3 else 1
-        self._connection: Connection = rowsocket.connect(*address, reconnect=False, timeout=ANSWER_TIMEOUT_S)
+        self._connection: Connection = rowsocket.connect(
+            *address, reconnect=False, timeout=ANSWER_TIMEOUT_S, text=True
+        )
         self._rows = self._connection.open_index("d", "t", "id,v,text,checksum")
         self._counter = self._connection.open_index("d", "counter", "id,n")
         self._amount = self._connection.open_index("d", "counter", "n")

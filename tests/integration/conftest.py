@@ -22,14 +22,14 @@ from support.twins import Twins
 @pytest.fixture
 def writer(server: RowSocketServer, database: Database) -> Iterator[Connection]:
     """A client on the write port."""
-    with rowsocket.connect(*server.write_address()) as connection:
+    with rowsocket.connect(*server.write_address(), text=True) as connection:
         yield connection
 
 
 @pytest.fixture
 def reader(server: RowSocketServer, database: Database) -> Iterator[Connection]:
     """A client on the read port."""
-    with rowsocket.connect(*server.read_address()) as connection:
+    with rowsocket.connect(*server.read_address(), text=True) as connection:
         yield connection
 
 

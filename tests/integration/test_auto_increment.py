@@ -35,7 +35,7 @@ def test_ids_of_many_clients_and_of_sql_are_each_given_once_and_replied_right(
     database = numbered(server)
 
     def insert(client: int) -> dict[str, int]:
-        with rowsocket.connect(*server.write_address()) as connection:
+        with rowsocket.connect(*server.write_address(), text=True) as connection:
             index = connection.open_index("d", "t", "name")
             with connection.pipeline() as pipe:
                 promised = {
@@ -75,7 +75,7 @@ def long_insert_of_sql(server: RowSocketServer, database: Database) -> Iterator[
 def test_a_long_insert_of_sql_is_waited_for(start: Start) -> None:
     server = start(RowSocketServer, {"innodb-autoinc-lock-mode": 1})
     database = numbered(server)
-    with rowsocket.connect(*server.write_address()) as writer, ThreadPoolExecutor(1) as thread:
+    with rowsocket.connect(*server.write_address(), text=True) as writer, ThreadPoolExecutor(1) as thread:
         index = writer.open_index("d", "t", "name")
         with long_insert_of_sql(server, database):
             parked_before = server.counter("parked")
@@ -127,8 +127,8 @@ def test_an_insert_that_waits_holds_up_no_other(start: Start) -> None:
     with (
         database.session() as sql,
         ThreadPoolExecutor(1) as thread,
-        rowsocket.connect(*server.write_address()) as waiting,
-        rowsocket.connect(*server.write_address()) as other,
+        rowsocket.connect(*server.write_address(), text=True) as waiting,
+        rowsocket.connect(*server.write_address(), text=True) as other,
     ):
         wanted, free = waiting.open_index("d", "t", "name"), other.open_index("d", "t", "name")
         sql.execute("BEGIN")
@@ -148,7 +148,7 @@ def test_an_insert_that_waits_holds_up_no_other(start: Start) -> None:
 def test_step_and_offset_of_the_server_are_those_of_the_ids(start: Start) -> None:
     server = start(RowSocketServer, {"auto-increment-increment": 10, "auto-increment-offset": 3})
     database = numbered(server)
-    with rowsocket.connect(*server.write_address()) as writer:
+    with rowsocket.connect(*server.write_address(), text=True) as writer:
         index = writer.open_index("d", "t", "name")
         assert [index.insert([name]) for name in "abc"] == [3, 13, 23]
         server.sql("SET GLOBAL auto_increment_offset = 7")
@@ -161,7 +161,7 @@ def test_an_id_in_the_second_place_of_its_key_counts_for_each_first(start: Start
     server = start(RowSocketServer)
     database = Database(server, "d")
     database.sql("CREATE TABLE t (kind INT, id INT AUTO_INCREMENT, PRIMARY KEY (kind, id)) ENGINE=MyISAM")
-    with rowsocket.connect(*server.write_address()) as writer:
+    with rowsocket.connect(*server.write_address(), text=True) as writer:
         index = writer.open_index("d", "t", "kind")
         assert [index.insert([kind]) for kind in (1, 1, 2, 1, 2)] == [1, 2, 1, 3, 2]
 
@@ -192,7 +192,7 @@ def test_an_insert_that_waits_takes_ids_once(start: Start) -> None:
     )
     with (
         database.session() as sql,
-        rowsocket.connect(*server.write_address()) as writer,
+        rowsocket.connect(*server.write_address(), text=True) as writer,
         server.raw("write") as waiting,
     ):
         index = writer.open_index("d", "t", "name")
@@ -249,7 +249,7 @@ def test_an_id_that_somebody_took_while_its_insert_waited_is_left_to_him(start: 
     with (
         database.session() as sql,
         ThreadPoolExecutor(1) as thread,
-        rowsocket.connect(*server.write_address()) as writer,
+        rowsocket.connect(*server.write_address(), text=True) as writer,
     ):
         index = writer.open_index("d", "t", "name")
         sql.execute("BEGIN")

@@ -50,7 +50,7 @@ def in_threads(server: RowSocketServer, bank: Database) -> InThreads:
     all_connected = threading.Barrier(CLIENTS)
 
     def one(work: Callable[[int, Connection], None], client: int) -> None:
-        with rowsocket.connect(*address, timeout=120) as connection:
+        with rowsocket.connect(*address, timeout=120, text=True) as connection:
             all_connected.wait(60)
             work(client, connection)
 
@@ -202,12 +202,15 @@ def test_readers_see_whole_requests_only(bank: Database, server: RowSocketServer
     stop = threading.Event()
 
     def write() -> None:
-        with rowsocket.connect(*server.write_address()) as connection:
+        with rowsocket.connect(*server.write_address(), text=True) as connection:
             accounts = connection.open_index(bank.name, "account", "a")
             for _ in range(500):
                 until_done(accounts.increment, 0, [1], ">", limit=None)
 
-    with ConnectionPool(*server.read_address(), max_size=4) as readers, ThreadPoolExecutor(6) as threads:
+    with (
+        ConnectionPool(*server.read_address(), max_size=4, text=True) as readers,
+        ThreadPoolExecutor(6) as threads,
+    ):
         accounts = readers.open_index(bank.name, "account", "a")
 
         def read() -> int:
@@ -231,7 +234,7 @@ def test_readers_see_whole_requests_only(bank: Database, server: RowSocketServer
 def test_one_asyncio_connection_serves_hundreds_of_tasks(bank: Database, server: RowSocketServer) -> None:
     async def main() -> None:
         host, port = server.write_address()
-        async with await aio.connect(host, port) as connection:
+        async with await aio.connect(host, port, text=True) as connection:
             entries = await connection.open_index(bank.name, "entry", "client,number,value")
 
             async def task(me: int) -> None:

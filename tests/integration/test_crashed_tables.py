@@ -29,7 +29,7 @@ def test_a_table_that_a_crash_left_open_is_mended_by_the_first_request(start: St
     server.start()
     log_before = len(server.log_text())
     address = server.read_address() if port == "read" else server.write_address()
-    with rowsocket.connect(*address) as client:
+    with rowsocket.connect(*address, text=True) as client:
         for name in ("m", "a"):
             rows = client.open_index("d", name, "id,n")
             assert rows.get(2) == ("2", "2")

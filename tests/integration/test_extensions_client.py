@@ -10,8 +10,7 @@ import datetime
 import pytest
 
 import rowsocket
-from rowsocket import NOW, Connection, Filter, Index, Inserted, aio
-from rowsocket.connection import TextRow
+from rowsocket import NOW, Connection, Filter, Index, Inserted, TextRow, aio
 from support.mariadb import Database, RowSocketServer
 
 
@@ -218,7 +217,7 @@ def test_many_transfers_at_once_lose_nothing(
 
     async def main() -> None:
         host, port = server.write_address()
-        async with aio.ConnectionPool(host, port, max_size=8) as pool:
+        async with aio.ConnectionPool(host, port, max_size=8, text=True) as pool:
             await asyncio.gather(
                 *(transfer(pool, 1 + i % 3, 1 + (i + 1 + i // 3 % 2) % 3) for i in range(300))
             )

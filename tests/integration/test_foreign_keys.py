@@ -242,7 +242,7 @@ def test_a_child_that_stays_locked_is_a_clear_error_and_nothing_is_done(start: S
     database.sql("CREATE TABLE c (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES p (id) ON DELETE CASCADE)")
     database.sql("INSERT INTO p VALUES (1)")
     database.sql("INSERT INTO c VALUES (1)")
-    with database.session() as sql, rowsocket.connect(*server.write_address()) as writer:
+    with database.session() as sql, rowsocket.connect(*server.write_address(), text=True) as writer:
         parents = writer.open_index("d", "p", "id")
         sql.execute("LOCK TABLES c WRITE")
         with pytest.raises(rowsocket.ServerError, match="lock_tables"):
@@ -257,7 +257,7 @@ def busy_writers(server: RowSocketServer, clan: Database) -> Load:
     """Clients that change parents 6 to 9 all the time."""
 
     def make(number: int, stack: ExitStack) -> Operation:
-        connection = stack.enter_context(rowsocket.connect(*server.write_address()))
+        connection = stack.enter_context(rowsocket.connect(*server.write_address(), text=True))
         parents = connection.open_index(clan.name, "p", "n")
         return lambda: _assert_one(parents.increment(6 + number, [1]))
 
@@ -286,7 +286,10 @@ def test_a_child_that_comes_while_its_parent_is_in_use_is_noticed(start: Start) 
     database = Database(server, "d")
     database.sql("CREATE TABLE p (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0)")
     database.sql("INSERT INTO p (id) SELECT seq FROM seq_1_to_9")
-    with busy_writers(server, database) as load, rowsocket.connect(*server.write_address()) as writer:
+    with (
+        busy_writers(server, database) as load,
+        rowsocket.connect(*server.write_address(), text=True) as writer,
+    ):
         parents = writer.open_index("d", "p", "id")
         key = "FOREIGN KEY (parent) REFERENCES p (id) ON DELETE SET NULL ON UPDATE CASCADE"
         for number in range(1, 6):

@@ -49,7 +49,7 @@ def test_writes_go_to_the_cluster(node: RowSocketServer) -> None:
         return int(node.status("wsrep_replicated")["wsrep_replicated"])
 
     before = replicated()
-    with rowsocket.connect(*node.write_address()) as writer:
+    with rowsocket.connect(*node.write_address(), text=True) as writer:
         writer.open_index("d", "t", "n").update(1, [11])
         writer.open_index("d", "t", "id,n").insert([2, 20])
     assert replicated() == before + 2
@@ -57,7 +57,7 @@ def test_writes_go_to_the_cluster(node: RowSocketServer) -> None:
 
 
 def test_a_node_whose_replication_is_switched_off_and_on_is_served(node: RowSocketServer) -> None:
-    with rowsocket.connect(*node.write_address()) as writer:
+    with rowsocket.connect(*node.write_address(), text=True) as writer:
         index = writer.open_index("d", "t", "n")
         for value, switch in enumerate(["OFF", "ON"], start=20):
             node.sql(f"SET GLOBAL wsrep_on = {switch}")
@@ -66,7 +66,7 @@ def test_a_node_whose_replication_is_switched_off_and_on_is_served(node: RowSock
 
 
 def test_ddl_of_a_galera_node_passes_beside_readers(node: RowSocketServer) -> None:
-    with rowsocket.connect(*node.read_address()) as reader:
+    with rowsocket.connect(*node.read_address(), text=True) as reader:
         index = reader.open_index("d", "t", "n")
         for column in range(5):
             assert index.get(1) == ("10",)
@@ -80,7 +80,7 @@ def test_a_write_reaches_the_children_of_foreign_keys(node: RowSocketServer) -> 
     )
     node.sql("INSERT INTO d.t VALUES (2, 20), (3, 30)")
     node.sql("INSERT INTO d.c VALUES (1, 1), (2, 2), (3, 3)")
-    with rowsocket.connect(*node.write_address()) as writer:
+    with rowsocket.connect(*node.write_address(), text=True) as writer:
         index = writer.open_index("d", "t", "n")
         for row_id in (2, 3):
             assert index.update(row_id, [0]) == index.delete(row_id) == 1

@@ -30,7 +30,7 @@ def server_of_one(start: Start) -> RowSocketServer:
 @pytest.fixture
 def writing(server_of_one: RowSocketServer) -> Iterator[Connection]:
     """A connection to the write port."""
-    with rowsocket.connect(*server_of_one.write_address()) as connection:
+    with rowsocket.connect(*server_of_one.write_address(), text=True) as connection:
         yield connection
 
 

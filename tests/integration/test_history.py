@@ -129,7 +129,7 @@ def test_row_events_carry_the_whole_of_a_past_row(start: Start, image: str) -> N
     database.sql(
         f"CREATE TABLE k (n INT UNIQUE, {columns.replace('PRIMARY KEY', '')}) WITH SYSTEM VERSIONING"
     )
-    with rowsocket.connect(*server.write_address()) as writer:
+    with rowsocket.connect(*server.write_address(), text=True) as writer:
         for name in ("h", "k"):
             width = 6 if name == "k" else 5
             rows = writer.open_index("d", name, ["id", "v", "w", "body", "u", "n"][:width], "0")
@@ -165,7 +165,7 @@ def test_a_change_of_a_parent_with_history_is_no_delete_to_its_children(
     )
     database.sql("INSERT INTO parent VALUES (1, 10, 0)")
     database.sql("INSERT INTO child VALUES (1, 10)")
-    with rowsocket.connect(*server.write_address()) as writer:
+    with rowsocket.connect(*server.write_address(), text=True) as writer:
         parent = writer.open_index("d", "parent", ["id", "u", "n"])
         if upserts:
             parent.upsert([1, 10, 1], update=["n"])
@@ -182,7 +182,7 @@ def test_a_row_with_history_that_was_waited_for_stays_in_all_its_indexes(start: 
     database = Database(server, "d")
     database.sql("CREATE TABLE t (id INT PRIMARY KEY, u INT UNIQUE, n INT NOT NULL) WITH SYSTEM VERSIONING")
     database.sql("INSERT INTO t SELECT seq, seq, 0 FROM seq_1_to_10")
-    with database.session() as sql, rowsocket.connect(*server.write_address()) as writer:
+    with database.session() as sql, rowsocket.connect(*server.write_address(), text=True) as writer:
         sql.execute("BEGIN")
         sql.execute("UPDATE t SET n = n + 1 WHERE u = 3")
         assert writer.open_index("d", "t", ["n"], index="u").increment(2) == 1

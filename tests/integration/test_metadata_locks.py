@@ -93,7 +93,7 @@ def test_workers_that_are_never_idle_give_a_table_back_to_who_wants_to_alter_it(
             releases_before = server.counter("metadata_lock_releases")
             hot.sql(f"ALTER TABLE hot ADD COLUMN c{number} INT NOT NULL DEFAULT {number}, ALGORITHM=INSTANT")
             assert server.counter("metadata_lock_releases") - releases_before >= len(served)
-    with rowsocket.connect(*server.read_address()) as client:
+    with rowsocket.connect(*server.read_address(), text=True) as client:
         index = client.open_index(hot.name, "hot", ["k", "v", "c1", f"c{ALTERS - 1}"])
         assert index.get(3) == ("3", "value 3", "1", str(ALTERS - 1))
 
@@ -103,8 +103,8 @@ def test_idle_clients_hold_no_lock(server: RowSocketServer, hot: Database) -> No
         server.sql("INSTALL SONAME 'metadata_lock_info'")
     query = f"SELECT COUNT(*) FROM information_schema.metadata_lock_info WHERE table_schema = '{hot.name}'"
     with (
-        rowsocket.connect(*server.read_address()) as reader,
-        rowsocket.connect(*server.write_address()) as writer,
+        rowsocket.connect(*server.read_address(), text=True) as reader,
+        rowsocket.connect(*server.write_address(), text=True) as writer,
     ):
         assert reader.open_index(hot.name, "hot", "v").get(1) == ("value 1",)
         assert writer.open_index(hot.name, "hot", "v").update(1, values=["one"]) == 1

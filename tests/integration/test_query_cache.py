@@ -49,7 +49,7 @@ def caching(start: Start) -> RowSocketServer:
 @pytest.fixture
 def writing(caching: RowSocketServer) -> Iterator[Connection]:
     """A client on the write port of `caching`."""
-    with rowsocket.connect(*caching.write_address()) as connection:
+    with rowsocket.connect(*caching.write_address(), text=True) as connection:
         yield connection
 
 

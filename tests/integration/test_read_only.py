@@ -32,7 +32,7 @@ def make_tables(server: RowSocketServer) -> None:
 
 @contextmanager
 def writer_of(server: RowSocketServer) -> Iterator[Connection]:
-    with rowsocket.connect(*server.write_address()) as connection:
+    with rowsocket.connect(*server.write_address(), text=True) as connection:
         yield connection
 
 

@@ -53,7 +53,7 @@ def rounding(start: Start) -> Iterator[tuple[Database, Connection]]:
     """A server that rounds fractions of a second."""
     server = start(RowSocketServer, {"sql-mode": "STRICT_TRANS_TABLES,TIME_ROUND_FRACTIONAL"})
     database = Database(server, "d")
-    with rowsocket.connect(*server.write_address()) as writer:
+    with rowsocket.connect(*server.write_address(), text=True) as writer:
         yield database, writer
 
 
@@ -85,7 +85,7 @@ def test_null_into_a_timestamp_that_may_not_be_null_is_now(start: Start, setting
     server = start(RowSocketServer, {"explicit-defaults-for-timestamp": setting})
     database = Database(server, "d")
     with (
-        rowsocket.connect(*server.write_address()) as writer,
+        rowsocket.connect(*server.write_address(), text=True) as writer,
         contextlib.closing(
             Twins(database, writer, "id INT PRIMARY KEY, v TIMESTAMP NOT NULL, w TIMESTAMP(3) NOT NULL")
         ) as twins,

@@ -13,7 +13,8 @@ CORES = os.cpu_count() or 1
 
 STATUS_VALUES = {
     *("connections_accepted", "connections_closed", "connections_refused", "connections_timed_out"),
-    *("connections_read", "connections_write", "port_read", "port_write", "bytes_received", "bytes_sent"),
+    *("connections_read", "connections_write", "port_read", "port_write"),
+    *("port_memcached", "bytes_received", "bytes_sent"),
     *(
         "requests_open_index",
         "requests_find",

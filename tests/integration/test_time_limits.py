@@ -32,7 +32,7 @@ def limited(start: Start) -> RowSocketServer:
 @pytest.fixture
 def writer(limited: RowSocketServer) -> Iterator[Connection]:
     """A client on the write port of `limited`."""
-    with rowsocket.connect(*limited.write_address(), timeout=120) as connection:
+    with rowsocket.connect(*limited.write_address(), timeout=120, text=True) as connection:
         yield connection
 
 
@@ -67,7 +67,7 @@ def number_of(refused: pytest.ExceptionInfo[rowsocket.EngineError]) -> int | Non
 @pytest.mark.parametrize("port", ["read", "write"])
 def test_a_long_walk_ends_after_max_statement_time(limited: RowSocketServer, port: str) -> None:
     address = limited.read_address() if port == "read" else limited.write_address()
-    with rowsocket.connect(*address, timeout=120) as connection:
+    with rowsocket.connect(*address, timeout=120, text=True) as connection:
         index = connection.open_index("d", "t", "id", "n", filter_columns="id")
         with pytest.raises(rowsocket.EngineError) as refused:
             walk_for_ever(index)

@@ -334,7 +334,7 @@ def test_a_timestamp_is_in_the_default_time_zone_of_sql_sessions(
     server.sql("CREATE DATABASE zones")
     server.sql("CREATE TABLE zones.t (id INT PRIMARY KEY, v TIMESTAMP NULL, d DATETIME)")
     server.sql("INSERT INTO zones.t VALUES (1, FROM_UNIXTIME(86400), FROM_UNIXTIME(86400))")
-    with rowsocket.connect(*server.write_address()) as writer:
+    with rowsocket.connect(*server.write_address(), text=True) as writer:
         index = writer.open_index("zones", "t", "id,v,d")
         assert index.get(1) == ("1", "1970-01-02 05:30:00", "1970-01-02 05:30:00")
         index.insert([2, "1970-01-02 05:30:00", None])

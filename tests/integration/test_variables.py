@@ -37,7 +37,7 @@ def test_a_bad_value_at_run_time_is_refused_with_the_reason(
 @pytest.mark.parametrize(
     ("name", "value", "reason"),
     [
-        ("port-read", "70000", "rowsocket_port_read=70000: takes a number from 0 to 65535"),
+        ("port-read", "70000", "rowsocket_port_read=70000: takes a number from 0 to 65536"),
         ("threads-read", "100000", "rowsocket_threads_read"),
         ("max-line-bytes", "10", "rowsocket_max_line_bytes"),
         ("address", "not.an.address", "not.an.address"),
@@ -117,8 +117,11 @@ def test_secrets_are_not_shown_and_guard_new_connections(server: RowSocketServer
     with changed(server, secret_read="hush"):
         assert server.value("SELECT @@GLOBAL.rowsocket_secret_read") == "(set)"
         with pytest.raises(rowsocket.AuthenticationError):
-            rowsocket.connect(*server.read_address(), secret="wrong")
-        with rowsocket.connect(*server.read_address(), secret="hush"), server.raw("read") as connection:
+            rowsocket.connect(*server.read_address(), secret="wrong", text=True)
+        with (
+            rowsocket.connect(*server.read_address(), secret="hush", text=True),
+            server.raw("read") as connection,
+        ):
             assert connection.ask(b"P\t1\ta\tb\t\tc") == b"3\t1\tunauth"
     with server.raw("read") as connection:
         assert connection.ask(b"P\t1\ta\tb\t\tc") == b"1\t1\topen_table"

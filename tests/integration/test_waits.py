@@ -29,7 +29,7 @@ def server_of_one(start: Start) -> RowSocketServer:
 
 @pytest.fixture
 def writer(server_of_one: RowSocketServer) -> Iterator[Connection]:
-    with rowsocket.connect(*server_of_one.write_address(), timeout=60) as connection:
+    with rowsocket.connect(*server_of_one.write_address(), timeout=60, text=True) as connection:
         yield connection
 
 

@@ -489,7 +489,7 @@ def test_a_row_that_stays_locked_is_a_lock_wait_timeout_and_nothing_changes(
     server.sql("CREATE TABLE d.t (id INT PRIMARY KEY, n INT)")
     server.sql("INSERT INTO d.t VALUES (1, 0), (2, 0)")
     sql = server.connect("d")
-    with rowsocket.connect(*server.write_address()) as writer, sql.cursor() as cursor:
+    with rowsocket.connect(*server.write_address(), text=True) as writer, sql.cursor() as cursor:
         index = writer.open_index("d", "t", "n")
         cursor.execute("BEGIN")
         cursor.execute("UPDATE t SET n = 5 WHERE id = 2")
@@ -511,8 +511,8 @@ def test_a_locked_row_holds_up_the_client_that_wants_it_and_nobody_else(
     with (
         contextlib.closing(server.connect("d")) as sql,
         sql.cursor() as cursor,
-        rowsocket.connect(*server.write_address()) as waiting,
-        rowsocket.connect(*server.write_address()) as other,
+        rowsocket.connect(*server.write_address(), text=True) as waiting,
+        rowsocket.connect(*server.write_address(), text=True) as other,
         ThreadPoolExecutor(1) as thread,
     ):
         wanted, free = waiting.open_index("d", "t", "n"), other.open_index("d", "t", "n")

@@ -107,7 +107,7 @@ def test_the_client_is_installed_and_used_as_it_says(demo: Ports, tmp_path: Path
         told = [str(what) for what in re.findall(r"  # (\(.*\))$", example, re.MULTILINE)]
         printing = re.sub(r"^(    )(\S.*?)  # \(.*\)$", r"\1print(\2)", example, flags=re.MULTILINE)
         for port in (READ_PORT, WRITE_PORT):
-            printing = printing.replace(f"port={port}", f"port={demo.of(port)}")
+            printing = printing.replace(f"127.0.0.1:{port}/", f"127.0.0.1:{demo.of(port)}/")
         done = subprocess.run(
             [tmp_path / "venv/bin/python", "-c", printing], stdout=subprocess.PIPE, text=True, check=True
         )

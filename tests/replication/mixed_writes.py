@@ -144,7 +144,7 @@ def write_mixed(
     batches = count // (ROWSOCKET_CLIENTS * BATCH + SQL_CLIENTS * 3 * 2)
 
     def over_rowsocket(number: int) -> int:
-        with rowsocket.connect(*server.write_address(), timeout=120) as connection:
+        with rowsocket.connect(*server.write_address(), timeout=120, text=True) as connection:
             client = RowSocketClient(connection, random.Random(f"{seed}/{number}"))
             return sum(client.write() for _ in range(batches))
 

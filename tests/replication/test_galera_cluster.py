@@ -66,7 +66,7 @@ def open_on(cluster: Cluster) -> Iterator[Callable[..., Index[tuple[str | None, 
     with ExitStack() as stack:
 
         def open_one(node: GaleraNode, table: str, columns: str) -> Index[tuple[str | None, ...]]:
-            connection = stack.enter_context(rowsocket.connect(*node.write_address(), timeout=60))
+            connection = stack.enter_context(rowsocket.connect(*node.write_address(), timeout=60, text=True))
             return connection.open_index("d", table, columns)
 
         yield open_one
@@ -110,7 +110,7 @@ def test_the_read_port_of_every_node_serves_what_was_written_on_another(
     open_on(cluster[0], table, "id,n").insert([1, 10])
     cluster.catch_up()
     for node in cluster:
-        with rowsocket.connect(*node.read_address()) as reader:
+        with rowsocket.connect(*node.read_address(), text=True) as reader:
             assert reader.open_index("d", table, "n").get(1) == ("10",)
 
 
@@ -127,7 +127,7 @@ def test_a_turn_is_one_writeset(cluster: Cluster, make_table: MakeTable) -> None
 
 def test_a_request_that_fails_is_undone_alone(cluster: Cluster, make_table: MakeTable) -> None:
     table = make_table("(id INT PRIMARY KEY, n INT)")
-    with rowsocket.connect(*cluster[0].write_address()) as connection:
+    with rowsocket.connect(*cluster[0].write_address(), text=True) as connection:
         index = connection.open_index("d", table, "id,n")
         with connection.pipeline() as pipe:
             promised = [pipe.insert(index, [number // 2, number]) for number in range(10)]
@@ -198,7 +198,9 @@ class Counters:
     def over_rowsocket(self, client: int) -> None:
         """Batches of increments and inserts; those that conflict answer so, and did nothing."""
         choose = random.Random(client)
-        with rowsocket.connect(*self.cluster[client % 3].write_address(), timeout=60) as connection:
+        with rowsocket.connect(
+            *self.cluster[client % 3].write_address(), timeout=60, text=True
+        ) as connection:
             counters = connection.open_index("d", self.counters, "n")
             keys = connection.open_index("d", self.keys, "id,client")
             for key in itertools.count():
@@ -276,7 +278,7 @@ def test_ddl_of_another_node_passes_beside_busy_clients(cluster: Cluster, make_t
     def make(number: int, stack: ExitStack) -> Callable[[], None]:
         node = cluster[0 if number % 2 else 2]
         port = node.read_address() if number == 2 else node.write_address()
-        connection: Connection = stack.enter_context(rowsocket.connect(*port, timeout=60))
+        connection: Connection = stack.enter_context(rowsocket.connect(*port, timeout=60, text=True))
         index = connection.open_index("d", table, "n")
 
         def change() -> None:
@@ -306,7 +308,7 @@ def test_ddl_on_a_child_passes_beside_clients_that_change_its_parent_on_other_no
 
     def make(number: int, stack: ExitStack) -> Callable[[], None]:
         node = cluster[0 if number % 2 else 2]
-        connection = stack.enter_context(rowsocket.connect(*node.write_address(), timeout=60))
+        connection = stack.enter_context(rowsocket.connect(*node.write_address(), timeout=60, text=True))
         parents = connection.open_index("d", parent, "id")
         children = connection.open_index("d", "child", "id,parent")
 
@@ -426,7 +428,9 @@ def test_a_node_that_crashed_under_load_joins_again(cluster: Cluster, make_table
     table = make_table("(id INT PRIMARY KEY, n INT)")
 
     def make(number: int, stack: ExitStack) -> Callable[[], None]:
-        connection = stack.enter_context(rowsocket.connect(*cluster[number].write_address(), timeout=60))
+        connection = stack.enter_context(
+            rowsocket.connect(*cluster[number].write_address(), timeout=60, text=True)
+        )
         index, keys = connection.open_index("d", table, "id,n"), itertools.count(number, 2)
         return lambda: acknowledged[number].append(int(index.insert([next(keys), 1]) or 0) or 1)
 

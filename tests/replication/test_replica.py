@@ -83,12 +83,12 @@ def test_whatever_columns_row_events_hold_they_are_enough(start: Start, row_imag
 def test_a_replica_is_read_and_not_written_to(primary: Primary, make_replica: Callable[..., Replica]) -> None:
     mixed_writes.make_tables(primary)
     replica = make_replica(primary)
-    with rowsocket.connect(*primary.write_address()) as connection:
+    with rowsocket.connect(*primary.write_address(), text=True) as connection:
         connection.open_index("d", "t", "id,n").insert([1, 10])
     replica.catch_up(primary)
     with (
-        rowsocket.connect(*replica.read_address()) as reader,
-        rowsocket.connect(*replica.write_address()) as writer,
+        rowsocket.connect(*replica.read_address(), text=True) as reader,
+        rowsocket.connect(*replica.write_address(), text=True) as writer,
     ):
         assert reader.open_index("d", "t", "n").get(1) == ("10",)
         index = writer.open_index("d", "t", "n")

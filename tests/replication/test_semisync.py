@@ -63,7 +63,7 @@ def test_every_acknowledged_write_is_on_the_promoted_replica(start: Start, soak:
             soak.saw("acknowledged writes", writers.acknowledged_count())
             soak.saw("lost", lost)
             assert lost == 0
-            with rowsocket.connect(*replica.write_address()) as writer:
+            with rowsocket.connect(*replica.write_address(), text=True) as writer:
                 assert writer.open_index("d", "counter", "id,n").insert([1000, 1]) is None
 
 
@@ -82,7 +82,7 @@ def test_what_a_replica_did_not_get_is_lost_without_semi_sync(start: Start) -> N
 def test_a_write_is_not_acknowledged_before_a_replica_has_it(start: Start) -> None:
     primary, replica = pair(start)
     replica.sql("STOP SLAVE IO_THREAD")
-    with rowsocket.connect(*primary.write_address()) as writer, ThreadPoolExecutor(1) as thread:
+    with rowsocket.connect(*primary.write_address(), text=True) as writer, ThreadPoolExecutor(1) as thread:
         counters = writer.open_index("d", "counter", "id,n")
         inserted = thread.submit(counters.insert, [1, 1])
         primary.wait_until(

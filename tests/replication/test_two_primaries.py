@@ -26,7 +26,7 @@ def one_of_two(start: Start, number: int) -> Replica:
 
 def insert(server: Replica, client: int) -> dict[str, int]:
     """Rows of one client, some of them deleted again; the ids that were replied."""
-    with rowsocket.connect(*server.write_address()) as connection:
+    with rowsocket.connect(*server.write_address(), text=True) as connection:
         index = connection.open_index("d", "t", "name")
         with connection.pipeline() as pipe:
             promised = {

@@ -327,6 +327,11 @@ class RowSocketServer(HandlerSocketServer):
         """The TCP port that serves writes."""
         return int(self.status("Rowsocket_port_write")["Rowsocket_port_write"])
 
+    @property
+    def memcached_port(self) -> int:
+        """The TCP port that serves the memcached protocol; 0 = none."""
+        return int(self.status("Rowsocket_port_memcached")["Rowsocket_port_memcached"])
+
     def read_address(self) -> tuple[str, int]:
         return ("127.0.0.1", self.read_port)
 

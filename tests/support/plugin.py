@@ -74,7 +74,7 @@ def change_everything(server: RowSocketServer) -> None:
     server.sql(
         "CREATE TABLE app.p (k INT PRIMARY KEY, v INT) ENGINE=InnoDB PARTITION BY HASH (k) PARTITIONS 3"
     )
-    with rowsocket.connect(*server.write_address()) as client:
+    with rowsocket.connect(*server.write_address(), text=True) as client:
         t = client.open_index("app", "t", "v,n,data")
         with client.group(gtid=True) as group:  # the first commit of its worker finds nothing to do
             group.delete(t, 1)

@@ -95,6 +95,16 @@ def run(
     port_write: Annotated[
         int, typer.Option(help="TCP port for writes; 0 = any free one.", min=0, max=65535)
     ] = 9999,
+    port_memcached: Annotated[
+        int | None,
+        typer.Option(
+            help="TCP port for the memcached protocol, on the containers of the table "
+            "innodb_memcache.containers; 0 = any free one.",
+            min=0,
+            max=65535,
+            show_default="not served",
+        ),
+    ] = None,
     no_demo: Annotated[bool, typer.Option("--no-demo", help="Do not load the demo database.")] = False,
     demo_users: Annotated[
         int, typer.Option(help="Rows of the table demo.user.", min=0, max=100_000_000)
@@ -123,6 +133,7 @@ def run(
             port_sql=port_sql,
             port_read=port_read,
             port_write=port_write,
+            port_memcached=port_memcached,
             demo_users=None if no_demo else demo_users,
             config=config,
             ready_file=ready_file,

@@ -230,8 +230,8 @@ class Instance:
             hints.append("the disk is full: make room, or use --data on another one")
         if "Address already in use" in log:
             hints.append(
-                "a port is taken: choose another with --port-sql, --port-read or --port-write (0 = any free "
-                "one)"
+                "a port is taken: choose another with --port-sql, --port-read, --port-write or "
+                "--port-memcached (0 = any free one)"
             )
         if "unknown variable" in log or "unknown option" in log:
             hints.append("the file given with --config names a setting that this server does not know")

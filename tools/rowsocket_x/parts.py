@@ -21,7 +21,16 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from rowsocket_x import benchmark, build, fuzzing, python_layers, reports, server_fetch, setup
+from rowsocket_x import (
+    benchmark,
+    build,
+    fuzzing,
+    memcached_source,
+    python_layers,
+    reports,
+    server_fetch,
+    setup,
+)
 from rowsocket_x.build import Preset
 from rowsocket_x.console import Problem, tail
 from rowsocket_x.machine import Layer
@@ -45,6 +54,7 @@ SERVER_PARTS: Mapping[str, str] = {
     "integration": "tests/integration",
     "differential": "tests/differential",
     "compatibility": "tests/compatibility",
+    "memcached": "tests/memcached",
     "faults": "tests/faults",
     "replication": "tests/replication",
     "linearizability": "tests/linearizability",
@@ -180,6 +190,8 @@ def _pytest_part(name: str, folder: str) -> Part:
         environment = dict(server_environment(settings.series))
         if name == "bench":
             environment |= benchmark.variables(Path(environment["ROWSOCKET_BUILD_DIR"]))
+        if name == "memcached":
+            environment |= {"ROWSOCKET_MEMCACHED_SOURCE": str(memcached_source.fetch())}
         return _pytest(name, folder, settings, environment)
 
     return Part(name, run, on_server=name != "bench")

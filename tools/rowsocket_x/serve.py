@@ -24,6 +24,8 @@ class Options:
     port_sql: int
     port_read: int
     port_write: int
+    port_memcached: int | None
+    """None = not served."""
     demo_users: int | None
     """Rows of demo.user; None = no demo database."""
     config: Path | None
@@ -41,6 +43,8 @@ class Places:
     write_port: int
     read_socket: str
     write_socket: str
+    memcached_port: int = 0
+    """0 = not served."""
 
     def write(self, path: Path) -> None:
         """Write the ready file; it appears whole or not at all."""
@@ -87,6 +91,7 @@ def _serve_from(server: Instance, plugin: Path, options: Options) -> None:
         "--port-sql": options.port_sql,
         "--port-read": options.port_read,
         "--port-write": options.port_write,
+        "--port-memcached": options.port_memcached,
     }
     for option, port in wanted.items():
         if port:
@@ -117,12 +122,16 @@ def _serve_from(server: Instance, plugin: Path, options: Options) -> None:
 
 def _plugin_options(server: Instance, options: Options) -> dict[str, str | int]:
     """The plugin's settings; `loose`, so that the log says why it was not loaded where that is so."""
-    return {
+    settings: dict[str, str | int] = {
         "loose-rowsocket-port-read": options.port_read,
         "loose-rowsocket-port-write": options.port_write,
         "loose-rowsocket-socket-read": str(server.socket_path("read")),
         "loose-rowsocket-socket-write": str(server.socket_path("write")),
     }
+    if options.port_memcached is not None:
+        settings["loose-rowsocket-port-memcached"] = options.port_memcached
+        settings["loose-rowsocket-containers"] = "innodb_memcache.containers"
+    return settings
 
 
 def _places(server: Instance) -> Places:
@@ -146,6 +155,7 @@ def _places(server: Instance) -> Places:
         sql_port=int(variables["port"]),
         read_port=int(status["Rowsocket_port_read"]),
         write_port=int(status["Rowsocket_port_write"]),
+        memcached_port=int(status["Rowsocket_port_memcached"]),
         read_socket=variables["rowsocket_socket_read"],
         write_socket=variables["rowsocket_socket_write"],
     )
@@ -160,7 +170,10 @@ def _welcome(server: Instance, places: Places, *, with_demo: bool) -> str:
           reads   {reads:<16} {places.read_socket}
           writes  {writes:<16} {places.write_socket}
         """
-    return textwrap.dedent(lines).strip("\n") + (things_to_try(server, places) if with_demo else "")
+    welcome = textwrap.dedent(lines).strip("\n")
+    if places.memcached_port:
+        welcome += f"\n  memcached  127.0.0.1:{places.memcached_port}"
+    return welcome + (things_to_try(server, places) if with_demo else "")
 
 
 def things_to_try(server: Instance, places: Places) -> str:

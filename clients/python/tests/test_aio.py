@@ -29,7 +29,7 @@ def test_requests_and_rows_are_those_of_the_blocking_client() -> None:
         peer.send(b"0\t2\t1\t\x00\n1\t1\t121\n", piece_bytes=3)
 
     async def client(port: int) -> None:
-        async with await aio.connect(port=port, secret="secret") as connection:
+        async with await aio.connect(port=port, secret="secret", text=True) as connection:
             users = (await connection.open_index("app", "user", ["id", "name"])).as_dicts()
             async with connection.pipeline() as pipe:
                 found, inserted = pipe.get(users, 1), pipe.insert(users, [2, "b"])
@@ -42,7 +42,7 @@ def test_requests_and_rows_are_those_of_the_blocking_client() -> None:
 
 def test_tasks_share_a_connection_and_each_gets_its_own_answer() -> None:
     async def client(port: int) -> None:
-        async with await aio.connect(port=port) as connection:
+        async with await aio.connect(port=port, text=True) as connection:
             users = await connection.open_index("app", "user", ["id"])
             rows = await asyncio.gather(*(users.get(key) for key in range(500)))
             assert rows == [(str(key),) for key in range(500)]
@@ -53,7 +53,7 @@ def test_tasks_share_a_connection_and_each_gets_its_own_answer() -> None:
 
 def test_tasks_may_use_an_index_that_is_still_being_opened() -> None:
     async def client(port: int) -> None:
-        async with await aio.connect(port=port) as connection:
+        async with await aio.connect(port=port, text=True) as connection:
 
             async def one(key: int) -> None:
                 assert await (await connection.open_index("app", "user", ["id"])).get(key) == (str(key),)
@@ -75,7 +75,7 @@ def test_a_cancelled_call_leaves_the_answers_of_the_others_in_place() -> None:
         peer.send(b"0\t1\t1\n0\t1\t2\n")
 
     async def client(port: int) -> None:
-        async with await aio.connect(port=port) as connection:
+        async with await aio.connect(port=port, text=True) as connection:
             users = await connection.open_index("app", "user", ["id"])
             cancelled = asyncio.create_task(users.get(1))
             await asyncio.to_thread(sent.wait, 10)
@@ -98,7 +98,7 @@ def test_reads_are_sent_once_more_and_writes_are_not() -> None:
         peer.expect(b"0\t=\t1\t1\t1\t0\tD")
 
     async def client(port: int) -> None:
-        async with await aio.connect(port=port) as connection:
+        async with await aio.connect(port=port, text=True) as connection:
             users = await connection.open_index("app", "user", ["id"])
             assert await users.get(1) == ("1",)
             with pytest.raises(rowsocket.ConnectionLost) as raised:
@@ -118,7 +118,7 @@ def test_an_answer_that_does_not_come_is_a_timeout() -> None:
         assert gave_up.wait(10)
 
     async def client(port: int) -> None:
-        async with await aio.connect(port=port, timeout=0.2) as connection:
+        async with await aio.connect(port=port, timeout=0.2, text=True) as connection:
             users = await connection.open_index("app", "user", ["id"])
             with pytest.raises(rowsocket.Timeout) as raised:
                 await users.delete(1)
@@ -139,7 +139,7 @@ def test_what_is_no_reply_fails_everybody_who_waits() -> None:
         peer.until_closed()
 
     async def client(port: int) -> None:
-        async with await aio.connect(port=port) as connection:
+        async with await aio.connect(port=port, text=True) as connection:
             users = await connection.open_index("app", "user", ["id"])
             errors = await asyncio.gather(*(users.get(key) for key in range(3)), return_exceptions=True)
             assert [type(error) for error in errors] == [rowsocket.ProtocolError] * 3
@@ -155,11 +155,11 @@ def test_a_wrong_secret_and_no_server() -> None:
 
     async def client(port: int) -> None:
         with pytest.raises(rowsocket.AuthenticationError):
-            await aio.connect(port=port, secret="wrong")
+            await aio.connect(port=port, secret="wrong", text=True)
 
     async def nobody(port: int) -> None:
         with pytest.raises(rowsocket.ConnectionLost):
-            await aio.connect(port=port)
+            await aio.connect(port=port, text=True)
 
     with FakeServer(refuses) as server:
         run(client(server.port))
@@ -168,7 +168,7 @@ def test_a_wrong_secret_and_no_server() -> None:
 
 def test_a_pool_is_bounded_and_opens_indexes_where_needed() -> None:
     async def client(port: int) -> None:
-        async with aio.ConnectionPool(port=port, max_size=2) as pool:
+        async with aio.ConnectionPool(port=port, max_size=2, text=True) as pool:
             users = await pool.open_index("app", "user", ["id"])
             rows = await asyncio.gather(*(users.get(key) for key in range(100)))
             assert rows == [(str(key),) for key in range(100)]
@@ -179,7 +179,7 @@ def test_a_pool_is_bounded_and_opens_indexes_where_needed() -> None:
 
 def test_who_finds_no_free_connection_in_the_pool_waits_at_most_the_timeout() -> None:
     async def client(port: int) -> None:
-        async with aio.ConnectionPool(port=port, max_size=1, timeout=0.1) as pool:
+        async with aio.ConnectionPool(port=port, max_size=1, timeout=0.1, text=True) as pool:
             async with pool.connection():
                 with pytest.raises(rowsocket.Timeout):
                     await pool.open_index("app", "user", ["id"])
@@ -191,7 +191,7 @@ def test_who_finds_no_free_connection_in_the_pool_waits_at_most_the_timeout() ->
 
 def test_who_waits_for_a_connection_is_told_that_the_pool_was_closed() -> None:
     async def client(port: int) -> None:
-        async with aio.ConnectionPool(port=port, max_size=1, timeout=None) as pool:
+        async with aio.ConnectionPool(port=port, max_size=1, timeout=None, text=True) as pool:
             users = await pool.open_index("app", "user", ["id"])
             async with pool.connection():
                 waiting = [asyncio.create_task(users.get(key)) for key in range(2)]

@@ -9,12 +9,11 @@ import pytest
 
 import rowsocket
 from fake_server import FakeServer, Peer
-from rowsocket import Connection, Filter, Index, While
-from rowsocket.connection import TextRow
+from rowsocket import Connection, Filter, Index, TextRow, While
 
 
 def open_users(server: FakeServer, **options: object) -> tuple[Connection, Index[TextRow]]:
-    connection = rowsocket.connect(port=server.port, **options)  # type: ignore[arg-type]
+    connection = rowsocket.connect(port=server.port, **options, text=True)  # type: ignore[arg-type]
     return connection, connection.open_index("app", "user", ["id", "name"])
 
 
@@ -62,7 +61,7 @@ def test_bytes_of_a_raw_index() -> None:
         peer.read()
         peer.send(b"0\t2\t1\t\xff\x01\x40\n")
 
-    with FakeServer(conversation) as server, rowsocket.connect(port=server.port) as connection:
+    with FakeServer(conversation) as server, rowsocket.connect(port=server.port, text=True) as connection:
         users = connection.open_index("app", "user", "id,name", raw=True)
         assert users.get(1) == (b"1", b"\xff\0")
 
@@ -90,7 +89,7 @@ def test_every_request_as_it_travels() -> None:
             asked.append(line)
             peer.send(b"0\t1\t3\n" if b"?" not in line and line.split(b"\t")[-1] != b"find" else b"0\t2\n")
 
-    with FakeServer(conversation) as server, rowsocket.connect(port=server.port) as connection:
+    with FakeServer(conversation) as server, rowsocket.connect(port=server.port, text=True) as connection:
         users = connection.open_index("app", "user", ["id", "name"], filter_columns=("age", "city"))
         assert users.insert([None, "Ada"]) == 3
         assert users.insert({"name": "Ada", "id": 7}) == 3
@@ -174,7 +173,7 @@ def test_mistakes_are_seen_before_anything_is_sent() -> None:
             lambda: users.find(1, limit=0),
             lambda: users.find(1, offset=-1),
             lambda: users.find(1, filters=[Filter("age", "=", 1)]),
-            lambda: users.update(1, {"name": "not the first column"}),
+            lambda: users.update(1, {"nmae": "no column of the index"}),
             lambda: users.insert([1, 2, 3]),
             lambda: users.find_in([1], in_part=1),
             lambda: connection.open_index("app", "user", ["a,b"]),
@@ -204,7 +203,7 @@ def test_a_wrong_secret_is_an_authentication_error() -> None:
         peer.until_closed()
 
     with FakeServer(conversation) as server, pytest.raises(rowsocket.AuthenticationError) as raised:
-        rowsocket.connect(port=server.port, secret="wrong")
+        rowsocket.connect(port=server.port, secret="wrong", text=True)
     assert (raised.value.code, raised.value.text) == (3, "unauth")
 
 
@@ -323,7 +322,7 @@ def test_an_answer_that_does_not_come_is_a_timeout_and_is_not_mistaken_for_the_n
         peer.send(b"0\t2\t2\tBob\n")
 
     with FakeServer(silent, answers) as server:
-        connection = rowsocket.connect(port=server.port, timeout=0.2)
+        connection = rowsocket.connect(port=server.port, timeout=0.2, text=True)
         users = connection.open_index("app", "user", ["id", "name"])
         with pytest.raises(rowsocket.Timeout) as raised:
             users.update(1, [1])
@@ -363,7 +362,7 @@ def test_no_server_is_a_lost_connection() -> None:
     with FakeServer() as server:
         pass
     with pytest.raises(rowsocket.ConnectionLost, match=f"127.0.0.1:{server.port}") as raised:
-        rowsocket.connect(port=server.port)
+        rowsocket.connect(port=server.port, text=True)
     assert not raised.value.outcome_unknown
 
 

@@ -9,14 +9,13 @@ import pytest
 
 import rowsocket
 from fake_server import FakeServer, Peer
-from rowsocket import Connection, Index, aio
-from rowsocket.connection import TextRow
+from rowsocket import Connection, Index, TextRow, aio
 
 TAKE, GIVE = b"0\t=\t1\t1\t1\t0\t-\t100", b"0\t=\t1\t2\t1\t0\t+\t100"
 
 
 def open_users(server: FakeServer) -> tuple[Connection, Index[TextRow]]:
-    connection = rowsocket.connect(port=server.port)
+    connection = rowsocket.connect(port=server.port, text=True)
     return connection, connection.open_index("app", "user", ["id", "name"])
 
 
@@ -167,7 +166,7 @@ def test_groups_of_asyncio_tasks_do_not_mix() -> None:
             peer.send(b"0\t1\n0\t1\t%s\n0\t1\t0-1-%s\n" % (amount, amount))
 
     async def client(port: int) -> None:
-        async with await aio.connect(port=port) as connection:
+        async with await aio.connect(port=port, text=True) as connection:
             users = await connection.open_index("app", "user", ["id", "name"])
 
             async def one(amount: int) -> None:
@@ -189,7 +188,7 @@ def test_an_asyncio_group_raises_why_nothing_was_done() -> None:
         peer.send(b"0\t1\n1\t1\tnotrans\n1\t1\tgroup\n")
 
     async def client(port: int) -> None:
-        async with await aio.connect(port=port) as connection:
+        async with await aio.connect(port=port, text=True) as connection:
             users = await connection.open_index("app", "user", ["id", "name"])
             with pytest.raises(rowsocket.NoTransactions):
                 async with connection.group() as group:
@@ -205,7 +204,7 @@ def test_a_group_of_a_pool_uses_one_connection() -> None:
         peer.expect(b"G", TAKE, GIVE, b"E")
         peer.send(b"0\t1\n0\t1\t1\n0\t1\t1\n0\t1\n")
 
-    with FakeServer(conversation) as server, rowsocket.ConnectionPool(port=server.port) as pool:
+    with FakeServer(conversation) as server, rowsocket.ConnectionPool(port=server.port, text=True) as pool:
         users = pool.open_index("app", "user", ["id", "name"])
         with pool.group() as group:
             group.decrement(users, 1, 100)

@@ -47,7 +47,10 @@ def refuses_the_first_open(peer: Peer) -> None:
 
 
 def test_an_open_that_failed_is_tried_again() -> None:
-    with FakeServer(refuses_the_first_open) as server, rowsocket.connect(port=server.port) as connection:
+    with (
+        FakeServer(refuses_the_first_open) as server,
+        rowsocket.connect(port=server.port, text=True) as connection,
+    ):
         with pytest.raises(rowsocket.OpenTableError):
             connection.open_index("app", "user", ["id"])
         assert connection.open_index("app", "user", ["id"]).get(1) == ("1",)
@@ -55,7 +58,7 @@ def test_an_open_that_failed_is_tried_again() -> None:
 
 def test_an_open_that_failed_is_tried_again_by_an_asyncio_connection() -> None:
     async def use(port: int) -> None:
-        async with await rowsocket.aio.connect(port=port) as connection:
+        async with await rowsocket.aio.connect(port=port, text=True) as connection:
             with pytest.raises(rowsocket.OpenTableError):
                 await connection.open_index("app", "user", ["id"])
             users = await connection.open_index("app", "user", ["id"])
@@ -78,7 +81,7 @@ def test_an_open_that_failed_before_a_request_is_tried_again_by_the_next() -> No
         peer.send(b"0\t1\n0\t1\t2\n")
 
     with FakeServer(loses_the_index, opens_it_at_the_second_try) as server:
-        users = rowsocket.connect(port=server.port).open_index("app", "user", ["id"])
+        users = rowsocket.connect(port=server.port, text=True).open_index("app", "user", ["id"])
         with pytest.raises(rowsocket.OpenTableError):
             users.get(1)
         assert users.get(2) == ("2",)
@@ -93,7 +96,7 @@ def test_a_reply_too_many_breaks_the_connection() -> None:
         peer.until_closed()
 
     with FakeServer(says_too_much, in_step) as server:
-        users = rowsocket.connect(port=server.port).open_index("app", "user", ["id"])
+        users = rowsocket.connect(port=server.port, text=True).open_index("app", "user", ["id"])
         assert users.get(1) == ("1",)
         assert users.get(2) == ("2",)
 
@@ -108,7 +111,7 @@ def test_an_interrupted_call_breaks_the_connection() -> None:
         peer.until_closed()
 
     with FakeServer(interrupts, in_step) as server:
-        users = rowsocket.connect(port=server.port).open_index("app", "user", ["id"])
+        users = rowsocket.connect(port=server.port, text=True).open_index("app", "user", ["id"])
         with pytest.raises(KeyboardInterrupt):
             users.get(1)
         assert users.get(2) == ("2",)
@@ -124,7 +127,7 @@ def test_an_interrupted_write_is_not_sent_again() -> None:
         peer.until_closed()
 
     with FakeServer(interrupts) as server:
-        users = rowsocket.connect(port=server.port).open_index("app", "user", ["id"])
+        users = rowsocket.connect(port=server.port, text=True).open_index("app", "user", ["id"])
         with pytest.raises(KeyboardInterrupt):
             users.delete(1)
 
@@ -139,7 +142,7 @@ def test_a_pool_that_was_closed_closes_the_connections_that_come_back() -> None:
         came_back.set()
 
     with FakeServer(conversation) as server:
-        pool = ConnectionPool(port=server.port)
+        pool = ConnectionPool(port=server.port, text=True)
         with pool.connection() as connection:
             connection.open_index("app", "user", ["id"])
             pool.close()
@@ -159,7 +162,7 @@ def test_an_asyncio_pool_that_was_closed_closes_the_connections_that_come_back()
         came_back.set()
 
     async def use(port: int) -> None:
-        pool = rowsocket.aio.ConnectionPool(port=port)
+        pool = rowsocket.aio.ConnectionPool(port=port, text=True)
         async with pool.connection() as connection:
             await connection.open_index("app", "user", ["id"])
             await pool.close()

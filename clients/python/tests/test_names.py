@@ -23,7 +23,9 @@ def test_both_clients_have_it(name: str) -> None:
 def test_methods_of_an_index_are_documented_and_can_be_promised(name: str) -> None:
     method = getattr(rowsocket.Index, name)
     assert method.__doc__
-    assert name == "as_dicts" or parameters(getattr(rowsocket.Pipeline, name)) == parameters(method)
+    assert name in ("as_dicts", "as_objects") or parameters(getattr(rowsocket.Pipeline, name)) == parameters(
+        method
+    )
 
 
 def names(thing: Any) -> list[str]:

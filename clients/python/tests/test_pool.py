@@ -26,7 +26,7 @@ def test_calls_borrow_a_connection_and_open_the_index_on_it_once() -> None:
             peer.read()
             peer.send(b"0\t1\t7\n")
 
-    with FakeServer(conversation) as server, ConnectionPool(port=server.port) as pool:
+    with FakeServer(conversation) as server, ConnectionPool(port=server.port, text=True) as pool:
         users = pool.open_index("app", "user", ["id"])
         assert [users.get(7), users.get(7)] == [("7",), ("7",)]
 
@@ -34,7 +34,7 @@ def test_calls_borrow_a_connection_and_open_the_index_on_it_once() -> None:
 def test_threads_share_a_bounded_number_of_connections() -> None:
     with (
         FakeServer(*[echo_keys] * 3, together=True) as server,
-        ConnectionPool(port=server.port, max_size=3) as pool,
+        ConnectionPool(port=server.port, max_size=3, text=True) as pool,
         ThreadPoolExecutor(12) as threads,
     ):
         users = pool.open_index("app", "user", ["id"])
@@ -46,7 +46,10 @@ def test_threads_share_a_bounded_number_of_connections() -> None:
 
 
 def test_who_finds_no_free_connection_waits_at_most_the_timeout() -> None:
-    with FakeServer(echo_keys) as server, ConnectionPool(port=server.port, max_size=1, timeout=0.1) as pool:
+    with (
+        FakeServer(echo_keys) as server,
+        ConnectionPool(port=server.port, max_size=1, timeout=0.1, text=True) as pool,
+    ):
         with pool.connection(), pytest.raises(rowsocket.Timeout) as raised:
             pool.open_index("app", "user", ["id"])
         assert not raised.value.outcome_unknown
@@ -56,7 +59,7 @@ def test_who_finds_no_free_connection_waits_at_most_the_timeout() -> None:
 def test_a_waiting_thread_gets_the_connection_that_comes_back() -> None:
     with (
         FakeServer(echo_keys) as server,
-        ConnectionPool(port=server.port, max_size=1) as pool,
+        ConnectionPool(port=server.port, max_size=1, text=True) as pool,
         ThreadPoolExecutor(1) as threads,
     ):
         users = pool.open_index("app", "user", ["id"])
@@ -70,7 +73,10 @@ def test_a_broken_connection_is_not_kept() -> None:
         peer.open(columns=b"id")
         peer.read()
 
-    with FakeServer(breaks, echo_keys) as server, ConnectionPool(port=server.port, max_size=1) as pool:
+    with (
+        FakeServer(breaks, echo_keys) as server,
+        ConnectionPool(port=server.port, max_size=1, text=True) as pool,
+    ):
         users = pool.open_index("app", "user", ["id"])
         with pytest.raises(rowsocket.ConnectionLost):
             users.delete(1)
@@ -80,7 +86,7 @@ def test_a_broken_connection_is_not_kept() -> None:
 def test_a_failed_connect_gives_its_place_back() -> None:
     with FakeServer() as server:
         pass
-    with ConnectionPool(port=server.port, max_size=1) as pool:
+    with ConnectionPool(port=server.port, max_size=1, text=True) as pool:
         for _ in range(2):
             with pytest.raises(rowsocket.ConnectionLost, match="127"):
                 pool.open_index("app", "user", ["id"])
@@ -93,7 +99,10 @@ def test_connections_unused_for_too_long_are_closed() -> None:
         peer.until_closed()
         closed.set()
 
-    with FakeServer(first, echo_keys) as server, ConnectionPool(port=server.port, idle_timeout=1e-9) as pool:
+    with (
+        FakeServer(first, echo_keys) as server,
+        ConnectionPool(port=server.port, idle_timeout=1e-9, text=True) as pool,
+    ):
         with pool.connection():
             pass
         with pool.connection() as connection:
@@ -102,7 +111,7 @@ def test_connections_unused_for_too_long_are_closed() -> None:
 
 
 def test_a_pipeline_of_a_pool_uses_one_connection() -> None:
-    with FakeServer(echo_keys) as server, ConnectionPool(port=server.port, max_size=1) as pool:
+    with FakeServer(echo_keys) as server, ConnectionPool(port=server.port, max_size=1, text=True) as pool:
         users = pool.open_index("app", "user", ["id"])
         with pool.pipeline() as pipe:
             found = [pipe.get(users, key) for key in range(5)]
@@ -111,7 +120,7 @@ def test_a_pipeline_of_a_pool_uses_one_connection() -> None:
 
 def test_a_closed_pool_gives_no_connection_and_lets_none_stand() -> None:
     with FakeServer(echo_keys) as server:
-        pool = ConnectionPool(port=server.port)
+        pool = ConnectionPool(port=server.port, text=True)
         users = pool.open_index("app", "user", ["id"])
         pool.close()
         with pytest.raises(rowsocket.ConnectionLost, match="closed by its user"):
@@ -121,7 +130,7 @@ def test_a_closed_pool_gives_no_connection_and_lets_none_stand() -> None:
 def test_who_waits_for_a_connection_is_told_that_the_pool_was_closed() -> None:
     with (
         FakeServer(echo_keys) as server,
-        ConnectionPool(port=server.port, max_size=1, timeout=None) as pool,
+        ConnectionPool(port=server.port, max_size=1, timeout=None, text=True) as pool,
         ThreadPoolExecutor(2) as threads,
     ):
         users = pool.open_index("app", "user", ["id"])

@@ -54,6 +54,25 @@ TEST_P(Opening, what_does_not_exist_is_named_in_the_failure) {
   EXPECT_EQ(client().failure_to_open({"d", "item", "", "id", "colour"}), ErrorCode::no_such_column);
 }
 
+TEST_P(Opening, an_index_can_be_asked_to_be_unique_over_the_columns_that_are_named) {
+  const auto failure = [this](const char* index, const char* unique_columns) {
+    SelectionDescription description = item(index);
+    description.unique_columns = unique_columns;
+    return client().failure_to_open(description);
+  };
+  EXPECT_EQ(client().rows(client().open({.database = "d",
+                                         .table = "item",
+                                         .index = "",
+                                         .columns = "name",
+                                         .filter_columns = "",
+                                         .unique_columns = "id"}),
+                          {equal, {"3"}}),
+            "cup");
+  EXPECT_EQ(failure("PRIMARY", "name"), ErrorCode::no_such_index) << "it is over another column";
+  EXPECT_EQ(failure("PRIMARY", "id,name"), ErrorCode::no_such_index) << "it has fewer columns";
+  EXPECT_EQ(failure("by_stock_name", "stock,name"), ErrorCode::no_such_index) << "it is not unique";
+}
+
 TEST_P(Opening, two_equal_descriptions_are_one_index) {
   Selection& index = client().open(item());
   EXPECT_EQ(&client().open(item()), &index);
@@ -67,9 +86,23 @@ TEST_P(Opening, descriptions_that_differ_in_anything_are_two_indexes) {
   SelectionDescription of_another = item();
   of_another.account = 1;
   EXPECT_NE(&client().open(of_another), &index);
+  SelectionDescription unique = item();
+  unique.unique_columns = "id";
+  EXPECT_NE(&client().open(unique), &index);
   EXPECT_NE(&client().open(item("", "id")), &index);
   EXPECT_NE(&client().open(item("by_name")), &index);
   EXPECT_NE(&client().open({"d", "item", "", "id", ""}), &index);
+}
+
+TEST_P(Opening, a_selection_tells_the_sql_types_of_its_columns) {
+  ColumnTypes types;
+  EXPECT_TRUE(client().session().column_types(client().open(item()), types, 100));
+  EXPECT_THAT(types, testing::ElementsAre("bigint(20)", "varchar(4)", "bigint(20)"));
+}
+
+TEST_P(Opening, types_that_take_more_bytes_than_wanted_are_not_told) {
+  ColumnTypes types;
+  EXPECT_FALSE(client().session().column_types(client().open(item()), types, 30));
 }
 
 TEST_P(Opening, a_table_that_somebody_holds_is_waited_for) {

@@ -2,6 +2,7 @@
 #include "engine/memory/cursor.h"
 
 #include <algorithm>
+#include <string>
 #include <utility>
 
 #include "base/invariant.h"
@@ -35,6 +36,14 @@ Error MemoryBinding::resolve(const SelectionDescription& description, const std:
   if (!key_index.has_value()) {
     return {ErrorCode::no_such_index, "no index '" + description.index + "'"};
   }
+  if (std::vector<size_t> unique; !description.unique_columns.empty()) {
+    const KeyIndex& index = table->key_index(*key_index);
+    if (!find_columns(*table, description.unique_columns, unique).ok() || !index.unique ||
+        index.columns != unique) {
+      return {ErrorCode::no_such_index,
+              "index '" + description.index + "' is not unique over " + description.unique_columns};
+    }
+  }
   if (Error error = find_columns(*table, description.columns, columns_); !error.ok()) {
     return error;
   }
@@ -44,6 +53,19 @@ Error MemoryBinding::resolve(const SelectionDescription& description, const std:
   key_index_ = *key_index;
   table_ = table;
   return {};
+}
+
+bool MemoryBinding::column_types(ColumnTypes& types, size_t bytes_max) const {
+  for (const size_t position : columns_) {
+    const Column& column = table_->columns()[position];
+    types.push_back(column.type == ColumnType::integer ? "bigint(20)"
+                                                       : "varchar(" + std::to_string(column.bytes_max) + ")");
+    if (types.back().size() > bytes_max) {
+      return false;
+    }
+    bytes_max -= types.back().size();
+  }
+  return true;
 }
 
 void MemoryCursor::start(const MemoryBinding& binding) {

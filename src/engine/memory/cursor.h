@@ -25,6 +25,7 @@ class MemoryBinding {
   [[nodiscard]] size_t key_index() const { return key_index_; }
   [[nodiscard]] const std::vector<size_t>& columns() const { return columns_; }
   [[nodiscard]] const std::vector<size_t>& filter_columns() const { return filter_columns_; }
+  [[nodiscard]] bool column_types(ColumnTypes& types, size_t bytes_max) const;
 
  private:
   std::shared_ptr<Table> table_;

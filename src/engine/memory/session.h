@@ -23,6 +23,9 @@ class MemorySession final : public Session {
 
   Begin open_selection(const SelectionDescription& description, std::shared_ptr<Selection>& selection,
                        Error& error) override;
+  [[nodiscard]] bool column_types(const Selection& selection, ColumnTypes& types, size_t bytes_max) override {
+    return binding_of(selection).column_types(types, bytes_max);
+  }
   Begin begin_request(Selection& selection, Intent intent, Cursor*& cursor, Error& error) override;
   Error end_request() override;
   void abandon_request() override;

@@ -17,6 +17,7 @@
 
 #include "base/limits.h"
 #include "request/protocol.h"
+#include "wire/handlersocket/parser.h"
 #include "wire/handlersocket/reply.h"
 #include "wire/handlersocket/token_reader.h"
 
@@ -30,6 +31,8 @@ struct Scope {
   const Settings& settings;
   Arena& arena;
   Buffer& out;
+  ConnectionState* connection;  ///< nullptr where nothing is to be remembered
+  bool with_detail;             ///< errors carry the text for people
   size_t values_left = limits::request_values_max;
 };
 
@@ -54,7 +57,7 @@ inline constexpr Kind blank;
 template <typename Kind, typename KindOfReply = LineReply, typename... Arguments>
 Kind* make_request(Scope& scope, Arguments... of_the_reply) {
   auto* const request = scope.arena.copy_of(blank<Kind>);
-  auto* const reply = scope.arena.make<KindOfReply>(scope.out, scope.settings.error_detail, of_the_reply...);
+  auto* const reply = scope.arena.make<KindOfReply>(scope.out, scope.with_detail, of_the_reply...);
   if (request == nullptr || reply == nullptr) [[unlikely]] {
     return nullptr;
   }

@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <memory>
 
 #include "wire/handlersocket/handlersocket.h"
 #include "wire/handlersocket/parse_parts.h"
@@ -12,6 +13,33 @@
 
 namespace rowsocket::wire::handlersocket {
 namespace {
+
+/// Words with one comma between each two. False if one of them is no option.
+bool take_open_options(std::string_view words, Open& open, Scope& scope) {
+  while (!words.empty()) {
+    const std::string_view word = words.substr(0, words.find(','));
+    if (word == "raw") {
+      open.names.raw = true;
+    } else if (word == "types") {
+      open.tells_types = true;
+    } else if (word == "detail") {
+      static_cast<LineReply&>(*open.reply).tell_detail();
+      if (scope.connection != nullptr) {
+        scope.connection->with_detail = true;
+      }
+    } else {
+      return false;
+    }
+    if (word.size() == words.size()) {
+      return true;
+    }
+    words.remove_prefix(word.size() + 1);
+    if (words.empty()) {
+      return false;
+    }
+  }
+  return true;
+}
 
 Request* parse_open(TokenReader& reader, Scope& scope) {
   auto* const open = make_request<Open>(scope);
@@ -29,9 +57,7 @@ Request* parse_open(TokenReader& reader, Scope& scope) {
   open->names.index = take_name(reader);
   open->names.columns = take_name(reader);
   open->names.filter_columns = take_name(reader);
-  const std::string_view option = take_name(reader);
-  open->names.raw = option == "raw";
-  if (!option.empty() && !open->names.raw) {
+  if (!take_open_options(take_name(reader), *open, scope)) {
     reader.fail(ErrorCode::syntax);
   }
   open->mistake = reader.error();
@@ -159,7 +185,13 @@ Parsed parse_request(std::string_view input, const Parsing& parsing) {
             .consumed_bytes = input.size(),
             .why = "speaks HTTP: it is closed, and nothing that it sent is done"};
   }
-  Scope scope{.settings = parsing.settings, .arena = parsing.arena, .out = parsing.out};
+  auto* const connection = static_cast<ConnectionState*>(parsing.state);
+  Scope scope{
+      .settings = parsing.settings,
+      .arena = parsing.arena,
+      .out = parsing.out,
+      .connection = connection,
+      .with_detail = parsing.settings.error_detail || (connection != nullptr && connection->with_detail)};
   ErrorCode error = ErrorCode::out_of_memory;
   const Request* const request =
       is_group ? parse_group(lines, scope, error) : parse_line(without_carriage_return(lines), scope);
@@ -173,6 +205,10 @@ namespace {
 
 class HandlersocketProtocol final : public Protocol {
  public:
+  [[nodiscard]] std::unique_ptr<WireState> new_state() const override {
+    return std::make_unique<ConnectionState>();
+  }
+
   [[nodiscard]] Parsed parse(std::string_view input, const Parsing& parsing) const override {
     return parse_request(input, parsing);
   }

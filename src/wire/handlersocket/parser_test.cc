@@ -116,13 +116,42 @@ TEST_F(ParserTest, ANameWithANulByteIsRefused) {
   EXPECT_EQ(read("P 3 test user PRIMARY id~"), "open 3: syntax");
 }
 
-TEST_F(ParserTest, OpenIndexTakesTheOptionRawAndNoOther) {
-  EXPECT_EQ(read("P 3 test user PRIMARY id  raw"), "open 3 test.user index 'PRIMARY' columns 'id' raw");
+TEST_F(ParserTest, OpenIndexTakesOptionsWithCommasBetweenThem) {
+  EXPECT_EQ(read("P 3 test user PRIMARY id  types"), "open 3 test.user index 'PRIMARY' columns 'id' types");
+  EXPECT_EQ(read("P 3 test user PRIMARY id  detail,types,raw"),
+            "open 3 test.user index 'PRIMARY' columns 'id' raw types");
+}
+
+TEST_F(ParserTest, OpenIndexTakesNoOtherOptions) {
+  for (const char* const option : {"cooked", "raw,", ",raw", "raw,,types", "types,cooked", ",", "RAW"}) {
+    EXPECT_EQ(read("P 3 test user PRIMARY id  " + std::string(option)), "open 3: syntax") << option;
+  }
+}
+
+TEST_F(ParserTest, DetailHoldsForTheOpenIndexItselfAndForAllThatItsConnectionSendsLater) {
+  ConnectionState connection;
+  const auto refusal_of = [&](std::string_view readable) {
+    size_t scanned_bytes = 0;
+    out.clear();
+    const std::string line = bytes_of(readable) + "\n";
+    const Parsed parsed = parse_request(line, {.settings = settings,
+                                               .arena = arena,
+                                               .out = out,
+                                               .state = &connection,
+                                               .scanned_bytes = scanned_bytes});
+    parsed.request->reply->failed(Error(ErrorCode::no_such_column, "no column 'custmer'"));
+    return std::string(out.view());
+  };
+  EXPECT_EQ(refusal_of("0 = 1 7"), bytes_of("2 1 fld$"));
+  EXPECT_EQ(refusal_of("P 0 shop user  custmer  detail"), bytes_of("2 1 fld no%column%'custmer'$"));
+  EXPECT_EQ(refusal_of("0 = 1 7"), bytes_of("2 1 fld no%column%'custmer'$"));
+}
+
+TEST_F(ParserTest, WhatFollowsTheOptionsIsIgnored) {
   EXPECT_EQ(read("P 3 test user PRIMARY id a raw surplus"),
             "open 3 test.user index 'PRIMARY' columns 'id' filter columns 'a' raw");
   EXPECT_EQ(read("P 3 test user PRIMARY id a  surplus"),
             "open 3 test.user index 'PRIMARY' columns 'id' filter columns 'a'");
-  EXPECT_EQ(read("P 3 test user PRIMARY id a cooked"), "open 3: syntax");
 }
 
 TEST_F(ParserTest, OpenIndexNeedsAnIdWithinItsLimit) {

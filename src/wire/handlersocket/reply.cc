@@ -44,7 +44,18 @@ void CommonReply::failed(const Error& error) {
 
 void CommonReply::done() { out().append("0\t1\n"); }
 
-void CommonReply::opened(std::span<const std::string_view>) { done(); }
+void CommonReply::opened(std::span<const std::string_view> column_types) {
+  if (column_types.empty()) {
+    done();
+    return;
+  }
+  begin_rows(column_types.size());
+  ValueWriter values(out(), reply_value_format);
+  for (const std::string_view type : column_types) {
+    values.text(type);
+  }
+  end_rows();
+}
 
 void CommonReply::begin_rows(size_t column_count) {
   out().append('0');

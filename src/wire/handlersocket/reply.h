@@ -5,6 +5,7 @@
 //   0 HT 1 LF                       done
 //   0 HT 1 HT number LF             done; rows counted or changed, or the new id
 //   0 HT 1 HT text LF               done; a GTID
+//   0 HT columns { HT type } LF     opened; the SQL types of the columns
 //   0 HT columns { HT value } LF    rows, flattened: value_count is a multiple of `columns`
 //   0 HT 2 { HT outcome HT id } LF  what came of each row of an insert: 1, 2, 0, or ! and an error's text
 //   code HT 1 HT text LF            an error; a text for people may follow as one more token
@@ -36,6 +37,8 @@ class CommonReply : public Reply {
   void opened(std::span<const std::string_view> column_types) final;
   void begin_rows(size_t column_count) final;
   void end_rows() final;
+  /// Errors carry the text for people.
+  void tell_detail() { with_detail_ = true; }
   void counted(uint64_t row_count) final;
   void changed(const Changes& changes) final;
 
@@ -43,7 +46,7 @@ class CommonReply : public Reply {
   ~CommonReply() = default;
 
  private:
-  bool with_detail_;  ///< errors carry the text for people
+  bool with_detail_;  ///< see tell_detail
 };
 
 /// Any request but an insert or a group.

@@ -50,11 +50,11 @@ TEST_F(ReplyTest, OkIsZeroAndOneColumnOfNothing) {
   EXPECT_EQ(out.view(), bytes_of("0 1$"));
 }
 
-TEST_F(ReplyTest, ASelectionThatWasOpenedIsOk) {
+TEST_F(ReplyTest, ASelectionThatWasOpenedIsOkAndTellsTheTypesThatWereAskedFor) {
   constexpr std::string_view types[] = {"INT", "TEXT"};
   line.opened({});
   line.opened(types);
-  EXPECT_EQ(out.view(), bytes_of("0 1$0 1$"));
+  EXPECT_EQ(out.view(), bytes_of("0 1$0 2 INT TEXT$"));
 }
 
 TEST_F(ReplyTest, ANumberIsOneColumn) {

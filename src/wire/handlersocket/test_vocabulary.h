@@ -207,7 +207,8 @@ namespace rowsocket::wire::handlersocket::test {
   }
   switch (request.kind) {
     case RequestKind::open:
-      return text + " " + words_of(static_cast<const Open&>(request).names);
+      return text + " " + words_of(static_cast<const Open&>(request).names) +
+             (static_cast<const Open&>(request).tells_types ? " types" : "");
     case RequestKind::find:
       return text + " " + words_of_find(static_cast<const Find&>(request));
     case RequestKind::insert:

@@ -15,7 +15,7 @@ from rowsocket._inserts import Inserted
 from rowsocket._protocol import NOW, Value
 from rowsocket._selection import Comparison, Filter, Key, Operator, RangeOperator, Selection, While
 from rowsocket._session import Pending
-from rowsocket.connection import BytesRow, Connection, Group, Index, Pipeline, TextRow, connect
+from rowsocket.connection import Connection, connect
 from rowsocket.errors import (
     AuthenticationError,
     ConnectionLost,
@@ -38,6 +38,7 @@ from rowsocket.errors import (
     TransportError,
     UndoneWithGroup,
 )
+from rowsocket.executor import BytesRow, Group, Index, Pipeline, Row, TextRow
 from rowsocket.pool import ConnectionPool
 
 __version__ = "0.1.0"
@@ -72,6 +73,7 @@ __all__ = [
     "RangeOperator",
     "ReadOnlyError",
     "RequestError",
+    "Row",
     "RowSocketError",
     "Selection",
     "ServerError",

@@ -6,16 +6,20 @@ input or output.
 from __future__ import annotations
 
 import dataclasses
+import functools
+import itertools
 from collections.abc import Iterable
-from typing import Any, Callable, Generic, TypeVar
+from typing import Any, Callable, Generic, Literal, TypeVar, cast
 
-from rowsocket._protocol import Reply, decode_bytes, decode_text
+from rowsocket._protocol import Reply, Value, decode_bytes, decode_text, encode_value
+from rowsocket._rows import row_as, row_as_dict, row_as_tuple
+from rowsocket._types import Zone, decode_unknown, in_zone
 from rowsocket.errors import ProtocolError
 
 T = TypeVar("T")
 R = TypeVar("R")
 
-_RAW = b"raw"
+ValueKind = Literal["typed", "text", "bytes"]
 
 
 @dataclasses.dataclass(frozen=True)
@@ -28,34 +32,66 @@ class IndexDescription(Generic[R]):
     columns: tuple[str, ...]
     filter_columns: tuple[str, ...]
     raw: bool
-    decode: Callable[[bytes], Any]
-    """The Python value for a token."""
+    """Text is the bytes in which the column stores it."""
+    values: ValueKind
+    """What the values of rows are."""
+    detail: bool
+    """Errors are to carry a sentence for people."""
+    zone: Zone
+    """The server's time zone, where the client is told; see `rowsocket._types`."""
     make_row: Callable[[tuple[str, ...], tuple[Any, ...]], R]
-    """The row for the names of its columns and a tuple of such values."""
+    """The row for the names of its columns and a tuple of their values."""
 
+    @functools.cached_property
     def open_tokens(self) -> bytes:
         """What stands in an open_index after the id; two descriptions with the same are the same index to the
         server.
         """
         names = [self.database, self.table, self.index, ",".join(self.columns), ",".join(self.filter_columns)]
-        tokens = [name.encode("utf-8") for name in names] + ([_RAW] if self.raw else [])
-        return b"\t".join(tokens)
+        wanted = {"raw": self.raw, "types": self.values == "typed", "detail": self.detail}
+        options = [option for option, is_wanted in wanted.items() if is_wanted]
+        tokens = names + ([",".join(options)] if options else [])
+        return "\t".join(tokens).encode("utf-8")
+
+    def with_columns(self, columns: tuple[str, ...]) -> IndexDescription[R]:
+        """The same index with other columns."""
+        return dataclasses.replace(self, columns=columns)
+
+    def encode(self, value: Value) -> bytes:
+        """The token of a value. Raises TypeError, ValueError."""
+        return encode_value(value if self.zone is None else in_zone(value, self.zone))
 
     def rows(self, reply: Reply, columns: tuple[str, ...] | None = None) -> list[R]:
         """The rows of a reply, of these columns instead of the index's if given. Raises ProtocolError."""
         names = self.columns if columns is None else columns
         width = len(names)
-        if reply.column_count != width or (len(reply.tokens) % width if width else reply.tokens):
+        tokens = reply.tokens
+        if reply.column_count != width or (len(tokens) % width if width else tokens):
             raise ProtocolError(
-                "reply",
-                f"{len(reply.tokens)} values in rows of {reply.column_count}, asked for {width} columns",
+                "reply", f"{len(tokens)} values in rows of {reply.column_count}, asked for {width} columns"
             )
-        values = list(map(self.decode, reply.tokens))
+        values = self._values(reply)
         make_row = self.make_row
+        if make_row is row_as_tuple and len(values) == width:
+            return [cast(R, tuple(values))] if width else []
         return [
             make_row(names, tuple(values[start : start + width]))
             for start in range(0, len(values), width or 1)
         ]
+
+    def _values(self, reply: Reply) -> list[Any]:
+        if self.values != "typed":
+            return list(map(decode_text if self.values == "text" else decode_bytes, reply.tokens))
+        if reply.decoders is None:  # a server that tells no types
+            return list(map(decode_text, reply.tokens))
+        try:
+            return [decode(token) for decode, token in zip(itertools.cycle(reply.decoders), reply.tokens)]
+        except UnicodeDecodeError:
+            raise
+        except (ValueError, ArithmeticError):
+            # The table was altered since its types were told.
+            reply.has_other_types = True
+            return list(map(decode_unknown, reply.tokens))
 
 
 def describe(
@@ -64,16 +100,18 @@ def describe(
     columns: str | Iterable[str],
     index: str | int,
     filter_columns: str | Iterable[str],
-    decode: bool,
-    raw: bool,
+    *,
+    values: ValueKind = "text",
+    raw: bool = False,
+    detail: bool = False,
+    zone: Zone = None,
 ) -> IndexDescription[tuple[Any, ...]]:
     """A checked description. Raises ValueError."""
     for name in (database, table, str(index)):
         _check_name(name)
     names = column_names(columns), column_names(filter_columns)
-    return IndexDescription(
-        database, table, str(index), *names, raw, decode_text if decode and not raw else decode_bytes, _tuple
-    )
+    kind: ValueKind = "bytes" if raw else values
+    return IndexDescription(database, table, str(index), *names, raw, kind, detail, zone, row_as_tuple)
 
 
 def column_names(names: str | Iterable[str]) -> tuple[str, ...]:
@@ -93,19 +131,20 @@ def _check_name(name: str) -> None:
         raise ValueError(f"control character in the name {name!r}")
 
 
-def _tuple(_: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
-    return values
-
-
-def _dict(names: tuple[str, ...], values: tuple[Any, ...]) -> dict[str, Any]:
-    return dict(zip(names, values))
-
-
 def as_dicts(description: IndexDescription[tuple[Any, ...]]) -> IndexDescription[dict[str, Any]]:
     """The same index with rows as dicts by column name."""
-    fields = {field.name: getattr(description, field.name) for field in dataclasses.fields(description)}
-    fields["make_row"] = _dict
-    return IndexDescription(**fields)
+    return _with_rows(description, row_as_dict)
+
+
+def as_objects(description: IndexDescription[Any], kind: type[T]) -> IndexDescription[T]:
+    """The same index with rows as objects of a dataclass or a pydantic model. Raises TypeError."""
+    return _with_rows(description, row_as(kind))
+
+
+def _with_rows(
+    description: IndexDescription[Any], make_row: Callable[[tuple[str, ...], tuple[Any, ...]], T]
+) -> IndexDescription[T]:
+    return dataclasses.replace(cast("IndexDescription[T]", description), make_row=make_row)
 
 
 @dataclasses.dataclass(frozen=True)

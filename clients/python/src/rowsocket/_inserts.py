@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any, Literal, NamedTuple, TypeVar
+from collections.abc import Iterable, Sequence
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 from rowsocket._index import IndexDescription, Request, column_names
-from rowsocket._protocol import NULL, Reply
-from rowsocket._requests import Values, count_of, value_tokens
+from rowsocket._protocol import NULL, Reply, Value
+from rowsocket._requests import Values, columns_of, count_of, value_tokens
+from rowsocket._rows import by_name
 from rowsocket._selection import columns_tokens
 from rowsocket.errors import ProtocolError, ServerError, error_from_reply
 
@@ -31,10 +32,13 @@ class Inserted(NamedTuple):
 def insert(index: IndexDescription[R], /, values: Values) -> Request[int | None]:
     """Insert a row; its AUTO_INCREMENT id if one was generated, else None.
 
-    values  of the first columns of the index's column list, in order or by name; all other columns get
-            their defaults
+    values  of the first columns of the index's column list in order, or of any of them by name; all other
+            columns get their defaults
     """
-    tokens = value_tokens(index.columns, values)
+    ordered = columns_of(index.columns, values)
+    if ordered != index.columns:  # by name, and not the first ones
+        index = index.with_columns(ordered[: len(by_name(values) or ())])
+    tokens = value_tokens(index, index.columns, values)
     return Request(index, b"\t".join([b"+", b"%d" % len(tokens), *tokens]), True, _generated_id)
 
 
@@ -51,7 +55,8 @@ def insert_many(
 ) -> Request[list[Inserted]]:
     """Insert rows, all of them or, after an error, none; what came of each (RowSocket only).
 
-    rows          each with values of as many of the first columns, in order or by name
+    rows          each with values of the first columns in order, or of any columns by name; all rows of the
+                  same columns
     on_duplicate  what is done where a unique key has a row already: raise DuplicateKey, keep that row, or
                   replace it
     update, add   or else: the columns of that row that are set to the values of the new one, and those to
@@ -60,13 +65,17 @@ def insert_many(
                   `Inserted`
     columns       instead of the index's
     """
-    names = index.columns if columns is None else column_names(columns)
-    listed = [value_tokens(names, row) for row in rows]
+    given = list(rows)
+    wanted = index.columns if columns is None else column_names(columns)
+    names = columns_of(wanted, given[0]) if given else wanted
+    if names != wanted:  # by name, and not the first ones
+        names = names[: len(by_name(given[0]) or ())]
+    listed = [value_tokens(index, names, row) for row in given]
     if not listed or len({len(row) for row in listed}) > 1:
         raise ValueError("rows: at least one, all with the same number of values")
     count = len(listed[0])
     tokens = [b"++", b"%d" % count, b"%d" % len(listed), *(token for row in listed for token in row)]
-    if columns is not None:
+    if columns is not None or names != wanted:
         tokens += columns_tokens(names)
     tokens += _duplicate_tokens(on_duplicate, names[:count], column_names(update), column_names(add))
     if each:
@@ -105,8 +114,10 @@ def upsert(
     """
     names = index.columns if columns is None else column_names(columns)
     added = column_names(add)
+    named = by_name(values)
+    count = len(named if named is not None else cast("Sequence[Value]", values))
     updated = (
-        [name for name in names[: len(values)] if name not in added]
+        [name for name in columns_of(names, values)[:count] if name not in added]
         if update is None
         else column_names(update)
     )

@@ -37,6 +37,11 @@ class Places(threading.Semaphore):
             raise TimeoutError
 
 
+def pause(seconds: float) -> None:
+    """Let time pass."""
+    time.sleep(seconds)
+
+
 class Link:
     """A connected socket with its session. Not thread-safe."""
 

@@ -64,6 +64,9 @@ class Collected:
         """How many requests were added."""
         return len(self._all)
 
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}: {len(self._all)} requests, {len(self._unsent)} of them not sent>"
+
     def check(self) -> None:
         """Raise the first error of any request that was sent, in the order of the requests."""
         for pending in self._all:
@@ -167,3 +170,19 @@ def lost_reads(pendings: Iterable[Pending[Any]]) -> list[Pending[Any]]:
     """
     lost = [pending for pending in pendings if isinstance(pending.error, ConnectionLost)]
     return [] if any(pending.writes or pending.in_group for pending in lost) else lost
+
+
+def refused_for_now(pendings: list[Pending[Any]]) -> list[Pending[Any]]:
+    """The requests that can be sent again since the server has refused them for a reason that passes, and so
+    nothing of them was done. Of a group it is all of them or none.
+    """
+    if not any(pending.in_group for pending in pendings):
+        return [
+            pending
+            for pending in pendings
+            if isinstance(pending.error, ServerError) and pending.error.retryable
+        ]
+    errors = [pending.error for pending in pendings if pending.error is not None]
+    causes = [error for error in errors if not isinstance(error, UndoneWithGroup)]
+    is_for_now = bool(causes) and all(isinstance(error, ServerError) and error.retryable for error in causes)
+    return list(pendings) if is_for_now else []

@@ -13,6 +13,7 @@ NULL is a token of the one byte 0x00, NOW is 0x01 and a "t"; a byte b below 0x10
 
 from __future__ import annotations
 
+import dataclasses
 import datetime
 import decimal
 import enum
@@ -20,7 +21,8 @@ import ipaddress
 import math
 import re
 import uuid
-from typing import NamedTuple, Union
+from collections.abc import Sequence
+from typing import Any, Callable, Union
 
 from rowsocket.errors import ProtocolError, ServerError, error_from_reply
 
@@ -143,13 +145,18 @@ def decode_text(token: bytes) -> str | None:
     return None if token == NULL else unescape(token).decode("utf-8")
 
 
-class Reply(NamedTuple):
+@dataclasses.dataclass
+class Reply:
     """One reply line."""
 
     code: int
     column_count: int
     tokens: list[bytes]
     """What follows the count, as it travelled."""
+    decoders: Sequence[Callable[[bytes], Any]] | None = None
+    """What makes values of a row's tokens, if the server told the columns' types."""
+    has_other_types: bool = False
+    """The tokens turned out to be of other types than those."""
 
     def error(self) -> ServerError | None:
         """The exception that the reply stands for; None if it is ok."""

@@ -10,11 +10,13 @@ row: a tuple, or a dict after `as_dicts()`. `which` are the keyword arguments of
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union
+from typing import TYPE_CHECKING, Any, Callable, TypeVar, Union, cast
 
-from rowsocket._index import IndexDescription, Request
-from rowsocket._protocol import Reply, Value, encode_value
+from rowsocket._index import IndexDescription, Request, column_names
+from rowsocket._protocol import Reply, Value
+from rowsocket._rows import DataclassRow, ModelRow, by_name
 from rowsocket._selection import Filter, Key, Operator, Selected, Selection, select
 from rowsocket.errors import ProtocolError
 
@@ -24,8 +26,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 R = TypeVar("R")
 
-Values = Union[Sequence[Value], Mapping[str, Value]]
-"""Values of the first columns of the index's column list, in order or by name."""
+Values = Union[Sequence[Value], Mapping[str, Value], DataclassRow, ModelRow]
+"""Values of the first columns of the index's column list, in order; or of any of its columns by name: a
+mapping, a dataclass or a pydantic model."""
 
 # ── reads ───────────────────────────────────────────────────────────────────────────────────────────────────
 
@@ -38,8 +41,8 @@ def get(
     columns  instead of the index's (RowSocket only)
     """
     which = Selection() if columns is None else Selection(columns=columns)
-    selected = select(index, key, "=", 1, which)
-    return _read(index, selected, lambda reply: next(iter(index.rows(reply, selected.columns)), None))
+    selected = select(index, key, "=", 1, which, tells_rows=True)
+    return _read(selected, lambda reply: next(iter(selected.index.rows(reply, selected.columns)), None))
 
 
 def find(
@@ -51,7 +54,7 @@ def find(
     key    one value, or a tuple of values for the first parts of the index
     which  see `rowsocket.Selection`
     """
-    return _rows(index, select(index, key, op, 1, which))
+    return _rows(select(index, key, op, 1, which, tells_rows=True))
 
 
 def find_in(
@@ -72,8 +75,8 @@ def find_in(
     listed = list(values)
     # The protocol has no empty list: ask for NULL and drop the answer, so that errors still show.
     which["in_values"] = listed or [None]
-    selected = select(index, key, op, None, which)
-    return _rows(index, selected) if listed else _read(index, selected, lambda _: [])
+    selected = select(index, key, op, None, which, tells_rows=True)
+    return _rows(selected) if listed else _read(selected, lambda _: [])
 
 
 def find_keys(
@@ -85,8 +88,8 @@ def find_keys(
     """
     listed = list(keys)
     which["keys"] = listed or [None]
-    selected = select(index, (), op, None, which)
-    return _rows(index, selected) if listed else _read(index, selected, lambda _: [])
+    selected = select(index, (), op, None, which, tells_rows=True)
+    return _rows(selected) if listed else _read(selected, lambda _: [])
 
 
 def starts_with(index: IndexDescription[R], /, key: Key, **which: Unpack[Selection]) -> Request[list[R]]:
@@ -96,7 +99,7 @@ def starts_with(index: IndexDescription[R], /, key: Key, **which: Unpack[Selecti
     key    the beginning, or a tuple of values for the parts before it and the beginning
     which  see `rowsocket.Selection`
     """
-    return _rows(index, select(index, key, "^=", None, which))
+    return _rows(select(index, key, "^=", None, which, tells_rows=True))
 
 
 def count(
@@ -119,14 +122,14 @@ def update(
     values  in the order of the column list, or a mapping by name; columns beyond them are left as they are
     which   as in `find`
     """
-    return _count_changed(index, b"U", values, select(index, key, op, 1, which))
+    return _count_changed(index, b"U", values, key, op, 1, which)
 
 
 def delete(
     index: IndexDescription[R], /, key: Key, op: Operator = "=", **which: Unpack[Selection]
 ) -> Request[int]:
     """Delete the rows found, one by default; how many. Arguments as in `find`."""
-    return _count_changed(index, b"D", (), select(index, key, op, 1, which))
+    return _count_changed(index, b"D", (), key, op, 1, which)
 
 
 def increment(
@@ -142,7 +145,7 @@ def increment(
 
     amounts  one for the first column, or one each for the first columns
     """
-    return _count_changed(index, b"+", _amounts(amounts), select(index, key, op, 1, which))
+    return _count_changed(index, b"+", _amounts(amounts), key, op, 1, which)
 
 
 def decrement(
@@ -158,7 +161,7 @@ def decrement(
     A row of which a column would change its sign is left as it is and not counted: a decrement does not cross
     zero (but it can begin there).
     """
-    return _count_changed(index, b"-", _amounts(amounts), select(index, key, op, 1, which))
+    return _count_changed(index, b"-", _amounts(amounts), key, op, 1, which)
 
 
 def update_keys(
@@ -168,7 +171,7 @@ def update_keys(
     `find_keys`.
     """
     which["keys"] = keys
-    return _count_changed(index, b"U", values, select(index, (), "=", None, which))
+    return _count_changed(index, b"U", values, (), "=", None, which)
 
 
 def delete_keys(
@@ -176,7 +179,7 @@ def delete_keys(
 ) -> Request[int]:
     """Delete the rows with these keys; how many. All by default, as in `find_keys`."""
     which["keys"] = keys
-    return _count_changed(index, b"D", (), select(index, (), "=", None, which))
+    return _count_changed(index, b"D", (), (), "=", None, which)
 
 
 def compare_and_set(
@@ -196,8 +199,8 @@ def compare_and_set(
     which = Selection(filters=[Filter(column, "=", value) for column, value in expected.items()])
     if columns is not None:
         which["columns"] = columns
-    selected = select(index, key, "=", 1, which)
-    return _change(index, b"U", values, selected, lambda reply: count_of(reply) > 0)
+    request = _count_changed(index, b"U", values, key, "=", 1, which)
+    return Request(request.description, request.tail, True, lambda reply: count_of(reply) > 0)
 
 
 # ── changes that return rows ────────────────────────────────────────────────────────────────────────────────
@@ -207,14 +210,14 @@ def fetch_and_update(
     index: IndexDescription[R], /, key: Key, values: Values, op: Operator = "=", **which: Unpack[Selection]
 ) -> Request[list[R]]:
     """As `update`, but return the rows as they were before."""
-    return _rows_changed(index, b"U?", values, select(index, key, op, 1, which))
+    return _rows_changed(index, b"U?", values, key, op, which)
 
 
 def fetch_and_delete(
     index: IndexDescription[R], /, key: Key, op: Operator = "=", **which: Unpack[Selection]
 ) -> Request[list[R]]:
     """As `delete`, but return the rows that are gone."""
-    return _rows_changed(index, b"D?", (), select(index, key, op, 1, which))
+    return _rows_changed(index, b"D?", (), key, op, which)
 
 
 def fetch_and_increment(
@@ -226,7 +229,7 @@ def fetch_and_increment(
     **which: Unpack[Selection],
 ) -> Request[list[R]]:
     """As `increment`, but return the rows as they were before."""
-    return _rows_changed(index, b"+?", _amounts(amounts), select(index, key, op, 1, which))
+    return _rows_changed(index, b"+?", _amounts(amounts), key, op, which)
 
 
 def fetch_and_decrement(
@@ -238,14 +241,14 @@ def fetch_and_decrement(
     **which: Unpack[Selection],
 ) -> Request[list[R]]:
     """As `decrement`, but return the rows as they were before."""
-    return _rows_changed(index, b"-?", _amounts(amounts), select(index, key, op, 1, which))
+    return _rows_changed(index, b"-?", _amounts(amounts), key, op, which)
 
 
 def update_and_fetch(
     index: IndexDescription[R], /, key: Key, values: Values, op: Operator = "=", **which: Unpack[Selection]
 ) -> Request[list[R]]:
     """As `update`, but return the rows as they are afterwards (RowSocket only)."""
-    return _rows_changed(index, b"U!", values, select(index, key, op, 1, which))
+    return _rows_changed(index, b"U!", values, key, op, which)
 
 
 def increment_and_fetch(
@@ -257,7 +260,7 @@ def increment_and_fetch(
     **which: Unpack[Selection],
 ) -> Request[list[R]]:
     """As `increment`, but return the rows as they are afterwards (RowSocket only)."""
-    return _rows_changed(index, b"+!", _amounts(amounts), select(index, key, op, 1, which))
+    return _rows_changed(index, b"+!", _amounts(amounts), key, op, which)
 
 
 def decrement_and_fetch(
@@ -271,24 +274,41 @@ def decrement_and_fetch(
     """As `decrement`, but return the rows as they are afterwards, without those that were left alone
     (RowSocket only).
     """
-    return _rows_changed(index, b"-!", _amounts(amounts), select(index, key, op, 1, which))
+    return _rows_changed(index, b"-!", _amounts(amounts), key, op, which)
 
 
 # ── parts of requests ───────────────────────────────────────────────────────────────────────────────────────
 
 
-def value_tokens(columns: tuple[str, ...], values: Values) -> list[bytes]:
+def value_tokens(index: IndexDescription[Any], columns: tuple[str, ...], values: Values) -> list[bytes]:
     """The tokens of values for the first of the columns. Raises ValueError, and TypeError for one value."""
-    if isinstance(values, (str, bytes, bytearray, memoryview)):
+    named = by_name(values)
+    if named is not None:
+        names = columns[: len(named)]
+        if set(names) != set(named):
+            raise ValueError(f"values for {sorted(named)}: must be the first of the columns {columns}")
+        listed: Sequence[Value] = [named[name] for name in names]
+    elif isinstance(values, Sequence) and not isinstance(values, (str, bytes, bytearray, memoryview)):
+        listed = values
+    else:
         raise TypeError("values is a sequence or a mapping, not one value")
-    if isinstance(values, Mapping):
-        names = columns[: len(values)]
-        if set(names) != set(values):
-            raise ValueError(f"values for {sorted(values)}: must be the first of the columns {columns}")
-        values = [values[name] for name in names]
-    if len(values) > len(columns):
-        raise ValueError(f"{len(values)} values for the columns {columns}")
-    return list(map(encode_value, values))
+    if len(listed) > len(columns):
+        raise ValueError(f"{len(listed)} values for the columns {columns}")
+    return list(map(index.encode, listed))
+
+
+def columns_of(columns: tuple[str, ...], values: Values) -> tuple[str, ...]:
+    """The columns, those first that the values name. Raises ValueError for a name that is not among them."""
+    named = by_name(values)
+    if named is None or tuple(named) == columns[: len(named)]:
+        return columns
+    unknown = [name for name in named if name not in columns]
+    if unknown:
+        raise ValueError(f"no column {unknown[0]!r} among {', '.join(columns)}")
+    if set(named) == set(columns[: len(named)]):
+        return columns
+    given = tuple(name for name in columns if name in named)
+    return given + tuple(name for name in columns if name not in named)
 
 
 def count_of(reply: Reply) -> int:
@@ -299,39 +319,61 @@ def count_of(reply: Reply) -> int:
 
 
 def _amounts(amounts: Value | Values) -> Values:
-    return amounts if isinstance(amounts, (tuple, list, Mapping)) else (amounts,)
+    if isinstance(amounts, (tuple, list)) or by_name(amounts) is not None:
+        return cast("Values", amounts)
+    return (cast("Value", amounts),)
 
 
-def _read(index: IndexDescription[Any], selected: Selected, interpret: Callable[[Reply], T]) -> Request[T]:
-    return Request(index, b"\t".join(selected.tokens), False, interpret)
+def _read(selected: Selected[Any], interpret: Callable[[Reply], T]) -> Request[T]:
+    return Request(selected.index, b"\t".join(selected.tokens), False, interpret)
 
 
-def _rows(index: IndexDescription[R], selected: Selected) -> Request[list[R]]:
-    return _read(index, selected, lambda reply: index.rows(reply, selected.columns))
-
-
-def _change(
-    index: IndexDescription[Any],
-    operation: bytes,
-    values: Values,
-    selected: Selected,
-    interpret: Callable[[Reply], T],
-) -> Request[T]:
-    return Request(
-        index,
-        b"\t".join([*selected.tokens, operation, *value_tokens(selected.columns, values)]),
-        True,
-        interpret,
-    )
+def _rows(selected: Selected[R]) -> Request[list[R]]:
+    return _read(selected, lambda reply: selected.index.rows(reply, selected.columns))
 
 
 def _count_changed(
-    index: IndexDescription[Any], operation: bytes, values: Values, selected: Selected
+    index: IndexDescription[Any],
+    operation: bytes,
+    values: Values,
+    key: Key,
+    op: str,
+    default_limit: int | None,
+    which: Selection,
 ) -> Request[int]:
-    return _change(index, operation, values, selected, count_of)
+    columns = column_names(which["columns"]) if "columns" in which else index.columns
+    ordered = columns_of(columns, values)
+    if ordered != columns:  # by name, and not the first ones
+        which = {**which}
+        which.pop("columns", None)
+        index = index.with_columns(ordered[: len(by_name(values) or ())])
+    selected = select(index, key, op, default_limit, which)
+    tokens = [*selected.tokens, operation, *value_tokens(index, selected.columns, values)]
+    return Request(selected.index, b"\t".join(tokens), True, count_of)
 
 
 def _rows_changed(
-    index: IndexDescription[R], operation: bytes, values: Values, selected: Selected
+    index: IndexDescription[R], operation: bytes, values: Values, key: Key, op: str, which: Selection
 ) -> Request[list[R]]:
-    return _change(index, operation, values, selected, lambda reply: index.rows(reply, selected.columns))
+    columns = column_names(which["columns"]) if "columns" in which else index.columns
+    ordered = columns_of(columns, values)
+    if ordered != columns:
+        which = {**which}
+        which.pop("columns", None)
+        index = index.with_columns(ordered)
+    selected = select(index, key, op, 1, which, tells_rows=True)
+    tokens = [*selected.tokens, operation, *value_tokens(index, selected.columns, values)]
+    make_row = selected.index.make_row
+    if ordered != columns:
+        order = [ordered.index(name) for name in columns]
+
+        def in_order(_: tuple[str, ...], row: tuple[Any, ...]) -> R:
+            return make_row(columns, tuple([row[position] for position in order]))
+
+        ordering = dataclasses.replace(selected.index, make_row=in_order)
+        return Request(
+            ordering, b"\t".join(tokens), True, lambda reply: ordering.rows(reply, selected.columns)
+        )
+    return Request(
+        selected.index, b"\t".join(tokens), True, lambda reply: selected.index.rows(reply, selected.columns)
+    )

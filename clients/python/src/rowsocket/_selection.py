@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
-from typing import Any, Literal, TypedDict, Union
+from typing import Any, Generic, Literal, TypedDict, TypeVar, Union
 
 from rowsocket._index import IndexDescription, column_names
-from rowsocket._protocol import Value, encode_value
+from rowsocket._protocol import Value
+
+R = TypeVar("R")
 
 Operator = Literal["=", ">", ">=", "<", "<=", "^="]
 """How the rows stand to the key. ^= (starts with): equal, but that the last value is how the text of its part
@@ -39,16 +41,16 @@ class Filter:
     operator: Comparison
     value: Value
 
-    def encode(self, filter_columns: Sequence[str]) -> list[bytes]:
+    def encode(self, index: IndexDescription[Any]) -> list[bytes]:
         """The tokens of this filter. Raises ValueError."""
         if self.operator not in _COMPARISONS:
             raise ValueError(f"unknown comparison {self.operator!r}: one of {' '.join(_COMPARISONS)}")
-        if self.column not in filter_columns:
+        if self.column not in index.filter_columns:
             raise ValueError(
-                f"{self.column!r} is not among the filter_columns of the index {tuple(filter_columns)}"
+                f"{self.column!r} is not among the filter_columns of the index {index.filter_columns}"
             )
-        position = filter_columns.index(self.column)
-        return [self._kind(), self.operator.encode(), b"%d" % position, encode_value(self.value)]
+        position = index.filter_columns.index(self.column)
+        return [self._kind(), self.operator.encode(), b"%d" % position, index.encode(self.value)]
 
     def _kind(self) -> bytes:
         return b"F"
@@ -94,17 +96,28 @@ class Selection(TypedDict, total=False):
 
 
 @dataclasses.dataclass(frozen=True)
-class Selected:
-    """The tokens of a find, and the columns that it is about."""
+class Selected(Generic[R]):
+    """The tokens of a find, the index that it goes to, and the columns that it is about."""
 
     tokens: list[bytes]
+    index: IndexDescription[R]
     columns: tuple[str, ...]
 
 
 def select(
-    index: IndexDescription[Any], key: Key, op: str, default_limit: int | None, which: Selection
-) -> Selected:
-    """The tokens of a find. Raises ValueError, and TypeError for an argument that is none of `Selection`."""
+    index: IndexDescription[R],
+    key: Key,
+    op: str,
+    default_limit: int | None,
+    which: Selection,
+    *,
+    tells_rows: bool = False,
+) -> Selected[R]:
+    """The tokens of a find. Raises ValueError, and TypeError for an argument that is none of `Selection`.
+
+    tells_rows  the reply has rows. Where they are of other columns than the index's, their types have to be
+                known: then the find goes to an index with those columns
+    """
     unknown = which.keys() - Selection.__annotations__.keys()
     if unknown:
         raise TypeError(
@@ -116,18 +129,20 @@ def select(
     limit, offset = which.get("limit", default_limit), which.get("offset", 0)
     if (limit is not None and limit < 1) or offset < 0:
         raise ValueError(f"limit {limit} and offset {offset}: at least 1 and 0")
-    parts, list_tokens = _parts_and_list(key, which)
-    tokens = [op.encode(), b"%d" % len(parts), *map(encode_value, parts)]
+    parts, list_tokens = _parts_and_list(index, key, which)
+    tokens = [op.encode(), b"%d" % len(parts), *map(index.encode, parts)]
     tokens += [b"%d" % (ALL if limit is None else limit), b"%d" % offset, *list_tokens]
     for condition in which.get("filters", ()):
-        tokens += condition.encode(index.filter_columns)
-    tokens += _end_tokens(op, which)
+        tokens += condition.encode(index)
+    tokens += _end_tokens(index, op, which)
     if which.get("reverse"):
         tokens.append(b"R")
     if "columns" not in which:
-        return Selected(tokens, index.columns)
+        return Selected(tokens, index, index.columns)
     columns = column_names(which["columns"])
-    return Selected([*tokens, *columns_tokens(columns)], columns)
+    if tells_rows and index.values == "typed":
+        return Selected(tokens, index.with_columns(columns), columns)
+    return Selected([*tokens, *columns_tokens(columns)], index, columns)
 
 
 def columns_tokens(columns: tuple[str, ...]) -> list[bytes]:
@@ -135,7 +150,9 @@ def columns_tokens(columns: tuple[str, ...]) -> list[bytes]:
     return [b"C", ",".join(columns).encode("utf-8")]
 
 
-def _parts_and_list(key: Key, which: Selection) -> tuple[Sequence[Value], list[bytes]]:
+def _parts_and_list(
+    index: IndexDescription[Any], key: Key, which: Selection
+) -> tuple[Sequence[Value], list[bytes]]:
     """The values of the find's own key, and the tokens of the list whose items take their place."""
     if "in_values" in which and "keys" in which:
         raise ValueError("in_values and keys exclude one another")
@@ -143,14 +160,14 @@ def _parts_and_list(key: Key, which: Selection) -> tuple[Sequence[Value], list[b
     if "in_values" in which:
         listed = list(which["in_values"])
         parts = _with_gap(key, which.get("in_part", 0))
-        tokens = [b"@", b"%d" % which.get("in_part", 0), b"%d" % len(listed), *map(encode_value, listed)]
+        tokens = [b"@", b"%d" % which.get("in_part", 0), b"%d" % len(listed), *map(index.encode, listed)]
     elif "keys" in which:
         keys = [key_parts(one) for one in which["keys"]]
         if key_parts(key) or len({len(one) for one in keys}) > 1:
             raise ValueError("keys: all of the same length, and () in the place of the key")
         listed = [value for one in keys for value in one]
         parts = [""] * (len(keys[0]) if keys else 0)
-        tokens = [b"@@", b"%d" % len(keys), *map(encode_value, listed)]
+        tokens = [b"@@", b"%d" % len(keys), *map(index.encode, listed)]
         if len(parts) == 1:  # a list that the original knows as well
             tokens[:2] = [b"@", b"0", b"%d" % len(keys)]
     else:
@@ -166,7 +183,7 @@ def _parts_and_list(key: Key, which: Selection) -> tuple[Sequence[Value], list[b
     return parts, tokens
 
 
-def _end_tokens(op: str, which: Selection) -> list[bytes]:
+def _end_tokens(index: IndexDescription[Any], op: str, which: Selection) -> list[bytes]:
     if "to" not in which:
         return []
     end_op, end_key = which["to"]
@@ -176,7 +193,7 @@ def _end_tokens(op: str, which: Selection) -> list[bytes]:
             f" way round"
         )
     parts = key_parts(end_key)
-    return [b"T", end_op.encode(), b"%d" % len(parts), *map(encode_value, parts)]
+    return [b"T", end_op.encode(), b"%d" % len(parts), *map(index.encode, parts)]
 
 
 def key_parts(key: Key) -> Sequence[Value]:

@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from typing import Any, Callable, Generic, TypeVar
 
 from rowsocket._index import IndexDescription, Request
-from rowsocket._protocol import Reply, ReplyParser, encode_value
+from rowsocket._protocol import Reply, ReplyParser, decode_text, encode_value
+from rowsocket._types import Decoder, decoder_of
 from rowsocket.errors import ProtocolError, RowSocketError, TransportError
 
 T = TypeVar("T")
@@ -31,6 +32,12 @@ class Pending(Generic[T]):
         self._results: list[T] = []
         self._error: Exception | None = None
         self.done = False
+        self.was_sent = False
+
+    def __repr__(self) -> str:
+        if not self.done:
+            return f"<Pending: {'under way' if self.was_sent else 'not sent'}>"
+        return f"<Pending: {self._error!r}>" if self._error else f"<Pending: {self._results[0]!r}>"
 
     def result(self) -> T:
         """The result; raises the request's own error. Raises RuntimeError while the request has not been
@@ -81,7 +88,8 @@ class Pending(Generic[T]):
 
     def _send_again(self) -> None:
         self._error = None
-        self.done = False
+        self._results.clear()
+        self.done = self.was_sent = False
 
 
 class IndexIds:
@@ -96,7 +104,7 @@ class IndexIds:
         """The id of an index, a new one at first. Raises ValueError if the wanted id belongs to another
         index.
         """
-        tokens = description.open_tokens()
+        tokens = description.open_tokens
         known = self._id_by_tokens.get(tokens)
         if known is not None and wanted in (None, known):
             return known
@@ -116,6 +124,10 @@ class _Opened:
 
     def __init__(self) -> None:
         self.error: RowSocketError | None = None
+        self.decoders: tuple[Decoder, ...] | None = None
+        """What makes values of its columns, if the server told their types."""
+        self.forget: Callable[[], None] = lambda: None
+        """Have it opened again by the next request that needs it."""
 
 
 class Session:
@@ -144,14 +156,22 @@ class Session:
             return b"", pending
         opened = self._opened[index_id] = _Opened()
 
+        def forget() -> None:
+            if self._opened.get(index_id) is opened:
+                del self._opened[index_id]
+
         def settle(reply: Reply | None, error: Exception | None) -> None:
             _settle(pending, None)(reply, error)
             if isinstance(pending.error, RowSocketError):
                 opened.error = pending.error
-                self._opened.pop(index_id, None)
+                forget()
+            elif reply is not None and len(reply.tokens) == len(description.columns):
+                opened.decoders = _decoders(reply, description)
+
+        opened.forget = forget
 
         self._awaiting.append(settle)
-        return b"P\t%d\t%s\n" % (index_id, description.open_tokens()), pending
+        return b"P\t%d\t%s\n" % (index_id, description.open_tokens), pending
 
     def encode(self, pendings: Sequence[Pending[Any]]) -> bytes:
         """The bytes of requests; their replies settle them. Indexes are opened before all of them: a group
@@ -160,6 +180,7 @@ class Session:
         descriptions = [pending._request.description for pending in pendings]
         pieces = [self.open(description)[0] for description in descriptions if description is not None]
         for pending, description in zip(pendings, descriptions):
+            pending.was_sent = True
             if description is None:
                 self._awaiting.append(_settle(pending, None))
                 pieces.append(pending._request.tail + b"\n")
@@ -195,7 +216,17 @@ def _settle(
             pending._fail(error)
         elif opened is not None and opened.error is not None:
             pending._fail(opened.error)
-        else:
+        elif opened is None:
             pending._take(reply)
+        else:
+            reply.decoders = opened.decoders
+            pending._take(reply)
+            if reply.has_other_types:
+                opened.forget()
 
     return settle
+
+
+def _decoders(reply: Reply, description: IndexDescription[Any]) -> tuple[Decoder, ...]:
+    types = [decode_text(token) or "" for token in reply.tokens]
+    return tuple(decoder_of(sql_type, description.zone) for sql_type in types)

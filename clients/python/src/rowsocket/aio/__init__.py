@@ -10,7 +10,8 @@ they were sent. A call that is cancelled leaves the connection good, and its wri
 that times out closes it. A `ConnectionPool` is made inside the event loop that uses it.
 """
 
-from rowsocket.aio.connection import Connection, Group, Index, Pipeline, connect
+from rowsocket.aio.connection import Connection, connect
+from rowsocket.aio.executor import Group, Index, Pipeline
 from rowsocket.aio.pool import ConnectionPool
 
 __all__ = ["Connection", "ConnectionPool", "Group", "Index", "Pipeline", "connect"]

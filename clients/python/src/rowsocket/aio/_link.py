@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import asyncio
 import collections
-from typing import Any
+import math
+import time
+from typing import Any, NamedTuple
 
 from rowsocket._options import Deadline, Options
 from rowsocket._session import IndexIds, Pending, Session
@@ -31,14 +33,36 @@ class Places(asyncio.Semaphore):
             raise TimeoutError from None
 
 
+async def pause(seconds: float) -> None:
+    """Let time pass; other tasks go on."""
+    await asyncio.sleep(seconds)
+
+
+class Waiter(NamedTuple):
+    """A task that waits for an answer."""
+
+    last: Pending[Any]
+    settled: asyncio.Future[None]
+    end_s: float | None
+    """When it waits no longer, by time.monotonic(); None = never."""
+
+
 class Link(asyncio.Protocol):
-    """One connection from its connect to its close, with its session."""
+    """One connection from its connect to its close, with its session.
+
+    What all tasks send in one turn of the event loop leaves together, with one write at the turn's end. One
+    timer serves all who wait.
+    """
 
     def __init__(self, options: Options, ids: IndexIds) -> None:
         self._options = options
         self.session = Session(ids)
         self._transport: asyncio.Transport | None = None
-        self._waiting: collections.deque[tuple[Pending[Any], asyncio.Future[None]]] = collections.deque()
+        self._loop = asyncio.get_running_loop()
+        self._unsent: list[bytes] = []
+        self._waiting: collections.deque[Waiter] = collections.deque()
+        self._timer: asyncio.TimerHandle | None = None
+        self._timer_end_s = math.inf
 
     @classmethod
     async def connect(cls, options: Options, ids: IndexIds, deadline: Deadline) -> Link:
@@ -70,14 +94,41 @@ class Link(asyncio.Protocol):
         """Send, and wait until the last of the requests is settled."""
         if last.done:
             return
-        assert self._transport is not None
-        self._transport.write(data)
-        settled: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._waiting.append((last, settled))
-        try:
-            await asyncio.wait_for(settled, deadline.remaining_s())
-        except TIMED_OUT:
+        if not self._unsent:
+            self._loop.call_soon(self._send_all)
+        self._unsent.append(data)
+        settled: asyncio.Future[None] = self._loop.create_future()
+        self._waiting.append(Waiter(last, settled, deadline.end_s))
+        if deadline.end_s is not None and deadline.end_s < self._timer_end_s:
+            self._set_timer(deadline.end_s)
+        await settled
+
+    def _send_all(self) -> None:
+        data = b"".join(self._unsent)
+        self._unsent.clear()
+        if self._transport is not None and not self._transport.is_closing():
+            self._transport.write(data)
+
+    def _set_timer(self, end_s: float) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        self._timer_end_s = end_s
+        self._timer = self._loop.call_later(max(0.0, end_s - time.monotonic()), self._end_waits)
+
+    def _end_waits(self) -> None:
+        """The timer: fail if somebody has waited too long."""
+        self._timer, self._timer_end_s = None, math.inf
+        ends_s = [
+            waiter.end_s
+            for waiter in self._waiting
+            if waiter.end_s is not None and not waiter.settled.done()  # done: it was cancelled
+        ]
+        if not ends_s:
+            return
+        if min(ends_s) <= time.monotonic():
             self._fail(self._options.timed_out("no answer"))
+        else:
+            self._set_timer(min(ends_s))
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
@@ -96,13 +147,16 @@ class Link(asyncio.Protocol):
 
     def _fail(self, error: RowSocketError) -> None:
         """Close at once, with this error for everybody who waits. Idempotent."""
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer, self._timer_end_s = None, math.inf
         if self._transport is not None:
             self._transport.abort()
         self.session.fail(error)
         self._wake_settled()
 
     def _wake_settled(self) -> None:
-        while self._waiting and self._waiting[0][0].done:
-            settled = self._waiting.popleft()[1]
+        while self._waiting and self._waiting[0].last.done:
+            settled = self._waiting.popleft().settled
             if not settled.done():  # else it was cancelled
                 settled.set_result(None)

@@ -1,231 +1,24 @@
 # SPDX-License-Identifier: MIT
-"""The asyncio client: `connect`, `Connection`, `Index`, `Pipeline`, `Group`."""
+"""The asyncio client's `connect` and `Connection`."""
 
 from __future__ import annotations
 
-import abc
-import functools
-from collections.abc import Coroutine, Iterable
+import datetime
+import itertools
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Callable, Generic, Literal, Optional, TypeVar, overload
+from typing import TYPE_CHECKING, Any
 
-from rowsocket import _inserts, _requests
-from rowsocket._index import IndexDescription, Request, as_dicts, describe
-from rowsocket._options import DEFAULT_TIMEOUT_S, Deadline, Options
-from rowsocket._pipeline import Collected, CollectedGroup, lost_reads, raise_lost
+from rowsocket._index import IndexDescription
+from rowsocket._options import DEFAULT_TIMEOUT_S, Deadline, Options, options_of
+from rowsocket._pipeline import lost_reads, refused_for_now
 from rowsocket._session import IndexIds, Pending
 from rowsocket.errors import ConnectionLost, RowSocketError
 
-from ._link import Link, Lock
+from ._link import Link, Lock, pause
+from .executor import Executor
 
 if TYPE_CHECKING:
-    from typing_extensions import Concatenate, ParamSpec, Self
-
-    P = ParamSpec("P")
-
-T = TypeVar("T")
-R = TypeVar("R")
-V = TypeVar("V")
-
-TextRow = tuple[Optional[str], ...]
-BytesRow = tuple[Optional[bytes], ...]
-
-
-def _executed(
-    build: Callable[Concatenate[IndexDescription[R], P], Request[T]],
-) -> Callable[Concatenate[Index[R], P], Coroutine[Any, Any, T]]:
-    """The method of `Index` that sends the request and returns its result."""
-
-    def method(self: Index[R], /, *args: P.args, **kwargs: P.kwargs) -> Coroutine[Any, Any, T]:
-        return self._executor._execute(build(self.description, *args, **kwargs))
-
-    functools.update_wrapper(method, build)
-    return method
-
-
-class Executor(abc.ABC):
-    """What can execute requests: a connection or a pool."""
-
-    @abc.abstractmethod
-    async def _run(self, pendings: list[Pending[Any]]) -> None:
-        """Settle all of them, each with its result or error."""
-
-    @abc.abstractmethod
-    async def _open(self, description: IndexDescription[Any], id: int | None) -> None:
-        """Open an index now. Raises RowSocketError."""
-
-    async def _execute(self, request: Request[T]) -> T:
-        pending = Pending(request)
-        await self._run([pending])
-        return pending.result()
-
-    @overload
-    async def open_index(
-        self,
-        database: str,
-        table: str,
-        columns: str | Iterable[str],
-        index: str | int = ...,
-        filter_columns: str | Iterable[str] = ...,
-        *,
-        decode: Literal[True] = ...,
-        raw: Literal[False] = ...,
-        id: int | None = ...,
-    ) -> Index[TextRow]: ...
-
-    @overload
-    async def open_index(
-        self,
-        database: str,
-        table: str,
-        columns: str | Iterable[str],
-        index: str | int = ...,
-        filter_columns: str | Iterable[str] = ...,
-        *,
-        decode: bool = ...,
-        raw: bool = ...,
-        id: int | None = ...,
-    ) -> Index[BytesRow]: ...
-
-    async def open_index(
-        self,
-        database: str,
-        table: str,
-        columns: str | Iterable[str],
-        index: str | int = "PRIMARY",
-        filter_columns: str | Iterable[str] = (),
-        *,
-        decode: bool = True,
-        raw: bool = False,
-        id: int | None = None,
-    ) -> Index[Any]:
-        """Open an index of a table.
-
-        columns         what reads return and writes set, as names or one comma-separated text
-        index           by name, or by number in the order of SHOW INDEX
-        filter_columns  what `Filter` and `While` may name
-        decode          True: values are str (UTF-8); False: bytes
-        raw             True: text columns are the bytes of their own charset, unconverted (RowSocket only);
-                        values are bytes
-        id              the number under which the server knows the index; chosen when None
-
-        Opening what is open costs nothing. Raises OpenTableError, RequestError (no such index or column),
-        ValueError.
-        """
-        description = describe(database, table, columns, index, filter_columns, decode, raw)
-        await self._open(description, id)
-        return Index(self, description)
-
-    def pipeline(self) -> Pipeline:
-        """Collect requests and send them at once; see `Pipeline`."""
-        return Pipeline(self)
-
-    def group(self, *, must: bool = False, gtid: bool = False) -> Group:
-        """Collect requests that commit together or not at all; see `Group`.
-
-        must  a write that changes no row (a `compare_and_set`, a `decrement`) fails the group with
-              `NothingChanged`
-        gtid  `Group.gtid` is to be the GTID of the commit, for who will read from a replica
-        """
-        return Group(self, must, gtid)
-
-
-class Index(Generic[R]):
-    """An opened index of a table. `R` is what a row is returned as."""
-
-    def __init__(self, executor: Executor, description: IndexDescription[R]) -> None:
-        self._executor = executor
-        self.description = description
-
-    def as_dicts(self: Index[tuple[V, ...]]) -> Index[dict[str, V]]:
-        """The same index with rows returned as dicts by column name."""
-        return Index(self._executor, as_dicts(self.description))
-
-    get = _executed(_requests.get)
-    find = _executed(_requests.find)
-    find_in = _executed(_requests.find_in)
-    find_keys = _executed(_requests.find_keys)
-    starts_with = _executed(_requests.starts_with)
-    count = _executed(_requests.count)
-    insert = _executed(_inserts.insert)
-    insert_many = _executed(_inserts.insert_many)
-    insert_ignore = _executed(_inserts.insert_ignore)
-    replace = _executed(_inserts.replace)
-    upsert = _executed(_inserts.upsert)
-    update = _executed(_requests.update)
-    delete = _executed(_requests.delete)
-    increment = _executed(_requests.increment)
-    decrement = _executed(_requests.decrement)
-    update_keys = _executed(_requests.update_keys)
-    delete_keys = _executed(_requests.delete_keys)
-    compare_and_set = _executed(_requests.compare_and_set)
-    fetch_and_update = _executed(_requests.fetch_and_update)
-    fetch_and_delete = _executed(_requests.fetch_and_delete)
-    fetch_and_increment = _executed(_requests.fetch_and_increment)
-    fetch_and_decrement = _executed(_requests.fetch_and_decrement)
-    update_and_fetch = _executed(_requests.update_and_fetch)
-    increment_and_fetch = _executed(_requests.increment_and_fetch)
-    decrement_and_fetch = _executed(_requests.decrement_and_fetch)
-
-
-class Pipeline(Collected):
-    """Requests that are sent at once when the async with block ends (or at `flush`), and answered in order.
-
-        async with connection.pipeline() as pipe:
-            ada = pipe.get(users, 1)
-            gone = pipe.delete(users, 2)
-        print(ada.result(), gone.result())
-
-    A refused request raises from its own `result()`; `check()` raises the first such error. If the connection
-    fails, `flush` raises. An exception inside the block sends nothing. The requests are not one transaction.
-    """
-
-    def __init__(self, executor: Executor) -> None:
-        super().__init__()
-        self._executor = executor
-
-    async def flush(self) -> None:
-        """Send what was added and wait for the answers. Raises TransportError."""
-        unsent = self._take_unsent()
-        if unsent:
-            await self._executor._run(unsent)
-            raise_lost(unsent)
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
-            await self.flush()
-
-
-class Group(CollectedGroup):
-    """Requests that commit together or not at all, sent when the async with block ends (RowSocket only).
-
-        async with connection.group(must=True) as group:
-            group.decrement(accounts, 1, 100)
-            group.increment(accounts, 2, 100)
-
-    If one of them fails, nothing is done, and the block raises its error; the others have `UndoneWithGroup`.
-    An exception inside the block sends nothing. Tables without transactions (`NoTransactions`) can be no part
-    of a group. It is never sent twice.
-    """
-
-    def __init__(self, executor: Executor, must: bool, gtid: bool) -> None:
-        super().__init__(must, gtid)
-        self._executor = executor
-
-    async def __aenter__(self) -> Self:
-        return self
-
-    async def __aexit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if kind is None:
-            await self._executor._run(self._take_lines())
-            self._raise_failure()
+    from typing_extensions import Self
 
 
 class Connection(Executor):
@@ -237,6 +30,10 @@ class Connection(Executor):
         self._link: Link | None = None
         self._connecting = Lock()
         self._closed = False
+
+    def __repr__(self) -> str:
+        state = "closed" if self._closed else "connected" if self.usable else "not connected"
+        return f"<Connection to {self._options.where()}: {state}>"
 
     async def close(self) -> None:
         """Close for good. Idempotent."""
@@ -262,6 +59,8 @@ class Connection(Executor):
 
         Raises ConnectionLost, Timeout, AuthenticationError.
         """
+        if self._link is not None and self._link.usable() and not self._closed:
+            return self._link
         async with self._connecting:
             if self._closed:
                 raise ConnectionLost("closed", "this connection was closed by its user")
@@ -275,7 +74,7 @@ class Connection(Executor):
             return self._link
 
     async def _make_link(self, deadline: Deadline) -> Link:
-        link = await Link.connect(self._options, self._ids, deadline)
+        link = await self._connect_link(deadline)
         if self._options.secret is not None:
             data, authenticated = link.session.authenticate(self._options.secret)
             await link.exchange(data, authenticated, deadline)
@@ -284,14 +83,35 @@ class Connection(Executor):
                 raise authenticated.error
         return link
 
+    async def _connect_link(self, deadline: Deadline) -> Link:
+        for attempt in itertools.count():
+            try:
+                return await Link.connect(self._options, self._ids, deadline)
+            except ConnectionLost:
+                pause_s = self._options.pause_s(attempt)
+                if attempt >= self._options.retries or not deadline.allows(pause_s):
+                    raise
+                await pause(pause_s)
+        raise AssertionError("itertools.count() ends")
+
     async def _run(self, pendings: list[Pending[Any]]) -> None:
         deadline = Deadline(self._options.timeout)
         await self._run_once(pendings, deadline)
         again = lost_reads(pendings)
         if again and self._options.reconnect and not self._closed:
-            for pending in again:
-                pending._send_again()
-            await self._run_once(again, deadline)
+            await self._run_again(again, deadline)
+        for attempt in range(self._options.retries):
+            again = refused_for_now(pendings)
+            pause_s = self._options.pause_s(attempt)
+            if not again or self._closed or not deadline.allows(pause_s):
+                return
+            await pause(pause_s)
+            await self._run_again(again, deadline)
+
+    async def _run_again(self, pendings: list[Pending[Any]], deadline: Deadline) -> None:
+        for pending in pendings:
+            pending._send_again()
+        await self._run_once(pendings, deadline)
 
     async def _run_once(self, pendings: list[Pending[Any]], deadline: Deadline) -> None:
         try:
@@ -323,19 +143,47 @@ async def connect(
     timeout: float | None = DEFAULT_TIMEOUT_S,
     secret: str | None = None,
     reconnect: bool = True,
+    database: str | None = None,
+    text: bool = False,
+    detail: bool | None = None,
+    time_zone: str | datetime.tzinfo | None = None,
+    retries: int = 0,
 ) -> Connection:
     """Connect to a read port (9998 by default) or a write port (9999), which also reads.
 
+    host         or a URL: rowsocket://[:SECRET@]HOST[:PORT][/DATABASE][?NAME=VALUE&...], where the names are
+                 those of the arguments below; what a URL says goes before what they say
     unix_socket  path of a unix socket, instead of host and port
     timeout      seconds that any call may take, this one included; None = for ever
     secret       presented on each connection made, if not None
     reconnect    after a lost connection, make a new one for the next call, with authentication and open
-                 indexes
-                 as before. A read whose connection was lost is sent once more; a write never is: it raises
-                 with `outcome_unknown`
+                 indexes as before. A read whose connection was lost is sent once more; a write never is: it
+                 raises with `outcome_unknown`
+    database     of the tables that `table` names
+    text         True: values of rows are str as the server prints them, and nothing is sent that the original
+                 HandlerSocket does not know; False: Python values, by the columns' SQL types
+    detail       whether errors are to carry a sentence for people (RowSocket only); None = unless `text`
+    time_zone    the server's, its global `time_zone`: values of TIMESTAMP columns become aware datetimes, and
+                 aware datetimes are sent as that zone's. A name, or a tzinfo; None: datetimes have no zone
+    retries      how often to try again, with growing pauses and within `timeout`, where nothing was done:
+                 nobody accepted the connection, or the server refused for a reason that passes (a deadlock,
+                 a lock; see `RowSocketError.retryable`)
 
-    Raises ConnectionLost, Timeout, AuthenticationError.
+    Raises ConnectionLost, Timeout, AuthenticationError, ValueError (a URL that is none).
     """
-    connection = Connection(Options(host, port, unix_socket, timeout, secret, reconnect))
-    await connection._connected(Deadline(timeout))
+    options = options_of(
+        host,
+        port=port,
+        unix_socket=unix_socket,
+        timeout=timeout,
+        secret=secret,
+        reconnect=reconnect,
+        database=database,
+        text=text,
+        detail=detail,
+        time_zone=time_zone,
+        retries=retries,
+    )
+    connection = Connection(options)
+    await connection._connected(Deadline(options.timeout))
     return connection

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import contextlib
+import datetime
 import time
 from collections.abc import AsyncIterator
 from types import TracebackType
@@ -11,12 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 from rowsocket._idle import Idle
 from rowsocket._index import IndexDescription
-from rowsocket._options import DEFAULT_TIMEOUT_S, Deadline, Options
+from rowsocket._options import DEFAULT_TIMEOUT_S, Deadline, options_of
 from rowsocket._session import Pending
 from rowsocket.errors import ConnectionLost, RowSocketError
 
 from ._link import Places
-from .connection import Connection, Executor
+from .connection import Connection
+from .executor import Executor
 
 if TYPE_CHECKING:
     from typing_extensions import Self
@@ -46,15 +48,36 @@ class ConnectionPool(Executor):
         timeout: float | None = DEFAULT_TIMEOUT_S,
         secret: str | None = None,
         reconnect: bool = True,
+        database: str | None = None,
+        text: bool = False,
+        detail: bool | None = None,
+        time_zone: str | datetime.tzinfo | None = None,
+        retries: int = 0,
         max_size: int = 10,
         idle_timeout: float = 300.0,
     ) -> None:
-        self._options = Options(host, port, unix_socket, timeout, secret, reconnect)
+        self._options = options_of(
+            host,
+            port=port,
+            unix_socket=unix_socket,
+            timeout=timeout,
+            secret=secret,
+            reconnect=reconnect,
+            database=database,
+            text=text,
+            detail=detail,
+            time_zone=time_zone,
+            retries=retries,
+        )
         if max_size < 1 or idle_timeout <= 0:
             raise ValueError("max_size: at least 1; idle_timeout: more than 0 seconds")
         self._max_size = max_size
         self._places = Places(max_size)
         self._idle: Idle[Connection] = Idle(idle_timeout)
+
+    def __repr__(self) -> str:
+        state = "closed" if self._idle.closed else f"at most {self._max_size} connections"
+        return f"<ConnectionPool to {self._options.where()}: {state}>"
 
     @contextlib.asynccontextmanager
     async def connection(self) -> AsyncIterator[Connection]:

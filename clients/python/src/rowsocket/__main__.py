@@ -1,0 +1,6 @@
+# SPDX-License-Identifier: MIT
+"""`python -m rowsocket` is the command `rowsocket`."""
+
+from rowsocket.cli import main
+
+main()

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: MIT
+"""Rows as tuples, dicts, dataclasses or pydantic models, and values by name out of them."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Mapping
+from typing import Any, Callable, ClassVar, Protocol, TypeVar
+
+T = TypeVar("T")
+
+
+class DataclassRow(Protocol):
+    """An object of a dataclass."""
+
+    __dataclass_fields__: ClassVar[dict[str, Any]]
+
+
+class ModelRow(Protocol):
+    """An object of a pydantic model."""
+
+    def model_dump(self) -> dict[str, Any]:
+        """Its fields by name."""
+        ...
+
+
+def row_as_tuple(_: tuple[str, ...], values: tuple[Any, ...]) -> tuple[Any, ...]:
+    """The values."""
+    return values
+
+
+def row_as_dict(names: tuple[str, ...], values: tuple[Any, ...]) -> dict[str, Any]:
+    """The values by name."""
+    return dict(zip(names, values))
+
+
+def row_as(kind: type[T]) -> Callable[[tuple[str, ...], tuple[Any, ...]], T]:
+    """What makes rows of a dataclass or a pydantic model. Raises TypeError for another class."""
+    field_names(kind)
+    validate = getattr(kind, "model_validate", None)
+    if validate is not None:
+        return lambda names, values: validate(dict(zip(names, values)))
+    return lambda names, values: kind(**dict(zip(names, values)))
+
+
+def field_names(kind: type[Any]) -> tuple[str, ...]:
+    """The columns that a dataclass or a pydantic model names. Raises TypeError for another class."""
+    if isinstance(kind, type) and dataclasses.is_dataclass(kind):
+        return tuple(field.name for field in dataclasses.fields(kind) if field.init)
+    fields = getattr(kind, "model_fields", None)
+    if isinstance(fields, Mapping) and hasattr(kind, "model_validate"):
+        return tuple(fields)
+    raise TypeError(f"{kind!r} is neither a dataclass nor a pydantic model")
+
+
+def by_name(values: Any) -> Mapping[str, Any] | None:
+    """The values by name, if they have names: a mapping, a dataclass or a pydantic model."""
+    if isinstance(values, Mapping):
+        return values
+    if dataclasses.is_dataclass(values) and not isinstance(values, type):
+        return {field.name: getattr(values, field.name) for field in dataclasses.fields(values) if field.init}
+    fields = getattr(type(values), "model_fields", None)
+    if isinstance(fields, Mapping) and hasattr(values, "model_dump"):
+        return {name: getattr(values, name) for name in fields}
+    return None

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: MIT
+"""Python values of columns, by their SQL types. No input or output here.
+
+    TINYINT ... BIGINT, YEAR                int
+    DECIMAL                                 decimal.Decimal
+    FLOAT, DOUBLE                           float
+    DATE                                    datetime.date
+    DATETIME, TIMESTAMP                     datetime.datetime
+    TIME                                    datetime.timedelta
+    BINARY, VARBINARY, BLOB, BIT, GEOMETRY  bytes
+    everything else                         str
+
+A date that no calendar has (0000-00-00, 2024-02-00) stays the text that the server sent.
+
+DATETIME has no zone. TIMESTAMP is an instant, which the server sends in its own time zone (the global
+`time_zone`). Told which zone that is, the client makes aware datetimes of it.
+"""
+
+from __future__ import annotations
+
+import datetime
+import decimal
+import functools
+import re
+from typing import Any, Callable, Optional
+
+from rowsocket._protocol import NULL, decode_bytes, decode_text, unescape
+
+Decoder = Callable[[bytes], Any]
+"""The Python value for a token."""
+Zone = Optional[datetime.tzinfo]
+
+_TIME = re.compile(r"(-?)(\d+):(\d\d):(\d\d)(?:\.(\d{1,6}))?")
+_DATETIME_CHARACTERS = len("2024-01-01 00:00:00")
+
+
+def decode_int(token: bytes) -> int | None:
+    """A whole number."""
+    return None if token == NULL else int(token)
+
+
+def decode_float(token: bytes) -> float | None:
+    """A FLOAT or a DOUBLE."""
+    return None if token == NULL else float(token)
+
+
+def decode_decimal(token: bytes) -> decimal.Decimal | None:
+    """A DECIMAL, with all its digits."""
+    return None if token == NULL else decimal.Decimal(token.decode("ascii"))
+
+
+def decode_date(token: bytes) -> datetime.date | str | None:
+    """A DATE; its text where no calendar has it."""
+    if token == NULL:
+        return None
+    text = token.decode("ascii")
+    try:
+        return datetime.date.fromisoformat(text)
+    except ValueError:
+        return text
+
+
+def decode_datetime(token: bytes) -> datetime.datetime | str | None:
+    """A DATETIME or TIMESTAMP, without a zone; its text where no calendar has it."""
+    if token == NULL:
+        return None
+    text = token.decode("ascii")
+    whole = text if len(text) == _DATETIME_CHARACTERS else text.ljust(_DATETIME_CHARACTERS + 7, "0")
+    try:
+        return datetime.datetime.fromisoformat(whole)
+    except ValueError:
+        return text
+
+
+def decode_time(token: bytes) -> datetime.timedelta | str | None:
+    """A TIME, which SQL lets be negative and longer than a day."""
+    if token == NULL:
+        return None
+    text = token.decode("ascii")
+    match = _TIME.fullmatch(text)
+    if match is None:
+        return text
+    sign, hours, minutes, seconds, fraction = match.groups()
+    duration = datetime.timedelta(
+        hours=int(hours),
+        minutes=int(minutes),
+        seconds=int(seconds),
+        microseconds=int((fraction or "").ljust(6, "0")),
+    )
+    return -duration if sign else duration
+
+
+def decode_unknown(token: bytes) -> str | bytes | None:
+    """A value of a type that this client does not know: text if it is UTF-8, else bytes."""
+    if token == NULL:
+        return None
+    data = unescape(token)
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data
+
+
+_TYPES: tuple[tuple[Decoder, str], ...] = (
+    (decode_int, "tinyint smallint mediumint int bigint year"),
+    (decode_decimal, "decimal"),
+    (decode_float, "float double"),
+    (decode_date, "date"),
+    (decode_datetime, "datetime timestamp"),
+    (decode_time, "time"),
+    (decode_text, "char varchar tinytext text mediumtext longtext json enum set uuid inet4 inet6"),
+    (decode_bytes, "binary varbinary tinyblob blob mediumblob longblob bit vector"),
+    (decode_bytes, "geometry point linestring polygon multipoint multilinestring multipolygon"),
+    (decode_bytes, "geometrycollection"),
+)
+_DECODERS = {word: decoder for decoder, words in _TYPES for word in words.split()}
+
+
+@functools.lru_cache(maxsize=4096)
+def decoder_of(sql_type: str, zone: Zone = None) -> Decoder:
+    """What makes values of tokens of this type, worded as COLUMN_TYPE of information_schema.COLUMNS.
+
+    zone  that of the server: a TIMESTAMP becomes an aware datetime in it; None: a naive one
+    """
+    word = re.split(r"[ (/]", sql_type, maxsplit=1)[0].lower()
+    if word == "timestamp" and zone is not None:
+        return functools.partial(_decode_instant, zone)
+    return _DECODERS.get(word, decode_unknown)
+
+
+def _decode_instant(zone: datetime.tzinfo, token: bytes) -> datetime.datetime | str | None:
+    value = decode_datetime(token)
+    return value.replace(tzinfo=zone) if isinstance(value, datetime.datetime) else value
+
+
+def in_zone(value: Any, zone: Zone) -> Any:
+    """The value as it is sent to a server of this zone: an aware datetime becomes a naive one."""
+    if zone is not None and isinstance(value, datetime.datetime) and value.tzinfo is not None:
+        return value.astimezone(zone).replace(tzinfo=None)
+    return value

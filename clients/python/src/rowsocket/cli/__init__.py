@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: MIT
+"""The command `rowsocket`: rows of tables at a terminal, and in scripts. It needs `rowsocket[cli]`."""
+
+from __future__ import annotations
+
+import sys
+
+
+def main() -> None:
+    """Run the command; ends the process with its exit code."""
+    try:
+        from rowsocket.cli.app import run
+    except ModuleNotFoundError as error:
+        print(f"rowsocket: {error}; the command needs: pip install 'rowsocket[cli]'", file=sys.stderr)
+        sys.exit(2)
+    run()

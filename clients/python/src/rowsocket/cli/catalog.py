@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: MIT
+"""The names of databases, tables, columns and indexes. The line protocol tells none, so they come from a SQL
+connection, where there is one, and from what was used before.
+"""
+
+from __future__ import annotations
+
+import urllib.parse
+from typing import Any
+
+import pymysql
+
+
+def sql_connection(url: str) -> pymysql.connections.Connection[Any]:
+    """A SQL connection by URL: mysql://[USER[:PASSWORD]@][HOST[:PORT]][/DATABASE][?unix_socket=PATH].
+
+    Raises ValueError, pymysql.err.OperationalError.
+    """
+    parts = urllib.parse.urlsplit(url)
+    if parts.scheme not in ("mysql", "mariadb"):
+        raise ValueError(f"a SQL URL begins with mysql:// or mariadb://, not {parts.scheme}://")
+    query = dict(urllib.parse.parse_qsl(parts.query))
+    return pymysql.connect(
+        host=parts.hostname or "127.0.0.1",
+        port=parts.port or 3306,
+        user=urllib.parse.unquote(parts.username) if parts.username else None,
+        password=urllib.parse.unquote(parts.password or ""),
+        database=parts.path.strip("/") or None,
+        unix_socket=query.get("unix_socket"),
+        autocommit=True,
+        connect_timeout=5,
+    )
+
+
+class Catalog:
+    """What names there are."""
+
+    def __init__(self, sql_url: str | None) -> None:
+        self._sql_url = sql_url
+        self._sql: pymysql.connections.Connection[Any] | None = None
+        self._used: dict[tuple[str, str], list[str]] = {}
+
+    @property
+    def has_sql(self) -> bool:
+        """True if the server can be asked."""
+        return self._sql_url is not None
+
+    def use(self, database: str, table: str, columns: list[str]) -> None:
+        """Remember names that were used."""
+        known = self._used.setdefault((database, table), [])
+        known += [column for column in columns if column not in known]
+
+    def databases(self) -> list[str]:
+        """Those of the server, without the system's own."""
+        query = (
+            "SELECT schema_name FROM information_schema.schemata WHERE schema_name NOT IN"
+            " ('mysql', 'sys', 'information_schema', 'performance_schema')"
+        )
+        return self._ask(query) or sorted({database for database, _ in self._used})
+
+    def tables(self, database: str) -> list[str]:
+        """Those of a database."""
+        query = (
+            "SELECT table_name FROM information_schema.tables WHERE table_schema = %s AND table_type LIKE"
+            " 'BASE%%'"
+        )
+        return self._ask(query, database) or sorted(table for known, table in self._used if known == database)
+
+    def columns(self, database: str, table: str) -> list[str]:
+        """Those of a table, in its order."""
+        query = (
+            "SELECT column_name FROM information_schema.columns WHERE table_schema = %s AND table_name = %s"
+            " ORDER BY ordinal_position"
+        )
+        return self._ask(query, database, table) or self._used.get((database, table), [])
+
+    def indexes(self, database: str, table: str) -> list[str]:
+        """Those of a table."""
+        query = (
+            "SELECT DISTINCT index_name FROM information_schema.statistics WHERE table_schema = %s AND"
+            " table_name = %s"
+        )
+        return self._ask(query, database, table) or ["PRIMARY"]
+
+    def _ask(self, query: str, *parameters: str) -> list[str]:
+        """The first column; nothing without SQL."""
+        if self._sql_url is None:
+            return []
+        if self._sql is None:
+            self._sql = sql_connection(self._sql_url)
+        with self._sql.cursor() as cursor:
+            cursor.execute(query, parameters)
+            return [str(row[0]) for row in cursor.fetchall()]

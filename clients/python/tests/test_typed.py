@@ -1,0 +1,419 @@
+# SPDX-License-Identifier: MIT
+"""Typed rows, rows as objects, values by name, URLs and retries, against a server as a test wants it."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import dataclasses
+import datetime
+import socket
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+import rowsocket
+from fake_server import Conversation, FakeServer, Peer
+from rowsocket import aio
+from rowsocket._options import Options, options_of
+
+OPTIONS = b"types,detail"
+TYPES = b"0\t3\tint(10) unsigned\tvarchar(20)\tdatetime\n"
+COLUMNS = ["id", "name", "seen"]
+
+
+def opens(peer: Peer, columns: bytes = b"id,name,seen", id: int = 0, reply: bytes = TYPES) -> None:
+    """Accept an open_index that asks for types."""
+    peer.expect(b"P\t%d\tapp\tuser\tPRIMARY\t%s\t\t%s" % (id, columns, OPTIONS))
+    peer.send(reply)
+
+
+@contextlib.contextmanager
+def users_of(conversation: Conversation, **options: Any) -> Iterator[rowsocket.Index[rowsocket.Row]]:
+    """The index whose server holds this conversation."""
+    with (
+        FakeServer(conversation) as server,
+        rowsocket.connect(port=server.port, database="app", **options) as connection,
+    ):
+        yield connection.table("user", COLUMNS)
+
+
+def answering(*steps: tuple[bytes, bytes]) -> Conversation:
+    """After the open_index: expect a line, send its reply, and so on."""
+
+    def conversation(peer: Peer) -> None:
+        opens(peer)
+        for line, reply in steps:
+            peer.expect(line)
+            peer.send(reply)
+
+    return conversation
+
+
+ONE_ROW = (b"0\t=\t1\t1\t1\t0", b"0\t3\t1\tAda\t2024-01-02 03:04:05\n")
+SEEN = datetime.datetime(2024, 1, 2, 3, 4, 5)
+
+
+def test_values_are_of_the_columns_types() -> None:
+    with users_of(answering(ONE_ROW)) as users:
+        assert users.get(1) == (1, "Ada", SEEN)
+
+
+def test_several_rows_are_cut_at_their_columns() -> None:
+    reply = b"0\t3\t1\tAda\t\x00\t2\t\x00\t2024-01-02 03:04:05\n"
+    with users_of(answering((b"0\t>\t1\t0\t9\t0", reply))) as users:
+        assert users.find(0, ">", limit=9) == [(1, "Ada", None), (2, None, SEEN)]
+
+
+def test_a_server_that_tells_no_types_gives_text() -> None:
+    def conversation(peer: Peer) -> None:
+        opens(peer, reply=b"0\t1\n")
+        peer.expect(ONE_ROW[0])
+        peer.send(ONE_ROW[1])
+
+    with users_of(conversation) as users:
+        assert users.get(1) == ("1", "Ada", "2024-01-02 03:04:05")
+
+
+def test_other_columns_for_one_request_have_their_types_too() -> None:
+    def conversation(peer: Peer) -> None:
+        opens(peer)
+        opens(peer, b"age", id=1, reply=b"0\t1\ttinyint(4)\n")
+        peer.expect(b"1\t=\t1\t1\t1\t0")
+        peer.send(b"0\t1\t36\n")
+        peer.expect(b"1\t=\t1\t2\t1\t0")  # it is open by now
+        peer.send(b"0\t1\n")
+
+    with users_of(conversation) as users:
+        assert users.get(1, columns=["age"]) == (36,)
+        assert users.get(2, columns=["age"]) is None
+
+
+def test_after_alter_table_values_are_text_once_and_the_types_are_asked_for_again() -> None:
+    def conversation(peer: Peer) -> None:
+        opens(peer)
+        peer.expect(ONE_ROW[0])
+        peer.send(b"0\t3\tone\tAda\t\x00\n")
+        opens(peer, reply=b"0\t3\tvarchar(9)\tvarchar(20)\tdatetime\n")
+        peer.expect(ONE_ROW[0])
+        peer.send(b"0\t3\tone\tAda\t2024-01-02 03:04:05\n")
+
+    with users_of(conversation) as users:
+        assert users.get(1) == ("one", "Ada", None)
+        assert users.get(1) == ("one", "Ada", SEEN)
+
+
+def test_text_is_text_and_nothing_is_asked_that_the_original_does_not_know() -> None:
+    def conversation(peer: Peer) -> None:
+        peer.expect(b"P\t0\tapp\tuser\tPRIMARY\tid\t")
+        peer.send(b"0\t1\n")
+        peer.expect(b"0\t=\t1\t1\t1\t0")
+        peer.send(b"0\t1\t1\n")
+
+    with FakeServer(conversation) as server, rowsocket.connect(port=server.port, text=True) as connection:
+        assert connection.open_index("app", "user", ["id"]).get(1) == ("1",)
+
+
+def test_the_sentence_for_people_is_part_of_the_error() -> None:
+    def conversation(peer: Peer) -> None:
+        peer.read()
+        peer.send(b"2\t1\tfld\tno column 'custmer' in shop.user\n")
+
+    with (
+        FakeServer(conversation) as server,
+        rowsocket.connect(port=server.port) as connection,
+        pytest.raises(rowsocket.RequestError, match=r"no column 'custmer' in shop\.user") as raised,
+    ):
+        connection.open_index("shop", "user", ["custmer"])
+    assert raised.value.detail == "no column 'custmer' in shop.user"
+
+
+# ── rows as objects, values by name ─────────────────────────────────────────────────────────────────────────
+
+
+@dataclasses.dataclass
+class User:
+    id: int
+    name: str | None
+    seen: datetime.datetime | None = None
+
+
+def test_a_dataclass_names_the_columns_and_is_the_row() -> None:
+    with (
+        FakeServer(answering(ONE_ROW, (b"0\t+\t3\t2\tLin\t\x00", b"0\t1\n"))) as server,
+        rowsocket.connect(port=server.port) as connection,
+    ):
+        users = connection.table("app.user", User)
+        assert users.get(1) == User(1, "Ada", SEEN)
+        users.insert(User(2, "Lin"))
+
+
+def test_a_pydantic_model_names_the_columns_and_is_the_row() -> None:
+    pydantic = pytest.importorskip("pydantic")
+    model = pydantic.create_model("Model", id=(int, ...), name=(str, ...), seen=(datetime.datetime, ...))
+    inserts = (b"0\t+\t3\t1\tAda\t2024-01-02 03:04:05", b"0\t1\n")
+    with (
+        FakeServer(answering(ONE_ROW, inserts)) as server,
+        rowsocket.connect(port=server.port) as connection,
+    ):
+        users = connection.table("app.user", model)
+        ada = users.get(1)
+        assert ada == model(id=1, name="Ada", seen=SEEN)
+        users.insert(ada)
+
+
+def test_a_class_that_is_neither_is_refused() -> None:
+    with users_of(answering()) as users, pytest.raises(TypeError, match="neither a dataclass"):
+        users.as_objects(int)
+
+
+def test_some_values_by_name_go_to_an_index_of_these_columns() -> None:
+    def conversation(peer: Peer) -> None:
+        opens(peer)
+        opens(peer, b"name", id=1, reply=b"0\t1\tvarchar(20)\n")
+        peer.expect(b"1\t=\t1\t1\t1\t0\tU\tLin")
+        peer.send(b"0\t1\t1\n")
+        peer.expect(b"1\t+\t1\tNew")
+        peer.send(b"0\t1\t9\n")
+        peer.expect(b"0\t=\t1\t1\t1\t0\tU\t1\tLin")
+        peer.send(b"0\t1\t1\n")
+
+    with users_of(conversation) as users:
+        assert users.update(1, {"name": "Lin"}) == 1
+        assert users.insert({"name": "New"}) == 9
+        assert users.update(1, {"name": "Lin", "id": 1}) == 1  # the first columns: no other index
+
+
+def test_rows_of_a_change_by_name_keep_the_order_of_the_index() -> None:
+    def conversation(peer: Peer) -> None:
+        opens(peer)
+        opens(peer, b"seen,id,name", id=1, reply=b"0\t3\tdatetime\tint(10)\tvarchar(20)\n")
+        peer.expect(b"1\t=\t1\t1\t1\t0\tU!\t2024-01-02 03:04:05")
+        peer.send(b"0\t3\t2024-01-02 03:04:05\t1\tAda\n")
+
+    with users_of(conversation) as users:
+        assert users.update_and_fetch(1, {"seen": SEEN}) == [(1, "Ada", SEEN)]
+
+
+def test_many_rows_by_name_say_their_columns() -> None:
+    line = b"0\t++\t2\t2\t\x00\t1\tLin\t2\tC\tname,seen"
+    with users_of(answering((line.replace(b"\x00\t1", b"Ada\t1"), b"0\t2\t1\t1\t1\t2\n"))) as users:
+        outcomes = users.insert_many([{"name": "Ada", "seen": 1}, {"seen": 2, "name": "Lin"}])
+        assert [outcome.id for outcome in outcomes] == [1, 2]
+
+
+def test_a_name_that_is_no_column_of_the_index_is_seen_before_anything_is_sent() -> None:
+    with users_of(answering()) as users, pytest.raises(ValueError, match="'nmae'"):
+        users.update(1, {"nmae": "Lin"})
+
+
+# ── URLs and other options ──────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.mark.parametrize(
+    ("url", "options"),
+    [
+        ("rowsocket://db.example.org", Options(host="db.example.org")),
+        ("rowsocket://db:9999/shop", Options(host="db", port=9999, database="shop")),
+        ("rowsocket://:p%40ss@[::1]:1/", Options(host="::1", port=1, secret="p@ss")),
+        ("rowsocket:///shop?unix_socket=/run/rs.sock", Options(unix_socket="/run/rs.sock", database="shop")),
+        (
+            "rowsocket://h?timeout=2.5&text=1&detail=no",
+            Options(host="h", timeout=2.5, text=True, detail=False),
+        ),
+        (
+            "rowsocket://h?timeout=none&retries=3&time_zone=UTC",
+            Options(host="h", timeout=None, retries=3, time_zone=datetime.timezone.utc),
+        ),
+    ],
+)
+def test_a_url_says_what_the_arguments_say(url: str, options: Options) -> None:
+    assert options_of(url) == options
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "mysql://h",
+        "rowsocket://user:secret@h",
+        "rowsocket://h?colour=blue",
+        "rowsocket://h?text=maybe",
+        "rowsocket://h?time_zone=Nowhere/None",
+        "rowsocket://h:port",
+    ],
+)
+def test_what_is_no_url_is_refused(url: str) -> None:
+    with pytest.raises(ValueError):
+        options_of(url)
+
+
+def test_a_table_needs_a_database() -> None:
+    with (
+        FakeServer(lambda peer: peer.until_closed()) as server,
+        rowsocket.connect(port=server.port) as connection,
+        pytest.raises(ValueError, match="which database"),
+    ):
+        connection.table("user", ["id"])
+
+
+def test_an_aware_datetime_is_sent_as_the_servers_zone_has_it() -> None:
+    line = b"0\t=\t1\t2024-07-01 14:00:00\t1\t0"
+    with users_of(answering((line, b"0\t3\n")), time_zone="Europe/Berlin") as users:
+        assert users.get(datetime.datetime(2024, 7, 1, 12, tzinfo=datetime.timezone.utc)) is None
+
+
+@pytest.mark.parametrize("reply", [b"0\t1\n0\t1\n", b"2\t1\tcmd\n2\t1\tcmd\n"])
+def test_a_ping_is_answered_by_who_knows_groups_and_who_does_not(reply: bytes) -> None:
+    def conversation(peer: Peer) -> None:
+        peer.expect(b"G", b"E")
+        peer.send(reply)
+
+    with FakeServer(conversation) as server, rowsocket.connect(port=server.port) as connection:
+        assert connection.ping() > 0
+
+
+def test_a_ping_without_the_secret_is_an_error() -> None:
+    def conversation(peer: Peer) -> None:
+        peer.expect(b"G", b"E")
+        peer.send(b"3\t1\tunauth\n3\t1\tunauth\n")
+
+    with (
+        FakeServer(conversation) as server,
+        rowsocket.connect(port=server.port) as connection,
+        pytest.raises(rowsocket.AuthenticationError),
+    ):
+        connection.ping()
+
+
+def test_objects_say_what_they_are() -> None:
+    with users_of(answering()) as users:
+        assert repr(users) == "<Index PRIMARY of app.user: id, name, seen>"
+        assert repr(users._executor).endswith(": connected>")
+        pipe = users._executor.pipeline()
+        assert repr(pipe.get(users, 1)) == "<Pending: not sent>"
+        assert repr(pipe) == "<Pipeline: 1 requests, 1 of them not sent>"
+
+
+# ── retries ─────────────────────────────────────────────────────────────────────────────────────────────────
+
+DEADLOCK = b"1\t1\t149\n"
+
+
+def test_a_refusal_that_passes_is_tried_again() -> None:
+    line = b"0\t=\t1\t1\t1\t0\tD"
+    with users_of(answering((line, DEADLOCK), (line, DEADLOCK), (line, b"0\t1\t1\n")), retries=2) as users:
+        assert users.delete(1) == 1
+
+
+def test_retries_come_to_an_end() -> None:
+    line = b"0\t=\t1\t1\t1\t0\tD"
+    conversation = answering((line, DEADLOCK), (line, DEADLOCK))
+    with users_of(conversation, retries=1) as users, pytest.raises(rowsocket.Deadlock):
+        users.delete(1)
+
+
+def test_what_would_fail_again_is_not_tried_again() -> None:
+    conversation = answering((b"0\t+\t1\t1", b"1\t1\t121\n"))
+    with users_of(conversation, retries=5) as users, pytest.raises(rowsocket.DuplicateKey):
+        users.insert([1])
+
+
+def test_of_a_pipeline_only_what_failed_is_tried_again() -> None:
+    def conversation(peer: Peer) -> None:
+        opens(peer)
+        peer.expect(b"0\t=\t1\t1\t1\t0\tD", b"0\t=\t1\t2\t1\t0\tD")
+        peer.send(b"0\t1\t1\n" + DEADLOCK)
+        peer.expect(b"0\t=\t1\t2\t1\t0\tD")
+        peer.send(b"0\t1\t1\n")
+
+    with users_of(conversation, retries=1) as users:
+        with users._executor.pipeline() as pipe:
+            one, two = pipe.delete(users, 1), pipe.delete(users, 2)
+        assert (one.result(), two.result()) == (1, 1)
+
+
+def test_a_group_is_tried_again_as_a_whole() -> None:
+    lines = (b"G", b"0\t=\t1\t1\t1\t0\tD", b"0\t=\t1\t2\t1\t0\tD", b"E")
+
+    def conversation(peer: Peer) -> None:
+        opens(peer)
+        peer.expect(*lines)
+        peer.send(b"0\t1\n1\t1\tgroup\n" + DEADLOCK + b"1\t1\tgroup\n")
+        peer.expect(*lines)
+        peer.send(b"0\t1\n0\t1\t1\n0\t1\t1\n0\t1\n")
+
+    with users_of(conversation, retries=1) as users:
+        with users._executor.group() as group:
+            group.delete(users, 1)
+            group.delete(users, 2)
+        assert group.results() == [1, 1]
+
+
+def test_a_lost_write_is_never_tried_again() -> None:
+    def conversation(peer: Peer) -> None:
+        opens(peer)
+        peer.read()
+
+    with users_of(conversation, retries=5) as users, pytest.raises(rowsocket.ConnectionLost) as raised:
+        users.delete(1)
+    assert raised.value.outcome_unknown
+
+
+def test_a_refused_connection_is_tried_again_within_the_timeout() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as listener:
+        port = listener.getsockname()[1]
+    with pytest.raises(rowsocket.ConnectionLost):
+        rowsocket.connect(port=port, retries=2, timeout=5.0)
+    with pytest.raises(rowsocket.ConnectionLost):  # 1000 pauses would take longer than this
+        rowsocket.connect(port=port, retries=1000, timeout=0.2)
+
+
+# ── what tasks share ────────────────────────────────────────────────────────────────────────────────────────
+
+
+def test_what_a_hundred_tasks_ask_at_once_leaves_with_one_write(monkeypatch: pytest.MonkeyPatch) -> None:
+    count = 100
+
+    def conversation(peer: Peer) -> None:
+        opens(peer)
+        for number in range(count):
+            peer.expect(b"0\t=\t1\t%d\t1\t0" % number)
+            peer.send(b"0\t3\t%d\tAda\t\x00\n" % number)
+
+    async def ask(port: int) -> None:
+        async with await aio.connect(port=port, database="app") as connection:
+            users = await connection.table("user", COLUMNS)
+            assert connection._link is not None
+            transport = connection._link._transport
+            writes: list[bytes] = []
+
+            class Noting:
+                def write(self, data: bytes) -> None:
+                    writes.append(data)
+                    transport.write(data)  # type: ignore[union-attr]
+
+                def __getattr__(self, name: str) -> Any:
+                    return getattr(transport, name)
+
+            monkeypatch.setattr(connection._link, "_transport", Noting())
+            rows = await asyncio.gather(*(users.get(number) for number in range(count)))
+            assert [row and row[0] for row in rows] == list(range(count))
+            assert len(writes) == 1
+
+    with FakeServer(conversation) as server:
+        asyncio.run(ask(server.port))
+
+
+def test_a_task_that_waits_too_long_is_told_so() -> None:
+    def conversation(peer: Peer) -> None:
+        peer.read()
+        peer.until_closed()
+
+    async def ask(port: int) -> None:
+        async with await aio.connect(port=port, database="app", timeout=0.2) as connection:
+            with pytest.raises(rowsocket.Timeout):
+                await connection.table("user", COLUMNS)
+
+    with FakeServer(conversation) as server:
+        asyncio.run(ask(server.port))

@@ -1,0 +1,162 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "request/containers.h"
+
+#include <algorithm>
+#include <initializer_list>
+#include <utility>
+
+#include "base/limits.h"
+
+namespace rowsocket {
+namespace {
+
+enum Field : size_t { name, db_schema, db_table, key_columns, value_columns, flags, cas, expiry, index };
+
+/// What InnoDB's memcached takes between two columns.
+constexpr std::string_view separators = " ;,|\n";
+/// Says of a single column that the table writes it.
+constexpr char kept_by_table = '=';
+
+std::string_view trimmed(std::string_view text) {
+  const size_t begin = std::min(text.find_first_not_of(" \n"), text.size());
+  return text.substr(begin, text.find_last_not_of(" \n") + 1 - begin);
+}
+
+std::vector<std::string_view> columns_of(std::string_view list) {
+  std::vector<std::string_view> columns;
+  while (!list.empty()) {
+    const std::string_view column = list.substr(0, list.find_first_of(separators));
+    if (!column.empty()) {
+      columns.push_back(column);
+    }
+    list.remove_prefix(std::min(column.size() + 1, list.size()));
+  }
+  return columns;
+}
+
+/// `0` means that there is no such column, as in InnoDB's.
+std::string_view optional_column(std::string_view text) {
+  text = trimmed(text);
+  return text == "0" ? std::string_view() : text;
+}
+
+void add(std::string& list, std::string_view column) {
+  list += list.empty() ? "" : ",";
+  list += column;
+}
+
+std::string why_not(std::initializer_list<std::string_view> names, std::vector<std::string_view> columns) {
+  const auto is_too_long = [](std::string_view one) { return one.size() > limits::name_bytes_max; };
+  if (std::any_of(names.begin(), names.end(), is_too_long) ||
+      std::any_of(columns.begin(), columns.end(), is_too_long)) {
+    return "a name in it is longer than any can be";
+  }
+  if (columns.size() > limits::container_columns_max) {
+    return "it names too many columns";
+  }
+  std::sort(columns.begin(), columns.end());
+  const auto twice = std::adjacent_find(columns.begin(), columns.end());
+  return twice == columns.end() ? "" : "it names column '" + std::string(*twice) + "' twice";
+}
+
+}  // namespace
+
+Container::Container(const ContainerFields& fields)
+    : name(fields[Field::name]),
+      database_(trimmed(fields[Field::db_schema])),
+      table_(trimmed(fields[Field::db_table])),
+      index_(trimmed(fields[Field::index])) {
+  std::vector<std::string_view> all = columns_of(fields[Field::key_columns]);
+  key_part_count = static_cast<uint32_t>(all.size());
+  for (const std::string_view column : all) {
+    add(key_columns_, column);
+  }
+  whole_columns_ = key_columns_;
+  for (const std::string_view column : columns_of(fields[Field::value_columns])) {
+    all.push_back(column);
+    add(values_columns_, column);
+    add(whole_columns_, column);
+    ++value_count;
+  }
+  row_columns_ = values_columns_;
+  uint32_t position = value_count;
+  uint32_t filter = 0;
+  const std::string_view flags_column = optional_column(fields[Field::flags]);
+  std::string_view cas_column = optional_column(fields[Field::cas]);
+  const std::string_view expiry_column = optional_column(fields[Field::expiry]);
+  if (!cas_column.empty() && cas_column[0] == kept_by_table) {
+    table_keeps_cas = true;
+    cas_column = trimmed(cas_column.substr(1));
+  }
+  has_flags = !flags_column.empty();
+  has_cas = !cas_column.empty();
+  has_expiry = !expiry_column.empty();
+  if (has_flags) {
+    all.push_back(flags_column);
+    add(values_columns_, flags_column);
+    add(row_columns_, flags_column);
+    add(whole_columns_, flags_column);
+    flags_at = position++;
+  }
+  if (has_cas) {
+    all.push_back(cas_column);
+    add(row_columns_, cas_column);
+    if (!table_keeps_cas) {
+      add(whole_columns_, cas_column);
+    }
+    cas_at = position++;
+  }
+  if (has_expiry) {
+    all.push_back(expiry_column);
+    add(row_columns_, expiry_column);
+    add(whole_columns_, expiry_column);
+    add(filter_columns_, expiry_column);
+    expiry_at = position++;
+    expiry_filter = filter++;
+  }
+  if (has_cas) {
+    const uint32_t in_front = key_part_count + cas_at;
+    cas_in_whole = table_keeps_cas && has_expiry ? in_front + 1 : in_front;
+    if (table_keeps_cas) {
+      add(whole_columns_, cas_column);
+    }
+    add(filter_columns_, cas_column);
+    cas_filter = filter++;
+  }
+  problem = database_.empty() || table_.empty() || key_part_count == 0 || value_count == 0
+                ? "it names no schema, no table, no key column or no value column"
+                : why_not({database_, table_, index_}, std::move(all));
+  const auto names = [this](std::string_view columns) {
+    return SelectionNames{.database = database_,
+                          .table = table_,
+                          .index = index_,
+                          .columns = columns,
+                          .filter_columns = filter_columns_,
+                          .unique_columns = key_columns_};
+  };
+  values = names(values_columns_);
+  row = names(row_columns_);
+  whole = names(whole_columns_);
+}
+
+Containers::Containers(std::vector<std::unique_ptr<const Container>> all) : by_name_(std::move(all)) {
+  if (by_name_.empty()) {
+    why_none_ = "the table of containers has no row";
+    return;
+  }
+  of_no_name_ = by_name_.front().get();
+  std::sort(by_name_.begin(), by_name_.end(),
+            [](const auto& left, const auto& right) { return left->name < right->name; });
+  if (const Container* const by_default = find("default"); by_default != nullptr) {
+    of_no_name_ = by_default;
+  }
+}
+
+const Container* Containers::find(std::string_view name) const {
+  const auto found =
+      std::lower_bound(by_name_.begin(), by_name_.end(), name,
+                       [](const auto& one, std::string_view wanted) { return one->name < wanted; });
+  return found == by_name_.end() || (*found)->name != name ? nullptr : found->get();
+}
+
+}  // namespace rowsocket

@@ -1,0 +1,95 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Containers: how protocols without names of tables (memcached's) find their rows. A container names a table,
+// its unique index, key columns, value columns, and optional columns for flags, a version (cas) and an expiry
+// time. The rows of one table of the server say which containers there are; it has the shape of
+// `innodb_memcache.containers`. That table is the administrator's.
+//
+// One immutable list for all who need it. It travels with the settings (Settings::containers);
+// server/container_watch.h reads the table and publishes a new list when it has changed.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "request/request.h"
+
+namespace rowsocket {
+
+/// The columns of the table of containers, in the order in which a row's values are given.
+inline constexpr std::string_view container_table_columns =
+    "name,db_schema,db_table,key_columns,value_columns,flags,cas_column,expire_time_column,"
+    "unique_idx_name_on_key";
+inline constexpr size_t container_field_count = 9;
+using ContainerFields = std::array<std::string, container_field_count>;  ///< NULL is the empty string
+
+/// Of several key parts, or several value columns, in one key or value of a protocol.
+inline constexpr char container_separator = '|';
+
+/// One container, with the selections that protocols ask for. Where it has no such column, a position is
+/// `none`.
+struct Container {
+  explicit Container(const ContainerFields& fields);
+  Container(const Container&) = delete;
+  Container& operator=(const Container&) = delete;
+
+  static constexpr uint32_t none = static_cast<uint32_t>(-1);
+
+  std::string name;
+  std::string problem;  ///< why it can not be used; empty = it can, as far as its own row tells
+
+  uint32_t key_part_count = 0;
+  uint32_t value_count = 0;
+  bool table_keeps_cas = false;  ///< the column is written by the table itself (generated, ON UPDATE)
+  bool has_flags = false;
+  bool has_cas = false;
+  bool has_expiry = false;
+
+  // Three selections of the same rows. All have the unique index, and as filter columns expiry and cas, as
+  // far as the container has them.
+  SelectionNames values;  ///< values, flags
+  SelectionNames row;     ///< values, flags, cas, expiry
+  /// Key parts, values, flags, cas and expiry: what an insert gives. A cas that the table keeps stands
+  /// behind them.
+  SelectionNames whole;
+
+  // Positions in `row`, and among the filter columns.
+  uint32_t flags_at = none;
+  uint32_t cas_at = none;
+  uint32_t cas_in_whole = none;
+  uint32_t expiry_at = none;
+  uint32_t expiry_filter = none;
+  uint32_t cas_filter = none;
+
+ private:
+  std::string database_, table_, index_, key_columns_;
+  std::string values_columns_, row_columns_, whole_columns_, filter_columns_;
+};
+
+class Containers {
+ public:
+  /// There are none.
+  explicit Containers(std::string why_none) : why_none_(std::move(why_none)) {}
+  /// In the order of the table's primary key. May throw std::bad_alloc.
+  explicit Containers(std::vector<std::unique_ptr<const Container>> all);
+
+  /// nullptr if there is none of this name.
+  [[nodiscard]] const Container* find(std::string_view name) const;
+  /// `default`, or else the first; nullptr if there is none at all.
+  [[nodiscard]] const Container* of_no_name() const { return of_no_name_; }
+  [[nodiscard]] size_t size() const { return by_name_.size(); }
+  /// Why there is none at all.
+  [[nodiscard]] const std::string& why_none() const { return why_none_; }
+
+ private:
+  std::vector<std::unique_ptr<const Container>> by_name_;
+  const Container* of_no_name_ = nullptr;
+  std::string why_none_;
+};
+
+}  // namespace rowsocket

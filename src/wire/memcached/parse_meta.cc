@@ -1,0 +1,413 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// mg, ms, md, ma, me: one key, and flags of one letter, some with a token behind it. A flag that a table can
+// not answer is refused by name: when a row was read last, or how often, stands in no table (h, l), and a row
+// that is stale, or that somebody has promised to write, is none of a table's (N, R, I, x).
+#include <algorithm>
+
+#include "wire/memcached/base64.h"
+#include "wire/memcached/meta_reply.h"
+#include "wire/memcached/parse_parts.h"
+
+namespace rowsocket::wire::memcached {
+namespace {
+
+constexpr size_t opaque_bytes_max = 32;
+constexpr size_t flag_count_max = 24;
+constexpr size_t value_end_bytes = 2;
+constexpr std::string_view bad_token = "CLIENT_ERROR bad token in command line format";
+
+/// A meta command's line.
+struct Meta {
+  char command = 'g';
+  std::string_view wire_key = {};
+  std::span<const std::string_view> flags = {};
+  bool is_base64 = false;
+  bool is_quiet = false;
+  bool tells_value = false;
+  bool has_cas = false;
+  uint64_t cas = 0;
+  bool has_expiry = false;
+  int64_t exptime = 0;
+  uint32_t client_flags = 0;
+  uint64_t delta = 1;
+  char mode = 0;
+  std::string_view wrong = {};  ///< the line that says what is wrong with a flag
+
+  [[nodiscard]] bool asks(char flag) const {
+    return std::any_of(flags.begin(), flags.end(), [flag](auto one) { return one[0] == flag; });
+  }
+};
+
+/// The flags that each command takes.
+std::string_view flags_of(char command) {
+  switch (command) {
+    case 'g':
+      return "bcfkOqstTuv";
+    case 's':
+      return "bcCFkMOqTS";
+    case 'd':
+      return "bCkOq";
+    case 'a':
+      return "bcCDkMOqtTv";
+    default:
+      return "b";
+  }
+}
+
+std::string_view read_flag(std::string_view flag, Meta& meta) {
+  const std::string_view token = flag.substr(1);
+  if (flags_of(meta.command).find(flag[0]) == std::string_view::npos) {
+    constexpr std::string_view of_memcached = "hIlNRxE";
+    return of_memcached.find(flag[0]) != std::string_view::npos
+               ? "CLIENT_ERROR invalid flag: a table has no answer to it"
+               : "CLIENT_ERROR invalid flag";
+  }
+  bool is_right = true;
+  switch (flag[0]) {
+    case 'b':
+      meta.is_base64 = true;
+      break;
+    case 'q':
+      meta.is_quiet = true;
+      break;
+    case 'v':
+      meta.tells_value = true;
+      break;
+    case 'C':
+      meta.has_cas = true;
+      is_right = parse_number(token, meta.cas);
+      break;
+    case 'T':
+      meta.has_expiry = true;
+      is_right = parse_number(token, meta.exptime);
+      break;
+    case 'F':
+      is_right = parse_number(token, meta.client_flags);
+      break;
+    case 'D':
+      if (!parse_number(token, meta.delta)) {
+        return "CLIENT_ERROR invalid numeric delta value";
+      }
+      break;
+    case 'M':
+      if (token.size() != 1) {
+        return "CLIENT_ERROR incorrect length for M token";
+      }
+      meta.mode = token[0];
+      break;
+    case 'O':
+      if (token.size() > opaque_bytes_max) {
+        return "CLIENT_ERROR opaque token too long";
+      }
+      break;
+    default:
+      break;
+  }
+  return is_right ? std::string_view() : bad_token;
+}
+
+/// False where memory is refused.
+bool read_flags(const Scope& scope, Words words, Meta& meta) {
+  const size_t count = words.count_left();
+  if (count > flag_count_max) {
+    meta.wrong = "CLIENT_ERROR options flags are too long";
+    return true;
+  }
+  const auto flags = scope.arena().array<std::string_view>(count);
+  if (flags.size() != count) {
+    return false;
+  }
+  for (size_t number = 0; number < count; ++number) {
+    flags[number] = words.next();
+    const char letter = flags[number][0];
+    const bool is_double = std::any_of(flags.begin(), flags.begin() + static_cast<ptrdiff_t>(number),
+                                       [letter](auto one) { return one[0] == letter; });
+    const std::string_view wrong = is_double ? "CLIENT_ERROR duplicate flag" : read_flag(flags[number], meta);
+    meta.wrong = meta.wrong.empty() ? wrong : meta.wrong;
+  }
+  meta.flags = flags;
+  return true;
+}
+
+/// The key, decoded, with its container. False: `refusal` answers what is wrong (nullptr: memory).
+bool take_meta_key(const Scope& scope, const Meta& meta, Key& key, Request*& refusal) {
+  std::string_view word = meta.wire_key;
+  if (meta.is_base64) {
+    char* const decoded = scope.arena().allocate(word.size());
+    size_t size = 0;
+    if (decoded == nullptr) {
+      refusal = nullptr;
+      return false;
+    }
+    if (!decode_base64(word, decoded, size)) {
+      refusal = refuse(scope, "CLIENT_ERROR error decoding key");
+      return false;
+    }
+    word = {decoded, size};
+  }
+  return find_container(scope, word, false, key, refusal);
+}
+
+/// What a done command, and one that misses, count as.
+Count count_of_done(const Meta& meta, bool subtracts) {
+  switch (meta.command) {
+    case 'g':
+      return Count::get_hits;
+    case 's':
+      return meta.has_cas ? Count::cas_hits : Count::cmd_set;
+    case 'd':
+      return Count::delete_hits;
+    case 'a':
+      return subtracts ? Count::decr_hits : Count::incr_hits;
+    default:
+      return Count::none;
+  }
+}
+Count count_of_missed(const Meta& meta, bool subtracts) {
+  switch (meta.command) {
+    case 'g':
+      return Count::get_misses;
+    case 's':
+      return meta.has_cas ? Count::cas_misses : Count::cmd_set;
+    case 'd':
+      return Count::delete_misses;
+    case 'a':
+      return subtracts ? Count::decr_misses : Count::incr_misses;
+    default:
+      return Count::none;
+  }
+}
+
+MetaAnswer answer_of(const Scope& scope, const Meta& meta, bool subtracts = false) {
+  return {.key = meta.wire_key,
+          .flags = meta.flags,
+          .now_s = scope.now_s(),
+          .tells_value = meta.tells_value,
+          .is_base64 = meta.is_base64,
+          .tally = &scope.state.tally,
+          .counts_done = count_of_done(meta, subtracts),
+          .counts_missed = count_of_missed(meta, subtracts)};
+}
+
+/// A find of a container's `row` gets its reply.
+template <typename KindOfReply = MetaLineReply>
+Request* with_reply(const Scope& scope, Find* find, const Container& container, const MetaAnswer& answer) {
+  RowLayout layout;
+  PerColumn per_column;
+  if (find == nullptr || !make_row_layout(scope, container, container.row, layout, per_column)) {
+    return nullptr;
+  }
+  find->reply = scope.arena().make<KindOfReply>(scope.out(), container, answer, layout, per_column);
+  return find->reply == nullptr ? nullptr : find;
+}
+
+Request* parse_meta_get(const Scope& scope, const Meta& meta, const Key& key) {
+  const Container& container = *key.container;
+  MetaAnswer answer = answer_of(scope, meta);
+  answer.hides_missed = meta.is_quiet;
+  Find* const find = find_row(scope, key, container.row, {});
+  if (find != nullptr && meta.has_expiry && container.has_expiry) {
+    Assignments assignments(scope, 1);
+    assignments.set_number(container.expiry_at, number_value(scope, expiry_of(scope, meta.exptime)));
+    if (!assignments.ok()) {
+      return nullptr;
+    }
+    find->change = {.kind = Change::Kind::assign, .assignments = assignments.all()};
+    find->tell = Tell::rows_after;
+  }
+  return with_reply(scope, find, container, answer);
+}
+
+Request* parse_meta_debug(const Scope& scope, const Meta& meta, const Key& key) {
+  return with_reply<MetaDebugReply>(scope, find_row(scope, key, key.container->row, {}), *key.container,
+                                    answer_of(scope, meta));
+}
+
+Request* parse_meta_delete(const Scope& scope, const Meta& meta, const Key& key) {
+  MetaAnswer answer = answer_of(scope, meta);
+  answer.missed = "NF";
+  answer.hides_done = answer.hides_missed = meta.is_quiet;
+  Find* const find = find_row(scope, key, key.container->row, {.has_cas = meta.has_cas, .cas = meta.cas});
+  if (find != nullptr) {
+    find->change.kind = Change::Kind::remove;
+    find->tell = Tell::count;
+  }
+  return with_reply(scope, find, *key.container, answer);
+}
+
+Request* parse_meta_count(const Scope& scope, const Meta& meta, const Key& key) {
+  const bool subtracts = meta.mode == 'D' || meta.mode == 'd' || meta.mode == '-';
+  const bool adds = meta.mode == 0 || meta.mode == 'I' || meta.mode == 'i' || meta.mode == '+';
+  if (!subtracts && !adds) {
+    return refuse(scope, "CLIENT_ERROR invalid mode for ma M token");
+  }
+  const Container& container = *key.container;
+  MetaAnswer answer = answer_of(scope, meta, subtracts);
+  answer.missed = "NF";
+  answer.hides_done = meta.is_quiet;
+  Find* const find =
+      make_count_find(scope, key, meta.delta, subtracts, {.has_cas = meta.has_cas, .cas = meta.cas});
+  if (find == nullptr) {
+    return nullptr;
+  }
+  if (meta.has_expiry && container.has_expiry) {
+    Assignments assignments(scope, find->change.assignments.size() + 1);
+    for (const Assignment& one : find->change.assignments) {
+      assignments.add(one.column, one.operation, one.value);
+    }
+    assignments.set_number(container.expiry_at, number_value(scope, expiry_of(scope, meta.exptime)));
+    if (!assignments.ok()) {
+      return nullptr;
+    }
+    find->change.assignments = assignments.all();
+  }
+  return with_reply(scope, find, container, answer);
+}
+
+// ---- ms
+
+bool store_of_mode(const Meta& meta, Store& store) {
+  switch (meta.mode) {
+    case 0:
+    case 'S':
+    case 's':
+      store = meta.has_cas ? Store::cas : Store::set;
+      return true;
+    case 'E':
+    case 'e':
+      store = Store::add;
+      return !meta.has_cas;
+    case 'A':
+    case 'a':
+      store = Store::append;
+      return true;
+    case 'P':
+    case 'p':
+      store = Store::prepend;
+      return true;
+    case 'R':
+    case 'r':
+      store = Store::replace;
+      return true;
+    default:
+      return false;
+  }
+}
+
+Request* make_meta_insert(const Scope& scope, const Meta& meta, const Key& key, const StoreLine& line,
+                          std::string_view value) {
+  const Container& container = *key.container;
+  Insert* const insert = make_insert(scope, key, line, value);
+  RowLayout layout;
+  PerColumn per_column;
+  const size_t values_at = container.key_part_count;
+  const size_t column_count = values_at + container.value_count + (container.has_flags ? 1U : 0U) +
+                              (container.has_cas ? 1U : 0U) + (container.has_expiry ? 1U : 0U);
+  if (insert == nullptr || !make_layout(scope, container, column_count, values_at, layout, per_column)) {
+    return nullptr;
+  }
+  layout.cas_at = container.cas_in_whole;
+  MetaAnswer answer = answer_of(scope, meta);
+  answer.hides_done = meta.is_quiet;
+  answer.keeps = line.store == Store::add;
+  insert->tells_rows = meta.asks('c');
+  insert->reply = scope.arena().make<MetaLineReply>(scope.out(), container, answer, layout, per_column);
+  return insert->reply == nullptr ? nullptr : insert;
+}
+
+Request* make_meta_store(const Scope& scope, const Meta& meta, const Key& key, std::string_view value) {
+  StoreLine line{.flags = meta.client_flags,
+                 .expiry = meta.has_expiry ? expiry_of(scope, meta.exptime) : 0,
+                 .cas = meta.cas};
+  if (!store_of_mode(meta, line.store)) {
+    return refuse(scope, "CLIENT_ERROR invalid mode for ms M token");
+  }
+  if (line.store == Store::add && meta.asks('c')) {
+    return refuse(scope, "CLIENT_ERROR c is not told of an add");
+  }
+  if (line.store == Store::set || line.store == Store::add) {
+    return make_meta_insert(scope, meta, key, line, value);
+  }
+  MetaAnswer answer = answer_of(scope, meta);
+  answer.missed = line.store == Store::cas ? "NF" : "NS";
+  answer.hides_done = meta.is_quiet;
+  Find* const find = make_store_find(scope, key, line, value, {.has_cas = meta.has_cas, .cas = meta.cas});
+  if (find != nullptr && meta.asks('c')) {
+    find->tell = Tell::rows_after;
+  }
+  return with_reply(scope, find, *key.container, answer);
+}
+
+Request* parse_meta_key(const Scope& scope, const Meta& meta, const Input& input) {
+  Key key;
+  Request* refusal = nullptr;
+  if (!take_meta_key(scope, meta, key, refusal)) {
+    return refusal;
+  }
+  if (meta.has_cas && !key.container->has_cas) {
+    return refuse(scope, no_cas);
+  }
+  switch (meta.command) {
+    case 'g':
+      return parse_meta_get(scope, meta, key);
+    case 's':
+      return make_meta_store(scope, meta, key, input.value);
+    case 'd':
+      return parse_meta_delete(scope, meta, key);
+    case 'a':
+      return parse_meta_count(scope, meta, key);
+    default:
+      return parse_meta_debug(scope, meta, key);
+  }
+}
+
+/// What is wrong with the line; empty if nothing is.
+std::string_view mistake_of(const Meta& meta) {
+  if (meta.wire_key.empty() || meta.wire_key.size() > key_bytes_max) {
+    return bad_format;
+  }
+  return meta.wrong;
+}
+
+Parsed parse_meta_set(const Scope& scope, Meta& meta, Words words, const Input& command) {
+  uint64_t value_bytes = 0;
+  const bool has_size = parse_number(words.next(), value_bytes) && value_bytes <= value_bytes_max;
+  if (!read_flags(scope, words, meta)) {
+    return parsed_request(nullptr, command.line_bytes);
+  }
+  if (!has_size) {
+    return parsed_request(refuse(scope, bad_format), command.line_bytes);
+  }
+  if (const std::string_view mistake = mistake_of(meta); !mistake.empty()) {
+    return parsed_request(refuse_value(scope, mistake, false, value_bytes + value_end_bytes),
+                          command.line_bytes);
+  }
+  Input input = command;
+  Parsed parsed{};
+  if (!take_value(scope, value_bytes, false, input, parsed)) {
+    return parsed;
+  }
+  return parsed_request(parse_meta_key(scope, meta, input), input.line_bytes + value_bytes + value_end_bytes);
+}
+
+}  // namespace
+
+Parsed parse_meta(const Scope& scope, std::string_view command, Words words, const Input& input) {
+  constexpr std::string_view commands = "gsdae";
+  if (commands.find(command[1]) == std::string_view::npos) {
+    return parsed_request(refuse(scope, "ERROR"), input.line_bytes);
+  }
+  Meta meta{.command = command[1], .wire_key = words.next()};
+  if (meta.command == 's') {
+    return parse_meta_set(scope, meta, words, input);
+  }
+  if (!read_flags(scope, words, meta)) {
+    return parsed_request(nullptr, input.line_bytes);
+  }
+  const std::string_view mistake = mistake_of(meta);
+  return parsed_request(mistake.empty() ? parse_meta_key(scope, meta, input) : refuse(scope, mistake),
+                        input.line_bytes);
+}
+
+}  // namespace rowsocket::wire::memcached

@@ -1,0 +1,209 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "wire/memcached/parse_parts.h"
+
+#include <algorithm>
+#include <charconv>
+
+namespace rowsocket::wire::memcached {
+
+// ---- requests and replies
+
+Request* answer(const Scope& scope, std::string_view line, bool is_silent) {
+  auto* const request = make_request<Request, FixedReply>(scope, line, is_silent);
+  if (request != nullptr) {
+    request->kind = RequestKind::nothing;
+  }
+  return request;
+}
+
+Request* refuse(const Scope& scope, std::string_view line, bool is_silent) {
+  auto* const request = make_request<Request, FixedReply>(scope, line, is_silent);
+  if (request != nullptr) {
+    request->mistake = line == "ERROR" ? ErrorCode::unknown_command : ErrorCode::syntax;
+  }
+  return request;
+}
+
+Request* refuse_value(const Scope& scope, std::string_view line, bool is_silent, uint64_t skip_bytes) {
+  auto* const request = make_request<Request, SkippingReply>(scope, line, is_silent, scope.state, skip_bytes);
+  if (request != nullptr) {
+    request->mistake = ErrorCode::syntax;
+    request->changes_state = true;
+  }
+  return request;
+}
+
+namespace {
+
+Request* refuse_problem(const Scope& scope, bool is_silent, std::string_view name, std::string_view problem) {
+  auto* const request = make_request<Request, ProblemReply>(scope, is_silent, name, problem);
+  if (request != nullptr) {
+    request->mistake = ErrorCode::cannot_open_table;
+  }
+  return request;
+}
+
+}  // namespace
+
+// ---- keys
+
+bool find_container(const Scope& scope, std::string_view wire, bool is_silent, Key& key, Request*& refusal) {
+  constexpr std::string_view lead = "@@";
+  key = {.wire = wire, .container = nullptr, .rest = wire};
+  if (scope.is_stranger()) {
+    refusal = refuse(scope, unauthenticated, is_silent);
+    return false;
+  }
+  const Containers* const containers = scope.parsing.settings.containers.get();
+  if (containers == nullptr || containers->size() == 0) {
+    const std::string_view why = containers == nullptr
+                                     ? "rowsocket_containers names no table, or it was not read yet"
+                                     : std::string_view(containers->why_none());
+    refusal = refuse_problem(scope, is_silent, {}, why);
+    return false;
+  }
+  std::string_view name = scope.state.container;
+  if (wire.starts_with(lead)) {
+    const size_t dot = std::min(wire.find('.'), wire.size());
+    name = wire.substr(lead.size(), dot - lead.size());
+    key.rest = wire.substr(std::min(dot + 1, wire.size()));
+  }
+  key.container = name.empty() ? containers->of_no_name() : containers->find(name);
+  if (key.container == nullptr) {
+    refusal = refuse_problem(scope, is_silent, name, "there is no such container");
+    return false;
+  }
+  if (!key.container->problem.empty()) {
+    refusal = refuse_problem(scope, is_silent, key.container->name, key.container->problem);
+    return false;
+  }
+  const auto separators = std::count(key.rest.begin(), key.rest.end(), container_separator);
+  if (static_cast<size_t>(separators) + 1 < key.container->key_part_count) {
+    refusal =
+        refuse(scope, "CLIENT_ERROR the key has fewer parts than its container has key columns", is_silent);
+    return false;
+  }
+  return true;
+}
+
+void split_key(const Key& key, std::span<Value> parts) {
+  std::string_view rest = key.rest;
+  for (size_t part = 0; part + 1 < parts.size(); ++part) {
+    const size_t end = std::min(rest.find(container_separator), rest.size());
+    parts[part] = Value(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  parts.back() = Value(rest);
+}
+
+// ---- values
+
+Value number_value(const Scope& scope, uint64_t number) {
+  constexpr size_t digits_max = 20;
+  char* const digits = scope.arena().allocate(digits_max);
+  if (digits == nullptr) {
+    return {};
+  }
+  return {digits, static_cast<size_t>(std::to_chars(digits, digits + digits_max, number).ptr - digits)};
+}
+
+uint64_t expiry_of(const Scope& scope, int64_t exptime) {
+  if (exptime < 0) {
+    return 1;  // long ago
+  }
+  const auto seconds = static_cast<uint64_t>(exptime);
+  return seconds == 0 || exptime > relative_expiry_s_max ? seconds : scope.now_s() + seconds;
+}
+
+void split_value(std::string_view value, std::span<Value> parts) {
+  bool is_over = false;
+  for (size_t part = 0; part < parts.size(); ++part) {
+    const size_t end =
+        part + 1 == parts.size() ? value.size() : std::min(value.find(container_separator), value.size());
+    parts[part] = is_over ? Value() : Value(value.substr(0, end));
+    is_over = is_over || end == value.size();
+    value.remove_prefix(std::min(end + 1, value.size()));
+  }
+}
+
+// ---- finds
+
+bool set_conditions(const Scope& scope, const Container& container, const Conditions& conditions,
+                    Find& find) {
+  const bool filters_expiry = conditions.unexpired && container.has_expiry;
+  const bool filters_cas = conditions.has_cas && container.has_cas;
+  const size_t count = (filters_expiry ? 1U : 0U) + (filters_cas ? 1U : 0U);
+  if (count == 0) {
+    return true;
+  }
+  const auto filters = scope.arena().array<Filter>(count);
+  if (filters.empty()) {
+    return false;
+  }
+  size_t at = 0;
+  if (filters_expiry) {
+    filters[at++] = {.mismatch = Mismatch::skip,
+                     .comparison = Comparison::greater_or_unset,
+                     .filter_column = container.expiry_filter,
+                     .value = number_value(scope, scope.now_s())};
+  }
+  if (filters_cas) {
+    filters[at++] = {.mismatch = Mismatch::refuse,
+                     .comparison = Comparison::equal,
+                     .filter_column = container.cas_filter,
+                     .value = number_value(scope, conditions.cas)};
+  }
+  find.filters = filters;
+  return std::none_of(filters.begin(), filters.end(),
+                      [](const Filter& filter) { return filter.value.is_null(); });
+}
+
+Find* find_row(const Scope& scope, const Key& key, const SelectionNames& names,
+               const Conditions& conditions) {
+  auto* const find = scope.arena().make<Find>();
+  const auto parts = scope.arena().array<Value>(key.container->key_part_count);
+  if (find == nullptr || parts.empty() || !set_conditions(scope, *key.container, conditions, *find)) {
+    return nullptr;
+  }
+  split_key(key, parts);
+  find->selection.names = &names;
+  find->range.key = parts;
+  return find;
+}
+
+bool make_layout(const Scope& scope, const Container& container, size_t column_count, size_t values_at,
+                 RowLayout& layout, PerColumn& per_column) {
+  layout.ends = scope.arena().array<ColumnEnd>(column_count);
+  layout.values_at = static_cast<uint32_t>(values_at);
+  if (layout.ends.empty()) {
+    return false;
+  }
+  per_column = {.prefixes = nullptr, .ends = layout.ends.data()};
+  if (container.value_count > 1) {
+    const auto prefixes = scope.arena().array<std::string_view>(column_count);
+    if (prefixes.empty()) {
+      return false;
+    }
+    constexpr std::string_view separator{&container_separator, 1};
+    for (size_t value = 1; value < container.value_count; ++value) {
+      prefixes[values_at + value] = separator;
+    }
+    per_column.prefixes = prefixes.data();
+  }
+  return true;
+}
+
+bool make_row_layout(const Scope& scope, const Container& container, const SelectionNames& names,
+                     RowLayout& layout, PerColumn& per_column) {
+  const bool is_row = &names == &container.row;
+  layout.flags_at = container.flags_at;
+  layout.cas_at = is_row ? container.cas_at : Container::none;
+  layout.expiry_at = is_row ? container.expiry_at : Container::none;
+  size_t column_count = container.value_count + (container.has_flags ? 1U : 0U);
+  if (is_row) {
+    column_count += (container.has_cas ? 1U : 0U) + (container.has_expiry ? 1U : 0U);
+  }
+  return make_layout(scope, container, column_count, 0, layout, per_column);
+}
+
+}  // namespace rowsocket::wire::memcached

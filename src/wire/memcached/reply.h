@@ -1,0 +1,257 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Replies of the classic commands: outcomes to bytes. Those of the meta commands are in meta_reply.h.
+//
+//   { VALUE key flags bytes [cas] CR LF data CR LF } END CR LF    get, gets, gat, gats
+//   number CR LF                                                  incr, decr
+//   a word CR LF                                                  the others
+//   ERROR | CLIENT_ERROR text | SERVER_ERROR text, CR LF          what failed
+//
+// A command with `noreply` is answered with no byte, whatever happens.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "request/containers.h"
+#include "request/protocol.h"
+#include "request/reply.h"
+#include "wire/memcached/state.h"
+
+namespace rowsocket::wire::memcached {
+
+/// The values of a row one behind the other; a reply looks at where each ends.
+inline constexpr ValueFormat bare_format = {.framing = ValueFormat::Framing::bare, .null_token = ""};
+
+inline constexpr std::string_view line_end = "\r\n";
+
+/// The line for an error. `container` is the one that the request was about, or nullptr.
+void append_error(Buffer& out, const Error& error, const Container* container);
+void append_number(Buffer& out, uint64_t number);
+
+/// What all replies have.
+class CommonReply : public Reply {
+ public:
+  void failed(const Error& error) override;
+
+ protected:
+  CommonReply(Buffer& out, const Container* container, bool is_silent)
+      : Reply(out, bare_format), container_(container), is_silent_(is_silent) {}
+  ~CommonReply() = default;
+
+  void say(std::string_view line) const {
+    if (!is_silent_) {
+      out().append(line);
+      out().append(line_end);
+    }
+  }
+  [[nodiscard]] const Container* container() const { return container_; }
+  [[nodiscard]] bool is_silent() const { return is_silent_; }
+
+ private:
+  const Container* container_;
+  bool is_silent_;
+};
+
+/// One line, whatever comes of the request. Of a request that has a mistake, the line says which.
+class FixedReply final : public CommonReply {
+ public:
+  FixedReply(Buffer& out, std::string_view line, bool is_silent)
+      : CommonReply(out, nullptr, is_silent), line_(line) {}
+  void failed(const Error&) override { say(line_); }
+  void done() override { say(line_); }
+
+ private:
+  std::string_view line_;
+};
+
+/// One line for a value that is not taken; its bytes are skipped.
+class SkippingReply final : public CommonReply {
+ public:
+  SkippingReply(Buffer& out, std::string_view line, bool is_silent, State& state, uint64_t skip_bytes)
+      : CommonReply(out, nullptr, is_silent), line_(line), state_(state), skip_bytes_(skip_bytes) {}
+  void failed(const Error&) override {
+    say(line_);
+    state_.skip_bytes = skip_bytes_;
+  }
+
+ private:
+  std::string_view line_;
+  State& state_;
+  uint64_t skip_bytes_;
+};
+
+/// A container, or all of them, can not be used: its problem in words.
+class ProblemReply final : public CommonReply {
+ public:
+  ProblemReply(Buffer& out, bool is_silent, std::string_view name, std::string_view problem)
+      : CommonReply(out, nullptr, is_silent), name_(name), problem_(problem) {}
+  void failed(const Error& error) override;
+
+ private:
+  std::string_view name_;  ///< empty = it is about all of them
+  std::string_view problem_;
+};
+
+/// The key was found, or not, or a filter refused its row.
+class FoundReply final : public CommonReply {
+ public:
+  struct Lines {
+    std::string_view found;
+    std::string_view missed;
+    std::string_view refused = {};
+    // What each counts as.
+    Count counts_found = Count::none;
+    Count counts_missed = Count::none;
+    Count counts_refused = Count::none;
+  };
+  FoundReply(Buffer& out, const Container& container, bool is_silent, const Lines& lines, Tally& tally)
+      : CommonReply(out, &container, is_silent), lines_(lines), tally_(tally) {}
+  void counted(uint64_t row_count) override { tell(row_count, row_count); }
+  void changed(const Changes& changes) override { tell(changes.rows_found, changes.rows_matched); }
+
+ private:
+  void tell(uint64_t rows_found, uint64_t rows_matched) {
+    tally_.add(rows_found == 0     ? lines_.counts_missed
+               : rows_matched == 0 ? lines_.counts_refused
+                                   : lines_.counts_found);
+    say(rows_found == 0 ? lines_.missed : rows_matched == 0 ? lines_.refused : lines_.found);
+  }
+
+  Lines lines_;
+  Tally& tally_;
+};
+
+/// `set` and `add`.
+class StoredReply final : public CommonReply {
+ public:
+  StoredReply(Buffer& out, const Container& container, bool is_silent, bool keeps, Tally& tally)
+      : CommonReply(out, &container, is_silent), keeps_(keeps), tally_(tally) {}
+  void begin_outcomes() override {}
+  void inserted(const RowOutcome& outcome) override {
+    tally_.add(Count::cmd_set);
+    say(keeps_ && outcome.rows_affected == 0 ? "NOT_STORED" : "STORED");
+  }
+  void end_outcomes() override {}
+
+ private:
+  bool keeps_;  ///< a row that is there stays
+  Tally& tally_;
+};
+
+/// The parts of a row that a container has, told by a reply: where they lie in the output.
+struct RowLayout {
+  std::span<ColumnEnd> ends;  ///< as many as the selection has columns
+  uint32_t values_at = 0;     ///< the first value column
+  uint32_t flags_at = Container::none;
+  uint32_t cas_at = Container::none;
+  uint32_t expiry_at = Container::none;
+};
+
+/// A short copy of a number that stood in a row; 0 where it is NULL, or none.
+class NumberText {
+ public:
+  explicit NumberText(std::string_view text);
+  [[nodiscard]] std::string_view view() const { return {digits_, size_}; }
+
+ private:
+  char digits_[20] = {'0'};
+  size_t size_ = 1;
+};
+
+/// The bytes of column `at` of a row that begins at `row_begin`.
+[[nodiscard]] std::string_view column_of(const Buffer& out, const RowLayout& layout, size_t row_begin,
+                                         uint32_t at);
+
+/// get, gets, gat, gats: the rows of some keys of one container.
+class ValuesReply final : public CommonReply {
+ public:
+  ValuesReply(Buffer& out, const Container& container, const RowLayout& layout, PerColumn per_column,
+              std::span<const std::string_view> keys, bool tells_cas, bool is_whole, Tally& tally);
+  void begin_rows(size_t) override { rows_told_ = 0; }
+  void row_begins(size_t key_number) override;
+  void row_ends() override;
+  void end_rows() override;
+
+ private:
+  RowLayout layout_;
+  std::span<const std::string_view> keys_;
+  Tally& tally_;
+  size_t row_begin_ = 0;
+  size_t rows_told_ = 0;
+  bool tells_cas_;
+  bool is_whole_;  ///< else it is one of several, and the last line is not its own
+};
+
+/// Around keys of several containers.
+class SeveralReply final : public CommonReply {
+ public:
+  explicit SeveralReply(Buffer& out) : CommonReply(out, nullptr, false) {}
+  void group_begins() override {}
+  void group_ends() override { say("END"); }
+  void group_failed(size_t, const Error& error) override { failed(error); }
+};
+
+/// incr, decr: the new number.
+class CountReply final : public CommonReply {
+ public:
+  CountReply(Buffer& out, const Container& container, const RowLayout& layout, PerColumn per_column,
+             bool subtracts, Tally& tally);
+  void failed(const Error& error) override;
+  void begin_rows(size_t) override {}
+  void row_begins(size_t) override { row_begin_ = out().size(); }
+  void row_ends() override;
+  void missed(size_t) override {
+    tally_.add(subtracts_ ? Count::decr_misses : Count::incr_misses);
+    say("NOT_FOUND");
+  }
+  void end_rows() override {}
+
+ private:
+  RowLayout layout_;
+  bool subtracts_;
+  Tally& tally_;
+  size_t row_begin_ = 0;
+};
+
+/// The `set` that says who the client is.
+class AuthenticatedReply final : public CommonReply {
+ public:
+  AuthenticatedReply(Buffer& out, State& state) : CommonReply(out, nullptr, false), state_(state) {}
+  void done() override {
+    state_.is_authenticated = true;
+    say("STORED");
+  }
+  void failed(const Error&) override { say("CLIENT_ERROR authentication failure"); }
+
+ private:
+  State& state_;
+};
+
+/// `get @@name`: keys that name no container are of this one from now on.
+class ChosenReply final : public CommonReply {
+ public:
+  ChosenReply(Buffer& out, const Container& container, State& state)
+      : CommonReply(out, &container, false), state_(state) {}
+  void opened(std::span<const std::string_view>) override;
+
+ private:
+  State& state_;
+};
+
+/// stats.
+class StatsReply final : public CommonReply {
+ public:
+  StatsReply(Buffer& out, const Settings& settings, const ServerFigures* figures, uint64_t unix_time_s)
+      : CommonReply(out, nullptr, false), settings_(settings), figures_(figures), unix_time_s_(unix_time_s) {}
+  void done() override;
+
+ private:
+  const Settings& settings_;
+  const ServerFigures* figures_;
+  uint64_t unix_time_s_;
+};
+
+}  // namespace rowsocket::wire::memcached

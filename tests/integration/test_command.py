@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The command `rowsocket` on a real server: the examples of docs/command.md, its shell, its exit codes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+from prompt_toolkit.completion import CompleteEvent
+from prompt_toolkit.document import Document
+
+from rowsocket.cli.app import State, app
+from rowsocket.cli.catalog import Catalog
+from rowsocket.cli.shell import NameCompleter, run_line
+from support.mariadb import RowSocketServer
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs/command.md").read_text()
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+DATABASE = "shop"
+
+Run = Callable[..., "subprocess.CompletedProcess[str]"]
+
+
+def blocks(language: str) -> list[str]:
+    """The code blocks of docs/command.md."""
+    return [str(text) for name, text in BLOCK.findall(PAGE) if name == language]
+
+
+def sql_url(server: RowSocketServer) -> str:
+    """How the command reaches SQL."""
+    return f"mysql://root@/?unix_socket={server.socket}"
+
+
+@pytest.fixture
+def shop(server: RowSocketServer) -> Iterator[RowSocketServer]:
+    """A server with the table of the page."""
+    server.sql(f"CREATE DATABASE {DATABASE}")
+    (definition,) = blocks("sql")
+    server.sql(definition.replace("TABLE user", f"TABLE {DATABASE}.user"))
+    yield server
+    server.sql(f"DROP DATABASE {DATABASE}")
+
+
+@pytest.fixture
+def run(shop: RowSocketServer) -> Run:
+    """run("get", "user", "1"): the command, with its output."""
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(ROOT / "clients/python/src"),
+        "ROWSOCKET_URL": f"rowsocket://127.0.0.1:{shop.write_port}/{DATABASE}",
+    }
+
+    def one(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [sys.executable, "-m", "rowsocket", *words],
+            env={**environment, **more},
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            timeout=60,
+        )
+
+    return one
+
+
+def test_the_examples_of_the_page_print_what_it_says(run: Run) -> None:
+    examples = "".join(blocks("console"))
+    commands = re.split(r"^\$ rowsocket ", examples, flags=re.MULTILINE)[1:]
+    assert len(commands) > 10
+    for example in commands:
+        command, expected = example.split("\n", 1)
+        done = run(*shlex.split(command))
+        assert done.stdout + done.stderr == expected, command
+
+
+@pytest.mark.parametrize(
+    ("words", "code"),
+    [
+        (["get", "user", "1", "-c", "id"], 1),
+        (["delete", "user", "1"], 1),
+        (["set", "user", "1", "name=x"], 1),
+        (["get", "user", "1"], 2),  # which columns?
+        (["set", "user", "1"], 2),
+        (["put", "user", "name"], 2),
+        (["get", "nothing", "1", "-c", "id"], 3),
+        (["--url", "rowsocket://127.0.0.1:1/shop", "get", "user", "1", "-c", "id"], 4),
+    ],
+)
+def test_scripts_can_tell_by_the_exit_code(run: Run, words: list[str], code: int) -> None:
+    done = run(*words)
+
+    assert done.returncode == code
+
+
+def test_columns_are_looked_up_through_sql(shop: RowSocketServer, run: Run) -> None:
+    run("put", "user", "id=1", "name=Ada")
+    done = run("get", "user", "1", "--json", ROWSOCKET_SQL=sql_url(shop))
+    assert json.loads(done.stdout) == {"id": 1, "name": "Ada", "born": None}
+
+
+def test_latency_tells_times_in_their_order(run: Run) -> None:
+    figures = json.loads(run("latency", "--count", "50", "--json").stdout)
+    assert figures["count"] == 50
+    assert 0 < figures["min_us"] <= figures["p50_us"] <= figures["p99_us"] <= figures["max_us"]
+    assert "p99_us" in run("latency", "--count", "5").stdout
+
+
+def test_top_shows_what_the_server_does(shop: RowSocketServer, run: Run) -> None:
+    figures = json.loads(run("top", "--interval", "0.1", "--json", ROWSOCKET_SQL=sql_url(shop)).stdout)
+    assert figures["connections_write"] >= 0
+    assert "requests_find_per_s" in figures
+    assert "per second" in run("top", "--interval", "0.1", "--once", ROWSOCKET_SQL=sql_url(shop)).stdout
+    assert run("top").returncode == 2
+
+
+# ── the shell ───────────────────────────────────────────────────────────────────────────────────────────────
+
+
+@pytest.fixture
+def state(shop: RowSocketServer) -> Iterator[State]:
+    """What a shell with a SQL connection keeps between its lines."""
+    state = State()
+    state.url = f"rowsocket://127.0.0.1:{shop.write_port}"
+    state.sql_url = sql_url(shop)
+    state.catalog = Catalog(state.sql_url)
+    yield state
+    state.close()
+
+
+def completions(state: State, text: str) -> list[str]:
+    """What the line may become."""
+    found = NameCompleter(state).get_completions(Document(text), CompleteEvent())
+    return [text[: len(text) + one.start_position] + one.text for one in found]
+
+
+def test_lines_are_verbs_and_the_database_is_remembered(
+    state: State, capsys: pytest.CaptureFixture[str]
+) -> None:
+    for line in (
+        f"use {DATABASE}",
+        "put user id=1 name='Ada L'",
+        "get user 1 --json",
+        "get user 2",
+        "nonsense",
+    ):
+        assert run_line(app, state, line)
+    output = capsys.readouterr()
+    assert '{"id": 1, "name": "Ada L", "born": null}' in output.out
+    assert "no such row" in output.err
+    assert "no verb 'nonsense'" in output.err
+    assert not run_line(app, state, "exit")
+
+
+def test_names_are_completed(state: State) -> None:
+    assert completions(state, "ge") == ["get"]
+    assert completions(state, "use sho") == [f"use {DATABASE}"]
+    assert completions(state, "get shop.us") == ["get shop.user"]
+    run_line(app, state, f"use {DATABASE}")
+    assert "get user" in completions(state, "get us")
+    assert completions(state, "get user 1 --columns id,na") == ["get user 1 --columns id,name"]
+    assert completions(state, "find user x --index by") == ["find user x --index by_name"]
+    assert completions(state, "put user bo") == ["put user born="]
+
+
+def test_without_sql_what_was_used_is_completed(shop: RowSocketServer, state: State) -> None:
+    state.catalog, state.database = Catalog(None), DATABASE
+    assert completions(state, "get us") == []
+    run_line(app, state, "get user 1 --columns id,name")
+    assert completions(state, "get us") == ["get user"]
+    assert completions(state, "get user 1 --columns id,na") == ["get user 1 --columns id,name"]
