@@ -141,8 +141,8 @@ Error Cursor::insert_row(const engine::RowToInsert& row, RowOutcome& outcome) {
     return error;
   }
   Error error = noted(mariadb::insert_row(thd_, *binding_, table_, row, raw_, *this, ids_, outcome));
-  // InnoDB waits for the lock of a table's AUTO_INCREMENT when the row is there (innodb_autoinc_lock_mode 0 and
-  // 1), and does not take the row back where it can not have the lock.
+  // InnoDB waits for the lock of a table's AUTO_INCREMENT when the row is there (innodb_autoinc_lock_mode 0
+  // and 1), and does not take the row back where it can not have the lock.
   may_have_left_row_ = may_have_left_row_ || (error.code == ErrorCode::engine && outcome.has_id &&
                                               error.reason != Reason::duplicate);
   thd_->get_stmt_da()->inc_current_row_for_warning();
