@@ -11,7 +11,8 @@
 // `SessionOptions::wake`, which is called from others.
 //
 //   Session ..... one per thread: its transaction, its open tables
-//   Selection ... what a client named: an index of a table, and columns. It is a description only: each session
+//   Selection ... what a client named: an index of a table, and columns. It is a description only: each
+//   session
 //                 resolves the names for itself, and again after each reopening of the table. Clients of one
 //                 worker that named the same share one.
 //   Cursor ...... one request's way through an index, from begin_request to end_request or

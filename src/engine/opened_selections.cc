@@ -18,9 +18,9 @@ size_t bytes_of(const SelectionDescription& names, size_t column_count) {
 /// Names can hold any byte but 0.
 std::string key_of(const SelectionDescription& description) {
   std::string key;
-  for (const std::string* part : {&description.database, &description.table, &description.index,
-                                  &description.columns, &description.filter_columns,
-                                  &description.unique_columns}) {
+  for (const std::string* part :
+       {&description.database, &description.table, &description.index, &description.columns,
+        &description.filter_columns, &description.unique_columns}) {
     key += *part;
     key += '\0';
   }

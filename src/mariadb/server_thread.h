@@ -20,8 +20,8 @@ class ServerThread {
     void* object;
     /// Called, from any thread, when the THD was killed.
     void (*woken)(void* object);
-    /// Called on the THD's thread, which may hold latches of InnoDB or mutexes of the server: the THD is about
-    /// to wait for a lock or a disk.
+    /// Called on the THD's thread, which may hold latches of InnoDB or mutexes of the server: the THD is
+    /// about to wait for a lock or a disk.
     void (*about_to_wait)(void* object);
   };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // What the connections of a worker refuse while a turn has their requests.
+#include "server/connections.h"
+
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
@@ -10,7 +12,6 @@
 #include "base/invariant.h"
 #include "engine/memory/memory_engine.h"
 #include "server/test_support.h"
-#include "server/connections.h"
 #include "server/turn.h"
 #include "wire/handlersocket/handlersocket.h"
 

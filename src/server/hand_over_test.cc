@@ -24,14 +24,14 @@ class HandOverTest : public TurnLoopTest {
   void use_sessions(engine::Intent intent) {
     turn_.reset();
     stand_in_.reset();
-    session_ =
-        engine_.create_session({.intent = intent, .selections = selections_, .counters = &counters_});
+    session_ = engine_.create_session({.intent = intent, .selections = selections_, .counters = &counters_});
     turn_ = std::make_unique<Turn>(Turn::Surroundings{*session_, counters_, clock_, loop_->token(), numbers_},
                                    board_.current());
-    stand_in_session_ =
-        engine_.create_session({.intent = intent, .selections = selections_, .counters = &stand_in_counters_});
+    stand_in_session_ = engine_.create_session(
+        {.intent = intent, .selections = selections_, .counters = &stand_in_counters_});
     stand_in_ = std::make_unique<Turn>(
-        Turn::Surroundings{*stand_in_session_, stand_in_counters_, clock_, loop_->token(), numbers_}, board_.current());
+        Turn::Surroundings{*stand_in_session_, stand_in_counters_, clock_, loop_->token(), numbers_},
+        board_.current());
   }
 
   /// While the next request waits, the stand-in takes over, and then `meanwhile` happens.

@@ -130,7 +130,8 @@ class Server::Impl final : public ServerFigures {
     if (endpoints.serve(Intent::write) && !start_workers(Intent::write, write_threads, failure)) {
       return false;
     }
-    if (!watch_containers(config.containers, failure) || (thread_limit_.is_left() && !ticker_.start(failure))) {
+    if (!watch_containers(config.containers, failure) ||
+        (thread_limit_.is_left() && !ticker_.start(failure))) {
       return false;
     }
     acceptor_ = std::make_unique<Acceptor>(std::move(endpoints.all), workers_, settings_board_, log_, clock_);

@@ -28,8 +28,8 @@ void Ticker::run() {
       is_busy |= worker->tick();
     }
     idle_ticks = is_busy ? 0 : idle_ticks + 1;
-    pause = std::chrono::milliseconds(idle_ticks < limits::idle_ticks ? limits::tick_ms
-                                                                      : limits::idle_tick_ms);
+    pause =
+        std::chrono::milliseconds(idle_ticks < limits::idle_ticks ? limits::tick_ms : limits::idle_tick_ms);
   }
 }
 

@@ -63,8 +63,8 @@ class TurnLoop {
 
   enum class Ended : uint8_t {
     well,
-    stop,  ///< the turn's session is told to stop
-    adrift ///< another thread has taken over the loop: see `turn.keep_unsettled` and `give_back`
+    stop,   ///< the turn's session is told to stop
+    adrift  ///< another thread has taken over the loop: see `turn.keep_unsettled` and `give_back`
   };
   /// Wait until there is something to do, and do it in this turn.
   [[nodiscard]] Ended run(Turn& turn);

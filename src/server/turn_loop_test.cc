@@ -195,7 +195,8 @@ TEST_F(TurnLoopTest, the_memory_of_a_burst_is_given_back_before_a_sleep) {
   engine_.set_busy("shop.item", true);
   clients.front().send(find_pen);
   turn();
-  EXPECT_EQ(loop_->run(*turn_), TurnLoop::Ended::well) << "it slept until the request that waits was to be tried again";
+  EXPECT_EQ(loop_->run(*turn_), TurnLoop::Ended::well)
+      << "it slept until the request that waits was to be tried again";
   EXPECT_FALSE(loop_->connections().has_surplus());
 }
 

@@ -58,8 +58,8 @@ bool Worker::add_hand(bool is_in_charge, std::string& failure) {
   const MutexLock lock(hands_mutex_);
   hands_.push_back(std::make_unique<Hand>());
   Hand& hand = *hands_.back();
-  const bool started = start_thread(
-      hand.thread, name_, [this, &hand, is_in_charge] { run(hand, is_in_charge); }, failure);
+  const bool started =
+      start_thread(hand.thread, name_, [this, &hand, is_in_charge] { run(hand, is_in_charge); }, failure);
   if (!started) {
     hands_.pop_back();
   }

@@ -26,7 +26,7 @@ def with_rows(server: RowSocketServer) -> Database:
 
 @contextlib.contextmanager
 def endless_find(server: RowSocketServer, port: str) -> Iterator[RawConnection]:
-    """Walks over all rows 10,000 times, and finds none that its filter passes. KILL ends it with the block."""
+    """Walks over all rows 10,000 times, and finds none that its filter passes. KILL ends it."""
     with server.raw(port) as connection:
         connection.ask(b"P\t0\td\tt\tsame\tid\tid")
         keys = b"\t".join([b"1"] * KEYS)

@@ -61,7 +61,9 @@ class MemoryCursor final : public Cursor {
   };
   using Iterator = std::set<Entry, EntryLess>::const_iterator;
 
-  [[nodiscard]] const KeyIndex& key_index() const { return binding_->table()->key_index(binding_->key_index()); }
+  [[nodiscard]] const KeyIndex& key_index() const {
+    return binding_->table()->key_index(binding_->key_index());
+  }
   /// One end of the range: the rows of its key belong to it, or not.
   struct End {
     std::vector<Cell> key;
