@@ -102,7 +102,7 @@ TEST_P(Opening, a_selection_tells_the_sql_types_of_its_columns) {
 
 TEST_P(Opening, types_that_take_more_bytes_than_wanted_are_not_told) {
   ColumnTypes types;
-  EXPECT_FALSE(client().session().column_types(client().open(item()), types, 30));
+  EXPECT_FALSE(client().session().column_types(client().open(item()), types, 29));
 }
 
 TEST_P(Opening, a_table_that_somebody_holds_is_waited_for) {
