@@ -375,7 +375,10 @@ def test_a_table_can_be_altered_and_dropped_under_a_client(
     cache_server.sql("ALTER TABLE app.moving ADD COLUMN more INT DEFAULT 5 FIRST")
     assert cache.value("@@moving.a") == b"1"
     cache_server.sql("ALTER TABLE app.moving DROP COLUMN v")
-    assert cache.word("get @@moving.a") == "SERVER_ERROR container 'moving': no_such_column: no column 'v'"
+    assert (
+        cache.word("get @@moving.a")
+        == "SERVER_ERROR container 'moving': no_such_column: no column 'v' in app.moving"
+    )
     cache_server.sql("ALTER TABLE app.moving ADD COLUMN v TEXT, DROP PRIMARY KEY")
     assert "no index 'PRIMARY'" in cache.word("get @@moving.a")
     cache_server.sql("DROP TABLE app.moving")
