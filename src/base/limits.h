@@ -146,6 +146,16 @@ inline constexpr uint32_t parked_retry_us = 1000;
 /// try holds up the worker. Not measured.
 inline constexpr uint32_t replay_retries = 3;
 
+/// How often workers are looked at for requests that take long. A request that takes a slice is long: other
+/// clients notice a millisecond.
+inline constexpr uint32_t tick_ms = 1;
+/// Where so many ticks in a row found no request under way, workers are looked at less often: it should cost
+/// an idle server nothing that can be seen.
+inline constexpr uint32_t idle_ticks = 500;
+inline constexpr uint32_t idle_tick_ms = 20;
+/// Processor time of a request before a stand-in takes over. Below a tick, so that two ticks see it.
+inline constexpr uint32_t slice_us = 700;
+
 // ---- one session in MariaDB: how long it waits in place, where all clients of its worker wait with it
 
 /// After a row was kept for a second, no client waits for rows in place for so long. So a row that stays
@@ -172,6 +182,9 @@ inline constexpr uint32_t names_cleared_min = 256;
 // ---- the server
 
 inline constexpr uint32_t threads_max = 1024;
+/// rowsocket_threads_max. 0 = no stand-ins: they have not run for long enough yet (decision 15).
+inline constexpr uint32_t all_threads_default = 0;
+inline constexpr uint32_t all_threads_max = 4096;
 /// rowsocket_max_connections. An idle one owns no buffers, so the number costs little. Not measured beyond
 /// the figures in docs/benchmarks.
 inline constexpr uint32_t connections_default = 20'000;

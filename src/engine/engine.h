@@ -7,11 +7,14 @@
 //
 // What each sentence below means is stated by a test in `engine/conformance`, which runs on both.
 //
-// Everything here belongs to one worker thread; only `SessionOptions::wake` is called from others.
+// Everything here belongs to one thread, but for selections, which belong to nobody's thread, and
+// `SessionOptions::wake`, which is called from others.
 //
-//   Session ..... one per worker: its transaction, its open tables
-//   Selection ... what a client named: an index of a table, and columns. The session resolves the names again
-//                 after each reopening of the table. Connections of one worker that named the same share one.
+//   Session ..... one per thread: its transaction, its open tables
+//   Selection ... what a client named: an index of a table, and columns. It is a description only: each
+//   session
+//                 resolves the names for itself, and again after each reopening of the table. Clients of one
+//                 worker that named the same share one.
 //   Cursor ...... one request's way through an index, from begin_request to end_request or
 //                 abandon_request
 #pragma once
@@ -54,27 +57,38 @@ struct SelectionDescription {
 
 using ColumnTypes = std::vector<std::string>;
 
+class OpenedSelections;
+
+/// See opened_selections.h, which makes them.
 class Selection {
  public:
-  explicit Selection(SelectionDescription description);
-  virtual ~Selection() = default;
+  Selection(std::shared_ptr<OpenedSelections> opened, SelectionDescription description, std::string key,
+            uint32_t slot, uint64_t serial);
+  ~Selection();
   Selection(const Selection&) = delete;
   Selection& operator=(const Selection&) = delete;
 
   [[nodiscard]] const SelectionDescription& description() const { return description_; }
   [[nodiscard]] size_t column_count() const { return column_count_; }
   [[nodiscard]] size_t filter_column_count() const { return filter_column_count_; }
-  /// The SQL types of its columns, as information_schema words them (`int(10) unsigned`). To be asked right
-  /// after it was opened. False if they take more than `bytes_max` together. May throw std::bad_alloc.
-  [[nodiscard]] virtual bool column_types(ColumnTypes& types, size_t bytes_max) const = 0;
   /// About how much memory it takes: its names, twice, and what they are resolved to.
   [[nodiscard]] size_t held_bytes() const { return held_bytes_; }
+  /// No two that clients have open at the same time have the same slot; slots are small numbers.
+  [[nodiscard]] uint32_t slot() const { return slot_; }
+  /// No two of one list ever have the same serial; never 0.
+  [[nodiscard]] uint64_t serial() const { return serial_; }
 
  private:
+  friend class OpenedSelections;
+
+  std::shared_ptr<OpenedSelections> opened_;
   SelectionDescription description_;
+  std::string key_;  ///< in the list
   size_t column_count_;
   size_t filter_column_count_;
   size_t held_bytes_;
+  uint32_t slot_;
+  uint64_t serial_;
 };
 
 enum class Intent : uint8_t {
@@ -94,7 +108,7 @@ enum class Begin : uint8_t {
 
 /// One request of a group, as far as the engine has to know it before it runs.
 struct GroupMember {
-  class Selection* selection;
+  Selection* selection;
   Intent intent;
   bool rows_alone;  ///< each of its rows is undone alone
 };
@@ -181,10 +195,13 @@ class Session {
   virtual Begin open_selection(const SelectionDescription& description, std::shared_ptr<Selection>& selection,
                                Error& error) = 0;
 
-  /// How much memory all open selections take together. A selection that several clients share counts once.
-  [[nodiscard]] virtual size_t held_bytes() const { return 0; }
+  /// The SQL types of its columns, as information_schema words them (`int(10) unsigned`). To be asked right
+  /// after it was opened. False if they take more than `bytes_max` together. May throw std::bad_alloc.
+  [[nodiscard]] virtual bool column_types(const Selection& selection, ColumnTypes& types,
+                                          size_t bytes_max) = 0;
 
-  /// Start a request: the selection's table is open, locked in the engine's sense, and part of the turn's
+  /// Start a request. The selection is of the session's list, whichever session opened it. Its table is open,
+  /// locked in the engine's sense, and part of the turn's
   /// transaction. The cursor belongs to the session and is good until the request ends. One request at a
   /// time. If a request may change what no rollback takes back, it is `commit_first` after any change of the
   /// transaction.
@@ -268,8 +285,13 @@ class Session {
 struct SessionOptions {
   Intent intent = Intent::read;  ///< `read`: every begin_request with Intent::write fails with read_only
   uint32_t worker_number = 0;
+  /// Sessions with the same list can run each other's requests; nullptr = a list of its own.
+  std::shared_ptr<OpenedSelections> selections = nullptr;
   Counters* counters = nullptr;     ///< the worker's own, needed by the real engine; outlives the session
   std::function<void()> wake = {};  ///< called from any thread when `interruption()` may have changed
+  /// Called on the session's own thread when a request is about to wait for a lock or for the storage. The
+  /// engine may hold latches then: it takes no lock.
+  std::function<void()> about_to_wait = {};
 };
 
 class Engine {

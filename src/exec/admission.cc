@@ -192,7 +192,7 @@ Begin Admission::open(Client& client, const Open& open, const Settings& settings
   if (begin == Begin::ready) {
     if (open.tells_types) {
       column_types_ = std::make_unique<engine::ColumnTypes>();
-      if (!opened->column_types(*column_types_, settings.reply_bytes_max)) {
+      if (!session_.column_types(*opened, *column_types_, settings.reply_bytes_max)) {
         error = ErrorCode::reply_too_large;
         return Begin::failed;
       }

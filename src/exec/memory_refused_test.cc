@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "base/refused_memory.h"
+#include "engine/opened_selections.h"
 #include "exec/executor_fixture.h"
 
 namespace {
@@ -70,12 +71,6 @@ void operator delete[](void* place, size_t) noexcept { std::free(place); }
 namespace rowsocket::exec {
 namespace {
 
-class NumberSelection final : public engine::Selection {
- public:
-  using engine::Selection::Selection;
-  [[nodiscard]] bool column_types(engine::ColumnTypes&, size_t) const override { return true; }
-};
-
 /// One row with one number, which is also its key. Nothing here allocates but open_index.
 class NumberSession final : public engine::Session, public engine::Cursor {
  public:
@@ -84,8 +79,11 @@ class NumberSession final : public engine::Session, public engine::Cursor {
 
   engine::Begin open_selection(const engine::SelectionDescription& description,
                                std::shared_ptr<engine::Selection>& selection, Error&) override {
-    selection = std::make_shared<NumberSelection>(description);
+    selection = opened_->find_or_add(description);
     return engine::Begin::ready;
+  }
+  [[nodiscard]] bool column_types(const engine::Selection&, engine::ColumnTypes&, size_t) override {
+    return true;
   }
   engine::Begin begin_request(engine::Selection&, engine::Intent, engine::Cursor*& cursor, Error&) override {
     before_request_ = number_;
@@ -145,6 +143,7 @@ class NumberSession final : public engine::Session, public engine::Cursor {
   [[nodiscard]] const Error& error() const override { return error_; }
 
  private:
+  std::shared_ptr<engine::OpenedSelections> opened_ = std::make_shared<engine::OpenedSelections>();
   int64_t number_ = 0;
   int64_t before_request_ = 0;
   int64_t before_group_ = 0;
@@ -159,7 +158,8 @@ class ColdExecutor {
     description.columns = "number";
     description.filter_columns = "number";
     RetiredSelections none;
-    connection_.client.set_selection(0, std::make_shared<NumberSelection>(description), none);
+    const auto opened = std::make_shared<engine::OpenedSelections>();
+    connection_.client.set_selection(0, opened->find_or_add(description), none);
   }
 
   /// A turn. Gives the number of allocations; those beyond `allowed_count` were refused.

@@ -9,7 +9,7 @@
 
 namespace rowsocket::mariadb {
 
-bool RequestUnderWay::begin(const Selection::Side& side, bool changes, bool raw) {
+bool RequestUnderWay::begin(const BoundSelection::Side& side, bool changes, bool raw) {
   if (!invariant(side.open->is_locked(), "a request runs on a table that is locked") ||
       !invariant(side.binding.generation == side.open->generation(),
                  "the columns of a request belong to the open table")) {

@@ -18,7 +18,7 @@ class RequestUnderWay {
 
   /// The table of `side` is locked, and its binding is of the table's present opening. False where a bug of
   /// ours has it otherwise; then no request is under way.
-  [[nodiscard]] bool begin(const Selection::Side& side, bool changes, bool raw);
+  [[nodiscard]] bool begin(const BoundSelection::Side& side, bool changes, bool raw);
   [[nodiscard]] bool is_under_way() const { return table_ != nullptr; }
   /// It may change rows.
   [[nodiscard]] bool changes() const { return changes_; }

@@ -26,15 +26,34 @@ sys_var* find_row_lock_variable() {
 }  // namespace
 
 void ServerThread::was_killed(THD* thd) {
-  const auto* const thread = static_cast<const ServerThread*>(thd->event_scheduler.data);
-  thread->woken_(thread->owner_);
+  const Owner& owner = of(thd).owner_;
+  owner.woken(owner.object);
+}
+
+/// What flushes to a disk is left out: commits happen between requests, and belong together.
+void ServerThread::begins_to_wait(THD* thd, int what) {
+  switch (what) {
+    case THD_WAIT_DISKIO:
+    case THD_WAIT_ROW_LOCK:
+    case THD_WAIT_GLOBAL_LOCK:
+    case THD_WAIT_META_DATA_LOCK:
+    case THD_WAIT_TABLE_LOCK:
+    case THD_WAIT_USER_LOCK:
+    case THD_WAIT_SLEEP: {
+      const Owner& owner = of(thd).owner_;
+      owner.about_to_wait(owner.object);
+      break;
+    }
+    default:
+      break;
+  }
 }
 
 /// The server tells a connection's scheduler about KILL; ours pokes the worker out of its poll.
-scheduler_functions* ServerThread::kill_notification_scheduler() {
+scheduler_functions* ServerThread::notifying_scheduler() {
   static scheduler_functions functions = [] {
     scheduler_functions copy = *thread_scheduler;
-    copy.thd_wait_begin = nullptr;
+    copy.thd_wait_begin = begins_to_wait;
     copy.thd_wait_end = nullptr;
     copy.post_kill_notification = was_killed;
     return copy;
@@ -42,12 +61,11 @@ scheduler_functions* ServerThread::kill_notification_scheduler() {
   return &functions;
 }
 
-ServerThread::ServerThread(Intent intent, void* owner, Woken woken)
-    : intent_(intent), owner_(owner), woken_(woken) {
+ServerThread::ServerThread(Intent intent, const Owner& owner) : intent_(intent), owner_(owner) {
   init_sql_alloc(PSI_NOT_INSTRUMENTED, &command_memory_, 8192, 8192, MYF(0));
   create();
   thd_->event_scheduler.data = this;
-  thd_->scheduler = kill_notification_scheduler();
+  thd_->scheduler = notifying_scheduler();
   server_threads.insert(thd_);
 }
 

@@ -16,10 +16,16 @@ namespace rowsocket::mariadb {
 
 class ServerThread {
  public:
-  /// `woken(owner)` is called, from any thread, when the THD was killed.
-  using Woken = void (*)(void* owner);
+  struct Owner {
+    void* object;
+    /// Called, from any thread, when the THD was killed.
+    void (*woken)(void* object);
+    /// Called on the THD's thread, which may hold latches of InnoDB or mutexes of the server: the THD is
+    /// about to wait for a lock or a disk.
+    void (*about_to_wait)(void* object);
+  };
 
-  ServerThread(engine::Intent intent, void* owner, Woken woken);
+  ServerThread(engine::Intent intent, const Owner& owner);
   ~ServerThread();
   ServerThread(const ServerThread&) = delete;
   ServerThread& operator=(const ServerThread&) = delete;
@@ -71,14 +77,14 @@ class ServerThread {
 
  private:
   static void was_killed(THD* thd);
-  static scheduler_functions* kill_notification_scheduler();
+  static void begins_to_wait(THD* thd, int what);
+  static scheduler_functions* notifying_scheduler();
   void create();
   void take_over_settings(bool is_cluster_client);
   void reset(bool is_cluster_client);
 
   engine::Intent intent_;
-  void* owner_;
-  Woken woken_;
+  Owner owner_;
   THD* thd_ = nullptr;
   GlobalSettings settings_;
   MEM_ROOT* session_memory_ = nullptr;  ///< the THD's own, between commands

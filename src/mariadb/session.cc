@@ -22,6 +22,7 @@ using engine::Interruption;
 namespace {
 
 void wake_session(void* session) { static_cast<const Session*>(session)->wake(); }
+void announce_wait(void* session) { static_cast<const Session*>(session)->announce_wait(); }
 
 }  // namespace
 
@@ -30,8 +31,9 @@ void wake_session(void* session) { static_cast<const Session*>(session)->wake();
 Session::Session(Engine& engine, const engine::SessionOptions& options)
     : engine_(engine),
       options_(options),
-      thread_(options.intent, this, wake_session),
+      thread_(options.intent, {this, wake_session, mariadb::announce_wait}),
       thd_(thread_.thd()),
+      opened_(engine::selections_for(options)),
       shelf_(thd_, options.counters),
       transaction_(thd_),
       request_(thread_),
@@ -122,15 +124,10 @@ Begin Session::open_selection(const engine::SelectionDescription& description,
     error = Error(ErrorCode::cannot_open_table, "not a name");
     return Begin::failed;
   }
-  std::string key = unique_name(names);
-  std::shared_ptr<Selection> found = opened_->find(key);
-  const bool is_new = found == nullptr;
-  if (is_new) {
-    found = std::make_shared<Selection>(std::move(names));
-  }
+  std::shared_ptr<engine::Selection> found = opened_->find_or_add(names);
   const bool alone = !transaction_.is_under_way();
   begin_transaction();
-  Selection::Side* side = nullptr;
+  BoundSelection::Side* side = nullptr;
   Begin begin = make_ready(*found, Intent::read, side, error);
   if (alone) {
     end_transaction();  // nothing was begun in the engine
@@ -140,18 +137,16 @@ Begin Session::open_selection(const engine::SelectionDescription& description,
     begin = Begin::wait;  // DDL of the cluster interrupted it
   }
   if (begin == Begin::ready) {
-    if (is_new) {
-      Selection::enter(found, opened_, std::move(key));
-    }
     selection = std::move(found);
   }
   return begin;
 }
 
 /// The selection's table is open, and the names are resolved against it.
-Begin Session::make_ready(Selection& selection, Intent intent, Selection::Side*& side, Error& error) {
-  side = &selection.side(intent);
-  OpenTable& table = shelf_.table_of(selection, intent);
+Begin Session::make_ready(const engine::Selection& selection, Intent intent, BoundSelection::Side*& side,
+                          Error& error) {
+  side = &shelf_.side_of(selection, intent);
+  OpenTable& table = *side->open;
   if (table.is_open() && !table.is_locked() && table.lacks_children()) [[unlikely]] {
     shelf_.give_back(table, transaction_.number());
   }
@@ -239,6 +234,11 @@ void Session::yield_tables() {
     patience_.forget_cluster_abort();
   }
   shelf_.yield(transaction_.number());
+}
+
+void Session::release_tables() {
+  shelf_.give_back_all(transaction_.number());
+  shelf_.forget_gone(*opened_);
 }
 
 }  // namespace rowsocket::mariadb

@@ -26,7 +26,7 @@
 #include <vector>
 
 #include "base/mutex.h"
-#include "engine/engine.h"
+#include "engine/opened_selections.h"
 #include "mariadb/activity.h"
 #include "mariadb/commit_gtid.h"
 #include "mariadb/galera.h"
@@ -53,9 +53,12 @@ class Session final : public engine::Session {
   // What engine::Session says of them. Tables: session.cc.
   engine::Begin open_selection(const engine::SelectionDescription& description,
                                std::shared_ptr<engine::Selection>& selection, Error& error) override;
-  [[nodiscard]] size_t held_bytes() const override { return opened_->held_bytes; }
+  [[nodiscard]] bool column_types(const engine::Selection& selection, engine::ColumnTypes& types,
+                                  size_t bytes_max) override {
+    return shelf_.side_of(selection, engine::Intent::read).binding.column_types(types, bytes_max);
+  }
   void yield_tables() override;
-  void release_tables() override { shelf_.give_back_all(transaction_.number()); }
+  void release_tables() override;
   [[nodiscard]] bool holds_tables() const override { return !shelf_.is_empty(); }
 
   // Requests: session_requests.cc.
@@ -99,6 +102,12 @@ class Session final : public engine::Session {
 
   /// Called by the server, from any thread, when the THD was killed.
   void wake() const { options_.wake(); }
+  /// Called by the server on the session's thread, under latches.
+  void announce_wait() const {
+    if (options_.about_to_wait) {
+      options_.about_to_wait();
+    }
+  }
   /// End what it is doing, at once if it waits for a lock, and stop. From any thread, while the session
   /// lives.
   void kill() { thread_.kill(); }
@@ -106,15 +115,15 @@ class Session final : public engine::Session {
  private:
   using Group = TurnTransaction::Group;
 
-  [[nodiscard]] engine::Begin make_ready(Selection& selection, engine::Intent intent, Selection::Side*& side,
-                                         Error& error);
+  [[nodiscard]] engine::Begin make_ready(const engine::Selection& selection, engine::Intent intent,
+                                         BoundSelection::Side*& side, Error& error);
   [[nodiscard]] engine::Begin open(const std::shared_ptr<OpenTable>& table, Error& error);
   [[nodiscard]] Opening open_with_new_history(OpenTable& table, Error& error);
   void be_patient_with(const OpenTable& table);
 
   [[nodiscard]] Error refuse(engine::Intent intent) const;
-  [[nodiscard]] engine::Begin join_statement(Selection& selection, engine::Intent intent,
-                                             Selection::Side*& side, Error& error);
+  [[nodiscard]] engine::Begin join_statement(const engine::Selection& selection, engine::Intent intent,
+                                             BoundSelection::Side*& side, Error& error);
   [[nodiscard]] bool needs_own_statement(const OpenTable& table, engine::Intent intent) const;
   [[nodiscard]] engine::Begin lock(const std::shared_ptr<OpenTable>& table, engine::Intent intent,
                                    Error& error);
@@ -133,8 +142,8 @@ class Session final : public engine::Session {
   ServerThread thread_;
   THD* const thd_;  ///< of `thread_`
   Galera galera_;
+  const std::shared_ptr<engine::OpenedSelections> opened_;
   Shelf shelf_;
-  std::shared_ptr<OpenedSelections> opened_ = std::make_shared<OpenedSelections>();
   TurnTransaction transaction_;
   RequestUnderWay request_;
   Patience patience_;

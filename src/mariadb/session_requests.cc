@@ -45,9 +45,8 @@ Begin Session::begin_request(engine::Selection& selection, Intent intent, engine
   if (intent == Intent::read) {
     transaction_.renew_snapshot();
   }
-  auto& own_selection = static_cast<Selection&>(selection);
-  Selection::Side* side = nullptr;
-  if (const Begin begin = join_statement(own_selection, intent, side, error); begin != Begin::ready) {
+  BoundSelection::Side* side = nullptr;
+  if (const Begin begin = join_statement(selection, intent, side, error); begin != Begin::ready) {
     return begin;
   }
   side->open->note_use(transaction_.number());
@@ -78,7 +77,8 @@ bool Session::needs_own_statement(const OpenTable& table, Intent intent) const {
 }
 
 /// The selection's table is open and locked, in a statement that the request may be part of.
-Begin Session::join_statement(Selection& selection, Intent intent, Selection::Side*& side, Error& error) {
+Begin Session::join_statement(const engine::Selection& selection, Intent intent, BoundSelection::Side*& side,
+                              Error& error) {
   Statement& statement = transaction_.statement();
   const bool in_group = transaction_.in_group_of_one_statement();
   if (!in_group && intent == Intent::write) {

@@ -71,8 +71,8 @@ Begin Session::prepare_group(std::span<const GroupMember> members, bool writes, 
     if (error = refuse(member.intent); !error.ok()) {
       return Begin::failed;
     }
-    Selection::Side* side = nullptr;
-    const Begin begin = make_ready(static_cast<Selection&>(*member.selection), member.intent, side, error);
+    BoundSelection::Side* side = nullptr;
+    const Begin begin = make_ready(*member.selection, member.intent, side, error);
     if (begin == Begin::commit_first) {
       several = true;
       return Begin::ready;

@@ -2,6 +2,7 @@
 #include "mariadb/server_headers.h"
 // The server's headers come first.
 #include <algorithm>
+#include <new>
 #include <utility>
 
 #include "base/limits.h"
@@ -40,12 +41,24 @@ std::shared_ptr<OpenTable> Shelf::table_named(const engine::SelectionDescription
   return table;
 }
 
-OpenTable& Shelf::table_of(Selection& selection, Intent intent) {
-  std::shared_ptr<OpenTable>& open = selection.side(intent).open;
-  if (open == nullptr) {
-    open = table_named(selection.description(), intent);
+BoundSelection::Side& Shelf::side_of(const engine::Selection& selection, Intent intent) {
+  BoundSelection* bound = bound_.find(selection);
+  if (bound == nullptr) [[unlikely]] {
+    bound = &bound_.add(selection);
   }
-  return *open;
+  BoundSelection::Side& side = bound->side(intent);
+  if (side.open == nullptr) [[unlikely]] {
+    side.open = table_named(selection.description(), intent);
+  }
+  return side;
+}
+
+void Shelf::forget_gone(const engine::OpenedSelections& opened) {
+  try {
+    bound_.forget_gone(opened);
+  } catch (const std::bad_alloc&) {
+    // They are forgotten another time.
+  }
 }
 
 void Shelf::close(OpenTable& table, uint64_t transaction) {

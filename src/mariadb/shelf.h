@@ -18,6 +18,7 @@
 #include <vector>
 
 #include "base/invariant.h"
+#include "engine/opened_selections.h"
 #include "mariadb/open_table.h"
 #include "mariadb/selection.h"
 #include "request/counters.h"
@@ -28,8 +29,11 @@ class Shelf {
  public:
   Shelf(THD* thd, Counters* counters) : thd_(thd), counters_(counters) {}
 
-  /// The table that a request with this intent uses, open or not. Selections of one table share it.
-  [[nodiscard]] OpenTable& table_of(Selection& selection, engine::Intent intent);
+  /// What this session makes of a selection, for requests with this intent. Its table is open or not;
+  /// selections of one table share it.
+  [[nodiscard]] BoundSelection::Side& side_of(const engine::Selection& selection, engine::Intent intent);
+  /// Forget what was made of selections that no client has open any more. No request is under way.
+  void forget_gone(const engine::OpenedSelections& opened);
 
   /// Keep a table open that was opened alone. It does not stand here yet.
   void keep(std::shared_ptr<OpenTable> table) {
@@ -61,6 +65,7 @@ class Shelf {
   std::vector<std::shared_ptr<OpenTable>> kept_;  ///< each is open, alone, and stands here once
   std::unordered_map<std::string, std::weak_ptr<OpenTable>> named_;  ///< that selections use, or used
   size_t named_after_clearing_ = 0;  ///< size of `named_` when it was last rid of tables that are gone
+  engine::SlotTable<BoundSelection> bound_;
   bool must_give_back_all_ = false;
 };
 

@@ -46,6 +46,8 @@
   ROWSOCKET_COUNTER(commit_failures, "transactions whose commit failed")                                 \
   ROWSOCKET_COUNTER(replays, "transactions executed again request by request")                           \
   ROWSOCKET_COUNTER(parked, "requests that had to wait for a lock")                                      \
+  ROWSOCKET_COUNTER(hand_overs, "times that a stand-in took over from a thread that was stuck")          \
+  ROWSOCKET_COUNTER(stand_ins_missed, "times that a thread was stuck and no other could be made")        \
   ROWSOCKET_COUNTER(table_opens, "tables opened")                                                        \
   ROWSOCKET_COUNTER(metadata_lock_releases, "tables given back")
 

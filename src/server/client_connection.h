@@ -16,8 +16,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string>
 #include <utility>
 
+#include "base/log.h"
 #include "exec/client.h"
 #include "net/connection.h"
 #include "net/poller.h"
@@ -35,6 +37,7 @@ struct ClientConnection {
     condemned,  ///< is told why its stream can not be followed, and that nothing more comes
     lingering,  ///< was told so; its further bytes are dropped, so that our last reply reaches it
     leaving,    ///< is closed once its replies are sent
+    failed,     ///< is closed, and its replies are not sent
     closed      ///< goes at the end of the turn
   };
 
@@ -63,7 +66,11 @@ struct ClientConnection {
   size_t slot = 0;            ///< where the worker keeps it
   ErrorCode fatal_error = ErrorCode::none;  ///< when condemned: the reply that is still to be written
   State state = State::reading;
+  LogLevel note_level = LogLevel::note;
+  std::string note;         ///< what the log is to say of it once its turn is over; empty = nothing
   bool is_in_turn = false;  ///< its requests are the turn's; what they view must stay
+  bool is_away = false;     ///< the turn is another thread's, which alone touches it: see TurnLoop::take_over
+  bool closes_when_back = false;
   net::Interest interest = net::Interest::none;
 };
 

@@ -8,6 +8,7 @@
 #include <string>
 #include <vector>
 
+#include "base/limits.h"
 #include "request/settings.h"
 #include "server/protocols.h"
 
@@ -22,6 +23,7 @@ struct Config {
   uint32_t threads_read = 0;    ///< 0 = as many as cores
   /// 0 = a quarter of the cores; as many as cores where no port serves reads only
   uint32_t threads_write = 0;
+  uint32_t threads_max = limits::all_threads_default;  ///< workers and stand-ins together
 
   // Can change while RowSocket runs.
   Settings settings = {};

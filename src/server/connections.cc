@@ -133,7 +133,8 @@ void Connections::watch(ClientConnection& connection, net::Interest wanted) {
   if (connection.interest == wanted) [[likely]] {
     return;
   }
-  if (!poller_.change(connection.stream.fd(), connection.interest, wanted, &connection)) {
+  if (!poller_.change(connection.stream.fd(), connection.interest, wanted, &connection) &&
+      wanted != net::Interest::none) {
     close_with_note(connection, LogLevel::error, "is closed: it can not be polled");
     return;
   }
@@ -156,6 +157,9 @@ ClientConnection* Connections::largest_holder() const {
   ClientConnection* largest = nullptr;
   size_t largest_bytes = 0;
   for (const auto& connection : connections_) {
+    if (connection->is_away) {
+      continue;  // another thread's
+    }
     const size_t held_bytes =
         connection->held_bytes + connection->list_bytes + connection->client.held_bytes();
     if (!connection->is_closed() && held_bytes > largest_bytes) {
@@ -166,8 +170,8 @@ ClientConnection* Connections::largest_holder() const {
   return largest;
 }
 
-void Connections::bound_held_bytes(size_t held_bytes_max, const engine::Session& session) {
-  while (held_bytes_ + list_bytes_ + session.held_bytes() > held_bytes_max) [[unlikely]] {
+void Connections::bound_held_bytes(size_t held_bytes_max, const engine::OpenedSelections& selections) {
+  while (held_bytes_ + list_bytes_ + selections.held_bytes() > held_bytes_max) [[unlikely]] {
     ClientConnection* const largest = largest_holder();
     if (largest == nullptr) {
       return;

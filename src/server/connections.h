@@ -15,7 +15,7 @@
 #include <vector>
 
 #include "base/log.h"
-#include "engine/engine.h"
+#include "engine/opened_selections.h"
 #include "net/buffer_pool.h"
 #include "net/poller.h"
 #include "request/counters.h"
@@ -82,7 +82,7 @@ class Connections {
   [[nodiscard]] size_t held_bytes() const { return held_bytes_; }
   /// Connections hold unfinished requests, replies that were not read, and opened selections. The connection
   /// that holds most is closed, until all together hold no more than `held_bytes_max`.
-  void bound_held_bytes(size_t held_bytes_max, const engine::Session& session);
+  void bound_held_bytes(size_t held_bytes_max, const engine::OpenedSelections& selections);
 
   /// A line of the log about one connection.
   void note(const ClientConnection& connection, LogLevel level, std::string_view what);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // What the connections of a worker refuse while a turn has their requests.
+#include "server/connections.h"
+
 #include <fcntl.h>
 #include <gtest/gtest.h>
 
@@ -78,7 +80,9 @@ TEST_F(ConnectionsTest, a_connection_with_another_ones_slot_is_not_removed) {
 class TurnTest : public ConnectionsTest {
  protected:
   std::unique_ptr<engine::Session> session_ = engine_.create_session({});
-  Turn turn_{Turn::Surroundings{*session_, counters_, clock_, connections_},
+  LoopToken token_;
+  UniqueNumbers numbers_{0};
+  Turn turn_{Turn::Surroundings{*session_, counters_, clock_, token_, numbers_},
              std::make_shared<const Settings>(settings_)};
 };
 
@@ -95,7 +99,7 @@ TEST_F(TurnTest, a_turn_that_took_more_than_its_input_holds_costs_the_connection
   turn_.join(*connection_);
   connection_->parsed_bytes = 1;
   turn_.commit();
-  EXPECT_TRUE(connection_->is_closed());
+  EXPECT_EQ(connection_->state, ClientConnection::State::failed);
   EXPECT_EQ(newly_broken(), 1U);
 }
 
@@ -104,7 +108,7 @@ TEST_F(TurnTest, a_request_that_is_put_back_was_presented) {
   turn_.join(*connection_);
   connection_->client.put_back_at = 1;
   turn_.commit();
-  EXPECT_TRUE(connection_->is_closed());
+  EXPECT_EQ(connection_->state, ClientConnection::State::failed);
   EXPECT_EQ(newly_broken(), 1U);
 }
 

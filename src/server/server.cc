@@ -18,6 +18,7 @@
 #include "server/container_watch.h"
 #include "server/endpoints.h"
 #include "server/settings_board.h"
+#include "server/ticker.h"
 #include "server/worker.h"
 
 namespace rowsocket::server {
@@ -87,7 +88,7 @@ class Server::Impl final : public ServerFigures {
   [[nodiscard]] uint64_t counter(Counter counter) const override {
     uint64_t sum = acceptor_ == nullptr ? 0 : acceptor_->counters().read(counter);
     for (const auto& worker : workers_) {
-      sum += worker->counters().read(counter);
+      sum += worker->count(counter);
     }
     return sum;
   }
@@ -118,6 +119,7 @@ class Server::Impl final : public ServerFigures {
       doors_[i].port = endpoints.ports[i];
     }
     tell(endpoints);
+    thread_limit_.set(config.threads_max);
     const uint32_t cores = std::thread::hardware_concurrency();
     const bool serves_reads = endpoints.serve(Intent::read);
     if (serves_reads && !start_workers(Intent::read, thread_count(config.threads_read, cores), failure)) {
@@ -128,7 +130,8 @@ class Server::Impl final : public ServerFigures {
     if (endpoints.serve(Intent::write) && !start_workers(Intent::write, write_threads, failure)) {
       return false;
     }
-    if (!watch_containers(config.containers, failure)) {
+    if (!watch_containers(config.containers, failure) ||
+        (thread_limit_.is_left() && !ticker_.start(failure))) {
       return false;
     }
     acceptor_ = std::make_unique<Acceptor>(std::move(endpoints.all), workers_, settings_board_, log_, clock_);
@@ -138,7 +141,7 @@ class Server::Impl final : public ServerFigures {
   bool start_workers(Intent intent, uint32_t count, std::string& failure) ROWSOCKET_REQUIRES(lifecycle_) {
     for (uint32_t number = 0; number < count; ++number) {
       workers_.push_back(std::make_unique<Worker>(
-          Worker::Surroundings{engine_, log_, clock_, settings_board_, this}, intent, number));
+          Worker::Surroundings{engine_, log_, clock_, settings_board_, this, thread_limit_}, intent, number));
       if (!workers_.back()->start(failure)) {
         return false;
       }
@@ -170,6 +173,7 @@ class Server::Impl final : public ServerFigures {
     if (container_watch_ != nullptr) {
       container_watch_->request_stop();
     }
+    ticker_.stop();
     for (const auto& worker : workers_) {
       worker->request_stop();
     }
@@ -205,7 +209,9 @@ class Server::Impl final : public ServerFigures {
   SettingsBoard settings_board_;
   std::vector<Door> doors_;  ///< as they are served
   const uint64_t started_us_;
+  ThreadLimit thread_limit_;
   Acceptor::Workers workers_;
+  Ticker ticker_{workers_};
   std::unique_ptr<ContainerWatch> container_watch_;  ///< nullptr where there are no containers
   std::unique_ptr<Acceptor> acceptor_;
 };

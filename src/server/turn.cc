@@ -15,20 +15,54 @@ using State = ClientConnection::State;
 /// One more than the limit in whole milliseconds: the clock's current one has begun already.
 constexpr uint64_t parked_retry_ms = (limits::parked_retry_us + 999) / 1000 + 1;
 
+void note(ClientConnection& connection, LogLevel level, std::string_view what) {
+  connection.note_level = level;
+  connection.note = what;
+}
+
+void fail(ClientConnection& connection, std::string_view why) {
+  connection.state = State::failed;
+  note(connection, LogLevel::error, why);
+}
+
+/// What was asked before is answered. The last reply comes after the commit: a replay may change those before
+/// it.
+void end_stream(ClientConnection& connection, const Parsed& parsed) {
+  const bool is_fatal = parsed.status == Parsed::Status::fatal;
+  connection.state = is_fatal ? State::condemned : State::leaving;
+  connection.fatal_error = parsed.error;
+  if (!parsed.why.empty()) {
+    note(connection, LogLevel::warning, parsed.why);
+  }
+}
+
+/// Requests that were put back are parsed again: whatever was found behind them is forgotten.
+void rewind(ClientConnection& connection, size_t put_back_at, uint64_t retry_at_ms) {
+  connection.parsed_bytes = put_back_at;
+  connection.scanned_bytes = 0;
+  connection.retry_at_ms = retry_at_ms;
+  if (connection.state != State::failed) {
+    connection.state = State::parked;
+  }
+}
+
 }  // namespace
 
 Turn::Turn(const Surroundings& surroundings, std::shared_ptr<const Settings> settings)
     : session_(surroundings.session),
       counters_(surroundings.counters),
       clock_(surroundings.clock),
-      connections_(surroundings.connections),
+      token_(surroundings.token),
       figures_(surroundings.figures),
       settings_(std::move(settings)),
       executor_(session_, counters_, settings_),
-      numbers_(surroundings.worker_number) {}
+      numbers_(surroundings.numbers) {}
 
-void Turn::use_settings(std::shared_ptr<const Settings> settings) {
-  settings_ = std::move(settings);
+void Turn::use_settings(const std::shared_ptr<const Settings>& settings) {
+  if (settings == settings_) [[likely]] {
+    return;
+  }
+  settings_ = settings;
   executor_.use_settings(settings_);
 }
 
@@ -39,6 +73,7 @@ void Turn::begin(uint64_t now_ms) {
   requests_ = 0;
   reply_bytes_ = 0;
   reached_ = 0;
+  is_adrift_ = false;
   members_.clear();
   executor_.begin_turn(now_ms);
 }
@@ -66,7 +101,17 @@ void Turn::execute() {
       connection.state = State::unreached;
     } else {
       execute_or_close(connection);
+      if (is_adrift_) [[unlikely]] {
+        return;
+      }
     }
+  }
+}
+
+void Turn::keep_unsettled() {
+  members_.resize(reached_ + 1);
+  if (was_settled_) {
+    members_.erase(members_.begin(), members_.end() - 1);
   }
 }
 
@@ -74,9 +119,9 @@ void Turn::execute_or_close(ClientConnection& connection) {
   try {
     execute(connection);
   } catch (const std::exception& error) {
-    connections_.close_with_note(connection, LogLevel::error, error.what());
+    fail(connection, error.what());
   } catch (...) {
-    connections_.close_with_note(connection, LogLevel::error, "is closed: unknown exception");
+    fail(connection, "is closed: unknown exception");
   }
 }
 
@@ -84,7 +129,6 @@ void Turn::execute_or_close(ClientConnection& connection) {
 /// nothing also take their part of the share.
 void Turn::execute(ClientConnection& connection) {
   connection.state = State::reading;
-  connections_.lend_output(connection);
   const std::string_view input = connection.stream.input().view();
   const Parsing parsing{.settings = *settings_,
                         .arena = arena_,
@@ -95,7 +139,7 @@ void Turn::execute(ClientConnection& connection) {
                         .numbers = &numbers_,
                         .figures = figures_};
   for (uint32_t taken = 0; connection.parsed_bytes < input.size(); ++taken) {
-    if (taken == limits::requests_per_connection_turn || is_full()) {
+    if (taken == limits::requests_per_connection_turn || is_full() || is_adrift_) {
       connection.state = State::cut;
       return;
     }
@@ -121,7 +165,7 @@ bool Turn::execute_next(ClientConnection& connection, std::string_view input, co
   }
   if (!invariant(parsed.consumed_bytes > 0 && parsed.consumed_bytes <= input.size(),
                  "a parser takes at least one byte, and no more than there are")) {
-    connections_.close(connection);
+    connection.state = State::failed;
     return false;
   }
   if (parsed.status == Parsed::Status::request && !execute(connection, *parsed.request)) {
@@ -134,29 +178,24 @@ bool Turn::execute_next(ClientConnection& connection, std::string_view input, co
 /// False if the connection waits for a lock.
 bool Turn::execute(ClientConnection& connection, const Request& request) {
   const size_t reply_begin = connection.stream.output().size();
-  if (executor_.execute(connection.client, request, connection.parsed_bytes) == exec::Executed::parked) {
+  const bool is_settled = executor_.nothing_staged();
+  const LoopToken::Ticket ticket = token_.enter(is_settled);
+  const exec::Executed executed = executor_.execute(connection.client, request, connection.parsed_bytes);
+  if (!token_.leave(ticket)) [[unlikely]] {
+    is_adrift_ = true;
+    was_settled_ = is_settled;
+  }
+  if (executed == exec::Executed::parked) {
     return false;
   }
   if (executor_.met_first_lenience()) [[unlikely]] {
-    connections_.note(connection, LogLevel::note,
-                      "sends what rowsocket_strict would refuse (values beyond the columns, empty amounts, "
-                      "or keys that are no "
-                      "value of their column); it is served as earlier servers did");
+    note(connection, LogLevel::note,
+         "sends what rowsocket_strict would refuse (values beyond the columns, empty amounts, or keys that "
+         "are no value of their column); it is served as earlier servers did");
   }
   ++requests_;
   reply_bytes_ += connection.stream.output().size() - reply_begin;
   return true;
-}
-
-/// Earlier requests are answered. The last reply comes after the commit, because a replay may change the
-/// replies before it.
-void Turn::end_stream(ClientConnection& connection, const Parsed& parsed) {
-  const bool is_fatal = parsed.status == Parsed::Status::fatal;
-  connection.state = is_fatal ? State::condemned : State::leaving;
-  connection.fatal_error = parsed.error;
-  if (!parsed.why.empty()) {
-    connections_.note(connection, LogLevel::warning, parsed.why);
-  }
 }
 
 // ---- commit
@@ -178,25 +217,13 @@ std::optional<uint64_t> Turn::commit() {
   return commit_us;
 }
 
-/// Requests that were put back are parsed again. The requests that were found behind them are forgotten.
-void Turn::rewind(ClientConnection& connection, size_t put_back_at, uint64_t retry_at_ms) {
-  connection.parsed_bytes = put_back_at;
-  connection.scanned_bytes = 0;
-  connection.retry_at_ms = retry_at_ms;
-  if (!connection.is_closed()) {
-    connection.state = State::parked;
-  }
-}
-
-/// Nothing views the input any more, and no reply changes any more.
 void Turn::finish(ClientConnection& connection) {
-  connection.is_in_turn = false;
   net::Connection& stream = connection.stream;
   const auto put_back_at = std::exchange(connection.client.put_back_at, {});
   if (!invariant(connection.parsed_bytes <= stream.input().size() &&
                      put_back_at.value_or(0) <= connection.parsed_bytes,
                  "a turn takes, and puts back, requests that its input holds")) {
-    connections_.close(connection);
+    connection.state = State::failed;
     return;
   }
   if (put_back_at.has_value()) {
@@ -210,8 +237,8 @@ void Turn::finish(ClientConnection& connection) {
     counters_.add(counter_of(connection.fatal_error));
     connection.protocol->refuse_stream(stream.output(), connection.fatal_error, *settings_);
   }
-  if (stream.output().failed() && !connection.is_closed()) {
-    connections_.close_with_note(connection, LogLevel::error, "is closed: no memory for its replies");
+  if (stream.output().failed() && connection.state != State::failed) {
+    fail(connection, "is closed: no memory for its replies");
   }
 }
 

@@ -6,12 +6,17 @@
 //
 //   begin · join, join, ... · execute [· join · execute] · commit
 //
+// While a request is executed, another thread may take over the loop (loop_token.h). Then the turn is adrift:
+// it goes on alone with the connections whose replies are not final, and executes nothing further.
+//
+//   begin · join ... · execute (adrift) · keep_unsettled · commit
+//
 // No reply leaves before the commit (invariant 1); a turn is bounded (invariant 3).
 //
 // Requests view the bytes of their connection's input. So these bytes stay where they are from `execute` to
 // the end of `commit`: no byte is received into, or consumed from, the input of a connection that takes part.
 //
-// The object serves one turn after the other, on its worker's thread. Allocates when connections come, not
+// The object serves one turn after the other, on its session's thread. Allocates when connections come, not
 // per request.
 #pragma once
 
@@ -31,7 +36,7 @@
 #include "request/protocol.h"
 #include "request/settings.h"
 #include "server/client_connection.h"
-#include "server/connections.h"
+#include "server/loop_token.h"
 
 namespace rowsocket::server {
 
@@ -41,26 +46,37 @@ class Turn {
     engine::Session& session;
     Counters& counters;
     Clock& clock;
-    Connections& connections;
+    LoopToken& token;
+    UniqueNumbers& numbers;  ///< of the loop
     const ServerFigures* figures = nullptr;
-    uint32_t worker_number = 0;
   };
 
   Turn(const Surroundings& surroundings, std::shared_ptr<const Settings> settings);
 
+  [[nodiscard]] engine::Session& session() const { return session_; }
   /// Between turns.
-  void use_settings(std::shared_ptr<const Settings> settings);
+  void use_settings(const std::shared_ptr<const Settings>& settings);
   /// From now on so many connections can join without an allocation. May throw std::bad_alloc.
-  void reserve(size_t connection_count) { members_.reserve(connection_count); }
+  void reserve(size_t connection_count) {
+    if (members_.capacity() < connection_count) {
+      members_.reserve(2 * connection_count);
+    }
+  }
 
   void begin(uint64_t now_ms);
-  /// Requests are executed in the order in which their connections join.
+  /// Requests are executed in the order in which their connections join. The connection has memory for
+  /// replies.
   void join(ClientConnection& connection);
   [[nodiscard]] std::span<ClientConnection* const> members() const { return members_; }
 
   /// Execute the requests of the connections that joined since the last call. If the turn has no room for a
   /// connection, the connection is `unreached` then.
   void execute();
+  /// Another thread has taken over the loop while the request of `members()[reached()]` was executed.
+  [[nodiscard]] bool is_adrift() const { return is_adrift_; }
+  [[nodiscard]] size_t reached() const { return reached_; }
+  /// Adrift: what is settled, and what was not reached, is no longer the turn's.
+  void keep_unsettled();
   /// Some reply waits for the commit, and more connections can still take part in it.
   [[nodiscard]] bool has_room_in_commit() const { return !executor_.nothing_staged() && !is_full(); }
   /// Connections that join from now on came after everything that was executed.
@@ -69,6 +85,9 @@ class Turn {
   /// After this every reply is final, and the inputs may move. Returns how long the commit took, in µs, if
   /// something was written.
   std::optional<uint64_t> commit();
+  /// What `commit` does last for each of its members: nothing views the input any more, and no reply changes
+  /// any more.
+  void finish(ClientConnection& connection);
 
  private:
   [[nodiscard]] bool is_full() const;
@@ -77,14 +96,11 @@ class Turn {
   [[nodiscard]] bool execute_next(ClientConnection& connection, std::string_view input,
                                   const Parsing& parsing);
   [[nodiscard]] bool execute(ClientConnection& connection, const Request& request);
-  static void rewind(ClientConnection& connection, size_t put_back_at, uint64_t retry_at_ms);
-  void end_stream(ClientConnection& connection, const Parsed& parsed);
-  void finish(ClientConnection& connection);
 
   engine::Session& session_;
   Counters& counters_;
   Clock& clock_;
-  Connections& connections_;
+  LoopToken& token_;
   const ServerFigures* figures_;
   std::shared_ptr<const Settings> settings_;
 
@@ -93,10 +109,12 @@ class Turn {
 
   uint64_t now_ms_ = 0;
   uint64_t unix_time_us_ = 0;
-  UniqueNumbers numbers_;
+  UniqueNumbers& numbers_;
   uint32_t requests_ = 0;
   size_t reply_bytes_ = 0;
   size_t reached_ = 0;  ///< members that were executed, or found no room
+  bool is_adrift_ = false;
+  bool was_settled_ = false;  ///< when the loop was taken
   std::vector<ClientConnection*> members_;
 };
 

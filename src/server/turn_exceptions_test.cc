@@ -113,6 +113,7 @@ TEST_F(TurnLoopTest, new_secrets_concern_new_connections) {
 }
 
 TEST_F(TurnLoopTest, processlist_shows_the_connections_but_does_not_follow_every_change) {
+  turn();
   EXPECT_THAT(engine_.activities(), testing::ElementsAre("rowsocket: write worker, 0 connections"));
   pass_ms(limits::activity_interval_ms);
   TestClient first = connect();

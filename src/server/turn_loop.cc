@@ -17,7 +17,7 @@ constexpr int hold_tables_ms = static_cast<int>(limits::hold_tables_us / 1000);
 }  // namespace
 
 TurnLoop::TurnLoop(const Surroundings& surroundings)
-    : session_(surroundings.session),
+    : selections_(surroundings.selections),
       inbox_(surroundings.inbox),
       counters_(surroundings.counters),
       settings_board_(surroundings.settings_board),
@@ -27,31 +27,29 @@ TurnLoop::TurnLoop(const Surroundings& surroundings)
       settings_generation_(settings_board_.generation()),
       settings_(settings_board_.current()),
       connections_({.inbox = inbox_, .counters = counters_, .log = log_}),
-      turn_({.session = session_,
-             .counters = counters_,
-             .clock = clock_,
-             .connections = connections_,
-             .figures = surroundings.figures,
-             .worker_number = surroundings.worker_number},
-            settings_),
-      now_ms_(clock_.now_ms()) {
-  show_activity();
-}
+      now_ms_(clock_.now_ms()) {}
 
-bool TurnLoop::turn() {
+TurnLoop::Ended TurnLoop::run(Turn& turn) {
+  turn_ = &turn;
+  if (activity_shown_by_ != &turn.session()) [[unlikely]] {
+    show_activity();
+  }
   poll();
   if (!obey_session()) {
-    return false;
+    return Ended::stop;
   }
   refresh_settings();
   admit_arrivals();
   read_requests();
-  execute_requests();
+  execute_requests(turn);
+  if (turn.is_adrift()) [[unlikely]] {
+    return Ended::adrift;  // nothing of the loop may be touched any more
+  }
   commit();
   send_replies();
   reap();
   show_activity_if_due();
-  return true;
+  return Ended::well;
 }
 
 // ---- poll
@@ -64,10 +62,11 @@ void TurnLoop::poll() {
   const uint64_t return_wait_until_us =
       return_wait_us == 0 || wait_ms == 0 ? 0 : clock_.now_us() + return_wait_us;
   const bool long_wait = wait_ms == net::Poller::forever || wait_ms > hold_tables_ms;
-  if (long_wait && (session_.holds_tables() || connections_.has_surplus())) {
+  engine::Session& session = turn_->session();
+  if (long_wait && (session.holds_tables() || connections_.has_surplus())) {
     events_ = connections_.wait(hold_tables_ms);
     if (events_.empty()) {
-      session_.release_tables();
+      session.release_tables();
       connections_.trim();
       events_ = connections_.wait(wait_ms);
     }
@@ -111,15 +110,15 @@ int TurnLoop::time_to_wait_ms() const {
 }
 
 bool TurnLoop::obey_session() {
-  switch (session_.interruption()) {
+  switch (turn_->session().interruption()) {
     case engine::Interruption::none:
       return true;
     case engine::Interruption::close_connections:
       log_.always(LogLevel::note, "killed: closes its connections and goes on");
       for (const auto& connection : connections_.all()) {
-        connections_.close(*connection);
+        close(*connection);
       }
-      session_.clear_interruption();
+      turn_->session().clear_interruption();
       return true;
     case engine::Interruption::stop:
       break;
@@ -135,7 +134,6 @@ void TurnLoop::refresh_settings() {
   }
   try {
     settings_ = settings_board_.current();
-    turn_.use_settings(settings_);
     settings_generation_ = generation;
     next_sweep_ms_ = now_ms_;  // the idle time-out may have become shorter
   } catch (const std::exception&) {
@@ -152,6 +150,7 @@ void TurnLoop::admit_arrivals() {
     return;
   }
   inbox_.wakeup().drain();
+  take_back();
   inbox_.take(arrivals_);
   for (Arrival& arrival : arrivals_) {
     try {
@@ -175,12 +174,16 @@ void TurnLoop::admit(Arrival arrival) {
 
 /// After this, remembering a connection in any list allocates nothing.
 void TurnLoop::reserve_lists(size_t connection_count) {
+  turn_->reserve(connection_count);
   if (writable_.capacity() >= connection_count) {
     return;
   }
   const size_t room = std::max<size_t>(2 * connection_count, 16);
-  turn_.reserve(room);
-  for (Waiting* list : {&unreached_, &cut_, &parked_, &writable_}) {
+  {
+    const MutexLock lock(returned_mutex_);
+    returned_.reserve(room);
+  }
+  for (Waiting* list : {&taken_back_, &unreached_, &cut_, &parked_, &writable_}) {
     list->reserve(room);  // the list that is looked at comes last: the others have as much room
   }
 }
@@ -198,7 +201,8 @@ void TurnLoop::show_activity() {
   std::array<char, 96> text;
   std::snprintf(text.data(), text.size(), "rowsocket: %.*s worker, %zu connections",
                 static_cast<int>(role_.size()), role_.data(), connections_.size());
-  session_.set_activity(text.data());
+  turn_->session().set_activity(text.data());
+  activity_shown_by_ = &turn_->session();
   activity_shown_ms_ = now_ms_;
   activity_shown_connections_ = connections_.size();
 }

@@ -13,25 +13,29 @@
 //   Connections   the bytes, the sockets and what tells that they are ready
 //
 // turn_loop.cc holds what is around the turns (waiting, orders from outside, new connections), turn_phases.cc
-// the phases of a turn.
+// the phases of a turn, hand_over.cc how another thread goes on with the loop.
 //
-// Runs on its worker's thread only; others reach it through the Inbox. Allocates when connections come, not
-// per request.
+// One thread runs the loop: the owner of its token (loop_token.h). That thread brings the turn, and with it
+// the session. Others reach the loop through the Inbox, and through `give_back`. Allocates when connections
+// come, not per request.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string_view>
 #include <vector>
 
 #include "base/clock.h"
+#include "base/mutex.h"
 #include "engine/engine.h"
 #include "request/counters.h"
 #include "request/settings.h"
 #include "server/connections.h"
 #include "server/inbox.h"
 #include "server/limited_log.h"
+#include "server/loop_token.h"
 #include "server/settings_board.h"
 #include "server/turn.h"
 
@@ -40,15 +44,13 @@ namespace rowsocket::server {
 class TurnLoop {
  public:
   struct Surroundings {
-    engine::Session& session;
+    const engine::OpenedSelections& selections;  ///< of all sessions
     Inbox& inbox;
     Counters& counters;
     const SettingsBoard& settings_board;  ///< something is published already
     Clock& clock;
     LimitedLog& log;
     std::string_view role;  ///< "read" or "write", for SHOW PROCESSLIST
-    const ServerFigures* figures = nullptr;
-    uint32_t worker_number = 0;
   };
 
   /// May throw std::bad_alloc.
@@ -59,8 +61,24 @@ class TurnLoop {
   /// False if the system refused what polling needs.
   [[nodiscard]] bool is_usable() const { return connections_.is_usable(); }
 
-  /// Wait until there is something to do, and do it. False when the session is told to stop.
-  [[nodiscard]] bool turn();
+  enum class Ended : uint8_t {
+    well,
+    stop,   ///< the turn's session is told to stop
+    adrift  ///< another thread has taken over the loop: see `turn.keep_unsettled` and `give_back`
+  };
+  /// Wait until there is something to do, and do it in this turn.
+  [[nodiscard]] Ended run(Turn& turn);
+
+  /// Nobody runs the loop any more: close the connections, but for those that another thread still uses.
+  void end();
+
+  [[nodiscard]] LoopToken& token() { return token_; }
+  [[nodiscard]] std::shared_ptr<const Settings> settings() const { return settings_; }
+  /// For the thread that has just taken the token from the turn under way, with this ticket. `own` is the
+  /// thread's own turn, with room for all connections. Until it returns, the other turn does not end.
+  void take_over(Turn& own, LoopToken::Ticket ticket);
+  /// For the thread from which the loop was taken: the turn is committed. Its members are the loop's again.
+  void give_back(std::span<ClientConnection* const> members);
 
   [[nodiscard]] const Connections& connections() const { return connections_; }
 
@@ -73,7 +91,7 @@ class TurnLoop {
   void refresh_settings();
   void admit_arrivals();
   void read_requests();
-  void execute_requests();
+  void execute_requests(Turn& turn);
   void commit();
   void send_replies();
   void reap();
@@ -88,21 +106,25 @@ class TurnLoop {
   void reserve_lists(size_t connection_count);
 
   // Read and execute.
+  void join(ClientConnection& connection);
   void gather_carried_over();
   void receive_ready();
   [[nodiscard]] bool others_joined();
 
   // Send and reap.
   void send_and_settle(ClientConnection& connection);
+  void close(ClientConnection& connection);
   void settle(ClientConnection& connection);
   [[nodiscard]] uint64_t deadline_ms(const ClientConnection& connection) const;
   void close_timed_out();
+
+  void take_back();
 
   void show_activity();
 
   static constexpr uint64_t never = UINT64_MAX;
 
-  engine::Session& session_;
+  const engine::OpenedSelections& selections_;
   Inbox& inbox_;
   Counters& counters_;
   const SettingsBoard& settings_board_;
@@ -113,9 +135,10 @@ class TurnLoop {
   uint64_t settings_generation_;  ///< read before the settings: they may be newer, never older
   std::shared_ptr<const Settings> settings_;
   Connections connections_;
-  Turn turn_;
+  LoopToken token_;
 
   // This turn.
+  Turn* turn_ = nullptr;  ///< of the thread that runs the loop
   uint64_t now_ms_;
   Connections::Events events_;
   Waiting writable_;  ///< may go on sending what is left of earlier turns
@@ -130,6 +153,12 @@ class TurnLoop {
   uint64_t next_sweep_ms_ = never;
   uint64_t activity_shown_ms_ = 0;
   size_t activity_shown_connections_ = 0;
+  engine::Session* activity_shown_by_ = nullptr;
+
+  // Between threads.
+  Mutex returned_mutex_;
+  Waiting returned_ ROWSOCKET_GUARDED_BY(returned_mutex_);  ///< has room for all connections, too
+  Waiting taken_back_;
 };
 
 }  // namespace rowsocket::server

@@ -21,9 +21,11 @@ class TurnLoopTest : public testing::Test {
     create_items(engine_);
     board_.publish(settings_);
     session_ = engine_.create_session(
-        {.intent = engine::Intent::write, .worker_number = 0, .counters = &counters_, .wake = {}});
+        {.intent = engine::Intent::write, .selections = selections_, .counters = &counters_});
     loop_ = std::make_unique<TurnLoop>(
-        TurnLoop::Surroundings{*session_, inbox_, counters_, board_, clock_, limited_log_, "write"});
+        TurnLoop::Surroundings{*selections_, inbox_, counters_, board_, clock_, limited_log_, "write"});
+    turn_ = std::make_unique<Turn>(Turn::Surroundings{*session_, counters_, clock_, loop_->token(), numbers_},
+                                   board_.current());
   }
 
   TestClient connect(const Protocol& protocol = wire::handlersocket::handlersocket_protocol()) {
@@ -46,7 +48,7 @@ class TurnLoopTest : public testing::Test {
     bool goes_on = true;
     while (times-- > 0) {
       inbox_.wake();
-      goes_on = loop_->turn();
+      goes_on = loop_->run(*turn_) == TurnLoop::Ended::well;
     }
     return goes_on;
   }
@@ -78,8 +80,11 @@ class TurnLoopTest : public testing::Test {
   ManualClock clock_;
   TestLog log_;
   LimitedLog limited_log_{log_, clock_, "rowsocket-w0"};
+  std::shared_ptr<engine::OpenedSelections> selections_ = std::make_shared<engine::OpenedSelections>();
+  UniqueNumbers numbers_{0};
   std::unique_ptr<engine::Session> session_;
   std::unique_ptr<TurnLoop> loop_;
+  std::unique_ptr<Turn> turn_;
   uint64_t connections_ = 0;
 };
 

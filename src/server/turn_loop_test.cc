@@ -195,7 +195,8 @@ TEST_F(TurnLoopTest, the_memory_of_a_burst_is_given_back_before_a_sleep) {
   engine_.set_busy("shop.item", true);
   clients.front().send(find_pen);
   turn();
-  EXPECT_TRUE(loop_->turn()) << "it slept until the request that waits was to be tried again";
+  EXPECT_EQ(loop_->run(*turn_), TurnLoop::Ended::well)
+      << "it slept until the request that waits was to be tried again";
   EXPECT_FALSE(loop_->connections().has_surplus());
 }
 
@@ -278,7 +279,7 @@ TEST_F(TurnLoopTest, what_a_connection_has_open_counts_and_is_given_back) {
   EXPECT_TRUE(greedy.sees_end());
   EXPECT_THAT(log_.lines(), Contains(HasSubstr("connection 2 (test) holds most of too much memory")));
   EXPECT_EQ(ask(modest, find_pen), pen);
-  EXPECT_LT(session_->held_bytes(), size_t{4} * 1024);
+  EXPECT_LT(selections_->held_bytes(), size_t{4} * 1024);
 }
 
 TEST_F(TurnLoopTest, a_large_id_counts_with_the_list_that_it_makes) {
@@ -502,7 +503,7 @@ TEST_F(TurnLoopTest, a_connection_gets_only_its_share_of_a_turn_and_the_rest_in_
   std::string replies = greedy.received();
   while (replies.size() < requests * pen.size()) {
     const uint64_t before = count(Counter::turn_requests);
-    ASSERT_TRUE(loop_->turn()) << "without being woken";
+    ASSERT_EQ(loop_->run(*turn_), TurnLoop::Ended::well) << "without being woken";
     most = std::max(most, count(Counter::turn_requests) - before);
     replies += greedy.received();
   }

@@ -15,7 +15,8 @@ using State = ClientConnection::State;
 // ---- read
 
 void TurnLoop::read_requests() {
-  turn_.begin(now_ms_);
+  turn_->use_settings(settings_);
+  turn_->begin(now_ms_);
   writable_.clear();
   gather_carried_over();
   for (const net::Poller::Event& event : events_) {
@@ -28,14 +29,17 @@ void TurnLoop::read_requests() {
   receive_ready();
 }
 
+void TurnLoop::join(ClientConnection& connection) {
+  if (!connection.is_closed()) {
+    connections_.lend_output(connection);
+    turn_->join(connection);
+  }
+}
+
 /// Connections that have requests already go first. Among these, the connections that the last turn did not
 /// reach come first.
 void TurnLoop::gather_carried_over() {
-  const auto join = [this](ClientConnection* connection) {
-    if (!connection->is_closed()) {
-      turn_.join(*connection);
-    }
-  };
+  const auto join = [this](ClientConnection* connection) { this->join(*connection); };
   std::for_each(unreached_.begin(), unreached_.end(), join);
   std::for_each(cut_.begin(), cut_.end(), join);
   unreached_.clear();
@@ -55,54 +59,55 @@ void TurnLoop::receive_ready() {
         !connection->stream.has_output() &&
         (connection->state == State::reading || connection->state == State::lingering) &&
         connections_.receive(*connection)) {
-      turn_.join(*connection);
+      join(*connection);
     }
   }
 }
 
 // ---- execute
 
-void TurnLoop::execute_requests() {
-  if (turn_.members().empty()) {
+/// Once the turn is adrift, `turn_` is another thread's, as is everything else of the loop.
+void TurnLoop::execute_requests(Turn& turn) {
+  if (turn.members().empty()) {
     return;
   }
   do {
-    turn_.execute();
-  } while (others_joined());
+    turn.execute();
+  } while (!turn.is_adrift() && others_joined());
 }
 
 /// A commit costs about as much for many requests as for one. So connections that came while the turn
 /// executed take part in its commit. Each takes part once, so that no client waits for long.
 bool TurnLoop::others_joined() {
-  const size_t before = turn_.members().size();
-  if (!turn_.has_room_in_commit() || before >= connections_.size()) {
+  const size_t before = turn_->members().size();
+  if (!turn_->has_room_in_commit() || before >= connections_.size()) {
     return false;
   }
   events_ = connections_.wait(0);
   receive_ready();
-  turn_.others_came();
-  return turn_.members().size() > before;
+  turn_->others_came();
+  return turn_->members().size() > before;
 }
 
 // ---- commit
 
 void TurnLoop::commit() {
-  if (turn_.members().empty()) {
+  if (turn_->members().empty()) {
     return;
   }
-  const std::optional<uint64_t> commit_us = turn_.commit();
+  const std::optional<uint64_t> commit_us = turn_->commit();
   if (commit_us.has_value()) {
     const uint64_t wait_us =
         std::min<uint64_t>(*commit_us / limits::return_wait_share, limits::return_wait_us_max);
     return_wait_us_ = wait_us < limits::return_wait_us_min ? 0 : wait_us;
-    committed_ = turn_.members().size();
+    committed_ = turn_->members().size();
   }
 }
 
 // ---- send
 
 void TurnLoop::send_replies() {
-  for (ClientConnection* connection : turn_.members()) {
+  for (ClientConnection* connection : turn_->members()) {
     send_and_settle(*connection);
   }
   for (ClientConnection* connection : writable_) {
@@ -111,6 +116,14 @@ void TurnLoop::send_replies() {
 }
 
 void TurnLoop::send_and_settle(ClientConnection& connection) {
+  connection.is_in_turn = false;
+  if (!connection.note.empty()) [[unlikely]] {
+    connections_.note(connection, connection.note_level, connection.note);
+    connection.note.clear();
+  }
+  if (connection.state == State::failed) [[unlikely]] {
+    connections_.close(connection);
+  }
   if (!connection.is_closed() && connection.stream.has_output()) {
     connections_.send(connection, now_ms_);
   }
@@ -152,6 +165,7 @@ void TurnLoop::settle(ClientConnection& connection) {
       return;
     case State::reading:
     case State::lingering:
+    case State::failed:
     case State::closed:
       break;
   }
@@ -162,7 +176,7 @@ void TurnLoop::settle(ClientConnection& connection) {
 
 void TurnLoop::reap() {
   close_timed_out();
-  connections_.bound_held_bytes(settings_->held_bytes_max, session_);
+  connections_.bound_held_bytes(settings_->held_bytes_max, selections_);
   if (!connections_.some_are_closed()) {
     return;
   }
@@ -188,7 +202,7 @@ void TurnLoop::close_timed_out() {
   }
   uint64_t next_ms = never;
   for (const auto& connection : connections_.all()) {
-    if (connection->is_closed()) {
+    if (connection->is_closed() || connection->is_away) {
       continue;
     }
     const uint64_t deadline = deadline_ms(*connection);

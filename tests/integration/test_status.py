@@ -28,6 +28,7 @@ STATUS_VALUES = {
     *("rows_read", "rows_inserted", "rows_updated", "rows_deleted"),
     *("errors_request", "errors_authentication", "errors_table", "errors_engine", "errors_internal"),
     *("turns", "turn_requests", "requests_per_turn", "commits", "commit_failures", "replays", "parked"),
+    *("hand_overs", "stand_ins_missed"),
     *("table_opens", "metadata_lock_releases"),
 }
 

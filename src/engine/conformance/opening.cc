@@ -96,13 +96,13 @@ TEST_P(Opening, descriptions_that_differ_in_anything_are_two_indexes) {
 
 TEST_P(Opening, a_selection_tells_the_sql_types_of_its_columns) {
   ColumnTypes types;
-  EXPECT_TRUE(client().open(item()).column_types(types, 100));
+  EXPECT_TRUE(client().session().column_types(client().open(item()), types, 100));
   EXPECT_THAT(types, testing::ElementsAre("bigint(20)", "varchar(4)", "bigint(20)"));
 }
 
 TEST_P(Opening, types_that_take_more_bytes_than_wanted_are_not_told) {
   ColumnTypes types;
-  EXPECT_FALSE(client().open(item()).column_types(types, 29));
+  EXPECT_FALSE(client().session().column_types(client().open(item()), types, 29));
 }
 
 TEST_P(Opening, a_table_that_somebody_holds_is_waited_for) {

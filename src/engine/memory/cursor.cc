@@ -30,24 +30,24 @@ Error find_columns(const Table& table, std::string_view names, std::vector<size_
 
 }  // namespace
 
-Error MemorySelection::resolve(const std::shared_ptr<Table>& table) {
+Error MemoryBinding::resolve(const SelectionDescription& description, const std::shared_ptr<Table>& table) {
   table_.reset();
-  const auto key_index = table->find_index(description().index);
+  const auto key_index = table->find_index(description.index);
   if (!key_index.has_value()) {
-    return {ErrorCode::no_such_index, "no index '" + description().index + "'"};
+    return {ErrorCode::no_such_index, "no index '" + description.index + "'"};
   }
-  if (std::vector<size_t> unique; !description().unique_columns.empty()) {
+  if (std::vector<size_t> unique; !description.unique_columns.empty()) {
     const KeyIndex& index = table->key_index(*key_index);
-    if (!find_columns(*table, description().unique_columns, unique).ok() || !index.unique ||
+    if (!find_columns(*table, description.unique_columns, unique).ok() || !index.unique ||
         index.columns != unique) {
       return {ErrorCode::no_such_index,
-              "index '" + description().index + "' is not unique over " + description().unique_columns};
+              "index '" + description.index + "' is not unique over " + description.unique_columns};
     }
   }
-  if (Error error = find_columns(*table, description().columns, columns_); !error.ok()) {
+  if (Error error = find_columns(*table, description.columns, columns_); !error.ok()) {
     return error;
   }
-  if (Error error = find_columns(*table, description().filter_columns, filter_columns_); !error.ok()) {
+  if (Error error = find_columns(*table, description.filter_columns, filter_columns_); !error.ok()) {
     return error;
   }
   key_index_ = *key_index;
@@ -55,7 +55,7 @@ Error MemorySelection::resolve(const std::shared_ptr<Table>& table) {
   return {};
 }
 
-bool MemorySelection::column_types(ColumnTypes& types, size_t bytes_max) const {
+bool MemoryBinding::column_types(ColumnTypes& types, size_t bytes_max) const {
   for (const size_t position : columns_) {
     const Column& column = table_->columns()[position];
     types.push_back(column.type == ColumnType::integer ? "bigint(20)"
@@ -68,8 +68,8 @@ bool MemorySelection::column_types(ColumnTypes& types, size_t bytes_max) const {
   return true;
 }
 
-void MemoryCursor::start(const MemorySelection& index) {
-  index_ = &index;
+void MemoryCursor::start(const MemoryBinding& binding) {
+  binding_ = &binding;
   conditions_.clear();
   stands_ = false;
   positions_.clear();
@@ -79,12 +79,12 @@ void MemoryCursor::start(const MemorySelection& index) {
 Error MemoryCursor::set_filters(std::span<const Filter> filters) {
   const MutexLock lock(session_.state().mutex);
   for (const Filter& filter : filters) {
-    const size_t column = index_->filter_columns()[filter.filter_column];
+    const size_t column = binding_->filter_columns()[filter.filter_column];
     Cell value;
     const Value wanted = resolved(filter.value);
     if (!wanted.is_null()) {
       value.emplace(wanted.view());
-      if (index_->table()->columns()[column].type == ColumnType::integer &&
+      if (binding_->table()->columns()[column].type == ColumnType::integer &&
           !canonical_integer(wanted.view(), *value)) {
         return {ErrorCode::sql, er_wrong_value, "Incorrect integer value for a filter"};
       }
@@ -105,7 +105,7 @@ Error MemoryCursor::check_range(const KeyRange& range) const {
   if (range.key.size() > parts || range.end_key.size() > parts) {
     return {ErrorCode::too_many_key_parts, "the index has fewer parts"};
   }
-  const auto& columns = index_->table()->columns();
+  const auto& columns = binding_->table()->columns();
   if (range.key_operator == KeyOperator::starts_with &&
       (range.key.empty() || columns[key_index().columns[range.key.size() - 1]].type != ColumnType::text)) {
     return {ErrorCode::bad_operator, "only text begins with something"};
@@ -116,7 +116,7 @@ Error MemoryCursor::check_range(const KeyRange& range) const {
 /// False if a value is none of its column's: no number equals, exceeds or precedes what is not one.
 bool MemoryCursor::set_end(std::optional<End>& end, std::span<const Value> key, bool inclusive) {
   end.emplace().inclusive = inclusive;
-  const auto& columns = index_->table()->columns();
+  const auto& columns = binding_->table()->columns();
   for (size_t part = 0; part < key.size(); ++part) {
     Cell& cell = end->key.emplace_back();
     const Value value = resolved(key[part]);
@@ -245,13 +245,13 @@ Step MemoryCursor::next() {
 
 Verdict MemoryCursor::verdict() {
   const MutexLock lock(session_.state().mutex);
-  return verdict_of_row(*index_->table()->row(current_.row));
+  return verdict_of_row(*binding_->table()->row(current_.row));
 }
 
 Verdict MemoryCursor::verdict_of_row(const Row& row) const {
   for (const Condition& condition : conditions_) {
     const Cell& cell = row[condition.column];
-    const ColumnType type = index_->table()->columns()[condition.column].type;
+    const ColumnType type = binding_->table()->columns()[condition.column].type;
     const bool is_unset = !cell.has_value() || *cell == "0";
     if (!sql_values::satisfies(compare(type, cell, condition.value), condition.comparison) &&
         !(is_unset && condition.comparison == Comparison::greater_or_unset)) {
@@ -267,11 +267,11 @@ void MemoryCursor::write_row(ValueWriter& writer) {
     return;
   }
   writer.begin_row();
-  const Row& row = *index_->table()->row(current_.row);
-  for (const size_t column : index_->columns()) {
+  const Row& row = *binding_->table()->row(current_.row);
+  for (const size_t column : binding_->columns()) {
     if (!row[column].has_value()) {
       writer.null();
-    } else if (index_->table()->columns()[column].type == ColumnType::integer) {
+    } else if (binding_->table()->columns()[column].type == ColumnType::integer) {
       writer.plain(*row[column]);
     } else {
       writer.text(*row[column]);
@@ -282,12 +282,12 @@ void MemoryCursor::write_row(ValueWriter& writer) {
 bool MemoryCursor::change_moves_rows(std::span<const Assignment> assignments) const {
   const auto& parts = key_index().columns;
   return std::any_of(assignments.begin(), assignments.end(), [&](const Assignment& assignment) {
-    return std::find(parts.begin(), parts.end(), index_->columns()[assignment.column]) != parts.end();
+    return std::find(parts.begin(), parts.end(), binding_->columns()[assignment.column]) != parts.end();
   });
 }
 
 void MemoryCursor::stand_on(RowNumber number) {
-  current_ = index_->table()->entry_of(key_index(), *index_->table()->row(number), number);
+  current_ = binding_->table()->entry_of(key_index(), *binding_->table()->row(number), number);
   stands_ = true;
 }
 
@@ -299,7 +299,7 @@ bool MemoryCursor::save_position() {
 Step MemoryCursor::fetch_position(size_t number) {
   const MutexLock lock(session_.state().mutex);
   stands_ = false;
-  if (index_->table()->row(positions_[number]) == nullptr) {
+  if (binding_->table()->row(positions_[number]) == nullptr) {
     return Step::end;
   }
   stand_on(positions_[number]);

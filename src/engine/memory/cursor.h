@@ -15,19 +15,17 @@ namespace rowsocket::engine::memory {
 
 class MemorySession;
 
-/// An opened index and the table it was resolved against.
-class MemorySelection final : public Selection {
+/// A selection's names, resolved against a table.
+class MemoryBinding {
  public:
-  explicit MemorySelection(SelectionDescription description) : Selection(std::move(description)) {}
   /// Find the names of the description in `table`.
-  Error resolve(const std::shared_ptr<Table>& table);
-  [[nodiscard]] bool resolved_against(const std::shared_ptr<Table>& table) const { return table_ == table; }
+  Error resolve(const SelectionDescription& description, const std::shared_ptr<Table>& table);
 
   [[nodiscard]] const std::shared_ptr<Table>& table() const { return table_; }
   [[nodiscard]] size_t key_index() const { return key_index_; }
   [[nodiscard]] const std::vector<size_t>& columns() const { return columns_; }
   [[nodiscard]] const std::vector<size_t>& filter_columns() const { return filter_columns_; }
-  [[nodiscard]] bool column_types(ColumnTypes& types, size_t bytes_max) const override;
+  [[nodiscard]] bool column_types(ColumnTypes& types, size_t bytes_max) const;
 
  private:
   std::shared_ptr<Table> table_;
@@ -39,7 +37,7 @@ class MemorySelection final : public Selection {
 class MemoryCursor final : public Cursor {
  public:
   explicit MemoryCursor(MemorySession& session) : session_(session) {}
-  void start(const MemorySelection& index);  ///< the mutex is held
+  void start(const MemoryBinding& binding);  ///< the mutex is held
 
   Error set_filters(std::span<const Filter> filters) override;
   Step seek(const KeyRange& range) override;
@@ -63,7 +61,9 @@ class MemoryCursor final : public Cursor {
   };
   using Iterator = std::set<Entry, EntryLess>::const_iterator;
 
-  [[nodiscard]] const KeyIndex& key_index() const { return index_->table()->key_index(index_->key_index()); }
+  [[nodiscard]] const KeyIndex& key_index() const {
+    return binding_->table()->key_index(binding_->key_index());
+  }
   /// One end of the range: the rows of its key belong to it, or not.
   struct End {
     std::vector<Cell> key;
@@ -91,7 +91,7 @@ class MemoryCursor final : public Cursor {
   Error write(RowNumber number, Row row);
 
   MemorySession& session_;
-  const MemorySelection* index_ = nullptr;
+  const MemoryBinding* binding_ = nullptr;
   std::vector<Condition> conditions_;
   std::optional<End> low_;  ///< of the last seek; none = where the index ends
   std::optional<End> high_;

@@ -28,22 +28,22 @@ Error duplicate_key() {
 }  // namespace
 
 Error MemoryCursor::write(RowNumber number, Row row) {
-  if (index_->table()->duplicate_of(row, number).has_value()) {
+  if (binding_->table()->duplicate_of(row, number).has_value()) {
     return duplicate_key();
   }
-  return session_.change(index_->table(), number, std::move(row));
+  return session_.change(binding_->table(), number, std::move(row));
 }
 
 Operated MemoryCursor::assign(Row& row, const Assignment& assignment, bool keeps_signs, Error& error) const {
-  const size_t column = index_->columns()[assignment.column];
-  return operate(*index_->table(), column, assignment.operation, resolved(assignment.value), keeps_signs,
+  const size_t column = binding_->columns()[assignment.column];
+  return operate(*binding_->table(), column, assignment.operation, resolved(assignment.value), keeps_signs,
                  row[column], error);
 }
 
 Error MemoryCursor::change_row(std::span<const Assignment> assignments, bool keeps_signs, bool& changed) {
   const MutexLock lock(session_.state().mutex);
   changed = false;
-  const Row* const before = index_->table()->row(current_.row);
+  const Row* const before = binding_->table()->row(current_.row);
   if (before == nullptr) {
     return {ErrorCode::engine, ha_no_record, "the row is gone"};
   }
@@ -61,15 +61,15 @@ Error MemoryCursor::change_row(std::span<const Assignment> assignments, bool kee
 
 Error MemoryCursor::delete_row() {
   const MutexLock lock(session_.state().mutex);
-  return session_.change(index_->table(), current_.row, std::nullopt);
+  return session_.change(binding_->table(), current_.row, std::nullopt);
 }
 
 /// Values for the first columns of the index, defaults for the others.
 Error MemoryCursor::complete(Row& row, std::span<const Value> values) {
-  const Table& table = *index_->table();
+  const Table& table = *binding_->table();
   std::vector<bool> given(table.columns().size(), false);
   for (size_t value = 0; value < values.size(); ++value) {
-    const size_t column = index_->columns()[value];
+    const size_t column = binding_->columns()[value];
     given[column] = true;
     if (table.columns()[column].auto_increment && values[value].is_null()) {
       continue;
@@ -95,7 +95,7 @@ Error MemoryCursor::complete(Row& row, std::span<const Value> values) {
 }
 
 Error MemoryCursor::generate_id(Row& row, RowOutcome& outcome) {
-  Table& table = *index_->table();
+  Table& table = *binding_->table();
   for (size_t column = 0; column < row.size(); ++column) {
     if (!table.columns()[column].auto_increment) {
       continue;
@@ -116,7 +116,7 @@ Error MemoryCursor::generate_id(Row& row, RowOutcome& outcome) {
 }
 
 void MemoryCursor::tell_id(const Row& row, RowOutcome& outcome) const {
-  const auto& columns = index_->table()->columns();
+  const auto& columns = binding_->table()->columns();
   for (size_t column = 0; column < row.size(); ++column) {
     if (columns[column].auto_increment) {
       const int64_t id = number_of(*row[column]);
@@ -127,7 +127,7 @@ void MemoryCursor::tell_id(const Row& row, RowOutcome& outcome) const {
 }
 
 Error MemoryCursor::change_duplicate(RowNumber number, const RowToInsert& insert, RowOutcome& outcome) {
-  const Row before = *index_->table()->row(number);
+  const Row before = *binding_->table()->row(number);
   outcome.rows_affected = 0;
   tell_id(before, outcome);
   if (insert.filters_duplicates && verdict_of_row(before) != Verdict::match) {
@@ -162,7 +162,7 @@ Error MemoryCursor::insert_row(const RowToInsert& row, RowOutcome& outcome) {
 
 /// `number` is that of the row that is there afterwards.
 Error MemoryCursor::insert(const RowToInsert& insert, RowOutcome& outcome, RowNumber& number) {
-  Table& table = *index_->table();
+  Table& table = *binding_->table();
   outcome.rows_affected = 1;
   outcome.has_id = false;
   outcome.id = 0;
@@ -187,7 +187,7 @@ Error MemoryCursor::insert(const RowToInsert& insert, RowOutcome& outcome, RowNu
         return change_duplicate(number, insert, outcome);
       case OnDuplicate::replace:
         outcome.rows_affected = 2;
-        if (Error error = session_.change(index_->table(), number, std::nullopt); !error.ok()) {
+        if (Error error = session_.change(binding_->table(), number, std::nullopt); !error.ok()) {
           return error;
         }
         break;

@@ -218,6 +218,12 @@ void MemoryEngine::ask_to_commit_first(uint32_t nth_write) {
   state_->commit_first_at_write = nth_write;
 }
 
+void MemoryEngine::on_next_request(std::function<void()> action, bool is_announced) {
+  const MutexLock lock(state_->mutex);
+  state_->on_next_request = std::move(action);
+  state_->is_next_announced = is_announced;
+}
+
 void MemoryEngine::make_transactions_long() {
   const MutexLock lock(state_->mutex);
   state_->transactions_are_long = true;

@@ -117,6 +117,9 @@ class MemoryEngine final : public Engine {
   void on_next_write(std::function<void()> action);
   /// The same for the next commit that has changes to commit.
   void on_next_commit(std::function<void()> action);
+  /// The next request that begins does this first, without a lock of the engine: it waits for something.
+  /// `is_announced`: its session says so before (SessionOptions::about_to_wait).
+  void on_next_request(std::function<void()> action, bool is_announced = true);
   /// Transactions say that they are long, from their first change on.
   void make_transactions_long();
   /// The nth request for writing from now on must be the first of a transaction, even if it is that already.

@@ -17,7 +17,7 @@ Error deadlock_error() {
 }  // namespace
 
 MemorySession::MemorySession(State& state, const SessionOptions& options)
-    : state_(state), options_(options), cursor_(*this) {
+    : state_(state), options_(options), selections_(selections_for(options)), cursor_(*this) {
   state_.sessions.push_back(this);
 }
 
@@ -41,34 +41,23 @@ Begin MemorySession::open_selection(const SelectionDescription& description,
     return begin;
   }
   take_table(table);
-  std::erase_if(selections_, [](const auto& known) { return known.expired(); });
-  for (const auto& known : selections_) {
-    if (auto same = known.lock(); same->description() == description && same->resolved_against(table)) {
-      selection = std::move(same);
-      return Begin::ready;
-    }
-  }
-  auto opened = std::make_shared<MemorySelection>(description);
-  error = opened->resolve(table);
+  std::shared_ptr<Selection> opened = selections_->find_or_add(description);
+  error = binding_of(*opened).resolve(description, table);
   if (!error.ok()) {
     return Begin::failed;
   }
-  selections_.push_back(opened);
   selection = std::move(opened);
   return Begin::ready;
 }
 
-size_t MemorySession::held_bytes() const {
-  size_t held_bytes = 0;
-  for (const auto& known : selections_) {
-    const auto selection = known.lock();
-    held_bytes += selection == nullptr ? 0 : selection->held_bytes();
-  }
-  return held_bytes;
+/// Not resolved where the session has not met the selection before.
+MemoryBinding& MemorySession::binding_of(const Selection& selection) {
+  MemoryBinding* const known = bindings_.find(selection);
+  return known != nullptr ? *known : bindings_.add(selection);
 }
 
 /// Why a request can not begin, as far as that does not depend on other sessions.
-Begin MemorySession::refuse(MemorySelection& selection, Intent intent, Error& error) {
+Begin MemorySession::refuse(const Selection& selection, Intent intent, Error& error) {
   if (intent != Intent::read && options_.intent == Intent::read) {
     error = Error(ErrorCode::read_only);
     return Begin::failed;
@@ -77,12 +66,13 @@ Begin MemorySession::refuse(MemorySelection& selection, Intent intent, Error& er
     error = deadlock_error();
     return Begin::failed;
   }
-  std::shared_ptr<Table> table = selection.table();
+  MemoryBinding& binding = binding_of(selection);
+  std::shared_ptr<Table> table = binding.table();
   if (table == nullptr || table->dropped) {
     const SelectionDescription& description = selection.description();
     table = state_.table(description.database + "." + description.table);
     error = table == nullptr ? Error(ErrorCode::cannot_open_table, "the table is gone")
-                             : selection.resolve(table);
+                             : binding.resolve(description, table);
     if (!error.ok()) {
       return Begin::failed;
     }
@@ -107,28 +97,42 @@ Begin MemorySession::refuse(MemorySelection& selection, Intent intent, Error& er
 
 Begin MemorySession::begin_request(Selection& selection, Intent intent, Cursor*& cursor, Error& error) {
   MutexLock lock(state_.mutex);
-  auto& opened = static_cast<MemorySelection&>(selection);
-  Begin begin = refuse(opened, intent, error);
+  Begin begin = refuse(selection, intent, error);
+  const MemoryBinding& binding = binding_of(selection);
   if (begin == Begin::ready) {
-    const std::shared_ptr<Table> table = opened.table();
+    const std::shared_ptr<Table> table = binding.table();
     begin = await_table(lock, *table, error);
   }
   if (begin == Begin::ready) {
     begin = acquire(lock, error);
   }
   if (begin == Begin::ready) {
-    begin = refuse(opened, intent, error);  // while it waited the table may have been replaced
+    begin = refuse(selection, intent, error);  // while it waited the table may have been replaced
   }
   if (begin == Begin::ready) {
-    take_table(opened.table());
+    take_table(binding.table());
     in_request_ = true;
     request_mark_ = undo_.size();
     has_written_ = has_written_ || intent != Intent::read;
-    did_lasting_work_ = did_lasting_work_ || (intent != Intent::read && !opened.table()->has_transactions());
-    cursor_.start(opened);
+    did_lasting_work_ = did_lasting_work_ || (intent != Intent::read && !binding.table()->has_transactions());
+    cursor_.start(binding);
     cursor = &cursor_;
+    wait_if_told(lock);
   }
   return begin;
+}
+
+void MemorySession::wait_if_told(MutexLock& lock) {
+  const auto action = std::exchange(state_.on_next_request, nullptr);
+  if (action == nullptr) [[likely]] {
+    return;
+  }
+  if (state_.is_next_announced && options_.about_to_wait) {
+    options_.about_to_wait();
+  }
+  lock.unlock();
+  action();
+  lock.lock();
 }
 
 Error MemorySession::end_request() {
@@ -174,10 +178,10 @@ Begin MemorySession::begin_group(std::span<const GroupMember> members, size_t& f
   MutexLock lock(state_.mutex);
   group_mark_ = undo_.size();
   for (size_t number = 0; number < members.size(); ++number) {
-    auto& opened = static_cast<MemorySelection&>(*members[number].selection);
-    Begin begin = refuse(opened, members[number].intent, error);
+    const Selection& selection = *members[number].selection;
+    Begin begin = refuse(selection, members[number].intent, error);
     if (begin == Begin::ready) {
-      const std::shared_ptr<Table> table = opened.table();
+      const std::shared_ptr<Table> table = binding_of(selection).table();
       begin = await_table(lock, *table, error);
     }
     if (begin != Begin::ready) {

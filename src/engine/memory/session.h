@@ -12,6 +12,7 @@
 
 #include "engine/memory/cursor.h"
 #include "engine/memory/state.h"
+#include "engine/opened_selections.h"
 
 namespace rowsocket::engine::memory {
 
@@ -22,7 +23,9 @@ class MemorySession final : public Session {
 
   Begin open_selection(const SelectionDescription& description, std::shared_ptr<Selection>& selection,
                        Error& error) override;
-  [[nodiscard]] size_t held_bytes() const override;
+  [[nodiscard]] bool column_types(const Selection& selection, ColumnTypes& types, size_t bytes_max) override {
+    return binding_of(selection).column_types(types, bytes_max);
+  }
   Begin begin_request(Selection& selection, Intent intent, Cursor*& cursor, Error& error) override;
   Error end_request() override;
   void abandon_request() override;
@@ -82,7 +85,8 @@ class MemorySession final : public Session {
     std::optional<Row> before;
   };
 
-  [[nodiscard]] Begin refuse(MemorySelection& selection, Intent intent, Error& error)
+  [[nodiscard]] MemoryBinding& binding_of(const Selection& selection);
+  [[nodiscard]] Begin refuse(const Selection& selection, Intent intent, Error& error)
       ROWSOCKET_REQUIRES(state_.mutex);
   [[nodiscard]] Begin await_table(MutexLock& lock, const Table& table, Error& error)
       ROWSOCKET_REQUIRES(state_.mutex);
@@ -90,6 +94,7 @@ class MemorySession final : public Session {
   template <typename Condition>
   [[nodiscard]] bool wait_in_place(MutexLock& lock, uint64_t timeout_ms, Condition condition)
       ROWSOCKET_REQUIRES(state_.mutex);
+  void wait_if_told(MutexLock& lock) ROWSOCKET_REQUIRES(state_.mutex);
   [[nodiscard]] bool must_wait() const ROWSOCKET_REQUIRES(state_.mutex);
   [[nodiscard]] bool waits_for_own_thread() const ROWSOCKET_REQUIRES(state_.mutex);
   void release() ROWSOCKET_REQUIRES(state_.mutex);
@@ -100,6 +105,8 @@ class MemorySession final : public Session {
 
   State& state_;
   const SessionOptions options_;
+  const std::shared_ptr<OpenedSelections> selections_;
+  SlotTable<MemoryBinding> bindings_;
   MemoryCursor cursor_;
   std::vector<Undo> undo_ ROWSOCKET_GUARDED_BY(state_.mutex);
   size_t request_mark_ ROWSOCKET_GUARDED_BY(state_.mutex) = 0;  ///< size of undo_ when the request began
@@ -115,7 +122,6 @@ class MemorySession final : public Session {
       false;  ///< one of them in a table without transactions
   bool patient_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;
   std::vector<std::shared_ptr<Table>> held_tables_ ROWSOCKET_GUARDED_BY(state_.mutex);
-  std::vector<std::weak_ptr<MemorySelection>> selections_;  ///< that were opened and may be in use
   Interruption interruption_ ROWSOCKET_GUARDED_BY(state_.mutex) = Interruption::none;
   std::string activity_ ROWSOCKET_GUARDED_BY(state_.mutex);
 };

@@ -68,6 +68,8 @@ struct State {
   ConditionVariable wait_began;
   std::function<void()> on_next_write ROWSOCKET_GUARDED_BY(mutex);
   std::function<void()> on_next_commit ROWSOCKET_GUARDED_BY(mutex);
+  std::function<void()> on_next_request ROWSOCKET_GUARDED_BY(mutex);
+  bool is_next_announced ROWSOCKET_GUARDED_BY(mutex) = false;
   bool transactions_are_long ROWSOCKET_GUARDED_BY(mutex) = false;
   uint32_t commit_first_at_write ROWSOCKET_GUARDED_BY(mutex) = 0;
   std::string now ROWSOCKET_GUARDED_BY(mutex) = "2020-01-01 00:00:00";

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "engine/opened_selections.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace rowsocket::engine {
+namespace {
+
+size_t bytes_of(const SelectionDescription& names, size_t column_count) {
+  constexpr size_t index_bytes = 1024;
+  constexpr size_t column_bytes = 64;  // of the rows that are read, and of those that are written
+  const size_t text_bytes = names.database.size() + names.table.size() + names.index.size() +
+                            names.columns.size() + names.filter_columns.size() + names.unique_columns.size();
+  return index_bytes + 2 * text_bytes + column_count * column_bytes;
+}
+
+/// Names can hold any byte but 0.
+std::string key_of(const SelectionDescription& description) {
+  std::string key;
+  for (const std::string* part :
+       {&description.database, &description.table, &description.index, &description.columns,
+        &description.filter_columns, &description.unique_columns}) {
+    key += *part;
+    key += '\0';
+  }
+  key += description.raw ? 'r' : 't';
+  key += std::to_string(description.account);
+  return key;
+}
+
+}  // namespace
+
+Selection::Selection(std::shared_ptr<OpenedSelections> opened, SelectionDescription description,
+                     std::string key, uint32_t slot, uint64_t serial)
+    : opened_(std::move(opened)),
+      description_(std::move(description)),
+      key_(std::move(key)),
+      column_count_(name_count(description_.columns)),
+      filter_column_count_(name_count(description_.filter_columns)),
+      held_bytes_(bytes_of(description_, column_count_ + filter_column_count_)),
+      slot_(slot),
+      serial_(serial) {}
+
+Selection::~Selection() { opened_->forget(*this); }
+
+std::shared_ptr<Selection> OpenedSelections::find_or_add(const SelectionDescription& description) {
+  std::string key = key_of(description);
+  std::shared_ptr<Selection> selection;  // outlives the lock, which its end would take
+  const MutexLock lock(mutex_);
+  Known& known = by_key_[key];
+  selection = known.selection.lock();
+  if (selection != nullptr) {
+    return selection;
+  }
+  if (free_slots_.empty()) {
+    free_slots_.reserve(serials_.size() + 1);
+    serials_.push_back(0);
+    free_slots_.push_back(static_cast<uint32_t>(serials_.size() - 1));
+  }
+  const uint32_t slot = free_slots_.back();
+  selection =
+      std::make_shared<Selection>(shared_from_this(), description, std::move(key), slot, ++last_serial_);
+  free_slots_.pop_back();
+  serials_[slot] = last_serial_;
+  known = {selection, last_serial_};
+  held_bytes_.fetch_add(selection->held_bytes(), std::memory_order_relaxed);
+  return selection;
+}
+
+/// Another of the same description may have come since the last user of this one left.
+void OpenedSelections::forget(const Selection& selection) {
+  const MutexLock lock(mutex_);
+  if (serials_[selection.slot()] != selection.serial()) {
+    return;  // it was never entered: no memory
+  }
+  const auto known = by_key_.find(selection.key_);
+  if (known != by_key_.end() && known->second.serial == selection.serial()) {
+    by_key_.erase(known);
+  }
+  serials_[selection.slot()] = 0;
+  free_slots_.push_back(selection.slot());
+  held_bytes_.fetch_sub(selection.held_bytes(), std::memory_order_relaxed);
+  gone_count_.fetch_add(1, std::memory_order_relaxed);
+}
+
+std::vector<uint64_t> OpenedSelections::serials() const {
+  const MutexLock lock(mutex_);
+  return serials_;
+}
+
+}  // namespace rowsocket::engine

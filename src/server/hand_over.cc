@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// How another thread goes on with a turn loop whose thread is stuck in a request; see loop_token.h.
+//
+//   stuck thread   run ─ execute ─ ... the request ............ keep_unsettled ─ commit ─ give_back
+//   stand-in                        take ─ take_over ─ run ─ run ─ run ───────────────────── take_back ─ run
+//
+// A connection whose requests stay with the stuck turn is away: the loop does not touch it until it is given
+// back.
+#include "server/turn_loop.h"
+
+namespace rowsocket::server {
+
+using State = ClientConnection::State;
+
+void TurnLoop::take_over(Turn& own, LoopToken::Ticket ticket) {
+  counters_.add(Counter::hand_overs);
+  const std::span<ClientConnection* const> members = turn_->members();
+  const size_t reached = turn_->reached();
+  const bool is_settled = LoopToken::is_settled(ticket);
+  for (size_t number = 0; number < members.size(); ++number) {
+    ClientConnection& connection = *members[number];
+    if (number > reached) {
+      connection.is_in_turn = false;
+      connection.state = State::unreached;
+      unreached_.push_back(&connection);
+    } else if (number == reached || !is_settled) {
+      connection.is_away = true;
+      connections_.watch(connection, net::Interest::none);
+    } else {
+      own.finish(connection);
+      send_and_settle(connection);
+    }
+  }
+}
+
+void TurnLoop::give_back(std::span<ClientConnection* const> members) {
+  {
+    const MutexLock lock(returned_mutex_);
+    returned_.insert(returned_.end(), members.begin(), members.end());
+  }
+  inbox_.wake();
+}
+
+void TurnLoop::take_back() {
+  {
+    const MutexLock lock(returned_mutex_);
+    taken_back_.swap(returned_);
+  }
+  for (ClientConnection* connection : taken_back_) {
+    connection->is_away = false;
+    connection->last_progress_ms = now_ms_;
+    if (connection->closes_when_back) {
+      connections_.close(*connection);
+    }
+    send_and_settle(*connection);
+  }
+  taken_back_.clear();
+}
+
+void TurnLoop::end() {
+  for (const auto& connection : connections_.all()) {
+    if (!connection->is_away) {
+      connections_.close(*connection);
+    }
+  }
+  connections_.remove_closed();
+}
+
+/// It may be away.
+void TurnLoop::close(ClientConnection& connection) {
+  if (connection.is_away) {
+    connection.closes_when_back = true;
+  } else {
+    connections_.close(connection);
+  }
+}
+
+}  // namespace rowsocket::server

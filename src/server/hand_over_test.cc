@@ -1,0 +1,322 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// A loop that another thread goes on with. These tests play both threads: while a request waits, the stand-in
+// takes the loop over and turns; see the end of the file for real threads.
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <latch>
+#include <vector>
+
+#include "server/server_fixture.h"
+#include "server/turn_loop_fixture.h"
+
+namespace rowsocket::server {
+namespace {
+
+constexpr std::string_view insert_cup = "0\t+\t2\t10\tcup\n";
+
+class HandOverTest : public TurnLoopTest {
+ protected:
+  /// Reading sessions do not wait for each other in this engine.
+  HandOverTest() { use_sessions(engine::Intent::read); }
+
+  void use_sessions(engine::Intent intent) {
+    turn_.reset();
+    stand_in_.reset();
+    session_ = engine_.create_session({.intent = intent, .selections = selections_, .counters = &counters_});
+    turn_ = std::make_unique<Turn>(Turn::Surroundings{*session_, counters_, clock_, loop_->token(), numbers_},
+                                   board_.current());
+    stand_in_session_ = engine_.create_session(
+        {.intent = intent, .selections = selections_, .counters = &stand_in_counters_});
+    stand_in_ = std::make_unique<Turn>(
+        Turn::Surroundings{*stand_in_session_, stand_in_counters_, clock_, loop_->token(), numbers_},
+        board_.current());
+  }
+
+  /// While the next request waits, the stand-in takes over, and then `meanwhile` happens.
+  void take_over_at_next_request(std::function<void()> meanwhile = [] {}) {
+    engine_.on_next_request([this, meanwhile = std::move(meanwhile)] {
+      const LoopToken::Ticket ticket = loop_->token().seen();
+      ASSERT_TRUE(loop_->token().take(ticket));
+      stand_in_->reserve(loop_->connections().size());
+      loop_->take_over(*stand_in_, ticket);
+      meanwhile();
+    });
+  }
+  /// The stuck turn, from its execution to its end.
+  void run_adrift() {
+    inbox_.wake();
+    ASSERT_EQ(loop_->run(*turn_), TurnLoop::Ended::adrift);
+    turn_->keep_unsettled();
+    turn_->commit();
+    turn_->session().release_tables();
+    loop_->give_back(turn_->members());
+  }
+  /// One of the stand-in's.
+  void stand_in_turn() {
+    inbox_.wake();
+    EXPECT_EQ(loop_->run(*stand_in_), TurnLoop::Ended::well);
+  }
+
+  Counters stand_in_counters_;
+  std::unique_ptr<engine::Session> stand_in_session_;
+  std::unique_ptr<Turn> stand_in_;
+};
+
+TEST_F(HandOverTest, others_are_served_while_a_request_waits) {
+  TestClient stuck = connect_with_items();
+  TestClient other = connect_with_items();
+  std::string meanwhile;
+  take_over_at_next_request([&] {
+    other.send(find_ink);
+    stand_in_turn();
+    meanwhile = other.received();
+  });
+  stuck.send(find_pen);
+  run_adrift();
+  EXPECT_EQ(meanwhile, ink);
+  EXPECT_EQ(stuck.received(), "") << "the loop has it back, and has not turned";
+  stand_in_turn();
+  EXPECT_EQ(stuck.received(), pen);
+  EXPECT_EQ(count(Counter::hand_overs), 1u);
+}
+
+TEST_F(HandOverTest, requests_that_were_executed_before_are_answered_at_once) {
+  TestClient one = connect_with_items();
+  TestClient other = connect_with_items();
+  std::string meanwhile;
+  engine_.on_next_request([&] {  // of the turn's first request
+    take_over_at_next_request([&] { meanwhile = one.received() + other.received(); });
+  });
+  one.send(find_pen);
+  other.send(find_pen);
+  run_adrift();
+  EXPECT_EQ(meanwhile, pen);
+  stand_in_turn();
+  EXPECT_EQ(one.received() + other.received(), pen);
+}
+
+TEST_F(HandOverTest, requests_that_were_not_reached_are_executed_by_the_stand_in) {
+  TestClient one = connect_with_items();
+  TestClient other = connect_with_items();
+  std::string meanwhile;
+  take_over_at_next_request([&] {
+    stand_in_turn();
+    meanwhile = one.received() + other.received();
+  });
+  one.send(find_pen);
+  other.send(find_pen);
+  run_adrift();
+  EXPECT_EQ(meanwhile, pen) << "of the one that does not wait";
+  stand_in_turn();
+  EXPECT_EQ(one.received() + other.received(), pen);
+}
+
+TEST_F(HandOverTest, a_client_gets_its_replies_in_its_order) {
+  TestClient stuck = connect_with_items();
+  take_over_at_next_request([&] {
+    stuck.send(find_pen);
+    stand_in_turn();
+    EXPECT_EQ(stuck.received(), "") << "the first is not answered yet";
+  });
+  stuck.send(std::string(find_pen).append(find_ink));
+  run_adrift();
+  stand_in_turn();
+  stand_in_turn();
+  EXPECT_EQ(stuck.received(), std::string(pen).append(ink).append(pen));
+}
+
+TEST_F(HandOverTest, what_waits_for_the_commit_stays_with_the_stuck_turn) {
+  use_sessions(engine::Intent::write);
+  TestClient writer = connect_with_items();
+  TestClient stuck = connect_with_items();
+  std::string meanwhile = "nothing";
+  engine_.on_next_request([&] {
+    take_over_at_next_request([&] {
+      stand_in_turn();
+      meanwhile = writer.received();
+    });
+  });
+  writer.send(insert_cup);
+  stuck.send(find_pen);
+  run_adrift();
+  EXPECT_EQ(meanwhile, "") << "no reply to a write leaves before its commit";
+  EXPECT_EQ(engine_.commits_with_changes(), 1u);
+  stand_in_turn();
+  EXPECT_EQ(writer.received(), ok);
+  EXPECT_EQ(stuck.received(), pen);
+}
+
+TEST_F(HandOverTest, what_one_thread_opened_any_thread_uses) {
+  TestClient client = connect_with_items();
+  TestClient other = connect_with_items();
+  take_over_at_next_request([&] {
+    other.send("P\t1\tshop\titem\t\tname\n1\t=\t1\t2\n");
+    stand_in_turn();
+    EXPECT_EQ(other.received(), std::string(ok).append("0\t1\tink\n"));
+  });
+  client.send(find_pen);
+  run_adrift();
+  EXPECT_EQ(ask(other, "1\t=\t1\t1\n"), "0\t1\tpen\n") << "in the first thread's turn";
+  EXPECT_EQ(client.received(), pen);
+}
+
+TEST_F(HandOverTest, a_client_that_leaves_while_its_request_waits_is_forgotten_afterwards) {
+  TestClient stuck = connect_with_items();
+  take_over_at_next_request([&] {
+    stuck.close();
+    stand_in_turn();
+    EXPECT_EQ(loop_->connections().size(), 1u) << "the stuck turn uses it";
+  });
+  stuck.send(find_pen);
+  run_adrift();
+  stand_in_turn();
+  stand_in_turn();
+  EXPECT_EQ(loop_->connections().size(), 0u);
+}
+
+TEST_F(HandOverTest, a_kill_closes_a_connection_that_is_away_when_it_is_back) {
+  TestClient stuck = connect_with_items();
+  take_over_at_next_request([&] {
+    engine_.interrupt(engine::Interruption::close_connections);
+    stand_in_turn();
+    EXPECT_FALSE(stuck.sees_end());
+  });
+  stuck.send(find_pen);
+  run_adrift();
+  stand_in_turn();
+  EXPECT_TRUE(stuck.sees_end());
+}
+
+TEST_F(HandOverTest, a_connection_that_is_away_is_not_idle) {
+  settings_.idle_timeout_s = 1;
+  reconfigure();
+  TestClient stuck = connect_with_items();
+  take_over_at_next_request([&] {
+    clock_.advance_ms(5'000);
+    stand_in_turn();
+  });
+  stuck.send(find_pen);
+  run_adrift();
+  stand_in_turn();
+  EXPECT_EQ(stuck.received(), pen);
+}
+
+TEST_F(HandOverTest, the_stuck_thread_can_stand_in_for_its_stand_in) {
+  TestClient first = connect_with_items();
+  TestClient second = connect_with_items();
+  take_over_at_next_request();
+  first.send(find_pen);
+  run_adrift();
+  stand_in_turn();
+  EXPECT_EQ(first.received(), pen);
+  std::swap(turn_, stand_in_);
+  take_over_at_next_request();
+  second.send(find_ink);
+  run_adrift();
+  stand_in_turn();
+  EXPECT_EQ(second.received(), ink);
+}
+
+// ---- real threads
+
+class StandInTest : public ServerTest {
+ protected:
+  StandInTest() {
+    config_.threads_read = config_.threads_write = 1;
+    config_.threads_max = 8;
+  }
+
+  /// The next request waits until `let_go`.
+  void hold_next_request(bool is_announced) {
+    engine_.on_next_request(
+        [this] {
+          is_held_ = true;
+          let_go_.wait(false);
+        },
+        is_announced);
+  }
+  void let_go() {
+    let_go_ = true;
+    let_go_.notify_all();
+  }
+
+  std::atomic<bool> is_held_{false};
+  std::atomic<bool> let_go_{false};
+};
+
+class WhetherAnnounced : public StandInTest, public testing::WithParamInterface<bool> {};
+INSTANTIATE_TEST_SUITE_P(, WhetherAnnounced, testing::Bool());
+
+TEST_P(WhetherAnnounced, a_request_that_waits_holds_up_nobody_on_its_worker) {
+  start();
+  TestClient stuck = with_items(reader());
+  TestClient other = with_items(reader());
+  hold_next_request(GetParam());
+  stuck.send(find_pen);
+  ASSERT_TRUE(eventually([this] { return is_held_.load(); }));
+  EXPECT_EQ(other.ask(find_ink), ink);
+  EXPECT_EQ(other.ask(find_ink), ink);
+  let_go();
+  EXPECT_EQ(stuck.lines(1), pen);
+  EXPECT_EQ(stuck.ask(find_ink), ink);
+  EXPECT_GE(server_.counter(Counter::hand_overs), 1u);
+}
+
+TEST_F(StandInTest, a_stand_in_that_nobody_needs_holds_no_table) {
+  start();
+  TestClient stuck = with_items(reader());
+  TestClient other = with_items(reader());
+  hold_next_request(true);
+  stuck.send(find_pen);
+  ASSERT_TRUE(eventually([this] { return is_held_.load(); }));
+  EXPECT_EQ(other.ask(find_ink), ink);
+  let_go();
+  EXPECT_EQ(stuck.lines(1), pen);
+  EXPECT_TRUE(eventually([this] { return engine_.sessions_holding_tables() == 0; }));
+}
+
+TEST_F(StandInTest, a_server_stops_while_a_request_waits_and_another_thread_has_the_loop) {
+  start();
+  TestClient stuck = with_items(reader());
+  TestClient other = with_items(reader());
+  hold_next_request(true);
+  stuck.send(find_pen);
+  ASSERT_TRUE(eventually([this] { return is_held_.load(); }));
+  EXPECT_EQ(other.ask(find_ink), ink);
+  std::thread releaser([this] { let_go(); });
+  server_.stop();
+  releaser.join();
+  EXPECT_EQ(engine_.session_count(), 0u);
+}
+
+TEST_F(StandInTest, clients_with_requests_that_wait_now_and_then_get_every_reply_in_order) {
+  start();
+  constexpr int rounds = 300;
+  std::atomic<bool> done{false};
+  std::thread disturber([&] {
+    while (!done) {
+      engine_.on_next_request([] { std::this_thread::yield(); }, true);
+      std::this_thread::yield();
+    }
+  });
+  std::vector<std::thread> clients;
+  for (int number = 0; number < 4; ++number) {
+    clients.emplace_back([this] {
+      TestClient client = with_items(writer());
+      for (int round = 0; round < rounds; ++round) {
+        client.send(std::string(find_pen).append(find_ink).append(find_pen));
+        ASSERT_EQ(client.lines(3), std::string(pen).append(ink).append(pen));
+      }
+    });
+  }
+  for (std::thread& client : clients) {
+    client.join();
+  }
+  done = true;
+  disturber.join();
+}
+
+}  // namespace
+}  // namespace rowsocket::server

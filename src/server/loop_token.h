@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Who runs a turn loop. One thread owns the token and runs the loop. While that thread executes one request,
+// it touches only its own session, its turn and the request's connection. So another thread may take the
+// token away then, and run the loop meanwhile (see worker.h).
+//
+//   owner:   ... enter · execute one request · leave ...        leave is false: somebody has taken the loop
+//   others:  seen · (the owner waits, or takes long) · take
+//
+// What the owner did before `enter`, who takes the token sees. It costs a request one store and one
+// compare-and-swap, of a cache line that nobody else writes.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+
+namespace rowsocket::server {
+
+class LoopToken {
+ public:
+  /// One execution of a request; 0 = none.
+  using Ticket = uint64_t;
+
+  // For the owner.
+  /// `is_settled`: the replies to all earlier requests of the turn are final.
+  [[nodiscard]] Ticket enter(bool is_settled) {
+    const Ticket ticket = (++entered_ << 1) | (is_settled ? 1 : 0);
+    ticket_.store(ticket, std::memory_order_release);
+    return ticket;
+  }
+  /// False if the token was taken since `enter`, which gave this ticket.
+  [[nodiscard]] bool leave(Ticket ticket) {
+    return ticket_.compare_exchange_strong(ticket, 0, std::memory_order_acq_rel, std::memory_order_acquire);
+  }
+
+  // For anybody.
+  [[nodiscard]] Ticket seen() const { return ticket_.load(std::memory_order_acquire); }
+  /// True if the caller owns the token now: the execution that it has seen still goes on.
+  [[nodiscard]] bool take(Ticket ticket) {
+    return ticket != 0 &&
+           ticket_.compare_exchange_strong(ticket, 0, std::memory_order_acq_rel, std::memory_order_relaxed);
+  }
+  [[nodiscard]] static bool is_settled(Ticket ticket) { return (ticket & 1) != 0; }
+
+ private:
+  alignas(64) std::atomic<Ticket> ticket_{0};
+  uint64_t entered_ = 0;  ///< the owner's
+};
+
+}  // namespace rowsocket::server

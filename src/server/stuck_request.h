@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Tells a request that takes long from a thread that merely has no processor: looks at the thread from
+// outside, from time to time. Used by one thread.
+#pragma once
+
+#include <sys/types.h>
+
+#include <cstdint>
+
+#include "server/loop_token.h"
+
+namespace rowsocket::server {
+
+/// As the system knows a thread of this process.
+using ThreadNumber = pid_t;
+[[nodiscard]] ThreadNumber this_thread_number();
+
+class StuckRequest {
+ public:
+  /// What `thread` executes now has this ticket (0 = nothing). True if it executed the same when it was last
+  /// looked at, and has either used the processor for limits::slice_us since, or waits for something.
+  [[nodiscard]] bool look(LoopToken::Ticket ticket, ThreadNumber thread);
+
+ private:
+  LoopToken::Ticket ticket_ = 0;
+  uint64_t cpu_us_ = 0;  ///< that the thread had used when the ticket was first seen
+};
+
+}  // namespace rowsocket::server
