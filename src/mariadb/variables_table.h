@@ -36,9 +36,10 @@
   ROWSOCKET_NUMBER(threads_write, threads_write, at_start, 0, 0, limits::threads_max, \
       "Worker threads for the write port; 0 = a quarter of the cores, or as many as cores where no port " \
       "serves reads only") \
-  ROWSOCKET_NUMBER(threads_max, threads_max, at_start, limits::all_threads_default, 0, limits::all_threads_max, \
-      "Threads of all workers together. Where a request keeps a worker waiting or busy, another thread serves " \
-      "the worker's other clients, as long as there are fewer than this; 0 = none does") \
+  ROWSOCKET_NUMBER(threads_max, threads_max, at_start, limits::all_threads_default, 0, \
+      limits::all_threads_max, \
+      "Threads of all workers together. Where a request keeps a worker waiting or busy, another thread " \
+      "serves the worker's other clients, as long as there are fewer than this; 0 = none does") \
   ROWSOCKET_NUMBER(idle_timeout, settings.idle_timeout_s, any_time, limits::idle_timeout_s_default, 0, \
                   31'536'000, \
       "Seconds after which a connection without traffic is closed; 0 = never") \
