@@ -203,6 +203,32 @@ TEST_F(HandOverTest, a_connection_that_is_away_is_not_idle) {
   EXPECT_EQ(stuck.received(), pen);
 }
 
+TEST_F(HandOverTest, what_parks_in_a_turn_that_is_taken_over_is_tried_again) {
+  engine_.create_table("shop.busy",
+                       {.columns = {engine::memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}});
+  constexpr std::string_view open_busy = "P\t1\tshop\tbusy\t\tid\n";
+  constexpr std::string_view find_busy = "1\t=\t1\t1\n";
+  TestClient stuck = connect_with_items();
+  TestClient sooner = connect();
+  TestClient later = connect();
+  EXPECT_EQ(ask(sooner, open_busy), ok);
+  EXPECT_EQ(ask(later, open_busy), ok);
+  engine_.set_busy("shop.busy", true);
+  ask(sooner, find_busy);
+  clock_.advance_ms(1);
+  ask(later, find_busy);
+  clock_.advance_ms(1);
+  take_over_at_next_request();  // of `stuck`; the other one does not begin
+  stuck.send(find_pen);
+  run_adrift();
+  engine_.set_busy("shop.busy", false);
+  clock_.advance_ms(10);
+  stand_in_turn();
+  EXPECT_EQ(sooner.received(), "0\t1\n");
+  EXPECT_EQ(later.received(), "0\t1\n");
+  EXPECT_EQ(stuck.received(), pen);
+}
+
 TEST_F(HandOverTest, the_stuck_thread_can_stand_in_for_its_stand_in) {
   TestClient first = connect_with_items();
   TestClient second = connect_with_items();

@@ -115,6 +115,7 @@ class TurnLoop {
   void send_and_settle(ClientConnection& connection);
   void close(ClientConnection& connection);
   void settle(ClientConnection& connection);
+  void park(ClientConnection& connection);
   [[nodiscard]] uint64_t deadline_ms(const ClientConnection& connection) const;
   void close_timed_out();
 

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <optional>
 
-#include "base/invariant.h"
 #include "base/limits.h"
 #include "server/turn_loop.h"
 
@@ -147,13 +146,7 @@ void TurnLoop::settle(ClientConnection& connection) {
       cut_.push_back(&connection);
       break;
     case State::parked:
-      if (!invariant(parked_.empty() || parked_.back()->retry_at_ms <= connection.retry_at_ms,
-                     "parked connections stand in the order of their next try")) {
-        connections_.close(connection);
-        return;
-      }
-      parked_.push_back(&connection);
-      connections_.watch(connection, net::Interest::none);
+      park(connection);
       return;
     case State::condemned:
       connection.state = State::lingering;
@@ -170,6 +163,15 @@ void TurnLoop::settle(ClientConnection& connection) {
       break;
   }
   connections_.watch(connection, net::Interest::input);
+}
+
+/// In the order of the next try. A connection that another thread had may be due before others.
+void TurnLoop::park(ClientConnection& connection) {
+  const auto behind = std::upper_bound(
+      parked_.begin(), parked_.end(), connection.retry_at_ms,
+      [](uint64_t retry_at_ms, const ClientConnection* one) { return retry_at_ms < one->retry_at_ms; });
+  parked_.insert(behind, &connection);
+  connections_.watch(connection, net::Interest::none);
 }
 
 // ---- reap
