@@ -57,7 +57,7 @@ void Shelf::forget_gone(const engine::OpenedSelections& opened) {
   try {
     bound_.forget_gone(opened);
   } catch (const std::bad_alloc&) {
-    // They are forgotten another time.
+    return;  // they are forgotten another time
   }
 }
 

@@ -79,49 +79,8 @@ Container::Container(const ContainerFields& fields)
     ++value_count;
   }
   row_columns_ = values_columns_;
-  uint32_t position = value_count;
-  uint32_t filter = 0;
-  const std::string_view flags_column = optional_column(fields[Field::flags]);
-  std::string_view cas_column = optional_column(fields[Field::cas]);
-  const std::string_view expiry_column = optional_column(fields[Field::expiry]);
-  if (!cas_column.empty() && cas_column[0] == kept_by_table) {
-    table_keeps_cas = true;
-    cas_column = trimmed(cas_column.substr(1));
-  }
-  has_flags = !flags_column.empty();
-  has_cas = !cas_column.empty();
-  has_expiry = !expiry_column.empty();
-  if (has_flags) {
-    all.push_back(flags_column);
-    add(values_columns_, flags_column);
-    add(row_columns_, flags_column);
-    add(whole_columns_, flags_column);
-    flags_at = position++;
-  }
-  if (has_cas) {
-    all.push_back(cas_column);
-    add(row_columns_, cas_column);
-    if (!table_keeps_cas) {
-      add(whole_columns_, cas_column);
-    }
-    cas_at = position++;
-  }
-  if (has_expiry) {
-    all.push_back(expiry_column);
-    add(row_columns_, expiry_column);
-    add(whole_columns_, expiry_column);
-    add(filter_columns_, expiry_column);
-    expiry_at = position++;
-    expiry_filter = filter++;
-  }
-  if (has_cas) {
-    const uint32_t in_front = key_part_count + cas_at;
-    cas_in_whole = table_keeps_cas && has_expiry ? in_front + 1 : in_front;
-    if (table_keeps_cas) {
-      add(whole_columns_, cas_column);
-    }
-    add(filter_columns_, cas_column);
-    cas_filter = filter++;
+  for (const std::string_view column : add_optional_columns(fields)) {
+    all.push_back(column);
   }
   problem = database_.empty() || table_.empty() || key_part_count == 0 || value_count == 0
                 ? "it names no schema, no table, no key column or no value column"
@@ -137,6 +96,56 @@ Container::Container(const ContainerFields& fields)
   values = names(values_columns_);
   row = names(row_columns_);
   whole = names(whole_columns_);
+}
+
+/// Flags, cas and expiry, as far as the container has them. Returns their names.
+std::vector<std::string_view> Container::add_optional_columns(const ContainerFields& fields) {
+  uint32_t position = value_count;
+  uint32_t filter = 0;
+  std::vector<std::string_view> added;
+  const std::string_view flags_column = optional_column(fields[Field::flags]);
+  std::string_view cas_column = optional_column(fields[Field::cas]);
+  const std::string_view expiry_column = optional_column(fields[Field::expiry]);
+  if (!cas_column.empty() && cas_column[0] == kept_by_table) {
+    table_keeps_cas = true;
+    cas_column = trimmed(cas_column.substr(1));
+  }
+  has_flags = !flags_column.empty();
+  has_cas = !cas_column.empty();
+  has_expiry = !expiry_column.empty();
+  if (has_flags) {
+    added.push_back(flags_column);
+    add(values_columns_, flags_column);
+    add(row_columns_, flags_column);
+    add(whole_columns_, flags_column);
+    flags_at = position++;
+  }
+  if (has_cas) {
+    added.push_back(cas_column);
+    add(row_columns_, cas_column);
+    if (!table_keeps_cas) {
+      add(whole_columns_, cas_column);
+    }
+    cas_at = position++;
+  }
+  if (has_expiry) {
+    added.push_back(expiry_column);
+    add(row_columns_, expiry_column);
+    add(whole_columns_, expiry_column);
+    add(filter_columns_, expiry_column);
+    expiry_at = position++;
+    expiry_filter = filter++;
+  }
+  if (has_cas) {
+    const uint32_t in_front = key_part_count + cas_at;
+    cas_in_whole = table_keeps_cas && has_expiry ? in_front + 1 : in_front;
+    if (table_keeps_cas) {
+      add(whole_columns_, cas_column);
+    }
+    add(filter_columns_, cas_column);
+    cas_filter = filter++;
+  }
+  return added;
 }
 
 Containers::Containers(std::vector<std::unique_ptr<const Container>> all) : by_name_(std::move(all)) {

@@ -67,6 +67,8 @@ struct Container {
   uint32_t cas_filter = none;
 
  private:
+  std::vector<std::string_view> add_optional_columns(const ContainerFields& fields);
+
   std::string database_, table_, index_, key_columns_;
   std::string values_columns_, row_columns_, whole_columns_, filter_columns_;
 };

@@ -232,7 +232,7 @@ void Worker::add_stand_in(LoopToken::Ticket ticket) {
   try {
     is_added = add_hand(false, failure);
   } catch (const std::exception&) {
-    // No memory: the next tick tries again.
+    is_added = false;  // no memory: the next tick tries again
   }
   if (!is_added) {
     starting_.store(false);

@@ -117,22 +117,22 @@ Begin MemorySession::begin_request(Selection& selection, Intent intent, Cursor*&
     did_lasting_work_ = did_lasting_work_ || (intent != Intent::read && !binding.table()->has_transactions());
     cursor_.start(binding);
     cursor = &cursor_;
-    wait_if_told(lock);
+    if (const auto action = take_next_wait(); action != nullptr) {
+      lock.unlock();
+      action();
+      lock.lock();
+    }
   }
   return begin;
 }
 
-void MemorySession::wait_if_told(MutexLock& lock) {
-  const auto action = std::exchange(state_.on_next_request, nullptr);
-  if (action == nullptr) [[likely]] {
-    return;
-  }
-  if (state_.is_next_announced && options_.about_to_wait) {
+/// What the next request is to wait for; announced, where that was asked for.
+std::function<void()> MemorySession::take_next_wait() {
+  std::function<void()> action = std::exchange(state_.on_next_request, nullptr);
+  if (action != nullptr && state_.is_next_announced && options_.about_to_wait) {
     options_.about_to_wait();
   }
-  lock.unlock();
-  action();
-  lock.lock();
+  return action;
 }
 
 Error MemorySession::end_request() {

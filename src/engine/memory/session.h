@@ -5,6 +5,7 @@
 #pragma once
 
 #include <algorithm>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -94,7 +95,7 @@ class MemorySession final : public Session {
   template <typename Condition>
   [[nodiscard]] bool wait_in_place(MutexLock& lock, uint64_t timeout_ms, Condition condition)
       ROWSOCKET_REQUIRES(state_.mutex);
-  void wait_if_told(MutexLock& lock) ROWSOCKET_REQUIRES(state_.mutex);
+  [[nodiscard]] std::function<void()> take_next_wait() ROWSOCKET_REQUIRES(state_.mutex);
   [[nodiscard]] bool must_wait() const ROWSOCKET_REQUIRES(state_.mutex);
   [[nodiscard]] bool waits_for_own_thread() const ROWSOCKET_REQUIRES(state_.mutex);
   void release() ROWSOCKET_REQUIRES(state_.mutex);
