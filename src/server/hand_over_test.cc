@@ -317,6 +317,27 @@ TEST_F(StandInTest, a_server_stops_while_a_request_waits_and_another_thread_has_
   EXPECT_EQ(engine_.session_count(), 0u);
 }
 
+TEST_F(StandInTest, a_host_that_shuts_down_ends_every_stand_in) {
+  start();
+  std::vector<TestClient> stuck;
+  for (int number = 0; number < 4; ++number) {
+    stuck.push_back(with_items(reader()));
+  }
+  for (TestClient& client : stuck) {
+    is_held_ = false;
+    hold_next_request(true);
+    client.send(find_pen);
+    ASSERT_TRUE(eventually([this] { return is_held_.load(); }));
+  }
+  let_go();
+  for (TestClient& client : stuck) {
+    EXPECT_EQ(client.lines(1), pen);
+  }
+  EXPECT_GE(engine_.session_count(), 5U) << "two workers, and stand-ins";
+  engine_.interrupt(engine::Interruption::stop);
+  EXPECT_TRUE(eventually([this] { return engine_.session_count() == 0; }));
+}
+
 TEST_F(StandInTest, clients_with_requests_that_wait_now_and_then_get_every_reply_in_order) {
   start();
   constexpr int rounds = 300;

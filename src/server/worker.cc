@@ -68,9 +68,7 @@ bool Worker::add_hand(bool is_in_charge, std::string& failure) {
 
 void Worker::request_stop() {
   stop_requested_.store(true, std::memory_order_release);
-  inbox_.wake();
-  const MutexLock lock(hands_mutex_);
-  calls_.release(static_cast<std::ptrdiff_t>(hands_.size()));
+  wake();
 }
 
 /// Nobody ticks any more.
@@ -167,12 +165,26 @@ void Worker::end_adrift(Turn& turn) {
 
 /// Wait to be called. True if the loop is this thread's now.
 bool Worker::stand_in(Turn& turn) {
+  const uint32_t calls = calls_.load();  // what comes from here on ends the wait
   idle_.fetch_add(1);
   starting_.store(false);
-  calls_.acquire();
-  idle_.fetch_sub(1);
+  const bool is_loop_ours = take_loop(turn);
   if (turn.session().interruption() == engine::Interruption::close_connections) {
     turn.session().clear_interruption();  // it has none
+  }
+  if (!is_loop_ours && !stop_requested_.load() &&
+      turn.session().interruption() != engine::Interruption::stop) {
+    calls_.wait(calls);
+  }
+  idle_.fetch_sub(1);
+  return is_loop_ours;
+}
+
+/// If the request that a stand-in was called for still goes on.
+bool Worker::take_loop(Turn& turn) {
+  const LoopToken::Ticket ticket = called_for_.load();
+  if (ticket == 0 || ticket != loop_.token().seen()) {
+    return false;
   }
   try {
     turn.reserve(inbox_.connection_count());
@@ -180,7 +192,6 @@ bool Worker::stand_in(Turn& turn) {
     return false;  // the loop waits for the thread that is stuck
   }
   const MutexLock lock(hand_over_);
-  const LoopToken::Ticket ticket = called_for_.load();
   if (stop_requested_.load() || !loop_.token().take(ticket)) {
     return false;
   }
@@ -193,7 +204,17 @@ bool Worker::stand_in(Turn& turn) {
 /// The session of any thread of ours may have been killed.
 void Worker::wake() {
   inbox_.wake();
-  calls_.release();
+  call_all();
+}
+
+void Worker::call_one() {
+  calls_.fetch_add(1);
+  calls_.notify_one();
+}
+
+void Worker::call_all() {
+  calls_.fetch_add(1);
+  calls_.notify_all();
 }
 
 /// Under latches of the engine: no lock, and no memory. A call for a request that has ended meanwhile is of
@@ -201,7 +222,7 @@ void Worker::wake() {
 void Worker::call_stand_in() {
   called_for_.store(loop_.token().seen());
   if (idle_.load() > 0) {
-    calls_.release();
+    call_one();
   }
 }
 
@@ -211,7 +232,7 @@ bool Worker::tick() {
   if (stuck_request_.look(ticket, in_charge_.load(std::memory_order_relaxed))) {
     if (idle_.load() > 0) {
       called_for_.store(ticket);
-      calls_.release();
+      call_one();
     } else if (!starting_.load()) {
       add_stand_in(ticket);
     }

@@ -21,7 +21,6 @@
 #include <atomic>
 #include <cstdint>
 #include <memory>
-#include <semaphore>
 #include <string>
 #include <thread>
 #include <vector>
@@ -103,6 +102,9 @@ class Worker {
   void serve(Hand& hand, engine::Session& session, bool& is_in_charge);
   void end_adrift(Turn& turn);
   [[nodiscard]] bool stand_in(Turn& turn);
+  [[nodiscard]] bool take_loop(Turn& turn);
+  void call_one();
+  void call_all();
   void wake();
   void call_stand_in();
   void add_stand_in(LoopToken::Ticket ticket);
@@ -128,8 +130,8 @@ class Worker {
   std::vector<std::unique_ptr<Hand>> hands_ ROWSOCKET_GUARDED_BY(hands_mutex_);
 
   // Calls for stand-ins.
-  Mutex hand_over_;  ///< held while a stand-in takes over what the stuck turn gives up
-  std::counting_semaphore<> calls_{0};
+  Mutex hand_over_;                 ///< held while a stand-in takes over what the stuck turn gives up
+  std::atomic<uint32_t> calls_{0};  ///< how many there were; stand-ins wait for it to change
   std::atomic<LoopToken::Ticket> called_for_{0};
   std::atomic<uint32_t> idle_{0};      ///< stand-ins that wait for a call
   std::atomic<bool> starting_{false};  ///< a stand-in is on its way
