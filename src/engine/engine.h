@@ -11,10 +11,9 @@
 // `SessionOptions::wake`, which is called from others.
 //
 //   Session ..... one per thread: its transaction, its open tables
-//   Selection ... what a client named: an index of a table, and columns. It is a description only: each
-//   session
-//                 resolves the names for itself, and again after each reopening of the table. Clients of one
-//                 worker that named the same share one.
+//   Selection ... what a client named: an index of a table, and columns. A description only: each session
+//                 resolves the names for itself, and again after each reopening of the table. Clients of
+//                 one worker that named the same share one.
 //   Cursor ...... one request's way through an index, from begin_request to end_request or
 //                 abandon_request
 #pragma once
@@ -201,10 +200,9 @@ class Session {
                                           size_t bytes_max) = 0;
 
   /// Start a request. The selection is of the session's list, whichever session opened it. Its table is open,
-  /// locked in the engine's sense, and part of the turn's
-  /// transaction. The cursor belongs to the session and is good until the request ends. One request at a
-  /// time. If a request may change what no rollback takes back, it is `commit_first` after any change of the
-  /// transaction.
+  /// locked in the engine's sense, and part of the turn's transaction. The cursor belongs to the session and
+  /// is good until the request ends. One request at a time. If a request may change what no rollback takes
+  /// back, it is `commit_first` after any change of the transaction.
   virtual Begin begin_request(Selection& selection, Intent intent, Cursor*& cursor, Error& error) = 0;
   /// Before a request that inserts, or a group. `earlier` is what `generated_ids` returned when it ran before
   /// and had to wait, else empty: its rows are given the same values of AUTO_INCREMENT again. An engine that

@@ -57,23 +57,44 @@ Request* parse_delete(const Scope& scope, Words words) {
                            .counts_missed = Count::delete_misses});
 }
 
-Request* parse_touch(const Scope& scope, Words words) {
-  const size_t word_count = words.count_left();
-  if (word_count < 2 || word_count > 3) {
-    return refuse(scope, "ERROR");
-  }
-  const std::string_view word = words.next();
-  int64_t exptime = 0;
-  const bool is_right = parse_number(words.next(), exptime);
-  const bool is_silent = words.next() == "noreply";
+namespace {
+
+/// `<key> <number> [noreply]`
+template <typename Number>
+struct KeyAndNumber {
   Key key;
-  Request* refusal = nullptr;
-  if (!take_key(scope, word, is_silent, key, refusal)) {
+  Number number = 0;
+  bool is_silent = false;
+
+  /// False if it is none: `refusal` says so, with `complaint` about the number.
+  [[nodiscard]] bool parse(const Scope& scope, Words& words, std::string_view complaint, Request*& refusal) {
+    const size_t word_count = words.count_left();
+    if (word_count < 2 || word_count > 3) {
+      refusal = refuse(scope, "ERROR");
+      return false;
+    }
+    const std::string_view word = words.next();
+    const bool is_right = parse_number(words.next(), number);
+    is_silent = words.next() == "noreply";
+    if (!take_key(scope, word, is_silent, key, refusal)) {
+      return false;
+    }
+    if (!is_right) {
+      refusal = refuse(scope, complaint, is_silent);
+    }
+    return is_right;
+  }
+};
+
+}  // namespace
+
+Request* parse_touch(const Scope& scope, Words words) {
+  KeyAndNumber<int64_t> asked;
+  if (Request* refusal = nullptr;
+      !asked.parse(scope, words, "CLIENT_ERROR invalid exptime argument", refusal)) {
     return refusal;
   }
-  if (!is_right) {
-    return refuse(scope, "CLIENT_ERROR invalid exptime argument", is_silent);
-  }
+  const auto& [key, exptime, is_silent] = asked;
   const Container& container = *key.container;
   Find* const find = find_row(scope, key, container.row, {});
   if (find != nullptr && container.has_expiry) {
@@ -110,22 +131,12 @@ Find* make_count_find(const Scope& scope, const Key& key, uint64_t amount, bool 
 }
 
 Request* parse_count(const Scope& scope, Words words, bool subtracts) {
-  const size_t word_count = words.count_left();
-  if (word_count < 2 || word_count > 3) {
-    return refuse(scope, "ERROR");
-  }
-  const std::string_view word = words.next();
-  uint64_t amount = 0;
-  const bool is_right = parse_number(words.next(), amount);
-  const bool is_silent = words.next() == "noreply";
-  Key key;
-  Request* refusal = nullptr;
-  if (!take_key(scope, word, is_silent, key, refusal)) {
+  KeyAndNumber<uint64_t> asked;
+  if (Request* refusal = nullptr;
+      !asked.parse(scope, words, "CLIENT_ERROR invalid numeric delta argument", refusal)) {
     return refusal;
   }
-  if (!is_right) {
-    return refuse(scope, "CLIENT_ERROR invalid numeric delta argument", is_silent);
-  }
+  const auto& [key, amount, is_silent] = asked;
   Find* const find = make_count_find(scope, key, amount, subtracts, {});
   if (is_silent) {
     return with_found_reply(scope, find, *key.container, true,
