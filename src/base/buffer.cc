@@ -50,10 +50,16 @@ bool Buffer::grow(size_t byte_count) {
   }
   const size_t wanted = std::min(std::max({capacity_first, used + byte_count, capacity_ * 2}),
                                  std::max(bytes_max_, used + byte_count));
-  char* const moved = take_memory(wanted);
+  const bool grows = memory_grows(capacity_) && wanted - back_ >= byte_count && wanted > capacity_;
+  char* const moved = grows ? grow_memory(begin_, capacity_, wanted) : take_memory(wanted);
   if (moved == nullptr) {
     failed_ = true;
     return false;
+  }
+  if (grows) {
+    begin_ = moved;
+    capacity_ = wanted;
+    return true;
   }
   if (used > 0) {
     std::memcpy(moved, begin_ + front_, used);

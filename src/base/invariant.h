@@ -22,8 +22,8 @@ struct SourceLocation {
   }
 };
 
-/// True if `condition` is. Else it is counted and, where `abort_on_broken_invariants` was called, ends the
-/// process.
+/// True if `condition` is. Else the error log has a line (the first times), it is counted and, where
+/// `abort_on_broken_invariants` was called, ends the process.
 [[nodiscard]] inline bool invariant(bool condition, const char* what,
                                     SourceLocation where = SourceLocation::here());
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "base/memory.h"
 
+#include <malloc.h>
 #include <sys/mman.h>
 
 #include <cstdlib>
@@ -18,6 +19,13 @@ char* take_memory(size_t byte_count) {
   return mapped == MAP_FAILED ? nullptr : static_cast<char*>(mapped);
 }
 
+bool memory_grows(size_t byte_count) { return byte_count >= limits::mapped_bytes_min; }
+
+char* grow_memory(void* bytes, size_t byte_count, size_t grown_byte_count) {
+  void* const moved = ::mremap(bytes, byte_count, grown_byte_count, MREMAP_MAYMOVE);
+  return moved == MAP_FAILED ? nullptr : static_cast<char*>(moved);
+}
+
 void give_back_memory(void* bytes, size_t byte_count) {
   if (byte_count < limits::mapped_bytes_min) {
     std::free(bytes);
@@ -25,5 +33,7 @@ void give_back_memory(void* bytes, size_t byte_count) {
     ::munmap(bytes, byte_count);
   }
 }
+
+void give_back_freed_memory() { ::malloc_trim(0); }
 
 }  // namespace rowsocket

@@ -11,5 +11,12 @@ namespace rowsocket {
 /// nullptr if memory is refused. Give it back with the size that was asked for.
 [[nodiscard]] char* take_memory(size_t byte_count);
 void give_back_memory(void* bytes, size_t byte_count);
+/// Whether `grow_memory` is for pieces of this size.
+[[nodiscard]] bool memory_grows(size_t byte_count);
+/// The same bytes in a larger piece, without a copy. nullptr if memory is refused: then the old piece stays.
+[[nodiscard]] char* grow_memory(void* bytes, size_t byte_count, size_t grown_byte_count);
+/// The allocator keeps what was freed, for each thread apart. Give that back to the system, too: after much
+/// was freed that is not needed again. It may take milliseconds.
+void give_back_freed_memory();
 
 }  // namespace rowsocket

@@ -7,7 +7,7 @@
 //
 // What each sentence below means is stated by a test in `engine/conformance`, which runs on both.
 //
-// Everything here belongs to one thread, but for selections, which belong to nobody's thread, and
+// Everything here belongs to one thread, but for selections, which belong to no thread, and
 // `SessionOptions::wake`, which is called from others.
 //
 //   Session ..... one per thread: its transaction, its open tables
@@ -33,20 +33,31 @@
 #include "request/value.h"
 #include "request/value_writer.h"
 
+struct ssl_st;  // a session of OpenSSL
+
 namespace rowsocket::engine {
+
+/// Numbers of accounts. RowSocket itself may do everything; clients that named no account share one number.
+inline constexpr uint64_t own_account = 0;
+inline constexpr uint64_t anonymous_account = 1;
+inline constexpr uint64_t first_account = 2;
 
 /// What a client names. Two equal descriptions are one Selection.
 struct SelectionDescription {
   std::string database;
   std::string table;
-  std::string index;           ///< name, ordinal (begins with a digit), or empty for PRIMARY
-  std::string columns;         ///< comma-separated; empty = none
-  std::string filter_columns;  ///< comma-separated; empty = none
-  bool raw = false;            ///< text as the column's own bytes
-  uint64_t account = 0;        ///< of the clients that share it
+  std::string index;               ///< name, ordinal (begins with a digit), or empty for PRIMARY
+  std::string columns;             ///< comma-separated; empty = none
+  std::string filter_columns;      ///< comma-separated; empty = none
+  bool raw = false;                ///< text as the column's own bytes
+  uint64_t account = own_account;  ///< of the clients that share it: their requests run as it
   /// Comma-separated; where it is not empty, an index that is not unique, or is over other columns (or over
   /// the beginning of one), is no_such_index.
   std::string unique_columns = {};
+  /// Where it is not 0, the same of an index that has another number of columns.
+  uint32_t unique_key_parts = 0;
+  bool key_columns_first = false;  ///< the index's columns stand before `columns`; needs unique_key_parts
+  bool all_columns = false;        ///< in place of `columns` those of SELECT *, told with their names
 
   bool operator==(const SelectionDescription&) const = default;
 };
@@ -70,7 +81,7 @@ class Selection {
   [[nodiscard]] const SelectionDescription& description() const { return description_; }
   [[nodiscard]] size_t column_count() const { return column_count_; }
   [[nodiscard]] size_t filter_column_count() const { return filter_column_count_; }
-  /// About how much memory it takes: its names, twice, and what they are resolved to.
+  /// About how much memory it takes: its names, three times. What sessions keep of it is not counted here.
   [[nodiscard]] size_t held_bytes() const { return held_bytes_; }
   /// No two that clients have open at the same time have the same slot; slots are small numbers.
   [[nodiscard]] uint32_t slot() const { return slot_; }
@@ -97,6 +108,46 @@ enum class Intent : uint8_t {
                  ///< in one step
 };
 
+/// What a request does with the columns and rows of its selection: what its account must be allowed, and
+/// which triggers it can fire.
+struct Demand {
+  enum Kind : uint32_t {
+    reads_columns = 1,  ///< tells columns of rows
+    reads_key = 2,      ///< walks the index
+    reads_filters = 4,
+    reads_changed = 8,  ///< what the changed columns become depends on what they are
+    updates = 16,
+    deletes = 32,
+    inserts = 64,
+    updates_inserted = 128,  ///< an upsert: SQL asks for UPDATE on all columns that it names
+    tells_kept_id = 256      ///< the id of a row that was there: 0 for who may not SELECT it
+  };
+  uint32_t kinds = 0;
+  uint64_t changed_columns = 0;     ///< bit n is column n of the selection
+  uint32_t changed_column_end = 0;  ///< behind the last one; those without a bit count as changed up to here
+  uint32_t inserted_column_count = 0;  ///< the first so many
+
+  void add_changed(uint32_t column) {
+    changed_columns |= column < 64 ? uint64_t{1} << column : 0;
+    changed_column_end = column < changed_column_end ? changed_column_end : column + 1;
+  }
+  [[nodiscard]] bool changes(size_t column) const {
+    return column < 64 ? ((changed_columns >> column) & 1) != 0 : column < changed_column_end;
+  }
+  [[nodiscard]] bool inserts_column(size_t column) const { return column < inserted_column_count; }
+
+  bool operator==(const Demand&) const = default;
+};
+
+/// What a request is going to do.
+struct Use {
+  Use(Intent what) : intent(what) {}  // NOLINT(google-explicit-constructor): nothing that needs a grant
+  Use(Intent what, const Demand& needed) : intent(what), demand(needed) {}
+
+  Intent intent;
+  Demand demand;
+};
+
 /// Whether a request can start. Where it can not, nothing was done or is held for it.
 enum class Begin : uint8_t {
   ready,
@@ -108,7 +159,7 @@ enum class Begin : uint8_t {
 /// One request of a group, as far as the engine has to know it before it runs.
 struct GroupMember {
   Selection* selection;
-  Intent intent;
+  Use use;
   bool rows_alone;  ///< each of its rows is undone alone
 };
 
@@ -124,9 +175,11 @@ struct RowToInsert {
   std::span<const Value> values;
   OnDuplicate on_duplicate = OnDuplicate::fail;
   std::span<const DuplicateChange> duplicate_changes = {};  ///< done in this order
-  /// OnDuplicate::change: a row that is there is changed only where the cursor's filters match it, else it is
-  /// kept.
+  /// OnDuplicate::change: a row that is there is changed so only where the cursor's filters match it. Else it
+  /// gets `mismatch_changes`; without any it is kept.
   bool filters_duplicates = false;
+  std::span<const DuplicateChange> mismatch_changes = {};
+  bool names_row = false;  ///< see Insert
   /// `write_row` follows: the row that is there afterwards becomes the current one. Else nothing reads a row
   /// that is kept.
   bool tells_row = false;
@@ -154,7 +207,8 @@ class Cursor {
   virtual Step next() = 0;
   [[nodiscard]] virtual Verdict verdict() = 0;
   /// Begin a row of the writer and append the current row's columns; after a change or an insert, as it left
-  /// them. A failure shows in the buffer (`Buffer::failed`).
+  /// them. Of a selection with all columns each value follows its column's name (ValueWriter::name). A
+  /// failure shows in the buffer (`Buffer::failed`).
   virtual void write_row(ValueWriter& writer) = 0;
 
   /// True if changing rows so while walking the index could meet a row twice: collect positions first.
@@ -167,12 +221,17 @@ class Cursor {
 
   /// Change columns of the current row, one assignment after the other. A row that already has these values
   /// is a success. With `keeps_signs`, a sum (`add`, `subtract`) that has another sign than its column had
-  /// refuses the whole row: `changed` is false and the row stays. Where the operation asks for text or a
-  /// number and the column has another type, that is bad_modification; where `add_wrapping` or
-  /// `subtract_to_zero` finds no number, not_a_number.
+  /// refuses the whole row: `changed` is false and the row stays. So it is where a trigger wants the row
+  /// kept. Where the operation asks for text or a number and the column has another type, that is
+  /// bad_modification; where `add_wrapping` or `subtract_to_zero` finds no number, not_a_number. A sum that
+  /// its column can not hold fails because of Reason::out_of_range, and one of what is no number because of
+  /// Reason::no_number. `add_whole` fails in the same ways where no whole number of 64 bits comes of it. Of a
+  /// selection with its key's columns first, no change may give the row another key.
   virtual Error change_row(std::span<const Assignment> assignments, bool keeps_signs, bool& changed) = 0;
-  virtual Error delete_row() = 0;
-  /// Insert one row. On success `outcome` says what was done (its `error` is not touched).
+  /// Delete the current row. Where a trigger wants it kept, `deleted` is false and the row stays.
+  virtual Error delete_row(bool& deleted) = 0;
+  /// Insert one row. On success `outcome` says what was done (its `error` is not touched). A row that a
+  /// trigger does not want affects none, and is an error where it is to be told.
   virtual Error insert_row(const RowToInsert& row, RowOutcome& outcome) = 0;
 
   /// Why the last Step was `failed`.
@@ -202,8 +261,9 @@ class Session {
   /// Start a request. The selection is of the session's list, whichever session opened it. Its table is open,
   /// locked in the engine's sense, and part of the turn's transaction. The cursor belongs to the session and
   /// is good until the request ends. One request at a time. If a request may change what no rollback takes
-  /// back, it is `commit_first` after any change of the transaction.
-  virtual Begin begin_request(Selection& selection, Intent intent, Cursor*& cursor, Error& error) = 0;
+  /// back, it is `commit_first` after any change of the transaction. It runs as the selection's account, and
+  /// fails where that account may not do what `use` demands.
+  virtual Begin begin_request(Selection& selection, const Use& use, Cursor*& cursor, Error& error) = 0;
   /// Before a request that inserts, or a group. `earlier` is what `generated_ids` returned when it ran before
   /// and had to wait, else empty: its rows are given the same values of AUTO_INCREMENT again. An engine that
   /// takes such values back need not do this.
@@ -237,13 +297,16 @@ class Session {
   [[nodiscard]] virtual bool took_lenience() { return false; }
 
   /// Requests that begin from now on came after the earlier ones: they use no snapshot that was taken before
-  /// this call. A read behind a change also has a snapshot that is newer than the change. Only the reads of
-  /// one group share a snapshot.
+  /// this call, and no answer to what an account may do. A read behind a change also has a snapshot that is
+  /// newer than the change. Only the reads of one group share a snapshot.
   virtual void expire_snapshot() = 0;
   /// Whether requests wait in place for locks, as long as the host's settings say, instead of answering
-  /// `wait` at once. For requests that are alone in their transaction. The answer is still `wait` where a
-  /// table was not to be had in that time.
+  /// `wait` at once. For requests that are alone in their transaction. Where a table was not to be had in a
+  /// shorter time already, the answer is still `wait`: what the request holds meanwhile is given back.
   virtual void set_patient(bool patient) = 0;
+  /// Of that time this much is over: the request has been tried for so long. No wait begins that could last
+  /// beyond the rest, which some hosts count in whole seconds.
+  virtual void note_waited(uint64_t waited_ms) = 0;
 
   // A group: requests that are undone together. Between two requests; one group at a time, which ends with
   // the transaction at the latest. Tables without transactions are refused for writing (no_transactions).
@@ -266,12 +329,26 @@ class Session {
   virtual void release_tables() = 0;
   [[nodiscard]] virtual bool holds_tables() const = 0;
 
+  /// How much memory it keeps of selections beside their descriptions.
+  [[nodiscard]] virtual size_t kept_bytes() const { return 0; }
+  /// Between turns: give that back. What a request needs of it is made again.
+  virtual void forget_selections() {}
+
   /// How long a request may wait for a metadata or table lock (see Begin::wait).
   [[nodiscard]] virtual uint64_t lock_wait_timeout_ms() const = 0;
   /// The same for a row that another transaction has locked: the engine gives up early (Reason::row_locked),
   /// so that one row does not hold up the whole worker, and the request is tried again in later turns until
   /// this time is over.
   [[nodiscard]] virtual uint64_t row_lock_wait_timeout_ms() const { return lock_wait_timeout_ms(); }
+
+  /// Whether a session that was told to be patient waits in place. Else it must not be asked to.
+  [[nodiscard]] virtual bool can_be_patient() const { return true; }
+  /// The request under way is to fail soon, also where it waits for a lock. From any thread. Where none is
+  /// under way, nothing happens.
+  virtual void stop_request() {}
+  /// The request under way is to fail soon with Reason::row_locked, if it waits for a row in place, and
+  /// another session waits for a table, or for the whole host, that the request holds. From any thread.
+  virtual void give_way() {}
 
   [[nodiscard]] virtual Interruption interruption() const = 0;
   /// The worker closed its connections: be usable again.
@@ -287,9 +364,39 @@ struct SessionOptions {
   std::shared_ptr<OpenedSelections> selections = nullptr;
   Counters* counters = nullptr;     ///< the worker's own, needed by the real engine; outlives the session
   std::function<void()> wake = {};  ///< called from any thread when `interruption()` may have changed
+  /// Requests that find a row locked are run again by sessions that are patient: so no request waits for a
+  /// row in place, but where a session is patient.
+  bool others_wait_for_rows = false;
   /// Called on the session's own thread when a request is about to wait for a lock or for the storage. The
   /// engine may hold latches then: it takes no lock.
   std::function<void()> about_to_wait = {};
+};
+
+/// The account that a client has logged in with, for as long as it stays logged in. Any thread may hold it.
+class Identity {
+ public:
+  virtual ~Identity() = default;
+  /// Of the account, as a selection's description has it; first_account or above.
+  [[nodiscard]] virtual uint64_t number() const = 0;
+};
+
+/// What a client says of itself.
+struct Credentials {
+  std::string user;
+  std::string password;
+  int socket = -1;       ///< the client's, open until the login is over
+  bool is_unix = false;  ///< it came through a unix socket
+  /// What it agreed on with TLS, as a session of OpenSSL that only the login uses; nullptr = it has no TLS.
+  std::shared_ptr<ssl_st> tls = {};
+};
+
+/// Logs clients in, on the thread that made it. It may block for long: for names of hosts, for other
+/// services.
+class Authenticator {
+ public:
+  virtual ~Authenticator() = default;
+  /// nullptr: refused. The host has logged that. May throw std::bad_alloc.
+  [[nodiscard]] virtual std::shared_ptr<Identity> log_in(const Credentials& credentials) = 0;
 };
 
 class Engine {
@@ -298,6 +405,8 @@ class Engine {
   /// Create the session of the calling thread. The same thread destroys it. Blocks until the host can serve;
   /// nullptr if it never will.
   [[nodiscard]] virtual std::unique_ptr<Session> create_session(const SessionOptions& options) = 0;
+  /// Like create_session; nullptr where the host has no accounts, or never will serve.
+  [[nodiscard]] virtual std::unique_ptr<Authenticator> create_authenticator() { return nullptr; }
   /// Every session's thread was told to stop; called from another thread. After a moment, sessions that still
   /// wait for something (the host's start, a row lock) are interrupted: create_session gives up, requests
   /// fail.

@@ -2,31 +2,37 @@
 #include "engine/opened_selections.h"
 
 #include <algorithm>
+#include <array>
+#include <numeric>
 #include <utility>
 
 namespace rowsocket::engine {
 namespace {
 
-size_t bytes_of(const SelectionDescription& names, size_t column_count) {
-  constexpr size_t index_bytes = 1024;
-  constexpr size_t column_bytes = 64;  // of the rows that are read, and of those that are written
+size_t bytes_of(const SelectionDescription& names) {
+  constexpr size_t selection_bytes = 512;
   const size_t text_bytes = names.database.size() + names.table.size() + names.index.size() +
                             names.columns.size() + names.filter_columns.size() + names.unique_columns.size();
-  return index_bytes + 2 * text_bytes + column_count * column_bytes;
+  constexpr size_t copies = 3;  // the description, the key, and the key in the list
+  return selection_bytes + copies * text_bytes;
 }
 
 /// Names can hold any byte but 0.
 std::string key_of(const SelectionDescription& description) {
+  const std::array parts{&description.database, &description.table,          &description.index,
+                         &description.columns,  &description.filter_columns, &description.unique_columns};
+  std::string rest{description.raw ? 'r' : 't', description.key_columns_first ? 'k' : '-',
+                   description.all_columns ? '*' : '-'};
+  rest += std::to_string(description.unique_key_parts) + '/' + std::to_string(description.account);
+  // Exactly, since the key stays: it is as long as a client's line, and appending could double that.
   std::string key;
-  for (const std::string* part :
-       {&description.database, &description.table, &description.index, &description.columns,
-        &description.filter_columns, &description.unique_columns}) {
+  key.reserve(std::accumulate(parts.begin(), parts.end(), parts.size() + rest.size(),
+                              [](size_t sum, const std::string* part) { return sum + part->size(); }));
+  for (const std::string* part : parts) {
     key += *part;
     key += '\0';
   }
-  key += description.raw ? 'r' : 't';
-  key += std::to_string(description.account);
-  return key;
+  return key += rest;
 }
 
 }  // namespace
@@ -36,9 +42,10 @@ Selection::Selection(std::shared_ptr<OpenedSelections> opened, SelectionDescript
     : opened_(std::move(opened)),
       description_(std::move(description)),
       key_(std::move(key)),
-      column_count_(name_count(description_.columns)),
+      column_count_(name_count(description_.columns) +
+                    (description_.key_columns_first ? description_.unique_key_parts : 0)),
       filter_column_count_(name_count(description_.filter_columns)),
-      held_bytes_(bytes_of(description_, column_count_ + filter_column_count_)),
+      held_bytes_(bytes_of(description_)),
       slot_(slot),
       serial_(serial) {}
 

@@ -45,21 +45,42 @@ Access access_of(const Value& candidate, Access port_access, const Settings& set
   return candidate.size == 0 && needs_none ? port_access : Access::none;
 }
 
+/// It is a secret of the port, and not the empty one.
+bool says_a_secret(const Value& candidate, Access port_access, const Settings& settings) {
+  return candidate.size > 0 && access_of(candidate, port_access, settings) != Access::none;
+}
+
 }  // namespace
 
 Account::Account(Access port_access, const Settings& settings)
     : port_access_(port_access), granted_(initial_access(port_access, settings)) {}
 
+bool Account::needs_login(const Authenticate& request, const Settings& settings) const {
+  if (request.mistake != ErrorCode::none || request.method == Authenticate::Method::port_secret) {
+    return false;
+  }
+  return request.method == Authenticate::Method::account ||
+         !says_a_secret(request.password, port_access_, settings);
+}
+
 ErrorCode Account::authenticate(const Authenticate& request, const Settings& settings) {
   if (request.mistake != ErrorCode::none) {
     return request.mistake;
   }
-  if (request.method != Authenticate::Method::port_secret) {
-    return ErrorCode::bad_authentication_type;  // accounts are still to come
-  }
+  return needs_login(request, settings) ? take_outcome(settings) : say_secret(request, settings);
+}
+
+ErrorCode Account::say_secret(const Authenticate& request, const Settings& settings) {
+  identity_ = nullptr;
   const Access access = access_of(request.password, port_access_, settings);
   granted_ = access == Access::none ? initial_access(port_access_, settings) : access;
   return access == Access::none ? ErrorCode::not_authenticated : ErrorCode::none;
+}
+
+ErrorCode Account::take_outcome(const Settings& settings) {
+  identity_ = std::exchange(outcome_, {}).value_or(nullptr);
+  granted_ = identity_ != nullptr ? port_access_ : initial_access(port_access_, settings);
+  return identity_ != nullptr ? ErrorCode::none : ErrorCode::not_authenticated;
 }
 
 }  // namespace rowsocket::exec

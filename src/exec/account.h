@@ -1,18 +1,29 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What a client is, as far as that decides what it may do. There is one kind yet: a client came in at a port,
-// and knows a secret of the port or not.
+// What the server knows of a client's account, as far as that decides what the client may do:
+//
+//   a stranger ...... came in at a port that has a secret, and has not said it
+//   anonymous ....... no secret is needed, or it has said the port's; it has named no account. It acts as the
+//                     account that the operator named for such clients, if there is one
+//   logged in ....... the host knows its account. The port's secret does not concern it any more
+//
+// What an account may do with a table is the engine's to decide, for each request. Logging in takes a while,
+// and happens elsewhere: whoever executes the request brings the outcome (`set_outcome`) first.
 #pragma once
 
 #include <cstdint>
+#include <memory>
+#include <optional>
+#include <utility>
 
+#include "engine/engine.h"
 #include "request/error.h"
 #include "request/request.h"
 #include "request/settings.h"
 
 namespace rowsocket::exec {
 
-/// What a client may do. Ordered: each includes the ones before.
+/// What a client may do at its port. Ordered: each includes the ones before.
 enum class Access : uint8_t { none, read, write };
 
 class Account {
@@ -22,19 +33,34 @@ class Account {
   /// One that may already do this.
   Account(Access port_access, Access granted) : port_access_(port_access), granted_(granted) {}
 
-  [[nodiscard]] bool may_read() const { return granted_ != Access::none; }
+  [[nodiscard]] bool may_read(const Settings& settings) const {
+    return granted_ != Access::none && (identity_ != nullptr || !settings.needs_account);
+  }
   [[nodiscard]] bool may_write() const { return granted_ == Access::write; }
   [[nodiscard]] Access granted() const { return granted_; }
 
-  /// Says who it is. A wrong secret leaves it what it was when it came in.
+  /// True if the request names an account, and the host has to be asked first.
+  [[nodiscard]] bool needs_login(const Authenticate& request, const Settings& settings) const;
+  /// What came of the login; nullptr = it was refused. The next `authenticate` takes it.
+  void set_outcome(std::shared_ptr<engine::Identity> identity) { outcome_ = std::move(identity); }
+
+  /// The client names an account or sends a secret. If either is wrong, the client is again what it was when
+  /// it came in.
   [[nodiscard]] ErrorCode authenticate(const Authenticate& request, const Settings& settings);
 
   /// Clients share what they opened with clients of the same number only.
-  [[nodiscard]] uint64_t number() const { return 0; }
+  [[nodiscard]] uint64_t number() const {
+    return identity_ == nullptr ? engine::anonymous_account : identity_->number();
+  }
 
  private:
+  [[nodiscard]] ErrorCode say_secret(const Authenticate& request, const Settings& settings);
+  [[nodiscard]] ErrorCode take_outcome(const Settings& settings);
+
   Access port_access_;
   Access granted_;
+  std::shared_ptr<engine::Identity> identity_;  ///< nullptr = it has not logged in
+  std::optional<std::shared_ptr<engine::Identity>> outcome_ = {};
 };
 
 }  // namespace rowsocket::exec

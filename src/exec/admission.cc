@@ -56,7 +56,8 @@ ErrorCode check_keys(const Find& find) {
   if (!ends_face(find.range)) {
     return ErrorCode::bad_operator;
   }
-  if (find.range.key.empty() || (find.range.has_end && find.range.end_key.empty())) {
+  const bool lacks_key = find.range.key.empty() && !find.range.may_be_open;
+  if (lacks_key || (find.range.has_end && find.range.end_key.empty())) {
     return ErrorCode::no_key_values;
   }
   if (!find.list.is_given) {
@@ -67,6 +68,18 @@ ErrorCode check_keys(const Find& find) {
   }
   const bool has_part = find.list.holds_whole_keys || find.list.part < find.range.key.size();
   return has_part ? ErrorCode::none : ErrorCode::too_many_key_parts;
+}
+
+ErrorCode check_insert(const Insert& insert, const engine::Selection& selection) {
+  for (const Filter& filter : insert.duplicate_filters) {
+    if (filter.filter_column >= selection.filter_column_count()) {
+      return ErrorCode::bad_filter_column;
+    }
+  }
+  if (insert.values.size() / insert.row_count > selection.column_count() && !insert.drops_surplus) {
+    return ErrorCode::too_many_values;
+  }
+  return insert.values.empty() ? ErrorCode::no_key_values : ErrorCode::none;
 }
 
 ErrorCode check_find(const Find& find, const engine::Selection& selection) {
@@ -82,19 +95,7 @@ ErrorCode check_find(const Find& find, const engine::Selection& selection) {
   if (!find.drops_surplus && std::any_of(assignments.begin(), assignments.end(), is_surplus)) {
     return ErrorCode::too_many_values;
   }
-  return ErrorCode::none;
-}
-
-ErrorCode check_insert(const Insert& insert, const engine::Selection& selection) {
-  for (const Filter& filter : insert.duplicate_filters) {
-    if (filter.filter_column >= selection.filter_column_count()) {
-      return ErrorCode::bad_filter_column;
-    }
-  }
-  if (insert.values.size() / insert.row_count > selection.column_count() && !insert.drops_surplus) {
-    return ErrorCode::too_many_values;
-  }
-  return insert.values.empty() ? ErrorCode::no_key_values : ErrorCode::none;
+  return find.otherwise == nullptr ? ErrorCode::none : check_insert(*find.otherwise, selection);
 }
 
 /// A find that only counts rows needs no columns, unless it names some.
@@ -115,13 +116,16 @@ engine::SelectionDescription description_of(const Client& client, const Selectio
           .filter_columns = std::string(names.filter_columns),
           .raw = names.raw,
           .account = client.account.number(),
-          .unique_columns = std::string(names.unique_columns)};
+          .unique_columns = std::string(names.unique_columns),
+          .unique_key_parts = names.unique_key_parts,
+          .key_columns_first = names.key_columns_first,
+          .all_columns = names.all_columns};
 }
 
 }  // namespace
 
-ErrorCode check_request(const Client& client, const Request& request) {
-  if (!client.account.may_read()) {
+ErrorCode check_request(const Client& client, const Request& request, const Settings& settings) {
+  if (!client.account.may_read(settings)) {
     return ErrorCode::not_authenticated;
   }
   const SelectionName& selection = selection_of(request);
@@ -148,7 +152,7 @@ ErrorCode check_against(const engine::Selection& selection, const Request& reque
 }
 
 ErrorCode check_open(const Client& client, const Open& open, const Settings& settings) {
-  if (!client.account.may_read()) {
+  if (!client.account.may_read(settings)) {
     return ErrorCode::not_authenticated;
   }
   if (open.mistake != ErrorCode::none) {
@@ -163,12 +167,12 @@ Begin Admission::admit(Client& client, const Request& request, const Settings& s
     switch (request.kind) {
       case RequestKind::find:
       case RequestKind::insert:
-        return select(client, request, selection, error);
+        return select(client, request, settings, selection, error);
       case RequestKind::open:
         error.code = check_open(client, static_cast<const Open&>(request), settings);
         return error.ok() ? open(client, static_cast<const Open&>(request), settings, error) : Begin::failed;
       case RequestKind::authenticate:
-        error.code = client.account.authenticate(static_cast<const Authenticate&>(request), settings);
+        error.code = authenticate(client, static_cast<const Authenticate&>(request), settings);
         break;
       case RequestKind::nothing:
         error.code = request.mistake;
@@ -182,6 +186,17 @@ Begin Admission::admit(Client& client, const Request& request, const Settings& s
     error = ErrorCode::out_of_memory;
   }
   return error.ok() ? Begin::ready : Begin::failed;
+}
+
+/// What a client opened is its account's: it is gone when the client is somebody else. Nothing that is staged
+/// uses it: see Executor.
+ErrorCode Admission::authenticate(Client& client, const Authenticate& request, const Settings& settings) {
+  const uint64_t number_before = client.account.number();
+  const ErrorCode error = client.account.authenticate(request, settings);
+  if (client.account.number() != number_before) {
+    client.forget_selections();
+  }
+  return error;
 }
 
 /// On a failure the id keeps what it meant before.
@@ -203,8 +218,9 @@ Begin Admission::open(Client& client, const Open& open, const Settings& settings
 }
 
 /// The selection of a find or an insert.
-Begin Admission::select(Client& client, const Request& request, engine::Selection*& selection, Error& error) {
-  error.code = check_request(client, request);
+Begin Admission::select(Client& client, const Request& request, const Settings& settings,
+                        engine::Selection*& selection, Error& error) {
+  error.code = check_request(client, request, settings);
   if (!error.ok()) {
     return Begin::failed;
   }

@@ -20,15 +20,11 @@ namespace rowsocket::exec {
 
 /// Whether the client may do what a find or an insert asks, and whether the request makes sense as far as
 /// that can be told without its selection.
-[[nodiscard]] ErrorCode check_request(const Client& client, const Request& request);
+[[nodiscard]] ErrorCode check_request(const Client& client, const Request& request, const Settings& settings);
 /// Check a find or an insert against the selection that it is to run on.
 [[nodiscard]] ErrorCode check_against(const engine::Selection& selection, const Request& request);
 /// Check an open.
 [[nodiscard]] ErrorCode check_open(const Client& client, const Open& open, const Settings& settings);
-
-/// Check an authentication and grant what its secret is good for. A wrong secret takes back what an earlier
-/// one granted.
-[[nodiscard]] ErrorCode authenticate(Client& client, const Authenticate& request, const Settings& settings);
 
 // ---- requests
 
@@ -47,8 +43,9 @@ class Admission {
 
  private:
   [[nodiscard]] engine::Begin open(Client& client, const Open& open, const Settings& settings, Error& error);
-  [[nodiscard]] engine::Begin select(Client& client, const Request& request, engine::Selection*& selection,
-                                     Error& error);
+  [[nodiscard]] engine::Begin select(Client& client, const Request& request, const Settings& settings,
+                                     engine::Selection*& selection, Error& error);
+  [[nodiscard]] ErrorCode authenticate(Client& client, const Authenticate& request, const Settings& settings);
   [[nodiscard]] engine::Begin select_columns(Client& client, uint32_t id, std::string_view columns,
                                              engine::Selection*& selection, Error& error);
   [[nodiscard]] engine::Begin select_named(Client& client, const SelectionNames& names,

@@ -94,7 +94,7 @@ TEST_F(AdmissionTest, an_unknown_authentication_type_is_refused_and_changes_noth
   use_settings();
   Connection& connection = connect(Access::read);
   EXPECT_EQ(ask(connection, Ask::authenticate("r", Authenticate::Method::account)),
-            "error bad_authentication_type");
+            "error not_authenticated");
   EXPECT_EQ(connection.client.account.granted(), Access::none);
 }
 
@@ -247,7 +247,7 @@ TEST_F(AdmissionTest, with_error_detail_a_refusal_explains_itself) {
   settings.error_detail = true;
   use_settings();
   EXPECT_EQ(ask(connect(), Ask::authenticate("x", Authenticate::Method::account)),
-            "error bad_authentication_type (the only authentication type is 1)");
+            "error not_authenticated (log in first)");
 }
 
 }  // namespace

@@ -188,6 +188,11 @@ class Ask {
     as<Insert>().rows_alone = true;
     return std::move(*this);
   }
+  /// Of a find: what is inserted where it finds no row.
+  Ask otherwise(Ask insert) && {
+    otherwise_.push_back(std::move(insert));
+    return std::move(*this);
+  }
   /// Of an insert: the rows as they are afterwards.
   Ask telling_rows() && {
     as<Insert>().tells_rows = true;
@@ -222,6 +227,10 @@ class Ask {
       request->reply = arena.make<TextInsertReply>(out, with_detail);
     } else {
       request->reply = arena.make<TextLineReply>(out, with_detail);
+    }
+    if (!otherwise_.empty()) {
+      static_cast<Find*>(request)->otherwise =
+          static_cast<const Insert*>(otherwise_.front().bind(arena, out, with_detail));
     }
     return request;
   }
@@ -298,6 +307,7 @@ class Ask {
   std::shared_ptr<Kept> kept_;
   std::variant<Request, Open, Find, Insert, Group, Authenticate> request_;
   std::vector<Ask> members_;     ///< of a group
+  std::vector<Ask> otherwise_;   ///< of a find, one at most
   bool tells_outcomes_ = false;  ///< an insert
   bool is_in_full_ = false;      ///< a find
 };

@@ -168,6 +168,39 @@ TEST_F(ClausesTest, what_is_there_is_changed_only_where_the_filters_match_it) {
   EXPECT_EQ(committed("1", 2), "new");
 }
 
+TEST_F(ClausesTest, a_change_that_finds_no_row_inserts_one) {
+  const auto set_name = [](const std::string& id) {
+    return Ask::find(9, {id})
+        .change(2, Operation::set, "new")
+        .otherwise(Ask::insert_rows(9, 1, {id, "30", "new", "2"}).on_duplicate(OnDuplicate::change, {2}));
+  };
+  EXPECT_EQ(on_shop(set_name("1")), "= 1");
+  EXPECT_EQ(committed("1", 1), "10") << "only the name was changed";
+  EXPECT_EQ(on_shop(set_name("6")), "rows/2 1#");
+  EXPECT_EQ(committed("6", 1), "30");
+  EXPECT_EQ(counters.read(Counter::rows_inserted), 1);
+}
+
+TEST_F(ClausesTest, a_row_that_a_filter_refuses_was_found) {
+  EXPECT_EQ(on_shop(Ask::open(10, "shop.item", "", "id,shelf,name,stock", "stock")), "ok");
+  EXPECT_EQ(on_shop(Ask::find(10, {"1"})
+                        .change(2, Operation::set, "new")
+                        .refuse_unless(0, Comparison::equal, "6")
+                        .otherwise(Ask::insert_rows(10, 1, {"1", "30", "new", "2"}))),
+            "= 0");
+  EXPECT_EQ(committed("1", 2), "pen");
+}
+
+TEST_F(ClausesTest, an_insert_in_place_of_a_change_fits_the_columns_and_can_fail) {
+  const auto otherwise = [](std::vector<Cell> row) {
+    return Ask::find(9, {"6"})
+        .change(2, Operation::set, "new")
+        .otherwise(Ask::insert_rows(9, 1, std::move(row)));
+  };
+  EXPECT_EQ(on_shop(otherwise({"6", "30", "new", "2", "5"})), "error too_many_values");
+  EXPECT_EQ(on_shop(otherwise({"1", "30", "new", "2"})), "error engine 121");
+}
+
 TEST_F(ClausesTest, an_insert_can_tell_the_rows_as_they_are_afterwards) {
   const auto rows = [] {
     return Ask::insert_rows(9, 2, {"6", "30", "mug", "1", "1", "30", "new", "2"}).telling_rows();

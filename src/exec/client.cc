@@ -77,7 +77,10 @@ engine::Selection* Client::selection_named(const SelectionNames& names, std::str
     return description.table == names.table && description.columns == columns &&
            description.index == names.index && description.database == names.database &&
            description.filter_columns == names.filter_columns && description.raw == names.raw &&
-           description.unique_columns == names.unique_columns;
+           description.unique_columns == names.unique_columns &&
+           description.unique_key_parts == names.unique_key_parts &&
+           description.key_columns_first == names.key_columns_first &&
+           description.all_columns == names.all_columns;
   });
 }
 

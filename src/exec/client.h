@@ -16,6 +16,7 @@
 
 #include "engine/engine.h"
 #include "exec/account.h"
+#include "exec/request_bounds.h"
 #include "request/request.h"
 
 namespace rowsocket::exec {
@@ -53,9 +54,11 @@ class Client {
   };
 
  public:
-  explicit Client(Account who) : account(who) {}
+  explicit Client(Account who) : account(std::move(who)) {}
 
   Account account;
+  /// Knows whether the client is still there; nullptr = the client always counts as there.
+  const Presence* presence = nullptr;
 
   /// What was opened under this id; nullptr if nothing was.
   [[nodiscard]] engine::Selection* selection(uint32_t id) const {
@@ -98,6 +101,10 @@ class Client {
   std::optional<size_t> put_back_at;
   /// When the request that waits was first tried; 0 = none waits.
   uint64_t parked_since_ms = 0;
+  /// It has waited on a thread of its own.
+  bool has_waited_alone = false;
+  /// Until when it may wait for what it found locked last.
+  uint64_t waits_until_ms = 0;
   /// What the request that waits was given when it was last tried (see engine::Session::begin_inserts).
   std::vector<engine::GeneratedId> generated_ids;
   /// Requests of it wait for the commit.

@@ -20,13 +20,14 @@ bool changes_what_requests_mean(const Request& request) {
 
 }  // namespace
 
-Executor::Executor(engine::Session& session, Counters& counters, std::shared_ptr<const Settings> settings)
+Executor::Executor(engine::Session& session, Counters& counters, std::shared_ptr<const Settings> settings,
+                   const Clock& clock, std::function<void()> takes_long)
     : session_(session),
       counters_(counters),
       tally_(counters),
       admission_(session),
       transaction_(session, counters),
-      runner_(session, transaction_),
+      runner_(session, transaction_, clock, std::move(takes_long)),
       staging_(session, transaction_, runner_, counters, tally_) {
   use_settings(std::move(settings));
 }
@@ -34,9 +35,10 @@ Executor::Executor(engine::Session& session, Counters& counters, std::shared_ptr
 void Executor::use_settings(std::shared_ptr<const Settings> settings) {
   settings_ = std::move(settings);
   runner_.set_reply_bytes_max(settings_->reply_bytes_max);
+  runner_.set_bounds(settings_->rows_examined_max, settings_->request_ms_max);
 }
 
-void Executor::begin_turn(uint64_t now_ms) { staging_.begin_turn(now_ms); }
+void Executor::begin_turn(uint64_t now_ms, bool is_patient) { staging_.begin_turn(now_ms, is_patient); }
 
 Executed Executor::execute(Client& client, const Request& request, size_t position) {
   met_first_lenience_ = false;
@@ -63,6 +65,7 @@ Executed Executor::execute(Client& client, const Request& request, size_t positi
     return Executed::parked;
   }
   client.parked_since_ms = 0;
+  client.has_waited_alone = false;
   client.generated_ids.clear();
   note_lenience(client);
   Staging::answer(job);
@@ -91,8 +94,9 @@ Begin Executor::admit(Client& client, Job& job) {
 
 Begin Executor::admit_group(Client& client, Job& job) {
   const auto& group = static_cast<const Group&>(*job.request);
-  if (!client.account.may_read() || group.mistake != ErrorCode::none) {
-    job.refuse(!client.account.may_read() ? ErrorCode::not_authenticated : group.mistake);
+  const bool may_read = client.account.may_read(*settings_);
+  if (!may_read || group.mistake != ErrorCode::none) {
+    job.refuse(!may_read ? ErrorCode::not_authenticated : group.mistake);
     return Begin::failed;
   }
   try {
@@ -165,8 +169,12 @@ void Executor::finish(Job&& job, bool is_staged) {
     }
     return;
   }
-  if (job.can_run() && transaction_.is_lost()) [[unlikely]] {
-    staging_.redo_alone(job);
+  if (transaction_.is_lost()) [[unlikely]] {
+    if (job.can_run()) {
+      staging_.redo_alone(job);
+    } else {
+      staging_.replay_if_lost();  // its answer was made by a wait that was too long
+    }
   }
   if (!job.is_put_back()) {
     tally_.add(*job.request, job.outcome);

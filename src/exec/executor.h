@@ -26,8 +26,10 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <memory>
 
+#include "base/clock.h"
 #include "engine/engine.h"
 #include "exec/admission.h"
 #include "exec/client.h"
@@ -48,12 +50,16 @@ enum class Executed : uint8_t {
 
 class Executor {
  public:
-  Executor(engine::Session& session, Counters& counters, std::shared_ptr<const Settings> settings);
+  /// `takes_long` is called while a request is executed, each time it has walked for another
+  /// limits::slice_us.
+  Executor(engine::Session& session, Counters& counters, std::shared_ptr<const Settings> settings,
+           const Clock& clock, std::function<void()> takes_long = {});
 
   /// Between turns only.
   void use_settings(std::shared_ptr<const Settings> settings);
 
-  void begin_turn(uint64_t now_ms);
+  /// `is_patient`: the session waits in place for locks, and a request that got none has its answer.
+  void begin_turn(uint64_t now_ms, bool is_patient = false);
   /// Execute one request. `client`, `request`, its reply, the reply's output and all that they view must stay
   /// where they are until `end_turn` returned, or until `nothing_staged`. Bytes that were in the output
   /// before this call are never touched. `position` rises from request to request of a client in a turn. A

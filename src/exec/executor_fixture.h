@@ -26,7 +26,7 @@ using engine::memory::Row;
 inline constexpr std::nullopt_t NULL_VALUE = std::nullopt;
 
 struct Connection {
-  explicit Connection(Account account) : client(account) {}
+  explicit Connection(Account account) : client(std::move(account)) {}
   /// From now on not a byte more can be written to it.
   void refuse_memory() {
     out.release();
@@ -71,7 +71,7 @@ class ExecutorFixture {
   void use_session(engine::Intent intent) {
     executor.reset();
     session = new_session(intent);
-    executor = std::make_unique<Executor>(*session, counters, shared_settings());
+    executor = std::make_unique<Executor>(*session, counters, shared_settings(), clock);
   }
   void use_settings() { executor->use_settings(shared_settings()); }
   [[nodiscard]] std::shared_ptr<const Settings> shared_settings() const {
@@ -164,6 +164,7 @@ class ExecutorFixture {
   Counters counters;
   Settings settings{.reply_bytes_max = 64 * limits::kibibyte, .id_max = 16};
   uint64_t now_ms = 1000;
+  ManualClock clock;
   std::unique_ptr<engine::Session> session;
   std::unique_ptr<Executor> executor;
   std::deque<Connection> connections;

@@ -74,7 +74,8 @@ class World {
     session_ = engine_.create_session(options);
     executor_ = std::make_unique<Executor>(
         *session_, counters_,
-        std::make_shared<const Settings>(Settings{.secret_write = "1", .reply_bytes_max = 256, .id_max = 8}));
+        std::make_shared<const Settings>(Settings{.secret_write = "1", .reply_bytes_max = 256, .id_max = 8}),
+        clock_);
     connections_.emplace_back(Account(Access::write, Access::write));
     connections_.emplace_back(Account(Access::write, Access::read));
     connections_.emplace_back(Account(Access::read, Access::none));
@@ -129,6 +130,7 @@ class World {
 
   engine::memory::MemoryEngine engine_;
   Counters counters_;
+  ManualClock clock_;
   std::unique_ptr<engine::Session> session_;
   std::unique_ptr<Executor> executor_;
   std::deque<Connection> connections_;

@@ -82,6 +82,38 @@ TEST_F(ParkedTest, a_row_that_stays_locked_is_the_engines_error) {
   EXPECT_EQ(ask(shop, find), "rows/3 5 pen 1");
 }
 
+TEST_F(ParkedTest, a_wait_in_place_that_ends_early_is_not_the_end_of_the_time) {
+  engine.set_busy("shop.item", true);
+  executor->begin_turn(now_ms, true);
+  EXPECT_EQ(send(shop, find), Executed::parked);
+  end();
+  now_ms += 20;
+  engine.set_busy("shop.item", false);
+  EXPECT_EQ(ask(shop, find), "rows/3 5 pen 1");
+}
+
+TEST_F(ParkedTest, until_when_a_request_waits_is_known) {
+  engine.set_busy("shop.item", true);
+  EXPECT_EQ(ask(shop, find), "parked");
+  now_ms += 20;
+  EXPECT_EQ(ask(shop, find), "parked");
+  EXPECT_EQ(shop.client.waits_until_ms, shop.client.parked_since_ms + 50);
+}
+
+TEST_F(ParkedTest, a_request_whose_time_is_over_is_not_run_again_though_its_transaction_is_lost) {
+  const Ask add = Ask::find(0, {"1"}).add({"1"});
+  engine.fail_write(1, Error(ErrorCode::engine, 146));
+  EXPECT_EQ(ask(shop, add), "parked");
+  now_ms += 50;
+  engine.fail_write(1, Error(ErrorCode::engine, 146));
+  begin();
+  session->lose_transaction();
+  send(shop, add);
+  end();
+  EXPECT_THAT(replies(shop), ElementsAre("error engine 146"));
+  EXPECT_EQ(ask(shop, find), "rows/3 5 pen 1");
+}
+
 TEST_F(ParkedTest, an_open_index_can_wait_too) {
   engine.set_busy("shop.item", true);
   EXPECT_EQ(ask(shop, Ask::open(0, "shop.item", "", "id")), "parked");
@@ -119,7 +151,7 @@ TEST_F(ParkedTest, a_parked_request_leaves_what_was_staged_before_it) {
 
 TEST_F(ParkedTest, a_request_that_waits_for_another_worker_is_done_after_its_commit) {
   const auto read_session = new_session(engine::Intent::read);
-  Executor reader(*read_session, counters, shared_settings());
+  Executor reader(*read_session, counters, shared_settings(), clock);
   begin();
   send(shop, Ask::find(0, {"1"}).add({"1"}));
   Connection& client = shopper_of(reader);

@@ -123,8 +123,11 @@ TEST_F(GroupTest, a_lost_transaction_runs_the_group_again_as_one) {
 
 TEST_F(GroupTest, a_group_that_loses_its_transaction_for_good_says_so) {
   engine.lose_transaction_at_write(2, 100);
-  EXPECT_THAT(turn(one, {Ask::group({add_stock("1"), add_stock("4")})}),
-              ElementsAre("ok", "error engine 149", undone, undone));
+  begin();
+  EXPECT_EQ(send(one, Ask::group({add_stock("1"), add_stock("4")})), Executed::parked);
+  end();
+  now_ms += limits::conflict_ms;
+  EXPECT_THAT(turn(one, one.put_back), ElementsAre("ok", "error engine 149", undone, undone));
   EXPECT_EQ(stock("1"), "5");
 }
 

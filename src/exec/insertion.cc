@@ -7,15 +7,19 @@
 
 namespace rowsocket::exec {
 
-Insertion::Insertion(engine::Cursor& cursor, const Insert& insert, size_t column_count, RowCounts& counts)
+Insertion::Insertion(engine::Cursor& cursor, const Insert& insert, size_t column_count, RequestBounds& bounds,
+                     RowCounts& counts)
     : cursor_(cursor),
       insert_(insert),
+      bounds_(bounds),
       counts_(counts),
       row_{.values = {},
            .on_duplicate = insert.on_duplicate,
            .duplicate_changes = insert.duplicate_changes,
            .filters_duplicates =
                insert.on_duplicate == OnDuplicate::change && !insert.duplicate_filters.empty(),
+           .mismatch_changes = insert.mismatch_changes,
+           .names_row = insert.names_row,
            .tells_row = insert.tells_rows && !insert.rows_alone},
       value_count_(insert.values.size() / insert.row_count),
       column_count_(column_count) {}
@@ -47,12 +51,22 @@ Error Insertion::insert_row(size_t number, RowOutcome& outcome) {
   return error;
 }
 
+/// A trigger can make each row take long, so the bounds are asked before each row but the first.
+Error Insertion::insert_next_row(size_t number, RowOutcome& outcome) {
+  if (number > 0) {
+    if (const ErrorCode reason = bounds_.reason_to_end(number + 1); reason != ErrorCode::none) {
+      return reason;
+    }
+  }
+  return insert_row(number, outcome);
+}
+
 Error Insertion::run_told_as_outcomes() {
   Reply& reply = *insert_.reply;
   reply.begin_outcomes();
   for (size_t number = 0; number < insert_.row_count; ++number) {
     RowOutcome outcome{};
-    if (Error error = insert_row(number, outcome); !error.ok()) {
+    if (Error error = insert_next_row(number, outcome); !error.ok()) {
       return error;
     }
     reply.inserted(outcome);
@@ -67,7 +81,7 @@ Error Insertion::run_told_as_rows(size_t reply_bytes_max) {
   reply.begin_rows(column_count_);
   for (size_t number = 0; number < insert_.row_count; ++number) {
     RowOutcome outcome{};
-    if (Error error = insert_row(number, outcome); !error.ok()) {
+    if (Error error = insert_next_row(number, outcome); !error.ok()) {
       return error;
     }
     if (!teller.tell(cursor_, number)) {

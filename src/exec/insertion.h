@@ -6,6 +6,7 @@
 #include <cstddef>
 
 #include "engine/engine.h"
+#include "exec/request_bounds.h"
 #include "exec/row_counts.h"
 #include "request/request.h"
 
@@ -13,7 +14,9 @@ namespace rowsocket::exec {
 
 class Insertion {
  public:
-  Insertion(engine::Cursor& cursor, const Insert& insert, size_t column_count, RowCounts& counts);
+  /// `bounds`: of the request.
+  Insertion(engine::Cursor& cursor, const Insert& insert, size_t column_count, RequestBounds& bounds,
+            RowCounts& counts);
 
   /// All rows, and the reply is told what came of them. A failure to write the last bytes shows in its
   /// output.
@@ -24,11 +27,13 @@ class Insertion {
  private:
   Error prepare();
   Error insert_row(size_t number, RowOutcome& outcome);
+  Error insert_next_row(size_t number, RowOutcome& outcome);
   Error run_told_as_outcomes();
   Error run_told_as_rows(size_t reply_bytes_max);
 
   engine::Cursor& cursor_;
   const Insert& insert_;
+  RequestBounds& bounds_;
   RowCounts& counts_;
   engine::RowToInsert row_;
   const size_t value_count_;   ///< of a row

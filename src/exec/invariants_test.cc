@@ -60,7 +60,7 @@ class StagingInvariantsTest : public InvariantsTest {
 
   RequestTally tally{counters};
   Transaction transaction{*session, counters};
-  Runner runner{*session, transaction};
+  Runner runner{*session, transaction, clock};
   Staging staging{*session, transaction, runner, counters, tally};
 
   void SetUp() override { runner.set_reply_bytes_max(limits::reply_bytes_min); }

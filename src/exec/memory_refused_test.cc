@@ -85,7 +85,8 @@ class NumberSession final : public engine::Session, public engine::Cursor {
   [[nodiscard]] bool column_types(const engine::Selection&, engine::ColumnTypes&, size_t) override {
     return true;
   }
-  engine::Begin begin_request(engine::Selection&, engine::Intent, engine::Cursor*& cursor, Error&) override {
+  engine::Begin begin_request(engine::Selection&, const engine::Use&, engine::Cursor*& cursor,
+                              Error&) override {
     before_request_ = number_;
     cursor = this;
     return engine::Begin::ready;
@@ -98,6 +99,7 @@ class NumberSession final : public engine::Session, public engine::Cursor {
   [[nodiscard]] bool did_lasting_work() const override { return false; }
   void expire_snapshot() override {}
   void set_patient(bool) override {}
+  void note_waited(uint64_t) override {}
   engine::Begin begin_group(std::span<const engine::GroupMember>, size_t&, Error&) override {
     before_group_ = number_;
     return engine::Begin::ready;
@@ -134,7 +136,10 @@ class NumberSession final : public engine::Session, public engine::Cursor {
     changed = true;
     return {};
   }
-  Error delete_row() override { return {}; }
+  Error delete_row(bool& deleted) override {
+    deleted = true;
+    return {};
+  }
   Error insert_row(const engine::RowToInsert&, RowOutcome& outcome) override {
     ++number_;
     outcome.rows_affected = 1;
@@ -208,9 +213,10 @@ class ColdExecutor {
   Arena arena_;
   NumberSession session_;
   Counters counters_;
+  ManualClock clock_;
   Executor executor_{
       session_, counters_,
-      std::make_shared<const Settings>(Settings{.reply_bytes_max = limits::mebibyte, .id_max = 64})};
+      std::make_shared<const Settings>(Settings{.reply_bytes_max = limits::mebibyte, .id_max = 64}), clock_};
   Connection connection_{Account(Access::write, Access::write)};
 };
 

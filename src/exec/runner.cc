@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "base/limits.h"
+#include "exec/demand.h"
 #include "exec/insertion.h"
 
 namespace rowsocket::exec {
@@ -55,10 +56,11 @@ Begin Runner::run_whole(engine::Selection& selection, const Request& request, Ro
   const size_t reply_bytes_max = reply_bytes_left(request.reply->out());
   return run_statement(selection, request, rows, error, [&](engine::Cursor& cursor, RowCounts& own_rows) {
     if (request.kind == RequestKind::insert) {
-      error = Insertion(cursor, static_cast<const Insert&>(request), selection.column_count(), own_rows)
-                  .run(reply_bytes_max);
+      const auto& insert = static_cast<const Insert&>(request);
+      error = Insertion(cursor, insert, selection.column_count(), bounds_, own_rows).run(reply_bytes_max);
+      bounds_.add_rows(insert.row_count);
     } else {
-      Walk(cursor, static_cast<const Find&>(request), reply_bytes_max, scratch_, own_rows, error)
+      Walk(cursor, static_cast<const Find&>(request), reply_bytes_max, bounds_, scratch_, own_rows, error)
           .run(selection.column_count());
     }
   });
@@ -79,7 +81,7 @@ Begin Runner::run_statement(engine::Selection& selection, const Request& request
   try {
     engine::Cursor* cursor = nullptr;
     transaction_.note_request();
-    const Begin begin = session_.begin_request(selection, intent, cursor, error);
+    const Begin begin = session_.begin_request(selection, {intent, demand_of(request)}, cursor, error);
     if (begin != Begin::ready) {
       out.set_bytes_max(out_bytes_max);
       return begin;
@@ -103,6 +105,7 @@ Begin Runner::run_statement(engine::Selection& selection, const Request& request
   out.set_bytes_max(out_bytes_max);
   is_lenient_ |= session_.took_lenience();
   rows_read_ += own_rows.read;
+  bounds_.add_rows(own_rows.read);
   if (error.ok()) [[likely]] {
     rows.add_changes(own_rows);
     return Begin::ready;
@@ -118,16 +121,27 @@ Begin Runner::run_statement(engine::Selection& selection, const Request& request
 
 /// An insert in which each row is a statement of its own. A row that waits for a lock makes all of them wait:
 /// those before it are undone with the transaction, so that the request can be presented again. Where they
-/// can not be undone, the session has waited as long as it may, and the row has failed.
+/// can not be undone, the session has waited as long as it may, and the row has failed. Where the request has
+/// to end, the rows that are left have failed.
 Begin Runner::run_rows_alone(engine::Selection& selection, const Insert& insert, RowCounts& rows,
                              Error& error) {
   Reply& reply = *insert.reply;
   const size_t reply_begin = reply.out().size();
   RowCounts own_rows;
   reply.begin_outcomes();
+  ErrorCode reason = ErrorCode::none;  // to end
   for (size_t number = 0; number < insert.row_count; ++number) {
     RowOutcome outcome{};
+    if (number > 0 && reason == ErrorCode::none) {
+      reason = bounds_.reason_to_end(1);
+    }
+    if (reason != ErrorCode::none) {
+      outcome.error = reason;
+      reply.inserted(outcome);
+      continue;
+    }
     const Begin begin = run_row_alone(selection, insert, number, own_rows, outcome);
+    bounds_.add_rows(1);
     const bool stays = number > 0 && !transaction_.may_run_again();
     const bool is_put_off = begin != Begin::ready && begin != Begin::failed && !stays;
     if (is_put_off && !in_group_ && own_rows.changed() > 0) {
@@ -154,7 +168,8 @@ Begin Runner::run_row_alone(engine::Selection& selection, const Insert& insert, 
   Error error;
   const Begin begin =
       run_statement(selection, insert, rows, error, [&](engine::Cursor& cursor, RowCounts& own_rows) {
-        error = Insertion(cursor, insert, selection.column_count(), own_rows).run_row(number, outcome);
+        error =
+            Insertion(cursor, insert, selection.column_count(), bounds_, own_rows).run_row(number, outcome);
       });
   if (begin != Begin::ready) {
     outcome = {.error = std::move(error), .rows_affected = 0, .has_id = false, .id = 0};
@@ -209,7 +224,8 @@ Begin Runner::begin_group(const Group& group, std::span<engine::Selection* const
     members_.clear();
     for (size_t number = 0; number < selections.size(); ++number) {
       const Request& member = *group.members[number];
-      members_.push_back({selections[number], intent_of(member), has_rows_alone(member)});
+      members_.push_back(
+          {selections[number], {intent_of(member), demand_of(member)}, has_rows_alone(member)});
     }
   } catch (...) {
     error = ErrorCode::out_of_memory;
@@ -228,7 +244,11 @@ Begin Runner::run_members(const Group& group, std::span<engine::Selection* const
     const Request& member = *group.members[number];
     failed_member = number;
     const uint64_t changed_before = rows.changed();
-    begin = run_any(*selections[number], member, rows, error);
+    const bool is_behind_write = number > 0 && writes(*group.members[number - 1]);
+    if (is_behind_write || number % limits::rows_per_question == limits::rows_per_question - 1) {
+      error = bounds_.reason_to_end(0);  // members of one row ask nothing themselves
+    }
+    begin = error.ok() ? run_any(*selections[number], member, rows, error) : Begin::failed;
     if (begin == Begin::ready && group.must_change && writes(member) && rows.changed() == changed_before) {
       error = ErrorCode::nothing_changed;
       begin = Begin::failed;

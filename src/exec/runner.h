@@ -8,11 +8,13 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <utility>
 #include <vector>
 
 #include "engine/engine.h"
+#include "exec/request_bounds.h"
 #include "exec/row_counts.h"
 #include "exec/transaction.h"
 #include "exec/walk.h"
@@ -22,11 +24,22 @@ namespace rowsocket::exec {
 
 class Runner {
  public:
-  Runner(engine::Session& session, Transaction& transaction) : session_(session), transaction_(transaction) {}
+  /// `takes_long`: see RequestBounds.
+  Runner(engine::Session& session, Transaction& transaction, const Clock& clock,
+         std::function<void()> takes_long = {})
+      : session_(session), transaction_(transaction), bounds_(clock, std::move(takes_long)) {}
 
   /// How large a reply may be. Those of a group's members count together, since all of them are held until
   /// its end.
   void set_reply_bytes_max(size_t reply_bytes_max) { reply_bytes_max_ = reply_bytes_max; }
+
+  /// The same of the rows that a request may look at, and of how long it may do so; 0 = no limit.
+  void set_bounds(uint64_t rows_max, uint64_t request_ms_max) {
+    bounds_.set_limits(rows_max, request_ms_max);
+  }
+  /// What is run from now on is a request of this client, or a group. nullptr = the client always counts as
+  /// there.
+  void begin(const Presence* client) { bounds_.begin(client); }
 
   /// A find or an insert.
   [[nodiscard]] engine::Begin run(engine::Selection& selection, const Request& request, Error& error);
@@ -62,6 +75,7 @@ class Runner {
 
   engine::Session& session_;
   Transaction& transaction_;
+  RequestBounds bounds_;
   size_t reply_bytes_max_ = 0;
   bool is_lenient_ = false;
   uint64_t rows_read_ = 0;

@@ -16,7 +16,8 @@ using engine::Begin;
 
 /// Of a group it is taken for granted: its members are not looked at.
 bool inserts(const Request& request) {
-  return request.kind == RequestKind::insert || request.kind == RequestKind::group;
+  return request.kind == RequestKind::insert || request.kind == RequestKind::group ||
+         (request.kind == RequestKind::find && static_cast<const Find&>(request).otherwise != nullptr);
 }
 
 void answer_group(const Group& group, const Job& job) {
@@ -50,9 +51,13 @@ void tell_opened(const engine::ColumnTypes* types, Reply& reply) {
 
 }  // namespace
 
-void Job::refuse(Error error) {
+void Job::end_running() {
   selection = nullptr;
   member_selections.clear();
+}
+
+void Job::refuse(Error error) {
+  end_running();
   outcome = std::move(error);
   failed_member = Reply::group_itself;
 }
@@ -79,6 +84,7 @@ bool Staging::make_room() {
 Begin Staging::run(Job& job) {
   job.reply_begin = job.out().size();
   job.has_run = true;
+  runner_.begin(job.client->presence);
   if (inserts(*job.request)) {
     session_.begin_inserts(job.parked_since_ms == 0 ? std::vector<engine::GeneratedId>()
                                                     : std::exchange(job.client->generated_ids, {}));
@@ -133,18 +139,29 @@ void Staging::answer_untold(const Job& job) {
 }
 
 bool Staging::put_back(Job& job) {
+  const bool is_row = job.outcome.reason == Reason::row_locked;
+  if (!is_row) {
+    job.outcome = ErrorCode::cannot_lock_table;  // the host may have said it in words of its own
+  }
+  if (put_back_for(job, is_row ? session_.row_lock_wait_timeout_ms() : session_.lock_wait_timeout_ms())) {
+    return true;
+  }
+  job.end_running();
+  return false;
+}
+
+/// Unless so much time is over since the first try, however the tries ended.
+bool Staging::put_back_for(Job& job, uint64_t timeout_ms) {
   Client& client = *job.client;
   if (job.parked_since_ms == 0) {
     job.parked_since_ms = std::max<uint64_t>(now_ms_, 1);
     counters_.add(Counter::parked);
   }
-  if (has_waited_long_enough(job)) {
-    if (job.outcome.reason != Reason::row_locked) {
-      job.outcome = ErrorCode::cannot_lock_table;
-    }
+  if (job.stays || now_ms_ - std::min(now_ms_, job.parked_since_ms) >= timeout_ms) {
     return false;
   }
   client.parked_since_ms = job.parked_since_ms;
+  client.waits_until_ms = job.parked_since_ms + timeout_ms;
   client.put_back_at = job.position;
   keep_generated_ids(job);
   return true;
@@ -160,12 +177,6 @@ void Staging::keep_generated_ids(const Job& job) {
   } catch (...) {
     job.client->generated_ids.clear();
   }
-}
-
-bool Staging::has_waited_long_enough(const Job& job) const {
-  const uint64_t timeout_ms = job.outcome.reason == Reason::row_locked ? session_.row_lock_wait_timeout_ms()
-                                                                       : session_.lock_wait_timeout_ms();
-  return now_ms_ - std::min(now_ms_, job.parked_since_ms) >= timeout_ms;
 }
 
 void Staging::stage(Job&& job) {
@@ -270,12 +281,28 @@ void Staging::remake(Job& job) {
   if (job.out().failed() || job.is_put_back()) {
     return;
   }
+  job.stays = job.request->changes_state;
   if (job.can_run()) {
-    for (uint32_t retries = 0; !run_alone(job) && retries < limits::replay_retries; ++retries) {
-    }
+    run_alone_until_done(job);
   }
   if (!job.is_put_back()) {
     answer(job);
+  }
+}
+
+/// A request that loses its transaction to others however often it is tried gives way: it is put back, as if
+/// it had met a lock, so that its client is told of no deadlock that a later turn can do without.
+void Staging::run_alone_until_done(Job& job) {
+  uint32_t retries_left = is_patient_ ? limits::patient_replay_retries : limits::replay_retries;
+  bool is_done = run_alone(job);
+  for (; !is_done && retries_left > 0; --retries_left) {
+    is_done = run_alone(job);
+  }
+  if (is_done || job.outcome.reason != Reason::conflict) {
+    return;
+  }
+  if (put_back_for(job, std::min<uint64_t>(session_.row_lock_wait_timeout_ms(), limits::conflict_ms))) {
+    job.out().truncate(job.reply_begin);
   }
 }
 
@@ -288,7 +315,8 @@ bool Staging::run_alone(Job& job) {
     transaction_.roll_back();  // there is nothing in the transaction but what the request began itself
     begin = run_as_first(job);
   }
-  if (begin == Begin::wait && put_back(job)) {
+  if (begin == Begin::wait) {
+    static_cast<void>(put_back(job));  // else its time is over, and the outcome is its answer
     transaction_.roll_back();
     return true;
   }

@@ -48,6 +48,7 @@ struct Job {
   size_t failed_member = Reply::group_itself;  ///< of a group: which member has `outcome` for its answer
   size_t reply_begin = 0;                      ///< size of the output before the reply
   bool has_run = false;
+  bool stays = false;  ///< it is not put back: told once, its reply has changed what a parser would read
 
   /// Else there is nothing to execute, and `outcome` is the answer.
   [[nodiscard]] bool can_run() const { return selection != nullptr || !member_selections.empty(); }
@@ -56,6 +57,8 @@ struct Job {
     return client->put_back_at.has_value() && position >= *client->put_back_at;
   }
   [[nodiscard]] Buffer& out() const { return request->reply->out(); }
+  /// It does not run again; its outcome is its answer.
+  void end_running();
   /// It is not to run after all.
   void refuse(Error error);
   /// For a bug of ours its answer is not known: it has none, and costs its connection.
@@ -68,7 +71,11 @@ class Staging {
           RequestTally& tally)
       : session_(session), transaction_(transaction), runner_(runner), counters_(counters), tally_(tally) {}
 
-  void begin_turn(uint64_t now_ms) { now_ms_ = now_ms; }
+  /// `is_patient`: the session waits in place for locks, on a thread of its own.
+  void begin_turn(uint64_t now_ms, bool is_patient) {
+    now_ms_ = now_ms;
+    is_patient_ = is_patient;
+  }
 
   [[nodiscard]] bool is_empty() const { return staged_.empty(); }
 
@@ -94,7 +101,7 @@ class Staging {
     }
   }
   /// A job that waits for a lock is put back, unless it has waited as long as it may: then its outcome is its
-  /// answer. True if it was put back.
+  /// answer, and it does not run again. True if it was put back.
   [[nodiscard]] bool put_back(Job& job);
   /// Remember an answered job. There is room for it.
   void stage(Job&& job);
@@ -118,9 +125,10 @@ class Staging {
   void fail_writes(const Error& commit_error);
   void cut_replies();
   void remake(Job& job);
+  void run_alone_until_done(Job& job);
   [[nodiscard]] bool run_alone(Job& job);
   void keep_generated_ids(const Job& job);
-  [[nodiscard]] bool has_waited_long_enough(const Job& job) const;
+  [[nodiscard]] bool put_back_for(Job& job, uint64_t timeout_ms);
   void forget();
 
   engine::Session& session_;
@@ -129,6 +137,7 @@ class Staging {
   Counters& counters_;
   RequestTally& tally_;
   uint64_t now_ms_ = 0;
+  bool is_patient_ = false;
   std::vector<Job> staged_;  ///< in order of execution
 };
 

@@ -183,11 +183,29 @@ TEST_F(TransactionTest, the_turn_goes_on_after_a_replay_with_nothing_staged) {
   EXPECT_THAT(replies(one), ElementsAre("= 1", "= 1", "error engine 135"));
 }
 
-TEST_F(TransactionTest, a_request_that_keeps_losing_its_transaction_gets_the_error_and_the_others_do_not) {
+TEST_F(TransactionTest, a_request_that_keeps_losing_its_transaction_is_put_back_and_the_others_are_done) {
   engine.lose_transaction_at_write(2, 5);  // the write, then add_stock(1) of the replay and its retries
-  EXPECT_THAT(turn(one, {add_stock("1"), add_stock("2")}), ElementsAre("error engine 149", "= 1"));
-  EXPECT_EQ(stock("1"), "5");
+  begin();
+  send(one, add_stock("1"));
+  send(two, add_stock("2"));
+  end();
+  EXPECT_THAT(replies(two), ElementsAre("= 1"));
+  EXPECT_THAT(replies(one), ElementsAre());
+  EXPECT_THAT(turn(one, one.put_back), ElementsAre("= 1"));
+  EXPECT_EQ(stock("1"), "6");
   EXPECT_EQ(stock("2"), "1");
+  EXPECT_EQ(count(Counter::errors_engine), 0);
+}
+
+TEST_F(TransactionTest, a_request_that_keeps_losing_its_transaction_for_long_gets_the_error) {
+  engine.lose_transaction_at_write(1, 5);
+  begin();
+  EXPECT_EQ(send(one, add_stock("1")), Executed::parked);
+  end();
+  now_ms += limits::conflict_ms;
+  engine.lose_transaction_at_write(1, 5);
+  EXPECT_THAT(turn(one, one.put_back), ElementsAre("error engine 149"));
+  EXPECT_EQ(stock("1"), "5");
   EXPECT_EQ(count(Counter::errors_engine), 1);
 }
 
@@ -198,9 +216,14 @@ TEST_F(TransactionTest, a_read_that_loses_its_transaction_is_run_again) {
   EXPECT_EQ(count(Counter::errors_engine), 0);
 }
 
-TEST_F(TransactionTest, a_read_that_keeps_losing_its_transaction_gets_the_error) {
+TEST_F(TransactionTest, a_read_that_keeps_losing_its_transaction_is_put_back_with_what_is_behind_it) {
   engine.lose_transaction_at_read(1, 5);
-  EXPECT_THAT(turn(one, {read("1"), read("2")}), ElementsAre("error engine 149", "rows/3 0 ink 2"));
+  begin();
+  EXPECT_EQ(send(one, read("1")), Executed::parked);
+  EXPECT_EQ(send(one, read("2")), Executed::parked);
+  end();
+  EXPECT_THAT(replies(one), ElementsAre());
+  EXPECT_THAT(turn(one, one.put_back), ElementsAre("rows/3 5 pen 1", "rows/3 0 ink 2"));
 }
 
 TEST_F(TransactionTest, a_read_can_lose_the_transaction_of_the_writes_before_it) {
@@ -223,10 +246,10 @@ TEST_F(TransactionTest, a_commit_that_fails_in_a_replay_concerns_its_own_request
 }
 
 TEST_F(TransactionTest, replies_that_change_their_size_in_a_replay_leave_each_other_whole) {
-  engine.lose_transaction_at_write(2, 5);
-  engine.fail_commit(disk_full);
+  engine.lose_transaction_at_write(2);
+  engine.fail_commit(disk_full, 2);
   EXPECT_THAT(turn(one, {add_stock("1"), add_stock("2")}),
-              ElementsAre("error engine 149", "error engine 135"));
+              ElementsAre("error engine 135", "error engine 135"));
 }
 
 TEST_F(TransactionTest, a_replay_undoes_nothing_of_an_earlier_turn) {

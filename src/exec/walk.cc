@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/invariant.h"
+#include "exec/insertion.h"
 
 namespace rowsocket::exec {
 namespace {
@@ -18,18 +19,21 @@ constexpr uint64_t no_limit = std::numeric_limits<uint64_t>::max();
 
 }  // namespace
 
-Walk::Walk(engine::Cursor& cursor, const Find& find, size_t reply_bytes_max, WalkScratch& scratch,
-           RowCounts& counts, Error& error)
+Walk::Walk(engine::Cursor& cursor, const Find& find, size_t reply_bytes_max, RequestBounds& bounds,
+           WalkScratch& scratch, RowCounts& counts, Error& error)
     : cursor_(cursor),
       find_(find),
       reply_(*find.reply),
       teller_(reply_, reply_bytes_max),
+      bounds_(bounds),
       scratch_(scratch),
       counts_(counts),
       error_(error),
       tells_rows_(find.tell != Tell::count),
       tells_misses_(tells_rows_ && reply_.tells_misses()),
-      offset_left_(find.offset) {}
+      reply_bytes_max_(reply_bytes_max),
+      offset_left_(find.offset),
+      question_at_(bounds.rows_to_next_question(0)) {}
 
 void Walk::run(size_t column_count) {
   if (!find_.filters.empty()) {
@@ -45,8 +49,13 @@ void Walk::run(size_t column_count) {
   if (tells_rows_) {
     reply_.begin_rows(column_count);
   }
-  if (walk_keys() && (!collects_ || change_collected_rows())) {
+  if (!walk_keys() || (collects_ && !change_collected_rows())) {
+    return;
+  }
+  if (find_.otherwise == nullptr || rows_taken_ > 0) [[likely]] {
     tell_end();
+  } else {
+    error_ = Insertion(cursor_, *find_.otherwise, column_count, bounds_, counts_).run(reply_bytes_max_);
   }
 }
 
@@ -128,6 +137,9 @@ bool Walk::walk_range(const KeyRange& range, uint64_t row_limit) {
   const bool is_filtered = !find_.filters.empty();
   uint64_t rows_left = row_limit;
   for (Step step = cursor_.seek(range);; step = cursor_.next()) {
+    if (!may_take_step(step == Step::row)) [[unlikely]] {
+      return false;
+    }
     if (step != Step::row) {
       return step == Step::end || fail(cursor_.error());
     }
@@ -149,6 +161,13 @@ bool Walk::walk_range(const KeyRange& range, uint64_t row_limit) {
       return true;
     }
   }
+}
+
+/// The bounds of the request are asked. A row that was found already is no further one when it is changed.
+bool Walk::may_go_on(bool stands_on_row) {
+  const ErrorCode reason = bounds_.reason_to_end(counts_.read + (stands_on_row ? 1 : 0));
+  question_at_ = steps_ + bounds_.rows_to_next_question(counts_.read + (stands_on_row ? 1 : 0));
+  return reason == ErrorCode::none || fail(reason);
 }
 
 bool Walk::take_row(bool is_refused) {
@@ -176,14 +195,15 @@ bool Walk::tell_row() { return teller_.tell(cursor_, key_number_) || fail(ErrorC
 bool Walk::change_row() {
   const bool removes = find_.change.kind == Change::Kind::remove;
   bool changed = true;
-  error_ =
-      removes ? cursor_.delete_row() : cursor_.change_row(assignments_, find_.change.keeps_signs, changed);
+  error_ = removes ? cursor_.delete_row(changed)
+                   : cursor_.change_row(assignments_, find_.change.keeps_signs, changed);
   if (!error_.ok()) {
     return false;
   }
   if (!changed) {
     return true;
   }
+  question_at_ = steps_ + 1;  // a trigger can make each change take long
   ++rows_changed_;
   ++(removes ? counts_.deleted : counts_.updated);
   return find_.tell != Tell::rows_after || tell_row();
@@ -209,6 +229,9 @@ bool Walk::change_collected_rows() {
       reply_.missed(key_number_);
     }
     for (; position < key.positions_end; ++position) {
+      if (!may_take_step(false)) [[unlikely]] {
+        return false;
+      }
       const Step step = cursor_.fetch_position(position);
       if (step == Step::failed) {
         return fail(cursor_.error());

@@ -13,6 +13,8 @@
 //
 // A row that a filter refuses (Mismatch::refuse) is found: it counts to offset and limit, and its key is not
 // missed. It is neither told nor counted nor changed.
+//
+// Where no row is found, the walk can end with an insert (Find::otherwise).
 #pragma once
 
 #include <cstddef>
@@ -21,6 +23,7 @@
 #include <vector>
 
 #include "engine/engine.h"
+#include "exec/request_bounds.h"
 #include "exec/row_counts.h"
 #include "exec/row_teller.h"
 #include "request/request.h"
@@ -42,9 +45,10 @@ struct WalkScratch {
 
 class Walk {
  public:
-  /// `reply_bytes_max`: of this find's reply. `error` is ok, and will say why the walk failed.
-  Walk(engine::Cursor& cursor, const Find& find, size_t reply_bytes_max, WalkScratch& scratch,
-       RowCounts& counts, Error& error);
+  /// `reply_bytes_max`: of this find's reply. `bounds`: of the request. `error` is ok, and will say why the
+  /// walk failed.
+  Walk(engine::Cursor& cursor, const Find& find, size_t reply_bytes_max, RequestBounds& bounds,
+       WalkScratch& scratch, RowCounts& counts, Error& error);
 
   /// Walk, change and tell. A failure to write the last bytes of the reply shows in its output. May throw
   /// std::bad_alloc.
@@ -66,6 +70,10 @@ class Walk {
   [[nodiscard]] bool tell_row();
   [[nodiscard]] bool change_row();
   [[nodiscard]] bool change_collected_rows();
+  [[nodiscard]] bool may_take_step(bool stands_on_row) {
+    return ++steps_ != question_at_ || may_go_on(stands_on_row);
+  }
+  [[nodiscard]] [[gnu::noinline]] bool may_go_on(bool stands_on_row);
   // Not inline: an error has a text, which the way of a row need not know how to destroy.
   [[nodiscard]] [[gnu::noinline]] bool fail(ErrorCode code);
   [[nodiscard]] [[gnu::noinline]] bool fail(const Error& error);
@@ -74,6 +82,7 @@ class Walk {
   const Find& find_;
   Reply& reply_;
   RowTeller teller_;
+  RequestBounds& bounds_;
   WalkScratch& scratch_;
   RowCounts& counts_;
   Error& error_;
@@ -82,12 +91,15 @@ class Walk {
   bool collects_ = false;  ///< find all rows before changing the first: changes could move rows into the way
   bool key_has_row_ = false;                 ///< the key that is walked, so far
   std::span<const Assignment> assignments_;  ///< those for columns that there are
-  size_t key_number_ = 0;                    ///< of the list
+  const size_t reply_bytes_max_;
+  size_t key_number_ = 0;  ///< of the list
   uint64_t offset_left_;
   uint64_t rows_taken_ = 0;    ///< behind the offset, those that a filter refuses included
   uint64_t rows_refused_ = 0;  ///< of them
   size_t rows_collected_ = 0;  ///< of them
   uint64_t rows_changed_ = 0;
+  uint64_t steps_ = 0;        ///< rows looked at, and ends met
+  uint64_t question_at_ = 0;  ///< the step at which the bounds are asked
 };
 
 }  // namespace rowsocket::exec

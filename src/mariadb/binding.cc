@@ -6,6 +6,7 @@
 
 #include "mariadb/binding.h"
 #include "mariadb/open_table.h"
+#include "mariadb/server_differences.h"
 
 namespace rowsocket::mariadb {
 namespace {
@@ -35,12 +36,21 @@ std::string in_table(const TABLE* table) {
          std::string(share->table_name.str, share->table_name.length);
 }
 
-/// The index allows no two rows that are equal in these columns, which are all of its own.
+/// The parts that the index was declared with. Behind them the server puts the end of the row's life, where
+/// the table has a history. It is the same for all current rows.
+uint32_t declared_part_count(const TABLE* table, const KEY& key) {
+  const uint32_t count = key.user_defined_key_parts;
+  const bool has_row_end = count > 1 && table->versioned() &&
+                           key.key_part[count - 1].fieldnr - 1U == table->vers_end_field()->field_index;
+  return has_row_end ? count - 1 : count;
+}
+
+/// The index allows no two current rows that are equal in these columns, which are all of its own.
 bool is_unique_over(const TABLE* table, const KEY& key, std::string_view wanted) {
   if ((key.flags & HA_NOSAME) == 0) {
     return false;
   }
-  for (uint32_t part = 0; part < key.user_defined_key_parts; ++part) {
+  for (uint32_t part = 0; part < declared_part_count(table, key); ++part) {
     const KEY_PART_INFO& info = key.key_part[part];
     const std::string_view name = wanted.substr(0, wanted.find(','));
     if ((info.key_part_flag & HA_PART_KEY_SEG) != 0 ||
@@ -50,6 +60,23 @@ bool is_unique_over(const TABLE* table, const KEY& key, std::string_view wanted)
     wanted.remove_prefix(std::min(name.size() + 1, wanted.size()));
   }
   return wanted.empty();
+}
+
+/// The same, and whichever columns they are.
+bool is_unique_over(const KEY& key, uint32_t part_count) {
+  return (key.flags & HA_NOSAME) != 0 && key.user_defined_key_parts == part_count &&
+         std::none_of(key.key_part, key.key_part + part_count,
+                      [](const KEY_PART_INFO& info) { return (info.key_part_flag & HA_PART_KEY_SEG) != 0; });
+}
+
+/// As SELECT * has them.
+void find_all_columns(const TABLE* table, std::vector<uint16_t>& numbers) {
+  numbers.clear();
+  for (Field** field = table->field; *field != nullptr; ++field) {
+    if ((*field)->invisible == VISIBLE) {
+      numbers.push_back((*field)->field_index);
+    }
+  }
 }
 
 Error find_columns(const TABLE* table, std::string_view names, std::vector<uint16_t>& numbers) {
@@ -143,14 +170,16 @@ bool is_string_column(const Field* field) {
   }
 }
 
+bool is_trimmed_char(const Field* field) {
+  return field->real_type() == MYSQL_TYPE_STRING && field->has_charset() &&
+         (field->charset()->state & MY_CS_NOPAD) != 0;
+}
+
 Error Binding::resolve_names(const engine::SelectionDescription& description, TABLE* table) {
   if (!find_key(table, description.index, key_number) || !table->s->keys_in_use.is_set(key_number)) {
     return Error(ErrorCode::no_such_index, "no index '" + description.index + "'" + in_table(table));
   }
-  const auto algorithm = table->key_info[key_number].algorithm;
-  if (algorithm == HA_KEY_ALG_FULLTEXT || algorithm == HA_KEY_ALG_RTREE ||
-      algorithm == HA_KEY_ALG_LONG_HASH ||
-      (table->key_info[key_number].flags & (HA_FULLTEXT | HA_SPATIAL)) != 0) {
+  if (has_no_order(table->key_info[key_number])) {
     return Error(ErrorCode::no_such_index, "index '" + description.index + "' has no order to walk");
   }
   if (!description.unique_columns.empty() &&
@@ -158,8 +187,24 @@ Error Binding::resolve_names(const engine::SelectionDescription& description, TA
     return Error(ErrorCode::no_such_index,
                  "index '" + description.index + "' is not unique over " + description.unique_columns);
   }
+  const KEY& index = table->key_info[key_number];
+  if (const uint32_t parts = description.unique_key_parts; parts > 0 && !is_unique_over(index, parts)) {
+    return Error(ErrorCode::no_such_index, "index '" + description.index + "'" + in_table(table) +
+                                               " is not unique over " + std::to_string(parts) +
+                                               (parts == 1 ? " column" : " columns"));
+  }
   if (Error error = find_columns(table, description.columns, column_numbers_); !error.ok()) {
     return error;
+  }
+  if (description.key_columns_first) {
+    std::vector<uint16_t> key_columns;
+    for (uint32_t part = 0; part < index.user_defined_key_parts; ++part) {
+      key_columns.push_back(static_cast<uint16_t>(index.key_part[part].fieldnr - 1));
+    }
+    column_numbers_.insert(column_numbers_.begin(), key_columns.begin(), key_columns.end());
+  }
+  if (description.all_columns) {
+    find_all_columns(table, column_numbers_);
   }
   return find_columns(table, description.filter_columns, filter_numbers_);
 }
@@ -169,19 +214,25 @@ void Binding::resolve_key(TABLE* table) {
   whole_key_is_unique = (key->flags & HA_NOSAME) != 0;
   whole_key_only = (table->file->index_flags(key_number, 0, true) & HA_ONLY_WHOLE_INDEX) != 0;
   key_parts.clear();
+  has_padded_text = false;
   uint32_t key_offset = 0;
   for (uint32_t i = 0; i < key->user_defined_key_parts; ++i) {
     KEY_PART_INFO* const info = &key->key_part[i];
     Field* const field = table->field[info->fieldnr - 1];
     const bool is_prefix = (info->key_part_flag & HA_PART_KEY_SEG) != 0 || (field->flags & BLOB_FLAG) != 0;
+    const bool is_padded_text =
+        field->real_type() == MYSQL_TYPE_STRING && is_string_column(field) && field->charset()->mbmaxlen > 1;
     key_parts.push_back({info, field, key_offset, integer_bytes(field), (field->flags & UNSIGNED_FLAG) != 0,
-                         info->null_bit != 0, (info->key_part_flag & HA_REVERSE_SORT) != 0, is_prefix});
+                         info->null_bit != 0, (info->key_part_flag & HA_REVERSE_SORT) != 0, is_prefix,
+                         is_padded_text, is_trimmed_char(field)});
+    has_padded_text = has_padded_text || is_padded_text;
     key_offset += info->store_length;
   }
 }
 
 void Binding::resolve_columns(const engine::SelectionDescription& description, TABLE* table,
                               engine::Intent intent) {
+  keeps_key = description.key_columns_first;
   columns.clear();
   filter_columns.clear();
   const size_t words = bitmap_buffer_size(table->s->fields) / sizeof(my_bitmap_map) + 1;
@@ -203,6 +254,7 @@ void Binding::resolve_columns(const engine::SelectionDescription& description, T
     filter_columns.push_back(table->field[number]);
     table->mark_column_with_deps(table->field[number]);
   }
+  tells_names = description.all_columns;
   row_end = table->versioned() ? table->vers_end_field() : nullptr;
   if (row_end != nullptr) {
     table->mark_column_with_deps(row_end);
@@ -248,6 +300,13 @@ Error Binding::resolve(const engine::SelectionDescription& description, const Op
   static thread_local uint64_t last_serial = 0;
   serial = ++last_serial;
   return {};
+}
+
+size_t Binding::held_bytes() const {
+  // NOLINTNEXTLINE(bugprone-sizeof-expression): pointers are what the list holds
+  const auto bytes_of = [](const auto& list) { return list.capacity() * sizeof list[0]; };
+  return bytes_of(key_parts) + bytes_of(columns) + bytes_of(filter_columns) + bytes_of(column_numbers_) +
+         bytes_of(filter_numbers_) + bytes_of(bitmap_words_);
 }
 
 bool Binding::column_types(engine::ColumnTypes& types, size_t bytes_max) const {

@@ -41,7 +41,9 @@ struct KeyPart {
   bool is_unsigned;
   bool is_nullable;
   bool is_descending;
-  bool is_prefix;  ///< the index holds only the beginning of the column
+  bool is_prefix;       ///< the index holds only the beginning of the column
+  bool is_padded_text;  ///< CHAR, with characters of several bytes
+  bool is_trimmed;      ///< CHAR that is compared without the spaces that the index has behind it
 };
 
 struct Binding {
@@ -53,10 +55,13 @@ struct Binding {
   bool covering = false;  ///< the index holds every column that is fetched
   bool whole_key_is_unique = false;
   bool whole_key_only = false;  ///< a hash index
+  bool has_padded_text = false;
   Field* row_end =
       nullptr;  ///< of a system-versioned table: rows of its history are passed over, as by a plain SELECT
   std::vector<KeyPart> key_parts;
   std::vector<Column> columns;
+  bool keeps_key = false;    ///< its first columns are the key, which no change alters
+  bool tells_names = false;  ///< of its columns, with their values
   std::vector<Field*> filter_columns;
 
   /// Resolve; on failure the binding is not to be used.
@@ -64,6 +69,9 @@ struct Binding {
   /// Have the table fetch and change these columns until its statement ends. `with_key_columns`: fetch the
   /// index's own, too.
   void use_columns(TABLE* table, bool with_key_columns = false) const;
+
+  /// How much memory it takes beside its own size.
+  [[nodiscard]] size_t held_bytes() const;
 
   /// See engine::Selection. While the table is open.
   [[nodiscard]] bool column_types(engine::ColumnTypes& types, size_t bytes_max) const;
@@ -84,5 +92,7 @@ struct Binding {
 
 /// True for CHAR, VARCHAR, TEXT and their binary twins (not ENUM, SET, UUID, ...).
 [[nodiscard]] bool is_string_column(const Field* field);
+/// A CHAR has no space at its end for SQL, not even where the collation takes "a " for another text than "a".
+[[nodiscard]] bool is_trimmed_char(const Field* field);
 
 }  // namespace rowsocket::mariadb

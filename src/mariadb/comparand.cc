@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "mariadb/server_headers.h"
 // The server's headers come first.
+#include <algorithm>
 #include <cstring>
 
 #include "mariadb/comparand.h"
@@ -19,11 +20,12 @@ Error Comparand::prepare(THD* thd, Field* field, const Value& given, bool raw) {
     kind_ = Kind::null;
     return {};
   }
-  if (is_string_column(field)) {
+  const bool is_of_members = field->real_type() == MYSQL_TYPE_ENUM || field->real_type() == MYSQL_TYPE_SET;
+  if (is_string_column(field) || is_of_members) {
     return prepare_text(value, raw);
   }
   const bool is_integer = field->cmp_type() == INT_RESULT && field->result_type() == INT_RESULT &&
-                          field->real_type() != MYSQL_TYPE_BIT;
+                          field->real_type() != MYSQL_TYPE_BIT && field->type() != MYSQL_TYPE_YEAR;
   if (is_integer && parse(value.view(), number_)) {
     kind_ = Kind::integer;
     fit_ = fit_in_64_bits(number_);
@@ -38,6 +40,9 @@ Error Comparand::prepare_text(const Value& value, bool raw) {
   CHARSET_INFO* const to = field_->charset();
   if (from == to || to == &my_charset_bin || my_charset_same(from, to)) {
     bytes_.assign(value.data, value.data + value.size);
+    if (to == &my_charset_bin && field_->real_type() == MYSQL_TYPE_STRING) {
+      bytes_.resize(std::max<size_t>(value.size, field_->field_length));  // zeros, as a key is filled
+    }
     return {};
   }
   bytes_.resize(value.size * to->mbmaxlen);
@@ -96,7 +101,7 @@ int Comparand::compare_row() const {
       order = compare(WholeNumber::of(field_->val_int(), (field_->flags & UNSIGNED_FLAG) != 0), number_);
       break;
     case Kind::text: {
-      String buffer;
+      StringBuffer<MAX_FIELD_WIDTH> buffer;
       const String* const row = field_->val_str(&buffer);
       CHARSET_INFO* const charset = field_->charset();
       order = charset->strnncollsp(row->ptr(), row->length(), bytes_.data(), bytes_.size());

@@ -18,6 +18,11 @@ namespace rowsocket::mariadb {
 class Comparand {
  public:
   [[nodiscard]] Error prepare(THD* thd, Field* field, const Value& value, bool raw);
+  /// False if no comparison with the value is true.
+  [[nodiscard]] bool has_order() const { return fit_ != Fit::unordered; }
+  /// False if the value has a character that the column's character set lacks: it equals no row, but SQL
+  /// knows no order.
+  [[nodiscard]] bool has_place() const { return kind_ != Kind::text || fit_ == Fit::exact; }
   /// Less than, equal to or greater than 0 as the row's value is before, equal to or after. NULL is before
   /// everything.
   [[nodiscard]] int compare_row() const;

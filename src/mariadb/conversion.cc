@@ -2,11 +2,74 @@
 #include "mariadb/server_headers.h"
 // The server's headers come first.
 #include <cstdio>
+#include <string>
 
+#include "mariadb/binding.h"
 #include "mariadb/conversion.h"
 #include "mariadb/diagnostics.h"
+#include "sql_values/dates.h"
+#include "sql_values/digits.h"
 
 namespace rowsocket::mariadb {
+namespace {
+
+/// SQL drops what is behind the length of a CHAR without a word, if it is white space. Blanks mean nothing
+/// there, but a TAB does.
+bool fits_char(const Field* field, const Value& value, bool raw) {
+  const size_t characters_max = field->char_length();
+  if (value.size <= characters_max || !field->has_charset()) [[likely]] {
+    return true;
+  }
+  CHARSET_INFO* const charset = wire_charset(field, raw);
+  const size_t size = charset->lengthsp(value.data, value.size);
+  return charset->numchars(value.data, value.data + size) <= characters_max;
+}
+
+/// SQL drops digits of a second's fraction without a word. Whatever else it drops of a date or time it tells.
+bool holds_fraction(const Field* field, const Value& value) {
+  MYSQL_TIME time;
+  MYSQL_TIME_STATUS status;
+  const bool fails =
+      field->type() == MYSQL_TYPE_TIME
+          ? str_to_DDhhmmssff(value.data, value.size, &time, TIME_MAX_HOUR, &status)
+          : str_to_datetime_or_date(value.data, value.size, &time, C_TIME_INVALID_DATES, &status);
+  unsigned long step = 1;  // in microseconds, of what the column keeps
+  for (uint digits = field->decimals(); digits < TIME_SECOND_PART_DIGITS; ++digits) {
+    step *= 10;
+  }
+  return !fails && time.second_part % step == 0;
+}
+
+/// Of a value that the field has taken: false if it has altered it. `is_noted`: SQL has a note about that.
+bool holds_whole(const Field* field, const Value& value, bool raw, bool is_noted) {
+  switch (field->real_type()) {
+    case MYSQL_TYPE_TINY:
+    case MYSQL_TYPE_SHORT:
+    case MYSQL_TYPE_INT24:
+    case MYSQL_TYPE_LONG:
+    case MYSQL_TYPE_LONGLONG:
+    case MYSQL_TYPE_YEAR:
+      return !sql_values::has_digits_beyond(value.view(), 0);
+    case MYSQL_TYPE_NEWDECIMAL:
+    case MYSQL_TYPE_FLOAT:
+    case MYSQL_TYPE_DOUBLE:
+      return field->decimals() >= FLOATING_POINT_DECIMALS ||
+             !sql_values::has_digits_beyond(value.view(), field->decimals());
+    case MYSQL_TYPE_NEWDATE:
+    case MYSQL_TYPE_DATETIME:
+    case MYSQL_TYPE_DATETIME2:
+    case MYSQL_TYPE_TIMESTAMP:
+    case MYSQL_TYPE_TIMESTAMP2:
+    case MYSQL_TYPE_TIME:
+    case MYSQL_TYPE_TIME2:
+      return sql_values::is_held_whole(value.view(), time_kind(field), field->decimals()) ||
+             (!is_noted && holds_fraction(field, value));
+    default:
+      return !is_string_column(field) || holds_whole_text(field, value, raw, is_noted);
+  }
+}
+
+}  // namespace
 
 std::string_view now_as_text(THD* thd, const Field* field, char (&text)[MAX_DATE_STRING_REP_LENGTH]) {
   MYSQL_TIME now;
@@ -45,7 +108,35 @@ CHARSET_INFO* wire_charset(const Field* field, bool raw) {
   return &my_charset_utf8mb4_general_ci;
 }
 
+sql_values::TimeKind time_kind(const Field* field) {
+  switch (field->type()) {
+    case MYSQL_TYPE_DATE:
+      return sql_values::TimeKind::date;
+    case MYSQL_TYPE_TIME:
+      return sql_values::TimeKind::time;
+    default:
+      return sql_values::TimeKind::datetime;
+  }
+}
+
+bool holds_whole_text(const Field* field, const Value& value, bool raw, bool is_noted) {
+  return !is_noted && (field->real_type() != MYSQL_TYPE_STRING || fits_char(field, value, raw));
+}
+
 Error store_value(THD* thd, Field* field, const Value& value, bool raw) {
+  bool is_noted = false;
+  Error error = store_as_sql(thd, field, value, raw, is_noted);
+  if (!error.ok() || value.is_null() || value.is_now() || holds_whole(field, value, raw, is_noted)) {
+    return error;
+  }
+  const std::string column = std::string("column '") + field->field_name.str + "'";
+  return is_string_column(field)
+             ? Error(ErrorCode::sql, ER_DATA_TOO_LONG, "too long for " + column)
+             : Error(ErrorCode::sql, WARN_DATA_TRUNCATED, column + " can not hold all of it");
+}
+
+Error store_as_sql(THD* thd, Field* field, const Value& value, bool raw, bool& is_noted) {
+  is_noted = false;
   if (value.is_null()) {
     if (!field->maybe_null() && field->type() == MYSQL_TYPE_TIMESTAMP) {
       field->set_time();  // as in SQL
@@ -66,14 +157,13 @@ Error store_value(THD* thd, Field* field, const Value& value, bool raw) {
       field->set_time();  // exactly what DEFAULT CURRENT_TIMESTAMP stores
       return {};
     }
-    return store_value(thd, field, Value(now_as_text(thd, field, text)), false);
+    return store_as_sql(thd, field, Value(now_as_text(thd, field, text)), false, is_noted);
   }
-  const int truncation = field->store(value.data, value.size, wire_charset(field, raw));
+  is_noted = field->store(value.data, value.size, wire_charset(field, raw)) != 0;
   if (thd->is_error()) [[unlikely]] {
     return take_server_error(thd, ErrorCode::sql);
   }
-  if (truncation != 0) [[unlikely]] {
-    // A note: trailing spaces, or more fraction digits than the column has, as in SQL.
+  if (is_noted) [[unlikely]] {
     clear_diagnostics(thd);
   }
   return {};

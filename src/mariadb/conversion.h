@@ -8,11 +8,22 @@
 #include "mariadb/server_headers.h"
 #include "request/error.h"
 #include "request/value.h"
+#include "sql_values/dates.h"
 
 namespace rowsocket::mariadb {
 
-/// Store into the field where it points now; strict: anything but an exact fit is an error.
+/// Store into the field where it points now; strict: anything but an exact fit is an error. A FLOAT or DOUBLE
+/// takes the nearest number that it has.
 [[nodiscard]] Error store_value(THD* thd, Field* field, const Value& value, bool raw);
+
+/// The same as strict SQL does it: it drops digits and white space with a note at most. `is_noted`: it did.
+/// (It drops digits of a number and of a fraction, and white space behind a CHAR, without one.)
+[[nodiscard]] Error store_as_sql(THD* thd, Field* field, const Value& value, bool raw, bool& is_noted);
+
+/// False if a text column has dropped a part of a value that it took.
+[[nodiscard]] bool holds_whole_text(const Field* field, const Value& value, bool raw, bool is_noted);
+
+[[nodiscard]] sql_values::TimeKind time_kind(const Field* field);
 
 /// The character set that a value for the field comes in.
 [[nodiscard]] CHARSET_INFO* wire_charset(const Field* field, bool raw);

@@ -6,7 +6,9 @@
 #include "base/invariant.h"
 #include "mariadb/cursor.h"
 #include "mariadb/diagnostics.h"
+#include "mariadb/row_rules.h"
 #include "mariadb/row_text.h"
+#include "mariadb/server_thread.h"
 #include "sql_values/order.h"
 
 namespace rowsocket::mariadb {
@@ -22,12 +24,13 @@ bool is_end(int handler_code) {
 
 }  // namespace
 
-void Cursor::begin(THD* thd, OpenTable& open, const Binding& binding, bool raw) {
+void Cursor::begin(THD* thd, OpenTable& open, const Binding& binding, bool raw, bool hides_kept_id) {
   thd_ = thd;
   open_ = &open;
   binding_ = &binding;
   table_ = open.table();
   raw_ = raw;
+  hides_kept_id_ = hides_kept_id;
   change_ = Change::none;
   filter_count_ = 0;
   is_fetching_positions_ = false;
@@ -35,6 +38,9 @@ void Cursor::begin(THD* thd, OpenTable& open, const Binding& binding, bool raw) 
   found_row_locked_ = false;
   may_have_left_row_ = false;
   positions_.clear();
+  if (table_->vfield != nullptr) [[unlikely]] {
+    enter_database(table_);
+  }
 }
 
 Step Cursor::fail(Error error) {
@@ -45,9 +51,8 @@ Step Cursor::fail(Error error) {
 Step Cursor::fail(int handler_code) { return fail(noted(engine_error(thd_, table_->file, handler_code))); }
 
 Error Cursor::noted(Error error) {
-  const bool is_locked = error.number == ER_LOCK_WAIT_TIMEOUT || error.number == ER_AUTOINC_READ_FAILED;
-  if (error.code == ErrorCode::sql && is_locked) {
-    error.reason = Reason::row_locked;  // a trigger met the row, or the lock of a table's AUTO_INCREMENT
+  if (error.code == ErrorCode::sql && waited_for_row(thd_, error)) {
+    error.reason = Reason::row_locked;
   }
   needs_new_transaction_ = needs_new_transaction_ ||
                            (error.code == ErrorCode::engine &&
@@ -72,12 +77,18 @@ Error Cursor::set_filters(std::span<const Filter> filters) {
     if (Error error = filters_[i].comparand.prepare(thd_, field, filters[i].value, raw_); !error.ok()) {
       return error;
     }
+    const bool is_equality =
+        filters[i].comparison == Comparison::equal || filters[i].comparison == Comparison::not_equal;
+    if (!is_equality && !filters_[i].comparand.has_place()) {
+      return no_order(field);
+    }
   }
   return {};
 }
 
 bool Cursor::satisfied_by_row(const FilterState& filter) {
-  return sql_values::satisfies(filter.comparand.compare_row(), filter.comparison) ||
+  return (filter.comparand.has_order() &&
+          sql_values::satisfies(filter.comparand.compare_row(), filter.comparison)) ||
          (filter.comparison == Comparison::greater_or_unset && filter.comparand.row_is_unset());
 }
 
@@ -110,6 +121,18 @@ bool Cursor::set_bounds(const KeyRange& range) {
           : first_.is_of_one_row()        ? Walk::first_row_only
                                           : Walk::same_key;
   return true;
+}
+
+/// `is_near`: a value is none that its column takes. SQL would compare it all the same.
+bool Cursor::set_exact_bounds(const KeyRange& range, bool& is_near) {
+  ServerThread& thread = ServerThread::of(thd_);
+  const bool was_lenient = thread.take_lenience();
+  const bool is_set = set_bounds(range);
+  is_near = thread.take_lenience();
+  if (was_lenient) {
+    thread.note_lenience();
+  }
+  return is_set;
 }
 
 bool Cursor::set_both_bounds(const KeyRange& range) {
@@ -245,10 +268,11 @@ Step Cursor::seek(const KeyRange& range) {
       return fail(Error(ErrorCode::too_many_key_parts, "a hash index needs its whole key"));
     }
   }
-  if (!set_bounds(range)) {
+  bool is_near = false;
+  if (!(range.exact_values ? set_exact_bounds(range, is_near) : set_bounds(range))) {
     return Step::failed;
   }
-  if (first_.finds_nothing() || (has_last_ && last_.finds_nothing())) {
+  if (is_near || first_.finds_nothing() || (has_last_ && last_.finds_nothing())) {
     walk_ = Walk::first_row_only;
     return Step::end;
   }
@@ -277,7 +301,11 @@ Step Cursor::stand(Step step) {
 
 void Cursor::write_row(ValueWriter& writer) {
   writer.begin_row();
-  write_columns(binding_->columns, writer);
+  if (binding_->tells_names) [[unlikely]] {
+    write_named_columns(binding_->columns, writer);
+  } else {
+    write_columns(binding_->columns, writer);
+  }
 }
 
 }  // namespace rowsocket::mariadb

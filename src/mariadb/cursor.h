@@ -19,8 +19,9 @@ namespace rowsocket::mariadb {
 
 class Cursor final : public engine::Cursor {
  public:
-  /// Serve the next request. `open` is open and locked, `binding` resolved against it.
-  void begin(THD* thd, OpenTable& open, const Binding& binding, bool raw);
+  /// Serve the next request. `open` is open and locked, `binding` resolved against it. The id of a row that
+  /// an insert keeps is told as 0 where it `hides_kept_id`.
+  void begin(THD* thd, OpenTable& open, const Binding& binding, bool raw, bool hides_kept_id);
   /// After the request's last change, while its table is locked.
   void end_changes();
 
@@ -46,7 +47,7 @@ class Cursor final : public engine::Cursor {
   [[nodiscard]] bool save_position() override;
   engine::Step fetch_position(size_t number) override;
   Error change_row(std::span<const Assignment> assignments, bool keeps_signs, bool& changed) override;
-  Error delete_row() override;
+  Error delete_row(bool& deleted) override;
   Error insert_row(const engine::RowToInsert& row, RowOutcome& outcome) override;
   [[nodiscard]] const Error& error() const override { return error_; }
 
@@ -63,6 +64,7 @@ class Cursor final : public engine::Cursor {
 
   [[nodiscard]] static bool satisfied_by_row(const FilterState& filter);
   [[nodiscard]] bool set_bounds(const KeyRange& range);
+  [[nodiscard]] bool set_exact_bounds(const KeyRange& range, bool& is_near);
   [[nodiscard]] bool set_both_bounds(const KeyRange& range);
   [[nodiscard]] bool set_bound(KeyBound& bound, KeyOperator key_operator, std::span<const Value> key);
   [[nodiscard]] int start();
@@ -81,6 +83,7 @@ class Cursor final : public engine::Cursor {
   const Binding* binding_ = nullptr;
   TABLE* table_ = nullptr;
   bool raw_ = false;
+  bool hides_kept_id_ = false;
   Change change_ = Change::none;
   OnDuplicate on_duplicate_ = OnDuplicate::fail;
   GeneratedIds ids_;

@@ -122,14 +122,14 @@ Error Cursor::change_row(std::span<const Assignment> assignments, bool keeps_sig
   return noted(mariadb::change_row(thd_, *binding_, table_, assignments, keeps_signs, raw_, changed));
 }
 
-Error Cursor::delete_row() {
+Error Cursor::delete_row(bool& deleted) {
   if (!stands_on_row()) {
     return ErrorCode::engine;
   }
   if (Error error = prepare(Change::remove); !error.ok()) {
     return error;
   }
-  return noted(mariadb::delete_row(thd_, table_));
+  return noted(mariadb::delete_row(thd_, table_, deleted));
 }
 
 Error Cursor::insert_row(const engine::RowToInsert& row, RowOutcome& outcome) {
@@ -145,6 +145,10 @@ Error Cursor::insert_row(const engine::RowToInsert& row, RowOutcome& outcome) {
   // and 1), and does not take the row back where it can not have the lock.
   may_have_left_row_ = may_have_left_row_ || (error.code == ErrorCode::engine && outcome.has_id &&
                                               error.reason != Reason::duplicate);
+  if (hides_kept_id_ && row.on_duplicate == OnDuplicate::keep && outcome.rows_affected == 0) {
+    outcome.id = 0;
+    outcome.id_is_negative = false;
+  }
   thd_->get_stmt_da()->inc_current_row_for_warning();
   return error;
 }

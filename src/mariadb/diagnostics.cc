@@ -3,6 +3,7 @@
 // The server's headers come first.
 #include "mariadb/diagnostics.h"
 #include "mariadb/galera.h"
+#include "mariadb/server_thread.h"
 
 namespace rowsocket::mariadb {
 namespace {
@@ -45,6 +46,10 @@ bool has_ids_left(handler* file) {
   return file->stats.auto_increment_value != ULONGLONG_MAX;
 }
 
+/// The server's own text of an error without parameters. A SIGNAL in a trigger takes any number, but has a
+/// text of its own.
+bool is_of_server(const THD* thd, const Error& error) { return error.detail == ER_THD(thd, error.number); }
+
 }  // namespace
 
 void clear_diagnostics(THD* thd) {
@@ -69,11 +74,16 @@ Error take_server_error(THD* thd, ErrorCode fallback) {
     // (TABLE_SHARE::wait_for_old_version).
     thd->send_kill_message();
   }
+  if (mysql_bin_log.check_write_error(thd)) [[unlikely]] {
+    ServerThread::of(thd).note_log_refusal();
+  }
   if (area->is_error()) {
     error.number = static_cast<int>(area->sql_errno());
     error.detail = area->message();
   }
-  if (error.number == ER_LOCK_WAIT_TIMEOUT || error.number == ER_LOCK_DEADLOCK) {
+  const bool timed_out = error.number == ER_LOCK_WAIT_TIMEOUT && is_of_server(thd, error);
+  const bool was_undone = error.number == ER_CHECKREAD && thd->transaction_rollback_request;
+  if (timed_out || error.number == ER_LOCK_DEADLOCK || was_undone) {
     error.reason = Reason::conflict;
   }
   if (is_interruption(error.number)) {
@@ -99,12 +109,39 @@ Error interruption_error(const THD* thd) {
   if (took_too_much_memory(thd)) {
     return Error(ErrorCode::sql, ER_OPTION_PREVENTS_STATEMENT, thd->killed_err->msg);
   }
-  return Error(ErrorCode::sql, ER_QUERY_INTERRUPTED, "interrupted");
+  Error error(ErrorCode::sql, ER_QUERY_INTERRUPTED, "interrupted");
+  error.reason = ServerThread::of(thd).gave_way() ? Reason::row_locked : Reason::none;
+  return error;
+}
+
+bool waited_for_row(THD* thd, const Error& error) {
+  if (is_interruption(error.number) && ServerThread::of(thd).gave_way()) {
+    return true;
+  }
+  if (error.number == ER_LOCK_WAIT_TIMEOUT) {
+    return is_of_server(thd, error);
+  }
+  if (error.number != ER_AUTOINC_READ_FAILED || !is_of_server(thd, error)) {
+    return false;
+  }
+  for (TABLE* table = thd->open_tables; table != nullptr; table = table->next) {
+    if (table->found_next_number_field != nullptr && !has_ids_left(table->file)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 Error engine_error(THD* thd, handler* file, int handler_code) {
   if (handler_code == rocksdb_busy || handler_code == rocksdb_try_again) {
     thd->mark_transaction_to_rollback(true);  // as RocksDB does after a deadlock
+    handler_code = HA_ERR_LOCK_DEADLOCK;
+  }
+  if (handler_code == HA_ERR_RECORD_CHANGED && thd->transaction_rollback_request) {
+    handler_code = HA_ERR_LOCK_DEADLOCK;  // InnoDB has rolled back (innodb_snapshot_isolation)
+  }
+  if (handler_code == HA_ERR_ROLLBACK && thd->transaction_rollback_request) {
+    // A deadlock came in the check of a long unique key, and ha_write_row met its traces with the next call.
     handler_code = HA_ERR_LOCK_DEADLOCK;
   }
   if (handler_code == HA_ERR_AUTOINC_READ_FAILED && thd->killed == NOT_KILLED && has_ids_left(file)) {
@@ -122,7 +159,8 @@ Error engine_error(THD* thd, handler* file, int handler_code) {
     return error;
   }
   error.number = handler_code;
-  error.reason = reason_of(handler_code);
+  const bool gave_way = is_interruption(handler_code) && ServerThread::of(thd).gave_way();
+  error.reason = gave_way ? Reason::row_locked : reason_of(handler_code);
   error.code =
       is_stopping(thd) && is_interruption(handler_code) ? ErrorCode::shutting_down : ErrorCode::engine;
   return error;

@@ -160,6 +160,18 @@ bool Galera::replicates(const TABLE* table) {
   return !WSREP(table->in_use) || (table->file->partition_ht()->flags & HTON_WSREP_REPLICATION) != 0;
 }
 
+bool Galera::certifies(const THD* thd, const TABLE_LIST* tables) {
+  if (wsrep_certify_nonPK || !WSREP(thd)) {
+    return true;
+  }
+  for (; tables != nullptr; tables = tables->next_global) {
+    if (tables->table != nullptr && tables->table->s->primary_key == MAX_KEY) {
+      return false;
+    }
+  }
+  return true;
+}
+
 Error Galera::conflict() {
   return Error(ErrorCode::engine, HA_ERR_LOCK_DEADLOCK, "aborted in favour of another node's transaction")
       .because(Reason::conflict);

@@ -60,6 +60,9 @@ class Galera {
   /// The THD that has the table open is no client of a cluster, or the table's engine takes part in the
   /// cluster's transactions.
   [[nodiscard]] static bool replicates(const TABLE* table);
+  /// With wsrep_certify_nonPK off the cluster is told of no change in a table without a primary key: the
+  /// change would stay on this node. As SQL, this looks at every table of the statement.
+  [[nodiscard]] static bool certifies(const THD* thd, const TABLE_LIST* tables);
 
  private:
   [[nodiscard]] Error begin(engine::Intent session);

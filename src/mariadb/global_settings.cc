@@ -5,6 +5,7 @@
 
 #include "base/limits.h"
 #include "mariadb/global_settings.h"
+#include "mariadb/server_differences.h"
 
 namespace rowsocket::mariadb {
 
@@ -36,13 +37,11 @@ void GlobalSettings::take_over(THD* thd) {
   std::memcpy(&seen_, &global_system_variables, sizeof(seen_));
   const char* const of_plugins = global_system_variables.dynamic_variables_ptr;
   seen_of_plugins_.assign(of_plugins, of_plugins + global_system_variables.dynamic_variables_size);
-  strmake(thd->default_master_connection_buff, global_system_variables.default_master_connection.str,
-          thd->variables.default_master_connection.length);
+  take_over_default_connection(thd);
   mysql_mutex_unlock(&LOCK_global_system_variables);
   is_taken_ = true;
 
   thd->variables.pseudo_thread_id = thd->thread_id;
-  thd->variables.default_master_connection.str = thd->default_master_connection_buff;
   thd->open_options = ha_open_options;
   thd->update_lock_default = thd->variables.low_priority_updates ? TL_WRITE_LOW_PRIORITY : TL_WRITE;
   thd->tx_isolation = static_cast<enum_tx_isolation>(thd->variables.tx_isolation);

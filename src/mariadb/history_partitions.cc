@@ -66,6 +66,23 @@ bool needs_new_partition(THD* thd, TABLE_LIST* first) {
   return false;
 }
 
+void HeldBackPartitions::hold_back(TABLE_LIST* first) {
+  for (TABLE_LIST* list = first; list != nullptr; list = list->next_global) {
+    const TABLE* const table = list->table;
+    if (table != nullptr && keeps_history_in_steps(table) && table->part_info->vers_info->auto_hist) {
+      held_.push_back(table->part_info->vers_info);
+      table->part_info->vers_info->auto_hist = false;
+    }
+  }
+}
+
+void HeldBackPartitions::release() {
+  for (Vers_part_info* const info : held_) {
+    info->auto_hist = true;
+  }
+  held_.clear();
+}
+
 NewPartitions::NewPartitions(THD* thd, ulong patience_s)
     : thd_(thd), context_(context_with_patience(thd, patience_s)) {}
 
@@ -80,6 +97,15 @@ bool NewPartitions::claim(TABLE_LIST* first) {
   return false;
 }
 
-bool NewPartitions::add() { return !context_.recover_from_failed_open(); }
+/// Nothing of the ALTER goes to the binlog. The server notes all the same that the transaction must be
+/// written there, even when it is rolled back. In SQL the statement that follows mostly ends the transaction.
+bool NewPartitions::add() {
+  constexpr ulonglong notes = OPTION_BINLOG_THIS;
+  ulonglong& bits = thd_->variables.option_bits;
+  const ulonglong before = bits & notes;
+  const bool failed = context_.recover_from_failed_open();
+  bits = (bits & ~notes) | before;
+  return !failed;
+}
 
 }  // namespace rowsocket::mariadb

@@ -13,6 +13,9 @@
 //   open again . with or without a new partition. Without one the last partition takes the history, as in SQL
 //                where the exclusive lock was not to be had
 //
+// Statements of triggers add no partitions (HeldBackPartitions). The tables that triggers change stand in the
+// list of tables, too, so the partition that such a table needs is added before the request that fires them.
+//
 // A step of its own for two reasons. Only the session can close its other openings of the table. And where
 // two sessions hold the table's metadata lock and need a partition, `open_tables` of the second one tries
 // again and again, without a pause, until the first one is done or gives up; the first one waits for the
@@ -20,6 +23,8 @@
 #pragma once
 
 #include "mariadb/server_headers.h"
+// The server's headers come first.
+#include <vector>
 
 namespace rowsocket::mariadb {
 
@@ -32,6 +37,25 @@ void put_off_new_partitions(THD* thd, TABLE_LIST* first);
 /// The tables are open; a list's `table` that is nullptr is not. True if one that is opened for writing needs
 /// a partition that no session is adding.
 [[nodiscard]] bool needs_new_partition(THD* thd, TABLE_LIST* first);
+
+/// While it lives after `hold_back`, no statement of a trigger adds partitions to the tables. `open_tables`
+/// of such a statement would do so in the middle of ours: it commits the statement and opens the table anew,
+/// and changes are missing in the binlog. Where another session is about to add one, it would try again and
+/// again, without a pause and without an end, because the other session waits for this one's transaction.
+class HeldBackPartitions {
+ public:
+  HeldBackPartitions() = default;
+  HeldBackPartitions(const HeldBackPartitions&) = delete;
+  HeldBackPartitions& operator=(const HeldBackPartitions&) = delete;
+
+  /// The tables are open, and stay open until `release`.
+  void hold_back(TABLE_LIST* first);
+  /// Before the tables are closed: the next session that uses them adds partitions.
+  void release();
+
+ private:
+  std::vector<Vers_part_info*> held_;  ///< of tables that the server may add partitions to
+};
 
 /// Adds the partitions that a table needs. It is told of the tables while they are open, and adds when they
 /// are closed.

@@ -13,7 +13,7 @@
 namespace rowsocket::mariadb {
 namespace {
 
-constexpr int escape_character = '\\';
+constexpr int escape_character = 1;  // not all character sets have the usual one
 constexpr int any_character = '_';
 constexpr int any_text = '%';
 constexpr my_wc_t replacement_character = 0xFFFD;
@@ -36,6 +36,83 @@ void raise_with(my_wc_t character, const CHARSET_INFO* charset, size_t place, st
   }
 }
 
+/// The current row to the key, as the index orders them: as if spaces without end stood behind both texts.
+/// key_cmp() compares a number of characters instead, and so takes a text for a shorter one where its last
+/// characters do not sort.
+int order_of_padded_text(const KeyPart& part, const uchar* image) {
+  if (part.is_nullable) {
+    const bool key_is_null = *image++ != 0;
+    const bool row_is_null = part.info->field->is_null();
+    if (key_is_null || row_is_null) {
+      return static_cast<int>(key_is_null) - static_cast<int>(row_is_null);
+    }
+  }
+  const CHARSET_INFO* const charset = part.field->charset();
+  const size_t byte_count = part.info->length;
+  const auto kept = [&](const char* text) {
+    return std::min(charset->charpos(text, text + byte_count, byte_count / charset->mbmaxlen), byte_count);
+  };
+  const auto* const row = reinterpret_cast<const char*>(part.info->field->ptr);
+  const auto* const key = reinterpret_cast<const char*>(image);
+  return charset->strnncollsp(row, kept(row), key, kept(key));
+}
+
+/// For LIKE, the one-character pattern finds the text.
+bool finds(const CHARSET_INFO* charset, const char* pattern, size_t pattern_size, const char* text,
+           size_t text_size) {
+  return charset->wildcmp(text, text + text_size, pattern, pattern + pattern_size, escape_character,
+                          any_character, any_text) == 0;
+}
+
+/// The character sorts elsewhere together with some next one, as `c` does with `h` in Czech. So does one that
+/// LIKE takes for such a character.
+bool may_join(const CHARSET_INFO* charset, const MY_CONTRACTIONS* contractions, my_wc_t character,
+              const char* bytes, size_t size) {
+  if (my_uca_can_be_contraction_head(contractions, character) != 0) {
+    return true;
+  }
+  constexpr my_wc_t last_ascii = 0x7F;  // variants of other letters stand behind it
+  for (size_t i = 0; character > last_ascii && i < contractions->nitems; ++i) {
+    uchar head[8];
+    const int length = charset->wc_mb(contractions->item[i].ch[0], head, head + sizeof(head));
+    if (length > 0 &&
+        finds(charset, bytes, size, reinterpret_cast<char*>(head), static_cast<size_t>(length))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// LIKE takes another character for this one, which sorts elsewhere: ` for E in tis620_thai_ci.
+bool is_found_elsewhere(const CHARSET_INFO* charset, char character) {
+  if (charset->mbmaxlen > 1 || charset->sort_order == nullptr) {
+    return false;
+  }
+  const uchar* const weights = charset->sort_order;
+  for (int other = 0; other < 256; ++other) {
+    const auto byte = static_cast<char>(other);
+    if (weights[other] == weights[static_cast<uchar>(character)] &&
+        charset->strnncollsp(&byte, 1, &character, 1) != 0) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/// As raise_with, where each character is one byte: a table says which of them is the last.
+void raise_with_last_byte(const CHARSET_INFO* charset, size_t place, std::vector<char>& greatest) {
+  if (charset->mbmaxlen > 1 || charset->sort_order == nullptr) {
+    return;
+  }
+  const uchar* const last = std::max_element(charset->sort_order, charset->sort_order + 256);
+  std::vector<char> raised = greatest;
+  std::fill(raised.begin() + static_cast<ptrdiff_t>(place), raised.end(),
+            static_cast<char>(last - charset->sort_order));
+  if (charset->strnncollsp(greatest.data(), greatest.size(), raised.data(), raised.size()) < 0) {
+    greatest = std::move(raised);
+  }
+}
+
 }  // namespace
 
 bool KeyBound::set(THD* thd, TABLE* table, const Binding& binding, KeyOperator key_operator,
@@ -49,6 +126,7 @@ bool KeyBound::set(THD* thd, TABLE* table, const Binding& binding, KeyOperator k
   is_of_one_row_ = false;
   rechecks_ = false;
   bool has_null = false;
+  bool is_beginning = false;  // of a column, for which the rows are candidates
   for (size_t i = 0; i < key.size(); ++i) {
     const KeyPart& part = binding.key_parts[i];
     const Fit fit =
@@ -56,25 +134,34 @@ bool KeyBound::set(THD* thd, TABLE* table, const Binding& binding, KeyOperator k
     if (fit == Fit::malformed) {
       return false;
     }
-    if (fit != Fit::lower_end) {
+    if (fit == Fit::unordered && is_string_column(part.field) && key_operator != KeyOperator::equal) {
+      error = no_order(part.field);
+      return false;
+    }
+    if (fit != Fit::lower_end && fit != Fit::unordered) {
       bytes_ = part.key_offset + part.info->store_length;
       map_ = (map_ << 1) | 1;
     }
     has_null = has_null || key[i].is_null();
+    const bool is_undecided = (part.is_prefix || part.is_trimmed) && (fit == Fit::exact || fit == Fit::above);
+    if (is_undecided && !key[i].is_null()) [[unlikely]] {
+      is_beginning = true;
+      if (key_operator != KeyOperator::equal) {
+        break;  // rows with the same beginning may stand on either side, whatever the next parts say
+      }
+      continue;
+    }
     if (fit == Fit::exact) {
       continue;
     }
-    if (part.is_prefix && fit == Fit::above) {
-      return prepare_recheck(thd, key, raw, error);
-    }
     const auto end = sql_values::end_at_nearest(key_operator, fit, part.is_descending, map_ != 0);
     operator_ = end.key_operator;
-    finds_nothing_ = end.finds_nothing;
+    finds_nothing_ = end.finds_nothing;  // always, where a beginning stands before this part
     return true;
   }
   is_of_one_row_ = key_operator == KeyOperator::equal && binding.whole_key_is_unique && !has_null &&
                    key.size() == binding.key_parts.size();
-  return true;
+  return !is_beginning || prepare_recheck(thd, key, raw, error);
 }
 
 bool KeyBound::prepare_recheck(THD* thd, std::span<const Value> key, bool raw, Error& error) {
@@ -159,14 +246,36 @@ void KeyBound::append_part(uint32_t number, const char* text, size_t size) {
   map_ = (map_ << 1) | 1;
 }
 
-bool KeyBound::admits_row() const {
-  return map_ == 0 ||
-         sql_values::satisfies(key_cmp(binding_->key->key_part, image_.data(), bytes_), operator_);
+bool KeyBound::admits_row() const { return map_ == 0 || sql_values::satisfies(order_of_row(), operator_); }
+
+/// In the order of the index.
+int KeyBound::order_of_row() const {
+  if (!binding_->has_padded_text) [[likely]] {
+    return key_cmp(binding_->key->key_part, image_.data(), bytes_);
+  }
+  int order = 0;
+  for (size_t i = 0; i < binding_->key_parts.size() && order == 0; ++i) {
+    const KeyPart& part = binding_->key_parts[i];
+    if (part.key_offset >= bytes_) {
+      break;
+    }
+    const uchar* const image = image_.data() + part.key_offset;
+    if (part.is_padded_text) {
+      order = order_of_padded_text(part, image);
+      order = part.is_descending ? -order : order;
+    } else {
+      order = key_cmp(part.info, image, part.info->store_length);
+    }
+  }
+  return order;
 }
 
 bool KeyBound::passes_recheck() const {
   int order = 0;
   for (size_t i = 0; i < recheck_count_ && order == 0; ++i) {
+    if (!recheck_[i].has_order()) {
+      return false;
+    }
     order = recheck_[i].compare_row();
     order = binding_->key_parts[i].is_descending ? -order : order;
   }
@@ -178,10 +287,14 @@ bool KeyBound::passes_recheck() const {
 bool TextPrefix::set(Field* field, const Value& value, bool raw) {
   field_ = field;
   CHARSET_INFO* const charset = field->charset();
-  std::vector<char> text(value.size * charset->mbmaxlen);
+  CHARSET_INFO* const from = wire_charset(field, raw);
   uint failed_characters = 0;
-  text.resize(copy_and_convert(text.data(), text.size(), charset, value.data, value.size,
-                               wire_charset(field, raw), &failed_characters));
+  std::vector<char> text(value.data, value.data + value.size);
+  if (from != charset) {
+    text.resize(value.size * charset->mbmaxlen);
+    text.resize(copy_and_convert(text.data(), text.size(), charset, value.data, value.size, from,
+                                 &failed_characters));
+  }
   pattern_.resize(2 * text.size() + 2 * charset->mbmaxlen);
   auto* out = reinterpret_cast<uchar*>(pattern_.data());
   uchar* const out_end = out + pattern_.size();
@@ -189,11 +302,16 @@ bool TextPrefix::set(Field* field, const Value& value, bool raw) {
   const auto* in = reinterpret_cast<const uchar*>(text.data());
   const auto* const in_end = in + text.size();
   const MY_CONTRACTIONS* const contractions = my_charset_get_contractions(charset, 0);
-  const uchar* ranged_end = out;
+  const uchar* ranged_end = nullptr;  // where the first character begins that a range can not go by
+  const uchar* variant = nullptr;     // the last character, if LIKE takes it for one that may join the next
   while (in < in_end) {
     my_wc_t character = 0;
     const uchar* const begin = out;
-    const int length = charset->mb_wc(&character, in, in_end);
+    int length = charset->mb_wc(&character, in, in_end);
+    if (length <= 0 && charset->mbmaxlen == 1) {  // a byte that means no character
+      character = *in;
+      length = 1;
+    }
     if (length <= 0) {
       return false;
     }
@@ -201,12 +319,25 @@ bool TextPrefix::set(Field* field, const Value& value, bool raw) {
       put(escape_character);
     }
     std::memcpy(out, in, static_cast<size_t>(length));
+    const auto* const bytes = reinterpret_cast<const char*>(in);
     out += length;
     in += length;
-    const bool may_join =
-        contractions != nullptr && my_uca_can_be_contraction_head(contractions, character) != 0;
-    ranged_end = may_join ? begin : out;
+    if (ranged_end != nullptr) {
+      continue;
+    }
+    if (contractions == nullptr) {
+      ranged_end = is_found_elsewhere(charset, *bytes) ? begin : nullptr;
+      continue;
+    }
+    if (variant != nullptr && my_uca_can_be_contraction_tail(contractions, character) != 0) {
+      ranged_end = variant;
+      continue;
+    }
+    const bool joins = may_join(charset, contractions, character, bytes, static_cast<size_t>(length));
+    variant = joins && my_uca_can_be_contraction_head(contractions, character) == 0 ? begin : nullptr;
+    ranged_end = joins && in == in_end ? begin : nullptr;
   }
+  ranged_end = ranged_end != nullptr ? ranged_end : out;
   ranged_bytes_ = static_cast<size_t>(ranged_end - reinterpret_cast<uchar*>(pattern_.data()));
   put(any_text);
   pattern_.resize(static_cast<size_t>(reinterpret_cast<char*>(out) - pattern_.data()));
@@ -248,6 +379,7 @@ bool TextPrefix::range(size_t byte_count, std::vector<char>& least, std::vector<
   place -= place % charset->mbminlen;
   raise_with(replacement_character, charset, place, greatest);
   raise_with(last_character, charset, place, greatest);
+  raise_with_last_byte(charset, place, greatest);
   // Columns of a fixed length are compared over the whole of it, which is padded; of the others the length
   // counts. Where a collation pads with spaces, "a" with a TAB behind it stands before "a" alone, so the
   // least text is filled.

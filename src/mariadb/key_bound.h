@@ -5,8 +5,10 @@
 //
 // A key that no row can have (longer than the column, out of its range) is replaced by the nearest one that a
 // row can have, and the operator by the one that then gives the same rows. Where an index holds only the
-// beginning of a column, it cannot decide about a longer value: rows that share the beginning are candidates,
-// and `passes_recheck` compares whole values.
+// beginning of a column, it cannot decide: rows that share the beginning are candidates, and `passes_recheck`
+// compares whole values. That holds for a short value, too. The index pads it with spaces, so it has the
+// beginning of every row that goes on with a space, or with characters that do not count. A CHAR of a
+// collation that does not pad is the same: the index has spaces behind it, where SQL compares without them.
 #pragma once
 
 #include <cstdint>
@@ -52,6 +54,7 @@ class KeyBound {
 
  private:
   [[nodiscard]] bool prepare_recheck(THD* thd, std::span<const Value> key, bool raw, Error& error);
+  [[nodiscard]] int order_of_row() const;
   void append_part(uint32_t number, const char* text, size_t size);
 
   const Binding* binding_ = nullptr;
@@ -80,8 +83,8 @@ class TextPrefix {
  private:
   Field* field_ = nullptr;
   std::vector<char> pattern_;
-  /// Of the pattern, what a range can go by. A last character that sorts elsewhere together with the next one
-  /// (as Thai vowels do) is left out.
+  /// Of the pattern, what a range can go by: up to a last character that sorts elsewhere together with the
+  /// next one (as Thai vowels do), and to one for which LIKE takes others that sort elsewhere.
   size_t ranged_bytes_ = 0;
 };
 

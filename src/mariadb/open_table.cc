@@ -9,6 +9,7 @@
 #include "base/invariant.h"
 #include "mariadb/binding.h"
 #include "mariadb/diagnostics.h"
+#include "mariadb/galera.h"
 #include "mariadb/open_table.h"
 
 namespace rowsocket::mariadb {
@@ -45,6 +46,13 @@ Opening OpenTable::lock(THD* thd, Error& error) {
       !invariant(!for_write || table_->mdl_ticket->get_type() >= MDL_SHARED_WRITE,
                  "a table that may be changed has a metadata lock for that")) {
     error = ErrorCode::cannot_lock_table;
+    return Opening::failed;
+  }
+  if (for_write && !Galera::certifies(thd, &list_)) [[unlikely]] {
+    // The server's check (wsrep_check_pk) comes after a row, and walks `open_tables`: a table that is kept is
+    // not there.
+    error =
+        Error(ErrorCode::sql, ER_LOCK_DEADLOCK, "wsrep_certify_nonPK is off, and a table has no primary key");
     return Opening::failed;
   }
   thd->lock = nullptr;
@@ -91,11 +99,7 @@ void OpenTable::end_statement(THD* thd) {
 bool OpenTable::changes_rows_atomically() const {
   const bool is_one_change =
       table_->file->ht->db_type == DB_TYPE_INNODB && !table_->versioned() && !table_->s->long_unique_table;
-  // With both off InnoDB may collect the rows for an empty table, and find the duplicates when the statement
-  // ends.
-  const bool checks_each_row = (table_->in_use->variables.option_bits &
-                                (OPTION_NO_FOREIGN_KEY_CHECKS | OPTION_RELAXED_UNIQUE_CHECKS)) == 0;
-  return is_one_change && checks_each_row && !needs_own_statement_;
+  return is_one_change && !needs_own_statement_;
 }
 
 int OpenTable::activate(const Binding& binding, bool with_key_columns) {

@@ -18,6 +18,7 @@
 #include <string>
 
 #include "engine/engine.h"
+#include "mariadb/history_partitions.h"
 #include "mariadb/server_headers.h"
 #include "request/error.h"
 
@@ -56,6 +57,9 @@ class OpenTable {
   /// Differs after each opening: what was resolved for another generation is stale.
   [[nodiscard]] uint64_t generation() const { return generation_; }
 
+  /// Before it is opened for writing: what the request does. Of a table with triggers only those are opened
+  /// that this fires.
+  void expect(const engine::Demand& demand);
   /// Open; waits for metadata locks as long as the THD's lock_wait_timeout says. `alone_in_statement`: no
   /// other table is in the statement under way, or there is none. For `NewHistory::add` the session has
   /// nothing else open.
@@ -65,8 +69,15 @@ class OpenTable {
   void close(THD* thd, uint64_t transaction);
   /// The session's transaction of this number uses the table.
   void note_use(uint64_t transaction) { used_in_transaction_ = transaction; }
+  /// It was locked while the THD acted as this account.
+  void note_account(uint64_t account) { account_ = account; }
+  /// It is locked, and its defaults and checks have taken values (CURRENT_USER) of another account.
+  [[nodiscard]] bool acts_as_other(uint64_t account) const {
+    return is_locked() && account_ != account && !table_->vcol_refix_list.is_empty();
+  }
   void forget_use() { used_in_transaction_ = UINT64_MAX; }
-  /// The statement ended and closed what it had opened.
+  /// Before the end of the statement closes what it opened, or after: nothing where the table is kept.
+  void about_to_close() { held_back_.release(); }
   void forget();
 
   // Of the opening.
@@ -127,9 +138,12 @@ class OpenTable {
   engine::Intent intent_;
   uint64_t generation_ = 0;
   TABLE_LIST list_;
-  uint table_count_ = 0;  ///< it and those that were opened with it
+  HeldBackPartitions held_back_;  ///< of the tables of the list, while the statement has them open
+  uint8 events_ = 0;              ///< of triggers, that the request can fire
+  uint table_count_ = 0;          ///< it and those that were opened with it
   TABLE* table_ = nullptr;
   MYSQL_LOCK* lock_ = nullptr;
+  uint64_t account_ = engine::own_account;
   uint64_t active_binding_ = 0;  ///< its `serial`; 0 = none
   bool active_with_key_columns_ = false;
   uint64_t used_in_transaction_ = UINT64_MAX;

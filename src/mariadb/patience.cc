@@ -7,20 +7,34 @@
 #include "mariadb/patience.h"
 
 namespace rowsocket::mariadb {
+namespace {
+
+/// For a table, on a thread of the request's own: then the request gives back what it holds, and is tried
+/// again. The shortest that the server's time-out can say.
+constexpr ulong patient_for_table_s = 1;
+
+}  // namespace
 
 using RowPatience = ServerThread::RowPatience;
 
 ulong Patience::for_tables_s(bool must_finish) const {
   const ulong timeout_s = global_system_variables.lock_wait_timeout;
-  return is_patient_ || must_finish ? timeout_s
-         : replays_in_cluster_      ? std::min<ulong>(timeout_s, limits::cluster_replay_patience_s)
-                                    : 0;
+  return must_finish           ? timeout_s
+         : is_patient_         ? std::min<ulong>(left_s(timeout_s), patient_for_table_s)
+         : replays_in_cluster_ ? std::min<ulong>(timeout_s, limits::cluster_replay_patience_s)
+                               : 0;
 }
 
-RowPatience Patience::for_rows(bool must_finish, Instant now) const {
-  return is_patient_ || must_finish ? RowPatience::full
-         : now >= impatient_until_  ? RowPatience::second
-                                    : RowPatience::none;
+ulong Patience::left_s(ulong timeout_s) const {
+  const uint64_t timeout_ms = uint64_t{timeout_s} * 1000;
+  return static_cast<ulong>((timeout_ms - std::min(timeout_ms, waited_ms_)) / 1000);
+}
+
+RowPatience Patience::for_rows(bool must_finish, bool others_wait, Instant now) const {
+  return must_finish                             ? RowPatience::full
+         : is_patient_                           ? RowPatience::rest
+         : others_wait || now < impatient_until_ ? RowPatience::none
+                                                 : RowPatience::second;
 }
 
 void Patience::note_row_kept(RowPatience waited) {

@@ -1,16 +1,20 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// How long a session waits in place, where all clients of its worker wait with it. What it remembers lasts
-// longer than a transaction.
+// How long a session waits in place. A stand-in takes its worker meanwhile; without stand-ins all clients of
+// the worker wait with it. What this remembers lasts longer than a transaction.
 //
 //   tables ............. not at all, but for a request that can not be run again
-//   rows ............... a second; not at all for a while after a row was kept for that long
+//   rows ............... a second; not at all for a while after a row was kept for that long, or where other
+//                        sessions wait in the place of this one
 //   new partitions ..... a second; none is tried for a while after one was not to be had soon
 //
-// A session that was told to be patient waits for tables and rows as long as the server's settings say.
+// A session that was told to be patient waits for a row as long as the server's settings say, less the time
+// for which the request has been tried already. It waits for a table for a second at most: meanwhile it may
+// hold other tables, which DDL waits for.
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 
 #include "mariadb/server_headers.h"
 #include "mariadb/server_thread.h"
@@ -22,14 +26,21 @@ class Patience {
   using Instant = std::chrono::steady_clock::time_point;
 
   /// See engine::Session::set_patient.
-  void set_patient(bool is_patient) { is_patient_ = is_patient; }
+  void set_patient(bool is_patient) {
+    is_patient_ = is_patient;
+    waited_ms_ = 0;
+  }
+  /// See engine::Session::note_waited.
+  void note_waited(uint64_t waited_ms) { waited_ms_ = waited_ms; }
 
   /// How long opening and locking a table waits, in seconds. `must_finish`: the request has done what no
   /// rollback takes back, so it can not be run again.
   [[nodiscard]] ulong for_tables_s(bool must_finish) const;
   /// How long a request that changes rows waits for one. `must_finish`: it may do what no rollback takes
-  /// back.
-  [[nodiscard]] ServerThread::RowPatience for_rows(bool must_finish, Instant now) const;
+  /// back. `others_wait`: see engine::SessionOptions::others_wait_for_rows.
+  [[nodiscard]] ServerThread::RowPatience for_rows(bool must_finish, bool others_wait, Instant now) const;
+  /// What is left of a time-out for a session that is patient, in whole seconds.
+  [[nodiscard]] ulong left_s(ulong timeout_s) const;
   /// A request has waited for a row, and in vain. The next requests for the row poll for a while, instead of
   /// holding up all clients for a second each.
   void note_row_kept(ServerThread::RowPatience waited);
@@ -46,6 +57,7 @@ class Patience {
 
  private:
   bool is_patient_ = false;
+  uint64_t waited_ms_ = 0;
   Instant impatient_until_;  ///< for rows
   Instant no_new_history_until_;
   bool replays_in_cluster_ = false;

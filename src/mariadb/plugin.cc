@@ -9,10 +9,12 @@
 #include <string>
 
 #include "base/clock.h"
+#include "base/invariant.h"
 #include "base/log.h"
 #include "mariadb/performance_schema.h"
 #include "mariadb/server_version.h"
 #include "mariadb/session.h"
+#include "mariadb/tls.h"
 #include "mariadb/variables.h"
 #include "request/counters.h"
 #include "server/server.h"
@@ -44,7 +46,8 @@ struct Plugin {
   ServerLog log;
   SteadyClock clock;
   Engine engine;
-  server::Server server{engine, log, clock};
+  ServerTls tls;
+  server::Server server{engine, log, clock, &tls};
 };
 
 // Written by load and unload only, which the server runs one at a time and never beside SHOW STATUS or SET of
@@ -73,6 +76,10 @@ bool start(std::string& failure) {
   }
   register_thread_class();
   plugin = std::make_unique<Plugin>();
+  if (!plugin->tls.fits()) {
+    plugin->log.write(LogLevel::warning,
+                      "rowsocket: serves no TLS: the server has another TLS library than the plugin");
+  }
   server::Config config;
   return load_variables(config, settings_changed, failure) && plugin->server.start(config, failure);
 }
@@ -109,8 +116,8 @@ int unload(void*) {
 constexpr size_t counter_count = static_cast<size_t>(Counter::count_);
 
 struct StatusSnapshot {
-  st_mysql_show_var variables[counter_count + server::door_count + 4];
-  unsigned long long numbers[counter_count + server::door_count + 2];
+  st_mysql_show_var variables[counter_count + server::door_count + 8];
+  unsigned long long numbers[counter_count + server::door_count + 6];
   double requests_per_turn;
 };
 static_assert(sizeof(StatusSnapshot) <= SHOW_VAR_FUNC_BUFF_SIZE, "the server lends this much");
@@ -129,6 +136,10 @@ int show_status(MYSQL_THD, st_mysql_show_var* variable, void* buffer, system_sta
   }
   add("connections_read", server.connections_read());
   add("connections_write", server.connections_write());
+  add("connections_tls", server.connections_tls());
+  add("threads", server.threads());
+  add("stand_ins_idle", server.idle_threads());
+  add("broken_invariants", broken_invariants());
 #define ROWSOCKET_DOOR(name, folder, access, default_port, what) add("port_" #name, server.port(#name));
   ROWSOCKET_DOORS
 #undef ROWSOCKET_DOOR

@@ -6,6 +6,7 @@
 #include "base/invariant.h"
 #include "mariadb/diagnostics.h"
 #include "mariadb/request_under_way.h"
+#include "mariadb/server_differences.h"
 
 namespace rowsocket::mariadb {
 
@@ -18,14 +19,14 @@ bool RequestUnderWay::begin(const BoundSelection::Side& side, bool changes, bool
   THD* const thd = thread_.thd();
   table_ = side.open.get();
   changes_ = changes;
-  rows_changed_before_ = table_->table()->file->rows_changed;
+  rows_changed_before_ = rows_changed(table_->table()->file);
   if (table_->needs_own_statement()) {
     thread_.note_other_code();
   }
   thd->get_stmt_da()->reset_current_row_for_warning(1);
   thd->set_query_timer();
   thread_.limit_memory(true);
-  cursor_.begin(thd, *table_, side.binding, raw);
+  cursor_.begin(thd, *table_, side.binding, raw, side.allowed.hides_kept_id);
   return true;
 }
 
@@ -47,7 +48,7 @@ bool RequestUnderWay::abandon(bool is_cluster_client) {
   table.deactivate();
   clear_diagnostics(thread_.thd());
   return changes_ &&
-         (cursor_.may_have_left_row() || table.table()->file->rows_changed != rows_changed_before_);
+         (cursor_.may_have_left_row() || rows_changed(table.table()->file) != rows_changed_before_);
 }
 
 /// From here on nothing of the request is a matter of the server's limits, or of a KILL QUERY that came while

@@ -2,6 +2,8 @@
 #include "mariadb/server_headers.h"
 // The server's headers come first.
 #include <cmath>
+#include <string>
+#include <utility>
 
 #include "mariadb/binding.h"
 #include "mariadb/conversion.h"
@@ -17,7 +19,12 @@ using sql_values::Wide;
 
 Error out_of_range(const Field* field) {
   return Error(ErrorCode::sql, ER_WARN_DATA_OUT_OF_RANGE,
-               std::string("out of range for column '") + field->field_name.str + "'");
+               std::string("out of range for column '") + field->field_name.str + "'")
+      .because(Reason::out_of_range);
+}
+
+Error no_number(std::string what) {
+  return Error(ErrorCode::sql, ER_TRUNCATED_WRONG_VALUE, std::move(what)).because(Reason::no_number);
 }
 
 Operated not_stored(Sum sum, const Field* field, Error& error) {
@@ -31,6 +38,9 @@ Operated not_stored(Sum sum, const Field* field, Error& error) {
 Operated outcome(THD* thd, Error& error) {
   if (thd->is_error()) {
     error = take_server_error(thd, ErrorCode::sql);
+    if (error.number == ER_WARN_DATA_OUT_OF_RANGE || error.number == ER_DATA_TOO_LONG) {
+      error.reason = Reason::out_of_range;
+    }
     return Operated::failed;
   }
   return Operated::done;
@@ -39,8 +49,7 @@ Operated outcome(THD* thd, Error& error) {
 Operated add_integer(THD* thd, Field* field, Wide before, const Value& amount, SumRules rules, Error& error) {
   Wide delta = 0;
   if (!sql_values::parse_amount(amount.view(), delta)) {
-    error = Error(ErrorCode::sql, ER_TRUNCATED_WRONG_VALUE,
-                  "'" + std::string(amount.view()) + "' is not a whole number");
+    error = no_number("'" + std::string(amount.view()) + "' is not a whole number");
     return Operated::failed;
   }
   Wide after = 0;
@@ -59,8 +68,7 @@ Operated add_decimal(THD* thd, Field* field, const Value& amount, SumRules rules
   const char* end = amount.data + amount.size;
   char* stop = const_cast<char*>(end);
   if (amount.size == 0 || internal_str2dec(amount.data, &delta, &stop, 0) != 0 || stop != end) {
-    error = Error(ErrorCode::sql, ER_TRUNCATED_WRONG_VALUE,
-                  "'" + std::string(amount.view()) + "' is not a decimal number");
+    error = no_number("'" + std::string(amount.view()) + "' is not a decimal number");
     return Operated::failed;
   }
   const int overflow =
@@ -84,8 +92,7 @@ Operated add_real(THD* thd, Field* field, const Value& amount, SumRules rules, E
   const double delta = my_strtod(amount.data, &end, &conversion_error);
   if (amount.size == 0 || conversion_error != 0 || end != amount.data + amount.size ||
       !std::isfinite(delta)) {
-    error = Error(ErrorCode::sql, ER_TRUNCATED_WRONG_VALUE,
-                  "'" + std::string(amount.view()) + "' is not a number");
+    error = no_number("'" + std::string(amount.view()) + "' is not a number");
     return Operated::failed;
   }
   const double before = field->val_real();
@@ -97,14 +104,26 @@ Operated add_real(THD* thd, Field* field, const Value& amount, SumRules rules, E
   return outcome(thd, error);
 }
 
+Error no_whole_number(const Field* field) {
+  return no_number(std::string("column '") + field->field_name.str + "' holds no whole number");
+}
+
+/// The digits of a text, whatever its character set.
+bool read_whole_text(Field* field, Wide& number) {
+  StringBuffer<64> buffer;
+  StringBuffer<64> digits;
+  const String* const text = field->val_str(&buffer);
+  uint failed_characters = 0;
+  return !digits.copy(text->ptr(), text->length(), field->charset(), &my_charset_latin1,
+                      &failed_characters) &&
+         sql_values::parse_amount({digits.ptr(), digits.length()}, number);
+}
+
 /// Text columns count where they hold a whole number, as some old users have it.
 Operated add_text(THD* thd, Field* field, const Value& amount, SumRules rules, Error& error) {
-  StringBuffer<64> buffer;
-  const String* const text = field->val_str(&buffer);
   Wide before = 0;
-  if (!sql_values::parse_amount({text->ptr(), text->length()}, before)) {
-    error = Error(ErrorCode::sql, ER_TRUNCATED_WRONG_VALUE,
-                  std::string("column '") + field->field_name.str + "' holds no whole number");
+  if (!read_whole_text(field, before)) {
+    error = no_whole_number(field);
     return Operated::failed;
   }
   return add_integer(thd, field, before, amount, rules, error);
@@ -125,6 +144,36 @@ bool is_whole_number_column(const Field* field) {
     default:
       return false;
   }
+}
+
+Error require_whole_number(Field* field) {
+  if (field->is_null()) {
+    return {};  // counts as 0
+  }
+  if (is_string_column(field)) {
+    Wide number = 0;
+    if (!read_whole_text(field, number)) {
+      return no_whole_number(field);
+    }
+    return number < INT64_MIN || number > INT64_MAX ? out_of_range(field) : Error();
+  }
+  if (field->real_type() == MYSQL_TYPE_NEWDECIMAL) {
+    my_decimal buffer;
+    longlong number = 0;
+    switch (decimal2longlong(field->val_decimal(&buffer), &number)) {
+      case E_DEC_OK:
+        return {};
+      case E_DEC_OVERFLOW:
+        return out_of_range(field);
+      default:
+        return no_whole_number(field);
+    }
+  }
+  if (!is_whole_number_column(field) || field->real_type() == MYSQL_TYPE_BIT) {
+    return no_whole_number(field);
+  }
+  const bool is_beyond = (field->flags & UNSIGNED_FLAG) != 0 && field->val_int() < 0;
+  return is_beyond ? out_of_range(field) : Error();
 }
 
 Operated add_to_field(THD* thd, Field* field, const Value& amount, SumRules rules, Error& error) {

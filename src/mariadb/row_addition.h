@@ -14,6 +14,9 @@ namespace rowsocket::mariadb {
 /// True for the types that hold whole numbers of at most 64 bits.
 [[nodiscard]] bool is_whole_number_column(const Field* field);
 
+/// Whether the field holds a whole number of 64 bits with a sign. Of floats that is never said.
+[[nodiscard]] Error require_whole_number(Field* field);
+
 /// Add the amount to the field (or subtract it) where it points now. Neither is NULL.
 [[nodiscard]] Operated add_to_field(THD* thd, Field* field, const Value& amount, sql_values::SumRules rules,
                                     Error& error);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "mariadb/server_headers.h"
 // The server's headers come first.
+#include <string>
 
 #include "mariadb/diagnostics.h"
 #include "mariadb/row_change.h"
@@ -32,22 +33,44 @@ int write_history(TABLE* table) {
   return handler_code;
 }
 
+/// The first record has another key than the second.
+bool has_other_key(const Binding& binding, TABLE* table) {
+  const my_ptrdiff_t distance = table->record[1] - table->record[0];
+  for (const KeyPart& part : binding.key_parts) {
+    Field* const field = part.field;
+    if ((field->flags & VERS_ROW_END) != 0) {
+      continue;  // the server's own
+    }
+    const bool is_null = field->is_null();
+    if (is_null != field->is_null_in_record(table->record[1]) ||
+        (!is_null && field->cmp_offset(distance) != 0)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
-Error write_update(THD* thd, TABLE* table) {
+Error write_update(THD* thd, TABLE* table, bool& skipped) {
   const bool history = makes_history(table);
   const auto differs = [table] { return !records_are_comparable(table) || compare_record(table); };
-  if (differs()) {
-    table->evaluate_update_default_function();  // as in SQL, not where nothing changes
-  }
-  if (Error error = run_triggers(thd, table, TRG_EVENT_UPDATE, TRG_ACTION_BEFORE, true); !error.ok()) {
+  // A trigger sees it also where nothing else changes, as in SQL. The comparison leaves it out.
+  table->evaluate_update_default_function();
+  if (Error error = run_before_triggers(thd, table, TRG_EVENT_UPDATE, true, skipped); !error.ok()) {
     return error;
+  }
+  if (skipped) [[unlikely]] {
+    restore_record(table, record[1]);
+    return {};
   }
   if (Error error = generate_columns(thd, table); !error.ok()) {
     return error;
   }
   if (!differs()) {
-    return run_triggers(thd, table, TRG_EVENT_UPDATE, TRG_ACTION_AFTER, true);
+    Error error = run_after_triggers(thd, table, TRG_EVENT_UPDATE, true);
+    restore_record(table, record[1]);  // what is there, without the new time
+    return error;
   }
   if (history) {
     table->vers_update_fields();
@@ -67,12 +90,13 @@ Error write_update(THD* thd, TABLE* table) {
     return engine_error(thd, table->file, handler_code);
   }
   mark_changed(thd, table);
-  return run_triggers(thd, table, TRG_EVENT_UPDATE, TRG_ACTION_AFTER, true);
+  return run_after_triggers(thd, table, TRG_EVENT_UPDATE, true);
 }
 
 // The binding's own column sets are in use, since its index is walked; these add what else is read or
 // written.
 int prepare_update(TABLE* table) {
+  enter_database(table);
   set_events(table, {TRG_EVENT_UPDATE});
   table->prepare_triggers_for_update_stmt_or_event();
   table->file->prepare_for_row_logging();
@@ -81,11 +105,19 @@ int prepare_update(TABLE* table) {
 }
 
 int prepare_delete(TABLE* table) {
+  enter_database(table);
   set_events(table, {TRG_EVENT_DELETE});
   table->prepare_triggers_for_delete_stmt_or_event();
   table->file->prepare_for_row_logging();
   table->mark_columns_needed_for_delete();
   return prepare_unique_checks(table);  // a versioned row is not deleted, its end is written
+}
+
+Error other_key(const Binding& binding) {
+  return Error(ErrorCode::sql, ER_TRUNCATED_WRONG_VALUE_FOR_FIELD,
+               std::string("the row of this key has no other value in column '") +
+                   binding.key_parts.front().field->field_name.str +
+                   (binding.key_parts.size() == 1 ? "'" : "' and the other columns of the key"));
 }
 
 Error change_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Assignment> assignments,
@@ -106,13 +138,19 @@ Error change_row(THD* thd, const Binding& binding, TABLE* table, std::span<const
         return error;
     }
   }
-  Error error = write_update(thd, table);
-  changed = error.ok();
+  if (binding.keeps_key && has_other_key(binding, table)) {
+    return other_key(binding);
+  }
+  bool skipped = false;
+  Error error = write_update(thd, table, skipped);
+  changed = error.ok() && !skipped;
   return error;
 }
 
-Error delete_row(THD* thd, TABLE* table) {
-  if (Error error = run_triggers(thd, table, TRG_EVENT_DELETE, TRG_ACTION_BEFORE, false); !error.ok()) {
+Error delete_row(THD* thd, TABLE* table, bool& deleted) {
+  deleted = false;
+  bool skips = false;
+  if (Error error = run_before_triggers(thd, table, TRG_EVENT_DELETE, false, skips); !error.ok() || skips) {
     return error;
   }
   const int handler_code = table->delete_row<false>(table->versioned(VERS_TIMESTAMP));
@@ -120,7 +158,8 @@ Error delete_row(THD* thd, TABLE* table) {
     return engine_error(thd, table->file, handler_code);
   }
   mark_changed(thd, table);
-  return run_triggers(thd, table, TRG_EVENT_DELETE, TRG_ACTION_AFTER, false);
+  deleted = true;
+  return run_after_triggers(thd, table, TRG_EVENT_DELETE, false);
 }
 
 }  // namespace rowsocket::mariadb

@@ -22,10 +22,13 @@ namespace rowsocket::mariadb {
 [[nodiscard]] Error change_row(THD* thd, const Binding& binding, TABLE* table,
                                std::span<const Assignment> assignments, bool keeps_signs, bool raw,
                                bool& changed);
-[[nodiscard]] Error delete_row(THD* thd, TABLE* table);
+/// A change would give the row another key than the one that names it.
+[[nodiscard]] Error other_key(const Binding& binding);
+/// `deleted` is false where a trigger keeps the row.
+[[nodiscard]] Error delete_row(THD* thd, TABLE* table, bool& deleted);
 
 /// Write the changed first record over the row kept in the second. The fields that were set say so
-/// (`set_has_explicit_value`).
-[[nodiscard]] Error write_update(THD* thd, TABLE* table);
+/// (`set_has_explicit_value`). `skipped` tells that a trigger kept the row as it was.
+[[nodiscard]] Error write_update(THD* thd, TABLE* table, bool& skipped);
 
 }  // namespace rowsocket::mariadb

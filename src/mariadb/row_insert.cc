@@ -6,10 +6,13 @@
 #include "mariadb/conversion.h"
 #include "mariadb/diagnostics.h"
 #include "mariadb/generated_ids.h"
+#include "mariadb/row_addition.h"
 #include "mariadb/row_change.h"
 #include "mariadb/row_insert.h"
 #include "mariadb/row_operation.h"
 #include "mariadb/row_rules.h"
+#include "mariadb/searched_value.h"
+#include "mariadb/server_differences.h"
 
 namespace rowsocket::mariadb {
 namespace {
@@ -31,8 +34,10 @@ Error require_default(TABLE* table, size_t given_count, const Binding& binding) 
   return {};
 }
 
-/// The row as the request and the defaults have it, in the table's first record.
-Error fill_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Value> values, bool raw) {
+/// The row as the request and the defaults have it, in the table's first record. `skips` tells that a trigger
+/// does not want it inserted.
+Error fill_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Value> values, bool raw,
+               bool& skips) {
   restore_default_record_for_insert(table);
   table->reset_default_fields();
   table->auto_increment_field_not_null = false;
@@ -60,13 +65,57 @@ Error fill_row(THD* thd, const Binding& binding, TABLE* table, std::span<const V
   if (table->versioned(VERS_TIMESTAMP)) {
     table->vers_update_fields();
   }
-  if (Error error = run_triggers(thd, table, TRG_EVENT_INSERT, TRG_ACTION_BEFORE, true); !error.ok()) {
+  if (Error error = run_before_triggers(thd, table, TRG_EVENT_INSERT, true, skips); !error.ok() || skips) {
     return error;
   }
   if (Error error = generate_columns(thd, table); !error.ok()) {
     return error;
   }
   return check_constraints(thd, table);
+}
+
+/// The first values are a key that names the row (see Insert::names_row): a row can have this key, and the
+/// table's first record has it. Uses the second record.
+Error check_named_key(THD* thd, const Binding& binding, TABLE* table, std::span<const Value> values,
+                      bool raw) {
+  auto* const key =
+      allocate_bytes(thd, binding.key->key_length + 8);  // as much beyond it as a bound of a walk has
+  if (key == nullptr) {
+    return ErrorCode::out_of_memory;
+  }
+  uint key_bytes = 0;
+  for (size_t number = 0; number < binding.key_parts.size() && number < values.size(); ++number) {
+    const KeyPart& part = binding.key_parts[number];
+    if ((part.field->flags & VERS_ROW_END) != 0) {
+      break;  // the server added it to the key, as the last part
+    }
+    Error error;
+    const sql_values::Fit fit =
+        write_key_part(thd, table, binding.key, part, values[number], raw, key + part.key_offset, error);
+    if (!error.ok()) {
+      return error;
+    }
+    // What asks for a generated number names no row.
+    const bool is_generated = part.field == table->next_number_field && !table->auto_increment_field_not_null;
+    if (fit != sql_values::Fit::exact || is_generated) {
+      return Error(ErrorCode::sql, WARN_DATA_TRUNCATED,
+                   std::string("column '") + part.field->field_name.str + "' has no row of this key");
+    }
+    key_bytes = part.key_offset + part.info->store_length;
+  }
+  return key_cmp_if_same(table, key, binding.key_number, key_bytes) ? other_key(binding) : Error();
+}
+
+/// Where a request counts with whole numbers, the values that it gives to a new row are such.
+Error check_whole_numbers(const Binding& binding, std::span<const DuplicateChange> changes) {
+  for (const DuplicateChange& change : changes) {
+    if (change.operation == Operation::add_whole) {
+      if (Error error = require_whole_number(binding.columns[change.position].field); !error.ok()) {
+        return error;
+      }
+    }
+  }
+  return {};
 }
 
 bool is_duplicate(int handler_code) {
@@ -84,7 +133,7 @@ int read_duplicate(THD* thd, TABLE* table, uint key_number) {
       file->ha_rnd_end();
     }
   } else {
-    auto* const key = static_cast<uchar*>(thd->alloc(table->s->max_unique_length));
+    auto* const key = allocate_bytes(thd, table->s->max_unique_length);
     if (key == nullptr) {
       return HA_ERR_OUT_OF_MEM;
     }
@@ -142,36 +191,83 @@ void keep_duplicate(TABLE* table, RowOutcome& outcome) {
   }
 }
 
+bool has_before_insert_trigger(const TABLE* table) {
+  return table->triggers != nullptr && table->triggers->has_triggers(TRG_EVENT_INSERT, TRG_ACTION_BEFORE);
+}
+
+/// A column takes the value that it has in the row that was not inserted: what SQL's VALUES(column) is, where
+/// a BEFORE INSERT trigger may have changed what the client gave.
+Operated take_from_new_row(THD* thd, TABLE* table, Field* field, Operation operation, bool raw,
+                           Error& error) {
+  Field* const given = field->clone(thd->mem_root, table, table->insert_values - table->record[0]);
+  if (given == nullptr) {
+    error = ErrorCode::out_of_memory;
+    return Operated::failed;
+  }
+  if (given->is_null()) {
+    return operate(thd, table, field, operation, Value(), raw, false, error);
+  }
+  if (operation == Operation::set) {
+    Field* const filled = field_to_fill(table, field);
+    filled->set_notnull();
+    field_conv(filled, given);
+    field->set_has_explicit_value();
+    return Operated::done;
+  }
+  StringBuffer<MAX_FIELD_WIDTH> stored;
+  StringBuffer<MAX_FIELD_WIDTH> text;
+  const String* const shown = given->val_str(&stored);
+  uint failed_characters = 0;
+  if (text.copy(shown->ptr(), shown->length(), shown->charset(), wire_charset(field, raw),
+                &failed_characters)) {
+    error = ErrorCode::out_of_memory;
+    return Operated::failed;
+  }
+  return operate(thd, table, field, operation, Value(std::string_view(text.ptr(), text.length())), raw, false,
+                 error);
+}
+
 /// The row that is there (in the second record) takes values of the one that was to be inserted.
 Error change_duplicate(THD* thd, const Binding& binding, TABLE* table, const engine::RowToInsert& row,
                        bool raw, engine::Cursor& filters, RowOutcome& outcome) {
+  const bool gives_own_values = table->insert_values != nullptr;
+  if (gives_own_values) {
+    store_record(table, insert_values);
+  }
   keep_duplicate(table, outcome);
-  if (row.filters_duplicates && filters.verdict() != engine::Verdict::match) {
+  const bool matches = !row.filters_duplicates || filters.verdict() == engine::Verdict::match;
+  if (!matches && row.mismatch_changes.empty()) {
     return {};
   }
   begin_new_values(table);
-  for (const DuplicateChange& change : row.duplicate_changes) {
+  for (const DuplicateChange& change : matches ? row.duplicate_changes : row.mismatch_changes) {
     Field* const field = binding.columns[change.position].field;
-    const Value& value = row.values[change.position];
     Error error;
-    if (operate(thd, table, field, change.operation, value, raw, false, error) == Operated::failed) {
+    const Operated operated =
+        gives_own_values
+            ? take_from_new_row(thd, table, field, change.operation, raw, error)
+            : operate(thd, table, field, change.operation, row.values[change.position], raw, false, error);
+    if (operated == Operated::failed) {
       return error;
     }
   }
   const bool differs = !records_are_comparable(table) || compare_record(table);
-  if (Error error = write_update(thd, table); !error.ok()) {
+  bool skipped = false;
+  if (Error error = write_update(thd, table, skipped); !error.ok()) {
     return error;
   }
-  outcome.rows_affected = differs ? 2 : 0;
+  outcome.rows_affected = differs && !skipped ? 2 : 0;
   if (outcome.has_id) {
     tell_id_in_row(table, outcome);
   }
   return {};
 }
 
-/// Delete the row that is in the way (in the second record); the first keeps the new one.
+/// Delete the row that is in the way (in the second record); the first keeps the new one. As in SQL, a BEFORE
+/// trigger that wants it left only keeps the AFTER triggers from running: the new row has to go somewhere.
 Error delete_duplicate(THD* thd, TABLE* table) {
-  if (Error error = run_triggers(thd, table, TRG_EVENT_DELETE, TRG_ACTION_BEFORE, true); !error.ok()) {
+  bool skips = false;
+  if (Error error = run_before_triggers(thd, table, TRG_EVENT_DELETE, true, skips); !error.ok()) {
     return error;
   }
   const int handler_code = table->delete_row<true>(table->versioned(VERS_TIMESTAMP));
@@ -179,7 +275,37 @@ Error delete_duplicate(THD* thd, TABLE* table) {
     return engine_error(thd, table->file, handler_code);
   }
   mark_changed(thd, table);
-  return run_triggers(thd, table, TRG_EVENT_DELETE, TRG_ACTION_AFTER, true);
+  return skips ? Error() : run_after_triggers(thd, table, TRG_EVENT_DELETE, true);
+}
+
+/// The row as fill_row makes it, where it is one that the request may insert.
+Error make_row(THD* thd, const Binding& binding, TABLE* table, const engine::RowToInsert& row, bool raw,
+               bool& skips) {
+  if (Error error = fill_row(thd, binding, table, row.values, raw, skips); !error.ok() || skips) {
+    return error;
+  }
+  if (Error error = check_whole_numbers(binding, row.duplicate_changes); !error.ok()) {
+    return error;
+  }
+  return row.names_row ? check_named_key(thd, binding, table, row.values, raw) : Error();
+}
+
+/// Since the earlier run another session named the id that was offered: the row gets another.
+ulonglong offer_next_id(THD* thd, TABLE* table, GeneratedIds& ids) {
+  ids.drop_last();
+  const ulonglong offered_id = ids.offer(thd, table);
+  table->file->auto_inc_intervals_count = 0;
+  table->next_number_field->store(0, true);
+  clear_diagnostics(thd);
+  return offered_id;
+}
+
+/// A trigger does not want the row.
+Error skip_row(const engine::RowToInsert& row, RowOutcome& outcome) {
+  outcome.rows_affected = 0;
+  return row.tells_row
+             ? Error(ErrorCode::sql, ER_SIGNAL_EXCEPTION, "a trigger skips the row: there is none to tell")
+             : Error();
 }
 
 }  // namespace
@@ -188,6 +314,7 @@ Error delete_duplicate(THD* thd, TABLE* table) {
 // marking, and only for tables that are logged.
 int prepare_insert(TABLE* table, OnDuplicate on_duplicate) {
   handler* const file = table->file;
+  enter_database(table);
   // InnoDB locks AUTO_INCREMENT for longer where rows may follow in numbers.
   table->in_use->lex->sql_command = SQLCOM_INSERT;
   file->prepare_for_row_logging();
@@ -211,6 +338,12 @@ int prepare_insert(TABLE* table, OnDuplicate on_duplicate) {
       set_events(table, {TRG_EVENT_INSERT, TRG_EVENT_UPDATE});
       file->extra(HA_EXTRA_INSERT_WITH_UPDATE);
       table->prepare_for_position();
+      if (has_before_insert_trigger(table)) {
+        table->insert_values = allocate_bytes(table->in_use, table->s->rec_buff_length);
+        if (table->insert_values == nullptr) {
+          return HA_ERR_OUT_OF_MEM;
+        }
+      }
       break;
   }
   return prepare_unique_checks(table);
@@ -220,6 +353,7 @@ void end_inserts(TABLE* table, OnDuplicate on_duplicate) {
   table->file->ha_release_auto_increment();
   table->next_number_field = nullptr;
   table->auto_increment_field_not_null = false;
+  table->insert_values = nullptr;
   if (on_duplicate != OnDuplicate::fail) {
     table->file->extra(HA_EXTRA_NO_IGNORE_DUP_KEY);
     table->file->extra(HA_EXTRA_WRITE_CANNOT_REPLACE);
@@ -232,8 +366,12 @@ Error insert_row(THD* thd, const Binding& binding, TABLE* table, const engine::R
   outcome.rows_affected = 1;
   outcome.id = 0;
   outcome.id_is_negative = false;
-  if (Error error = fill_row(thd, binding, table, row.values, raw); !error.ok()) {
+  bool skips = false;
+  if (Error error = make_row(thd, binding, table, row, raw, skips); !error.ok()) {
     return error;
+  }
+  if (skips) [[unlikely]] {
+    return skip_row(row, outcome);
   }
   handler* const file = table->file;
   // Ids are reserved one by one. InnoDB forgets only with the statement what was reserved for more rows than
@@ -248,13 +386,8 @@ Error insert_row(THD* thd, const Binding& binding, TABLE* table, const engine::R
     };
     generated_id = file->insert_id_for_cur_row > 0 ? file->insert_id_for_cur_row : generated_id;
     if (offered_id > 0 && offered_id == generated_id && has_taken_id(table, handler_code)) {
-      // Since the earlier run another session named it.
-      ids.drop_last();
-      offered_id = ids.offer(thd, table);
+      offered_id = offer_next_id(thd, table, ids);
       generated_id = 0;
-      file->auto_inc_intervals_count = 0;
-      table->next_number_field->store(0, true);
-      clear_diagnostics(thd);
       continue;
     }
     if (row.on_duplicate == OnDuplicate::fail || !is_duplicate(handler_code)) {
@@ -265,7 +398,8 @@ Error insert_row(THD* thd, const Binding& binding, TABLE* table, const engine::R
     const bool id_is_taken = row.on_duplicate == OnDuplicate::replace &&
                              table->next_number_field != nullptr &&
                              key_number == table->s->next_number_index && generated_id > 0;
-    if (key_number == static_cast<uint>(-1) || id_is_taken) {
+    const bool is_another_row = row.names_row && key_number != binding.key_number;
+    if (key_number == static_cast<uint>(-1) || id_is_taken || is_another_row) {
       return fail(handler_code);
     }
     const bool must_read = row.on_duplicate != OnDuplicate::keep || outcome.has_id || row.tells_row;
@@ -293,7 +427,7 @@ Error insert_row(THD* thd, const Binding& binding, TABLE* table, const engine::R
   }
   mark_changed(thd, table);
   outcome.id = file->insert_id_for_cur_row > 0 ? file->insert_id_for_cur_row : generated_id;
-  return run_triggers(thd, table, TRG_EVENT_INSERT, TRG_ACTION_AFTER, true);
+  return run_after_triggers(thd, table, TRG_EVENT_INSERT, true);
 }
 
 }  // namespace rowsocket::mariadb

@@ -115,11 +115,12 @@ Operated join(THD* thd, Field* field, bool prepends, const Value& given, bool ra
 
 }  // namespace
 
-Operated operate(THD* thd, TABLE* table, Field* field, Operation operation, const Value& value, bool raw,
+Operated operate(THD* thd, TABLE* table, Field* field, Operation asked, const Value& value, bool raw,
                  bool keeps_signs, Error& error) {
-  if (sql_values::changes_nothing(operation, value.is_null(), field->is_null())) {
+  if (sql_values::changes_nothing(asked, value.is_null(), field->is_null())) {
     return Operated::done;
   }
+  const Operation operation = sql_values::without_null(asked, field->is_null());
   if (error = refuse_generated(field); !error.ok()) {
     return Operated::failed;
   }
@@ -130,6 +131,8 @@ Operated operate(THD* thd, TABLE* table, Field* field, Operation operation, cons
       break;
     case Operation::add:
     case Operation::subtract:
+    case Operation::add_from_zero:  // these are one of the others by now
+    case Operation::add_whole:
       operated = add_to_field(thd, field, value, {operation == Operation::subtract, keeps_signs}, error);
       break;
     case Operation::add_wrapping:
@@ -140,6 +143,10 @@ Operated operate(THD* thd, TABLE* table, Field* field, Operation operation, cons
     case Operation::prepend:
       operated = join(thd, field, operation == Operation::prepend, value, raw, error);
       break;
+  }
+  if (operated == Operated::done && asked == Operation::add_whole) {
+    error = require_whole_number(field);
+    operated = error.ok() ? Operated::done : Operated::failed;
   }
   if (operated == Operated::done) {
     field->set_has_explicit_value();

@@ -14,7 +14,7 @@ namespace rowsocket::mariadb {
 using sql_values::Operated;
 
 /// Do the operation to the field. One that was given a new value says so (`set_has_explicit_value`).
-[[nodiscard]] Operated operate(THD* thd, TABLE* table, Field* field, Operation operation, const Value& value,
+[[nodiscard]] Operated operate(THD* thd, TABLE* table, Field* field, Operation asked, const Value& value,
                                bool raw, bool keeps_signs, Error& error);
 
 }  // namespace rowsocket::mariadb

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "mariadb/server_headers.h"
 // The server's headers come first.
+#include <cstring>
+
 #include "mariadb/diagnostics.h"
 #include "mariadb/row_rules.h"
+#include "mariadb/server_differences.h"
 
 namespace rowsocket::mariadb {
 namespace {
@@ -33,6 +36,30 @@ Error require_values(TABLE* table) {
   return {};
 }
 
+bool asks_session(const Virtual_column_info* expression) {
+  return expression != nullptr && (expression->flags & VCOL_SESSION_FUNC) != 0;
+}
+
+bool asks_session(const TABLE* table) {
+  for (Field** field = table->vfield; field != nullptr && *field != nullptr; ++field) {
+    if (asks_session((*field)->vcol_info)) {
+      return true;
+    }
+  }
+  for (Field** field = table->default_field; field != nullptr && *field != nullptr; ++field) {
+    if (asks_session((*field)->default_value)) {
+      return true;
+    }
+  }
+  for (Virtual_column_info** check = table->check_constraints; check != nullptr && *check != nullptr;
+       ++check) {
+    if (asks_session(*check)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 Error refuse_generated(const Field* field) {
@@ -56,7 +83,7 @@ void begin_new_values(TABLE* table) {
 }
 
 int prepare_unique_checks(TABLE* table) {
-  return table->file->prepare_for_insert(true) == 0 ? 0 : HA_ERR_OUT_OF_MEM;
+  return prepare_lookups_of_duplicates(table) == 0 ? 0 : HA_ERR_OUT_OF_MEM;
 }
 
 void set_events(TABLE* table, std::initializer_list<trg_event_type> events) {
@@ -65,6 +92,20 @@ void set_events(TABLE* table, std::initializer_list<trg_event_type> events) {
     map |= trg2bit(event);
   }
   table->pos_in_table_list->trg_event_map = map;
+}
+
+void enter_database(const TABLE* table) {
+  THD* const thd = table->in_use;
+  const LEX_CSTRING& database = table->s->db;
+  // A trigger enters its database itself. It need not where the session is there already.
+  if (table->triggers == nullptr && !asks_session(table)) {
+    return;
+  }
+  if (thd->db.str == nullptr || std::strcmp(thd->db.str, database.str) != 0) {
+    static_cast<void>(thd->set_db(&database));  // a copy, under the lock that SHOW PROCESSLIST reads it with
+  }
+  // What the account may do there: for a trigger that the account itself has defined.
+  thd->security_ctx->db_access = acl_get_all3(thd->security_ctx, database.str, false);
 }
 
 void forget_duplicate(const TABLE* table) { table->file->lookup_errkey = static_cast<uint>(-1); }
@@ -83,21 +124,32 @@ Error check_constraints(THD* thd, TABLE* table) {
   return {};
 }
 
-Error run_triggers(THD* thd, TABLE* table, trg_event_type event, trg_action_time_type time,
-                   bool old_row_is_second) {
+Error run_before_triggers(THD* thd, TABLE* table, trg_event_type event, bool old_row_is_second, bool& skips) {
+  skips = false;
   if (table->triggers == nullptr) [[likely]] {
     return {};
   }
-  const bool is_before_write = time == TRG_ACTION_BEFORE && event != TRG_EVENT_DELETE;
-  if (is_before_write) {
+  const bool writes = event != TRG_EVENT_DELETE;
+  if (writes) {
     if (Error error = generate_columns(thd, table); !error.ok()) {
       return error;
     }
   }
-  if (table->triggers->process_triggers(thd, event, time, old_row_is_second)) {
+  if (run_table_triggers(thd, table, event, TRG_ACTION_BEFORE, old_row_is_second, skips)) {
     return take_server_error(thd, ErrorCode::sql);
   }
-  return is_before_write ? require_values(table) : Error();
+  return writes && !skips ? require_values(table) : Error();
+}
+
+Error run_after_triggers(THD* thd, TABLE* table, trg_event_type event, bool old_row_is_second) {
+  if (table->triggers == nullptr) [[likely]] {
+    return {};
+  }
+  bool skips = false;  // none of these can: the row is changed
+  if (run_table_triggers(thd, table, event, TRG_ACTION_AFTER, old_row_is_second, skips)) {
+    return take_server_error(thd, ErrorCode::sql);
+  }
+  return {};
 }
 
 void mark_changed(THD* thd, TABLE* table) {

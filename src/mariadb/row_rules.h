@@ -28,6 +28,10 @@ void begin_new_values(TABLE* table);
 /// changed.
 void set_events(TABLE* table, std::initializer_list<trg_event_type> events);
 
+/// Once per request, where expressions of the table may ask for DATABASE(): it is the table's own, as in a
+/// session of SQL that works with this database.
+void enter_database(const TABLE* table);
+
 /// Before each row that is written. The handler remembers the row that was in the way of a unique hash key.
 /// In READ COMMITTED it looks for such a row, and forgets the old one, only after the row was written. So if
 /// the write fails for another key, the handler would name the old row and its key.
@@ -39,9 +43,10 @@ void forget_duplicate(const TABLE* table);
 [[nodiscard]] Error check_constraints(THD* thd, TABLE* table);
 
 /// A BEFORE trigger sees the generated columns of the new row. What the trigger sets may change these
-/// columns, so the caller generates them again.
-[[nodiscard]] Error run_triggers(THD* thd, TABLE* table, trg_event_type event, trg_action_time_type time,
-                                 bool old_row_is_second);
+/// columns, so the caller generates them again. `skips` tells that a trigger wants the row left as it is.
+[[nodiscard]] Error run_before_triggers(THD* thd, TABLE* table, trg_event_type event, bool old_row_is_second,
+                                        bool& skips);
+[[nodiscard]] Error run_after_triggers(THD* thd, TABLE* table, trg_event_type event, bool old_row_is_second);
 
 /// Tell the transaction of a change that can not be rolled back.
 void mark_changed(THD* thd, TABLE* table);

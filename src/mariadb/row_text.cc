@@ -76,4 +76,12 @@ void write_columns(std::span<const Column> columns, ValueWriter& writer) {
   }
 }
 
+void write_named_columns(std::span<const Column> columns, ValueWriter& writer) {
+  for (const Column& column : columns) {
+    const LEX_CSTRING& name = column.field->field_name;
+    writer.name({name.str, name.length});
+    write_column(column, writer);
+  }
+}
+
 }  // namespace rowsocket::mariadb

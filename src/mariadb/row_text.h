@@ -11,5 +11,7 @@
 namespace rowsocket::mariadb {
 
 void write_columns(std::span<const Column> columns, ValueWriter& writer);
+/// The same, with their names.
+void write_named_columns(std::span<const Column> columns, ValueWriter& writer);
 
 }  // namespace rowsocket::mariadb

@@ -4,12 +4,16 @@
 #include <algorithm>
 #include <atomic>
 #include <cctype>
+#include <cmath>
 #include <cstring>
+#include <limits>
+#include <string>
 #include <utility>
 
 #include "mariadb/conversion.h"
 #include "mariadb/diagnostics.h"
 #include "mariadb/searched_value.h"
+#include "mariadb/server_differences.h"
 #include "mariadb/server_thread.h"
 #include "sql_values/dates.h"
 #include "sql_values/whole_number.h"
@@ -18,6 +22,64 @@ namespace rowsocket::mariadb {
 namespace {
 
 std::atomic<bool> strict_keys{false};
+
+/// SQL's comparison takes a value that is none of its column's type: no warning is an error, and any day
+/// stands in a date. While it lives.
+class AsInSelect {
+ public:
+  explicit AsInSelect(THD* thd)
+      : thd_(thd),
+        sql_mode_(thd->variables.sql_mode),
+        was_strict_(std::exchange(thd->abort_on_warning, false)),
+        checks_(std::exchange(thd->count_cuted_fields, CHECK_FIELD_IGNORE)) {
+    constexpr sql_mode_t strictness =
+        MODE_STRICT_TRANS_TABLES | MODE_STRICT_ALL_TABLES | MODE_NO_ZERO_DATE | MODE_NO_ZERO_IN_DATE;
+    thd->variables.sql_mode = (sql_mode_ & ~strictness) | MODE_INVALID_DATES;
+  }
+  AsInSelect(const AsInSelect&) = delete;
+  AsInSelect& operator=(const AsInSelect&) = delete;
+  ~AsInSelect() {
+    clear_diagnostics(thd_);
+    thd_->variables.sql_mode = sql_mode_;
+    thd_->abort_on_warning = was_strict_;
+    thd_->count_cuted_fields = checks_;
+  }
+
+ private:
+  THD* thd_;
+  sql_mode_t sql_mode_;
+  bool was_strict_;
+  enum_check_fields checks_;
+};
+
+bool is_of_members(const Field* field) {
+  return field->real_type() == MYSQL_TYPE_ENUM || field->real_type() == MYSQL_TYPE_SET;
+}
+
+bool is_well_formed(const Field* field, const Value& value, bool raw) {
+  const Well_formed_prefix prefix(wire_charset(field, raw), value.data, value.size);
+  return prefix.length() == value.size;
+}
+
+/// How SQL compares a number with text: by the number that the text begins with, or by 0.
+struct Number {
+  Value text;
+  double value;
+  bool is_beyond_all;  ///< of what any column can hold; `value` is the largest or least DOUBLE
+};
+
+Number number_in(const Value& value) {
+  const char* end = value.data + value.size;
+  const char* from = value.data;
+  while (from < end && std::isspace(static_cast<unsigned char>(*from)) != 0) {
+    ++from;
+  }
+  char* stop = const_cast<char*>(end);
+  int failure = 0;
+  const double number = my_strtod(from, &stop, &failure);
+  const bool is_beyond_all = failure != 0 && (number > 1 || number < -1);
+  return {stop == from ? Value("0") : Value(from, static_cast<size_t>(stop - from)), number, is_beyond_all};
+}
 
 /// On which side of the stored number the searched one lies: more digits than the column has are rounded with
 /// no more than a note.
@@ -28,49 +90,52 @@ Fit side_of_number(Field* field, const Value& value) {
   return sql_values::side_of(my_decimal_cmp(&wanted, field->val_decimal(&stored)));
 }
 
-Fit side_of_stored(const THD* thd, Field* field, const Value& value) {
-  switch (field->cmp_type()) {
-    case INT_RESULT:
-    case DECIMAL_RESULT:
-      return field->real_type() == MYSQL_TYPE_BIT ? Fit::exact : side_of_number(field, value);
-    case TIME_RESULT:
-      return sql_values::side_of_dropped(
-          value.view(), {.is_date = field->type() == MYSQL_TYPE_DATE,
-                         .decimals = field->decimals(),
-                         .rounds = (thd->variables.sql_mode & MODE_TIME_ROUND_FRACTIONAL) != 0});
-    default:
-      return Fit::exact;
+/// The same for FLOAT and DOUBLE. What a FLOAT shows is to find it again, so the searched number is rounded
+/// as the column's are. (SQL compares as DOUBLE: there, 0.1 does not find what it shows as 0.1.)
+Fit side_of_real(Field* field, double wanted) {
+  const double stored = field->val_real();
+  if (field->real_type() == MYSQL_TYPE_FLOAT && std::abs(wanted) <= std::numeric_limits<float>::max()) {
+    wanted = static_cast<float>(wanted);
   }
+  return wanted == stored ? Fit::exact : wanted < stored ? Fit::below : Fit::above;
 }
 
-bool is_well_formed(const Field* field, const Value& value, bool raw) {
-  const Well_formed_prefix prefix(wire_charset(field, raw), value.data, value.size);
-  return prefix.length() == value.size;
+/// The text in the column's character set. False if that lacks a character of it.
+bool in_charset_of(const Field* field, const Value& value, bool raw, String& text) {
+  uint failed_characters = 0;
+  return !text.copy(value.data, value.size, wire_charset(field, raw), field->charset(), &failed_characters) &&
+         failed_characters == 0;
 }
 
-bool is_number_or_time(const Field* field) {
-  switch (field->real_type()) {
-    case MYSQL_TYPE_BIT:
-    case MYSQL_TYPE_ENUM:
-    case MYSQL_TYPE_SET:
-      return false;
-    default:
-      return !is_string_column(field) && field->cmp_type() != STRING_RESULT &&
-             field->cmp_type() != ROW_RESULT;
+/// The order of the searched text to the stored one, as SQL compares them. False if the column's character
+/// set lacks a character of the searched one.
+bool order_to_stored(Field* field, const Value& value, bool raw, int& order) {
+  StringBuffer<MAX_FIELD_WIDTH> searched;
+  StringBuffer<MAX_FIELD_WIDTH> buffer;
+  if (!in_charset_of(field, value, raw, searched)) {
+    return false;
   }
+  const String* const stored = field->val_str(&buffer);
+  order = field->charset()->strnncollsp(searched.ptr(), searched.length(), stored->ptr(), stored->length());
+  return true;
 }
 
-/// How SQL compares a number with text that is none: by the number that the text begins with, or by 0.
-Value number_in(const Value& value) {
-  const char* end = value.data + value.size;
-  const char* from = value.data;
-  while (from < end && std::isspace(static_cast<unsigned char>(*from)) != 0) {
-    ++from;
-  }
-  char* stop = const_cast<char*>(end);
-  int failure = 0;
-  static_cast<void>(my_strtod(from, &stop, &failure));
-  return stop == from ? Value("0") : Value(from, static_cast<size_t>(stop - from));
+/// SQL compares ENUM and SET as text. A number or members in another order are stored, but are no text that a
+/// row can have.
+Fit side_of_members(Field* field, const Value& value, bool raw) {
+  int order = 0;
+  return order_to_stored(field, value, raw, order) && order == 0 ? Fit::exact : Fit::unordered;
+}
+
+/// Of text that its column took a part of. What was dropped may count for nothing (spaces, often), or stand
+/// before nothing (a control character, where SQL compares as if spaces stood behind the shorter text).
+Fit side_of_text(Field* field, const Value& value, bool raw) {
+  int order = 0;
+  return order_to_stored(field, value, raw, order) ? sql_values::side_of(order) : Fit::unordered;
+}
+
+bool loses_spaces_that_count(const Field* field, const Value& value) {
+  return is_trimmed_char(field) && value.view().ends_with(' ');
 }
 
 /// A TIMESTAMP holds moments only: of a day that is none, the last moment before it, and of one too late the
@@ -96,9 +161,9 @@ void store_moment(Field* field, MYSQL_TIME time) {
   }
 }
 
-/// The same for dates and times: what is none is the zero date, or no time at all, and a day that no month
-/// has lies behind its last.
-Fit store_as_sql_compares_times(THD* thd, Field* field, const Value& value) {
+/// What is no date is the zero date, what is no time no time at all, and a day that no month has lies behind
+/// its last.
+Fit store_nearest_time(THD* thd, Field* field, const Value& value) {
   auto* const text = new (thd->mem_root)
       Item_string(thd, value.data, static_cast<uint>(value.size), &my_charset_utf8mb4_general_ci);
   if (text == nullptr) {
@@ -116,32 +181,108 @@ Fit store_as_sql_compares_times(THD* thd, Field* field, const Value& value) {
     static_cast<void>(field->store_time_dec(&time, TIME_SECOND_PART_DIGITS));
   }
   const longlong stored = is_time ? field->val_time_packed(thd) : field->val_datetime_packed(thd);
-  return stored == wanted ? Fit::exact : stored < wanted ? Fit::above : Fit::below;
+  return sql_values::side_of(wanted < stored ? -1 : wanted > stored ? 1 : 0);
 }
 
-/// Values that are none of the field's type find what SQL's comparison finds. The server is asked as
-/// leniently as for a SELECT.
-Fit store_as_sql_compares(THD* thd, Field* field, const Value& value, bool raw) {
-  const sql_mode_t sql_mode = thd->variables.sql_mode;
-  constexpr sql_mode_t strictness =
-      MODE_STRICT_TRANS_TABLES | MODE_STRICT_ALL_TABLES | MODE_NO_ZERO_DATE | MODE_NO_ZERO_IN_DATE;
-  thd->variables.sql_mode = (sql_mode & ~strictness) | MODE_INVALID_DATES;
-  const bool was_strict = std::exchange(thd->abort_on_warning, false);
-  const enum_check_fields checks = std::exchange(thd->count_cuted_fields, CHECK_FIELD_IGNORE);
-  Fit fit = Fit::malformed;
-  if (field->cmp_type() == TIME_RESULT) {
-    fit = store_as_sql_compares_times(thd, field, value);
-  } else {
-    const Value number = number_in(value);
-    static_cast<void>(store_value(thd, field, number, raw));
-    fit = side_of_stored(thd, field, number);
+/// As SQL, which makes a year of the text, and compares numbers only where it can not.
+Fit store_nearest_year(Field* field, const Value& value) {
+  constexpr int first_year = 1901;  // but for the year 0000
+  constexpr int last_year = 2155;
+  if (field->store(value.data, value.size, &my_charset_utf8mb4_general_ci) == 0) {
+    return Fit::exact;
   }
-  clear_diagnostics(thd);
-  thd->variables.sql_mode = sql_mode;
-  thd->abort_on_warning = was_strict;
-  thd->count_cuted_fields = checks;
-  ServerThread::of(thd).note_lenience();
-  return fit;
+  const double wanted = number_in(value).value;
+  const double nearest = wanted < first_year ? 0 : std::min<double>(std::trunc(wanted), last_year);
+  field->store(static_cast<longlong>(nearest), false);
+  return sql_values::side_of(wanted < nearest ? -1 : wanted > nearest ? 1 : 0);
+}
+
+Fit store_nearest_number(THD* thd, Field* field, const Value& value, bool raw) {
+  const Number number = number_in(value);
+  if (field->cmp_type() == REAL_RESULT) {
+    field->store(number.value);
+    return side_of_real(field, number.value);
+  }
+  if (number.is_beyond_all) {
+    field->store(number.value);
+    return number.value < 0 ? Fit::below : Fit::above;
+  }
+  bool is_noted = false;
+  static_cast<void>(store_as_sql(thd, field, number.text, raw, is_noted));
+  return side_of_number(field, number.text);
+}
+
+/// The value that a row can have which is the nearest to the searched one, as SQL compares it.
+Fit store_nearest(THD* thd, Field* field, const Value& value, bool raw) {
+  const AsInSelect as_in_select(thd);
+  field->set_notnull();
+  if (is_of_members(field)) {
+    bool is_noted = false;
+    static_cast<void>(store_as_sql(thd, field, value, raw, is_noted));
+    return side_of_members(field, value, raw);
+  }
+  if (field->type() == MYSQL_TYPE_YEAR) {
+    return store_nearest_year(field, value);
+  }
+  switch (field->cmp_type()) {
+    case TIME_RESULT:
+      return store_nearest_time(thd, field, value);
+    case STRING_RESULT:
+      return Fit::unordered;  // UUID, INET6: SQL makes NULL of it
+    default:
+      return store_nearest_number(thd, field, value, raw);
+  }
+}
+
+/// On which side of what the field has taken the searched value lies.
+Fit side_of_stored(THD* thd, Field* field, const Value& value, bool raw) {
+  switch (field->real_type()) {
+    case MYSQL_TYPE_BIT:
+    case MYSQL_TYPE_YEAR:  // 70 is 1970
+      return Fit::exact;
+    case MYSQL_TYPE_ENUM:
+    case MYSQL_TYPE_SET:
+      return side_of_members(field, value, raw);
+    default:
+      break;
+  }
+  switch (field->cmp_type()) {
+    case INT_RESULT:
+    case DECIMAL_RESULT:
+      return side_of_number(field, value);
+    case REAL_RESULT:
+      return side_of_real(field, number_in(value).value);
+    case TIME_RESULT:
+      return sql_values::is_held_whole(value.view(), time_kind(field), field->decimals())
+                 ? Fit::exact
+                 : store_nearest(thd, field, value, raw);
+    default:
+      return Fit::exact;
+  }
+}
+
+/// Of text that is longer than its column, stores what it is without the characters that its collation
+/// ignores, if that is equal to it and fits: SQL finds the same with either.
+bool store_without_ignored(Field* field, const Value& value, bool raw) {
+  CHARSET_INFO* const charset = field->charset();
+  StringBuffer<MAX_FIELD_WIDTH> searched;
+  StringBuffer<MAX_FIELD_WIDTH> kept(charset);
+  if (!in_charset_of(field, value, raw, searched)) {
+    return false;
+  }
+  const char* at = searched.ptr();
+  const char* const end = at + searched.length();
+  while (at < end && kept.length() <= field->field_length) {
+    const size_t size = charset->charlen_fix(at, end);
+    const bool is_ignored = charset->strnncollsp(at, size, "", 0) == 0 && charset->lengthsp(at, size) > 0;
+    if (!is_ignored && kept.append(at, size)) {
+      return false;
+    }
+    at += size;
+  }
+  const bool fits = charset->numchars(kept.ptr(), kept.end()) <= field->char_length();
+  return fits && charset->strnncollsp(kept.ptr(), kept.length(), searched.ptr(), searched.length()) == 0 &&
+         field->store(kept.ptr(), kept.length(), charset) == 0;
 }
 
 /// Copies the value where the field points now into its place in a key image. Unlike key_copy() it takes the
@@ -153,8 +294,8 @@ void copy_key_part(const KEY* key, const KeyPart& part, uchar* image) {
     *image++ = 0;
   }
   const bool is_variable = (part.info->key_part_flag & (HA_BLOB_PART | HA_VAR_LENGTH_PART)) != 0;
-  const uint copied = field->get_key_image(image, length, field->ptr,
-                                           (key->flags & HA_SPATIAL) != 0 ? Field::itMBR : Field::itRAW);
+  const uint copied =
+      field->get_key_image(image, length, field->ptr, is_spatial(*key) ? Field::itMBR : Field::itRAW);
   if (copied < length && !is_variable) {
     field->charset()->fill(reinterpret_cast<char*>(image) + copied, length - copied, ' ');
   }
@@ -182,37 +323,59 @@ Value searched_value(THD* thd, const Field* field, const Value& value,
   if (value.is_now()) [[unlikely]] {
     return Value(now_as_text(thd, field, now_text));
   }
+  if (value.is_null() || value.size > 0) [[likely]] {
+    return value;
+  }
   const bool is_number = field->cmp_type() == INT_RESULT || field->cmp_type() == DECIMAL_RESULT ||
                          field->cmp_type() == REAL_RESULT;
-  return is_number && !value.is_null() && value.size == 0 && field->real_type() != MYSQL_TYPE_BIT ? Value("0")
-                                                                                                  : value;
+  if (!is_number || field->real_type() == MYSQL_TYPE_BIT || is_of_members(field)) {
+    return value;
+  }
+  return field->type() == MYSQL_TYPE_YEAR ? Value("0000") : Value("0");
 }
 
 Fit store_searched(THD* thd, Field* field, const Value& value, bool raw, Error& error) {
-  error = store_value(thd, field, value, raw);
+  bool is_noted = false;
+  error = store_as_sql(thd, field, value, raw, is_noted);
+  const bool is_text = is_string_column(field);
   if (error.ok()) {
-    return side_of_stored(thd, field, value);
+    if (!is_text) {
+      return side_of_stored(thd, field, value, raw);
+    }
+    const bool is_stored =
+        holds_whole_text(field, value, raw, is_noted) && !loses_spaces_that_count(field, value);
+    return is_stored ? Fit::exact : side_of_text(field, value, raw);
   }
   switch (error.number) {
     case ER_DATA_TOO_LONG:
-      return Fit::above;
+      error = {};
+      return is_text ? side_of_text(field, value, raw) : Fit::above;
     case ER_WARN_DATA_OUT_OF_RANGE:
-      return value.view().starts_with('-') ? Fit::below : Fit::above;
+      error = {};
+      return store_nearest(thd, field, value, raw);
     case ER_TRUNCATED_WRONG_VALUE_FOR_FIELD:
-      // A character that the column's character set lacks: no row has it, and what replaced it sorts before
-      // it.
-      if (is_string_column(field)) {
-        return is_well_formed(field, value, raw) ? Fit::above : Fit::malformed;
+      if (is_text && is_well_formed(field, value, raw)) {
+        error = {};
+        return Fit::unordered;  // no row has a character that the column's character set lacks
       }
       break;
     default:
       break;
   }
-  if (strict_keys.load(std::memory_order_relaxed) || !is_number_or_time(field)) {
+  const bool is_compared = !is_text && field->real_type() != MYSQL_TYPE_BIT &&
+                           field->real_type() != MYSQL_TYPE_GEOMETRY && field->cmp_type() != ROW_RESULT;
+  if (strict_keys.load(std::memory_order_relaxed) || !is_compared) {
     return Fit::malformed;
   }
   error = {};
-  return store_as_sql_compares(thd, field, value, raw);
+  ServerThread::of(thd).note_lenience();
+  return store_nearest(thd, field, value, raw);
+}
+
+Error no_order(const Field* field) {
+  return Error(ErrorCode::sql, ER_CANT_AGGREGATE_2COLLATIONS,
+               std::string("the character set of column '") + field->field_name.str +
+                   "' lacks a character of what it is compared with");
 }
 
 Fit write_key_part(THD* thd, TABLE* table, const KEY* key, const KeyPart& part, const Value& given, bool raw,
@@ -242,7 +405,12 @@ Fit write_key_part(THD* thd, TABLE* table, const KEY* key, const KeyPart& part, 
   if (fit == Fit::malformed) {
     return fit;
   }
-  if (fit == Fit::exact && part.is_prefix && exceeds_prefix(part, value, raw)) {
+  const bool is_longer = (fit == Fit::above || fit == Fit::below) && is_string_column(part.field);
+  if (is_longer && !part.is_prefix && store_without_ignored(part.info->field, value, raw)) {
+    fit = Fit::exact;
+  }
+  const bool has_place = fit == Fit::exact || fit == Fit::below;
+  if (part.is_prefix && has_place && exceeds_prefix(part, value, raw)) {
     fit = Fit::above;
   }
   copy_key_part(key, part, image);

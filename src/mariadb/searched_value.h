@@ -30,6 +30,9 @@ using sql_values::Fit;
 /// Store a searched value into the field where it points now.
 [[nodiscard]] Fit store_searched(THD* thd, Field* field, const Value& value, bool raw, Error& error);
 
+/// A text column has no row before or after a text with characters that its character set lacks.
+[[nodiscard]] Error no_order(const Field* field);
+
 /// Points a field at the table's second record while it lives.
 class SecondRecord {
  public:

@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "mariadb/selection.h"
+#include "mariadb/server_differences.h"
 
 namespace rowsocket::mariadb {
 namespace {
@@ -21,11 +22,18 @@ bool is_valid_name(const std::string& name) {
     return false;
   }
   // The prefix of names from old servers is another way to write a name, with a metadata lock of its own.
-  return !name.starts_with(MYSQL50_TABLE_NAME_PREFIX) &&
-         check_table_name(name.c_str(), name.size(), false) == 0;
+  return !name.starts_with(MYSQL50_TABLE_NAME_PREFIX) && !is_invalid_table_name(name);
 }
 
 }  // namespace
+
+void BoundSelection::count_kept_bytes() {
+  size_t bytes = sizeof *this;
+  for (const Side* side : {&read, &write}) {
+    bytes += side->binding.held_bytes() + (side->open != nullptr ? sizeof(OpenTable) : 0);
+  }
+  kept.set(bytes);
+}
 
 bool follow_naming_rules(engine::SelectionDescription& description) {
   if (lower_case_table_names != 0) {

@@ -23,6 +23,23 @@ sys_var* find_row_lock_variable() {
   return variable;
 }
 
+/// Another session waits for a metadata lock that the THD holds: for one of a table, or that of backups,
+/// which FLUSH TABLES WITH READ LOCK and read_only take, too.
+bool is_waited_for(const THD* thd) {
+  struct Search {
+    const THD* holder;
+    bool found;
+  } search{thd, false};
+  const auto look = [](MDL_ticket* ticket, void* argument, bool is_granted) -> int {
+    auto& looking = *static_cast<Search*>(argument);
+    looking.found |= is_granted && ticket->get_ctx()->get_thd() == looking.holder &&
+                     ticket->has_pending_conflicting_lock();
+    return looking.found ? 1 : 0;
+  };
+  static_cast<void>(mdl_iterate(look, &search));
+  return search.found;
+}
+
 }  // namespace
 
 void ServerThread::was_killed(THD* thd) {
@@ -32,6 +49,9 @@ void ServerThread::was_killed(THD* thd) {
 
 /// What flushes to a disk is left out: commits happen between requests, and belong together.
 void ServerThread::begins_to_wait(THD* thd, int what) {
+  if (what == THD_WAIT_ROW_LOCK) {
+    of(thd).note_row_wait(true);
+  }
   switch (what) {
     case THD_WAIT_DISKIO:
     case THD_WAIT_ROW_LOCK:
@@ -49,12 +69,31 @@ void ServerThread::begins_to_wait(THD* thd, int what) {
   }
 }
 
+void ServerThread::has_waited(THD* thd) { of(thd).note_row_wait(false); }
+
+/// InnoDB holds no latch when a wait for a row begins or ends.
+void ServerThread::note_row_wait(bool waits) {
+  if (may_give_way_) {
+    const MutexLock lock(row_wait_mutex_);
+    waits_for_row_ = waits;
+  }
+}
+
+/// While the wait lasts: its end waits for us, so that nothing else of the session is interrupted.
+void ServerThread::give_way() {
+  const MutexLock lock(row_wait_mutex_);
+  if (waits_for_row_ && is_waited_for(thd_)) {
+    gave_way_.store(true);
+    thd_->awake(KILL_QUERY);
+  }
+}
+
 /// The server tells a connection's scheduler about KILL; ours pokes the worker out of its poll.
 scheduler_functions* ServerThread::notifying_scheduler() {
   static scheduler_functions functions = [] {
     scheduler_functions copy = *thread_scheduler;
     copy.thd_wait_begin = begins_to_wait;
-    copy.thd_wait_end = nullptr;
+    copy.thd_wait_end = has_waited;
     copy.post_kill_notification = was_killed;
     return copy;
   }();
@@ -77,11 +116,11 @@ void ServerThread::create() {
   thd_->thread_stack = static_cast<char*>(__builtin_frame_address(0));
   thd_->store_globals();
   thd_->system_thread = SYSTEM_THREAD_GENERIC;
-  thd_->set_command(COM_SLEEP);  // KILL does not find daemons
-  thd_->security_ctx->user = my_strdup(PSI_NOT_INSTRUMENTED, "rowsocket", MYF(MY_WME));
+  thd_->set_command(COM_SLEEP);        // KILL does not find daemons
+  thd_->security_ctx->user = nullptr;  // "system user": an account may KILL sessions that have its name
+  thd_->security_ctx->host_or_ip = "rowsocket";
   strmake_buf(thd_->security_ctx->priv_user, "rowsocket");  // what CURRENT_USER() says
-  thd_->security_ctx->host_or_ip = "";
-  thd_->security_ctx->master_access = NO_ACL;  // read_only concerns us like any user
+  thd_->security_ctx->master_access = NO_ACL;               // read_only concerns us like any user
   thd_->security_ctx->db_access = NO_ACL;
   my_net_init(&thd_->net, nullptr, thd_, MYF(MY_THREAD_SPECIFIC));
   lex_start(thd_);
@@ -132,6 +171,9 @@ void ServerThread::take_over_settings(bool is_cluster_client) {
   share_snapshot(shares_snapshot_);
   own.sql_mode |= MODE_STRICT_TRANS_TABLES | MODE_STRICT_ALL_TABLES;
   own.lock_wait_timeout = 0;
+  // With it off, and foreign keys unchecked, InnoDB keeps the rows of an empty table in a buffer. It loses
+  // them where another statement of the transaction runs with other settings, as the next client's may.
+  own.option_bits &= ~OPTION_RELAXED_UNIQUE_CHECKS;
   if (intent_ == Intent::write) {
     own.option_bits |= OPTION_NOT_AUTOCOMMIT;
     own.option_bits &= ~OPTION_AUTOCOMMIT;
@@ -208,11 +250,12 @@ void ServerThread::reset(bool is_cluster_client) {
   take_over_settings(is_cluster_client);
 }
 
-void ServerThread::wait_for_rows(RowPatience patience) {
-  if (row_lock_variable_ == nullptr || row_patience_ == patience) {
+void ServerThread::wait_for_rows(RowPatience patience, ulong rest_s) {
+  if (row_lock_variable_ == nullptr || (row_patience_ == patience && patience != RowPatience::rest)) {
     return;
   }
   const auto seconds = static_cast<longlong>(patience == RowPatience::full     ? row_lock_timeout_s()
+                                             : patience == RowPatience::rest   ? rest_s
                                              : patience == RowPatience::second ? 1
                                                                                : 0);
   set_var setting(thd_, OPT_SESSION, row_lock_variable_, &null_clex_str,

@@ -6,8 +6,10 @@
 // Made, used and ended on one thread; `kill` is called from others.
 #pragma once
 
+#include <atomic>
 #include <utility>
 
+#include "base/mutex.h"
 #include "engine/engine.h"
 #include "mariadb/global_settings.h"
 #include "mariadb/server_headers.h"
@@ -32,13 +34,18 @@ class ServerThread {
 
   [[nodiscard]] THD* thd() const { return thd_; }
   /// That of a THD of ours.
-  [[nodiscard]] static ServerThread& of(THD* thd) {
+  [[nodiscard]] static ServerThread& of(const THD* thd) {
     return *static_cast<ServerThread*>(thd->event_scheduler.data);
   }
 
   /// A value was taken that SQL takes with a warning only.
   void note_lenience() { took_lenience_ = true; }
   [[nodiscard]] bool take_lenience() { return std::exchange(took_lenience_, false); }
+
+  /// The binlog, or what a Galera node has in its place, did not take an event of a row: its cache is full,
+  /// say.
+  void note_log_refusal() { log_refused_ = true; }
+  [[nodiscard]] bool take_log_refusal() { return std::exchange(log_refused_, false); }
 
   /// From here on memory of the THD is the command's.
   void begin_command(bool is_cluster_client);
@@ -64,20 +71,36 @@ class ServerThread {
   /// worker keeps for all of its clients, and what it does between two requests, is no request's fault.
   void limit_memory(bool limits) { thd_->variables.max_mem_used = limits ? memory_max_bytes_ : LONGLONG_MAX; }
 
-  /// How long to wait for a row that another transaction has locked: not at all, a second, or as long as the
-  /// server's settings say. Only for engines that have innodb_lock_wait_timeout.
-  enum class RowPatience : uint8_t { none, second, full };
-  void wait_for_rows(RowPatience patience);
+  /// How long to wait for a row that another transaction has locked: not at all, a second, what is left of
+  /// the time that the server's settings say (`rest_s`), or all of that time. Only for engines that have
+  /// innodb_lock_wait_timeout.
+  enum class RowPatience : uint8_t { none, second, rest, full };
+  void wait_for_rows(RowPatience patience, ulong rest_s = 0);
   [[nodiscard]] RowPatience row_patience() const { return row_patience_; }
   /// innodb_lock_wait_timeout of the server, in seconds; 0 in a server without InnoDB.
   [[nodiscard]] ulong row_lock_timeout_s() const;
 
+  /// Whether a wait for a row ends where another session waits for a metadata lock that this one holds. What
+  /// is under way must not be of the kind that no rollback takes back.
+  void may_give_way(bool may) {
+    may_give_way_ = may;
+    gave_way_.store(false);
+  }
+  /// That has happened, since it was allowed.
+  [[nodiscard]] bool gave_way() const { return gave_way_.load(); }
+  /// Look whether it is time for that. From any thread.
+  void give_way();
+
   /// End what it is doing, at once if it waits for a lock, and stop. From any thread, while this lives.
   void kill() { thd_->awake(KILL_SERVER); }
+  /// The same of what it is doing alone. Between two commands nothing happens.
+  void stop_request() { thd_->awake(KILL_QUERY); }
 
  private:
   static void was_killed(THD* thd);
   static void begins_to_wait(THD* thd, int what);
+  static void has_waited(THD* thd);
+  void note_row_wait(bool waits);
   static scheduler_functions* notifying_scheduler();
   void create();
   void take_over_settings(bool is_cluster_client);
@@ -92,8 +115,13 @@ class ServerThread {
   ulonglong memory_max_bytes_ = LONGLONG_MAX;  ///< max_session_mem_used
   sys_var* row_lock_variable_ = nullptr;       ///< innodb_lock_wait_timeout
   RowPatience row_patience_ = RowPatience::full;
+  Mutex row_wait_mutex_;  ///< the wait does not end while another thread decides that it should
+  bool waits_for_row_ ROWSOCKET_GUARDED_BY(row_wait_mutex_) = false;
+  bool may_give_way_ = false;
+  std::atomic<bool> gave_way_{false};
   bool shares_snapshot_ = false;
   bool took_lenience_ = false;
+  bool log_refused_ = false;
   bool lex_is_used_ = false;
   bool other_code_ran_ = false;
 };

@@ -6,11 +6,13 @@
 // The server's headers come first.
 #include <service_versions.h>
 
+#include "mariadb/services_list.h"
+
+// In C++ a variable of a service's name would be another one than in the server's headers.
+#define ROWSOCKET_SERVICE(name, version)                                       \
+  __attribute__((visibility("default"))) void* name##_pointer __asm__(#name) = \
+      reinterpret_cast<void*>(VERSION_##version);
 extern "C" {
-__attribute__((visibility("default"))) void* my_print_error_service_pointer __asm__(
-    "my_print_error_service") = reinterpret_cast<void*>(VERSION_my_print_error);
-__attribute__((visibility("default"))) void* progress_report_service_pointer __asm__(
-    "progress_report_service") = reinterpret_cast<void*>(VERSION_progress_report);
-__attribute__((visibility("default"))) void* wsrep_service_pointer __asm__("wsrep_service") =
-    reinterpret_cast<void*>(VERSION_wsrep);
+ROWSOCKET_SERVICES
 }
+#undef ROWSOCKET_SERVICE

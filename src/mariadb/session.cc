@@ -10,7 +10,9 @@
 
 #include "base/invariant.h"
 #include "base/limits.h"
+#include "base/memory.h"
 #include "mariadb/diagnostics.h"
+#include "mariadb/login.h"
 #include "mariadb/session.h"
 
 namespace rowsocket::mariadb {
@@ -34,9 +36,10 @@ Session::Session(Engine& engine, const engine::SessionOptions& options)
       thread_(options.intent, {this, wake_session, mariadb::announce_wait}),
       thd_(thread_.thd()),
       opened_(engine::selections_for(options)),
-      shelf_(thd_, options.counters),
+      shelf_(thd_, options.counters, *opened_),
       transaction_(thd_),
       request_(thread_),
+      rights_(thd_),
       gtid_(thd_),
       activity_(thd_) {
   galera_.attach(thd_);
@@ -60,7 +63,8 @@ Session::~Session() {
   galera_.detach();
 }
 
-std::unique_ptr<engine::Session> Engine::create_session(const engine::SessionOptions& options) {
+/// False if it never will serve.
+bool Engine::wait_for_server() const {
   mysql_mutex_lock(&LOCK_server_started);
   while (!mysqld_server_started && !stopped_.load()) {
     timespec until{};
@@ -68,10 +72,15 @@ std::unique_ptr<engine::Session> Engine::create_session(const engine::SessionOpt
     mysql_cond_timedwait(&COND_server_started, &LOCK_server_started, &until);
   }
   mysql_mutex_unlock(&LOCK_server_started);
-  if (stopped_.load()) {
-    return nullptr;
-  }
-  return std::make_unique<Session>(*this, options);
+  return !stopped_.load();
+}
+
+std::unique_ptr<engine::Session> Engine::create_session(const engine::SessionOptions& options) {
+  return wait_for_server() ? std::make_unique<Session>(*this, options) : nullptr;
+}
+
+std::unique_ptr<engine::Authenticator> Engine::create_authenticator() {
+  return wait_for_server() ? make_authenticator() : nullptr;
 }
 
 void Engine::interrupt_sessions() {
@@ -128,7 +137,9 @@ Begin Session::open_selection(const engine::SelectionDescription& description,
   const bool alone = !transaction_.is_under_way();
   begin_transaction();
   BoundSelection::Side* side = nullptr;
-  Begin begin = make_ready(*found, Intent::read, side, error);
+  error = rights_.become(description.account);
+  Begin begin = error.ok() ? make_ready(*found, Intent::read, side, error) : Begin::failed;
+  rights_.leave();
   if (alone) {
     end_transaction();  // nothing was begun in the engine
   }
@@ -142,22 +153,39 @@ Begin Session::open_selection(const engine::SelectionDescription& description,
   return begin;
 }
 
-/// The selection's table is open, and the names are resolved against it.
-Begin Session::make_ready(const engine::Selection& selection, Intent intent, BoundSelection::Side*& side,
-                          Error& error) {
-  side = &shelf_.side_of(selection, intent);
+/// The selection's table is open, the names are resolved against it, and its account may use it so. The THD
+/// acts as that account.
+Begin Session::make_ready(const engine::Selection& selection, const engine::Use& use,
+                          BoundSelection::Side*& side, Error& error) {
+  const engine::SelectionDescription& names = selection.description();
+  side = &shelf_.side_of(selection, use.intent);
+  const bool may_use = names.account == engine::own_account || rights_.is_known(side->allowed, use.demand);
+  if (!may_use) {
+    if (error = rights_.check_table(names, use.demand); !error.ok()) {
+      return Begin::failed;
+    }
+  }
   OpenTable& table = *side->open;
   if (table.is_open() && !table.is_locked() && table.lacks_children()) [[unlikely]] {
     shelf_.give_back(table, transaction_.number());
   }
   if (!table.is_open()) {
+    table.expect(use.demand);
     if (const Begin begin = open(side->open, error); begin != Begin::ready) {
       return begin;
     }
   }
   if (side->binding.generation != table.generation()) {
+    if (opened_->hold_too_much()) [[unlikely]] {
+      shelf_.forget_others(&selection);
+    }
     table.deactivate();
-    error = side->binding.resolve(selection.description(), table);
+    error = side->binding.resolve(names, table);
+    shelf_.note_resolved(selection);
+  }
+  if (!may_use && error.ok()) {
+    error = rights_.check_columns(names, use.demand, side->binding);
+    side->allowed = error.ok() ? rights_.allowed(names, use.demand, table.table()) : Allowed();
   }
   return error.ok() ? Begin::ready : Begin::failed;
 }
@@ -234,6 +262,14 @@ void Session::yield_tables() {
     patience_.forget_cluster_abort();
   }
   shelf_.yield(transaction_.number());
+}
+
+void Session::forget_selections() {
+  const bool is_much = shelf_.kept_bytes() >= limits::kept_bytes_min;
+  shelf_.forget_others(nullptr);
+  if (is_much) {
+    give_back_freed_memory();
+  }
 }
 
 void Session::release_tables() {

@@ -9,6 +9,7 @@
 //   TurnTransaction ... what is known of the transaction under way, and its Statement
 //   RequestUnderWay ... the cursor, and the limits of one request
 //   Patience .......... how long is waited in place
+//   Rights ............ the account that a request runs as, and whether it may
 //
 // Requests share a statement as long as each is one step of the storage engine or a read. A request or a
 // group that may have to be undone as a whole is a statement of its own, and so is one in an engine that
@@ -32,6 +33,7 @@
 #include "mariadb/galera.h"
 #include "mariadb/patience.h"
 #include "mariadb/request_under_way.h"
+#include "mariadb/rights.h"
 #include "mariadb/selection.h"
 #include "mariadb/server_headers.h"
 #include "mariadb/server_thread.h"
@@ -60,9 +62,11 @@ class Session final : public engine::Session {
   void yield_tables() override;
   void release_tables() override;
   [[nodiscard]] bool holds_tables() const override { return !shelf_.is_empty(); }
+  [[nodiscard]] size_t kept_bytes() const override { return shelf_.kept_bytes(); }
+  void forget_selections() override;
 
   // Requests: session_requests.cc.
-  engine::Begin begin_request(engine::Selection& selection, engine::Intent intent, engine::Cursor*& cursor,
+  engine::Begin begin_request(engine::Selection& selection, const engine::Use& use, engine::Cursor*& cursor,
                               Error& error) override;
   void begin_inserts(std::vector<engine::GeneratedId>&& earlier) override {
     request_.cursor().ids().begin(std::move(earlier));
@@ -73,7 +77,11 @@ class Session final : public engine::Session {
   Error end_request() override;
   void abandon_request() override;
   [[nodiscard]] bool took_lenience() override { return thread_.take_lenience(); }
-  void set_patient(bool patient) override { patience_.set_patient(patient); }
+  void set_patient(bool patient) override {
+    patience_.set_patient(patient);
+    thread_.may_give_way(patient);
+  }
+  void note_waited(uint64_t waited_ms) override { patience_.note_waited(waited_ms); }
 
   // Groups and the transaction: session_transaction.cc.
   engine::Begin begin_group(std::span<const engine::GroupMember> members, size_t& failed_member,
@@ -88,10 +96,18 @@ class Session final : public engine::Session {
   void lose_transaction() override { transaction_.lose(); }
   [[nodiscard]] bool did_lasting_work() const override { return transaction_.does_lasting_work(); }
   [[nodiscard]] bool wants_commit() const override;
-  void expire_snapshot() override { transaction_.expire_snapshot(); }
+  void expire_snapshot() override {
+    transaction_.expire_snapshot();
+    rights_.forget_answers();
+  }
   Error commit() override;
   [[nodiscard]] std::string_view last_commit_gtid() const override { return gtid_.text(); }
   void rollback() override;
+
+  /// A cluster's transactions give way to those of other nodes: they are not kept waiting.
+  [[nodiscard]] bool can_be_patient() const override { return !galera_.is_on(); }
+  void stop_request() override { thread_.stop_request(); }
+  void give_way() override { thread_.give_way(); }
 
   // The operator's wishes: session.cc.
   [[nodiscard]] uint64_t lock_wait_timeout_ms() const override;
@@ -115,20 +131,25 @@ class Session final : public engine::Session {
  private:
   using Group = TurnTransaction::Group;
 
-  [[nodiscard]] engine::Begin make_ready(const engine::Selection& selection, engine::Intent intent,
+  [[nodiscard]] engine::Begin make_ready(const engine::Selection& selection, const engine::Use& use,
                                          BoundSelection::Side*& side, Error& error);
+  [[nodiscard]] engine::Begin begin_as_account(engine::Selection& selection, const engine::Use& use,
+                                               engine::Cursor*& cursor, Error& error);
+  [[nodiscard]] engine::Begin begin_group_as_account(std::span<const engine::GroupMember> members,
+                                                     size_t& failed_member, Error& error);
   [[nodiscard]] engine::Begin open(const std::shared_ptr<OpenTable>& table, Error& error);
   [[nodiscard]] Opening open_with_new_history(OpenTable& table, Error& error);
   void be_patient_with(const OpenTable& table);
 
   [[nodiscard]] Error refuse(engine::Intent intent) const;
-  [[nodiscard]] engine::Begin join_statement(const engine::Selection& selection, engine::Intent intent,
+  [[nodiscard]] engine::Begin join_statement(const engine::Selection& selection, const engine::Use& use,
                                              BoundSelection::Side*& side, Error& error);
   [[nodiscard]] bool needs_own_statement(const OpenTable& table, engine::Intent intent) const;
   [[nodiscard]] engine::Begin lock(const std::shared_ptr<OpenTable>& table, engine::Intent intent,
                                    Error& error);
   [[nodiscard]] engine::Begin prepare_write(const OpenTable& table, Error& error);
   [[nodiscard]] bool ends_own_statement();
+  void settle_log_refusal();
 
   [[nodiscard]] engine::Begin prepare_group(std::span<const engine::GroupMember> members, bool writes,
                                             size_t& number, bool& several, Error& error);
@@ -146,6 +167,7 @@ class Session final : public engine::Session {
   Shelf shelf_;
   TurnTransaction transaction_;
   RequestUnderWay request_;
+  Rights rights_;
   Patience patience_;
   CommitGtid gtid_;
   Activity activity_;
@@ -155,10 +177,13 @@ class Engine final : public engine::Engine {
  public:
   [[nodiscard]] std::unique_ptr<engine::Session> create_session(
       const engine::SessionOptions& options) override;
+  [[nodiscard]] std::unique_ptr<engine::Authenticator> create_authenticator() override;
 
   void interrupt_sessions() override;
 
  private:
+  [[nodiscard]] bool wait_for_server() const;
+
   friend class Session;  // which enters itself in the list while it lives
 
   std::atomic<bool> stopped_{false};

@@ -23,10 +23,17 @@ Error Session::refuse(Intent intent) const {
   if (intent != Intent::read && thd_->tx_read_only) {
     return Error(ErrorCode::sql, ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION, "tx_read_only is on");
   }
+  const bool is_logged = mysql_bin_log.is_open() || galera_.is_open();
+  if (intent != Intent::read && is_logged &&
+      thd_->wsrep_binlog_format(BINLOG_FORMAT_ROW) == BINLOG_FORMAT_STMT) {
+    // As SQL in READ COMMITTED. The server asks the variable anew wherever it undoes a statement.
+    return Error(ErrorCode::sql, ER_BINLOG_STMT_MODE_AND_ROW_ENGINE,
+                 "wsrep_forced_binlog_format is STATEMENT, and a write is rows");
+  }
   return {};
 }
 
-Begin Session::begin_request(engine::Selection& selection, Intent intent, engine::Cursor*& cursor,
+Begin Session::begin_request(engine::Selection& selection, const engine::Use& use, engine::Cursor*& cursor,
                              Error& error) {
   if (!invariant(!request_.is_under_way(), "one request is under way at a time")) {
     transaction_.lose();  // which of the two did what is not known
@@ -34,6 +41,20 @@ Begin Session::begin_request(engine::Selection& selection, Intent intent, engine
     return Begin::failed;
   }
   begin_transaction();
+  if (error = rights_.become(selection.description().account); !error.ok()) {
+    return Begin::failed;
+  }
+  const Begin begin = begin_as_account(selection, use, cursor, error);
+  if (begin != Begin::ready) {
+    rights_.leave();
+  }
+  return begin;
+}
+
+/// The THD acts as the selection's account.
+Begin Session::begin_as_account(engine::Selection& selection, const engine::Use& use, engine::Cursor*& cursor,
+                                Error& error) {
+  const Intent intent = use.intent;
   if (error = refuse(intent); !error.ok()) {
     return Begin::failed;
   }
@@ -46,7 +67,7 @@ Begin Session::begin_request(engine::Selection& selection, Intent intent, engine
     transaction_.renew_snapshot();
   }
   BoundSelection::Side* side = nullptr;
-  if (const Begin begin = join_statement(selection, intent, side, error); begin != Begin::ready) {
+  if (const Begin begin = join_statement(selection, use, side, error); begin != Begin::ready) {
     return begin;
   }
   side->open->note_use(transaction_.number());
@@ -77,19 +98,21 @@ bool Session::needs_own_statement(const OpenTable& table, Intent intent) const {
 }
 
 /// The selection's table is open and locked, in a statement that the request may be part of.
-Begin Session::join_statement(const engine::Selection& selection, Intent intent, BoundSelection::Side*& side,
-                              Error& error) {
+Begin Session::join_statement(const engine::Selection& selection, const engine::Use& use,
+                              BoundSelection::Side*& side, Error& error) {
+  const Intent intent = use.intent;
   Statement& statement = transaction_.statement();
   const bool in_group = transaction_.in_group_of_one_statement();
   if (!in_group && intent == Intent::write) {
     transaction_.end_shared_statement();
   }
-  Begin begin = make_ready(selection, intent, side, error);
+  Begin begin = make_ready(selection, use, side, error);
   if (begin == Begin::ready && !in_group) {
     const bool own = needs_own_statement(*side->open, intent);
-    if (own && statement.is_open() && !statement.is_unused()) {
+    const bool has_other_user = side->open->acts_as_other(rights_.number());
+    if ((own || has_other_user) && statement.is_open() && !statement.is_unused()) {
       transaction_.end_shared_statement();  // which closes what was opened in it
-      begin = make_ready(selection, intent, side, error);
+      begin = make_ready(selection, use, side, error);
     }
     if (begin == Begin::ready) {
       if (!statement.is_open()) {
@@ -101,6 +124,7 @@ Begin Session::join_statement(const engine::Selection& selection, Intent intent,
   }
   if (begin == Begin::ready) {
     begin = lock(side->open, intent, error);
+    side->open->note_account(rights_.number());
   }
   if (begin != Begin::ready && ends_own_statement()) {
     statement.rollback();  // nothing was done in it
@@ -132,6 +156,9 @@ Begin Session::lock(const std::shared_ptr<OpenTable>& table, Intent intent, Erro
     case Opening::own_statement:
     case Opening::new_partition:
     case Opening::failed:
+      if (thread_.take_log_refusal()) [[unlikely]] {
+        transaction_.lose();  // events of the requests before it, in another table
+      }
       return Begin::failed;
   }
   if (writes) {
@@ -139,6 +166,7 @@ Begin Session::lock(const std::shared_ptr<OpenTable>& table, Intent intent, Erro
     if (table->does_lasting_work()) {
       // The statement's end writes to the binlog, and waits for a backup that blocks commits.
       thd_->variables.lock_wait_timeout = patience_.for_tables_s(true);
+      thread_.may_give_way(false);
     }
   }
   return Begin::ready;
@@ -147,9 +175,18 @@ Begin Session::lock(const std::shared_ptr<OpenTable>& table, Intent intent, Erro
 /// Before the table is locked for a change.
 Begin Session::prepare_write(const OpenTable& table, Error& error) {
   const auto now = std::chrono::steady_clock::now();
+  const bool others_wait = options_.others_wait_for_rows && can_be_patient();
   transaction_.begin_write(now);
-  thread_.wait_for_rows(patience_.for_rows(table.does_lasting_work(), now));
+  const auto patience = patience_.for_rows(table.does_lasting_work(), others_wait, now);
+  const bool waits_for_rest = patience == ServerThread::RowPatience::rest;
+  thread_.wait_for_rows(patience, waits_for_rest ? patience_.left_s(thread_.row_lock_timeout_s()) : 0);
   thd_->set_time();  // each request has its own CURRENT_TIMESTAMP
+  if (table.does_lasting_work()) {
+    const ulong patience_s = patience_.for_tables_s(transaction_.does_lasting_work());
+    if (const Begin begin = transaction_.protect_commit(patience_s, error); begin != Begin::ready) {
+      return begin;
+    }
+  }
   if (!table.is_kept()) {
     return Begin::ready;  // its opening took the protection
   }
@@ -161,6 +198,7 @@ Error Session::end_request() {
   if (!request_.is_under_way()) {
     return {};
   }
+  rights_.leave();
   request_.end(galera_.is_open());
   if (request_.changes()) {
     transaction_.note_engines();
@@ -168,15 +206,24 @@ Error Session::end_request() {
   if (!ends_own_statement()) {
     return {};
   }
-  Error error = transaction_.statement().commit();
+  Error error = transaction_.end_own_statement(galera_);
+  settle_log_refusal();
   thread_.forget_what_code_left(galera_.is_open());
   return error;
+}
+
+/// A request, or group, has failed or ended.
+void Session::settle_log_refusal() {
+  if (thread_.take_log_refusal()) [[unlikely]] {
+    transaction_.note_log_refusal(galera_);
+  }
 }
 
 void Session::abandon_request() {
   if (!request_.is_under_way()) {
     return;
   }
+  rights_.leave();
   const bool has_changed = request_.abandon(galera_.is_open());
   if (ends_own_statement()) {
     transaction_.undo_statement(galera_);
@@ -184,6 +231,7 @@ void Session::abandon_request() {
   } else if (has_changed && !transaction_.in_group_of_one_statement()) {
     transaction_.lose();  // the other requests of the statement are not to be undone
   }
+  settle_log_refusal();
   if (transaction_.was_undone_by_server()) {
     transaction_.lose();
   }

@@ -26,6 +26,19 @@ Begin Session::begin_group(std::span<const GroupMember> members, size_t& failed_
     return Begin::failed;
   }
   begin_transaction();
+  if (!members.empty()) {
+    if (error = rights_.become(members.front().selection->description().account); !error.ok()) {
+      return Begin::failed;
+    }
+  }
+  const Begin begin = begin_group_as_account(members, failed_member, error);
+  rights_.leave();
+  return begin;
+}
+
+/// All members are of one client, and so of one account: the THD acts as that.
+Begin Session::begin_group_as_account(std::span<const GroupMember> members, size_t& failed_member,
+                                      Error& error) {
   if (options_.intent == Intent::read) {
     transaction_.renew_snapshot();
     return Begin::ready;  // there is nothing to undo
@@ -36,7 +49,7 @@ Begin Session::begin_group(std::span<const GroupMember> members, size_t& failed_
     }
   }
   const bool writes = std::any_of(members.begin(), members.end(),
-                                  [](const auto& member) { return member.intent != Intent::read; });
+                                  [](const auto& member) { return member.use.intent != Intent::read; });
   if (writes && thd_->transaction->all.no_2pc) {
     return Begin::commit_first;
   }
@@ -68,11 +81,11 @@ Begin Session::prepare_group(std::span<const GroupMember> members, bool writes, 
                              Error& error) {
   for (number = 0; number < members.size(); ++number) {
     const GroupMember& member = members[number];
-    if (error = refuse(member.intent); !error.ok()) {
+    if (error = refuse(member.use.intent); !error.ok()) {
       return Begin::failed;
     }
     BoundSelection::Side* side = nullptr;
-    const Begin begin = make_ready(*member.selection, member.intent, side, error);
+    const Begin begin = make_ready(*member.selection, member.use, side, error);
     if (begin == Begin::commit_first) {
       several = true;
       return Begin::ready;
@@ -88,11 +101,11 @@ Begin Session::prepare_group(std::span<const GroupMember> members, bool writes, 
       several = true;  // it only reads, but not beside the changes before it
       return Begin::ready;
     }
-    if (member.intent == Intent::read) {
+    if (member.use.intent == Intent::read) {
       continue;
     }
     if (side->open->needs_own_statement() ||
-        (member.rows_alone && needs_own_statement(*side->open, member.intent))) {
+        (member.rows_alone && needs_own_statement(*side->open, member.use.intent))) {
       several = true;
       return Begin::ready;
     }
@@ -104,8 +117,11 @@ Error Session::end_group() {
   switch (transaction_.leave_group()) {
     case Group::none:
       return {};
-    case Group::one_statement:
-      return transaction_.statement().commit();
+    case Group::one_statement: {
+      Error error = transaction_.end_own_statement(galera_);
+      settle_log_refusal();
+      return error;
+    }
     case Group::own_transaction:
       transaction_.end_shared_statement();
       transaction_.note_group_of_several();
@@ -148,6 +164,7 @@ void Session::begin_transaction() {
   if (galera_.is_on()) [[unlikely]] {
     galera_.follow_server();
   }
+  rights_.forget_answers();
   thread_.begin_command(galera_.is_open());
 }
 
@@ -199,12 +216,16 @@ Error Session::commit() {
     return transaction_.is_lost() ? Error(ErrorCode::commit_failed) : loss();
   }
   Error error;
+  thread_.may_give_way(false);
   if (options_.intent == Intent::write) {
     // From here on we wait as SQL does, for a backup that blocks commits.
     thd_->variables.lock_wait_timeout = global_system_variables.lock_wait_timeout;
     gtid_.before_commit();
     if (trans_commit(thd_)) {
       error = take_server_error(thd_, ErrorCode::commit_failed);
+      if (error.number == ER_LOCK_WAIT_TIMEOUT) {
+        error.reason = Reason::none;  // it has waited as long as it may
+      }
       if (!galera_.is_begun()) {
         trans_rollback(thd_);
       }

@@ -41,15 +41,15 @@ std::shared_ptr<OpenTable> Shelf::table_named(const engine::SelectionDescription
   return table;
 }
 
-BoundSelection::Side& Shelf::side_of(const engine::Selection& selection, Intent intent) {
+BoundSelection::Side& Shelf::new_side_of(const engine::Selection& selection, Intent intent) {
   BoundSelection* bound = bound_.find(selection);
-  if (bound == nullptr) [[unlikely]] {
+  if (bound == nullptr) {
     bound = &bound_.add(selection);
+    bound->kept.count_in(kept_bytes_);
   }
   BoundSelection::Side& side = bound->side(intent);
-  if (side.open == nullptr) [[unlikely]] {
-    side.open = table_named(selection.description(), intent);
-  }
+  side.open = table_named(selection.description(), intent);
+  bound->count_kept_bytes();
   return side;
 }
 

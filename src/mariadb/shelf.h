@@ -27,11 +27,29 @@ namespace rowsocket::mariadb {
 
 class Shelf {
  public:
-  Shelf(THD* thd, Counters* counters) : thd_(thd), counters_(counters) {}
+  /// The list outlives the shelf.
+  Shelf(THD* thd, Counters* counters, engine::OpenedSelections& opened)
+      : thd_(thd), counters_(counters), kept_bytes_(opened) {}
 
   /// What this session makes of a selection, for requests with this intent. Its table is open or not;
   /// selections of one table share it.
-  [[nodiscard]] BoundSelection::Side& side_of(const engine::Selection& selection, engine::Intent intent);
+  [[nodiscard]] BoundSelection::Side& side_of(const engine::Selection& selection, engine::Intent intent) {
+    BoundSelection* const bound = bound_.find(selection);
+    if (bound == nullptr || bound->side(intent).open == nullptr) [[unlikely]] {
+      return new_side_of(selection, intent);
+    }
+    return bound->side(intent);
+  }
+  /// Names of the selection were resolved: what is kept of it takes other memory.
+  void note_resolved(const engine::Selection& selection) {
+    if (BoundSelection* const bound = bound_.find(selection)) {
+      bound->count_kept_bytes();
+    }
+  }
+  /// What the shelf keeps of selections.
+  [[nodiscard]] size_t kept_bytes() const { return kept_bytes_.total(); }
+  /// Forget it, but for one selection's. No request is under way.
+  void forget_others(const engine::Selection* wanted) { bound_.forget_others(wanted); }
   /// Forget what was made of selections that no client has open any more. No request is under way.
   void forget_gone(const engine::OpenedSelections& opened);
 
@@ -56,6 +74,7 @@ class Shelf {
   void give_back_all(uint64_t transaction);
 
  private:
+  [[nodiscard]] BoundSelection::Side& new_side_of(const engine::Selection& selection, engine::Intent intent);
   [[nodiscard]] std::shared_ptr<OpenTable> table_named(const engine::SelectionDescription& description,
                                                        engine::Intent intent);
   void close(OpenTable& table, uint64_t transaction);
@@ -65,6 +84,7 @@ class Shelf {
   std::vector<std::shared_ptr<OpenTable>> kept_;  ///< each is open, alone, and stands here once
   std::unordered_map<std::string, std::weak_ptr<OpenTable>> named_;  ///< that selections use, or used
   size_t named_after_clearing_ = 0;  ///< size of `named_` when it was last rid of tables that are gone
+  engine::KeptBytes kept_bytes_;
   engine::SlotTable<BoundSelection> bound_;
   bool must_give_back_all_ = false;
 };

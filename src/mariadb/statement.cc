@@ -17,6 +17,7 @@ void Statement::begin(Kind kind) {
   }
   kind_ = kind;
   thd_->reset_for_next_command(true);
+  thd_->set_current_stmt_binlog_format_row();  // whatever wsrep_forced_binlog_format made of it
   thd_->set_query_id(next_query_id());
   thd_->set_time();
 }
@@ -61,7 +62,6 @@ bool Statement::end_row_events() {
   has_row_events_ = true;
   const bool done = thd_->binlog_flush_pending_rows_event(true, false) == 0 &&
                     thd_->binlog_flush_pending_rows_event(true, true) == 0;
-  thd_->reset_binlog_for_next_statement();
   return done;
 }
 
@@ -88,7 +88,7 @@ Error Statement::commit() {
   if (written_ != nullptr) {
     invalidate_query_cache();
     if (!end_row_events()) {
-      error = take_server_error(thd_, ErrorCode::commit_failed);
+      error = take_server_error(thd_, ErrorCode::sql);  // the cache is full, say: the number says it
     }
   }
   if (!error.ok()) {
@@ -106,7 +106,6 @@ void Statement::rollback() {
     invalidate_query_cache();
     static_cast<void>(end_row_events());
   }
-  thd_->reset_binlog_for_next_statement();
   trans_rollback_stmt(thd_);
   clear_diagnostics(thd_);
   end();
@@ -123,6 +122,9 @@ void Statement::end() {
     thd_->lock = nullptr;
   }
   if (is_prelocked || thd_->open_tables != nullptr) {
+    for (const auto& table : tables_) {
+      table->about_to_close();
+    }
     close_thread_tables(thd_);
     for (const auto& table : tables_) {
       if (!table->is_kept()) {

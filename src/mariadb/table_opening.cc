@@ -4,6 +4,7 @@
 #include "mariadb/server_headers.h"
 // The server's headers come first.
 #include <algorithm>
+#include <string_view>
 #include <utility>
 
 #include "base/invariant.h"
@@ -13,6 +14,7 @@
 #include "mariadb/galera.h"
 #include "mariadb/history_partitions.h"
 #include "mariadb/open_table.h"
+#include "mariadb/server_differences.h"
 
 namespace rowsocket::mariadb {
 namespace {
@@ -81,6 +83,13 @@ bool has_engine_of_one_phase(const TABLE_LIST* list) {
   return false;
 }
 
+bool names_unique_checks(const LEX_CSTRING& text) {
+  constexpr std::string_view name = "unique_checks";
+  const char* const end = text.str + text.length;
+  const auto is_same = [](char one, char other) { return my_tolower(&my_charset_latin1, one) == other; };
+  return std::search(text.str, end, name.begin(), name.end(), is_same) != end;
+}
+
 /// Whether one of the triggers could not be parsed. The server keeps the flag to itself; the arguments of an
 /// explicit instantiation may name it nevertheless.
 bool has_malformed_trigger(const Table_triggers_list& triggers);
@@ -99,7 +108,15 @@ class OpenTable::Prelocking final : public DML_prelocking_strategy {
   Prelocking(const OpenTable& open, Error& error) : open_(open), error_(error) {}
 
   bool handle_table(THD* thd, Query_tables_list* context, TABLE_LIST* list, bool* need_prelocking) override {
-    if (list == &open_.list_ && open_.refuse(list->table, error_)) {
+    if (list == &open_.list_) {
+      if (open_.refuse(list->table, error_)) {
+        return true;
+      }
+      if (list->table->triggers != nullptr) {
+        list->trg_event_map = open_.events_;  // else it may serve other requests of the statement, too
+      }
+    }
+    if (refuse_triggers(list)) {
       return true;
     }
     const bool failed = DML_prelocking_strategy::handle_table(thd, context, list, need_prelocking);
@@ -109,12 +126,37 @@ class OpenTable::Prelocking final : public DML_prelocking_strategy {
 
   bool handle_routine(THD* thd, Query_tables_list* context, Sroutine_hash_entry* routine, sp_head* code,
                       bool* need_prelocking) override {
+    refuse_code(code);  // the server does not look at what this function returns; `open_list` does
     const bool failed = DML_prelocking_strategy::handle_routine(thd, context, routine, code, need_prelocking);
     put_off_new_partitions(thd, context->query_tables);
     return failed;
   }
 
  private:
+  bool refuse_triggers(const TABLE_LIST* list) {
+    const Table_triggers_list* const triggers = list->table->triggers;
+    for (uint event = 0; triggers != nullptr && event < TRG_EVENT_MAX; ++event) {
+      const bool fires = (list->trg_event_map & trg2bit(static_cast<trg_event_type>(event))) != 0;
+      for (uint time = 0; fires && time < TRG_ACTION_MAX; ++time) {
+        const Trigger* trigger = list->table->triggers->get_trigger(event, time);
+        for (; trigger != nullptr; trigger = trigger->next) {
+          refuse_code(trigger->body);
+        }
+      }
+    }
+    return !error_.ok();
+  }
+
+  /// A trigger that switches unique_checks off has its rows kept in a buffer by InnoDB (see
+  /// `ServerThread::take_over_settings`). The setting lasts as long as the trigger runs. In a transaction of
+  /// several statements the rows are lost then, in SQL, too.
+  void refuse_code(const sp_head* code) {
+    if (code != nullptr && error_.ok() && names_unique_checks(code->m_body)) [[unlikely]] {
+      error_ = Error(ErrorCode::cannot_open_table, std::string("the trigger or routine ") + code->m_db.str +
+                                                       "." + code->m_name.str + " names unique_checks");
+    }
+  }
+
   const OpenTable& open_;
   Error& error_;
 };
@@ -122,27 +164,40 @@ class OpenTable::Prelocking final : public DML_prelocking_strategy {
 /// Decided on what was opened: a name can be written in several ways (`#mysql50#`), and be another thing than
 /// a moment ago.
 bool OpenTable::refuse(const TABLE* table, Error& error) const {
-  const char* reason = nullptr;
+  std::string reason;
   std::string engine;
   if (is_system_table(table)) {
     reason = "system schemas are not served";
   } else if (table->s->table_type == TABLE_TYPE_SEQUENCE) {
     reason = "a sequence is not served";
   } else if (!is_engine_served(table, engine)) {
-    reason = "its storage engine is not in rowsocket_engines: ";
+    reason = "its storage engine is not in rowsocket_engines: " + engine;
   } else if (intent_ == engine::Intent::write) {
     if (table->versioned(VERS_TRX_ID)) {
       reason = "tables versioned by transaction are not written to, since their history would not be kept";
+    } else if (has_vector_index(table)) {
+      reason = "tables with a vector index are not written to";
     } else if (table->s->period.name.str != nullptr) {
       reason = "tables with an application-time period are not written to";
     } else if (!Galera::replicates(table)) {
       reason = "its engine is not replicated by Galera";
     }
   }
-  if (reason != nullptr) {
-    error = Error(ErrorCode::cannot_open_table, database_ + "." + name_ + ": " + reason + engine);
+  if (!reason.empty()) {
+    error = Error(ErrorCode::cannot_open_table, database_ + "." + name_ + ": " + reason);
   }
-  return reason != nullptr;
+  return !reason.empty();
+}
+
+void OpenTable::expect(const engine::Demand& demand) {
+  using engine::Demand;
+  const auto bit = [&demand](Demand::Kind kind, trg_event_type event) -> uint8 {
+    return (demand.kinds & kind) != 0 ? trg2bit(event) : 0;
+  };
+  const uint8 any = trg2bit(TRG_EVENT_INSERT) | trg2bit(TRG_EVENT_UPDATE) | trg2bit(TRG_EVENT_DELETE);
+  const uint8 told = bit(Demand::inserts, TRG_EVENT_INSERT) | bit(Demand::updates, TRG_EVENT_UPDATE) |
+                     bit(Demand::deletes, TRG_EVENT_DELETE);
+  events_ = told != 0 ? told : any;
 }
 
 void OpenTable::name_in_list() {
@@ -174,7 +229,7 @@ bool OpenTable::open_list(THD* thd, Error& error) {
   const bool was_strict = std::exchange(thd->abort_on_warning, false);
   const bool failed = open_tables(thd, &first, &table_count_, 0, &prelocking) || list_.table == nullptr;
   thd->abort_on_warning = was_strict;
-  return !failed && !refuse(list_.table, error);
+  return !failed && error.ok() && !refuse(list_.table, error);
 }
 
 /// A session that is killed while it opens a table leaves the table's triggers behind as malformed. The next
@@ -238,7 +293,7 @@ Opening OpenTable::open(THD* thd, bool alone_in_statement, NewHistory new_histor
 
 /// The tables of the list are open, before and after.
 Opening OpenTable::add_history_partition(THD* thd, const MDL_savepoint& before, Error& error) {
-  // It holds up all clients of this worker, and all sessions that want the table.
+  // It holds up all sessions that want the table and, without stand-ins, all clients of this worker.
   const ulong timeout_s = global_system_variables.lock_wait_timeout;
   NewPartitions partitions(thd, std::min<ulong>(timeout_s, limits::new_history_patience_s));
   const bool claimed = partitions.claim(&list_);
@@ -275,6 +330,8 @@ Opening OpenTable::settle(THD* thd, bool alone_in_statement, const MDL_savepoint
   is_kept_ = !needs_own_statement_ && table_count_ == 1 && !thd->lex->requires_prelocking();
   if (is_kept_) {
     keep(thd);
+  } else {
+    held_back_.hold_back(&list_);
   }
   return Opening::ready;
 }

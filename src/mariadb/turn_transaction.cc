@@ -42,12 +42,23 @@ void TurnTransaction::end_shared_statement() {
   facts_.has_snapshot = facts_.snapshot_is_old = false;
 }
 
+Error TurnTransaction::end_own_statement(const Galera& galera) {
+  const bool can_be_undone = galera.takes_back_statements() || !statement_.has_row_events();
+  Error error = statement_.commit();
+  facts_.is_lost |= !error.ok() && !can_be_undone;
+  return error;
+}
+
 void TurnTransaction::undo_statement(const Galera& galera) {
   const bool is_undone = galera.takes_back_statements() || !statement_.has_row_events();
   statement_.rollback();
   if (!is_undone) [[unlikely]] {
     facts_.is_lost = true;
   }
+}
+
+void TurnTransaction::note_log_refusal(const Galera& galera) {
+  facts_.is_lost |= facts_.others_wrote || !galera.takes_back_statements();
 }
 
 void TurnTransaction::renew_snapshot() {
@@ -66,6 +77,9 @@ void TurnTransaction::note_write(const OpenTable& table) {
   }
   facts_.does_lasting_work |= table.does_lasting_work();
   facts_.snapshot_is_old = facts_.has_snapshot;
+  if (facts_.group == Group::none) {
+    facts_.others_wrote = facts_.has_written;
+  }
   if (!facts_.has_written) {
     facts_.has_written = true;
     facts_.first_write_at = facts_.last_write_at;
@@ -113,13 +127,22 @@ bool TurnTransaction::parts_two_phases(const OpenTable& table, Intent intent) co
 /// to the end of the transaction, so that no commit of ours waits behind a FLUSH TABLES WITH READ LOCK.
 Begin TurnTransaction::protect_from_backup(const OpenTable& table, ulong patience_s, Error& error) {
   const TABLE_SHARE* const share = table.table()->s;
-  bool& has_protection = facts_.has_backup_protection[share->online_backup ? 1 : 0];
+  return protect(share->online_backup ? MDL_BACKUP_TRANS_DML : MDL_BACKUP_DML, patience_s,
+                 facts_.has_backup_protection[share->online_backup ? 1 : 0], error);
+}
+
+/// For changes that stay: BACKUP STAGE BLOCK_COMMIT lets Aria and MEMORY be changed, but their rows not into
+/// the binlog. SQL finds that out when the rows are there.
+Begin TurnTransaction::protect_commit(ulong patience_s, Error& error) {
+  return protect(MDL_BACKUP_COMMIT, patience_s, facts_.has_commit_protection, error);
+}
+
+Begin TurnTransaction::protect(enum_mdl_type type, ulong patience_s, bool& has_protection, Error& error) {
   if (has_protection) {
     return Begin::ready;
   }
   MDL_request request;
-  MDL_REQUEST_INIT(&request, MDL_key::BACKUP, "", "",
-                   share->online_backup ? MDL_BACKUP_TRANS_DML : MDL_BACKUP_DML, MDL_STATEMENT);
+  MDL_REQUEST_INIT(&request, MDL_key::BACKUP, "", "", type, MDL_STATEMENT);
   const bool failed = patience_s > 0
                           ? thd_->mdl_context.acquire_lock(&request, static_cast<double>(patience_s))
                           : thd_->mdl_context.try_acquire_lock(&request);

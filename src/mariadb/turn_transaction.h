@@ -58,8 +58,15 @@ class TurnTransaction {
   /// No request continues it. Where its end fails, the failure is no single request's: the transaction is
   /// lost, and each request must run in its own.
   void end_shared_statement();
+  /// End a statement of one request, or group. An error means that nothing of it was done. Where the server
+  /// can not undo it (see Galera), the transaction is lost.
+  [[nodiscard]] Error end_own_statement(const Galera& galera);
   /// Undo what a statement of its own did. Where the server can not (see Galera), the transaction is lost.
   void undo_statement(const Galera& galera);
+  /// A request, or group, failed since the binlog's cache took not all of its events. Where it shares the
+  /// cache with others, each must run in a transaction of its own, and so the transaction is lost. So it is
+  /// where the server does not cut the cache when it undoes a statement.
+  void note_log_refusal(const Galera& galera);
 
   // What it has read.
 
@@ -88,12 +95,17 @@ class TurnTransaction {
   [[nodiscard]] engine::Begin admit(const OpenTable& table, engine::Intent intent, Error& error) const;
   /// A backup can not begin between a change of the table and the commit.
   [[nodiscard]] engine::Begin protect_from_backup(const OpenTable& table, ulong patience_s, Error& error);
+  /// A backup can not begin to block commits before the commit.
+  [[nodiscard]] engine::Begin protect_commit(ulong patience_s, Error& error);
 
   // Its groups.
 
   [[nodiscard]] Group group() const { return facts_.group; }
   [[nodiscard]] bool in_group_of_one_statement() const { return facts_.group == Group::one_statement; }
-  void begin_group(Group group) { facts_.group = group; }
+  void begin_group(Group group) {
+    facts_.group = group;
+    facts_.others_wrote = facts_.has_written;
+  }
   /// None is under way from here on. Returns which one it was.
   Group leave_group() { return std::exchange(facts_.group, Group::none); }
   /// The group that was left was `own_transaction`, and is kept.
@@ -119,6 +131,8 @@ class TurnTransaction {
 
     /// A request for writing has joined. Row locks may be held from then on. In a reading session never.
     bool has_written = false;
+    /// It had when the last such request, or the group under way, joined.
+    bool others_wrote = false;
     /// When the first one joined. Only with `has_written`.
     Instant first_write_at;
     /// When the last one tried to.
@@ -132,6 +146,7 @@ class TurnTransaction {
     /// A metadata lock of the backup's kind is held to its end: for engines without, and with, backups of
     /// their own.
     bool has_backup_protection[2] = {false, false};
+    bool has_commit_protection = false;  ///< the same of a commit's kind
 
     /// The group under way; ends with the transaction at the latest. `own_transaction` only where nothing was
     /// written before the group.
@@ -143,6 +158,9 @@ class TurnTransaction {
   THD* thd_;
   Statement statement_;  ///< open only while the transaction is under way
   uint64_t count_ = 0;   ///< of the session's transactions
+  [[nodiscard]] engine::Begin protect(enum_mdl_type type, ulong patience_s, bool& has_protection,
+                                      Error& error);
+
   Facts facts_;
 };
 

@@ -4,8 +4,10 @@
 #include <string>
 
 #include "base/limits.h"
+#include "mariadb/accounts.h"
 #include "mariadb/engines.h"
 #include "mariadb/searched_value.h"
+#include "mariadb/server_differences.h"
 #include "mariadb/variables.h"
 #include "mariadb/variables_table.h"
 
@@ -46,6 +48,7 @@ ROWSOCKET_VARIABLES
 #undef ROWSOCKET_SECRET
 #undef ROWSOCKET_SWITCH
 char* engines = nullptr;
+char* anonymous_account = nullptr;
 
 SettingsChanged settings_changed = nullptr;
 
@@ -64,6 +67,9 @@ Config current_config() {
 #undef ROWSOCKET_SECRET
 #undef ROWSOCKET_SWITCH
   config.tcp = !config.address.empty();
+  const std::string anonymous = text_or_empty(anonymous_account);
+  config.settings.needs_account = anonymous.empty();
+  Accounts::all().set_anonymous(anonymous);
   set_strict_keys(config.settings.strict);
   return config;
 }
@@ -122,6 +128,48 @@ void update_secret(MYSQL_THD, st_mysql_sys_var*, void* place, const void* save) 
   report_change();
 }
 
+bool is_account_name(const char* name) {
+  std::string user;
+  std::string host;
+  return name == nullptr || *name == '\0' || split_account_name(name, user, host);
+}
+
+/// As rights.cc takes it on. No error: the account may be made later.
+void warn_of_unknown(MYSQL_THD thd, const std::string& name) {
+  std::string user;
+  std::string host;
+  Security_context context;
+  if (!name.empty() && split_account_name(name, user, host) &&
+      (take_privileges(context, user, host.c_str()) || host != context.priv_host)) {
+    push_warning_printf(thd, Sql_condition::WARN_LEVEL_WARN, ER_WRONG_VALUE_FOR_VAR,
+                        "there is no account %s: clients that name none may do nothing", name.c_str());
+  }
+}
+
+int check_account(MYSQL_THD thd, st_mysql_sys_var*, void* save, st_mysql_value* value) {
+  char room[USERNAME_LENGTH + MAX_HOSTNAME + 8];
+  int size = sizeof room;
+  const char* const name = value->val_str(value, room, &size);
+  if (!is_account_name(name)) {
+    my_printf_error(ER_WRONG_VALUE_FOR_VAR, "rowsocket_anonymous_account takes user@host, or nothing",
+                    MYF(0));
+    return 1;
+  }
+  warn_of_unknown(thd, text_or_empty(name));
+  // The server copies it before what is on the stack is gone.
+  *static_cast<const char**>(save) = name == nullptr ? "" : thd_strmake(thd, name, size);
+  return 0;
+}
+
+void update_account(MYSQL_THD, st_mysql_sys_var*, void* place, const void* save) {
+  auto* const kept = static_cast<char**>(place);
+  char* const before = *kept;
+  const std::string name = text_or_empty(*static_cast<const char* const*>(save));
+  *kept = my_strdup(PSI_NOT_INSTRUMENTED, name.c_str(), MYF(MY_WME));
+  my_free(before);
+  report_change();
+}
+
 // ---- what the server is told of each
 
 constexpr unsigned long long any_max = ~0ULL;
@@ -145,7 +193,12 @@ ROWSOCKET_VARIABLES
 #undef ROWSOCKET_NUMBER
 #undef ROWSOCKET_SECRET
 #undef ROWSOCKET_SWITCH
-// It is no part of Config: the engine asks for it.
+// These are no part of Config: the engine asks for them.
+MYSQL_SYSVAR_STR(
+    anonymous_account, anonymous_account, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_MEMALLOC,
+    "The account, as user@host, whose rights clients have that name no account: with the secret of "
+    "their port, where it has one. Empty = they may do nothing",
+    check_account, update_account, "");
 MYSQL_SYSVAR_STR(engines, engines, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
                  "Storage engines whose tables are served, comma-separated. Those of the default were tried; "
                  "others may harm the server",
@@ -157,7 +210,8 @@ MYSQL_SYSVAR_STR(engines, engines, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
 #define ROWSOCKET_NUMBER(name, field, when, default_value, min, max, what) MYSQL_SYSVAR(name),
 #define ROWSOCKET_SECRET(name, what) MYSQL_SYSVAR(name),
 #define ROWSOCKET_SWITCH(name, what) MYSQL_SYSVAR(name),
-st_mysql_sys_var* system_variables[] = {ROWSOCKET_VARIABLES MYSQL_SYSVAR(engines), nullptr};
+st_mysql_sys_var* system_variables[] = {ROWSOCKET_VARIABLES MYSQL_SYSVAR(engines),
+                                        MYSQL_SYSVAR(anonymous_account), nullptr};
 #undef ROWSOCKET_TEXT
 #undef ROWSOCKET_NUMBER
 #undef ROWSOCKET_SECRET
@@ -178,6 +232,10 @@ bool load_variables(Config& config, SettingsChanged changed, std::string& failur
 #undef ROWSOCKET_NUMBER
 #undef ROWSOCKET_SECRET
 #undef ROWSOCKET_SWITCH
+  if (!is_account_name(anonymous_account)) {
+    failure = std::string("rowsocket_anonymous_account=") + anonymous_account + ": takes user@host";
+    return false;
+  }
   set_engines_served(engines);
   settings_changed = changed;
   config = current_config();

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The table of system variables: each stands here and nowhere else; the declarations to the server, the
-// bounds and the `Config` are made from it. The ports and sockets are those of the doors in
-// server/protocols.h.
+// The table of system variables; the declarations to the server, the bounds and the `Config` are made from
+// it. Two that need checks of their own (`engines`, `anonymous_account`) are in variables.cc. The ports and
+// sockets are those of the doors in server/protocols.h.
 //
 //   ROWSOCKET_TEXT(name, field of Config, default, what it is)                   as the server starts
 //   ROWSOCKET_NUMBER(name, field of Config, when, default, least, most, what)    when: at_start or any_time
@@ -29,8 +29,8 @@
       "Addresses to listen on, comma-separated numbers like 127.0.0.1,::1; * = all; empty = no TCP") \
   ROWSOCKET_DOORS \
   ROWSOCKET_TEXT(containers, containers, "", \
-      "Table of containers, as database.table, for protocols that name none (memcached); empty = there are " \
-      "none") \
+      "Table of containers, as database.table, for protocols that name none (memcached, RESP); empty = " \
+      "there are none") \
   ROWSOCKET_NUMBER(threads_read, threads_read, at_start, 0, 0, limits::threads_max, \
       "Worker threads for the read port; 0 = as many as cores") \
   ROWSOCKET_NUMBER(threads_write, threads_write, at_start, 0, 0, limits::threads_max, \
@@ -55,7 +55,13 @@
   ROWSOCKET_NUMBER(max_held_bytes, settings.held_bytes_max, any_time, limits::held_bytes_default, \
       limits::held_bytes_min, limits::held_bytes_max, \
       "Bytes that the connections of one worker may hold together: halves of requests, replies not read, " \
-      "opened ids. Who holds most is closed") \
+      "opened ids. The connection that holds most is closed") \
+  ROWSOCKET_NUMBER(max_rows_examined, settings.rows_examined_max, any_time, \
+      limits::rows_examined_default, 0, limits::rows_examined_max, \
+      "Rows that one request, or one group, may look at; 0 = any number") \
+  ROWSOCKET_NUMBER(max_request_ms, settings.request_ms_max, any_time, limits::request_ms_default, 0, \
+      limits::request_ms_max, \
+      "Milliseconds that one request, or one group, may go from row to row; 0 = any time") \
   ROWSOCKET_NUMBER(max_in_values, settings.in_values_max, any_time, limits::in_list_default, 1, \
                   limits::in_list_max, \
       "Values of one IN list") \
@@ -69,6 +75,10 @@
       "What clients must send to write; empty = nothing. Shown as (set)") \
   ROWSOCKET_SWITCH(error_detail, \
       "Add a text for people to error replies, as one more token") \
+  ROWSOCKET_SWITCH(require_tls, \
+      "Refuse clients that come over TCP without TLS; a unix socket is as good as TLS") \
+  ROWSOCKET_SWITCH(allows_flush, \
+      "Clients of memcached may empty the table of a container with flush_all") \
   ROWSOCKET_SWITCH(strict, \
       "Refuse what is served only because earlier servers did: values beyond the columns, empty amounts, " \
       "keys that are no value of their column")

@@ -74,6 +74,36 @@ std::string SocketAddress::text() const {
                    : std::string(host.data()) + ":" + port_text;
 }
 
+Peer peer_of(int fd) {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof storage;
+  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&storage), &size) != 0) {
+    return {.place = Peer::Place::network, .party = "unknown"};
+  }
+  if (storage.ss_family == AF_UNIX) {
+    ucred credentials{};
+    socklen_t credentials_size = sizeof credentials;
+    const bool is_known = ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &credentials_size) == 0;
+    return {.place = Peer::Place::unix_socket,
+            .party = is_known ? "uid " + std::to_string(credentials.uid) : "unknown uid"};
+  }
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (storage.ss_family == AF_INET) {
+    const auto& ipv4 = reinterpret_cast<const sockaddr_in&>(storage).sin_addr;
+    const bool is_loopback = (ntohl(ipv4.s_addr) >> 24) == 127;
+    ::inet_ntop(AF_INET, &ipv4, text.data(), text.size());
+    return {.place = is_loopback ? Peer::Place::loopback : Peer::Place::network, .party = text.data()};
+  }
+  in6_addr ipv6 = reinterpret_cast<const sockaddr_in6&>(storage).sin6_addr;
+  const bool is_mapped = IN6_IS_ADDR_V4MAPPED(&ipv6);
+  const bool is_loopback = IN6_IS_ADDR_LOOPBACK(&ipv6) || (is_mapped && ipv6.s6_addr[12] == 127);
+  if (!is_mapped && !is_loopback) {
+    std::fill(std::begin(ipv6.s6_addr) + 8, std::end(ipv6.s6_addr), uint8_t{0});
+  }
+  ::inet_ntop(AF_INET6, &ipv6, text.data(), text.size());
+  return {.place = is_loopback ? Peer::Place::loopback : Peer::Place::network, .party = text.data()};
+}
+
 bool parse_address_list(std::string_view list, std::vector<SocketAddress>& addresses, std::string& failure) {
   addresses.clear();
   for (size_t begin = 0; begin <= list.size();) {

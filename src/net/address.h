@@ -40,6 +40,17 @@ class SocketAddress {
   socklen_t size_ = 0;
 };
 
+/// Who is at the other end of a connected socket.
+struct Peer {
+  enum class Place : uint8_t { unix_socket, loopback, network };
+  Place place = Place::network;
+  /// What one party can have only one of: "uid 1000", "192.0.2.7", "2001:db8:1:2" (a network of 64 bits).
+  std::string party = {};
+};
+
+/// May throw std::bad_alloc.
+[[nodiscard]] Peer peer_of(int fd);
+
 /// The hosts of a comma-separated list, blanks around them dropped; "*" stands for all addresses of both
 /// families. On a host that is no numeric address, returns false and names it in `failure`.
 [[nodiscard]] bool parse_address_list(std::string_view list, std::vector<SocketAddress>& addresses,

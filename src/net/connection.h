@@ -3,8 +3,9 @@
 // A connected stream, with the bytes that were received and not yet consumed, and the bytes that are still to
 // be sent. It does not know what the bytes mean, nor how they travel (transport.h). One owner, one thread.
 //
-// Each call asks the transport at most once. The poll is level-triggered: it tells again of bytes that are
-// left, so no call is spent on learning that there are none.
+// Each call asks the socket at most once. The poll is level-triggered: it tells again of bytes that are
+// left, so no call is spent on learning that there are none. (Bytes that a transport holds are all received
+// with the call that made it hold them.)
 #pragma once
 
 #include <cstddef>
@@ -13,6 +14,7 @@
 #include <utility>
 
 #include "base/buffer.h"
+#include "base/limits.h"
 #include "net/buffer_pool.h"
 #include "net/transport.h"
 
@@ -30,10 +32,11 @@ class Connection {
   [[nodiscard]] Buffer& input() { return input_; }
   [[nodiscard]] Buffer& output() { return output_; }
   [[nodiscard]] bool has_output() const { return !output_.empty(); }
-  [[nodiscard]] size_t held_bytes() const { return input_.capacity() + output_.capacity(); }
+  [[nodiscard]] size_t buffer_bytes() const { return input_.capacity() + output_.capacity(); }
+  [[nodiscard]] size_t held_bytes() const { return buffer_bytes() + transport_->held_bytes(); }
 
-  /// Append received bytes to the input. The input moves if it has to grow.
-  [[nodiscard]] Transfer receive(BufferPool& pool);
+  /// Append received bytes to the input, at most `bytes_max` of them. The input moves if it has to grow.
+  [[nodiscard]] Transfer receive(BufferPool& pool, size_t bytes_max = limits::receive_bytes);
   /// Send from the front of the output, which must not be empty.
   [[nodiscard]] Transfer send();
 
@@ -46,10 +49,17 @@ class Connection {
   /// Give back the buffers that hold nothing.
   void give_back_empty(BufferPool& pool);
 
+  /// See Transport::is_gone.
+  [[nodiscard]] bool is_gone() const { return transport_->is_gone(); }
+  [[nodiscard]] const Transport& transport() const { return *transport_; }
+  /// The connection is of no use any more.
+  [[nodiscard]] Descriptor take_socket() { return transport_->take_socket(); }
   /// Tell the peer that no more bytes come. The peer may still send.
   void shut_down_output() { transport_->shut_down_output(); }
 
  private:
+  [[nodiscard]] Transfer receive_held(Transfer received);
+
   std::unique_ptr<Transport> transport_;
   bool filled_last_time_ = false;  ///< all bytes that were asked for came: there are probably more
   Buffer input_;

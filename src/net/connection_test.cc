@@ -64,6 +64,7 @@ class TurnedBits final : public Transport {
     return plain_.send(sent.data(), sent.size());
   }
   void shut_down_output() override { plain_.shut_down_output(); }
+  [[nodiscard]] bool is_gone() const override { return plain_.is_gone(); }
 
   static char turned(char byte) { return static_cast<char>(~byte); }
 
@@ -80,6 +81,13 @@ TEST_F(ConnectionTest, how_bytes_travel_is_its_transports_business) {
   connection.output().append("a");
   EXPECT_EQ(connection.send().status, Status::moved);
   EXPECT_EQ(peer_receives(), turned_a);
+}
+
+TEST_F(ConnectionTest, a_peer_is_gone_once_it_has_closed_its_side) {
+  peer_sends("a");
+  EXPECT_FALSE(connection_.is_gone());
+  ::shutdown(peer_.get(), SHUT_WR);
+  EXPECT_TRUE(connection_.is_gone()) << "though there are bytes to receive";
 }
 
 TEST_F(ConnectionTest, bytes_come_and_go) {
@@ -197,8 +205,7 @@ TEST(BufferPoolTest, keeps_no_giant_and_no_more_than_its_share) {
 }
 
 TEST_F(ConnectionTest, poller_reports_what_was_asked_and_nothing_else) {
-  Poller poller;
-  ASSERT_TRUE(poller.valid());
+  Epoll poller;
   ASSERT_TRUE(poller.change(connection_.fd(), Interest::none, Interest::input, &connection_));
   EXPECT_TRUE(poller.wait(0).empty());
   peer_sends("x");
@@ -217,7 +224,7 @@ TEST_F(ConnectionTest, poller_reports_what_was_asked_and_nothing_else) {
 }
 
 TEST_F(ConnectionTest, poller_tells_of_a_hang_up_whatever_was_asked_for) {
-  Poller poller;
+  Epoll poller;
   ASSERT_TRUE(poller.change(connection_.fd(), Interest::none, Interest::output, &connection_));
   ASSERT_EQ(poller.wait(0).size(), 1u);
   EXPECT_FALSE(poller.wait(0)[0].readable);
@@ -232,7 +239,7 @@ TEST(PollerTest, tells_of_an_error_whatever_was_asked_for) {
   ASSERT_EQ(::pipe(ends.data()), 0);
   Descriptor reading(ends[0]);
   const Descriptor writing(ends[1]);
-  Poller poller;
+  Epoll poller;
   ASSERT_TRUE(poller.change(writing.get(), Interest::none, Interest::output, nullptr));
   reading.close();
   ASSERT_EQ(poller.wait(0).size(), 1u);
@@ -240,7 +247,7 @@ TEST(PollerTest, tells_of_an_error_whatever_was_asked_for) {
 }
 
 TEST(PollerTest, a_wait_that_a_signal_ended_has_found_nothing) {
-  Poller poller;
+  Epoll poller;
   std::array<int, 2> fds{};
   ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, fds.data()), 0);
   const Descriptor one(fds[0]);
@@ -257,7 +264,7 @@ TEST(PollerTest, a_wait_that_a_signal_ended_has_found_nothing) {
 }
 
 TEST(WakeupTest, another_thread_ends_the_wait) {
-  Poller poller;
+  Epoll poller;
   Wakeup wakeup;
   ASSERT_TRUE(poller.change(wakeup.fd(), Interest::none, Interest::input, nullptr));
   std::thread other([&] { wakeup.notify(); });

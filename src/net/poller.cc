@@ -3,9 +3,9 @@
 
 namespace rowsocket::net {
 
-Poller::Poller() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {}
+Epoll::Epoll() : epoll_(::epoll_create1(EPOLL_CLOEXEC)) {}
 
-bool Poller::change(int fd, Interest current, Interest wanted, void* tag) {
+bool Epoll::change(int fd, Interest current, Interest wanted, void* tag) {
   if (current == wanted) {
     return true;
   }
@@ -21,7 +21,7 @@ bool Poller::change(int fd, Interest current, Interest wanted, void* tag) {
   return ::epoll_ctl(epoll_.get(), operation, fd, &event) == 0;
 }
 
-std::span<const Poller::Event> Poller::wait(int timeout_ms) {
+std::span<const Poller::Event> Epoll::wait(int timeout_ms) {
   const int count = ::epoll_wait(epoll_.get(), raw_.data(), static_cast<int>(raw_.size()), timeout_ms);
   if (count <= 0) {
     return {};  // nothing yet, or a signal came between: the caller's loop looks again

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// A thin, level-triggered epoll. One owner, one thread. Each watched descriptor carries a tag: an address
-// that its owner wants to see again. The poller does not own descriptors. A closed descriptor leaves the set
-// by itself.
+// What waits for descriptors, level-triggered. One owner, one thread. Each watched descriptor carries a tag:
+// an address that its owner wants to see again. The poller does not own descriptors. A closed descriptor
+// leaves the set by itself.
 #pragma once
 
 #include <sys/epoll.h>
@@ -16,7 +16,7 @@
 
 namespace rowsocket::net {
 
-/// What a descriptor is watched for. `none` takes it out of the set. For any descriptor in the set epoll
+/// What a descriptor is watched for. `none` takes it out of the set. For any descriptor in the set a poller
 /// reports a hang-up, asked or not. A level-triggered event that is not handled makes a busy loop.
 enum class Interest : uint8_t { none, input, output };
 
@@ -24,13 +24,10 @@ class Poller {
  public:
   static constexpr int forever = -1;
 
-  Poller();
-
-  /// False if the system refused the epoll descriptor; then the object is of no use.
-  [[nodiscard]] bool valid() const { return epoll_.valid(); }
+  virtual ~Poller() = default;
 
   /// Watch `fd` for `wanted` instead of `current`. False if the system refused.
-  [[nodiscard]] bool change(int fd, Interest current, Interest wanted, void* tag);
+  [[nodiscard]] virtual bool change(int fd, Interest current, Interest wanted, void* tag) = 0;
 
   struct Event {
     void* tag;
@@ -39,7 +36,16 @@ class Poller {
   };
   /// Wait until something happens, at most `timeout_ms` (or `forever`). The events are good until the next
   /// call.
-  [[nodiscard]] std::span<const Event> wait(int timeout_ms);
+  [[nodiscard]] virtual std::span<const Event> wait(int timeout_ms) = 0;
+};
+
+/// The system's. If the system refused the epoll descriptor, then every `change` fails.
+class Epoll final : public Poller {
+ public:
+  Epoll();
+
+  [[nodiscard]] bool change(int fd, Interest current, Interest wanted, void* tag) override;
+  [[nodiscard]] std::span<const Event> wait(int timeout_ms) override;
 
  private:
   Descriptor epoll_;

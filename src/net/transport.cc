@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "net/transport.h"
 
+#include <poll.h>
 #include <sys/socket.h>
 
 #include <cerrno>
@@ -13,9 +14,26 @@ Transfer::Status status_of(int error) {
   return is_temporary ? Transfer::Status::blocked : Transfer::Status::failed;
 }
 
+/// The type of the first record of TLS, a handshake. No protocol of ours begins with it.
+constexpr char tls_handshake = 0x16;
+
 }  // namespace
 
+bool peer_is_gone(int fd) {
+  pollfd asked{fd, POLLRDHUP, 0};
+  return ::poll(&asked, 1, 0) == 1;
+}
+
+bool PlainTransport::begins_tls() {
+  char first = 0;
+  has_begun_ = ::recv(socket_.get(), &first, 1, MSG_PEEK) == 1;
+  return has_begun_ && first == tls_handshake;
+}
+
 Transfer PlainTransport::receive(char* place, size_t byte_count_max) {
+  if (!has_begun_ && begins_tls()) {
+    return {Transfer::Status::begins_tls, 0};
+  }
   const ssize_t received = ::recv(socket_.get(), place, byte_count_max, 0);
   if (received < 0) {
     return {status_of(errno), 0};

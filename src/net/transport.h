@@ -6,18 +6,22 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 
 #include "net/descriptor.h"
+
+struct ssl_st;  // a session of OpenSSL
 
 namespace rowsocket::net {
 
 struct Transfer {
   enum class Status : uint8_t {
-    moved,         ///< `byte_count` bytes, at least one
-    blocked,       ///< nothing to receive, or no room to send, for now
-    ended,         ///< the peer will send nothing more
-    failed,        ///< the connection is broken
-    out_of_memory  ///< no buffer was to be had
+    moved,          ///< `byte_count` bytes, at least one
+    blocked,        ///< nothing to receive, or no room to send, for now
+    ended,          ///< the peer will send nothing more
+    failed,         ///< the connection is broken
+    out_of_memory,  ///< no buffer was to be had
+    begins_tls      ///< the peer begins with TLS; nothing was taken from the socket
   };
   Status status;
   size_t byte_count;
@@ -35,9 +39,31 @@ class Transport {
   [[nodiscard]] virtual Transfer send(const char* bytes, size_t byte_count) = 0;
   /// Tell the peer that no more bytes come. The peer may still send.
   virtual void shut_down_output() = 0;
+  /// The peer has said that it sends nothing more, or the connection is broken. Bytes may still be there.
+  [[nodiscard]] virtual bool is_gone() const = 0;
+  /// Give the socket up. The transport is of no use any more.
+  [[nodiscard]] virtual Descriptor take_socket() { return {}; }
+
+  // ---- where bytes travel inside TLS (tls/transport.h)
+
+  /// The last `receive` had no room for all bytes that were taken from the socket. No poll tells of those.
+  /// Until there are none, `receive` takes no others.
+  [[nodiscard]] virtual bool holds_input() const { return false; }
+  /// The last `receive` has to send something first: call it again when there is room for it.
+  [[nodiscard]] virtual bool receives_when_writable() const { return false; }
+  /// Memory that the transport has for itself.
+  [[nodiscard]] virtual size_t held_bytes() const { return 0; }
+  [[nodiscard]] virtual bool is_encrypted() const { return false; }
+  /// What was agreed on with the peer, for another thread; nullptr where nothing is encrypted. May throw
+  /// std::bad_alloc.
+  [[nodiscard]] virtual std::shared_ptr<ssl_st> portrait() const { return nullptr; }
 };
 
-/// The bytes as they are, over TCP or a UNIX socket that does not block.
+/// The peer of a connected socket sends nothing more, or the connection is broken.
+[[nodiscard]] bool peer_is_gone(int fd);
+
+/// The bytes as they are, over TCP or a UNIX socket that does not block. A peer whose first byte is that of
+/// TLS is left to somebody else.
 class PlainTransport final : public Transport {
  public:
   explicit PlainTransport(Descriptor socket) : socket_(std::move(socket)) {}
@@ -46,9 +72,14 @@ class PlainTransport final : public Transport {
   [[nodiscard]] Transfer receive(char* place, size_t byte_count_max) override;
   [[nodiscard]] Transfer send(const char* bytes, size_t byte_count) override;
   void shut_down_output() override;
+  [[nodiscard]] bool is_gone() const override { return peer_is_gone(socket_.get()); }
+  [[nodiscard]] Descriptor take_socket() override { return std::move(socket_); }
 
  private:
+  [[nodiscard]] bool begins_tls();
+
   Descriptor socket_;
+  bool has_begun_ = false;  ///< the first byte was looked at
 };
 
 }  // namespace rowsocket::net

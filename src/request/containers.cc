@@ -79,6 +79,7 @@ Container::Container(const ContainerFields& fields)
     ++value_count;
   }
   row_columns_ = values_columns_;
+  contents_columns_ = values_columns_;
   for (const std::string_view column : add_optional_columns(fields)) {
     all.push_back(column);
   }
@@ -93,6 +94,8 @@ Container::Container(const ContainerFields& fields)
                           .filter_columns = filter_columns_,
                           .unique_columns = key_columns_};
   };
+  contents = names(contents_columns_);
+  expiry = names(expiry_column_);
   values = names(values_columns_);
   row = names(row_columns_);
   whole = names(whole_columns_);
@@ -133,8 +136,12 @@ std::vector<std::string_view> Container::add_optional_columns(const ContainerFie
     add(row_columns_, expiry_column);
     add(whole_columns_, expiry_column);
     add(filter_columns_, expiry_column);
+    expiry_column_ = expiry_column;
     expiry_at = position++;
     expiry_filter = filter++;
+  }
+  if (has_expiry) {
+    expiry_in_whole = key_part_count + expiry_at - (table_keeps_cas && has_cas ? 1 : 0);
   }
   if (has_cas) {
     const uint32_t in_front = key_part_count + cas_at;
@@ -166,6 +173,69 @@ const Container* Containers::find(std::string_view name) const {
       std::lower_bound(by_name_.begin(), by_name_.end(), name,
                        [](const auto& one, std::string_view wanted) { return one->name < wanted; });
   return found == by_name_.end() || (*found)->name != name ? nullptr : found->get();
+}
+
+// ---- keys and values of protocols
+
+ContainerKey find_container(const Containers* containers, std::string_view key, std::string_view chosen) {
+  constexpr std::string_view lead = "@@";
+  if (containers == nullptr || containers->size() == 0) {
+    return {.problem = containers == nullptr ? "rowsocket_containers names no table, or it was not read yet"
+                                             : std::string_view(containers->why_none())};
+  }
+  std::string_view name = chosen;
+  std::string_view rest = key;
+  if (key.starts_with(lead)) {
+    const size_t dot = std::min(key.find('.'), key.size());
+    name = key.substr(lead.size(), dot - lead.size());
+    rest = key.substr(std::min(dot + 1, key.size()));
+  }
+  const Container* const container = name.empty() ? containers->of_no_name() : containers->find(name);
+  if (container == nullptr) {
+    return {.rest = rest, .name = name, .problem = "there is no such container"};
+  }
+  return {.container = container, .rest = rest, .name = container->name, .problem = container->problem};
+}
+
+bool has_all_parts(const ContainerKey& key) {
+  const auto separators = std::count(key.rest.begin(), key.rest.end(), container_separator);
+  return static_cast<size_t>(separators) + 1 >= key.container->key_part_count;
+}
+
+void split_key(std::string_view rest, std::span<Value> parts) {
+  for (size_t part = 0; part + 1 < parts.size(); ++part) {
+    const size_t end = std::min(rest.find(container_separator), rest.size());
+    parts[part] = Value(rest.substr(0, end));
+    rest.remove_prefix(std::min(end + 1, rest.size()));
+  }
+  parts.back() = Value(rest);
+}
+
+void split_value(std::string_view value, std::span<Value> parts) {
+  bool is_over = false;
+  for (size_t part = 0; part < parts.size(); ++part) {
+    const size_t end =
+        part + 1 == parts.size() ? value.size() : std::min(value.find(container_separator), value.size());
+    parts[part] = is_over ? Value() : Value(value.substr(0, end));
+    is_over = is_over || end == value.size();
+    value.remove_prefix(std::min(end + 1, value.size()));
+  }
+}
+
+bool put_separators(Arena& arena, const Container& container, size_t first, size_t column_count,
+                    PerColumn& per_column) {
+  if (container.value_count <= 1) {
+    return true;
+  }
+  const auto prefixes = arena.array<std::string_view>(column_count);
+  if (prefixes.empty()) {
+    return false;
+  }
+  for (size_t value = 1; value < container.value_count; ++value) {
+    prefixes[first + value] = {&container_separator, 1};
+  }
+  per_column.prefixes = prefixes.data();
+  return true;
 }
 
 }  // namespace rowsocket

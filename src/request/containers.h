@@ -5,7 +5,7 @@
 // time. The rows of one table of the server say which containers there are; it has the shape of
 // `innodb_memcache.containers`. That table is the administrator's.
 //
-// One immutable list for all who need it. It travels with the settings (Settings::containers);
+// One immutable list for all readers. It travels with the settings (Settings::containers);
 // server/container_watch.h reads the table and publishes a new list when it has changed.
 #pragma once
 
@@ -17,7 +17,9 @@
 #include <string_view>
 #include <vector>
 
+#include "base/arena.h"
 #include "request/request.h"
+#include "request/value_writer.h"
 
 namespace rowsocket {
 
@@ -49,11 +51,14 @@ struct Container {
   bool has_flags = false;
   bool has_cas = false;
   bool has_expiry = false;
+  [[nodiscard]] bool writes_cas() const { return has_cas && !table_keeps_cas; }
 
-  // Three selections of the same rows. All have the unique index, and as filter columns expiry and cas, as
-  // far as the container has them.
-  SelectionNames values;  ///< values, flags
-  SelectionNames row;     ///< values, flags, cas, expiry
+  // Selections of the same rows. All have the unique index, and as filter columns expiry and cas, as far as
+  // the container has them.
+  SelectionNames contents;  ///< values alone
+  SelectionNames expiry;    ///< the expiry time alone
+  SelectionNames values;    ///< values, flags
+  SelectionNames row;       ///< values, flags, cas, expiry
   /// Key parts, values, flags, cas and expiry: what an insert gives. A cas that the table keeps stands
   /// behind them.
   SelectionNames whole;
@@ -63,6 +68,7 @@ struct Container {
   uint32_t cas_at = none;
   uint32_t cas_in_whole = none;
   uint32_t expiry_at = none;
+  uint32_t expiry_in_whole = none;
   uint32_t expiry_filter = none;
   uint32_t cas_filter = none;
 
@@ -70,7 +76,8 @@ struct Container {
   std::vector<std::string_view> add_optional_columns(const ContainerFields& fields);
 
   std::string database_, table_, index_, key_columns_;
-  std::string values_columns_, row_columns_, whole_columns_, filter_columns_;
+  std::string contents_columns_, expiry_column_, values_columns_, row_columns_, whole_columns_,
+      filter_columns_;
 };
 
 class Containers {
@@ -93,5 +100,27 @@ class Containers {
   const Container* of_no_name_ = nullptr;
   std::string why_none_;
 };
+
+/// A key of a protocol, as it names its container: `@@name.rest`, or only the rest.
+struct ContainerKey {
+  const Container* container = nullptr;  ///< nullptr: `problem` says why
+  std::string_view rest = {};
+  std::string_view name = {};     ///< the container's, where there is a problem; empty = it is about all
+  std::string_view problem = {};  ///< empty = the container can be used, as far as its own row tells
+};
+/// `chosen` names the container of keys that name none; empty = the default one. `containers` may be nullptr.
+[[nodiscard]] ContainerKey find_container(const Containers* containers, std::string_view key,
+                                          std::string_view chosen);
+/// The key has as many parts as its container has key columns, or more.
+[[nodiscard]] bool has_all_parts(const ContainerKey& key);
+/// The parts of a key, as many as its container has key columns. The last takes what is left.
+void split_key(std::string_view rest, std::span<Value> parts);
+/// The value's parts, one for each value column; the columns behind the last part get NULL.
+void split_value(std::string_view value, std::span<Value> parts);
+
+/// Have the separator stand before each value but the first, in rows of so many columns; the values begin at
+/// column `first`. A container of one value needs none. False where memory is refused.
+[[nodiscard]] bool put_separators(Arena& arena, const Container& container, size_t first, size_t column_count,
+                                  PerColumn& per_column);
 
 }  // namespace rowsocket

@@ -55,6 +55,9 @@ TEST(ContainerTest, a_cas_that_the_table_keeps_is_read_and_not_written) {
   EXPECT_EQ(one.row.columns, "v,f,c,e");
   EXPECT_EQ(one.whole.columns, "k,v,f,e,c");
   EXPECT_EQ(one.cas_in_whole, 4U);
+  EXPECT_EQ(one.expiry_in_whole, 3U);
+  EXPECT_EQ(one.contents.columns, "v");
+  EXPECT_EQ(one.expiry.columns, "e");
 }
 
 TEST(ContainerTest, a_row_that_makes_no_sense_says_why) {
@@ -95,6 +98,19 @@ TEST(ContainersTest, without_a_name_it_is_the_default_one_or_the_first) {
   EXPECT_EQ(containers({"b", "default", "c"}).of_no_name()->name, "default");
   EXPECT_EQ(containers({}).of_no_name(), nullptr);
   EXPECT_EQ(containers({}).why_none(), "the table of containers has no row");
+}
+
+TEST(ContainersTest, a_key_names_its_container_or_is_of_the_chosen_one) {
+  const Containers some = containers({"a", "b"});
+  EXPECT_EQ(find_container(&some, "x", "").container->name, "a");
+  EXPECT_EQ(find_container(&some, "x", "b").container->name, "b");
+  EXPECT_EQ(find_container(&some, "@@b.x.y", "").container->name, "b");
+  EXPECT_EQ(find_container(&some, "@@b.x.y", "").rest, "x.y");
+  EXPECT_EQ(find_container(&some, "@@b", "").rest, "");
+  EXPECT_EQ(find_container(&some, "@@c.x", "").problem, "there is no such container");
+  EXPECT_EQ(find_container(&some, "@@c.x", "").name, "c");
+  EXPECT_EQ(find_container(nullptr, "x", "").problem,
+            "rowsocket_containers names no table, or it was not read yet");
 }
 
 }  // namespace

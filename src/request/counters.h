@@ -35,6 +35,11 @@
   ROWSOCKET_COUNTER(rows_deleted, "rows deleted and committed")                                          \
   ROWSOCKET_COUNTER(errors_request, "error replies: malformed, or asking for what does not exist")       \
   ROWSOCKET_COUNTER(errors_authentication, "error replies: not authenticated")                           \
+  ROWSOCKET_COUNTER(logins, "logins with an account")                                                    \
+  ROWSOCKET_COUNTER(logins_refused, "logins that were refused by the server")                            \
+  ROWSOCKET_COUNTER(tls_handshakes, "TLS handshakes that were done")                                     \
+  ROWSOCKET_COUNTER(tls_handshakes_failed, "TLS handshakes that failed, or took too long")               \
+  ROWSOCKET_COUNTER(logins_untried, "logins that were refused unread: too many guesses, or no TLS")      \
   ROWSOCKET_COUNTER(errors_table, "error replies: a table cannot be opened or locked")                   \
   ROWSOCKET_COUNTER(errors_engine, "error replies: refused by the storage engine or by a conversion")    \
   ROWSOCKET_COUNTER(errors_internal, "error replies: commit failed, out of memory, shutting down")       \
@@ -46,6 +51,8 @@
   ROWSOCKET_COUNTER(commit_failures, "transactions whose commit failed")                                 \
   ROWSOCKET_COUNTER(replays, "transactions executed again request by request")                           \
   ROWSOCKET_COUNTER(parked, "requests that had to wait for a lock")                                      \
+  ROWSOCKET_COUNTER(waited_alone, "of those, requests that waited on a thread of their own")             \
+  ROWSOCKET_COUNTER(requests_stopped, "requests that ended early since their client had gone")           \
   ROWSOCKET_COUNTER(hand_overs, "times that a stand-in took over from a thread that was stuck")          \
   ROWSOCKET_COUNTER(stand_ins_missed, "times that a thread was stuck and no other could be made")        \
   ROWSOCKET_COUNTER(table_opens, "tables opened")                                                        \
@@ -72,6 +79,12 @@ class alignas(64) Counters {
   void add(Counter counter, uint64_t amount = 1) {
     auto& slot = slots_[static_cast<size_t>(counter)];
     slot.store(slot.load(std::memory_order_relaxed) + amount, std::memory_order_relaxed);
+  }
+  /// All of another set, which no thread writes any more.
+  void add_all(const Counters& other) {
+    for (size_t number = 0; number < slots_.size(); ++number) {
+      add(static_cast<Counter>(number), other.read(static_cast<Counter>(number)));
+    }
   }
   [[nodiscard]] uint64_t read(Counter counter) const {
     return slots_[static_cast<size_t>(counter)].load(std::memory_order_relaxed);

@@ -33,8 +33,11 @@ enum class Reason : uint8_t {
   row_locked,  ///< another transaction has the row; trying again may help
   conflict,   ///< another transaction was preferred (a deadlock, a failed certification), or one on a table's
               ///< lock
+  denied,     ///< the client's account has no grant for it
   too_large,  ///< the transaction grew beyond what the host allows; parts of it may not
-  duplicate   ///< a unique key has the row already
+  duplicate,  ///< a unique key has the row already
+  out_of_range,  ///< a sum is more, or less, than its column can hold
+  no_number      ///< what is to be added, or what it is to be added to, is no number
 };
 
 /// The outcome of something that can fail. `code == none` is success.

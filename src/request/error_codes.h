@@ -33,12 +33,19 @@
   ROWSOCKET_ERROR(line_too_long, errors_request, "") \
   ROWSOCKET_ERROR(reply_too_large, errors_request, \
                   "the rows found exceed rowsocket_max_reply_bytes: ask with a smaller limit") \
+  ROWSOCKET_ERROR(too_many_rows, errors_request, \
+                  "the request has looked at more rows than rowsocket_max_rows_examined allows") \
+  ROWSOCKET_ERROR(took_too_long, errors_request, \
+                  "the request has taken longer than rowsocket_max_request_ms allows") \
+  ROWSOCKET_ERROR(client_gone, requests_stopped, "the client has closed the connection") \
   ROWSOCKET_ERROR(not_implemented, errors_request, "") \
   ROWSOCKET_ERROR(not_in_group, errors_request, \
                   "a group holds finds, modifications and inserts, between a G and an E") \
   /* Authentication. */ \
-  ROWSOCKET_ERROR(not_authenticated, errors_authentication, "authenticate with this port's secret first") \
-  ROWSOCKET_ERROR(bad_authentication_type, errors_authentication, "the only authentication type is 1") \
+  ROWSOCKET_ERROR(not_authenticated, errors_authentication, "log in first") \
+  ROWSOCKET_ERROR(bad_authentication_type, errors_authentication, "the authentication types are 1 and 2") \
+  ROWSOCKET_ERROR(needs_tls, errors_authentication, \
+                  "this server takes clients inside TLS, or over a unix socket (rowsocket_require_tls)") \
   /* The table: missing, not served, or changed so that it no longer fits; or locked for too long. */ \
   ROWSOCKET_ERROR(cannot_open_table, errors_table, "") \
   ROWSOCKET_ERROR(cannot_lock_table, errors_table, "a lock on the table was not to be had in time") \

@@ -26,6 +26,8 @@ namespace rowsocket {
 class WireState {
  public:
   virtual ~WireState() = default;
+  /// Memory that clients make it hold, beyond its own size. It counts against rowsocket_max_held_bytes.
+  [[nodiscard]] virtual size_t held_bytes() const { return 0; }
 };
 
 /// What a protocol can tell its clients of the server as a whole. Thread-safe.
@@ -46,7 +48,7 @@ struct Parsing {
   Buffer& out;                             ///< where replies of this connection go
   WireState* state;                        ///< nullptr where the protocol has none
   size_t& scanned_bytes;                   ///< see Protocol::parse
-  uint64_t unix_time_us = 0;               ///< when the turn began, since 1970
+  uint64_t unix_time_us = 0;               ///< when the turn came to such a protocol, since 1970
   UniqueNumbers* numbers = nullptr;        ///< of the worker
   const ServerFigures* figures = nullptr;  ///< nullptr where there is no server (tests)
 };
@@ -63,6 +65,9 @@ struct Parsed {
   Status status;
   size_t consumed_bytes = 0;
   const Request* request = nullptr;
+  /// Of a request that is one step of what its bytes ask: it takes none of them, and they are parsed again in
+  /// the connection's next turn. The request changes the state, so that its step is final by then.
+  bool is_step = false;
   ErrorCode error = ErrorCode::none;
   std::string_view why =
       {};  ///< of `fatal` and `hang_up`, the line for the log; empty where nothing is logged
@@ -74,6 +79,9 @@ class Protocol {
 
   /// For a new connection. May throw std::bad_alloc.
   [[nodiscard]] virtual std::unique_ptr<WireState> new_state() const { return nullptr; }
+  /// Whether its parser looks at `Parsing::unix_time_us` or `Parsing::numbers`. To read the time of day costs
+  /// a turn of one request something.
+  [[nodiscard]] virtual bool uses_time() const { return true; }
 
   /// Decode the next request of `input`, which is not empty. `parsing.scanned_bytes` remembers, between calls
   /// for one connection, how much of the input is known to hold no end of a request (0 at first, and reset to

@@ -53,6 +53,13 @@ struct SelectionNames {
   bool raw = false;                 ///< text travels as the column's own bytes, unconverted
   /// Comma-separated; where it is not empty, the index is unique, and over exactly these columns.
   std::string_view unique_columns = {};
+  /// Where it is not 0, the index is unique, and over exactly so many whole columns.
+  uint32_t unique_key_parts = 0;
+  /// The columns of the index stand before `columns`; needs unique_key_parts.
+  bool key_columns_first = false;
+  /// In place of `columns`: those that SELECT * gives. Each value is told with its column's name (see
+  /// ValueWriter::name). For reading only.
+  bool all_columns = false;
 };
 
 /// The selection that a request is about: one that was opened under an id, or one in full.
@@ -84,6 +91,11 @@ struct KeyRange {
   std::span<const Value> end_key = {};
   /// The rows in the opposite order: from the end, or from where the index ends.
   bool reverse = false;
+  /// The key may have no values: then the rows begin where the index does.
+  bool may_be_open = false;
+  /// A value that no row can have finds nothing. Else it finds what SQL's comparison finds: letters in a
+  /// number's place find 0.
+  bool exact_values = false;
 };
 
 /// True if the other end, where there is one, goes against the key's direction.
@@ -135,6 +147,8 @@ enum class Operation : uint8_t {
   set,
   add,       ///< exact over the column's type; out of range is an error; NULL columns and NULL amounts stay
   subtract,  ///< the same
+  add_from_zero,     ///< as `add`, and a column that is NULL counts as 0
+  add_whole,         ///< the same, and what comes of it must be a whole number of 64 bits with a sign
   add_wrapping,      ///< over 64 bits without a sign, as memcached's incr
   subtract_to_zero,  ///< the same, and not below 0, as memcached's decr
   append,            ///< text or bytes behind what is there
@@ -162,6 +176,8 @@ enum class Tell : uint8_t {
   count        ///< how many were found, or changed
 };
 
+struct Insert;
+
 struct Find : Request {
   constexpr Find() : Request(RequestKind::find) {}
 
@@ -174,6 +190,9 @@ struct Find : Request {
   Change change;
   Tell tell = Tell::rows;
   bool drops_surplus = false;  ///< assignments beyond the columns are dropped; else they are an error
+  /// Where no row was found, this is done in the same step, with the find's selection, and the find's reply
+  /// is told what came of it, as of an insert. nullptr: nothing. For a find of one row that changes it.
+  const Insert* otherwise = nullptr;
 };
 
 /// What an insert does where a unique key has the row already.
@@ -199,8 +218,14 @@ struct Insert : Request {
   uint32_t row_count = 1;         ///< at least 1, and a divisor of values.size()
   OnDuplicate on_duplicate = OnDuplicate::fail;
   std::span<const DuplicateChange> duplicate_changes;
-  std::span<const Filter>
-      duplicate_filters;    ///< OnDuplicate::change: a row that is there and does not match is kept
+  /// OnDuplicate::change: a row that is there and does not match gets `mismatch_changes` instead. Without any
+  /// it is kept.
+  std::span<const Filter> duplicate_filters;
+  std::span<const DuplicateChange> mismatch_changes;
+  /// The first values are the whole key of the selection's index, which is unique, and name the row: only a
+  /// row that has this key is there already. It is an error where a row has another unique key of the new
+  /// one, where the key's columns do not hold the key exactly, or where the row would get another key.
+  bool names_row = false;
   bool rows_alone = false;  ///< a row that fails does not undo the others
   bool tells_rows = false;  ///< tell the rows as they are afterwards, instead of what came of them; not where
                             ///< they stand alone
@@ -231,10 +256,14 @@ struct Group : Request {
 struct Authenticate : Request {
   constexpr Authenticate() : Request(RequestKind::authenticate) {}
 
-  enum class Method : uint8_t { port_secret, account };
+  enum class Method : uint8_t {
+    port_secret,
+    account,
+    secret_or_account  ///< the port's secret, whoever says it; else the account's password
+  };
   Method method = Method::port_secret;
   Value user;      ///< account
-  Value password;  ///< or the port's secret
+  Value password;  ///< or the port's secret; empty or NULL where an account needs none
 };
 
 // ---- what can be asked of a request

@@ -22,12 +22,17 @@ struct Settings {
   size_t reply_bytes_max = limits::reply_bytes_default;
   size_t held_bytes_max =
       limits::held_bytes_default;  ///< what a worker's connections may hold in buffers between turns
+  uint64_t rows_examined_max = limits::rows_examined_default;  ///< by one request or group; 0 = any number
+  uint64_t request_ms_max = limits::request_ms_default;        ///< of a request that walks; 0 = any time
   uint32_t in_values_max = limits::in_list_default;
   uint32_t id_max = limits::index_id_default;                ///< ids are below this
   uint32_t idle_timeout_s = limits::idle_timeout_s_default;  ///< 0 = never
   uint32_t max_connections = limits::connections_default;
-  bool error_detail = false;  ///< replies carry the text for people
-  bool strict = false;        ///< refuse what is served only because earlier servers did
+  bool error_detail = false;   ///< replies carry the text for people
+  bool needs_account = false;  ///< a client that has named no account may do nothing
+  bool require_tls = false;    ///< bytes that came over TCP without TLS are refused
+  bool allows_flush = false;   ///< a client may ask to empty a table
+  bool strict = false;         ///< refuse what is served only because earlier servers did
   /// For protocols that address containers (request/containers.h); nullptr until they were read.
   std::shared_ptr<const Containers> containers = {};
 };

@@ -35,10 +35,19 @@ size_t count_escapes(std::string_view bytes, const ValueFormat& format) {
 
 }  // namespace
 
-void ValueWriter::begin_value() {
+/// False if no value follows.
+bool ValueWriter::begin_value() {
   if (per_column_.prefixes != nullptr) {
     out_.append(per_column_.prefixes[column_]);
   }
+  if (per_column_.told_count != nullptr) {
+    ++*per_column_.told_count;
+  }
+  if (format_.named == ValueFormat::Named::values) [[likely]] {
+    return true;
+  }
+  length_prefixed(name_);
+  return format_.named == ValueFormat::Named::names_and_values;
 }
 
 void ValueWriter::end_value(bool is_null) {
@@ -48,10 +57,27 @@ void ValueWriter::end_value(bool is_null) {
   ++column_;
 }
 
-void ValueWriter::framed(std::string_view bytes) {
-  begin_value();
+void ValueWriter::length_prefixed(std::string_view bytes) {
   constexpr size_t digits_max = 20;
   constexpr std::string_view line_end = "\r\n";
+  if (!out_.reserve(1 + digits_max + bytes.size() + 2 * line_end.size())) [[unlikely]] {
+    return;
+  }
+  char* to = out_.end();
+  char* const start = to;
+  *to++ = format_.length_lead;
+  to = std::to_chars(to, to + digits_max, bytes.size()).ptr;
+  to = std::copy(line_end.begin(), line_end.end(), to);
+  to = std::copy(bytes.begin(), bytes.end(), to);
+  to = std::copy(line_end.begin(), line_end.end(), to);
+  out_.advance(static_cast<size_t>(to - start));
+}
+
+void ValueWriter::framed(std::string_view bytes) {
+  if (!begin_value()) [[unlikely]] {
+    end_value(false);
+    return;
+  }
   switch (format_.framing) {
     case ValueFormat::Framing::separated:
       escaped(bytes);
@@ -60,23 +86,17 @@ void ValueWriter::framed(std::string_view bytes) {
       out_.append(bytes);
       break;
     case ValueFormat::Framing::length_prefixed:
-      if (out_.reserve(1 + digits_max + bytes.size() + 2 * line_end.size())) [[likely]] {
-        char* to = out_.end();
-        char* const start = to;
-        *to++ = format_.length_lead;
-        to = std::to_chars(to, to + digits_max, bytes.size()).ptr;
-        to = std::copy(line_end.begin(), line_end.end(), to);
-        to = std::copy(bytes.begin(), bytes.end(), to);
-        to = std::copy(line_end.begin(), line_end.end(), to);
-        out_.advance(static_cast<size_t>(to - start));
-      }
+      length_prefixed(bytes);
       break;
   }
   end_value(false);
 }
 
 void ValueWriter::framed_null() {
-  begin_value();
+  if (format_.leaves_out_null || !begin_value()) {
+    end_value(true);
+    return;
+  }
   if (format_.framing == ValueFormat::Framing::separated) {
     out_.append(format_.separator);
   }

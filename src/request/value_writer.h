@@ -28,6 +28,10 @@ struct ValueFormat {
   unsigned char escape_below = 0;  ///< separated: bytes below this are escaped ...
   char escape_lead = '\\';         ///< ... as this byte ...
   unsigned char escape_shift = 0;  ///< ... and the byte plus this
+  /// length_prefixed: what is written of a row whose columns are told with their names (ValueWriter::name).
+  enum class Named : uint8_t { values, names, names_and_values };
+  Named named = Named::values;
+  bool leaves_out_null = false;  ///< length_prefixed: a column that is NULL is not told
 };
 
 /// Where a value of the row ends in the buffer, counted from its first byte.
@@ -40,8 +44,9 @@ struct ColumnEnd {
 /// for every column. They are in the arena, as the reply is.
 struct PerColumn {
   const std::string_view* prefixes =
-      nullptr;                ///< what stands before the column's value: its name, where names are told
-  ColumnEnd* ends = nullptr;  ///< to be filled in
+      nullptr;                     ///< what stands before the column's value: its name, where names are told
+  ColumnEnd* ends = nullptr;       ///< to be filled in
+  uint32_t* told_count = nullptr;  ///< one number for all columns: rises by each one that is told
 };
 
 class ValueWriter {
@@ -51,6 +56,9 @@ class ValueWriter {
 
   /// Before the first value of each row, where the reply has something with each column.
   void begin_row() { column_ = 0; }
+
+  /// Before the value of a column, where names are told. The name is in use until then.
+  void name(std::string_view name_of_column) { name_ = name_of_column; }
 
   void null() {
     if (!is_plain_) [[unlikely]] {
@@ -110,16 +118,19 @@ class ValueWriter {
   void escaped(std::string_view bytes);
   void framed(std::string_view bytes);
   void framed_null();
-  void begin_value();
+  void length_prefixed(std::string_view bytes);
+  [[nodiscard]] bool begin_value();
   void end_value(bool is_null);
 
   Buffer& out_;
   const ValueFormat& format_;
   PerColumn per_column_;
   size_t column_ = 0;
+  std::string_view name_ = {};
   /// Nothing but a separator and escapes: the quick way.
   const bool is_plain_ = format_.framing == ValueFormat::Framing::separated &&
-                         per_column_.prefixes == nullptr && per_column_.ends == nullptr;
+                         per_column_.prefixes == nullptr && per_column_.ends == nullptr &&
+                         per_column_.told_count == nullptr;
 };
 
 }  // namespace rowsocket

@@ -112,6 +112,47 @@ TEST(ValueWriter, ALengthStandsBeforeEachValueWhereTheFormatHasIt) {
       "#3\r\na\tb\r\n#-1\r\n#10\r\n2024-02-29\r\n#2\r\n-7\r\n#20\r\n18446744073709551615\r\n#0\r\n\r\n");
 }
 
+// --- Names of columns
+
+void write_named_columns(ValueWriter& values) {
+  values.begin_row();
+  values.name("id");
+  values.integer(7);
+  values.name("colour");
+  values.null();
+  values.name("size");
+  values.text("XL");
+}
+
+std::string named(ValueFormat::Named what, bool leaves_out_null, uint32_t& told) {
+  ValueFormat named_format = length_format;
+  named_format.named = what;
+  named_format.leaves_out_null = leaves_out_null;
+  Buffer out;
+  told = 0;
+  ValueWriter values(out, named_format, {.told_count = &told});
+  write_named_columns(values);
+  return std::string(out.view());
+}
+
+TEST(ValueWriter, NamesStandBeforeValuesWhereTheFormatHasThem) {
+  using Named = ValueFormat::Named;
+  uint32_t told = 0;
+  EXPECT_EQ(named(Named::names_and_values, false, told),
+            "#2\r\nid\r\n#1\r\n7\r\n#6\r\ncolour\r\n#-1\r\n#4\r\nsize\r\n#2\r\nXL\r\n");
+  EXPECT_EQ(told, 3U);
+  EXPECT_EQ(named(Named::values, false, told), "#1\r\n7\r\n#-1\r\n#2\r\nXL\r\n");
+}
+
+TEST(ValueWriter, WhatIsNullIsLeftOutAndNotCountedWhereTheFormatSaysSo) {
+  using Named = ValueFormat::Named;
+  uint32_t told = 0;
+  EXPECT_EQ(named(Named::names, true, told), "#2\r\nid\r\n#4\r\nsize\r\n");
+  EXPECT_EQ(told, 2U);
+  EXPECT_EQ(named(Named::values, true, told), "#1\r\n7\r\n#2\r\nXL\r\n");
+  EXPECT_EQ(told, 2U);
+}
+
 TEST(ValueWriter, BareValuesAreTheirBytes) {
   Buffer out;
   ValueWriter values(out, bare_format);

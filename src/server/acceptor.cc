@@ -20,8 +20,7 @@ Acceptor::Acceptor(std::vector<Endpoint> endpoints, const Workers& workers,
 Acceptor::~Acceptor() { stop(); }
 
 bool Acceptor::start(std::string& failure) {
-  if (!poller_.valid() || !wakeup_.valid() ||
-      !poller_.change(wakeup_.fd(), net::Interest::none, net::Interest::input, nullptr) ||
+  if (!wakeup_.valid() || !poller_.change(wakeup_.fd(), net::Interest::none, net::Interest::input, nullptr) ||
       !watch_listeners(net::Interest::none, net::Interest::input)) {
     failure = "can not poll the listeners: the process is out of file descriptors";
     return false;
@@ -100,7 +99,12 @@ void Acceptor::hand_over(const Endpoint& endpoint, net::Descriptor socket, std::
     return;
   }
   const auto access = endpoint.intent == engine::Intent::read ? exec::Access::read : exec::Access::write;
-  Arrival arrival{std::move(socket), std::move(peer), number, access, endpoint.protocol};
+  Arrival arrival{std::make_unique<net::PlainTransport>(std::move(socket)),
+                  std::move(peer),
+                  number,
+                  access,
+                  endpoint.protocol,
+                  endpoint.listener.port() == 0};
   Worker* const worker = least_loaded(endpoint.intent);
   if (worker != nullptr && worker->inbox().offer(arrival)) {
     counters_.add(Counter::connections_accepted);

@@ -57,7 +57,7 @@ class Acceptor {
   const Workers& workers_;
   const SettingsBoard& settings_board_;
   LimitedLog log_;  ///< used by the thread only
-  net::Poller poller_;
+  net::Epoll poller_;
   net::Wakeup wakeup_;
   Counters counters_;
   uint64_t connections_accepted_ = 0;

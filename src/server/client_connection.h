@@ -7,6 +7,7 @@
 //   reading ─────────► (turn) ───────► (replies) ──────► reading
 //                        │ no room left in the turn:   unreached, cut ──► the next turn
 //                        │ the request waits for a lock: parked ────────► a later turn
+//                        │ it gives a password:          logging_in ────► a later turn
 //                        │ a stream that makes no sense: condemned ─────► lingering ──► closed
 //                        │ the end of the stream:        leaving ───────► closed
 //
@@ -24,38 +25,67 @@
 #include "net/connection.h"
 #include "net/poller.h"
 #include "request/protocol.h"
+#include "server/holders.h"
 #include "server/inbox.h"
+#include "server/logins.h"
 
 namespace rowsocket::server {
 
-struct ClientConnection {
+struct ClientConnection final : exec::Presence, Holder {
   enum class State : uint8_t {
-    reading,    ///< waits for bytes
-    unreached,  ///< has bytes that the turn had no room for
-    cut,        ///< had its share of the turn; may have more requests
-    parked,     ///< its first request waits for a lock
-    condemned,  ///< is told why its stream can not be followed, and that nothing more comes
-    lingering,  ///< was told so; its further bytes are dropped, so that our last reply reaches it
-    leaving,    ///< is closed once its replies are sent
-    failed,     ///< is closed, and its replies are not sent
-    closed      ///< goes at the end of the turn
+    reading,     ///< waits for bytes
+    unreached,   ///< has bytes that the turn had no room for
+    cut,         ///< had its share of the turn; may have more requests
+    parked,      ///< its first request waits for a lock
+    logging_in,  ///< its first request waits until the host has decided who it is
+    condemned,   ///< is told why its stream can not be followed, and that nothing more comes
+    lingering,   ///< was told so; its further bytes are dropped, so that our last reply reaches it
+    leaving,     ///< is closed once its replies are sent
+    failed,      ///< is closed, and its replies are not sent
+    closed       ///< goes at the end of the turn
   };
 
   /// May throw std::bad_alloc.
   ClientConnection(Arrival arrival, exec::Account account, uint64_t now_ms)
-      : stream(std::make_unique<net::PlainTransport>(std::move(arrival.socket)), std::move(arrival.peer)),
-        client(account),
+      : stream(std::move(arrival.transport), std::move(arrival.peer)),
+        client(std::move(account)),
         protocol(arrival.protocol),
         wire_state(protocol->new_state()),
         number(arrival.number),
-        last_progress_ms(now_ms) {}
+        last_progress_ms(now_ms),
+        port_access(arrival.port_access),
+        is_unix(arrival.is_unix) {
+    client.presence = this;
+  }
+  ~ClientConnection() override {
+    if (login != nullptr) {
+      stream.shut_down_output();  // the login thread may have the socket for a while yet
+      forget_login();
+    }
+  }
+  ClientConnection(const ClientConnection&) = delete;
+  ClientConnection& operator=(const ClientConnection&) = delete;
+
+  [[nodiscard]] bool is_gone() const override { return stream.is_gone(); }
 
   [[nodiscard]] bool is_closed() const { return state == State::closed; }
+  /// Nobody on a network can read what is sent, nor change it.
+  [[nodiscard]] bool is_protected() const { return is_unix || stream.transport().is_encrypted(); }
+  /// Of what its protocol remembers.
+  [[nodiscard]] size_t state_bytes() const { return wire_state == nullptr ? 0 : wire_state->held_bytes(); }
+  /// What becomes of a login under way does not matter any more.
+  void forget_login() {
+    if (login != nullptr) {
+      login->abandon();
+      login = nullptr;
+    }
+  }
 
   net::Connection stream;
   exec::Client client;
   const Protocol* protocol;
   std::unique_ptr<WireState> wire_state;  ///< nullptr where the protocol has none
+  std::shared_ptr<Login> login;           ///< that its first request waits for; nullptr = none
   uint64_t number;
   uint64_t last_progress_ms;  ///< when bytes last came or went, or a request ran; since when it lingers
   uint64_t retry_at_ms = 0;   ///< when parked
@@ -71,6 +101,9 @@ struct ClientConnection {
   bool is_in_turn = false;  ///< its requests are the turn's; what they view must stay
   bool is_away = false;     ///< the turn is another thread's, which alone touches it: see TurnLoop::take_over
   bool closes_when_back = false;
+  bool left_for_handshake = false;  ///< closed here only; it comes back with a stream inside TLS
+  exec::Access port_access;
+  bool is_unix;
   net::Interest interest = net::Interest::none;
 };
 

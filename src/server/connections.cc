@@ -2,9 +2,11 @@
 #include "server/connections.h"
 
 #include <algorithm>
+#include <exception>
 #include <utility>
 
 #include "base/invariant.h"
+#include "base/memory.h"
 
 namespace rowsocket::server {
 
@@ -14,7 +16,9 @@ Connections::Connections(const Surroundings& surroundings)
     : inbox_(surroundings.inbox),
       counters_(surroundings.counters),
       log_(surroundings.log),
-      is_usable_(poller_.valid() && inbox_.wakeup().valid() &&
+      handshakes_(surroundings.handshakes),
+      poller_(surroundings.poller),
+      is_usable_(inbox_.wakeup().valid() &&
                  poller_.change(inbox_.wakeup().fd(), net::Interest::none, net::Interest::input, nullptr)) {}
 
 Connections::~Connections() {
@@ -29,7 +33,9 @@ Connections::~Connections() {
 ClientConnection& Connections::add(std::unique_ptr<ClientConnection> connection) {
   const size_t wanted = connections_.size() + 1;
   if (closed_.capacity() < wanted) {
-    closed_.reserve(std::max<size_t>(2 * wanted, 16));
+    const size_t room = std::max<size_t>(2 * wanted, 16);
+    holders_.reserve(room);
+    closed_.reserve(room);
   }
   connection->slot = connections_.size();
   connections_.push_back(std::move(connection));
@@ -41,6 +47,7 @@ ClientConnection& Connections::add(std::unique_ptr<ClientConnection> connection)
 void Connections::close(ClientConnection& connection) {
   if (!connection.is_closed()) {
     connection.state = State::closed;
+    holders_.rank(connection, 0);
     closed_.push_back(&connection);
   }
 }
@@ -51,13 +58,16 @@ void Connections::close_with_note(ClientConnection& connection, LogLevel level, 
 }
 
 void Connections::remove_closed() {
-  counters_.add(Counter::connections_closed, closed_.size());
   for (ClientConnection* connection : closed_) {
+    const bool stays_counted = connection->left_for_handshake;
     connection->stream.input().clear();
     connection->stream.output().clear();
     connection->stream.give_back_empty(pool_);
     remove(*connection);
-    inbox_.connection_closed();
+    if (!stays_counted) {
+      counters_.add(Counter::connections_closed);
+      inbox_.connection_closed();
+    }
   }
   closed_.clear();
 }
@@ -68,6 +78,8 @@ void Connections::remove(ClientConnection& connection) {
   if (!invariant(is_in_slot, "a connection stands in its slot")) {
     return;  // it stays, closed, and nothing is done for it any more
   }
+  // A login may have the socket, too: then closing ours does not end the watch.
+  watch(connection, net::Interest::none);
   held_bytes_ -= connection.held_bytes;
   list_bytes_ -= connection.list_bytes;
   const size_t slot = connection.slot;
@@ -80,34 +92,63 @@ void Connections::remove(ClientConnection& connection) {
 
 // ---- its bytes
 
-bool Connections::receive(ClientConnection& connection) {
+Connections::Received Connections::receive(ClientConnection& connection, size_t bytes_max) {
   if (!invariant(!connection.is_in_turn, "an input stays where it is while its requests are in a turn")) {
     close(connection);
-    return false;
+    return {false, 0};
   }
-  const net::Transfer transfer = connection.stream.receive(pool_);
+  const net::Transfer transfer = connection.stream.receive(pool_, bytes_max);
   counters_.add(Counter::bytes_received, transfer.byte_count);
   switch (transfer.status) {
     case net::Transfer::Status::moved:
       if (connection.state == State::lingering) {
         connection.stream.input().clear();
         connection.stream.give_back_empty(pool_);
-        return false;
+        await_input(connection);
+        return {false, transfer.byte_count};
       }
-      return true;
+      return {true, transfer.byte_count};
     case net::Transfer::Status::blocked:
       connection.stream.give_back_empty(pool_);
-      return false;
+      await_input(connection);
+      return {false, 0};
     case net::Transfer::Status::ended:
     case net::Transfer::Status::failed:
       // Every complete request has been executed and answered: else we would not be reading.
       close(connection);
-      return false;
+      return {false, 0};
     case net::Transfer::Status::out_of_memory:
       close_with_note(connection, LogLevel::error, "is closed: no memory to receive");
-      return false;
+      return {false, 0};
+    case net::Transfer::Status::begins_tls:
+      if (!leave_for_handshake(connection)) {
+        close_with_note(connection, LogLevel::warning, "begins with TLS, which is not served: it is closed");
+      }
+      return {false, 0};
   }
-  return false;
+  return {false, 0};
+}
+
+/// It comes back through the inbox. False if there is nowhere to go.
+bool Connections::leave_for_handshake(ClientConnection& connection) {
+  if (handshakes_ == nullptr) {
+    return false;
+  }
+  watch(connection, net::Interest::none);
+  try {
+    Arrival arrival{.transport = nullptr,
+                    .peer = connection.stream.peer(),
+                    .number = connection.number,
+                    .port_access = connection.port_access,
+                    .protocol = connection.protocol,
+                    .is_unix = connection.is_unix};
+    handshakes_->add({std::move(arrival), connection.stream.take_socket(), &inbox_});
+  } catch (const std::exception&) {
+    return false;
+  }
+  connection.left_for_handshake = true;
+  close(connection);
+  return true;
 }
 
 void Connections::send(ClientConnection& connection, uint64_t now_ms) {
@@ -141,48 +182,66 @@ void Connections::watch(ClientConnection& connection, net::Interest wanted) {
   connection.interest = wanted;
 }
 
+void Connections::await_input(ClientConnection& connection) {
+  const bool sends_first = connection.stream.transport().receives_when_writable();
+  watch(connection, sends_first ? net::Interest::output : net::Interest::input);
+}
+
 // ---- all together
 
 void Connections::count_held_bytes(ClientConnection& connection) {
-  const size_t held_bytes = connection.stream.held_bytes();
+  const size_t held_bytes =
+      (connection.is_closed() ? connection.stream.buffer_bytes() : connection.stream.held_bytes()) +
+      connection.state_bytes();
   held_bytes_ = held_bytes_ - connection.held_bytes + held_bytes;
   connection.held_bytes = held_bytes;
   const size_t list_bytes = connection.client.list_bytes();
   list_bytes_ = list_bytes_ - connection.list_bytes + list_bytes;
   connection.list_bytes = list_bytes;
+  rank(connection);
 }
 
-/// nullptr if no connection holds anything. Looks at all of them.
-ClientConnection* Connections::largest_holder() const {
-  ClientConnection* largest = nullptr;
-  size_t largest_bytes = 0;
-  for (const auto& connection : connections_) {
-    if (connection->is_away) {
-      continue;  // another thread's
-    }
-    const size_t held_bytes =
-        connection->held_bytes + connection->list_bytes + connection->client.held_bytes();
-    if (!connection->is_closed() && held_bytes > largest_bytes) {
-      largest = connection.get();
-      largest_bytes = held_bytes;
-    }
+/// By what it would give back if it were closed alone.
+void Connections::rank(ClientConnection& connection) {
+  const size_t bytes = connection.held_bytes + connection.list_bytes + connection.client.held_bytes();
+  if (bytes != connection.ranked_bytes && !connection.is_closed()) {
+    holders_.rank(connection, bytes);
   }
-  return largest;
+}
+
+/// nullptr if no connection holds anything. One that is away is another thread's: it is ranked again when it
+/// is back.
+ClientConnection* Connections::largest_holder() {
+  while (Holder* const largest = holders_.largest()) {
+    auto* const connection = static_cast<ClientConnection*>(largest);
+    if (!connection->is_away) {
+      return connection;
+    }
+    holders_.rank(*largest, 0);
+  }
+  return nullptr;
 }
 
 void Connections::bound_held_bytes(size_t held_bytes_max, const engine::OpenedSelections& selections) {
-  while (held_bytes_ + list_bytes_ + selections.held_bytes() > held_bytes_max) [[unlikely]] {
+  size_t opened_bytes = 0;  // of the connections that are closed
+  while (held_bytes(selections) > held_bytes_max) [[unlikely]] {
     ClientConnection* const largest = largest_holder();
     if (largest == nullptr) {
-      return;
+      break;
     }
-    close_with_note(*largest, LogLevel::warning,
-                    "holds most of too much memory (half a request, replies not read, or opened indexes): "
-                    "it is closed");
+    close_with_note(
+        *largest, LogLevel::warning,
+        "holds most of too much memory (half a request, a transaction, replies not read, or opened indexes): "
+        "it is closed");
     largest->stream.input().release();
     largest->stream.output().release();
+    opened_bytes += largest->client.held_bytes();
+    largest->wire_state.reset();
     largest->client.forget_selections();
     count_held_bytes(*largest);
+  }
+  if (opened_bytes >= limits::kept_bytes_min) [[unlikely]] {
+    give_back_freed_memory();
   }
 }
 

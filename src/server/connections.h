@@ -14,12 +14,15 @@
 #include <string_view>
 #include <vector>
 
+#include "base/limits.h"
 #include "base/log.h"
 #include "engine/opened_selections.h"
 #include "net/buffer_pool.h"
 #include "net/poller.h"
 #include "request/counters.h"
 #include "server/client_connection.h"
+#include "server/handshakes.h"
+#include "server/holders.h"
 #include "server/inbox.h"
 #include "server/limited_log.h"
 
@@ -29,8 +32,10 @@ class Connections {
  public:
   struct Surroundings {
     Inbox& inbox;
+    net::Poller& poller;  ///< for these connections alone
     Counters& counters;
     LimitedLog& log;
+    Handshakes* handshakes = nullptr;  ///< nullptr: clients that begin with TLS are closed
   };
 
   explicit Connections(const Surroundings& surroundings);
@@ -67,8 +72,11 @@ class Connections {
 
   // ---- its bytes
 
-  /// True if there is something new to execute.
-  [[nodiscard]] bool receive(ClientConnection& connection);
+  struct Received {
+    bool is_new;        ///< there is something new to execute
+    size_t byte_count;  ///< that came, be they of use or not
+  };
+  [[nodiscard]] Received receive(ClientConnection& connection, size_t bytes_max = limits::receive_bytes);
   void send(ClientConnection& connection, uint64_t now_ms);
   /// Take memory for replies, if the connection has none.
   void lend_output(ClientConnection& connection) { connection.stream.borrow_output(pool_); }
@@ -76,10 +84,17 @@ class Connections {
   void rest(ClientConnection& connection);
   /// From now on `wait` tells of this event of the connection, and of no other.
   void watch(ClientConnection& connection, net::Interest wanted);
+  /// From now on `wait` tells when something can be received.
+  void await_input(ClientConnection& connection);
 
   // ---- all together
 
+  /// In their buffers.
   [[nodiscard]] size_t held_bytes() const { return held_bytes_; }
+  /// In all: the opened selections, too.
+  [[nodiscard]] size_t held_bytes(const engine::OpenedSelections& selections) const {
+    return held_bytes_ + list_bytes_ + selections.held_bytes();
+  }
   /// Connections hold unfinished requests, replies that were not read, and opened selections. The connection
   /// that holds most is closed, until all together hold no more than `held_bytes_max`.
   void bound_held_bytes(size_t held_bytes_max, const engine::OpenedSelections& selections);
@@ -88,17 +103,21 @@ class Connections {
   void note(const ClientConnection& connection, LogLevel level, std::string_view what);
 
  private:
+  [[nodiscard]] bool leave_for_handshake(ClientConnection& connection);
   void count_held_bytes(ClientConnection& connection);
-  [[nodiscard]] ClientConnection* largest_holder() const;
+  void rank(ClientConnection& connection);
+  [[nodiscard]] ClientConnection* largest_holder();
   void remove(ClientConnection& connection);
 
   Inbox& inbox_;
   Counters& counters_;
   LimitedLog& log_;
-  net::Poller poller_;
+  Handshakes* handshakes_;
+  net::Poller& poller_;
   net::BufferPool pool_;
   std::vector<std::unique_ptr<ClientConnection>> connections_;
   std::vector<ClientConnection*> closed_;  ///< has room for all
+  Holders holders_;                        ///< has room for all; without those that are closed
   size_t held_bytes_ = 0;
   size_t list_bytes_ = 0;  ///< of all lists of opened ids
   bool is_usable_;

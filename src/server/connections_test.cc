@@ -25,8 +25,8 @@ class ConnectionsTest : public testing::Test {
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, fds.data()), 0);
     EXPECT_EQ(::fcntl(fds[1], F_SETFL, O_NONBLOCK), 0);
     client_ = std::make_unique<TestClient>(net::Descriptor(fds[0]));
-    Arrival arrival{net::Descriptor(fds[1]), "test", 1, exec::Access::read,
-                    &wire::handlersocket::handlersocket_protocol()};
+    Arrival arrival{std::make_unique<net::PlainTransport>(net::Descriptor(fds[1])), "test", 1,
+                    exec::Access::read, &wire::handlersocket::handlersocket_protocol()};
     EXPECT_TRUE(inbox_.offer(arrival));
     std::vector<Arrival> arrivals;
     inbox_.take(arrivals);
@@ -40,10 +40,11 @@ class ConnectionsTest : public testing::Test {
   engine::memory::MemoryEngine engine_;
   Counters counters_;
   Inbox inbox_;
+  net::Epoll poller_;
   ManualClock clock_;
   TestLog log_;
   LimitedLog limited_log_{log_, clock_, "rowsocket-w0"};
-  Connections connections_{Connections::Surroundings{inbox_, counters_, limited_log_}};
+  Connections connections_{Connections::Surroundings{inbox_, poller_, counters_, limited_log_}};
   std::unique_ptr<TestClient> client_;
   ClientConnection* connection_ = nullptr;
 
@@ -63,7 +64,7 @@ TEST_F(ConnectionsTest, no_reply_leaves_before_the_turn_that_made_it_is_committe
 TEST_F(ConnectionsTest, nothing_is_received_while_requests_view_the_input) {
   client_->send("0\t=\t1\t1\n");
   connection_->is_in_turn = true;
-  EXPECT_FALSE(connections_.receive(*connection_));
+  EXPECT_FALSE(connections_.receive(*connection_).is_new);
   EXPECT_TRUE(connection_->stream.input().empty());
   EXPECT_TRUE(connection_->is_closed());
   EXPECT_EQ(newly_broken(), 1U);
@@ -77,12 +78,40 @@ TEST_F(ConnectionsTest, a_connection_with_another_ones_slot_is_not_removed) {
   EXPECT_EQ(newly_broken(), 1U);
 }
 
+TEST_F(ConnectionsTest, nobody_hears_of_a_connection_that_is_gone_though_its_socket_is_open_elsewhere) {
+  connections_.await_input(*connection_);
+  const net::Descriptor of_a_login(::fcntl(connection_->stream.fd(), F_DUPFD_CLOEXEC, 0));
+  const void* const gone = connection_;
+  connections_.close(*connection_);
+  connections_.remove_closed();
+  client_->send("0\t=\t1\t1\n");
+  for (const net::Poller::Event& event : poller_.wait(0)) {
+    EXPECT_NE(event.tag, gone);
+  }
+}
+
+/// What a protocol remembers of a client.
+struct LargeState final : WireState {
+  [[nodiscard]] size_t held_bytes() const override { return 1'000'000; }
+};
+
+TEST_F(ConnectionsTest, what_a_protocol_remembers_counts_as_held_memory) {
+  const engine::OpenedSelections selections;
+  connection_->wire_state = std::make_unique<LargeState>();
+  connections_.rest(*connection_);
+  connections_.bound_held_bytes(1'000'100, selections);
+  EXPECT_FALSE(connection_->is_closed());
+  connections_.bound_held_bytes(999'999, selections);
+  EXPECT_TRUE(connection_->is_closed());
+  EXPECT_EQ(connection_->wire_state, nullptr);
+}
+
 class TurnTest : public ConnectionsTest {
  protected:
   std::unique_ptr<engine::Session> session_ = engine_.create_session({});
   LoopToken token_;
   UniqueNumbers numbers_{0};
-  Turn turn_{Turn::Surroundings{*session_, counters_, clock_, token_, numbers_},
+  Turn turn_{Turn::Surroundings{*session_, counters_, clock_, &token_, numbers_},
              std::make_shared<const Settings>(settings_)};
 };
 

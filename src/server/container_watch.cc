@@ -134,8 +134,7 @@ ContainerWatch::~ContainerWatch() {
 }
 
 bool ContainerWatch::start(std::string& failure) {
-  if (!poller_.valid() || !wakeup_.valid() ||
-      !poller_.change(wakeup_.fd(), net::Interest::none, net::Interest::input, nullptr)) {
+  if (!wakeup_.valid() || !poller_.change(wakeup_.fd(), net::Interest::none, net::Interest::input, nullptr)) {
     failure = "can not watch rowsocket_containers: the process is out of file descriptors";
     return false;
   }

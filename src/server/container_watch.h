@@ -75,10 +75,10 @@ class ContainerWatch {
   std::function<void()> published_;
   std::string table_;
   LimitedLog log_;     ///< used by the thread only
-  Counters counters_;  ///< of the session; nobody reads them
+  Counters counters_;  ///< of the session; not read
   ContainerReading last_;
   bool has_looked_ = false;
-  net::Poller poller_;
+  net::Epoll poller_;
   net::Wakeup wakeup_;
   std::atomic<bool> stop_requested_{false};
   std::thread thread_;

@@ -14,7 +14,7 @@ namespace rowsocket::server {
 using State = ClientConnection::State;
 
 void TurnLoop::take_over(Turn& own, LoopToken::Ticket ticket) {
-  counters_.add(Counter::hand_overs);
+  world_.counters.add(Counter::hand_overs);
   const std::span<ClientConnection* const> members = turn_->members();
   const size_t reached = turn_->reached();
   const bool is_settled = LoopToken::is_settled(ticket);
@@ -35,19 +35,12 @@ void TurnLoop::take_over(Turn& own, LoopToken::Ticket ticket) {
 }
 
 void TurnLoop::give_back(std::span<ClientConnection* const> members) {
-  {
-    const MutexLock lock(returned_mutex_);
-    returned_.insert(returned_.end(), members.begin(), members.end());
-  }
-  inbox_.wake();
+  returned_.give_back(members);
+  world_.inbox.wake();
 }
 
 void TurnLoop::take_back() {
-  {
-    const MutexLock lock(returned_mutex_);
-    taken_back_.swap(returned_);
-  }
-  for (ClientConnection* connection : taken_back_) {
+  for (ClientConnection* connection : returned_.take()) {
     connection->is_away = false;
     connection->last_progress_ms = now_ms_;
     if (connection->closes_when_back) {
@@ -55,7 +48,6 @@ void TurnLoop::take_back() {
     }
     send_and_settle(*connection);
   }
-  taken_back_.clear();
 }
 
 void TurnLoop::end() {

@@ -25,12 +25,12 @@ class HandOverTest : public TurnLoopTest {
     turn_.reset();
     stand_in_.reset();
     session_ = engine_.create_session({.intent = intent, .selections = selections_, .counters = &counters_});
-    turn_ = std::make_unique<Turn>(Turn::Surroundings{*session_, counters_, clock_, loop_->token(), numbers_},
-                                   board_.current());
+    turn_ = std::make_unique<Turn>(
+        Turn::Surroundings{*session_, counters_, clock_, &loop_->token(), numbers_}, board_.current());
     stand_in_session_ = engine_.create_session(
         {.intent = intent, .selections = selections_, .counters = &stand_in_counters_});
     stand_in_ = std::make_unique<Turn>(
-        Turn::Surroundings{*stand_in_session_, stand_in_counters_, clock_, loop_->token(), numbers_},
+        Turn::Surroundings{*stand_in_session_, stand_in_counters_, clock_, &loop_->token(), numbers_},
         board_.current());
   }
 
@@ -336,6 +336,103 @@ TEST_F(StandInTest, a_host_that_shuts_down_ends_every_stand_in) {
   EXPECT_GE(engine_.session_count(), 5U) << "two workers, and stand-ins";
   engine_.interrupt(engine::Interruption::stop);
   EXPECT_TRUE(eventually([this] { return engine_.session_count() == 0; }));
+}
+
+TEST_F(StandInTest, a_request_that_waits_for_a_lock_waits_on_a_thread_of_its_own) {
+  start();
+  TestClient waiting = with_items(writer());
+  engine_.set_busy("shop.item", true);
+  waiting.send(insert_cup);
+  engine_.await_patient_wait();
+  EXPECT_EQ(server_.counter(Counter::waited_alone), 1U);
+  EXPECT_EQ(writer().ask("X\n"), "2\t1\tcmd\n") << "the loop goes on";
+  engine_.set_busy("shop.item", false);
+  EXPECT_EQ(waiting.lines(1), ok);
+  EXPECT_EQ(waiting.ask(find_pen), pen) << "the connection is the loop's again";
+}
+
+TEST_F(StandInTest, a_client_that_goes_while_its_request_waits_alone_is_waited_for_by_nobody) {
+  start();
+  TestClient waiting = with_items(writer());
+  engine_.set_busy("shop.item", true);
+  waiting.send(insert_cup);
+  engine_.await_patient_wait();
+  waiting.close();
+  EXPECT_TRUE(eventually([this] { return server_.connections_write() == 0; }));
+  EXPECT_EQ(server_.counter(Counter::requests_stopped), 1U);
+  engine_.set_busy("shop.item", false);
+  EXPECT_EQ(engine_.rows("shop.item").size(), 3U) << "it was not done";
+}
+
+TEST_F(StandInTest, a_client_that_goes_while_its_request_is_tried_again_and_again_is_forgotten) {
+  config_.threads_max = 0;
+  start();
+  TestClient waiting = with_items(writer());
+  engine_.set_busy("shop.item", true);
+  waiting.send(insert_cup);
+  ASSERT_TRUE(eventually([this] { return server_.counter(Counter::parked) == 1; }));
+  waiting.close();
+  EXPECT_TRUE(eventually([this] { return server_.connections_write() == 0; }));
+}
+
+TEST_F(StandInTest, more_requests_than_there_is_room_for_wait_and_all_are_done) {
+  start();
+  std::vector<TestClient> waiting;
+  for (int number = 0; number < 30; ++number) {
+    waiting.push_back(with_items(writer()));
+  }
+  engine_.set_busy("shop.item", true);
+  for (TestClient& client : waiting) {
+    client.send(find_pen);
+  }
+  engine_.await_patient_wait();
+  ASSERT_TRUE(eventually([this] { return server_.counter(Counter::parked) == 30; }));
+  engine_.set_busy("shop.item", false);
+  for (TestClient& client : waiting) {
+    EXPECT_EQ(client.lines(1), pen);
+  }
+  EXPECT_LE(server_.threads(), 8U);
+}
+
+TEST_F(StandInTest, a_server_stops_while_requests_wait_alone) {
+  start();
+  TestClient waiting = with_items(writer());
+  engine_.set_busy("shop.item", true);
+  waiting.send(insert_cup);
+  engine_.await_patient_wait();
+  server_.stop();
+  EXPECT_EQ(engine_.session_count(), 0u);
+}
+
+TEST_F(StandInTest, a_kill_ends_no_thread_that_waits_alone_for_good) {
+  start();
+  TestClient waiting = with_items(writer());
+  engine_.set_busy("shop.item", true);
+  waiting.send(insert_cup);
+  engine_.await_patient_wait();
+  engine_.interrupt(engine::Interruption::close_connections);
+  engine_.set_busy("shop.item", false);
+  EXPECT_TRUE(eventually([this] { return server_.connections_write() == 0; }));
+  EXPECT_EQ(with_items(writer()).ask(find_pen), pen);
+}
+
+TEST_F(StandInTest, stand_ins_that_nobody_needs_end) {
+  start();
+  std::vector<TestClient> stuck;
+  for (int number = 0; number < 4; ++number) {
+    stuck.push_back(with_items(reader()));
+    is_held_ = false;
+    hold_next_request(true);
+    stuck.back().send(find_pen);
+    ASSERT_TRUE(eventually([this] { return is_held_.load(); }));
+  }
+  EXPECT_GT(server_.threads(), 3U);
+  let_go();
+  for (TestClient& client : stuck) {
+    EXPECT_EQ(client.lines(1), pen);
+  }
+  EXPECT_TRUE(eventually([this] { return server_.idle_threads() == 0 && server_.threads() == 2; }));
+  EXPECT_EQ(server_.counter(Counter::requests_find), 4U) << "what the threads counted is kept";
 }
 
 TEST_F(StandInTest, clients_with_requests_that_wait_now_and_then_get_every_reply_in_order) {

@@ -6,14 +6,17 @@
 
 namespace rowsocket::server {
 
-bool Inbox::offer(Arrival& arrival) {
+bool Inbox::offer(Arrival& arrival) { return offer(arrival, 1); }
+bool Inbox::offer_back(Arrival& arrival) { return offer(arrival, 0); }
+
+bool Inbox::offer(Arrival& arrival, uint32_t newly_counted) {
   try {
     const MutexLock lock(mutex_);
     if (!open_) {
       return false;
     }
     arrivals_.push_back(std::move(arrival));
-    connection_count_.fetch_add(1, std::memory_order_relaxed);
+    connection_count_.fetch_add(newly_counted, std::memory_order_relaxed);
   } catch (const std::exception&) {
     return false;
   }

@@ -6,12 +6,13 @@
 
 #include <atomic>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
 #include "base/mutex.h"
 #include "exec/client.h"
-#include "net/descriptor.h"
+#include "net/transport.h"
 #include "net/wakeup.h"
 #include "request/protocol.h"
 
@@ -19,11 +20,12 @@ namespace rowsocket::server {
 
 /// A connection that was accepted.
 struct Arrival {
-  net::Descriptor socket;
+  std::unique_ptr<net::Transport> transport;
   std::string peer;
   uint64_t number;  ///< counts the connections since start, for the log
   exec::Access port_access;
   const Protocol* protocol;
+  bool is_unix = false;  ///< it came through a unix socket
 };
 
 class Inbox {
@@ -32,6 +34,8 @@ class Inbox {
   /// Hand a connection over. False if the worker does not serve any more or there is no memory; the arrival
   /// stays the caller's.
   [[nodiscard]] bool offer(Arrival& arrival);
+  /// The same for a connection that was the worker's before, and is still counted.
+  [[nodiscard]] bool offer_back(Arrival& arrival);
   [[nodiscard]] bool is_open() const;
 
   // For any thread.
@@ -52,6 +56,8 @@ class Inbox {
   void close();
 
  private:
+  [[nodiscard]] bool offer(Arrival& arrival, uint32_t newly_counted);
+
   mutable Mutex mutex_;
   std::vector<Arrival> arrivals_ ROWSOCKET_GUARDED_BY(mutex_);
   bool open_ ROWSOCKET_GUARDED_BY(mutex_) = true;

@@ -18,7 +18,7 @@ class InboxTest : public testing::Test {
     std::array<int, 2> fds{};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, fds.data()), 0);
     client_ = net::Descriptor(fds[0]);
-    arrival_.socket = net::Descriptor(fds[1]);
+    arrival_.transport = std::make_unique<net::PlainTransport>(net::Descriptor(fds[1]));
   }
   bool client_sees_end() {
     char byte = 0;
@@ -27,7 +27,7 @@ class InboxTest : public testing::Test {
 
   Inbox inbox_;
   net::Descriptor client_;
-  Arrival arrival_{net::Descriptor(), "test", 1, exec::Access::write, nullptr};
+  Arrival arrival_{nullptr, "test", 1, exec::Access::write, nullptr};
 };
 
 TEST_F(InboxTest, what_was_offered_is_taken_once) {
@@ -51,7 +51,7 @@ TEST_F(InboxTest, one_that_closes_closes_what_nobody_took) {
 TEST_F(InboxTest, one_that_is_closed_takes_nothing) {
   inbox_.close();
   EXPECT_FALSE(inbox_.offer(arrival_));
-  EXPECT_TRUE(arrival_.socket.valid()) << "it stays the caller's";
+  EXPECT_NE(arrival_.transport, nullptr) << "it stays the caller's";
   EXPECT_EQ(inbox_.connection_count(), 0u);
 }
 

@@ -1,14 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Who runs a turn loop. One thread owns the token and runs the loop. While that thread executes one request,
-// it touches only its own session, its turn and the request's connection. So another thread may take the
-// token away then, and run the loop meanwhile (see worker.h).
+// Which thread runs a turn loop. One thread owns the token and runs the loop. While that thread executes one
+// request, it touches only its own session, its turn and the request's connection. So another thread may take
+// the token away then, and run the loop meanwhile (see worker.h).
 //
-//   owner:   ... enter · execute one request · leave ...        leave is false: somebody has taken the loop
+//   owner:   ... enter · execute one request · leave ...        leave is false: another thread has the loop
 //   others:  seen · (the owner waits, or takes long) · take
 //
-// What the owner did before `enter`, who takes the token sees. It costs a request one store and one
-// compare-and-swap, of a cache line that nobody else writes.
+// The thread that takes the token sees everything that the owner did before `enter`. The token costs a
+// request one store and one compare-and-swap, of a cache line that no other thread writes.
 #pragma once
 
 #include <atomic>
@@ -33,7 +33,7 @@ class LoopToken {
     return ticket_.compare_exchange_strong(ticket, 0, std::memory_order_acq_rel, std::memory_order_acquire);
   }
 
-  // For anybody.
+  // For any thread.
   [[nodiscard]] Ticket seen() const { return ticket_.load(std::memory_order_acquire); }
   /// True if the caller owns the token now: the execution that it has seen still goes on.
   [[nodiscard]] bool take(Ticket ticket) {

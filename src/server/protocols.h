@@ -26,7 +26,8 @@
 #define ROWSOCKET_DOORS                                            \
   ROWSOCKET_DOOR(read, handlersocket, read, 9998, "reads")         \
   ROWSOCKET_DOOR(write, handlersocket, write, 9999, "reads and writes") \
-  ROWSOCKET_DOOR(memcached, memcached, write, server::port_off, "the memcached protocol")
+  ROWSOCKET_DOOR(memcached, memcached, write, server::port_off, "the memcached protocol") \
+  ROWSOCKET_DOOR(resp, resp, write, server::port_off, "RESP for tables")
 // clang-format on
 
 namespace rowsocket::server {

@@ -17,6 +17,8 @@
 #include "server/acceptor.h"
 #include "server/container_watch.h"
 #include "server/endpoints.h"
+#include "server/handshakes.h"
+#include "server/logins.h"
 #include "server/settings_board.h"
 #include "server/ticker.h"
 #include "server/worker.h"
@@ -41,8 +43,13 @@ uint32_t default_write_threads(bool reads_have_a_port, uint32_t cores) {
 
 class Server::Impl final : public ServerFigures {
  public:
-  Impl(engine::Engine& engine, Log& log, Clock& clock)
-      : engine_(engine), log_(log), clock_(clock), started_us_(clock.now_us()) {}
+  Impl(engine::Engine& engine, Log& log, Clock& clock, tls::Sessions* tls_sessions)
+      : engine_(engine),
+        log_(log),
+        clock_(clock),
+        started_us_(clock.now_us()),
+        logins_(engine, log, clock),
+        handshakes_(tls_sessions, log, clock) {}
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   ~Impl() override { stop(); }
@@ -87,6 +94,7 @@ class Server::Impl final : public ServerFigures {
 
   [[nodiscard]] uint64_t counter(Counter counter) const override {
     uint64_t sum = acceptor_ == nullptr ? 0 : acceptor_->counters().read(counter);
+    sum += logins_.count(counter) + handshakes_.count(counter);
     for (const auto& worker : workers_) {
       sum += worker->count(counter);
     }
@@ -107,7 +115,25 @@ class Server::Impl final : public ServerFigures {
     return count;
   }
 
+  [[nodiscard]] uint64_t connections_tls() const { return handshakes_.open_connections(); }
+
+  [[nodiscard]] uint64_t threads() const {
+    return sum([](const Worker& worker) { return worker.thread_count(); });
+  }
+  [[nodiscard]] uint64_t idle_threads() const {
+    return sum([](const Worker& worker) { return worker.idle_thread_count(); });
+  }
+
  private:
+  template <typename Of>
+  [[nodiscard]] uint64_t sum(Of of) const {
+    uint64_t all = 0;
+    for (const auto& worker : workers_) {
+      all += of(*worker);
+    }
+    return all;
+  }
+
   bool start_all(const Config& config, std::string& failure) ROWSOCKET_REQUIRES(lifecycle_) {
     settings_board_.publish(reconciled(config.settings));
     Endpoints endpoints;
@@ -122,16 +148,16 @@ class Server::Impl final : public ServerFigures {
     thread_limit_.set(config.threads_max);
     const uint32_t cores = std::thread::hardware_concurrency();
     const bool serves_reads = endpoints.serve(Intent::read);
-    if (serves_reads && !start_workers(Intent::read, thread_count(config.threads_read, cores), failure)) {
-      return false;
-    }
+    const uint32_t read_threads = serves_reads ? thread_count(config.threads_read, cores) : 0;
     const uint32_t write_threads =
-        thread_count(config.threads_write, default_write_threads(serves_reads, cores));
-    if (endpoints.serve(Intent::write) && !start_workers(Intent::write, write_threads, failure)) {
-      return false;
-    }
-    if (!watch_containers(config.containers, failure) ||
-        (thread_limit_.is_left() && !ticker_.start(failure))) {
+        endpoints.serve(Intent::write)
+            ? thread_count(config.threads_write, default_write_threads(serves_reads, cores))
+            : 0;
+    has_stand_ins_ = config.threads_max > read_threads + write_threads;
+    if (!start_workers(Intent::read, read_threads, failure) ||
+        !start_workers(Intent::write, write_threads, failure) || !logins_.start(failure) ||
+        !handshakes_.start(failure) || !watch_containers(config.containers, failure) ||
+        (has_stand_ins_ && !ticker_.start(failure))) {
       return false;
     }
     acceptor_ = std::make_unique<Acceptor>(std::move(endpoints.all), workers_, settings_board_, log_, clock_);
@@ -141,7 +167,9 @@ class Server::Impl final : public ServerFigures {
   bool start_workers(Intent intent, uint32_t count, std::string& failure) ROWSOCKET_REQUIRES(lifecycle_) {
     for (uint32_t number = 0; number < count; ++number) {
       workers_.push_back(std::make_unique<Worker>(
-          Worker::Surroundings{engine_, log_, clock_, settings_board_, this, thread_limit_}, intent, number));
+          Worker::Surroundings{engine_, log_, clock_, settings_board_, this, thread_limit_, walks_,
+                               has_stand_ins_, &logins_, &handshakes_},
+          intent, number));
       if (!workers_.back()->start(failure)) {
         return false;
       }
@@ -174,6 +202,7 @@ class Server::Impl final : public ServerFigures {
       container_watch_->request_stop();
     }
     ticker_.stop();
+    logins_.request_stop();
     for (const auto& worker : workers_) {
       worker->request_stop();
     }
@@ -184,6 +213,8 @@ class Server::Impl final : public ServerFigures {
     for (const auto& worker : workers_) {
       worker->join();
     }
+    handshakes_.stop();  // workers add to them as long as they run
+    logins_.join();
   }
 
   void tell(const Endpoints& endpoints) {
@@ -210,14 +241,18 @@ class Server::Impl final : public ServerFigures {
   std::vector<Door> doors_;  ///< as they are served
   const uint64_t started_us_;
   ThreadLimit thread_limit_;
+  AllWalks walks_{std::max(1U, std::thread::hardware_concurrency())};
+  bool has_stand_ins_ = false;
+  Logins logins_;
+  Handshakes handshakes_;
   Acceptor::Workers workers_;
   Ticker ticker_{workers_};
   std::unique_ptr<ContainerWatch> container_watch_;  ///< nullptr where there are no containers
   std::unique_ptr<Acceptor> acceptor_;
 };
 
-Server::Server(engine::Engine& engine, Log& log, Clock& clock)
-    : impl_(std::make_unique<Impl>(engine, log, clock)) {}
+Server::Server(engine::Engine& engine, Log& log, Clock& clock, tls::Sessions* tls_sessions)
+    : impl_(std::make_unique<Impl>(engine, log, clock, tls_sessions)) {}
 Server::~Server() = default;
 bool Server::start(const Config& config, std::string& failure) { return impl_->start(config, failure); }
 void Server::stop() { impl_->stop(); }
@@ -226,5 +261,8 @@ uint32_t Server::port(std::string_view door) const { return impl_->port(door); }
 uint64_t Server::counter(Counter counter) const { return impl_->counter(counter); }
 uint64_t Server::connections_read() const { return impl_->connections(Intent::read); }
 uint64_t Server::connections_write() const { return impl_->connections(Intent::write); }
+uint64_t Server::connections_tls() const { return impl_->connections_tls(); }
+uint64_t Server::threads() const { return impl_->threads(); }
+uint64_t Server::idle_threads() const { return impl_->idle_threads(); }
 
 }  // namespace rowsocket::server

@@ -14,13 +14,14 @@
 #include "engine/engine.h"
 #include "request/counters.h"
 #include "server/config.h"
+#include "tls/sessions.h"
 
 namespace rowsocket::server {
 
 class Server {
  public:
-  /// `engine`, `log` and `clock` outlive the server.
-  Server(engine::Engine& engine, Log& log, Clock& clock);
+  /// All of them outlive the server. `tls_sessions` may be nullptr: no TLS.
+  Server(engine::Engine& engine, Log& log, Clock& clock, tls::Sessions* tls_sessions = nullptr);
   ~Server();  ///< stops
   Server(const Server&) = delete;
   Server& operator=(const Server&) = delete;
@@ -45,6 +46,9 @@ class Server {
   [[nodiscard]] uint64_t counter(Counter counter) const;
   [[nodiscard]] uint64_t connections_read() const;  ///< open now
   [[nodiscard]] uint64_t connections_write() const;
+  [[nodiscard]] uint64_t connections_tls() const;
+  [[nodiscard]] uint64_t threads() const;       ///< of all workers, now
+  [[nodiscard]] uint64_t idle_threads() const;  ///< of them, stand-ins that are not needed
 
  private:
   class Impl;

@@ -37,4 +37,28 @@ class SettingsBoard {
   std::atomic<uint64_t> generation_{0};  ///< written under mutex_, after current_
 };
 
+/// The settings that one thread goes by.
+class CurrentSettings {
+ public:
+  /// The board outlives it. May throw std::bad_alloc.
+  explicit CurrentSettings(const SettingsBoard& board)
+      : board_(board), generation_(board.generation()), settings_(board.current()) {}
+
+  [[nodiscard]] bool are_current() const { return board_.generation() == generation_; }
+  /// May throw std::bad_alloc; then the old settings stay.
+  void renew() {
+    const uint64_t generation = board_.generation();  // read first: the settings may be newer, never older
+    settings_ = board_.current();
+    generation_ = generation;
+  }
+  [[nodiscard]] const std::shared_ptr<const Settings>& get() const { return settings_; }
+  [[nodiscard]] const Settings* operator->() const { return settings_.get(); }
+  [[nodiscard]] const Settings& operator*() const { return *settings_; }
+
+ private:
+  const SettingsBoard& board_;
+  uint64_t generation_;
+  std::shared_ptr<const Settings> settings_;
+};
+
 }  // namespace rowsocket::server

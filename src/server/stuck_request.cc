@@ -34,16 +34,9 @@ uint64_t cpu_us_of(ThreadNumber thread) {
 
 /// True if the thread sleeps or waits for a disk; false if it runs, or could.
 bool is_waiting(ThreadNumber thread) {
-  std::array<char, 64> path{};
-  std::snprintf(path.data(), path.size(), "/proc/self/task/%d/stat", static_cast<int>(thread));
-  const net::Descriptor file(::open(path.data(), O_RDONLY | O_CLOEXEC));
   std::array<char, 128> text{};
-  const ssize_t bytes = file.valid() ? ::read(file.get(), text.data(), text.size()) : 0;
-  if (bytes <= 0) {
-    return false;
-  }
   // number (name) state ...
-  const std::string_view line(text.data(), static_cast<size_t>(bytes));
+  const std::string_view line = told_of(thread, "stat", text);
   const size_t name_end = line.rfind(')');
   if (name_end == std::string_view::npos || name_end + 2 >= line.size()) {
     return false;
@@ -55,6 +48,14 @@ bool is_waiting(ThreadNumber thread) {
 }  // namespace
 
 ThreadNumber this_thread_number() { return static_cast<ThreadNumber>(::syscall(SYS_gettid)); }
+
+std::string_view told_of(ThreadNumber thread, const char* file_name, std::span<char> place) {
+  std::array<char, 64> path{};
+  std::snprintf(path.data(), path.size(), "/proc/self/task/%d/%s", static_cast<int>(thread), file_name);
+  const net::Descriptor file(::open(path.data(), O_RDONLY | O_CLOEXEC));
+  const ssize_t bytes = file.valid() ? ::read(file.get(), place.data(), place.size()) : 0;
+  return bytes <= 0 ? std::string_view() : std::string_view(place.data(), static_cast<size_t>(bytes));
+}
 
 bool StuckRequest::look(LoopToken::Ticket ticket, ThreadNumber thread) {
   const bool is_the_same = ticket != 0 && ticket == ticket_;

@@ -7,6 +7,8 @@
 #include <sys/types.h>
 
 #include <cstdint>
+#include <span>
+#include <string_view>
 
 #include "server/loop_token.h"
 
@@ -15,6 +17,9 @@ namespace rowsocket::server {
 /// As the system knows a thread of this process.
 using ThreadNumber = pid_t;
 [[nodiscard]] ThreadNumber this_thread_number();
+/// The beginning of what the system tells of a thread of this process in `file_name` (proc(5)), as far as it
+/// fits into `place`; empty if it can not be read.
+[[nodiscard]] std::string_view told_of(ThreadNumber thread, const char* file_name, std::span<char> place);
 
 class StuckRequest {
  public:

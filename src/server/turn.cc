@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "server/turn.h"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -12,8 +13,15 @@ namespace {
 
 using State = ClientConnection::State;
 
-/// One more than the limit in whole milliseconds: the clock's current one has begun already.
-constexpr uint64_t parked_retry_ms = (limits::parked_retry_us + 999) / 1000 + 1;
+/// At least one more than the limit in whole milliseconds: the clock's current one has begun already.
+uint64_t parked_retry_ms(uint64_t parked_ms) {
+  constexpr uint64_t first_ms = (limits::parked_retry_us + 999) / 1000 + 1;
+  return std::clamp<uint64_t>(parked_ms / limits::parked_retry_share, first_ms, limits::parked_retry_ms_max);
+}
+
+constexpr Parsed without_tls{.status = Parsed::Status::fatal,
+                             .error = ErrorCode::needs_tls,
+                             .why = "comes without TLS, which rowsocket_require_tls asks for: it is closed"};
 
 void note(ClientConnection& connection, LogLevel level, std::string_view what) {
   connection.note_level = level;
@@ -53,9 +61,10 @@ Turn::Turn(const Surroundings& surroundings, std::shared_ptr<const Settings> set
       counters_(surroundings.counters),
       clock_(surroundings.clock),
       token_(surroundings.token),
+      desk_(surroundings.desk),
       figures_(surroundings.figures),
       settings_(std::move(settings)),
-      executor_(session_, counters_, settings_),
+      executor_(session_, counters_, settings_, clock_, surroundings.takes_long),
       numbers_(surroundings.numbers) {}
 
 void Turn::use_settings(const std::shared_ptr<const Settings>& settings) {
@@ -67,15 +76,32 @@ void Turn::use_settings(const std::shared_ptr<const Settings>& settings) {
 }
 
 void Turn::begin(uint64_t now_ms) {
+  clear(now_ms);
+  executor_.begin_turn(now_ms);
+}
+
+void Turn::run_patiently(ClientConnection& connection, uint64_t now_ms) {
+  clear(now_ms);
+  is_patient_ = true;
+  session_.set_patient(true);
+  session_.note_waited(now_ms - std::min(now_ms, connection.client.parked_since_ms));
+  executor_.begin_turn(now_ms, true);
+  members_.push_back(&connection);
+  execute();
+  now_ms_ = clock_.now_ms();  // if it is put back, it is tried again from now on
+  commit();
+  session_.set_patient(false);
+  is_patient_ = false;
+}
+
+void Turn::clear(uint64_t now_ms) {
   now_ms_ = now_ms;
-  unix_time_us_ = clock_.unix_time_us();
-  numbers_.set_time(unix_time_us_);
+  unix_time_us_ = 0;
   requests_ = 0;
   reply_bytes_ = 0;
   reached_ = 0;
   is_adrift_ = false;
   members_.clear();
-  executor_.begin_turn(now_ms);
 }
 
 void Turn::join(ClientConnection& connection) {
@@ -90,6 +116,18 @@ void Turn::join(ClientConnection& connection) {
 bool Turn::is_full() const {
   return requests_ >= limits::requests_per_turn || reply_bytes_ >= limits::reply_bytes_per_turn ||
          arena_.held_bytes() >= limits::arena_bytes_per_turn;
+}
+
+/// Of one connection: the fewer others there are, the less is a long pipeline in their way.
+uint32_t Turn::requests_of_one_max() const {
+  if (is_patient_) {
+    return 1;
+  }
+  const size_t others = members_.size() - 1;
+  return others == 0 ? limits::requests_per_connection_turn
+                     : static_cast<uint32_t>(std::clamp<size_t>(others * limits::requests_per_other,
+                                                                limits::requests_beside_others_min,
+                                                                limits::requests_per_connection_turn));
 }
 
 // ---- execute
@@ -129,6 +167,14 @@ void Turn::execute_or_close(ClientConnection& connection) {
 /// nothing also take their part of the share.
 void Turn::execute(ClientConnection& connection) {
   connection.state = State::reading;
+  if (settings_->require_tls && !connection.is_protected()) [[unlikely]] {
+    end_stream(connection, without_tls);
+    return;
+  }
+  if (unix_time_us_ == 0 && connection.protocol->uses_time()) {
+    unix_time_us_ = clock_.unix_time_us();
+    numbers_.set_time(unix_time_us_);
+  }
   const std::string_view input = connection.stream.input().view();
   const Parsing parsing{.settings = *settings_,
                         .arena = arena_,
@@ -138,8 +184,9 @@ void Turn::execute(ClientConnection& connection) {
                         .unix_time_us = unix_time_us_,
                         .numbers = &numbers_,
                         .figures = figures_};
+  const uint32_t requests_max = requests_of_one_max();
   for (uint32_t taken = 0; connection.parsed_bytes < input.size(); ++taken) {
-    if (taken == limits::requests_per_connection_turn || is_full() || is_adrift_) {
+    if (taken == requests_max || is_full() || is_adrift_) {
       connection.state = State::cut;
       return;
     }
@@ -163,15 +210,32 @@ bool Turn::execute_next(ClientConnection& connection, std::string_view input, co
     end_stream(connection, parsed);
     return false;
   }
-  if (!invariant(parsed.consumed_bytes > 0 && parsed.consumed_bytes <= input.size(),
+  if (!invariant((parsed.consumed_bytes > 0) != parsed.is_step && parsed.consumed_bytes <= input.size(),
                  "a parser takes at least one byte, and no more than there are")) {
     connection.state = State::failed;
     return false;
   }
-  if (parsed.status == Parsed::Status::request && !execute(connection, *parsed.request)) {
+  if (parsed.status == Parsed::Status::request &&
+      (waits_for_login(connection, *parsed.request) || !execute(connection, *parsed.request))) {
     return false;
   }
   connection.parsed_bytes += parsed.consumed_bytes;
+  if (parsed.is_step) [[unlikely]] {
+    connection.state = State::cut;
+    return false;
+  }
+  return true;
+}
+
+/// Then the request is parsed again when the host has decided.
+bool Turn::waits_for_login(ClientConnection& connection, const Request& request) {
+  if (request.kind != RequestKind::authenticate || desk_ == nullptr) [[likely]] {
+    return false;
+  }
+  if (desk_->is_ready(connection, static_cast<const Authenticate&>(request), *settings_)) {
+    return false;
+  }
+  connection.state = State::logging_in;
   return true;
 }
 
@@ -179,9 +243,12 @@ bool Turn::execute_next(ClientConnection& connection, std::string_view input, co
 bool Turn::execute(ClientConnection& connection, const Request& request) {
   const size_t reply_begin = connection.stream.output().size();
   const bool is_settled = executor_.nothing_staged();
-  const LoopToken::Ticket ticket = token_.enter(is_settled);
+  const bool hands_over = token_ != nullptr && !is_patient_;
+  if (hands_over) {
+    ticket_ = token_->enter(is_settled);
+  }
   const exec::Executed executed = executor_.execute(connection.client, request, connection.parsed_bytes);
-  if (!token_.leave(ticket)) [[unlikely]] {
+  if (hands_over && !token_->leave(std::exchange(ticket_, 0))) [[unlikely]] {
     is_adrift_ = true;
     was_settled_ = is_settled;
   }
@@ -217,6 +284,20 @@ std::optional<uint64_t> Turn::commit() {
   return commit_us;
 }
 
+void Turn::send_large_replies() {
+  for (ClientConnection* connection : members_) {
+    if (connection->state == State::failed || connection->stream.output().size() < limits::receive_bytes) {
+      continue;
+    }
+    const net::Transfer transfer = connection->stream.send();
+    if (transfer.status == net::Transfer::Status::moved) {
+      counters_.add(Counter::bytes_sent, transfer.byte_count);
+    } else if (transfer.status == net::Transfer::Status::failed) {
+      connection->state = State::failed;
+    }
+  }
+}
+
 void Turn::finish(ClientConnection& connection) {
   net::Connection& stream = connection.stream;
   const auto put_back_at = std::exchange(connection.client.put_back_at, {});
@@ -227,7 +308,8 @@ void Turn::finish(ClientConnection& connection) {
     return;
   }
   if (put_back_at.has_value()) {
-    rewind(connection, *put_back_at, now_ms_ + parked_retry_ms);
+    const uint64_t parked_ms = now_ms_ - std::min(now_ms_, connection.client.parked_since_ms);
+    rewind(connection, *put_back_at, now_ms_ + parked_retry_ms(parked_ms));
   }
   stream.input().consume(std::exchange(connection.parsed_bytes, 0));
   if (connection.state == State::condemned || connection.state == State::leaving) [[unlikely]] {

@@ -22,6 +22,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -46,9 +47,11 @@ class Turn {
     engine::Session& session;
     Counters& counters;
     Clock& clock;
-    LoopToken& token;
-    UniqueNumbers& numbers;  ///< of the loop
+    LoopToken* token;           ///< nullptr where no other thread ever takes the loop
+    UniqueNumbers& numbers;     ///< of the loop
+    LoginDesk* desk = nullptr;  ///< of the loop; nullptr: every login is refused
     const ServerFigures* figures = nullptr;
+    std::function<void()> takes_long = {};  ///< called while a request walks for long
   };
 
   Turn(const Surroundings& surroundings, std::shared_ptr<const Settings> settings);
@@ -64,6 +67,9 @@ class Turn {
   }
 
   void begin(uint64_t now_ms);
+  /// A whole turn of the connection's next request alone, and without the loop: it waits in place for locks.
+  /// What is left to do is TurnLoop::give_back.
+  void run_patiently(ClientConnection& connection, uint64_t now_ms);
   /// Requests are executed in the order in which their connections join. The connection has memory for
   /// replies.
   void join(ClientConnection& connection);
@@ -74,6 +80,8 @@ class Turn {
   void execute();
   /// Another thread has taken over the loop while the request of `members()[reached()]` was executed.
   [[nodiscard]] bool is_adrift() const { return is_adrift_; }
+  /// Of the request under way, if another thread may take the loop meanwhile; else 0. For the turn's thread.
+  [[nodiscard]] LoopToken::Ticket ticket() const { return ticket_; }
   [[nodiscard]] size_t reached() const { return reached_; }
   /// Adrift: what is settled, and what was not reached, is no longer the turn's.
   void keep_unsettled();
@@ -85,22 +93,29 @@ class Turn {
   /// After this every reply is final, and the inputs may move. Returns how long the commit took, in µs, if
   /// something was written.
   std::optional<uint64_t> commit();
+  /// After the commit of a turn that is adrift: send the large replies, so that the loop need not.
+  void send_large_replies();
   /// What `commit` does last for each of its members: nothing views the input any more, and no reply changes
   /// any more.
   void finish(ClientConnection& connection);
 
  private:
+  void clear(uint64_t now_ms);
   [[nodiscard]] bool is_full() const;
+  [[nodiscard]] uint32_t requests_of_one_max() const;
   void execute_or_close(ClientConnection& connection);
   void execute(ClientConnection& connection);
   [[nodiscard]] bool execute_next(ClientConnection& connection, std::string_view input,
                                   const Parsing& parsing);
+  [[nodiscard]] bool waits_for_login(ClientConnection& connection, const Request& request);
   [[nodiscard]] bool execute(ClientConnection& connection, const Request& request);
 
   engine::Session& session_;
   Counters& counters_;
   Clock& clock_;
-  LoopToken& token_;
+  LoopToken* token_;
+  LoopToken::Ticket ticket_ = 0;
+  LoginDesk* desk_;
   const ServerFigures* figures_;
   std::shared_ptr<const Settings> settings_;
 
@@ -108,11 +123,12 @@ class Turn {
   exec::Executor executor_;
 
   uint64_t now_ms_ = 0;
-  uint64_t unix_time_us_ = 0;
+  uint64_t unix_time_us_ = 0;  ///< 0 = not read in this turn
   UniqueNumbers& numbers_;
   uint32_t requests_ = 0;
   size_t reply_bytes_ = 0;
-  size_t reached_ = 0;  ///< members that were executed, or found no room
+  size_t reached_ = 0;       ///< members that were executed, or found no room
+  bool is_patient_ = false;  ///< of one request, and without the loop
   bool is_adrift_ = false;
   bool was_settled_ = false;  ///< when the loop was taken
   std::vector<ClientConnection*> members_;

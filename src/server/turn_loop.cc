@@ -2,8 +2,6 @@
 #include "server/turn_loop.h"
 
 #include <algorithm>
-#include <array>
-#include <cstdio>
 #include <exception>
 #include <utility>
 
@@ -17,23 +15,23 @@ constexpr int hold_tables_ms = static_cast<int>(limits::hold_tables_us / 1000);
 }  // namespace
 
 TurnLoop::TurnLoop(const Surroundings& surroundings)
-    : selections_(surroundings.selections),
-      inbox_(surroundings.inbox),
-      counters_(surroundings.counters),
-      settings_board_(surroundings.settings_board),
-      clock_(surroundings.clock),
-      log_(surroundings.log),
-      role_(surroundings.role),
-      settings_generation_(settings_board_.generation()),
-      settings_(settings_board_.current()),
-      connections_({.inbox = inbox_, .counters = counters_, .log = log_}),
-      now_ms_(clock_.now_ms()) {}
+    : world_(surroundings),
+      settings_(world_.settings_board),
+      desk_(world_.logins, [this] { world_.inbox.wake(); }),
+      connections_({.inbox = world_.inbox,
+                    .poller = world_.poller,
+                    .counters = world_.counters,
+                    .log = world_.log,
+                    .handshakes = world_.handshakes}),
+      intake_(connections_, world_.clock),
+      activity_(world_.role),
+      now_ms_(world_.clock.now_ms()) {
+  world_.selections.set_held_bytes_max(settings_->held_bytes_max);
+}
 
 TurnLoop::Ended TurnLoop::run(Turn& turn) {
   turn_ = &turn;
-  if (activity_shown_by_ != &turn.session()) [[unlikely]] {
-    show_activity();
-  }
+  activity_.show_first(turn.session(), connections_.size(), now_ms_);
   poll();
   if (!obey_session()) {
     return Ended::stop;
@@ -48,7 +46,7 @@ TurnLoop::Ended TurnLoop::run(Turn& turn) {
   commit();
   send_replies();
   reap();
-  show_activity_if_due();
+  activity_.show_if_due(connections_.size(), now_ms_);
   return Ended::well;
 }
 
@@ -58,9 +56,9 @@ TurnLoop::Ended TurnLoop::run(Turn& turn) {
 /// the memory of a burst.
 void TurnLoop::poll() {
   const int wait_ms = time_to_wait_ms();
-  const uint64_t return_wait_us = std::exchange(return_wait_us_, 0);
+  const uint64_t return_wait_us = return_wait_.take_us();
   const uint64_t return_wait_until_us =
-      return_wait_us == 0 || wait_ms == 0 ? 0 : clock_.now_us() + return_wait_us;
+      return_wait_us == 0 || wait_ms == 0 ? 0 : world_.clock.now_us() + return_wait_us;
   const bool long_wait = wait_ms == net::Poller::forever || wait_ms > hold_tables_ms;
   engine::Session& session = turn_->session();
   if (long_wait && (session.holds_tables() || connections_.has_surplus())) {
@@ -73,35 +71,27 @@ void TurnLoop::poll() {
   } else {
     events_ = connections_.wait(wait_ms);
   }
-  if (return_wait_until_us != 0 &&
-      events_.size() < std::min<size_t>(committed_, limits::events_per_poll) / 2) {
+  if (return_wait_until_us != 0 && return_wait_.are_few(events_.size())) {
     let_clients_return(return_wait_until_us);
   }
-  now_ms_ = clock_.now_ms();
+  now_ms_ = world_.clock.now_ms();
 }
 
-/// A commit that flushes costs about as much for many requests as for one. The clients that it answered come
-/// back within moments. So a turn that would begin with fewer than half of these clients waits a little.
-/// Meanwhile it holds nothing that others wait for.
+/// Meanwhile the turn holds nothing that others wait for.
 void TurnLoop::let_clients_return(uint64_t until_us) {
-  const uint64_t now_us = clock_.now_us();
+  const uint64_t now_us = world_.clock.now_us();
   if (now_us < until_us) {
-    clock_.sleep_us(until_us - now_us);
+    world_.clock.sleep_us(until_us - now_us);
     events_ = connections_.wait(0);
   }
 }
 
 int TurnLoop::time_to_wait_ms() const {
-  if (!unreached_.empty() || !cut_.empty()) {
+  if (!unreached_.empty() || !cut_.empty() || intake_.some_wait()) {
     return 0;
   }
-  uint64_t deadline_ms = next_sweep_ms_;
-  if (!parked_.empty()) {
-    deadline_ms = std::min(deadline_ms, parked_.front()->retry_at_ms);
-  }
-  if (activity_shown_connections_ != connections_.size()) {
-    deadline_ms = std::min(deadline_ms, activity_shown_ms_ + limits::activity_interval_ms);
-  }
+  const uint64_t deadline_ms =
+      std::min({next_sweep_ms_, parked_.next_ms(), activity_.due_ms(connections_.size())});
   if (deadline_ms == never) {
     return net::Poller::forever;
   }
@@ -114,7 +104,7 @@ bool TurnLoop::obey_session() {
     case engine::Interruption::none:
       return true;
     case engine::Interruption::close_connections:
-      log_.always(LogLevel::note, "killed: closes its connections and goes on");
+      world_.log.always(LogLevel::note, "killed: closes its connections and goes on");
       for (const auto& connection : connections_.all()) {
         close(*connection);
       }
@@ -123,21 +113,20 @@ bool TurnLoop::obey_session() {
     case engine::Interruption::stop:
       break;
   }
-  log_.always(LogLevel::note, "the server shuts down: closes its connections and stops");
+  world_.log.always(LogLevel::note, "the server shuts down: closes its connections and stops");
   return false;
 }
 
 void TurnLoop::refresh_settings() {
-  const uint64_t generation = settings_board_.generation();
-  if (generation == settings_generation_) [[likely]] {
+  if (settings_.are_current()) [[likely]] {
     return;
   }
   try {
-    settings_ = settings_board_.current();
-    settings_generation_ = generation;
+    settings_.renew();
+    world_.selections.set_held_bytes_max(settings_->held_bytes_max);
     next_sweep_ms_ = now_ms_;  // the idle time-out may have become shorter
   } catch (const std::exception&) {
-    log_.limited(LogLevel::error, "keeps its old settings for now: no memory for the new ones");
+    world_.log.limited(LogLevel::error, "keeps its old settings for now: no memory for the new ones");
   }
 }
 
@@ -149,19 +138,35 @@ void TurnLoop::admit_arrivals() {
   if (!woken) {
     return;
   }
-  inbox_.wakeup().drain();
+  world_.inbox.wakeup().drain();
   take_back();
-  inbox_.take(arrivals_);
+  take_logins();
+  world_.inbox.take(arrivals_);
   for (Arrival& arrival : arrivals_) {
     try {
       admit(std::move(arrival));
     } catch (const std::exception&) {
-      inbox_.connection_closed();
-      counters_.add(Counter::connections_refused);
-      log_.limited(LogLevel::error, "a new connection is refused: no memory");
+      world_.inbox.connection_closed();
+      world_.counters.add(Counter::connections_refused);
+      world_.log.limited(LogLevel::error, "a new connection is refused: no memory");
     }
   }
   arrivals_.clear();
+}
+
+/// A connection that is another thread's, or that still has replies to send, sees by itself that its login is
+/// over.
+void TurnLoop::take_logins() {
+  desk_.returns().take(logins_done_);
+  for (const std::shared_ptr<Login>& login : logins_done_) {
+    ClientConnection* const connection = login->connection;
+    if (connection != nullptr && !connection->is_away && !connection->is_in_turn &&
+        connection->state == ClientConnection::State::logging_in && !connection->stream.has_output()) {
+      connection->state = ClientConnection::State::cut;
+      cut_.push_back(connection);
+    }
+  }
+  logins_done_.clear();
 }
 
 void TurnLoop::admit(Arrival arrival) {
@@ -179,32 +184,12 @@ void TurnLoop::reserve_lists(size_t connection_count) {
     return;
   }
   const size_t room = std::max<size_t>(2 * connection_count, 16);
-  {
-    const MutexLock lock(returned_mutex_);
-    returned_.reserve(room);
-  }
-  for (Waiting* list : {&taken_back_, &unreached_, &cut_, &parked_, &writable_}) {
+  returned_.reserve(room);
+  intake_.reserve(room);
+  parked_.reserve(room);
+  for (Waiting* list : {&unreached_, &cut_, &writable_}) {
     list->reserve(room);  // the list that is looked at comes last: the others have as much room
   }
-}
-
-// ---- SHOW PROCESSLIST
-
-void TurnLoop::show_activity_if_due() {
-  if (activity_shown_connections_ != connections_.size() &&
-      now_ms_ - activity_shown_ms_ >= limits::activity_interval_ms) [[unlikely]] {
-    show_activity();
-  }
-}
-
-void TurnLoop::show_activity() {
-  std::array<char, 96> text;
-  std::snprintf(text.data(), text.size(), "rowsocket: %.*s worker, %zu connections",
-                static_cast<int>(role_.size()), role_.data(), connections_.size());
-  turn_->session().set_activity(text.data());
-  activity_shown_by_ = &turn_->session();
-  activity_shown_ms_ = now_ms_;
-  activity_shown_connections_ = connections_.size();
 }
 
 }  // namespace rowsocket::server

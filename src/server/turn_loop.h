@@ -11,6 +11,7 @@
 //   TurnLoop      when: what is waited for, which connections are ready or parked, orders from outside
 //   Turn          what: the requests of the connections that take part, on the engine
 //   Connections   the bytes, the sockets and what tells that they are ready
+//   Intake        what is received: how much, and of whom first
 //
 // turn_loop.cc holds what is around the turns (waiting, orders from outside, new connections), turn_phases.cc
 // the phases of a turn, hand_over.cc how another thread goes on with the loop.
@@ -22,21 +23,26 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <span>
 #include <string_view>
 #include <vector>
 
 #include "base/clock.h"
-#include "base/mutex.h"
 #include "engine/engine.h"
 #include "request/counters.h"
 #include "request/settings.h"
 #include "server/connections.h"
 #include "server/inbox.h"
+#include "server/intake.h"
 #include "server/limited_log.h"
 #include "server/loop_token.h"
+#include "server/parked.h"
+#include "server/return_wait.h"
+#include "server/returned.h"
 #include "server/settings_board.h"
+#include "server/shown_activity.h"
 #include "server/turn.h"
 
 namespace rowsocket::server {
@@ -44,13 +50,19 @@ namespace rowsocket::server {
 class TurnLoop {
  public:
   struct Surroundings {
-    const engine::OpenedSelections& selections;  ///< of all sessions
+    engine::OpenedSelections& selections;  ///< of all sessions
     Inbox& inbox;
+    net::Poller& poller;  ///< for this loop alone
     Counters& counters;
     const SettingsBoard& settings_board;  ///< something is published already
     Clock& clock;
     LimitedLog& log;
     std::string_view role;  ///< "read" or "write", for SHOW PROCESSLIST
+    /// Takes a connection whose request waits for a lock, and has a thread of its own run it. False = it does
+    /// not. Empty = there are no such threads.
+    std::function<bool(ClientConnection& connection)> wait_elsewhere = {};
+    Logins* logins = nullptr;
+    Handshakes* handshakes = nullptr;  ///< nullptr: clients that begin with TLS are closed
   };
 
   /// May throw std::bad_alloc.
@@ -69,11 +81,12 @@ class TurnLoop {
   /// Wait until there is something to do, and do it in this turn.
   [[nodiscard]] Ended run(Turn& turn);
 
-  /// Nobody runs the loop any more: close the connections, but for those that another thread still uses.
+  /// No thread runs the loop any more: close the connections, but for those that another thread still uses.
   void end();
 
   [[nodiscard]] LoopToken& token() { return token_; }
-  [[nodiscard]] std::shared_ptr<const Settings> settings() const { return settings_; }
+  [[nodiscard]] LoginDesk& desk() { return desk_; }
+  [[nodiscard]] std::shared_ptr<const Settings> settings() const { return settings_.get(); }
   /// For the thread that has just taken the token from the turn under way, with this ticket. `own` is the
   /// thread's own turn, with room for all connections. Until it returns, the other turn does not end.
   void take_over(Turn& own, LoopToken::Ticket ticket);
@@ -95,7 +108,6 @@ class TurnLoop {
   void commit();
   void send_replies();
   void reap();
-  void show_activity_if_due();
 
   // Poll.
   void let_clients_return(uint64_t until_us);
@@ -108,6 +120,7 @@ class TurnLoop {
   // Read and execute.
   void join(ClientConnection& connection);
   void gather_carried_over();
+  void try_parked_again(ClientConnection& connection);
   void receive_ready();
   [[nodiscard]] bool others_joined();
 
@@ -115,51 +128,40 @@ class TurnLoop {
   void send_and_settle(ClientConnection& connection);
   void close(ClientConnection& connection);
   void settle(ClientConnection& connection);
-  void park(ClientConnection& connection);
   [[nodiscard]] uint64_t deadline_ms(const ClientConnection& connection) const;
   void close_timed_out();
+  void bound_held_bytes();
 
   void take_back();
-
-  void show_activity();
+  void take_logins();
 
   static constexpr uint64_t never = UINT64_MAX;
 
-  const engine::OpenedSelections& selections_;
-  Inbox& inbox_;
-  Counters& counters_;
-  const SettingsBoard& settings_board_;
-  Clock& clock_;
-  LimitedLog& log_;
-  std::string_view role_;
-
-  uint64_t settings_generation_;  ///< read before the settings: they may be newer, never older
-  std::shared_ptr<const Settings> settings_;
+  const Surroundings world_;
+  CurrentSettings settings_;
+  LoginDesk desk_;
   Connections connections_;
+  Intake intake_;
   LoopToken token_;
+  Returned returned_;  ///< the only one that other threads use
+  ShownActivity activity_;
 
   // This turn.
   Turn* turn_ = nullptr;  ///< of the thread that runs the loop
   uint64_t now_ms_;
   Connections::Events events_;
   Waiting writable_;  ///< may go on sending what is left of earlier turns
-  std::vector<Arrival> arrivals_;
 
   // From turn to turn.
   Waiting unreached_;
   Waiting cut_;
-  Waiting parked_;               ///< by retry_at_ms
-  size_t committed_ = 0;         ///< connections that took part in the last commit of writes
-  uint64_t return_wait_us_ = 0;  ///< how long the next turn may wait for them
+  Parked parked_;
+  ReturnWait return_wait_;
   uint64_t next_sweep_ms_ = never;
-  uint64_t activity_shown_ms_ = 0;
-  size_t activity_shown_connections_ = 0;
-  engine::Session* activity_shown_by_ = nullptr;
 
-  // Between threads.
-  Mutex returned_mutex_;
-  Waiting returned_ ROWSOCKET_GUARDED_BY(returned_mutex_);  ///< has room for all connections, too
-  Waiting taken_back_;
+  // Memory for what is taken at once.
+  std::vector<Arrival> arrivals_;
+  std::vector<std::shared_ptr<Login>> logins_done_;
 };
 
 }  // namespace rowsocket::server

@@ -22,17 +22,18 @@ class TurnLoopTest : public testing::Test {
     board_.publish(settings_);
     session_ = engine_.create_session(
         {.intent = engine::Intent::write, .selections = selections_, .counters = &counters_});
-    loop_ = std::make_unique<TurnLoop>(
-        TurnLoop::Surroundings{*selections_, inbox_, counters_, board_, clock_, limited_log_, "write"});
-    turn_ = std::make_unique<Turn>(Turn::Surroundings{*session_, counters_, clock_, loop_->token(), numbers_},
-                                   board_.current());
+    loop_ = std::make_unique<TurnLoop>(TurnLoop::Surroundings{*selections_, inbox_, poller_, counters_,
+                                                              board_, clock_, limited_log_, "write"});
+    turn_ = std::make_unique<Turn>(
+        Turn::Surroundings{*session_, counters_, clock_, &loop_->token(), numbers_}, board_.current());
   }
 
   TestClient connect(const Protocol& protocol = wire::handlersocket::handlersocket_protocol()) {
     std::array<int, 2> fds{};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, fds.data()), 0);
     EXPECT_EQ(::fcntl(fds[1], F_SETFL, O_NONBLOCK), 0);
-    Arrival arrival{net::Descriptor(fds[1]), "test", ++connections_, exec::Access::write, &protocol};
+    Arrival arrival{std::make_unique<net::PlainTransport>(net::Descriptor(fds[1])), "test", ++connections_,
+                    exec::Access::write, &protocol};
     EXPECT_TRUE(inbox_.offer(arrival));
     turn();
     return TestClient(net::Descriptor(fds[0]));
@@ -76,6 +77,7 @@ class TurnLoopTest : public testing::Test {
   engine::memory::MemoryEngine engine_;
   Counters counters_;
   Inbox inbox_;
+  net::Epoll poller_;
   SettingsBoard board_;
   ManualClock clock_;
   TestLog log_;

@@ -352,7 +352,7 @@ TEST_F(TurnLoopTest, who_waits_for_a_lock_is_not_idle) {
   pass_ms(40'000);
   pass_ms(40'000);
   engine_.set_busy("shop.item", false);
-  pass_ms(limits::parked_retry_us / 1000 + 1);
+  pass_ms(limits::parked_retry_ms_max);
   EXPECT_EQ(client.received(), pen);
 }
 
@@ -462,7 +462,7 @@ TEST_F(TurnLoopTest, who_goes_in_the_middle_of_a_group_leaves_nothing_behind) {
   EXPECT_EQ(engine_.rows("shop.item").size(), 4u);
 }
 
-TEST_F(TurnLoopTest, a_whole_group_that_waits_is_done_though_its_client_is_gone) {
+TEST_F(TurnLoopTest, a_group_that_waits_is_not_done_when_its_client_has_gone) {
   TestClient client = connect_with_items();
   engine_.set_busy("shop.item", true);
   EXPECT_EQ(ask(client, group_with("10")), "");
@@ -470,10 +470,11 @@ TEST_F(TurnLoopTest, a_whole_group_that_waits_is_done_though_its_client_is_gone)
   turn();
   EXPECT_EQ(engine_.rows("shop.item").size(), 3u);
   engine_.set_busy("shop.item", false);
-  pass_ms(limits::parked_retry_us / 1000 + 1);
+  pass_ms(limits::presence_ms);
   turn();
-  EXPECT_EQ(engine_.rows("shop.item").size(), 4u);
+  EXPECT_EQ(engine_.rows("shop.item").size(), 3u);
   EXPECT_EQ(loop_->connections().size(), 0u);
+  EXPECT_EQ(count(Counter::requests_stopped), 1u);
 }
 
 TEST_F(TurnLoopTest, requests_that_wait_when_they_run_again_are_answered_in_a_later_turn) {
@@ -510,10 +511,23 @@ TEST_F(TurnLoopTest, a_connection_gets_only_its_share_of_a_turn_and_the_rest_in_
   EXPECT_EQ(most, limits::requests_per_connection_turn);
 }
 
+TEST_F(TurnLoopTest, beside_others_a_pipeline_has_less_of_a_turn) {
+  TestClient greedy = connect_with_items();
+  TestClient modest = connect_with_items();
+  constexpr size_t requests = size_t{3} * limits::requests_beside_others_min;
+  greedy.send(repeat(find_pen, requests));
+  const uint64_t before = count(Counter::turn_requests);
+  EXPECT_EQ(ask(modest, find_ink), ink);
+  EXPECT_EQ(count(Counter::turn_requests) - before, 1 + limits::requests_beside_others_min);
+  turn();
+  EXPECT_EQ(greedy.received(), repeat(pen, requests)) << "and all that is left when it is alone";
+}
+
 TEST_F(TurnLoopTest, a_turn_takes_a_bounded_number_of_requests) {
   std::deque<TestClient> clients;
   constexpr size_t requests_each = limits::receive_bytes_first / find_pen.size();  // received at once
-  for (size_t number = 0; number < limits::requests_per_turn / requests_each + 2; ++number) {
+  constexpr size_t client_count = 50;  // so many that their shares are more than a turn has
+  for (size_t number = 0; number < client_count; ++number) {
     clients.push_back(connect_with_items());
   }
   const uint64_t before = count(Counter::turn_requests);

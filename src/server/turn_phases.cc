@@ -14,8 +14,9 @@ using State = ClientConnection::State;
 // ---- read
 
 void TurnLoop::read_requests() {
-  turn_->use_settings(settings_);
+  turn_->use_settings(settings_.get());
   turn_->begin(now_ms_);
+  intake_.begin_turn();
   writable_.clear();
   gather_carried_over();
   for (const net::Poller::Event& event : events_) {
@@ -43,23 +44,56 @@ void TurnLoop::gather_carried_over() {
   std::for_each(cut_.begin(), cut_.end(), join);
   unreached_.clear();
   cut_.clear();
-  if (!parked_.empty()) {
-    const auto due_end = std::find_if(parked_.begin(), parked_.end(),
-                                      [this](auto* parked) { return parked->retry_at_ms > now_ms_; });
-    std::for_each(parked_.begin(), due_end, join);
-    parked_.erase(parked_.begin(), due_end);
+  if (parked_.next_ms() <= now_ms_) {
+    parked_.take_due(now_ms_, [this](ClientConnection& parked) { try_parked_again(parked); });
   }
+}
+
+/// A request that has been tried for a while waits on a thread of its own, if there is one. There it waits
+/// for whole seconds, so the last second is spent here.
+void TurnLoop::try_parked_again(ClientConnection& connection) {
+  if (connection.is_closed()) {
+    return;
+  }
+  const uint64_t parked_ms = now_ms_ - std::min(now_ms_, connection.client.parked_since_ms);
+  if (parked_ms >= limits::presence_ms && connection.is_gone()) {
+    world_.counters.add(Counter::requests_stopped);
+    connections_.close(connection);
+    return;
+  }
+  const bool waits_long = connection.client.parked_since_ms != 0 &&
+                          parked_ms >= limits::waiting_room_after_ms &&
+                          connection.client.waits_until_ms >= now_ms_ + 1000;
+  if (!waits_long || !world_.wait_elsewhere || !turn_->session().can_be_patient()) {
+    join(connection);
+    return;
+  }
+  connections_.lend_output(connection);
+  connection.is_in_turn = true;
+  connection.is_away = true;
+  if (!world_.wait_elsewhere(connection)) {
+    connection.is_in_turn = connection.is_away = false;
+    join(connection);
+  }
+}
+
+/// TLS may have to send something before more can be received.
+static bool is_receivable(const net::Poller::Event& event, const ClientConnection& connection) {
+  return event.readable || (event.writable && connection.stream.transport().receives_when_writable());
 }
 
 void TurnLoop::receive_ready() {
   for (const net::Poller::Event& event : events_) {
     auto* const connection = static_cast<ClientConnection*>(event.tag);
-    if (connection != nullptr && event.readable && !connection->is_in_turn &&
+    if (connection != nullptr && is_receivable(event, *connection) && !connection->is_in_turn &&
         !connection->stream.has_output() &&
         (connection->state == State::reading || connection->state == State::lingering) &&
-        connections_.receive(*connection)) {
+        intake_.receive(*connection)) {
       join(*connection);
     }
+  }
+  while (ClientConnection* const large_sender = intake_.next_large_sender()) {
+    join(*large_sender);
   }
 }
 
@@ -96,10 +130,7 @@ void TurnLoop::commit() {
   }
   const std::optional<uint64_t> commit_us = turn_->commit();
   if (commit_us.has_value()) {
-    const uint64_t wait_us =
-        std::min<uint64_t>(*commit_us / limits::return_wait_share, limits::return_wait_us_max);
-    return_wait_us_ = wait_us < limits::return_wait_us_min ? 0 : wait_us;
-    committed_ = turn_->members().size();
+    return_wait_.note_commit(*commit_us, turn_->members().size());
   }
 }
 
@@ -146,8 +177,17 @@ void TurnLoop::settle(ClientConnection& connection) {
       cut_.push_back(&connection);
       break;
     case State::parked:
-      park(connection);
+      parked_.add(connection);
+      connections_.watch(connection, net::Interest::none);
       return;
+    case State::logging_in:
+      if (connection.login != nullptr && !connection.login->is_done()) {
+        connections_.watch(connection, net::Interest::none);
+        return;
+      }
+      connection.state = State::cut;
+      cut_.push_back(&connection);
+      break;
     case State::condemned:
       connection.state = State::lingering;
       connection.stream.shut_down_output();
@@ -162,30 +202,36 @@ void TurnLoop::settle(ClientConnection& connection) {
     case State::closed:
       break;
   }
-  connections_.watch(connection, net::Interest::input);
-}
-
-/// In the order of the next try. A connection that another thread had may be due before others.
-void TurnLoop::park(ClientConnection& connection) {
-  const auto behind = std::upper_bound(
-      parked_.begin(), parked_.end(), connection.retry_at_ms,
-      [](uint64_t retry_at_ms, const ClientConnection* one) { return retry_at_ms < one->retry_at_ms; });
-  parked_.insert(behind, &connection);
-  connections_.watch(connection, net::Interest::none);
+  connections_.await_input(connection);
 }
 
 // ---- reap
 
 void TurnLoop::reap() {
   close_timed_out();
-  connections_.bound_held_bytes(settings_->held_bytes_max, selections_);
+  bound_held_bytes();
   if (!connections_.some_are_closed()) {
     return;
   }
-  for (Waiting* list : {&unreached_, &cut_, &parked_}) {
+  for (Waiting* list : {&unreached_, &cut_}) {
     std::erase_if(*list, [](const ClientConnection* connection) { return connection->is_closed(); });
   }
+  parked_.forget_closed();
+  intake_.forget_closed();
   connections_.remove_closed();
+}
+
+/// What this thread can make again goes first. Other threads that keep such things are stuck in a request, or
+/// about to forget them.
+void TurnLoop::bound_held_bytes() {
+  const size_t bytes_max = settings_->held_bytes_max;
+  if (connections_.held_bytes(world_.selections) <= bytes_max) [[likely]] {
+    return;
+  }
+  if (turn_->session().kept_bytes() >= limits::kept_bytes_min) {
+    turn_->session().forget_selections();
+  }
+  connections_.bound_held_bytes(bytes_max, world_.selections);
 }
 
 /// When the connection has been without progress for too long. (Its own requests running or waiting for a
@@ -193,6 +239,9 @@ void TurnLoop::reap() {
 uint64_t TurnLoop::deadline_ms(const ClientConnection& connection) const {
   if (connection.state == State::lingering) {
     return connection.last_progress_ms + limits::linger_ms;
+  }
+  if (connection.state == State::logging_in) {
+    return never;
   }
   const uint64_t idle_timeout_ms = uint64_t{settings_->idle_timeout_s} * 1000;
   return idle_timeout_ms > 0 ? connection.last_progress_ms + idle_timeout_ms : never;
@@ -213,7 +262,7 @@ void TurnLoop::close_timed_out() {
       continue;
     }
     if (connection->state != State::lingering) {
-      counters_.add(Counter::connections_timed_out);
+      world_.counters.add(Counter::connections_timed_out);
     }
     if (connection->stream.has_output()) {
       connections_.note(*connection, LogLevel::warning, "does not read its replies: it is closed");

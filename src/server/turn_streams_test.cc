@@ -160,6 +160,38 @@ class MiscountingProtocol final : public Protocol {
   void refuse_stream(Buffer&, const Error&, const Settings&) const override {}
 };
 
+/// What its bytes ask takes three steps, each of which is answered with a byte.
+class SteppingProtocol final : public Protocol {
+ public:
+  [[nodiscard]] Parsed parse(std::string_view input, const Parsing& parsing) const override {
+    auto* const request = parsing.arena.make<Request>();
+    request->reply = parsing.arena.make<OneByteReply>(parsing.out);
+    const bool is_last = ++steps_ == 3;
+    return {.status = Parsed::Status::request,
+            .consumed_bytes = is_last ? input.size() : 0,
+            .request = request,
+            .is_step = !is_last};
+  }
+  void refuse_stream(Buffer&, const Error&, const Settings&) const override {}
+
+ private:
+  mutable int steps_ = 0;
+};
+
+TEST_F(TurnLoopTest, each_step_of_a_request_has_a_turn_of_its_own) {
+  const SteppingProtocol protocol;
+  TestClient client = connect_with_items();
+  TestClient stepping = connect(protocol);
+  EXPECT_EQ(ask(stepping, "abc"), "-");
+  client.send(find_pen);
+  turn();
+  EXPECT_EQ(stepping.received(), "-");
+  EXPECT_EQ(client.received(), pen) << "others are served between two steps";
+  turn();
+  EXPECT_EQ(stepping.received(), "-");
+  EXPECT_EQ(count(Counter::turn_requests), 5u);
+}
+
 TEST_F(TurnLoopTest, a_parser_that_miscounts_costs_its_connection) {
   const MiscountingProtocol protocol;
   TestClient client = connect_with_items();

@@ -4,8 +4,6 @@
 #include <exception>
 #include <utility>
 
-#include "server/thread.h"
-
 namespace rowsocket::server {
 namespace {
 
@@ -13,29 +11,44 @@ std::string thread_name(engine::Intent intent, uint32_t number) {
   return (intent == engine::Intent::read ? "rowsocket-r" : "rowsocket-w") + std::to_string(number);
 }
 
+/// While a turn lives, others of its thread find it.
+class Shown {
+ public:
+  Shown(Turn*& place, Turn& turn) : place_(place) { place_ = &turn; }
+  ~Shown() { place_ = nullptr; }
+  Shown(const Shown&) = delete;
+  Shown& operator=(const Shown&) = delete;
+
+ private:
+  Turn*& place_;
+};
+
+/// How often it is looked whether somebody waits for what a guest of the waiting room holds. Each look passes
+/// over all metadata locks of the server. Not measured.
+constexpr uint32_t give_way_ms = 200;
+
 constexpr std::string_view stand_in_activity = "rowsocket: stand-in";
 
 }  // namespace
 
 Worker::Worker(const Surroundings& surroundings, engine::Intent intent, uint32_t number)
-    : engine_(surroundings.engine),
-      plain_log_(surroundings.log),
-      clock_(surroundings.clock),
-      settings_board_(surroundings.settings_board),
-      figures_(surroundings.figures),
-      thread_limit_(surroundings.thread_limit),
+    : world_(surroundings),
       intent_(intent),
       number_(number),
-      numbers_(number),
       name_(thread_name(intent, number)),
-      log_(surroundings.log, surroundings.clock, name_),
+      numbers_(number),
+      log_(world_.log, world_.clock, name_),
       loop_({.selections = *selections_,
              .inbox = inbox_,
+             .poller = poller_,
              .counters = counters_,
-             .settings_board = settings_board_,
-             .clock = clock_,
+             .settings_board = world_.settings_board,
+             .clock = world_.clock,
              .log = log_,
-             .role = intent == engine::Intent::read ? "read" : "write"}) {}
+             .role = intent == engine::Intent::read ? "read" : "write",
+             .wait_elsewhere = [this](ClientConnection& connection) { return wait_elsewhere(connection); },
+             .logins = world_.logins,
+             .handshakes = world_.handshakes}) {}
 
 Worker::~Worker() {
   request_stop();
@@ -50,20 +63,12 @@ bool Worker::start(std::string& failure) {
     inbox_.close();
     return true;
   }
-  thread_limit_.take_anyway();
+  world_.thread_limit.take_anyway();
   return add_hand(true, failure);
 }
 
 bool Worker::add_hand(bool is_in_charge, std::string& failure) {
-  const MutexLock lock(hands_mutex_);
-  hands_.push_back(std::make_unique<Hand>());
-  Hand& hand = *hands_.back();
-  const bool started =
-      start_thread(hand.thread, name_, [this, &hand, is_in_charge] { run(hand, is_in_charge); }, failure);
-  if (!started) {
-    hands_.pop_back();
-  }
-  return started;
+  return hands_.add(name_, [this, is_in_charge](Hand& hand) { run(hand, is_in_charge); }, failure);
 }
 
 void Worker::request_stop() {
@@ -71,69 +76,63 @@ void Worker::request_stop() {
   wake();
 }
 
-/// Nobody ticks any more.
-void Worker::join() {
-  MutexLock lock(hands_mutex_);
-  for (size_t number = 0; number < hands_.size(); ++number) {
-    std::thread& thread = hands_[number]->thread;
-    if (thread.joinable()) {
-      lock.unlock();
-      thread.join();
-      lock.lock();
-    }
-  }
-}
+/// After the last `tick`.
+void Worker::join() { hands_.join(); }
 
 uint64_t Worker::count(Counter counter) const {
-  uint64_t sum = counters_.read(counter) + tick_counters_.read(counter);
-  const MutexLock lock(hands_mutex_);
-  for (const auto& hand : hands_) {
-    sum += hand->counters.read(counter);
-  }
-  return sum;
+  return counters_.read(counter) + tick_counters_.read(counter) + hands_.count(counter);
 }
 
 // ---- on a thread
 
-/// Whatever goes wrong on this thread ends here. Without a thread in charge the worker serves nobody.
+/// Whatever goes wrong on this thread ends here. A worker without a thread in charge serves no client.
 void Worker::run(Hand& hand, bool is_in_charge) {
   try {
-    const auto session = engine_.create_session({.intent = intent_,
-                                                 .worker_number = number_,
-                                                 .selections = selections_,
-                                                 .counters = &hand.counters,
-                                                 .wake = [this] { wake(); },
-                                                 .about_to_wait = [this] { call_stand_in(); }});
+    const auto session =
+        world_.engine.create_session({.intent = intent_,
+                                      .worker_number = number_,
+                                      .selections = selections_,
+                                      .counters = &hand.counters,
+                                      .wake = [this] { wake(); },
+                                      .others_wait_for_rows = world_.has_stand_ins,
+                                      .about_to_wait = [this, &hand] { call_stand_in(hand.turn); }});
     if (session != nullptr) {
       serve(hand, *session, is_in_charge);
     }
   } catch (const std::exception& error) {
-    LimitedLog(plain_log_, clock_, name_).always(LogLevel::error, error.what());
+    LimitedLog(world_.log, world_.clock, name_).always(LogLevel::error, error.what());
   } catch (...) {
-    LimitedLog(plain_log_, clock_, name_).always(LogLevel::error, "ends after an unknown exception");
+    LimitedLog(world_.log, world_.clock, name_).always(LogLevel::error, "ends after an unknown exception");
   }
   if (is_in_charge) {
     loop_.end();
     inbox_.close();
     request_stop();
   } else {
-    starting_.store(false);
+    calls_.note_start(false);
   }
+  hands_.note_end(hand);
 }
 
 void Worker::serve(Hand& hand, engine::Session& session, bool& is_in_charge) {
+  Pace pace(world_.walks, world_.clock);
   Turn turn({.session = session,
              .counters = hand.counters,
-             .clock = clock_,
-             .token = loop_.token(),
+             .clock = world_.clock,
+             .token = world_.has_stand_ins ? &loop_.token() : nullptr,
              .numbers = numbers_,
-             .figures = figures_},
-            settings_board_.current());
+             .desk = &loop_.desk(),
+             .figures = world_.figures,
+             .takes_long = [this, &hand, &pace] { note_long_walk(hand.turn, pace); }},
+            world_.settings_board.current());
+  turn.reserve(1);
+  const Shown shown(hand.turn, turn);
   while (!stop_requested_.load(std::memory_order_acquire)) {
     if (!is_in_charge) {
       session.set_activity(stand_in_activity);
-      is_in_charge = stand_in(turn);
-      if (session.interruption() == engine::Interruption::stop) {
+      const Call call = stand_in(turn);
+      is_in_charge = call == Call::loop;
+      if (call == Call::end || session.interruption() == engine::Interruption::stop) {
         return;
       }
       continue;
@@ -146,6 +145,7 @@ void Worker::serve(Hand& hand, engine::Session& session, bool& is_in_charge) {
         return;
       case TurnLoop::Ended::adrift:
         is_in_charge = false;
+        pace.end();
         end_adrift(turn);
         break;
     }
@@ -159,30 +159,60 @@ void Worker::end_adrift(Turn& turn) {
   }
   turn.keep_unsettled();
   turn.commit();
+  turn.send_large_replies();
   turn.session().release_tables();
+  turn.session().forget_selections();
+  close_if_killed(turn);
   loop_.give_back(turn.members());
 }
 
-/// Wait to be called. True if the loop is this thread's now.
-bool Worker::stand_in(Turn& turn) {
-  const uint32_t calls = calls_.load();  // what comes from here on ends the wait
-  idle_.fetch_add(1);
-  starting_.store(false);
+/// KILL of a thread closes the connections that it serves. Those of the loop are another thread's.
+void Worker::close_if_killed(Turn& turn) {
+  if (turn.session().interruption() != engine::Interruption::close_connections) {
+    return;
+  }
+  turn.session().clear_interruption();
+  for (ClientConnection* connection : turn.members()) {
+    connection->state = ClientConnection::State::leaving;
+  }
+}
+
+/// Wait to be called, and run what the waiting room has to run. Call::loop: the loop is this thread's now.
+Worker::Call Worker::stand_in(Turn& turn) {
+  const uint32_t expected = calls_.expect();
   const bool is_loop_ours = take_loop(turn);
+  ClientConnection* const guest = is_loop_ours ? nullptr : waiting_room_.enter(turn.session());
   if (turn.session().interruption() == engine::Interruption::close_connections) {
     turn.session().clear_interruption();  // it has none
   }
-  if (!is_loop_ours && !stop_requested_.load() &&
-      turn.session().interruption() != engine::Interruption::stop) {
-    calls_.wait(calls);
+  const bool is_called = is_loop_ours || guest != nullptr;
+  if (!is_called && !stop_requested_.load() && turn.session().interruption() != engine::Interruption::stop) {
+    calls_.wait(expected);
   }
-  idle_.fetch_sub(1);
-  return is_loop_ours;
+  calls_.rest_is_over();
+  if (guest != nullptr) {
+    run_guest(turn, *guest);
+  }
+  if (!is_called && calls_.must_end()) {
+    return Call::end;
+  }
+  return is_loop_ours ? Call::loop : Call::none;
+}
+
+/// The guest's request alone.
+void Worker::run_guest(Turn& turn, ClientConnection& guest) {
+  turn.use_settings(world_.settings_board.current());
+  turn.run_patiently(guest, world_.clock.now_ms());
+  turn.session().release_tables();
+  turn.session().forget_selections();
+  close_if_killed(turn);
+  waiting_room_.leave(guest);
+  loop_.give_back(turn.members());
 }
 
 /// If the request that a stand-in was called for still goes on.
 bool Worker::take_loop(Turn& turn) {
-  const LoopToken::Ticket ticket = called_for_.load();
+  const LoopToken::Ticket ticket = calls_.called_for();
   if (ticket == 0 || ticket != loop_.token().seen()) {
     return false;
   }
@@ -204,61 +234,105 @@ bool Worker::take_loop(Turn& turn) {
 /// The session of any thread of ours may have been killed.
 void Worker::wake() {
   inbox_.wake();
-  call_all();
+  calls_.call_all();
 }
 
-void Worker::call_one() {
-  calls_.fetch_add(1);
-  calls_.notify_one();
-}
-
-void Worker::call_all() {
-  calls_.fetch_add(1);
-  calls_.notify_all();
-}
-
-/// Under latches of the engine: no lock, and no memory. A call for a request that has ended meanwhile is of
-/// no effect.
-void Worker::call_stand_in() {
-  called_for_.store(loop_.token().seen());
-  if (idle_.load() > 0) {
-    call_one();
+/// The request waits, or takes long. Under latches of the engine: no lock, and no memory. The turn is the
+/// waiting thread's own. Once the loop was taken from the turn, the turn has no ticket that is good.
+void Worker::call_stand_in(const Turn* turn) {
+  const LoopToken::Ticket ticket = turn == nullptr ? 0 : turn->ticket();
+  if (ticket != 0 && ticket == loop_.token().seen()) {
+    calls_.call_for(ticket);
   }
+}
+
+/// Between two rows. The walk of a writer does not rest: others may wait for what it has locked.
+void Worker::note_long_walk(const Turn* turn, Pace& pace) {
+  call_stand_in(turn);
+  const LoopToken::Ticket ticket = turn == nullptr ? 0 : turn->ticket();
+  const bool is_adrift = ticket != 0 && ticket != loop_.token().seen();
+  if (is_adrift && intent_ == engine::Intent::read) {
+    pace.keep(ticket, in_charge_.load(std::memory_order_relaxed));
+  }
+}
+
+/// For the loop. There is a thread for it, or one can be made, which the next tick does.
+bool Worker::wait_elsewhere(ClientConnection& connection) {
+  if (!world_.has_stand_ins ||
+      waiting_room_.waiting_count() >= calls_.idle_count() + world_.thread_limit.left_of_half() ||
+      !waiting_room_.offer(connection)) {
+    return false;
+  }
+  if (!std::exchange(connection.client.has_waited_alone, true)) {
+    counters_.add(Counter::waited_alone);
+  }
+  calls_.call_one();
+  return true;
 }
 
 bool Worker::tick() {
   const LoopToken::Ticket ticket = loop_.token().seen();
   const bool is_busy = ticket != 0;
   if (stuck_request_.look(ticket, in_charge_.load(std::memory_order_relaxed))) {
-    if (idle_.load() > 0) {
-      called_for_.store(ticket);
-      call_one();
-    } else if (!starting_.load()) {
+    if (calls_.idle_count() > 0) {
+      calls_.call_for(ticket);
+    } else if (!calls_.one_is_starting()) {
       add_stand_in(ticket);
     }
+  }
+  const uint64_t now_ms = world_.clock.now_ms();
+  look_after_guests(now_ms);
+  if (surplus_.one_ends(now_ms, calls_.idle_count())) {
+    calls_.let_one_end();
+  }
+  for (size_t ended = hands_.forget_ended(); ended > 0; --ended) {
+    world_.thread_limit.give_back();
   }
   return is_busy;
 }
 
-void Worker::add_stand_in(LoopToken::Ticket ticket) {
-  if (!thread_limit_.take()) {
-    if (std::exchange(missed_for_, ticket) != ticket) {
-      tick_counters_.add(Counter::stand_ins_missed);
+void Worker::look_after_guests(uint64_t now_ms) {
+  if (waiting_room_.waiting_count() > 0) {
+    if (calls_.idle_count() > 0) {
+      calls_.call_one();
+    } else if (!calls_.one_is_starting()) {
+      add_stand_in(0);
     }
-    return;
   }
-  starting_.store(true);
+  if (now_ms - guests_seen_at_ms_ >= limits::presence_ms) {
+    guests_seen_at_ms_ = now_ms;
+    tick_counters_.add(Counter::requests_stopped, waiting_room_.stop_those_gone());
+  }
+  if (now_ms - guests_made_way_at_ms_ >= give_way_ms) {
+    guests_made_way_at_ms_ = now_ms;
+    waiting_room_.make_way();
+  }
+}
+
+void Worker::add_stand_in(LoopToken::Ticket ticket) {
+  if (!make_stand_in() && std::exchange(missed_for_, ticket) != ticket) {
+    tick_counters_.add(Counter::stand_ins_missed);
+  }
+}
+
+/// False where none is allowed, or the system refuses a thread or memory. The next tick tries again.
+bool Worker::make_stand_in() {
+  if (!world_.thread_limit.take()) {
+    return false;
+  }
+  calls_.note_start(true);
   std::string failure;
-  bool is_added = false;
+  bool is_made = false;
   try {
-    is_added = add_hand(false, failure);
+    is_made = add_hand(false, failure);
   } catch (const std::exception&) {
-    is_added = false;  // no memory: the next tick tries again
+    is_made = false;
   }
-  if (!is_added) {
-    starting_.store(false);
-    thread_limit_.give_back();
+  if (!is_made) {
+    calls_.note_start(false);
+    world_.thread_limit.give_back();
   }
+  return is_made;
 }
 
 }  // namespace rowsocket::server

@@ -13,17 +13,18 @@
 //
 // A stand-in is called by the session of the stuck thread, which knows that it is about to wait, or by
 // `tick`, which sees that a request takes long. Stand-ins are made when they are first missed; there are as
-// many as the server's ThreadLimit allows.
+// many as the server's ThreadLimit allows. One that was not needed for a while ends.
+//
+// Stand-ins also run the requests of the waiting room, which wait for locks (waiting_room.h).
 //
 // The object belongs to the Server and outlives its threads, so that its counters can be read to the end.
 #pragma once
 
+#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
 #include <string>
-#include <thread>
-#include <vector>
 
 #include "base/clock.h"
 #include "base/log.h"
@@ -31,18 +32,26 @@
 #include "engine/opened_selections.h"
 #include "request/counters.h"
 #include "request/protocol.h"
+#include "server/calls.h"
+#include "server/hands.h"
 #include "server/inbox.h"
 #include "server/limited_log.h"
+#include "server/pacing.h"
 #include "server/settings_board.h"
 #include "server/stuck_request.h"
+#include "server/surplus.h"
 #include "server/turn_loop.h"
+#include "server/waiting_room.h"
 
 namespace rowsocket::server {
 
 /// How many threads may still be made, over all workers. Any thread.
 class ThreadLimit {
  public:
-  void set(uint32_t count) { left_.store(count, std::memory_order_relaxed); }
+  void set(uint32_t count) {
+    max_ = count;
+    left_.store(count, std::memory_order_relaxed);
+  }
   /// One that is made, whatever the limit says.
   void take_anyway() { left_.fetch_sub(1, std::memory_order_relaxed); }
   [[nodiscard]] bool take() {
@@ -53,9 +62,14 @@ class ThreadLimit {
     return false;
   }
   [[nodiscard]] bool is_left() const { return left_.load(std::memory_order_relaxed) > 0; }
+  /// Of the first half of all: the other half is for loops whose threads are stuck.
+  [[nodiscard]] size_t left_of_half() const {
+    return static_cast<size_t>(std::max<int64_t>(0, left_.load(std::memory_order_relaxed) - max_ / 2));
+  }
   void give_back() { left_.fetch_add(1, std::memory_order_relaxed); }
 
  private:
+  int64_t max_ = 0;
   std::atomic<int64_t> left_{0};
 };
 
@@ -68,6 +82,10 @@ class Worker {
     const SettingsBoard& settings_board;  ///< something is published already
     const ServerFigures* figures;
     ThreadLimit& thread_limit;
+    AllWalks& walks;
+    bool has_stand_ins;                ///< somebody calls `tick`
+    Logins* logins = nullptr;          ///< nullptr: every login is refused; outlives the worker's threads
+    Handshakes* handshakes = nullptr;  ///< nullptr: no TLS; outlives the worker's threads
   };
 
   /// `intent` is the worker's role; `number` counts the workers of that role. May throw std::bad_alloc.
@@ -89,57 +107,58 @@ class Worker {
   [[nodiscard]] Inbox& inbox() { return inbox_; }
   [[nodiscard]] const Inbox& inbox() const { return inbox_; }
   [[nodiscard]] uint64_t count(Counter counter) const;
+  /// Its threads, now, and how many of them have nothing to do but to wait for a call.
+  [[nodiscard]] size_t thread_count() const { return hands_.size(); }
+  [[nodiscard]] size_t idle_thread_count() const { return calls_.idle_count(); }
 
  private:
-  /// One that runs the loop, or could.
-  struct Hand {
-    Counters counters;
-    std::thread thread;
-  };
+  /// What a stand-in was called for.
+  enum class Call : uint8_t { none, loop, end };
 
   [[nodiscard]] bool add_hand(bool is_in_charge, std::string& failure);
   void run(Hand& hand, bool is_in_charge);
   void serve(Hand& hand, engine::Session& session, bool& is_in_charge);
   void end_adrift(Turn& turn);
-  [[nodiscard]] bool stand_in(Turn& turn);
+  [[nodiscard]] Call stand_in(Turn& turn);
   [[nodiscard]] bool take_loop(Turn& turn);
-  void call_one();
-  void call_all();
   void wake();
-  void call_stand_in();
+  void call_stand_in(const Turn* turn);
+  void note_long_walk(const Turn* turn, Pace& pace);
   void add_stand_in(LoopToken::Ticket ticket);
+  [[nodiscard]] bool make_stand_in();
+  [[nodiscard]] bool wait_elsewhere(ClientConnection& connection);
+  void run_guest(Turn& turn, ClientConnection& guest);
+  static void close_if_killed(Turn& turn);
+  void look_after_guests(uint64_t now_ms);
 
-  Counters counters_;  ///< of the loop
-  engine::Engine& engine_;
-  Log& plain_log_;
-  Clock& clock_;
-  const SettingsBoard& settings_board_;
-  const ServerFigures* figures_;
-  ThreadLimit& thread_limit_;
-  engine::Intent intent_;
-  uint32_t number_;
-  UniqueNumbers numbers_;  ///< the loop's
-  std::string name_;
-  LimitedLog log_;  ///< used by the thread in charge only
+  const Surroundings world_;
+  const engine::Intent intent_;
+  const uint32_t number_;
+  const std::string name_;
   Inbox inbox_;
+
+  // What belongs to the loop: the thread in charge uses it.
+  Counters counters_;
+  UniqueNumbers numbers_;
+  LimitedLog log_;
+  net::Epoll poller_;
   std::shared_ptr<engine::OpenedSelections> selections_ = std::make_shared<engine::OpenedSelections>();
   TurnLoop loop_;
-  std::atomic<bool> stop_requested_{false};
 
-  mutable Mutex hands_mutex_;
-  std::vector<std::unique_ptr<Hand>> hands_ ROWSOCKET_GUARDED_BY(hands_mutex_);
-
-  // Calls for stand-ins.
-  Mutex hand_over_;                 ///< held while a stand-in takes over what the stuck turn gives up
-  std::atomic<uint32_t> calls_{0};  ///< how many there were; stand-ins wait for it to change
-  std::atomic<LoopToken::Ticket> called_for_{0};
-  std::atomic<uint32_t> idle_{0};      ///< stand-ins that wait for a call
-  std::atomic<bool> starting_{false};  ///< a stand-in is on its way
+  // Its threads, and how they find each other.
+  Hands hands_;
+  Calls calls_;
+  WaitingRoom waiting_room_;
+  Mutex hand_over_;  ///< held while a stand-in takes over what the stuck turn gives up
   std::atomic<ThreadNumber> in_charge_{0};
+  std::atomic<bool> stop_requested_{false};
 
   // The ticker's.
   StuckRequest stuck_request_;
+  Surplus surplus_;
   LoopToken::Ticket missed_for_ = 0;  ///< a stand-in that could not be made
+  uint64_t guests_seen_at_ms_ = 0;
+  uint64_t guests_made_way_at_ms_ = 0;
   Counters tick_counters_;
 };
 

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "sql_values/dates.h"
 
-#include <algorithm>
-
 namespace rowsocket::sql_values {
 namespace {
 
@@ -12,21 +10,29 @@ unsigned days_in_month(unsigned year, unsigned month) {
   return days[month - 1] + (month == 2 && is_leap_year ? 1 : 0);
 }
 
+/// 01:02:03, with no more digits of a fraction than `decimals`.
+bool is_time_of_day(std::string_view text, size_t decimals) {
+  constexpr size_t size = 8;
+  return text.size() >= size && text[2] == ':' && text[5] == ':' &&
+         (text.size() == size || (text[size] == '.' && text.size() - size - 1 <= decimals));
+}
+
 }  // namespace
 
-Fit side_of_dropped(std::string_view text, TimeColumn column) {
-  std::string_view dropped = text;
-  if (column.is_date) {
-    dropped.remove_prefix(std::min(dropped.find_first_of(" T"), dropped.size()));
-  } else {
-    const size_t point = std::min(dropped.find('.'), dropped.size());
-    dropped.remove_prefix(std::min(point + 1 + column.decimals, dropped.size()));
+bool is_held_whole(std::string_view text, TimeKind kind, size_t decimals) {
+  constexpr size_t date_size = 10;  // 2024-02-29
+  constexpr size_t time_size = 8;   // 01:02:03
+  if (kind == TimeKind::time) {
+    const size_t sign = text.starts_with('-') ? 1 : 0;
+    const size_t colon = text.find(':');
+    return (colon == sign + 2 || colon == sign + 3) && is_time_of_day(text.substr(colon - 2), decimals);
   }
-  if (dropped.find_first_of("123456789") == std::string_view::npos) {
-    return Fit::exact;
+  const bool begins_with_date = text.size() >= date_size && text[4] == '-' && text[7] == '-';
+  if (!begins_with_date || text.size() == date_size || kind == TimeKind::date) {
+    return begins_with_date && text.size() == date_size;
   }
-  const bool is_rounded_away_from_0 = !column.is_date && column.rounds && dropped[0] >= '5';
-  return text.starts_with('-') != is_rounded_away_from_0 ? Fit::below : Fit::above;
+  return text.size() > date_size + time_size && text[date_size] == ' ' &&
+         is_time_of_day(text.substr(date_size + 1), decimals);
 }
 
 bool move_to_real_day(Day& day) {

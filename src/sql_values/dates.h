@@ -4,22 +4,17 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <string_view>
-
-#include "sql_values/fit.h"
 
 namespace rowsocket::sql_values {
 
-/// How a column of dates or times stores text that says more than it can hold.
-struct TimeColumn {
-  bool is_date;     ///< it drops the time of day
-  size_t decimals;  ///< digits of a second's fraction that it keeps
-  bool rounds;      ///< instead of cutting off further digits
-};
+enum class TimeKind : uint8_t { date, datetime, time };
 
-/// On which side of the stored value the text's lies, because of what the column has dropped: digits of a
-/// second's fraction, or the time of day. `text` is a date or time.
-[[nodiscard]] Fit side_of_dropped(std::string_view text, TimeColumn column);
+/// True if a column that took the text as a date or time holds all that the text says. False where it may
+/// have dropped something (a time of day, further digits of a fraction), and for text in another form than
+/// SQL shows. `decimals`: digits of a second's fraction that the column keeps.
+[[nodiscard]] bool is_held_whole(std::string_view text, TimeKind kind, size_t decimals);
 
 /// A day that SQL lets stand in a date, such as 30 February or the day 0 of a month. The month is at most 12.
 struct Day {

@@ -2,21 +2,13 @@
 #include "sql_values/dates.h"
 
 #include <gtest/gtest.h>
-#include <rapidcheck/gtest.h>
 
 #include <chrono>
 #include <compare>
-#include <cstdio>
-#include <string>
 #include <tuple>
 
 namespace rowsocket::sql_values {
 namespace {
-
-constexpr TimeColumn date = {.is_date = true, .decimals = 0, .rounds = false};
-constexpr TimeColumn seconds = {.is_date = false, .decimals = 0, .rounds = false};
-constexpr TimeColumn milliseconds = {.is_date = false, .decimals = 3, .rounds = false};
-constexpr TimeColumn rounded_seconds = {.is_date = false, .decimals = 0, .rounds = true};
 
 auto in_order(const Day& day) { return std::tuple(day.year, day.month, day.day); }
 
@@ -30,55 +22,39 @@ Day real_day(Day day) {
   return day;
 }
 
-TEST(Dates, a_date_drops_the_time_of_day) {
-  EXPECT_EQ(side_of_dropped("2024-02-29", date), Fit::exact);
-  EXPECT_EQ(side_of_dropped("2024-02-29 00:00:00.000", date), Fit::exact);
-  EXPECT_EQ(side_of_dropped("2024-02-29 00:00:01", date), Fit::above);
-  EXPECT_EQ(side_of_dropped("2024-02-29T00:00:00.000001", date), Fit::above);
-  EXPECT_EQ(side_of_dropped("2024-02-29T23:59:59.9", {.is_date = true, .decimals = 0, .rounds = true}),
-            Fit::above)
-      << "a day is never rounded up";
+TEST(Dates, a_date_holds_a_date_without_a_time_of_day) {
+  EXPECT_TRUE(is_held_whole("2024-02-29", TimeKind::date, 0));
+  EXPECT_FALSE(is_held_whole("2024-02-29 00:00:01", TimeKind::date, 0));
+  EXPECT_FALSE(is_held_whole("2024-02-29T00:00:00.000001", TimeKind::date, 0));
 }
 
-TEST(Dates, a_time_drops_the_digits_that_it_does_not_keep) {
-  EXPECT_EQ(side_of_dropped("12:34:56", seconds), Fit::exact);
-  EXPECT_EQ(side_of_dropped("12:34:56.", seconds), Fit::exact);
-  EXPECT_EQ(side_of_dropped("12:34:56.000000", seconds), Fit::exact);
-  EXPECT_EQ(side_of_dropped("12:34:56.000001", seconds), Fit::above);
-  EXPECT_EQ(side_of_dropped("12:34:56.123", milliseconds), Fit::exact);
-  EXPECT_EQ(side_of_dropped("12:34:56.1230", milliseconds), Fit::exact);
-  EXPECT_EQ(side_of_dropped("12:34:56.1231", milliseconds), Fit::above);
-  EXPECT_EQ(side_of_dropped("2024-02-29 12:34:56.9", seconds), Fit::above);
+TEST(Dates, a_datetime_holds_a_date_and_the_fraction_that_it_keeps) {
+  EXPECT_TRUE(is_held_whole("2024-02-29", TimeKind::datetime, 0));
+  EXPECT_TRUE(is_held_whole("2024-02-29 12:34:56", TimeKind::datetime, 0));
+  EXPECT_FALSE(is_held_whole("2024-02-29 12:34:56.9", TimeKind::datetime, 0));
+  EXPECT_TRUE(is_held_whole("2024-02-29 12:34:56.789", TimeKind::datetime, 3));
+  EXPECT_FALSE(is_held_whole("2024-02-29 12:34:56.7890", TimeKind::datetime, 3));
 }
 
-TEST(Dates, what_is_cut_from_a_negative_time_lies_below_it) {
-  EXPECT_EQ(side_of_dropped("-12:34:56.1", seconds), Fit::below);
-  EXPECT_EQ(side_of_dropped("-12:34:56.0", seconds), Fit::exact);
+TEST(Dates, a_time_holds_the_fraction_that_it_keeps_but_no_day) {
+  EXPECT_TRUE(is_held_whole("12:34:56", TimeKind::time, 0));
+  EXPECT_TRUE(is_held_whole("-838:59:59", TimeKind::time, 0));
+  EXPECT_FALSE(is_held_whole("12:34:56.1", TimeKind::time, 0));
+  EXPECT_TRUE(is_held_whole("-12:34:56.123", TimeKind::time, 3));
+  EXPECT_FALSE(is_held_whole("-12:34:56.1230", TimeKind::time, 3));
+  EXPECT_FALSE(is_held_whole("1 12:34:56", TimeKind::time, 0));
+  EXPECT_FALSE(is_held_whole("2024-02-29 12:34:56", TimeKind::time, 0));
 }
 
-TEST(Dates, what_is_rounded_up_lies_below_what_is_stored) {
-  EXPECT_EQ(side_of_dropped("12:34:56.5", rounded_seconds), Fit::below);
-  EXPECT_EQ(side_of_dropped("12:34:56.49", rounded_seconds), Fit::above);
-  EXPECT_EQ(side_of_dropped("-12:34:56.5", rounded_seconds), Fit::above);
-  EXPECT_EQ(side_of_dropped("-12:34:56.49", rounded_seconds), Fit::below);
-}
-
-RC_GTEST_PROP(Dates, the_side_is_that_of_the_number_that_the_column_stores, ()) {
-  const auto decimals = *rc::gen::inRange(0, 7);
-  const bool rounds = *rc::gen::arbitrary<bool>();
-  const bool is_negative = *rc::gen::arbitrary<bool>();
-  const auto microseconds = *rc::gen::inRange(0, 10'000'000);
-  int step = 1;
-  for (int i = decimals; i < 6; ++i) {
-    step *= 10;
+/// It may be held whole. But only the server knows the meaning of such a text.
+TEST(Dates, a_text_in_another_form_than_the_columns_is_not_trusted) {
+  for (const TimeKind kind : {TimeKind::date, TimeKind::datetime, TimeKind::time}) {
+    for (const char* const text :
+         {"", "1", ":", "12:34", "123456", "20240229", "20240229123456", "24-2-29", "2024-02-29 ",
+          "2024-02-29 12", "2024-02-29 12:34", "2024-02-29 12:34:5"}) {
+      EXPECT_FALSE(is_held_whole(text, kind, 6)) << text;
+    }
   }
-  const int stored = (rounds ? microseconds + step / 2 : microseconds) / step * step;
-  char text[32];
-  std::snprintf(text, sizeof(text), "%s00:00:0%d.%06d", is_negative ? "-" : "", microseconds / 1'000'000,
-                microseconds % 1'000'000);
-  const int order = is_negative ? stored - microseconds : microseconds - stored;
-  const TimeColumn column = {.is_date = false, .decimals = static_cast<size_t>(decimals), .rounds = rounds};
-  RC_ASSERT(side_of_dropped(text, column) == side_of(order));
 }
 
 TEST(Dates, a_real_day_stays) {

@@ -15,6 +15,7 @@ enum class Fit : uint8_t {
   below,
   above,
   lower_end,  ///< before every value of the column; nothing took its place
+  unordered,  ///< no comparison with it is true; nothing took its place
   malformed   ///< not a value of the column's type
 };
 

@@ -21,6 +21,14 @@ enum class Operated : uint8_t {
   return operation == Operation::add || operation == Operation::subtract;
 }
 
+/// What is done to a column where NULL counts as 0: such a column takes the amount as it is.
+[[nodiscard]] constexpr Operation without_null(Operation operation, bool column_is_null) {
+  if (operation != Operation::add_from_zero && operation != Operation::add_whole) {
+    return operation;
+  }
+  return column_is_null ? Operation::set : Operation::add;
+}
+
 /// NULL as the value changes nothing, unless it is set. No sum changes a column that is NULL.
 [[nodiscard]] constexpr bool changes_nothing(Operation operation, bool value_is_null, bool column_is_null) {
   return (value_is_null && operation != Operation::set) || (is_sum(operation) && column_is_null);

@@ -7,10 +7,12 @@ RangeEnd end_at_nearest(KeyOperator key_operator, Fit fit, bool is_descending, b
   if (key_operator == KeyOperator::equal) {
     return {key_operator, true};
   }
+  const bool goes_beyond = fit == Fit::unordered;  // what is equal in the parts before it is passed over
   const bool searched_is_after = (fit == Fit::above) != is_descending;
-  const KeyOperator moved = goes_up(key_operator)
-                                ? (searched_is_after ? KeyOperator::after : KeyOperator::at_or_after)
-                                : (searched_is_after ? KeyOperator::at_or_before : KeyOperator::before);
+  const KeyOperator moved =
+      goes_up(key_operator)
+          ? (searched_is_after || goes_beyond ? KeyOperator::after : KeyOperator::at_or_after)
+          : (searched_is_after && !goes_beyond ? KeyOperator::at_or_before : KeyOperator::before);
   // Without a part to go by, the key stands before or after all rows.
   return {moved, !has_parts && (moved == KeyOperator::before || moved == KeyOperator::after)};
 }

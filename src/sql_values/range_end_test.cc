@@ -80,6 +80,20 @@ TEST(RangeEnd, a_key_before_the_lower_end_of_a_later_part_stands_before_the_rows
   EXPECT_TRUE(end(KeyOperator::equal).finds_nothing);
 }
 
+TEST(RangeEnd, a_key_that_has_no_order_passes_over_the_rows_of_the_parts_before_it) {
+  for (const bool is_descending : {false, true}) {
+    const auto end = [&](KeyOperator key_operator, bool has_parts) {
+      return end_at_nearest(key_operator, Fit::unordered, is_descending, has_parts);
+    };
+    EXPECT_EQ(end(KeyOperator::at_or_after, true).key_operator, KeyOperator::after);
+    EXPECT_EQ(end(KeyOperator::at_or_before, true).key_operator, KeyOperator::before);
+    EXPECT_TRUE(end(KeyOperator::equal, true).finds_nothing);
+    for (const KeyOperator key_operator : all_ends) {
+      EXPECT_TRUE(end(key_operator, false).finds_nothing);
+    }
+  }
+}
+
 /// The index keeps the tens of a number. What it finds by them has to hold all rows that are wanted.
 TEST(RangeEnd, rows_with_the_same_beginning_are_never_left_out) {
   for (const KeyOperator key_operator : all_ends) {

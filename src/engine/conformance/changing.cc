@@ -149,7 +149,7 @@ TEST_P(Changing, a_saved_row_that_is_gone_is_no_failure) {
     EXPECT_EQ(cursor.next(), Step::row);
     EXPECT_TRUE(cursor.save_position());
     EXPECT_EQ(cursor.fetch_position(0), Step::row);
-    Error failure = cursor.delete_row();
+    Error failure = delete_row(cursor);
     EXPECT_EQ(cursor.fetch_position(0), Step::end);
     EXPECT_EQ(cursor.fetch_position(1), Step::row);
     EXPECT_EQ(row_of(cursor), "4 box NULL");
@@ -265,6 +265,57 @@ TEST_P(Changing, an_amount_that_is_no_number_is_an_error) {
   EXPECT_EQ(rows(), "1 cap 20, 2 pen 10, 3 cup 20, 4 box NULL");
 }
 
+TEST_P(Changing, a_sum_can_begin_where_there_is_nothing) {
+  EXPECT_EQ(change("4", {to_stock(Operation::add_from_zero, "5")}), "changed 5 box");
+  EXPECT_EQ(change("4", {to_stock(Operation::add_from_zero, "-7")}), "changed -2 box");
+  EXPECT_EQ(change("4", {to_stock(Operation::add_from_zero, nullptr)}), "changed -2 box");
+}
+
+TEST_P(Changing, a_count_is_of_64_bits_with_a_sign) {
+  EXPECT_EQ(change("4", {to_stock(Operation::add_whole, "9223372036854775807")}),
+            "changed 9223372036854775807 box");
+  EXPECT_EQ(change("4", {to_stock(Operation::add_whole, "1")}), "error 1264");
+  EXPECT_EQ(change("4", {to_stock(Operation::add_whole, "-8")}), "changed 9223372036854775799 box");
+}
+
+TEST_P(Changing, a_row_that_its_key_names_gets_no_other_key) {
+  Selection& index = client().open({.database = "d",
+                                    .table = "item",
+                                    .index = "by_name",
+                                    .columns = "stock,name",
+                                    .filter_columns = "",
+                                    .unique_key_parts = 1,
+                                    .key_columns_first = true});
+  const auto set = [&](const char* stock, const char* name) {
+    const Error error = client().on_row(index, "cup", Intent::write, [&](Cursor& cursor) {
+      const Assignment assignments[] = {{1, Operation::set, Value(std::string_view(stock))},
+                                        {2, Operation::set, Value(std::string_view(name))}};
+      bool changed = false;
+      return cursor.change_row(assignments, false, changed);
+    });
+    client().commit();
+    return error.number;
+  };
+  EXPECT_EQ(set("7", "mug"), 1366);
+  EXPECT_EQ(set("8", "cup"), 0);
+  EXPECT_EQ(rows(), "1 cap 20, 2 pen 10, 3 cup 8, 4 box NULL");
+}
+
+TEST_P(Changing, a_sum_that_can_not_be_says_why) {
+  const auto reason = [this](const char* id, const char* amount) {
+    const Texts amounts{amount};
+    return client()
+        .on_row(client().open({"d", "item", "", "stock", ""}), id, Intent::write,
+                [&](Cursor& cursor) {
+                  bool changed = false;
+                  return add_to_columns(cursor, amounts, false, changed);
+                })
+        .reason;
+  };
+  EXPECT_EQ(reason("1", "9223372036854775807"), Reason::out_of_range);
+  EXPECT_EQ(reason("1", "ten"), Reason::no_number);
+}
+
 TEST_P(Changing, subtracting_refuses_a_change_of_sign) {
   EXPECT_EQ(subtract("stock", "1", {"21"}), "refused");
   EXPECT_EQ(add("stock", "2", {"-30"}), "ok");
@@ -338,7 +389,7 @@ TEST_P(Changing, rows_are_deleted_while_walking) {
     const Texts key{"1"};
     for (Step step = cursor.seek({.key_operator = after, .key = key}); step == Step::row;
          step = cursor.next()) {
-      if (Error failure = cursor.delete_row(); !failure.ok()) {
+      if (Error failure = delete_row(cursor); !failure.ok()) {
         return failure;
       }
     }

@@ -190,7 +190,7 @@ Error Client::set_stock(const char* id, const char* stock, Intent intent) {
 }
 
 Error Client::remove(const char* id) {
-  return on_row(open(), id, Intent::write, [](Cursor& cursor) { return cursor.delete_row(); });
+  return on_row(open(), id, Intent::write, [](Cursor& cursor) { return delete_row(cursor); });
 }
 
 std::string Client::rows(Selection& index, const Range& range) {

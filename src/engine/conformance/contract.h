@@ -50,9 +50,16 @@ struct Range {
   KeyOperator end_operator = KeyOperator::at_or_before;
   Texts end_key = {};
   bool reverse = false;
+  bool exact_values = false;
 
   [[nodiscard]] KeyRange range() const {
-    return {key_operator, key, has_end, end_operator, end_key, reverse};
+    return {.key_operator = key_operator,
+            .key = key,
+            .has_end = has_end,
+            .end_operator = end_operator,
+            .end_key = end_key,
+            .reverse = reverse,
+            .exact_values = exact_values};
   }
 };
 

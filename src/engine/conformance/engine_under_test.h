@@ -41,7 +41,7 @@ class Host {
   virtual ~Host() = default;
   [[nodiscard]] virtual Engine& engine() = 0;
 
-  // Tables, named "database.table". Nobody holds them when they are replaced or dropped.
+  // Tables, named "database.table". No session holds them when they are replaced or dropped.
   /// Create a table, or replace the one of this name with all of its rows.
   virtual void create_table(std::string_view name, const TableDefinition& definition,
                             const TableKind& kind) = 0;

@@ -259,6 +259,52 @@ TEST_P(Inserting, changes_are_done_in_their_order_where_the_filters_match) {
   EXPECT_EQ(rows(), "1 cap 20, 2 ink 15, 3 cup 20, 4 box NULL, 5 pad 1");
 }
 
+TEST_P(Inserting, a_row_that_the_filters_do_not_match_can_be_changed_otherwise) {
+  Selection& index = client().open(item("", "stock"));
+  const Filter filter = {Mismatch::skip, Comparison::equal, 0, Value("10")};
+  const auto insert_with = [&](const Texts& values) {
+    RowOutcome outcome{};
+    const Error error = client().request(index, Intent::write, [&](Cursor& cursor) {
+      Error refused = cursor.set_filters({&filter, 1});
+      const Duplicates duplicates{OnDuplicate::change, {}, {2}, true, false, {1, 2}};
+      return refused.ok() ? insert_row(cursor, values, duplicates, outcome) : std::move(refused);
+    });
+    client().commit();
+    return error.ok() ? std::to_string(outcome.rows_affected) : "error " + std::to_string(error.number);
+  };
+  EXPECT_EQ(insert_with({"2", "ink", "5"}), "2");
+  EXPECT_EQ(insert_with({"3", "pad", "5"}), "2");
+  EXPECT_EQ(rows(), "1 cap 20, 2 pen 15, 3 pad 5, 4 box NULL");
+}
+
+// ---- a row that its key names
+
+TEST_P(Inserting, only_a_row_of_its_key_is_the_named_one) {
+  const Duplicates named{.action = OnDuplicate::change, .set = {2}, .names_row = true};
+  EXPECT_EQ(insert({"2", "ink", "5"}, named), "2") << "the row of the key is there";
+  EXPECT_EQ(insert({"5", "cap", "6"}, named), "error " + std::to_string(duplicate_key))
+      << "another row has the name";
+  EXPECT_EQ(insert({"6", "pad", "7"}, named), "1");
+  EXPECT_EQ(rows(), "1 cap 20, 2 pen 5, 3 cup 20, 4 box NULL, 6 pad 7");
+  EXPECT_EQ(insert({"7", "cap", "8"}, {.action = OnDuplicate::keep, .names_row = true}),
+            "error " + std::to_string(duplicate_key));
+  EXPECT_EQ(insert({"6", "cap", "8"}, {.action = OnDuplicate::keep, .names_row = true}), "0");
+}
+
+TEST_P(Inserting, a_number_that_is_to_be_made_names_no_row) {
+  const Duplicates named{.action = OnDuplicate::change, .set = {1}, .names_row = true};
+  EXPECT_EQ(insert_numbered({"0", "ink"}, named), "error 1265");
+  EXPECT_EQ(insert_numbered({"3", "ink"}, named), "1#0");
+}
+
+TEST_P(Inserting, what_is_counted_is_a_whole_number_in_a_new_row_too) {
+  const Duplicates counting{.action = OnDuplicate::change, .count = {2}};
+  EXPECT_EQ(insert({"5", "ink", "5"}, counting), "1");
+  EXPECT_EQ(insert({"5", "ink", "5"}, counting), "2");
+  EXPECT_EQ(insert({"5", "ink", "9223372036854775807"}, counting), "error " + std::to_string(out_of_range));
+  EXPECT_EQ(rows(), four_rows + ", 5 ink 10");
+}
+
 // ---- the row that is there afterwards
 
 TEST_P(Inserting, the_row_that_is_there_afterwards_is_the_current_one) {

@@ -2,6 +2,9 @@
 //
 // What somebody outside wants of a session, and what they see of it: Interruption, wake, set_activity,
 // Engine::interrupt_sessions.
+#include <atomic>
+#include <future>
+
 #include "engine/conformance/contract.h"
 
 namespace rowsocket::engine::conformance {
@@ -84,6 +87,24 @@ TEST_P(Interrupting, one_that_waits_for_a_table_fails_when_it_is_told_to_stop) {
   host().let_go();
 }
 
+TEST_P(Interrupting, one_that_waits_for_a_table_fails_when_its_request_is_stopped) {
+  host().set_lock_timeouts_s(100'000);
+  host().hold_table("d.item");
+  Somebody writer(host().engine(), Intent::write);
+  std::atomic<Session*> waiting{nullptr};
+  std::future<void> done = writer.begins([&waiting](Client& other) {
+    other.session().set_patient(true);
+    waiting = &other.session();
+    std::shared_ptr<Selection> index;
+    Error error;
+    EXPECT_EQ(other.session().open_selection(item(), index, error), Begin::failed);
+  });
+  host().await_patient_wait();
+  waiting.load()->stop_request();
+  done.get();
+  host().let_go();
+}
+
 INSTANTIATE_TEST_SUITE_P(, Interrupting, testing::ValuesIn(every_kind()), name_of_kind);
 
 class InterruptingRowWaits : public Contract {};
@@ -102,6 +123,29 @@ TEST_P(InterruptingRowWaits, one_that_waits_for_a_row_fails_when_it_is_told_to_s
   done.get();
   client().session().rollback();
   EXPECT_EQ(rows(), "1 cap 20, 2 pen 10, 3 cup 20, 4 box NULL");
+}
+
+TEST_P(InterruptingRowWaits, a_request_that_is_stopped_while_it_waits_fails_and_the_next_one_does_not) {
+  host().set_lock_timeouts_s(100'000);
+  EXPECT_TRUE(client().set_stock("1", "21").ok());
+  Somebody writer(host().engine(), Intent::write);
+  std::atomic<Session*> waiting{nullptr};
+  std::promise<void> is_free;
+  std::future<void> done = writer.begins([&](Client& other) {
+    other.session().set_patient(true);
+    waiting = &other.session();
+    EXPECT_FALSE(other.set_stock("1", "22").ok());
+    other.session().rollback();
+    is_free.get_future().wait();
+    EXPECT_TRUE(other.set_stock("2", "11").ok());
+    other.commit();
+  });
+  host().await_patient_wait();
+  waiting.load()->stop_request();
+  client().session().rollback();
+  is_free.set_value();
+  done.get();
+  EXPECT_EQ(rows(), "1 cap 20, 2 pen 11, 3 cup 20, 4 box NULL");
 }
 
 INSTANTIATE_TEST_SUITE_P(, InterruptingRowWaits, testing::ValuesIn(kinds_with_transactions()), name_of_kind);

@@ -73,6 +73,60 @@ TEST_P(Opening, an_index_can_be_asked_to_be_unique_over_the_columns_that_are_nam
   EXPECT_EQ(failure("by_stock_name", "stock,name"), ErrorCode::no_such_index) << "it is not unique";
 }
 
+TEST_P(Opening, an_index_can_be_asked_to_be_unique_over_so_many_columns) {
+  const auto failure = [this](const char* index, uint32_t parts) {
+    SelectionDescription description = item(index);
+    description.unique_key_parts = parts;
+    return client().failure_to_open(description);
+  };
+  SelectionDescription unique = item("by_name");
+  unique.unique_key_parts = 1;
+  EXPECT_EQ(client().rows(client().open(unique), {equal, {"cup"}}), "3 cup 20");
+  EXPECT_EQ(failure("PRIMARY", 2), ErrorCode::no_such_index) << "it has fewer columns";
+  EXPECT_EQ(failure("by_stock_name", 2), ErrorCode::no_such_index) << "it is not unique";
+}
+
+TEST_P(Opening, the_columns_of_the_index_can_stand_before_others) {
+  Selection& index = client().open({.database = "d",
+                                    .table = "item",
+                                    .index = "by_name",
+                                    .columns = "stock",
+                                    .filter_columns = "",
+                                    .unique_key_parts = 1,
+                                    .key_columns_first = true});
+  EXPECT_EQ(index.column_count(), 2U);
+  EXPECT_EQ(client().rows(index, {equal, {"cup"}}), "cup 20");
+}
+
+TEST_P(Opening, all_columns_are_told_with_their_names_as_they_are_now) {
+  Selection& index = client().open({.database = "d",
+                                    .table = "item",
+                                    .index = "",
+                                    .columns = "",
+                                    .filter_columns = "",
+                                    .all_columns = true});
+  const auto row = [&] {
+    Buffer out;
+    const ValueFormat format = {.framing = ValueFormat::Framing::length_prefixed,
+                                .null_token = "-",
+                                .named = ValueFormat::Named::names_and_values};
+    const Error error = client().request(index, Intent::read, [&](Cursor& cursor) {
+      EXPECT_EQ(cursor.seek({.key = Texts{"4"}}), Step::row);
+      ValueWriter writer(out, format);
+      cursor.write_row(writer);
+      return Error();
+    });
+    EXPECT_TRUE(error.ok());
+    return std::string(out.view());
+  };
+  EXPECT_EQ(row(), "$2\r\nid\r\n$1\r\n4\r\n$4\r\nname\r\n$3\r\nbox\r\n$5\r\nstock\r\n-");
+  client().sleep();
+  create_table("d.item", {.columns = {memory::integer("id"), memory::text("colour", 40)},
+                          .indexes = {{"PRIMARY", {"id"}, true}}});
+  host().insert("d.item", {"4", "red"});
+  EXPECT_EQ(row(), "$2\r\nid\r\n$1\r\n4\r\n$6\r\ncolour\r\n$3\r\nred\r\n");
+}
+
 TEST_P(Opening, two_equal_descriptions_are_one_index) {
   Selection& index = client().open(item());
   EXPECT_EQ(&client().open(item()), &index);
@@ -83,12 +137,18 @@ TEST_P(Opening, descriptions_that_differ_in_anything_are_two_indexes) {
   SelectionDescription raw = item();
   raw.raw = true;
   EXPECT_NE(&client().open(raw), &index);
-  SelectionDescription of_another = item();
-  of_another.account = 1;
-  EXPECT_NE(&client().open(of_another), &index);
   SelectionDescription unique = item();
   unique.unique_columns = "id";
   EXPECT_NE(&client().open(unique), &index);
+  SelectionDescription of_one_part = item();
+  of_one_part.unique_key_parts = 1;
+  EXPECT_NE(&client().open(of_one_part), &index);
+  SelectionDescription with_key = of_one_part;
+  with_key.key_columns_first = true;
+  EXPECT_NE(&client().open(with_key), &client().open(of_one_part));
+  SelectionDescription of_all = item();
+  of_all.all_columns = true;
+  EXPECT_NE(&client().open(of_all), &index);
   EXPECT_NE(&client().open(item("", "id")), &index);
   EXPECT_NE(&client().open(item("by_name")), &index);
   EXPECT_NE(&client().open({"d", "item", "", "id", ""}), &index);

@@ -130,7 +130,7 @@ TEST_P(Undoing, every_kind_of_change_is_undone) {
   const Client::Action changes[] = {
       [](Cursor& cursor) { return set_columns(cursor, Texts{"99", "hat"}); },
       [&changed](Cursor& cursor) { return add_to_columns(cursor, Texts{"99"}, false, changed); },
-      [](Cursor& cursor) { return cursor.delete_row(); },
+      [](Cursor& cursor) { return delete_row(cursor); },
       [](Cursor& cursor) {
         RowOutcome outcome{};
         return insert_row(cursor, Texts{"2", "cup", "1"}, {OnDuplicate::replace}, outcome);

@@ -21,6 +21,9 @@ struct Duplicates {
   std::vector<uint32_t> add = {};
   bool only_where_filters_match = false;
   bool tells_row = false;
+  std::vector<uint32_t> set_where_they_do_not = {};
+  std::vector<uint32_t> count = {};  ///< as `add`, of whole numbers
+  bool names_row = false;
 };
 
 /// The same operation for the first columns.
@@ -40,6 +43,14 @@ inline Error set_columns(Cursor& cursor, std::span<const Value> values) {
   return error;
 }
 
+/// Delete the current row. No trigger keeps it, so a success has deleted it.
+inline Error delete_row(Cursor& cursor) {
+  bool deleted = false;
+  Error error = cursor.delete_row(deleted);
+  EXPECT_EQ(deleted, error.ok());
+  return error;
+}
+
 /// Add to the first columns of the current row, or subtract and keep the signs. `changed`: the row was not
 /// refused.
 inline Error add_to_columns(Cursor& cursor, std::span<const Value> amounts, bool decrement, bool& changed) {
@@ -56,10 +67,19 @@ inline Error insert_row(Cursor& cursor, std::span<const Value> values, const Dup
   for (const uint32_t position : duplicates.add) {
     changes.push_back({position, Operation::add});
   }
+  for (const uint32_t position : duplicates.count) {
+    changes.push_back({position, Operation::add_whole});
+  }
+  std::vector<DuplicateChange> mismatch_changes;
+  for (const uint32_t position : duplicates.set_where_they_do_not) {
+    mismatch_changes.push_back({position, Operation::set});
+  }
   return cursor.insert_row({.values = values,
                             .on_duplicate = duplicates.action,
                             .duplicate_changes = changes,
                             .filters_duplicates = duplicates.only_where_filters_match,
+                            .mismatch_changes = mismatch_changes,
+                            .names_row = duplicates.names_row,
                             .tells_row = duplicates.tells_row},
                            outcome);
 }

@@ -214,6 +214,13 @@ TEST_P(Lenience, a_key_that_is_none_finds_what_sql_compares_equal_and_is_said) {
   EXPECT_FALSE(client().session().took_lenience());
 }
 
+TEST_P(Lenience, a_key_that_is_none_finds_nothing_where_values_are_exact) {
+  Selection& index = client().open();
+  EXPECT_EQ(client().ids(index, {.key_operator = equal, .key = {"3"}, .exact_values = true}), "3");
+  EXPECT_EQ(client().ids(index, {.key_operator = equal, .key = {"3 pieces"}, .exact_values = true}), "");
+  EXPECT_FALSE(client().session().took_lenience());
+}
+
 INSTANTIATE_TEST_SUITE_P(, Lenience, testing::ValuesIn(lenient_kinds()), name_of_kind);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Lenience);
 

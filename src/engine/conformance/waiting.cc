@@ -48,7 +48,9 @@ TEST_P(TableLocks, one_that_is_patient_waits_in_place) {
   Somebody writer(host().engine(), Intent::write);
   std::future<void> done = writer.begins([](Client& other) {
     other.session().set_patient(true);
-    EXPECT_TRUE(other.set_stock("1", "21").ok());
+    while (!other.set_stock("1", "21").ok()) {
+      other.session().rollback();  // it has waited for a while only
+    }
     other.commit();
   });
   host().await_patient_wait();
@@ -63,6 +65,17 @@ TEST_P(TableLocks, patience_lasts_as_long_as_the_hosts_settings_say) {
   client().sleep();
   host().hold_table("d.item");
   client().session().set_patient(true);
+  EXPECT_EQ(client().tries(index, Intent::write), Begin::wait);
+  host().let_go();
+}
+
+TEST_P(TableLocks, patience_is_over_when_all_of_the_time_is) {
+  host().set_lock_timeouts_s(for_ever_s);
+  Selection& index = client().open();
+  client().sleep();
+  host().hold_table("d.item");
+  client().session().set_patient(true);
+  client().session().note_waited(for_ever_s * 1000);
   EXPECT_EQ(client().tries(index, Intent::write), Begin::wait);
   host().let_go();
 }
@@ -168,6 +181,15 @@ TEST_P(RowLocks, patience_lasts_as_long_as_the_hosts_settings_say) {
   writer.does([](Client& other) { other.session().rollback(); });
   EXPECT_TRUE(client().set_stock("1", "22").ok());
   client().commit();
+}
+
+TEST_P(RowLocks, patience_is_over_when_all_of_the_time_is) {
+  host().set_lock_timeouts_s(for_ever_s);
+  Somebody writer(host().engine(), Intent::write);
+  writer.does([](Client& other) { EXPECT_TRUE(other.set_stock("1", "21").ok()); });
+  client().session().set_patient(true);
+  client().session().note_waited(for_ever_s * 1000);
+  EXPECT_EQ(client().set_stock("1", "22").number, row_locked);
 }
 
 TEST_P(RowLocks, a_commit_lets_them_go) {

@@ -2,6 +2,7 @@
 #include "engine/memory/cursor.h"
 
 #include <algorithm>
+#include <numeric>
 #include <string>
 #include <utility>
 
@@ -44,8 +45,23 @@ Error MemoryBinding::resolve(const SelectionDescription& description, const std:
               "index '" + description.index + "' is not unique over " + description.unique_columns};
     }
   }
+  const KeyIndex& index = table->key_index(*key_index);
+  if (const size_t parts = description.unique_key_parts;
+      parts > 0 && (!index.unique || index.columns.size() != parts)) {
+    return {ErrorCode::no_such_index,
+            "index '" + description.index + "' is not unique over " + std::to_string(parts) + " columns"};
+  }
   if (Error error = find_columns(*table, description.columns, columns_); !error.ok()) {
     return error;
+  }
+  if (description.key_columns_first) {
+    columns_.insert(columns_.begin(), index.columns.begin(), index.columns.end());
+  }
+  keeps_key_ = description.key_columns_first;
+  tells_names_ = description.all_columns;
+  if (tells_names_) {
+    columns_.resize(table->columns().size());
+    std::iota(columns_.begin(), columns_.end(), size_t{0});
   }
   if (Error error = find_columns(*table, description.filter_columns, filter_columns_); !error.ok()) {
     return error;
@@ -269,6 +285,9 @@ void MemoryCursor::write_row(ValueWriter& writer) {
   writer.begin_row();
   const Row& row = *binding_->table()->row(current_.row);
   for (const size_t column : binding_->columns()) {
+    if (binding_->tells_names()) {
+      writer.name(binding_->table()->columns()[column].name);
+    }
     if (!row[column].has_value()) {
       writer.null();
     } else if (binding_->table()->columns()[column].type == ColumnType::integer) {

@@ -25,6 +25,9 @@ class MemoryBinding {
   [[nodiscard]] size_t key_index() const { return key_index_; }
   [[nodiscard]] const std::vector<size_t>& columns() const { return columns_; }
   [[nodiscard]] const std::vector<size_t>& filter_columns() const { return filter_columns_; }
+  [[nodiscard]] bool tells_names() const { return tells_names_; }
+  /// Its first columns are the key, which no change alters.
+  [[nodiscard]] bool keeps_key() const { return keeps_key_; }
   [[nodiscard]] bool column_types(ColumnTypes& types, size_t bytes_max) const;
 
  private:
@@ -32,6 +35,8 @@ class MemoryBinding {
   size_t key_index_ = 0;
   std::vector<size_t> columns_;
   std::vector<size_t> filter_columns_;
+  bool tells_names_ = false;
+  bool keeps_key_ = false;
 };
 
 class MemoryCursor final : public Cursor {
@@ -48,7 +53,7 @@ class MemoryCursor final : public Cursor {
   [[nodiscard]] bool save_position() override;
   Step fetch_position(size_t number) override;
   Error change_row(std::span<const Assignment> assignments, bool keeps_signs, bool& changed) override;
-  Error delete_row() override;
+  Error delete_row(bool& deleted) override;
   Error insert_row(const RowToInsert& row, RowOutcome& outcome) override;
   [[nodiscard]] const Error& error() const override { return error_; }
 
@@ -83,6 +88,9 @@ class MemoryCursor final : public Cursor {
   void stand_on(RowNumber number);
   [[nodiscard]] Value resolved(const Value& value) const;
   Operated assign(Row& row, const Assignment& assignment, bool keeps_signs, Error& error) const;
+  [[nodiscard]] bool has_other_key(const Row& before, const Row& after) const;
+  Error check_named_key(const Row& row, std::span<const Value> values) const;
+  Error check_whole_numbers(const Row& row, std::span<const DuplicateChange> changes) const;
   Error complete(Row& row, std::span<const Value> values);
   Error generate_id(Row& row, RowOutcome& outcome);
   Error insert(const RowToInsert& insert, RowOutcome& outcome, RowNumber& number);

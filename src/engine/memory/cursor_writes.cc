@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // What a cursor does to rows; how it reaches them is in cursor.cc.
+#include <algorithm>
 #include <charconv>
 #include <utility>
 
@@ -10,7 +11,9 @@
 namespace rowsocket::engine::memory {
 namespace {
 
+constexpr int er_truncated = 1265;
 constexpr int er_no_default = 1364;
+constexpr int er_wrong_value_for_field = 1366;
 constexpr int ha_duplicate_key = 121;
 constexpr int ha_no_record = 132;
 constexpr int ha_no_id_left = 167;
@@ -19,6 +22,10 @@ int64_t number_of(std::string_view canonical) {
   int64_t number = 0;
   std::from_chars(canonical.data(), canonical.data() + canonical.size(), number);
   return number;
+}
+
+Error other_key() {
+  return {ErrorCode::sql, er_wrong_value_for_field, "the row of this key has no other key"};
 }
 
 Error duplicate_key() {
@@ -54,14 +61,19 @@ Error MemoryCursor::change_row(std::span<const Assignment> assignments, bool kee
       return error;  // none where the row is refused
     }
   }
+  if (binding_->keeps_key() && has_other_key(*before, row)) {
+    return other_key();
+  }
   Error error = write(current_.row, std::move(row));
   changed = error.ok();
   return error;
 }
 
-Error MemoryCursor::delete_row() {
+Error MemoryCursor::delete_row(bool& deleted) {
   const MutexLock lock(session_.state().mutex);
-  return session_.change(binding_->table(), current_.row, std::nullopt);
+  Error error = session_.change(binding_->table(), current_.row, std::nullopt);
+  deleted = error.ok();
+  return error;
 }
 
 /// Values for the first columns of the index, defaults for the others.
@@ -89,6 +101,43 @@ Error MemoryCursor::complete(Row& row, std::span<const Value> values) {
       row[column] = *target.default_value;
     } else if (!target.nullable) {
       return {ErrorCode::sql, er_no_default, "Field '" + target.name + "' doesn't have a default value"};
+    }
+  }
+  return {};
+}
+
+bool MemoryCursor::has_other_key(const Row& before, const Row& after) const {
+  const Table& table = *binding_->table();
+  const KeyIndex& index = key_index();
+  return std::any_of(index.columns.begin(), index.columns.end(), [&](size_t column) {
+    return compare(table.columns()[column].type, before[column], after[column]) != 0;
+  });
+}
+
+/// The first values are a key that names the row: the row has it.
+Error MemoryCursor::check_named_key(const Row& row, std::span<const Value> values) const {
+  const Table& table = *binding_->table();
+  const KeyIndex& index = key_index();
+  Row named = row;
+  for (size_t part = 0; part < index.columns.size() && part < values.size(); ++part) {
+    const size_t column = index.columns[part];
+    if (Error error = table.convert(column, values[part], named[column]); !error.ok()) {
+      return error;
+    }
+    if (table.columns()[column].auto_increment && named[column].value_or("0") == "0") {
+      return {ErrorCode::sql, er_truncated, "a number that is to be made names no row"};
+    }
+  }
+  return has_other_key(named, row) ? other_key() : Error();
+}
+
+Error MemoryCursor::check_whole_numbers(const Row& row, std::span<const DuplicateChange> changes) const {
+  for (const DuplicateChange& change : changes) {
+    const size_t column = binding_->columns()[change.position];
+    if (change.operation == Operation::add_whole) {
+      if (Error error = require_whole_number(*binding_->table(), column, row[column]); !error.ok()) {
+        return error;
+      }
     }
   }
   return {};
@@ -130,11 +179,12 @@ Error MemoryCursor::change_duplicate(RowNumber number, const RowToInsert& insert
   const Row before = *binding_->table()->row(number);
   outcome.rows_affected = 0;
   tell_id(before, outcome);
-  if (insert.filters_duplicates && verdict_of_row(before) != Verdict::match) {
+  const bool matches = !insert.filters_duplicates || verdict_of_row(before) == Verdict::match;
+  if (!matches && insert.mismatch_changes.empty()) {
     return {};
   }
   Row row = before;
-  for (const DuplicateChange& change : insert.duplicate_changes) {
+  for (const DuplicateChange& change : matches ? insert.duplicate_changes : insert.mismatch_changes) {
     Error error;
     const Assignment assignment = {change.position, change.operation, insert.values[change.position]};
     if (assign(row, assignment, false, error) == Operated::failed) {
@@ -171,11 +221,23 @@ Error MemoryCursor::insert(const RowToInsert& insert, RowOutcome& outcome, RowNu
   if (Error error = complete(row, insert.values); !error.ok()) {
     return error;
   }
+  if (Error error = check_whole_numbers(row, insert.duplicate_changes); !error.ok()) {
+    return error;
+  }
+  if (insert.names_row) {
+    if (Error error = check_named_key(row, insert.values); !error.ok()) {
+      return error;
+    }
+  }
   if (Error error = generate_id(row, outcome); !error.ok()) {
     return error;
   }
-  while (const auto duplicate = table.duplicate_of(row, std::nullopt)) {
+  size_t key_index = 0;
+  while (const auto duplicate = table.duplicate_of(row, std::nullopt, &key_index)) {
     number = *duplicate;
+    if (insert.names_row && key_index != binding_->key_index()) {
+      return duplicate_key();
+    }
     switch (insert.on_duplicate) {
       case OnDuplicate::fail:
         return duplicate_key();

@@ -41,6 +41,37 @@ std::unique_ptr<Session> MemoryEngine::create_session(const SessionOptions& opti
   return std::make_unique<MemorySession>(*state_, options);
 }
 
+namespace {
+
+/// Number 2 is of the user "", number 3 of a user with one letter, and so on.
+class MemoryIdentity final : public Identity {
+ public:
+  explicit MemoryIdentity(uint64_t number) : number_(number) {}
+  [[nodiscard]] uint64_t number() const override { return number_; }
+
+ private:
+  uint64_t number_;
+};
+
+class MemoryAuthenticator final : public Authenticator {
+ public:
+  explicit MemoryAuthenticator(std::function<bool(const Credentials&)> accepts)
+      : accepts_(std::move(accepts)) {}
+  std::shared_ptr<Identity> log_in(const Credentials& credentials) override {
+    return accepts_(credentials) ? std::make_shared<MemoryIdentity>(first_account + credentials.user.size())
+                                 : nullptr;
+  }
+
+ private:
+  std::function<bool(const Credentials&)> accepts_;
+};
+
+}  // namespace
+
+std::unique_ptr<Authenticator> MemoryEngine::create_authenticator() {
+  return accepts_ ? std::make_unique<MemoryAuthenticator>(accepts_) : nullptr;
+}
+
 void MemoryEngine::interrupt_sessions() {
   constexpr std::chrono::milliseconds grace(100);  // most are done with their turn long before
   {

@@ -16,11 +16,11 @@
 // compares by bytes.
 //
 // Locking: one big lock. A session of Intent::write holds it exclusively from its first begin_request to
-// commit or rollback, a session of Intent::read holds it shared, so nobody ever sees uncommitted rows and
-// nothing but the fault hooks can deadlock. Who finds it taken by another thread blocks, for a second at
-// most, or up to the lock wait timeout if it is patient; where the holder is of the same thread (a test with
-// two sessions) blocking could never end, and the answer is Begin::wait. `rows` never waits and shows
-// committed rows only.
+// commit or rollback, a session of Intent::read holds it shared, so no session ever sees uncommitted rows and
+// nothing but the fault hooks can deadlock. A session that finds the lock taken by another thread blocks, for
+// a second at most, or up to the lock wait timeout if it is patient. Where the holder is of the same thread
+// (a test with two sessions) blocking could never end, and the answer is Begin::wait. `rows` never waits and
+// shows committed rows only.
 //
 // Thread-safe: every entry takes the engine's one mutex. Sessions must be gone before the engine is.
 #pragma once
@@ -79,6 +79,11 @@ class MemoryEngine final : public Engine {
   [[nodiscard]] std::unique_ptr<Session> create_session(const SessionOptions& options) override;
   /// When the sessions have ended the engine is as before: another server may start on it.
   void interrupt_sessions() override;
+
+  /// Who may log in; asked on login threads, without a lock of the engine. Without this there are no
+  /// accounts. Every account may do everything.
+  void accept_logins(std::function<bool(const Credentials&)> accepts) { accepts_ = std::move(accepts); }
+  [[nodiscard]] std::unique_ptr<Authenticator> create_authenticator() override;
 
   // Tables, named "database.table". These are for the test's own thread and do not wait for transactions.
   /// Replaces a table of the same name, rows included: what ALTER or DROP and CREATE would do under an opened
@@ -139,6 +144,7 @@ class MemoryEngine final : public Engine {
   [[nodiscard]] std::vector<std::string> activities() const;  ///< of every session there is, by age
 
  private:
+  std::function<bool(const Credentials&)> accepts_;
   std::unique_ptr<State> state_;
 };
 

@@ -34,7 +34,7 @@ TEST_F(MemoryEngineTest, an_abandoned_request_is_undone_alone) {
   const std::vector<Assignment> assignments = {{1, Operation::set, values({"ink"})[0]},
                                                {2, Operation::set, Value()}};
   EXPECT_TRUE(cursor.change_row(assignments, false, changed).ok());
-  EXPECT_TRUE(cursor.delete_row().ok());
+  EXPECT_TRUE(cursor.delete_row(changed).ok());
   session->abandon_request();
   EXPECT_TRUE(session->commit().ok());
   EXPECT_THAT(engine.rows("d.t"), ElementsAre(Row{"1", "pen", "5"}));

@@ -26,6 +26,17 @@ Operated convert(const Table& table, size_t column, std::string_view text, Cell&
   return error.ok() ? Operated::done : Operated::failed;
 }
 
+Error no_number(const Column& column) {
+  return Error(ErrorCode::sql, er_truncated_wrong_value,
+               "Truncated incorrect integer value for column '" + column.name + "'")
+      .because(Reason::no_number);
+}
+
+Error out_of_range(const Column& column) {
+  return Error(ErrorCode::sql, er_out_of_range, "Out of range value for column '" + column.name + "'")
+      .because(Reason::out_of_range);
+}
+
 std::string text_of(Wide number) {
   return number < 0 ? std::to_string(static_cast<int64_t>(number))
                     : std::to_string(static_cast<uint64_t>(number));
@@ -39,19 +50,19 @@ Operated add(const Table& table, size_t column, SumRules rules, const Value& amo
   Wide after = 0;
   if (target.type != ColumnType::integer || !sql_values::parse_amount(amount.view(), delta) ||
       !sql_values::parse_amount(*cell, before)) {
-    return fail(error, {ErrorCode::sql, er_truncated_wrong_value,
-                        "Truncated incorrect integer value for column '" + target.name + "'"});
+    return fail(error, no_number(target));
   }
   switch (sql_values::add(before, delta, rules, after)) {
     case Sum::crosses_zero:
       return Operated::refused;
     case Sum::out_of_range:
-      return fail(error,
-                  {ErrorCode::sql, er_out_of_range, "Out of range value for column '" + target.name + "'"});
+      return fail(error, out_of_range(target));
     case Sum::fits:
       break;
   }
-  return convert(table, column, text_of(after), cell, error);
+  const Operated operated = convert(table, column, text_of(after), cell, error);
+  error.reason = operated == Operated::failed ? Reason::out_of_range : error.reason;
+  return operated;
 }
 
 Operated count(const Table& table, size_t column, bool down, const Value& amount, Cell& cell, Error& error) {
@@ -78,11 +89,33 @@ Operated join(const Table& table, size_t column, std::string_view front, std::st
 
 }  // namespace
 
-Operated operate(const Table& table, size_t column, Operation operation, const Value& value, bool keeps_signs,
+Error require_whole_number(const Table& table, size_t column, const Cell& cell) {
+  const Column& target = table.columns()[column];
+  Wide number = 0;
+  if (cell.has_value() && !sql_values::parse_amount(*cell, number)) {
+    return no_number(target);
+  }
+  return number < INT64_MIN || number > INT64_MAX ? out_of_range(target) : Error();
+}
+
+Operated operate(const Table& table, size_t column, Operation asked, const Value& value, bool keeps_signs,
                  Cell& cell, Error& error) {
-  if (sql_values::changes_nothing(operation, value.is_null(), !cell.has_value())) {
+  if (asked == Operation::add_whole) {
+    Cell counted = cell;
+    Operated operated = operate(table, column, Operation::add_from_zero, value, keeps_signs, counted, error);
+    if (operated == Operated::done) {
+      error = require_whole_number(table, column, counted);
+      operated = error.ok() ? Operated::done : Operated::failed;
+    }
+    if (operated == Operated::done) {
+      cell = std::move(counted);
+    }
+    return operated;
+  }
+  if (sql_values::changes_nothing(asked, value.is_null(), !cell.has_value())) {
     return Operated::done;
   }
+  const Operation operation = sql_values::without_null(asked, !cell.has_value());
   const std::string there = cell.value_or("");
   switch (operation) {
     case Operation::set:
@@ -90,6 +123,8 @@ Operated operate(const Table& table, size_t column, Operation operation, const V
       return error.ok() ? Operated::done : Operated::failed;
     case Operation::add:
     case Operation::subtract:
+    case Operation::add_from_zero:  // these are one of the others by now
+    case Operation::add_whole:
       return add(table, column, {operation == Operation::subtract, keeps_signs}, value, cell, error);
     case Operation::add_wrapping:
     case Operation::subtract_to_zero:

@@ -95,7 +95,8 @@ Begin MemorySession::refuse(const Selection& selection, Intent intent, Error& er
   return Begin::ready;
 }
 
-Begin MemorySession::begin_request(Selection& selection, Intent intent, Cursor*& cursor, Error& error) {
+Begin MemorySession::begin_request(Selection& selection, const Use& use, Cursor*& cursor, Error& error) {
+  const Intent intent = use.intent;
   MutexLock lock(state_.mutex);
   Begin begin = refuse(selection, intent, error);
   const MemoryBinding& binding = binding_of(selection);
@@ -172,6 +173,12 @@ bool MemorySession::wants_commit() const {
 void MemorySession::set_patient(bool patient) {
   const MutexLock lock(state_.mutex);
   patient_ = patient;
+  waited_ms_ = 0;
+}
+
+void MemorySession::note_waited(uint64_t waited_ms) {
+  const MutexLock lock(state_.mutex);
+  waited_ms_ = waited_ms;
 }
 
 Begin MemorySession::begin_group(std::span<const GroupMember> members, size_t& failed_member, Error& error) {
@@ -179,7 +186,7 @@ Begin MemorySession::begin_group(std::span<const GroupMember> members, size_t& f
   group_mark_ = undo_.size();
   for (size_t number = 0; number < members.size(); ++number) {
     const Selection& selection = *members[number].selection;
-    Begin begin = refuse(selection, members[number].intent, error);
+    Begin begin = refuse(selection, members[number].use.intent, error);
     if (begin == Begin::ready) {
       const std::shared_ptr<Table> table = binding_of(selection).table();
       begin = await_table(lock, *table, error);

@@ -27,7 +27,7 @@ class MemorySession final : public Session {
   [[nodiscard]] bool column_types(const Selection& selection, ColumnTypes& types, size_t bytes_max) override {
     return binding_of(selection).column_types(types, bytes_max);
   }
-  Begin begin_request(Selection& selection, Intent intent, Cursor*& cursor, Error& error) override;
+  Begin begin_request(Selection& selection, const Use& use, Cursor*& cursor, Error& error) override;
   Error end_request() override;
   void abandon_request() override;
   [[nodiscard]] bool transaction_lost() const override;
@@ -37,6 +37,7 @@ class MemorySession final : public Session {
   [[nodiscard]] bool wants_commit() const override;
   void expire_snapshot() override {}  // it has none: whoever reads, reads what is there
   void set_patient(bool patient) override;
+  void note_waited(uint64_t waited_ms) override;
   Begin begin_group(std::span<const GroupMember> members, size_t& failed_member, Error& error) override;
   Error end_group() override;
   void abandon_group() override;
@@ -47,6 +48,7 @@ class MemorySession final : public Session {
   void release_tables() override;
   [[nodiscard]] bool holds_tables() const override;
   [[nodiscard]] uint64_t lock_wait_timeout_ms() const override;
+  void stop_request() override;
   [[nodiscard]] Interruption interruption() const override;
   void clear_interruption() override;
   void set_activity(std::string_view activity) override;
@@ -97,6 +99,14 @@ class MemorySession final : public Session {
       ROWSOCKET_REQUIRES(state_.mutex);
   [[nodiscard]] std::function<void()> take_next_wait() ROWSOCKET_REQUIRES(state_.mutex);
   [[nodiscard]] bool must_wait() const ROWSOCKET_REQUIRES(state_.mutex);
+  /// How long it waits in place if it is patient.
+  [[nodiscard]] uint64_t patience_ms() const ROWSOCKET_REQUIRES(state_.mutex) {
+    return state_.lock_wait_timeout_ms - std::min(waited_ms_, state_.lock_wait_timeout_ms);
+  }
+  [[nodiscard]] bool is_told_to_stop() const ROWSOCKET_REQUIRES(state_.mutex) {
+    return is_stopped_ || interruption_ == Interruption::stop;
+  }
+  [[nodiscard]] Error interruption_error() const ROWSOCKET_REQUIRES(state_.mutex);
   [[nodiscard]] bool waits_for_own_thread() const ROWSOCKET_REQUIRES(state_.mutex);
   void release() ROWSOCKET_REQUIRES(state_.mutex);
   void forget_transaction() ROWSOCKET_REQUIRES(state_.mutex);
@@ -122,8 +132,11 @@ class MemorySession final : public Session {
   bool did_lasting_work_ ROWSOCKET_GUARDED_BY(state_.mutex) =
       false;  ///< one of them in a table without transactions
   bool patient_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;
+  uint64_t waited_ms_ ROWSOCKET_GUARDED_BY(state_.mutex) = 0;
   std::vector<std::shared_ptr<Table>> held_tables_ ROWSOCKET_GUARDED_BY(state_.mutex);
   Interruption interruption_ ROWSOCKET_GUARDED_BY(state_.mutex) = Interruption::none;
+  bool waits_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;       ///< in place
+  bool is_stopped_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;  ///< while it waits, or waited last
   std::string activity_ ROWSOCKET_GUARDED_BY(state_.mutex);
 };
 

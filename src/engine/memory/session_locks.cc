@@ -11,33 +11,52 @@ namespace rowsocket::engine::memory {
 namespace {
 
 constexpr int ha_lock_wait_timeout = 146;
+constexpr int er_query_interrupted = 1317;
 
 }  // namespace
 
 /// Where the table is busy: wait in place if patient, else in a later turn.
 Begin MemorySession::await_table(MutexLock& lock, const Table& table, Error& error) {
+  bool is_free = !table.busy;
   if (table.busy && patient_ && table.busy_since != std::this_thread::get_id()) {
-    static_cast<void>(wait_in_place(lock, state_.lock_wait_timeout_ms, [&table] { return !table.busy; }));
+    is_free = wait_in_place(lock, patience_ms(), [&table] { return !table.busy; });
   }
-  if (table.busy && interruption_ == Interruption::stop) {
-    error = Error(ErrorCode::shutting_down);
+  if (!is_free && is_told_to_stop()) {
+    error = interruption_error();
     return Begin::failed;
   }
   return table.busy ? Begin::wait : Begin::ready;
 }
 
-/// False if the time is over, or the session is to stop, before the condition holds.
+/// False if the time is over before the condition holds, or if the request is told to stop meanwhile.
 template <typename Condition>
 bool MemorySession::wait_in_place(MutexLock& lock, uint64_t timeout_ms, Condition condition) {
   const bool is_long = timeout_ms > state_.row_patience_ms;
   state_.patient_waits += is_long ? 1 : 0;
   state_.wait_began.notify_all();
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
-  while (!condition() && interruption_ != Interruption::stop &&
+  waits_ = true;
+  is_stopped_ = false;
+  while (!condition() && !is_told_to_stop() &&
          state_.lock_released.wait_until(lock, end) == std::cv_status::no_timeout) {
   }
+  waits_ = false;
   state_.patient_waits -= is_long ? 1 : 0;
-  return condition();
+  return condition() && !is_told_to_stop();
+}
+
+void MemorySession::stop_request() {
+  const MutexLock lock(state_.mutex);
+  if (waits_) {
+    is_stopped_ = true;
+    state_.lock_released.notify_all();
+  }
+}
+
+Error MemorySession::interruption_error() const {
+  return interruption_ == Interruption::stop
+             ? Error(ErrorCode::shutting_down)
+             : Error(ErrorCode::sql, er_query_interrupted, "Query execution was interrupted");
 }
 
 bool MemorySession::must_wait() const {
@@ -63,17 +82,16 @@ Begin MemorySession::acquire(MutexLock& lock, Error& error) {
       return Begin::wait;
     }
     state_.waiting_writers += writes ? 1 : 0;
-    const uint64_t timeout_ms = patient_ ? state_.lock_wait_timeout_ms
-                                         : std::min(state_.row_patience_ms, state_.lock_wait_timeout_ms);
+    const uint64_t timeout_ms =
+        patient_ ? patience_ms() : std::min(state_.row_patience_ms, state_.lock_wait_timeout_ms);
     const bool free =
         wait_in_place(lock, timeout_ms, [this]() ROWSOCKET_REQUIRES(state_.mutex) { return !must_wait(); });
     state_.waiting_writers -= writes ? 1 : 0;
     if (!free) {
       state_.lock_released.notify_all();  // readers that let this writer pass
-      error = interruption_ == Interruption::stop
-                  ? Error(ErrorCode::shutting_down)
-                  : Error(ErrorCode::engine, ha_lock_wait_timeout, "Lock wait timeout exceeded")
-                        .because(Reason::row_locked);
+      error = is_told_to_stop() ? interruption_error()
+                                : Error(ErrorCode::engine, ha_lock_wait_timeout, "Lock wait timeout exceeded")
+                                      .because(Reason::row_locked);
       return Begin::failed;
     }
   }

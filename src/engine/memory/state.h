@@ -38,7 +38,7 @@ struct Fault {
   }
 };
 
-/// Who holds or wants the big lock.
+/// A session that holds or wants the big lock.
 struct Holder {
   const MemorySession* session;
   std::thread::id thread;

@@ -157,7 +157,8 @@ Entry Table::entry_of(const KeyIndex& index, const Row& row, RowNumber number) c
   return entry;
 }
 
-std::optional<RowNumber> Table::duplicate_of(const Row& row, std::optional<RowNumber> itself) const {
+std::optional<RowNumber> Table::duplicate_of(const Row& row, std::optional<RowNumber> itself,
+                                             size_t* key_index) const {
   for (const KeyIndex& index : key_indexes_) {
     const Entry entry = entry_of(index, row, 0);
     const bool has_null =
@@ -168,6 +169,9 @@ std::optional<RowNumber> Table::duplicate_of(const Row& row, std::optional<RowNu
     const auto found = index.entries.lower_bound(Bound{entry.key, false});
     if (found != index.entries.end() && index.less.compare_prefix(*found, entry.key) == 0 &&
         found->row != itself) {
+      if (key_index != nullptr) {
+        *key_index = static_cast<size_t>(&index - key_indexes_.data());
+      }
       return found->row;
     }
   }

@@ -77,8 +77,9 @@ class Table {
 
   /// The value as the column stores it; an error where strict SQL would refuse it.
   Error convert(size_t column, const Value& value, Cell& cell) const;
-  /// Another row that has the same key in a unique index.
-  [[nodiscard]] std::optional<RowNumber> duplicate_of(const Row& row, std::optional<RowNumber> itself) const;
+  /// Another row that has the same key in a unique index, which `key_index` is told.
+  [[nodiscard]] std::optional<RowNumber> duplicate_of(const Row& row, std::optional<RowNumber> itself,
+                                                      size_t* key_index = nullptr) const;
 
   void put(RowNumber number, Row row);  ///< insert or replace
   void erase(RowNumber number);

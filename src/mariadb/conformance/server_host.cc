@@ -150,7 +150,7 @@ class ServerHost final : public Host {
   }
   void await_patient_wait() override {
     await(
-        "SELECT (SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'rowsocket' AND state LIKE "
+        "SELECT (SELECT COUNT(*) FROM information_schema.processlist WHERE host = 'rowsocket' AND state LIKE "
         "'Waiting for %lock') + (SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_state = 'LOCK "
         "WAIT' "
         "AND trx_wait_started < NOW() - INTERVAL 2 SECOND)");
@@ -158,14 +158,14 @@ class ServerHost final : public Host {
   void make_transactions_long() override {}  // they will be soon
   void kill_sessions() override {
     for (const Row& row :
-         sql_.run({"SELECT id FROM information_schema.processlist WHERE user = 'rowsocket'"})) {
+         sql_.run({"SELECT id FROM information_schema.processlist WHERE host = 'rowsocket'"})) {
       static_cast<void>(sql_.run({"KILL CONNECTION " + row[0].value()}));
     }
   }
   [[nodiscard]] std::vector<std::string> activities() override {
     std::vector<std::string> activities;
     for (const Row& row :
-         sql_.run({"SELECT state FROM information_schema.processlist WHERE user = 'rowsocket'"})) {
+         sql_.run({"SELECT state FROM information_schema.processlist WHERE host = 'rowsocket'"})) {
       activities.push_back(row[0].value());
     }
     return activities;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // One request to the storage engine as SQL: what the cursor does to rows can be tested before a protocol can
-// ask for it. A plugin of its own, for tests; it serves nobody.
+// ask for it. A plugin of its own, for tests; it serves no clients.
 //
 //   INSTALL SONAME 'rowsocket_cursor_probe';
 //   CREATE FUNCTION rowsocket_cursor RETURNS STRING SONAME 'rowsocket_cursor_probe.so';

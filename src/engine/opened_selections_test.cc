@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// What sessions keep of selections, and how it is counted.
+#include "engine/opened_selections.h"
+
+#include <gtest/gtest.h>
+
+#include <memory>
+
+namespace rowsocket::engine {
+namespace {
+
+struct Kept {
+  KeptBytes::Part part;
+};
+
+class OpenedSelectionsTest : public testing::Test {
+ protected:
+  std::shared_ptr<Selection> open(const std::string& table) {
+    return opened_->find_or_add({.database = "d", .table = table, .index = "", .columns = "a"});
+  }
+  void keep(KeptBytes& whole, SlotTable<Kept>& table, const Selection& selection, size_t byte_count) {
+    Kept& kept = table.add(selection);
+    kept.part.count_in(whole);
+    kept.part.set(byte_count);
+  }
+
+  std::shared_ptr<OpenedSelections> opened_ = std::make_shared<OpenedSelections>();
+  KeptBytes one_kept_{*opened_};
+  KeptBytes other_kept_{*opened_};
+  SlotTable<Kept> one_;
+  SlotTable<Kept> other_;
+};
+
+TEST_F(OpenedSelectionsTest, what_each_session_keeps_counts) {
+  const auto selection = open("t");
+  const size_t alone = opened_->held_bytes();
+  keep(one_kept_, one_, *selection, 1000);
+  keep(other_kept_, other_, *selection, 500);
+  EXPECT_EQ(opened_->held_bytes(), alone + 1500);
+  EXPECT_EQ(one_kept_.total(), 1000U);
+}
+
+TEST_F(OpenedSelectionsTest, what_becomes_smaller_counts_less) {
+  const auto selection = open("t");
+  keep(one_kept_, one_, *selection, 1000);
+  const size_t before = opened_->held_bytes();
+  one_.find(*selection)->part.set(100);
+  EXPECT_EQ(opened_->held_bytes(), before - 900);
+}
+
+TEST_F(OpenedSelectionsTest, what_is_kept_of_a_selection_that_is_gone_counts_until_it_is_forgotten) {
+  auto selection = open("t");
+  keep(one_kept_, one_, *selection, 1000);
+  selection.reset();
+  EXPECT_EQ(opened_->held_bytes(), 1000U);
+  one_.forget_gone(*opened_);
+  EXPECT_EQ(opened_->held_bytes(), 0U);
+}
+
+TEST_F(OpenedSelectionsTest, a_session_can_forget_all_but_one) {
+  const auto first = open("first");
+  const auto second = open("second");
+  keep(one_kept_, one_, *first, 1000);
+  keep(one_kept_, one_, *second, 100);
+  one_.forget_others(second.get());
+  EXPECT_EQ(one_.find(*first), nullptr);
+  EXPECT_NE(one_.find(*second), nullptr);
+  EXPECT_EQ(one_kept_.total(), 100U);
+  one_.forget_others(nullptr);
+  EXPECT_EQ(one_kept_.total(), 0U);
+}
+
+TEST_F(OpenedSelectionsTest, too_much_is_what_is_more_than_the_bound) {
+  const auto selection = open("t");
+  opened_->set_held_bytes_max(opened_->held_bytes() + 1000);
+  keep(one_kept_, one_, *selection, 1000);
+  EXPECT_FALSE(opened_->hold_too_much());
+  one_.find(*selection)->part.set(1001);
+  EXPECT_TRUE(opened_->hold_too_much());
+}
+
+}  // namespace
+}  // namespace rowsocket::engine

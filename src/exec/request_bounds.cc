@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "exec/request_bounds.h"
+
+namespace rowsocket::exec {
+
+ErrorCode RequestBounds::reason_to_end(uint64_t rows) {
+  if (rows_max_ != 0 && rows_before_ + rows > rows_max_) {
+    return ErrorCode::too_many_rows;
+  }
+  const uint64_t now_us = clock_.now_us();
+  if (began_us_ == 0) {
+    began_us_ = said_us_ = client_asked_us_ = now_us;
+    return ErrorCode::none;
+  }
+  if (now_us - said_us_ >= limits::slice_us) {
+    said_us_ = now_us;
+    if (takes_long_) {
+      takes_long_();
+    }
+  }
+  if (request_us_max_ != 0 && now_us - began_us_ >= request_us_max_) {
+    return ErrorCode::took_too_long;
+  }
+  if (client_ != nullptr && now_us - client_asked_us_ >= uint64_t{limits::presence_ms} * 1000) {
+    client_asked_us_ = now_us;
+    if (client_->is_gone()) {
+      return ErrorCode::client_gone;
+    }
+  }
+  return ErrorCode::none;
+}
+
+}  // namespace rowsocket::exec

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// How far one request, or one group, may go: so many rows, so long, and as long as somebody waits for its
+// reply. A walk asks every few rows, so a request of few rows asks nothing and pays for nothing.
+//
+// One thread owns it. A request is bounded from its first question on: what it did before that is a few rows.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <utility>
+
+#include "base/clock.h"
+#include "base/limits.h"
+#include "request/error.h"
+
+namespace rowsocket::exec {
+
+/// The other side of a connection, as the thread that executes a request of it may ask.
+class Presence {
+ public:
+  virtual ~Presence() = default;
+  /// The client will send nothing more: it has closed the connection, or its side of it.
+  [[nodiscard]] virtual bool is_gone() const = 0;
+};
+
+class RequestBounds {
+ public:
+  /// `takes_long` is called each time a request has gone on for another limits::slice_us; it may be empty.
+  RequestBounds(const Clock& clock, std::function<void()> takes_long)
+      : clock_(clock), takes_long_(std::move(takes_long)) {}
+
+  /// 0 = no limit.
+  void set_limits(uint64_t rows_max, uint64_t request_ms_max) {
+    rows_max_ = rows_max;
+    request_us_max_ = request_ms_max * 1000;
+  }
+  /// A request begins. nullptr = the client always counts as there.
+  void begin(const Presence* client) {
+    client_ = client;
+    rows_before_ = 0;
+    began_us_ = 0;
+  }
+  /// A part of the request has looked at so many rows.
+  void add_rows(uint64_t rows) { rows_before_ += rows; }
+
+  /// After how many more rows to ask, once a part of the request has looked at `rows`.
+  [[nodiscard]] uint64_t rows_to_next_question(uint64_t rows) const {
+    const uint64_t looked_at = rows_before_ + rows;
+    const uint64_t left = rows_max_ == 0          ? limits::rows_per_question
+                          : looked_at < rows_max_ ? rows_max_ - looked_at + 1
+                                                  : 1;
+    return std::min<uint64_t>(left, limits::rows_per_question);
+  }
+  /// Why the request has to end, now that a part of it looks at its row number `rows`; none = it goes on.
+  [[nodiscard]] ErrorCode reason_to_end(uint64_t rows);
+
+ private:
+  const Clock& clock_;
+  const std::function<void()> takes_long_;
+  uint64_t rows_max_ = 0;
+  uint64_t request_us_max_ = 0;
+  const Presence* client_ = nullptr;
+  uint64_t rows_before_ = 0;
+  uint64_t began_us_ = 0;  ///< 0 = it has not asked yet
+  uint64_t client_asked_us_ = 0;
+  uint64_t said_us_ = 0;  ///< when that it takes long was said, or it began
+};
+
+}  // namespace rowsocket::exec

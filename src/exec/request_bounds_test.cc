@@ -1,0 +1,200 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// How far a request may go. A table of 1,000 rows, and a find that looks at all of them: its filter passes
+// none.
+#include "exec/executor_fixture.h"
+
+namespace rowsocket::exec {
+namespace {
+
+constexpr uint64_t row_count = 1000;
+
+/// A client that has left.
+struct Left final : Presence {
+  [[nodiscard]] bool is_gone() const override { return true; }
+};
+
+/// Each look at it takes some time.
+struct SlowClock final : Clock {
+  [[nodiscard]] uint64_t now_us() const override { return now += us_per_look; }
+  [[nodiscard]] uint64_t unix_time_us() const override { return now_us(); }
+  void sleep_us(uint64_t microseconds) override { now += microseconds; }
+
+  uint64_t us_per_look = 1;
+  mutable uint64_t now = 1;
+};
+
+class RequestBoundsTest : public ExecutorTest {
+ protected:
+  RequestBoundsTest() {
+    engine.create_table("shop.many",
+                        {.columns = {engine::memory::integer("id"), engine::memory::integer("n")},
+                         .indexes = {{"PRIMARY", {"id"}, true}}});
+    for (uint64_t id = 1; id <= row_count; ++id) {
+      EXPECT_TRUE(engine.insert("shop.many", {std::to_string(id), "0"}));
+    }
+    executor = std::make_unique<Executor>(*session, counters, shared_settings(), slow_clock);
+    EXPECT_EQ(ask(client, Ask::open(0, "shop.many", "", "id,n", "n")), "ok");
+  }
+
+  void limit_rows(uint64_t rows_max) {
+    settings.rows_examined_max = rows_max;
+    use_settings();
+  }
+  /// Looks at the first so many rows.
+  static Ask look_at(uint64_t rows) {
+    return Ask::find(0, {"1"}, KeyOperator::at_or_after)
+        .to(KeyOperator::at_or_before, {std::to_string(rows)})
+        .limit(9)
+        .skip_unless(0, Comparison::equal, "-1");
+  }
+  static Ask change_first(uint64_t rows) {
+    return Ask::find(0, {"1"}, KeyOperator::at_or_after).limit(rows).change(1, Operation::set, "7");
+  }
+  static Ask change_all() { return change_first(row_count); }
+  /// So many new rows.
+  static Ask insert_rows(uint64_t rows) {
+    std::vector<Cell> values;
+    for (uint64_t id = row_count + 1; id <= row_count + rows; ++id) {
+      values.insert(values.end(), {std::to_string(id), "0"});
+    }
+    return Ask::insert_rows(0, static_cast<uint32_t>(rows), std::move(values));
+  }
+  [[nodiscard]] bool is_unchanged() const {
+    const auto rows = engine.rows("shop.many");
+    return std::all_of(rows.begin(), rows.end(), [](const Row& row) { return row[1] == "0"; });
+  }
+
+  SlowClock slow_clock;
+  Connection& client = connect();
+};
+
+TEST_F(RequestBoundsTest, a_request_looks_at_as_many_rows_as_it_may_and_not_at_one_more) {
+  for (const uint64_t rows_max : {1, 2, 63, 64, 65, 128, 500}) {
+    limit_rows(rows_max);
+    EXPECT_EQ(ask(client, look_at(rows_max)), "rows/2") << rows_max;
+    EXPECT_EQ(ask(client, look_at(rows_max + 1)), "error too_many_rows") << rows_max;
+  }
+}
+
+TEST_F(RequestBoundsTest, without_a_limit_it_looks_at_any_number) {
+  limit_rows(0);
+  EXPECT_EQ(ask(client, look_at(row_count)), "rows/2");
+}
+
+TEST_F(RequestBoundsTest, the_rows_of_all_keys_of_a_list_count) {
+  limit_rows(3);
+  const auto list = [](std::vector<Cell> values) {
+    return Ask::find(0, {"1"}).limit(9).in(0, std::move(values)).skip_unless(0, Comparison::equal, "-1");
+  };
+  EXPECT_EQ(ask(client, list({"1", "2", "3"})), "rows/2");
+  EXPECT_EQ(ask(client, list({"1", "2", "3", "4"})), "error too_many_rows");
+}
+
+TEST_F(RequestBoundsTest, the_rows_of_all_members_of_a_group_count) {
+  limit_rows(100);
+  EXPECT_THAT(turn(client, {Ask::group({look_at(60), look_at(60)})}),
+              testing::Contains(testing::HasSubstr("too_many_rows")));
+  EXPECT_EQ(ask(client, look_at(60)), "rows/2") << "the next request begins anew";
+}
+
+TEST_F(RequestBoundsTest, a_change_that_goes_too_far_is_undone) {
+  limit_rows(row_count - 1);
+  EXPECT_EQ(ask(client, change_all()), "error too_many_rows");
+  EXPECT_TRUE(is_unchanged());
+}
+
+TEST_F(RequestBoundsTest, a_request_that_takes_too_long_ends) {
+  settings.request_ms_max = 5;
+  use_settings();
+  slow_clock.us_per_look = 1000;
+  EXPECT_EQ(ask(client, look_at(row_count)), "error took_too_long");
+  EXPECT_EQ(ask(client, look_at(64)), "rows/2");
+}
+
+TEST_F(RequestBoundsTest, a_request_whose_client_has_left_ends_and_is_undone) {
+  const Left left;
+  client.client.presence = &left;
+  slow_clock.us_per_look = limits::presence_ms * 1000;
+  EXPECT_EQ(ask(client, look_at(row_count)), "error client_gone");
+  EXPECT_EQ(ask(client, change_all()), "error client_gone");
+  EXPECT_TRUE(is_unchanged());
+}
+
+TEST_F(RequestBoundsTest, a_change_is_bounded_row_by_row) {
+  settings.request_ms_max = 5;
+  use_settings();
+  slow_clock.us_per_look = 1000;
+  EXPECT_EQ(ask(client, change_first(20)), "error took_too_long");
+  EXPECT_TRUE(is_unchanged());
+}
+
+TEST_F(RequestBoundsTest, an_insert_is_bounded_row_by_row_and_undone) {
+  settings.request_ms_max = 5;
+  use_settings();
+  slow_clock.us_per_look = 1000;
+  EXPECT_EQ(ask(client, insert_rows(20)), "error took_too_long");
+  EXPECT_EQ(engine.rows("shop.many").size(), row_count);
+}
+
+TEST_F(RequestBoundsTest, the_rows_of_an_insert_count) {
+  limit_rows(3);
+  EXPECT_EQ(ask(client, insert_rows(4)), "error too_many_rows");
+  EXPECT_EQ(engine.rows("shop.many").size(), row_count);
+  EXPECT_NE(ask(client, insert_rows(3)), "error too_many_rows");
+  EXPECT_EQ(engine.rows("shop.many").size(), row_count + 3);
+}
+
+TEST_F(RequestBoundsTest, an_insert_whose_client_has_left_ends_and_is_undone) {
+  const Left left;
+  client.client.presence = &left;
+  slow_clock.us_per_look = limits::presence_ms * 1000;
+  EXPECT_EQ(ask(client, insert_rows(20)), "error client_gone");
+  EXPECT_EQ(engine.rows("shop.many").size(), row_count);
+}
+
+TEST_F(RequestBoundsTest, rows_that_are_inserted_alone_fail_from_the_bound_on) {
+  settings.request_ms_max = 5;
+  use_settings();
+  slow_clock.us_per_look = 1000;
+  EXPECT_THAT(ask(client, insert_rows(20).rows_alone()), testing::HasSubstr("took_too_long"));
+  EXPECT_GT(engine.rows("shop.many").size(), row_count);
+  EXPECT_LT(engine.rows("shop.many").size(), row_count + 20);
+}
+
+TEST_F(RequestBoundsTest, a_group_is_bounded_behind_each_member_that_writes) {
+  settings.request_ms_max = 5;
+  use_settings();
+  slow_clock.us_per_look = 2000;
+  const std::vector<Ask> members(10, change_first(1));
+  EXPECT_THAT(turn(client, {Ask::group(members)}), testing::Contains(testing::HasSubstr("took_too_long")));
+  EXPECT_TRUE(is_unchanged());
+}
+
+TEST_F(RequestBoundsTest, a_request_that_takes_long_says_so_again_and_again) {
+  int said = 0;
+  executor =
+      std::make_unique<Executor>(*session, counters, shared_settings(), slow_clock, [&said] { ++said; });
+  EXPECT_EQ(ask(client, look_at(row_count)), "rows/2");
+  EXPECT_EQ(said, 0);
+  slow_clock.us_per_look = limits::slice_us / 2;
+  EXPECT_EQ(ask(client, look_at(row_count)), "rows/2");
+  EXPECT_GT(said, 1);
+}
+
+TEST_F(RequestBoundsTest, a_group_of_many_short_requests_is_bounded_too) {
+  settings.request_ms_max = 5;
+  use_settings();
+  slow_clock.us_per_look = 10'000;
+  const std::vector<Ask> members(200, look_at(1));
+  EXPECT_THAT(turn(client, {Ask::group(members)}), testing::Contains(testing::HasSubstr("took_too_long")));
+}
+
+TEST_F(RequestBoundsTest, a_short_request_asks_for_nobody) {
+  const Left left;
+  client.client.presence = &left;
+  EXPECT_EQ(ask(client, look_at(row_count)), "rows/2");
+}
+
+}  // namespace
+}  // namespace rowsocket::exec

@@ -1,0 +1,166 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "mariadb/server_headers.h"
+// The server's headers come first.
+#include <exception>
+#include <string>
+#include <utility>
+
+#include "mariadb/accounts.h"
+#include "mariadb/login.h"
+#include "mariadb/performance_schema.h"
+#include "mariadb/server_differences.h"
+#include "mariadb/sql_client.h"
+
+namespace rowsocket::mariadb {
+namespace {
+
+/// A client that is logged in: one of its account's connections, as far as the server counts these.
+class LoggedIn final : public engine::Identity {
+ public:
+  LoggedIn(std::shared_ptr<const Account> account, USER_CONN* counted)
+      : account_(std::move(account)), counted_(counted) {}
+  ~LoggedIn() override {
+    if (counted_ != nullptr) {
+      decrease_user_connections(counted_);
+    }
+  }
+  LoggedIn(const LoggedIn&) = delete;
+  LoggedIn& operator=(const LoggedIn&) = delete;
+
+  [[nodiscard]] uint64_t number() const override { return account_->number; }
+
+ private:
+  std::shared_ptr<const Account> account_;
+  USER_CONN* counted_;
+};
+
+/// The server's stream to the client in memory. Its descriptor is the client's real one: plugins ask it for
+/// addresses and user ids. Nothing is read from it, or written to it.
+struct MemoryStream {
+  MemoryStream(const engine::Credentials& credentials, SqlClient& other_end) : client(&other_end) {
+    mysql_socket_setfd(&vio.mysql_socket, credentials.socket);
+    vio.type = credentials.is_unix ? VIO_TYPE_SOCKET : VIO_TYPE_TCPIP;
+    if (credentials.tls != nullptr) {  // for REQUIRE, which looks at the client's certificate
+      vio.type = VIO_TYPE_SSL;
+      vio.ssl_arg = credentials.tls.get();
+    }
+    vio.state = VIO_STATE_ACTIVE;
+    vio.desc = const_cast<char*>("rowsocket");
+    vio.read_timeout = vio.write_timeout = -1;
+    vio.read = read;
+    vio.write = write;
+    vio.vioerrno = [](Vio*) { return 0; };
+    vio.viodelete = [](Vio*) {};
+    vio.timeout = [](Vio*, uint, my_bool) { return 0; };
+    vio.viokeepalive = [](Vio*, my_bool) { return 0; };
+    vio.fastsend = [](Vio*) { return 0; };
+    vio.peer_addr = vio_peer_addr;
+    vio.should_retry = [](Vio*) -> my_bool { return 0; };
+    vio.was_timeout = [](Vio*) -> my_bool { return 0; };
+    vio.vioclose = [](Vio*) { return 0; };
+    vio.is_connected = [](Vio*) -> my_bool { return 1; };
+    vio.shutdown = [](Vio*, int) { return 0; };
+    vio.has_data = [](Vio*) -> my_bool { return 0; };
+    vio.io_wait = [](Vio*, enum_vio_io_event, int) { return 1; };
+    vio.vioblocking = [](Vio*, my_bool, my_bool*) { return 0; };
+    vio.is_blocking = [](Vio*) -> my_bool { return 1; };
+  }
+
+  static size_t read(Vio* vio, uchar* place, size_t byte_count_max) {
+    return of(vio).client->give(reinterpret_cast<char*>(place), byte_count_max);
+  }
+  static size_t write(Vio* vio, const uchar* bytes, size_t byte_count) {
+    MemoryStream& stream = of(vio);
+    try {
+      stream.client->take({reinterpret_cast<const char*>(bytes), byte_count});
+    } catch (const std::exception&) {
+      return static_cast<size_t>(-1);  // nothing is thrown through the server
+    }
+    return byte_count;
+  }
+  static MemoryStream& of(Vio* vio) { return *reinterpret_cast<MemoryStream*>(vio); }
+
+  Vio vio{};  ///< the first member: see `of`
+  SqlClient* client;
+};
+
+/// A THD as the server makes it for a connection of SQL.
+class ConnectionThread {
+ public:
+  ConnectionThread(MemoryStream& stream, bool is_unix) : thd_(new THD(next_thread_id())) {
+    thd_->thread_stack = static_cast<char*>(__builtin_frame_address(0));
+    thd_->store_globals();
+    my_net_init(&thd_->net, &stream.vio, thd_, MYF(MY_THREAD_SPECIFIC));
+    init_net_server_extension(thd_);
+    if (is_unix) {
+      thd_->security_ctx->host = my_localhost;
+    }
+    thd_->set_time();
+    lex_start(thd_);
+    server_threads.insert(thd_);
+  }
+  ~ConnectionThread() {
+    end_connection(thd_);
+    server_threads.erase(thd_);
+    lex_end(thd_->lex);
+    thd_->net.vio = nullptr;  // it is not the THD's
+    thd_->reset_globals();
+    thd_->store_globals();
+    delete thd_;
+  }
+  ConnectionThread(const ConnectionThread&) = delete;
+  ConnectionThread& operator=(const ConnectionThread&) = delete;
+
+  [[nodiscard]] THD* thd() const { return thd_; }
+
+ private:
+  THD* thd_;
+};
+
+std::string text_of(const char* text) { return text != nullptr ? text : ""; }
+
+AccountNames names_of(const Security_context& context) {
+  return {.user = text_of(context.user),
+          .host = text_of(context.host),
+          .ip = text_of(context.ip),
+          .priv_user = context.priv_user,
+          .priv_host = context.priv_host,
+          .role = context.priv_role};
+}
+
+class Authenticator final : public engine::Authenticator {
+ public:
+  Authenticator() { my_thread_init(); }
+  ~Authenticator() override {
+    leave_thread();
+    my_thread_end();
+  }
+  Authenticator(const Authenticator&) = delete;
+  Authenticator& operator=(const Authenticator&) = delete;
+
+  std::shared_ptr<engine::Identity> log_in(const engine::Credentials& credentials) override {
+    // The server's packets end names with a byte 0.
+    if (credentials.user.find('\0') != std::string::npos ||
+        credentials.password.find('\0') != std::string::npos) {
+      return nullptr;
+    }
+    SqlClient client(credentials.user, credentials.password);
+    MemoryStream stream(credentials, client);
+    const ConnectionThread connection(stream, credentials.is_unix);
+    THD* const thd = connection.thd();
+    // A new password can not be set here: with an expired one the login is refused.
+    if (authenticate(thd) || thd->main_security_ctx.password_expired) {
+      return nullptr;
+    }
+    std::shared_ptr<const Account> account = Accounts::all().entered(names_of(thd->main_security_ctx));
+    auto identity = std::make_shared<LoggedIn>(std::move(account), thd->user_connect);
+    thd->user_connect = nullptr;  // it is the identity's to give back
+    return identity;
+  }
+};
+
+}  // namespace
+
+std::unique_ptr<engine::Authenticator> make_authenticator() { return std::make_unique<Authenticator>(); }
+
+}  // namespace rowsocket::mariadb

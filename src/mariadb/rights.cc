@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "mariadb/server_headers.h"
+// The server's headers come first.
+#include <algorithm>
+#include <cstring>
+#include <string>
+
+#include "mariadb/binding.h"
+#include "mariadb/diagnostics.h"
+#include "mariadb/rights.h"
+#include "mariadb/server_differences.h"
+
+namespace rowsocket::mariadb {
+namespace {
+
+using engine::Demand;
+
+constexpr privilege_t row_privileges = SELECT_ACL | INSERT_ACL | UPDATE_ACL | DELETE_ACL;
+constexpr uint32_t reads =
+    Demand::reads_columns | Demand::reads_key | Demand::reads_filters | Demand::reads_changed;
+
+privilege_t privileges_for(const Demand& demand) {
+  privilege_t wanted = NO_ACL;
+  if ((demand.kinds & reads) != 0) {
+    wanted |= SELECT_ACL;
+  }
+  if ((demand.kinds & Demand::updates) != 0) {
+    wanted |= UPDATE_ACL;
+  }
+  if ((demand.kinds & Demand::deletes) != 0) {
+    wanted |= DELETE_ACL;
+  }
+  if ((demand.kinds & Demand::inserts) != 0) {
+    wanted |= INSERT_ACL;
+  }
+  return wanted;
+}
+
+/// The first one of them, as SQL calls it.
+const char* name_of(privilege_t privileges) {
+  if ((privileges & SELECT_ACL) != NO_ACL) {
+    return "SELECT";
+  }
+  if ((privileges & INSERT_ACL) != NO_ACL) {
+    return "INSERT";
+  }
+  return (privileges & UPDATE_ACL) != NO_ACL ? "UPDATE" : "DELETE";
+}
+
+template <size_t size>
+const char* keep(char (&place)[size], const std::string& text) {
+  const size_t length = std::min(text.size(), size - 1);
+  std::memcpy(place, text.data(), length);
+  place[length] = '\0';
+  return text.empty() ? nullptr : place;
+}
+
+/// The server takes what a Security_context keeps of one database for the account's rights on the THD's. In a
+/// session of ours the two need not belong together: the database is that of the last row that needed one,
+/// and accounts change with requests. So rights are read as in a session that has entered no database.
+class OutsideDatabase {
+ public:
+  explicit OutsideDatabase(THD* thd) : thd_(thd), database_(thd->db) {
+    if (database_.str != nullptr) [[unlikely]] {
+      thd_->reset_db(&null_clex_str);
+    }
+  }
+  ~OutsideDatabase() {
+    if (database_.str != nullptr) [[unlikely]] {
+      thd_->reset_db(&database_);
+    }
+  }
+  OutsideDatabase(const OutsideDatabase&) = delete;
+  OutsideDatabase& operator=(const OutsideDatabase&) = delete;
+
+ private:
+  THD* thd_;
+  LEX_CSTRING database_;
+};
+
+}  // namespace
+
+Rights::Rights(THD* thd)
+    : thd_(thd), own_user_(thd->main_security_ctx.user), own_host_or_ip_(thd->main_security_ctx.host_or_ip) {
+  context_.init();
+}
+
+Error Rights::become(uint64_t number) {
+  if (number == engine::own_account) {
+    leave();
+    number_ = number;
+    return {};
+  }
+  if (number_ != number || number_epoch_ != epoch_) [[unlikely]] {
+    const std::shared_ptr<const Account> account = Accounts::all().find(number);
+    number_ = engine::own_account;
+    leave();
+    if (account == nullptr || !take_names(account->names)) {
+      return Error(ErrorCode::not_authenticated, "there is no such account (any more)");
+    }
+    number_ = number;
+    number_epoch_ = epoch_;
+  }
+  act_as(context_, user_name_, user_host_);
+  return {};
+}
+
+/// What the server knows of the account now. False if it is gone.
+bool Rights::take_names(const AccountNames& names) {
+  const char* const user = keep(user_, names.user);
+  const char* const host = keep(host_, names.host);
+  const char* const ip = keep(ip_, names.ip);
+  // As for a definer: the account's own host stands for the client's.
+  const char* const priv_host = names.priv_host.empty() ? "%" : names.priv_host.c_str();
+  if (take_privileges(context_, names.priv_user, priv_host) || names.priv_host != context_.priv_host) {
+    context_.init();
+    context_.host_or_ip = "";
+    return false;
+  }
+  // An account may KILL the sessions that have its name. So the session still has none.
+  context_.user = own_user_;
+  context_.host = host;
+  context_.ip = ip;
+  context_.host_or_ip = own_host_or_ip_;
+  user_name_ = user != nullptr ? user : "";
+  user_host_ = host != nullptr ? host : (ip != nullptr ? ip : "");
+  if (!names.role.empty()) {
+    take_role(names.role);
+  }
+  context_.master_access &= ~PRIV_IGNORE_READ_ONLY;
+  return true;
+}
+
+/// If it is still granted.
+void Rights::take_role(const std::string& role) {
+  const OutsideDatabase outside(thd_);
+  Security_context* const before = thd_->security_ctx;
+  thd_->security_ctx = &context_;
+  if (take_role_of_account(thd_, role)) {
+    clear_diagnostics(thd_);
+  }
+  thd_->security_ctx = before;
+}
+
+Error Rights::check_table(const engine::SelectionDescription& names, const Demand& demand) {
+  const bool any = demand.kinds == 0;
+  const privilege_t wanted = any ? row_privileges : privileges_for(demand);
+  by_column_ = NO_ACL;
+  const privilege_t global = wanted & context_.master_access;
+  if (any ? global != NO_ACL : global == wanted) {
+    return {};
+  }
+  const privilege_t missing = wanted & ~read_table_privileges(names);
+  if (any ? missing != wanted : missing == NO_ACL) {
+    return {};
+  }
+  TABLE_LIST list;
+  const LEX_CSTRING database = {names.database.c_str(), names.database.size()};
+  const LEX_CSTRING table = {names.table.c_str(), names.table.size()};
+  list.init_one_table(&database, &table, nullptr, TL_READ);
+  list.grant.privilege = grant_.privilege;
+  if (check_grant(thd_, missing, &list, any, 1, true)) {
+    return deny(missing, names);
+  }
+  by_column_ = missing;
+  return {};
+}
+
+/// Into `grant_`, too.
+privilege_t Rights::read_table_privileges(const engine::SelectionDescription& names) {
+  const OutsideDatabase outside(thd_);
+  grant_ = GRANT_INFO();
+  grant_.grant_table_user = grant_.grant_table_role = grant_.grant_public = nullptr;
+  grant_.version = ~0U;  // no version: read it
+  fill_effective_table_privileges(thd_, &grant_, names.database.c_str(), names.table.c_str());
+  return grant_.privilege;
+}
+
+Error Rights::deny(privilege_t missing, const engine::SelectionDescription& names) const {
+  return Error(ErrorCode::sql, ER_TABLEACCESS_DENIED_ERROR,
+               std::string(name_of(missing)) + " denied to '" + context_.priv_user + "'@'" +
+                   context_.priv_host + "' for table " + names.database + "." + names.table)
+      .because(Reason::denied);
+}
+
+/// What the server keeps of a table's grants is read again under its lock: it may be gone since.
+Error Rights::check_column(privilege_t wanted, const engine::SelectionDescription& names,
+                           const Field* field) {
+  --grant_.version;
+  const privilege_t has = column_privileges(thd_, grant_, names.database, names.table, field);
+  const bool is_open = wanted == row_privileges;  // any of them will do
+  if (is_open ? (has & wanted) != NO_ACL : (wanted & ~has) == NO_ACL) {
+    return {};
+  }
+  return Error(ErrorCode::sql, ER_COLUMNACCESS_DENIED_ERROR,
+               std::string(name_of(wanted & ~has)) + " denied to '" + context_.priv_user + "'@'" +
+                   context_.priv_host + "' for column " + field->field_name.str + " in table " +
+                   names.database + "." + names.table)
+      .because(Reason::denied);
+}
+
+Error Rights::check_columns(const engine::SelectionDescription& names, const Demand& demand,
+                            const Binding& binding) {
+  if (by_column_ == NO_ACL) [[likely]] {
+    return {};
+  }
+  const bool any = demand.kinds == 0;
+  const uint32_t kinds = any ? uint32_t{Demand::reads_columns | Demand::reads_filters} : demand.kinds;
+  const bool reads_row = (by_column_ & SELECT_ACL) != NO_ACL;
+  const bool updates = (kinds & Demand::updates) != 0 && (by_column_ & UPDATE_ACL) != NO_ACL;
+  const bool inserts = (kinds & Demand::inserts) != 0 && (by_column_ & INSERT_ACL) != NO_ACL;
+  for (size_t number = 0; number < binding.columns.size(); ++number) {
+    const bool changes = demand.changes(number);
+    privilege_t wanted = any ? row_privileges : NO_ACL;
+    if (!any && reads_row &&
+        ((kinds & Demand::reads_columns) != 0 || (changes && (kinds & Demand::reads_changed) != 0))) {
+      wanted |= SELECT_ACL;
+    }
+    const bool is_inserted = demand.inserts_column(number);
+    if (updates && (changes || (is_inserted && (kinds & Demand::updates_inserted) != 0))) {
+      wanted |= UPDATE_ACL;
+    }
+    if (inserts && is_inserted) {
+      wanted |= INSERT_ACL;
+    }
+    if (Error error = check_column(wanted, names, binding.columns[number].field); !error.ok()) {
+      return error;
+    }
+  }
+  for (const Field* field : binding.filter_columns) {
+    if ((kinds & Demand::reads_filters) == 0 || !(reads_row || any)) {
+      break;
+    }
+    if (Error error = check_column(any ? row_privileges : SELECT_ACL, names, field); !error.ok()) {
+      return error;
+    }
+  }
+  for (const KeyPart& part : binding.key_parts) {
+    if ((kinds & Demand::reads_key) == 0 || !reads_row) {
+      break;
+    }
+    if (Error error = check_column(SELECT_ACL, names, part.field); !error.ok()) {
+      return error;
+    }
+  }
+  return {};
+}
+
+Allowed Rights::allowed(const engine::SelectionDescription& names, const Demand& demand, const TABLE* table) {
+  Allowed allowed{.epoch = epoch_, .demand = demand};
+  const Field* const id = table->found_next_number_field;
+  if ((demand.kinds & Demand::tells_kept_id) != 0 && id != nullptr) {
+    const bool may_read = (context_.master_access & SELECT_ACL) != NO_ACL ||
+                          (read_table_privileges(names) & SELECT_ACL) != NO_ACL ||
+                          check_column(SELECT_ACL, names, id).ok();
+    allowed.hides_kept_id = !may_read;
+  }
+  return allowed;
+}
+
+}  // namespace rowsocket::mariadb

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// The account that a session's requests run as, and whether they may. The session's THD takes on the account
+// for a request, as the server does for the definer of a view: CURRENT_USER() in defaults is the account, and
+// so is USER() in triggers (whose CURRENT_USER() is their definer, as in SQL).
+//
+//   become ... a table is opened, rows are read and changed ... leave
+//
+// What an account may do is what SQL would say now. An answer is kept for a turn at most: the server has no
+// event, and no counter, that tells of every GRANT, REVOKE, DROP USER or change of a role. Of the server's
+// own structures nothing is kept from call to call, since any such statement frees them.
+//
+// The privilege to write in spite of read_only is left out: read_only holds for every client.
+//
+// One session owns it, on its thread.
+#pragma once
+
+#include <cstdint>
+
+#include "engine/engine.h"
+#include "mariadb/accounts.h"
+#include "mariadb/server_headers.h"
+#include "request/error.h"
+
+namespace rowsocket::mariadb {
+
+struct Binding;
+
+/// What was allowed, and when: one comparison per request.
+struct Allowed {
+  uint64_t epoch = 0;
+  engine::Demand demand;
+  bool hides_kept_id = false;  ///< it may not SELECT what Demand::tells_kept_id is about
+};
+
+class Rights {
+ public:
+  explicit Rights(THD* thd);
+  ~Rights() { leave(); }
+  Rights(const Rights&) = delete;
+  Rights& operator=(const Rights&) = delete;
+
+  /// What was allowed before has to be asked again.
+  void forget_answers() { ++epoch_; }
+  [[nodiscard]] bool is_known(const Allowed& allowed, const engine::Demand& demand) const {
+    return allowed.epoch == epoch_ && allowed.demand == demand;
+  }
+
+  /// The THD acts as this account from here on. An error if there is no such account (any more).
+  [[nodiscard]] Error become(uint64_t number);
+  void leave() { act_as(thd_->main_security_ctx, own_user_, own_host_or_ip_); }
+  [[nodiscard]] uint64_t number() const { return number_; }
+
+  // As the account that the THD acts as. RowSocket itself may do everything.
+
+  /// Before the table is opened: a table that may not be seen, and one that is not there, give the same
+  /// error. Nothing in `demand`: whether the account may do anything with the table.
+  [[nodiscard]] Error check_table(const engine::SelectionDescription& names, const engine::Demand& demand);
+  /// Right behind `check_table`, with the same arguments, when the table is open.
+  [[nodiscard]] Error check_columns(const engine::SelectionDescription& names, const engine::Demand& demand,
+                                    const Binding& binding);
+  /// Behind both, where they found no error: what is to be remembered of it.
+  [[nodiscard]] Allowed allowed(const engine::SelectionDescription& names, const engine::Demand& demand,
+                                const TABLE* table);
+
+ private:
+  /// USER() and CURRENT_USER() from here on.
+  void act_as(Security_context& context, const char* user, const char* host_or_ip) {
+    thd_->security_ctx = &context;
+    thd_->main_security_ctx.user = user;
+    thd_->main_security_ctx.host_or_ip = host_or_ip;
+  }
+  [[nodiscard]] bool take_names(const AccountNames& names);
+  void take_role(const std::string& role);
+  [[nodiscard]] privilege_t read_table_privileges(const engine::SelectionDescription& names);
+  [[nodiscard]] Error deny(privilege_t missing, const engine::SelectionDescription& names) const;
+  [[nodiscard]] Error check_column(privilege_t wanted, const engine::SelectionDescription& names,
+                                   const Field* field);
+
+  THD* thd_;
+  const char* own_user_;
+  const char* own_host_or_ip_;
+  uint64_t epoch_ = 1;
+  uint64_t number_ = engine::own_account;  ///< whose `context_` is
+  uint64_t number_epoch_ = 0;              ///< when it was read
+  Security_context context_;
+  // SHOW PROCESSLIST may read these at any time: they live as long as the THD.
+  char user_[USERNAME_LENGTH + 1] = {};
+  char host_[MAX_HOSTNAME + 1] = {};
+  char ip_[MAX_HOSTNAME + 1] = {};
+  const char* user_name_ = "";  ///< for USER(), as is the next
+  const char* user_host_ = "";
+  GRANT_INFO grant_;                ///< of the table that was checked last
+  privilege_t by_column_ = NO_ACL;  ///< what it lacks, unless columns have it
+};
+
+}  // namespace rowsocket::mariadb

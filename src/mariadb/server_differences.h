@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// What the series of MariaDB say in different ways: 10.11, and 11.8. The other files of this folder know no
+// versions.
+#pragma once
+
+#include <cstring>
+#include <string>
+
+#include "mariadb/server_headers.h"
+// The server's headers come first.
+#include "sql_acl.h"
+#include "sql_connect.h"
+
+namespace rowsocket::mariadb {
+
+inline LEX_CSTRING lex_string(const std::string& text) { return {text.c_str(), text.size()}; }
+
+/// Memory of the statement. Null where there is none.
+inline uchar* allocate_bytes(THD* thd, size_t byte_count) {
+  void* const bytes = thd->alloc(byte_count);
+  return static_cast<uchar*>(bytes);
+}
+
+#if MYSQL_VERSION_ID < 110800
+
+inline bool is_spatial(const KEY& key) { return (key.flags & HA_SPATIAL) != 0; }
+
+/// An index that is no list of rows in an order.
+inline bool has_no_order(const KEY& key) {
+  return key.algorithm == HA_KEY_ALG_FULLTEXT || key.algorithm == HA_KEY_ALG_RTREE ||
+         key.algorithm == HA_KEY_ALG_LONG_HASH || (key.flags & (HA_FULLTEXT | HA_SPATIAL)) != 0;
+}
+
+/// An index that is a table of its own, and of which only the SQL layer knows.
+inline bool has_vector_index(const TABLE*) { return false; }
+
+inline bool is_invalid_table_name(const std::string& name) {
+  return check_table_name(name.c_str(), name.size(), false) != 0;
+}
+
+/// Of the rows that the handler was told to write, change or delete.
+inline ulonglong rows_changed(const handler* file) { return file->rows_changed; }
+
+inline int prepare_lookups_of_duplicates(TABLE* table) { return table->file->prepare_for_insert(true); }
+
+/// True if it failed. `skips` tells that the row is to be left as it is.
+inline bool run_table_triggers(THD* thd, TABLE* table, trg_event_type event, trg_action_time_type time,
+                               bool old_row_is_second, bool& skips) {
+  skips = false;
+  return table->triggers->process_triggers(thd, event, time, old_row_is_second);
+}
+
+/// After `plugin_thdvar_init`, under the same lock.
+inline void take_over_default_connection(THD* thd) {
+  strmake(thd->default_master_connection_buff, global_system_variables.default_master_connection.str,
+          thd->variables.default_master_connection.length);
+  thd->variables.default_master_connection.str = thd->default_master_connection_buff;
+}
+
+/// True if the server refused the client.
+inline bool authenticate(THD* thd) { return login_connection(thd); }
+
+/// True if there is no such account.
+inline bool take_privileges(Security_context& context, const std::string& user, const char* host) {
+  return acl_getroot(&context, user.c_str(), host, host, "");
+}
+
+/// True if the role is not granted.
+inline bool take_role_of_account(THD* thd, const std::string& role) {
+  privilege_t access(NO_ACL);
+  if (acl_check_setrole(thd, role.c_str(), &access) != 0) {
+    return true;
+  }
+  acl_setrole(thd, role.c_str(), access);
+  return false;
+}
+
+inline privilege_t column_privileges(THD* thd, GRANT_INFO& grant, const std::string& database,
+                                     const std::string& table, const Field* field) {
+  return get_column_grant(thd, &grant, database.c_str(), table.c_str(), field->field_name.str);
+}
+
+#else
+
+inline bool is_spatial(const KEY& key) { return key.algorithm == HA_KEY_ALG_RTREE; }
+
+inline bool has_no_order(const KEY& key) {
+  return key.algorithm == HA_KEY_ALG_FULLTEXT || key.algorithm == HA_KEY_ALG_RTREE ||
+         key.algorithm == HA_KEY_ALG_LONG_HASH || key.algorithm == HA_KEY_ALG_VECTOR;
+}
+
+inline bool has_vector_index(const TABLE* table) { return table->s->hlindexes() > 0; }
+
+inline bool is_invalid_table_name(const std::string& name) {
+  return Lex_ident_table::check_name(lex_string(name), false);
+}
+
+inline ulonglong rows_changed(const handler* file) {
+  return file->rows_stats.inserted + file->rows_stats.updated + file->rows_stats.deleted;
+}
+
+inline int prepare_lookups_of_duplicates(TABLE* table) { return table->file->prepare_for_modify(true, true); }
+
+inline bool run_table_triggers(THD* thd, TABLE* table, trg_event_type event, trg_action_time_type time,
+                               bool old_row_is_second, bool& skips) {
+  skips = false;
+  bool* const may_skip = time == TRG_ACTION_BEFORE ? &skips : nullptr;
+  return table->triggers->process_triggers(thd, event, time, old_row_is_second, may_skip);
+}
+
+/// `plugin_thdvar_init` has done it.
+inline void take_over_default_connection(THD*) {}
+
+/// The server's own function for this is closed to plugins. The next larger one also runs `init_connect`. If
+/// that fails, the client is refused as in SQL.
+inline bool authenticate(THD* thd) { return thd_prepare_connection(thd) || thd->killed != NOT_KILLED; }
+
+inline bool take_privileges(Security_context& context, const std::string& user, const char* host) {
+  const LEX_CSTRING host_text = {host, std::strlen(host)};
+  return acl_getroot(&context, lex_string(user), host_text, host_text, LEX_CSTRING{"", 0});
+}
+
+inline bool take_role_of_account(THD* thd, const std::string& role) {
+  privilege_t access(NO_ACL);
+  if (acl_check_setrole(thd, lex_string(role), &access) != 0) {
+    return true;
+  }
+  acl_setrole(thd, lex_string(role), access);
+  return false;
+}
+
+inline privilege_t column_privileges(THD* thd, GRANT_INFO& grant, const std::string& database,
+                                     const std::string& table, const Field* field) {
+  return get_column_grant(thd, &grant, database.c_str(), table.c_str(), field->field_name);
+}
+
+#endif
+
+}  // namespace rowsocket::mariadb

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// The client's side of a login in the protocol of SQL clients, in memory: the server's own code asks, and
+// this answers with what a client of RowSocket has said of itself. So the server's authentication plugins
+// decide as they do for SQL.
+//
+//   server ──── greeting (a scramble) ────────────► │
+//          ◄─── user, answer, plugin ────────────── │
+//          ──── another plugin, please (data) ────► │   perhaps
+//          ◄─── answer ──────────────────────────── │
+//          ──── a question of this plugin ────────► │   perhaps, a few times
+//          ◄─── answer ──────────────────────────── │
+//          ──── ok, or an error ──────────────────► │
+//
+// Knows mysql_native_password, client_ed25519, dialog, mysql_clear_password, and plugins that ask nothing.
+// Where the server asks for anything else the stream ends, and the login with it.
+//
+// Every length here is the server's own; it is checked nevertheless. May throw std::bad_alloc. One thread.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+namespace rowsocket::mariadb {
+
+class SqlClient {
+ public:
+  /// Both outlive the client.
+  SqlClient(std::string_view user, std::string_view password) : user_(user), password_(password) {}
+
+  /// The server sends.
+  void take(std::string_view bytes);
+  /// The server reads: how many bytes were put to `place`. 0: the client has hung up.
+  [[nodiscard]] size_t give(char* place, size_t byte_count_max);
+
+ private:
+  void packet(std::string_view payload);
+  void greeting(std::string_view payload);
+  void switch_plugin(std::string_view payload);
+  void answer(std::string_view data);
+  [[nodiscard]] bool find_answer(std::string_view data, std::string& answer) const;
+  void send(std::string_view payload);
+
+  std::string_view user_;
+  std::string_view password_;
+  std::string plugin_;
+  std::string received_;
+  std::string to_send_;
+  size_t sent_bytes_ = 0;
+  uint8_t sequence_ = 0;
+  uint32_t questions_ = 0;
+  bool is_greeted_ = false;
+  bool has_hung_up_ = false;
+};
+
+}  // namespace rowsocket::mariadb

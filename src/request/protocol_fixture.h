@@ -1,0 +1,146 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// For tests of protocols that address containers: a parser that reads its input at every cut, what it made in
+// words, and what an engine tells a reply.
+#pragma once
+
+#include <gtest/gtest.h>
+
+#include <deque>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/limits.h"
+#include "request/container_examples.h"
+#include "request/protocol.h"
+
+namespace rowsocket::test {
+
+/// `State` is the protocol's.
+template <typename State>
+class ProtocolTest : public testing::Test {
+ protected:
+  static constexpr uint64_t now_s = 1'800'000'000;
+
+  explicit ProtocolTest(const Protocol& protocol) : protocol_(protocol) {
+    settings.containers = some_containers();
+  }
+
+  /// Of the bytes at the front of `input`.
+  Parsed parse(std::string_view input) {
+    numbers.set_time(now_s * 1'000'000);
+    return protocol_.parse(input, {.settings = settings,
+                                   .arena = arena,
+                                   .out = out,
+                                   .state = &state,
+                                   .scanned_bytes = scanned_bytes,
+                                   .unix_time_us = now_s * 1'000'000,
+                                   .numbers = &numbers,
+                                   .figures = nullptr});
+  }
+
+  /// The request that all of these bytes are. Fewer bytes are never a request.
+  const Request& request_of(std::string_view bytes) {
+    const std::string& input = inputs_.emplace_back(bytes);  // a request points into its bytes
+    for (size_t size = 1; size < input.size(); ++size) {
+      const std::string cut(input.substr(0, size));  // of its own, so that a sanitizer sees its end
+      EXPECT_EQ(parse(cut).status, Parsed::Status::need_more) << size << " bytes of " << input;
+    }
+    const Parsed parsed = parse(input);
+    EXPECT_EQ(parsed.status, Parsed::Status::request) << input;
+    EXPECT_EQ(parsed.consumed_bytes, input.size()) << input;
+    EXPECT_EQ(scanned_bytes, 0U);
+    return *parsed.request;
+  }
+  const Find& find_in(const Request& request) {
+    EXPECT_EQ(request.kind, RequestKind::find) << answer_of(request);
+    return static_cast<const Find&>(request);
+  }
+  const Insert& insert_in(const Request& request) {
+    EXPECT_EQ(request.kind, RequestKind::insert) << answer_of(request);
+    return static_cast<const Insert&>(request);
+  }
+  /// What is answered to a request that no table is asked about.
+  std::string answer_of(const Request& request) {
+    out.clear();
+    if (request.mistake != ErrorCode::none) {
+      request.reply->failed(request.mistake);
+    } else {
+      request.reply->done();
+    }
+    return std::string(out.view());
+  }
+
+  /// Tell the reply a row, as an engine does: the values of the selection's columns, perhaps with names.
+  void tell_row(Reply& reply, const std::vector<Value>& values, size_t key_number = 0,
+                const std::vector<std::string>& names = {}) {
+    reply.row_begins(key_number);
+    ValueWriter writer(out, reply.value_format(), reply.per_column());
+    writer.begin_row();
+    for (size_t column = 0; column < values.size(); ++column) {
+      if (!names.empty()) {
+        writer.name(names[column]);
+      }
+      if (values[column].is_null()) {
+        writer.null();
+      } else {
+        writer.text(values[column].view());
+      }
+    }
+    reply.row_ends();
+  }
+  /// The reply to a find that found this row.
+  std::string reply_to(const Find& find, const std::vector<Value>& values,
+                       const std::vector<std::string>& names = {}) {
+    out.clear();
+    find.reply->begin_rows(values.size());
+    tell_row(*find.reply, values, 0, names);
+    find.reply->end_rows();
+    return std::string(out.view());
+  }
+
+  static std::string words_of(std::span<const Value> values) {
+    std::string words;
+    for (const Value& value : values) {
+      words += (words.empty() ? "" : " ") + (value.is_null() ? "NULL" : std::string(value.view()));
+    }
+    return words;
+  }
+  static std::string words_of(std::span<const Filter> filters) {
+    constexpr std::string_view mismatches[] = {"skip", "stop", "refuse"};
+    constexpr std::string_view comparisons[] = {"=", "!=", "<", "<=", ">", ">=", "> or unset"};
+    std::string words;
+    for (const Filter& filter : filters) {
+      words += (words.empty() ? "" : ", ") + std::string(mismatches[static_cast<size_t>(filter.mismatch)]) +
+               " unless " + std::to_string(filter.filter_column) + " " +
+               std::string(comparisons[static_cast<size_t>(filter.comparison)]) + " " +
+               words_of({&filter.value, 1});
+    }
+    return words;
+  }
+  static std::string words_of(std::span<const Assignment> assignments) {
+    constexpr std::string_view operations[] = {"=",     "+",     "-",      "+from0", "+whole",
+                                               "+wrap", "-zero", "append", "prepend"};
+    std::string words;
+    for (const Assignment& one : assignments) {
+      words += (words.empty() ? "" : ", ") + std::to_string(one.column) + " " +
+               std::string(operations[static_cast<size_t>(one.operation)]) + " " + words_of({&one.value, 1});
+    }
+    return words;
+  }
+
+  Settings settings;
+  Arena arena;
+  Buffer out;
+  State state;
+  UniqueNumbers numbers{3};
+  size_t scanned_bytes = 0;
+
+ private:
+  const Protocol& protocol_;
+  std::deque<std::string> inputs_;
+};
+
+}  // namespace rowsocket::test

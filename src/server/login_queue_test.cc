@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "server/login_queue.h"
+
+#include <gtest/gtest.h>
+
+#include <string>
+#include <vector>
+
+#include "server/logins.h"
+
+namespace rowsocket::server {
+namespace {
+
+using Lane = LoginQueue::Lane;
+using Outcome = LoginQueue::Outcome;
+
+class LoginQueueTest : public testing::Test {
+ protected:
+  static std::shared_ptr<Login> login() {
+    return std::make_shared<Login>(Authenticate(), net::Descriptor(), net::Peer(), nullptr, nullptr);
+  }
+  bool add(const std::string& party, const std::string& user) {
+    return queue_.add(party, user, login(), now_ms_);
+  }
+  LoginQueue::Try pick() { return queue_.pick(now_ms_, next_at_ms_); }
+  /// The next one is tried, and over at once. False if none may be tried now.
+  bool try_next(Outcome outcome) {
+    const LoginQueue::Try turn = pick();
+    if (turn.login != nullptr) {
+      user_ = turn.claim->user;
+      queue_.end(turn, outcome, now_ms_);
+    }
+    return turn.login != nullptr;
+  }
+  /// How many of those that wait are tried now.
+  int try_all(Outcome outcome) {
+    int count = 0;
+    while (try_next(outcome)) {
+      ++count;
+    }
+    return count;
+  }
+  void log_in(const std::string& party, const std::string& user) {
+    EXPECT_TRUE(add(party, user));
+    EXPECT_TRUE(try_next(Outcome::right));
+  }
+
+  LoginQueue queue_;
+  uint64_t now_ms_ = 1'000'000;
+  uint64_t next_at_ms_ = 0;
+  std::string user_;
+};
+
+TEST_F(LoginQueueTest, guesses_for_one_account_do_not_slow_down_another_of_the_same_address) {
+  for (uint32_t i = 0; i < 10; ++i) {
+    EXPECT_TRUE(add("host", "root"));
+  }
+  EXPECT_EQ(try_all(Outcome::wrong), static_cast<int>(limits::guesses_at_once));
+  EXPECT_TRUE(add("host", "app"));
+  EXPECT_TRUE(try_next(Outcome::right));
+  EXPECT_EQ(user_, "app");
+}
+
+TEST_F(LoginQueueTest, guesses_for_many_accounts_from_one_address_are_slowed_down_together) {
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_TRUE(add("host", std::to_string(i)));
+  }
+  EXPECT_EQ(try_all(Outcome::wrong), static_cast<int>(limits::party_guesses_at_once));
+  now_ms_ += limits::party_guess_interval_ms;
+  EXPECT_EQ(try_all(Outcome::wrong), 1);
+}
+
+TEST_F(LoginQueueTest, who_is_proven_comes_first_and_is_slowed_down_by_no_other_of_its_address) {
+  log_in("host", "app");
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_TRUE(add("host", std::to_string(i)));
+  }
+  try_all(Outcome::wrong);
+  EXPECT_TRUE(add("host", "app"));
+  EXPECT_TRUE(try_next(Outcome::right));
+  EXPECT_EQ(user_, "app");
+}
+
+TEST_F(LoginQueueTest, an_account_that_is_known_comes_before_a_flood_of_strangers) {
+  log_in("host", "app");
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_TRUE(add(std::to_string(i), "any" + std::to_string(i)));
+  }
+  EXPECT_TRUE(add("other", "app"));
+  EXPECT_TRUE(try_next(Outcome::right));
+  EXPECT_EQ(user_, "app");
+}
+
+TEST_F(LoginQueueTest, an_account_that_others_guess_at_is_a_strangers_from_elsewhere_only) {
+  log_in("host", "app");
+  EXPECT_TRUE(add("attacker", "app"));
+  EXPECT_TRUE(try_next(Outcome::wrong));
+  EXPECT_TRUE(add("new", "app"));
+  EXPECT_EQ(pick().lane, Lane::strange);
+  EXPECT_TRUE(add("host", "app"));
+  EXPECT_EQ(pick().lane, Lane::proven);
+}
+
+TEST_F(LoginQueueTest, a_wrong_guess_costs_who_is_proven_its_place) {
+  log_in("host", "app");
+  EXPECT_TRUE(add("host", "app"));
+  EXPECT_TRUE(try_next(Outcome::wrong));
+  EXPECT_TRUE(add("host", "app"));
+  EXPECT_EQ(pick().lane, Lane::strange);
+}
+
+TEST_F(LoginQueueTest, strangers_never_have_all_threads) {
+  log_in("host", "app");
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_TRUE(add(std::to_string(i), "any"));
+  }
+  for (uint32_t i = 0; i < limits::login_threads_for_strange; ++i) {
+    EXPECT_NE(pick().login, nullptr);
+  }
+  EXPECT_EQ(pick().login, nullptr);
+  EXPECT_TRUE(add("elsewhere", "app"));
+  EXPECT_EQ(pick().lane, Lane::plausible);
+  EXPECT_TRUE(add("host", "app"));
+  EXPECT_EQ(pick().lane, Lane::proven);
+}
+
+TEST_F(LoginQueueTest, all_guesses_together_are_bounded) {
+  int tried = 0;
+  for (int i = 0; i < 1000; ++i) {
+    EXPECT_TRUE(add(std::to_string(i), "root"));
+  }
+  for (const uint64_t end_ms = now_ms_ + 10'000; now_ms_ < end_ms; ++now_ms_) {
+    tried += try_all(Outcome::wrong);
+  }
+  EXPECT_LE(tried, static_cast<int>(limits::all_guesses_at_once + 10'000 / limits::all_guess_interval_ms));
+  EXPECT_GE(tried, 600);
+}
+
+TEST_F(LoginQueueTest, nobody_waits_for_ever) {
+  EXPECT_TRUE(add("a", "root"));
+  std::vector<std::shared_ptr<Login>> overdue;
+  queue_.take_overdue(now_ms_, overdue);
+  EXPECT_TRUE(overdue.empty());
+  now_ms_ += limits::login_wait_ms;
+  queue_.take_overdue(now_ms_, overdue);
+  EXPECT_EQ(overdue.size(), 1U);
+  EXPECT_EQ(pick().login, nullptr);
+  EXPECT_EQ(next_at_ms_, UINT64_MAX);
+}
+
+TEST_F(LoginQueueTest, what_is_remembered_is_bounded) {
+  uint32_t accepted = 0;
+  while (accepted < 2 * limits::login_claims_per_party_max && add("host", std::to_string(accepted))) {
+    ++accepted;
+  }
+  EXPECT_EQ(accepted, limits::login_claims_per_party_max);
+  EXPECT_TRUE(add("other", "app"));
+  now_ms_ += limits::login_wait_ms;
+  std::vector<std::shared_ptr<Login>> overdue;
+  queue_.take_overdue(now_ms_, overdue);
+  EXPECT_TRUE(add("host", "late"));
+}
+
+}  // namespace
+}  // namespace rowsocket::server

@@ -1,0 +1,185 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Logins over real sockets and threads: the engine's accounts are the test's.
+#include "server/logins.h"
+
+#include <gmock/gmock.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <mutex>
+#include <vector>
+
+#include "server/server_fixture.h"
+
+namespace rowsocket::server {
+namespace {
+
+constexpr std::string_view unauthenticated = "3\t1\tunauth\n";
+constexpr std::string_view right_login = "A\t2\tapp\tright\n";
+constexpr std::string_view wrong_login = "A\t2\tapp\twrong\n";
+
+class LoginsTest : public ServerTest {
+ protected:
+  LoginsTest() {
+    config_.settings.needs_account = true;
+    engine_.accept_logins([this](const engine::Credentials& credentials) {
+      ++tried_;
+      std::unique_lock lock(mutex_);
+      opened_.wait(lock, [this] { return !is_closed_; });
+      return credentials.password == "right";
+    });
+  }
+  ~LoginsTest() override { open_gate(); }
+
+  /// Logins that are tried wait from now on.
+  void close_gate() {
+    const std::scoped_lock lock(mutex_);
+    is_closed_ = true;
+  }
+  void open_gate() {
+    const std::scoped_lock lock(mutex_);
+    is_closed_ = false;
+    opened_.notify_all();
+  }
+
+  std::atomic<int> tried_{0};
+
+ private:
+  std::mutex mutex_;
+  std::condition_variable opened_;
+  bool is_closed_ = false;
+};
+
+TEST_F(LoginsTest, who_has_not_logged_in_may_do_nothing) {
+  start();
+  TestClient client = writer();
+  EXPECT_EQ(client.ask(open_items), unauthenticated);
+  EXPECT_EQ(client.ask(find_pen), unauthenticated);
+  EXPECT_EQ(client.ask(right_login), ok);
+  EXPECT_EQ(client.ask(open_items), ok);
+  EXPECT_EQ(client.ask(find_pen), pen);
+}
+
+TEST_F(LoginsTest, a_refusal_takes_back_what_an_earlier_login_gave) {
+  start();
+  TestClient client = writer();
+  EXPECT_EQ(client.ask(right_login), ok);
+  EXPECT_EQ(client.ask(open_items), ok);
+  EXPECT_EQ(client.ask(wrong_login), unauthenticated);
+  EXPECT_EQ(client.ask(find_pen), unauthenticated);
+}
+
+TEST_F(LoginsTest, what_was_opened_ends_with_the_account) {
+  start();
+  TestClient client = writer();
+  EXPECT_EQ(client.ask(right_login), ok);
+  EXPECT_EQ(client.ask(open_items), ok);
+  EXPECT_EQ(client.ask("A\t2\tothers\tright\n"), ok);
+  EXPECT_EQ(client.ask(find_pen), "2\t1\tstmtnum\n");
+}
+
+TEST_F(LoginsTest, a_login_that_takes_long_holds_up_its_own_connection_only) {
+  start();
+  TestClient other = writer();
+  EXPECT_EQ(other.ask(right_login), ok);
+  EXPECT_EQ(other.ask(open_items), ok);
+  close_gate();
+  TestClient client = writer();
+  client.send(std::string(right_login).append(open_items).append(find_pen));
+  ASSERT_TRUE(eventually([this] { return tried_ == 2; }));
+  EXPECT_EQ(other.ask(find_pen), pen);
+  EXPECT_EQ(client.received(), "");
+  open_gate();
+  EXPECT_EQ(client.lines(3), std::string(ok).append(ok).append(pen));
+}
+
+TEST_F(LoginsTest, a_client_that_goes_away_is_forgotten) {
+  start();
+  close_gate();
+  std::vector<TestClient> gone;
+  for (uint32_t i = 0; i < limits::login_threads_for_strange; ++i) {
+    gone.push_back(writer());
+    gone.back().send(right_login);
+  }
+  ASSERT_TRUE(eventually([this] { return tried_ == static_cast<int>(limits::login_threads_for_strange); }));
+  TestClient waiting = writer();
+  waiting.send(right_login);
+  for (TestClient& client : gone) {
+    client.reset();
+  }
+  waiting.reset();
+  TestClient last = writer();
+  last.send(right_login);
+  open_gate();
+  EXPECT_EQ(last.lines(1), ok);
+  EXPECT_EQ(tried_, static_cast<int>(limits::login_threads_for_strange) + 1)
+      << "nothing is tried for who went away";
+  EXPECT_TRUE(eventually([this] { return server_.connections_write() == 1; }));
+}
+
+TEST_F(LoginsTest, the_server_stops_while_clients_wait) {
+  start();
+  close_gate();
+  std::vector<TestClient> clients;
+  for (int i = 0; i < 20; ++i) {
+    clients.push_back(writer());
+    clients.back().send(right_login);
+  }
+  ASSERT_TRUE(eventually([this] { return tried_ == static_cast<int>(limits::login_threads_for_strange); }));
+  std::thread stopping([this] { server_.stop(); });
+  EXPECT_EQ(clients.front().rest(), "");
+  open_gate();
+  stopping.join();
+  EXPECT_EQ(tried_, static_cast<int>(limits::login_threads_for_strange));
+}
+
+TEST_F(LoginsTest, guesses_beyond_a_few_are_not_tried) {
+  start();
+  std::vector<TestClient> clients;
+  for (uint32_t i = 0; i < limits::slowed_logins_waiting_max + limits::guesses_at_once; ++i) {
+    clients.push_back(writer());
+    clients.back().send(wrong_login);
+  }
+  ASSERT_TRUE(eventually([this] { return tried_ >= static_cast<int>(limits::guesses_at_once); }));
+  TestClient client = writer();
+  ASSERT_TRUE(eventually([&] {  // once its party has as many waiting as it may
+    client.send(wrong_login);
+    return server_.counter(Counter::logins_untried) > 0;
+  }));
+  EXPECT_LT(tried_, 100);
+}
+
+TEST_F(LoginsTest, another_party_is_not_slowed_down) {
+  config_.doors[door_write].socket = path("write");
+  start();
+  std::vector<TestClient> guessing;
+  for (uint32_t i = 0; i < 2 * limits::guesses_at_once; ++i) {
+    guessing.push_back(writer());
+    guessing.back().send(wrong_login);
+  }
+  ASSERT_TRUE(eventually([this] { return tried_ == static_cast<int>(limits::guesses_at_once); }));
+  TestClient other = TestClient::over_unix(path("write"));
+  EXPECT_EQ(other.ask(right_login), ok);
+}
+
+TEST_F(LoginsTest, a_crowd_at_once_gets_in) {
+  config_.settings.max_connections = 20'000;
+  config_.doors[door_write].socket = path("write");
+  start();
+  constexpr int count = 500;  // descriptors: two of ours and two of the server's for each
+  close_gate();
+  std::vector<TestClient> clients;
+  for (int i = 0; i < count; ++i) {
+    clients.push_back(TestClient::over_unix(path("write")));
+    clients.back().send(right_login);
+  }
+  open_gate();
+  for (TestClient& client : clients) {
+    EXPECT_EQ(client.lines(1), ok);
+  }
+  EXPECT_EQ(tried_, count);
+}
+
+}  // namespace
+}  // namespace rowsocket::server

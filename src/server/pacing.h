@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// How long walks leave the processors to others. A walk that a stand-in has replaced is one busy thread among
+// those that serve everybody else, and the system gives each of them the same time. So four clients that read
+// all rows of a table would take most of two processors.
+//
+// A walk runs in bursts. After each of them it looks whether the thread that runs its loop had to wait for a
+// processor meanwhile. If so the walk rests: so long that all walks together take their share of the
+// processors (limits::walks_share). Where no thread waits, no walk rests. A walk rests between two rows,
+// where it holds no latch.
+//
+//   AllWalks .... how many walks there are: one object for all workers
+//   Pace ........ of one thread
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+
+#include "base/clock.h"
+#include "server/loop_token.h"
+#include "server/stuck_request.h"
+
+namespace rowsocket::server {
+
+/// Any thread.
+class AllWalks {
+ public:
+  explicit AllWalks(uint32_t processors) : processors_(processors) {}
+
+  void begin() { count_.fetch_add(1, std::memory_order_relaxed); }
+  void end() { count_.fetch_sub(1, std::memory_order_relaxed); }
+  /// How long a walk rests that ran for so long while others waited for a processor.
+  [[nodiscard]] uint64_t rest_us(uint64_t burst_us) const;
+
+ private:
+  const uint32_t processors_;
+  std::atomic<uint32_t> count_{0};
+};
+
+/// How long a thread of this process has waited for a processor in its life, in µs; 0 if the system does not
+/// say.
+[[nodiscard]] uint64_t waited_for_processor_us(ThreadNumber thread);
+
+/// One thread's.
+class Pace {
+ public:
+  using Waited = std::function<uint64_t(ThreadNumber)>;
+
+  Pace(AllWalks& walks, Clock& clock, Waited waited = waited_for_processor_us)
+      : walks_(walks), clock_(clock), waited_(std::move(waited)) {}
+  ~Pace() { end(); }
+  Pace(const Pace&) = delete;
+  Pace& operator=(const Pace&) = delete;
+
+  /// To be called often while the request with this ticket walks, and `other` runs its loop. May sleep.
+  void keep(LoopToken::Ticket ticket, ThreadNumber other);
+  /// The request is over. Idempotent.
+  void end();
+
+ private:
+  void begin_burst(ThreadNumber other, uint64_t waited_us);
+
+  AllWalks& walks_;
+  Clock& clock_;
+  const Waited waited_;
+  LoopToken::Ticket ticket_ = 0;  ///< of the walk; 0 = none
+  ThreadNumber other_ = 0;
+  uint64_t other_waited_us_ = 0;  ///< when the burst began
+  uint64_t burst_began_us_ = 0;
+};
+
+}  // namespace rowsocket::server

@@ -1,0 +1,100 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "server/pacing.h"
+
+#include <gtest/gtest.h>
+#include <unistd.h>
+
+#include "base/limits.h"
+
+namespace rowsocket::server {
+namespace {
+
+constexpr LoopToken::Ticket walk = 7;
+constexpr ThreadNumber loop_thread = 1;
+
+class PaceTest : public testing::Test {
+ protected:
+  PaceTest() {
+    clock_.on_sleep = [this](uint64_t microseconds) { rested_us_ += microseconds; };
+  }
+
+  /// The walk runs for a burst, of which the loop's thread waited a part. Returns for how long the walk rests
+  /// after it, in bursts.
+  double rest_after_burst(uint64_t waited_us) {
+    rested_us_ = 0;
+    clock_.advance_us(limits::walk_burst_us);
+    waited_us_ += waited_us;
+    pace_.keep(walk, loop_thread);
+    return static_cast<double>(rested_us_) / limits::walk_burst_us;
+  }
+
+  ManualClock clock_;
+  uint64_t waited_us_ = 0;
+  uint64_t rested_us_ = 0;
+  AllWalks walks_{2};
+  Pace pace_{walks_, clock_, [this](ThreadNumber) { return waited_us_; }};
+};
+
+TEST_F(PaceTest, a_walk_does_not_rest_where_nobody_waits_for_a_processor) {
+  pace_.keep(walk, loop_thread);
+  for (int burst = 0; burst < 100; ++burst) {
+    EXPECT_EQ(rest_after_burst(0), 0);
+  }
+}
+
+TEST_F(PaceTest, a_walk_rests_where_the_thread_of_its_loop_waited) {
+  pace_.keep(walk, loop_thread);
+  EXPECT_GT(rest_after_burst(limits::walk_burst_us), 0);
+  EXPECT_EQ(rest_after_burst(0), 0) << "only as long as it waits";
+}
+
+TEST_F(PaceTest, all_walks_together_take_their_share_of_the_processors) {
+  walks_.begin();
+  walks_.begin();
+  walks_.begin();
+  pace_.keep(walk, loop_thread);
+  const double each = 1 / (1 + rest_after_burst(limits::walk_burst_us));
+  EXPECT_NEAR(4 * each, 2.0 / limits::walks_share, 0.01);
+}
+
+TEST_F(PaceTest, the_first_burst_of_a_request_begins_with_it) {
+  pace_.keep(walk, loop_thread);
+  pace_.end();
+  clock_.advance_us(1'000'000);
+  waited_us_ += 1'000'000;
+  pace_.keep(walk + 2, loop_thread);
+  EXPECT_EQ(rested_us_, 0U);
+}
+
+TEST_F(PaceTest, what_another_thread_waited_before_it_ran_the_loop_does_not_count) {
+  pace_.keep(walk, loop_thread);
+  clock_.advance_us(limits::walk_burst_us);
+  waited_us_ += limits::walk_burst_us;
+  pace_.keep(walk, loop_thread + 1);
+  EXPECT_EQ(rested_us_, 0U);
+}
+
+TEST_F(PaceTest, a_walk_does_not_rest_where_the_system_no_longer_says_who_waited) {
+  waited_us_ = 1'000'000;
+  pace_.keep(walk, loop_thread);
+  waited_us_ = 0;
+  EXPECT_EQ(rest_after_burst(0), 0);
+}
+
+TEST_F(PaceTest, a_walk_that_is_over_does_not_count) {
+  AllWalks walks(1);
+  {
+    Pace over(walks, clock_, [](ThreadNumber) { return 0; });
+    over.keep(walk, loop_thread);
+    EXPECT_GT(walks.rest_us(1000), 0U);
+  }
+  EXPECT_EQ(walks.rest_us(1000), 0U);
+}
+
+TEST(WaitedForProcessor, of_no_thread_is_nothing) {
+  EXPECT_EQ(waited_for_processor_us(0), 0U);
+  static_cast<void>(waited_for_processor_us(this_thread_number()));
+}
+
+}  // namespace
+}  // namespace rowsocket::server

@@ -1,0 +1,61 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "server/waiting_room.h"
+
+#include <algorithm>
+
+namespace rowsocket::server {
+
+bool WaitingRoom::offer(ClientConnection& connection) {
+  const MutexLock lock(mutex_);
+  if (guests_.size() >= limits::waiting_room_places) {
+    return false;
+  }
+  guests_.push_back({&connection, nullptr, false});
+  waiting_count_.fetch_add(1, std::memory_order_relaxed);
+  return true;
+}
+
+ClientConnection* WaitingRoom::enter(engine::Session& session) {
+  if (waiting_count() == 0) {
+    return nullptr;
+  }
+  const MutexLock lock(mutex_);
+  const auto first = std::find_if(guests_.begin(), guests_.end(),
+                                  [](const Guest& guest) { return guest.session == nullptr; });
+  if (first == guests_.end()) {
+    return nullptr;
+  }
+  first->session = &session;
+  waiting_count_.fetch_sub(1, std::memory_order_relaxed);
+  return first->connection;
+}
+
+void WaitingRoom::leave(const ClientConnection& connection) {
+  const MutexLock lock(mutex_);
+  std::erase_if(guests_, [&connection](const Guest& guest) { return guest.connection == &connection; });
+}
+
+/// A request that has not begun when it is told to stop does not hear of it. So it is told again.
+size_t WaitingRoom::stop_those_gone() {
+  size_t stopped_count = 0;
+  const MutexLock lock(mutex_);
+  for (Guest& guest : guests_) {
+    if (guest.session != nullptr && guest.connection->is_gone()) {
+      guest.session->stop_request();
+      stopped_count += guest.is_stopped ? 0 : 1;
+      guest.is_stopped = true;
+    }
+  }
+  return stopped_count;
+}
+
+void WaitingRoom::make_way() {
+  const MutexLock lock(mutex_);
+  for (const Guest& guest : guests_) {
+    if (guest.session != nullptr) {
+      guest.session->give_way();
+    }
+  }
+}
+
+}  // namespace rowsocket::server

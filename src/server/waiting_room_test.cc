@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Which requests the loop offers to the waiting room, and what its guests are asked for.
+#include "server/waiting_room.h"
+
+#include "server/turn_loop_fixture.h"
+
+namespace rowsocket::server {
+namespace {
+
+constexpr uint64_t timeout_ms = 3000;
+
+class OffersTest : public TurnLoopTest {
+ protected:
+  /// A loop whose waiting room is full.
+  OffersTest() {
+    engine_.set_lock_wait_timeout_ms(timeout_ms);
+    turn_.reset();
+    loop_.reset();  // it has the poller
+    loop_ = std::make_unique<TurnLoop>(TurnLoop::Surroundings{
+        .selections = *selections_,
+        .inbox = inbox_,
+        .poller = poller_,
+        .counters = counters_,
+        .settings_board = board_,
+        .clock = clock_,
+        .log = limited_log_,
+        .role = "write",
+        .wait_elsewhere = [this](ClientConnection&) { return ++offers_ == 0; },
+    });
+    turn_ = std::make_unique<Turn>(
+        Turn::Surroundings{*session_, counters_, clock_, &loop_->token(), numbers_}, board_.current());
+  }
+
+  int offers_ = 0;
+};
+
+TEST_F(OffersTest, a_request_that_waits_for_a_while_is_offered) {
+  TestClient client = connect_with_items();
+  engine_.set_busy("shop.item", true);
+  EXPECT_EQ(ask(client, find_pen), "");
+  pass_ms(limits::waiting_room_after_ms - 1);
+  EXPECT_EQ(offers_, 0);
+  pass_ms(limits::parked_retry_ms_max);
+  EXPECT_EQ(offers_, 1);
+}
+
+TEST_F(OffersTest, a_request_whose_time_is_nearly_over_is_not_offered) {
+  TestClient client = connect_with_items();
+  engine_.set_busy("shop.item", true);
+  EXPECT_EQ(ask(client, find_pen), "");
+  pass_ms(timeout_ms - 999);
+  EXPECT_EQ(offers_, 0);
+  EXPECT_EQ(client.received(), "") << "it still waits";
+}
+
+}  // namespace
+}  // namespace rowsocket::server

@@ -1,0 +1,251 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "tls/transport.h"
+
+#include <openssl/bio.h>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509_vfy.h>
+#include <sys/socket.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <new>
+#include <utility>
+
+#include "base/limits.h"
+
+namespace rowsocket::tls {
+
+using net::Transfer;
+
+void SessionDeleter::operator()(ssl_st* session) const { SSL_free(session); }
+
+// ---- the socket, as OpenSSL sees it
+
+/// OpenSSL's own socket BIO would raise SIGPIPE, and would ask the socket as often as OpenSSL likes.
+struct SocketBio {
+  static TlsTransport& transport_of(BIO* bio) { return *static_cast<TlsTransport*>(BIO_get_data(bio)); }
+
+  /// Once per receive, unless the socket gave all that it was asked for: then there is probably more.
+  static int read(BIO* bio, char* place, int byte_count_max) {
+    TlsTransport& transport = transport_of(bio);
+    BIO_clear_retry_flags(bio);
+    if (!transport.may_receive_) {
+      BIO_set_retry_read(bio);
+      return -1;
+    }
+    const ssize_t received = ::recv(transport.socket_.get(), place, static_cast<size_t>(byte_count_max), 0);
+    if (received < 0) {
+      if (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR) {
+        BIO_set_retry_read(bio);
+      }
+      return -1;
+    }
+    transport.has_ended_ = received == 0;
+    transport.may_receive_ = !transport.is_open_ || received == byte_count_max;
+    return static_cast<int>(received);
+  }
+
+  static int write(BIO* bio, const char* bytes, int byte_count) {
+    BIO_clear_retry_flags(bio);
+    const ssize_t sent =
+        ::send(transport_of(bio).socket_.get(), bytes, static_cast<size_t>(byte_count), MSG_NOSIGNAL);
+    if (sent < 0 && (errno == EAGAIN || errno == EWOULDBLOCK || errno == EINTR)) {
+      BIO_set_retry_write(bio);
+    }
+    return static_cast<int>(sent);
+  }
+
+  static long control(BIO*, int command, long, void*) { return command == BIO_CTRL_FLUSH ? 1 : 0; }
+
+  struct MethodDeleter {
+    void operator()(BIO_METHOD* method) const { BIO_meth_free(method); }
+  };
+  using Method = std::unique_ptr<BIO_METHOD, MethodDeleter>;
+
+  static Method make_method() {
+    Method method(BIO_meth_new(BIO_get_new_index() | BIO_TYPE_SOURCE_SINK, "rowsocket"));
+    if (method != nullptr &&
+        (BIO_meth_set_read(method.get(), read) != 1 || BIO_meth_set_write(method.get(), write) != 1 ||
+         BIO_meth_set_ctrl(method.get(), control) != 1)) {
+      method = nullptr;
+    }
+    return method;
+  }
+  static BIO* make(TlsTransport& transport) {
+    static const Method method = make_method();
+    BIO* const bio = method == nullptr ? nullptr : BIO_new(method.get());
+    if (bio != nullptr) {
+      BIO_set_data(bio, &transport);
+      BIO_set_init(bio, 1);
+    }
+    return bio;
+  }
+};
+
+// ---- from beginning to end
+
+std::unique_ptr<TlsTransport> TlsTransport::make(Session session, net::Descriptor socket,
+                                                 std::atomic<uint64_t>& open_count) {
+  std::unique_ptr<TlsTransport> transport(
+      new (std::nothrow) TlsTransport(std::move(session), std::move(socket), open_count));
+  if (transport != nullptr && !transport->connect()) {
+    transport = nullptr;
+  }
+  return transport;
+}
+
+bool TlsTransport::connect() {
+  SSL* const ssl = session_.get();
+  BIO* const bio = SocketBio::make(*this);
+  if (bio == nullptr) {
+    return false;
+  }
+  SSL_set_bio(ssl, bio, bio);
+  SSL_set_accept_state(ssl);
+  SSL_set_options(ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  SSL_set_mode(
+      ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
+  return SSL_set_min_proto_version(ssl, TLS1_2_VERSION) == 1;
+}
+
+TlsTransport::~TlsTransport() {
+  if (is_open_) {
+    say_goodbye();
+    open_count_.fetch_sub(1, std::memory_order_relaxed);
+  }
+}
+
+/// A close_notify, if it can still be sent.
+void TlsTransport::say_goodbye() {
+  if (is_open_ && !has_failed_ && (SSL_get_shutdown(session_.get()) & SSL_SENT_SHUTDOWN) == 0) {
+    ERR_clear_error();
+    SSL_shutdown(session_.get());
+    ERR_clear_error();
+  }
+}
+
+void TlsTransport::shut_down_output() {
+  say_goodbye();
+  ::shutdown(socket_.get(), SHUT_WR);
+}
+
+TlsTransport::Step TlsTransport::shake_hands() {
+  ERR_clear_error();
+  const int result = SSL_do_handshake(session_.get());
+  if (result == 1) {
+    is_open_ = true;
+    open_count_.fetch_add(1, std::memory_order_relaxed);
+    // Only from here on: bytes behind the handshake are to stay in the socket, for the poll to tell.
+    SSL_set_read_ahead(session_.get(), 1);
+    return Step::done;
+  }
+  switch (SSL_get_error(session_.get(), result)) {
+    case SSL_ERROR_WANT_READ:
+      return Step::wants_input;
+    case SSL_ERROR_WANT_WRITE:
+      return Step::wants_output;
+    default:
+      has_failed_ = true;
+      error_ = ERR_get_error();
+      ERR_clear_error();
+      return Step::failed;
+  }
+}
+
+std::string TlsTransport::failure() const {
+  const char* const reason = error_ == 0 ? nullptr : ERR_reason_error_string(error_);
+  std::string text = reason != nullptr ? reason : "the client went away";
+  const long verified = SSL_get_verify_result(session_.get());
+  if (verified != X509_V_OK) {
+    text.append(": ").append(X509_verify_cert_error_string(verified));
+  }
+  return text;
+}
+
+// ---- bytes
+
+/// What OpenSSL says of a call that moved nothing.
+Transfer::Status TlsTransport::status_after(int result, bool is_sending) {
+  switch (SSL_get_error(session_.get(), result)) {
+    case SSL_ERROR_WANT_READ:
+      if (!is_sending) {
+        return Transfer::Status::blocked;
+      }
+      break;  // without renegotiation nothing has to be received before it is sent
+    case SSL_ERROR_WANT_WRITE:
+      (is_sending ? is_record_half_sent_ : receives_when_writable_) = true;
+      return Transfer::Status::blocked;
+    case SSL_ERROR_ZERO_RETURN:
+      has_ended_ = true;
+      return Transfer::Status::ended;
+    default:
+      break;
+  }
+  has_failed_ = true;
+  ERR_clear_error();
+  return has_ended_ ? Transfer::Status::ended : Transfer::Status::failed;
+}
+
+Transfer TlsTransport::receive(char* place, size_t byte_count_max) {
+  if (has_ended_ || has_failed_) {
+    return {has_ended_ ? Transfer::Status::ended : Transfer::Status::failed, 0};
+  }
+  ERR_clear_error();
+  may_receive_ = !holds_input_;
+  holds_input_ = receives_when_writable_ = false;
+  size_t moved = 0;
+  while (moved < byte_count_max) {
+    size_t count = 0;
+    const int result = SSL_read_ex(session_.get(), place + moved, byte_count_max - moved, &count);
+    if (result == 1) {
+      moved += count;
+      continue;
+    }
+    const Transfer::Status status = status_after(result, false);
+    if (status != Transfer::Status::blocked) {
+      ::shutdown(socket_.get(), SHUT_RD);  // so that each poll tells of it: what came before is served first
+    }
+    return {moved > 0 ? Transfer::Status::moved : status, moved};
+  }
+  holds_input_ = SSL_has_pending(session_.get()) == 1;
+  return {Transfer::Status::moved, moved};
+}
+
+Transfer TlsTransport::send(const char* bytes, size_t byte_count) {
+  if (has_failed_) {
+    return {Transfer::Status::failed, 0};
+  }
+  ERR_clear_error();
+  size_t moved = 0;
+  while (moved < std::min(byte_count, limits::tls_send_bytes)) {
+    size_t count = 0;
+    is_record_half_sent_ = false;
+    const int result = SSL_write_ex(session_.get(), bytes + moved, byte_count - moved, &count);
+    if (result != 1) {
+      const Transfer::Status status = status_after(result, true);
+      return {moved > 0 ? Transfer::Status::moved : status, moved};
+    }
+    moved += count;
+  }
+  return {Transfer::Status::moved, moved};
+}
+
+// ---- for others
+
+size_t TlsTransport::held_bytes() const {
+  const size_t halves = (SSL_has_pending(session_.get()) == 1 ? 1 : 0) + (is_record_half_sent_ ? 1 : 0);
+  return limits::tls_session_bytes + halves * limits::tls_record_bytes;
+}
+
+/// A session of its own, which shows the peer's certificate and what was agreed on: so no two threads have
+/// the same one.
+std::shared_ptr<ssl_st> TlsTransport::portrait() const {
+  const std::shared_ptr<ssl_st> portrait(SSL_new(SSL_get_SSL_CTX(session_.get())), SessionDeleter());
+  if (portrait == nullptr || SSL_set_session(portrait.get(), SSL_get_session(session_.get())) != 1) {
+    throw std::bad_alloc();
+  }
+  return portrait;
+}
+
+}  // namespace rowsocket::tls

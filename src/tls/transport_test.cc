@@ -1,0 +1,295 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "tls/transport.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <poll.h>
+
+#include "base/limits.h"
+#include "net/connection.h"
+#include "tls/test_peer.h"
+
+namespace rowsocket::tls {
+
+using Status = net::Transfer::Status;
+using Step = TlsTransport::Step;
+
+bool TlsTest::poll_tells_of_input() const {
+  pollfd asked{transport_->fd(), POLLIN, 0};
+  return ::poll(&asked, 1, 0) == 1;
+}
+
+namespace {
+
+/// Text in which no piece stands twice soon.
+std::string varied_text(size_t size) {
+  std::string text(size, '\0');
+  for (size_t i = 0; i < size; ++i) {
+    text[i] = static_cast<char>('a' + (i * i + i / 251) % 26);
+  }
+  return text;
+}
+
+// ---- the handshake
+
+TEST_F(TlsTest, a_handshake_comes_in_any_pieces) {
+  Step step = Step::wants_input;
+  while (!client_.shake_hands() || step != Step::done) {
+    for (const char byte : client_.take_output()) {
+      ASSERT_EQ(step, Step::wants_input);
+      send_raw({&byte, 1});
+      step = transport_->shake_hands();
+    }
+    feed_client();
+  }
+  EXPECT_EQ(open_count_, 1U);
+}
+
+TEST_F(TlsTest, garbage_is_no_handshake) {
+  send_raw("\x16garbage that is longer than a header of a record");
+  EXPECT_EQ(transport_->shake_hands(), Step::failed);
+  EXPECT_THAT(transport_->failure(), testing::HasSubstr("version"));
+  EXPECT_EQ(open_count_, 0U);
+}
+
+TEST_F(TlsTest, a_client_that_goes_away_has_failed) {
+  EXPECT_FALSE(client_.shake_hands());
+  const std::string hello = client_.take_output();
+  send_raw(hello.substr(0, hello.size() / 2));
+  EXPECT_EQ(transport_->shake_hands(), Step::wants_input);
+  other_end_.close();
+  EXPECT_EQ(transport_->shake_hands(), Step::failed);
+  EXPECT_FALSE(transport_->failure().empty());
+}
+
+TEST_F(TlsTest, versions_below_1_2_are_refused) {
+  SSL_set_min_proto_version(client_.ssl(), TLS1_1_VERSION);
+  SSL_set_max_proto_version(client_.ssl(), TLS1_1_VERSION);
+  SSL_set_security_level(client_.ssl(), 0);
+  EXPECT_FALSE(client_.shake_hands());
+  flush_client();
+  EXPECT_EQ(transport_->shake_hands(), Step::failed);
+  EXPECT_EQ(transport_->failure(), "unsupported protocol");
+}
+
+TEST_F(TlsTest, requests_that_come_with_the_end_of_the_handshake_stay_for_the_poll) {
+  while (!client_.shake_hands()) {
+    flush_client();
+    ASSERT_EQ(transport_->shake_hands(), Step::wants_input);
+    feed_client();
+  }
+  client_.write("request");
+  flush_client();
+  EXPECT_EQ(transport_->shake_hands(), Step::done);
+  EXPECT_TRUE(poll_tells_of_input());
+  EXPECT_EQ(receive(), "request");
+}
+
+// ---- bytes that come
+
+TEST_F(TlsTest, bytes_come_as_they_were_sent) {
+  shake_hands();
+  const std::string text = varied_text(100'000);
+  client_.write(text);
+  const std::string records = client_.take_output();
+  std::string received;
+  for (size_t begin = 0; begin < records.size(); begin += 777) {
+    send_raw(std::string_view(records).substr(begin, 777));
+    received += receive();
+  }
+  EXPECT_EQ(received, text);
+}
+
+TEST_F(TlsTest, half_a_record_is_waited_for) {
+  shake_hands();
+  client_.write("request");
+  const std::string record = client_.take_output();
+  send_raw(record.substr(0, record.size() - 1));
+  EXPECT_EQ(receive(), "");
+  EXPECT_EQ(last_status_, Status::blocked);
+  EXPECT_FALSE(poll_tells_of_input());
+  EXPECT_GT(transport_->held_bytes(), limits::tls_session_bytes);
+  send_raw(record.substr(record.size() - 1));
+  EXPECT_EQ(receive(), "request");
+  EXPECT_EQ(transport_->held_bytes(), limits::tls_session_bytes);
+}
+
+TEST_F(TlsTest, what_no_poll_tells_of_is_held_until_it_is_received) {
+  shake_hands();
+  client_.write("first ");
+  client_.write("second");
+  flush_client();
+  EXPECT_EQ(receive(3), "fir");
+  EXPECT_TRUE(transport_->holds_input());
+  EXPECT_EQ(receive(5), "st se");
+  EXPECT_TRUE(transport_->holds_input());
+  EXPECT_EQ(receive(100), "cond");
+  EXPECT_FALSE(transport_->holds_input());
+}
+
+TEST_F(TlsTest, a_connection_receives_all_that_no_poll_tells_of) {
+  shake_hands();
+  const std::string text = varied_text(16'384);
+  client_.write(text);
+  const std::string record = client_.take_output();
+  net::BufferPool pool;
+  net::Connection connection(std::move(transport_), "peer");
+  send_raw(record.substr(0, 16'000));
+  EXPECT_EQ(connection.receive(pool).status, Status::blocked);
+  send_raw(record.substr(16'000));
+  EXPECT_EQ(connection.receive(pool).byte_count, text.size());
+  EXPECT_EQ(connection.input().view(), text);
+}
+
+TEST_F(TlsTest, the_end_comes_behind_what_came_before_it) {
+  shake_hands();
+  client_.write("last request");
+  client_.say_goodbye();
+  flush_client();
+  EXPECT_EQ(receive(), "last request");
+  EXPECT_TRUE(poll_tells_of_input());
+  EXPECT_EQ(receive(), "");
+  EXPECT_EQ(last_status_, Status::ended);
+  EXPECT_EQ(transport_->send("reply", 5).byte_count, 5U);
+  feed_client();
+  EXPECT_EQ(client_.read(), "reply");
+}
+
+TEST_F(TlsTest, a_stream_that_is_cut_has_ended) {
+  shake_hands();
+  other_end_.close();
+  EXPECT_EQ(receive(), "");
+  EXPECT_EQ(last_status_, Status::ended);
+}
+
+TEST_F(TlsTest, a_record_that_was_changed_breaks_the_connection) {
+  shake_hands();
+  client_.write("before");
+  flush_client();
+  client_.write("request");
+  std::string record = client_.take_output();
+  record[record.size() / 2] ^= 1;
+  send_raw(record);
+  EXPECT_EQ(receive(), "before");
+  EXPECT_TRUE(poll_tells_of_input());
+  EXPECT_EQ(receive(), "");
+  EXPECT_EQ(last_status_, Status::failed);
+  EXPECT_EQ(transport_->send("reply", 5).status, Status::failed);
+}
+
+TEST_F(TlsTest, a_key_update_is_answered) {
+  shake_hands();
+  SSL_key_update(client_.ssl(), SSL_KEY_UPDATE_REQUESTED);
+  client_.write("request");
+  flush_client();
+  EXPECT_EQ(receive(), "request");
+  EXPECT_EQ(transport_->send("reply", 5).byte_count, 5U);
+  feed_client();
+  EXPECT_EQ(client_.read(), "reply");
+}
+
+// ---- bytes that go
+
+TEST_F(TlsTest, what_a_full_socket_did_not_take_goes_on_from_another_place) {
+  const int small = 4096;
+  ::setsockopt(transport_->fd(), SOL_SOCKET, SO_SNDBUF, &small, sizeof small);
+  shake_hands();
+  std::string left = varied_text(300'000);
+  const std::string text = left;
+  std::string received;
+  size_t blocked_count = 0;
+  while (!left.empty()) {
+    std::string moved_elsewhere = left;
+    const net::Transfer sent = transport_->send(moved_elsewhere.data(), moved_elsewhere.size());
+    ASSERT_NE(sent.status, Status::failed);
+    left.erase(0, sent.byte_count);
+    blocked_count += sent.status == Status::blocked ? 1 : 0;
+    feed_client();
+    received += client_.read();
+  }
+  feed_client();
+  EXPECT_EQ(received + client_.read(), text);
+  EXPECT_GT(blocked_count, 0U);
+}
+
+TEST_F(TlsTest, one_send_takes_a_share_of_much) {
+  shake_hands();
+  const int large = 8 * 1024 * 1024;
+  ::setsockopt(transport_->fd(), SOL_SOCKET, SO_SNDBUF, &large, sizeof large);
+  const std::string text = varied_text(4 * limits::tls_send_bytes);
+  EXPECT_LT(transport_->send(text.data(), text.size()).byte_count, 2 * limits::tls_send_bytes);
+}
+
+TEST_F(TlsTest, a_peer_that_is_gone_fails_a_send) {
+  shake_hands();
+  other_end_.close();
+  EXPECT_EQ(transport_->send("reply", 5).status, Status::failed);
+}
+
+// ---- the end
+
+TEST_F(TlsTest, it_says_goodbye_when_its_output_is_shut_down) {
+  shake_hands();
+  EXPECT_EQ(transport_->send("reply", 5).byte_count, 5U);
+  transport_->shut_down_output();
+  feed_client();
+  EXPECT_EQ(client_.read(), "reply");
+  EXPECT_TRUE(client_.saw_goodbye());
+  client_.write("dropped");
+  flush_client();
+  EXPECT_EQ(receive(), "dropped");
+}
+
+TEST_F(TlsTest, it_says_goodbye_when_it_goes) {
+  shake_hands();
+  transport_ = nullptr;
+  feed_client();
+  EXPECT_EQ(client_.read(), "");
+  EXPECT_TRUE(client_.saw_goodbye());
+  EXPECT_EQ(open_count_, 0U);
+}
+
+// ---- for logins
+
+TEST_F(TlsTest, its_portrait_shows_the_certificate_of_the_client) {
+  shake_hands();
+  const std::shared_ptr<ssl_st> portrait = transport_->portrait();
+  transport_ = nullptr;
+  EXPECT_EQ(SSL_get_verify_result(portrait.get()), X509_V_OK);
+  EXPECT_STREQ(SSL_get_cipher(portrait.get()), SSL_get_cipher(client_.ssl()));
+  const Owned<X509> shown(SSL_get1_peer_certificate(portrait.get()));
+  ASSERT_NE(shown, nullptr);
+  char name[64];
+  X509_NAME_oneline(X509_get_subject_name(shown.get()), name, sizeof name);
+  EXPECT_STREQ(name, "/CN=client");
+}
+
+// ---- who begins with TLS
+
+TEST(PlainTransport, leaves_who_begins_with_tls_to_others) {
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+  net::PlainTransport transport{net::Descriptor(ends[0])};
+  const net::Descriptor other_end(ends[1]);
+  char place[16];
+  EXPECT_EQ(transport.receive(place, sizeof place).status, Status::blocked);
+  ASSERT_EQ(::send(other_end.get(), "\x16\x03", 2, 0), 2);
+  EXPECT_EQ(transport.receive(place, sizeof place).status, Status::begins_tls);
+  const net::Descriptor socket = transport.take_socket();
+  EXPECT_EQ(::recv(socket.get(), place, sizeof place, 0), 2);
+}
+
+TEST(PlainTransport, only_the_first_byte_tells) {
+  int ends[2];
+  ASSERT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+  net::PlainTransport transport{net::Descriptor(ends[0])};
+  const net::Descriptor other_end(ends[1]);
+  char place[16];
+  ASSERT_EQ(::send(other_end.get(), "P", 1, 0), 1);
+  EXPECT_EQ(transport.receive(place, sizeof place).byte_count, 1U);
+  ASSERT_EQ(::send(other_end.get(), "\x16", 1, 0), 1);
+  EXPECT_EQ(transport.receive(place, sizeof place).byte_count, 1U);
+}
+
+}  // namespace
+}  // namespace rowsocket::tls
