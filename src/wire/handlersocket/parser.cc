@@ -69,11 +69,15 @@ Request* parse_authenticate(TokenReader& reader, Scope& scope) {
   if (authenticate == nullptr) {
     return nullptr;
   }
-  if (reader.token() != "1") {
+  const std::string_view type = reader.token();
+  if (type == "2") {
+    authenticate->method = Authenticate::Method::account;
+    authenticate->user = reader.value();
+  } else if (type != "1") {
     reader.fail(ErrorCode::bad_authentication_type);
   }
   authenticate->password = reader.value();
-  if (authenticate->password.is_now()) {
+  if (authenticate->password.is_now() || authenticate->user.is_now()) {
     reader.fail(ErrorCode::syntax);
   }
   authenticate->mistake = reader.error();
@@ -205,6 +209,7 @@ namespace {
 
 class HandlersocketProtocol final : public Protocol {
  public:
+  [[nodiscard]] bool uses_time() const override { return false; }
   [[nodiscard]] std::unique_ptr<WireState> new_state() const override {
     return std::make_unique<ConnectionState>();
   }

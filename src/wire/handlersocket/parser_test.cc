@@ -418,9 +418,18 @@ TEST_F(ParserTest, AuthenticateGivesTheSecretOfThePort) {
   EXPECT_EQ(read("A 1 bad^"), "authenticate: syntax");
 }
 
+TEST_F(ParserTest, AuthenticateNamesAnAccount) {
+  EXPECT_EQ(read("A 2 app pass"), "authenticate as app pass");
+  EXPECT_EQ(read("A 2 a^Ip pa^Iss"), "authenticate as a<09>p pa<09>ss");
+  EXPECT_EQ(read("A 2 app"), "authenticate as app ''");
+  EXPECT_EQ(read("A 2 app ~"), "authenticate as app NULL");
+  EXPECT_EQ(read("A 2 bad^ pass"), "authenticate: syntax");
+  EXPECT_EQ(read("A 2 app bad^"), "authenticate: syntax");
+}
+
 TEST_F(ParserTest, AnyOtherAuthenticationTypeIsRefused) {
   for (const std::string_view line :
-       {"A", "A ", "A 2 secret", "A 01 secret", "A 1x secret", "A ~ secret", "A 2 bad^"}) {
+       {"A", "A ", "A 3 secret", "A 01 secret", "A 1x secret", "A ~ secret", "A 3 bad^"}) {
     EXPECT_EQ(read(line), "authenticate: bad_authentication_type") << line;
   }
 }

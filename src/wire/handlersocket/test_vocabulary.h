@@ -190,6 +190,11 @@ namespace rowsocket::wire::handlersocket::test {
   return text + "}";
 }
 
+inline std::string words_of(const std::string& kind, const Authenticate& request) {
+  const bool has_user = request.method == Authenticate::Method::account;
+  return kind + (has_user ? " as " + words_of(request.user) : "") + " " + words_of(request.password);
+}
+
 /// The whole request; of a wrong one the kind, the id and the mistake, of a wrong group how many members its
 /// reply answers as well.
 [[nodiscard]] inline std::string words_of(const Request& request) {
@@ -216,7 +221,7 @@ namespace rowsocket::wire::handlersocket::test {
     case RequestKind::group:
       return text + words_of_group(static_cast<const Group&>(request));
     case RequestKind::authenticate:
-      return text + " " + words_of(static_cast<const Authenticate&>(request).password);
+      return words_of(text, static_cast<const Authenticate&>(request));
     case RequestKind::refused:
     case RequestKind::nothing:
       break;

@@ -27,14 +27,6 @@ bool is_http(std::string_view line) {
                      [line](auto beginning) { return line.starts_with(beginning); });
 }
 
-Request* parse_flush(const Scope& scope, Words words) {
-  bool is_silent = false;
-  while (!words.at_end()) {
-    is_silent = words.next() == "noreply";
-  }
-  return refuse(scope, "CLIENT_ERROR flush_all not allowed", is_silent);
-}
-
 Request* parse_verbosity(const Scope& scope, Words words) {
   if (words.at_end()) {
     return refuse(scope, "ERROR");
@@ -99,9 +91,6 @@ Request* parse_other(const Scope& scope, std::string_view command, Words words) 
   if (command == "stats") {
     return parse_stats(scope, words);
   }
-  if (command == "flush_all") {
-    return parse_flush(scope, words);
-  }
   return refuse(scope, "ERROR");
 }
 
@@ -119,6 +108,9 @@ Parsed parse_line(const Scope& scope, const Input& input) {
   }
   if (command.size() == 2 && command[0] == 'm' && command != "mn") {
     return parse_meta(scope, command, words, input);
+  }
+  if (command == "flush_all") {
+    return parse_flush(scope, words, input);
   }
   if (command == "quit") {
     return {.status = Parsed::Status::hang_up, .consumed_bytes = input.line_bytes};

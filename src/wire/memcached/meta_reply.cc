@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "base/limits.h"
 #include "wire/memcached/words.h"
 
 namespace rowsocket::wire::memcached {
@@ -17,9 +18,6 @@ struct MetaReply::Row {
 
 namespace {
 
-/// Longer than any line: each flag stands in it once at most, and key and opaque token are bounded.
-constexpr size_t line_bytes_max = 1024;
-
 void append_ttl(Buffer& line, const NumberText& expiry, uint64_t now_s) {
   uint64_t expires_s = 0;
   if (!parse_number(expiry.view(), expires_s) || expires_s == 0) {
@@ -33,7 +31,7 @@ void append_ttl(Buffer& line, const NumberText& expiry, uint64_t now_s) {
 
 MetaReply::MetaReply(Buffer& out, const Container& container, const MetaAnswer& answer,
                      const RowLayout& layout, PerColumn per_column)
-    : CommonReply(out, &container, false), answer_(answer), layout_(layout) {
+    : CommonReply(out, &container, false, answer.state), answer_(answer), layout_(layout) {
   tells_rows_ = true;
   tells_misses_ = true;
   per_column_ = per_column;
@@ -114,9 +112,9 @@ void MetaReply::row_ends() {
   append_number(out(), row.value_bytes);
   append_flags(out(), &row);
   out().append(line_end);
-  char line[line_bytes_max];
+  char line[limits::memcached_meta_line_bytes_max];
   const size_t line_bytes = out().size() - value_end;
-  if (out().failed() || line_bytes > line_bytes_max) {
+  if (out().failed() || line_bytes > limits::memcached_meta_line_bytes_max) {
     out().fail();
     return;
   }
@@ -150,7 +148,10 @@ void MetaReply::tell_done() {
 }
 
 void MetaReply::tell_missed() {
-  answer_.tally->add(answer_.counts_missed);
+  if (answer_.makes_missed) {
+    return;
+  }
+  answer_.state->tally.add(answer_.counts_missed);
   tell(answer_.missed, answer_.hides_missed);
 }
 

@@ -31,8 +31,9 @@ struct MetaAnswer {
   bool is_base64 = false;
   bool hides_done = false;    ///< q: HD is not told
   bool hides_missed = false;  ///< q: nor is a miss
+  bool makes_missed = false;  ///< a row that is missing is inserted, and told then
   bool keeps = false;         ///< of an insert: a row that is there stays
-  Tally* tally = nullptr;
+  State* state = nullptr;
   Count counts_done = Count::none;
   Count counts_missed = Count::none;
 };
@@ -62,7 +63,7 @@ class MetaReply : public CommonReply {
   [[nodiscard]] size_t row_begin() const { return row_begin_; }
   void note_done() {
     told_ = true;
-    answer_.tally->add(answer_.counts_done);
+    answer_.state->tally.add(answer_.counts_done);
   }
 
  private:

@@ -60,8 +60,8 @@ TEST_F(MetaTest, a_get_can_change_the_expiry) {
 }
 
 TEST_F(MetaTest, flags_that_a_table_can_not_answer_say_so) {
-  for (const char* line :
-       {"mg a h\r\n", "mg a l\r\n", "mg a N1\r\n", "mg a R1\r\n", "md a I\r\n", "md a x\r\n"}) {
+  for (const char* line : {"mg a h\r\n", "mg a l\r\n", "mg a N1\r\n", "mg a R1\r\n", "mg a E1\r\n",
+                           "md a I\r\n", "md a T1\r\n"}) {
     EXPECT_EQ(answer_to(line), "CLIENT_ERROR invalid flag: a table has no answer to it\r\n") << line;
   }
   EXPECT_EQ(answer_to("mg a !\r\n"), "CLIENT_ERROR invalid flag\r\n");
@@ -70,6 +70,136 @@ TEST_F(MetaTest, flags_that_a_table_can_not_answer_say_so) {
   EXPECT_EQ(answer_to("mg Y b\r\n"), "CLIENT_ERROR error decoding key\r\n");
   EXPECT_EQ(answer_to("mg\r\n"), "CLIENT_ERROR bad command line format\r\n");
   EXPECT_EQ(answer_to("mx a\r\n"), "ERROR\r\n");
+}
+
+TEST_F(MetaTest, a_counter_that_is_missing_is_made_where_n_asks_for_it) {
+  const Find& find = find_of("ma a N100 J13 D5 v t c E9\r\n");
+  EXPECT_EQ(find.selection.names->columns, "k,v,f,c,e");
+  EXPECT_EQ(words_of(find.change.assignments), "1 +wrap 5, 3 = 9");
+  ASSERT_NE(find.otherwise, nullptr);
+  EXPECT_EQ(words_of(find.otherwise->values), "a 13 0 9 " + std::to_string(now_s + 100));
+  EXPECT_TRUE(find.otherwise->tells_rows);
+  out.clear();
+  find.reply->begin_rows(5);
+  find.reply->missed(0);
+  find.reply->begin_rows(5);
+  tell_row(*find.reply, {Value("a"), Value("13"), Value("0"), Value("9"), Value("1800000100")});
+  find.reply->end_rows();
+  EXPECT_EQ(out.view(), "VA 2 t100 c9\r\n13\r\n");
+}
+
+TEST_F(MetaTest, a_counter_that_is_compared_with_is_not_made) {
+  EXPECT_EQ(find_of("ma a N0 C7\r\n").otherwise, nullptr);
+}
+
+TEST_F(MetaTest, an_append_to_what_is_missing_makes_it_where_n_asks_for_it) {
+  const Find& find = find_of("ms a 1 MA N0\r\nx\r\n");
+  EXPECT_THAT(words_of(find.change.assignments), StartsWith("1 append x"));
+  ASSERT_NE(find.otherwise, nullptr);
+  EXPECT_THAT(words_of(find.otherwise->values), StartsWith("a x 0 "));
+  EXPECT_EQ(find_of("ms a 1 MR N0\r\nx\r\n").otherwise, nullptr);
+}
+
+TEST_F(MetaTest, a_client_can_give_the_cas) {
+  EXPECT_THAT(words_of(insert_of("ms a 1 E77\r\nx\r\n").values), HasSubstr(" 77 "));
+  EXPECT_THAT(words_of(find_of("ms a 1 MA E77\r\nx\r\n").change.assignments), HasSubstr("2 = 77"));
+  EXPECT_EQ(answer_to("ms @@bare.a 1 E77\r\nx\r\n"),
+            "CLIENT_ERROR the container has no cas column that clients write\r\n");
+  EXPECT_EQ(answer_to("ms @@wide.a|b 1 E77\r\nx\r\n"),
+            "CLIENT_ERROR the container has no cas column that clients write\r\n");
+}
+
+TEST_F(MetaTest, a_delete_can_take_the_value_and_leave_the_row) {
+  const Find& find = find_of("md a x E5 C4\r\n");
+  EXPECT_EQ(find.change.kind, Change::Kind::assign);
+  EXPECT_EQ(words_of(find.change.assignments), "0 = , 1 = 0, 2 = 5");
+  EXPECT_THAT(words_of(find.filters), HasSubstr("1 = 4"));
+}
+
+// ---- flush_all
+
+TEST_F(MetaTest, a_flush_is_refused_unless_it_is_allowed) {
+  EXPECT_EQ(answer_to("flush_all\r\n"), "CLIENT_ERROR flush_all not allowed\r\n");
+  EXPECT_EQ(answer_to("flush_all noreply\r\n"), "");
+  settings.allows_flush = true;
+  EXPECT_EQ(answer_to("flush_all 10\r\n"),
+            "CLIENT_ERROR flush_all is done at once: a delay is not served\r\n");
+  EXPECT_EQ(answer_to("flush_all x\r\n"), "CLIENT_ERROR invalid exptime argument\r\n");
+}
+
+TEST_F(MetaTest, a_flush_deletes_rows_in_steps) {
+  settings.allows_flush = true;
+  constexpr std::string_view line = "flush_all\r\n";
+  const auto step = [&]() -> const Find& {
+    const Parsed parsed = parse(line);
+    EXPECT_TRUE(parsed.is_step);
+    EXPECT_EQ(parsed.consumed_bytes, 0U);
+    EXPECT_TRUE(parsed.request->changes_state);
+    return static_cast<const Find&>(*parsed.request);
+  };
+  const auto delete_rows = [&](const Find& find, uint32_t count) {
+    out.clear();
+    find.reply->begin_rows(1);
+    for (uint32_t row = 1; row <= count; ++row) {
+      tell_row(*find.reply, {Value(std::string_view("abcde").substr(row % 5))});
+    }
+    find.reply->end_rows();
+    return std::string(out.view());
+  };
+  const Find& first = step();
+  EXPECT_EQ(first.change.kind, Change::Kind::remove);
+  EXPECT_EQ(first.limit, limits::flush_rows_per_step);
+  EXPECT_TRUE(first.range.key.empty() && first.range.may_be_open);
+  EXPECT_EQ(delete_rows(first, limits::flush_rows_per_step), "");
+  const Find& second = step();
+  EXPECT_EQ(second.range.key_operator, KeyOperator::after);
+  EXPECT_EQ(words_of(second.range.key), "abcde");
+  EXPECT_EQ(delete_rows(second, 3), "OK\r\n");
+  const Parsed end = parse(line);
+  EXPECT_EQ(end.status, Parsed::Status::nothing);
+  EXPECT_EQ(end.consumed_bytes, line.size());
+}
+
+TEST_F(MetaTest, a_flush_that_is_refused_between_two_steps_is_over) {
+  state.flushed = {"abcde"};  // where the step before ended
+  EXPECT_THAT(answer_to("flush_all\r\n"), StartsWith("CLIENT_ERROR "));
+  settings.allows_flush = true;
+  const Parsed parsed = parse("flush_all\r\n");
+  EXPECT_TRUE(static_cast<const Find&>(*parsed.request).range.key.empty());
+}
+
+TEST_F(MetaTest, a_step_of_a_flush_that_ends_at_a_null_is_followed_by_one_from_the_front) {
+  settings.allows_flush = true;
+  const Parsed parsed = parse("flush_all\r\n");
+  out.clear();
+  parsed.request->reply->begin_rows(1);
+  for (uint32_t row = 1; row <= limits::flush_rows_per_step; ++row) {
+    tell_row(*parsed.request->reply, {Value()});
+  }
+  parsed.request->reply->end_rows();
+  EXPECT_TRUE(state.flushed.empty());
+  EXPECT_TRUE(parse("flush_all\r\n").is_step);
+}
+
+TEST_F(MetaTest, a_client_whose_account_is_gone_is_a_stranger_whatever_it_has_asked) {
+  settings.allows_flush = true;
+  for (const std::string_view line : {"mg a v\r\n", "ma a\r\n", "ms a 1\r\nx\r\n", "get a @@bare.b\r\n",
+                                      "get @@bare\r\n", "incr a 1\r\n", "flush_all\r\n"}) {
+    state.is_authenticated = true;
+    state.skip_bytes = 0;  // of the flush before
+    const Parsed parsed = parse(line);
+    parsed.request->reply->failed(ErrorCode::not_authenticated);
+    EXPECT_FALSE(state.is_authenticated) << line;
+  }
+}
+
+TEST_F(MetaTest, a_flush_that_fails_is_over) {
+  settings.allows_flush = true;
+  const Parsed parsed = parse("flush_all\r\n");
+  out.clear();
+  parsed.request->reply->failed(ErrorCode::commit_failed);
+  EXPECT_THAT(std::string(out.view()), StartsWith("SERVER_ERROR "));
+  EXPECT_EQ(parse("flush_all\r\n").status, Parsed::Status::nothing);
 }
 
 TEST_F(MetaTest, a_set_has_modes) {
@@ -127,7 +257,7 @@ TEST_F(MetaTest, a_delete_can_compare) {
   EXPECT_EQ(changed("md a\r\n", 0, 0), "NF\r\n");
   EXPECT_EQ(changed("md a C7\r\n", 1, 0), "EX\r\n");
   EXPECT_EQ(changed("md a q\r\n", 1, 1), "");
-  EXPECT_EQ(changed("md a q\r\n", 0, 0), "");
+  EXPECT_EQ(changed("md a q\r\n", 0, 0), "NF\r\n");
 }
 
 TEST_F(MetaTest, a_count_goes_up_or_down) {

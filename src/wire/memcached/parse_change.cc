@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // delete, touch, incr, decr: one key, and no value.
+#include "base/limits.h"
 #include "wire/memcached/parse_parts.h"
 
 namespace rowsocket::wire::memcached {
@@ -8,7 +9,7 @@ namespace {
 
 /// The key of a command, with its container. False: `refusal` answers what is wrong (nullptr: memory).
 bool take_key(const Scope& scope, std::string_view word, bool is_silent, Key& key, Request*& refusal) {
-  if (word.size() > key_bytes_max) {
+  if (word.size() > limits::memcached_key_bytes_max) {
     refusal = refuse(scope, bad_format, is_silent);
     return false;
   }
@@ -21,7 +22,7 @@ Request* with_found_reply(const Scope& scope, Find* find, const Container& conta
     return nullptr;
   }
   find->tell = Tell::count;
-  find->reply = scope.arena().make<FoundReply>(scope.out(), container, is_silent, lines, scope.state.tally);
+  find->reply = scope.arena().make<FoundReply>(scope.out(), container, is_silent, lines, scope.state);
   return find->reply == nullptr ? nullptr : find;
 }
 
@@ -112,18 +113,22 @@ Request* parse_touch(const Scope& scope, Words words) {
                            .counts_missed = Count::touch_misses});
 }
 
-Find* make_count_find(const Scope& scope, const Key& key, uint64_t amount, bool subtracts,
-                      const Conditions& conditions) {
+Find* make_count_find(const Scope& scope, const Key& key, const CountLine& line, const Conditions& conditions,
+                      const RowPlaces& places) {
   const Container& container = *key.container;
-  Find* const find = find_row(scope, key, container.row, conditions);
+  Find* const find = find_row(scope, key, places.names, conditions);
   Assignments assignments(scope, 3);
-  const Value delta = number_value(scope, amount);
+  const Value delta = number_value(scope, line.amount);
   if (find == nullptr || delta.is_null()) {
     return nullptr;
   }
-  assignments.add(0, subtracts ? Operation::subtract_to_zero : Operation::add_wrapping, delta);
-  if (container.has_cas && !container.table_keeps_cas) {
-    assignments.set_number(container.cas_at, new_cas(scope));
+  assignments.add(places.values_at, line.subtracts ? Operation::subtract_to_zero : Operation::add_wrapping,
+                  delta);
+  if (container.writes_cas()) {
+    assignments.set_number(places.cas_at, new_cas(scope, line.new_cas));
+  }
+  if (container.has_expiry && line.new_expiry.has_value()) {
+    assignments.set_number(places.expiry_at, number_value(scope, *line.new_expiry));
   }
   find->change = {.kind = Change::Kind::assign, .assignments = assignments.all()};
   find->tell = Tell::rows_after;
@@ -137,7 +142,8 @@ Request* parse_count(const Scope& scope, Words words, bool subtracts) {
     return refusal;
   }
   const auto& [key, amount, is_silent] = asked;
-  Find* const find = make_count_find(scope, key, amount, subtracts, {});
+  Find* const find = make_count_find(scope, key, {.amount = amount, .subtracts = subtracts}, {},
+                                     places_in_row(*key.container));
   if (is_silent) {
     return with_found_reply(scope, find, *key.container, true,
                             {.found = {},
@@ -150,8 +156,8 @@ Request* parse_count(const Scope& scope, Words words, bool subtracts) {
   if (find == nullptr || !make_row_layout(scope, *key.container, key.container->row, layout, per_column)) {
     return nullptr;
   }
-  find->reply = scope.arena().make<CountReply>(scope.out(), *key.container, layout, per_column, subtracts,
-                                               scope.state.tally);
+  find->reply =
+      scope.arena().make<CountReply>(scope.out(), *key.container, layout, per_column, subtracts, scope.state);
   return find->reply == nullptr ? nullptr : find;
 }
 

@@ -21,7 +21,7 @@ struct Get {
 bool take_keys(const Scope& scope, Words words, std::span<Key> keys, Request*& refusal) {
   for (Key& key : keys) {
     const std::string_view word = words.next();
-    if (word.size() > key_bytes_max) {
+    if (word.size() > limits::memcached_key_bytes_max) {
       refusal = refuse(scope, bad_format);
       return false;
     }
@@ -48,10 +48,11 @@ Request* find_keys(const Scope& scope, const Get& get, std::span<const Key> keys
   }
   for (size_t number = 0; number < keys.size(); ++number) {
     wires[number] = keys[number].wire;
-    split_key(keys[number], parts.subspan(number * part_count, part_count));
+    split_key(keys[number].rest, parts.subspan(number * part_count, part_count));
   }
   find->selection.names = &names;
   find->range.key = parts.first(part_count);
+  find->range.exact_values = true;
   find->limit = keys.size();
   if (keys.size() > 1) {
     find->list = {.is_given = true, .holds_whole_keys = true, .values = parts};
@@ -66,7 +67,7 @@ Request* find_keys(const Scope& scope, const Get& get, std::span<const Key> keys
   }
   find->reply = scope.arena().make<ValuesReply>(scope.out(), container, layout, per_column,
                                                 std::span<const std::string_view>(wires), get.tells_cas,
-                                                is_whole, scope.state.tally);
+                                                is_whole, scope.state);
   return find->reply == nullptr ? nullptr : find;
 }
 
@@ -87,7 +88,7 @@ Request* find_in_several(const Scope& scope, const Get& get, std::span<const Key
   if (run_count > limits::group_requests_max) {
     return refuse(scope, too_many_keys);
   }
-  auto* const group = make_request<Group, SeveralReply>(scope);
+  auto* const group = make_request<Group, SeveralReply>(scope, scope.state);
   const auto members = scope.arena().array<Request*>(run_count);
   if (group == nullptr || members.empty()) {
     return nullptr;
@@ -108,9 +109,7 @@ Request* find_in_several(const Scope& scope, const Get& get, std::span<const Key
 Request* choose_container(const Scope& scope, std::string_view word) {
   Key key;
   Request* refusal = nullptr;
-  const bool found = find_container(scope, word, false, key, refusal);
-  // The parts of a key are not missed here.
-  if (!found && (key.container == nullptr || !key.container->problem.empty())) {
+  if (!take_container(scope, word, false, key, refusal)) {
     return refusal;
   }
   auto* const open = make_request<Open, ChosenReply>(scope, *key.container, scope.state);
@@ -130,7 +129,8 @@ Request* parse_keys(const Scope& scope, const Get& get, Words words) {
   }
   if (Words first = words; key_count == 1) {
     const std::string_view word = first.next();
-    if (word.starts_with("@@") && word.find('.') == std::string_view::npos && word.size() <= key_bytes_max) {
+    if (word.starts_with("@@") && word.find('.') == std::string_view::npos &&
+        word.size() <= limits::memcached_key_bytes_max) {
       return choose_container(scope, word);
     }
   }

@@ -2,133 +2,19 @@
 //
 // mg, ms, md, ma, me: one key, and flags of one letter, some with a token behind it. A flag that a table can
 // not answer is refused by name: when a row was read last, or how often, stands in no table (h, l), and a row
-// that is stale, or that somebody has promised to write, is none of a table's (N, R, I, x).
+// that is stale, or that somebody has promised to write, is none of a table's (I, R; N of mg).
 #include <algorithm>
 
+#include "base/limits.h"
 #include "wire/memcached/base64.h"
+#include "wire/memcached/meta_line.h"
 #include "wire/memcached/meta_reply.h"
 #include "wire/memcached/parse_parts.h"
 
 namespace rowsocket::wire::memcached {
 namespace {
 
-constexpr size_t opaque_bytes_max = 32;
-constexpr size_t flag_count_max = 24;
 constexpr size_t value_end_bytes = 2;
-constexpr std::string_view bad_token = "CLIENT_ERROR bad token in command line format";
-
-/// A meta command's line.
-struct Meta {
-  char command = 'g';
-  std::string_view wire_key = {};
-  std::span<const std::string_view> flags = {};
-  bool is_base64 = false;
-  bool is_quiet = false;
-  bool tells_value = false;
-  bool has_cas = false;
-  uint64_t cas = 0;
-  bool has_expiry = false;
-  int64_t exptime = 0;
-  uint32_t client_flags = 0;
-  uint64_t delta = 1;
-  char mode = 0;
-  std::string_view wrong = {};  ///< the line that says what is wrong with a flag
-
-  [[nodiscard]] bool asks(char flag) const {
-    return std::any_of(flags.begin(), flags.end(), [flag](auto one) { return one[0] == flag; });
-  }
-};
-
-/// The flags that each command takes.
-std::string_view flags_of(char command) {
-  switch (command) {
-    case 'g':
-      return "bcfkOqstTuv";
-    case 's':
-      return "bcCFkMOqTS";
-    case 'd':
-      return "bCkOq";
-    case 'a':
-      return "bcCDkMOqtTv";
-    default:
-      return "b";
-  }
-}
-
-std::string_view read_flag(std::string_view flag, Meta& meta) {
-  const std::string_view token = flag.substr(1);
-  if (flags_of(meta.command).find(flag[0]) == std::string_view::npos) {
-    constexpr std::string_view of_memcached = "hIlNRxE";
-    return of_memcached.find(flag[0]) != std::string_view::npos
-               ? "CLIENT_ERROR invalid flag: a table has no answer to it"
-               : "CLIENT_ERROR invalid flag";
-  }
-  bool is_right = true;
-  switch (flag[0]) {
-    case 'b':
-      meta.is_base64 = true;
-      break;
-    case 'q':
-      meta.is_quiet = true;
-      break;
-    case 'v':
-      meta.tells_value = true;
-      break;
-    case 'C':
-      meta.has_cas = true;
-      is_right = parse_number(token, meta.cas);
-      break;
-    case 'T':
-      meta.has_expiry = true;
-      is_right = parse_number(token, meta.exptime);
-      break;
-    case 'F':
-      is_right = parse_number(token, meta.client_flags);
-      break;
-    case 'D':
-      if (!parse_number(token, meta.delta)) {
-        return "CLIENT_ERROR invalid numeric delta value";
-      }
-      break;
-    case 'M':
-      if (token.size() != 1) {
-        return "CLIENT_ERROR incorrect length for M token";
-      }
-      meta.mode = token[0];
-      break;
-    case 'O':
-      if (token.size() > opaque_bytes_max) {
-        return "CLIENT_ERROR opaque token too long";
-      }
-      break;
-    default:
-      break;
-  }
-  return is_right ? std::string_view() : bad_token;
-}
-
-/// False where memory is refused.
-bool read_flags(const Scope& scope, Words words, Meta& meta) {
-  const size_t count = words.count_left();
-  if (count > flag_count_max) {
-    meta.wrong = "CLIENT_ERROR options flags are too long";
-    return true;
-  }
-  const auto flags = scope.arena().array<std::string_view>(count);
-  if (flags.size() != count) {
-    return false;
-  }
-  for (size_t number = 0; number < count; ++number) {
-    flags[number] = words.next();
-    const char letter = flags[number][0];
-    const bool is_double = std::any_of(flags.begin(), flags.begin() + static_cast<ptrdiff_t>(number),
-                                       [letter](auto one) { return one[0] == letter; });
-    const std::string_view wrong = is_double ? "CLIENT_ERROR duplicate flag" : read_flag(flags[number], meta);
-    meta.wrong = meta.wrong.empty() ? wrong : meta.wrong;
-  }
-  meta.flags = flags;
-  return true;
-}
 
 /// The key, decoded, with its container. False: `refusal` answers what is wrong (nullptr: memory).
 bool take_meta_key(const Scope& scope, const Meta& meta, Key& key, Request*& refusal) {
@@ -185,17 +71,29 @@ MetaAnswer answer_of(const Scope& scope, const Meta& meta, bool subtracts = fals
           .now_s = scope.now_s(),
           .tells_value = meta.tells_value,
           .is_base64 = meta.is_base64,
-          .tally = &scope.state.tally,
+          .state = &scope.state,
           .counts_done = count_of_done(meta, subtracts),
           .counts_missed = count_of_missed(meta, subtracts)};
 }
 
-/// A find of a container's `row` gets its reply.
+/// Where the parts of a row lie in the selection. False where memory is refused.
+bool make_layout_of(const Scope& scope, const Container& container, const RowPlaces& places,
+                    RowLayout& layout, PerColumn& per_column) {
+  layout.flags_at = places.flags_at;
+  layout.cas_at = places.cas_at;
+  layout.expiry_at = places.expiry_at;
+  const size_t column_count = places.values_at + container.value_count + (container.has_flags ? 1U : 0U) +
+                              (container.has_cas ? 1U : 0U) + (container.has_expiry ? 1U : 0U);
+  return make_layout(scope, container, column_count, places.values_at, layout, per_column);
+}
+
+/// A find gets its reply.
 template <typename KindOfReply = MetaLineReply>
-Request* with_reply(const Scope& scope, Find* find, const Container& container, const MetaAnswer& answer) {
+Find* with_reply(const Scope& scope, Find* find, const Container& container, const MetaAnswer& answer,
+                 const RowPlaces& places) {
   RowLayout layout;
   PerColumn per_column;
-  if (find == nullptr || !make_row_layout(scope, container, container.row, layout, per_column)) {
+  if (find == nullptr || !make_layout_of(scope, container, places, layout, per_column)) {
     return nullptr;
   }
   find->reply = scope.arena().make<KindOfReply>(scope.out(), container, answer, layout, per_column);
@@ -216,24 +114,43 @@ Request* parse_meta_get(const Scope& scope, const Meta& meta, const Key& key) {
     find->change = {.kind = Change::Kind::assign, .assignments = assignments.all()};
     find->tell = Tell::rows_after;
   }
-  return with_reply(scope, find, container, answer);
+  return with_reply(scope, find, container, answer, places_in_row(container));
+}
+
+/// Where the find finds no row, this one is inserted in the same step, and the find's reply tells it.
+Request* or_insert(const Scope& scope, Find* find, const Key& key, const StoreLine& line,
+                   std::string_view value, bool tells_row) {
+  Insert* const insert = find == nullptr ? nullptr : make_insert(scope, key, line, value);
+  if (insert == nullptr) {
+    return nullptr;
+  }
+  insert->tells_rows = tells_row;
+  insert->reply = find->reply;
+  find->otherwise = insert;
+  return find;
 }
 
 Request* parse_meta_debug(const Scope& scope, const Meta& meta, const Key& key) {
   return with_reply<MetaDebugReply>(scope, find_row(scope, key, key.container->row, {}), *key.container,
-                                    answer_of(scope, meta));
+                                    answer_of(scope, meta), places_in_row(*key.container));
 }
 
 Request* parse_meta_delete(const Scope& scope, const Meta& meta, const Key& key) {
+  const Container& container = *key.container;
   MetaAnswer answer = answer_of(scope, meta);
   answer.missed = "NF";
-  answer.hides_done = answer.hides_missed = meta.is_quiet;
-  Find* const find = find_row(scope, key, key.container->row, {.has_cas = meta.has_cas, .cas = meta.cas});
-  if (find != nullptr) {
+  answer.hides_done = meta.is_quiet;
+  const Conditions conditions{.has_cas = meta.has_cas, .cas = meta.cas};
+  const RowPlaces places = places_in_row(container);
+  Find* find = nullptr;
+  if (meta.keeps_row) {
+    find =
+        make_store_find(scope, key, {.store = Store::empty, .new_cas = meta.new_cas}, {}, conditions, places);
+  } else if (find = find_row(scope, key, container.row, conditions); find != nullptr) {
     find->change.kind = Change::Kind::remove;
     find->tell = Tell::count;
   }
-  return with_reply(scope, find, *key.container, answer);
+  return with_reply(scope, find, container, answer, places);
 }
 
 Request* parse_meta_count(const Scope& scope, const Meta& meta, const Key& key) {
@@ -243,26 +160,25 @@ Request* parse_meta_count(const Scope& scope, const Meta& meta, const Key& key) 
     return refuse(scope, "CLIENT_ERROR invalid mode for ma M token");
   }
   const Container& container = *key.container;
+  const bool makes_missed = meta.makes_missed();
   MetaAnswer answer = answer_of(scope, meta, subtracts);
   answer.missed = "NF";
   answer.hides_done = meta.is_quiet;
+  answer.makes_missed = makes_missed;
+  CountLine line{.amount = meta.delta, .subtracts = subtracts, .new_cas = meta.new_cas};
+  if (meta.has_expiry) {
+    line.new_expiry = expiry_of(scope, meta.exptime);
+  }
+  const RowPlaces places = makes_missed ? places_in_whole(container) : places_in_row(container);
   Find* const find =
-      make_count_find(scope, key, meta.delta, subtracts, {.has_cas = meta.has_cas, .cas = meta.cas});
-  if (find == nullptr) {
-    return nullptr;
+      with_reply(scope, make_count_find(scope, key, line, {.has_cas = meta.has_cas, .cas = meta.cas}, places),
+                 container, answer, places);
+  if (!makes_missed) {
+    return find;
   }
-  if (meta.has_expiry && container.has_expiry) {
-    Assignments assignments(scope, find->change.assignments.size() + 1);
-    for (const Assignment& one : find->change.assignments) {
-      assignments.add(one.column, one.operation, one.value);
-    }
-    assignments.set_number(container.expiry_at, number_value(scope, expiry_of(scope, meta.exptime)));
-    if (!assignments.ok()) {
-      return nullptr;
-    }
-    find->change.assignments = assignments.all();
-  }
-  return with_reply(scope, find, container, answer);
+  const Value initial = number_value(scope, meta.initial);
+  const StoreLine made{.expiry = expiry_of(scope, *meta.made_exptime), .new_cas = meta.new_cas};
+  return initial.is_null() ? nullptr : or_insert(scope, find, key, made, initial.view(), true);
 }
 
 // ---- ms
@@ -301,13 +217,10 @@ Request* make_meta_insert(const Scope& scope, const Meta& meta, const Key& key, 
   Insert* const insert = make_insert(scope, key, line, value);
   RowLayout layout;
   PerColumn per_column;
-  const size_t values_at = container.key_part_count;
-  const size_t column_count = values_at + container.value_count + (container.has_flags ? 1U : 0U) +
-                              (container.has_cas ? 1U : 0U) + (container.has_expiry ? 1U : 0U);
-  if (insert == nullptr || !make_layout(scope, container, column_count, values_at, layout, per_column)) {
+  if (insert == nullptr ||
+      !make_layout_of(scope, container, places_in_whole(container), layout, per_column)) {
     return nullptr;
   }
-  layout.cas_at = container.cas_in_whole;
   MetaAnswer answer = answer_of(scope, meta);
   answer.hides_done = meta.is_quiet;
   answer.keeps = line.store == Store::add;
@@ -319,7 +232,8 @@ Request* make_meta_insert(const Scope& scope, const Meta& meta, const Key& key, 
 Request* make_meta_store(const Scope& scope, const Meta& meta, const Key& key, std::string_view value) {
   StoreLine line{.flags = meta.client_flags,
                  .expiry = meta.has_expiry ? expiry_of(scope, meta.exptime) : 0,
-                 .cas = meta.cas};
+                 .cas = meta.cas,
+                 .new_cas = meta.new_cas};
   if (!store_of_mode(meta, line.store)) {
     return refuse(scope, "CLIENT_ERROR invalid mode for ms M token");
   }
@@ -329,14 +243,25 @@ Request* make_meta_store(const Scope& scope, const Meta& meta, const Key& key, s
   if (line.store == Store::set || line.store == Store::add) {
     return make_meta_insert(scope, meta, key, line, value);
   }
+  const Container& container = *key.container;
+  const bool makes_missed =
+      meta.makes_missed() && (line.store == Store::append || line.store == Store::prepend);
   MetaAnswer answer = answer_of(scope, meta);
   answer.missed = line.store == Store::cas ? "NF" : "NS";
   answer.hides_done = meta.is_quiet;
-  Find* const find = make_store_find(scope, key, line, value, {.has_cas = meta.has_cas, .cas = meta.cas});
+  answer.makes_missed = makes_missed;
+  const RowPlaces places = makes_missed ? places_in_whole(container) : places_in_row(container);
+  const Conditions conditions{.has_cas = meta.has_cas, .cas = meta.cas};
+  Find* const find = with_reply(scope, make_store_find(scope, key, line, value, conditions, places),
+                                container, answer, places);
   if (find != nullptr && meta.asks('c')) {
     find->tell = Tell::rows_after;
   }
-  return with_reply(scope, find, *key.container, answer);
+  if (!makes_missed) {
+    return find;
+  }
+  line.expiry = expiry_of(scope, *meta.made_exptime);
+  return or_insert(scope, find, key, line, value, meta.asks('c'));
 }
 
 Request* parse_meta_key(const Scope& scope, const Meta& meta, const Input& input) {
@@ -347,6 +272,9 @@ Request* parse_meta_key(const Scope& scope, const Meta& meta, const Input& input
   }
   if (meta.has_cas && !key.container->has_cas) {
     return refuse(scope, no_cas);
+  }
+  if (meta.new_cas.has_value() && !key.container->writes_cas()) {
+    return refuse(scope, "CLIENT_ERROR the container has no cas column that clients write");
   }
   switch (meta.command) {
     case 'g':
@@ -364,7 +292,7 @@ Request* parse_meta_key(const Scope& scope, const Meta& meta, const Input& input
 
 /// What is wrong with the line; empty if nothing is.
 std::string_view mistake_of(const Meta& meta) {
-  if (meta.wire_key.empty() || meta.wire_key.size() > key_bytes_max) {
+  if (meta.wire_key.empty() || meta.wire_key.size() > limits::memcached_key_bytes_max) {
     return bad_format;
   }
   return meta.wrong;
@@ -372,7 +300,8 @@ std::string_view mistake_of(const Meta& meta) {
 
 Parsed parse_meta_set(const Scope& scope, Meta& meta, Words words, const Input& command) {
   uint64_t value_bytes = 0;
-  const bool has_size = parse_number(words.next(), value_bytes) && value_bytes <= value_bytes_max;
+  const bool has_size =
+      parse_number(words.next(), value_bytes) && value_bytes <= limits::memcached_value_bytes_max;
   if (!read_flags(scope, words, meta)) {
     return parsed_request(nullptr, command.line_bytes);
   }

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/limits.h"
+
 namespace rowsocket::wire::memcached {
 
 // ---- requests and replies
@@ -47,53 +49,33 @@ Request* refuse_problem(const Scope& scope, bool is_silent, std::string_view nam
 
 // ---- keys
 
-bool find_container(const Scope& scope, std::string_view wire, bool is_silent, Key& key, Request*& refusal) {
-  constexpr std::string_view lead = "@@";
+bool take_container(const Scope& scope, std::string_view wire, bool is_silent, Key& key, Request*& refusal) {
   key = {.wire = wire, .container = nullptr, .rest = wire};
   if (scope.is_stranger()) {
     refusal = refuse(scope, unauthenticated, is_silent);
     return false;
   }
-  const Containers* const containers = scope.parsing.settings.containers.get();
-  if (containers == nullptr || containers->size() == 0) {
-    const std::string_view why = containers == nullptr
-                                     ? "rowsocket_containers names no table, or it was not read yet"
-                                     : std::string_view(containers->why_none());
-    refusal = refuse_problem(scope, is_silent, {}, why);
-    return false;
-  }
-  std::string_view name = scope.state.container;
-  if (wire.starts_with(lead)) {
-    const size_t dot = std::min(wire.find('.'), wire.size());
-    name = wire.substr(lead.size(), dot - lead.size());
-    key.rest = wire.substr(std::min(dot + 1, wire.size()));
-  }
-  key.container = name.empty() ? containers->of_no_name() : containers->find(name);
-  if (key.container == nullptr) {
-    refusal = refuse_problem(scope, is_silent, name, "there is no such container");
-    return false;
-  }
-  if (!key.container->problem.empty()) {
-    refusal = refuse_problem(scope, is_silent, key.container->name, key.container->problem);
-    return false;
-  }
-  const auto separators = std::count(key.rest.begin(), key.rest.end(), container_separator);
-  if (static_cast<size_t>(separators) + 1 < key.container->key_part_count) {
-    refusal =
-        refuse(scope, "CLIENT_ERROR the key has fewer parts than its container has key columns", is_silent);
+  const ContainerKey found =
+      rowsocket::find_container(scope.parsing.settings.containers.get(), wire, scope.state.container);
+  key.container = found.container;
+  key.rest = found.rest;
+  if (!found.problem.empty()) {
+    refusal = refuse_problem(scope, is_silent, found.name, found.problem);
     return false;
   }
   return true;
 }
 
-void split_key(const Key& key, std::span<Value> parts) {
-  std::string_view rest = key.rest;
-  for (size_t part = 0; part + 1 < parts.size(); ++part) {
-    const size_t end = std::min(rest.find(container_separator), rest.size());
-    parts[part] = Value(rest.substr(0, end));
-    rest.remove_prefix(std::min(end + 1, rest.size()));
+bool find_container(const Scope& scope, std::string_view wire, bool is_silent, Key& key, Request*& refusal) {
+  if (!take_container(scope, wire, is_silent, key, refusal)) {
+    return false;
   }
-  parts.back() = Value(rest);
+  if (!has_all_parts({.container = key.container, .rest = key.rest})) {
+    refusal =
+        refuse(scope, "CLIENT_ERROR the key has fewer parts than its container has key columns", is_silent);
+    return false;
+  }
+  return true;
 }
 
 // ---- values
@@ -112,18 +94,8 @@ uint64_t expiry_of(const Scope& scope, int64_t exptime) {
     return 1;  // long ago
   }
   const auto seconds = static_cast<uint64_t>(exptime);
-  return seconds == 0 || exptime > relative_expiry_s_max ? seconds : scope.now_s() + seconds;
-}
-
-void split_value(std::string_view value, std::span<Value> parts) {
-  bool is_over = false;
-  for (size_t part = 0; part < parts.size(); ++part) {
-    const size_t end =
-        part + 1 == parts.size() ? value.size() : std::min(value.find(container_separator), value.size());
-    parts[part] = is_over ? Value() : Value(value.substr(0, end));
-    is_over = is_over || end == value.size();
-    value.remove_prefix(std::min(end + 1, value.size()));
-  }
+  return seconds == 0 || exptime > limits::memcached_relative_expiry_s_max ? seconds
+                                                                           : scope.now_s() + seconds;
 }
 
 // ---- finds
@@ -165,10 +137,28 @@ Find* find_row(const Scope& scope, const Key& key, const SelectionNames& names,
   if (find == nullptr || parts.empty() || !set_conditions(scope, *key.container, conditions, *find)) {
     return nullptr;
   }
-  split_key(key, parts);
+  split_key(key.rest, parts);
   find->selection.names = &names;
   find->range.key = parts;
+  find->range.exact_values = true;
   return find;
+}
+
+RowPlaces places_in_row(const Container& container) {
+  return {.names = container.row,
+          .values_at = 0,
+          .flags_at = container.flags_at,
+          .cas_at = container.cas_at,
+          .expiry_at = container.expiry_at};
+}
+
+RowPlaces places_in_whole(const Container& container) {
+  return {
+      .names = container.whole,
+      .values_at = container.key_part_count,
+      .flags_at = container.has_flags ? container.key_part_count + container.value_count : Container::none,
+      .cas_at = container.cas_in_whole,
+      .expiry_at = container.expiry_in_whole};
 }
 
 bool make_layout(const Scope& scope, const Container& container, size_t column_count, size_t values_at,
@@ -179,18 +169,7 @@ bool make_layout(const Scope& scope, const Container& container, size_t column_c
     return false;
   }
   per_column = {.prefixes = nullptr, .ends = layout.ends.data()};
-  if (container.value_count > 1) {
-    const auto prefixes = scope.arena().array<std::string_view>(column_count);
-    if (prefixes.empty()) {
-      return false;
-    }
-    constexpr std::string_view separator{&container_separator, 1};
-    for (size_t value = 1; value < container.value_count; ++value) {
-      prefixes[values_at + value] = separator;
-    }
-    per_column.prefixes = prefixes.data();
-  }
-  return true;
+  return put_separators(scope.arena(), container, values_at, column_count, per_column);
 }
 
 bool make_row_layout(const Scope& scope, const Container& container, const SelectionNames& names,

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 #include <utility>
@@ -20,10 +21,6 @@
 #include "wire/memcached/words.h"
 
 namespace rowsocket::wire::memcached {
-
-inline constexpr size_t key_bytes_max = 250;  ///< with `@@container.` where it is there
-inline constexpr size_t value_bytes_max = 2'147'483'645;
-inline constexpr int64_t relative_expiry_s_max = 60 * 60 * 24 * 30;
 
 inline constexpr std::string_view bad_format = "CLIENT_ERROR bad command line format";
 inline constexpr std::string_view no_cas = "CLIENT_ERROR the container has no cas column to compare with";
@@ -38,9 +35,10 @@ struct Scope {
   [[nodiscard]] Arena& arena() const { return parsing.arena; }
   [[nodiscard]] Buffer& out() const { return parsing.out; }
   [[nodiscard]] uint64_t now_s() const { return parsing.unix_time_us / 1'000'000; }
-  /// It has to say a secret before it is told anything.
+  /// It has to say a secret, or an account's password, before it is told anything.
   [[nodiscard]] bool is_stranger() const {
-    return !state.is_authenticated && !parsing.settings.secret_read.empty();
+    return !state.is_authenticated &&
+           (!parsing.settings.secret_read.empty() || parsing.settings.needs_account);
   }
 };
 
@@ -81,25 +79,25 @@ struct Key {
   std::string_view rest = {};  ///< behind the container's name
 };
 
-/// Which container a key is of; the key has parts for all of its key columns. False: `refusal` answers what
-/// is wrong (nullptr: memory).
+/// Which container a key is of. False: `refusal` answers what is wrong (nullptr: memory).
+[[nodiscard]] bool take_container(const Scope& scope, std::string_view wire, bool is_silent, Key& key,
+                                  Request*& refusal);
+/// The same, and the key has parts for all of the container's key columns.
 [[nodiscard]] bool find_container(const Scope& scope, std::string_view wire, bool is_silent, Key& key,
                                   Request*& refusal);
-/// The parts of a key, as many as its container has. The last takes what is left.
-void split_key(const Key& key, std::span<Value> parts);
 
 // ---- values
 
 /// A number as text that lives as long as the request; `data` is nullptr where memory is refused.
 [[nodiscard]] Value number_value(const Scope& scope, uint64_t number);
-/// Of the version of a row that the request writes.
-[[nodiscard]] inline Value new_cas(const Scope& scope) {
-  return number_value(scope, scope.parsing.numbers == nullptr ? 1 : scope.parsing.numbers->next());
+/// Of the version of a row that the request writes: the one that the client gave, or else a new one.
+[[nodiscard]] inline Value new_cas(const Scope& scope, const std::optional<uint64_t>& given) {
+  return number_value(scope, given.has_value()                  ? *given
+                             : scope.parsing.numbers == nullptr ? 1
+                                                                : scope.parsing.numbers->next());
 }
 /// When a row expires: as it is stored. 0 = never.
 [[nodiscard]] uint64_t expiry_of(const Scope& scope, int64_t exptime);
-/// The value's parts, one for each value column; the columns behind the last part get NULL.
-void split_value(std::string_view value, std::span<Value> parts);
 
 // ---- finds
 
@@ -123,6 +121,19 @@ struct Conditions {
 /// Of the selections `values` and `row`.
 [[nodiscard]] bool make_row_layout(const Scope& scope, const Container& container,
                                    const SelectionNames& names, RowLayout& layout, PerColumn& per_column);
+
+/// A selection of a container's rows, and where the columns that are written stand in it.
+struct RowPlaces {
+  const SelectionNames& names;
+  uint32_t values_at;
+  uint32_t flags_at;
+  uint32_t cas_at;
+  uint32_t expiry_at;
+};
+/// Of `row`: what is there is changed.
+[[nodiscard]] RowPlaces places_in_row(const Container& container);
+/// Of `whole`: what is there is changed, or else a row is inserted.
+[[nodiscard]] RowPlaces places_in_whole(const Container& container);
 
 /// What is assigned to a row's columns, one after the other.
 class Assignments {
@@ -156,7 +167,15 @@ class Assignments {
 [[nodiscard]] Request* parse_get(const Scope& scope, Words words, bool tells_cas);
 [[nodiscard]] Request* parse_get_and_touch(const Scope& scope, Words words, bool tells_cas);
 
-enum class Store : uint8_t { set, add, replace, append, prepend, cas };
+enum class Store : uint8_t {
+  set,
+  add,
+  replace,
+  append,
+  prepend,
+  cas,
+  empty  ///< the value goes, and the row stays, with its expiry
+};
 /// What a storage command's line says.
 struct StoreLine {
   Store store = Store::set;
@@ -164,6 +183,7 @@ struct StoreLine {
   uint32_t flags = 0;
   uint64_t expiry = 0;
   uint64_t cas = 0;
+  std::optional<uint64_t> new_cas = {};  ///< that the client gives the row
   bool is_silent = false;
 };
 [[nodiscard]] Parsed parse_store(const Scope& scope, Store store, Words words, const Input& input);
@@ -172,14 +192,25 @@ struct StoreLine {
                                   std::string_view value);
 /// A find that changes the row that is there: all the others. The reply is still to be made.
 [[nodiscard]] Find* make_store_find(const Scope& scope, const Key& key, const StoreLine& line,
-                                    std::string_view value, const Conditions& conditions);
+                                    std::string_view value, const Conditions& conditions,
+                                    const RowPlaces& places);
 
 [[nodiscard]] Request* parse_delete(const Scope& scope, Words words);
 [[nodiscard]] Request* parse_touch(const Scope& scope, Words words);
 [[nodiscard]] Request* parse_count(const Scope& scope, Words words, bool subtracts);
-/// Count one up or down; the reply is still to be made. `names` is the container's `row`.
-[[nodiscard]] Find* make_count_find(const Scope& scope, const Key& key, uint64_t amount, bool subtracts,
-                                    const Conditions& conditions);
+/// Count one up or down.
+struct CountLine {
+  uint64_t amount = 1;
+  bool subtracts = false;
+  std::optional<uint64_t> new_cas = {};
+  std::optional<uint64_t> new_expiry = {};
+};
+/// The reply is still to be made.
+[[nodiscard]] Find* make_count_find(const Scope& scope, const Key& key, const CountLine& line,
+                                    const Conditions& conditions, const RowPlaces& places);
+
+/// flush_all: `words` stand behind it.
+[[nodiscard]] Parsed parse_flush(const Scope& scope, Words words, const Input& input);
 
 /// mg, ms, md, ma, me.
 [[nodiscard]] Parsed parse_meta(const Scope& scope, std::string_view command, Words words,

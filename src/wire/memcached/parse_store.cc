@@ -3,6 +3,7 @@
 // set, add, replace, append, prepend, cas: a line, and a value of as many bytes as the line says.
 #include <algorithm>
 
+#include "base/limits.h"
 #include "wire/memcached/parse_parts.h"
 
 namespace rowsocket::wire::memcached {
@@ -10,16 +11,18 @@ namespace {
 
 constexpr std::string_view value_end = "\r\n";
 
-/// A set of a user and a secret, where the port has one. The user is not looked at: a port's secret is
-/// nobody's.
+/// A set of a user and a password. The secret of the port may stand in the place of the password, where the
+/// port has one: then the user is not looked at.
 Request* parse_authentication(const Scope& scope, std::string_view value) {
   Words words(value);
-  words.next();
+  const std::string_view user = words.next();
   if (words.at_end()) {
     return refuse(scope, "CLIENT_ERROR bad authentication token format");
   }
   auto* const authenticate = make_request<Authenticate, AuthenticatedReply>(scope, scope.state);
   if (authenticate != nullptr) {
+    authenticate->method = Authenticate::Method::secret_or_account;
+    authenticate->user = Value(user);
     authenticate->password = Value(words.next());
   }
   return authenticate;
@@ -27,7 +30,8 @@ Request* parse_authentication(const Scope& scope, std::string_view value) {
 
 bool must_authenticate(const Scope& scope) {
   const Settings& settings = scope.parsing.settings;
-  return !scope.state.is_authenticated && !(settings.secret_read.empty() && settings.secret_write.empty());
+  const bool has_secret = !settings.secret_read.empty() || !settings.secret_write.empty();
+  return !scope.state.is_authenticated && (has_secret || settings.needs_account);
 }
 
 /// The filters of an insert that may only take the place of a row which has expired.
@@ -55,11 +59,12 @@ Request* make_store(const Scope& scope, const Key& key, const StoreLine& line, s
       return nullptr;
     }
     insert->reply = scope.arena().make<StoredReply>(scope.out(), container, line.is_silent,
-                                                    line.store == Store::add, scope.state.tally);
+                                                    line.store == Store::add, scope.state);
     return insert->reply == nullptr ? nullptr : insert;
   }
   const bool compares = line.store == Store::cas;
-  Find* const find = make_store_find(scope, key, line, value, {.has_cas = compares, .cas = line.cas});
+  Find* const find = make_store_find(scope, key, line, value, {.has_cas = compares, .cas = line.cas},
+                                     places_in_row(container));
   if (find == nullptr) {
     return nullptr;
   }
@@ -69,8 +74,7 @@ Request* make_store(const Scope& scope, const Key& key, const StoreLine& line, s
                                 .counts_found = compares ? Count::cas_hits : Count::cmd_set,
                                 .counts_missed = compares ? Count::cas_misses : Count::cmd_set,
                                 .counts_refused = Count::cas_badval};
-  find->reply =
-      scope.arena().make<FoundReply>(scope.out(), container, line.is_silent, lines, scope.state.tally);
+  find->reply = scope.arena().make<FoundReply>(scope.out(), container, line.is_silent, lines, scope.state);
   return find->reply == nullptr ? nullptr : find;
 }
 
@@ -97,7 +101,7 @@ bool take_value(const Scope& scope, size_t value_bytes, bool is_silent, Input& i
 
 Insert* make_insert(const Scope& scope, const Key& key, const StoreLine& line, std::string_view value) {
   const Container& container = *key.container;
-  const bool writes_cas = container.has_cas && !container.table_keeps_cas;
+  const bool writes_cas = container.writes_cas();
   const size_t key_parts = container.key_part_count;
   const size_t further =
       (container.has_flags ? 1U : 0U) + (writes_cas ? 1U : 0U) + (container.has_expiry ? 1U : 0U);
@@ -107,14 +111,14 @@ Insert* make_insert(const Scope& scope, const Key& key, const StoreLine& line, s
   if (insert == nullptr || values.empty()) {
     return nullptr;
   }
-  split_key(key, values.first(key_parts));
+  split_key(key.rest, values.first(key_parts));
   split_value(value, values.subspan(key_parts, container.value_count));
   size_t at = key_parts + container.value_count;
   if (container.has_flags) {
     values[at++] = number_value(scope, line.flags);
   }
   if (writes_cas) {
-    values[at++] = new_cas(scope);
+    values[at++] = new_cas(scope, line.new_cas);
   }
   if (container.has_expiry) {
     values[at++] = number_value(scope, line.expiry);
@@ -124,6 +128,7 @@ Insert* make_insert(const Scope& scope, const Key& key, const StoreLine& line, s
     return nullptr;
   }
   insert->selection.names = &container.whole;
+  insert->names_row = true;
   insert->values = values;
   if (line.store == Store::add && !container.has_expiry) {
     insert->on_duplicate = OnDuplicate::keep;
@@ -142,17 +147,17 @@ Insert* make_insert(const Scope& scope, const Key& key, const StoreLine& line, s
 }
 
 Find* make_store_find(const Scope& scope, const Key& key, const StoreLine& line, std::string_view value,
-                      const Conditions& conditions) {
+                      const Conditions& conditions, const RowPlaces& places) {
   const Container& container = *key.container;
-  Find* const find = find_row(scope, key, container.row, conditions);
+  Find* const find = find_row(scope, key, places.names, conditions);
   Assignments assignments(scope, size_t{container.value_count} + 3);
   if (find == nullptr || !assignments.ok()) {
     return nullptr;
   }
   if (line.store == Store::append) {
-    assignments.add(container.value_count - 1, Operation::append, Value(value));
+    assignments.add(places.values_at + container.value_count - 1, Operation::append, Value(value));
   } else if (line.store == Store::prepend) {
-    assignments.add(0, Operation::prepend, Value(value));
+    assignments.add(places.values_at, Operation::prepend, Value(value));
   } else {
     const auto parts = scope.arena().array<Value>(container.value_count);
     if (parts.empty()) {
@@ -160,17 +165,17 @@ Find* make_store_find(const Scope& scope, const Key& key, const StoreLine& line,
     }
     split_value(value, parts);
     for (uint32_t part = 0; part < container.value_count; ++part) {
-      assignments.add(part, Operation::set, parts[part]);
+      assignments.add(places.values_at + part, Operation::set, parts[part]);
     }
     if (container.has_flags) {
-      assignments.set_number(container.flags_at, number_value(scope, line.flags));
+      assignments.set_number(places.flags_at, number_value(scope, line.flags));
     }
-    if (container.has_expiry) {
-      assignments.set_number(container.expiry_at, number_value(scope, line.expiry));
+    if (container.has_expiry && line.store != Store::empty) {
+      assignments.set_number(places.expiry_at, number_value(scope, line.expiry));
     }
   }
-  if (container.has_cas && !container.table_keeps_cas) {
-    assignments.set_number(container.cas_at, new_cas(scope));
+  if (container.writes_cas()) {
+    assignments.set_number(places.cas_at, new_cas(scope, line.new_cas));
   }
   find->change = {.kind = Change::Kind::assign, .assignments = assignments.all()};
   find->tell = Tell::count;
@@ -188,8 +193,9 @@ Parsed parse_store(const Scope& scope, Store store, Words words, const Input& co
   uint64_t value_bytes = 0;
   bool is_right = parse_number(words.next(), line.flags);
   is_right = parse_number(words.next(), exptime) && is_right;
-  const bool has_size = parse_number(words.next(), value_bytes) && value_bytes <= value_bytes_max;
-  is_right = is_right && has_size && line.key.size() <= key_bytes_max &&
+  const bool has_size =
+      parse_number(words.next(), value_bytes) && value_bytes <= limits::memcached_value_bytes_max;
+  is_right = is_right && has_size && line.key.size() <= limits::memcached_key_bytes_max &&
              (store != Store::cas || parse_number(words.next(), line.cas));
   line.is_silent = word_count > least && words.next() == "noreply";
   line.expiry = expiry_of(scope, exptime);

@@ -109,6 +109,11 @@ TEST_F(MemcachedTest, set_inserts_the_row_or_changes_the_one_that_is_there) {
   EXPECT_TRUE(insert.duplicate_filters.empty());
 }
 
+TEST_F(MemcachedTest, an_insert_takes_no_other_row_for_the_one_of_its_key) {
+  EXPECT_TRUE(insert_of("set a 0 0 1\r\nx\r\n").names_row);
+  EXPECT_TRUE(insert_of("add @@bare.a 0 0 1\r\nx\r\n").names_row);
+}
+
 TEST_F(MemcachedTest, no_two_writes_have_the_same_cas) {
   const std::string first(insert_of("set a 0 0 1\r\nx\r\n").values[3].view());
   EXPECT_NE(insert_of("set a 0 0 1\r\nx\r\n").values[3].view(), first);
@@ -275,6 +280,14 @@ TEST_F(MemcachedTest, a_client_says_the_secret_with_a_set) {
   request.reply->done();
   EXPECT_TRUE(state.is_authenticated);
   EXPECT_EQ(insert_of("set any 0 0 8\r\nuser key\r\n").values[1].view(), "user key");
+}
+
+TEST_F(MemcachedTest, a_client_whose_account_is_gone_can_log_in_anew) {
+  settings.needs_account = true;
+  state.is_authenticated = true;
+  const Insert& insert = insert_of("set a 0 0 1\r\nx\r\n");
+  insert.reply->failed(ErrorCode::not_authenticated);
+  EXPECT_EQ(request_of("set any 0 0 8\r\nuser key\r\n").kind, RequestKind::authenticate);
 }
 
 TEST_F(MemcachedTest, a_secret_for_writing_is_said_before_the_first_set) {

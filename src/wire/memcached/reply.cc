@@ -8,12 +8,11 @@
 #include <cstring>
 #include <string>
 
+#include "base/limits.h"
 #include "wire/memcached/version.h"
 
 namespace rowsocket::wire::memcached {
 namespace {
-
-constexpr size_t error_text_bytes_max = 512;
 
 bool is_digit(char byte) { return byte >= '0' && byte <= '9'; }
 
@@ -24,6 +23,9 @@ bool is_of_server(ErrorCode code) {
     case ErrorCode::no_such_column:
     case ErrorCode::bad_modification:
     case ErrorCode::reply_too_large:
+    case ErrorCode::too_many_rows:
+    case ErrorCode::took_too_long:
+    case ErrorCode::client_gone:
     case ErrorCode::not_implemented:
       return true;
     default:
@@ -33,7 +35,7 @@ bool is_of_server(ErrorCode code) {
 
 /// One line of it, bounded.
 void append_text(Buffer& out, std::string_view text) {
-  text = text.substr(0, error_text_bytes_max);
+  text = text.substr(0, limits::error_text_bytes_max);
   const size_t begin = out.size();
   out.append(text);
   if (!out.failed()) {
@@ -79,6 +81,9 @@ void append_error(Buffer& out, const Error& error, const Container* container) {
 }
 
 void CommonReply::failed(const Error& error) {
+  if (error.code == ErrorCode::not_authenticated && state_ != nullptr) {
+    state_->is_authenticated = false;
+  }
   if (!is_silent_) {
     append_error(out(), error, container_);
   }
@@ -117,11 +122,11 @@ std::string_view column_of(const Buffer& out, const RowLayout& layout, size_t ro
 
 ValuesReply::ValuesReply(Buffer& out, const Container& container, const RowLayout& layout,
                          PerColumn per_column, std::span<const std::string_view> keys, bool tells_cas,
-                         bool is_whole, Tally& tally)
-    : CommonReply(out, &container, false),
+                         bool is_whole, State& state)
+    : CommonReply(out, &container, false, &state),
       layout_(layout),
       keys_(keys),
-      tally_(tally),
+      tally_(state.tally),
       tells_cas_(tells_cas),
       is_whole_(is_whole) {
   tells_rows_ = true;
@@ -177,8 +182,11 @@ void ValuesReply::end_rows() {
 }
 
 CountReply::CountReply(Buffer& out, const Container& container, const RowLayout& layout, PerColumn per_column,
-                       bool subtracts, Tally& tally)
-    : CommonReply(out, &container, false), layout_(layout), subtracts_(subtracts), tally_(tally) {
+                       bool subtracts, State& state)
+    : CommonReply(out, &container, false, &state),
+      layout_(layout),
+      subtracts_(subtracts),
+      tally_(state.tally) {
   tells_rows_ = true;
   tells_misses_ = true;
   per_column_ = per_column;
@@ -251,7 +259,6 @@ void StatsReply::done() {
   }
   stat("cmd_get", Tally::sum(Count::get_hits) + Tally::sum(Count::get_misses));
   stat("cmd_touch", Tally::sum(Count::touch_hits) + Tally::sum(Count::touch_misses));
-  stat("cmd_flush", 0);
   for (size_t number = 0; number < count_count; ++number) {
     const auto count = static_cast<Count>(number);
     stat(name_of(count), Tally::sum(count));

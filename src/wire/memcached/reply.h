@@ -37,8 +37,10 @@ class CommonReply : public Reply {
   void failed(const Error& error) override;
 
  protected:
-  CommonReply(Buffer& out, const Container* container, bool is_silent)
-      : Reply(out, bare_format), container_(container), is_silent_(is_silent) {}
+  /// `state` forgets that the client has logged in where its account is gone, so that the client can log in
+  /// anew. nullptr for an answer that asks no table.
+  CommonReply(Buffer& out, const Container* container, bool is_silent, State* state)
+      : Reply(out, bare_format), container_(container), state_(state), is_silent_(is_silent) {}
   ~CommonReply() = default;
 
   void say(std::string_view line) const {
@@ -52,6 +54,7 @@ class CommonReply : public Reply {
 
  private:
   const Container* container_;
+  State* state_;
   bool is_silent_;
 };
 
@@ -59,7 +62,7 @@ class CommonReply : public Reply {
 class FixedReply final : public CommonReply {
  public:
   FixedReply(Buffer& out, std::string_view line, bool is_silent)
-      : CommonReply(out, nullptr, is_silent), line_(line) {}
+      : CommonReply(out, nullptr, is_silent, nullptr), line_(line) {}
   void failed(const Error&) override { say(line_); }
   void done() override { say(line_); }
 
@@ -71,7 +74,7 @@ class FixedReply final : public CommonReply {
 class SkippingReply final : public CommonReply {
  public:
   SkippingReply(Buffer& out, std::string_view line, bool is_silent, State& state, uint64_t skip_bytes)
-      : CommonReply(out, nullptr, is_silent), line_(line), state_(state), skip_bytes_(skip_bytes) {}
+      : CommonReply(out, nullptr, is_silent, nullptr), line_(line), state_(state), skip_bytes_(skip_bytes) {}
   void failed(const Error&) override {
     say(line_);
     state_.skip_bytes = skip_bytes_;
@@ -87,7 +90,7 @@ class SkippingReply final : public CommonReply {
 class ProblemReply final : public CommonReply {
  public:
   ProblemReply(Buffer& out, bool is_silent, std::string_view name, std::string_view problem)
-      : CommonReply(out, nullptr, is_silent), name_(name), problem_(problem) {}
+      : CommonReply(out, nullptr, is_silent, nullptr), name_(name), problem_(problem) {}
   void failed(const Error& error) override;
 
  private:
@@ -107,8 +110,8 @@ class FoundReply final : public CommonReply {
     Count counts_missed = Count::none;
     Count counts_refused = Count::none;
   };
-  FoundReply(Buffer& out, const Container& container, bool is_silent, const Lines& lines, Tally& tally)
-      : CommonReply(out, &container, is_silent), lines_(lines), tally_(tally) {}
+  FoundReply(Buffer& out, const Container& container, bool is_silent, const Lines& lines, State& state)
+      : CommonReply(out, &container, is_silent, &state), lines_(lines), tally_(state.tally) {}
   void counted(uint64_t row_count) override { tell(row_count, row_count); }
   void changed(const Changes& changes) override { tell(changes.rows_found, changes.rows_matched); }
 
@@ -127,8 +130,8 @@ class FoundReply final : public CommonReply {
 /// `set` and `add`.
 class StoredReply final : public CommonReply {
  public:
-  StoredReply(Buffer& out, const Container& container, bool is_silent, bool keeps, Tally& tally)
-      : CommonReply(out, &container, is_silent), keeps_(keeps), tally_(tally) {}
+  StoredReply(Buffer& out, const Container& container, bool is_silent, bool keeps, State& state)
+      : CommonReply(out, &container, is_silent, &state), keeps_(keeps), tally_(state.tally) {}
   void begin_outcomes() override {}
   void inserted(const RowOutcome& outcome) override {
     tally_.add(Count::cmd_set);
@@ -169,7 +172,7 @@ class NumberText {
 class ValuesReply final : public CommonReply {
  public:
   ValuesReply(Buffer& out, const Container& container, const RowLayout& layout, PerColumn per_column,
-              std::span<const std::string_view> keys, bool tells_cas, bool is_whole, Tally& tally);
+              std::span<const std::string_view> keys, bool tells_cas, bool is_whole, State& state);
   void begin_rows(size_t) override { rows_told_ = 0; }
   void row_begins(size_t key_number) override;
   void row_ends() override;
@@ -188,7 +191,7 @@ class ValuesReply final : public CommonReply {
 /// Around keys of several containers.
 class SeveralReply final : public CommonReply {
  public:
-  explicit SeveralReply(Buffer& out) : CommonReply(out, nullptr, false) {}
+  SeveralReply(Buffer& out, State& state) : CommonReply(out, nullptr, false, &state) {}
   void group_begins() override {}
   void group_ends() override { say("END"); }
   void group_failed(size_t, const Error& error) override { failed(error); }
@@ -198,7 +201,7 @@ class SeveralReply final : public CommonReply {
 class CountReply final : public CommonReply {
  public:
   CountReply(Buffer& out, const Container& container, const RowLayout& layout, PerColumn per_column,
-             bool subtracts, Tally& tally);
+             bool subtracts, State& state);
   void failed(const Error& error) override;
   void begin_rows(size_t) override {}
   void row_begins(size_t) override { row_begin_ = out().size(); }
@@ -216,10 +219,10 @@ class CountReply final : public CommonReply {
   size_t row_begin_ = 0;
 };
 
-/// The `set` that says who the client is.
+/// Of the `set` that names an account or the secret.
 class AuthenticatedReply final : public CommonReply {
  public:
-  AuthenticatedReply(Buffer& out, State& state) : CommonReply(out, nullptr, false), state_(state) {}
+  AuthenticatedReply(Buffer& out, State& state) : CommonReply(out, nullptr, false, nullptr), state_(state) {}
   void done() override {
     state_.is_authenticated = true;
     say("STORED");
@@ -234,7 +237,7 @@ class AuthenticatedReply final : public CommonReply {
 class ChosenReply final : public CommonReply {
  public:
   ChosenReply(Buffer& out, const Container& container, State& state)
-      : CommonReply(out, &container, false), state_(state) {}
+      : CommonReply(out, &container, false, &state), state_(state) {}
   void opened(std::span<const std::string_view>) override;
 
  private:
@@ -245,7 +248,10 @@ class ChosenReply final : public CommonReply {
 class StatsReply final : public CommonReply {
  public:
   StatsReply(Buffer& out, const Settings& settings, const ServerFigures* figures, uint64_t unix_time_s)
-      : CommonReply(out, nullptr, false), settings_(settings), figures_(figures), unix_time_s_(unix_time_s) {}
+      : CommonReply(out, nullptr, false, nullptr),
+        settings_(settings),
+        figures_(figures),
+        unix_time_s_(unix_time_s) {}
   void done() override;
 
  private:

@@ -21,6 +21,7 @@ namespace rowsocket::wire::memcached {
   ROWSOCKET_TALLY(get_hits)         \
   ROWSOCKET_TALLY(get_misses)       \
   ROWSOCKET_TALLY(cmd_set)          \
+  ROWSOCKET_TALLY(cmd_flush)        \
   ROWSOCKET_TALLY(touch_hits)       \
   ROWSOCKET_TALLY(touch_misses)     \
   ROWSOCKET_TALLY(delete_hits)      \

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+//
+// The version that clients of memcached's protocol are told.
 #pragma once
 
 #include <string_view>

@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "wire/memcached/meta_line.h"
+
+#include "base/limits.h"
+
+namespace rowsocket::wire::memcached {
+namespace {
+
+constexpr std::string_view bad_token = "CLIENT_ERROR bad token in command line format";
+
+/// The flags that each command takes.
+std::string_view flags_of(char command) {
+  switch (command) {
+    case 'g':
+      return "bcfkOqstTuv";
+    case 's':
+      return "bcCEFkMNOqTS";
+    case 'd':
+      return "bCEkOqx";
+    case 'a':
+      return "bcCDEJkMNOqtTv";
+    default:
+      return "b";
+  }
+}
+
+std::string_view read_flag(std::string_view flag, Meta& meta) {
+  const std::string_view token = flag.substr(1);
+  if (flags_of(meta.command).find(flag[0]) == std::string_view::npos) {
+    constexpr std::string_view of_memcached = "EhIlNRT";
+    return of_memcached.find(flag[0]) != std::string_view::npos
+               ? "CLIENT_ERROR invalid flag: a table has no answer to it"
+               : "CLIENT_ERROR invalid flag";
+  }
+  bool is_right = true;
+  switch (flag[0]) {
+    case 'b':
+      meta.is_base64 = true;
+      break;
+    case 'q':
+      meta.is_quiet = true;
+      break;
+    case 'v':
+      meta.tells_value = true;
+      break;
+    case 'C':
+      meta.has_cas = true;
+      is_right = parse_number(token, meta.cas);
+      break;
+    case 'T':
+      meta.has_expiry = true;
+      is_right = parse_number(token, meta.exptime);
+      break;
+    case 'E':
+      is_right = parse_number(token, meta.new_cas.emplace());
+      break;
+    case 'N':
+      is_right = parse_number(token, meta.made_exptime.emplace());
+      break;
+    case 'J':
+      if (!parse_number(token, meta.initial)) {
+        return "CLIENT_ERROR invalid numeric initial value";
+      }
+      break;
+    case 'x':
+      meta.keeps_row = true;
+      break;
+    case 'F':
+      is_right = parse_number(token, meta.client_flags);
+      break;
+    case 'D':
+      if (!parse_number(token, meta.delta)) {
+        return "CLIENT_ERROR invalid numeric delta value";
+      }
+      break;
+    case 'M':
+      if (token.size() != 1) {
+        return "CLIENT_ERROR incorrect length for M token";
+      }
+      meta.mode = token[0];
+      break;
+    case 'O':
+      if (token.size() > limits::memcached_opaque_bytes_max) {
+        return "CLIENT_ERROR opaque token too long";
+      }
+      break;
+    default:
+      break;
+  }
+  return is_right ? std::string_view() : bad_token;
+}
+
+}  // namespace
+
+bool read_flags(const Scope& scope, Words words, Meta& meta) {
+  const size_t count = words.count_left();
+  if (count > limits::memcached_flag_count_max) {
+    meta.wrong = "CLIENT_ERROR options flags are too long";
+    return true;
+  }
+  const auto flags = scope.arena().array<std::string_view>(count);
+  if (flags.size() != count) {
+    return false;
+  }
+  for (size_t number = 0; number < count; ++number) {
+    flags[number] = words.next();
+    const char letter = flags[number][0];
+    const bool is_double = std::any_of(flags.begin(), flags.begin() + static_cast<ptrdiff_t>(number),
+                                       [letter](auto one) { return one[0] == letter; });
+    const std::string_view wrong = is_double ? "CLIENT_ERROR duplicate flag" : read_flag(flags[number], meta);
+    meta.wrong = meta.wrong.empty() ? wrong : meta.wrong;
+  }
+  meta.flags = flags;
+  return true;
+}
+
+}  // namespace rowsocket::wire::memcached

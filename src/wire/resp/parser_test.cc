@@ -1,0 +1,391 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// What commands ask of a table, and what is answered to commands that ask none.
+#include <gmock/gmock.h>
+
+#include "base/refused_memory.h"
+#include "wire/resp/commands.h"
+#include "wire/resp/parser_fixture.h"
+
+namespace rowsocket::wire::resp::test {
+namespace {
+
+using testing::HasSubstr;
+
+// ---- keys
+
+TEST_F(RespTest, a_key_with_a_database_names_a_row) {
+  const Find& find = find_of({"HGET", "shop.user:42", "name"});
+  EXPECT_EQ(find.selection.names->database, "shop");
+  EXPECT_EQ(find.selection.names->table, "user");
+  EXPECT_EQ(find.selection.names->index, "");
+  EXPECT_EQ(find.selection.names->columns, "name");
+  EXPECT_EQ(find.selection.names->unique_key_parts, 1U);
+  EXPECT_EQ(words_of(find.range.key), "42");
+}
+
+TEST_F(RespTest, a_key_can_name_an_index_and_have_several_parts) {
+  const Find& find = find_of({"HGET", "shop.user@by_name:a:b\\:c:d\\\\", "id"});
+  EXPECT_EQ(find.selection.names->table, "user");
+  EXPECT_EQ(find.selection.names->index, "by_name");
+  EXPECT_EQ(find.selection.names->unique_key_parts, 3U);
+  EXPECT_EQ(words_of(find.range.key), "a b:c d\\");
+}
+
+TEST_F(RespTest, a_database_can_be_selected_for_keys_without_one) {
+  EXPECT_EQ(answer_to({"SELECT", "shop"}), "+OK\r\n");
+  EXPECT_EQ(find_of({"HGET", "user:42", "name"}).selection.names->database, "shop");
+  EXPECT_EQ(find_of({"EXISTS", "user:42"}).selection.names->table, "user");
+  EXPECT_EQ(find_of({"GET", "a"}).selection.names->table, "t");
+  EXPECT_EQ(answer_to({"SELECT", "0"}), "+OK\r\n");
+  EXPECT_EQ(find_of({"EXISTS", "user:42"}).selection.names->table, "t");
+}
+
+TEST_F(RespTest, a_command_of_one_kind_refuses_keys_of_the_other) {
+  EXPECT_THAT(answer_to({"GET", "shop.user:42"}), HasSubstr("-WRONGTYPE "));
+  EXPECT_THAT(answer_to({"HGET", "a", "b"}), HasSubstr("-WRONGTYPE "));
+  EXPECT_THAT(answer_to({"HGET", "@@all.a:b", "c"}), HasSubstr("-WRONGTYPE "));
+}
+
+TEST_F(RespTest, containers_that_can_not_be_used_say_why) {
+  EXPECT_EQ(answer_to({"GET", "@@none.a"}), "-ERR container 'none': there is no such container\r\n");
+  EXPECT_THAT(answer_to({"GET", "@@broken.a"}), HasSubstr("-ERR container 'broken': it names no schema"));
+  EXPECT_THAT(answer_to({"GET", "@@wide.a"}), HasSubstr("fewer parts"));
+  settings.containers = nullptr;
+  EXPECT_THAT(answer_to({"GET", "a"}), HasSubstr("-ERR rowsocket_containers names no table"));
+}
+
+// ---- strings
+
+TEST_F(RespTest, get_asks_for_the_value_alone_where_it_has_not_expired) {
+  const Find& find = find_of({"GET", "a"});
+  EXPECT_EQ(find.selection.names->columns, "v");
+  ASSERT_EQ(find.filters.size(), 1U);
+  EXPECT_EQ(find.filters[0].comparison, Comparison::greater_or_unset);
+  EXPECT_EQ(reply_to(find, {Value("Ann")}), "$3\r\nAnn\r\n");
+  EXPECT_EQ(reply_to(find, {Value()}), "$-1\r\n");
+  state.version = 3;
+  EXPECT_EQ(reply_to(find_of({"GET", "a"}), {Value()}), "_\r\n");
+}
+
+TEST_F(RespTest, values_of_several_columns_are_joined) {
+  const Find& find = find_of({"GET", "@@wide.a|b"});
+  EXPECT_EQ(words_of(find.range.key), "a b");
+  EXPECT_EQ(reply_to(find, {Value("1"), Value("2")}), "$3\r\n1|2\r\n");
+}
+
+TEST_F(RespTest, keys_of_one_container_are_one_walk_and_of_several_a_group) {
+  const Find& find = find_of({"MGET", "a", "b"});
+  EXPECT_EQ(words_of(find.list.values), "a b");
+  EXPECT_EQ(find.limit, 2U);
+  out.clear();
+  find.reply->begin_rows(1);
+  find.reply->missed(0);
+  tell_row(*find.reply, {Value("x")});
+  find.reply->end_rows();
+  EXPECT_EQ(out.view(), "*2\r\n$-1\r\n$1\r\nx\r\n");
+  const Request& several = request_of(encoded({"MGET", "a", "@@bare.b", "c"}));
+  ASSERT_EQ(several.kind, RequestKind::group);
+  EXPECT_EQ(static_cast<const Group&>(several).members.size(), 3U);
+}
+
+TEST_F(RespTest, set_writes_all_that_a_container_has) {
+  const Insert& insert = inserted_by({"SET", "a", "x", "EX", "10"});
+  EXPECT_EQ(words_of(insert.values.first(3)), "a x 0");
+  EXPECT_EQ(words_of(insert.values.last(1)), std::to_string(now_s + 10));
+  EXPECT_EQ(insert.on_duplicate, OnDuplicate::change);
+  EXPECT_EQ(insert.duplicate_changes.size(), 4U);
+  EXPECT_TRUE(insert.duplicate_filters.empty());
+}
+
+TEST_F(RespTest, keepttl_leaves_the_expiry_of_a_row_that_has_not_expired) {
+  const Insert& insert = inserted_by({"SET", "a", "x", "KEEPTTL"});
+  EXPECT_EQ(find_of({"SET", "a", "x", "KEEPTTL"}).change.assignments.size(), 3U);
+  EXPECT_EQ(insert.duplicate_changes.size(), 3U);
+  EXPECT_EQ(insert.mismatch_changes.size(), 4U);
+  EXPECT_EQ(insert.duplicate_filters.size(), 1U);
+}
+
+TEST_F(RespTest, a_time_that_is_no_whole_second_ends_at_the_next) {
+  EXPECT_EQ(words_of(inserted_by({"SET", "a", "x", "PX", "1"}).values.last(1)), std::to_string(now_s + 1));
+  EXPECT_EQ(words_of(inserted_by({"SET", "a", "x", "PX", "1001"}).values.last(1)), std::to_string(now_s + 2));
+}
+
+TEST_F(RespTest, a_container_without_an_expiry_refuses_one) {
+  EXPECT_THAT(answer_to({"SET", "@@bare.a", "x", "EX", "10"}), HasSubstr("no column for an expiry time"));
+  EXPECT_THAT(answer_to({"EXPIRE", "@@bare.a", "10"}), HasSubstr("no column for an expiry time"));
+}
+
+TEST_F(RespTest, set_with_get_tells_the_row_before_or_inserts_one) {
+  const Find& find = find_of({"SET", "a", "x", "GET"});
+  EXPECT_EQ(find.tell, Tell::rows);
+  EXPECT_EQ(find.change.assignments.size(), 4U);
+  ASSERT_NE(find.otherwise, nullptr);
+  EXPECT_EQ(find.otherwise->reply, find.reply);
+  EXPECT_EQ(reply_to(find, {Value("a"), Value("old"), Value("0"), Value("1"), Value("0")}), "$3\r\nold\r\n");
+  EXPECT_EQ(find_of({"SET", "a", "x", "XX", "GET"}).otherwise, nullptr);
+  EXPECT_TRUE(find_of({"SET", "a", "x", "NX", "GET"}).change.assignments.empty());
+}
+
+TEST_F(RespTest, pairs_of_one_container_are_rows_of_one_insert) {
+  const Insert& insert = insert_of({"MSET", "a", "1", "b", "2"});
+  EXPECT_EQ(insert.row_count, 2U);
+  EXPECT_THAT(answer_to({"MSET", "a", "1", "b"}), HasSubstr("wrong number of arguments"));
+}
+
+TEST_F(RespTest, an_insert_of_a_container_takes_no_other_row_for_the_one_of_its_key) {
+  EXPECT_TRUE(inserted_by({"SET", "a", "x"}).names_row);
+  EXPECT_TRUE(insert_of({"SETNX", "a", "x"}).names_row);
+  EXPECT_TRUE(insert_of({"MSET", "a", "1", "b", "2"}).names_row);
+  EXPECT_TRUE(inserted_by({"HSET", "d.t:1", "a", "x"}).names_row);
+}
+
+TEST_F(RespTest, a_sum_is_one_step_whether_or_not_the_row_is_there) {
+  const Find& find = find_of({"DECRBY", "a", "5"});
+  ASSERT_EQ(find.change.assignments.size(), 2U);
+  EXPECT_EQ(find.change.assignments[0].operation, Operation::add_whole);
+  EXPECT_EQ(find.change.assignments[0].value.view(), "-5");
+  EXPECT_EQ(find.tell, Tell::rows_after);
+  const Insert& insert = inserted_by({"DECRBY", "a", "5"});
+  EXPECT_EQ(insert.values[1].view(), "-5");
+  EXPECT_EQ(insert.duplicate_changes[0].operation, Operation::add_whole);
+  EXPECT_EQ(insert.mismatch_changes.size(), 4U);
+  EXPECT_TRUE(insert.tells_rows);
+  out.clear();
+  tell_row(*insert.reply, {Value("a"), Value("-3"), Value("0"), Value("1"), Value("0")});
+  EXPECT_EQ(out.view(), ":-3\r\n");
+  out.clear();
+  insert.reply->failed(Error(ErrorCode::sql, 1, "").because(Reason::out_of_range));
+  EXPECT_EQ(out.view(), "-ERR increment or decrement would overflow\r\n");
+}
+
+TEST_F(RespTest, a_sum_is_told_as_a_whole_number_however_its_column_shows_it) {
+  const auto told = [this](const char* value) {
+    return reply_to(find_of({"INCR", "a"}), {Value("a"), Value(value), Value("0"), Value("1"), Value("0")});
+  };
+  EXPECT_EQ(told("0000000041"), ":41\r\n");
+  EXPECT_EQ(told("-12.00"), ":-12\r\n");
+  EXPECT_EQ(told("9223372036854775807"), ":9223372036854775807\r\n");
+  EXPECT_EQ(told("9223372036854775808"), "$19\r\n9223372036854775808\r\n") << "never a number of RESP";
+  EXPECT_EQ(told("00:00:01"), "$8\r\n00:00:01\r\n");
+  EXPECT_EQ(told("1.50"), "$4\r\n1.50\r\n");
+}
+
+TEST_F(RespTest, a_new_size_is_told_once) {
+  const Find& find = find_of({"APPEND", "a", "xy"});
+  EXPECT_FALSE(find.reply->tells_misses()) << "the row that is inserted then is told";
+  EXPECT_EQ(reply_to(find, {Value("a"), Value("wxy"), Value("0"), Value("1"), Value("0")}), ":3\r\n");
+}
+
+// ---- hashes
+
+TEST_F(RespTest, a_row_is_told_with_the_names_of_columns_that_are_not_null) {
+  const std::vector<Value> row = {Value("1"), Value(), Value("x")};
+  const std::vector<std::string> names = {"id", "a", "b"};
+  EXPECT_TRUE(find_of({"HGETALL", "d.t:1"}).selection.names->all_columns);
+  EXPECT_EQ(reply_to(find_of({"HGETALL", "d.t:1"}), row, names),
+            "*4\r\n$2\r\nid\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\nx\r\n");
+  EXPECT_EQ(reply_to(find_of({"HKEYS", "d.t:1"}), row, names), "*2\r\n$2\r\nid\r\n$1\r\nb\r\n");
+  EXPECT_EQ(reply_to(find_of({"HVALS", "d.t:1"}), row, names), "*2\r\n$1\r\n1\r\n$1\r\nx\r\n");
+  EXPECT_EQ(reply_to(find_of({"HLEN", "d.t:1"}), row, names), ":2\r\n");
+  state.version = 3;
+  EXPECT_EQ(reply_to(find_of({"HGETALL", "d.t:1"}), row, names),
+            "%2\r\n$2\r\nid\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\nx\r\n");
+}
+
+TEST_F(RespTest, fields_are_set_in_the_row_that_is_there_or_in_a_new_one) {
+  const Find& find = find_of({"HSET", "d.t:1:2", "a", "x", "b", "y"});
+  EXPECT_TRUE(find.selection.names->key_columns_first);
+  EXPECT_EQ(find.selection.names->columns, "a,b");
+  ASSERT_EQ(find.change.assignments.size(), 2U);
+  EXPECT_EQ(find.change.assignments[0].column, 2U);
+  ASSERT_NE(find.otherwise, nullptr);
+  EXPECT_EQ(words_of(find.otherwise->values), "1 2 x y");
+  out.clear();
+  find.reply->inserted({.error = {}, .rows_affected = 1, .has_id = false, .id = 0});
+  EXPECT_EQ(out.view(), ":2\r\n");
+}
+
+TEST_F(RespTest, a_field_that_is_removed_twice_counts_once) {
+  EXPECT_EQ(find_of({"HDEL", "d.t:1", "a", "b", "A", "a"}).selection.names->columns, "a,b");
+}
+
+TEST_F(RespTest, a_field_is_a_name) {
+  EXPECT_EQ(answer_to({"HGET", "d.t:1", "a,b"}), "-ERR a field is the name of a column\r\n");
+  EXPECT_EQ(answer_to({"HGET", "d.t:1", ""}), "-ERR a field is the name of a column\r\n");
+}
+
+// ---- the connection
+
+TEST_F(RespTest, hello_chooses_the_version) {
+  EXPECT_THAT(answer_to({"HELLO", "3", "SETNAME", "me"}), HasSubstr("%7\r\n$6\r\nserver\r\n$9\r\nrowsocket"));
+  EXPECT_EQ(state.version, 3U);
+  EXPECT_EQ(answer_to({"CLIENT", "GETNAME"}), "$2\r\nme\r\n");
+  EXPECT_THAT(answer_to({"HELLO", "2"}), HasSubstr("*14\r\n"));
+  EXPECT_EQ(answer_to({"HELLO", "4"}), "-NOPROTO unsupported protocol version\r\n");
+  EXPECT_EQ(answer_to({"RESET"}), "+RESET\r\n");
+  EXPECT_EQ(answer_to({"CLIENT", "GETNAME"}), "$-1\r\n");
+}
+
+TEST_F(RespTest, a_stranger_says_the_secret_first) {
+  settings.secret_read = "key";
+  EXPECT_EQ(answer_to({"GET", "a"}), "-NOAUTH Authentication required.\r\n");
+  EXPECT_EQ(answer_to({"NOSUCH"}), "-NOAUTH Authentication required.\r\n");
+  EXPECT_EQ(answer_to({"MULTI"}), "-NOAUTH Authentication required.\r\n");
+  EXPECT_THAT(answer_to({"HELLO", "3"}), HasSubstr("-NOAUTH HELLO"));
+  const Request& wrong = request_of(encoded({"AUTH", "ann", "lock"}));
+  ASSERT_EQ(wrong.kind, RequestKind::authenticate);
+  out.clear();
+  wrong.reply->failed(ErrorCode::not_authenticated);
+  EXPECT_THAT(std::string(out.view()), HasSubstr("-WRONGPASS"));
+  const Request& right = request_of(encoded({"HELLO", "3", "AUTH", "ann", "key"}));
+  EXPECT_EQ(static_cast<const Authenticate&>(right).password.view(), "key");
+  right.reply->done();
+  EXPECT_EQ(find_of({"GET", "a"}).limit, 1U);
+}
+
+TEST_F(RespTest, what_can_not_be_followed_is_answered_and_closed) {
+  const std::string input = "*1\r\nfoo\r\nGET a\r\n";
+  const Parsed parsed = parse(input);
+  ASSERT_EQ(parsed.status, Parsed::Status::request);
+  EXPECT_EQ(answer_of(*parsed.request), "-ERR Protocol error: expected '$', got 'f'\r\n");
+  EXPECT_EQ(parse(std::string_view(input).substr(parsed.consumed_bytes)).status, Parsed::Status::hang_up);
+}
+
+TEST_F(RespTest, http_is_closed) {
+  EXPECT_EQ(parse("POST / HTTP/1.1\r\n").status, Parsed::Status::hang_up);
+  EXPECT_EQ(parse("GET / HTTP/1.1\r\n").status, Parsed::Status::hang_up);
+  EXPECT_EQ(parse("Host: a\r\n").status, Parsed::Status::hang_up);
+}
+
+TEST_F(RespTest, every_command_is_found_by_its_name_and_says_how_many_words_it_has) {
+  for (const Command& command : all_commands()) {
+    EXPECT_EQ(find_command(command.name), &command);
+    const auto words = static_cast<size_t>(command.arity < 0 ? -command.arity : command.arity);
+    if (command.plan != nullptr && words > 1) {
+      EXPECT_THAT(answer_to({command.name}), HasSubstr("wrong number of arguments for '")) << command.name;
+    }
+  }
+}
+
+// ---- transactions
+
+TEST_F(RespTest, exec_makes_one_group_and_leaves_its_last_byte) {
+  EXPECT_EQ(answer_to({"MULTI"}), "+OK\r\n");
+  EXPECT_EQ(answer_to({"SET", "a", "1"}), "+QUEUED\r\n");
+  EXPECT_EQ(answer_to({"MGET", "a", "@@bare.b"}), "+QUEUED\r\n");
+  const std::string exec = encoded({"EXEC"});
+  for (int times = 0; times < 2; ++times) {  // it had to wait for a lock
+    const Parsed parsed = parse(exec);
+    ASSERT_EQ(parsed.status, Parsed::Status::request);
+    EXPECT_EQ(parsed.consumed_bytes, exec.size() - 1);
+    ASSERT_EQ(parsed.request->kind, RequestKind::group);
+    EXPECT_EQ(static_cast<const Group*>(parsed.request)->members.size(), 3U);
+    out.clear();
+    parsed.request->reply->group_begins();
+    EXPECT_EQ(out.view(), "*2\r\n");
+  }
+  EXPECT_EQ(parse("\n").status, Parsed::Status::need_more);
+  const Parsed end = parse("\nGET a\r\n");
+  EXPECT_EQ(end.consumed_bytes, 1U);
+  EXPECT_EQ(answer_of(*end.request), "");
+  EXPECT_EQ(find_of({"GET", "a"}).limit, 1U);
+}
+
+TEST_F(RespTest, what_a_client_has_the_state_hold_is_counted) {
+  EXPECT_EQ(state.held_bytes(), 0U);
+  EXPECT_EQ(answer_to({"CLIENT", "SETNAME", std::string(256, 'n')}), "+OK\r\n");
+  EXPECT_GE(state.held_bytes(), 256U);
+  answer_to({"MULTI"});
+  EXPECT_EQ(answer_to({"SET", "a", std::string(10'000, 'x')}), "+QUEUED\r\n");
+  EXPECT_GE(state.held_bytes(), 10'000U);
+  EXPECT_EQ(answer_to({"DISCARD"}), "+OK\r\n");
+  EXPECT_LT(state.held_bytes(), 10'000U);
+  EXPECT_EQ(answer_to({"RESET"}), "+RESET\r\n");
+}
+
+TEST_F(RespTest, a_name_of_a_client_is_bounded) {
+  const std::string name(257, 'n');
+  EXPECT_THAT(answer_to({"CLIENT", "SETNAME", name}), HasSubstr("-ERR Client names cannot"));
+  EXPECT_THAT(answer_to({"HELLO", "3", "SETNAME", name}), HasSubstr("-ERR Client names cannot"));
+}
+
+TEST_F(RespTest, a_command_that_is_refused_breaks_the_transaction) {
+  EXPECT_EQ(answer_to({"MULTI"}), "+OK\r\n");
+  EXPECT_THAT(answer_to({"SET", "a"}), HasSubstr("wrong number"));
+  EXPECT_THAT(answer_to({"EXEC"}), HasSubstr("-EXECABORT"));
+  EXPECT_EQ(answer_to({"EXEC"}), "-ERR EXEC without MULTI\r\n");
+  EXPECT_EQ(answer_to({"MULTI"}), "+OK\r\n");
+  EXPECT_THAT(answer_to({"PING"}), HasSubstr("-ERR the command is not there between MULTI and EXEC"));
+  EXPECT_EQ(answer_to({"DISCARD"}), "+OK\r\n");
+}
+
+TEST_F(RespTest, a_group_that_fails_says_that_nothing_was_done) {
+  answer_to({"MULTI"});
+  answer_to({"SET", "a", "1"});
+  const Parsed parsed = parse(encoded({"EXEC"}));
+  out.clear();
+  parsed.request->reply->group_failed(0, Error(ErrorCode::no_transactions));
+  EXPECT_THAT(std::string(out.view()), HasSubstr("-EXECABORT Transaction discarded, nothing of it was done: "
+                                                 "no_transactions"));
+}
+
+// ---- ranges
+
+TEST_F(RespTest, a_range_has_all_that_a_find_can_have) {
+  const Find& find =
+      find_of({"ROWS.FIND", "d.t@i", "a,b", ">=", "2", "1",     "2", "TO",      "<",     "1", "9",
+               "IN",        "0",     "2",   "5",  "6", "EACH",  "3", "REVERSE", "LIMIT", "7", "OFFSET",
+               "1",         "WHERE", "c",   "!=", "x", "WHILE", "e", "IS",      "NULL"});
+  EXPECT_EQ(find.selection.names->index, "i");
+  EXPECT_EQ(find.selection.names->filter_columns, "c,e");
+  EXPECT_EQ(find.range.key_operator, KeyOperator::at_or_after);
+  EXPECT_EQ(words_of(find.range.key), "1 2");
+  EXPECT_EQ(find.range.end_operator, KeyOperator::before);
+  EXPECT_EQ(words_of(find.range.end_key), "9");
+  EXPECT_TRUE(find.range.reverse);
+  EXPECT_EQ(words_of(find.list.values), "5 6");
+  EXPECT_EQ(find.list.row_limit_per_key, 3U);
+  EXPECT_EQ(find.limit, 7U);
+  EXPECT_EQ(find.offset, 1U);
+  ASSERT_EQ(find.filters.size(), 2U);
+  EXPECT_EQ(find.filters[0].comparison, Comparison::not_equal);
+  EXPECT_EQ(find.filters[1].mismatch, Mismatch::stop);
+  EXPECT_TRUE(find.filters[1].value.is_null());
+}
+
+TEST_F(RespTest, a_change_of_a_range_changes_one_row_unless_it_says_more) {
+  const Find& find = find_of({"ROWS.CHANGE", "d.t", "=", "1", "7", "ADD", "a", "5", "SETNULL", "b"});
+  EXPECT_EQ(find.limit, 1U);
+  EXPECT_EQ(find.selection.names->columns, "a,b");
+  ASSERT_EQ(find.change.assignments.size(), 2U);
+  EXPECT_EQ(find.change.assignments[0].operation, Operation::add);
+  EXPECT_TRUE(find.change.assignments[1].value.is_null());
+  EXPECT_THAT(answer_to({"ROWS.CHANGE", "d.t", "=", "1", "7", "LIMIT", "3"}), HasSubstr("either DELETE"));
+}
+
+TEST_F(RespTest, a_range_that_makes_no_sense_is_refused) {
+  EXPECT_THAT(answer_to({"ROWS.FIND", "t", "a", "=", "1", "7"}), HasSubstr("database.table"));
+  EXPECT_THAT(answer_to({"ROWS.FIND", "d.t", "a", "=", "2", "7"}), HasSubstr("number of values"));
+  EXPECT_THAT(answer_to({"ROWS.FIND", "d.t", "a", "=", "1", "7", "EACH", "3"}), HasSubstr("EACH"));
+  EXPECT_THAT(answer_to({"ROWS.FIND", "d.t", "a", "=", "1", "7", "MAYBE"}), HasSubstr("syntax error"));
+}
+
+// ---- memory
+
+TEST_F(RespTest, a_request_that_memory_is_refused_for_ends_the_stream) {
+  for (const std::string& command :
+       {encoded({"GET", "a"}), encoded({"SET", "a", "1"}), encoded({"HSET", "d.t:1", "a", "b"}),
+        encoded({"ROWS.FIND", "d.t", "a", "=", "1", "7"}), std::string("GET a\r\n")}) {
+    Arena none;
+    const rowsocket::test::RefusedMemory refused;
+    const Parsed parsed = resp_protocol().parse(
+        command,
+        {.settings = settings, .arena = none, .out = out, .state = &state, .scanned_bytes = scanned_bytes});
+    EXPECT_EQ(parsed.status, Parsed::Status::fatal) << command;
+    EXPECT_EQ(parsed.error, ErrorCode::out_of_memory);
+  }
+}
+
+}  // namespace
+}  // namespace rowsocket::wire::resp::test

@@ -1,0 +1,84 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include <gmock/gmock.h>
+
+#include "wire/resp/parser_fixture.h"
+
+namespace rowsocket::wire::resp::test {
+namespace {
+
+using testing::HasSubstr;
+
+class RowsInsertTest : public RespTest {
+ protected:
+  std::string reply_of(const Insert& insert, const std::vector<RowOutcome>& outcomes) {
+    out.clear();
+    insert.reply->begin_outcomes();
+    for (const RowOutcome& outcome : outcomes) {
+      insert.reply->inserted(outcome);
+    }
+    insert.reply->end_outcomes();
+    return std::string(out.view());
+  }
+  const RowOutcome new_row{.error = {}, .rows_affected = 1, .has_id = true, .id = 7};
+  const RowOutcome changed_row{.error = {}, .rows_affected = 2, .has_id = false, .id = 0};
+  const RowOutcome kept_row{.error = {}, .rows_affected = 0, .has_id = false, .id = 0};
+};
+
+TEST_F(RowsInsertTest, rows_stand_one_behind_the_other) {
+  const Insert& insert = insert_of({"ROWS.INSERT", "d.t", "a,b", "4", "1", "x", "2", "y"});
+  EXPECT_EQ(insert.selection.names->columns, "a,b");
+  EXPECT_EQ(insert.row_count, 2U);
+  EXPECT_EQ(words_of(insert.values), "1 x 2 y");
+  EXPECT_EQ(insert.on_duplicate, OnDuplicate::fail);
+  EXPECT_EQ(reply_of(insert, {new_row, kept_row}), ":1\r\n");
+}
+
+TEST_F(RowsInsertTest, a_row_that_is_there_is_kept_replaced_or_changed) {
+  EXPECT_EQ(insert_of({"ROWS.INSERT", "d.t", "a", "1", "1", "KEEP"}).on_duplicate, OnDuplicate::keep);
+  EXPECT_EQ(insert_of({"ROWS.INSERT", "d.t", "a", "1", "1", "replace"}).on_duplicate, OnDuplicate::replace);
+  const Insert& insert =
+      insert_of({"ROWS.INSERT", "d.t", "a,b,c", "3", "1", "2", "3", "UPDATE", "c", "ADD", "b"});
+  EXPECT_EQ(insert.on_duplicate, OnDuplicate::change);
+  ASSERT_EQ(insert.duplicate_changes.size(), 2U);
+  EXPECT_EQ(insert.duplicate_changes[0].position, 2U);
+  EXPECT_EQ(insert.duplicate_changes[1].position, 1U);
+  EXPECT_EQ(insert.duplicate_changes[1].operation, Operation::add);
+}
+
+TEST_F(RowsInsertTest, a_text_can_stand_for_null) {
+  EXPECT_EQ(words_of(insert_of({"ROWS.INSERT", "d.t", "a,b", "2", "1", "-", "NULLS", "-"}).values), "1 NULL");
+}
+
+TEST_F(RowsInsertTest, ids_are_told_and_errors_of_rows_that_stand_alone) {
+  EXPECT_EQ(reply_of(insert_of({"ROWS.INSERT", "d.t", "a", "2", "1", "2", "IDS"}), {new_row, kept_row}),
+            "*2\r\n:7\r\n$-1\r\n");
+  const Insert& alone = insert_of({"ROWS.INSERT", "d.t", "a", "3", "1", "2", "3", "ALONE"});
+  EXPECT_TRUE(alone.rows_alone);
+  const RowOutcome failed{
+      .error = Error(ErrorCode::engine, 121), .rows_affected = 0, .has_id = false, .id = 0};
+  EXPECT_THAT(reply_of(alone, {new_row, failed, changed_row}), HasSubstr("*3\r\n:1\r\n-ERR engine 121"));
+}
+
+TEST_F(RowsInsertTest, what_makes_no_sense_is_refused) {
+  EXPECT_THAT(answer_to({"ROWS.INSERT", "d.t", "a,b", "3", "1", "2", "3"}), HasSubstr("as columns"));
+  EXPECT_THAT(answer_to({"ROWS.INSERT", "d.t", "a", "2", "1"}), HasSubstr("number of values"));
+  EXPECT_THAT(answer_to({"ROWS.INSERT", "d.t", "a", "1", "1", "KEEP", "REPLACE"}), HasSubstr("exclude"));
+  EXPECT_THAT(answer_to({"ROWS.INSERT", "d.t", "a", "1", "1", "KEEP", "ADD", "a"}), HasSubstr("exclude"));
+  EXPECT_THAT(answer_to({"ROWS.INSERT", "d.t", "a", "1", "1", "UPDATE", "b"}), HasSubstr("UPDATE and ADD"));
+  EXPECT_THAT(answer_to({"ROWS.INSERT", "d.t", "a", "1", "1", "UPDATE", "a,a"}), HasSubstr("UPDATE and ADD"));
+  EXPECT_THAT(answer_to({"ROWS.INSERT", "d.t", "a", "1", "1", "MAYBE"}), HasSubstr("syntax error"));
+}
+
+TEST_F(RowsInsertTest, pairs_of_an_mset_are_locked_in_one_order) {
+  const Insert& insert = insert_of({"MSET", "b", "1", "A", "2", "c", "3", "a", "4"});
+  ASSERT_EQ(insert.row_count, 4U);
+  const size_t size = insert.values.size() / 4;
+  std::string keys;
+  for (size_t row = 0; row < 4; ++row) {
+    keys += insert.values[row * size].view();
+  }
+  EXPECT_EQ(keys, "Aabc");
+}
+
+}  // namespace
+}  // namespace rowsocket::wire::resp::test

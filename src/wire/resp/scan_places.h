@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Where scans stand. A cursor of SCAN is a number, and the place of a scan is a key: the keys of the last
+// scans of all clients are remembered here under their numbers. A pool of connections may send the steps of
+// one scan over several of them, so connections share the places. A number can be used more than once. The
+// oldest place goes when there is no more room, and its scan has to begin again.
+//
+// Locking: one mutex for all places, held for as long as a key is copied. Scans are rare.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/limits.h"
+#include "base/mutex.h"
+
+namespace rowsocket::wire::resp {
+
+class ScanPlaces {
+ public:
+  /// What is remembered of a step: which rows are scanned, as text, and the values of the last row's key.
+  struct Place {
+    uint64_t cursor = 0;  ///< 0 = none
+    std::string rows = {};
+    std::vector<std::string> key = {};
+  };
+
+  /// The places of this process.
+  [[nodiscard]] static ScanPlaces& all();
+
+  /// The number of a new place; 0 where memory is refused, or the key is too long. `unix_time_us` is where
+  /// numbers begin: none of them was given before the server was started.
+  [[nodiscard]] uint64_t remember(std::string_view rows, std::span<const std::string_view> key,
+                                  uint64_t unix_time_us);
+  /// A copy of the place; its cursor is 0 where it is not known, or was forgotten. May throw std::bad_alloc.
+  [[nodiscard]] Place find(uint64_t cursor) const;
+
+  /// Forget all places, and the numbers that were given: for tests.
+  void clear();
+
+ private:
+  mutable Mutex mutex_;
+  uint64_t last_cursor_ ROWSOCKET_GUARDED_BY(mutex_) = 0;
+  std::array<Place, limits::scan_places_max> places_ ROWSOCKET_GUARDED_BY(mutex_){};
+};
+
+}  // namespace rowsocket::wire::resp
