@@ -166,6 +166,22 @@ def test_a_wrong_secret_and_no_server() -> None:
     run(nobody(server.port))
 
 
+def test_a_connection_and_a_pool_log_in() -> None:
+    def logs_in(peer: Peer) -> None:
+        peer.expect(b"A\t2\tapp\thush")
+        peer.send(b"0\t1\n")
+        peer.until_closed()
+
+    async def client(port: int) -> None:
+        async with await aio.connect(port=port, user="app", password="hush"):
+            pass
+        async with aio.ConnectionPool(port=port, user="app", password="hush") as pool, pool.connection():
+            pass
+
+    with FakeServer(logs_in, logs_in) as server:
+        run(client(server.port))
+
+
 def test_a_pool_is_bounded_and_opens_indexes_where_needed() -> None:
     async def client(port: int) -> None:
         async with aio.ConnectionPool(port=port, max_size=2, text=True) as pool:

@@ -207,6 +207,48 @@ def test_a_wrong_secret_is_an_authentication_error() -> None:
     assert (raised.value.code, raised.value.text) == (3, "unauth")
 
 
+@pytest.mark.parametrize(
+    ("login", "line"),
+    [
+        ({"user": "app", "password": "pass\tword"}, b"A\t2\tapp\tpass\x01Iword"),
+        ({"user": "J\u00fcrgen\t", "password": ""}, b"A\t2\tJ\xc3\xbcrgen\x01I\t"),
+        ({"user": "app"}, b"A\t2\tapp"),
+    ],
+)
+def test_an_account_logs_in_first(login: dict[str, str], line: bytes) -> None:
+    def conversation(peer: Peer) -> None:
+        peer.expect(line)
+        peer.send(b"0\t1\n")
+        peer.open()
+
+    with FakeServer(conversation) as server:
+        open_users(server, **login)
+
+
+def test_a_refused_login_tells_nobody_the_password() -> None:
+    def refuses(peer: Peer) -> None:
+        peer.expect(b"A\t2\tapp\thush")
+        peer.send(b"3\t1\tunauth\n")
+        peer.until_closed()
+
+    with FakeServer(refuses) as server, pytest.raises(rowsocket.AuthenticationError) as raised:
+        rowsocket.connect(f"rowsocket://app:hush@127.0.0.1:{server.port}")
+    assert "hush" not in f"{raised.value} {raised.value!r}"
+
+
+def test_a_new_connection_logs_in_again() -> None:
+    def answers_once(peer: Peer) -> None:
+        peer.expect(b"A\t2\tapp\thush")
+        peer.send(b"0\t1\n")
+        peer.open()
+        peer.expect(b"0\t=\t1\t1\t1\t0")
+        peer.send(b"0\t2\t1\tAda\n")
+
+    with FakeServer(answers_once, answers_once) as server:
+        _, users = open_users(server, user="app", password="hush")
+        assert [users.get(1), users.get(1)] == [("1", "Ada")] * 2
+
+
 def test_an_error_leaves_the_connection_good() -> None:
     def conversation(peer: Peer) -> None:
         peer.open()

@@ -31,6 +31,21 @@ def test_calls_borrow_a_connection_and_open_the_index_on_it_once() -> None:
         assert [users.get(7), users.get(7)] == [("7",), ("7",)]
 
 
+def test_each_connection_of_a_pool_logs_in() -> None:
+    def logs_in(peer: Peer) -> None:
+        peer.expect(b"A\t2\tapp\thush")
+        peer.send(b"0\t1\n")
+        peer.until_closed()
+
+    with (
+        FakeServer(logs_in, logs_in, together=True) as server,
+        ConnectionPool(port=server.port, user="app", password="hush") as pool,
+        pool.connection() as one,
+        pool.connection() as other,
+    ):
+        assert "hush" not in f"{pool!r} {one!r} {other!r}"
+
+
 def test_threads_share_a_bounded_number_of_connections() -> None:
     with (
         FakeServer(*[echo_keys] * 3, together=True) as server,

@@ -217,6 +217,15 @@ def test_a_name_that_is_no_column_of_the_index_is_seen_before_anything_is_sent()
         ("rowsocket://db.example.org", Options(host="db.example.org")),
         ("rowsocket://db:9999/shop", Options(host="db", port=9999, database="shop")),
         ("rowsocket://:p%40ss@[::1]:1/", Options(host="::1", port=1, secret="p@ss")),
+        ("rowsocket://app:p%3Ass%2F@h", Options(host="h", user="app", password="p:ss/")),
+        (
+            "rowsocket://%40pp:%C3%BC%09@h:1/shop",
+            Options("h", 1, user="@pp", password="ü\t", database="shop"),
+        ),
+        ("rowsocket://app:p@ss@h/a%40b", Options(host="h", user="app", password="p@ss", database="a@b")),
+        ("rowsocket://app:@h", Options(host="h", user="app")),
+        ("rowsocket://app@/?unix_socket=/run/@rs", Options(user="app", unix_socket="/run/@rs")),
+        ("rowsocket://h?user=app&password=a@b", Options(host="h", user="app", password="a@b")),
         ("rowsocket:///shop?unix_socket=/run/rs.sock", Options(unix_socket="/run/rs.sock", database="shop")),
         (
             "rowsocket://h?timeout=2.5&text=1&detail=no",
@@ -236,7 +245,8 @@ def test_a_url_says_what_the_arguments_say(url: str, options: Options) -> None:
     "url",
     [
         "mysql://h",
-        "rowsocket://user:secret@h",
+        "rowsocket://app@h?secret=s",
+        "rowsocket://h?password=p",
         "rowsocket://h?colour=blue",
         "rowsocket://h?text=maybe",
         "rowsocket://h?time_zone=Nowhere/None",
@@ -246,6 +256,40 @@ def test_a_url_says_what_the_arguments_say(url: str, options: Options) -> None:
 def test_what_is_no_url_is_refused(url: str) -> None:
     with pytest.raises(ValueError):
         options_of(url)
+
+
+@pytest.mark.parametrize(
+    "url",
+    [
+        "rowsocket://app:hush/hush@h",
+        "rowsocket://app:1/hush@h",
+        "rowsocket://app:1@hush/2@h",
+        "rowsocket://app:1?hush=hush@h",
+        "rowsocket://app:1#hush@h",
+        "rowsocket://app:[hush]@h",
+        "rowsocket://app:hush\u2100@h",
+        "rowsocket://app:hush@h:hush",
+        "rowsocket://:hush@h?user=app",
+        "rowsocket://h?password=hush",
+        "rowsocket://app:hush@h?retries=-1",
+        "mysql://app:hush@h",
+        "app:hush@h",
+    ],
+)
+def test_the_error_of_a_url_shows_no_password(url: str) -> None:
+    with pytest.raises(ValueError) as raised:
+        options_of(url)
+    assert "hush" not in str(raised.value)
+
+
+def test_a_password_that_is_no_text_is_refused_without_being_shown() -> None:
+    with pytest.raises(ValueError, match="password") as raised:
+        Options(user="app", password="hush\udc80")
+    assert "hush" not in repr(raised.value)
+
+
+def test_options_show_neither_password_nor_secret() -> None:
+    assert "hush" not in f"{Options(user='app', password='hush')!r} {Options(secret='hush')!r}"
 
 
 def test_a_table_needs_a_database() -> None:

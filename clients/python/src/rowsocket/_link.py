@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import select
 import socket
+import ssl
 import threading
 import time
 from typing import Any
@@ -55,7 +56,7 @@ class Link:
     def connect(cls, options: Options, ids: IndexIds, deadline: Deadline) -> Link:
         """Return a connected link. Raises ConnectionLost, Timeout."""
         try:
-            connected = _connect(options, deadline.remaining_s())
+            connected = _connect(options, deadline)
         except (socket.timeout, TimeoutError) as error:  # two types in Python 3.9
             raise options.timed_out("no connection") from error
         except OSError as error:
@@ -70,9 +71,24 @@ class Link:
         """False if the connection was closed, here or by the server (then it is closed here, too)."""
         if self._socket.fileno() < 0:
             return False
-        if time.monotonic() - self._last_used_s >= FRESH_S and any(_ready(self._socket, False, 0.0)):
+        if time.monotonic() - self._last_used_s >= FRESH_S and self._has_ended():
             self.close()
             return False
+        return True
+
+    def _has_ended(self) -> bool:
+        """True if something came that nobody asked for: the end, as a rule."""
+        if not any(_ready(self._socket, False, 0.0)):
+            return False
+        if not isinstance(self._socket, ssl.SSLSocket):
+            return True
+        try:
+            self._socket.settimeout(0.0)
+            self._socket.recv(1)
+        except ssl.SSLWantReadError:  # TLS's own, a ticket for the next session, say
+            return False
+        except OSError:
+            pass
         return True
 
     def exchange(self, data: bytes, last: Pending[Any], deadline: Deadline) -> None:
@@ -108,6 +124,9 @@ class Link:
             self._socket.settimeout(deadline.remaining_s())
             self._socket.sendall(data)
             return
+        if isinstance(self._socket, ssl.SSLSocket):
+            self._send_inside_tls(self._socket, memoryview(data), deadline)
+            return
         rest = memoryview(data)
         while rest:
             readable, writable = _ready(self._socket, True, deadline.remaining_s())
@@ -117,15 +136,49 @@ class Link:
                 self._socket.settimeout(deadline.remaining_s())
                 rest = rest[self._socket.send(rest[:UNANSWERED_BYTES]) :]
 
+    def _send_inside_tls(self, stream: ssl.SSLSocket, rest: memoryview, deadline: Deadline) -> None:
+        """A poll cannot tell whether TLS can send: it is tried, and what it waits for is waited for."""
+        while rest:
+            stream.settimeout(0.0)
+            for_write = True
+            try:
+                rest = rest[stream.send(rest[:UNANSWERED_BYTES]) :]
+                continue
+            except ssl.SSLWantWriteError:
+                pass
+            except ssl.SSLWantReadError:
+                for_write = False
+            readable, _ = _ready(stream, for_write, deadline.remaining_s())
+            if readable:
+                with contextlib.suppress(ssl.SSLWantReadError):
+                    self._feed(stream.recv(RECEIVE_BYTES))
+                while stream.pending():
+                    self._feed(stream.recv(RECEIVE_BYTES))
+
     def _receive(self, deadline: Deadline) -> None:
         self._socket.settimeout(deadline.remaining_s())
-        data = self._socket.recv(RECEIVE_BYTES)
+        self._feed(self._socket.recv(RECEIVE_BYTES))
+
+    def _feed(self, data: bytes) -> None:
         if not data:
             raise ConnectionLost("lost", f"{self._options.where()} closed the connection")
         self.session.feed(data)
 
 
-def _connect(options: Options, timeout_s: float | None) -> socket.socket:
+def _connect(options: Options, deadline: Deadline) -> socket.socket:
+    context = options.tls_context  # may raise, where a file of it is missing
+    connected = _connect_plain(options, deadline.remaining_s())
+    if context is None:
+        return connected
+    try:
+        connected.settimeout(deadline.remaining_s())
+        return context.wrap_socket(connected, server_hostname=options.host)
+    except BaseException:
+        connected.close()
+        raise
+
+
+def _connect_plain(options: Options, timeout_s: float | None) -> socket.socket:
     if options.unix_socket is None:
         connected = socket.create_connection((options.host, options.port), timeout_s)
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)

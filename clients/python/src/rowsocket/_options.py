@@ -5,13 +5,16 @@ from __future__ import annotations
 
 import dataclasses
 import datetime
+import functools
 import random
+import ssl
 import time
 import urllib.parse
 import zoneinfo
 from typing import Any
 
 from rowsocket._index import ValueKind
+from rowsocket._protocol import encode_value
 from rowsocket._types import Zone
 from rowsocket.errors import Timeout
 
@@ -20,6 +23,15 @@ FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 2.0
 
 URL_SCHEME = "rowsocket"
+PERCENT_ENCODE = "percent-encode what is no letter and no digit in the user, password and database of a URL"
+URL_TEXTS = frozenset(
+    {"unix_socket", "user", "password", "secret", "database", "time_zone", "tls_ca", "tls_cert", "tls_key"}
+)
+URL_FLAGS = frozenset({"reconnect", "text", "detail", "tls"})
+URL_NAMES = URL_TEXTS | URL_FLAGS | {"timeout", "retries"}
+SECRET = "1"
+ACCOUNT = "2"
+"""What a client logs in with: the protocol's types of authentication."""
 
 
 @dataclasses.dataclass(frozen=True)
@@ -30,19 +42,56 @@ class Options:
     port: int = 9998
     unix_socket: str | None = None
     timeout: float | None = DEFAULT_TIMEOUT_S
-    secret: str | None = None
+    user: str | None = None
+    password: str | None = dataclasses.field(default=None, repr=False)
+    secret: str | None = dataclasses.field(default=None, repr=False)
     reconnect: bool = True
     database: str | None = None
     text: bool = False
     detail: bool | None = None
     time_zone: Zone = None
     retries: int = 0
+    tls: bool | ssl.SSLContext | None = None
+    tls_ca: str | None = None
+    tls_cert: str | None = None
+    tls_key: str | None = None
 
     def __post_init__(self) -> None:
         if self.timeout is not None and self.timeout <= 0:
             raise ValueError("timeout: more than 0 seconds, or None to wait for ever")
         if self.retries < 0:
             raise ValueError("retries: at least 0")
+        if self.password is not None and self.user is None:
+            raise ValueError("password: the user is missing")
+        if self.user is not None and self.secret is not None:
+            raise ValueError("a user or the secret of a port, not both")
+        for name in ("user", "password", "secret"):
+            if not _can_be_sent(getattr(self, name)):
+                raise ValueError(f"{name}: a character that UTF-8 does not have")
+        names_files = any((self.tls_ca, self.tls_cert, self.tls_key))
+        if names_files and (self.tls is False or isinstance(self.tls, ssl.SSLContext)):
+            raise ValueError("tls_ca, tls_cert, tls_key: for the TLS context that is made here")
+        if self.tls_key is not None and self.tls_cert is None:
+            raise ValueError("tls_key: its tls_cert is missing")
+
+    @functools.cached_property
+    def tls_context(self) -> ssl.SSLContext | None:
+        """How to encrypt; None = not at all. Raises OSError (a file that is not there), ssl.SSLError."""
+        if isinstance(self.tls, ssl.SSLContext):
+            return self.tls
+        if not (self.tls or self.tls_ca or self.tls_cert):
+            return None
+        context = ssl.create_default_context(cafile=self.tls_ca)
+        context.minimum_version = ssl.TLSVersion.TLSv1_2
+        if self.tls_cert is not None:
+            context.load_cert_chain(self.tls_cert, self.tls_key)
+        return context
+
+    def login(self) -> tuple[str, ...] | None:
+        """The type of authentication, and what belongs to it; None if there is nothing to say."""
+        if self.user is not None:
+            return (ACCOUNT, self.user) if self.password is None else (ACCOUNT, self.user, self.password)
+        return None if self.secret is None else (SECRET, self.secret)
 
     def where(self) -> str:
         """The address, for messages."""
@@ -80,9 +129,12 @@ class Options:
 def options_of(host: str, **given: Any) -> Options:
     """The options for a host, or for a URL in its place. What the URL says goes before what is given.
 
-    rowsocket://[:SECRET@]HOST[:PORT][/DATABASE][?NAME=VALUE&...], where the names are those of the arguments
-    of `connect`. Raises ValueError.
+    rowsocket://[USER[:PASSWORD]@]HOST[:PORT][/DATABASE][?NAME=VALUE&...], where the names are those of the
+    arguments of `connect`. Without a USER the PASSWORD is the secret of the port. Raises ValueError, which
+    never shows a password.
     """
+    if "@" in host and "://" not in host:
+        raise ValueError(f"a host has no @; a URL begins with {URL_SCHEME}://")
     given = {**given, **(_options_of_url(host) if "://" in host else {"host": host})}
     zone = given.get("time_zone")
     if isinstance(zone, str):
@@ -91,18 +143,24 @@ def options_of(host: str, **given: Any) -> Options:
 
 
 def _options_of_url(url: str) -> dict[str, Any]:
-    parts = urllib.parse.urlsplit(url)
+    try:
+        parts = urllib.parse.urlsplit(url)
+        host, port = parts.hostname, parts.port
+    except ValueError:  # its text may be a piece of the password
+        raise ValueError(f"neither HOST nor HOST:PORT in the URL ({PERCENT_ENCODE})") from None
     if parts.scheme != URL_SCHEME:
         raise ValueError(f"a URL begins with {URL_SCHEME}://, not {parts.scheme}://")
-    if parts.username:
-        raise ValueError("the protocol knows no users, only a secret: rowsocket://:SECRET@HOST")
+    if _is_cut_short(parts):
+        raise ValueError(PERCENT_ENCODE)
     options: dict[str, Any] = {}
-    if parts.hostname:
-        options["host"] = parts.hostname
-    if parts.port is not None:
-        options["port"] = parts.port
+    if host:
+        options["host"] = host
+    if port is not None:
+        options["port"] = port
+    if parts.username:
+        options["user"] = urllib.parse.unquote(parts.username)
     if parts.password:
-        options["secret"] = urllib.parse.unquote(parts.password)
+        options["password" if parts.username else "secret"] = urllib.parse.unquote(parts.password)
     if parts.path.strip("/"):
         options["database"] = urllib.parse.unquote(parts.path.strip("/"))
     for name, text in urllib.parse.parse_qsl(parts.query, keep_blank_values=True):
@@ -110,14 +168,31 @@ def _options_of_url(url: str) -> dict[str, Any]:
     return options
 
 
+def _is_cut_short(parts: urllib.parse.SplitResult) -> bool:
+    """True if a bare `/`, `?` or `#` of a password seems to end the host: the last `@` stands behind it."""
+    if parts.fragment:
+        return True
+    names = [name for name, _ in urllib.parse.parse_qsl(parts.query, keep_blank_values=True)]
+    behind = parts.path + ("" if URL_NAMES.issuperset(names) else parts.query)
+    return parts.netloc != "" and "@" in behind
+
+
+def _can_be_sent(text: str | None) -> bool:
+    try:
+        encode_value(text)
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _url_value(name: str, text: str) -> Any:
-    if name in ("unix_socket", "secret", "database", "time_zone"):
+    if name in URL_TEXTS:
         return text
     if name == "timeout":
         return None if text in ("", "none") else float(text)
     if name == "retries":
         return int(text)
-    if name in ("reconnect", "text", "detail"):
+    if name in URL_FLAGS:
         words = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
         if text.lower() in words:
             return words[text.lower()]

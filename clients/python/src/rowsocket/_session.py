@@ -141,11 +141,11 @@ class Session:
             collections.deque()
         )
 
-    def authenticate(self, secret: str) -> tuple[bytes, Pending[None]]:
-        """The bytes that present a secret, and what becomes of them."""
+    def authenticate(self, login: Sequence[str]) -> tuple[bytes, Pending[None]]:
+        """The bytes that log in (`Options.login`), and what becomes of them."""
         pending: Pending[None] = Pending(Request(None, b"", False, lambda _: None))
         self._awaiting.append(_settle(pending, None))
-        return b"A\t1\t" + encode_value(secret) + b"\n", pending
+        return b"A\t" + b"\t".join(map(encode_value, login)) + b"\n", pending
 
     def open(self, description: IndexDescription[Any]) -> tuple[bytes, Pending[None]]:
         """The bytes that open an index (none if it is open), and what becomes of them."""

@@ -89,7 +89,7 @@ class ReadOnlyError(RequestError):
 
 
 class AuthenticationError(ServerError):
-    """Not authenticated, or a wrong secret (code 3)."""
+    """No account and no secret was named where one is needed, or a password or secret is wrong (code 3)."""
 
 
 class OpenTableError(ServerError):

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import datetime
+import ssl
 import time
 from collections.abc import Iterator
 from types import TracebackType
@@ -47,6 +48,8 @@ class ConnectionPool(Executor):
         *,
         unix_socket: str | None = None,
         timeout: float | None = DEFAULT_TIMEOUT_S,
+        user: str | None = None,
+        password: str | None = None,
         secret: str | None = None,
         reconnect: bool = True,
         database: str | None = None,
@@ -54,6 +57,10 @@ class ConnectionPool(Executor):
         detail: bool | None = None,
         time_zone: str | datetime.tzinfo | None = None,
         retries: int = 0,
+        tls: bool | ssl.SSLContext | None = None,
+        tls_ca: str | None = None,
+        tls_cert: str | None = None,
+        tls_key: str | None = None,
         max_size: int = 10,
         idle_timeout: float = 300.0,
     ) -> None:
@@ -62,6 +69,8 @@ class ConnectionPool(Executor):
             port=port,
             unix_socket=unix_socket,
             timeout=timeout,
+            user=user,
+            password=password,
             secret=secret,
             reconnect=reconnect,
             database=database,
@@ -69,6 +78,10 @@ class ConnectionPool(Executor):
             detail=detail,
             time_zone=time_zone,
             retries=retries,
+            tls=tls,
+            tls_ca=tls_ca,
+            tls_cert=tls_cert,
+            tls_key=tls_key,
         )
         if max_size < 1 or idle_timeout <= 0:
             raise ValueError("max_size: at least 1; idle_timeout: more than 0 seconds")

@@ -72,9 +72,16 @@ class Link(asyncio.Protocol):
         try:
             remaining_s = deadline.remaining_s()
             if options.unix_socket is None:
-                connecting = loop.create_connection(lambda: link, options.host, options.port)
+                connecting = loop.create_connection(
+                    lambda: link, options.host, options.port, ssl=options.tls_context
+                )
             else:
-                connecting = loop.create_unix_connection(lambda: link, options.unix_socket)
+                connecting = loop.create_unix_connection(
+                    lambda: link,
+                    options.unix_socket,
+                    ssl=options.tls_context,
+                    server_hostname=None if options.tls_context is None else options.host,
+                )
             await asyncio.wait_for(connecting, remaining_s)
         except TIMED_OUT as error:
             raise options.timed_out("no connection") from error

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import datetime
 import itertools
+import ssl
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -75,8 +76,9 @@ class Connection(Executor):
 
     async def _make_link(self, deadline: Deadline) -> Link:
         link = await self._connect_link(deadline)
-        if self._options.secret is not None:
-            data, authenticated = link.session.authenticate(self._options.secret)
+        login = self._options.login()
+        if login is not None:
+            data, authenticated = link.session.authenticate(login)
             await link.exchange(data, authenticated, deadline)
             if authenticated.error is not None:
                 link.close()
@@ -141,6 +143,8 @@ async def connect(
     *,
     unix_socket: str | None = None,
     timeout: float | None = DEFAULT_TIMEOUT_S,
+    user: str | None = None,
+    password: str | None = None,
     secret: str | None = None,
     reconnect: bool = True,
     database: str | None = None,
@@ -148,14 +152,21 @@ async def connect(
     detail: bool | None = None,
     time_zone: str | datetime.tzinfo | None = None,
     retries: int = 0,
+    tls: bool | ssl.SSLContext | None = None,
+    tls_ca: str | None = None,
+    tls_cert: str | None = None,
+    tls_key: str | None = None,
 ) -> Connection:
     """Connect to a read port (9998 by default) or a write port (9999), which also reads.
 
-    host         or a URL: rowsocket://[:SECRET@]HOST[:PORT][/DATABASE][?NAME=VALUE&...], where the names are
-                 those of the arguments below; what a URL says goes before what they say
+    host         or a URL: rowsocket://[USER[:PASSWORD]@]HOST[:PORT][/DATABASE][?NAME=VALUE&...], where the
+                 names are those of the arguments below; what a URL says goes before what they say
     unix_socket  path of a unix socket, instead of host and port
     timeout      seconds that any call may take, this one included; None = for ever
-    secret       presented on each connection made, if not None
+    user         the account of the server that each connection made logs in with; None: it names no account
+    password     the account's; None for an account that needs none (`IDENTIFIED VIA unix_socket`). RowSocket
+                 takes it inside TLS, over a unix socket or over the loopback interface only
+    secret       of the port, in place of an account; in a URL it is a password without a user
     reconnect    after a lost connection, make a new one for the next call, with authentication and open
                  indexes as before. A read whose connection was lost is sent once more; a write never is: it
                  raises with `outcome_unknown`
@@ -168,6 +179,13 @@ async def connect(
     retries      how often to try again, with growing pauses and within `timeout`, where nothing was done:
                  nobody accepted the connection, or the server refused for a reason that passes (a deadlock,
                  a lock; see `RowSocketError.retryable`)
+    tls          True: everything travels inside TLS, to a server whose certificate is for `host` and was
+                 signed by an authority that this machine trusts, or `tls_ca`. Or an ssl.SSLContext of one's
+                 own
+    tls_ca       the file with the certificates of the authorities that are trusted instead; turns TLS on
+    tls_cert     the file with the certificate that the client shows, for accounts that REQUIRE X509; turns
+                 TLS on
+    tls_key      the file with its key, if that is another one
 
     Raises ConnectionLost, Timeout, AuthenticationError, ValueError (a URL that is none).
     """
@@ -176,6 +194,8 @@ async def connect(
         port=port,
         unix_socket=unix_socket,
         timeout=timeout,
+        user=user,
+        password=password,
         secret=secret,
         reconnect=reconnect,
         database=database,
@@ -183,6 +203,10 @@ async def connect(
         detail=detail,
         time_zone=time_zone,
         retries=retries,
+        tls=tls,
+        tls_ca=tls_ca,
+        tls_cert=tls_cert,
+        tls_key=tls_key,
     )
     connection = Connection(options)
     await connection._connected(Deadline(options.timeout))

@@ -83,7 +83,7 @@ def said_plainly() -> Iterator[None]:
         print_error(str(error))
         raise typer.Exit(ExitCode.NO_ANSWER) from None
     except RowSocketError as error:
-        hint = " (rowsocket://:SECRET@HOST)" if isinstance(error, AuthenticationError) else ""
+        hint = " (rowsocket://USER:PASSWORD@HOST)" if isinstance(error, AuthenticationError) else ""
         print_error(f"{error.detail or error}{hint}")
         raise typer.Exit(ExitCode.REFUSED) from None
     except pymysql.err.MySQLError as error:
@@ -112,7 +112,8 @@ def begin(
         Optional[str],
         typer.Option(
             envvar="ROWSOCKET_URL",
-            help="rowsocket://[:SECRET@]HOST[:PORT][/DATABASE]; the port is 9998 to read, 9999 to write.",
+            help="rowsocket://[USER:PASSWORD@]HOST[:PORT][/DATABASE]; the port is 9998 to read, 9999 to "
+            "write.",
         ),
     ] = None,
     sql: Annotated[
