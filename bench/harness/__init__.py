@@ -21,3 +21,9 @@ Read in this order:
 
 Servers run on core 0, the player on core 1. A wrong answer of any peer ends the run.
 """
+
+import sys
+from pathlib import Path
+
+# The servers are started by what starts them for the tests.
+sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "tests"))

@@ -16,7 +16,9 @@ import typer
 from bench.harness import (
     budget,
     changes,
+    cold,
     facts,
+    fair,
     flame,
     markdown,
     paired,
@@ -27,6 +29,7 @@ from bench.harness import (
     scenario,
     stacks,
     summary,
+    tls,
 )
 from bench.harness import peers as all_peers
 from bench.harness.data import Template
@@ -114,6 +117,72 @@ def against(
         progress.end()
     print(paired.text(writer.folder.results))
     print(f"\n{folder / FILE}")
+
+
+@app.command("fair")
+def measure_fair(
+    cases: Names = None,
+    out: Out = None,
+    rounds: int = 3,
+    seconds: Annotated[float, typer.Option(help="Of each measurement.")] = 2.0,
+    threads_max: Annotated[int | None, typer.Option(help="rowsocket_threads_max.")] = None,
+) -> None:
+    """`./x bench fair`."""
+    environment, folder = from_variables(), _folder(out)
+    progress = Progress(sys.stderr, rounds * len(fair.chosen(cases or [])))
+    try:
+        measured = fair.run(
+            environment,
+            folder,
+            progress,
+            cases or [],
+            rounds=rounds,
+            seconds=seconds,
+            threads_max=threads_max,
+        )
+    finally:
+        progress.end()
+    (folder / "fair.svg").write_text(fair.picture(measured), encoding="utf-8")
+    (folder / "fair.md").write_text(fair.table(measured) + "\n", encoding="utf-8")
+    print(fair.table(measured))
+    print(f"\n{folder / 'fair.svg'}")
+
+
+@app.command("cold")
+def measure_cold(
+    out: Out = None,
+    rounds: int = 3,
+    seconds: Annotated[float, typer.Option(help="Of each measurement.")] = 3.0,
+    rows_max: RowsMax = None,
+) -> None:
+    """`./x bench cold`."""
+    environment, folder = from_variables(), _folder(out)
+    progress = Progress(sys.stderr, rounds * 7)
+    try:
+        found = cold.run(environment, folder, progress, rounds=rounds, seconds=seconds, rows_max=rows_max)
+    finally:
+        progress.end()
+    (folder / "cold.md").write_text(cold.table(found) + "\n", encoding="utf-8")
+    print(cold.table(found))
+    print(f"\n{folder / 'cold.md'}")
+
+
+@app.command("tls")
+def measure_tls(
+    out: Out = None,
+    rounds: int = 12,
+    seconds: Annotated[float, typer.Option(help="Of each measurement.")] = 1.0,
+) -> None:
+    """`./x bench tls`."""
+    environment, folder = from_variables(), _folder(out)
+    progress = Progress(sys.stderr, rounds * 3)
+    try:
+        found = tls.run(environment, folder, progress, rounds=rounds, seconds=seconds)
+    finally:
+        progress.end()
+    (folder / "tls.md").write_text(tls.table(found) + "\n", encoding="utf-8")
+    print(tls.table(found))
+    print(f"\n{folder / 'tls.md'}")
 
 
 @app.command()

@@ -50,7 +50,8 @@ class Environment:
         """The environment for programs of the peers' tree, with its libraries and sysbench's scripts."""
         if self.peers_tree is None:
             return os.environ
-        libraries = [str(path) for path in (self.peers_tree / "usr/lib").glob("*-linux-gnu")]
+        places = ("usr/lib/*-linux-gnu", "usr/lib/*-linux-gnu/ceph", "lib/*-linux-gnu")
+        libraries = [str(path) for place in places for path in self.peers_tree.glob(place)]
         scripts = str(self.peers_tree / "usr/share/sysbench/?.lua")
         return {
             **os.environ,

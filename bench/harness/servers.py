@@ -11,21 +11,18 @@ import contextlib
 import os
 import socket
 import subprocess
-import sys
 import tempfile
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from bench.harness.environment import Environment
+
+from support.mariadb import HandlerSocketServer, Options, RowSocketServer
+from support.tree import ServerFailure, ServerTree
+
 ROOT = Path(__file__).resolve().parent.parent.parent
-sys.path.insert(0, str(ROOT / "tests"))
-
-from bench.harness.environment import Environment  # noqa: E402
-
-from support.mariadb import HandlerSocketServer, Options, RowSocketServer  # noqa: E402
-from support.tree import ServerFailure, ServerTree  # noqa: E402
-
 SERVER_CPU = 0
 GENERATOR_CPU = 1
 START_TIMEOUT_S = 20.0
@@ -156,7 +153,7 @@ class Servers:
             instance = kind(self.tree, self._template(self.tree), {**DATABASE_OPTIONS, **options})
             instance = self._ends.enter_context(instance)
             assert instance.process is not None
-            pin(instance.process.pid, SERVER_CPU)
+            pin(instance.process.pid, [SERVER_CPU])
             self._running[key] = Server(kind.__name__, instance.process.pid, instance)
         return self._running[key]
 
@@ -178,7 +175,7 @@ class Servers:
             )
             self._ends.callback(_end, process)
             _wait_for_port(name, process, port, Path(log.name))
-            pin(process.pid, SERVER_CPU)
+            pin(process.pid, [SERVER_CPU])
             self._running[name] = Server(name, process.pid, port=port)
         return self._running[name]
 
@@ -194,7 +191,7 @@ class Servers:
             line = process.stdout.readline()
             if not line.strip().isdigit():
                 raise ServerFailure(f"{name} does not serve")
-            pin(process.pid, SERVER_CPU)
+            pin(process.pid, [SERVER_CPU])
             self._running[key] = Server(name, process.pid, port=int(line))
         return self._running[key]
 
@@ -222,8 +219,9 @@ def free_port() -> int:
         return int(probe.getsockname()[1])
 
 
-def pin(pid: int, cpu: int) -> None:
-    """Keep all threads of a process, and those they will start, on one core."""
+def pin(pid: int, cores: Iterable[int]) -> None:
+    """Keep all threads of a process, and those they will start, on these cores."""
+    allowed = set(cores)
     for task in Path(f"/proc/{pid}/task").iterdir():
         with contextlib.suppress(ProcessLookupError):
-            os.sched_setaffinity(int(task.name), {cpu})
+            os.sched_setaffinity(int(task.name), allowed)

@@ -9,14 +9,26 @@ protocol.py      what a protocol has to say; the other files are one protocol ea
 
 from __future__ import annotations
 
-from bench.traffic.caches import Memcached, Redis
+from bench.traffic.caches import (
+    Memcached,
+    Redis,
+    RedisHash,
+    RowSocketHash,
+    RowSocketMemcached,
+    RowSocketResp,
+)
 from bench.traffic.handlersocket import Floor, HandlerSocket, RowSocket
 from bench.traffic.protocol import Protocol
 from bench.traffic.sql import SqlPrepared, SqlText
 from bench.traffic.workloads import Workload
 
 PROTOCOLS: dict[str, type[Protocol]] = {
-    kind.name: kind for kind in (HandlerSocket, RowSocket, Floor, Memcached, Redis, SqlText, SqlPrepared)
+    kind.name: kind
+    for kind in (
+        *(HandlerSocket, RowSocket, Floor, SqlText, SqlPrepared),
+        *(Memcached, RowSocketMemcached),
+        *(Redis, RowSocketResp, RedisHash, RowSocketHash),
+    )
 }
 """A new protocol is one file and its name here."""
 

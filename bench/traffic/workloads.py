@@ -129,6 +129,17 @@ def point(rows: int) -> Workload:
     return Workload(tables.USER, Keys(1, rows), (request,), rows)
 
 
+def field_(rows: int) -> Workload:
+    """One column of the row of one key: a field of a hash."""
+    request = Request(
+        "user_email",
+        lambda k: f"=\t1\t{k}",
+        lambda k: f"SELECT user_email FROM user WHERE user_id = {k}",
+        lambda k: f"user:{k}",
+    )
+    return Workload(tables.USER, Keys(1, rows), (request,), rows)
+
+
 def in_(rows: int, keys: int = 50) -> Workload:
     """The rows of many keys in one request: an IN list, a multi-get."""
     request = Request(
@@ -165,6 +176,19 @@ def insert(rows: int) -> Workload:
         lambda k: f"user:{k}",
         does=Does.INSERT,
     )
+    return Workload(tables.USER, Keys(rows + 1, next=True), (request,), rows)
+
+
+def upsert(rows: int) -> Workload:
+    """A row that may be there or not, and is not: what a `set` does."""
+
+    def statement(k: Number) -> str:
+        number, *texts = tables.USER.values(f"user_id,{PERSONAL}", k)
+        values = ", ".join([number, *(f"'{text}'" for text in texts)])
+        changes = ", ".join(f"{column} = VALUES({column})" for column in PERSONAL.split(","))
+        return f"INSERT INTO user VALUES ({values}) ON DUPLICATE KEY UPDATE {changes}"
+
+    request = Request(PERSONAL, sql=statement, cached=lambda k: f"user:{k}", does=Does.INSERT)
     return Workload(tables.USER, Keys(rows + 1, next=True), (request,), rows)
 
 
@@ -360,6 +384,7 @@ _MAKERS = (
         latest_of_one,
     ),
     *(diary_covering, diary_primary, value, wide, eight_tables),
+    *(field_, upsert),
 )
 WORKLOADS: dict[str, Callable[..., Workload]] = {maker.__name__.rstrip("_"): maker for maker in _MAKERS}
 

@@ -8,6 +8,7 @@ from bench.harness.peers.echo import Echo
 from bench.harness.peers.handler_floor import HandlerFloor
 from bench.harness.peers.key_value import COMMANDS, KeyValuePeer
 from bench.harness.peers.original import Original
+from bench.harness.peers.other_doors import DOORS, OtherDoor
 from bench.harness.peers.rowsocket import SETTINGS, RowSocket
 from bench.harness.peers.sql import Sql
 from bench.harness.peers.sysbench import Sysbench
@@ -22,6 +23,7 @@ def make(servers: Servers) -> dict[str, Peer]:
         Sql(servers, "sql-prepared"),
         Sql(servers, "sql-text"),
         *(KeyValuePeer(servers, name) for name in COMMANDS),
+        *(OtherDoor(servers, name) for name in DOORS),
         Sysbench(servers),
         Echo(servers),
         HandlerFloor(servers),

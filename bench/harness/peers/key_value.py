@@ -24,6 +24,10 @@ COMMANDS = {
 }
 
 
+COMMANDS["redis-hash"] = COMMANDS["redis"]
+"""The same, asked for hashes: of a server of its own."""
+
+
 class KeyValuePeer(PlayedPeer):
     """One of them; its name is the protocol's."""
 

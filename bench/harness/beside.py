@@ -1,0 +1,245 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Who keeps a server busy, or waiting, while others are measured: the cases of `./x bench fair`.
+
+Each case is a function that begins something on a running server, and returns what ends it. Its clients are
+threads of the harness; they check little, since what is measured is what others get.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from bench.harness.servers import RowSocketOverTcp
+
+from support.raw import RawConnection
+
+ROWS = 100_000
+"""Of the tables that only these clients use."""
+KEYS = 9_999
+GROUP_LINES = 1_022
+LARGE_BYTES = 16 << 20
+LARGE_CONNECTIONS = 1_000
+TABLES = (
+    "CREATE DATABASE IF NOT EXISTS beside",
+    "CREATE OR REPLACE TABLE beside.many (id INT PRIMARY KEY, same INT, n INT, text CHAR(30), KEY (same))",
+    f"INSERT INTO beside.many SELECT seq, 1, 0, 'some text of a row' FROM seq_1_to_{ROWS}",
+    "CREATE OR REPLACE TABLE beside.hot (id INT PRIMARY KEY, n INT)",
+    "INSERT INTO beside.hot VALUES (1, 0)",
+    "CREATE OR REPLACE TABLE beside.slow (id INT PRIMARY KEY AUTO_INCREMENT, n INT)",
+    (
+        "CREATE OR REPLACE TRIGGER beside.slow_insert BEFORE INSERT ON beside.slow"
+        " FOR EACH ROW SET NEW.n = SLEEP(2)"
+    ),
+)
+"""What the cases need, as SQL."""
+
+Stop = threading.Event
+Begin = Callable[[RowSocketOverTcp, str, Stop], list[threading.Thread]]
+
+
+@dataclass(frozen=True)
+class Beside:
+    """A case: what happens beside the clients that are measured, and on whose port."""
+
+    name: str
+    port: str
+    """read or write: of both."""
+    begin: Begin
+
+    @contextlib.contextmanager
+    def running(self, server: RowSocketOverTcp) -> Iterator[None]:
+        """While it happens."""
+        stop = threading.Event()
+        threads = self.begin(server, self.port, stop)
+        time.sleep(0.3)  # they have connected, and have sent their first request
+        try:
+            yield
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+
+
+def _connect(server: RowSocketOverTcp, port: str) -> RawConnection:
+    address = server.write_address() if port == "write" else server.read_address()
+    return RawConnection(address, timeout_s=1.0)
+
+
+def _clients(
+    count: int, server: RowSocketOverTcp, port: str, stop: Stop, opens: bytes, request: bytes
+) -> list[threading.Thread]:
+    """So many clients that send the request, take whatever comes for it, and send it again."""
+    ends = request.count(b"\n")
+
+    def one() -> None:
+        with _connect(server, port) as wire:
+            wire.ask(opens)
+            threading.Thread(target=_send_all, args=(wire.socket, request), daemon=True).start()
+            seen = 0
+            while not stop.is_set():
+                with contextlib.suppress(TimeoutError):
+                    piece = wire.socket.recv(1 << 20)
+                    if not piece:
+                        return
+                    seen += piece.count(b"\n")
+                    if seen == ends:
+                        seen = 0
+                        sender = threading.Thread(target=_send_all, args=(wire.socket, request), daemon=True)
+                        sender.start()
+
+    threads = [threading.Thread(target=one, daemon=True) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    return threads
+
+
+def _send_all(wire: socket.socket, request: bytes) -> None:
+    """While another thread receives: a server that waits for its replies to be taken reads nothing."""
+    at = 0
+    with contextlib.suppress(OSError):
+        while at < len(request):
+            with contextlib.suppress(TimeoutError):
+                at += wire.send(request[at : at + (1 << 18)])
+
+
+def endless_finds(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threading.Thread]:
+    """Two clients, each with a line of 20 KB that walks over 10^9 rows and finds none."""
+    keys = b"\t".join([b"1"] * KEYS)
+    line = b"0\t=\t1\t1\t1000000000\t0\t@\t0\t%d\t%s\tF\t=\t0\t-1\n" % (KEYS, keys)
+    return _clients(2, server, port, stop, b"P\t0\tbeside\tmany\tsame\tid\tid", line)
+
+
+def long_reads(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threading.Thread]:
+    """Four clients that read 100,000 rows at a time."""
+    line = b"0\t>=\t1\t0\t%d\t0\n" % ROWS
+    return _clients(4, server, port, stop, b"P\t0\tbeside\tmany\t\tid,n,text", line)
+
+
+def long_pipeline(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threading.Thread]:
+    """One client that sends 100,000 finds before it waits."""
+    lines = b"".join(b"0\t=\t1\t%d\n" % key for key in range(1, ROWS + 1))
+    return _clients(1, server, port, stop, b"P\t0\tbeside\tmany\t\tid,n,text", lines)
+
+
+def large_groups(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threading.Thread]:
+    """One client with groups of 1,022 updates."""
+    updates = b"".join(b"0\t=\t1\t%d\t1\t0\t+\t1\n" % key for key in range(1, GROUP_LINES + 1))
+    return _clients(1, server, port, stop, b"P\t0\tbeside\tmany\t\tn", b"G\n" + updates + b"E\n")
+
+
+def long_updates(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threading.Thread]:
+    """One client that updates 100,000 rows at a time."""
+    line = b"0\t>=\t1\t0\t%d\t0\t+\t1\n" % ROWS
+    return _clients(1, server, port, stop, b"P\t0\tbeside\tmany\t\tn", line)
+
+
+def locked_row(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threading.Thread]:
+    """20 clients that count up one row, which a transaction of SQL holds."""
+    held = threading.Event()
+
+    def hold() -> None:
+        with contextlib.closing(server.connect("beside")) as sql, sql.cursor() as session:
+            session.execute("BEGIN")
+            session.execute("UPDATE beside.hot SET n = n + 1")
+            held.set()
+            stop.wait()
+            session.execute("ROLLBACK")
+
+    holder = threading.Thread(target=hold, daemon=True)
+    holder.start()
+    held.wait()
+    line = b"0\t=\t1\t1\t1\t0\t+\t1\n"
+    return [holder, *_clients(20, server, port, stop, b"P\t0\tbeside\thot\t\tn", line)]
+
+
+def locked_table(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threading.Thread]:
+    """20 clients of a table under LOCK TABLES ... WRITE."""
+    held, opened = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with contextlib.closing(server.connect("beside")) as sql, sql.cursor() as session:
+            opened.wait()
+            session.execute("LOCK TABLES beside.hot WRITE")
+            held.set()
+            stop.wait()
+            session.execute("UNLOCK TABLES")
+
+    def later() -> None:
+        clients = [_connect(server, port) for _ in range(20)]
+        for wire in clients:
+            wire.ask(b"P\t0\tbeside\thot\t\tn")
+        opened.set()
+        held.wait()
+        for wire in clients:
+            wire.send(b"0\t=\t1\t1\n")
+        stop.wait()
+        for wire in clients:
+            with contextlib.suppress(TimeoutError):
+                wire.line()
+            wire.socket.close()
+
+    threads = [threading.Thread(target=work, daemon=True) for work in (hold, later)]
+    for thread in threads:
+        thread.start()
+    held.wait()
+    return threads
+
+
+def slow_engine(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threading.Thread]:
+    """Four clients whose inserts take two seconds each: a trigger sleeps, in the place of an engine."""
+    return _clients(4, server, port, stop, b"P\t0\tbeside\tslow\t\tn", b"0\t+\t1\t0\n")
+
+
+def large_lines(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threading.Thread]:
+    """1,000 connections that send halves of lines of 16 MiB, in turn, and come again when they are closed."""
+    half = b"0\t+\t1\t" + b"x" * (LARGE_BYTES // 2)
+    address = server.write_address() if port == "write" else server.read_address()
+
+    def send() -> None:
+        wires: list[tuple[socket.socket, int]] = []
+        while not stop.is_set():
+            for number in range(LARGE_CONNECTIONS):
+                if stop.is_set():
+                    break
+                if number == len(wires):
+                    wires.append((_nonblocking(address), 0))
+                wire, sent = wires[number]
+                try:
+                    sent += wire.send(half[sent : sent + (1 << 18)]) if sent < len(half) else 0
+                    wires[number] = (wire, sent)
+                except BlockingIOError:
+                    pass
+                except OSError:
+                    wire.close()
+                    wires[number] = (_nonblocking(address), 0)
+        for wire, _ in wires:
+            wire.close()
+
+    thread = threading.Thread(target=send, daemon=True)
+    thread.start()
+    return [thread]
+
+
+def _nonblocking(address: tuple[str, int]) -> socket.socket:
+    wire = socket.create_connection(address)
+    wire.setblocking(False)
+    return wire
+
+
+CASES = (
+    Beside("two endless finds, read port", "read", endless_finds),
+    Beside("two endless finds, write port", "write", endless_finds),
+    Beside("four clients read 100,000 rows", "read", long_reads),
+    Beside("a pipeline of 100,000", "read", long_pipeline),
+    Beside("groups of 1,022", "write", large_groups),
+    Beside("updates of 100,000 rows", "write", long_updates),
+    Beside("20 writers of a locked row", "write", locked_row),
+    Beside("a table under LOCK TABLES", "write", locked_table),
+    Beside("inserts that take two seconds", "write", slow_engine),
+    Beside("1,000 halves of 16 MiB", "write", large_lines),
+)
