@@ -8,9 +8,10 @@ from typing import Annotated
 
 import typer
 
-from rowsocket_x import benchmark, parts, serve, soaks
+from rowsocket_x import benchmark, package_proof, parts, serve, soaks
 from rowsocket_x import build as building
 from rowsocket_x import check as checking
+from rowsocket_x import package as packaging
 from rowsocket_x import setup as setting_up
 from rowsocket_x.console import Problem, say
 from rowsocket_x.paths import ROOT, STATE, VAR
@@ -78,6 +79,25 @@ def build(
 
 
 @app.command()
+def package(
+    server: ServerOption = DEFAULT,
+    prove: Annotated[
+        bool, typer.Option("--prove", help="Install and use them in a bare Debian, too; takes root.")
+    ] = False,
+) -> None:
+    """Make Debian packages in build/package: the plugin with its builds for point releases of one series of
+    MariaDB, and the command with the Python client.
+
+    The plugin is built for each point release whose headers are in .rowsocket/source. The packages for 11.8
+    are for Debian 13, and can be made on Debian 12.
+    """
+    files = packaging.package(server)
+    packaging.tell(files)
+    if prove:
+        package_proof.prove(server, files)
+
+
+@app.command()
 def run(
     server: ServerOption = DEFAULT,
     data: Annotated[
@@ -100,6 +120,15 @@ def run(
         typer.Option(
             help="TCP port for the memcached protocol, on the containers of the table "
             "innodb_memcache.containers; 0 = any free one.",
+            min=0,
+            max=65535,
+            show_default="not served",
+        ),
+    ] = None,
+    port_resp: Annotated[
+        int | None,
+        typer.Option(
+            help="TCP port for RESP for tables, which redis-cli speaks; 0 = any free one.",
             min=0,
             max=65535,
             show_default="not served",
@@ -134,6 +163,7 @@ def run(
             port_read=port_read,
             port_write=port_write,
             port_memcached=port_memcached,
+            port_resp=port_resp,
             demo_users=None if no_demo else demo_users,
             config=config,
             ready_file=ready_file,
@@ -219,7 +249,8 @@ def bench(
         ),
     ] = None,
     rounds: Annotated[
-        int | None, typer.Option(help="Instead of 5; with --against instead of 12.", min=1)
+        int | None,
+        typer.Option(help="Instead of 5; of 12 with --against and tls; of 3 with fair and cold.", min=1),
     ] = None,
 ) -> None:
     """Measure RowSocket beside the original, SQL, memcached, Redis and the floors; a page in report.html.
@@ -229,6 +260,9 @@ def bench(
 
     --against compares two builds of the plugin instead: point, point_pipelined, in_50, range and insert
     without names, in about five minutes. Give it a copy of rowsocket.so from before a change.
+
+    `./x bench fair`, `cold` and `tls` are measurements of their own: what clients get beside others who keep
+    the server busy or waiting, and with data beyond memory; and what TLS costs.
     """
     if compare is not None:
         done = benchmark.compare(compare[0].absolute(), compare[1].absolute())
@@ -238,7 +272,11 @@ def bench(
             *(["--out", str(out.absolute())] if out else []),
             *(["--rounds", str(rounds)] if rounds else []),
         ]
-        if against is not None:
+        if scenarios and scenarios[0] in ("fair", "cold", "tls"):
+            if quick or budget_minutes or against:
+                raise Problem(f"./x bench {scenarios[0]} takes --out and --rounds only")
+            done = benchmark.harness(words)
+        elif against is not None:
             done = benchmark.against([str(against.absolute()), *words])
         else:
             words += [
@@ -286,7 +324,7 @@ def check(
 
 @app.command()
 def fmt() -> None:
-    """Format all C++ and Python sources in place."""
+    """Format all C++ and Python sources in place, mend what the linter can, and make the made files anew."""
     checking.fmt()
 
 

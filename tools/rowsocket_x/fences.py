@@ -17,10 +17,11 @@ LAYERS: Mapping[str, tuple[str, ...]] = {
     "sql_values": ("base", "request"),
     "wire": ("base", "request"),
     "net": ("base",),
+    "tls": ("base", "net"),
     "engine": ("base", "request", "sql_values"),
     "exec": ("base", "request", "engine"),
-    "server": ("base", "request", "wire", "net", "engine", "exec"),
-    "mariadb": ("base", "request", "sql_values", "engine", "exec", "server"),
+    "server": ("base", "request", "wire", "net", "tls", "engine", "exec"),
+    "mariadb": ("base", "request", "sql_values", "tls", "engine", "exec", "server"),
 }
 
 # Tests that are no *_test.cc, each with the one other folder that may include them: the suite that states the
@@ -39,7 +40,7 @@ _SERVER_HEADER = re.compile(
     r"^(my_.*\.h|mysql.*|mariadb.*|sql_.*\.h|wsrep.*|handler\.h|table\.h|field\.h|item.*\.h|log\.h|lock\.h)$"
 )
 
-_SOCKET_LAYERS = ("net", "server")
+_SOCKET_LAYERS = ("net", "tls", "server")
 
 
 def findings(path: PurePosixPath, text: str, exists: Callable[[PurePosixPath], bool]) -> list[str]:

@@ -230,8 +230,8 @@ class Instance:
             hints.append("the disk is full: make room, or use --data on another one")
         if "Address already in use" in log:
             hints.append(
-                "a port is taken: choose another with --port-sql, --port-read, --port-write or "
-                "--port-memcached (0 = any free one)"
+                "a port is taken: choose another with --port-sql, --port-read, --port-write, "
+                "--port-memcached or --port-resp (0 = any free one)"
             )
         if "unknown variable" in log or "unknown option" in log:
             hints.append("the file given with --config names a setting that this server does not know")
@@ -243,7 +243,8 @@ def _tree_options(tree: Path) -> list[str]:
 
     Only root has to say that it means it.
     """
-    share = tree / "usr/share/mysql"
+    older, newer = tree / "usr/share/mysql", tree / "usr/share/mariadb"
+    share = newer if newer.is_dir() else older
     options = [
         f"--basedir={tree / 'usr'}",
         f"--lc-messages-dir={share}",

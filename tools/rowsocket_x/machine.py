@@ -24,6 +24,7 @@ class Layer(Enum):
         "ccache",
         "cmake",
         "g++",
+        "libsodium-dev",
         "libssl-dev",
         "ninja-build",
         "patch",
@@ -53,6 +54,18 @@ class Layer(Enum):
     CHECK = ("clang-14", "findutils", "git")
     """For the checks that a compiler does."""
 
+    PACKAGE = (
+        "debhelper",
+        "debootstrap",
+        "dh-python",
+        "dpkg-dev",
+        "lintian",
+        "pybuild-plugin-pyproject",
+        "python3-all",
+        "python3-hatchling",
+    )
+    """To make Debian packages."""
+
     TEST = ("gcc", "libdbd-mariadb-perl", "libdbi-perl", "libperl-dev", "make", "perl", "valgrind")
     """For the tests on real servers: a library of faults, the original's Perl client, and valgrind.
 
@@ -62,7 +75,7 @@ class Layer(Enum):
 
 _COMMANDS: Mapping[Layer, Mapping[str, str]] = {
     Layer.RUN: {"nc": "netcat-openbsd"},
-    Layer.TEST: {"go": "golang-go", "node": "nodejs", "npm": "npm"},
+    Layer.TEST: {"go": "golang-go", "node": "nodejs", "npm": "npm", "tclsh": "tcl"},
 }
 """Needed as a command, from wherever it comes; the package is only installed where the command is missing."""
 

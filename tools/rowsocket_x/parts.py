@@ -7,6 +7,7 @@
     bench                       the comparison's own arithmetic, and small runs of all that it measures
     vectors, integration, ...   the folders of tests/, on real servers
     fuzz-server                 fuzzed requests into a real server, also under valgrind
+    smoke                       a few minutes of the above, for a second server; only where it is named
     fuzz                        every fuzzing program for a short while, from its committed corpus
 
 Each part is named below with the folder of its tests, so that one whose files vanish fails. A part that
@@ -25,7 +26,8 @@ from rowsocket_x import (
     benchmark,
     build,
     fuzzing,
-    memcached_source,
+    peer_tests,
+    peers_fetch,
     python_layers,
     reports,
     server_fetch,
@@ -55,6 +57,7 @@ SERVER_PARTS: Mapping[str, str] = {
     "differential": "tests/differential",
     "compatibility": "tests/compatibility",
     "memcached": "tests/memcached",
+    "resp": "tests/resp",
     "faults": "tests/faults",
     "replication": "tests/replication",
     "linearizability": "tests/linearizability",
@@ -65,6 +68,25 @@ SERVER_PARTS: Mapping[str, str] = {
 
 A new folder of tests is added here.
 """
+
+SMOKE = tuple(
+    f"tests/integration/test_{name}.py"
+    for name in (
+        "code_of_tables",
+        "foreign_keys",
+        "grants",
+        "groups",
+        "inserts",
+        "logging_in",
+        "plugin",
+        "triggers_of_columns",
+        "triggers_that_skip",
+        "types",
+        "vector_indexes",
+        "writes",
+    )
+)
+"""The files of the part `smoke`: what depends on the series of the server, in a few minutes."""
 
 TEST_FILES = "test_*.py"
 
@@ -86,6 +108,8 @@ class Part:
     name: str
     run: Callable[[Settings], Outcome]
     on_server: bool = False
+    only_named: bool = False
+    """It repeats what other parts do: no part of everything."""
 
 
 def all_parts() -> list[Part]:
@@ -93,7 +117,7 @@ def all_parts() -> list[Part]:
     parts = [Part("tools", lambda settings: _pytest("tools", "tools/tests", settings, {}))]
     parts += [_ctest_part(name, preset) for name, preset in UNIT_PARTS.items()]
     parts += [_pytest_part(name, folder) for name, folder in SERVER_PARTS.items()]
-    return [*parts, Part("fuzz", _fuzz)]
+    return [*parts, Part("fuzz", _fuzz), Part("smoke", _smoke, on_server=True, only_named=True)]
 
 
 def select(names: Sequence[str], series: Series = DEFAULT) -> list[Part]:
@@ -107,7 +131,7 @@ def select(names: Sequence[str], series: Series = DEFAULT) -> list[Part]:
             raise Problem(f"there is no part {name}", "parts: " + " ".join(part.name for part in parts))
     if names:
         return [part for part in parts if any(_chooses(name, part) for name in names)]
-    return [part for part in parts if part.on_server or series is DEFAULT]
+    return [part for part in parts if not part.only_named and (part.on_server or series is DEFAULT)]
 
 
 def run_parts(names: Sequence[str], settings: Settings) -> bool:
@@ -132,10 +156,10 @@ def run_parts(names: Sequence[str], settings: Settings) -> bool:
     return total.failed == 0 and total.passed > 0
 
 
-def server_environment(series: Series = DEFAULT) -> Mapping[str, str]:
+def server_environment(series: Series = DEFAULT, preset: Preset = Preset.RELEASE) -> Mapping[str, str]:
     """What the tests on real servers need to know (see tests/support/mariadb.py)."""
-    setup.packages(*build.Preset.RELEASE.packages, Layer.TEST)
-    folder = build.build(Preset.RELEASE, series=series)
+    setup.packages(*preset.packages, Layer.TEST)
+    folder = build.build(preset, series=series)
     server = server_fetch.require(series)
     GO_CACHE.mkdir(exist_ok=True)
     return {
@@ -190,8 +214,15 @@ def _pytest_part(name: str, folder: str) -> Part:
         environment = dict(server_environment(settings.series))
         if name == "bench":
             environment |= benchmark.variables(Path(environment["ROWSOCKET_BUILD_DIR"]))
-        if name == "memcached":
-            environment |= {"ROWSOCKET_MEMCACHED_SOURCE": str(memcached_source.fetch())}
+        own = {"memcached": ("MEMCACHED", peer_tests.memcached), "resp": ("REDIS", peer_tests.redis)}.get(
+            name
+        )
+        if own is not None:
+            peer, source = own
+            environment |= {
+                "ROWSOCKET_PEERS": str(peers_fetch.fetch()),
+                f"ROWSOCKET_{peer}_SOURCE": str(source()),
+            }
         return _pytest(name, folder, settings, environment)
 
     return Part(name, run, on_server=name != "bench")
@@ -201,14 +232,25 @@ def _ctest_part(name: str, preset: Preset) -> Part:
     return Part(name, lambda settings: _ctest(name, preset, settings))
 
 
+def _smoke(settings: Settings) -> Outcome:
+    environment = server_environment(settings.series, Preset.PLUGIN)
+    return _run_pytest("smoke", SMOKE, f"MariaDB {settings.series}", settings, environment)
+
+
 def _pytest(name: str, folder: str, settings: Settings, environment: Mapping[str, str]) -> Outcome:
     if next((ROOT / folder).rglob(TEST_FILES), None) is None:
         raise Problem(
             f"there is no {TEST_FILES} in {folder}", "the part is named in tools/rowsocket_x/parts.py"
         )
+    return _run_pytest(name, [folder], f"pytest {folder}", settings, environment)
+
+
+def _run_pytest(
+    name: str, places: Sequence[str], ran: str, settings: Settings, environment: Mapping[str, str]
+) -> Outcome:
     python_layers.require(python_layers.Layer.TEST, python_layers.Layer.BENCH)
-    command = [str(VENV / "bin/python"), "-m", "pytest", folder, *settings.pytest_arguments]
-    return counted(name, f"pytest {folder}", [*command, "--junitxml"], settings, environment)
+    command = [str(VENV / "bin/python"), "-m", "pytest", *places, *settings.pytest_arguments]
+    return counted(name, ran, [*command, "--junitxml"], settings, environment)
 
 
 def _ctest(name: str, preset: Preset, settings: Settings) -> Outcome:

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Fetches the servers that RowSocket is measured against, as Debian ships them, into `.rowsocket/peers`.
+"""Fetches the servers that RowSocket is measured against, as Debian ships them, into `.rowsocket/peers`; and
+programs of others that its tests run.
 
 With them come the libraries that this machine lacks: apt is asked what it would install.
 """
@@ -10,8 +11,8 @@ from rowsocket_x import server_series
 from rowsocket_x.console import step
 from rowsocket_x.paths import STATE
 
-PACKAGES = ("memcached", "redis-server", "redis-tools", "sysbench")
-PROGRAMS = ("memcached", "redis-server", "sysbench")
+PACKAGES = ("memcached", "libmemcached-tools", "redis-server", "redis-tools", "sysbench", "fio")
+PROGRAMS = ("memcached", "memccapable", "redis-server", "sysbench", "fio")
 
 TREE = STATE / "peers"
 

@@ -14,6 +14,9 @@ from rowsocket_x.console import Problem, say, step
 from rowsocket_x.instance import Instance, free_port, require_free_port
 from rowsocket_x.server_series import Series
 
+ANONYMOUS_ACCOUNT = "rowsocket_demo@localhost"
+"""Who clients are that name no account. Nobody can log in as this account."""
+
 
 @dataclass(frozen=True)
 class Options:
@@ -25,6 +28,8 @@ class Options:
     port_read: int
     port_write: int
     port_memcached: int | None
+    """None = not served."""
+    port_resp: int | None
     """None = not served."""
     demo_users: int | None
     """Rows of demo.user; None = no demo database."""
@@ -44,6 +49,8 @@ class Places:
     read_socket: str
     write_socket: str
     memcached_port: int = 0
+    """0 = not served."""
+    resp_port: int = 0
     """0 = not served."""
 
     def write(self, path: Path) -> None:
@@ -92,6 +99,7 @@ def _serve_from(server: Instance, plugin: Path, options: Options) -> None:
         "--port-read": options.port_read,
         "--port-write": options.port_write,
         "--port-memcached": options.port_memcached,
+        "--port-resp": options.port_resp,
     }
     for option, port in wanted.items():
         if port:
@@ -102,6 +110,9 @@ def _serve_from(server: Instance, plugin: Path, options: Options) -> None:
     with step("starting MariaDB"):
         server.start(options.port_sql or free_port(), plugin, _plugin_options(server, options))
     places = _places(server)
+    with server.connect() as connection, connection.cursor() as cursor:
+        cursor.execute(f"CREATE USER IF NOT EXISTS {ANONYMOUS_ACCOUNT} ACCOUNT LOCK")
+        cursor.execute(f"GRANT SELECT, INSERT, UPDATE, DELETE ON *.* TO {ANONYMOUS_ACCOUNT}")
     if options.demo_users is not None:
         with server.connect() as connection:
             demo.load_once(
@@ -128,8 +139,13 @@ def _plugin_options(server: Instance, options: Options) -> dict[str, str | int]:
         "loose-rowsocket-socket-read": str(server.socket_path("read")),
         "loose-rowsocket-socket-write": str(server.socket_path("write")),
     }
+    if options.config is None:  # else that says where RowSocket listens, and to whom
+        settings["loose-rowsocket-anonymous-account"] = ANONYMOUS_ACCOUNT
     if options.port_memcached is not None:
         settings["loose-rowsocket-port-memcached"] = options.port_memcached
+    if options.port_resp is not None:
+        settings["loose-rowsocket-port-resp"] = options.port_resp
+    if options.port_memcached is not None or options.port_resp is not None:
         settings["loose-rowsocket-containers"] = "innodb_memcache.containers"
     return settings
 
@@ -156,6 +172,7 @@ def _places(server: Instance) -> Places:
         read_port=int(status["Rowsocket_port_read"]),
         write_port=int(status["Rowsocket_port_write"]),
         memcached_port=int(status["Rowsocket_port_memcached"]),
+        resp_port=int(status["Rowsocket_port_resp"]),
         read_socket=variables["rowsocket_socket_read"],
         write_socket=variables["rowsocket_socket_write"],
     )
@@ -173,6 +190,8 @@ def _welcome(server: Instance, places: Places, *, with_demo: bool) -> str:
     welcome = textwrap.dedent(lines).strip("\n")
     if places.memcached_port:
         welcome += f"\n  memcached  127.0.0.1:{places.memcached_port}"
+    if places.resp_port:
+        welcome += f"\n  RESP       127.0.0.1:{places.resp_port}"
     return welcome + (things_to_try(server, places) if with_demo else "")
 
 

@@ -65,6 +65,7 @@ def test_the_ready_file_names_every_place_and_nothing_else_is_left(tmp_path: Pat
         "write_port": 4,
         "read_socket": "/r",
         "memcached_port": 0,
+        "resp_port": 0,
     }
     assert json.loads((tmp_path / "ready.json").read_text()) == {**expected, "write_socket": "/w"}
     assert [path.name for path in tmp_path.iterdir()] == ["ready.json"]

@@ -16,6 +16,12 @@ def test_a_name_selects_itself_and_its_variants() -> None:
     assert [part.name for part in parts.select(["tools"])] == ["tools"]
 
 
+def test_smoke_is_run_where_it_is_named_and_not_with_everything() -> None:
+    assert [part.name for part in parts.select(["smoke"], Series.V11_8)] == ["smoke"]
+    for series in Series:
+        assert "smoke" not in {part.name for part in parts.select([], series)}
+
+
 def test_another_server_selects_the_parts_that_depend_on_it() -> None:
     names = {part.name for part in parts.select([], Series.V11_8)}
     assert {"vectors", "replication"} <= names and not {"tools", "unit-release", "fuzz"} & names

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""`./x package`: Debian packages of the plugin, and of the command with the Python client.
+
+    mariadb-plugin-rowsocket   rowsocket.so, which picks among the builds in rowsocket/, and a configuration
+    rowsocket                  the command and the Python client
+
+The plugin is built for every point release of the series whose headers are in `.rowsocket/source`: the one
+that set-up fetched last, and those that it fetched before. What is packaged is laid out in a folder under
+`build/package` with what is in `packaging/`, and goes through Debian's own tools there.
+"""
+
+import os
+import re
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+
+from rowsocket_x import build, network, server_headers, setup
+from rowsocket_x.console import run, say, step
+from rowsocket_x.machine import Layer
+from rowsocket_x.paths import BUILD, LOGS, ROOT, STATE, VENV
+from rowsocket_x.server_series import Series
+
+DEBIAN_RELEASES: Mapping[str, int] = {"bookworm": 12, "trixie": 13}
+
+TYPER = "typer==0.12.5"
+"""What the command is written with. It comes with the package where Debian's is too old for it."""
+_OLD_TYPER = (Series.V10_11,)
+_OF_DEBIAN = "python3-typer (>= 0.12)"
+_FOR_OURS = "python3-click, python3-shellingham, python3-typing-extensions"
+
+_SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
+"""Debian's tools run Debian's Python, whatever else the machine has."""
+
+_CHANGELOG = """\
+rowsocket ({version}) {codename}; urgency=medium
+
+  * Built for MariaDB {releases}.
+
+ -- {maintainer}  {date}
+"""
+
+
+def package(series: Series) -> list[Path]:
+    """Make the packages for a series and let lintian look at them; their files. Raises `Problem`."""
+    setup.packages(Layer.RUN, Layer.PACKAGE)
+    setup.server(series)
+    headers = headers_of(series, STATE / "source")
+    place = BUILD / "package" / series
+    shutil.rmtree(place, ignore_errors=True)
+    tree = place / "tree"
+    lay_out(tree)
+    if series in _OLD_TYPER:
+        _fetch_typer(tree / "vendor")
+        shutil.copy(ROOT / "packaging/rowsocket-with-vendor", tree)
+    for release, folder in headers.items():
+        _build(release, folder, tree / "plugins")
+    _write_changelog(tree, series, list(headers))
+    _run_debian_tools(tree, series, list(headers))
+    files = sorted(path for path in place.glob("*.deb") if "-dbgsym_" not in path.name)
+    with step("looking at the packages with lintian"):
+        run(
+            ["lintian", "--fail-on", "error,warning", "--tag-display-limit", "0", *place.glob("*.changes")],
+            what="lintian",
+        )
+    return files
+
+
+def headers_of(series: Series, folder: Path) -> dict[str, Path]:
+    """The headers of each point release of the series, oldest first; of one release the newest revision."""
+    found = [path for path in folder.iterdir() if path.name.startswith(f"{series}.")]
+    numbers = {path: [int(number) for number in re.findall(r"\d+", path.name)] for path in found}
+    return {path.name.partition("-")[0]: path for path in sorted(found, key=numbers.__getitem__)}
+
+
+def lay_out(tree: Path) -> None:
+    """Copy what is packaged as it is."""
+    shutil.copytree(ROOT / "packaging/debian", tree / "debian")
+    shutil.copytree(
+        ROOT / "clients/python", tree / "clients/python", ignore=shutil.ignore_patterns("__pycache__", ".*")
+    )
+    shutil.copytree(ROOT / "docs", tree / "docs")
+    for source, target in (
+        (ROOT / "README.md", "README.md"),
+        (ROOT / "packaging/rowsocket.cnf", "60-rowsocket.cnf"),
+        (ROOT / "packaging/rowsocket.1", "rowsocket.1"),
+    ):
+        shutil.copy(source, tree / target)
+    (tree / "debian/source").mkdir()
+    (tree / "debian/source/format").write_text("3.0 (native)\n")
+
+
+def _fetch_typer(into: Path) -> None:
+    options = ["--quiet", "--no-deps", "--no-compile", "--target", str(into)]
+    network.fetch([VENV / "bin/python", "-m", "pip", "install", *options, TYPER], what=f"fetching {TYPER}")
+    shutil.rmtree(into / "bin", ignore_errors=True)
+
+
+def _build(release: str, headers: Path, plugins: Path) -> None:
+    folder = BUILD / f"package-{release}"
+    with step(f"building the plugin for MariaDB {server_headers.version_of(headers)}"):
+        options = [f"-DROWSOCKET_SERVER_HEADERS={headers}", "-DROWSOCKET_CHOOSER=ON"]
+        launcher = "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"
+        commands: list[list[str | Path]] = [
+            ["cmake", "--preset", "plugin", "-B", folder, launcher, *options],
+            ["cmake", "--build", folder, "--target", "rowsocket", "rowsocket_chooser"],
+        ]
+        for words in commands:
+            run(
+                words,
+                what=f"the build for MariaDB {release}",
+                cwd=ROOT,
+                env=build.environment(),
+                log=LOGS / f"package-{release}.log",
+            )
+    (plugins / "rowsocket").mkdir(parents=True, exist_ok=True)
+    shutil.copy(folder / "src/mariadb/rowsocket.so", plugins / f"rowsocket/{release}.so")
+    shutil.copy(folder / "src/mariadb/chooser/rowsocket_chooser.so", plugins / "rowsocket.so")
+
+
+def version_of(series: Series) -> str:
+    """The version of the packages, such as `0.1.0+deb12`."""
+    found = re.search(
+        r"VERSION (\d+\.\d+\.\d+)", (ROOT / "CMakeLists.txt").read_text().partition("project")[2]
+    )
+    assert found is not None
+    return f"{found[1]}+deb{DEBIAN_RELEASES[series.codename]}"
+
+
+def _write_changelog(tree: Path, series: Series, releases: list[str]) -> None:
+    control = (tree / "debian/control").read_text()
+    maintainer = re.search(r"^Maintainer: (.*)$", control, re.MULTILINE)
+    assert maintainer is not None
+    words = {
+        "version": version_of(series),
+        "codename": series.codename,
+        "releases": ", ".join(releases),
+        "maintainer": maintainer[1],
+        "date": run(["date", "--rfc-email"], what="asking for the date").strip(),
+    }
+    (tree / "debian/changelog").write_text(_CHANGELOG.format(**words))
+
+
+def _run_debian_tools(tree: Path, series: Series, releases: list[str]) -> None:
+    low, high = f"1:{series}~", f"1:{_next(series)}~"
+    variables = {
+        "rowsocket:Server": f"mariadb-server (>= {low}), mariadb-server (<< {high})",
+        "rowsocket:Releases": "MariaDB " + ", ".join(releases),
+        "rowsocket:Typer": _FOR_OURS if series in _OLD_TYPER else _OF_DEBIAN,
+    }
+    substitutions = " ".join(f"-V'{name}={value}'" for name, value in variables.items())
+    with step("making the packages"):
+        run(
+            ["dpkg-buildpackage", "--build=binary", "--no-sign", "--no-check-builddeps"],
+            what="dpkg-buildpackage",
+            cwd=tree,
+            env={**os.environ, "PATH": _SYSTEM_PATH, "ROWSOCKET_SUBSTVARS": substitutions},
+            log=LOGS / f"package-{series}.log",
+        )
+
+
+def _next(series: Series) -> str:
+    """The name behind the series: 10.12 behind 10.11."""
+    major, minor = series.split(".")
+    return f"{major}.{int(minor) + 1}"
+
+
+def tell(files: list[Path]) -> None:
+    """Say where the packages are, and how they are installed."""
+    for file in files:
+        say(f"{file.relative_to(ROOT)}  ({file.stat().st_size / 1e6:.1f} MB)")
+    say("apt install ./*.deb in that folder; docs/installing.md says what comes then")

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What `./x package` decides before Debian's tools are at work."""
+
+from pathlib import Path
+
+from rowsocket_x import package
+from rowsocket_x.paths import ROOT
+from rowsocket_x.server_series import Series
+
+
+def test_a_package_has_a_build_for_each_release_of_its_series(tmp_path: Path) -> None:
+    for name in (
+        "10.11.18-0+deb12u1",
+        "10.11.9-0+deb12u1",
+        "10.11.18-0+deb12u2",
+        "11.8.6-0+deb13u1",
+        "adopted-1",
+    ):
+        (tmp_path / name).mkdir()
+    headers = package.headers_of(Series.V10_11, tmp_path)
+    assert list(headers) == ["10.11.9", "10.11.18"]
+    assert headers["10.11.18"].name == "10.11.18-0+deb12u2"
+
+
+def test_the_packages_of_two_debian_releases_differ_in_their_version() -> None:
+    assert package.version_of(Series.V10_11).endswith("+deb12")
+    assert package.version_of(Series.V11_8).endswith("+deb13")
+
+
+def test_everything_of_the_packaged_configuration_lets_the_server_start() -> None:
+    """Other settings of RowSocket would end a server that does not know them."""
+    lines = (ROOT / "packaging/rowsocket.cnf").read_text().splitlines()
+    assert [line for line in lines if line.startswith("rowsocket")] == []
+    assert any(line.startswith("loose-rowsocket") for line in lines)
