@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 from pathlib import Path
@@ -11,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from support.commands import run
+from support.node_programs import install
 from support.tree import environment_path
 
 # libhsclient wants three headers of the server's build, of which it uses nothing but this.
@@ -70,22 +70,4 @@ def perl_module(handler_socket: Path) -> Path:
 @pytest.fixture(scope="session")
 def node_client(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A folder in which `require('node-handlersocket')` finds version 0.1.0 of it, from the npm registry."""
-    if shutil.which("node") is None or shutil.which("npm") is None:
-        pytest.skip("node or npm is not there: apt-get install nodejs npm")
-    folder = tmp_path_factory.mktemp("node")
-    (folder / "package.json").write_text("{}")
-    command = [
-        "npm",
-        "install",
-        "--no-audit",
-        "--no-fund",
-        "--ignore-scripts",
-        "--prefer-offline",
-        "node-handlersocket@0.1.0",
-    ]
-    done = subprocess.run(
-        command, cwd=folder, capture_output=True, text=True, check=False, env={**os.environ, "CI": "1"}
-    )
-    if done.returncode != 0:
-        pytest.skip(f"npm could not fetch node-handlersocket 0.1.0: {done.stderr[-300:]}")
-    return folder
+    return install(tmp_path_factory.mktemp("node"), "node-handlersocket@0.1.0")

@@ -102,7 +102,7 @@ def fill(disk: Path, left_bytes: int) -> Path:
 
 def waiting_for_space(server: RowSocketServer) -> list[int]:
     """Ids of the workers whose commit waits for space."""
-    rows = server.sql("SELECT id, state FROM information_schema.processlist WHERE user = 'rowsocket'")
+    rows = server.sql("SELECT id, state FROM information_schema.processlist WHERE host = 'rowsocket'")
     return [int(row[0]) for row in rows if "free space" in str(row[1])]
 
 

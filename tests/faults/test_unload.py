@@ -41,7 +41,7 @@ def assert_nothing_left(server: RowSocketServer, ports: tuple[int, int]) -> None
     """No plugin, thread, session, port, lock of a table or lock of a row."""
     assert not is_loaded(server)
     assert threads(server) == []
-    assert server.sql("SELECT id FROM information_schema.processlist WHERE user = 'rowsocket'") == []
+    assert server.sql("SELECT id FROM information_schema.processlist WHERE host = 'rowsocket'") == []
     for port in ports:
         with pytest.raises(ConnectionRefusedError):
             RawConnection(("127.0.0.1", port))

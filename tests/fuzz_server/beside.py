@@ -268,7 +268,7 @@ class Beside(threading.Thread):
         self.done += 1
 
     def _kill(self, cursor: pymysql.cursors.Cursor, statement: str) -> None:
-        self._do(cursor, "SELECT id FROM information_schema.processlist WHERE user = 'rowsocket'")
+        self._do(cursor, "SELECT id FROM information_schema.processlist WHERE host = 'rowsocket'")
         found = [row[0] for row in cursor.fetchall()]
         if found:
             self._do(cursor, statement.format(self._choose.choice(found)))

@@ -3,6 +3,8 @@
 
 writer     a client on the write port of `server`, closed before `database` is dropped
 reader     a client on the read port
+authority  who signs certificates: of servers with TLS, and of their clients
+secured    a server with a certificate and a unix socket; `d.t` has the row (1, 10)
 make_twins make_twins("id INT PRIMARY KEY", "ENGINE=Aria"): the two tables of support/twins.py
 """
 
@@ -10,12 +12,15 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Callable, Iterator
+from pathlib import Path
 
 import pytest
 
 import rowsocket
 from rowsocket import Connection
+from support.certificates import Authority, prepare_row
 from support.mariadb import Database, RowSocketServer
+from support.tree import ServerTree
 from support.twins import Twins
 
 
@@ -44,3 +49,19 @@ def make_twins(database: Database, writer: Connection) -> Iterator[Callable[...,
             return twins
 
         yield make
+
+
+@pytest.fixture(scope="session")
+def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
+    """Who signs certificates."""
+    return Authority(tmp_path_factory.mktemp("ca"))
+
+
+@pytest.fixture(scope="module")
+def secured(tree: ServerTree, template: Path, authority: Authority) -> Iterator[RowSocketServer]:
+    """A server with TLS; clients that name no account may do everything."""
+    server = RowSocketServer(tree, template, authority.server_options())
+    server.options["loose-rowsocket-socket-write"] = str(server.folder / "write")
+    with server:
+        prepare_row(server)
+        yield server

@@ -178,11 +178,13 @@ def test_rows_of_one_group_are_numbered_without_a_gap(server: RowSocketServer, d
 
 
 TRIES = 5
+ALONE = {"rowsocket-threads-write": 1, "rowsocket-threads-max": 0}
+"""One thread: what waits is tried again and again. A stand-in would wait in the server's own queue."""
 
 
 def test_an_insert_that_waits_takes_ids_once(start: Start) -> None:
     """However often it is tried. Others are given other ids meanwhile."""
-    server = start(RowSocketServer, {"rowsocket-threads-write": 1})
+    server = start(RowSocketServer, ALONE)
     database = Database(server, "d")
     database.sql("CREATE TABLE held (id INT PRIMARY KEY)")
     database.sql("INSERT INTO held VALUES (1)")
@@ -214,7 +216,7 @@ def test_an_insert_that_waits_takes_ids_once(start: Start) -> None:
 
 def test_a_group_that_waits_behind_another_wait_takes_ids_once(start: Start) -> None:
     """Its first run in a transaction is refused: it must be the first of one."""
-    server = start(RowSocketServer, {"rowsocket-threads-write": 1})
+    server = start(RowSocketServer, ALONE)
     database = Database(server, "d")
     database.sql("CREATE TABLE held (id INT PRIMARY KEY)")
     database.sql("INSERT INTO held VALUES (1)")
@@ -244,7 +246,7 @@ def writes_tried(server: RowSocketServer) -> int:
 
 
 def test_an_id_that_somebody_took_while_its_insert_waited_is_left_to_him(start: Start) -> None:
-    server = start(RowSocketServer, {"rowsocket-threads-write": 1})
+    server = start(RowSocketServer, ALONE)
     database = numbered(server)
     with (
         database.session() as sql,
@@ -297,7 +299,7 @@ def test_behind_a_row_that_is_there_the_next_takes_no_id_of_another_client(
 def test_each_row_of_an_insert_that_waited_has_its_own_id(start: Start, clause: bytes, kept: bytes) -> None:
     """A row that is kept takes a value, too, which the next row may use; no value goes to two rows, or to
     another table."""
-    server = start(RowSocketServer, {"rowsocket-threads-write": 1})
+    server = start(RowSocketServer, ALONE)
     database = Database(server, "d")
     database.sql("CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, n INT UNIQUE, v INT)")
     database.sql("CREATE TABLE log (id INT AUTO_INCREMENT PRIMARY KEY, n INT)")
@@ -322,7 +324,7 @@ def test_each_row_of_an_insert_that_waited_has_its_own_id(start: Start, clause: 
 
 
 def test_what_waits_before_it_began_is_given_no_id_of_another_insert(start: Start) -> None:
-    server = start(RowSocketServer, {"rowsocket-threads-write": 1})
+    server = start(RowSocketServer, ALONE)
     database = Database(server, "d")
     database.sql("CREATE TABLE t (id INT AUTO_INCREMENT, a INT, v INT, KEY (id), KEY (a))")
     with database.session() as sql, server.raw("write") as first, server.raw("write") as second:
@@ -339,7 +341,7 @@ def test_what_waits_before_it_began_is_given_no_id_of_another_insert(start: Star
 
 def test_a_partition_gives_no_id_to_two_inserts(start: Start) -> None:
     """It takes back the value of an insert that has to wait, and gives it to the next one."""
-    server = start(RowSocketServer, {"rowsocket-threads-write": 1})
+    server = start(RowSocketServer, ALONE)
     database = Database(server, "d")
     database.sql(
         "CREATE TABLE t (id INT AUTO_INCREMENT, n INT, PRIMARY KEY (id, n), UNIQUE (n))"

@@ -10,6 +10,7 @@ import pytest
 
 from replication import mixed_writes
 from replication.servers import assert_equal_history, assert_equal_tables
+from support.binlog import assert_binlog_equals_tables
 from support.commands import run
 from support.mariadb import RowSocketServer, Start
 from support.plugin import EmptyServer, change_everything, make_table, opened
@@ -84,6 +85,73 @@ def mapped_tables(server: RowSocketServer, log: str) -> set[str]:
         for _, _, event, _, _, info in events
         if event == "Table_map"
     }
+
+
+FORCED = {
+    "MIXED": [b"0\t1"] * 7,
+    "STATEMENT": [b"1\t1\t1665"] * 3 + [b"0\t1", b"1\t1\t1665", b"1\t1\tgroup", b"1\t1\tgroup"],
+}
+
+
+@pytest.mark.parametrize("format", FORCED)
+def test_where_another_format_is_forced_a_write_is_row_events_or_refused(start: Start, format: str) -> None:
+    server = start(RowSocketServer)
+    server.sql("CREATE DATABASE app")
+    server.sql("CREATE TABLE app.t (id INT PRIMARY KEY)")
+    server.sql("CREATE TABLE app.m (id INT PRIMARY KEY) ENGINE=MyISAM")
+    server.sql("CREATE TABLE app.b (id INT PRIMARY KEY)")
+    server.sql("CREATE TRIGGER app.b BEFORE INSERT ON app.b FOR EACH ROW SET @seen = 1")
+    opens = [b"P\t%d\tapp\t%s\t\tid" % (number, name) for number, name in enumerate([b"t", b"m", b"b"], 1)]
+    with server.raw("write") as wire:
+        assert wire.ask_all(*opens, b"1\t+\t1\t1", b"2\t+\t1\t1") == [b"0\t1"] * 5
+        server.sql(f"SET GLOBAL wsrep_forced_binlog_format = {format}")
+        group = [b"G", b"1\t+\t1\t3", b"3\t+\t1\t3", b"E"]  # several statements in one snapshot
+        assert wire.ask_all(*(b"%d\t+\t1\t2" % number for number in (1, 2, 3)), *group) == FORCED[format]
+    assert_binlog_equals_tables(server, ["app"])
+
+
+FULL_CACHE = {"max-binlog-cache-size": 16384, "binlog-cache-size": 4096}
+KINDS_OF_TABLES = {
+    "rows that share a statement": [""],
+    "rows of own statements": ["WITH SYSTEM VERSIONING"],
+    "rows in two tables": ["", ""],
+}
+
+
+@pytest.mark.parametrize("kinds", KINDS_OF_TABLES.values(), ids=KINDS_OF_TABLES)
+def test_no_request_fails_since_others_have_filled_the_cache_of_the_binlog(
+    start: Start, kinds: list[str]
+) -> None:
+    server = start(RowSocketServer, FULL_CACHE)
+    server.sql("CREATE DATABASE app")
+    for number, kind in enumerate(kinds):
+        server.sql(f"CREATE TABLE app.t{number} (id INT PRIMARY KEY, v LONGTEXT) {kind}")
+    with server.raw("write") as wire:
+        for number in range(len(kinds)):
+            assert wire.ask(b"P\t%d\tapp\tt%d\t\tid,v" % (number, number)) == b"0\t1"
+        row = b"%d\t+\t2\t%d\t" + b"x" * 3000
+        turn = [row % (number % len(kinds), number) for number in range(30)]
+        group = [b"G", *(row % (0, 100 + number) for number in range(2)), b"E"]
+        assert wire.ask_all(*turn, *group) == [b"0\t1"] * 34
+    assert_binlog_equals_tables(server, ["app"])
+
+
+@pytest.mark.parametrize("kind", ["", "WITH SYSTEM VERSIONING"], ids=["a table", "a table with a history"])
+def test_a_request_that_the_cache_of_the_binlog_can_not_hold_fails_alone(start: Start, kind: str) -> None:
+    server = start(RowSocketServer, FULL_CACHE)
+    server.sql("CREATE DATABASE app")
+    server.sql(f"CREATE TABLE app.t (id INT PRIMARY KEY, v LONGTEXT) {kind}")
+    with server.raw("write") as wire:
+        assert wire.ask(b"P\t1\tapp\tt\t\tid,v") == b"0\t1"
+        rows = b"\t".join(b"%d\t%s" % (number, b"x" * 3000) for number in range(10, 20))
+        too_large = b"1\t++\t2\t10\t" + rows
+        small = [b"1\t+\t2\t%d\ta" % number for number in range(4)]
+        replies = wire.ask_all(too_large, *small[:2], too_large, *small[2:], too_large)
+    assert replies[1:3] + replies[4:6] == [b"0\t1"] * 4
+    number = [b"1\t1\t1197", b"1\t1\t161"]  # 161: it was not the last row's events
+    assert all(reply in number for reply in (replies[0], replies[3], replies[6]))
+    assert [row[0] for row in server.sql("SELECT id FROM app.t ORDER BY id")] == [0, 1, 2, 3]
+    assert_binlog_equals_tables(server, ["app"])
 
 
 def test_nothing_is_binlogged_of_a_request_that_failed(start: Start) -> None:

@@ -9,6 +9,7 @@ import re
 import shlex
 import subprocess
 import sys
+import urllib.parse
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from prompt_toolkit.document import Document
 from rowsocket.cli.app import State, app
 from rowsocket.cli.catalog import Catalog
 from rowsocket.cli.shell import NameCompleter, run_line
+from support.accounts import PASSWORD, account
 from support.mariadb import RowSocketServer
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -104,6 +106,21 @@ def test_columns_are_looked_up_through_sql(shop: RowSocketServer, run: Run) -> N
     run("put", "user", "id=1", "name=Ada")
     done = run("get", "user", "1", "--json", ROWSOCKET_SQL=sql_url(shop))
     assert json.loads(done.stdout) == {"id": 1, "name": "Ada", "born": None}
+
+
+def test_a_url_with_an_account_does_what_its_grants_allow(shop: RowSocketServer, run: Run) -> None:
+    run("put", "user", "id=1", "name=Ada")
+    url = f"rowsocket://app:{{}}@127.0.0.1:{shop.write_port}/{DATABASE}"
+    right, wrong = url.format(urllib.parse.quote(PASSWORD)), url.format("hush")
+    with account(shop, "app@localhost", grants=[f"SELECT (id, name) ON {DATABASE}.user"]):
+        read = run("get", "user", "1", "-c", "id,name", "--json", ROWSOCKET_URL=right)
+        denied = run("--url", right, "get", "user", "1", "-c", "born")
+        refused = run("--url", wrong, "get", "user", "1", "-c", "id")
+    assert json.loads(read.stdout) == {"id": 1, "name": "Ada"}
+    assert (denied.returncode, refused.returncode) == (3, 3)
+    assert "born" in denied.stderr
+    assert "rowsocket://USER:PASSWORD@HOST" in refused.stderr
+    assert "hush" not in refused.stderr
 
 
 def test_latency_tells_times_in_their_order(run: Run) -> None:

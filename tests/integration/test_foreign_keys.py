@@ -5,6 +5,7 @@ them meanwhile."""
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
@@ -199,12 +200,13 @@ def test_nobody_alters_a_child_while_a_write_to_its_parent_is_under_way(
     server: RowSocketServer, clan: Database, writer: Connection, child: str
 ) -> None:
     tried: set[bool] = set()
+    column_numbers = itertools.count()  # an alter between two waits succeeds
 
     def tried_during_the_wait() -> bool:
         before = row_wait(server)
         altered = True
         try:
-            clan.sql(f"ALTER TABLE `{child}` NOWAIT ADD COLUMN c{len(tried)} INT")
+            clan.sql(f"ALTER TABLE `{child}` NOWAIT ADD COLUMN c{next(column_numbers)} INT")
         except pymysql.err.OperationalError as error:
             assert error.args[0] == LOCK_WAIT_TIMEOUT
             altered = False

@@ -88,7 +88,6 @@ def test_binlog_row_image(server_of_one: RowSocketServer, writing: Connection) -
 # Settings that a trigger can see, each with a value that is not its default. (A trigger has the sql_mode of
 # its making.)
 SEEN_BY_A_TRIGGER = {
-    "unique_checks": 0,
     "foreign_key_checks": 0,
     "check_constraint_checks": 0,
     "auto_increment_increment": 7,

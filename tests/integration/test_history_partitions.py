@@ -23,8 +23,13 @@ LIMITED = f"WITH SYSTEM VERSIONING PARTITION BY SYSTEM_TIME LIMIT {HISTORY_MAX} 
 
 @pytest.fixture
 def server(start: Start) -> RowSocketServer:
-    """One worker for writing."""
-    return start(RowSocketServer, {"loose-rowsocket-threads-write": 1, "loose-rowsocket-error-detail": "ON"})
+    """One thread for writing: a turn that waits in a trigger is one transaction to its end."""
+    options: dict[str, str | int | None] = {
+        "loose-rowsocket-threads-write": 1,
+        "loose-rowsocket-threads-max": 0,
+        "loose-rowsocket-error-detail": "ON",
+    }
+    return start(RowSocketServer, options)
 
 
 @pytest.fixture
@@ -66,6 +71,21 @@ def test_updates_of_one_turn_make_the_partitions_that_they_need(
     assert_binlog_equals_tables(server)
 
 
+def test_a_group_that_fails_behind_a_new_partition_is_not_in_the_binlog(
+    server: RowSocketServer, database: Database
+) -> None:
+    """The server remembers an ALTER in the transaction, and writes what has one even when it is undone."""
+    with server.raw("write") as client:
+        assert client.ask(b"P\t1\tapp\tt\t\tn") == b"0\t1"
+        assert client.ask(b"P\t2\tapp\tt\t\tid,n") == b"0\t1"
+        group = [b"G", *[ADD_ONE] * (HISTORY_MAX + 1), b"2\t+\t2\t1\t1", b"E"]
+        replies = client.ask_all(*group, ADD_ONE)
+    assert replies[-1] == DONE
+    assert [reply[:1] for reply in replies[-3:-1]] == [b"1", b"1"]
+    assert list(database.sql("SELECT * FROM t")) == [(1, 1)]
+    assert_binlog_equals_tables(server)
+
+
 @pytest.mark.parametrize("add_one", [ADD_ONE, ADD_ONE_IN_RANGE])
 def test_a_group_makes_the_partitions_that_it_needs(
     server: RowSocketServer, database: Database, add_one: bytes
@@ -97,6 +117,58 @@ def test_what_a_trigger_changes_makes_partitions_too(server: RowSocketServer, da
         inserts = [b"2\t+\t1\t%d" % number for number in range(UPDATES)]
         assert client.ask_all(*inserts) == [b"0\t1"] * UPDATES
     assert history(database) == kept_in_steps(UPDATES)
+
+
+def test_a_trigger_that_fills_a_partition_leaves_the_next_one_to_the_next_request(
+    server: RowSocketServer, database: Database
+) -> None:
+    """A partition that is added in the middle of a statement ends the statement: the binlog lacks changes."""
+    database.sql("CREATE TABLE outer_table (id INT PRIMARY KEY)")
+    database.sql("INSERT INTO t SELECT seq, 0 FROM seq_2_to_9")
+    database.sql(
+        "CREATE TRIGGER counts BEFORE INSERT ON outer_table FOR EACH ROW"
+        " UPDATE t SET n = n + 1 WHERE id = NEW.id"
+    )
+    with server.raw("write") as client:
+        assert client.ask(b"P\t2\tapp\touter_table\t\tid") == b"0\t1"
+        assert client.ask(b"2\t++\t1\t8" + b"".join(b"\t%d" % number for number in range(1, 9))).startswith(
+            b"0\t2\t1"
+        )
+        assert history(database) == [8]
+        assert client.ask(b"2\t+\t1\t9") == b"0\t1"
+    assert history(database) == [8, 1]
+    assert_binlog_equals_tables(server)
+
+
+def test_a_trigger_that_needs_a_partition_is_not_run_into(
+    server: RowSocketServer, database: Database
+) -> None:
+    """SQL waits for the table that the trigger has changed, to add a partition. In the server the trigger's
+    next statement would try again and again, until SQL gives up."""
+    database.sql("CREATE TABLE outer_table (id INT PRIMARY KEY)")
+    database.sql("INSERT INTO t VALUES (2, 0), (3, 0)")
+    database.sql(
+        """CREATE TRIGGER waits BEFORE INSERT ON outer_table FOR EACH ROW BEGIN
+            UPDATE t SET n = n + 1;
+            SET NEW.id = NEW.id + 0 * (GET_LOCK('gate', 20) + RELEASE_LOCK('gate'));
+            UPDATE t SET n = n + 1 WHERE id = 1;
+        END"""
+    )
+    waiting = (
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'Waiting for table metadata lock'"
+    )
+    with server.raw("write") as client, database.session() as other:
+        assert client.ask(b"P\t2\tapp\touter_table\t\tid") == b"0\t1"
+        with gate(database):
+            client.send(b"2\t+\t1\t1\n")
+            wait_at_gate(server)
+            adding = threading.Thread(target=other.execute, args=("UPDATE t SET n = n + 100",))
+            adding.start()
+            server.wait_until("SQL waits to add a partition", lambda: database.value(waiting) > 0)
+        assert client.line() == b"0\t1"
+        adding.join()
+    assert list(database.sql("SELECT n FROM t")) == [(102,), (101,), (101,)]
+    assert_binlog_equals_tables(server)
 
 
 def test_history_by_time_has_the_partition_of_its_hour(server: RowSocketServer, database: Database) -> None:

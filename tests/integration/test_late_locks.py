@@ -21,7 +21,7 @@ def wait_for_state(server: RowSocketServer, state: str, *, of_worker: bool) -> N
     """Wait until a worker's thread, or one of SQL, is in this state."""
     sign = "=" if of_worker else "<>"
     query = (
-        f"SELECT COUNT(*) FROM information_schema.processlist WHERE state = %s AND user {sign} 'rowsocket'"
+        f"SELECT COUNT(*) FROM information_schema.processlist WHERE state = %s AND host {sign} 'rowsocket'"
     )
     server.wait_until(state, lambda: server.value(query, [state]) > 0)
 

@@ -51,7 +51,7 @@ def test_a_commit_waits_for_a_backup_that_blocks_commits(
     wire = raw("write")
     open_ids(wire, database, (1, "t", "id"), (2, "gated", "id"))
     waiting = (
-        "SELECT id FROM information_schema.processlist WHERE user = 'rowsocket' AND state LIKE '%%backup"
+        "SELECT id FROM information_schema.processlist WHERE host = 'rowsocket' AND state LIKE '%%backup"
         " lock%%'"
     )
     replays_before = server.counter("replays")
@@ -164,6 +164,16 @@ def test_what_is_refused_is_so_on_a_table_with_triggers_as_well(
     if replacement != "a sequence":
         database.sql(trigger)
     assert wire.tokens(1, "+", 1, 2)[:3] == [b"1", b"1", b"open_table"]
+
+
+def test_why_a_table_is_refused_is_said_in_a_whole_sentence(start: Start) -> None:
+    server = start(RowSocketServer, {"rowsocket-error-detail": "ON"})
+    database = Database(server, "d")
+    database.sql(REFUSED_AFTER_A_TRIGGER["a period"])
+    with server.raw("write") as wire:
+        open_ids(wire, database, (1, "t", "id"))
+        reason = b"d.t: tables with an application-time period are not written to"
+        assert wire.tokens(1, "+", 1, 1) == [b"1", b"1", b"open_table", reason]
 
 
 @pytest.mark.parametrize("engine", ["CSV", "ARCHIVE", "BLACKHOLE"])
@@ -338,7 +348,8 @@ def test_user_statistics_are_followed_when_they_are_switched_on(start: Start) ->
     )
     assert of_index == [("PRIMARY", 2)]
     assert (
-        server.value("SELECT COUNT(*) FROM information_schema.user_statistics WHERE user = 'rowsocket'") == 1
+        server.value("SELECT COUNT(*) FROM information_schema.client_statistics WHERE client = 'rowsocket'")
+        == 1
     )
 
 

@@ -83,7 +83,11 @@ def test_memory_of_a_flood_is_given_back_while_others_stay(start: Start) -> None
 
 
 def test_a_reply_beyond_its_bound_is_refused_before_its_memory_is_taken(start: Start) -> None:
-    server = start(RowSocketServer, {"rowsocket-max-reply-bytes": 1 << 20, "rowsocket-threads-read": 1})
+    # Another thread would read the row into memory of its own.
+    server = start(
+        RowSocketServer,
+        {"rowsocket-max-reply-bytes": 1 << 20, "rowsocket-threads-read": 1, "rowsocket-threads-max": 0},
+    )
     server.sql("CREATE DATABASE app")
     server.sql("CREATE TABLE app.t (k INT PRIMARY KEY, v LONGTEXT)")
     server.sql("INSERT INTO app.t VALUES (1, REPEAT('x', 8000000)), (2, REPEAT('x', 1040000))")

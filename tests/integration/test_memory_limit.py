@@ -40,7 +40,7 @@ def opened(client: RawConnection) -> RawConnection:
 
 def bytes_used(server: RowSocketServer) -> int:
     return int(
-        server.value("SELECT MAX(memory_used) FROM information_schema.processlist WHERE user = 'rowsocket'")
+        server.value("SELECT MAX(memory_used) FROM information_schema.processlist WHERE host = 'rowsocket'")
     )
 
 

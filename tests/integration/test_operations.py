@@ -57,7 +57,7 @@ def probed_server(tree: ServerTree, template: Path) -> Iterator[MariaDB]:
     """A server with the probe."""
     folder = environment_path("ROWSOCKET_PLUGIN_DIR") / "cursor_probe"
     if not (folder / LIBRARY).is_file():
-        pytest.skip("not built: ROWSOCKET_TESTS is off")
+        pytest.skip("not built: ROWSOCKET_CONFORMANCE is off")
     with MariaDB(tree, template, {"plugin-dir": str(folder), "plugin-maturity": "experimental"}) as server:
         server.sql(f"INSTALL SONAME '{LIBRARY}'")
         server.sql(f"CREATE FUNCTION rowsocket_cursor RETURNS STRING SONAME '{LIBRARY}'")

@@ -119,6 +119,69 @@ def test_a_prefix_finds_what_sorts_at_the_ends_of_a_collation(
         assert [sorted(next(answers)), sorted(next(answers))] == [tokens, tokens], prefix
 
 
+def one_byte_collations(server: RowSocketServer) -> list[tuple[str, str]]:
+    """Character sets whose characters are one byte each, with their collations."""
+    rows = server.sql(
+        "SELECT COLLATION_NAME, CHARACTER_SET_NAME FROM information_schema.COLLATIONS"
+        " JOIN information_schema.CHARACTER_SETS USING (CHARACTER_SET_NAME)"
+        " WHERE MAXLEN = 1 AND CHARACTER_SET_NAME <> 'binary'"
+    )
+    return [(collation, charset) for collation, charset in rows]
+
+
+@pytest.mark.slow
+def test_a_prefix_of_any_byte_finds_what_like_finds(server: RowSocketServer, database: Database) -> None:
+    """With `%` and `_`, in character sets that lack the backslash, and bytes that mean no character."""
+    texts = [before + bytes([byte]) for before in (b"", b"a") for byte in range(256)]
+    prefixes = [texts[byte + 256 * (byte % 2)] for byte in range(256)]
+    for number, (collation, charset) in enumerate(one_byte_collations(server)):
+        as_text = f"CONVERT(CAST(%s AS BINARY) USING {charset}) COLLATE {collation}"
+        type = f"VARCHAR(20) CHARACTER SET {charset} COLLATE {collation}"
+        database.sql(f"CREATE TABLE t{number} (id INT PRIMARY KEY, w {type}, KEY w (w))")
+        database.sql(f"INSERT INTO t{number} VALUES " + ",".join(f"({id}, '')" for id in range(len(texts))))
+        with server.raw("write") as wire:
+            opened = wire.tokens("P", 1, database.name, f"t{number}", "", "w", "", "raw")
+            assert opened == wire.tokens("P", 2, database.name, f"t{number}", "w", "id", "", "raw")
+            for id, text in enumerate(texts):
+                assert wire.tokens(1, "=", 1, id, 1, 0, "U", text) == [b"0", b"1", b"1"]
+            for prefix in prefixes:
+                like = prefix.replace(b"\1", b"\1\1").replace(b"%", b"\1%").replace(b"_", b"\1_") + b"%"
+                query = f"SELECT id FROM t{number} IGNORE INDEX (w) WHERE w LIKE {as_text} ESCAPE X'01'"
+                wanted = sorted(id for (id,) in database.sql(query, [like]))
+                assert sorted(map(int, wire.tokens(2, "^=", 1, prefix, 999, 0)[2:])) == wanted, collation
+
+
+@pytest.mark.parametrize("collation", ["utf8mb4_spanish2_ci", "utf8mb4_czech_ci", "utf8mb4_danish_ci"])
+def test_a_prefix_finds_a_letter_of_two_characters_by_a_variant_of_the_first(
+    ask: Callable[..., list[list[str]]], database: Database, collation: str
+) -> None:
+    words = ["c", "chico", "čhico", "Cz", "d", "llama", "l", "ĺlama", "m", "aa", "áa", "b", "ch", "cha"]
+    prefixes = ["c", "č", "ć", "čh", "ćh", "l", "ĺ", "ĺl", "á", "áa", "a", "xč", "C"]
+    definition = f"VARCHAR(20) CHARACTER SET utf8mb4 COLLATE {collation}, KEY by_w (w)"
+    answers = ask(definition, words, *(["^=", 1, prefix, 100, 0] for prefix in prefixes))
+    for prefix, answer in zip(prefixes, answers, strict=True):
+        found = database.sql("SELECT w FROM t IGNORE INDEX (by_w) WHERE w LIKE %s", [f"{prefix}%"])
+        assert sorted(answer) == sorted(word for (word,) in found), prefix
+
+
+@pytest.mark.parametrize("charset", ["ucs2", "utf16", "utf32", "utf8mb3", "utf8mb4"])
+@pytest.mark.parametrize("definition", ["CHAR(2)", "CHAR(20)", "VARCHAR(2)"])
+@pytest.mark.parametrize("index", ["w", "w(2)", "w(2) DESC"])
+def test_a_range_goes_on_behind_a_character_that_does_not_sort(
+    ask: Callable[..., list[list[str]]], database: Database, charset: str, definition: str, index: str
+) -> None:
+    words = ["a", "a\t", "a\0", "ah", "b", " ", "\u0905", "\u0905\u200b", "\u0905\t", "\u0905h"]
+    ends = [(low, high) for low in words for high in words]
+    up, down = ("<", ">") if "DESC" in index else (">", "<")
+    requests = [[f"{down}=", 1, high, 100, 0, "T", f"{up}=", 1, low] for low, high in ends]
+    requests += [[f"{up}=", 1, low, 100, 0, "T", f"{down}=", 1, high] for low, high in ends]
+    full = f"{definition} CHARACTER SET {charset} COLLATE {charset}_unicode_ci, KEY by_w ({index})"
+    answers = ask(full, words, *requests)
+    for (low, high), answer in zip(ends + ends, answers, strict=True):
+        found = database.sql("SELECT w FROM t IGNORE INDEX (by_w) WHERE w >= %s AND w <= %s", [low, high])
+        assert sorted(answer) == sorted(token(word).decode() for (word,) in found), (low, high)
+
+
 @pytest.mark.parametrize(
     "definition",
     [

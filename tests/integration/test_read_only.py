@@ -99,5 +99,8 @@ def test_a_backup_that_blocks_commits(patient: RowSocketServer) -> None:
         for stage in ("START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT"):
             sql.execute(f"BACKUP STAGE {stage}")
         assert refusal(connection) == "commit"
+        # What a table without transactions has can not be taken back, so it is not changed before.
+        assert refusal(connection, "a") == "lock_tables"
         sql.execute("BACKUP STAGE END")
         assert written(connection)
+        assert written(connection, "a")

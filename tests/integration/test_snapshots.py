@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack
+from itertools import pairwise
 
 import pytest
 
 from support.gate import LaterReplies, gate, open_ids, wait_at_gate, with_gated_table
-from support.mariadb import Database, RowSocketServer
+from support.mariadb import Database, RowSocketServer, Start
 from support.raw import RawConnection
 
 FIND_BOTH = b"1\t>=\t1\t1\t9\t0\n"
@@ -65,3 +68,52 @@ def test_the_finds_of_a_group_share_a_snapshot_and_those_behind_it_do_not(
     )
     before, after = b"0\t2\t1\t0\t2\t0", b"0\t2\t1\t10\t2\t10"
     assert (replies[1], replies[3], replies[5]) == (before, before, after)
+
+
+def test_behind_an_insert_of_the_same_statement_a_find_sees_what_was_committed_before_it(
+    server: RowSocketServer, database: Database, pair: RawConnection
+) -> None:
+    """The insert waits for a lock, so that it is done behind the change of somebody else."""
+    database.sql("CREATE TABLE plain (id INT PRIMARY KEY)")
+    open_ids(pair, database, (4, "plain", "id"))
+    with database.session() as locking, database.session() as changing:
+        locking.execute("BEGIN")
+        locking.execute("INSERT INTO plain VALUES (1)")
+        pair.send(FIND_BOTH + b"4\t+\t1\t1\n" + FIND_BOTH)
+        replies = LaterReplies(pair, 3)
+        server.wait_until(
+            "the insert waits for the row",
+            lambda: server.status("Innodb_row_lock_current_waits")["Innodb_row_lock_current_waits"] == "1",
+        )
+        changing.execute("UPDATE t SET n = n + 10")
+        locking.execute("ROLLBACK")
+    assert replies.lines() == [b"0\t2\t1\t0\t2\t0", b"0\t1", b"0\t2\t1\t10\t2\t10"]
+
+
+LOST_RUNS = 5
+
+
+def test_a_group_that_meets_a_newer_row_is_run_until_it_meets_none(start: Start) -> None:
+    """InnoDB rolls back with an error of its own then (innodb_snapshot_isolation), as after a deadlock."""
+    server = start(RowSocketServer, {"innodb-snapshot-isolation": "ON", "loose-rowsocket-threads-write": 1})
+    database = Database(server, "app")
+    with_gated_table(database)
+    database.sql("INSERT INTO t VALUES (1, 0)")
+    query = "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'User lock'"
+    with ExitStack() as stack:
+        wire = stack.enter_context(server.raw("write"))
+        pool = stack.enter_context(ThreadPoolExecutor(1))
+        keepers = [stack.enter_context(database.session()) for _ in range(LOST_RUNS + 1)]
+        open_ids(wire, database, (1, "t", "id,n"), (2, "gated", "id"), (3, "t", "n"))
+        keepers[0].execute("SELECT GET_LOCK('gate', 10)")
+        wire.send(b"G\n" + FIND_BOTH + PASS_THE_GATE + COUNT_FIRST + b"E\n")
+        for keeper, following in pairwise(keepers):
+            wait_at_gate(server)
+            database.sql("UPDATE t SET n = n + 10 WHERE id = 1")
+            next_closed = pool.submit(following.execute, "SELECT GET_LOCK('gate', 10)")
+            server.wait_until("the next keeper waits", lambda: server.value(query) == 2)
+            keeper.execute("SELECT RELEASE_LOCK('gate')")
+            next_closed.result()
+        keepers[-1].execute("SELECT RELEASE_LOCK('gate')")
+        assert wire.lines(5)[3] == b"0\t1\t1"
+    assert database.value("SELECT n FROM t") == 10 * LOST_RUNS + 1

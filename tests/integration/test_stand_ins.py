@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import contextlib
+import resource
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
@@ -13,7 +15,11 @@ from support.mariadb import Database, RowSocketServer, Start
 from support.raw import RawConnection
 
 ONE_WORKER = {"rowsocket-threads-read": 1, "rowsocket-threads-write": 1, "rowsocket-threads-max": 8}
+ROOM_FOR_ALL = ONE_WORKER | {"rowsocket-threads-max": 32}
+PLACES = 8
+"""Of the waiting room of a worker."""
 KEYS = 9_999
+STACK_BYTES = 8 << 20
 
 
 def with_rows(server: RowSocketServer) -> Database:
@@ -35,7 +41,7 @@ def endless_find(server: RowSocketServer, port: str) -> Iterator[RawConnection]:
             yield connection
         finally:
             for row in server.sql("SHOW PROCESSLIST"):
-                if row[1] == "rowsocket":
+                if row[2] == "rowsocket":
                     server.sql(f"KILL QUERY {row[0]}")
 
 
@@ -59,7 +65,7 @@ def test_many_endless_finds_use_as_many_threads_as_are_allowed(start: Start) -> 
         server.wait_until("no thread is left", lambda: server.counter("stand_ins_missed") > 0)
         other.ask(b"P\t0\td\tt\t\tid")
         assert other.ask(b"0\t=\t1\t1") == b"0\t1\t1"
-        sessions = [row for row in server.sql("SHOW PROCESSLIST") if row[1] == "rowsocket"]
+        sessions = [row for row in server.sql("SHOW PROCESSLIST") if row[2] == "rowsocket"]
         assert len(sessions) == 4
 
 
@@ -79,6 +85,154 @@ def test_a_write_that_waits_in_a_trigger_holds_up_no_other_client(start: Start) 
     assert database.sql("SELECT id FROM gated") == [(1,)]
 
 
+@contextlib.contextmanager
+def held_row(database: Database) -> Iterator[None]:
+    """`hot` has one row, which a transaction of SQL has locked."""
+    database.sql("CREATE TABLE hot (id INT PRIMARY KEY, n INT NOT NULL)")
+    database.sql("INSERT INTO hot VALUES (1, 0)")
+    with database.session() as session:
+        session.execute("BEGIN")
+        session.execute("UPDATE hot SET n = 0 WHERE id = 1 OR id = 2")
+        session.execute("SELECT * FROM hot WHERE id = 1 FOR UPDATE")
+        yield
+        session.execute("COMMIT")
+
+
+def wait_for_full_room(server: RowSocketServer) -> None:
+    """Wait until as many requests wait on threads of their own as may."""
+    server.wait_until(
+        "the waiting room is full",
+        lambda: server.counter("threads") - server.counter("stand_ins_idle") == 2 + PLACES,
+    )
+
+
+def counting_up(server: RowSocketServer, finds: contextlib.ExitStack, count: int) -> list[RawConnection]:
+    """Clients that have sent an increment of the row."""
+    clients = [finds.enter_context(server.raw("write")) for _ in range(count)]
+    for client in clients:
+        client.ask(b"P\t0\td\thot\t\tn")
+        client.send(b"0\t=\t1\t1\t1\t0\t+\t1\n")
+    return clients
+
+
+def test_writers_of_a_row_that_sql_holds_keep_nobody_else_and_are_all_done(start: Start) -> None:
+    server = start(RowSocketServer, ROOM_FOR_ALL)
+    database = with_rows(server)
+    with contextlib.ExitStack() as clients:
+        with held_row(database):
+            waiting = counting_up(server, clients, 40)
+            wait_for_full_room(server)
+            with server.raw("write") as other:
+                other.ask(b"P\t0\td\tt\t\tsame")
+                for key in range(1, 50):
+                    assert other.ask(b"0\t=\t1\t%d\t1\t0\tU\t2" % key) == b"0\t1\t1"
+            assert server.counter("threads") <= 2 + PLACES + 2
+        assert [client.line() for client in waiting] == [b"0\t1\t1"] * 40
+    assert database.sql("SELECT n FROM hot") == [(40,)]
+
+
+def test_readers_and_writers_of_a_locked_table_keep_nobody_else(start: Start) -> None:
+    server = start(RowSocketServer, ONE_WORKER)
+    database = with_rows(server)
+    database.sql("CREATE TABLE locked (id INT PRIMARY KEY)")
+    with server.raw("write") as waiting, server.raw("write") as other:
+        waiting.ask(b"P\t0\td\tlocked\t\tid")
+        other.ask(b"P\t0\td\tt\t\tid")
+        with database.session() as session:
+            session.execute("LOCK TABLES locked WRITE")
+            waiting.send(b"0\t+\t1\t5\n")
+            server.wait_until("it waits alone", lambda: server.counter("waited_alone") == 1)
+            for key in range(1, 50):
+                assert other.ask(b"0\t=\t1\t%d" % key) == b"0\t1\t%d" % key
+            session.execute("UNLOCK TABLES")
+        assert waiting.line() == b"0\t1"
+    assert database.sql("SELECT id FROM locked") == [(5,)]
+
+
+@pytest.mark.parametrize("threads_max", [0, 16])
+def test_a_find_ends_when_its_client_goes(start: Start, threads_max: int) -> None:
+    server = start(RowSocketServer, ONE_WORKER | {"rowsocket-threads-max": threads_max})
+    with_rows(server)
+    before = server.counter("requests_stopped")
+    with server.raw("read") as client:
+        client.ask(b"P\t0\td\tt\tsame\tid\tid")
+        keys = b"\t".join([b"1"] * KEYS)
+        client.send(b"0\t=\t1\t1\t1000000000\t0\t@\t0\t%d\t%s\tF\t=\t0\t-1\n" % (KEYS, keys))
+        server.wait_until("it is received", lambda: server.counter("bytes_received") > KEYS)
+    server.wait_until("it has ended", lambda: server.counter("requests_stopped") == before + 1)
+    server.wait_until("it is closed", lambda: server.counter("connections_read") == 0)
+
+
+def test_a_write_that_waits_for_a_row_is_not_done_when_its_client_goes(start: Start) -> None:
+    server = start(RowSocketServer, ROOM_FOR_ALL)
+    database = with_rows(server)
+    with held_row(database):
+        with contextlib.ExitStack() as clients:
+            counting_up(server, clients, 12)
+            wait_for_full_room(server)
+        server.wait_until("all are closed", lambda: server.counter("connections_write") == 0)
+    assert database.sql("SELECT n FROM hot") == [(0,)]
+
+
+def test_the_plugin_is_uninstalled_while_requests_wait_and_walk(start: Start) -> None:
+    server = start(RowSocketServer, ROOM_FOR_ALL)
+    database = with_rows(server)
+    with contextlib.ExitStack() as clients, held_row(database):
+        counting_up(server, clients, 12)
+        wait_for_full_room(server)
+        find = clients.enter_context(server.raw("read"))
+        find.ask(b"P\t0\td\tt\tsame\tid\tid")
+        keys = b"\t".join([b"1"] * KEYS)
+        find.send(b"0\t=\t1\t1\t1000000000\t0\t@\t0\t%d\t%s\tF\t=\t0\t-1\n" % (KEYS, keys))
+        server.wait_until("it is received", lambda: server.counter("bytes_received") > KEYS)
+        server.sql("UNINSTALL SONAME 'rowsocket'")
+        server.sql("INSTALL SONAME 'rowsocket'")
+    assert database.sql("SELECT n FROM hot") == [(0,)]
+
+
+def test_a_kill_of_every_thread_leaves_a_server_that_serves(start: Start) -> None:
+    server = start(RowSocketServer, ROOM_FOR_ALL)
+    database = with_rows(server)
+    with contextlib.ExitStack() as clients, held_row(database):
+        counting_up(server, clients, 12)
+        wait_for_full_room(server)
+        for row in server.sql("SHOW PROCESSLIST"):
+            if row[2] == "rowsocket":
+                server.sql(f"KILL {row[0]}")
+        server.wait_until("all are closed", lambda: server.counter("connections_write") == 0)
+    with server.raw("write") as client:
+        client.ask(b"P\t0\td\thot\t\tn")
+        assert client.ask(b"0\t=\t1\t1\t1\t0\t+\t1") == b"0\t1\t1"
+    assert database.sql("SELECT n FROM hot") == [(1,)]
+
+
+def test_ten_thousand_requests_for_one_row_that_is_held_are_all_done(start: Start) -> None:
+    server = start(RowSocketServer, ROOM_FOR_ALL)
+    database = with_rows(server)
+    with contextlib.ExitStack() as clients:
+        with held_row(database):
+            wires = [clients.enter_context(server.raw("write")) for _ in range(100)]
+            for wire in wires:
+                wire.ask(b"P\t0\td\thot\t\tn")
+                wire.send(b"0\t=\t1\t1\t1\t0\t+\t1\n" * 100)
+            wait_for_full_room(server)
+            assert server.counter("threads") <= 2 + PLACES + 2
+        for wire in wires:
+            assert wire.lines(100) == [b"0\t1\t1"] * 100
+    assert database.sql("SELECT n FROM hot") == [(10_000,)]
+
+
+def test_threads_that_nobody_needs_end(start: Start) -> None:
+    server = start(RowSocketServer, ONE_WORKER)
+    database = with_rows(server)
+    with contextlib.ExitStack() as clients:
+        with held_row(database):
+            waiting = counting_up(server, clients, 2)
+            server.wait_until("they wait alone", lambda: server.counter("waited_alone") == 2)
+        assert [client.line() for client in waiting] == [b"0\t1\t1"] * 2
+    server.wait_until("they have ended", lambda: server.counter("threads") == 2)
+
+
 def test_a_worker_without_stand_ins_serves_as_before(start: Start) -> None:
     server = start(RowSocketServer, ONE_WORKER | {"rowsocket-threads-max": 0})
     with_rows(server)
@@ -86,3 +240,22 @@ def test_a_worker_without_stand_ins_serves_as_before(start: Start) -> None:
         client.ask(b"P\t0\td\tt\t\tid")
         assert client.ask(b"0\t=\t1\t7") == b"0\t1\t7"
     assert server.counter("hand_overs") == 0
+
+
+def test_a_thread_that_the_system_refuses_is_counted_as_missed(start: Start) -> None:
+    server = start(RowSocketServer, ONE_WORKER)
+    with_rows(server)
+    server.sql("SELECT 1")  # the threads that SQL needs are there
+    assert server.process is not None
+    pid = server.process.pid
+    status = Path(f"/proc/{pid}/status").read_text()
+    address_space_bytes = int(status.split("VmSize:")[1].split()[0]) * 1024
+    # No room for the stack of a thread. (A limit on threads does not hold for root.) The limit stands before
+    # the find begins: a stand-in starts within milliseconds.
+    before = resource.prlimit(pid, resource.RLIMIT_AS, (address_space_bytes + STACK_BYTES // 2, -1))
+    with contextlib.ExitStack() as limit:
+        limit.callback(resource.prlimit, pid, resource.RLIMIT_AS, before)
+        with endless_find(server, "read"):
+            server.wait_until("it is counted", lambda: server.counter("stand_ins_missed") > 0)
+            limit.close()
+            server.wait_until("a thread takes over", lambda: server.counter("hand_overs") > 0)

@@ -14,7 +14,7 @@ CORES = os.cpu_count() or 1
 STATUS_VALUES = {
     *("connections_accepted", "connections_closed", "connections_refused", "connections_timed_out"),
     *("connections_read", "connections_write", "port_read", "port_write"),
-    *("port_memcached", "bytes_received", "bytes_sent"),
+    *("port_memcached", "port_resp", "bytes_received", "bytes_sent"),
     *(
         "requests_open_index",
         "requests_find",
@@ -27,8 +27,11 @@ STATUS_VALUES = {
     "requests_lenient",
     *("rows_read", "rows_inserted", "rows_updated", "rows_deleted"),
     *("errors_request", "errors_authentication", "errors_table", "errors_engine", "errors_internal"),
+    *("logins", "logins_refused", "logins_untried"),
+    *("connections_tls", "tls_handshakes", "tls_handshakes_failed"),
     *("turns", "turn_requests", "requests_per_turn", "commits", "commit_failures", "replays", "parked"),
-    *("hand_overs", "stand_ins_missed"),
+    *("hand_overs", "stand_ins_missed", "threads", "stand_ins_idle", "waited_alone", "requests_stopped"),
+    "broken_invariants",
     *("table_opens", "metadata_lock_releases"),
 }
 
@@ -106,7 +109,7 @@ def test_workers_show_in_the_process_list(server: RowSocketServer) -> None:
         return " ".join(
             str(state)
             for (state,) in server.sql(
-                "SELECT state FROM information_schema.processlist WHERE user = 'rowsocket'"
+                "SELECT state FROM information_schema.processlist WHERE host = 'rowsocket'"
             )
         )
 
@@ -128,7 +131,7 @@ def test_a_worker_that_has_opened_a_table_still_says_what_it_is(start: Start) ->
 
 def worker_counts(server: RowSocketServer) -> tuple[int, int]:
     """How many read and write workers there are."""
-    workers = server.sql("SELECT state FROM information_schema.processlist WHERE user = 'rowsocket'")
+    workers = server.sql("SELECT state FROM information_schema.processlist WHERE host = 'rowsocket'")
     return sum("read worker" in state for (state,) in workers), sum(
         "write worker" in state for (state,) in workers
     )
@@ -151,7 +154,7 @@ def test_killed_worker_closes_its_connections_and_serves_new_ones(start: Start) 
     make_table(server)
     with server.raw("read") as connection:
         opened(connection)
-        for (worker,) in server.sql("SELECT id FROM information_schema.processlist WHERE user = 'rowsocket'"):
+        for (worker,) in server.sql("SELECT id FROM information_schema.processlist WHERE host = 'rowsocket'"):
             server.sql(f"KILL {worker}")
         assert connection.closed()
     with server.raw("read") as reader, server.raw("write") as writer:

@@ -45,7 +45,7 @@ def killed_walk(
     server: RowSocketServer, index: Index[TextRow]
 ) -> pytest.ExceptionInfo[rowsocket.EngineError]:
     """What a walk ends with that somebody kills while it is under way."""
-    busy = "SELECT id FROM information_schema.processlist WHERE user = 'rowsocket'"
+    busy = "SELECT id FROM information_schema.processlist WHERE host = 'rowsocket'"
     with ThreadPoolExecutor(1) as thread:
         walk = thread.submit(walk_for_ever, index)
 

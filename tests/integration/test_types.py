@@ -4,11 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Literal
 
 import pytest
 
 import rowsocket
-from rowsocket import Connection, EngineError, Operator, Value
+from rowsocket import Connection, EngineError, Filter, Operator, Value
 from support.mariadb import Database, RowSocketServer
 from support.twins import Twins, error_number
 
@@ -18,7 +19,7 @@ FOX = "🦊"
 OPERATORS: list[Operator] = ["=", ">", ">=", "<", "<="]
 
 INTEGERS: dict[str, list[Value]] = {
-    "TINYINT": ["-128", "127", "0", "-1", " 7", "1.5", "1e2"],
+    "TINYINT": ["-128", "127", "0", "-1", " 7", "1.0", "1e2"],
     "TINYINT UNSIGNED": ["0", "255", "128"],
     "SMALLINT": ["-32768", "32767"],
     "SMALLINT UNSIGNED": ["0", "65535"],
@@ -32,12 +33,12 @@ INTEGERS: dict[str, list[Value]] = {
 }
 OTHER_NUMBERS: dict[str, list[Value]] = {
     "DECIMAL(65,30)": ["-" + "9" * 35 + "." + "9" * 30, "0", "0.000000000000000000000000000001"],
-    "DECIMAL(10,2)": ["1.005", "-99999999.99", "99999999.99", "0.1", "5"],
+    "DECIMAL(10,2)": ["1.050", "-99999999.99", "99999999.99", "0.1", "5"],
     "DECIMAL(10,2) UNSIGNED": ["0", "99999999.99"],
     "DECIMAL(3,3)": ["0.999", "-.5"],
     "FLOAT": ["0.1", "-3.402823e38", "1e-38", "16777216", "0"],
     "DOUBLE": ["0.1", "-1.7976931348623157e308", "5e-324", "1e15", "1e16", "123456789.123456789"],
-    "DOUBLE(10,3)": ["1234567.8901", "-0.0005"],
+    "DOUBLE(10,3)": ["1234567.8900", "-0.5"],
     "BIT(1)": [b"\0", b"\1"],
     "BIT(17)": [b"\0\0\0", b"\1\xff\xff", b"\x0a"],
     "BIT(64)": [b"\xff" * 8, b"\0" * 8, b"\1\2\3\4\5\6\7\x08"],
@@ -68,18 +69,20 @@ TEXTS: dict[str, list[Value]] = {
     "INET4": ["0.0.0.0", "192.0.2.1", "255.255.255.255"],
 }
 TIMES: dict[str, list[Value]] = {
-    "DATE": ["1000-01-01", "9999-12-31", "2024-02-29", "0000-00-00", "20240229"],
-    "TIME": ["-838:59:59", "838:59:59", "00:00:00", "1:2:3", "12:34:56.789"],
+    "DATE": [
+        *("1000-01-01", "9999-12-31", "2024-02-29", "0000-00-00", "20240229", "2024-02-29 00:00:00"),
+    ],
+    "TIME": ["-838:59:59", "838:59:59", "00:00:00", "1:2:3", "12:34:56.000"],
     "TIME(6)": ["-838:59:59.999999", "00:00:00.000001", "-00:00:00.5"],
     "DATETIME": [
         "1000-01-01 00:00:00",
         "9999-12-31 23:59:59",
         "2024-02-29T01:02:03",
-        "2024-02-29 01:02:03.9",
+        "2024-02-29 01:02:03.0",
         "2024-02-29",
         "0000-00-00 00:00:00",
     ],
-    "DATETIME(3)": ["2024-02-29 01:02:03.456", "2024-02-29 01:02:03.4567"],
+    "DATETIME(3)": ["2024-02-29 01:02:03.456", "2024-02-29 01:02:03.4560"],
     "DATETIME(6)": ["2024-02-29 01:02:03.000001", "0000-00-00 00:00:00"],
     "TIMESTAMP NULL": [
         "1970-01-02 00:00:01",
@@ -205,7 +208,7 @@ REFUSED: list[tuple[str, Value]] = [
     ("DATETIME", "2024-01-01 25:00:00"),
     ("DATETIME", "yesterday"),
     ("TIMESTAMP NULL", "1960-01-01 00:00:00"),
-    ("TIMESTAMP NULL", "2100-01-01 00:00:00"),
+    ("TIMESTAMP NULL", "2200-01-01 00:00:00"),
     ("YEAR", "1800"),
     ("YEAR", "x"),
     ("JSON", "{"),
@@ -236,6 +239,73 @@ def test_what_does_not_fit_is_the_error_of_strict_sql_and_changes_nothing(
     assert error_number(updated.value) == twins.sql_error(
         "UPDATE twin SET other = 20, v = %s WHERE id = 1", value
     )
+
+
+ALTERED = {
+    "INT": ("127.5", "127.4", "1e-1", "-0.001"),
+    "BIGINT UNSIGNED": ("1.5", "12345678901234567890.5"),
+    "YEAR": ("1970.5",),
+    "DECIMAL(5,2)": ("1.005", "0.004", "1e-3"),
+    "DECIMAL(10,0)": ("127.5",),
+    "DOUBLE(7,2)": ("1.005",),
+    "DATE": ("2024-01-01 23:59:59", "2024-01-01 00:00:00.5"),
+    "TIME": ("2024-01-01 10:00:00", "10:00:00.9", "10:00:00.0000001"),
+    "TIME(2)": ("10:00:00.999",),
+    "DATETIME": ("2024-01-01 10:00:00.999999", "2024-01-01T10:00:00.5", "20240101100000.5"),
+    "DATETIME(3)": ("2024-01-01 10:00:00.9999",),
+    "TIMESTAMP NULL": ("2024-01-01 10:00:00.1",),
+    "VARCHAR(3)": ("abc ", "abc\t", "abc\n\r"),
+    "VARCHAR(3) CHARACTER SET latin1": ("éèê\t",),
+    "CHAR(3)": ("abc\t", "abc \n"),
+    "CHAR(3) CHARACTER SET latin1": ("éèê\t",),
+    "TINYTEXT": ("x" * 255 + " ", "x" * 255 + "\t\n"),
+}
+
+
+@pytest.mark.parametrize("type", ALTERED)
+def test_what_sql_would_shorten_or_round_with_a_note_at_most_is_refused(
+    make_twins: MakeTwins, type: str
+) -> None:
+    twins = make_twins(f"id INT PRIMARY KEY, v {type}")
+    twins.sql("INSERT INTO t VALUES (1, NULL)")
+    twins.sql("INSERT INTO twin SELECT * FROM t")
+    index = twins.index("id,v")
+    number = 1406 if "CHAR" in type or "TEXT" in type else 1265
+    for value in ALTERED[type]:
+        twins.sql("UPDATE twin SET v = %s", value)
+        twins.sql("UPDATE twin SET v = NULL")
+        with twins.unchanged():
+            with pytest.raises(EngineError) as inserted:
+                index.insert([2, value])
+            with pytest.raises(EngineError) as updated:
+                index.update(1, [1, value])
+            with pytest.raises(EngineError) as upserted:
+                index.upsert([1, value])
+        for error in (inserted.value, updated.value, upserted.value):
+            assert error_number(error) == number, value
+
+
+KEPT: dict[str, list[Value]] = {
+    "INT": ["5.0", "1e2", "120e-1", " 7 "],
+    "YEAR": ["70", "1970.0"],
+    "DECIMAL(5,1)": ["1.50", "15e-1"],
+    "FLOAT": ["0.1", "16777217"],
+    "DOUBLE": ["0.1", "1e-400"],
+    "DATE": ["2024-01-01 00:00:00", "2024-1-1", "24-01-01"],
+    "TIME": ["10:00:00.000", "1 10:00:00", "101112"],
+    "DATETIME(1)": ["2024-01-01 10:00:00.500", "2024-01-01T10:00", "20240101100000.5"],
+    "CHAR(3)": ["abc   ", "ab ", "éèê  "],
+    "VARCHAR(3)": ["ab ", "ab\t"],
+}
+
+
+@pytest.mark.parametrize("type", KEPT)
+def test_what_loses_nothing_but_its_form_is_stored(make_twins: MakeTwins, type: str) -> None:
+    twins = make_twins(f"id INT PRIMARY KEY, v {type}")
+    for id, value in enumerate(KEPT[type]):
+        twins.index("id,v").insert([id, value])
+        twins.sql("INSERT INTO twin VALUES (%s, %s)", id, value)
+    twins.assert_equal()
 
 
 @pytest.mark.parametrize(
@@ -285,6 +355,24 @@ def test_a_key_with_a_character_that_the_column_lacks_finds_nothing(
     twins = make_twins(f"v VARCHAR(20) CHARACTER SET {charset} PRIMARY KEY")
     twins.sql("INSERT INTO t VALUES ('a'), ('?')")
     assert twins.index("v").find(FOX, limit=None) == []
+
+
+@pytest.mark.parametrize("op", [">", ">=", "<", "<="])
+def test_no_row_is_before_or_after_a_character_that_the_column_lacks(
+    make_twins: MakeTwins, op: Literal[">", ">=", "<", "<="]
+) -> None:
+    """As in SQL: the replacement's place, the one of `?`, is not that of the character."""
+    twins = make_twins("v VARCHAR(20) CHARACTER SET latin1 PRIMARY KEY")
+    twins.sql("INSERT INTO t VALUES ('a'), ('?')")
+    number = twins.sql_error(f"SELECT * FROM t WHERE v {op} %s", FOX)
+    index = twins.index("v", filter_columns="v")
+    with pytest.raises(EngineError) as found:
+        index.find(FOX, op, limit=None)
+    with pytest.raises(EngineError) as deleted:
+        index.delete(FOX, op, limit=None)
+    with pytest.raises(EngineError) as filtered:
+        index.find("", ">=", filters=[Filter("v", op, FOX)], limit=None)
+    assert [error_number(error.value) for error in (found, deleted, filtered)] == [number] * 3
 
 
 def test_a_raw_index_shows_and_takes_the_bytes_of_the_column(

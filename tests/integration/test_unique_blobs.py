@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 import rowsocket
+from support.locks import wait_for_a_row_lock_wait
 from support.mariadb import Database, RowSocketServer, Start
 from support.twins import Twins
 
@@ -100,3 +101,20 @@ def test_an_update_whose_key_is_taken_names_that_key(start: Start) -> None:
             b"P\t1\tapp\tt\t\tid,body", b"1\t++\t2\t1\t3\ta\tI", b"1\t=\t1\t2\t1\t0\tU\t1\tb"
         )
     assert replies == [b"0\t1", b"0\t2\t0\t\0", b"1\t1\t121\tDuplicate entry '1' for key 'PRIMARY'"]
+
+
+def test_a_deadlock_in_the_check_of_a_long_key_is_none_of_the_clients(start: Start) -> None:
+    """The check reads the row of SQL, which has changed more rows and waits for the new one."""
+    server = start(RowSocketServer, {"loose-rowsocket-threads-write": 1})
+    database = Database(server, "app")
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, body TEXT, n INT, UNIQUE (body) USING HASH)")
+    with server.raw("write") as client, database.session() as session:
+        assert client.ask(b"P\t1\tapp\tt\t\tid,body,n") == b"0\t1"
+        session.execute("BEGIN")
+        session.execute("INSERT INTO t SELECT seq, CONCAT('body', seq), 0 FROM seq_1_to_500")
+        client.send(b"1\t++\t3\t1\t1000\tbody1\t5\tU\t2\n")
+        wait_for_a_row_lock_wait(server)
+        session.execute("SELECT * FROM t WHERE id = 1000 FOR UPDATE")
+        session.execute("COMMIT")
+        assert client.line() == b"0\t2\t2\t\0"
+    assert database.sql("SELECT id, n FROM t WHERE id IN (1, 1000)") == [(1, 5)]

@@ -72,6 +72,50 @@ def test_a_change_by_a_prefix_changes_the_rows_of_the_whole_value(make_twins: Ma
     assert twins.sql("SELECT w FROM t WHERE n = 1") == [(b"abcd",)]
 
 
+PADDED = [
+    "VARCHAR(40)",
+    "CHAR(40)",
+    "TEXT",
+    "VARCHAR(40) CHARACTER SET latin1",
+    "VARCHAR(40) COLLATE utf8mb4_uca1400_ai_ci",
+    "VARCHAR(40) COLLATE utf8mb4_nopad_bin",
+]
+NAMES = ["John", "John Smith", "John\tSmith", "John Adams", "Joh", "Johnny"]
+
+
+@pytest.mark.parametrize("engine", ["InnoDB", "MyISAM"])
+@pytest.mark.parametrize("type", PADDED)
+def test_a_value_shorter_than_the_prefix_is_not_taken_for_one_that_goes_on_with_spaces(
+    make_twins: MakeTwins, type: str, engine: str
+) -> None:
+    """The index pads what it holds: `John ` of `John Smith` stands where `John` stands."""
+    twins = make_twins(
+        f"id INT AUTO_INCREMENT PRIMARY KEY, w {type}, n INT, KEY k (w(5), n)", f"ENGINE={engine}"
+    )
+    for name in NAMES:
+        twins.sql("INSERT INTO t (w, n) VALUES (%s, 0)", name)
+    index = twins.index("id", "k")
+    for op in OPERATORS:
+        assert sorted(index.find("John", op, limit=None)) == ids_in_sql(twins, f"w {op} 'John'"), op
+        found = ids_in_sql(twins, f"(w, n) {op} ('John', 0)")
+        assert sorted(index.find(["John", 0], op, limit=None)) == found, op
+    assert twins.index("n", "k").increment("John", [1], limit=None) == 1
+    assert twins.sql("SELECT w FROM t WHERE n = 1") == [(b"John",)]
+    assert twins.index("", "k").delete("John", limit=None) == 1
+    assert len(twins.rows("w")) == len(NAMES) - 1
+
+
+@pytest.mark.parametrize("engine", ["InnoDB", "MyISAM"])
+def test_a_unique_key_over_a_prefix_finds_one_row_or_none(make_twins: MakeTwins, engine: str) -> None:
+    twins = make_twins("id INT PRIMARY KEY, w VARCHAR(40), UNIQUE KEY k (w(5))", f"ENGINE={engine}")
+    twins.sql("INSERT INTO t VALUES (1, 'John Smith'), (2, 'Mary')")
+    index = twins.index("id,w", "k")
+    assert index.find("John") == []
+    assert index.find("John Smith") == [(b"1", b"John Smith")]
+    assert index.find("Mary ") == [(b"2", b"Mary")]
+    assert twins.index("", "k").delete("John") == 0
+
+
 @pytest.mark.parametrize("engine", ["Aria", "MyISAM"])
 def test_a_disabled_index_is_none_until_it_is_enabled(make_twins: MakeTwins, engine: str) -> None:
     twins = make_twins("id INT PRIMARY KEY, n INT, KEY k (n)", f"ENGINE={engine}")

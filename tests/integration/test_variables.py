@@ -17,6 +17,8 @@ from support.plugin import changed, is_loaded, opened
         ("max_line_bytes", 100),
         ("max_line_bytes", 1 << 40),
         ("max_reply_bytes", 1),
+        ("max_rows_examined", 1 << 40),
+        ("max_request_ms", 1 << 40),
         ("max_in_values", 0),
         ("max_in_values", -1),
         ("max_indexes", 0),
@@ -81,6 +83,30 @@ def test_a_reply_beyond_its_limit_is_an_error(server: RowSocketServer, database:
         opened(connection, database.name)
         assert connection.ask(b"1\t>=\t1\t1\t2\t0") == b"2\t1\treplylen"
         assert len(connection.ask(b"1\t=\t1\t1")) > 60000
+
+
+def test_a_request_that_looks_at_too_many_rows_is_an_error(
+    server: RowSocketServer, database: Database
+) -> None:
+    database.sql("CREATE TABLE t (k INT PRIMARY KEY, v INT)")
+    database.sql("INSERT INTO t SELECT seq, 0 FROM seq_1_to_100")
+    with server.raw("write") as connection, changed(server, max_rows_examined=50):
+        opened(connection, database.name)
+        assert connection.ask(b"1\t>=\t1\t1\t50\t0").startswith(b"0\t")
+        assert connection.ask(b"1\t>=\t1\t1\t51\t0") == b"2\t1\trowsexamined"
+        assert connection.ask(b"1\t>=\t1\t1\t51\t0\tD") == b"2\t1\trowsexamined"
+    assert database.value("SELECT COUNT(*) FROM t") == 100
+
+
+def test_a_request_that_takes_too_long_is_an_error(server: RowSocketServer, database: Database) -> None:
+    database.sql("CREATE TABLE t (k INT PRIMARY KEY, v INT, KEY (v))")
+    database.sql("INSERT INTO t SELECT seq, 1 FROM seq_1_to_20000")
+    with server.raw("read") as connection, changed(server, max_request_ms=50):
+        connection.ask(f"P\t1\t{database.name}\tt\tv\tk\tk".encode())
+        keys = b"\t".join([b"1"] * 9999)
+        request = b"1\t=\t1\t1\t1000000000\t0\t@\t0\t9999\t" + keys + b"\tF\t=\t0\t-1"
+        assert connection.ask(request) == b"2\t1\trequesttime"
+        assert connection.ask(b"1\t=\t1\t2").startswith(b"0\t")
 
 
 def test_idle_connections_are_closed_after_idle_timeout(server: RowSocketServer, database: Database) -> None:

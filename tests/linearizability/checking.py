@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import tempfile
@@ -11,18 +10,13 @@ from pathlib import Path
 from typing import NamedTuple
 
 from linearizability.history import History
-from support.tree import environment_path
+from support import go_programs
 
 SOURCE = Path(__file__).parent / "checker"
 TIME_LIMIT_S = 120.0
-BUILD_TIMEOUT_S = 240.0
 
 LINEARIZABLE, NOT_LINEARIZABLE, UNREADABLE, UNDECIDED = range(4)
 """How the program ends."""
-
-
-class NoChecker(AssertionError):
-    """The checker could not be built; the text says what is missing."""
 
 
 class Verdict(NamedTuple):
@@ -33,31 +27,8 @@ class Verdict(NamedTuple):
 
 
 def build(folder: Path) -> Path:
-    """Build the program into a folder. Raises NoChecker.
-
-    Its one module, Porcupine, is fetched when it is missing, through the module proxy that this machine's Go
-    is set to use. What Go keeps is in the folder that ROWSOCKET_GO_CACHE names.
-    """
-    if shutil.which("go") is None:
-        raise NoChecker("there is no Go to build the checker with: ./x setup, or apt-get install golang-go")
-    cache = environment_path("ROWSOCKET_GO_CACHE")
-    environment = {**os.environ, "GOMODCACHE": str(cache / "modules"), "GOCACHE": str(cache / "built")}
-    program = folder / "checker"
-    done = subprocess.run(
-        ["go", "build", "-modcacherw", "-buildvcs=false", "-o", str(program), "."],
-        cwd=SOURCE,
-        env=environment,
-        stdin=subprocess.DEVNULL,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=BUILD_TIMEOUT_S,
-        check=False,
-    )
-    if done.returncode != 0:
-        hint = "is there a network, and does `go env GOPROXY` name a proxy that can be reached?"
-        raise NoChecker(f"go could not fetch or build the checker; {hint}\n{done.stdout}")
-    return program
+    """Build the program, whose one module is Porcupine, into a folder. Raises go_programs.NoProgram."""
+    return go_programs.build(SOURCE, folder / "checker")
 
 
 class Checker:

@@ -51,7 +51,7 @@ class Scene:
 
     def kill_a_worker(self) -> None:
         """KILL or KILL QUERY of one worker."""
-        query = "SELECT id FROM information_schema.processlist WHERE user = 'rowsocket' ORDER BY id"
+        query = "SELECT id FROM information_schema.processlist WHERE host = 'rowsocket' ORDER BY id"
         random = self._soak.random
         [worker] = random.choice(self.server.sql(query))
         self.server.sql(f"{random.choice(KILLS)} {worker}")

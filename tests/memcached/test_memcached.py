@@ -5,13 +5,9 @@ from __future__ import annotations
 
 import time
 
-import pymysql
 import pytest
 
-from support.mariadb import RowSocketServer, Start
-from support.memcached import CONTAINERS, CREATE_ITEMS, MemcachedConnection, MemcachedServer
-from support.plugin import threads
-from support.raw import RawConnection
+from support.memcached import MemcachedConnection, MemcachedServer
 
 
 def row(server: MemcachedServer, key: str) -> tuple[object, ...]:
@@ -133,6 +129,45 @@ def test_a_table_can_keep_the_cas_itself(cache: MemcachedConnection, cache_serve
     assert cache.value("@@kept.a") == b"3"
 
 
+# ---- keys
+
+
+@pytest.mark.parametrize("key", ["abc", "0abc", "0.4", "99999999999"])
+def test_a_key_that_its_column_does_not_take_names_no_row(
+    cache: MemcachedConnection, cache_server: MemcachedServer, key: str
+) -> None:
+    """SQL compares `abc` with a number as 0."""
+    cache_server.sql("CREATE OR REPLACE TABLE app.numbered (k INT PRIMARY KEY, v VARBINARY(50))")
+    cache_server.sql("INSERT INTO app.numbered VALUES (0, '5'), (1, '5'), (2147483647, '5')")
+    cache_server.contain("numbered", "app.numbered", flags="0", cas=None, expires=None)
+    assert cache.word(f"delete @@numbered.{key}") == "NOT_FOUND"
+    assert cache.word(f"incr @@numbered.{key} 1") == "NOT_FOUND"
+    assert cache.store(f"append @@numbered.{key} 0 0", b"7") == "NOT_STORED"
+    assert cache.ask(f"get @@numbered.{key} @@numbered.1") == [b"VALUE @@numbered.1 0 1", b"5", b"END"]
+    assert list(cache_server.sql("SELECT v FROM app.numbered")) == [(b"5",)] * 3
+
+
+def test_a_table_with_history_can_be_a_container(
+    cache: MemcachedConnection, cache_server: MemcachedServer
+) -> None:
+    """The server puts the end of a row's life behind the columns of each unique index."""
+    cache_server.sql(
+        "CREATE OR REPLACE TABLE app.old (k VARBINARY(50) PRIMARY KEY, v VARBINARY(50))"
+        " WITH SYSTEM VERSIONING"
+    )
+    cache_server.contain("old", "app.old", flags="0", cas=None, expires=None)
+    assert cache.store("set @@old.a 0 0", b"1") == "STORED"
+    assert cache.store("set @@old.a 0 0", b"2") == "STORED"
+    assert cache.word("incr @@old.a 5") == "7"
+    assert cache.value("@@old.a") == b"7"
+    assert cache.word("delete @@old.a") == "DELETED"
+    assert cache.value("@@old.a") is None
+    assert cache.word("delete @@old.a") == "NOT_FOUND"
+    assert cache.store("add @@old.a 0 0", b"3") == "STORED"
+    history = cache_server.sql("SELECT v FROM app.old FOR SYSTEM_TIME ALL ORDER BY row_start")
+    assert list(history) == [(b"1",), (b"2",), (b"7",), (b"3",)]
+
+
 # ---- expiry
 
 
@@ -252,13 +287,10 @@ def test_a_key_is_at_most_250_bytes(cache: MemcachedConnection) -> None:
 
 
 def test_stats_are_the_servers(cache: MemcachedConnection, cache_server: MemcachedServer) -> None:
-    def ask() -> dict[str, str]:
-        return dict(line.decode().split(" ", 2)[1:] for line in cache.ask("stats")[:-1])
-
-    before = ask()
+    before = cache.stats()
     cache.store("set a 0 0", b"1")
     cache.ask("get a b")
-    stats = ask()
+    stats = cache.stats()
     for name, count in {"cmd_set": 1, "cmd_get": 2, "get_hits": 1, "get_misses": 1}.items():
         assert int(stats[name]) - int(before[name]) == count, name
     assert cache_server.process is not None
@@ -267,239 +299,3 @@ def test_stats_are_the_servers(cache: MemcachedConnection, cache_server: Memcach
     assert int(stats["curr_connections"]) >= 1
     assert int(stats["total_connections"]) <= cache_server.counter("connections_accepted")
     assert stats["rowsocket_rows_inserted"] == str(cache_server.counter("rows_inserted"))
-
-
-def test_flush_all_is_not_allowed(cache: MemcachedConnection) -> None:
-    cache.store("set a 0 0", b"1")
-    assert cache.word("flush_all") == "CLIENT_ERROR flush_all not allowed"
-    assert cache.value("a") == b"1"
-
-
-# ---- containers
-
-
-def test_a_container_is_served_changed_and_taken_away_while_the_server_runs(
-    cache: MemcachedConnection, cache_server: MemcachedServer
-) -> None:
-    cache_server.sql("CREATE OR REPLACE TABLE app.city (id INT PRIMARY KEY, name VARCHAR(30), state CHAR(2))")
-    cache_server.sql("INSERT INTO app.city VALUES (1, 'Köln', 'NW')")
-    cache_server.contain("city", "app.city", key="id", value="name", flags="0", cas=None, expires=None)
-    assert cache.value("@@city.1") == "Köln".encode()
-    cache_server.contain("city", "app.city", key="id", value="name|state", flags="0", cas="0", expires="0")
-    assert cache.value("@@city.1") == "Köln|NW".encode()
-    assert cache.store("set @@city.2 0 0", b"Bonn|NW") == "STORED"
-    assert cache_server.sql("SELECT name, state FROM app.city WHERE id = 2") == [("Bonn", "NW")]
-    cache_server.sql(f"DELETE FROM {CONTAINERS} WHERE name = 'city'")
-    cache_server.await_containers()
-    assert cache.word("get @@city.1") == "SERVER_ERROR container 'city': there is no such container"
-
-
-def test_keys_of_several_columns_and_containers(
-    cache: MemcachedConnection, cache_server: MemcachedServer
-) -> None:
-    cache_server.sql(
-        "CREATE OR REPLACE TABLE app.part (a INT, b VARCHAR(20), v TEXT, UNIQUE KEY by_ab (a, b))"
-    )
-    cache_server.contain("part", "app.part", key="a|b", flags="0", cas=None, expires=None, index="by_ab")
-    assert cache.store("set @@part.1|x 0 0", b"one") == "STORED"
-    cache.store("set a 0 0", b"A")
-    assert cache.ask("get a @@part.1|x @@part.1|y a") == [
-        b"VALUE a 0 1", b"A", b"VALUE @@part.1|x 0 3", b"one", b"VALUE a 0 1", b"A", b"END",
-    ]  # fmt: skip
-    assert cache.word("get @@part.1").startswith("CLIENT_ERROR the key has fewer parts")
-
-
-def test_a_connection_can_choose_its_container(
-    cache: MemcachedConnection, cache_server: MemcachedServer
-) -> None:
-    cache_server.sql(CREATE_ITEMS.format(table="app.other"))
-    cache_server.contain("other", "app.other")
-    assert cache.ask("get @@other") == [b"VALUE @@other 0 9", b"app/other", b"END"]
-    cache.store("set a 0 0", b"1")
-    assert cache_server.sql("SELECT k, v FROM app.other") == [(b"a", b"1")]
-    with cache_server.memcached() as another:
-        assert another.value("a") is None
-
-
-@pytest.mark.parametrize(
-    ("wrong", "why"),
-    [
-        ({"value": "colour"}, "no_such_column: no column 'colour'"),
-        ({"key": "v", "value": "k"}, "no_such_index: index 'PRIMARY' is not unique over v"),
-        ({"index": "by_v"}, "no_such_index: index 'by_v' is not unique over k"),
-        ({"index": "none"}, "no_such_index: no index 'none'"),
-        ({"table": "app.none"}, "cannot_open_table"),
-        ({"value": "k"}, "it names column 'k' twice"),
-    ],
-)
-def test_a_container_that_does_not_fit_its_table_says_why_and_the_others_work(
-    cache: MemcachedConnection, cache_server: MemcachedServer, wrong: dict[str, str], why: str
-) -> None:
-    cache_server.sql("CREATE OR REPLACE TABLE app.plain (k INT PRIMARY KEY, v INT, KEY by_v (v))")
-    options = {"table": "app.plain", "flags": "0", "cas": "0", "expires": "0", **wrong}
-    cache_server.contain("wrong", **options)
-    assert why in cache.word("get @@wrong.1")
-    assert cache.store("set a 0 0", b"1") == "STORED"
-
-
-def test_the_table_of_containers_can_be_locked_dropped_and_made_again(
-    cache: MemcachedConnection, cache_server: MemcachedServer
-) -> None:
-    cache.store("set a 0 0", b"1")
-    sql = cache_server.connect()
-    with sql.cursor() as cursor:
-        cursor.execute(f"LOCK TABLES {CONTAINERS} WRITE")
-        assert cache.value("a") == b"1"
-        cursor.execute("UNLOCK TABLES")
-        cursor.execute(f"RENAME TABLE {CONTAINERS} TO innodb_memcache.away")
-        cache_server.wait_until(
-            "serves none", lambda: b"SERVER_ERROR rowsocket_containers" in cache.ask("get a")[0]
-        )
-        cursor.execute(f"CREATE TABLE {CONTAINERS} (name INT PRIMARY KEY)")
-        cache_server.wait_until("sees it", lambda: b"no column 'db_schema'" in cache.ask("get a")[0])
-        cursor.execute(f"DROP TABLE {CONTAINERS}")
-        cursor.execute(f"RENAME TABLE innodb_memcache.away TO {CONTAINERS}")
-        cache_server.wait_until("serves again", lambda: cache.ask("get a")[0] == b"VALUE a 0 1")
-    sql.close()
-
-
-# ---- tables that change
-
-
-def test_a_table_can_be_altered_and_dropped_under_a_client(
-    cache: MemcachedConnection, cache_server: MemcachedServer
-) -> None:
-    cache_server.sql(CREATE_ITEMS.format(table="app.moving"))
-    cache_server.contain("moving", "app.moving")
-    cache.store("set @@moving.a 0 0", b"1")
-    cache_server.sql("ALTER TABLE app.moving ADD COLUMN more INT DEFAULT 5 FIRST")
-    assert cache.value("@@moving.a") == b"1"
-    cache_server.sql("ALTER TABLE app.moving DROP COLUMN v")
-    assert (
-        cache.word("get @@moving.a")
-        == "SERVER_ERROR container 'moving': no_such_column: no column 'v' in app.moving"
-    )
-    cache_server.sql("ALTER TABLE app.moving ADD COLUMN v TEXT, DROP PRIMARY KEY")
-    assert "no index 'PRIMARY'" in cache.word("get @@moving.a")
-    cache_server.sql("DROP TABLE app.moving")
-    assert cache.word("get @@moving.a").startswith("SERVER_ERROR container 'moving': cannot_open_table")
-    cache_server.sql(CREATE_ITEMS.format(table="app.moving"))
-    assert cache.value("@@moving.a") is None
-
-
-def test_a_locked_table_is_waited_for_and_the_others_go_on(
-    cache: MemcachedConnection, cache_server: MemcachedServer
-) -> None:
-    cache_server.sql(CREATE_ITEMS.format(table="app.held"))
-    cache_server.contain("held", "app.held")
-    sql = cache_server.connect()
-    with sql.cursor() as cursor, cache_server.memcached() as waiting:
-        cursor.execute("LOCK TABLES app.held WRITE")
-        waiting.send(b"set @@held.a 0 0 1\r\n1\r\n")
-        assert cache.store("set a 0 0", b"1") == "STORED"
-        cursor.execute("UNLOCK TABLES")
-        assert waiting.line() == b"STORED\r"
-    sql.close()
-
-
-def test_a_change_waits_for_a_row_that_sql_has_locked(
-    cache: MemcachedConnection, cache_server: MemcachedServer
-) -> None:
-    cache.store("set a 0 0", b"1")
-    seen = cache.cas("a")
-    sql = cache_server.connect()
-    with sql.cursor() as cursor:
-        cursor.execute("BEGIN")
-        cursor.execute("UPDATE app.item SET v = '2', cas = cas + 1 WHERE k = 'a'")
-        cache.send(f"cas a 0 0 1 {seen}\r\n3\r\n".encode())
-        assert cache_server.memcached().value("a") == b"1", "a read does not wait"
-        cursor.execute("COMMIT")
-        assert cache.line() == b"EXISTS\r"
-    sql.close()
-
-
-def test_a_value_that_its_column_can_not_hold_is_an_error(
-    cache: MemcachedConnection, cache_server: MemcachedServer
-) -> None:
-    cache_server.sql("CREATE OR REPLACE TABLE app.narrow (k VARCHAR(5) PRIMARY KEY, v VARCHAR(3))")
-    cache_server.contain("narrow", "app.narrow", flags="0", cas=None, expires=None)
-    assert cache.store("set @@narrow.a 0 0", b"long").startswith("SERVER_ERROR container 'narrow': sql 1406")
-    assert cache.store("set @@narrow.a 0 0", b"\xff").startswith("SERVER_ERROR container 'narrow': sql 1366")
-    assert cache.value("@@narrow.a") is None
-
-
-# ---- secrets and doors
-
-
-def test_the_secret_of_the_port_is_said_with_a_set(cache_server: MemcachedServer) -> None:
-    cache_server.sql("SET GLOBAL rowsocket_secret_read = 'sesame'")
-    try:
-        with cache_server.memcached() as client:
-            assert client.word("get a") == "CLIENT_ERROR unauthenticated"
-            assert client.store("add a 0 0", b"1") == "CLIENT_ERROR unauthenticated"
-            assert client.store("set any 0 0", b"ann wrong") == "CLIENT_ERROR authentication failure"
-            assert client.store("set any 0 0", b"ann sesame") == "STORED"
-            assert client.store("set a 0 0", b"ann sesame") == "STORED"
-            assert client.value("a") == b"ann sesame"
-    finally:
-        cache_server.sql("SET GLOBAL rowsocket_secret_read = ''")
-
-
-def test_the_door_is_shut_unless_it_is_opened(server: RowSocketServer) -> None:
-    assert server.memcached_port == 0
-    assert server.value("SELECT @@rowsocket_port_memcached") == 65536
-
-
-def test_the_door_can_be_a_unix_socket(start: Start) -> None:
-    server = start(MemcachedServer, {"loose-rowsocket-port-memcached": 65536})
-    server.prepare_tables()
-    path = str(server.folder / "memcached")
-    server.restart({"loose-rowsocket-socket-memcached": path})
-    assert server.memcached_port == 0
-    with MemcachedConnection(path) as client:
-        server.wait_until("serves the containers", lambda: client.ask("get a") == [b"END"])
-        assert client.store("set a 0 0", b"1") == "STORED"
-
-
-def test_the_plugin_can_be_unloaded(start: Start) -> None:
-    server = start(MemcachedServer)
-    server.prepare()
-    with server.memcached() as client:
-        client.store("set a 0 0", b"1")
-        server.sql("UNINSTALL SONAME 'rowsocket'")
-        assert client.closed()
-    assert threads(server) == []
-
-
-def test_a_killed_watcher_of_containers_goes_on(
-    cache: MemcachedConnection, cache_server: MemcachedServer
-) -> None:
-    (watcher,) = cache_server.sql(
-        "SELECT id FROM information_schema.processlist"
-        " WHERE user = 'rowsocket' AND state LIKE '%watches the table of containers%'"
-    )
-    cache_server.sql(f"KILL {watcher[0]}")
-    cache_server.sql("CREATE OR REPLACE TABLE app.late (k INT PRIMARY KEY, v INT)")
-    cache_server.contain("late", "app.late", flags="0", cas=None, expires=None)
-    assert cache.value("@@late.1") is None
-
-
-def test_the_other_doors_see_the_same_rows(cache: MemcachedConnection, cache_server: MemcachedServer) -> None:
-    cache.store("set a 0 0", b"hello")
-    with RawConnection(("127.0.0.1", cache_server.read_port)) as reader:
-        reader.send(b"P\t0\tapp\titem\t\tv\n0\t=\t1\ta\n")
-        assert reader.lines(2) == [b"0\t1", b"0\t1\thello"]
-
-
-def test_writes_are_in_the_binlog(cache: MemcachedConnection, cache_server: MemcachedServer) -> None:
-    before = cache_server.value("SELECT @@gtid_binlog_pos")
-    cache.store("set a 0 0", b"hello")
-    assert cache_server.value("SELECT @@gtid_binlog_pos") != before
-
-
-def test_a_container_is_an_ordinary_table_to_sql(
-    cache: MemcachedConnection, cache_server: MemcachedServer
-) -> None:
-    cache.store("set a 0 0", b"1")
-    with pytest.raises(pymysql.err.IntegrityError):
-        cache_server.sql("INSERT INTO app.item (k, v) VALUES ('a', '2')")

@@ -8,8 +8,8 @@ Counters that all share are in counters.py, foreign keys in family.py, tables th
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, replace
 
 from property.ingredients import register
 from property.requests import FIRST_FREE_ID
@@ -121,6 +121,19 @@ class OwnedMember:
         return (
             len(self.request.rows) if isinstance(self.request, Insert) and self.request.clause == "E" else 0
         )
+
+    def in_part(self) -> Iterator[OwnedMember]:
+        """What may be done of rows that are each for themselves: a KILL fails those behind it, or one;
+        and one of each kind may have come."""
+        if not isinstance(self.request, Insert) or not self.rows:
+            return
+        rows = self.request.rows
+        beginnings = [rows[:count] for count in range(1, len(rows) + 1)]
+        without_one = [
+            one[:number] + one[number + 1 :] for one in beginnings for number in range(len(one) - 1)
+        ]
+        for part in beginnings[:-1] + without_one:
+            yield replace(self, request=replace(self.request, rows=part))
 
     def run(self, reply: bytes | None, refusals: Refusals | None) -> bytes | None:
         if isinstance(self.request, Insert) and self.rows and reply is not None and refusals is not None:

@@ -37,7 +37,7 @@ from property.ends import wrong_ends
 from property.ingredients import VOLATILE, chosen
 from property.requests import Owner
 from property.shapes import BY_NAME
-from property.steps import MALFORMED_TRIGGER, Refusals, Unknown
+from property.steps import Refusals, Unknown
 from support.mariadb import Options, RowSocketServer
 from support.raw import ConnectionClosed
 from support.tree import ServerFailure
@@ -69,8 +69,8 @@ LAST_WORDS_MAX = 16
 ALWAYS_REFUSED = {"149", "1213"}
 """A deadlock that was met again and again."""
 REFUSED_BESIDE: dict[str, set[str]] = {
-    ingredients.KILLS: {"188", "1317", MALFORMED_TRIGGER},
-    ingredients.KILLED_CONNECTIONS: {"188", "1317", "1927", MALFORMED_TRIGGER},
+    ingredients.KILLS: {"188", "1317"},
+    ingredients.KILLED_CONNECTIONS: {"188", "1317", "1927"},
     ingredients.RENAMES: {"open_table"},
     ingredients.READ_ONLY: {"1290"},
 }

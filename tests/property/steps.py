@@ -26,9 +26,6 @@ NO_TRANSACTIONS = b"1\t1\tnotrans"
 AFTER_THE_CHANGE = frozenset({"1290", "1317", "1927"})
 """Errors of read_only and of KILL, which a commit may meet as well. A table without transactions has the
 change by then, and keeps it, as in SQL; one with transactions does not."""
-MALFORMED_TRIGGER = "1064"
-"""Who is killed while it opens a table may leave the table's trigger behind as malformed, for those who come
-next: SQL sessions do this to each other, too. What the trigger would write to is not known then."""
 _GTID = re.compile(rb"0\t1\t(\d+-\d+-\d+)?")
 
 
@@ -158,14 +155,6 @@ class Refusals:
 def _expect(expected: bytes, reply: bytes, line: bytes) -> None:
     if reply != expected:
         raise Wrong(f"{line!r}\n  was answered {reply!r}\n  instead of   {expected!r}")
-
-
-def _may_find_nothing(member: Member, reply: bytes | None, refusals: Refusals | None) -> bool:
-    """Whether a request that only its table's trigger keeps out of groups may be done: it finds no row. The
-    group may fail later, and take it back."""
-    is_malformed = refusals is not None and MALFORMED_TRIGGER in refusals.allowed
-    is_done = reply is not None and (reply.startswith(b"0\t") or reply in (UNDONE, UNCHANGED))
-    return is_malformed and not member.keeps_changes and is_done
 
 
 def _no_row_of(rows: int, reply: bytes | None, refusals: Refusals | None) -> bytes:
@@ -321,11 +310,9 @@ class Group:
                 if number in unfit and member.rows:
                     expected.append(_no_row_of(member.rows, reply, refusals))
                     continue
-                if number in unfit and not _may_find_nothing(member, reply, refusals):
+                if number in unfit:
                     raise Refused(NO_TRANSACTIONS)
                 expected.append(member.run(reply, refusals))
-                if number in unfit and member.changed() > 0:
-                    raise Refused(NO_TRANSACTIONS)
                 if self.must and member.is_write and member.changed() == 0:
                     raise Refused(UNCHANGED)
             except Refused as refused:

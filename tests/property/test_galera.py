@@ -21,7 +21,6 @@ from property.books import MYISAM_COUNTERS, SEQUENCED
 from property.ingredients import INGREDIENTS, ISOLATION, NODE_CRASHES, SYNC_WAIT
 from property.mixing import OF_ALL_SERVERS, MixFailure, Run, new_mix, one_of, run_mix
 from property.shapes import SHAPES
-from property.steps import MALFORMED_TRIGGER
 from support.galera import Cluster, GaleraNode
 from support.mariadb import Options
 from support.soak import ONLY_AS_A_SOAK, Soak
@@ -44,7 +43,7 @@ SETS: dict[str, Options] = {
     "default": BASE,
     "small_writesets": {**BASE, "wsrep-max-ws-rows": 60},
 }
-CONFLICTS = frozenset({"146", "1205", MALFORMED_TRIGGER})
+CONFLICTS = frozenset({"146", "1205"})
 ALONE = frozenset({"1047"})
 """Of a node that has lost the cluster."""
 

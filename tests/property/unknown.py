@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What a client knows of requests that were never answered, since its connection broke: each was done, or it
-was not.
+was not. Rows that are each for themselves may be done in part.
 
 So there are many ways in which it may have gone, and the rows must be what one of them leaves behind.
 """
@@ -17,7 +17,7 @@ from property.family import FamilyBook
 from property.requests import ROWS_PER_OWNER, Owner
 from property.rows import OwnRows, Refused
 from property.shapes import COLUMNS
-from property.steps import Book, Member, Step, Wrong
+from property.steps import Alone, Book, Member, Step, Wrong
 from property.tokens import TokenBook
 
 Read = Callable[[str], list[tuple[Any, ...]]]
@@ -85,10 +85,17 @@ def _ways(steps: list[Step], books: list[OwnRows | FamilyBook]) -> Iterator[None
     before = [book.copy() for book in books]
     yield from _ways(steps[1:], books)
     _restore(books, before)
-    steps[0].pretend()
-    if [book.snapshot() for book in books] != [book.snapshot() for book in before]:
-        yield from _ways(steps[1:], books)
-    _restore(books, before)
+    for step in [steps[0], *_in_part(steps[0])]:
+        step.pretend()
+        if [book.snapshot() for book in books] != [book.snapshot() for book in before]:
+            yield from _ways(steps[1:], books)
+        _restore(books, before)
+
+
+def _in_part(step: Step) -> Iterator[Step]:
+    if isinstance(step, Alone) and step.reply is None and isinstance(step.member, OwnedMember):
+        for member in step.member.in_part():
+            yield Alone(member)
 
 
 def _restore(books: list[OwnRows | FamilyBook], before: list[OwnRows | FamilyBook]) -> None:

@@ -345,7 +345,7 @@ def test_a_kill_that_comes_during_the_commit_is_kept_until_after_it(
     table = make_table("(id INT PRIMARY KEY)")
     node = cluster[0]
     waiting = (
-        "SELECT id FROM information_schema.processlist WHERE user = 'rowsocket' AND state LIKE"
+        "SELECT id FROM information_schema.processlist WHERE host = 'rowsocket' AND state LIKE"
         " '%%semi-sync%%'"
     )
     with node.raw("write") as connection:

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
+import pymysql
 import pytest
 
 from support.galera import Cluster, GaleraNode
@@ -39,6 +40,8 @@ def node(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[GaleraNod
     yield node
     node.sql("SET GLOBAL wsrep_max_ws_rows = DEFAULT")
     node.sql("SET GLOBAL wsrep_max_ws_size = DEFAULT")
+    node.sql("SET GLOBAL wsrep_forced_binlog_format = DEFAULT")
+    node.sql("SET GLOBAL wsrep_certify_nonPK = DEFAULT")
 
 
 @pytest.fixture
@@ -56,6 +59,71 @@ def rows_everywhere(cluster: Cluster, table: str) -> list[Row]:
     tables = [node.sql(f"SELECT * FROM d.{table} ORDER BY id") for node in cluster]
     assert tables == tables[:1] * len(tables)
     return tables[0]
+
+
+@pytest.mark.parametrize("format", ["MIXED", "STATEMENT"])
+def test_where_another_format_is_forced_a_write_reaches_all_nodes_or_is_refused(
+    cluster: Cluster, node: GaleraNode, wire: RawConnection, format: str
+) -> None:
+    cluster[0].sql("CREATE TRIGGER d.seen BEFORE INSERT ON d.plain FOR EACH ROW SET @seen = 1")
+    cluster.catch_up()  # with a trigger a group is several statements in one snapshot
+    node.sql(f"SET GLOBAL wsrep_forced_binlog_format = {format}")
+    requests = [b"2\t+\t1\t1", b"G", b"1\t+\t1\t2", b"2\t+\t1\t2", b"E", b"1\t+\t1\t3"]
+    replies = wire.ask_all(*requests)
+    assert [reply == b"0\t1" for reply in replies].count(True) == (6 if format == "MIXED" else 1)
+    assert [row[0] for row in rows_everywhere(cluster, "plain")] == ([1, 2] if format == "MIXED" else [])
+    assert [row[0] for row in rows_everywhere(cluster, "t")] == ([2, 3] if format == "MIXED" else [])
+
+
+def test_where_rows_without_a_primary_key_are_not_certified_they_are_refused_as_in_sql(
+    cluster: Cluster, node: GaleraNode, wire: RawConnection
+) -> None:
+    cluster[0].sql("CREATE OR REPLACE TABLE d.keyless (id INT, KEY (id))")
+    cluster[0].sql("CREATE OR REPLACE TABLE d.loose (id INT PRIMARY KEY)")
+    cluster[0].sql(
+        "CREATE TRIGGER d.loose AFTER INSERT ON d.loose FOR EACH ROW INSERT INTO keyless VALUES (7)"
+    )
+    cluster.catch_up()
+    opens = [b"P\t3\td\tkeyless\tid\tid", b"P\t4\td\tloose\t\tid"]
+    assert wire.ask_all(*opens, b"3\t+\t1\t1") == [b"0\t1"] * 3
+    node.sql("SET GLOBAL wsrep_certify_nonPK = OFF")
+    requests = [b"3\t+\t1\t2", b"2\t+\t1\t1", b"4\t+\t1\t1", b"G", b"2\t+\t1\t2", b"3\t+\t1\t3", b"E"]
+    outcomes = [reply.split(b"\t")[2:3] for reply in wire.ask_all(*requests)]
+    refused = [b"1213"]
+    assert outcomes == [refused, [], refused, [], [b"group"], refused, [b"group"]]
+    with pytest.raises(pymysql.Error, match="1213"):
+        node.sql("INSERT INTO d.keyless VALUES (4)")
+    node.sql("SET GLOBAL wsrep_certify_nonPK = ON")
+    assert wire.ask(b"3\t+\t1\t5") == b"0\t1"
+    assert [row[0] for row in rows_everywhere(cluster, "keyless")] == [1, 5]
+    assert [row[0] for row in rows_everywhere(cluster, "plain")] == [1]
+
+
+@pytest.fixture(scope="module")
+def narrow(tree: ServerTree, template: Path) -> Iterator[Cluster]:
+    """Two nodes whose transactions hold few bytes of row events; the second has no binlog."""
+    few = {"max-binlog-cache-size": 16384, "binlog-cache-size": 4096, "binlog-row-event-max-size": 1024}
+    with Cluster(tree, template, 2, few) as cluster:
+        cluster[0].sql("CREATE TABLE d.plain (id INT PRIMARY KEY, v LONGTEXT)")
+        cluster.catch_up()
+        yield cluster
+
+
+@pytest.mark.parametrize("number", [0, 1], ids=["with a binlog", "without a binlog"])
+def test_rows_of_a_turn_that_fills_the_cache_of_row_events_reach_all_nodes(
+    narrow: Cluster, number: int
+) -> None:
+    narrow[0].sql("TRUNCATE d.plain")
+    narrow.catch_up()
+    with narrow[number].raw("write") as wire:
+        assert wire.ask(b"P\t1\td\tplain\t\tid,v") == b"0\t1"
+        row = b"%d\t" + b"x" * 3000
+        singles = [b"1\t+\t2\t" + row % key for key in range(30)]
+        too_many = b"1\t++\t2\t10\t" + b"\t".join(row % key for key in range(40, 50))
+        replies = wire.ask_all(*singles[:20], too_many, *singles[20:])
+    assert replies[:20] + replies[21:] == [b"0\t1"] * 30
+    assert replies[20][:4] == b"1\t1\t"
+    assert [row[0] for row in rows_everywhere(narrow, "plain")] == list(range(30))
 
 
 def test_a_many_row_insert_whose_last_row_is_refused(cluster: Cluster, wire: RawConnection) -> None:

@@ -29,6 +29,6 @@ def waiting_for_a_row(server: MariaDB) -> list[int]:
     time.sleep(_INNODB_TRX_IS_OLD_S)
     query = (
         "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx JOIN information_schema.processlist "
-        "ON id = trx_mysql_thread_id WHERE trx_state = 'LOCK WAIT' AND user = 'rowsocket'"
+        "ON id = trx_mysql_thread_id WHERE trx_state = 'LOCK WAIT' AND host = 'rowsocket'"
     )
     return [int(row[0]) for row in server.sql(query)]

@@ -14,6 +14,7 @@ from __future__ import annotations
 import contextlib
 import shutil
 import signal
+import ssl
 import subprocess
 import tempfile
 import threading
@@ -279,6 +280,11 @@ class MariaDB:
 class HandlerSocketServer(MariaDB):
     """A server that answers the HandlerSocket protocol, whoever implements it there."""
 
+    @property
+    def resp_port(self) -> int:
+        """The TCP port that serves RESP for tables; 0 = none."""
+        return int(self.status("Rowsocket_port_resp")["Rowsocket_port_resp"])
+
     def read_address(self) -> tuple[str, int] | str:
         """Where reads are served: (address, TCP port) or the path of a unix socket."""
         raise NotImplementedError
@@ -287,9 +293,9 @@ class HandlerSocketServer(MariaDB):
         """Where writes are served."""
         raise NotImplementedError
 
-    def raw(self, port: str) -> RawConnection:
+    def raw(self, port: str, tls: ssl.SSLContext | None = None) -> RawConnection:
         """A new raw connection to the "read" or the "write" port."""
-        return RawConnection(self.read_address() if port == "read" else self.write_address())
+        return RawConnection(self.read_address() if port == "read" else self.write_address(), tls=tls)
 
 
 class RowSocketServer(HandlerSocketServer):
@@ -303,6 +309,7 @@ class RowSocketServer(HandlerSocketServer):
             "plugin-load-add": "rowsocket",
             "loose-rowsocket-port-read": 0,
             "loose-rowsocket-port-write": 0,
+            "loose-rowsocket-anonymous-account": "root@localhost",  # who logs in says so
             "loose-rowsocket-threads-write": 2,  # on any machine: what writers do to each other is to be seen
         }
 

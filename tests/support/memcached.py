@@ -139,14 +139,9 @@ class MemcachedConnection(RawConnection):
         (head, *_) = self.ask(f"gets {key}")
         return head.decode().split()[4]
 
-    def take(self, count: int) -> bytes:
-        """The next `count` bytes."""
-        while len(self._received) < count:
-            piece = self.socket.recv(1 << 16)
-            assert piece, "closed"
-            self._received += piece
-        data, self._received = self._received[:count], self._received[count:]
-        return data
+    def stats(self) -> dict[str, str]:
+        """What `stats` tells, by name."""
+        return dict(line.decode().split(" ", 2)[1:] for line in self.ask("stats")[:-1])
 
     def _reply(self, request: bytes) -> Iterator[bytes]:
         has_end = re.match(rb"(get|gets|gat|gats|stats)\b", request) is not None

@@ -5,6 +5,7 @@ client."""
 from __future__ import annotations
 
 import socket
+import ssl
 from types import TracebackType
 from typing import Self
 
@@ -18,11 +19,16 @@ class ConnectionClosed(Exception):
 class RawConnection:
     """A socket that sends what it is given and reads whole lines.
 
-    `address` is (host, TCP port) or the path of a unix socket. A reply that does not come in time raises
-    TimeoutError.
+    `address` is (host, TCP port) or the path of a unix socket; `tls` has everything travel inside TLS. A
+    reply that does not come in time raises TimeoutError.
     """
 
-    def __init__(self, address: tuple[str, int] | str, timeout_s: float = REPLY_TIMEOUT_S) -> None:
+    def __init__(
+        self,
+        address: tuple[str, int] | str,
+        timeout_s: float = REPLY_TIMEOUT_S,
+        tls: ssl.SSLContext | None = None,
+    ) -> None:
         family = (
             socket.AF_UNIX
             if isinstance(address, str)
@@ -30,12 +36,14 @@ class RawConnection:
             if ":" in address[0]
             else socket.AF_INET
         )
-        self.socket = socket.socket(family, socket.SOCK_STREAM)
+        self.socket: socket.socket = socket.socket(family, socket.SOCK_STREAM)
         self._timeout_s = timeout_s
         self.socket.settimeout(timeout_s)
         self.socket.connect(address)
         if family != socket.AF_UNIX:
             self.socket.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        if tls is not None:
+            self.socket = tls.wrap_socket(self.socket, server_hostname="localhost")
         self._received = b""
 
     def send(self, data: bytes) -> None:
@@ -54,6 +62,15 @@ class RawConnection:
             self._received += piece
         line, self._received = self._received.split(b"\n", 1)
         return line
+
+    def take(self, count: int) -> bytes:
+        """The next `count` bytes."""
+        while len(self._received) < count:
+            piece = self.socket.recv(1 << 16)
+            assert piece, "closed"
+            self._received += piece
+        data, self._received = self._received[:count], self._received[count:]
+        return data
 
     def lines(self, count: int) -> list[bytes]:
         """The next `count` lines."""

@@ -38,6 +38,12 @@ class ServerTree:
         """A program of the tree, e.g. `mariadb-binlog`."""
         return self.root / "usr/bin" / name
 
+    def version(self) -> str:
+        """What the server calls its version, such as `10.11.18-MariaDB-0+deb12u1`."""
+        command = [str(self.mariadbd), "--no-defaults", "--version"]
+        shown = subprocess.run(command, env=self.environment(), capture_output=True, text=True, check=True)
+        return shown.stdout.partition(" Ver ")[2].split()[0]
+
     def environment(self) -> dict[str, str]:
         """What the tree's programs need: shared libraries that stand beside them."""
         own = self.root / "usr/lib/x86_64-linux-gnu"
@@ -50,7 +56,8 @@ class ServerTree:
 
     def arguments(self) -> list[str]:
         """Options of mariadbd that make it find its files."""
-        share = self.root / "usr/share/mysql"
+        older, newer = self.root / "usr/share/mysql", self.root / "usr/share/mariadb"
+        share = newer if newer.is_dir() else older
         return [
             "--no-defaults",
             f"--basedir={self.root / 'usr'}",
@@ -86,3 +93,10 @@ def initialise(tree: ServerTree, data: Path) -> None:
     )
     if done.returncode != 0:
         raise ServerFailure(f"mariadb-install-db failed ({done.returncode}):\n{done.stdout}")
+
+
+def peer_program(name: str) -> list[str]:
+    """A program of the tree that ROWSOCKET_PEERS names, with the libraries that it brings."""
+    tree = environment_path("ROWSOCKET_PEERS")
+    libraries = ":".join(str(path) for path in sorted((tree / "usr/lib").glob("*-linux-gnu")))
+    return ["env", f"LD_LIBRARY_PATH={libraries}", str(tree / "usr/bin" / name)]

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""rowsocket_anonymous_account: as whom clients act that name no account. It holds from the next turn."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+
+import pymysql
+import pytest
+
+from support.accounts import OK, UNAUTHENTICATED, account
+from support.mariadb import Database, RowSocketServer, Start
+from support.raw import RawConnection
+
+FIND = b"0\t=\t1\t1"
+ROW = b"0\t1\t1"
+DENIED = b"1\t1\t1142"
+
+
+@pytest.fixture
+def own(start: Start) -> RowSocketServer:
+    """A server with the table `d.t`, whose clients act as `app@localhost`, who may read it."""
+    server = start(RowSocketServer, {"loose-rowsocket-anonymous-account": "app@localhost"})
+    database = Database(server, "d")
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY)")
+    database.sql("INSERT INTO t VALUES (1)")
+    server.sql("CREATE USER app@localhost ACCOUNT LOCK")
+    server.sql("GRANT SELECT ON d.t TO app@localhost")
+    return server
+
+
+@pytest.fixture
+def reader(own: RowSocketServer) -> Iterator[RawConnection]:
+    """A connection that has opened the table."""
+    with own.raw("write") as connection:
+        assert connection.ask_all(b"P\t0\td\tt\t\tid", FIND) == [OK, ROW]
+        yield connection
+
+
+def test_it_may_do_what_the_account_may(reader: RawConnection) -> None:
+    assert reader.ask(b"0\t+\t1\t2") == DENIED
+    assert reader.ask(b"0\t=\t1\t1\t1\t0\tD") == DENIED
+
+
+def test_grants_hold_from_the_next_turn(own: RowSocketServer, reader: RawConnection) -> None:
+    own.sql("GRANT INSERT ON d.t TO app@localhost")
+    assert reader.ask(b"0\t+\t1\t2") == OK
+    own.sql("REVOKE ALL PRIVILEGES, GRANT OPTION FROM app@localhost")
+    assert reader.ask_all(FIND, b"0\t+\t1\t3") == [DENIED, DENIED]
+
+
+def test_a_changed_variable_holds_for_connections_that_are_open(
+    own: RowSocketServer, reader: RawConnection
+) -> None:
+    own.sql("SET GLOBAL rowsocket_anonymous_account = ''")
+    own.wait_until("refuses", lambda: reader.ask(FIND) == UNAUTHENTICATED)
+    own.sql("SET GLOBAL rowsocket_anonymous_account = 'root@localhost'")
+    own.wait_until("serves", lambda: reader.ask(FIND) == ROW)
+    assert reader.ask(b"0\t+\t1\t2") == OK
+    assert own.value("SELECT @@GLOBAL.rowsocket_anonymous_account") == "root@localhost"
+
+
+def test_without_the_account_nobody_is_served(own: RowSocketServer, reader: RawConnection) -> None:
+    own.sql("DROP USER app@localhost")
+    assert reader.ask(FIND) == UNAUTHENTICATED
+    with account(own, "app@'%'", grants=["SELECT ON d.t"]):
+        assert reader.ask(FIND) == UNAUTHENTICATED, "another host is another account"
+
+
+def test_a_renamed_account_is_another(own: RowSocketServer, reader: RawConnection) -> None:
+    own.sql("RENAME USER app@localhost TO other@localhost")
+    assert reader.ask(FIND) == UNAUTHENTICATED
+
+
+def test_grants_on_mysql_tables_hold_after_flush_privileges(
+    own: RowSocketServer, reader: RawConnection
+) -> None:
+    own.sql("DELETE FROM mysql.tables_priv WHERE user = 'app'")
+    assert reader.ask(FIND) == ROW
+    own.sql("FLUSH PRIVILEGES")
+    assert reader.ask(FIND) == DENIED
+
+
+@pytest.mark.parametrize("name", ["app", "@localhost", "app@", "a" * 400 + "@localhost"])
+def test_what_is_no_account_is_refused(server: RowSocketServer, name: str) -> None:
+    with pytest.raises(pymysql.err.MySQLError):
+        server.sql("SET GLOBAL rowsocket_anonymous_account = %s", [name])
+    assert server.value("SELECT @@GLOBAL.rowsocket_anonymous_account") == "root@localhost"
+
+
+def warnings_of_setting(server: RowSocketServer, name: str) -> str:
+    """What SQL says to who names this account; the variable is as before then."""
+    with contextlib.closing(server.connect()) as session, session.cursor() as cursor:
+        try:
+            cursor.execute("SET GLOBAL rowsocket_anonymous_account = %s", [name])
+            cursor.execute("SHOW WARNINGS")
+            return str(cursor.fetchall())
+        finally:
+            server.sql("SET GLOBAL rowsocket_anonymous_account = 'root@localhost'")
+
+
+@pytest.mark.parametrize("name", ["nobody@localhost", "root@localhost ", "root@10.0.0.1"])
+def test_an_account_that_is_not_there_is_warned_of(server: RowSocketServer, name: str) -> None:
+    assert f"there is no account {name}:" in warnings_of_setting(server, name)
+
+
+def test_an_account_that_is_there_is_not_warned_of(server: RowSocketServer) -> None:
+    assert warnings_of_setting(server, "root@localhost") == "()"

@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What expressions and triggers of a table see of their session, and what comes of what they do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+from support.mariadb import Database
+from support.raw import RawConnection, token
+from support.twins import Twins
+
+MakeTwins = Callable[..., Twins]
+
+
+def with_trigger(twins: Twins, time_and_event: str, body: str) -> None:
+    """Both tables have the trigger."""
+    for table in ("t", "twin"):
+        twins.sql(f"CREATE TRIGGER {table}_r {time_and_event} ON {table} FOR EACH ROW {body}")
+
+
+def test_database_in_a_default_is_the_tables_own(
+    database: Database, raw: Callable[[str], RawConnection]
+) -> None:
+    other = f"{database.name}_other"
+    database.sql(f"CREATE DATABASE {other}")
+    wire = raw("write")
+    for number, schema in enumerate((database.name, other)):
+        database.sql(
+            f"CREATE TABLE {schema}.t (id INT PRIMARY KEY, name VARCHAR(64) DEFAULT (DATABASE()),"
+            " is_there VARCHAR(64) AS (DATABASE()) VIRTUAL)"
+        )
+        assert wire.tokens("P", number, schema, "t", "", "id") == [b"0", b"1"]
+        assert wire.tokens("P", number + 2, schema, "t", "", "name,is_there") == [b"0", b"1"]
+    for id in (1, 2):
+        for number in (0, 1):
+            assert wire.tokens(number, "+", 1, id) == [b"0", b"1"]
+    for number, schema in enumerate((database.name, other)):
+        told = schema.encode()
+        assert wire.tokens(number + 2, ">=", 1, 1, 9, 0) == [b"0", b"2", told, told, told, told]
+        assert database.sql(f"SELECT DISTINCT name FROM {schema}.t") == [(schema,)]
+    database.sql(f"DROP DATABASE {other}")
+
+
+def test_last_insert_id_is_that_of_the_trigger_and_of_no_other_request(make_twins: MakeTwins) -> None:
+    """A request is to a trigger as the first statement of a session."""
+    twins = make_twins("id INT AUTO_INCREMENT PRIMARY KEY, v INT, before_it INT, after_it INT")
+    twins.sql("CREATE TABLE log (n INT AUTO_INCREMENT PRIMARY KEY) AUTO_INCREMENT = 70")
+    body = "BEGIN SET NEW.before_it = LAST_INSERT_ID(); INSERT INTO log () VALUES ();"
+    with_trigger(twins, "BEFORE INSERT", f"{body} SET NEW.after_it = LAST_INSERT_ID(); END")
+    for _ in range(2):
+        twins.index("v").insert([1])
+    assert twins.rows("before_it, after_it") == [(b"0", b"70"), (b"0", b"71")]
+    twins.sql("INSERT INTO twin (v) VALUES (1)")
+    assert twins.sql("SELECT before_it, after_it FROM twin") == [(b"0", b"72")]
+
+
+def test_a_trigger_sees_the_time_of_the_update_also_where_nothing_changes(make_twins: MakeTwins) -> None:
+    twins = make_twins("id INT PRIMARY KEY, v INT, at DATETIME ON UPDATE CURRENT_TIMESTAMP, seen INT")
+    twins.sql("CREATE TABLE log (source VARCHAR(9), is_new INT)")
+    for table in ("t", "twin"):
+        twins.sql(f"INSERT INTO {table} (id, v, at) VALUES (1, 5, '2000-01-01')")
+        for time in ("BEFORE", "AFTER"):
+            twins.sql(
+                f"CREATE TRIGGER {table}_{time} {time} UPDATE ON {table} FOR EACH ROW"
+                f" INSERT INTO log VALUES ('{table}', NEW.at > '2001-01-01')"
+            )
+    assert twins.index("v,at").update_and_fetch([1], [5]) == [(b"5", b"2000-01-01 00:00:00")]
+    twins.sql("UPDATE twin SET v = 5")
+    twins.assert_equal()
+    for table in ("t", "twin"):
+        assert twins.sql("SELECT is_new FROM log WHERE source = %s", table) == [(b"1",), (b"1",)]
+
+
+CHANGED = {
+    "INT": ("5", "NEW.v + 100"),
+    "VARCHAR(20)": ("given", "CONCAT('<', NEW.v, '>')"),
+    "VARCHAR(20) CHARACTER SET latin1": ("é", "CONCAT(NEW.v, 'ü')"),
+    "TEXT": ("given", "REPEAT(NEW.v, 200)"),
+    "BLOB": ("given", "REPEAT(NEW.v, 200)"),
+    "DECIMAL(8,3)": ("1.5", "NEW.v / 4"),
+    "DOUBLE": ("0.1", "NEW.v / 3"),
+    "FLOAT": ("0.1", "NEW.v / 3"),
+    "DATETIME(6)": ("2024-02-29 01:02:03.456789", "NEW.v + INTERVAL 1 DAY"),
+    "ENUM('a','b','c')": ("a", "NEW.v + 1"),
+    "SET('a','b','c')": ("a", "NEW.v + 5"),
+    "BIT(11)": ("\x03", "NEW.v + 1024"),
+    "VARCHAR(20) NOT NULL": ("", "CONCAT(NEW.v, 'was empty')"),
+    "INT DEFAULT 7": ("5", "NULL"),
+}
+
+
+@pytest.mark.parametrize("type", CHANGED)
+def test_an_upsert_takes_the_value_that_the_trigger_made(make_twins: MakeTwins, type: str) -> None:
+    given, made = CHANGED[type]
+    twins = make_twins(f"id INT PRIMARY KEY, v {type}, n INT")
+    with_trigger(twins, "BEFORE INSERT", f"SET NEW.v = {made}, NEW.n = NEW.n * 10")
+    sql = "INSERT INTO twin VALUES (1, %s, 2) ON DUPLICATE KEY UPDATE v = VALUES(v), n = n + VALUES(n)"
+    for value in (given, given):
+        twins.index("id,v,n").upsert([1, value, 2], update="v", add="n")
+        twins.sql(sql, value.encode() if type.startswith("BIT") else value)
+    twins.assert_equal()
+    assert twins.rows("n") == [(b"40",)]
+
+
+@pytest.mark.parametrize("number", [1205, 1467])
+def test_an_error_that_a_trigger_makes_up_is_no_lock(
+    database: Database, raw: Callable[[str], RawConnection], number: int
+) -> None:
+    """A request that meets a lock is tried again for as long as `innodb_lock_wait_timeout` says."""
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY)")
+    signal = f"SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = {number}, MESSAGE_TEXT = 'not now'"
+    database.sql(f"CREATE TRIGGER b BEFORE INSERT ON t FOR EACH ROW {signal}")
+    wire = raw("write")
+    assert wire.tokens("P", 1, database.name, "t", "", "id") == [b"0", b"1"]
+    assert wire.tokens(1, "+", 1, 1) == [b"1", b"1", token(str(number))]

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What is taken from an account is taken: not one request that began after the statement returned is served,
+while clients keep all workers busy."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+import pytest
+
+from support.accounts import OK, PASSWORD, client
+from support.mariadb import Database, RowSocketServer
+from support.raw import RawConnection
+
+DEPTH = 8
+CLIENTS = 6
+ROUNDS = 3
+
+
+@dataclass
+class Asker:
+    """Sends batches of requests, and notes when it sent what was served, and when what was denied."""
+
+    connection: RawConnection
+    request: bytes
+    served_at: list[float] = field(default_factory=list)
+    denied_at: list[float] = field(default_factory=list)
+
+    def run(self, stop: threading.Event) -> None:
+        while not stop.is_set():
+            sent_at = time.perf_counter()
+            for reply in self.connection.ask_all(*[self.request] * DEPTH):
+                (self.served_at if reply.startswith(b"0\t") else self.denied_at).append(sent_at)
+
+
+@pytest.fixture
+def granted(server: RowSocketServer, database: Database) -> Iterator[str]:
+    """The account `loaded@localhost`, which has everything of the database by its role; the table `t`."""
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, n INT)")
+    database.sql("INSERT INTO t VALUES (1, 0)")
+    for statement in (
+        f"CREATE USER loaded@localhost IDENTIFIED BY '{PASSWORD}'",
+        "CREATE ROLE load_role",
+        "GRANT load_role TO loaded@localhost",
+        "SET DEFAULT ROLE load_role FOR loaded@localhost",
+    ):
+        server.sql(statement)
+    yield database.name
+    server.sql("DROP USER IF EXISTS loaded@localhost")
+    server.sql("DROP ROLE IF EXISTS load_role")
+
+
+@pytest.mark.parametrize(
+    ("give", "take"),
+    [
+        ("GRANT ALL ON {0}.* TO loaded@localhost", "REVOKE ALL ON {0}.* FROM loaded@localhost"),
+        (
+            "GRANT ALL ON {0}.t TO loaded@localhost",
+            "REVOKE ALL PRIVILEGES, GRANT OPTION FROM loaded@localhost",
+        ),
+        ("GRANT ALL ON {0}.t TO load_role", "REVOKE load_role FROM loaded@localhost"),
+        ("GRANT ALL ON *.* TO loaded@localhost", "DROP USER loaded@localhost"),
+        ("GRANT SELECT (id, n), UPDATE (n) ON {0}.t TO load_role", "DROP ROLE load_role"),
+    ],
+)
+@pytest.mark.parametrize("request_line", [b"0\t=\t1\t1", b"0\t=\t1\t1\t1\t0\t+\t0\t1"])
+def test_nothing_that_began_after_a_revoke_is_served(
+    server: RowSocketServer, granted: str, give: str, take: str, request_line: bytes
+) -> None:
+    server.sql(give.format(granted))
+    with contextlib.ExitStack() as stack:
+        askers = []
+        for number in range(CLIENTS):
+            port = "read" if number % 2 == 0 and b"+" not in request_line else "write"
+            connection = stack.enter_context(client(server, "loaded", port=port))
+            assert connection.ask(f"P\t0\t{granted}\tt\t\tn".encode()) == OK
+            askers.append(
+                Asker(connection, request_line if b"+" not in request_line else b"0\t=\t1\t1\t1\t0\t+\t1")
+            )
+        stop = threading.Event()
+        threads = [threading.Thread(target=asker.run, args=(stop,)) for asker in askers]
+        for thread in threads:
+            thread.start()
+        try:
+            server.wait_until(
+                "serves all", lambda: all(len(asker.served_at) > 20 * DEPTH for asker in askers)
+            )
+            server.sql(take.format(granted))
+            taken_at = time.perf_counter()
+            server.wait_until(
+                "has answered", lambda: all(len(asker.denied_at) > 20 * DEPTH for asker in askers)
+            )
+        finally:
+            stop.set()
+            for thread in threads:
+                thread.join()
+    for asker in askers:
+        assert max(asker.served_at) < taken_at

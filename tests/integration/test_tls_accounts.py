@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Logins inside TLS: REQUIRE SSL and X509, and passwords that come over a network."""
+
+from __future__ import annotations
+
+import socket
+import ssl
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.accounts import OK, PASSWORD, UNAUTHENTICATED, account, log_in
+from support.certificates import Authority, prepare_row
+from support.mariadb import RowSocketServer
+from support.raw import RawConnection
+from support.tree import ServerTree
+
+OPEN = b"P\t0\td\tt\t\tid,a"
+FIND = b"0\t=\t1\t1"
+ROW = b"0\t2\t1\t10"
+
+
+@pytest.fixture(scope="module")
+def guarded(tree: ServerTree, template: Path, authority: Authority) -> Iterator[RowSocketServer]:
+    """A server with TLS on all addresses, that serves accounts only."""
+    server = RowSocketServer(
+        tree,
+        template,
+        {
+            **authority.server_options(),
+            "loose-rowsocket-anonymous-account": "",
+            "loose-rowsocket-address": "*",
+        },
+    )
+    server.options["loose-rowsocket-socket-write"] = str(server.folder / "write")
+    with server:
+        prepare_row(server)
+        yield server
+
+
+def can_log_in(server: RowSocketServer, tls: ssl.SSLContext | None) -> bool:
+    """Whether `app` may log in like this, and then reads its row."""
+    with server.raw("write", tls) as connection:
+        reply = log_in(connection, "app")
+        assert reply in (OK, UNAUTHENTICATED)
+        if reply == OK:
+            assert connection.ask_all(OPEN, FIND) == [OK, ROW]
+        return reply == OK
+
+
+REQUIREMENTS = [
+    # what the account requires, then who may log in: without TLS, with TLS, with a certificate
+    ("NONE", True, True, True),
+    ("SSL", False, True, True),
+    ("X509", False, False, True),
+    ("SUBJECT '/CN=client'", False, False, True),
+    ("SUBJECT '/CN=other'", False, False, False),
+    ("ISSUER '/CN=RowSocket test CA'", False, False, True),
+    ("ISSUER '/CN=another CA'", False, False, False),
+    ("SUBJECT '/CN=client' AND ISSUER '/CN=RowSocket test CA'", False, False, True),
+    ("SUBJECT '/CN=client' AND ISSUER '/CN=another CA'", False, False, False),
+    ("CIPHER 'TLS_AES_256_GCM_SHA384'", False, True, True),
+    ("CIPHER 'ECDHE-ECDSA-AES128-SHA'", False, False, False),
+]
+
+
+@pytest.mark.parametrize(("requirement", "plain", "tls", "certificate"), REQUIREMENTS)
+def test_requirements_of_accounts_hold(
+    guarded: RowSocketServer,
+    authority: Authority,
+    requirement: str,
+    plain: bool,
+    tls: bool,
+    certificate: bool,
+) -> None:
+    options = f"IDENTIFIED BY '{PASSWORD}' REQUIRE {requirement}"
+    with account(guarded, "app@localhost", options, ["SELECT ON d.t"]):
+        assert can_log_in(guarded, None) == plain
+        assert can_log_in(guarded, authority.context()) == tls
+        assert can_log_in(guarded, authority.context(authority.sign("client"))) == certificate
+
+
+def test_a_resumed_session_still_shows_the_certificate(
+    guarded: RowSocketServer, authority: Authority
+) -> None:
+    context = authority.context(authority.sign("client"), version=ssl.TLSVersion.TLSv1_2)
+    with account(guarded, "app@localhost", f"IDENTIFIED BY '{PASSWORD}' REQUIRE X509"):
+        with guarded.raw("write", context) as first:
+            assert log_in(first, "app") == OK
+            assert isinstance(first.socket, ssl.SSLSocket)
+            session = first.socket.session
+        plain = socket.create_connection(guarded.write_address())
+        with context.wrap_socket(plain, server_hostname="localhost", session=session) as again:
+            assert again.session_reused
+            again.sendall(f"A\t2\tapp\t{PASSWORD}\n".encode())
+            assert again.recv(100) == OK + b"\n"
+
+
+def test_accounts_of_unix_sockets_may_come_inside_tls(guarded: RowSocketServer, authority: Authority) -> None:
+    with (
+        account(guarded, "app@localhost", f"IDENTIFIED BY '{PASSWORD}' REQUIRE SSL"),
+        RawConnection(str(guarded.folder / "write"), tls=authority.context()) as connection,
+    ):
+        assert log_in(connection, "app") == OK
+
+
+def own_address() -> str:
+    """An address of this machine that is not a loopback one."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))  # nothing is sent
+        except OSError:
+            pytest.skip("this machine has no network")
+        address: str = probe.getsockname()[0]
+    if address.startswith("127."):
+        pytest.skip("this machine has no network")
+    return address
+
+
+def test_a_password_from_a_network_is_read_inside_tls_only(
+    guarded: RowSocketServer, authority: Authority
+) -> None:
+    address = (own_address(), guarded.write_port)
+    with account(guarded, "app@'%'", grants=["SELECT ON d.t"]):
+        untried = guarded.counter("logins_untried")
+        with RawConnection(address) as plain:
+            assert log_in(plain, "app") == UNAUTHENTICATED
+        assert guarded.counter("logins_untried") == untried + 1
+        assert "sends a password over a network without encryption" in guarded.log_text()
+        with RawConnection(address, tls=authority.context()) as inside:
+            assert log_in(inside, "app") == OK
+            assert inside.ask_all(OPEN, FIND) == [OK, ROW]
+
+
+def test_a_thousand_logins_inside_tls_leave_nothing_behind(
+    guarded: RowSocketServer, authority: Authority
+) -> None:
+    login = f"A\t2\tapp\t{PASSWORD}\n".encode()
+    with (
+        account(guarded, "app@localhost", f"IDENTIFIED BY '{PASSWORD}' REQUIRE X509", ["SELECT ON d.t"]),
+        guarded.raw("write", authority.context(authority.sign("client"))) as connection,
+    ):
+        connection.send(login * 1000)
+        assert set(connection.lines(1000)) == {OK}
+        before_bytes = guarded.memory_bytes()
+        for _ in range(5):
+            connection.send(login * 1000)
+            assert set(connection.lines(1000)) == {OK}
+        assert guarded.memory_bytes() - before_bytes < 8 << 20
+
+
+def test_a_client_that_vanishes_during_its_login_harms_nobody(
+    guarded: RowSocketServer, authority: Authority
+) -> None:
+    """The server looks at the certificate while, or after, the connection goes."""
+    context = authority.context(authority.sign("client"))
+    with account(guarded, "app@localhost", f"IDENTIFIED BY '{PASSWORD}' REQUIRE X509", ["SELECT ON d.t"]):
+        for _ in range(50):
+            connection = guarded.raw("write", context)
+            connection.send(f"A\t2\tapp\t{PASSWORD}\n".encode())
+            connection.reset()
+        assert can_log_in(guarded, context)

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""What a request that waits for a lock on a thread of its own is in the way of, and when its time is over."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+
+import pytest
+
+from support.locks import wait_for_a_row_lock_wait
+from support.mariadb import Database, RowSocketServer, Start
+from support.raw import RawConnection
+
+ONE_WORKER = {"rowsocket-threads-write": 1, "rowsocket-threads-max": 16}
+INCREMENT = b"0\t=\t1\t1\t1\t0\t+\t1\n"
+GROUP = b"G\n1\t+\t2\t7\t7\n" + INCREMENT + b"E\n"
+"""Changes `b` first, and then the row of `a`."""
+GROUP_DONE = [b"0\t1", b"0\t1", b"0\t1\t1", b"0\t1"]
+DDL_WAITS_S = 20
+"""The statements of SQL wait for so long: a fraction of the default of innodb_lock_wait_timeout."""
+
+
+@pytest.fixture
+def server(start: Start) -> RowSocketServer:
+    return start(RowSocketServer, ONE_WORKER)
+
+
+@pytest.fixture
+def database(server: RowSocketServer) -> Database:
+    database = Database(server, "d")
+    database.sql("CREATE TABLE a (id INT PRIMARY KEY, n INT)")
+    database.sql("CREATE TABLE b (id INT PRIMARY KEY, n INT)")
+    database.sql("INSERT INTO a VALUES (1, 0)")
+    return database
+
+
+@contextlib.contextmanager
+def client(server: RowSocketServer) -> Iterator[RawConnection]:
+    with server.raw("write") as connection:
+        assert connection.ask_all(b"P\t0\td\ta\t\tn", b"P\t1\td\tb\t\tid,n") == [b"0\t1"] * 2
+        yield connection
+
+
+@contextlib.contextmanager
+def waiting(
+    server: RowSocketServer, database: Database, request: bytes, reply: list[bytes]
+) -> Iterator[None]:
+    """The request of a client waits for the row of `a` on a thread of its own. Then it has this reply."""
+    with client(server) as connection:
+        with database.session() as holder:
+            holder.execute("BEGIN")
+            holder.execute("SELECT * FROM a WHERE id = 1 FOR UPDATE")
+            connection.send(request)
+            wait_for_a_row_lock_wait(server)
+            yield
+            holder.execute("COMMIT")
+        assert connection.lines(len(reply)) == reply
+
+
+@pytest.mark.parametrize(
+    ("request_bytes", "reply", "statements"),
+    [
+        (INCREMENT, [b"0\t1\t1"], ["FLUSH TABLES WITH READ LOCK", "UNLOCK TABLES"]),
+        (INCREMENT, [b"0\t1\t1"], ["SET GLOBAL read_only = 1", "SET GLOBAL read_only = 0"]),
+        (
+            INCREMENT,
+            [b"0\t1\t1"],
+            [f"BACKUP STAGE {name}" for name in ("START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT", "END")],
+        ),
+        (GROUP, GROUP_DONE, ["ALTER TABLE b ADD COLUMN more INT"]),
+        (GROUP, GROUP_DONE, ["FLUSH TABLES b"]),
+    ],
+    ids=["read lock", "read_only", "backup", "ddl", "flush"],
+)
+def test_who_waits_for_a_row_is_in_nobodys_way(
+    server: RowSocketServer,
+    database: Database,
+    request_bytes: bytes,
+    reply: list[bytes],
+    statements: list[str],
+) -> None:
+    with waiting(server, database, request_bytes, reply), database.session() as other:
+        other.execute("SET lock_wait_timeout = %s", (DDL_WAITS_S,))
+        for statement in statements:
+            other.execute(statement)
+    assert database.sql("SELECT n FROM a") == [(1,)]
+
+
+def test_who_waits_for_a_table_is_in_nobodys_way(server: RowSocketServer, database: Database) -> None:
+    with client(server) as connection:
+        with database.session() as holder, database.session() as other:
+            holder.execute("LOCK TABLES a WRITE")
+            connection.send(GROUP)
+            server.wait_until("it waits alone", lambda: server.counter("waited_alone") == 1)
+            other.execute("SET lock_wait_timeout = %s", (DDL_WAITS_S,))
+            other.execute("ALTER TABLE b ADD COLUMN more INT")
+            holder.execute("UNLOCK TABLES")
+        assert connection.lines(4) == GROUP_DONE
+
+
+def test_the_victim_of_a_metadata_deadlock_is_tried_again(
+    server: RowSocketServer, database: Database
+) -> None:
+    """RENAME has `a` first and waits for `b`, which the group has, and the group waits for `a`."""
+    renames = "RENAME TABLE a TO a2, b TO b2, a2 TO a, b2 TO b"
+    state = (
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE state LIKE 'Waiting for table metadata%'"
+    )
+    with client(server) as connection:
+        with database.session() as holder, database.session() as renaming:
+            holder.execute("LOCK TABLES a WRITE")
+            connection.send(GROUP)
+            server.wait_until("the group waits", lambda: server.value(state) == 1)
+            thread = threading.Thread(target=renaming.execute, args=(renames,))
+            thread.start()
+            server.wait_until("RENAME waits, too", lambda: server.value(state) == 2)
+            holder.execute("UNLOCK TABLES")
+            thread.join()
+        assert connection.lines(4) == GROUP_DONE
+
+
+def test_a_row_of_rocksdb_is_waited_for_as_long_as_one_of_innodb(start: Start) -> None:
+    server = start(RowSocketServer, ONE_WORKER | {"plugin-load-add": "rowsocket;ha_rocksdb"})
+    database = Database(server, "d")
+    database.sql("CREATE TABLE a (id INT PRIMARY KEY, n INT) ENGINE=ROCKSDB")
+    database.sql("INSERT INTO a VALUES (1, 0)")
+    timeout_s = 4
+    server.sql("SET GLOBAL innodb_lock_wait_timeout = %s", (timeout_s,))
+    with server.raw("write") as connection, database.session() as holder:
+        assert connection.ask(b"P\t0\td\ta\t\tn") == b"0\t1"
+        holder.execute("BEGIN")
+        holder.execute("UPDATE a SET n = 5")
+        begin_s = time.monotonic()
+        assert connection.ask(INCREMENT.rstrip()) == b"1\t1\t146"
+        assert time.monotonic() - begin_s >= timeout_s - 0.001  # a worker's clock counts whole milliseconds

@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Who is let in by which door, and what the other doors and the binlog see."""
+
+from __future__ import annotations
+
+import pymysql
+import pytest
+
+from support.accounts import account
+from support.mariadb import RowSocketServer, Start
+from support.memcached import MemcachedConnection, MemcachedServer
+from support.plugin import threads
+from support.raw import RawConnection
+
+
+def test_the_secret_of_the_port_is_said_with_a_set(cache_server: MemcachedServer) -> None:
+    cache_server.sql("SET GLOBAL rowsocket_secret_read = 'sesame'")
+    try:
+        with cache_server.memcached() as client:
+            assert client.word("get a") == "CLIENT_ERROR unauthenticated"
+            assert client.store("add a 0 0", b"1") == "CLIENT_ERROR unauthenticated"
+            assert client.store("set any 0 0", b"ann wrong") == "CLIENT_ERROR authentication failure"
+            assert client.store("set any 0 0", b"ann sesame") == "STORED"
+            assert client.store("set a 0 0", b"ann sesame") == "STORED"
+            assert client.value("a") == b"ann sesame"
+    finally:
+        cache_server.sql("SET GLOBAL rowsocket_secret_read = ''")
+
+
+def test_a_client_whose_account_was_dropped_can_log_in_anew(start: Start) -> None:
+    server = start(MemcachedServer, {"loose-rowsocket-anonymous-account": "root@localhost"})
+    server.prepare()
+    server.sql("SET GLOBAL rowsocket_anonymous_account = ''")
+    grants = ["ALL ON app.*"]
+    with server.memcached() as client:
+        with account(server, "ann@localhost", "IDENTIFIED BY 'sesame'", grants):
+            assert client.store("set any 0 0", b"ann sesame") == "STORED"
+            assert client.store("set a 0 0", b"1") == "STORED"
+        assert client.word("get a") == "CLIENT_ERROR unauthenticated"
+        with account(server, "bob@localhost", "IDENTIFIED BY 'simsim'", grants):
+            assert client.store("set any 0 0", b"bob simsim") == "STORED"
+            assert client.value("a") == b"1"
+
+
+def test_the_door_is_shut_unless_it_is_opened(server: RowSocketServer) -> None:
+    assert server.memcached_port == 0
+    assert server.value("SELECT @@rowsocket_port_memcached") == 65536
+
+
+def test_the_door_can_be_a_unix_socket(start: Start) -> None:
+    server = start(MemcachedServer, {"loose-rowsocket-port-memcached": 65536})
+    server.prepare_tables()
+    path = str(server.folder / "memcached")
+    server.restart({"loose-rowsocket-socket-memcached": path})
+    assert server.memcached_port == 0
+    with MemcachedConnection(path) as client:
+        server.wait_until("serves the containers", lambda: client.ask("get a") == [b"END"])
+        assert client.store("set a 0 0", b"1") == "STORED"
+
+
+def test_the_plugin_can_be_unloaded(start: Start) -> None:
+    server = start(MemcachedServer)
+    server.prepare()
+    with server.memcached() as client:
+        client.store("set a 0 0", b"1")
+        server.sql("UNINSTALL SONAME 'rowsocket'")
+        assert client.closed()
+    assert threads(server) == []
+
+
+def test_a_killed_watcher_of_containers_goes_on(
+    cache: MemcachedConnection, cache_server: MemcachedServer
+) -> None:
+    (watcher,) = cache_server.sql(
+        "SELECT id FROM information_schema.processlist"
+        " WHERE host = 'rowsocket' AND state LIKE '%watches the table of containers%'"
+    )
+    cache_server.sql(f"KILL {watcher[0]}")
+    cache_server.sql("CREATE OR REPLACE TABLE app.late (k INT PRIMARY KEY, v INT)")
+    cache_server.contain("late", "app.late", flags="0", cas=None, expires=None)
+    assert cache.value("@@late.1") is None
+
+
+def test_the_other_doors_see_the_same_rows(cache: MemcachedConnection, cache_server: MemcachedServer) -> None:
+    cache.store("set a 0 0", b"hello")
+    with RawConnection(("127.0.0.1", cache_server.read_port)) as reader:
+        reader.send(b"P\t0\tapp\titem\t\tv\n0\t=\t1\ta\n")
+        assert reader.lines(2) == [b"0\t1", b"0\t1\thello"]
+
+
+def test_writes_are_in_the_binlog(cache: MemcachedConnection, cache_server: MemcachedServer) -> None:
+    before = cache_server.value("SELECT @@gtid_binlog_pos")
+    cache.store("set a 0 0", b"hello")
+    assert cache_server.value("SELECT @@gtid_binlog_pos") != before
+
+
+def test_a_container_is_an_ordinary_table_to_sql(
+    cache: MemcachedConnection, cache_server: MemcachedServer
+) -> None:
+    cache.store("set a 0 0", b"1")
+    with pytest.raises(pymysql.err.IntegrityError):
+        cache_server.sql("INSERT INTO app.item (k, v) VALUES ('a', '2')")

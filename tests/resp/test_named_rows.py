@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A command changes the row that its key names, and no other: not one that has another unique key of it."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.resp import RespConnection, RespServer
+
+DUPLICATE = b"-ERR engine 121"
+
+
+@pytest.fixture
+def mails(resp_server: RespServer) -> RespServer:
+    """Rows whose mail is unique, and one of them."""
+    resp_server.sql(
+        "CREATE OR REPLACE TABLE shop.mails (id INT PRIMARY KEY, mail VARCHAR(30) UNIQUE, code INT UNIQUE,"
+        " name VARCHAR(20) DEFAULT '')"
+    )
+    resp_server.sql("INSERT INTO shop.mails VALUES (1, 'a@x', 5, 'Ann')")
+    return resp_server
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("HSET", "shop.mails:2", "mail", "a@x", "name", "Eve"),
+        ("HMSET", "shop.mails:2", "mail", "a@x", "name", "Eve"),
+        ("HSETNX", "shop.mails:2", "mail", "a@x"),
+        ("HINCRBY", "shop.mails:2", "code", "5"),
+    ],
+)
+def test_a_unique_value_of_another_row_is_an_error(
+    mails: RespServer, resp: RespConnection, command: tuple[str, ...]
+) -> None:
+    assert resp.command(*command).startswith(DUPLICATE)
+    resp.command("MULTI")
+    resp.command(*command)
+    assert resp.command("EXEC").startswith(b"-EXECABORT ")
+    assert mails.sql("SELECT * FROM shop.mails") == [(1, "a@x", 5, "Ann")]
+
+
+def test_a_unique_value_in_a_container_is_no_key(resp_server: RespServer, resp: RespConnection) -> None:
+    resp_server.sql("CREATE OR REPLACE TABLE app.single (k VARCHAR(10) PRIMARY KEY, v INT UNIQUE)")
+    resp_server.contain("single", "app.single", flags="0", cas=None, expires=None)
+    resp_server.sql("INSERT INTO app.single VALUES ('a', 1)")
+    for command in (
+        ("INCR", "@@single.b"),
+        ("SET", "@@single.b", "1"),
+        ("SET", "@@single.b", "1", "GET"),
+        ("SETNX", "@@single.b", "1"),
+        ("MSET", "@@single.b", "1"),
+    ):
+        assert DUPLICATE[5:] in resp.command(*command), command
+    with resp_server.memcached() as cache:
+        assert "engine 121" in cache.store("set @@single.b 0 0", b"1")
+        assert "engine 121" in cache.store("add @@single.b 0 0", b"1")
+    assert resp_server.sql("SELECT * FROM app.single") == [("a", 1)]
+    assert resp.command("SET", "@@single.a", "2") == b"+OK\r\n"
+    assert resp.command("SET", "@@single.b", "1") == b"+OK\r\n"
+
+
+@pytest.mark.parametrize(
+    ("kind", "there", "near"),
+    [
+        ("INT", "1", "1.4"),
+        ("INT", "2", "1.5"),
+        ("DECIMAL(5,1)", "1.5", "1.54"),
+        ("DATE", "2026-01-02", "2026-01-02 10\\:00\\:00"),
+    ],
+)
+def test_a_key_that_its_column_would_round_names_no_row(
+    resp_server: RespServer, resp: RespConnection, kind: str, there: str, near: str
+) -> None:
+    resp_server.sql(f"CREATE OR REPLACE TABLE shop.rounded (k {kind} PRIMARY KEY, v VARCHAR(10))")
+    resp_server.sql("INSERT INTO shop.rounded VALUES (%s, 'one')", [there])
+    assert resp.command("HGET", f"shop.rounded:{near}", "v") == b"$-1\r\n"
+    assert resp.command("HSET", f"shop.rounded:{near}", "v", "over").startswith(b"-ERR ")
+    assert resp_server.value("SELECT GROUP_CONCAT(v) FROM shop.rounded") == "one"
+    resp_server.sql("DELETE FROM shop.rounded")
+    assert resp.command("HSET", f"shop.rounded:{near}", "v", "new").startswith(b"-ERR ")
+    assert resp_server.value("SELECT COUNT(*) FROM shop.rounded") == 0
+
+
+def test_a_column_of_the_key_gets_no_other_value(resp: RespConnection, resp_server: RespServer) -> None:
+    assert resp.command("HSET", "shop.user:77", "id", 78, "name", "z").startswith(b"-ERR ")
+    assert resp_server.value("SELECT COUNT(*) FROM shop.user") == 0
+    assert resp.command("HSET", "shop.user:77", "id", 77, "name", "z") == b":2\r\n"
+    assert resp.command("HSET", "shop.user:77", "id", 78).startswith(b"-ERR ")
+    assert resp.command("HSET", "shop.user:77", "id", 77, "name", "y") == b":0\r\n"
+    assert resp.command("HINCRBY", "shop.user:77", "id", 1).startswith(b"-ERR ")
+    assert resp_server.sql("SELECT id, name FROM shop.user") == [(77, "y")]
+
+
+def test_a_number_that_is_to_be_made_is_no_key(resp: RespConnection, resp_server: RespServer) -> None:
+    resp_server.sql("CREATE OR REPLACE TABLE shop.made (id INT AUTO_INCREMENT PRIMARY KEY, v INT)")
+    assert resp.command("HSET", "shop.made:0", "v", 1).startswith(b"-ERR ")
+    assert resp.command("HSET", "shop.made:7", "v", 1) == b":1\r\n"
+    assert resp_server.sql("SELECT id FROM shop.made") == [(7,)]
+
+
+def test_the_row_that_is_there_needs_nothing_of_an_insert(
+    resp: RespConnection, resp_server: RespServer
+) -> None:
+    """It is looked for first: what a new row would lack or violate does not matter."""
+    resp_server.sql(
+        "CREATE OR REPLACE TABLE app.strict (k VARCHAR(10) PRIMARY KEY, v INT UNSIGNED CHECK (v >= 10),"
+        " other INT NOT NULL)"
+    )
+    resp_server.contain("strict", "app.strict", flags="0", cas=None, expires=None)
+    resp_server.sql("INSERT INTO app.strict VALUES ('a', 20, 1)")
+    assert resp.command("INCR", "@@strict.a") == b":21\r\n"
+    assert resp.command("DECR", "@@strict.a") == b":20\r\n"
+    assert resp.command("INCRBY", "@@strict.a", -5) == b":15\r\n"
+    assert resp.command("SET", "@@strict.a", 30) == b"+OK\r\n"
+    assert resp.command("DECRBY", "@@strict.a", 31) == b"-ERR increment or decrement would overflow\r\n"
+    assert resp.command("SET", "@@strict.b", 30).startswith(b"-ERR container 'strict': sql 1364")
+    resp_server.sql("ALTER TABLE app.strict MODIFY v VARCHAR(10)")
+    assert resp.command("APPEND", "@@strict.a", 7) == b":3\r\n"
+    assert resp_server.sql("SELECT * FROM app.strict") == [("a", "307", 1)]
+
+
+def test_a_removed_field_counts_once(resp: RespConnection) -> None:
+    resp.command("HSET", "shop.user:1", "name", "Ann", "email", "a@x")
+    assert resp.command("HDEL", "shop.user:1", "email", "EMAIL", "email") == b":1\r\n"
+
+
+def test_a_table_with_history_has_its_rows_named_too(resp: RespConnection, resp_server: RespServer) -> None:
+    """The server adds the end of a row to its keys."""
+    resp_server.sql("DROP TABLE IF EXISTS app.kept")
+    resp_server.sql("CREATE TABLE app.kept (k VARCHAR(10) PRIMARY KEY, v INT) WITH SYSTEM VERSIONING")
+    resp_server.contain("kept", "app.kept", flags="0", cas=None, expires=None)
+    assert resp.command("SET", "@@kept.a", 1) == b"+OK\r\n"
+    assert resp.command("SET", "@@kept.a", 2) == b"+OK\r\n"
+    assert resp.command("INCR", "@@kept.a") == b":3\r\n"
+    assert resp_server.value("SELECT COUNT(*) FROM app.kept FOR SYSTEM_TIME ALL") == 3

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The door of RESP: where it is, who may come in, and what SQL's changes of tables mean to its clients."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from support.accounts import PASSWORD, account
+from support.mariadb import RowSocketServer, Start
+from support.resp import RespConnection, RespServer, encoded
+
+
+def test_the_door_is_shut_unless_it_is_opened(start: Start) -> None:
+    assert start(RowSocketServer).resp_port == 0
+
+
+def test_a_unix_socket_serves_the_same(start: Start, tmp_path: Path) -> None:
+    path = str(tmp_path / "resp.sock")
+    start(RowSocketServer, {"loose-rowsocket-socket-resp": path})
+    with RespConnection(path) as client:
+        assert client.command("PING") == b"+PONG\r\n"
+
+
+def test_hashes_need_no_containers(start: Start) -> None:
+    server = start(RowSocketServer, {"loose-rowsocket-port-resp": 0})
+    server.sql("CREATE DATABASE shop")
+    server.sql("CREATE TABLE shop.user (id INT PRIMARY KEY, name TEXT)")
+    with RespConnection(("127.0.0.1", server.resp_port)) as client:
+        assert client.command("HSET", "shop.user:1", "name", "Ann") == b":1\r\n"
+        assert b"rowsocket_containers names no table" in client.command("GET", "a")
+
+
+def test_the_secret_is_said_with_auth(resp_server: RespServer) -> None:
+    resp_server.sql("SET GLOBAL rowsocket_secret_read = 'sesame'")
+    try:
+        with resp_server.resp() as client:
+            assert client.command("GET", "a").startswith(b"-NOAUTH ")
+            assert client.command("AUTH", "ann", "wrong").startswith(b"-WRONGPASS ")
+            assert client.command("AUTH", "ann", "sesame") == b"+OK\r\n"
+            assert client.command("SET", "a", "1") == b"+OK\r\n"
+        with resp_server.resp() as client:
+            assert client.command("HELLO", 3, "AUTH", "default", "sesame").startswith(b"%7\r\n")
+            assert client.command("GET", "none") == b"_\r\n"
+    finally:
+        resp_server.sql("SET GLOBAL rowsocket_secret_read = ''")
+
+
+def test_accounts_log_in_with_auth(start: Start) -> None:
+    server = start(RowSocketServer, {"loose-rowsocket-port-resp": 0, "loose-rowsocket-anonymous-account": ""})
+    server.sql("CREATE DATABASE shop")
+    server.sql("CREATE TABLE shop.user (id INT PRIMARY KEY, name TEXT)")
+    server.sql("INSERT INTO shop.user VALUES (1, 'Ann')")
+    address = ("127.0.0.1", server.resp_port)
+    with account(server, "app@localhost", grants=["SELECT ON shop.*"]):
+        with RespConnection(address) as client:
+            assert client.command("HGET", "shop.user:1", "name").startswith(b"-NOAUTH ")
+            assert client.command("AUTH", "app", "wrong").startswith(b"-WRONGPASS ")
+            assert client.command("AUTH", "app", PASSWORD) == b"+OK\r\n"
+            assert client.command("HGET", "shop.user:1", "name") == b"$3\r\nAnn\r\n"
+            assert client.command("HSET", "shop.user:1", "name", "Bob").startswith(b"-NOPERM ")
+        with RespConnection(address) as client:
+            assert client.command("HELLO", 3, "AUTH", "app", PASSWORD).startswith(b"%7\r\n")
+            assert client.command("HGET", "shop.user:1", "name") == b"$3\r\nAnn\r\n"
+
+
+def test_a_secret_for_writing_leaves_reading_free(resp_server: RespServer) -> None:
+    resp_server.sql("SET GLOBAL rowsocket_secret_write = 'sesame'")
+    try:
+        with resp_server.resp() as client:
+            assert client.command("GET", "none") == b"$-1\r\n"
+            assert client.command("SET", "a", "1").startswith(b"-READONLY ")
+            assert client.command("AUTH", "sesame") == b"+OK\r\n"
+            assert client.command("SET", "a", "1") == b"+OK\r\n"
+    finally:
+        resp_server.sql("SET GLOBAL rowsocket_secret_write = ''")
+
+
+def test_hgetall_has_the_columns_that_the_table_has_now(
+    resp: RespConnection, resp_server: RespServer
+) -> None:
+    resp_server.sql("CREATE OR REPLACE TABLE shop.changing (id INT PRIMARY KEY, a INT)")
+    resp_server.sql("INSERT INTO shop.changing VALUES (1, 2)")
+    assert b"$1\r\na\r\n" in resp.command("HGETALL", "shop.changing:1")
+    resp_server.sql("ALTER TABLE shop.changing ADD b INT DEFAULT 3, ADD hidden INT INVISIBLE DEFAULT 4")
+    assert b"$1\r\nb\r\n$1\r\n3\r\n" in resp.command("HGETALL", "shop.changing:1")
+    assert b"hidden" not in resp.command("HGETALL", "shop.changing:1")
+    resp_server.sql("ALTER TABLE shop.changing DROP a")
+    assert b"$1\r\na\r\n" not in resp.command("HGETALL", "shop.changing:1")
+
+
+def test_a_key_that_its_column_does_not_take_names_no_row(
+    resp: RespConnection, resp_server: RespServer
+) -> None:
+    """SQL compares `abc` with a number as 0."""
+    resp_server.sql("CREATE OR REPLACE TABLE app.numbered (id INT PRIMARY KEY, n INT)")
+    resp_server.sql("INSERT INTO app.numbered VALUES (0, 5)")
+    assert resp.command("HGET", "app.numbered:abc", "n") == b"$-1\r\n"
+    assert resp.command("DEL", "app.numbered:abc") == b":0\r\n"
+    assert resp.command("HSET", "app.numbered:abc", "n", "7").startswith(b"-")
+    assert list(resp_server.sql("SELECT * FROM app.numbered")) == [(0, 5)]
+
+
+def test_a_group_that_waits_for_a_lock_is_done_once(resp: RespConnection, resp_server: RespServer) -> None:
+    resp.command("HSET", "shop.user:1", "name", "Ann", "visits", 1)
+    with resp_server.connect() as holder:
+        holder.begin()
+        holder.cursor().execute("UPDATE shop.user SET visits = visits WHERE id = 1")
+        parked = resp_server.counter("parked")
+        resp.send(
+            encoded("MULTI")
+            + encoded("HINCRBY", "shop.user:1", "visits", 1)
+            + encoded("EXEC")
+            + encoded("PING")
+        )
+        resp_server.wait_until("the group waits", lambda: resp_server.counter("parked") > parked)
+        holder.commit()
+    assert [resp.reply() for _ in range(4)] == [b"+OK\r\n", b"+QUEUED\r\n", b"*1\r\n:2\r\n", b"+PONG\r\n"]
+
+
+def test_commands_in_pieces_of_one_byte_are_the_same(resp: RespConnection) -> None:
+    for byte in encoded("SET", "a", "1") + encoded("MULTI") + encoded("INCR", "a") + encoded("EXEC"):
+        resp.send(bytes([byte]))
+    expected = [b"+OK\r\n", b"+OK\r\n", b"+QUEUED\r\n", b"*1\r\n:2\r\n"]
+    assert [resp.reply() for _ in expected] == expected
+    assert resp.command("GET", "a") == b"$1\r\n2\r\n"
+
+
+def test_a_reply_is_not_sent_before_its_commit(resp: RespConnection, resp_server: RespServer) -> None:
+    commits = resp_server.counter("commits")
+    resp.command("SET", "a", "1")
+    assert resp_server.counter("commits") > commits
+    assert resp_server.value("SELECT v FROM app.item WHERE k = 'a'") == b"1"

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""SCAN on rows: a row that is there all the time is told, and told as other commands take its key."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import redis
+
+from support.resp import RespConnection, RespServer
+
+
+@pytest.fixture(params=[2, 3], ids=["resp2", "resp3"])
+def client(emptied: RespServer, request: pytest.FixtureRequest) -> Iterator[redis.Redis]:
+    with redis.Redis(port=emptied.resp_port, protocol=request.param, decode_responses=True) as client:
+        yield client
+
+
+def test_all_keys_of_a_container_are_told_once(client: redis.Redis, emptied: RespServer) -> None:
+    emptied.sql("INSERT INTO app.item (k, v) SELECT CONCAT('k', seq), seq FROM app.seq_1_to_99")
+    assert sorted(client.scan_iter()) == sorted(f"k{number}" for number in range(1, 100))
+    assert sorted(client.scan_iter(count=7, match="k1*")) == sorted(
+        f"k{number}" for number in range(1, 100) if str(number).startswith("1")
+    )
+
+
+def test_an_expired_row_is_not_told(client: redis.Redis) -> None:
+    client.set("a", "1")
+    client.set("b", "2", ex=1000)
+    client.set("c", "3", exat=1)
+    assert list(client.scan_iter()) == ["a", "b"]
+
+
+def test_rows_that_stay_are_told_whatever_happens_to_others(client: redis.Redis, emptied: RespServer) -> None:
+    emptied.sql("INSERT INTO app.item (k, v) SELECT CONCAT('k', 1000 + seq), 1 FROM app.seq_1_to_99")
+    cursor, told = client.scan(0, count=10)
+    while cursor:
+        emptied.sql("DELETE FROM app.item WHERE k IN (%s, %s)", [told[0], told[-1]])
+        emptied.sql("INSERT INTO app.item (k, v) VALUES (CONCAT('a', UUID()), 1)")
+        cursor, more = client.scan(cursor, count=10)
+        told = more or told
+    remaining = {row[0].decode() for row in emptied.sql("SELECT k FROM app.item WHERE k LIKE 'k%%'")}
+    assert remaining and remaining <= set(client.scan_iter(count=3))
+
+
+def test_keys_of_a_table_are_told_as_hgetall_takes_them(client: redis.Redis, emptied: RespServer) -> None:
+    emptied.sql("INSERT INTO shop.user (id, name) SELECT seq, 'Ann' FROM app.seq_1_to_25")
+    keys = list(client.scan_iter(match="shop.user:*"))
+    assert keys == [f"shop.user:{number}" for number in range(1, 26)]
+    assert client.hget(keys[-1], "name") == "Ann"
+    assert list(client.scan_iter(match="shop.user:*", _type="string")) == []
+
+
+def test_the_first_values_of_a_key_are_a_range(client: redis.Redis, emptied: RespServer) -> None:
+    emptied.sql("INSERT INTO shop.orders SELECT MOD(seq, 3), seq, 1, 1 FROM app.seq_1_to_99")
+    read_before = emptied.counter("rows_read")
+    keys = list(client.scan_iter(match="shop.orders:2:*", count=5))
+    assert keys == [f"shop.orders:2:{number}" for number in range(2, 99, 3)]
+    assert emptied.counter("rows_read") - read_before == len(keys)
+
+
+def test_a_key_with_a_separator_is_escaped(client: redis.Redis, emptied: RespServer) -> None:
+    emptied.sql("CREATE OR REPLACE TABLE shop.named (name VARCHAR(40) PRIMARY KEY, v INT)")
+    emptied.sql("INSERT INTO shop.named VALUES ('a:b', 1), ('c', 2)")
+    keys = list(client.scan_iter(match="shop.named:*"))
+    assert keys == ["shop.named:a\\:b", "shop.named:c"]
+    assert client.hget(keys[0], "v") == "1"
+
+
+def test_a_table_without_a_primary_key_is_not_scanned(resp: RespConnection, emptied: RespServer) -> None:
+    emptied.sql("CREATE OR REPLACE TABLE shop.heap (v INT)")
+    assert b"-ERR no_such_index" in resp.command("SCAN", 0, "MATCH", "shop.heap:*")
+
+
+def test_a_descending_key_is_scanned_from_its_first_row(client: redis.Redis, emptied: RespServer) -> None:
+    emptied.sql("CREATE OR REPLACE TABLE shop.down (id INT, PRIMARY KEY (id DESC))")
+    emptied.sql("INSERT INTO shop.down SELECT seq FROM app.seq_1_to_25")
+    assert sorted(client.scan_iter(match="shop.down:*", count=4)) == sorted(
+        f"shop.down:{number}" for number in range(1, 26)
+    )
+
+
+def test_a_scan_can_be_one_of_a_group(client: redis.Redis) -> None:
+    client.set("a", "1")
+    with client.pipeline(transaction=True) as pipeline:
+        pipeline.scan(0)
+        pipeline.set("b", "1")
+        assert pipeline.execute()[0] == (0, ["a"])

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""INCR and HINCRBY on columns of all types: the reply is a number of RESP, or nothing was written."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.resp import RespConnection, RespServer
+
+OVERFLOW = b"-ERR increment or decrement would overflow\r\n"
+LONGEST = 2**63 - 1
+
+
+@pytest.fixture
+def column(resp_server: RespServer) -> RespServer:
+    """The container `typed` on a table whose value gets its type from the test."""
+    resp_server.sql("CREATE OR REPLACE TABLE app.typed (k VARCHAR(10) PRIMARY KEY, v INT)")
+    resp_server.contain("typed", "app.typed", flags="0", cas=None, expires=None)
+    return resp_server
+
+
+def make(server: RespServer, kind: str, value: str | None = None) -> None:
+    server.sql("TRUNCATE TABLE app.typed")
+    server.sql(f"ALTER TABLE app.typed MODIFY v {kind}")
+    if value is not None:
+        server.sql("INSERT INTO app.typed VALUES ('a', %s)", [value])
+
+
+def stored(server: RespServer) -> list[str]:
+    return [str(row[0]) for row in server.sql("SELECT CAST(v AS CHAR) FROM app.typed")]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value", "after"),
+    [
+        ("DECIMAL(10,2)", "100.00", "101.00"),
+        ("DECIMAL(65,0)", "41", "42"),
+        ("INT ZEROFILL", "41", "0000000042"),
+        ("BIGINT UNSIGNED", "41", "42"),
+        ("VARCHAR(20)", "0041", "42"),
+        ("VARCHAR(20) CHARACTER SET utf16", "41", "42"),
+        ("TEXT CHARACTER SET ucs2", "41", "42"),
+    ],
+)
+def test_a_whole_number_is_told_without_what_its_column_adds(
+    column: RespServer, resp: RespConnection, kind: str, value: str, after: str
+) -> None:
+    make(column, kind, value)
+    told = b":%d\r\n" % float(after)
+    assert resp.command("INCR", "@@typed.a") == told
+    assert stored(column) == [after]
+    assert resp.command("HINCRBY", "app.typed:a", "v", 0) == told
+
+
+@pytest.mark.parametrize(
+    "kind",
+    ["DECIMAL(10,2)", "INT ZEROFILL", "VARCHAR(20) CHARACTER SET utf16", "TEXT CHARACTER SET utf32"],
+)
+def test_a_row_that_is_made_can_be_counted_on(column: RespServer, resp: RespConnection, kind: str) -> None:
+    make(column, kind)
+    assert [resp.command("INCR", "@@typed.a") for _ in range(2)] == [b":1\r\n", b":2\r\n"]
+    assert [resp.command("HINCRBY", "app.typed:b", "v", 7) for _ in range(2)] == [b":7\r\n", b":14\r\n"]
+
+
+NOT_WHOLE = [
+    ("FLOAT", "1"),
+    ("DOUBLE", "9e18"),
+    ("TIME", "00:00:01"),
+    ("DATE", "2026-01-02"),
+    ("BIT(8)", "1"),
+    ("ENUM('1','2')", "1"),
+]
+
+
+@pytest.mark.parametrize(
+    ("kind", "value"), [("DECIMAL(10,2)", "100.50"), *NOT_WHOLE, *((kind, None) for kind, _ in NOT_WHOLE)]
+)
+def test_what_is_no_whole_number_is_refused_before_it_is_written(
+    column: RespServer, resp: RespConnection, kind: str, value: str | None
+) -> None:
+    make(column, kind, value)
+    before = stored(column)
+    for command in (("INCR", "@@typed.a"), ("HINCRBY", "app.typed:a", "v", "1")):
+        assert resp.command(*command).startswith((b"-ERR ", b"-WRONGTYPE ")), command
+    assert stored(column) == before
+
+
+@pytest.mark.parametrize("kind", ["BIGINT UNSIGNED", "DECIMAL(30,0)", "VARCHAR(40)"])
+def test_a_number_beyond_64_bits_with_a_sign_is_refused(
+    column: RespServer, resp: RespConnection, kind: str
+) -> None:
+    make(column, kind, str(LONGEST - 1))
+    assert resp.command("INCR", "@@typed.a") == b":%d\r\n" % LONGEST
+    assert resp.command("INCR", "@@typed.a") == OVERFLOW
+    assert resp.command("HINCRBY", "app.typed:a", "v", 1) == OVERFLOW
+    assert stored(column) == [str(LONGEST)]
+
+
+def test_a_float_is_added_to_a_decimal(column: RespServer, resp: RespConnection) -> None:
+    make(column, "DECIMAL(10,2)", "100.50")
+    assert resp.command("HINCRBYFLOAT", "app.typed:a", "v", "-10.25") == b"$5\r\n90.25\r\n"
+    assert resp.command("HINCRBYFLOAT", "app.typed:b", "v", "1.5") == b"$4\r\n1.50\r\n"
+
+
+def test_an_unsigned_column_counts_down(column: RespServer, resp: RespConnection) -> None:
+    make(column, "INT UNSIGNED", "10")
+    assert resp.command("DECR", "@@typed.a") == b":9\r\n"
+    assert resp.command("INCRBY", "@@typed.a", -9) == b":0\r\n"
+    assert resp.command("DECR", "@@typed.a") == OVERFLOW
+    assert stored(column) == ["0"]
