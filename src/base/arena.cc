@@ -41,6 +41,15 @@ char* Arena::copy_bytes(const void* bytes, size_t byte_count) {
   return place == nullptr ? nullptr : static_cast<char*>(std::memcpy(place, bytes, byte_count));
 }
 
+std::string_view Arena::copy_of_text(std::string_view text) {
+  char* const place = allocate(text.size() + 1);  // so that an empty text has a place, too
+  if (place == nullptr) {
+    return {};
+  }
+  std::copy(text.begin(), text.end(), place);
+  return {place, text.size()};
+}
+
 char* Arena::allocate_block(size_t byte_count) {
   constexpr size_t header = header_bytes(sizeof(Block), alignment);
   if (byte_count > static_cast<size_t>(-1) / 4) {

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <new>
 #include <span>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
@@ -61,6 +62,9 @@ class Arena {
     static_assert(std::is_trivially_copyable_v<Item> && std::is_trivially_destructible_v<Item>);
     return reinterpret_cast<Item*>(copy_bytes(&item, sizeof(Item)));
   }
+
+  /// A copy of a text. Without an address if memory is refused; that of an empty text has one.
+  [[nodiscard]] std::string_view copy_of_text(std::string_view text);
 
   /// Take everything back. What was handed out is gone.
   void reset();

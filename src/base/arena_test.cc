@@ -5,6 +5,8 @@
 
 #include <cstdint>
 #include <cstring>
+#include <string>
+#include <string_view>
 #include <vector>
 
 namespace rowsocket {
@@ -109,6 +111,15 @@ TEST(Arena, MakesArraysOfDefaultItems) {
     EXPECT_EQ(item.number, 7U);
   }
   EXPECT_TRUE(arena.array<Item>(0).empty());
+}
+
+TEST(Arena, CopiesAText) {
+  Arena arena;
+  EXPECT_NE(arena.copy_of_text("").data(), nullptr) << "an empty text is no refused memory";
+  std::string text = "here";
+  const std::string_view copy = arena.copy_of_text(text);
+  text = "gone";
+  EXPECT_EQ(copy, "here");
 }
 
 TEST(Arena, CopiesAnItem) {

@@ -3,7 +3,6 @@
 // flush_all: deletes the rows of one container, in steps that are committed one by one, so that other clients
 // are served between two of them, and no transaction grows with the table. Each step begins behind the last
 // row of the one before. Its line stays in the input until the last step: see Parsed::is_step.
-#include <algorithm>
 #include <new>
 #include <string>
 #include <utility>
@@ -87,13 +86,11 @@ Find* make_step(const Scope& scope, const Container& container) {
     return nullptr;
   }
   for (size_t part = 0; part < key.size(); ++part) {
-    const std::string& text = scope.state.flushed[part];
-    char* const copy = scope.arena().allocate(text.size() + 1);
-    if (copy == nullptr) {
+    const std::string_view copy = scope.arena().copy_of_text(scope.state.flushed[part]);
+    if (copy.data() == nullptr) {
       return nullptr;
     }
-    std::copy(text.begin(), text.end(), copy);
-    key[part] = Value(copy, text.size());
+    key[part] = Value(copy);
   }
   names->columns = container.row.unique_columns;
   find->selection.names = names;

@@ -119,9 +119,13 @@ bool take_table(const Scope& scope, std::string_view text, SelectionNames& names
     names.database = text.substr(0, dot);
     names.table = text.substr(dot + 1);
   } else if (!scope.state.database.empty()) {
-    const std::string_view parts[] = {scope.state.database, {}};
-    names.database = joined(scope, parts, {});  // the state may change while the request is under way
+    // The state may change while the request is under way.
+    names.database = scope.arena().copy_of_text(scope.state.database);
     names.table = text;
+    if (names.database.data() == nullptr) {
+      plan.add(nullptr);
+      return false;
+    }
   }
   if (names.database.empty() || names.table.empty()) {
     plan.refuse("-ERR a table is named as database.table, or as table behind SELECT database");

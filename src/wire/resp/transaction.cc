@@ -124,9 +124,9 @@ Request* break_off(const Scope& scope, Request* alone) {
 /// The group that the collected commands are; `state.executes` says that one was made.
 Request* make_exec(const Scope& scope) {
   State& state = scope.state;
-  const std::string_view parts[] = {state.collected, {}};
-  std::string_view rest = joined(scope, parts, {});  // the state's own may go while the group is under way
-  if (rest.empty()) {
+  // The state's own may go while the group is under way.
+  std::string_view rest = scope.arena().copy_of_text(state.collected);
+  if (rest.data() == nullptr) {
     return nullptr;
   }
   Plan plan(scope);
