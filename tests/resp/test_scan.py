@@ -68,6 +68,24 @@ def test_a_key_with_a_separator_is_escaped(client: redis.Redis, emptied: RespSer
     assert client.hget(keys[0], "v") == "1"
 
 
+def test_rows_behind_a_key_with_null_are_told(client: redis.Redis, emptied: RespServer) -> None:
+    """NULL comes first in an index, before negative numbers and empty text."""
+    emptied.sql(
+        "CREATE OR REPLACE TABLE app.nullable (a INT, b VARCHAR(10), v INT, UNIQUE KEY by_both (a, b))"
+    )
+    emptied.contain("nullable", "app.nullable", key="a|b", index="by_both", flags="0", cas=None, expires=None)
+    emptied.sql("INSERT INTO app.nullable SELECT NULL, seq, 1 FROM app.seq_1_to_9")
+    emptied.sql("INSERT INTO app.nullable SELECT NULL, NULL, 1 FROM app.seq_1_to_9")
+    emptied.sql("INSERT INTO app.nullable SELECT -1, NULL, 1 FROM app.seq_1_to_9")
+    emptied.sql("INSERT INTO app.nullable VALUES (-1, '', 1), (-1, 'x', 1), (7, 'y', 1)")
+    for count in (1, 4, 100):
+        assert list(client.scan_iter(match="@@nullable.*", count=count)) == [
+            "@@nullable.-1|",
+            "@@nullable.-1|x",
+            "@@nullable.7|y",
+        ]
+
+
 def test_a_table_without_a_primary_key_is_not_scanned(resp: RespConnection, emptied: RespServer) -> None:
     emptied.sql("CREATE OR REPLACE TABLE shop.heap (v INT)")
     assert b"-ERR no_such_index" in resp.command("SCAN", 0, "MATCH", "shop.heap:*")

@@ -163,9 +163,11 @@ bool set_range(const Scope& scope, const Scan& scan, KeyRange& range, Plan& plan
     const auto key = scope.arena().array<Value>(place.key.size());
     bool is_whole = !key.empty();
     for (size_t part = 0; is_whole && part < place.key.size(); ++part) {
-      const std::string_view copy = scope.arena().copy_of_text(place.key[part]);
-      key[part] = {copy.data(), copy.size()};
-      is_whole = !key[part].is_null();
+      if (place.key[part].has_value()) {
+        const std::string_view copy = scope.arena().copy_of_text(*place.key[part]);
+        key[part] = {copy.data(), copy.size()};
+        is_whole = !key[part].is_null();
+      }
     }
     if (!is_whole) {
       plan.add(nullptr);

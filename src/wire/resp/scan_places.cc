@@ -12,17 +12,20 @@ ScanPlaces& ScanPlaces::all() {
   return places;
 }
 
-uint64_t ScanPlaces::remember(std::string_view rows, std::span<const std::string_view> key,
-                              uint64_t unix_time_us) {
+uint64_t ScanPlaces::remember(std::string_view rows, std::span<const Value> key, uint64_t unix_time_us) {
   size_t bytes = rows.size();
-  for (const std::string_view part : key) {
-    bytes += part.size();
+  for (const Value& part : key) {
+    bytes += part.size;
   }
   if (bytes > limits::scan_place_bytes_max) {
     return 0;
   }
   try {
-    Place place{.rows = std::string(rows), .key = {key.begin(), key.end()}};
+    Place place{.rows = std::string(rows), .key = {}};
+    place.key.reserve(key.size());
+    for (const Value& part : key) {
+      place.key.push_back(part.is_null() ? std::nullopt : std::optional<std::string>(part.view()));
+    }
     const MutexLock lock(mutex_);
     last_cursor_ = std::max(last_cursor_, unix_time_us) + 1;
     place.cursor = last_cursor_;

@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,6 +18,7 @@
 
 #include "base/limits.h"
 #include "base/mutex.h"
+#include "request/value.h"
 
 namespace rowsocket::wire::resp {
 
@@ -26,7 +28,7 @@ class ScanPlaces {
   struct Place {
     uint64_t cursor = 0;  ///< 0 = none
     std::string rows = {};
-    std::vector<std::string> key = {};
+    std::vector<std::optional<std::string>> key = {};  ///< nothing is NULL
   };
 
   /// The places of this process.
@@ -34,8 +36,7 @@ class ScanPlaces {
 
   /// The number of a new place; 0 where memory is refused, or the key is too long. `unix_time_us` is where
   /// numbers begin: none of them was given before the server was started.
-  [[nodiscard]] uint64_t remember(std::string_view rows, std::span<const std::string_view> key,
-                                  uint64_t unix_time_us);
+  [[nodiscard]] uint64_t remember(std::string_view rows, std::span<const Value> key, uint64_t unix_time_us);
   /// A copy of the place; its cursor is 0 where it is not known, or was forgotten. May throw std::bad_alloc.
   [[nodiscard]] Place find(uint64_t cursor) const;
 

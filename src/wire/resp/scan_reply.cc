@@ -49,9 +49,9 @@ void ScanReply::row_ends() {
 }
 
 void ScanReply::remember_place() {
-  std::array<std::string_view, limits::resp_key_parts_max> key;
+  std::array<Value, limits::resp_key_parts_max> key;
   for (size_t number = 0; number < *shape_.column_count; ++number) {
-    key[number] = column(number);
+    key[number] = shape_.ends[number].is_null ? Value() : Value(column(number));
   }
   cursor_ = ScanPlaces::all().remember(shape_.rows, std::span(key).first(*shape_.column_count),
                                        shape_.unix_time_us);

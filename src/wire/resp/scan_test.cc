@@ -85,6 +85,15 @@ TEST_F(ScanTest, a_key_with_null_is_not_told) {
             "*2\r\n$1\r\n0\r\n*1\r\n$1\r\nb\r\n");
 }
 
+TEST_F(ScanTest, the_next_step_begins_behind_a_key_with_null) {
+  const std::string reply = reply_of_keys(find_of({"SCAN", "0", "MATCH", "@@wide.*", "COUNT", "2"}),
+                                          {{Value(), Value("5")}, {Value("a"), Value()}});
+  EXPECT_THAT(reply, HasSubstr("*0\r\n"));
+  EXPECT_EQ(words_of(find_of({"SCAN", cursor_of(reply), "MATCH", "@@wide.*"}).range.key), "a NULL");
+  const std::string empty = reply_of_keys(find_of({"SCAN", "0", "COUNT", "1"}), {{Value("")}});
+  EXPECT_EQ(words_of(find_of({"SCAN", cursor_of(empty)}).range.key), "") << "empty text is no NULL";
+}
+
 TEST_F(ScanTest, a_type_that_is_not_scanned_has_no_keys) {
   EXPECT_EQ(answer_to({"SCAN", "0", "TYPE", "list"}), "*2\r\n$1\r\n0\r\n*0\r\n");
   EXPECT_EQ(answer_to({"SCAN", "0", "TYPE", "hash"}), "*2\r\n$1\r\n0\r\n*0\r\n");
@@ -114,10 +123,10 @@ TEST_F(ScanTest, a_count_is_bounded) {
 
 TEST(ScanPlacesTest, the_oldest_places_are_forgotten) {
   auto places = std::make_unique<ScanPlaces>();
-  constexpr std::string_view key[] = {"a"};
+  constexpr Value key[] = {Value("a")};
   const uint64_t first = places->remember("rows", key, 1000);
   EXPECT_GT(first, 1000U);
-  EXPECT_EQ(places->find(first).key.front(), "a");
+  EXPECT_EQ(places->find(first).key.front(), std::optional<std::string>("a"));
   uint64_t last = 0;
   for (uint32_t step = 0; step < limits::scan_places_max; ++step) {
     last = places->remember("rows", key, 1000);
@@ -129,7 +138,7 @@ TEST(ScanPlacesTest, the_oldest_places_are_forgotten) {
 TEST(ScanPlacesTest, a_key_that_is_too_long_has_no_place) {
   auto places = std::make_unique<ScanPlaces>();
   const std::string text(limits::scan_place_bytes_max + 1, 'a');
-  const std::string_view key[] = {text};
+  const Value key[] = {Value(text)};
   EXPECT_EQ(places->remember("", key, 1000), 0U);
 }
 
