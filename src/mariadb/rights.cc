@@ -176,11 +176,14 @@ privilege_t Rights::read_table_privileges(const engine::SelectionDescription& na
   return grant_.privilege;
 }
 
+/// What was denied, and to whom.
+std::string Rights::told(privilege_t missing) const {
+  return std::string(name_of(missing)) + " denied to '" + context_.priv_user + "'@'" + context_.priv_host +
+         "'";
+}
+
 Error Rights::deny(privilege_t missing, const engine::SelectionDescription& names) const {
-  return Error(ErrorCode::sql, ER_TABLEACCESS_DENIED_ERROR,
-               std::string(name_of(missing)) + " denied to '" + context_.priv_user + "'@'" +
-                   context_.priv_host + "' for table " + names.database + "." + names.table)
-      .because(Reason::denied);
+  return denied(ER_TABLEACCESS_DENIED_ERROR, told(missing), "table " + names.database + "." + names.table);
 }
 
 /// What the server keeps of a table's grants is read again under its lock: it may be gone since.
@@ -192,11 +195,9 @@ Error Rights::check_column(privilege_t wanted, const engine::SelectionDescriptio
   if (is_open ? (has & wanted) != NO_ACL : (wanted & ~has) == NO_ACL) {
     return {};
   }
-  return Error(ErrorCode::sql, ER_COLUMNACCESS_DENIED_ERROR,
-               std::string(name_of(wanted & ~has)) + " denied to '" + context_.priv_user + "'@'" +
-                   context_.priv_host + "' for column " + field->field_name.str + " in table " +
-                   names.database + "." + names.table)
-      .because(Reason::denied);
+  return denied(
+      ER_COLUMNACCESS_DENIED_ERROR, told(wanted & ~has),
+      std::string("column ") + field->field_name.str + " in table " + names.database + "." + names.table);
 }
 
 Error Rights::check_columns(const engine::SelectionDescription& names, const Demand& demand,

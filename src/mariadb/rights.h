@@ -16,6 +16,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "engine/engine.h"
 #include "mariadb/accounts.h"
@@ -73,6 +74,7 @@ class Rights {
   [[nodiscard]] bool take_names(const AccountNames& names);
   void take_role(const std::string& role);
   [[nodiscard]] privilege_t read_table_privileges(const engine::SelectionDescription& names);
+  [[nodiscard]] std::string told(privilege_t missing) const;
   [[nodiscard]] Error deny(privilege_t missing, const engine::SelectionDescription& names) const;
   [[nodiscard]] Error check_column(privilege_t wanted, const engine::SelectionDescription& names,
                                    const Field* field);

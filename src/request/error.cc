@@ -17,7 +17,21 @@ constexpr std::array<Row, static_cast<size_t>(ErrorCode::count_)> rows = {{{"non
 #undef ROWSOCKET_ERROR
 }};
 
+constexpr std::string_view before_object = " for ";
+
 }  // namespace
+
+Error denied(int number, std::string_view what, std::string_view object) {
+  std::string detail(what);
+  detail.append(before_object).append(object);
+  return Error(ErrorCode::sql, number, std::move(detail)).because(Reason::denied);
+}
+
+/// A name in front of the object may hold the same word: then less is told, never more.
+std::string_view detail_without_object(const Error& error) {
+  const std::string_view detail = error.detail;
+  return error.reason == Reason::denied ? detail.substr(0, detail.find(before_object)) : detail;
+}
 
 std::string_view error_name(ErrorCode code) { return rows[static_cast<size_t>(code)].name; }
 

@@ -61,4 +61,10 @@ struct [[nodiscard]] Error {
   [[nodiscard]] bool ok() const { return code == ErrorCode::none; }
 };
 
+/// An account lacks a grant: `what` was denied to it, on `object` (a table of this name, a column of it).
+[[nodiscard]] Error denied(int number, std::string_view what, std::string_view object);
+/// What a client is told of an error that named no table itself, where it may have no right on the table: the
+/// detail without the object that was denied.
+[[nodiscard]] std::string_view detail_without_object(const Error& error);
+
 }  // namespace rowsocket

@@ -32,6 +32,15 @@ TEST(Error, IsExplainedWhereItsCodeDoesNotSayItAll) {
   EXPECT_EQ(explanation(ErrorCode::none), "");
 }
 
+TEST(Error, SaysWhatWasDeniedWithAndWithoutItsObject) {
+  const Error error = denied(1142, "SELECT denied to 'ann'@'%'", "table d.a for b");
+  EXPECT_EQ(error.reason, Reason::denied);
+  EXPECT_EQ(error.detail, "SELECT denied to 'ann'@'%' for table d.a for b");
+  EXPECT_EQ(detail_without_object(error), "SELECT denied to 'ann'@'%'");
+  EXPECT_EQ(detail_without_object(denied(1142, "denied to 'x for y'@'%'", "table d.t")), "denied to 'x");
+  EXPECT_EQ(detail_without_object({ErrorCode::sql, 1146, "no table for this"}), "no table for this");
+}
+
 TEST(Error, KeepsWhatItIsWhenItsReasonIsSaid) {
   const Error error = Error(ErrorCode::engine, 146, "a row").because(Reason::row_locked);
   EXPECT_EQ(error.code, ErrorCode::engine);

@@ -42,6 +42,27 @@ def test_a_client_whose_account_was_dropped_can_log_in_anew(start: Start) -> Non
             assert client.value("a") == b"1"
 
 
+def test_a_client_without_rights_learns_no_table(start: Start) -> None:
+    """A container whose table it may not see, and one whose table is not there, answer the same."""
+    server = start(MemcachedServer, {"loose-rowsocket-anonymous-account": "root@localhost"})
+    server.prepare()
+    server.contain("here", "app.item")
+    server.contain("gone", "app.nothing")
+    server.sql("SET GLOBAL rowsocket_anonymous_account = ''")
+    with (
+        account(server, "ann@localhost", "IDENTIFIED BY 'sesame'"),
+        server.memcached() as client,
+    ):
+        assert client.store("set any 0 0", b"ann sesame") == "STORED"
+        for command in ("get @@{}.a", "get @@{}", "mg @@{}.a v", "delete @@{}.a", "incr @@{}.a 1"):
+            here, gone = (client.word(command.format(name)) for name in ("here", "gone"))
+            assert here == gone.replace("gone", "here"), command
+            assert here.startswith("SERVER_ERROR container 'here': sql 1142: "), here
+            assert "app" not in here and "item" not in here
+        stored = client.store("set @@here.a 0 0", b"1")
+        assert stored.endswith(" denied to 'ann'@'localhost'")
+
+
 def test_the_door_is_shut_unless_it_is_opened(server: RowSocketServer) -> None:
     assert server.memcached_port == 0
     assert server.value("SELECT @@rowsocket_port_memcached") == 65536

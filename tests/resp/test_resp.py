@@ -45,6 +45,18 @@ def test_the_secret_is_said_with_auth(resp_server: RespServer) -> None:
         resp_server.sql("SET GLOBAL rowsocket_secret_read = ''")
 
 
+def test_a_container_names_no_table_to_a_client_without_rights(start: Start) -> None:
+    server = start(RespServer, {"loose-rowsocket-anonymous-account": "root@localhost"})
+    server.prepare()
+    server.sql("SET GLOBAL rowsocket_anonymous_account = ''")
+    with account(server, "app@localhost"), server.resp() as client:
+        assert client.command("AUTH", "app", PASSWORD) == b"+OK\r\n"
+        assert client.command("GET", "a") == (
+            b"-NOPERM container 'default': sql 1142: SELECT denied to 'app'@'localhost'\r\n"
+        )
+        assert client.command("HGET", "shop.user:1", "name").endswith(b" for table shop.user\r\n")
+
+
 def test_accounts_log_in_with_auth(start: Start) -> None:
     server = start(RowSocketServer, {"loose-rowsocket-port-resp": 0, "loose-rowsocket-anonymous-account": ""})
     server.sql("CREATE DATABASE shop")

@@ -72,7 +72,8 @@ void append_error(Buffer& out, const Error& error, const Container* container) {
     out.append(' ');
     append_number(out, static_cast<uint64_t>(error.number));
   }
-  const std::string_view detail = error.detail.empty() ? explanation(error.code) : error.detail;
+  const std::string_view known = container != nullptr ? detail_without_object(error) : error.detail;
+  const std::string_view detail = known.empty() ? explanation(error.code) : known;
   if (!detail.empty()) {
     out.append(": ");
     append_text(out, detail);

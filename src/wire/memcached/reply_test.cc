@@ -131,6 +131,12 @@ TEST_F(MemcachedTest, an_error_is_one_line_that_says_where_it_is_from) {
             " its secret where it has one\r\n");
 }
 
+TEST_F(MemcachedTest, what_is_denied_names_no_table_that_the_client_did_not_name) {
+  Reply& reply = *find_of("get a\r\n").reply;
+  reply.failed(denied(1142, "SELECT denied to 'ann'@'%'", "table d.t"));
+  EXPECT_EQ(out.view(), "SERVER_ERROR container 'all': sql 1142: SELECT denied to 'ann'@'%'\r\n");
+}
+
 TEST_F(MemcachedTest, a_request_that_memory_is_refused_for_ends_the_stream) {
   for (const char* input : {"get a b c d\r\n", "set a 0 0 1\r\nx\r\n", "incr a 1\r\n", "mg a v\r\n"}) {
     Arena empty;

@@ -119,7 +119,8 @@ void append_error(Buffer& out, const Error& error, const Container* container) {
     text[0] = ' ';
     out.append({text, static_cast<size_t>(std::to_chars(text + 1, text + 16, error.number).ptr - text)});
   }
-  const std::string_view detail = error.detail.empty() ? explanation(error.code) : error.detail;
+  const std::string_view known = container != nullptr ? detail_without_object(error) : error.detail;
+  const std::string_view detail = known.empty() ? explanation(error.code) : known;
   if (!detail.empty()) {
     out.append(": ");
     append_words(out, detail);
