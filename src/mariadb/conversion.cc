@@ -53,8 +53,7 @@ bool holds_whole(const Field* field, const Value& value, bool raw, bool is_noted
     case MYSQL_TYPE_NEWDECIMAL:
     case MYSQL_TYPE_FLOAT:
     case MYSQL_TYPE_DOUBLE:
-      return field->decimals() >= FLOATING_POINT_DECIMALS ||
-             !sql_values::has_digits_beyond(value.view(), field->decimals());
+      return keeps_digits(field, value.view());
     case MYSQL_TYPE_NEWDATE:
     case MYSQL_TYPE_DATETIME:
     case MYSQL_TYPE_DATETIME2:
@@ -123,16 +122,25 @@ bool holds_whole_text(const Field* field, const Value& value, bool raw, bool is_
   return !is_noted && (field->real_type() != MYSQL_TYPE_STRING || fits_char(field, value, raw));
 }
 
+bool keeps_digits(const Field* field, std::string_view number) {
+  return field->decimals() >= FLOATING_POINT_DECIMALS ||
+         !sql_values::has_digits_beyond(number, field->decimals());
+}
+
+Error not_held_whole(const Field* field) {
+  const std::string column = std::string("column '") + field->field_name.str + "'";
+  return is_string_column(field)
+             ? Error(ErrorCode::sql, ER_DATA_TOO_LONG, "too long for " + column)
+             : Error(ErrorCode::sql, WARN_DATA_TRUNCATED, column + " can not hold all of it");
+}
+
 Error store_value(THD* thd, Field* field, const Value& value, bool raw) {
   bool is_noted = false;
   Error error = store_as_sql(thd, field, value, raw, is_noted);
   if (!error.ok() || value.is_null() || value.is_now() || holds_whole(field, value, raw, is_noted)) {
     return error;
   }
-  const std::string column = std::string("column '") + field->field_name.str + "'";
-  return is_string_column(field)
-             ? Error(ErrorCode::sql, ER_DATA_TOO_LONG, "too long for " + column)
-             : Error(ErrorCode::sql, WARN_DATA_TRUNCATED, column + " can not hold all of it");
+  return not_held_whole(field);
 }
 
 Error store_as_sql(THD* thd, Field* field, const Value& value, bool raw, bool& is_noted) {

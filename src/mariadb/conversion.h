@@ -23,6 +23,12 @@ namespace rowsocket::mariadb {
 /// False if a text column has dropped a part of a value that it took.
 [[nodiscard]] bool holds_whole_text(const Field* field, const Value& value, bool raw, bool is_noted);
 
+/// False if a number has digits behind its point that a DECIMAL, or a FLOAT or DOUBLE of so many digits, would
+/// round away.
+[[nodiscard]] bool keeps_digits(const Field* field, std::string_view number);
+/// A value, of which the field would keep less than all.
+[[nodiscard]] Error not_held_whole(const Field* field);
+
 [[nodiscard]] sql_values::TimeKind time_kind(const Field* field);
 
 /// The character set that a value for the field comes in.

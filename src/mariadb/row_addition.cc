@@ -71,6 +71,10 @@ Operated add_decimal(THD* thd, Field* field, const Value& amount, SumRules rules
     error = no_number("'" + std::string(amount.view()) + "' is not a decimal number");
     return Operated::failed;
   }
+  if (!keeps_digits(field, amount.view())) {
+    error = not_held_whole(field);
+    return Operated::failed;
+  }
   const int overflow =
       rules.subtracts ? my_decimal_sub(0, &after, before, &delta) : my_decimal_add(0, &after, before, &delta);
   if (overflow != 0) {
@@ -93,6 +97,10 @@ Operated add_real(THD* thd, Field* field, const Value& amount, SumRules rules, E
   if (amount.size == 0 || conversion_error != 0 || end != amount.data + amount.size ||
       !std::isfinite(delta)) {
     error = no_number("'" + std::string(amount.view()) + "' is not a number");
+    return Operated::failed;
+  }
+  if (!keeps_digits(field, amount.view())) {
+    error = not_held_whole(field);
     return Operated::failed;
   }
   const double before = field->val_real();

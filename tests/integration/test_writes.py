@@ -284,6 +284,10 @@ def test_an_increment_is_exact_over_the_type_of_the_column(
         ("INT", "1", "x"),
         ("INT", "1", str(2**128 + 1)),
         ("DECIMAL(5,2)", "1", "1x"),
+        ("DECIMAL(5,2)", "1", "0.005"),
+        ("DECIMAL(5,2)", "1", "1e-3"),
+        ("DOUBLE(5,2)", "1", "0.001"),
+        ("FLOAT(5,2)", "1", "0.005"),
         ("DOUBLE", "1", "x"),
     ],
 )

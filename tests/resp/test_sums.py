@@ -102,6 +102,19 @@ def test_a_float_is_added_to_a_decimal(column: RespServer, resp: RespConnection)
     assert resp.command("HINCRBYFLOAT", "app.typed:b", "v", "1.5") == b"$4\r\n1.50\r\n"
 
 
+@pytest.mark.parametrize("kind", ["DECIMAL(10,2)", "DOUBLE(10,2)", "FLOAT(7,2)"])
+def test_an_amount_with_more_digits_than_its_column_keeps_is_refused(
+    column: RespServer, resp: RespConnection, kind: str
+) -> None:
+    make(column, kind, "1.50")
+    for amount in ("0.005", "-1.001", "1e-3", "0.999"):
+        for key in ("app.typed:a", "app.typed:new"):
+            assert resp.command("HINCRBYFLOAT", key, "v", amount).startswith(b"-ERR sql 1265: "), amount
+    assert stored(column) == ["1.50"]
+    assert resp.command("HINCRBYFLOAT", "app.typed:a", "v", "25e-2") == b"$4\r\n1.75\r\n"
+    assert resp.command("HINCRBYFLOAT", "app.typed:a", "v", "0.2500") == b"$4\r\n2.00\r\n"
+
+
 def test_an_unsigned_column_counts_down(column: RespServer, resp: RespConnection) -> None:
     make(column, "INT UNSIGNED", "10")
     assert resp.command("DECR", "@@typed.a") == b":9\r\n"
