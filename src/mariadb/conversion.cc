@@ -13,18 +13,6 @@
 namespace rowsocket::mariadb {
 namespace {
 
-/// SQL drops what is behind the length of a CHAR without a word, if it is white space. Blanks mean nothing
-/// there, but a TAB does.
-bool fits_char(const Field* field, const Value& value, bool raw) {
-  const size_t characters_max = field->char_length();
-  if (value.size <= characters_max || !field->has_charset()) [[likely]] {
-    return true;
-  }
-  CHARSET_INFO* const charset = wire_charset(field, raw);
-  const size_t size = charset->lengthsp(value.data, value.size);
-  return charset->numchars(value.data, value.data + size) <= characters_max;
-}
-
 /// SQL drops digits of a second's fraction without a word. Whatever else it drops of a date or time it tells.
 bool holds_fraction(const Field* field, const Value& value) {
   MYSQL_TIME time;
@@ -118,8 +106,18 @@ sql_values::TimeKind time_kind(const Field* field) {
   }
 }
 
+bool fits_char(const Field* field, std::string_view text, CHARSET_INFO* charset) {
+  const size_t characters_max = field->char_length();
+  if (field->real_type() != MYSQL_TYPE_STRING || text.size() <= characters_max || !field->has_charset())
+      [[likely]] {
+    return true;
+  }
+  const size_t size = charset->lengthsp(text.data(), text.size());
+  return charset->numchars(text.data(), text.data() + size) <= characters_max;
+}
+
 bool holds_whole_text(const Field* field, const Value& value, bool raw, bool is_noted) {
-  return !is_noted && (field->real_type() != MYSQL_TYPE_STRING || fits_char(field, value, raw));
+  return !is_noted && fits_char(field, value.view(), wire_charset(field, raw));
 }
 
 bool keeps_digits(const Field* field, std::string_view number) {

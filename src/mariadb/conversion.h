@@ -20,11 +20,15 @@ namespace rowsocket::mariadb {
 /// (It drops digits of a number and of a fraction, and white space behind a CHAR, without one.)
 [[nodiscard]] Error store_as_sql(THD* thd, Field* field, const Value& value, bool raw, bool& is_noted);
 
+/// SQL drops what is behind the length of a CHAR without a word, if it is white space. Blanks mean nothing
+/// there, but a TAB does. False if more than blanks of the text would go.
+[[nodiscard]] bool fits_char(const Field* field, std::string_view text, CHARSET_INFO* charset);
+
 /// False if a text column has dropped a part of a value that it took.
 [[nodiscard]] bool holds_whole_text(const Field* field, const Value& value, bool raw, bool is_noted);
 
-/// False if a number has digits behind its point that a DECIMAL, or a FLOAT or DOUBLE of so many digits, would
-/// round away.
+/// False if a number has digits behind its point that a DECIMAL, or a FLOAT or DOUBLE of so many digits,
+/// would round away.
 [[nodiscard]] bool keeps_digits(const Field* field, std::string_view number);
 /// A value, of which the field would keep less than all.
 [[nodiscard]] Error not_held_whole(const Field* field);

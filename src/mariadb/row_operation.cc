@@ -106,9 +106,10 @@ Operated join(THD* thd, Field* field, bool prepends, const Value& given, bool ra
   if (thd->is_error()) {
     return fail(error, take_server_error(thd, ErrorCode::sql));
   }
-  if (truncation != 0) {  // of spaces, which SQL takes with a note
+  // SQL drops white space with a note, and behind a CHAR without one.
+  if (truncation != 0 || !fits_char(field, {joined.ptr(), joined.length()}, field->charset())) {
     clear_diagnostics(thd);
-    return fail(error, {ErrorCode::sql, ER_DATA_TOO_LONG, "too long for " + quoted(field)});
+    return fail(error, not_held_whole(field));
   }
   return Operated::done;
 }

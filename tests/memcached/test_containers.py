@@ -156,3 +156,25 @@ def test_a_value_that_its_column_can_not_hold_is_an_error(
     assert cache.store("set @@narrow.a 0 0", b"long").startswith("SERVER_ERROR container 'narrow': sql 1406")
     assert cache.store("set @@narrow.a 0 0", b"\xff").startswith("SERVER_ERROR container 'narrow': sql 1366")
     assert cache.value("@@narrow.a") is None
+
+
+@pytest.mark.parametrize("charset", ["utf8mb4", "latin1", "utf16"])
+def test_a_tab_beyond_the_length_of_a_char_is_not_dropped(
+    cache: MemcachedConnection, cache_server: MemcachedServer, charset: str
+) -> None:
+    """SQL drops white space there without a word. Blanks at the end of a CHAR mean nothing, a TAB does."""
+    cache_server.sql(
+        f"CREATE OR REPLACE TABLE app.fixed (k VARCHAR(5) PRIMARY KEY, v CHAR(3) CHARACTER SET {charset})"
+    )
+    cache_server.contain("fixed", "app.fixed", flags="0", cas=None, expires=None)
+    too_long = "SERVER_ERROR container 'fixed': sql 1406"
+    assert cache.store("set @@fixed.a 0 0", b"abc\t").startswith(too_long)
+    assert cache.store("set @@fixed.a 0 0", b"abc") == "STORED"
+    assert cache.store("append @@fixed.a 0 0", b"\t").startswith(too_long)
+    assert cache.store("append @@fixed.a 0 0", b" \t ").startswith(too_long)
+    assert cache.store("append @@fixed.a 0 0", b"  ") == "STORED"
+    assert cache.value("@@fixed.a") == b"abc"
+    assert cache.store("set @@fixed.a 0 0", b"\t") == "STORED"
+    assert cache.store("prepend @@fixed.a 0 0", b"abc").startswith(too_long)
+    assert cache.store("prepend @@fixed.a 0 0", b"ab") == "STORED"
+    assert cache.value("@@fixed.a") == b"ab\t"
