@@ -63,8 +63,8 @@ bool is_unique_over(const TABLE* table, const KEY& key, std::string_view wanted)
 }
 
 /// The same, and whichever columns they are.
-bool is_unique_over(const KEY& key, uint32_t part_count) {
-  return (key.flags & HA_NOSAME) != 0 && key.user_defined_key_parts == part_count &&
+bool is_unique_over(const TABLE* table, const KEY& key, uint32_t part_count) {
+  return (key.flags & HA_NOSAME) != 0 && declared_part_count(table, key) == part_count &&
          std::none_of(key.key_part, key.key_part + part_count,
                       [](const KEY_PART_INFO& info) { return (info.key_part_flag & HA_PART_KEY_SEG) != 0; });
 }
@@ -188,7 +188,8 @@ Error Binding::resolve_names(const engine::SelectionDescription& description, TA
                  "index '" + description.index + "' is not unique over " + description.unique_columns);
   }
   const KEY& index = table->key_info[key_number];
-  if (const uint32_t parts = description.unique_key_parts; parts > 0 && !is_unique_over(index, parts)) {
+  if (const uint32_t parts = description.unique_key_parts;
+      parts > 0 && !is_unique_over(table, index, parts)) {
     return Error(ErrorCode::no_such_index, "index '" + description.index + "'" + in_table(table) +
                                                " is not unique over " + std::to_string(parts) +
                                                (parts == 1 ? " column" : " columns"));
@@ -198,7 +199,7 @@ Error Binding::resolve_names(const engine::SelectionDescription& description, TA
   }
   if (description.key_columns_first) {
     std::vector<uint16_t> key_columns;
-    for (uint32_t part = 0; part < index.user_defined_key_parts; ++part) {
+    for (uint32_t part = 0; part < declared_part_count(table, index); ++part) {
       key_columns.push_back(static_cast<uint16_t>(index.key_part[part].fieldnr - 1));
     }
     column_numbers_.insert(column_numbers_.begin(), key_columns.begin(), key_columns.end());

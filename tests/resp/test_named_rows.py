@@ -134,3 +134,51 @@ def test_a_table_with_history_has_its_rows_named_too(resp: RespConnection, resp_
     assert resp.command("SET", "@@kept.a", 2) == b"+OK\r\n"
     assert resp.command("INCR", "@@kept.a") == b":3\r\n"
     assert resp_server.value("SELECT COUNT(*) FROM app.kept FOR SYSTEM_TIME ALL") == 3
+
+
+@pytest.mark.parametrize(
+    "row_times",
+    [
+        "",
+        (
+            ", s TIMESTAMP(6) GENERATED ALWAYS AS ROW START, e TIMESTAMP(6) GENERATED ALWAYS AS ROW END,"
+            " PERIOD FOR SYSTEM_TIME(s, e)"
+        ),
+    ],
+    ids=["hidden", "named"],
+)
+def test_rows_of_a_table_with_history_are_hashes(
+    resp: RespConnection, resp_server: RespServer, row_times: str
+) -> None:
+    resp_server.sql("DROP TABLE IF EXISTS shop.kept")
+    resp_server.sql(
+        "CREATE TABLE shop.kept (a INT, b VARCHAR(10), v INT, w INT, mail VARCHAR(10) UNIQUE,"
+        f" PRIMARY KEY (a, b){row_times}) WITH SYSTEM VERSIONING"
+    )
+    assert resp.command("HSET", "shop.kept:1:x", "v", 1, "w", 2, "mail", "m") == b":3\r\n"
+    assert resp.command("HSET", "shop.kept:1:x", "v", 5) == b":0\r\n"
+    assert resp.command("HSETNX", "shop.kept:1:x", "v", 6) == b":0\r\n"
+    assert resp.command("HSETNX", "shop.kept:2:y", "v", 7) == b":1\r\n"
+    assert resp.command("HINCRBY", "shop.kept:1:x", "v", 10) == b":15\r\n"
+    assert resp.command("HINCRBY", "shop.kept:3:z", "v", 3) == b":3\r\n"
+    assert resp.command("HDEL", "shop.kept:1:x", "w") == b":1\r\n"
+    assert resp.command("HMGET", "shop.kept:1:x", "v", "w") == b"*2\r\n$2\r\n15\r\n$-1\r\n"
+    assert resp.command("HGET", "shop.kept@mail:m", "v") == b"$2\r\n15\r\n"
+    assert resp.command("HSET", "shop.kept@mail:m", "v", 16) == b":0\r\n"
+    assert resp.command("DEL", "shop.kept:2:y") == b":1\r\n"
+    assert resp.command("EXISTS", "shop.kept:1:x", "shop.kept:2:y") == b":1\r\n"
+    told = resp.command("SCAN", 0, "MATCH", "shop.kept:*")
+    assert told.endswith(b"*2\r\n$13\r\nshop.kept:1:x\r\n$13\r\nshop.kept:3:z\r\n")
+    rows = resp_server.sql("SELECT a, b, v, w FROM shop.kept ORDER BY a")
+    assert rows == [(1, "x", 16, None), (3, "z", 3, None)]
+    history = "SELECT v, w FROM shop.kept FOR SYSTEM_TIME ALL WHERE a = 1 ORDER BY v, w"
+    assert resp_server.sql(history) == [(1, 2), (5, 2), (15, None), (15, 2), (16, None)]
+    assert resp_server.value("SELECT COUNT(*) FROM shop.kept FOR SYSTEM_TIME ALL WHERE a = 2") == 1
+
+
+def test_a_key_of_a_table_with_history_has_no_time(resp: RespConnection, resp_server: RespServer) -> None:
+    resp_server.sql("DROP TABLE IF EXISTS shop.kept")
+    resp_server.sql("CREATE TABLE shop.kept (id INT PRIMARY KEY, v INT) WITH SYSTEM VERSIONING")
+    assert resp.command("HSET", "shop.kept:1", "v", 1) == b":1\r\n"
+    answer = resp.command("HGET", "shop.kept:1:2038-01-19 03\\:14\\:07.999999", "v")
+    assert b"is not unique over 2 columns" in answer
