@@ -222,6 +222,28 @@ void split_value(std::string_view value, std::span<Value> parts) {
   }
 }
 
+Filter unexpired(const Container& container, const Value& now_s) {
+  return {.mismatch = Mismatch::skip,
+          .comparison = Comparison::greater_or_unset,
+          .filter_column = container.expiry_filter,
+          .value = now_s};
+}
+
+std::span<const Filter> expired(Arena& arena, const Container& container, const Value& now_s) {
+  const auto filters = arena.array<Filter>(3);
+  if (filters.empty()) {
+    return {};
+  }
+  const Filter expiry{.mismatch = Mismatch::skip, .filter_column = container.expiry_filter, .value = {}};
+  std::fill(filters.begin(), filters.end(), expiry);
+  filters[0].comparison = Comparison::less_or_equal;
+  filters[0].value = now_s;
+  filters[1].comparison = Comparison::not_equal;
+  filters[1].value = Value("0");
+  filters[2].comparison = Comparison::not_equal;  // NULL, which is less than anything
+  return filters;
+}
+
 bool put_separators(Arena& arena, const Container& container, size_t first, size_t column_count,
                     PerColumn& per_column) {
   if (container.value_count <= 1) {

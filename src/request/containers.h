@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -117,6 +118,11 @@ struct ContainerKey {
 void split_key(std::string_view rest, std::span<Value> parts);
 /// The value's parts, one for each value column; the columns behind the last part get NULL.
 void split_value(std::string_view value, std::span<Value> parts);
+
+/// A filter that passes rows which have not expired, of a container whose rows can. `now_s` as text.
+[[nodiscard]] Filter unexpired(const Container& container, const Value& now_s);
+/// Filters that pass rows which have expired. Empty where memory is refused.
+[[nodiscard]] std::span<const Filter> expired(Arena& arena, const Container& container, const Value& now_s);
 
 /// Have the separator stand before each value but the first, in rows of so many columns; the values begin at
 /// column `first`. A container of one value needs none. False where memory is refused.

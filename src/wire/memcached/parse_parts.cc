@@ -114,10 +114,7 @@ bool set_conditions(const Scope& scope, const Container& container, const Condit
   }
   size_t at = 0;
   if (filters_expiry) {
-    filters[at++] = {.mismatch = Mismatch::skip,
-                     .comparison = Comparison::greater_or_unset,
-                     .filter_column = container.expiry_filter,
-                     .value = number_value(scope, scope.now_s())};
+    filters[at++] = unexpired(container, number_value(scope, scope.now_s()));
   }
   if (filters_cas) {
     filters[at++] = {.mismatch = Mismatch::refuse,

@@ -36,19 +36,9 @@ bool must_authenticate(const Scope& scope) {
 
 /// The filters of an insert that may only take the place of a row which has expired.
 bool set_expired_filters(const Scope& scope, const Container& container, Insert& insert) {
-  const auto filters = scope.arena().array<Filter>(3);
-  if (filters.empty()) {
-    return false;
-  }
-  const Filter expiry{.mismatch = Mismatch::skip, .filter_column = container.expiry_filter, .value = {}};
-  std::fill(filters.begin(), filters.end(), expiry);
-  filters[0].comparison = Comparison::less_or_equal;
-  filters[0].value = number_value(scope, scope.now_s());
-  filters[1].comparison = Comparison::not_equal;
-  filters[1].value = Value("0");
-  filters[2].comparison = Comparison::not_equal;  // NULL, which is less than anything
-  insert.duplicate_filters = filters;
-  return !filters[0].value.is_null();
+  const Value now = number_value(scope, scope.now_s());
+  insert.duplicate_filters = expired(scope.arena(), container, now);
+  return !now.is_null() && !insert.duplicate_filters.empty();
 }
 
 Request* make_store(const Scope& scope, const Key& key, const StoreLine& line, std::string_view value) {

@@ -70,14 +70,9 @@ bool set_duplicates(const Scope& scope, const Container& container, Existing exi
                              : existing == Existing::combine ? combine(scope, container, operation)
                                                              : set_all(scope, container, true);
   if (existing != Existing::replace && container.has_expiry) {
-    const auto filters = scope.arena().array<Filter>(1);
-    if (filters.empty()) {
-      return false;
-    }
-    filters[0] = unexpired(scope, container);
-    insert.duplicate_filters = filters;
+    insert.duplicate_filters = unexpired(scope, container);
     insert.mismatch_changes = all;
-    if (filters[0].value.is_null()) {
+    if (insert.duplicate_filters.empty()) {
       return false;
     }
   }

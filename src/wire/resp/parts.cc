@@ -114,27 +114,19 @@ bool parse_integer(std::string_view argument, int64_t& number) {
 
 // ---- rows of containers
 
-Filter unexpired(const Scope& scope, const Container& container) {
-  return {.mismatch = Mismatch::skip,
-          .comparison = Comparison::greater_or_unset,
-          .filter_column = container.expiry_filter,
-          .value = number_value(scope, static_cast<int64_t>(scope.now_s()))};
-}
-
-std::span<const Filter> expired(const Scope& scope, const Container& container) {
-  const auto filters = scope.arena().array<Filter>(3);
+std::span<const Filter> unexpired(const Scope& scope, const Container& container) {
+  const auto filters = scope.arena().array<Filter>(1);
   const Value now = number_value(scope, static_cast<int64_t>(scope.now_s()));
   if (filters.empty() || now.is_null()) {
     return {};
   }
-  const Filter expiry{.mismatch = Mismatch::skip, .filter_column = container.expiry_filter, .value = {}};
-  std::fill(filters.begin(), filters.end(), expiry);
-  filters[0].comparison = Comparison::less_or_equal;
-  filters[0].value = now;
-  filters[1].comparison = Comparison::not_equal;
-  filters[1].value = Value("0");
-  filters[2].comparison = Comparison::not_equal;  // NULL, which is less than anything
+  filters[0] = rowsocket::unexpired(container, now);
   return filters;
+}
+
+std::span<const Filter> expired(const Scope& scope, const Container& container) {
+  const Value now = number_value(scope, static_cast<int64_t>(scope.now_s()));
+  return now.is_null() ? std::span<const Filter>() : rowsocket::expired(scope.arena(), container, now);
 }
 
 Find* find_in_container(const Scope& scope, const Container& container, const SelectionNames& names,
@@ -144,15 +136,10 @@ Find* find_in_container(const Scope& scope, const Container& container, const Se
     return nullptr;
   }
   if (container.has_expiry) {
-    const auto filters = scope.arena().array<Filter>(1);
-    if (filters.empty()) {
+    find->filters = unexpired(scope, container);
+    if (find->filters.empty()) {
       return nullptr;
     }
-    filters[0] = unexpired(scope, container);
-    if (filters[0].value.is_null()) {
-      return nullptr;
-    }
-    find->filters = filters;
   }
   find->selection.names = &names;
   find->range.key = parts;

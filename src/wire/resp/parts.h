@@ -153,8 +153,8 @@ enum class Wanted : uint8_t { container, row, either };
 /// The find, which is of the first of these keys, becomes one of all of them. They are alike. False where
 /// memory is refused.
 [[nodiscard]] bool ask_for_all(const Scope& scope, std::span<const Key> keys, Find& find);
-/// A filter that passes rows which have not expired; `filter.value` is NULL where memory is refused.
-[[nodiscard]] Filter unexpired(const Scope& scope, const Container& container);
+/// A filter that passes rows which have not expired. Empty where memory is refused.
+[[nodiscard]] std::span<const Filter> unexpired(const Scope& scope, const Container& container);
 /// Filters that pass rows which have expired. Empty where memory is refused.
 [[nodiscard]] std::span<const Filter> expired(const Scope& scope, const Container& container);
 /// Where the value lies in a row of a selection of so many columns. False where memory is refused.
