@@ -94,6 +94,7 @@ Container::Container(const ContainerFields& fields)
                           .filter_columns = filter_columns_,
                           .unique_columns = key_columns_};
   };
+  keys = names(key_columns_);
   contents = names(contents_columns_);
   expiry = names(expiry_column_);
   values = names(values_columns_);

@@ -56,6 +56,7 @@ struct Container {
 
   // Selections of the same rows. All have the unique index, and as filter columns expiry and cas, as far as
   // the container has them.
+  SelectionNames keys;      ///< key parts alone
   SelectionNames contents;  ///< values alone
   SelectionNames expiry;    ///< the expiry time alone
   SelectionNames values;    ///< values, flags

@@ -80,9 +80,8 @@ class FlushReply final : public CommonReply {
 /// nullptr where memory is refused.
 Find* make_step(const Scope& scope, const Container& container) {
   auto* const find = scope.arena().make<Find>();
-  auto* const names = scope.arena().make<SelectionNames>(container.row);
   const auto key = scope.arena().array<Value>(scope.state.flushed.size());
-  if (find == nullptr || names == nullptr || key.size() != scope.state.flushed.size()) {
+  if (find == nullptr || key.size() != scope.state.flushed.size()) {
     return nullptr;
   }
   for (size_t part = 0; part < key.size(); ++part) {
@@ -92,8 +91,7 @@ Find* make_step(const Scope& scope, const Container& container) {
     }
     key[part] = Value(copy);
   }
-  names->columns = container.row.unique_columns;
-  find->selection.names = names;
+  find->selection.names = &container.keys;
   find->range = {.key_operator = key.empty() ? KeyOperator::at_or_after : KeyOperator::after,
                  .key = key,
                  .may_be_open = true};

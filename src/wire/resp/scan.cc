@@ -29,7 +29,7 @@ struct Scan {
 
   // What is scanned.
   const Container* container = nullptr;  ///< nullptr: a table
-  SelectionNames* names = nullptr;
+  const SelectionNames* names = nullptr;
   std::string_view rows = {};
   std::string_view lead = {};
   std::span<const Value> given = {};  ///< of the first key columns
@@ -94,16 +94,14 @@ bool take_container(const Scope& scope, std::string_view beginning, Scan& scan, 
   }
   const Container& container = *key.container();
   scan.container = &container;
-  scan.names = scope.arena().make<SelectionNames>(container.row);
+  scan.names = &container.keys;
   const std::string_view parts[] = {"@@", container.name};
   scan.rows = joined(scope, parts, {});
-  if (scan.names == nullptr || scan.rows.empty() ||
-      !take_given(scope, beginning.substr(scan.lead.size()), container_separator,
-                  container.key_part_count - 1, scan)) {
+  if (scan.rows.empty() || !take_given(scope, beginning.substr(scan.lead.size()), container_separator,
+                                       container.key_part_count - 1, scan)) {
     plan.add(nullptr);
     return false;
   }
-  scan.names->columns = container.row.unique_columns;
   return true;
 }
 
@@ -111,20 +109,21 @@ bool take_container(const Scope& scope, std::string_view beginning, Scan& scan, 
 bool take_table_of_scan(const Scope& scope, std::string_view beginning, size_t names_end, Scan& scan,
                         Plan& plan) {
   scan.lead = beginning.substr(0, names_end + 1);
-  scan.names = scope.arena().make<SelectionNames>();
-  if (scan.names == nullptr) {
+  auto* const names = scope.arena().make<SelectionNames>();
+  if (names == nullptr) {
     plan.add(nullptr);
     return false;
   }
-  if (!take_table(scope, beginning.substr(0, names_end), *scan.names, plan)) {
+  if (!take_table(scope, beginning.substr(0, names_end), *names, plan)) {
     return false;
   }
-  if (!scan.names->index.empty()) {
+  if (!names->index.empty()) {
     plan.refuse("-ERR SCAN walks the primary key: ROWS.FIND walks any index");
     return false;
   }
-  scan.names->key_columns_first = true;
-  const std::string_view parts[] = {scan.names->database, scan.names->table};
+  names->key_columns_first = true;
+  scan.names = names;
+  const std::string_view parts[] = {names->database, names->table};
   scan.rows = joined(scope, parts, ".");
   if (scan.rows.empty() ||
       !take_given(scope, beginning.substr(names_end + 1), part_separator, limits::resp_key_parts_max, scan)) {
