@@ -142,8 +142,8 @@ Request* parse_count(const Scope& scope, Words words, bool subtracts) {
     return refusal;
   }
   const auto& [key, amount, is_silent] = asked;
-  Find* const find = make_count_find(scope, key, {.amount = amount, .subtracts = subtracts}, {},
-                                     places_in_row(*key.container));
+  const RowPlaces places = places_in_row(*key.container);
+  Find* const find = make_count_find(scope, key, {.amount = amount, .subtracts = subtracts}, {}, places);
   if (is_silent) {
     return with_found_reply(scope, find, *key.container, true,
                             {.found = {},
@@ -153,7 +153,7 @@ Request* parse_count(const Scope& scope, Words words, bool subtracts) {
   }
   RowLayout layout;
   PerColumn per_column;
-  if (find == nullptr || !make_row_layout(scope, *key.container, key.container->row, layout, per_column)) {
+  if (find == nullptr || !make_layout(scope, *key.container, places, layout, per_column)) {
     return nullptr;
   }
   find->reply =

@@ -35,7 +35,8 @@ bool take_keys(const Scope& scope, Words words, std::span<Key> keys, Request*& r
 /// The find of some keys of one container. nullptr where memory is refused.
 Request* find_keys(const Scope& scope, const Get& get, std::span<const Key> keys, bool is_whole) {
   const Container& container = *keys.front().container;
-  const SelectionNames& names = get.tells_cas || get.touches ? container.row : container.values;
+  const RowPlaces places =
+      get.tells_cas || get.touches ? places_in_row(container) : places_in_values(container);
   const size_t part_count = container.key_part_count;
   RowLayout layout;
   PerColumn per_column;
@@ -43,14 +44,14 @@ Request* find_keys(const Scope& scope, const Get& get, std::span<const Key> keys
   const auto wires = scope.arena().array<std::string_view>(keys.size());
   const auto parts = scope.arena().array<Value>(keys.size() * part_count);
   if (find == nullptr || wires.empty() || parts.empty() || !set_conditions(scope, container, {}, *find) ||
-      !make_row_layout(scope, container, names, layout, per_column)) {
+      !make_layout(scope, container, places, layout, per_column)) {
     return nullptr;
   }
   for (size_t number = 0; number < keys.size(); ++number) {
     wires[number] = keys[number].wire;
     split_key(keys[number].rest, parts.subspan(number * part_count, part_count));
   }
-  find->selection.names = &names;
+  find->selection.names = &places.names;
   find->range.key = parts.first(part_count);
   find->range.exact_values = true;
   find->limit = keys.size();

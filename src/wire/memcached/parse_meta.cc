@@ -76,24 +76,13 @@ MetaAnswer answer_of(const Scope& scope, const Meta& meta, bool subtracts = fals
           .counts_missed = count_of_missed(meta, subtracts)};
 }
 
-/// Where the parts of a row lie in the selection. False where memory is refused.
-bool make_layout_of(const Scope& scope, const Container& container, const RowPlaces& places,
-                    RowLayout& layout, PerColumn& per_column) {
-  layout.flags_at = places.flags_at;
-  layout.cas_at = places.cas_at;
-  layout.expiry_at = places.expiry_at;
-  const size_t column_count = places.values_at + container.value_count + (container.has_flags ? 1U : 0U) +
-                              (container.has_cas ? 1U : 0U) + (container.has_expiry ? 1U : 0U);
-  return make_layout(scope, container, column_count, places.values_at, layout, per_column);
-}
-
 /// A find gets its reply.
 template <typename KindOfReply = MetaLineReply>
 Find* with_reply(const Scope& scope, Find* find, const Container& container, const MetaAnswer& answer,
                  const RowPlaces& places) {
   RowLayout layout;
   PerColumn per_column;
-  if (find == nullptr || !make_layout_of(scope, container, places, layout, per_column)) {
+  if (find == nullptr || !make_layout(scope, container, places, layout, per_column)) {
     return nullptr;
   }
   find->reply = scope.arena().make<KindOfReply>(scope.out(), container, answer, layout, per_column);
@@ -217,8 +206,7 @@ Request* make_meta_insert(const Scope& scope, const Meta& meta, const Key& key, 
   Insert* const insert = make_insert(scope, key, line, value);
   RowLayout layout;
   PerColumn per_column;
-  if (insert == nullptr ||
-      !make_layout_of(scope, container, places_in_whole(container), layout, per_column)) {
+  if (insert == nullptr || !make_layout(scope, container, places_in_whole(container), layout, per_column)) {
     return nullptr;
   }
   MetaAnswer answer = answer_of(scope, meta);

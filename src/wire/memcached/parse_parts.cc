@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <initializer_list>
 
 #include "base/limits.h"
 
@@ -141,6 +142,14 @@ Find* find_row(const Scope& scope, const Key& key, const SelectionNames& names,
   return find;
 }
 
+RowPlaces places_in_values(const Container& container) {
+  return {.names = container.values,
+          .values_at = 0,
+          .flags_at = container.flags_at,
+          .cas_at = Container::none,
+          .expiry_at = Container::none};
+}
+
 RowPlaces places_in_row(const Container& container) {
   return {.names = container.row,
           .values_at = 0,
@@ -158,28 +167,22 @@ RowPlaces places_in_whole(const Container& container) {
       .expiry_at = container.expiry_in_whole};
 }
 
-bool make_layout(const Scope& scope, const Container& container, size_t column_count, size_t values_at,
-                 RowLayout& layout, PerColumn& per_column) {
-  layout.ends = scope.arena().array<ColumnEnd>(column_count);
-  layout.values_at = static_cast<uint32_t>(values_at);
+bool make_layout(const Scope& scope, const Container& container, const RowPlaces& places, RowLayout& layout,
+                 PerColumn& per_column) {
+  size_t column_count = size_t{places.values_at} + container.value_count;
+  for (const uint32_t place : {places.flags_at, places.cas_at, places.expiry_at}) {
+    column_count += place == Container::none ? 0 : 1;
+  }
+  layout = {.ends = scope.arena().array<ColumnEnd>(column_count),
+            .values_at = places.values_at,
+            .flags_at = places.flags_at,
+            .cas_at = places.cas_at,
+            .expiry_at = places.expiry_at};
   if (layout.ends.empty()) {
     return false;
   }
   per_column = {.prefixes = nullptr, .ends = layout.ends.data()};
-  return put_separators(scope.arena(), container, values_at, column_count, per_column);
-}
-
-bool make_row_layout(const Scope& scope, const Container& container, const SelectionNames& names,
-                     RowLayout& layout, PerColumn& per_column) {
-  const bool is_row = &names == &container.row;
-  layout.flags_at = container.flags_at;
-  layout.cas_at = is_row ? container.cas_at : Container::none;
-  layout.expiry_at = is_row ? container.expiry_at : Container::none;
-  size_t column_count = container.value_count + (container.has_flags ? 1U : 0U);
-  if (is_row) {
-    column_count += (container.has_cas ? 1U : 0U) + (container.has_expiry ? 1U : 0U);
-  }
-  return make_layout(scope, container, column_count, 0, layout, per_column);
+  return put_separators(scope.arena(), container, places.values_at, column_count, per_column);
 }
 
 }  // namespace rowsocket::wire::memcached

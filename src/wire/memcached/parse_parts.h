@@ -114,15 +114,7 @@ struct Conditions {
 /// The conditions of a find that has its keys.
 [[nodiscard]] bool set_conditions(const Scope& scope, const Container& container,
                                   const Conditions& conditions, Find& find);
-/// Where the parts of the container's row lie, for a reply that is told the rows of a selection.
-/// `values_at`: of the first value column. False where memory is refused.
-[[nodiscard]] bool make_layout(const Scope& scope, const Container& container, size_t column_count,
-                               size_t values_at, RowLayout& layout, PerColumn& per_column);
-/// Of the selections `values` and `row`.
-[[nodiscard]] bool make_row_layout(const Scope& scope, const Container& container,
-                                   const SelectionNames& names, RowLayout& layout, PerColumn& per_column);
-
-/// A selection of a container's rows, and where the columns that are written stand in it.
+/// A selection of a container's rows, and where its columns stand in it.
 struct RowPlaces {
   const SelectionNames& names;
   uint32_t values_at;
@@ -130,10 +122,15 @@ struct RowPlaces {
   uint32_t cas_at;
   uint32_t expiry_at;
 };
+/// Of `values`: what is there is told.
+[[nodiscard]] RowPlaces places_in_values(const Container& container);
 /// Of `row`: what is there is changed.
 [[nodiscard]] RowPlaces places_in_row(const Container& container);
 /// Of `whole`: what is there is changed, or else a row is inserted.
 [[nodiscard]] RowPlaces places_in_whole(const Container& container);
+/// The same for a reply that is told the rows of such a selection. False where memory is refused.
+[[nodiscard]] bool make_layout(const Scope& scope, const Container& container, const RowPlaces& places,
+                               RowLayout& layout, PerColumn& per_column);
 
 /// What is assigned to a row's columns, one after the other.
 class Assignments {
