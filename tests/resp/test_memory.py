@@ -55,6 +55,28 @@ def test_commands_that_wait_for_exec_count_as_held_memory(start: Start) -> None:
             assert client.command("PING") == b"+PONG\r\n"
 
 
+def test_commands_that_waited_for_exec_leave_no_memory_behind(start: Start) -> None:
+    """What the allocator keeps of texts that grew is nobody's, and counts for nobody."""
+    held_bytes_max = 256 * MEBIBYTE
+    server = start(
+        RespServer,
+        {"loose-rowsocket-max-held-bytes": held_bytes_max, "loose-rowsocket-threads-write": 1},
+    )
+    server.prepare()
+    with server.resp() as client:
+        assert client.command("SET", "m", "z" * MEBIBYTE) == b"+OK\r\n"
+    before = server.memory_bytes()
+    collected = encoded("MULTI") + 8 * encoded("SET", "m", "z" * 1_000_000)
+    for _ in range(2):
+        with ExitStack() as stack:
+            clients = [stack.enter_context(server.resp()) for _ in range(25)]
+            for client in clients:
+                client.send(collected)
+                assert client.lines(9)[-1] == b"+QUEUED\r"
+            assert server.memory_bytes() - before < held_bytes_max
+        server.wait_until("has the memory back", lambda: server.memory_bytes() - before < 32 * MEBIBYTE)
+
+
 def test_a_name_is_bounded(start: Start) -> None:
     server = start(RespServer)
     server.prepare()

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <string>
 
+#include "base/buffer.h"
 #include "request/protocol.h"
 
 namespace rowsocket::wire::resp {
@@ -28,19 +29,21 @@ struct State final : WireState {
 
   // Between MULTI and EXEC.
   bool collects = false;
-  bool is_broken = false;      ///< a command was refused: nothing will be done
-  bool executes = false;       ///< EXEC was parsed up to its last byte, which ends the collecting
-  std::string collected = {};  ///< the commands, as they were sent
+  bool is_broken = false;  ///< a command was refused: nothing will be done
+  bool executes = false;   ///< EXEC was parsed up to its last byte, which ends the collecting
+  /// The commands, as they were sent. A buffer gives large memory back to the system at once, where the
+  /// allocator would keep it from client to client, and nobody would count it.
+  Buffer collected = {};
   uint32_t collected_count = 0;
 
   void forget_collected() {
     collects = is_broken = executes = false;
-    std::string().swap(collected);  // with its memory
+    collected.release();
     collected_count = 0;
   }
 
   [[nodiscard]] size_t held_bytes() const override {
-    return bytes_of(database) + bytes_of(name) + bytes_of(collected);
+    return bytes_of(database) + bytes_of(name) + collected.capacity();
   }
 
  private:

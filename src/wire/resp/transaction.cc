@@ -51,14 +51,14 @@ class QueuedReply final : public CommonReply {
   QueuedReply(Buffer& out, State& state, std::string_view bytes)
       : CommonReply(out, Form::values, 2, nullptr), state_(state), bytes_(bytes) {}
   void done() override {
-    try {
-      state_.collected.append(bytes_);
-      ++state_.collected_count;
-      append_line(out(), "+QUEUED");
-    } catch (...) {
+    state_.collected.append(bytes_);
+    if (state_.collected.failed()) {
       state_.is_broken = true;
       failed(ErrorCode::out_of_memory);
+      return;
     }
+    ++state_.collected_count;
+    append_line(out(), "+QUEUED");
   }
 
  private:
@@ -125,7 +125,7 @@ Request* break_off(const Scope& scope, Request* alone) {
 Request* make_exec(const Scope& scope) {
   State& state = scope.state;
   // The state's own may go while the group is under way.
-  std::string_view rest = scope.arena().copy_of_text(state.collected);
+  std::string_view rest = scope.arena().copy_of_text(state.collected.view());
   if (rest.data() == nullptr) {
     return nullptr;
   }
