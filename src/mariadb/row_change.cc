@@ -122,9 +122,13 @@ Error other_key(const Binding& binding) {
 
 Error change_row(THD* thd, const Binding& binding, TABLE* table, std::span<const Assignment> assignments,
                  bool keeps_signs, bool raw, bool& changed) {
+  changed = false;
+  if (assignments.empty()) {
+    changed = true;  // as a row that has its new values already; but no trigger has anything to see
+    return {};
+  }
   store_record(table, record[1]);
   begin_new_values(table);
-  changed = false;
   for (const Assignment& assignment : assignments) {
     Field* const field = binding.columns[assignment.column].field;
     Error error;
