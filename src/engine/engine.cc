@@ -2,6 +2,7 @@
 #include "engine/engine.h"
 
 #include <algorithm>
+#include <numeric>
 #include <utility>
 
 namespace rowsocket::engine {
@@ -23,6 +24,11 @@ Verdict verdict_of(Mismatch mismatch) {
       return Verdict::refuse;
   }
   return Verdict::skip;
+}
+
+void Cursor::order_rows(std::span<const Value> values, size_t value_count, std::span<uint32_t> order) {
+  std::iota(order.begin(), order.end(), 0U);
+  order_by_key(values, value_count, order);
 }
 
 }  // namespace rowsocket::engine

@@ -230,12 +230,21 @@ class Cursor {
   virtual Error change_row(std::span<const Assignment> assignments, bool keeps_signs, bool& changed) = 0;
   /// Delete the current row. Where a trigger wants it kept, `deleted` is false and the row stays.
   virtual Error delete_row(bool& deleted) = 0;
+  /// The numbers of rows to insert, from 0, in the order in which their keys stand in the index; rows of one
+  /// key stay in their order. The rows have `value_count` values, of which the first ones are the key. Where
+  /// the order is not to be had, it is that of the rows; where one is a key that no row can have, any.
+  void order_rows(std::span<const Value> values, size_t value_count, std::span<uint32_t> order);
   /// Insert one row. On success `outcome` says what was done (its `error` is not touched). A row that a
   /// trigger does not want affects none, and is an error where it is to be told.
   virtual Error insert_row(const RowToInsert& row, RowOutcome& outcome) = 0;
 
   /// Why the last Step was `failed`.
   [[nodiscard]] virtual const Error& error() const = 0;
+
+ protected:
+  /// `order` holds the numbers in the order of the rows. It stays so, or is sorted.
+  virtual void order_by_key(std::span<const Value> /*values*/, size_t /*value_count*/,
+                            std::span<uint32_t> /*order*/) {}
 };
 
 /// What KILL or a shutdown wants of a session.

@@ -184,6 +184,11 @@ class Ask {
     as<Insert>().duplicate_changes = changes;
     return std::move(*this);
   }
+  Ask in_key_order() && {
+    kept_->order.resize(as<Insert>().row_count);
+    as<Insert>().order = kept_->order;
+    return std::move(*this);
+  }
   Ask rows_alone() && {
     as<Insert>().rows_alone = true;
     return std::move(*this);
@@ -246,6 +251,7 @@ class Ask {
     std::vector<Filter> filters;
     std::vector<Assignment> assignments;
     std::vector<DuplicateChange> duplicate_changes;
+    std::vector<uint32_t> order;
   };
 
   template <typename Kind>

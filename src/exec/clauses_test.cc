@@ -125,6 +125,16 @@ TEST_F(ClausesTest, many_rows_are_inserted_or_none) {
   EXPECT_EQ(stock("7"), "2");
 }
 
+TEST_F(ClausesTest, rows_can_be_inserted_in_the_order_of_their_keys) {
+  const auto rows = [] {
+    return Ask::insert_rows(9, 3, {"7", "30", "a", "1", "07", "30", "b", "2", "6", "30", "c", "3"})
+        .on_duplicate(OnDuplicate::change, {3});
+  };
+  EXPECT_EQ(on_shop(rows().in_key_order()), "rows/2 1# 1# 2#") << "6, and then both of 7";
+  EXPECT_EQ(stock("7"), "2") << "the last one of a key counts";
+  EXPECT_EQ(stock("6"), "3");
+}
+
 TEST_F(ClausesTest, rows_that_stand_alone_fail_alone) {
   EXPECT_EQ(
       on_shop(Ask::insert_rows(9, 3, {"6", "30", "mug", "1", "1", "30", "x", "2", "7", "30", "cup", "x"})

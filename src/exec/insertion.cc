@@ -28,6 +28,10 @@ Error Insertion::run(size_t reply_bytes_max) {
   if (Error error = prepare(); !error.ok()) {
     return error;
   }
+  if (insert_.order.size() == insert_.row_count) {
+    cursor_.order_rows(insert_.values, value_count_, insert_.order);
+    order_ = insert_.order;
+  }
   return row_.tells_row ? run_told_as_rows(reply_bytes_max) : run_told_as_outcomes();
 }
 
@@ -58,7 +62,7 @@ Error Insertion::insert_next_row(size_t number, RowOutcome& outcome) {
       return reason;
     }
   }
-  return insert_row(number, outcome);
+  return insert_row(order_.empty() ? number : order_[number], outcome);
 }
 
 Error Insertion::run_told_as_outcomes() {

@@ -36,8 +36,9 @@ class Insertion {
   RequestBounds& bounds_;
   RowCounts& counts_;
   engine::RowToInsert row_;
-  const size_t value_count_;   ///< of a row
-  const size_t column_count_;  ///< of the selection
+  std::span<const uint32_t> order_ = {};  ///< of the rows; empty = as they stand
+  const size_t value_count_;              ///< of a row
+  const size_t column_count_;             ///< of the selection
 };
 
 }  // namespace rowsocket::exec

@@ -51,6 +51,9 @@ class Cursor final : public engine::Cursor {
   Error insert_row(const engine::RowToInsert& row, RowOutcome& outcome) override;
   [[nodiscard]] const Error& error() const override { return error_; }
 
+ protected:
+  void order_by_key(std::span<const Value> values, size_t value_count, std::span<uint32_t> order) override;
+
  private:
   enum class Change : uint8_t { none, insert, update, remove };
   /// Where the walk starts and how it goes on, once the key is converted.

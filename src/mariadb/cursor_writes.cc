@@ -10,6 +10,7 @@
 #include "base/invariant.h"
 #include "mariadb/cursor.h"
 #include "mariadb/diagnostics.h"
+#include "mariadb/key_order.h"
 #include "mariadb/row_change.h"
 #include "mariadb/row_insert.h"
 
@@ -130,6 +131,10 @@ Error Cursor::delete_row(bool& deleted) {
     return error;
   }
   return noted(mariadb::delete_row(thd_, table_, deleted));
+}
+
+void Cursor::order_by_key(std::span<const Value> values, size_t value_count, std::span<uint32_t> order) {
+  mariadb::order_by_key(thd_, *binding_, table_, values, value_count, raw_, order);
 }
 
 Error Cursor::insert_row(const engine::RowToInsert& row, RowOutcome& outcome) {

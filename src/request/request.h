@@ -226,6 +226,10 @@ struct Insert : Request {
   /// row that has this key is there already. It is an error where a row has another unique key of the new
   /// one, where the key's columns do not hold the key exactly, or where the row would get another key.
   bool names_row = false;
+  /// Room for the number of each row: rows are inserted in the order of their keys, and what came of them is
+  /// told so, that two such inserts lock rows in one order and do not meet in a deadlock. Rows of one key
+  /// stay in their order. Needs names_row. Empty: in the order of the request.
+  std::span<uint32_t> order = {};
   bool rows_alone = false;  ///< a row that fails does not undo the others
   bool tells_rows = false;  ///< tell the rows as they are afterwards, instead of what came of them; not where
                             ///< they stand alone

@@ -61,6 +61,57 @@ def test_a_unique_value_in_a_container_is_no_key(resp_server: RespServer, resp: 
 
 
 @pytest.mark.parametrize(
+    ("kind", "one", "other"),
+    [
+        ("VARCHAR(20)", "a", "a "),
+        ("VARCHAR(20)", "e", "é"),
+        ("VARCHAR(20)", "b", "B"),
+        ("VARCHAR(20) COLLATE utf8mb4_unicode_ci", "strasse", "straße"),
+        ("CHAR(20) COLLATE utf8mb4_nopad_bin", "a", "a "),
+        ("INT", "1", "01"),
+        ("DECIMAL(10,2)", "3", "3.0"),
+        ("DOUBLE", "10", "1e1"),
+        ("YEAR", "26", "2026"),
+        ("DATE", "2026-01-02", "20260102"),
+        ("INET6", "::1", "0::1"),
+        ("UUID", "550e8400e29b41d4a716446655440000", "550e8400-e29b-41d4-a716-446655440000"),
+    ],
+)
+def test_the_last_of_equal_keys_counts(
+    resp_server: RespServer, resp: RespConnection, kind: str, one: str, other: str
+) -> None:
+    resp_server.sql(f"CREATE OR REPLACE TABLE app.equal (k {kind} PRIMARY KEY, v VARCHAR(10))")
+    resp_server.contain("equal", "app.equal", flags="0", cas=None, expires=None)
+    for keys in ((one, other), (other, one)):
+        resp_server.sql("DELETE FROM app.equal")
+        pairs = [
+            text
+            for number, key in enumerate((*keys, keys[0], keys[1]))
+            for text in (f"@@equal.{key}", number)
+        ]
+        if resp.command("MSET", *pairs) == b"+OK\r\n":
+            assert resp_server.sql("SELECT v FROM app.equal") == [("3",)], keys
+        else:
+            assert resp_server.sql("SELECT v FROM app.equal") == [], keys
+
+
+def test_pairs_of_an_mset_are_of_any_key(resp_server: RespServer, resp: RespConnection) -> None:
+    """Rows are written in the order of the index, whatever it is."""
+    resp_server.sql(
+        "CREATE OR REPLACE TABLE app.pairs (a INT, b VARCHAR(40), v INT, PRIMARY KEY (b DESC, a))"
+    )
+    resp_server.contain("pairs", "app.pairs", key="b|a", flags="0", cas=None, expires=None)
+    keys = [f"{'x' * (seed % 7)}é{seed % 11}|{seed % 5 - 2}" for seed in range(700)]
+    pairs = [text for number, key in enumerate(keys) for text in (f"@@pairs.{key}", number)]
+    assert resp.command("MSET", *pairs) == b"+OK\r\n"
+    last = {key: number for number, key in enumerate(keys)}
+    rows = resp_server.sql("SELECT CONCAT(b, '|', a), v FROM app.pairs")
+    assert dict(rows) == last
+    assert resp.command("MSET", "@@pairs.a|1", 1, "@@pairs.b|x", 2).startswith(b"-ERR ")
+    assert resp_server.value("SELECT COUNT(*) FROM app.pairs") == len(last)
+
+
+@pytest.mark.parametrize(
     ("kind", "there", "near"),
     [
         ("INT", "1", "1.4"),

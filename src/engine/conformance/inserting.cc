@@ -327,6 +327,33 @@ TEST_P(Inserting, the_row_that_is_there_afterwards_is_the_current_one) {
   EXPECT_EQ(told({"1", "pad"}, {OnDuplicate::replace}), "1 pad 7") << "replaced";
 }
 
+// ---- the order of their keys
+
+TEST_P(Inserting, rows_stand_in_the_order_of_their_keys) {
+  const auto order_of = [&](Selection& index, const Texts& values, size_t value_count) {
+    std::vector<uint32_t> order(values.values().size() / value_count);
+    const Error error = client().request(index, Intent::write, [&](Cursor& cursor) {
+      cursor.order_rows(values, value_count, order);
+      return Error();
+    });
+    EXPECT_TRUE(error.ok());
+    std::string text;
+    for (const uint32_t number : order) {
+      text += std::to_string(number);
+    }
+    return text;
+  };
+  Selection& by_id = client().open();
+  EXPECT_EQ(order_of(by_id, {"10", "a", "9", "b", "-1", "c"}, 2), "210") << "as numbers";
+  EXPECT_EQ(order_of(by_id, {"9", "a", "7", "b", "09", "c", "07", "d"}, 2), "1302") << "equal ones stay";
+  EXPECT_THAT(order_of(by_id, {"9", "x", "7"}, 1), testing::SizeIs(3)) << "one is no key";
+  EXPECT_EQ(order_of(by_id, {}, 1), "");
+  Selection& by_name = client().open({"d", "item", "by_name", "name", ""});
+  EXPECT_EQ(order_of(by_name, {"pen", "cap", "p", "pen", "cap"}, 1), "14203");
+  Selection& by_stock = client().open({"d", "item", "by_stock_name", "stock,name", ""});
+  EXPECT_EQ(order_of(by_stock, {"5", "b", "5", "a", nullptr, "c"}, 2), "210") << "NULL comes first";
+}
+
 INSTANTIATE_TEST_SUITE_P(, Inserting, testing::ValuesIn(every_kind()), name_of_kind);
 
 }  // namespace

@@ -57,6 +57,9 @@ class MemoryCursor final : public Cursor {
   Error insert_row(const RowToInsert& row, RowOutcome& outcome) override;
   [[nodiscard]] const Error& error() const override { return error_; }
 
+ protected:
+  void order_by_key(std::span<const Value> values, size_t value_count, std::span<uint32_t> order) override;
+
  private:
   struct Condition {
     Mismatch mismatch;

@@ -199,6 +199,24 @@ Error MemoryCursor::change_duplicate(RowNumber number, const RowToInsert& insert
   return write(number, std::move(row));
 }
 
+void MemoryCursor::order_by_key(std::span<const Value> values, size_t value_count,
+                                std::span<uint32_t> order) {
+  const MutexLock lock(session_.state().mutex);
+  const Table& table = *binding_->table();
+  std::vector<Entry> keys(order.size());
+  for (size_t row = 0; row < keys.size(); ++row) {
+    for (size_t part = 0; part < key_index().columns.size() && part < value_count; ++part) {
+      Cell& cell = keys[row].key.emplace_back();
+      if (!table.convert(key_index().columns[part], values[row * value_count + part], cell).ok()) {
+        return;
+      }
+    }
+  }
+  std::stable_sort(order.begin(), order.end(), [this, &keys](uint32_t left, uint32_t right) {
+    return key_index().less(keys[left], keys[right]);
+  });
+}
+
 Error MemoryCursor::insert_row(const RowToInsert& row, RowOutcome& outcome) {
   const MutexLock lock(session_.state().mutex);
   stands_ = false;

@@ -69,15 +69,44 @@ TEST_F(RowsInsertTest, what_makes_no_sense_is_refused) {
   EXPECT_THAT(answer_to({"ROWS.INSERT", "d.t", "a", "1", "1", "MAYBE"}), HasSubstr("syntax error"));
 }
 
+/// In which order, the engine decides (Cursor::order_rows): it knows which keys are equal.
 TEST_F(RowsInsertTest, pairs_of_an_mset_are_locked_in_one_order) {
   const Insert& insert = insert_of({"MSET", "b", "1", "A", "2", "c", "3", "a", "4"});
   ASSERT_EQ(insert.row_count, 4U);
+  EXPECT_EQ(insert.order.size(), 4U);
+  EXPECT_TRUE(insert.names_row);
   const size_t size = insert.values.size() / 4;
   std::string keys;
   for (size_t row = 0; row < 4; ++row) {
     keys += insert.values[row * size].view();
   }
-  EXPECT_EQ(keys, "Aabc");
+  EXPECT_EQ(keys, "bAca") << "the last one of equal keys counts";
+}
+
+TEST_F(RowsInsertTest, tables_of_an_mset_are_locked_in_one_order) {
+  const auto tables_of = [this](std::initializer_list<std::string_view> arguments) {
+    std::string tables;
+    for (const Request* const member : static_cast<const Group&>(request_of(encoded(arguments))).members) {
+      const auto& insert = static_cast<const Insert&>(*member);
+      tables += std::string(insert.selection.names->table) + std::to_string(insert.row_count) + " ";
+    }
+    return tables;
+  };
+  EXPECT_EQ(tables_of({"MSET", "@@wide.1|2", "x", "a", "1", "@@bare.a", "2", "b", "3"}), "bare1 t2 wide1 ");
+  EXPECT_EQ(tables_of({"MSET", "@@bare.a", "2", "b", "3", "@@wide.1|2", "x", "a", "1"}), "bare1 t2 wide1 ");
+}
+
+TEST_F(RowsInsertTest, pairs_of_two_containers_of_one_table_stay_in_the_order_of_the_command) {
+  std::vector<std::unique_ptr<const Container>> all;
+  for (const char* name : {"one", "two"}) {
+    all.push_back(
+        std::make_unique<const Container>(ContainerFields{name, "d", "t", "k", "v", "", "", "", "PRIMARY"}));
+  }
+  settings.containers = std::make_shared<const Containers>(std::move(all));
+  const auto& group = static_cast<const Group&>(
+      request_of(encoded({"MSET", "@@two.a", "1", "@@one.a", "2", "@@two.a", "3"})));
+  ASSERT_EQ(group.members.size(), 3U);
+  EXPECT_EQ(words_of(static_cast<const Insert&>(*group.members[1]).values), "a 2");
 }
 
 }  // namespace

@@ -182,19 +182,21 @@ bool is_less_but_for_case(std::string_view one, std::string_view other) {
       [](char left, char right) { return to_capital(left) < to_capital(right); });
 }
 
-/// All clients lock rows in the same order, so that two of them never wait for each other. Texts that differ
-/// in case alone may be the same key to a table: such pairs stay in the order of the command, and the last
-/// one counts.
+/// All clients lock the rows of tables in the same order, so that two of them never wait for each other.
+/// Pairs of one table may be of one row, be they of two containers: they stay in the order of the command, so
+/// that the last one counts.
 bool locks_earlier(const Pair& one, const Pair& other) {
-  if (one.key.container() != other.key.container()) {
-    return one.key.container()->name < other.key.container()->name;
+  const SelectionNames& left = one.key.container()->whole;
+  const SelectionNames& right = other.key.container()->whole;
+  if (is_less_but_for_case(left.database, right.database)) {
+    return true;
   }
-  return std::lexicographical_compare(
-      one.key.parts.begin(), one.key.parts.end(), other.key.parts.begin(), other.key.parts.end(),
-      [](const Value& left, const Value& right) { return is_less_but_for_case(left.view(), right.view()); });
+  return !is_less_but_for_case(right.database, left.database) &&
+         is_less_but_for_case(left.table, right.table);
 }
 
-/// Pairs of one container, as rows of one insert.
+/// Pairs of one container, as rows of one insert, which locks them in the order of their keys: only the table
+/// knows which keys are equal.
 Insert* insert_pairs(const Scope& scope, std::span<const Pair> pairs, std::string_view line) {
   const Container& container = *pairs.front().key.container();
   const size_t row_size = RowShape(container).size;
@@ -208,8 +210,13 @@ Insert* insert_pairs(const Scope& scope, std::span<const Pair> pairs, std::strin
       return nullptr;
     }
   }
-  return with_reply<StoredReply>(scope, make_insert(scope, container, values, Existing::replace), &container,
-                                 line);
+  Insert* const insert = with_reply<StoredReply>(
+      scope, make_insert(scope, container, values, Existing::replace), &container, line);
+  if (insert == nullptr || pairs.size() == 1) {
+    return insert;
+  }
+  insert->order = scope.arena().array<uint32_t>(pairs.size());
+  return insert->order.empty() ? nullptr : insert;
 }
 
 }  // namespace
