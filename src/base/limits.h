@@ -80,9 +80,15 @@ inline constexpr size_t resp_key_parts_max = 32;
 /// Rows that one SCAN looks at, whatever its COUNT. Not measured.
 inline constexpr uint32_t scan_rows_max = 10'000;
 inline constexpr uint32_t scan_rows_default = 10;  ///< as in Redis
+/// Of SCAN's pattern. Each key may be compared with all of it, from each of the key's bytes on: at most 3
+/// million steps for a key of 3072 bytes. Not measured.
+inline constexpr size_t scan_pattern_bytes_max = kibibyte;
 /// Places of scans that are remembered, of all clients together; each step of a scan is one. An index of
 /// InnoDB has keys of 3072 bytes, so they come to 12 MiB at most. Not measured.
 inline constexpr uint32_t scan_places_max = 4096;
+/// Of them, those of one connection: so that a client that begins scans and ends none ends its own. Clients
+/// take one step behind the other. Not measured.
+inline constexpr uint32_t scan_places_per_connection = 16;
 /// Of a place whose key is longer, nothing is remembered: the scan fails.
 inline constexpr size_t scan_place_bytes_max = 16 * kibibyte;
 

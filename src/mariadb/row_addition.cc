@@ -57,7 +57,13 @@ Operated add_integer(THD* thd, Field* field, Wide before, const Value& amount, S
     return not_stored(sum, field, error);
   }
   field->store(static_cast<longlong>(after), after > LONGLONG_MAX);
-  return outcome(thd, error);
+  const Operated stored = outcome(thd, error);
+  // The server takes a small number for a year of this or the last century.
+  if (stored == Operated::done && field->real_type() == MYSQL_TYPE_YEAR && field->val_int() != after) {
+    error = out_of_range(field);
+    return Operated::failed;
+  }
+  return stored;
 }
 
 Operated add_decimal(THD* thd, Field* field, const Value& amount, SumRules rules, Error& error) {

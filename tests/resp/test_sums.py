@@ -52,6 +52,15 @@ def test_a_whole_number_is_told_without_what_its_column_adds(
     assert resp.command("HINCRBY", "app.typed:a", "v", 0) == told
 
 
+def test_a_year_is_not_made_of_a_number_that_is_none(column: RespServer, resp: RespConnection) -> None:
+    """The server takes 5 for 2005: what is told would not be what is stored."""
+    make(column, "YEAR", "2005")
+    assert resp.command("HINCRBY", "app.typed:a", "v", 1) == b":2006\r\n"
+    assert resp.command("HINCRBY", "app.typed:a", "v", -1990) == OVERFLOW
+    assert resp.command("INCR", "@@typed.b") == OVERFLOW
+    assert stored(column) == ["2006"]
+
+
 @pytest.mark.parametrize(
     "kind",
     ["DECIMAL(10,2)", "INT ZEROFILL", "VARCHAR(20) CHARACTER SET utf16", "TEXT CHARACTER SET utf32"],

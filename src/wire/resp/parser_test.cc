@@ -292,6 +292,17 @@ TEST_F(RespTest, exec_makes_one_group_and_leaves_its_last_byte) {
   EXPECT_EQ(find_of({"GET", "a"}).limit, 1U);
 }
 
+TEST_F(RespTest, a_command_whose_reply_is_told_again_is_done_once) {
+  answer_to({"MULTI"});
+  const Request& set = request_of(encoded({"SET", "a", "1"}));
+  for (int times = 0; times < 2; ++times) {  // what another client did in this turn was lost
+    EXPECT_EQ(answer_of(set), "+QUEUED\r\n");
+  }
+  const Parsed exec = parse(encoded({"EXEC"}));
+  ASSERT_EQ(exec.status, Parsed::Status::request);
+  EXPECT_EQ(static_cast<const Group*>(exec.request)->members.size(), 1U);
+}
+
 TEST_F(RespTest, what_a_client_has_the_state_hold_is_counted) {
   EXPECT_EQ(state.held_bytes(), 0U);
   EXPECT_EQ(answer_to({"CLIENT", "SETNAME", std::string(256, 'n')}), "+OK\r\n");

@@ -104,6 +104,11 @@ bool is_word(std::string_view argument, std::string_view wanted) {
                     [](char one, char other) { return to_capital(one) == other; });
 }
 
+bool is_same_column(std::string_view one, std::string_view other) {
+  return std::equal(one.begin(), one.end(), other.begin(), other.end(),
+                    [](char left, char right) { return to_capital(left) == to_capital(right); });
+}
+
 bool parse_integer(std::string_view argument, int64_t& number) {
   const std::string_view digits = argument.starts_with('-') ? argument.substr(1) : argument;
   const bool has_leading_zero = digits.starts_with('0') && argument.size() > 1;

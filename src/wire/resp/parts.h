@@ -118,6 +118,8 @@ Kind* with_reply(const Scope& scope, Kind* request, Arguments&&... of_the_reply)
 }
 /// Without regard to case; `wanted` is in capitals.
 [[nodiscard]] bool is_word(std::string_view argument, std::string_view wanted);
+/// Names of columns are equal but for case.
+[[nodiscard]] bool is_same_column(std::string_view one, std::string_view other);
 /// The whole argument is a decimal number as Redis takes it: no space, no `+`, no leading zero.
 [[nodiscard]] bool parse_integer(std::string_view argument, int64_t& number);
 

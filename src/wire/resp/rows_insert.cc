@@ -30,6 +30,25 @@ size_t position_of(std::string_view name, std::string_view list) {
   }
 }
 
+/// Of the list with commas, the part in front of the first one. The list goes on behind that.
+std::string_view take_name(std::string_view& list) {
+  const std::string_view name = list.substr(0, list.find(','));
+  list.remove_prefix(std::min(name.size() + 1, list.size()));
+  return name;
+}
+
+bool names_one_twice(std::string_view list) {
+  while (!list.empty()) {
+    const std::string_view name = take_name(list);
+    for (std::string_view behind = list; !behind.empty();) {
+      if (is_same_column(take_name(behind), name)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 class RowsInserter : public ArgumentReader {
  public:
   using ArgumentReader::ArgumentReader;
@@ -63,6 +82,9 @@ bool RowsInserter::begin() {
   at_ = 3;
   if (!take_table(scope_, arguments_[1], *names_, plan_) || !take_values(values_)) {
     return false;
+  }
+  if (names_one_twice(names_->columns)) {
+    return refuse("-ERR a column is named twice");
   }
   if (column_count_ == 0 || values_.size() % column_count_ != 0) {
     return refuse("-ERR there are as many values as columns, for each row");

@@ -59,6 +59,12 @@ TEST_F(RowsInsertTest, ids_are_told_and_errors_of_rows_that_stand_alone) {
   EXPECT_THAT(reply_of(alone, {new_row, failed, changed_row}), HasSubstr("*3\r\n:1\r\n-ERR engine 121"));
 }
 
+TEST_F(RowsInsertTest, a_column_is_named_once) {
+  EXPECT_EQ(answer_to({"ROWS.INSERT", "d.t", "a,b,A", "3", "1", "2", "3"}),
+            "-ERR a column is named twice\r\n");
+  EXPECT_EQ(insert_of({"ROWS.INSERT", "d.t", "a,b,aa", "3", "1", "2", "3"}).row_count, 1U);
+}
+
 TEST_F(RowsInsertTest, what_makes_no_sense_is_refused) {
   EXPECT_THAT(answer_to({"ROWS.INSERT", "d.t", "a,b", "3", "1", "2", "3"}), HasSubstr("as columns"));
   EXPECT_THAT(answer_to({"ROWS.INSERT", "d.t", "a", "2", "1"}), HasSubstr("number of values"));

@@ -48,6 +48,10 @@ bool take_options(Arguments arguments, Scan& scan, Plan& plan) {
     const bool has_value = at + 1 < arguments.size();
     if (has_value && is_word(arguments[at], "MATCH")) {
       scan.pattern = arguments[at + 1];
+      if (scan.pattern.size() > limits::scan_pattern_bytes_max) {
+        plan.refuse("-ERR the pattern is too long");
+        return false;
+      }
     } else if (has_value && is_word(arguments[at], "TYPE")) {
       scan.type = arguments[at + 1];
     } else if (has_value && is_word(arguments[at], "COUNT") && !parse_integer(arguments[at + 1], count)) {
@@ -154,16 +158,16 @@ bool set_range(const Scope& scope, const Scan& scan, KeyRange& range, Plan& plan
     return true;
   }
   try {
-    const ScanPlaces::Place place = ScanPlaces::all().find(scan.cursor);
-    if (place.cursor == 0 || place.rows != scan.rows) {
+    const std::optional<ScanPlaces::Place> place = ScanPlaces::all().find(scan.cursor);
+    if (!place.has_value() || place->rows != scan.rows) {
       plan.refuse("-ERR the cursor is not, or no longer, one of this scan: begin again with 0");
       return false;
     }
-    const auto key = scope.arena().array<Value>(place.key.size());
+    const auto key = scope.arena().array<Value>(place->key.size());
     bool is_whole = !key.empty();
-    for (size_t part = 0; is_whole && part < place.key.size(); ++part) {
-      if (place.key[part].has_value()) {
-        const std::string_view copy = scope.arena().copy_of_text(*place.key[part]);
+    for (size_t part = 0; is_whole && part < place->key.size(); ++part) {
+      if (place->key[part].has_value()) {
+        const std::string_view copy = scope.arena().copy_of_text(*place->key[part]);
         key[part] = {copy.data(), copy.size()};
         is_whole = !key[part].is_null();
       }
@@ -211,6 +215,7 @@ void plan_scan(const Scope& scope, Arguments arguments, Plan& plan) {
                                                   .is_of_table = scan.container == nullptr,
                                                   .row_limit = scan.row_limit,
                                                   .unix_time_us = scope.now_us(),
+                                                  .own_places = &scope.state.own_scan_places,
                                                   .ends = ends,
                                                   .column_count = column_count}));
 }

@@ -12,7 +12,8 @@ ScanPlaces& ScanPlaces::all() {
   return places;
 }
 
-uint64_t ScanPlaces::remember(std::string_view rows, std::span<const Value> key, uint64_t unix_time_us) {
+uint64_t ScanPlaces::remember(std::string_view rows, std::span<const Value> key, uint64_t unix_time_us,
+                              Own& own) {
   size_t bytes = rows.size();
   for (const Value& part : key) {
     bytes += part.size;
@@ -28,8 +29,11 @@ uint64_t ScanPlaces::remember(std::string_view rows, std::span<const Value> key,
     }
     const MutexLock lock(mutex_);
     last_cursor_ = std::max(last_cursor_, unix_time_us) + 1;
-    place.cursor = last_cursor_;
-    std::swap(places_[last_cursor_ % places_.size()], place);
+    places_.emplace_hint(places_.end(), last_cursor_, std::move(place));
+    places_.erase(own.replace_oldest(last_cursor_));
+    if (places_.size() > limits::scan_places_max) {
+      places_.erase(places_.begin());
+    }
     return last_cursor_;
   } catch (const std::bad_alloc&) {
     return 0;
@@ -38,14 +42,14 @@ uint64_t ScanPlaces::remember(std::string_view rows, std::span<const Value> key,
 
 void ScanPlaces::clear() {
   const MutexLock lock(mutex_);
-  places_.fill({});
+  places_.clear();
   last_cursor_ = 0;
 }
 
-ScanPlaces::Place ScanPlaces::find(uint64_t cursor) const {
+std::optional<ScanPlaces::Place> ScanPlaces::find(uint64_t cursor) const {
   const MutexLock lock(mutex_);
-  const Place& place = places_[cursor % places_.size()];
-  return place.cursor == cursor ? place : Place{};
+  const auto place = places_.find(cursor);
+  return place != places_.end() ? std::optional(place->second) : std::nullopt;
 }
 
 }  // namespace rowsocket::wire::resp

@@ -10,10 +10,12 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/limits.h"
@@ -26,9 +28,23 @@ class ScanPlaces {
  public:
   /// What is remembered of a step: which rows are scanned, as text, and the values of the last row's key.
   struct Place {
-    uint64_t cursor = 0;  ///< 0 = none
     std::string rows = {};
     std::vector<std::optional<std::string>> key = {};  ///< nothing is NULL
+  };
+
+  /// The numbers of a connection's places, of which the oldest one is given up for a new one. (A client that
+  /// begins scans and ends none does not end those of others.)
+  class Own {
+   public:
+    /// The number that `cursor` takes the place of; 0 = none.
+    uint64_t replace_oldest(uint64_t cursor) {
+      next_ = (next_ + 1) % cursors_.size();
+      return std::exchange(cursors_[next_], cursor);
+    }
+
+   private:
+    std::array<uint64_t, limits::scan_places_per_connection> cursors_{};
+    size_t next_ = 0;
   };
 
   /// The places of this process.
@@ -36,9 +52,10 @@ class ScanPlaces {
 
   /// The number of a new place; 0 where memory is refused, or the key is too long. `unix_time_us` is where
   /// numbers begin: none of them was given before the server was started.
-  [[nodiscard]] uint64_t remember(std::string_view rows, std::span<const Value> key, uint64_t unix_time_us);
-  /// A copy of the place; its cursor is 0 where it is not known, or was forgotten. May throw std::bad_alloc.
-  [[nodiscard]] Place find(uint64_t cursor) const;
+  [[nodiscard]] uint64_t remember(std::string_view rows, std::span<const Value> key, uint64_t unix_time_us,
+                                  Own& own);
+  /// A copy of the place. Nothing where it is not known, or was forgotten. May throw std::bad_alloc.
+  [[nodiscard]] std::optional<Place> find(uint64_t cursor) const;
 
   /// Forget all places, and the numbers that were given: for tests.
   void clear();
@@ -46,7 +63,7 @@ class ScanPlaces {
  private:
   mutable Mutex mutex_;
   uint64_t last_cursor_ ROWSOCKET_GUARDED_BY(mutex_) = 0;
-  std::array<Place, limits::scan_places_max> places_ ROWSOCKET_GUARDED_BY(mutex_){};
+  std::map<uint64_t, Place> places_ ROWSOCKET_GUARDED_BY(mutex_);  ///< the oldest first
 };
 
 }  // namespace rowsocket::wire::resp

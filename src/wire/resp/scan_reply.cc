@@ -54,7 +54,7 @@ void ScanReply::remember_place() {
     key[number] = shape_.ends[number].is_null ? Value() : Value(column(number));
   }
   cursor_ = ScanPlaces::all().remember(shape_.rows, std::span(key).first(*shape_.column_count),
-                                       shape_.unix_time_us);
+                                       shape_.unix_time_us, *shape_.own_places);
   is_lost_ = cursor_ == 0;
 }
 

@@ -9,6 +9,7 @@
 #include <string_view>
 
 #include "wire/resp/reply.h"
+#include "wire/resp/scan_places.h"
 
 namespace rowsocket::wire::resp {
 
@@ -21,6 +22,7 @@ class ScanReply final : public CommonReply {
     bool is_of_table = false;       ///< keys are as those of rows, else as those of containers
     uint64_t row_limit = 0;         ///< of the find
     uint64_t unix_time_us = 0;
+    ScanPlaces::Own* own_places = nullptr;
     std::span<ColumnEnd> ends = {};  ///< as many as a key can have columns
     uint32_t* column_count = nullptr;
   };

@@ -117,6 +117,12 @@ TEST_F(ScanTest, a_cursor_is_of_the_rows_that_it_was_given_for) {
   EXPECT_THAT(answer_to({"SCAN", cursor_of(reply), "MATCH", "@@bare.*"}), HasSubstr("begin again with 0"));
 }
 
+TEST_F(ScanTest, a_pattern_is_bounded) {
+  const std::string longest = "*[" + std::string(limits::scan_pattern_bytes_max - 2, 'x');
+  EXPECT_EQ(find_of({"SCAN", "0", "MATCH", longest}).limit, limits::scan_rows_default);
+  EXPECT_EQ(answer_to({"SCAN", "0", "MATCH", longest + "x"}), "-ERR the pattern is too long\r\n");
+}
+
 TEST_F(ScanTest, a_count_is_bounded) {
   EXPECT_EQ(find_of({"SCAN", "0", "COUNT", "1000000000"}).limit, limits::scan_rows_max);
 }
@@ -124,22 +130,43 @@ TEST_F(ScanTest, a_count_is_bounded) {
 TEST(ScanPlacesTest, the_oldest_places_are_forgotten) {
   auto places = std::make_unique<ScanPlaces>();
   constexpr Value key[] = {Value("a")};
-  const uint64_t first = places->remember("rows", key, 1000);
+  ScanPlaces::Own first_own;
+  const uint64_t first = places->remember("rows", key, 1000, first_own);
   EXPECT_GT(first, 1000U);
-  EXPECT_EQ(places->find(first).key.front(), std::optional<std::string>("a"));
+  EXPECT_EQ(places->find(first)->key.front(), std::optional<std::string>("a"));
   uint64_t last = 0;
   for (uint32_t step = 0; step < limits::scan_places_max; ++step) {
-    last = places->remember("rows", key, 1000);
+    ScanPlaces::Own own;
+    last = places->remember("rows", key, 1000, own);
   }
-  EXPECT_EQ(places->find(first).cursor, 0U);
-  EXPECT_EQ(places->find(last).cursor, last);
+  EXPECT_FALSE(places->find(first).has_value());
+  EXPECT_TRUE(places->find(last).has_value());
+}
+
+TEST(ScanPlacesTest, a_connection_that_ends_no_scan_ends_its_own_only) {
+  auto places = std::make_unique<ScanPlaces>();
+  constexpr Value key[] = {Value("a")};
+  ScanPlaces::Own own;
+  ScanPlaces::Own of_another;
+  const uint64_t others = places->remember("rows", key, 1000, of_another);
+  const uint64_t first = places->remember("rows", key, 1000, own);
+  for (uint32_t step = 1; step < limits::scan_places_per_connection; ++step) {
+    static_cast<void>(places->remember("rows", key, 1000, own));
+  }
+  EXPECT_TRUE(places->find(first).has_value());
+  for (uint32_t step = 0; step < limits::scan_places_max; ++step) {
+    static_cast<void>(places->remember("rows", key, 1000, own));
+  }
+  EXPECT_FALSE(places->find(first).has_value());
+  EXPECT_TRUE(places->find(others).has_value());
 }
 
 TEST(ScanPlacesTest, a_key_that_is_too_long_has_no_place) {
   auto places = std::make_unique<ScanPlaces>();
   const std::string text(limits::scan_place_bytes_max + 1, 'a');
   const Value key[] = {Value(text)};
-  EXPECT_EQ(places->remember("", key, 1000), 0U);
+  ScanPlaces::Own own;
+  EXPECT_EQ(places->remember("", key, 1000, own), 0U);
 }
 
 TEST(GlobTest, patterns_are_those_of_redis) {

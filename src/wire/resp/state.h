@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // What is remembered of one connection between its requests. Replies write it, behind an authenticate or
-// Request::changes_state only: no request is parsed again behind such a change. `executes` alone is written
-// by the parser, and parsing again writes the same.
+// Request::changes_state only: no request is parsed again behind such a change. Such a reply may be told more
+// than once, and writes the same then. Two are written otherwise, and no parsing depends on when: `executes`
+// is by the parser, and parsing again writes the same; `own_scan_places` is by the replies of scans.
 #pragma once
 
 #include <atomic>
@@ -11,6 +12,7 @@
 
 #include "base/buffer.h"
 #include "request/protocol.h"
+#include "wire/resp/scan_places.h"
 
 namespace rowsocket::wire::resp {
 
@@ -26,6 +28,7 @@ struct State final : WireState {
   bool is_over = false;           ///< its stream could not be followed, and it was told so
   std::string database = {};      ///< of keys that name none; empty = those are of containers
   std::string name = {};          ///< that it gave itself
+  ScanPlaces::Own own_scan_places = {};
 
   // Between MULTI and EXEC.
   bool collects = false;

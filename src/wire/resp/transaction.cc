@@ -50,20 +50,25 @@ class QueuedReply final : public CommonReply {
  public:
   QueuedReply(Buffer& out, State& state, std::string_view bytes)
       : CommonReply(out, Form::values, 2, nullptr), state_(state), bytes_(bytes) {}
+  /// It may be told again, where the transaction of another client's request of the turn is lost.
   void done() override {
-    state_.collected.append(bytes_);
-    if (state_.collected.failed()) {
-      state_.is_broken = true;
-      failed(ErrorCode::out_of_memory);
-      return;
+    if (!is_collected_) {
+      state_.collected.append(bytes_);
+      if (state_.collected.failed()) {
+        state_.is_broken = true;
+        failed(ErrorCode::out_of_memory);
+        return;
+      }
+      ++state_.collected_count;
+      is_collected_ = true;
     }
-    ++state_.collected_count;
     append_line(out(), "+QUEUED");
   }
 
  private:
   State& state_;
   std::string_view bytes_;
+  bool is_collected_ = false;
 };
 
 /// A command that can not be collected: what it is answered alone, and EXEC will do nothing.

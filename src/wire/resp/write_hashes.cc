@@ -216,11 +216,6 @@ void plan_hincrbyfloat(const Scope& scope, Arguments arguments, Plan& plan) {
 
 namespace {
 
-bool is_same_column(std::string_view one, std::string_view other) {
-  return std::equal(one.begin(), one.end(), other.begin(), other.end(),
-                    [](char left, char right) { return to_capital(left) == to_capital(right); });
-}
-
 /// Each column once, though the command may name it more often. Empty where memory is refused.
 std::span<std::string_view> without_repeats(const Scope& scope, Arguments columns) {
   const auto once = scope.arena().array<std::string_view>(columns.size());
