@@ -44,6 +44,7 @@ struct KeyPart {
   bool is_prefix;       ///< the index holds only the beginning of the column
   bool is_padded_text;  ///< CHAR, with characters of several bytes
   bool is_trimmed;      ///< CHAR that is compared without the spaces that the index has behind it
+  bool is_moment;       ///< TIMESTAMP: the index has the moment, SQL compares what the clock shows
 };
 
 struct Binding {

@@ -115,6 +115,9 @@ bool Cursor::set_bounds(const KeyRange& range) {
   if (!set_bound(first_, range.key_operator, range.key)) {
     return false;
   }
+  if (first_.has_two_ends()) [[unlikely]] {
+    return set_both_bounds(range);
+  }
   checks_rows_ = first_.rechecks();
   walk_ = goes_up(range.key_operator)     ? Walk::forward
           : goes_down(range.key_operator) ? Walk::backward

@@ -8,10 +8,10 @@
 #include <cstring>
 #include <limits>
 #include <string>
-#include <utility>
 
+#include "mariadb/as_in_select.h"
 #include "mariadb/conversion.h"
-#include "mariadb/diagnostics.h"
+#include "mariadb/searched_time.h"
 #include "mariadb/searched_value.h"
 #include "mariadb/server_differences.h"
 #include "mariadb/server_thread.h"
@@ -22,35 +22,6 @@ namespace rowsocket::mariadb {
 namespace {
 
 std::atomic<bool> strict_keys{false};
-
-/// SQL's comparison takes a value that is none of its column's type: no warning is an error, and any day
-/// stands in a date. While it lives.
-class AsInSelect {
- public:
-  explicit AsInSelect(THD* thd)
-      : thd_(thd),
-        sql_mode_(thd->variables.sql_mode),
-        was_strict_(std::exchange(thd->abort_on_warning, false)),
-        checks_(std::exchange(thd->count_cuted_fields, CHECK_FIELD_IGNORE)) {
-    constexpr sql_mode_t strictness =
-        MODE_STRICT_TRANS_TABLES | MODE_STRICT_ALL_TABLES | MODE_NO_ZERO_DATE | MODE_NO_ZERO_IN_DATE;
-    thd->variables.sql_mode = (sql_mode_ & ~strictness) | MODE_INVALID_DATES;
-  }
-  AsInSelect(const AsInSelect&) = delete;
-  AsInSelect& operator=(const AsInSelect&) = delete;
-  ~AsInSelect() {
-    clear_diagnostics(thd_);
-    thd_->variables.sql_mode = sql_mode_;
-    thd_->abort_on_warning = was_strict_;
-    thd_->count_cuted_fields = checks_;
-  }
-
- private:
-  THD* thd_;
-  sql_mode_t sql_mode_;
-  bool was_strict_;
-  enum_check_fields checks_;
-};
 
 bool is_of_members(const Field* field) {
   return field->real_type() == MYSQL_TYPE_ENUM || field->real_type() == MYSQL_TYPE_SET;
@@ -136,52 +107,6 @@ Fit side_of_text(Field* field, const Value& value, bool raw) {
 
 bool loses_spaces_that_count(const Field* field, const Value& value) {
   return is_trimmed_char(field) && value.view().ends_with(' ');
-}
-
-/// A TIMESTAMP holds moments only: of a day that is none, the last moment before it, and of one too late the
-/// latest that there is.
-void store_moment(Field* field, MYSQL_TIME time) {
-  if (time.year == 0) {
-    field->reset();
-    return;
-  }
-  sql_values::Day day = {time.year, time.month, time.day};
-  if (sql_values::move_to_real_day(day)) {
-    time.year = day.year;
-    time.month = day.month;
-    time.day = day.day;
-    time.hour = 23;
-    time.minute = time.second = 59;
-    time.second_part = TIME_MAX_SECOND_PART;
-  }
-  const int failure = field->store_time_dec(&time, TIME_SECOND_PART_DIGITS);
-  constexpr uint last_year = 2038;
-  if (failure != 0 && time.year >= last_year) {
-    field->store_timestamp(TIMESTAMP_MAX_VALUE, TIME_MAX_SECOND_PART);
-  }
-}
-
-/// What is no date is the zero date, what is no time no time at all, and a day that no month has lies behind
-/// its last.
-Fit store_nearest_time(THD* thd, Field* field, const Value& value) {
-  auto* const text = new (thd->mem_root)
-      Item_string(thd, value.data, static_cast<uint>(value.size), &my_charset_utf8mb4_general_ci);
-  if (text == nullptr) {
-    return Fit::malformed;
-  }
-  const bool is_time = field->type() == MYSQL_TYPE_TIME;
-  const longlong packed = is_time ? text->val_time_packed(thd) : text->val_datetime_packed(thd);
-  const longlong wanted = text->null_value ? 0 : packed;
-  MYSQL_TIME time;
-  unpack_time(wanted, &time, is_time ? MYSQL_TIMESTAMP_TIME : MYSQL_TIMESTAMP_DATETIME);
-  field->set_notnull();
-  if (field->type() == MYSQL_TYPE_TIMESTAMP) {
-    store_moment(field, time);
-  } else {
-    static_cast<void>(field->store_time_dec(&time, TIME_SECOND_PART_DIGITS));
-  }
-  const longlong stored = is_time ? field->val_time_packed(thd) : field->val_datetime_packed(thd);
-  return sql_values::side_of(wanted < stored ? -1 : wanted > stored ? 1 : 0);
 }
 
 /// As SQL, which makes a year of the text, and compares numbers only where it can not.
@@ -415,6 +340,21 @@ Fit write_key_part(THD* thd, TABLE* table, const KEY* key, const KeyPart& part, 
   }
   copy_key_part(key, part, image);
   return fit;
+}
+
+bool write_both_moments(THD* thd, TABLE* table, const KEY* key, const KeyPart& part, uchar* earlier,
+                        uchar* later) {
+  Field* const field = part.info->field;
+  const SecondRecord second(table, field);
+  TwoMoments both;
+  if (!find_both_moments(thd, field, both)) [[likely]] {
+    return false;
+  }
+  field->store_timestamp(both.later, both.fraction);
+  copy_key_part(key, part, later);
+  field->store_timestamp(both.earlier, both.fraction);
+  copy_key_part(key, part, earlier);
+  return true;
 }
 
 }  // namespace rowsocket::mariadb

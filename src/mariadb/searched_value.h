@@ -53,4 +53,9 @@ class SecondRecord {
 [[nodiscard]] Fit write_key_part(THD* thd, TABLE* table, const KEY* key, const KeyPart& part,
                                  const Value& value, bool raw, uchar* image, Error& error);
 
+/// Of a TIMESTAMP that `write_key_part` has just written: both moments as images, if the clock has shown it
+/// twice.
+[[nodiscard]] bool write_both_moments(THD* thd, TABLE* table, const KEY* key, const KeyPart& part,
+                                      uchar* earlier, uchar* later);
+
 }  // namespace rowsocket::mariadb
