@@ -224,7 +224,8 @@ void Binding::resolve_key(TABLE* table) {
         field->real_type() == MYSQL_TYPE_STRING && is_string_column(field) && field->charset()->mbmaxlen > 1;
     key_parts.push_back({info, field, key_offset, integer_bytes(field), (field->flags & UNSIGNED_FLAG) != 0,
                          info->null_bit != 0, (info->key_part_flag & HA_REVERSE_SORT) != 0, is_prefix,
-                         is_padded_text, is_trimmed_char(field), field->type() == MYSQL_TYPE_TIMESTAMP});
+                         is_padded_text, is_trimmed_char(field), field->type() == MYSQL_TYPE_TIMESTAMP,
+                         field->real_type() == MYSQL_TYPE_ENUM || field->real_type() == MYSQL_TYPE_SET});
     has_padded_text = has_padded_text || is_padded_text;
     key_offset += info->store_length;
   }

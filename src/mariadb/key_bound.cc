@@ -144,8 +144,9 @@ bool KeyBound::set(THD* thd, TABLE* table, const Binding& binding, KeyOperator k
       map_ = (map_ << 1) | 1;
     }
     has_null = has_null || key[i].is_null();
-    const bool may_have_two = part.is_moment && !key[i].is_null() && !binding.whole_key_only;
-    if (may_have_two && take_two_moments(thd, table, part)) [[unlikely]] {
+    const bool may_stand_twice =
+        part.is_moment || (part.is_of_members && key_operator == KeyOperator::equal && fit == Fit::exact);
+    if (may_stand_twice && !key[i].is_null() && take_both_places(thd, table, part)) [[unlikely]] {
       return prepare_recheck(thd, key, raw, error);
     }
     const bool is_undecided = (part.is_prefix || part.is_trimmed) && (fit == Fit::exact || fit == Fit::above);
@@ -169,12 +170,15 @@ bool KeyBound::set(THD* thd, TABLE* table, const Binding& binding, KeyOperator k
   return !is_beginning || prepare_recheck(thd, key, raw, error);
 }
 
-/// The part that was just written is a time that the clock has shown twice: goes from the one moment, where
-/// the key is one end of a range, or from the one to the other.
-bool KeyBound::take_two_moments(THD* thd, TABLE* table, const KeyPart& part) {
+/// What equals the part that was just written stands in two places of the index: the walk begins at the outer
+/// one, or goes from the one to the other. False if it stands in one. (No walk goes over a hash index.)
+bool KeyBound::take_both_places(THD* thd, TABLE* table, const KeyPart& part) {
+  if (binding_->whole_key_only) {
+    return false;
+  }
   const auto first = image_.begin() + part.key_offset;
   other_end_.assign(first, first + part.info->store_length);
-  if (!write_both_moments(thd, table, binding_->key, part, &*first, other_end_.data())) [[likely]] {
+  if (!write_both_places(thd, table, binding_->key, part, &*first, other_end_.data())) [[likely]] {
     return false;
   }
   if (goes_down(operator_) != part.is_descending) {

@@ -11,7 +11,9 @@
 // collation that does not pad is the same: the index has spaces behind it, where SQL compares without them.
 //
 // The index of a TIMESTAMP is in the order of moments, and SQL compares what the clock shows. A clock that is
-// put back shows an hour twice. So all rows from the one moment to the other are candidates.
+// put back shows an hour twice. So all rows from the one moment to the other are candidates. An ENUM's error
+// value is shown as a member that is the empty text, and a SET may not show that it has such a member. So all
+// rows from the one number to the other are candidates.
 #pragma once
 
 #include <cstdint>
@@ -61,7 +63,7 @@ class KeyBound {
  private:
   [[nodiscard]] bool prepare_recheck(THD* thd, std::span<const Value> key, bool raw, Error& error);
   [[nodiscard]] int order_of_row() const;
-  [[nodiscard]] bool take_two_moments(THD* thd, TABLE* table, const KeyPart& part);
+  [[nodiscard]] bool take_both_places(THD* thd, TABLE* table, const KeyPart& part);
   void append_part(uint32_t number, const char* text, size_t size);
 
   const Binding* binding_ = nullptr;

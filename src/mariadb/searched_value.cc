@@ -226,6 +226,34 @@ void copy_key_part(const KEY* key, const KeyPart& part, uchar* image) {
   }
 }
 
+/// The member that is the empty text, from 1. 0 if there is none.
+uint empty_member(const Field* field) {
+  const TYPELIB* const members = field->get_typelib();
+  for (uint i = 0; i < members->count; ++i) {
+    if (field->charset()->strnncollsp(members->type_names[i], members->type_lengths[i], "", 0) == 0) {
+      return i + 1;
+    }
+  }
+  return 0;
+}
+
+/// The numbers of an ENUM or SET that may be shown as the stored one is. The error value of an ENUM is shown
+/// as the empty text, and of a SET one often does not see whether it has an empty member. False if one number
+/// is.
+bool find_both_numbers(Field* field, ulonglong& lesser, ulonglong& greater) {
+  const uint member = empty_member(field);
+  const auto stored = static_cast<ulonglong>(field->val_int());
+  if (field->real_type() == MYSQL_TYPE_SET) {
+    const ulonglong bit = member == 0 ? 0 : 1ULL << (member - 1);
+    lesser = stored & ~bit;
+    greater = stored | bit;
+    return bit != 0;
+  }
+  lesser = 0;
+  greater = member;
+  return member > 0 && (stored == 0 || stored == member);
+}
+
 void write_integer(uchar* image, uint64_t bits, uint8_t byte_count) {
   for (uint8_t i = 0; i < byte_count; ++i) {
     image[i] = static_cast<uchar>(bits >> (8 * i));
@@ -342,18 +370,33 @@ Fit write_key_part(THD* thd, TABLE* table, const KEY* key, const KeyPart& part, 
   return fit;
 }
 
-bool write_both_moments(THD* thd, TABLE* table, const KEY* key, const KeyPart& part, uchar* earlier,
-                        uchar* later) {
+bool write_both_places(THD* thd, TABLE* table, const KEY* key, const KeyPart& part, uchar* lesser,
+                       uchar* greater) {
   Field* const field = part.info->field;
   const SecondRecord second(table, field);
+  if (is_of_members(field)) {
+    ulonglong lesser_number = 0;
+    ulonglong greater_number = 0;
+    if (!find_both_numbers(field, lesser_number, greater_number)) [[likely]] {
+      return false;
+    }
+    field->store(static_cast<longlong>(greater_number), true);
+    copy_key_part(key, part, greater);
+    field->reset();
+    if (lesser_number > 0) {
+      field->store(static_cast<longlong>(lesser_number), true);
+    }
+    copy_key_part(key, part, lesser);
+    return true;
+  }
   TwoMoments both;
   if (!find_both_moments(thd, field, both)) [[likely]] {
     return false;
   }
   field->store_timestamp(both.later, both.fraction);
-  copy_key_part(key, part, later);
+  copy_key_part(key, part, greater);
   field->store_timestamp(both.earlier, both.fraction);
-  copy_key_part(key, part, earlier);
+  copy_key_part(key, part, lesser);
   return true;
 }
 

@@ -53,9 +53,10 @@ class SecondRecord {
 [[nodiscard]] Fit write_key_part(THD* thd, TABLE* table, const KEY* key, const KeyPart& part,
                                  const Value& value, bool raw, uchar* image, Error& error);
 
-/// Of a TIMESTAMP that `write_key_part` has just written: both moments as images, if the clock has shown it
-/// twice.
-[[nodiscard]] bool write_both_moments(THD* thd, TABLE* table, const KEY* key, const KeyPart& part,
-                                      uchar* earlier, uchar* later);
+/// Of a TIMESTAMP, ENUM or SET that `write_key_part` has just written: the two places of the index where
+/// equal rows stand. They are the moments at which the clock has shown the time, and the empty text as a
+/// member and as none. False if there is one place.
+[[nodiscard]] bool write_both_places(THD* thd, TABLE* table, const KEY* key, const KeyPart& part,
+                                     uchar* lesser, uchar* greater);
 
 }  // namespace rowsocket::mariadb
