@@ -257,8 +257,11 @@ void Binding::resolve_columns(const engine::SelectionDescription& description, T
   }
   tells_names = description.all_columns;
   row_end = table->versioned() ? table->vers_end_field() : nullptr;
-  if (row_end != nullptr) {
-    table->mark_column_with_deps(row_end);
+  row_start = reads_past && row_end != nullptr ? table->vers_start_field() : nullptr;
+  for (Field* const field : {row_start, row_end}) {
+    if (field != nullptr) {
+      table->mark_column_with_deps(field);
+    }
   }
   for (const KeyPart& part : key_parts) {
     if (part.is_prefix) {  // the index alone can not tell whether a long value matches
@@ -285,8 +288,14 @@ void Binding::resolve_columns(const engine::SelectionDescription& description, T
   table->read_set = saved_read_set;
 }
 
-Error Binding::resolve(const engine::SelectionDescription& description, const OpenTable& open) {
+Error Binding::resolve(const engine::SelectionDescription& description, const OpenTable& open, bool past) {
   TABLE* const table = open.table();
+  reads_past = past;
+  if (reads_past && table->versioned(VERS_TRX_ID)) {
+    generation = 0;
+    return Error(ErrorCode::sql, ER_VERS_ENGINE_UNSUPPORTED,
+                 "system_versioning_asof is set, and the table's history is by transaction");
+  }
   const uint64_t share_version = table->s->get_table_ref_version();
   if (share_version_ != share_version || generation == 0) {
     generation = 0;

@@ -58,16 +58,20 @@ struct Binding {
   bool whole_key_is_unique = false;
   bool whole_key_only = false;  ///< a hash index
   bool has_padded_text = false;
-  Field* row_end =
-      nullptr;  ///< of a system-versioned table: rows of its history are passed over, as by a plain SELECT
+  /// Of a system-versioned table. A walk passes over the versions of its rows that are not of the time that
+  /// is read, as a plain SELECT does.
+  Field* row_end = nullptr;
+  bool reads_past = false;     ///< the time that is read is `system_versioning_asof`, and not now
+  Field* row_start = nullptr;  ///< the same, if it reads the past
   std::vector<KeyPart> key_parts;
   std::vector<Column> columns;
   bool keeps_key = false;    ///< its first columns are the key, which no change alters
   bool tells_names = false;  ///< of its columns, with their values
   std::vector<Field*> filter_columns;
 
-  /// Resolve; on failure the binding is not to be used.
-  [[nodiscard]] Error resolve(const engine::SelectionDescription& description, const OpenTable& open);
+  /// Resolve; on failure the binding is not to be used. `reads_past`: the session reads as of a moment.
+  [[nodiscard]] Error resolve(const engine::SelectionDescription& description, const OpenTable& open,
+                              bool reads_past);
   /// Have the table fetch and change these columns until its statement ends. `with_key_columns`: fetch the
   /// index's own, too.
   void use_columns(TABLE* table, bool with_key_columns = false) const;
