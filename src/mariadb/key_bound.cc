@@ -144,9 +144,7 @@ bool KeyBound::set(THD* thd, TABLE* table, const Binding& binding, KeyOperator k
       map_ = (map_ << 1) | 1;
     }
     has_null = has_null || key[i].is_null();
-    const bool may_stand_twice =
-        part.is_moment || (part.is_of_members && key_operator == KeyOperator::equal && fit == Fit::exact);
-    if (may_stand_twice && !key[i].is_null() && take_both_places(thd, table, part)) [[unlikely]] {
+    if (!key[i].is_null() && take_both_places(thd, table, part, key[i], raw, fit)) [[unlikely]] {
       return prepare_recheck(thd, key, raw, error);
     }
     const bool is_undecided = (part.is_prefix || part.is_trimmed) && (fit == Fit::exact || fit == Fit::above);
@@ -172,13 +170,20 @@ bool KeyBound::set(THD* thd, TABLE* table, const Binding& binding, KeyOperator k
 
 /// What equals the part that was just written stands in two places of the index: the walk begins at the outer
 /// one, or goes from the one to the other. False if it stands in one. (No walk goes over a hash index.)
-bool KeyBound::take_both_places(THD* thd, TABLE* table, const KeyPart& part) {
-  if (binding_->whole_key_only) {
+bool KeyBound::take_both_places(THD* thd, TABLE* table, const KeyPart& part, const Value& value, bool raw,
+                                Fit fit) {
+  const bool is_text_apart =
+      part.is_text_apart && (fit == Fit::above || fit == Fit::below) && !value.is_now();
+  const bool is_of_two_numbers = part.is_of_members && fit == Fit::exact && operator_ == KeyOperator::equal;
+  if ((!part.is_moment && !is_of_two_numbers && !is_text_apart) || binding_->whole_key_only) [[likely]] {
     return false;
   }
   const auto first = image_.begin() + part.key_offset;
   other_end_.assign(first, first + part.info->store_length);
-  if (!write_both_places(thd, table, binding_->key, part, &*first, other_end_.data())) [[likely]] {
+  const bool is_written =
+      is_text_apart ? write_both_ends(table, binding_->key, part, value, raw, &*first, other_end_.data())
+                    : write_both_places(thd, table, binding_->key, part, &*first, other_end_.data());
+  if (!is_written) {
     return false;
   }
   if (goes_down(operator_) != part.is_descending) {

@@ -13,7 +13,8 @@
 // The index of a TIMESTAMP is in the order of moments, and SQL compares what the clock shows. A clock that is
 // put back shows an hour twice. So all rows from the one moment to the other are candidates. An ENUM's error
 // value is shown as a member that is the empty text, and a SET may not show that it has such a member. So all
-// rows from the one number to the other are candidates.
+// rows from the one number to the other are candidates. Text that fills a key may equal another beginning
+// where a collation compares one character with two: there, see text_bounds.h.
 #pragma once
 
 #include <cstdint>
@@ -63,7 +64,8 @@ class KeyBound {
  private:
   [[nodiscard]] bool prepare_recheck(THD* thd, std::span<const Value> key, bool raw, Error& error);
   [[nodiscard]] int order_of_row() const;
-  [[nodiscard]] bool take_both_places(THD* thd, TABLE* table, const KeyPart& part);
+  [[nodiscard]] bool take_both_places(THD* thd, TABLE* table, const KeyPart& part, const Value& value,
+                                      bool raw, Fit fit);
   void append_part(uint32_t number, const char* text, size_t size);
 
   const Binding* binding_ = nullptr;

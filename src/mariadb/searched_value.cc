@@ -15,6 +15,7 @@
 #include "mariadb/searched_value.h"
 #include "mariadb/server_differences.h"
 #include "mariadb/server_thread.h"
+#include "mariadb/text_bounds.h"
 #include "sql_values/dates.h"
 #include "sql_values/whole_number.h"
 
@@ -192,21 +193,8 @@ bool store_without_ignored(Field* field, const Value& value, bool raw) {
   CHARSET_INFO* const charset = field->charset();
   StringBuffer<MAX_FIELD_WIDTH> searched;
   StringBuffer<MAX_FIELD_WIDTH> kept(charset);
-  if (!in_charset_of(field, value, raw, searched)) {
-    return false;
-  }
-  const char* at = searched.ptr();
-  const char* const end = at + searched.length();
-  while (at < end && kept.length() <= field->field_length) {
-    const size_t size = charset->charlen_fix(at, end);
-    const bool is_ignored = charset->strnncollsp(at, size, "", 0) == 0 && charset->lengthsp(at, size) > 0;
-    if (!is_ignored && kept.append(at, size)) {
-      return false;
-    }
-    at += size;
-  }
-  const bool fits = charset->numchars(kept.ptr(), kept.end()) <= field->char_length();
-  return fits && charset->strnncollsp(kept.ptr(), kept.length(), searched.ptr(), searched.length()) == 0 &&
+  return in_charset_of(field, value, raw, searched) && take_without_ignored(charset, searched, kept) &&
+         charset->numchars(kept.ptr(), kept.end()) <= field->char_length() &&
          field->store(kept.ptr(), kept.length(), charset) == 0;
 }
 
@@ -366,8 +354,31 @@ Fit write_key_part(THD* thd, TABLE* table, const KEY* key, const KeyPart& part, 
   if (part.is_prefix && has_place && exceeds_prefix(part, value, raw)) {
     fit = Fit::above;
   }
+  if (part.is_prefix && part.is_text_apart && fit == Fit::above) {
+    // What counts for nothing takes no room in the prefix.
+    static_cast<void>(store_without_ignored(part.info->field, value, raw));
+  }
   copy_key_part(key, part, image);
   return fit;
+}
+
+bool write_both_ends(TABLE* table, const KEY* key, const KeyPart& part, const Value& value, bool raw,
+                     uchar* lesser, uchar* greater) {
+  CHARSET_INFO* const charset = part.field->charset();
+  StringBuffer<MAX_FIELD_WIDTH> searched;
+  StringBuffer<MAX_FIELD_WIDTH> kept(charset);
+  TextBounds bounds;
+  if (!in_charset_of(part.field, value, raw, searched) || !take_without_ignored(charset, searched, kept) ||
+      !bounds_of_text(charset, kept, part.info->length / charset->mbmaxlen, part.is_prefix, bounds)) {
+    return false;
+  }
+  Field* const field = part.info->field;
+  const SecondRecord second(table, field);
+  field->store(bounds.greater.data(), bounds.greater.size(), charset);
+  copy_key_part(key, part, greater);
+  field->store(bounds.lesser.data(), bounds.lesser.size(), charset);
+  copy_key_part(key, part, lesser);
+  return true;
 }
 
 bool write_both_places(THD* thd, TABLE* table, const KEY* key, const KeyPart& part, uchar* lesser,

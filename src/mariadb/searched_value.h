@@ -59,4 +59,8 @@ class SecondRecord {
 [[nodiscard]] bool write_both_places(THD* thd, TABLE* table, const KEY* key, const KeyPart& part,
                                      uchar* lesser, uchar* greater);
 
+/// Of text that fills the part of a key or is longer: the ends of what may equal it (see text_bounds.h).
+[[nodiscard]] bool write_both_ends(TABLE* table, const KEY* key, const KeyPart& part, const Value& value,
+                                   bool raw, uchar* lesser, uchar* greater);
+
 }  // namespace rowsocket::mariadb

@@ -4,6 +4,7 @@ finds, also where the value is one that no row can have."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import pytest
@@ -293,3 +294,47 @@ def test_the_empty_text_as_the_end_of_a_range_is_the_member(search: Search) -> N
     for operator, wanted in numbers.items():
         expected = [id for id, number in table.database.sql("SELECT id, v + 0 FROM t") if number in wanted]
         assert table.by_key(operator, "") == sorted(expected), operator
+
+
+# Alphabets with characters that count as two, for nothing, or as one together.
+UNEVEN = {
+    "CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci": "sßa\u00ad",
+    "CHARACTER SET utf8mb4 COLLATE utf8mb4_uca1400_ai_ci": "sßa\u00ad",
+    "CHARACTER SET utf8mb4 COLLATE utf8mb4_german2_ci": "aäe",
+    "CHARACTER SET latin1 COLLATE latin1_german2_ci": "sßä",
+    "CHARACTER SET utf8mb4 COLLATE utf8mb4_danish_ci": "aåb",
+    "CHARACTER SET utf8mb4 COLLATE utf8mb4_czech_ci": "chz",
+}
+
+
+def texts_over(alphabet: str, sizes: range) -> list[str]:
+    return ["".join(letters) for size in sizes for letters in itertools.product(alphabet, repeat=size)]
+
+
+@pytest.mark.parametrize("collation", UNEVEN)
+@pytest.mark.parametrize("order", ["v", "v DESC", "n, v", "v, n"])
+def test_a_longer_text_may_equal_a_shorter_one(search: Search, collation: str, order: str) -> None:
+    alphabet = UNEVEN[collation]
+    table = search(
+        f"v VARCHAR(2) {collation} NOT NULL, n INT DEFAULT 1, KEY k ({order})", texts_over(alphabet, range(3))
+    )
+    before = ("1",) if order == "n, v" else ()
+    for operator in OPERATORS:
+        sql_operator = operator.translate(str.maketrans("<>", "><")) if "DESC" in order else operator
+        for value in texts_over(alphabet, range(3, 5))[:: 3 if len(alphabet) > 3 else 1]:
+            expected = table.by_sql(sql_operator, value)
+            assert table.by_key(operator, *before, value) == expected, (operator, value)
+
+
+@pytest.mark.parametrize("collation", list(UNEVEN)[:4])
+@pytest.mark.parametrize("order", ["v(2)", "v(2) DESC", "n, v(2)", "v(2), n"])
+def test_a_prefix_may_begin_otherwise_than_the_text(search: Search, collation: str, order: str) -> None:
+    alphabet = UNEVEN[collation]
+    rows = texts_over(alphabet.replace("\u00ad", ""), range(5))
+    table = search(f"v VARCHAR(9) {collation} NOT NULL, n INT DEFAULT 1, KEY k ({order})", rows)
+    before = ("1",) if order == "n, v(2)" else ()
+    for operator in OPERATORS:
+        sql_operator = operator.translate(str.maketrans("<>", "><")) if "DESC" in order else operator
+        for value in texts_over(alphabet, range(1, 5))[::5]:
+            expected = table.by_sql(sql_operator, value)
+            assert table.by_key(operator, *before, value) == expected, (operator, value)
