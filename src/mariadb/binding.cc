@@ -7,6 +7,7 @@
 #include "mariadb/binding.h"
 #include "mariadb/open_table.h"
 #include "mariadb/server_differences.h"
+#include "mariadb/text_bounds.h"
 
 namespace rowsocket::mariadb {
 namespace {
@@ -223,9 +224,12 @@ void Binding::resolve_key(TABLE* table) {
     const bool is_prefix = (info->key_part_flag & HA_PART_KEY_SEG) != 0 || (field->flags & BLOB_FLAG) != 0;
     const bool is_padded_text =
         field->real_type() == MYSQL_TYPE_STRING && is_string_column(field) && field->charset()->mbmaxlen > 1;
-    key_parts.push_back({info, field, key_offset, integer_bytes(field), (field->flags & UNSIGNED_FLAG) != 0,
-                         info->null_bit != 0, (info->key_part_flag & HA_REVERSE_SORT) != 0, is_prefix,
-                         is_padded_text, is_trimmed_char(field)});
+    key_parts.push_back(
+        {info, field, key_offset, integer_bytes(field), (field->flags & UNSIGNED_FLAG) != 0,
+         info->null_bit != 0, (info->key_part_flag & HA_REVERSE_SORT) != 0, is_prefix, is_padded_text,
+         is_trimmed_char(field), field->type() == MYSQL_TYPE_TIMESTAMP,
+         is_string_column(field) && !is_trimmed_char(field) && may_compare_apart(field->charset()),
+         field->real_type() == MYSQL_TYPE_ENUM || field->real_type() == MYSQL_TYPE_SET});
     has_padded_text = has_padded_text || is_padded_text;
     key_offset += info->store_length;
   }
@@ -257,8 +261,11 @@ void Binding::resolve_columns(const engine::SelectionDescription& description, T
   }
   tells_names = description.all_columns;
   row_end = table->versioned() ? table->vers_end_field() : nullptr;
-  if (row_end != nullptr) {
-    table->mark_column_with_deps(row_end);
+  row_start = reads_past && row_end != nullptr ? table->vers_start_field() : nullptr;
+  for (Field* const field : {row_start, row_end}) {
+    if (field != nullptr) {
+      table->mark_column_with_deps(field);
+    }
   }
   for (const KeyPart& part : key_parts) {
     if (part.is_prefix) {  // the index alone can not tell whether a long value matches
@@ -285,8 +292,14 @@ void Binding::resolve_columns(const engine::SelectionDescription& description, T
   table->read_set = saved_read_set;
 }
 
-Error Binding::resolve(const engine::SelectionDescription& description, const OpenTable& open) {
+Error Binding::resolve(const engine::SelectionDescription& description, const OpenTable& open, bool past) {
   TABLE* const table = open.table();
+  reads_past = past;
+  if (reads_past && table->versioned(VERS_TRX_ID)) {
+    generation = 0;
+    return Error(ErrorCode::sql, ER_VERS_ENGINE_UNSUPPORTED,
+                 "system_versioning_asof is set, and the table's history is by transaction");
+  }
   const uint64_t share_version = table->s->get_table_ref_version();
   if (share_version_ != share_version || generation == 0) {
     generation = 0;

@@ -44,6 +44,9 @@ struct KeyPart {
   bool is_prefix;       ///< the index holds only the beginning of the column
   bool is_padded_text;  ///< CHAR, with characters of several bytes
   bool is_trimmed;      ///< CHAR that is compared without the spaces that the index has behind it
+  bool is_moment;       ///< TIMESTAMP: the index has the moment, SQL compares what the clock shows
+  bool is_text_apart;   ///< text whose collation may compare one character with two, or ignore one
+  bool is_of_members;   ///< ENUM or SET: the index has numbers, SQL compares texts
 };
 
 struct Binding {
@@ -56,16 +59,20 @@ struct Binding {
   bool whole_key_is_unique = false;
   bool whole_key_only = false;  ///< a hash index
   bool has_padded_text = false;
-  Field* row_end =
-      nullptr;  ///< of a system-versioned table: rows of its history are passed over, as by a plain SELECT
+  /// Of a system-versioned table. A walk passes over the versions of its rows that are not of the time that
+  /// is read, as a plain SELECT does.
+  Field* row_end = nullptr;
+  bool reads_past = false;     ///< the time that is read is `system_versioning_asof`, and not now
+  Field* row_start = nullptr;  ///< the same, if it reads the past
   std::vector<KeyPart> key_parts;
   std::vector<Column> columns;
   bool keeps_key = false;    ///< its first columns are the key, which no change alters
   bool tells_names = false;  ///< of its columns, with their values
   std::vector<Field*> filter_columns;
 
-  /// Resolve; on failure the binding is not to be used.
-  [[nodiscard]] Error resolve(const engine::SelectionDescription& description, const OpenTable& open);
+  /// Resolve; on failure the binding is not to be used. `reads_past`: the session reads as of a moment.
+  [[nodiscard]] Error resolve(const engine::SelectionDescription& description, const OpenTable& open,
+                              bool reads_past);
   /// Have the table fetch and change these columns until its statement ends. `with_key_columns`: fetch the
   /// index's own, too.
   void use_columns(TABLE* table, bool with_key_columns = false) const;

@@ -6,6 +6,7 @@
 
 #include "mariadb/comparand.h"
 #include "mariadb/conversion.h"
+#include "mariadb/searched_time.h"
 
 namespace rowsocket::mariadb {
 
@@ -14,6 +15,7 @@ using sql_values::WholeNumber;
 Error Comparand::prepare(THD* thd, Field* field, const Value& given, bool raw) {
   char now_text[MAX_DATE_STRING_REP_LENGTH];
   const Value value = searched_value(thd, field, given, now_text);
+  thd_ = thd;
   field_ = field;
   fit_ = Fit::exact;
   if (value.is_null()) {
@@ -63,6 +65,11 @@ Error Comparand::prepare_image(THD* thd, const Value& value, bool raw) {
   if (fit_ == Fit::malformed) {
     return error;
   }
+  if (is_shown_twice(thd, field_, value, shown_)) [[unlikely]] {
+    kind_ = Kind::shown_time;
+    fit_ = Fit::exact;
+    return {};
+  }
   // One byte more than the image: some 3-byte comparisons read 4.
   bytes_.assign(field_->pack_length() + 1, 0);
   if (field_->real_type() == MYSQL_TYPE_BIT) {
@@ -110,6 +117,11 @@ int Comparand::compare_row() const {
     case Kind::image:
       order = field_->cmp(field_->ptr, reinterpret_cast<const uchar*>(bytes_.data()));
       break;
+    case Kind::shown_time: {
+      const longlong row = field_->val_datetime_packed(thd_);
+      order = row < shown_ ? -1 : row > shown_ ? 1 : 0;
+      break;
+    }
   }
   return sql_values::order_to_searched(order, fit_);
 }

@@ -30,14 +30,16 @@ class Comparand {
   [[nodiscard]] bool row_is_unset() const;
 
  private:
-  enum class Kind : uint8_t { null, integer, text, image };
+  enum class Kind : uint8_t { null, integer, text, image, shown_time };
 
   [[nodiscard]] Error prepare_text(const Value& value, bool raw);
   [[nodiscard]] Error prepare_image(THD* thd, const Value& value, bool raw);
 
+  THD* thd_ = nullptr;
   Field* field_ = nullptr;
   Kind kind_ = Kind::null;
   sql_values::WholeNumber number_;
+  longlong shown_ = 0;  ///< packed, of a time that the clock has shown twice
   Fit fit_ = Fit::exact;
   std::vector<char> bytes_;  ///< kept between requests, so that the steady state allocates nothing
 };

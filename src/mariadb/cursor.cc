@@ -115,6 +115,9 @@ bool Cursor::set_bounds(const KeyRange& range) {
   if (!set_bound(first_, range.key_operator, range.key)) {
     return false;
   }
+  if (first_.has_two_ends()) [[unlikely]] {
+    return set_both_bounds(range);
+  }
   checks_rows_ = first_.rechecks();
   walk_ = goes_up(range.key_operator)     ? Walk::forward
           : goes_down(range.key_operator) ? Walk::backward
@@ -232,12 +235,26 @@ int Cursor::advance() {
   return HA_ERR_END_OF_FILE;
 }
 
+/// SQL compares with the past by what the clock shows. This is exact also where the clock is put back.
+bool Cursor::is_version_of_other_time() const {
+  if (binding_->row_start == nullptr) {
+    return !binding_->row_end->is_max();
+  }
+  const vers_asof_timestamp_t& moment = thd_->variables.vers_asof_timestamp;
+  const auto is_later = [&](const Field* field) {
+    ulong fraction = 0;
+    const my_time_t second = field->get_timestamp(&fraction);
+    return second != moment.unix_time ? second > moment.unix_time : fraction > moment.second_part;
+  };
+  return is_later(binding_->row_start) || !is_later(binding_->row_end);
+}
+
 Step Cursor::settle(int handler_code) {
   while (true) {
     if (handler_code == 0) [[likely]] {
-      const bool is_history = binding_->row_end != nullptr && !binding_->row_end->is_max();
+      const bool is_of_other_time = binding_->row_end != nullptr && is_version_of_other_time();
       const Verdict verdict = checks_rows_ ? check_row() : Verdict::match;
-      if (verdict == Verdict::match && !is_history) [[likely]] {
+      if (verdict == Verdict::match && !is_of_other_time) [[likely]] {
         return Step::row;
       }
       if (verdict == Verdict::stop) {

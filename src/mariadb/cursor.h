@@ -74,6 +74,7 @@ class Cursor final : public engine::Cursor {
   [[nodiscard]] int advance();
   engine::Step settle(int handler_code);
   [[nodiscard]] engine::Verdict check_row() const;
+  [[nodiscard]] bool is_version_of_other_time() const;
   engine::Step fail(Error error);
   engine::Step fail(int handler_code);
   [[nodiscard]] Error noted(Error error);

@@ -124,6 +124,7 @@ bool KeyBound::set(THD* thd, TABLE* table, const Binding& binding, KeyOperator k
   map_ = 0;
   finds_nothing_ = false;
   is_of_one_row_ = false;
+  has_two_ends_ = false;
   rechecks_ = false;
   bool has_null = false;
   bool is_beginning = false;  // of a column, for which the rows are candidates
@@ -143,6 +144,9 @@ bool KeyBound::set(THD* thd, TABLE* table, const Binding& binding, KeyOperator k
       map_ = (map_ << 1) | 1;
     }
     has_null = has_null || key[i].is_null();
+    if (!key[i].is_null() && take_both_places(thd, table, part, key[i], raw, fit)) [[unlikely]] {
+      return prepare_recheck(thd, key, raw, error);
+    }
     const bool is_undecided = (part.is_prefix || part.is_trimmed) && (fit == Fit::exact || fit == Fit::above);
     if (is_undecided && !key[i].is_null()) [[unlikely]] {
       is_beginning = true;
@@ -162,6 +166,31 @@ bool KeyBound::set(THD* thd, TABLE* table, const Binding& binding, KeyOperator k
   is_of_one_row_ = key_operator == KeyOperator::equal && binding.whole_key_is_unique && !has_null &&
                    key.size() == binding.key_parts.size();
   return !is_beginning || prepare_recheck(thd, key, raw, error);
+}
+
+/// What equals the part that was just written stands in two places of the index: the walk begins at the outer
+/// one, or goes from the one to the other. False if it stands in one. (No walk goes over a hash index.)
+bool KeyBound::take_both_places(THD* thd, TABLE* table, const KeyPart& part, const Value& value, bool raw,
+                                Fit fit) {
+  const bool is_text_apart =
+      part.is_text_apart && (fit == Fit::above || fit == Fit::below) && !value.is_now();
+  const bool is_of_two_numbers = part.is_of_members && fit == Fit::exact && operator_ == KeyOperator::equal;
+  if ((!part.is_moment && !is_of_two_numbers && !is_text_apart) || binding_->whole_key_only) [[likely]] {
+    return false;
+  }
+  const auto first = image_.begin() + part.key_offset;
+  other_end_.assign(first, first + part.info->store_length);
+  const bool is_written =
+      is_text_apart ? write_both_ends(table, binding_->key, part, value, raw, &*first, other_end_.data())
+                    : write_both_places(thd, table, binding_->key, part, &*first, other_end_.data());
+  if (!is_written) {
+    return false;
+  }
+  if (goes_down(operator_) != part.is_descending) {
+    std::swap_ranges(other_end_.begin(), other_end_.end(), first);
+  }
+  has_two_ends_ = operator_ == KeyOperator::equal;
+  return true;
 }
 
 bool KeyBound::prepare_recheck(THD* thd, std::span<const Value> key, bool raw, Error& error) {
@@ -187,6 +216,7 @@ void KeyBound::set_open(KeyOperator key_operator) {
   map_ = 0;
   finds_nothing_ = false;
   is_of_one_row_ = false;
+  has_two_ends_ = false;
   rechecks_ = false;
 }
 
@@ -198,6 +228,10 @@ void KeyBound::open_between(KeyBound& low, KeyBound& high) {
   high.finds_nothing_ = false;
   high.is_of_one_row_ = false;
   high.rechecks_ = false;  // one of the two is enough
+  if (low.has_two_ends_) [[unlikely]] {
+    std::copy(low.other_end_.begin(), low.other_end_.end(),
+              high.image_.begin() + static_cast<ptrdiff_t>(high.bytes_ - low.other_end_.size()));
+  }
   low.is_of_one_row_ = false;
   low.operator_ = KeyOperator::at_or_after;
   high.operator_ = KeyOperator::at_or_before;
@@ -219,7 +253,7 @@ bool KeyBound::set_prefix(THD* thd, TABLE* table, const Binding& binding, std::s
   open_between(low, high);
   std::vector<char> least;
   std::vector<char> greatest;
-  if (!low.finds_nothing_ && prefix.range(part.info->length, least, greatest)) {
+  if (!low.finds_nothing_ && !low.has_two_ends_ && prefix.range(part.info->length, least, greatest)) {
     low.append_part(last, least.data(), least.size());
     high.append_part(last, greatest.data(), greatest.size());
     if (part.is_descending) {

@@ -9,6 +9,12 @@
 // compares whole values. That holds for a short value, too. The index pads it with spaces, so it has the
 // beginning of every row that goes on with a space, or with characters that do not count. A CHAR of a
 // collation that does not pad is the same: the index has spaces behind it, where SQL compares without them.
+//
+// The index of a TIMESTAMP is in the order of moments, and SQL compares what the clock shows. A clock that is
+// put back shows an hour twice. So all rows from the one moment to the other are candidates. An ENUM's error
+// value is shown as a member that is the empty text, and a SET may not show that it has such a member. So all
+// rows from the one number to the other are candidates. Text that fills a key may equal another beginning
+// where a collation compares one character with two: there, see text_bounds.h.
 #pragma once
 
 #include <cstdint>
@@ -43,6 +49,9 @@ class KeyBound {
   [[nodiscard]] bool is_of_one_row() const { return is_of_one_row_; }
   [[nodiscard]] bool is_open() const { return map_ == 0; }
   [[nodiscard]] bool rechecks() const { return rechecks_; }
+  /// True if the key was set for `equal` and the rows may lie apart in the index: `open_between` has the
+  /// ends.
+  [[nodiscard]] bool has_two_ends() const { return has_two_ends_; }
 
   [[nodiscard]] const uchar* image() const { return image_.data(); }
   [[nodiscard]] uint32_t image_bytes() const { return bytes_; }
@@ -55,6 +64,8 @@ class KeyBound {
  private:
   [[nodiscard]] bool prepare_recheck(THD* thd, std::span<const Value> key, bool raw, Error& error);
   [[nodiscard]] int order_of_row() const;
+  [[nodiscard]] bool take_both_places(THD* thd, TABLE* table, const KeyPart& part, const Value& value,
+                                      bool raw, Fit fit);
   void append_part(uint32_t number, const char* text, size_t size);
 
   const Binding* binding_ = nullptr;
@@ -64,6 +75,8 @@ class KeyBound {
   key_part_map map_ = 0;
   bool finds_nothing_ = false;
   bool is_of_one_row_ = false;
+  bool has_two_ends_ = false;
+  std::vector<uchar> other_end_;  ///< of the last part
   bool rechecks_ = false;
   KeyOperator recheck_operator_ = KeyOperator::equal;
   std::vector<Comparand> recheck_;

@@ -8,13 +8,14 @@
 #include <cstring>
 #include <limits>
 #include <string>
-#include <utility>
 
+#include "mariadb/as_in_select.h"
 #include "mariadb/conversion.h"
-#include "mariadb/diagnostics.h"
+#include "mariadb/searched_time.h"
 #include "mariadb/searched_value.h"
 #include "mariadb/server_differences.h"
 #include "mariadb/server_thread.h"
+#include "mariadb/text_bounds.h"
 #include "sql_values/dates.h"
 #include "sql_values/whole_number.h"
 
@@ -22,35 +23,6 @@ namespace rowsocket::mariadb {
 namespace {
 
 std::atomic<bool> strict_keys{false};
-
-/// SQL's comparison takes a value that is none of its column's type: no warning is an error, and any day
-/// stands in a date. While it lives.
-class AsInSelect {
- public:
-  explicit AsInSelect(THD* thd)
-      : thd_(thd),
-        sql_mode_(thd->variables.sql_mode),
-        was_strict_(std::exchange(thd->abort_on_warning, false)),
-        checks_(std::exchange(thd->count_cuted_fields, CHECK_FIELD_IGNORE)) {
-    constexpr sql_mode_t strictness =
-        MODE_STRICT_TRANS_TABLES | MODE_STRICT_ALL_TABLES | MODE_NO_ZERO_DATE | MODE_NO_ZERO_IN_DATE;
-    thd->variables.sql_mode = (sql_mode_ & ~strictness) | MODE_INVALID_DATES;
-  }
-  AsInSelect(const AsInSelect&) = delete;
-  AsInSelect& operator=(const AsInSelect&) = delete;
-  ~AsInSelect() {
-    clear_diagnostics(thd_);
-    thd_->variables.sql_mode = sql_mode_;
-    thd_->abort_on_warning = was_strict_;
-    thd_->count_cuted_fields = checks_;
-  }
-
- private:
-  THD* thd_;
-  sql_mode_t sql_mode_;
-  bool was_strict_;
-  enum_check_fields checks_;
-};
 
 bool is_of_members(const Field* field) {
   return field->real_type() == MYSQL_TYPE_ENUM || field->real_type() == MYSQL_TYPE_SET;
@@ -138,52 +110,6 @@ bool loses_spaces_that_count(const Field* field, const Value& value) {
   return is_trimmed_char(field) && value.view().ends_with(' ');
 }
 
-/// A TIMESTAMP holds moments only: of a day that is none, the last moment before it, and of one too late the
-/// latest that there is.
-void store_moment(Field* field, MYSQL_TIME time) {
-  if (time.year == 0) {
-    field->reset();
-    return;
-  }
-  sql_values::Day day = {time.year, time.month, time.day};
-  if (sql_values::move_to_real_day(day)) {
-    time.year = day.year;
-    time.month = day.month;
-    time.day = day.day;
-    time.hour = 23;
-    time.minute = time.second = 59;
-    time.second_part = TIME_MAX_SECOND_PART;
-  }
-  const int failure = field->store_time_dec(&time, TIME_SECOND_PART_DIGITS);
-  constexpr uint last_year = 2038;
-  if (failure != 0 && time.year >= last_year) {
-    field->store_timestamp(TIMESTAMP_MAX_VALUE, TIME_MAX_SECOND_PART);
-  }
-}
-
-/// What is no date is the zero date, what is no time no time at all, and a day that no month has lies behind
-/// its last.
-Fit store_nearest_time(THD* thd, Field* field, const Value& value) {
-  auto* const text = new (thd->mem_root)
-      Item_string(thd, value.data, static_cast<uint>(value.size), &my_charset_utf8mb4_general_ci);
-  if (text == nullptr) {
-    return Fit::malformed;
-  }
-  const bool is_time = field->type() == MYSQL_TYPE_TIME;
-  const longlong packed = is_time ? text->val_time_packed(thd) : text->val_datetime_packed(thd);
-  const longlong wanted = text->null_value ? 0 : packed;
-  MYSQL_TIME time;
-  unpack_time(wanted, &time, is_time ? MYSQL_TIMESTAMP_TIME : MYSQL_TIMESTAMP_DATETIME);
-  field->set_notnull();
-  if (field->type() == MYSQL_TYPE_TIMESTAMP) {
-    store_moment(field, time);
-  } else {
-    static_cast<void>(field->store_time_dec(&time, TIME_SECOND_PART_DIGITS));
-  }
-  const longlong stored = is_time ? field->val_time_packed(thd) : field->val_datetime_packed(thd);
-  return sql_values::side_of(wanted < stored ? -1 : wanted > stored ? 1 : 0);
-}
-
 /// As SQL, which makes a year of the text, and compares numbers only where it can not.
 Fit store_nearest_year(Field* field, const Value& value) {
   constexpr int first_year = 1901;  // but for the year 0000
@@ -267,21 +193,8 @@ bool store_without_ignored(Field* field, const Value& value, bool raw) {
   CHARSET_INFO* const charset = field->charset();
   StringBuffer<MAX_FIELD_WIDTH> searched;
   StringBuffer<MAX_FIELD_WIDTH> kept(charset);
-  if (!in_charset_of(field, value, raw, searched)) {
-    return false;
-  }
-  const char* at = searched.ptr();
-  const char* const end = at + searched.length();
-  while (at < end && kept.length() <= field->field_length) {
-    const size_t size = charset->charlen_fix(at, end);
-    const bool is_ignored = charset->strnncollsp(at, size, "", 0) == 0 && charset->lengthsp(at, size) > 0;
-    if (!is_ignored && kept.append(at, size)) {
-      return false;
-    }
-    at += size;
-  }
-  const bool fits = charset->numchars(kept.ptr(), kept.end()) <= field->char_length();
-  return fits && charset->strnncollsp(kept.ptr(), kept.length(), searched.ptr(), searched.length()) == 0 &&
+  return in_charset_of(field, value, raw, searched) && take_without_ignored(charset, searched, kept) &&
+         charset->numchars(kept.ptr(), kept.end()) <= field->char_length() &&
          field->store(kept.ptr(), kept.length(), charset) == 0;
 }
 
@@ -299,6 +212,34 @@ void copy_key_part(const KEY* key, const KeyPart& part, uchar* image) {
   if (copied < length && !is_variable) {
     field->charset()->fill(reinterpret_cast<char*>(image) + copied, length - copied, ' ');
   }
+}
+
+/// The member that is the empty text, from 1. 0 if there is none.
+uint empty_member(const Field* field) {
+  const TYPELIB* const members = field->get_typelib();
+  for (uint i = 0; i < members->count; ++i) {
+    if (field->charset()->strnncollsp(members->type_names[i], members->type_lengths[i], "", 0) == 0) {
+      return i + 1;
+    }
+  }
+  return 0;
+}
+
+/// The numbers of an ENUM or SET that may be shown as the stored one is. The error value of an ENUM is shown
+/// as the empty text, and of a SET one often does not see whether it has an empty member. False if one number
+/// is.
+bool find_both_numbers(Field* field, ulonglong& lesser, ulonglong& greater) {
+  const uint member = empty_member(field);
+  const auto stored = static_cast<ulonglong>(field->val_int());
+  if (field->real_type() == MYSQL_TYPE_SET) {
+    const ulonglong bit = member == 0 ? 0 : 1ULL << (member - 1);
+    lesser = stored & ~bit;
+    greater = stored | bit;
+    return bit != 0;
+  }
+  lesser = 0;
+  greater = member;
+  return member > 0 && (stored == 0 || stored == member);
 }
 
 void write_integer(uchar* image, uint64_t bits, uint8_t byte_count) {
@@ -413,8 +354,61 @@ Fit write_key_part(THD* thd, TABLE* table, const KEY* key, const KeyPart& part, 
   if (part.is_prefix && has_place && exceeds_prefix(part, value, raw)) {
     fit = Fit::above;
   }
+  if (part.is_prefix && part.is_text_apart && fit == Fit::above) {
+    // What counts for nothing takes no room in the prefix.
+    static_cast<void>(store_without_ignored(part.info->field, value, raw));
+  }
   copy_key_part(key, part, image);
   return fit;
+}
+
+bool write_both_ends(TABLE* table, const KEY* key, const KeyPart& part, const Value& value, bool raw,
+                     uchar* lesser, uchar* greater) {
+  CHARSET_INFO* const charset = part.field->charset();
+  StringBuffer<MAX_FIELD_WIDTH> searched;
+  StringBuffer<MAX_FIELD_WIDTH> kept(charset);
+  TextBounds bounds;
+  if (!in_charset_of(part.field, value, raw, searched) || !take_without_ignored(charset, searched, kept) ||
+      !bounds_of_text(charset, kept, part.info->length / charset->mbmaxlen, part.is_prefix, bounds)) {
+    return false;
+  }
+  Field* const field = part.info->field;
+  const SecondRecord second(table, field);
+  field->store(bounds.greater.data(), bounds.greater.size(), charset);
+  copy_key_part(key, part, greater);
+  field->store(bounds.lesser.data(), bounds.lesser.size(), charset);
+  copy_key_part(key, part, lesser);
+  return true;
+}
+
+bool write_both_places(THD* thd, TABLE* table, const KEY* key, const KeyPart& part, uchar* lesser,
+                       uchar* greater) {
+  Field* const field = part.info->field;
+  const SecondRecord second(table, field);
+  if (is_of_members(field)) {
+    ulonglong lesser_number = 0;
+    ulonglong greater_number = 0;
+    if (!find_both_numbers(field, lesser_number, greater_number)) [[likely]] {
+      return false;
+    }
+    field->store(static_cast<longlong>(greater_number), true);
+    copy_key_part(key, part, greater);
+    field->reset();
+    if (lesser_number > 0) {
+      field->store(static_cast<longlong>(lesser_number), true);
+    }
+    copy_key_part(key, part, lesser);
+    return true;
+  }
+  TwoMoments both;
+  if (!find_both_moments(thd, field, both)) [[likely]] {
+    return false;
+  }
+  field->store_timestamp(both.later, both.fraction);
+  copy_key_part(key, part, greater);
+  field->store_timestamp(both.earlier, both.fraction);
+  copy_key_part(key, part, lesser);
+  return true;
 }
 
 }  // namespace rowsocket::mariadb

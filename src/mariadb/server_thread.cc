@@ -144,6 +144,9 @@ ServerThread::~ServerThread() {
   my_thread_end();
 }
 
+/// Where InnoDB looks for a long unique key (over a BLOB or TEXT) depends on this, and so does which of two
+/// rows in its way an upsert changes: behind the write in READ COMMITTED, before it in REPEATABLE READ. To
+/// look before the write in READ COMMITTED, too, would let in duplicates, since no gap is locked there.
 void ServerThread::share_snapshot(bool shares) {
   shares_snapshot_ = shares;
   const enum_tx_isolation isolation =

@@ -175,12 +175,14 @@ Begin Session::make_ready(const engine::Selection& selection, const engine::Use&
       return begin;
     }
   }
-  if (side->binding.generation != table.generation()) {
+  const bool reads_past =
+      use.intent == Intent::read && thd_->variables.vers_asof_timestamp.type == SYSTEM_TIME_AS_OF;
+  if (side->binding.generation != table.generation() || side->binding.reads_past != reads_past) {
     if (opened_->hold_too_much()) [[unlikely]] {
       shelf_.forget_others(&selection);
     }
     table.deactivate();
-    error = side->binding.resolve(names, table);
+    error = side->binding.resolve(names, table, reads_past);
     shelf_.note_resolved(selection);
   }
   if (!may_use && error.ok()) {

@@ -13,7 +13,8 @@
 
 // The server would quietly bend a number that is out of bounds to the nearest bound. An operator who asks for
 // port 70000 wants to be told: so the variables are declared with wide bounds, and the table's own are
-// checked at load and at SET.
+// checked at load and at SET. The bounds are those of a signed number: of -1 the server would make 0, which
+// often means no bound at all.
 
 // What the table's macros take are names, which can not stand in parentheses.
 // NOLINTBEGIN(bugprone-macro-parentheses)
@@ -25,9 +26,9 @@ using server::Config;
 
 struct Number {
   const char* name;
-  unsigned long long min;
-  unsigned long long max;
-  unsigned long long value = 0;
+  long long min;
+  long long max;
+  long long value = 0;
 };
 
 /// The variable only shows whether the secret is set, since any account may read variables.
@@ -100,19 +101,18 @@ int check_number(MYSQL_THD, st_mysql_sys_var*, void* save, st_mysql_value* value
     my_printf_error(ER_WRONG_TYPE_FOR_VAR, "%s takes a whole number", MYF(0), number.name);
     return 1;
   }
-  const bool negative = given < 0 && value->is_unsigned(value) == 0;
-  const auto wanted = static_cast<unsigned long long>(given);
-  if (negative || wanted < number.min || wanted > number.max) {
-    my_printf_error(ER_WRONG_VALUE_FOR_VAR, "%s takes a number from %llu to %llu", MYF(0), number.name,
+  const bool is_beyond_63_bits = given < 0 && value->is_unsigned(value) != 0;
+  if (is_beyond_63_bits || given < number.min || given > number.max) {
+    my_printf_error(ER_WRONG_VALUE_FOR_VAR, "%s takes a number from %lld to %lld", MYF(0), number.name,
                     number.min, number.max);
     return 1;
   }
-  *static_cast<unsigned long long*>(save) = wanted;
+  *static_cast<long long*>(save) = given;
   return 0;
 }
 
 void update_number(MYSQL_THD, st_mysql_sys_var*, void* place, const void* save) {
-  *static_cast<unsigned long long*>(place) = *static_cast<const unsigned long long*>(save);
+  *static_cast<long long*>(place) = *static_cast<const long long*>(save);
   report_change();
 }
 
@@ -172,7 +172,8 @@ void update_account(MYSQL_THD, st_mysql_sys_var*, void* place, const void* save)
 
 // ---- what the server is told of each
 
-constexpr unsigned long long any_max = ~0ULL;
+constexpr long long any_min = LLONG_MIN;
+constexpr long long any_max = LLONG_MAX;
 
 // The flags of a number.
 #define ROWSOCKET_at_start PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY
@@ -181,9 +182,9 @@ constexpr unsigned long long any_max = ~0ULL;
 #define ROWSOCKET_TEXT(name, field, default_value, what)                                          \
   MYSQL_SYSVAR_STR(name, name, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY, what, nullptr, nullptr, \
                    default_value);
-#define ROWSOCKET_NUMBER(name, field, when, default_value, min, max, what)                            \
-  MYSQL_SYSVAR_ULONGLONG(name, name.value, ROWSOCKET_##when, what, check_number<name>, update_number, \
-                         default_value, 0, any_max, 0);
+#define ROWSOCKET_NUMBER(name, field, when, default_value, min, max, what)                           \
+  MYSQL_SYSVAR_LONGLONG(name, name.value, ROWSOCKET_##when, what, check_number<name>, update_number, \
+                        default_value, any_min, any_max, 0);
 #define ROWSOCKET_SECRET(name, what) \
   MYSQL_SYSVAR_STR(name, name.shown, PLUGIN_VAR_RQCMDARG, what, nullptr, update_secret<name>, "");
 #define ROWSOCKET_SWITCH(name, what) \

@@ -4,6 +4,7 @@ finds, also where the value is one that no row can have."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import pytest
@@ -237,3 +238,103 @@ def test_a_prefix_of_a_binary_column_decides_nothing_alone(search: Search, size:
     for operator in OPERATORS:
         for value in BINARIES:
             assert table.by_key(operator, value) == table.by_sql(operator, value), (operator, value)
+
+
+EMPTY_MEMBERS = {
+    **dict.fromkeys(["ENUM('a','','b')", "ENUM('','a')", "ENUM('b','a','') COLLATE utf8mb4_bin"], 4),
+    **dict.fromkeys(["ENUM('a',' ','b')", "ENUM('a','b')"], 4),
+    **dict.fromkeys(["SET('','a')", "SET('b','','a')", "SET('a','b')"], 8),
+}
+"""Types, and how many numbers a column of it can have."""
+
+
+def with_every_number(search: Search, definition: str, count: int) -> Searched:
+    """A row of each number that the column takes, twice; 0 is an ENUM's error value."""
+    table = search(definition, [])
+    table.database.sql("SET sql_mode = ''")
+    for number in (*range(count), *range(count)):
+        table.database.sql("INSERT IGNORE INTO t (v) VALUES (%s)", [number])
+    return table
+
+
+@pytest.mark.parametrize("type", EMPTY_MEMBERS)
+@pytest.mark.parametrize("order", ["v", "v DESC", "n, v", "v, n"])
+def test_the_empty_text_is_a_member_and_no_member(search: Search, type: str, order: str) -> None:
+    table = with_every_number(search, f"v {type}, n INT DEFAULT 1, KEY k ({order})", EMPTY_MEMBERS[type])
+    before, behind = ("1",) if order == "n, v" else (), ("1",) if order == "v, n" else ()
+    for value in ("", " ", "a", "b", ",a", "q"):
+        expected = table.by_sql("=", value)
+        assert table.by_filter("=", value) == table.by_key("=", *before, value, *behind) == expected, value
+        listed = table.wire.tokens(1, "=", 1 + len(before), *before, "", 99, 0, "@", len(before), 1, value)
+        assert sorted(map(int, listed[2:])) == expected, value
+        for operator in OPERATORS:
+            assert table.by_filter(operator, value) == table.by_sql(operator, value), (operator, value)
+
+
+@pytest.mark.parametrize("type", ["ENUM('a','','b')", "SET('b','','a')"])
+def test_a_change_meets_the_empty_text_as_sql_does(
+    search: Search, raw: Callable[[str], RawConnection], type: str
+) -> None:
+    table = with_every_number(search, f"v {type}, KEY k (v)", 4)
+    wire = raw("write")
+    assert wire.tokens("P", 1, table.database.name, "t", "k", "v") == [b"0", b"1"]
+    table.database.sql("CREATE TABLE twin SELECT * FROM t")
+    rows = "SELECT id, v + 0 FROM {} ORDER BY id"
+    for old, new in (("", "b"), ("a", ""), ("b", "a")):
+        changed = table.by_sql("=", old)
+        table.database.sql("UPDATE twin SET v = %s WHERE v = %s", [new, old])
+        assert wire.tokens(1, "=", 1, old, 99, 0, "U", new) == [b"0", b"1", str(len(changed)).encode()]
+        assert table.database.sql(rows.format("t")) == table.database.sql(rows.format("twin")), (old, new)
+
+
+def test_the_empty_text_as_the_end_of_a_range_is_the_member(search: Search) -> None:
+    """The error value stands before all members."""
+    table = with_every_number(search, "v ENUM('a','','b') NOT NULL, KEY k (v)", 4)
+    numbers = {"<": {0, 1}, "<=": {0, 1, 2}, ">": {3}, ">=": {2, 3}}
+    for operator, wanted in numbers.items():
+        expected = [id for id, number in table.database.sql("SELECT id, v + 0 FROM t") if number in wanted]
+        assert table.by_key(operator, "") == sorted(expected), operator
+
+
+# Alphabets with characters that count as two, for nothing, or as one together.
+UNEVEN = {
+    "CHARACTER SET utf8mb4 COLLATE utf8mb4_unicode_ci": "sßa\u00ad",
+    "CHARACTER SET utf8mb4 COLLATE utf8mb4_uca1400_ai_ci": "sßa\u00ad",
+    "CHARACTER SET utf8mb4 COLLATE utf8mb4_german2_ci": "aäe",
+    "CHARACTER SET latin1 COLLATE latin1_german2_ci": "sßä",
+    "CHARACTER SET utf8mb4 COLLATE utf8mb4_danish_ci": "aåb",
+    "CHARACTER SET utf8mb4 COLLATE utf8mb4_czech_ci": "chz",
+}
+
+
+def texts_over(alphabet: str, sizes: range) -> list[str]:
+    return ["".join(letters) for size in sizes for letters in itertools.product(alphabet, repeat=size)]
+
+
+@pytest.mark.parametrize("collation", UNEVEN)
+@pytest.mark.parametrize("order", ["v", "v DESC", "n, v", "v, n"])
+def test_a_longer_text_may_equal_a_shorter_one(search: Search, collation: str, order: str) -> None:
+    alphabet = UNEVEN[collation]
+    table = search(
+        f"v VARCHAR(2) {collation} NOT NULL, n INT DEFAULT 1, KEY k ({order})", texts_over(alphabet, range(3))
+    )
+    before = ("1",) if order == "n, v" else ()
+    for operator in OPERATORS:
+        sql_operator = operator.translate(str.maketrans("<>", "><")) if "DESC" in order else operator
+        for value in texts_over(alphabet, range(3, 5))[:: 3 if len(alphabet) > 3 else 1]:
+            expected = table.by_sql(sql_operator, value)
+            assert table.by_key(operator, *before, value) == expected, (operator, value)
+
+
+@pytest.mark.parametrize("collation", list(UNEVEN)[:4])
+@pytest.mark.parametrize("order", ["v(2)", "v(2) DESC", "n, v(2)", "v(2), n"])
+def test_a_prefix_may_begin_otherwise_than_the_text(search: Search, collation: str, order: str) -> None:
+    alphabet = UNEVEN[collation]
+    rows = texts_over(alphabet.replace("\u00ad", ""), range(5))
+    table = search(f"v VARCHAR(9) {collation} NOT NULL, n INT DEFAULT 1, KEY k ({order})", rows)
+    before = ("1",) if order == "n, v(2)" else ()
+    for operator in OPERATORS:
+        sql_operator = operator.translate(str.maketrans("<>", "><")) if "DESC" in order else operator
+        for value in texts_over(alphabet, range(1, 5))[::5]:
+            expected = table.by_sql(sql_operator, value)
+            assert table.by_key(operator, *before, value) == expected, (operator, value)

@@ -190,3 +190,95 @@ def test_a_row_with_history_that_was_waited_for_stays_in_all_its_indexes(start: 
     assert server.counter("parked") == 0
     by_key = database.sql("SELECT id, n FROM t FORCE INDEX (u) WHERE u > 0 ORDER BY id")
     assert by_key == [(number, int(number == 2)) for number in range(1, 11)]
+
+
+VERSIONED = "id INT PRIMARY KEY, v INT, u INT, KEY k (v), UNIQUE KEY by_u (u)"
+
+
+@pytest.fixture
+def past(start: Start) -> Database:
+    """A server that reads as of a moment; since then all rows of each table `t_...` have changed."""
+    database = Database(start(RowSocketServer), "d")
+    tables = {
+        f"t_{engine}_{len(partitions)}": f"({VERSIONED}) ENGINE={engine} WITH SYSTEM VERSIONING {partitions}"
+        for engine in ("InnoDB", "MyISAM")
+        for partitions in ("", "PARTITION BY SYSTEM_TIME LIMIT 2 PARTITIONS 3")
+    }
+    for name, definition in tables.items():
+        database.sql(f"CREATE TABLE {name} {definition}")
+        database.sql(f"INSERT INTO {name} VALUES (1, 10, 100), (2, 20, 200), (3, 30, 300)")
+    moment = database.value("SELECT NOW(6)")
+    for name in tables:
+        for change in (1, 2):
+            database.sql(f"UPDATE {name} SET v = 40 + {change}, u = u + 1 WHERE id <= 2")
+        database.sql(f"DELETE FROM {name} WHERE id = 3")
+        database.sql(f"INSERT INTO {name} VALUES (4, 40, 400)")
+    database.server.sql("SET GLOBAL system_versioning_asof = %s", [moment])
+    return database
+
+
+def tables_of(past: Database) -> list[str]:
+    return [name for (name,) in past.sql("SHOW TABLES LIKE 't\\_%'")]
+
+
+def test_a_find_reads_as_of_the_moment_that_new_sessions_of_sql_read_as_of(past: Database) -> None:
+    assert isinstance(past.server, RowSocketServer)
+    with past.server.raw("write") as wire, past.server.raw("read") as reader, past.session() as sql:
+        for name in tables_of(past):
+            sql.execute(f"SELECT id, v, u FROM {name} ORDER BY id")
+            rows = sql.fetchall()
+            assert rows == ((1, 10, 100), (2, 20, 200), (3, 30, 300))
+            values = [str(value).encode() for row in rows for value in row]
+            for client in (wire, reader):
+                for number, index in enumerate(("", "k", "by_u")):
+                    assert client.tokens("P", number, "d", name, index, "id,v,u", "u") == [b"0", b"1"]
+                for number in range(3):
+                    assert client.tokens(number, ">=", 1, 0, 9, 0) == [b"0", b"3", *values], name
+                assert client.tokens(1, "=", 1, 20) == [b"0", b"3", b"2", b"20", b"200"]
+                assert client.tokens(2, "=", 1, 300) == [b"0", b"3", b"3", b"30", b"300"]
+                for number, new in ((1, 42), (2, 400)):
+                    assert client.tokens(number, "=", 1, new) == [b"0", b"3"]
+                assert client.tokens(0, ">=", 1, 0, 9, 0, "F", ">", 0, 200, "#") == [b"0", b"1", b"1"]
+
+
+def test_a_change_meets_the_current_rows_whatever_is_read(past: Database) -> None:
+    assert isinstance(past.server, RowSocketServer)
+    with past.server.raw("write") as wire:
+        for name in tables_of(past):
+            assert wire.tokens("P", 0, "d", name, "", "v") == [b"0", b"1"]
+            assert wire.tokens(0, ">=", 1, 0, 9, 0, "U?", 50) == [b"0", b"1", b"42", b"42", b"40"]
+            assert wire.tokens(0, "=", 1, 3, 1, 0, "D") == [b"0", b"1", b"0"]
+            assert wire.tokens(0, "=", 1, 4, 1, 0, "D") == [b"0", b"1", b"1"]
+            assert wire.tokens(0, ">=", 1, 0, 9, 0) == [b"0", b"1", b"10", b"20", b"30"]
+            assert past.sql(f"SELECT id, v FROM {name} ORDER BY id") == [(1, 50), (2, 50)]
+
+
+def test_a_selection_that_is_open_follows_the_moment_there_and_back(past: Database) -> None:
+    assert isinstance(past.server, RowSocketServer)
+    name = tables_of(past)[0]
+    with past.server.raw("read") as client:
+        assert client.tokens("P", 0, "d", name, "", "v") == [b"0", b"1"]
+        moment = past.server.value("SELECT @@GLOBAL.system_versioning_asof")
+        for _ in range(2):
+            assert client.tokens(0, "=", 1, 1) == [b"0", b"1", b"10"]
+            past.server.sql("SET GLOBAL system_versioning_asof = DEFAULT")
+            assert client.tokens(0, "=", 1, 1) == [b"0", b"1", b"42"]
+            past.server.sql("SET GLOBAL system_versioning_asof = %s", [moment])
+
+
+def test_history_by_transaction_is_not_read_as_of_a_moment(past: Database) -> None:
+    assert isinstance(past.server, RowSocketServer)
+    past.server.sql("SET GLOBAL system_versioning_asof = DEFAULT")
+    past.sql(
+        "CREATE TABLE x (id INT PRIMARY KEY, s BIGINT UNSIGNED GENERATED ALWAYS AS ROW START,"
+        " e BIGINT UNSIGNED GENERATED ALWAYS AS ROW END, PERIOD FOR SYSTEM_TIME (s, e))"
+        " WITH SYSTEM VERSIONING"
+    )
+    past.sql("INSERT INTO x (id) VALUES (1)")
+    with past.server.raw("read") as client:
+        assert client.tokens("P", 0, "d", "x", "", "id") == [b"0", b"1"]
+        assert client.tokens(0, "=", 1, 1) == [b"0", b"1", b"1"]
+        past.server.sql("SET GLOBAL system_versioning_asof = NOW()")
+        assert client.tokens(0, "=", 1, 1) == [b"1", b"1", b"4111"]
+        past.server.sql("SET GLOBAL system_versioning_asof = DEFAULT")
+        assert client.tokens(0, "=", 1, 1) == [b"0", b"1", b"1"]

@@ -42,6 +42,10 @@ def test_a_bad_value_at_run_time_is_refused_with_the_reason(
         ("port-read", "70000", "rowsocket_port_read=70000: takes a number from 0 to 65536"),
         ("threads-read", "100000", "rowsocket_threads_read"),
         ("max-line-bytes", "10", "rowsocket_max_line_bytes"),
+        ("max-request-ms", "-1", "rowsocket_max_request_ms=-1: takes a number from 0 to 31536000000"),
+        ("max-request-ms", "31536000001", "rowsocket_max_request_ms=31536000001"),
+        ("port-memcached", "-1", "rowsocket_port_memcached=-1: takes a number from 0 to 65536"),
+        ("idle-timeout", "-1", "rowsocket_idle_timeout=-1"),
         ("address", "not.an.address", "not.an.address"),
         ("socket-read", "/nowhere/at/all", "/nowhere/at/all"),
         ("socket-read", "/tmp/" + "x" * 200, "rowsocket_socket_read"),
@@ -55,6 +59,25 @@ def test_a_bad_value_at_start_is_logged_with_the_reason(
     assert any("[ERROR]" in line and reason in line for line in server.log_text().splitlines()), (
         server.log_tail()
     )
+
+
+NO_NUMBERS = ["off", "12x", str(1 << 80)]
+
+
+@pytest.mark.parametrize("value", NO_NUMBERS)
+def test_what_is_no_number_at_start_disables_the_plugin(start: Start, value: str) -> None:
+    server = start(RowSocketServer, {"rowsocket-max-request-ms": value})
+    assert not is_loaded(server)
+    assert f"[ERROR] {server.tree.mariadbd}: Error while setting value '{value}'" in server.log_text()
+
+
+@pytest.mark.parametrize("value", NO_NUMBERS)
+def test_what_is_no_number_at_start_is_0_where_the_option_is_loose(start: Start, value: str) -> None:
+    """So the server has it: see docs/operating.md."""
+    server = start(RowSocketServer, {"loose-rowsocket-max-request-ms": value})
+    assert is_loaded(server)
+    assert server.value("SELECT @@GLOBAL.rowsocket_max_request_ms") == 0
+    assert f"[ERROR] {server.tree.mariadbd}: Error while setting value '{value}'" in server.log_text()
 
 
 @pytest.mark.parametrize("name", ["port_read", "address", "threads_write", "socket_read"])

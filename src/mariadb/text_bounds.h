@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Where in an index the texts stand that are equal to a longer one. In some collations a character counts as
+// two (ß as ss), two as one, or one for nothing. So a text that has no room in a key may equal one that has,
+// and an index of beginnings may have another beginning for it. Any thread.
+#pragma once
+
+#include <vector>
+
+#include "mariadb/server_headers.h"
+
+namespace rowsocket::mariadb {
+
+/// False where each character is compared with one character.
+[[nodiscard]] bool may_compare_apart(const CHARSET_INFO* charset);
+
+/// The text without what its collation ignores, where the two are equal; else as it is. False without memory.
+[[nodiscard]] bool take_without_ignored(CHARSET_INFO* charset, const String& text, String& kept);
+
+/// Two texts, of at most as many characters as a key keeps.
+struct TextBounds {
+  std::vector<char> lesser;   ///< at or before the text
+  std::vector<char> greater;  ///< after it
+};
+
+/// The ends of what may be equal to a text that fills a key or is longer. `is_prefix`: the key keeps the
+/// beginnings of a column. Of rows with characters that do not count, or with two that count as one, such a
+/// beginning may stand before. False if there is no such text: of control characters, or the last ones.
+[[nodiscard]] bool bounds_of_text(CHARSET_INFO* charset, const String& text, size_t characters_max,
+                                  bool is_prefix, TextBounds& bounds);
+
+}  // namespace rowsocket::mariadb

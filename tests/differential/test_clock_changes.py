@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""TIMESTAMP where the clock of the time zone is put forward or back: keys, IN lists and filters find what
+SQL's comparison of what the clock shows finds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from support.mariadb import Database, RowSocketServer
+from support.raw import RawConnection
+from support.tree import ServerTree
+
+# On 2024-03-31 the clock goes from 2:00 to 3:00, and on 2024-10-27 from 3:00 back to 2:00.
+ZONE = """
+    INSERT INTO mysql.time_zone VALUES (1, 'N');
+    INSERT INTO mysql.time_zone_name VALUES ('Test/Summer', 1);
+    INSERT INTO mysql.time_zone_transition_type VALUES (1, 0, 3600, 0, 'T'), (1, 1, 7200, 1, 'TS');
+    INSERT INTO mysql.time_zone_transition VALUES (1, -2000000000, 0), (1, 1711846800, 1), (1, 1729990800, 0);
+"""
+# In UTC.
+ROWS = [
+    *("2024-03-31 00:59:59", "2024-03-31 01:00:00", "2024-03-31 01:30:00"),
+    *("2024-10-26 23:59:59", "2024-10-27 00:00:00", "2024-10-27 00:29:59", "2024-10-27 00:30:00"),
+    *("2024-10-27 00:30:01", "2024-10-27 00:59:59", "2024-10-27 01:00:00", "2024-10-27 01:29:59"),
+    *("2024-10-27 01:30:00", "2024-10-27 01:30:01", "2024-10-27 01:59:59", "2024-10-27 02:00:00"),
+]
+# As the clock shows them.
+KEYS = [
+    *("2024-03-31 01:59:59", "2024-03-31 01:59:59.7", "2024-03-31 02:00:00", "2024-03-31 02:30:00"),
+    *("2024-03-31 02:30:00.3", "2024-03-31 02:30:00.7", "2024-03-31 02:59:59.999999", "2024-03-31 03:00:00"),
+    *("2024-03-31 03:00:00.3", "2024-10-27 01:59:59", "2024-10-27 02:00:00", "2024-10-27 02:30:00"),
+    *("2024-10-27 02:30:00.3", "2024-10-27 02:29:59", "2024-10-27 02:59:59.9999999", "2024-10-27 03:00:00"),
+]
+OPERATORS = ("=", "<", "<=", ">", ">=")
+INDEXES = {"k": "v", "down": "v DESC", "last": "n, v", "first": "v, n", "words": "v, w"}
+
+
+@pytest.fixture(scope="module")
+def summer(tree: ServerTree, template: Path) -> Iterator[Database]:
+    """A database of a server in a time zone that changes its clock."""
+    with RowSocketServer(tree, template) as server:
+        for statement in ZONE.split(";\n")[:-1]:
+            server.sql(statement)
+        server.sql("SET GLOBAL time_zone = 'Test/Summer'")
+        yield Database(server, "d")
+
+
+class Times:
+    """A table `t` with ROWS, each with three fractions, in a TIMESTAMP `v`."""
+
+    def __init__(self, database: Database, wire: RawConnection, digits: int, engine: str) -> None:
+        self.database, self.wire = database, wire
+        keys = ", ".join(f"KEY {name} ({parts})" for name, parts in INDEXES.items())
+        database.sql("SET time_zone = '+00:00'")
+        database.sql(
+            "CREATE OR REPLACE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, n INT DEFAULT 1,"
+            f" w VARCHAR(5) DEFAULT 'word', v TIMESTAMP({digits}) NOT NULL DEFAULT 0, {keys}) ENGINE={engine}"
+        )
+        for row in ROWS:
+            for fraction in ("", ".3", ".7") if digits else ("",):
+                database.sql("INSERT INTO t (v) VALUES (%s)", [row + fraction])
+        database.sql("SET time_zone = 'Test/Summer'")
+        for number, index in enumerate(["", *INDEXES]):
+            assert wire.tokens("P", number, "d", "t", index, "id", "v") == [b"0", b"1"]
+
+    def by_key(self, index: str, operator: str, key: str, *more: str | int) -> list[int]:
+        number = 1 + list(INDEXES).index(index)
+        values = {"last": (2, 1, key), "first": (2, key, 1)}.get(index, (1, key))
+        return self.ids(number, operator, *values, 999, 0, *more)
+
+    def by_filter(self, operator: str, value: str) -> list[int]:
+        return self.ids(0, ">", 1, 0, 999, 0, "F", operator, 0, value)
+
+    def by_sql(self, condition: str, *values: str) -> list[int]:
+        query = f"SELECT id FROM t IGNORE INDEX ({', '.join(INDEXES)}) WHERE {condition} ORDER BY id"
+        return [row[0] for row in self.database.sql(query, values)]
+
+    def ids(self, *tokens: str | int) -> list[int]:
+        reply = self.wire.tokens(*tokens)
+        assert reply[0] == b"0", (tokens, reply)
+        return sorted(int(value) for value in reply[2:])
+
+
+@pytest.fixture
+def times(summer: Database) -> Iterator[Callable[..., Times]]:
+    """times(digits of a fraction, engine)"""
+    assert isinstance(summer.server, RowSocketServer)
+    with summer.server.raw("write") as wire:
+        yield lambda digits, engine="InnoDB": Times(summer, wire, digits, engine)
+
+
+@pytest.mark.parametrize("digits", [0, 3, 6])
+@pytest.mark.parametrize("engine", ["InnoDB", "MyISAM"])
+def test_a_key_finds_what_sql_finds(times: Callable[..., Times], digits: int, engine: str) -> None:
+    table = times(digits, engine)
+    mirrored = str.maketrans("<>", "><")
+    for operator in OPERATORS:
+        for key in KEYS:
+            expected = table.by_sql(f"v {operator} %s", key)
+            for index in ("k", "last"):
+                assert table.by_key(index, operator, key) == expected, (index, operator, key)
+            expected = table.by_sql(f"v {operator.translate(mirrored)} %s", key)
+            assert table.by_key("down", operator, key) == expected, (operator, key)
+            expected = table.by_sql(f"(v, n) {operator} (%s, 1)", key)
+            assert table.by_key("first", operator, key) == expected, (operator, key)
+
+
+@pytest.mark.parametrize("digits", [0, 3])
+def test_a_filter_finds_what_sql_finds(times: Callable[..., Times], digits: int) -> None:
+    table = times(digits)
+    for operator in (*OPERATORS, "!="):
+        for value in KEYS:
+            assert table.by_filter(operator, value) == table.by_sql(f"v {operator} %s", value), value
+
+
+@pytest.mark.parametrize("digits", [0, 3])
+def test_lists_ranges_and_prefixes_find_what_sql_finds(times: Callable[..., Times], digits: int) -> None:
+    table = times(digits)
+    assert table.by_key("k", "=", "", "@", 0, len(KEYS), *KEYS) == table.by_sql(
+        f"v IN ({', '.join(['%s'] * len(KEYS))})", *KEYS
+    )
+    for key in KEYS:
+        assert table.by_key("k", "=", key, "R") == table.by_sql("v = %s", key), key
+        words = table.ids(1 + list(INDEXES).index("words"), "^=", 2, key, "wo", 999, 0)
+        assert words == table.by_sql("v = %s AND w LIKE 'wo%%'", key), key
+        for end in KEYS:
+            expected = table.by_sql("v >= %s AND v < %s", key, end)
+            assert table.by_key("k", ">=", key, "T", "<", 1, end) == expected, (key, end)
+            assert table.by_key("k", "<", end, "T", ">=", 1, key) == expected, (key, end)
+
+
+def test_a_change_meets_the_rows_of_both_hours(times: Callable[..., Times]) -> None:
+    table = times(0)
+    changed = table.by_sql("v = '2024-10-27 02:30:00'")
+    assert len(changed) == 2
+    assert table.wire.tokens(1, "=", 1, "2024-10-27 02:30:00", 9, 0, "U", 1000)[0] != b"0"  # two of one id
+    assert table.wire.tokens(1, "=", 1, "2024-10-27 02:30:00", 9, 0, "D") == [b"0", b"1", b"2"]
+    assert table.by_sql("v = '2024-10-27 02:30:00'") == []
