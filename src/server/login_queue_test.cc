@@ -17,7 +17,7 @@ using Outcome = LoginQueue::Outcome;
 class LoginQueueTest : public testing::Test {
  protected:
   static std::shared_ptr<Login> login() {
-    return std::make_shared<Login>(Authenticate(), net::Descriptor(), net::Peer(), nullptr, nullptr);
+    return std::make_shared<Login>(Authenticate(), -1, net::Peer(), nullptr, nullptr);
   }
   bool add(const std::string& party, const std::string& user) {
     return queue_.add(party, user, login(), now_ms_);
