@@ -333,8 +333,9 @@ inline constexpr uint32_t slowed_logins_waiting_max = 16;
 /// one is tried before. They are looked for at this interval.
 inline constexpr uint32_t login_wait_ms = 20'000;
 inline constexpr uint32_t login_overdue_interval_ms = 1000;
-/// What is remembered: accounts as claimed from an address, in all and of one address; accounts that somebody
-/// has logged in with. How often there may be a look at all of them. Not measured.
+/// What is remembered: accounts as claimed from an address, in all and of one address (so many that were
+/// right, and so many others); accounts that somebody has logged in with. How often there may be a look at
+/// all of them. Not measured.
 inline constexpr uint32_t login_claims_max = 16'384;
 inline constexpr uint32_t login_claims_per_party_max = 256;
 inline constexpr uint32_t login_accounts_max = 4096;

@@ -8,6 +8,7 @@
 #include "mariadb/accounts.h"
 #include "mariadb/login.h"
 #include "mariadb/performance_schema.h"
+#include "mariadb/rights.h"
 #include "mariadb/server_differences.h"
 #include "mariadb/sql_client.h"
 
@@ -152,7 +153,14 @@ class Authenticator final : public engine::Authenticator {
     if (authenticate(thd) || thd->main_security_ctx.password_expired) {
       return nullptr;
     }
-    std::shared_ptr<const Account> account = Accounts::all().entered(names_of(thd->main_security_ctx));
+    const AccountNames names = names_of(thd->main_security_ctx);
+    Security_context found;
+    if (!take_account(found, names)) {
+      sql_print_warning("rowsocket: refuses a login as '%s'@'%s': can not tell it from another account",
+                        names.priv_user.c_str(), names.priv_host.c_str());
+      return nullptr;
+    }
+    std::shared_ptr<const Account> account = Accounts::all().entered(names);
     auto identity = std::make_shared<LoggedIn>(std::move(account), thd->user_connect);
     thd->user_connect = nullptr;  // it is the identity's to give back
     return identity;

@@ -86,6 +86,8 @@ class OpenTable {
   /// Writes run triggers, draw from sequences, or move to another partition for history: each is a statement
   /// of its own.
   [[nodiscard]] bool needs_own_statement() const { return needs_own_statement_; }
+  /// Writes may run triggers.
+  [[nodiscard]] bool runs_triggers() const { return needs_own_statement_ && table_->triggers != nullptr; }
   /// A write changes what no rollback takes back.
   [[nodiscard]] bool does_lasting_work() const { return does_lasting_work_; }
   /// A transaction that uses it, even to read, is committed in one phase (Aria): a crash can part its tables

@@ -19,6 +19,7 @@ bool RequestUnderWay::begin(const BoundSelection::Side& side, bool changes, bool
   THD* const thd = thread_.thd();
   table_ = side.open.get();
   changes_ = changes;
+  began_killed_ = thread_.is_killed();
   rows_changed_before_ = rows_changed(table_->table()->file);
   if (table_->needs_own_statement()) {
     thread_.note_other_code();
@@ -52,11 +53,14 @@ bool RequestUnderWay::abandon(bool is_cluster_client) {
 }
 
 /// From here on nothing of the request is a matter of the server's limits, or of a KILL QUERY that came while
-/// the request ran.
+/// the request ran; `table_` is still its table.
 void RequestUnderWay::end_limits(bool is_cluster_client) {
   THD* const thd = thread_.thd();
   thd->reset_query_timer();
   thread_.limit_memory(false);
+  if (table_->runs_triggers() && !began_killed_) {
+    thread_.weaken_kill();
+  }
   const bool was_killed = thd->killed == KILL_QUERY || thd->killed == KILL_QUERY_HARD;
   if (thd->killed == KILL_TIMEOUT || took_too_much_memory(thd) || (was_killed && !is_cluster_client)) {
     thd->reset_kill_query();

@@ -3,6 +3,10 @@
 // The request that a session runs, from the moment its table is locked until it succeeded or failed. There is
 // at most one at a time. It has the cursor, and what the server limits a single statement of SQL by: time
 // (max_statement_time), memory (max_session_mem_used), KILL QUERY.
+//
+// While a trigger runs, the session has the name of the trigger's definer, and the server lets that account
+// KILL it. The session serves others, too. So a KILL that comes while a request for a table with triggers
+// runs, whoever sent it, ends that request, as KILL QUERY does.
 #pragma once
 
 #include "mariadb/cursor.h"
@@ -39,6 +43,7 @@ class RequestUnderWay {
   Cursor cursor_;
   OpenTable* table_ = nullptr;  ///< locked while the request is under way; nullptr = none is
   bool changes_ = false;
+  bool began_killed_ = false;
   ulonglong rows_changed_before_ = 0;  ///< by the table's handler, before the request
 };
 

@@ -80,6 +80,17 @@ class OutsideDatabase {
 
 }  // namespace
 
+/// As for a definer: the account's own host stands for the client's. Where that is a pattern which the
+/// pattern of another account stands for, too ('10.%' and '10._'), the client's own address tells them apart.
+bool take_account(Security_context& context, const AccountNames& names) {
+  const auto is_from = [&](const char* host, const char* ip) {
+    return !take_privileges(context, names.priv_user, host, ip) && names.priv_host == context.priv_host;
+  };
+  const char* const priv_host = names.priv_host.empty() ? "%" : names.priv_host.c_str();
+  const std::string& host = names.host.empty() ? names.ip : names.host;
+  return is_from(priv_host, priv_host) || (!host.empty() && is_from(host.c_str(), names.ip.c_str()));
+}
+
 Rights::Rights(THD* thd)
     : thd_(thd), own_user_(thd->main_security_ctx.user), own_host_or_ip_(thd->main_security_ctx.host_or_ip) {
   context_.init();
@@ -110,9 +121,7 @@ bool Rights::take_names(const AccountNames& names) {
   const char* const user = keep(user_, names.user);
   const char* const host = keep(host_, names.host);
   const char* const ip = keep(ip_, names.ip);
-  // As for a definer: the account's own host stands for the client's.
-  const char* const priv_host = names.priv_host.empty() ? "%" : names.priv_host.c_str();
-  if (take_privileges(context_, names.priv_user, priv_host) || names.priv_host != context_.priv_host) {
+  if (!take_account(context_, names)) {
     context_.init();
     context_.host_or_ip = "";
     return false;

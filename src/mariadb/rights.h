@@ -34,6 +34,10 @@ struct Allowed {
   bool hides_kept_id = false;  ///< it may not SELECT what Demand::tells_kept_id is about
 };
 
+/// What the server knows of the account now. False if it is gone, or can not be told from others. `context`
+/// keeps pointers into `names`.
+[[nodiscard]] bool take_account(Security_context& context, const AccountNames& names);
+
 class Rights {
  public:
   explicit Rights(THD* thd);

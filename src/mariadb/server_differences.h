@@ -62,8 +62,9 @@ inline void take_over_default_connection(THD* thd) {
 inline bool authenticate(THD* thd) { return login_connection(thd); }
 
 /// True if there is no such account.
-inline bool take_privileges(Security_context& context, const std::string& user, const char* host) {
-  return acl_getroot(&context, user.c_str(), host, host, "");
+inline bool take_privileges(Security_context& context, const std::string& user, const char* host,
+                            const char* ip) {
+  return acl_getroot(&context, user.c_str(), host, ip, "");
 }
 
 /// True if the role is not granted.
@@ -116,9 +117,10 @@ inline void take_over_default_connection(THD*) {}
 /// that fails, the client is refused as in SQL.
 inline bool authenticate(THD* thd) { return thd_prepare_connection(thd) || thd->killed != NOT_KILLED; }
 
-inline bool take_privileges(Security_context& context, const std::string& user, const char* host) {
-  const LEX_CSTRING host_text = {host, std::strlen(host)};
-  return acl_getroot(&context, lex_string(user), host_text, host_text, LEX_CSTRING{"", 0});
+inline bool take_privileges(Security_context& context, const std::string& user, const char* host,
+                            const char* ip) {
+  return acl_getroot(&context, lex_string(user), {host, std::strlen(host)}, {ip, std::strlen(ip)},
+                     LEX_CSTRING{"", 0});
 }
 
 inline bool take_role_of_account(THD* thd, const std::string& role) {

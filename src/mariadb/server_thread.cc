@@ -88,6 +88,29 @@ void ServerThread::give_way() {
   }
 }
 
+/// Who sends a KILL has both locks from before it asks whose the session is until it is killed. So none comes
+/// later that was allowed earlier. (KILL USER asks without the locks.)
+void ServerThread::weaken_kill() {
+  const auto weakened = [](killed_state killed) {
+    switch (killed) {
+      case KILL_CONNECTION:
+      case KILL_SYSTEM_THREAD:
+        return KILL_QUERY;
+      case KILL_CONNECTION_HARD:
+      case KILL_SYSTEM_THREAD_HARD:
+        return KILL_QUERY_HARD;
+      default:
+        return killed;
+    }
+  };
+  mysql_mutex_lock(&thd_->LOCK_thd_kill);
+  mysql_mutex_lock(&thd_->LOCK_thd_data);
+  thd_->killed = weakened(thd_->killed);
+  thd_->wsrep_abort_by_kill = weakened(thd_->wsrep_abort_by_kill);
+  mysql_mutex_unlock(&thd_->LOCK_thd_data);
+  mysql_mutex_unlock(&thd_->LOCK_thd_kill);
+}
+
 /// The server tells a connection's scheduler about KILL; ours pokes the worker out of its poll.
 scheduler_functions* ServerThread::notifying_scheduler() {
   static scheduler_functions functions = [] {

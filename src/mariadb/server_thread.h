@@ -95,6 +95,10 @@ class ServerThread {
   void kill() { thd_->awake(KILL_SERVER); }
   /// The same of what it is doing alone. Between two commands nothing happens.
   void stop_request() { thd_->awake(KILL_QUERY); }
+  /// It was told to end altogether: not the request alone.
+  [[nodiscard]] bool is_killed() const { return thd_->killed >= KILL_CONNECTION; }
+  /// A KILL is to be no more than a KILL QUERY. What stops the session stays.
+  void weaken_kill();
 
  private:
   static void was_killed(THD* thd);

@@ -140,7 +140,7 @@ void warn_of_unknown(MYSQL_THD thd, const std::string& name) {
   std::string host;
   Security_context context;
   if (!name.empty() && split_account_name(name, user, host) &&
-      (take_privileges(context, user, host.c_str()) || host != context.priv_host)) {
+      (take_privileges(context, user, host.c_str(), host.c_str()) || host != context.priv_host)) {
     push_warning_printf(thd, Sql_condition::WARN_LEVEL_WARN, ER_WRONG_VALUE_FOR_VAR,
                         "there is no account %s: clients that name none may do nothing", name.c_str());
   }

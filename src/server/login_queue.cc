@@ -2,6 +2,7 @@
 #include "server/login_queue.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 namespace rowsocket::server {
@@ -43,12 +44,12 @@ LoginQueue::Claim* LoginQueue::claim_of(const std::string& party, const std::str
   Party& owner = parties_[party];
   const auto has_room = [&] {
     return claims_.size() < limits::login_claims_max &&
-           owner.claim_count < limits::login_claims_per_party_max;
+           owner.unproven_count < limits::login_claims_per_party_max;
   };
   if (!has_room()) {
-    ++owner.claim_count;  // so that it stays
+    ++owner.unproven_count;  // so that it stays
     forget_even(now_ms);
-    --owner.claim_count;
+    --owner.unproven_count;
     if (!has_room()) {
       return nullptr;
     }
@@ -59,9 +60,10 @@ LoginQueue::Claim* LoginQueue::claim_of(const std::string& party, const std::str
   if (const auto known = accounts_.find(user); known != accounts_.end()) {
     made.account = &known->second;
   }
-  Claim& claim = claims_.emplace(std::move(key), std::move(made)).first->second;
-  ++owner.claim_count;
-  return &claim;
+  const auto place = claims_.emplace(std::move(key), std::move(made)).first;
+  place->second.key = &place->first;
+  ++owner.unproven_count;
+  return &place->second;
 }
 
 bool LoginQueue::add(const std::string& party, const std::string& user, std::shared_ptr<Login> login,
@@ -108,10 +110,6 @@ LoginQueue::Try LoginQueue::pick_from(Lane lane, uint64_t now_ms, uint64_t& next
   Round& claims = round(lane);
   for (size_t left = claims.size(); left > 0 && has_thread_for(lane); --left) {
     Claim* const claim = claims.front();
-    if (claim->waiting.empty()) {
-      claims.pop_front();  // take_overdue found no memory to go on
-      continue;
-    }
     const Lane present = lane_of(*claim, now_ms);
     const uint64_t at_ms = next_at_ms_of(*claim, present, now_ms);
     Round& later = round(present);
@@ -147,10 +145,47 @@ void LoginQueue::end(const Try& done, Outcome outcome, uint64_t now_ms) {
     claim.account->suspected_until_ms = now_ms + limits::account_suspected_ms;
   }
   if (outcome == Outcome::right) {
-    claim.is_proven = true;
+    note_right(claim, now_ms);
     if (claim.account == nullptr && accounts_.size() < limits::login_accounts_max) {
       claim.account = &accounts_[claim.user];  // the last step: it may throw
     }
+  }
+}
+
+/// Where there is no room among the proven ones, it is tried like any other the next time. May throw
+/// std::bad_alloc.
+void LoginQueue::note_right(Claim& claim, uint64_t now_ms) {
+  std::list<Claim*>& proven = claim.party->proven;
+  if (claim.is_proven) {
+    proven.splice(proven.end(), proven, claim.proven_place);
+  } else if (has_room_for_proven(*claim.party, now_ms)) {
+    claim.proven_place = proven.insert(proven.end(), &claim);
+    claim.is_proven = true;
+    --claim.party->unproven_count;
+  }
+}
+
+/// Perhaps made by forgetting the one that was used least recently, of those that nothing is left of.
+bool LoginQueue::has_room_for_proven(Party& party, uint64_t now_ms) {
+  if (party.proven.size() < limits::login_claims_per_party_max) {
+    return true;
+  }
+  const auto oldest = std::find_if(party.proven.begin(), party.proven.end(),
+                                   [now_ms](const Claim* claim) { return claim->is_idle(now_ms); });
+  if (oldest == party.proven.end()) {
+    return false;
+  }
+  const Claim& forgotten = **oldest;
+  leave_party(forgotten);
+  claims_.erase(claims_.find(*forgotten.key));
+  return true;
+}
+
+void LoginQueue::leave_party(const Claim& claim) {
+  if (claim.is_proven) {
+    claim.party->proven.erase(claim.proven_place);
+  } else {
+    --claim.party->unproven_count;
   }
 }
 
@@ -160,13 +195,14 @@ void LoginQueue::take_overdue(uint64_t now_ms, std::vector<std::shared_ptr<Login
   }
   overdue_at_ms_ = now_ms + limits::login_overdue_interval_ms;
   for (Round& claims : rounds_) {
-    for (Claim* const claim : claims) {
-      while (!claim->waiting.empty() && claim->waiting.front().since_ms + limits::login_wait_ms <= now_ms) {
-        overdue.push_back(claim->waiting.front().login);
-        claim->waiting.pop_front();
+    for (auto place = claims.begin(); place != claims.end();) {
+      auto& waiting = (*place)->waiting;
+      while (!waiting.empty() && waiting.front().since_ms + limits::login_wait_ms <= now_ms) {
+        overdue.push_back(waiting.front().login);
+        waiting.pop_front();
       }
+      place = waiting.empty() ? claims.erase(place) : std::next(place);
     }
-    std::erase_if(claims, [](const Claim* claim) { return claim->waiting.empty(); });
   }
 }
 
@@ -191,13 +227,15 @@ void LoginQueue::forget_even(uint64_t now_ms) {
   const bool keeps_proven = static_cast<size_t>(proven_count) < limits::login_claims_max / 2;
   std::erase_if(claims_, [&](const auto& entry) {
     const Claim& claim = entry.second;
-    const bool goes =
-        claim.waiting.empty() && claim.guesses.is_even(now_ms) && !(claim.is_proven && keeps_proven);
-    claim.party->claim_count -= goes ? 1 : 0;
+    const bool goes = claim.is_idle(now_ms) && !(claim.is_proven && keeps_proven);
+    if (goes) {
+      leave_party(claim);
+    }
     return goes;
   });
   std::erase_if(parties_, [&](const auto& entry) {
-    return entry.second.claim_count == 0 && entry.second.guesses.is_even(now_ms);
+    const Party& party = entry.second;
+    return party.unproven_count == 0 && party.proven.empty() && party.guesses.is_even(now_ms);
   });
 }
 

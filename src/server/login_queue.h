@@ -12,7 +12,11 @@
 // A flood of guesses is strange, so it delays itself. Strange and plausible logins never have all threads at
 // a time: one that waits for a name server, or for PAM, holds up no proven one.
 //
-// Nobody waits for ever: what is overdue is refused untried. Whoever owns the queue has its lock.
+// Nobody waits for ever: what is overdue is refused untried. What is remembered of one party is bounded:
+// claims that are not proven, and claims that are, of which the one that was used least recently gives way.
+// So neither do many accounts of one address keep its others out, nor do guesses cost a claim its proof.
+//
+// Whoever owns the queue has its lock.
 #pragma once
 
 #include <array>
@@ -35,9 +39,11 @@ class LoginQueue {
  public:
   enum class Lane : uint8_t { proven, plausible, strange };
   enum class Outcome : uint8_t { right, wrong, none };
+  struct Claim;
   struct Party {
     Guesses guesses{{limits::party_guesses_at_once, limits::party_guess_interval_ms}};
-    uint32_t claim_count = 0;
+    uint32_t unproven_count = 0;
+    std::list<Claim*> proven;  ///< the one that was used least recently first
   };
   struct KnownAccount {
     uint64_t suspected_until_ms = 0;
@@ -52,7 +58,12 @@ class LoginQueue {
     Party* party = nullptr;
     KnownAccount* account = nullptr;  ///< nullptr = nobody is known to have logged in with it
     std::string user;
+    const std::string* key = nullptr;          ///< in `claims_`
+    std::list<Claim*>::iterator proven_place;  ///< in its party's list, if it is proven
     bool is_proven = false;
+
+    /// None of its logins waits or is being tried, and no wrong guess is to be paid for.
+    [[nodiscard]] bool is_idle(uint64_t now_ms) const { return waiting.empty() && guesses.is_even(now_ms); }
   };
   /// A login that is being tried.
   struct Try {
@@ -81,7 +92,10 @@ class LoginQueue {
   [[nodiscard]] Try pick_from(Lane lane, uint64_t now_ms, uint64_t& next_at_ms);
   [[nodiscard]] Claim* claim_of(const std::string& party, const std::string& user, uint64_t now_ms);
   [[nodiscard]] Round& round(Lane lane) { return rounds_[static_cast<size_t>(lane)]; }
+  void note_right(Claim& claim, uint64_t now_ms);
+  [[nodiscard]] bool has_room_for_proven(Party& party, uint64_t now_ms);
   void forget_even(uint64_t now_ms);
+  static void leave_party(const Claim& claim);
 
   std::unordered_map<std::string, Party> parties_;
   std::unordered_map<std::string, KnownAccount> accounts_;  ///< that somebody has logged in with

@@ -17,7 +17,7 @@ using Outcome = LoginQueue::Outcome;
 class LoginQueueTest : public testing::Test {
  protected:
   static std::shared_ptr<Login> login() {
-    return std::make_shared<Login>(Authenticate(), net::Descriptor(), net::Peer(), nullptr, nullptr);
+    return std::make_shared<Login>(Authenticate(), -1, net::Peer(), nullptr, nullptr);
   }
   bool add(const std::string& party, const std::string& user) {
     return queue_.add(party, user, login(), now_ms_);
@@ -159,6 +159,37 @@ TEST_F(LoginQueueTest, what_is_remembered_is_bounded) {
   std::vector<std::shared_ptr<Login>> overdue;
   queue_.take_overdue(now_ms_, overdue);
   EXPECT_TRUE(add("host", "late"));
+}
+
+TEST_F(LoginQueueTest, many_accounts_of_one_address_keep_none_of_its_others_out) {
+  for (uint32_t number = 0; number < 3 * limits::login_claims_per_party_max; ++number) {
+    ASSERT_TRUE(add("host", std::to_string(number))) << number;
+    ASSERT_TRUE(try_next(Outcome::right)) << number;
+  }
+  EXPECT_TRUE(add("host", std::to_string(3 * limits::login_claims_per_party_max - 1)));
+  EXPECT_EQ(pick().lane, Lane::proven);
+}
+
+TEST_F(LoginQueueTest, of_the_proven_claims_the_one_that_was_used_least_recently_is_forgotten) {
+  log_in("host", "often");
+  log_in("host", "once");
+  for (uint32_t number = 2; number <= limits::login_claims_per_party_max; ++number) {
+    log_in("host", "often");
+    log_in("host", std::to_string(number));
+  }
+  EXPECT_TRUE(add("host", "often"));
+  EXPECT_EQ(pick().lane, Lane::proven);
+  EXPECT_TRUE(add("host", "once"));
+  EXPECT_EQ(pick().lane, Lane::plausible);
+}
+
+TEST_F(LoginQueueTest, guesses_for_many_names_cost_no_claim_its_proof) {
+  log_in("host", "app");
+  for (uint32_t number = 0; number < 2 * limits::login_claims_per_party_max; ++number) {
+    static_cast<void>(add("host", "any" + std::to_string(number)));
+  }
+  EXPECT_TRUE(add("host", "app"));
+  EXPECT_EQ(pick().lane, Lane::proven);
 }
 
 }  // namespace

@@ -27,21 +27,29 @@ void wipe(std::string& secret) {
 
 // ---- one login
 
-Login::Login(const Authenticate& request, net::Descriptor socket, const net::Peer& peer,
-             std::shared_ptr<ssl_st> tls, std::shared_ptr<LoginReturns> returns)
+Login::Login(const Authenticate& request, int socket, const net::Peer& peer, std::shared_ptr<ssl_st> tls,
+             std::shared_ptr<LoginReturns> returns)
     : credentials_{.user = std::string(request.user.view()),
                    .password = std::string(request.password.view()),
-                   .socket = socket.get(),
                    .is_unix = peer.place == net::Peer::Place::unix_socket,
                    .tls = std::move(tls)},
-      socket_(std::move(socket)),
+      socket_(socket),
       party_(peer.party),
       returns_(std::move(returns)) {}
 
+/// A second descriptor of it, since the connection may close its own at any time. None where it has done so,
+/// or where the process has no descriptor left.
+net::Descriptor Login::take_socket() const {
+  const MutexLock lock(mutex_);
+  return net::Descriptor(socket_ < 0 ? -1 : ::fcntl(socket_, F_DUPFD_CLOEXEC, 0));
+}
+
 Login::Outcome Login::try_with(engine::Authenticator& authenticator) {
-  if (is_abandoned_.load(std::memory_order_relaxed) || net::peer_is_gone(socket_.get())) {
+  const net::Descriptor socket = take_socket();
+  if (!socket.valid() || net::peer_is_gone(socket.get())) {
     return Outcome::none;
   }
+  credentials_.socket = socket.get();
   identity_ = authenticator.log_in(credentials_);
   return identity_ != nullptr ? Outcome::right : Outcome::wrong;
 }
@@ -49,7 +57,6 @@ Login::Outcome Login::try_with(engine::Authenticator& authenticator) {
 void Login::end(const std::shared_ptr<Login>& login) {
   wipe(login->credentials_.password);
   login->credentials_.tls = nullptr;
-  login->socket_.close();
   const std::shared_ptr<LoginReturns> returns = std::move(login->returns_);
   login->is_done_.store(true, std::memory_order_release);
   returns->add(login);
@@ -221,7 +228,7 @@ bool LoginDesk::is_ready(ClientConnection& connection, const Authenticate& reque
       connection.login = begin(connection, request);
     }
   } catch (const std::exception&) {
-    connection.login = nullptr;  // no memory, or no descriptor
+    connection.login = nullptr;  // no memory
   }
   if (connection.login != nullptr && !connection.login->is_done()) {
     return false;
@@ -250,11 +257,7 @@ std::shared_ptr<Login> LoginDesk::begin(ClientConnection& connection, const Auth
     }
     return nullptr;
   }
-  net::Descriptor socket(::fcntl(connection.stream.fd(), F_DUPFD_CLOEXEC, 0));
-  if (!socket.valid()) {
-    return nullptr;
-  }
-  auto login = std::make_shared<Login>(request, std::move(socket), peer,
+  auto login = std::make_shared<Login>(request, connection.stream.fd(), peer,
                                        connection.stream.transport().portrait(), returns_);
   login->connection = &connection;
   return logins_->add(login) ? login : nullptr;

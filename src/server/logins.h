@@ -9,7 +9,8 @@
 //
 // The queue says who is next, and slows down who guesses (login_queue.h). So a flood of logins delays no
 // client that is logged in, and the logins of others little. At most one login waits per connection. What the
-// queue refuses without a try looks the same to the client.
+// queue refuses without a try looks the same to the client. The client's socket is the connection's: a login
+// has a descriptor of its own for it only while it is being tried.
 #pragma once
 
 #include <atomic>
@@ -41,8 +42,8 @@ class LoginReturns;
 class Login {
  public:
   /// May throw std::bad_alloc.
-  Login(const Authenticate& request, net::Descriptor socket, const net::Peer& peer,
-        std::shared_ptr<ssl_st> tls, std::shared_ptr<LoginReturns> returns);
+  Login(const Authenticate& request, int socket, const net::Peer& peer, std::shared_ptr<ssl_st> tls,
+        std::shared_ptr<LoginReturns> returns);
 
   // For the thread that runs the connection's loop.
   [[nodiscard]] bool is_done() const { return is_done_.load(std::memory_order_acquire); }
@@ -50,9 +51,11 @@ class Login {
   [[nodiscard]] std::shared_ptr<engine::Identity> take_identity() { return std::move(identity_); }
   /// The connection that waits; nullptr when that is closed, or does not wait any more.
   ClientConnection* connection = nullptr;
+  /// Before the connection closes its socket.
   void abandon() {
     connection = nullptr;
-    is_abandoned_.store(true, std::memory_order_relaxed);
+    const MutexLock lock(mutex_);
+    socket_ = -1;
   }
 
   // For Logins.
@@ -65,12 +68,14 @@ class Login {
   static void end(const std::shared_ptr<Login>& login);
 
  private:
+  [[nodiscard]] net::Descriptor take_socket() const;
+
   engine::Credentials credentials_;
-  net::Descriptor socket_;  ///< the client's, a second time
+  mutable Mutex mutex_;
+  int socket_ ROWSOCKET_GUARDED_BY(mutex_);  ///< the connection's; -1 once it is abandoned
   std::string party_;
   std::shared_ptr<LoginReturns> returns_;
   std::shared_ptr<engine::Identity> identity_;
-  std::atomic<bool> is_abandoned_{false};
   std::atomic<bool> is_done_{false};
 };
 

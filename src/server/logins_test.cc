@@ -7,6 +7,8 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <filesystem>
+#include <iterator>
 #include <mutex>
 #include <vector>
 
@@ -167,7 +169,7 @@ TEST_F(LoginsTest, a_crowd_at_once_gets_in) {
   config_.settings.max_connections = 20'000;
   config_.doors[door_write].socket = path("write");
   start();
-  constexpr int count = 500;  // descriptors: two of ours and two of the server's for each
+  constexpr int count = 500;
   close_gate();
   std::vector<TestClient> clients;
   for (int i = 0; i < count; ++i) {
@@ -179,6 +181,33 @@ TEST_F(LoginsTest, a_crowd_at_once_gets_in) {
     EXPECT_EQ(client.lines(1), ok);
   }
   EXPECT_EQ(tried_, count);
+}
+
+TEST_F(LoginsTest, a_login_that_waits_has_no_descriptor_of_its_own) {
+  const auto open_descriptors = [] {
+    return std::distance(std::filesystem::directory_iterator("/proc/self/fd"), {});
+  };
+  start();
+  TestClient other = writer();
+  EXPECT_EQ(other.ask(right_login), ok);
+  const auto before = open_descriptors();
+  close_gate();
+  constexpr int count = 50;
+  std::vector<TestClient> clients;
+  for (int i = 0; i < count; ++i) {
+    clients.push_back(writer());
+    EXPECT_EQ(clients.back().ask(open_items), unauthenticated);
+  }
+  for (TestClient& client : clients) {
+    client.send(right_login);
+  }
+  EXPECT_EQ(other.ask(open_items), ok);  // its worker has read the others by then
+  EXPECT_EQ(other.ask(find_pen), pen);
+  EXPECT_LE(open_descriptors(), before + 2 * count + static_cast<int>(limits::login_threads));
+  open_gate();
+  for (TestClient& client : clients) {
+    EXPECT_EQ(client.lines(1), ok);
+  }
 }
 
 }  // namespace

@@ -3,8 +3,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import getpass
 import os
+import socket
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +14,7 @@ import pytest
 
 from support.accounts import OK, PASSWORD, UNAUTHENTICATED, account, client, log_in
 from support.mariadb import Database, RowSocketServer, Start
-from support.raw import RawConnection
+from support.raw import REPLY_TIMEOUT_S, RawConnection
 from support.tree import ServerTree
 
 OPEN = b"P\t0\td\tt\t\tid,a"
@@ -235,3 +237,29 @@ def test_a_ports_secret_and_accounts_go_side_by_side(server: RowSocketServer, da
             assert connection.ask(open_table) == OK
     finally:
         server.sql("SET GLOBAL rowsocket_secret_read = ''")
+
+
+@pytest.mark.parametrize(
+    ("hosts", "address"),
+    [
+        (["127.0.0.%", "127.0.0._"], "127.0.0.5"),
+        (["127.0.0.%", "127.0.0._"], "127.0.0.55"),
+        (["127.0.0.0/255.0.0.0", "127.%"], "127.0.0.1"),
+        (["127.0.0.%", "127.0.0.0/255.255.255.0"], "127.0.0.1"),
+    ],
+)
+def test_patterns_of_hosts_that_stand_for_each_other(
+    closed_server: RowSocketServer, hosts: list[str], address: str
+) -> None:
+    """Whichever account the server has chosen, its rights hold."""
+    with contextlib.ExitStack() as stack:
+        for host in hosts:
+            stack.enter_context(account(closed_server, f"app@'{host}'", grants=["SELECT ON d.t"]))
+        connection = stack.enter_context(closed_server.raw("write"))
+        connection.socket.close()
+        connection.socket = socket.socket()
+        connection.socket.settimeout(REPLY_TIMEOUT_S)
+        connection.socket.bind((address, 0))
+        connection.socket.connect(closed_server.write_address())
+        assert log_in(connection, "app") == OK
+        assert read_row(connection) == ROW
