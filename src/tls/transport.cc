@@ -8,7 +8,9 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -95,6 +97,19 @@ std::unique_ptr<TlsTransport> TlsTransport::make(Session session, net::Descripto
   return transport;
 }
 
+/// Certificates are checked in a full handshake alone: one that has expired since, or was revoked, would
+/// still be good in a session that is resumed. So no session goes out, and none that came from elsewhere with
+/// the host's context (its own port) is taken: it has another name than any connection of ours.
+static bool never_resume(SSL* ssl) {
+  static std::atomic<uint64_t> last_number{0};
+  const uint64_t number = last_number.fetch_add(1, std::memory_order_relaxed);
+  std::array<unsigned char, 9 + sizeof number> name{'r', 'o', 'w', 's', 'o', 'c', 'k', 'e', 't'};
+  std::memcpy(name.data() + 9, &number, sizeof number);
+  SSL_set_options(ssl, SSL_OP_NO_TICKET);
+  return SSL_set_num_tickets(ssl, 0) == 1 &&
+         SSL_set_session_id_context(ssl, name.data(), static_cast<unsigned>(name.size())) == 1;
+}
+
 bool TlsTransport::connect() {
   SSL* const ssl = session_.get();
   BIO* const bio = SocketBio::make(*this);
@@ -104,6 +119,9 @@ bool TlsTransport::connect() {
   SSL_set_bio(ssl, bio, bio);
   SSL_set_accept_state(ssl);
   SSL_set_options(ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  if (!never_resume(ssl)) {
+    return false;
+  }
   SSL_set_mode(
       ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
   return SSL_set_min_proto_version(ssl, TLS1_2_VERSION) == 1;

@@ -14,7 +14,8 @@
 //   - What `send` could not finish is offered to it again from the same byte on, with at least as many bytes.
 //
 // Both ends of a stream close with a close_notify, ours when the output is shut down or the transport ends.
-// No renegotiation, no compression, nothing below TLS 1.2, whatever the host's context allows.
+// No renegotiation, no compression, nothing below TLS 1.2, and no session is resumed, whatever the host's
+// context allows.
 //
 // An idle session holds no buffers. One owner, one thread; the owner may be another one after the handshake.
 #pragma once

@@ -5,6 +5,8 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
+#include <algorithm>
+
 #include "base/limits.h"
 #include "net/connection.h"
 #include "tls/test_peer.h"
@@ -28,6 +30,73 @@ std::string varied_text(size_t size) {
     text[i] = static_cast<char>('a' + (i * i + i / 251) % 26);
   }
   return text;
+}
+
+/// A client and a server's end in one thread, until both are done.
+void connect_ends(TestPeer& client, SSL* server) {
+  BIO* const in = BIO_new(BIO_s_mem());
+  BIO* const out = BIO_new(BIO_s_mem());
+  BIO_set_mem_eof_return(in, -1);
+  SSL_set_bio(server, in, out);
+  SSL_set_accept_state(server);
+  bool are_done = false;
+  for (int round = 0; round < 10 && !are_done; ++round) {
+    const bool is_client_done = client.shake_hands();
+    const std::string sent = client.take_output();
+    BIO_write(in, sent.data(), static_cast<int>(sent.size()));
+    are_done = SSL_do_handshake(server) == 1 && is_client_done;
+    char* data = nullptr;
+    const long size = BIO_get_mem_data(out, &data);
+    client.give_input({data, static_cast<size_t>(size)});
+    static_cast<void>(BIO_reset(out));
+  }
+  EXPECT_TRUE(are_done);
+  EXPECT_EQ(client.read(), "");  // takes tickets
+}
+
+/// A client comes, first to us or to the host's own port, and then to us with the session that it has.
+/// Whether that is resumed.
+bool is_resumed(TestSessions& sessions, int version, bool is_ours) {
+  std::atomic<uint64_t> open_count{0};
+  const auto make_client = [&] {
+    TestPeer client(sessions.make_client());
+    SSL_set_max_proto_version(client.ssl(), version);
+    return client;
+  };
+  const auto come_to_us = [&](TestPeer& client) {
+    int ends[2];
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+    const net::Descriptor other_end(ends[1]);
+    const auto transport = TlsTransport::make(sessions.make(), net::Descriptor(ends[0]), open_count);
+    Step step = Step::wants_input;
+    for (int round = 0; round < 10 && step != Step::done; ++round) {
+      static_cast<void>(client.shake_hands());
+      const std::string sent = client.take_output();
+      EXPECT_EQ(::send(other_end.get(), sent.data(), sent.size(), 0), static_cast<ssize_t>(sent.size()));
+      step = transport->shake_hands();
+      char piece[65536];
+      const ssize_t count = ::recv(other_end.get(), piece, sizeof piece, 0);
+      client.give_input({piece, static_cast<size_t>(std::max<ssize_t>(count, 0))});
+    }
+    EXPECT_EQ(step, Step::done) << transport->failure();
+    EXPECT_TRUE(client.shake_hands());
+    EXPECT_EQ(client.read(), "");
+  };
+  TestPeer first = make_client();
+  if (is_ours) {
+    come_to_us(first);
+  } else {
+    const Session host = sessions.make();
+    connect_ends(first, host.get());
+    SSL_set_shutdown(host.get(), SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);  // or its session would be bad
+  }
+  SSL_SESSION* const session = SSL_get_session(first.ssl());
+  SSL_set_shutdown(first.ssl(), SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
+  EXPECT_TRUE(is_ours || SSL_SESSION_is_resumable(session) == 1);
+  TestPeer second = make_client();
+  SSL_set_session(second.ssl(), session);
+  come_to_us(second);
+  return SSL_session_reused(second.ssl()) == 1;
 }
 
 // ---- the handshake
@@ -83,6 +152,15 @@ TEST_F(TlsTest, requests_that_come_with_the_end_of_the_handshake_stay_for_the_po
   EXPECT_EQ(transport_->shake_hands(), Step::done);
   EXPECT_TRUE(poll_tells_of_input());
   EXPECT_EQ(receive(), "request");
+}
+
+/// A session that the host's own port has made, or one of ours, is no way past the check of a certificate.
+TEST_F(TlsTest, no_session_is_resumed) {
+  for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+    for (const bool is_ours : {true, false}) {
+      EXPECT_FALSE(is_resumed(sessions_, version, is_ours)) << version;
+    }
+  }
 }
 
 // ---- bytes that come
