@@ -28,11 +28,12 @@ void SessionDeleter::operator()(ssl_st* session) const { SSL_free(session); }
 struct SocketBio {
   static TlsTransport& transport_of(BIO* bio) { return *static_cast<TlsTransport*>(BIO_get_data(bio)); }
 
-  /// Once per receive, unless the socket gave all that it was asked for: then there is probably more.
+  /// Once per receive, unless the socket gave all that it was asked for: then there is probably more. But not
+  /// for ever: records of no bytes, or of few, would never fill the room that there is.
   static int read(BIO* bio, char* place, int byte_count_max) {
     TlsTransport& transport = transport_of(bio);
     BIO_clear_retry_flags(bio);
-    if (!transport.may_receive_) {
+    if (!transport.may_receive_ || (transport.is_open_ && !transport.may_ask_again())) {
       BIO_set_retry_read(bio);
       return -1;
     }
@@ -44,6 +45,7 @@ struct SocketBio {
       return -1;
     }
     transport.has_ended_ = received == 0;
+    transport.taken_bytes_ += static_cast<size_t>(received);
     transport.may_receive_ = !transport.is_open_ || received == byte_count_max;
     return static_cast<int>(received);
   }
@@ -82,6 +84,15 @@ struct SocketBio {
       BIO_set_init(bio, 1);
     }
     return bio;
+  }
+};
+
+/// OpenSSL tells of each message of the handshake that comes behind it.
+struct MessageWatch {
+  static void see(int is_written, int, int content_type, const void*, size_t, SSL*, void* transport) {
+    if (content_type == SSL3_RT_HANDSHAKE && is_written == 0) [[unlikely]] {
+      static_cast<TlsTransport*>(transport)->count_message();
+    }
   }
 };
 
@@ -156,6 +167,9 @@ TlsTransport::Step TlsTransport::shake_hands() {
     open_count_.fetch_add(1, std::memory_order_relaxed);
     // Only from here on: bytes behind the handshake are to stay in the socket, for the poll to tell.
     SSL_set_read_ahead(session_.get(), 1);
+    SSL_set_msg_callback(session_.get(), MessageWatch::see);
+    SSL_set_msg_callback_arg(session_.get(), this);
+    taken_bytes_ = 0;
     return Step::done;
   }
   switch (SSL_get_error(session_.get(), result)) {
@@ -185,6 +199,11 @@ std::string TlsTransport::failure() const {
 
 /// What OpenSSL says of a call that moved nothing.
 Transfer::Status TlsTransport::status_after(int result, bool is_sending) {
+  if (is_misused_) {
+    has_failed_ = true;
+    ERR_clear_error();
+    return is_sending ? Transfer::Status::failed : Transfer::Status::misused;
+  }
   switch (SSL_get_error(session_.get(), result)) {
     case SSL_ERROR_WANT_READ:
       if (!is_sending) {
@@ -205,19 +224,49 @@ Transfer::Status TlsTransport::status_after(int result, bool is_sending) {
   return has_ended_ ? Transfer::Status::ended : Transfer::Status::failed;
 }
 
+/// Within a call of OpenSSL, which goes on with the next record: unless the stream has ended for it.
+void TlsTransport::count_message() {
+  if (++message_count_ > limits::tls_messages_max) {
+    is_misused_ = true;
+    SSL_set_shutdown(session_.get(), SSL_get_shutdown(session_.get()) | SSL_RECEIVED_SHUTDOWN);
+  }
+}
+
+void TlsTransport::count_bytes(size_t byte_count) {
+  byte_count_ += byte_count;
+  if (byte_count_ >= limits::tls_messages_per_bytes) {
+    byte_count_ = message_count_ = 0;
+  }
+}
+
+/// Within one receive.
+bool TlsTransport::may_ask_again() const {
+  return taken_bytes_ <= limits::tls_useful_share * received_bytes_;
+}
+
+/// Of a session that is of no further use for receiving.
+Transfer::Status TlsTransport::last_status() const {
+  if (is_misused_) {
+    return Transfer::Status::misused;
+  }
+  return has_ended_ ? Transfer::Status::ended : Transfer::Status::failed;
+}
+
 Transfer TlsTransport::receive(char* place, size_t byte_count_max) {
   if (has_ended_ || has_failed_) {
-    return {has_ended_ ? Transfer::Status::ended : Transfer::Status::failed, 0};
+    return {last_status(), 0};
   }
   ERR_clear_error();
   may_receive_ = !holds_input_;
   holds_input_ = receives_when_writable_ = false;
-  size_t moved = 0;
+  taken_bytes_ = received_bytes_ = 0;
+  size_t& moved = received_bytes_;
   while (moved < byte_count_max) {
     size_t count = 0;
     const int result = SSL_read_ex(session_.get(), place + moved, byte_count_max - moved, &count);
     if (result == 1) {
       moved += count;
+      count_bytes(count);
       continue;
     }
     const Transfer::Status status = status_after(result, false);
@@ -245,6 +294,7 @@ Transfer TlsTransport::send(const char* bytes, size_t byte_count) {
       return {moved > 0 ? Transfer::Status::moved : status, moved};
     }
     moved += count;
+    count_bytes(count);
   }
   return {Transfer::Status::moved, moved};
 }

@@ -266,6 +266,74 @@ TEST_F(TlsTest, a_key_update_is_answered) {
   EXPECT_EQ(client_.read(), "reply");
 }
 
+TEST_F(TlsTest, few_bytes_in_many_records_take_many_receives) {
+  shake_hands();
+  const size_t count = 4000;
+  for (size_t i = 0; i < count; ++i) {
+    client_.write("x");
+  }
+  flush_client();
+  size_t received = receive().size();
+  EXPECT_LT(received, count / 2);
+  EXPECT_FALSE(transport_->holds_input());
+  while (poll_tells_of_input()) {
+    received += receive().size();
+  }
+  EXPECT_EQ(received, count);
+}
+
+TEST_F(TlsTest, many_bytes_in_large_records_come_in_one_receive) {
+  shake_hands();
+  const std::string text = varied_text(limits::receive_bytes);
+  client_.write(text);
+  flush_client();
+  EXPECT_EQ(receive(limits::receive_bytes), text);
+}
+
+TEST_F(TlsTest, messages_that_carry_nothing_are_bounded) {
+  shake_hands();
+  const auto update_keys = [this](uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) {
+      SSL_key_update(client_.ssl(), SSL_KEY_UPDATE_NOT_REQUESTED);
+      static_cast<void>(client_.shake_hands());
+    }
+  };
+  const std::string text = varied_text(limits::tls_messages_per_bytes);
+  for (int round = 0; round < 3; ++round) {
+    update_keys(limits::tls_messages_max);
+    client_.write(text);
+    flush_client();
+    std::string received;
+    while (poll_tells_of_input()) {
+      received += receive();
+    }
+    EXPECT_EQ(received, text);
+  }
+  update_keys(limits::tls_messages_max + 1);
+  client_.write("request");
+  flush_client();
+  EXPECT_EQ(receive(), "");
+  EXPECT_EQ(last_status_, Status::misused);
+  EXPECT_EQ(receive(), "");
+  EXPECT_EQ(last_status_, Status::misused);
+  EXPECT_EQ(transport_->send("reply", 5).status, Status::failed);
+}
+
+TEST_F(TlsTest, a_client_that_asks_for_renegotiation_again_and_again_is_cut_off) {
+  SSL_set_max_proto_version(client_.ssl(), TLS1_2_VERSION);
+  shake_hands();
+  uint32_t asked = 0;
+  while (last_status_ == Status::blocked && asked < 2 * limits::tls_messages_max) {
+    SSL_renegotiate(client_.ssl());
+    static_cast<void>(client_.shake_hands());
+    flush_client();
+    receive();
+    feed_client();
+    ++asked;
+  }
+  EXPECT_NE(last_status_, Status::blocked);
+}
+
 // ---- bytes that go
 
 TEST_F(TlsTest, what_a_full_socket_did_not_take_goes_on_from_another_place) {
