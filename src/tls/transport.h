@@ -74,6 +74,7 @@ class TlsTransport final : public net::Transport {
   void count_message();
   void count_bytes(size_t byte_count);
   [[nodiscard]] bool may_ask_again() const;
+  void acknowledge_at_once();
   void say_goodbye();
 
   std::atomic<uint64_t>& open_count_;

@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "tls/transport.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -161,6 +164,43 @@ TEST_F(TlsTest, no_session_is_resumed) {
       EXPECT_FALSE(is_resumed(sessions_, version, is_ours)) << version;
     }
   }
+}
+
+/// Or the first request of a client without TCP_NODELAY would wait for 40 ms.
+TEST_F(TlsTest, the_end_of_a_handshake_is_acknowledged_at_once) {
+  const net::Descriptor listener(::socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(::listen(listener.get(), 1), 0);
+  ASSERT_EQ(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+  other_end_ = net::Descriptor(::socket(AF_INET, SOCK_STREAM, 0));
+  ASSERT_EQ(::connect(other_end_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+  transport_ = TlsTransport::make(sessions_.make(),
+                                  net::Descriptor(::accept(listener.get(), nullptr, nullptr)), open_count_);
+  EXPECT_FALSE(client_.shake_hands());
+  Step step = Step::wants_input;
+  while (step != Step::done) {
+    flush_client();
+    ::fcntl(transport_->fd(), F_SETFL, O_NONBLOCK);
+    pollfd waiting{transport_->fd(), POLLIN, 0};
+    ASSERT_EQ(::poll(&waiting, 1, 20'000), 1);
+    step = transport_->shake_hands();
+    ASSERT_NE(step, Step::failed);
+    if (step != Step::done) {
+      char piece[65536];
+      const ssize_t count = ::recv(other_end_.get(), piece, sizeof piece, 0);
+      ASSERT_GT(count, 0);
+      client_.give_input({piece, static_cast<size_t>(count)});
+      static_cast<void>(client_.shake_hands());
+    }
+  }
+  int is_quick = 0;
+  socklen_t int_size = sizeof is_quick;
+  ASSERT_EQ(::getsockopt(transport_->fd(), IPPROTO_TCP, TCP_QUICKACK, &is_quick, &int_size), 0);
+  EXPECT_EQ(is_quick, 1);
 }
 
 // ---- bytes that come
