@@ -358,6 +358,17 @@ inline constexpr size_t tls_record_bytes = 17 * kibibyte;
 /// measured.
 inline constexpr size_t tls_send_bytes = 256 * kibibyte;
 
+/// What a client may send beside its bytes (mostly a new key, which costs time and brings nothing): so many
+/// messages ...
+inline constexpr uint32_t tls_messages_max = 16;
+/// ... until it has sent or received so many bytes. Libraries change keys after gigabytes, people and tests
+/// when they like. Not measured.
+inline constexpr size_t tls_messages_per_bytes = 64 * kibibyte;
+/// A receive goes on asking the socket while at least this part of what that gave was of use: else records of
+/// a byte each, or of none, would take a turn for longer than requests do. A record takes 22 bytes beside its
+/// contents, so requests of eight bytes are enough.
+inline constexpr size_t tls_useful_share = 4;
+
 /// Lines of each thread for what clients can cause: an operator reads them, and no client fills the disk.
 inline constexpr uint32_t log_lines_per_interval = 10;
 inline constexpr uint32_t log_interval_ms = 10'000;

@@ -20,6 +20,7 @@ struct Transfer {
     blocked,        ///< nothing to receive, or no room to send, for now
     ended,          ///< the peer will send nothing more
     failed,         ///< the connection is broken
+    misused,        ///< the peer makes too much work beside its bytes: the connection is to be closed
     out_of_memory,  ///< no buffer was to be had
     begins_tls      ///< the peer begins with TLS; nothing was taken from the socket
   };

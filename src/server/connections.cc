@@ -117,6 +117,10 @@ Connections::Received Connections::receive(ClientConnection& connection, size_t 
       // Every complete request has been executed and answered: else we would not be reading.
       close(connection);
       return {false, 0};
+    case net::Transfer::Status::misused:
+      close_with_note(connection, LogLevel::note,
+                      "changes keys, or asks for another handshake, too often: it is closed");
+      return {false, 0};
     case net::Transfer::Status::out_of_memory:
       close_with_note(connection, LogLevel::error, "is closed: no memory to receive");
       return {false, 0};

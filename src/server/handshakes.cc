@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "server/handshakes.h"
 
-#include <algorithm>
 #include <exception>
+#include <new>
 #include <utility>
 
 #include "base/limits.h"
 #include "net/address.h"
+#include "net/transport.h"
 #include "server/thread.h"
 
 namespace rowsocket::server {
@@ -63,26 +64,33 @@ void Handshakes::run() {
       if (event.tag == nullptr) {
         has_newcomers = true;
       } else {
-        go_on(*static_cast<Handshake*>(event.tag));
+        came(*static_cast<Handshake*>(event.tag));
       }
     }
     if (has_newcomers) {
       take_newcomers();
     }
-    end_overdue();
+    end_overdue();  // before the step: what that takes is no client's fault
+    if (Handshake* const handshake = queue_.next()) {
+      take_step(*handshake);
+    }
   }
-  for (Handshake& handshake : handshakes_) {
-    handshake.newcomer.inbox->connection_closed();
+  deadlines_.clear();
+  while (Handshake* const handshake = queue_.most_dispensable()) {
+    handshake->newcomer.inbox->connection_closed();
+    queue_.remove(*handshake);
   }
-  handshakes_.clear();
 }
 
 int Handshakes::time_to_wait_ms() const {
-  if (handshakes_.empty()) {
+  if (queue_.some_may_go_on()) {
+    return 0;
+  }
+  if (deadlines_.empty()) {
     return net::Poller::forever;
   }
   const uint64_t now_ms = clock_.now_ms();
-  const uint64_t deadline_ms = handshakes_.front().deadline_ms;
+  const uint64_t deadline_ms = deadlines_.begin()->first;
   return deadline_ms <= now_ms ? 0 : static_cast<int>(deadline_ms - now_ms);
 }
 
@@ -96,7 +104,7 @@ void Handshakes::take_newcomers() {
   for (Newcomer& newcomer : newcomers) {
     Inbox& inbox = *newcomer.inbox;
     try {
-      begin(std::move(newcomer));
+      admit(std::move(newcomer));
     } catch (const std::exception&) {
       counters_.add(Counter::connections_closed);
       inbox.connection_closed();
@@ -105,41 +113,51 @@ void Handshakes::take_newcomers() {
   }
 }
 
-void Handshakes::begin(Newcomer newcomer) {
-  tls::Session session = sessions_ == nullptr ? nullptr : sessions_->make();
-  if (session == nullptr) {
-    fail(newcomer, "begins with TLS, but the server has no certificate (ssl_cert): it is closed");
-    return;
+/// It costs next to nothing until its turn.
+void Handshakes::admit(Newcomer newcomer) {
+  const std::string party = net::peer_of(newcomer.socket.get()).party;
+  while (queue_.size() >= limits::handshakes_max) {
+    fail(*queue_.most_dispensable(),
+         "has not finished its TLS handshake, and there are too many: it is closed");
   }
-  make_room();
-  std::string party = net::peer_of(newcomer.socket.get()).party;
-  auto transport = tls::TlsTransport::make(std::move(session), std::move(newcomer.socket), open_count_);
-  if (transport == nullptr) {
-    throw std::bad_alloc();
-  }
-  uint32_t& party_count = parties_[party];
-  handshakes_.push_back({std::move(newcomer), std::move(transport), std::move(party),
-                         clock_.now_ms() + limits::handshake_timeout_ms});
-  ++party_count;
-  Handshake& handshake = handshakes_.back();
-  handshake.place = std::prev(handshakes_.end());
-  go_on(handshake);
+  queue_.add(party, std::move(newcomer));
 }
 
-/// Who has most of them loses one.
-void Handshakes::make_room() {
-  if (handshakes_.size() < limits::handshakes_max) {
-    return;
+/// What its handshake has waited for: bytes, or room for them. It is not polled until its turn.
+void Handshakes::came(Handshake& handshake) {
+  const uint64_t now_ms = clock_.now_ms();
+  handshake.left_ms = handshake.deadline_ms > now_ms ? handshake.deadline_ms - now_ms : 0;
+  stop_waiting(handshake);
+  queue_.make_ready(handshake);
+}
+
+void Handshakes::take_step(Handshake& handshake) {
+  try {
+    if (handshake.transport != nullptr || begin(handshake)) {
+      go_on(handshake);
+    }
+  } catch (const std::exception&) {
+    fail(handshake, "is closed: no memory for its TLS handshake");
   }
-  const auto most =
-      std::max_element(parties_.begin(), parties_.end(),
-                       [](const auto& one, const auto& other) { return one.second < other.second; });
-  const auto oldest =
-      std::find_if(handshakes_.begin(), handshakes_.end(),
-                   [&most](const Handshake& handshake) { return handshake.party == most->first; });
-  if (oldest != handshakes_.end()) {
-    fail(*oldest, "has not finished its TLS handshake, and there are too many: it is closed");
+}
+
+/// False if it has failed.
+bool Handshakes::begin(Handshake& handshake) {
+  Newcomer& newcomer = handshake.newcomer;
+  if (net::peer_is_gone(newcomer.socket.get())) {
+    fail(handshake, "is closed: its TLS handshake failed: the client went away");
+    return false;
   }
+  tls::Session session = sessions_ == nullptr ? nullptr : sessions_->make();
+  if (session == nullptr) {
+    fail(handshake, "begins with TLS, but the server has no certificate (ssl_cert): it is closed");
+    return false;
+  }
+  handshake.transport = tls::TlsTransport::make(std::move(session), std::move(newcomer.socket), open_count_);
+  if (handshake.transport == nullptr) {
+    throw std::bad_alloc();
+  }
+  return true;
 }
 
 void Handshakes::go_on(Handshake& handshake) {
@@ -160,6 +178,8 @@ void Handshakes::go_on(Handshake& handshake) {
 }
 
 void Handshakes::wait_for(Handshake& handshake, net::Interest wanted) {
+  handshake.deadline_ms = clock_.now_ms() + handshake.left_ms;
+  deadlines_.emplace(handshake.deadline_ms, &handshake);
   if (!poller_.change(handshake.transport->fd(), handshake.interest, wanted, &handshake)) {
     fail(handshake, "is closed: its TLS handshake can not be polled");
     return;
@@ -167,10 +187,17 @@ void Handshakes::wait_for(Handshake& handshake, net::Interest wanted) {
   handshake.interest = wanted;
 }
 
+void Handshakes::stop_waiting(Handshake& handshake) {
+  deadlines_.erase({handshake.deadline_ms, &handshake});
+  if (handshake.interest != net::Interest::none) {
+    static_cast<void>(
+        poller_.change(handshake.transport->fd(), handshake.interest, net::Interest::none, nullptr));
+    handshake.interest = net::Interest::none;
+  }
+}
+
 void Handshakes::finish(Handshake& handshake) {
   counters_.add(Counter::tls_handshakes);
-  static_cast<void>(
-      poller_.change(handshake.transport->fd(), handshake.interest, net::Interest::none, nullptr));
   Newcomer& newcomer = handshake.newcomer;
   newcomer.arrival.transport = std::move(handshake.transport);
   if (!newcomer.inbox->offer_back(newcomer.arrival)) {
@@ -181,32 +208,26 @@ void Handshakes::finish(Handshake& handshake) {
 }
 
 void Handshakes::fail(Handshake& handshake, std::string_view why) {
-  fail(handshake.newcomer, why);
-  forget(handshake);
-}
-
-void Handshakes::fail(const Newcomer& newcomer, std::string_view why) {
+  const Newcomer& newcomer = handshake.newcomer;
   counters_.add(Counter::tls_handshakes_failed);
   counters_.add(Counter::connections_closed);
   newcomer.inbox->connection_closed();
   log_.about_connection(LogLevel::note, newcomer.arrival.number, newcomer.arrival.peer, why);
+  forget(handshake);
 }
 
 void Handshakes::forget(Handshake& handshake) {
-  const auto party = parties_.find(handshake.party);
-  if (party != parties_.end() && --party->second == 0) {
-    parties_.erase(party);
-  }
-  handshakes_.erase(handshake.place);
+  stop_waiting(handshake);
+  queue_.remove(handshake);
 }
 
 void Handshakes::end_overdue() {
-  if (handshakes_.empty()) {
+  if (deadlines_.empty()) {
     return;
   }
   const uint64_t now_ms = clock_.now_ms();
-  while (!handshakes_.empty() && handshakes_.front().deadline_ms <= now_ms) {
-    fail(handshakes_.front(), "has not finished its TLS handshake in time: it is closed");
+  while (!deadlines_.empty() && deadlines_.begin()->first <= now_ms) {
+    fail(*deadlines_.begin()->second, "has not finished its TLS handshake in time: it is closed");
   }
 }
 

@@ -6,34 +6,33 @@
 //   worker ── the first byte is TLS's ──► handshakes ── done ──► the worker's inbox, as a new connection
 //                                             └── failed, or too slow ──► closed
 //
-// No handshake blocks. At most limits::handshakes_max are under way, each for limits::handshake_timeout_ms at
-// most. Beyond that the party that has most of them loses its oldest one: so who opens a thousand handshakes
-// and leaves them open hurts nobody else's.
+// No handshake blocks. At most limits::handshakes_max are under way, and each may keep the thread waiting for
+// limits::handshake_timeout_ms; what it waits for the thread does not count. Parties take turns, a step of
+// one handshake each, and between two steps the thread sees what has come (handshake_queue.h). Beyond the
+// maximum the party that has most of them loses one, before it has cost anything if there is such a one. So
+// who opens a thousand handshakes, left open or not, hurts nobody else's.
 //
 // A connection stays counted as one of its worker's, and towards rowsocket_max_connections.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
-#include <list>
-#include <memory>
+#include <set>
 #include <string>
 #include <string_view>
 #include <thread>
-#include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "base/mutex.h"
-#include "net/descriptor.h"
 #include "net/poller.h"
 #include "net/wakeup.h"
 #include "request/counters.h"
-#include "server/inbox.h"
+#include "server/handshake_queue.h"
 #include "server/limited_log.h"
 #include "tls/sessions.h"
-#include "tls/transport.h"
 
 namespace rowsocket::server {
 
@@ -50,11 +49,7 @@ class Handshakes {
   /// Handshakes under way are broken off.
   void stop();
 
-  struct Newcomer {
-    Arrival arrival;  ///< without a transport
-    net::Descriptor socket;
-    Inbox* inbox;  ///< its worker's, which still counts it; outlives the threads
-  };
+  using Newcomer = HandshakeQueue::Newcomer;
   /// A client begins with TLS. From any thread. May throw std::bad_alloc.
   void add(Newcomer newcomer);
 
@@ -63,25 +58,20 @@ class Handshakes {
   [[nodiscard]] uint64_t open_connections() const { return open_count_.load(std::memory_order_relaxed); }
 
  private:
-  struct Handshake {
-    Newcomer newcomer;
-    std::unique_ptr<tls::TlsTransport> transport;
-    std::string party;
-    uint64_t deadline_ms;
-    net::Interest interest = net::Interest::none;
-    std::list<Handshake>::iterator place = {};
-  };
+  using Handshake = HandshakeQueue::Handshake;
 
   void run();
   [[nodiscard]] int time_to_wait_ms() const;
   void take_newcomers();
-  void begin(Newcomer newcomer);
-  void make_room();
+  void admit(Newcomer newcomer);
+  void came(Handshake& handshake);
+  void take_step(Handshake& handshake);
+  [[nodiscard]] bool begin(Handshake& handshake);
   void go_on(Handshake& handshake);
   void wait_for(Handshake& handshake, net::Interest wanted);
   void finish(Handshake& handshake);
   void fail(Handshake& handshake, std::string_view why);
-  void fail(const Newcomer& newcomer, std::string_view why);
+  void stop_waiting(Handshake& handshake);
   void forget(Handshake& handshake);
   void end_overdue();
 
@@ -97,8 +87,8 @@ class Handshakes {
   LimitedLog log_;
   const Clock& clock_;
   net::Epoll poller_;
-  std::list<Handshake> handshakes_;                    ///< the oldest first
-  std::unordered_map<std::string, uint32_t> parties_;  ///< how many each has
+  HandshakeQueue queue_;
+  std::set<std::pair<uint64_t, Handshake*>> deadlines_;  ///< of those that wait for their clients
   Counters counters_;
 };
 

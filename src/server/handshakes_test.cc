@@ -3,7 +3,12 @@
 // Clients inside TLS, on the whole of RowSocket.
 #include "server/handshakes.h"
 
+#include <arpa/inet.h>
 #include <gmock/gmock.h>
+#include <netinet/in.h>
+
+#include <condition_variable>
+#include <mutex>
 
 #include "server/server_fixture.h"
 #include "tls/test_peer.h"
@@ -36,6 +41,15 @@ class TlsClient {
     return answer;
   }
   void close() { wire_.close(); }
+  /// The first bytes. Nothing is waited for.
+  void begin() {
+    EXPECT_FALSE(peer_.shake_hands());
+    wire_.send(peer_.take_output());
+  }
+  void change_keys() {
+    EXPECT_EQ(SSL_key_update(peer_.ssl(), SSL_KEY_UPDATE_NOT_REQUESTED), 1);
+    EXPECT_TRUE(peer_.shake_hands());
+  }
 
  private:
   /// Send what is to be sent, and take what comes.
@@ -92,6 +106,20 @@ TEST_F(HandshakesTest, a_large_reply_comes_whole) {
   ASSERT_TRUE(client.shake_hands());
   EXPECT_EQ(client.ask(open_items), ok);
   EXPECT_EQ(client.ask(find_big), big());
+}
+
+TEST_F(HandshakesTest, a_client_that_changes_keys_again_and_again_is_closed_with_a_note) {
+  start_with_tls();
+  TlsClient client = inside();
+  ASSERT_TRUE(client.shake_hands());
+  for (uint32_t count = 0; count < limits::tls_messages_max; ++count) {
+    client.change_keys();
+  }
+  EXPECT_EQ(client.ask(open_items), ok);
+  client.change_keys();
+  EXPECT_EQ(client.ask(find_pen), "");
+  EXPECT_TRUE(eventually([this] { return secured_.connections_tls() == 0; }));
+  EXPECT_THAT(log_.lines(), testing::Contains(testing::HasSubstr("changes keys")));
 }
 
 TEST_F(HandshakesTest, a_handshake_that_ends_early_leaves_nothing) {
@@ -169,6 +197,131 @@ TEST_F(HandshakesTest, many_shake_hands_at_a_time) {
   }
   EXPECT_EQ(served, 40);
   EXPECT_TRUE(eventually([this] { return secured_.connections_tls() == 0; }));
+}
+
+// ---- whose handshake goes on
+
+/// Each handshake begins when the test lets it.
+class GatedSessions final : public tls::Sessions {
+ public:
+  [[nodiscard]] tls::Session make() override {
+    std::unique_lock lock(mutex_);
+    ++asked_;
+    changed_.wait(lock, [this] { return allowed_ > 0; });
+    --allowed_;
+    return sessions_.make();
+  }
+  void allow(int count) {
+    const std::lock_guard lock(mutex_);
+    allowed_ += count;
+    changed_.notify_all();
+  }
+  [[nodiscard]] int asked() {
+    const std::lock_guard lock(mutex_);
+    return asked_;
+  }
+  [[nodiscard]] const tls::TestSessions& sessions() const { return sessions_; }
+
+ private:
+  tls::TestSessions sessions_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  int asked_ = 0;
+  int allowed_ = 0;
+};
+
+/// The thread for handshakes alone, with clients of several addresses.
+class HandshakeTurnsTest : public testing::Test {
+ protected:
+  HandshakeTurnsTest() {
+    std::string failure;
+    EXPECT_TRUE(handshakes_.start(failure)) << failure;
+    sockaddr_in address = address_of("127.0.0.1");
+    socklen_t size = sizeof address;
+    EXPECT_EQ(::bind(listener_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+    EXPECT_EQ(::listen(listener_.get(), 100), 0);
+    EXPECT_EQ(::getsockname(listener_.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+    place_ = address;
+  }
+  ~HandshakeTurnsTest() override {
+    sessions_.allow(1000);
+    handshakes_.stop();
+    inbox_.close();
+  }
+
+  static sockaddr_in address_of(const char* host) {
+    sockaddr_in address{};
+    address.sin_family = AF_INET;
+    EXPECT_EQ(::inet_pton(AF_INET, host, &address.sin_addr), 1);
+    return address;
+  }
+  /// A client of this address has come and sent its first bytes.
+  TlsClient come(const char* host) {
+    const sockaddr_in from = address_of(host);
+    net::Descriptor socket(::socket(AF_INET, SOCK_STREAM, 0));
+    EXPECT_EQ(::bind(socket.get(), reinterpret_cast<const sockaddr*>(&from), sizeof from), 0);
+    EXPECT_EQ(::connect(socket.get(), reinterpret_cast<const sockaddr*>(&place_), sizeof place_), 0);
+    net::Descriptor accepted(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK));
+    TlsClient client(sessions_.sessions(), TestClient(std::move(socket)));
+    client.begin();
+    Arrival arrival{.transport = nullptr, .peer = host, .number = 1, .port_access = {}, .protocol = nullptr};
+    handshakes_.add({std::move(arrival), std::move(accepted), &inbox_});
+    return client;
+  }
+  [[nodiscard]] bool asked_for(int count) {
+    return eventually([this, count] { return sessions_.asked() == count; });
+  }
+  [[nodiscard]] bool some_are_done(uint64_t count) {
+    return eventually([this, count] { return handshakes_.count(Counter::tls_handshakes) == count; });
+  }
+
+  TestLog log_;
+  ManualClock clock_;
+  GatedSessions sessions_;
+  Inbox inbox_;
+  net::Descriptor listener_{::socket(AF_INET, SOCK_STREAM, 0)};
+  sockaddr_in place_{};
+  Handshakes handshakes_{&sessions_, log_, clock_};
+};
+
+TEST_F(HandshakeTurnsTest, a_flood_of_one_address_delays_another_by_one_step_at_a_time) {
+  std::vector<TlsClient> flood;
+  for (int number = 0; number < 30; ++number) {
+    flood.push_back(come("127.0.0.2"));
+  }
+  ASSERT_TRUE(asked_for(1));
+  TlsClient other = come("127.0.0.9");
+  sessions_.allow(3);
+  ASSERT_TRUE(asked_for(4));
+  ASSERT_TRUE(other.shake_hands());
+  sessions_.allow(2);
+  EXPECT_TRUE(some_are_done(1));
+  EXPECT_LE(sessions_.asked(), 6);
+}
+
+TEST_F(HandshakeTurnsTest, what_the_thread_takes_for_others_does_not_count_for_the_time_out) {
+  TlsClient client = come("127.0.0.9");
+  sessions_.allow(1);
+  ASSERT_TRUE(asked_for(1));
+  const TlsClient other = come("127.0.0.2");
+  ASSERT_TRUE(asked_for(2));
+  ASSERT_TRUE(client.shake_hands());
+  clock_.advance_us((limits::handshake_timeout_ms + 1) * 1000);
+  sessions_.allow(1);
+  EXPECT_TRUE(some_are_done(1));
+  EXPECT_EQ(handshakes_.count(Counter::tls_handshakes_failed), 0U);
+}
+
+TEST_F(HandshakeTurnsTest, who_keeps_the_thread_waiting_is_closed) {
+  const TlsClient silent = come("127.0.0.9");
+  sessions_.allow(1);
+  ASSERT_TRUE(asked_for(1));
+  const TlsClient other = come("127.0.0.2");
+  ASSERT_TRUE(asked_for(2));
+  clock_.advance_us((limits::handshake_timeout_ms + 1) * 1000);
+  sessions_.allow(1);
+  EXPECT_TRUE(eventually([this] { return handshakes_.count(Counter::tls_handshakes_failed) == 1; }));
+  EXPECT_THAT(log_.lines(), testing::Contains(testing::HasSubstr("in time")));
 }
 
 }  // namespace

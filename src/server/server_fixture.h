@@ -17,6 +17,18 @@
 
 namespace rowsocket::server {
 
+/// Wait for what another thread does; false if it takes 20 seconds.
+inline bool eventually(const std::function<bool()>& holds) {
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  while (!holds()) {
+    if (std::chrono::steady_clock::now() > give_up) {
+      return false;
+    }
+    std::this_thread::yield();
+  }
+  return true;
+}
+
 class ServerTest : public testing::Test {
  protected:
   ServerTest() {
@@ -42,17 +54,6 @@ class ServerTest : public testing::Test {
     return client;
   }
   [[nodiscard]] std::string path(const char* name) const { return folder_ + "/" + name; }
-  /// Wait for what another thread does; false if it takes 20 seconds.
-  static bool eventually(const std::function<bool()>& holds) {
-    const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
-    while (!holds()) {
-      if (std::chrono::steady_clock::now() > give_up) {
-        return false;
-      }
-      std::this_thread::yield();
-    }
-    return true;
-  }
 
   engine::memory::MemoryEngine engine_;
   TestLog log_;

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "tls/transport.h"
 
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <openssl/bio.h>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
@@ -8,7 +10,9 @@
 #include <sys/socket.h>
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
+#include <cstring>
 #include <new>
 #include <utility>
 
@@ -26,11 +30,12 @@ void SessionDeleter::operator()(ssl_st* session) const { SSL_free(session); }
 struct SocketBio {
   static TlsTransport& transport_of(BIO* bio) { return *static_cast<TlsTransport*>(BIO_get_data(bio)); }
 
-  /// Once per receive, unless the socket gave all that it was asked for: then there is probably more.
+  /// Once per receive, unless the socket gave all that it was asked for: then there is probably more. But not
+  /// for ever: records of no bytes, or of few, would never fill the room that there is.
   static int read(BIO* bio, char* place, int byte_count_max) {
     TlsTransport& transport = transport_of(bio);
     BIO_clear_retry_flags(bio);
-    if (!transport.may_receive_) {
+    if (!transport.may_receive_ || (transport.is_open_ && !transport.may_ask_again())) {
       BIO_set_retry_read(bio);
       return -1;
     }
@@ -42,6 +47,7 @@ struct SocketBio {
       return -1;
     }
     transport.has_ended_ = received == 0;
+    transport.taken_bytes_ += static_cast<size_t>(received);
     transport.may_receive_ = !transport.is_open_ || received == byte_count_max;
     return static_cast<int>(received);
   }
@@ -83,6 +89,15 @@ struct SocketBio {
   }
 };
 
+/// OpenSSL tells of each message of the handshake that comes behind it.
+struct MessageWatch {
+  static void see(int is_written, int, int content_type, const void*, size_t, SSL*, void* transport) {
+    if (content_type == SSL3_RT_HANDSHAKE && is_written == 0) [[unlikely]] {
+      static_cast<TlsTransport*>(transport)->count_message();
+    }
+  }
+};
+
 // ---- from beginning to end
 
 std::unique_ptr<TlsTransport> TlsTransport::make(Session session, net::Descriptor socket,
@@ -95,6 +110,19 @@ std::unique_ptr<TlsTransport> TlsTransport::make(Session session, net::Descripto
   return transport;
 }
 
+/// Certificates are checked in a full handshake alone: one that has expired since, or was revoked, would
+/// still be good in a session that is resumed. So no session goes out, and none that came from elsewhere with
+/// the host's context (its own port) is taken: it has another name than any connection of ours.
+static bool never_resume(SSL* ssl) {
+  static std::atomic<uint64_t> last_number{0};
+  const uint64_t number = last_number.fetch_add(1, std::memory_order_relaxed);
+  std::array<unsigned char, 9 + sizeof number> name{'r', 'o', 'w', 's', 'o', 'c', 'k', 'e', 't'};
+  std::memcpy(name.data() + 9, &number, sizeof number);
+  SSL_set_options(ssl, SSL_OP_NO_TICKET);
+  return SSL_set_num_tickets(ssl, 0) == 1 &&
+         SSL_set_session_id_context(ssl, name.data(), static_cast<unsigned>(name.size())) == 1;
+}
+
 bool TlsTransport::connect() {
   SSL* const ssl = session_.get();
   BIO* const bio = SocketBio::make(*this);
@@ -104,6 +132,9 @@ bool TlsTransport::connect() {
   SSL_set_bio(ssl, bio, bio);
   SSL_set_accept_state(ssl);
   SSL_set_options(ssl, SSL_OP_NO_RENEGOTIATION | SSL_OP_NO_COMPRESSION);
+  if (!never_resume(ssl)) {
+    return false;
+  }
   SSL_set_mode(
       ssl, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER | SSL_MODE_RELEASE_BUFFERS);
   return SSL_set_min_proto_version(ssl, TLS1_2_VERSION) == 1;
@@ -130,6 +161,13 @@ void TlsTransport::shut_down_output() {
   ::shutdown(socket_.get(), SHUT_WR);
 }
 
+/// The client has sent the last bytes of its handshake, and we may have nothing to say to them. Where it has
+/// not set TCP_NODELAY, its first request waits for our system's acknowledgement, which takes 40 ms.
+void TlsTransport::acknowledge_at_once() {
+  const int yes = 1;
+  ::setsockopt(socket_.get(), IPPROTO_TCP, TCP_QUICKACK, &yes, sizeof yes);  // means nothing to a unix socket
+}
+
 TlsTransport::Step TlsTransport::shake_hands() {
   ERR_clear_error();
   const int result = SSL_do_handshake(session_.get());
@@ -138,6 +176,9 @@ TlsTransport::Step TlsTransport::shake_hands() {
     open_count_.fetch_add(1, std::memory_order_relaxed);
     // Only from here on: bytes behind the handshake are to stay in the socket, for the poll to tell.
     SSL_set_read_ahead(session_.get(), 1);
+    SSL_set_msg_callback(session_.get(), MessageWatch::see);
+    SSL_set_msg_callback_arg(session_.get(), this);
+    acknowledge_at_once();
     return Step::done;
   }
   switch (SSL_get_error(session_.get(), result)) {
@@ -167,6 +208,11 @@ std::string TlsTransport::failure() const {
 
 /// What OpenSSL says of a call that moved nothing.
 Transfer::Status TlsTransport::status_after(int result, bool is_sending) {
+  if (is_misused_) {
+    has_failed_ = true;
+    ERR_clear_error();
+    return is_sending ? Transfer::Status::failed : Transfer::Status::misused;
+  }
   switch (SSL_get_error(session_.get(), result)) {
     case SSL_ERROR_WANT_READ:
       if (!is_sending) {
@@ -187,19 +233,49 @@ Transfer::Status TlsTransport::status_after(int result, bool is_sending) {
   return has_ended_ ? Transfer::Status::ended : Transfer::Status::failed;
 }
 
+/// Within a call of OpenSSL, which goes on with the next record: unless the stream has ended for it.
+void TlsTransport::count_message() {
+  if (++message_count_ > limits::tls_messages_max) {
+    is_misused_ = true;
+    SSL_set_shutdown(session_.get(), SSL_get_shutdown(session_.get()) | SSL_RECEIVED_SHUTDOWN);
+  }
+}
+
+void TlsTransport::count_bytes(size_t byte_count) {
+  byte_count_ += byte_count;
+  if (byte_count_ >= limits::tls_messages_per_bytes) {
+    byte_count_ = message_count_ = 0;
+  }
+}
+
+/// Within one receive.
+bool TlsTransport::may_ask_again() const {
+  return taken_bytes_ <= limits::tls_useful_share * received_bytes_;
+}
+
+/// Of a session that is of no further use for receiving.
+Transfer::Status TlsTransport::last_status() const {
+  if (is_misused_) {
+    return Transfer::Status::misused;
+  }
+  return has_ended_ ? Transfer::Status::ended : Transfer::Status::failed;
+}
+
 Transfer TlsTransport::receive(char* place, size_t byte_count_max) {
   if (has_ended_ || has_failed_) {
-    return {has_ended_ ? Transfer::Status::ended : Transfer::Status::failed, 0};
+    return {last_status(), 0};
   }
   ERR_clear_error();
   may_receive_ = !holds_input_;
   holds_input_ = receives_when_writable_ = false;
-  size_t moved = 0;
+  taken_bytes_ = received_bytes_ = 0;
+  size_t& moved = received_bytes_;
   while (moved < byte_count_max) {
     size_t count = 0;
     const int result = SSL_read_ex(session_.get(), place + moved, byte_count_max - moved, &count);
     if (result == 1) {
       moved += count;
+      count_bytes(count);
       continue;
     }
     const Transfer::Status status = status_after(result, false);
@@ -227,6 +303,7 @@ Transfer TlsTransport::send(const char* bytes, size_t byte_count) {
       return {moved > 0 ? Transfer::Status::moved : status, moved};
     }
     moved += count;
+    count_bytes(count);
   }
   return {Transfer::Status::moved, moved};
 }

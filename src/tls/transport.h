@@ -13,8 +13,12 @@
 //   - Reading can have something to send (an alert): `receives_when_writable`.
 //   - What `send` could not finish is offered to it again from the same byte on, with at least as many bytes.
 //
+// What costs time and moves no bytes is bounded: a receive ends early where records hold little, and a client
+// that sends many messages beside its bytes (KeyUpdate, or requests to renegotiate) is cut off.
+//
 // Both ends of a stream close with a close_notify, ours when the output is shut down or the transport ends.
-// No renegotiation, no compression, nothing below TLS 1.2, whatever the host's context allows.
+// No renegotiation, no compression, nothing below TLS 1.2, and no session is resumed, whatever the host's
+// context allows.
 //
 // An idle session holds no buffers. One owner, one thread; the owner may be another one after the handshake.
 #pragma once
@@ -60,11 +64,17 @@ class TlsTransport final : public net::Transport {
 
  private:
   friend struct SocketBio;
+  friend struct MessageWatch;
 
   TlsTransport(Session session, net::Descriptor socket, std::atomic<uint64_t>& open_count)
       : open_count_(open_count), socket_(std::move(socket)), session_(std::move(session)) {}
   [[nodiscard]] bool connect();
   [[nodiscard]] net::Transfer::Status status_after(int result, bool is_sending);
+  [[nodiscard]] net::Transfer::Status last_status() const;
+  void count_message();
+  void count_bytes(size_t byte_count);
+  [[nodiscard]] bool may_ask_again() const;
+  void acknowledge_at_once();
   void say_goodbye();
 
   std::atomic<uint64_t>& open_count_;
@@ -78,6 +88,11 @@ class TlsTransport final : public net::Transport {
   bool holds_input_ = false;             ///< bytes taken from the socket, for which there was no room
   bool receives_when_writable_ = false;  ///< the session wants to send before it goes on receiving
   bool is_record_half_sent_ = false;
+  bool is_misused_ = false;     ///< too many messages came: the session is of no further use
+  uint32_t message_count_ = 0;  ///< that came beside bytes ...
+  size_t byte_count_ = 0;       ///< ... while so many went or came
+  size_t taken_bytes_ = 0;      ///< from the socket, in this receive ...
+  size_t received_bytes_ = 0;   ///< ... and what was inside
 };
 
 }  // namespace rowsocket::tls

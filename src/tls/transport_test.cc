@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "tls/transport.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
 #include <poll.h>
+
+#include <algorithm>
 
 #include "base/limits.h"
 #include "net/connection.h"
@@ -28,6 +33,73 @@ std::string varied_text(size_t size) {
     text[i] = static_cast<char>('a' + (i * i + i / 251) % 26);
   }
   return text;
+}
+
+/// A client and a server's end in one thread, until both are done.
+void connect_ends(TestPeer& client, SSL* server) {
+  BIO* const in = BIO_new(BIO_s_mem());
+  BIO* const out = BIO_new(BIO_s_mem());
+  BIO_set_mem_eof_return(in, -1);
+  SSL_set_bio(server, in, out);
+  SSL_set_accept_state(server);
+  bool are_done = false;
+  for (int round = 0; round < 10 && !are_done; ++round) {
+    const bool is_client_done = client.shake_hands();
+    const std::string sent = client.take_output();
+    BIO_write(in, sent.data(), static_cast<int>(sent.size()));
+    are_done = SSL_do_handshake(server) == 1 && is_client_done;
+    char* data = nullptr;
+    const long size = BIO_get_mem_data(out, &data);
+    client.give_input({data, static_cast<size_t>(size)});
+    static_cast<void>(BIO_reset(out));
+  }
+  EXPECT_TRUE(are_done);
+  EXPECT_EQ(client.read(), "");  // takes tickets
+}
+
+/// A client comes, first to us or to the host's own port, and then to us with the session that it has.
+/// Whether that is resumed.
+bool is_resumed(TestSessions& sessions, int version, bool is_ours) {
+  std::atomic<uint64_t> open_count{0};
+  const auto make_client = [&] {
+    TestPeer client(sessions.make_client());
+    SSL_set_max_proto_version(client.ssl(), version);
+    return client;
+  };
+  const auto come_to_us = [&](TestPeer& client) {
+    int ends[2];
+    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM | SOCK_NONBLOCK, 0, ends), 0);
+    const net::Descriptor other_end(ends[1]);
+    const auto transport = TlsTransport::make(sessions.make(), net::Descriptor(ends[0]), open_count);
+    Step step = Step::wants_input;
+    for (int round = 0; round < 10 && step != Step::done; ++round) {
+      static_cast<void>(client.shake_hands());
+      const std::string sent = client.take_output();
+      EXPECT_EQ(::send(other_end.get(), sent.data(), sent.size(), 0), static_cast<ssize_t>(sent.size()));
+      step = transport->shake_hands();
+      char piece[65536];
+      const ssize_t count = ::recv(other_end.get(), piece, sizeof piece, 0);
+      client.give_input({piece, static_cast<size_t>(std::max<ssize_t>(count, 0))});
+    }
+    EXPECT_EQ(step, Step::done) << transport->failure();
+    EXPECT_TRUE(client.shake_hands());
+    EXPECT_EQ(client.read(), "");
+  };
+  TestPeer first = make_client();
+  if (is_ours) {
+    come_to_us(first);
+  } else {
+    const Session host = sessions.make();
+    connect_ends(first, host.get());
+    SSL_set_shutdown(host.get(), SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);  // or its session would be bad
+  }
+  SSL_SESSION* const session = SSL_get_session(first.ssl());
+  SSL_set_shutdown(first.ssl(), SSL_SENT_SHUTDOWN | SSL_RECEIVED_SHUTDOWN);
+  EXPECT_TRUE(is_ours || SSL_SESSION_is_resumable(session) == 1);
+  TestPeer second = make_client();
+  SSL_set_session(second.ssl(), session);
+  come_to_us(second);
+  return SSL_session_reused(second.ssl()) == 1;
 }
 
 // ---- the handshake
@@ -83,6 +155,52 @@ TEST_F(TlsTest, requests_that_come_with_the_end_of_the_handshake_stay_for_the_po
   EXPECT_EQ(transport_->shake_hands(), Step::done);
   EXPECT_TRUE(poll_tells_of_input());
   EXPECT_EQ(receive(), "request");
+}
+
+/// A session that the host's own port has made, or one of ours, is no way past the check of a certificate.
+TEST_F(TlsTest, no_session_is_resumed) {
+  for (const int version : {TLS1_2_VERSION, TLS1_3_VERSION}) {
+    for (const bool is_ours : {true, false}) {
+      EXPECT_FALSE(is_resumed(sessions_, version, is_ours)) << version;
+    }
+  }
+}
+
+/// Or the first request of a client without TCP_NODELAY would wait for 40 ms.
+TEST_F(TlsTest, the_end_of_a_handshake_is_acknowledged_at_once) {
+  const net::Descriptor listener(::socket(AF_INET, SOCK_STREAM, 0));
+  sockaddr_in address{};
+  address.sin_family = AF_INET;
+  address.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+  socklen_t size = sizeof address;
+  ASSERT_EQ(::bind(listener.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+  ASSERT_EQ(::listen(listener.get(), 1), 0);
+  ASSERT_EQ(::getsockname(listener.get(), reinterpret_cast<sockaddr*>(&address), &size), 0);
+  other_end_ = net::Descriptor(::socket(AF_INET, SOCK_STREAM, 0));
+  ASSERT_EQ(::connect(other_end_.get(), reinterpret_cast<sockaddr*>(&address), size), 0);
+  transport_ = TlsTransport::make(sessions_.make(),
+                                  net::Descriptor(::accept(listener.get(), nullptr, nullptr)), open_count_);
+  EXPECT_FALSE(client_.shake_hands());
+  Step step = Step::wants_input;
+  while (step != Step::done) {
+    flush_client();
+    ::fcntl(transport_->fd(), F_SETFL, O_NONBLOCK);
+    pollfd waiting{transport_->fd(), POLLIN, 0};
+    ASSERT_EQ(::poll(&waiting, 1, 20'000), 1);
+    step = transport_->shake_hands();
+    ASSERT_NE(step, Step::failed);
+    if (step != Step::done) {
+      char piece[65536];
+      const ssize_t count = ::recv(other_end_.get(), piece, sizeof piece, 0);
+      ASSERT_GT(count, 0);
+      client_.give_input({piece, static_cast<size_t>(count)});
+      static_cast<void>(client_.shake_hands());
+    }
+  }
+  int is_quick = 0;
+  socklen_t int_size = sizeof is_quick;
+  ASSERT_EQ(::getsockopt(transport_->fd(), IPPROTO_TCP, TCP_QUICKACK, &is_quick, &int_size), 0);
+  EXPECT_EQ(is_quick, 1);
 }
 
 // ---- bytes that come
@@ -186,6 +304,74 @@ TEST_F(TlsTest, a_key_update_is_answered) {
   EXPECT_EQ(transport_->send("reply", 5).byte_count, 5U);
   feed_client();
   EXPECT_EQ(client_.read(), "reply");
+}
+
+TEST_F(TlsTest, few_bytes_in_many_records_take_many_receives) {
+  shake_hands();
+  const size_t count = 4000;
+  for (size_t i = 0; i < count; ++i) {
+    client_.write("x");
+  }
+  flush_client();
+  size_t received = receive().size();
+  EXPECT_LT(received, count / 2);
+  EXPECT_FALSE(transport_->holds_input());
+  while (poll_tells_of_input()) {
+    received += receive().size();
+  }
+  EXPECT_EQ(received, count);
+}
+
+TEST_F(TlsTest, many_bytes_in_large_records_come_in_one_receive) {
+  shake_hands();
+  const std::string text = varied_text(limits::receive_bytes);
+  client_.write(text);
+  flush_client();
+  EXPECT_EQ(receive(limits::receive_bytes), text);
+}
+
+TEST_F(TlsTest, messages_that_carry_nothing_are_bounded) {
+  shake_hands();
+  const auto update_keys = [this](uint32_t count) {
+    for (uint32_t i = 0; i < count; ++i) {
+      SSL_key_update(client_.ssl(), SSL_KEY_UPDATE_NOT_REQUESTED);
+      static_cast<void>(client_.shake_hands());
+    }
+  };
+  const std::string text = varied_text(limits::tls_messages_per_bytes);
+  for (int round = 0; round < 3; ++round) {
+    update_keys(limits::tls_messages_max);
+    client_.write(text);
+    flush_client();
+    std::string received;
+    while (poll_tells_of_input()) {
+      received += receive();
+    }
+    EXPECT_EQ(received, text);
+  }
+  update_keys(limits::tls_messages_max + 1);
+  client_.write("request");
+  flush_client();
+  EXPECT_EQ(receive(), "");
+  EXPECT_EQ(last_status_, Status::misused);
+  EXPECT_EQ(receive(), "");
+  EXPECT_EQ(last_status_, Status::misused);
+  EXPECT_EQ(transport_->send("reply", 5).status, Status::failed);
+}
+
+TEST_F(TlsTest, a_client_that_asks_for_renegotiation_again_and_again_is_cut_off) {
+  SSL_set_max_proto_version(client_.ssl(), TLS1_2_VERSION);
+  shake_hands();
+  uint32_t asked = 0;
+  while (last_status_ == Status::blocked && asked < 2 * limits::tls_messages_max) {
+    SSL_renegotiate(client_.ssl());
+    static_cast<void>(client_.shake_hands());
+    flush_client();
+    receive();
+    feed_client();
+    ++asked;
+  }
+  EXPECT_NE(last_status_, Status::blocked);
 }
 
 // ---- bytes that go

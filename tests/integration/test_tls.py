@@ -248,15 +248,18 @@ def test_a_client_can_not_renegotiate(secured: RowSocketServer, authority: Autho
     assert b"no renegotiation" in done.stderr.lower() + done.stdout.lower()
 
 
-def test_sessions_are_resumed(secured: RowSocketServer, authority: Authority) -> None:
-    context = authority.context(version=V1_2)
+@pytest.mark.parametrize("version", [V1_2, V1_3])
+def test_a_session_is_not_resumed_but_shaken_hands_for_anew(
+    secured: RowSocketServer, authority: Authority, version: ssl.TLSVersion
+) -> None:
+    context = authority.context(version=version)
     with secured.raw("read", context) as first:
         assert isinstance(first.socket, ssl.SSLSocket)
         assert first.ask(OPEN) == OK
         session = first.socket.session
     plain = socket.create_connection(secured.read_address())
     with context.wrap_socket(plain, server_hostname="localhost", session=session) as again:
-        assert again.session_reused
+        assert not again.session_reused
         again.sendall(OPEN + b"\n")
         assert again.recv(100) == OK + b"\n"
 
