@@ -209,10 +209,10 @@ void Handshakes::finish(Handshake& handshake) {
 
 void Handshakes::fail(Handshake& handshake, std::string_view why) {
   const Newcomer& newcomer = handshake.newcomer;
+  log_.about_connection(LogLevel::note, newcomer.arrival.number, newcomer.arrival.peer, why);
   counters_.add(Counter::tls_handshakes_failed);
   counters_.add(Counter::connections_closed);
   newcomer.inbox->connection_closed();
-  log_.about_connection(LogLevel::note, newcomer.arrival.number, newcomer.arrival.peer, why);
   forget(handshake);
 }
 
