@@ -74,6 +74,12 @@ void TurnLoop::poll() {
   if (return_wait_until_us != 0 && return_wait_.are_few(events_.size())) {
     let_clients_return(return_wait_until_us);
   }
+  // Before the turn looks for the reason: what comes from here on wakes the next poll.
+  was_woken_ =
+      std::any_of(events_.begin(), events_.end(), [](const auto& event) { return event.tag == nullptr; });
+  if (was_woken_) {
+    world_.inbox.wakeup().drain();
+  }
   now_ms_ = world_.clock.now_ms();
 }
 
@@ -133,12 +139,9 @@ void TurnLoop::refresh_settings() {
 // ---- admit
 
 void TurnLoop::admit_arrivals() {
-  const bool woken =
-      std::any_of(events_.begin(), events_.end(), [](const auto& event) { return event.tag == nullptr; });
-  if (!woken) {
+  if (!was_woken_) {
     return;
   }
-  world_.inbox.wakeup().drain();
   take_back();
   take_logins();
   world_.inbox.take(arrivals_);

@@ -144,6 +144,17 @@ TEST_F(ReturnTest, nobody_waits_after_a_commit_without_a_flush) {
   EXPECT_THAT(slept_us_, IsEmpty());
 }
 
+/// Another thread of the worker was told before, which woke this one.
+TEST_F(TurnLoopTest, a_session_that_is_told_to_stop_while_its_turn_begins_wakes_the_next) {
+  engine_.on_next_interruption_look([this] {
+    engine_.interrupt(engine::Interruption::stop);
+    inbox_.wake();
+  });
+  EXPECT_TRUE(turn());
+  ASSERT_FALSE(poller_.wait(0).empty());
+  EXPECT_EQ(loop_->run(*turn_), TurnLoop::Ended::stop);
+}
+
 TEST_F(TurnLoopTest, requests_may_be_cut_anywhere) {
   TestClient client = connect_with_items();
   const std::string requests = std::string(find_pen).append("x\n").append(find_ink);

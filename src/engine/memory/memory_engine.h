@@ -122,6 +122,8 @@ class MemoryEngine final : public Engine {
   void on_next_write(std::function<void()> action);
   /// The same for the next commit that has changes to commit.
   void on_next_commit(std::function<void()> action);
+  /// What happens right behind the next look at a session's interruption. It may call back.
+  void on_next_interruption_look(std::function<void()> action);
   /// The next request that begins does this first, without a lock of the engine: it waits for something.
   /// `is_announced`: its session says so before (SessionOptions::about_to_wait).
   void on_next_request(std::function<void()> action, bool is_announced = true);

@@ -281,8 +281,14 @@ uint64_t MemorySession::lock_wait_timeout_ms() const {
 }
 
 Interruption MemorySession::interruption() const {
-  const MutexLock lock(state_.mutex);
-  return interruption_;
+  MutexLock lock(state_.mutex);
+  const Interruption seen = interruption_;
+  if (const auto action = std::exchange(state_.on_next_interruption_look, nullptr)) {
+    lock.unlock();
+    action();
+    lock.lock();
+  }
+  return seen;
 }
 
 void MemorySession::clear_interruption() {

@@ -68,6 +68,7 @@ struct State {
   ConditionVariable wait_began;
   std::function<void()> on_next_write ROWSOCKET_GUARDED_BY(mutex);
   std::function<void()> on_next_commit ROWSOCKET_GUARDED_BY(mutex);
+  std::function<void()> on_next_interruption_look ROWSOCKET_GUARDED_BY(mutex);
   std::function<void()> on_next_request ROWSOCKET_GUARDED_BY(mutex);
   bool is_next_announced ROWSOCKET_GUARDED_BY(mutex) = false;
   bool transactions_are_long ROWSOCKET_GUARDED_BY(mutex) = false;
