@@ -151,7 +151,7 @@ class TurnLoop {
   uint64_t now_ms_;
   Connections::Events events_;
   bool was_woken_ = false;  ///< by another thread, when the turn began
-  Waiting writable_;  ///< may go on sending what is left of earlier turns
+  Waiting writable_;        ///< may go on sending what is left of earlier turns
 
   // From turn to turn.
   Waiting unreached_;
