@@ -216,7 +216,7 @@ void copy_key_part(const KEY* key, const KeyPart& part, uchar* image) {
 
 /// The member that is the empty text, from 1. 0 if there is none.
 uint empty_member(const Field* field) {
-  const TYPELIB* const members = field->get_typelib();
+  const TYPELIB* const members = members_of(field);
   for (uint i = 0; i < members->count; ++i) {
     if (field->charset()->strnncollsp(members->type_names[i], members->type_lengths[i], "", 0) == 0) {
       return i + 1;

@@ -24,6 +24,9 @@ inline uchar* allocate_bytes(THD* thd, size_t byte_count) {
 
 #if MYSQL_VERSION_ID < 110800
 
+/// Of an ENUM or SET.
+inline const TYPELIB* members_of(const Field* field) { return field->get_typelib(); }
+
 inline bool is_spatial(const KEY& key) { return (key.flags & HA_SPATIAL) != 0; }
 
 /// An index that is no list of rows in an order.
@@ -95,6 +98,10 @@ inline bool has_vector_index(const TABLE* table) { return table->s->hlindexes() 
 
 inline bool is_invalid_table_name(const std::string& name) {
   return Lex_ident_table::check_name(lex_string(name), false);
+}
+
+inline const TYPELIB* members_of(const Field* field) {
+  return static_cast<const Field_enum*>(field)->typelib();
 }
 
 inline ulonglong rows_changed(const handler* file) {
