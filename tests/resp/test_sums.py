@@ -57,8 +57,9 @@ def test_a_year_is_not_made_of_a_number_that_is_none(column: RespServer, resp: R
     make(column, "YEAR", "2005")
     assert resp.command("HINCRBY", "app.typed:a", "v", 1) == b":2006\r\n"
     assert resp.command("HINCRBY", "app.typed:a", "v", -1990) == OVERFLOW
-    assert resp.command("INCR", "@@typed.b") == OVERFLOW
     assert stored(column) == ["2006"]
+    assert resp.command("INCR", "@@typed.b") == b":2001\r\n", "a new row has what INSERT makes of 1"
+    assert stored(column) == ["2006", "2001"]
 
 
 @pytest.mark.parametrize(
