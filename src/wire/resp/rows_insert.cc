@@ -115,9 +115,7 @@ bool RowsInserter::take_changes(Operation operation) {
     return false;
   }
   for (size_t left = column_count_of(columns); left > 0; --left) {
-    const std::string_view name = columns.substr(0, columns.find(','));
-    columns.remove_prefix(left > 1 ? name.size() + 1 : name.size());
-    const size_t position = position_of(name, names_->columns);
+    const size_t position = position_of(take_name(columns), names_->columns);
     const auto stood_before = changes_.first(change_count_);
     if (position == column_count_ ||
         std::any_of(stood_before.begin(), stood_before.end(),
