@@ -8,8 +8,9 @@ Counters that all share are in counters.py, foreign keys in family.py, tables th
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
+from typing import Any
 
 from property.ingredients import register
 from property.requests import FIRST_FREE_ID
@@ -122,9 +123,12 @@ class OwnedMember:
             len(self.request.rows) if isinstance(self.request, Insert) and self.request.clause == "E" else 0
         )
 
-    def in_part(self) -> Iterator[OwnedMember]:
-        """What may be done of rows that are each for themselves: a KILL fails those behind it, or one;
-        and one of each kind may have come."""
+    def in_part(self, seen: Collection[tuple[Any, ...]]) -> Iterator[OwnedMember]:
+        """What may be done of rows that are each for themselves, where SQL sees these rows.
+
+        A KILL fails those behind it, or one that waits, or all that wait: any of them. So of all the parts
+        only those are of use that leave what is seen, apart from what later requests make of it.
+        """
         if not isinstance(self.request, Insert) or not self.rows:
             return
         rows = self.request.rows
@@ -132,7 +136,11 @@ class OwnedMember:
         without_one = [
             one[:number] + one[number + 1 :] for one in beginnings for number in range(len(one) - 1)
         ]
-        for part in beginnings[:-1] + without_one:
+        values = {tuple(one[:4]) for one in seen}
+        as_seen = tuple(row for row in rows if (*row[:3], row[3] or "") in values)
+        ids = {one[0] for one in seen}
+        with_seen_ids = tuple(row for row in rows if row[0] in ids)
+        for part in [*beginnings[:-1], *without_one, as_seen, with_seen_ids]:
             yield replace(self, request=replace(self.request, rows=part))
 
     def run(self, reply: bytes | None, refusals: Refusals | None) -> bytes | None:

@@ -11,7 +11,7 @@ from property.books import OwnedMember
 from property.requests import Owner, insert_line
 from property.rows import Insert, OwnRows
 from property.shapes import SHAPES
-from property.steps import Alone, Wrong
+from property.steps import Alone, Group, Wrong
 from property.unknown import settle_unknown
 
 OWNER = Owner(0)
@@ -22,11 +22,12 @@ DONE_IN_PART = {
     "the first but one": (1, 2),
     "none": (),
     "all": (0, 1, 2, 3),
+    "two that did not wait": (1, 3),
 }
 IMPOSSIBLE = {"a row of no request": (0, 4)}
 
 
-def settled(done: tuple[int, ...], clause: str) -> OwnRows:
+def settled(done: tuple[int, ...], clause: str, *, in_group: bool = False) -> OwnRows:
     """The book after an insert of `ROWS` without an answer, where SQL sees these rows."""
     shape = next(shape for shape in SHAPES if shape.name == "plain")
     book = OwnRows(shape)
@@ -35,13 +36,15 @@ def settled(done: tuple[int, ...], clause: str) -> OwnRows:
     def read(query: str) -> list[tuple[Any, ...]]:
         return [(OWNER.ids[number], 0, number, None, 0) for number in done]
 
-    settle_unknown([Alone(OwnedMember(book, insert, insert_line(shape, insert)))], OWNER, read)
+    member = OwnedMember(book, insert, insert_line(shape, insert))
+    settle_unknown([Group([member]) if in_group else Alone(member)], OWNER, read)
     return book
 
 
 @pytest.mark.parametrize("done", DONE_IN_PART.values(), ids=DONE_IN_PART)
-def test_rows_that_are_each_for_themselves_may_be_done_in_part(done: tuple[int, ...]) -> None:
-    assert sorted(settled(done, "E").rows) == [OWNER.ids[number] for number in done]
+@pytest.mark.parametrize("in_group", [False, True], ids=["alone", "in a group"])
+def test_rows_that_are_each_for_themselves_may_be_done_in_part(done: tuple[int, ...], in_group: bool) -> None:
+    assert sorted(settled(done, "E", in_group=in_group).rows) == [OWNER.ids[number] for number in done]
 
 
 @pytest.mark.parametrize("done", IMPOSSIBLE.values(), ids=IMPOSSIBLE)

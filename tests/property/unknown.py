@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 from property.books import FAMILY_TABLES, OPENED, OwnedMember
@@ -17,13 +18,13 @@ from property.family import FamilyBook
 from property.requests import ROWS_PER_OWNER, Owner
 from property.rows import OwnRows, Refused
 from property.shapes import COLUMNS
-from property.steps import Alone, Book, Member, Step, Wrong
+from property.steps import Alone, Book, Group, Member, Step, Wrong
 from property.tokens import TokenBook
 
 Read = Callable[[str], list[tuple[Any, ...]]]
 
 
-def rows_in_sql(book: OwnRows | FamilyBook, owner: Owner, read: Read) -> object:
+def rows_in_sql(book: OwnRows | FamilyBook, owner: Owner, read: Read) -> tuple[tuple[Any, ...], ...]:
     """What SQL sees, as the book's `snapshot` puts it."""
     where = f"WHERE id BETWEEN {owner.ids.start} AND {owner.ids.stop - 1}"
     if isinstance(book, FamilyBook):
@@ -61,7 +62,7 @@ def settle_unknown(steps: list[Step], owner: Owner, read: Read) -> None:
         if not _is_own(member.book)
     ]
     own_steps = [step for step in steps if any(_is_own(member.book) for member in step.members)]
-    is_possible = any([book.snapshot() for book in books] == seen for _ in _ways(own_steps, books))
+    is_possible = any([book.snapshot() for book in books] == seen for _ in _ways(own_steps, books, seen))
     for book, was in shared:
         book.take(was)
     if not is_possible:
@@ -76,26 +77,49 @@ def _is_own(book: Book) -> bool:
     return isinstance(book, OwnRows | FamilyBook)
 
 
-def _ways(steps: list[Step], books: list[OwnRows | FamilyBook]) -> Iterator[None]:
+def _ways(
+    steps: list[Step], books: list[OwnRows | FamilyBook], seen: list[tuple[tuple[Any, ...], ...]]
+) -> Iterator[None]:
     """Every way in which it may have gone: the books are so while the caller looks, and stay so when it
     stops."""
     if not steps:
         yield
         return
     before = [book.copy() for book in books]
-    yield from _ways(steps[1:], books)
+    yield from _ways(steps[1:], books, seen)
     _restore(books, before)
-    for step in [steps[0], *_in_part(steps[0])]:
+    for step in [steps[0], *_in_part(steps[0], books, seen)]:
         step.pretend()
         if [book.snapshot() for book in books] != [book.snapshot() for book in before]:
-            yield from _ways(steps[1:], books)
+            yield from _ways(steps[1:], books, seen)
         _restore(books, before)
 
 
-def _in_part(step: Step) -> Iterator[Step]:
-    if isinstance(step, Alone) and step.reply is None and isinstance(step.member, OwnedMember):
-        for member in step.member.in_part():
-            yield Alone(member)
+def _in_part(
+    step: Step, books: list[OwnRows | FamilyBook], seen: list[tuple[tuple[Any, ...], ...]]
+) -> Iterator[Step]:
+    """The step with a part of its rows that are each for themselves; of a group, of one member or of each."""
+
+    def parts(member: Member) -> list[Member]:
+        if not isinstance(member, OwnedMember):
+            return []
+        number = next(number for number, book in enumerate(books) if book is member.book)
+        return list(member.in_part(seen[number]))
+
+    if isinstance(step, Alone) and step.reply is None:
+        yield from (Alone(part) for part in parts(step.member))
+    elif isinstance(step, Group) and not step.replies:
+        parts_of = [parts(member) for member in step.members]
+        for number, found in enumerate(parts_of):
+            for part in found:
+                members = [part if nth == number else one for nth, one in enumerate(step.members)]
+                yield replace(step, members=members)
+        if sum(map(bool, parts_of)) > 1:
+            for nth in (-1, -2):  # what is seen, of each
+                members = [
+                    found[nth] if found else one for found, one in zip(parts_of, step.members, strict=True)
+                ]
+                yield replace(step, members=members)
 
 
 def _restore(books: list[OwnRows | FamilyBook], before: list[OwnRows | FamilyBook]) -> None:
