@@ -367,9 +367,14 @@ bool write_both_ends(TABLE* table, const KEY* key, const KeyPart& part, const Va
   CHARSET_INFO* const charset = part.field->charset();
   StringBuffer<MAX_FIELD_WIDTH> searched;
   StringBuffer<MAX_FIELD_WIDTH> kept(charset);
+  if (!in_charset_of(part.field, value, raw, searched) || !take_without_ignored(charset, searched, kept)) {
+    return false;
+  }
+  const size_t characters_max = part.info->length / charset->mbmaxlen;
   TextBounds bounds;
-  if (!in_charset_of(part.field, value, raw, searched) || !take_without_ignored(charset, searched, kept) ||
-      !bounds_of_text(charset, kept, part.info->length / charset->mbmaxlen, part.is_prefix, bounds)) {
+  const bool has_ends = part.is_prefix ? bounds_of_beginning(charset, searched, kept, characters_max, bounds)
+                                       : bounds_of_text(charset, kept, characters_max, bounds);
+  if (!has_ends) {
     return false;
   }
   Field* const field = part.info->field;

@@ -2,6 +2,7 @@
 #include "mariadb/server_headers.h"
 // The server's headers come first.
 #include <algorithm>
+#include <utility>
 
 #include "mariadb/text_bounds.h"
 
@@ -13,6 +14,10 @@ constexpr my_wc_t last_character = 0x10FFFF;
 
 int order(const CHARSET_INFO* charset, const std::vector<char>& text, const String& searched) {
   return charset->strnncollsp(text.data(), text.size(), searched.ptr(), searched.length());
+}
+
+int order(const CHARSET_INFO* charset, const std::vector<char>& text, const std::vector<char>& other) {
+  return charset->strnncollsp(text.data(), text.size(), other.data(), other.size());
 }
 
 /// For how many characters a character counts, at most.
@@ -62,28 +67,14 @@ bool find_greater(const CHARSET_INFO* charset, const String& text, const std::ve
   return false;
 }
 
-}  // namespace
-
-bool may_compare_apart(const CHARSET_INFO* charset) { return charset->strxfrm_multiply > 1; }
-
-bool take_without_ignored(CHARSET_INFO* charset, const String& text, String& kept) {
-  kept.length(0);
-  kept.set_charset(charset);
-  const char* const end = text.ptr() + text.length();
-  for (const char* at = text.ptr(); at < end;) {
-    const size_t size = charset->charlen_fix(at, end);
-    const bool is_ignored = charset->strnncollsp(at, size, "", 0) == 0 && charset->lengthsp(at, size) > 0;
-    if (!is_ignored && kept.append(at, size)) {
-      return false;
-    }
-    at += size;
-  }
-  const bool is_equal = charset->strnncollsp(kept.ptr(), kept.length(), text.ptr(), text.length()) == 0;
-  return is_equal || !kept.copy(text);
+std::vector<char> beginning_of(const CHARSET_INFO* charset, const String& text, size_t characters_max) {
+  const size_t byte_count =
+      std::min<size_t>(charset->charpos(text.ptr(), text.end(), characters_max), text.length());
+  return {text.ptr(), text.ptr() + byte_count};
 }
 
-bool bounds_of_text(CHARSET_INFO* charset, const String& text, size_t characters_max, bool is_prefix,
-                    TextBounds& bounds) {
+bool find_bounds(CHARSET_INFO* charset, const String& text, size_t characters_max, bool is_prefix,
+                 TextBounds& bounds) {
   std::vector<size_t> ends;  // of the first characters, as many as a key keeps
   const char* const end = text.ptr() + text.length();
   size_t lesser_count = 0;  // of those, what the lesser text has
@@ -107,6 +98,51 @@ bool bounds_of_text(CHARSET_INFO* charset, const String& text, size_t characters
       return false;
     }
   }
+}
+
+}  // namespace
+
+bool may_compare_apart(const CHARSET_INFO* charset) { return charset->strxfrm_multiply > 1; }
+
+bool take_without_ignored(CHARSET_INFO* charset, const String& text, String& kept) {
+  kept.length(0);
+  kept.set_charset(charset);
+  const char* const end = text.ptr() + text.length();
+  for (const char* at = text.ptr(); at < end;) {
+    const size_t size = charset->charlen_fix(at, end);
+    const bool is_ignored = charset->strnncollsp(at, size, "", 0) == 0 && charset->lengthsp(at, size) > 0;
+    if (!is_ignored && kept.append(at, size)) {
+      return false;
+    }
+    at += size;
+  }
+  const bool is_equal = charset->strnncollsp(kept.ptr(), kept.length(), text.ptr(), text.length()) == 0;
+  return is_equal || !kept.copy(text);
+}
+
+bool bounds_of_text(CHARSET_INFO* charset, const String& text, size_t characters_max, TextBounds& bounds) {
+  return find_bounds(charset, text, characters_max, false, bounds);
+}
+
+bool bounds_of_beginning(CHARSET_INFO* charset, const String& text, const String& kept, size_t characters_max,
+                         TextBounds& bounds) {
+  const bool is_same = text.length() == kept.length();
+  if (!find_bounds(charset, kept, characters_max, true, bounds)) {
+    if (is_same) {
+      return false;
+    }
+    bounds.lesser = bounds.greater = beginning_of(charset, kept, characters_max);
+  }
+  if (!is_same) {
+    // A row that has the same characters, those that do not count as well, begins as the text does.
+    std::vector<char> beginning = beginning_of(charset, text, characters_max);
+    if (order(charset, beginning, bounds.lesser) < 0) {
+      bounds.lesser = std::move(beginning);
+    } else if (order(charset, beginning, bounds.greater) > 0) {
+      bounds.greater = std::move(beginning);
+    }
+  }
+  return true;
 }
 
 }  // namespace rowsocket::mariadb

@@ -23,10 +23,15 @@ struct TextBounds {
   std::vector<char> greater;  ///< after it
 };
 
-/// The ends of what may be equal to a text that fills a key or is longer. `is_prefix`: the key keeps the
-/// beginnings of a column. Of rows with characters that do not count, or with two that count as one, such a
-/// beginning may stand before. False if there is no such text: of control characters, or the last ones.
+/// The ends of what may be equal to a text that fills a key or is longer. False if there is no such text: of
+/// control characters, or the last ones.
 [[nodiscard]] bool bounds_of_text(CHARSET_INFO* charset, const String& text, size_t characters_max,
-                                  bool is_prefix, TextBounds& bounds);
+                                  TextBounds& bounds);
+
+/// The same where a key keeps the beginnings of a column. Such a beginning may have characters that do not
+/// count, or the first of two that count as one, and so stand elsewhere than the text. `kept`: the text
+/// without what its collation ignores.
+[[nodiscard]] bool bounds_of_beginning(CHARSET_INFO* charset, const String& text, const String& kept,
+                                       size_t characters_max, TextBounds& bounds);
 
 }  // namespace rowsocket::mariadb
