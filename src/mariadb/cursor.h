@@ -14,6 +14,7 @@
 #include "mariadb/generated_ids.h"
 #include "mariadb/key_bound.h"
 #include "mariadb/open_table.h"
+#include "mariadb/text_prefix.h"
 
 namespace rowsocket::mariadb {
 

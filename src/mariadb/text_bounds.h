@@ -14,17 +14,20 @@ namespace rowsocket::mariadb {
 /// False where each character is compared with one character.
 [[nodiscard]] bool may_compare_apart(const CHARSET_INFO* charset);
 
+/// The characters of which one sorts last. In single bytes a table says which; else it is not always the same
+/// one, so there are two. Empty where the character set lacks them.
+[[nodiscard]] std::vector<std::vector<char>> last_characters(const CHARSET_INFO* charset);
+
 /// The text without what its collation ignores, where the two are equal; else as it is. False without memory.
 [[nodiscard]] bool take_without_ignored(CHARSET_INFO* charset, const String& text, String& kept);
 
 /// Two texts, of at most as many characters as a key keeps.
 struct TextBounds {
-  std::vector<char> lesser;   ///< at or before the text
-  std::vector<char> greater;  ///< after it
+  std::vector<char> lesser;   ///< at or before what may be equal
+  std::vector<char> greater;  ///< at or after it
 };
 
-/// The ends of what may be equal to a text that fills a key or is longer. False if there is no such text: of
-/// control characters, or the last ones.
+/// The ends of what may be equal to a text that fills a key or is longer. False of a shorter one.
 [[nodiscard]] bool bounds_of_text(CHARSET_INFO* charset, const String& text, size_t characters_max,
                                   TextBounds& bounds);
 

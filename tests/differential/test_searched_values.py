@@ -352,3 +352,44 @@ def test_a_prefix_finds_a_text_with_characters_that_do_not_count(search: Search,
         assert in_index | {id} <= set(table.by_key("=", value)) <= set(table.by_sql("=", value)), value
         for operator in (">=", "<="):
             assert id in table.by_key(operator, value), (operator, value)
+
+
+@pytest.mark.parametrize("character_set", ["ucs2", "utf16", "utf32"])
+@pytest.mark.parametrize("collation", ["unicode_ci", "uca1400_ai_ci", "uca1400_nopad_as_cs"])
+@pytest.mark.parametrize("size", [1, 3])
+def test_a_prefix_of_wide_characters_finds_plain_letters(
+    search: Search, character_set: str, collation: str, size: int
+) -> None:
+    values = ["b", "bb", "bcd", "hello", "hello world", "Zoë", "c"]
+    column = f"v TEXT CHARACTER SET {character_set} COLLATE {character_set}_{collation} NOT NULL"
+    table = search(f"{column}, KEY k (v({size}))", values)
+    for operator in OPERATORS:
+        for value in values:
+            assert table.by_key(operator, value) == table.by_sql(operator, value), (operator, value)
+
+
+LAST = ["\U0010ffff", "\U0010fffd", "\U0001f98a", "\uffff", "\ufffd"]
+
+
+@pytest.mark.parametrize("collation", ["unicode_ci", "uca1400_ai_ci", "uca1400_nopad_ai_ci", "general_ci"])
+@pytest.mark.parametrize("definition", ["VARCHAR(1) {}, KEY k (v)", "TEXT {}, KEY k (v(1))"])
+def test_a_longer_text_of_the_last_characters_finds_what_sql_finds(
+    search: Search, collation: str, definition: str
+) -> None:
+    text = f"CHARACTER SET utf8mb4 COLLATE utf8mb4_{collation} NOT NULL"
+    table = search(f"v {definition.format(text)}", ["a", "z", *LAST])
+    for operator in OPERATORS:
+        for last in LAST:
+            for value in (last * 2, last * 3, "z" + last, last + "a"):
+                assert table.by_key(operator, value) == table.by_sql(operator, value), (operator, value)
+
+
+def test_the_last_characters_behind_another_part_are_no_error(search: Search) -> None:
+    column = "v TINYTEXT COLLATE utf8mb4_uca1400_czech_nopad_as_cs NOT NULL"
+    table = search(f"{column}, n INT DEFAULT 1, KEY k (n, v(2))", ["a", LAST[0] * 3])
+    assert table.by_key("=", "1", LAST[0] * 2) == []
+    assert table.by_key("=", "1", LAST[0] * 3) == [2]
+    assert table.by_key("<", "2", LAST[0] * 2) == [1, 2]
+    assert table.by_key(">", "0", LAST[0] * 2 + "a") == [1, 2]
+    reply = table.wire.tokens(1, ">=", 1, "1", 9, 0, "T", "<=", 2, "1", LAST[0] * 2)
+    assert reply == [b"0", b"1", b"1"]
