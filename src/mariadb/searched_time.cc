@@ -10,6 +10,35 @@
 namespace rowsocket::mariadb {
 namespace {
 
+constexpr my_time_t day_s = 24 * 3600;
+
+my_time_t seconds_of(const MYSQL_TIME& time) {
+  constexpr my_time_t seconds_in_minute = 60;
+  constexpr my_time_t seconds_in_hour = 3600;
+  return static_cast<my_time_t>(calc_daynr(time.year, time.month, time.day)) * day_s +
+         static_cast<my_time_t>(time.hour) * seconds_in_hour +
+         static_cast<my_time_t>(time.minute) * seconds_in_minute + static_cast<my_time_t>(time.second);
+}
+
+/// What the session's clock shows, in seconds.
+my_time_t shown_at(THD* thd, my_time_t moment) {
+  MYSQL_TIME time;
+  thd->variables.time_zone->gmt_sec_to_TIME(&time, moment);
+  return seconds_of(time);
+}
+
+/// The first moment behind a time that the clock has passed over near `moment`.
+my_time_t first_behind(THD* thd, my_time_t moment, my_time_t wanted) {
+  constexpr my_time_t far_s = 3 * day_s;  // zones have left out a whole day
+  my_time_t before = moment - far_s;
+  my_time_t behind = moment + far_s;
+  while (behind - before > 1) {
+    const my_time_t middle = before + (behind - before) / 2;
+    (shown_at(thd, middle) > wanted ? behind : before) = middle;
+  }
+  return behind;
+}
+
 /// A TIMESTAMP holds moments only: of a day that is none, the last moment before it, of an hour that the
 /// clock passed over, the first moment behind it, and of one too late the latest that there is.
 void store_moment(THD* thd, Field* field, MYSQL_TIME time) {
@@ -28,8 +57,10 @@ void store_moment(THD* thd, Field* field, MYSQL_TIME time) {
   }
   uint warning = 0;
   const my_time_t moment = thd->variables.time_zone->TIME_to_gmt_sec(&time, &warning);
-  if (warning == ER_WARN_INVALID_TIMESTAMP) {
-    field->store_timestamp(moment, 0);
+  const my_time_t wanted = seconds_of(time);
+  // The warning is not enough: in the system's own zone the server gives it for gaps of an hour only.
+  if (moment != 0 && shown_at(thd, moment) != wanted) {
+    field->store_timestamp(first_behind(thd, moment, wanted), 0);
     return;
   }
   const int failure = field->store_time_dec(&time, TIME_SECOND_PART_DIGITS);
@@ -49,17 +80,6 @@ bool pack_time(THD* thd, bool is_time, const Value& value, longlong& packed) {
   packed = is_time ? text->val_time_packed(thd) : text->val_datetime_packed(thd);
   packed = text->null_value ? 0 : packed;
   return true;
-}
-
-/// What the session's clock shows, in seconds.
-my_time_t shown_at(THD* thd, my_time_t moment) {
-  constexpr my_time_t seconds_in_minute = 60;
-  constexpr my_time_t seconds_in_hour = 3600;
-  MYSQL_TIME time;
-  thd->variables.time_zone->gmt_sec_to_TIME(&time, moment);
-  return static_cast<my_time_t>(calc_daynr(time.year, time.month, time.day)) * 24 * seconds_in_hour +
-         static_cast<my_time_t>(time.hour) * seconds_in_hour +
-         static_cast<my_time_t>(time.minute) * seconds_in_minute + static_cast<my_time_t>(time.second);
 }
 
 }  // namespace
@@ -82,8 +102,19 @@ Fit store_nearest_time(THD* thd, Field* field, const Value& value) {
   return sql_values::side_of(wanted < stored ? -1 : wanted > stored ? 1 : 0);
 }
 
+bool is_shown(THD* thd, Field* field, const Value& value) {
+  ulong fraction = 0;
+  const my_time_t moment = field->get_timestamp(&fraction);
+  if (moment < day_s || moment > TIMESTAMP_MAX_VALUE - day_s ||
+      shown_at(thd, moment + day_s) - shown_at(thd, moment - day_s) == 2 * day_s) [[likely]] {
+    return true;  // the clock does not change here
+  }
+  const AsInSelect as_in_select(thd);
+  longlong wanted = 0;
+  return pack_time(thd, false, value, wanted) && wanted == field->val_datetime_packed(thd);
+}
+
 bool find_both_moments(THD* thd, const Field* field, TwoMoments& both) {
-  constexpr my_time_t day_s = 24 * 3600;
   const my_time_t moment = field->get_timestamp(&both.fraction);
   if (moment < day_s || moment > TIMESTAMP_MAX_VALUE - day_s) {
     return false;

@@ -16,6 +16,10 @@ using sql_values::Fit;
 /// its last.
 [[nodiscard]] Fit store_nearest_time(THD* thd, Field* field, const Value& value);
 
+/// Whether the clock shows `value` at the moment that a TIMESTAMP has taken for it. Where the clock has
+/// passed over the value, the server may have taken another without a word.
+[[nodiscard]] bool is_shown(THD* thd, Field* field, const Value& value);
+
 /// The moments at which a clock that was put back has shown the time of the stored one.
 struct TwoMoments {
   my_time_t earlier = 0;

@@ -178,10 +178,11 @@ Fit side_of_stored(THD* thd, Field* field, const Value& value, bool raw) {
       return side_of_number(field, value);
     case REAL_RESULT:
       return side_of_real(field, number_in(value).value);
-    case TIME_RESULT:
-      return sql_values::is_held_whole(value.view(), time_kind(field), field->decimals())
-                 ? Fit::exact
-                 : store_nearest(thd, field, value, raw);
+    case TIME_RESULT: {
+      const bool is_taken = sql_values::is_held_whole(value.view(), time_kind(field), field->decimals()) &&
+                            (field->type() != MYSQL_TYPE_TIMESTAMP || is_shown(thd, field, value));
+      return is_taken ? Fit::exact : store_nearest(thd, field, value, raw);
+    }
     default:
       return Fit::exact;
   }

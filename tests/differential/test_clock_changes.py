@@ -5,6 +5,7 @@ SQL's comparison of what the clock shows finds."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from datetime import datetime, timedelta
 from pathlib import Path
 
 import pytest
@@ -139,3 +140,38 @@ def test_a_change_meets_the_rows_of_both_hours(times: Callable[..., Times]) -> N
     assert table.wire.tokens(1, "=", 1, "2024-10-27 02:30:00", 9, 0, "U", 1000)[0] != b"0"  # two of one id
     assert table.wire.tokens(1, "=", 1, "2024-10-27 02:30:00", 9, 0, "D") == [b"0", b"1", b"2"]
     assert table.by_sql("v = '2024-10-27 02:30:00'") == []
+
+
+# The system's own zones, as POSIX writes them: half an hour of summer time, and two hours.
+SYSTEM_ZONES = {
+    "<+1030>-10:30<+11>-11,M10.1.0,M4.1.0": ("2023-09-30 14:30", "2024-04-06 14:00"),
+    "<+00>0<+02>-2,M3.5.0/1,M10.5.0/3": ("2023-03-25 23:30", "2023-10-28 23:30"),
+}
+QUARTERS = range(0, 4 * 3600, 900)
+
+
+@pytest.mark.parametrize("zone", SYSTEM_ZONES)
+def test_the_clock_of_the_system_may_change_by_other_than_an_hour(
+    tree: ServerTree, template: Path, monkeypatch: pytest.MonkeyPatch, zone: str
+) -> None:
+    monkeypatch.setenv("TZ", zone)
+    with RowSocketServer(tree, template) as server, server.raw("read") as wire:
+        database = Database(server, "d")
+        database.sql("CREATE TABLE t (id INT PRIMARY KEY AUTO_INCREMENT, v TIMESTAMP NOT NULL, KEY k (v))")
+        database.sql("SET time_zone = '+00:00'")
+        starts = [datetime.fromisoformat(text) for text in SYSTEM_ZONES[zone]]
+        for moment in (start + timedelta(seconds=after) for start in starts for after in QUARTERS):
+            database.sql("INSERT INTO t (v) VALUES (%s)", [moment])
+        database.sql("SET time_zone = 'SYSTEM'")
+        offset = timedelta(hours=10.5 if zone.startswith("<+10") else 0)
+        keys = [start + offset + timedelta(seconds=after) for start in starts for after in QUARTERS]
+        assert wire.tokens("P", 1, "d", "t", "k", "id") == [b"0", b"1"]
+        assert wire.tokens("P", 2, "d", "t", "", "id", "v") == [b"0", b"1"]
+        for operator in OPERATORS:
+            for key in map(str, keys):
+                query = f"SELECT id FROM t IGNORE INDEX (k) WHERE v {operator} %s ORDER BY id"
+                expected = [row[0] for row in database.sql(query, [key])]
+                by_key = wire.tokens(1, operator, 1, key, 99, 0)
+                assert sorted(map(int, by_key[2:])) == expected, (operator, key)
+                by_filter = wire.tokens(2, ">", 1, 0, 99, 0, "F", operator, 0, key)
+                assert sorted(map(int, by_filter[2:])) == expected, (operator, key)
