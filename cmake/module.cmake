@@ -31,7 +31,8 @@ if(ROWSOCKET_FUZZ)
 endif()
 
 # With ROWSOCKET_PCH what nearly every file includes is compiled once. Libraries and programs differ in how
-# their code is placed (-fPIC, -fPIE), so there are two. No source depends on it: the release build has none.
+# their code is placed (-fPIC, -fPIE), so there are two. No source depends on it: the builds for other servers
+# than the first have none.
 if(ROWSOCKET_PCH)
   file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/nothing.cc CONTENT "")
   set(headers <algorithm> <functional> <memory> <string> <string_view> <utility> <vector>)
