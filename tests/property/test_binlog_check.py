@@ -7,7 +7,7 @@ from contextlib import closing
 
 import pytest
 
-from support.binlog import TWO_PHASES, BinlogReader, assert_binlog_equals_tables, binlog_files
+from support.binlog import TWO_PHASES, BinlogReader, assert_binlog_equals_tables, binlog_files, last_group
 from support.mariadb import MariaDB, Options, Start
 
 OPTIONS: Options = {**TWO_PHASES, "binlog-format": "ROW"}
@@ -83,6 +83,25 @@ def test_a_table_that_is_not_in_the_binlog_is_named(written: MariaDB) -> None:
 
 
 def test_a_binlog_that_was_cut_is_a_fault(written: MariaDB) -> None:
+    first = binlog_files(written)[0]
+    first.write_bytes(first.read_bytes()[:-70])
+    with pytest.raises(AssertionError, match=r"mariadb-binlog ends with code \d and a complaint"):
+        assert_binlog_equals_tables(written)
+
+
+@pytest.mark.parametrize("left_bytes", [10, 19, 45, -3], ids=["header", "GTID", "GTID's end", "Xid"])
+def test_a_transaction_that_a_kill_has_cut_was_not_done(written: MariaDB, left_bytes: int) -> None:
+    last = binlog_files(written)[-1]
+    written.crash()
+    content = last.read_bytes()
+    last.write_bytes(content + content[last_group(content) :][:left_bytes])
+    written.start()
+    assert_binlog_equals_tables(written)
+
+
+def test_what_is_cut_where_nobody_was_killed_is_a_fault(written: MariaDB) -> None:
+    written.crash()
+    written.start()
     first = binlog_files(written)[0]
     first.write_bytes(first.read_bytes()[:-70])
     with pytest.raises(AssertionError, match=r"mariadb-binlog ends with code \d and a complaint"):

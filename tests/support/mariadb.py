@@ -60,6 +60,8 @@ class MariaDB:
         self.process: subprocess.Popen[bytes] | None = None
         self._session: pymysql.connections.Connection[pymysql.cursors.Cursor] | None = None
         self._session_lock = threading.Lock()
+        self.killed_in: set[Path] = set()
+        """Files of the binlog in which `crash` found the server writing."""
         (self.folder / "tmp").mkdir()
         shutil.copytree(template, self.data)
 
@@ -171,6 +173,7 @@ class MariaDB:
         if process is not None:
             process.kill()
             process.wait()
+            self.killed_in.update(sorted(self.data.glob("binlog.[0-9]*"))[-1:])
 
     def restart(self, options: Options | None = None) -> None:
         """Stop, change options, start on the same data."""
