@@ -248,6 +248,9 @@ inline constexpr uint32_t idle_tick_ms = 20;
 /// A thread that was not needed for so long ends, and then one more each time this is over. Not measured.
 inline constexpr uint32_t stand_in_idle_ms = 3000;
 inline constexpr uint32_t stand_in_ends_ms = 200;
+/// Where the server refuses a thread's session, when the next one is tried, and when the log says it again.
+inline constexpr uint32_t stand_in_retry_ms = 1000;
+inline constexpr uint32_t stand_in_complaint_ms = 60'000;
 /// Processor time of a request before a stand-in takes over. Below a tick, so that two ticks see it.
 inline constexpr uint32_t slice_us = 700;
 

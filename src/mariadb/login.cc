@@ -9,6 +9,7 @@
 #include "mariadb/login.h"
 #include "mariadb/performance_schema.h"
 #include "mariadb/rights.h"
+#include "mariadb/server_thread.h"
 #include "mariadb/server_differences.h"
 #include "mariadb/sql_client.h"
 
@@ -88,7 +89,7 @@ struct MemoryStream {
 /// A THD as the server makes it for a connection of SQL.
 class ConnectionThread {
  public:
-  ConnectionThread(MemoryStream& stream, bool is_unix) : thd_(new THD(next_thread_id())) {
+  ConnectionThread(MemoryStream& stream, bool is_unix) : thd_(make_thd(next_thread_id())) {
     thd_->thread_stack = static_cast<char*>(__builtin_frame_address(0));
     thd_->store_globals();
     my_net_init(&thd_->net, &stream.vio, thd_, MYF(MY_THREAD_SPECIFIC));

@@ -2,6 +2,7 @@
 #include "mariadb/server_headers.h"
 // The server's headers come first.
 #include <cstring>
+#include <stdexcept>
 #include <utility>
 
 #include "base/invariant.h"
@@ -123,6 +124,14 @@ scheduler_functions* ServerThread::notifying_scheduler() {
   return &functions;
 }
 
+THD* make_thd(my_thread_id id) {
+  constexpr size_t further_bytes = 8192;
+  if (global_system_variables.max_mem_used < sizeof(THD) + further_bytes) {
+    throw std::runtime_error("max_session_mem_used is less than a session takes");
+  }
+  return new THD(id);
+}
+
 ServerThread::ServerThread(Intent intent, const Owner& owner) : intent_(intent), owner_(owner) {
   init_sql_alloc(PSI_NOT_INSTRUMENTED, &command_memory_, 8192, 8192, MYF(0));
   create();
@@ -135,7 +144,7 @@ void ServerThread::create() {
   my_thread_init();
   const my_thread_id id = next_thread_id();
   instrument_thread(id);
-  thd_ = new THD(id);
+  thd_ = make_thd(id);
   thd_->thread_stack = static_cast<char*>(__builtin_frame_address(0));
   thd_->store_globals();
   thd_->system_thread = SYSTEM_THREAD_GENERIC;

@@ -16,6 +16,10 @@
 
 namespace rowsocket::mariadb {
 
+/// Throws where max_session_mem_used is below what a THD itself takes: the server, which then ends the
+/// statement under way, crashes while it makes the first one. A new connection of SQL does that, too.
+[[nodiscard]] THD* make_thd(my_thread_id id);
+
 class ServerThread {
  public:
   struct Owner {
@@ -91,8 +95,10 @@ class ServerThread {
   /// Look whether it is time for that. From any thread.
   void give_way();
 
-  /// End what it is doing, at once if it waits for a lock, and stop. From any thread, while this lives.
-  void kill() { thd_->awake(KILL_SERVER); }
+  /// End what it is doing, at once if it waits for a lock, and stop. From any thread, while this lives. A
+  /// soft KILL would not end a commit's wait for a semi-synchronous replica, and keep the server's own from
+  /// it.
+  void kill() { thd_->awake(KILL_SERVER_HARD); }
   /// The same of what it is doing alone. Between two commands nothing happens.
   void stop_request() { thd_->awake(KILL_QUERY); }
   /// It was told to end altogether: not the request alone.

@@ -30,6 +30,19 @@ ClientConnection* WaitingRoom::enter(engine::Session& session) {
   return first->connection;
 }
 
+ClientConnection* WaitingRoom::withdraw() {
+  const MutexLock lock(mutex_);
+  const auto first = std::find_if(guests_.begin(), guests_.end(),
+                                  [](const Guest& guest) { return guest.session == nullptr; });
+  if (first == guests_.end()) {
+    return nullptr;
+  }
+  ClientConnection* const connection = first->connection;
+  guests_.erase(first);
+  waiting_count_.fetch_sub(1, std::memory_order_relaxed);
+  return connection;
+}
+
 void WaitingRoom::leave(const ClientConnection& connection) {
   const MutexLock lock(mutex_);
   std::erase_if(guests_, [&connection](const Guest& guest) { return guest.connection == &connection; });

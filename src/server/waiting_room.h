@@ -6,7 +6,7 @@
 //
 //   loop        offer ─────────────────────────────────────────────► take_back (turn_loop.h)
 //   stand-in            enter · execute · commit · leave · give back
-//   ticker                        stop_those_gone · make_way
+//   ticker                        stop_those_gone · make_way · withdraw
 //
 // There are few places, so that one row that many clients change does not keep all threads. Other requests
 // stay parked, and the loop tries them again.
@@ -36,6 +36,9 @@ class WaitingRoom {
   [[nodiscard]] ClientConnection* enter(engine::Session& session);
   /// Its request is over, and its session is not used for it any more.
   void leave(const ClientConnection& connection);
+  /// Where there is no thread to run it: one that none has entered with leaves, to be given back. nullptr if
+  /// there is none.
+  [[nodiscard]] ClientConnection* withdraw();
   /// How many are to `enter`.
   [[nodiscard]] size_t waiting_count() const { return waiting_count_.load(std::memory_order_relaxed); }
   /// Stop the requests whose clients have gone. Returns how many.

@@ -100,9 +100,9 @@ void Worker::run(Hand& hand, bool is_in_charge) {
       serve(hand, *session, is_in_charge);
     }
   } catch (const std::exception& error) {
-    LimitedLog(world_.log, world_.clock, name_).always(LogLevel::error, error.what());
+    note_failure(error.what(), is_in_charge);
   } catch (...) {
-    LimitedLog(world_.log, world_.clock, name_).always(LogLevel::error, "ends after an unknown exception");
+    note_failure("ends after an unknown exception", is_in_charge);
   }
   if (is_in_charge) {
     loop_.end();
@@ -112,6 +112,20 @@ void Worker::run(Hand& hand, bool is_in_charge) {
     calls_.note_start(false);
   }
   hands_.note_end(hand);
+}
+
+/// Stand-ins are tried again and again.
+void Worker::note_failure(std::string_view what, bool is_in_charge) {
+  const uint64_t now_ms = world_.clock.now_ms();
+  const uint64_t before_ms = failed_at_ms_.exchange(now_ms);
+  if (is_in_charge || before_ms == 0 || now_ms - before_ms > limits::stand_in_complaint_ms) {
+    LimitedLog(world_.log, world_.clock, name_).always(LogLevel::error, what);
+  }
+}
+
+bool Worker::has_failed_lately() const {
+  const uint64_t failed_at_ms = failed_at_ms_.load();
+  return failed_at_ms != 0 && world_.clock.now_ms() - failed_at_ms < limits::stand_in_retry_ms;
 }
 
 void Worker::serve(Hand& hand, engine::Session& session, bool& is_in_charge) {
@@ -258,7 +272,8 @@ void Worker::note_long_walk(const Turn* turn, Pace& pace) {
 
 /// For the loop. There is a thread for it, or one can be made, which the next tick does.
 bool Worker::wait_elsewhere(ClientConnection& connection) {
-  if (!world_.has_stand_ins ||
+  const bool none_can_be_made = calls_.idle_count() == 0 && has_failed_lately();
+  if (!world_.has_stand_ins || none_can_be_made ||
       waiting_room_.waiting_count() >= calls_.idle_count() + world_.thread_limit.left_of_half() ||
       !waiting_room_.offer(connection)) {
     return false;
@@ -297,6 +312,7 @@ void Worker::look_after_guests(uint64_t now_ms) {
       calls_.call_one();
     } else if (!calls_.one_is_starting()) {
       add_stand_in(0);
+      send_guests_back();
     }
   }
   if (now_ms - guests_seen_at_ms_ >= limits::presence_ms) {
@@ -309,14 +325,28 @@ void Worker::look_after_guests(uint64_t now_ms) {
   }
 }
 
+/// Where no stand-in is there or can be made, the loop itself tries again what the guests ask for.
+void Worker::send_guests_back() {
+  while (thread_count() <= 1 && !calls_.one_is_starting()) {
+    ClientConnection* const guest = waiting_room_.withdraw();
+    if (guest == nullptr) {
+      return;
+    }
+    loop_.give_back({&guest, 1});
+  }
+}
+
 void Worker::add_stand_in(LoopToken::Ticket ticket) {
   if (!make_stand_in() && std::exchange(missed_for_, ticket) != ticket) {
     tick_counters_.add(Counter::stand_ins_missed);
   }
 }
 
-/// False where none is allowed, or the system refuses a thread or memory. The next tick tries again.
+/// False where none is allowed, or the system or the server refuses it. A later tick tries again.
 bool Worker::make_stand_in() {
+  if (has_failed_lately()) {
+    return false;
+  }
   if (!world_.thread_limit.take()) {
     return false;
   }
@@ -329,6 +359,7 @@ bool Worker::make_stand_in() {
     is_made = false;
   }
   if (!is_made) {
+    failed_at_ms_.store(world_.clock.now_ms());
     calls_.note_start(false);
     world_.thread_limit.give_back();
   }

@@ -118,6 +118,8 @@ class Worker {
   [[nodiscard]] bool add_hand(bool is_in_charge, std::string& failure);
   void run(Hand& hand, bool is_in_charge);
   void serve(Hand& hand, engine::Session& session, bool& is_in_charge);
+  void note_failure(std::string_view what, bool is_in_charge);
+  [[nodiscard]] bool has_failed_lately() const;
   void end_adrift(Turn& turn);
   [[nodiscard]] Call stand_in(Turn& turn);
   [[nodiscard]] bool take_loop(Turn& turn);
@@ -130,6 +132,7 @@ class Worker {
   void run_guest(Turn& turn, ClientConnection& guest);
   static void close_if_killed(Turn& turn);
   void look_after_guests(uint64_t now_ms);
+  void send_guests_back();
 
   const Surroundings world_;
   const engine::Intent intent_;
@@ -152,6 +155,7 @@ class Worker {
   Mutex hand_over_;  ///< held while a stand-in takes over what the stuck turn gives up
   std::atomic<ThreadNumber> in_charge_{0};
   std::atomic<bool> stop_requested_{false};
+  std::atomic<uint64_t> failed_at_ms_{0};  ///< the last thread that could not serve; 0: none
 
   // The ticker's.
   StuckRequest stuck_request_;

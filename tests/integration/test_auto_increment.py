@@ -387,3 +387,27 @@ def test_the_lock_of_the_ids_of_a_triggers_table_is_waited_for(start: Start) -> 
             server.wait_until("the request is parked", lambda: server.counter("parked") > parked_before)
         assert wire.line() == b"0\t1"
     assert database.sql("SELECT COUNT(*) FROM t WHERE name = 'mine'") == [(1,)]
+
+
+@pytest.mark.parametrize(
+    ("definition", "values", "refused"),
+    [
+        ("n INT, FOREIGN KEY (n) REFERENCES parent (id)", (1, 9, 2), b"!151"),
+        ("n SMALLINT, CHECK (n < 5)", (1, 9, 2), b"!4025"),
+    ],
+    ids=["no parent", "check"],
+)
+def test_a_row_that_is_refused_for_itself_fails_no_other(
+    server: RowSocketServer, database: Database, definition: str, values: tuple[int, ...], refused: bytes
+) -> None:
+    database.sql("CREATE TABLE parent (id INT PRIMARY KEY)")
+    database.sql("INSERT INTO parent VALUES (1), (2), (3)")
+    database.sql(f"CREATE TABLE t (id INT AUTO_INCREMENT PRIMARY KEY, {definition})")
+    replays_before = server.counter("replays")
+    with server.raw("write") as wire:
+        wire.ask(b"P\t1\t" + database.name.encode() + b"\tt\t\tn")
+        reply = wire.tokens(1, "++", 1, 3, *values, "E")
+        assert [reply[2], reply[4], reply[6]] == [b"1", refused, b"1"]
+        assert wire.tokens(1, "+", 1, 9)[:2] == [b"1", b"1"]
+    assert database.sql("SELECT n FROM t ORDER BY id") == [(1,), (2,)]
+    assert server.counter("replays") == replays_before

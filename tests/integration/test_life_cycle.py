@@ -396,3 +396,20 @@ def test_a_list_that_names_a_row_twice_while_its_key_moves(
     assert wire.tokens(1, "=", 1, 1, 9, 0, "@", 0, 3, 1, 1, 2, "+", 10) == [b"0", b"1", b"2"]
     assert database.sql("SELECT id FROM t ORDER BY id") == [(11,), (12,)]
     assert server.log_text()[log_before:] == ""
+
+
+def test_the_plugin_ends_while_a_commit_waits_for_a_semi_synchronous_replica(start: Start) -> None:
+    server = start(RowSocketServer)
+    database = Database(server, "d")
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY)")
+    waits = (
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE state LIKE 'Waiting for semi-sync ACK%%'"
+    )
+    with server.raw("write") as wire:
+        assert wire.ask(b"P\t1\td\tt\t\tid") == b"0\t1"
+        for name, value in (("timeout", 3_600_000), ("wait_no_slave", 1), ("enabled", 1)):
+            server.sql(f"SET GLOBAL rpl_semi_sync_master_{name} = {value}")
+        wire.send(b"1\t+\t1\t1\n")
+        server.wait_until("the commit waits", lambda: server.value(waits) == 1)
+        server.sql("UNINSTALL SONAME 'rowsocket'")
+    assert database.sql("SELECT id FROM t") == [(1,)]

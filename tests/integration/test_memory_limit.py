@@ -12,6 +12,10 @@ from support.raw import RawConnection
 
 TOO_MUCH = 1290
 MEBIBYTE = 1 << 20
+LEAST_BYTES = 8192
+TOO_LITTLE = "max_session_mem_used is less than a session takes"
+LOGGED_MAX = 2
+"""By the worker, and by a login thread."""
 
 
 @pytest.fixture
@@ -95,3 +99,30 @@ def test_what_the_worker_keeps_for_all_is_nobodys_fault(server: RowSocketServer,
                 assert client.ask(b"P\t4\tapp\tplain\t\tid") == b"0\t1"
                 assert client.ask(b"1\t=\t1\t1\t1\t0\tD") == b"0\t1\t1"
                 assert client.ask(b"2\t+\t2\t1\t5000000") == b"1\t1\t1290"
+
+
+def test_a_limit_below_what_a_session_takes_makes_no_stand_in(
+    server: RowSocketServer, database: Database
+) -> None:
+    """The server crashes where a session is made then, also for SQL. No session is made for requests."""
+    database.sql("INSERT INTO plain VALUES (1)")
+    with (
+        server.raw("write") as waiting,
+        server.raw("write") as other,
+        server.raw("write") as newcomer,
+        database.session() as sql,
+    ):
+        opened(waiting)
+        opened(other)
+        sql.execute("BEGIN")
+        sql.execute("SELECT * FROM plain WHERE id = 1 FOR UPDATE")
+        server.sql(f"SET GLOBAL max_session_mem_used = {LEAST_BYTES}")
+        waiting.send(b"1\t=\t1\t1\t1\t0\tD\n")
+        server.wait_until("the log says so", lambda: TOO_LITTLE in server.log_text())
+        assert newcomer.ask(b"A\t2\troot\t") != b"0\t1"
+        sql.execute("ROLLBACK")
+        assert waiting.line() == b"0\t1\t1"
+        assert other.ask(b"1\t+\t1\t2") == b"0\t1"
+        server.sql("SET GLOBAL max_session_mem_used = DEFAULT")
+    assert database.sql("SELECT id FROM plain") == [(2,)]
+    assert server.log_text().count(TOO_LITTLE) <= LOGGED_MAX

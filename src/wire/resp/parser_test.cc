@@ -341,6 +341,16 @@ TEST_F(RespTest, a_group_that_fails_says_that_nothing_was_done) {
                                                  "no_transactions"));
 }
 
+TEST_F(RespTest, exec_says_why_a_command_can_not_be_done_any_more) {
+  answer_to({"MULTI"});
+  EXPECT_EQ(answer_to({"SET", "a", "1"}), "+QUEUED\r\n");
+  settings.containers = std::make_shared<Containers>("no table of containers is named");
+  EXPECT_THAT(answer_to({"EXEC"}),
+              testing::MatchesRegex("-EXECABORT Transaction discarded, nothing of it was done: "
+                                    ".*container.*\r\n"));
+  EXPECT_EQ(answer_to({"EXEC"}), "-ERR EXEC without MULTI\r\n");
+}
+
 // ---- ranges
 
 TEST_F(RespTest, a_range_has_all_that_a_find_can_have) {

@@ -86,6 +86,19 @@ class BreakingReply final : public CommonReply {
   Reply& alone_;
 };
 
+/// Of a reply that begins there, "-ERR " becomes what says that nothing was done.
+void lead_with_abort(Buffer& out, size_t begin) {
+  constexpr std::string_view plain = "-ERR ";
+  constexpr std::string_view abort = "-EXECABORT Transaction discarded, nothing of it was done: ";
+  if (out.failed() || !out.view().substr(begin).starts_with(plain) || !out.reserve(abort.size())) {
+    return;
+  }
+  char* const line = out.data() + begin;
+  std::memmove(line + abort.size(), line + plain.size(), out.size() - begin - plain.size());
+  std::memcpy(line, abort.data(), abort.size());
+  out.advance(abort.size() - plain.size());
+}
+
 class ExecReply final : public CommonReply {
  public:
   ExecReply(Buffer& out, uint32_t command_count)
@@ -95,19 +108,28 @@ class ExecReply final : public CommonReply {
   void group_failed(size_t, const Error& error) override {
     const size_t begin = out().size();
     failed(error);
-    constexpr std::string_view plain = "-ERR ";
-    constexpr std::string_view abort = "-EXECABORT Transaction discarded, nothing of it was done: ";
-    if (out().failed() || !out().view().substr(begin).starts_with(plain) || !out().reserve(abort.size())) {
-      return;
-    }
-    char* const line = out().data() + begin;
-    std::memmove(line + abort.size(), line + plain.size(), out().size() - begin - plain.size());
-    std::memcpy(line, abort.data(), abort.size());
-    out().advance(abort.size() - plain.size());
+    lead_with_abort(out(), begin);
   }
 
  private:
   uint32_t command_count_;
+};
+
+/// EXEC where a command that was collected can not be done any more, since a container has changed.
+class RefusedExecReply final : public CommonReply {
+ public:
+  RefusedExecReply(Buffer& out, State& state, Reply& alone)
+      : CommonReply(out, Form::values, 2, nullptr), state_(state), alone_(alone) {}
+  void failed(const Error& error) override {
+    state_.forget_collected();
+    const size_t begin = out().size();
+    alone_.failed(error);
+    lead_with_abort(out(), begin);
+  }
+
+ private:
+  State& state_;
+  Reply& alone_;
 };
 
 Request* refuse_alone(const Scope& scope, std::string_view line) {
@@ -116,9 +138,11 @@ Request* refuse_alone(const Scope& scope, std::string_view line) {
   return plan.whole();
 }
 
-Request* break_off(const Scope& scope, Request* alone) {
+/// A command that was refused, with another reply around its own.
+template <typename Around>
+Request* refuse_within(const Scope& scope, Request* alone) {
   auto* const request =
-      alone == nullptr ? nullptr : make_request<Request, BreakingReply>(scope, scope.state, *alone->reply);
+      alone == nullptr ? nullptr : make_request<Request, Around>(scope, scope.state, *alone->reply);
   if (request != nullptr) {
     request->mistake = alone->mistake;
     request->changes_state = true;
@@ -150,8 +174,11 @@ Request* make_exec(const Scope& scope) {
   if (plan.failed()) {
     return nullptr;
   }
+  if (plan.is_refused()) {
+    return refuse_within<RefusedExecReply>(scope, plan.whole());
+  }
   if (plan.stands_alone() || plan.requests().size() > limits::group_requests_max) {
-    return make_answer<EndReply>(scope, true, state, aborted);  // a container has changed meanwhile
+    return refuse_within<RefusedExecReply>(scope, refuse_alone(scope, "-ERR a container has changed"));
   }
   auto* const group = make_request<Group, ExecReply>(scope, state.collected_count);
   if (group != nullptr) {
@@ -203,14 +230,15 @@ Request* collect(const Scope& scope, Arguments arguments, std::string_view bytes
     return nullptr;
   }
   if (plan.is_refused()) {
-    return break_off(scope, plan.whole());
+    return refuse_within<BreakingReply>(scope, plan.whole());
   }
   if (plan.stands_alone()) {
-    return break_off(scope, refuse_alone(scope, "-ERR the command is not there between MULTI and EXEC"));
+    return refuse_within<BreakingReply>(
+        scope, refuse_alone(scope, "-ERR the command is not there between MULTI and EXEC"));
   }
   if (scope.state.collected.size() + bytes.size() > scope.parsing.settings.line_bytes_max ||
       scope.state.collected_count == limits::group_requests_max) {
-    return break_off(scope, refuse_alone(scope, "-ERR too much between MULTI and EXEC"));
+    return refuse_within<BreakingReply>(scope, refuse_alone(scope, "-ERR too much between MULTI and EXEC"));
   }
   return make_answer<QueuedReply>(scope, true, scope.state, bytes);
 }
