@@ -2,6 +2,7 @@
 """`./x test`: the parts of the test suite, each a command whose results are counted.
 
     tools                       unit tests of ./x itself
+    site                        the documents as a site: its links, navigation and search
     unit-release, -asan, -tsan  the C++ unit tests, as shipped and under the sanitizers
     client-LANGUAGE             a client library's own tests
     bench                       the comparison's own arithmetic, and small runs of all that it measures
@@ -47,6 +48,9 @@ UNIT_PARTS: Mapping[str, Preset] = {
     "unit-asan": Preset.DEBUG,
     "unit-tsan": Preset.TSAN,
 }
+
+PLAIN_PARTS: Mapping[str, str] = {"tools": "tools/tests", "site": "tests/site"}
+"""The parts that need nothing built, with their folders."""
 
 SERVER_PARTS: Mapping[str, str] = {
     "readme": "tests/readme",
@@ -114,7 +118,7 @@ class Part:
 
 def all_parts() -> list[Part]:
     """Every part, in the order in which they run: the quick ones first."""
-    parts = [Part("tools", lambda settings: _pytest("tools", "tools/tests", settings, {}))]
+    parts = [_plain_part(name, folder) for name, folder in PLAIN_PARTS.items()]
     parts += [_ctest_part(name, preset) for name, preset in UNIT_PARTS.items()]
     parts += [_pytest_part(name, folder) for name, folder in SERVER_PARTS.items()]
     return [*parts, Part("fuzz", _fuzz), Part("smoke", _smoke, on_server=True, only_named=True)]
@@ -207,6 +211,10 @@ def _counts(outcome: Outcome) -> str:
 
 def _chooses(name: str, part: Part) -> bool:
     return part.name == name or part.name.startswith(name + "-")
+
+
+def _plain_part(name: str, folder: str) -> Part:
+    return Part(name, lambda settings: _pytest(name, folder, settings, {}))
 
 
 def _pytest_part(name: str, folder: str) -> Part:
