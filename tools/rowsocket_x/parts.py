@@ -62,6 +62,7 @@ SERVER_PARTS: Mapping[str, str] = {
     "compatibility": "tests/compatibility",
     "memcached": "tests/memcached",
     "resp": "tests/resp",
+    "django": "tests/django_cache",
     "faults": "tests/faults",
     "replication": "tests/replication",
     "linearizability": "tests/linearizability",
@@ -231,6 +232,8 @@ def _pytest_part(name: str, folder: str) -> Part:
                 "ROWSOCKET_PEERS": str(peers_fetch.fetch()),
                 f"ROWSOCKET_{peer}_SOURCE": str(source()),
             }
+        if name == "django":
+            environment["ROWSOCKET_DJANGO_SOURCE"] = str(peer_tests.django())
         return _pytest(name, folder, settings, environment)
 
     return Part(name, run, on_server=name != "bench")
