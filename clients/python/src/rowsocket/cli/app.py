@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any, Optional, cast
 
 import pymysql
@@ -12,7 +13,7 @@ import typer
 
 import rowsocket
 from rowsocket._options import options_of
-from rowsocket.cli.catalog import Catalog
+from rowsocket.cli.catalog import Catalog, is_local, sql_connection
 from rowsocket.cli.output import ExitCode, print_error, print_json, print_rows
 from rowsocket.errors import AuthenticationError, RowSocketError, TransportError
 
@@ -66,6 +67,12 @@ class State:
         opened = self.connection(port).open_index(database, name, listed, index)
         self.catalog.use(database, name, listed)
         return opened.as_dicts()
+
+    def require_sql(self, why: str) -> str:
+        """The URL of SQL. Raises ValueError."""
+        if self.sql_url is None:
+            raise ValueError(f"{why} through SQL: --sql mysql://USER:PASSWORD@HOST")
+        return self.sql_url
 
     def close(self) -> None:
         """Close every connection."""
@@ -327,10 +334,83 @@ def top(
     from rowsocket.cli.watching import watch
 
     with said_plainly(), contextlib.suppress(KeyboardInterrupt):
-        sql_url = state_of(context).sql_url
-        if sql_url is None:
-            raise ValueError("top reads status values through SQL: --sql mysql://USER:PASSWORD@HOST")
+        sql_url = state_of(context).require_sql("top reads status values")
         watch(sql_url, interval, once or as_json, as_json)
+
+
+@app.command()
+def warm(
+    context: typer.Context,
+    tables: Annotated[list[str], typer.Argument(help="TABLE of the URL's database, or DATABASE.TABLE.")],
+    index: Annotated[
+        Optional[list[str]], typer.Option("--index", "-i", help="By name; all of them without.")
+    ] = None,
+    rate: Annotated[int, typer.Option(min=0, help="The most rows in a second; 0 = any number.")] = 100_000,
+    look: Annotated[
+        bool, typer.Option("--look", help="Look into a buffer pool of over a million pages, too.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Bring tables with their indexes into the buffer pool, and print how much is in. Needs --sql."""
+    from rowsocket.cli import warming
+
+    with said_plainly():
+        state = state_of(context)
+        sql = sql_connection(state.require_sql("warm looks up indexes"))
+        chosen = [
+            target for table in tables for target in warming.targets(sql, *state.names_of(table), index or [])
+        ]
+        warming.warm(state.connection(READ_PORT), sql, chosen, rate, look, as_json)
+
+
+@app.command()
+def doctor(
+    context: typer.Context,
+    storage: Annotated[
+        Optional[Path],
+        typer.Option(
+            help="A folder on the disk of the data: fio measures there, with a file of 1 GiB.",
+            exists=True,
+            file_okay=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say whether the server is set up for this: memory, disk, settings. Exit code 1 if something is bad.
+
+    Needs --sql.
+    """
+    from rowsocket.cli import doctor as doctoring
+    from rowsocket.cli.storage import measure
+
+    with said_plainly():
+        sql = sql_connection(state_of(context).require_sql("the doctor asks the server"))
+        measured = None if storage is None else measure(storage)
+        facts = doctoring.look(sql, is_local(sql), measured)
+    if not doctoring.show(doctoring.judge(facts), as_json):
+        raise typer.Exit(ExitCode.NOTHING)
+
+
+@app.command()
+def bench(
+    context: typer.Context,
+    table: Table,
+    columns: Columns = None,
+    seconds: Annotated[float, typer.Option(min=0.1, max=60, help="For each kind of client.")] = 3.0,
+    as_json: AsJson = False,
+) -> None:
+    """Read rows by primary key for some seconds: alone, with 100 tasks, and through SQL. Needs --sql.
+
+    It writes nothing. Python takes much of the time.
+    """
+    from rowsocket.cli import benching
+
+    with said_plainly():
+        state = state_of(context)
+        sql = sql_connection(state.require_sql("bench looks up the primary key, and compares with SQL"))
+        rows = state.index(table, columns, "PRIMARY").description
+        lines = benching.measure(state.connection(READ_PORT), (state.url, READ_PORT), sql, rows, seconds)
+    benching.show(lines, as_json)
 
 
 def run() -> None:
