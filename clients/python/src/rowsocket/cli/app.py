@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: MIT
 """The verbs of the command. Each is one function, which the shell runs as well."""
 
-from __future__ import annotations
-
+# No `from __future__ import annotations`: on Python 3.9, typer does not see what text says.
 import contextlib
 from collections.abc import Iterator
 from pathlib import Path
@@ -34,8 +33,8 @@ class State:
     def __init__(self) -> None:
         self.url = DEFAULT_URL
         self.catalog = Catalog(None)
-        self.sql_url: str | None = None
-        self.database: str | None = None
+        self.sql_url: Optional[str] = None
+        self.database: Optional[str] = None
         self._connections: dict[int, rowsocket.Connection] = {}
 
     def connection(self, port: int) -> rowsocket.Connection:
@@ -55,7 +54,7 @@ class State:
         return known, table
 
     def index(
-        self, table: str, columns: str | None, index: str, *, port: int = READ_PORT
+        self, table: str, columns: Optional[str], index: str, *, port: int = READ_PORT
     ) -> rowsocket.Index[dict[str, Any]]:
         """The index of a table, with rows as dicts. Raises ValueError, RowSocketError."""
         database, name = self.names_of(table)
@@ -170,7 +169,7 @@ def get(
 
 
 def _selection(
-    op: str, to: str | None, limit: int, offset: int = 0, reverse: bool = False
+    op: str, to: Optional[str], limit: int, offset: int = 0, reverse: bool = False
 ) -> rowsocket.Selection:
     which: rowsocket.Selection = {"limit": limit or None, "offset": offset}
     if to is not None:
@@ -228,9 +227,9 @@ def count(
 Assignments = Annotated[list[str], typer.Argument(help="NAME=VALUE; NAME:null for NULL.")]
 
 
-def assignments(words: list[str]) -> dict[str, str | None]:
+def assignments(words: list[str]) -> dict[str, Optional[str]]:
     """NAME=VALUE and NAME:null by name. Raises ValueError."""
-    values: dict[str, str | None] = {}
+    values: dict[str, Optional[str]] = {}
     for word in words:
         name, equals, value = word.partition("=")
         if equals and name:
