@@ -10,6 +10,7 @@ import re
 import signal
 import subprocess
 import sys
+import tomllib
 import urllib.request
 from collections import Counter
 from collections.abc import Iterator
@@ -104,6 +105,14 @@ def test_every_document_is_a_page_and_the_menu_leads_to_it(folder: Path, pages: 
     there = [name for name, _ in documents()]
     assert len(there) > 30
     assert [str(name) for name in there if folder / name not in led] == []
+
+
+def test_a_tab_leads_to_the_first_page_of_its_part(folder: Path) -> None:
+    tabs = re.findall(r'href="([^"]+)" class="md-tabs__link"', (folder / "index.html").read_text())
+    nav = tomllib.loads((site.SETTINGS / "zensical.toml").read_text())["project"]["nav"]
+    first = [next(iter(pages[0].values())) for part in nav for pages in part.values()]
+    made = [name.replace("README.md", "index.html").replace(".md", ".html") for name in first]
+    assert [tab.removeprefix("./") for tab in tabs] == made
 
 
 def test_a_page_shows_what_a_forge_shows(folder: Path, pages: dict[Path, Page]) -> None:
