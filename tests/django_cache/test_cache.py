@@ -265,7 +265,7 @@ def test_reads_can_go_to_another_port(make_cache: Make, tables: str, server: Row
     assert (cache.get("key"), cache.has_key("key"), cache.get_many(["key"])) == (2, True, {"key": 2})
 
 
-def test_an_account_and_tls_stand_in_the_url(server: RowSocketServer, make_cache: Make, tables: str) -> None:
+def test_an_account_stands_in_the_url(server: RowSocketServer, make_cache: Make, tables: str) -> None:
     grants = [f"SELECT, INSERT, UPDATE, DELETE ON {FULL}"]
     with account(server, "cached@localhost", grants=grants):
         right = tables.replace("127.0.0.1", f"cached:{urllib.parse.quote(PASSWORD)}@127.0.0.1")
