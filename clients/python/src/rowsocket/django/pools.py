@@ -26,6 +26,7 @@ Settings = tuple[str, tuple[tuple[str, Any], ...]]
 def settings_of(url: str, options: Mapping[str, Any]) -> Settings:
     """What names a pool. Raises TypeError and ValueError for what no pool can be made of."""
     settings = (url, tuple(sorted(options.items())))
+    hash(settings)
     _make(settings)  # which connects to nothing
     return settings
 
