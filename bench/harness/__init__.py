@@ -15,6 +15,7 @@ Read in this order:
     summary.py               the table for the terminal
     markdown.py              figures.md for the repository
     report.py, charts.py     report.html, with plots
+    peers_chart.py           the picture of the README, from figures.md
     changes.py               `--compare A B`
     paired.py                `--against PLUGIN.so`: two builds in one server
     stacks.py, flame.py      `./x profile`

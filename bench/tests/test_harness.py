@@ -16,6 +16,7 @@ from bench.harness import (
     facts,
     markdown,
     measuring,
+    peers_chart,
     report,
     results,
     scenario,
@@ -255,6 +256,17 @@ def test_the_page_needs_nothing_else_and_its_pictures_are_well_formed() -> None:
     for picture in pictures:
         ElementTree.fromstring("<svg" + picture)
     assert "2 of 2 met" in page
+
+
+def test_the_picture_of_the_readme_shows_the_figures_of_its_page() -> None:
+    figures = peers_chart.FIGURES.read_text()
+    picture = peers_chart.svg(figures)
+    ElementTree.fromstring(picture)
+    for case in peers_chart.CASES:
+        row = next(line for line in figures.splitlines() if line.startswith(f"| {case} |"))
+        assert f">{float(row.split('**')[1]):.3g} µs<" in picture
+    changed = figures.replace("| **6.28** |", "| **7.77** |", 1)
+    assert ">7.77 µs<" in peers_chart.svg(changed)
 
 
 def test_the_page_shows_every_figure_that_was_measured() -> None:

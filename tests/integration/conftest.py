@@ -5,6 +5,8 @@ writer     a client on the write port of `server`, closed before `database` is d
 reader     a client on the read port
 authority  who signs certificates: of servers with TLS, and of their clients
 secured    a server with a certificate and a unix socket; `d.t` has the row (1, 10)
+shop       a server with the table of docs/command.md
+run        run("get", "user", "1"): the command `rowsocket` on it, with its output
 make_twins make_twins("id INT PRIMARY KEY", "ENGINE=Aria"): the two tables of support/twins.py
 """
 
@@ -19,6 +21,7 @@ import pytest
 import rowsocket
 from rowsocket import Connection
 from support.certificates import Authority, prepare_row
+from support.command_page import DATABASE, Run, blocks, runner
 from support.mariadb import Database, RowSocketServer
 from support.tree import ServerTree
 from support.twins import Twins
@@ -65,3 +68,19 @@ def secured(tree: ServerTree, template: Path, authority: Authority) -> Iterator[
     with server:
         prepare_row(server)
         yield server
+
+
+@pytest.fixture
+def shop(server: RowSocketServer) -> Iterator[RowSocketServer]:
+    """A server with the table of the page."""
+    server.sql(f"CREATE DATABASE {DATABASE}")
+    (definition,) = blocks("sql")
+    server.sql(definition.replace("TABLE user", f"TABLE {DATABASE}.user"))
+    yield server
+    server.sql(f"DROP DATABASE {DATABASE}")
+
+
+@pytest.fixture
+def run(shop: RowSocketServer) -> Run:
+    """The command."""
+    return runner(shop)

@@ -4,14 +4,10 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shlex
-import subprocess
-import sys
 import urllib.parse
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Iterator
 
 import pytest
 from prompt_toolkit.completion import CompleteEvent
@@ -21,56 +17,8 @@ from rowsocket.cli.app import State, app
 from rowsocket.cli.catalog import Catalog
 from rowsocket.cli.shell import NameCompleter, run_line
 from support.accounts import PASSWORD, account
+from support.command_page import DATABASE, Run, blocks, sql_url
 from support.mariadb import RowSocketServer
-
-ROOT = Path(__file__).resolve().parents[2]
-PAGE = (ROOT / "docs/command.md").read_text()
-BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
-DATABASE = "shop"
-
-Run = Callable[..., "subprocess.CompletedProcess[str]"]
-
-
-def blocks(language: str) -> list[str]:
-    """The code blocks of docs/command.md."""
-    return [str(text) for name, text in BLOCK.findall(PAGE) if name == language]
-
-
-def sql_url(server: RowSocketServer) -> str:
-    """How the command reaches SQL."""
-    return f"mysql://root@/?unix_socket={server.socket}"
-
-
-@pytest.fixture
-def shop(server: RowSocketServer) -> Iterator[RowSocketServer]:
-    """A server with the table of the page."""
-    server.sql(f"CREATE DATABASE {DATABASE}")
-    (definition,) = blocks("sql")
-    server.sql(definition.replace("TABLE user", f"TABLE {DATABASE}.user"))
-    yield server
-    server.sql(f"DROP DATABASE {DATABASE}")
-
-
-@pytest.fixture
-def run(shop: RowSocketServer) -> Run:
-    """run("get", "user", "1"): the command, with its output."""
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(ROOT / "clients/python/src"),
-        "ROWSOCKET_URL": f"rowsocket://127.0.0.1:{shop.write_port}/{DATABASE}",
-    }
-
-    def one(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [sys.executable, "-m", "rowsocket", *words],
-            env={**environment, **more},
-            stdin=subprocess.DEVNULL,
-            capture_output=True,
-            text=True,
-            timeout=60,
-        )
-
-    return one
 
 
 def test_the_examples_of_the_page_print_what_it_says(run: Run) -> None:

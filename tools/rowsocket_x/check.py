@@ -27,7 +27,8 @@ _TYPED = (
     ("tests", "bench"),
 )
 
-_MAKE_SYNC = ("python", "clients/python/make_sync.py")
+# Programs of ours that make files of the repository from others; with --check they say which are stale.
+_MADE = (("clients/python/make_sync.py",), ("-m", "bench.harness.peers_chart"))
 
 
 def check(*, everything: bool = False) -> bool:
@@ -41,7 +42,7 @@ def check(*, everything: bool = False) -> bool:
         ("Python format", _python_format),
         ("Python lint", _python_lint),
         ("Python types", _types),
-        ("made files", lambda: _program(*_MAKE_SYNC, "--check")),
+        ("made files", _made),
         ("layers", _layers),
         ("licence lines", lambda: _over_files(_files(), rules.licence)),
         ("file length", lambda: _over_files(_files(), rules.length)),
@@ -77,8 +78,8 @@ def fmt() -> None:
     python = _sources(".py")
     subprocess.run([_RUFF, "check", "--fix", "--quiet", *python], cwd=ROOT, stdout=subprocess.DEVNULL)
     run([_RUFF, "format", "--quiet", *python], what="ruff format", cwd=ROOT)
-    program, script = _MAKE_SYNC
-    run([str(VENV / "bin" / program), script], what=script, cwd=ROOT)
+    for words in _MADE:
+        run([str(VENV / "bin/python"), *words], what=words[-1], cwd=ROOT)
 
 
 @cache
@@ -145,6 +146,10 @@ def _program(name: str, *words: str) -> list[str]:
     if done.returncode != 0 and not lines:
         return [f"{name} {words[0]} ended with {done.returncode}"]
     return lines if done.returncode != 0 else []
+
+
+def _made() -> list[str]:
+    return [line for words in _MADE for line in _program("python", *words, "--check")]
 
 
 def _types() -> list[str]:

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from rowsocket_x import benchmark, package_proof, parts, serve, soaks
+from rowsocket_x import benchmark, package_proof, parts, serve, site, soaks
 from rowsocket_x import build as building
 from rowsocket_x import check as checking
 from rowsocket_x import package as packaging
@@ -305,6 +305,23 @@ def profile(
         ["profile", scenario, "--peer", peer, "--seconds", str(seconds), "--out", str(folder)]
     ):
         raise typer.Exit(1)
+
+
+@app.command()
+def docs(
+    show: Annotated[bool, typer.Option("--serve", help="Show it, on loopback, until Ctrl-C.")] = False,
+    port: Annotated[
+        int, typer.Option(help="TCP port for --serve; 0 = any free one.", min=0, max=65535)
+    ] = 8000,
+) -> None:
+    """Make a site of the documents in build/docs/site, with a search; a link that leads nowhere fails.
+
+    The pages can be read from the disk. The search works where they are served.
+    """
+    folder = site.build()
+    print(folder / "index.html")
+    if show:
+        site.serve(folder, port)
 
 
 @app.command()

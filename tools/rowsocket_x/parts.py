@@ -2,6 +2,7 @@
 """`./x test`: the parts of the test suite, each a command whose results are counted.
 
     tools                       unit tests of ./x itself
+    site                        the documents as a site: its links, navigation and search
     unit-release, -asan, -tsan  the C++ unit tests, as shipped and under the sanitizers
     client-LANGUAGE             a client library's own tests
     bench                       the comparison's own arithmetic, and small runs of all that it measures
@@ -48,6 +49,9 @@ UNIT_PARTS: Mapping[str, Preset] = {
     "unit-tsan": Preset.TSAN,
 }
 
+PLAIN_PARTS: Mapping[str, str] = {"tools": "tools/tests", "site": "tests/site"}
+"""The parts that need nothing built, with their folders."""
+
 SERVER_PARTS: Mapping[str, str] = {
     "readme": "tests/readme",
     "client-python": "clients/python/tests",
@@ -58,6 +62,7 @@ SERVER_PARTS: Mapping[str, str] = {
     "compatibility": "tests/compatibility",
     "memcached": "tests/memcached",
     "resp": "tests/resp",
+    "django": "tests/django_cache",
     "faults": "tests/faults",
     "replication": "tests/replication",
     "linearizability": "tests/linearizability",
@@ -114,7 +119,7 @@ class Part:
 
 def all_parts() -> list[Part]:
     """Every part, in the order in which they run: the quick ones first."""
-    parts = [Part("tools", lambda settings: _pytest("tools", "tools/tests", settings, {}))]
+    parts = [_plain_part(name, folder) for name, folder in PLAIN_PARTS.items()]
     parts += [_ctest_part(name, preset) for name, preset in UNIT_PARTS.items()]
     parts += [_pytest_part(name, folder) for name, folder in SERVER_PARTS.items()]
     return [*parts, Part("fuzz", _fuzz), Part("smoke", _smoke, on_server=True, only_named=True)]
@@ -209,6 +214,10 @@ def _chooses(name: str, part: Part) -> bool:
     return part.name == name or part.name.startswith(name + "-")
 
 
+def _plain_part(name: str, folder: str) -> Part:
+    return Part(name, lambda settings: _pytest(name, folder, settings, {}))
+
+
 def _pytest_part(name: str, folder: str) -> Part:
     def run(settings: Settings) -> Outcome:
         environment = dict(server_environment(settings.series))
@@ -223,6 +232,8 @@ def _pytest_part(name: str, folder: str) -> Part:
                 "ROWSOCKET_PEERS": str(peers_fetch.fetch()),
                 f"ROWSOCKET_{peer}_SOURCE": str(source()),
             }
+        if name == "django":
+            environment["ROWSOCKET_DJANGO_SOURCE"] = str(peer_tests.django())
         return _pytest(name, folder, settings, environment)
 
     return Part(name, run, on_server=name != "bench")

@@ -1,12 +1,15 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Fetches other servers' own tests, out of Debian's source packages of them, into `.rowsocket`."""
+"""Fetches others' own tests into `.rowsocket`: of servers, out of Debian's source packages; of Django, out of
+its source distribution.
+"""
 
+import importlib.metadata
 import tempfile
 from pathlib import Path
 
-from rowsocket_x import server_series
+from rowsocket_x import network, python_layers, server_series
 from rowsocket_x.console import Problem, run, step
-from rowsocket_x.paths import STATE
+from rowsocket_x.paths import STATE, VENV
 
 
 def memcached() -> Path:
@@ -17,6 +20,31 @@ def memcached() -> Path:
 def redis() -> Path:
     """The folder that holds Redis's `tests/`. Raises `Problem`."""
     return _fetch("redis", "tests")
+
+
+def django() -> Path:
+    """The folder with the `tests/` of the Django that is installed, and its `version`. Raises `Problem`."""
+    python_layers.require(python_layers.Layer.TEST)
+    version = importlib.metadata.version("Django")
+    tree = STATE / f"django-{version}"
+    if (tree / "version").is_file():
+        return tree
+    STATE.mkdir(exist_ok=True)
+    pip = [str(VENV / "bin/python"), "-m", "pip", "--disable-pip-version-check", "--retries", "1", "--quiet"]
+    with (
+        step(f"downloading the tests of Django {version}"),
+        tempfile.TemporaryDirectory(prefix="fetch-", dir=STATE) as name,
+    ):
+        options = ["--no-cache-dir", "--no-deps", "--no-binary=:all:", f"--dest={name}", f"Django=={version}"]
+        network.fetch([*pip, "download", *options], what=f"fetching the source of Django {version}")
+        (archive,) = Path(name).glob("*.tar.gz")
+        unpacked = Path(name) / "tree"
+        unpacked.mkdir()
+        pattern = ["--wildcards", "--strip-components=1", "*/tests/cache", "*/tests/sessions_tests"]
+        run(["tar", "-xf", archive, "-C", unpacked, *pattern], what="unpacking the tests of Django")
+        (unpacked / "version").write_text(f"{version}\n")
+        unpacked.rename(tree)
+    return tree
 
 
 def _fetch(source: str, folder: str) -> Path:

@@ -22,6 +22,7 @@ class Layer(StrEnum):
     TEST = "test"
     BENCH = "bench"
     CHECK = "check"
+    DOCS = "docs"
 
     @property
     def needs(self) -> tuple["Layer", ...]:

@@ -100,7 +100,7 @@ def links(path: PurePosixPath, text: str, read: Callable[[PurePosixPath], str | 
     `read` gives a file's text, "" for a folder, None for nothing.
     """
     found = []
-    for target in _targets(text):
+    for target in targets(text):
         if re.match(r"[a-z]+:", target):
             continue
         name, _, anchor = target.partition("#")
@@ -120,7 +120,7 @@ def anchors(text: str) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
 
 
-def _targets(text: str) -> list[str]:
+def targets(text: str) -> list[str]:
     """Where the links and pictures of a Markdown file lead."""
     inlines = [part for token in _MARKDOWN.parse(text) for part in token.children or []]
     return [

@@ -33,10 +33,11 @@ def test_an_unknown_part_is_refused() -> None:
 
 
 def test_every_folder_of_tests_is_a_part() -> None:
-    """So that it fails when its files vanish. What is missing belongs into SERVER_PARTS of parts.py."""
+    """So that it fails when its files vanish. What is missing belongs into PLAIN_PARTS or
+    SERVER_PARTS of parts.py."""
     folders = [*(ROOT / "tests").iterdir(), *(ROOT / "clients").glob("*/tests")]
     there = {str(one.relative_to(ROOT)) for one in folders if next(one.rglob(parts.TEST_FILES), None)}
-    assert there - set(parts.SERVER_PARTS.values()) == set()
+    assert there - {*parts.PLAIN_PARTS.values(), *parts.SERVER_PARTS.values()} == set()
 
 
 def test_a_part_whose_files_vanished_fails(

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: MIT
 """The verbs of the command. Each is one function, which the shell runs as well."""
 
-from __future__ import annotations
-
+# No `from __future__ import annotations`: on Python 3.9, typer does not see what text says.
 import contextlib
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Annotated, Any, Optional, cast
 
 import pymysql
@@ -12,7 +12,7 @@ import typer
 
 import rowsocket
 from rowsocket._options import options_of
-from rowsocket.cli.catalog import Catalog
+from rowsocket.cli.catalog import Catalog, is_local, sql_connection
 from rowsocket.cli.output import ExitCode, print_error, print_json, print_rows
 from rowsocket.errors import AuthenticationError, RowSocketError, TransportError
 
@@ -33,8 +33,8 @@ class State:
     def __init__(self) -> None:
         self.url = DEFAULT_URL
         self.catalog = Catalog(None)
-        self.sql_url: str | None = None
-        self.database: str | None = None
+        self.sql_url: Optional[str] = None
+        self.database: Optional[str] = None
         self._connections: dict[int, rowsocket.Connection] = {}
 
     def connection(self, port: int) -> rowsocket.Connection:
@@ -54,7 +54,7 @@ class State:
         return known, table
 
     def index(
-        self, table: str, columns: str | None, index: str, *, port: int = READ_PORT
+        self, table: str, columns: Optional[str], index: str, *, port: int = READ_PORT
     ) -> rowsocket.Index[dict[str, Any]]:
         """The index of a table, with rows as dicts. Raises ValueError, RowSocketError."""
         database, name = self.names_of(table)
@@ -66,6 +66,12 @@ class State:
         opened = self.connection(port).open_index(database, name, listed, index)
         self.catalog.use(database, name, listed)
         return opened.as_dicts()
+
+    def require_sql(self, why: str) -> str:
+        """The URL of SQL. Raises ValueError."""
+        if self.sql_url is None:
+            raise ValueError(f"{why} through SQL: --sql mysql://USER:PASSWORD@HOST")
+        return self.sql_url
 
     def close(self) -> None:
         """Close every connection."""
@@ -163,7 +169,7 @@ def get(
 
 
 def _selection(
-    op: str, to: str | None, limit: int, offset: int = 0, reverse: bool = False
+    op: str, to: Optional[str], limit: int, offset: int = 0, reverse: bool = False
 ) -> rowsocket.Selection:
     which: rowsocket.Selection = {"limit": limit or None, "offset": offset}
     if to is not None:
@@ -221,9 +227,9 @@ def count(
 Assignments = Annotated[list[str], typer.Argument(help="NAME=VALUE; NAME:null for NULL.")]
 
 
-def assignments(words: list[str]) -> dict[str, str | None]:
+def assignments(words: list[str]) -> dict[str, Optional[str]]:
     """NAME=VALUE and NAME:null by name. Raises ValueError."""
-    values: dict[str, str | None] = {}
+    values: dict[str, Optional[str]] = {}
     for word in words:
         name, equals, value = word.partition("=")
         if equals and name:
@@ -327,10 +333,83 @@ def top(
     from rowsocket.cli.watching import watch
 
     with said_plainly(), contextlib.suppress(KeyboardInterrupt):
-        sql_url = state_of(context).sql_url
-        if sql_url is None:
-            raise ValueError("top reads status values through SQL: --sql mysql://USER:PASSWORD@HOST")
+        sql_url = state_of(context).require_sql("top reads status values")
         watch(sql_url, interval, once or as_json, as_json)
+
+
+@app.command()
+def warm(
+    context: typer.Context,
+    tables: Annotated[list[str], typer.Argument(help="TABLE of the URL's database, or DATABASE.TABLE.")],
+    index: Annotated[
+        Optional[list[str]], typer.Option("--index", "-i", help="By name; all of them without.")
+    ] = None,
+    rate: Annotated[int, typer.Option(min=0, help="The most rows in a second; 0 = any number.")] = 100_000,
+    look: Annotated[
+        bool, typer.Option("--look", help="Look into a buffer pool of over a million pages, too.")
+    ] = False,
+    as_json: AsJson = False,
+) -> None:
+    """Bring tables with their indexes into the buffer pool, and print how much is in. Needs --sql."""
+    from rowsocket.cli import warming
+
+    with said_plainly():
+        state = state_of(context)
+        sql = sql_connection(state.require_sql("warm looks up indexes"))
+        chosen = [
+            target for table in tables for target in warming.targets(sql, *state.names_of(table), index or [])
+        ]
+        warming.warm(state.connection(READ_PORT), sql, chosen, rate, look, as_json)
+
+
+@app.command()
+def doctor(
+    context: typer.Context,
+    storage: Annotated[
+        Optional[Path],
+        typer.Option(
+            help="A folder on the disk of the data: fio measures there, with a file of 1 GiB.",
+            exists=True,
+            file_okay=False,
+        ),
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Say whether the server is set up for this: memory, disk, settings. Exit code 1 if something is bad.
+
+    Needs --sql.
+    """
+    from rowsocket.cli import doctor as doctoring
+    from rowsocket.cli.storage import measure
+
+    with said_plainly():
+        sql = sql_connection(state_of(context).require_sql("the doctor asks the server"))
+        measured = None if storage is None else measure(storage)
+        facts = doctoring.look(sql, is_local(sql), measured)
+    if not doctoring.show(doctoring.judge(facts), as_json):
+        raise typer.Exit(ExitCode.NOTHING)
+
+
+@app.command()
+def bench(
+    context: typer.Context,
+    table: Table,
+    columns: Columns = None,
+    seconds: Annotated[float, typer.Option(min=0.1, max=60, help="For each kind of client.")] = 3.0,
+    as_json: AsJson = False,
+) -> None:
+    """Read rows by primary key for some seconds: alone, with 100 tasks, and through SQL. Needs --sql.
+
+    It writes nothing. Python takes much of the time.
+    """
+    from rowsocket.cli import benching
+
+    with said_plainly():
+        state = state_of(context)
+        sql = sql_connection(state.require_sql("bench looks up the primary key, and compares with SQL"))
+        rows = state.index(table, columns, "PRIMARY").description
+        lines = benching.measure(state.connection(READ_PORT), (state.url, READ_PORT), sql, rows, seconds)
+    benching.show(lines, as_json)
 
 
 def run() -> None:

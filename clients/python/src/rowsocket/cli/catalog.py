@@ -32,6 +32,11 @@ def sql_connection(url: str) -> pymysql.connections.Connection[Any]:
     )
 
 
+def is_local(sql: pymysql.connections.Connection[Any]) -> bool:
+    """Whether the server is on this machine, as far as its address tells."""
+    return sql.unix_socket is not None or sql.host in ("localhost", "127.0.0.1", "::1")
+
+
 class Catalog:
     """What names there are."""
 

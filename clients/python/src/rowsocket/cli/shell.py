@@ -31,6 +31,9 @@ VERBS = {
     "delete": "delete TABLE KEY... [--op '>=']",
     "latency": "latency [--count N]",
     "top": "top [--interval SECONDS]",
+    "warm": "warm TABLE... [--index NAME] [--rate ROWS]",
+    "doctor": "doctor [--storage FOLDER]",
+    "bench": "bench TABLE [--seconds SECONDS]",
 }
 OWN = {
     "use": "use DATABASE: the one of tables without a database in their name",

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: MIT
+"""`rowsocket warm`: brings tables and indexes into the buffer pool, at a bounded rate.
+
+An index is walked from its beginning in steps of so many rows. The server reads all of them, and sends the
+last one of a step only, from whose key the next step begins. Where an index is not unique, the rows that have
+the key of that row are counted in one request, so that none is left out.
+
+How much is in is what information_schema.INNODB_BUFFER_PAGE says, which is a look at every page of the pool.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from typing import Any
+
+import pymysql
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+
+import rowsocket
+from rowsocket.cli.output import print_json, print_table
+
+STEP_ROWS_MAX = 1000
+STEPS_PER_SECOND = 10
+"""Enough that the rate is even, if it is bounded."""
+
+LOOK_PAGES_MAX = 1_000_000
+"""Of a buffer pool: a larger one is only looked into when that is asked for."""
+
+NEARLY_ALL = 0.9
+RESERVED_PAGES = 256
+"""An index has some pages on disk that it does not use yet."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Target:
+    """An index to bring in."""
+
+    database: str
+    table: str
+    index: str
+    columns: tuple[str, ...]
+    """Its key parts, as far as they are whole columns."""
+    is_unique: bool
+    """No two rows have the same key, NULLs included."""
+    rows: int
+    """The server's estimate."""
+    pages: int | None
+    """That the index has on disk, by the server's statistics; None if they are not to be had."""
+
+
+@dataclasses.dataclass(frozen=True)
+class Warmed:
+    """What came of an index."""
+
+    target: Target
+    rows: int
+    """That were read; some twice, where the index is not unique."""
+    pages_in: int | None
+    """In the buffer pool now; None if nobody looked."""
+
+    def figures(self) -> dict[str, Any]:
+        """By name, for JSON and the table."""
+        own = self.target
+        return {
+            "table": f"{own.database}.{own.table}",
+            "index": own.index,
+            "rows_read": self.rows,
+            "pages_in": self.pages_in,
+            "pages": own.pages,
+        }
+
+
+class Pace:
+    """At most `rows_per_s` in the mean, 0 for any number. The clock is a parameter, for the tests."""
+
+    def __init__(
+        self,
+        rows_per_s: int,
+        now_s: Callable[[], float] = time.monotonic,
+        sleep: Callable[[float], None] = time.sleep,
+    ) -> None:
+        self.step_rows = STEP_ROWS_MAX
+        if rows_per_s:
+            self.step_rows = max(1, min(STEP_ROWS_MAX, rows_per_s // STEPS_PER_SECOND))
+        self._rows_per_s = rows_per_s
+        self._now_s, self._sleep = now_s, sleep
+        self._due_s = now_s()
+
+    def after(self, rows: int) -> None:
+        """Wait until so many more rows are due."""
+        if not self._rows_per_s:
+            return
+        now_s = self._now_s()
+        # Time that was lost to a slow disk is not caught up with: that would be a burst.
+        self._due_s = max(self._due_s, now_s - 1 / STEPS_PER_SECOND) + rows / self._rows_per_s
+        if self._due_s > now_s:
+            self._sleep(self._due_s - now_s)
+
+
+def targets(
+    sql: pymysql.connections.Connection[Any], database: str, table: str, indexes: Sequence[str]
+) -> list[Target]:
+    """The indexes to bring in, all of the table where none is named. Raises ValueError, MySQLError."""
+    found: dict[str, Target] = {}
+    rows = _ask(
+        sql,
+        "SELECT table_rows FROM information_schema.tables WHERE table_schema = %s AND table_name = %s",
+        (database, table),
+    )
+    if not rows:
+        raise ValueError(f"there is no table {database}.{table}")
+    pages = _pages_on_disk(sql, database, table)
+    listed = _ask(
+        sql,
+        "SELECT index_name, column_name, sub_part IS NULL AND NOT non_unique AND nullable = ''"
+        " FROM information_schema.statistics"
+        " WHERE table_schema = %s AND table_name = %s AND index_type = 'BTREE'"
+        " ORDER BY index_name <> 'PRIMARY', index_name, seq_in_index",
+        (database, table),
+    )
+    for name, column, keeps_apart in listed:
+        before = found.get(
+            name, Target(database, table, name, (), True, int(rows[0][0] or 0), pages.get(name))
+        )
+        found[name] = dataclasses.replace(
+            before,
+            columns=(*before.columns, column),
+            is_unique=before.is_unique and bool(keeps_apart),
+        )
+    unknown = [name for name in indexes if name not in found]
+    if unknown:
+        raise ValueError(
+            f"{database}.{table} has no index {unknown[0]!r} (it has {', '.join(found) or 'none'})"
+        )
+    return [found[name] for name in indexes or found]
+
+
+def walk(index: rowsocket.Index[Any], target: Target, pace: Pace) -> Iterator[int]:
+    """Read all of an index; yields how many more rows were read. Raises RowSocketError."""
+    key: tuple[Any, ...] = (None,)
+    op: rowsocket.Operator = ">="
+    while True:
+        last = index.find(key, op, limit=1, offset=pace.step_rows - 1)
+        if not last:
+            break
+        read = pace.step_rows
+        if not target.is_unique:
+            read += index.count(last[0])
+        key, op = last[0], ">"
+        yield read
+        pace.after(read)
+    yield index.count(key, op)
+
+
+def warm(
+    connection: rowsocket.Connection,
+    sql: pymysql.connections.Connection[Any],
+    chosen: Iterable[Target],
+    rows_per_s: int,
+    look: bool,
+    as_json: bool,
+) -> None:
+    """Bring them in, and print what came of each. Raises RowSocketError, MySQLError."""
+    done = []
+    bar = Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeRemainingColumn(),
+        console=Console(stderr=True),
+        disable=not sys.stderr.isatty(),
+    )
+    with bar:
+        for target in chosen:
+            opened = connection.open_index(target.database, target.table, target.columns, target.index)
+            task = bar.add_task(f"{target.table}.{target.index}", total=target.rows)
+            rows = 0
+            for more in walk(opened, target, Pace(rows_per_s)):
+                rows += more
+                bar.update(task, completed=rows, total=max(rows, target.rows))
+            bar.update(task, completed=rows, total=rows)
+            done.append((target, rows))
+    looks = look or _pool_pages(sql) <= LOOK_PAGES_MAX
+    warmed = [
+        Warmed(target, rows, _pages_in(sql, target) if looks and target.pages is not None else None)
+        for target, rows in done
+    ]
+    _print(warmed, as_json)
+
+
+def _print(warmed: list[Warmed], as_json: bool) -> None:
+    lines = [one.figures() for one in warmed]
+    if as_json:
+        for line in lines:
+            print_json(line)
+        return
+    shown = [
+        [
+            f"{cell:,}" if isinstance(cell, int) else "not known" if cell is None else cell
+            for cell in line.values()
+        ]
+        for line in lines
+    ]
+    print_table(list(lines[0]), shown)
+    for one in warmed:
+        pages = one.target.pages or 0
+        if one.pages_in is not None and one.pages_in < NEARLY_ALL * pages - RESERVED_PAGES:
+            print(
+                f"{one.target.table}.{one.target.index}: {one.pages_in:,} of {pages:,} pages are in. The"
+                " buffer pool is too small for all of it, or others need their pages more."
+            )
+
+
+def _pages_on_disk(sql: pymysql.connections.Connection[Any], database: str, table: str) -> dict[str, int]:
+    """Of each index, where InnoDB keeps statistics and the account may read them."""
+    query = (
+        "SELECT index_name, SUM(stat_value) FROM mysql.innodb_index_stats"
+        " WHERE database_name = %s AND SUBSTRING_INDEX(table_name, '#P#', 1) = %s AND stat_name = 'size'"
+        " GROUP BY index_name"
+    )
+    try:
+        return {str(name): int(pages) for name, pages in _ask(sql, query, (database, table))}
+    except pymysql.err.OperationalError:
+        return {}
+
+
+def _pool_pages(sql: pymysql.connections.Connection[Any]) -> int:
+    [[_, pages]] = _ask(sql, "SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_total'")
+    return int(pages)
+
+
+def _pages_in(sql: pymysql.connections.Connection[Any], target: Target) -> int | None:
+    """Pages of an index in the buffer pool; None if the account may not look (it takes PROCESS)."""
+    query = (
+        "SELECT COUNT(*) FROM information_schema.innodb_buffer_page"
+        " WHERE SUBSTRING_INDEX(table_name, ' /* Partition', 1) = %s AND index_name = %s"
+    )
+    name = f"`{target.database}`.`{target.table}`"
+    try:
+        [[pages]] = _ask(sql, query, (name, target.index))
+    except pymysql.err.OperationalError:
+        return None
+    return int(pages)
+
+
+def _ask(
+    sql: pymysql.connections.Connection[Any], query: str, parameters: tuple[str, ...] = ()
+) -> list[tuple[Any, ...]]:
+    with sql.cursor() as cursor:
+        cursor.execute(query, parameters or None)
+        return list(cursor.fetchall())
