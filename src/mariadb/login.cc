@@ -9,8 +9,8 @@
 #include "mariadb/login.h"
 #include "mariadb/performance_schema.h"
 #include "mariadb/rights.h"
-#include "mariadb/server_thread.h"
 #include "mariadb/server_differences.h"
+#include "mariadb/server_thread.h"
 #include "mariadb/sql_client.h"
 
 namespace rowsocket::mariadb {
