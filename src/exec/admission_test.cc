@@ -98,6 +98,31 @@ TEST_F(AdmissionTest, an_unknown_authentication_type_is_refused_and_changes_noth
   EXPECT_EQ(connection.client.account.granted(), Access::none);
 }
 
+class Somebody final : public engine::Identity {
+ public:
+  explicit Somebody(uint64_t number) : number_(number) {}
+  [[nodiscard]] uint64_t number() const override { return number_; }
+
+ private:
+  uint64_t number_;
+};
+
+TEST_F(AdmissionTest, what_a_client_opened_is_gone_when_it_is_somebody_else) {
+  Connection& client = shopper();
+  const auto log_in = [&](uint64_t number) {
+    client.client.account.set_outcome(std::make_shared<Somebody>(number));
+    Ask login = Ask::authenticate("", Authenticate::Method::secret_or_account);
+    EXPECT_EQ(ask(client, login), "ok");
+  };
+  log_in(7);
+  EXPECT_EQ(ask(client, Ask::find(0, {"1"})), "error unknown_id");
+  EXPECT_EQ(ask(client, Ask::open(0, "shop.item", "", "id")), "ok");
+  log_in(7);
+  EXPECT_EQ(ask(client, Ask::find(0, {"1"})), "rows/1 1");
+  log_in(8);
+  EXPECT_EQ(ask(client, Ask::find(0, {"1"})), "error unknown_id");
+}
+
 TEST_F(AdmissionTest, without_access_nothing_but_authentication_is_answered) {
   settings.secret_read = "r";
   use_settings();

@@ -34,6 +34,17 @@ TEST_F(ParkedTest, a_request_whose_table_is_locked_is_parked_and_writes_nothing)
   EXPECT_EQ(count(Counter::parked), 1);
 }
 
+/// So that each request counts that has a thread of its own.
+TEST_F(ParkedTest, a_request_that_is_answered_waits_alone_no_longer) {
+  shop.client.has_waited_alone = true;
+  engine.set_busy("shop.item", true);
+  EXPECT_EQ(ask(shop, find), "parked");
+  EXPECT_TRUE(shop.client.has_waited_alone);
+  engine.set_busy("shop.item", false);
+  ask(shop, find);
+  EXPECT_FALSE(shop.client.has_waited_alone);
+}
+
 TEST_F(ParkedTest, it_is_answered_when_the_lock_is_gone) {
   engine.set_busy("shop.item", true);
   EXPECT_EQ(ask(shop, find), "parked");

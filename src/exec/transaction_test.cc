@@ -396,6 +396,37 @@ TEST_F(ReplayThatWaitsTest, an_id_is_not_opened_anew_before_what_it_meant_is_don
   EXPECT_EQ(engine.rows("shop.other").size(), 1U);
 }
 
+TEST_F(TransactionTest, an_insert_that_waited_keeps_its_ids_where_it_must_be_the_first) {
+  open_for_insert(one);
+  const Ask insert = Ask::insert(9, {"6", "30", "lid", "1"});
+  engine.set_generated_ids({{.table = 1, .id = 6}});
+  engine.set_busy("shop.item", true);
+  EXPECT_EQ(ask(one, insert), "parked");
+  engine.set_busy("shop.item", false);
+  engine.set_generated_ids({{.table = 1, .id = 7}});
+  engine.ask_to_commit_first(1);
+  EXPECT_EQ(ask(one, insert), "ok");
+  const std::vector<engine::GeneratedId> ids = session->generated_ids();
+  ASSERT_EQ(ids.size(), 1U);
+  EXPECT_EQ(ids.front().id, 6U);
+}
+
+/// Presented again, it would change the state again.
+TEST_F(TransactionTest, what_has_changed_the_parsers_state_is_answered_by_a_replay_that_waits) {
+  engine.create_table("shop.other",
+                      {.columns = {engine::memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}});
+  ask(one, Ask::open(8, "shop.other", "", "id"));
+  begin();
+  send(one, Ask::insert(8, {"1"}).changing_state());
+  engine.set_busy("shop.other", true);
+  engine.lose_transaction_at_write(1);
+  send(two, add_stock("1"));
+  end();
+  EXPECT_TRUE(one.put_back.empty());
+  EXPECT_THAT(replies(one), ElementsAre("error cannot_lock_table"));
+  EXPECT_THAT(replies(two), ElementsAre("= 1"));
+}
+
 TEST_F(TransactionTest, a_refused_write_starts_no_staging) {
   begin();
   send(one, Ask::insert(7, {"1"}));

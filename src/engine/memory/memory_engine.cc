@@ -249,6 +249,11 @@ void MemoryEngine::on_next_interruption_look(std::function<void()> action) {
   state_->on_next_interruption_look = std::move(action);
 }
 
+void MemoryEngine::set_generated_ids(std::vector<GeneratedId> ids) {
+  const MutexLock lock(state_->mutex);
+  state_->generated_ids = std::move(ids);
+}
+
 void MemoryEngine::ask_to_commit_first(uint32_t nth_write) {
   const MutexLock lock(state_->mutex);
   state_->commit_first_at_write = nth_write;

@@ -131,6 +131,8 @@ class MemoryEngine final : public Engine {
   void make_transactions_long();
   /// The nth request for writing from now on must be the first of a transaction, even if it is that already.
   void ask_to_commit_first(uint32_t nth_write);
+  /// What Session::generated_ids says of a request that was given none by an earlier run.
+  void set_generated_ids(std::vector<GeneratedId> ids);
   /// What Value::now() is.
   void set_now(std::string text);
   /// KILL or shutdown, for every session there is; calls their `wake` (which must not call back).

@@ -127,6 +127,17 @@ Begin MemorySession::begin_request(Selection& selection, const Use& use, Cursor*
   return begin;
 }
 
+void MemorySession::begin_inserts(std::vector<GeneratedId>&& earlier) {
+  const MutexLock lock(state_.mutex);
+  earlier_ids_ = std::move(earlier);
+}
+
+/// It gives none itself: what it was told to say.
+std::vector<GeneratedId> MemorySession::generated_ids() const {
+  const MutexLock lock(state_.mutex);
+  return earlier_ids_.empty() ? state_.generated_ids : earlier_ids_;
+}
+
 /// What the next request is to wait for; announced, where that was asked for.
 std::function<void()> MemorySession::take_next_wait() {
   std::function<void()> action = std::exchange(state_.on_next_request, nullptr);

@@ -28,6 +28,8 @@ class MemorySession final : public Session {
     return binding_of(selection).column_types(types, bytes_max);
   }
   Begin begin_request(Selection& selection, const Use& use, Cursor*& cursor, Error& error) override;
+  void begin_inserts(std::vector<GeneratedId>&& earlier) override;
+  [[nodiscard]] std::vector<GeneratedId> generated_ids() const override;
   Error end_request() override;
   void abandon_request() override;
   [[nodiscard]] bool transaction_lost() const override;
@@ -133,6 +135,7 @@ class MemorySession final : public Session {
       false;  ///< one of them in a table without transactions
   bool patient_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;
   uint64_t waited_ms_ ROWSOCKET_GUARDED_BY(state_.mutex) = 0;
+  std::vector<GeneratedId> earlier_ids_ ROWSOCKET_GUARDED_BY(state_.mutex);
   std::vector<std::shared_ptr<Table>> held_tables_ ROWSOCKET_GUARDED_BY(state_.mutex);
   Interruption interruption_ ROWSOCKET_GUARDED_BY(state_.mutex) = Interruption::none;
   bool waits_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;       ///< in place

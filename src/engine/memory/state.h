@@ -73,6 +73,7 @@ struct State {
   bool is_next_announced ROWSOCKET_GUARDED_BY(mutex) = false;
   bool transactions_are_long ROWSOCKET_GUARDED_BY(mutex) = false;
   uint32_t commit_first_at_write ROWSOCKET_GUARDED_BY(mutex) = 0;
+  std::vector<GeneratedId> generated_ids ROWSOCKET_GUARDED_BY(mutex);
   std::string now ROWSOCKET_GUARDED_BY(mutex) = "2020-01-01 00:00:00";
   bool refuses_sessions ROWSOCKET_GUARDED_BY(mutex) = false;
   bool stops ROWSOCKET_GUARDED_BY(mutex) = false;  ///< until the sessions that there are have ended
