@@ -106,6 +106,20 @@ TEST_F(ConnectionsTest, what_a_protocol_remembers_counts_as_held_memory) {
   EXPECT_EQ(connection_->wire_state, nullptr);
 }
 
+TEST_F(ConnectionsTest, what_another_thread_uses_is_not_closed_for_what_it_holds) {
+  const engine::OpenedSelections selections;
+  connection_->wire_state = std::make_unique<LargeState>();
+  connections_.rest(*connection_);
+  connection_->is_away = true;
+  connections_.bound_held_bytes(1, selections);
+  EXPECT_FALSE(connection_->is_closed());
+  EXPECT_NE(connection_->wire_state, nullptr);
+  connection_->is_away = false;
+  connections_.rest(*connection_);
+  connections_.bound_held_bytes(1, selections);
+  EXPECT_TRUE(connection_->is_closed());
+}
+
 class TurnTest : public ConnectionsTest {
  protected:
   std::unique_ptr<engine::Session> session_ = engine_.create_session({});

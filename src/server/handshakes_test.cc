@@ -41,6 +41,14 @@ class TlsClient {
     return answer;
   }
   void close() { wire_.close(); }
+  /// Of what it has to say next, all but the last byte.
+  void answer_but_for_a_byte() {
+    EXPECT_TRUE(exchange());
+    EXPECT_TRUE(peer_.shake_hands());
+    std::string bytes = peer_.take_output();
+    bytes.pop_back();
+    wire_.send(bytes);
+  }
   /// The first bytes. Nothing is waited for.
   void begin() {
     EXPECT_FALSE(peer_.shake_hands());
@@ -310,6 +318,22 @@ TEST_F(HandshakeTurnsTest, what_the_thread_takes_for_others_does_not_count_for_t
   sessions_.allow(1);
   EXPECT_TRUE(some_are_done(1));
   EXPECT_EQ(handshakes_.count(Counter::tls_handshakes_failed), 0U);
+}
+
+TEST_F(HandshakeTurnsTest, who_sends_a_little_now_and_then_has_no_more_time) {
+  TlsClient slow = come("127.0.0.9");
+  sessions_.allow(1);
+  ASSERT_TRUE(asked_for(1));
+  const TlsClient other = come("127.0.0.2");
+  ASSERT_TRUE(asked_for(2));
+  clock_.advance_us((limits::handshake_timeout_ms - 1) * 1000);
+  slow.answer_but_for_a_byte();
+  const TlsClient last = come("127.0.0.3");
+  sessions_.allow(1);
+  ASSERT_TRUE(asked_for(3));
+  clock_.advance_us(2 * 1000);
+  sessions_.allow(1);
+  EXPECT_TRUE(eventually([this] { return handshakes_.count(Counter::tls_handshakes_failed) == 1; }));
 }
 
 TEST_F(HandshakeTurnsTest, who_keeps_the_thread_waiting_is_closed) {

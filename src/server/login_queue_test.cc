@@ -101,6 +101,16 @@ TEST_F(LoginQueueTest, an_account_that_others_guess_at_is_a_strangers_from_elsew
   EXPECT_EQ(pick().lane, Lane::proven);
 }
 
+TEST_F(LoginQueueTest, an_account_that_is_known_is_a_strangers_from_where_others_guess) {
+  log_in("host", "app");
+  EXPECT_TRUE(add("office", "app"));
+  EXPECT_EQ(pick().lane, Lane::plausible);
+  EXPECT_TRUE(add("attacker", "any"));
+  EXPECT_TRUE(try_next(Outcome::wrong));
+  EXPECT_TRUE(add("attacker", "app"));
+  EXPECT_EQ(pick().lane, Lane::strange);
+}
+
 TEST_F(LoginQueueTest, a_wrong_guess_costs_who_is_proven_its_place) {
   log_in("host", "app");
   EXPECT_TRUE(add("host", "app"));

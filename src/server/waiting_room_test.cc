@@ -12,7 +12,6 @@ constexpr uint64_t timeout_ms = 3000;
 
 class OffersTest : public TurnLoopTest {
  protected:
-  /// A loop whose waiting room is full.
   OffersTest() {
     engine_.set_lock_wait_timeout_ms(timeout_ms);
     turn_.reset();
@@ -26,13 +25,20 @@ class OffersTest : public TurnLoopTest {
         .clock = clock_,
         .log = limited_log_,
         .role = "write",
-        .wait_elsewhere = [this](ClientConnection&) { return ++offers_ == 0; },
+        .wait_elsewhere =
+            [this](ClientConnection& connection) {
+              ++offers_;
+              guest_ = has_room_ ? &connection : nullptr;
+              return has_room_;
+            },
     });
     turn_ = std::make_unique<Turn>(
         Turn::Surroundings{*session_, counters_, clock_, &loop_->token(), numbers_}, board_.current());
   }
 
+  bool has_room_ = false;
   int offers_ = 0;
+  ClientConnection* guest_ = nullptr;
 };
 
 TEST_F(OffersTest, a_request_that_waits_for_a_while_is_offered) {
@@ -52,6 +58,29 @@ TEST_F(OffersTest, a_request_whose_time_is_nearly_over_is_not_offered) {
   pass_ms(timeout_ms - 999);
   EXPECT_EQ(offers_, 0);
   EXPECT_EQ(client.received(), "") << "it still waits";
+}
+
+/// However long it has waited.
+TEST_F(OffersTest, a_guest_whose_request_is_put_back_is_not_idle) {
+  has_room_ = true;
+  settings_.idle_timeout_s = 1;
+  reconfigure();
+  TestClient client = connect_with_items();
+  engine_.set_busy("shop.item", true);
+  EXPECT_EQ(ask(client, find_pen), "");
+  pass_ms(limits::waiting_room_after_ms + limits::parked_retry_ms_max);
+  ASSERT_NE(guest_, nullptr);
+  const auto session = engine_.create_session({.selections = selections_, .counters = &counters_});
+  Turn alone({*session, counters_, clock_, nullptr, numbers_}, board_.current());
+  clock_.advance_ms(1'500);
+  alone.run_patiently(*guest_, clock_.now_ms());
+  loop_->give_back(alone.members());
+  turn();
+  EXPECT_FALSE(client.sees_end());
+  has_room_ = false;
+  engine_.set_busy("shop.item", false);
+  pass_ms(limits::parked_retry_ms_max + 1'000 / limits::parked_retry_share);
+  EXPECT_EQ(client.received(), pen);
 }
 
 }  // namespace
