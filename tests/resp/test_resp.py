@@ -112,6 +112,19 @@ def test_a_key_that_its_column_does_not_take_names_no_row(
     assert list(resp_server.sql("SELECT * FROM app.numbered")) == [(0, 5)]
 
 
+def test_an_expiry_that_is_null_is_none(resp: RespConnection, resp_server: RespServer) -> None:
+    resp_server.sql("CREATE OR REPLACE TABLE app.kept (k VARCHAR(9) PRIMARY KEY, v TEXT, expires INT)")
+    resp_server.contain("kept", "app.kept", flags="0", cas=None)
+    resp_server.sql("INSERT INTO app.kept VALUES ('a', 'x', NULL), ('b', 'x', NULL)")
+    assert resp.command("TTL", "@@kept.a") == b":-1\r\n"
+    assert resp.command("PERSIST", "@@kept.a") == b":0\r\n"
+    for condition in ("XX", "GT"):
+        assert resp.command("EXPIRE", "@@kept.a", 10, condition) == b":0\r\n"
+    assert resp_server.sql("SELECT expires FROM app.kept") == [(None,), (None,)]
+    assert resp.command("EXPIRE", "@@kept.a", 10, "NX") == b":1\r\n"
+    assert resp.command("EXPIRE", "@@kept.b", 10, "LT") == b":1\r\n"
+
+
 def test_a_group_that_waits_for_a_lock_is_done_once(resp: RespConnection, resp_server: RespServer) -> None:
     resp.command("HSET", "shop.user:1", "name", "Ann", "visits", 1)
     with resp_server.connect() as holder:

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // Outcomes to bytes: each reply, told what an engine tells it.
+#include <tuple>
+
 #include "base/refused_memory.h"
 #include "wire/memcached/parser_fixture.h"
 
@@ -110,6 +112,15 @@ TEST_F(MemcachedTest, what_commands_came_to_is_counted) {
     find_of("md a\r\n").reply->changed({.rows_found = 1, .rows_matched = 1, .rows_changed = 1});
   };
   EXPECT_EQ(counted(Count::delete_hits, remove), 2U);
+  for (const auto& [hits, misses, command] :
+       {std::tuple{Count::incr_hits, Count::incr_misses, "incr a 1 noreply\r\n"},
+        std::tuple{Count::decr_hits, Count::decr_misses, "decr a 1 noreply\r\n"}}) {
+    const auto change = [&](uint64_t rows) {
+      find_of(command).reply->changed({.rows_found = rows, .rows_matched = rows, .rows_changed = rows});
+    };
+    EXPECT_EQ(counted(hits, [&] { change(1); }), 1U) << command;
+    EXPECT_EQ(counted(misses, [&] { change(0); }), 1U) << command;
+  }
   const auto close = [] {
     State gone;
     gone.tally.add(Count::cas_badval, 5);

@@ -70,6 +70,7 @@ TEST_F(RowsInsertTest, what_makes_no_sense_is_refused) {
   EXPECT_THAT(answer_to({"ROWS.INSERT", "d.t", "a", "2", "1"}), HasSubstr("number of values"));
   EXPECT_THAT(answer_to({"ROWS.INSERT", "d.t", "a", "1", "1", "KEEP", "REPLACE"}), HasSubstr("exclude"));
   EXPECT_THAT(answer_to({"ROWS.INSERT", "d.t", "a", "1", "1", "KEEP", "ADD", "a"}), HasSubstr("exclude"));
+  EXPECT_THAT(answer_to({"ROWS.INSERT", "d.t", "a", "1", "1", "KEEP", "KEEP"}), HasSubstr("exclude"));
   EXPECT_THAT(answer_to({"ROWS.INSERT", "d.t", "a", "1", "1", "UPDATE", "b"}), HasSubstr("UPDATE and ADD"));
   EXPECT_THAT(answer_to({"ROWS.INSERT", "d.t", "a", "1", "1", "UPDATE", "a,a"}), HasSubstr("UPDATE and ADD"));
   EXPECT_THAT(answer_to({"ROWS.INSERT", "d.t", "a", "1", "1", "MAYBE"}), HasSubstr("syntax error"));
