@@ -241,6 +241,35 @@ def test_a_find_reads_as_of_the_moment_that_new_sessions_of_sql_read_as_of(past:
                 assert client.tokens(0, ">=", 1, 0, 9, 0, "F", ">", 0, 200, "#") == [b"0", b"1", b"1"]
 
 
+def test_a_version_is_read_from_its_first_moment_to_before_its_last(
+    server: RowSocketServer, database: Database
+) -> None:
+    """Of what had ended before, nothing is read."""
+    moment = 1_000_000_001.5
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, v INT, KEY v (v)) WITH SYSTEM VERSIONING")
+    with database.session() as sql:
+        sql.execute("SET timestamp = %s", [moment - 1])
+        sql.execute("INSERT INTO t VALUES (1, 10), (2, 20), (3, 30)")
+        for time, new in ((moment - 0.5, 11), (moment, 12), (moment + 0.25, 13)):
+            sql.execute("SET timestamp = %s", [time])
+            sql.execute(f"UPDATE t SET v = {new} WHERE id = 1")
+        sql.execute("SET timestamp = %s", [moment - 0.25])
+        sql.execute("DELETE FROM t WHERE id = 2")
+        sql.execute("SET timestamp = %s", [moment])
+        sql.execute("DELETE FROM t WHERE id = 3")
+        sql.execute("INSERT INTO t VALUES (4, 40)")
+    server.sql("SET GLOBAL system_versioning_asof = FROM_UNIXTIME(%s)", [moment])
+    try:
+        with server.raw("read") as client, database.session() as sql:
+            sql.execute("SELECT id, v FROM t ORDER BY v")
+            assert sql.fetchall() == ((1, 12), (4, 40))
+            for number, index in enumerate(("", "v")):
+                client.tokens("P", number, database.name, "t", index, "id,v")
+                assert client.tokens(number, ">=", 1, 0, 9, 0) == [b"0", b"2", b"1", b"12", b"4", b"40"]
+    finally:
+        server.sql("SET GLOBAL system_versioning_asof = DEFAULT")
+
+
 def test_a_change_meets_the_current_rows_whatever_is_read(past: Database) -> None:
     assert isinstance(past.server, RowSocketServer)
     with past.server.raw("write") as wire:

@@ -63,6 +63,27 @@ def test_a_prefix_behind_a_part_that_nobody_asked_for_decides_by_both(make_twins
     assert twins.rows("id") == [(b"1",), (b"2",)]
 
 
+def test_behind_a_prefix_the_other_parts_decide_nothing_alone(make_twins: MakeTwins) -> None:
+    twins = make_twins("id INT AUTO_INCREMENT PRIMARY KEY, w VARCHAR(20), n INT, KEY k (w(2), n)")
+    for text in ("aba", "abb", "abc"):
+        twins.sql("INSERT INTO t (w, n) VALUES (%s, 1), (%s, 5), (%s, 9)", text, text, text)
+    index = twins.index("id", "k")
+    for op in OPERATORS:
+        found = ids_in_sql(twins, f"(w, n) {op} ('abb', 5)")
+        assert sorted(index.find(["abb", 5], op, limit=None)) == found, op
+
+
+def test_a_table_in_which_sql_looked_into_no_partition_has_its_rows(
+    make_twins: MakeTwins, reader: Connection
+) -> None:
+    twins = make_twins("id INT PRIMARY KEY", "PARTITION BY RANGE (id) (PARTITION p VALUES LESS THAN (9))")
+    twins.sql("INSERT INTO t VALUES (1), (2), (3)")
+    for _ in range(3):
+        assert twins.sql("SELECT * FROM t WHERE id = 10") == []
+        index: Index[BytesRow] = reader.open_index(twins.database, "t", "id", decode=False)
+        assert index.find(3, "<", limit=None, reverse=True) == [(b"1",), (b"2",)]
+
+
 @pytest.mark.parametrize("engine", ["InnoDB", "Aria"])
 def test_a_change_by_a_prefix_changes_the_rows_of_the_whole_value(make_twins: MakeTwins, engine: str) -> None:
     twins = with_texts(make_twins, "VARCHAR(20)", engine)

@@ -352,6 +352,10 @@ TEST_P(Inserting, rows_stand_in_the_order_of_their_keys) {
   EXPECT_EQ(order_of(by_name, {"pen", "cap", "p", "pen", "cap"}, 1), "14203");
   Selection& by_stock = client().open({"d", "item", "by_stock_name", "stock,name", ""});
   EXPECT_EQ(order_of(by_stock, {"5", "b", "5", "a", nullptr, "c"}, 2), "210") << "NULL comes first";
+  create_table("d.pair", {.columns = {memory::text("name", 8), memory::integer("n")},
+                          .indexes = {{"PRIMARY", {"name", "n"}, true}}});
+  Selection& by_both = client().open({"d", "pair", "PRIMARY", "name,n", ""});
+  EXPECT_EQ(order_of(by_both, {"b", "2", "aa", "9", "b", "1", "a", "5"}, 2), "3120");
 }
 
 INSTANTIATE_TEST_SUITE_P(, Inserting, testing::ValuesIn(every_kind()), name_of_kind);
