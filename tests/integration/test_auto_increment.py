@@ -266,6 +266,28 @@ def test_an_id_that_somebody_took_while_its_insert_waited_is_left_to_him(start: 
         assert [inserted.result(), *(index.insert([name]) for name in "ab")] == [102, 103, 104]
 
 
+def test_an_id_that_does_not_fit_the_steps_of_now_is_given_up(start: Start) -> None:
+    """An insert had it when it began to wait. Another primary may give it now."""
+    server = start(RowSocketServer, ALONE)
+    database = numbered(server)
+    with (
+        database.session() as sql,
+        ThreadPoolExecutor(1) as thread,
+        rowsocket.connect(*server.write_address(), text=True) as writer,
+    ):
+        index = writer.open_index("d", "t", "name")
+        sql.execute("BEGIN")
+        sql.execute("INSERT INTO t VALUES (100, 'mine')")
+        before = writes_tried(server)
+        inserted = thread.submit(index.insert, ["mine"])
+        server.wait_until("is tried again", lambda: writes_tried(server) - before >= TRIES)
+        server.sql("SET GLOBAL auto_increment_increment = 10, GLOBAL auto_increment_offset = 7")
+        before = writes_tried(server)
+        server.wait_until("is tried on", lambda: writes_tried(server) - before >= 3 * TRIES)
+        sql.execute("ROLLBACK")
+        assert (inserted.result() or 0) % 10 == 7
+
+
 @pytest.mark.parametrize("clause", [b"\tI", b"\tU\t1"], ids=["ignore", "upsert"])
 def test_behind_a_row_that_is_there_the_next_takes_no_id_of_another_client(
     start: Start, clause: bytes

@@ -13,11 +13,14 @@ from support.mariadb import Database, RowSocketServer, Start
 
 Rows = Index[tuple[str | None, ...]]
 
+ALONE = {"loose-rowsocket-threads-write": 1, "loose-rowsocket-threads-max": 0}
+"""One session for all writes: no other begins with the settings of now."""
+
 
 @pytest.fixture
 def server_of_one(start: Start) -> RowSocketServer:
     """A server whose settings this test may change, with `t` in `d`, whose rows refer to `p`."""
-    server = start(RowSocketServer, {"binlog-format": "ROW"})
+    server = start(RowSocketServer, {"binlog-format": "ROW", **ALONE})
     database = Database(server, "d")
     database.sql("CREATE TABLE p (id INT PRIMARY KEY)")
     database.sql(
@@ -116,6 +119,21 @@ def test_settings_that_a_trigger_sees(server_of_one: RowSocketServer, writing: C
         seen.insert([2])
         found[name] = seen.get(2, columns="s")
     assert found == {name: (str(wanted),) for name, wanted in SEEN_BY_A_TRIGGER.items()}
+
+
+def test_a_setting_of_a_storage_engine(server_of_one: RowSocketServer, writing: Connection) -> None:
+    """These are looked at now and then."""
+    seen_by = "id INT AUTO_INCREMENT PRIMARY KEY, s INT DEFAULT (@@SESSION.innodb_table_locks)"
+    server_of_one.sql(f"CREATE TABLE d.seen ({seen_by})")
+    seen = writing.open_index("d", "seen", "id")
+
+    def is_followed() -> bool:
+        seen.insert([0])
+        return int(server_of_one.value("SELECT s FROM d.seen ORDER BY id DESC LIMIT 1")) == 0
+
+    assert not is_followed()
+    server_of_one.sql("SET GLOBAL innodb_table_locks = 0")
+    server_of_one.wait_until("the setting is followed", is_followed)
 
 
 def test_sql_mode(server_of_one: RowSocketServer, writing: Connection) -> None:

@@ -79,3 +79,15 @@ def test_what_a_delete_takes_from_children_is_seen(caching: RowSocketServer, wri
         assert query.cached() == left
         assert index.delete(left) == 1
         assert query.answer() == left - 1
+
+
+def test_what_stays_of_an_insert_that_failed_is_seen(caching: RowSocketServer, writing: Connection) -> None:
+    """In an engine without transactions."""
+    caching.sql("CREATE TABLE d.m (id INT PRIMARY KEY) ENGINE=MEMORY")
+    caching.sql("INSERT INTO d.m VALUES (1), (2), (3)")
+    index = writing.open_index("d", "m", "id")
+    query = CachedQuery(caching, "SELECT COUNT(*) FROM d.m")
+    assert query.cached() == 3
+    with pytest.raises(rowsocket.DuplicateKey):
+        index.insert_many([[4], [5], [1]])
+    assert query.answer() == 5

@@ -98,7 +98,9 @@ def test_a_backup_that_blocks_commits(patient: RowSocketServer) -> None:
     with patient.connect("d") as locking, locking.cursor() as sql, writer_of(patient) as connection:
         for stage in ("START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT"):
             sql.execute(f"BACKUP STAGE {stage}")
+        replays = patient.counter("replays")
         assert refusal(connection) == "commit"
+        assert patient.counter("replays") == replays, "it has waited as long as it may"
         # What a table without transactions has can not be taken back, so it is not changed before.
         assert refusal(connection, "a") == "lock_tables"
         sql.execute("BACKUP STAGE END")
