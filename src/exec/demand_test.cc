@@ -114,5 +114,17 @@ TEST(DemandTest, what_a_find_inserts_where_it_finds_nothing_counts) {
                                      .inserted_column_count = 3}));
 }
 
+TEST(DemandTest, what_an_insert_of_a_find_changes_counts_however_many_columns_there_are) {
+  const std::vector<Value> values(80);
+  Insert insert = insert_of(values);
+  insert.on_duplicate = OnDuplicate::change;
+  const std::array<DuplicateChange, 1> changes{DuplicateChange{.position = 70}};
+  insert.duplicate_changes = changes;
+  Find find;
+  find.otherwise = &insert;
+  EXPECT_TRUE(demand_of(find).changes(70));
+  EXPECT_FALSE(demand_of(find).changes(71));
+}
+
 }  // namespace
 }  // namespace rowsocket::exec

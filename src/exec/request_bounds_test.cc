@@ -178,8 +178,10 @@ TEST_F(RequestBoundsTest, a_request_that_takes_long_says_so_again_and_again) {
   EXPECT_EQ(ask(client, look_at(row_count)), "rows/2");
   EXPECT_EQ(said, 0);
   slow_clock.us_per_look = limits::slice_us / 2;
+  const uint64_t began_us = slow_clock.now;
   EXPECT_EQ(ask(client, look_at(row_count)), "rows/2");
   EXPECT_GT(said, 1);
+  EXPECT_LE(said, (slow_clock.now - began_us) / limits::slice_us) << "once per slice";
 }
 
 TEST_F(RequestBoundsTest, a_group_of_many_short_requests_is_bounded_too) {

@@ -31,6 +31,16 @@ TEST_F(SelectionTest, an_id_that_is_opened_is_another_matter) {
   EXPECT_EQ(asked(Ask::find(0, {"1"})), "rows/1 1");
 }
 
+TEST_F(SelectionTest, an_id_that_is_opened_anew_holds_nothing_of_what_it_was) {
+  const Ask open = Ask::open(0, "shop.item", "", "id");
+  EXPECT_EQ(asked(open), "ok");
+  const size_t held_bytes = shop.client.held_bytes();
+  EXPECT_EQ(asked(Ask::find(0, {"1"}).columns("name,stock")), "rows/2 pen 5");
+  EXPECT_GT(shop.client.held_bytes(), held_bytes);
+  EXPECT_EQ(asked(open), "ok");
+  EXPECT_EQ(shop.client.held_bytes(), held_bytes);
+}
+
 TEST_F(SelectionTest, filters_are_on_its_own_columns) {
   EXPECT_EQ(asked(find("1").skip_unless(0, Comparison::equal, "4")), "rows/2");
   EXPECT_EQ(asked(find("1").skip_unless(1, Comparison::equal, "4")), "error bad_filter_column");

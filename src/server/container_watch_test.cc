@@ -131,6 +131,18 @@ TEST_F(ContainerWatchTest, a_reading_is_bounded) {
   EXPECT_EQ(engine_.sessions_holding_tables(), 0U);
 }
 
+TEST_F(ContainerWatchTest, a_row_that_is_too_long_is_noticed) {
+  engine_.create_table("admin.containers", shape());
+  add("a");
+  add("b", std::string(50'000, 'v'));
+  Counters counters;
+  const auto session = engine_.create_session({.intent = engine::Intent::read, .counters = &counters});
+  ContainerReading reading;
+  EXPECT_TRUE(read_containers(*session, "admin.containers", reading));
+  EXPECT_EQ(reading.rows.size(), 1U);
+  EXPECT_TRUE(reading.has_surplus);
+}
+
 TEST_F(ContainerWatchTest, nobody_watches_where_there_is_no_table_to_watch) {
   config_.containers.clear();
   start();

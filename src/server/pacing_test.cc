@@ -81,6 +81,14 @@ TEST_F(PaceTest, a_walk_does_not_rest_where_the_system_no_longer_says_who_waited
   EXPECT_EQ(rest_after_burst(0), 0);
 }
 
+TEST_F(PaceTest, the_next_walk_of_a_thread_takes_the_place_of_the_one_before) {
+  for (LoopToken::Ticket ticket = walk; ticket < walk + 9; ++ticket) {
+    pace_.keep(ticket, loop_thread);
+  }
+  pace_.end();
+  EXPECT_EQ(walks_.rest_us(1000), 0U);
+}
+
 TEST_F(PaceTest, a_walk_that_is_over_does_not_count) {
   AllWalks walks(1);
   {

@@ -74,6 +74,7 @@ TEST_F(OffersTest, a_guest_whose_request_is_put_back_is_not_idle) {
   Turn alone({*session, counters_, clock_, nullptr, numbers_}, board_.current());
   clock_.advance_ms(1'500);
   alone.run_patiently(*guest_, clock_.now_ms());
+  EXPECT_EQ(engine_.patient_sessions(), 0U) << "the thread may run the loop next";
   loop_->give_back(alone.members());
   turn();
   EXPECT_FALSE(client.sees_end());

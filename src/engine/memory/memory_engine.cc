@@ -306,6 +306,13 @@ size_t MemoryEngine::sessions_holding_tables() const {
                     [](const MemorySession* session) { return session->holds_tables_locked(); }));
 }
 
+size_t MemoryEngine::patient_sessions() const {
+  const MutexLock lock(state_->mutex);
+  return static_cast<size_t>(
+      std::count_if(state_->sessions.begin(), state_->sessions.end(),
+                    [](const MemorySession* session) { return session->is_patient(); }));
+}
+
 bool MemoryEngine::is_held(std::string_view name) const {
   const MutexLock lock(state_->mutex);
   const auto table = state_->table(name);

@@ -144,6 +144,7 @@ class MemoryEngine final : public Engine {
   [[nodiscard]] uint64_t commits_with_changes() const;
   [[nodiscard]] size_t session_count() const;
   [[nodiscard]] size_t sessions_holding_tables() const;
+  [[nodiscard]] size_t patient_sessions() const;
   [[nodiscard]] bool is_held(std::string_view name) const;    ///< the table, by any session
   [[nodiscard]] std::vector<std::string> activities() const;  ///< of every session there is, by age
 

@@ -76,6 +76,10 @@ class MemorySession final : public Session {
     state_.mutex.assume_held();
     return !held_tables_.empty();
   }
+  [[nodiscard]] bool is_patient() const {
+    state_.mutex.assume_held();
+    return patient_;
+  }
   [[nodiscard]] bool holds(const std::shared_ptr<Table>& table) const {
     state_.mutex.assume_held();
     return std::find(held_tables_.begin(), held_tables_.end(), table) != held_tables_.end();
