@@ -57,6 +57,7 @@ TEST_F(MetaTest, a_get_can_change_the_expiry) {
   const Find& find = find_of("mg a T10 t\r\n");
   EXPECT_EQ(words_of(find.change.assignments), "3 = 1800000010");
   EXPECT_EQ(find.tell, Tell::rows_after);
+  EXPECT_EQ(find_of("mg @@bare.a T10 v\r\n").change.kind, Change::Kind::none) << "it has none";
 }
 
 TEST_F(MetaTest, flags_that_a_table_can_not_answer_say_so) {
@@ -210,7 +211,10 @@ TEST_F(MetaTest, a_set_has_modes) {
   EXPECT_THAT(words_of(find_of("ms a 1 MR F3 T0\r\nx\r\n").change.assignments),
               StartsWith("0 = x, 1 = 3, 3 = 0"));
   EXPECT_THAT(words_of(find_of("ms a 1 C77\r\nx\r\n").filters), HasSubstr("refuse unless 1 = 77"));
-  EXPECT_EQ(answer_to("ms a 1 MX\r\nx\r\n"), "CLIENT_ERROR invalid mode for ms M token\r\n");
+  for (const std::string_view mode : {"MX", "ME C77"}) {
+    EXPECT_EQ(answer_to("ms a 1 " + std::string(mode) + "\r\nx\r\n"),
+              "CLIENT_ERROR invalid mode for ms M token\r\n");
+  }
   EXPECT_EQ(answer_to("ms a x\r\n"), "CLIENT_ERROR bad command line format\r\n");
 }
 

@@ -315,10 +315,26 @@ TEST_F(RespTest, what_a_client_has_the_state_hold_is_counted) {
   EXPECT_EQ(answer_to({"RESET"}), "+RESET\r\n");
 }
 
-TEST_F(RespTest, a_name_of_a_client_is_bounded) {
-  const std::string name(257, 'n');
-  EXPECT_THAT(answer_to({"CLIENT", "SETNAME", name}), HasSubstr("-ERR Client names cannot"));
-  EXPECT_THAT(answer_to({"HELLO", "3", "SETNAME", name}), HasSubstr("-ERR Client names cannot"));
+TEST_F(RespTest, a_name_of_a_client_is_bounded_and_plain) {
+  for (const std::string& name : {std::string(257, 'n'), std::string("a b"), std::string("a\x7F")}) {
+    EXPECT_THAT(answer_to({"CLIENT", "SETNAME", name}), HasSubstr("-ERR Client names cannot"));
+    EXPECT_THAT(answer_to({"HELLO", "3", "SETNAME", name}), HasSubstr("-ERR Client names cannot"));
+  }
+}
+
+TEST_F(RespTest, a_reset_ends_a_transaction) {
+  answer_to({"MULTI"});
+  EXPECT_EQ(answer_to({"SET", "a", "1"}), "+QUEUED\r\n");
+  EXPECT_EQ(answer_to({"RESET"}), "+RESET\r\n");
+  EXPECT_EQ(answer_to({"EXEC"}), "-ERR EXEC without MULTI\r\n");
+}
+
+TEST_F(RespTest, the_commands_of_a_transaction_are_together_no_longer_than_one_may_be) {
+  settings.line_bytes_max = 1000;
+  answer_to({"MULTI"});
+  EXPECT_EQ(answer_to({"SET", "a", std::string(500, 'x')}), "+QUEUED\r\n");
+  EXPECT_THAT(answer_to({"SET", "a", std::string(500, 'x')}), HasSubstr("too much between MULTI and EXEC"));
+  EXPECT_THAT(answer_to({"EXEC"}), HasSubstr("-EXECABORT"));
 }
 
 TEST_F(RespTest, a_command_that_is_refused_breaks_the_transaction) {
