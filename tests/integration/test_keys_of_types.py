@@ -125,3 +125,28 @@ def test_a_key_between_two_values_of_the_column_finds_its_neighbours(make_twins:
                 key,
             )
             assert index.find(key, op, limit=None) == expected, (column, op, key)
+
+
+def test_bits_that_a_column_lacks_stand_behind_all_of_its_values(make_twins: MakeTwins) -> None:
+    twins = make_twins("id INT PRIMARY KEY, v BIT(3), KEY k (v)")
+    twins.sql("INSERT INTO t VALUES (1, b'111'), (2, b'011')")
+    index = twins.index("id", "k")
+    for op in OPERATORS:
+        found = [(b"2",), (b"1",)] if op in ("<", "<=") else []
+        assert sorted(index.find(b"\x0f", op, limit=None)) == sorted(found), op
+
+
+def test_a_shorter_binary_value_goes_on_with_zeros(make_twins: MakeTwins) -> None:
+    twins = make_twins("id INT PRIMARY KEY, v BINARY(4), KEY k (v)")
+    twins.sql("INSERT INTO t VALUES (1, 'ab'), (2, 'abc'), (3, 'b')")
+    index = twins.index("id", "k", "v")
+    assert index.find(b"ab") == [(b"1",)]
+    assert index.find(b"", ">", limit=None, filters=[rowsocket.Filter("v", "=", b"ab")]) == [(b"1",)]
+
+
+def test_no_text_begins_with_null(make_twins: MakeTwins) -> None:
+    twins = make_twins("id INT PRIMARY KEY, v VARCHAR(9), w VARCHAR(9), KEY k (v, w)")
+    twins.sql("INSERT INTO t VALUES (1, 'a', 'a'), (2, 'a', NULL), (3, NULL, NULL)")
+    index = twins.index("id", "k")
+    assert index.starts_with(["a", None]) == index.starts_with(None) == []
+    assert index.starts_with(["a", ""]) == [(b"1",)]

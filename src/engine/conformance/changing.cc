@@ -278,6 +278,25 @@ TEST_P(Changing, a_count_is_of_64_bits_with_a_sign) {
   EXPECT_EQ(change("4", {to_stock(Operation::add_whole, "-8")}), "changed 9223372036854775799 box");
 }
 
+TEST_P(Changing, a_row_that_its_key_names_does_not_lose_it) {
+  create_table("d.maybe", {.columns = {memory::nullable(memory::text("name", 8)), memory::integer("n")},
+                           .indexes = {{"by_name", {"name"}, true}}});
+  host().insert("d.maybe", {"cup", "1"});
+  Selection& index = client().open({.database = "d",
+                                    .table = "maybe",
+                                    .index = "by_name",
+                                    .columns = "n,name",
+                                    .filter_columns = "",
+                                    .unique_key_parts = 1,
+                                    .key_columns_first = true});
+  const Error error = client().on_row(index, "cup", Intent::write, [](Cursor& cursor) {
+    const Assignment assignments[] = {{2, Operation::set, Value()}};
+    bool changed = false;
+    return cursor.change_row(assignments, false, changed);
+  });
+  EXPECT_EQ(error.number, 1366);
+}
+
 TEST_P(Changing, a_row_that_its_key_names_gets_no_other_key) {
   Selection& index = client().open({.database = "d",
                                     .table = "item",

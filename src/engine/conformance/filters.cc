@@ -102,6 +102,12 @@ TEST_P(Filters, an_expiry_time_that_is_not_over_is_greater_or_0_or_null) {
   EXPECT_EQ(matching({stock(greater_or_unset, "20")}), "---45");
 }
 
+TEST_P(Filters, of_texts_0_alone_is_an_unset_expiry_time) {
+  host().insert("d.item", {"5", "0", "1"});
+  host().insert("d.item", {"6", "0x", "1"});
+  EXPECT_EQ(matching({name(greater_or_unset, "zzz")}), "----5-");
+}
+
 TEST_P(Filters, the_first_mismatch_decides) {
   EXPECT_EQ(matching({stock(equal, "20"), stopping(name(less, "cup"))}), "1-!-");
   EXPECT_EQ(matching({stopping(stock(equal, "20")), name(less, "cup")}), "1!-!");
