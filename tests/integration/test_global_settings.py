@@ -149,6 +149,10 @@ def test_sql_mode(server_of_one: RowSocketServer, writing: Connection) -> None:
     server_of_one.sql("SET GLOBAL sql_mode = 'NO_AUTO_VALUE_ON_ZERO'")
     rows.insert([0, None])
     assert server_of_one.sql("SELECT id FROM d.m ORDER BY id") == [(0,), (1,), (2,)]
+    server_of_one.sql("CREATE TABLE d.made (id INT AUTO_INCREMENT PRIMARY KEY)")
+    server_of_one.sql("CREATE TRIGGER d.i BEFORE INSERT ON d.made FOR EACH ROW SET NEW.id = NULL")
+    writing.open_index("d", "made", "id").insert([5])
+    assert server_of_one.sql("SELECT id FROM d.made") == [(1,)], "NULL still asks for a number"
     with pytest.raises(rowsocket.InvalidValue):
         rows.insert([3, "2024-02-31"])
     server_of_one.sql("SET GLOBAL sql_mode = 'PAD_CHAR_TO_FULL_LENGTH'")

@@ -71,23 +71,28 @@ def test_the_finds_of_a_group_share_a_snapshot_and_those_behind_it_do_not(
 
 
 def test_behind_an_insert_of_the_same_statement_a_find_sees_what_was_committed_before_it(
-    server: RowSocketServer, database: Database, pair: RawConnection
+    start: Start,
 ) -> None:
-    """The insert waits for a lock, so that it is done behind the change of somebody else."""
+    """The insert waits for a lock, in place without stand-ins: so it is done behind the change of somebody
+    else."""
+    server = start(RowSocketServer, {"loose-rowsocket-threads-write": 1, "loose-rowsocket-threads-max": 0})
+    database = Database(server, "app")
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL)")
+    database.sql("INSERT INTO t VALUES (1, 0), (2, 0)")
     database.sql("CREATE TABLE plain (id INT PRIMARY KEY)")
-    open_ids(pair, database, (4, "plain", "id"))
-    with database.session() as locking, database.session() as changing:
+    with server.raw("write") as wire, database.session() as locking, database.session() as changing:
+        open_ids(wire, database, (1, "t", "id,n"), (4, "plain", "id"))
         locking.execute("BEGIN")
         locking.execute("INSERT INTO plain VALUES (1)")
-        pair.send(FIND_BOTH + b"4\t+\t1\t1\n" + FIND_BOTH)
-        replies = LaterReplies(pair, 3)
+        wire.send(FIND_BOTH + b"4\t+\t1\t1\n" + FIND_BOTH)
+        replies = LaterReplies(wire, 3)
         server.wait_until(
             "the insert waits for the row",
             lambda: server.status("Innodb_row_lock_current_waits")["Innodb_row_lock_current_waits"] == "1",
         )
         changing.execute("UPDATE t SET n = n + 10")
         locking.execute("ROLLBACK")
-    assert replies.lines() == [b"0\t2\t1\t0\t2\t0", b"0\t1", b"0\t2\t1\t10\t2\t10"]
+        assert replies.lines() == [b"0\t2\t1\t0\t2\t0", b"0\t1", b"0\t2\t1\t10\t2\t10"]
 
 
 LOST_RUNS = 5

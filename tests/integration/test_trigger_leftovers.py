@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from support.mariadb import RowSocketServer, Start
+from support.mariadb import Database, RowSocketServer, Start
 
 LEFTOVERS = {
     "timestamp": "SET timestamp = 1000000000",
@@ -32,3 +32,20 @@ def test_what_a_trigger_sets_is_not_there_for_the_next_request(start: Start, var
         assert client.ask(b"P\t2\tapp\tplain\t\tn") == b"0\t1"
         assert client.ask(b"2\t+\t1\t1") == b"0\t1\t1"
     assert server.sql("SELECT id, at >= NOW() - INTERVAL 1 HOUR AND at <= NOW() FROM app.plain") == [(1, 1)]
+
+
+def test_what_a_trigger_keeps_of_a_session_of_sql_is_given_up(
+    server: RowSocketServer, database: Database
+) -> None:
+    """Its variables and its locks."""
+    database.script(
+        """CREATE TABLE t (id INT PRIMARY KEY, seen INT);
+        CREATE TRIGGER keeps BEFORE INSERT ON t FOR EACH ROW
+            SET NEW.seen = IFNULL(@kept, 0), @kept = 7, @held = GET_LOCK('kept', 0)"""
+    )
+    with server.raw("write") as client:
+        assert client.ask(f"P\t1\t{database.name}\tt\t\tid".encode()) == b"0\t1"
+        for number in range(2):
+            assert client.ask(b"1\t+\t1\t%d" % number) == b"0\t1"
+            assert database.value("SELECT IS_FREE_LOCK('kept')") == 1
+    assert database.sql("SELECT seen FROM t") == [(0,), (0,)]
