@@ -60,6 +60,22 @@ TEST_F(OffersTest, a_request_whose_time_is_nearly_over_is_not_offered) {
   EXPECT_EQ(client.received(), "") << "it still waits";
 }
 
+TEST_F(OffersTest, a_guest_whose_client_is_gone_is_stopped_once_and_told_again) {
+  has_room_ = true;
+  TestClient client = connect_with_items();
+  engine_.set_busy("shop.item", true);
+  EXPECT_EQ(ask(client, find_pen), "");
+  pass_ms(limits::waiting_room_after_ms + limits::parked_retry_ms_max);
+  ASSERT_NE(guest_, nullptr);
+  WaitingRoom room;
+  EXPECT_TRUE(room.offer(*guest_));
+  EXPECT_EQ(room.enter(*session_), guest_);
+  EXPECT_EQ(room.stop_those_gone(), 0U);
+  client.close();
+  EXPECT_EQ(room.stop_those_gone(), 1U);
+  EXPECT_EQ(room.stop_those_gone(), 0U) << "it is counted already";
+}
+
 /// However long it has waited.
 TEST_F(OffersTest, a_guest_whose_request_is_put_back_is_not_idle) {
   has_room_ = true;
