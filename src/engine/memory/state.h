@@ -75,6 +75,7 @@ struct State {
   uint32_t commit_first_at_write ROWSOCKET_GUARDED_BY(mutex) = 0;
   std::string now ROWSOCKET_GUARDED_BY(mutex) = "2020-01-01 00:00:00";
   bool refuses_sessions ROWSOCKET_GUARDED_BY(mutex) = false;
+  Trail* trail ROWSOCKET_GUARDED_BY(mutex) = nullptr;
   bool stops ROWSOCKET_GUARDED_BY(mutex) = false;  ///< until the sessions that there are have ended
   uint64_t commits_with_changes ROWSOCKET_GUARDED_BY(mutex) = 0;
 

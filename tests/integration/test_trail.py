@@ -1,0 +1,568 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Requests in the server's general log and slow log, on the switches that SQL's statements have."""
+
+from __future__ import annotations
+
+import contextlib
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pymysql
+import pytest
+
+from support.accounts import PASSWORD, account, client, log_in
+from support.logs import (
+    LogFile,
+    general_entries,
+    requests,
+    slow_requests,
+    switched,
+)
+from support.mariadb import Database, RowSocketServer, Start
+from support.raw import RawConnection
+from support.resp import RespServer
+from support.tree import ServerTree
+
+OPEN = b"P\t1\td\tt\tPRIMARY\tid,a,n\tn"
+
+
+@pytest.fixture(scope="module")
+def logging_server(tree: ServerTree, template: Path) -> Iterator[RespServer]:
+    """A server with both logs as files, switched off, and all doors open; `d.t` is empty."""
+    options: dict[str, str | int | None] = {
+        "general-log-file": "general.log",
+        "slow-query-log-file": "slow.log",
+        "long-query-time": 0,
+    }
+    with RespServer(tree, template, options) as server:
+        server.prepare()
+        database = Database(server, "d")
+        database.sql("CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(100), n INT)")
+        yield server
+
+
+@pytest.fixture
+def logged(logging_server: RespServer) -> Iterator[RespServer]:
+    """The same, with empty tables."""
+    for table in ("d.t", "app.item", "shop.user"):
+        logging_server.sql(f"DELETE FROM {table}")
+    yield logging_server
+
+
+def general_log(server: RowSocketServer) -> LogFile:
+    """From here on."""
+    return LogFile(server.data / "general.log")
+
+
+def slow_log(server: RowSocketServer) -> LogFile:
+    """From here on."""
+    return LogFile(server.data / "slow.log")
+
+
+def do_one_of_each(wire: RawConnection) -> None:
+    """A find, an insert, an update, a delete, a group, and what fails."""
+    wire.ask_all(
+        OPEN,
+        b"1\t+\t3\t1\tone\t5",
+        b"1\t=\t1\t1",
+        b"1\t=\t1\t1\t1\t0\tU\t1\ttwo\t6",
+        b"1\t+\t3\t1\tone\t5",
+        b"1\t>=\t1\t0\t10\t0\tF\t>\t0\t3",
+        b"1\t=\t1\t1\t1\t0\tD",
+        b"7\t=\t1\t1",
+        b"nonsense",
+    )
+    wire.send(b"G\n1\t=\t1\t1\n1\t+\t3\t2\ttwo\t2\nE\n")
+    wire.lines(4)
+
+
+ONE_OF_EACH = [
+    "OPEN 1 d.t PRIMARY COLUMNS id, a, n FILTER COLUMNS n",
+    "INSERT d.t (id, a, n) VALUES (1, 'one', 5)",
+    "FIND d.t PRIMARY = 1 LIMIT 1 COLUMNS id, a, n",
+    "UPDATE d.t PRIMARY = 1 SET id = 1, a = 'two', n = 6 LIMIT 1",
+    "INSERT d.t (id, a, n) VALUES (1, 'one', 5)",
+    "FIND d.t PRIMARY >= 0 WHERE n > 3 LIMIT 10 COLUMNS id, a, n",
+    "DELETE d.t PRIMARY = 1 LIMIT 1",
+    "FIND [id 7] = 1 LIMIT 1",
+    "REFUSED [unknown_command]",
+    "GROUP 2: FIND d.t PRIMARY = 1 LIMIT 1 COLUMNS id, a, n; INSERT d.t (id, a, n) VALUES (2, 'two', 2)",
+]
+
+
+# ---- the general log
+
+
+def test_the_general_log_has_a_line_for_each_request(logged: RespServer) -> None:
+    log = general_log(logged)
+    with switched(logged, general_log=1), logged.raw("write") as wire:
+        do_one_of_each(wire)
+    assert requests(log) == ONE_OF_EACH
+
+
+def test_it_is_switched_at_run_time(logged: RespServer) -> None:
+    log = general_log(logged)
+    with logged.raw("write") as wire:
+        wire.ask_all(OPEN, b"1\t=\t1\t1")
+        with switched(logged, general_log=1):
+            wire.ask(b"1\t=\t1\t2")
+        wire.ask(b"1\t=\t1\t3")
+        with switched(logged, general_log=1):
+            wire.ask(b"1\t=\t1\t4")
+    keys = [text.split(" LIMIT")[0] for text in requests(log)]
+    assert keys == ["FIND d.t PRIMARY = 2", "FIND d.t PRIMARY = 4"]
+
+
+def test_requests_have_the_number_of_the_login_that_was_logged(logged: RespServer) -> None:
+    log = general_log(logged)
+    with account(logged, "app@localhost", grants=["ALL ON d.*"]), switched(logged, general_log=1):
+        with client(logged, "app") as wire:
+            wire.ask_all(OPEN, b"1\t=\t1\t1")
+        logged.wait_until("has seen the client go", lambda: "Quit" in log.text())
+        entries = general_entries(log)
+    (connected,) = [entry for entry in entries if entry.text == "app@localhost on  using TCP/IP"]
+    assert [(entry.command, entry.text) for entry in entries if entry.connection == connected.connection] == [
+        ("Connect", "app@localhost on  using TCP/IP"),
+        ("Query", "ROWSOCKET " + ONE_OF_EACH[0]),
+        ("Query", "ROWSOCKET " + ONE_OF_EACH[2]),
+        ("Quit", ""),
+    ]
+
+
+def test_clients_that_name_no_account_have_numbers_too(logged: RespServer) -> None:
+    log = general_log(logged)
+    with switched(logged, general_log=1), logged.raw("write") as one, logged.raw("write") as other:
+        one.ask(OPEN)
+        other.ask(OPEN)
+        one.ask(b"1\t=\t1\t1")
+    connected = {
+        entry.connection for entry in general_entries(log) if entry.text.startswith("root@127.0.0.1 on")
+    }
+    asked = [entry.connection for entry in general_entries(log) if entry.text.startswith("ROWSOCKET")]
+    assert len(connected) == 2
+    assert set(asked) == connected
+    assert asked[0] == asked[2] != asked[1]
+
+
+def test_all_protocols_are_logged_alike(logged: RespServer) -> None:
+    log = general_log(logged)
+    with switched(logged, general_log=1), logged.memcached() as cache, logged.resp() as redis:
+        cache.store("set k 0 0", b"hello")
+        cache.value("k")
+        cache.ask("delete k")
+        redis.command("HSET", "shop.user:1", "name", "joe")
+        redis.command("HGETALL", "shop.user:1")
+        redis.command("MULTI")
+        redis.command("HINCRBY", "shop.user:1", "visits", 2)
+        redis.command("DEL", "shop.user:1")
+        redis.command("EXEC")
+    texts = requests(log)
+    assert [text.split(" ")[0:2] for text in texts] == [
+        ["UPSERT", "app.item"],
+        ["FIND", "app.item"],
+        ["DELETE", "app.item"],
+        ["UPDATE", "shop.user"],
+        ["FIND", "shop.user"],
+        ["GROUP", "2:"],
+    ]
+    assert "VALUES ('k', 'hello', 0, " in texts[0]
+    assert "UPDATE shop.user PRIMARY = 1 SET visits += 2" in texts[5]
+    assert "; DELETE shop.user PRIMARY = 1 " in texts[5]
+
+
+def test_a_request_that_runs_again_has_one_line(logged: RespServer) -> None:
+    """Two clients of two workers meet in deadlocks: requests run again."""
+    logged.sql("INSERT INTO d.t VALUES (1, '', 0), (2, '', 0)")
+    log = general_log(logged)
+    rounds = 200
+
+    def count(first: int, second: int) -> None:
+        with logged.raw("write") as wire:
+            wire.ask(OPEN)
+            for _ in range(rounds):
+                group = (
+                    f"G\n1\t=\t1\t{first}\t1\t0\t+\t0\t\t1\n1\t=\t1\t{second}\t1\t0\t+\t0\t\t1\nE\n".encode()
+                )
+                wire.send(group)
+                wire.lines(4)
+
+    with switched(logged, general_log=1):
+        threads = [threading.Thread(target=count, args=keys) for keys in ((1, 2), (2, 1)) for _ in range(2)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    groups = [text for text in requests(log) if text.startswith("GROUP")]
+    assert len(groups) == 4 * rounds
+
+
+def test_a_request_that_waits_for_a_table_has_one_line(logged: RespServer) -> None:
+    log = general_log(logged)
+    with (
+        switched(logged, general_log=1, slow_query_log=1),
+        logged.raw("write") as wire,
+        contextlib.closing(logged.connect()) as other,
+        other.cursor() as cursor,
+    ):
+        slow = slow_log(logged)
+        wire.ask(OPEN)
+        cursor.execute("LOCK TABLES d.t WRITE")
+        wire.send(b"1\t=\t1\t1\n1\t=\t1\t2\n")
+        logged.wait_until("has a line for the request", lambda: "PRIMARY = 1" in log.text())
+        time.sleep(0.3)  # it is tried again and again
+        cursor.execute("UNLOCK TABLES")
+        assert wire.lines(2) == [b"0\t3"] * 2
+        entries = slow_requests(slow)
+    assert [text.split(" LIMIT")[0] for text in requests(log)[1:]] == [
+        "FIND d.t PRIMARY = 1",
+        "FIND d.t PRIMARY = 2",
+    ]
+    assert [entry.text.split(" LIMIT")[0] for entry in entries] == [
+        "ROWSOCKET OPEN 1 d.t PRIMARY COLUMNS id, a, n FILTER COLUMNS n",
+        "ROWSOCKET FIND d.t PRIMARY = 1",
+        "ROWSOCKET FIND d.t PRIMARY = 2",
+    ]
+    waited = entries[1]
+    assert 0.3 <= waited.lock_s <= waited.query_s
+
+
+# ---- values
+
+
+@pytest.mark.parametrize(
+    ("value", "shown"),
+    [
+        ("it's a \\", r"'it\'s a \\'"),
+        ("line\nbreak\t\0", r"'line\nbreak\t\x00'"),
+        ("grüße 😀", "'grüße 😀'"),
+        (b"\xff\xfe\x80", r"'\xFF\xFE\x80'"),
+        ("x" * 70, "'" + "x" * 64 + "'...(70 bytes)"),
+        (None, "NULL"),
+        ("", "''"),
+    ],
+)
+def test_values_are_text_of_one_line(logged: RespServer, value: str | bytes | None, shown: str) -> None:
+    log = general_log(logged)
+    with switched(logged, general_log=1), logged.raw("write") as wire:
+        wire.ask(OPEN)
+        wire.tokens(1, "=", 2, 1, value)
+    assert requests(log)[1:] == [f"FIND d.t PRIMARY = (1, {shown}) LIMIT 1 COLUMNS id, a, n"]
+
+
+def test_values_can_be_left_out_or_shown_in_part_at_run_time(logged: RespServer) -> None:
+    log = general_log(logged)
+    with switched(logged, general_log=1), logged.raw("write") as wire:
+        wire.ask(OPEN)
+        for shown_bytes in (0, 4, 4096):
+            with switched(logged, rowsocket_log_value_bytes=shown_bytes):
+                wire.ask(b"1\t=\t1\t1\t1\t0\tU\t1\t" + b"secret" * 20)
+    assert [text.split(" LIMIT")[0] for text in requests(log)[1:]] == [
+        "UPDATE d.t PRIMARY = ? SET id = ?, a = ?",
+        "UPDATE d.t PRIMARY = 1 SET id = 1, a = 'secr'...(120 bytes)",
+        f"UPDATE d.t PRIMARY = 1 SET id = 1, a = '{'secret' * 20}'",
+    ]
+
+
+def test_a_very_long_value_makes_a_short_line(logged: RespServer) -> None:
+    log = general_log(logged)
+    with switched(logged, general_log=1, slow_query_log=1), logged.memcached() as cache:
+        slow = slow_log(logged)
+        size = 15 * 1024 * 1024
+        assert cache.store("set k 0 0", b"\xff" * size) == "STORED"
+        (entry,) = slow_requests(slow)
+    (text,) = requests(log)
+    assert f"...({size} bytes)" in text
+    assert len(text) < 1000
+    assert entry.text == f"ROWSOCKET {text}"
+
+
+def test_passwords_and_secrets_are_in_no_log(logged: RespServer) -> None:
+    general, slow = general_log(logged), slow_log(logged)
+    wrong = "unheard of"
+    logged.sql("SET GLOBAL rowsocket_secret_read = 'open sesame'")
+    try:
+        with (
+            account(
+                logged, "app@localhost", f"IDENTIFIED VIA mysql_native_password USING PASSWORD('{PASSWORD}')"
+            ),
+            switched(logged, general_log=1, slow_query_log=1),
+        ):
+            with logged.raw("read") as wire:
+                log_in(wire, "app", wrong)
+                log_in(wire, "app")
+                wire.ask(b"A\t1\topen sesame")
+                wire.ask(b"A\t1\topen sesam")
+                wire.ask(OPEN)
+            with logged.memcached() as cache:
+                cache.store("set k 0 0", b"app " + PASSWORD.encode())
+                cache.store("set k 0 0", b"app " + wrong.encode())
+            with logged.resp() as redis:
+                redis.command("AUTH", "app", PASSWORD)
+                redis.command("AUTH", "open sesame")
+                redis.command("HELLO", 3, "AUTH", "app", wrong)
+                redis.command("PING")
+            texts = general.text() + slow.text()
+    finally:
+        logged.sql("SET GLOBAL rowsocket_secret_read = ''")
+    assert "ROWSOCKET" in texts
+    assert "app@localhost" in texts
+    for secret in (PASSWORD, wrong, "sesam"):
+        assert secret not in texts
+
+
+# ---- the slow log
+
+
+def test_the_slow_log_has_what_requests_cost(logged: RespServer) -> None:
+    log = slow_log(logged)
+    with (
+        account(logged, "app@localhost", grants=["ALL ON d.*"]),
+        switched(logged, slow_query_log=1),
+        client(logged, "app") as wire,
+    ):
+        do_one_of_each(wire)
+        entries = slow_requests(log)
+    assert [entry.text for entry in entries] == ["ROWSOCKET " + text for text in ONE_OF_EACH]
+    assert {entry.user_host for entry in entries} == {"app[app] @ localhost [127.0.0.1]"}
+    assert len({entry.connection for entry in entries}) == 1
+    costs = [(entry.rows_examined, entry.rows_sent, entry.rows_affected) for entry in entries]
+    assert costs == [
+        (0, 0, 0),  # open
+        (0, 0, 1),  # insert
+        (1, 1, 0),  # find
+        (1, 0, 1),  # update
+        (0, 0, 0),  # a duplicate
+        (1, 1, 0),  # find with a filter
+        (1, 0, 1),  # delete
+        (0, 0, 0),
+        (0, 0, 0),
+        (0, 0, 1),  # a group with an insert
+    ]
+    assert {entry.schema for entry in entries[:7]} == {"d"}
+    assert entries[2].bytes_sent == len(b"0\t3\t1\tone\t5\n")
+    assert all(0 < entry.query_s < 10 and entry.lock_s <= entry.query_s for entry in entries)
+
+
+def test_all_protocols_are_in_the_slow_log(logged: RespServer) -> None:
+    log = slow_log(logged)
+    with switched(logged, slow_query_log=1), logged.memcached() as cache, logged.resp() as redis:
+        cache.store("set k 0 0", b"hello")
+        cache.value("k")
+        redis.command("GET", "k")
+        redis.command("HGET", "shop.nothing:1", "a")
+        entries = slow_requests(log)
+    assert [(entry.text.split(" ")[1], entry.rows_sent, entry.rows_affected) for entry in entries] == [
+        ("UPSERT", 0, 1),
+        ("FIND", 1, 0),
+        ("FIND", 1, 0),
+        ("FIND", 0, 0),
+    ]
+
+
+def test_what_sql_says_of_slow_statements_holds_for_requests(logged: RespServer) -> None:
+    logged.sql("INSERT INTO d.t SELECT seq, 'x', seq FROM seq_1_to_100")
+    log = slow_log(logged)
+    find = b"1\t>=\t1\t0\t%d\t0"
+    with switched(logged, slow_query_log=1), logged.raw("read") as wire:
+        wire.ask(OPEN)
+        with switched(logged, long_query_time=3):
+            wire.ask(find % 1)
+        with switched(logged, min_examined_row_limit=50):
+            wire.ask(find % 49)
+            wire.ask(find % 50)
+        with switched(logged, log_slow_filter="filesort"):
+            wire.ask(find % 2)
+        with switched(logged, log_slow_rate_limit=1_000_000):
+            wire.ask(find % 3)
+        slow_before = int(logged.status("Slow_queries")["Slow_queries"])
+        wire.ask(find % 4)
+        texts = [entry.text for entry in slow_requests(log)]
+        assert int(logged.status("Slow_queries")["Slow_queries"]) >= slow_before + 2  # with the question
+    assert [text.split("LIMIT ")[1].split(" ")[0] for text in texts[1:]] == ["50", "4"]
+
+
+def test_a_killed_request_is_in_the_slow_log(logged: RespServer) -> None:
+    logged.sql("CREATE OR REPLACE TABLE d.slow (id INT PRIMARY KEY)")
+    logged.sql("CREATE TRIGGER d.sleeps BEFORE INSERT ON d.slow FOR EACH ROW DO SLEEP(30)")
+    log = slow_log(logged)
+    running = (
+        "SELECT id FROM information_schema.processlist WHERE host = 'rowsocket' AND info LIKE '%%SLEEP(30)%%'"
+    )
+    with switched(logged, slow_query_log=1), logged.raw("write") as wire:
+        wire.ask(b"P\t2\td\tslow\t\tid")
+        wire.send(b"2\t+\t1\t1\n")
+        logged.wait_until("runs the trigger", lambda: bool(logged.sql(running)))
+        ((worker,),) = logged.sql(running)
+        logged.sql(f"KILL QUERY {worker}")
+        assert wire.line().startswith(b"1\t")
+        entries = [entry for entry in slow_requests(log) if "INSERT d.slow" in entry.text]
+    assert len(entries) == 1
+    assert entries[0].rows_affected == 0
+
+
+def test_the_time_in_the_slow_log_is_that_of_the_request(logged: RespServer) -> None:
+    logged.sql("CREATE OR REPLACE TABLE d.slow (id INT PRIMARY KEY)")
+    logged.sql("CREATE TRIGGER d.sleeps BEFORE INSERT ON d.slow FOR EACH ROW DO SLEEP(0.4)")
+    log = slow_log(logged)
+    with switched(logged, slow_query_log=1, long_query_time=0.3), logged.raw("write") as wire:
+        wire.ask(b"P\t2\td\tslow\t\tid")
+        assert wire.ask(b"2\t+\t1\t1") == b"0\t1"
+        (entry,) = slow_requests(log)
+    assert entry.query_s >= 0.4
+    assert entry.lock_s < 0.3
+
+
+# ---- where logs are written
+
+
+def test_logs_as_tables(logged: RespServer) -> None:
+    logged.sql("TRUNCATE mysql.general_log")
+    logged.sql("TRUNCATE mysql.slow_log")
+    with (
+        account(logged, "app@localhost", grants=["ALL ON d.*"]),
+        switched(logged, log_output="TABLE", general_log=1, slow_query_log=1),
+        client(logged, "app") as wire,
+    ):
+        do_one_of_each(wire)
+        wire.tokens(1, "=", 2, 1, b"\xff\0")
+    user = "app[app] @ localhost [127.0.0.1]"
+    shown = [
+        text
+        for (text,) in logged.sql(
+            "SELECT argument FROM mysql.general_log WHERE user_host = %s AND command_type = 'Query'", (user,)
+        )
+    ]
+    assert shown[:-1] == ["ROWSOCKET " + text for text in ONE_OF_EACH]
+    assert shown[-1] == r"ROWSOCKET FIND d.t PRIMARY = (1, '\xFF\x00') LIMIT 1 COLUMNS id, a, n"
+    slow = logged.sql(
+        "SELECT sql_text, rows_sent, rows_examined, rows_affected, db FROM mysql.slow_log WHERE user_host = %s",
+        (user,),
+    )
+    assert [row[0] for row in slow] == shown
+    assert slow[1][1:] == (0, 0, 1, "d")
+    assert slow[2][1:] == (1, 1, 0, "d")
+    logged.sql("TRUNCATE mysql.general_log")
+    logged.sql("TRUNCATE mysql.slow_log")
+
+
+@pytest.mark.parametrize("engine", ["MyISAM", "CSV"])
+def test_the_tables_may_have_another_engine(logged: RespServer, engine: str) -> None:
+    for table in ("general_log", "slow_log"):
+        logged.sql(f"ALTER TABLE mysql.{table} ENGINE={engine}")
+        logged.sql(f"TRUNCATE mysql.{table}")
+    with (
+        switched(logged, log_output="TABLE", general_log=1, slow_query_log=1),
+        logged.raw("write") as wire,
+    ):
+        do_one_of_each(wire)
+    for table, column in (("general_log", "argument"), ("slow_log", "sql_text")):
+        logged_texts = logged.sql(f"SELECT {column} FROM mysql.{table} WHERE {column} LIKE 'ROWSOCKET%%'")
+        assert [text for (text,) in logged_texts] == ["ROWSOCKET " + text for text in ONE_OF_EACH]
+        logged.sql(f"TRUNCATE mysql.{table}")
+
+
+def test_requests_go_on_where_the_log_tables_are_worked_on(logged: RespServer) -> None:
+    """They are emptied, checked and replaced while requests are logged in them, in their transactions."""
+    stops = threading.Event()
+    replies: list[list[bytes]] = []
+
+    def write() -> None:
+        with logged.raw("write") as wire:
+            wire.ask(OPEN)
+            number = 0
+            while not stops.is_set():
+                number += 1
+                row = str(number).encode()
+                replies.append(
+                    wire.ask_all(
+                        b"1\t+\t3\t" + row + b"\tx\t1", b"1\t=\t1\t" + row, b"1\t=\t1\t" + row + b"\t1\t0\tD"
+                    )
+                )
+
+    with switched(logged, log_output="TABLE", general_log=1, slow_query_log=1):
+        thread = threading.Thread(target=write)
+        thread.start()
+        try:
+            for _ in range(20):
+                for table in ("general_log", "slow_log"):
+                    logged.sql(f"CREATE TABLE mysql.new_log LIKE mysql.{table}")
+                    logged.sql(f"RENAME TABLE mysql.{table} TO mysql.old_log, mysql.new_log TO mysql.{table}")
+                    logged.sql("DROP TABLE mysql.old_log")
+                    logged.sql(f"CHECK TABLE mysql.{table}")
+                    logged.sql(f"TRUNCATE mysql.{table}")
+                    logged.sql(f"FLUSH TABLES mysql.{table}")
+        finally:
+            stops.set()
+            thread.join()
+    assert len(replies) > 20
+    for inserted, found, deleted in replies:
+        assert inserted == b"0\t1"
+        assert found.startswith(b"0\t3\t")
+        assert deleted == b"0\t1\t1"
+    assert logged.value("SELECT COUNT(*) FROM mysql.general_log WHERE argument LIKE 'ROWSOCKET%%'") > 0
+
+
+def test_a_read_lock_on_everything_does_not_hold_up_a_logged_find(logged: RespServer) -> None:
+    with (
+        switched(logged, log_output="TABLE", general_log=1),
+        logged.raw("read") as wire,
+        contextlib.closing(logged.connect()) as other,
+        other.cursor() as cursor,
+    ):
+        wire.ask(OPEN)
+        cursor.execute("FLUSH TABLES WITH READ LOCK")
+        assert wire.ask(b"1\t=\t1\t1") == b"0\t3"
+        cursor.execute("UNLOCK TABLES")
+
+
+def test_a_log_that_can_not_be_written_fails_no_request(logged: RespServer) -> None:
+    full = logged.data / "full.log"
+    full.touch()
+    logged.sql("SET GLOBAL general_log_file = %s", (str(full),))
+    logged.sql("SET GLOBAL slow_query_log_file = %s", (str(full),))
+    full.unlink()
+    full.symlink_to("/dev/full")
+    try:
+        with switched(logged, general_log=1, slow_query_log=1), logged.raw("write") as wire:
+            assert wire.ask_all(OPEN, b"1\t+\t3\t1\tone\t5", b"1\t=\t1\t1") == [
+                b"0\t1",
+                b"0\t1",
+                b"0\t3\t1\tone\t5",
+            ]
+    finally:
+        full.unlink()
+        full.touch()
+        for log in ("general", "slow_query"):
+            for _ in range(2):  # what the file could not take fails the first try to close it
+                with contextlib.suppress(pymysql.err.InternalError):
+                    logged.sql(f"SET GLOBAL {log}_log_file = '{log.split('_')[0]}.log'")
+
+
+def test_a_table_that_is_missing_fails_no_request(start: Start) -> None:
+    server = start(RowSocketServer, {"log-output": "TABLE"})
+    Database(server, "d").sql("CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(100), n INT)")
+    server.sql("DROP TABLE mysql.general_log")
+    server.sql("ALTER TABLE mysql.slow_log DROP COLUMN sql_text")
+    server.sql("SET GLOBAL long_query_time = 0")
+    server.sql("SET GLOBAL slow_query_log = 1")
+    with contextlib.suppress(Exception):
+        server.sql("SET GLOBAL general_log = 1")
+    with server.raw("write") as wire:
+        assert wire.ask_all(OPEN, b"1\t+\t3\t1\tone\t5", b"1\t=\t1\t1") == [
+            b"0\t1",
+            b"0\t1",
+            b"0\t3\t1\tone\t5",
+        ]
+
+
+def test_a_verbose_slow_log_has_requests_too(logged: RespServer) -> None:
+    log = slow_log(logged)
+    with (
+        switched(logged, log_slow_verbosity="full", slow_query_log=1),
+        logged.raw("read") as wire,
+    ):
+        wire.ask_all(OPEN, b"1\t=\t1\t1")
+        text = log.text()
+    assert "ROWSOCKET FIND d.t PRIMARY = 1 LIMIT 1 COLUMNS id, a, n;\n" in text
