@@ -44,7 +44,9 @@ void forget_over(Traces& traces) {
 
 void RequestTrail::receive(Job& job, const Settings& settings) {
   Client& client = *job.client;
-  if (job.request->kind == RequestKind::authenticate || !client.account.may_read(settings)) {
+  const RequestKind kind = job.request->kind;
+  const bool asks_nothing = kind == RequestKind::nothing || kind == RequestKind::authenticate;
+  if (asks_nothing || !client.account.may_read(settings)) {
     return;
   }
   value_bytes_max_ = settings.logged_value_bytes_max;

@@ -5,8 +5,9 @@
 //
 // Where the host wants to know of nothing, a request has no trace, which is all that it is asked.
 //
-// Logins are not told: the host has logged them itself. Nor are requests of clients that may do nothing
-// before they have logged in: who can not log in can not fill a log.
+// Logins are not told: the host has logged them itself. Nor is what asks for nothing (a PING, a command that
+// waits for its EXEC), and what comes from clients that may do nothing before they have logged in: who can
+// not log in can not fill a log.
 #pragma once
 
 #include <memory>

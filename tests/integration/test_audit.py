@@ -38,7 +38,8 @@ def audited_server(tree: ServerTree, template: Path) -> Iterator[RespServer]:
         database.sql("CREATE TRIGGER logs BEFORE INSERT ON triggered FOR EACH ROW INSERT INTO log VALUES ()")
         database.sql("CREATE TABLE parent (id INT PRIMARY KEY)")
         database.sql(
-            "CREATE TABLE child (id INT PRIMARY KEY, FOREIGN KEY (id) REFERENCES parent (id) ON DELETE CASCADE)"
+            "CREATE TABLE child (id INT PRIMARY KEY,"
+            " FOREIGN KEY (id) REFERENCES parent (id) ON DELETE CASCADE)"
         )
         yield server
 
@@ -223,9 +224,11 @@ def test_the_error_log_plugin_learns_of_failures(audited_server: RespServer) -> 
     audited_server.sql("INSTALL SONAME 'sql_errlog'")
     try:
         audited_server.sql("REPLACE INTO d.t VALUES (1, 'x')")
-        with account(audited_server, "app@localhost", grants=["ALL ON d.*"]):
-            with client(audited_server, "app") as wire:
-                wire.ask_all(OPEN, b"1\t+\t2\t1\tx")
+        with (
+            account(audited_server, "app@localhost", grants=["ALL ON d.*"]),
+            client(audited_server, "app") as wire,
+        ):
+            wire.ask_all(OPEN, b"1\t+\t2\t1\tx")
         errors = (audited_server.data / "sql_errors.log").read_text()
     finally:
         audited_server.sql("UNINSTALL SONAME 'sql_errlog'")

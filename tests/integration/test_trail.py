@@ -4,15 +4,15 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
 
-import pymysql
 import pytest
 
-from support.accounts import PASSWORD, account, client, log_in
+from support.accounts import OK, PASSWORD, account, client, log_in
 from support.logs import (
     LogFile,
     general_entries,
@@ -292,9 +292,9 @@ def test_passwords_and_secrets_are_in_no_log(logged: RespServer) -> None:
             with logged.raw("read") as wire:
                 log_in(wire, "app", wrong)
                 log_in(wire, "app")
-                wire.ask(b"A\t1\topen sesame")
                 wire.ask(b"A\t1\topen sesam")
-                wire.ask(OPEN)
+                wire.ask(b"A\t1\topen sesame")
+                assert wire.ask(OPEN) == OK
             with logged.memcached() as cache:
                 cache.store("set k 0 0", b"app " + PASSWORD.encode())
                 cache.store("set k 0 0", b"app " + wrong.encode())
@@ -362,7 +362,7 @@ def test_all_protocols_are_in_the_slow_log(logged: RespServer) -> None:
 
 
 def test_what_sql_says_of_slow_statements_holds_for_requests(logged: RespServer) -> None:
-    logged.sql("INSERT INTO d.t SELECT seq, 'x', seq FROM seq_1_to_100")
+    logged.sql("INSERT INTO t SELECT seq, 'x', seq FROM seq_1_to_100", database="d")
     log = slow_log(logged)
     find = b"1\t>=\t1\t0\t%d\t0"
     with switched(logged, slow_query_log=1), logged.raw("read") as wire:
@@ -437,7 +437,8 @@ def test_logs_as_tables(logged: RespServer) -> None:
     assert shown[:-1] == ["ROWSOCKET " + text for text in ONE_OF_EACH]
     assert shown[-1] == r"ROWSOCKET FIND d.t PRIMARY = (1, '\xFF\x00') LIMIT 1 COLUMNS id, a, n"
     slow = logged.sql(
-        "SELECT sql_text, rows_sent, rows_examined, rows_affected, db FROM mysql.slow_log WHERE user_host = %s",
+        "SELECT sql_text, rows_sent, rows_examined, rows_affected, db FROM mysql.slow_log"
+        " WHERE user_host = %s",
         (user,),
     )
     assert [row[0] for row in slow] == shown
@@ -517,27 +518,44 @@ def test_a_read_lock_on_everything_does_not_hold_up_a_logged_find(logged: RespSe
         cursor.execute("UNLOCK TABLES")
 
 
-def test_a_log_that_can_not_be_written_fails_no_request(logged: RespServer) -> None:
-    full = logged.data / "full.log"
-    full.touch()
-    logged.sql("SET GLOBAL general_log_file = %s", (str(full),))
-    logged.sql("SET GLOBAL slow_query_log_file = %s", (str(full),))
-    full.unlink()
-    full.symlink_to("/dev/full")
-    try:
-        with switched(logged, general_log=1, slow_query_log=1), logged.raw("write") as wire:
-            assert wire.ask_all(OPEN, b"1\t+\t3\t1\tone\t5", b"1\t=\t1\t1") == [
-                b"0\t1",
-                b"0\t1",
-                b"0\t3\t1\tone\t5",
+def largest_size(path: Path) -> int:
+    """How large a file of this file system can be; this one is of that size afterwards, and a hole."""
+    path.touch()
+    works, fails = 0, 1 << 63
+    while works + 1 < fails:
+        size = (works + fails) // 2
+        try:
+            os.truncate(path, size)
+            works = size
+        except OSError:
+            fails = size
+    os.truncate(path, works)
+    return works
+
+
+def test_a_log_that_can_not_be_written_fails_no_request(start: Start) -> None:
+    """The log files have reached the largest size that a file can have: it is as if the disk were full."""
+    server = start(
+        RowSocketServer,
+        {"general-log-file": "general.log", "slow-query-log-file": "slow.log", "long-query-time": 0},
+    )
+    Database(server, "d").sql("CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(100), n INT)")
+    logs = [server.data / name for name in ("general.log", "slow.log")]
+    largest = [largest_size(log) for log in logs]
+    for log, size in zip(logs, largest, strict=True):
+        os.truncate(log, size - 4000)
+    server.sql("SET GLOBAL general_log = 1")
+    server.sql("SET GLOBAL slow_query_log = 1")
+    with server.raw("write") as wire:
+        assert wire.ask(OPEN) == OK
+        for number in range(50):
+            row = str(number).encode()
+            assert wire.ask_all(b"1\t+\t3\t" + row + b"\tone\t5", b"1\t=\t1\t" + row) == [
+                OK,
+                b"0\t3\t" + row + b"\tone\t5",
             ]
-    finally:
-        full.unlink()
-        full.touch()
-        for log in ("general", "slow_query"):
-            for _ in range(2):  # what the file could not take fails the first try to close it
-                with contextlib.suppress(pymysql.err.InternalError):
-                    logged.sql(f"SET GLOBAL {log}_log_file = '{log.split('_')[0]}.log'")
+    assert [log.stat().st_size for log in logs] == largest
+    assert "Error writing file" in server.log_text()
 
 
 def test_a_table_that_is_missing_fails_no_request(start: Start) -> None:
