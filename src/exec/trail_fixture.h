@@ -9,8 +9,11 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <memory>
 #include <string>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 #include "engine/engine.h"
@@ -54,6 +57,11 @@ class RecordingTrail final : public engine::Trail {
   }
   void end_turn() override { ++turns; }
 
+  /// How many of the lines begin with this word.
+  [[nodiscard]] size_t count(std::string_view word) const {
+    return static_cast<size_t>(
+        std::count_if(lines.begin(), lines.end(), [&](const auto& line) { return line.starts_with(word); }));
+  }
   /// The lines so far, taken away.
   std::vector<std::string> take() { return std::exchange(lines, {}); }
 

@@ -129,7 +129,7 @@ def audited(log: LogFile) -> list[Audited]:
 
 
 @contextlib.contextmanager
-def switched(server: MariaDB, **variables: str | int) -> Iterator[None]:
+def switched(server: MariaDB, **variables: str | float) -> Iterator[None]:
     """These global variables have these values meanwhile."""
     before = {name: server.value(f"SELECT @@GLOBAL.{name}") for name in variables}
     try:
