@@ -70,6 +70,17 @@ std::string_view cut(std::string_view text, size_t bytes_max) {
 
 }  // namespace
 
+bool is_line_of_text(std::string_view bytes) {
+  while (!bytes.empty()) {
+    const size_t size = character_bytes(bytes);
+    if (size == 0) {
+      return false;
+    }
+    bytes.remove_prefix(size);
+  }
+  return true;
+}
+
 void Readable::add_value(const Value& value) {
   if (value_bytes_max_ == 0) {
     add("?");

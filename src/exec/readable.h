@@ -7,10 +7,14 @@
 #include <cstdint>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "request/value.h"
 
 namespace rowsocket::exec {
+
+/// UTF-8, and of one line.
+[[nodiscard]] bool is_line_of_text(std::string_view bytes);
 
 class Readable {
  public:

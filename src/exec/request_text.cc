@@ -384,13 +384,15 @@ std::string text_of(const Request& request, const Client& client,
 
 std::string_view database_of(const Request& request, const Client& client,
                              std::span<engine::Selection* const> selections) {
+  std::string_view database;
   if (request.kind == RequestKind::open) {
-    return static_cast<const Open&>(request).names.database;
+    database = static_cast<const Open&>(request).names.database;
+  } else if (has_selection(request)) {
+    const engine::Selection* const selected = selections.empty() ? nullptr : selections.front();
+    database = names_of(selection_of(request), client, selected).database;
   }
-  if (!has_selection(request)) {
-    return {};
-  }
-  return names_of(selection_of(request), client, selections.empty() ? nullptr : selections.front()).database;
+  const bool can_be = database.size() <= limits::name_bytes_max && is_line_of_text(database);
+  return can_be ? database : std::string_view();
 }
 
 }  // namespace rowsocket::exec

@@ -29,7 +29,8 @@ namespace rowsocket::exec {
 [[nodiscard]] std::string text_of(const Request& request, const Client& client,
                                   std::span<engine::Selection* const> selections, size_t value_bytes_max);
 
-/// Of the table that it is about; empty where there is none, or several may be.
+/// Of the table that it is about; empty where there is none, or several may be, and where what the client
+/// says can be the name of none: it is no line of text, or too long.
 [[nodiscard]] std::string_view database_of(const Request& request, const Client& client,
                                            std::span<engine::Selection* const> selections);
 

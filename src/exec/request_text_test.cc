@@ -100,6 +100,19 @@ TEST_F(RequestTextTest, others) {
   EXPECT_EQ(text(Ask::group({})), "ROWSOCKET GROUP 0");
 }
 
+TEST_F(RequestTextTest, the_database_is_a_name_that_can_be) {
+  const auto database = [this](const std::string& name) {
+    const Ask& kept = asked.emplace_back(Ask::open(0, name + ".t", "", "a"));
+    return std::string(database_of(*kept.bind(arena, client.out), client.client, {}));
+  };
+  EXPECT_EQ(database("d"), "d");
+  EXPECT_EQ(database("grün"), "grün");
+  EXPECT_EQ(database("a\nb"), "");
+  EXPECT_EQ(database("\xFF"), "");
+  EXPECT_EQ(database(std::string(limits::name_bytes_max + 1, 'd')), "");
+  EXPECT_EQ(database(""), "");
+}
+
 TEST_F(RequestTextTest, a_secret_is_not_in_it) {
   EXPECT_EQ(text(Ask::authenticate("sesame")), "ROWSOCKET LOGIN");
 }

@@ -123,7 +123,7 @@ Pen::Pen(Scribe& scribe, const Visitor& visitor, std::string_view database)
   copy_to(context.priv_host, names.priv_host);
   copy_to(context.priv_role, names.role);
   copy_to(context.proxy_user, visitor.proxy_user());
-  if (!database_.empty()) {
+  if (!database_.empty() && database_.size() <= NAME_LEN) {  // the slow log copies it to a place of this size
     thd_->db = {database_.c_str(), database_.size()};
   }
 }

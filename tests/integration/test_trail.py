@@ -278,6 +278,37 @@ def test_a_very_long_value_makes_a_short_line(logged: RespServer) -> None:
     assert entry.text == f"ROWSOCKET {text}"
 
 
+@pytest.mark.parametrize("size", [192, 193, 256, 257, 100_000])
+def test_names_that_can_not_be_do_no_harm(logged: RespServer, size: int) -> None:
+    """The server copies the name of the database to places that are made for names which it knows."""
+    with (
+        switched(logged, general_log=1, slow_query_log=1, log_output="FILE,TABLE"),
+        logged.raw("read") as wire,
+    ):
+        for name in (b"d" * size, b"\xff" * size):
+            reply = wire.tokens("P", 2, name, name, name, name, name)
+            assert reply[:2] == [b"1", b"1"]
+        assert wire.ask(OPEN) == OK
+    logged.sql("TRUNCATE mysql.general_log")
+    logged.sql("TRUNCATE mysql.slow_log")
+
+
+@pytest.mark.parametrize(
+    "forged", ["\n# User@Host: root[root] @ localhost []\n", "`;\nDROP TABLE t;", "\r\n\t"]
+)
+def test_no_name_makes_a_line_of_its_own(logged: RespServer, forged: str) -> None:
+    general, slow = general_log(logged), slow_log(logged)
+    with switched(logged, general_log=1, slow_query_log=1), logged.raw("read") as wire:
+        wire.tokens("P", 2, forged, forged, forged, forged, forged)
+        wire.ask(OPEN)
+    assert len(requests(general)) == 2
+    assert len(slow_requests(slow)) == 2
+    for line in [*general.lines(), *slow.lines()]:
+        assert not line.startswith(("# User@Host: root[root] @ localhost []\x00", "DROP"))
+    users = [line for line in slow.lines() if line.startswith("# User@Host: ")]
+    assert sum("127.0.0.1" in line for line in users) == 2
+
+
 def test_passwords_and_secrets_are_in_no_log(logged: RespServer) -> None:
     general, slow = general_log(logged), slow_log(logged)
     wrong = "unheard of"
