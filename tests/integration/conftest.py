@@ -5,6 +5,7 @@ writer     a client on the write port of `server`, closed before `database` is d
 reader     a client on the read port
 authority  who signs certificates: of servers with TLS, and of their clients
 secured    a server with a certificate and a unix socket; `d.t` has the row (1, 10)
+logged     a server with all doors, and files for both logs, which are off; `d.t` is empty
 make_twins make_twins("id INT PRIMARY KEY", "ENGINE=Aria"): the two tables of support/twins.py
 """
 
@@ -20,6 +21,7 @@ import rowsocket
 from rowsocket import Connection
 from support.certificates import Authority, prepare_row
 from support.mariadb import Database, RowSocketServer
+from support.resp import RespServer
 from support.tree import ServerTree
 from support.twins import Twins
 
@@ -65,3 +67,26 @@ def secured(tree: ServerTree, template: Path, authority: Authority) -> Iterator[
     with server:
         prepare_row(server)
         yield server
+
+
+@pytest.fixture(scope="module")
+def logging_server(tree: ServerTree, template: Path) -> Iterator[RespServer]:
+    """A server with both logs as files, switched off, and all doors open; `d.t` is empty."""
+    options: dict[str, str | int | None] = {
+        "general-log-file": "general.log",
+        "slow-query-log-file": "slow.log",
+        "long-query-time": 0,
+    }
+    with RespServer(tree, template, options) as server:
+        server.prepare()
+        database = Database(server, "d")
+        database.sql("CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(100), n INT)")
+        yield server
+
+
+@pytest.fixture
+def logged(logging_server: RespServer) -> Iterator[RespServer]:
+    """The same, with empty tables."""
+    for table in ("d.t", "app.item", "shop.user"):
+        logging_server.sql(f"DELETE FROM {table}")
+    yield logging_server

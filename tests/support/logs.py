@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from support.mariadb import MariaDB
+from support.raw import RawConnection
 
 
 class LogFile:
@@ -139,3 +140,47 @@ def switched(server: MariaDB, **variables: str | float) -> Iterator[None]:
     finally:
         for name, value in before.items():
             server.sql(f"SET GLOBAL {name} = %s", (value,))
+
+
+OPEN = b"P\t1\td\tt\tPRIMARY\tid,a,n\tn"
+
+
+def general_log(server: MariaDB) -> LogFile:
+    """From here on."""
+    return LogFile(server.data / "general.log")
+
+
+def slow_log(server: MariaDB) -> LogFile:
+    """From here on."""
+    return LogFile(server.data / "slow.log")
+
+
+def do_one_of_each(wire: RawConnection) -> None:
+    """A find, an insert, an update, a delete, a group, and what fails."""
+    wire.ask_all(
+        OPEN,
+        b"1\t+\t3\t1\tone\t5",
+        b"1\t=\t1\t1",
+        b"1\t=\t1\t1\t1\t0\tU\t1\ttwo\t6",
+        b"1\t+\t3\t1\tone\t5",
+        b"1\t>=\t1\t0\t10\t0\tF\t>\t0\t3",
+        b"1\t=\t1\t1\t1\t0\tD",
+        b"7\t=\t1\t1",
+        b"nonsense",
+    )
+    wire.send(b"G\n1\t=\t1\t1\n1\t+\t3\t2\ttwo\t2\nE\n")
+    wire.lines(4)
+
+
+ONE_OF_EACH = [
+    "OPEN 1 d.t PRIMARY COLUMNS id, a, n FILTER COLUMNS n",
+    "INSERT d.t (id, a, n) VALUES (1, 'one', 5)",
+    "FIND d.t PRIMARY = 1 LIMIT 1 COLUMNS id, a, n",
+    "UPDATE d.t PRIMARY = 1 SET id = 1, a = 'two', n = 6 LIMIT 1",
+    "INSERT d.t (id, a, n) VALUES (1, 'one', 5)",
+    "FIND d.t PRIMARY >= 0 WHERE n > 3 LIMIT 10 COLUMNS id, a, n",
+    "DELETE d.t PRIMARY = 1 LIMIT 1",
+    "FIND [id 7] = 1 LIMIT 1",
+    "REFUSED [unknown_command]",
+    "GROUP 2: FIND d.t PRIMARY = 1 LIMIT 1 COLUMNS id, a, n; INSERT d.t (id, a, n) VALUES (2, 'two', 2)",
+]
