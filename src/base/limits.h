@@ -63,6 +63,14 @@ inline constexpr size_t name_bytes_max = 64 * 4;
 /// twice its size, so that the loop over it needs no check. Not measured.
 inline constexpr size_t value_bytes_measured = 4 * kibibyte;
 
+// ---- a request as text, for the host's logs
+
+/// rowsocket_log_value_bytes. Enough to tell keys apart; not measured.
+inline constexpr uint32_t logged_value_bytes_default = 64;
+inline constexpr uint32_t logged_value_bytes_max = 4096;
+/// Behind so much text of one request no further values and columns are named, but counted.
+inline constexpr size_t logged_text_bytes = 8 * kibibyte;
+
 // ---- one request of RESP
 
 /// A command that is a line of words. Redis's own limit.

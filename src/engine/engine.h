@@ -37,6 +37,8 @@ struct ssl_st;  // a session of OpenSSL
 
 namespace rowsocket::engine {
 
+class Trail;
+
 /// Numbers of accounts. RowSocket itself may do everything; clients that named no account share one number.
 inline constexpr uint64_t own_account = 0;
 inline constexpr uint64_t anonymous_account = 1;
@@ -364,6 +366,8 @@ class Session {
   virtual void clear_interruption() = 0;
   /// What SHOW PROCESSLIST shows for this worker. The text is copied.
   virtual void set_activity(std::string_view activity) = 0;
+  /// Where the host wants to know of the requests of the turn that begins; else nullptr.
+  [[nodiscard]] virtual Trail* trail() { return nullptr; }
 };
 
 struct SessionOptions {

@@ -48,6 +48,8 @@ class Account {
   /// it came in.
   [[nodiscard]] ErrorCode authenticate(const Authenticate& request, const Settings& settings);
 
+  /// nullptr = it has not logged in.
+  [[nodiscard]] const std::shared_ptr<engine::Identity>& identity() const { return identity_; }
   /// Clients share what they opened with clients of the same number only.
   [[nodiscard]] uint64_t number() const {
     return identity_ == nullptr ? engine::anonymous_account : identity_->number();

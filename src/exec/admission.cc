@@ -195,6 +195,7 @@ ErrorCode Admission::authenticate(Client& client, const Authenticate& request, c
   const ErrorCode error = client.account.authenticate(request, settings);
   if (client.account.number() != number_before) {
     client.forget_selections();
+    client.guest = nullptr;
   }
   return error;
 }

@@ -17,6 +17,7 @@
 #include "engine/engine.h"
 #include "exec/account.h"
 #include "exec/request_bounds.h"
+#include "exec/trace.h"
 #include "request/request.h"
 
 namespace rowsocket::exec {
@@ -59,6 +60,8 @@ class Client {
   Account account;
   /// Knows whether the client is still there; nullptr = the client always counts as there.
   const Presence* presence = nullptr;
+  /// As the host's logs know it while it has named no account; nullptr = they have not been told of it.
+  std::shared_ptr<engine::Identity> guest;
 
   /// What was opened under this id; nullptr if nothing was.
   [[nodiscard]] engine::Selection* selection(uint32_t id) const {
@@ -109,6 +112,8 @@ class Client {
   std::vector<engine::GeneratedId> generated_ids;
   /// Requests of it wait for the commit.
   bool is_staged = false;
+  /// For the host's logs, of requests that have no final answer; nullptr: none has ever had one.
+  std::unique_ptr<Traces> traces;
 
  private:
   engine::Selection* remember(RecentSelections& recent, SharedSelection selection, size_t count_max,

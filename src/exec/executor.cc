@@ -25,10 +25,11 @@ Executor::Executor(engine::Session& session, Counters& counters, std::shared_ptr
     : session_(session),
       counters_(counters),
       tally_(counters),
+      trail_(session),
       admission_(session),
       transaction_(session, counters),
       runner_(session, transaction_, clock, std::move(takes_long)),
-      staging_(session, transaction_, runner_, counters, tally_) {
+      staging_(session, transaction_, runner_, counters, tally_, trail_) {
   use_settings(std::move(settings));
 }
 
@@ -38,7 +39,10 @@ void Executor::use_settings(std::shared_ptr<const Settings> settings) {
   runner_.set_bounds(settings_->rows_examined_max, settings_->request_ms_max);
 }
 
-void Executor::begin_turn(uint64_t now_ms, bool is_patient) { staging_.begin_turn(now_ms, is_patient); }
+void Executor::begin_turn(uint64_t now_ms, bool is_patient) {
+  staging_.begin_turn(now_ms, is_patient);
+  trail_.begin_turn();
+}
 
 Executed Executor::execute(Client& client, const Request& request, size_t position) {
   met_first_lenience_ = false;
@@ -47,8 +51,12 @@ Executed Executor::execute(Client& client, const Request& request, size_t positi
   if (job.out().failed()) [[unlikely]] {
     return Executed::done;
   }
+  if (trail_.is_on()) [[unlikely]] {
+    trail_.receive(job, *settings_);
+  }
   settle_what_came_before(client, request);
   if (job.is_put_back()) {
+    staging_.conclude(job);
     return Executed::parked;
   }
   if (staging_.is_empty()) {
@@ -62,6 +70,7 @@ Executed Executor::execute(Client& client, const Request& request, size_t positi
   }
   if (job.is_put_back() || (begin == Begin::wait && staging_.put_back(job))) {
     staging_.replay_if_lost();
+    staging_.conclude(job);
     return Executed::parked;
   }
   client.parked_since_ms = 0;
@@ -176,9 +185,10 @@ void Executor::finish(Job&& job, bool is_staged) {
       staging_.replay_if_lost();  // its answer was made by a wait that was too long
     }
   }
-  if (!job.is_put_back()) {
-    tally_.add(*job.request, job.outcome);
+  if (job.trace != nullptr) [[unlikely]] {
+    RequestTrail::note_reply(job);
   }
+  staging_.conclude(job);
 }
 
 void Executor::end_turn() {
@@ -188,6 +198,7 @@ void Executor::end_turn() {
     staging_.give_up();
   }
   admission_.forget_retired();
+  trail_.end_turn();
   if (const uint64_t requests = tally_.take_turn_requests(); requests > 0) {
     counters_.add(Counter::turns);
     counters_.add(Counter::turn_requests, requests);

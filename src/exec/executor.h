@@ -34,6 +34,7 @@
 #include "exec/admission.h"
 #include "exec/client.h"
 #include "exec/request_tally.h"
+#include "exec/request_trail.h"
 #include "exec/runner.h"
 #include "exec/staging.h"
 #include "exec/transaction.h"
@@ -88,6 +89,7 @@ class Executor {
   engine::Session& session_;
   Counters& counters_;
   RequestTally tally_;
+  RequestTrail trail_;
   std::shared_ptr<const Settings> settings_;
   Admission admission_;
   Transaction transaction_;

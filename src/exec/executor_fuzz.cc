@@ -9,11 +9,14 @@
 #include <deque>
 #include <memory>
 #include <numeric>
+#include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/arena.h"
 #include "engine/memory/memory_engine.h"
+#include "engine/trail.h"
 #include "exec/executor.h"
 #include "exec/fuzzed_request.h"
 
@@ -57,9 +60,43 @@ void require(bool holds) {
   }
 }
 
+bool is_line(std::string_view text) {
+  return std::none_of(text.begin(), text.end(), [](char byte) { return byte >= 0 && byte < ' '; });
+}
+
+/// Logs everything: each text is one line, and no request ends twice.
+class FuzzedTrail final : public engine::Trail {
+ public:
+  [[nodiscard]] std::shared_ptr<engine::Identity> introduce(const std::string&) override {
+    return std::make_shared<Guest>();
+  }
+  [[nodiscard]] std::unique_ptr<engine::TrailEntry> received(const engine::Asked&,
+                                                             const engine::TextMaker& text) override {
+    require(is_line(text()));
+    return std::make_unique<Entry>();
+  }
+  [[nodiscard]] bool is_current(const engine::TrailEntry&) const override { return true; }
+  void follow(engine::TrailEntry*) override {}
+  void ended(engine::TrailEntry& entry, const engine::Asked&, const engine::Ended&,
+             const engine::TextMaker& text) override {
+    require(is_line(text()));
+    require(!std::exchange(static_cast<Entry&>(entry).has_ended, true));
+  }
+  void end_turn() override {}
+
+ private:
+  struct Guest final : engine::Identity {
+    [[nodiscard]] uint64_t number() const override { return engine::anonymous_account; }
+  };
+  struct Entry final : engine::TrailEntry {
+    bool has_ended = false;
+  };
+};
+
 class World {
  public:
   World() {
+    engine_.tell(&trail_);
     using namespace engine::memory;
     engine_.create_table(
         "d.t", {.columns = {auto_increment("id"), integer("a"), nullable(integer("b"))},
@@ -128,6 +165,7 @@ class World {
     }
   }
 
+  FuzzedTrail trail_;
   engine::memory::MemoryEngine engine_;
   Counters counters_;
   ManualClock clock_;

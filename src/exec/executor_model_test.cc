@@ -3,6 +3,7 @@
 // Random turns of random requests, alone and in groups, with and without faults, against the model: every
 // reply and every committed state must be the model's.
 #include "exec/executor_model_commands.h"
+#include "exec/trail_fixture.h"
 
 namespace rowsocket::exec::model {
 namespace {
@@ -50,6 +51,7 @@ class ModelFixture : public ExecutorFixture {
       RC_ASSERT(engine.insert("m.t", row));
     }
     RC_ASSERT(ask(connection, Ask::open(id_of_inserts, "m.t", "", "id,shelf,stock")) == "ok");
+    engine.tell(&trail);
   }
 
   void arm(const Turn& turn) {
@@ -93,7 +95,11 @@ class ModelFixture : public ExecutorFixture {
       model = before;
       expected = replies_of_failed_commit(turn.commands);
     }
+    trail.take();
     RC_ASSERT(ExecutorFixture::turn(connection, asks) == expected);
+    RC_ASSERT(trail.open_entries == 0);
+    RC_ASSERT(trail.count("received") == asks.size());
+    RC_ASSERT(trail.count("ended") == asks.size());
     RC_ASSERT(engine.rows("m.t") == rows_of_model());
   }
 
@@ -110,6 +116,7 @@ class ModelFixture : public ExecutorFixture {
 
   Connection& connection = connect();
   Model model;
+  RecordingTrail trail;
 };
 
 RC_GTEST_PROP(ExecutorModelTest, every_reply_and_every_committed_row_is_the_models, ()) {

@@ -92,6 +92,7 @@ Error Insertion::run_told_as_rows(size_t reply_bytes_max) {
       return ErrorCode::reply_too_large;
     }
   }
+  counts_.told += insert_.row_count;
   reply.end_rows();
   return {};
 }

@@ -61,7 +61,8 @@ class StagingInvariantsTest : public InvariantsTest {
   RequestTally tally{counters};
   Transaction transaction{*session, counters};
   Runner runner{*session, transaction, clock};
-  Staging staging{*session, transaction, runner, counters, tally};
+  RequestTrail trail{*session};
+  Staging staging{*session, transaction, runner, counters, tally, trail};
 
   void SetUp() override { runner.set_reply_bytes_max(limits::reply_bytes_min); }
 };

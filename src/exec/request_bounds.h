@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <functional>
+#include <string>
 #include <utility>
 
 #include "base/clock.h"
@@ -23,6 +24,8 @@ class Presence {
   virtual ~Presence() = default;
   /// The client will send nothing more: it has closed the connection, or its side of it.
   [[nodiscard]] virtual bool is_gone() const = 0;
+  /// Numeric; empty = it came through a unix socket. May throw std::bad_alloc.
+  [[nodiscard]] virtual std::string address() const { return {}; }
 };
 
 class RequestBounds {

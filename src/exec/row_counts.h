@@ -9,6 +9,7 @@ namespace rowsocket::exec {
 
 struct RowCounts {
   uint64_t read = 0;  ///< rows stood on, those that a filter or the offset skipped included
+  uint64_t told = 0;  ///< by finds and inserts that tell rows, once they are done
   uint64_t inserted = 0;
   uint64_t updated = 0;
   uint64_t deleted = 0;

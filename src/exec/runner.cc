@@ -105,6 +105,7 @@ Begin Runner::run_statement(engine::Selection& selection, const Request& request
   out.set_bytes_max(out_bytes_max);
   is_lenient_ |= session_.took_lenience();
   rows_read_ += own_rows.read;
+  rows_told_ += own_rows.told;
   bounds_.add_rows(own_rows.read);
   if (error.ok()) [[likely]] {
     rows.add_changes(own_rows);

@@ -89,7 +89,7 @@ Begin Staging::run(Job& job) {
     session_.begin_inserts(job.parked_since_ms == 0 ? std::vector<engine::GeneratedId>()
                                                     : std::exchange(job.client->generated_ids, {}));
   }
-  const Begin begin = run_any(job);
+  const Begin begin = job.trace == nullptr ? run_any(job) : run_traced(job);
   // Of a transaction that is lost a request may have failed without an error of its own: it runs again.
   const bool is_over = begin == Begin::ready || begin == Begin::failed;
   if (is_over && !invariant((begin == Begin::ready) == job.outcome.ok() || transaction_.is_lost(),
@@ -97,6 +97,20 @@ Begin Staging::run(Job& job) {
     job.give_up();
     return Begin::failed;
   }
+  return begin;
+}
+
+/// The host's logs are told what the session does meanwhile, and the trace what came of it.
+Begin Staging::run_traced(Job& job) {
+  const uint64_t read_before = runner_.rows_read();
+  const uint64_t told_before = runner_.rows_told();
+  const uint64_t changed_before = transaction_.rows_changed();
+  trail_.follow(job);
+  const Begin begin = run_any(job);
+  trail_.follow_none();
+  job.trace->rows_examined = runner_.rows_read() - read_before;
+  job.trace->rows_told = runner_.rows_told() - told_before;
+  job.trace->rows_changed = transaction_.rows_changed() - changed_before;
   return begin;
 }
 
@@ -183,6 +197,9 @@ void Staging::stage(Job&& job) {
   if (!invariant(staged_.size() < staged_.capacity(), "there is room for a request before it runs") ||
       !invariant(follows_last(job), "requests of a client are staged in their order, and so are replies")) {
     job.out().fail();
+  }
+  if (job.trace != nullptr) [[unlikely]] {
+    RequestTrail::note_reply(job);
   }
   job.client->is_staged = true;
   staged_.push_back(std::move(job));
@@ -287,6 +304,9 @@ void Staging::remake(Job& job) {
   }
   if (!job.is_put_back()) {
     answer(job);
+    if (job.trace != nullptr) [[unlikely]] {
+      RequestTrail::note_reply(job);
+    }
   }
 }
 
@@ -346,13 +366,19 @@ void Staging::redo_alone(Job& job) {
 }
 
 void Staging::forget() {
-  for (const Job& job : staged_) {
+  for (Job& job : staged_) {
     job.client->is_staged = false;
-    if (!job.is_put_back()) {
-      tally_.add(*job.request, job.outcome);
-    }
+    conclude(job);
   }
   staged_.clear();
+}
+
+void Staging::conclude_trace(Job& job) {
+  if (job.is_put_back()) {
+    RequestTrail::keep(job);
+  } else {
+    trail_.end(job);
+  }
 }
 
 }  // namespace rowsocket::exec

@@ -22,6 +22,7 @@
 #include "engine/engine.h"
 #include "exec/client.h"
 #include "exec/request_tally.h"
+#include "exec/request_trail.h"
 #include "exec/runner.h"
 #include "exec/transaction.h"
 #include "request/counters.h"
@@ -47,6 +48,7 @@ struct Job {
   Error outcome;
   size_t failed_member = Reply::group_itself;  ///< of a group: which member has `outcome` for its answer
   size_t reply_begin = 0;                      ///< size of the output before the reply
+  Trace* trace = nullptr;                      ///< of its client; nullptr = the host's logs need none
   bool has_run = false;
   bool stays = false;  ///< it is not put back: told once, its reply has changed what a parser would read
 
@@ -68,8 +70,13 @@ struct Job {
 class Staging {
  public:
   Staging(engine::Session& session, Transaction& transaction, Runner& runner, Counters& counters,
-          RequestTally& tally)
-      : session_(session), transaction_(transaction), runner_(runner), counters_(counters), tally_(tally) {}
+          RequestTally& tally, RequestTrail& trail)
+      : session_(session),
+        transaction_(transaction),
+        runner_(runner),
+        counters_(counters),
+        tally_(tally),
+        trail_(trail) {}
 
   /// `is_patient`: the session waits in place for locks, on a thread of its own.
   void begin_turn(uint64_t now_ms, bool is_patient) {
@@ -103,6 +110,15 @@ class Staging {
   /// A job that waits for a lock is put back, unless it has waited as long as it may: then its outcome is its
   /// answer, and it does not run again. True if it was put back.
   [[nodiscard]] bool put_back(Job& job);
+  /// The job's answer is final, or it will be presented again.
+  void conclude(Job& job) {
+    if (!job.is_put_back()) [[likely]] {
+      tally_.add(*job.request, job.outcome);
+    }
+    if (job.trace != nullptr) [[unlikely]] {
+      conclude_trace(job);
+    }
+  }
   /// Remember an answered job. There is room for it.
   void stage(Job&& job);
 
@@ -117,6 +133,7 @@ class Staging {
 
  private:
   [[nodiscard]] engine::Begin run_request(Job& job);
+  [[nodiscard]] engine::Begin run_traced(Job& job);
   static void answer_untold(const Job& job);
   [[nodiscard]] engine::Begin run_any(Job& job);
   [[nodiscard]] bool follows_last(const Job& job) const;
@@ -130,12 +147,14 @@ class Staging {
   void keep_generated_ids(const Job& job);
   [[nodiscard]] bool put_back_for(Job& job, uint64_t timeout_ms);
   void forget();
+  void conclude_trace(Job& job);
 
   engine::Session& session_;
   Transaction& transaction_;
   Runner& runner_;
   Counters& counters_;
   RequestTally& tally_;
+  RequestTrail& trail_;
   uint64_t now_ms_ = 0;
   bool is_patient_ = false;
   std::vector<Job> staged_;  ///< in order of execution

@@ -250,6 +250,7 @@ bool Walk::change_collected_rows() {
 void Walk::tell_end() {
   const uint64_t rows_matched = rows_taken_ - rows_refused_;
   if (tells_rows_) {
+    counts_.told += find_.tell == Tell::rows ? rows_matched : rows_changed_;
     reply_.end_rows();
   } else if (find_.change.kind == Change::Kind::none) {
     reply_.counted(rows_matched);

@@ -12,16 +12,23 @@
 #include "mariadb/server_differences.h"
 #include "mariadb/server_thread.h"
 #include "mariadb/sql_client.h"
+#include "mariadb/visitor.h"
 
 namespace rowsocket::mariadb {
 namespace {
 
+std::string text_of(const char* text) { return text != nullptr ? text : ""; }
+
 /// A client that is logged in: one of its account's connections, as far as the server counts these.
-class LoggedIn final : public engine::Identity {
+class LoggedIn final : public Visitor {
  public:
-  LoggedIn(std::shared_ptr<const Account> account, USER_CONN* counted)
-      : account_(std::move(account)), counted_(counted) {}
+  LoggedIn(const THD* thd, std::shared_ptr<const Account> account, USER_CONN* counted)
+      : Visitor(thd->thread_id, text_of(thd->main_security_ctx.external_user),
+                thd->main_security_ctx.proxy_user),
+        account_(std::move(account)),
+        counted_(counted) {}
   ~LoggedIn() override {
+    log_departure(*this);
     if (counted_ != nullptr) {
       decrease_user_connections(counted_);
     }
@@ -30,6 +37,9 @@ class LoggedIn final : public engine::Identity {
   LoggedIn& operator=(const LoggedIn&) = delete;
 
   [[nodiscard]] uint64_t number() const override { return account_->number; }
+  [[nodiscard]] std::shared_ptr<const Account> account() const override { return account_; }
+  [[nodiscard]] const std::string& host() const override { return account_->names.host; }
+  [[nodiscard]] const std::string& ip() const override { return account_->names.ip; }
 
  private:
   std::shared_ptr<const Account> account_;
@@ -119,8 +129,6 @@ class ConnectionThread {
   THD* thd_;
 };
 
-std::string text_of(const char* text) { return text != nullptr ? text : ""; }
-
 AccountNames names_of(const Security_context& context) {
   return {.user = text_of(context.user),
           .host = text_of(context.host),
@@ -151,7 +159,11 @@ class Authenticator final : public engine::Authenticator {
     const ConnectionThread connection(stream, credentials.is_unix);
     THD* const thd = connection.thd();
     // A new password can not be set here: with an expired one the login is refused.
-    if (authenticate(thd) || thd->main_security_ctx.password_expired) {
+    if (authenticate(thd)) {
+      return nullptr;
+    }
+    if (thd->main_security_ctx.password_expired) {
+      mysql_audit_notify_connection_disconnect(thd, ER_MUST_CHANGE_PASSWORD_LOGIN);
       return nullptr;
     }
     const AccountNames names = names_of(thd->main_security_ctx);
@@ -159,10 +171,11 @@ class Authenticator final : public engine::Authenticator {
     if (!take_account(found, names)) {
       sql_print_warning("rowsocket: refuses a login as '%s'@'%s': can not tell it from another account",
                         names.priv_user.c_str(), names.priv_host.c_str());
+      mysql_audit_notify_connection_disconnect(thd, ER_ACCESS_DENIED_ERROR);
       return nullptr;
     }
     std::shared_ptr<const Account> account = Accounts::all().entered(names);
-    auto identity = std::make_shared<LoggedIn>(std::move(account), thd->user_connect);
+    auto identity = std::make_shared<LoggedIn>(thd, std::move(account), thd->user_connect);
     thd->user_connect = nullptr;  // it is the identity's to give back
     return identity;
   }

@@ -112,6 +112,19 @@ class OpenTable {
   [[nodiscard]] Opening lock(THD* thd, Error& error);
   [[nodiscard]] bool is_locked() const { return lock_ != nullptr; }
   [[nodiscard]] MYSQL_LOCK* server_lock() const { return lock_; }
+  /// Each table that is locked with it, and whether for changes.
+  template <typename Visit>
+  void for_each(const Visit& visit) const {
+    if (is_kept_) {
+      visit(table_->s, intent_ == engine::Intent::write);
+      return;
+    }
+    for (const TABLE_LIST* list = &list_; list != nullptr; list = list->next_global) {
+      if (list->table != nullptr && list->table->s->tmp_table == NO_TMP_TABLE) {
+        visit(list->table->s, list->lock_type >= TL_FIRST_WRITE);
+      }
+    }
+  }
   /// The statement that it was locked in has ended, in the engine, too: unlock, and be as after opening.
   void end_statement(THD* thd);
 

@@ -24,6 +24,8 @@ class RequestUnderWay {
   /// ours has it otherwise; then no request is under way.
   [[nodiscard]] bool begin(const BoundSelection::Side& side, bool changes, bool raw);
   [[nodiscard]] bool is_under_way() const { return table_ != nullptr; }
+  /// Of the request under way.
+  [[nodiscard]] const OpenTable& table() const { return *table_; }
   /// It may change rows.
   [[nodiscard]] bool changes() const { return changes_; }
 

@@ -85,6 +85,10 @@ inline privilege_t column_privileges(THD* thd, GRANT_INFO& grant, const std::str
   return get_column_grant(thd, &grant, database.c_str(), table.c_str(), field->field_name.str);
 }
 
+inline ulonglong slow_after_us(const system_variables& variables) { return variables.long_query_time; }
+
+inline void add_examined_rows(THD* thd, ha_rows count) { thd->inc_examined_row_count(count); }
+
 #else
 
 inline bool is_spatial(const KEY& key) { return key.algorithm == HA_KEY_ALG_RTREE; }
@@ -143,6 +147,10 @@ inline privilege_t column_privileges(THD* thd, GRANT_INFO& grant, const std::str
                                      const std::string& table, const Field* field) {
   return get_column_grant(thd, &grant, database.c_str(), table.c_str(), field->field_name);
 }
+
+inline ulonglong slow_after_us(const system_variables& variables) { return variables.log_slow_query_time; }
+
+inline void add_examined_rows(THD* thd, ha_rows count) { thd->inc_examined_row_count_fast(count); }
 
 #endif
 

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "mariadb/server_headers.h"
 // The server's headers come first.
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <stdexcept>
 #include <utility>
 
@@ -154,6 +156,9 @@ void ServerThread::create() {
   strmake_buf(thd_->security_ctx->priv_user, "rowsocket");  // what CURRENT_USER() says
   thd_->security_ctx->master_access = NO_ACL;               // read_only concerns us like any user
   thd_->security_ctx->db_access = NO_ACL;
+  // Audit plugins are told of clients (trail.h), and of nothing that the session does in its own name: those
+  // for all classes of events count as found, and none is.
+  std::fill(std::begin(thd_->audit_class_mask), std::end(thd_->audit_class_mask), ~0UL);
   my_net_init(&thd_->net, nullptr, thd_, MYF(MY_THREAD_SPECIFIC));
   lex_start(thd_);
   thd_->init_for_queries();

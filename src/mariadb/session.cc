@@ -41,7 +41,8 @@ Session::Session(Engine& engine, const engine::SessionOptions& options)
       request_(thread_),
       rights_(thd_),
       gtid_(thd_),
-      activity_(thd_) {
+      activity_(thd_),
+      trail_(thd_) {
   galera_.attach(thd_);
   const MutexLock lock(engine_.mutex_);
   engine_.sessions_.push_back(this);

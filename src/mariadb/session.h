@@ -10,6 +10,7 @@
 //   RequestUnderWay ... the cursor, and the limits of one request
 //   Patience .......... how long is waited in place
 //   Rights ............ the account that a request runs as, and whether it may
+//   Trail ............. what the server's logs and audit plugins are told of requests
 //
 // Requests share a statement as long as each is one step of the storage engine or a read. A request or a
 // group that may have to be undone as a whole is a statement of its own, and so is one in an engine that
@@ -38,6 +39,7 @@
 #include "mariadb/server_headers.h"
 #include "mariadb/server_thread.h"
 #include "mariadb/shelf.h"
+#include "mariadb/trail.h"
 #include "mariadb/turn_transaction.h"
 
 namespace rowsocket::mariadb {
@@ -115,6 +117,7 @@ class Session final : public engine::Session {
   [[nodiscard]] engine::Interruption interruption() const override;
   void clear_interruption() override;
   void set_activity(std::string_view activity) override { activity_.set(activity); }
+  [[nodiscard]] engine::Trail* trail() override { return trail_.if_wanted(); }
 
   /// Called by the server, from any thread, when the THD was killed.
   void wake() const { options_.wake(); }
@@ -133,8 +136,12 @@ class Session final : public engine::Session {
 
   [[nodiscard]] engine::Begin make_ready(const engine::Selection& selection, const engine::Use& use,
                                          BoundSelection::Side*& side, Error& error);
+  [[nodiscard]] engine::Begin begin_any_request(engine::Selection& selection, const engine::Use& use,
+                                                engine::Cursor*& cursor, Error& error);
   [[nodiscard]] engine::Begin begin_as_account(engine::Selection& selection, const engine::Use& use,
                                                engine::Cursor*& cursor, Error& error);
+  [[nodiscard]] engine::Begin begin_any_group(std::span<const engine::GroupMember> members,
+                                              size_t& failed_member, Error& error);
   [[nodiscard]] engine::Begin begin_group_as_account(std::span<const engine::GroupMember> members,
                                                      size_t& failed_member, Error& error);
   [[nodiscard]] engine::Begin open(const std::shared_ptr<OpenTable>& table, Error& error);
@@ -171,6 +178,7 @@ class Session final : public engine::Session {
   Patience patience_;
   CommitGtid gtid_;
   Activity activity_;
+  Trail trail_;
 };
 
 class Engine final : public engine::Engine {

@@ -35,6 +35,20 @@ Error Session::refuse(Intent intent) const {
 
 Begin Session::begin_request(engine::Selection& selection, const engine::Use& use, engine::Cursor*& cursor,
                              Error& error) {
+  if (!trail_.follows()) [[likely]] {
+    return begin_any_request(selection, use, cursor, error);
+  }
+  trail_.begin_locking();
+  const Begin begin = begin_any_request(selection, use, cursor, error);
+  trail_.end_locking(begin);
+  if (begin == Begin::ready) {
+    trail_.note_tables(request_.table());
+  }
+  return begin;
+}
+
+Begin Session::begin_any_request(engine::Selection& selection, const engine::Use& use,
+                                 engine::Cursor*& cursor, Error& error) {
   if (!invariant(!request_.is_under_way(), "one request is under way at a time")) {
     transaction_.lose();  // which of the two did what is not known
     error = ErrorCode::commit_failed;

@@ -19,6 +19,16 @@ using engine::Intent;
 // ---- groups
 
 Begin Session::begin_group(std::span<const GroupMember> members, size_t& failed_member, Error& error) {
+  if (!trail_.follows()) [[likely]] {
+    return begin_any_group(members, failed_member, error);
+  }
+  trail_.begin_locking();
+  const Begin begin = begin_any_group(members, failed_member, error);
+  trail_.end_locking(begin);
+  return begin;
+}
+
+Begin Session::begin_any_group(std::span<const GroupMember> members, size_t& failed_member, Error& error) {
   if (!invariant(!request_.is_under_way() && transaction_.group() == Group::none,
                  "a group begins between two requests, and one at a time")) {
     transaction_.lose();

@@ -68,6 +68,9 @@
   ROWSOCKET_NUMBER(max_indexes, settings.id_max, any_time, limits::index_id_default, 1, \
                   limits::index_id_max, \
       "Indexes that a connection may have open; ids are below this") \
+  ROWSOCKET_NUMBER(log_value_bytes, settings.logged_value_bytes_max, any_time, \
+      limits::logged_value_bytes_default, 0, limits::logged_value_bytes_max, \
+      "Bytes of each value that the general log, the slow log and audit plugins are told; 0 = no value") \
   ROWSOCKET_SECRET(secret_read, \
       "What clients must send to read; empty = nothing. Shown as (set). Without rowsocket_secret_write it " \
       "guards writing too") \

@@ -104,6 +104,26 @@ Peer peer_of(int fd) {
   return {.place = is_loopback ? Peer::Place::loopback : Peer::Place::network, .party = text.data()};
 }
 
+std::string host_of(int fd) {
+  sockaddr_storage storage{};
+  socklen_t size = sizeof storage;
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&storage), &size) != 0) {
+    return {};
+  }
+  if (storage.ss_family == AF_INET) {
+    ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in&>(storage).sin_addr, text.data(), text.size());
+  } else if (storage.ss_family == AF_INET6) {
+    const in6_addr& ipv6 = reinterpret_cast<const sockaddr_in6&>(storage).sin6_addr;
+    if (IN6_IS_ADDR_V4MAPPED(&ipv6)) {
+      ::inet_ntop(AF_INET, &ipv6.s6_addr[12], text.data(), text.size());
+    } else {
+      ::inet_ntop(AF_INET6, &ipv6, text.data(), text.size());
+    }
+  }
+  return text.data();
+}
+
 bool parse_address_list(std::string_view list, std::vector<SocketAddress>& addresses, std::string& failure) {
   addresses.clear();
   for (size_t begin = 0; begin <= list.size();) {

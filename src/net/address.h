@@ -51,6 +51,10 @@ struct Peer {
 /// May throw std::bad_alloc.
 [[nodiscard]] Peer peer_of(int fd);
 
+/// The address of the other end of a connected socket, without the port. Empty where it has none: it is of
+/// this host. May throw std::bad_alloc.
+[[nodiscard]] std::string host_of(int fd);
+
 /// The hosts of a comma-separated list, blanks around them dropped; "*" stands for all addresses of both
 /// families. On a host that is no numeric address, returns false and names it in `failure`.
 [[nodiscard]] bool parse_address_list(std::string_view list, std::vector<SocketAddress>& addresses,

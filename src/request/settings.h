@@ -28,6 +28,7 @@ struct Settings {
   uint32_t id_max = limits::index_id_default;                ///< ids are below this
   uint32_t idle_timeout_s = limits::idle_timeout_s_default;  ///< 0 = never
   uint32_t max_connections = limits::connections_default;
+  uint32_t logged_value_bytes_max = limits::logged_value_bytes_default;  ///< 0 = logs show no values
   bool error_detail = false;   ///< replies carry the text for people
   bool needs_account = false;  ///< a client that has named no account may do nothing
   bool require_tls = false;    ///< bytes that came over TCP without TLS are refused

@@ -22,6 +22,7 @@
 
 #include "base/log.h"
 #include "exec/client.h"
+#include "net/address.h"
 #include "net/connection.h"
 #include "net/poller.h"
 #include "request/protocol.h"
@@ -67,6 +68,7 @@ struct ClientConnection final : exec::Presence, Holder {
   ClientConnection& operator=(const ClientConnection&) = delete;
 
   [[nodiscard]] bool is_gone() const override { return stream.is_gone(); }
+  [[nodiscard]] std::string address() const override { return net::host_of(stream.fd()); }
 
   [[nodiscard]] bool is_closed() const { return state == State::closed; }
   /// Nobody on a network can read what is sent, nor change it.

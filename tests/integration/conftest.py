@@ -7,6 +7,7 @@ authority  who signs certificates: of servers with TLS, and of their clients
 secured    a server with a certificate and a unix socket; `d.t` has the row (1, 10)
 shop       a server with the table of docs/command.md
 run        run("get", "user", "1"): the command `rowsocket` on it, with its output
+logged     a server with all doors, and files for both logs, which are off; `d.t` is empty
 make_twins make_twins("id INT PRIMARY KEY", "ENGINE=Aria"): the two tables of support/twins.py
 """
 
@@ -23,6 +24,7 @@ from rowsocket import Connection
 from support.certificates import Authority, prepare_row
 from support.command_page import DATABASE, Run, blocks, runner
 from support.mariadb import Database, RowSocketServer
+from support.resp import RespServer
 from support.tree import ServerTree
 from support.twins import Twins
 
@@ -84,3 +86,26 @@ def shop(server: RowSocketServer) -> Iterator[RowSocketServer]:
 def run(shop: RowSocketServer) -> Run:
     """The command."""
     return runner(shop)
+
+
+@pytest.fixture(scope="module")
+def logging_server(tree: ServerTree, template: Path) -> Iterator[RespServer]:
+    """A server with both logs as files, switched off, and all doors open; `d.t` is empty."""
+    options: dict[str, str | int | None] = {
+        "general-log-file": "general.log",
+        "slow-query-log-file": "slow.log",
+        "long-query-time": 0,
+    }
+    with RespServer(tree, template, options) as server:
+        server.prepare()
+        database = Database(server, "d")
+        database.sql("CREATE TABLE t (id INT PRIMARY KEY, a VARCHAR(100), n INT)")
+        yield server
+
+
+@pytest.fixture
+def logged(logging_server: RespServer) -> Iterator[RespServer]:
+    """The same, with empty tables."""
+    for table in ("d.t", "app.item", "shop.user"):
+        logging_server.sql(f"DELETE FROM {table}")
+    yield logging_server

@@ -15,7 +15,7 @@ import pytest
 
 from support.load import Load, Operation
 from support.locks import wait_for_a_row_lock_wait
-from support.mariadb import Database, RowSocketServer, Start
+from support.mariadb import Database, Options, RowSocketServer, Start
 from support.plugin import EmptyServer, change_everything, is_loaded, make_table, opened, threads
 from support.raw import ConnectionClosed, RawConnection
 
@@ -196,7 +196,8 @@ def test_serves_ipv6(server: RowSocketServer) -> None:
 def test_valgrind_finds_no_leak_and_no_bad_access_of_the_plugin(start: Start) -> None:
     """Install, use every request, uninstall with clients connected, under valgrind; only reports that name
     the plugin count."""
-    threads = {"loose-rowsocket-threads-read": 2, "loose-rowsocket-threads-write": 2}
+    threads: Options = {"loose-rowsocket-threads-read": 2, "loose-rowsocket-threads-write": 2}
+    logs: Options = {"general-log": 1, "slow-query-log": 1, "long-query-time": 0, "log-output": "FILE,TABLE"}
     flags = [
         "--leak-check=full",
         "--show-leak-kinds=definite",
@@ -206,7 +207,7 @@ def test_valgrind_finds_no_leak_and_no_bad_access_of_the_plugin(start: Start) ->
     ]
     server = start(
         EmptyServer,
-        {"innodb-use-native-aio": 0, "innodb-buffer-pool-size-max": "64M", **threads},
+        {"innodb-use-native-aio": 0, "innodb-buffer-pool-size-max": "64M", **threads, **logs},
         valgrind=flags,
     )
     server.sql("INSTALL SONAME 'rowsocket'")

@@ -72,6 +72,11 @@ std::unique_ptr<Authenticator> MemoryEngine::create_authenticator() {
   return accepts_ ? std::make_unique<MemoryAuthenticator>(accepts_) : nullptr;
 }
 
+void MemoryEngine::tell(Trail* trail) {
+  const MutexLock lock(state_->mutex);
+  state_->trail = trail;
+}
+
 void MemoryEngine::interrupt_sessions() {
   constexpr std::chrono::milliseconds grace(100);  // most are done with their turn long before
   {

@@ -85,6 +85,9 @@ class MemoryEngine final : public Engine {
   void accept_logins(std::function<bool(const Credentials&)> accepts) { accepts_ = std::move(accepts); }
   [[nodiscard]] std::unique_ptr<Authenticator> create_authenticator() override;
 
+  /// What sessions tell of requests, from their next turns on; nullptr = nothing. It knows no threads.
+  void tell(Trail* trail);
+
   // Tables, named "database.table". These are for the test's own thread and do not wait for transactions.
   /// Replaces a table of the same name, rows included: what ALTER or DROP and CREATE would do under an opened
   /// index.

@@ -54,6 +54,10 @@ class MemorySession final : public Session {
   [[nodiscard]] Interruption interruption() const override;
   void clear_interruption() override;
   void set_activity(std::string_view activity) override;
+  [[nodiscard]] Trail* trail() override {
+    const MutexLock lock(state_.mutex);
+    return state_.trail;
+  }
 
   // For the cursor; the mutex is held.
   [[nodiscard]] State& state() { return state_; }

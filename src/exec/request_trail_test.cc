@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// The host's logs are told of each request once: when it comes, and when its answer is final.
+#include "exec/executor_fixture.h"
+#include "exec/trail_fixture.h"
+
+namespace rowsocket::exec {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+
+class RequestTrailTest : public ExecutorTest {
+ protected:
+  static Ask add_stock(const std::string& id) { return Ask::find(0, {id}).add({"1"}); }
+  static Ask read(const std::string& id) { return Ask::find(0, {id}); }
+  static std::string read_text(const std::string& id) {
+    return "received ROWSOCKET FIND shop.item [index 0] = " + id + " LIMIT 1 COLUMNS stock, name, id";
+  }
+  static std::string add_text(const std::string& id) {
+    return "received ROWSOCKET UPDATE shop.item [index 0] = " + id + " SET stock += 1 LIMIT 1";
+  }
+
+  void SetUp() override { engine.tell(&trail); }
+  void TearDown() override { EXPECT_EQ(trail.open_entries, 0); }
+
+  RecordingTrail trail;
+  Connection& one = shopper();
+};
+
+TEST_F(RequestTrailTest, a_request_is_told_of_when_it_comes_and_when_it_ends) {
+  ask(one, read("1"));
+  EXPECT_THAT(trail.take(), ElementsAre("guest ", read_text("1"), "ended 1/1/0 ok"));
+  ask(one, read("99"));
+  EXPECT_THAT(trail.take(), ElementsAre(read_text("99"), "ended 0/0/0 ok"));
+  EXPECT_EQ(trail.turns, 2);
+}
+
+TEST_F(RequestTrailTest, a_write_ends_with_its_commit) {
+  begin();
+  send(one, add_stock("1"));
+  send(one, read("1"));
+  EXPECT_THAT(trail.take(), ElementsAre("guest ", add_text("1"), read_text("1")));
+  end();
+  EXPECT_THAT(trail.take(), ElementsAre("ended 1/0/1 ok", "ended 1/1/0 ok"));
+  EXPECT_THAT(trail.reply_bytes, ElementsAre(4, 15));
+}
+
+TEST_F(RequestTrailTest, a_request_that_runs_again_is_told_of_once) {
+  engine.lose_transaction_at_write(2);
+  turn(one, {add_stock("1"), add_stock("2")});
+  EXPECT_THAT(trail.take(),
+              ElementsAre("guest ", add_text("1"), add_text("2"), "ended 1/0/1 ok", "ended 1/0/1 ok"));
+}
+
+TEST_F(RequestTrailTest, a_request_that_waits_is_told_of_once) {
+  engine.set_busy("shop.item", true);
+  EXPECT_EQ(ask(one, read("1")), "parked");
+  EXPECT_THAT(trail.take(), ElementsAre("guest ", read_text("1")));
+  EXPECT_EQ(ask(one, read("1")), "parked");
+  EXPECT_THAT(trail.take(), IsEmpty());
+  engine.set_busy("shop.item", false);
+  EXPECT_EQ(ask(one, read("1")), "rows/3 5 pen 1");
+  EXPECT_THAT(trail.take(), ElementsAre("ended 1/1/0 ok"));
+}
+
+TEST_F(RequestTrailTest, what_is_put_back_behind_another_request_is_told_of_once) {
+  engine.create_table("shop.other",
+                      {.columns = {engine::memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}});
+  EXPECT_EQ(ask(one, Ask::open(5, "shop.other", "", "id")), "ok");
+  trail.take();
+  // The second request waits when it runs again: the third is put back with it.
+  begin();
+  send(one, add_stock("1"));
+  send(one, Ask::insert(5, {"1"}));
+  engine.on_next_write([] {});
+  engine.set_busy("shop.other", true);
+  engine.lose_transaction_at_write(1);
+  send(one, add_stock("2"));
+  end();
+  EXPECT_THAT(trail.take(), ElementsAre(add_text("1"), "received ROWSOCKET INSERT shop.other (id) VALUES (1)",
+                                        add_text("2"), "ended 1/0/1 ok"));
+  engine.set_busy("shop.other", false);
+  turn(one, one.put_back);
+  EXPECT_THAT(trail.take(), ElementsAre("ended 0/0/1 ok", "ended 1/0/1 ok"));
+  ask(one, read("1"));
+  EXPECT_THAT(trail.take(), ElementsAre(read_text("1"), "ended 1/1/0 ok"));
+}
+
+TEST_F(RequestTrailTest, what_was_put_back_before_the_host_looked_away_is_told_of_anew) {
+  engine.set_busy("shop.item", true);
+  EXPECT_EQ(ask(one, read("1")), "parked");
+  engine.tell(nullptr);
+  engine.set_busy("shop.item", false);
+  EXPECT_EQ(ask(one, read("1")), "rows/3 5 pen 1");
+  EXPECT_THAT(trail.take(), ElementsAre("guest ", read_text("1")));
+  ++trail.round;
+  trail.open_entries = 0;
+  engine.tell(&trail);
+  ask(one, read("2"));
+  EXPECT_THAT(trail.take(), ElementsAre(read_text("2"), "ended 1/1/0 ok"));
+}
+
+TEST_F(RequestTrailTest, failures_end_with_their_error) {
+  open_for_insert(one);
+  trail.take();
+  turn(one, {Ask::insert(9, {"2", "1", "x", "1"}), Ask::find(7, {"1"}), Ask::refused(ErrorCode::syntax)});
+  EXPECT_THAT(
+      trail.take(),
+      ElementsAre("received ROWSOCKET INSERT shop.item (id, shelf, name, stock) VALUES (2, 1, 'x', 1)",
+                  "received ROWSOCKET FIND [id 7] = 1 LIMIT 1", "received ROWSOCKET REFUSED [syntax]",
+                  "ended 0/0/0 engine", "ended 0/0/0 unknown_id", "ended 0/0/0 syntax"));
+}
+
+TEST_F(RequestTrailTest, a_commit_that_fails_is_how_its_writes_end) {
+  engine.fail_commit(Error(ErrorCode::engine, 135));
+  turn(one, {add_stock("1"), read("1")});
+  EXPECT_THAT(trail.take(),
+              ElementsAre("guest ", add_text("1"), read_text("1"), "ended 1/0/1 engine", "ended 1/1/0 ok"));
+}
+
+TEST_F(RequestTrailTest, a_group_is_one_request) {
+  turn(one, {Ask::group({read("1"), add_stock("2")})});
+  EXPECT_THAT(
+      trail.take(),
+      ElementsAre("guest ",
+                  "received ROWSOCKET GROUP 2: FIND shop.item [index 0] = 1 LIMIT 1 COLUMNS stock, name, "
+                  "id; UPDATE shop.item [index 0] = 2 SET stock += 1 LIMIT 1",
+                  "ended 2/1/1 ok"));
+}
+
+TEST_F(RequestTrailTest, who_may_do_nothing_is_not_told_of) {
+  settings.secret_read = "sesame";
+  use_settings();
+  Connection& stranger = connect();
+  ask(stranger, Ask::open(0, "shop.item", "", "id"));
+  ask(stranger, Ask::authenticate("wrong"));
+  EXPECT_THAT(trail.take(), IsEmpty());
+  ask(stranger, Ask::authenticate("sesame"));
+  EXPECT_THAT(trail.take(), IsEmpty());
+  ask(stranger, Ask::open(0, "shop.item", "", "id"));
+  EXPECT_THAT(trail.take(), ElementsAre("guest ", "received ROWSOCKET OPEN 0 shop.item PRIMARY COLUMNS id",
+                                        "ended 0/0/0 ok"));
+}
+
+TEST_F(RequestTrailTest, without_memory_for_the_log_a_request_goes_on) {
+  trail.refuses_memory = true;
+  EXPECT_EQ(ask(one, add_stock("1")), "= 1");
+  engine.set_busy("shop.item", true);
+  EXPECT_EQ(ask(one, read("1")), "parked");
+  trail.refuses_memory = false;
+  engine.set_busy("shop.item", false);
+  EXPECT_EQ(ask(one, read("1")), "rows/3 6 pen 1");
+  trail.take();
+  ask(one, read("2"));
+  EXPECT_THAT(trail.take(), ElementsAre(read_text("2"), "ended 1/1/0 ok"));
+}
+
+}  // namespace
+}  // namespace rowsocket::exec
