@@ -48,6 +48,11 @@ class Account {
   /// it came in.
   [[nodiscard]] ErrorCode authenticate(const Authenticate& request, const Settings& settings);
 
+  /// The same for people: 0 of a stranger.
+  [[nodiscard]] uint64_t shown_number() const {
+    return granted_ == Access::none ? engine::own_account : number();
+  }
+
   /// Clients share what they opened with clients of the same number only.
   [[nodiscard]] uint64_t number() const {
     return identity_ == nullptr ? engine::anonymous_account : identity_->number();

@@ -91,6 +91,7 @@ Error Insertion::run_told_as_rows(size_t reply_bytes_max) {
     if (!teller.tell(cursor_, number)) {
       return ErrorCode::reply_too_large;
     }
+    ++counts_.told;
   }
   reply.end_rows();
   return {};

@@ -190,7 +190,10 @@ bool Walk::finish_row() {
          (find_.change.kind == Change::Kind::none || change_row());
 }
 
-bool Walk::tell_row() { return teller_.tell(cursor_, key_number_) || fail(ErrorCode::reply_too_large); }
+bool Walk::tell_row() {
+  ++counts_.told;
+  return teller_.tell(cursor_, key_number_) || fail(ErrorCode::reply_too_large);
+}
 
 bool Walk::change_row() {
   const bool removes = find_.change.kind == Change::Kind::remove;
