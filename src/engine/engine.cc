@@ -31,4 +31,10 @@ void Cursor::order_rows(std::span<const Value> values, size_t value_count, std::
   order_by_key(values, value_count, order);
 }
 
+bool Session::find_place(const Selection& selection, TablePlace& place) {
+  const SelectionDescription& names = selection.description();
+  place = {names.database, names.table, names.index.empty() ? "PRIMARY" : names.index};
+  return true;
+}
+
 }  // namespace rowsocket::engine

@@ -18,6 +18,7 @@
 //                 abandon_request
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -62,6 +63,15 @@ struct SelectionDescription {
   bool all_columns = false;        ///< in place of `columns` those of SELECT *, told with their names
 
   bool operator==(const SelectionDescription&) const = default;
+};
+
+/// An index, as the host calls it.
+struct TablePlace {
+  std::string database;
+  std::string table;
+  std::string index;
+
+  auto operator<=>(const TablePlace&) const = default;
 };
 
 /// How many names a comma-separated list holds ("" holds none).
@@ -269,6 +279,10 @@ class Session {
   [[nodiscard]] virtual bool column_types(const Selection& selection, ColumnTypes& types,
                                           size_t bytes_max) = 0;
 
+  /// Where the rows of a selection are. False if the session has not resolved its names: then the place has
+  /// the client's names. May throw std::bad_alloc.
+  [[nodiscard]] virtual bool find_place(const Selection& selection, TablePlace& place);
+
   /// Start a request. The selection is of the session's list, whichever session opened it. Its table is open,
   /// locked in the engine's sense, and part of the turn's transaction. The cursor belongs to the session and
   /// is good until the request ends. One request at a time. If a request may change what no rollback takes
@@ -364,6 +378,8 @@ class Session {
   [[nodiscard]] virtual Interruption interruption() const = 0;
   /// The worker closed its connections: be usable again.
   virtual void clear_interruption() = 0;
+  /// What the host calls the session's thread, where KILL takes it. From any thread.
+  [[nodiscard]] virtual uint64_t host_thread() const { return 0; }
   /// What SHOW PROCESSLIST shows for this worker. The text is copied.
   virtual void set_activity(std::string_view activity) = 0;
   /// Where the host wants to know of the requests of the turn that begins; else nullptr.

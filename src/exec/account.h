@@ -50,6 +50,11 @@ class Account {
 
   /// nullptr = it has not logged in.
   [[nodiscard]] const std::shared_ptr<engine::Identity>& identity() const { return identity_; }
+  /// The same for people: 0 of a stranger.
+  [[nodiscard]] uint64_t shown_number() const {
+    return granted_ == Access::none ? engine::own_account : number();
+  }
+
   /// Clients share what they opened with clients of the same number only.
   [[nodiscard]] uint64_t number() const {
     return identity_ == nullptr ? engine::anonymous_account : identity_->number();

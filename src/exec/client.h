@@ -14,6 +14,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/published.h"
 #include "engine/engine.h"
 #include "exec/account.h"
 #include "exec/request_bounds.h"
@@ -58,6 +59,8 @@ class Client {
   explicit Client(Account who) : account(std::move(who)) {}
 
   Account account;
+  /// For whoever looks from outside.
+  Published<uint64_t> requests_answered = 0;
   /// Knows whether the client is still there; nullptr = the client always counts as there.
   const Presence* presence = nullptr;
   /// As the host's logs know it while it has named no account; nullptr = they have not been told of it.

@@ -21,10 +21,10 @@ bool changes_what_requests_mean(const Request& request) {
 }  // namespace
 
 Executor::Executor(engine::Session& session, Counters& counters, std::shared_ptr<const Settings> settings,
-                   const Clock& clock, std::function<void()> takes_long)
+                   const Clock& clock, std::function<void()> takes_long, TableLedger* ledger)
     : session_(session),
       counters_(counters),
-      tally_(counters),
+      tally_(counters, ledger),
       trail_(session),
       admission_(session),
       transaction_(session, counters),
@@ -37,17 +37,20 @@ void Executor::use_settings(std::shared_ptr<const Settings> settings) {
   settings_ = std::move(settings);
   runner_.set_reply_bytes_max(settings_->reply_bytes_max);
   runner_.set_bounds(settings_->rows_examined_max, settings_->request_ms_max);
+  tally_.set_statistics(settings_->statistics, settings_->request_times);
 }
 
 void Executor::begin_turn(uint64_t now_ms, bool is_patient) {
   staging_.begin_turn(now_ms, is_patient);
   trail_.begin_turn();
+  tally_.begin_turn(now_ms);
 }
 
 Executed Executor::execute(Client& client, const Request& request, size_t position) {
   met_first_lenience_ = false;
   runner_.forget_lenience();
   Job job(client, request, position);
+  job.began_ticks = tally_.noted_ticks();
   if (job.out().failed()) [[unlikely]] {
     return Executed::done;
   }
@@ -70,6 +73,7 @@ Executed Executor::execute(Client& client, const Request& request, size_t positi
   }
   if (job.is_put_back() || (begin == Begin::wait && staging_.put_back(job))) {
     staging_.replay_if_lost();
+    tally_.note_time();
     staging_.conclude(job);
     return Executed::parked;
   }
@@ -95,6 +99,7 @@ Begin Executor::admit(Client& client, Job& job) {
     return admit_group(client, job);
   }
   const Begin begin = admission_.admit(client, *job.request, *settings_, job.selection, job.outcome);
+  job.asked_for = job.selection;
   if (job.request->kind == RequestKind::open && begin == Begin::ready) {
     job.column_types = admission_.take_column_types();
   }
@@ -110,6 +115,7 @@ Begin Executor::admit_group(Client& client, Job& job) {
   }
   try {
     job.member_selections.reserve(group.members.size());
+    job.member_rows.resize(group.members.size());
   } catch (...) {
     job.refuse(ErrorCode::out_of_memory);
     return Begin::failed;
@@ -169,6 +175,7 @@ void Executor::note_lenience(Client& client) {
 
 /// The job has its answer, as far as that depends on itself.
 void Executor::finish(Job&& job, bool is_staged) {
+  tally_.note_time();
   if (is_staged) {
     staging_.stage(std::move(job));
     if (transaction_.is_lost()) [[unlikely]] {
@@ -184,6 +191,7 @@ void Executor::finish(Job&& job, bool is_staged) {
     } else {
       staging_.replay_if_lost();  // its answer was made by a wait that was too long
     }
+    tally_.note_time();
   }
   if (job.trace != nullptr) [[unlikely]] {
     RequestTrail::note_reply(job);

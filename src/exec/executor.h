@@ -52,15 +52,17 @@ enum class Executed : uint8_t {
 class Executor {
  public:
   /// `takes_long` is called while a request is executed, each time it has walked for another
-  /// limits::slice_us.
+  /// limits::slice_us. `ledger` is the thread's; nullptr: nothing is counted by table.
   Executor(engine::Session& session, Counters& counters, std::shared_ptr<const Settings> settings,
-           const Clock& clock, std::function<void()> takes_long = {});
+           const Clock& clock, std::function<void()> takes_long = {}, TableLedger* ledger = nullptr);
 
   /// Between turns only.
   void use_settings(std::shared_ptr<const Settings> settings);
 
   /// `is_patient`: the session waits in place for locks, and a request that got none has its answer.
   void begin_turn(uint64_t now_ms, bool is_patient = false);
+  /// What is executed from now on is counted from now on: what lies before this call is no request's time.
+  void note_time() { tally_.note_time(); }
   /// Execute one request. `client`, `request`, its reply, the reply's output and all that they view must stay
   /// where they are until `end_turn` returned, or until `nothing_staged`. Bytes that were in the output
   /// before this call are never touched. `position` rises from request to request of a client in a turn. A

@@ -91,8 +91,8 @@ Error Insertion::run_told_as_rows(size_t reply_bytes_max) {
     if (!teller.tell(cursor_, number)) {
       return ErrorCode::reply_too_large;
     }
+    ++counts_.told;
   }
-  counts_.told += insert_.row_count;
   reply.end_rows();
   return {};
 }

@@ -9,12 +9,18 @@ namespace rowsocket::exec {
 
 struct RowCounts {
   uint64_t read = 0;  ///< rows stood on, those that a filter or the offset skipped included
-  uint64_t told = 0;  ///< by finds and inserts that tell rows, once they are done
+  uint64_t told = 0;  ///< rows whose columns stand in the reply
   uint64_t inserted = 0;
   uint64_t updated = 0;
   uint64_t deleted = 0;
 
   [[nodiscard]] uint64_t changed() const { return inserted + updated + deleted; }
+  /// Of a request that succeeded.
+  void add_all(const RowCounts& other) {
+    read += other.read;
+    told += other.told;
+    add_changes(other);
+  }
   void add_changes(const RowCounts& other) {
     inserted += other.inserted;
     updated += other.updated;

@@ -37,8 +37,7 @@ bool has_surplus(const Request& request, const engine::Selection& selection) {
 
 }  // namespace
 
-Begin Runner::run(engine::Selection& selection, const Request& request, Error& error) {
-  RowCounts rows;
+Begin Runner::run(engine::Selection& selection, const Request& request, RowCounts& rows, Error& error) {
   const Begin begin = run_any(selection, request, rows, error);
   if (begin == Begin::ready) [[likely]] {
     transaction_.add(rows);
@@ -66,7 +65,8 @@ Begin Runner::run_whole(engine::Selection& selection, const Request& request, Ro
   });
 }
 
-/// One statement of the engine: `run_on` sets `error` where it fails. `rows` is added to where it succeeds.
+/// One statement of the engine: `run_on` sets `error` where it fails. What it told and changed is added to
+/// `rows` where it succeeds.
 template <typename RunOn>
 Begin Runner::run_statement(engine::Selection& selection, const Request& request, RowCounts& rows,
                             Error& error, const RunOn& run_on) {
@@ -108,9 +108,10 @@ Begin Runner::run_statement(engine::Selection& selection, const Request& request
   rows_told_ += own_rows.told;
   bounds_.add_rows(own_rows.read);
   if (error.ok()) [[likely]] {
-    rows.add_changes(own_rows);
+    rows.add_all(own_rows);
     return Begin::ready;
   }
+  rows.read += own_rows.read;
   if (is_under_way) {
     session_.abandon_request();
   }
@@ -159,7 +160,7 @@ Begin Runner::run_rows_alone(engine::Selection& selection, const Insert& insert,
     reply.inserted(outcome);
   }
   reply.end_outcomes();
-  rows.add_changes(own_rows);
+  rows.add_all(own_rows);
   return Begin::ready;
 }
 
@@ -188,13 +189,12 @@ size_t Runner::reply_bytes_left(const Buffer& out) const {
 // known only when the last member has run.
 
 Begin Runner::run_group(const Group& group, std::span<engine::Selection* const> selections,
-                        size_t& failed_member, Error& error) {
+                        std::span<RowCounts> rows, size_t& failed_member, Error& error) {
   Buffer& out = group.reply->out();
   const size_t reply_begin = out.size();
   if (const Begin begin = begin_group(group, selections, failed_member, error); begin != Begin::ready) {
     return begin;
   }
-  RowCounts rows;
   Begin begin = run_members(group, selections, rows, failed_member, error);
   if (begin == Begin::ready) {
     begin = tell_group_end(group, failed_member, error);
@@ -212,7 +212,9 @@ Begin Runner::run_group(const Group& group, std::span<engine::Selection* const> 
     out.truncate(reply_begin);
     return Begin::failed;
   }
-  transaction_.add(rows);
+  for (const RowCounts& of_member : rows) {
+    transaction_.add(of_member);
+  }
   return Begin::ready;
 }
 
@@ -235,8 +237,8 @@ Begin Runner::begin_group(const Group& group, std::span<engine::Selection* const
   return session_.begin_group(members_, failed_member, error);
 }
 
-Begin Runner::run_members(const Group& group, std::span<engine::Selection* const> selections, RowCounts& rows,
-                          size_t& failed_member, Error& error) {
+Begin Runner::run_members(const Group& group, std::span<engine::Selection* const> selections,
+                          std::span<RowCounts> rows, size_t& failed_member, Error& error) {
   in_group_ = true;
   group_reply_begin_ = group.reply->out().size();
   group.reply->group_begins();
@@ -244,13 +246,12 @@ Begin Runner::run_members(const Group& group, std::span<engine::Selection* const
   for (size_t number = 0; begin == Begin::ready && number < selections.size(); ++number) {
     const Request& member = *group.members[number];
     failed_member = number;
-    const uint64_t changed_before = rows.changed();
     const bool is_behind_write = number > 0 && writes(*group.members[number - 1]);
     if (is_behind_write || number % limits::rows_per_question == limits::rows_per_question - 1) {
       error = bounds_.reason_to_end(0);  // members of one row ask nothing themselves
     }
-    begin = error.ok() ? run_any(*selections[number], member, rows, error) : Begin::failed;
-    if (begin == Begin::ready && group.must_change && writes(member) && rows.changed() == changed_before) {
+    begin = error.ok() ? run_any(*selections[number], member, rows[number], error) : Begin::failed;
+    if (begin == Begin::ready && group.must_change && writes(member) && rows[number].changed() == 0) {
       error = ErrorCode::nothing_changed;
       begin = Begin::failed;
     }

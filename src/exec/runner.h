@@ -41,11 +41,13 @@ class Runner {
   /// there.
   void begin(const Presence* client) { bounds_.begin(client); }
 
-  /// A find or an insert.
-  [[nodiscard]] engine::Begin run(engine::Selection& selection, const Request& request, Error& error);
-  /// A group with at least one member. `failed_member` is for Reply::group_failed.
+  /// A find or an insert. `rows` is empty before, and says what it did where it succeeds; of a failure, what
+  /// it read.
+  [[nodiscard]] engine::Begin run(engine::Selection& selection, const Request& request, RowCounts& rows,
+                                  Error& error);
+  /// A group with at least one member, and `rows` of each. `failed_member` is for Reply::group_failed.
   [[nodiscard]] engine::Begin run_group(const Group& group, std::span<engine::Selection* const> selections,
-                                        size_t& failed_member, Error& error);
+                                        std::span<RowCounts> rows, size_t& failed_member, Error& error);
 
   /// Since it was forgotten: a request held, or the engine took, what a strict server would refuse.
   [[nodiscard]] bool was_lenient() const { return is_lenient_; }
@@ -73,7 +75,7 @@ class Runner {
   [[nodiscard]] engine::Begin begin_group(const Group& group, std::span<engine::Selection* const> selections,
                                           size_t& failed_member, Error& error);
   [[nodiscard]] engine::Begin run_members(const Group& group, std::span<engine::Selection* const> selections,
-                                          RowCounts& rows, size_t& failed_member, Error& error);
+                                          std::span<RowCounts> rows, size_t& failed_member, Error& error);
   [[nodiscard]] engine::Begin tell_group_end(const Group& group, size_t& failed_member, Error& error);
 
   engine::Session& session_;

@@ -53,7 +53,7 @@ void tell_opened(const engine::ColumnTypes* types, Reply& reply) {
 
 void Job::end_running() {
   selection = nullptr;
-  member_selections.clear();
+  members_may_run = false;
 }
 
 void Job::refuse(Error error) {
@@ -83,6 +83,9 @@ bool Staging::make_room() {
 
 Begin Staging::run(Job& job) {
   job.reply_begin = job.out().size();
+  if (job.has_run) [[unlikely]] {
+    job.forget_rows();
+  }
   job.has_run = true;
   runner_.begin(job.client->presence);
   if (inserts(*job.request)) {
@@ -125,9 +128,9 @@ Begin Staging::run_any(Job& job) {
 Begin Staging::run_request(Job& job) {
   if (job.request->kind == RequestKind::group) {
     const auto& group = static_cast<const Group&>(*job.request);
-    return runner_.run_group(group, job.member_selections, job.failed_member, job.outcome);
+    return runner_.run_group(group, job.member_selections, job.member_rows, job.failed_member, job.outcome);
   }
-  return runner_.run(*job.selection, *job.request, job.outcome);
+  return runner_.run(*job.selection, *job.request, job.rows, job.outcome);
 }
 
 Begin Staging::run_as_first(Job& job) {
@@ -366,6 +369,7 @@ void Staging::redo_alone(Job& job) {
 }
 
 void Staging::forget() {
+  tally_.note_time();
   for (Job& job : staged_) {
     job.client->is_staged = false;
     conclude(job);

@@ -15,6 +15,7 @@
 // transaction. It never runs again: its failure is its answer.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <memory>
 #include <vector>
@@ -23,6 +24,7 @@
 #include "exec/client.h"
 #include "exec/request_tally.h"
 #include "exec/request_trail.h"
+#include "exec/row_counts.h"
 #include "exec/runner.h"
 #include "exec/transaction.h"
 #include "request/counters.h"
@@ -37,13 +39,23 @@ struct Job {
   /// here.
   Job(Client& asking, const Request& asked, size_t asked_at)
       : client(&asking), request(&asked), position(asked_at), parked_since_ms(asking.parked_since_ms) {}
+  /// A group runs again from its beginning, and so do the others.
+  void forget_rows() {
+    rows = {};
+    std::fill(member_rows.begin(), member_rows.end(), RowCounts{});
+  }
 
   Client* client;
   const Request* request;
   size_t position;                         ///< see Executor::execute
   uint64_t parked_since_ms;                ///< when it was first tried, if it has waited for a lock; else 0
+  uint64_t began_ticks = 0;                ///< now it is tried
   engine::Selection* selection = nullptr;  ///< of a find or an insert that may run
+  engine::Selection* asked_for = nullptr;  ///< the same, also when it does not run any more
+  RowCounts rows;                          ///< what it did when it ran last
   std::vector<engine::Selection*> member_selections;  ///< of a group that may run
+  std::vector<RowCounts> member_rows;                 ///< what its members did
+  bool members_may_run = true;
   std::unique_ptr<engine::ColumnTypes> column_types;  ///< of an open that tells them
   Error outcome;
   size_t failed_member = Reply::group_itself;  ///< of a group: which member has `outcome` for its answer
@@ -53,7 +65,9 @@ struct Job {
   bool stays = false;  ///< it is not put back: told once, its reply has changed what a parser would read
 
   /// Else there is nothing to execute, and `outcome` is the answer.
-  [[nodiscard]] bool can_run() const { return selection != nullptr || !member_selections.empty(); }
+  [[nodiscard]] bool can_run() const {
+    return selection != nullptr || (!member_selections.empty() && members_may_run);
+  }
   /// It will be presented again: it is not answered now.
   [[nodiscard]] bool is_put_back() const {
     return client->put_back_at.has_value() && position >= *client->put_back_at;
@@ -113,7 +127,7 @@ class Staging {
   /// The job's answer is final, or it will be presented again.
   void conclude(Job& job) {
     if (!job.is_put_back()) [[likely]] {
-      tally_.add(*job.request, job.outcome);
+      tally_.add(job);
     }
     if (job.trace != nullptr) [[unlikely]] {
       conclude_trace(job);

@@ -190,7 +190,10 @@ bool Walk::finish_row() {
          (find_.change.kind == Change::Kind::none || change_row());
 }
 
-bool Walk::tell_row() { return teller_.tell(cursor_, key_number_) || fail(ErrorCode::reply_too_large); }
+bool Walk::tell_row() {
+  ++counts_.told;
+  return teller_.tell(cursor_, key_number_) || fail(ErrorCode::reply_too_large);
+}
 
 bool Walk::change_row() {
   const bool removes = find_.change.kind == Change::Kind::remove;
@@ -250,7 +253,6 @@ bool Walk::change_collected_rows() {
 void Walk::tell_end() {
   const uint64_t rows_matched = rows_taken_ - rows_refused_;
   if (tells_rows_) {
-    counts_.told += find_.tell == Tell::rows ? rows_matched : rows_changed_;
     reply_.end_rows();
   } else if (find_.change.kind == Change::Kind::none) {
     reply_.counted(rows_matched);

@@ -189,6 +189,7 @@ Error Binding::resolve_names(const engine::SelectionDescription& description, TA
                  "index '" + description.index + "' is not unique over " + description.unique_columns);
   }
   const KEY& index = table->key_info[key_number];
+  index_name.assign(index.name.str, index.name.length);
   if (const uint32_t parts = description.unique_key_parts;
       parts > 0 && !is_unique_over(table, index, parts)) {
     return Error(ErrorCode::no_such_index, "index '" + description.index + "'" + in_table(table) +
@@ -320,7 +321,7 @@ size_t Binding::held_bytes() const {
   // NOLINTNEXTLINE(bugprone-sizeof-expression): pointers are what the list holds
   const auto bytes_of = [](const auto& list) { return list.capacity() * sizeof list[0]; };
   return bytes_of(key_parts) + bytes_of(columns) + bytes_of(filter_columns) + bytes_of(column_numbers_) +
-         bytes_of(filter_numbers_) + bytes_of(bitmap_words_);
+         bytes_of(filter_numbers_) + bytes_of(bitmap_words_) + index_name.capacity();
 }
 
 bool Binding::column_types(engine::ColumnTypes& types, size_t bytes_max) const {

@@ -54,6 +54,7 @@ struct Binding {
   uint64_t serial = 0;      ///< of this resolving; no two of a thread have the same
 
   uint32_t key_number = 0;
+  std::string index_name;
   KEY* key = nullptr;
   bool covering = false;  ///< the index holds every column that is fetched
   bool whole_key_is_unique = false;

@@ -12,6 +12,7 @@
 #include "base/invariant.h"
 #include "base/log.h"
 #include "mariadb/performance_schema.h"
+#include "mariadb/schema_tables.h"
 #include "mariadb/server_version.h"
 #include "mariadb/session.h"
 #include "mariadb/tls.h"
@@ -81,10 +82,15 @@ bool start(std::string& failure) {
                       "rowsocket: serves no TLS: the server has another TLS library than the plugin");
   }
   server::Config config;
-  return load_variables(config, settings_changed, failure) && plugin->server.start(config, failure);
+  if (!load_variables(config, settings_changed, failure) || !plugin->server.start(config, failure)) {
+    return false;
+  }
+  show_in_schema_tables(&plugin->server);
+  return true;
 }
 
 void stop() {
+  show_in_schema_tables(nullptr);
   if (plugin != nullptr) {
     plugin->server.stop();
     plugin.reset();
@@ -160,6 +166,23 @@ st_mysql_daemon daemon_info = {MYSQL_DAEMON_INTERFACE_VERSION};
 }  // namespace
 }  // namespace rowsocket::mariadb
 
+/// A table of information_schema. The server begins these behind the plugin that serves, and ends them before
+/// it, but for one that somebody reads.
+#define ROWSOCKET_SCHEMA_TABLE(name, init, what) \
+  {MYSQL_INFORMATION_SCHEMA_PLUGIN,              \
+   &rowsocket::mariadb::schema_table_info,       \
+   name,                                         \
+   "The RowSocket authors",                      \
+   what,                                         \
+   PLUGIN_LICENSE_GPL,                           \
+   rowsocket::mariadb::init,                     \
+   nullptr,                                      \
+   0x0001,                                       \
+   nullptr,                                      \
+   nullptr,                                      \
+   ROWSOCKET_VERSION,                            \
+   MariaDB_PLUGIN_MATURITY_EXPERIMENTAL}
+
 // The server finds these by name.
 #pragma GCC visibility push(default)
 maria_declare_plugin(rowsocket){
@@ -176,5 +199,12 @@ maria_declare_plugin(rowsocket){
     rowsocket::mariadb::system_variables,
     ROWSOCKET_VERSION,
     MariaDB_PLUGIN_MATURITY_EXPERIMENTAL,
-} maria_declare_plugin_end;
+},
+    ROWSOCKET_SCHEMA_TABLE("ROWSOCKET_CONNECTIONS", init_connections_table, "The clients of RowSocket, now"),
+    ROWSOCKET_SCHEMA_TABLE("ROWSOCKET_TABLES", init_tables_table, "What RowSocket's clients asked, by index"),
+    ROWSOCKET_SCHEMA_TABLE("ROWSOCKET_LATENCY", init_latency_table,
+                           "How long requests took, as histograms by index and operation"),
+    ROWSOCKET_SCHEMA_TABLE("ROWSOCKET_PERCENTILES", init_percentiles_table,
+                           "How long requests took, as percentiles by index and operation")
+        maria_declare_plugin_end;
 #pragma GCC visibility pop

@@ -258,6 +258,16 @@ void Session::be_patient_with(const OpenTable& table) {
   thd_->variables.lock_wait_timeout = patience_.for_tables_s(must_finish);
 }
 
+bool Session::find_place(const engine::Selection& selection, engine::TablePlace& place) {
+  static_cast<void>(engine::Session::find_place(selection, place));
+  std::string index;
+  if (!shelf_.find_index_name(selection, index)) {
+    return false;
+  }
+  place.index = std::move(index);
+  return true;
+}
+
 void Session::yield_tables() {
   if (galera_.is_open()) [[unlikely]] {
     rollback();  // a request that waits has begun a transaction and done nothing

@@ -61,6 +61,7 @@ class Session final : public engine::Session {
                                   size_t bytes_max) override {
     return shelf_.side_of(selection, engine::Intent::read).binding.column_types(types, bytes_max);
   }
+  [[nodiscard]] bool find_place(const engine::Selection& selection, engine::TablePlace& place) override;
   void yield_tables() override;
   void release_tables() override;
   [[nodiscard]] bool holds_tables() const override { return !shelf_.is_empty(); }
@@ -116,6 +117,7 @@ class Session final : public engine::Session {
   [[nodiscard]] uint64_t row_lock_wait_timeout_ms() const override;
   [[nodiscard]] engine::Interruption interruption() const override;
   void clear_interruption() override;
+  [[nodiscard]] uint64_t host_thread() const override { return thd_->thread_id; }
   void set_activity(std::string_view activity) override { activity_.set(activity); }
   [[nodiscard]] engine::Trail* trail() override { return trail_.if_wanted(); }
 

@@ -53,6 +53,16 @@ BoundSelection::Side& Shelf::new_side_of(const engine::Selection& selection, Int
   return side;
 }
 
+bool Shelf::find_index_name(const engine::Selection& selection, std::string& name) {
+  BoundSelection* const bound = bound_.find(selection);
+  if (bound == nullptr) {
+    return false;
+  }
+  const Binding& binding = bound->read.binding.generation != 0 ? bound->read.binding : bound->write.binding;
+  name = binding.index_name;
+  return binding.generation != 0;
+}
+
 void Shelf::forget_gone(const engine::OpenedSelections& opened) {
   try {
     bound_.forget_gone(opened);

@@ -40,6 +40,8 @@ class Shelf {
     }
     return bound->side(intent);
   }
+  /// The index that a selection names, as its table spells it. False if that is not known.
+  [[nodiscard]] bool find_index_name(const engine::Selection& selection, std::string& name);
   /// Names of the selection were resolved: what is kept of it takes other memory.
   void note_resolved(const engine::Selection& selection) {
     if (BoundSelection* const bound = bound_.find(selection)) {

@@ -7,7 +7,7 @@
 //   ROWSOCKET_TEXT(name, field of Config, default, what it is)                   as the server starts
 //   ROWSOCKET_NUMBER(name, field of Config, when, default, least, most, what)    when: at_start or any_time
 //   ROWSOCKET_SECRET(name, what it is)                                           at any time
-//   ROWSOCKET_SWITCH(name, what it is)                                           at any time; off by default
+//   ROWSOCKET_SWITCH(name, default, what it is)                                  at any time; 0 = off
 //
 // Secrets and switches are the field of Settings that has their name.
 #pragma once
@@ -76,13 +76,18 @@
       "guards writing too") \
   ROWSOCKET_SECRET(secret_write, \
       "What clients must send to write; empty = nothing. Shown as (set)") \
-  ROWSOCKET_SWITCH(error_detail, \
+  ROWSOCKET_SWITCH(error_detail, 0, \
       "Add a text for people to error replies, as one more token") \
-  ROWSOCKET_SWITCH(require_tls, \
+  ROWSOCKET_SWITCH(require_tls, 0, \
       "Refuse clients that come over TCP without TLS; a unix socket is as good as TLS") \
-  ROWSOCKET_SWITCH(allows_flush, \
+  ROWSOCKET_SWITCH(allows_flush, 0, \
       "Clients of memcached may empty the table of a container with flush_all") \
-  ROWSOCKET_SWITCH(strict, \
+  ROWSOCKET_SWITCH(statistics, 1, \
+      "Count requests by table and index, for information_schema.ROWSOCKET_TABLES") \
+  ROWSOCKET_SWITCH(request_times, 0, \
+      "With rowsocket_statistics: measure how long each request takes, for information_schema's " \
+      "ROWSOCKET_LATENCY and ROWSOCKET_PERCENTILES") \
+  ROWSOCKET_SWITCH(strict, 0, \
       "Refuse what is served only because earlier servers did: values beyond the columns, empty amounts, " \
       "keys that are no value of their column")
 // clang-format on

@@ -6,6 +6,7 @@
 #include <exception>
 #include <utility>
 
+#include "mariadb/server_thread.h"
 #include "mariadb/visitor.h"
 
 namespace rowsocket::mariadb {
@@ -54,7 +55,7 @@ void forget_names(THD* thd) {
 
 // ---- the THD
 
-Scribe::Scribe() : before_(current_thd), thd_(new THD(0)) {
+Scribe::Scribe() : before_(current_thd), thd_(make_thd(0)) {
   thd_->thread_stack = static_cast<char*>(__builtin_frame_address(0));
   thd_->store_globals();
   thd_->system_thread = SYSTEM_THREAD_GENERIC;

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <string_view>
 
 #include "net/descriptor.h"
 
@@ -26,6 +27,12 @@ struct Transfer {
   };
   Status status;
   size_t byte_count;
+};
+
+/// What was agreed on, as OpenSSL names it. The characters are never freed.
+struct Encryption {
+  std::string_view version;  ///< empty = nothing is encrypted
+  std::string_view cipher;
 };
 
 class Transport {
@@ -55,6 +62,7 @@ class Transport {
   /// Memory that the transport has for itself.
   [[nodiscard]] virtual size_t held_bytes() const { return 0; }
   [[nodiscard]] virtual bool is_encrypted() const { return false; }
+  [[nodiscard]] virtual Encryption encryption() const { return {}; }
   /// What was agreed on with the peer, for another thread; nullptr where nothing is encrypted. May throw
   /// std::bad_alloc.
   [[nodiscard]] virtual std::shared_ptr<ssl_st> portrait() const { return nullptr; }

@@ -33,6 +33,8 @@ struct Settings {
   bool needs_account = false;  ///< a client that has named no account may do nothing
   bool require_tls = false;    ///< bytes that came over TCP without TLS are refused
   bool allows_flush = false;   ///< a client may ask to empty a table
+  bool statistics = true;      ///< requests are counted by table and index
+  bool request_times = false;  ///< and it is measured how long each takes
   bool strict = false;         ///< refuse what is served only because earlier servers did
   /// For protocols that address containers (request/containers.h); nullptr until they were read.
   std::shared_ptr<const Containers> containers = {};

@@ -21,11 +21,13 @@
 #include <utility>
 
 #include "base/log.h"
+#include "base/published.h"
 #include "exec/client.h"
 #include "net/address.h"
 #include "net/connection.h"
 #include "net/poller.h"
 #include "request/protocol.h"
+#include "server/connection_figures.h"
 #include "server/holders.h"
 #include "server/inbox.h"
 #include "server/logins.h"
@@ -50,9 +52,11 @@ struct ClientConnection final : exec::Presence, Holder {
   ClientConnection(Arrival arrival, exec::Account account, uint64_t now_ms)
       : stream(std::move(arrival.transport), std::move(arrival.peer)),
         client(std::move(account)),
+        encryption(stream.transport().encryption()),
         protocol(arrival.protocol),
         wire_state(protocol->new_state()),
         number(arrival.number),
+        connected_ms(now_ms),
         last_progress_ms(now_ms),
         port_access(arrival.port_access),
         is_unix(arrival.is_unix) {
@@ -85,17 +89,20 @@ struct ClientConnection final : exec::Presence, Holder {
 
   net::Connection stream;
   exec::Client client;
-  const Protocol* protocol;
+  const net::Encryption encryption;
+  const Protocol* const protocol;
   std::unique_ptr<WireState> wire_state;  ///< nullptr where the protocol has none
   std::shared_ptr<Login> login;           ///< that its first request waits for; nullptr = none
-  uint64_t number;
-  uint64_t last_progress_ms;  ///< when bytes last came or went, or a request ran; since when it lingers
-  uint64_t retry_at_ms = 0;   ///< when parked
-  size_t scanned_bytes = 0;   ///< see Protocol::parse
-  size_t parsed_bytes = 0;    ///< front of the input that this turn has dealt with; consumed after the commit
-  size_t held_bytes = 0;      ///< by its buffers, as the worker last counted them
-  size_t list_bytes = 0;      ///< the same of its list of opened ids
-  size_t slot = 0;            ///< where the worker keeps it
+  const uint64_t number;
+  const uint64_t connected_ms;
+  Published<uint64_t>
+      last_progress_ms;      ///< when bytes last came or went, or a request ran; since when it lingers
+  uint64_t retry_at_ms = 0;  ///< when parked
+  size_t scanned_bytes = 0;  ///< see Protocol::parse
+  size_t parsed_bytes = 0;   ///< front of the input that this turn has dealt with; consumed after the commit
+  size_t held_bytes = 0;     ///< by its buffers, as the worker last counted them
+  size_t list_bytes = 0;     ///< the same of its list of opened ids
+  size_t slot = 0;           ///< where the worker keeps it
   ErrorCode fatal_error = ErrorCode::none;  ///< when condemned: the reply that is still to be written
   State state = State::reading;
   LogLevel note_level = LogLevel::note;
@@ -104,9 +111,17 @@ struct ClientConnection final : exec::Presence, Holder {
   bool is_away = false;     ///< the turn is another thread's, which alone touches it: see TurnLoop::take_over
   bool closes_when_back = false;
   bool left_for_handshake = false;  ///< closed here only; it comes back with a stream inside TLS
-  exec::Access port_access;
-  bool is_unix;
+  const exec::Access port_access;
+  const bool is_unix;
   net::Interest interest = net::Interest::none;
+
+  // For administrators: see ConnectionFigures, and what there is const.
+  Published<Doing> doing = Doing::idle;
+  Published<uint64_t> shown_account = 0;
+  Published<uint64_t> bytes_received = 0;
+  Published<uint64_t> bytes_sent = 0;
+  Published<uint64_t> all_held_bytes = 0;
+  Published<uint64_t> away_on_thread = 0;
 };
 
 }  // namespace rowsocket::server

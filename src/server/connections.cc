@@ -35,8 +35,10 @@ ClientConnection& Connections::add(std::unique_ptr<ClientConnection> connection)
   if (closed_.capacity() < wanted) {
     const size_t room = std::max<size_t>(2 * wanted, 16);
     holders_.reserve(room);
+    connections_.reserve(room);
     closed_.reserve(room);
   }
+  roster_.add(*connection);
   connection->slot = connections_.size();
   connections_.push_back(std::move(connection));
   ClientConnection& added = *connections_.back();
@@ -78,6 +80,7 @@ void Connections::remove(ClientConnection& connection) {
   if (!invariant(is_in_slot, "a connection stands in its slot")) {
     return;  // it stays, closed, and nothing is done for it any more
   }
+  roster_.remove(connection);
   // A login may have the socket, too: then closing ours does not end the watch.
   watch(connection, net::Interest::none);
   held_bytes_ -= connection.held_bytes;
@@ -99,6 +102,7 @@ Connections::Received Connections::receive(ClientConnection& connection, size_t 
   }
   const net::Transfer transfer = connection.stream.receive(pool_, bytes_max);
   counters_.add(Counter::bytes_received, transfer.byte_count);
+  connection.bytes_received += transfer.byte_count;
   switch (transfer.status) {
     case net::Transfer::Status::moved:
       if (connection.state == State::lingering) {
@@ -163,6 +167,7 @@ void Connections::send(ClientConnection& connection, uint64_t now_ms) {
   const net::Transfer transfer = connection.stream.send();
   if (transfer.status == net::Transfer::Status::moved) {
     counters_.add(Counter::bytes_sent, transfer.byte_count);
+    connection.bytes_sent += transfer.byte_count;
     connection.last_progress_ms = now_ms;
   } else if (transfer.status == net::Transfer::Status::failed) {
     close(connection);
@@ -210,6 +215,7 @@ void Connections::rank(ClientConnection& connection) {
   const size_t bytes = connection.held_bytes + connection.list_bytes + connection.client.held_bytes();
   if (bytes != connection.ranked_bytes && !connection.is_closed()) {
     holders_.rank(connection, bytes);
+    connection.all_held_bytes = bytes;
   }
 }
 

@@ -25,6 +25,7 @@
 #include "server/holders.h"
 #include "server/inbox.h"
 #include "server/limited_log.h"
+#include "server/roster.h"
 
 namespace rowsocket::server {
 
@@ -69,6 +70,9 @@ class Connections {
   [[nodiscard]] bool some_are_closed() const { return !closed_.empty(); }
   /// Destroys the closed connections, and so closes their sockets.
   void remove_closed();
+
+  /// For those who look from outside.
+  [[nodiscard]] const Roster& roster() const { return roster_; }
 
   // ---- its bytes
 
@@ -116,6 +120,7 @@ class Connections {
   net::Poller& poller_;
   net::BufferPool pool_;
   std::vector<std::unique_ptr<ClientConnection>> connections_;
+  Roster roster_;                          ///< the same
   std::vector<ClientConnection*> closed_;  ///< has room for all
   Holders holders_;                        ///< has room for all; without those that are closed
   size_t held_bytes_ = 0;

@@ -124,7 +124,30 @@ class Server::Impl final : public ServerFigures {
     return sum([](const Worker& worker) { return worker.idle_thread_count(); });
   }
 
+  [[nodiscard]] bool read_connections(ConnectionsRead& read, std::vector<ConnectionFigures>& figures) const {
+    while (figures.empty() && read.worker < workers_.size()) {
+      const bool some_are_left =
+          workers_[read.worker]->copy_connections(read.behind, limits::connections_per_look, figures);
+      if (some_are_left) {
+        read.behind = figures.back().number;
+      } else {
+        read = {.worker = read.worker + 1};
+      }
+    }
+    for (ConnectionFigures& one : figures) {
+      one.protocol_name = name_of(*one.protocol);
+    }
+    return !figures.empty();
+  }
+  [[nodiscard]] exec::TableStatistics& statistics() { return statistics_; }
+
  private:
+  [[nodiscard]] std::string_view name_of(const Protocol& protocol) const {
+    const auto door = std::find_if(doors_.begin(), doors_.end(),
+                                   [&](const Door& one) { return one.protocol == &protocol; });
+    return door == doors_.end() ? "" : door->protocol_name;
+  }
+
   template <typename Of>
   [[nodiscard]] uint64_t sum(Of of) const {
     uint64_t all = 0;
@@ -168,7 +191,7 @@ class Server::Impl final : public ServerFigures {
     for (uint32_t number = 0; number < count; ++number) {
       workers_.push_back(std::make_unique<Worker>(
           Worker::Surroundings{engine_, log_, clock_, settings_board_, this, thread_limit_, walks_,
-                               has_stand_ins_, &logins_, &handshakes_},
+                               has_stand_ins_, statistics_, &logins_, &handshakes_},
           intent, number));
       if (!workers_.back()->start(failure)) {
         return false;
@@ -243,6 +266,7 @@ class Server::Impl final : public ServerFigures {
   ThreadLimit thread_limit_;
   AllWalks walks_{std::max(1U, std::thread::hardware_concurrency())};
   bool has_stand_ins_ = false;
+  exec::TableStatistics statistics_;
   Logins logins_;
   Handshakes handshakes_;
   Acceptor::Workers workers_;
@@ -264,5 +288,9 @@ uint64_t Server::connections_write() const { return impl_->connections(Intent::w
 uint64_t Server::connections_tls() const { return impl_->connections_tls(); }
 uint64_t Server::threads() const { return impl_->threads(); }
 uint64_t Server::idle_threads() const { return impl_->idle_threads(); }
+bool Server::read_connections(ConnectionsRead& read, std::vector<ConnectionFigures>& figures) const {
+  return impl_->read_connections(read, figures);
+}
+exec::TableStatistics& Server::statistics() const { return impl_->statistics(); }
 
 }  // namespace rowsocket::server

@@ -8,12 +8,15 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include "base/clock.h"
 #include "base/log.h"
 #include "engine/engine.h"
+#include "exec/table_statistics.h"
 #include "request/counters.h"
 #include "server/config.h"
+#include "server/connection_figures.h"
 #include "tls/sessions.h"
 
 namespace rowsocket::server {
@@ -49,6 +52,19 @@ class Server {
   [[nodiscard]] uint64_t connections_tls() const;
   [[nodiscard]] uint64_t threads() const;       ///< of all workers, now
   [[nodiscard]] uint64_t idle_threads() const;  ///< of them, stand-ins that are not needed
+
+  // From the end of `start` on.
+
+  /// How far a reader of the connections has come.
+  struct ConnectionsRead {
+    size_t worker = 0;
+    uint64_t behind = 0;  ///< the number of the last one of this worker
+  };
+  /// The figures of the next connections, into an empty vector: each connection once that is open from the
+  /// first call to the last, worker by worker. False behind the last ones. One whose TLS handshake is under
+  /// way is left out. May throw std::bad_alloc.
+  [[nodiscard]] bool read_connections(ConnectionsRead& read, std::vector<ConnectionFigures>& figures) const;
+  [[nodiscard]] exec::TableStatistics& statistics() const;
 
  private:
   class Impl;

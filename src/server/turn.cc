@@ -64,7 +64,7 @@ Turn::Turn(const Surroundings& surroundings, std::shared_ptr<const Settings> set
       desk_(surroundings.desk),
       figures_(surroundings.figures),
       settings_(std::move(settings)),
-      executor_(session_, counters_, settings_, clock_, surroundings.takes_long),
+      executor_(session_, counters_, settings_, clock_, surroundings.takes_long, surroundings.ledger),
       numbers_(surroundings.numbers) {}
 
 void Turn::use_settings(const std::shared_ptr<const Settings>& settings) {
@@ -84,6 +84,7 @@ void Turn::run_patiently(ClientConnection& connection, uint64_t now_ms) {
   clear(now_ms);
   is_patient_ = true;
   session_.set_patient(true);
+  connection.away_on_thread = session_.host_thread();
   session_.note_waited(now_ms - std::min(now_ms, connection.client.parked_since_ms));
   executor_.begin_turn(now_ms, true);
   members_.push_back(&connection);
@@ -109,6 +110,7 @@ void Turn::join(ClientConnection& connection) {
     return;
   }
   connection.is_in_turn = true;
+  connection.doing = Doing::queued;
   connection.last_progress_ms = now_ms_;
   members_.push_back(&connection);
 }
@@ -133,6 +135,7 @@ uint32_t Turn::requests_of_one_max() const {
 // ---- execute
 
 void Turn::execute() {
+  executor_.note_time();
   for (; reached_ < members_.size(); ++reached_) {
     ClientConnection& connection = *members_[reached_];
     if (is_full()) {
@@ -154,8 +157,12 @@ void Turn::keep_unsettled() {
 }
 
 void Turn::execute_or_close(ClientConnection& connection) {
+  connection.doing = is_patient_ ? Doing::waiting : Doing::executing;
   try {
     execute(connection);
+    if (connection.state != State::parked && connection.state != State::logging_in) {
+      connection.doing = executor_.nothing_staged() ? Doing::sending : Doing::committing;
+    }
   } catch (const std::exception& error) {
     fail(connection, error.what());
   } catch (...) {
@@ -260,6 +267,9 @@ bool Turn::execute(ClientConnection& connection, const Request& request) {
          "sends what rowsocket_strict would refuse (values beyond the columns, empty amounts, or keys that "
          "are no value of their column); it is served as earlier servers did");
   }
+  if (request.kind == RequestKind::authenticate) [[unlikely]] {
+    connection.shown_account = connection.client.account.shown_number();
+  }
   ++requests_;
   reply_bytes_ += connection.stream.output().size() - reply_begin;
   return true;
@@ -292,6 +302,7 @@ void Turn::send_large_replies() {
     const net::Transfer transfer = connection->stream.send();
     if (transfer.status == net::Transfer::Status::moved) {
       counters_.add(Counter::bytes_sent, transfer.byte_count);
+      connection->bytes_sent += transfer.byte_count;
     } else if (transfer.status == net::Transfer::Status::failed) {
       connection->state = State::failed;
     }

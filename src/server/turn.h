@@ -52,6 +52,7 @@ class Turn {
     LoginDesk* desk = nullptr;  ///< of the loop; nullptr: every login is refused
     const ServerFigures* figures = nullptr;
     std::function<void()> takes_long = {};  ///< called while a request walks for long
+    exec::TableLedger* ledger = nullptr;    ///< of the session's thread; nullptr: nothing is counted by table
   };
 
   Turn(const Surroundings& surroundings, std::shared_ptr<const Settings> settings);

@@ -30,7 +30,10 @@ TurnLoop::TurnLoop(const Surroundings& surroundings)
 }
 
 TurnLoop::Ended TurnLoop::run(Turn& turn) {
-  turn_ = &turn;
+  if (turn_ != &turn) [[unlikely]] {
+    turn_ = &turn;
+    host_thread_ = turn.session().host_thread();
+  }
   activity_.show_first(turn.session(), connections_.size(), now_ms_);
   poll();
   if (!obey_session()) {
@@ -177,6 +180,7 @@ void TurnLoop::admit(Arrival arrival) {
   reserve_lists(connections_.size() + 1);
   ClientConnection& connection =
       connections_.add(std::make_unique<ClientConnection>(std::move(arrival), account, now_ms_));
+  connection.shown_account = account.shown_number();
   next_sweep_ms_ = std::min(next_sweep_ms_, deadline_ms(connection));
 }
 

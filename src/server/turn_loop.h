@@ -94,6 +94,8 @@ class TurnLoop {
   void give_back(std::span<ClientConnection* const> members);
 
   [[nodiscard]] const Connections& connections() const { return connections_; }
+  /// What the host calls the thread that runs the loop, or ran it last. For any thread.
+  [[nodiscard]] uint64_t host_thread() const { return host_thread_; }
 
  private:
   using Waiting = std::vector<ClientConnection*>;  ///< each list has room for all connections of the worker
@@ -148,6 +150,7 @@ class TurnLoop {
 
   // This turn.
   Turn* turn_ = nullptr;  ///< of the thread that runs the loop
+  Published<uint64_t> host_thread_ = 0;
   uint64_t now_ms_;
   Connections::Events events_;
   bool was_woken_ = false;  ///< by another thread, when the turn began

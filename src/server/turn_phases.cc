@@ -162,9 +162,33 @@ void TurnLoop::send_and_settle(ClientConnection& connection) {
   }
 }
 
+static Doing doing_between_turns(ClientConnection& connection) {
+  if (connection.stream.has_output()) {
+    return Doing::sending;
+  }
+  switch (connection.state) {
+    case State::unreached:
+    case State::cut:
+      return Doing::queued;
+    case State::parked:
+    case State::logging_in:
+      return Doing::waiting;
+    case State::reading:
+      return connection.stream.input().empty() ? Doing::idle : Doing::reading;
+    case State::condemned:
+    case State::lingering:
+    case State::leaving:
+    case State::failed:
+    case State::closed:
+      break;
+  }
+  return Doing::closing;
+}
+
 /// Everything of this turn is done for the connection: what does it wait for now?
 void TurnLoop::settle(ClientConnection& connection) {
   connections_.rest(connection);
+  connection.doing = doing_between_turns(connection);
   if (connection.stream.has_output()) {
     connections_.watch(connection, net::Interest::output);
     return;

@@ -4,6 +4,8 @@
 #include <exception>
 #include <utility>
 
+#include "exec/table_ledger.h"
+
 namespace rowsocket::server {
 namespace {
 
@@ -83,6 +85,12 @@ uint64_t Worker::count(Counter counter) const {
   return counters_.read(counter) + tick_counters_.read(counter) + hands_.count(counter);
 }
 
+bool Worker::copy_connections(uint64_t behind, size_t count_max,
+                              std::vector<ConnectionFigures>& figures) const {
+  return loop_.connections().roster().copy_behind(behind, count_max, world_.clock.now_ms(),
+                                                  loop_.host_thread(), figures);
+}
+
 // ---- on a thread
 
 /// Whatever goes wrong on this thread ends here. A worker without a thread in charge serves no client.
@@ -130,6 +138,7 @@ bool Worker::has_failed_lately() const {
 
 void Worker::serve(Hand& hand, engine::Session& session, bool& is_in_charge) {
   Pace pace(world_.walks, world_.clock);
+  exec::TableLedger ledger(world_.statistics, session);
   Turn turn({.session = session,
              .counters = hand.counters,
              .clock = world_.clock,
@@ -137,7 +146,8 @@ void Worker::serve(Hand& hand, engine::Session& session, bool& is_in_charge) {
              .numbers = numbers_,
              .desk = &loop_.desk(),
              .figures = world_.figures,
-             .takes_long = [this, &hand, &pace] { note_long_walk(hand.turn, pace); }},
+             .takes_long = [this, &hand, &pace] { note_long_walk(hand.turn, pace); },
+             .ledger = &ledger},
             world_.settings_board.current());
   turn.reserve(1);
   const Shown shown(hand.turn, turn);

@@ -30,6 +30,7 @@
 #include "base/log.h"
 #include "base/mutex.h"
 #include "engine/opened_selections.h"
+#include "exec/table_statistics.h"
 #include "request/counters.h"
 #include "request/protocol.h"
 #include "server/calls.h"
@@ -83,7 +84,8 @@ class Worker {
     const ServerFigures* figures;
     ThreadLimit& thread_limit;
     AllWalks& walks;
-    bool has_stand_ins;                ///< somebody calls `tick`
+    bool has_stand_ins;  ///< somebody calls `tick`
+    exec::TableStatistics& statistics;
     Logins* logins = nullptr;          ///< nullptr: every login is refused; outlives the worker's threads
     Handshakes* handshakes = nullptr;  ///< nullptr: no TLS; outlives the worker's threads
   };
@@ -107,6 +109,9 @@ class Worker {
   [[nodiscard]] Inbox& inbox() { return inbox_; }
   [[nodiscard]] const Inbox& inbox() const { return inbox_; }
   [[nodiscard]] uint64_t count(Counter counter) const;
+  /// Of its connections: see Roster::copy_behind.
+  [[nodiscard]] bool copy_connections(uint64_t behind, size_t count_max,
+                                      std::vector<ConnectionFigures>& figures) const;
   /// Its threads, now, and how many of them have nothing to do but to wait for a call.
   [[nodiscard]] size_t thread_count() const { return hands_.size(); }
   [[nodiscard]] size_t idle_thread_count() const { return calls_.idle_count(); }

@@ -60,6 +60,7 @@ class TlsTransport final : public net::Transport {
   [[nodiscard]] bool receives_when_writable() const override { return receives_when_writable_; }
   [[nodiscard]] size_t held_bytes() const override;
   [[nodiscard]] bool is_encrypted() const override { return true; }
+  [[nodiscard]] net::Encryption encryption() const override;
   [[nodiscard]] std::shared_ptr<ssl_st> portrait() const override;
 
  private:

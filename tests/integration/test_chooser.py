@@ -11,6 +11,7 @@ import pytest
 
 from support.mariadb import RowSocketServer
 from support.plugin import is_loaded, make_table, opened
+from support.schema_tables import of_table, seen
 from support.tree import ServerTree, environment_path
 
 
@@ -73,6 +74,18 @@ def test_the_build_comes_and_goes_with_the_plugin(stopped: PackagedServer) -> No
         stopped.sql("INSTALL SONAME 'rowsocket'")
         with stopped.raw("read") as client:
             assert opened(client).ask(b"1\t=\t1\t1") == b"0\t2\t1\tone"
+
+
+def test_the_tables_of_information_schema_come_with_the_build(stopped: PackagedServer) -> None:
+    stopped.add_build()
+    stopped.start()
+    make_table(stopped)
+    with stopped.raw("read") as client:
+        assert opened(client).ask(b"1\t=\t1\t1") == b"0\t2\t1\tone"
+        assert len(seen(stopped, "CONNECTIONS")) == 1
+        assert of_table(stopped, "app", "t")["FINDS"] == 1
+    stopped.sql("FLUSH ROWSOCKET_TABLES")
+    assert seen(stopped, "TABLES") == []
 
 
 def test_without_a_build_for_the_server_the_log_says_so_and_the_server_starts(

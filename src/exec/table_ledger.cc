@@ -1,0 +1,139 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "exec/table_ledger.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "base/limits.h"
+
+namespace rowsocket::exec {
+namespace {
+
+/// How often it is asked how long a tick takes: that is known better and better, and hardly changes.
+constexpr uint32_t adds_per_look = 65'536;
+
+}  // namespace
+
+TableLedger::TableLedger(TableStatistics& all, engine::Session& session)
+    : all_(all), session_(session), epochs_(all.epochs()) {
+  const MutexLock lock(all_.mutex_);
+  all_.ledgers_.push_back(this);
+}
+
+TableLedger::~TableLedger() {
+  const MutexLock lock(all_.mutex_);
+  std::erase(all_.ledgers_, this);
+  const MutexLock own_lock(mutex_);
+  for (const auto& entry : entries_) {
+    all_.retire(entry->place, entry->record, epochs_);
+  }
+}
+
+/// Where the host does not know the selection's place yet, its names are the client's, and are asked for
+/// again.
+TableLedger::Entry* TableLedger::find_entry(const engine::Selection& selection) {
+  try {
+    engine::TablePlace place;
+    const bool is_known = session_.find_place(selection, place);
+    Entry& entry = entry_at(place);
+    if (is_known) {
+      take_seat(selection, entry);
+    }
+    return &entry;
+  } catch (...) {
+    return nullptr;
+  }
+}
+
+TableLedger::Entry& TableLedger::entry_at(const engine::TablePlace& place) {
+  if (const auto known = by_place_.find(place); known != by_place_.end()) {
+    return entry(known->second);
+  }
+  auto added = std::make_unique<Entry>();
+  added->place = place;
+  const size_t number = entry_count() < limits::ledger_places_max ? entry_count() : one_to_fall_out();
+  by_place_.emplace(place, number);
+  if (number < entry_count()) {
+    replace(number, std::move(added));
+    return entry(number);
+  }
+  try {
+    const MutexLock lock(mutex_);
+    entries_.push_back(std::move(added));
+  } catch (...) {
+    by_place_.erase(place);
+    throw;
+  }
+  return entry(number);
+}
+
+void TableLedger::replace(size_t number, std::unique_ptr<Entry> added) {
+  const Entry& old = entry(number);
+  by_place_.erase(old.place);
+  for (Seat& seat : seats_) {
+    if (seat.entry == &old) {
+      seat = {};
+    }
+  }
+  const MutexLock all_lock(all_.mutex_);
+  const MutexLock lock(mutex_);
+  all_.retire(old.place, old.record, epochs_);
+  entries_[number] = std::move(added);
+}
+
+/// One that has not been used since the last look at it, if there is one.
+size_t TableLedger::one_to_fall_out() {
+  for (size_t looks = 0; looks <= entry_count(); ++looks) {
+    looked_at_last_ = (looked_at_last_ + 1) % entry_count();
+    Entry& looked_at = entry(looked_at_last_);
+    const uint64_t requests = looked_at.record.figures.request_count();
+    if (std::exchange(looked_at.requests_seen, requests) == requests) {
+      break;
+    }
+  }
+  return looked_at_last_;
+}
+
+void TableLedger::take_seat(const engine::Selection& selection, Entry& entry) {
+  if (selection.slot() >= seats_.size()) {
+    seats_.resize(selection.slot() + 1);
+  }
+  seats_[selection.slot()] = {selection.serial(), &entry};
+}
+
+PublishedHistogram* TableLedger::make_latencies(std::unique_ptr<PublishedHistogram>& place) {
+  try {
+    auto latencies = std::make_unique<PublishedHistogram>();
+    const MutexLock lock(mutex_);
+    place = std::move(latencies);
+  } catch (...) {
+    return nullptr;
+  }
+  return place.get();
+}
+
+/// What was reset since it is counted anew.
+void TableLedger::begin_epochs() {
+  const MutexLock lock(mutex_);
+  const uint64_t before = std::exchange(epochs_, all_.epochs());
+  for (const auto& entry : entries_) {
+    if ((before ^ epochs_) >> 32U != 0) {
+      entry->record.figures.clear();
+      entry->requests_seen = 0;
+    }
+    if (((before ^ epochs_) & UINT32_MAX) != 0) {
+      for (const auto& latencies : entry->record.latencies) {
+        if (latencies != nullptr) {
+          latencies->clear();
+        }
+      }
+    }
+  }
+}
+
+void TableLedger::look_at_rate() {
+  adds_to_next_look_ = adds_per_look;
+  ns_per_mebitick_ = all_.rate_.ns_per_mebitick();
+}
+
+}  // namespace rowsocket::exec

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// What is shown of connections: what each does, and each of them once.
+#include "server/roster.h"
+
+#include <gmock/gmock.h>
+
+#include <set>
+
+#include "server/server_fixture.h"
+#include "server/turn_loop_fixture.h"
+
+namespace rowsocket::server {
+namespace {
+
+class RosterTest : public TurnLoopTest {
+ protected:
+  [[nodiscard]] std::vector<ConnectionFigures> all() const {
+    std::vector<ConnectionFigures> figures;
+    EXPECT_FALSE(loop_->connections().roster().copy_behind(0, 1000, clock_.now_ms(), 7, figures));
+    return figures;
+  }
+  [[nodiscard]] ConnectionFigures only() const {
+    std::vector<ConnectionFigures> figures = all();
+    EXPECT_EQ(figures.size(), 1U);
+    return figures.front();
+  }
+};
+
+TEST_F(RosterTest, a_connection_is_shown_until_it_is_closed) {
+  TestClient client = connect_with_items();
+  EXPECT_EQ(only().peer, "test");
+  EXPECT_EQ(only().thread, 7U);
+  client.close();
+  turn();
+  EXPECT_TRUE(all().empty());
+}
+
+TEST_F(RosterTest, it_counts_requests_and_bytes) {
+  TestClient client = connect_with_items();
+  EXPECT_EQ(ask(client, repeat(find_pen, 3)), repeat(pen, 3));
+  EXPECT_EQ(only().requests, 4U);
+  EXPECT_EQ(only().bytes_received, open_items.size() + 3 * find_pen.size());
+  EXPECT_EQ(only().bytes_sent, ok.size() + 3 * pen.size());
+}
+
+TEST_F(RosterTest, it_says_for_how_long) {
+  TestClient client = connect_with_items();
+  clock_.advance_ms(5000);
+  EXPECT_EQ(only().connected_ms, 5000U);
+  EXPECT_EQ(only().idle_ms, 5000U);
+  EXPECT_EQ(ask(client, find_pen), pen);
+  EXPECT_EQ(only().connected_ms, 5000U);
+  EXPECT_EQ(only().idle_ms, 0U);
+}
+
+TEST_F(RosterTest, it_says_what_a_connection_does_between_turns) {
+  TestClient client = connect_with_items();
+  EXPECT_EQ(only().doing, Doing::idle);
+  send_without_end(client, find_pen);
+  EXPECT_EQ(only().doing, Doing::reading);
+  EXPECT_EQ(ask(client, "\n"), pen);
+  EXPECT_EQ(only().doing, Doing::idle);
+}
+
+TEST_F(RosterTest, requests_that_found_no_room_are_queued) {
+  TestClient client = connect_with_items();
+  ask(client, repeat(find_pen, 4 * limits::requests_per_connection_turn), 2);  // the first one takes little
+  EXPECT_EQ(only().doing, Doing::queued);
+  turn(4);
+  EXPECT_EQ(only().doing, Doing::idle);
+}
+
+TEST_F(RosterTest, one_that_waits_for_a_lock_is_waiting) {
+  TestClient client = connect_with_items();
+  engine_.set_busy("shop.item", true);
+  EXPECT_EQ(ask(client, find_pen), "");
+  EXPECT_EQ(only().doing, Doing::waiting);
+  EXPECT_EQ(only().requests, 1U);
+  engine_.set_busy("shop.item", false);
+  pass_ms(limits::parked_retry_ms_max);
+  EXPECT_EQ(client.received(), pen);
+  EXPECT_EQ(only().doing, Doing::idle);
+  EXPECT_EQ(only().requests, 2U);
+}
+
+TEST_F(RosterTest, one_that_takes_no_replies_is_sent_to) {
+  TestClient client = connect_with_items();
+  EXPECT_TRUE(client.send(find_big));
+  turn();
+  EXPECT_EQ(only().doing, Doing::sending);
+  EXPECT_GE(only().held_bytes, big_name_bytes / 2);
+}
+
+TEST_F(RosterTest, one_that_is_cut_off_is_closing) {
+  settings_.line_bytes_max = limits::line_bytes_min;
+  reconfigure();
+  TestClient client = connect_with_items();
+  ask(client, std::string(limits::line_bytes_min + 1, 'x'), 3);
+  EXPECT_EQ(only().doing, Doing::closing);
+}
+
+TEST_F(RosterTest, pieces_hold_each_connection_once_whatever_comes_and_goes_meanwhile) {
+  std::vector<TestClient> clients;
+  for (int count = 0; count < 10; ++count) {
+    clients.push_back(connect());
+  }
+  const Roster& roster = loop_->connections().roster();
+  std::vector<ConnectionFigures> figures;
+  EXPECT_TRUE(roster.copy_behind(0, 4, 0, 0, figures));
+  clients[1].close();  // was read already
+  clients[8].close();  // was not
+  clients.push_back(connect());
+  EXPECT_TRUE(roster.copy_behind(figures.back().number, 4, 0, 0, figures));
+  EXPECT_FALSE(roster.copy_behind(figures.back().number, 4, 0, 0, figures));
+  std::vector<uint64_t> numbers;
+  for (const ConnectionFigures& one : figures) {
+    numbers.push_back(one.number);
+  }
+  EXPECT_THAT(numbers, testing::ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 10, 11));
+}
+
+TEST_F(ServerTest, the_connections_of_all_workers_are_read) {
+  start();
+  std::vector<TestClient> clients;
+  for (int count = 0; count < 6; ++count) {
+    clients.push_back(with_items(count % 2 == 0 ? reader() : writer()));
+  }
+  Server::ConnectionsRead read;
+  std::vector<ConnectionFigures> figures;
+  std::set<uint64_t> numbers;
+  while (figures.clear(), server_.read_connections(read, figures)) {
+    for (const ConnectionFigures& one : figures) {
+      EXPECT_EQ(one.protocol_name, "handlersocket");
+      EXPECT_TRUE(numbers.insert(one.number).second);
+    }
+  }
+  EXPECT_EQ(numbers.size(), clients.size());
+  server_.stop();
+  read = {};
+  EXPECT_FALSE(server_.read_connections(read, figures));
+}
+
+}  // namespace
+}  // namespace rowsocket::server
