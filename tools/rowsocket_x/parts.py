@@ -74,6 +74,9 @@ SERVER_PARTS: Mapping[str, str] = {
 A new folder of tests is added here.
 """
 
+SIDE_BY_SIDE = ("integration", "smoke")
+"""The parts whose files run two at a time, each on servers of its own: most of their time is waiting."""
+
 SMOKE = tuple(
     f"tests/integration/test_{name}.py"
     for name in (
@@ -261,6 +264,8 @@ def _run_pytest(
 ) -> Outcome:
     python_layers.require(python_layers.Layer.TEST, python_layers.Layer.BENCH)
     command = [str(VENV / "bin/python"), "-m", "pytest", *places, *settings.pytest_arguments]
+    if name in SIDE_BY_SIDE and not settings.pytest_arguments:
+        command += ["-n", "2", "--dist", "loadfile"]
     return counted(name, ran, [*command, "--junitxml"], settings, environment)
 
 
