@@ -44,9 +44,13 @@ TableStatistics::Records read_statistics(Part part) {
   return served == nullptr ? TableStatistics::Records() : served->statistics().read(part);
 }
 
-/// As the server calls it: 0 = well done.
+/// As the server calls it: 0 = well done. The statement is of this server alone: a replica without RowSocket
+/// could not read it, and would stop.
 template <Part part>
 int reset() {
+  if (THD* const thd = current_thd; thd != nullptr && thd->lex != nullptr) {
+    thd->lex->no_write_to_binlog = true;
+  }
   const MutexLock lock(served_mutex);
   if (served != nullptr) {
     served->statistics().reset(part);

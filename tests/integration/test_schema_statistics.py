@@ -153,6 +153,14 @@ def test_flush_begins_at_0_and_each_table_is_reset_by_itself(
     assert int(server.counter("requests_find")) >= 11  # status values know no FLUSH
 
 
+def test_flush_is_of_this_server_alone(server: RowSocketServer) -> None:
+    """A replica without RowSocket could not read it."""
+    before = server.sql("SHOW MASTER STATUS")[0][:2]
+    for table in ("TABLES", "LATENCY", "PERCENTILES"):
+        server.sql(f"FLUSH ROWSOCKET_{table}")
+    assert server.sql("SHOW MASTER STATUS")[0][:2] == before
+
+
 def test_flush_needs_the_privilege_that_the_server_asks_for(server: RowSocketServer) -> None:
     with (
         account(server, "ann@localhost"),
