@@ -24,7 +24,7 @@ namespace rowsocket::exec {
 namespace {
 
 struct Connection {
-  explicit Connection(Account account) : client(account) {}
+  explicit Connection(Account account) : client(std::move(account)) {}
   Client client;
   Buffer out;
   std::vector<size_t> lines;  ///< of replies, that each of this turn's requests is to have
