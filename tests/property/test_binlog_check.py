@@ -7,7 +7,14 @@ from contextlib import closing
 
 import pytest
 
-from support.binlog import TWO_PHASES, BinlogReader, assert_binlog_equals_tables, binlog_files, last_group
+from support.binlog import (
+    TWO_PHASES,
+    BinlogReader,
+    assert_binlog_equals_tables,
+    binlog_files,
+    last_transaction,
+    without_cut_end,
+)
 from support.mariadb import MariaDB, Options, Start
 
 OPTIONS: Options = {**TWO_PHASES, "binlog-format": "ROW"}
@@ -94,9 +101,18 @@ def test_a_transaction_that_a_kill_has_cut_was_not_done(written: MariaDB, left_b
     last = binlog_files(written)[-1]
     written.crash()
     content = last.read_bytes()
-    last.write_bytes(content + content[last_group(content) :][:left_bytes])
+    last.write_bytes(content + last_transaction(content)[:left_bytes])
     written.start()
     assert_binlog_equals_tables(written)
+
+
+def test_what_is_cut_behind_a_transaction_leaves_it(written: MariaDB) -> None:
+    """The server may have noted a checkpoint between the two."""
+    content = binlog_files(written)[-1].read_bytes()
+    event = bytes(4) + bytes([161]) + bytes(4) + (19).to_bytes(4, "little") + bytes(6)
+    assert without_cut_end(content + event[:10]) == content
+    assert without_cut_end(content + event + event[:10]) == content + event
+    assert without_cut_end(content + last_transaction(content)[:30]) == content
 
 
 def test_what_is_cut_where_nobody_was_killed_is_a_fault(written: MariaDB) -> None:

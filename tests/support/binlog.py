@@ -228,6 +228,15 @@ def last_group(content: bytes) -> int:
     return starts[-1] if starts else len(content)
 
 
+def last_transaction(content: bytes) -> bytes:
+    """The last one of a file of the binlog, up to its Xid event: a checkpoint may stand behind that."""
+    begin = last_group(content)
+    after = [place for place, kind in _events(content) if place > begin]
+    ended = [place for place, kind in _events(content) if place > begin and kind == _XID_EVENT]
+    end = next((place for place in after if ended and place > ended[0]), len(content))
+    return content[begin:end]
+
+
 def _events(content: bytes) -> Iterator[tuple[int, int]]:
     """Place and kind of each event, also of a last one that was cut."""
     place = _MAGIC_BYTES
@@ -245,8 +254,9 @@ def without_cut_end(content: bytes) -> bytes:
     is_whole = kind != 0 and place + int.from_bytes(content[place + 9 : place + 13], "little") <= len(content)
     if is_whole:
         return content
-    begins_group = kind == _GTID_EVENT or (kind == 0 and events[-2][1] == _XID_EVENT)
-    return content[: place if begins_group else last_group(content)]
+    # Behind a transaction's end the server may have noted a checkpoint.
+    has_ended = any(whole == _XID_EVENT for at, whole in events[:-1] if at >= last_group(content))
+    return content[: place if kind == _GTID_EVENT or has_ended else last_group(content)]
 
 
 def _files_to_read(server: MariaDB) -> list[Path]:
