@@ -34,6 +34,9 @@ Acquire::Retries "1";
 #clear Acquire::IndexTargets::deb::DEP-11-icons-small;
 """
 
+_HELPER = "/usr/lib/apt/apt-helper"
+"""apt's own program for single files: the machine's proxies and certificates apply."""
+
 DEBIAN_KEYRING = Path("/usr/share/keyrings/debian-archive-keyring.gpg")
 
 
@@ -53,9 +56,7 @@ class PrivateApt:
         """Write the configuration from the machine's own mirrors. Cheap; done anew each time."""
         for name in ("state", "lists/partial", "cache/archives/partial"):
             (self.home / name).mkdir(parents=True, exist_ok=True)
-        machine = apt_sources.release_codename()
-        mirrors = apt_sources.mirrors_of(self.codename, apt_sources.machine_mirrors(), machine)
-        lines = [line for mirror in mirrors for line in mirror.lines(str(self.keyring))]
+        lines = [line for mirror in self._mirrors() for line in mirror.lines(str(self.keyring))]
         (self.home / "sources.list").write_text("\n".join(lines) + "\n")
         (self.home / "apt.conf").write_text(_CONFIGURATION.format(home=self.home, status=self.installed))
 
@@ -90,6 +91,18 @@ class PrivateApt:
         self._fetch("apt-get", "-q", "download", *packages, what="downloading packages", cwd=into)
         return sorted(into.glob("*.deb"))
 
+    def download_file(self, path: str, sha256: str, into: Path) -> Path:
+        """Download one file of the release's mirror by its path there, and return it.
+
+        Raises `Problem` when the file is not to be had, or is not the one with this checksum.
+        """
+        into.mkdir(parents=True, exist_ok=True)
+        target = into / path.rpartition("/")[2]
+        address = f"{self._mirrors()[0].uri}/{path}"
+        words = (_HELPER, "download-file", address, str(target), f"SHA256:{sha256}")
+        self._fetch(*words, what=f"downloading {target.name}")
+        return target
+
     def unpack(self, packages: Sequence[str], into: Path) -> None:
         """Download packages and unpack them into one folder; nothing is installed."""
         with tempfile.TemporaryDirectory(prefix="fetch-", dir=self.home) as scratch:
@@ -108,6 +121,11 @@ class PrivateApt:
     def newest_of_all(self) -> str:
         """The control stanzas of every package that the lists offer, each in its newest version."""
         return self._run("apt-cache", "dumpavail", what="reading the package lists")
+
+    def _mirrors(self) -> list[apt_sources.Mirror]:
+        """The mirrors of the release, the one of its first publication first."""
+        machine = apt_sources.release_codename()
+        return apt_sources.mirrors_of(self.codename, apt_sources.machine_mirrors(), machine)
 
     def _versions(self, name: str, kind: str) -> list[str]:
         """Versions out of lines `name | version | address suite/component architecture kind`."""

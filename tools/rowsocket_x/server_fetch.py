@@ -1,10 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """Fetches the matched pair: a MariaDB server and its private headers of the same version.
 
-Debian's security archive can offer a binary before its source can be downloaded. So the versions that the
-lists have as both are tried newest first, the source before the binaries, and the first that really comes is
-taken. No root is needed, and several versions can stand side by side; `.rowsocket/server.json` names the one
-in use of each series.
+Debian's archive can offer a binary before its source can be downloaded. So the versions that the lists have
+as both are tried newest first, the source before the binaries, and the first that really comes is taken. A
+pair that is known by its checksums is one of them, also when no list has it any more (pinned_pair.py).
+
+No root is needed, and several versions can stand side by side; `.rowsocket/server.json` names the one in use
+of each series.
 
 RocksDB comes with it: an engine that RowSocket serves, in a package of its own.
 """
@@ -18,6 +20,7 @@ from pathlib import Path
 from rowsocket_x import network, server_headers, server_runtime, server_series, versions
 from rowsocket_x.console import Problem, console, run, say, step
 from rowsocket_x.paths import STATE
+from rowsocket_x.pinned_pair import PinnedPair, pinned
 from rowsocket_x.private_apt import PrivateApt
 from rowsocket_x.server_series import DEFAULT, Series
 
@@ -88,9 +91,12 @@ def fetch(series: Series = DEFAULT, *, renew: bool = False) -> Server:
     private = server_series.apt(series)
     with step(f"fetching the package lists of Debian {series.codename}"):
         private.update()
+    known = pinned(series)
     offered = versions.candidates(
         private.binary_versions("mariadb-server"), private.source_versions(SOURCE), series
     )
+    if known is not None and known.version not in offered:
+        offered = versions.newest_first([*offered, known.version])
     if not offered:
         raise Problem(
             f"no MariaDB {series} is offered both as packages and as source",
@@ -140,16 +146,15 @@ def _fetch_version(series: Series, private: PrivateApt, version: str) -> Server:
     with tempfile.TemporaryDirectory(prefix="fetch-", dir=STATE) as scratch_name:
         scratch = Path(scratch_name)
         with console.status(f"downloading the source of MariaDB {version} (115 MB)"):
-            private.download_source(SOURCE, version, scratch / "downloads")
+            _download_source(series, private, version, scratch / "downloads")
         with step(f"downloading MariaDB {version}"):
-            packages = private.download([f"{name}={version}" for name in SERVER_PACKAGES], scratch / "debs")
+            packages = _download(series, private, version, SERVER_PACKAGES, scratch / "debs")
             packages += private.download(OTHER_PACKAGES, scratch / "other-debs")
             libraries = (
                 server_runtime.download(private, scratch / "library-debs") if series.is_foreign else []
             )
         with step("unpacking the server and its headers"):
-            for package in packages:
-                run(["dpkg", "-x", package, scratch / "tree"], what=f"unpacking {package.name}")
+            _unpack(packages, scratch / "tree")
             if series.is_foreign:
                 server_runtime.add(libraries, scratch / "tree")
             server_headers.unpack_source(scratch / "downloads", scratch / "headers")
@@ -165,11 +170,45 @@ def _fetch_version(series: Series, private: PrivateApt, version: str) -> Server:
 
 def _add_rocksdb(series: Series, server: Server) -> None:
     """Unpack RocksDB into the server's tree where it is missing. Raises `Problem`."""
-    if not (server.tree / ROCKSDB).is_file():
-        private = server_series.apt(series)
-        private.require_lists()
-        with step("downloading RocksDB for it"):
-            private.unpack([f"{ROCKSDB_PACKAGE}={server.version}", ROCKSDB_LIBRARY], server.tree)
+    if (server.tree / ROCKSDB).is_file():
+        return
+    private = server_series.apt(series)
+    private.require_lists()
+    with (
+        step("downloading RocksDB for it"),
+        tempfile.TemporaryDirectory(prefix="fetch-", dir=STATE) as scratch,
+    ):
+        packages = _download(series, private, server.version, (ROCKSDB_PACKAGE,), Path(scratch) / "debs")
+        packages += private.download([ROCKSDB_LIBRARY], Path(scratch) / "library-debs")
+        _unpack(packages, server.tree)
+
+
+def _download_source(series: Series, private: PrivateApt, version: str, into: Path) -> None:
+    known = _pinned_as(series, version)
+    if known is not None:
+        known.download_source(private, into)
+    else:
+        private.download_source(SOURCE, version, into)
+
+
+def _download(
+    series: Series, private: PrivateApt, version: str, packages: tuple[str, ...], into: Path
+) -> list[Path]:
+    """Download packages of this version of the server, and return their files."""
+    known = _pinned_as(series, version)
+    if known is not None:
+        return known.download(private, packages, into)
+    return private.download([f"{name}={version}" for name in packages], into)
+
+
+def _pinned_as(series: Series, version: str) -> PinnedPair | None:
+    known = pinned(series)
+    return known if known is not None and known.version == version else None
+
+
+def _unpack(packages: list[Path], tree: Path) -> None:
+    for package in packages:
+        run(["dpkg", "-x", package, tree], what=f"unpacking {package.name}", hints=("is the disk full?",))
 
 
 def _move_into_place(made: Path, target: Path) -> None:
