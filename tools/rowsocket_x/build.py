@@ -25,11 +25,12 @@ class Preset(StrEnum):
     TSAN = "tsan"
     FUZZ = "fuzz"
     NO_SERVER = "no-server"
+    TIDY = "tidy"
 
     @property
     def needs_server(self) -> bool:
         """Whether the build includes the plugin, and so the server's headers."""
-        return self in (Preset.PLUGIN, Preset.RELEASE)
+        return self in (Preset.PLUGIN, Preset.RELEASE, Preset.TIDY)
 
     @property
     def packages(self) -> tuple[Layer, ...]:
@@ -105,9 +106,7 @@ def configure(preset: Preset, *, series: Series = DEFAULT, headers: Path | None 
         given = server_headers.adopt(headers) if headers else setup.server(series).headers
         arguments.append(f"-DROWSOCKET_SERVER_HEADERS={given}")
     if series is not DEFAULT:
-        # No tests: of nothing that depends on the server. No precompiled headers: an include that is missing
-        # shows here.
-        arguments += ["-DROWSOCKET_TESTS=OFF", "-DROWSOCKET_PCH=OFF"]
+        arguments.append("-DROWSOCKET_TESTS=OFF")  # none of them depends on the server
     folder = folder_of(preset, series)
     stamp = folder / "configured-with.txt"
     # A folder that is configured for everything does for the plugin, too.

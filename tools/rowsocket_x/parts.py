@@ -74,7 +74,16 @@ SERVER_PARTS: Mapping[str, str] = {
 A new folder of tests is added here.
 """
 
-SIDE_BY_SIDE = ("integration", "smoke")
+SIDE_BY_SIDE = (
+    "integration",
+    "differential",
+    "memcached",
+    "resp",
+    "faults",
+    "replication",
+    "property",
+    "smoke",
+)
 """The parts whose files run two at a time, each on servers of its own: most of their time is waiting."""
 
 SMOKE = tuple(

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""clang-tidy over the C++ sources, with the compiler's commands of the release build (see .clang-tidy).
+"""clang-tidy over the C++ sources, with the compiler's commands of the preset `tidy` (see .clang-tidy).
 
 All of it takes minutes, so `./x check` looks at what changed since the branch left main: the sources that
 changed, and those that include a header that did. Tests are spared the analyzer, which takes a minute for one
@@ -29,7 +29,7 @@ def findings(*, everything: bool) -> list[str]:
     ):
         return []
     setup.packages(Layer.CHECK)
-    folder = build.configure(build.Preset.RELEASE)
+    folder = build.configure(build.Preset.TIDY)
     compiled = [Path(entry["file"]) for entry in json.loads((folder / "compile_commands.json").read_text())]
     sources = sorted({str(path.relative_to(ROOT)) for path in compiled if path.is_relative_to(ROOT / "src")})
     if changed is not None:
