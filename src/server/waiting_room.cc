@@ -20,27 +20,33 @@ ClientConnection* WaitingRoom::enter(engine::Session& session) {
     return nullptr;
   }
   const MutexLock lock(mutex_);
-  const auto first = std::find_if(guests_.begin(), guests_.end(),
-                                  [](const Guest& guest) { return guest.session == nullptr; });
+  const auto first = take_first_waiting();
   if (first == guests_.end()) {
     return nullptr;
   }
   first->session = &session;
-  waiting_count_.fetch_sub(1, std::memory_order_relaxed);
   return first->connection;
 }
 
 ClientConnection* WaitingRoom::withdraw() {
   const MutexLock lock(mutex_);
-  const auto first = std::find_if(guests_.begin(), guests_.end(),
-                                  [](const Guest& guest) { return guest.session == nullptr; });
+  const auto first = take_first_waiting();
   if (first == guests_.end()) {
     return nullptr;
   }
   ClientConnection* const connection = first->connection;
   guests_.erase(first);
-  waiting_count_.fetch_sub(1, std::memory_order_relaxed);
   return connection;
+}
+
+/// Of those that no thread runs yet, the one that came first; it counts as waiting no longer.
+std::vector<WaitingRoom::Guest>::iterator WaitingRoom::take_first_waiting() {
+  const auto first = std::find_if(guests_.begin(), guests_.end(),
+                                  [](const Guest& guest) { return guest.session == nullptr; });
+  if (first != guests_.end()) {
+    waiting_count_.fetch_sub(1, std::memory_order_relaxed);
+  }
+  return first;
 }
 
 void WaitingRoom::leave(const ClientConnection& connection) {

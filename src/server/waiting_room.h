@@ -53,6 +53,8 @@ class WaitingRoom {
     bool is_stopped;
   };
 
+  [[nodiscard]] std::vector<Guest>::iterator take_first_waiting() ROWSOCKET_REQUIRES(mutex_);
+
   Mutex mutex_;
   std::vector<Guest> guests_ ROWSOCKET_GUARDED_BY(mutex_);
   std::atomic<size_t> waiting_count_{0};  ///< of the guests that no thread runs yet

@@ -315,12 +315,12 @@ size_t TlsTransport::held_bytes() const {
   return limits::tls_session_bytes + halves * limits::tls_record_bytes;
 }
 
-/// A session of its own, which shows the peer's certificate and what was agreed on: so no two threads have
-/// the same one.
 net::Encryption TlsTransport::encryption() const {
   return {SSL_get_version(session_.get()), SSL_get_cipher_name(session_.get())};
 }
 
+/// A session of its own, which shows the peer's certificate and what was agreed on: so no two threads have
+/// the same one.
 std::shared_ptr<ssl_st> TlsTransport::portrait() const {
   const std::shared_ptr<ssl_st> portrait(SSL_new(SSL_get_SSL_CTX(session_.get())), SessionDeleter());
   if (portrait == nullptr || SSL_set_session(portrait.get(), SSL_get_session(session_.get())) != 1) {
