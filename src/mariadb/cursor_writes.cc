@@ -15,6 +15,32 @@
 #include "mariadb/row_insert.h"
 
 namespace rowsocket::mariadb {
+namespace {
+
+/// The engine refused the row itself, and took back what it had made of it.
+bool is_of_row_itself(const Error& error) {
+  switch (error.number) {
+    case HA_ERR_NO_REFERENCED_ROW:
+    case HA_ERR_TO_BIG_ROW:
+    case HA_ERR_UNDO_REC_TOO_BIG:
+    case HA_ERR_AUTOINC_ERANGE:
+    case HA_ERR_NO_PARTITION_FOUND:
+      return true;
+    default:
+      return error.reason == Reason::duplicate;
+  }
+}
+
+/// InnoDB waits for the lock of a table's AUTO_INCREMENT when the row is there (innodb_autoinc_lock_mode 0
+/// and 1), and does not take the row back where it can not have the lock, or is interrupted.
+bool may_leave_row(const THD* thd, const Error& error) {
+  if (error.ok()) [[likely]] {
+    return false;
+  }
+  return thd->killed != NOT_KILLED || (error.code == ErrorCode::engine && !is_of_row_itself(error));
+}
+
+}  // namespace
 
 using engine::Step;
 
@@ -136,33 +162,6 @@ Error Cursor::delete_row(bool& deleted) {
 void Cursor::order_by_key(std::span<const Value> values, size_t value_count, std::span<uint32_t> order) {
   mariadb::order_by_key(thd_, *binding_, table_, values, value_count, raw_, order);
 }
-
-namespace {
-
-/// The engine refused the row itself, and took back what it had made of it.
-bool is_of_row_itself(const Error& error) {
-  switch (error.number) {
-    case HA_ERR_NO_REFERENCED_ROW:
-    case HA_ERR_TO_BIG_ROW:
-    case HA_ERR_UNDO_REC_TOO_BIG:
-    case HA_ERR_AUTOINC_ERANGE:
-    case HA_ERR_NO_PARTITION_FOUND:
-      return true;
-    default:
-      return error.reason == Reason::duplicate;
-  }
-}
-
-/// InnoDB waits for the lock of a table's AUTO_INCREMENT when the row is there (innodb_autoinc_lock_mode 0
-/// and 1), and does not take the row back where it can not have the lock, or is interrupted.
-bool may_leave_row(const THD* thd, const Error& error) {
-  if (error.ok()) [[likely]] {
-    return false;
-  }
-  return thd->killed != NOT_KILLED || (error.code == ErrorCode::engine && !is_of_row_itself(error));
-}
-
-}  // namespace
 
 Error Cursor::insert_row(const engine::RowToInsert& row, RowOutcome& outcome) {
   if (!invariant(row.values.size() <= binding_->columns.size(), "a row has no more values than columns")) {

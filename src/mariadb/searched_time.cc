@@ -27,6 +27,9 @@ my_time_t shown_at(THD* thd, my_time_t moment) {
   return seconds_of(time);
 }
 
+/// A day before it and a day behind it are moments, too.
+bool has_days_beside(my_time_t moment) { return moment >= day_s && moment <= TIMESTAMP_MAX_VALUE - day_s; }
+
 /// The first moment behind a time that the clock has passed over near `moment`.
 my_time_t first_behind(THD* thd, my_time_t moment, my_time_t wanted) {
   constexpr my_time_t far_s = 3 * day_s;  // zones have left out a whole day
@@ -105,8 +108,8 @@ Fit store_nearest_time(THD* thd, Field* field, const Value& value) {
 bool is_shown(THD* thd, Field* field, const Value& value) {
   ulong fraction = 0;
   const my_time_t moment = field->get_timestamp(&fraction);
-  if (moment < day_s || moment > TIMESTAMP_MAX_VALUE - day_s ||
-      shown_at(thd, moment + day_s) - shown_at(thd, moment - day_s) == 2 * day_s) [[likely]] {
+  if (!has_days_beside(moment) || shown_at(thd, moment + day_s) - shown_at(thd, moment - day_s) == 2 * day_s)
+      [[likely]] {
     return true;  // the clock does not change here
   }
   const AsInSelect as_in_select(thd);
@@ -116,7 +119,7 @@ bool is_shown(THD* thd, Field* field, const Value& value) {
 
 bool find_both_moments(THD* thd, const Field* field, TwoMoments& both) {
   const my_time_t moment = field->get_timestamp(&both.fraction);
-  if (moment < day_s || moment > TIMESTAMP_MAX_VALUE - day_s) {
+  if (!has_days_beside(moment)) {
     return false;
   }
   const my_time_t shown = shown_at(thd, moment);
