@@ -193,9 +193,7 @@ void Executor::finish(Job&& job, bool is_staged) {
     }
     tally_.note_time();
   }
-  if (job.trace != nullptr) [[unlikely]] {
-    RequestTrail::note_reply(job);
-  }
+  job.note_reply();
   staging_.conclude(job);
 }
 

@@ -4,59 +4,36 @@
 #include <algorithm>
 #include <optional>
 
+#include "exec/request_words.h"
 #include "exec/staging.h"
 #include "exec/table_ledger.h"
 
 namespace rowsocket::exec {
 namespace {
 
-/// A change of numbers only; also one by nothing, where it can be told from an update with nothing.
-bool is_increment(const Change& change) {
-  const auto counts = [](const Assignment& one) {
-    return one.operation != Operation::set && one.operation != Operation::append &&
-           one.operation != Operation::prepend;
-  };
-  return change.assignments.empty()
-             ? change.keeps_signs
-             : std::all_of(change.assignments.begin(), change.assignments.end(), counts);
-}
-
-Counter counter_of_find(const Find& find) {
-  switch (find.change.kind) {
-    case Change::Kind::none:
+Counter counter_of(Work work) {
+  switch (work) {
+    case Work::find:
       return Counter::requests_find;
-    case Change::Kind::assign:
-      return is_increment(find.change) ? Counter::requests_increment : Counter::requests_update;
-    case Change::Kind::remove:
+    case Work::insert:
+      return Counter::requests_insert;
+    case Work::update:
+      return Counter::requests_update;
+    case Work::remove:
       return Counter::requests_delete;
+    case Work::increment:
+      return Counter::requests_increment;
   }
   return Counter::requests_find;
 }
 
-/// Of a request for a table.
-Work work_of(const Request& request) {
-  if (request.kind == RequestKind::insert) {
-    return Work::insert;
-  }
-  switch (static_cast<const Find&>(request).change.kind) {
-    case Change::Kind::none:
-      return Work::find;
-    case Change::Kind::assign:
-      return is_increment(static_cast<const Find&>(request).change) ? Work::increment : Work::update;
-    case Change::Kind::remove:
-      return Work::remove;
-  }
-  return Work::find;
-}
-
-/// What a request that failed had told and changed was undone.
-Done done_of(const Request& request, const RowCounts& rows, ErrorCode error) {
-  const bool is_done = error == ErrorCode::none;
+Done done_of(const Request& request, const RowCounts& counted, ErrorCode error) {
+  const RowCounts rows = error == ErrorCode::none ? counted : counted.undone();
   return {.work = work_of(request),
           .error = error,
           .rows_examined = rows.read,
-          .rows_sent = is_done ? rows.told : 0,
-          .rows_changed = is_done ? rows.changed() : 0};
+          .rows_sent = rows.told,
+          .rows_changed = rows.changed()};
 }
 
 /// None of a request that asks for nothing.
@@ -69,9 +46,8 @@ std::optional<Counter> counter_of_kind(const Request& request) {
     case RequestKind::open:
       return Counter::requests_open_index;
     case RequestKind::find:
-      return counter_of_find(static_cast<const Find&>(request));
     case RequestKind::insert:
-      return Counter::requests_insert;
+      return counter_of(work_of(request));
     case RequestKind::group:
       return Counter::requests_group;
     case RequestKind::authenticate:

@@ -36,17 +36,9 @@ struct Names {
   bool all_columns = false;
   bool is_known = false;
 
-  [[nodiscard]] static Names of(const engine::SelectionDescription& names) {
-    return {.database = names.database,
-            .table = names.table,
-            .index = names.index,
-            .columns = names.columns,
-            .filter_columns = names.filter_columns,
-            .key_columns = names.key_columns_first ? names.unique_key_parts : 0,
-            .all_columns = names.all_columns,
-            .is_known = true};
-  }
-  [[nodiscard]] static Names of(const SelectionNames& names) {
+  /// `Described` is engine::SelectionDescription or SelectionNames, whose fields have the same names.
+  template <typename Described>
+  [[nodiscard]] static Names of(const Described& names) {
     return {.database = names.database,
             .table = names.table,
             .index = names.index,

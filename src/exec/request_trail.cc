@@ -32,6 +32,15 @@ engine::Asked asked_by(const Job& job, const std::shared_ptr<engine::Identity>& 
           .deed = deed_of(*job.request)};
 }
 
+/// Of a request whose answer is final; a group's are those of its members.
+RowCounts rows_of(const Job& job) {
+  RowCounts rows = job.rows;
+  for (const RowCounts& of_member : job.member_rows) {
+    rows.add_all(of_member);
+  }
+  return job.outcome.ok() ? rows : rows.undone();
+}
+
 /// Those that are over are forgotten, from the first on.
 void forget_over(Traces& traces) {
   while (!traces.list.empty() && traces.list.front().is_over) {
@@ -86,8 +95,6 @@ Trace* RequestTrail::next_kept(Traces& traces) {
 
 void RequestTrail::follow(const Job& job) { trail_->follow(job.trace->entry.get()); }
 
-void RequestTrail::note_reply(Job& job) { job.trace->reply_bytes = job.out().size() - job.reply_begin; }
-
 void RequestTrail::keep(Job& job) {
   job.client->traces->next = 0;  // those before it are over
   job.trace = nullptr;
@@ -97,13 +104,14 @@ void RequestTrail::end(Job& job) {
   Trace& trace = *job.trace;
   Client& client = *job.client;
   job.trace = nullptr;
+  const RowCounts rows = rows_of(job);
   try {
     if (trace.entry != nullptr) {
       trail_->ended(*trace.entry, asked_by(job, identity_of(client, *trail_)),
                     {.error = job.outcome,
-                     .rows_examined = trace.rows_examined,
-                     .rows_told = trace.rows_told,
-                     .rows_changed = trace.rows_changed,
+                     .rows_examined = rows.read,
+                     .rows_told = rows.told,
+                     .rows_changed = rows.changed(),
                      .reply_bytes = trace.reply_bytes,
                      .hides_values = value_bytes_max_ == 0},
                     [&] { return text_of(*job.request, client, selections_of(job), value_bytes_max_); });

@@ -44,8 +44,6 @@ class RequestTrail {
   /// What the session does from here on is done for this job.
   void follow(const Job& job);
   void follow_none() { trail_->follow(nullptr); }
-  /// The reply is written, and is the last thing in its output.
-  static void note_reply(Job& job);
   /// It will be presented again. In any order of a client's requests.
   static void keep(Job& job);
   /// The answer is final.

@@ -53,6 +53,16 @@ TEST_F(RequestTrailTest, a_request_that_runs_again_is_told_of_once) {
               ElementsAre("guest ", add_text("1"), add_text("2"), "ended 1/0/1 ok", "ended 1/0/1 ok"));
 }
 
+TEST_F(RequestTrailTest, a_request_that_must_be_first_counts_its_own_rows) {
+  begin();
+  send(one, add_stock("1"));
+  engine.ask_to_commit_first(1);
+  send(one, add_stock("2"));
+  end();
+  EXPECT_THAT(trail.take(),
+              ElementsAre("guest ", add_text("1"), add_text("2"), "ended 1/0/1 ok", "ended 1/0/1 ok"));
+}
+
 TEST_F(RequestTrailTest, a_request_that_waits_is_told_of_once) {
   engine.set_busy("shop.item", true);
   EXPECT_EQ(ask(one, read("1")), "parked");
@@ -116,7 +126,7 @@ TEST_F(RequestTrailTest, a_commit_that_fails_is_how_its_writes_end) {
   engine.fail_commit(Error(ErrorCode::engine, 135));
   turn(one, {add_stock("1"), read("1")});
   EXPECT_THAT(trail.take(),
-              ElementsAre("guest ", add_text("1"), read_text("1"), "ended 1/0/1 engine", "ended 1/1/0 ok"));
+              ElementsAre("guest ", add_text("1"), read_text("1"), "ended 1/0/0 engine", "ended 1/1/0 ok"));
 }
 
 TEST_F(RequestTrailTest, a_group_is_one_request) {

@@ -1,7 +1,39 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "exec/request_words.h"
 
+#include <algorithm>
+
 namespace rowsocket::exec {
+namespace {
+
+/// A change of numbers only; also one by nothing, where it can be told from an update with nothing.
+bool is_increment(const Change& change) {
+  const auto counts = [](const Assignment& one) {
+    return one.operation != Operation::set && one.operation != Operation::append &&
+           one.operation != Operation::prepend;
+  };
+  return change.assignments.empty()
+             ? change.keeps_signs
+             : std::all_of(change.assignments.begin(), change.assignments.end(), counts);
+}
+
+engine::Deed deed_of(Work work) {
+  using engine::Deed;
+  switch (work) {
+    case Work::find:
+      return Deed::reads;
+    case Work::insert:
+      return Deed::inserts;
+    case Work::update:
+    case Work::increment:
+      return Deed::updates;
+    case Work::remove:
+      return Deed::deletes;
+  }
+  return Deed::other;
+}
+
+}  // namespace
 
 std::string_view symbol_of(KeyOperator key_operator) {
   switch (key_operator) {
@@ -87,21 +119,28 @@ std::string_view verb_of(const Insert& insert) {
   return "?";
 }
 
+Work work_of(const Request& request) {
+  if (request.kind == RequestKind::insert) {
+    return Work::insert;
+  }
+  const Change& change = static_cast<const Find&>(request).change;
+  switch (change.kind) {
+    case Change::Kind::none:
+      return Work::find;
+    case Change::Kind::assign:
+      return is_increment(change) ? Work::increment : Work::update;
+    case Change::Kind::remove:
+      return Work::remove;
+  }
+  return Work::find;
+}
+
 engine::Deed deed_of(const Request& request) {
   using engine::Deed;
   switch (request.kind) {
     case RequestKind::find:
-      switch (static_cast<const Find&>(request).change.kind) {
-        case Change::Kind::none:
-          return Deed::reads;
-        case Change::Kind::assign:
-          return Deed::updates;
-        case Change::Kind::remove:
-          return Deed::deletes;
-      }
-      return Deed::other;
     case RequestKind::insert:
-      return Deed::inserts;
+      return deed_of(work_of(request));
     case RequestKind::group:
       return writes(request) ? Deed::updates : Deed::reads;
     case RequestKind::refused:

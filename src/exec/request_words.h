@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What requests are called where a person reads them (request_text.h).
+// What requests are called, where a person reads them (request_text.h) and where they are counted.
 #pragma once
 
 #include <string_view>
 
 #include "engine/trail.h"
+#include "exec/table_figures.h"
 #include "request/request.h"
 
 namespace rowsocket::exec {
@@ -16,6 +17,8 @@ namespace rowsocket::exec {
 [[nodiscard]] std::string_view symbol_of(Comparison comparison);
 /// Between a column and the value that changes it, blanks included.
 [[nodiscard]] std::string_view words_of(Operation operation);
+/// Of a find or an insert.
+[[nodiscard]] Work work_of(const Request& request);
 [[nodiscard]] engine::Deed deed_of(const Request& request);
 
 }  // namespace rowsocket::exec

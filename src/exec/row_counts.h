@@ -15,6 +15,8 @@ struct RowCounts {
   uint64_t deleted = 0;
 
   [[nodiscard]] uint64_t changed() const { return inserted + updated + deleted; }
+  /// What is left of them where the request failed: what it told and changed was undone.
+  [[nodiscard]] RowCounts undone() const { return {.read = read}; }
   /// Of a request that succeeded.
   void add_all(const RowCounts& other) {
     read += other.read;

@@ -105,7 +105,6 @@ Begin Runner::run_statement(engine::Selection& selection, const Request& request
   out.set_bytes_max(out_bytes_max);
   is_lenient_ |= session_.took_lenience();
   rows_read_ += own_rows.read;
-  rows_told_ += own_rows.told;
   bounds_.add_rows(own_rows.read);
   if (error.ok()) [[likely]] {
     rows.add_all(own_rows);
@@ -151,6 +150,7 @@ Begin Runner::run_rows_alone(engine::Selection& selection, const Insert& insert,
     }
     if (is_put_off || transaction_.is_lost()) {
       error = std::move(outcome.error);
+      rows.read += own_rows.read;
       reply.out().truncate(reply_begin);
       return begin == Begin::ready ? Begin::failed : begin;
     }

@@ -54,9 +54,6 @@ class Runner {
   void forget_lenience() { is_lenient_ = false; }
   /// How many since this was last asked.
   [[nodiscard]] uint64_t take_rows_read() { return std::exchange(rows_read_, 0); }
-  /// How many so far: for differences.
-  [[nodiscard]] uint64_t rows_read() const { return rows_read_; }
-  [[nodiscard]] uint64_t rows_told() const { return rows_told_; }
 
  private:
   [[nodiscard]] engine::Begin run_any(engine::Selection& selection, const Request& request, RowCounts& rows,
@@ -84,7 +81,6 @@ class Runner {
   size_t reply_bytes_max_ = 0;
   bool is_lenient_ = false;
   uint64_t rows_read_ = 0;
-  uint64_t rows_told_ = 0;
   bool in_group_ = false;
   size_t group_reply_begin_ = 0;  ///< where the replies of the group that is under way begin
   WalkScratch scratch_;           ///< memory of walks, kept so that it need not be allocated again

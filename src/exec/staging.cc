@@ -103,17 +103,11 @@ Begin Staging::run(Job& job) {
   return begin;
 }
 
-/// The host's logs are told what the session does meanwhile, and the trace what came of it.
+/// The host's logs are told what the session does meanwhile.
 Begin Staging::run_traced(Job& job) {
-  const uint64_t read_before = runner_.rows_read();
-  const uint64_t told_before = runner_.rows_told();
-  const uint64_t changed_before = transaction_.rows_changed();
   trail_.follow(job);
   const Begin begin = run_any(job);
   trail_.follow_none();
-  job.trace->rows_examined = runner_.rows_read() - read_before;
-  job.trace->rows_told = runner_.rows_told() - told_before;
-  job.trace->rows_changed = transaction_.rows_changed() - changed_before;
   return begin;
 }
 
@@ -201,9 +195,7 @@ void Staging::stage(Job&& job) {
       !invariant(follows_last(job), "requests of a client are staged in their order, and so are replies")) {
     job.out().fail();
   }
-  if (job.trace != nullptr) [[unlikely]] {
-    RequestTrail::note_reply(job);
-  }
+  job.note_reply();
   job.client->is_staged = true;
   staged_.push_back(std::move(job));
 }
@@ -307,9 +299,7 @@ void Staging::remake(Job& job) {
   }
   if (!job.is_put_back()) {
     answer(job);
-    if (job.trace != nullptr) [[unlikely]] {
-      RequestTrail::note_reply(job);
-    }
+    job.note_reply();
   }
 }
 

@@ -73,6 +73,12 @@ struct Job {
     return client->put_back_at.has_value() && position >= *client->put_back_at;
   }
   [[nodiscard]] Buffer& out() const { return request->reply->out(); }
+  /// For its trace: the reply is written, and is the last thing in its output.
+  void note_reply() const {
+    if (trace != nullptr) [[unlikely]] {
+      trace->reply_bytes = out().size() - reply_begin;
+    }
+  }
   /// It does not run again; its outcome is its answer.
   void end_running();
   /// It is not to run after all.

@@ -116,12 +116,14 @@ PublishedHistogram* TableLedger::make_latencies(std::unique_ptr<PublishedHistogr
 void TableLedger::begin_epochs() {
   const MutexLock lock(mutex_);
   const uint64_t before = std::exchange(epochs_, all_.epochs());
+  const bool keeps_figures = TableStatistics::counts(TableStatistics::Part::figures, before, epochs_);
+  const bool keeps_latencies = TableStatistics::counts(TableStatistics::Part::latencies, before, epochs_);
   for (const auto& entry : entries_) {
-    if ((before ^ epochs_) >> 32U != 0) {
+    if (!keeps_figures) {
       entry->record.figures.clear();
       entry->requests_seen = 0;
     }
-    if (((before ^ epochs_) & UINT32_MAX) != 0) {
+    if (!keeps_latencies) {
       for (const auto& latencies : entry->record.latencies) {
         if (latencies != nullptr) {
           latencies->clear();

@@ -15,12 +15,6 @@ using Part = TableStatistics::Part;
 
 constexpr uint64_t epoch_step(Part part) { return part == Part::figures ? uint64_t{1} << 32U : 1; }
 
-/// Whether what was counted in these epochs still counts.
-bool counts(Part part, uint64_t epochs, uint64_t epochs_now) {
-  const uint64_t differences = epochs ^ epochs_now;
-  return (part == Part::figures ? differences >> 32U : differences & UINT32_MAX) == 0;
-}
-
 template <typename Number>
 void add_part(Part part, const TableRecordOf<Number>& from, TableRecord& to) {
   if (part == Part::figures) {
@@ -50,6 +44,11 @@ bool is_empty(Part part, const TableRecord& record) {
 std::string_view name_of(Work work) {
   constexpr std::array<std::string_view, work_count> names{"find", "insert", "update", "delete", "increment"};
   return names[static_cast<size_t>(work)];
+}
+
+bool TableStatistics::counts(Part part, uint64_t epochs, uint64_t epochs_now) {
+  const uint64_t differences = epochs ^ epochs_now;
+  return (part == Part::figures ? differences >> 32U : differences & UINT32_MAX) == 0;
 }
 
 TableStatistics::Records TableStatistics::read(Part part) const {

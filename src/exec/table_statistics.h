@@ -55,6 +55,8 @@ class TableStatistics {
   using Retired = std::list<std::pair<Place, TableRecord>>;
 
   [[nodiscard]] uint64_t epochs() const { return epochs_.load(std::memory_order_acquire); }
+  /// Whether what was counted in these epochs still counts.
+  [[nodiscard]] static bool counts(Part part, uint64_t epochs, uint64_t epochs_now);
   /// Where memory is refused, what is retired is not counted any more.
   void retire(const Place& place, const PublishedTableRecord& record, uint64_t record_epochs)
       ROWSOCKET_REQUIRES(mutex_);

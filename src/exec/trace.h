@@ -13,12 +13,9 @@
 
 namespace rowsocket::exec {
 
-/// Of one request. The numbers are those of its last run.
+/// Of one request.
 struct Trace {
   std::unique_ptr<engine::TrailEntry> entry = {};  ///< nullptr: there was no memory for it
-  uint64_t rows_examined = 0;
-  uint64_t rows_told = 0;
-  uint64_t rows_changed = 0;
   uint64_t reply_bytes = 0;
   bool is_over = false;
 };

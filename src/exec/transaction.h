@@ -37,7 +37,6 @@ class Transaction {
   void add(const RowCounts& rows) { uncommitted_.add_changes(rows); }
 
   /// By the requests since the last commit or rollback.
-  [[nodiscard]] uint64_t rows_changed() const { return uncommitted_.changed(); }
 
   [[nodiscard]] bool is_open() const { return is_open_; }
   /// True if it should be committed before the next request.
