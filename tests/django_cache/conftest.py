@@ -15,6 +15,7 @@ import django
 import pytest
 from django.conf import settings
 
+from rowsocket._names import quoted
 from rowsocket.django import schema
 from rowsocket.django.cache import RowSocketCache
 from support.caches import DATABASE, TABLE
@@ -34,10 +35,10 @@ def pytest_configure() -> None:
 
 @pytest.fixture
 def tables(server: RowSocketServer) -> Iterator[str]:
-    server.sql(f"CREATE DATABASE {schema.quoted(DATABASE)}")
+    server.sql(f"CREATE DATABASE {quoted(DATABASE)}")
     server.sql(schema.create_table(DATABASE, TABLE))
     yield f"rowsocket://127.0.0.1:{server.write_port}/django%20caches"
-    server.sql(f"DROP DATABASE {schema.quoted(DATABASE)}")
+    server.sql(f"DROP DATABASE {quoted(DATABASE)}")
 
 
 @pytest.fixture

@@ -21,6 +21,7 @@ from django.core.management import CommandError, call_command
 from django.test import override_settings
 
 import rowsocket
+from rowsocket._names import quoted
 from rowsocket.django import cache as backend
 from rowsocket.django import pools, schema
 from rowsocket.django.cache import RowSocketCache
@@ -30,7 +31,7 @@ from support.mariadb import RowSocketServer
 from support.scripts import feed
 
 Make = Callable[..., RowSocketCache]
-FULL = f"{schema.quoted(DATABASE)}.{schema.quoted(TABLE)}"
+FULL = f"{quoted(DATABASE)}.{quoted(TABLE)}"
 
 
 def rows(server: RowSocketServer) -> int:

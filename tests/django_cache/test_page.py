@@ -23,7 +23,6 @@ from django.contrib.sessions.backends.cache import SessionStore
 from django.core.cache import caches
 from django.test import override_settings
 
-from rowsocket.django import schema
 from support.certificates import Authority
 from support.mariadb import RowSocketServer, Start
 from support.scripts import feed
@@ -211,7 +210,3 @@ def test_the_example_prints_what_the_page_says(url: str, tmp_path: Path) -> None
     with site(url, tmp_path / "log") as address:
         said = json.loads(Visitor(address).get(path))
     assert {**said, "process": 4242} == json.loads(expected)
-
-
-def test_a_name_of_sql_is_quoted() -> None:
-    assert schema.quoted("a`b") == "`a``b`"

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import contextlib
 import itertools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -245,8 +245,10 @@ def writes_tried(server: RowSocketServer) -> int:
     return int(server.status("Handler_write")["Handler_write"])
 
 
-def test_an_id_that_somebody_took_while_its_insert_waited_is_left_to_him(start: Start) -> None:
-    server = start(RowSocketServer, ALONE)
+def insert_while_waiting(
+    server: RowSocketServer, meanwhile: Callable[[Database], None]
+) -> tuple[int | None, list[int | None]]:
+    """The id of an insert that waits for a row of SQL's while something happens, and of two behind it."""
     database = numbered(server)
     with (
         database.session() as sql,
@@ -259,33 +261,29 @@ def test_an_id_that_somebody_took_while_its_insert_waited_is_left_to_him(start: 
         before = writes_tried(server)
         inserted = thread.submit(index.insert, ["mine"])
         server.wait_until("is tried again", lambda: writes_tried(server) - before >= TRIES)
-        database.sql("INSERT INTO t VALUES (101, 'taken')")
+        meanwhile(database)
         before = writes_tried(server)
         server.wait_until("is tried on", lambda: writes_tried(server) - before >= 3 * TRIES)
         sql.execute("ROLLBACK")
-        assert [inserted.result(), *(index.insert([name]) for name in "ab")] == [102, 103, 104]
+        return inserted.result(), [index.insert([name]) for name in "ab"]
+
+
+def test_an_id_that_somebody_took_while_its_insert_waited_is_left_to_him(start: Start) -> None:
+    def take(database: Database) -> None:
+        database.sql("INSERT INTO t VALUES (101, 'taken')")
+
+    waited, behind = insert_while_waiting(start(RowSocketServer, ALONE), take)
+    assert [waited, *behind] == [102, 103, 104]
 
 
 def test_an_id_that_does_not_fit_the_steps_of_now_is_given_up(start: Start) -> None:
     """An insert had it when it began to wait. Another primary may give it now."""
-    server = start(RowSocketServer, ALONE)
-    database = numbered(server)
-    with (
-        database.session() as sql,
-        ThreadPoolExecutor(1) as thread,
-        rowsocket.connect(*server.write_address(), text=True) as writer,
-    ):
-        index = writer.open_index("d", "t", "name")
-        sql.execute("BEGIN")
-        sql.execute("INSERT INTO t VALUES (100, 'mine')")
-        before = writes_tried(server)
-        inserted = thread.submit(index.insert, ["mine"])
-        server.wait_until("is tried again", lambda: writes_tried(server) - before >= TRIES)
-        server.sql("SET GLOBAL auto_increment_increment = 10, GLOBAL auto_increment_offset = 7")
-        before = writes_tried(server)
-        server.wait_until("is tried on", lambda: writes_tried(server) - before >= 3 * TRIES)
-        sql.execute("ROLLBACK")
-        assert (inserted.result() or 0) % 10 == 7
+
+    def step_by_ten(database: Database) -> None:
+        database.sql("SET GLOBAL auto_increment_increment = 10, GLOBAL auto_increment_offset = 7")
+
+    waited, _behind = insert_while_waiting(start(RowSocketServer, ALONE), step_by_ten)
+    assert (waited or 0) % 10 == 7
 
 
 @pytest.mark.parametrize("clause", [b"\tI", b"\tU\t1"], ids=["ignore", "upsert"])

@@ -18,6 +18,7 @@ import pymysql
 import rowsocket
 from rowsocket import aio
 from rowsocket._index import IndexDescription
+from rowsocket._names import quoted
 from rowsocket.cli.output import print_json, print_table
 from rowsocket.cli.warming import targets
 
@@ -104,9 +105,9 @@ def sql_get(
     parts: Sequence[str],
 ) -> Callable[[Key], object]:
     """The same request as SQL."""
-    listed = ", ".join(map(_quoted, columns))
-    condition = " AND ".join(f"{_quoted(part)} <=> %s" for part in parts)
-    query = f"SELECT {listed} FROM {_quoted(database)}.{_quoted(table)} WHERE {condition} LIMIT 1"
+    listed = ", ".join(map(quoted, columns))
+    condition = " AND ".join(f"{quoted(part)} <=> %s" for part in parts)
+    query = f"SELECT {listed} FROM {quoted(database)}.{quoted(table)} WHERE {condition} LIMIT 1"
     cursor = sql.cursor()
 
     def get(key: Key) -> object:
@@ -139,7 +140,3 @@ def show(lines: list[Measured], as_json: bool) -> None:
     else:
         rows = [[one if isinstance(one, str) else f"{one:,}" for one in line.values()] for line in lines]
         print_table(list(lines[0]), [list(row) for row in rows])
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"

@@ -32,6 +32,15 @@ def sql_connection(url: str) -> pymysql.connections.Connection[Any]:
     )
 
 
+def rows_of(
+    sql: pymysql.connections.Connection[Any], query: str, parameters: tuple[str, ...] = ()
+) -> list[tuple[Any, ...]]:
+    """All rows of a query."""
+    with sql.cursor() as cursor:
+        cursor.execute(query, parameters or None)
+        return list(cursor.fetchall())
+
+
 def is_local(sql: pymysql.connections.Connection[Any]) -> bool:
     """Whether the server is on this machine, as far as its address tells."""
     return sql.unix_socket is not None or sql.host in ("localhost", "127.0.0.1", "::1")
@@ -93,6 +102,4 @@ class Catalog:
             return []
         if self._sql is None:
             self._sql = sql_connection(self._sql_url)
-        with self._sql.cursor() as cursor:
-            cursor.execute(query, parameters)
-            return [str(row[0]) for row in cursor.fetchall()]
+        return [str(row[0]) for row in rows_of(self._sql, query, parameters)]

@@ -16,6 +16,7 @@ from typing import Any
 
 import pymysql
 
+from rowsocket.cli.catalog import rows_of
 from rowsocket.cli.output import print_json, print_table
 from rowsocket.cli.storage import Storage
 
@@ -73,13 +74,13 @@ class Facts:
 
 def look(sql: pymysql.connections.Connection[Any], is_local: bool, storage: Storage | None) -> Facts:
     """The facts of a server. Raises MySQLError."""
-    variables = {str(name): str(value) for name, value in _ask(sql, "SHOW GLOBAL VARIABLES")}
+    variables = {str(name): str(value) for name, value in rows_of(sql, "SHOW GLOBAL VARIABLES")}
     status = {
         str(name): float(value)
-        for name, value in _ask(sql, "SHOW GLOBAL STATUS")
+        for name, value in rows_of(sql, "SHOW GLOBAL STATUS")
         if str(value).replace(".", "", 1).isdigit()
     }
-    [[data_bytes]] = _ask(
+    [[data_bytes]] = rows_of(
         sql,
         "SELECT COALESCE(SUM(data_length + index_length), 0) FROM information_schema.tables"
         " WHERE engine = 'InnoDB' AND table_schema NOT IN ('mysql', 'sys')",
@@ -252,12 +253,6 @@ def _machine(root: Path = Path("/")) -> tuple[int | None, int | None]:
     except (OSError, StopIteration):
         pass
     return memory, nodes
-
-
-def _ask(sql: pymysql.connections.Connection[Any], query: str) -> list[tuple[Any, ...]]:
-    with sql.cursor() as cursor:
-        cursor.execute(query)
-        return list(cursor.fetchall())
 
 
 def _size(number: float) -> str:

@@ -21,6 +21,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 import rowsocket
+from rowsocket.cli.catalog import rows_of
 from rowsocket.cli.output import print_json, print_table
 
 STEP_ROWS_MAX = 1000
@@ -106,7 +107,7 @@ def targets(
 ) -> list[Target]:
     """The indexes to bring in, all of the table where none is named. Raises ValueError, MySQLError."""
     found: dict[str, Target] = {}
-    rows = _ask(
+    rows = rows_of(
         sql,
         "SELECT table_rows FROM information_schema.tables WHERE table_schema = %s AND table_name = %s",
         (database, table),
@@ -114,7 +115,7 @@ def targets(
     if not rows:
         raise ValueError(f"there is no table {database}.{table}")
     pages = _pages_on_disk(sql, database, table)
-    listed = _ask(
+    listed = rows_of(
         sql,
         "SELECT index_name, column_name, sub_part IS NULL AND NOT non_unique AND nullable = ''"
         " FROM information_schema.statistics"
@@ -223,13 +224,13 @@ def _pages_on_disk(sql: pymysql.connections.Connection[Any], database: str, tabl
         " GROUP BY index_name"
     )
     try:
-        return {str(name): int(pages) for name, pages in _ask(sql, query, (database, table))}
+        return {str(name): int(pages) for name, pages in rows_of(sql, query, (database, table))}
     except pymysql.err.OperationalError:
         return {}
 
 
 def _pool_pages(sql: pymysql.connections.Connection[Any]) -> int:
-    [[_, pages]] = _ask(sql, "SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_total'")
+    [[_, pages]] = rows_of(sql, "SHOW GLOBAL STATUS LIKE 'Innodb_buffer_pool_pages_total'")
     return int(pages)
 
 
@@ -241,15 +242,7 @@ def _pages_in(sql: pymysql.connections.Connection[Any], target: Target) -> int |
     )
     name = f"`{target.database}`.`{target.table}`"
     try:
-        [[pages]] = _ask(sql, query, (name, target.index))
+        [[pages]] = rows_of(sql, query, (name, target.index))
     except pymysql.err.OperationalError:
         return None
     return int(pages)
-
-
-def _ask(
-    sql: pymysql.connections.Connection[Any], query: str, parameters: tuple[str, ...] = ()
-) -> list[tuple[Any, ...]]:
-    with sql.cursor() as cursor:
-        cursor.execute(query, parameters or None)
-        return list(cursor.fetchall())

@@ -9,6 +9,8 @@ expires    microseconds since 1970; NEVER for what does not expire
 
 from __future__ import annotations
 
+from rowsocket._names import quoted
+
 KEY_BYTES_MAX = 1000
 """Of a key: four for each of the 250 characters that Django takes without a warning."""
 
@@ -19,11 +21,6 @@ ROWS_PER_STEP = 1000
 
 KEYED = ("cache_key", "value", "number", "expires")
 """What a row consists of."""
-
-
-def quoted(name: str) -> str:
-    """An identifier of SQL."""
-    return "`" + name.replace("`", "``") + "`"
 
 
 def create_table(database: str, table: str) -> str:

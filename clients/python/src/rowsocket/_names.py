@@ -1,0 +1,7 @@
+# SPDX-License-Identifier: MIT
+"""Names as SQL writes them."""
+
+
+def quoted(name: str) -> str:
+    """An identifier of SQL."""
+    return "`" + name.replace("`", "``") + "`"
