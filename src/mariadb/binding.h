@@ -46,6 +46,7 @@ struct KeyPart {
   bool is_trimmed;      ///< CHAR that is compared without the spaces that the index has behind it
   bool is_moment;       ///< TIMESTAMP: the index has the moment, SQL compares what the clock shows
   bool is_text_apart;   ///< text whose collation may compare one character with two, or ignore one
+  bool is_disordered;   ///< the engine's index does not have its order: each row is compared
   bool is_of_members;   ///< ENUM or SET: the index has numbers, SQL compares texts
 };
 
@@ -59,6 +60,7 @@ struct Binding {
   bool covering = false;  ///< the index holds every column that is fetched
   bool whole_key_is_unique = false;
   bool whole_key_only = false;  ///< a hash index
+  bool goes_up_only = false;    ///< the server knows the order of the partitions' rows on the way up alone
   bool has_padded_text = false;
   /// Of a system-versioned table. A walk passes over the versions of its rows that are not of the time that
   /// is read, as a plain SELECT does.

@@ -191,6 +191,10 @@ int Cursor::start() {
   handler* const file = table_->file;
   calls_for_ranges_ = false;
   uchar* const row = table_->record[0];
+  if (first_.is_open() && walk_ == Walk::forward && binding_->goes_up_only) {
+    calls_for_ranges_ = true;
+    return file->read_range_first(nullptr, nullptr, false, true);
+  }
   if (first_.is_open()) {
     return walk_ == Walk::backward ? file->ha_index_last(row) : file->ha_index_first(row);
   }
@@ -288,6 +292,10 @@ Step Cursor::seek(const KeyRange& range) {
   bool is_near = false;
   if (!(range.exact_values ? set_exact_bounds(range, is_near) : set_bounds(range))) {
     return Step::failed;
+  }
+  if (walk_ == Walk::backward && binding_->goes_up_only) {
+    return fail(Error(ErrorCode::bad_operator,
+                      "the server merges the partitions of an index over a virtual column upwards only"));
   }
   if (is_near || first_.finds_nothing() || (has_last_ && last_.finds_nothing())) {
     walk_ = Walk::first_row_only;

@@ -69,7 +69,8 @@ bool KeyBound::set(THD* thd, TABLE* table, const Binding& binding, KeyOperator k
     if (!key[i].is_null() && take_both_places(thd, table, part, key[i], raw, fit)) [[unlikely]] {
       return prepare_recheck(thd, key, raw, error);
     }
-    const bool is_undecided = (part.is_prefix || part.is_trimmed) && (fit == Fit::exact || fit == Fit::above);
+    const bool is_undecided =
+        (part.is_prefix || part.is_trimmed || part.is_disordered) && (fit == Fit::exact || fit == Fit::above);
     if (is_undecided && !key[i].is_null()) [[unlikely]] {
       is_beginning = true;
       if (key_operator != KeyOperator::equal) {

@@ -195,8 +195,17 @@ bool has_before_insert_trigger(const TABLE* table) {
   return table->triggers != nullptr && table->triggers->has_triggers(TRG_EVENT_INSERT, TRG_ACTION_BEFORE);
 }
 
-/// A column takes the value that it has in the row that was not inserted: what SQL's VALUES(column) is, where
-/// a BEFORE INSERT trigger may have changed what the client gave.
+/// The new row may hold other values than the client gave: those of a trigger, or a generated id.
+bool may_have_own_values(const TABLE* table) {
+  return has_before_insert_trigger(table) || table->found_next_number_field != nullptr;
+}
+
+/// Whether the new row's value of this column may be another than the client gave.
+bool may_differ_from_given(const TABLE* table, const Field* field) {
+  return has_before_insert_trigger(table) || field == table->next_number_field;
+}
+
+/// A column takes the value that it has in the row that was not inserted: what SQL's VALUES(column) is.
 Operated take_from_new_row(THD* thd, TABLE* table, Field* field, Operation operation, bool raw,
                            Error& error) {
   Field* const given = field->clone(thd->mem_root, table, table->insert_values - table->record[0]);
@@ -230,8 +239,7 @@ Operated take_from_new_row(THD* thd, TABLE* table, Field* field, Operation opera
 /// The row that is there (in the second record) takes values of the one that was to be inserted.
 Error change_duplicate(THD* thd, const Binding& binding, TABLE* table, const engine::RowToInsert& row,
                        bool raw, engine::Cursor& filters, RowOutcome& outcome) {
-  const bool gives_own_values = table->insert_values != nullptr;
-  if (gives_own_values) {
+  if (table->insert_values != nullptr) {
     store_record(table, insert_values);
   }
   keep_duplicate(table, outcome);
@@ -240,11 +248,13 @@ Error change_duplicate(THD* thd, const Binding& binding, TABLE* table, const eng
     return {};
   }
   begin_new_values(table);
+  bool names_id = false;
   for (const DuplicateChange& change : matches ? row.duplicate_changes : row.mismatch_changes) {
     Field* const field = binding.columns[change.position].field;
+    names_id |= field == table->next_number_field;
     Error error;
     const Operated operated =
-        gives_own_values
+        may_differ_from_given(table, field)
             ? take_from_new_row(thd, table, field, change.operation, raw, error)
             : operate(thd, table, field, change.operation, row.values[change.position], raw, false, error);
     if (operated == Operated::failed) {
@@ -255,6 +265,9 @@ Error change_duplicate(THD* thd, const Binding& binding, TABLE* table, const eng
   bool skipped = false;
   if (Error error = write_update(thd, table, skipped); !error.ok()) {
     return error;
+  }
+  if (names_id) {
+    table->file->adjust_next_insert_id_after_explicit_value(table->next_number_field->val_int());
   }
   outcome.rows_affected = differs && !skipped ? 2 : 0;
   if (outcome.has_id) {
@@ -338,7 +351,7 @@ int prepare_insert(TABLE* table, OnDuplicate on_duplicate) {
       set_events(table, {TRG_EVENT_INSERT, TRG_EVENT_UPDATE});
       file->extra(HA_EXTRA_INSERT_WITH_UPDATE);
       table->prepare_for_position();
-      if (has_before_insert_trigger(table)) {
+      if (may_have_own_values(table)) {
         table->insert_values = allocate_bytes(table->in_use, table->s->rec_buff_length);
         if (table->insert_values == nullptr) {
           return HA_ERR_OUT_OF_MEM;

@@ -431,3 +431,28 @@ def test_a_row_that_is_refused_for_itself_fails_no_other(
         assert wire.tokens(1, "+", 1, 9)[:2] == [b"1", b"1"]
     assert database.sql("SELECT n FROM t ORDER BY id") == [(1,), (2,)]
     assert server.counter("replays") == replays_before
+
+
+GIVEN = [pair for pair in itertools.product(["NULL", "0", "50"], repeat=2) if pair != ("50", "50")]
+"""Ids of two rows: asked for as a new one, or named."""
+
+
+@pytest.mark.parametrize("clause", [b"U\t0", b"U\t0\tE"], ids=["together", "alone"])
+@pytest.mark.parametrize("given", GIVEN, ids="-".join)
+def test_an_upsert_that_sets_the_id_gives_it_the_one_made_for_the_new_row(
+    server: RowSocketServer, database: Database, given: tuple[str, str], clause: bytes
+) -> None:
+    """As VALUES(id) does in SQL, also where the values of two rows meet."""
+    rows = [(given[0], "a"), (given[1], "b")]
+    for table in ("ours", "sqls"):
+        database.sql(f"CREATE TABLE {table} (id INT AUTO_INCREMENT PRIMARY KEY, name VARCHAR(9) UNIQUE)")
+        database.sql(f"INSERT INTO {table} VALUES (1, 'a'), (2, 'b'), (3, 'c')")
+    values = ", ".join(f"({id_}, '{name}')" for id_, name in rows)
+    database.sql(f"INSERT INTO sqls VALUES {values} ON DUPLICATE KEY UPDATE id = VALUES(id)")
+    with server.raw("write") as connection:
+        assert connection.tokens("P", 1, database.name, "ours", "", "id,name") == [b"0", b"1"]
+        fields = b"\t".join(f"{chr(0) if id_ == 'NULL' else id_}\t{name}".encode() for id_, name in rows)
+        connection.send(b"1\t++\t2\t2\t" + fields + b"\t" + clause + b"\n")
+        connection.lines(1)
+    ours, sqls = (database.sql(f"SELECT id, name FROM {table} ORDER BY name") for table in ("ours", "sqls"))
+    assert ours == sqls

@@ -355,3 +355,55 @@ def test_a_range_upwards_meets_each_row_of_a_partitioned_table_once(
         assert connection.tokens(1, operator, 1, key, 99, 0, "T", "<=", 1, 8) == [b"0", b"1", b"7", b"8"]
         assert connection.tokens(1, operator, 1, key, 99, 0, "D") == [b"0", b"1", b"3"]
     assert database.sql("SELECT a FROM t ORDER BY a") == [(3,), (4,), (4,), (5,)]
+
+
+@pytest.fixture
+def virtually_ordered(database: Database) -> Database:
+    """`t` with three partitions and an index over the virtual column `v`, of the values 0 to 8."""
+    database.sql(
+        "CREATE TABLE t (id INT NOT NULL, b INT, v INT AS (b) VIRTUAL, KEY (id), KEY k (v))"
+        " PARTITION BY HASH (id) PARTITIONS 3"
+    )
+    database.sql("INSERT INTO t (id, b) SELECT seq, seq * 7 % 9 FROM seq_1_to_9")
+    return database
+
+
+def test_partitions_are_merged_upwards_by_a_virtual_column(
+    server: RowSocketServer, virtually_ordered: Database
+) -> None:
+    with server.raw("read") as connection:
+        assert connection.tokens("P", 1, virtually_ordered.name, "t", "k", "v") == [b"0", b"1"]
+        upwards = connection.tokens(1, ">=", 1, 3, 99, 0, "T", "<=", 1, 5)
+        assert upwards == [b"0", b"1", b"3", b"4", b"5"]
+        from_the_start = connection.tokens(1, "<", 1, 3, 99, 0, "R")
+        assert from_the_start == [b"0", b"1", b"0", b"1", b"2"]
+
+
+@pytest.mark.parametrize(
+    "walk",
+    [("<=", 1, 5, 99, 0), ("<", 1, 5, 99, 0, "T", ">=", 1, 3), (">=", 1, 3, 99, 0, "R")],
+    ids=["below", "between", "reversed"],
+)
+def test_partitions_are_not_walked_downwards_by_a_virtual_column(
+    server: RowSocketServer, virtually_ordered: Database, walk: tuple[object, ...]
+) -> None:
+    """The server has not computed the column when it merges them: rows would be left out."""
+    with server.raw("read") as connection:
+        assert connection.tokens("P", 1, virtually_ordered.name, "t", "k", "v") == [b"0", b"1"]
+        assert connection.tokens(1, *walk) == [b"2", b"1", b"op"]
+
+
+@pytest.mark.parametrize("charset", ["ucs2", "utf32"])
+def test_rows_that_an_index_of_aria_has_out_of_order_are_left_alone(
+    server: RowSocketServer, database: Database, charset: str
+) -> None:
+    database.sql(
+        f"CREATE TABLE t (id INT PRIMARY KEY, v CHAR(5) CHARACTER SET {charset} NOT NULL, KEY k (v))"
+        " ENGINE=Aria"
+    )
+    database.sql("INSERT INTO t VALUES (1, 'v'), (2, 'b'), (3, 'w'), (4, 'vv')")
+    with server.raw("write") as connection:
+        assert connection.tokens("P", 1, database.name, "t", "k", "id") == [b"0", b"1"]
+        assert connection.tokens(1, "<", 1, "v", 99, 0) == [b"0", b"1", b"2"]
+        assert connection.tokens(1, "<", 1, "v", 99, 0, "D") == [b"0", b"1", b"1"]
+    assert database.sql("SELECT id FROM t IGNORE INDEX (k) ORDER BY id") == [(1,), (3,), (4,)]
