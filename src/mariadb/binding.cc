@@ -153,8 +153,8 @@ ColumnKind kind_of(const Field* field, bool raw) {
   }
 }
 
-/// Aria's index over CHAR of ucs2 or utf32 does not find what it holds (seen on 10.11.18): a row may stand where
-/// it does not belong.
+/// Aria's index over CHAR of ucs2 or utf32 does not find what it holds (seen on 10.11.18): a row may stand
+/// where it does not belong.
 bool is_disordered(const TABLE* table, const Field* field) {
   return table->file->partition_ht()->db_type == DB_TYPE_ARIA && field->real_type() == MYSQL_TYPE_STRING &&
          field->has_charset() && field->charset()->mbminlen > 1;

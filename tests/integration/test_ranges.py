@@ -385,7 +385,7 @@ def test_partitions_are_merged_upwards_by_a_virtual_column(
     ids=["below", "between", "reversed"],
 )
 def test_partitions_are_not_walked_downwards_by_a_virtual_column(
-    server: RowSocketServer, virtually_ordered: Database, walk: tuple[object, ...]
+    server: RowSocketServer, virtually_ordered: Database, walk: tuple[bytes | str | int, ...]
 ) -> None:
     """The server has not computed the column when it merges them: rows would be left out."""
     with server.raw("read") as connection:
