@@ -11,6 +11,7 @@ from collections.abc import Iterator
 
 import pytest
 
+from support.binlog import assert_binlog_equals_tables
 from support.mariadb import RowSocketServer, Start
 from support.raw import RawConnection
 
@@ -134,3 +135,20 @@ def test_of_requests_that_do_not_fit_into_the_binlog_cache_together_those_are_do
     assert replies[3].startswith(b"1\t1\t")
     assert [row[0] for row in rows(server)] == list(range(12))
     assert replays(server) > 0
+
+
+def test_where_the_shared_statement_can_not_end_its_requests_run_again(start: Start) -> None:
+    """In one of these turns the binlog cache has room for the row events that are written, and none for the
+    last one, which is written when the statement ends."""
+    small = {"max-binlog-cache-size": 4096, "binlog-cache-size": 4096, "binlog-row-event-max-size": 1024}
+    server = start(RowSocketServer, small)
+    server.sql("CREATE DATABASE app")
+    with server.raw("write") as client:
+        for count in range(4, 20):
+            server.sql("CREATE OR REPLACE TABLE app.t (id INT PRIMARY KEY, text TEXT) ENGINE=InnoDB")
+            assert client.ask_all(b"P\t1\tapp\tt\t\tid,text") == [b"0\t1"]
+            inserts = [b"1\t+\t2\t%d\t%s" % (number, b"x" * 900) for number in range(count)]
+            assert client.ask_all(*inserts) == [b"0\t1"] * count
+            assert server.sql("SELECT COUNT(*) FROM app.t") == [(count,)]
+    assert replays(server) > 0
+    assert_binlog_equals_tables(server)
