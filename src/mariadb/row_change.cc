@@ -7,6 +7,7 @@
 #include "mariadb/row_change.h"
 #include "mariadb/row_operation.h"
 #include "mariadb/row_rules.h"
+#include "mariadb/server_differences.h"
 
 namespace rowsocket::mariadb {
 namespace {
@@ -57,7 +58,11 @@ Error write_update(THD* thd, TABLE* table, bool& skipped) {
   const auto differs = [table] { return !records_are_comparable(table) || compare_record(table); };
   // A trigger sees it also where nothing else changes, as in SQL. The comparison leaves it out.
   table->evaluate_update_default_function();
-  if (Error error = run_before_triggers(thd, table, TRG_EVENT_UPDATE, true, skipped); !error.ok()) {
+  NamedColumns named(thd, table);
+  if (!named.ok()) {
+    return ErrorCode::out_of_memory;
+  }
+  if (Error error = run_before_triggers(thd, table, TRG_EVENT_UPDATE, true, skipped, &named); !error.ok()) {
     return error;
   }
   if (skipped) [[unlikely]] {
@@ -68,7 +73,7 @@ Error write_update(THD* thd, TABLE* table, bool& skipped) {
     return error;
   }
   if (!differs()) {
-    Error error = run_after_triggers(thd, table, TRG_EVENT_UPDATE, true);
+    Error error = run_after_triggers(thd, table, TRG_EVENT_UPDATE, true, &named);
     restore_record(table, record[1]);  // what is there, without the new time
     return error;
   }
@@ -90,7 +95,7 @@ Error write_update(THD* thd, TABLE* table, bool& skipped) {
     return engine_error(thd, table->file, handler_code);
   }
   mark_changed(thd, table);
-  return run_after_triggers(thd, table, TRG_EVENT_UPDATE, true);
+  return run_after_triggers(thd, table, TRG_EVENT_UPDATE, true, &named);
 }
 
 // The binding's own column sets are in use, since its index is walked; these add what else is read or

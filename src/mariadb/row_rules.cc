@@ -124,7 +124,8 @@ Error check_constraints(THD* thd, TABLE* table) {
   return {};
 }
 
-Error run_before_triggers(THD* thd, TABLE* table, trg_event_type event, bool old_row_is_second, bool& skips) {
+Error run_before_triggers(THD* thd, TABLE* table, trg_event_type event, bool old_row_is_second, bool& skips,
+                          NamedColumns* named) {
   skips = false;
   if (table->triggers == nullptr) [[likely]] {
     return {};
@@ -135,18 +136,19 @@ Error run_before_triggers(THD* thd, TABLE* table, trg_event_type event, bool old
       return error;
     }
   }
-  if (run_table_triggers(thd, table, event, TRG_ACTION_BEFORE, old_row_is_second, skips)) {
+  if (run_table_triggers(thd, table, event, TRG_ACTION_BEFORE, old_row_is_second, skips, named)) {
     return take_server_error(thd, ErrorCode::sql);
   }
   return writes && !skips ? require_values(table) : Error();
 }
 
-Error run_after_triggers(THD* thd, TABLE* table, trg_event_type event, bool old_row_is_second) {
+Error run_after_triggers(THD* thd, TABLE* table, trg_event_type event, bool old_row_is_second,
+                         NamedColumns* named) {
   if (table->triggers == nullptr) [[likely]] {
     return {};
   }
   bool skips = false;  // none of these can: the row is changed
-  if (run_table_triggers(thd, table, event, TRG_ACTION_AFTER, old_row_is_second, skips)) {
+  if (run_table_triggers(thd, table, event, TRG_ACTION_AFTER, old_row_is_second, skips, named)) {
     return take_server_error(thd, ErrorCode::sql);
   }
   return {};

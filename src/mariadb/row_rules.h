@@ -10,6 +10,8 @@
 
 namespace rowsocket::mariadb {
 
+class NamedColumns;
+
 /// Assigning to a generated column is an error, as in strict SQL.
 [[nodiscard]] Error refuse_generated(const Field* field);
 
@@ -44,9 +46,11 @@ void forget_duplicate(const TABLE* table);
 
 /// A BEFORE trigger sees the generated columns of the new row. What the trigger sets may change these
 /// columns, so the caller generates them again. `skips` tells that a trigger wants the row left as it is.
+/// `named` is of an update.
 [[nodiscard]] Error run_before_triggers(THD* thd, TABLE* table, trg_event_type event, bool old_row_is_second,
-                                        bool& skips);
-[[nodiscard]] Error run_after_triggers(THD* thd, TABLE* table, trg_event_type event, bool old_row_is_second);
+                                        bool& skips, NamedColumns* named = nullptr);
+[[nodiscard]] Error run_after_triggers(THD* thd, TABLE* table, trg_event_type event, bool old_row_is_second,
+                                       NamedColumns* named = nullptr);
 
 /// Tell the transaction of a change that can not be rolled back.
 void mark_changed(THD* thd, TABLE* table);

@@ -48,8 +48,15 @@ inline ulonglong rows_changed(const handler* file) { return file->rows_changed; 
 inline int prepare_lookups_of_duplicates(TABLE* table) { return table->file->prepare_for_insert(true); }
 
 /// True if it failed. `skips` tells that the row is to be left as it is.
+/// The columns that an update names. No trigger asks.
+class NamedColumns {
+ public:
+  NamedColumns(THD*, TABLE*) {}
+  [[nodiscard]] static bool ok() { return true; }
+};
+
 inline bool run_table_triggers(THD* thd, TABLE* table, trg_event_type event, trg_action_time_type time,
-                               bool old_row_is_second, bool& skips) {
+                               bool old_row_is_second, bool& skips, NamedColumns*) {
   skips = false;
   return table->triggers->process_triggers(thd, event, time, old_row_is_second);
 }
@@ -114,11 +121,81 @@ inline ulonglong rows_changed(const handler* file) {
 
 inline int prepare_lookups_of_duplicates(TABLE* table) { return table->file->prepare_for_modify(true, true); }
 
+/// The columns that an update names, where a trigger of the table asks for some (UPDATE OF). Made before any
+/// trigger runs, since triggers give values, too.
+class NamedColumns {
+ public:
+  NamedColumns(THD* thd, TABLE* table) : arena_(&root_, Query_arena::STMT_CONVENTIONAL_EXECUTION) {
+    if (!asks_for_columns(table)) [[likely]] {
+      return;
+    }
+    init_alloc_root(PSI_NOT_INSTRUMENTED, &root_, 1024, 0, MYF(0));
+    is_made_ = true;
+    Query_arena backup;
+    thd->set_n_backup_active_arena(&arena_, &backup);
+    for (Field** field = table->field; *field != nullptr && ok_; ++field) {
+      ok_ = !(*field)->has_explicit_value() || add(thd, table, *field);
+    }
+    thd->restore_active_arena(&arena_, &backup);
+  }
+  ~NamedColumns() {
+    if (is_made_) [[unlikely]] {
+      arena_.free_items();
+      free_root(&root_, MYF(0));
+    }
+  }
+  NamedColumns(const NamedColumns&) = delete;
+  NamedColumns& operator=(const NamedColumns&) = delete;
+
+  /// Else memory was refused.
+  [[nodiscard]] bool ok() const { return ok_; }
+  /// nullptr = no trigger asks.
+  [[nodiscard]] List<Item>* list() { return is_made_ ? &fields_ : nullptr; }
+
+ private:
+  template <typename Matches>
+  [[nodiscard]] static bool any_asked_for(TABLE* table, const Matches& matches) {
+    for (const trg_action_time_type time : {TRG_ACTION_BEFORE, TRG_ACTION_AFTER}) {
+      for (Trigger* one = table->triggers->get_trigger(TRG_EVENT_UPDATE, time); one != nullptr;
+           one = one->next) {
+        if (one->updatable_columns == nullptr) {
+          continue;
+        }
+        List_iterator_fast<LEX_CSTRING> names(*one->updatable_columns);
+        while (const LEX_CSTRING* const name = names++) {
+          if (matches(*name)) {
+            return true;
+          }
+        }
+      }
+    }
+    return false;
+  }
+  [[nodiscard]] static bool asks_for_columns(TABLE* table) {
+    return table->triggers != nullptr && any_asked_for(table, [](const LEX_CSTRING&) { return true; });
+  }
+  /// The server looks at the first one of the list only (seen on 11.8.6): so one that is asked for stands
+  /// first.
+  [[nodiscard]] bool add(THD* thd, TABLE* table, Field* field) {
+    auto* const item = new (thd->mem_root) Item_field(thd, field);
+    const auto is_field = [field](const LEX_CSTRING& name) { return field->field_name.streq(name); };
+    return item != nullptr && !(any_asked_for(table, is_field) ? fields_.push_front(item, thd->mem_root)
+                                                               : fields_.push_back(item, thd->mem_root));
+  }
+
+  MEM_ROOT root_;
+  Query_arena arena_;
+  List<Item> fields_;
+  bool is_made_ = false;
+  bool ok_ = true;
+};
+
 inline bool run_table_triggers(THD* thd, TABLE* table, trg_event_type event, trg_action_time_type time,
-                               bool old_row_is_second, bool& skips) {
+                               bool old_row_is_second, bool& skips, NamedColumns* named) {
   skips = false;
   bool* const may_skip = time == TRG_ACTION_BEFORE ? &skips : nullptr;
-  return table->triggers->process_triggers(thd, event, time, old_row_is_second, may_skip);
+  List<Item>* const fields = named != nullptr ? named->list() : nullptr;
+  return table->triggers->process_triggers(thd, event, time, old_row_is_second, may_skip, fields);
 }
 
 /// `plugin_thdvar_init` has done it.
