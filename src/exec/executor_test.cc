@@ -222,6 +222,18 @@ TEST_F(CountingTest, a_change_counts_as_an_increment_where_all_of_it_counts) {
   EXPECT_EQ(count(Counter::requests_update), 2);
 }
 
+TEST_F(CountingTest, what_a_protocol_sets_beside_a_count_makes_no_update_of_it) {
+  Connection& shop = shopper();
+  const auto count_and_set = [] {
+    return Ask::find(0, {"1"}).change(0, Operation::add_wrapping, "1").change(1, Operation::set, "x");
+  };
+  turn(shop, {count_and_set().as_increment()});
+  EXPECT_EQ(count(Counter::requests_increment), 1);
+  EXPECT_EQ(count(Counter::requests_update), 0);
+  turn(shop, {count_and_set()});
+  EXPECT_EQ(count(Counter::requests_update), 1);
+}
+
 TEST_F(CountingTest, a_request_for_nothing_is_a_request_of_the_turn) {
   Connection& shop = shopper();
   const uint64_t before = count(Counter::turn_requests);

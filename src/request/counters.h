@@ -24,7 +24,7 @@
   ROWSOCKET_COUNTER(requests_insert, "inserts")                                                          \
   ROWSOCKET_COUNTER(requests_update, "updates")                                                          \
   ROWSOCKET_COUNTER(requests_delete, "deletes")                                                          \
-  ROWSOCKET_COUNTER(requests_increment, "increments and decrements")                                     \
+  ROWSOCKET_COUNTER(requests_increment, "changes that only count up or down")                            \
   ROWSOCKET_COUNTER(requests_group, "groups; their members are counted as well")                         \
   ROWSOCKET_COUNTER(requests_authenticate, "authentications")                                            \
   ROWSOCKET_COUNTER(requests_unknown, "requests that are none")                                          \
