@@ -268,6 +268,17 @@ TEST_F(CountingTest, rows_count_by_what_was_done_to_them) {
   EXPECT_EQ(count(Counter::rows_read), 3 + 2 + 1);
 }
 
+TEST_F(CountingTest, transactions_count_where_they_changed_rows) {
+  Connection& shop = shopper();
+  open_for_insert(shop);
+  const auto add = [] { return Ask::find(0, {"1"}).add({"1"}); };
+  const auto duplicate = [] { return Ask::insert(9, {"2", "1", "x", "1"}); };
+  turn(shop, {duplicate(), Ask::find(0, {"99"}).remove(), Ask::group({add(), duplicate()})});
+  EXPECT_EQ(count(Counter::commits), 0);
+  turn(shop, {duplicate(), add(), add()});
+  EXPECT_EQ(count(Counter::commits), 1);
+}
+
 TEST_F(CountingTest, only_turns_that_executed_something_count) {
   Connection& shop = shopper();
   const uint64_t turns = count(Counter::turns);

@@ -47,7 +47,7 @@
   ROWSOCKET_COUNTER(bytes_sent, "bytes sent")                                                            \
   ROWSOCKET_COUNTER(turns, "turns that executed something")                                              \
   ROWSOCKET_COUNTER(turn_requests, "requests executed; divided by turns: requests per turn")             \
-  ROWSOCKET_COUNTER(commits, "transactions committed that changed something")                            \
+  ROWSOCKET_COUNTER(commits, "transactions committed in which rows were inserted, updated or deleted")   \
   ROWSOCKET_COUNTER(commit_failures, "transactions whose commit failed")                                 \
   ROWSOCKET_COUNTER(replays, "transactions executed again request by request")                           \
   ROWSOCKET_COUNTER(parked, "requests that had to wait for a lock")                                      \
