@@ -29,7 +29,7 @@
   ROWSOCKET_COUNTER(requests_authenticate, "authentications")                                            \
   ROWSOCKET_COUNTER(requests_unknown, "requests that are none")                                          \
   ROWSOCKET_COUNTER(requests_lenient, "requests that a strict server would refuse")                      \
-  ROWSOCKET_COUNTER(rows_read, "rows that finds stood on, skipped ones included")                        \
+  ROWSOCKET_COUNTER(rows_read, "rows that finds stood on, skipped ones and each further try included")   \
   ROWSOCKET_COUNTER(rows_inserted, "rows inserted and committed")                                        \
   ROWSOCKET_COUNTER(rows_updated, "rows updated and committed")                                          \
   ROWSOCKET_COUNTER(rows_deleted, "rows deleted and committed")                                          \
