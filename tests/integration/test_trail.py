@@ -157,6 +157,31 @@ def test_a_request_that_waits_for_a_table_has_one_line(logged: RespServer) -> No
     assert 0.3 <= waited.lock_s <= waited.query_s
 
 
+def test_a_request_that_waits_has_one_line_however_the_log_is_switched(logged: RespServer) -> None:
+    log = general_log(logged)
+    with (
+        switched(logged, general_log=1),
+        logged.raw("write") as wire,
+        logged.raw("write") as beside,
+        contextlib.closing(logged.connect()) as other,
+        other.cursor() as cursor,
+    ):
+        wire.ask(OPEN)
+        cursor.execute("LOCK TABLES d.t WRITE")
+        wire.send(b"1\t=\t1\t1\n")
+        logged.wait_until("has a line for the request", lambda: "PRIMARY = 1" in log.text())
+        for is_on in (0, 1, 0, 1):
+            logged.sql("SET GLOBAL general_log = %s", (is_on,))
+            beside.ask(b"P\t1\tapp\titem\tPRIMARY\tk")  # a turn
+        cursor.execute("UNLOCK TABLES")
+        assert wire.line() == b"0\t3"
+        wire.ask(b"1\t=\t1\t2")
+    assert [text.split(" LIMIT")[0] for text in requests(log) if text.startswith("FIND")] == [
+        "FIND d.t PRIMARY = 1",
+        "FIND d.t PRIMARY = 2",
+    ]
+
+
 # ---- the slow log
 
 
