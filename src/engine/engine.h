@@ -407,6 +407,8 @@ class Identity {
   virtual ~Identity() = default;
   /// Of the account, as a selection's description has it; first_account or above.
   [[nodiscard]] virtual uint64_t number() const = 0;
+  /// Of this client in the host's logs; 0 = it has none there.
+  [[nodiscard]] virtual uint64_t log_number() const { return 0; }
 };
 
 /// What a client says of itself.

@@ -22,6 +22,7 @@ const std::shared_ptr<engine::Identity>& identity_of(Client& client, engine::Tra
   }
   if (client.guest == nullptr) {
     client.guest = trail.introduce(client.presence != nullptr ? client.presence->address() : std::string());
+    client.note_identity();
   }
   return client.guest;
 }

@@ -40,6 +40,18 @@ TEST_F(RequestTrailTest, a_request_is_told_of_when_it_comes_and_when_it_ends) {
   EXPECT_EQ(trail.turns, 2);
 }
 
+TEST_F(RequestTrailTest, a_client_has_its_number_in_the_logs_from_its_first_request_that_they_have) {
+  look_away();
+  ask(one, read("1"));
+  EXPECT_EQ(one.client.log_number, 0U);
+  look_again();
+  ask(one, read("1"));
+  EXPECT_EQ(one.client.log_number, 14U);
+  look_away();
+  ask(one, read("1"));
+  EXPECT_EQ(one.client.log_number, 14U);
+}
+
 TEST_F(RequestTrailTest, a_write_ends_with_its_commit) {
   begin();
   send(one, add_stock("1"));

@@ -20,6 +20,7 @@ from support.logs import (
     switched,
 )
 from support.resp import RespServer
+from support.schema_tables import of_client
 
 # ---- the general log
 
@@ -73,6 +74,25 @@ def test_clients_that_name_no_account_have_numbers_too(logged: RespServer) -> No
     assert len(connected) == 2
     assert set(asked) == connected
     assert asked[0] == asked[2] != asked[1]
+
+
+def test_the_number_in_the_logs_leads_to_the_client(logged: RespServer) -> None:
+    general, slow = general_log(logged), slow_log(logged)
+    with (
+        account(logged, "app@localhost", grants=["ALL ON d.*"]),
+        client(logged, "app") as known,
+        logged.raw("write") as guest,
+    ):
+        guest.ask(OPEN)
+        known.ask(OPEN)
+        assert of_client(logged, guest)["LOG_ID"] is None
+        with switched(logged, general_log=1, slow_query_log=1):
+            guest.ask(b"1\t=\t1\t1")
+            known.ask(b"1\t=\t1\t2")
+        numbers = [of_client(logged, one)["LOG_ID"] for one in (guest, known)]
+    asked = [entry.connection for entry in general_entries(general) if entry.text.startswith("ROWSOCKET")]
+    assert asked == numbers
+    assert [entry.connection for entry in slow_requests(slow)] == numbers
 
 
 def test_all_protocols_are_logged_alike(logged: RespServer) -> None:
