@@ -158,7 +158,7 @@ enum class Operation : uint8_t {
 struct Assignment {
   uint32_t column = 0;  ///< position in the selection's columns
   Operation operation = Operation::set;
-  Value value;
+  Value value = {};
 };
 
 /// What is done to each row found.
