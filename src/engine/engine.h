@@ -49,11 +49,11 @@ inline constexpr uint64_t first_account = 2;
 struct SelectionDescription {
   std::string database;
   std::string table;
-  std::string index;               ///< name, ordinal (begins with a digit), or empty for PRIMARY
-  std::string columns;             ///< comma-separated; empty = none
-  std::string filter_columns;      ///< comma-separated; empty = none
-  bool raw = false;                ///< text as the column's own bytes
-  uint64_t account = own_account;  ///< of the clients that share it: their requests run as it
+  std::string index;                ///< name, ordinal (begins with a digit), or empty for PRIMARY
+  std::string columns = {};         ///< comma-separated; empty = none
+  std::string filter_columns = {};  ///< comma-separated; empty = none
+  bool raw = false;                 ///< text as the column's own bytes
+  uint64_t account = own_account;   ///< of the clients that share it: their requests run as it
   /// Comma-separated; where it is not empty, an index that is not unique, or is over other columns (or over
   /// the beginning of one), is no_such_index.
   std::string unique_columns = {};
@@ -407,6 +407,8 @@ class Identity {
   virtual ~Identity() = default;
   /// Of the account, as a selection's description has it; first_account or above.
   [[nodiscard]] virtual uint64_t number() const = 0;
+  /// Of this client in the host's logs; 0 = it has none there.
+  [[nodiscard]] virtual uint64_t log_number() const { return 0; }
 };
 
 /// What a client says of itself.

@@ -63,8 +63,6 @@ class Trail {
 
   /// May throw std::bad_alloc.
   [[nodiscard]] virtual std::unique_ptr<TrailEntry> received(const Asked& asked, const TextMaker& text) = 0;
-  /// The host wanted to know of requests all the time since it was made: it still stands for its request.
-  [[nodiscard]] virtual bool is_current(const TrailEntry& entry) const = 0;
   virtual void follow(TrailEntry* entry) = 0;
   /// May throw std::bad_alloc.
   virtual void ended(TrailEntry& entry, const Asked& asked, const Ended& end, const TextMaker& text) = 0;

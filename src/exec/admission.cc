@@ -197,6 +197,7 @@ ErrorCode Admission::authenticate(Client& client, const Authenticate& request, c
     client.forget_selections();
     client.guest = nullptr;
   }
+  client.note_identity();
   return error;
 }
 

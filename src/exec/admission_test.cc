@@ -102,6 +102,7 @@ class Somebody final : public engine::Identity {
  public:
   explicit Somebody(uint64_t number) : number_(number) {}
   [[nodiscard]] uint64_t number() const override { return number_; }
+  [[nodiscard]] uint64_t log_number() const override { return 100 + number_; }
 
  private:
   uint64_t number_;
@@ -121,6 +122,18 @@ TEST_F(AdmissionTest, what_a_client_opened_is_gone_when_it_is_somebody_else) {
   EXPECT_EQ(ask(client, Ask::find(0, {"1"})), "rows/1 1");
   log_in(8);
   EXPECT_EQ(ask(client, Ask::find(0, {"1"})), "error unknown_id");
+}
+
+TEST_F(AdmissionTest, the_number_of_a_client_in_the_logs_is_that_of_its_last_login) {
+  Connection& client = shopper();
+  EXPECT_EQ(client.client.log_number, 0U);
+  for (const uint64_t number : {7, 8}) {
+    client.client.account.set_outcome(std::make_shared<Somebody>(number));
+    ask(client, Ask::authenticate("", Authenticate::Method::account));
+    EXPECT_EQ(client.client.log_number, 100 + number);
+  }
+  ask(client, Ask::authenticate("wrong", Authenticate::Method::account));
+  EXPECT_EQ(client.client.log_number, 0U);
 }
 
 TEST_F(AdmissionTest, without_access_nothing_but_authentication_is_answered) {

@@ -153,6 +153,10 @@ class Ask {
     as<Find>().change.assignments = assignments;
     return std::move(*this).count();
   }
+  Ask as_increment() && {
+    as<Find>().change.is_increment = true;
+    return std::move(*this);
+  }
   Ask remove() && {
     as<Find>().change.kind = Change::Kind::remove;
     return std::move(*this).count();

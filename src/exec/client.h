@@ -61,10 +61,19 @@ class Client {
   Account account;
   /// For whoever looks from outside.
   Published<uint64_t> requests_answered = 0;
+  /// The same: its number in the host's logs; 0 = it has none there.
+  Published<uint64_t> log_number = 0;
   /// Knows whether the client is still there; nullptr = the client always counts as there.
   const Presence* presence = nullptr;
   /// As the host's logs know it while it has named no account; nullptr = they have not been told of it.
   std::shared_ptr<engine::Identity> guest;
+
+  /// Who it is to the host's logs has changed.
+  void note_identity() {
+    const engine::Identity* const known =
+        account.identity() != nullptr ? account.identity().get() : guest.get();
+    log_number = known == nullptr ? 0 : known->log_number();
+  }
 
   /// What was opened under this id; nullptr if nothing was.
   [[nodiscard]] engine::Selection* selection(uint32_t id) const {

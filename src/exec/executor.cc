@@ -54,7 +54,7 @@ Executed Executor::execute(Client& client, const Request& request, size_t positi
   if (job.out().failed()) [[unlikely]] {
     return Executed::done;
   }
-  if (trail_.is_on()) [[unlikely]] {
+  if (trail_.concerns(client)) [[unlikely]] {
     trail_.receive(job, *settings_);
   }
   settle_what_came_before(client, request);

@@ -75,7 +75,6 @@ class FuzzedTrail final : public engine::Trail {
     require(is_line(text()));
     return std::make_unique<Entry>();
   }
-  [[nodiscard]] bool is_current(const engine::TrailEntry&) const override { return true; }
   void follow(engine::TrailEntry*) override {}
   void ended(engine::TrailEntry& entry, const engine::Asked&, const engine::Ended&,
              const engine::TextMaker& text) override {

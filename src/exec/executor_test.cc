@@ -222,6 +222,18 @@ TEST_F(CountingTest, a_change_counts_as_an_increment_where_all_of_it_counts) {
   EXPECT_EQ(count(Counter::requests_update), 2);
 }
 
+TEST_F(CountingTest, what_a_protocol_sets_beside_a_count_makes_no_update_of_it) {
+  Connection& shop = shopper();
+  const auto count_and_set = [] {
+    return Ask::find(0, {"1"}).change(0, Operation::add_wrapping, "1").change(1, Operation::set, "x");
+  };
+  turn(shop, {count_and_set().as_increment()});
+  EXPECT_EQ(count(Counter::requests_increment), 1);
+  EXPECT_EQ(count(Counter::requests_update), 0);
+  turn(shop, {count_and_set()});
+  EXPECT_EQ(count(Counter::requests_update), 1);
+}
+
 TEST_F(CountingTest, a_request_for_nothing_is_a_request_of_the_turn) {
   Connection& shop = shopper();
   const uint64_t before = count(Counter::turn_requests);
@@ -254,6 +266,17 @@ TEST_F(CountingTest, rows_count_by_what_was_done_to_them) {
   EXPECT_EQ(count(Counter::rows_updated), 2);
   EXPECT_EQ(count(Counter::rows_deleted), 1);
   EXPECT_EQ(count(Counter::rows_read), 3 + 2 + 1);
+}
+
+TEST_F(CountingTest, transactions_count_where_they_changed_rows) {
+  Connection& shop = shopper();
+  open_for_insert(shop);
+  const auto add = [] { return Ask::find(0, {"1"}).add({"1"}); };
+  const auto duplicate = [] { return Ask::insert(9, {"2", "1", "x", "1"}); };
+  turn(shop, {duplicate(), Ask::find(0, {"99"}).remove(), Ask::group({add(), duplicate()})});
+  EXPECT_EQ(count(Counter::commits), 0);
+  turn(shop, {duplicate(), add(), add()});
+  EXPECT_EQ(count(Counter::commits), 1);
 }
 
 TEST_F(CountingTest, only_turns_that_executed_something_count) {

@@ -22,6 +22,7 @@ const std::shared_ptr<engine::Identity>& identity_of(Client& client, engine::Tra
   }
   if (client.guest == nullptr) {
     client.guest = trail.introduce(client.presence != nullptr ? client.presence->address() : std::string());
+    client.note_identity();
   }
   return client.guest;
 }
@@ -54,20 +55,19 @@ void forget_over(Traces& traces) {
 void RequestTrail::receive(Job& job, const Settings& settings) {
   Client& client = *job.client;
   const RequestKind kind = job.request->kind;
-  const bool asks_nothing = kind == RequestKind::nothing || kind == RequestKind::authenticate;
-  if (asks_nothing || !client.account.may_read(settings)) {
+  value_bytes_max_ = settings.logged_value_bytes_max;
+  if (kind == RequestKind::nothing || kind == RequestKind::authenticate) {
     return;
   }
-  value_bytes_max_ = settings.logged_value_bytes_max;
+  job.trace = next_kept(client);
+  if (job.trace != nullptr || !is_on() || !client.account.may_read(settings)) {
+    return;
+  }
   try {
     if (client.traces == nullptr) {
       client.traces = std::make_unique<Traces>();
     }
     Traces& traces = *client.traces;
-    job.trace = next_kept(traces);
-    if (job.trace != nullptr) {
-      return;
-    }
     job.trace = &traces.list.emplace_back();
     ++traces.next;
     const std::shared_ptr<engine::Identity>& identity = identity_of(client, *trail_);
@@ -79,21 +79,33 @@ void RequestTrail::receive(Job& job, const Settings& settings) {
   }
 }
 
-/// Of a request that was put back; nullptr where none was, or the host wanted to know of nothing meanwhile.
-Trace* RequestTrail::next_kept(Traces& traces) {
-  if (traces.next == traces.list.size()) {
+/// Of a request that was put back; nullptr where none was, or it came while the host wanted to know of
+/// nothing.
+Trace* RequestTrail::next_kept(Client& client) const {
+  if (client.traces == nullptr) {
     return nullptr;
   }
-  Trace& kept = traces.list[traces.next];
-  if (kept.entry != nullptr && !trail_->is_current(*kept.entry)) {
-    traces.list.erase(traces.list.begin() + static_cast<ptrdiff_t>(traces.next), traces.list.end());
-    return nullptr;
+  Traces& traces = *client.traces;
+  if (traces.next < traces.list.size()) {
+    return &traces.list[traces.next++];
   }
-  ++traces.next;
-  return &kept;
+  if (traces.list.empty() && !is_on()) {
+    client.traces.reset();
+  }
+  return nullptr;
 }
 
-void RequestTrail::follow(const Job& job) { trail_->follow(job.trace->entry.get()); }
+void RequestTrail::follow(const Job& job) {
+  if (is_on()) {
+    trail_->follow(job.trace->entry.get());
+  }
+}
+
+void RequestTrail::follow_none() {
+  if (is_on()) {
+    trail_->follow(nullptr);
+  }
+}
 
 void RequestTrail::keep(Job& job) {
   job.client->traces->next = 0;  // those before it are over
@@ -106,7 +118,7 @@ void RequestTrail::end(Job& job) {
   job.trace = nullptr;
   const RowCounts rows = rows_of(job);
   try {
-    if (trace.entry != nullptr) {
+    if (trace.entry != nullptr && is_on()) {
       trail_->ended(*trace.entry, asked_by(job, identity_of(client, *trail_)),
                     {.error = job.outcome,
                      .rows_examined = rows.read,

@@ -21,8 +21,12 @@ class RequestTrailTest : public ExecutorTest {
     return "received ROWSOCKET UPDATE shop.item [index 0] = " + id + " SET stock += 1 LIMIT 1";
   }
 
-  void SetUp() override { engine.tell(&trail); }
+  void SetUp() override { look_again(); }
   void TearDown() override { EXPECT_EQ(trail.open_entries, 0); }
+
+  /// Until it looks again, the host wants to know of nothing.
+  void look_away() { engine.tell(nullptr); }
+  void look_again() { engine.tell(&trail); }
 
   RecordingTrail trail;
   Connection& one = shopper();
@@ -34,6 +38,18 @@ TEST_F(RequestTrailTest, a_request_is_told_of_when_it_comes_and_when_it_ends) {
   ask(one, read("99"));
   EXPECT_THAT(trail.take(), ElementsAre(read_text("99"), "ended 0/0/0 ok"));
   EXPECT_EQ(trail.turns, 2);
+}
+
+TEST_F(RequestTrailTest, a_client_has_its_number_in_the_logs_from_its_first_request_that_they_have) {
+  look_away();
+  ask(one, read("1"));
+  EXPECT_EQ(one.client.log_number, 0U);
+  look_again();
+  ask(one, read("1"));
+  EXPECT_EQ(one.client.log_number, 14U);
+  look_away();
+  ask(one, read("1"));
+  EXPECT_EQ(one.client.log_number, 14U);
 }
 
 TEST_F(RequestTrailTest, a_write_ends_with_its_commit) {
@@ -97,18 +113,45 @@ TEST_F(RequestTrailTest, what_is_put_back_behind_another_request_is_told_of_once
   EXPECT_THAT(trail.take(), ElementsAre(read_text("1"), "ended 1/1/0 ok"));
 }
 
-TEST_F(RequestTrailTest, what_was_put_back_before_the_host_looked_away_is_told_of_anew) {
+TEST_F(RequestTrailTest, a_request_that_waits_while_the_host_looks_away_is_told_of_once) {
   engine.set_busy("shop.item", true);
   EXPECT_EQ(ask(one, read("1")), "parked");
-  engine.tell(nullptr);
+  EXPECT_THAT(trail.take(), ElementsAre("guest ", read_text("1")));
+  look_away();
+  EXPECT_EQ(ask(one, read("1")), "parked");
+  look_again();
+  EXPECT_EQ(ask(one, read("1")), "parked");
+  engine.set_busy("shop.item", false);
+  EXPECT_EQ(ask(one, read("1")), "rows/3 5 pen 1");
+  EXPECT_THAT(trail.take(), ElementsAre("ended 1/1/0 ok"));
+}
+
+TEST_F(RequestTrailTest, what_ends_while_the_host_looks_away_is_not_mixed_up_with_what_comes_behind_it) {
+  engine.set_busy("shop.item", true);
+  EXPECT_EQ(ask(one, read("1")), "parked");
+  look_away();
   engine.set_busy("shop.item", false);
   EXPECT_EQ(ask(one, read("1")), "rows/3 5 pen 1");
   EXPECT_THAT(trail.take(), ElementsAre("guest ", read_text("1")));
-  ++trail.round;
-  trail.open_entries = 0;
-  engine.tell(&trail);
+  EXPECT_EQ(std::exchange(trail.open_entries, 0), 1);
+  look_again();
   ask(one, read("2"));
   EXPECT_THAT(trail.take(), ElementsAre(read_text("2"), "ended 1/1/0 ok"));
+}
+
+TEST_F(RequestTrailTest, what_waits_behind_another_request_is_told_of_when_the_host_looks_again) {
+  engine.set_busy("shop.item", true);
+  EXPECT_EQ(ask(one, read("1")), "parked");
+  look_away();
+  begin();
+  EXPECT_EQ(send(one, read("1")), Executed::parked);
+  EXPECT_EQ(send(one, read("2")), Executed::parked);
+  end();
+  EXPECT_THAT(trail.take(), ElementsAre("guest ", read_text("1")));
+  look_again();
+  engine.set_busy("shop.item", false);
+  turn(one, one.put_back);
+  EXPECT_THAT(trail.take(), ElementsAre("ended 1/1/0 ok", read_text("2"), "ended 1/1/0 ok"));
 }
 
 TEST_F(RequestTrailTest, failures_end_with_their_error) {

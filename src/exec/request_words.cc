@@ -6,12 +6,16 @@
 namespace rowsocket::exec {
 namespace {
 
-/// A change of numbers only; also one by nothing, where it can be told from an update with nothing.
+/// A change of numbers only, or with what its protocol sets beside them; also one by nothing, where it can be
+/// told from an update with nothing.
 bool is_increment(const Change& change) {
   const auto counts = [](const Assignment& one) {
     return one.operation != Operation::set && one.operation != Operation::append &&
            one.operation != Operation::prepend;
   };
+  if (change.is_increment) {
+    return true;
+  }
   return change.assignments.empty()
              ? change.keeps_signs
              : std::all_of(change.assignments.begin(), change.assignments.end(), counts);

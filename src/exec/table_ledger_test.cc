@@ -72,6 +72,15 @@ TEST_F(CountedRequestsTest, rows_are_those_that_a_find_stood_on_and_told) {
   EXPECT_EQ(of_shelves.rows_changed, 0U);
 }
 
+TEST_F(CountedRequestsTest,
+       a_request_that_runs_again_has_the_rows_of_its_last_run_and_the_thread_those_of_all) {
+  engine.lose_transaction_at_write(2);
+  turn(one, {Ask::find(0, {"1"}).add({"1"}), Ask::find(0, {"2"}).add({"1"})});
+  EXPECT_EQ(count(Counter::replays), 1U);
+  EXPECT_EQ(figures("0").rows_examined, 2U);
+  EXPECT_EQ(count(Counter::rows_read), 4U);
+}
+
 TEST_F(CountedRequestsTest, requests_are_told_apart_by_what_they_do) {
   turn(one, {Ask::insert(9, {"7", "1", "x", "1"}), Ask::find(0, {"7"}).update({"3"}),
              Ask::find(0, {"7"}).add({"3"}), Ask::find(0, {"7"}).remove(), Ask::find(0, {"7"})});

@@ -33,7 +33,7 @@ Committed Transaction::commit() {
     counters_.add(Counter::rows_inserted, uncommitted_.inserted);
     counters_.add(Counter::rows_updated, uncommitted_.updated);
     counters_.add(Counter::rows_deleted, uncommitted_.deleted);
-    counters_.add(Counter::commits, did_write ? 1 : 0);
+    counters_.add(Counter::commits, uncommitted_.changed() > 0 ? 1 : 0);
     fill_in_gtids();
     forget();
     return committed;

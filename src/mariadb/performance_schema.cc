@@ -2,8 +2,8 @@
 //
 // The interface exists for code that was compiled with it. The server was, and its structures do not depend
 // on it; only this file of ours asks for it, and includes nothing of the server else.
-#define HAVE_PSI_INTERFACE 1
-#define HAVE_PSI_THREAD_INTERFACE 1
+#define HAVE_PSI_INTERFACE
+#define HAVE_PSI_THREAD_INTERFACE
 #include <my_global.h>
 // my_global.h comes first.
 #include <mysql/psi/psi.h>

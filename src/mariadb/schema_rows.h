@@ -19,6 +19,7 @@ class SchemaRow {
   SchemaRow& text(std::string_view value);
   SchemaRow& text_or_null(std::string_view value);  ///< NULL where it is empty
   SchemaRow& number(uint64_t value);
+  SchemaRow& number_or_null(uint64_t value) { return value == 0 ? null() : number(value); }
   /// In microseconds, with three digits behind the point.
   SchemaRow& microseconds(uint64_t ns);
   SchemaRow& null();

@@ -65,6 +65,7 @@ constexpr uint32_t decimals = 2003;  ///< 20 digits, three of them behind the po
 // The server changes nothing of it, but takes no constant.
 ST_FIELD_INFO connections_columns[] = {
     Show::Column("ID", Show::ULonglong(), NOT_NULL),
+    Show::Column("LOG_ID", Show::ULonglong(), NULLABLE),
     Show::Column("PROTOCOL", Show::Varchar(32), NOT_NULL),
     Show::Column("PORT", Show::Varchar(8), NOT_NULL),
     Show::Column("ACCOUNT", Show::Userhost(), NULLABLE),
@@ -97,6 +98,7 @@ bool tell_connection(THD* thd, TABLE* table, const ConnectionFigures& figures) {
       account == nullptr ? "" : account->names.priv_user + "@" + account->names.priv_host;
   return SchemaRow(table)
       .number(figures.number)
+      .number_or_null(figures.log_number)
       .text(figures.protocol_name)
       .text(figures.port_access == exec::Access::read ? "read" : "write")
       .text_or_null(name)

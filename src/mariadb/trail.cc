@@ -2,7 +2,6 @@
 #include "mariadb/server_headers.h"
 // The server's headers come first.
 #include <algorithm>
-#include <atomic>
 #include <utility>
 
 #include "mariadb/server_differences.h"
@@ -17,11 +16,6 @@ using engine::Begin;
 using engine::Deed;
 using engine::Ended;
 using engine::TextMaker;
-
-/// Of all sessions: whether the server wanted to know of requests when one last looked, and how often it has
-/// begun to.
-std::atomic<bool> is_wanted{false};
-std::atomic<uint64_t> times_wanted{0};
 
 bool audits_general() { return mysql_audit_general_enabled(); }
 bool audits_tables() { return mysql_audit_table_enabled(); }
@@ -103,7 +97,6 @@ struct Trail::Entry final : engine::TrailEntry {
   my_hrtime_t came_at = my_hrtime();
   ulonglong asks_since_us = 0;  ///< for its tables; 0 = it does not
   ulonglong locking_us = 0;     ///< how long it did so before
-  uint64_t times_wanted_before = times_wanted.load();
   bool has_text = false;
   std::string text;
   std::vector<std::string> tables;  ///< that were told of
@@ -112,13 +105,7 @@ struct Trail::Entry final : engine::TrailEntry {
 // ---- requests
 
 engine::Trail* Trail::if_wanted() {
-  const bool wanted = opt_log || logs_slow() || audits_general() || audits_tables();
-  if (is_wanted.load(std::memory_order_relaxed) != wanted) [[unlikely]] {
-    if (!is_wanted.exchange(wanted) && wanted) {
-      times_wanted.fetch_add(1);
-    }
-  }
-  return wanted ? this : nullptr;
+  return opt_log || logs_slow() || audits_general() || audits_tables() ? this : nullptr;
 }
 
 std::shared_ptr<engine::Identity> Trail::introduce(const std::string& address) {
@@ -137,10 +124,6 @@ std::unique_ptr<engine::TrailEntry> Trail::received(const Asked& asked, const Te
     general_log_write(pen.thd(), COM_QUERY, entry->text.data(), entry->text.size());
   }
   return entry;
-}
-
-bool Trail::is_current(const engine::TrailEntry& entry) const {
-  return static_cast<const Entry&>(entry).times_wanted_before == times_wanted.load();
 }
 
 void Trail::follow(engine::TrailEntry* entry) { followed_ = static_cast<Entry*>(entry); }

@@ -35,7 +35,6 @@ class Trail final : public engine::Trail {
   [[nodiscard]] std::shared_ptr<engine::Identity> introduce(const std::string& address) override;
   [[nodiscard]] std::unique_ptr<engine::TrailEntry> received(const engine::Asked& asked,
                                                              const engine::TextMaker& text) override;
-  [[nodiscard]] bool is_current(const engine::TrailEntry& entry) const override;
   void follow(engine::TrailEntry* entry) override;
   void ended(engine::TrailEntry& entry, const engine::Asked& asked, const engine::Ended& end,
              const engine::TextMaker& text) override;

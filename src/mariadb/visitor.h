@@ -32,6 +32,7 @@ class Visitor : public engine::Identity {
   Visitor(const Visitor&) = delete;
   Visitor& operator=(const Visitor&) = delete;
 
+  [[nodiscard]] uint64_t log_number() const override { return connection_id_; }
   [[nodiscard]] my_thread_id connection_id() const { return connection_id_; }
   [[nodiscard]] const std::string& external_user() const { return external_user_; }
   [[nodiscard]] const std::string& proxy_user() const { return proxy_user_; }

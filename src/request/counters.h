@@ -24,12 +24,12 @@
   ROWSOCKET_COUNTER(requests_insert, "inserts")                                                          \
   ROWSOCKET_COUNTER(requests_update, "updates")                                                          \
   ROWSOCKET_COUNTER(requests_delete, "deletes")                                                          \
-  ROWSOCKET_COUNTER(requests_increment, "increments and decrements")                                     \
+  ROWSOCKET_COUNTER(requests_increment, "changes that only count up or down")                            \
   ROWSOCKET_COUNTER(requests_group, "groups; their members are counted as well")                         \
   ROWSOCKET_COUNTER(requests_authenticate, "authentications")                                            \
   ROWSOCKET_COUNTER(requests_unknown, "requests that are none")                                          \
   ROWSOCKET_COUNTER(requests_lenient, "requests that a strict server would refuse")                      \
-  ROWSOCKET_COUNTER(rows_read, "rows that finds stood on, skipped ones included")                        \
+  ROWSOCKET_COUNTER(rows_read, "rows that finds stood on, skipped ones and each further try included")   \
   ROWSOCKET_COUNTER(rows_inserted, "rows inserted and committed")                                        \
   ROWSOCKET_COUNTER(rows_updated, "rows updated and committed")                                          \
   ROWSOCKET_COUNTER(rows_deleted, "rows deleted and committed")                                          \
@@ -47,7 +47,7 @@
   ROWSOCKET_COUNTER(bytes_sent, "bytes sent")                                                            \
   ROWSOCKET_COUNTER(turns, "turns that executed something")                                              \
   ROWSOCKET_COUNTER(turn_requests, "requests executed; divided by turns: requests per turn")             \
-  ROWSOCKET_COUNTER(commits, "transactions committed that changed something")                            \
+  ROWSOCKET_COUNTER(commits, "transactions committed in which rows were inserted, updated or deleted")   \
   ROWSOCKET_COUNTER(commit_failures, "transactions whose commit failed")                                 \
   ROWSOCKET_COUNTER(replays, "transactions executed again request by request")                           \
   ROWSOCKET_COUNTER(parked, "requests that had to wait for a lock")                                      \

@@ -158,7 +158,7 @@ enum class Operation : uint8_t {
 struct Assignment {
   uint32_t column = 0;  ///< position in the selection's columns
   Operation operation = Operation::set;
-  Value value;
+  Value value = {};
 };
 
 /// What is done to each row found.
@@ -167,6 +167,8 @@ struct Change {
   Kind kind = Kind::none;
   std::span<const Assignment> assignments = {};  ///< each column at most once
   bool keeps_signs = false;  ///< a row stays as it is if one of its columns would change its sign
+  /// The client asks for an increment or a decrement; what its protocol sets beside it only goes with that.
+  bool is_increment = false;
 };
 
 /// What is told of the rows.

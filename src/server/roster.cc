@@ -18,6 +18,7 @@ ConnectionFigures figures_of(const ClientConnection& connection, uint64_t now_ms
           .protocol_name = {},
           .port_access = connection.port_access,
           .account = connection.shown_account,
+          .log_number = connection.client.log_number,
           .peer = connection.stream.peer(),
           .encryption = connection.encryption,
           .connected_ms = since(connection.connected_ms, now_ms),

@@ -14,6 +14,7 @@ from support.accounts import OK, PASSWORD, UNAUTHENTICATED, account, client, log
 from support.logs import Audited, LogFile, audited, switched
 from support.mariadb import Database, RowSocketServer
 from support.resp import RespServer
+from support.schema_tables import of_client
 from support.tree import ServerTree
 
 OPEN = b"P\t1\td\tt\tPRIMARY\tid,a"
@@ -73,10 +74,11 @@ def test_a_client_comes_asks_and_goes_as_one_of_sql_does(audited_server: RespSer
     with account(audited_server, "app@localhost", grants=["ALL ON d.*"]):
         with client(audited_server, "app") as wire:
             wire.ask_all(OPEN, b"1\t=\t1\t1")
+            number = of_client(audited_server, wire)["LOG_ID"]
         audited_server.wait_until("has seen the client go", lambda: ",DISCONNECT," in log.text())
     entries = of_user(log, "app")
     assert [entry.operation for entry in entries] == ["CONNECT", "QUERY", "READ", "QUERY", "DISCONNECT"]
-    assert {(entry.host, entry.connection) for entry in entries} == {("localhost", entries[0].connection)}
+    assert {(entry.host, entry.connection) for entry in entries} == {("localhost", number)}
     assert entries[2].query == entries[3].query != entries[1].query
     assert {entry.database for entry in entries[1:4]} == {"d"}
 

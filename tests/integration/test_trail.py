@@ -20,6 +20,7 @@ from support.logs import (
     switched,
 )
 from support.resp import RespServer
+from support.schema_tables import of_client
 
 # ---- the general log
 
@@ -73,6 +74,25 @@ def test_clients_that_name_no_account_have_numbers_too(logged: RespServer) -> No
     assert len(connected) == 2
     assert set(asked) == connected
     assert asked[0] == asked[2] != asked[1]
+
+
+def test_the_number_in_the_logs_leads_to_the_client(logged: RespServer) -> None:
+    general, slow = general_log(logged), slow_log(logged)
+    with (
+        account(logged, "app@localhost", grants=["ALL ON d.*"]),
+        client(logged, "app") as known,
+        logged.raw("write") as guest,
+    ):
+        guest.ask(OPEN)
+        known.ask(OPEN)
+        assert of_client(logged, guest)["LOG_ID"] is None
+        with switched(logged, general_log=1, slow_query_log=1):
+            guest.ask(b"1\t=\t1\t1")
+            known.ask(b"1\t=\t1\t2")
+        numbers = [of_client(logged, one)["LOG_ID"] for one in (guest, known)]
+    asked = [entry.connection for entry in general_entries(general) if entry.text.startswith("ROWSOCKET")]
+    assert asked == numbers
+    assert [entry.connection for entry in slow_requests(slow)] == numbers
 
 
 def test_all_protocols_are_logged_alike(logged: RespServer) -> None:
@@ -155,6 +175,31 @@ def test_a_request_that_waits_for_a_table_has_one_line(logged: RespServer) -> No
     ]
     waited = entries[1]
     assert 0.3 <= waited.lock_s <= waited.query_s
+
+
+def test_a_request_that_waits_has_one_line_however_the_log_is_switched(logged: RespServer) -> None:
+    log = general_log(logged)
+    with (
+        switched(logged, general_log=1),
+        logged.raw("write") as wire,
+        logged.raw("write") as beside,
+        contextlib.closing(logged.connect()) as other,
+        other.cursor() as cursor,
+    ):
+        wire.ask(OPEN)
+        cursor.execute("LOCK TABLES d.t WRITE")
+        wire.send(b"1\t=\t1\t1\n")
+        logged.wait_until("has a line for the request", lambda: "PRIMARY = 1" in log.text())
+        for is_on in (0, 1, 0, 1):
+            logged.sql("SET GLOBAL general_log = %s", (is_on,))
+            beside.ask(b"P\t1\tapp\titem\tPRIMARY\tk")  # a turn
+        cursor.execute("UNLOCK TABLES")
+        assert wire.line() == b"0\t3"
+        wire.ask(b"1\t=\t1\t2")
+    assert [text.split(" LIMIT")[0] for text in requests(log) if text.startswith("FIND")] == [
+        "FIND d.t PRIMARY = 1",
+        "FIND d.t PRIMARY = 2",
+    ]
 
 
 # ---- the slow log

@@ -41,6 +41,18 @@ def test_add_and_replace_look_whether_the_row_is_there(cache: MemcachedConnectio
     assert cache.value("a") == b"4"
 
 
+def test_what_stores_nothing_counts_as_no_commit(
+    cache: MemcachedConnection, cache_server: MemcachedServer
+) -> None:
+    cache.store("add a 0 0", b"1")
+    commits = cache_server.counter("commits")
+    assert cache.store("add a 0 0", b"2") == "NOT_STORED"
+    assert cache.word("delete b") == "NOT_FOUND"
+    assert cache_server.counter("commits") == commits
+    assert cache.store("set a 0 0", b"2") == "STORED"
+    assert cache_server.counter("commits") == commits + 1
+
+
 def test_append_and_prepend_leave_flags_and_expiry(
     cache: MemcachedConnection, cache_server: MemcachedServer
 ) -> None:

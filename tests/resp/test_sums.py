@@ -131,3 +131,23 @@ def test_an_unsigned_column_counts_down(column: RespServer, resp: RespConnection
     assert resp.command("INCRBY", "@@typed.a", -9) == b":0\r\n"
     assert resp.command("DECR", "@@typed.a") == OVERFLOW
     assert stored(column) == ["0"]
+
+
+def test_sums_are_counted_as_increments(emptied: RespServer, resp: RespConnection) -> None:
+    """The container's cas is set with them."""
+
+    def counted() -> list[int]:
+        of_table = "SELECT SUM(increments), SUM(updates) FROM information_schema.rowsocket_tables"
+        ((increments, updates),) = emptied.sql(f"{of_table} WHERE table_name = 'item'")
+        status = [emptied.counter(f"requests_{kind}") for kind in ("increment", "update")]
+        return [int(increments), int(updates), *status]
+
+    resp.command("SET", "a", "1")
+    with emptied.memcached() as cache:
+        before = counted()
+        assert resp.command("INCR", "a") == b":2\r\n"
+        assert resp.command("DECRBY", "a", 1) == b":1\r\n"
+        assert cache.word("incr a 1") == "2"
+        assert cache.word("ma a D1 MD T100") == "HD"
+        resp.command("APPEND", "a", "0")
+        assert [now - then for now, then in zip(counted(), before, strict=True)] == [4, 1, 4, 1]

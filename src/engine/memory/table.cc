@@ -56,7 +56,7 @@ bool canonical_integer(std::string_view text, std::string& canonical) {
     return false;
   }
   const size_t first = std::min(text.find_first_not_of('0'), text.size() - 1);
-  canonical.assign(negative && text[first] != '0' ? "-" : "");
+  canonical.assign(negative && text[first] != '0' ? 1 : 0, '-');
   canonical.append(text.substr(first));
   return true;
 }

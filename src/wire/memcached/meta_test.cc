@@ -268,6 +268,7 @@ TEST_F(MetaTest, a_count_goes_up_or_down) {
   EXPECT_THAT(words_of(find_of("ma a\r\n").change.assignments), StartsWith("0 +wrap 1"));
   EXPECT_THAT(words_of(find_of("ma a D5 MD\r\n").change.assignments), StartsWith("0 -zero 5"));
   EXPECT_THAT(words_of(find_of("ma a T9\r\n").change.assignments), testing::EndsWith("3 = 1800000009"));
+  EXPECT_TRUE(find_of("ma a T9\r\n").change.is_increment);
   EXPECT_EQ(told("ma a v c t\r\n"), "VA 5 c42 t60\r\nhello\r\n");
   EXPECT_EQ(told("ma a\r\n"), "HD\r\n");
   EXPECT_EQ(told("ma a q\r\n"), "");

@@ -130,7 +130,7 @@ Find* make_count_find(const Scope& scope, const Key& key, const CountLine& line,
   if (container.has_expiry && line.new_expiry.has_value()) {
     assignments.set_number(places.expiry_at, number_value(scope, *line.new_expiry));
   }
-  find->change = {.kind = Change::Kind::assign, .assignments = assignments.all()};
+  find->change = {.kind = Change::Kind::assign, .assignments = assignments.all(), .is_increment = true};
   find->tell = Tell::rows_after;
   return assignments.ok() ? find : nullptr;
 }

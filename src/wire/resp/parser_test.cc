@@ -145,6 +145,7 @@ TEST_F(RespTest, a_sum_is_one_step_whether_or_not_the_row_is_there) {
   ASSERT_EQ(find.change.assignments.size(), 2U);
   EXPECT_EQ(find.change.assignments[0].operation, Operation::add_whole);
   EXPECT_EQ(find.change.assignments[0].value.view(), "-5");
+  EXPECT_TRUE(find.change.is_increment);
   EXPECT_EQ(find.tell, Tell::rows_after);
   const Insert& insert = inserted_by({"DECRBY", "a", "5"});
   EXPECT_EQ(insert.values[1].view(), "-5");

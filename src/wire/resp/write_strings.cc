@@ -299,6 +299,7 @@ void plan_combined(const Scope& scope, const Key& key, std::string_view value, O
   Find* const find = with_reply<NumberReply>(scope, make_combining_find(scope, key, row, insert), &container,
                                              kind, layout, per_column);
   if (find != nullptr) {
+    find->change.is_increment = kind == NumberReply::Kind::number;
     insert->tells_rows = true;
     insert->reply = find->reply;
     find->otherwise = insert;
