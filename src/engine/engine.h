@@ -59,8 +59,9 @@ struct SelectionDescription {
   std::string unique_columns = {};
   /// Where it is not 0, the same of an index that has another number of columns.
   uint32_t unique_key_parts = 0;
-  bool key_columns_first = false;  ///< the index's columns stand before `columns`; needs unique_key_parts
-  bool all_columns = false;        ///< in place of `columns` those of SELECT *, told with their names
+  /// The index's columns stand before `columns`: another index than a unique one of whole columns is refused.
+  bool key_columns_first = false;
+  bool all_columns = false;  ///< in place of `columns` those of SELECT *, told with their names
 
   bool operator==(const SelectionDescription&) const = default;
 };

@@ -197,7 +197,9 @@ Error Binding::resolve_names(const engine::SelectionDescription& description, TA
   }
   const KEY& index = table->key_info[key_number];
   index_name.assign(index.name.str, index.name.length);
-  if (const uint32_t parts = description.unique_key_parts;
+  const bool is_of_whole_key = description.key_columns_first && description.unique_key_parts == 0;
+  if (const uint32_t parts =
+          is_of_whole_key ? declared_part_count(table, index) : description.unique_key_parts;
       parts > 0 && !is_unique_over(table, index, parts)) {
     return Error(ErrorCode::no_such_index, "index '" + description.index + "'" + in_table(table) +
                                                " is not unique over " + std::to_string(parts) +

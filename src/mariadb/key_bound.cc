@@ -7,6 +7,7 @@
 
 #include "mariadb/conversion.h"
 #include "mariadb/key_bound.h"
+#include "mariadb/text_bounds.h"
 #include "mariadb/text_prefix.h"
 #include "sql_values/order.h"
 #include "sql_values/range_end.h"
@@ -96,7 +97,8 @@ bool KeyBound::set(THD* thd, TABLE* table, const Binding& binding, KeyOperator k
 bool KeyBound::take_both_places(THD* thd, TABLE* table, const KeyPart& part, const Value& value, bool raw,
                                 Fit fit) {
   const bool is_text_apart =
-      part.is_text_apart && (fit == Fit::above || fit == Fit::below) && !value.is_now();
+      part.is_text_apart && !value.is_now() &&
+      (fit == Fit::above || fit == Fit::below || (fit == Fit::exact && part.is_prefix));
   const bool is_of_two_numbers = part.is_of_members && fit == Fit::exact && operator_ == KeyOperator::equal;
   if ((!part.is_moment && !is_of_two_numbers && !is_text_apart) || binding_->whole_key_only) [[likely]] {
     return false;
@@ -104,7 +106,8 @@ bool KeyBound::take_both_places(THD* thd, TABLE* table, const KeyPart& part, con
   const auto first = image_.begin() + part.key_offset;
   other_end_.assign(first, first + part.info->store_length);
   const bool is_written =
-      is_text_apart ? write_both_ends(table, binding_->key, part, value, raw, &*first, other_end_.data())
+      is_text_apart ? write_both_ends(table, binding_->key, part, value, raw, operator_ == KeyOperator::equal,
+                                      &*first, other_end_.data())
                     : write_both_places(thd, table, binding_->key, part, &*first, other_end_.data());
   if (!is_written) {
     return false;
@@ -176,7 +179,9 @@ bool KeyBound::set_prefix(THD* thd, TABLE* table, const Binding& binding, std::s
   open_between(low, high);
   std::vector<char> least;
   std::vector<char> greatest;
-  if (!low.finds_nothing_ && !low.has_two_ends_ && prefix.range(part.info->length, least, greatest)) {
+  const bool has_range = !part.is_prefix || !beginnings_say_nothing(part.field->charset());
+  if (has_range && !low.finds_nothing_ && !low.has_two_ends_ &&
+      prefix.range(part.info->length, least, greatest)) {
     low.append_part(last, least.data(), least.size());
     high.append_part(last, greatest.data(), greatest.size());
     if (part.is_descending) {

@@ -95,6 +95,7 @@ Fit store_nearest_time(THD* thd, Field* field, const Value& value) {
   }
   MYSQL_TIME time;
   unpack_time(wanted, &time, is_time ? MYSQL_TIMESTAMP_TIME : MYSQL_TIMESTAMP_DATETIME);
+  my_datetime_trunc(&time, field->decimals());  // TIME_ROUND_FRACTIONAL would pass over a month 0
   field->set_notnull();
   if (field->type() == MYSQL_TYPE_TIMESTAMP) {
     store_moment(thd, field, time);

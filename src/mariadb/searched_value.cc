@@ -364,7 +364,7 @@ Fit write_key_part(THD* thd, TABLE* table, const KEY* key, const KeyPart& part, 
 }
 
 bool write_both_ends(TABLE* table, const KEY* key, const KeyPart& part, const Value& value, bool raw,
-                     uchar* lesser, uchar* greater) {
+                     bool is_equal, uchar* lesser, uchar* greater) {
   CHARSET_INFO* const charset = part.field->charset();
   StringBuffer<MAX_FIELD_WIDTH> searched;
   StringBuffer<MAX_FIELD_WIDTH> kept(charset);
@@ -373,8 +373,9 @@ bool write_both_ends(TABLE* table, const KEY* key, const KeyPart& part, const Va
   }
   const size_t characters_max = part.info->length / charset->mbmaxlen;
   TextBounds bounds;
-  const bool has_ends = part.is_prefix ? bounds_of_beginning(charset, searched, kept, characters_max, bounds)
-                                       : bounds_of_text(charset, kept, characters_max, bounds);
+  const bool has_ends = part.is_prefix
+                            ? bounds_of_beginning(charset, searched, kept, characters_max, is_equal, bounds)
+                            : bounds_of_text(charset, kept, characters_max, bounds);
   if (!has_ends) {
     return false;
   }

@@ -61,6 +61,6 @@ class SecondRecord {
 
 /// Of text that fills the part of a key or is longer: the ends of what may equal it (see text_bounds.h).
 [[nodiscard]] bool write_both_ends(TABLE* table, const KEY* key, const KeyPart& part, const Value& value,
-                                   bool raw, uchar* lesser, uchar* greater);
+                                   bool raw, bool is_equal, uchar* lesser, uchar* greater);
 
 }  // namespace rowsocket::mariadb

@@ -2,6 +2,8 @@
 #include "mariadb/server_headers.h"
 // The server's headers come first.
 #include <algorithm>
+#include <string>
+#include <string_view>
 #include <utility>
 
 #include "mariadb/text_bounds.h"
@@ -10,7 +12,10 @@ namespace rowsocket::mariadb {
 namespace {
 
 constexpr my_wc_t replacement_character = 0xFFFD;
+constexpr my_wc_t last_of_two_bytes = 0xFFFF;  // stands behind U+FFFD before version 6 of Unicode's order
 constexpr my_wc_t last_code_point = 0x10FFFF;
+/// How many characters beside one are tried for a text that stands close to another.
+constexpr my_wc_t tried_max = 8;
 
 template <typename Text, typename Other>
 int order(const CHARSET_INFO* charset, const Text& text, const Other& other) {
@@ -18,6 +23,29 @@ int order(const CHARSET_INFO* charset, const Text& text, const Other& other) {
 }
 
 std::string_view view(const String& text) { return {text.ptr(), text.length()}; }
+
+/// Accents or cases decide only between texts of the same letters.
+bool has_levels(const CHARSET_INFO* charset) { return charset->levels_for_order > 1; }
+
+/// Which of two texts stands before the other. For beginnings where a collation has levels, by the letters
+/// alone: a row's accents and cases decide nothing until all of its letters are compared, and an index of
+/// beginnings has not all of them.
+class Order {
+ public:
+  Order(CHARSET_INFO* charset, bool is_of_beginnings) : charset_(*charset) {
+    if (is_of_beginnings) {
+      charset_.levels_for_order = 1;
+    }
+  }
+
+  template <typename Text, typename Other>
+  [[nodiscard]] bool is_less(const Text& text, const Other& other) const {
+    return order(&charset_, text, other) < 0;
+  }
+
+ private:
+  struct charset_info_st charset_;
+};
 
 /// Empty if the character set lacks it.
 std::vector<char> bytes_of(const CHARSET_INFO* charset, my_wc_t character) {
@@ -49,45 +77,53 @@ size_t weights_of(CHARSET_INFO* charset, const char* text, size_t size) {
   return std::max<size_t>(byte_count / bytes_each, 1);
 }
 
-/// The beginning of a text with another character behind it, if that stands after the whole text.
-bool raise_last(const CHARSET_INFO* charset, std::string_view text, size_t kept_bytes,
-                const std::vector<char>& character, std::vector<char>& greater) {
-  if (character.empty()) {
-    return false;
+/// The first characters of a text.
+struct Beginning {
+  std::string_view text;
+  std::vector<size_t> ends;  ///< of the characters, as many as a key keeps
+
+  [[nodiscard]] size_t begin_of(size_t number) const { return number == 0 ? 0 : ends[number - 1]; }
+  [[nodiscard]] my_wc_t character(const CHARSET_INFO* charset, size_t number) const {
+    const auto* const bytes = reinterpret_cast<const uchar*>(text.data());
+    my_wc_t found = 0;
+    const int length = charset->mb_wc(&found, bytes + begin_of(number), bytes + ends[number]);
+    return length <= 0 ? 0 : found;
   }
-  greater.assign(text.begin(), text.begin() + static_cast<ptrdiff_t>(kept_bytes));
-  greater.insert(greater.end(), character.begin(), character.end());
-  return order(charset, greater, text) > 0;
-}
+  /// Its first `count` characters, with another one behind them.
+  [[nodiscard]] std::vector<char> with(size_t count, const std::vector<char>& character) const {
+    std::vector<char> other(text.begin(), text.begin() + static_cast<ptrdiff_t>(begin_of(count)));
+    other.insert(other.end(), character.begin(), character.end());
+    return other;
+  }
+};
 
 /// A text after this one, of at most as many characters as there are `ends`: close to it, if there is such.
-std::vector<char> greater_text(const CHARSET_INFO* charset, std::string_view text,
-                               const std::vector<size_t>& ends) {
-  constexpr my_wc_t tried_max = 8;
+std::vector<char> greater_text(const CHARSET_INFO* charset, const Order& order, const Beginning& beginning) {
   const std::vector<std::vector<char>> last = last_characters(charset);
-  std::vector<char> greater;
-  for (size_t i = ends.size(); i-- > 0;) {
-    const size_t begin = i == 0 ? 0 : ends[i - 1];
-    const auto* const at = reinterpret_cast<const uchar*>(text.data()) + begin;
-    my_wc_t character = 0;
-    if (charset->mb_wc(&character, at, reinterpret_cast<const uchar*>(text.data()) + ends[i]) <= 0) {
+  const auto raises = [&](size_t number, const std::vector<char>& character) {
+    return !character.empty() && order.is_less(beginning.text, beginning.with(number, character));
+  };
+  for (size_t i = beginning.ends.size(); i-- > 0;) {
+    const my_wc_t character = beginning.character(charset, i);
+    if (character == 0) {
       continue;
     }
     for (my_wc_t step = 1; step <= tried_max; ++step) {
-      if (raise_last(charset, text, begin, bytes_of(charset, character + step), greater)) {
-        return greater;
+      const std::vector<char> raised = bytes_of(charset, character + step);
+      if (raises(i, raised)) {
+        return beginning.with(i, raised);
       }
     }
     for (const std::vector<char>& one : last) {
-      if (raise_last(charset, text, begin, one, greater)) {
-        return greater;
+      if (raises(i, one)) {
+        return beginning.with(i, one);
       }
     }
   }
-  greater.assign(text.begin(), text.begin() + static_cast<ptrdiff_t>(ends.back()));
+  std::vector<char> greater = beginning.with(beginning.ends.size(), {});
   for (const std::vector<char>& one : last) {
-    std::vector<char> other = repeated(one, ends.size());
-    if (order(charset, other, greater) > 0) {
+    std::vector<char> other = repeated(one, beginning.ends.size());
+    if (order.is_less(greater, other)) {
       greater = std::move(other);
     }
   }
@@ -95,18 +131,62 @@ std::vector<char> greater_text(const CHARSET_INFO* charset, std::string_view tex
 }
 
 /// The longest beginning of a text that does not stand after it. Control characters may stand before nothing.
-std::vector<char> lesser_text(const CHARSET_INFO* charset, std::string_view text,
-                              const std::vector<size_t>& ends, size_t count) {
+std::vector<char> lesser_text(const CHARSET_INFO* charset, const Order& order, const Beginning& beginning,
+                              size_t count) {
   for (;; --count) {
-    std::vector<char> lesser(text.begin(),
-                             text.begin() + static_cast<ptrdiff_t>(count == 0 ? 0 : ends[count - 1]));
-    if (order(charset, lesser, text) <= 0) {
+    std::vector<char> lesser = beginning.with(count, {});
+    if (!order.is_less(beginning.text, lesser)) {
       return lesser;
     }
     if (count == 0) {
-      std::vector<char> least = repeated(bytes_of(charset, charset->min_sort_char), ends.size());
-      return order(charset, least, lesser) < 0 ? least : lesser;
+      std::vector<char> least = repeated(bytes_of(charset, charset->min_sort_char), beginning.ends.size());
+      return order.is_less(least, lesser) ? least : lesser;
     }
+  }
+}
+
+/// Of a collation with levels, a text before all beginnings of the same letters: close to them, if there is
+/// such. `count` of the first characters are surely in the beginning of every row that has them.
+std::vector<char> text_before_letters(CHARSET_INFO* charset, const Order& order, const Beginning& beginning,
+                                      size_t count) {
+  const std::vector<char> compared = beginning.with(count, {});
+  const auto is_before = [&](const std::vector<char>& lesser) {
+    return order.is_less(lesser, compared) && order.is_less(lesser, beginning.text);
+  };
+  for (; count > 0; --count) {
+    const size_t begin = beginning.begin_of(count - 1);
+    const size_t weight_count =
+        weights_of(charset, beginning.text.data() + begin, beginning.ends[count - 1] - begin);
+    const my_wc_t character = beginning.character(charset, count - 1);
+    for (my_wc_t step = 1; step <= tried_max && step < character; ++step) {
+      const std::vector<char> before = bytes_of(charset, character - step);
+      if (!before.empty() && weights_of(charset, before.data(), before.size()) <= weight_count &&
+          is_before(beginning.with(count - 1, before))) {
+        return beginning.with(count - 1, before);
+      }
+    }
+    std::vector<char> shorter = beginning.with(count - 1, {});
+    if (is_before(shorter)) {
+      return shorter;
+    }
+  }
+  const bool pads = (charset->state & MY_CS_NOPAD) == 0;
+  return repeated(bytes_of(charset, charset->min_sort_char), pads ? beginning.ends.size() : 0);
+}
+
+/// What is left of a text of a collation with levels is its letters. In a beginning of a row, spaces may
+/// stand behind them, and then what makes it another text: so the ends lie beside all that has the same
+/// letters.
+void find_ends_of_short(CHARSET_INFO* charset, const Order& order, const Beginning& beginning,
+                        TextBounds& bounds) {
+  const size_t count = beginning.ends.size();
+  bounds.lesser = beginning.with(count, bytes_of(charset, charset->min_sort_char));
+  if (!order.is_less(bounds.lesser, beginning.text)) {
+    bounds.lesser = text_before_letters(charset, order, beginning, count);
+  }
+  bounds.greater = beginning.with(count, bytes_of(charset, '!'));
+  if (!order.is_less(beginning.text, bounds.greater)) {
+    bounds.greater = greater_text(charset, order, beginning);
   }
 }
 
@@ -116,25 +196,56 @@ std::vector<char> beginning_of(const CHARSET_INFO* charset, std::string_view tex
   return {text.data(), text.data() + byte_count};
 }
 
-/// `is_prefix`: of the beginning of a column, which may have the first of two characters that count as one.
-bool find_bounds(CHARSET_INFO* charset, std::string_view text, size_t characters_max, bool is_prefix,
-                 TextBounds& bounds) {
-  std::vector<size_t> ends;  // of the first characters, as many as a key keeps
-  const char* const end = text.data() + text.size();
-  size_t lesser_count = 0;  // of those, what the lesser text has
-  size_t weight_count = 0;
-  for (const char* at = text.data(); at < end && ends.size() < characters_max;) {
-    const size_t size = charset->charlen_fix(at, end);
-    weight_count += is_prefix ? weights_of(charset, at, size) : 1;
-    at += size;
-    ends.push_back(static_cast<size_t>(at - text.data()));
-    lesser_count = weight_count <= characters_max ? ends.size() : lesser_count;
+TextBounds all_texts(const CHARSET_INFO* charset, size_t characters_max) {
+  TextBounds bounds;
+  bounds.lesser = repeated({static_cast<char>(charset->min_sort_char)}, characters_max);
+  if (order(charset, bounds.lesser, std::string_view()) > 0) {
+    bounds.lesser.clear();
   }
-  if (ends.empty() || weight_count < characters_max) {
+  bounds.greater = repeated(last_characters(charset).front(), characters_max);
+  return bounds;
+}
+
+/// What an index holds, and what is to stand between the ends.
+enum class Bounded : uint8_t {
+  whole_texts,
+  beginnings_of_equal,   ///< which may have the first of two characters that count as one
+  beginnings_of_ordered  ///< the same of texts on one side of the given one
+};
+
+bool find_bounds(CHARSET_INFO* charset, std::string_view text, size_t characters_max, Bounded bounded,
+                 TextBounds& bounds) {
+  const bool is_beginning = bounded != Bounded::whole_texts;
+  if (is_beginning && beginnings_say_nothing(charset)) {
+    bounds = all_texts(charset, characters_max);
+    return true;
+  }
+  Beginning beginning{text, {}};
+  const char* const end = text.data() + text.size();
+  size_t lesser_count = 0;  // of the first characters, what the lesser text has
+  size_t weight_count = 0;
+  for (const char* at = text.data(); at < end && beginning.ends.size() < characters_max;) {
+    const size_t size = charset->charlen_fix(at, end);
+    weight_count += is_beginning ? weights_of(charset, at, size) : 1;
+    at += size;
+    beginning.ends.push_back(static_cast<size_t>(at - text.data()));
+    lesser_count = weight_count <= characters_max ? beginning.ends.size() : lesser_count;
+  }
+  const bool by_letters = is_beginning && has_levels(charset);
+  const bool is_short = weight_count < characters_max;
+  const bool takes_short =
+      by_letters && bounded == Bounded::beginnings_of_ordered && (charset->state & MY_CS_NOPAD) == 0;
+  if (beginning.ends.empty() || (is_short && !takes_short)) {
     return false;
   }
-  bounds.greater = greater_text(charset, text, ends);
-  bounds.lesser = lesser_text(charset, text, ends, lesser_count);
+  const Order order(charset, is_beginning);
+  if (is_short) {
+    find_ends_of_short(charset, order, beginning, bounds);
+    return true;
+  }
+  bounds.greater = greater_text(charset, order, beginning);
+  bounds.lesser = by_letters ? text_before_letters(charset, order, beginning, lesser_count)
+                             : lesser_text(charset, order, beginning, lesser_count);
   return true;
 }
 
@@ -142,13 +253,26 @@ bool find_bounds(CHARSET_INFO* charset, std::string_view text, size_t characters
 
 bool may_compare_apart(const CHARSET_INFO* charset) { return charset->strxfrm_multiply > 1; }
 
+bool beginnings_say_nothing(const CHARSET_INFO* charset) {
+  constexpr uint weights_of_a_ligature = 2;
+  return charset->mbmaxlen == 1 && (has_levels(charset) || charset->strxfrm_multiply > weights_of_a_ligature);
+}
+
 std::vector<std::vector<char>> last_characters(const CHARSET_INFO* charset) {
+  if (charset->mbmaxlen == 1 && has_levels(charset)) {  // of which the table tells one
+    char last = 0;
+    for (int byte = 1; byte < 256; ++byte) {
+      const auto other = static_cast<char>(byte);
+      last = charset->strnncollsp(&last, 1, &other, 1) < 0 ? other : last;
+    }
+    return {{last}};
+  }
   if (charset->mbmaxlen == 1 && charset->sort_order != nullptr) {
     const uchar* const last = std::max_element(charset->sort_order, charset->sort_order + 256);
     return {{static_cast<char>(last - charset->sort_order)}};
   }
   std::vector<std::vector<char>> found;
-  for (const my_wc_t character : {replacement_character, last_code_point}) {
+  for (const my_wc_t character : {replacement_character, last_of_two_bytes, last_code_point}) {
     std::vector<char> bytes = bytes_of(charset, character);
     if (!bytes.empty()) {
       found.push_back(std::move(bytes));
@@ -174,14 +298,15 @@ bool take_without_ignored(CHARSET_INFO* charset, const String& text, String& kep
 }
 
 bool bounds_of_text(CHARSET_INFO* charset, const String& text, size_t characters_max, TextBounds& bounds) {
-  return find_bounds(charset, view(text), characters_max, false, bounds);
+  return find_bounds(charset, view(text), characters_max, Bounded::whole_texts, bounds);
 }
 
 bool bounds_of_beginning(CHARSET_INFO* charset, const String& text, const String& kept, size_t characters_max,
-                         TextBounds& bounds) {
+                         bool is_equal, TextBounds& bounds) {
   const bool is_same = text.length() == kept.length();
-  if (!find_bounds(charset, view(kept), characters_max, true, bounds)) {
-    if (is_same) {
+  const Bounded bounded = is_equal ? Bounded::beginnings_of_equal : Bounded::beginnings_of_ordered;
+  if (!find_bounds(charset, view(kept), characters_max, bounded, bounds)) {
+    if (is_same || charset->numchars(text.ptr(), text.end()) < characters_max) {
       return false;
     }
     bounds.lesser = bounds.greater = beginning_of(charset, view(kept), characters_max);

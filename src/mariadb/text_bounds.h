@@ -14,8 +14,12 @@ namespace rowsocket::mariadb {
 /// False where each character is compared with one character.
 [[nodiscard]] bool may_compare_apart(const CHARSET_INFO* charset);
 
-/// The characters of which one sorts last. In single bytes a table says which; else it is not always the same
-/// one, so there are two. Empty where the character set lacks them.
+/// Where a text sorts, its beginning does not say: collations of single bytes look at a word twice (Czech),
+/// or take characters in another order than they stand in (Thai).
+[[nodiscard]] bool beginnings_say_nothing(const CHARSET_INFO* charset);
+
+/// The characters of which one sorts last. Of single bytes it is known which; else it is not always the same
+/// one, so there are three. Empty where the character set lacks them.
 [[nodiscard]] std::vector<std::vector<char>> last_characters(const CHARSET_INFO* charset);
 
 /// The text without what its collation ignores, where the two are equal; else as it is. False without memory.
@@ -33,8 +37,8 @@ struct TextBounds {
 
 /// The same where a key keeps the beginnings of a column. Such a beginning may have characters that do not
 /// count, or the first of two that count as one, and so stand elsewhere than the text. `kept`: the text
-/// without what its collation ignores.
+/// without what its collation ignores. `is_equal`: equal texts are sought, none before or behind it.
 [[nodiscard]] bool bounds_of_beginning(CHARSET_INFO* charset, const String& text, const String& kept,
-                                       size_t characters_max, TextBounds& bounds);
+                                       size_t characters_max, bool is_equal, TextBounds& bounds);
 
 }  // namespace rowsocket::mariadb

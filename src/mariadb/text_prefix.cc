@@ -70,6 +70,15 @@ bool is_found_elsewhere(const CHARSET_INFO* charset, char character) {
   return false;
 }
 
+/// A vowel that is written before its consonant, and sorts behind it.
+bool sorts_behind_the_next(const CHARSET_INFO* charset, char character) {
+  constexpr char thai_consonant = '\xA1';
+  const char pair[] = {character, thai_consonant};
+  const char turned[] = {thai_consonant, character};
+  return beginnings_say_nothing(charset) && character != thai_consonant &&
+         charset->strnncollsp(pair, 2, turned, 2) == 0;
+}
+
 }  // namespace
 
 /// The value in the column's character set, with what LIKE would take for a wildcard escaped, and a % behind
@@ -116,7 +125,9 @@ bool TextPrefix::set(Field* field, const Value& value, bool raw) {
       continue;
     }
     if (contractions == nullptr) {
-      ranged_end = is_found_elsewhere(charset, *bytes) ? begin : nullptr;
+      const bool is_elsewhere =
+          is_found_elsewhere(charset, *bytes) || (in == in_end && sorts_behind_the_next(charset, *bytes));
+      ranged_end = is_elsewhere ? begin : nullptr;
       continue;
     }
     if (variant != nullptr && my_uca_can_be_contraction_tail(contractions, character) != 0) {

@@ -55,7 +55,7 @@ struct SelectionNames {
   std::string_view unique_columns = {};
   /// Where it is not 0, the index is unique, and over exactly so many whole columns.
   uint32_t unique_key_parts = 0;
-  /// The columns of the index stand before `columns`; needs unique_key_parts.
+  /// The columns of the index stand before `columns`. It is unique, and over whole columns.
   bool key_columns_first = false;
   /// In place of `columns`: those that SELECT * gives. Each value is told with its column's name (see
   /// ValueWriter::name). For reading only.

@@ -152,6 +152,17 @@ def test_a_key_finds_what_sql_finds(search: Search, type: str) -> None:
             assert table.by_key(operator, value) == table.by_sql(operator, value), (operator, value)
 
 
+@pytest.mark.parametrize("type", ["INT", "BIGINT UNSIGNED", "DECIMAL(10,2)", "DECIMAL(65,30)"])
+def test_more_digits_than_a_double_has_count_as_in_a_number_literal(search: Search, type: str) -> None:
+    table = search(f"v {type} NOT NULL, KEY k (v)", ["4", "5", "6"])
+    for value in ("5." + "0" * 40 + "1", "4." + "9" * 40):
+        for operator in OPERATORS:
+            query = f"SELECT id FROM t IGNORE INDEX (k) WHERE v {operator} {value} ORDER BY id"
+            expected = [row[0] for row in table.database.sql(query)]
+            assert table.by_key(operator, value) == table.by_filter(operator, value) == expected, operator
+        assert table.by_sql("=", value) == [2], "SQL compares text as a DOUBLE"
+
+
 @pytest.mark.parametrize("type", TYPES)
 def test_a_filter_finds_what_sql_finds(search: Search, type: str) -> None:
     table = search(f"v {type} NOT NULL, KEY k (v)", TYPES[type])

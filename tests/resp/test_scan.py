@@ -91,6 +91,22 @@ def test_a_table_without_a_primary_key_is_not_scanned(resp: RespConnection, empt
     assert b"-ERR no_such_index" in resp.command("SCAN", 0, "MATCH", "shop.heap:*")
 
 
+@pytest.mark.parametrize("key", ["v(1)", "n, v(2)"])
+def test_a_key_of_beginnings_is_refused_as_other_commands_refuse_it(
+    resp: RespConnection, emptied: RespServer, key: str
+) -> None:
+    """Its order is not that of the whole values, so a step would not know where the one before has ended."""
+    emptied.sql(
+        "CREATE OR REPLACE TABLE shop.beginnings (n INT, v VARCHAR(20) COLLATE utf8mb4_uca1400_as_cs, x INT,"
+        f" PRIMARY KEY ({key}))"
+    )
+    emptied.sql("INSERT INTO shop.beginnings VALUES (1, 'aB', 1), (1, 'äA', 1), (1, 'bZ', 1)")
+    columns = "1 column" if key == "v(1)" else "2 columns"
+    refused = f"-ERR no_such_index: index '' in shop.beginnings is not unique over {columns}\r\n".encode()
+    assert resp.command("SCAN", 0, "MATCH", "shop.beginnings:*", "COUNT", 1) == refused
+    assert resp.command("HGET", "shop.beginnings:" + ("aB" if key == "v(1)" else "1:aB"), "x") == refused
+
+
 def test_a_descending_key_is_scanned_from_its_first_row(client: redis.Redis, emptied: RespServer) -> None:
     emptied.sql("CREATE OR REPLACE TABLE shop.down (id INT, PRIMARY KEY (id DESC))")
     emptied.sql("INSERT INTO shop.down SELECT seq FROM app.seq_1_to_25")
