@@ -9,6 +9,7 @@
 #include "mariadb/diagnostics.h"
 #include "mariadb/rights.h"
 #include "mariadb/server_differences.h"
+#include "mariadb/server_thread.h"
 
 namespace rowsocket::mariadb {
 namespace {
@@ -106,6 +107,7 @@ Error Rights::become(uint64_t number) {
     const std::shared_ptr<const Account> account = Accounts::all().find(number);
     number_ = engine::own_account;
     leave();
+    ServerThread::of(thd_).forget_random_numbers();
     if (account == nullptr || !take_names(account->names)) {
       return Error(ErrorCode::not_authenticated, "there is no such account (any more)");
     }
