@@ -327,6 +327,11 @@ inline constexpr uint32_t accept_pause_ms = 100;
 inline constexpr size_t ledger_places_max = 256;
 /// Indexes that are remembered by name beside those, over all threads.
 inline constexpr size_t statistics_places_max = 4096;
+/// Names of indexes, and records of them, that a reader copies in one go, whatever there is. A record with
+/// the histograms of all kinds of requests takes 10 KiB. Meanwhile a thread that needs room for another index
+/// waits. Not measured.
+inline constexpr size_t statistics_places_per_look = 256;
+inline constexpr size_t statistics_records_per_look = 16;
 
 /// Connections that a reader looks at in one go. Meanwhile no connection of their worker comes or goes. Not
 /// measured.
