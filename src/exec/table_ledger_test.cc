@@ -4,8 +4,11 @@
 // than it holds.
 #include "exec/table_ledger.h"
 
+#include <algorithm>
 #include <optional>
 #include <thread>
+#include <utility>
+#include <vector>
 
 #include "engine/opened_selections.h"
 #include "exec/executor_fixture.h"
@@ -16,9 +19,28 @@ namespace {
 using Part = TableStatistics::Part;
 using engine::TablePlace;
 
+/// As a reader comes to all of it.
+TableStatistics::Records read_all(const TableStatistics& statistics, Part part) {
+  TableStatistics::Records all;
+  std::optional<TablePlace> last;
+  while (true) {
+    const std::vector<TablePlace> places = statistics.places_behind(last);
+    EXPECT_LE(places.size(), limits::statistics_places_per_look);
+    EXPECT_TRUE(std::is_sorted(places.begin(), places.end()));
+    if (places.empty()) {
+      return all;
+    }
+    EXPECT_TRUE(!last.has_value() || *last < places.front());
+    last = places.back();
+    for (auto& [place, record] : statistics.read(part, places)) {
+      EXPECT_TRUE(all.try_emplace(place, std::move(record)).second);
+    }
+  }
+}
+
 uint64_t total(const TableStatistics& statistics) {
   uint64_t sum = 0;
-  for (const auto& [place, record] : statistics.read(Part::figures)) {
+  for (const auto& [place, record] : read_all(statistics, Part::figures)) {
     sum += record.figures.request_count();
   }
   return sum;
@@ -48,7 +70,7 @@ class CountedRequestsTest : public ExecutorTest {
   void TearDown() override { executor.reset(); }
 
   [[nodiscard]] TableFiguresOf<uint64_t> figures(const std::string& index) const {
-    TableStatistics::Records records = statistics.read(Part::figures);
+    TableStatistics::Records records = read_all(statistics, Part::figures);
     return records[{"shop", "item", index}].figures;
   }
   [[nodiscard]] uint64_t requests(const std::string& index, Work work) const {
@@ -124,7 +146,7 @@ TEST_F(CountedRequestsTest, a_group_that_fails_changed_nothing) {
 TEST_F(CountedRequestsTest, each_request_is_timed_once) {
   turn(one,
        {Ask::find(0, {"1"}), Ask::find(0, {"2"}), Ask::insert(9, {"7", "1", "x", "1"}), Ask::find(0, {"3"})});
-  TableStatistics::Records records = statistics.read(Part::latencies);
+  TableStatistics::Records records = read_all(statistics, Part::latencies);
   EXPECT_EQ(timed((records[{"shop", "item", "0"}])), 3U);
   EXPECT_EQ(timed((records[{"shop", "item", "PRIMARY"}])), 1U);
 }
@@ -135,7 +157,7 @@ TEST_F(CountedRequestsTest, requests_are_counted_where_times_are_not_asked_for) 
   turn(one, {Ask::find(0, {"1"})});
   EXPECT_EQ(requests("0", Work::find), 1U);
   EXPECT_EQ(figures("0").total_ns, 0U);
-  EXPECT_TRUE(statistics.read(Part::latencies).empty());
+  EXPECT_TRUE(read_all(statistics, Part::latencies).empty());
 }
 
 TEST_F(CountedRequestsTest, nothing_is_counted_while_statistics_are_off) {
@@ -173,8 +195,8 @@ class TableLedgerTest : public testing::Test {
     ledger_->add(selection, {.work = Work::find, .rows_sent = 1}, {.is_known = true, .ticks = 1000});
   }
   [[nodiscard]] uint64_t count_of(const std::string& table) const {
-    TableStatistics::Records records = statistics_.read(Part::figures);
-    return records[{table.empty() ? "" : "d", table, table.empty() ? "" : "PRIMARY"}].figures.request_count();
+    const std::vector<TablePlace> asked{{table.empty() ? "" : "d", table, table.empty() ? "" : "PRIMARY"}};
+    return statistics_.read(Part::figures, asked)[asked.front()].figures.request_count();
   }
 
   engine::memory::MemoryEngine engine_;
@@ -236,7 +258,7 @@ TEST_F(TableLedgerTest, beyond_all_bounds_they_are_counted_without_names) {
   }
   EXPECT_EQ(total(statistics_), count);
   EXPECT_EQ(count_of(""), 100U);
-  EXPECT_LE(statistics_.read(Part::figures).size(),
+  EXPECT_LE(read_all(statistics_, Part::figures).size(),
             limits::statistics_places_max + limits::ledger_places_max + 1);
 }
 
@@ -265,10 +287,10 @@ TEST_F(TableLedgerTest, the_two_parts_are_reset_apart) {
   statistics_.reset(Part::figures);
   add(*selection("t"));
   EXPECT_EQ(count_of("t"), 1U);
-  TableStatistics::Records records = statistics_.read(Part::latencies);
+  TableStatistics::Records records = read_all(statistics_, Part::latencies);
   EXPECT_EQ(timed((records[{"d", "t", "PRIMARY"}])), 2U);
   statistics_.reset(Part::latencies);
-  EXPECT_TRUE(statistics_.read(Part::latencies).empty());
+  EXPECT_TRUE(read_all(statistics_, Part::latencies).empty());
   EXPECT_EQ(count_of("t"), 1U);
 }
 
@@ -278,7 +300,21 @@ TEST_F(TableLedgerTest, what_was_reset_does_not_come_back_with_a_thread_that_end
   statistics_.reset(Part::latencies);
   ledger_.reset();
   EXPECT_EQ(total(statistics_), 0U);
-  EXPECT_TRUE(statistics_.read(Part::latencies).empty());
+  EXPECT_TRUE(read_all(statistics_, Part::latencies).empty());
+}
+
+TEST_F(TableLedgerTest, only_what_is_asked_for_is_read) {
+  add(*selection("a"));
+  ledger_.reset();
+  ledger_.emplace(statistics_, *session_);
+  for (const char* const table : {"a", "b", "c"}) {
+    add(*selection(table));
+  }
+  const std::vector<TablePlace> asked{{"d", "a", "PRIMARY"}, {"d", "c", "PRIMARY"}, {"d", "none", "PRIMARY"}};
+  TableStatistics::Records records = statistics_.read(Part::figures, asked);
+  ASSERT_EQ(records.size(), 2U);
+  EXPECT_EQ(records[asked[0]].figures.request_count(), 2U);
+  EXPECT_EQ(records[asked[1]].figures.request_count(), 1U);
 }
 
 TEST_F(TableLedgerTest, readers_and_resets_disturb_nobody) {
@@ -295,7 +331,7 @@ TEST_F(TableLedgerTest, readers_and_resets_disturb_nobody) {
     });
   }
   while (total(statistics_) < each) {
-    static_cast<void>(statistics_.read(Part::latencies));
+    static_cast<void>(read_all(statistics_, Part::latencies));
     statistics_.reset(Part::latencies);
   }
   for (std::thread& thread : threads) {

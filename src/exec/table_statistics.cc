@@ -3,7 +3,9 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <new>
+#include <set>
 
 #include "base/limits.h"
 #include "exec/table_ledger.h"
@@ -51,24 +53,73 @@ bool TableStatistics::counts(Part part, uint64_t epochs, uint64_t epochs_now) {
   return (part == Part::figures ? differences >> 32U : differences & UINT32_MAX) == 0;
 }
 
-TableStatistics::Records TableStatistics::read(Part part) const {
-  Records records;
-  const MutexLock lock(mutex_);
-  add_part(part, others_, records[{}]);
-  for (const auto& [place, record] : retired_) {
-    add_part(part, record, records[place]);
+std::vector<TableStatistics::Place> TableStatistics::places_behind(const std::optional<Place>& last) const {
+  const auto is_before = [](const Place* one, const Place* other) { return *one < *other; };
+  std::set<const Place*, decltype(is_before)> found;
+  const auto consider = [&](const Place& place) {
+    if (last.has_value() && place <= *last) {
+      return;
+    }
+    if (found.size() < limits::statistics_places_per_look) {
+      found.insert(&place);
+    } else if (is_before(&place, *found.rbegin()) && found.insert(&place).second) {
+      found.erase(std::prev(found.end()));
+    }
+  };
+  const Place nowhere;
+  const MutexLock lock(mutex_);  // places of ledgers do not go meanwhile, either
+  consider(nowhere);
+  auto next = last.has_value() ? by_place_.upper_bound(*last) : by_place_.begin();
+  for (size_t looks = 0; looks < limits::statistics_places_per_look && next != by_place_.end(); ++looks) {
+    consider((next++)->first);
   }
   for (TableLedger* const ledger : ledgers_) {
     const MutexLock ledger_lock(ledger->mutex_);
-    if (!counts(part, ledger->epochs_, epochs())) {
-      continue;
-    }
     for (const auto& entry : ledger->entries_) {
-      add_part(part, entry->record, records[entry->place]);
+      consider(entry->place);
+    }
+  }
+  std::vector<Place> places;
+  places.reserve(found.size());
+  for (const Place* const place : found) {
+    places.push_back(*place);
+  }
+  return places;
+}
+
+TableStatistics::Records TableStatistics::read(Part part, std::span<const Place> places) const {
+  Records records;
+  for (const Place& place : places) {
+    records.try_emplace(place);
+  }
+  {
+    const MutexLock lock(mutex_);
+    add_retired(part, records);
+    for (TableLedger* const ledger : ledgers_) {
+      const MutexLock ledger_lock(ledger->mutex_);
+      if (!counts(part, ledger->epochs_, epochs())) {
+        continue;
+      }
+      for (const auto& entry : ledger->entries_) {
+        if (const auto asked = records.find(entry->place); asked != records.end()) {
+          add_part(part, entry->record, asked->second);
+        }
+      }
     }
   }
   std::erase_if(records, [part](const auto& one) { return is_empty(part, one.second); });
   return records;
+}
+
+void TableStatistics::add_retired(Part part, Records& records) const {
+  for (auto& [place, record] : records) {
+    if (place == Place{}) {
+      add_part(part, others_, record);
+    }
+    if (const auto known = by_place_.find(place); known != by_place_.end()) {
+      add_part(part, known->second->second, record);
+    }
+  }
 }
 
 void TableStatistics::reset(Part part) {

@@ -21,6 +21,8 @@
 #include <cstdint>
 #include <list>
 #include <map>
+#include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -44,9 +46,15 @@ class TableStatistics {
   TableStatistics(const TableStatistics&) = delete;
   TableStatistics& operator=(const TableStatistics&) = delete;
 
-  /// The one part of everything that was counted since it was last reset. The record of a place without names
-  /// is of all that nobody remembers by name any more. May throw std::bad_alloc.
-  [[nodiscard]] Records read(Part part) const;
+  // Reading takes little memory, and little time under the lock, however many indexes there are: a reader
+  // asks for some names, and for the records of some of these, and so on. So records are of different
+  // moments. Both may throw std::bad_alloc.
+
+  /// The next places behind `last`, in their order; the first ones where there is none. A place without names
+  /// is the first: it stands for all that nobody remembers by name any more.
+  [[nodiscard]] std::vector<Place> places_behind(const std::optional<Place>& last) const;
+  /// The one part of what was counted since it was last reset, of those of the places that have something.
+  [[nodiscard]] Records read(Part part, std::span<const Place> places) const;
   /// What begins to be answered from now on is counted from 0.
   void reset(Part part);
 
@@ -60,6 +68,7 @@ class TableStatistics {
   /// Where memory is refused, what is retired is not counted any more.
   void retire(const Place& place, const PublishedTableRecord& record, uint64_t record_epochs)
       ROWSOCKET_REQUIRES(mutex_);
+  void add_retired(Part part, Records& records) const ROWSOCKET_REQUIRES(mutex_);
   [[nodiscard]] TableRecord& retired(const Place& place) ROWSOCKET_REQUIRES(mutex_);
 
   TickRate rate_;

@@ -9,6 +9,7 @@
 #include "mariadb/diagnostics.h"
 #include "mariadb/rights.h"
 #include "mariadb/server_differences.h"
+#include "mariadb/server_thread.h"
 
 namespace rowsocket::mariadb {
 namespace {
@@ -78,17 +79,37 @@ class OutsideDatabase {
   LEX_CSTRING database_;
 };
 
-}  // namespace
-
-/// As for a definer: the account's own host stands for the client's. Where that is a pattern which the
-/// pattern of another account stands for, too ('10.%' and '10._'), the client's own address tells them apart.
-bool take_account(Security_context& context, const AccountNames& names) {
-  const auto is_from = [&](const char* host, const char* ip) {
-    return !take_privileges(context, names.priv_user, host, ip) && names.priv_host == context.priv_host;
-  };
+/// Who a Security_context is, and where: what the server finds accounts by. As for a definer, the account's
+/// own host stands for the client's. Where that is a pattern which the pattern of another account stands for,
+/// too ('10.%' and '10._'), the client's own address tells them apart.
+void stand_at(Security_context& context, const AccountNames& names, bool by_address) {
   const char* const priv_host = names.priv_host.empty() ? "%" : names.priv_host.c_str();
   const std::string& host = names.host.empty() ? names.ip : names.host;
-  return is_from(priv_host, priv_host) || (!host.empty() && is_from(host.c_str(), names.ip.c_str()));
+  context.init();
+  context.user = names.priv_user.c_str();
+  context.host = by_address ? host.c_str() : priv_host;
+  context.ip = by_address ? names.ip.c_str() : priv_host;
+  context.host_or_ip = context.host;
+}
+
+bool take_account(Security_context& context, const AccountNames& names, bool& by_address) {
+  for (const bool is_second : {false, true}) {
+    by_address = is_second;
+    stand_at(context, names, by_address);
+    if (*context.host != '\0' && !take_privileges(context, names.priv_user, context.host, context.ip) &&
+        names.priv_host == context.priv_host) {
+      context.db_access = NO_ACL;  // that of no database in particular
+      return true;
+    }
+  }
+  return false;
+}
+
+}  // namespace
+
+bool take_account(Security_context& context, const AccountNames& names) {
+  bool by_address = false;
+  return take_account(context, names, by_address);
 }
 
 Rights::Rights(THD* thd)
@@ -106,7 +127,8 @@ Error Rights::become(uint64_t number) {
     const std::shared_ptr<const Account> account = Accounts::all().find(number);
     number_ = engine::own_account;
     leave();
-    if (account == nullptr || !take_names(account->names)) {
+    ServerThread::of(thd_).forget_random_numbers();
+    if (account == nullptr || !take_names(account)) {
       return Error(ErrorCode::not_authenticated, "there is no such account (any more)");
     }
     number_ = number;
@@ -117,11 +139,12 @@ Error Rights::become(uint64_t number) {
 }
 
 /// What the server knows of the account now. False if it is gone.
-bool Rights::take_names(const AccountNames& names) {
+bool Rights::take_names(const std::shared_ptr<const Account>& account) {
+  const AccountNames& names = account->names;
   const char* const user = keep(user_, names.user);
   const char* const host = keep(host_, names.host);
   const char* const ip = keep(ip_, names.ip);
-  if (!take_account(context_, names)) {
+  if (!find_account(account)) {
     context_.init();
     context_.host_or_ip = "";
     return false;
@@ -138,6 +161,53 @@ bool Rights::take_names(const AccountNames& names) {
   }
   context_.master_access &= ~PRIV_IGNORE_READ_ONLY;
   return true;
+}
+
+/// Into `context_`, by the short way if that leads there.
+bool Rights::find_account(const std::shared_ptr<const Account>& account) {
+  Found& found = found_[account->number % found_.size()];
+  const bool is_known = !found.account.owner_before(account) && !account.owner_before(found.account);
+  if (is_known && thd_->start_utime < found.until_us && is_as_found(found, account->names)) {
+    return true;
+  }
+  found = {};
+  bool by_address = false;
+  if (!take_account(context_, account->names, by_address)) {
+    return false;
+  }
+  privilege_t access = NO_ACL;
+  if (look_up(account->names, access) && access == context_.master_access) {
+    found = {.account = account,
+             .access = access,
+             .by_address = by_address,
+             .until_us = thd_->start_utime + limits::account_found_us};
+  }
+  return true;
+}
+
+bool Rights::is_as_found(const Found& found, const AccountNames& names) {
+  stand_at(context_, names, found.by_address);
+  strmake_buf(context_.priv_user, names.priv_user.c_str());
+  strmake_buf(context_.priv_host, names.priv_host.c_str());
+  return look_up(names, context_.master_access) && context_.master_access == found.access;
+}
+
+/// The global privileges of whom the server finds where `context_` stands. False where the account is gone,
+/// or is none that can be found so.
+bool Rights::look_up(const AccountNames& names, privilege_t& access) {
+  if (names.priv_user.empty() || names.priv_host.empty() || !is_account(names.priv_user, names.priv_host)) {
+    return false;
+  }
+  context_.user = own_user_;  // see `take_names`
+  context_.host_or_ip = own_host_or_ip_;
+  Security_context* const before = thd_->security_ctx;
+  thd_->security_ctx = &context_;
+  const bool failed = look_up_global_privileges(thd_, access);
+  if (failed) {
+    clear_diagnostics(thd_);
+  }
+  thd_->security_ctx = before;
+  return !failed;
 }
 
 /// If it is still granted.

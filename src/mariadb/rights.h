@@ -10,14 +10,22 @@
 // event, and no counter, that tells of every GRANT, REVOKE, DROP USER or change of a role. Of the server's
 // own structures nothing is kept from call to call, since any such statement frees them.
 //
+// To find an account, the server walks through all of its grants on databases, of which there can be
+// thousands. So that is done once a second. In the turns between, the server is asked whether the account is
+// still there, and whether it finds the same global privileges where it found the account's: that is a short
+// way.
+//
 // The privilege to write in spite of read_only is left out: read_only holds for every client.
 //
 // One session owns it, on its thread.
 #pragma once
 
+#include <array>
 #include <cstdint>
+#include <memory>
 #include <string>
 
+#include "base/limits.h"
 #include "engine/engine.h"
 #include "mariadb/accounts.h"
 #include "mariadb/server_headers.h"
@@ -34,8 +42,8 @@ struct Allowed {
   bool hides_kept_id = false;  ///< it may not SELECT what Demand::tells_kept_id is about
 };
 
-/// What the server knows of the account now. False if it is gone, or can not be told from others. `context`
-/// keeps pointers into `names`.
+/// What the server knows of the account now, but for its rights on databases. False if it is gone, or can not
+/// be told from others. `context` keeps pointers into `names`.
 [[nodiscard]] bool take_account(Security_context& context, const AccountNames& names);
 
 class Rights {
@@ -75,7 +83,18 @@ class Rights {
     thd_->main_security_ctx.user = user;
     thd_->main_security_ctx.host_or_ip = host_or_ip;
   }
-  [[nodiscard]] bool take_names(const AccountNames& names);
+  /// What was found the last time, by the long way.
+  struct Found {
+    std::weak_ptr<const Account> account;
+    privilege_t access = NO_ACL;  ///< its global privileges
+    bool by_address = false;      ///< see `stand_at`
+    ulonglong until_us = 0;       ///< it is to be looked for again
+  };
+
+  [[nodiscard]] bool take_names(const std::shared_ptr<const Account>& account);
+  [[nodiscard]] bool find_account(const std::shared_ptr<const Account>& account);
+  [[nodiscard]] bool is_as_found(const Found& found, const AccountNames& names);
+  [[nodiscard]] bool look_up(const AccountNames& names, privilege_t& access);
   void take_role(const std::string& role);
   [[nodiscard]] privilege_t read_table_privileges(const engine::SelectionDescription& names);
   [[nodiscard]] std::string told(privilege_t missing) const;
@@ -90,6 +109,7 @@ class Rights {
   uint64_t number_ = engine::own_account;  ///< whose `context_` is
   uint64_t number_epoch_ = 0;              ///< when it was read
   Security_context context_;
+  std::array<Found, limits::found_accounts> found_;  ///< by their numbers, as far as there is room
   // SHOW PROCESSLIST may read these at any time: they live as long as the THD.
   char user_[USERNAME_LENGTH + 1] = {};
   char host_[MAX_HOSTNAME + 1] = {};

@@ -3,11 +3,14 @@
 // The server's headers come first.
 #include "sql_i_s.h"
 //
+#include <algorithm>
 #include <exception>
+#include <optional>
+#include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
+#include "base/limits.h"
 #include "base/mutex.h"
 #include "exec/table_statistics.h"
 #include "mariadb/accounts.h"
@@ -39,9 +42,14 @@ bool read_connections(server::Server::ConnectionsRead& read, std::vector<Connect
   return served != nullptr && served->read_connections(read, figures);
 }
 
-TableStatistics::Records read_statistics(Part part) {
+std::vector<engine::TablePlace> read_places(const std::optional<engine::TablePlace>& last) {
   const MutexLock lock(served_mutex);
-  return served == nullptr ? TableStatistics::Records() : served->statistics().read(part);
+  return served == nullptr ? std::vector<engine::TablePlace>() : served->statistics().places_behind(last);
+}
+
+TableStatistics::Records read_statistics(Part part, std::span<const engine::TablePlace> places) {
+  const MutexLock lock(served_mutex);
+  return served == nullptr ? TableStatistics::Records() : served->statistics().read(part, places);
 }
 
 /// As the server calls it: 0 = well done. The statement is of this server alone: a replica without RowSocket
@@ -183,13 +191,35 @@ bool tell_figures(THD* thd, TABLE* table, const engine::TablePlace& place,
       .store(thd);
 }
 
-bool tell_tables(THD* thd, TABLE* table) {
-  for (const auto& [place, record] : read_statistics(Part::figures)) {
-    if (may_see(thd, place) && tell_figures(thd, table, place, record.figures)) {
-      return true;
+using TellRecord = bool (*)(THD* thd, TABLE* table, const engine::TablePlace& place,
+                            const exec::TableRecord& record);
+
+/// Nothing is copied of what the session's account may not see, and at a time little of what it may.
+template <Part part, TellRecord tell>
+bool tell_statistics(THD* thd, TABLE* table) {
+  std::optional<engine::TablePlace> last;
+  while (thd->killed == NOT_KILLED) {
+    std::vector<engine::TablePlace> places = read_places(last);
+    if (places.empty()) {
+      return false;
+    }
+    last = places.back();
+    std::erase_if(places, [thd](const engine::TablePlace& place) { return !may_see(thd, place); });
+    for (std::span<const engine::TablePlace> left = places; !left.empty();) {
+      const size_t count = std::min(left.size(), limits::statistics_records_per_look);
+      for (const auto& [place, record] : read_statistics(part, left.first(count))) {
+        if (tell(thd, table, place, record)) {
+          return true;
+        }
+      }
+      left = left.subspan(count);
     }
   }
   return false;
+}
+
+bool tell_table(THD* thd, TABLE* table, const engine::TablePlace& place, const exec::TableRecord& record) {
+  return tell_figures(thd, table, place, record.figures);
 }
 
 // ---- ROWSOCKET_LATENCY, ROWSOCKET_PERCENTILES
@@ -253,17 +283,13 @@ bool tell_percentiles(THD* thd, TABLE* table, const engine::TablePlace& place, W
 }
 
 template <TellLatencies tell>
-bool tell_latencies(THD* thd, TABLE* table) {
-  for (const auto& [place, record] : read_statistics(Part::latencies)) {
-    if (!may_see(thd, place)) {
-      continue;
-    }
-    for (size_t work = 0; work < record.latencies.size(); ++work) {
-      const Histogram* const latencies = record.latencies[work].get();
-      if (latencies != nullptr && latencies->count() > 0 &&
-          tell(thd, table, place, static_cast<Work>(work), *latencies)) {
-        return true;
-      }
+bool tell_latencies(THD* thd, TABLE* table, const engine::TablePlace& place,
+                    const exec::TableRecord& record) {
+  for (size_t work = 0; work < record.latencies.size(); ++work) {
+    const Histogram* const latencies = record.latencies[work].get();
+    if (latencies != nullptr && latencies->count() > 0 &&
+        tell(thd, table, place, static_cast<Work>(work), *latencies)) {
+      return true;
     }
   }
   return false;
@@ -301,12 +327,16 @@ void show_in_schema_tables(server::Server* server) {
 }
 
 int init_connections_table(void* table) { return init<tell_connections>(table, connections_columns); }
-int init_tables_table(void* table) { return init<tell_tables>(table, tables_columns, reset<Part::figures>); }
+int init_tables_table(void* table) {
+  return init<tell_statistics<Part::figures, tell_table>>(table, tables_columns, reset<Part::figures>);
+}
 int init_latency_table(void* table) {
-  return init<tell_latencies<tell_buckets>>(table, latency_columns, reset<Part::latencies>);
+  return init<tell_statistics<Part::latencies, tell_latencies<tell_buckets>>>(table, latency_columns,
+                                                                              reset<Part::latencies>);
 }
 int init_percentiles_table(void* table) {
-  return init<tell_latencies<tell_percentiles>>(table, percentiles_columns, reset<Part::latencies>);
+  return init<tell_statistics<Part::latencies, tell_latencies<tell_percentiles>>>(table, percentiles_columns,
+                                                                                  reset<Part::latencies>);
 }
 
 }  // namespace rowsocket::mariadb

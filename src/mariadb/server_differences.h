@@ -77,6 +77,16 @@ inline bool take_privileges(Security_context& context, const std::string& user, 
   return acl_getroot(&context, user.c_str(), host, ip, "");
 }
 
+/// Exactly this one.
+inline bool is_account(const std::string& user, const std::string& host) {
+  return is_acl_user(host.c_str(), user.c_str());
+}
+
+/// Of the account that the THD acts as, without a role. True if the server finds none.
+inline bool look_up_global_privileges(THD* thd, privilege_t& access) {
+  return acl_check_setrole(thd, "NONE", &access) != 0;
+}
+
 /// True if the role is not granted.
 inline bool take_role_of_account(THD* thd, const std::string& role) {
   privilege_t access(NO_ACL);
@@ -209,6 +219,14 @@ inline bool take_privileges(Security_context& context, const std::string& user, 
                             const char* ip) {
   return acl_getroot(&context, lex_string(user), {host, std::strlen(host)}, {ip, std::strlen(ip)},
                      LEX_CSTRING{"", 0});
+}
+
+inline bool is_account(const std::string& user, const std::string& host) {
+  return is_acl_user(lex_string(host), lex_string(user));
+}
+
+inline bool look_up_global_privileges(THD* thd, privilege_t& access) {
+  return acl_check_setrole(thd, LEX_CSTRING{STRING_WITH_LEN("NONE")}, &access) != 0;
 }
 
 inline bool take_role_of_account(THD* thd, const std::string& role) {

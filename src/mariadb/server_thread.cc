@@ -166,6 +166,7 @@ void ServerThread::create() {
   thd_->count_cuted_fields = CHECK_FIELD_WARN;
   thd_->abort_on_warning = true;
   row_lock_variable_ = find_row_lock_variable();
+  seed_random_numbers();
   take_over_settings(false);
 }
 
@@ -287,7 +288,17 @@ void ServerThread::reset(bool is_cluster_client) {
   thd_->first_successful_insert_id_in_prev_stmt_for_binlog = 0;
   thd_->auto_inc_intervals_forced.empty();  // SET insert_id
   thd_->user_time.val = 0;                  // SET timestamp
+  seed_random_numbers();                    // SET rand_seed1; what was read of it tells nothing either
   take_over_settings(is_cluster_client);
+}
+
+/// As the server does for a new connection. (It reads the numbers of all threads without a lock, too.)
+void ServerThread::seed_random_numbers() {
+  const auto seed = static_cast<ulong>(my_rnd(&sql_rand) * 0xffffffff);
+  my_rnd_init(&thd_->rand, seed + static_cast<ulong>(reinterpret_cast<intptr>(thd_)),
+              static_cast<ulong>(my_timer_cycles() + thd_->query_id));
+  rand_seed1_ = thd_->rand.seed1;
+  rand_seed2_ = thd_->rand.seed2;
 }
 
 void ServerThread::wait_for_rows(RowPatience patience, ulong rest_s) {

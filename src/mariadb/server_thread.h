@@ -67,6 +67,13 @@ class ServerThread {
     }
   }
 
+  /// Another client may come now: what RAND() gives it has nothing to do with what it gave the one before.
+  void forget_random_numbers() {
+    if (thd_->rand.seed1 != rand_seed1_ || thd_->rand.seed2 != rand_seed2_) [[unlikely]] {
+      seed_random_numbers();
+    }
+  }
+
   /// Whether the statements of a writing session's transaction read from one snapshot (REPEATABLE READ), or
   /// each from its own.
   void share_snapshot(bool shares);
@@ -115,6 +122,7 @@ class ServerThread {
   void create();
   void take_over_settings(bool is_cluster_client);
   void reset(bool is_cluster_client);
+  void seed_random_numbers();
 
   engine::Intent intent_;
   Owner owner_;
@@ -129,6 +137,9 @@ class ServerThread {
   bool waits_for_row_ ROWSOCKET_GUARDED_BY(row_wait_mutex_) = false;
   bool may_give_way_ = false;
   std::atomic<bool> gave_way_{false};
+  ulong rand_seed1_ =
+      0;  ///< as it was seeded last; it differs when RAND() was called, or was told where to begin
+  ulong rand_seed2_ = 0;
   bool shares_snapshot_ = false;
   bool took_lenience_ = false;
   bool log_refused_ = false;

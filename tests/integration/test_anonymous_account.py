@@ -82,6 +82,25 @@ def test_grants_on_mysql_tables_hold_after_flush_privileges(
     assert reader.ask(FIND) == DENIED
 
 
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "REQUIRE SSL",
+        "REQUIRE X509",
+        "PASSWORD EXPIRE",
+        "WITH MAX_USER_CONNECTIONS 1",
+        "WITH MAX_CONNECTIONS_PER_HOUR 1",
+    ],
+)
+def test_rules_for_logins_are_for_logins(own: RowSocketServer, reader: RawConnection, rule: str) -> None:
+    """As docs/security.md says: nobody logs in here. Clients in plain text are kept out in another way."""
+    own.sql(f"ALTER USER app@localhost {rule}")
+    with own.raw("write") as second, own.raw("write") as third:
+        for client in (second, third):
+            assert client.ask_all(b"P\t0\td\tt\t\tid", FIND) == [OK, ROW]
+    assert reader.ask(FIND) == ROW
+
+
 @pytest.mark.parametrize("name", ["app", "@localhost", "app@", "a" * 400 + "@localhost"])
 def test_what_is_no_account_is_refused(server: RowSocketServer, name: str) -> None:
     with pytest.raises(pymysql.err.MySQLError):
