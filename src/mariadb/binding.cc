@@ -227,12 +227,12 @@ void Binding::resolve_key(TABLE* table) {
     const bool is_prefix = (info->key_part_flag & HA_PART_KEY_SEG) != 0 || (field->flags & BLOB_FLAG) != 0;
     const bool is_padded_text =
         field->real_type() == MYSQL_TYPE_STRING && is_string_column(field) && field->charset()->mbmaxlen > 1;
-    key_parts.push_back(
-        {info, field, key_offset, integer_bytes(field), (field->flags & UNSIGNED_FLAG) != 0,
-         info->null_bit != 0, (info->key_part_flag & HA_REVERSE_SORT) != 0, is_prefix, is_padded_text,
-         is_trimmed_char(field), field->type() == MYSQL_TYPE_TIMESTAMP,
-         is_string_column(field) && !is_trimmed_char(field) && may_compare_apart(field->charset()),
-         field->real_type() == MYSQL_TYPE_ENUM || field->real_type() == MYSQL_TYPE_SET});
+    key_parts.push_back({info, field, key_offset, integer_bytes(field), (field->flags & UNSIGNED_FLAG) != 0,
+                         info->null_bit != 0, (info->key_part_flag & HA_REVERSE_SORT) != 0, is_prefix,
+                         is_padded_text, is_trimmed_char(field), field->type() == MYSQL_TYPE_TIMESTAMP,
+                         is_string_column(field) && (is_prefix || !is_trimmed_char(field)) &&
+                             may_compare_apart(field->charset()),
+                         field->real_type() == MYSQL_TYPE_ENUM || field->real_type() == MYSQL_TYPE_SET});
     has_padded_text = has_padded_text || is_padded_text;
     key_offset += info->store_length;
   }
