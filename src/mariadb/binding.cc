@@ -235,13 +235,26 @@ void Binding::resolve_key(TABLE* table) {
     const bool is_prefix = (info->key_part_flag & HA_PART_KEY_SEG) != 0 || (field->flags & BLOB_FLAG) != 0;
     const bool is_padded_text =
         field->real_type() == MYSQL_TYPE_STRING && is_string_column(field) && field->charset()->mbmaxlen > 1;
-    key_parts.push_back(
-        {info, field, key_offset, integer_bytes(field), (field->flags & UNSIGNED_FLAG) != 0,
-         info->null_bit != 0, (info->key_part_flag & HA_REVERSE_SORT) != 0, is_prefix, is_padded_text,
-         is_trimmed_char(field), field->type() == MYSQL_TYPE_TIMESTAMP,
-         is_string_column(field) && !is_trimmed_char(field) && may_compare_apart(field->charset()),
-         is_disordered(table, field),
-         field->real_type() == MYSQL_TYPE_ENUM || field->real_type() == MYSQL_TYPE_SET});
+    const bool is_trimmed = is_trimmed_char(field);
+    const bool is_moment = field->type() == MYSQL_TYPE_TIMESTAMP;
+    const bool is_of_members = field->real_type() == MYSQL_TYPE_ENUM || field->real_type() == MYSQL_TYPE_SET;
+    const bool is_text_apart =
+        is_string_column(field) && (is_prefix || !is_trimmed) && may_compare_apart(field->charset());
+    key_parts.push_back({.info = info,
+                         .field = field,
+                         .key_offset = key_offset,
+                         .integer_bytes = integer_bytes(field),
+                         .is_unsigned = (field->flags & UNSIGNED_FLAG) != 0,
+                         .is_nullable = info->null_bit != 0,
+                         .is_descending = (info->key_part_flag & HA_REVERSE_SORT) != 0,
+                         .is_prefix = is_prefix,
+                         .is_padded_text = is_padded_text,
+                         .is_trimmed = is_trimmed,
+                         .is_moment = is_moment,
+                         .is_text_apart = is_text_apart,
+                         .is_of_members = is_of_members,
+                         .may_stand_twice = is_moment || is_text_apart || is_of_members,
+                         .decides_in_part = is_prefix || is_trimmed || is_disordered(table, field)});
     has_padded_text = has_padded_text || is_padded_text;
     goes_up_only = goes_up_only || (table->part_info != nullptr && !field->stored_in_db());
     key_offset += info->store_length;

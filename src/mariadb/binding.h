@@ -41,13 +41,14 @@ struct KeyPart {
   bool is_unsigned;
   bool is_nullable;
   bool is_descending;
-  bool is_prefix;       ///< the index holds only the beginning of the column
-  bool is_padded_text;  ///< CHAR, with characters of several bytes
-  bool is_trimmed;      ///< CHAR that is compared without the spaces that the index has behind it
-  bool is_moment;       ///< TIMESTAMP: the index has the moment, SQL compares what the clock shows
-  bool is_text_apart;   ///< text whose collation may compare one character with two, or ignore one
-  bool is_disordered;   ///< the engine's index does not have its order: each row is compared
-  bool is_of_members;   ///< ENUM or SET: the index has numbers, SQL compares texts
+  bool is_prefix;        ///< the index holds only the beginning of the column
+  bool is_padded_text;   ///< CHAR, with characters of several bytes
+  bool is_trimmed;       ///< CHAR that is compared without the spaces that the index has behind it
+  bool is_moment;        ///< TIMESTAMP: the index has the moment, SQL compares what the clock shows
+  bool is_text_apart;    ///< text whose collation may compare one character with two, or ignore one
+  bool is_of_members;    ///< ENUM or SET: the index has numbers, SQL compares texts
+  bool may_stand_twice;  ///< what equals a value may stand in two places of the index
+  bool decides_in_part;  ///< a row is compared with the whole value, since the index does not decide it
 };
 
 struct Binding {

@@ -67,11 +67,11 @@ bool KeyBound::set(THD* thd, TABLE* table, const Binding& binding, KeyOperator k
       map_ = (map_ << 1) | 1;
     }
     has_null = has_null || key[i].is_null();
-    if (!key[i].is_null() && take_both_places(thd, table, part, key[i], raw, fit)) [[unlikely]] {
+    if (part.may_stand_twice && !key[i].is_null() && take_both_places(thd, table, part, key[i], raw, fit))
+        [[unlikely]] {
       return prepare_recheck(thd, key, raw, error);
     }
-    const bool is_undecided =
-        (part.is_prefix || part.is_trimmed || part.is_disordered) && (fit == Fit::exact || fit == Fit::above);
+    const bool is_undecided = part.decides_in_part && (fit == Fit::exact || fit == Fit::above);
     if (is_undecided && !key[i].is_null()) [[unlikely]] {
       is_beginning = true;
       if (key_operator != KeyOperator::equal) {

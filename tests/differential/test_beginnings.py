@@ -42,8 +42,7 @@ class Beginnings:
         self.letters = self.random.sample(ALPHABETS[collation], 5)
         self.size = self.random.randint(1, 3)
         charset = collation.split("_")[0]
-        is_padded = "nopad" not in collation
-        type = self.random.choice(["TEXT", "VARCHAR(9)", "CHAR(9)" if is_padded else "VARCHAR(7)"])
+        type = self.random.choice(["TEXT", "VARCHAR(9)", "CHAR(9)"])
         self.rows = [self.text(0) for _ in range(25)]
         self.table = Searched(
             database,
