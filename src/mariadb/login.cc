@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "mariadb/server_headers.h"
 // The server's headers come first.
+#include <cstring>
 #include <exception>
 #include <string>
 #include <utility>
@@ -66,7 +67,10 @@ struct MemoryStream {
     vio.timeout = [](Vio*, uint, my_bool) { return 0; };
     vio.viokeepalive = [](Vio*, my_bool) { return 0; };
     vio.fastsend = [](Vio*) { return 0; };
-    vio.peer_addr = vio_peer_addr;
+    // Asked now, since the socket no longer knows it once the client has reset the connection: who goes
+    // during his login has not guessed wrongly.
+    has_address = !credentials.is_unix && (vio_peer_addr)(&vio, ip, &port, sizeof ip) == 0;
+    vio.peer_addr = tell_address;
     vio.should_retry = [](Vio*) -> my_bool { return 0; };
     vio.was_timeout = [](Vio*) -> my_bool { return 0; };
     vio.vioclose = [](Vio*) { return 0; };
@@ -90,10 +94,22 @@ struct MemoryStream {
     }
     return byte_count;
   }
+  static my_bool tell_address(Vio* vio, char* place, uint16* port_place, size_t place_bytes) {
+    const MemoryStream& stream = of(vio);
+    if (!stream.has_address || place_bytes < sizeof stream.ip) {
+      return 1;
+    }
+    std::memcpy(place, stream.ip, sizeof stream.ip);
+    *port_place = stream.port;
+    return 0;
+  }
   static MemoryStream& of(Vio* vio) { return *reinterpret_cast<MemoryStream*>(vio); }
 
   Vio vio{};  ///< the first member: see `of`
   SqlClient* client;
+  char ip[NI_MAXHOST] = {};
+  uint16 port = 0;
+  bool has_address = false;
 };
 
 /// A THD as the server makes it for a connection of SQL.
