@@ -109,7 +109,10 @@ bool Cursor::set_bound(KeyBound& bound, KeyOperator key_operator, std::span<cons
 bool Cursor::set_bounds(const KeyRange& range) {
   has_last_ = false;
   has_prefix_ = false;
-  if (range.has_end || range.reverse || range.key_operator == KeyOperator::starts_with) [[unlikely]] {
+  const bool needs_range_calls = binding_->goes_up_only && range.key_operator == KeyOperator::equal &&
+                                 range.key.size() < binding_->key_parts.size();
+  if (range.has_end || range.reverse || range.key_operator == KeyOperator::starts_with || needs_range_calls)
+      [[unlikely]] {
     return set_both_bounds(range);
   }
   if (!set_bound(first_, range.key_operator, range.key)) {

@@ -53,7 +53,7 @@ bool has_other_key(const Binding& binding, TABLE* table) {
 
 }  // namespace
 
-Error write_update(THD* thd, TABLE* table, bool& skipped) {
+Error write_update(THD* thd, TABLE* table, bool is_upsert, Written& written) {
   const bool history = makes_history(table);
   const auto differs = [table] { return !records_are_comparable(table) || compare_record(table); };
   // A trigger sees it also where nothing else changes, as in SQL. The comparison leaves it out.
@@ -62,10 +62,12 @@ Error write_update(THD* thd, TABLE* table, bool& skipped) {
   if (!named.ok()) {
     return ErrorCode::out_of_memory;
   }
-  if (Error error = run_before_triggers(thd, table, TRG_EVENT_UPDATE, true, skipped, &named); !error.ok()) {
+  bool skips = false;
+  written = Written::kept;
+  if (Error error = run_before_triggers(thd, table, TRG_EVENT_UPDATE, true, skips, &named); !error.ok()) {
     return error;
   }
-  if (skipped) [[unlikely]] {
+  if (skips) [[unlikely]] {
     restore_record(table, record[1]);
     return {};
   }
@@ -73,7 +75,11 @@ Error write_update(THD* thd, TABLE* table, bool& skipped) {
     return error;
   }
   if (!differs()) {
-    Error error = run_after_triggers(thd, table, TRG_EVENT_UPDATE, true, &named);
+    written = Written::same;
+    Error error;
+    if (!is_upsert || upserts_run_triggers_after_same_rows) {
+      error = run_after_triggers(thd, table, TRG_EVENT_UPDATE, true, &named);
+    }
     restore_record(table, record[1]);  // what is there, without the new time
     return error;
   }
@@ -94,6 +100,7 @@ Error write_update(THD* thd, TABLE* table, bool& skipped) {
   if (handler_code != 0 && handler_code != HA_ERR_RECORD_IS_THE_SAME) {
     return engine_error(thd, table->file, handler_code);
   }
+  written = Written::changed;
   mark_changed(thd, table);
   return run_after_triggers(thd, table, TRG_EVENT_UPDATE, true, &named);
 }
@@ -150,9 +157,9 @@ Error change_row(THD* thd, const Binding& binding, TABLE* table, std::span<const
   if (binding.keeps_key && has_other_key(binding, table)) {
     return other_key(binding);
   }
-  bool skipped = false;
-  Error error = write_update(thd, table, skipped);
-  changed = error.ok() && !skipped;
+  auto written = Written::kept;
+  Error error = write_update(thd, table, false, written);
+  changed = error.ok() && written != Written::kept;
   return error;
 }
 

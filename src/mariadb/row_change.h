@@ -5,6 +5,7 @@
 // come from the handler itself, once it is prepared.
 #pragma once
 
+#include <cstdint>
 #include <span>
 
 #include "mariadb/binding.h"
@@ -27,8 +28,15 @@ namespace rowsocket::mariadb {
 /// `deleted` is false where a trigger keeps the row.
 [[nodiscard]] Error delete_row(THD* thd, TABLE* table, bool& deleted);
 
+/// What became of a row that was to change.
+enum class Written : uint8_t {
+  kept,  ///< by a trigger, as it was
+  same,  ///< it has its new values already
+  changed
+};
+
 /// Write the changed first record over the row kept in the second. The fields that were set say so
-/// (`set_has_explicit_value`). `skipped` tells that a trigger kept the row as it was.
-[[nodiscard]] Error write_update(THD* thd, TABLE* table, bool& skipped);
+/// (`set_has_explicit_value`). `is_upsert`: an insert met the row.
+[[nodiscard]] Error write_update(THD* thd, TABLE* table, bool is_upsert, Written& written);
 
 }  // namespace rowsocket::mariadb

@@ -261,15 +261,14 @@ Error change_duplicate(THD* thd, const Binding& binding, TABLE* table, const eng
       return error;
     }
   }
-  const bool differs = !records_are_comparable(table) || compare_record(table);
-  bool skipped = false;
-  if (Error error = write_update(thd, table, skipped); !error.ok()) {
+  auto written = Written::kept;
+  if (Error error = write_update(thd, table, true, written); !error.ok()) {
     return error;
   }
   if (names_id) {
     table->file->adjust_next_insert_id_after_explicit_value(table->next_number_field->val_int());
   }
-  outcome.rows_affected = differs && !skipped ? 2 : 0;
+  outcome.rows_affected = written == Written::changed ? 2 : 0;
   if (outcome.has_id) {
     tell_id_in_row(table, outcome);
   }

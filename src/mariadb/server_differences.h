@@ -48,6 +48,9 @@ inline ulonglong rows_changed(const handler* file) { return file->rows_changed; 
 inline int prepare_lookups_of_duplicates(TABLE* table) { return table->file->prepare_for_insert(true); }
 
 /// True if it failed. `skips` tells that the row is to be left as it is.
+/// AFTER UPDATE triggers, where an upsert meets a row that has the values already.
+inline constexpr bool upserts_run_triggers_after_same_rows = true;
+
 /// The columns that an update names. No trigger asks.
 class NamedColumns {
  public:
@@ -130,6 +133,8 @@ inline ulonglong rows_changed(const handler* file) {
 }
 
 inline int prepare_lookups_of_duplicates(TABLE* table) { return table->file->prepare_for_modify(true, true); }
+
+inline constexpr bool upserts_run_triggers_after_same_rows = false;
 
 /// The columns that an update names, where a trigger of the table asks for some (UPDATE OF). Made before any
 /// trigger runs, since triggers give values, too.

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import pytest
 
-from support.mariadb import Database
+from support.mariadb import Database, RowSocketServer
 from support.raw import RawConnection, token
 from support.twins import Twins
 
@@ -115,3 +115,41 @@ def test_an_error_that_a_trigger_makes_up_is_no_lock(
     wire = raw("write")
     assert wire.tokens("P", 1, database.name, "t", "", "id") == [b"0", b"1"]
     assert wire.tokens(1, "+", 1, 1) == [b"1", b"1", token(str(number))]
+
+
+UPSERT_TRIGGERS = {
+    "none": [],
+    "one that changes another column": ["BEFORE UPDATE ON t FOR EACH ROW SET NEW.b = OLD.b + 1"],
+    "one that takes the change back": ["BEFORE UPDATE ON t FOR EACH ROW SET NEW.a = OLD.a"],
+    "one behind the change": ["AFTER UPDATE ON t FOR EACH ROW INSERT INTO log (told) VALUES (NEW.a)"],
+}
+
+
+@pytest.mark.parametrize("clause", [b"U\t1", b"U\t1\tE"], ids=["together", "alone"])
+@pytest.mark.parametrize("triggers", UPSERT_TRIGGERS)
+@pytest.mark.parametrize("value", [1, 5], ids=["the value that is there", "another value"])
+def test_an_upsert_tells_and_does_with_its_triggers_what_one_of_sql_does(
+    server: RowSocketServer, database: Database, triggers: str, value: int, clause: bytes
+) -> None:
+    def prepare() -> None:
+        database.sql("CREATE OR REPLACE TABLE t (id INT PRIMARY KEY, a INT, b INT DEFAULT 0)")
+        database.sql("CREATE OR REPLACE TABLE log (id INT AUTO_INCREMENT PRIMARY KEY, told INT)")
+        database.sql("INSERT INTO t VALUES (1, 1, 0)")
+        for number, trigger in enumerate(UPSERT_TRIGGERS[triggers]):
+            database.sql(f"CREATE TRIGGER x{number} {trigger}")
+
+    def left() -> object:
+        return database.sql("SELECT * FROM t"), database.sql("SELECT told FROM log")
+
+    prepare()
+    with database.session() as sql:
+        affected = sql.execute(
+            f"INSERT INTO t (id, a) VALUES (1, {value}) ON DUPLICATE KEY UPDATE a = {value}"
+        )
+    expected = left()
+    prepare()
+    with server.raw("write") as connection:
+        assert connection.tokens("P", 1, database.name, "t", "", "id,a") == [b"0", b"1"]
+        connection.send(b"1\t++\t2\t1\t1\t%d\t%s\n" % (value, clause))
+        assert connection.lines(1)[0].split(b"\t")[2] == str(affected).encode()
+    assert left() == expected

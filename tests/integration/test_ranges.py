@@ -393,6 +393,17 @@ def test_partitions_are_not_walked_downwards_by_a_virtual_column(
         assert connection.tokens(1, *walk) == [b"2", b"1", b"op"]
 
 
+def test_partitions_are_merged_by_a_virtual_column_behind_an_equal_one(
+    server: RowSocketServer, virtually_ordered: Database
+) -> None:
+    virtually_ordered.sql("ALTER TABLE t ADD c INT DEFAULT 1, ADD KEY behind (c, v)")
+    with server.raw("read") as connection:
+        assert connection.tokens("P", 1, virtually_ordered.name, "t", "behind", "v", "v") == [b"0", b"1"]
+        assert connection.tokens(1, "=", 1, 1, 99, 0)[2:] == [str(v).encode() for v in range(9)]
+        assert connection.tokens(1, "=", 1, 1, 2, 0)[2:] == [b"0", b"1"]
+        assert connection.tokens(1, "=", 1, 1, 99, 0, "W", "<", 0, 4)[2:] == [b"0", b"1", b"2", b"3"]
+
+
 @pytest.mark.parametrize("charset", ["ucs2", "utf32"])
 def test_rows_that_an_index_of_aria_has_out_of_order_are_left_alone(
     server: RowSocketServer, database: Database, charset: str
