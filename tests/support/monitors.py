@@ -6,6 +6,7 @@ ROWSOCKET_MONITORS   root of the unpacked programs
 
 from __future__ import annotations
 
+import http.client
 import json
 import os
 import re
@@ -66,6 +67,9 @@ class Monitor:
     The port is free when it is chosen. If another program is quicker, the next one is tried.
     """
 
+    READY = "/metrics"
+    """What it answers when it is ready."""
+
     def __init__(
         self, folder: Path, command: Callable[[int], Sequence[str | Path]], environment: Mapping[str, str]
     ) -> None:
@@ -106,8 +110,8 @@ class Monitor:
         if self.process.poll() is not None:
             return "ended"
         try:
-            self.get("/metrics")
-        except OSError:
+            self.get(self.READY)
+        except (OSError, http.client.HTTPException):
             return None
         return "answers"
 
@@ -127,6 +131,8 @@ class Monitor:
 
 class Prometheus(Monitor):
     """Prometheus, with questions."""
+
+    READY = "/-/ready"
 
     def query(self, expression: str) -> list[dict[str, Any]]:
         """The samples of an expression now. Raises OSError, AssertionError with what Prometheus says."""
