@@ -37,6 +37,7 @@ PAGE = (ROOT / "docs/monitoring.md").read_text()
 FILES = ROOT / "packaging/monitoring"
 ALERTS = (FILES / "rowsocket-alerts.yml").read_text()
 DASHBOARD = json.loads((FILES / "rowsocket-dashboard.json").read_text())
+SOCKET = "/run/mysqld/mysqld.sock"
 CASES = Path(__file__).with_name("alerts_test.yml")
 
 EXPRESSIONS = [
@@ -72,11 +73,12 @@ def watched(tree: ServerTree, template: Path, tmp_path_factory: pytest.TempPathF
         server = stack.enter_context(RowSocketServer(tree, template))
         for block_of_sql in blocks("sql"):
             # On the page, an account that is the user of the system.
-            for statement in block_of_sql.replace("IDENTIFIED VIA unix_socket ", "").split(";\n")[:-1]:
-                server.sql(statement)
+            for statement in block_of_sql.split(";\n")[:-1]:
+                server.sql(statement.replace("VIA unix_socket", "BY 'unused'"))
         make_table(server)
-        status = stack.enter_context(mysqld_exporter(server, "prometheus", folders[0]))
-        url = f"mysql://prometheus@/?unix_socket={server.socket}"
+        access = blocks("conf")[0].replace(SOCKET, str(server.socket))
+        status = stack.enter_context(mysqld_exporter(access, folders[0]))
+        url = f"mysql://prometheus:unused@/?unix_socket={server.socket}"
         tables = stack.enter_context(rowsocket_metrics(url, folders[1]))
         ports = {"mariadb": status.port, "rowsocket": tables.port}
         yield Watched(

@@ -24,7 +24,6 @@ from typing import Any, Self, TypeVar
 
 from prometheus_client.parser import text_string_to_metric_families
 
-from support.mariadb import MariaDB
 from support.tree import environment_path
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -151,13 +150,16 @@ class Prometheus(Monitor):
         return set(json.loads(self.get("/api/v1/label/__name__/values"))["data"])
 
 
-def mysqld_exporter(server: MariaDB, user: str, folder: Path) -> Monitor:
-    """Debian's exporter of status values, not started yet."""
+def mysqld_exporter(configuration: str, folder: Path) -> Monitor:
+    """Debian's exporter of status values, with its configuration; not started yet."""
+    file = folder / "mysqld-exporter.cnf"
+    file.write_text(configuration)
 
     def command(port: int) -> Sequence[str | Path]:
-        return [program("prometheus-mysqld-exporter"), f"--web.listen-address=127.0.0.1:{port}"]
+        own = [f"--config.my-cnf={file}", f"--web.listen-address=127.0.0.1:{port}"]
+        return [program("prometheus-mysqld-exporter"), *own]
 
-    return Monitor(folder, command, {"DATA_SOURCE_NAME": f"{user}@unix({server.socket})/"})
+    return Monitor(folder, command, {})
 
 
 def command_environment(sql_url: str) -> dict[str, str]:
