@@ -26,13 +26,14 @@ GIB = 2**30
 def test_every_command_of_the_page_runs(shop: RowSocketServer, run: Run) -> None:
     run("put", "user", "id=1", "name=Ada")
     commands = [line.removeprefix("$ rowsocket ") for line in "".join(blocks("text")).splitlines()]
-    assert {command.split()[0] for command in commands} == {"latency", "top", "warm", "doctor", "bench"}
+    verbs = {"latency", "top", "metrics", "warm", "doctor", "bench"}
+    assert {command.split()[0] for command in commands} == verbs
     for command in commands:
         done = run(*shlex.split(command), ROWSOCKET_SQL=sql_url(shop))
         assert (done.returncode, done.stderr) == (0, ""), command
 
 
-@pytest.mark.parametrize("verb", [["warm", "user"], ["doctor"], ["bench", "user"], ["top"]])
+@pytest.mark.parametrize("verb", [["warm", "user"], ["doctor"], ["bench", "user"], ["top"], ["metrics"]])
 def test_what_needs_sql_says_so(run: Run, verb: list[str]) -> None:
     done = run(*verb)
     assert (done.returncode, "--sql" in done.stderr) == (2, True)

@@ -28,7 +28,11 @@ _TYPED = (
 )
 
 # Programs of ours that make files of the repository from others; with --check they say which are stale.
-_MADE = (("clients/python/make_sync.py",), ("-m", "bench.harness.peers_chart"))
+_MADE = (
+    ("clients/python/make_sync.py",),
+    ("-m", "bench.harness.peers_chart"),
+    ("tools/monitoring/make_dashboard.py",),
+)
 
 
 def check(*, everything: bool = False) -> bool:

@@ -80,6 +80,7 @@ def lay_out(tree: Path) -> None:
         ROOT / "clients/python", tree / "clients/python", ignore=shutil.ignore_patterns("__pycache__", ".*")
     )
     shutil.copytree(ROOT / "docs", tree / "docs")
+    shutil.copytree(ROOT / "packaging/monitoring", tree / "monitoring")
     for source, target in (
         (ROOT / "README.md", "README.md"),
         (ROOT / "packaging/rowsocket.cnf", "60-rowsocket.cnf"),

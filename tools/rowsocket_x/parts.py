@@ -63,6 +63,7 @@ SERVER_PARTS: Mapping[str, str] = {
     "memcached": "tests/memcached",
     "resp": "tests/resp",
     "django": "tests/django_cache",
+    "monitoring": "tests/monitoring",
     "faults": "tests/faults",
     "replication": "tests/replication",
     "linearizability": "tests/linearizability",
@@ -244,6 +245,8 @@ def _pytest_part(name: str, folder: str) -> Part:
                 "ROWSOCKET_PEERS": str(peers_fetch.fetch()),
                 f"ROWSOCKET_{peer}_SOURCE": str(source()),
             }
+        if name == "monitoring":
+            environment["ROWSOCKET_MONITORS"] = str(peers_fetch.fetch_monitors())
         if name == "django":
             environment["ROWSOCKET_DJANGO_SOURCE"] = str(peer_tests.django())
         return _pytest(name, folder, settings, environment)

@@ -338,6 +338,33 @@ def top(
 
 
 @app.command()
+def metrics(
+    context: typer.Context,
+    listen: Annotated[
+        Optional[str], typer.Option(help="HOST:PORT: answer Prometheus there, until Ctrl-C.")
+    ] = None,
+    textfile: Annotated[
+        Optional[Path],
+        typer.Option(help="Write them into this file, NAME.prom, for node_exporter.", dir_okay=False),
+    ] = None,
+    indexes_max: Annotated[
+        int, typer.Option("--indexes", min=1, help="The most indexes: those that were used most.")
+    ] = 200,
+) -> None:
+    """Print what was asked of each table, and how long it took, for Prometheus. Needs --sql.
+
+    Exit code 4 if the server does not tell; the file says `rowsocket_up 0` then.
+    """
+    with said_plainly():
+        from rowsocket.cli import metrics as exporting
+
+        sql_url = state_of(context).require_sql("metrics reads tables of information_schema")
+        told = exporting.export(exporting.RowSocketCollector(sql_url, indexes_max), listen, textfile)
+    if not told:
+        raise typer.Exit(ExitCode.NO_ANSWER)
+
+
+@app.command()
 def warm(
     context: typer.Context,
     tables: Annotated[list[str], typer.Argument(help="TABLE of the URL's database, or DATABASE.TABLE.")],

@@ -11,8 +11,10 @@ from typing import Any
 import pymysql
 
 
-def sql_connection(url: str) -> pymysql.connections.Connection[Any]:
+def sql_connection(url: str, read_timeout_s: float | None = None) -> pymysql.connections.Connection[Any]:
     """A SQL connection by URL: mysql://[USER[:PASSWORD]@][HOST[:PORT]][/DATABASE][?unix_socket=PATH].
+
+    Without a timeout, answers are waited for as long as they take.
 
     Raises ValueError, pymysql.err.OperationalError.
     """
@@ -29,6 +31,7 @@ def sql_connection(url: str) -> pymysql.connections.Connection[Any]:
         unix_socket=query.get("unix_socket"),
         autocommit=True,
         connect_timeout=5,
+        read_timeout=read_timeout_s,
     )
 
 

@@ -31,6 +31,7 @@ VERBS = {
     "delete": "delete TABLE KEY... [--op '>=']",
     "latency": "latency [--count N]",
     "top": "top [--interval SECONDS]",
+    "metrics": "metrics [--listen HOST:PORT | --textfile FILE]",
     "warm": "warm TABLE... [--index NAME] [--rate ROWS]",
     "doctor": "doctor [--storage FOLDER]",
     "bench": "bench TABLE [--seconds SECONDS]",
