@@ -190,13 +190,13 @@ def node_exporter(textfiles: Path, folder: Path) -> Monitor:
 def prometheus(configuration: str, targets: Mapping[str, int], folder: Path) -> Prometheus:
     """Prometheus with the configuration of a document: ports of its targets are replaced, by their job.
 
-    It looks three times in a second. Not started yet.
+    It looks once a second. Not started yet.
     """
     for job, port in targets.items():
         pattern = rf"(job_name: {job}\n(?:.*\n)*?.*targets: \[['\"]?)[\w.]+:\d+"
         configuration, count = re.subn(pattern, rf"\g<1>127.0.0.1:{port}", configuration, count=1)
         assert count == 1, job
-    often = "global: {scrape_interval: 300ms, scrape_timeout: 300ms, evaluation_interval: 300ms}\n"
+    often = "global: {scrape_interval: 1s, scrape_timeout: 1s, evaluation_interval: 300ms}\n"
     configuration = often + configuration
     file = folder / "prometheus.yml"
     file.write_text(configuration)
