@@ -54,8 +54,20 @@ def assert_equal_children(
         twins.sql(f"SELECT {columns} FROM {table}_{name} {of} ORDER BY 1, 2") for table in ("t", "twin")
     ]
     assert rows == expected
-    assert [row[-1] for row in twins.sql(f"CHECK TABLE t_{name} EXTENDED")] == [b"OK"]
+    twins.sql("SET GLOBAL innodb_max_purge_lag_wait = 0")
+    assert check(twins, f"t_{name}") == check(twins, f"twin_{name}")
     return rows
+
+
+def check(twins: Twins, table: str) -> list[bytes]:
+    """What CHECK TABLE says, when purge is done.
+
+    Of a row that a cascade deletes, InnoDB (10.11.18) leaves the entry in an index over a virtual column
+    behind, marked as deleted, with SQL as well. CHECK tells of it once purge has removed the row.
+    """
+    said = [row[-1] or b"" for row in twins.sql(f"CHECK TABLE {table} EXTENDED")]
+    assert said[-1] == b"OK"
+    return sorted(text.replace(table.encode(), b"") for text in said)
 
 
 # ── what becomes of the children ────────────────────────────────────────────────────────────────────────────
