@@ -187,18 +187,17 @@ Verdict Cursor::check_row() const {
   return Verdict::match;
 }
 
-/// Of a partitioned table, a walk upwards from a key uses the calls that SQL's ranges use. With index_read, a
-/// partition that has nothing behind the key would be asked to go on from there, and not every engine has
-/// kept its place then.
+/// Of a partitioned table, a walk upwards uses the calls that SQL's ranges use. With index_read, a partition
+/// that has nothing behind the key would be asked to go on from there, and not every engine has kept its
+/// place then. And on the other calls virtual columns are not computed when partitions are merged.
 int Cursor::start() {
   handler* const file = table_->file;
-  calls_for_ranges_ = false;
+  calls_for_ranges_ = walk_ == Walk::forward && table_->part_info != nullptr;
   uchar* const row = table_->record[0];
-  if (first_.is_open() && walk_ == Walk::forward && binding_->goes_up_only) {
-    calls_for_ranges_ = true;
-    return file->read_range_first(nullptr, nullptr, false, true);
-  }
   if (first_.is_open()) {
+    if (calls_for_ranges_) {
+      return file->read_range_first(nullptr, nullptr, false, true);
+    }
     return walk_ == Walk::backward ? file->ha_index_last(row) : file->ha_index_first(row);
   }
   ha_rkey_function position = HA_READ_KEY_EXACT;
@@ -219,7 +218,6 @@ int Cursor::start() {
     case KeyOperator::starts_with:
       break;
   }
-  calls_for_ranges_ = walk_ == Walk::forward && table_->part_info != nullptr;
   if (calls_for_ranges_) {
     const key_range from = {first_.image(), static_cast<uint>(first_.image_bytes()), first_.map(), position};
     return file->read_range_first(&from, nullptr, false, true);
