@@ -36,8 +36,6 @@ class Transaction {
   /// A request that succeeded has changed so many rows.
   void add(const RowCounts& rows) { uncommitted_.add_changes(rows); }
 
-  /// By the requests since the last commit or rollback.
-
   [[nodiscard]] bool is_open() const { return is_open_; }
   /// True if it should be committed before the next request.
   [[nodiscard]] bool is_full() const {

@@ -249,7 +249,6 @@ void Binding::resolve_key(TABLE* table) {
                          .is_descending = (info->key_part_flag & HA_REVERSE_SORT) != 0,
                          .is_prefix = is_prefix,
                          .is_padded_text = is_padded_text,
-                         .is_trimmed = is_trimmed,
                          .is_moment = is_moment,
                          .is_text_apart = is_text_apart,
                          .is_of_members = is_of_members,

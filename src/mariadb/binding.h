@@ -43,7 +43,6 @@ struct KeyPart {
   bool is_descending;
   bool is_prefix;        ///< the index holds only the beginning of the column
   bool is_padded_text;   ///< CHAR, with characters of several bytes
-  bool is_trimmed;       ///< CHAR that is compared without the spaces that the index has behind it
   bool is_moment;        ///< TIMESTAMP: the index has the moment, SQL compares what the clock shows
   bool is_text_apart;    ///< text whose collation may compare one character with two, or ignore one
   bool is_of_members;    ///< ENUM or SET: the index has numbers, SQL compares texts

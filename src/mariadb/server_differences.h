@@ -47,7 +47,6 @@ inline ulonglong rows_changed(const handler* file) { return file->rows_changed; 
 
 inline int prepare_lookups_of_duplicates(TABLE* table) { return table->file->prepare_for_insert(true); }
 
-/// True if it failed. `skips` tells that the row is to be left as it is.
 /// AFTER UPDATE triggers, where an upsert meets a row that has the values already.
 inline constexpr bool upserts_run_triggers_after_same_rows = true;
 
@@ -58,6 +57,7 @@ class NamedColumns {
   [[nodiscard]] static bool ok() { return true; }
 };
 
+/// True if it failed. `skips` tells that the row is to be left as it is. `named` is of an update.
 inline bool run_table_triggers(THD* thd, TABLE* table, trg_event_type event, trg_action_time_type time,
                                bool old_row_is_second, bool& skips, NamedColumns*) {
   skips = false;

@@ -137,8 +137,8 @@ class ServerThread {
   bool waits_for_row_ ROWSOCKET_GUARDED_BY(row_wait_mutex_) = false;
   bool may_give_way_ = false;
   std::atomic<bool> gave_way_{false};
-  ulong rand_seed1_ =
-      0;  ///< as it was seeded last; it differs when RAND() was called, or was told where to begin
+  /// As the THD was seeded last: it has others when RAND() was called, or was told where to begin.
+  ulong rand_seed1_ = 0;
   ulong rand_seed2_ = 0;
   bool shares_snapshot_ = false;
   bool took_lenience_ = false;
