@@ -240,12 +240,27 @@ bool Walk::change_collected_rows() {
         return fail(cursor_.error());
       }
       // A row can be gone: changing another one may have removed it (a cascade, a trigger).
-      if (step == Step::row && !finish_row()) {
+      if (step == Step::row && still_passes() && !finish_row()) {
         return false;
       }
     }
   }
   return true;
+}
+
+/// Whether the filters take a collected row as it is now. The request itself may have changed the row since
+/// it was found: a list may lead there twice, and a trigger may change other rows.
+bool Walk::still_passes() {
+  const Verdict verdict = find_.filters.empty() ? Verdict::match : cursor_.verdict();
+  if (verdict == Verdict::match) [[likely]] {
+    return true;
+  }
+  if (verdict == Verdict::refuse) {
+    ++rows_refused_;
+  } else {
+    --rows_taken_;
+  }
+  return false;
 }
 
 // ---- the end

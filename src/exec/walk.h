@@ -70,6 +70,7 @@ class Walk {
   [[nodiscard]] bool tell_row();
   [[nodiscard]] bool change_row();
   [[nodiscard]] bool change_collected_rows();
+  [[nodiscard]] bool still_passes();
   [[nodiscard]] bool may_take_step(bool stands_on_row) {
     return ++steps_ != question_at_ || may_go_on(stands_on_row);
   }

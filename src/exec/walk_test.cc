@@ -209,6 +209,12 @@ TEST_F(WalkTest, an_in_list_that_names_a_value_twice_adds_twice) {
   EXPECT_EQ(stock("1"), "7");
 }
 
+TEST_F(WalkTest, a_row_found_twice_is_changed_only_while_its_filters_take_it) {
+  const auto taking_five = [] { return Ask::find(3, {""}).in(0, {"5", "5"}).limit(9); };
+  EXPECT_EQ(on_shop(taking_five().skip_unless(0, Comparison::greater_or_equal, "5").subtract({"5"})), "= 1");
+  EXPECT_EQ(stock("1"), "0");
+}
+
 TEST_F(WalkTest, an_error_in_a_later_row_undoes_the_earlier_ones) {
   engine.fail_write(3, Error(ErrorCode::engine, 151));
   EXPECT_EQ(on_shop(Ask::find(0, {"1"}, KeyOperator::at_or_after).limit(9).update({"1"}).rows_before()),

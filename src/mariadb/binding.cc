@@ -227,6 +227,7 @@ void Binding::resolve_key(TABLE* table) {
   whole_key_only = (table->file->index_flags(key_number, 0, true) & HA_ONLY_WHOLE_INDEX) != 0;
   key_parts.clear();
   has_padded_text = false;
+  is_merged_loosely = false;
   goes_up_only = false;
   uint32_t key_offset = 0;
   for (uint32_t i = 0; i < key->user_defined_key_parts; ++i) {
@@ -255,6 +256,7 @@ void Binding::resolve_key(TABLE* table) {
                          .may_stand_twice = is_moment || is_text_apart || is_of_members,
                          .decides_in_part = is_prefix || is_trimmed || is_disordered(table, field)});
     has_padded_text = has_padded_text || is_padded_text;
+    is_merged_loosely = is_merged_loosely || (table->part_info != nullptr && is_prefix);
     goes_up_only = goes_up_only || (table->part_info != nullptr && !field->stored_in_db());
     key_offset += info->store_length;
   }

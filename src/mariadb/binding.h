@@ -62,6 +62,9 @@ struct Binding {
   bool whole_key_only = false;  ///< a hash index
   bool goes_up_only = false;    ///< the server knows the order of the partitions' rows on the way up alone
   bool has_padded_text = false;
+  /// Partitions whose index holds the beginnings of columns: the server merges their rows in another order
+  /// than a range has (by bytes, not by characters). A row beyond the range's end may stand before its last.
+  bool is_merged_loosely = false;
   /// Of a system-versioned table. A walk passes over the versions of its rows that are not of the time that
   /// is read, as a plain SELECT does.
   Field* row_end = nullptr;

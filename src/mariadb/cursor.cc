@@ -178,7 +178,7 @@ bool Cursor::set_both_bounds(const KeyRange& range) {
 /// end.
 Verdict Cursor::check_row() const {
   if (has_last_ && !last_.admits_row()) {
-    return Verdict::stop;
+    return binding_->is_merged_loosely ? Verdict::skip : Verdict::stop;
   }
   if ((first_.rechecks() && !first_.passes_recheck()) ||
       (has_last_ && last_.rechecks() && !last_.passes_recheck()) || (has_prefix_ && !prefix_.matches_row())) {

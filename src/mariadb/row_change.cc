@@ -97,7 +97,13 @@ Error write_update(THD* thd, TABLE* table, bool is_upsert, Written& written) {
   if (handler_code == 0 && history) {
     handler_code = write_history(table);
   }
-  if (handler_code != 0 && handler_code != HA_ERR_RECORD_IS_THE_SAME) {
+  if (handler_code == HA_ERR_RECORD_IS_THE_SAME) {
+    // NULL over NULL: the server's comparison sees the bytes under a NULL, too. The engine has written
+    // nothing.
+    written = Written::same;
+    return run_after_triggers(thd, table, TRG_EVENT_UPDATE, true, &named);
+  }
+  if (handler_code != 0) {
     return engine_error(thd, table->file, handler_code);
   }
   written = Written::changed;

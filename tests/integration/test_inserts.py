@@ -134,6 +134,16 @@ def test_an_upsert_that_changes_nothing_says_so(make_twins: MakeTwins, wire: Raw
         assert outcomes(opened(wire, twins, "id,email").tokens(1, "++", 2, 1, 1, "a", "U", "1")) == [b"0"]
 
 
+@pytest.mark.parametrize("default", ["NULL", "1"])
+def test_an_upsert_of_null_over_null_changes_nothing(
+    make_twins: MakeTwins, wire: RawConnection, default: str
+) -> None:
+    twins = make_twins(f"id INT PRIMARY KEY, n INT DEFAULT {default}")
+    in_both(twins, "INSERT INTO {} VALUES (1, NULL)")
+    with twins.unchanged():
+        assert outcomes(opened(wire, twins, "id,n").tokens(1, "++", 2, 1, 1, None, "U", "1")) == [b"0"]
+
+
 def test_an_upsert_that_meets_another_key_is_an_error(make_twins: MakeTwins, wire: RawConnection) -> None:
     twins = make_twins(USERS)
     in_both(twins, "INSERT INTO {} (id, email) VALUES (1, 'a'), (2, 'b')")

@@ -4,6 +4,7 @@ hash."""
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 
 import pytest
@@ -82,6 +83,23 @@ def test_a_table_in_which_sql_looked_into_no_partition_has_its_rows(
         assert twins.sql("SELECT * FROM t WHERE id = 10") == []
         index: Index[BytesRow] = reader.open_index(twins.database, "t", "id", decode=False)
         assert index.find(3, "<", limit=None, reverse=True) == [(b"1",), (b"2",)]
+
+
+@pytest.mark.parametrize("collation", ["utf8mb4_uca1400_ai_ci", "latin1_nopad_bin"])
+def test_a_range_over_the_prefixes_of_partitions_loses_no_row(make_twins: MakeTwins, collation: str) -> None:
+    """The server merges the partitions' rows by the bytes of the prefix, and not as the collation orders."""
+    twins = make_twins(
+        f"id INT AUTO_INCREMENT PRIMARY KEY, w VARCHAR(9) COLLATE {collation} NOT NULL, KEY k (w(1))",
+        "PARTITION BY HASH (id) PARTITIONS 2",
+    )
+    for text in ("\t", "", " ", "", "a", " b"):
+        twins.sql("INSERT INTO t (w) VALUES (%s)", text)
+    index = twins.index("id", "k")
+    ends: tuple[tuple[Operator, Operator], ...] = ((">=", "<="), ("<=", ">="), (">", "<"), ("<", ">"))
+    for op, end in ends:
+        for key, last in itertools.product(("", " ", "\t", "a", "b"), repeat=2):
+            found = index.find(key, op, to=(end, last), limit=None)
+            assert sorted(found) == ids_in_sql(twins, f"w {op} '{key}' AND w {end} '{last}'"), (op, key, last)
 
 
 @pytest.mark.parametrize("engine", ["InnoDB", "Aria"])
