@@ -13,16 +13,16 @@
 namespace rowsocket {
 namespace {
 
-constexpr ValueFormat format = {
+constexpr ValueFormat peculiar = {
     .separator = '|', .null_token = "nil", .escape_below = 0x21, .escape_lead = '!', .escape_shift = 0x40};
 
 /// The same, one byte after the other.
 std::string escaped(const std::string& bytes) {
   std::string text;
   for (const char byte : bytes) {
-    if (static_cast<unsigned char>(byte) < format.escape_below) {
-      text += format.escape_lead;
-      text += static_cast<char>(byte + format.escape_shift);
+    if (static_cast<unsigned char>(byte) < peculiar.escape_below) {
+      text += peculiar.escape_lead;
+      text += static_cast<char>(byte + peculiar.escape_shift);
     } else {
       text += byte;
     }
@@ -32,13 +32,13 @@ std::string escaped(const std::string& bytes) {
 
 std::string text_of(std::string_view bytes) {
   Buffer out;
-  ValueWriter(out, format).text(bytes);
+  ValueWriter(out, peculiar).text(bytes);
   return std::string(out.view());
 }
 
 TEST(ValueWriter, SeparatorStandsBeforeEachValue) {
   Buffer out;
-  ValueWriter values(out, format);
+  ValueWriter values(out, peculiar);
   values.text("a");
   values.null();
   values.plain("b c");
@@ -50,7 +50,7 @@ TEST(ValueWriter, SeparatorStandsBeforeEachValue) {
 
 TEST(ValueWriter, NumbersAreDecimalToTheirEnds) {
   Buffer out;
-  ValueWriter values(out, format);
+  ValueWriter values(out, peculiar);
   values.integer(std::numeric_limits<int64_t>::min());
   values.integer(std::numeric_limits<int64_t>::max());
   values.unsigned_integer(std::numeric_limits<uint64_t>::max());
@@ -79,7 +79,7 @@ TEST(ValueWriter, AnEmptyTextWithoutAnAddressIsEmpty) { EXPECT_EQ(text_of({}), "
 
 TEST(ValueWriter, AValueThatDoesNotFitFailsTheBuffer) {
   Buffer out(8);
-  ValueWriter values(out, format);
+  ValueWriter values(out, peculiar);
   values.plain("12345678");
   EXPECT_TRUE(out.failed());
   out.clear();
@@ -182,7 +182,7 @@ TEST(ValueWriter, APrefixStandsBeforeTheValueOfItsColumnInEachRow) {
     }
     return std::string(out.view());
   };
-  EXPECT_EQ(rows_in(format), "<k>|1<v>|nil<k>|2<v>|nil");
+  EXPECT_EQ(rows_in(peculiar), "<k>|1<v>|nil<k>|2<v>|nil");
   EXPECT_EQ(rows_in(length_format), "<k>#1\r\n1\r\n<v>#-1\r\n<k>#1\r\n2\r\n<v>#-1\r\n");
 }
 

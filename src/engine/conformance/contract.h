@@ -31,6 +31,9 @@
 
 namespace rowsocket::engine::conformance {
 
+/// What a fresh table holds.
+inline const std::string four_rows = "1 cap 20, 2 pen 10, 3 cup 20, 4 box NULL";
+
 /// Values as a test writes them: nullptr is NULL. They live as long as the list does.
 class Texts {
  public:

@@ -6,8 +6,6 @@
 namespace rowsocket::engine::conformance {
 namespace {
 
-const std::string four_rows = "1 cap 20, 2 pen 10, 3 cup 20, 4 box NULL";
-
 class Groups : public Contract {
  protected:
   GroupMember writes(Selection& index) { return {&index, Intent::write, false}; }

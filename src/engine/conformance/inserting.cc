@@ -28,7 +28,6 @@ class Inserting : public Contract {
 
   static inline const Duplicates keep{OnDuplicate::keep};
   static inline const Duplicates replace{OnDuplicate::replace};
-  static inline const std::string four_rows = "1 cap 20, 2 pen 10, 3 cup 20, 4 box NULL";
 
  private:
   SelectionDescription numbered_;

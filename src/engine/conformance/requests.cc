@@ -9,8 +9,6 @@ namespace {
 
 using enum KeyOperator;
 
-const std::string four_rows = "1 cap 20, 2 pen 10, 3 cup 20, 4 box NULL";
-
 // ---- of every kind of table
 
 class Requests : public Contract {};

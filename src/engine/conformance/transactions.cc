@@ -9,8 +9,6 @@ namespace {
 
 using enum KeyOperator;
 
-const std::string four_rows = "1 cap 20, 2 pen 10, 3 cup 20, 4 box NULL";
-
 class Transactions : public Contract {
  protected:
   /// Somebody inserts row 5 and commits. False where the writer is to wait until the turn is over.

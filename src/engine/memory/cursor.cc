@@ -7,13 +7,12 @@
 #include <utility>
 
 #include "base/invariant.h"
+#include "engine/memory/server_errors.h"
 #include "engine/memory/session.h"
 #include "sql_values/order.h"
 
 namespace rowsocket::engine::memory {
 namespace {
-
-constexpr int er_wrong_value = 1366;
 
 Error find_columns(const Table& table, std::string_view names, std::vector<size_t>& columns) {
   columns.clear();

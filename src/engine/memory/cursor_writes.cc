@@ -6,17 +6,11 @@
 #include <utility>
 
 #include "engine/memory/cursor.h"
+#include "engine/memory/server_errors.h"
 #include "engine/memory/session.h"
 
 namespace rowsocket::engine::memory {
 namespace {
-
-constexpr int er_truncated = 1265;
-constexpr int er_no_default = 1364;
-constexpr int er_wrong_value_for_field = 1366;
-constexpr int ha_duplicate_key = 121;
-constexpr int ha_no_record = 132;
-constexpr int ha_no_id_left = 167;
 
 int64_t number_of(std::string_view canonical) {
   int64_t number = 0;
@@ -24,9 +18,7 @@ int64_t number_of(std::string_view canonical) {
   return number;
 }
 
-Error other_key() {
-  return {ErrorCode::sql, er_wrong_value_for_field, "the row of this key has no other key"};
-}
+Error other_key() { return {ErrorCode::sql, er_wrong_value, "the row of this key has no other key"}; }
 
 Error duplicate_key() {
   return Error(ErrorCode::engine, ha_duplicate_key, "duplicate key").because(Reason::duplicate);

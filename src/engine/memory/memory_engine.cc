@@ -6,6 +6,7 @@
 #include <thread>
 #include <utility>
 
+#include "engine/memory/server_errors.h"
 #include "engine/memory/session.h"
 #include "engine/memory/state.h"
 
@@ -161,11 +162,6 @@ namespace {
 
 /// An error as an engine would give it: what its number says of its reason.
 Error with_reason(Error error) {
-  constexpr int ha_duplicate_key = 121;
-  constexpr int ha_lock_wait_timeout = 146;
-  constexpr int ha_deadlock = 149;
-  constexpr int er_lock_wait_timeout = 1205;
-  constexpr int er_lock_deadlock = 1213;
   switch (error.number) {
     case ha_duplicate_key:
       return std::move(error).because(Reason::duplicate);

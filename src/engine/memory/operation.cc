@@ -5,6 +5,8 @@
 #include <string_view>
 #include <utility>
 
+#include "engine/memory/server_errors.h"
+
 namespace rowsocket::engine::memory {
 
 using sql_values::Sum;
@@ -12,9 +14,6 @@ using sql_values::SumRules;
 using sql_values::Wide;
 
 namespace {
-
-constexpr int er_out_of_range = 1264;
-constexpr int er_truncated_wrong_value = 1292;
 
 Operated fail(Error& error, Error why) {
   error = std::move(why);

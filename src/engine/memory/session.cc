@@ -4,10 +4,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "engine/memory/server_errors.h"
+
 namespace rowsocket::engine::memory {
 namespace {
-
-constexpr int ha_deadlock = 149;
 
 Error deadlock_error() {
   return Error(ErrorCode::engine, ha_deadlock, "Deadlock found when trying to get lock")

@@ -5,16 +5,10 @@
 #include <chrono>
 #include <utility>
 
+#include "engine/memory/server_errors.h"
 #include "engine/memory/session.h"
 
 namespace rowsocket::engine::memory {
-namespace {
-
-constexpr int ha_lock_wait_timeout = 146;
-constexpr int er_query_interrupted = 1317;
-
-}  // namespace
-
 /// Where the table is busy: wait in place if patient, else in a later turn.
 Begin MemorySession::await_table(MutexLock& lock, const Table& table, Error& error) {
   bool is_free = !table.busy;

@@ -5,14 +5,10 @@
 #include <charconv>
 #include <utility>
 
+#include "engine/memory/server_errors.h"
+
 namespace rowsocket::engine::memory {
 namespace {
-
-// Error numbers of the server, which strict SQL answers.
-constexpr int er_bad_null = 1048;
-constexpr int er_out_of_range = 1264;
-constexpr int er_wrong_value = 1366;
-constexpr int er_data_too_long = 1406;
 
 int compare_sizes(size_t left, size_t right) { return left < right ? -1 : (left > right ? 1 : 0); }
 int sign_of(int number) { return number < 0 ? -1 : (number > 0 ? 1 : 0); }

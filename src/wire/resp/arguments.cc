@@ -10,7 +10,6 @@
 namespace rowsocket::wire::resp {
 namespace {
 
-constexpr std::string_view line_end = "\r\n";
 /// `$0`, two line ends.
 constexpr size_t argument_bytes_min = 6;
 

@@ -18,6 +18,9 @@
 
 namespace rowsocket::wire::resp {
 
+/// Behind each part of a request and of a reply.
+inline constexpr std::string_view line_end = "\r\n";
+
 using Arguments = std::span<const std::string_view>;
 
 struct Reading {

@@ -18,10 +18,9 @@
 #include "request/containers.h"
 #include "request/protocol.h"
 #include "request/reply.h"
+#include "wire/resp/arguments.h"
 
 namespace rowsocket::wire::resp {
-
-inline constexpr std::string_view line_end = "\r\n";
 
 /// How the values of rows are written.
 enum class Form : uint8_t {

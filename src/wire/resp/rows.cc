@@ -24,7 +24,7 @@ struct ChangeWord {
   std::string_view word;
   Operation operation;
 };
-constexpr ChangeWord changes[] = {
+constexpr ChangeWord change_words[] = {
     {"SET", Operation::set},       {"ADD", Operation::add},         {"SUB", Operation::subtract},
     {"APPEND", Operation::append}, {"PREPEND", Operation::prepend},
 };
@@ -75,7 +75,7 @@ bool RowsParser::take_change(std::string_view word, bool& taken) {
     return is_word(when, "AFTER") || is_word(when, "BEFORE") || refuse(syntax_error);
   }
   const bool sets_null = is_word(word, "SETNULL");
-  const ChangeWord* const found = sets_null ? &changes[0] : find_word(changes, word);
+  const ChangeWord* const found = sets_null ? &change_words[0] : find_word(change_words, word);
   if (found == nullptr) {
     taken = false;
     return true;
