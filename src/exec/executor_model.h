@@ -358,7 +358,15 @@ class Model {
         collected.push_back(id);
       }
     }
+    const auto still_passes = [&](const Number& id) {
+      return std::all_of(command.conditions.begin(), command.conditions.end(),
+                         [&](auto& one) { return holds(one, item(id)); });
+    };
     for (const Number& id : collects(command) ? collected : std::vector<Number>()) {
+      if (!still_passes(id)) {
+        --found;
+        continue;
+      }
       if (const std::string error = finish(command, id, rows, rows_changed); !error.empty()) {
         return "error " + error;
       }

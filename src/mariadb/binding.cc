@@ -183,6 +183,34 @@ bool is_trimmed_char(const Field* field) {
          (field->charset()->state & MY_CS_NOPAD) != 0;
 }
 
+namespace {
+
+/// In the server's time zone two moments may have the same text.
+bool clock_may_go_back(const TABLE* table) {
+  const Time_zone* const zone = table->in_use->variables.time_zone;
+  const std::string_view name(zone->get_name()->ptr(), zone->get_name()->length());
+  if (name == "SYSTEM") {
+    return daylight != 0;
+  }
+  return name != "UTC" && !name.starts_with('+') && !name.starts_with('-');
+}
+
+/// The first column whose rows may stand elsewhere in the index than their values, given as text, do: a FLOAT
+/// shows fewer digits than it has, a CHAR that does not pad stands there with spaces.
+const Field* first_apart_from_text(TABLE* table, const KEY& index) {
+  for (uint part = 0; part < declared_part_count(table, index); ++part) {
+    const Field* const field = table->field[index.key_part[part].fieldnr - 1];
+    const enum_field_types type = field->type();
+    if (type == MYSQL_TYPE_FLOAT || is_trimmed_char(field) ||
+        (type == MYSQL_TYPE_TIMESTAMP && clock_may_go_back(table))) {
+      return field;
+    }
+  }
+  return nullptr;
+}
+
+}  // namespace
+
 Error Binding::resolve_names(const engine::SelectionDescription& description, TABLE* table) {
   if (!find_key(table, description.index, key_number) || !table->s->keys_in_use.is_set(key_number)) {
     return Error(ErrorCode::no_such_index, "no index '" + description.index + "'" + in_table(table));
@@ -204,6 +232,12 @@ Error Binding::resolve_names(const engine::SelectionDescription& description, TA
     return Error(ErrorCode::no_such_index, "index '" + description.index + "'" + in_table(table) +
                                                " is not unique over " + std::to_string(parts) +
                                                (parts == 1 ? " column" : " columns"));
+  }
+  if (const Field* const field = is_of_whole_key ? first_apart_from_text(table, index) : nullptr;
+      field != nullptr) {
+    return Error(ErrorCode::no_such_index, "index '" + description.index + "'" + in_table(table) +
+                                               " is not in the order of the texts of column '" +
+                                               field->field_name.str + "'");
   }
   if (Error error = find_columns(table, description.columns, column_numbers_); !error.ok()) {
     return error;

@@ -34,7 +34,8 @@ int write_history(TABLE* table) {
   return handler_code;
 }
 
-/// The first record has another key than the second.
+}  // namespace
+
 bool has_other_key(const Binding& binding, TABLE* table) {
   const my_ptrdiff_t distance = table->record[1] - table->record[0];
   for (const KeyPart& part : binding.key_parts) {
@@ -50,8 +51,6 @@ bool has_other_key(const Binding& binding, TABLE* table) {
   }
   return false;
 }
-
-}  // namespace
 
 Error write_update(THD* thd, TABLE* table, bool is_upsert, Written& written) {
   const bool history = makes_history(table);

@@ -28,6 +28,9 @@ namespace rowsocket::mariadb {
 /// `deleted` is false where a trigger keeps the row.
 [[nodiscard]] Error delete_row(THD* thd, TABLE* table, bool& deleted);
 
+/// The first record has another key, in the index of the binding, than the second.
+[[nodiscard]] bool has_other_key(const Binding& binding, TABLE* table);
+
 /// What became of a row that was to change.
 enum class Written : uint8_t {
   kept,  ///< by a trigger, as it was

@@ -410,13 +410,17 @@ Error insert_row(THD* thd, const Binding& binding, TABLE* table, const engine::R
     const bool id_is_taken = row.on_duplicate == OnDuplicate::replace &&
                              table->next_number_field != nullptr &&
                              key_number == table->s->next_number_index && generated_id > 0;
-    const bool is_another_row = row.names_row && key_number != binding.key_number;
-    if (key_number == static_cast<uint>(-1) || id_is_taken || is_another_row) {
+    if (key_number == static_cast<uint>(-1) || id_is_taken) {
       return fail(handler_code);
     }
+    const bool may_be_another_row = row.names_row && key_number != binding.key_number;
     const bool must_read = row.on_duplicate != OnDuplicate::keep || outcome.has_id || row.tells_row;
-    if (const int read_code = must_read ? read_duplicate(thd, table, key_number) : 0; read_code != 0) {
+    if (const int read_code = must_read || may_be_another_row ? read_duplicate(thd, table, key_number) : 0;
+        read_code != 0) {
       return fail(read_code);
+    }
+    if (may_be_another_row && has_other_key(binding, table)) {
+      return fail(handler_code);
     }
     clear_diagnostics(thd);
     if (row.on_duplicate == OnDuplicate::replace) {

@@ -92,7 +92,7 @@ Error Statement::commit() {
     }
   }
   if (!error.ok()) {
-    trans_rollback_stmt(thd_);
+    undo();
   } else if (trans_commit_stmt(thd_)) {
     error = take_server_error(thd_, ErrorCode::commit_failed);
   }
@@ -106,9 +106,14 @@ void Statement::rollback() {
     invalidate_query_cache();
     static_cast<void>(end_row_events());
   }
-  trans_rollback_stmt(thd_);
+  undo();
   clear_diagnostics(thd_);
   end();
+}
+
+void Statement::undo() {
+  has_undone_events_ = has_undone_events_ || has_row_events();
+  trans_rollback_stmt(thd_);
 }
 
 void Statement::end() {

@@ -22,6 +22,7 @@
 #pragma once
 
 #include <memory>
+#include <utility>
 #include <vector>
 
 #include "mariadb/open_table.h"
@@ -53,6 +54,9 @@ class Statement {
   /// Row events of it stand in the binlog's cache, or will.
   [[nodiscard]] bool has_row_events() const { return has_row_events_ || thd_->binlog_table_maps; }
 
+  /// A statement that had row events was undone since this was asked last.
+  [[nodiscard]] bool take_undone_events() { return std::exchange(has_undone_events_, false); }
+
   /// An error means that nothing of the statement was done.
   [[nodiscard]] Error commit();
   /// What was done in tables without transactions stays.
@@ -62,6 +66,7 @@ class Statement {
   void end_walks();
   [[nodiscard]] bool end_row_events();
   void invalidate_query_cache();
+  void undo();
   void end();
 
   THD* thd_;
@@ -70,6 +75,7 @@ class Statement {
   OpenTable* written_ = nullptr;                    ///< whose lock is `thd->lock`
   bool is_used_ = false;
   bool has_row_events_ = false;
+  bool has_undone_events_ = false;
 };
 
 }  // namespace rowsocket::mariadb

@@ -25,7 +25,15 @@ bool TurnTransaction::begin() {
   return true;
 }
 
-void TurnTransaction::end() { facts_ = {}; }
+void TurnTransaction::end() {
+  // A statement on a table without transactions that is undone leaves the description of the table in the
+  // binlog's cache: the server forgets it. It would go to the binlog before the next change of such a table,
+  // which need not be the same by then, and replicas would stop.
+  if (statement_.take_undone_events()) [[unlikely]] {
+    binlog_reset_cache(thd_);
+  }
+  facts_ = {};
+}
 
 bool TurnTransaction::wants_commit() const {
   return facts_.does_lasting_work || facts_.was_group_of_several ||

@@ -12,15 +12,9 @@ import pytest
 
 from support.mariadb import Database, RowSocketServer
 from support.raw import RawConnection
+from support.time_zones import SUMMER, add_summer
 from support.tree import ServerTree
 
-# On 2024-03-31 the clock goes from 2:00 to 3:00, and on 2024-10-27 from 3:00 back to 2:00.
-ZONE = """
-    INSERT INTO mysql.time_zone VALUES (1, 'N');
-    INSERT INTO mysql.time_zone_name VALUES ('Test/Summer', 1);
-    INSERT INTO mysql.time_zone_transition_type VALUES (1, 0, 3600, 0, 'T'), (1, 1, 7200, 1, 'TS');
-    INSERT INTO mysql.time_zone_transition VALUES (1, -2000000000, 0), (1, 1711846800, 1), (1, 1729990800, 0);
-"""
 # In UTC.
 ROWS = [
     *("2024-03-31 00:59:59", "2024-03-31 01:00:00", "2024-03-31 01:30:00"),
@@ -43,9 +37,8 @@ INDEXES = {"k": "v", "down": "v DESC", "last": "n, v", "first": "v, n", "words":
 def summer(tree: ServerTree, template: Path) -> Iterator[Database]:
     """A database of a server in a time zone that changes its clock."""
     with RowSocketServer(tree, template) as server:
-        for statement in ZONE.split(";\n")[:-1]:
-            server.sql(statement)
-        server.sql("SET GLOBAL time_zone = 'Test/Summer'")
+        add_summer(server)
+        server.sql(f"SET GLOBAL time_zone = '{SUMMER}'")
         yield Database(server, "d")
 
 

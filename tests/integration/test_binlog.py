@@ -60,6 +60,30 @@ def test_replaying_the_binlog_gives_the_same_tables_of_every_kind(
     assert_equal_history(copy, server, *(f"d.{name}" for name in mixed_writes.WITH_HISTORY))
 
 
+@pytest.mark.parametrize("engine", ["MyISAM", "Aria"])
+def test_an_insert_that_failed_leaves_no_description_of_its_table_behind(start: Start, engine: str) -> None:
+    """The table may be another one when its next row event is written. Replicas stopped then."""
+    server = start(RowSocketServer, {"loose-rowsocket-threads-write": 1})
+    server.sql("CREATE DATABASE d")
+    server.sql("CREATE TABLE d.log (x INT AUTO_INCREMENT PRIMARY KEY, n INT)")
+    server.sql(f"CREATE TABLE d.t (id INT PRIMARY KEY, n INT) ENGINE={engine}")
+    server.sql("CREATE TRIGGER d.tr BEFORE INSERT ON d.t FOR EACH ROW INSERT INTO d.log (n) VALUES (NEW.n)")
+    server.sql("INSERT INTO d.t VALUES (1, 1)")
+    with server.raw("write") as wire:
+        assert wire.ask(b"P\t1\td\tt\t\tid,n") == b"0\t1"
+        assert wire.ask(b"1\t+\t2\t1\t5") == b"1\t1\t121"
+        server.sql("DROP TABLE d.t")
+        server.sql(f"CREATE TABLE d.t (id INT PRIMARY KEY, n DECIMAL(5, 2)) ENGINE={engine}")
+        assert wire.ask(b"P\t1\td\tt\t\tid,n") == b"0\t1"
+        position = server.sql("SHOW MASTER STATUS")[0][1]
+        assert wire.ask(b"1\t+\t2\t2\t5") == b"0\t1"
+    events = [str(event[2]) for event in server.sql(f"SHOW BINLOG EVENTS FROM {position}")]
+    assert [event for event in events if event.endswith(("_map", "_rows_v1"))] == [
+        "Table_map",
+        "Write_rows_v1",
+    ]
+
+
 @pytest.mark.parametrize("filter", ["binlog-do-db", "binlog-ignore-db"])
 def test_databases_that_are_filtered_out_are_written_to_and_not_binlogged(
     start: Start, tmp_path: Path, filter: str

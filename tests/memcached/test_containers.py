@@ -39,6 +39,30 @@ def test_keys_of_several_columns_and_containers(
     assert cache.word("get @@part.1").startswith("CLIENT_ERROR the key has fewer parts")
 
 
+@pytest.mark.parametrize("keys", ["PRIMARY KEY (k, t), UNIQUE by_k (k)", "PRIMARY KEY (k), UNIQUE by_k (k)"])
+def test_a_row_that_has_the_key_is_changed_whichever_key_the_engine_meets_first(
+    cache: MemcachedConnection, cache_server: MemcachedServer, keys: str
+) -> None:
+    cache_server.sql(f"CREATE OR REPLACE TABLE app.twice (k VARCHAR(9), v INT, t INT DEFAULT 0, {keys})")
+    cache_server.sql("INSERT INTO app.twice (k, v) VALUES ('a', 1)")
+    cache_server.contain("twice", "app.twice", flags="0", cas=None, expires=None, index="by_k")
+    assert cache.store("add @@twice.a 0 0", b"2") == "NOT_STORED"
+    assert cache.store("set @@twice.a 0 0", b"3") == "STORED"
+    assert cache_server.sql("SELECT k, v, t FROM app.twice") == [("a", 3, 0)]
+
+
+def test_a_row_that_has_only_another_key_of_the_new_one_is_left(
+    cache: MemcachedConnection, cache_server: MemcachedServer
+) -> None:
+    cache_server.sql(
+        "CREATE OR REPLACE TABLE app.other_key (k VARCHAR(9), v INT, PRIMARY KEY (v), UNIQUE by_k (k))"
+    )
+    cache_server.sql("INSERT INTO app.other_key VALUES ('a', 1)")
+    cache_server.contain("other_key", "app.other_key", flags="0", cas=None, expires=None, index="by_k")
+    assert cache.store("set @@other_key.b 0 0", b"1").startswith("SERVER_ERROR")
+    assert cache_server.sql("SELECT k, v FROM app.other_key") == [("a", 1)]
+
+
 def test_a_connection_can_choose_its_container(
     cache: MemcachedConnection, cache_server: MemcachedServer
 ) -> None:

@@ -9,6 +9,7 @@ import pytest
 import redis
 
 from support.resp import RespConnection, RespServer
+from support.time_zones import SUMMER, add_summer
 
 
 @pytest.fixture(params=[2, 3], ids=["resp2", "resp3"])
@@ -105,6 +106,44 @@ def test_a_key_of_beginnings_is_refused_as_other_commands_refuse_it(
     refused = f"-ERR no_such_index: index '' in shop.beginnings is not unique over {columns}\r\n".encode()
     assert resp.command("SCAN", 0, "MATCH", "shop.beginnings:*", "COUNT", 1) == refused
     assert resp.command("HGET", "shop.beginnings:" + ("aB" if key == "v(1)" else "1:aB"), "x") == refused
+
+
+@pytest.mark.parametrize(
+    ("type", "value"),
+    [
+        ("FLOAT", "0.3333333"),
+        ("CHAR(3) COLLATE utf8mb4_nopad_bin", "'b\\t'"),
+        ("TIMESTAMP", "'2020-10-25 02:00:00'"),
+    ],
+)
+def test_a_key_whose_rows_do_not_stand_where_their_texts_do_is_refused(
+    resp: RespConnection, emptied: RespServer, type: str, value: str
+) -> None:
+    """A step begins behind the text of the last row. It would tell that row again, or pass over others."""
+    add_summer(emptied)
+    emptied.sql(f"SET GLOBAL time_zone = '{SUMMER}'")
+    try:
+        emptied.sql(f"CREATE OR REPLACE TABLE shop.apart (n INT, k {type}, PRIMARY KEY (n, k))")
+        emptied.sql(f"INSERT INTO shop.apart VALUES (1, {value})")
+        reply = resp.command("SCAN", 0, "MATCH", "shop.apart:*")
+        assert reply.startswith(
+            b"-ERR no_such_index: index '' in shop.apart is not in the order of the texts"
+        )
+    finally:
+        emptied.sql("SET GLOBAL time_zone = DEFAULT")
+
+
+@pytest.mark.parametrize("zone", ["+00:00", "+02:00"])
+def test_a_key_of_moments_is_scanned_where_the_clock_never_goes_back(
+    client: redis.Redis, emptied: RespServer, zone: str
+) -> None:
+    emptied.sql("SET GLOBAL time_zone = %s", [zone])
+    try:
+        emptied.sql("CREATE OR REPLACE TABLE shop.moments (k TIMESTAMP PRIMARY KEY)")
+        emptied.sql("INSERT INTO shop.moments SELECT '2020-10-25' + INTERVAL seq HOUR FROM app.seq_1_to_9")
+        assert len(set(client.scan_iter("shop.moments:*", count=1))) == 9
+    finally:
+        emptied.sql("SET GLOBAL time_zone = DEFAULT")
 
 
 def test_a_descending_key_is_scanned_from_its_first_row(client: redis.Redis, emptied: RespServer) -> None:
