@@ -310,8 +310,11 @@ Fit store_searched(THD* thd, Field* field, const Value& value, bool raw, Error& 
     return Fit::malformed;
   }
   error = {};
-  ServerThread::of(thd).note_lenience();
-  return store_nearest(thd, field, value, raw);
+  const Fit fit = store_nearest(thd, field, value, raw);
+  if (!is_of_members(field) || fit != Fit::exact) {  // the error value of an ENUM is shown as an empty text
+    ServerThread::of(thd).note_lenience();
+  }
+  return fit;
 }
 
 Error no_order(const Field* field) {

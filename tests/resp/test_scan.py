@@ -146,6 +146,13 @@ def test_a_key_of_moments_is_scanned_where_the_clock_never_goes_back(
         emptied.sql("SET GLOBAL time_zone = DEFAULT")
 
 
+def test_the_error_value_of_an_enum_ends_no_scan(client: redis.Redis, emptied: RespServer) -> None:
+    emptied.sql("CREATE OR REPLACE TABLE shop.error (k ENUM('a', 'b') PRIMARY KEY, n INT)")
+    emptied.sql("INSERT IGNORE INTO shop.error VALUES ('none', 0), ('a', 1), ('b', 2)")
+    assert list(client.scan_iter("shop.error:*", count=1)) == ["shop.error:", "shop.error:a", "shop.error:b"]
+    assert client.hget("shop.error:", "n") == "0"
+
+
 def test_a_descending_key_is_scanned_from_its_first_row(client: redis.Redis, emptied: RespServer) -> None:
     emptied.sql("CREATE OR REPLACE TABLE shop.down (id INT, PRIMARY KEY (id DESC))")
     emptied.sql("INSERT INTO shop.down SELECT seq FROM app.seq_1_to_25")
