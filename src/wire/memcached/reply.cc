@@ -131,6 +131,7 @@ ValuesReply::ValuesReply(Buffer& out, const Container& container, const RowLayou
       tells_cas_(tells_cas),
       is_whole_(is_whole) {
   tells_rows_ = true;
+  counts_ = true;
   per_column_ = per_column;
 }
 
@@ -175,19 +176,19 @@ void ValuesReply::row_ends() {
 }
 
 void ValuesReply::end_rows() {
-  tally_.add(Count::get_hits, rows_told_);
-  tally_.add(Count::get_misses, keys_.size() - rows_told_);
   if (is_whole_) {
     say("END");
   }
 }
 
+void ValuesReply::count() {
+  tally_.add(Count::get_hits, rows_told_);
+  tally_.add(Count::get_misses, keys_.size() - rows_told_);
+}
+
 CountReply::CountReply(Buffer& out, const Container& container, const RowLayout& layout, PerColumn per_column,
                        bool subtracts, State& state)
-    : CommonReply(out, &container, false, &state),
-      layout_(layout),
-      subtracts_(subtracts),
-      tally_(state.tally) {
+    : CountingReply(out, container, false, state), layout_(layout), subtracts_(subtracts) {
   tells_rows_ = true;
   tells_misses_ = true;
   per_column_ = per_column;
@@ -202,7 +203,7 @@ void CountReply::failed(const Error& error) {
 }
 
 void CountReply::row_ends() {
-  tally_.add(subtracts_ ? Count::decr_hits : Count::incr_hits);
+  came_to(subtracts_ ? Count::decr_hits : Count::incr_hits);
   if (!out().failed()) {
     out().truncate(layout_.ends[0].bytes);
     out().append(line_end);
