@@ -48,7 +48,6 @@ void Executor::begin_turn(uint64_t now_ms, bool is_patient) {
 
 Executed Executor::execute(Client& client, const Request& request, size_t position) {
   met_first_lenience_ = false;
-  runner_.forget_lenience();
   Job job(client, request, position);
   job.began_ticks = tally_.noted_ticks();
   if (job.out().failed()) [[unlikely]] {
@@ -80,7 +79,9 @@ Executed Executor::execute(Client& client, const Request& request, size_t positi
   client.parked_since_ms = 0;
   client.has_waited_alone = false;
   client.generated_ids.clear();
-  note_lenience(client);
+  if (job.was_lenient) [[unlikely]] {
+    met_first_lenience_ = client.note_lenience();
+  }
   Staging::answer(job);
   finish(std::move(job), is_staged);
   return client.put_back_at.has_value() ? Executed::parked : Executed::done;
@@ -164,13 +165,6 @@ Begin Executor::run(Job& job) {
   }
   staging_.settle();
   return job.is_put_back() ? Begin::failed : staging_.run_as_first(job);
-}
-
-void Executor::note_lenience(Client& client) {
-  if (runner_.was_lenient()) [[unlikely]] {
-    counters_.add(Counter::requests_lenient);
-    met_first_lenience_ = client.note_lenience();
-  }
 }
 
 /// The job has its answer, as far as that depends on itself.

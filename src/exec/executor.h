@@ -85,7 +85,6 @@ class Executor {
   void settle_what_came_before(const Client& client, const Request& request);
   [[nodiscard]] bool make_room(Job& job);
   [[nodiscard]] engine::Begin run(Job& job);
-  void note_lenience(Client& client);
   void finish(Job&& job, bool is_staged);
 
   engine::Session& session_;

@@ -257,6 +257,36 @@ TEST_F(CountingTest, lenient_requests_count_and_the_first_of_each_client_is_met)
   EXPECT_EQ(count(Counter::requests_lenient), 2);
 }
 
+/// `stats` of a protocol, say.
+TEST_F(CountingTest, a_reply_that_counts_does_so_once_when_its_request_is_done) {
+  class Counting final : public TextReply {
+   public:
+    explicit Counting(Buffer& out) : TextReply(out) { counts_ = true; }
+    void count() override { ++times; }
+    int times = 0;
+  };
+  Connection& shop = shopper();
+  Counting added(shop.out);
+  Counting refused(shop.out);
+  const auto ask = [&](const Ask& what, Reply& reply, size_t position) {
+    Request& request = *what.bind(arena, shop.out);
+    request.reply = &reply;
+    EXPECT_EQ(executor->execute(shop.client, request, position), Executed::done);
+  };
+  const Ask add = Ask::find(0, {"1"}).add({"1"});
+  const Ask unopened = Ask::find(77, {"1"});
+  engine.lose_transaction_at_write(2);
+  begin();
+  ask(add, added, 0);
+  ask(unopened, refused, 1);
+  EXPECT_EQ(added.times, 0) << "its commit is still to come";
+  send(shop, Ask::find(0, {"2"}).add({"1"}));
+  executor->end_turn();
+  EXPECT_EQ(added.times, 1);
+  EXPECT_EQ(refused.times, 0);
+  EXPECT_EQ(count(Counter::replays), 1);
+}
+
 TEST_F(CountingTest, rows_count_by_what_was_done_to_them) {
   Connection& shop = shopper();
   open_for_insert(shop);

@@ -59,8 +59,11 @@ std::optional<Counter> counter_of_kind(const Request& request) {
 }  // namespace
 
 void RequestTally::add(const Job& job) {
-  add_request(*job.request);
+  add_request(*job.request, job.outcome.ok());
   job.client->requests_answered += 1;
+  if (job.was_lenient) [[unlikely]] {
+    counters_.add(Counter::requests_lenient);
+  }
   if (!job.outcome.ok()) {
     counters_.add(counter_of(job.outcome.code));
   }
@@ -103,14 +106,17 @@ void RequestTally::enter_group(const Job& job, const TimeTaken& time) {
 
 // ---- by kind
 
-void RequestTally::add_request(const Request& request) {
+void RequestTally::add_request(const Request& request, bool is_done) {
   ++turn_requests_;
+  if (is_done && request.reply->counts()) {
+    request.reply->count();
+  }
   if (const std::optional<Counter> counter = counter_of_kind(request); counter.has_value()) {
     counters_.add(*counter);
   }
   if (request.kind == RequestKind::group) {
     for (const Request* member : static_cast<const Group&>(request).members) {
-      add_request(*member);
+      add_request(*member, is_done);
     }
   } else if (request.kind == RequestKind::find && static_cast<const Find&>(request).list.is_given) {
     counters_.add(Counter::requests_in_list);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // Counts requests by kind and by table, with their errors and how long they took, when they have their final
-// answers. A request that is put back is not counted.
+// answers. A request that is put back is not counted. Replies that count are told then that they may.
 //
 // Where times are asked for, the clock is read once between two requests: what ends one begins the next.
 #pragma once
@@ -50,7 +50,7 @@ class RequestTally {
   [[nodiscard]] uint64_t take_turn_requests() { return std::exchange(turn_requests_, 0); }
 
  private:
-  void add_request(const Request& request);
+  void add_request(const Request& request, bool is_done);
   void enter(const Job& job);
   void enter_group(const Job& job, const TimeTaken& time);
   [[nodiscard]] TimeTaken time_of(const Job& job) const;

@@ -88,11 +88,13 @@ Begin Staging::run(Job& job) {
   }
   job.has_run = true;
   runner_.begin(job.client->presence);
+  runner_.forget_lenience();
   if (inserts(*job.request)) {
     session_.begin_inserts(job.parked_since_ms == 0 ? std::vector<engine::GeneratedId>()
                                                     : std::exchange(job.client->generated_ids, {}));
   }
   const Begin begin = job.trace == nullptr ? run_any(job) : run_traced(job);
+  job.was_lenient = runner_.was_lenient();
   // Of a transaction that is lost a request may have failed without an error of its own: it runs again.
   const bool is_over = begin == Begin::ready || begin == Begin::failed;
   if (is_over && !invariant((begin == Begin::ready) == job.outcome.ok() || transaction_.is_lost(),
@@ -173,6 +175,7 @@ bool Staging::put_back_for(Job& job, uint64_t timeout_ms) {
   }
   client.parked_since_ms = job.parked_since_ms;
   client.waits_until_ms = job.parked_since_ms + timeout_ms;
+  client.has_waited_alone = job.has_waited_alone;
   client.put_back_at = job.position;
   keep_generated_ids(job);
   return true;

@@ -38,7 +38,11 @@ struct Job {
   /// A constructor, since GCC clears an aggregate with a string instruction, which takes longer than all else
   /// here.
   Job(Client& asking, const Request& asked, size_t asked_at)
-      : client(&asking), request(&asked), position(asked_at), parked_since_ms(asking.parked_since_ms) {}
+      : client(&asking),
+        request(&asked),
+        position(asked_at),
+        parked_since_ms(asking.parked_since_ms),
+        has_waited_alone(asking.has_waited_alone) {}
   /// A group runs again from its beginning, and so do the others.
   void forget_rows() {
     rows = {};
@@ -62,6 +66,8 @@ struct Job {
   size_t reply_begin = 0;                      ///< size of the output before the reply
   Trace* trace = nullptr;                      ///< of its client; nullptr = the host's logs need none
   bool has_run = false;
+  bool has_waited_alone = false;
+  bool was_lenient = false;  ///< when it ran last
   bool stays = false;  ///< it is not put back: told once, its reply has changed what a parser would read
 
   /// Else there is nothing to execute, and `outcome` is the answer.

@@ -46,30 +46,29 @@ TableLedger::Entry* TableLedger::find_entry(const engine::Selection& selection) 
 }
 
 TableLedger::Entry& TableLedger::entry_at(const engine::TablePlace& place) {
-  if (const auto known = by_place_.find(place); known != by_place_.end()) {
-    return entry(known->second);
+  if (const std::optional<size_t> known = number_of(place); known.has_value()) {
+    return entry(*known);
   }
   auto added = std::make_unique<Entry>();
   added->place = place;
   const size_t number = entry_count() < limits::ledger_places_max ? entry_count() : one_to_fall_out();
-  by_place_.emplace(place, number);
   if (number < entry_count()) {
     replace(number, std::move(added));
     return entry(number);
   }
+  const MutexLock lock(mutex_);
+  entries_.push_back(std::move(added));
   try {
-    const MutexLock lock(mutex_);
-    entries_.push_back(std::move(added));
+    by_place_.emplace(place, number);
   } catch (...) {
-    by_place_.erase(place);
+    entries_.pop_back();
     throw;
   }
-  return entry(number);
+  return *entries_.back();
 }
 
 void TableLedger::replace(size_t number, std::unique_ptr<Entry> added) {
   const Entry& old = entry(number);
-  by_place_.erase(old.place);
   for (Seat& seat : seats_) {
     if (seat.entry == &old) {
       seat = {};
@@ -77,6 +76,8 @@ void TableLedger::replace(size_t number, std::unique_ptr<Entry> added) {
   }
   const MutexLock all_lock(all_.mutex_);
   const MutexLock lock(mutex_);
+  by_place_.emplace(added->place, number);
+  by_place_.erase(old.place);
   all_.retire(old.place, old.record, epochs_);
   entries_[number] = std::move(added);
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/mutex.h"
@@ -92,6 +93,11 @@ class TableLedger {
     mutex_.assume_held();
     return *entries_[number];
   }
+  [[nodiscard]] std::optional<size_t> number_of(const engine::TablePlace& place) const {
+    mutex_.assume_held();
+    const auto known = by_place_.find(place);
+    return known == by_place_.end() ? std::nullopt : std::optional(known->second);
+  }
   void take_seat(const engine::Selection& selection, Entry& entry);
   [[nodiscard]] PublishedHistogram* make_latencies(std::unique_ptr<PublishedHistogram>& place);
   void begin_epochs();
@@ -101,10 +107,10 @@ class TableLedger {
   engine::Session& session_;
   Mutex mutex_;  ///< of its thread and readers; the thread reads without it what it alone writes
   std::vector<std::unique_ptr<Entry>> entries_ ROWSOCKET_GUARDED_BY(mutex_);
+  std::map<engine::TablePlace, size_t> by_place_ ROWSOCKET_GUARDED_BY(mutex_);  ///< numbers of entries
   uint64_t epochs_;  ///< of what it holds; written under the mutex
 
   // The thread's own.
-  std::map<engine::TablePlace, size_t> by_place_;  ///< numbers of entries
   std::vector<Seat> seats_;
   size_t looked_at_last_ = 0;  ///< when one had to fall out
   uint32_t adds_to_next_look_ = 0;

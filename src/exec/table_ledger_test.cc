@@ -5,7 +5,9 @@
 #include "exec/table_ledger.h"
 
 #include <algorithm>
+#include <map>
 #include <optional>
+#include <string>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -315,6 +317,34 @@ TEST_F(TableLedgerTest, only_what_is_asked_for_is_read) {
   ASSERT_EQ(records.size(), 2U);
   EXPECT_EQ(records[asked[0]].figures.request_count(), 2U);
   EXPECT_EQ(records[asked[1]].figures.request_count(), 1U);
+}
+
+/// Some are of one ledger, some of several, and some have fallen out.
+TEST_F(TableLedgerTest, all_of_2000_indexes_in_four_ledgers_are_read_in_their_order) {
+  constexpr size_t count = 2000;
+  std::vector<std::shared_ptr<engine::Selection>> all;
+  for (size_t number = 0; number < count; ++number) {
+    all.push_back(selection("t" + std::to_string(number)));
+  }
+  std::vector<std::unique_ptr<TableLedger>> ledgers;
+  std::map<std::string, uint64_t> expected;
+  for (size_t step = 1; step <= 4; ++step) {
+    const auto& ledger = ledgers.emplace_back(std::make_unique<TableLedger>(statistics_, *session_));
+    for (size_t number = 0; number < count; number += step) {
+      ledger->add(*all[number], {.work = Work::find}, {.is_known = true, .ticks = 100});
+      ++expected["t" + std::to_string(number)];
+    }
+  }
+  std::map<std::string, uint64_t> counted;
+  for (const auto& [place, record] : read_all(statistics_, Part::figures)) {
+    counted[place.table] = record.figures.request_count();
+  }
+  EXPECT_EQ(counted, expected);
+  counted.clear();
+  for (const auto& [place, record] : read_all(statistics_, Part::latencies)) {
+    counted[place.table] = timed(record);
+  }
+  EXPECT_EQ(counted, expected);
 }
 
 TEST_F(TableLedgerTest, readers_and_resets_disturb_nobody) {

@@ -56,28 +56,35 @@ bool TableStatistics::counts(Part part, uint64_t epochs, uint64_t epochs_now) {
 std::vector<TableStatistics::Place> TableStatistics::places_behind(const std::optional<Place>& last) const {
   const auto is_before = [](const Place* one, const Place* other) { return *one < *other; };
   std::set<const Place*, decltype(is_before)> found;
+  /// False where it, and so all behind it, stand behind those that were found.
   const auto consider = [&](const Place& place) {
-    if (last.has_value() && place <= *last) {
-      return;
-    }
     if (found.size() < limits::statistics_places_per_look) {
       found.insert(&place);
-    } else if (is_before(&place, *found.rbegin()) && found.insert(&place).second) {
+      return true;
+    }
+    if (!is_before(&place, *found.rbegin())) {
+      return false;
+    }
+    if (found.insert(&place).second) {
       found.erase(std::prev(found.end()));
+    }
+    return true;
+  };
+  const auto consider_next_of = [&](const auto& by_place) {
+    auto next = last.has_value() ? by_place.upper_bound(*last) : by_place.begin();
+    while (next != by_place.end() && consider(next->first)) {
+      ++next;
     }
   };
   const Place nowhere;
   const MutexLock lock(mutex_);  // places of ledgers do not go meanwhile, either
-  consider(nowhere);
-  auto next = last.has_value() ? by_place_.upper_bound(*last) : by_place_.begin();
-  for (size_t looks = 0; looks < limits::statistics_places_per_look && next != by_place_.end(); ++looks) {
-    consider((next++)->first);
+  if (!last.has_value()) {
+    found.insert(&nowhere);
   }
+  consider_next_of(by_place_);
   for (TableLedger* const ledger : ledgers_) {
     const MutexLock ledger_lock(ledger->mutex_);
-    for (const auto& entry : ledger->entries_) {
-      consider(entry->place);
-    }
+    consider_next_of(ledger->by_place_);
   }
   std::vector<Place> places;
   places.reserve(found.size());
@@ -100,9 +107,9 @@ TableStatistics::Records TableStatistics::read(Part part, std::span<const Place>
       if (!counts(part, ledger->epochs_, epochs())) {
         continue;
       }
-      for (const auto& entry : ledger->entries_) {
-        if (const auto asked = records.find(entry->place); asked != records.end()) {
-          add_part(part, entry->record, asked->second);
+      for (auto& [place, record] : records) {
+        if (const auto known = ledger->by_place_.find(place); known != ledger->by_place_.end()) {
+          add_part(part, ledger->entries_[known->second]->record, record);
         }
       }
     }

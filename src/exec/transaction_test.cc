@@ -349,6 +349,24 @@ TEST_F(ReplayThatWaitsTest, it_is_done_when_the_lock_is_gone) {
   EXPECT_EQ(count(Counter::requests_insert), 1);
 }
 
+TEST_F(ReplayThatWaitsTest, it_counts_once_as_lenient_and_as_one_that_waited_alone) {
+  const Ask lenient = Ask::insert(8, {"2", "surplus"}).dropping_surplus();
+  engine.set_busy("shop.other", false);
+  two.client.has_waited_alone = true;
+  ask(two, Ask::open(8, "shop.other", "", "id"));
+  begin();
+  two.client.has_waited_alone = true;
+  send(two, lenient);
+  engine.set_busy("shop.other", true);
+  lose_transaction_of(one);
+  end();
+  EXPECT_TRUE(two.client.has_waited_alone);
+  EXPECT_EQ(count(Counter::requests_lenient), 0);
+  engine.set_busy("shop.other", false);
+  EXPECT_THAT(turn(two, two.put_back), ElementsAre("ok"));
+  EXPECT_EQ(count(Counter::requests_lenient), 1);
+}
+
 TEST_F(ReplayThatWaitsTest, the_requests_of_others_are_done) {
   lose_transaction_of(two);
   end();

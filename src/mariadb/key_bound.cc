@@ -3,6 +3,7 @@
 // The server's headers come first.
 #include <algorithm>
 #include <cstring>
+#include <string_view>
 #include <utility>
 
 #include "mariadb/conversion.h"
@@ -28,12 +29,17 @@ int order_of_padded_text(const KeyPart& part, const uchar* image) {
   }
   const CHARSET_INFO* const charset = part.field->charset();
   const size_t byte_count = part.info->length;
-  const auto kept = [&](const char* text) {
-    return std::min(charset->charpos(text, text + byte_count, byte_count / charset->mbmaxlen), byte_count);
+  const auto kept = [&](const uchar* bytes) {
+    const auto* const text = reinterpret_cast<const char*>(bytes);
+    const size_t character_bytes = charset->charpos(text, text + byte_count, byte_count / charset->mbmaxlen);
+    return std::string_view(text, std::min(character_bytes, byte_count));
   };
-  const auto* const row = reinterpret_cast<const char*>(part.info->field->ptr);
-  const auto* const key = reinterpret_cast<const char*>(image);
-  return charset->strnncollsp(row, kept(row), key, kept(key));
+  const std::string_view row = kept(part.info->field->ptr);
+  if ((charset->state & MY_CS_NOPAD) != 0) {  // the spaces behind the key are part of it
+    return order_of_filled(charset, byte_count, row, {reinterpret_cast<const char*>(image), byte_count});
+  }
+  const std::string_view key = kept(image);
+  return charset->strnncollsp(row.data(), row.size(), key.data(), key.size());
 }
 
 }  // namespace

@@ -377,7 +377,8 @@ bool write_both_ends(TABLE* table, const KEY* key, const KeyPart& part, const Va
   const size_t characters_max = part.info->length / charset->mbmaxlen;
   TextBounds bounds;
   const bool has_ends = part.is_prefix
-                            ? bounds_of_beginning(charset, searched, kept, characters_max, is_equal, bounds)
+                            ? bounds_of_beginning(charset, searched, kept, characters_max, is_equal,
+                                                  part.field->real_type() == MYSQL_TYPE_STRING, bounds)
                             : bounds_of_text(charset, kept, characters_max, bounds);
   if (!has_ends) {
     return false;

@@ -29,10 +29,11 @@ bool has_levels(const CHARSET_INFO* charset) { return charset->levels_for_order 
 
 /// Which of two texts stands before the other. For beginnings where a collation has levels, by the letters
 /// alone: a row's accents and cases decide nothing until all of its letters are compared, and an index of
-/// beginnings has not all of them.
+/// beginnings has not all of them. `filled_bytes`: of the keys of a CHAR column, else 0.
 class Order {
  public:
-  Order(CHARSET_INFO* charset, bool is_of_beginnings) : charset_(*charset) {
+  Order(CHARSET_INFO* charset, bool is_of_beginnings, size_t filled_bytes)
+      : charset_(*charset), filled_bytes_((charset->state & MY_CS_NOPAD) != 0 ? filled_bytes : 0) {
     if (is_of_beginnings) {
       charset_.levels_for_order = 1;
     }
@@ -40,11 +41,25 @@ class Order {
 
   template <typename Text, typename Other>
   [[nodiscard]] bool is_less(const Text& text, const Other& other) const {
-    return order(&charset_, text, other) < 0;
+    return filled_bytes_ == 0 ? order(&charset_, text, other) < 0
+                              : order_of_filled(&charset_, filled_bytes_, filled({text.data(), text.size()}),
+                                                filled({other.data(), other.size()})) < 0;
   }
+  [[nodiscard]] bool is_of_filled() const { return filled_bytes_ > 0; }
+  [[nodiscard]] bool pads() const { return filled_bytes_ > 0 || (charset_.state & MY_CS_NOPAD) == 0; }
 
  private:
+  /// As the key is.
+  [[nodiscard]] std::string filled(std::string_view text) const {
+    std::string key(text.substr(0, filled_bytes_));
+    key.resize(filled_bytes_);
+    const size_t text_bytes = std::min(text.size(), filled_bytes_);
+    charset_.fill(key.data() + text_bytes, filled_bytes_ - text_bytes, ' ');
+    return key;
+  }
+
   struct charset_info_st charset_;
+  size_t filled_bytes_;
 };
 
 /// Empty if the character set lacks it.
@@ -170,8 +185,7 @@ std::vector<char> text_before_letters(CHARSET_INFO* charset, const Order& order,
       return shorter;
     }
   }
-  const bool pads = (charset->state & MY_CS_NOPAD) == 0;
-  return repeated(bytes_of(charset, charset->min_sort_char), pads ? beginning.ends.size() : 0);
+  return repeated(bytes_of(charset, charset->min_sort_char), order.pads() ? beginning.ends.size() : 0);
 }
 
 /// What is left of a text of a collation with levels is its letters. In a beginning of a row, spaces may
@@ -187,6 +201,19 @@ void find_ends_of_short(CHARSET_INFO* charset, const Order& order, const Beginni
   bounds.greater = beginning.with(count, bytes_of(charset, '!'));
   if (!order.is_less(beginning.text, bounds.greater)) {
     bounds.greater = greater_text(charset, order, beginning);
+  }
+}
+
+/// Where a collation does not pad, a text stands before a longer one. In a CHAR column spaces stand behind
+/// it, and so it is in the index behind one that goes on with a control character.
+void include_shorter(const CHARSET_INFO* charset, const Order& order, const Beginning& beginning,
+                     TextBounds& bounds) {
+  const std::vector<char> behind_space = bytes_of(charset, '!');
+  for (size_t count = 0; count < beginning.ends.size(); ++count) {
+    std::vector<char> behind_shorter = beginning.with(count, behind_space);
+    if (order.is_less(bounds.greater, behind_shorter)) {
+      bounds.greater = std::move(behind_shorter);
+    }
   }
 }
 
@@ -214,7 +241,7 @@ enum class Bounded : uint8_t {
 };
 
 bool find_bounds(CHARSET_INFO* charset, std::string_view text, size_t characters_max, Bounded bounded,
-                 TextBounds& bounds) {
+                 size_t filled_bytes, TextBounds& bounds) {
   const bool is_beginning = bounded != Bounded::whole_texts;
   if (is_beginning && beginnings_say_nothing(charset)) {
     bounds = all_texts(charset, characters_max);
@@ -233,23 +260,33 @@ bool find_bounds(CHARSET_INFO* charset, std::string_view text, size_t characters
   }
   const bool by_letters = is_beginning && has_levels(charset);
   const bool is_short = weight_count < characters_max;
-  const bool takes_short =
-      by_letters && bounded == Bounded::beginnings_of_ordered && (charset->state & MY_CS_NOPAD) == 0;
+  const Order order(charset, is_beginning, filled_bytes);
+  const bool takes_short = by_letters && bounded == Bounded::beginnings_of_ordered && order.pads();
   if (beginning.ends.empty() || (is_short && !takes_short)) {
     return false;
   }
-  const Order order(charset, is_beginning);
   if (is_short) {
     find_ends_of_short(charset, order, beginning, bounds);
-    return true;
+  } else {
+    bounds.greater = greater_text(charset, order, beginning);
+    bounds.lesser = by_letters ? text_before_letters(charset, order, beginning, lesser_count)
+                               : lesser_text(charset, order, beginning, lesser_count);
   }
-  bounds.greater = greater_text(charset, order, beginning);
-  bounds.lesser = by_letters ? text_before_letters(charset, order, beginning, lesser_count)
-                             : lesser_text(charset, order, beginning, lesser_count);
+  if (order.is_of_filled() && bounded == Bounded::beginnings_of_ordered) {
+    include_shorter(charset, order, beginning, bounds);
+  }
   return true;
 }
 
 }  // namespace
+
+// The same call as in InnoDB, where it is as many characters as the longer text has bytes: it is a key.
+int order_of_filled(const CHARSET_INFO* charset, size_t key_bytes, std::string_view text,
+                    std::string_view other) {
+  return charset->coll->strnncollsp_nchars(charset, reinterpret_cast<const uchar*>(text.data()), text.size(),
+                                           reinterpret_cast<const uchar*>(other.data()), other.size(),
+                                           key_bytes, MY_STRNNCOLLSP_NCHARS_EMULATE_TRIMMED_TRAILING_SPACES);
+}
 
 bool may_compare_apart(const CHARSET_INFO* charset) { return charset->strxfrm_multiply > 1; }
 
@@ -298,14 +335,15 @@ bool take_without_ignored(CHARSET_INFO* charset, const String& text, String& kep
 }
 
 bool bounds_of_text(CHARSET_INFO* charset, const String& text, size_t characters_max, TextBounds& bounds) {
-  return find_bounds(charset, view(text), characters_max, Bounded::whole_texts, bounds);
+  return find_bounds(charset, view(text), characters_max, Bounded::whole_texts, 0, bounds);
 }
 
 bool bounds_of_beginning(CHARSET_INFO* charset, const String& text, const String& kept, size_t characters_max,
-                         bool is_equal, TextBounds& bounds) {
+                         bool is_equal, bool is_filled, TextBounds& bounds) {
+  const size_t filled_bytes = is_filled ? characters_max * charset->mbmaxlen : 0;
   const bool is_same = text.length() == kept.length();
   const Bounded bounded = is_equal ? Bounded::beginnings_of_equal : Bounded::beginnings_of_ordered;
-  if (!find_bounds(charset, view(kept), characters_max, bounded, bounds)) {
+  if (!find_bounds(charset, view(kept), characters_max, bounded, filled_bytes, bounds)) {
     if (is_same || charset->numchars(text.ptr(), text.end()) < characters_max) {
       return false;
     }
@@ -314,9 +352,10 @@ bool bounds_of_beginning(CHARSET_INFO* charset, const String& text, const String
   if (!is_same) {
     // A row that has the same characters, those that do not count as well, begins as the text does.
     std::vector<char> beginning = beginning_of(charset, view(text), characters_max);
-    if (order(charset, beginning, bounds.lesser) < 0) {
+    const Order order(charset, false, filled_bytes);
+    if (order.is_less(beginning, bounds.lesser)) {
       bounds.lesser = std::move(beginning);
-    } else if (order(charset, beginning, bounds.greater) > 0) {
+    } else if (order.is_less(bounds.greater, beginning)) {
       bounds.greater = std::move(beginning);
     }
   }

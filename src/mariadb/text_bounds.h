@@ -5,11 +5,17 @@
 // and an index of beginnings may have another beginning for it. Any thread.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "mariadb/server_headers.h"
 
 namespace rowsocket::mariadb {
+
+/// One text to the other, as an index of a CHAR column orders them: spaces stand behind both, also where the
+/// collation does not pad, up to so many bytes as a key of the index has.
+[[nodiscard]] int order_of_filled(const CHARSET_INFO* charset, size_t key_bytes, std::string_view text,
+                                  std::string_view other);
 
 /// False where each character is compared with one character.
 [[nodiscard]] bool may_compare_apart(const CHARSET_INFO* charset);
@@ -38,7 +44,9 @@ struct TextBounds {
 /// The same where a key keeps the beginnings of a column. Such a beginning may have characters that do not
 /// count, or the first of two that count as one, and so stand elsewhere than the text. `kept`: the text
 /// without what its collation ignores. `is_equal`: equal texts are sought, none before or behind it.
+/// `is_filled`: the column is a CHAR.
 [[nodiscard]] bool bounds_of_beginning(CHARSET_INFO* charset, const String& text, const String& kept,
-                                       size_t characters_max, bool is_equal, TextBounds& bounds);
+                                       size_t characters_max, bool is_equal, bool is_filled,
+                                       TextBounds& bounds);
 
 }  // namespace rowsocket::mariadb

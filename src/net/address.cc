@@ -20,6 +20,13 @@ std::string_view trimmed(std::string_view text) {
   return text.substr(begin, text.find_last_not_of(blanks) - begin + 1);
 }
 
+/// An in_addr or an in6_addr; empty where it is none.
+std::string text_of(int family, const void* address) {
+  std::array<char, INET6_ADDRSTRLEN> text{};
+  ::inet_ntop(family, address, text.data(), text.size());
+  return text.data();
+}
+
 }  // namespace
 
 bool SocketAddress::from_numeric(const std::string& host, uint16_t port, SocketAddress& address) {
@@ -62,16 +69,15 @@ void SocketAddress::set_port(uint16_t port) {
 }
 
 std::string SocketAddress::text() const {
-  std::array<char, INET6_ADDRSTRLEN> host{};
   const void* const bytes =
       is_ipv6() ? static_cast<const void*>(&reinterpret_cast<const sockaddr_in6*>(&storage_)->sin6_addr)
                 : static_cast<const void*>(&reinterpret_cast<const sockaddr_in*>(&storage_)->sin_addr);
-  if (::inet_ntop(storage_.ss_family, bytes, host.data(), host.size()) == nullptr) {
+  const std::string host = text_of(storage_.ss_family, bytes);
+  if (host.empty()) {
     return "unknown";
   }
   const std::string port_text = std::to_string(port());
-  return is_ipv6() ? "[" + std::string(host.data()) + "]:" + port_text
-                   : std::string(host.data()) + ":" + port_text;
+  return is_ipv6() ? "[" + host + "]:" + port_text : host + ":" + port_text;
 }
 
 Peer peer_of(int fd) {
@@ -87,12 +93,11 @@ Peer peer_of(int fd) {
     return {.place = Peer::Place::unix_socket,
             .party = is_known ? "uid " + std::to_string(credentials.uid) : "unknown uid"};
   }
-  std::array<char, INET6_ADDRSTRLEN> text{};
   if (storage.ss_family == AF_INET) {
     const auto& ipv4 = reinterpret_cast<const sockaddr_in&>(storage).sin_addr;
     const bool is_loopback = (ntohl(ipv4.s_addr) >> 24) == 127;
-    ::inet_ntop(AF_INET, &ipv4, text.data(), text.size());
-    return {.place = is_loopback ? Peer::Place::loopback : Peer::Place::network, .party = text.data()};
+    return {.place = is_loopback ? Peer::Place::loopback : Peer::Place::network,
+            .party = text_of(AF_INET, &ipv4)};
   }
   in6_addr ipv6 = reinterpret_cast<const sockaddr_in6&>(storage).sin6_addr;
   const bool is_mapped = IN6_IS_ADDR_V4MAPPED(&ipv6);
@@ -100,28 +105,24 @@ Peer peer_of(int fd) {
   if (!is_mapped && !is_loopback) {
     std::fill(std::begin(ipv6.s6_addr) + 8, std::end(ipv6.s6_addr), uint8_t{0});
   }
-  ::inet_ntop(AF_INET6, &ipv6, text.data(), text.size());
-  return {.place = is_loopback ? Peer::Place::loopback : Peer::Place::network, .party = text.data()};
+  return {.place = is_loopback ? Peer::Place::loopback : Peer::Place::network,
+          .party = text_of(AF_INET6, &ipv6)};
 }
 
 std::string host_of(int fd) {
   sockaddr_storage storage{};
   socklen_t size = sizeof storage;
-  std::array<char, INET6_ADDRSTRLEN> text{};
   if (::getpeername(fd, reinterpret_cast<sockaddr*>(&storage), &size) != 0) {
     return {};
   }
   if (storage.ss_family == AF_INET) {
-    ::inet_ntop(AF_INET, &reinterpret_cast<const sockaddr_in&>(storage).sin_addr, text.data(), text.size());
-  } else if (storage.ss_family == AF_INET6) {
-    const in6_addr& ipv6 = reinterpret_cast<const sockaddr_in6&>(storage).sin6_addr;
-    if (IN6_IS_ADDR_V4MAPPED(&ipv6)) {
-      ::inet_ntop(AF_INET, &ipv6.s6_addr[12], text.data(), text.size());
-    } else {
-      ::inet_ntop(AF_INET6, &ipv6, text.data(), text.size());
-    }
+    return text_of(AF_INET, &reinterpret_cast<const sockaddr_in&>(storage).sin_addr);
   }
-  return text.data();
+  if (storage.ss_family != AF_INET6) {
+    return {};
+  }
+  const in6_addr& ipv6 = reinterpret_cast<const sockaddr_in6&>(storage).sin6_addr;
+  return IN6_IS_ADDR_V4MAPPED(&ipv6) ? text_of(AF_INET, &ipv6.s6_addr[12]) : text_of(AF_INET6, &ipv6);
 }
 
 bool parse_address_list(std::string_view list, std::vector<SocketAddress>& addresses, std::string& failure) {

@@ -27,5 +27,6 @@ void Reply::group_begins() { unexpected(); }
 void Reply::group_ends() { unexpected(); }
 void Reply::group_failed(size_t, const Error&) { unexpected(); }
 void Reply::committed(Buffer&, std::string_view) { unexpected(); }
+void Reply::count() { unexpected(); }
 
 }  // namespace rowsocket

@@ -15,7 +15,8 @@
 //   all         failed, in place of everything
 //
 // A request may run again. Then the bytes of its reply are cut off the output, and the reply is told
-// everything anew.
+// everything anew. Or it is presented again later, with another reply. A reply that counts what its request
+// came to does so in `count`.
 //
 // Virtual calls happen per request, and per row where a protocol asks for them (`tells_rows`,
 // `tells_misses`); values go straight through a ValueWriter that the reply's format parametrises. If memory
@@ -58,6 +59,8 @@ class Reply {
   [[nodiscard]] bool tells_rows() const { return tells_rows_; }
   /// Wants to know which keys of a list gave no row.
   [[nodiscard]] bool tells_misses() const { return tells_misses_; }
+  /// Wants to know when its request is done for good.
+  [[nodiscard]] bool counts() const { return counts_; }
 
   virtual void failed(const Error& error) = 0;
   /// Done, and there is nothing to tell.
@@ -89,12 +92,17 @@ class Reply {
   /// `text`. The output itself has more replies by now.
   virtual void committed(Buffer& text, std::string_view gtid);
 
+  /// The request is done: what was told last is its answer. Once, only where it `counts`, also of a group's
+  /// members.
+  virtual void count();
+
  protected:
   Reply(Buffer& out, const ValueFormat& value_format) : out_(&out), value_format_(&value_format) {}
   ~Reply() = default;  // trivial: an arena runs no destructors
 
   bool tells_rows_ = false;
   bool tells_misses_ = false;
+  bool counts_ = false;
   PerColumn per_column_;
 
  private:

@@ -160,6 +160,40 @@ def test_ed25519(closed_server: RowSocketServer) -> None:
         closed_server.sql("UNINSTALL SONAME 'auth_ed25519'")
 
 
+@pytest.fixture
+def pam_service(closed_server: RowSocketServer, tmp_path: Path) -> Iterator[str]:
+    """A service of PAM for which PASSWORD is right, whoever says it; the server asks PAM."""
+    if os.geteuid() != 0:
+        pytest.skip("making a service of PAM takes root")
+    if closed_server.tree.has_own_loader:
+        pytest.skip("PAM's modules are of the machine's Debian release")
+    check = tmp_path / "check"
+    check.write_text(f"#!/bin/sh\ntest \"$(tr -d '\\000')\" = '{PASSWORD}'\n")
+    check.chmod(0o755)
+    service = Path("/etc/pam.d") / f"rowsocket-test-{os.getpid()}"
+    service.write_text(
+        f"auth required pam_exec.so quiet expose_authtok {check}\naccount required pam_permit.so\n"
+    )
+    closed_server.sql("INSTALL SONAME 'auth_pam_v1'")
+    try:
+        yield service.name
+    finally:
+        closed_server.sql("UNINSTALL SONAME 'auth_pam_v1'")
+        service.unlink()
+
+
+def test_pam_decides_over_the_whole_password(closed_server: RowSocketServer, pam_service: str) -> None:
+    """PAM takes the password in clear, up to a byte 0."""
+    with account(
+        closed_server, "app@localhost", f"IDENTIFIED VIA pam USING '{pam_service}'", ["SELECT ON d.t"]
+    ):
+        with client(closed_server, "app") as connection:
+            assert read_row(connection) == ROW
+        for wrong in ("wrong", "", f"{PASSWORD}\0", f"{PASSWORD}\0more", f"\0{PASSWORD}"):
+            with closed_server.raw("write") as connection:
+                assert log_in(connection, "app", wrong) == UNAUTHENTICATED, wrong
+
+
 def test_a_default_role_is_taken_on(closed_server: RowSocketServer) -> None:
     closed_server.sql("CREATE ROLE reading")
     closed_server.sql("GRANT SELECT ON d.* TO reading")

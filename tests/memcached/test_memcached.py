@@ -7,6 +7,7 @@ import time
 
 import pytest
 
+from support.mariadb import Start
 from support.memcached import MemcachedConnection, MemcachedServer
 
 
@@ -311,3 +312,26 @@ def test_stats_are_the_servers(cache: MemcachedConnection, cache_server: Memcach
     assert int(stats["curr_connections"]) >= 1
     assert int(stats["total_connections"]) <= cache_server.counter("connections_accepted")
     assert stats["rowsocket_rows_inserted"] == str(cache_server.counter("rows_inserted"))
+
+
+def test_stats_tell_a_request_once_that_runs_again(start: Start) -> None:
+    """The binlog's cache has no room for all that a turn asks, so it runs again, one by one."""
+    small = {"max-binlog-cache-size": "16K", "binlog-cache-size": "4K", "binlog-row-event-max-size": "4K"}
+    server = start(MemcachedServer, small)
+    server.prepare()
+    sizes = [9] + [6_000] * 6
+    sets = [b"set k%d 0 0 %d\r\n%s\r\n" % (number, size, b"x" * size) for number, size in enumerate(sizes)]
+    with server.memcached() as cache:
+        before = cache.stats()
+        cache.send(sets[0] + b"get k0 none\r\n" + b"".join(sets[1:]))
+        assert [cache.line() for _ in range(4)] == [
+            b"STORED\r",
+            b"VALUE k0 0 9\r",
+            b"x" * 9 + b"\r",
+            b"END\r",
+        ]
+        assert [cache.line() for _ in sets[1:]] == [b"STORED\r"] * (len(sets) - 1)
+        stats = cache.stats()
+    assert server.counter("replays") > 0
+    counts = {"cmd_set": len(sets), "cmd_get": 2, "get_hits": 1, "get_misses": 1}
+    assert {name: int(stats[name]) - int(before[name]) for name in counts} == counts

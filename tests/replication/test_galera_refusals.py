@@ -157,11 +157,30 @@ def test_a_turn_with_more_rows_than_a_writeset_may_have_loses_none(
     cluster: Cluster, node: GaleraNode, wire: RawConnection
 ) -> None:
     node.sql("SET GLOBAL wsrep_max_ws_rows = 4")
+    replays = node.counter("replays")
     assert wire.ask_all(*(b"2\t+\t1\t%d" % number for number in range(30))) == [b"0\t1"] * 30
+    assert node.counter("replays") == replays, "a transaction ends before it has too many rows"
     assert wire.ask(b"2\t++\t1\t6\t40\t41\t42\t43\t44\t45")[:3] == b"1\t1"
     replies = wire.ask_all(b"2\t+\t1\t50", b"2\t++\t1\t6\t60\t61\t62\t63\t64\t65", b"2\t+\t1\t51")
     assert [reply[:3] for reply in replies] == [b"0\t1", b"1\t1", b"0\t1"]
     assert [row[0] for row in rows_everywhere(cluster, "plain")] == [*range(30), 50, 51]
+
+
+def test_a_request_that_takes_too_much_memory_ends_alone(
+    cluster: Cluster, node: GaleraNode, wire: RawConnection
+) -> None:
+    cluster[0].sql(
+        "CREATE TRIGGER d.takes BEFORE INSERT ON d.plain FOR EACH ROW"
+        " SET NEW.u = LENGTH(@x := REPEAT('x', NEW.n))"
+    )
+    cluster.catch_up()
+    node.sql(f"SET GLOBAL max_session_mem_used = {1 << 20}")
+    try:
+        replies = wire.ask_all(*(b"2\t+\t2\t%d\t%d" % row for row in ((1, 10), (2, 5_000_000), (3, 20))))
+    finally:
+        node.sql("SET GLOBAL max_session_mem_used = DEFAULT")
+    assert [reply[:8] for reply in replies] == [b"0\t1", b"1\t1\t1290", b"0\t1"]
+    assert rows_everywhere(cluster, "plain") == [(1, 10, 10), (3, 20, 20)]
 
 
 def test_a_turn_that_is_larger_than_a_writeset_may_be_is_divided(
@@ -204,3 +223,44 @@ def test_a_conflict_on_a_table_with_a_trigger_is_over_when_it_is_over(
         assert wire.ask(b"2\t+\t1\t%d" % (100 + number)) == b"0\t1"
         assert wire.ask(increment % (5000 + number)) == b"0\t1\t1"
     assert rows_everywhere(cluster, "plain")[0] == (1, 5009, 6009)
+
+
+def test_behind_a_conflict_that_is_over_a_table_is_not_waited_for_in_place(
+    tree: ServerTree, template: Path
+) -> None:
+    """What a conflict makes run again waits for tables in place; the turns behind it do not."""
+    one_thread = {"loose-rowsocket-threads-write": 1, "loose-rowsocket-threads-max": 0}
+    with Cluster(tree, template, 2, one_thread) as cluster:
+        node, other = cluster
+        node.sql("CREATE TABLE d.t (id INT PRIMARY KEY, n INT)")
+        node.sql("INSERT INTO d.t VALUES (1, 0), (2, 0)")
+        cluster.catch_up()
+        increment = b"1\t=\t1\t%d\t1\t0\tC\tn\t+\t1\n"
+        waits = "Innodb_row_lock_current_waits"
+        aborts = int(node.wsrep("local_bf_aborts"))
+        with node.raw("write") as wire, node.connect() as session, session.cursor() as cursor:
+            assert wire.ask(b"P\t1\td\tt\t\tid,n") == b"0\t1"
+            cursor.execute("BEGIN")
+            cursor.execute("UPDATE d.t SET n = 10 WHERE id = 2")
+            wire.send(increment % 1 + increment % 2)
+            node.wait_until("the second row is waited for", lambda: node.status(waits)[waits] != "0")
+            other.sql("UPDATE d.t SET n = n + 1 WHERE id = 1")
+            node.wait_until("it gives way", lambda: int(node.wsrep("local_bf_aborts")) > aborts)
+            cursor.execute("ROLLBACK")
+            assert wire.lines(2) == [b"0\t1\t1"] * 2
+            parked = node.counter("parked")
+            waits_in_place = (
+                "SELECT COUNT(*) FROM information_schema.processlist"
+                " WHERE host = 'rowsocket' AND state LIKE 'Waiting for table%%'"
+            )
+            cursor.execute("LOCK TABLES d.t WRITE")
+            wire.send(b"1\t+\t1\t3\n")
+            node.wait_until(
+                "it waits for the table",
+                lambda: node.counter("parked") > parked or int(str(node.value(waits_in_place))) > 0,
+            )
+            assert node.counter("parked") > parked
+            cursor.execute("UNLOCK TABLES")
+            assert wire.line() == b"0\t1"
+        cluster.catch_up()
+        assert other.sql("SELECT id, n FROM d.t ORDER BY id") == [(1, 2), (2, 1), (3, None)]

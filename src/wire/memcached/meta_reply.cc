@@ -31,7 +31,7 @@ void append_ttl(Buffer& line, const NumberText& expiry, uint64_t now_s) {
 
 MetaReply::MetaReply(Buffer& out, const Container& container, const MetaAnswer& answer,
                      const RowLayout& layout, PerColumn per_column)
-    : CommonReply(out, &container, false, answer.state), answer_(answer), layout_(layout) {
+    : CountingReply(out, container, false, *answer.state), answer_(answer), layout_(layout) {
   tells_rows_ = true;
   tells_misses_ = true;
   per_column_ = per_column;
@@ -128,7 +128,7 @@ void MetaReply::row_ends() {
 
 void MetaReply::end_rows() {
   if (!told_) {
-    tell(answer_.refused, false);
+    tell_refused(answer_.refused);
   }
 }
 
@@ -142,6 +142,11 @@ void MetaReply::tell(std::string_view code, bool is_hidden) {
   out().append(line_end);
 }
 
+void MetaReply::tell_refused(std::string_view code) {
+  came_to(Count::none);
+  tell(code, false);
+}
+
 void MetaReply::tell_done() {
   note_done();
   tell("HD", answer_.hides_done);
@@ -151,7 +156,7 @@ void MetaReply::tell_missed() {
   if (answer_.makes_missed) {
     return;
   }
-  answer_.state->tally.add(answer_.counts_missed);
+  came_to(answer_.counts_missed);
   tell(answer_.missed, answer_.hides_missed);
 }
 
@@ -161,7 +166,7 @@ void MetaReply::changed(const Changes& changes) {
   if (changes.rows_found == 0) {
     tell_missed();
   } else if (changes.rows_matched == 0) {
-    tell(answer_.refused, false);
+    tell_refused(answer_.refused);
   } else {
     tell_done();
   }
@@ -169,7 +174,7 @@ void MetaReply::changed(const Changes& changes) {
 
 void MetaReply::inserted(const RowOutcome& outcome) {
   if (answer_.keeps && outcome.rows_affected == 0) {
-    tell(answer_.kept, false);
+    tell_refused(answer_.kept);
   } else {
     tell_done();
   }

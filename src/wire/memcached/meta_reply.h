@@ -33,12 +33,12 @@ struct MetaAnswer {
   bool hides_missed = false;  ///< q: nor is a miss
   bool makes_missed = false;  ///< a row that is missing is inserted, and told then
   bool keeps = false;         ///< of an insert: a row that is there stays
-  State* state = nullptr;
+  State* state = nullptr;     ///< never nullptr
   Count counts_done = Count::none;
   Count counts_missed = Count::none;
 };
 
-class MetaReply : public CommonReply {
+class MetaReply : public CountingReply {
  public:
   MetaReply(Buffer& out, const Container& container, const MetaAnswer& answer, const RowLayout& layout,
             PerColumn per_column);
@@ -63,12 +63,13 @@ class MetaReply : public CommonReply {
   [[nodiscard]] size_t row_begin() const { return row_begin_; }
   void note_done() {
     told_ = true;
-    answer_.state->tally.add(answer_.counts_done);
+    came_to(answer_.counts_done);
   }
 
  private:
   struct Row;
   void tell(std::string_view code, bool is_hidden);
+  void tell_refused(std::string_view code);
   void tell_done();
   void tell_missed();
   /// ` k..` ` O..` and, of a row, ` f..` ` c..` ` s..` ` t..`

@@ -21,6 +21,7 @@ class FlushReply final : public CommonReply {
              std::span<ColumnEnd> ends)
       : CommonReply(out, &container, is_silent, &state), state_(state), line_bytes_(line_bytes), ends_(ends) {
     tells_rows_ = true;
+    counts_ = true;
     per_column_.ends = ends.data();
   }
   void failed(const Error& error) override {
@@ -35,8 +36,7 @@ class FlushReply final : public CommonReply {
     }
   }
   void end_rows() override {
-    if (row_count_ < limits::flush_rows_per_step) {
-      state_.tally.add(Count::cmd_flush);
+    if (is_last_step()) {
       say("OK");
       end();
     } else if (!out().failed()) {
@@ -44,7 +44,10 @@ class FlushReply final : public CommonReply {
     }
   }
 
+  void count() override { state_.tally.add(is_last_step() ? Count::cmd_flush : Count::none); }
+
  private:
+  [[nodiscard]] bool is_last_step() const { return row_count_ < limits::flush_rows_per_step; }
   void end() {
     state_.flushed.clear();
     state_.skip_bytes = line_bytes_;

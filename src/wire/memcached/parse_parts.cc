@@ -2,7 +2,6 @@
 #include "wire/memcached/parse_parts.h"
 
 #include <algorithm>
-#include <charconv>
 #include <initializer_list>
 
 #include "base/limits.h"
@@ -82,12 +81,7 @@ bool find_container(const Scope& scope, std::string_view wire, bool is_silent, K
 // ---- values
 
 Value number_value(const Scope& scope, uint64_t number) {
-  constexpr size_t digits_max = 20;
-  char* const digits = scope.arena().allocate(digits_max);
-  if (digits == nullptr) {
-    return {};
-  }
-  return {digits, static_cast<size_t>(std::to_chars(digits, digits + digits_max, number).ptr - digits)};
+  return rowsocket::number_value(scope.arena(), number);
 }
 
 uint64_t expiry_of(const Scope& scope, int64_t exptime) {

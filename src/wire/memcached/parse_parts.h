@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "request/containers.h"
+#include "request/making.h"
 #include "request/protocol.h"
 #include "wire/memcached/reply.h"
 #include "wire/memcached/state.h"
@@ -54,13 +55,8 @@ struct Input {
 
 template <typename KindOfRequest, typename KindOfReply, typename... Arguments>
 KindOfRequest* make_request(const Scope& scope, Arguments&&... of_the_reply) {
-  auto* const request = scope.arena().make<KindOfRequest>();
-  auto* const reply = scope.arena().make<KindOfReply>(scope.out(), std::forward<Arguments>(of_the_reply)...);
-  if (request == nullptr || reply == nullptr) [[unlikely]] {
-    return nullptr;
-  }
-  request->reply = reply;
-  return request;
+  return rowsocket::make_request<KindOfRequest, KindOfReply>(scope.parsing,
+                                                             std::forward<Arguments>(of_the_reply)...);
 }
 
 /// Answered with one line, and nothing is done. `line` lives as long as the request.

@@ -8,7 +8,7 @@
 #include <cstring>
 #include <string>
 
-#include "base/limits.h"
+#include "request/error_text.h"
 #include "wire/memcached/version.h"
 
 namespace rowsocket::wire::memcached {
@@ -33,17 +33,6 @@ bool is_of_server(ErrorCode code) {
   }
 }
 
-/// One line of it, bounded.
-void append_text(Buffer& out, std::string_view text) {
-  text = text.substr(0, limits::error_text_bytes_max);
-  const size_t begin = out.size();
-  out.append(text);
-  if (!out.failed()) {
-    std::replace_if(
-        out.data() + begin, out.data() + out.size(), [](char byte) { return byte >= 0 && byte < ' '; }, ' ');
-  }
-}
-
 }  // namespace
 
 void append_number(Buffer& out, uint64_t number) {
@@ -62,22 +51,7 @@ void append_error(Buffer& out, const Error& error, const Container* container) {
     return;
   }
   out.append(is_of_server(error.code) ? "SERVER_ERROR " : "CLIENT_ERROR ");
-  if (container != nullptr) {
-    out.append("container '");
-    append_text(out, container->name);
-    out.append("': ");
-  }
-  out.append(error_name(error.code));
-  if (error.number != 0) {
-    out.append(' ');
-    append_number(out, static_cast<uint64_t>(error.number));
-  }
-  const std::string_view known = container != nullptr ? detail_without_object(error) : error.detail;
-  const std::string_view detail = known.empty() ? explanation(error.code) : known;
-  if (!detail.empty()) {
-    out.append(": ");
-    append_text(out, detail);
-  }
+  append_error_text(out, error, container);
   out.append(line_end);
 }
 
@@ -95,12 +69,7 @@ void ProblemReply::failed(const Error&) {
     return;
   }
   out().append("SERVER_ERROR ");
-  if (!name_.empty()) {
-    out().append("container '");
-    append_text(out(), name_);
-    out().append("': ");
-  }
-  append_text(out(), problem_);
+  append_problem_text(out(), name_, problem_);
   out().append(line_end);
 }
 
@@ -131,6 +100,7 @@ ValuesReply::ValuesReply(Buffer& out, const Container& container, const RowLayou
       tells_cas_(tells_cas),
       is_whole_(is_whole) {
   tells_rows_ = true;
+  counts_ = true;
   per_column_ = per_column;
 }
 
@@ -175,19 +145,19 @@ void ValuesReply::row_ends() {
 }
 
 void ValuesReply::end_rows() {
-  tally_.add(Count::get_hits, rows_told_);
-  tally_.add(Count::get_misses, keys_.size() - rows_told_);
   if (is_whole_) {
     say("END");
   }
 }
 
+void ValuesReply::count() {
+  tally_.add(Count::get_hits, rows_told_);
+  tally_.add(Count::get_misses, keys_.size() - rows_told_);
+}
+
 CountReply::CountReply(Buffer& out, const Container& container, const RowLayout& layout, PerColumn per_column,
                        bool subtracts, State& state)
-    : CommonReply(out, &container, false, &state),
-      layout_(layout),
-      subtracts_(subtracts),
-      tally_(state.tally) {
+    : CountingReply(out, container, false, state), layout_(layout), subtracts_(subtracts) {
   tells_rows_ = true;
   tells_misses_ = true;
   per_column_ = per_column;
@@ -202,7 +172,7 @@ void CountReply::failed(const Error& error) {
 }
 
 void CountReply::row_ends() {
-  tally_.add(subtracts_ ? Count::decr_hits : Count::incr_hits);
+  came_to(subtracts_ ? Count::decr_hits : Count::incr_hits);
   if (!out().failed()) {
     out().truncate(layout_.ends[0].bytes);
     out().append(line_end);

@@ -98,8 +98,28 @@ class ProblemReply final : public CommonReply {
   std::string_view problem_;
 };
 
+/// Counts what its request came to for `stats`.
+class CountingReply : public CommonReply {
+ public:
+  void count() final { tally_.add(came_to_); }
+
+ protected:
+  CountingReply(Buffer& out, const Container& container, bool is_silent, State& state)
+      : CommonReply(out, &container, is_silent, &state), tally_(state.tally) {
+    counts_ = true;
+  }
+  ~CountingReply() = default;
+
+  /// In place of what it came to before.
+  void came_to(Count count) { came_to_ = count; }
+
+ private:
+  Tally& tally_;
+  Count came_to_ = Count::none;
+};
+
 /// The key was found, or not, or a filter refused its row.
-class FoundReply final : public CommonReply {
+class FoundReply final : public CountingReply {
  public:
   struct Lines {
     std::string_view found;
@@ -111,37 +131,35 @@ class FoundReply final : public CommonReply {
     Count counts_refused = Count::none;
   };
   FoundReply(Buffer& out, const Container& container, bool is_silent, const Lines& lines, State& state)
-      : CommonReply(out, &container, is_silent, &state), lines_(lines), tally_(state.tally) {}
+      : CountingReply(out, container, is_silent, state), lines_(lines) {}
   void counted(uint64_t row_count) override { tell(row_count, row_count); }
   void changed(const Changes& changes) override { tell(changes.rows_found, changes.rows_matched); }
 
  private:
   void tell(uint64_t rows_found, uint64_t rows_matched) {
-    tally_.add(rows_found == 0     ? lines_.counts_missed
-               : rows_matched == 0 ? lines_.counts_refused
-                                   : lines_.counts_found);
+    came_to(rows_found == 0     ? lines_.counts_missed
+            : rows_matched == 0 ? lines_.counts_refused
+                                : lines_.counts_found);
     say(rows_found == 0 ? lines_.missed : rows_matched == 0 ? lines_.refused : lines_.found);
   }
 
   Lines lines_;
-  Tally& tally_;
 };
 
 /// `set` and `add`.
-class StoredReply final : public CommonReply {
+class StoredReply final : public CountingReply {
  public:
   StoredReply(Buffer& out, const Container& container, bool is_silent, bool keeps, State& state)
-      : CommonReply(out, &container, is_silent, &state), keeps_(keeps), tally_(state.tally) {}
+      : CountingReply(out, container, is_silent, state), keeps_(keeps) {}
   void begin_outcomes() override {}
   void inserted(const RowOutcome& outcome) override {
-    tally_.add(Count::cmd_set);
+    came_to(Count::cmd_set);
     say(keeps_ && outcome.rows_affected == 0 ? "NOT_STORED" : "STORED");
   }
   void end_outcomes() override {}
 
  private:
   bool keeps_;  ///< a row that is there stays
-  Tally& tally_;
 };
 
 /// The parts of a row that a container has, told by a reply: where they lie in the output.
@@ -177,6 +195,7 @@ class ValuesReply final : public CommonReply {
   void row_begins(size_t key_number) override;
   void row_ends() override;
   void end_rows() override;
+  void count() override;
 
  private:
   RowLayout layout_;
@@ -198,16 +217,16 @@ class SeveralReply final : public CommonReply {
 };
 
 /// incr, decr: the new number.
-class CountReply final : public CommonReply {
+class CountReply final : public CountingReply {
  public:
   CountReply(Buffer& out, const Container& container, const RowLayout& layout, PerColumn per_column,
              bool subtracts, State& state);
   void failed(const Error& error) override;
-  void begin_rows(size_t) override {}
+  void begin_rows(size_t) override { came_to(Count::none); }
   void row_begins(size_t) override { row_begin_ = out().size(); }
   void row_ends() override;
   void missed(size_t) override {
-    tally_.add(subtracts_ ? Count::decr_misses : Count::incr_misses);
+    came_to(subtracts_ ? Count::decr_misses : Count::incr_misses);
     say("NOT_FOUND");
   }
   void end_rows() override {}
@@ -215,7 +234,6 @@ class CountReply final : public CommonReply {
  private:
   RowLayout layout_;
   bool subtracts_;
-  Tally& tally_;
   size_t row_begin_ = 0;
 };
 

@@ -99,24 +99,37 @@ TEST_F(MemcachedTest, what_commands_came_to_is_counted) {
     act();
     return Tally::sum(count) - before;
   };
-  const auto get = [this] {
+  const auto count = [](Reply& reply) {
+    ASSERT_TRUE(reply.counts());
+    reply.count();
+  };
+  const auto get = [&] {
     Reply& reply = *find_of("get a b c\r\n").reply;
     reply.begin_rows(2);
+    reply.end_rows();
+    reply.begin_rows(2);  // it ran again
     tell_row(reply, {Value("hello"), Value("7")}, 1);
     reply.end_rows();
+    count(reply);
   };
   EXPECT_EQ(counted(Count::get_hits, get), 1U);
   EXPECT_EQ(counted(Count::get_misses, get), 2U);
-  const auto remove = [this] {
-    find_of("delete a\r\n").reply->changed({.rows_found = 1, .rows_matched = 1, .rows_changed = 1});
-    find_of("md a\r\n").reply->changed({.rows_found = 1, .rows_matched = 1, .rows_changed = 1});
+  const auto remove = [&] {
+    for (const std::string_view command : {"delete a\r\n", "md a\r\n"}) {
+      Reply& reply = *find_of(command).reply;
+      reply.changed({});
+      reply.changed({.rows_found = 1, .rows_matched = 1, .rows_changed = 1});
+      count(reply);
+    }
   };
   EXPECT_EQ(counted(Count::delete_hits, remove), 2U);
   for (const auto& [hits, misses, command] :
        {std::tuple{Count::incr_hits, Count::incr_misses, "incr a 1 noreply\r\n"},
         std::tuple{Count::decr_hits, Count::decr_misses, "decr a 1 noreply\r\n"}}) {
     const auto change = [&](uint64_t rows) {
-      find_of(command).reply->changed({.rows_found = rows, .rows_matched = rows, .rows_changed = rows});
+      Reply& reply = *find_of(command).reply;
+      reply.changed({.rows_found = rows, .rows_matched = rows, .rows_changed = rows});
+      count(reply);
     };
     EXPECT_EQ(counted(hits, [&] { change(1); }), 1U) << command;
     EXPECT_EQ(counted(misses, [&] { change(0); }), 1U) << command;
@@ -126,6 +139,15 @@ TEST_F(MemcachedTest, what_commands_came_to_is_counted) {
     gone.tally.add(Count::cas_badval, 5);
   };
   EXPECT_EQ(counted(Count::cas_badval, close), 5U) << "what a closed connection has counted stays";
+}
+
+TEST_F(MemcachedTest, what_a_command_came_to_first_is_forgotten_where_it_is_refused_when_it_runs_again) {
+  const uint64_t before = Tally::sum(Count::delete_hits);
+  Reply& reply = *find_of("md a C9\r\n").reply;
+  reply.changed({.rows_found = 1, .rows_matched = 1, .rows_changed = 1});
+  reply.changed({.rows_found = 1, .rows_matched = 0, .rows_changed = 0});
+  reply.count();
+  EXPECT_EQ(Tally::sum(Count::delete_hits), before);
 }
 
 TEST_F(MemcachedTest, an_error_is_one_line_that_says_where_it_is_from) {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // What memcached's commands came to, for `stats`. Each connection counts on its own, on its worker's thread,
-// so that no two workers write the same memory; `stats` adds them up. A request that runs again, since its
-// transaction was lost, counts twice.
+// so that no two workers write the same memory; `stats` adds them up. A request counts once, when it is done
+// for good (see Reply::count), however often it ran.
 //
 // Locking: connections come and go under the mutex; counting takes none.
 #pragma once

@@ -90,12 +90,7 @@ std::string_view joined(const Scope& scope, std::span<const std::string_view> pa
 }
 
 Value number_value(const Scope& scope, int64_t number) {
-  constexpr size_t digits_max = 20;
-  char* const digits = scope.arena().allocate(digits_max);
-  if (digits == nullptr) {
-    return {};
-  }
-  return {digits, static_cast<size_t>(std::to_chars(digits, digits + digits_max, number).ptr - digits)};
+  return rowsocket::number_value(scope.arena(), number);
 }
 
 bool is_word(std::string_view argument, std::string_view wanted) {

@@ -14,6 +14,7 @@
 #include <utility>
 
 #include "request/containers.h"
+#include "request/making.h"
 #include "request/protocol.h"
 #include "wire/resp/arguments.h"
 #include "wire/resp/reply.h"
@@ -77,13 +78,7 @@ class Plan {
 
 template <typename Kind, typename KindOfReply, typename... Arguments>
 Kind* make_request(const Scope& scope, Arguments&&... of_the_reply) {
-  auto* const request = scope.arena().make<Kind>();
-  auto* const reply = scope.arena().make<KindOfReply>(scope.out(), std::forward<Arguments>(of_the_reply)...);
-  if (request == nullptr || reply == nullptr) [[unlikely]] {
-    return nullptr;
-  }
-  request->reply = reply;
-  return request;
+  return rowsocket::make_request<Kind, KindOfReply>(scope.parsing, std::forward<Arguments>(of_the_reply)...);
 }
 /// Of a request that is done as soon as it is executed. `changes_state`: its reply changes the state.
 template <typename KindOfReply, typename... Arguments>

@@ -6,7 +6,7 @@
 #include <charconv>
 #include <cstring>
 
-#include "base/limits.h"
+#include "request/error_text.h"
 #include "wire/resp/rows_reply.h"
 
 namespace rowsocket::wire::resp {
@@ -39,17 +39,6 @@ constexpr std::array<ValueFormat, form_count> make_formats(std::string_view null
 
 constexpr std::array<ValueFormat, form_count> formats_2 = make_formats(null_2);
 constexpr std::array<ValueFormat, form_count> formats_3 = make_formats(null_3);
-
-/// One line of it, bounded.
-void append_words(Buffer& out, std::string_view text) {
-  text = text.substr(0, limits::error_text_bytes_max);
-  const size_t begin = out.size();
-  out.append(text);
-  if (!out.failed()) {
-    std::replace_if(
-        out.data() + begin, out.data() + out.size(), [](char byte) { return byte >= 0 && byte < ' '; }, ' ');
-  }
-}
 
 std::string_view code_of(const Error& error) {
   if (error.reason == Reason::denied) {
@@ -108,23 +97,7 @@ void append_error(Buffer& out, const Error& error, const Container* container) {
     return;
   }
   out.append(code_of(error));
-  if (container != nullptr) {
-    out.append("container '");
-    append_words(out, container->name);
-    out.append("': ");
-  }
-  out.append(error_name(error.code));
-  if (error.number != 0) {
-    char text[16];
-    text[0] = ' ';
-    out.append({text, static_cast<size_t>(std::to_chars(text + 1, text + 16, error.number).ptr - text)});
-  }
-  const std::string_view known = container != nullptr ? detail_without_object(error) : error.detail;
-  const std::string_view detail = known.empty() ? explanation(error.code) : known;
-  if (!detail.empty()) {
-    out.append(": ");
-    append_words(out, detail);
-  }
+  append_error_text(out, error, container);
   out.append(line_end);
 }
 
@@ -159,12 +132,7 @@ bool keep_value(Buffer& out, size_t row_begin, const Layout& layout) {
 
 void ProblemReply::failed(const Error&) {
   out().append("-ERR ");
-  if (!name_.empty()) {
-    out().append("container '");
-    append_words(out(), name_);
-    out().append("': ");
-  }
-  append_words(out(), problem_);
+  append_problem_text(out(), name_, problem_);
   out().append(line_end);
 }
 

@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// What parsers make in the turn's arena.
+#pragma once
+
+#include <charconv>
+#include <cstddef>
+#include <utility>
+
+#include "base/arena.h"
+#include "request/protocol.h"
+#include "request/value.h"
+
+namespace rowsocket {
+
+/// A request with its reply; nullptr where memory is refused.
+template <typename KindOfRequest, typename KindOfReply, typename... Arguments>
+KindOfRequest* make_request(const Parsing& parsing, Arguments&&... of_the_reply) {
+  auto* const request = parsing.arena.make<KindOfRequest>();
+  auto* const reply = parsing.arena.make<KindOfReply>(parsing.out, std::forward<Arguments>(of_the_reply)...);
+  if (request == nullptr || reply == nullptr) [[unlikely]] {
+    return nullptr;
+  }
+  request->reply = reply;
+  return request;
+}
+
+/// A number of 64 bits as text that lives as long as the request; NULL where memory is refused.
+template <typename Number>
+[[nodiscard]] Value number_value(Arena& arena, Number number) {
+  constexpr size_t bytes_max = 20;
+  char* const text = arena.allocate(bytes_max);
+  if (text == nullptr) {
+    return {};
+  }
+  return {text, static_cast<size_t>(std::to_chars(text, text + bytes_max, number).ptr - text)};
+}
+
+}  // namespace rowsocket
