@@ -209,6 +209,8 @@ inline constexpr size_t held_bytes_max = size_t{1024} * 1024 * mebibyte;
 /// When the connections of a worker hold too much, a session that keeps less than this of what they have open
 /// goes on keeping it.
 inline constexpr size_t kept_bytes_min = 1 * mebibyte;
+/// Connections of an account that has too much under way: so many are looked at each `presence_ms`.
+inline constexpr uint32_t waiting_per_look = 16;
 inline constexpr uint32_t sweep_interval_ms = 100;      ///< how exactly time-outs are kept
 inline constexpr uint32_t activity_interval_ms = 1000;  ///< how often SHOW PROCESSLIST may change
 /// Metadata locks are given back before a worker blocks longer than this. Opening a table costs more than a
@@ -308,6 +310,8 @@ inline constexpr uint32_t all_threads_max = 4096;
 /// the figures in docs/benchmarks.
 inline constexpr uint32_t connections_default = 20'000;
 inline constexpr uint32_t connections_max = 1'000'000;
+/// rowsocket_max_account_requests and _bytes: beyond this there is no use for a limit.
+inline constexpr uint32_t account_requests_max = 1'000'000;
 inline constexpr uint32_t idle_timeout_s_default = 28'800;  ///< rowsocket_idle_timeout, as wait_timeout
 /// What Linux allows at most by default (net.core.somaxconn).
 inline constexpr uint32_t listen_backlog = 4096;

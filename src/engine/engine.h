@@ -28,13 +28,12 @@
 #include <string_view>
 #include <vector>
 
+#include "engine/authenticator.h"
 #include "request/counters.h"
 #include "request/error.h"
 #include "request/request.h"
 #include "request/value.h"
 #include "request/value_writer.h"
-
-struct ssl_st;  // a session of OpenSSL
 
 namespace rowsocket::engine {
 
@@ -385,6 +384,11 @@ class Session {
   virtual void set_activity(std::string_view activity) = 0;
   /// Where the host wants to know of the requests of the turn that begins; else nullptr.
   [[nodiscard]] virtual Trail* trail() { return nullptr; }
+  /// A client that names no account sends its first request: may it come in, having come so? May throw
+  /// std::bad_alloc.
+  [[nodiscard]] virtual bool admits(const Entrance&) { return true; }
+  /// A client has sent a wrong secret, from this numeric address (empty: through a unix socket).
+  virtual void note_wrong_secret(const std::string&) {}
 };
 
 struct SessionOptions {
@@ -400,35 +404,6 @@ struct SessionOptions {
   /// Called on the session's own thread when a request is about to wait for a lock or for the storage. The
   /// engine may hold latches then: it takes no lock.
   std::function<void()> about_to_wait = {};
-};
-
-/// The account that a client has logged in with, for as long as it stays logged in. Any thread may hold it.
-class Identity {
- public:
-  virtual ~Identity() = default;
-  /// Of the account, as a selection's description has it; first_account or above.
-  [[nodiscard]] virtual uint64_t number() const = 0;
-  /// Of this client in the host's logs; 0 = it has none there.
-  [[nodiscard]] virtual uint64_t log_number() const { return 0; }
-};
-
-/// What a client says of itself.
-struct Credentials {
-  std::string user;
-  std::string password;
-  int socket = -1;       ///< the client's, open until the login is over
-  bool is_unix = false;  ///< it came through a unix socket
-  /// What it agreed on with TLS, as a session of OpenSSL that only the login uses; nullptr = it has no TLS.
-  std::shared_ptr<ssl_st> tls = {};
-};
-
-/// Logs clients in, on the thread that made it. It may block for long: for names of hosts, for other
-/// services.
-class Authenticator {
- public:
-  virtual ~Authenticator() = default;
-  /// nullptr: refused. The host has logged that. May throw std::bad_alloc.
-  [[nodiscard]] virtual std::shared_ptr<Identity> log_in(const Credentials& credentials) = 0;
 };
 
 class Engine {

@@ -63,11 +63,11 @@ bool Account::needs_login(const Authenticate& request, const Settings& settings)
          !says_a_secret(request.password, port_access_, settings);
 }
 
-ErrorCode Account::authenticate(const Authenticate& request, const Settings& settings) {
+Error Account::authenticate(const Authenticate& request, const Settings& settings) {
   if (request.mistake != ErrorCode::none) {
     return request.mistake;
   }
-  return needs_login(request, settings) ? take_outcome(settings) : say_secret(request, settings);
+  return needs_login(request, settings) ? take_outcome(settings) : Error(say_secret(request, settings));
 }
 
 ErrorCode Account::say_secret(const Authenticate& request, const Settings& settings) {
@@ -77,10 +77,14 @@ ErrorCode Account::say_secret(const Authenticate& request, const Settings& setti
   return access == Access::none ? ErrorCode::not_authenticated : ErrorCode::none;
 }
 
-ErrorCode Account::take_outcome(const Settings& settings) {
+Error Account::take_outcome(const Settings& settings) {
+  const bool was_tried = outcome_.has_value();
   identity_ = std::exchange(outcome_, {}).value_or(nullptr);
   granted_ = identity_ != nullptr ? port_access_ : initial_access(port_access_, settings);
-  return identity_ != nullptr ? ErrorCode::none : ErrorCode::not_authenticated;
+  if (identity_ != nullptr) {
+    return {};
+  }
+  return was_tried ? std::exchange(refusal_, {}) : Error(ErrorCode::not_authenticated);
 }
 
 }  // namespace rowsocket::exec

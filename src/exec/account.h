@@ -34,19 +34,24 @@ class Account {
   Account(Access port_access, Access granted) : port_access_(port_access), granted_(granted) {}
 
   [[nodiscard]] bool may_read(const Settings& settings) const {
-    return granted_ != Access::none && (identity_ != nullptr || !settings.needs_account);
+    return granted_ != Access::none && (identity_ != nullptr || !(settings.needs_account || is_barred_));
   }
+  /// Without an account of its own it may do nothing: it came in a way that the anonymous one forbids.
+  void set_barred(bool is_barred) { is_barred_ = is_barred; }
   [[nodiscard]] bool may_write() const { return granted_ == Access::write; }
   [[nodiscard]] Access granted() const { return granted_; }
 
   /// True if the request names an account, and the host has to be asked first.
   [[nodiscard]] bool needs_login(const Authenticate& request, const Settings& settings) const;
-  /// What came of the login; nullptr = it was refused. The next `authenticate` takes it.
-  void set_outcome(std::shared_ptr<engine::Identity> identity) { outcome_ = std::move(identity); }
+  /// What came of the login; nullptr = it was refused, for `why`. The next `authenticate` takes it.
+  void set_outcome(std::shared_ptr<engine::Identity> identity, Error why = ErrorCode::not_authenticated) {
+    outcome_ = std::move(identity);
+    refusal_ = std::move(why);
+  }
 
   /// The client names an account or sends a secret. If either is wrong, the client is again what it was when
   /// it came in.
-  [[nodiscard]] ErrorCode authenticate(const Authenticate& request, const Settings& settings);
+  [[nodiscard]] Error authenticate(const Authenticate& request, const Settings& settings);
 
   /// nullptr = it has not logged in.
   [[nodiscard]] const std::shared_ptr<engine::Identity>& identity() const { return identity_; }
@@ -62,12 +67,14 @@ class Account {
 
  private:
   [[nodiscard]] ErrorCode say_secret(const Authenticate& request, const Settings& settings);
-  [[nodiscard]] ErrorCode take_outcome(const Settings& settings);
+  [[nodiscard]] Error take_outcome(const Settings& settings);
 
   Access port_access_;
   Access granted_;
+  bool is_barred_ = false;
   std::shared_ptr<engine::Identity> identity_;  ///< nullptr = it has not logged in
   std::optional<std::shared_ptr<engine::Identity>> outcome_ = {};
+  Error refusal_ = {};  ///< where the outcome is nullptr
 };
 
 }  // namespace rowsocket::exec

@@ -172,7 +172,7 @@ Begin Admission::admit(Client& client, const Request& request, const Settings& s
         error.code = check_open(client, static_cast<const Open&>(request), settings);
         return error.ok() ? open(client, static_cast<const Open&>(request), settings, error) : Begin::failed;
       case RequestKind::authenticate:
-        error.code = authenticate(client, static_cast<const Authenticate&>(request), settings);
+        error = authenticate(client, static_cast<const Authenticate&>(request), settings);
         break;
       case RequestKind::nothing:
         error.code = request.mistake;
@@ -190,14 +190,18 @@ Begin Admission::admit(Client& client, const Request& request, const Settings& s
 
 /// What a client opened is its account's: it is gone when the client is somebody else. Nothing that is staged
 /// uses it: see Executor.
-ErrorCode Admission::authenticate(Client& client, const Authenticate& request, const Settings& settings) {
+Error Admission::authenticate(Client& client, const Authenticate& request, const Settings& settings) {
   const uint64_t number_before = client.account.number();
-  const ErrorCode error = client.account.authenticate(request, settings);
+  const bool says_secret = !client.account.needs_login(request, settings);
+  Error error = client.account.authenticate(request, settings);
   if (client.account.number() != number_before) {
     client.forget_selections();
     client.guest = nullptr;
   }
   client.note_identity();
+  if (says_secret && error.code == ErrorCode::not_authenticated) {
+    session_.note_wrong_secret(client.presence != nullptr ? client.presence->address() : std::string());
+  }
   return error;
 }
 

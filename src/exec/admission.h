@@ -45,7 +45,7 @@ class Admission {
   [[nodiscard]] engine::Begin open(Client& client, const Open& open, const Settings& settings, Error& error);
   [[nodiscard]] engine::Begin select(Client& client, const Request& request, const Settings& settings,
                                      engine::Selection*& selection, Error& error);
-  [[nodiscard]] ErrorCode authenticate(Client& client, const Authenticate& request, const Settings& settings);
+  [[nodiscard]] Error authenticate(Client& client, const Authenticate& request, const Settings& settings);
   [[nodiscard]] engine::Begin select_columns(Client& client, uint32_t id, std::string_view columns,
                                              engine::Selection*& selection, Error& error);
   [[nodiscard]] engine::Begin select_named(Client& client, const SelectionNames& names,

@@ -102,6 +102,7 @@ class Somebody final : public engine::Identity {
  public:
   explicit Somebody(uint64_t number) : number_(number) {}
   [[nodiscard]] uint64_t number() const override { return number_; }
+  [[nodiscard]] std::string account_name() const override { return std::to_string(number_); }
   [[nodiscard]] uint64_t log_number() const override { return 100 + number_; }
 
  private:

@@ -73,6 +73,7 @@ class RecordingTrail final : public engine::Trail {
  private:
   struct Guest final : engine::Identity {
     [[nodiscard]] uint64_t number() const override { return engine::anonymous_account; }
+    [[nodiscard]] std::string account_name() const override { return {}; }
     [[nodiscard]] uint64_t log_number() const override { return 14; }
   };
   struct Entry final : engine::TrailEntry {

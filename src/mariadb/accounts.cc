@@ -40,6 +40,12 @@ bool split_account_name(std::string_view name, std::string& user, std::string& h
          host.size() < MAX_HOSTNAME;
 }
 
+std::string whole_account_name(std::string_view name) {
+  std::string user;
+  std::string host;
+  return split_account_name(name, user, host) ? user.append(1, '@').append(host) : std::string();
+}
+
 Accounts& Accounts::all() {
   static Accounts accounts;
   return accounts;

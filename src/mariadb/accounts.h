@@ -34,6 +34,9 @@ struct AccountNames {
 struct Account {
   uint64_t number = engine::own_account;
   AccountNames names;
+
+  /// As engine::Identity tells it.
+  [[nodiscard]] std::string whole_name() const { return names.priv_user + "@" + names.priv_host; }
 };
 
 class Accounts {
@@ -63,5 +66,8 @@ class Accounts {
 
 /// `user@host`, each perhaps in quotes ('app'@'10.%'). False if it is no name of an account.
 [[nodiscard]] bool split_account_name(std::string_view name, std::string& user, std::string& host);
+
+/// As engine::Identity tells it; empty where it is no name of an account.
+[[nodiscard]] std::string whole_account_name(std::string_view name);
 
 }  // namespace rowsocket::mariadb

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "mariadb/server_headers.h"
 // The server's headers come first.
+#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <string>
@@ -38,6 +39,7 @@ class LoggedIn final : public Visitor {
   LoggedIn& operator=(const LoggedIn&) = delete;
 
   [[nodiscard]] uint64_t number() const override { return account_->number; }
+  [[nodiscard]] std::string account_name() const override { return account_->whole_name(); }
   [[nodiscard]] std::shared_ptr<const Account> account() const override { return account_; }
   [[nodiscard]] const std::string& host() const override { return account_->names.host; }
   [[nodiscard]] const std::string& ip() const override { return account_->names.ip; }
@@ -145,6 +147,19 @@ class ConnectionThread {
   THD* thd_;
 };
 
+/// The server's answer to an account that has as many connections as it may.
+bool is_one_too_many(int error_number) {
+  return error_number == ER_TOO_MANY_USER_CONNECTIONS || error_number == ER_USER_LIMIT_REACHED;
+}
+
+/// In the server's own words.
+Error one_too_many(const AccountNames& names, uint32_t count_max) {
+  char text[MYSQL_ERRMSG_SIZE];
+  std::snprintf(text, sizeof text, ER_DEFAULT(ER_USER_LIMIT_REACHED), names.user.c_str(),
+                "rowsocket_max_account_connections", static_cast<long>(count_max));
+  return Error(ErrorCode::too_many_connections, ER_USER_LIMIT_REACHED, text);
+}
+
 AccountNames names_of(const Security_context& context) {
   return {.user = text_of(context.user),
           .host = text_of(context.host),
@@ -164,7 +179,7 @@ class Authenticator final : public engine::Authenticator {
   Authenticator(const Authenticator&) = delete;
   Authenticator& operator=(const Authenticator&) = delete;
 
-  std::shared_ptr<engine::Identity> log_in(const engine::Credentials& credentials) override {
+  std::shared_ptr<engine::Identity> log_in(const engine::Credentials& credentials, Error& why) override {
     // The server's packets end names with a byte 0.
     if (credentials.user.find('\0') != std::string::npos ||
         credentials.password.find('\0') != std::string::npos) {
@@ -176,6 +191,9 @@ class Authenticator final : public engine::Authenticator {
     THD* const thd = connection.thd();
     // A new password can not be set here: with an expired one the login is refused.
     if (authenticate(thd)) {
+      if (is_one_too_many(client.error_number())) {
+        why = Error(ErrorCode::too_many_connections, client.error_number(), client.error_text());
+      }
       return nullptr;
     }
     if (thd->main_security_ctx.password_expired) {
@@ -191,6 +209,11 @@ class Authenticator final : public engine::Authenticator {
       return nullptr;
     }
     std::shared_ptr<const Account> account = Accounts::all().entered(names);
+    if (credentials.has_room && !credentials.has_room(account->whole_name())) {
+      why = one_too_many(names, credentials.account_connections_max);
+      mysql_audit_notify_connection_disconnect(thd, ER_USER_LIMIT_REACHED);
+      return nullptr;
+    }
     auto identity = std::make_shared<LoggedIn>(thd, std::move(account), thd->user_connect);
     thd->user_connect = nullptr;  // it is the identity's to give back
     return identity;

@@ -76,6 +76,7 @@ void SqlClient::packet(std::string_view payload) {
   const auto first = static_cast<uint8_t>(payload[0]);
   if (first == packet_error_first) {
     has_hung_up_ = true;
+    note_error(payload.substr(1));
   } else if (!is_greeted_) {
     is_greeted_ = true;
     greeting(payload);
@@ -84,6 +85,21 @@ void SqlClient::packet(std::string_view payload) {
   } else if (first != packet_ok_first) {
     answer(first == packet_data_first ? payload.substr(1) : payload);
   }
+}
+
+/// A number of two bytes, perhaps # and the five letters of a state, and the text.
+void SqlClient::note_error(std::string_view payload) {
+  constexpr size_t number_bytes = 2;
+  constexpr size_t state_bytes = 6;
+  if (payload.size() < number_bytes) {
+    return;
+  }
+  error_number_ = static_cast<uint8_t>(payload[0]) | (static_cast<uint8_t>(payload[1]) << 8);
+  payload.remove_prefix(number_bytes);
+  if (payload.size() >= state_bytes && payload.front() == '#') {
+    payload.remove_prefix(state_bytes);
+  }
+  error_text_ = payload;
 }
 
 /// Of the protocol's version 10: version text, thread, 8 bytes of the scramble, capabilities, the size of the

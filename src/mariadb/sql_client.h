@@ -34,9 +34,13 @@ class SqlClient {
   void take(std::string_view bytes);
   /// The server reads: how many bytes were put to `place`. 0: the client has hung up.
   [[nodiscard]] size_t give(char* place, size_t byte_count_max);
+  /// Of the server's error, once it has sent one; 0 = it has not.
+  [[nodiscard]] int error_number() const { return error_number_; }
+  [[nodiscard]] const std::string& error_text() const { return error_text_; }
 
  private:
   void packet(std::string_view payload);
+  void note_error(std::string_view payload);
   void greeting(std::string_view payload);
   void switch_plugin(std::string_view payload);
   void answer(std::string_view data);
@@ -53,6 +57,8 @@ class SqlClient {
   uint32_t questions_ = 0;
   bool is_greeted_ = false;
   bool has_hung_up_ = false;
+  int error_number_ = 0;
+  std::string error_text_;
 };
 
 }  // namespace rowsocket::mariadb

@@ -2,10 +2,15 @@
 #include "mariadb/server_headers.h"
 // The server's headers come first.
 #include <algorithm>
+#include <exception>
 #include <utility>
 
+#include "base/clock.h"
+#include "base/limits.h"
+#include "base/mutex.h"
 #include "mariadb/server_differences.h"
 #include "mariadb/trail.h"
+#include "server/guesses.h"
 #include "sql_parse.h"
 
 namespace rowsocket::mariadb {
@@ -25,18 +30,16 @@ const Visitor& visitor_of(const std::shared_ptr<engine::Identity>& client) {
   return static_cast<const Visitor&>(*client);  // every identity is one of ours
 }
 
-/// A client that has named no account.
-class Guest final : public Visitor {
+/// A client that has named no account, and was not let in.
+class Refused : public Visitor {
  public:
-  explicit Guest(std::string address)
+  explicit Refused(std::string address)
       : Visitor(next_thread_id(), {}, {}),
         host_(address.empty() ? my_localhost : ""),
         ip_(std::move(address)) {}
-  ~Guest() override { log_departure(*this); }
-  Guest(const Guest&) = delete;
-  Guest& operator=(const Guest&) = delete;
 
   [[nodiscard]] uint64_t number() const override { return engine::anonymous_account; }
+  [[nodiscard]] std::string account_name() const override { return account()->whole_name(); }
   /// It may change while the client is there.
   [[nodiscard]] std::shared_ptr<const Account> account() const override {
     std::shared_ptr<const Account> account = Accounts::all().find(engine::anonymous_account);
@@ -49,6 +52,29 @@ class Guest final : public Visitor {
   std::string host_;
   std::string ip_;
 };
+
+/// A client that has named no account.
+class Guest final : public Refused {
+ public:
+  explicit Guest(std::string address) : Refused(std::move(address)) {}
+  ~Guest() override { log_departure(*this); }
+  Guest(const Guest&) = delete;
+  Guest& operator=(const Guest&) = delete;
+};
+
+/// All threads together, as often as passwords are tried (server/login_queue.h).
+bool may_note_wrong_secret() {
+  static Mutex mutex;
+  static server::Guesses noted({limits::all_guesses_at_once, limits::all_guess_interval_ms});
+  const uint64_t now_ms = SteadyClock().now_ms();
+  const MutexLock lock(mutex);
+  if (!noted.may_try(now_ms)) {
+    return false;
+  }
+  noted.begin();
+  noted.end(true, now_ms);
+  return true;
+}
 
 /// For plugins that sort statements by it.
 enum_sql_command sql_command_of(Deed deed) {
@@ -149,6 +175,18 @@ void Trail::ended(engine::TrailEntry& of_request, const Asked& asked, const Ende
   audit_end(thd, end);
   if (is_slow) {
     log_slow(entry, thd, end, now_us);
+  }
+}
+
+/// As a wrong password of an account, and no more often than these.
+void Trail::note_wrong_secret(const std::string& address) {
+  try {
+    if (may_note_wrong_secret()) {
+      const Refused refused(address);
+      log_refusal(scribe(), refused);
+    }
+  } catch (const std::exception&) {
+    return;  // there is no memory to say so with
   }
 }
 

@@ -39,6 +39,7 @@ class Trail final : public engine::Trail {
   void ended(engine::TrailEntry& entry, const engine::Asked& asked, const engine::Ended& end,
              const engine::TextMaker& text) override;
   void end_turn() override;
+  void note_wrong_secret(const std::string& address);
 
   // For the session.
 

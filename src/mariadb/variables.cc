@@ -70,6 +70,7 @@ Config current_config() {
   config.tcp = !config.address.empty();
   const std::string anonymous = text_or_empty(anonymous_account);
   config.settings.needs_account = anonymous.empty();
+  config.settings.anonymous_account = whole_account_name(anonymous);
   Accounts::all().set_anonymous(anonymous);
   set_strict_keys(config.settings.strict);
   return config;

@@ -46,6 +46,17 @@
   ROWSOCKET_NUMBER(max_connections, settings.max_connections, any_time, limits::connections_default, 1, \
       limits::connections_max, \
       "Connections served at once") \
+  ROWSOCKET_NUMBER(max_account_connections, settings.account_connections_max, any_time, 0, 0, \
+      limits::connections_max, \
+      "Connections of one account at once, those of SQL not counted. One more is refused when it logs in; " \
+      "0 = any number") \
+  ROWSOCKET_NUMBER(max_account_requests, settings.account_requests_max, any_time, 0, 0, \
+      limits::account_requests_max, \
+      "Requests of one account that are executed, or wait for a lock or a commit, at once. Further ones " \
+      "wait, and nothing more is received of their connections meanwhile; 0 = any number") \
+  ROWSOCKET_NUMBER(max_account_bytes, settings.account_bytes_max, any_time, 0, 0, limits::held_bytes_max, \
+      "Bytes that the connections of one account may hold together: halves of requests, replies not read, " \
+      "opened ids. The one that holds most is closed; 0 = any number") \
   ROWSOCKET_NUMBER(max_line_bytes, settings.line_bytes_max, any_time, limits::line_bytes_default, \
       limits::line_bytes_min, limits::line_bytes_max, \
       "Longest request in bytes") \

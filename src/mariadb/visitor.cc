@@ -2,6 +2,7 @@
 #include "mariadb/server_headers.h"
 // The server's headers come first.
 #include <algorithm>
+#include <cstdio>
 #include <cstring>
 #include <exception>
 #include <utility>
@@ -154,6 +155,26 @@ void log_arrival(Scribe& scribe, const Visitor& visitor) {
     general_log_write(thd, COM_CONNECT, text.data(), text.size());
   }
   mysql_audit_notify_connection_connect(thd);
+}
+
+void log_refusal(Scribe& scribe, const Visitor& visitor) {
+  const Pen pen(scribe, visitor, {});
+  THD* const thd = pen.thd();
+  thd->set_query_id(next_query_id());
+  const Security_context& context = thd->main_security_ctx;
+  char text[MYSQL_ERRMSG_SIZE];
+  std::snprintf(text, sizeof text, ER_DEFAULT(ER_ACCESS_DENIED_ERROR), context.user, context.host_or_ip,
+                ER_DEFAULT(ER_YES));
+  if (global_system_variables.log_warnings > 1) {
+    sql_print_warning("%s (a wrong secret of a port of rowsocket)", text);
+  }
+  if (opt_log) {
+    general_log_write(thd, COM_CONNECT, text, std::strlen(text));
+  }
+  thd->get_stmt_da()->set_error_status(ER_ACCESS_DENIED_ERROR, text, "28000", Sql_user_condition_identity(),
+                                       nullptr);
+  mysql_audit_notify_connection_connect(thd);
+  thd->clear_error(true);
 }
 
 void log_departure(const Visitor& visitor) noexcept {

@@ -90,6 +90,8 @@ class Pen {
 
 /// A client that has named no account came: as the server logs a login.
 void log_arrival(Scribe& scribe, const Visitor& visitor);
+/// The same of one that has sent a wrong secret: as the server logs a wrong password.
+void log_refusal(Scribe& scribe, const Visitor& visitor);
 /// The client of an account, or one that was logged so, is gone. On any thread.
 void log_departure(const Visitor& visitor) noexcept;
 

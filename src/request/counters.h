@@ -17,6 +17,8 @@
   ROWSOCKET_COUNTER(connections_accepted, "connections that came")                                       \
   ROWSOCKET_COUNTER(connections_closed, "connections that went")                                         \
   ROWSOCKET_COUNTER(connections_refused, "connections over rowsocket_max_connections, or out of memory") \
+  ROWSOCKET_COUNTER(account_connections_refused, "connections over rowsocket_max_account_connections")   \
+  ROWSOCKET_COUNTER(account_connections_closed, "connections closed for rowsocket_max_account_bytes")    \
   ROWSOCKET_COUNTER(connections_timed_out, "connections closed for rowsocket_idle_timeout")              \
   ROWSOCKET_COUNTER(requests_open_index, "opened selections")                                            \
   ROWSOCKET_COUNTER(requests_find, "finds")                                                              \
@@ -52,6 +54,7 @@
   ROWSOCKET_COUNTER(replays, "transactions executed again request by request")                           \
   ROWSOCKET_COUNTER(parked, "requests that had to wait for a lock")                                      \
   ROWSOCKET_COUNTER(waited_alone, "of those, requests that waited on a thread of their own")             \
+  ROWSOCKET_COUNTER(requests_held_back, "times that a request waited for rowsocket_max_account_requests") \
   ROWSOCKET_COUNTER(requests_stopped, "requests that ended early since their client had gone")           \
   ROWSOCKET_COUNTER(hand_overs, "times that a stand-in took over from a thread that was stuck")          \
   ROWSOCKET_COUNTER(stand_ins_missed, "times that a thread was stuck and no other could be made")        \

@@ -44,6 +44,8 @@
   /* Authentication. */ \
   ROWSOCKET_ERROR(not_authenticated, errors_authentication, "log in first") \
   ROWSOCKET_ERROR(bad_authentication_type, errors_authentication, "the authentication types are 1 and 2") \
+  ROWSOCKET_ERROR(too_many_connections, errors_authentication, \
+                  "the account has as many connections as it may (rowsocket_max_account_connections)") \
   ROWSOCKET_ERROR(needs_tls, errors_authentication, \
                   "this server takes clients inside TLS, or over a unix socket (rowsocket_require_tls)") \
   /* The table: missing, not served, or changed so that it no longer fits; or locked for too long. */ \

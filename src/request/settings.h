@@ -28,9 +28,13 @@ struct Settings {
   uint32_t id_max = limits::index_id_default;                ///< ids are below this
   uint32_t idle_timeout_s = limits::idle_timeout_s_default;  ///< 0 = never
   uint32_t max_connections = limits::connections_default;
+  uint32_t account_connections_max = 0;  ///< of one account; 0 = any number
+  uint32_t account_requests_max = 0;     ///< of one account, not answered yet; 0 = any number
+  size_t account_bytes_max = 0;          ///< the same as held_bytes_max of one account's; 0 = any number
   uint32_t logged_value_bytes_max = limits::logged_value_bytes_default;  ///< 0 = logs show no values
   bool error_detail = false;   ///< replies carry the text for people
   bool needs_account = false;  ///< a client that has named no account may do nothing
+  std::string anonymous_account = {};  ///< of clients that have named none, as user@host; empty = none
   bool require_tls = false;    ///< bytes that came over TCP without TLS are refused
   bool allows_flush = false;   ///< a client may ask to empty a table
   bool statistics = true;      ///< requests are counted by table and index

@@ -8,6 +8,7 @@
 //                        │ no room left in the turn:   unreached, cut ──► the next turn
 //                        │ the request waits for a lock: parked ────────► a later turn
 //                        │ it gives a password:          logging_in ────► a later turn
+//                        │ its account asks too much:    held_back ─────► a later turn
 //                        │ a stream that makes no sense: condemned ─────► lingering ──► closed
 //                        │ the end of the stream:        leaving ───────► closed
 //
@@ -27,12 +28,15 @@
 #include "net/connection.h"
 #include "net/poller.h"
 #include "request/protocol.h"
+#include "server/account_loads.h"
 #include "server/connection_figures.h"
 #include "server/holders.h"
 #include "server/inbox.h"
 #include "server/logins.h"
 
 namespace rowsocket::server {
+
+class Allotment;
 
 struct ClientConnection final : exec::Presence, Holder {
   enum class State : uint8_t {
@@ -41,6 +45,7 @@ struct ClientConnection final : exec::Presence, Holder {
     cut,         ///< had its share of the turn; may have more requests
     parked,      ///< its first request waits for a lock
     logging_in,  ///< its first request waits until the host has decided who it is
+    held_back,   ///< its first request waits until others of its account were answered
     condemned,   ///< is told why its stream can not be followed, and that nothing more comes
     lingering,   ///< was told so; its further bytes are dropped, so that our last reply reaches it
     leaving,     ///< is closed once its replies are sent
@@ -113,6 +118,16 @@ struct ClientConnection final : exec::Presence, Holder {
   bool left_for_handshake = false;  ///< closed here only; it comes back with a stream inside TLS
   const exec::Access port_access;
   const bool is_unix;
+
+  // As one of its account's: see allotments.h.
+  Allotment* allotment = nullptr;
+  uint64_t placed_as = 0;    ///< the number of the account that this is of
+  Seat seat;                 ///< empty = it has not asked anything as that account
+  uint32_t place_count = 0;  ///< requests that it may have under way
+  uint32_t asked_count = 0;  ///< of these, those that it has asked in this turn
+  bool is_held_back = false;
+  ClientConnection* waits_before_it = nullptr;
+  ClientConnection* waits_behind_it = nullptr;
   net::Interest interest = net::Interest::none;
 
   // For administrators: see ConnectionFigures, and what there is const.

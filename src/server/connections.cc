@@ -18,6 +18,7 @@ Connections::Connections(const Surroundings& surroundings)
       log_(surroundings.log),
       handshakes_(surroundings.handshakes),
       poller_(surroundings.poller),
+      allotments_(surroundings.account_loads, inbox_, counters_),
       is_usable_(inbox_.wakeup().valid() &&
                  poller_.change(inbox_.wakeup().fd(), net::Interest::none, net::Interest::input, nullptr)) {}
 
@@ -34,11 +35,16 @@ ClientConnection& Connections::add(std::unique_ptr<ClientConnection> connection)
   const size_t wanted = connections_.size() + 1;
   if (closed_.capacity() < wanted) {
     const size_t room = std::max<size_t>(2 * wanted, 16);
-    holders_.reserve(room);
     connections_.reserve(room);
     closed_.reserve(room);
   }
-  roster_.add(*connection);
+  allotments_.place(*connection);
+  try {
+    roster_.add(*connection);
+  } catch (...) {
+    allotments_.remove(*connection);
+    throw;
+  }
   connection->slot = connections_.size();
   connections_.push_back(std::move(connection));
   ClientConnection& added = *connections_.back();
@@ -49,7 +55,7 @@ ClientConnection& Connections::add(std::unique_ptr<ClientConnection> connection)
 void Connections::close(ClientConnection& connection) {
   if (!connection.is_closed()) {
     connection.state = State::closed;
-    holders_.rank(connection, 0);
+    allotments_.close(connection);
     closed_.push_back(&connection);
   }
 }
@@ -81,6 +87,7 @@ void Connections::remove(ClientConnection& connection) {
     return;  // it stays, closed, and nothing is done for it any more
   }
   roster_.remove(connection);
+  allotments_.remove(connection);
   // A login may have the socket, too: then closing ours does not end the watch.
   watch(connection, net::Interest::none);
   held_bytes_ -= connection.held_bytes;
@@ -198,6 +205,18 @@ void Connections::await_input(ClientConnection& connection) {
 
 // ---- all together
 
+/// May throw std::bad_alloc. Clients that name no account may be of another one now.
+void Connections::use_settings(const Settings& settings) {
+  if (!allotments_.use_settings(settings)) [[likely]] {
+    return;
+  }
+  for (const auto& connection : connections_) {
+    if (!connection->is_closed() && !connection->is_away) {
+      allotments_.settle_account(*connection);
+    }
+  }
+}
+
 void Connections::count_held_bytes(ClientConnection& connection) {
   const size_t held_bytes =
       (connection.is_closed() ? connection.stream.buffer_bytes() : connection.stream.held_bytes()) +
@@ -214,20 +233,18 @@ void Connections::count_held_bytes(ClientConnection& connection) {
 void Connections::rank(ClientConnection& connection) {
   const size_t bytes = connection.held_bytes + connection.list_bytes + connection.client.held_bytes();
   if (bytes != connection.ranked_bytes && !connection.is_closed()) {
-    holders_.rank(connection, bytes);
-    connection.all_held_bytes = bytes;
+    allotments_.rank(connection, bytes);
   }
 }
 
 /// nullptr if no connection holds anything. One that is away is another thread's: it is ranked again when it
 /// is back.
 ClientConnection* Connections::largest_holder() {
-  while (Holder* const largest = holders_.largest()) {
-    auto* const connection = static_cast<ClientConnection*>(largest);
-    if (!connection->is_away) {
-      return connection;
+  while (ClientConnection* const largest = allotments_.largest_holder()) {
+    if (!largest->is_away) {
+      return largest;
     }
-    holders_.rank(*largest, 0);
+    allotments_.pass_over(*largest);
   }
   return nullptr;
 }
@@ -239,20 +256,39 @@ void Connections::bound_held_bytes(size_t held_bytes_max, const engine::OpenedSe
     if (largest == nullptr) {
       break;
     }
-    close_with_note(
-        *largest, LogLevel::warning,
+    opened_bytes += close_holder(
+        *largest,
         "holds most of too much memory (half a request, a transaction, replies not read, or opened indexes): "
         "it is closed");
-    largest->stream.input().release();
-    largest->stream.output().release();
-    opened_bytes += largest->client.held_bytes();
-    largest->wire_state.reset();
-    largest->client.forget_selections();
-    count_held_bytes(*largest);
   }
   if (opened_bytes >= limits::kept_bytes_min) [[unlikely]] {
     give_back_freed_memory();
   }
+}
+
+void Connections::bound_bytes_of_accounts() {
+  size_t opened_bytes = 0;
+  while (ClientConnection* const largest = allotments_.holder_of_too_much()) {
+    counters_.add(Counter::account_connections_closed);
+    opened_bytes += close_holder(*largest,
+                                 "holds most of what is too much memory for its account "
+                                 "(rowsocket_max_account_bytes): it is closed");
+  }
+  if (opened_bytes >= limits::kept_bytes_min) [[unlikely]] {
+    give_back_freed_memory();
+  }
+}
+
+/// Returns how much its opened selections held.
+size_t Connections::close_holder(ClientConnection& connection, std::string_view why) {
+  close_with_note(connection, LogLevel::warning, why);
+  connection.stream.input().release();
+  connection.stream.output().release();
+  const size_t opened_bytes = connection.client.held_bytes();
+  connection.wire_state.reset();
+  connection.client.forget_selections();
+  count_held_bytes(connection);
+  return opened_bytes;
 }
 
 void Connections::note(const ClientConnection& connection, LogLevel level, std::string_view what) {

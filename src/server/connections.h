@@ -20,9 +20,9 @@
 #include "net/buffer_pool.h"
 #include "net/poller.h"
 #include "request/counters.h"
+#include "server/allotments.h"
 #include "server/client_connection.h"
 #include "server/handshakes.h"
-#include "server/holders.h"
 #include "server/inbox.h"
 #include "server/limited_log.h"
 #include "server/roster.h"
@@ -36,6 +36,7 @@ class Connections {
     net::Poller& poller;  ///< for these connections alone
     Counters& counters;
     LimitedLog& log;
+    AccountLoads& account_loads;
     Handshakes* handshakes = nullptr;  ///< nullptr: clients that begin with TLS are closed
   };
 
@@ -102,6 +103,13 @@ class Connections {
   /// Connections hold unfinished requests, replies that were not read, and opened selections. The connection
   /// that holds most is closed, until all together hold no more than `held_bytes_max`.
   void bound_held_bytes(size_t held_bytes_max, const engine::OpenedSelections& selections);
+  /// The same for each account, over all workers.
+  void bound_bytes_of_accounts();
+  void use_settings(const Settings& settings);
+  /// Some that were held back may go on at once.
+  [[nodiscard]] bool some_may_go_on() const { return allotments_.some_may_go_on(); }
+  /// What they have of what their accounts may have.
+  [[nodiscard]] Allotments& allotments() { return allotments_; }
 
   /// A line of the log about one connection.
   void note(const ClientConnection& connection, LogLevel level, std::string_view what);
@@ -110,6 +118,7 @@ class Connections {
   [[nodiscard]] bool leave_for_handshake(ClientConnection& connection);
   void count_held_bytes(ClientConnection& connection);
   void rank(ClientConnection& connection);
+  size_t close_holder(ClientConnection& connection, std::string_view why);
   [[nodiscard]] ClientConnection* largest_holder();
   void remove(ClientConnection& connection);
 
@@ -119,10 +128,10 @@ class Connections {
   Handshakes* handshakes_;
   net::Poller& poller_;
   net::BufferPool pool_;
+  Allotments allotments_;  ///< of all that are not closed
   std::vector<std::unique_ptr<ClientConnection>> connections_;
   Roster roster_;                          ///< the same
   std::vector<ClientConnection*> closed_;  ///< has room for all
-  Holders holders_;                        ///< has room for all; without those that are closed
   size_t held_bytes_ = 0;
   size_t list_bytes_ = 0;  ///< of all lists of opened ids
   bool is_usable_;

@@ -26,6 +26,7 @@ void TurnLoop::take_over(Turn& own, LoopToken::Ticket ticket) {
       unreached_.push_back(&connection);
     } else if (number == reached || !is_settled) {
       connection.is_away = true;
+      connections_.allotments().note_use(connection);
       connection.away_on_thread = turn_->session().host_thread();
       connections_.watch(connection, net::Interest::none);
     } else {

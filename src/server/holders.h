@@ -22,6 +22,12 @@ class Holders {
  public:
   /// From now on so many can be ranked. May throw std::bad_alloc.
   void reserve(size_t count) { heap_.reserve(count); }
+  /// The same where they come one by one: there is room for more then.
+  void make_room(size_t count) {
+    if (heap_.capacity() < count) {
+      heap_.reserve(2 * count);
+    }
+  }
   /// The holder holds so much now. 0: it is not to be found any more.
   void rank(Holder& holder, size_t bytes);
   /// nullptr if nobody holds anything.

@@ -16,8 +16,8 @@ using Outcome = LoginQueue::Outcome;
 
 class LoginQueueTest : public testing::Test {
  protected:
-  static std::shared_ptr<Login> login() {
-    return std::make_shared<Login>(Authenticate(), -1, net::Peer(), nullptr, nullptr);
+  std::shared_ptr<Login> login() {
+    return std::make_shared<Login>(Authenticate(), -1, net::Peer(), nullptr, account_loads_, 0, nullptr);
   }
   bool add(const std::string& party, const std::string& user) {
     return queue_.add(party, user, login(), now_ms_);
@@ -45,6 +45,7 @@ class LoginQueueTest : public testing::Test {
     EXPECT_TRUE(try_next(Outcome::right));
   }
 
+  AccountLoads account_loads_;
   LoginQueue queue_;
   uint64_t now_ms_ = 1'000'000;
   uint64_t next_at_ms_ = 0;

@@ -28,14 +28,23 @@ void wipe(std::string& secret) {
 // ---- one login
 
 Login::Login(const Authenticate& request, int socket, const net::Peer& peer, std::shared_ptr<ssl_st> tls,
-             std::shared_ptr<LoginReturns> returns)
+             AccountLoads& loads, uint32_t account_connections_max, std::shared_ptr<LoginReturns> returns)
     : credentials_{.user = std::string(request.user.view()),
                    .password = std::string(request.password.view()),
                    .is_unix = peer.place == net::Peer::Place::unix_socket,
                    .tls = std::move(tls)},
       socket_(socket),
       party_(peer.party),
-      returns_(std::move(returns)) {}
+      returns_(std::move(returns)),
+      loads_(loads),
+      account_connections_max_(account_connections_max) {
+  credentials_.account_connections_max = account_connections_max;
+  credentials_.has_room = [this](const std::string& account) {
+    seat_ = loads_.of(account)->take_seat(account_connections_max_);
+    found_no_seat_ = seat_.load() == nullptr;
+    return !found_no_seat_;
+  };
+}
 
 /// A second descriptor of it, since the connection may close its own at any time. None where it has done so,
 /// or where the process has no descriptor left.
@@ -50,8 +59,12 @@ Login::Outcome Login::try_with(engine::Authenticator& authenticator) {
     return Outcome::none;
   }
   credentials_.socket = socket.get();
-  identity_ = authenticator.log_in(credentials_);
-  return identity_ != nullptr ? Outcome::right : Outcome::wrong;
+  identity_ = authenticator.log_in(credentials_, refusal_);
+  if (identity_ != nullptr) {
+    return Outcome::right;
+  }
+  seat_ = Seat();
+  return refusal_.code == ErrorCode::too_many_connections ? Outcome::none : Outcome::wrong;
 }
 
 void Login::end(const std::shared_ptr<Login>& login) {
@@ -166,6 +179,9 @@ void Logins::try_one(engine::Authenticator* authenticator, const LoginQueue::Try
     if (outcome != Login::Outcome::none) {
       counters_.add(outcome == Login::Outcome::wrong ? Counter::logins_refused : Counter::logins);
     }
+    if (turn.login->found_no_seat()) {
+      counters_.add(Counter::account_connections_refused);
+    }
     changed_.notify_all();
   }
   Login::end(turn.login);
@@ -225,7 +241,7 @@ bool LoginDesk::is_ready(ClientConnection& connection, const Authenticate& reque
   }
   try {
     if (connection.login == nullptr) {
-      connection.login = begin(connection, request);
+      connection.login = begin(connection, request, settings);
     }
   } catch (const std::exception&) {
     connection.login = nullptr;  // no memory
@@ -233,14 +249,20 @@ bool LoginDesk::is_ready(ClientConnection& connection, const Authenticate& reque
   if (connection.login != nullptr && !connection.login->is_done()) {
     return false;
   }
-  connection.client.account.set_outcome(connection.login == nullptr ? nullptr
-                                                                    : connection.login->take_identity());
+  if (connection.login == nullptr) {
+    connection.seat = Seat();
+    connection.client.account.set_outcome(nullptr);
+  } else {
+    connection.seat = connection.login->take_seat();
+    connection.client.account.set_outcome(connection.login->take_identity(), connection.login->refusal());
+  }
   connection.forget_login();
   return true;
 }
 
 /// nullptr if it is refused at once.
-std::shared_ptr<Login> LoginDesk::begin(ClientConnection& connection, const Authenticate& request) {
+std::shared_ptr<Login> LoginDesk::begin(ClientConnection& connection, const Authenticate& request,
+                                        const Settings& settings) {
   if (logins_ == nullptr) {
     return nullptr;
   }
@@ -257,8 +279,9 @@ std::shared_ptr<Login> LoginDesk::begin(ClientConnection& connection, const Auth
     }
     return nullptr;
   }
-  auto login = std::make_shared<Login>(request, connection.stream.fd(), peer,
-                                       connection.stream.transport().portrait(), returns_);
+  auto login =
+      std::make_shared<Login>(request, connection.stream.fd(), peer, connection.stream.transport().portrait(),
+                              loads_, settings.account_connections_max, returns_);
   login->connection = &connection;
   return logins_->add(login) ? login : nullptr;
 }

@@ -30,6 +30,7 @@
 #include "net/descriptor.h"
 #include "request/counters.h"
 #include "request/request.h"
+#include "server/account_loads.h"
 #include "server/login_queue.h"
 
 namespace rowsocket::server {
@@ -43,12 +44,15 @@ class Login {
  public:
   /// May throw std::bad_alloc.
   Login(const Authenticate& request, int socket, const net::Peer& peer, std::shared_ptr<ssl_st> tls,
-        std::shared_ptr<LoginReturns> returns);
+        AccountLoads& loads, uint32_t account_connections_max, std::shared_ptr<LoginReturns> returns);
 
   // For the thread that runs the connection's loop.
   [[nodiscard]] bool is_done() const { return is_done_.load(std::memory_order_acquire); }
-  /// When it is done; nullptr if it was refused.
+  /// When it is done; nullptr if it was refused, for `refusal`.
   [[nodiscard]] std::shared_ptr<engine::Identity> take_identity() { return std::move(identity_); }
+  [[nodiscard]] const Error& refusal() const { return refusal_; }
+  /// As one of its account's connections.
+  [[nodiscard]] Seat take_seat() { return std::move(seat_); }
   /// The connection that waits; nullptr when that is closed, or does not wait any more.
   ClientConnection* connection = nullptr;
   /// Before the connection closes its socket.
@@ -61,7 +65,7 @@ class Login {
   // For Logins.
   [[nodiscard]] const std::string& party() const { return party_; }
   [[nodiscard]] const std::string& user() const { return credentials_.user; }
-  using Outcome = LoginQueue::Outcome;  ///< `none`: it went away, and was no guess
+  using Outcome = LoginQueue::Outcome;  ///< `none`: it went away, or is one too many, and was no guess
   /// Blocks. Nothing is tried for a client that went away. May throw std::bad_alloc.
   [[nodiscard]] Outcome try_with(engine::Authenticator& authenticator);
   /// The last thing that is done with it here.
@@ -69,6 +73,9 @@ class Login {
 
  private:
   [[nodiscard]] net::Descriptor take_socket() const;
+  /// When it was tried: it is refused for rowsocket_max_account_connections.
+  [[nodiscard]] bool found_no_seat() const { return found_no_seat_; }
+  friend class Logins;
 
   engine::Credentials credentials_;
   mutable Mutex mutex_;
@@ -76,6 +83,11 @@ class Login {
   std::string party_;
   std::shared_ptr<LoginReturns> returns_;
   std::shared_ptr<engine::Identity> identity_;
+  Error refusal_ = ErrorCode::not_authenticated;
+  AccountLoads& loads_;
+  uint32_t account_connections_max_;
+  Seat seat_;
+  bool found_no_seat_ = false;
   std::atomic<bool> is_done_{false};
 };
 
@@ -142,8 +154,8 @@ class Logins {
 class LoginDesk {
  public:
   /// Without `logins` every login is refused.
-  LoginDesk(Logins* logins, std::function<void()> wake)
-      : logins_(logins), returns_(std::make_shared<LoginReturns>(std::move(wake))) {}
+  LoginDesk(Logins* logins, AccountLoads& loads, std::function<void()> wake)
+      : logins_(logins), loads_(loads), returns_(std::make_shared<LoginReturns>(std::move(wake))) {}
   ~LoginDesk() { returns_->close(); }
   LoginDesk(const LoginDesk&) = delete;
   LoginDesk& operator=(const LoginDesk&) = delete;
@@ -154,9 +166,11 @@ class LoginDesk {
   [[nodiscard]] LoginReturns& returns() { return *returns_; }
 
  private:
-  [[nodiscard]] std::shared_ptr<Login> begin(ClientConnection& connection, const Authenticate& request);
+  [[nodiscard]] std::shared_ptr<Login> begin(ClientConnection& connection, const Authenticate& request,
+                                             const Settings& settings);
 
   Logins* logins_;
+  AccountLoads& loads_;
   std::shared_ptr<LoginReturns> returns_;
 };
 

@@ -191,7 +191,7 @@ class Server::Impl final : public ServerFigures {
     for (uint32_t number = 0; number < count; ++number) {
       workers_.push_back(std::make_unique<Worker>(
           Worker::Surroundings{engine_, log_, clock_, settings_board_, this, thread_limit_, walks_,
-                               has_stand_ins_, statistics_, &logins_, &handshakes_},
+                               has_stand_ins_, statistics_, account_loads_, &logins_, &handshakes_},
           intent, number));
       if (!workers_.back()->start(failure)) {
         return false;
@@ -267,6 +267,7 @@ class Server::Impl final : public ServerFigures {
   AllWalks walks_{std::max(1U, std::thread::hardware_concurrency())};
   bool has_stand_ins_ = false;
   exec::TableStatistics statistics_;
+  AccountLoads account_loads_;
   Logins logins_;
   Handshakes handshakes_;
   Acceptor::Workers workers_;

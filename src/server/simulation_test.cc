@@ -32,9 +32,9 @@ class World {
     for (size_t counter = 0; counter < Ledger::counter_count; ++counter) {
       EXPECT_TRUE(engine_.insert("d.counter", {std::to_string(counter), "0"}));
     }
-    board_.publish(Settings{});
-    loop_ = std::make_unique<TurnLoop>(TurnLoop::Surroundings{*selections_, inbox_, poller_, counters_,
-                                                              board_, clock_, limited_log_, "write"});
+    limit_account();
+    loop_ = std::make_unique<TurnLoop>(TurnLoop::Surroundings{
+        *selections_, inbox_, poller_, counters_, board_, clock_, limited_log_, account_loads_, "write"});
     for (Hand& hand : hands_) {
       hand.session = engine_.create_session(
           {.intent = engine::Intent::write, .selections = selections_, .counters = &counters_});
@@ -91,6 +91,8 @@ class World {
       engine_.set_busy("d.counter", is_busy_);
     } else if (what == 6 && !is_handing_over_) {
       engine_.on_next_request([this] { hand_over(); });
+    } else if (what == 7) {
+      limit_account();
     } else if (clients_.size() < client_count_max_ && (clients_.empty() || what < 20)) {
       connect();
     } else {
@@ -100,6 +102,12 @@ class World {
       }
     }
     return true;
+  }
+
+  /// To any number of requests, or to a few.
+  void limit_account() {
+    board_.publish({.account_requests_max = static_cast<uint32_t>(chance_.below(4))});
+    inbox_.wake();
   }
 
   void connect() {
@@ -188,6 +196,7 @@ class World {
   SimulatedPoller poller_{chance_, clock_, [this] { return step(); }};
   SettingsBoard board_;
   TestLog log_;
+  AccountLoads account_loads_;
   LimitedLog limited_log_{log_, clock_, "rowsocket-w0"};
   std::shared_ptr<engine::OpenedSelections> selections_ = std::make_shared<engine::OpenedSelections>();
   UniqueNumbers numbers_{0};
@@ -232,6 +241,7 @@ TEST(Simulation, meets_what_it_is_for) {
   size_t replies = 0;
   size_t refusals = 0;
   uint64_t hand_overs = 0;
+  uint64_t held_back = 0;
   uint64_t replays = 0;
   for (uint64_t seed = 1; seed <= 20; ++seed) {
     World world(seed);
@@ -239,11 +249,13 @@ TEST(Simulation, meets_what_it_is_for) {
     replies += world.ledger().replies;
     refusals += world.ledger().refusals;
     hand_overs += world.count(Counter::hand_overs);
+    held_back += world.count(Counter::requests_held_back);
     replays += world.count(Counter::replays);
   }
   EXPECT_THAT(replies, Gt(1000u));
   EXPECT_THAT(refusals, Gt(10u));
   EXPECT_THAT(hand_overs, Gt(10u));
+  EXPECT_THAT(held_back, Gt(10u));
   EXPECT_THAT(replays, Gt(10u));
 }
 

@@ -7,6 +7,7 @@
 
 #include "base/invariant.h"
 #include "base/limits.h"
+#include "server/allotments.h"
 
 namespace rowsocket::server {
 namespace {
@@ -22,6 +23,11 @@ uint64_t parked_retry_ms(uint64_t parked_ms) {
 constexpr Parsed without_tls{.status = Parsed::Status::fatal,
                              .error = ErrorCode::needs_tls,
                              .why = "comes without TLS, which rowsocket_require_tls asks for: it is closed"};
+
+constexpr Parsed too_many{
+    .status = Parsed::Status::fatal,
+    .error = ErrorCode::too_many_connections,
+    .why = "is one too many of its account (rowsocket_max_account_connections): it is closed"};
 
 void note(ClientConnection& connection, LogLevel level, std::string_view what) {
   connection.note_level = level;
@@ -42,6 +48,11 @@ void end_stream(ClientConnection& connection, const Parsed& parsed) {
   if (!parsed.why.empty()) {
     note(connection, LogLevel::warning, parsed.why);
   }
+}
+
+/// It has nothing to do, or says who its client is: no account's limits concern it.
+bool is_free(const Request& request) {
+  return request.kind == RequestKind::authenticate || request.kind == RequestKind::nothing;
 }
 
 /// Requests that were put back are parsed again: whatever was found behind them is forgotten.
@@ -110,6 +121,7 @@ void Turn::join(ClientConnection& connection) {
     return;
   }
   connection.is_in_turn = true;
+  connection.asked_count = 0;
   connection.doing = Doing::queued;
   connection.last_progress_ms = now_ms_;
   members_.push_back(&connection);
@@ -160,7 +172,8 @@ void Turn::execute_or_close(ClientConnection& connection) {
   connection.doing = is_patient_ ? Doing::waiting : Doing::executing;
   try {
     execute(connection);
-    if (connection.state != State::parked && connection.state != State::logging_in) {
+    if (connection.state != State::parked && connection.state != State::logging_in &&
+        connection.state != State::held_back) {
       connection.doing = executor_.nothing_staged() ? Doing::sending : Doing::committing;
     }
   } catch (const std::exception& error) {
@@ -223,12 +236,15 @@ bool Turn::execute_next(ClientConnection& connection, std::string_view input, co
     return false;
   }
   if (parsed.status == Parsed::Status::request &&
-      (waits_for_login(connection, *parsed.request) || !execute(connection, *parsed.request))) {
+      (waits_for_login(connection, *parsed.request) || !is_welcome(connection, *parsed.request) ||
+       is_held_back(connection, *parsed.request) || !execute(connection, *parsed.request))) {
     return false;
   }
   connection.parsed_bytes += parsed.consumed_bytes;
-  if (parsed.is_step) [[unlikely]] {
-    connection.state = State::cut;
+  const bool is_somebody_else =
+      connection.allotment != nullptr && connection.placed_as != connection.client.account.number();
+  if (parsed.is_step || is_somebody_else) [[unlikely]] {
+    connection.state = State::cut;  // what somebody else asks counts from the next turn on
     return false;
   }
   return true;
@@ -243,6 +259,43 @@ bool Turn::waits_for_login(ClientConnection& connection, const Request& request)
     return false;
   }
   connection.state = State::logging_in;
+  return true;
+}
+
+/// A client that names no account comes in with the first request that the anonymous account may ask: it has
+/// come as this account wants it, and takes a seat of it. False where the account has too many.
+bool Turn::is_welcome(ClientConnection& connection, const Request& request) {
+  if (connection.seat.load() != nullptr || connection.allotment == nullptr) [[likely]] {
+    return true;
+  }
+  if (is_patient_ || is_free(request) || !connection.client.account.may_read(*settings_)) {
+    return true;
+  }
+  const net::Transport& transport = connection.stream.transport();
+  if (!session_.admits({.is_unix = connection.is_unix, .tls = transport.portrait()})) {
+    connection.client.account.set_barred(true);
+    note(connection, LogLevel::warning,
+         "comes without the TLS, or the certificate, that rowsocket_anonymous_account asks for: it may do "
+         "nothing");
+    return true;
+  }
+  connection.seat = connection.allotment->load().take_seat(settings_->account_connections_max);
+  if (connection.seat.load() != nullptr) {
+    return true;
+  }
+  counters_.add(Counter::account_connections_refused);
+  end_stream(connection, too_many);
+  return false;
+}
+
+/// Then the request is parsed again when others of its account were answered.
+bool Turn::is_held_back(ClientConnection& connection, const Request& request) {
+  const uint32_t count_max = settings_->account_requests_max;
+  if (count_max == 0 || is_patient_ || is_free(request) || connection.allotment == nullptr ||
+      connection.allotment->has_place(connection, count_max)) [[likely]] {
+    return false;
+  }
+  connection.state = State::held_back;
   return true;
 }
 

@@ -17,16 +17,18 @@ constexpr int hold_tables_ms = static_cast<int>(limits::hold_tables_us / 1000);
 TurnLoop::TurnLoop(const Surroundings& surroundings)
     : world_(surroundings),
       settings_(world_.settings_board),
-      desk_(world_.logins, [this] { world_.inbox.wake(); }),
+      desk_(world_.logins, world_.account_loads, [this] { world_.inbox.wake(); }),
       connections_({.inbox = world_.inbox,
                     .poller = world_.poller,
                     .counters = world_.counters,
                     .log = world_.log,
+                    .account_loads = world_.account_loads,
                     .handshakes = world_.handshakes}),
       intake_(connections_, world_.clock),
       activity_(world_.role),
       now_ms_(world_.clock.now_ms()) {
   world_.selections.set_held_bytes_max(settings_->held_bytes_max);
+  connections_.use_settings(*settings_);
 }
 
 TurnLoop::Ended TurnLoop::run(Turn& turn) {
@@ -96,11 +98,11 @@ void TurnLoop::let_clients_return(uint64_t until_us) {
 }
 
 int TurnLoop::time_to_wait_ms() const {
-  if (!unreached_.empty() || !cut_.empty() || intake_.some_wait()) {
+  if (!unreached_.empty() || !cut_.empty() || intake_.some_wait() || connections_.some_may_go_on()) {
     return 0;
   }
   const uint64_t deadline_ms =
-      std::min({next_sweep_ms_, parked_.next_ms(), activity_.due_ms(connections_.size())});
+      std::min({next_sweep_ms_, next_look_ms_, parked_.next_ms(), activity_.due_ms(connections_.size())});
   if (deadline_ms == never) {
     return net::Poller::forever;
   }
@@ -133,6 +135,7 @@ void TurnLoop::refresh_settings() {
   try {
     settings_.renew();
     world_.selections.set_held_bytes_max(settings_->held_bytes_max);
+    connections_.use_settings(*settings_);
     next_sweep_ms_ = now_ms_;  // the idle time-out may have become shorter
   } catch (const std::exception&) {
     world_.log.limited(LogLevel::error, "keeps its old settings for now: no memory for the new ones");

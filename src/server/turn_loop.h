@@ -57,6 +57,7 @@ class TurnLoop {
     const SettingsBoard& settings_board;  ///< something is published already
     Clock& clock;
     LimitedLog& log;
+    AccountLoads& account_loads;
     std::string_view role;  ///< "read" or "write", for SHOW PROCESSLIST
     /// Takes a connection whose request waits for a lock, and has a thread of its own run it. False = it does
     /// not. Empty = there are no such threads.
@@ -133,6 +134,7 @@ class TurnLoop {
   [[nodiscard]] uint64_t deadline_ms(const ClientConnection& connection) const;
   void close_timed_out();
   void bound_held_bytes();
+  void look_at_held_back();
 
   void take_back();
   void take_logins();
@@ -162,6 +164,7 @@ class TurnLoop {
   Parked parked_;
   ReturnWait return_wait_;
   uint64_t next_sweep_ms_ = never;
+  uint64_t next_look_ms_ = never;  ///< at those that are held back
 
   // Memory for what is taken at once.
   std::vector<Arrival> arrivals_;

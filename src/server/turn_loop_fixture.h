@@ -22,8 +22,8 @@ class TurnLoopTest : public testing::Test {
     board_.publish(settings_);
     session_ = engine_.create_session(
         {.intent = engine::Intent::write, .selections = selections_, .counters = &counters_});
-    loop_ = std::make_unique<TurnLoop>(TurnLoop::Surroundings{*selections_, inbox_, poller_, counters_,
-                                                              board_, clock_, limited_log_, "write"});
+    loop_ = std::make_unique<TurnLoop>(TurnLoop::Surroundings{
+        *selections_, inbox_, poller_, counters_, board_, clock_, limited_log_, account_loads_, "write"});
     turn_ = std::make_unique<Turn>(
         Turn::Surroundings{*session_, counters_, clock_, &loop_->token(), numbers_}, board_.current());
   }
@@ -81,6 +81,7 @@ class TurnLoopTest : public testing::Test {
   SettingsBoard board_;
   ManualClock clock_;
   TestLog log_;
+  AccountLoads account_loads_;
   LimitedLog limited_log_{log_, clock_, "rowsocket-w0"};
   std::shared_ptr<engine::OpenedSelections> selections_ = std::make_shared<engine::OpenedSelections>();
   UniqueNumbers numbers_{0};

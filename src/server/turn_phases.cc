@@ -40,10 +40,12 @@ void TurnLoop::join(ClientConnection& connection) {
 /// reach come first.
 void TurnLoop::gather_carried_over() {
   const auto join = [this](ClientConnection* connection) { this->join(*connection); };
+  const auto join_it = [this](ClientConnection& connection) { this->join(connection); };
   std::for_each(unreached_.begin(), unreached_.end(), join);
   std::for_each(cut_.begin(), cut_.end(), join);
   unreached_.clear();
   cut_.clear();
+  connections_.allotments().take_waiting(join_it);
   if (parked_.next_ms() <= now_ms_) {
     parked_.take_due(now_ms_, [this](ClientConnection& parked) { try_parked_again(parked); });
   }
@@ -172,6 +174,7 @@ static Doing doing_between_turns(ClientConnection& connection) {
       return Doing::queued;
     case State::parked:
     case State::logging_in:
+    case State::held_back:
       return Doing::waiting;
     case State::reading:
       return connection.stream.input().empty() ? Doing::idle : Doing::reading;
@@ -188,6 +191,7 @@ static Doing doing_between_turns(ClientConnection& connection) {
 /// Everything of this turn is done for the connection: what does it wait for now?
 void TurnLoop::settle(ClientConnection& connection) {
   connections_.rest(connection);
+  connections_.allotments().settle(connection);
   connection.doing = doing_between_turns(connection);
   if (connection.stream.has_output()) {
     connections_.watch(connection, net::Interest::output);
@@ -212,6 +216,10 @@ void TurnLoop::settle(ClientConnection& connection) {
       connection.state = State::cut;
       cut_.push_back(&connection);
       break;
+    case State::held_back:
+      connections_.allotments().hold_back(connection);
+      connections_.watch(connection, net::Interest::none);
+      return;
     case State::condemned:
       connection.state = State::lingering;
       connection.stream.shut_down_output();
@@ -234,6 +242,9 @@ void TurnLoop::settle(ClientConnection& connection) {
 void TurnLoop::reap() {
   close_timed_out();
   bound_held_bytes();
+  connections_.bound_bytes_of_accounts();
+  look_at_held_back();
+  connections_.allotments().end_turn();
   if (!connections_.some_are_closed()) {
     return;
   }
@@ -258,17 +269,36 @@ void TurnLoop::bound_held_bytes() {
   connections_.bound_held_bytes(bytes_max, world_.selections);
 }
 
+/// Those that wait for others of their account are not polled: whoever is gone gives up its place in the
+/// line, and its seat. A few at a time, so that a long line costs the others little.
+void TurnLoop::look_at_held_back() {
+  Allotments& allotments = connections_.allotments();
+  if (!allotments.some_wait()) [[likely]] {
+    next_look_ms_ = never;
+    return;
+  }
+  if (now_ms_ >= next_look_ms_) {
+    allotments.look_at_waiting(limits::waiting_per_look, [this](ClientConnection& connection) {
+      if (connection.is_gone()) {
+        world_.counters.add(Counter::requests_stopped);
+        connections_.close(connection);
+      }
+    });
+    next_look_ms_ = never;
+  }
+  next_look_ms_ = std::min(next_look_ms_, now_ms_ + limits::presence_ms);
+}
+
 /// When the connection has been without progress for too long. (Its own requests running or waiting for a
 /// lock are progress.)
 uint64_t TurnLoop::deadline_ms(const ClientConnection& connection) const {
   if (connection.state == State::lingering) {
     return connection.last_progress_ms + limits::linger_ms;
   }
-  if (connection.state == State::logging_in) {
-    return never;
-  }
+  const bool waits_for_us = connection.state == State::logging_in || connection.state == State::held_back;
+  const uint64_t since_ms = waits_for_us ? now_ms_ : connection.last_progress_ms.read();
   const uint64_t idle_timeout_ms = uint64_t{settings_->idle_timeout_s} * 1000;
-  return idle_timeout_ms > 0 ? connection.last_progress_ms + idle_timeout_ms : never;
+  return idle_timeout_ms > 0 ? since_ms + idle_timeout_ms : never;
 }
 
 void TurnLoop::close_timed_out() {

@@ -24,6 +24,7 @@ class OffersTest : public TurnLoopTest {
         .settings_board = board_,
         .clock = clock_,
         .log = limited_log_,
+        .account_loads = account_loads_,
         .role = "write",
         .wait_elsewhere =
             [this](ClientConnection& connection) {

@@ -47,6 +47,7 @@ Worker::Worker(const Surroundings& surroundings, engine::Intent intent, uint32_t
              .settings_board = world_.settings_board,
              .clock = world_.clock,
              .log = log_,
+             .account_loads = world_.account_loads,
              .role = intent == engine::Intent::read ? "read" : "write",
              .wait_elsewhere = [this](ClientConnection& connection) { return wait_elsewhere(connection); },
              .logins = world_.logins,

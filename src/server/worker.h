@@ -86,6 +86,7 @@ class Worker {
     AllWalks& walks;
     bool has_stand_ins;  ///< somebody calls `tick`
     exec::TableStatistics& statistics;
+    AccountLoads& account_loads;
     Logins* logins = nullptr;          ///< nullptr: every login is refused; outlives the worker's threads
     Handshakes* handshakes = nullptr;  ///< nullptr: no TLS; outlives the worker's threads
   };

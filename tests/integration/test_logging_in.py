@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from support.accounts import OK, PASSWORD, UNAUTHENTICATED, account, client, log_in
+from support.accounts import OK, ONE_TOO_MANY, PASSWORD, UNAUTHENTICATED, account, client, log_in
 from support.mariadb import Database, RowSocketServer, Start
 from support.raw import REPLY_TIMEOUT_S, RawConnection
 from support.tree import ServerTree
@@ -218,7 +218,8 @@ def test_max_user_connections_counts_clients_that_are_logged_in(closed_server: R
             client(closed_server, "app"),
             closed_server.raw("write") as third,
         ):
-            assert log_in(third, "app") == UNAUTHENTICATED
+            assert log_in(third, "app") == ONE_TOO_MANY
+            assert log_in(third, "app", "wrong") == UNAUTHENTICATED, "who guesses is told nothing"
         with closed_server.raw("write") as another:
             closed_server.wait_until("has forgotten them", lambda: log_in(another, "app") == OK)
 

@@ -14,6 +14,7 @@ from support.raw import RawConnection
 
 OK = b"0\t1"
 UNAUTHENTICATED = b"3\t1\tunauth"
+ONE_TOO_MANY = b"3\t1\tconnections"
 PASSWORD = "correct horse"
 
 DENIED = frozenset({b"1044", b"1142", b"1143"})

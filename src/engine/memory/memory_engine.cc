@@ -47,20 +47,27 @@ namespace {
 /// Number 2 is of the user "", number 3 of a user with one letter, and so on.
 class MemoryIdentity final : public Identity {
  public:
-  explicit MemoryIdentity(uint64_t number) : number_(number) {}
-  [[nodiscard]] uint64_t number() const override { return number_; }
+  explicit MemoryIdentity(std::string user) : user_(std::move(user)) {}
+  [[nodiscard]] uint64_t number() const override { return first_account + user_.size(); }
+  [[nodiscard]] std::string account_name() const override { return user_; }
 
  private:
-  uint64_t number_;
+  std::string user_;
 };
 
 class MemoryAuthenticator final : public Authenticator {
  public:
   explicit MemoryAuthenticator(std::function<bool(const Credentials&)> accepts)
       : accepts_(std::move(accepts)) {}
-  std::shared_ptr<Identity> log_in(const Credentials& credentials) override {
-    return accepts_(credentials) ? std::make_shared<MemoryIdentity>(first_account + credentials.user.size())
-                                 : nullptr;
+  std::shared_ptr<Identity> log_in(const Credentials& credentials, Error& why) override {
+    if (!accepts_(credentials)) {
+      return nullptr;
+    }
+    if (credentials.has_room && !credentials.has_room(credentials.user)) {
+      why = ErrorCode::too_many_connections;
+      return nullptr;
+    }
+    return std::make_shared<MemoryIdentity>(credentials.user);
   }
 
  private:

@@ -51,6 +51,8 @@ ErrorText error_text(ErrorCode code) {
       return {'2', "group"};
     case ErrorCode::not_authenticated:
       return {'3', "unauth"};
+    case ErrorCode::too_many_connections:
+      return {'3', "connections"};
     case ErrorCode::needs_tls:
       return {'3', "tls"};
     case ErrorCode::bad_authentication_type:

@@ -245,7 +245,13 @@ class AuthenticatedReply final : public CommonReply {
     state_.is_authenticated = true;
     say("STORED");
   }
-  void failed(const Error&) override { say("CLIENT_ERROR authentication failure"); }
+  void failed(const Error& error) override {
+    if (error.code == ErrorCode::too_many_connections) {
+      append_error(out(), error, nullptr);  // whose password is right may know why he is refused
+    } else {
+      say("CLIENT_ERROR authentication failure");
+    }
+  }
 
  private:
   State& state_;

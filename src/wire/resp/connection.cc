@@ -13,6 +13,15 @@ namespace {
 
 constexpr std::string_view wrong_password = "-WRONGPASS invalid username-password pair or user is disabled.";
 
+/// A login. Whose password is right may know why he is refused.
+void refuse(Buffer& out, const Error& error) {
+  if (error.code == ErrorCode::too_many_connections) {
+    append_error(out, error, nullptr);
+  } else {
+    append_line(out, wrong_password);
+  }
+}
+
 /// An argument, sent back.
 class TextReply final : public CommonReply {
  public:
@@ -52,7 +61,7 @@ class AuthenticatedReply final : public StateReply {
     state().is_authenticated = true;
     append_line(out(), "+OK");
   }
-  void failed(const Error&) override { append_line(out(), wrong_password); }
+  void failed(const Error& error) override { refuse(out(), error); }
 };
 
 class HelloReply final : public StateReply {
@@ -66,7 +75,7 @@ class HelloReply final : public StateReply {
   HelloReply(Buffer& out, State& state, const Asked& asked) : StateReply(out, state), asked_(asked) {}
   void failed(const Error& error) override {
     if (asked_.authenticates) {
-      append_line(out(), wrong_password);
+      refuse(out(), error);
     } else {
       StateReply::failed(error);
     }

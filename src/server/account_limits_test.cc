@@ -1,0 +1,384 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// What an account may have at once, seen from its clients. Those of the first tests name no account: they
+// are of the anonymous one.
+#include <gmock/gmock.h>
+
+#include <algorithm>
+#include <vector>
+
+#include "server/server_fixture.h"
+#include "server/turn_loop_fixture.h"
+
+namespace rowsocket::server {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+constexpr std::string_view one_too_many = "3\t1\tconnections\n";
+
+// ---- requests
+
+class AccountRequests : public TurnLoopTest {
+ protected:
+  void limit_to(uint32_t requests) {
+    settings_.account_requests_max = requests;
+    reconfigure();
+  }
+};
+
+TEST_F(AccountRequests, a_turn_answers_as_many_as_the_account_may_have) {
+  TestClient client = connect_with_items();
+  limit_to(2);
+  EXPECT_EQ(ask(client, repeat(find_pen, 5)), repeat(pen, 2));
+  turn();
+  EXPECT_EQ(client.received(), repeat(pen, 2));
+  turn();
+  EXPECT_EQ(client.received(), pen);
+  EXPECT_EQ(count(Counter::requests_held_back), 2u);
+}
+
+TEST_F(AccountRequests, the_clients_of_an_account_take_turns) {
+  TestClient greedy = connect_with_items();
+  TestClient first = connect_with_items();
+  TestClient second = connect_with_items();
+  limit_to(2);
+  greedy.send(repeat(find_pen, 10));
+  first.send(find_ink);
+  second.send(find_ink);
+  turn(3);
+  EXPECT_EQ(first.received(), ink);
+  EXPECT_EQ(second.received(), ink);
+  const std::string begun = greedy.received();
+  EXPECT_LE(begun.size(), 4 * pen.size());
+  turn(10);
+  EXPECT_EQ(begun + greedy.received(), repeat(pen, 10));
+}
+
+TEST_F(AccountRequests, the_loop_does_not_wait_as_long_as_somebody_may_go_on) {
+  TestClient client = connect_with_items();
+  limit_to(1);
+  client.send(repeat(find_pen, 100));
+  inbox_.wake();
+  std::string replies;
+  while (replies.size() < 100 * pen.size()) {
+    ASSERT_EQ(loop_->run(*turn_), TurnLoop::Ended::well) << "and nobody wakes it";
+    replies += client.received();
+  }
+  EXPECT_EQ(replies, repeat(pen, 100));
+}
+
+TEST_F(AccountRequests, a_request_that_waits_for_a_lock_keeps_its_place) {
+  TestClient waiting = connect_with_items();
+  TestClient other = connect_with_items();
+  limit_to(1);
+  engine_.set_busy("shop.item", true);
+  EXPECT_EQ(ask(waiting, find_pen), "");
+  EXPECT_EQ(ask(other, find_ink, 3), "");
+  EXPECT_EQ(count(Counter::requests_held_back), 1u);
+  engine_.set_busy("shop.item", false);
+  pass_ms(100);
+  turn(2);
+  EXPECT_EQ(waiting.received(), pen);
+  EXPECT_EQ(other.received(), ink);
+}
+
+TEST_F(AccountRequests, nothing_is_received_of_a_client_that_is_held_back) {
+  TestClient waiting = connect_with_items();
+  TestClient other = connect_with_items();
+  limit_to(1);
+  engine_.set_busy("shop.item", true);
+  EXPECT_EQ(ask(waiting, find_pen), "");
+  EXPECT_EQ(ask(other, find_ink), "");
+  const uint64_t received = count(Counter::bytes_received);
+  EXPECT_EQ(ask(other, repeat(find_pen, 100), 3), "");
+  EXPECT_EQ(count(Counter::bytes_received), received);
+  engine_.set_busy("shop.item", false);
+  pass_ms(100);
+  turn(110);
+  EXPECT_EQ(other.received(), std::string(ink) + repeat(pen, 100)) << "nothing is lost";
+}
+
+TEST_F(AccountRequests, a_client_that_vanishes_gives_back_what_it_had) {
+  TestClient waiting = connect_with_items();
+  TestClient gone = connect_with_items();
+  TestClient last = connect_with_items();
+  limit_to(1);
+  engine_.set_busy("shop.item", true);
+  EXPECT_EQ(ask(waiting, find_pen), "");
+  EXPECT_EQ(ask(gone, find_ink), "");
+  EXPECT_EQ(ask(last, find_ink), "");
+  gone.reset();
+  pass_ms(limits::presence_ms);
+  turn();
+  EXPECT_EQ(loop_->connections().size(), 2u) << "the one that was held back";
+  waiting.reset();
+  engine_.set_busy("shop.item", false);
+  pass_ms(100);
+  turn(2);
+  EXPECT_EQ(last.received(), ink) << "the place of the one that waited for a lock";
+  EXPECT_EQ(account_loads_.of("")->request_count(), 0u);
+}
+
+TEST_F(AccountRequests, a_limit_that_goes_up_or_away_lets_them_go_on) {
+  TestClient waiting = connect_with_items();
+  TestClient first = connect_with_items();
+  TestClient second = connect_with_items();
+  limit_to(1);
+  engine_.set_busy("shop.item", true);
+  EXPECT_EQ(ask(waiting, find_pen), "");
+  engine_.set_busy("shop.item", false);
+  EXPECT_EQ(ask(first, find_ink), "");
+  EXPECT_EQ(ask(second, find_ink), "");
+  limit_to(2);
+  turn();
+  EXPECT_EQ(first.received(), ink);
+  turn();
+  EXPECT_EQ(second.received(), ink);
+  EXPECT_EQ(ask(first, repeat(find_pen, 3)), pen);
+  limit_to(0);
+  turn();
+  EXPECT_EQ(first.received(), repeat(pen, 2));
+}
+
+TEST_F(AccountRequests, a_limit_that_comes_down_holds_from_the_next_turn) {
+  TestClient client = connect_with_items();
+  limit_to(1000);
+  EXPECT_EQ(ask(client, repeat(find_pen, 5)), repeat(pen, 5));
+  limit_to(3);
+  EXPECT_EQ(ask(client, repeat(find_pen, 5)), repeat(pen, 3));
+}
+
+TEST_F(AccountRequests, a_thousand_clients_are_all_served) {
+  limit_to(7);
+  std::vector<TestClient> clients;
+  for (int number = 0; number < 1000; ++number) {
+    clients.push_back(connect());
+    clients.back().send(std::string(open_items).append(find_pen));
+  }
+  turn(500);
+  for (TestClient& client : clients) {
+    ASSERT_EQ(client.received(), std::string(ok).append(pen));
+  }
+  EXPECT_EQ(account_loads_.of("")->request_count(), 0u);
+}
+
+TEST_F(AccountRequests, writes_of_a_turn_are_committed_as_far_as_they_go) {
+  TestClient client = connect_with_items();
+  limit_to(2);
+  EXPECT_EQ(ask(client, "0\t+\t2\t10\ta\n0\t+\t2\t11\tb\n0\t+\t2\t12\tc\n"), repeat(ok, 2));
+  turn();
+  EXPECT_EQ(client.received(), ok);
+  EXPECT_EQ(engine_.rows("shop.item").size(), 6u);
+}
+
+// ---- bytes
+
+class AccountBytes : public TurnLoopTest {
+ protected:
+  AccountBytes() {
+    settings_.account_bytes_max = limits::mebibyte;
+    reconfigure();
+  }
+  void send_in_pieces(TestClient& client, std::string_view bytes) {
+    constexpr size_t piece_bytes = 32 * limits::kibibyte;
+    for (; !bytes.empty(); bytes.remove_prefix(std::min(piece_bytes, bytes.size()))) {
+      if (!client.send(bytes.substr(0, piece_bytes))) {
+        return;
+      }
+      turn(2);
+    }
+  }
+  static std::string insert_of(size_t bytes) { return "0\t+\t2\t10\t" + std::string(bytes, 'x') + "\n"; }
+};
+
+TEST_F(AccountBytes, the_client_that_holds_most_is_closed) {
+  TestClient little = connect_with_items();
+  TestClient much = connect_with_items();
+  send_without_end(little, insert_of(200 * limits::kibibyte));
+  EXPECT_FALSE(little.sees_end() || much.sees_end());
+  send_in_pieces(much, insert_of(1100 * limits::kibibyte));
+  EXPECT_TRUE(much.sees_end());
+  EXPECT_EQ(ask(little, "\n", 3), ok) << "half a request is still half a request";
+  EXPECT_THAT(log_.lines(), Contains(HasSubstr("rowsocket_max_account_bytes")));
+}
+
+TEST_F(AccountBytes, replies_that_are_not_read_count) {
+  TestClient client = connect_with_items();
+  client.send(find_big);
+  turn(3);
+  EXPECT_EQ(count(Counter::account_connections_closed), 1u);
+}
+
+TEST_F(AccountBytes, the_limit_may_change_while_it_is_in_use) {
+  settings_.account_bytes_max = 0;
+  reconfigure();
+  TestClient client = connect_with_items();
+  TestClient other = connect_with_items();
+  send_in_pieces(client, insert_of(1500 * limits::kibibyte).substr(0, 1400 * limits::kibibyte));
+  EXPECT_EQ(count(Counter::account_connections_closed), 0u);
+  settings_.account_bytes_max = limits::mebibyte;
+  reconfigure();
+  turn();
+  EXPECT_TRUE(client.sees_end());
+  EXPECT_EQ(ask(other, find_pen), pen);
+}
+
+// ---- connections
+
+class AccountConnections : public TurnLoopTest {
+ protected:
+  AccountConnections() {
+    settings_.account_connections_max = 1;
+    reconfigure();
+  }
+};
+
+TEST_F(AccountConnections, a_client_without_an_account_is_refused_with_its_first_request) {
+  TestClient first = connect_with_items();
+  TestClient second = connect();
+  turn();
+  EXPECT_FALSE(second.sees_end()) << "it may still log in";
+  EXPECT_EQ(ask(second, open_items), one_too_many);
+  EXPECT_TRUE(second.sees_end());
+  EXPECT_EQ(ask(first, find_pen), pen);
+  EXPECT_EQ(count(Counter::account_connections_refused), 1u);
+  first.close();
+  turn(2);
+  TestClient third = connect_with_items();
+  EXPECT_EQ(ask(third, find_pen), pen);
+}
+
+TEST_F(AccountConnections, a_limit_that_comes_down_leaves_those_that_are_there) {
+  settings_.account_connections_max = 0;
+  reconfigure();
+  TestClient first = connect_with_items();
+  TestClient second = connect_with_items();
+  settings_.account_connections_max = 1;
+  reconfigure();
+  EXPECT_EQ(ask(first, find_pen), pen);
+  EXPECT_EQ(ask(second, find_pen), pen);
+  TestClient third = connect();
+  EXPECT_EQ(ask(third, open_items), one_too_many);
+}
+
+TEST_F(AccountConnections, clients_without_an_account_are_of_whom_the_variable_names) {
+  settings_.anonymous_account = "app@localhost";
+  reconfigure();
+  TestClient first = connect_with_items();
+  EXPECT_EQ(account_loads_.of("app@localhost")->seat_count(), 1u);
+  settings_.anonymous_account = "other@localhost";
+  reconfigure();
+  EXPECT_EQ(ask(first, find_pen), pen);
+  EXPECT_EQ(account_loads_.of("app@localhost")->seat_count(), 0u);
+  EXPECT_EQ(account_loads_.of("other@localhost")->seat_count(), 1u);
+}
+
+// ---- several accounts, several workers
+
+class AccountLimits : public ServerTest {
+ protected:
+  AccountLimits() {
+    config_.settings.needs_account = true;
+    engine_.accept_logins(
+        [](const engine::Credentials& credentials) { return credentials.password == "right"; });
+  }
+  TestClient client_of(const std::string& account) const {
+    TestClient client = writer();
+    EXPECT_EQ(client.ask("A\t2\t" + account + "\tright\n"), ok);
+    return client;
+  }
+  TestClient client_with_items(const std::string& account) const { return with_items(client_of(account)); }
+};
+
+TEST_F(AccountLimits, a_connection_too_many_is_refused_when_it_logs_in) {
+  config_.settings.account_connections_max = 2;
+  start();
+  TestClient first = client_of("app");
+  TestClient second = client_of("app");
+  TestClient third = writer();
+  EXPECT_EQ(third.ask("A\t2\tapp\tright\n"), one_too_many);
+  EXPECT_EQ(third.ask("A\t2\tapp\twrong\n"), "3\t1\tunauth\n") << "who guesses is told nothing";
+  EXPECT_EQ(server_.counter(Counter::account_connections_refused), 1u);
+  TestClient other = client_of("another");
+  first.close();
+  EXPECT_TRUE(eventually([&] { return third.ask("A\t2\tapp\tright\n") == ok; }));
+  EXPECT_EQ(second.ask(open_items), ok);
+}
+
+TEST_F(AccountLimits, who_becomes_somebody_else_gives_back_its_place) {
+  config_.settings.account_connections_max = 1;
+  start();
+  TestClient first = client_of("app");
+  EXPECT_EQ(first.ask("A\t2\tother\tright\n"), ok);
+  TestClient second = client_of("app");
+  EXPECT_EQ(second.ask("A\t2\tapp\twrong\n"), "3\t1\tunauth\n");
+  TestClient third = client_of("app");
+}
+
+TEST_F(AccountLimits, an_account_at_its_limit_keeps_no_other_waiting) {
+  config_.settings.account_requests_max = 2;
+  config_.threads_write = 2;
+  start();
+  std::vector<TestClient> flood;
+  for (int number = 0; number < 20; ++number) {
+    flood.push_back(client_with_items("app"));
+  }
+  TestClient other = client_with_items("another");
+  engine_.create_table("shop.locked",
+                       {.columns = {engine::memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}});
+  for (TestClient& client : flood) {
+    ASSERT_EQ(client.ask("P\t1\tshop\tlocked\t\tid\n"), ok);
+  }
+  engine_.set_busy("shop.locked", true);
+  for (TestClient& client : flood) {
+    client.send("1\t=\t1\t1\n");
+  }
+  ASSERT_TRUE(eventually([this] { return server_.counter(Counter::requests_held_back) >= 18; }));
+  EXPECT_EQ(other.ask(find_pen), pen);
+  EXPECT_EQ(client_of("another").ask(open_items), ok);
+  engine_.set_busy("shop.locked", false);
+  for (TestClient& client : flood) {
+    EXPECT_EQ(client.lines(1), "0\t1\n");
+  }
+}
+
+TEST_F(AccountLimits, the_workers_share_what_an_account_may_have) {
+  config_.settings.account_requests_max = 1;
+  config_.threads_write = 4;
+  start();
+  std::vector<TestClient> clients;
+  for (int number = 0; number < 16; ++number) {
+    clients.push_back(client_with_items("app"));
+  }
+  for (TestClient& client : clients) {
+    client.send(repeat(find_pen, 200));
+  }
+  for (TestClient& client : clients) {
+    EXPECT_EQ(client.lines(200), repeat(pen, 200));
+  }
+}
+
+TEST_F(AccountLimits, the_largest_of_all_workers_is_closed) {
+  config_.settings.account_bytes_max = 2 * limits::mebibyte;
+  config_.threads_write = 2;
+  start();
+  TestClient large = client_with_items("app");
+  TestClient small = client_with_items("app");
+  TestClient other = client_with_items("another");
+  large.send("0\t+\t2\t10\t" + std::string(900 * limits::kibibyte, 'x'));
+  other.send("0\t+\t2\t12\t" + std::string(900 * limits::kibibyte, 'x'));
+  ASSERT_TRUE(
+      eventually([this] { return server_.counter(Counter::bytes_received) > 1800 * limits::kibibyte; }));
+  EXPECT_EQ(server_.counter(Counter::account_connections_closed), 0u);
+  small.send("0\t+\t2\t11\t" + std::string(500 * limits::kibibyte, 'x'));
+  large.send(std::string(900 * limits::kibibyte, 'x'));
+  EXPECT_TRUE(eventually([&] { return large.sees_end(); }));
+  EXPECT_EQ(small.ask("\n"), ok);
+  EXPECT_EQ(other.ask("\n"), ok);
+  EXPECT_EQ(server_.counter(Counter::account_connections_closed), 1u);
+}
+
+}  // namespace
+}  // namespace rowsocket::server

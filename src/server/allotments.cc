@@ -1,0 +1,344 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "server/allotments.h"
+
+#include <algorithm>
+#include <exception>
+#include <utility>
+
+namespace rowsocket::server {
+
+using State = ClientConnection::State;
+
+// ---- one account
+
+Allotment::Allotment(std::shared_ptr<AccountLoad> of_account, Inbox& worker, std::atomic<bool>& must_close)
+    : load_(std::move(of_account)), part_(worker, must_close) {
+  load_->add_part(part_);
+}
+
+Allotment::~Allotment() {
+  load_->remove_part(part_);
+  load_->stop_waiting(part_.inbox);
+  load_->add_bytes(0, published_bytes_);
+  load_->give_back_requests(taken_);
+}
+
+bool Allotment::has_place(ClientConnection& connection, uint32_t count_max) {
+  if (connection.asked_count == connection.place_count) {
+    if (first_waiting_ != nullptr || !take_place(count_max)) {
+      return false;
+    }
+    ++connection.place_count;
+  }
+  ++connection.asked_count;
+  return true;
+}
+
+bool Allotment::take_place(uint32_t count_max) {
+  if (used_ == taken_ && !take_some(count_max)) {
+    return false;
+  }
+  ++used_;
+  return true;
+}
+
+/// Of the requests that all workers have together.
+bool Allotment::take_some(uint32_t count_max) {
+  try {
+    const uint32_t count = load_->take_requests(count_max, part_.inbox);
+    taken_ += count;
+    waits_for_others_ = count == 0;
+    return count > 0;
+  } catch (const std::exception&) {
+    return false;  // no memory to wait in line: it is tried again in the next turn
+  }
+}
+
+void Allotment::free_places(ClientConnection& connection, uint32_t kept) {
+  const uint32_t count = std::min(kept, connection.place_count);
+  used_ -= connection.place_count - count;
+  connection.place_count = count;
+}
+
+/// What the turn did not need is the other workers'. True if a connection that waits may go on: some are left
+/// for it then, if the other workers do not come first.
+bool Allotment::end_turn(uint32_t count_max) {
+  if (const uint32_t spare = taken_ - used_; spare > 0) {
+    taken_ = used_;
+    load_->give_back_requests(spare);
+  }
+  if (first_waiting_ != nullptr) {
+    return count_max == 0 || take_some(count_max);
+  }
+  if (std::exchange(waits_for_others_, false)) {
+    load_->stop_waiting(part_.inbox);
+  }
+  return false;
+}
+
+/// Behind those that wait already.
+void Allotment::hold_back(ClientConnection& connection) {
+  connection.waits_before_it = last_waiting_;
+  connection.waits_behind_it = nullptr;
+  (last_waiting_ != nullptr ? last_waiting_->waits_behind_it : first_waiting_) = &connection;
+  last_waiting_ = &connection;
+  connection.is_held_back = true;
+}
+
+void Allotment::let_go(ClientConnection& connection) {
+  ClientConnection* const before = connection.waits_before_it;
+  ClientConnection* const behind = connection.waits_behind_it;
+  (before != nullptr ? before->waits_behind_it : first_waiting_) = behind;
+  (behind != nullptr ? behind->waits_before_it : last_waiting_) = before;
+  if (next_looked_at_ == &connection) {
+    next_looked_at_ = behind;
+  }
+  connection.is_held_back = false;
+}
+
+void Allotment::publish_bytes() {
+  load_->add_bytes(held_bytes_, std::exchange(published_bytes_, held_bytes_));
+  const Holder* const largest = holders_.largest();
+  part_.largest_bytes.store(largest == nullptr ? 0 : largest->ranked_bytes, std::memory_order_relaxed);
+}
+
+// ---- whose a connection is
+
+bool Allotments::use_settings(const Settings& settings) {
+  const bool counts_bytes_now = bytes_max_ == 0 && settings.account_bytes_max != 0;
+  requests_max_ = settings.account_requests_max;
+  bytes_max_ = settings.account_bytes_max;
+  const bool is_another = anonymous_account_ != settings.anonymous_account;
+  if (is_another) {
+    anonymous_account_ = settings.anonymous_account;
+    anonymous_ = nullptr;
+  }
+  for (const auto& [name, allotment] : all_) {
+    if (counts_bytes_now) {
+      note_change(*allotment);
+    }
+  }
+  some_may_go_on_ = some_wait();
+  return is_another;
+}
+
+Allotment& Allotments::of(const std::string& account) {
+  if (const auto known = all_.find(account); known != all_.end()) {
+    return *known->second;
+  }
+  const size_t room = 2 * (all_.size() + 1);
+  holders_.reserve(room);
+  busy_.reserve(room);
+  changed_.reserve(room);
+  auto allotment = std::make_unique<Allotment>(loads_.of(account), worker_, some_must_close_);
+  return *all_.emplace(account, std::move(allotment)).first->second;
+}
+
+void Allotments::place(ClientConnection& connection) {
+  const auto& identity = connection.client.account.identity();
+  if (identity == nullptr && anonymous_ == nullptr) {
+    anonymous_ = &of(anonymous_account_);
+  }
+  Allotment& allotment = identity == nullptr ? *anonymous_ : of(identity->account_name());
+  if (connection.allotment != &allotment) {
+    allotment.holders_.make_room(allotment.connection_count_ + 1);
+    move(connection, allotment);
+    connection.client.account.set_barred(false);  // that was another account's
+  }
+  connection.placed_as = connection.client.account.number();
+  if (connection.seat.load() != &allotment.load()) {
+    connection.seat = Seat();
+  }
+}
+
+void Allotments::move(ClientConnection& connection, Allotment& to) {
+  const size_t bytes = connection.all_held_bytes;
+  const bool waits = connection.is_held_back;
+  if (Allotment* const before = connection.allotment; before != nullptr) {
+    rank(connection, 0);
+    before->free_places(connection, 0);
+    stop_waiting(connection);
+    if (--before->connection_count_ == 0) {
+      forget(*before);
+    }
+  }
+  connection.allotment = &to;
+  ++to.connection_count_;
+  if (bytes > 0) {
+    rank(connection, bytes);
+  }
+  if (waits) {
+    hold_back(connection);
+  }
+}
+
+void Allotments::settle(ClientConnection& connection) {
+  if (connection.place_count > 0) [[unlikely]] {
+    note_use(connection);
+    const bool goes_on = connection.state == State::parked || connection.state == State::unreached;
+    connection.allotment->free_places(connection, goes_on ? 1 : 0);
+  }
+  settle_account(connection);
+}
+
+void Allotments::settle_account(ClientConnection& connection) {
+  const bool is_placed =
+      connection.placed_as == connection.client.account.number() &&
+      (connection.client.account.identity() != nullptr || connection.allotment == anonymous_);
+  if (!is_placed) [[unlikely]] {
+    try {
+      place(connection);
+    } catch (const std::exception&) {  // NOLINT(bugprone-empty-catch)
+      // No memory: it is of the account that it was of, until its next turn is over.
+    }
+  }
+}
+
+void Allotments::close(ClientConnection& connection) {
+  note_use(connection);
+  rank(connection, 0);
+  stop_waiting(connection);
+  connection.allotment->free_places(connection, 0);
+}
+
+void Allotments::remove(ClientConnection& connection) {
+  Allotment* const allotment = std::exchange(connection.allotment, nullptr);
+  if (--allotment->connection_count_ == 0) {
+    forget(*allotment);
+  }
+}
+
+/// The last of its connections is gone.
+void Allotments::forget(Allotment& allotment) {
+  if (&allotment == anonymous_) {
+    anonymous_ = nullptr;
+  }
+  holders_.rank(allotment, 0);
+  std::erase(busy_, &allotment);
+  std::erase(changed_, &allotment);
+  std::erase_if(all_, [&](const auto& entry) { return entry.second.get() == &allotment; });
+}
+
+// ---- requests
+
+void Allotments::note_use(ClientConnection& connection) {
+  Allotment& allotment = *connection.allotment;
+  if (!allotment.is_busy_ && (allotment.taken_ > 0 || connection.state == State::held_back)) {
+    allotment.is_busy_ = true;
+    busy_.push_back(&allotment);
+  }
+}
+
+void Allotments::hold_back(ClientConnection& connection) {
+  note_use(connection);
+  connection.allotment->hold_back(connection);
+  ++waiting_count_;
+  counters_.add(Counter::requests_held_back);
+}
+
+void Allotments::stop_waiting(ClientConnection& connection) {
+  if (connection.is_held_back) {
+    connection.allotment->let_go(connection);
+    --waiting_count_;
+  }
+}
+
+/// With the place that it will use first.
+ClientConnection* Allotments::next_with_place() {
+  for (Allotment* const allotment : busy_) {
+    ClientConnection* const first = allotment->first_waiting_;
+    if (first == nullptr || (requests_max_ != 0 && !allotment->take_place(requests_max_))) {
+      continue;
+    }
+    stop_waiting(*first);
+    first->place_count += requests_max_ != 0 ? 1 : 0;
+    return first;
+  }
+  return nullptr;
+}
+
+void Allotments::end_turn() {
+  for (size_t number = busy_.size(); number-- > 0;) {
+    Allotment& allotment = *busy_[number];
+    some_may_go_on_ |= allotment.end_turn(requests_max_);
+    if (allotment.taken_ == 0 && allotment.first_waiting_ == nullptr) {
+      allotment.is_busy_ = false;
+      busy_.erase(busy_.begin() + static_cast<std::ptrdiff_t>(number));
+    }
+  }
+}
+
+ClientConnection* Allotments::next_to_look_at(Allotment& allotment) {
+  ClientConnection* const next =
+      allotment.next_looked_at_ != nullptr ? allotment.next_looked_at_ : allotment.first_waiting_;
+  if (next != nullptr) {
+    allotment.next_looked_at_ = next->waits_behind_it;
+  }
+  return next;
+}
+
+// ---- bytes
+
+void Allotments::rank(ClientConnection& connection, size_t bytes) {
+  Allotment& allotment = *connection.allotment;
+  allotment.held_bytes_ += bytes - connection.all_held_bytes;
+  connection.all_held_bytes = bytes;
+  allotment.holders_.rank(connection, bytes);
+  rank(allotment);
+  if (bytes_max_ != 0) [[unlikely]] {
+    note_change(allotment);
+  }
+}
+
+void Allotments::pass_over(ClientConnection& connection) {
+  connection.allotment->holders_.rank(connection, 0);
+  rank(*connection.allotment);
+}
+
+void Allotments::rank(Allotment& allotment) {
+  const Holder* const largest = allotment.holders_.largest();
+  holders_.rank(allotment, largest == nullptr ? 0 : largest->ranked_bytes);
+}
+
+ClientConnection* Allotments::largest_holder() const {
+  const auto* const allotment = static_cast<const Allotment*>(holders_.largest());
+  return allotment == nullptr ? nullptr : static_cast<ClientConnection*>(allotment->holders_.largest());
+}
+
+void Allotments::note_change(Allotment& allotment) {
+  if (!std::exchange(allotment.has_changed_, true)) {
+    changed_.push_back(&allotment);
+  }
+}
+
+/// Connections that other threads have are looked at again when they are back.
+ClientConnection* Allotments::holder_of_too_much() {
+  if (some_must_close_.load(std::memory_order_relaxed)) [[unlikely]] {
+    some_must_close_.store(false);
+    for (const auto& [name, allotment] : all_) {
+      if (allotment->part_.must_close.exchange(false)) {
+        note_change(*allotment);
+      }
+    }
+  }
+  while (!changed_.empty()) {
+    Allotment& allotment = *changed_.back();
+    allotment.publish_bytes();
+    if (bytes_max_ != 0 && allotment.load().holds_more_than(bytes_max_) &&
+        allotment.load().has_largest(allotment.part_)) {
+      auto* const largest = static_cast<ClientConnection*>(allotment.holders_.largest());
+      if (largest != nullptr && !largest->is_away) {
+        return largest;
+      }
+      if (largest != nullptr) {
+        pass_over(*largest);
+        continue;
+      }
+    }
+    allotment.has_changed_ = false;
+    changed_.pop_back();
+  }
+  return nullptr;
+}
+
+}  // namespace rowsocket::server
