@@ -39,6 +39,7 @@
 #include "mariadb/server_headers.h"
 #include "mariadb/server_thread.h"
 #include "mariadb/shelf.h"
+#include "mariadb/threshold.h"
 #include "mariadb/trail.h"
 #include "mariadb/turn_transaction.h"
 
@@ -120,6 +121,10 @@ class Session final : public engine::Session {
   [[nodiscard]] uint64_t host_thread() const override { return thd_->thread_id; }
   void set_activity(std::string_view activity) override { activity_.set(activity); }
   [[nodiscard]] engine::Trail* trail() override { return trail_.if_wanted(); }
+  [[nodiscard]] bool admits(const engine::Entrance& entrance) override {
+    return threshold_.is_crossed_by(entrance);
+  }
+  void note_wrong_secret(const std::string& address) override { trail_.note_wrong_secret(address); }
 
   /// Called by the server, from any thread, when the THD was killed.
   void wake() const { options_.wake(); }
@@ -177,6 +182,7 @@ class Session final : public engine::Session {
   TurnTransaction transaction_;
   RequestUnderWay request_;
   Rights rights_;
+  Threshold threshold_{thd_};
   Patience patience_;
   CommitGtid gtid_;
   Activity activity_;

@@ -85,15 +85,13 @@ def test_grants_on_mysql_tables_hold_after_flush_privileges(
 @pytest.mark.parametrize(
     "rule",
     [
-        "REQUIRE SSL",
-        "REQUIRE X509",
         "PASSWORD EXPIRE",
         "WITH MAX_USER_CONNECTIONS 1",
         "WITH MAX_CONNECTIONS_PER_HOUR 1",
     ],
 )
 def test_rules_for_logins_are_for_logins(own: RowSocketServer, reader: RawConnection, rule: str) -> None:
-    """As docs/security.md says: nobody logs in here. Clients in plain text are kept out in another way."""
+    """As docs/security.md says: nobody logs in here. (REQUIRE is no rule for logins: test_tls_accounts.)"""
     own.sql(f"ALTER USER app@localhost {rule}")
     with own.raw("write") as second, own.raw("write") as third:
         for client in (second, third):

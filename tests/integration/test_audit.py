@@ -96,6 +96,43 @@ def test_failed_logins_are_told(audited_server: RespServer) -> None:
     ]
 
 
+@pytest.fixture
+def secret_server(audited_server: RespServer) -> Iterator[RespServer]:
+    """The same; its ports have the secret `key`."""
+    audited_server.sql("SET GLOBAL rowsocket_secret_read = 'key'")
+    yield audited_server
+    audited_server.sql("SET GLOBAL rowsocket_secret_read = ''")
+
+
+def refused(log: LogFile) -> list[tuple[str, str, str]]:
+    """Of clients that the server did not let in: user, host and the number of the error."""
+    return [
+        (entry.user, entry.host, entry.number)
+        for entry in audited(log)
+        if entry.operation == "FAILED_CONNECT"
+    ]
+
+
+def test_wrong_secrets_of_a_port_are_told_as_wrong_passwords(secret_server: RespServer) -> None:
+    log = audit_log(secret_server)
+    errors = LogFile(secret_server.error_log)
+    with secret_server.raw("write") as wire:
+        assert wire.ask(b"A\t1\twrong") == UNAUTHENTICATED
+        assert wire.ask(b"A\t1\tkey") == OK
+        assert wire.ask(OPEN) == OK
+    assert refused(log) == [("root", "127.0.0.1", "1045")]
+    (line,) = [line for line in errors.lines() if "a wrong secret" in line]
+    assert "Access denied for user 'root'@'127.0.0.1'" in line
+    assert "key" not in line and "'wrong'" not in line
+
+
+def test_wrong_secrets_are_told_at_a_bounded_rate(secret_server: RespServer) -> None:
+    log = audit_log(secret_server)
+    with secret_server.raw("write") as wire:
+        assert set(wire.ask_all(*[b"A\t1\twrong"] * 5000)) == {UNAUTHENTICATED}
+    assert 100 <= len(refused(log)) < 2000
+
+
 def test_a_client_that_names_no_account_is_told_with_its_address(audited_server: RespServer) -> None:
     log = audit_log(audited_server)
     with audited_server.raw("read") as wire:

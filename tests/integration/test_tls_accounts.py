@@ -163,3 +163,86 @@ def test_a_client_that_vanishes_during_its_login_harms_nobody(
             connection.send(f"A\t2\tapp\t{PASSWORD}\n".encode())
             connection.reset()
         assert can_log_in(guarded, context)
+
+
+# ---- clients that name no account. (Their lines would keep those above out of the log.)
+
+
+@pytest.fixture
+def guest(guarded: RowSocketServer) -> Iterator[RowSocketServer]:
+    """Clients that name no account act as `guest@localhost`, which is locked."""
+    with account(guarded, "guest@localhost", "ACCOUNT LOCK", ["SELECT ON d.t"]):
+        guarded.sql("SET GLOBAL rowsocket_anonymous_account = 'guest@localhost'")
+        yield guarded
+        guarded.sql("SET GLOBAL rowsocket_anonymous_account = ''")
+
+
+def is_served(connection: RawConnection) -> bool:
+    """Whether a client that names no account may read the row."""
+    replies = connection.ask_all(OPEN, FIND)
+    assert replies in ([OK, ROW], [UNAUTHENTICATED] * 2)
+    return replies[0] == OK
+
+
+@pytest.mark.parametrize(("requirement", "plain", "tls", "certificate"), REQUIREMENTS)
+def test_requirements_of_the_anonymous_account_hold(
+    guest: RowSocketServer,
+    authority: Authority,
+    requirement: str,
+    plain: bool,
+    tls: bool,
+    certificate: bool,
+) -> None:
+    guest.sql(f"ALTER USER guest@localhost REQUIRE {requirement}")
+    with (
+        guest.raw("write") as in_plain,
+        guest.raw("write", authority.context()) as in_tls,
+        guest.raw("write", authority.context(authority.sign("client"))) as with_certificate,
+        RawConnection(str(guest.folder / "write")) as over_unix,
+    ):
+        assert is_served(in_plain) == plain
+        assert is_served(in_tls) == tls
+        assert is_served(with_certificate) == certificate
+        assert is_served(over_unix) == plain, "as by the server, a unix socket is no TLS"
+
+
+def test_who_is_not_let_in_may_log_in(guest: RowSocketServer) -> None:
+    guest.sql("ALTER USER guest@localhost REQUIRE SSL")
+    with account(guest, "app@localhost", grants=["SELECT ON d.t"]), guest.raw("write") as connection:
+        assert not is_served(connection)
+        assert log_in(connection, "app") == OK
+        assert is_served(connection)
+        assert log_in(connection, "app", "wrong") == UNAUTHENTICATED
+        assert not is_served(connection)
+
+
+def test_require_secure_transport_holds_for_clients_without_an_account(
+    guest: RowSocketServer, authority: Authority
+) -> None:
+    guest.sql("SET GLOBAL require_secure_transport = ON")
+    try:
+        with (
+            guest.raw("write") as in_plain,
+            guest.raw("write", authority.context()) as in_tls,
+            RawConnection(str(guest.folder / "write")) as over_unix,
+        ):
+            assert not is_served(in_plain)
+            assert is_served(in_tls)
+            assert is_served(over_unix)
+    finally:
+        guest.sql("SET GLOBAL require_secure_transport = OFF")
+
+
+def test_a_changed_requirement_holds_for_clients_that_come(guest: RowSocketServer) -> None:
+    with guest.raw("write") as before, guest.raw("write") as after:
+        assert is_served(before)
+        guest.sql("ALTER USER guest@localhost REQUIRE SSL")
+        assert is_served(before), "as a session of SQL"
+        assert not is_served(after)
+        guest.sql("SET GLOBAL rowsocket_anonymous_account = ''")
+        guest.wait_until("is nobody", lambda: not is_served(before))
+        guest.sql("SET GLOBAL rowsocket_anonymous_account = 'guest@localhost'")
+        assert not is_served(before), "it comes in again"
+        guest.sql("ALTER USER guest@localhost REQUIRE NONE")
+        with guest.raw("write") as another:
+            assert is_served(another)

@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "mariadb/server_headers.h"
+// The server's headers come first.
+#include <algorithm>
+#include <exception>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "mariadb/diagnostics.h"
+#include "mariadb/threshold.h"
+#include "protocol.h"
+#include "sql_acl.h"
+
+namespace rowsocket::mariadb {
+namespace {
+
+/// Keeps the first text of the first row.
+class TextTaker final : public Protocol_text {
+ public:
+  explicit TextTaker(THD* of_session) : Protocol_text(of_session) {}
+
+  bool send_result_set_metadata(List<Item>*, uint) override { return false; }
+  bool send_eof(uint, uint) override { return false; }
+  void prepare_for_resend() override {}
+  bool write() override {
+    is_taken_ = true;
+    return false;
+  }
+  bool store_str(const char* text, size_t size, CHARSET_INFO*, CHARSET_INFO*) override {
+    try {
+      if (!is_taken_) {
+        text_.assign(text, size);
+      }
+      return false;
+    } catch (const std::exception&) {
+      return true;  // nothing is thrown through the server
+    }
+  }
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+ private:
+  bool is_taken_ = false;
+  std::string text_;
+};
+
+/// Nothing where there is no such account.
+std::optional<std::string> create_user_text(THD* thd, const AccountNames& names) {
+  Security_context context;
+  context.init();
+  strmake_buf(context.priv_user, names.priv_user.c_str());
+  strmake_buf(context.priv_host, names.priv_host.c_str());
+  LEX_USER user;
+  user.auth = nullptr;
+  user.user = {names.priv_user.c_str(), names.priv_user.size()};
+  user.host = {names.priv_host.c_str(), names.priv_host.size()};
+  MEM_ROOT memory;
+  init_alloc_root(PSI_NOT_INSTRUMENTED, &memory, 1024, 0, MYF(0));
+  Query_arena arena(&memory, Query_arena::STMT_INITIALIZED);
+  Query_arena backup;
+  TextTaker taker(thd);
+  thd->set_n_backup_active_arena(&arena, &backup);
+  Protocol* const protocol = std::exchange(thd->protocol, &taker);
+  Security_context* const before = std::exchange(thd->security_ctx, &context);
+  const bool failed = mysql_show_create_user(thd, &user);
+  thd->security_ctx = before;
+  thd->protocol = protocol;
+  thd->restore_active_arena(&arena, &backup);
+  arena.free_items();
+  free_root(&memory, MYF(0));
+  clear_diagnostics(thd);
+  return failed ? std::nullopt : std::optional(taker.text());
+}
+
+struct CertificateDeleter {
+  void operator()(X509* certificate) const { X509_free(certificate); }
+};
+
+bool is_named(X509_NAME* name, const std::string& wanted) {
+  char text[1024];
+  return wanted.empty() || wanted == X509_NAME_oneline(name, text, sizeof text);
+}
+
+bool has_certificate(ssl_st* tls, const Requirement& requirement) {
+  if (SSL_get_verify_result(tls) != X509_V_OK) {
+    return false;
+  }
+  const std::unique_ptr<X509, CertificateDeleter> certificate(SSL_get1_peer_certificate(tls));
+  return certificate != nullptr && is_named(X509_get_issuer_name(certificate.get()), requirement.issuer) &&
+         is_named(X509_get_subject_name(certificate.get()), requirement.subject);
+}
+
+/// As acl_check_ssl of the server.
+bool meets(const engine::Entrance& entrance, const Requirement& requirement) {
+  if (!requirement.needs_tls) {
+    return !opt_require_secure_transport || entrance.is_unix || entrance.tls != nullptr;
+  }
+  if (entrance.tls == nullptr) {
+    return false;
+  }
+  ssl_st* const tls = entrance.tls.get();
+  const bool has_cipher = requirement.cipher.empty() || requirement.cipher == SSL_get_cipher(tls);
+  return has_cipher && (!requirement.needs_certificate || has_certificate(tls, requirement));
+}
+
+/// What stands behind REQUIRE; names and secrets, which stand in quotes before it, may hold the word.
+std::string_view behind_require(std::string_view text) {
+  constexpr std::string_view word = " REQUIRE ";
+  char quote = '\0';
+  for (size_t at = 0; at < text.size(); ++at) {
+    if (quote != '\0') {
+      quote = text[at] == quote ? '\0' : quote;
+    } else if (text[at] == '\'' || text[at] == '`') {
+      quote = text[at];
+    } else if (text.substr(at, word.size()) == word) {
+      return text.substr(at + word.size());
+    }
+  }
+  return {};
+}
+
+/// `WORD 'value'` from the front, and the space behind it. The server escapes nothing: the value ends where a
+/// quote stands before a space or the end.
+bool take_value(std::string_view& text, std::string_view word, std::string& value) {
+  if (text.substr(0, word.size()) != word) {
+    return false;
+  }
+  text.remove_prefix(word.size());
+  size_t end = text.find('\'');
+  while (end != std::string_view::npos && end + 1 < text.size() && text[end + 1] != ' ') {
+    end = text.find('\'', end + 1);
+  }
+  if (end == std::string_view::npos) {
+    return false;
+  }
+  value = text.substr(0, end);
+  text.remove_prefix(std::min(text.size(), end + 2));
+  return true;
+}
+
+}  // namespace
+
+Requirement requirement_of(std::string_view create_user) {
+  std::string_view text = behind_require(create_user);
+  Requirement requirement;
+  requirement.needs_tls = !text.empty();
+  requirement.needs_certificate = text.starts_with("X509");
+  while (take_value(text, "ISSUER '", requirement.issuer) ||
+         take_value(text, "SUBJECT '", requirement.subject) ||
+         take_value(text, "CIPHER '", requirement.cipher)) {
+    requirement.needs_certificate |= !requirement.issuer.empty() || !requirement.subject.empty();
+  }
+  return requirement;
+}
+
+bool Threshold::is_crossed_by(const engine::Entrance& entrance) {
+  const std::shared_ptr<const Account> account = Accounts::all().find(engine::anonymous_account);
+  if (account == nullptr) {
+    return true;  // it may do nothing anyway
+  }
+  const std::optional<std::string> text = create_user_text(thd_, account->names);
+  return !text.has_value() || meets(entrance, requirement_of(*text));
+}
+
+}  // namespace rowsocket::mariadb
