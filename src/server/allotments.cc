@@ -221,10 +221,10 @@ void Allotments::forget(Allotment& allotment) {
 
 // ---- requests
 
+/// Of a connection that another thread has, nothing may be read that this one writes.
 void Allotments::note_use(ClientConnection& connection) {
   Allotment& allotment = *connection.allotment;
-  if (!allotment.is_busy_ && (allotment.taken_ > 0 || connection.state == State::held_back)) {
-    allotment.is_busy_ = true;
+  if (!std::exchange(allotment.is_busy_, true)) {
     busy_.push_back(&allotment);
   }
 }
