@@ -32,14 +32,14 @@ struct Settings {
   uint32_t account_requests_max = 0;     ///< of one account, not answered yet; 0 = any number
   size_t account_bytes_max = 0;          ///< the same as held_bytes_max of one account's; 0 = any number
   uint32_t logged_value_bytes_max = limits::logged_value_bytes_default;  ///< 0 = logs show no values
-  bool error_detail = false;   ///< replies carry the text for people
-  bool needs_account = false;  ///< a client that has named no account may do nothing
+  bool error_detail = false;           ///< replies carry the text for people
+  bool needs_account = false;          ///< a client that has named no account may do nothing
   std::string anonymous_account = {};  ///< of clients that have named none, as user@host; empty = none
-  bool require_tls = false;    ///< bytes that came over TCP without TLS are refused
-  bool allows_flush = false;   ///< a client may ask to empty a table
-  bool statistics = true;      ///< requests are counted by table and index
-  bool request_times = false;  ///< and it is measured how long each takes
-  bool strict = false;         ///< refuse what is served only because earlier servers did
+  bool require_tls = false;            ///< bytes that came over TCP without TLS are refused
+  bool allows_flush = false;           ///< a client may ask to empty a table
+  bool statistics = true;              ///< requests are counted by table and index
+  bool request_times = false;          ///< and it is measured how long each takes
+  bool strict = false;                 ///< refuse what is served only because earlier servers did
   /// For protocols that address containers (request/containers.h); nullptr until they were read.
   std::shared_ptr<const Containers> containers = {};
 };

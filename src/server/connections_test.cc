@@ -45,7 +45,8 @@ class ConnectionsTest : public testing::Test {
   TestLog log_;
   LimitedLog limited_log_{log_, clock_, "rowsocket-w0"};
   AccountLoads account_loads_;
-  Connections connections_{Connections::Surroundings{inbox_, poller_, counters_, limited_log_, account_loads_}};
+  Connections connections_{
+      Connections::Surroundings{inbox_, poller_, counters_, limited_log_, account_loads_}};
   std::unique_ptr<TestClient> client_;
   ClientConnection* connection_ = nullptr;
 

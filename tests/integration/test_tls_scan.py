@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 from sslyze.plugins.scan_commands import ScanCommand
@@ -48,9 +49,14 @@ def scan(server: RowSocketServer) -> AllScanCommandsAttempts:
     return result.scan_result
 
 
+def result_of(found: AllScanCommandsAttempts, command: str) -> Any:
+    """What this command found."""
+    return getattr(found, command).result
+
+
 def suites(found: AllScanCommandsAttempts, version: str) -> set[str]:
     """The cipher suites that the server takes, as OpenSSL calls them."""
-    result = getattr(found, f"{version}_cipher_suites").result
+    result = result_of(found, f"{version}_cipher_suites")
     return {accepted.cipher_suite.openssl_name for accepted in result.accepted_cipher_suites}
 
 
@@ -67,7 +73,7 @@ def test_old_versions_are_not_served(scanned: AllScanCommandsAttempts, version: 
 
 @pytest.mark.parametrize("version", VERSIONS)
 def test_new_versions_are_served_without_weak_ciphers(scanned: AllScanCommandsAttempts, version: str) -> None:
-    accepted = getattr(scanned, f"{version}_cipher_suites").result.accepted_cipher_suites
+    accepted = result_of(scanned, f"{version}_cipher_suites").accepted_cipher_suites
     assert accepted
     for one in accepted:
         assert one.cipher_suite.key_size >= 128
@@ -76,15 +82,15 @@ def test_new_versions_are_served_without_weak_ciphers(scanned: AllScanCommandsAt
 
 
 def test_no_known_hole_is_open(scanned: AllScanCommandsAttempts) -> None:
-    assert not scanned.heartbleed.result.is_vulnerable_to_heartbleed
-    assert not scanned.openssl_ccs_injection.result.is_vulnerable_to_ccs_injection
-    assert scanned.robot.result.robot_result.name.startswith("NOT_VULNERABLE")
-    assert not scanned.tls_compression.result.supports_compression
+    assert not result_of(scanned, "heartbleed").is_vulnerable_to_heartbleed
+    assert not result_of(scanned, "openssl_ccs_injection").is_vulnerable_to_ccs_injection
+    assert result_of(scanned, "robot").robot_result.name.startswith("NOT_VULNERABLE")
+    assert not result_of(scanned, "tls_compression").supports_compression
 
 
 def test_nothing_is_renegotiated_or_resumed(scanned: AllScanCommandsAttempts) -> None:
-    assert not scanned.session_renegotiation.result.is_vulnerable_to_client_renegotiation_dos
-    resumption = scanned.session_resumption.result
+    assert not result_of(scanned, "session_renegotiation").is_vulnerable_to_client_renegotiation_dos
+    resumption = result_of(scanned, "session_resumption")
     assert resumption.session_id_successful_resumptions_count == 0
     assert resumption.tls_ticket_resumption_result.name == "NOT_SUPPORTED" or not (
         resumption.tls_ticket_successful_resumptions_count
