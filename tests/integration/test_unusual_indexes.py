@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from typing import Literal
 
 import pytest
 
@@ -95,7 +96,12 @@ def test_a_range_over_the_prefixes_of_partitions_loses_no_row(make_twins: MakeTw
     for text in ("\t", "", " ", "", "a", " b"):
         twins.sql("INSERT INTO t (w) VALUES (%s)", text)
     index = twins.index("id", "k")
-    ends: tuple[tuple[Operator, Operator], ...] = ((">=", "<="), ("<=", ">="), (">", "<"), ("<", ">"))
+    ends: tuple[tuple[Operator, Literal["<", "<=", ">", ">="]], ...] = (
+        (">=", "<="),
+        ("<=", ">="),
+        (">", "<"),
+        ("<", ">"),
+    )
     for op, end in ends:
         for key, last in itertools.product(("", " ", "\t", "a", "b"), repeat=2):
             found = index.find(key, op, to=(end, last), limit=None)
