@@ -150,6 +150,18 @@ int read_duplicate(THD* thd, TABLE* table, uint key_number) {
   return handler_code;
 }
 
+/// The row that is in the way, into the second record, where it is needed: the engine may name another key of
+/// the row that the request names. Returns 0, a handler error, or the one given if it is another row.
+int look_at_duplicate(THD* thd, const Binding& binding, TABLE* table, const engine::RowToInsert& row,
+                      uint key_number, bool must_read, int handler_code) {
+  const bool may_be_another = row.names_row && key_number != binding.key_number;
+  if (!must_read && !may_be_another) {
+    return 0;
+  }
+  const int read_code = read_duplicate(thd, table, key_number);
+  return read_code == 0 && may_be_another && has_other_key(binding, table) ? handler_code : read_code;
+}
+
 int write_row(TABLE* table, GeneratedIds& ids) {
   handler* const file = table->file;
   forget_duplicate(table);
@@ -413,14 +425,9 @@ Error insert_row(THD* thd, const Binding& binding, TABLE* table, const engine::R
     if (key_number == static_cast<uint>(-1) || id_is_taken) {
       return fail(handler_code);
     }
-    const bool may_be_another_row = row.names_row && key_number != binding.key_number;
     const bool must_read = row.on_duplicate != OnDuplicate::keep || outcome.has_id || row.tells_row;
-    if (const int read_code = must_read || may_be_another_row ? read_duplicate(thd, table, key_number) : 0;
-        read_code != 0) {
-      return fail(read_code);
-    }
-    if (may_be_another_row && has_other_key(binding, table)) {
-      return fail(handler_code);
+    if (const int code = look_at_duplicate(thd, binding, table, row, key_number, must_read, handler_code)) {
+      return fail(code);
     }
     clear_diagnostics(thd);
     if (row.on_duplicate == OnDuplicate::replace) {

@@ -30,7 +30,7 @@ std::string escaped(const std::string& bytes) {
   return text;
 }
 
-std::string text_of(std::string_view bytes) {
+std::string written(std::string_view bytes) {
   Buffer out;
   ValueWriter(out, peculiar).text(bytes);
   return std::string(out.view());
@@ -61,7 +61,7 @@ TEST(ValueWriter, NumbersAreDecimalToTheirEnds) {
 TEST(ValueWriter, EscapesTheBytesBelowTheLimitAndNoOther) {
   for (int byte = 0; byte < 256; ++byte) {
     const std::string bytes(1, static_cast<char>(byte));
-    EXPECT_EQ(text_of(bytes), "|" + escaped(bytes)) << byte;
+    EXPECT_EQ(written(bytes), "|" + escaped(bytes)) << byte;
   }
 }
 
@@ -70,12 +70,12 @@ TEST(ValueWriter, EscapesAByteAtEveryPlaceOfEveryLength) {
     for (size_t at = 0; at < size; ++at) {
       std::string bytes(size, '\xFF');
       bytes[at] = '\n';
-      EXPECT_EQ(text_of(bytes), "|" + escaped(bytes)) << size << " bytes, the one at " << at;
+      EXPECT_EQ(written(bytes), "|" + escaped(bytes)) << size << " bytes, the one at " << at;
     }
   }
 }
 
-TEST(ValueWriter, AnEmptyTextWithoutAnAddressIsEmpty) { EXPECT_EQ(text_of({}), "|"); }
+TEST(ValueWriter, AnEmptyTextWithoutAnAddressIsEmpty) { EXPECT_EQ(written({}), "|"); }
 
 TEST(ValueWriter, AValueThatDoesNotFitFailsTheBuffer) {
   Buffer out(8);
@@ -209,7 +209,7 @@ TEST(ValueWriter, AReplyLearnsWhereEachValueOfARowEnds) {
 // --- Any text
 
 RC_GTEST_PROP(ValueWriterProperty, EscapesAnyText, (const std::string& bytes)) {
-  RC_ASSERT(text_of(bytes) == "|" + escaped(bytes));
+  RC_ASSERT(written(bytes) == "|" + escaped(bytes));
 }
 
 }  // namespace
