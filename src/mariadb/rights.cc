@@ -257,8 +257,9 @@ privilege_t Rights::read_table_privileges(const engine::SelectionDescription& na
 
 /// What was denied, and to whom.
 std::string Rights::told(privilege_t missing) const {
-  return std::string(name_of(missing)) + " denied to '" + context_.priv_user + "'@'" + context_.priv_host +
-         "'";
+  std::string text(name_of(missing));
+  text.append(" denied to '").append(context_.priv_user).append("'@'").append(context_.priv_host).append("'");
+  return text;
 }
 
 Error Rights::deny(privilege_t missing, const engine::SelectionDescription& names) const {
