@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <exception>
 #include <memory>
+#include <new>
 #include <optional>
 #include <utility>
 
@@ -34,20 +35,21 @@ class TextTaker final : public Protocol_text {
       }
       return false;
     } catch (const std::exception&) {
+      has_failed_ = true;
       return true;  // nothing is thrown through the server
     }
   }
+  [[nodiscard]] bool has_failed() const { return has_failed_; }
   [[nodiscard]] const std::string& text() const { return text_; }
 
  private:
   bool is_taken_ = false;
+  bool has_failed_ = false;
   std::string text_;
 };
 
-/// Nothing where there is no such account.
-std::optional<std::string> create_user_text(THD* thd, const AccountNames& names) {
-  Security_context context;
-  context.init();
+/// Nothing where there is no such account. `context` is that account meanwhile: other threads may read it.
+std::optional<std::string> create_user_text(THD* thd, Security_context& context, const AccountNames& names) {
   strmake_buf(context.priv_user, names.priv_user.c_str());
   strmake_buf(context.priv_host, names.priv_host.c_str());
   LEX_USER user;
@@ -69,6 +71,9 @@ std::optional<std::string> create_user_text(THD* thd, const AccountNames& names)
   arena.free_items();
   free_root(&memory, MYF(0));
   clear_diagnostics(thd);
+  if (taker.has_failed()) {
+    throw std::bad_alloc();
+  }
   return failed ? std::nullopt : std::optional(taker.text());
 }
 
@@ -103,20 +108,23 @@ bool meets(const engine::Entrance& entrance, const Requirement& requirement) {
   return has_cipher && (!requirement.needs_certificate || has_certificate(tls, requirement));
 }
 
-/// What stands behind REQUIRE; names and secrets, which stand in quotes before it, may hold the word.
-std::string_view behind_require(std::string_view text) {
+/// What stands behind REQUIRE; names and secrets, which stand in quotes before it, may hold the word. The
+/// server does not escape a quote in a secret. False where it can not be told where the quotes end.
+bool find_behind_require(std::string_view text, std::string_view& behind) {
   constexpr std::string_view word = " REQUIRE ";
   char quote = '\0';
   for (size_t at = 0; at < text.size(); ++at) {
     if (quote != '\0') {
       quote = text[at] == quote ? '\0' : quote;
-    } else if (text[at] == '\'' || text[at] == '`') {
+    } else if (text[at] == '\'' || text[at] == '`' || text[at] == '"') {
       quote = text[at];
     } else if (text.substr(at, word.size()) == word) {
-      return text.substr(at + word.size());
+      behind = text.substr(at + word.size());
+      return true;
     }
   }
-  return {};
+  behind = {};
+  return quote == '\0';
 }
 
 /// `WORD 'value'` from the front, and the space behind it. The server escapes nothing: the value ends where a
@@ -140,8 +148,11 @@ bool take_value(std::string_view& text, std::string_view word, std::string& valu
 
 }  // namespace
 
-Requirement requirement_of(std::string_view create_user) {
-  std::string_view text = behind_require(create_user);
+std::optional<Requirement> requirement_of(std::string_view create_user) {
+  std::string_view text;
+  if (!find_behind_require(create_user, text)) {
+    return std::nullopt;
+  }
   Requirement requirement;
   requirement.needs_tls = !text.empty();
   requirement.needs_certificate = text.starts_with("X509");
@@ -158,8 +169,14 @@ bool Threshold::is_crossed_by(const engine::Entrance& entrance) {
   if (account == nullptr) {
     return true;  // it may do nothing anyway
   }
-  const std::optional<std::string> text = create_user_text(thd_, account->names);
-  return !text.has_value() || meets(entrance, requirement_of(*text));
+  context_.user = thd_->main_security_ctx.user;
+  context_.host_or_ip = thd_->main_security_ctx.host_or_ip;
+  const std::optional<std::string> text = create_user_text(thd_, context_, account->names);
+  if (!text.has_value()) {
+    return true;
+  }
+  const std::optional<Requirement> requirement = requirement_of(*text);
+  return requirement.has_value() && meets(entrance, *requirement);
 }
 
 }  // namespace rowsocket::mariadb

@@ -8,6 +8,7 @@
 // On the session's thread.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -28,16 +29,17 @@ struct Requirement {
 
 class Threshold {
  public:
-  explicit Threshold(THD* thd) : thd_(thd) {}
+  explicit Threshold(THD* thd) : thd_(thd) { context_.init(); }
 
   /// The client that came so may act as the anonymous account. May throw std::bad_alloc.
   [[nodiscard]] bool is_crossed_by(const engine::Entrance& entrance);
 
  private:
   THD* thd_;
+  Security_context context_;  ///< a member: SHOW PROCESSLIST may still read it when the call is over
 };
 
-/// Of the text of SHOW CREATE USER.
-[[nodiscard]] Requirement requirement_of(std::string_view create_user);
+/// Of the text of SHOW CREATE USER. Nothing where the text can be read in two ways.
+[[nodiscard]] std::optional<Requirement> requirement_of(std::string_view create_user);
 
 }  // namespace rowsocket::mariadb

@@ -225,6 +225,18 @@ TEST_F(AccountBytes, the_limit_may_change_while_it_is_in_use) {
   EXPECT_EQ(ask(other, find_pen), pen);
 }
 
+TEST_F(AccountBytes, a_limit_that_comes_down_closes_those_that_hold_too_much) {
+  settings_.account_bytes_max = 8 * limits::mebibyte;
+  reconfigure();
+  TestClient client = connect_with_items();
+  send_in_pieces(client, insert_of(1500 * limits::kibibyte).substr(0, 1400 * limits::kibibyte));
+  EXPECT_EQ(count(Counter::account_connections_closed), 0u);
+  settings_.account_bytes_max = limits::mebibyte;
+  reconfigure();
+  turn();
+  EXPECT_TRUE(client.sees_end());
+}
+
 // ---- connections
 
 class AccountConnections : public TurnLoopTest {

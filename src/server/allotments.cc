@@ -105,7 +105,7 @@ void Allotment::publish_bytes() {
 // ---- whose a connection is
 
 bool Allotments::use_settings(const Settings& settings) {
-  const bool counts_bytes_now = bytes_max_ == 0 && settings.account_bytes_max != 0;
+  const bool has_other_bytes = settings.account_bytes_max != 0 && settings.account_bytes_max != bytes_max_;
   requests_max_ = settings.account_requests_max;
   bytes_max_ = settings.account_bytes_max;
   const bool is_another = anonymous_account_ != settings.anonymous_account;
@@ -114,7 +114,7 @@ bool Allotments::use_settings(const Settings& settings) {
     anonymous_ = nullptr;
   }
   for (const auto& [name, allotment] : all_) {
-    if (counts_bytes_now) {
+    if (has_other_bytes) {
       note_change(*allotment);
     }
   }
@@ -173,9 +173,11 @@ void Allotments::move(ClientConnection& connection, Allotment& to) {
 }
 
 void Allotments::settle(ClientConnection& connection) {
-  if (connection.place_count > 0) [[unlikely]] {
+  if (connection.place_count > 0 || connection.state == State::held_back) [[unlikely]] {
     note_use(connection);
-    const bool goes_on = connection.state == State::parked || connection.state == State::unreached;
+    // Behind replies that are not read nothing goes on, for as long as the client likes.
+    const bool goes_on = (connection.state == State::parked || connection.state == State::unreached) &&
+                         !connection.stream.has_output();
     connection.allotment->free_places(connection, goes_on ? 1 : 0);
   }
   settle_account(connection);

@@ -232,7 +232,9 @@ void Connections::count_held_bytes(ClientConnection& connection) {
 /// By what it would give back if it were closed alone.
 void Connections::rank(ClientConnection& connection) {
   const size_t bytes = connection.held_bytes + connection.list_bytes + connection.client.held_bytes();
-  if (bytes != connection.ranked_bytes && !connection.is_closed()) {
+  // One that was passed over while it was away is ranked as holding nothing.
+  const bool is_known = bytes == connection.ranked_bytes && bytes == connection.all_held_bytes;
+  if (!is_known && !connection.is_closed()) {
     allotments_.rank(connection, bytes);
   }
 }

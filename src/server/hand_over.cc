@@ -34,6 +34,9 @@ void TurnLoop::take_over(Turn& own, LoopToken::Ticket ticket) {
       send_and_settle(connection);
     }
   }
+  // This turn is reaped by nobody: what it did not need of the accounts' requests is for those that wait.
+  look_at_held_back();
+  connections_.allotments().end_turn();
 }
 
 void TurnLoop::give_back(std::span<ClientConnection* const> members) {

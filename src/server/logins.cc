@@ -253,8 +253,9 @@ bool LoginDesk::is_ready(ClientConnection& connection, const Authenticate& reque
     connection.seat = Seat();
     connection.client.account.set_outcome(nullptr);
   } else {
-    connection.seat = connection.login->take_seat();
-    connection.client.account.set_outcome(connection.login->take_identity(), connection.login->refusal());
+    std::shared_ptr<engine::Identity> identity = connection.login->take_identity();
+    connection.seat = identity != nullptr ? connection.login->take_seat() : Seat();
+    connection.client.account.set_outcome(std::move(identity), connection.login->refusal());
   }
   connection.forget_login();
   return true;

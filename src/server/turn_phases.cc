@@ -63,7 +63,9 @@ void TurnLoop::try_parked_again(ClientConnection& connection) {
     connections_.close(connection);
     return;
   }
-  const bool waits_long = connection.client.parked_since_ms != 0 &&
+  // A client that names no account has no seat any more where it is of another account now: it comes in anew.
+  const bool is_in = connection.seat.load() != nullptr || connection.client.account.identity() != nullptr;
+  const bool waits_long = is_in && connection.client.parked_since_ms != 0 &&
                           parked_ms >= limits::waiting_room_after_ms &&
                           connection.client.waits_until_ms >= now_ms_ + 1000;
   if (!waits_long || !world_.wait_elsewhere || !turn_->session().can_be_patient()) {
@@ -295,7 +297,8 @@ uint64_t TurnLoop::deadline_ms(const ClientConnection& connection) const {
   if (connection.state == State::lingering) {
     return connection.last_progress_ms + limits::linger_ms;
   }
-  const bool waits_for_us = connection.state == State::logging_in || connection.state == State::held_back;
+  const bool waits_for_us = connection.state == State::logging_in ||
+                            (connection.state == State::held_back && !connection.stream.has_output());
   const uint64_t since_ms = waits_for_us ? now_ms_ : connection.last_progress_ms.read();
   const uint64_t idle_timeout_ms = uint64_t{settings_->idle_timeout_s} * 1000;
   return idle_timeout_ms > 0 ? since_ms + idle_timeout_ms : never;

@@ -206,6 +206,24 @@ def test_requirements_of_the_anonymous_account_hold(
         assert is_served(over_unix) == plain, "as by the server, a unix socket is no TLS"
 
 
+@pytest.mark.parametrize("name", ["o'brien", "a REQUIRE b", 'a"b'])
+@pytest.mark.parametrize("mode", ["", "ANSI_QUOTES"])
+def test_no_quote_in_a_name_hides_what_the_anonymous_account_requires(
+    guarded: RowSocketServer, authority: Authority, name: str, mode: str
+) -> None:
+    quoted = "`" + name + "`@localhost"
+    guarded.sql("SET GLOBAL sql_mode = %s", [mode])
+    try:
+        with account(guarded, quoted, "REQUIRE SSL", ["SELECT ON d.t"]):
+            guarded.sql("SET GLOBAL rowsocket_anonymous_account = %s", [f"{name}@localhost"])
+            with guarded.raw("write") as in_plain, guarded.raw("write", authority.context()) as in_tls:
+                assert not is_served(in_plain)
+                assert is_served(in_tls)
+    finally:
+        guarded.sql("SET GLOBAL rowsocket_anonymous_account = ''")
+        guarded.sql("SET GLOBAL sql_mode = DEFAULT")
+
+
 def test_who_is_not_let_in_may_log_in(guest: RowSocketServer) -> None:
     guest.sql("ALTER USER guest@localhost REQUIRE SSL")
     with account(guest, "app@localhost", grants=["SELECT ON d.t"]), guest.raw("write") as connection:
