@@ -86,6 +86,7 @@ class FuzzedTrail final : public engine::Trail {
  private:
   struct Guest final : engine::Identity {
     [[nodiscard]] uint64_t number() const override { return engine::anonymous_account; }
+    [[nodiscard]] std::string account_name() const override { return {}; }
   };
   struct Entry final : engine::TrailEntry {
     bool has_ended = false;

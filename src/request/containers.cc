@@ -199,8 +199,8 @@ ContainerKey find_container(const Containers* containers, std::string_view key, 
 }
 
 bool has_all_parts(const ContainerKey& key) {
-  const auto separators = std::count(key.rest.begin(), key.rest.end(), container_separator);
-  return static_cast<size_t>(separators) + 1 >= key.container->key_part_count;
+  const auto separator_count = std::count(key.rest.begin(), key.rest.end(), container_separator);
+  return static_cast<size_t>(separator_count) + 1 >= key.container->key_part_count;
 }
 
 void split_key(std::string_view rest, std::span<Value> parts) {

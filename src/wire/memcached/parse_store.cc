@@ -9,7 +9,7 @@
 namespace rowsocket::wire::memcached {
 namespace {
 
-constexpr std::string_view value_end = "\r\n";
+constexpr std::string_view behind_value = "\r\n";
 
 /// A set of a user and a password. The secret of the port may stand in the place of the password, where the
 /// port has one: then the user is not looked at.
@@ -71,9 +71,9 @@ Request* make_store(const Scope& scope, const Key& key, const StoreLine& line, s
 }  // namespace
 
 bool take_value(const Scope& scope, size_t value_bytes, bool is_silent, Input& input, Parsed& parsed) {
-  const size_t whole_bytes = input.line_bytes + value_bytes + value_end.size();
+  const size_t whole_bytes = input.line_bytes + value_bytes + behind_value.size();
   if (whole_bytes > scope.parsing.settings.line_bytes_max) {
-    parsed = parsed_request(refuse_value(scope, too_large, is_silent, value_bytes + value_end.size()),
+    parsed = parsed_request(refuse_value(scope, too_large, is_silent, value_bytes + behind_value.size()),
                             input.line_bytes);
     return false;
   }
@@ -81,7 +81,7 @@ bool take_value(const Scope& scope, size_t value_bytes, bool is_silent, Input& i
     parsed = {.status = Parsed::Status::need_more};
     return false;
   }
-  if (input.bytes.substr(input.line_bytes + value_bytes, value_end.size()) != value_end) {
+  if (input.bytes.substr(input.line_bytes + value_bytes, behind_value.size()) != behind_value) {
     parsed = parsed_request(refuse(scope, "CLIENT_ERROR bad data chunk", is_silent), whole_bytes);
     return false;
   }
@@ -192,7 +192,7 @@ Parsed parse_store(const Scope& scope, Store store, Words words, const Input& co
   if (!is_right) {
     // What was sent as a value is never taken for commands.
     return parsed_request(
-        has_size ? refuse_value(scope, bad_format, line.is_silent, value_bytes + value_end.size())
+        has_size ? refuse_value(scope, bad_format, line.is_silent, value_bytes + behind_value.size())
                  : refuse(scope, bad_format, line.is_silent),
         command.line_bytes);
   }
@@ -201,7 +201,7 @@ Parsed parse_store(const Scope& scope, Store store, Words words, const Input& co
   if (!take_value(scope, value_bytes, line.is_silent, input, parsed)) {
     return parsed;
   }
-  const size_t whole_bytes = input.line_bytes + value_bytes + value_end.size();
+  const size_t whole_bytes = input.line_bytes + value_bytes + behind_value.size();
   if (must_authenticate(scope) && store == Store::set) {
     return parsed_request(parse_authentication(scope, input.value), whole_bytes);
   }
