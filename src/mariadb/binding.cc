@@ -160,31 +160,6 @@ bool is_disordered(const TABLE* table, const Field* field) {
          field->has_charset() && field->charset()->mbminlen > 1;
 }
 
-}  // namespace
-
-bool is_string_column(const Field* field) {
-  switch (field->real_type()) {
-    case MYSQL_TYPE_VARCHAR:
-    case MYSQL_TYPE_VAR_STRING:
-    case MYSQL_TYPE_TINY_BLOB:
-    case MYSQL_TYPE_MEDIUM_BLOB:
-    case MYSQL_TYPE_LONG_BLOB:
-    case MYSQL_TYPE_BLOB:
-      return true;
-    case MYSQL_TYPE_STRING:  // also what UUID and INET6 call themselves
-      return field->has_charset() || field->type_handler() == &type_handler_string;
-    default:
-      return false;
-  }
-}
-
-bool is_trimmed_char(const Field* field) {
-  return field->real_type() == MYSQL_TYPE_STRING && field->has_charset() &&
-         (field->charset()->state & MY_CS_NOPAD) != 0;
-}
-
-namespace {
-
 /// In the server's time zone two moments may have the same text.
 bool clock_may_go_back(const TABLE* table) {
   const Time_zone* const zone = table->in_use->variables.time_zone;
@@ -210,6 +185,27 @@ const Field* first_apart_from_text(TABLE* table, const KEY& index) {
 }
 
 }  // namespace
+
+bool is_string_column(const Field* field) {
+  switch (field->real_type()) {
+    case MYSQL_TYPE_VARCHAR:
+    case MYSQL_TYPE_VAR_STRING:
+    case MYSQL_TYPE_TINY_BLOB:
+    case MYSQL_TYPE_MEDIUM_BLOB:
+    case MYSQL_TYPE_LONG_BLOB:
+    case MYSQL_TYPE_BLOB:
+      return true;
+    case MYSQL_TYPE_STRING:  // also what UUID and INET6 call themselves
+      return field->has_charset() || field->type_handler() == &type_handler_string;
+    default:
+      return false;
+  }
+}
+
+bool is_trimmed_char(const Field* field) {
+  return field->real_type() == MYSQL_TYPE_STRING && field->has_charset() &&
+         (field->charset()->state & MY_CS_NOPAD) != 0;
+}
 
 Error Binding::resolve_names(const engine::SelectionDescription& description, TABLE* table) {
   if (!find_key(table, description.index, key_number) || !table->s->keys_in_use.is_set(key_number)) {

@@ -26,6 +26,12 @@ class AccountRequests : public TurnLoopTest {
     settings_.account_requests_max = requests;
     reconfigure();
   }
+  /// The account may have one request, and it is this client's, which waits for a lock.
+  void give_the_only_place_to(TestClient& client) {
+    limit_to(1);
+    engine_.set_busy("shop.item", true);
+    EXPECT_EQ(ask(client, find_pen), "");
+  }
 };
 
 TEST_F(AccountRequests, a_turn_answers_as_many_as_the_account_may_have) {
@@ -72,9 +78,7 @@ TEST_F(AccountRequests, the_loop_does_not_wait_as_long_as_somebody_may_go_on) {
 TEST_F(AccountRequests, a_request_that_waits_for_a_lock_keeps_its_place) {
   TestClient waiting = connect_with_items();
   TestClient other = connect_with_items();
-  limit_to(1);
-  engine_.set_busy("shop.item", true);
-  EXPECT_EQ(ask(waiting, find_pen), "");
+  give_the_only_place_to(waiting);
   EXPECT_EQ(ask(other, find_ink, 3), "");
   EXPECT_EQ(count(Counter::requests_held_back), 1u);
   engine_.set_busy("shop.item", false);
@@ -87,9 +91,7 @@ TEST_F(AccountRequests, a_request_that_waits_for_a_lock_keeps_its_place) {
 TEST_F(AccountRequests, nothing_is_received_of_a_client_that_is_held_back) {
   TestClient waiting = connect_with_items();
   TestClient other = connect_with_items();
-  limit_to(1);
-  engine_.set_busy("shop.item", true);
-  EXPECT_EQ(ask(waiting, find_pen), "");
+  give_the_only_place_to(waiting);
   EXPECT_EQ(ask(other, find_ink), "");
   const uint64_t received = count(Counter::bytes_received);
   EXPECT_EQ(ask(other, repeat(find_pen, 100), 3), "");
@@ -104,9 +106,7 @@ TEST_F(AccountRequests, a_client_that_vanishes_gives_back_what_it_had) {
   TestClient waiting = connect_with_items();
   TestClient gone = connect_with_items();
   TestClient last = connect_with_items();
-  limit_to(1);
-  engine_.set_busy("shop.item", true);
-  EXPECT_EQ(ask(waiting, find_pen), "");
+  give_the_only_place_to(waiting);
   EXPECT_EQ(ask(gone, find_ink), "");
   EXPECT_EQ(ask(last, find_ink), "");
   gone.reset();
@@ -125,9 +125,7 @@ TEST_F(AccountRequests, a_limit_that_goes_up_or_away_lets_them_go_on) {
   TestClient waiting = connect_with_items();
   TestClient first = connect_with_items();
   TestClient second = connect_with_items();
-  limit_to(1);
-  engine_.set_busy("shop.item", true);
-  EXPECT_EQ(ask(waiting, find_pen), "");
+  give_the_only_place_to(waiting);
   engine_.set_busy("shop.item", false);
   EXPECT_EQ(ask(first, find_ink), "");
   EXPECT_EQ(ask(second, find_ink), "");

@@ -40,12 +40,11 @@ void TurnLoop::join(ClientConnection& connection) {
 /// reach come first.
 void TurnLoop::gather_carried_over() {
   const auto join = [this](ClientConnection* connection) { this->join(*connection); };
-  const auto join_it = [this](ClientConnection& connection) { this->join(connection); };
   std::for_each(unreached_.begin(), unreached_.end(), join);
   std::for_each(cut_.begin(), cut_.end(), join);
   unreached_.clear();
   cut_.clear();
-  connections_.allotments().take_waiting(join_it);
+  connections_.allotments().take_waiting(join);
   if (parked_.next_ms() <= now_ms_) {
     parked_.take_due(now_ms_, [this](ClientConnection& parked) { try_parked_again(parked); });
   }

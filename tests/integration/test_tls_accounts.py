@@ -49,23 +49,26 @@ def can_log_in(server: RowSocketServer, tls: ssl.SSLContext | None) -> bool:
         return reply == OK
 
 
-REQUIREMENTS = [
-    # what the account requires, then who may log in: without TLS, with TLS, with a certificate
-    ("NONE", True, True, True),
-    ("SSL", False, True, True),
-    ("X509", False, False, True),
-    ("SUBJECT '/CN=client'", False, False, True),
-    ("SUBJECT '/CN=other'", False, False, False),
-    ("ISSUER '/CN=RowSocket test CA'", False, False, True),
-    ("ISSUER '/CN=another CA'", False, False, False),
-    ("SUBJECT '/CN=client' AND ISSUER '/CN=RowSocket test CA'", False, False, True),
-    ("SUBJECT '/CN=client' AND ISSUER '/CN=another CA'", False, False, False),
-    ("CIPHER 'TLS_AES_256_GCM_SHA384'", False, True, True),
-    ("CIPHER 'ECDHE-ECDSA-AES128-SHA'", False, False, False),
-]
+for_each_requirement = pytest.mark.parametrize(
+    ("requirement", "plain", "tls", "certificate"),
+    [
+        # what the account requires, then who may log in: without TLS, with TLS, with a certificate
+        ("NONE", True, True, True),
+        ("SSL", False, True, True),
+        ("X509", False, False, True),
+        ("SUBJECT '/CN=client'", False, False, True),
+        ("SUBJECT '/CN=other'", False, False, False),
+        ("ISSUER '/CN=RowSocket test CA'", False, False, True),
+        ("ISSUER '/CN=another CA'", False, False, False),
+        ("SUBJECT '/CN=client' AND ISSUER '/CN=RowSocket test CA'", False, False, True),
+        ("SUBJECT '/CN=client' AND ISSUER '/CN=another CA'", False, False, False),
+        ("CIPHER 'TLS_AES_256_GCM_SHA384'", False, True, True),
+        ("CIPHER 'ECDHE-ECDSA-AES128-SHA'", False, False, False),
+    ],
+)
 
 
-@pytest.mark.parametrize(("requirement", "plain", "tls", "certificate"), REQUIREMENTS)
+@for_each_requirement
 def test_requirements_of_accounts_hold(
     guarded: RowSocketServer,
     authority: Authority,
@@ -184,7 +187,7 @@ def is_served(connection: RawConnection) -> bool:
     return replies[0] == OK
 
 
-@pytest.mark.parametrize(("requirement", "plain", "tls", "certificate"), REQUIREMENTS)
+@for_each_requirement
 def test_requirements_of_the_anonymous_account_hold(
     guest: RowSocketServer,
     authority: Authority,
