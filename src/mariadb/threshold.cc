@@ -81,15 +81,12 @@ struct CertificateDeleter {
   void operator()(X509* certificate) const { X509_free(certificate); }
 };
 
-bool is_named(X509_NAME* name, const std::string& wanted) {
+bool is_named(X509_NAME* name, const std::optional<std::string>& wanted) {
   char text[1024];
-  return wanted.empty() || wanted == X509_NAME_oneline(name, text, sizeof text);
+  return !wanted.has_value() || wanted == X509_NAME_oneline(name, text, sizeof text);
 }
 
 bool has_certificate(ssl_st* tls, const Requirement& requirement) {
-  if (SSL_get_verify_result(tls) != X509_V_OK) {
-    return false;
-  }
   const std::unique_ptr<X509, CertificateDeleter> certificate(SSL_get1_peer_certificate(tls));
   return certificate != nullptr && is_named(X509_get_issuer_name(certificate.get()), requirement.issuer) &&
          is_named(X509_get_subject_name(certificate.get()), requirement.subject);
@@ -100,68 +97,101 @@ bool meets(const engine::Entrance& entrance, const Requirement& requirement) {
   if (!requirement.needs_tls) {
     return !opt_require_secure_transport || entrance.is_unix || entrance.tls != nullptr;
   }
-  if (entrance.tls == nullptr) {
+  ssl_st* const tls = entrance.tls.get();
+  if (tls == nullptr || SSL_get_verify_result(tls) != X509_V_OK) {
     return false;
   }
-  ssl_st* const tls = entrance.tls.get();
-  const bool has_cipher = requirement.cipher.empty() || requirement.cipher == SSL_get_cipher(tls);
-  return has_cipher && (!requirement.needs_certificate || has_certificate(tls, requirement));
-}
-
-/// What stands behind REQUIRE; names and secrets, which stand in quotes before it, may hold the word. The
-/// server does not escape a quote in a secret. False where it can not be told where the quotes end.
-bool find_behind_require(std::string_view text, std::string_view& behind) {
-  constexpr std::string_view word = " REQUIRE ";
-  char quote = '\0';
-  for (size_t at = 0; at < text.size(); ++at) {
-    if (quote != '\0') {
-      quote = text[at] == quote ? '\0' : quote;
-    } else if (text[at] == '\'' || text[at] == '`' || text[at] == '"') {
-      quote = text[at];
-    } else if (text.substr(at, word.size()) == word) {
-      behind = text.substr(at + word.size());
-      return true;
-    }
+  if (requirement.cipher.has_value() && requirement.cipher != SSL_get_cipher(tls)) {
+    return false;
   }
-  behind = {};
-  return quote == '\0';
+  return !requirement.needs_certificate || has_certificate(tls, requirement);
 }
 
-/// `WORD 'value'` from the front, and the space behind it. The server escapes nothing: the value ends where a
-/// quote stands before a space or the end.
-bool take_value(std::string_view& text, std::string_view word, std::string& value) {
-  if (text.substr(0, word.size()) != word) {
+bool skip(std::string_view& text, std::string_view word) {
+  if (!text.starts_with(word)) {
     return false;
   }
   text.remove_prefix(word.size());
-  size_t end = text.find('\'');
-  while (end != std::string_view::npos && end + 1 < text.size() && text[end + 1] != ' ') {
-    end = text.find('\'', end + 1);
+  return true;
+}
+
+/// A name from the front. One in quotes has its quote doubled.
+bool skip_name(std::string_view& text) {
+  const char quote = text.empty() ? '\0' : text.front();
+  if (quote != '`' && quote != '"') {
+    text.remove_prefix(std::min(text.size(), text.find_first_of("@ ")));
+    return true;
+  }
+  do {
+    const size_t end = text.find(quote, 1);
+    if (end == std::string_view::npos) {
+      return false;
+    }
+    text.remove_prefix(end + 1);
+  } while (text.starts_with(quote));
+  return true;
+}
+
+/// `word` and a value in quotes from the front. The server escapes nothing: the value ends where a quote
+/// stands before a space or the end.
+bool take_value(std::string_view& text, std::string_view word, std::optional<std::string>& value) {
+  std::string_view rest = text;
+  if (value.has_value() || !skip(rest, word) || !skip(rest, " '")) {
+    return false;
+  }
+  size_t end = rest.find('\'');
+  while (end != std::string_view::npos && end + 1 < rest.size() && rest[end + 1] != ' ') {
+    end = rest.find('\'', end + 1);
   }
   if (end == std::string_view::npos) {
     return false;
   }
-  value = text.substr(0, end);
-  text.remove_prefix(std::min(text.size(), end + 2));
+  value = rest.substr(0, end);
+  text = rest.substr(end + 1);
   return true;
+}
+
+/// ISSUER, SUBJECT, CIPHER: each may be missing. (All are where their values are empty.)
+void take_values(std::string_view& text, Requirement& requirement) {
+  std::string_view next = text;
+  while (take_value(next, "ISSUER", requirement.issuer) || take_value(next, "SUBJECT", requirement.subject) ||
+         take_value(next, "CIPHER", requirement.cipher)) {
+    text = next;
+    if (!skip(next, " ")) {
+      return;
+    }
+  }
+}
+
+/// What the server writes behind a requirement.
+bool is_rest(std::string_view text) {
+  const bool is_known = text.empty() || text.starts_with(" WITH ") || text.starts_with(" ACCOUNT LOCK") ||
+                        text.starts_with(" PASSWORD EXPIRE");
+  return is_known && text.find_first_of("'\"`") == std::string_view::npos;
 }
 
 }  // namespace
 
 std::optional<Requirement> requirement_of(std::string_view create_user) {
-  std::string_view text;
-  if (!find_behind_require(create_user, text)) {
+  constexpr std::string_view word = " REQUIRE ";
+  std::string_view text = create_user;
+  if (!skip(text, "CREATE USER ") || !skip_name(text) || !skip(text, "@") || !skip_name(text)) {
     return std::nullopt;
   }
-  Requirement requirement;
-  requirement.needs_tls = !text.empty();
-  requirement.needs_certificate = text.starts_with("X509");
-  while (take_value(text, "ISSUER '", requirement.issuer) ||
-         take_value(text, "SUBJECT '", requirement.subject) ||
-         take_value(text, "CIPHER '", requirement.cipher)) {
-    requirement.needs_certificate |= !requirement.issuer.empty() || !requirement.subject.empty();
+  const size_t at = text.find(word);
+  if (at == std::string_view::npos) {
+    return Requirement();
   }
-  return requirement;
+  // It may stand in a secret. Then what is made of it is more than the account asks, or two of it are there.
+  text.remove_prefix(at + word.size());
+  Requirement requirement = {.needs_tls = true};
+  if (skip(text, "X509")) {
+    requirement.needs_certificate = true;
+  } else if (!skip(text, "SSL")) {
+    take_values(text, requirement);
+    requirement.needs_certificate = requirement.issuer.has_value() || requirement.subject.has_value();
+  }
+  return is_rest(text) ? std::optional(requirement) : std::nullopt;
 }
 
 bool Threshold::is_crossed_by(const engine::Entrance& entrance) {

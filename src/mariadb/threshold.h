@@ -18,13 +18,13 @@
 
 namespace rowsocket::mariadb {
 
-/// What stands behind REQUIRE.
+/// What stands behind REQUIRE. Nothing named: any.
 struct Requirement {
   bool needs_tls = false;
   bool needs_certificate = false;
-  std::string issuer = {};  ///< empty: any
-  std::string subject = {};
-  std::string cipher = {};
+  std::optional<std::string> issuer = {};
+  std::optional<std::string> subject = {};
+  std::optional<std::string> cipher = {};
 };
 
 class Threshold {
@@ -39,7 +39,7 @@ class Threshold {
   Security_context context_;  ///< a member: SHOW PROCESSLIST may still read it when the call is over
 };
 
-/// Of the text of SHOW CREATE USER. Nothing where the text can be read in two ways.
+/// Of the text of SHOW CREATE USER. Nothing where it cannot be told: the server escapes no quote in it.
 [[nodiscard]] std::optional<Requirement> requirement_of(std::string_view create_user);
 
 }  // namespace rowsocket::mariadb

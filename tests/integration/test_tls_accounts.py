@@ -227,6 +227,52 @@ def test_no_quote_in_a_name_hides_what_the_anonymous_account_requires(
         guarded.sql("SET GLOBAL sql_mode = DEFAULT")
 
 
+@pytest.mark.parametrize(
+    "requirement", ["SUBJECT ''", "ISSUER ''", "SUBJECT '' AND ISSUER ''"], ids=["subject", "issuer", "both"]
+)
+def test_an_empty_requirement_of_the_anonymous_account_still_wants_tls(
+    guest: RowSocketServer, authority: Authority, requirement: str
+) -> None:
+    """As acl_check_ssl of the server, which reads the account's row again with FLUSH PRIVILEGES."""
+    guest.sql(f"ALTER USER guest@localhost REQUIRE {requirement} ACCOUNT UNLOCK")
+    guest.sql("FLUSH PRIVILEGES")
+    with guest.raw("write") as in_plain, guest.raw("write", authority.context()) as in_tls:
+        assert not is_served(in_plain)
+        assert is_served(in_tls)
+
+
+@pytest.mark.parametrize(
+    "rule",
+    [
+        "REQUIRE SUBJECT '/CN=client'' and more'",
+        "REQUIRE ISSUER '/CN=x'' y' AND SUBJECT '/CN=client'",
+        "IDENTIFIED VIA unix_socket USING 'it''s' REQUIRE SUBJECT '/CN=O''Brien'",
+        "IDENTIFIED VIA unix_socket USING 'a REQUIRE b' REQUIRE SSL",
+        "IDENTIFIED VIA unix_socket USING 'a REQUIRE b'",
+    ],
+)
+def test_what_the_anonymous_account_requires_is_refused_where_it_cannot_be_told(
+    guest: RowSocketServer, authority: Authority, rule: str
+) -> None:
+    """The server writes the quotes of a value as they are."""
+    guest.sql(f"ALTER USER guest@localhost {rule}")
+    with (
+        guest.raw("write") as in_plain,
+        guest.raw("write", authority.context(authority.sign("client"))) as with_certificate,
+    ):
+        assert not is_served(in_plain)
+        assert not is_served(with_certificate)
+
+
+def test_a_quote_in_a_secret_hides_nothing_that_the_anonymous_account_requires(
+    guest: RowSocketServer, authority: Authority
+) -> None:
+    guest.sql("ALTER USER guest@localhost IDENTIFIED VIA unix_socket USING 'it''s' REQUIRE SSL")
+    with guest.raw("write") as in_plain, guest.raw("write", authority.context()) as in_tls:
+        assert not is_served(in_plain)
+        assert is_served(in_tls)
+
+
 def test_who_is_not_let_in_may_log_in(guest: RowSocketServer) -> None:
     guest.sql("ALTER USER guest@localhost REQUIRE SSL")
     with account(guest, "app@localhost", grants=["SELECT ON d.t"]), guest.raw("write") as connection:
