@@ -31,6 +31,7 @@ def prove(series: Series, packages: Sequence[Path]) -> None:
         (root / "packages").mkdir()
         for package in packages:
             shutil.copy(package, root / "packages")
+        _copy_tests(packages[0].parent / "tree/debian", root / "packages/source/debian")
         shutil.copy(ROOT / "packaging/prove-in-root.sh", root / "prove")
         log = LOGS / f"prove-{series}.log"
         release = server.version.partition(":")[2].partition("-")[0]
@@ -58,6 +59,13 @@ def _make(root: Path, series: Series) -> None:
     )
     lines = [f"deb {mirror.uri} {mirror.suite} main" for mirror in mirrors]
     (root / "etc/apt/sources.list").write_text("\n".join(lines) + "\n")
+
+
+def _copy_tests(debian: Path, into: Path) -> None:
+    """What autopkgtest wants of a source package."""
+    shutil.copytree(debian / "tests", into / "tests")
+    for name in ("control", "changelog"):
+        shutil.copy(debian / name, into)
 
 
 @contextmanager
