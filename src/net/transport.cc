@@ -24,6 +24,11 @@ bool peer_is_gone(int fd) {
   return ::poll(&asked, 1, 0) == 1;
 }
 
+bool peer_is_broken(int fd) {
+  pollfd asked{fd, 0, 0};  // POLLERR and POLLHUP need not be asked for
+  return ::poll(&asked, 1, 0) == 1;
+}
+
 bool PlainTransport::begins_tls() {
   char first = 0;
   has_begun_ = ::recv(socket_.get(), &first, 1, MSG_PEEK) == 1;

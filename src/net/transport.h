@@ -70,6 +70,8 @@ class Transport {
 
 /// The peer of a connected socket sends nothing more, or the connection is broken.
 [[nodiscard]] bool peer_is_gone(int fd);
+/// The connection is broken. A peer that sends nothing more may still read.
+[[nodiscard]] bool peer_is_broken(int fd);
 
 /// The bytes as they are, over TCP or a UNIX socket that does not block. A peer whose first byte is that of
 /// TLS is left to somebody else.

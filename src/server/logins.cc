@@ -55,7 +55,7 @@ net::Descriptor Login::take_socket() const {
 
 Login::Outcome Login::try_with(engine::Authenticator& authenticator) {
   const net::Descriptor socket = take_socket();
-  if (!socket.valid() || net::peer_is_gone(socket.get())) {
+  if (!socket.valid() || net::peer_is_broken(socket.get())) {
     return Outcome::none;
   }
   credentials_.socket = socket.get();
