@@ -20,10 +20,17 @@ fail() {
 printf '#!/bin/sh\nexit 101\n' >/usr/sbin/policy-rc.d
 chmod +x /usr/sbin/policy-rc.d
 
-# All packages of MariaDB are of this version, as docs/installing.md has it.
+# The server stays at this version, as docs/installing.md has it.
 pin() {
-  printf 'Package: src:mariadb\nPin: version %s\nPin-Priority: 1001\n' "$1" \
-    >/etc/apt/preferences.d/mariadb-for-rowsocket
+  cat >/etc/apt/preferences.d/mariadb-for-rowsocket <<PIN
+Package: src:mariadb
+Pin: version $1
+Pin-Priority: 1001
+
+Package: mariadb-plugin-provider-*
+Pin: version *
+Pin-Priority: -1
+PIN
 }
 
 start() {
@@ -63,7 +70,7 @@ say "installing MariaDB $version and the packages"
 apt-get -q update
 newest=$(apt-cache policy mariadb-server-core | sed -n 's/^  Candidate: //p')
 pin "$version"
-apt-get -q install -y mariadb-server /packages/*.deb
+apt-get -q install -y /packages/server/*.deb /packages/*.deb
 
 say "a table, an account, a client"
 start
@@ -104,7 +111,7 @@ if [ "$newest" != "$version" ]; then
   fi
   stop
   pin "$version"
-  apt-get -q full-upgrade -y --allow-downgrades
+  apt-get -q install -y --allow-downgrades /packages/server/*.deb
   start
   read_row
   stop

@@ -9,7 +9,7 @@ With --check nothing is written, and a file that is stale is told. (`./x fmt` an
 
 import json
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -37,6 +37,8 @@ class Panel:
     targets: list[Target]
     kind: str = "timeseries"
     note: str = ""
+    look: dict[str, Any] = field(default_factory=dict)
+    """What Grafana calls the field's defaults, beside the unit."""
 
 
 def now(name: str) -> str:
@@ -62,10 +64,26 @@ def quantile(share: float) -> str:
 CHANGES = " + ".join(rate(f"requests_{kind}") for kind in ("insert", "update", "delete", "increment"))
 OF_TABLE = "{{schema}}.{{table}}"
 
+YES_OR_NO: dict[str, Any] = {
+    "mappings": [
+        {
+            "type": "value",
+            "options": {"0": {"text": "no", "color": "red"}, "1": {"text": "yes", "color": "green"}},
+        }
+    ],
+    "noValue": "no",
+}
+RED_FROM_1: dict[str, Any] = {
+    "thresholds": {
+        "mode": "absolute",
+        "steps": [{"color": "green", "value": None}, {"color": "red", "value": 1}],
+    }
+}
+
 ROWS: dict[str, list[Panel]] = {
     "Is it well": [
-        Panel("Server is up", "none", [(f"min(mysql_up{STATUS})", "SQL")], "stat"),
-        Panel("RowSocket tells", "none", [(f"min(rowsocket_up{TABLES})", "tables")], "stat"),
+        Panel("Server is up", "none", [(f"min(mysql_up{STATUS})", "SQL")], "stat", look=YES_OR_NO),
+        Panel("RowSocket tells", "none", [(f"min(rowsocket_up{TABLES})", "tables")], "stat", look=YES_OR_NO),
         Panel(
             "Must be 0",
             "none",
@@ -109,11 +127,12 @@ ROWS: dict[str, list[Panel]] = {
                 (f"topk(10, {quantile(0.5)})", f"p50 {OF_TABLE}"),
                 (f"topk(10, {quantile(0.99)})", f"p99 {OF_TABLE}"),
             ],
+            look=RED_FROM_1,
             note="Needs rowsocket_request_times = ON.",
         ),
         Panel(
             "Rows looked at by index",
-            "rowsps",
+            "suffix:rows/s",
             [
                 (
                     f"topk(10, {of_tables('rows_examined_total', 'schema, table, index')})",
@@ -128,12 +147,12 @@ ROWS: dict[str, list[Panel]] = {
         ),
         Panel(
             "Rows sent by table",
-            "rowsps",
+            "suffix:rows/s",
             [(f"topk(10, {of_tables('rows_sent_total', 'schema, table')})", OF_TABLE)],
         ),
         Panel(
             "Rows changed by table",
-            "rowsps",
+            "suffix:rows/s",
             [(f"topk(10, {of_tables('rows_changed_total', 'schema, table')})", OF_TABLE)],
         ),
     ],
@@ -151,7 +170,7 @@ ROWS: dict[str, list[Panel]] = {
             "Clients by state",
             "none",
             [(f"sum by (state) (rowsocket_clients{TABLES})", "{{state}}")],
-            note="waiting: for a lock, or for the check of a password.",
+            note="waiting: for a lock, the check of a password, or others of the account.",
         ),
         Panel(
             "Come, gone and turned away",
@@ -178,6 +197,7 @@ ROWS: dict[str, list[Panel]] = {
                 (rate("parked"), "parked"),
                 (rate("waited_alone"), "waited alone"),
                 (rate("requests_stopped"), "stopped: the client had gone"),
+                (rate("requests_held_back"), "held back: their account has enough"),
             ],
         ),
     ],
@@ -238,7 +258,7 @@ def shown(panel: Panel) -> dict[str, Any]:
         "title": panel.title,
         "description": panel.note,
         "datasource": DATASOURCE,
-        "fieldConfig": {"defaults": {"unit": panel.unit, "min": 0}, "overrides": []},
+        "fieldConfig": {"defaults": {"unit": panel.unit, "min": 0, **panel.look}, "overrides": []},
         "targets": targets,
     }
 

@@ -4,6 +4,9 @@
     mariadb-plugin-rowsocket   rowsocket.so, which picks among the builds in rowsocket/, and a configuration
     rowsocket                  the command and the Python client
 
+Beside them, in `server/`, are the packages of the server that set-up fetched last: Debian's lists offer the
+newest point release alone.
+
 The plugin is built for every point release of the series whose headers are in `.rowsocket/source`: the one
 that set-up fetched last, and those that it fetched before. What is packaged is laid out in a folder under
 `build/package` with what is in `packaging/`, and goes through Debian's own tools there.
@@ -15,7 +18,7 @@ import shutil
 from collections.abc import Mapping
 from pathlib import Path
 
-from rowsocket_x import build, network, server_headers, setup
+from rowsocket_x import build, network, server_fetch, server_headers, setup
 from rowsocket_x.console import run, say, step
 from rowsocket_x.machine import Layer
 from rowsocket_x.paths import BUILD, LOGS, ROOT, STATE, VENV
@@ -58,6 +61,8 @@ def package(series: Series) -> list[Path]:
     _write_changelog(tree, series, list(headers))
     _run_debian_tools(tree, series, list(headers))
     files = sorted(path for path in place.glob("*.deb") if "-dbgsym_" not in path.name)
+    with step("downloading the packages of the server that they fit"):
+        server_fetch.download_installable(series, place / "server")
     with step("looking at the packages with lintian"):
         run(
             ["lintian", "--fail-on", "error,warning", "--tag-display-limit", "0", *place.glob("*.changes")],
@@ -170,4 +175,6 @@ def tell(files: list[Path]) -> None:
     """Say where the packages are, and how they are installed."""
     for file in files:
         say(f"{file.relative_to(ROOT)}  ({file.stat().st_size / 1e6:.1f} MB)")
-    say("apt install ./*.deb in that folder; docs/installing.md says what comes then")
+    say(
+        "apt install ./server/*.deb ./*.deb in that folder, with what docs/installing.md says of a pin before"
+    )

@@ -31,6 +31,7 @@ def prove(series: Series, packages: Sequence[Path]) -> None:
         (root / "packages").mkdir()
         for package in packages:
             shutil.copy(package, root / "packages")
+        shutil.copytree(packages[0].parent / "server", root / "packages/server")
         _copy_tests(packages[0].parent / "tree/debian", root / "packages/source/debian")
         shutil.copy(ROOT / "packaging/prove-in-root.sh", root / "prove")
         log = LOGS / f"prove-{series}.log"

@@ -37,6 +37,14 @@ SERVER_PACKAGES = (
     "libmariadbd-dev",
 )
 OTHER_PACKAGES = ("galera-4",)
+INSTALLABLE_PACKAGES = (
+    "mariadb-server",
+    "mariadb-server-core",
+    "mariadb-client",
+    "mariadb-client-core",
+    "mariadb-common",
+)
+"""What makes a server on a machine, with what else apt finds by itself."""
 
 ROCKSDB = "usr/lib/mysql/plugin/ha_rocksdb.so"
 ROCKSDB_PACKAGE = "mariadb-plugin-rocksdb"
@@ -189,6 +197,16 @@ def _download_source(series: Series, private: PrivateApt, version: str, into: Pa
         known.download_source(private, into)
     else:
         private.download_source(SOURCE, version, into)
+
+
+def download_installable(series: Series, into: Path) -> list[Path]:
+    """Download the packages that install the server of a series here, which no list may offer any more.
+
+    Raises `Problem`.
+    """
+    private = server_series.apt(series)
+    private.require_lists()
+    return _download(series, private, require(series).version, INSTALLABLE_PACKAGES, into)
 
 
 def _download(
