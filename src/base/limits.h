@@ -237,7 +237,9 @@ inline constexpr uint32_t parked_retry_ms_max = 50;
 /// wait ends with the commit of another turn, and the tries of one turn have one commit.
 inline constexpr uint32_t waiting_room_after_ms = 20;
 /// So many requests of a worker wait like that at a time. Not measured.
-inline constexpr uint32_t waiting_room_places = 8;
+inline constexpr uint32_t waiting_room_places = 10;
+/// ... and of one account. The rest is for the others, whatever locks that one waits for. Not measured.
+inline constexpr uint32_t waiting_room_places_of_account = 8;
 /// How often again for a request that loses its own transaction, too. A deadlock seldom comes twice, and each
 /// try holds up the worker. Not measured.
 inline constexpr uint32_t replay_retries = 3;

@@ -49,8 +49,9 @@ class Connection {
   /// Give back the buffers that hold nothing.
   void give_back_empty(BufferPool& pool);
 
-  /// See Transport::is_gone.
+  /// See Transport.
   [[nodiscard]] bool is_gone() const { return transport_->is_gone(); }
+  [[nodiscard]] bool is_broken() const { return transport_->is_broken(); }
   [[nodiscard]] const Transport& transport() const { return *transport_; }
   /// The connection is of no use any more.
   [[nodiscard]] Descriptor take_socket() { return transport_->take_socket(); }

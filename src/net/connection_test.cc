@@ -65,6 +65,7 @@ class TurnedBits final : public Transport {
   }
   void shut_down_output() override { plain_.shut_down_output(); }
   [[nodiscard]] bool is_gone() const override { return plain_.is_gone(); }
+  [[nodiscard]] bool is_broken() const override { return plain_.is_broken(); }
 
   static char turned(char byte) { return static_cast<char>(~byte); }
 
@@ -88,6 +89,13 @@ TEST_F(ConnectionTest, a_peer_is_gone_once_it_has_closed_its_side) {
   EXPECT_FALSE(connection_.is_gone());
   ::shutdown(peer_.get(), SHUT_WR);
   EXPECT_TRUE(connection_.is_gone()) << "though there are bytes to receive";
+  EXPECT_FALSE(connection_.is_broken()) << "the peer may still read";
+}
+
+TEST_F(ConnectionTest, a_connection_is_broken_once_the_peer_has_closed_it) {
+  EXPECT_FALSE(connection_.is_broken());
+  peer_.close();
+  EXPECT_TRUE(connection_.is_broken());
 }
 
 TEST_F(ConnectionTest, bytes_come_and_go) {

@@ -49,6 +49,8 @@ class Transport {
   virtual void shut_down_output() = 0;
   /// The peer has said that it sends nothing more, or the connection is broken. Bytes may still be there.
   [[nodiscard]] virtual bool is_gone() const = 0;
+  /// The connection is broken. A peer that has said that it sends nothing more may still read.
+  [[nodiscard]] virtual bool is_broken() const = 0;
   /// Give the socket up. The transport is of no use any more.
   [[nodiscard]] virtual Descriptor take_socket() { return {}; }
 
@@ -68,9 +70,8 @@ class Transport {
   [[nodiscard]] virtual std::shared_ptr<ssl_st> portrait() const { return nullptr; }
 };
 
-/// The peer of a connected socket sends nothing more, or the connection is broken.
+/// Of a connected socket: see Transport::is_gone and is_broken.
 [[nodiscard]] bool peer_is_gone(int fd);
-/// The connection is broken. A peer that sends nothing more may still read.
 [[nodiscard]] bool peer_is_broken(int fd);
 
 /// The bytes as they are, over TCP or a UNIX socket that does not block. A peer whose first byte is that of
@@ -84,6 +85,7 @@ class PlainTransport final : public Transport {
   [[nodiscard]] Transfer send(const char* bytes, size_t byte_count) override;
   void shut_down_output() override;
   [[nodiscard]] bool is_gone() const override { return peer_is_gone(socket_.get()); }
+  [[nodiscard]] bool is_broken() const override { return peer_is_broken(socket_.get()); }
   [[nodiscard]] Descriptor take_socket() override { return std::move(socket_); }
 
  private:

@@ -121,6 +121,20 @@ TEST_F(AccountRequests, a_client_that_vanishes_gives_back_what_it_had) {
   EXPECT_EQ(account_loads_.of("")->request_count(), 0u);
 }
 
+TEST_F(AccountRequests, a_client_that_has_ended_its_sending_side_is_answered_when_it_is_its_turn) {
+  TestClient waiting = connect_with_items();
+  TestClient ended = connect_with_items();
+  give_the_only_place_to(waiting);
+  EXPECT_EQ(ask(ended, repeat(find_ink, 3)), "");
+  ended.close_output();
+  pass_ms(limits::presence_ms);
+  turn(2);
+  engine_.set_busy("shop.item", false);
+  pass_ms(100);
+  turn(10);
+  EXPECT_EQ(ended.received(), repeat(ink, 3));
+}
+
 TEST_F(AccountRequests, a_limit_that_goes_up_or_away_lets_them_go_on) {
   TestClient waiting = connect_with_items();
   TestClient first = connect_with_items();
@@ -206,6 +220,19 @@ TEST_F(AccountBytes, replies_that_are_not_read_count) {
   TestClient client = connect_with_items();
   client.send(find_big);
   turn(3);
+  EXPECT_EQ(count(Counter::account_connections_closed), 1u);
+}
+
+TEST_F(AccountBytes, what_strangers_hold_is_not_the_anonymous_accounts) {
+  TestClient member = connect_with_items();
+  send_without_end(member, insert_of(200 * limits::kibibyte));
+  TestClient first = connect();
+  TestClient second = connect();
+  send_in_pieces(first, insert_of(400 * limits::kibibyte).substr(0, 300 * limits::kibibyte));
+  send_in_pieces(second, insert_of(400 * limits::kibibyte).substr(0, 300 * limits::kibibyte));
+  EXPECT_EQ(count(Counter::account_connections_closed), 0u);
+  send_in_pieces(member, std::string(1100 * limits::kibibyte, 'x'));
+  EXPECT_TRUE(member.sees_end());
   EXPECT_EQ(count(Counter::account_connections_closed), 1u);
 }
 
@@ -325,6 +352,28 @@ TEST_F(AccountLimits, who_becomes_somebody_else_gives_back_its_place) {
   TestClient second = client_of("app");
   EXPECT_EQ(second.ask("A\t2\tapp\twrong\n"), "3\t1\tunauth\n");
   TestClient third = client_of("app");
+}
+
+TEST_F(AccountLimits, an_account_that_waits_for_locks_leaves_room_for_others_that_do) {
+  config_.threads_write = 1;
+  start();
+  std::vector<TestClient> clients;
+  for (uint32_t number = 0; number < 2 * limits::waiting_room_places; ++number) {
+    clients.push_back(client_with_items("many"));
+  }
+  TestClient other = client_with_items("other");
+  engine_.set_busy("shop.item", true);
+  for (TestClient& client : clients) {
+    client.send(find_pen);
+  }
+  const auto waited_alone = [this](uint64_t count) {
+    return eventually([&] { return server_.counter(Counter::waited_alone) == count; });
+  };
+  ASSERT_TRUE(waited_alone(limits::waiting_room_places_of_account));
+  other.send(find_pen);
+  EXPECT_TRUE(waited_alone(limits::waiting_room_places_of_account + 1));
+  engine_.set_busy("shop.item", false);
+  EXPECT_EQ(other.lines(1), pen);
 }
 
 TEST_F(AccountLimits, an_account_at_its_limit_keeps_no_other_waiting) {

@@ -11,8 +11,9 @@ using State = ClientConnection::State;
 
 // ---- one account
 
-Allotment::Allotment(std::shared_ptr<AccountLoad> of_account, Inbox& worker, std::atomic<bool>& must_close)
-    : load_(std::move(of_account)), part_(worker, must_close) {
+Allotment::Allotment(Allotments& all, std::shared_ptr<AccountLoad> of_account,
+                     std::shared_ptr<AccountLoad> joined, Inbox& worker, std::atomic<bool>& must_close)
+    : all_(all), load_(std::move(of_account)), joined_(std::move(joined)), part_(worker, must_close) {
   load_->add_part(part_);
 }
 
@@ -23,7 +24,19 @@ Allotment::~Allotment() {
   load_->give_back_requests(taken_);
 }
 
+bool Allotment::let_in(ClientConnection& connection, uint32_t count_max) {
+  connection.seat = (joined_ == nullptr ? load_ : joined_)->take_seat(count_max);
+  if (connection.seat.load() == nullptr) {
+    return false;
+  }
+  all_.settle_account(connection);
+  return true;
+}
+
 bool Allotment::has_place(ClientConnection& connection, uint32_t count_max) {
+  if (joined_ != nullptr) [[unlikely]] {
+    return true;  // of a stranger, what is asked is refused
+  }
   if (connection.asked_count == connection.place_count) {
     if (first_waiting_ != nullptr || !take_place(count_max)) {
       return false;
@@ -112,10 +125,11 @@ bool Allotments::use_settings(const Settings& settings) {
   if (is_another) {
     anonymous_account_ = settings.anonymous_account;
     anonymous_ = nullptr;
+    strangers_ = nullptr;
   }
   for (const auto& [name, allotment] : all_) {
     if (has_other_bytes) {
-      note_change(*allotment);
+      note_bytes(*allotment);
     }
   }
   some_may_go_on_ = some_wait();
@@ -123,23 +137,37 @@ bool Allotments::use_settings(const Settings& settings) {
 }
 
 Allotment& Allotments::of(const std::string& account) {
-  if (const auto known = all_.find(account); known != all_.end()) {
-    return *known->second;
-  }
+  const auto known = all_.find(account);
+  return known != all_.end() ? *known->second : add(account, nullptr);
+}
+
+Allotment& Allotments::add(const std::string& name, std::shared_ptr<AccountLoad> joined) {
   const size_t room = 2 * (all_.size() + 1);
   holders_.reserve(room);
   busy_.reserve(room);
   changed_.reserve(room);
-  auto allotment = std::make_unique<Allotment>(loads_.of(account), worker_, some_must_close_);
-  return *all_.emplace(account, std::move(allotment)).first->second;
+  auto allotment =
+      std::make_unique<Allotment>(*this, loads_.of(name), std::move(joined), worker_, some_must_close_);
+  return *all_.emplace(name, std::move(allotment)).first->second;
+}
+
+/// In the list, strangers have a name that no account has.
+Allotment& Allotments::of_nameless(const ClientConnection& connection) {
+  if (strangers_ == nullptr) {
+    strangers_ = &add(std::string(1, '\0') + anonymous_account_, loads_.of(anonymous_account_));
+  }
+  if (connection.seat.load() != strangers_->joined_.get()) {
+    return *strangers_;
+  }
+  if (anonymous_ == nullptr) {
+    anonymous_ = &of(anonymous_account_);
+  }
+  return *anonymous_;
 }
 
 void Allotments::place(ClientConnection& connection) {
   const auto& identity = connection.client.account.identity();
-  if (identity == nullptr && anonymous_ == nullptr) {
-    anonymous_ = &of(anonymous_account_);
-  }
-  Allotment& allotment = identity == nullptr ? *anonymous_ : of(identity->account_name());
+  Allotment& allotment = identity == nullptr ? of_nameless(connection) : of(identity->account_name());
   if (connection.allotment != &allotment) {
     allotment.holders_.make_room(allotment.connection_count_ + 1);
     move(connection, allotment);
@@ -184,9 +212,10 @@ void Allotments::settle(ClientConnection& connection) {
 }
 
 void Allotments::settle_account(ClientConnection& connection) {
+  const Allotment* const nameless = connection.seat.load() == nullptr ? strangers_ : anonymous_;
   const bool is_placed =
       connection.placed_as == connection.client.account.number() &&
-      (connection.client.account.identity() != nullptr || connection.allotment == anonymous_);
+      (connection.client.account.identity() != nullptr || connection.allotment == nameless);
   if (!is_placed) [[unlikely]] {
     try {
       place(connection);
@@ -214,6 +243,9 @@ void Allotments::remove(ClientConnection& connection) {
 void Allotments::forget(Allotment& allotment) {
   if (&allotment == anonymous_) {
     anonymous_ = nullptr;
+  }
+  if (&allotment == strangers_) {
+    strangers_ = nullptr;
   }
   holders_.rank(allotment, 0);
   std::erase(busy_, &allotment);
@@ -283,18 +315,25 @@ ClientConnection* Allotments::next_to_look_at(Allotment& allotment) {
 
 void Allotments::rank(ClientConnection& connection, size_t bytes) {
   Allotment& allotment = *connection.allotment;
-  allotment.held_bytes_ += bytes - connection.all_held_bytes;
+  allotment.held_bytes_ += bytes - connection.ranked_bytes;
   connection.all_held_bytes = bytes;
   allotment.holders_.rank(connection, bytes);
   rank(allotment);
-  if (bytes_max_ != 0) [[unlikely]] {
-    note_change(allotment);
-  }
+  note_bytes(allotment);
 }
 
 void Allotments::pass_over(ClientConnection& connection) {
-  connection.allotment->holders_.rank(connection, 0);
-  rank(*connection.allotment);
+  Allotment& allotment = *connection.allotment;
+  allotment.held_bytes_ -= connection.ranked_bytes;
+  allotment.holders_.rank(connection, 0);
+  rank(allotment);
+  note_bytes(allotment);
+}
+
+void Allotments::note_bytes(Allotment& allotment) {
+  if (bytes_max_ != 0 && allotment.joined_ == nullptr) [[unlikely]] {
+    note_change(allotment);
+  }
 }
 
 void Allotments::rank(Allotment& allotment) {

@@ -13,6 +13,9 @@
 // A place is one request: it is taken before the request is executed, and free when the turn is over. A
 // request that is parked keeps its place.
 //
+// A client that names no account is a stranger until the anonymous account lets it in (it has a seat then).
+// Strangers have no limits: what they ask is refused, and what they hold is not that account's.
+//
 // One owner, one thread at a time: that of the loop. Allocates when a connection comes, or its account
 // changes. Without limits (`Settings::account_*_max`) it keeps the order of those that hold most, and nothing
 // else.
@@ -34,11 +37,14 @@
 
 namespace rowsocket::server {
 
+class Allotments;
+
 /// One account's part. Ranked by what its connection that holds most holds.
 class Allotment : public Holder {
  public:
-  /// May throw std::bad_alloc.
-  Allotment(std::shared_ptr<AccountLoad> of_account, Inbox& worker, std::atomic<bool>& must_close);
+  /// `joined`: of strangers, the account that may let them in; else nullptr. May throw std::bad_alloc.
+  Allotment(Allotments& all, std::shared_ptr<AccountLoad> of_account, std::shared_ptr<AccountLoad> joined,
+            Inbox& worker, std::atomic<bool>& must_close);
   ~Allotment();  ///< gives everything back
   Allotment(const Allotment&) = delete;
   Allotment& operator=(const Allotment&) = delete;
@@ -48,6 +54,9 @@ class Allotment : public Holder {
   /// The connection's next request of this turn may be executed, as one of at most `count_max`. If not, it is
   /// to be held back. For the thread of the loop.
   [[nodiscard]] bool has_place(ClientConnection& connection, uint32_t count_max);
+  /// A stranger takes a seat of the account that lets it in, and is its from here on. False where the account
+  /// has `count_max` connections already. For the thread of the loop.
+  [[nodiscard]] bool let_in(ClientConnection& connection, uint32_t count_max);
 
  private:
   friend class Allotments;
@@ -60,7 +69,9 @@ class Allotment : public Holder {
   void let_go(ClientConnection& connection);
   void publish_bytes();
 
+  Allotments& all_;
   const std::shared_ptr<AccountLoad> load_;
+  const std::shared_ptr<AccountLoad> joined_;
   AccountLoad::Part part_;
   size_t connection_count_ = 0;
 
@@ -135,7 +146,7 @@ class Allotments {
 
   /// The connection holds so much now.
   void rank(ClientConnection& connection, size_t bytes);
-  /// It is not found as the one that holds most until it is ranked again.
+  /// It is not found as the one that holds most, and what it holds does not count, until it is ranked again.
   void pass_over(ClientConnection& connection);
   /// The connection that holds most; nullptr if none holds anything.
   [[nodiscard]] ClientConnection* largest_holder() const;
@@ -144,11 +155,14 @@ class Allotments {
 
  private:
   [[nodiscard]] Allotment& of(const std::string& account);
+  [[nodiscard]] Allotment& of_nameless(const ClientConnection& connection);
+  [[nodiscard]] Allotment& add(const std::string& name, std::shared_ptr<AccountLoad> joined);
   [[nodiscard]] ClientConnection* next_with_place();
   [[nodiscard]] static ClientConnection* next_to_look_at(Allotment& allotment);
   void move(ClientConnection& connection, Allotment& to);
   void stop_waiting(ClientConnection& connection);
   void rank(Allotment& allotment);
+  void note_bytes(Allotment& allotment);
   void note_change(Allotment& allotment);
   void forget(Allotment& allotment);
 
@@ -158,7 +172,8 @@ class Allotments {
   std::atomic<bool> some_must_close_{false};  ///< another worker says so
   std::unordered_map<std::string, std::unique_ptr<Allotment>> all_;
   std::string anonymous_account_;
-  Allotment* anonymous_ = nullptr;  ///< of connections that have named no account; nullptr = none has come
+  Allotment* anonymous_ = nullptr;  ///< of connections that have named no account; nullptr = none is in
+  Allotment* strangers_ = nullptr;  ///< those of them that are not in; nullptr = none has come
   uint32_t requests_max_ = 0;
   size_t bytes_max_ = 0;
   size_t waiting_count_ = 0;  ///< connections that are held back

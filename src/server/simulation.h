@@ -89,6 +89,7 @@ class SimulatedTransport final : public net::Transport {
 
   void shut_down_output() override { wire_->worker_ended = true; }
   [[nodiscard]] bool is_gone() const override { return wire_->client_ended || wire_->is_reset; }
+  [[nodiscard]] bool is_broken() const override { return wire_->is_reset; }
 
  private:
   std::shared_ptr<Wire> wire_;

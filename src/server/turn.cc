@@ -279,8 +279,7 @@ bool Turn::is_welcome(ClientConnection& connection, const Request& request) {
          "nothing");
     return true;
   }
-  connection.seat = connection.allotment->load().take_seat(settings_->account_connections_max);
-  if (connection.seat.load() != nullptr) {
+  if (connection.allotment->let_in(connection, settings_->account_connections_max)) {
     return true;
   }
   counters_.add(Counter::account_connections_refused);

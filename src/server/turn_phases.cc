@@ -270,8 +270,8 @@ void TurnLoop::bound_held_bytes() {
   connections_.bound_held_bytes(bytes_max, world_.selections);
 }
 
-/// Those that wait for others of their account are not polled: whoever is gone gives up its place in the
-/// line, and its seat. A few at a time, so that a long line costs the others little.
+/// Those that wait for others of their account are not polled: one whose connection is broken gives up its
+/// place in the line, and its seat. A few at a time, so that a long line costs the others little.
 void TurnLoop::look_at_held_back() {
   Allotments& allotments = connections_.allotments();
   if (!allotments.some_wait()) [[likely]] {
@@ -280,7 +280,7 @@ void TurnLoop::look_at_held_back() {
   }
   if (now_ms_ >= next_look_ms_) {
     allotments.look_at_waiting(limits::waiting_per_look, [this](ClientConnection& connection) {
-      if (connection.is_gone()) {
+      if (connection.stream.is_broken()) {
         world_.counters.add(Counter::requests_stopped);
         connections_.close(connection);
       }

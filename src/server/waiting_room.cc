@@ -6,11 +6,15 @@
 namespace rowsocket::server {
 
 bool WaitingRoom::offer(ClientConnection& connection) {
+  const uint64_t account = connection.client.account.number();
   const MutexLock lock(mutex_);
-  if (guests_.size() >= limits::waiting_room_places) {
+  const auto of_account = std::count_if(guests_.begin(), guests_.end(),
+                                        [account](const Guest& guest) { return guest.account == account; });
+  if (guests_.size() >= limits::waiting_room_places ||
+      of_account >= std::ptrdiff_t{limits::waiting_room_places_of_account}) {
     return false;
   }
-  guests_.push_back({&connection, nullptr, false});
+  guests_.push_back({&connection, account, nullptr, false});
   waiting_count_.fetch_add(1, std::memory_order_relaxed);
   return true;
 }

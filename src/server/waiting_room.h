@@ -8,8 +8,9 @@
 //   stand-in            enter · execute · commit · leave · give back
 //   ticker                        stop_those_gone · make_way · withdraw
 //
-// There are few places, so that one row that many clients change does not keep all threads. Other requests
-// stay parked, and the loop tries them again.
+// There are few places, so that one row that many clients change does not keep all threads. One account gets
+// not all of them, so that its locks do not keep the others out. Other requests stay parked, and the loop
+// tries them again.
 //
 // Thread-safe. While a connection is in the room, it is away: the loop does not touch it.
 #pragma once
@@ -49,6 +50,7 @@ class WaitingRoom {
  private:
   struct Guest {
     ClientConnection* connection;
+    uint64_t account;          ///< its number
     engine::Session* session;  ///< that runs its request; nullptr = none has entered
     bool is_stopped;
   };

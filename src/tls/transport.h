@@ -55,6 +55,7 @@ class TlsTransport final : public net::Transport {
   [[nodiscard]] net::Transfer send(const char* bytes, size_t byte_count) override;
   void shut_down_output() override;
   [[nodiscard]] bool is_gone() const override { return net::peer_is_gone(socket_.get()); }
+  [[nodiscard]] bool is_broken() const override { return net::peer_is_broken(socket_.get()); }
 
   [[nodiscard]] bool holds_input() const override { return holds_input_; }
   [[nodiscard]] bool receives_when_writable() const override { return receives_when_writable_; }

@@ -229,3 +229,23 @@ def test_who_holds_most_of_its_account_is_closed(own: RowSocketServer) -> None:
         assert other.ask(b"0\t=\t1\t2\t1\t0\tD") == CHANGED
         assert small.ask(b"") == OK
         assert small.ask(b"0\t=\t1\t2\t1\t0\tD") == CHANGED
+
+
+def test_none_is_closed_for_what_another_holds_that_waits_for_a_lock(own: RowSocketServer) -> None:
+    """That one could not be closed now; closing the others would win nothing."""
+    closed, waited = own.counter("account_connections_closed"), own.counter("waited_alone")
+    with contextlib.ExitStack() as stack:
+        large, *small = [stack.enter_context(reader(own, "app")) for _ in range(6)]
+        session = stack.enter_context(contextlib.closing(own.connect()))
+        with session.cursor() as cursor:
+            cursor.execute("BEGIN")
+            cursor.execute("SELECT * FROM d.t WHERE id = 1 FOR UPDATE")
+            large.send(b"0\t=\t1\t1\t1\t0\tU\t1\t" + b"x" * (3 << 20) + b"\n")
+            own.wait_until("waits on a thread of its own", lambda: own.counter("waited_alone") > waited)
+            set_limit(own, "bytes", 2 << 20)
+            for one in small:
+                assert one.ask(FIND) == ROW
+            cursor.execute("ROLLBACK")
+        assert large.line() == CHANGED
+        assert own.counter("account_connections_closed") == closed
+        own.sql("UPDATE d.t SET a = 'ten'")

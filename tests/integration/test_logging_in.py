@@ -54,11 +54,13 @@ def test_by_default_a_client_that_names_no_account_may_do_nothing(closed_server:
 def test_a_client_may_end_its_sending_side_behind_a_login(closed_server: RowSocketServer) -> None:
     """As `printf ... | nc` does. The last of many logins is surely looked at behind the end."""
     login = b"A\t2\tapp\t" + PASSWORD.encode()
-    with account(closed_server, "app@localhost", grants=["SELECT ON d.t"]):
-        with closed_server.raw("write") as connection:
-            connection.send(b"".join(line + b"\n" for line in [*[login] * 20, OPEN, FIND]))
-            connection.socket.shutdown(socket.SHUT_WR)
-            assert [connection.line() for _ in range(22)] == [*[OK] * 21, ROW]
+    with (
+        account(closed_server, "app@localhost", grants=["SELECT ON d.t"]),
+        closed_server.raw("write") as connection,
+    ):
+        connection.send(b"".join(line + b"\n" for line in [*[login] * 20, OPEN, FIND]))
+        connection.socket.shutdown(socket.SHUT_WR)
+        assert [connection.line() for _ in range(22)] == [*[OK] * 21, ROW]
 
 
 def test_the_password_of_an_account_lets_in(closed_server: RowSocketServer) -> None:
