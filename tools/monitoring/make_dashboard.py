@@ -95,6 +95,7 @@ ROWS: dict[str, list[Panel]] = {
             ],
             "stat",
             "Since the plugin was loaded.",
+            RED_FROM_1,
         ),
     ],
     "Requests": [
@@ -127,7 +128,6 @@ ROWS: dict[str, list[Panel]] = {
                 (f"topk(10, {quantile(0.5)})", f"p50 {OF_TABLE}"),
                 (f"topk(10, {quantile(0.99)})", f"p99 {OF_TABLE}"),
             ],
-            look=RED_FROM_1,
             note="Needs rowsocket_request_times = ON.",
         ),
         Panel(
