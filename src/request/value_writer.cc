@@ -33,6 +33,14 @@ size_t count_escapes(std::string_view bytes, const ValueFormat& format) {
   }));
 }
 
+#if defined(__SSE2__)
+/// Of the bytes in these lanes: max(b, limit) == b exactly where b >= limit.
+inline bool need_no_escape(__m128i bytes, __m128i limit, int lanes) {
+  const int plain_lanes = _mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(bytes, limit), bytes));
+  return (plain_lanes & lanes) == lanes;
+}
+#endif
+
 }  // namespace
 
 /// False if no value follows.
@@ -118,15 +126,31 @@ void ValueWriter::escaped(std::string_view bytes) {
   const char* const from_end = from + bytes.size();
   *to++ = format_.separator;
 #if defined(__SSE2__)
-  // 16 bytes at once where none of them needs escaping: max(b, limit) == b exactly where b >= limit.
   const __m128i limit = _mm_set1_epi8(static_cast<char>(format_.escape_below));
   for (; from_end - from >= 16; from += 16) {
     const __m128i chunk = _mm_loadu_si128(reinterpret_cast<const __m128i*>(from));
-    if (_mm_movemask_epi8(_mm_cmpeq_epi8(_mm_max_epu8(chunk, limit), chunk)) == 0xFFFF) [[likely]] {
+    if (need_no_escape(chunk, limit, 0xFFFF)) [[likely]] {
       _mm_storeu_si128(reinterpret_cast<__m128i*>(to), chunk);
       to += 16;
     } else {
       to = escape(from, from + 16, to, format_);
+    }
+  }
+  if (from_end - from >= 8) {
+    const __m128i chunk = _mm_loadl_epi64(reinterpret_cast<const __m128i*>(from));
+    if (need_no_escape(chunk, limit, 0xFF)) [[likely]] {
+      _mm_storel_epi64(reinterpret_cast<__m128i*>(to), chunk);
+      to += 8;
+      from += 8;
+    }
+  }
+  if (from_end - from >= 4) {
+    int chunk = 0;
+    std::memcpy(&chunk, from, sizeof chunk);
+    if (need_no_escape(_mm_cvtsi32_si128(chunk), limit, 0xF)) [[likely]] {
+      std::memcpy(to, &chunk, sizeof chunk);
+      to += sizeof chunk;
+      from += sizeof chunk;
     }
   }
 #endif
