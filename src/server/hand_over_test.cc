@@ -394,6 +394,21 @@ TEST_F(StandInTest, more_requests_than_there_is_room_for_wait_and_all_are_done) 
   EXPECT_LE(server_.threads(), 8U);
 }
 
+TEST_F(StandInTest, a_client_that_is_held_back_goes_on_when_the_stuck_one_of_its_account_is_done) {
+  config_.settings.account_requests_max = 1;
+  start();
+  TestClient stuck = with_items(writer());
+  TestClient held_back = with_items(writer());
+  hold_next_request(true);
+  stuck.send(find_pen);
+  ASSERT_TRUE(eventually([this] { return is_held_.load(); }));
+  held_back.send(find_ink);
+  ASSERT_TRUE(eventually([this] { return server_.counter(Counter::requests_held_back) == 1; }));
+  let_go();
+  EXPECT_EQ(stuck.lines(1), pen);
+  EXPECT_EQ(held_back.lines(1), ink);
+}
+
 TEST_F(StandInTest, a_server_stops_while_requests_wait_alone) {
   start();
   TestClient waiting = with_items(writer());
