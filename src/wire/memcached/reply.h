@@ -210,10 +210,21 @@ class ValuesReply final : public CommonReply {
 /// Around keys of several containers.
 class SeveralReply final : public CommonReply {
  public:
-  SeveralReply(Buffer& out, State& state) : CommonReply(out, nullptr, false, &state) {}
+  SeveralReply(Buffer& out, State& state, std::span<Request* const> members)
+      : CommonReply(out, nullptr, false, &state), members_(members) {}
   void group_begins() override {}
   void group_ends() override { say("END"); }
-  void group_failed(size_t, const Error& error) override { failed(error); }
+  /// In the words of a key alone, which know its container.
+  void group_failed(size_t member, const Error& error) override {
+    if (member < members_.size()) {
+      members_[member]->reply->failed(error);
+    } else {
+      failed(error);
+    }
+  }
+
+ private:
+  std::span<Request* const> members_;
 };
 
 /// incr, decr: the new number.

@@ -355,7 +355,30 @@ TEST_F(RespTest, a_group_that_fails_says_that_nothing_was_done) {
   out.clear();
   parsed.request->reply->group_failed(0, Error(ErrorCode::no_transactions));
   EXPECT_THAT(std::string(out.view()), HasSubstr("-EXECABORT Transaction discarded, nothing of it was done: "
-                                                 "no_transactions"));
+                                                 "container 'all': no_transactions"));
+}
+
+TEST_F(RespTest, a_refusal_names_the_container_of_its_key_and_no_table) {
+  const Error refusal = denied(1142, "SELECT denied to 'ann'@'%'", "table d.t");
+  const std::string_view named = "-NOPERM container 'wide': sql 1142: SELECT denied to 'ann'@'%'\r\n";
+  for (const std::string_view command :
+       {"DEL a @@wide.1|2", "EXISTS a @@wide.1|2", "MGET a @@wide.1|2", "MSET a 1 @@wide.1|2 b"}) {
+    const Request& request = request_of(std::string(command) + "\r\n");
+    ASSERT_EQ(request.kind, RequestKind::group) << command;
+    out.clear();
+    request.reply->group_failed(1, refusal);
+    EXPECT_EQ(out.view(), named) << command;
+  }
+  answer_to({"MULTI"});
+  answer_to({"GET", "a"});
+  answer_to({"GET", "@@wide.1|2"});
+  const Parsed parsed = parse(encoded({"EXEC"}));
+  out.clear();
+  parsed.request->reply->group_failed(1, refusal);
+  EXPECT_EQ(out.view(), named);
+  out.clear();
+  parsed.request->reply->group_failed(Reply::every_member, ErrorCode::commit_failed);
+  EXPECT_THAT(std::string(out.view()), HasSubstr(": commit_failed"));
 }
 
 TEST_F(RespTest, exec_says_why_a_command_can_not_be_done_any_more) {

@@ -55,11 +55,11 @@ Request* Plan::whole() const {
   if (count_ == 1) [[likely]] {
     return requests_[0];
   }
-  auto* const group = make_request<Group, SeveralReply>(scope_);
+  auto* const group = make_request<Group, SeveralReply>(scope_, requests());
   if (group == nullptr) {
     return nullptr;
   }
-  group->members = requests_.first(count_);
+  group->members = requests();
   if (count_ > limits::group_requests_max) {
     group->mistake = ErrorCode::too_many_values;
   }

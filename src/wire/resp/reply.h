@@ -262,13 +262,33 @@ class ExpiryReply final : public CommonReply {
   size_t row_begin_ = 0;
 };
 
-/// Around some requests that one command is.
-class SeveralReply final : public CommonReply {
+/// Around some requests that are done together.
+class GroupReply : public CommonReply {
  public:
-  explicit SeveralReply(Buffer& out) : CommonReply(out, Form::values, 2, nullptr) {}
-  void group_begins() override {}
   void group_ends() override {}
-  void group_failed(size_t, const Error& error) override { failed(error); }
+  /// In the words of a request alone, which know its container.
+  void group_failed(size_t member, const Error& error) override {
+    if (member < members_.size()) {
+      members_[member]->reply->failed(error);
+    } else {
+      failed(error);
+    }
+  }
+
+ protected:
+  GroupReply(Buffer& out, std::span<Request* const> members)
+      : CommonReply(out, Form::values, 2, nullptr), members_(members) {}
+  ~GroupReply() = default;
+
+ private:
+  std::span<Request* const> members_;
+};
+
+/// Around those that one command is.
+class SeveralReply final : public GroupReply {
+ public:
+  SeveralReply(Buffer& out, std::span<Request* const> members) : GroupReply(out, members) {}
+  void group_begins() override {}
 };
 
 }  // namespace rowsocket::wire::resp

@@ -99,15 +99,14 @@ void lead_with_abort(Buffer& out, size_t begin) {
   out.advance(abort.size() - plain.size());
 }
 
-class ExecReply final : public CommonReply {
+class ExecReply final : public GroupReply {
  public:
-  ExecReply(Buffer& out, uint32_t command_count)
-      : CommonReply(out, Form::values, 2, nullptr), command_count_(command_count) {}
+  ExecReply(Buffer& out, std::span<Request* const> members, uint32_t command_count)
+      : GroupReply(out, members), command_count_(command_count) {}
   void group_begins() override { append_number(out(), '*', command_count_); }
-  void group_ends() override {}
-  void group_failed(size_t, const Error& error) override {
+  void group_failed(size_t member, const Error& error) override {
     const size_t begin = out().size();
-    failed(error);
+    GroupReply::group_failed(member, error);
     lead_with_abort(out(), begin);
   }
 
@@ -180,7 +179,7 @@ Request* make_exec(const Scope& scope) {
   if (plan.stands_alone() || plan.requests().size() > limits::group_requests_max) {
     return refuse_within<RefusedExecReply>(scope, refuse_alone(scope, "-ERR a container has changed"));
   }
-  auto* const group = make_request<Group, ExecReply>(scope, state.collected_count);
+  auto* const group = make_request<Group, ExecReply>(scope, plan.requests(), state.collected_count);
   if (group != nullptr) {
     group->members = plan.requests();
     state.executes = true;
