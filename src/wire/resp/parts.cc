@@ -45,6 +45,9 @@ void Plan::refuse(std::string_view line) {
 
 void Plan::refuse_with(Request* request) {
   is_refused_ = true;
+  if (request != nullptr) {
+    request->for_readers = !for_strangers_;
+  }
   stand_alone(request);
 }
 

@@ -75,11 +75,17 @@ class CommonReply : public Reply {
   uint32_t version_;
 };
 
-/// One line, whatever comes of the request. Of a request that has a mistake, the line says which.
+/// One line. Of a request that has a mistake, the line says which.
 class LineReply : public CommonReply {
  public:
   LineReply(Buffer& out, std::string_view line) : CommonReply(out, Form::values, 2, nullptr), line_(line) {}
-  void failed(const Error&) override { append_line(out(), line_); }
+  void failed(const Error& error) override {
+    if (error.code == ErrorCode::not_authenticated) {
+      CommonReply::failed(error);
+    } else {
+      append_line(out(), line_);
+    }
+  }
   void done() override { append_line(out(), line_); }
 
  private:
