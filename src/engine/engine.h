@@ -387,6 +387,8 @@ class Session {
   /// A client that names no account sends its first request: may it come in, having come so? May throw
   /// std::bad_alloc.
   [[nodiscard]] virtual bool admits(const Entrance&) { return true; }
+  /// Whether the account, by its number, is there (still): asked where nothing is done as that account.
+  [[nodiscard]] virtual bool has_account(uint64_t) { return true; }
   /// A client has sent a wrong secret, from this numeric address (empty: through a unix socket).
   virtual void note_wrong_secret(const std::string&) {}
 };

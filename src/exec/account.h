@@ -55,9 +55,10 @@ class Account {
 
   /// nullptr = it has not logged in.
   [[nodiscard]] const std::shared_ptr<engine::Identity>& identity() const { return identity_; }
-  /// The same for people: 0 of a stranger.
+  /// The same for people: 0 of a stranger, and of a client that is barred.
   [[nodiscard]] uint64_t shown_number() const {
-    return granted_ == Access::none ? engine::own_account : number();
+    const bool is_out = granted_ == Access::none || (identity_ == nullptr && is_barred_);
+    return is_out ? engine::own_account : number();
   }
 
   /// Clients share what they opened with clients of the same number only.

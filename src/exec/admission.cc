@@ -175,17 +175,36 @@ Begin Admission::admit(Client& client, const Request& request, const Settings& s
         error = authenticate(client, static_cast<const Authenticate&>(request), settings);
         break;
       case RequestKind::nothing:
-        error.code = request.mistake;
-        break;
       case RequestKind::refused:
       case RequestKind::group:
-        error.code = request.mistake != ErrorCode::none ? request.mistake : ErrorCode::unknown_command;
+        error.code = check_answer(client, request, settings);
         break;
     }
   } catch (...) {
     error = ErrorCode::out_of_memory;
   }
   return error.ok() ? Begin::ready : Begin::failed;
+}
+
+/// Asked of the host once in a turn, where clients of one account follow each other.
+bool Admission::is_there(uint64_t account) {
+  if (account_there_ == account) [[likely]] {
+    return true;
+  }
+  if (!session_.has_account(account)) {
+    return false;
+  }
+  account_there_ = account;
+  return true;
+}
+
+/// Of what asks for no table, or is no request.
+ErrorCode Admission::check_answer(const Client& client, const Request& request, const Settings& settings) {
+  if (request.for_readers && (!client.account.may_read(settings) || !is_there(client.account.number()))) {
+    return ErrorCode::not_authenticated;
+  }
+  const bool is_right = request.kind == RequestKind::nothing || request.mistake != ErrorCode::none;
+  return is_right ? request.mistake : ErrorCode::unknown_command;
 }
 
 /// What a client opened is its account's: it is gone when the client is somebody else. Nothing that is staged

@@ -5,7 +5,9 @@
 // exists.
 #pragma once
 
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <utility>
 
@@ -40,11 +42,16 @@ class Admission {
   [[nodiscard]] std::unique_ptr<engine::ColumnTypes> take_column_types() { return std::move(column_types_); }
   /// A selection that its client has replaced is not used any more.
   void forget_retired() { retired_.clear(); }
+  /// What is admitted from now on came after what was admitted before.
+  void forget_accounts() { account_there_.reset(); }
 
  private:
   [[nodiscard]] engine::Begin open(Client& client, const Open& open, const Settings& settings, Error& error);
   [[nodiscard]] engine::Begin select(Client& client, const Request& request, const Settings& settings,
                                      engine::Selection*& selection, Error& error);
+  [[nodiscard]] bool is_there(uint64_t account);
+  [[nodiscard]] ErrorCode check_answer(const Client& client, const Request& request,
+                                       const Settings& settings);
   [[nodiscard]] Error authenticate(Client& client, const Authenticate& request, const Settings& settings);
   [[nodiscard]] engine::Begin select_columns(Client& client, uint32_t id, std::string_view columns,
                                              engine::Selection*& selection, Error& error);
@@ -53,6 +60,7 @@ class Admission {
                                            Error& error);
 
   engine::Session& session_;
+  std::optional<uint64_t> account_there_;  ///< it was, when it was last asked for
   std::unique_ptr<engine::ColumnTypes> column_types_;
   RetiredSelections retired_;  ///< what clients replaced in this turn; staged requests may point to them
 };

@@ -156,6 +156,55 @@ TEST_F(AdmissionTest, an_unknown_command_is_unknown_to_everybody) {
   EXPECT_EQ(ask(connect(), Ask::refused(ErrorCode::none)), "error unknown_command");
 }
 
+TEST_F(AdmissionTest, what_is_for_readers_is_told_nobody_else) {
+  settings.secret_read = "r";
+  use_settings();
+  Connection& client = connect();
+  EXPECT_EQ(ask(client, Ask::nothing()), "ok");
+  EXPECT_EQ(ask(client, Ask::nothing().for_readers()), "error not_authenticated");
+  EXPECT_EQ(ask(client, Ask::refused(ErrorCode::syntax).for_readers()), "error not_authenticated");
+  EXPECT_EQ(ask(client, Ask::authenticate("r")), "ok");
+  EXPECT_EQ(ask(client, Ask::nothing().for_readers()), "ok");
+  EXPECT_EQ(ask(client, Ask::refused(ErrorCode::syntax).for_readers()), "error syntax");
+  client.client.account.set_barred(true);
+  EXPECT_EQ(ask(client, Ask::nothing().for_readers()), "error not_authenticated");
+  EXPECT_EQ(client.client.account.shown_number(), engine::own_account);
+}
+
+TEST_F(AdmissionTest, who_has_no_account_any_more_is_no_reader) {
+  Connection& client = connect();
+  Connection& other = connect();
+  for (Connection* const one : {&client, &other}) {
+    one->client.account.set_outcome(std::make_shared<Somebody>(one == &client ? 7 : 8));
+    ask(*one, Ask::authenticate("", Authenticate::Method::account));
+  }
+  begin();
+  send(client, Ask::nothing().for_readers());
+  engine.drop_account(7);
+  send(other, Ask::nothing().for_readers());
+  send(client, Ask::nothing().for_readers());
+  send(other, Ask::nothing().for_readers());
+  executor->others_came();
+  send(client, Ask::nothing().for_readers());
+  end();
+  EXPECT_THAT(replies(client),
+              testing::ElementsAre("ok", "error not_authenticated", "error not_authenticated"));
+  EXPECT_THAT(replies(other), testing::ElementsAre("ok", "ok"));
+  EXPECT_EQ(ask(client, Ask::nothing().for_readers()), "error not_authenticated");
+  EXPECT_EQ(ask(client, Ask::nothing()), "ok");
+}
+
+TEST_F(AdmissionTest, whether_an_account_is_there_is_asked_again_where_others_came) {
+  Connection& client = connect();
+  begin();
+  send(client, Ask::nothing().for_readers());
+  engine.drop_account(client.client.account.number());
+  executor->others_came();
+  send(client, Ask::nothing().for_readers());
+  end();
+  EXPECT_THAT(replies(client), testing::ElementsAre("ok", "error not_authenticated"));
+}
+
 TEST_F(AdmissionTest, an_unknown_id_comes_before_a_malformed_request) {
   Connection& shop = shopper();
   EXPECT_EQ(ask(shop, Ask::find(7, {"1"}).malformed(ErrorCode::syntax)), "error unknown_id");

@@ -76,6 +76,10 @@ class Ask {
     base().mistake = mistake;
     return std::move(*this);
   }
+  Ask for_readers() && {
+    base().for_readers = true;
+    return std::move(*this);
+  }
   Ask changing_state() && {
     base().changes_state = true;
     return std::move(*this);

@@ -41,6 +41,7 @@ void Executor::use_settings(std::shared_ptr<const Settings> settings) {
 }
 
 void Executor::begin_turn(uint64_t now_ms, bool is_patient) {
+  admission_.forget_accounts();
   staging_.begin_turn(now_ms, is_patient);
   trail_.begin_turn();
   tally_.begin_turn(now_ms);

@@ -70,7 +70,10 @@ class Executor {
   /// nothing of this client is executed in this turn any more then. Never throws.
   [[nodiscard]] Executed execute(Client& client, const Request& request, size_t position);
   /// What is executed from now on came after everything that was executed in this turn.
-  void others_came() { session_.expire_snapshot(); }
+  void others_came() {
+    admission_.forget_accounts();
+    session_.expire_snapshot();
+  }
   /// True if the last request was the first of its client that a strict server would refuse.
   [[nodiscard]] bool met_first_lenience() const { return met_first_lenience_; }
   /// Commit; afterwards every reply of the turn is final. Never throws.

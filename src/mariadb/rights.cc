@@ -112,6 +112,14 @@ bool take_account(Security_context& context, const AccountNames& names) {
   return take_account(context, names, by_address);
 }
 
+bool is_there(const AccountNames& names) {
+  if (!names.priv_user.empty() && !names.priv_host.empty()) {
+    return is_account(names.priv_user, names.priv_host);
+  }
+  Security_context context;
+  return take_account(context, names);
+}
+
 Rights::Rights(THD* thd)
     : thd_(thd), own_user_(thd->main_security_ctx.user), own_host_or_ip_(thd->main_security_ctx.host_or_ip) {
   context_.init();

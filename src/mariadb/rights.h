@@ -46,6 +46,9 @@ struct Allowed {
 /// be told from others. `context` keeps pointers into `names`.
 [[nodiscard]] bool take_account(Security_context& context, const AccountNames& names);
 
+/// Whether the account is there (still). From any thread of the server.
+[[nodiscard]] bool is_there(const AccountNames& names);
+
 class Rights {
  public:
   explicit Rights(THD* thd);

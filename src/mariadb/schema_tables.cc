@@ -14,6 +14,7 @@
 #include "base/mutex.h"
 #include "exec/table_statistics.h"
 #include "mariadb/accounts.h"
+#include "mariadb/rights.h"
 #include "mariadb/schema_rows.h"
 #include "mariadb/schema_tables.h"
 
@@ -102,8 +103,8 @@ bool tell_connection(THD* thd, TABLE* table, const ConnectionFigures& figures) {
   if (!may_see_clients_of(thd, account.get())) {
     return false;
   }
-  const std::string name =
-      account == nullptr ? "" : account->names.priv_user + "@" + account->names.priv_host;
+  const bool may_do_something = account != nullptr && is_there(account->names);
+  const std::string name = may_do_something ? account->whole_name() : "";
   return SchemaRow(table)
       .number(figures.number)
       .number_or_null(figures.log_number)

@@ -65,7 +65,10 @@ class ProtocolTest : public testing::Test {
   /// What is answered to a request that no table is asked about.
   std::string answer_of(const Request& request) {
     out.clear();
-    if (request.mistake != ErrorCode::none) {
+    const bool asks_nothing = request.kind == RequestKind::nothing || request.kind == RequestKind::refused;
+    if (is_stranger && (request.for_readers || !asks_nothing)) {
+      request.reply->failed(ErrorCode::not_authenticated);
+    } else if (request.mistake != ErrorCode::none) {
       request.reply->failed(request.mistake);
     } else {
       request.reply->done();
@@ -131,6 +134,7 @@ class ProtocolTest : public testing::Test {
     return words;
   }
 
+  bool is_stranger = false;  ///< exec finds that the client may not read
   Settings settings;
   Arena arena;
   Buffer out;

@@ -170,7 +170,9 @@ inline void tell_member(const Request& request, uint8_t outcome) {
 inline void tell(const Request& request, uint8_t outcome) {
   const Error failure(ErrorCode::sql, 1062, "a detail\r\nof two lines");
   const bool fails = outcome % 7 == 6;
-  if (request.mistake != ErrorCode::none) {
+  if (request.for_readers && outcome % 11 == 10) {
+    request.reply->failed(ErrorCode::not_authenticated);
+  } else if (request.mistake != ErrorCode::none) {
     request.reply->failed(request.mistake);
   } else if (request.kind == RequestKind::group) {
     if (fails) {

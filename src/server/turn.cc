@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <new>
 #include <utility>
 
 #include "base/invariant.h"
@@ -50,10 +51,13 @@ void end_stream(ClientConnection& connection, const Parsed& parsed) {
   }
 }
 
-/// It has nothing to do, or says who its client is: no account's limits concern it.
+/// It has nothing to do, or says who its client is: it takes no place of its account's.
 bool is_free(const Request& request) {
   return request.kind == RequestKind::authenticate || request.kind == RequestKind::nothing;
 }
+
+/// Nothing of it depends on who its client is.
+bool is_for_anybody(const Request& request) { return is_free(request) && !request.for_readers; }
 
 /// Requests that were put back are parsed again: whatever was found behind them is forgotten.
 void rewind(ClientConnection& connection, size_t put_back_at, uint64_t retry_at_ms) {
@@ -235,9 +239,10 @@ bool Turn::execute_next(ClientConnection& connection, std::string_view input, co
     connection.state = State::failed;
     return false;
   }
+  const Request* request = parsed.request;
   if (parsed.status == Parsed::Status::request &&
-      (waits_for_login(connection, *parsed.request) || !is_welcome(connection, *parsed.request) ||
-       is_held_back(connection, *parsed.request) || !execute(connection, *parsed.request))) {
+      (waits_for_login(connection, *request) || !is_welcome(connection, request) ||
+       is_held_back(connection, *request) || !execute(connection, *request))) {
     return false;
   }
   connection.parsed_bytes += parsed.consumed_bytes;
@@ -262,24 +267,44 @@ bool Turn::waits_for_login(ClientConnection& connection, const Request& request)
   return true;
 }
 
+/// A request that is answered that its client has not logged in. May throw std::bad_alloc.
+const Request* Turn::turned_away(const Request& request) {
+  auto* const refused = arena_.make<Request>();
+  if (refused == nullptr) {
+    throw std::bad_alloc();
+  }
+  refused->mistake = ErrorCode::not_authenticated;
+  refused->changes_state = request.changes_state;
+  refused->reply = request.reply;
+  return refused;
+}
+
 /// A client that names no account comes in with the first request that the anonymous account may ask: it has
-/// come as this account wants it, and takes a seat of it. False where the account has too many.
-bool Turn::is_welcome(ClientConnection& connection, const Request& request) {
+/// come as this account wants it, and takes a seat of it. False where the account has too many. What asks for
+/// no table is then refused alone, in the place of `request`: behind it the client may log in.
+bool Turn::is_welcome(ClientConnection& connection, const Request*& request) {
   if (connection.seat.load() != nullptr || connection.allotment == nullptr) [[likely]] {
     return true;
   }
-  if (is_patient_ || is_free(request) || !connection.client.account.may_read(*settings_)) {
+  if (is_patient_ || is_for_anybody(*request) || !connection.client.account.may_read(*settings_)) {
     return true;
   }
   const net::Transport& transport = connection.stream.transport();
   if (!session_.admits({.is_unix = connection.is_unix, .tls = transport.portrait()})) {
     connection.client.account.set_barred(true);
+    connection.shown_account = connection.client.account.shown_number();
     note(connection, LogLevel::warning,
          "comes without the TLS, or the certificate, that rowsocket_anonymous_account asks for: it may do "
          "nothing");
     return true;
   }
   if (connection.allotment->let_in(connection, settings_->account_connections_max)) {
+    connection.shown_account = connection.client.account.shown_number();
+    return true;
+  }
+  if (request->kind == RequestKind::nothing) {
+    connection.shown_account = engine::own_account;
+    request = turned_away(*request);
     return true;
   }
   counters_.add(Counter::account_connections_refused);

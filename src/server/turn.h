@@ -109,7 +109,8 @@ class Turn {
   [[nodiscard]] bool execute_next(ClientConnection& connection, std::string_view input,
                                   const Parsing& parsing);
   [[nodiscard]] bool waits_for_login(ClientConnection& connection, const Request& request);
-  [[nodiscard]] bool is_welcome(ClientConnection& connection, const Request& request);
+  [[nodiscard]] const Request* turned_away(const Request& request);
+  [[nodiscard]] bool is_welcome(ClientConnection& connection, const Request*& request);
   [[nodiscard]] bool is_held_back(ClientConnection& connection, const Request& request);
   [[nodiscard]] bool execute(ClientConnection& connection, const Request& request);
 

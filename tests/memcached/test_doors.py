@@ -42,19 +42,64 @@ def test_a_client_whose_account_was_dropped_can_log_in_anew(start: Start) -> Non
             assert client.value("a") == b"1"
 
 
+@pytest.mark.parametrize("first", ["stats", "get a", "stats settings", "get @@none.a", "incr a x"])
+def test_who_comes_without_the_tls_that_is_required_is_told_nothing(start: Start, first: str) -> None:
+    server = start(MemcachedServer, {"loose-rowsocket-anonymous-account": "root@localhost"})
+    server.prepare()
+    with account(server, "guest@localhost", "REQUIRE SSL", ["ALL ON app.*"]):
+        server.sql("SET GLOBAL rowsocket_anonymous_account = 'guest@localhost'")
+        with server.memcached() as client:
+            for command in (first, "stats", "get a", "flush_all"):
+                assert client.word(command) == "CLIENT_ERROR unauthenticated"
+            assert client.word("version").startswith("VERSION ")
+            assert client.word("mn") == "MN"
+
+
+def test_who_has_no_seat_is_told_no_statistics(start: Start) -> None:
+    server = start(MemcachedServer, {"loose-rowsocket-anonymous-account": "root@localhost"})
+    server.prepare()
+    server.sql("SET GLOBAL rowsocket_max_account_connections = 1")
+    with server.memcached() as client, server.memcached() as second:
+        assert "pid" in client.stats()
+        assert second.word("stats") == "CLIENT_ERROR unauthenticated"
+        assert second.word("get a").startswith("SERVER_ERROR too_many_connections")
+
+
+def test_a_dropped_account_is_told_no_statistics(start: Start) -> None:
+    server = start(MemcachedServer, {"loose-rowsocket-anonymous-account": ""})
+    grants = ["ALL ON *.*"]
+    with server.memcached() as client:
+        with account(server, "ann@localhost", "IDENTIFIED BY 'sesame'", grants):
+            assert client.store("set any 0 0", b"ann sesame") == "STORED"
+            assert "pid" in client.stats()
+        assert client.word("stats") == "CLIENT_ERROR unauthenticated"
+        with account(server, "bob@localhost", "IDENTIFIED BY 'simsim'", grants):
+            assert client.store("set any 0 0", b"bob simsim") == "STORED"
+            assert "pid" in client.stats()
+
+
 def test_a_client_without_rights_learns_no_table(start: Start) -> None:
     """A container whose table it may not see, and one whose table is not there, answer the same."""
     server = start(MemcachedServer, {"loose-rowsocket-anonymous-account": "root@localhost"})
     server.prepare()
     server.contain("here", "app.item")
     server.contain("gone", "app.nothing")
+    server.sql("CREATE TABLE app.open LIKE app.item")
+    server.contain("open", "app.open")
     server.sql("SET GLOBAL rowsocket_anonymous_account = ''")
     with (
-        account(server, "ann@localhost", "IDENTIFIED BY 'sesame'"),
+        account(server, "ann@localhost", "IDENTIFIED BY 'sesame'", ["SELECT ON app.open"]),
         server.memcached() as client,
     ):
         assert client.store("set any 0 0", b"ann sesame") == "STORED"
-        for command in ("get @@{}.a", "get @@{}", "mg @@{}.a v", "delete @@{}.a", "incr @@{}.a 1"):
+        for command in (
+            "get @@{}.a",
+            "get @@open.a @@{}.a",
+            "get @@{}",
+            "mg @@{}.a v",
+            "delete @@{}.a",
+            "incr @@{}.a 1",
+        ):
             here, gone = (client.word(command.format(name)) for name in ("here", "gone"))
             assert here == gone.replace("gone", "here"), command
             assert here.startswith("SERVER_ERROR container 'here': sql 1142: "), here

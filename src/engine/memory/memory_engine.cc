@@ -80,6 +80,11 @@ std::unique_ptr<Authenticator> MemoryEngine::create_authenticator() {
   return accepts_ ? std::make_unique<MemoryAuthenticator>(accepts_) : nullptr;
 }
 
+void MemoryEngine::drop_account(uint64_t number) {
+  const MutexLock lock(state_->mutex);
+  state_->dropped_accounts.insert(number);
+}
+
 void MemoryEngine::tell(Trail* trail) {
   const MutexLock lock(state_->mutex);
   state_->trail = trail;

@@ -54,6 +54,10 @@ class MemorySession final : public Session {
   [[nodiscard]] Interruption interruption() const override;
   void clear_interruption() override;
   void set_activity(std::string_view activity) override;
+  [[nodiscard]] bool has_account(uint64_t number) override {
+    const MutexLock lock(state_.mutex);
+    return !state_.dropped_accounts.contains(number);
+  }
   [[nodiscard]] Trail* trail() override {
     const MutexLock lock(state_.mutex);
     return state_.trail;

@@ -7,6 +7,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -76,6 +77,7 @@ struct State {
   std::vector<GeneratedId> generated_ids ROWSOCKET_GUARDED_BY(mutex);
   std::string now ROWSOCKET_GUARDED_BY(mutex) = "2020-01-01 00:00:00";
   bool refuses_sessions ROWSOCKET_GUARDED_BY(mutex) = false;
+  std::set<uint64_t> dropped_accounts ROWSOCKET_GUARDED_BY(mutex);
   Trail* trail ROWSOCKET_GUARDED_BY(mutex) = nullptr;
   bool stops ROWSOCKET_GUARDED_BY(mutex) = false;  ///< until the sessions that there are have ended
   uint64_t commits_with_changes ROWSOCKET_GUARDED_BY(mutex) = 0;

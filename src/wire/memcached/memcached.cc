@@ -34,28 +34,26 @@ Request* parse_verbosity(const Scope& scope, Words words) {
   uint32_t level = 0;
   const std::string_view word = words.next();
   const bool is_silent = word == "noreply" || words.next() == "noreply";
-  return parse_number(word, level) ? answer(scope, "OK", is_silent) : refuse(scope, bad_format, is_silent);
+  return parse_number(word, level) ? answer(scope, "OK", is_silent)
+                                   : for_readers(refuse(scope, bad_format, is_silent), false);
 }
 
 /// memcached's further words ask for its slabs, its hash table and so on: of these a table has none.
 Request* parse_stats(const Scope& scope, Words words) {
-  if (scope.is_stranger()) {
-    return refuse(scope, unauthenticated);
-  }
   if (!words.at_end()) {
     const std::string_view word = words.next();
     if (word == "slabs" || word == "items" || word == "sizes" || word == "settings" || word == "conns") {
-      return answer(scope, "END");
+      return for_readers(answer(scope, "END"));
     }
-    return refuse(scope,
-                  word == "reset" ? "CLIENT_ERROR stats are not reset: they are the server's" : "ERROR");
+    constexpr std::string_view no_reset = "CLIENT_ERROR stats are not reset: they are the server's";
+    return for_readers(refuse(scope, word == "reset" ? no_reset : "ERROR"));
   }
-  auto* const request =
-      make_request<Request, StatsReply>(scope, scope.parsing.settings, scope.parsing.figures, scope.now_s());
+  auto* const request = make_request<Request, StatsReply>(scope, scope.state, scope.parsing.settings,
+                                                          scope.parsing.figures, scope.now_s());
   if (request != nullptr) {
     request->kind = RequestKind::nothing;
   }
-  return request;
+  return for_readers(request);
 }
 
 struct StoreCommand {

@@ -121,9 +121,6 @@ Parsed parse_flush(const Scope& scope, Words words, const Input& input) {
     return parsed_request(refusal, input.line_bytes);
   };
   const auto refused = [&](std::string_view line) { return ended_by(refuse(scope, line, is_silent)); };
-  if (scope.is_stranger()) {
-    return refused(unauthenticated);
-  }
   if (!scope.parsing.settings.allows_flush) {
     return refused("CLIENT_ERROR flush_all not allowed");
   }

@@ -89,8 +89,8 @@ Request* find_in_several(const Scope& scope, const Get& get, std::span<const Key
   if (run_count > limits::group_requests_max) {
     return refuse(scope, too_many_keys);
   }
-  auto* const group = make_request<Group, SeveralReply>(scope, scope.state);
   const auto members = scope.arena().array<Request*>(run_count);
+  auto* const group = make_request<Group, SeveralReply>(scope, scope.state, members);
   if (group == nullptr || members.empty()) {
     return nullptr;
   }

@@ -11,7 +11,7 @@ namespace rowsocket::wire::memcached {
 // ---- requests and replies
 
 Request* answer(const Scope& scope, std::string_view line, bool is_silent) {
-  auto* const request = make_request<Request, FixedReply>(scope, line, is_silent);
+  auto* const request = make_request<Request, FixedReply>(scope, line, is_silent, scope.state);
   if (request != nullptr) {
     request->kind = RequestKind::nothing;
   }
@@ -19,9 +19,10 @@ Request* answer(const Scope& scope, std::string_view line, bool is_silent) {
 }
 
 Request* refuse(const Scope& scope, std::string_view line, bool is_silent) {
-  auto* const request = make_request<Request, FixedReply>(scope, line, is_silent);
+  auto* const request = make_request<Request, FixedReply>(scope, line, is_silent, scope.state);
   if (request != nullptr) {
     request->mistake = line == "ERROR" ? ErrorCode::unknown_command : ErrorCode::syntax;
+    request->for_readers = line != "ERROR";
   }
   return request;
 }
@@ -31,6 +32,7 @@ Request* refuse_value(const Scope& scope, std::string_view line, bool is_silent,
   if (request != nullptr) {
     request->mistake = ErrorCode::syntax;
     request->changes_state = true;
+    request->for_readers = true;
   }
   return request;
 }
@@ -38,8 +40,9 @@ Request* refuse_value(const Scope& scope, std::string_view line, bool is_silent,
 namespace {
 
 Request* refuse_problem(const Scope& scope, bool is_silent, std::string_view name, std::string_view problem) {
-  auto* const request = make_request<Request, ProblemReply>(scope, is_silent, name, problem);
+  auto* const request = make_request<Request, ProblemReply>(scope, is_silent, scope.state, name, problem);
   if (request != nullptr) {
+    request->for_readers = true;
     request->mistake = ErrorCode::cannot_open_table;
   }
   return request;
@@ -51,10 +54,6 @@ Request* refuse_problem(const Scope& scope, bool is_silent, std::string_view nam
 
 bool take_container(const Scope& scope, std::string_view wire, bool is_silent, Key& key, Request*& refusal) {
   key = {.wire = wire, .container = nullptr, .rest = wire};
-  if (scope.is_stranger()) {
-    refusal = refuse(scope, unauthenticated, is_silent);
-    return false;
-  }
   const ContainerKey found =
       rowsocket::find_container(scope.parsing.settings.containers.get(), wire, scope.state.container);
   key.container = found.container;

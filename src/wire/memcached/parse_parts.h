@@ -25,7 +25,6 @@ namespace rowsocket::wire::memcached {
 
 inline constexpr std::string_view bad_format = "CLIENT_ERROR bad command line format";
 inline constexpr std::string_view no_cas = "CLIENT_ERROR the container has no cas column to compare with";
-inline constexpr std::string_view unauthenticated = "CLIENT_ERROR unauthenticated";
 inline constexpr std::string_view too_large = "SERVER_ERROR object too large for cache";
 
 /// What the parse of one request may use.
@@ -36,11 +35,6 @@ struct Scope {
   [[nodiscard]] Arena& arena() const { return parsing.arena; }
   [[nodiscard]] Buffer& out() const { return parsing.out; }
   [[nodiscard]] uint64_t now_s() const { return parsing.unix_time_us / 1'000'000; }
-  /// It has to say a secret, or an account's password, before it is told anything.
-  [[nodiscard]] bool is_stranger() const {
-    return !state.is_authenticated &&
-           (!parsing.settings.secret_read.empty() || parsing.settings.needs_account);
-  }
 };
 
 /// The bytes of a request: its line without the line end, and where its value begins.
@@ -59,13 +53,20 @@ KindOfRequest* make_request(const Scope& scope, Arguments&&... of_the_reply) {
                                                              std::forward<Arguments>(of_the_reply)...);
 }
 
-/// Answered with one line, and nothing is done. `line` lives as long as the request.
+/// Answered with one line, whoever asks, and nothing is done. `line` lives as long as the request.
 [[nodiscard]] Request* answer(const Scope& scope, std::string_view line, bool is_silent = false);
-/// The same, of what is wrong.
+/// The same, of what is wrong. All but `ERROR` is told those who may read.
 [[nodiscard]] Request* refuse(const Scope& scope, std::string_view line, bool is_silent = false);
 /// The same, and so many bytes behind the line are skipped.
 [[nodiscard]] Request* refuse_value(const Scope& scope, std::string_view line, bool is_silent,
                                     uint64_t skip_bytes);
+/// The same answer, for those who may read, or for all.
+[[nodiscard]] inline Request* for_readers(Request* answer, bool only_for_them = true) {
+  if (answer != nullptr) {
+    answer->for_readers = only_for_them;
+  }
+  return answer;
+}
 
 // ---- keys
 

@@ -17,7 +17,7 @@ Request* parse_authentication(const Scope& scope, std::string_view value) {
   Words words(value);
   const std::string_view user = words.next();
   if (words.at_end()) {
-    return refuse(scope, "CLIENT_ERROR bad authentication token format");
+    return for_readers(refuse(scope, "CLIENT_ERROR bad authentication token format"), false);
   }
   auto* const authenticate = make_request<Authenticate, AuthenticatedReply>(scope, scope.state);
   if (authenticate != nullptr) {

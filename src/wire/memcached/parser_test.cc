@@ -268,8 +268,6 @@ TEST_F(MemcachedTest, a_line_has_an_end) {
 
 TEST_F(MemcachedTest, a_client_says_the_secret_with_a_set) {
   settings.secret_read = "key";
-  EXPECT_EQ(answer_to("get a\r\n"), "CLIENT_ERROR unauthenticated\r\n");
-  EXPECT_EQ(answer_to("stats\r\n"), "CLIENT_ERROR unauthenticated\r\n");
   const Request& request = request_of("set any 0 0 8\r\nuser key\r\n");
   ASSERT_EQ(request.kind, RequestKind::authenticate);
   EXPECT_EQ(static_cast<const Authenticate&>(request).password.view(), "key");
@@ -280,6 +278,33 @@ TEST_F(MemcachedTest, a_client_says_the_secret_with_a_set) {
   request.reply->done();
   EXPECT_TRUE(state.is_authenticated);
   EXPECT_EQ(insert_of("set any 0 0 8\r\nuser key\r\n").values[1].view(), "user key");
+}
+
+TEST_F(MemcachedTest, a_stranger_is_told_nothing) {
+  is_stranger = true;
+  for (const std::string_view line : {"get a",       "get @@broken.a", "get @@wide",     "gets a @@wide.1|2",
+                                      "gat 1 a",     "stats",          "stats settings", "stats none",
+                                      "stats reset", "delete a",       "incr a 1",       "incr a x",
+                                      "touch a 1",   "flush_all",      "flush_all 10",   "mg a v",
+                                      "mg a !",      "md a",           "ma a",           "ma @@bare.a E1",
+                                      "me a"}) {
+    EXPECT_EQ(answer_to(std::string(line) + "\r\n"), "CLIENT_ERROR unauthenticated\r\n") << line;
+  }
+  EXPECT_EQ(answer_to("add a 0 0 1\r\nx\r\n"), "CLIENT_ERROR unauthenticated\r\n");
+  EXPECT_EQ(answer_to("delete a noreply\r\n"), "");
+  EXPECT_EQ(answer_to("version\r\n"), "VERSION 1.6.18-rowsocket\r\n");
+  EXPECT_EQ(answer_to("verbosity 1\r\n"), "OK\r\n");
+  EXPECT_EQ(answer_to("verbosity x\r\n"), "CLIENT_ERROR bad command line format\r\n");
+  EXPECT_EQ(answer_to("mn\r\n"), "MN\r\n");
+  EXPECT_EQ(answer_to("nosuch\r\n"), "ERROR\r\n");
+}
+
+TEST_F(MemcachedTest, who_is_refused_the_statistics_can_log_in_anew) {
+  settings.needs_account = true;
+  state.is_authenticated = true;
+  is_stranger = true;
+  EXPECT_EQ(answer_to("stats\r\n"), "CLIENT_ERROR unauthenticated\r\n");
+  EXPECT_EQ(request_of("set any 0 0 8\r\nuser key\r\n").kind, RequestKind::authenticate);
 }
 
 TEST_F(MemcachedTest, a_client_whose_account_is_gone_can_log_in_anew) {

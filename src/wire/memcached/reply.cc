@@ -64,7 +64,11 @@ void CommonReply::failed(const Error& error) {
   }
 }
 
-void ProblemReply::failed(const Error&) {
+void ProblemReply::failed(const Error& error) {
+  if (error.code == ErrorCode::not_authenticated) {
+    CommonReply::failed(error);
+    return;
+  }
   if (is_silent()) {
     return;
   }

@@ -38,7 +38,7 @@ class CommonReply : public Reply {
 
  protected:
   /// `state` forgets that the client has logged in where its account is gone, so that the client can log in
-  /// anew. nullptr for an answer that asks no table.
+  /// anew. nullptr for the login itself.
   CommonReply(Buffer& out, const Container* container, bool is_silent, State* state)
       : Reply(out, bare_format), container_(container), state_(state), is_silent_(is_silent) {}
   ~CommonReply() = default;
@@ -47,6 +47,14 @@ class CommonReply : public Reply {
     if (!is_silent_) {
       out().append(line);
       out().append(line_end);
+    }
+  }
+  /// The line says what failed, but to a client that has to log in first.
+  void say_unless_stranger(std::string_view line, const Error& error) {
+    if (error.code == ErrorCode::not_authenticated) {
+      CommonReply::failed(error);
+    } else {
+      say(line);
     }
   }
   [[nodiscard]] const Container* container() const { return container_; }
@@ -58,12 +66,12 @@ class CommonReply : public Reply {
   bool is_silent_;
 };
 
-/// One line, whatever comes of the request. Of a request that has a mistake, the line says which.
+/// One line. Of a request that has a mistake, the line says which.
 class FixedReply final : public CommonReply {
  public:
-  FixedReply(Buffer& out, std::string_view line, bool is_silent)
-      : CommonReply(out, nullptr, is_silent, nullptr), line_(line) {}
-  void failed(const Error&) override { say(line_); }
+  FixedReply(Buffer& out, std::string_view line, bool is_silent, State& state)
+      : CommonReply(out, nullptr, is_silent, &state), line_(line) {}
+  void failed(const Error& error) override { say_unless_stranger(line_, error); }
   void done() override { say(line_); }
 
  private:
@@ -74,9 +82,9 @@ class FixedReply final : public CommonReply {
 class SkippingReply final : public CommonReply {
  public:
   SkippingReply(Buffer& out, std::string_view line, bool is_silent, State& state, uint64_t skip_bytes)
-      : CommonReply(out, nullptr, is_silent, nullptr), line_(line), state_(state), skip_bytes_(skip_bytes) {}
-  void failed(const Error&) override {
-    say(line_);
+      : CommonReply(out, nullptr, is_silent, &state), line_(line), state_(state), skip_bytes_(skip_bytes) {}
+  void failed(const Error& error) override {
+    say_unless_stranger(line_, error);
     state_.skip_bytes = skip_bytes_;
   }
 
@@ -89,8 +97,8 @@ class SkippingReply final : public CommonReply {
 /// A container, or all of them, can not be used: its problem in words.
 class ProblemReply final : public CommonReply {
  public:
-  ProblemReply(Buffer& out, bool is_silent, std::string_view name, std::string_view problem)
-      : CommonReply(out, nullptr, is_silent, nullptr), name_(name), problem_(problem) {}
+  ProblemReply(Buffer& out, bool is_silent, State& state, std::string_view name, std::string_view problem)
+      : CommonReply(out, nullptr, is_silent, &state), name_(name), problem_(problem) {}
   void failed(const Error& error) override;
 
  private:
@@ -210,10 +218,21 @@ class ValuesReply final : public CommonReply {
 /// Around keys of several containers.
 class SeveralReply final : public CommonReply {
  public:
-  SeveralReply(Buffer& out, State& state) : CommonReply(out, nullptr, false, &state) {}
+  SeveralReply(Buffer& out, State& state, std::span<Request* const> members)
+      : CommonReply(out, nullptr, false, &state), members_(members) {}
   void group_begins() override {}
   void group_ends() override { say("END"); }
-  void group_failed(size_t, const Error& error) override { failed(error); }
+  /// In the words of a key alone, which know its container.
+  void group_failed(size_t member, const Error& error) override {
+    if (member < members_.size()) {
+      members_[member]->reply->failed(error);
+    } else {
+      failed(error);
+    }
+  }
+
+ private:
+  std::span<Request* const> members_;
 };
 
 /// incr, decr: the new number.
@@ -271,8 +290,9 @@ class ChosenReply final : public CommonReply {
 /// stats.
 class StatsReply final : public CommonReply {
  public:
-  StatsReply(Buffer& out, const Settings& settings, const ServerFigures* figures, uint64_t unix_time_s)
-      : CommonReply(out, nullptr, false, nullptr),
+  StatsReply(Buffer& out, State& state, const Settings& settings, const ServerFigures* figures,
+             uint64_t unix_time_s)
+      : CommonReply(out, nullptr, false, &state),
         settings_(settings),
         figures_(figures),
         unix_time_s_(unix_time_s) {}

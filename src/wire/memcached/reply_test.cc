@@ -168,6 +168,14 @@ TEST_F(MemcachedTest, what_is_denied_names_no_table_that_the_client_did_not_name
   Reply& reply = *find_of("get a\r\n").reply;
   reply.failed(denied(1142, "SELECT denied to 'ann'@'%'", "table d.t"));
   EXPECT_EQ(out.view(), "SERVER_ERROR container 'all': sql 1142: SELECT denied to 'ann'@'%'\r\n");
+  const Request& several = request_of("get a @@wide.1|2\r\n");
+  ASSERT_EQ(several.kind, RequestKind::group);
+  out.clear();
+  several.reply->group_failed(1, denied(1142, "SELECT denied to 'ann'@'%'", "table d.t"));
+  EXPECT_EQ(out.view(), "SERVER_ERROR container 'wide': sql 1142: SELECT denied to 'ann'@'%'\r\n");
+  out.clear();
+  several.reply->group_failed(Reply::group_itself, ErrorCode::not_authenticated);
+  EXPECT_EQ(out.view(), "CLIENT_ERROR unauthenticated\r\n");
 }
 
 TEST_F(MemcachedTest, a_request_that_memory_is_refused_for_ends_the_stream) {

@@ -60,7 +60,7 @@ constexpr Command commands[] = {
     {"PSETEX", 4, "string", true, 1, 1, 1, plan_psetex},
     {"PTTL", 2, "generic", false, 1, 1, 1, plan_pttl},
     {"QUIT", -1, "connection", false, 0, 0, 0, nullptr, true},
-    {"RESET", 1, "connection", false, 0, 0, 0, plan_reset},
+    {"RESET", 1, "connection", false, 0, 0, 0, plan_reset, true},
     {"ROWS.CHANGE", -6, "rows", true, 1, 1, 1, plan_rows_change},
     {"ROWS.COUNT", -5, "rows", false, 1, 1, 1, plan_rows_count},
     {"ROWS.FIND", -6, "rows", false, 1, 1, 1, plan_rows_find},
@@ -170,7 +170,7 @@ class UnknownReply final : public CommonReply {
  public:
   UnknownReply(Buffer& out, Arguments arguments)
       : CommonReply(out, Form::values, 2, nullptr), arguments_(arguments) {}
-  void failed(const Error&) override;
+  void failed(const Error& error) override;
 
  private:
   void quote(std::string_view text) {
@@ -188,7 +188,11 @@ class UnknownReply final : public CommonReply {
   Arguments arguments_;
 };
 
-void UnknownReply::failed(const Error&) {
+void UnknownReply::failed(const Error& error) {
+  if (error.code == ErrorCode::not_authenticated) {
+    CommonReply::failed(error);
+    return;
+  }
   const size_t begin = out().size();
   out().append("-ERR unknown command ");
   quote(arguments_[0]);
@@ -260,13 +264,8 @@ std::string_view why_not_there(std::string_view name) {
 
 void plan_command(const Scope& scope, Arguments arguments, Plan& plan) {
   const Command* const command = find_command(arguments[0]);
-  if (scope.is_stranger() && (command == nullptr || !command->for_strangers)) [[unlikely]] {
-    Request* const request = make_request<Request, LineReply>(scope, "-NOAUTH Authentication required.");
-    if (request != nullptr) {
-      request->mistake = ErrorCode::not_authenticated;
-    }
-    plan.refuse_with(request);
-    return;
+  if (command != nullptr && command->for_strangers) {
+    plan.be_for_strangers();
   }
   if (command == nullptr || command->plan == nullptr) {
     plan.refuse_with(refuse_unknown(scope, arguments));

@@ -54,13 +54,10 @@ class StateReply : public CommonReply {
   State& state_;
 };
 
-class AuthenticatedReply final : public StateReply {
+class AuthenticatedReply final : public CommonReply {
  public:
-  AuthenticatedReply(Buffer& out, State& state) : StateReply(out, state) {}
-  void done() override {
-    state().is_authenticated = true;
-    append_line(out(), "+OK");
-  }
+  explicit AuthenticatedReply(Buffer& out) : CommonReply(out, Form::values, 2, nullptr) {}
+  void done() override { append_line(out(), "+OK"); }
   void failed(const Error& error) override { refuse(out(), error); }
 };
 
@@ -76,6 +73,11 @@ class HelloReply final : public StateReply {
   void failed(const Error& error) override {
     if (asked_.authenticates) {
       refuse(out(), error);
+    } else if (error.code == ErrorCode::not_authenticated) {
+      append_line(out(),
+                  "-NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO"
+                  " <proto> AUTH <user> <pass> option can be used to authenticate the client and select the"
+                  " RESP protocol version at the same time");
     } else {
       StateReply::failed(error);
     }
@@ -84,7 +86,6 @@ class HelloReply final : public StateReply {
     if (asked_.sets_name && !keep(state().name, asked_.name)) {
       return;
     }
-    state().is_authenticated = state().is_authenticated || asked_.authenticates;
     state().version = asked_.version;
     append_line(out(), asked_.version == 2 ? "*14" : "%7");
     append_text(out(), "server");
@@ -134,7 +135,7 @@ class NamedReply final : public StateReply {
   std::string_view name_;
 };
 
-/// As a new connection, but for the secret that it said.
+/// As a new connection, but for the account, or the secret, that it said.
 class ResetReply final : public StateReply {
  public:
   ResetReply(Buffer& out, State& state) : StateReply(out, state) {}
@@ -229,7 +230,7 @@ void plan_auth(const Scope& scope, Arguments arguments, Plan& plan) {
         " Are you sure your configuration is correct?");
     return;
   }
-  auto* const authenticate = make_request<Authenticate, AuthenticatedReply>(scope, scope.state);
+  auto* const authenticate = make_request<Authenticate, AuthenticatedReply>(scope);
   if (authenticate != nullptr) {
     authenticate->method =
         has_user ? Authenticate::Method::secret_or_account : Authenticate::Method::port_secret;
@@ -274,13 +275,6 @@ void plan_hello(const Scope& scope, Arguments arguments, Plan& plan) {
     return;
   }
   if (!asked.authenticates) {
-    if (scope.is_stranger()) {
-      plan.refuse(
-          "-NOAUTH HELLO must be called with the client already authenticated, otherwise the HELLO"
-          " <proto> AUTH <user> <pass> option can be used to authenticate the client and select the"
-          " RESP protocol version at the same time");
-      return;
-    }
     plan.stand_alone(make_answer<HelloReply>(scope, true, scope.state, asked));
     return;
   }
@@ -310,7 +304,7 @@ void plan_select(const Scope& scope, Arguments arguments, Plan& plan) {
 }
 
 void plan_reset(const Scope& scope, Arguments, Plan& plan) {
-  plan.stand_alone(make_answer<ResetReply>(scope, true, scope.state));
+  plan.stand_alone(for_strangers(make_answer<ResetReply>(scope, true, scope.state)));
 }
 
 void plan_client(const Scope& scope, Arguments arguments, Plan& plan) {

@@ -228,12 +228,60 @@ TEST_F(RespTest, hello_chooses_the_version) {
   EXPECT_EQ(answer_to({"CLIENT", "GETNAME"}), "$-1\r\n");
 }
 
+constexpr std::string_view no_authentication = "-NOAUTH Authentication required.\r\n";
+
+TEST_F(RespTest, a_stranger_is_told_nothing) {
+  is_stranger = true;
+  for (const std::string_view command : {"GET a",        "GET @@broken.a", "MGET @@wide.1|2 a",
+                                         "GET",          "PING",           "ECHO a",
+                                         "INFO",         "NOSUCH",         "XADD a",
+                                         "CONFIG GET *", "TIME",           "CLIENT ID",
+                                         "SELECT shop",  "MULTI",          "EXEC",
+                                         "DISCARD",      "MULTI x",        "SET @@bare.1 x EX 5",
+                                         "HGET a.b:1 c", "SCAN 0"}) {
+    EXPECT_EQ(answer_of(request_of(std::string(command) + "\r\n")), no_authentication) << command;
+  }
+  EXPECT_TRUE(state.database.empty());
+  EXPECT_THAT(answer_to({"HELLO", "3"}), HasSubstr("-NOAUTH HELLO"));
+  EXPECT_EQ(state.version, 2U);
+  EXPECT_EQ(answer_to({"HELLO", "4"}), "-NOPROTO unsupported protocol version\r\n");
+  EXPECT_THAT(answer_to({"AUTH"}), HasSubstr("-ERR wrong number"));
+  EXPECT_EQ(answer_to({"RESET"}), "+RESET\r\n");
+  EXPECT_EQ(answer_of(*parse("QUIT\r\n").request), "+OK\r\n");
+}
+
+TEST_F(RespTest, what_a_stranger_collected_is_not_done) {
+  EXPECT_EQ(answer_to({"MULTI"}), "+OK\r\n");
+  EXPECT_EQ(answer_to({"SET", "a", "1"}), "+QUEUED\r\n");
+  is_stranger = true;
+  EXPECT_EQ(answer_to({"SET", "b", "1"}), no_authentication);
+  EXPECT_THAT(answer_to({"AUTH", "ann", "lock"}), HasSubstr("-ERR the command is not there"));
+  is_stranger = false;
+  EXPECT_THAT(answer_to({"EXEC"}), HasSubstr("-EXECABORT"));
+
+  EXPECT_EQ(answer_to({"MULTI"}), "+OK\r\n");
+  EXPECT_EQ(answer_to({"SET", "a", "1"}), "+QUEUED\r\n");
+  is_stranger = true;
+  const std::string commands = encoded({"EXEC"}) + encoded({"PING"});
+  const Parsed parsed = parse(commands);
+  EXPECT_EQ(answer_of(*parsed.request), no_authentication);
+  EXPECT_EQ(answer_of(*parse(std::string_view(commands).substr(parsed.consumed_bytes)).request), "")
+      << "one reply, and nothing is collected any more";
+  EXPECT_FALSE(state.collects);
+}
+
+TEST_F(RespTest, a_stranger_ends_what_it_collected) {
+  for (const std::string_view end : {"EXEC", "DISCARD"}) {
+    is_stranger = false;
+    EXPECT_EQ(answer_to({"MULTI"}), "+OK\r\n");
+    is_stranger = true;
+    EXPECT_EQ(answer_to({end}), no_authentication);
+    EXPECT_FALSE(state.collects);
+  }
+}
+
 TEST_F(RespTest, a_stranger_says_the_secret_first) {
   settings.secret_read = "key";
-  EXPECT_EQ(answer_to({"GET", "a"}), "-NOAUTH Authentication required.\r\n");
-  EXPECT_EQ(answer_to({"NOSUCH"}), "-NOAUTH Authentication required.\r\n");
-  EXPECT_EQ(answer_to({"MULTI"}), "-NOAUTH Authentication required.\r\n");
-  EXPECT_THAT(answer_to({"HELLO", "3"}), HasSubstr("-NOAUTH HELLO"));
   const Request& wrong = request_of(encoded({"AUTH", "ann", "lock"}));
   ASSERT_EQ(wrong.kind, RequestKind::authenticate);
   out.clear();
@@ -355,7 +403,30 @@ TEST_F(RespTest, a_group_that_fails_says_that_nothing_was_done) {
   out.clear();
   parsed.request->reply->group_failed(0, Error(ErrorCode::no_transactions));
   EXPECT_THAT(std::string(out.view()), HasSubstr("-EXECABORT Transaction discarded, nothing of it was done: "
-                                                 "no_transactions"));
+                                                 "container 'all': no_transactions"));
+}
+
+TEST_F(RespTest, a_refusal_names_the_container_of_its_key_and_no_table) {
+  const Error refusal = denied(1142, "SELECT denied to 'ann'@'%'", "table d.t");
+  const std::string_view named = "-NOPERM container 'wide': sql 1142: SELECT denied to 'ann'@'%'\r\n";
+  for (const std::string_view command :
+       {"DEL a @@wide.1|2", "EXISTS a @@wide.1|2", "MGET a @@wide.1|2", "MSET a 1 @@wide.1|2 b"}) {
+    const Request& request = request_of(std::string(command) + "\r\n");
+    ASSERT_EQ(request.kind, RequestKind::group) << command;
+    out.clear();
+    request.reply->group_failed(1, refusal);
+    EXPECT_EQ(out.view(), named) << command;
+  }
+  answer_to({"MULTI"});
+  answer_to({"GET", "a"});
+  answer_to({"GET", "@@wide.1|2"});
+  const Parsed parsed = parse(encoded({"EXEC"}));
+  out.clear();
+  parsed.request->reply->group_failed(1, refusal);
+  EXPECT_EQ(out.view(), named);
+  out.clear();
+  parsed.request->reply->group_failed(Reply::every_member, ErrorCode::commit_failed);
+  EXPECT_THAT(std::string(out.view()), HasSubstr(": commit_failed"));
 }
 
 TEST_F(RespTest, exec_says_why_a_command_can_not_be_done_any_more) {

@@ -45,6 +45,9 @@ void Plan::refuse(std::string_view line) {
 
 void Plan::refuse_with(Request* request) {
   is_refused_ = true;
+  if (request != nullptr) {
+    request->for_readers = !for_strangers_;
+  }
   stand_alone(request);
 }
 
@@ -55,11 +58,11 @@ Request* Plan::whole() const {
   if (count_ == 1) [[likely]] {
     return requests_[0];
   }
-  auto* const group = make_request<Group, SeveralReply>(scope_);
+  auto* const group = make_request<Group, SeveralReply>(scope_, requests());
   if (group == nullptr) {
     return nullptr;
   }
-  group->members = requests_.first(count_);
+  group->members = requests();
   if (count_ > limits::group_requests_max) {
     group->mistake = ErrorCode::too_many_values;
   }

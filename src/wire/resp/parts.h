@@ -36,11 +36,6 @@ struct Scope {
   [[nodiscard]] uint64_t now_us() const { return parsing.unix_time_us; }
   [[nodiscard]] uint64_t now_s() const { return parsing.unix_time_us / 1'000'000; }
   [[nodiscard]] uint32_t version() const { return state.version; }
-  /// It has to say a secret, or an account's password, before it is told anything.
-  [[nodiscard]] bool is_stranger() const {
-    return !state.is_authenticated &&
-           (!parsing.settings.secret_read.empty() || parsing.settings.needs_account);
-  }
 };
 
 /// The requests that a command comes to: mostly one, else some that are a group.
@@ -48,6 +43,9 @@ class Plan {
  public:
   explicit Plan(const Scope& scope) : scope_(scope) {}
 
+  /// What is refused from now on is refused in words whoever asks; else only to clients that may read.
+  void be_for_strangers() { for_strangers_ = true; }
+  [[nodiscard]] bool is_for_strangers() const { return for_strangers_; }
   void add(Request* request);
   /// Of an error, or of what is asked of no table. Nothing else is done.
   void answer(std::string_view line);
@@ -69,6 +67,7 @@ class Plan {
   const Scope& scope_;
   std::span<Request*> requests_ = {};
   size_t count_ = 0;
+  bool for_strangers_ = false;
   bool stands_alone_ = false;
   bool is_refused_ = false;
   bool failed_ = false;  ///< memory was refused
@@ -80,7 +79,8 @@ template <typename Kind, typename KindOfReply, typename... Arguments>
 Kind* make_request(const Scope& scope, Arguments&&... of_the_reply) {
   return rowsocket::make_request<Kind, KindOfReply>(scope.parsing, std::forward<Arguments>(of_the_reply)...);
 }
-/// Of a request that is done as soon as it is executed. `changes_state`: its reply changes the state.
+/// Of a request that is done as soon as it is executed, if its client may read. `changes_state`: its reply
+/// changes the state.
 template <typename KindOfReply, typename... Arguments>
 Request* make_answer(const Scope& scope, bool changes_state, Arguments&&... of_the_reply) {
   Request* const request =
@@ -88,8 +88,16 @@ Request* make_answer(const Scope& scope, bool changes_state, Arguments&&... of_t
   if (request != nullptr) {
     request->kind = RequestKind::nothing;
     request->changes_state = changes_state;
+    request->for_readers = true;
   }
   return request;
+}
+/// The same, whoever asks.
+[[nodiscard]] inline Request* for_strangers(Request* answer) {
+  if (answer != nullptr) {
+    answer->for_readers = false;
+  }
+  return answer;
 }
 /// Give the request its reply; nullptr where either is not there.
 template <typename KindOfReply, typename Kind, typename... Arguments>

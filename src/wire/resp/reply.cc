@@ -130,7 +130,11 @@ bool keep_value(Buffer& out, size_t row_begin, const Layout& layout) {
   return layout.count > 1 || !end.is_null;
 }
 
-void ProblemReply::failed(const Error&) {
+void ProblemReply::failed(const Error& error) {
+  if (error.code == ErrorCode::not_authenticated) {
+    CommonReply::failed(error);
+    return;
+  }
   out().append("-ERR ");
   append_problem_text(out(), name_, problem_);
   out().append(line_end);

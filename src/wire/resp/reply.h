@@ -75,11 +75,17 @@ class CommonReply : public Reply {
   uint32_t version_;
 };
 
-/// One line, whatever comes of the request. Of a request that has a mistake, the line says which.
+/// One line. Of a request that has a mistake, the line says which.
 class LineReply : public CommonReply {
  public:
   LineReply(Buffer& out, std::string_view line) : CommonReply(out, Form::values, 2, nullptr), line_(line) {}
-  void failed(const Error&) override { append_line(out(), line_); }
+  void failed(const Error& error) override {
+    if (error.code == ErrorCode::not_authenticated) {
+      CommonReply::failed(error);
+    } else {
+      append_line(out(), line_);
+    }
+  }
   void done() override { append_line(out(), line_); }
 
  private:
@@ -262,13 +268,33 @@ class ExpiryReply final : public CommonReply {
   size_t row_begin_ = 0;
 };
 
-/// Around some requests that one command is.
-class SeveralReply final : public CommonReply {
+/// Around some requests that are done together.
+class GroupReply : public CommonReply {
  public:
-  explicit SeveralReply(Buffer& out) : CommonReply(out, Form::values, 2, nullptr) {}
-  void group_begins() override {}
   void group_ends() override {}
-  void group_failed(size_t, const Error& error) override { failed(error); }
+  /// In the words of a request alone, which know its container.
+  void group_failed(size_t member, const Error& error) override {
+    if (member < members_.size()) {
+      members_[member]->reply->failed(error);
+    } else {
+      failed(error);
+    }
+  }
+
+ protected:
+  GroupReply(Buffer& out, std::span<Request* const> members)
+      : CommonReply(out, Form::values, 2, nullptr), members_(members) {}
+  ~GroupReply() = default;
+
+ private:
+  std::span<Request* const> members_;
+};
+
+/// Around those that one command is.
+class SeveralReply final : public GroupReply {
+ public:
+  SeveralReply(Buffer& out, std::span<Request* const> members) : GroupReply(out, members) {}
+  void group_begins() override {}
 };
 
 }  // namespace rowsocket::wire::resp

@@ -48,7 +48,7 @@ bool is_http(std::string_view line) {
 /// A line is the last that is answered. What is behind it, at least the last byte, is where the connection is
 /// closed.
 Parsed say_last(const Scope& scope, std::string_view line, size_t bytes) {
-  return parsed_request(make_answer<LastReply>(scope, true, scope.state, line),
+  return parsed_request(for_strangers(make_answer<LastReply>(scope, true, scope.state, line)),
                         std::max(bytes, size_t{2}) - 1);
 }
 

@@ -23,11 +23,10 @@ struct State final : WireState {
   }
 
   uint64_t id = 0;
-  uint32_t version = 2;           ///< of RESP: 2 or 3
-  bool is_authenticated = false;  ///< it said a secret of its port
-  bool is_over = false;           ///< its stream could not be followed, and it was told so
-  std::string database = {};      ///< of keys that name none; empty = those are of containers
-  std::string name = {};          ///< that it gave itself
+  uint32_t version = 2;       ///< of RESP: 2 or 3
+  bool is_over = false;       ///< its stream could not be followed, and it was told so
+  std::string database = {};  ///< of keys that name none; empty = those are of containers
+  std::string name = {};      ///< that it gave itself
   ScanPlaces::Own own_scan_places = {};
 
   // Between MULTI and EXEC.

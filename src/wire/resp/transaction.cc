@@ -34,6 +34,12 @@ class EndReply final : public CommonReply {
  public:
   EndReply(Buffer& out, State& state, std::string_view line)
       : CommonReply(out, Form::values, 2, nullptr), state_(state), line_(line) {}
+  void failed(const Error& error) override {
+    if (error.code == ErrorCode::not_authenticated) {
+      state_.forget_collected();
+    }
+    CommonReply::failed(error);
+  }
   void done() override {
     state_.forget_collected();
     if (!line_.empty()) {
@@ -50,12 +56,16 @@ class QueuedReply final : public CommonReply {
  public:
   QueuedReply(Buffer& out, State& state, std::string_view bytes)
       : CommonReply(out, Form::values, 2, nullptr), state_(state), bytes_(bytes) {}
+  /// What can not be collected is not left out: EXEC will do nothing.
+  void failed(const Error& error) override {
+    state_.is_broken = true;
+    CommonReply::failed(error);
+  }
   /// It may be told again, where the transaction of another client's request of the turn is lost.
   void done() override {
     if (!is_collected_) {
       state_.collected.append(bytes_);
       if (state_.collected.failed()) {
-        state_.is_broken = true;
         failed(ErrorCode::out_of_memory);
         return;
       }
@@ -99,15 +109,14 @@ void lead_with_abort(Buffer& out, size_t begin) {
   out.advance(abort.size() - plain.size());
 }
 
-class ExecReply final : public CommonReply {
+class ExecReply final : public GroupReply {
  public:
-  ExecReply(Buffer& out, uint32_t command_count)
-      : CommonReply(out, Form::values, 2, nullptr), command_count_(command_count) {}
+  ExecReply(Buffer& out, std::span<Request* const> members, uint32_t command_count)
+      : GroupReply(out, members), command_count_(command_count) {}
   void group_begins() override { append_number(out(), '*', command_count_); }
-  void group_ends() override {}
-  void group_failed(size_t, const Error& error) override {
+  void group_failed(size_t member, const Error& error) override {
     const size_t begin = out().size();
-    failed(error);
+    GroupReply::group_failed(member, error);
     lead_with_abort(out(), begin);
   }
 
@@ -145,6 +154,7 @@ Request* refuse_within(const Scope& scope, Request* alone) {
       alone == nullptr ? nullptr : make_request<Request, Around>(scope, scope.state, *alone->reply);
   if (request != nullptr) {
     request->mistake = alone->mistake;
+    request->for_readers = alone->for_readers;
     request->changes_state = true;
   }
   return request;
@@ -180,7 +190,7 @@ Request* make_exec(const Scope& scope) {
   if (plan.stands_alone() || plan.requests().size() > limits::group_requests_max) {
     return refuse_within<RefusedExecReply>(scope, refuse_alone(scope, "-ERR a container has changed"));
   }
-  auto* const group = make_request<Group, ExecReply>(scope, state.collected_count);
+  auto* const group = make_request<Group, ExecReply>(scope, plan.requests(), state.collected_count);
   if (group != nullptr) {
     group->members = plan.requests();
     state.executes = true;
@@ -198,9 +208,6 @@ Request* make_transaction_command(const Scope& scope, Arguments arguments, bool&
   handled = is_multi || is_exec || is_word(name, "DISCARD");
   if (!handled) {
     return nullptr;
-  }
-  if (scope.is_stranger()) {
-    return refuse_alone(scope, "-NOAUTH Authentication required.");
   }
   if (arguments.size() != 1) {
     return refuse_alone(scope, is_multi  ? "-ERR wrong number of arguments for 'multi' command"
@@ -233,8 +240,8 @@ Request* collect(const Scope& scope, Arguments arguments, std::string_view bytes
     return refuse_within<BreakingReply>(scope, plan.whole());
   }
   if (plan.stands_alone()) {
-    return refuse_within<BreakingReply>(
-        scope, refuse_alone(scope, "-ERR the command is not there between MULTI and EXEC"));
+    plan.refuse("-ERR the command is not there between MULTI and EXEC");
+    return refuse_within<BreakingReply>(scope, plan.whole());
   }
   if (scope.state.collected.size() + bytes.size() > scope.parsing.settings.line_bytes_max ||
       scope.state.collected_count == limits::group_requests_max) {
@@ -244,7 +251,7 @@ Request* collect(const Scope& scope, Arguments arguments, std::string_view bytes
 }
 
 Request* end_collecting(const Scope& scope) {
-  return make_answer<EndReply>(scope, true, scope.state, std::string_view());
+  return for_strangers(make_answer<EndReply>(scope, true, scope.state, std::string_view()));
 }
 
 }  // namespace rowsocket::wire::resp
