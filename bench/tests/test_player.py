@@ -7,6 +7,7 @@ import contextlib
 import os
 import socketserver
 import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -236,19 +237,27 @@ def test_percentiles_are_read_off_the_buckets() -> None:
     assert (figures["mean_us"], figures["max_us"]) == (3.0, 8.999)
 
 
+THREE_THREADS = """
+import sys, threading
+for _ in range(3):
+    threading.Thread(target=threading.Event().wait, daemon=True).start()
+print("ready", flush=True)
+sys.stdin.read()
+"""
+
+
 def test_a_processs_threads_and_memory_are_told() -> None:
-    stop = threading.Event()
-    threads = [threading.Thread(target=stop.wait) for _ in range(3)]
-    before = process_facts(os.getpid())
-    for thread in threads:
-        thread.start()
-    after = process_facts(os.getpid())
-    stop.set()
-    for thread in threads:
-        thread.join()
-    assert after["threads"] == before["threads"] + 3
-    assert after["peak_bytes"] > 1 << 20
-    assert after["switches_voluntary"] >= before["switches_voluntary"] - 3
+    """Of a process of its own: the threads of earlier tests may still be on their way out of this one."""
+    with subprocess.Popen(
+        [sys.executable, "-c", THREE_THREADS], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdout is not None
+        assert process.stdout.readline() == b"ready\n"
+        facts = process_facts(process.pid)
+        process.communicate()
+    assert facts["threads"] == 1 + 3
+    assert facts["peak_bytes"] > 1 << 20
+    assert facts["switches_voluntary"] > 0
 
 
 def test_the_cpu_time_of_the_servers_process_is_told() -> None:
