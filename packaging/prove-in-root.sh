@@ -100,7 +100,7 @@ if [ "$newest" != "$version" ]; then
   pin "$newest"
   apt-get -q full-upgrade -y 2>&1 | tee /root/upgrade.log
   of_newest=${newest#*:}
-  of_newest=${of_newest%%-*}
+  of_newest=${of_newest%%[-+~]*}
   start
   if [ -e "$builds/$of_newest.so" ]; then
     read_row
