@@ -68,12 +68,12 @@ def lay_out(root: Path, pages: Path) -> list[PurePosixPath]:
         waiting += [one for one in linked if one.suffix == ".md"]
         others.update(one for one in linked if one.suffix != ".md")
     for path, text in documents.items():
-        _write(pages / path, text)
+        _write(pages / path, text.encode())
     for path in others:
         if path.suffix in _COPIED:
-            _write(pages / path, (root / path).read_text())
+            _write(pages / path, (root / path).read_bytes())
         else:
-            _write(pages / _page_of(path), _source(path, (root / path).read_text()))
+            _write(pages / _page_of(path), _source(path, (root / path).read_text()).encode())
     return sorted(documents)
 
 
@@ -129,9 +129,9 @@ def _source(path: PurePosixPath, text: str) -> str:
     return f"---\nsearch:\n  exclude: true\n---\n\n# {path}\n\n`````{language}\n{text}`````\n"
 
 
-def _write(path: Path, text: str) -> None:
+def _write(path: Path, content: bytes) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    path.write_text(text)
+    path.write_bytes(content)
 
 
 class _QuietHandler(http.server.SimpleHTTPRequestHandler):

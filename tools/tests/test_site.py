@@ -42,6 +42,14 @@ def test_a_picture_is_copied(tmp_path: Path) -> None:
     assert (pages / "docs/p.svg").read_text() == "<svg/>"
 
 
+def test_a_picture_of_bytes_is_copied(tmp_path: Path) -> None:
+    picture = tmp_path / "root/docs/p.png"
+    picture.parent.mkdir(parents=True)
+    picture.write_bytes(b"\x89PNG\r\n")
+    _, pages = pages_of(tmp_path, **{"docs/a.md": "![p](p.png)"})
+    assert (pages / "docs/p.png").read_bytes() == b"\x89PNG\r\n"
+
+
 @pytest.mark.parametrize("target", ["gone.md", "gone.h", "gone/", "../docs"])
 def test_a_link_to_nothing_is_a_problem(tmp_path: Path, target: str) -> None:
     with pytest.raises(Problem, match="leads nowhere"):
