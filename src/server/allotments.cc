@@ -29,7 +29,7 @@ bool Allotment::let_in(ClientConnection& connection, uint32_t count_max) {
   if (connection.seat.load() == nullptr) {
     return false;
   }
-  all_.settle_account(connection);
+  all_.settle_account(connection);  // strangers without the last of them are gone then
   return true;
 }
 
