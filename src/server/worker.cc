@@ -205,11 +205,12 @@ void Worker::close_if_killed(Turn& turn) {
 /// Wait to be called, and run what the waiting room has to run. Call::loop: the loop is this thread's now.
 Worker::Call Worker::stand_in(Turn& turn) {
   const uint32_t expected = calls_.expect();
+  // Before there is a guest: a KILL from then on is meant for the guest.
+  if (turn.session().interruption() == engine::Interruption::close_connections) {
+    turn.session().clear_interruption();
+  }
   const bool is_loop_ours = take_loop(turn);
   ClientConnection* const guest = is_loop_ours ? nullptr : waiting_room_.enter(turn.session());
-  if (turn.session().interruption() == engine::Interruption::close_connections) {
-    turn.session().clear_interruption();  // it has none
-  }
   const bool is_called = is_loop_ours || guest != nullptr;
   if (!is_called && !stop_requested_.load() && turn.session().interruption() != engine::Interruption::stop) {
     calls_.wait(expected);

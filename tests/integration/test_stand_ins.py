@@ -99,10 +99,11 @@ def held_row(database: Database) -> Iterator[None]:
 
 
 def wait_for_full_room(server: RowSocketServer) -> None:
-    """Wait until as many requests wait on threads of their own as may."""
+    """Wait until as many requests as may wait on threads of their own are in InnoDB's queue for the row.
+    (A thread that is still starting counts among the threads, and has no session yet that KILL could name.)"""
     server.wait_until(
         "the waiting room is full",
-        lambda: server.counter("threads") - server.counter("stand_ins_idle") == 2 + PLACES,
+        lambda: server.status("Innodb_row_lock_current_waits").popitem()[1] == str(PLACES),
     )
 
 
