@@ -100,7 +100,7 @@ def held_row(database: Database) -> Iterator[None]:
 
 def wait_for_full_room(server: RowSocketServer) -> None:
     """Wait until as many requests as may wait on threads of their own are in InnoDB's queue for the row.
-    (A thread that is still starting counts among the threads, and has no session yet that KILL could name.)"""
+    (A thread that is still starting counts among the threads, and has no session yet for KILL to name.)"""
     name = "Innodb_row_lock_current_waits"
     server.wait_until("the waiting room is full", lambda: server.status(name) == {name: str(PLACES)})
 
