@@ -71,7 +71,25 @@ bool is_server_built_for(std::string& failure) {
   return false;
 }
 
-bool start(std::string& failure) {
+/// What SQL has not bound yet at the server's start is free for us, and the server would end without it.
+bool leaves_sql_its_doors(const server::Config& config, std::string& failure) {
+  const uint32_t sql_port = mysqld_port == 0 ? MYSQL_PORT : mysqld_port;
+  for (const server::Door& door : config.doors) {
+    const std::string name(door.name);
+    const bool is_sql_port = door.port != 0 && (door.port == sql_port || door.port == mysqld_extra_port);
+    if (config.tcp && !opt_disable_networking && is_sql_port) {
+      failure = "rowsocket_port_" + name + "=" + std::to_string(door.port) + ": is the port of SQL";
+      return false;
+    }
+    if (!door.socket.empty() && mysqld_unix_port != nullptr && door.socket == mysqld_unix_port) {
+      failure = "rowsocket_socket_" + name + "=" + door.socket + ": is the socket of SQL";
+      return false;
+    }
+  }
+  return true;
+}
+
+bool start(st_plugin_int& own, std::string& failure) {
   if (!is_server_built_for(failure)) {
     return false;
   }
@@ -82,7 +100,9 @@ bool start(std::string& failure) {
                       "rowsocket: serves no TLS: the server has another TLS library than the plugin");
   }
   server::Config config;
-  if (!load_variables(config, settings_changed, failure) || !plugin->server.start(config, failure)) {
+  declare_bounds(own.system_vars);
+  if (!load_variables(config, settings_changed, failure) || !leaves_sql_its_doors(config, failure) ||
+      !plugin->server.start(config, failure)) {
     return false;
   }
   show_in_schema_tables(&plugin->server);
@@ -97,10 +117,10 @@ void stop() {
   }
 }
 
-int load(void*) {
+int load(void* own) {
   std::string failure;
   try {
-    if (start(failure)) {
+    if (start(*static_cast<st_plugin_int*>(own), failure)) {
       return 0;
     }
   } catch (const std::exception& exception) {

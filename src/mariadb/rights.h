@@ -66,6 +66,10 @@ class Rights {
   [[nodiscard]] Error become(uint64_t number);
   void leave() { act_as(thd_->main_security_ctx, own_user_, own_host_or_ip_); }
   [[nodiscard]] uint64_t number() const { return number_; }
+  /// Of the account that the THD acts as; "rowsocket" for RowSocket itself.
+  [[nodiscard]] const char* client_host() const {
+    return number_ == engine::own_account ? own_host_or_ip_ : user_host_;
+  }
 
   // As the account that the THD acts as. RowSocket itself may do everything.
 

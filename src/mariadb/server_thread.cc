@@ -243,10 +243,30 @@ void ServerThread::begin_command(bool is_cluster_client) {
   }
   thd_->userstat_running = opt_userstat_running;
   if (thd_->userstat_running) [[unlikely]] {
-    thd_->start_cpu_time = my_getcputime();
-    std::memcpy(&thd_->org_status_var, &thd_->status_var, sizeof(thd_->status_var));
-    thd_->select_commands = thd_->update_commands = thd_->other_commands = 0;
+    begin_user_statistics();
   }
+}
+
+void ServerThread::begin_user_statistics() {
+  thd_->userstat_running = true;
+  thd_->start_cpu_time = my_getcputime();
+  statistics_began_us_ = microsecond_interval_timer();
+  std::memcpy(&thd_->org_status_var, &thd_->status_var, sizeof(thd_->status_var));
+  thd_->select_commands = thd_->update_commands = thd_->other_commands = 0;
+}
+
+/// The rows that were read are told to the session first, as at the end of a statement of SQL.
+void ServerThread::add_to_user_statistics(handler* file, const char* host) {
+  if (file != nullptr) {
+    file->update_global_table_stats();
+    thd_->update_stats();
+  }
+  const char* const host_before = std::exchange(thd_->security_ctx->host_or_ip, host);
+  const ulonglong start_before = std::exchange(thd_->start_utime, statistics_began_us_);
+  thd_->utime_after_query = thd_->utime_after_lock;  // Query_time is of SQL's statements
+  thd_->update_all_stats();
+  thd_->start_utime = start_before;
+  thd_->security_ctx->host_or_ip = host_before;
 }
 
 void ServerThread::end_command() {
@@ -259,7 +279,7 @@ void ServerThread::end_command() {
   thd_->transaction->all.reset();
   thd_->transaction->stmt.reset();
   if (thd_->userstat_running) [[unlikely]] {
-    thd_->update_all_stats();
+    add_to_user_statistics(nullptr, thd_->security_ctx->host_or_ip);
   }
   mysql_audit_release(thd_);
   if (thd_->is_error()) {

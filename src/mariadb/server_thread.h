@@ -67,6 +67,15 @@ class ServerThread {
     }
   }
 
+  /// While `userstat` is on: what was done since the command began, or since the last call, counts for the
+  /// account that the THD acts as, and for its client's host. What turns share is nobody's.
+  void count_for_account(handler* file, const char* host) {
+    if (thd_->userstat_running) [[unlikely]] {
+      add_to_user_statistics(file, host);
+      begin_user_statistics();
+    }
+  }
+
   /// Another client may come now: what RAND() gives it has nothing to do with what it gave the one before.
   void forget_random_numbers() {
     if (thd_->rand.seed1 != rand_seed1_ || thd_->rand.seed2 != rand_seed2_) [[unlikely]] {
@@ -123,6 +132,8 @@ class ServerThread {
   void take_over_settings(bool is_cluster_client);
   void reset(bool is_cluster_client);
   void seed_random_numbers();
+  void begin_user_statistics();
+  void add_to_user_statistics(handler* file, const char* host);
 
   engine::Intent intent_;
   Owner owner_;
@@ -140,6 +151,7 @@ class ServerThread {
   /// As the THD was seeded last: it has others when RAND() was called, or was told where to begin.
   ulong rand_seed1_ = 0;
   ulong rand_seed2_ = 0;
+  ulonglong statistics_began_us_ = 0;  ///< of the server's clock
   bool shares_snapshot_ = false;
   bool took_lenience_ = false;
   bool log_refused_ = false;

@@ -212,7 +212,7 @@ Error Session::end_request() {
   if (!request_.is_under_way()) {
     return {};
   }
-  rights_.leave();
+  leave_account();
   request_.end(galera_.is_open());
   if (request_.changes()) {
     transaction_.note_engines();
@@ -226,6 +226,12 @@ Error Session::end_request() {
   return error;
 }
 
+/// `request_` is still under way.
+void Session::leave_account() {
+  thread_.count_for_account(request_.table().table()->file, rights_.client_host());
+  rights_.leave();
+}
+
 /// A request, or group, has failed or ended.
 void Session::settle_log_refusal() {
   if (thread_.take_log_refusal()) [[unlikely]] {
@@ -237,7 +243,7 @@ void Session::abandon_request() {
   if (!request_.is_under_way()) {
     return;
   }
-  rights_.leave();
+  leave_account();
   const bool has_changed = request_.abandon(galera_.is_open());
   if (ends_own_statement()) {
     transaction_.undo_statement(galera_);

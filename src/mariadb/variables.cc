@@ -13,8 +13,8 @@
 
 // The server would quietly bend a number that is out of bounds to the nearest bound. An operator who asks for
 // port 70000 wants to be told: so the variables are declared with wide bounds, and the table's own are
-// checked at load and at SET. The bounds are those of a signed number: of -1 the server would make 0, which
-// often means no bound at all.
+// checked at load and at SET. The server learns of those once it has read the options. The wide bounds are
+// those of a signed number: of -1 the server would make 0, which often means no bound at all.
 
 // What the table's macros take are names, which can not stand in parentheses.
 // NOLINTBEGIN(bugprone-macro-parentheses)
@@ -50,6 +50,16 @@ ROWSOCKET_VARIABLES
 #undef ROWSOCKET_SWITCH
 char* engines = nullptr;
 char* anonymous_account = nullptr;
+
+#define ROWSOCKET_TEXT(name, field, default_value, what)
+#define ROWSOCKET_NUMBER(name, field, when, default_value, min, max, what) &name,
+#define ROWSOCKET_SECRET(name, what)
+#define ROWSOCKET_SWITCH(name, default_value, what)
+const Number* const numbers[] = {ROWSOCKET_VARIABLES};
+#undef ROWSOCKET_TEXT
+#undef ROWSOCKET_NUMBER
+#undef ROWSOCKET_SECRET
+#undef ROWSOCKET_SWITCH
 
 SettingsChanged settings_changed = nullptr;
 
@@ -218,6 +228,19 @@ st_mysql_sys_var* system_variables[] = {ROWSOCKET_VARIABLES MYSQL_SYSVAR(engines
 #undef ROWSOCKET_NUMBER
 #undef ROWSOCKET_SECRET
 #undef ROWSOCKET_SWITCH
+
+void declare_bounds(sys_var* first) {
+  mysql_prlock_wrlock(&LOCK_system_variables_hash);
+  for (sys_var* variable = first; variable != nullptr; variable = variable->next) {
+    for (const Number* const number : numbers) {
+      if (std::string_view(variable->name.str, variable->name.length) == number->name) {
+        variable->option.min_value = number->min;
+        variable->option.max_value = number->max;
+      }
+    }
+  }
+  mysql_prlock_unlock(&LOCK_system_variables_hash);
+}
 
 bool load_variables(Config& config, SettingsChanged changed, std::string& failure) {
 #define ROWSOCKET_TEXT(name, field, default_value, what)

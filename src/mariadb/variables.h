@@ -8,11 +8,16 @@
 
 #include "server/config.h"
 
+class sys_var;
 struct st_mysql_sys_var;
 
 namespace rowsocket::mariadb {
 
 extern st_mysql_sys_var* system_variables[];
+
+/// Tell the server the bounds of those of our variables that are numbers, for
+/// information_schema.SYSTEM_VARIABLES. `first`: the plugin's chain.
+void declare_bounds(sys_var* first);
 
 /// Called (under the server's lock for global variables) whenever a variable was changed at run time.
 using SettingsChanged = void (*)(const Settings& settings);

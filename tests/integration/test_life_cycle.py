@@ -353,6 +353,33 @@ def test_user_statistics_are_followed_when_they_are_switched_on(start: Start) ->
     )
 
 
+def test_user_statistics_count_for_the_account_and_its_host(start: Start) -> None:
+    server = start(RowSocketServer, {"userstat": "ON"})
+    database = Database(server, "d")
+    database.script("CREATE TABLE t (id INT PRIMARY KEY, v INT);\nINSERT INTO t VALUES (1, 0), (2, 0)")
+    for account in ("one", "two"):
+        server.sql(f"CREATE USER {account}@'%%' IDENTIFIED BY 'x'", [])
+        server.sql(f"GRANT ALL ON d.* TO {account}@'%%'", [])
+    with server.raw("write") as one, server.raw("write") as two:
+        for wire, name in ((one, b"one"), (two, b"two")):
+            assert wire.ask(b"A\t2\t" + name + b"\tx") == b"0\t1"
+            open_ids(wire, database, (1, "t", "id,v"))
+        one.send(b"1\t>\t1\t0\t2\t0\n" * 5)
+        assert one.lines(5) == [b"0\t2\t1\t0\t2\t0"] * 5
+        two.send(b"1\t+\t2\t7\t7\n1\t+\t2\t8\t8\n1\t=\t1\t1\t1\t0\tD\n")
+        assert two.lines(3) == [b"0\t1", b"0\t1", b"0\t1\t1"]
+    of_users = server.sql(
+        "SELECT user, rows_read, rows_inserted, rows_deleted FROM information_schema.user_statistics"
+        " WHERE user IN ('one', 'two') ORDER BY user"
+    )
+    assert of_users == [("one", 10, 0, 0), ("two", 1, 2, 1)]
+    of_all = "SELECT CAST(SUM(rows_inserted) AS INT) FROM information_schema"
+    of_sql_and_ours = server.value(f"{of_all}.user_statistics WHERE user IN ('one', 'two', 'root')")
+    assert server.value(f"{of_all}.client_statistics WHERE client = 'localhost'") == of_sql_and_ours
+    # One that ended before it began would count from 2 to the power of 64 downward.
+    assert float(server.status("Query_time")["Query_time"]) < 3600
+
+
 def test_the_performance_schema_sees_workers_and_their_table_io(start: Start) -> None:
     server = start(RowSocketServer, {"performance-schema": "ON"})
     database = Database(server, "d")

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import socket
+
 import pymysql
 import pytest
 
 import rowsocket
+from support.galera import free_ports
 from support.mariadb import Database, RowSocketServer, Start
 from support.plugin import changed, is_loaded, opened
 
@@ -59,6 +62,44 @@ def test_a_bad_value_at_start_is_logged_with_the_reason(
     assert any("[ERROR]" in line and reason in line for line in server.log_text().splitlines()), (
         server.log_tail()
     )
+
+
+def test_the_port_of_sql_is_left_to_sql(start: Start) -> None:
+    """The server would find its port taken, and end."""
+    (port,) = free_ports(1)
+    of_sql: dict[str, str | int | None] = {"skip-networking": 0, "port": port}
+    server = start(RowSocketServer, of_sql | {"bind-address": "127.0.0.1", "loose-rowsocket-port-read": port})
+    assert not is_loaded(server)
+    assert f"rowsocket: rowsocket_port_read={port}: is the port of SQL" in server.log_text()
+    socket.create_connection(("127.0.0.1", port), 10).close()
+
+
+def test_the_port_that_sql_does_not_use_may_be_used(start: Start) -> None:
+    (port,) = free_ports(1)
+    server = start(RowSocketServer, {"port": port, "loose-rowsocket-port-read": port})
+    assert server.counter("port_read") == port
+
+
+def test_the_socket_of_sql_is_left_to_sql(start: Start) -> None:
+    server = start(RowSocketServer)
+    path = str(server.socket)
+    server.restart({"loose-rowsocket-socket-write": path})
+    assert not is_loaded(server)
+    assert f"rowsocket: rowsocket_socket_write={path}: is the socket of SQL" in server.log_text()
+
+
+def test_the_bounds_of_numbers_are_told(server: RowSocketServer) -> None:
+    told = server.sql(
+        "SELECT VARIABLE_NAME, NUMERIC_MIN_VALUE, NUMERIC_MAX_VALUE FROM information_schema.SYSTEM_VARIABLES"
+        " WHERE VARIABLE_NAME LIKE 'ROWSOCKET%' AND NUMERIC_MAX_VALUE IS NOT NULL"
+    )
+    bounds = {name: (least, most) for name, least, most in told}
+    assert len(bounds) >= 15
+    assert bounds["ROWSOCKET_PORT_READ"] == ("0", "65536")
+    for name, (least, most) in bounds.items():
+        for beyond in (int(least) - 1, int(most) + 1):
+            with pytest.raises(pymysql.err.MySQLError, match=r"takes a number from|read only"):
+                server.sql(f"SET GLOBAL {name} = {beyond}")
 
 
 NO_NUMBERS = ["off", "12x", str(1 << 80)]
