@@ -154,6 +154,21 @@ TEST_F(ClausesTest, rows_that_stand_alone_need_no_transactions) {
   EXPECT_EQ(engine.rows("shop.log").size(), 2);
 }
 
+TEST_F(ClausesTest, rows_that_stand_alone_and_can_not_be_undone_are_committed_before_one_waits) {
+  engine.create_table("shop.log", {.columns = {engine::memory::integer("id")},
+                                   .indexes = {{"PRIMARY", {"id"}, true}},
+                                   .has_transactions = false});
+  EXPECT_EQ(on_shop(Ask::open(10, "shop.log", "", "id")), "ok");
+  // Behind the first row; this thread could wait for itself for ever.
+  engine.on_next_request([this] { engine.set_busy("shop.log", true); });
+  EXPECT_EQ(on_shop(Ask::insert_rows(10, 3, {"1", "2", "3"}).rows_alone()),
+            "rows/2 1# !cannot_lock_table !cannot_lock_table");
+  EXPECT_FALSE(engine.is_held("shop.log"));
+  engine.set_busy("shop.log", false);
+  EXPECT_EQ(on_shop(Ask::insert_rows(10, 2, {"1", "2"}).rows_alone()), "rows/2 !121 1#")
+      << "the first one is there, once";
+}
+
 TEST_F(ClausesTest, what_is_there_is_kept_replaced_or_updated) {
   const auto again = [] { return Ask::insert_rows(9, 1, {"1", "30", "new", "2"}); };
   EXPECT_EQ(on_shop(again().on_duplicate(OnDuplicate::keep)), "rows/2 0#");

@@ -97,6 +97,7 @@ class NumberSession final : public engine::Session, public engine::Cursor {
   [[nodiscard]] Error loss() const override { return ErrorCode::commit_failed; }
   void lose_transaction() override {}
   [[nodiscard]] bool did_lasting_work() const override { return false; }
+  Error commit_and_go_on() override { return {}; }
   void expire_snapshot() override {}
   void set_patient(bool) override {}
   void note_waited(uint64_t) override {}

@@ -122,8 +122,9 @@ Begin Runner::run_statement(engine::Selection& selection, const Request& request
 
 /// An insert in which each row is a statement of its own. A row that waits for a lock makes all of them wait:
 /// those before it are undone with the transaction, so that the request can be presented again. Where they
-/// can not be undone, the session has waited as long as it may, and the row has failed. Where the request has
-/// to end, the rows that are left have failed.
+/// can not be undone, they are committed, and the row waits in place: who has the lock may itself wait for
+/// what the transaction held, as ALTER TABLE does. Where the request has to end, the rows that are left have
+/// failed.
 Begin Runner::run_rows_alone(engine::Selection& selection, const Insert& insert, RowCounts& rows,
                              Error& error) {
   Reply& reply = *insert.reply;
@@ -141,9 +142,18 @@ Begin Runner::run_rows_alone(engine::Selection& selection, const Insert& insert,
       reply.inserted(outcome);
       continue;
     }
-    const Begin begin = run_row_alone(selection, insert, number, own_rows, outcome);
-    bounds_.add_rows(1);
+    Begin begin = run_row_alone(selection, insert, number, own_rows, outcome);
     const bool stays = number > 0 && !transaction_.may_run_again();
+    if (begin == Begin::wait && stays) {
+      if (error = transaction_.commit_and_go_on(); !error.ok()) {
+        rows.read += own_rows.read;
+        reply.out().truncate(reply_begin);
+        return Begin::failed;
+      }
+      outcome = {};
+      begin = run_row_alone(selection, insert, number, own_rows, outcome);
+    }
+    bounds_.add_rows(1);
     const bool is_put_off = begin != Begin::ready && begin != Begin::failed && !stays;
     if (is_put_off && !in_group_ && own_rows.changed() > 0) {
       session_.lose_transaction();

@@ -44,6 +44,20 @@ Committed Transaction::commit() {
   return committed;
 }
 
+Error Transaction::commit_and_go_on() {
+  Error error;
+  try {
+    error = session_.commit_and_go_on();
+  } catch (...) {
+    error = ErrorCode::out_of_memory;
+  }
+  if (!error.ok()) {
+    counters_.add(Counter::commit_failures);
+    roll_back();
+  }
+  return error;
+}
+
 void Transaction::roll_back() {
   session_.rollback();
   forget();

@@ -9,17 +9,17 @@
 namespace rowsocket::mariadb {
 namespace {
 
-/// For a table, on a thread of the request's own: then the request gives back what it holds, and is tried
-/// again. The shortest that the server's time-out can say.
+/// For a table, where the request then gives back what it holds, and is tried again. The shortest that the
+/// server's time-out can say.
 constexpr ulong patient_for_table_s = 1;
 
 }  // namespace
 
 using RowPatience = ServerThread::RowPatience;
 
-ulong Patience::for_tables_s(bool must_finish) const {
+ulong Patience::for_tables_s(bool goes_on) const {
   const ulong timeout_s = global_system_variables.lock_wait_timeout;
-  return must_finish           ? timeout_s
+  return goes_on               ? std::min<ulong>(timeout_s, patient_for_table_s)
          : is_patient_         ? std::min<ulong>(left_s(timeout_s), patient_for_table_s)
          : replays_in_cluster_ ? std::min<ulong>(timeout_s, limits::cluster_replay_patience_s)
                                : 0;

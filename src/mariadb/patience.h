@@ -3,7 +3,7 @@
 // How long a session waits in place. A stand-in takes its worker meanwhile; without stand-ins all clients of
 // the worker wait with it. What this remembers lasts longer than a transaction.
 //
-//   tables ............. not at all, but for a request that can not be run again
+//   tables ............. not at all, but for a request that goes on behind a commit: a second at a time
 //   rows ............... a second; not at all for a while after a row was kept for that long, or where other
 //                        sessions wait in the place of this one
 //   new partitions ..... a second; none is tried for a while after one was not to be had soon
@@ -33,9 +33,9 @@ class Patience {
   /// See engine::Session::note_waited.
   void note_waited(uint64_t waited_ms) { waited_ms_ = waited_ms; }
 
-  /// How long opening and locking a table waits, in seconds. `must_finish`: the request has done what no
-  /// rollback takes back, so it can not be run again.
-  [[nodiscard]] ulong for_tables_s(bool must_finish) const;
+  /// How long opening and locking a table waits, in seconds. `goes_on`: the request holds nothing, and
+  /// tries again.
+  [[nodiscard]] ulong for_tables_s(bool goes_on) const;
   /// How long a request that changes rows waits for one. `must_finish`: it may do what no rollback takes
   /// back. `others_wait`: see engine::SessionOptions::others_wait_for_rows.
   [[nodiscard]] ServerThread::RowPatience for_rows(bool must_finish, bool others_wait, Instant now) const;

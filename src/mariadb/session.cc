@@ -195,7 +195,7 @@ Begin Session::make_ready(const engine::Selection& selection, const engine::Use&
 
 Begin Session::open(const std::shared_ptr<OpenTable>& table, Error& error) {
   Statement& statement = transaction_.statement();
-  be_patient_with(*table);
+  thd_->variables.lock_wait_timeout = patience_.for_tables_s(goes_on_);
   thread_.note_lex_use();
   if (table->needs_own_statement() && !transaction_.in_group_of_one_statement()) {
     transaction_.end_shared_statement();
@@ -245,17 +245,6 @@ Opening Session::open_with_new_history(OpenTable& table, Error& error) {
   const Opening opening = table.open(thd_, is_empty, NewHistory::add, error);
   patience_.note_new_history(began, std::chrono::steady_clock::now());
   return opening;
-}
-
-/// Before a table is opened or locked. A request that did lasting work waits in place for it. So it first
-/// gives back the tables that it does not need. What the transaction has changed stays locked until it ends.
-/// (The request is in no group, so its finds share no snapshot.)
-void Session::be_patient_with(const OpenTable& table) {
-  const bool must_finish = transaction_.does_lasting_work();
-  if (must_finish) {
-    shelf_.give_back_idle(table, transaction_.number());
-  }
-  thd_->variables.lock_wait_timeout = patience_.for_tables_s(must_finish);
 }
 
 bool Session::find_place(const engine::Selection& selection, engine::TablePlace& place) {

@@ -98,13 +98,16 @@ class Session final : public engine::Session {
   }
   [[nodiscard]] Error loss() const override;
   void lose_transaction() override { transaction_.lose(); }
-  [[nodiscard]] bool did_lasting_work() const override { return transaction_.does_lasting_work(); }
+  [[nodiscard]] bool did_lasting_work() const override {
+    return goes_on_ || transaction_.does_lasting_work();
+  }
   [[nodiscard]] bool wants_commit() const override;
   void expire_snapshot() override {
     transaction_.expire_snapshot();
     rights_.forget_answers();
   }
   Error commit() override;
+  Error commit_and_go_on() override;
   [[nodiscard]] std::string_view last_commit_gtid() const override { return gtid_.text(); }
   void rollback() override;
 
@@ -147,6 +150,10 @@ class Session final : public engine::Session {
 
   [[nodiscard]] engine::Begin make_ready(const engine::Selection& selection, const engine::Use& use,
                                          BoundSelection::Side*& side, Error& error);
+  [[nodiscard]] engine::Begin begin_going_on(engine::Selection& selection, const engine::Use& use,
+                                             engine::Cursor*& cursor, Error& error);
+  [[nodiscard]] engine::Begin try_to_begin(engine::Selection& selection, const engine::Use& use,
+                                           engine::Cursor*& cursor, Error& error);
   [[nodiscard]] engine::Begin begin_any_request(engine::Selection& selection, const engine::Use& use,
                                                 engine::Cursor*& cursor, Error& error);
   [[nodiscard]] engine::Begin begin_as_account(engine::Selection& selection, const engine::Use& use,
@@ -157,7 +164,6 @@ class Session final : public engine::Session {
                                                      size_t& failed_member, Error& error);
   [[nodiscard]] engine::Begin open(const std::shared_ptr<OpenTable>& table, Error& error);
   [[nodiscard]] Opening open_with_new_history(OpenTable& table, Error& error);
-  void be_patient_with(const OpenTable& table);
 
   [[nodiscard]] Error refuse(engine::Intent intent) const;
   [[nodiscard]] engine::Begin join_statement(const engine::Selection& selection, const engine::Use& use,
@@ -185,6 +191,7 @@ class Session final : public engine::Session {
   const std::shared_ptr<engine::OpenedSelections> opened_;
   Shelf shelf_;
   TurnTransaction transaction_;
+  bool goes_on_ = false;  ///< see `commit_and_go_on`
   RequestUnderWay request_;
   Rights rights_;
   Threshold threshold_{thd_};

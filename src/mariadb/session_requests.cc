@@ -35,6 +35,12 @@ Error Session::refuse(Intent intent) const {
 
 Begin Session::begin_request(engine::Selection& selection, const engine::Use& use, engine::Cursor*& cursor,
                              Error& error) {
+  return goes_on_ ? begin_going_on(selection, use, cursor, error)
+                  : try_to_begin(selection, use, cursor, error);
+}
+
+Begin Session::try_to_begin(engine::Selection& selection, const engine::Use& use, engine::Cursor*& cursor,
+                            Error& error) {
   if (!trail_.follows()) [[likely]] {
     return begin_any_request(selection, use, cursor, error);
   }
@@ -45,6 +51,24 @@ Begin Session::begin_request(engine::Selection& selection, const engine::Use& us
     trail_.note_tables(request_.table());
   }
   return begin;
+}
+
+/// A request waits in place, behind a commit. Who has the lock may come to wait for what is taken on the way
+/// to it, as ALTER TABLE does where it has the table's lock, and comes to the metadata lock later. So all of
+/// that is given back from time to time.
+Begin Session::begin_going_on(engine::Selection& selection, const engine::Use& use, engine::Cursor*& cursor,
+                              Error& error) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(lock_wait_timeout_ms());
+  for (;;) {
+    const Begin begin = try_to_begin(selection, use, cursor, error);
+    if (begin != Begin::wait || thd_->killed != NOT_KILLED || std::chrono::steady_clock::now() >= end) {
+      return begin;
+    }
+    rollback();
+    release_tables();
+    goes_on_ = true;
+    error = {};
+  }
 }
 
 Begin Session::begin_any_request(engine::Selection& selection, const engine::Use& use,
@@ -161,7 +185,7 @@ Begin Session::lock(const std::shared_ptr<OpenTable>& table, Intent intent, Erro
       return begin;
     }
   }
-  be_patient_with(*table);
+  thd_->variables.lock_wait_timeout = patience_.for_tables_s(goes_on_);
   switch (transaction_.statement().use(table, error)) {
     case Opening::ready:
       break;
@@ -179,7 +203,7 @@ Begin Session::lock(const std::shared_ptr<OpenTable>& table, Intent intent, Erro
     transaction_.note_write(*table);
     if (table->does_lasting_work()) {
       // The statement's end writes to the binlog, and waits for a backup that blocks commits.
-      thd_->variables.lock_wait_timeout = patience_.for_tables_s(true);
+      thd_->variables.lock_wait_timeout = global_system_variables.lock_wait_timeout;
       thread_.may_give_way(false);
     }
   }
@@ -196,16 +220,15 @@ Begin Session::prepare_write(const OpenTable& table, Error& error) {
   thread_.wait_for_rows(patience, waits_for_rest ? patience_.left_s(thread_.row_lock_timeout_s()) : 0);
   thd_->set_time();  // each request has its own CURRENT_TIMESTAMP
   if (table.does_lasting_work()) {
-    const ulong patience_s = patience_.for_tables_s(transaction_.does_lasting_work());
-    if (const Begin begin = transaction_.protect_commit(patience_s, error); begin != Begin::ready) {
+    if (const Begin begin = transaction_.protect_commit(patience_.for_tables_s(goes_on_), error);
+        begin != Begin::ready) {
       return begin;
     }
   }
   if (!table.is_kept()) {
     return Begin::ready;  // its opening took the protection
   }
-  return transaction_.protect_from_backup(table, patience_.for_tables_s(transaction_.does_lasting_work()),
-                                          error);
+  return transaction_.protect_from_backup(table, patience_.for_tables_s(goes_on_), error);
 }
 
 Error Session::end_request() {

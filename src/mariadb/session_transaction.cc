@@ -164,7 +164,7 @@ Error Session::loss() const {
 
 bool Session::wants_commit() const {
   const uint64_t rows_max = galera_.rows_max();
-  return transaction_.wants_commit() || (rows_max > 0 && thd_->wsrep_affected_rows >= rows_max);
+  return goes_on_ || transaction_.wants_commit() || (rows_max > 0 && thd_->wsrep_affected_rows >= rows_max);
 }
 
 void Session::begin_transaction() {
@@ -214,6 +214,7 @@ Error Session::end_in_cluster(Error error) {
 }
 
 Error Session::commit() {
+  goes_on_ = false;
   if (!transaction_.is_under_way()) {
     return {};
   }
@@ -251,7 +252,17 @@ Error Session::commit() {
   return error;
 }
 
+Error Session::commit_and_go_on() {
+  if (Error error = commit(); !error.ok()) {
+    return error;
+  }
+  release_tables();
+  goes_on_ = true;
+  return {};
+}
+
 void Session::rollback() {
+  goes_on_ = false;
   if (!transaction_.is_under_way()) {
     return;
   }

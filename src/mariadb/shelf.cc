@@ -81,19 +81,6 @@ void Shelf::give_back(OpenTable& table, uint64_t transaction) {
   std::erase_if(kept_, [&table](const auto& kept) { return kept.get() == &table; });
 }
 
-void Shelf::give_back_idle(const OpenTable& wanted, uint64_t transaction) {
-  std::erase_if(kept_, [&](const auto& table) {
-    if (table->is_locked() || table.get() == &wanted) {
-      return false;
-    }
-    if (table->intent() == Intent::read) {
-      table->forget_use();
-    }
-    close(*table, transaction);
-    return true;
-  });
-}
-
 void Shelf::yield(uint64_t transaction) {
   if (must_give_back_all_) {
     give_back_all(transaction);

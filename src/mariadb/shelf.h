@@ -68,9 +68,6 @@ class Shelf {
 
   /// Give back one table. No statement has it locked.
   void give_back(OpenTable& table, uint64_t transaction);
-  /// Give back the tables that are not locked, but for `wanted`. The lock of a table that was only read is
-  /// given back at once.
-  void give_back_idle(const OpenTable& wanted, uint64_t transaction);
   /// Give back the tables that another session wants.
   void yield(uint64_t transaction);
   void give_back_all(uint64_t transaction);

@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import threading
 
-from support.gate import gate, wait_at_gate
+import pytest
+
+from support.gate import gate, open_ids, wait_at_gate, with_gated_table
 from support.mariadb import Database, RowSocketServer, Start
 
 
@@ -47,3 +49,36 @@ def test_who_waits_patiently_holds_no_other_table(start: Start) -> None:
             second.execute("SELECT RELEASE_LOCK('second')")
             holding.join()
         assert client.lines(2)[1] == b"0\t2\t1\t\0\t1\t\0"
+
+
+@pytest.mark.parametrize("engine", ["MyISAM", "Aria", "MEMORY"])
+def test_rows_that_stand_alone_let_alter_table_pass(start: Start, engine: str) -> None:
+    """ALTER TABLE has the table's lock from between two rows on, and waits for the metadata lock. So the rows
+    go on without it, and on the table as it is then."""
+    server = start(RowSocketServer, {"rowsocket-threads-write": 1, "lock-wait-timeout": 10})
+    database = Database(server, "d")
+    with_gated_table(database)
+    database.sql(f"ALTER TABLE gated ENGINE = {engine}")
+    with server.raw("write") as wire, server.raw("write") as other, database.session() as altering:
+        open_ids(wire, database, (1, "gated", "id"))
+        open_ids(other, database, (1, "t", "id"))
+        with gate(database):
+            wire.send(b"1\t++\t1\t4\t1\t2\t1\t3\tE\n")
+            wait_at_gate(server)
+            alter = threading.Thread(target=altering.execute, args=["ALTER TABLE gated COMMENT = 'altered'"])
+            alter.start()
+            server.wait_until(
+                "ALTER TABLE waits",
+                lambda: server.value(
+                    "SELECT COUNT(*) FROM information_schema.processlist"
+                    " WHERE info LIKE 'ALTER TABLE gated COMMENT%' AND state LIKE 'Waiting for%'"
+                )
+                == 1,
+            )
+        assert wire.line() == b"0\t2\t1\t\0\t1\t\0\t!121\t\0\t1\t\0"
+        alter.join(20)
+        assert not alter.is_alive()
+        assert other.ask(b"1\t+\t1\t1") == b"0\t1"
+    assert database.sql("SELECT id FROM gated ORDER BY id") == [(1,), (2,), (3,)]
+    assert server.counter("rows_inserted") == 4
+    assert "altered" in str(database.sql("SHOW CREATE TABLE gated"))

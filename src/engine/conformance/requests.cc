@@ -242,6 +242,29 @@ TEST_P(LastingWork, a_rollback_leaves_it) {
   EXPECT_EQ(rows(), four_rows + ", 5 ink 1");
 }
 
+TEST_P(LastingWork, it_goes_on_behind_a_commit_and_waits_in_place_for_who_came_between) {
+  host().set_lock_timeouts_s(100'000);
+  client();
+  Somebody writer(host().engine(), Intent::write);
+  writer.does([](Client& other) {
+    EXPECT_TRUE(other.insert({"5", "ink", "1"}).ok());
+    EXPECT_TRUE(other.session().commit_and_go_on().ok());
+    EXPECT_TRUE(other.session().did_lasting_work());
+    EXPECT_TRUE(other.session().wants_commit());
+    EXPECT_FALSE(other.session().holds_tables());
+  });
+  host().hold_table("d.item");
+  std::future<void> done = writer.begins([](Client& other) {
+    EXPECT_TRUE(other.insert({"6", "mug", "1"}).ok());
+    other.commit();
+    EXPECT_FALSE(other.session().did_lasting_work());
+  });
+  host().await_patient_wait();
+  host().let_go();
+  done.get();
+  EXPECT_EQ(rows(), four_rows + ", 5 ink 1, 6 mug 1");
+}
+
 TEST_P(LastingWork, it_is_the_first_of_its_transaction) {
   EXPECT_TRUE(insert_account("1").ok());
   EXPECT_FALSE(client().session().did_lasting_work());

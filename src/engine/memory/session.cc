@@ -173,12 +173,12 @@ void MemorySession::lose_transaction() {
 
 bool MemorySession::did_lasting_work() const {
   const MutexLock lock(state_.mutex);
-  return did_lasting_work_;
+  return did_lasting_work_ || goes_on_;
 }
 
 bool MemorySession::wants_commit() const {
   const MutexLock lock(state_.mutex);
-  return did_lasting_work_ || (state_.transactions_are_long && !undo_.empty());
+  return did_lasting_work_ || goes_on_ || (state_.transactions_are_long && !undo_.empty());
 }
 
 void MemorySession::set_patient(bool patient) {
@@ -249,6 +249,14 @@ Error MemorySession::commit() {
   return error;
 }
 
+Error MemorySession::commit_and_go_on() {
+  Error error = commit();
+  release_tables();
+  const MutexLock lock(state_.mutex);
+  goes_on_ = error.ok();
+  return error;
+}
+
 void MemorySession::rollback() {
   const MutexLock lock(state_.mutex);
   undo_down_to(0);
@@ -261,6 +269,7 @@ void MemorySession::forget_transaction() {
   lost_ = false;
   has_written_ = false;
   did_lasting_work_ = false;
+  goes_on_ = false;
   release();
 }
 

@@ -44,6 +44,7 @@ class MemorySession final : public Session {
   Error end_group() override;
   void abandon_group() override;
   Error commit() override;
+  Error commit_and_go_on() override;
   [[nodiscard]] std::string_view last_commit_gtid() const override { return gtid_; }
   void rollback() override;
   void yield_tables() override;
@@ -86,7 +87,7 @@ class MemorySession final : public Session {
   }
   [[nodiscard]] bool is_patient() const {
     state_.mutex.assume_held();
-    return patient_;
+    return patient_ || goes_on_;
   }
   [[nodiscard]] bool holds(const std::shared_ptr<Table>& table) const {
     state_.mutex.assume_held();
@@ -146,6 +147,7 @@ class MemorySession final : public Session {
   bool did_lasting_work_ ROWSOCKET_GUARDED_BY(state_.mutex) =
       false;  ///< one of them in a table without transactions
   bool patient_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;
+  bool goes_on_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;  ///< see `commit_and_go_on`
   uint64_t waited_ms_ ROWSOCKET_GUARDED_BY(state_.mutex) = 0;
   std::vector<GeneratedId> earlier_ids_ ROWSOCKET_GUARDED_BY(state_.mutex);
   std::vector<std::shared_ptr<Table>> held_tables_ ROWSOCKET_GUARDED_BY(state_.mutex);
