@@ -69,11 +69,13 @@ def test_rows_that_stand_alone_let_alter_table_pass(start: Start, engine: str) -
             alter.start()
             server.wait_until(
                 "ALTER TABLE waits",
-                lambda: server.value(
-                    "SELECT COUNT(*) FROM information_schema.processlist"
-                    " WHERE info LIKE 'ALTER TABLE gated COMMENT%' AND state LIKE 'Waiting for%'"
-                )
-                == 1,
+                lambda: (
+                    server.value(
+                        "SELECT COUNT(*) FROM information_schema.processlist"
+                        " WHERE info LIKE 'ALTER TABLE gated COMMENT%' AND state LIKE 'Waiting for%'"
+                    )
+                    == 1
+                ),
             )
         assert wire.line() == b"0\t2\t1\t\0\t1\t\0\t!121\t\0\t1\t\0"
         alter.join(20)
