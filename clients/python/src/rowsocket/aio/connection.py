@@ -9,7 +9,7 @@ import ssl
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from rowsocket._index import IndexDescription
+from rowsocket._index import IndexDescription, OtherTypes
 from rowsocket._options import DEFAULT_TIMEOUT_S, Deadline, Options, options_of
 from rowsocket._pipeline import lost_reads, refused_for_now
 from rowsocket._session import IndexIds, Pending
@@ -123,6 +123,11 @@ class Connection(Executor):
                 pending._refuse(error)
         else:
             await link.exchange(link.session.encode(pendings), pendings[-1], deadline)
+            altered = [pending for pending in pendings if isinstance(pending.error, OtherTypes)]
+            if altered:
+                data, asked = link.session.ask_new_types(altered)
+                await link.exchange(data, asked, deadline)
+                link.session.take_again(altered)
 
     async def _open(self, description: IndexDescription[Any], id: int | None) -> None:
         self._ids.id_of(description, id)
