@@ -6,17 +6,20 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import functools
+import math
 import random
 import ssl
 import time
 import urllib.parse
 import zoneinfo
-from typing import Any
+from typing import Any, Callable, TypeVar
 
 from rowsocket._index import ValueKind
 from rowsocket._protocol import encode_value
 from rowsocket._types import Zone
 from rowsocket.errors import Timeout
+
+T = TypeVar("T")
 
 DEFAULT_TIMEOUT_S = 10.0
 FIRST_PAUSE_S = 0.05
@@ -24,11 +27,11 @@ LONGEST_PAUSE_S = 2.0
 
 URL_SCHEME = "rowsocket"
 PERCENT_ENCODE = "percent-encode what is no letter and no digit in the user, password and database of a URL"
-URL_TEXTS = frozenset(
-    {"unix_socket", "user", "password", "secret", "database", "time_zone", "tls_ca", "tls_cert", "tls_key"}
+URL_TEXTS_WITH_AT = frozenset(
+    {"unix_socket", "user", "password", "secret", "database", "tls_ca", "tls_cert", "tls_key"}
 )
+URL_TEXTS = URL_TEXTS_WITH_AT | {"time_zone"}
 URL_FLAGS = frozenset({"reconnect", "text", "detail", "tls"})
-URL_NAMES = URL_TEXTS | URL_FLAGS | {"timeout", "retries"}
 SECRET = "1"
 ACCOUNT = "2"
 """What a client logs in with: the protocol's types of authentication."""
@@ -57,7 +60,7 @@ class Options:
     tls_key: str | None = None
 
     def __post_init__(self) -> None:
-        if self.timeout is not None and self.timeout <= 0:
+        if self.timeout is not None and not 0 < self.timeout < math.inf:
             raise ValueError("timeout: more than 0 seconds, or None to wait for ever")
         if self.retries < 0:
             raise ValueError("retries: at least 0")
@@ -163,17 +166,28 @@ def _options_of_url(url: str) -> dict[str, Any]:
         options["password" if parts.username else "secret"] = urllib.parse.unquote(parts.password)
     if parts.path.strip("/"):
         options["database"] = urllib.parse.unquote(parts.path.strip("/"))
-    for name, text in urllib.parse.parse_qsl(parts.query, keep_blank_values=True):
+    for name, text in _named_values(parts.query):
         options[name] = _url_value(name, text)
     return options
 
 
+def _named_values(query: str) -> list[tuple[str, str]]:
+    """What stands behind the `?`. A `+` is a plus, as in the rest of a URL: this is no web form."""
+    pieces = [piece.partition("=") for piece in query.split("&") if piece]
+    return [(urllib.parse.unquote(name), urllib.parse.unquote(text)) for name, _, text in pieces]
+
+
 def _is_cut_short(parts: urllib.parse.SplitResult) -> bool:
-    """True if a bare `/`, `?` or `#` of a password seems to end the host: the last `@` stands behind it."""
+    """True if a bare `/`, `?` or `#` of a password may be what seems to end the host: an `@` that no value of
+    an option has stands behind it. Then no part of the URL may be shown.
+    """
     if parts.fragment:
         return True
-    names = [name for name, _ in urllib.parse.parse_qsl(parts.query, keep_blank_values=True)]
-    behind = parts.path + ("" if URL_NAMES.issuperset(names) else parts.query)
+    may_be_password = ":" in parts.netloc and "@" not in parts.netloc
+    behind = parts.path
+    for piece in parts.query.split("&"):
+        if may_be_password or urllib.parse.unquote(piece.partition("=")[0]) not in URL_TEXTS_WITH_AT:
+            behind += piece
     return parts.netloc != "" and "@" in behind
 
 
@@ -189,15 +203,23 @@ def _url_value(name: str, text: str) -> Any:
     if name in URL_TEXTS:
         return text
     if name == "timeout":
-        return None if text in ("", "none") else float(text)
+        return None if text in ("", "none") else _number(float, text, "timeout in a URL: seconds, or none")
     if name == "retries":
-        return int(text)
+        return _number(int, text, "retries in a URL: a whole number")
     if name in URL_FLAGS:
         words = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
         if text.lower() in words:
             return words[text.lower()]
-        raise ValueError(f"{name}={text} in a URL: 1 or 0")
+        raise ValueError(f"{name} in a URL: 1 or 0")
     raise ValueError(f"unknown option {name!r} in a URL")
+
+
+def _number(kind: Callable[[str], T], text: str, error: str) -> T:
+    """The number in a text. The error does not show the text, which may be a piece of a password."""
+    try:
+        return kind(text)
+    except ValueError:
+        raise ValueError(error) from None
 
 
 def _zone_of(name: str) -> datetime.tzinfo:
