@@ -6,6 +6,7 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import functools
+import ipaddress
 import math
 import random
 import ssl
@@ -17,7 +18,7 @@ from typing import Any, Callable, TypeVar
 from rowsocket._index import ValueKind
 from rowsocket._protocol import encode_value
 from rowsocket._types import Zone
-from rowsocket.errors import Timeout
+from rowsocket.errors import AuthenticationError, Timeout
 
 T = TypeVar("T")
 
@@ -98,7 +99,30 @@ class Options:
 
     def where(self) -> str:
         """The address, for messages."""
-        return self.unix_socket if self.unix_socket is not None else f"{self.host}:{self.port}"
+        if self.unix_socket is not None:
+            return self.unix_socket
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    def login_failed(self, error: Exception) -> Exception:
+        """The error of a login; if the server refused, with a sentence that says whom and where."""
+        if not isinstance(error, AuthenticationError) or error.text != "unauth":
+            return error
+        if self.user is None:
+            return AuthenticationError(error.code, error.text, f"{self.where()} refused the secret")
+        wrong = "it needs a password" if self.password is None else "the password is wrong"
+        sentence = f"{self.where()} refused the user {self.user!r}: {wrong}, or it may not log in from here"
+        if self.password is not None and not self._keeps_password():
+            sentence += "; and a password is taken inside TLS, or from the same machine"
+        return AuthenticationError(error.code, error.text, sentence)
+
+    def _keeps_password(self) -> bool:
+        """True if a password meets no network, or is encrypted there."""
+        if self.unix_socket is not None or self.tls_context is not None or self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
 
     def timed_out(self, what: str) -> Timeout:
         """The error for what has not come in time."""

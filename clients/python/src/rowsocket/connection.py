@@ -83,7 +83,7 @@ class Connection(Executor):
             link.exchange(data, authenticated, deadline)
             if authenticated.error is not None:
                 link.close()
-                raise authenticated.error
+                raise self._options.login_failed(authenticated.error)
         return link
 
     def _connect_link(self, deadline: Deadline) -> Link:

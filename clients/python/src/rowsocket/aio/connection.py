@@ -82,7 +82,7 @@ class Connection(Executor):
             await link.exchange(data, authenticated, deadline)
             if authenticated.error is not None:
                 link.close()
-                raise authenticated.error
+                raise self._options.login_failed(authenticated.error)
         return link
 
     async def _connect_link(self, deadline: Deadline) -> Link:
