@@ -16,6 +16,7 @@ from typing import Any
 
 from rowsocket._options import Deadline, Options
 from rowsocket._session import IndexIds, Pending, Session
+from rowsocket._watch import Watch
 from rowsocket.errors import ConnectionLost, TransportError
 
 RECEIVE_BYTES = 1 << 16
@@ -23,7 +24,8 @@ UNANSWERED_BYTES = 1 << 14
 """What fits a socket's send buffer even if the server does not read. More is sent while reading, since a
 server stops reading from a client that does not take its replies."""
 FRESH_S = 1.0
-"""A connection that was silent for longer is looked at before it is used: the server may have closed it."""
+"""A connection that was silent for longer is looked at before it is used, in case the server has closed it.
+Before a write, every connection is."""
 
 Lock = contextlib.nullcontext
 """Holds nobody up: one thread at a time uses a connection, so nobody else can make its link."""
@@ -50,6 +52,7 @@ class Link:
         self._options = options
         self.session = Session(ids)
         self._socket = connected
+        self._watch = Watch(connected)
         self._last_used_s = time.monotonic()
 
     @classmethod
@@ -76,9 +79,14 @@ class Link:
             return False
         return True
 
+    def look(self) -> None:
+        """See whether the server has closed the connection: `usable` is right after it."""
+        if self._socket.fileno() >= 0 and self._has_ended():
+            self.close()
+
     def _has_ended(self) -> bool:
         """True if something came that nobody asked for: the end, as a rule."""
-        if not any(_ready(self._socket, False, 0.0)):
+        if not self._watch.has_input():
             return False
         if not isinstance(self._socket, ssl.SSLSocket):
             return True

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from rowsocket._index import IndexDescription, OtherTypes
 from rowsocket._options import DEFAULT_TIMEOUT_S, Deadline, Options, options_of
-from rowsocket._pipeline import lost_reads, refused_for_now
+from rowsocket._pipeline import are_sent_once, lost_reads, refused_for_now
 from rowsocket._session import IndexIds, Pending
 from rowsocket.errors import ConnectionLost, RowSocketError
 
@@ -117,6 +117,8 @@ class Connection(Executor):
         self._run_once(pendings, deadline)
 
     def _run_once(self, pendings: list[Pending[Any]], deadline: Deadline) -> None:
+        if self._link is not None and are_sent_once(pendings):
+            self._link.look()
         try:
             link = self._connected(deadline)
         except RowSocketError as error:  # nothing was sent

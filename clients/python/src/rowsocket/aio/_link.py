@@ -14,9 +14,13 @@ from typing import Any, NamedTuple
 
 from rowsocket._options import Deadline, Options
 from rowsocket._session import IndexIds, Pending, Session
+from rowsocket._watch import Watch
 from rowsocket.errors import ConnectionLost, ProtocolError, RowSocketError
 
 TIMED_OUT = (TimeoutError, asyncio.TimeoutError)  # two types before Python 3.11
+
+READING_TURNS = 5
+"""After so many turns of its own, the event loop has read what had come before them."""
 
 Lock = asyncio.Lock
 """Lets one task at a time make the link of a connection."""
@@ -58,6 +62,7 @@ class Link(asyncio.Protocol):
         self._options = options
         self.session = Session(ids)
         self._transport: asyncio.Transport | None = None
+        self._watch: Watch | None = None
         self._loop = asyncio.get_running_loop()
         self._unsent: list[bytes] = []
         self._waiting: collections.deque[Waiter] = collections.deque()
@@ -96,6 +101,23 @@ class Link(asyncio.Protocol):
     def usable(self) -> bool:
         """True while the connection stands, as far as can be seen from here."""
         return self._transport is not None and not self._transport.is_closing()
+
+    async def look(self) -> None:
+        """See whether the server has closed the connection: `usable` is right after it.
+
+        What came is read by the event loop, at its next turns. If somebody waits for an answer, it may be
+        that.
+        """
+        turns = 0
+        while (
+            turns < READING_TURNS
+            and self._watch is not None
+            and not self._waiting
+            and self.usable()
+            and self._watch.has_input()
+        ):
+            await asyncio.sleep(0)
+            turns += 1
 
     async def exchange(self, data: bytes, last: Pending[Any], deadline: Deadline) -> None:
         """Send, and wait until the last of the requests is settled."""
@@ -140,6 +162,8 @@ class Link(asyncio.Protocol):
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         assert isinstance(transport, asyncio.Transport)
         self._transport = transport
+        connected = transport.get_extra_info("socket")
+        self._watch = None if connected is None else Watch(connected)
 
     def data_received(self, data: bytes) -> None:
         try:

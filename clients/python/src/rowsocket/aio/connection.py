@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rowsocket._index import IndexDescription, OtherTypes
 from rowsocket._options import DEFAULT_TIMEOUT_S, Deadline, Options, options_of
-from rowsocket._pipeline import lost_reads, refused_for_now
+from rowsocket._pipeline import are_sent_once, lost_reads, refused_for_now
 from rowsocket._session import IndexIds, Pending
 from rowsocket.errors import ConnectionLost, RowSocketError
 
@@ -116,6 +116,8 @@ class Connection(Executor):
         await self._run_once(pendings, deadline)
 
     async def _run_once(self, pendings: list[Pending[Any]], deadline: Deadline) -> None:
+        if self._link is not None and are_sent_once(pendings):
+            await self._link.look()
         try:
             link = await self._connected(deadline)
         except RowSocketError as error:  # nothing was sent
