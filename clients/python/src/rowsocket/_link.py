@@ -79,6 +79,9 @@ class Link:
             return False
         return True
 
+    ready = usable
+    """The same, asked by who is about to use it."""
+
     def look(self) -> None:
         """See whether the server has closed the connection: `usable` is right after it."""
         if self._socket.fileno() >= 0 and self._has_ended():

@@ -38,9 +38,9 @@ class Connection(Executor):
 
     async def close(self) -> None:
         """Close for good. Idempotent."""
-        self._closed = True
         if self._link is not None:
             self._link.close()
+        self._closed = True
 
     @property
     def usable(self) -> bool:
@@ -60,7 +60,7 @@ class Connection(Executor):
 
         Raises ConnectionLost, Timeout, AuthenticationError.
         """
-        if self._link is not None and self._link.usable() and not self._closed:
+        if self._link is not None and not self._closed and self._link.ready():
             return self._link
         async with self._connecting:
             if self._closed:
