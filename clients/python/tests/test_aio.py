@@ -297,3 +297,25 @@ def test_two_loops_at_a_time_do_not_share_a_connection() -> None:
 
     with FakeServer(echo_keys) as server:
         run(client(server.port))
+
+
+class OtherTransport:
+    """As that of uvloop: it does what an asyncio.Transport does, and is none."""
+
+    def __init__(self, same: Any) -> None:
+        self._same = same
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._same, name)
+
+
+def test_the_transport_of_another_kind_of_event_loop_will_do() -> None:
+    async def client(port: int) -> None:
+        async with await aio.connect(port=port, text=True) as connection:
+            assert connection._link is not None
+            connection._link.connection_made(OtherTransport(connection._link._transport))  # type: ignore[arg-type]
+            users = await connection.open_index("app", "user", ["id"])
+            assert await users.get(1) == ("1",)
+
+    with FakeServer(echo_keys) as server:
+        run(client(server.port))

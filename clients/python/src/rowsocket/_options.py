@@ -177,7 +177,7 @@ def _options_of_url(url: str) -> dict[str, Any]:
         raise ValueError(f"neither HOST nor HOST:PORT in the URL ({PERCENT_ENCODE})") from None
     if parts.scheme != URL_SCHEME:
         raise ValueError(f"a URL begins with {URL_SCHEME}://, not {parts.scheme}://")
-    if _is_cut_short(parts):
+    if _is_cut_short(parts) or not {"[", "]"}.isdisjoint(parts.netloc.rpartition("@")[0]):
         raise ValueError(PERCENT_ENCODE)
     options: dict[str, Any] = {}
     if host:

@@ -12,7 +12,7 @@ import contextlib
 import math
 import socket
 import time
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from rowsocket._options import Deadline, Options
 from rowsocket._session import IndexIds, Pending, Session
@@ -208,8 +208,7 @@ class Link(asyncio.Protocol):
             self._set_timer(min(ends_s))
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)  # which uvloop's says to be, and is not
         connected = transport.get_extra_info("socket")
         self._watch = None if connected is None else Watch(connected)
 
