@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 
 import pytest
@@ -558,3 +559,26 @@ def test_a_closed_connection_stays_closed() -> None:
         connection.close()
         with pytest.raises(rowsocket.ConnectionLost, match="closed by its user"):
             users.get(1)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without fork")
+def test_after_a_fork_parent_and_child_have_a_connection_each() -> None:
+    def of_the_parent(peer: Peer) -> None:
+        peer.open()
+        peer.expect(b"0\t=\t1\t1\t1\t0")
+        peer.send(b"0\t2\t1\tparent\n")
+        peer.until_closed()
+
+    def of_the_child(peer: Peer) -> None:
+        peer.open()
+        peer.expect(b"0\t=\t1\t1\t1\t0")
+        peer.send(b"0\t2\t1\tchild\n")
+
+    with FakeServer(of_the_parent, of_the_child, together=True) as server:
+        connection, users = open_users(server)
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if users.get(1) == ("1", "child") else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert users.get(1) == ("1", "parent")
+        connection.close()

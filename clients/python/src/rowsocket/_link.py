@@ -7,11 +7,13 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import select
 import socket
 import ssl
 import threading
 import time
+import weakref
 from typing import Any
 
 from rowsocket._options import Deadline, Options
@@ -54,6 +56,7 @@ class Link:
         self._socket = connected
         self._watch = Watch(connected)
         self._last_used_s = time.monotonic()
+        _links.add(self)
 
     @classmethod
     def connect(cls, options: Options, ids: IndexIds, deadline: Deadline) -> Link:
@@ -174,6 +177,21 @@ class Link:
         if not data:
             raise ConnectionLost("lost", f"{self._options.where()} closed the connection")
         self.session.feed(data)
+
+
+_links: weakref.WeakSet[Link] = weakref.WeakSet()
+
+
+def _close_copies() -> None:
+    """In a child, after a fork: close its copies of the parent's sockets; the parent does not notice. Two
+    processes that talk on one connection would get each other's answers.
+    """
+    for link in list(_links):
+        link.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_copies)
 
 
 def _connect(options: Options, deadline: Deadline) -> socket.socket:
