@@ -261,6 +261,9 @@ def test_a_url_says_what_the_arguments_say(url: str, options: Options) -> None:
         "rowsocket://h?timeout=soon",
         "rowsocket://h?timeout=nan",
         "rowsocket://h?timeout=inf",
+        "rowsocket://h?timeout=1e300",
+        "rowsocket://h:0",
+        "rowsocket://h:65536",
         "rowsocket://h?retries=1.5",
     ],
 )
@@ -307,6 +310,20 @@ def test_a_password_that_is_no_text_is_refused_without_being_shown() -> None:
     with pytest.raises(ValueError, match="password") as raised:
         Options(user="app", password="hush\udc80")
     assert "hush" not in repr(raised.value)
+
+
+@pytest.mark.parametrize(
+    "files", [{"tls_ca": "/nowhere/ca.pem"}, {"tls_cert": "/nowhere/c.pem"}, {"tls_ca": __file__}]
+)
+def test_a_file_of_tls_that_is_not_there_or_none_is_named(files: dict[str, str]) -> None:
+    with pytest.raises(rowsocket.ConnectionLost, match=next(iter(files.values()))):
+        rowsocket.connect(**files)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("port", [-1, 0, 65536])
+def test_a_port_is_a_port(port: int) -> None:
+    with pytest.raises(ValueError, match="port"):
+        aio.ConnectionPool(port=port)
 
 
 def test_options_show_neither_password_nor_secret() -> None:

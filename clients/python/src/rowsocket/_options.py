@@ -7,7 +7,6 @@ import dataclasses
 import datetime
 import functools
 import ipaddress
-import math
 import random
 import ssl
 import time
@@ -23,6 +22,8 @@ from rowsocket.errors import AuthenticationError, Timeout
 T = TypeVar("T")
 
 DEFAULT_TIMEOUT_S = 10.0
+LONGEST_TIMEOUT_S = 10**9
+"""Over 30 years. The system takes no number of any size."""
 FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 2.0
 
@@ -61,8 +62,12 @@ class Options:
     tls_key: str | None = None
 
     def __post_init__(self) -> None:
-        if self.timeout is not None and not 0 < self.timeout < math.inf:
-            raise ValueError("timeout: more than 0 seconds, or None to wait for ever")
+        if self.timeout is not None and not 0 < self.timeout <= LONGEST_TIMEOUT_S:
+            raise ValueError(
+                f"timeout: more than 0 seconds and at most {LONGEST_TIMEOUT_S}, or None to wait for ever"
+            )
+        if not 0 < int(self.port) < 1 << 16:
+            raise ValueError("port: 1 to 65535")
         if self.retries < 0:
             raise ValueError("retries: at least 0")
         if self.password is not None and self.user is None:
@@ -80,15 +85,22 @@ class Options:
 
     @functools.cached_property
     def tls_context(self) -> ssl.SSLContext | None:
-        """How to encrypt; None = not at all. Raises OSError (a file that is not there), ssl.SSLError."""
+        """How to encrypt; None = not at all. Raises OSError for a file that is not there, or not as it should
+        be.
+        """
         if isinstance(self.tls, ssl.SSLContext):
             return self.tls
         if not (self.tls or self.tls_ca or self.tls_cert):
             return None
-        context = ssl.create_default_context(cafile=self.tls_ca)
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
-        if self.tls_cert is not None:
-            context.load_cert_chain(self.tls_cert, self.tls_key)
+        files = f"tls_ca={self.tls_ca}"
+        try:
+            context = ssl.create_default_context(cafile=self.tls_ca)
+            context.minimum_version = ssl.TLSVersion.TLSv1_2
+            if self.tls_cert is not None:
+                files = f"tls_cert={self.tls_cert}, tls_key={self.tls_key}"
+                context.load_cert_chain(self.tls_cert, self.tls_key)
+        except OSError as error:  # which names no file
+            raise OSError(f"{files}: {error}") from error
         return context
 
     def login(self) -> tuple[str, ...] | None:
