@@ -60,7 +60,8 @@ def test_a_pool_and_asyncio_log_in(closed_server: RowSocketServer) -> None:
 def test_a_wrong_password_is_an_authentication_error(closed_server: RowSocketServer) -> None:
     with pytest.raises(rowsocket.AuthenticationError) as raised:
         rowsocket.connect(url_of(closed_server, "hush"))
-    assert "hush" not in repr(raised.value)
+    assert "hush" not in f"{raised.value} {raised.value!r}"
+    assert f"127.0.0.1:{closed_server.write_port} refused the user 'app'" in str(raised.value)
 
 
 def test_who_names_no_account_is_told_when_it_asks(closed_server: RowSocketServer) -> None:

@@ -217,3 +217,105 @@ def test_who_waits_for_a_connection_is_told_that_the_pool_was_closed() -> None:
 
     with FakeServer(echo_keys) as server:
         run(client(server.port))
+
+
+# ── more than one event loop ────────────────────────────────────────────────────────────────────────────────
+
+OTHER_LOOP = "event loop that used it first"
+
+
+def until_closed(peer: Peer) -> None:
+    """Answer every find, and wait for the end."""
+    echo_keys(peer)
+    peer.until_closed()
+
+
+def test_a_connection_of_a_loop_that_is_over_says_so_and_can_be_closed() -> None:
+    async def begin(port: int) -> tuple[aio.Connection, aio.Index[Any]]:
+        connection = await aio.connect(port=port, text=True)
+        users = await connection.open_index("app", "user", ["id"])
+        assert await users.get(1) == ("1",)
+        return connection, users
+
+    async def go_on(connection: aio.Connection, users: aio.Index[Any]) -> None:
+        with pytest.raises(RuntimeError, match=OTHER_LOOP):
+            await users.get(1)
+        with pytest.raises(RuntimeError, match=OTHER_LOOP):
+            await users.update(1, [2])
+        with pytest.raises(RuntimeError, match=OTHER_LOOP):
+            await connection.open_index("app", "user", ["name"])
+        await connection.close()
+        with pytest.raises(rowsocket.ConnectionLost, match="closed by its user"):
+            await users.get(1)
+
+    with FakeServer(until_closed) as server:
+        asyncio.run(go_on(*asyncio.run(begin(server.port))))
+
+
+def test_a_pool_of_a_loop_that_is_over_says_so_and_can_be_closed() -> None:
+    async def begin(pool: aio.ConnectionPool) -> aio.Index[Any]:
+        users = await pool.open_index("app", "user", ["id"])
+        assert await users.get(1) == ("1",)
+        return users
+
+    async def go_on(pool: aio.ConnectionPool, users: aio.Index[Any]) -> None:
+        with pytest.raises(RuntimeError, match=OTHER_LOOP):
+            await users.get(1)
+        with pytest.raises(RuntimeError, match=OTHER_LOOP):
+            async with pool.connection():
+                pass
+        await pool.close()
+
+    with FakeServer(until_closed) as server:
+        pool = aio.ConnectionPool(port=server.port, text=True)
+        asyncio.run(go_on(pool, asyncio.run(begin(pool))))
+
+
+def test_a_pool_that_was_made_outside_belongs_to_the_loop_that_uses_it() -> None:
+    async def use(pool: aio.ConnectionPool) -> None:
+        async with pool:
+            users = await pool.open_index("app", "user", ["id"])
+            rows = await asyncio.gather(*(users.get(key) for key in range(20)))
+            assert rows == [(str(key),) for key in range(20)]
+
+    with FakeServer(echo_keys) as server:
+        run(use(aio.ConnectionPool(port=server.port, max_size=1, text=True)))
+
+
+def test_two_loops_at_a_time_do_not_share_a_connection() -> None:
+    async def other(connection: aio.Connection, users: aio.Index[Any]) -> None:
+        with pytest.raises(RuntimeError, match=OTHER_LOOP):
+            await users.get(1)
+        with pytest.raises(RuntimeError, match=OTHER_LOOP):
+            await connection.close()
+
+    async def client(port: int) -> None:
+        async with await aio.connect(port=port, text=True) as connection:
+            users = await connection.open_index("app", "user", ["id"])
+            await asyncio.to_thread(asyncio.run, other(connection, users))
+            assert await users.get(1) == ("1",)
+
+    with FakeServer(echo_keys) as server:
+        run(client(server.port))
+
+
+class OtherTransport:
+    """As that of uvloop: it does what an asyncio.Transport does, and is none."""
+
+    def __init__(self, same: Any) -> None:
+        self._same = same
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._same, name)
+
+
+def test_the_transport_of_another_kind_of_event_loop_will_do() -> None:
+    async def client(port: int) -> None:
+        async with await aio.connect(port=port, text=True) as connection:
+            assert connection._link is not None
+            connection._link.connection_made(OtherTransport(connection._link._transport))  # type: ignore[arg-type]
+            users = await connection.open_index("app", "user", ["id"])
+            assert await users.get(1) == ("1",)
+
+    with FakeServer(echo_keys) as server:
+        run(client(server.port))

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 
 import pytest
@@ -10,6 +11,7 @@ import pytest
 import rowsocket
 from fake_server import FakeServer, Peer
 from rowsocket import Connection, Filter, Index, TextRow, While
+from rowsocket._options import Options
 
 
 def open_users(server: FakeServer, **options: object) -> tuple[Connection, Index[TextRow]]:
@@ -205,6 +207,7 @@ def test_a_wrong_secret_is_an_authentication_error() -> None:
     with FakeServer(conversation) as server, pytest.raises(rowsocket.AuthenticationError) as raised:
         rowsocket.connect(port=server.port, secret="wrong", text=True)
     assert (raised.value.code, raised.value.text) == (3, "unauth")
+    assert str(raised.value) == f"127.0.0.1:{server.port} refused the secret (3 unauth)"
 
 
 @pytest.mark.parametrize(
@@ -234,6 +237,34 @@ def test_a_refused_login_tells_nobody_the_password() -> None:
     with FakeServer(refuses) as server, pytest.raises(rowsocket.AuthenticationError) as raised:
         rowsocket.connect(f"rowsocket://app:hush@127.0.0.1:{server.port}")
     assert "hush" not in f"{raised.value} {raised.value!r}"
+    assert str(raised.value) == (
+        f"127.0.0.1:{server.port} refused the user 'app': the password is wrong, or it may not log in from"
+        " here (3 unauth)"
+    )
+
+
+@pytest.mark.parametrize(
+    ("options", "sentence"),
+    [
+        (Options(user="app"), "127.0.0.1:9998 refused the user 'app': it needs a password"),
+        (Options("::1", user="app"), "[::1]:9998 refused the user 'app'"),
+        (Options(unix_socket="/run/rs", user="app", password="hush"), "/run/rs refused the user 'app'"),
+        (Options("localhost", user="app", password="hush"), "from here (3 unauth)"),
+        (Options("db", user="app", password="hush", tls=True), "from here (3 unauth)"),
+        (Options("db", user="app", password="hush"), "; and a password is taken inside TLS"),
+        (Options("192.0.2.1", user="app", password="hush"), "; and a password is taken inside TLS"),
+    ],
+)
+def test_the_error_of_a_login_says_whom_where_and_perhaps_why(options: Options, sentence: str) -> None:
+    said = str(options.login_failed(rowsocket.AuthenticationError(3, "unauth", "log in first")))
+    assert sentence in said
+    assert "hush" not in said
+
+
+def test_what_is_no_refusal_of_a_login_stays_as_it_is() -> None:
+    for error in (rowsocket.ConnectionLost("lost"), rowsocket.AuthenticationError(3, "tls", "use TLS")):
+        assert Options(user="app").login_failed(error) is error
+    assert str(rowsocket.AuthenticationError(3, "tls", "use TLS")) == "use TLS (3 tls)"
 
 
 def test_a_new_connection_logs_in_again() -> None:
@@ -528,3 +559,26 @@ def test_a_closed_connection_stays_closed() -> None:
         connection.close()
         with pytest.raises(rowsocket.ConnectionLost, match="closed by its user"):
             users.get(1)
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without fork")
+def test_after_a_fork_parent_and_child_have_a_connection_each() -> None:
+    def of_the_parent(peer: Peer) -> None:
+        peer.open()
+        peer.expect(b"0\t=\t1\t1\t1\t0")
+        peer.send(b"0\t2\t1\tparent\n")
+        peer.until_closed()
+
+    def of_the_child(peer: Peer) -> None:
+        peer.open()
+        peer.expect(b"0\t=\t1\t1\t1\t0")
+        peer.send(b"0\t2\t1\tchild\n")
+
+    with FakeServer(of_the_parent, of_the_child, together=True) as server:
+        connection, users = open_users(server)
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if users.get(1) == ("1", "child") else 1)
+        assert os.waitpid(child, 0)[1] == 0
+        assert users.get(1) == ("1", "parent")
+        connection.close()

@@ -15,7 +15,7 @@ import pytest
 
 import rowsocket
 from fake_server import Conversation, FakeServer, Peer
-from rowsocket import aio
+from rowsocket import _session, aio
 from rowsocket._options import Options, options_of
 
 OPTIONS = b"types,detail"
@@ -226,6 +226,13 @@ def test_a_name_that_is_no_column_of_the_index_is_seen_before_anything_is_sent()
         ("rowsocket://app:@h", Options(host="h", user="app")),
         ("rowsocket://app@/?unix_socket=/run/@rs", Options(user="app", unix_socket="/run/@rs")),
         ("rowsocket://h?user=app&password=a@b", Options(host="h", user="app", password="a@b")),
+        ("rowsocket://a+b:c+d@h/e+f", Options(host="h", user="a+b", password="c+d", database="e+f")),
+        ("rowsocket://?unix_socket=/run/a+b=c%26%25.sock", Options(unix_socket="/run/a+b=c&%.sock")),
+        (
+            "rowsocket://a:b@h?tls_ca=/a+b.pem&tls_cert=/c+d@e.pem",
+            Options(host="h", user="a", password="b", tls_ca="/a+b.pem", tls_cert="/c+d@e.pem"),
+        ),
+        ("rowsocket://h?timeout=&&text=1&", Options(host="h", timeout=None, text=True)),
         ("rowsocket:///shop?unix_socket=/run/rs.sock", Options(unix_socket="/run/rs.sock", database="shop")),
         (
             "rowsocket://h?timeout=2.5&text=1&detail=no",
@@ -251,6 +258,13 @@ def test_a_url_says_what_the_arguments_say(url: str, options: Options) -> None:
         "rowsocket://h?text=maybe",
         "rowsocket://h?time_zone=Nowhere/None",
         "rowsocket://h:port",
+        "rowsocket://h?timeout=soon",
+        "rowsocket://h?timeout=nan",
+        "rowsocket://h?timeout=inf",
+        "rowsocket://h?timeout=1e300",
+        "rowsocket://h:0",
+        "rowsocket://h:65536",
+        "rowsocket://h?retries=1.5",
     ],
 )
 def test_what_is_no_url_is_refused(url: str) -> None:
@@ -272,6 +286,16 @@ def test_what_is_no_url_is_refused(url: str) -> None:
         "rowsocket://:hush@h?user=app",
         "rowsocket://h?password=hush",
         "rowsocket://app:hush@h?retries=-1",
+        "rowsocket://app:1?timeout=hush@h",
+        "rowsocket://app:1?timeout=1hush&text=1@h",
+        "rowsocket://app:p@h?timeout=1hush&text=1@h",
+        "rowsocket://app:1?retries=hush@h",
+        "rowsocket://app:1?text=hush@h",
+        "rowsocket://app:1?time_zone=hush@h",
+        "rowsocket://app:p@h?time_zone=hush@h",
+        "rowsocket://app:1?unix_socket=hush@h",
+        "rowsocket://app:1?hush@h",
+        "rowsocket://app:p@h?hush@h",
         "mysql://app:hush@h",
         "app:hush@h",
     ],
@@ -286,6 +310,20 @@ def test_a_password_that_is_no_text_is_refused_without_being_shown() -> None:
     with pytest.raises(ValueError, match="password") as raised:
         Options(user="app", password="hush\udc80")
     assert "hush" not in repr(raised.value)
+
+
+@pytest.mark.parametrize(
+    "files", [{"tls_ca": "/nowhere/ca.pem"}, {"tls_cert": "/nowhere/c.pem"}, {"tls_ca": __file__}]
+)
+def test_a_file_of_tls_that_is_not_there_or_none_is_named(files: dict[str, str]) -> None:
+    with pytest.raises(rowsocket.ConnectionLost, match=next(iter(files.values()))):
+        rowsocket.connect(**files)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("port", [-1, 0, 65536])
+def test_a_port_is_a_port(port: int) -> None:
+    with pytest.raises(ValueError, match="port"):
+        aio.ConnectionPool(port=port)
 
 
 def test_options_show_neither_password_nor_secret() -> None:
@@ -460,4 +498,94 @@ def test_a_task_that_waits_too_long_is_told_so() -> None:
                 await connection.table("user", COLUMNS)
 
     with FakeServer(conversation) as server:
+        asyncio.run(ask(server.port))
+
+
+# ── types that are asked for again ──────────────────────────────────────────────────────────────────────────
+
+
+OPEN_AGAIN = b"P\t0\tapp\tuser\tPRIMARY\tid,name,seen\t\t" + OPTIONS
+
+
+def test_types_that_were_told_long_ago_are_asked_for_with_the_next_request(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def conversation(peer: Peer) -> None:
+        opens(peer)
+        peer.expect(OPEN_AGAIN, ONE_ROW[0])
+        peer.send(b"0\t3\tint(10)\tvarbinary(20)\tvarchar(20)\n" + ONE_ROW[1])
+        peer.expect(OPEN_AGAIN, b"0\t=\t1\t1\t1\t0\tD")
+        peer.send(b"1\t1\topen_table\n0\t1\t1\n")
+
+    monkeypatch.setattr(_session, "NEW_TYPES_S", 0.0)
+    with users_of(conversation) as users:
+        assert users.get(1) == (1, b"Ada", "2024-01-02 03:04:05")
+        assert users.delete(1) == 1
+
+
+def test_who_asks_for_text_asks_for_no_types(monkeypatch: pytest.MonkeyPatch) -> None:
+    def conversation(peer: Peer) -> None:
+        peer.open()
+        peer.expect(b"0\t=\t1\t1\t1\t0")
+        peer.send(b"0\t2\t1\tAda\n")
+
+    monkeypatch.setattr(_session, "NEW_TYPES_S", 0.0)
+    with FakeServer(conversation) as server, rowsocket.connect(port=server.port, text=True) as connection:
+        assert connection.open_index("app", "user", ["id", "name"]).get(1) == ("1", "Ada")
+
+
+def test_what_fits_neither_the_old_types_nor_the_new_is_text_or_bytes() -> None:
+    def conversation(peer: Peer) -> None:
+        opens(peer)
+        peer.expect(ONE_ROW[0])
+        peer.send(b"0\t3\tone\t\xff\t\xc3\xbc\n")
+        peer.expect(OPEN_AGAIN)
+        peer.send(TYPES)
+
+    with users_of(conversation) as users:
+        assert users.get(1) == ("one", b"\xff", "ü")
+
+
+def test_a_row_is_not_lost_where_nobody_tells_the_new_types() -> None:
+    def conversation(peer: Peer) -> None:
+        opens(peer)
+        peer.expect(b"0\t=\t1\t1\t1\t0\tD?")
+        peer.send(b"0\t3\tone\t\x00\t\x00\n")
+        peer.expect(OPEN_AGAIN)
+
+    with users_of(conversation) as users:
+        assert users.fetch_and_delete(1) == [("one", None, None)]
+
+
+@dataclasses.dataclass
+class Picky:
+    id: int
+    name: str
+    seen: datetime.datetime
+
+    def __post_init__(self) -> None:
+        if self.name == "Bob":
+            raise ValueError("not Bob")
+
+
+def test_the_error_of_a_rows_own_class_is_that_requests_alone() -> None:
+    bob = (ONE_ROW[0], b"0\t3\t1\tBob\t2024-01-02 03:04:05\n")
+    with users_of(answering(bob, ONE_ROW)) as users:
+        picky = users.as_objects(Picky)
+        with pytest.raises(ValueError, match="not Bob"):
+            picky.get(1)
+        assert picky.get(1) == Picky(1, "Ada", SEEN)
+
+
+def test_the_error_of_a_rows_own_class_is_one_tasks_alone() -> None:
+    bob = (ONE_ROW[0], b"0\t3\t1\tBob\t2024-01-02 03:04:05\n")
+
+    async def ask(port: int) -> None:
+        async with await aio.connect(port=port, database="app") as connection:
+            picky = (await connection.table("user", COLUMNS)).as_objects(Picky)
+            both: list[Any] = await asyncio.gather(picky.get(1), picky.get(1), return_exceptions=True)
+            assert str(both[0]) == "not Bob"
+            assert both[1] == Picky(1, "Ada", SEEN)
+
+    with FakeServer(answering(bob, ONE_ROW)) as server:
         asyncio.run(ask(server.port))

@@ -64,6 +64,28 @@ def test_a_date_that_no_calendar_has_stays_text(sql_type: str, token: bytes) -> 
 
 
 @pytest.mark.parametrize(
+    ("sql_type", "token"),
+    [
+        ("int(11)", b"1.5"),
+        ("decimal(5,2)", b"\xff"),
+        ("double", "ü".encode()),
+        ("date", b"2024-02-29 01:02:03"),
+        ("date", b"20240229"),
+        ("date", b"\xff"),
+        ("datetime", b"2024-02-29"),
+        ("datetime", b"\xff"),
+        ("timestamp", b"2024-02-29 01:02:03.1234567"),
+        ("time", b"2024-02-29 01:02:03"),
+        ("time", b"\xff"),
+        ("text", b"\xff"),
+    ],
+)
+def test_a_token_of_another_type_is_an_error(sql_type: str, token: bytes) -> None:
+    with pytest.raises((ValueError, ArithmeticError)):
+        decoder_of(sql_type)(token)
+
+
+@pytest.mark.parametrize(
     "value",
     [
         7,

@@ -19,6 +19,15 @@ from rowsocket.errors import ProtocolError
 T = TypeVar("T")
 R = TypeVar("R")
 
+
+class OtherTypes(Exception):
+    """Values of a reply are not of the types that the server told: the table was altered since."""
+
+    def __init__(self, reply: Reply) -> None:
+        super().__init__("the table was altered, and its types have not been asked for again")
+        self.reply = reply
+
+
 ValueKind = Literal["typed", "text", "bytes"]
 
 
@@ -62,7 +71,9 @@ class IndexDescription(Generic[R]):
         return encode_value(value if self.zone is None else in_zone(value, self.zone))
 
     def rows(self, reply: Reply, columns: tuple[str, ...] | None = None) -> list[R]:
-        """The rows of a reply, of these columns instead of the index's if given. Raises ProtocolError."""
+        """The rows of a reply, of these columns instead of the index's if given. Raises ProtocolError,
+        and OtherTypes where the types have to be asked for again.
+        """
         names = self.columns if columns is None else columns
         width = len(names)
         tokens = reply.tokens
@@ -86,11 +97,9 @@ class IndexDescription(Generic[R]):
             return list(map(decode_text, reply.tokens))
         try:
             return [decode(token) for decode, token in zip(itertools.cycle(reply.decoders), reply.tokens)]
-        except UnicodeDecodeError:
-            raise
         except (ValueError, ArithmeticError):
-            # The table was altered since its types were told.
-            reply.has_other_types = True
+            if not reply.has_newest_types:
+                raise OtherTypes(reply) from None
             return list(map(decode_unknown, reply.tokens))
 
 

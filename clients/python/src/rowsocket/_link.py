@@ -7,15 +7,18 @@
 from __future__ import annotations
 
 import contextlib
+import os
 import select
 import socket
 import ssl
 import threading
 import time
+import weakref
 from typing import Any
 
 from rowsocket._options import Deadline, Options
 from rowsocket._session import IndexIds, Pending, Session
+from rowsocket._watch import Watch
 from rowsocket.errors import ConnectionLost, TransportError
 
 RECEIVE_BYTES = 1 << 16
@@ -23,7 +26,8 @@ UNANSWERED_BYTES = 1 << 14
 """What fits a socket's send buffer even if the server does not read. More is sent while reading, since a
 server stops reading from a client that does not take its replies."""
 FRESH_S = 1.0
-"""A connection that was silent for longer is looked at before it is used: the server may have closed it."""
+"""A connection that was silent for longer is looked at before it is used, in case the server has closed it.
+Before a write, every connection is."""
 
 Lock = contextlib.nullcontext
 """Holds nobody up: one thread at a time uses a connection, so nobody else can make its link."""
@@ -50,7 +54,9 @@ class Link:
         self._options = options
         self.session = Session(ids)
         self._socket = connected
+        self._watch = Watch(connected)
         self._last_used_s = time.monotonic()
+        _links.add(self)
 
     @classmethod
     def connect(cls, options: Options, ids: IndexIds, deadline: Deadline) -> Link:
@@ -76,9 +82,17 @@ class Link:
             return False
         return True
 
+    ready = usable
+    """The same, asked by who is about to use it."""
+
+    def look(self) -> None:
+        """See whether the server has closed the connection: `usable` is right after it."""
+        if self._socket.fileno() >= 0 and self._has_ended():
+            self.close()
+
     def _has_ended(self) -> bool:
         """True if something came that nobody asked for: the end, as a rule."""
-        if not any(_ready(self._socket, False, 0.0)):
+        if not self._watch.has_input():
             return False
         if not isinstance(self._socket, ssl.SSLSocket):
             return True
@@ -163,6 +177,21 @@ class Link:
         if not data:
             raise ConnectionLost("lost", f"{self._options.where()} closed the connection")
         self.session.feed(data)
+
+
+_links: weakref.WeakSet[Link] = weakref.WeakSet()
+
+
+def _close_copies() -> None:
+    """In a child, after a fork: close its copies of the parent's sockets; the parent does not notice. Two
+    processes that talk on one connection would get each other's answers.
+    """
+    for link in list(_links):
+        link.close()
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_close_copies)
 
 
 def _connect(options: Options, deadline: Deadline) -> socket.socket:

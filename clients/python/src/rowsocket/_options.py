@@ -6,29 +6,34 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import functools
+import ipaddress
 import random
 import ssl
 import time
 import urllib.parse
 import zoneinfo
-from typing import Any
+from typing import Any, Callable, TypeVar
 
 from rowsocket._index import ValueKind
 from rowsocket._protocol import encode_value
 from rowsocket._types import Zone
-from rowsocket.errors import Timeout
+from rowsocket.errors import AuthenticationError, Timeout
+
+T = TypeVar("T")
 
 DEFAULT_TIMEOUT_S = 10.0
+LONGEST_TIMEOUT_S = 10**9
+"""Over 30 years. The system takes no number of any size."""
 FIRST_PAUSE_S = 0.05
 LONGEST_PAUSE_S = 2.0
 
 URL_SCHEME = "rowsocket"
 PERCENT_ENCODE = "percent-encode what is no letter and no digit in the user, password and database of a URL"
-URL_TEXTS = frozenset(
-    {"unix_socket", "user", "password", "secret", "database", "time_zone", "tls_ca", "tls_cert", "tls_key"}
+URL_TEXTS_WITH_AT = frozenset(
+    {"unix_socket", "user", "password", "secret", "database", "tls_ca", "tls_cert", "tls_key"}
 )
+URL_TEXTS = URL_TEXTS_WITH_AT | {"time_zone"}
 URL_FLAGS = frozenset({"reconnect", "text", "detail", "tls"})
-URL_NAMES = URL_TEXTS | URL_FLAGS | {"timeout", "retries"}
 SECRET = "1"
 ACCOUNT = "2"
 """What a client logs in with: the protocol's types of authentication."""
@@ -57,8 +62,12 @@ class Options:
     tls_key: str | None = None
 
     def __post_init__(self) -> None:
-        if self.timeout is not None and self.timeout <= 0:
-            raise ValueError("timeout: more than 0 seconds, or None to wait for ever")
+        if self.timeout is not None and not 0 < self.timeout <= LONGEST_TIMEOUT_S:
+            raise ValueError(
+                f"timeout: more than 0 seconds and at most {LONGEST_TIMEOUT_S}, or None to wait for ever"
+            )
+        if not 0 < int(self.port) < 1 << 16:
+            raise ValueError("port: 1 to 65535")
         if self.retries < 0:
             raise ValueError("retries: at least 0")
         if self.password is not None and self.user is None:
@@ -76,15 +85,22 @@ class Options:
 
     @functools.cached_property
     def tls_context(self) -> ssl.SSLContext | None:
-        """How to encrypt; None = not at all. Raises OSError (a file that is not there), ssl.SSLError."""
+        """How to encrypt; None = not at all. Raises OSError for a file that is not there, or not as it should
+        be.
+        """
         if isinstance(self.tls, ssl.SSLContext):
             return self.tls
         if not (self.tls or self.tls_ca or self.tls_cert):
             return None
-        context = ssl.create_default_context(cafile=self.tls_ca)
-        context.minimum_version = ssl.TLSVersion.TLSv1_2
-        if self.tls_cert is not None:
-            context.load_cert_chain(self.tls_cert, self.tls_key)
+        files = f"tls_ca={self.tls_ca}"
+        try:
+            context = ssl.create_default_context(cafile=self.tls_ca)
+            context.minimum_version = ssl.TLSVersion.TLSv1_2
+            if self.tls_cert is not None:
+                files = f"tls_cert={self.tls_cert}, tls_key={self.tls_key}"
+                context.load_cert_chain(self.tls_cert, self.tls_key)
+        except OSError as error:  # which names no file
+            raise OSError(f"{files}: {error}") from error
         return context
 
     def login(self) -> tuple[str, ...] | None:
@@ -95,7 +111,30 @@ class Options:
 
     def where(self) -> str:
         """The address, for messages."""
-        return self.unix_socket if self.unix_socket is not None else f"{self.host}:{self.port}"
+        if self.unix_socket is not None:
+            return self.unix_socket
+        return f"[{self.host}]:{self.port}" if ":" in self.host else f"{self.host}:{self.port}"
+
+    def login_failed(self, error: Exception) -> Exception:
+        """The error of a login; if the server refused, with a sentence that says whom and where."""
+        if not isinstance(error, AuthenticationError) or error.text != "unauth":
+            return error
+        if self.user is None:
+            return AuthenticationError(error.code, error.text, f"{self.where()} refused the secret")
+        wrong = "it needs a password" if self.password is None else "the password is wrong"
+        sentence = f"{self.where()} refused the user {self.user!r}: {wrong}, or it may not log in from here"
+        if self.password is not None and not self._keeps_password():
+            sentence += "; and a password is taken inside TLS, or from the same machine"
+        return AuthenticationError(error.code, error.text, sentence)
+
+    def _keeps_password(self) -> bool:
+        """True if a password meets no network, or is encrypted there."""
+        if self.unix_socket is not None or self.tls_context is not None or self.host == "localhost":
+            return True
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return False
 
     def timed_out(self, what: str) -> Timeout:
         """The error for what has not come in time."""
@@ -150,7 +189,7 @@ def _options_of_url(url: str) -> dict[str, Any]:
         raise ValueError(f"neither HOST nor HOST:PORT in the URL ({PERCENT_ENCODE})") from None
     if parts.scheme != URL_SCHEME:
         raise ValueError(f"a URL begins with {URL_SCHEME}://, not {parts.scheme}://")
-    if _is_cut_short(parts):
+    if _is_cut_short(parts) or not {"[", "]"}.isdisjoint(parts.netloc.rpartition("@")[0]):
         raise ValueError(PERCENT_ENCODE)
     options: dict[str, Any] = {}
     if host:
@@ -163,17 +202,28 @@ def _options_of_url(url: str) -> dict[str, Any]:
         options["password" if parts.username else "secret"] = urllib.parse.unquote(parts.password)
     if parts.path.strip("/"):
         options["database"] = urllib.parse.unquote(parts.path.strip("/"))
-    for name, text in urllib.parse.parse_qsl(parts.query, keep_blank_values=True):
+    for name, text in _named_values(parts.query):
         options[name] = _url_value(name, text)
     return options
 
 
+def _named_values(query: str) -> list[tuple[str, str]]:
+    """What stands behind the `?`. A `+` is a plus, as in the rest of a URL: this is no web form."""
+    pieces = [piece.partition("=") for piece in query.split("&") if piece]
+    return [(urllib.parse.unquote(name), urllib.parse.unquote(text)) for name, _, text in pieces]
+
+
 def _is_cut_short(parts: urllib.parse.SplitResult) -> bool:
-    """True if a bare `/`, `?` or `#` of a password seems to end the host: the last `@` stands behind it."""
+    """True if a bare `/`, `?` or `#` of a password may be what seems to end the host: an `@` that no value of
+    an option has stands behind it. Then no part of the URL may be shown.
+    """
     if parts.fragment:
         return True
-    names = [name for name, _ in urllib.parse.parse_qsl(parts.query, keep_blank_values=True)]
-    behind = parts.path + ("" if URL_NAMES.issuperset(names) else parts.query)
+    may_be_password = ":" in parts.netloc and "@" not in parts.netloc
+    behind = parts.path
+    for piece in parts.query.split("&"):
+        if may_be_password or urllib.parse.unquote(piece.partition("=")[0]) not in URL_TEXTS_WITH_AT:
+            behind += piece
     return parts.netloc != "" and "@" in behind
 
 
@@ -189,15 +239,23 @@ def _url_value(name: str, text: str) -> Any:
     if name in URL_TEXTS:
         return text
     if name == "timeout":
-        return None if text in ("", "none") else float(text)
+        return None if text in ("", "none") else _number(float, text, "timeout in a URL: seconds, or none")
     if name == "retries":
-        return int(text)
+        return _number(int, text, "retries in a URL: a whole number")
     if name in URL_FLAGS:
         words = {"1": True, "true": True, "yes": True, "0": False, "false": False, "no": False}
         if text.lower() in words:
             return words[text.lower()]
-        raise ValueError(f"{name}={text} in a URL: 1 or 0")
+        raise ValueError(f"{name} in a URL: 1 or 0")
     raise ValueError(f"unknown option {name!r} in a URL")
+
+
+def _number(kind: Callable[[str], T], text: str, error: str) -> T:
+    """The number in a text. The error does not show the text, which may be a piece of a password."""
+    try:
+        return kind(text)
+    except ValueError:
+        raise ValueError(error) from None
 
 
 def _zone_of(name: str) -> datetime.tzinfo:

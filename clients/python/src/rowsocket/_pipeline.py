@@ -164,6 +164,14 @@ def raise_lost(pendings: Iterable[Pending[Any]]) -> None:
         raise next((error for error in lost if error.outcome_unknown), lost[0])
 
 
+def are_sent_once(pendings: Iterable[Pending[Any]]) -> bool:
+    """True if not all of them can be sent again after the connection was lost."""
+    for pending in pendings:  # noqa: SIM110 any() takes longer, and this is asked before each request
+        if pending.writes or pending.in_group:
+            return True
+    return False
+
+
 def lost_reads(pendings: Iterable[Pending[Any]]) -> list[Pending[Any]]:
     """The requests that can be sent again after the connection was lost: none if a write or a group is
     without an answer.

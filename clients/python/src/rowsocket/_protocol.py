@@ -155,8 +155,8 @@ class Reply:
     """What follows the count, as it travelled."""
     decoders: Sequence[Callable[[bytes], Any]] | None = None
     """What makes values of a row's tokens, if the server told the columns' types."""
-    has_other_types: bool = False
-    """The tokens turned out to be of other types than those."""
+    has_newest_types: bool = False
+    """The types were asked for after the reply had come."""
 
     def error(self) -> ServerError | None:
         """The exception that the reply stands for; None if it is ok."""

@@ -11,15 +11,20 @@ and are the same after a reconnect.
 from __future__ import annotations
 
 import collections
+import time
 from collections.abc import Sequence
 from typing import Any, Callable, Generic, TypeVar
 
-from rowsocket._index import IndexDescription, Request
+from rowsocket._index import IndexDescription, OtherTypes, Request
 from rowsocket._protocol import Reply, ReplyParser, decode_text, encode_value
 from rowsocket._types import Decoder, decoder_of
 from rowsocket.errors import ProtocolError, RowSocketError, TransportError
 
 T = TypeVar("T")
+
+NEW_TYPES_S = 1.0
+"""Types that were asked for longer ago are asked for again with the next request that needs them: ALTER TABLE
+may have changed them, and the server tells nobody."""
 
 
 class Pending(Generic[T]):
@@ -55,6 +60,12 @@ class Pending(Generic[T]):
         return self._error
 
     @property
+    def _description(self) -> IndexDescription[Any]:
+        description = self._request.description
+        assert description is not None, "not a request to an index"
+        return description
+
+    @property
     def writes(self) -> bool:
         """True if the request is a write."""
         return self._request.writes
@@ -75,6 +86,8 @@ class Pending(Generic[T]):
             raise
         except UnicodeDecodeError as failure:
             failure.reason += " (this column is not text: open the index with decode=False)"
+            self._error = failure
+        except Exception as failure:  # of the row's own class; or OtherTypes, which the connection cares for
             self._error = failure
 
     def _fail(self, error: Exception) -> None:
@@ -126,8 +139,12 @@ class _Opened:
         self.error: RowSocketError | None = None
         self.decoders: tuple[Decoder, ...] | None = None
         """What makes values of its columns, if the server told their types."""
-        self.forget: Callable[[], None] = lambda: None
-        """Have it opened again by the next request that needs it."""
+        self.asked_s = 0.0
+        """When the types were asked for, by time.monotonic()."""
+
+    def has_old_types(self) -> bool:
+        """True if the types are to be asked for again."""
+        return bool(self.decoders) and time.monotonic() - self.asked_s >= NEW_TYPES_S
 
 
 class Session:
@@ -147,47 +164,78 @@ class Session:
         self._awaiting.append(_settle(pending, None))
         return b"A\t" + b"\t".join(map(encode_value, login)) + b"\n", pending
 
-    def open(self, description: IndexDescription[Any]) -> tuple[bytes, Pending[None]]:
-        """The bytes that open an index (none if it is open), and what becomes of them."""
+    def open(self, description: IndexDescription[Any], *, again: bool = False) -> tuple[bytes, Pending[None]]:
+        """The bytes that open an index (none if it is open), and what becomes of them.
+
+        again  also if it is open, for its types. If the server refuses, the index goes on as it was
+        """
         pending: Pending[None] = Pending(Request(description, b"", False, lambda _: None))
         index_id = self._ids.id_of(description)
-        if index_id in self._opened:
+        known = self._opened.get(index_id)
+        if known is not None and not again:
             pending._take(Reply(0, 1, []))
             return b"", pending
-        opened = self._opened[index_id] = _Opened()
-
-        def forget() -> None:
-            if self._opened.get(index_id) is opened:
-                del self._opened[index_id]
+        opened = self._opened[index_id] = known or _Opened()
+        opened.asked_s = time.monotonic()
 
         def settle(reply: Reply | None, error: Exception | None) -> None:
             _settle(pending, None)(reply, error)
-            if isinstance(pending.error, RowSocketError):
+            if pending.error is None and reply is not None:
+                _take_types(opened, reply, description)
+            elif known is None and isinstance(pending.error, RowSocketError):
                 opened.error = pending.error
-                forget()
-            elif reply is not None and len(reply.tokens) == len(description.columns):
-                opened.decoders = _decoders(reply, description)
-
-        opened.forget = forget
+                if self._opened.get(index_id) is opened:
+                    del self._opened[index_id]
 
         self._awaiting.append(settle)
         return b"P\t%d\t%s\n" % (index_id, description.open_tokens), pending
+
+    def ask_new_types(self, altered: Sequence[Pending[Any]]) -> tuple[bytes, Pending[None]]:
+        """For requests that failed with `OtherTypes`: the bytes that ask for the types again, and the last of
+        what becomes of them. `take_again` is next.
+        """
+        indexes = {pending._description.open_tokens: pending._description for pending in altered}
+        asked = [self.open(description, again=True) for description in indexes.values()]
+        return b"".join(data for data, _ in asked), asked[-1][1]
+
+    def take_again(self, altered: Sequence[Pending[Any]]) -> None:
+        """Make the results of these requests out of the replies that came, by the types as they are now."""
+        for pending in altered:
+            assert isinstance(pending.error, OtherTypes)
+            reply = pending.error.reply
+            opened = self._opened.get(self._ids.id_of(pending._description))
+            if opened is not None and opened.decoders is not None:
+                reply.decoders = opened.decoders
+            reply.has_newest_types = True
+            pending._take(reply)
 
     def encode(self, pendings: Sequence[Pending[Any]]) -> bytes:
         """The bytes of requests; their replies settle them. Indexes are opened before all of them: a group
         can not open any.
         """
-        descriptions = [pending._request.description for pending in pendings]
-        pieces = [self.open(description)[0] for description in descriptions if description is not None]
-        for pending, description in zip(pendings, descriptions):
-            pending.was_sent = True
+        pieces: list[bytes] = []
+        indexes: list[tuple[int, _Opened] | None] = []
+        for pending in pendings:
+            description = pending._request.description
             if description is None:
+                indexes.append(None)
+                continue
+            index_id = self._ids.id_of(description)
+            opened = self._opened.get(index_id)
+            if opened is None:
+                pieces.append(self.open(description)[0])
+                opened = self._opened[index_id]
+            elif opened.has_old_types():
+                pieces.append(self.open(description, again=True)[0])
+            indexes.append((index_id, opened))
+        for pending, index in zip(pendings, indexes):
+            pending.was_sent = True
+            if index is None:
                 self._awaiting.append(_settle(pending, None))
                 pieces.append(pending._request.tail + b"\n")
             else:
-                index_id = self._ids.id_of(description)
-                self._awaiting.append(_settle(pending, self._opened[index_id]))
-                pieces.append(b"%d\t%s\n" % (index_id, pending._request.tail))
+                self._awaiting.append(_settle(pending, index[1]))
+                pieces.append(b"%d\t%s\n" % (index[0], pending._request.tail))
         return b"".join(pieces)
 
     def feed(self, data: bytes) -> None:
@@ -221,12 +269,11 @@ def _settle(
         else:
             reply.decoders = opened.decoders
             pending._take(reply)
-            if reply.has_other_types:
-                opened.forget()
 
     return settle
 
 
-def _decoders(reply: Reply, description: IndexDescription[Any]) -> tuple[Decoder, ...]:
-    types = [decode_text(token) or "" for token in reply.tokens]
-    return tuple(decoder_of(sql_type, description.zone) for sql_type in types)
+def _take_types(opened: _Opened, reply: Reply, description: IndexDescription[Any]) -> None:
+    if len(reply.tokens) == len(description.columns):  # else the server tells no types
+        types = [decode_text(token) or "" for token in reply.tokens]
+        opened.decoders = tuple(decoder_of(sql_type, description.zone) for sql_type in types)

@@ -27,10 +27,14 @@ from typing import Any, Callable, Optional
 from rowsocket._protocol import NULL, decode_bytes, decode_text, unescape
 
 Decoder = Callable[[bytes], Any]
-"""The Python value for a token."""
+"""The Python value for a token. Raises ValueError or ArithmeticError for a token that no value of its type
+has."""
 Zone = Optional[datetime.tzinfo]
 
+_DATE = re.compile(r"\d{4}-\d\d-\d\d")
+_DATETIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?")
 _TIME = re.compile(r"(-?)(\d+):(\d\d):(\d\d)(?:\.(\d{1,6}))?")
+_DATE_CHARACTERS = len("2024-01-01")
 _DATETIME_CHARACTERS = len("2024-01-01 00:00:00")
 
 
@@ -54,10 +58,12 @@ def decode_date(token: bytes) -> datetime.date | str | None:
     if token == NULL:
         return None
     text = token.decode("ascii")
+    if len(text) != _DATE_CHARACTERS:
+        raise ValueError("a value of another type")
     try:
         return datetime.date.fromisoformat(text)
     except ValueError:
-        return text
+        return _text_like(_DATE, text)
 
 
 def decode_datetime(token: bytes) -> datetime.datetime | str | None:
@@ -65,21 +71,23 @@ def decode_datetime(token: bytes) -> datetime.datetime | str | None:
     if token == NULL:
         return None
     text = token.decode("ascii")
-    whole = text if len(text) == _DATETIME_CHARACTERS else text.ljust(_DATETIME_CHARACTERS + 7, "0")
+    whole = text
+    if len(text) != _DATETIME_CHARACTERS:
+        _text_like(_DATETIME, text)  # else it could be a DATE, which zeros would make a DATETIME
+        whole = text.ljust(_DATETIME_CHARACTERS + 7, "0")
     try:
         return datetime.datetime.fromisoformat(whole)
     except ValueError:
-        return text
+        return _text_like(_DATETIME, text)
 
 
-def decode_time(token: bytes) -> datetime.timedelta | str | None:
+def decode_time(token: bytes) -> datetime.timedelta | None:
     """A TIME, which SQL lets be negative and longer than a day."""
     if token == NULL:
         return None
-    text = token.decode("ascii")
-    match = _TIME.fullmatch(text)
+    match = _TIME.fullmatch(token.decode("ascii"))
     if match is None:
-        return text
+        raise ValueError("a value of another type")
     sign, hours, minutes, seconds, fraction = match.groups()
     duration = datetime.timedelta(
         hours=int(hours),
@@ -88,6 +96,13 @@ def decode_time(token: bytes) -> datetime.timedelta | str | None:
         microseconds=int((fraction or "").ljust(6, "0")),
     )
     return -duration if sign else duration
+
+
+def _text_like(pattern: re.Pattern[str], text: str) -> str:
+    """The text, if it looks as all values of its type do. Raises ValueError."""
+    if pattern.fullmatch(text) is None:
+        raise ValueError("a value of another type")
+    return text
 
 
 def decode_unknown(token: bytes) -> str | bytes | None:

@@ -91,6 +91,9 @@ class ReadOnlyError(RequestError):
 class AuthenticationError(ServerError):
     """No account and no secret was named where one is needed, or a password or secret is wrong (code 3)."""
 
+    def __str__(self) -> str:
+        return f"{self.detail} ({self.code} {self.text})" if self.detail else super().__str__()
+
 
 class OpenTableError(ServerError):
     """The table can not be opened: missing, a view, changed so that the index no longer fits, or locked for

@@ -8,29 +8,58 @@ from __future__ import annotations
 
 import asyncio
 import collections
+import contextlib
 import math
+import socket
 import time
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from rowsocket._options import Deadline, Options
 from rowsocket._session import IndexIds, Pending, Session
+from rowsocket._watch import Watch
 from rowsocket.errors import ConnectionLost, ProtocolError, RowSocketError
 
 TIMED_OUT = (TimeoutError, asyncio.TimeoutError)  # two types before Python 3.11
+
+READING_TURNS = 5
+"""After so many turns of its own, the event loop has read what had come before them."""
 
 Lock = asyncio.Lock
 """Lets one task at a time make the link of a connection."""
 
 
-class Places(asyncio.Semaphore):
-    """The places of a pool; each connection that is in use takes one."""
+class Places:
+    """The places of a pool; each connection that is in use takes one. They belong to the event loop that asks
+    for one first.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._count = count
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._free: asyncio.Semaphore | None = None
 
     async def take(self, deadline: Deadline) -> None:
-        """Wait for a place; `release` gives it back. Raises TimeoutError."""
+        """Wait for a place; `release` gives it back. Raises TimeoutError, and RuntimeError in another event
+        loop.
+        """
+        if self._loop is None or self._free is None:
+            self._loop = asyncio.get_running_loop()
+            self._free = asyncio.Semaphore(self._count)
+        _check_loop(self._loop, "pool")
         try:
-            await asyncio.wait_for(self.acquire(), deadline.remaining_s())
+            await asyncio.wait_for(self._free.acquire(), deadline.remaining_s())
         except TIMED_OUT:
             raise TimeoutError from None
+
+    def release(self) -> None:
+        """Give a place back."""
+        if self._free is not None:
+            self._free.release()
+
+
+def _check_loop(loop: asyncio.AbstractEventLoop, what: str) -> None:
+    if loop is not asyncio.get_running_loop():
+        raise RuntimeError(f"this {what} belongs to the event loop that used it first: make one in each")
 
 
 async def pause(seconds: float) -> None:
@@ -58,6 +87,7 @@ class Link(asyncio.Protocol):
         self._options = options
         self.session = Session(ids)
         self._transport: asyncio.Transport | None = None
+        self._watch: Watch | None = None
         self._loop = asyncio.get_running_loop()
         self._unsent: list[bytes] = []
         self._waiting: collections.deque[Waiter] = collections.deque()
@@ -90,12 +120,52 @@ class Link(asyncio.Protocol):
         return link
 
     def close(self) -> None:
-        """Close at the user's wish. Idempotent."""
+        """Close at the user's wish. Idempotent. Raises RuntimeError in another event loop than its own, if
+        that is not closed.
+        """
+        if self._loop.is_closed():
+            self._end_without_loop()
+        else:
+            _check_loop(self._loop, "connection")
         self._fail(ConnectionLost("closed", "this connection was closed by its user"))
+
+    def _end_without_loop(self) -> None:
+        """End the connection, whose transport can do nothing any more."""
+        transport, self._transport = self._transport, None
+        connected = None if transport is None else transport.get_extra_info("socket")
+        if connected is None:
+            return
+        with (
+            contextlib.suppress(OSError),
+            socket.fromfd(connected.fileno(), connected.family, connected.type) as same,
+        ):
+            same.shutdown(socket.SHUT_RDWR)
 
     def usable(self) -> bool:
         """True while the connection stands, as far as can be seen from here."""
         return self._transport is not None and not self._transport.is_closing()
+
+    def ready(self) -> bool:
+        """The same, asked by who is about to use it. Raises RuntimeError in another event loop."""
+        _check_loop(self._loop, "connection")
+        return self.usable()
+
+    async def look(self) -> None:
+        """See whether the server has closed the connection: `usable` is right after it.
+
+        What came is read by the event loop, at its next turns. If somebody waits for an answer, it may be
+        that.
+        """
+        turns = 0
+        while (
+            turns < READING_TURNS
+            and self._watch is not None
+            and not self._waiting
+            and self.usable()
+            and self._watch.has_input()
+        ):
+            await asyncio.sleep(0)
+            turns += 1
 
     async def exchange(self, data: bytes, last: Pending[Any], deadline: Deadline) -> None:
         """Send, and wait until the last of the requests is settled."""
@@ -138,8 +208,9 @@ class Link(asyncio.Protocol):
             self._set_timer(min(ends_s))
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        assert isinstance(transport, asyncio.Transport)
-        self._transport = transport
+        self._transport = cast("asyncio.Transport", transport)  # which uvloop's says to be, and is not
+        connected = transport.get_extra_info("socket")
+        self._watch = None if connected is None else Watch(connected)
 
     def data_received(self, data: bytes) -> None:
         try:

@@ -9,9 +9,9 @@ import ssl
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from rowsocket._index import IndexDescription
+from rowsocket._index import IndexDescription, OtherTypes
 from rowsocket._options import DEFAULT_TIMEOUT_S, Deadline, Options, options_of
-from rowsocket._pipeline import lost_reads, refused_for_now
+from rowsocket._pipeline import are_sent_once, lost_reads, refused_for_now
 from rowsocket._session import IndexIds, Pending
 from rowsocket.errors import ConnectionLost, RowSocketError
 
@@ -38,9 +38,9 @@ class Connection(Executor):
 
     async def close(self) -> None:
         """Close for good. Idempotent."""
-        self._closed = True
         if self._link is not None:
             self._link.close()
+        self._closed = True
 
     @property
     def usable(self) -> bool:
@@ -60,7 +60,7 @@ class Connection(Executor):
 
         Raises ConnectionLost, Timeout, AuthenticationError.
         """
-        if self._link is not None and self._link.usable() and not self._closed:
+        if self._link is not None and not self._closed and self._link.ready():
             return self._link
         async with self._connecting:
             if self._closed:
@@ -82,7 +82,7 @@ class Connection(Executor):
             await link.exchange(data, authenticated, deadline)
             if authenticated.error is not None:
                 link.close()
-                raise authenticated.error
+                raise self._options.login_failed(authenticated.error)
         return link
 
     async def _connect_link(self, deadline: Deadline) -> Link:
@@ -116,6 +116,8 @@ class Connection(Executor):
         await self._run_once(pendings, deadline)
 
     async def _run_once(self, pendings: list[Pending[Any]], deadline: Deadline) -> None:
+        if self._link is not None and are_sent_once(pendings):
+            await self._link.look()
         try:
             link = await self._connected(deadline)
         except RowSocketError as error:  # nothing was sent
@@ -123,6 +125,11 @@ class Connection(Executor):
                 pending._refuse(error)
         else:
             await link.exchange(link.session.encode(pendings), pendings[-1], deadline)
+            altered = [pending for pending in pendings if isinstance(pending.error, OtherTypes)]
+            if altered:
+                data, asked = link.session.ask_new_types(altered)
+                await link.exchange(data, asked, deadline)
+                link.session.take_again(altered)
 
     async def _open(self, description: IndexDescription[Any], id: int | None) -> None:
         self._ids.id_of(description, id)
