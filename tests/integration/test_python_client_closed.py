@@ -80,6 +80,8 @@ def test_a_write_of_a_pool_goes_over_a_new_connection(counted: RowSocketServer, 
     with rowsocket.ConnectionPool(**options_of(counted, authority, "tcp")) as pool:
         n = pool.table("n", ["n"])
         with pool.connection() as one, pool.connection() as other:
+            for connection in (one, other):
+                connection.ping()  # what a worker has not met yet is not closed with it
             sockets = [socket_of(one), socket_of(other)]
         for connected in sockets:
             closed_by(counted, connected)
@@ -114,6 +116,8 @@ def test_a_write_of_an_asyncio_pool_goes_over_a_new_connection(
         async with aio.ConnectionPool(**options_of(counted, authority, "tcp")) as pool:
             n = await pool.table("n", ["n"])
             async with pool.connection() as one, pool.connection() as other:
+                for connection in (one, other):
+                    await connection.ping()  # what a worker has not met yet is not closed with it
                 sockets = [socket_of_transport(one), socket_of_transport(other)]
             for connected in sockets:
                 closed_by(counted, connected)
