@@ -8,7 +8,6 @@ its own. A look that fails is a look, too: `rowsocket_up 0` and nothing else.
 from __future__ import annotations
 
 import contextlib
-import sys
 import threading
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -17,7 +16,7 @@ from typing import Any
 import pymysql
 
 from rowsocket.cli.catalog import rows_of, sql_connection
-from rowsocket.cli.output import print_error
+from rowsocket.cli.output import print_bytes, print_error
 
 try:
     from prometheus_client import CollectorRegistry, generate_latest, start_http_server, write_to_textfile
@@ -156,6 +155,10 @@ def export(collector: RowSocketCollector, listen: str | None, file: Path | None)
     """
     if listen is not None and file is not None:
         raise ValueError("--listen or --textfile, not both")
+    if file is not None and file.suffix != ".prom":
+        raise ValueError(
+            f"--textfile {file}: node_exporter reads files whose names end with .prom, no others"
+        )
     registry = CollectorRegistry()
     registry.register(collector)
     try:
@@ -167,7 +170,7 @@ def export(collector: RowSocketCollector, listen: str | None, file: Path | None)
         elif file is not None:
             write_to_textfile(str(file), registry)
         else:
-            sys.stdout.buffer.write(generate_latest(registry))
+            print_bytes(generate_latest(registry))
     except OSError as error:
         raise ValueError(f"{listen or file}: {error.strerror or error}") from None
     return collector.error is None or listen is not None
