@@ -176,6 +176,11 @@ def _shown(cell: str | Text, is_seen: bool) -> Text:
     return Text(plain(cell) if is_seen else cell.translate(_TO_STAND_INS))
 
 
+def print_line(text: str) -> None:
+    """One line for people."""
+    print(plain(text) if is_terminal(sys.stdout) else text)
+
+
 def print_error(text: str) -> None:
     """One line on standard error, if there is one."""
     if sys.stderr is not None:

@@ -199,7 +199,7 @@ def _drawn(part: Part, size: int, width: int | None) -> list[str]:
         for row in cells
     ]
     if left_out > 0 and size > 0:
-        lines.append(f"... and {left_out + 1:,} more")
+        lines.append(_cut(f"... and {left_out + 1:,} more", width))
     return lines
 
 

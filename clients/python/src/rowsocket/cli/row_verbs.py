@@ -12,7 +12,7 @@ from rowsocket.cli.state import READ_PORT, WRITE_PORT, said_plainly, state_of
 from rowsocket.cli.words import assignments, is_assignment, key_of, value_of
 
 FIRST_INDEX = "0"
-"""Every table that can be opened has it: the primary key, where there is one."""
+"""The primary key, where there is one."""
 
 Table = Annotated[str, typer.Argument(help="TABLE of the URL's database, or DATABASE.TABLE.")]
 Key = Annotated[
@@ -116,12 +116,15 @@ def put(
     table: Table,
     values: Assignments,
     if_absent: Annotated[bool, typer.Option("--if-absent", help="Leave a row that is there alone.")] = False,
+    index: Annotated[
+        str, typer.Option("--index", "-i", help="Any that has an order; which one makes no difference.")
+    ] = FIRST_INDEX,
     as_json: AsJson = False,
 ) -> None:
     """Insert a row, or change the one that has its unique key already. Exit code 1 if nothing changed."""
     with said_plainly():
         row = assignments(values)
-        opened = state_of(context).index_to_write(table, tuple(row), FIRST_INDEX)
+        opened = state_of(context).index_to_write(table, tuple(row), index)
         inserted = opened.insert_ignore(row) if if_absent else opened.upsert(row)
     if as_json:
         print_json({"outcome": inserted.outcome, "id": inserted.id})

@@ -12,6 +12,7 @@ import typer
 
 import rowsocket
 from rowsocket._options import options_of
+from rowsocket.cli import INTERRUPTED
 from rowsocket.cli.catalog import Catalog
 from rowsocket.cli.output import ExitCode, print_error
 from rowsocket.cli.words import column_list, table_name
@@ -22,8 +23,6 @@ DEFAULT_URL = "rowsocket://127.0.0.1"
 
 CLIENT_ERRORS = range(2000, 3000)
 """Numbers of SQL's errors that the client makes: there was no answer. The server has all others."""
-INTERRUPTED = 130
-"""The exit code behind Ctrl-C, as shells have it."""
 
 
 class State:

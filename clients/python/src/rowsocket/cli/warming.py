@@ -22,7 +22,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 import rowsocket
 from rowsocket.cli.catalog import rows_of
-from rowsocket.cli.output import print_json, print_table
+from rowsocket.cli.output import print_json, print_line, print_table
 
 STEP_ROWS_MAX = 1000
 STEPS_PER_SECOND = 10
@@ -210,7 +210,7 @@ def _print(warmed: list[Warmed], as_json: bool) -> None:
     for one in warmed:
         pages = one.target.pages or 0
         if one.pages_in is not None and one.pages_in < NEARLY_ALL * pages - RESERVED_PAGES:
-            print(
+            print_line(
                 f"{one.target.table}.{one.target.index}: {one.pages_in:,} of {pages:,} pages are in. The"
                 " buffer pool is too small for all of it, or others need their pages more."
             )

@@ -129,6 +129,8 @@ def _split(word: str) -> tuple[str, str | None]:
         name, rest = quoted[1].replace("``", "`"), word[quoted.end() :]
         is_value = rest.startswith("=") or rest == NULL or _OF_A_KIND.fullmatch(rest) is not None
         return (name, rest) if is_value else (word, None)
+    if word.startswith("`"):
+        return word, None
     left, equals, value = word.partition("=")
     if not equals:
         return (word[: -len(NULL)], NULL) if word.endswith(NULL) else (word, None)
