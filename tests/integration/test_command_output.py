@@ -93,6 +93,7 @@ def test_an_error_whose_output_goes_nowhere_is_an_exit_code(many: RowSocketServe
     done = shell(many, "rowsocket get user 0 2>&-")
     assert (done.returncode, done.stdout, done.stderr) == (1, "", "")
     assert shell(many, "rowsocket get user 0 2>/dev/full").returncode == 1
+    assert shell(many, "rowsocket warm user 2>&-").returncode == 0
 
 
 def test_ctrl_c_is_no_answer_of_the_server(many: RowSocketServer) -> None:

@@ -133,5 +133,5 @@ def pictures() -> Iterator[Screen]:
     finally:
         screen.leave()
         for number, handler in before.items():
-            signal.signal(number, handler)
+            signal.signal(number, signal.SIG_DFL if handler is None else handler)
         screen.close()

@@ -22,7 +22,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 import rowsocket
 from rowsocket.cli.catalog import rows_of
-from rowsocket.cli.output import print_json, print_line, print_table
+from rowsocket.cli.output import is_terminal, plain, print_json, print_line, print_table
 
 STEP_ROWS_MAX = 1000
 STEPS_PER_SECOND = 10
@@ -168,17 +168,17 @@ def warm(
     """Bring them in, and print what came of each. Raises RowSocketError, MySQLError."""
     done = []
     bar = Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
         console=Console(stderr=True),
-        disable=not sys.stderr.isatty(),
+        disable=not is_terminal(sys.stderr),
     )
     with bar:
         for target in chosen:
             opened = connection.open_index(target.database, target.table, target.columns, target.index)
-            task = bar.add_task(f"{target.table}.{target.index}", total=target.rows)
+            task = bar.add_task(plain(f"{target.table}.{target.index}"), total=target.rows)
             rows = 0
             for more in walk(opened, target, Pace(rows_per_s)):
                 rows += more
