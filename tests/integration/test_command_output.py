@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import signal
 import subprocess
@@ -12,9 +13,11 @@ from typing import Any
 
 import pytest
 
+from rowsocket.cli.catalog import Catalog
 from support.accounts import account
 from support.command_page import Run, blocks, environment_of, sql_url
-from support.mariadb import RowSocketServer
+from support.mariadb import RowSocketServer, Start
+from support.plugin import make_table
 from support.terminals import Terminal
 
 ROWS = 3000
@@ -108,6 +111,29 @@ def test_ctrl_c_is_no_answer_of_the_server(many: RowSocketServer) -> None:
         process.send_signal(signal.SIGINT)
         output, errors = process.communicate(timeout=60)
     assert (process.returncode, output, errors) == (130, b"", b"")
+
+
+def test_sql_is_left_as_it_should_be(start: Start) -> None:
+    """The server writes a warning for each connection that is not."""
+    server = start(RowSocketServer)
+    make_table(server)
+    script = (
+        "count app.t 1\nget app.t 1\nwarm app.t\ndoctor\nbench app.t --seconds 0.1\ntop --once --interval 0.1"
+    )
+    for line in script.splitlines():
+        assert shell(server, f"rowsocket {line}").stderr == ""
+    assert lines(server, script, ROWSOCKET_SQL=sql_url(server)).stderr == b""
+    assert "Aborted connection" not in server.log_text()
+
+
+def test_a_shell_asks_sql_again_where_the_connection_was_lost(shop: RowSocketServer) -> None:
+    shop.sql("INSERT INTO shop.user (id) VALUES (1)")
+    with contextlib.closing(Catalog(sql_url(shop))) as catalog:
+        assert catalog.columns("shop", "user") == ["id", "name", "born"]
+        for number, _, _, _, command, *_ in shop.sql("SHOW PROCESSLIST"):
+            if command == "Sleep":
+                shop.sql(f"KILL {number}")
+        assert catalog.columns("shop", "user") == ["id", "name", "born"]
 
 
 # ── what SQL refuses ────────────────────────────────────────────────────────────────────────────────────────

@@ -174,6 +174,21 @@ def test_what_an_account_does_not_see_is_said_and_the_rest_is_shown(
     assert "per second: requests" in done.stdout
 
 
+@pytest.mark.parametrize("how", ["itself", "by a role"])
+def test_an_account_that_sees_all_is_told_so_by_silence(busy: RowSocketServer, how: str) -> None:
+    rights = "PROCESS, SHOW VIEW ON *.*"
+    url = f"mysql://app:{PASSWORD}@/?unix_socket={busy.socket}".replace(" ", "%20")
+    with load(busy), account(busy, "app@localhost", grants=[rights] if how == "itself" else []):
+        if how == "by a role":
+            for statement in ("CREATE ROLE r", f"GRANT {rights} TO r", "GRANT r TO app@localhost"):
+                busy.sql(statement)
+            busy.sql("SET DEFAULT ROLE r FOR app@localhost")
+        done = runner(busy, ROWSOCKET_SQL=url)("top", "--interval", "0.2", "--json")
+    told = json.loads(done.stdout)
+    assert told["notes"] == []
+    assert (len(told["tables"]), len(told["clients"])) == (1, 1)
+
+
 def test_what_is_switched_off_is_said(busy: RowSocketServer, watcher: Watcher) -> None:
     run = runner(busy, ROWSOCKET_SQL=sql_url(busy))
     with changed(busy, request_times=0):

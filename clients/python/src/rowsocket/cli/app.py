@@ -2,7 +2,7 @@
 """The verbs of the command. Each is one function, which the shell runs as well."""
 
 # No `from __future__ import annotations`: on Python 3.9, typer does not see what text says.
-import contextlib
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import Annotated, Optional
 
@@ -55,6 +55,7 @@ def begin(
     if url is not None:
         state.url = url
     if sql is not None and sql != state.sql_url:
+        state.catalog.close()
         state.sql_url, state.catalog = sql, Catalog(sql)
     if context.invoked_subcommand is None:
         from rowsocket.cli.shell import run_shell
@@ -93,7 +94,7 @@ def top(
     """Watch what the server does: requests, times, tables, clients. Needs --sql. q or Ctrl-C ends it."""
     from rowsocket.cli.watching import TopOptions, watch
 
-    with said_plainly(), contextlib.suppress(KeyboardInterrupt):
+    with said_plainly(), suppress(KeyboardInterrupt):
         sql_url = state_of(context).require_sql("top looks")
         watch(sql_url, TopOptions(interval, once, as_json, rows))
 
@@ -143,11 +144,10 @@ def warm(
 
     with said_plainly():
         state = state_of(context)
-        sql = sql_connection(state.require_sql("warm looks up indexes"))
-        chosen = [
-            target for table in tables for target in warming.targets(sql, *state.names_of(table), index or [])
-        ]
-        warming.warm(state.connection(READ_PORT), sql, chosen, rate, look, as_json)
+        with closing(sql_connection(state.require_sql("warm looks up indexes"))) as sql:
+            names = [state.names_of(table) for table in tables]
+            chosen = [target for name in names for target in warming.targets(sql, *name, index or [])]
+            warming.warm(state.connection(READ_PORT), sql, chosen, rate, look, as_json)
 
 
 @app.command()
@@ -171,9 +171,10 @@ def doctor(
     from rowsocket.cli.storage import measure
 
     with said_plainly():
-        sql = sql_connection(state_of(context).require_sql("the doctor asks the server"))
-        measured = None if storage is None else measure(storage)
-        facts = doctoring.look(sql, is_local(sql), measured)
+        sql_url = state_of(context).require_sql("the doctor asks the server")
+        with closing(sql_connection(sql_url)) as sql:
+            measured = None if storage is None else measure(storage)
+            facts = doctoring.look(sql, is_local(sql), measured)
     if not doctoring.show(doctoring.judge(facts), as_json):
         raise typer.Exit(ExitCode.NOTHING)
 
@@ -194,9 +195,10 @@ def bench(
 
     with said_plainly():
         state = state_of(context)
-        sql = sql_connection(state.require_sql("bench looks up the primary key, and compares with SQL"))
-        rows = state.index(table, columns, "PRIMARY").description
-        lines = benching.measure(state.connection(READ_PORT), (state.url, READ_PORT), sql, rows, seconds)
+        sql_url = state.require_sql("bench looks up the primary key, and compares with SQL")
+        with closing(sql_connection(sql_url)) as sql:
+            rows = state.index(table, columns, "PRIMARY").description
+            lines = benching.measure(state.connection(READ_PORT), (state.url, READ_PORT), sql, rows, seconds)
     benching.show(lines, as_json)
 
 

@@ -13,16 +13,13 @@ import typer
 import rowsocket
 from rowsocket._options import options_of
 from rowsocket.cli import INTERRUPTED
-from rowsocket.cli.catalog import Catalog
+from rowsocket.cli.catalog import Catalog, is_refusal
 from rowsocket.cli.output import ExitCode, print_error
 from rowsocket.cli.words import column_list, table_name
 from rowsocket.errors import AuthenticationError, RowSocketError, TransportError
 
 READ_PORT, WRITE_PORT = 9998, 9999
 DEFAULT_URL = "rowsocket://127.0.0.1"
-
-CLIENT_ERRORS = range(2000, 3000)
-"""Numbers of SQL's errors that the client makes: there was no answer. The server has all others."""
 
 
 class State:
@@ -88,17 +85,12 @@ class State:
         for connection in self._connections.values():
             connection.close()
         self._connections.clear()
+        self.catalog.close()
 
 
 def state_of(context: typer.Context) -> State:
     """What belongs to this run."""
     return cast(State, context.obj)
-
-
-def is_refusal(error: pymysql.err.MySQLError) -> bool:
-    """Whether the server said no; else there was no answer."""
-    number = error.args[0] if error.args else 0
-    return isinstance(number, int) and number > 0 and number not in CLIENT_ERRORS
 
 
 @contextlib.contextmanager

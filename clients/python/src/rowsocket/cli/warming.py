@@ -10,6 +10,7 @@ How much is in is what information_schema.INNODB_BUFFER_PAGE says, which is a lo
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import sys
 import time
@@ -173,9 +174,8 @@ def warm(
         MofNCompleteColumn(),
         TimeRemainingColumn(),
         console=Console(stderr=True),
-        disable=not is_terminal(sys.stderr),
     )
-    with bar:
+    with bar if is_terminal(sys.stderr) else contextlib.nullcontext():
         for target in chosen:
             opened = connection.open_index(target.database, target.table, target.columns, target.index)
             task = bar.add_task(plain(f"{target.table}.{target.index}"), total=target.rows)
