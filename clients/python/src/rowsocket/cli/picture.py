@@ -52,7 +52,7 @@ def picture(
     notes = [_cut(plain(note), width) for note in activity.notes]
     status = _status(activity, width)
     if height is not None:
-        status = status[: max(height // 4, 1)]
+        status = status[: max(height // 6, 1)]
     lines = [_cut(title, width), *status, *notes]
     parts = (_times(activity.times), _tables(activity.tables), _clients(activity.clients))
     wanted = [_lines_of(part, rows_max) for part in parts]
@@ -162,15 +162,16 @@ def _clients(clients: Sequence[ClientRates]) -> Part:
     columns = (
         Column("CLIENTS", 0, is_text=True),
         Column("address", 2, is_text=True),
-        Column("protocol", 4, is_text=True),
-        Column("TLS", 5, is_text=True),
+        Column("protocol", 3, is_text=True),
+        Column("port", 6, is_text=True),
+        Column("TLS", 4, is_text=True),
         Column("does", 1, is_text=True, cells_min=10),
-        Column("idle", 3, cells_min=5),
+        Column("idle", 5, cells_min=5),
         Column("requests/s", 1),
     )
     rows = [
         [
-            *(one.account or "(no account)", one.address, f"{one.protocol} {one.port}", one.tls or "-"),
+            *(one.account or "(no account)", one.address, one.protocol, one.port, one.tls or "-"),
             *(one.state, f"{one.idle_s:,} s", count(one.requests_per_s)),
         ]
         for one in clients
@@ -184,8 +185,8 @@ def _clients(clients: Sequence[ClientRates]) -> Part:
 def _drawn(part: Part, size: int, width: int | None) -> list[str]:
     if not part.rows:
         return [_cut(f"{part.columns[0].heading}: {part.nothing}", width)]
-    left_out = len(part.rows) - size
-    shown = part.rows[: max(size - 1, 0)] if left_out > 0 else part.rows
+    shown = part.rows[:size] if size >= len(part.rows) or size < 2 else part.rows[: size - 1]
+    left_out = len(part.rows) - len(shown)
     cells = [[column.heading for column in part.columns], *([plain(cell) for cell in row] for row in shown)]
     widths = [
         max(column.cells_min, *map(cell_len, texts)) for column, texts in zip(part.columns, zip(*cells))
@@ -198,8 +199,8 @@ def _drawn(part: Part, size: int, width: int | None) -> list[str]:
         GAP.join(_aligned(row[at], widths[at], part.columns[at].is_text) for at in kept).rstrip()
         for row in cells
     ]
-    if left_out > 0 and size > 0:
-        lines.append(_cut(f"... and {left_out + 1:,} more", width))
+    if left_out and size > 1:
+        lines.append(_cut(f"... and {left_out:,} more", width))
     return lines
 
 
