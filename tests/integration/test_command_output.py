@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import signal
 import subprocess
 import sys
@@ -15,7 +16,7 @@ import pytest
 
 from rowsocket.cli.catalog import Catalog
 from support.accounts import account
-from support.command_page import Run, blocks, environment_of, sql_url
+from support.command_page import ROOT, Run, blocks, environment_of, sql_url
 from support.mariadb import RowSocketServer, Start
 from support.plugin import make_table
 from support.terminals import Terminal
@@ -146,6 +147,22 @@ def test_what_sql_refuses_is_no_lack_of_an_answer(shop: RowSocketServer, run: Ru
         absent = run(*words, ROWSOCKET_SQL="mysql://app@127.0.0.1:1")
     assert (denied.returncode, "Access denied" in denied.stderr) == (3, True)
     assert absent.returncode == 4
+
+
+def test_a_kind_of_password_that_takes_a_library_is_told(
+    shop: RowSocketServer, run: Run, tmp_path: Path
+) -> None:
+    (tmp_path / "nacl.py").write_text("raise ImportError('no nacl')\n")
+    without = {"PYTHONPATH": os.pathsep.join([str(tmp_path), str(ROOT / "clients/python/src")])}
+    shop.sql("INSTALL SONAME 'auth_ed25519'")
+    try:
+        with account(shop, "app@localhost", "IDENTIFIED VIA ed25519 USING PASSWORD('x')"):
+            done = run("doctor", ROWSOCKET_SQL=f"mysql://app:x@/?unix_socket={shop.socket}", **without)
+    finally:
+        shop.sql("UNINSTALL SONAME 'auth_ed25519'")
+    assert (done.returncode, "nacl" in done.stderr, "Traceback" in done.stderr) == (2, True, False), (
+        done.stderr
+    )
 
 
 # ── control characters ──────────────────────────────────────────────────────────────────────────────────────

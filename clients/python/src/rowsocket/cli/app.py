@@ -81,7 +81,7 @@ def latency(
 @app.command()
 def top(
     context: typer.Context,
-    interval: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 1.0,
+    interval: Annotated[float, typer.Option(min=0.1, max=86_400, help="Seconds between two looks.")] = 1.0,
     once: Annotated[bool, typer.Option("--once", help="One interval, and end.")] = False,
     rows: Annotated[
         Optional[int],

@@ -26,17 +26,20 @@ def sql_connection(url: str, read_timeout_s: float | None = None) -> pymysql.con
     if parts.scheme not in ("mysql", "mariadb"):
         raise ValueError(f"a SQL URL begins with mysql:// or mariadb://, not {parts.scheme}://")
     query = dict(urllib.parse.parse_qsl(parts.query))
-    return pymysql.connect(
-        host=parts.hostname or "127.0.0.1",
-        port=parts.port or 3306,
-        user=urllib.parse.unquote(parts.username) if parts.username else None,
-        password=urllib.parse.unquote(parts.password or ""),
-        database=parts.path.strip("/") or None,
-        unix_socket=query.get("unix_socket"),
-        autocommit=True,
-        connect_timeout=5,
-        read_timeout=read_timeout_s,
-    )
+    try:
+        return pymysql.connect(
+            host=parts.hostname or "127.0.0.1",
+            port=parts.port or 3306,
+            user=urllib.parse.unquote(parts.username) if parts.username else None,
+            password=urllib.parse.unquote(parts.password or ""),
+            database=parts.path.strip("/") or None,
+            unix_socket=query.get("unix_socket"),
+            autocommit=True,
+            connect_timeout=5,
+            read_timeout=read_timeout_s,
+        )
+    except RuntimeError as error:  # a library is missing that this account's kind of password takes
+        raise ValueError(f"SQL: {error}") from None
 
 
 def rows_of(
