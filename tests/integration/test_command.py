@@ -13,9 +13,10 @@ import pytest
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
-from rowsocket.cli.app import State, app
+from rowsocket.cli.app import app
 from rowsocket.cli.catalog import Catalog
 from rowsocket.cli.shell import NameCompleter, run_line
+from rowsocket.cli.state import State
 from support.accounts import PASSWORD, account
 from support.command_page import DATABASE, Run, blocks, sql_url
 from support.mariadb import RowSocketServer
@@ -116,12 +117,12 @@ def test_lines_are_verbs_and_the_database_is_remembered(
         "get user 2",
         "nonsense",
     ):
-        assert run_line(app, state, line)
+        assert run_line(app, state, line) is not None
     output = capsys.readouterr()
     assert '{"id": 1, "name": "Ada L", "born": null}' in output.out
     assert "no such row" in output.err
     assert "no verb 'nonsense'" in output.err
-    assert not run_line(app, state, "exit")
+    assert run_line(app, state, "exit") is None
 
 
 def test_names_are_completed(state: State) -> None:

@@ -256,6 +256,7 @@ def told_of(samples: Samples) -> dict[str, float]:
         (["--listen", "127.0.0.1:x"], "no HOST:PORT"),
         (["--listen", "127.0.0.1:1", "--textfile", "x"], "not both"),
         (["--textfile", "/no/such/folder/x.prom"], "No such file or directory"),
+        (["--textfile", "x.txt"], "names end with .prom"),
     ],
 )
 def test_what_can_not_be_done_is_said(run: Run, words: list[str], said: str) -> None:

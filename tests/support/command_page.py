@@ -30,19 +30,29 @@ def sql_url(server: RowSocketServer) -> str:
     return f"mysql://root@/?unix_socket={server.socket}"
 
 
+def environment_of(server: RowSocketServer, database: str = DATABASE, **more: str) -> dict[str, str]:
+    """What the command is told of a server."""
+    url = f"rowsocket://127.0.0.1:{server.write_port}/{database}"
+    return {**environment(), "ROWSOCKET_URL": url, **more}
+
+
+def environment() -> dict[str, str]:
+    """That of a command that is told of no server."""
+    return {**os.environ, "PYTHONPATH": str(ROOT / "clients/python/src")}
+
+
 def runner(server: RowSocketServer, database: str = DATABASE, **always: str) -> Run:
     """run("get", "user", "1"): the command, with its output."""
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(ROOT / "clients/python/src"),
-        "ROWSOCKET_URL": f"rowsocket://127.0.0.1:{server.write_port}/{database}",
-        **always,
-    }
+    return command_runner(**environment_of(server, database, **always))
+
+
+def command_runner(**always: str) -> Run:
+    """The same of no server."""
 
     def one(*words: str, **more: str) -> subprocess.CompletedProcess[str]:
         return subprocess.run(
             [sys.executable, "-m", "rowsocket", *words],
-            env={**environment, **more},
+            env={**environment(), **always, **more},
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

@@ -15,7 +15,7 @@ that set-up fetched last, and those that it fetched before. What is packaged is 
 import os
 import re
 import shutil
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from pathlib import Path
 
 from rowsocket_x import build, network, server_fetch, server_headers, setup
@@ -31,6 +31,13 @@ TYPER = "typer==0.12.5"
 _OLD_TYPER = (Series.V10_11,)
 _OF_DEBIAN = "python3-typer (>= 0.12)"
 _FOR_OURS = "python3-click, python3-shellingham, python3-typing-extensions"
+
+DOCUMENTS = (
+    *("README.md", "SECURITY.md", "clients/python/README.md"),
+    *("docs/*.md", "docs/*.png", "docs/protocol/*.md", "docs/benchmarks/*.md", "docs/benchmarks/*.svg"),
+)
+"""Patterns of the pages in the package of the plugin. debhelper would take CHANGELOG.md for Debian's own."""
+_LINK = re.compile(r"!?\[(?P<words>[^]]*)\]\((?P<target>[^)\s]+)\)")
 
 _SYSTEM_PATH = "/usr/sbin:/usr/bin:/sbin:/bin"
 """Debian's tools run Debian's Python, whatever else the machine has."""
@@ -84,16 +91,40 @@ def lay_out(tree: Path) -> None:
     shutil.copytree(
         ROOT / "clients/python", tree / "clients/python", ignore=shutil.ignore_patterns("__pycache__", ".*")
     )
-    shutil.copytree(ROOT / "docs", tree / "docs")
+    lay_out_documents(tree / "documents")
     shutil.copytree(ROOT / "packaging/monitoring", tree / "monitoring")
     for source, target in (
-        (ROOT / "README.md", "README.md"),
         (ROOT / "packaging/rowsocket.cnf", "60-rowsocket.cnf"),
         (ROOT / "packaging/rowsocket.1", "rowsocket.1"),
     ):
         shutil.copy(source, tree / target)
     (tree / "debian/source").mkdir()
     (tree / "debian/source/format").write_text("3.0 (native)\n")
+
+
+def lay_out_documents(into: Path) -> None:
+    """Copy the pages for who runs a server, in their places. Their links to others become plain words."""
+    pages = {page.relative_to(ROOT) for pattern in DOCUMENTS for page in ROOT.glob(pattern)}
+    for page in pages:
+        target = into / page
+        target.parent.mkdir(parents=True, exist_ok=True)
+        if page.suffix == ".md":
+            target.write_text(_with_links_to(pages, page))
+        else:
+            shutil.copy(ROOT / page, target)
+
+
+def _with_links_to(pages: Collection[Path], page: Path) -> str:
+    """The text of a page, with those links alone that lead to one of the pages or to the web."""
+
+    def link_or_words(link: re.Match[str]) -> str:
+        file = link["target"].partition("#")[0]
+        if "://" in file or not file:
+            return link[0]
+        leads_to = Path(os.path.normpath(page.parent / file))
+        return link[0] if leads_to in pages else link["words"]
+
+    return _LINK.sub(link_or_words, (ROOT / page).read_text())
 
 
 def _fetch_typer(into: Path) -> None:

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What `./x package` decides before Debian's tools are at work."""
 
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
-from rowsocket_x import package
+from rowsocket_x import package, rules
 from rowsocket_x.paths import ROOT
 from rowsocket_x.server_series import Series
 
@@ -32,3 +32,24 @@ def test_everything_of_the_packaged_configuration_lets_the_server_start() -> Non
     lines = (ROOT / "packaging/rowsocket.cnf").read_text().splitlines()
     assert [line for line in lines if line.startswith("rowsocket")] == []
     assert any(line.startswith("loose-rowsocket") for line in lines)
+
+
+def test_the_links_of_the_packaged_pages_lead_to_packaged_pages(tmp_path: Path) -> None:
+    package.lay_out_documents(tmp_path)
+    pages = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*.md"))
+    assert {Path("README.md"), Path("docs/command.md"), Path("docs/protocol/resp.md")} <= set(pages)
+
+    def read(path: PurePosixPath) -> str | None:
+        file = tmp_path / path
+        return file.read_text(errors="replace") if file.is_file() else None
+
+    for page in pages:
+        assert rules.links(PurePosixPath(page), (tmp_path / page).read_text(), read) == []
+
+
+def test_a_link_that_leads_out_of_the_package_is_its_words(tmp_path: Path) -> None:
+    package.lay_out_documents(tmp_path)
+    text = (tmp_path / "docs/operating.md").read_text()
+    assert "(command.md#doctor)" in text
+    assert "decisions/" in (ROOT / "docs/operating.md").read_text()
+    assert "decisions/" not in text

@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import sys
 
+INTERRUPTED = 130
+"""The exit code behind Ctrl-C, as shells have it."""
+
 
 def main() -> None:
     """Run the command; ends the process with its exit code."""
@@ -13,4 +16,6 @@ def main() -> None:
     except ModuleNotFoundError as error:
         print(f"rowsocket: {error}; the command needs: pip install 'rowsocket[cli]'", file=sys.stderr)
         sys.exit(2)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
     run()

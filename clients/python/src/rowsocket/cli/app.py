@@ -2,22 +2,18 @@
 """The verbs of the command. Each is one function, which the shell runs as well."""
 
 # No `from __future__ import annotations`: on Python 3.9, typer does not see what text says.
-import contextlib
-from collections.abc import Iterator
+from contextlib import closing, suppress
 from pathlib import Path
-from typing import Annotated, Any, Optional, cast
+from typing import Annotated, Optional
 
-import pymysql
 import typer
 
-import rowsocket
-from rowsocket._options import options_of
+from rowsocket.cli import row_verbs
 from rowsocket.cli.catalog import Catalog, is_local, sql_connection
-from rowsocket.cli.output import ExitCode, print_error, print_json, print_rows
-from rowsocket.errors import AuthenticationError, RowSocketError, TransportError
-
-READ_PORT, WRITE_PORT = 9998, 9999
-DEFAULT_URL = "rowsocket://127.0.0.1"
+from rowsocket.cli.output import ExitCode, whole_output
+from rowsocket.cli.row_verbs import AsJson, Columns, Table
+from rowsocket.cli.state import READ_PORT, State, said_plainly, state_of
+from rowsocket.cli.words import VerbWithValues
 
 app = typer.Typer(
     help="Rows of MariaDB's tables, by key, through RowSocket. Without a verb: a shell.",
@@ -27,88 +23,12 @@ app = typer.Typer(
 )
 
 
-class State:
-    """What holds for one run of the command, or for all lines of a shell."""
-
-    def __init__(self) -> None:
-        self.url = DEFAULT_URL
-        self.catalog = Catalog(None)
-        self.sql_url: Optional[str] = None
-        self.database: Optional[str] = None
-        self._connections: dict[int, rowsocket.Connection] = {}
-
-    def connection(self, port: int) -> rowsocket.Connection:
-        """The connection to the URL, or to this port if the URL names none."""
-        if port not in self._connections:
-            self._connections[port] = rowsocket.connect(self.url, port)
-        return self._connections[port]
-
-    def names_of(self, table: str) -> tuple[str, str]:
-        """Database and table. Raises ValueError."""
-        database, dot, name = table.rpartition(".")
-        if dot:
-            return database, name
-        known = self.database or options_of(self.url).database
-        if known is None:
-            raise ValueError(f"of which database is {table!r}? Say DATABASE.{table}, or --url .../DATABASE")
-        return known, table
-
-    def index(
-        self, table: str, columns: Optional[str], index: str, *, port: int = READ_PORT
-    ) -> rowsocket.Index[dict[str, Any]]:
-        """The index of a table, with rows as dicts. Raises ValueError, RowSocketError."""
-        database, name = self.names_of(table)
-        listed = columns.split(",") if columns else self.catalog.columns(database, name)
-        if not listed:
-            raise ValueError(
-                f"which columns of {table}? --columns NAME,NAME (or --sql mysql://..., to look them up)"
-            )
-        opened = self.connection(port).open_index(database, name, listed, index)
-        self.catalog.use(database, name, listed)
-        return opened.as_dicts()
-
-    def require_sql(self, why: str) -> str:
-        """The URL of SQL. Raises ValueError."""
-        if self.sql_url is None:
-            raise ValueError(f"{why} through SQL: --sql mysql://USER:PASSWORD@HOST")
-        return self.sql_url
-
-    def close(self) -> None:
-        """Close every connection."""
-        for connection in self._connections.values():
-            connection.close()
-        self._connections.clear()
-
-
-@contextlib.contextmanager
-def said_plainly() -> Iterator[None]:
-    """Errors become one line and an exit code."""
-    try:
-        yield
-    except TransportError as error:
-        print_error(str(error))
-        raise typer.Exit(ExitCode.NO_ANSWER) from None
-    except RowSocketError as error:
-        hint = " (rowsocket://USER:PASSWORD@HOST)" if isinstance(error, AuthenticationError) else ""
-        print_error(f"{error.detail or error}{hint}")
-        raise typer.Exit(ExitCode.REFUSED) from None
-    except pymysql.err.MySQLError as error:
-        print_error(f"SQL: {error.args[-1]}")
-        raise typer.Exit(ExitCode.NO_ANSWER) from None
-    except (ValueError, TypeError) as error:
-        print_error(str(error))
-        raise typer.Exit(ExitCode.USAGE) from None
-
-
-Table = Annotated[str, typer.Argument(help="TABLE of the URL's database, or DATABASE.TABLE.")]
-Key = Annotated[list[str], typer.Argument(help="One value for each of the first parts of the index.")]
-Columns = Annotated[Optional[str], typer.Option("--columns", "-c", help="Names with commas between them.")]
-IndexName = Annotated[str, typer.Option("--index", "-i", help="By name, or by number from 0.")]
-AsJson = Annotated[bool, typer.Option("--json", help="JSON: one object a line.")]
-Op = Annotated[str, typer.Option(help="How rows stand to the key: = > >= < <=, or ^= (starts with).")]
-To = Annotated[
-    Optional[str], typer.Option(help="The other end of a range: '<' or '<=' (or '>', '>=') and a value.")
-]
+for verb, name in (
+    *((verb, verb.__name__) for verb in (row_verbs.get, row_verbs.find, row_verbs.count, row_verbs.put)),
+    (row_verbs.set_, "set"),
+    (row_verbs.delete, "delete"),
+):
+    app.command(name, cls=VerbWithValues)(verb)
 
 
 @app.callback(invoke_without_command=True)
@@ -135,178 +55,14 @@ def begin(
     if url is not None:
         state.url = url
     if sql is not None and sql != state.sql_url:
+        state.catalog.close()
         state.sql_url, state.catalog = sql, Catalog(sql)
     if context.invoked_subcommand is None:
         from rowsocket.cli.shell import run_shell
 
         with said_plainly():
-            run_shell(app, state)
-
-
-def state_of(context: typer.Context) -> State:
-    """What `begin` has made."""
-    return cast(State, context.obj)
-
-
-@app.command()
-def get(
-    context: typer.Context,
-    table: Table,
-    key: Key,
-    columns: Columns = None,
-    index: IndexName = "PRIMARY",
-    as_json: AsJson = False,
-) -> None:
-    """Print the row with this key. Exit code 1 if there is none."""
-    with said_plainly():
-        rows = state_of(context).index(table, columns, index)
-        row = rows.get(*key)
-    if row is None:
-        if not as_json:
-            print_error("no such row")
-        raise typer.Exit(ExitCode.NOTHING)
-    print_rows([row], rows.description.columns, as_json)
-
-
-def _selection(
-    op: str, to: Optional[str], limit: int, offset: int = 0, reverse: bool = False
-) -> rowsocket.Selection:
-    which: rowsocket.Selection = {"limit": limit or None, "offset": offset}
-    if to is not None:
-        operator = to[:2] if to[1:2] == "=" else to[:1]
-        which["to"] = (cast("rowsocket.RangeOperator", operator), to[len(operator) :].strip())
-    if reverse:
-        which["reverse"] = True
-    return which
-
-
-@app.command()
-def find(
-    context: typer.Context,
-    table: Table,
-    key: Key,
-    op: Op = "=",
-    to: To = None,
-    limit: Annotated[int, typer.Option(help="The most rows; 0 = all.")] = 20,
-    offset: int = 0,
-    reverse: Annotated[bool, typer.Option("--reverse", help="From the other end.")] = False,
-    columns: Columns = None,
-    index: IndexName = "PRIMARY",
-    as_json: AsJson = False,
-) -> None:
-    """Print the rows that stand so to the key, in the order of the index. Exit code 1 if there is none."""
-    with said_plainly():
-        opened = state_of(context).index(table, columns, index)
-        which = _selection(op, to, limit, offset, reverse)
-        rows = opened.find(tuple(key), cast("rowsocket.Operator", op), **which)
-    if rows or not as_json:
-        print_rows(rows, opened.description.columns, as_json)
-    if not rows:
-        raise typer.Exit(ExitCode.NOTHING)
-
-
-@app.command()
-def count(
-    context: typer.Context,
-    table: Table,
-    key: Key,
-    op: Op = "=",
-    to: To = None,
-    index: IndexName = "PRIMARY",
-    as_json: AsJson = False,
-) -> None:
-    """Print how many rows stand so to the key."""
-    with said_plainly():
-        state = state_of(context)
-        opened = state.connection(READ_PORT).open_index(*state.names_of(table), [], index)
-        which = _selection(op, to, 0)
-        number = opened.count(tuple(key), cast("rowsocket.Operator", op), **which)
-    print_json({"count": number}) if as_json else print(number)
-
-
-Assignments = Annotated[list[str], typer.Argument(help="NAME=VALUE; NAME:null for NULL.")]
-
-
-def assignments(words: list[str]) -> dict[str, Optional[str]]:
-    """NAME=VALUE and NAME:null by name. Raises ValueError."""
-    values: dict[str, Optional[str]] = {}
-    for word in words:
-        name, equals, value = word.partition("=")
-        if equals and name:
-            values[name] = value
-        elif word.endswith(":null"):
-            values[word.removesuffix(":null")] = None
-        else:
-            raise ValueError(f"{word!r} is neither NAME=VALUE nor NAME:null")
-    return values
-
-
-def _print_changed(number: int, as_json: bool) -> None:
-    print_json({"changed": number}) if as_json else print(f"{number} row{'' if number == 1 else 's'}")
-    if number == 0:
-        raise typer.Exit(ExitCode.NOTHING)
-
-
-@app.command()
-def put(
-    context: typer.Context,
-    table: Table,
-    values: Assignments,
-    if_absent: Annotated[bool, typer.Option("--if-absent", help="Leave a row that is there alone.")] = False,
-    as_json: AsJson = False,
-) -> None:
-    """Insert a row, or change the one that has its unique key already. Exit code 1 if nothing changed."""
-    with said_plainly():
-        row = assignments(values)
-        opened = state_of(context).index(table, ",".join(row), "PRIMARY", port=WRITE_PORT)
-        inserted = opened.insert_ignore(row) if if_absent else opened.upsert(row)
-    if as_json:
-        print_json({"outcome": inserted.outcome, "id": inserted.id})
-    else:
-        print(inserted.outcome + (f", id {inserted.id}" if inserted.id is not None else ""))
-    if inserted.outcome == "unchanged":
-        raise typer.Exit(ExitCode.NOTHING)
-
-
-@app.command("set")
-def set_(
-    context: typer.Context,
-    table: Table,
-    words: Annotated[list[str], typer.Argument(help="The key's values, then NAME=VALUE or NAME:null.")],
-    index: IndexName = "PRIMARY",
-    limit: Annotated[int, typer.Option(help="The most rows; 0 = all.")] = 1,
-    as_json: AsJson = False,
-) -> None:
-    """Change the row with this key. Exit code 1 if there is none."""
-    with said_plainly():
-        is_value = [("=" in word and not word.startswith("=")) or word.endswith(":null") for word in words]
-        key_size = is_value.index(True) if True in is_value else len(words)
-        row = assignments(words[key_size:])
-        if not key_size or not row:
-            raise ValueError("set TABLE KEY... NAME=VALUE...")
-        opened = state_of(context).index(table, ",".join(row), index, port=WRITE_PORT)
-        number = opened.update(tuple(words[:key_size]), row, limit=limit or None)
-    _print_changed(number, as_json)
-
-
-@app.command()
-def delete(
-    context: typer.Context,
-    table: Table,
-    key: Key,
-    op: Op = "=",
-    to: To = None,
-    index: IndexName = "PRIMARY",
-    limit: Annotated[int, typer.Option(help="The most rows; 0 = all.")] = 1,
-    as_json: AsJson = False,
-) -> None:
-    """Delete the row with this key, or rows of a range. Exit code 1 if there is none."""
-    with said_plainly():
-        state = state_of(context)
-        opened = state.connection(WRITE_PORT).open_index(*state.names_of(table), [], index)
-        which = _selection(op, to, limit)
-        number = opened.delete(tuple(key), cast("rowsocket.Operator", op), **which)
-    _print_changed(number, as_json)
+            code = run_shell(app, state)
+        raise typer.Exit(code)
 
 
 @app.command()
@@ -325,16 +81,22 @@ def latency(
 @app.command()
 def top(
     context: typer.Context,
-    interval: Annotated[float, typer.Option(min=0.1, help="Seconds between two looks.")] = 1.0,
+    interval: Annotated[float, typer.Option(min=0.1, max=86_400, help="Seconds between two looks.")] = 1.0,
     once: Annotated[bool, typer.Option("--once", help="One interval, and end.")] = False,
+    rows: Annotated[
+        Optional[int],
+        typer.Option(
+            min=0, help="The most tables, and clients; 0 = all. Without: for what there is room, or 20."
+        ),
+    ] = None,
     as_json: AsJson = False,
 ) -> None:
-    """Watch what the server does: its status values, per second. Needs --sql. Ctrl-C ends it."""
-    from rowsocket.cli.watching import watch
+    """Watch what the server does: requests, times, tables, clients. Needs --sql. q or Ctrl-C ends it."""
+    from rowsocket.cli.watching import TopOptions, watch
 
-    with said_plainly(), contextlib.suppress(KeyboardInterrupt):
-        sql_url = state_of(context).require_sql("top reads status values")
-        watch(sql_url, interval, once or as_json, as_json)
+    with said_plainly(), suppress(KeyboardInterrupt):
+        sql_url = state_of(context).require_sql("top looks")
+        watch(sql_url, TopOptions(interval, once, as_json, rows))
 
 
 @app.command()
@@ -382,11 +144,10 @@ def warm(
 
     with said_plainly():
         state = state_of(context)
-        sql = sql_connection(state.require_sql("warm looks up indexes"))
-        chosen = [
-            target for table in tables for target in warming.targets(sql, *state.names_of(table), index or [])
-        ]
-        warming.warm(state.connection(READ_PORT), sql, chosen, rate, look, as_json)
+        with closing(sql_connection(state.require_sql("warm looks up indexes"))) as sql:
+            names = [state.names_of(table) for table in tables]
+            chosen = [target for name in names for target in warming.targets(sql, *name, index or [])]
+            warming.warm(state.connection(READ_PORT), sql, chosen, rate, look, as_json)
 
 
 @app.command()
@@ -410,9 +171,10 @@ def doctor(
     from rowsocket.cli.storage import measure
 
     with said_plainly():
-        sql = sql_connection(state_of(context).require_sql("the doctor asks the server"))
-        measured = None if storage is None else measure(storage)
-        facts = doctoring.look(sql, is_local(sql), measured)
+        sql_url = state_of(context).require_sql("the doctor asks the server")
+        with closing(sql_connection(sql_url)) as sql:
+            measured = None if storage is None else measure(storage)
+            facts = doctoring.look(sql, is_local(sql), measured)
     if not doctoring.show(doctoring.judge(facts), as_json):
         raise typer.Exit(ExitCode.NOTHING)
 
@@ -433,9 +195,10 @@ def bench(
 
     with said_plainly():
         state = state_of(context)
-        sql = sql_connection(state.require_sql("bench looks up the primary key, and compares with SQL"))
-        rows = state.index(table, columns, "PRIMARY").description
-        lines = benching.measure(state.connection(READ_PORT), (state.url, READ_PORT), sql, rows, seconds)
+        sql_url = state.require_sql("bench looks up the primary key, and compares with SQL")
+        with closing(sql_connection(sql_url)) as sql:
+            rows = state.index(table, columns, "PRIMARY").description
+            lines = benching.measure(state.connection(READ_PORT), (state.url, READ_PORT), sql, rows, seconds)
     benching.show(lines, as_json)
 
 
@@ -443,6 +206,7 @@ def run() -> None:
     """The command's beginning and end."""
     state = State()
     try:
-        app(obj=state)
+        with whole_output():
+            app(obj=state)
     finally:
         state.close()

@@ -5,10 +5,14 @@ connection, where there is one, and from what was used before.
 
 from __future__ import annotations
 
+import contextlib
 import urllib.parse
 from typing import Any
 
 import pymysql
+
+CLIENT_ERRORS = range(2000, 3000)
+"""Numbers of SQL's errors that the client makes: there was no answer. The server has all others."""
 
 
 def sql_connection(url: str, read_timeout_s: float | None = None) -> pymysql.connections.Connection[Any]:
@@ -22,17 +26,20 @@ def sql_connection(url: str, read_timeout_s: float | None = None) -> pymysql.con
     if parts.scheme not in ("mysql", "mariadb"):
         raise ValueError(f"a SQL URL begins with mysql:// or mariadb://, not {parts.scheme}://")
     query = dict(urllib.parse.parse_qsl(parts.query))
-    return pymysql.connect(
-        host=parts.hostname or "127.0.0.1",
-        port=parts.port or 3306,
-        user=urllib.parse.unquote(parts.username) if parts.username else None,
-        password=urllib.parse.unquote(parts.password or ""),
-        database=parts.path.strip("/") or None,
-        unix_socket=query.get("unix_socket"),
-        autocommit=True,
-        connect_timeout=5,
-        read_timeout=read_timeout_s,
-    )
+    try:
+        return pymysql.connect(
+            host=parts.hostname or "127.0.0.1",
+            port=parts.port or 3306,
+            user=urllib.parse.unquote(parts.username) if parts.username else None,
+            password=urllib.parse.unquote(parts.password or ""),
+            database=parts.path.strip("/") or None,
+            unix_socket=query.get("unix_socket"),
+            autocommit=True,
+            connect_timeout=5,
+            read_timeout=read_timeout_s,
+        )
+    except RuntimeError as error:  # a library is missing that this account's kind of password takes
+        raise ValueError(f"SQL: {error}") from None
 
 
 def rows_of(
@@ -42,6 +49,12 @@ def rows_of(
     with sql.cursor() as cursor:
         cursor.execute(query, parameters or None)
         return list(cursor.fetchall())
+
+
+def is_refusal(error: pymysql.err.MySQLError) -> bool:
+    """Whether the server said no; else there was no answer."""
+    number = error.args[0] if error.args else 0
+    return isinstance(number, int) and number > 0 and number not in CLIENT_ERRORS
 
 
 def is_local(sql: pymysql.connections.Connection[Any]) -> bool:
@@ -99,10 +112,26 @@ class Catalog:
         )
         return self._ask(query, database, table) or ["PRIMARY"]
 
+    def close(self) -> None:
+        """Close the connection, if there is one. The next question makes a new one."""
+        if self._sql is not None:
+            with contextlib.suppress(pymysql.err.Error):
+                self._sql.close()
+            self._sql = None
+
     def _ask(self, query: str, *parameters: str) -> list[str]:
-        """The first column; nothing without SQL."""
+        """The first column; nothing without SQL. A connection that was lost meanwhile is made again, once."""
         if self._sql_url is None:
             return []
+        is_new = self._sql is None
         if self._sql is None:
             self._sql = sql_connection(self._sql_url)
-        return [str(row[0]) for row in rows_of(self._sql, query, parameters)]
+        try:
+            return [str(row[0]) for row in rows_of(self._sql, query, parameters)]
+        except pymysql.err.MySQLError as error:
+            if is_refusal(error):
+                raise
+            self.close()
+            if is_new:
+                raise
+        return self._ask(query, *parameters)

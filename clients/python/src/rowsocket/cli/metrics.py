@@ -17,7 +17,7 @@ from typing import Any
 import pymysql
 
 from rowsocket.cli.catalog import rows_of, sql_connection
-from rowsocket.cli.output import print_error
+from rowsocket.cli.output import is_terminal, plain, print_bytes, print_error
 
 try:
     from prometheus_client import CollectorRegistry, generate_latest, start_http_server, write_to_textfile
@@ -156,6 +156,10 @@ def export(collector: RowSocketCollector, listen: str | None, file: Path | None)
     """
     if listen is not None and file is not None:
         raise ValueError("--listen or --textfile, not both")
+    if file is not None and file.suffix != ".prom":
+        raise ValueError(
+            f"--textfile {file}: node_exporter reads files whose names end with .prom, no others"
+        )
     registry = CollectorRegistry()
     registry.register(collector)
     try:
@@ -167,7 +171,14 @@ def export(collector: RowSocketCollector, listen: str | None, file: Path | None)
         elif file is not None:
             write_to_textfile(str(file), registry)
         else:
-            sys.stdout.buffer.write(generate_latest(registry))
+            _print(generate_latest(registry))
     except OSError as error:
         raise ValueError(f"{listen or file}: {error.strerror or error}") from None
     return collector.error is None or listen is not None
+
+
+def _print(text: bytes) -> None:
+    if is_terminal(sys.stdout):
+        print(*map(plain, text.decode("utf-8").split("\n")), sep="\n", end="")
+    else:
+        print_bytes(text)

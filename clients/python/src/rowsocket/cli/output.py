@@ -4,12 +4,18 @@
 from __future__ import annotations
 
 import base64
+import contextlib
 import datetime
 import enum
+import errno
+import io
 import json
+import os
+import re
+import signal
 import sys
-from collections.abc import Iterable, Mapping
-from typing import Any
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from typing import Any, TextIO
 
 from rich.console import Console
 from rich.table import Table
@@ -26,6 +32,100 @@ class ExitCode(enum.IntEnum):
     USAGE = 2
     REFUSED = 3  # the server answered with an error
     NO_ANSWER = 4
+    OUTPUT = 5  # standard output takes nothing
+
+
+# ── standard output ─────────────────────────────────────────────────────────────────────────────────────────
+
+
+class OutputLost(Exception):
+    """Standard output is closed, full, or nobody reads it. `error` says which."""
+
+    def __init__(self, error: OSError) -> None:
+        super().__init__(error)
+        self.error = error
+
+
+class _Output(io.TextIOWrapper):
+    """Standard output whose errors are told apart from those of a server."""
+
+    def write(self, text: str) -> int:
+        with _told_apart():
+            return super().write(text)
+
+    def flush(self) -> None:
+        with _told_apart():
+            super().flush()
+
+
+@contextlib.contextmanager
+def _told_apart() -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise OutputLost(error) from None
+
+
+@contextlib.contextmanager
+def whole_output() -> Iterator[None]:
+    """What is printed within has arrived at the end, or the process ends: as others do where nobody reads it
+    (SIGPIPE), else with a message and an exit code.
+    """
+    try:
+        if sys.stdout is None:  # it was closed before the command began
+            raise OutputLost(OSError(errno.EBADF, "it is closed"))
+        was: Any = sys.stdout
+        own = open(was.fileno(), "wb", closefd=False)  # noqa: SIM115 (it ends with the process)
+        sys.stdout = _Output(
+            own, encoding=was.encoding, errors="backslashreplace", line_buffering=was.line_buffering
+        )
+        try:
+            yield
+        finally:
+            sys.stdout.flush()
+    except OutputLost as lost:
+        _end_for(lost.error)
+
+
+def _end_for(error: OSError) -> None:
+    if sys.stdout is not None:  # what is still in the buffer is not tried again
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if error.errno == errno.EPIPE and hasattr(signal, "SIGPIPE"):
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
+        os.kill(os.getpid(), signal.SIGPIPE)
+    print_error(f"standard output: {error.strerror or error}")
+    sys.exit(ExitCode.OUTPUT)
+
+
+def print_bytes(data: bytes) -> None:
+    """As they are."""
+    sys.stdout.flush()
+    with _told_apart():
+        sys.stdout.buffer.write(data)
+        sys.stdout.buffer.flush()
+
+
+# ── control characters ──────────────────────────────────────────────────────────────────────────────────────
+
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+"""What a terminal may obey, or by which it shows a text in another order."""
+_KEPT = {chr(code): chr(0xDC00 + code) for code in range(0xA0) if _CONTROL.match(chr(code)) and code != 10}
+"""Stand-ins that no text has, for what rich would take out of a text, or change."""
+_TO_STAND_INS = str.maketrans(_KEPT)
+_FROM_STAND_INS = str.maketrans({stand_in: character for character, stand_in in _KEPT.items()})
+
+
+def plain(text: str) -> str:
+    """The text with its control characters spelt out, as Python does."""
+    return _CONTROL.sub(lambda found: found[0].encode("unicode_escape").decode("ascii"), text)
+
+
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether somebody looks at it."""
+    return stream is not None and stream.isatty()
+
+
+# ── values ──────────────────────────────────────────────────────────────────────────────────────────────────
 
 
 def json_value(value: Any) -> Any:
@@ -39,7 +139,10 @@ def json_value(value: Any) -> Any:
 
 def print_json(value: Any) -> None:
     """One line of JSON."""
-    print(json.dumps(value, ensure_ascii=False))
+    text = json.dumps(value, ensure_ascii=False)
+    if is_terminal(sys.stdout):
+        text = _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+    print(text)
 
 
 def print_rows(rows: Iterable[Mapping[str, Any]], names: Iterable[str], as_json: bool) -> None:
@@ -51,28 +154,45 @@ def print_rows(rows: Iterable[Mapping[str, Any]], names: Iterable[str], as_json:
     print_table(list(names), [[_cell(value) for value in row.values()] for row in rows])
 
 
-def print_table(names: list[str], rows: list[list[str | Text]]) -> None:
-    """A table for people; columns that do not fit fold."""
+def print_table(names: list[str], rows: Sequence[Sequence[str | Text]]) -> None:
+    """A table for people; columns that do not fit fold. On a terminal, control characters are spelt out."""
+    is_seen = is_terminal(sys.stdout)
     table = Table()
     for name in names:
-        table.add_column(Text(name), overflow="fold")
+        table.add_column(_shown(name, is_seen), overflow="fold")
     for row in rows:
-        table.add_row(*row)
-    # Piped, a table is as wide as it needs.
-    console = Console() if sys.stdout.isatty() else Console(width=10_000)
-    console.print(table)
+        table.add_row(*(_shown(cell, is_seen) for cell in row))
+    if is_seen:
+        Console().print(table)
+        return
+    drawn = io.StringIO()
+    Console(file=drawn, width=10_000).print(table)  # as wide as it needs
+    sys.stdout.write(drawn.getvalue().translate(_FROM_STAND_INS))
+
+
+def _shown(cell: str | Text, is_seen: bool) -> Text:
+    if isinstance(cell, Text):
+        return cell
+    return Text(plain(cell) if is_seen else cell.translate(_TO_STAND_INS))
+
+
+def print_line(text: str) -> None:
+    """One line for people."""
+    print(plain(text) if is_terminal(sys.stdout) else text)
 
 
 def print_error(text: str) -> None:
-    """One line on standard error."""
-    print(f"rowsocket: {text}", file=sys.stderr)
+    """One line on standard error, if there is one."""
+    if sys.stderr is not None:
+        with contextlib.suppress(OSError):
+            print(f"rowsocket: {plain(text) if is_terminal(sys.stderr) else text}", file=sys.stderr)
 
 
-def _cell(value: Any) -> Text:
+def _cell(value: Any) -> str | Text:
     if value is None:
         return Text("NULL", style="dim")
     if isinstance(value, bytes):
         return Text(value.hex(" "), style="dim")
     if isinstance(value, (datetime.date, datetime.timedelta)):
-        return Text(encode_value(value).decode("ascii"))
-    return Text(str(value))
+        return encode_value(value).decode("ascii")
+    return str(value)

@@ -3,12 +3,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import shlex
+import sys
 from collections.abc import Iterable
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pymysql
 import typer
@@ -17,10 +16,8 @@ from prompt_toolkit.completion import CompleteEvent, Completer, Completion
 from prompt_toolkit.document import Document
 from prompt_toolkit.history import FileHistory
 
-from rowsocket.cli.output import print_error
-
-if TYPE_CHECKING:
-    from rowsocket.cli.app import State
+from rowsocket.cli.output import ExitCode, is_terminal, plain, print_error
+from rowsocket.cli.state import READ_PORT, State
 
 VERBS = {
     "get": "get TABLE KEY...",
@@ -101,44 +98,79 @@ def history_path() -> Path:
     return Path(folder) / "rowsocket" / "history"
 
 
-def run_line(app: typer.Typer, state: State, line: str) -> bool:
-    """Do what one line says; False if it ends the shell."""
+def run_line(app: typer.Typer, state: State, line: str) -> int | None:
+    """Do what one line says; its exit code, or None if it ends the shell."""
     try:
         words = shlex.split(line)
     except ValueError as error:
         print_error(str(error))
-        return True
+        return ExitCode.USAGE
     if not words:
-        return True
+        return ExitCode.OK
     if words[0] in ("exit", "quit"):
-        return False
+        return None
     if words[0] == "help":
         print("\n".join([*VERBS.values(), *OWN.values()]))
-    elif words[0] == "use" and len(words) == 2:
-        state.database = words[1]
-    elif words[0] not in VERBS:
+        return ExitCode.OK
+    if words[0] == "use":
+        return _use(state, words[1:])
+    if words[0] not in VERBS:
         print_error(f"no verb {words[0]!r}; `help` lists them")
-    else:
-        with contextlib.suppress(SystemExit):  # the verb has said what was wrong
-            app(words, obj=state, prog_name="rowsocket")
-    return True
+        return ExitCode.USAGE
+    try:
+        app(words, obj=state, prog_name="rowsocket")
+    except SystemExit as end:  # the verb has said what was wrong
+        return end.code if isinstance(end.code, int) else ExitCode.OK
+    return ExitCode.OK
 
 
-def run_shell(app: typer.Typer, state: State) -> None:
-    """Read and do lines until the end. Raises RowSocketError if the server can not be reached."""
-    from rowsocket.cli.app import READ_PORT
+def _use(state: State, names: list[str]) -> int:
+    if len(names) != 1:
+        print_error("use DATABASE")
+        return ExitCode.USAGE
+    state.database = names[0]
+    return ExitCode.OK
 
+
+def run_shell(app: typer.Typer, state: State) -> int:
+    """Do lines until the end: those that somebody types, with a prompt; those of a pipe or a file, without.
+
+    The exit code: of lines that were not typed, that of the first one that was not done. Raises
+    RowSocketError if the server can not be reached.
+    """
     state.connection(READ_PORT).ping()
+    if is_terminal(sys.stdin) and is_terminal(sys.stdout):
+        _run_typed(app, state)
+        return ExitCode.OK
+    return _run_piped(app, state)
+
+
+def _run_piped(app: typer.Typer, state: State) -> int:
+    if sys.stdin is None:  # it was closed before the command began
+        return ExitCode.OK
+    first: int = ExitCode.OK
+    # What is no UTF-8 is told where it is used.
+    with open(sys.stdin.fileno(), encoding="utf-8", errors="surrogateescape", closefd=False) as lines:
+        for line in lines:
+            code = run_line(app, state, line)
+            if code is None:
+                break
+            sys.stdout.flush()  # who writes the lines may wait for the answer
+            first = first or code
+    return first
+
+
+def _run_typed(app: typer.Typer, state: State) -> None:
     path = history_path()
     path.parent.mkdir(parents=True, exist_ok=True)
     session: PromptSession[str] = PromptSession(
         history=FileHistory(str(path)), completer=NameCompleter(state), complete_while_typing=False
     )
     print("`help` lists the verbs; TAB completes.")
-    goes_on = True
-    while goes_on:
+    while True:
         try:
-            goes_on = run_line(app, state, session.prompt(f"{state.database or ''}> "))
+            if run_line(app, state, session.prompt(f"{plain(state.database or '')}> ")) is None:
+                return
         except KeyboardInterrupt:
             continue
         except EOFError:

@@ -10,6 +10,7 @@ How much is in is what information_schema.INNODB_BUFFER_PAGE says, which is a lo
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import sys
 import time
@@ -22,7 +23,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 import rowsocket
 from rowsocket.cli.catalog import rows_of
-from rowsocket.cli.output import print_json, print_table
+from rowsocket.cli.output import is_terminal, plain, print_json, print_line, print_table
 
 STEP_ROWS_MAX = 1000
 STEPS_PER_SECOND = 10
@@ -168,17 +169,16 @@ def warm(
     """Bring them in, and print what came of each. Raises RowSocketError, MySQLError."""
     done = []
     bar = Progress(
-        TextColumn("{task.description}"),
+        TextColumn("{task.description}", markup=False),
         BarColumn(),
         MofNCompleteColumn(),
         TimeRemainingColumn(),
         console=Console(stderr=True),
-        disable=not sys.stderr.isatty(),
     )
-    with bar:
+    with bar if is_terminal(sys.stderr) else contextlib.nullcontext():
         for target in chosen:
             opened = connection.open_index(target.database, target.table, target.columns, target.index)
-            task = bar.add_task(f"{target.table}.{target.index}", total=target.rows)
+            task = bar.add_task(plain(f"{target.table}.{target.index}"), total=target.rows)
             rows = 0
             for more in walk(opened, target, Pace(rows_per_s)):
                 rows += more
@@ -210,7 +210,7 @@ def _print(warmed: list[Warmed], as_json: bool) -> None:
     for one in warmed:
         pages = one.target.pages or 0
         if one.pages_in is not None and one.pages_in < NEARLY_ALL * pages - RESERVED_PAGES:
-            print(
+            print_line(
                 f"{one.target.table}.{one.target.index}: {one.pages_in:,} of {pages:,} pages are in. The"
                 " buffer pool is too small for all of it, or others need their pages more."
             )

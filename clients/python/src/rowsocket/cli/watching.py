@@ -3,32 +3,25 @@
 
 from __future__ import annotations
 
+import contextlib
+import dataclasses
+import sys
 import time
 from typing import Any
 
 import pymysql
-from rich.console import Console
-from rich.live import Live
-from rich.table import Table
 
 import rowsocket
-from rowsocket.cli.catalog import sql_connection
-from rowsocket.cli.output import print_json, print_table
+from rowsocket.cli import activity, terminal
+from rowsocket.cli.activity import Activity, Look, NotLoadedError, between
+from rowsocket.cli.catalog import rows_of, sql_connection
+from rowsocket.cli.output import is_terminal, plain, print_json, print_table
+from rowsocket.cli.picture import message, picture
 
 PERCENTILES = {"p50": 0.5, "p90": 0.9, "p99": 0.99, "p99.9": 0.999}
-
-GAUGES = ("connections_read", "connections_write")
-RATES = {
-    "requests": (
-        *("requests_find", "requests_insert", "requests_update", "requests_delete", "requests_increment"),
-        *("requests_open_index", "requests_group"),
-    ),
-    "rows": ("rows_read", "rows_inserted", "rows_updated", "rows_deleted"),
-    "errors": ("errors_request", "errors_authentication", "errors_table", "errors_engine", "errors_internal"),
-    "work": ("commits", "commit_failures", "replays", "parked", "turns", "turn_requests"),
-    "bytes": ("bytes_received", "bytes_sent"),
-}
-"""Status values, without `Rowsocket_`, of which the growth per second is shown."""
+ROWS_PRINTED = 20
+ANSWER_TIMEOUT_S = 10.0
+"""A server that does not answer for so long is away."""
 
 
 def measure_latency(connection: rowsocket.Connection, number: int, as_json: bool) -> None:
@@ -51,53 +44,139 @@ def measure_latency(connection: rowsocket.Connection, number: int, as_json: bool
         print_table(list(figures), [[f"{figure:,}" for figure in figures.values()]])
 
 
-def watch(sql_url: str, interval_s: float, once: bool, as_json: bool) -> None:
-    """Show status values until Ctrl-C, or for one interval. Raises ValueError, MySQLError."""
-    sql = sql_connection(sql_url)
-    before, before_s = _status(sql), time.monotonic()
-    if not before:
-        raise ValueError("this server has no status values of RowSocket: is the plugin loaded?")
-    with Live(console=Console(), auto_refresh=False, transient=not once) as live:
+# ── top ─────────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+class Watcher:
+    """Looks at a server again and again. While it is away, a new connection is tried at each look."""
+
+    def __init__(self, sql_url: str) -> None:
+        self._sql_url = sql_url
+        self._sql: pymysql.connections.Connection[Any] | None = None
+        self._before: Look | None = None
+        self.server = ""
+        """Its name and version."""
+
+    def begin(self) -> None:
+        """Look for the first time. Raises NotLoadedError, MySQLError, ValueError."""
+        self._before = self._look()
+
+    def next(self) -> Activity | None:
+        """What happened since the last look; None if there was none. Raises NotLoadedError, MySQLError."""
+        before, self._before = self._before, None
+        self._before = self._look()
+        return None if before is None else between(before, self._before)
+
+    def close(self) -> None:
+        """Close the connection."""
+        if self._sql is not None:
+            with contextlib.suppress(pymysql.err.Error):
+                self._sql.close()
+            self._sql = None
+
+    def _look(self) -> Look:
+        try:
+            if self._sql is None:
+                self._sql = sql_connection(self._sql_url, ANSWER_TIMEOUT_S)
+                [[host, version]] = rows_of(self._sql, "SELECT @@hostname, VERSION()")
+                self.server = f"{host} ({version})"
+            return activity.look(self._sql)
+        except pymysql.err.MySQLError:
+            self.close()
+            raise
+
+
+@dataclasses.dataclass(frozen=True)
+class TopOptions:
+    """What `rowsocket top` was told."""
+
+    interval_s: float
+    once: bool
+    as_json: bool
+    rows_max: int | None
+    """Tables, and clients: those that do most. 0: all; None: those for which a terminal has room, else 20."""
+
+
+def watch(sql_url: str, options: TopOptions) -> None:
+    """Show what a server does until q or Ctrl-C, or for one interval. Raises ValueError, MySQLError."""
+    watcher = Watcher(sql_url)
+    with contextlib.closing(watcher):
+        try:
+            watcher.begin()
+            if options.once or options.as_json:
+                time.sleep(options.interval_s)
+                _print(watcher, options)
+                return
+        except NotLoadedError as error:
+            raise ValueError(str(error)) from None
+        if terminal.can_show():
+            _show(watcher, options)
+        else:
+            _go_on_printing(watcher, options)
+
+
+def _title(watcher: Watcher, seconds: float) -> str:
+    return f"RowSocket on {plain(watcher.server)}, {_moment()}, the last {seconds:.1f} s"
+
+
+def _moment() -> str:
+    return time.strftime("%H:%M:%S")
+
+
+def _away(error: Exception) -> str:
+    what = error.args[-1] if error.args else error
+    return f"{_moment()}: no figures, trying again. {plain(str(what))}"
+
+
+def _print(watcher: Watcher, options: TopOptions) -> None:
+    """One picture, unless the server was away before. Raises NotLoadedError, MySQLError."""
+    did = watcher.next()
+    rows_max = ROWS_PRINTED if options.rows_max is None else options.rows_max
+    if did is None:
+        print(f"{_moment()}: it answers again")
+    elif options.as_json:
+        print_json(did.as_json(rows_max))
+    else:
+        width = terminal.size()[0] if is_terminal(sys.stdout) else None
+        print("\n".join(picture(_title(watcher, did.seconds), did, width, rows_max=rows_max)))
+
+
+def _go_on_printing(watcher: Watcher, options: TopOptions) -> None:
+    """One picture below the other, for who collects them."""
+    while True:
+        time.sleep(options.interval_s)
+        try:
+            _print(watcher, options)
+        except (pymysql.err.MySQLError, NotLoadedError) as error:
+            print(_away(error))
+        print(flush=True)
+
+
+def _show(watcher: Watcher, options: TopOptions) -> None:
+    """One picture in the place of the other."""
+    did: Activity | None = None
+    title = f"RowSocket on {plain(watcher.server)}: the first figures come in {options.interval_s:g} s"
+    with terminal.pictures() as screen:
+        due_s = time.monotonic() + options.interval_s
         while True:
-            time.sleep(interval_s)
-            now, now_s = _status(sql), time.monotonic()
-            figures = _figures(before, now, now_s - before_s)
-            if as_json:
-                live.stop()
-                print_json(figures)
+            width, height = terminal.size()
+            screen.show(
+                message(title, width, height)
+                if did is None
+                else picture(title, did, width, height, options.rows_max or 0)
+            )
+            event = screen.wait(due_s - time.monotonic())
+            if event == "quit":
                 return
-            live.update(_table(figures), refresh=True)
-            if once:
-                return
-            before, before_s = now, now_s
+            if event == "due":
+                did, title = _next(watcher)
+                due_s = time.monotonic() + options.interval_s
 
 
-def _status(sql: pymysql.connections.Connection[Any]) -> dict[str, float]:
-    with sql.cursor() as cursor:
-        cursor.execute("SHOW GLOBAL STATUS LIKE 'Rowsocket%'")
-        return {
-            name.removeprefix("Rowsocket_").lower(): float(value)
-            for name, value in cursor.fetchall()
-            if value.replace(".", "", 1).isdigit()
-        }
-
-
-def _figures(before: dict[str, float], now: dict[str, float], seconds: float) -> dict[str, float]:
-    figures = {name: now.get(name, 0.0) for name in GAUGES}
-    for names in RATES.values():
-        for name in names:
-            figures[f"{name}_per_s"] = round((now.get(name, 0.0) - before.get(name, 0.0)) / seconds, 1)
-    return figures
-
-
-def _table(figures: dict[str, float]) -> Table:
-    table = Table(title="RowSocket, per second")
-    for heading in ("", "what", "now"):
-        table.add_column(heading, justify="right" if heading == "now" else "left")
-    for name in GAUGES:
-        table.add_row("clients", name, f"{figures[name]:,.0f}")
-    for heading, names in RATES.items():
-        table.add_section()
-        for name in names:
-            table.add_row(heading, name.removeprefix("requests_"), f"{figures[f'{name}_per_s']:,.1f}")
-    return table
+def _next(watcher: Watcher) -> tuple[Activity | None, str]:
+    """What happened, if the server tells, and the title of the picture."""
+    try:
+        did = watcher.next()
+    except (pymysql.err.MySQLError, NotLoadedError) as error:
+        return None, _away(error)
+    return did, f"{_moment()}: it answers again" if did is None else _title(watcher, did.seconds)

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: MIT
+"""What the words of a command line mean: names, values, and NAME=VALUE. No input or output here.
+
+name        user    `a,b`    shop.user    `my.shop`.`my.user`
+value       42      :null    :hex=FF00    :base64=/wA=    :text=:null
+assignment  NAME=42  NAME:null  NAME:hex=FF00 ...: a name, and behind it a value with its = or its :
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import re
+from collections.abc import Sequence
+from typing import Any, Union
+
+from typer.core import TyperCommand
+
+CommandValue = Union[str, bytes, None]
+
+_QUOTED = re.compile(r"`((?:[^`]|``)+)`")
+_KINDS = ("text", "hex", "base64")
+_OF_A_KIND = re.compile(f":({'|'.join(_KINDS)})=(.*)", re.DOTALL)
+_NEGATIVE_NUMBER = re.compile(r"-\.?[0-9]")
+NULL = ":null"
+
+
+# ── names ───────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def _names(text: str, separator: str) -> list[str]:
+    """Names with a separator between them. Those in backticks may have it, too. Raises ValueError."""
+    names = []
+    rest = text
+    while True:
+        quoted = _QUOTED.match(rest)
+        if quoted is not None:
+            names.append(quoted[1].replace("``", "`"))
+            rest = rest[quoted.end() :]
+        else:
+            name = rest.partition(separator)[0]
+            if name.startswith("`"):
+                raise ValueError(f"a name in backticks has one at each end: {text}")
+            names.append(name)
+            rest = rest[len(name) :]
+        if not rest:
+            return names
+        if not rest.startswith(separator):
+            raise ValueError(f"a {separator!r} is missing behind the name {names[-1]!r}: {text}")
+        rest = rest[len(separator) :]
+
+
+def column_list(text: str) -> list[str]:
+    """The names of `--columns`. Raises ValueError."""
+    names = _names(text, ",")
+    _refuse_twice(names)
+    return names
+
+
+def table_name(text: str) -> tuple[str | None, str]:
+    """The database, if it is said, and the table. Without backticks the last point is between them.
+
+    Raises ValueError.
+    """
+    if "`" not in text:
+        database, point, name = text.rpartition(".")
+        return (database if point else None), name
+    names = _names(text, ".")
+    if len(names) > 2:
+        raise ValueError(f"more than DATABASE.TABLE: {text}")
+    return (names[0] if len(names) == 2 else None), names[-1]
+
+
+def _refuse_twice(names: Sequence[str]) -> None:
+    twice = [name for position, name in enumerate(names) if name in names[:position]]
+    if twice:
+        raise ValueError(f"the column {twice[0]!r} is named twice")
+
+
+# ── values ──────────────────────────────────────────────────────────────────────────────────────────────────
+
+
+def value_of(word: str) -> CommandValue:
+    """The value that a word says. Raises ValueError."""
+    if word == NULL:
+        return None
+    said = _OF_A_KIND.fullmatch(word)
+    if said is None:
+        return word
+    kind, text = said.groups()
+    try:
+        if kind == "hex":
+            return bytes.fromhex(text)
+        if kind == "base64":
+            return base64.b64decode(text.encode("ascii"), validate=True)
+    except (binascii.Error, ValueError):
+        raise ValueError(f"{text!r} is not {kind}") from None
+    return str(text)
+
+
+def key_of(words: Sequence[str]) -> tuple[CommandValue, ...]:
+    """The values of a key. Raises ValueError."""
+    return tuple(value_of(word) for word in words)
+
+
+def is_assignment(word: str) -> bool:
+    """Whether a word is NAME=VALUE, or one of its kin."""
+    name, value = _split(word)
+    return bool(name) and value is not None
+
+
+def assignments(words: Sequence[str]) -> dict[str, CommandValue]:
+    """Values by name. Raises ValueError."""
+    names, values = [], []
+    for word in words:
+        name, value = _split(word)
+        if not name or value is None:
+            raise ValueError(f"{word!r} is neither NAME=VALUE nor NAME:null")
+        names.append(name)
+        values.append(value_of(value) if value.startswith(":") else value[1:])
+    _refuse_twice(names)
+    return dict(zip(names, values))
+
+
+def _split(word: str) -> tuple[str, str | None]:
+    """A name, and what follows it: `=VALUE`, or the value's word with its colon; None if there is none."""
+    quoted = _QUOTED.match(word)
+    if quoted is not None:
+        name, rest = quoted[1].replace("``", "`"), word[quoted.end() :]
+        is_value = rest.startswith("=") or rest == NULL or _OF_A_KIND.fullmatch(rest) is not None
+        return (name, rest) if is_value else (word, None)
+    if word.startswith("`"):
+        return word, None
+    left, equals, value = word.partition("=")
+    if not equals:
+        return (word[: -len(NULL)], NULL) if word.endswith(NULL) else (word, None)
+    name, colon, kind = left.rpartition(":")
+    if colon and kind in _KINDS:
+        return name, f":{kind}={value}"
+    return left, f"={value}"
+
+
+# ── negative numbers ────────────────────────────────────────────────────────────────────────────────────────
+
+
+class VerbWithValues(TyperCommand):
+    """A verb among whose words are values: what begins like a negative number is no option."""
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        """As its base, with all values behind the options."""
+        taking = {
+            name
+            for parameter in self.params
+            if parameter.param_type_name == "option" and not getattr(parameter, "is_flag", False)
+            for name in parameter.opts
+        }
+        return super().parse_args(ctx, values_last(args, taking))
+
+
+def values_last(words: Sequence[str], taking: set[str]) -> list[str]:
+    """The words with `--` between the options and all others. `taking`: options that a value follows."""
+    options: list[str] = []
+    values: list[str] = []
+    left = iter(words)
+    for word in left:
+        if word == "--":
+            values += left
+        elif len(word) < 2 or not word.startswith("-") or _NEGATIVE_NUMBER.match(word):
+            values.append(word)
+        else:
+            options.append(word)
+            if word in taking:
+                options += [value for value in [next(left, None)] if value is not None]
+    return [*options, "--", *values] if values else options

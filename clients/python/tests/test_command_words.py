@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: MIT
+"""What words of a command line mean."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from rowsocket.cli.row_verbs import key_size_of
+from rowsocket.cli.words import assignments, column_list, table_name, value_of, values_last
+
+
+@pytest.mark.parametrize(
+    ("word", "value"),
+    [
+        ("42", "42"),
+        ("", ""),
+        ("a=b", "a=b"),
+        (":null", None),
+        (":hex=FF00", b"\xff\x00"),
+        (":hex=ff 00", b"\xff\x00"),
+        (":hex=", b""),
+        (":base64=/wA=", b"\xff\x00"),
+        (":text=:null", ":null"),
+        (":text=a\nb", "a\nb"),
+        (":nulls", ":nulls"),
+        (":other=x", ":other=x"),
+        ("x:hex=00", "x:hex=00"),
+    ],
+)
+def test_a_word_is_a_value(word: str, value: Any) -> None:
+    assert value_of(word) == value
+
+
+@pytest.mark.parametrize("word", [":hex=0", ":hex=zz", ":base64=/w", ":base64=/wA=\n!", ":base64=é"])
+def test_bytes_that_are_none_are_refused(word: str) -> None:
+    with pytest.raises(ValueError, match=r"is not (hex|base64)"):
+        value_of(word)
+
+
+@pytest.mark.parametrize(
+    ("word", "row"),
+    [
+        ("n=5", {"n": "5"}),
+        ("n=", {"n": ""}),
+        ("n=a=b", {"n": "a=b"}),
+        ("n=:null", {"n": ":null"}),
+        ("n:null", {"n": None}),
+        ("n:hex=FF", {"n": b"\xff"}),
+        ("n:base64=/w==", {"n": b"\xff"}),
+        ("n:text=x", {"n": "x"}),
+        ("n:null=5", {"n:null": "5"}),
+        ("n:m=5", {"n:m": "5"}),
+        ("`a=b`=5", {"a=b": "5"}),
+        ("`a:hex`=5", {"a:hex": "5"}),
+        ("`a:hex`:hex=35", {"a:hex": b"5"}),
+        ("`a``b`:null", {"a`b": None}),
+    ],
+)
+def test_an_assignment_is_a_name_and_a_value(word: str, row: dict[str, Any]) -> None:
+    assert assignments([word]) == row
+
+
+@pytest.mark.parametrize("word", ["n", "", "=5", ":null", ":hex=00", "`a=5", "`a`", "`a`5"])
+def test_what_is_no_assignment_is_refused(word: str) -> None:
+    with pytest.raises(ValueError, match="NAME=VALUE"):
+        assignments([word])
+
+
+def test_a_column_is_named_once() -> None:
+    assert column_list("id,a.b,`c``d`,`e f`") == ["id", "a.b", "c`d", "e f"]
+    for text in ("id,name,id", "id,`id`"):
+        with pytest.raises(ValueError, match="'id' is named twice"):
+            column_list(text)
+    with pytest.raises(ValueError, match="'n' is named twice"):
+        assignments(["n=1", "n=2"])
+
+
+def test_names_in_backticks_may_have_points_and_commas() -> None:
+    assert table_name("user") == (None, "user")
+    assert table_name("shop.user") == ("shop", "user")
+    assert table_name("my.shop.user") == ("my.shop", "user")
+    assert table_name("`my.user`") == (None, "my.user")
+    assert table_name("shop.`my.user`") == ("shop", "my.user")
+    assert column_list("`a,b`,c") == ["a,b", "c"]
+    for text in ("`a", "`a`b", "`a`.b.c"):
+        with pytest.raises(ValueError):
+            table_name(text)
+
+
+@pytest.mark.parametrize(
+    ("words", "said", "size"),
+    [
+        (["1", "n=5"], None, 1),
+        (["a=b", "n=5"], None, 1),
+        ([":null", "n=5"], None, 1),
+        (["x:null", "n=5"], None, 1),
+        (["1", "2", "n=5", "m=6"], None, 2),
+        (["1", ":hex=00", "n=5"], None, 2),
+        (["1", "a=b", "n=5"], 2, 2),
+    ],
+)
+def test_the_first_words_are_the_key(words: list[str], said: int | None, size: int) -> None:
+    assert key_size_of(words, said) == size
+
+
+@pytest.mark.parametrize(("words", "said"), [(["1"], None), (["n=5"], None), (["1", "n=5"], 2)])
+def test_something_has_to_be_set(words: list[str], said: int | None) -> None:
+    with pytest.raises(ValueError, match="set TABLE KEY"):
+        key_size_of(words, said)
+
+
+@pytest.mark.parametrize(
+    ("words", "expected"),
+    [
+        (["t", "-1"], ["--", "t", "-1"]),
+        (["t", "-.5", "--json"], ["--json", "--", "t", "-.5"]),
+        (["t", "--limit", "-1", "-2"], ["--limit", "-1", "--", "t", "-2"]),
+        (["t", "--limit=5", "-c", "id", "-838:59:59"], ["--limit=5", "-c", "id", "--", "t", "-838:59:59"]),
+        (["t", "--", "-c", "--json"], ["--", "t", "-c", "--json"]),
+        (["t", "-", "1"], ["--", "t", "-", "1"]),
+        (["t", "1", "--limit"], ["--limit", "--", "t", "1"]),
+        (["--help"], ["--help"]),
+    ],
+)
+def test_negative_numbers_are_values(words: list[str], expected: list[str]) -> None:
+    assert values_last(words, {"--limit", "-c"}) == expected
