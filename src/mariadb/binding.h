@@ -107,5 +107,7 @@ struct Binding {
 [[nodiscard]] bool is_string_column(const Field* field);
 /// A CHAR has no space at its end for SQL, not even where the collation takes "a " for another text than "a".
 [[nodiscard]] bool is_trimmed_char(const Field* field);
+/// True for ENUM and SET: a row has a number, and SQL compares texts.
+[[nodiscard]] bool is_of_members(const Field* field);
 
 }  // namespace rowsocket::mariadb

@@ -22,8 +22,7 @@ Error Comparand::prepare(THD* thd, Field* field, const Value& given, bool raw) {
     kind_ = Kind::null;
     return {};
   }
-  const bool is_of_members = field->real_type() == MYSQL_TYPE_ENUM || field->real_type() == MYSQL_TYPE_SET;
-  if (is_string_column(field) || is_of_members) {
+  if (is_string_column(field) || is_of_members(field)) {
     return prepare_text(value, raw);
   }
   const bool is_integer = field->cmp_type() == INT_RESULT && field->result_type() == INT_RESULT &&

@@ -8,6 +8,7 @@
 
 #include "mariadb/conversion.h"
 #include "mariadb/key_bound.h"
+#include "mariadb/key_part.h"
 #include "mariadb/text_bounds.h"
 #include "mariadb/text_prefix.h"
 #include "sql_values/order.h"

@@ -6,7 +6,7 @@
 
 #include "mariadb/diagnostics.h"
 #include "mariadb/key_order.h"
-#include "mariadb/searched_value.h"
+#include "mariadb/key_part.h"
 #include "mariadb/server_differences.h"
 
 namespace rowsocket::mariadb {

@@ -7,12 +7,12 @@
 #include "mariadb/diagnostics.h"
 #include "mariadb/duplicate_row.h"
 #include "mariadb/generated_ids.h"
+#include "mariadb/key_part.h"
 #include "mariadb/row_addition.h"
 #include "mariadb/row_change.h"
 #include "mariadb/row_insert.h"
 #include "mariadb/row_operation.h"
 #include "mariadb/row_rules.h"
-#include "mariadb/searched_value.h"
 #include "mariadb/server_differences.h"
 
 namespace rowsocket::mariadb {

@@ -30,6 +30,9 @@ using sql_values::Fit;
 /// Store a searched value into the field where it points now.
 [[nodiscard]] Fit store_searched(THD* thd, Field* field, const Value& value, bool raw, Error& error);
 
+/// The text in the column's character set. False if that lacks a character of it.
+[[nodiscard]] bool in_charset_of(const Field* field, const Value& value, bool raw, String& text);
+
 /// A text column has no row before or after a text with characters that its character set lacks.
 [[nodiscard]] Error no_order(const Field* field);
 
@@ -47,20 +50,5 @@ class SecondRecord {
   Field* field_;
   my_ptrdiff_t distance_;
 };
-
-/// Convert one key value into `image` (the part's place in a key image). Uses the table's second record as
-/// scratch.
-[[nodiscard]] Fit write_key_part(THD* thd, TABLE* table, const KEY* key, const KeyPart& part,
-                                 const Value& value, bool raw, uchar* image, Error& error);
-
-/// Of a TIMESTAMP, ENUM or SET that `write_key_part` has just written: the two places of the index where
-/// equal rows stand. They are the moments at which the clock has shown the time, and the empty text as a
-/// member and as none. False if there is one place.
-[[nodiscard]] bool write_both_places(THD* thd, TABLE* table, const KEY* key, const KeyPart& part,
-                                     uchar* lesser, uchar* greater);
-
-/// Of text that fills the part of a key or is longer: the ends of what may equal it (see text_bounds.h).
-[[nodiscard]] bool write_both_ends(TABLE* table, const KEY* key, const KeyPart& part, const Value& value,
-                                   bool raw, bool is_equal, uchar* lesser, uchar* greater);
 
 }  // namespace rowsocket::mariadb
