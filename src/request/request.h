@@ -298,6 +298,15 @@ namespace detail {
   }
   return false;
 }
+/// The member of a group that failed says so in its own words: they know its container. False if the error is
+/// not that of one member (see Reply::group_failed).
+[[nodiscard]] inline bool tell_member(std::span<Request* const> members, size_t member, const Error& error) {
+  if (member >= members.size()) {
+    return false;
+  }
+  members[member]->reply->failed(error);
+  return true;
+}
 /// Of a request that may change rows: true if it changes one row at most, in one step. If its rows stand
 /// alone, this is about each of them.
 [[nodiscard]] bool changes_one_row(const Request& request);

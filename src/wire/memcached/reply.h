@@ -18,6 +18,7 @@
 #include "request/containers.h"
 #include "request/protocol.h"
 #include "request/reply.h"
+#include "request/request.h"
 #include "wire/memcached/state.h"
 
 namespace rowsocket::wire::memcached {
@@ -222,11 +223,8 @@ class SeveralReply final : public CommonReply {
       : CommonReply(out, nullptr, false, &state), members_(members) {}
   void group_begins() override {}
   void group_ends() override { say("END"); }
-  /// In the words of a key alone, which know its container.
   void group_failed(size_t member, const Error& error) override {
-    if (member < members_.size()) {
-      members_[member]->reply->failed(error);
-    } else {
+    if (!tell_member(members_, member, error)) {
       failed(error);
     }
   }

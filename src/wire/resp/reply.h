@@ -18,6 +18,7 @@
 #include "request/containers.h"
 #include "request/protocol.h"
 #include "request/reply.h"
+#include "request/request.h"
 #include "wire/resp/arguments.h"
 
 namespace rowsocket::wire::resp {
@@ -272,11 +273,8 @@ class ExpiryReply final : public CommonReply {
 class GroupReply : public CommonReply {
  public:
   void group_ends() override {}
-  /// In the words of a request alone, which know its container.
   void group_failed(size_t member, const Error& error) override {
-    if (member < members_.size()) {
-      members_[member]->reply->failed(error);
-    } else {
+    if (!tell_member(members_, member, error)) {
       failed(error);
     }
   }
