@@ -63,7 +63,7 @@ void RequestUnderWay::end_limits(bool is_cluster_client) {
   }
   const bool was_killed = thd->killed == KILL_QUERY || thd->killed == KILL_QUERY_HARD;
   if (thd->killed == KILL_TIMEOUT || took_too_much_memory(thd) || (was_killed && !is_cluster_client)) {
-    thd->reset_kill_query();
+    thread_.forget_kill();
   }
 }
 

@@ -45,7 +45,12 @@ bool is_waited_for(const THD* thd) {
 
 }  // namespace
 
+/// Under the locks that guard `thd->killed`. Where an earlier KILL stands there, the server leaves that, and
+/// the callback is all that tells of its shutdown.
 void ServerThread::was_killed(THD* thd) {
+  if (abort_loop) {
+    of(thd).is_stopped_.store(true, std::memory_order_relaxed);
+  }
   const Owner& owner = of(thd).owner_;
   owner.woken(owner.object);
 }
@@ -112,6 +117,17 @@ void ServerThread::weaken_kill() {
   thd_->wsrep_abort_by_kill = weakened(thd_->wsrep_abort_by_kill);
   mysql_mutex_unlock(&thd_->LOCK_thd_data);
   mysql_mutex_unlock(&thd_->LOCK_thd_kill);
+}
+
+/// The server forgets whatever stands there when it comes to it, and so a stop that came behind what we have
+/// seen. A connection of SQL hears of the stop by its socket, which the server closes. A session of ours has
+/// none.
+void ServerThread::forget_kill() {
+  thd_->reset_killed();
+  thd_->mysys_var->abort = 0;
+  if (is_stopped()) [[unlikely]] {
+    thd_->awake(KILL_SERVER_HARD);
+  }
 }
 
 /// The server tells a connection's scheduler about KILL; ours pokes the worker out of its poll.
@@ -203,7 +219,7 @@ void ServerThread::take_over_settings(bool is_cluster_client) {
   memory_max_bytes_ = own.max_mem_used;
   limit_memory(false);
   if (took_too_much_memory(thd_)) {
-    thd_->reset_kill_query();  // the limit was taken over before the memory for the others
+    forget_kill();  // the limit was taken over before the memory for the others
   }
   own.option_bits = (own.option_bits & ~of_transaction) | transaction_bits;
   own.wsrep_on = is_cluster_client;
@@ -233,7 +249,7 @@ void ServerThread::begin_command(bool is_cluster_client) {
     thd_->store_globals();
   }
   if (thd_->killed == KILL_QUERY || thd_->killed == KILL_QUERY_HARD) {
-    thd_->reset_kill_query();  // there was no query of ours to kill
+    forget_kill();  // there was no query of ours to kill
   }
   thd_->mem_root = &command_memory_;
   thd_->set_query_id(next_query_id());

@@ -114,13 +114,20 @@ class ServerThread {
   /// End what it is doing, at once if it waits for a lock, and stop. From any thread, while this lives. A
   /// soft KILL would not end a commit's wait for a semi-synchronous replica, and keep the server's own from
   /// it.
-  void kill() { thd_->awake(KILL_SERVER_HARD); }
+  void kill() {
+    is_stopped_.store(true, std::memory_order_relaxed);
+    thd_->awake(KILL_SERVER_HARD);
+  }
   /// The same of what it is doing alone. Between two commands nothing happens.
   void stop_request() { thd_->awake(KILL_QUERY); }
   /// It was told to end altogether: not the request alone.
   [[nodiscard]] bool is_killed() const { return thd_->killed >= KILL_CONNECTION; }
   /// A KILL is to be no more than a KILL QUERY. What stops the session stays.
   void weaken_kill();
+  /// What the THD was told to end is over, or obeyed. What stops the session stays.
+  void forget_kill();
+  /// It was told to stop, whatever code of the server made of that since.
+  [[nodiscard]] bool is_stopped() const { return is_stopped_.load(std::memory_order_relaxed); }
 
  private:
   static void was_killed(THD* thd);
@@ -148,6 +155,7 @@ class ServerThread {
   bool waits_for_row_ ROWSOCKET_GUARDED_BY(row_wait_mutex_) = false;
   bool may_give_way_ = false;
   std::atomic<bool> gave_way_{false};
+  std::atomic<bool> is_stopped_{false};  ///< the server, or the plugin, stops
   /// As the THD was seeded last: it has others when RAND() was called, or was told where to begin.
   ulong rand_seed1_ = 0;
   ulong rand_seed2_ = 0;

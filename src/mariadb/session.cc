@@ -98,10 +98,10 @@ void Engine::interrupt_sessions() {
 }
 
 Interruption Session::interruption() const {
+  if (thread_.is_stopped()) {
+    return Interruption::stop;
+  }
   switch (thd_->killed) {
-    case KILL_SERVER:
-    case KILL_SERVER_HARD:
-      return Interruption::stop;
     case KILL_CONNECTION:
     case KILL_CONNECTION_HARD:
     case KILL_SYSTEM_THREAD:
@@ -114,8 +114,7 @@ Interruption Session::interruption() const {
 
 void Session::clear_interruption() {
   if (interruption() == Interruption::close_connections) {
-    thd_->reset_killed();
-    thd_->mysys_var->abort = 0;
+    thread_.forget_kill();
   }
 }
 
