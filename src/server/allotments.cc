@@ -25,8 +25,8 @@ Allotment::~Allotment() {
 }
 
 bool Allotment::let_in(ClientConnection& connection, uint32_t count_max) {
-  connection.seat = (joined_ == nullptr ? load_ : joined_)->take_seat(count_max);
-  if (connection.seat.load() == nullptr) {
+  connection.membership.seat = (joined_ == nullptr ? load_ : joined_)->take_seat(count_max);
+  if (connection.membership.seat.load() == nullptr) {
     return false;
   }
   all_.settle_account(connection);  // strangers without the last of them are gone then
@@ -37,13 +37,13 @@ bool Allotment::has_place(ClientConnection& connection, uint32_t count_max) {
   if (joined_ != nullptr) [[unlikely]] {
     return true;  // of a stranger, what is asked is refused
   }
-  if (connection.asked_count == connection.place_count) {
+  if (connection.membership.asked_count == connection.membership.place_count) {
     if (first_waiting_ != nullptr || !take_place(count_max)) {
       return false;
     }
-    ++connection.place_count;
+    ++connection.membership.place_count;
   }
-  ++connection.asked_count;
+  ++connection.membership.asked_count;
   return true;
 }
 
@@ -68,9 +68,9 @@ bool Allotment::take_some(uint32_t count_max) {
 }
 
 void Allotment::free_places(ClientConnection& connection, uint32_t kept) {
-  const uint32_t count = std::min(kept, connection.place_count);
-  used_ -= connection.place_count - count;
-  connection.place_count = count;
+  const uint32_t count = std::min(kept, connection.membership.place_count);
+  used_ -= connection.membership.place_count - count;
+  connection.membership.place_count = count;
 }
 
 /// What the turn did not need is the other workers'. True if a connection that waits may go on: some are left
@@ -91,22 +91,22 @@ bool Allotment::end_turn(uint32_t count_max) {
 
 /// Behind those that wait already.
 void Allotment::hold_back(ClientConnection& connection) {
-  connection.waits_before_it = last_waiting_;
-  connection.waits_behind_it = nullptr;
-  (last_waiting_ != nullptr ? last_waiting_->waits_behind_it : first_waiting_) = &connection;
+  connection.membership.waits_before = last_waiting_;
+  connection.membership.waits_behind = nullptr;
+  (last_waiting_ != nullptr ? last_waiting_->membership.waits_behind : first_waiting_) = &connection;
   last_waiting_ = &connection;
-  connection.is_held_back = true;
+  connection.membership.is_held_back = true;
 }
 
 void Allotment::let_go(ClientConnection& connection) {
-  ClientConnection* const before = connection.waits_before_it;
-  ClientConnection* const behind = connection.waits_behind_it;
-  (before != nullptr ? before->waits_behind_it : first_waiting_) = behind;
-  (behind != nullptr ? behind->waits_before_it : last_waiting_) = before;
+  ClientConnection* const before = connection.membership.waits_before;
+  ClientConnection* const behind = connection.membership.waits_behind;
+  (before != nullptr ? before->membership.waits_behind : first_waiting_) = behind;
+  (behind != nullptr ? behind->membership.waits_before : last_waiting_) = before;
   if (next_looked_at_ == &connection) {
     next_looked_at_ = behind;
   }
-  connection.is_held_back = false;
+  connection.membership.is_held_back = false;
 }
 
 void Allotment::publish_bytes() {
@@ -156,7 +156,7 @@ Allotment& Allotments::of_nameless(const ClientConnection& connection) {
   if (strangers_ == nullptr) {
     strangers_ = &add(std::string(1, '\0') + anonymous_account_, loads_.of(anonymous_account_));
   }
-  if (connection.seat.load() != strangers_->joined_.get()) {
+  if (connection.membership.seat.load() != strangers_->joined_.get()) {
     return *strangers_;
   }
   if (anonymous_ == nullptr) {
@@ -168,21 +168,21 @@ Allotment& Allotments::of_nameless(const ClientConnection& connection) {
 void Allotments::place(ClientConnection& connection) {
   const auto& identity = connection.client.account.identity();
   Allotment& allotment = identity == nullptr ? of_nameless(connection) : of(identity->account_name());
-  if (connection.allotment != &allotment) {
+  if (connection.membership.allotment != &allotment) {
     allotment.holders_.make_room(allotment.connection_count_ + 1);
     move(connection, allotment);
     connection.client.account.set_barred(false);  // that was another account's
   }
-  connection.placed_as = connection.client.account.number();
-  if (connection.seat.load() != &allotment.load()) {
-    connection.seat = Seat();
+  connection.membership.placed_as = connection.client.account.number();
+  if (connection.membership.seat.load() != &allotment.load()) {
+    connection.membership.seat = Seat();
   }
 }
 
 void Allotments::move(ClientConnection& connection, Allotment& to) {
-  const size_t bytes = connection.all_held_bytes;
-  const bool waits = connection.is_held_back;
-  if (Allotment* const before = connection.allotment; before != nullptr) {
+  const size_t bytes = connection.shown.held_bytes;
+  const bool waits = connection.membership.is_held_back;
+  if (Allotment* const before = connection.membership.allotment; before != nullptr) {
     rank(connection, 0);
     before->free_places(connection, 0);
     stop_waiting(connection);
@@ -190,7 +190,7 @@ void Allotments::move(ClientConnection& connection, Allotment& to) {
       forget(*before);
     }
   }
-  connection.allotment = &to;
+  connection.membership.allotment = &to;
   ++to.connection_count_;
   if (bytes > 0) {
     rank(connection, bytes);
@@ -201,21 +201,21 @@ void Allotments::move(ClientConnection& connection, Allotment& to) {
 }
 
 void Allotments::settle(ClientConnection& connection) {
-  if (connection.place_count > 0 || connection.state == State::held_back) [[unlikely]] {
+  if (connection.membership.place_count > 0 || connection.state == State::held_back) [[unlikely]] {
     note_use(connection);
     // Behind replies that are not read nothing goes on, for as long as the client likes.
     const bool goes_on = (connection.state == State::parked || connection.state == State::unreached) &&
                          !connection.stream.has_output();
-    connection.allotment->free_places(connection, goes_on ? 1 : 0);
+    connection.membership.allotment->free_places(connection, goes_on ? 1 : 0);
   }
   settle_account(connection);
 }
 
 void Allotments::settle_account(ClientConnection& connection) {
-  const Allotment* const nameless = connection.seat.load() == nullptr ? strangers_ : anonymous_;
+  const Allotment* const nameless = connection.membership.seat.load() == nullptr ? strangers_ : anonymous_;
   const bool is_placed =
-      connection.placed_as == connection.client.account.number() &&
-      (connection.client.account.identity() != nullptr || connection.allotment == nameless);
+      connection.membership.placed_as == connection.client.account.number() &&
+      (connection.client.account.identity() != nullptr || connection.membership.allotment == nameless);
   if (!is_placed) [[unlikely]] {
     try {
       place(connection);
@@ -229,11 +229,11 @@ void Allotments::close(ClientConnection& connection) {
   note_use(connection);
   rank(connection, 0);
   stop_waiting(connection);
-  connection.allotment->free_places(connection, 0);
+  connection.membership.allotment->free_places(connection, 0);
 }
 
 void Allotments::remove(ClientConnection& connection) {
-  Allotment* const allotment = std::exchange(connection.allotment, nullptr);
+  Allotment* const allotment = std::exchange(connection.membership.allotment, nullptr);
   if (--allotment->connection_count_ == 0) {
     forget(*allotment);
   }
@@ -257,7 +257,7 @@ void Allotments::forget(Allotment& allotment) {
 
 /// Of a connection that another thread has, nothing may be read that this one writes.
 void Allotments::note_use(ClientConnection& connection) {
-  Allotment& allotment = *connection.allotment;
+  Allotment& allotment = *connection.membership.allotment;
   if (!std::exchange(allotment.is_busy_, true)) {
     busy_.push_back(&allotment);
   }
@@ -265,14 +265,14 @@ void Allotments::note_use(ClientConnection& connection) {
 
 void Allotments::hold_back(ClientConnection& connection) {
   note_use(connection);
-  connection.allotment->hold_back(connection);
+  connection.membership.allotment->hold_back(connection);
   ++waiting_count_;
   counters_.add(Counter::requests_held_back);
 }
 
 void Allotments::stop_waiting(ClientConnection& connection) {
-  if (connection.is_held_back) {
-    connection.allotment->let_go(connection);
+  if (connection.membership.is_held_back) {
+    connection.membership.allotment->let_go(connection);
     --waiting_count_;
   }
 }
@@ -285,7 +285,7 @@ ClientConnection* Allotments::next_with_place() {
       continue;
     }
     stop_waiting(*first);
-    first->place_count += requests_max_ != 0 ? 1 : 0;
+    first->membership.place_count += requests_max_ != 0 ? 1 : 0;
     return first;
   }
   return nullptr;
@@ -306,7 +306,7 @@ ClientConnection* Allotments::next_to_look_at(Allotment& allotment) {
   ClientConnection* const next =
       allotment.next_looked_at_ != nullptr ? allotment.next_looked_at_ : allotment.first_waiting_;
   if (next != nullptr) {
-    allotment.next_looked_at_ = next->waits_behind_it;
+    allotment.next_looked_at_ = next->membership.waits_behind;
   }
   return next;
 }
@@ -314,16 +314,16 @@ ClientConnection* Allotments::next_to_look_at(Allotment& allotment) {
 // ---- bytes
 
 void Allotments::rank(ClientConnection& connection, size_t bytes) {
-  Allotment& allotment = *connection.allotment;
+  Allotment& allotment = *connection.membership.allotment;
   allotment.held_bytes_ += bytes - connection.ranked_bytes;
-  connection.all_held_bytes = bytes;
+  connection.shown.held_bytes = bytes;
   allotment.holders_.rank(connection, bytes);
   rank(allotment);
   note_bytes(allotment);
 }
 
 void Allotments::pass_over(ClientConnection& connection) {
-  Allotment& allotment = *connection.allotment;
+  Allotment& allotment = *connection.membership.allotment;
   allotment.held_bytes_ -= connection.ranked_bytes;
   allotment.holders_.rank(connection, 0);
   rank(allotment);

@@ -53,6 +53,27 @@ struct ClientConnection final : exec::Presence, Holder {
     closed       ///< goes at the end of the turn
   };
 
+  /// What it is as one of its account's: see allotments.h.
+  struct Membership {
+    Allotment* allotment = nullptr;
+    uint64_t placed_as = 0;    ///< the number of the account that this is of
+    Seat seat;                 ///< empty = it has not asked anything as that account
+    uint32_t place_count = 0;  ///< requests that it may have under way
+    uint32_t asked_count = 0;  ///< of these, those that it has asked in this turn
+    bool is_held_back = false;
+    ClientConnection* waits_before = nullptr;  ///< while it is held back: its neighbours in the queue
+    ClientConnection* waits_behind = nullptr;
+  };
+  /// For administrators: see ConnectionFigures, and what there is const.
+  struct Shown {
+    Published<Doing> doing = Doing::idle;
+    Published<uint64_t> account = 0;
+    Published<uint64_t> bytes_received = 0;
+    Published<uint64_t> bytes_sent = 0;
+    Published<uint64_t> held_bytes = 0;
+    Published<uint64_t> away_on_thread = 0;
+  };
+
   /// May throw std::bad_alloc.
   ClientConnection(Arrival arrival, exec::Account account, uint64_t now_ms)
       : stream(std::move(arrival.transport), std::move(arrival.peer)),
@@ -119,24 +140,9 @@ struct ClientConnection final : exec::Presence, Holder {
   const exec::Access port_access;
   const bool is_unix;
 
-  // As one of its account's: see allotments.h.
-  Allotment* allotment = nullptr;
-  uint64_t placed_as = 0;    ///< the number of the account that this is of
-  Seat seat;                 ///< empty = it has not asked anything as that account
-  uint32_t place_count = 0;  ///< requests that it may have under way
-  uint32_t asked_count = 0;  ///< of these, those that it has asked in this turn
-  bool is_held_back = false;
-  ClientConnection* waits_before_it = nullptr;
-  ClientConnection* waits_behind_it = nullptr;
   net::Interest interest = net::Interest::none;
-
-  // For administrators: see ConnectionFigures, and what there is const.
-  Published<Doing> doing = Doing::idle;
-  Published<uint64_t> shown_account = 0;
-  Published<uint64_t> bytes_received = 0;
-  Published<uint64_t> bytes_sent = 0;
-  Published<uint64_t> all_held_bytes = 0;
-  Published<uint64_t> away_on_thread = 0;
+  Membership membership;
+  Shown shown;
 };
 
 }  // namespace rowsocket::server

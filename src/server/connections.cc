@@ -109,7 +109,7 @@ Connections::Received Connections::receive(ClientConnection& connection, size_t 
   }
   const net::Transfer transfer = connection.stream.receive(pool_, bytes_max);
   counters_.add(Counter::bytes_received, transfer.byte_count);
-  connection.bytes_received += transfer.byte_count;
+  connection.shown.bytes_received += transfer.byte_count;
   switch (transfer.status) {
     case net::Transfer::Status::moved:
       if (connection.state == State::lingering) {
@@ -174,7 +174,7 @@ void Connections::send(ClientConnection& connection, uint64_t now_ms) {
   const net::Transfer transfer = connection.stream.send();
   if (transfer.status == net::Transfer::Status::moved) {
     counters_.add(Counter::bytes_sent, transfer.byte_count);
-    connection.bytes_sent += transfer.byte_count;
+    connection.shown.bytes_sent += transfer.byte_count;
     connection.last_progress_ms = now_ms;
   } else if (transfer.status == net::Transfer::Status::failed) {
     close(connection);
@@ -233,7 +233,7 @@ void Connections::count_held_bytes(ClientConnection& connection) {
 void Connections::rank(ClientConnection& connection) {
   const size_t bytes = connection.held_bytes + connection.list_bytes + connection.client.held_bytes();
   // One that was passed over while it was away is ranked as holding nothing.
-  const bool is_known = bytes == connection.ranked_bytes && bytes == connection.all_held_bytes;
+  const bool is_known = bytes == connection.ranked_bytes && bytes == connection.shown.held_bytes;
   if (!is_known && !connection.is_closed()) {
     allotments_.rank(connection, bytes);
   }

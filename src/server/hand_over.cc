@@ -27,7 +27,7 @@ void TurnLoop::take_over(Turn& own, LoopToken::Ticket ticket) {
     } else if (number == reached || !is_settled) {
       connection.is_away = true;
       connections_.allotments().note_use(connection);
-      connection.away_on_thread = turn_->session().host_thread();
+      connection.shown.away_on_thread = turn_->session().host_thread();
       connections_.watch(connection, net::Interest::none);
     } else {
       own.finish(connection);
@@ -47,7 +47,7 @@ void TurnLoop::give_back(std::span<ClientConnection* const> members) {
 void TurnLoop::take_back() {
   for (ClientConnection* connection : returned_.take()) {
     connection->is_away = false;
-    connection->away_on_thread = 0;
+    connection->shown.away_on_thread = 0;
     connection->last_progress_ms = now_ms_;
     if (connection->closes_when_back) {
       connections_.close(*connection);

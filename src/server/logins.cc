@@ -250,11 +250,11 @@ bool LoginDesk::is_ready(ClientConnection& connection, const Authenticate& reque
     return false;
   }
   if (connection.login == nullptr) {
-    connection.seat = Seat();
+    connection.membership.seat = Seat();
     connection.client.account.set_outcome(nullptr);
   } else {
     std::shared_ptr<engine::Identity> identity = connection.login->take_identity();
-    connection.seat = identity != nullptr ? connection.login->take_seat() : Seat();
+    connection.membership.seat = identity != nullptr ? connection.login->take_seat() : Seat();
     connection.client.account.set_outcome(std::move(identity), connection.login->refusal());
   }
   connection.forget_login();

@@ -12,22 +12,22 @@ namespace {
 uint64_t since(uint64_t then_ms, uint64_t now_ms) { return now_ms - std::min(now_ms, then_ms); }
 
 ConnectionFigures figures_of(const ClientConnection& connection, uint64_t now_ms, uint64_t thread) {
-  const uint64_t own_thread = connection.away_on_thread;
+  const uint64_t own_thread = connection.shown.away_on_thread;
   return {.number = connection.number,
           .protocol = connection.protocol,
           .protocol_name = {},
           .port_access = connection.port_access,
-          .account = connection.shown_account,
+          .account = connection.shown.account,
           .log_number = connection.client.log_number,
           .peer = connection.stream.peer(),
           .encryption = connection.encryption,
           .connected_ms = since(connection.connected_ms, now_ms),
           .idle_ms = since(connection.last_progress_ms, now_ms),
           .requests = connection.client.requests_answered,
-          .bytes_received = connection.bytes_received,
-          .bytes_sent = connection.bytes_sent,
-          .held_bytes = connection.all_held_bytes,
-          .doing = connection.doing,
+          .bytes_received = connection.shown.bytes_received,
+          .bytes_sent = connection.shown.bytes_sent,
+          .held_bytes = connection.shown.held_bytes,
+          .doing = connection.shown.doing,
           .thread = own_thread != 0 ? own_thread : thread};
 }
 

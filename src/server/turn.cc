@@ -99,7 +99,7 @@ void Turn::run_patiently(ClientConnection& connection, uint64_t now_ms) {
   clear(now_ms);
   is_patient_ = true;
   session_.set_patient(true);
-  connection.away_on_thread = session_.host_thread();
+  connection.shown.away_on_thread = session_.host_thread();
   session_.note_waited(now_ms - std::min(now_ms, connection.client.parked_since_ms));
   executor_.begin_turn(now_ms, true);
   members_.push_back(&connection);
@@ -125,8 +125,8 @@ void Turn::join(ClientConnection& connection) {
     return;
   }
   connection.is_in_turn = true;
-  connection.asked_count = 0;
-  connection.doing = Doing::queued;
+  connection.membership.asked_count = 0;
+  connection.shown.doing = Doing::queued;
   connection.last_progress_ms = now_ms_;
   members_.push_back(&connection);
 }
@@ -173,12 +173,12 @@ void Turn::keep_unsettled() {
 }
 
 void Turn::execute_or_close(ClientConnection& connection) {
-  connection.doing = is_patient_ ? Doing::waiting : Doing::executing;
+  connection.shown.doing = is_patient_ ? Doing::waiting : Doing::executing;
   try {
     execute(connection);
     if (connection.state != State::parked && connection.state != State::logging_in &&
         connection.state != State::held_back) {
-      connection.doing = executor_.nothing_staged() ? Doing::sending : Doing::committing;
+      connection.shown.doing = executor_.nothing_staged() ? Doing::sending : Doing::committing;
     }
   } catch (const std::exception& error) {
     fail(connection, error.what());
@@ -246,8 +246,8 @@ bool Turn::execute_next(ClientConnection& connection, std::string_view input, co
     return false;
   }
   connection.parsed_bytes += parsed.consumed_bytes;
-  const bool is_somebody_else =
-      connection.allotment != nullptr && connection.placed_as != connection.client.account.number();
+  const bool is_somebody_else = connection.membership.allotment != nullptr &&
+                                connection.membership.placed_as != connection.client.account.number();
   if (parsed.is_step || is_somebody_else) [[unlikely]] {
     connection.state = State::cut;  // what somebody else asks counts from the next turn on
     return false;
@@ -283,7 +283,7 @@ const Request* Turn::turned_away(const Request& request) {
 /// come as this account wants it, and takes a seat of it. False where the account has too many. What asks for
 /// no table is then refused alone, in the place of `request`: behind it the client may log in.
 bool Turn::is_welcome(ClientConnection& connection, const Request*& request) {
-  if (connection.seat.load() != nullptr || connection.allotment == nullptr) [[likely]] {
+  if (connection.membership.seat.load() != nullptr || connection.membership.allotment == nullptr) [[likely]] {
     return true;
   }
   if (is_patient_ || is_for_anybody(*request) || !connection.client.account.may_read(*settings_)) {
@@ -292,18 +292,18 @@ bool Turn::is_welcome(ClientConnection& connection, const Request*& request) {
   const net::Transport& transport = connection.stream.transport();
   if (!session_.admits({.is_unix = connection.is_unix, .tls = transport.portrait()})) {
     connection.client.account.set_barred(true);
-    connection.shown_account = connection.client.account.shown_number();
+    connection.shown.account = connection.client.account.shown_number();
     note(connection, LogLevel::warning,
          "comes without the TLS, or the certificate, that rowsocket_anonymous_account asks for: it may do "
          "nothing");
     return true;
   }
-  if (connection.allotment->let_in(connection, settings_->account_connections_max)) {
-    connection.shown_account = connection.client.account.shown_number();
+  if (connection.membership.allotment->let_in(connection, settings_->account_connections_max)) {
+    connection.shown.account = connection.client.account.shown_number();
     return true;
   }
   if (request->kind == RequestKind::nothing) {
-    connection.shown_account = engine::own_account;
+    connection.shown.account = engine::own_account;
     request = turned_away(*request);
     return true;
   }
@@ -315,8 +315,8 @@ bool Turn::is_welcome(ClientConnection& connection, const Request*& request) {
 /// Then the request is parsed again when others of its account were answered.
 bool Turn::is_held_back(ClientConnection& connection, const Request& request) {
   const uint32_t count_max = settings_->account_requests_max;
-  if (count_max == 0 || is_patient_ || is_free(request) || connection.allotment == nullptr ||
-      connection.allotment->has_place(connection, count_max)) [[likely]] {
+  if (count_max == 0 || is_patient_ || is_free(request) || connection.membership.allotment == nullptr ||
+      connection.membership.allotment->has_place(connection, count_max)) [[likely]] {
     return false;
   }
   connection.state = State::held_back;
@@ -345,7 +345,7 @@ bool Turn::execute(ClientConnection& connection, const Request& request) {
          "are no value of their column); it is served as earlier servers did");
   }
   if (request.kind == RequestKind::authenticate) [[unlikely]] {
-    connection.shown_account = connection.client.account.shown_number();
+    connection.shown.account = connection.client.account.shown_number();
   }
   ++requests_;
   reply_bytes_ += connection.stream.output().size() - reply_begin;
@@ -379,7 +379,7 @@ void Turn::send_large_replies() {
     const net::Transfer transfer = connection->stream.send();
     if (transfer.status == net::Transfer::Status::moved) {
       counters_.add(Counter::bytes_sent, transfer.byte_count);
-      connection->bytes_sent += transfer.byte_count;
+      connection->shown.bytes_sent += transfer.byte_count;
     } else if (transfer.status == net::Transfer::Status::failed) {
       connection->state = State::failed;
     }

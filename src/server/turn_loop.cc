@@ -183,7 +183,7 @@ void TurnLoop::admit(Arrival arrival) {
   reserve_lists(connections_.size() + 1);
   ClientConnection& connection =
       connections_.add(std::make_unique<ClientConnection>(std::move(arrival), account, now_ms_));
-  connection.shown_account = account.shown_number();
+  connection.shown.account = account.shown_number();
   next_sweep_ms_ = std::min(next_sweep_ms_, deadline_ms(connection));
 }
 

@@ -63,7 +63,8 @@ void TurnLoop::try_parked_again(ClientConnection& connection) {
     return;
   }
   // A client that names no account has no seat any more where it is of another account now: it comes in anew.
-  const bool is_in = connection.seat.load() != nullptr || connection.client.account.identity() != nullptr;
+  const bool is_in =
+      connection.membership.seat.load() != nullptr || connection.client.account.identity() != nullptr;
   const bool waits_long = is_in && connection.client.parked_since_ms != 0 &&
                           parked_ms >= limits::waiting_room_after_ms &&
                           connection.client.waits_until_ms >= now_ms_ + 1000;
@@ -193,7 +194,7 @@ static Doing doing_between_turns(ClientConnection& connection) {
 void TurnLoop::settle(ClientConnection& connection) {
   connections_.rest(connection);
   connections_.allotments().settle(connection);
-  connection.doing = doing_between_turns(connection);
+  connection.shown.doing = doing_between_turns(connection);
   if (connection.stream.has_output()) {
     connections_.watch(connection, net::Interest::output);
     return;
