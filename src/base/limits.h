@@ -236,6 +236,9 @@ inline constexpr uint32_t parked_retry_ms_max = 50;
 /// A request that has been tried for so long waits on a thread of its own, in the server's queue. A shorter
 /// wait ends with the commit of another turn, and the tries of one turn have one commit.
 inline constexpr uint32_t waiting_room_after_ms = 20;
+/// A request that waits in place for a table gives back what it holds after so long, and tries again:
+/// somebody may wait for that. The shortest that the server's time-out can say.
+inline constexpr uint32_t table_wait_ms = 1000;
 /// So many requests of a worker wait like that at a time. Not measured.
 inline constexpr uint32_t waiting_room_places = 10;
 /// ... and of one account. The rest is for the others, whatever locks that one waits for. Not measured.

@@ -344,8 +344,8 @@ class Session {
   /// undone.
   virtual Error commit() = 0;
   /// Commit, hold nothing that others wait for, and let the request that did lasting work go on: it still
-  /// must not run again. What begins from here on waits in place for locks, as long as the host's settings
-  /// say, until the next commit or rollback.
+  /// must not run again. What begins from here on waits in place, for a table limits::table_wait_ms at a
+  /// time, until the next commit or rollback.
   virtual Error commit_and_go_on() = 0;
   /// The GTID of the last commit as SQL prints it; empty if that wrote nothing to the binlog. Good until the
   /// next commit.

@@ -123,8 +123,9 @@ Begin Runner::run_statement(engine::Selection& selection, const Request& request
 /// An insert in which each row is a statement of its own. A row that waits for a lock makes all of them wait:
 /// those before it are undone with the transaction, so that the request can be presented again. Where they
 /// can not be undone, they are committed, and the row waits in place: who has the lock may itself wait for
-/// what the transaction held, as ALTER TABLE does. Where the request has to end, the rows that are left have
-/// failed.
+/// what the transaction held, as ALTER TABLE does. From there on each row is committed for itself, so that a
+/// transaction that is lost takes no other row with it. Where the request has to end, the rows that are left
+/// have failed.
 Begin Runner::run_rows_alone(engine::Selection& selection, const Insert& insert, RowCounts& rows,
                              Error& error) {
   Reply& reply = *insert.reply;
@@ -132,6 +133,7 @@ Begin Runner::run_rows_alone(engine::Selection& selection, const Insert& insert,
   RowCounts own_rows;
   reply.begin_outcomes();
   ErrorCode reason = ErrorCode::none;  // to end
+  bool goes_on = false;                // behind a commit
   for (size_t number = 0; number < insert.row_count; ++number) {
     RowOutcome outcome{};
     if (number > 0 && reason == ErrorCode::none) {
@@ -142,16 +144,17 @@ Begin Runner::run_rows_alone(engine::Selection& selection, const Insert& insert,
       reply.inserted(outcome);
       continue;
     }
-    Begin begin = run_row_alone(selection, insert, number, own_rows, outcome);
+    Begin begin = goes_on ? run_row_and_commit(selection, insert, number, own_rows, outcome)
+                          : run_row_alone(selection, insert, number, own_rows, outcome);
     const bool stays = number > 0 && !transaction_.may_run_again();
-    if (begin == Begin::wait && stays) {
+    if (begin == Begin::wait && stays && !goes_on) {
       if (error = transaction_.commit_and_go_on(); !error.ok()) {
         rows.read += own_rows.read;
         reply.out().truncate(reply_begin);
         return Begin::failed;
       }
-      outcome = {};
-      begin = run_row_alone(selection, insert, number, own_rows, outcome);
+      goes_on = true;
+      begin = run_row_and_commit(selection, insert, number, own_rows, outcome);
     }
     bounds_.add_rows(1);
     const bool is_put_off = begin != Begin::ready && begin != Begin::failed && !stays;
@@ -172,6 +175,34 @@ Begin Runner::run_rows_alone(engine::Selection& selection, const Insert& insert,
   reply.end_outcomes();
   rows.add_all(own_rows);
   return Begin::ready;
+}
+
+/// Never with an error that is about other rows, too. Who has the lock may come to wait for what is taken on
+/// the way to it: ALTER TABLE can have the table's lock, and come to the metadata lock later. So all of that
+/// is given back from time to time.
+Begin Runner::run_row_and_commit(engine::Selection& selection, const Insert& insert, size_t number,
+                                 RowCounts& rows, RowOutcome& outcome) {
+  const uint64_t patience_ms = session_.lock_wait_timeout_ms();
+  for (uint64_t waited_ms = 0;; waited_ms += limits::table_wait_ms) {
+    RowCounts own_rows;
+    outcome = {};
+    const Begin begin = run_row_alone(selection, insert, number, own_rows, outcome);
+    if (Error error = transaction_.commit_and_go_on(); !error.ok()) {
+      if (outcome.error.ok()) {
+        outcome = {.error = std::move(error), .rows_affected = 0, .has_id = false, .id = 0};
+      }
+      rows.read += own_rows.read;
+      return Begin::failed;
+    }
+    if (begin != Begin::wait || waited_ms >= patience_ms || !may_wait_on()) {
+      rows.add_all(own_rows);
+      return begin;
+    }
+  }
+}
+
+bool Runner::may_wait_on() {
+  return bounds_.reason_to_end(1) == ErrorCode::none && session_.interruption() == engine::Interruption::none;
 }
 
 /// The outcome is told when the row's statement has ended, since that may fail too.

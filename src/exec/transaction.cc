@@ -47,14 +47,16 @@ Committed Transaction::commit() {
 Error Transaction::commit_and_go_on() {
   Error error;
   try {
-    error = session_.commit_and_go_on();
+    error = is_lost() ? session_.loss() : session_.commit_and_go_on();
   } catch (...) {
     error = ErrorCode::out_of_memory;
   }
   if (!error.ok()) {
     counters_.add(Counter::commit_failures);
     roll_back();
+    static_cast<void>(session_.commit_and_go_on());  // of nothing: the request still must not run again
   }
+  is_open_ = writes_ = true;
   return error;
 }
 

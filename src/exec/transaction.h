@@ -57,7 +57,8 @@ class Transaction {
 
   /// One is open.
   Committed commit();
-  /// In the middle of a request that must not run again. An error: nothing of it can be said to be done.
+  /// In the middle of a request that must not run again. An error: what was done since the last commit is
+  /// undone, as far as it can be.
   [[nodiscard]] Error commit_and_go_on();
   void roll_back();
 

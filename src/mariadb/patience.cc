@@ -9,9 +9,7 @@
 namespace rowsocket::mariadb {
 namespace {
 
-/// For a table, where the request then gives back what it holds, and is tried again. The shortest that the
-/// server's time-out can say.
-constexpr ulong patient_for_table_s = 1;
+constexpr ulong patient_for_table_s = limits::table_wait_ms / 1000;
 
 }  // namespace
 

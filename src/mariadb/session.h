@@ -150,10 +150,6 @@ class Session final : public engine::Session {
 
   [[nodiscard]] engine::Begin make_ready(const engine::Selection& selection, const engine::Use& use,
                                          BoundSelection::Side*& side, Error& error);
-  [[nodiscard]] engine::Begin begin_going_on(engine::Selection& selection, const engine::Use& use,
-                                             engine::Cursor*& cursor, Error& error);
-  [[nodiscard]] engine::Begin try_to_begin(engine::Selection& selection, const engine::Use& use,
-                                           engine::Cursor*& cursor, Error& error);
   [[nodiscard]] engine::Begin begin_any_request(engine::Selection& selection, const engine::Use& use,
                                                 engine::Cursor*& cursor, Error& error);
   [[nodiscard]] engine::Begin begin_as_account(engine::Selection& selection, const engine::Use& use,

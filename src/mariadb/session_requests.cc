@@ -35,12 +35,6 @@ Error Session::refuse(Intent intent) const {
 
 Begin Session::begin_request(engine::Selection& selection, const engine::Use& use, engine::Cursor*& cursor,
                              Error& error) {
-  return goes_on_ ? begin_going_on(selection, use, cursor, error)
-                  : try_to_begin(selection, use, cursor, error);
-}
-
-Begin Session::try_to_begin(engine::Selection& selection, const engine::Use& use, engine::Cursor*& cursor,
-                            Error& error) {
   if (!trail_.follows()) [[likely]] {
     return begin_any_request(selection, use, cursor, error);
   }
@@ -51,24 +45,6 @@ Begin Session::try_to_begin(engine::Selection& selection, const engine::Use& use
     trail_.note_tables(request_.table());
   }
   return begin;
-}
-
-/// A request waits in place, behind a commit. Who has the lock may come to wait for what is taken on the way
-/// to it, as ALTER TABLE does where it has the table's lock, and comes to the metadata lock later. So all of
-/// that is given back from time to time.
-Begin Session::begin_going_on(engine::Selection& selection, const engine::Use& use, engine::Cursor*& cursor,
-                              Error& error) {
-  const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(lock_wait_timeout_ms());
-  for (;;) {
-    const Begin begin = try_to_begin(selection, use, cursor, error);
-    if (begin != Begin::wait || thd_->killed != NOT_KILLED || std::chrono::steady_clock::now() >= end) {
-      return begin;
-    }
-    rollback();
-    release_tables();
-    goes_on_ = true;
-    error = {};
-  }
 }
 
 Begin Session::begin_any_request(engine::Selection& selection, const engine::Use& use,

@@ -8,6 +8,7 @@ import threading
 import pytest
 
 from support.gate import gate, open_ids, wait_at_gate, with_gated_table
+from support.locks import wait_for_a_row_lock_wait
 from support.mariadb import Database, RowSocketServer, Start
 
 
@@ -84,3 +85,87 @@ def test_rows_that_stand_alone_let_alter_table_pass(start: Start, engine: str) -
     assert database.sql("SELECT id FROM gated ORDER BY id") == [(1,), (2,), (3,)]
     assert server.counter("rows_inserted") == 4
     assert "altered" in str(database.sql("SHOW CREATE TABLE gated"))
+
+
+def test_a_row_that_stands_alone_takes_no_row_with_it_that_was_committed_before(start: Start) -> None:
+    """The third row loses its transaction to a deadlock, after the first one was committed."""
+    server = start(RowSocketServer, {"loose-rowsocket-threads-write": 1})
+    database = Database(server, "app")
+    database.script(
+        """CREATE TABLE log (id INT) ENGINE=MyISAM;
+        CREATE TABLE t (id INT PRIMARY KEY);
+        CREATE TABLE shared (id INT PRIMARY KEY, n INT);
+        CREATE TABLE weight (id INT PRIMARY KEY);
+        INSERT INTO log VALUES (0);
+        INSERT INTO shared VALUES (1, 0), (2, 0)"""
+    )
+    database.sql(
+        """CREATE TRIGGER logs BEFORE INSERT ON t FOR EACH ROW BEGIN
+            INSERT INTO log SELECT NEW.id FROM dual WHERE NEW.id <> 1 OR GET_LOCK('gate', 20) +
+                RELEASE_LOCK('gate') > 0;
+            IF NEW.id = 3 THEN
+                UPDATE shared SET n = n + 1 WHERE id = 1;
+                UPDATE shared SET n = n + 1 WHERE id = 2;
+            END IF;
+        END"""
+    )
+    state = "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'Waiting for table level lock'"
+    with (
+        server.raw("write") as client,
+        database.session() as holder,
+        database.session() as second,
+        database.session() as rival,
+    ):
+        rival.execute("BEGIN")
+        # InnoDB would rather undo a transaction that has changed less, and nothing of MyISAM.
+        rival.execute("INSERT INTO weight SELECT seq FROM seq_1_to_1000")
+        rival.execute("INSERT INTO log VALUES (0)")
+        rival.execute("UPDATE shared SET n = n + 10 WHERE id = 2")
+        assert client.ask(b"P\t1\tapp\tt\t\tid") == b"0\t1"
+        second.execute("SELECT GET_LOCK('second', 10)")
+        with gate(database):
+            client.send(b"1\t++\t1\t4\t1\t2\t3\t4\tE\n")
+            wait_at_gate(server)
+            holding = threading.Thread(
+                target=holder.execute, args=("UPDATE log SET id = id WHERE GET_LOCK('second', 20)",)
+            )
+            holding.start()
+            server.wait_until("SQL waits for the table", lambda: server.value(state) > 0)
+        wait_at_gate(server)  # SQL has the table, and waits for the other lock
+        server.wait_until("the second row waits for the table", lambda: server.value(state) > 0)
+        second.execute("SELECT RELEASE_LOCK('second')")
+        holding.join()
+        wait_for_a_row_lock_wait(server)
+        rival.execute("UPDATE shared SET n = n + 10 WHERE id = 1")
+        rival.execute("COMMIT")
+        assert client.line() == b"0\t2\t1\t\0\t1\t\0\t!1213\t\0\t1\t\0"
+    assert database.sql("SELECT id FROM t ORDER BY id") == [(1,), (2,), (4,)]
+    assert database.sql("SELECT n FROM shared ORDER BY id") == [(10,), (10,)]
+    assert server.counter("rows_inserted") == 3
+
+
+def test_a_row_that_waits_in_place_ends_with_its_client(start: Start) -> None:
+    """Without stand-ins, the other clients of the worker wait with it."""
+    server = start(RowSocketServer, {"loose-rowsocket-threads-write": 1, "loose-rowsocket-threads-max": 0})
+    database = Database(server, "d")
+    with_gated_table(database)
+    database.sql("ALTER TABLE gated ENGINE = MyISAM")
+    table_locks = (
+        "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'Waiting for table level lock'"
+    )
+    with server.raw("write") as other, database.session() as holder, database.session() as second:
+        open_ids(other, database, (1, "t", "id"))
+        second.execute("SELECT GET_LOCK('second', 10)")
+        with server.raw("write") as leaving, gate(database):
+            open_ids(leaving, database, (1, "gated", "id"))
+            leaving.send(b"1\t++\t1\t2\t1\t2\tE\n")
+            wait_at_gate(server)
+            holding = threading.Thread(
+                target=holder.execute, args=("INSERT INTO gated SELECT 9 WHERE GET_LOCK('second', 60)",)
+            )
+            holding.start()
+            server.wait_until("SQL waits for the table", lambda: server.value(table_locks) > 0)
+        assert other.ask(b"1\t+\t1\t1") == b"0\t1"
+        second.execute("SELECT RELEASE_LOCK('second')")
+        holding.join()
+    assert database.sql("SELECT id FROM gated ORDER BY id") == [(1,), (9,)]
