@@ -347,6 +347,20 @@ def test_a_write_is_never_sent_again_and_its_outcome_is_unknown() -> None:
         assert users.get(1) is None
 
 
+def test_the_outcome_of_a_group_is_unknown_without_the_answer_to_its_end() -> None:
+    def lost(peer: Peer) -> None:
+        peer.open()
+        peer.expect(b"G", b"0\t+\t2\t1\ta", b"E")
+        peer.send(b"0\t1\n0\t1\n")
+
+    with FakeServer(lost) as server:
+        connection, users = open_users(server)
+        with pytest.raises(rowsocket.ConnectionLost) as raised, connection.group() as group:
+            group.insert(users, [1, "a"])
+        assert raised.value.outcome_unknown
+        assert not raised.value.retryable
+
+
 def test_without_reconnect_a_lost_connection_stays_lost() -> None:
     def lost(peer: Peer) -> None:
         peer.open()

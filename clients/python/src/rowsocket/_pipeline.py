@@ -131,6 +131,9 @@ class CollectedGroup(Collected):
     def _take_lines(self) -> list[Pending[Any]]:
         """What is to be sent, once."""
         self._sent = True
+        # Whether a member that has its answer was done is known only when the end has one, too.
+        writes = any(pending.writes for pending in self._all)
+        self._end = Pending(Request(None, b"E", writes, _gtid_of, in_group=True))
         return [self._begin, *self._take_unsent(), self._end]
 
     def _raise_failure(self) -> None:
