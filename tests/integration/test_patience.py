@@ -3,13 +3,40 @@
 
 from __future__ import annotations
 
+import contextlib
 import threading
+from collections.abc import Iterator
 
 import pytest
 
 from support.gate import gate, open_ids, wait_at_gate, with_gated_table
 from support.locks import wait_for_a_row_lock_wait
 from support.mariadb import Database, RowSocketServer, Start
+from support.raw import RawConnection
+
+
+@contextlib.contextmanager
+def sql_having_table(
+    server: RowSocketServer, database: Database, wire: RawConnection, request: bytes, statement: str
+) -> Iterator[None]:
+    """The first row of the request waits at the gate. Behind it, SQL has the table for a statement, of which
+    the condition is left out. The next row waits for the table until the block is left."""
+    waits = "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'Waiting for table level lock'"
+    with database.session() as holder, database.session() as second:
+        second.execute("SELECT GET_LOCK('second', 10)")
+        with gate(database):
+            wire.send(request)
+            wait_at_gate(server)
+            holding = threading.Thread(target=holder.execute, args=(f"{statement} GET_LOCK('second', 60)",))
+            holding.start()
+            server.wait_until("SQL waits for the table", lambda: server.value(waits) > 0)
+        wait_at_gate(server)  # SQL has the table, and waits for the other lock
+        server.wait_until("the next row waits for the table", lambda: server.value(waits) > 0)
+        try:
+            yield
+        finally:
+            second.execute("SELECT RELEASE_LOCK('second')")
+            holding.join()
 
 
 def test_who_waits_patiently_holds_no_other_table(start: Start) -> None:
@@ -24,31 +51,12 @@ def test_who_waits_patiently_holds_no_other_table(start: Start) -> None:
             INSERT INTO log SELECT NEW.id FROM dual WHERE NEW.id <> 1 OR GET_LOCK('gate', 20) +
             RELEASE_LOCK('gate') > 0"""
     )
-    state = "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'Waiting for table level lock'"
-    with (
-        server.raw("write") as client,
-        database.session() as holder,
-        database.session() as ddl,
-        database.session() as second,
-    ):
+    with server.raw("write") as client, database.session() as ddl:
         assert client.ask_all(b"P\t1\tapp\tt\t\tid", b"P\t2\tapp\tother\t\tid") == [b"0\t1"] * 2
-        second.execute("SELECT GET_LOCK('second', 10)")
-        with gate(database):
-            client.send(b"2\t=\t1\t1\n1\t++\t1\t2\t1\t2\tE\n")
-            wait_at_gate(server)
-            holding = threading.Thread(
-                target=holder.execute, args=("UPDATE log SET id = id WHERE GET_LOCK('second', 20)",)
-            )
-            holding.start()
-            server.wait_until("SQL waits for the table", lambda: server.value(state) > 0)
-        wait_at_gate(server)  # SQL has the table, and waits for the other lock
-        server.wait_until("the worker waits for the table", lambda: server.value(state) > 0)
-        try:
+        request = b"2\t=\t1\t1\n1\t++\t1\t2\t1\t2\tE\n"
+        with sql_having_table(server, database, client, request, "UPDATE log SET id = id WHERE"):
             ddl.execute("SET lock_wait_timeout = 5")
             ddl.execute("ALTER TABLE other ADD COLUMN n INT")
-        finally:
-            second.execute("SELECT RELEASE_LOCK('second')")
-            holding.join()
         assert client.lines(2)[1] == b"0\t2\t1\t\0\t1\t\0"
 
 
@@ -109,32 +117,16 @@ def test_a_row_that_stands_alone_takes_no_row_with_it_that_was_committed_before(
             END IF;
         END"""
     )
-    state = "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'Waiting for table level lock'"
-    with (
-        server.raw("write") as client,
-        database.session() as holder,
-        database.session() as second,
-        database.session() as rival,
-    ):
+    with server.raw("write") as client, database.session() as rival:
         rival.execute("BEGIN")
         # InnoDB would rather undo a transaction that has changed less, and nothing of MyISAM.
         rival.execute("INSERT INTO weight SELECT seq FROM seq_1_to_1000")
         rival.execute("INSERT INTO log VALUES (0)")
         rival.execute("UPDATE shared SET n = n + 10 WHERE id = 2")
         assert client.ask(b"P\t1\tapp\tt\t\tid") == b"0\t1"
-        second.execute("SELECT GET_LOCK('second', 10)")
-        with gate(database):
-            client.send(b"1\t++\t1\t4\t1\t2\t3\t4\tE\n")
-            wait_at_gate(server)
-            holding = threading.Thread(
-                target=holder.execute, args=("UPDATE log SET id = id WHERE GET_LOCK('second', 20)",)
-            )
-            holding.start()
-            server.wait_until("SQL waits for the table", lambda: server.value(state) > 0)
-        wait_at_gate(server)  # SQL has the table, and waits for the other lock
-        server.wait_until("the second row waits for the table", lambda: server.value(state) > 0)
-        second.execute("SELECT RELEASE_LOCK('second')")
-        holding.join()
+        request = b"1\t++\t1\t4\t1\t2\t3\t4\tE\n"
+        with sql_having_table(server, database, client, request, "UPDATE log SET id = id WHERE"):
+            pass
         wait_for_a_row_lock_wait(server)
         rival.execute("UPDATE shared SET n = n + 10 WHERE id = 1")
         rival.execute("COMMIT")
@@ -150,22 +142,12 @@ def test_a_row_that_waits_in_place_ends_with_its_client(start: Start) -> None:
     database = Database(server, "d")
     with_gated_table(database)
     database.sql("ALTER TABLE gated ENGINE = MyISAM")
-    table_locks = (
-        "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'Waiting for table level lock'"
-    )
-    with server.raw("write") as other, database.session() as holder, database.session() as second:
+    with server.raw("write") as other, contextlib.ExitStack() as stay:
         open_ids(other, database, (1, "t", "id"))
-        second.execute("SELECT GET_LOCK('second', 10)")
-        with server.raw("write") as leaving, gate(database):
-            open_ids(leaving, database, (1, "gated", "id"))
-            leaving.send(b"1\t++\t1\t2\t1\t2\tE\n")
-            wait_at_gate(server)
-            holding = threading.Thread(
-                target=holder.execute, args=("INSERT INTO gated SELECT 9 WHERE GET_LOCK('second', 60)",)
-            )
-            holding.start()
-            server.wait_until("SQL waits for the table", lambda: server.value(table_locks) > 0)
-        assert other.ask(b"1\t+\t1\t1") == b"0\t1"
-        second.execute("SELECT RELEASE_LOCK('second')")
-        holding.join()
+        leaving = stay.enter_context(server.raw("write"))
+        open_ids(leaving, database, (1, "gated", "id"))
+        request = b"1\t++\t1\t2\t1\t2\tE\n"
+        with sql_having_table(server, database, leaving, request, "INSERT INTO gated SELECT 9 WHERE"):
+            stay.close()
+            assert other.ask(b"1\t+\t1\t1") == b"0\t1"
     assert database.sql("SELECT id FROM gated ORDER BY id") == [(1,), (9,)]

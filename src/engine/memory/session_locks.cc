@@ -12,7 +12,7 @@ namespace rowsocket::engine::memory {
 /// Where the table is busy: wait in place if patient, else in a later turn.
 Begin MemorySession::await_table(MutexLock& lock, const Table& table, Error& error) {
   bool is_free = !table.busy;
-  if (table.busy && (patient_ || goes_on_) && table.busy_since != std::this_thread::get_id()) {
+  if (table.busy && is_patient() && table.busy_since != std::this_thread::get_id()) {
     is_free = wait_in_place(lock, patience_ms(), [&table] { return !table.busy; });
   }
   if (!is_free && is_told_to_stop()) {
@@ -77,7 +77,7 @@ Begin MemorySession::acquire(MutexLock& lock, Error& error) {
     }
     state_.waiting_writers += writes ? 1 : 0;
     const uint64_t timeout_ms =
-        patient_ || goes_on_ ? patience_ms() : std::min(state_.row_patience_ms, state_.lock_wait_timeout_ms);
+        is_patient() ? patience_ms() : std::min(state_.row_patience_ms, state_.lock_wait_timeout_ms);
     const bool free =
         wait_in_place(lock, timeout_ms, [this]() ROWSOCKET_REQUIRES(state_.mutex) { return !must_wait(); });
     state_.waiting_writers -= writes ? 1 : 0;
