@@ -345,7 +345,7 @@ class Session {
   virtual Error commit() = 0;
   /// Commit, hold nothing that others wait for, and let the request that did lasting work go on: it still
   /// must not run again. What begins from here on waits in place, for a table limits::table_wait_ms at a
-  /// time, until the next commit or rollback.
+  /// time, until the next commit or rollback. `stop_request` is meant for the request also while it commits.
   virtual Error commit_and_go_on() = 0;
   /// The GTID of the last commit as SQL prints it; empty if that wrote nothing to the binlog. Good until the
   /// next commit.

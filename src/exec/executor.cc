@@ -21,15 +21,16 @@ bool changes_what_requests_mean(const Request& request) {
 }  // namespace
 
 Executor::Executor(engine::Session& session, Counters& counters, std::shared_ptr<const Settings> settings,
-                   const Clock& clock, std::function<void()> takes_long, TableLedger* ledger)
+                   const Clock& clock, Notices notices, TableLedger* ledger)
     : session_(session),
       counters_(counters),
       tally_(counters, ledger),
       trail_(session),
       admission_(session),
       transaction_(session, counters),
-      runner_(session, transaction_, clock, std::move(takes_long)),
-      staging_(session, transaction_, runner_, counters, tally_, trail_) {
+      runner_(session, transaction_, clock, std::move(notices.takes_long)),
+      staging_(session, transaction_, runner_, counters, tally_, trail_),
+      settled_(std::move(notices.settled)) {
   use_settings(std::move(settings));
 }
 
@@ -91,7 +92,15 @@ Executed Executor::execute(Client& client, const Request& request, size_t positi
 /// What is put back is presented again, and must mean the same then.
 void Executor::settle_what_came_before(const Client& client, const Request& request) {
   if (client.is_staged && changes_what_requests_mean(request)) [[unlikely]] {
-    staging_.settle();
+    settle();
+  }
+}
+
+/// In the middle of a request.
+void Executor::settle() {
+  staging_.settle();
+  if (settled_) {
+    settled_();
   }
 }
 
@@ -164,7 +173,7 @@ Begin Executor::run(Job& job) {
   if (begin != Begin::commit_first) [[likely]] {
     return begin;
   }
-  staging_.settle();
+  settle();
   return job.is_put_back() ? Begin::failed : staging_.run_as_first(job);
 }
 

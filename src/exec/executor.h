@@ -51,10 +51,15 @@ enum class Executed : uint8_t {
 
 class Executor {
  public:
-  /// `takes_long` is called while a request is executed, each time it has walked for another
-  /// limits::slice_us. `ledger` is the thread's; nullptr: nothing is counted by table.
+  /// Called in the middle of `execute`; either may be empty.
+  struct Notices {
+    std::function<void()> takes_long;  ///< each time a request has walked for another limits::slice_us
+    std::function<void()> settled;     ///< every reply but the request's own is final
+  };
+
+  /// `ledger` is the thread's; nullptr: nothing is counted by table.
   Executor(engine::Session& session, Counters& counters, std::shared_ptr<const Settings> settings,
-           const Clock& clock, std::function<void()> takes_long = {}, TableLedger* ledger = nullptr);
+           const Clock& clock, Notices notices = {}, TableLedger* ledger = nullptr);
 
   /// Between turns only.
   void use_settings(std::shared_ptr<const Settings> settings);
@@ -88,6 +93,7 @@ class Executor {
   void settle_what_came_before(const Client& client, const Request& request);
   [[nodiscard]] bool make_room(Job& job);
   [[nodiscard]] engine::Begin run(Job& job);
+  void settle();
   void finish(Job&& job, bool is_staged);
 
   engine::Session& session_;
@@ -99,6 +105,7 @@ class Executor {
   Transaction transaction_;
   Runner runner_;
   Staging staging_;
+  std::function<void()> settled_;    ///< see `Notices`
   bool met_first_lenience_ = false;  ///< see the function
 };
 

@@ -173,8 +173,8 @@ TEST_F(RequestBoundsTest, a_group_is_bounded_behind_each_member_that_writes) {
 
 TEST_F(RequestBoundsTest, a_request_that_takes_long_says_so_again_and_again) {
   int said = 0;
-  executor =
-      std::make_unique<Executor>(*session, counters, shared_settings(), slow_clock, [&said] { ++said; });
+  executor = std::make_unique<Executor>(*session, counters, shared_settings(), slow_clock,
+                                        Executor::Notices{.takes_long = [&said] { ++said; }, .settled = {}});
   EXPECT_EQ(ask(client, look_at(row_count)), "rows/2");
   EXPECT_EQ(said, 0);
   slow_clock.us_per_look = limits::slice_us / 2;

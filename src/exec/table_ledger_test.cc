@@ -66,8 +66,8 @@ class CountedRequestsTest : public ExecutorTest {
     settings.request_times = true;
     executor.reset();
     ledger.emplace(statistics, *session);
-    executor = std::make_unique<Executor>(*session, counters, shared_settings(), clock,
-                                          std::function<void()>(), &*ledger);
+    executor = std::make_unique<Executor>(*session, counters, shared_settings(), clock, Executor::Notices(),
+                                          &*ledger);
   }
   void TearDown() override { executor.reset(); }
 

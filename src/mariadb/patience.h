@@ -36,8 +36,8 @@ class Patience {
   /// How long opening and locking a table waits, in seconds. `goes_on`: the request holds nothing, and
   /// tries again.
   [[nodiscard]] ulong for_tables_s(bool goes_on) const;
-  /// How long a request that changes rows waits for one. `must_finish`: it may do what no rollback takes
-  /// back. `others_wait`: see engine::SessionOptions::others_wait_for_rows.
+  /// How long a request that changes rows waits for one. `must_finish`: it may do, or has done, what no
+  /// rollback takes back. `others_wait`: see engine::SessionOptions::others_wait_for_rows.
   [[nodiscard]] ServerThread::RowPatience for_rows(bool must_finish, bool others_wait, Instant now) const;
   /// What is left of a time-out for a session that is patient, in whole seconds.
   [[nodiscard]] ulong left_s(ulong timeout_s) const;

@@ -244,11 +244,11 @@ void ServerThread::take_over_settings(bool is_cluster_client) {
   wait_for_rows(RowPatience::second);
 }
 
-void ServerThread::begin_command(bool is_cluster_client) {
+void ServerThread::begin_command(bool is_cluster_client, bool goes_on) {
   if (!invariant(current_thd == thd_, "a session is used by the thread that made it")) {
     thd_->store_globals();
   }
-  if (thd_->killed == KILL_QUERY || thd_->killed == KILL_QUERY_HARD) {
+  if (!goes_on && (thd_->killed == KILL_QUERY || thd_->killed == KILL_QUERY_HARD)) {
     forget_kill();  // there was no query of ours to kill
   }
   thd_->mem_root = &command_memory_;

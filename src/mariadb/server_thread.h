@@ -51,8 +51,9 @@ class ServerThread {
   void note_log_refusal() { log_refused_ = true; }
   [[nodiscard]] bool take_log_refusal() { return std::exchange(log_refused_, false); }
 
-  /// From here on memory of the THD is the command's.
-  void begin_command(bool is_cluster_client);
+  /// From here on memory of the THD is the command's. `goes_on`: with the request of the last command, so a
+  /// KILL QUERY since then is meant for it.
+  void begin_command(bool is_cluster_client, bool goes_on);
   /// No table is locked or open in `thd->open_tables`.
   void end_command();
   /// `thd->lex` was used since `begin_command`.

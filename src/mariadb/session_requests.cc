@@ -191,7 +191,7 @@ Begin Session::prepare_write(const OpenTable& table, Error& error) {
   const auto now = std::chrono::steady_clock::now();
   const bool others_wait = options_.others_wait_for_rows && can_be_patient();
   transaction_.begin_write(now);
-  const auto patience = patience_.for_rows(table.does_lasting_work(), others_wait, now);
+  const auto patience = patience_.for_rows(goes_on_ || table.does_lasting_work(), others_wait, now);
   const bool waits_for_rest = patience == ServerThread::RowPatience::rest;
   thread_.wait_for_rows(patience, waits_for_rest ? patience_.left_s(thread_.row_lock_timeout_s()) : 0);
   thd_->set_time();  // each request has its own CURRENT_TIMESTAMP

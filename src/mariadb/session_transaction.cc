@@ -175,7 +175,7 @@ void Session::begin_transaction() {
     galera_.follow_server();
   }
   rights_.forget_answers();
-  thread_.begin_command(galera_.is_open());
+  thread_.begin_command(galera_.is_open(), goes_on_);
 }
 
 /// The transaction is over in every engine, and no statement is open.

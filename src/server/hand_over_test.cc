@@ -148,6 +148,26 @@ TEST_F(HandOverTest, what_waits_for_the_commit_stays_with_the_stuck_turn) {
   EXPECT_EQ(stuck.received(), pen);
 }
 
+TEST_F(HandOverTest, what_became_final_in_the_middle_of_a_request_does_not_wait_for_it) {
+  use_sessions(engine::Intent::write);
+  engine_.create_table("shop.log", {.columns = {engine::memory::integer("id")},
+                                    .indexes = {{"PRIMARY", {"id"}, true}},
+                                    .has_transactions = false});
+  TestClient writer = connect_with_items();
+  TestClient stuck = connect();
+  EXPECT_EQ(ask(stuck, "P\t1\tshop\tlog\t\tid\n"), ok);
+  std::string meanwhile;
+  turn();  // from here on they come in the order in which they send
+  engine_.on_next_request([&] { take_over_at_next_request([&] { meanwhile = writer.received(); }); });
+  writer.send(insert_cup);
+  stuck.send("1\t+\t1\t7\n");
+  run_adrift();
+  EXPECT_EQ(meanwhile, ok) << "it was committed before the request that is the first of its transaction";
+  stand_in_turn();
+  EXPECT_EQ(stuck.received(), ok);
+  EXPECT_EQ(writer.received(), "");
+}
+
 TEST_F(HandOverTest, what_one_thread_opened_any_thread_uses) {
   TestClient client = connect_with_items();
   TestClient other = connect_with_items();

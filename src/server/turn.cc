@@ -79,7 +79,9 @@ Turn::Turn(const Surroundings& surroundings, std::shared_ptr<const Settings> set
       desk_(surroundings.desk),
       figures_(surroundings.figures),
       settings_(std::move(settings)),
-      executor_(session_, counters_, settings_, clock_, surroundings.takes_long, surroundings.ledger),
+      executor_(session_, counters_, settings_, clock_,
+                {.takes_long = surroundings.takes_long, .settled = [this] { note_settled(); }},
+                surroundings.ledger),
       numbers_(surroundings.numbers) {}
 
 void Turn::use_settings(const std::shared_ptr<const Settings>& settings) {
@@ -326,15 +328,14 @@ bool Turn::is_held_back(ClientConnection& connection, const Request& request) {
 /// False if the connection waits for a lock.
 bool Turn::execute(ClientConnection& connection, const Request& request) {
   const size_t reply_begin = connection.stream.output().size();
-  const bool is_settled = executor_.nothing_staged();
   const bool hands_over = token_ != nullptr && !is_patient_;
   if (hands_over) {
-    ticket_ = token_->enter(is_settled);
+    was_settled_ = executor_.nothing_staged();
+    ticket_ = token_->enter(was_settled_);
   }
   const exec::Executed executed = executor_.execute(connection.client, request, connection.parsed_bytes);
   if (hands_over && !token_->leave(std::exchange(ticket_, 0))) [[unlikely]] {
     is_adrift_ = true;
-    was_settled_ = is_settled;
   }
   if (executed == exec::Executed::parked) {
     return false;
@@ -350,6 +351,15 @@ bool Turn::execute(ClientConnection& connection, const Request& request) {
   ++requests_;
   reply_bytes_ += connection.stream.output().size() - reply_begin;
   return true;
+}
+
+/// In the middle of a request. Who takes the loop from now on takes the other connections with it: their
+/// replies need not wait for what this request waits for.
+void Turn::note_settled() {
+  if (ticket_ != 0 && token_->leave(ticket_)) {
+    was_settled_ = true;
+    ticket_ = token_->enter(was_settled_);
+  }
 }
 
 // ---- commit

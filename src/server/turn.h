@@ -113,6 +113,7 @@ class Turn {
   [[nodiscard]] bool is_welcome(ClientConnection& connection, const Request*& request);
   [[nodiscard]] bool is_held_back(ClientConnection& connection, const Request& request);
   [[nodiscard]] bool execute(ClientConnection& connection, const Request& request);
+  void note_settled();
 
   engine::Session& session_;
   Counters& counters_;
@@ -134,7 +135,7 @@ class Turn {
   size_t reached_ = 0;       ///< members that were executed, or found no room
   bool is_patient_ = false;  ///< of one request, and without the loop
   bool is_adrift_ = false;
-  bool was_settled_ = false;  ///< when the loop was taken
+  bool was_settled_ = false;  ///< when the request under way was entered, or since
   std::vector<ClientConnection*> members_;
 };
 

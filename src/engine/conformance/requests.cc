@@ -193,9 +193,9 @@ class LastingWork : public Contract {
                         {.columns = {memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}},
                         kinds_with_transactions().front());
   }
-  Selection& account() { return client().open({"d", "account", "", "id", ""}); }
-  Error insert_account(const char* id) {
-    return client().request(account(), Intent::write, [id](Cursor& cursor) {
+  static Selection& account(Client& client) { return client.open({"d", "account", "", "id", ""}); }
+  static Error insert_account(Client& client, const char* id) {
+    return client.request(account(client), Intent::write, [id](Cursor& cursor) {
       RowOutcome outcome{};
       return insert_row(cursor, Texts{id}, {}, outcome);
     });
@@ -265,8 +265,46 @@ TEST_P(LastingWork, it_goes_on_behind_a_commit_and_waits_in_place_for_who_came_b
   EXPECT_EQ(rows(), four_rows + ", 5 ink 1, 6 mug 1");
 }
 
+TEST_P(LastingWork, behind_a_commit_in_its_middle_it_waits_for_a_row_as_long_as_it_may) {
+  host().set_lock_timeouts_s(100'000);
+  client();
+  Somebody writer(host().engine(), Intent::write);
+  writer.does([](Client& other) {
+    EXPECT_TRUE(other.insert({"5", "ink", "1"}).ok());
+    EXPECT_TRUE(other.session().commit_and_go_on().ok());
+  });
+  EXPECT_TRUE(insert_account(client(), "1").ok());
+  std::future<void> done = writer.begins([](Client& other) {
+    EXPECT_TRUE(insert_account(other, "1").ok());
+    other.commit();
+  });
+  host().await_patient_wait();
+  client().session().rollback();
+  done.get();
+  EXPECT_EQ(rows("d.account"), "1");
+}
+
+TEST_P(LastingWork, behind_a_commit_in_its_middle_it_can_be_stopped) {
+  client();
+  Somebody writer(host().engine(), Intent::write);
+  Selection* index = nullptr;
+  writer.does([&index](Client& other) {
+    index = &other.open();
+    EXPECT_TRUE(other.insert({"5", "ink", "1"}).ok());
+    EXPECT_TRUE(other.session().commit_and_go_on().ok());
+    other.session().stop_request();
+  });
+  host().hold_table("d.item");
+  writer.does([&index](Client& other) {
+    EXPECT_EQ(other.tries(*index, Intent::write), Begin::failed) << "it does not wait";
+    other.session().rollback();
+  });
+  host().let_go();
+  EXPECT_EQ(rows(), four_rows + ", 5 ink 1");
+}
+
 TEST_P(LastingWork, it_is_the_first_of_its_transaction) {
-  EXPECT_TRUE(insert_account("1").ok());
+  EXPECT_TRUE(insert_account(client(), "1").ok());
   EXPECT_FALSE(client().session().did_lasting_work());
   EXPECT_EQ(client().tries(client().open(), Intent::write), Begin::commit_first);
   EXPECT_EQ(client().tries(client().open(), Intent::write_one_row), Begin::commit_first);
@@ -279,7 +317,7 @@ TEST_P(LastingWork, it_is_the_first_of_its_transaction) {
 }
 
 TEST_P(LastingWork, it_may_follow_reads) {
-  EXPECT_EQ(client().rows(account()), "");
+  EXPECT_EQ(client().rows(account(client())), "");
   EXPECT_EQ(client().tries(client().open(), Intent::write), Begin::ready);
 }
 

@@ -153,7 +153,8 @@ class MemorySession final : public Session {
   std::vector<std::shared_ptr<Table>> held_tables_ ROWSOCKET_GUARDED_BY(state_.mutex);
   Interruption interruption_ ROWSOCKET_GUARDED_BY(state_.mutex) = Interruption::none;
   bool waits_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;       ///< in place
-  bool is_stopped_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;  ///< while it waits, or waited last
+  /// While it waits, or waited last, or behind `commit_and_go_on`.
+  bool is_stopped_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;
   std::string activity_ ROWSOCKET_GUARDED_BY(state_.mutex);
 };
 

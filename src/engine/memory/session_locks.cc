@@ -30,7 +30,7 @@ bool MemorySession::wait_in_place(MutexLock& lock, uint64_t timeout_ms, Conditio
   state_.wait_began.notify_all();
   const auto end = std::chrono::steady_clock::now() + std::chrono::milliseconds(timeout_ms);
   waits_ = true;
-  is_stopped_ = false;
+  is_stopped_ = is_stopped_ && goes_on_;
   while (!condition() && !is_told_to_stop() &&
          state_.lock_released.wait_until(lock, end) == std::cv_status::no_timeout) {
   }
@@ -41,7 +41,7 @@ bool MemorySession::wait_in_place(MutexLock& lock, uint64_t timeout_ms, Conditio
 
 void MemorySession::stop_request() {
   const MutexLock lock(state_.mutex);
-  if (waits_) {
+  if (waits_ || goes_on_) {
     is_stopped_ = true;
     state_.lock_released.notify_all();
   }
