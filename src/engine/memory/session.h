@@ -152,7 +152,7 @@ class MemorySession final : public Session {
   std::vector<GeneratedId> earlier_ids_ ROWSOCKET_GUARDED_BY(state_.mutex);
   std::vector<std::shared_ptr<Table>> held_tables_ ROWSOCKET_GUARDED_BY(state_.mutex);
   Interruption interruption_ ROWSOCKET_GUARDED_BY(state_.mutex) = Interruption::none;
-  bool waits_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;       ///< in place
+  bool waits_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;  ///< in place
   /// While it waits, or waited last, or behind `commit_and_go_on`.
   bool is_stopped_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;
   std::string activity_ ROWSOCKET_GUARDED_BY(state_.mutex);
