@@ -397,6 +397,9 @@ class Session {
   virtual void note_wrong_secret(const std::string&) {}
 };
 
+/// What a session waits for.
+enum class Wait : uint8_t { lock, disk };
+
 struct SessionOptions {
   Intent intent = Intent::read;  ///< `read`: every begin_request with Intent::write fails with read_only
   uint32_t worker_number = 0;
@@ -407,9 +410,9 @@ struct SessionOptions {
   /// Requests that find a row locked are run again by sessions that are patient: so no request waits for a
   /// row in place, but where a session is patient.
   bool others_wait_for_rows = false;
-  /// Called on the session's own thread when a request is about to wait for a lock or for the storage. The
-  /// engine may hold latches then: it takes no lock.
-  std::function<void()> about_to_wait = {};
+  /// Called on the session's own thread when a request is about to wait. The engine may hold latches then: it
+  /// takes no lock.
+  std::function<void(Wait what)> about_to_wait = {};
 };
 
 class Engine {

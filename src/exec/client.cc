@@ -27,6 +27,15 @@ size_t RecentSelections::held_bytes() const {
       [](size_t sum, const SharedSelection& selection) { return sum + selection->held_bytes(); });
 }
 
+RecentSelections RecentSelections::in(engine::OpenedSelections& list) const {
+  RecentSelections found;
+  found.selections_.reserve(selections_.size());
+  for (const SharedSelection& selection : selections_) {
+    found.selections_.push_back(list.find_or_add(selection->description()));
+  }
+  return found;
+}
+
 void RecentSelections::retire_all(RetiredSelections& retired) {
   retired.insert(retired.end(), selections_.begin(), selections_.end());
   selections_.clear();
@@ -52,6 +61,19 @@ void Client::forget_selections() {
   held_bytes_ = 0;
   std::vector<Opened>().swap(opened_);  // its memory, too
   named_ = {};
+}
+
+void Client::move_selections(engine::OpenedSelections& list) {
+  std::vector<Opened> opened;
+  opened.reserve(opened_.size());
+  for (const Opened& one : opened_) {
+    SharedSelection selection =
+        one.selection == nullptr ? nullptr : list.find_or_add(one.selection->description());
+    opened.push_back({std::move(selection), one.with_columns.in(list)});
+  }
+  RecentSelections named = named_.in(list);
+  opened_.swap(opened);
+  named_ = std::move(named);
 }
 
 /// Whatever `recent` is, what it holds counts.

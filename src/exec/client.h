@@ -16,6 +16,7 @@
 
 #include "base/published.h"
 #include "engine/engine.h"
+#include "engine/opened_selections.h"
 #include "exec/account.h"
 #include "exec/request_bounds.h"
 #include "exec/trace.h"
@@ -44,6 +45,8 @@ class RecentSelections {
   /// May throw std::bad_alloc; then nothing has changed.
   void retire_all(RetiredSelections& retired);
   [[nodiscard]] size_t held_bytes() const;
+  /// The same selections, of this list. May throw std::bad_alloc.
+  [[nodiscard]] RecentSelections in(engine::OpenedSelections& list) const;
 
  private:
   std::vector<SharedSelection> selections_;  ///< the oldest first
@@ -104,6 +107,9 @@ class Client {
   }
   /// It is closed, and no request of it is under way: nothing is open any more.
   void forget_selections();
+  /// No request of it is under way. Sessions with this list run its requests from now on. May throw
+  /// std::bad_alloc; then nothing has changed.
+  void move_selections(engine::OpenedSelections& list);
 
   /// It sent something that is served though a strict server would refuse it. True the first time.
   [[nodiscard]] bool note_lenience() { return !std::exchange(is_lenient_, true); }

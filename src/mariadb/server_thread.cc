@@ -69,7 +69,7 @@ void ServerThread::begins_to_wait(THD* thd, int what) {
     case THD_WAIT_USER_LOCK:
     case THD_WAIT_SLEEP: {
       const Owner& owner = of(thd).owner_;
-      owner.about_to_wait(owner.object);
+      owner.about_to_wait(owner.object, what == THD_WAIT_DISKIO ? engine::Wait::disk : engine::Wait::lock);
       break;
     }
     default:

@@ -27,8 +27,8 @@ class ServerThread {
     /// Called, from any thread, when the THD was killed.
     void (*woken)(void* object);
     /// Called on the THD's thread, which may hold latches of InnoDB or mutexes of the server: the THD is
-    /// about to wait for a lock or a disk.
-    void (*about_to_wait)(void* object);
+    /// about to wait.
+    void (*about_to_wait)(void* object, engine::Wait what);
   };
 
   ServerThread(engine::Intent intent, const Owner& owner);

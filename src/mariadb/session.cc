@@ -24,7 +24,9 @@ using engine::Interruption;
 namespace {
 
 void wake_session(void* session) { static_cast<const Session*>(session)->wake(); }
-void announce_wait(void* session) { static_cast<const Session*>(session)->announce_wait(); }
+void announce_wait(void* session, engine::Wait what) {
+  static_cast<const Session*>(session)->announce_wait(what);
+}
 
 }  // namespace
 

@@ -136,9 +136,9 @@ class Session final : public engine::Session {
   /// Called by the server, from any thread, when the THD was killed.
   void wake() const { options_.wake(); }
   /// Called by the server on the session's thread, under latches.
-  void announce_wait() const {
+  void announce_wait(engine::Wait what) const {
     if (options_.about_to_wait) {
-      options_.about_to_wait();
+      options_.about_to_wait(what);
     }
   }
   /// End what it is doing, at once if it waits for a lock, and stop. From any thread, while the session

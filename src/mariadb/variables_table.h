@@ -32,7 +32,8 @@
       "Table of containers, as database.table, for protocols that name none (memcached, RESP); empty = " \
       "there are none") \
   ROWSOCKET_NUMBER(threads_read, threads_read, at_start, 0, 0, limits::threads_max, \
-      "Worker threads for the read port; 0 = as many as cores") \
+      "Worker threads for the read port; 0 = as many as cores, and more while requests wait for the disk " \
+      "all the time") \
   ROWSOCKET_NUMBER(threads_write, threads_write, at_start, 0, 0, limits::threads_max, \
       "Worker threads for the write port; 0 = a quarter of the cores, or as many as cores where no port " \
       "serves reads only") \

@@ -57,6 +57,9 @@
   ROWSOCKET_COUNTER(requests_held_back, "times that a request waited for rowsocket_max_account_requests") \
   ROWSOCKET_COUNTER(requests_stopped, "requests that ended early since their client had gone")            \
   ROWSOCKET_COUNTER(hand_overs, "times that a stand-in took over from a thread that was stuck")           \
+  ROWSOCKET_COUNTER(connections_moved,                                                                    \
+                    "times that a connection moved to another worker, since others waited for the disk, " \
+                    "or did not any more")                                                                \
   ROWSOCKET_COUNTER(stand_ins_missed, "times that a thread was stuck and no other could be made")         \
   ROWSOCKET_COUNTER(table_opens, "tables opened")                                                         \
   ROWSOCKET_COUNTER(metadata_lock_releases, "tables given back")

@@ -117,7 +117,7 @@ void Acceptor::hand_over(const Endpoint& endpoint, net::Descriptor socket, std::
 Worker* Acceptor::least_loaded(engine::Intent intent) const {
   Worker* chosen = nullptr;
   for (const auto& worker : workers_) {
-    if (worker->intent() == intent && worker->inbox().is_open() &&
+    if (worker->intent() == intent && worker->serves() &&
         (chosen == nullptr || worker->inbox().connection_count() < chosen->inbox().connection_count())) {
       chosen = worker.get();
     }

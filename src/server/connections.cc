@@ -71,7 +71,7 @@ void Connections::remove_closed() {
     connection->stream.input().clear();
     connection->stream.output().clear();
     connection->stream.give_back_empty(pool_);
-    remove(*connection);
+    static_cast<void>(take_out(*connection));
     if (!stays_counted) {
       counters_.add(Counter::connections_closed);
       inbox_.connection_closed();
@@ -80,24 +80,33 @@ void Connections::remove_closed() {
   closed_.clear();
 }
 
-void Connections::remove(ClientConnection& connection) {
+std::unique_ptr<ClientConnection> Connections::release(ClientConnection& connection) {
+  allotments_.close(connection);
+  connection.stream.give_back_empty(pool_);
+  return take_out(connection);
+}
+
+/// nullptr: for a bug of ours it stays, and nothing is done for it any more.
+std::unique_ptr<ClientConnection> Connections::take_out(ClientConnection& connection) {
   const bool is_in_slot =
       connection.slot < connections_.size() && connections_[connection.slot].get() == &connection;
   if (!invariant(is_in_slot, "a connection stands in its slot")) {
-    return;  // it stays, closed, and nothing is done for it any more
+    return nullptr;
   }
   roster_.remove(connection);
   allotments_.remove(connection);
   // A login may have the socket, too: then closing ours does not end the watch.
   watch(connection, net::Interest::none);
-  held_bytes_ -= connection.held_bytes;
-  list_bytes_ -= connection.list_bytes;
+  held_bytes_ -= std::exchange(connection.held_bytes, 0);
+  list_bytes_ -= std::exchange(connection.list_bytes, 0);
   const size_t slot = connection.slot;
   if (slot + 1 != connections_.size()) {
     connections_[slot].swap(connections_.back());
     connections_[slot]->slot = slot;
   }
+  std::unique_ptr<ClientConnection> taken = std::move(connections_.back());
   connections_.pop_back();
+  return taken;
 }
 
 // ---- its bytes

@@ -71,6 +71,8 @@ class Connections {
   [[nodiscard]] bool some_are_closed() const { return !closed_.empty(); }
   /// Destroys the closed connections, and so closes their sockets.
   void remove_closed();
+  /// It is not one of these any more. Between turns, of one that is not closed.
+  [[nodiscard]] std::unique_ptr<ClientConnection> release(ClientConnection& connection);
 
   /// For those who look from outside.
   [[nodiscard]] const Roster& roster() const { return roster_; }
@@ -120,7 +122,7 @@ class Connections {
   void rank(ClientConnection& connection);
   size_t close_holder(ClientConnection& connection, std::string_view why);
   [[nodiscard]] ClientConnection* largest_holder();
-  void remove(ClientConnection& connection);
+  [[nodiscard]] std::unique_ptr<ClientConnection> take_out(ClientConnection& connection);
 
   Inbox& inbox_;
   Counters& counters_;

@@ -57,6 +57,12 @@ void TurnLoop::take_back() {
 }
 
 void TurnLoop::end() {
+  world_.inbox.take_moved(moved_);
+  for (size_t count = moved_.size(); count > 0; --count) {
+    world_.inbox.connection_closed();
+    world_.counters.add(Counter::connections_closed);
+  }
+  moved_.clear();
   for (const auto& connection : connections_.all()) {
     if (!connection->is_away) {
       connections_.close(*connection);

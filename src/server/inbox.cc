@@ -4,7 +4,12 @@
 #include <exception>
 #include <utility>
 
+#include "server/client_connection.h"
+
 namespace rowsocket::server {
+
+Inbox::Inbox() = default;
+Inbox::~Inbox() = default;
 
 bool Inbox::offer(Arrival& arrival) { return offer(arrival, 1); }
 bool Inbox::offer_back(Arrival& arrival) { return offer(arrival, 0); }
@@ -24,6 +29,21 @@ bool Inbox::offer(Arrival& arrival, uint32_t newly_counted) {
   return true;
 }
 
+bool Inbox::offer_moved(std::unique_ptr<ClientConnection>& connection) {
+  try {
+    const MutexLock lock(mutex_);
+    if (!open_) {
+      return false;
+    }
+    moved_.push_back(std::move(connection));
+    connection_count_.fetch_add(1, std::memory_order_relaxed);
+  } catch (const std::exception&) {
+    return false;
+  }
+  wakeup_.notify();
+  return true;
+}
+
 bool Inbox::is_open() const {
   const MutexLock lock(mutex_);
   return open_;
@@ -32,6 +52,11 @@ bool Inbox::is_open() const {
 void Inbox::take(std::vector<Arrival>& arrivals) {
   const MutexLock lock(mutex_);
   arrivals_.swap(arrivals);
+}
+
+void Inbox::take_moved(MovedConnections& moved) {
+  const MutexLock lock(mutex_);
+  moved_.swap(moved);
 }
 
 void Inbox::close() {

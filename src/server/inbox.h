@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The acceptor leaves new connections for a worker here. It also sees here how many connections the worker
-// has, and whether the worker serves at all.
+// The acceptor leaves new connections for a worker here, and other workers leave connections that move to it
+// (spread.h). All of them see here how many connections the worker has, and whether it serves at all.
 #pragma once
 
 #include <atomic>
@@ -28,8 +28,16 @@ struct Arrival {
   bool is_unix = false;  ///< it came through a unix socket
 };
 
+struct ClientConnection;
+using MovedConnections = std::vector<std::unique_ptr<ClientConnection>>;
+
 class Inbox {
  public:
+  Inbox();
+  ~Inbox();
+  Inbox(const Inbox&) = delete;
+  Inbox& operator=(const Inbox&) = delete;
+
   // For the acceptor.
   /// Hand a connection over. False if the worker does not serve any more or there is no memory; the arrival
   /// stays the caller's.
@@ -37,6 +45,11 @@ class Inbox {
   /// The same for a connection that was the worker's before, and is still counted.
   [[nodiscard]] bool offer_back(Arrival& arrival);
   [[nodiscard]] bool is_open() const;
+
+  // For other workers.
+  /// A connection of another worker is this one's from now on. False as for `offer`; then it stays the
+  /// caller's.
+  [[nodiscard]] bool offer_moved(std::unique_ptr<ClientConnection>& connection);
 
   // For any thread.
   /// Connections of this worker, those on their way to it included.
@@ -50,9 +63,11 @@ class Inbox {
   /// The connections that arrived since the last call, into an empty vector. The vector's memory is used for
   /// the next arrivals.
   void take(std::vector<Arrival>& arrivals);
+  /// The same for connections that move here.
+  void take_moved(MovedConnections& moved);
   /// One of the connections that were handed over is gone.
   void connection_closed() { connection_count_.fetch_sub(1, std::memory_order_relaxed); }
-  /// Take nothing more, and close what has arrived.
+  /// Take nothing more, and close what has arrived. Connections that move here can still be taken.
   void close();
 
  private:
@@ -60,6 +75,7 @@ class Inbox {
 
   mutable Mutex mutex_;
   std::vector<Arrival> arrivals_ ROWSOCKET_GUARDED_BY(mutex_);
+  MovedConnections moved_ ROWSOCKET_GUARDED_BY(mutex_);
   bool open_ ROWSOCKET_GUARDED_BY(mutex_) = true;
   std::atomic<uint32_t> connection_count_{0};
   net::Wakeup wakeup_;

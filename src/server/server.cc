@@ -104,7 +104,9 @@ class Server::Impl final : public ServerFigures {
   [[nodiscard]] uint64_t connections() const override {
     return connections(Intent::read) + connections(Intent::write);
   }
-  [[nodiscard]] uint32_t workers() const override { return static_cast<uint32_t>(workers_.size()); }
+  [[nodiscard]] uint32_t workers() const override {
+    return static_cast<uint32_t>(sum([](const Worker& worker) { return worker.serves() ? 1 : 0; }));
+  }
   [[nodiscard]] uint64_t uptime_s() const override { return (clock_.now_us() - started_us_) / 1'000'000; }
 
   [[nodiscard]] uint64_t connections(Intent intent) const {
@@ -177,8 +179,10 @@ class Server::Impl final : public ServerFigures {
             ? thread_count(config.threads_write, default_write_threads(serves_reads, cores))
             : 0;
     has_stand_ins_ = config.threads_max > read_threads + write_threads;
-    if (!start_workers(Intent::read, read_threads, failure) ||
-        !start_workers(Intent::write, write_threads, failure) || !logins_.start(failure) ||
+    const bool is_spread = serves_reads && config.threads_read == 0 && has_stand_ins_;
+    read_spread_ = is_spread ? std::make_unique<Spread>(read_threads) : nullptr;
+    if (!start_workers(Intent::read, read_threads, read_spread_.get(), failure) ||
+        !start_workers(Intent::write, write_threads, nullptr, failure) || !logins_.start(failure) ||
         !handshakes_.start(failure) || !watch_containers(config.containers, failure) ||
         (has_stand_ins_ && !ticker_.start(failure))) {
       return false;
@@ -187,17 +191,44 @@ class Server::Impl final : public ServerFigures {
     return acceptor_->start(failure);
   }
 
-  bool start_workers(Intent intent, uint32_t count, std::string& failure) ROWSOCKET_REQUIRES(lifecycle_) {
-    for (uint32_t number = 0; number < count; ++number) {
+  bool start_workers(Intent intent, uint32_t count, Spread* spread, std::string& failure)
+      ROWSOCKET_REQUIRES(lifecycle_) {
+    const uint32_t count_max = spread == nullptr ? count : std::max(count, limits::spread_workers);
+    for (uint32_t number = 0; number < count_max; ++number) {
       workers_.push_back(std::make_unique<Worker>(
           Worker::Surroundings{engine_, log_, clock_, settings_board_, this, thread_limit_, walks_,
-                               has_stand_ins_, statistics_, account_loads_, &logins_, &handshakes_},
+                               has_stand_ins_, statistics_, account_loads_, &logins_, &handshakes_, spread},
           intent, number));
-      if (!workers_.back()->start(failure)) {
-        return false;
+      if (spread != nullptr) {
+        spread->add(workers_.back()->inbox());
       }
     }
-    return true;
+    const auto first = workers_.end() - count_max;
+    return std::all_of(first, first + count, [&](const auto& worker) { return worker->start(failure); });
+  }
+
+  /// For the ticker. Workers that only serve while the spread is wide start when they are needed first.
+  void look_at_spread() {
+    if (read_spread_ == nullptr) {
+      return;
+    }
+    uint32_t count = read_spread_->narrow_count();
+    switch (read_spread_->look(clock_.now_ms())) {
+      case Spread::Wish::stay:
+        return;
+      case Spread::Wish::widen: {
+        std::string failure;
+        while (count < workers_.size() && workers_[count]->intent() == Intent::read &&
+               workers_[count]->start_if_allowed(failure)) {
+          ++count;
+        }
+        break;
+      }
+      case Spread::Wish::narrow:
+        break;
+    }
+    read_spread_->set(count);
+    wake_workers();
   }
 
   bool watch_containers(const std::string& table, std::string& failure) ROWSOCKET_REQUIRES(lifecycle_) {
@@ -271,7 +302,8 @@ class Server::Impl final : public ServerFigures {
   Logins logins_;
   Handshakes handshakes_;
   Acceptor::Workers workers_;
-  Ticker ticker_{workers_};
+  std::unique_ptr<Spread> read_spread_;  ///< nullptr: the number of read workers stays as it is
+  Ticker ticker_{workers_, [this] { look_at_spread(); }};
   std::unique_ptr<ContainerWatch> container_watch_;  ///< nullptr where there are no containers
   std::unique_ptr<Acceptor> acceptor_;
 };

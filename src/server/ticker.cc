@@ -27,6 +27,7 @@ void Ticker::run() {
     for (const auto& worker : workers_) {
       is_busy |= worker->tick();
     }
+    look_();
     idle_ticks = is_busy ? 0 : idle_ticks + 1;
     pause =
         std::chrono::milliseconds(idle_ticks < limits::idle_ticks ? limits::tick_ms : limits::idle_tick_ms);

@@ -4,10 +4,12 @@
 // Worker::tick. While nothing happens it looks rarely.
 #pragma once
 
+#include <functional>
 #include <memory>
 #include <semaphore>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 #include "server/worker.h"
@@ -16,8 +18,9 @@ namespace rowsocket::server {
 
 class Ticker {
  public:
-  /// The workers outlive it, and do not change while it runs.
-  explicit Ticker(const std::vector<std::unique_ptr<Worker>>& workers) : workers_(workers) {}
+  /// The workers outlive it, and do not change while it runs. `look` is called with each tick, too.
+  Ticker(const std::vector<std::unique_ptr<Worker>>& workers, std::function<void()> look)
+      : workers_(workers), look_(std::move(look)) {}
   ~Ticker() { stop(); }
   Ticker(const Ticker&) = delete;
   Ticker& operator=(const Ticker&) = delete;
@@ -30,6 +33,7 @@ class Ticker {
   void run();
 
   const std::vector<std::unique_ptr<Worker>>& workers_;
+  const std::function<void()> look_;
   std::binary_semaphore stop_{0};
   std::thread thread_;
 };

@@ -150,6 +150,7 @@ void TurnLoop::admit_arrivals() {
   }
   take_back();
   take_logins();
+  adopt_moved();
   world_.inbox.take(arrivals_);
   for (Arrival& arrival : arrivals_) {
     try {
@@ -185,6 +186,33 @@ void TurnLoop::admit(Arrival arrival) {
       connections_.add(std::make_unique<ClientConnection>(std::move(arrival), account, now_ms_));
   connection.shown.account = account.shown_number();
   next_sweep_ms_ = std::min(next_sweep_ms_, deadline_ms(connection));
+  relieved_for_ = 0;
+}
+
+/// Connections that were other workers'.
+void TurnLoop::adopt_moved() {
+  if (world_.spread == nullptr) {
+    return;
+  }
+  world_.inbox.take_moved(moved_);
+  for (auto& connection : moved_) {
+    try {
+      adopt(std::move(connection));
+    } catch (const std::exception&) {
+      world_.inbox.connection_closed();
+      world_.counters.add(Counter::connections_closed);
+      world_.log.limited(LogLevel::error, "a connection of another worker is closed: no memory");
+    }
+  }
+  moved_.clear();
+}
+
+void TurnLoop::adopt(std::unique_ptr<ClientConnection> connection) {
+  reserve_lists(connections_.size() + 1);
+  connection->client.move_selections(world_.selections);
+  const ClientConnection& adopted = connections_.add(std::move(connection));
+  next_sweep_ms_ = std::min(next_sweep_ms_, deadline_ms(adopted));
+  relieved_for_ = 0;  // the spread may have changed while it was on its way
 }
 
 /// After this, remembering a connection in any list allocates nothing.

@@ -43,6 +43,7 @@
 #include "server/returned.h"
 #include "server/settings_board.h"
 #include "server/shown_activity.h"
+#include "server/spread.h"
 #include "server/turn.h"
 
 namespace rowsocket::server {
@@ -64,6 +65,8 @@ class TurnLoop {
     std::function<bool(ClientConnection& connection)> wait_elsewhere = {};
     Logins* logins = nullptr;
     Handshakes* handshakes = nullptr;  ///< nullptr: clients that begin with TLS are closed
+    const Spread* spread = nullptr;    ///< nullptr: no connection moves to another worker
+    uint32_t worker_number = 0;        ///< in the spread
   };
 
   /// May throw std::bad_alloc.
@@ -118,6 +121,8 @@ class TurnLoop {
 
   // Admit.
   void admit(Arrival arrival);
+  void adopt_moved();
+  void adopt(std::unique_ptr<ClientConnection> connection);
   void reserve_lists(size_t connection_count);
 
   // Read and execute.
@@ -135,6 +140,8 @@ class TurnLoop {
   void close_timed_out();
   void bound_held_bytes();
   void look_at_held_back();
+  void relieve();
+  [[nodiscard]] bool move(ClientConnection& connection, Inbox& to);
 
   void take_back();
   void take_logins();
@@ -165,10 +172,12 @@ class TurnLoop {
   ReturnWait return_wait_;
   uint64_t next_sweep_ms_ = never;
   uint64_t next_look_ms_ = never;  ///< at those that are held back
+  uint32_t relieved_for_ = 0;  ///< worker count of the spread for which nothing is left to be moved; 0: none
 
   // Memory for what is taken at once.
   std::vector<Arrival> arrivals_;
   std::vector<std::shared_ptr<Login>> logins_done_;
+  MovedConnections moved_;
 };
 
 }  // namespace rowsocket::server

@@ -247,15 +247,70 @@ void TurnLoop::reap() {
   connections_.bound_bytes_of_accounts();
   look_at_held_back();
   connections_.allotments().end_turn();
-  if (!connections_.some_are_closed()) {
+  if (connections_.some_are_closed()) {
+    for (Waiting* list : {&unreached_, &cut_}) {
+      std::erase_if(*list, [](const ClientConnection* connection) { return connection->is_closed(); });
+    }
+    parked_.forget_closed();
+    intake_.forget_closed();
+    connections_.remove_closed();
+  }
+  relieve();
+}
+
+/// Nothing of it is under way, and nothing of it is kept but what moves with it.
+static bool can_move(const ClientConnection& connection) {
+  const net::Transport& transport = connection.stream.transport();
+  return connection.state == State::reading && !connection.is_away && connection.login == nullptr &&
+         connection.client.parked_since_ms == 0 && !connection.stream.has_output() &&
+         connection.stream.has_no_input() && !transport.holds_input() && !transport.receives_when_writable();
+}
+
+/// Connections that other workers are to serve move there; those in the middle of something after a later
+/// turn.
+void TurnLoop::relieve() {
+  if (world_.spread == nullptr || world_.spread->worker_count() == relieved_for_) [[likely]] {
     return;
   }
-  for (Waiting* list : {&unreached_, &cut_}) {
-    std::erase_if(*list, [](const ClientConnection* connection) { return connection->is_closed(); });
+  const uint32_t worker_count = world_.spread->worker_count();
+  bool some_stay = false;
+  for (size_t slot = connections_.size(); slot-- > 0;) {  // the last one takes the place of one that moves
+    Inbox* const to = world_.spread->elsewhere(world_.worker_number);
+    if (to == nullptr) {
+      some_stay = false;
+      break;
+    }
+    ClientConnection& connection = *connections_.all()[slot];
+    if (!can_move(connection)) {
+      some_stay = true;
+    } else if (!move(connection, *to)) {
+      some_stay = false;  // the other worker has ended
+      break;
+    }
   }
-  parked_.forget_closed();
-  intake_.forget_closed();
-  connections_.remove_closed();
+  if (!some_stay) {
+    relieved_for_ = worker_count;
+  }
+}
+
+/// False if it could not.
+bool TurnLoop::move(ClientConnection& connection, Inbox& to) {
+  std::unique_ptr<ClientConnection> moved = connections_.release(connection);
+  if (moved == nullptr) {
+    return false;
+  }
+  if (to.offer_moved(moved)) {
+    world_.counters.add(Counter::connections_moved);
+    world_.inbox.connection_closed();
+    return true;
+  }
+  try {
+    connections_.add(std::move(moved));
+  } catch (const std::exception&) {
+    world_.inbox.connection_closed();
+    world_.counters.add(Counter::connections_closed);
+  }
+  return false;
 }
 
 /// What this thread can make again goes first. Other threads that keep such things are stuck in a request, or

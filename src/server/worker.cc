@@ -51,7 +51,9 @@ Worker::Worker(const Surroundings& surroundings, engine::Intent intent, uint32_t
              .role = intent == engine::Intent::read ? "read" : "write",
              .wait_elsewhere = [this](ClientConnection& connection) { return wait_elsewhere(connection); },
              .logins = world_.logins,
-             .handshakes = world_.handshakes}) {}
+             .handshakes = world_.handshakes,
+             .spread = world_.spread,
+             .worker_number = number}) {}
 
 Worker::~Worker() {
   request_stop();
@@ -67,7 +69,18 @@ bool Worker::start(std::string& failure) {
     return true;
   }
   world_.thread_limit.take_anyway();
+  is_started_ = true;
   return add_hand(true, failure);
+}
+
+bool Worker::start_if_allowed(std::string& failure) {
+  if (is_started_) {
+    return inbox_.is_open();
+  }
+  if (!loop_.is_usable() || !world_.thread_limit.is_left()) {
+    return false;
+  }
+  return start(failure);
 }
 
 bool Worker::add_hand(bool is_in_charge, std::string& failure) {
@@ -97,14 +110,14 @@ bool Worker::copy_connections(uint64_t behind, size_t count_max,
 /// Whatever goes wrong on this thread ends here. A worker without a thread in charge serves no client.
 void Worker::run(Hand& hand, bool is_in_charge) {
   try {
-    const auto session =
-        world_.engine.create_session({.intent = intent_,
-                                      .worker_number = number_,
-                                      .selections = selections_,
-                                      .counters = &hand.counters,
-                                      .wake = [this] { wake(); },
-                                      .others_wait_for_rows = world_.has_stand_ins,
-                                      .about_to_wait = [this, &hand] { call_stand_in(hand.turn); }});
+    const auto session = world_.engine.create_session(
+        {.intent = intent_,
+         .worker_number = number_,
+         .selections = selections_,
+         .counters = &hand.counters,
+         .wake = [this] { wake(); },
+         .others_wait_for_rows = world_.has_stand_ins,
+         .about_to_wait = [this, &hand](engine::Wait what) { note_wait(hand.turn, what); }});
     if (session != nullptr) {
       serve(hand, *session, is_in_charge);
     }
@@ -114,8 +127,8 @@ void Worker::run(Hand& hand, bool is_in_charge) {
     note_failure("ends after an unknown exception", is_in_charge);
   }
   if (is_in_charge) {
-    loop_.end();
     inbox_.close();
+    loop_.end();
     request_stop();
   } else {
     calls_.note_start(false);
@@ -272,6 +285,18 @@ void Worker::call_stand_in(const Turn* turn) {
   }
 }
 
+/// Under latches of the engine. Where the connections are spread over many workers, others go on meanwhile,
+/// and the ticker sees a wait that lasts.
+void Worker::note_wait(const Turn* turn, engine::Wait what) {
+  if (what == engine::Wait::disk && world_.spread != nullptr) {
+    world_.spread->note_disk_wait();
+    if (world_.spread->is_wide()) {
+      return;
+    }
+  }
+  call_stand_in(turn);
+}
+
 /// Between two rows. The walk of a writer does not rest: others may wait for what it has locked.
 void Worker::note_long_walk(const Turn* turn, Pace& pace) {
   call_stand_in(turn);
@@ -298,6 +323,9 @@ bool Worker::wait_elsewhere(ClientConnection& connection) {
 }
 
 bool Worker::tick() {
+  if (!is_started_) {
+    return false;
+  }
   const LoopToken::Ticket ticket = loop_.token().seen();
   const bool is_busy = ticket != 0;
   if (stuck_request_.look(ticket, in_charge_.load(std::memory_order_relaxed))) {

@@ -39,6 +39,7 @@
 #include "server/limited_log.h"
 #include "server/pacing.h"
 #include "server/settings_board.h"
+#include "server/spread.h"
 #include "server/stuck_request.h"
 #include "server/surplus.h"
 #include "server/turn_loop.h"
@@ -89,6 +90,7 @@ class Worker {
     AccountLoads& account_loads;
     Logins* logins = nullptr;          ///< nullptr: every login is refused; outlives the worker's threads
     Handshakes* handshakes = nullptr;  ///< nullptr: no TLS; outlives the worker's threads
+    Spread* spread = nullptr;          ///< of the worker's role; nullptr: it has none
   };
 
   /// `intent` is the worker's role; `number` counts the workers of that role. May throw std::bad_alloc.
@@ -98,6 +100,8 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
 
   [[nodiscard]] bool start(std::string& failure);
+  /// The same where there are to be no more threads than there may be. True if it runs, be it from before.
+  [[nodiscard]] bool start_if_allowed(std::string& failure);
   /// Have the threads end after their turns. Any thread may call this.
   void request_stop();
   void join();
@@ -107,6 +111,10 @@ class Worker {
   bool tick();
 
   [[nodiscard]] engine::Intent intent() const { return intent_; }
+  /// New connections may come to it.
+  [[nodiscard]] bool serves() const {
+    return inbox_.is_open() && (world_.spread == nullptr || number_ < world_.spread->worker_count());
+  }
   [[nodiscard]] Inbox& inbox() { return inbox_; }
   [[nodiscard]] const Inbox& inbox() const { return inbox_; }
   [[nodiscard]] uint64_t count(Counter counter) const;
@@ -131,6 +139,7 @@ class Worker {
   [[nodiscard]] bool take_loop(Turn& turn);
   void wake();
   void call_stand_in(const Turn* turn);
+  void note_wait(const Turn* turn, engine::Wait what);
   void note_long_walk(const Turn* turn, Pace& pace);
   void add_stand_in(LoopToken::Ticket ticket);
   [[nodiscard]] bool make_stand_in();
@@ -161,6 +170,7 @@ class Worker {
   Mutex hand_over_;  ///< held while a stand-in takes over what the stuck turn gives up
   std::atomic<ThreadNumber> in_charge_{0};
   std::atomic<bool> stop_requested_{false};
+  bool is_started_ = false;
   std::atomic<uint64_t> failed_at_ms_{0};  ///< the last thread that could not serve; 0: none
 
   // The ticker's.

@@ -142,7 +142,10 @@ std::vector<GeneratedId> MemorySession::generated_ids() const {
 std::function<void()> MemorySession::take_next_wait() {
   std::function<void()> action = std::exchange(state_.on_next_request, nullptr);
   if (action != nullptr && state_.is_next_announced && options_.about_to_wait) {
-    options_.about_to_wait();
+    options_.about_to_wait(Wait::lock);
+  }
+  if (state_.is_on_disk && options_.about_to_wait) {
+    options_.about_to_wait(Wait::disk);
   }
   return action;
 }

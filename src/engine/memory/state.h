@@ -72,6 +72,7 @@ struct State {
   std::function<void()> on_next_interruption_look ROWSOCKET_GUARDED_BY(mutex);
   std::function<void()> on_next_request ROWSOCKET_GUARDED_BY(mutex);
   bool is_next_announced ROWSOCKET_GUARDED_BY(mutex) = false;
+  bool is_on_disk ROWSOCKET_GUARDED_BY(mutex) = false;
   bool transactions_are_long ROWSOCKET_GUARDED_BY(mutex) = false;
   uint32_t commit_first_at_write ROWSOCKET_GUARDED_BY(mutex) = 0;
   std::vector<GeneratedId> generated_ids ROWSOCKET_GUARDED_BY(mutex);
