@@ -77,7 +77,7 @@ bool Worker::start_if_allowed(std::string& failure) {
   if (is_started_) {
     return inbox_.is_open();
   }
-  if (!loop_.is_usable() || !world_.thread_limit.is_left()) {
+  if (!loop_.is_usable() || world_.thread_limit.left_of_half() == 0) {
     return false;
   }
   return start(failure);

@@ -100,7 +100,7 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
 
   [[nodiscard]] bool start(std::string& failure);
-  /// The same where there are to be no more threads than there may be. True if it runs, be it from before.
+  /// The same, if that leaves half of the threads for stand-ins. True if it runs, be it from before.
   [[nodiscard]] bool start_if_allowed(std::string& failure);
   /// Have the threads end after their turns. Any thread may call this.
   void request_stop();

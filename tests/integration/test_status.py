@@ -30,7 +30,15 @@ STATUS_VALUES = {
     *("account_connections_refused", "account_connections_closed", "requests_held_back"),
     *("connections_tls", "tls_handshakes", "tls_handshakes_failed"),
     *("turns", "turn_requests", "requests_per_turn", "commits", "commit_failures", "replays", "parked"),
-    *("hand_overs", "stand_ins_missed", "threads", "stand_ins_idle", "waited_alone", "requests_stopped"),
+    *(
+        "connections_moved",
+        "hand_overs",
+        "stand_ins_missed",
+        "threads",
+        "stand_ins_idle",
+        "waited_alone",
+        "requests_stopped",
+    ),
     "broken_invariants",
     *("table_opens", "metadata_lock_releases"),
 }
