@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// One turn of a worker: how long it, its transaction and its memory may become.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+
+#include "base/limits/protocols.h"
+#include "base/limits/request.h"
+#include "base/limits/units.h"
+
+namespace rowsocket::limits {
+
+// How long a turn may become: its replies wait for its end, and so does DDL on its tables.
+
+/// Over all connections of the turn. Where finds come 16 at a time, one takes 1.2 µs (docs/benchmarks), so
+/// that a full turn of them takes about 10 ms. No other value was measured.
+inline constexpr uint32_t requests_per_turn = 8192;
+/// An eighth of the turn, so that one connection with a full pipeline leaves room for others.
+inline constexpr uint32_t requests_per_connection_turn = 1024;
+/// Beside others a connection has so many requests for each of them. Requests that come in a row cost about a
+/// fifth of one that comes alone, so the others keep half of the turn.
+inline constexpr uint32_t requests_per_other = 4;
+/// ... and at least so many. Not measured.
+inline constexpr uint32_t requests_beside_others_min = 64;
+/// A turn takes no further request once it has staged this much. Together with the arena the memory that a
+/// worker holds beside rowsocket_max_held_bytes stays in the tens of MiB. Not measured.
+inline constexpr size_t reply_bytes_per_turn = 8 * mebibyte;
+/// The same of what staged requests were parsed into. A request of a few bytes can name thousands of empty
+/// values, and while writes are staged none of them is given back. Twice the replies; not measured.
+inline constexpr size_t arena_bytes_per_turn = 16 * mebibyte;
+
+// How long a transaction may become: others wait for the rows that it has locked.
+
+/// A turn commits before its end once it has changed this many rows ... Not measured.
+inline constexpr uint32_t rows_per_transaction = 10'000;
+/// ... or its transaction has lasted this long: a turn that waits for others' locks holds its own for as
+/// long. A tenth of the second that a row is waited for. Not measured.
+inline constexpr uint32_t transaction_ms = 100;
+
+inline constexpr uint32_t events_per_poll = 1024;  ///< more show up with the next poll; not measured
+/// Free buffers that a worker keeps between turns ... 256 of those that one recv fills. Not measured.
+inline constexpr size_t pool_bytes_busy = 16 * mebibyte;
+/// ... and while it sleeps. Not measured.
+inline constexpr size_t pool_bytes_idle = 256 * kibibyte;
+/// rowsocket_max_held_bytes. More than twice the longest request with the largest reply, and else not
+/// measured.
+inline constexpr size_t held_bytes_default = 256 * mebibyte;
+inline constexpr size_t held_bytes_min = 1 * mebibyte;
+inline constexpr size_t held_bytes_max = size_t{1024} * 1024 * mebibyte;
+/// When the connections of a worker hold too much, a session that keeps less than this of what they have open
+/// goes on keeping it.
+inline constexpr size_t kept_bytes_min = 1 * mebibyte;
+/// Connections of an account that has too much under way: so many are looked at each `presence_ms`.
+inline constexpr uint32_t waiting_per_look = 16;
+inline constexpr uint32_t sweep_interval_ms = 100;      ///< how exactly time-outs are kept
+inline constexpr uint32_t activity_interval_ms = 1000;  ///< how often SHOW PROCESSLIST may change
+/// Metadata locks are given back before a worker blocks longer than this. Opening a table costs more than a
+/// lookup, so a busy worker should not do it between two turns. Not measured.
+inline constexpr uint32_t hold_tables_us = 1000;
+
+// After a commit that flushed, a turn waits a moment for the clients that the commit answered: decision 0012,
+// and docs/benchmarks/findings.md for what it gave. Other values than these were not measured.
+
+/// It waits this part of what the commit took ...
+inline constexpr uint32_t return_wait_share = 8;
+/// ... not at all if that is less than this: then the commit did not flush ...
+inline constexpr uint32_t return_wait_us_min = 20;
+/// ... and never longer than this.
+inline constexpr uint32_t return_wait_us_max = 200;
+
+static_assert(insert_rows_max <= rows_per_transaction && flush_rows_per_step <= rows_per_transaction);
+static_assert(group_requests_max <= requests_per_connection_turn);
+static_assert(requests_per_connection_turn <= requests_per_turn);
+static_assert(held_bytes_min <= held_bytes_default && held_bytes_default <= held_bytes_max);
+static_assert(pool_bytes_idle <= pool_bytes_busy);
+
+}  // namespace rowsocket::limits
