@@ -25,10 +25,6 @@ class Shown {
   Turn*& place_;
 };
 
-/// How often it is looked whether somebody waits for what a guest of the waiting room holds. Each look passes
-/// over all metadata locks of the server. Not measured.
-constexpr uint32_t give_way_ms = 200;
-
 constexpr std::string_view stand_in_activity = "rowsocket: stand-in";
 
 }  // namespace
@@ -359,7 +355,7 @@ void Worker::look_after_guests(uint64_t now_ms) {
     guests_seen_at_ms_ = now_ms;
     tick_counters_.add(Counter::requests_stopped, waiting_room_.stop_those_gone());
   }
-  if (now_ms - guests_made_way_at_ms_ >= give_way_ms) {
+  if (now_ms - guests_made_way_at_ms_ >= limits::give_way_ms) {
     guests_made_way_at_ms_ = now_ms;
     waiting_room_.make_way();
   }
