@@ -19,7 +19,7 @@ bool is_stopping(const THD* thd) { return thd->killed == KILL_SERVER || thd->kil
 /// Errors that only say that the request was interrupted.
 bool is_interruption(int number) {
   return number == ER_SERVER_SHUTDOWN || number == ER_CONNECTION_KILLED || number == ER_QUERY_INTERRUPTED ||
-         number == HA_ERR_ABORTED_BY_USER;
+         number == ER_STATEMENT_TIMEOUT || number == HA_ERR_ABORTED_BY_USER;
 }
 
 Reason reason_of(int handler_code) {

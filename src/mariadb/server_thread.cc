@@ -248,7 +248,9 @@ void ServerThread::begin_command(bool is_cluster_client, bool goes_on) {
   if (!invariant(current_thd == thd_, "a session is used by the thread that made it")) {
     thd_->store_globals();
   }
-  if (!goes_on && (thd_->killed == KILL_QUERY || thd_->killed == KILL_QUERY_HARD)) {
+  const bool is_of_query = thd_->killed != NOT_KILLED && thd_->killed < KILL_CONNECTION;
+  const bool is_meant = goes_on && (thd_->killed == KILL_QUERY || thd_->killed == KILL_QUERY_HARD);
+  if (is_of_query && !is_meant) {
     forget_kill();  // there was no query of ours to kill
   }
   thd_->mem_root = &command_memory_;

@@ -127,6 +127,12 @@ class ServerThread {
   void weaken_kill();
   /// What the THD was told to end is over, or obeyed. What stops the session stays.
   void forget_kill();
+  /// max_statement_time ended a request that was over already: the server's timer has a thread of its own.
+  void forget_late_timeout() {
+    if (thd_->killed == KILL_TIMEOUT) [[unlikely]] {
+      forget_kill();
+    }
+  }
   /// It was told to stop, whatever code of the server made of that since.
   [[nodiscard]] bool is_stopped() const { return is_stopped_.load(std::memory_order_relaxed); }
 

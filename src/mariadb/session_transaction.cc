@@ -168,6 +168,7 @@ bool Session::wants_commit() const {
 }
 
 void Session::begin_transaction() {
+  thread_.forget_late_timeout();
   if (!transaction_.begin()) {
     return;
   }

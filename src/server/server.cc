@@ -217,9 +217,8 @@ class Server::Impl final : public ServerFigures {
       case Spread::Wish::stay:
         return;
       case Spread::Wish::widen: {
-        std::string failure;
         while (count < workers_.size() && workers_[count]->intent() == Intent::read &&
-               workers_[count]->start_if_allowed(failure)) {
+               workers_[count]->start_if_allowed()) {
           ++count;
         }
         break;

@@ -69,14 +69,25 @@ bool Worker::start(std::string& failure) {
   return add_hand(true, failure);
 }
 
-bool Worker::start_if_allowed(std::string& failure) {
+bool Worker::start_if_allowed() {
   if (is_started_) {
     return inbox_.is_open();
   }
-  if (!loop_.is_usable() || world_.thread_limit.left_of_half() == 0) {
+  if (!loop_.is_usable() || has_failed_lately() || world_.thread_limit.left_of_half() == 0) {
     return false;
   }
-  return start(failure);
+  world_.thread_limit.take_anyway();
+  std::string failure;
+  try {
+    is_started_ = add_hand(true, failure);
+  } catch (const std::exception& error) {
+    failure = error.what();
+  }
+  if (!is_started_) {
+    world_.thread_limit.give_back();
+    note_failure(failure, false);
+  }
+  return is_started_;
 }
 
 bool Worker::add_hand(bool is_in_charge, std::string& failure) {

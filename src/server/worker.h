@@ -101,7 +101,7 @@ class Worker {
 
   [[nodiscard]] bool start(std::string& failure);
   /// The same, if that leaves half of the threads for stand-ins. True if it runs, be it from before.
-  [[nodiscard]] bool start_if_allowed(std::string& failure);
+  [[nodiscard]] bool start_if_allowed();
   /// Have the threads end after their turns. Any thread may call this.
   void request_stop();
   void join();

@@ -7,6 +7,7 @@ from contextlib import closing
 
 import pytest
 
+from replication.servers import Primary, Replica
 from support.binlog import (
     TWO_PHASES,
     BinlogReader,
@@ -128,6 +129,23 @@ def test_a_gap_between_gtids_is_a_fault(written: MariaDB) -> None:
     in_one_session(written, "SET gtid_seq_no = 1000", "DELETE FROM d.t WHERE id = 3")
     with pytest.raises(AssertionError, match="a gap between GTIDs, 1 times: 0-1-1000 follows"):
         assert_binlog_equals_tables(written)
+
+
+def test_a_replica_may_leave_out_what_only_takes_a_sequence_back(start: Start) -> None:
+    primary, replica = start(Primary, OPTIONS), start(Replica, OPTIONS)
+    replica.follow(primary)
+    primary.sql("CREATE DATABASE d")
+    primary.sql("CREATE SEQUENCE d.s")
+    primary.sql("CREATE TABLE d.t (id INT PRIMARY KEY)")
+    replica.catch_up(primary)
+    in_one_session(replica, "SET sql_log_bin = 0", "SELECT SETVAL(d.s, 5000)")
+    primary.sql("SELECT NEXTVAL(d.s)")
+    primary.sql("INSERT INTO d.t VALUES (1)")
+    replica.catch_up(primary)
+    # The replica's sequence is ahead of its binlog, as behind a crash.
+    with pytest.raises(AssertionError, match="a gap between GTIDs"):
+        assert_binlog_equals_tables(replica, has_crashed=True)
+    assert_binlog_equals_tables(replica, has_crashed=True, primary=primary)
 
 
 def test_a_savepoint_that_guards_nothing_is_a_fault(written: MariaDB) -> None:

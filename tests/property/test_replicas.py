@@ -69,7 +69,7 @@ def wrong_replicas(servers: list[Primary]) -> list[str]:
             return [*found, f"{names[servers.index(replica)]} stopped: {stopped}"]
     for name, replica in zip(names[1:], servers[1:], strict=True):
         found += differences(servers[0], replica, (names[0], name))
-    found += [f"{names[-1]}: {text}" for text in wrong_binlog(servers[-1])]
+    found += [f"{names[-1]}: {text}" for text in wrong_binlog(servers[-1], servers[0])]
     return found
 
 
@@ -86,10 +86,10 @@ def why_it_stopped(replica: Replica, above: Primary) -> str:
     return ""
 
 
-def wrong_binlog(server: MariaDB) -> list[str]:
-    """What is wrong with the binlog of one server."""
+def wrong_binlog(server: MariaDB, primary: MariaDB) -> list[str]:
+    """What is wrong with the binlog of a replica."""
     try:
-        assert_binlog_equals_tables(server, changing=CHANGING)
+        assert_binlog_equals_tables(server, changing=CHANGING, primary=primary)
     except AssertionError as error:
         return [str(error)]
     return []

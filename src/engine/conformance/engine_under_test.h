@@ -73,6 +73,8 @@ class Host {
   virtual void make_transactions_long() = 0;
   /// KILL every session there is.
   virtual void kill_sessions() = 0;
+  /// A limit of time of the host ends what the calling thread's session did last, and comes too late.
+  virtual void time_out_late() {}
   /// What the host shows of each session's activity.
   [[nodiscard]] virtual std::vector<std::string> activities() = 0;
 };

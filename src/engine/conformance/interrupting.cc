@@ -35,6 +35,16 @@ TEST_P(Interrupting, a_session_that_closed_its_connections_is_usable_again) {
   EXPECT_EQ(rows(), "1 cap 21, 2 pen 10, 3 cup 20, 4 box NULL");
 }
 
+TEST_P(Interrupting, a_time_out_that_comes_late_ends_no_later_request) {
+  Selection& index = client().open();
+  client().sleep();  // its table is to be opened again
+  host().time_out_late();
+  EXPECT_EQ(client().tries(index, Intent::write), Begin::ready);
+  host().time_out_late();
+  EXPECT_EQ(client().stock("1"), "20") << "in the same turn";
+  client().commit();
+}
+
 TEST_P(Interrupting, an_uncommitted_transaction_of_a_killed_session_can_be_rolled_back) {
   EXPECT_TRUE(client().set_stock("1", "21").ok());
   host().kill_sessions();

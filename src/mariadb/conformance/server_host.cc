@@ -156,6 +156,7 @@ class ServerHost final : public Host {
         "AND trx_wait_started < NOW() - INTERVAL 2 SECOND)");
   }
   void make_transactions_long() override {}  // they will be soon
+  void time_out_late() override { current_thd->awake(KILL_TIMEOUT); }
   void kill_sessions() override {
     for (const Row& row :
          sql_.run({"SELECT id FROM information_schema.processlist WHERE host = 'rowsocket'"})) {
