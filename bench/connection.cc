@@ -4,11 +4,10 @@
 #include <fcntl.h>
 #include <sys/socket.h>
 
-#include <array>
 #include <cerrno>
-#include <cstdio>
 #include <cstring>
 #include <stdexcept>
+#include <utility>
 
 namespace rowsocket::bench {
 
@@ -20,8 +19,8 @@ namespace {
 
 }  // namespace
 
-Connection::Connection(int descriptor, uint64_t number, size_t in_flight_max)
-    : descriptor_(descriptor), number_(number), pending_(in_flight_max) {
+Connection::Connection(int descriptor, uint64_t number, size_t in_flight_max, std::unique_ptr<TlsSession> tls)
+    : descriptor_(descriptor), tls_(std::move(tls)), number_(number), pending_(in_flight_max) {
   if (::fcntl(descriptor, F_SETFL, ::fcntl(descriptor, F_GETFL) | O_NONBLOCK) != 0) {
     fail("connection " + std::to_string(descriptor));
   }
@@ -30,7 +29,9 @@ Connection::Connection(int descriptor, uint64_t number, size_t in_flight_max)
 bool Connection::send() {
   while (outgoing_sent_ < outgoing_.size()) {
     const size_t left = outgoing_.size() - outgoing_sent_;
-    const ssize_t sent = ::send(descriptor_, outgoing_.data() + outgoing_sent_, left, MSG_NOSIGNAL);
+    const char* const bytes = outgoing_.data() + outgoing_sent_;
+    const ssize_t sent =
+        tls_ == nullptr ? ::send(descriptor_, bytes, left, MSG_NOSIGNAL) : tls_->send(bytes, left);
     if (sent >= 0) {
       outgoing_sent_ += static_cast<size_t>(sent);
       bytes_sent_ += static_cast<uint64_t>(sent);
@@ -46,7 +47,8 @@ bool Connection::send() {
 }
 
 std::string_view Connection::receive(std::span<char> buffer) {
-  const ssize_t received = ::recv(descriptor_, buffer.data(), buffer.size(), 0);
+  const ssize_t received =
+      tls_ == nullptr ? ::recv(descriptor_, buffer.data(), buffer.size(), 0) : tls_->receive(buffer);
   if (received == 0) {
     throw std::runtime_error("the server closed the connection");
   }
@@ -56,25 +58,6 @@ std::string_view Connection::receive(std::span<char> buffer) {
   const size_t size = received < 0 ? 0 : static_cast<size_t>(received);
   bytes_received_ += size;
   return {buffer.data(), size};
-}
-
-std::string printable(std::string_view bytes) {
-  constexpr size_t shown_max = 200;
-  std::string text = "\"";
-  for (const char byte : bytes.substr(0, shown_max)) {
-    if (byte == '\t') {
-      text += "\\t";
-    } else if (byte == '\n') {
-      text += "\\n";
-    } else if (byte < ' ' || byte > '~') {
-      std::array<char, 5> escaped;
-      (void)std::snprintf(escaped.data(), escaped.size(), "\\x%02x", static_cast<unsigned char>(byte));
-      text += escaped.data();
-    } else {
-      text += byte;
-    }
-  }
-  return text + (bytes.size() > shown_max ? "\"..." : "\"");
 }
 
 }  // namespace rowsocket::bench

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <string_view>
@@ -16,6 +17,7 @@
 
 #include "bench/form.h"
 #include "bench/ring.h"
+#include "bench/tls.h"
 
 namespace rowsocket::bench {
 
@@ -31,8 +33,8 @@ struct Pending {
 class Connection {
  public:
   /// Does not close the descriptor: it is the harness's. `number` is put into fields that ask for the
-  /// connection's own.
-  Connection(int descriptor, uint64_t number, size_t in_flight_max);
+  /// connection's own. Without `tls` the bytes travel as they are.
+  Connection(int descriptor, uint64_t number, size_t in_flight_max, std::unique_ptr<TlsSession> tls);
   Connection(const Connection&) = delete;
   Connection& operator=(const Connection&) = delete;
 
@@ -47,8 +49,10 @@ class Connection {
   [[nodiscard]] bool send();
   /// Receive once; what came lies in `buffer`, and nothing is no error.
   [[nodiscard]] std::string_view receive(std::span<char> buffer);
+  /// The last `receive` left something for the next one, of which epoll does not tell.
+  [[nodiscard]] bool holds_input() const { return tls_ != nullptr && tls_->holds_input(); }
 
-  /// Since the beginning of the load.
+  /// Since the beginning of the load; inside TLS, of what is inside.
   [[nodiscard]] uint64_t bytes_sent() const { return bytes_sent_; }
   [[nodiscard]] uint64_t bytes_received() const { return bytes_received_; }
 
@@ -59,6 +63,7 @@ class Connection {
 
  private:
   int descriptor_;
+  std::unique_ptr<TlsSession> tls_;  ///< nullptr = none
   uint64_t number_;
   std::string outgoing_;
   size_t outgoing_sent_ = 0;
@@ -66,8 +71,5 @@ class Connection {
   uint64_t bytes_sent_ = 0;
   uint64_t bytes_received_ = 0;
 };
-
-/// "text" with control bytes made visible, cut to a length fit for a message.
-[[nodiscard]] std::string printable(std::string_view bytes);
 
 }  // namespace rowsocket::bench

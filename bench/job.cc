@@ -40,6 +40,13 @@ static void from_json(const nlohmann::json& json, Form& form) {
   form = Form(from_latin1(json.at("bytes").get<std::string>()), json.at("fields").get<std::vector<Field>>());
 }
 
+static void from_json(const nlohmann::json& json, TlsSettings& tls) {
+  json.at("authority").get_to(tls.authority);
+  json.at("version").get_to(tls.version);
+  tls.opening = from_latin1(json.at("opening").get<std::string>());
+  tls.opening_reply = from_latin1(json.at("opening_reply").get<std::string>());
+}
+
 static void from_json(const nlohmann::json& json, Exchange& exchange) {
   exchange = {json.at("weight"), json.at("request"), json.at("reply")};
 }
@@ -58,6 +65,7 @@ Job parse_job(const std::string& text) {
   get("seed", job.seed);
   get("server_pid", job.server_pid);
   get("cpu", job.cpu);
+  get("tls", job.tls);
   get("keys", job.keys);
   get("exchanges", job.exchanges);
   if (job.connections.empty() || job.exchanges.empty() || job.in_flight == 0) {
@@ -81,7 +89,8 @@ std::string report_line(const Measurement& measured) {
                         {"backlog_max", measured.backlog_max},
                         {"generator_cpu_ns", measured.generator_cpu_ns},
                         {"server_cpu_ns", measured.server_cpu_ns},
-                        {"next_key", measured.next_key}}
+                        {"next_key", measured.next_key},
+                        {"encryption", measured.encryption}}
       .dump();
 }
 

@@ -14,6 +14,7 @@
 #include "bench/form.h"
 #include "bench/keys.h"
 #include "bench/latencies.h"
+#include "bench/tls.h"
 
 namespace rowsocket::bench {
 
@@ -41,6 +42,7 @@ struct Job {
   uint64_t seed = 1;
   pid_t server_pid = 0;  ///< whose CPU time is told; 0 = nobody's
   int cpu = -1;          ///< run on this core only; -1 = any
+  TlsSettings tls;
   KeyRange keys;
   std::vector<Exchange> exchanges;
 };
@@ -59,6 +61,7 @@ struct Measurement {
   uint64_t generator_cpu_ns = 0;
   uint64_t server_cpu_ns = 0;
   uint32_t next_key = 0;
+  std::string encryption;  ///< the version and the cipher of TLS; empty = none
 };
 
 /// One line of JSON.

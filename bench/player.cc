@@ -4,6 +4,7 @@
 // and prints one line of JSON. Exit status 0 = every answer was right, 1 = the line says what went wrong.
 #include <sched.h>
 
+#include <csignal>
 #include <cstring>
 #include <iostream>
 #include <iterator>
@@ -29,6 +30,7 @@ void pin_to(int cpu) {
 int main() {
   using namespace rowsocket::bench;
   try {
+    std::signal(SIGPIPE, SIG_IGN);  // OpenSSL sends without MSG_NOSIGNAL
     const Job job = parse_job({std::istreambuf_iterator<char>(std::cin), {}});
     if (job.cpu >= 0) {
       pin_to(job.cpu);

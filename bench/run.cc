@@ -9,6 +9,10 @@
 #include <cstring>
 #include <ctime>
 #include <stdexcept>
+#include <utility>
+
+#include "bench/printable.h"
+#include "bench/tls.h"
 
 namespace rowsocket::bench {
 
@@ -59,15 +63,28 @@ Run::Run(const Job& job)
   for (const Exchange& exchange : job.exchanges) {
     weights_summed_.push_back(exchange.weight + (weights_summed_.empty() ? 0 : weights_summed_.back()));
   }
-  for (const auto& [descriptor, number] : job.connections) {
-    connections_.push_back(std::make_unique<Connection>(descriptor, number, job.in_flight));
-    watch(*connections_.back(), EPOLL_CTL_ADD, EPOLLIN);
-  }
+  connect();
   measured_.answered.resize(job.exchanges.size());
   measured_.answered_in_all.resize(job.exchanges.size());
 }
 
 Run::~Run() { ::close(epoll_); }
+
+void Run::connect() {
+  const bool is_inside_tls = !job_.tls.authority.empty();
+  const auto context =
+      is_inside_tls ? std::make_unique<TlsContext>(job_.tls.authority, job_.tls.version) : nullptr;
+  for (const auto& [descriptor, number] : job_.connections) {
+    std::unique_ptr<TlsSession> tls;
+    if (is_inside_tls) {
+      tls = std::make_unique<TlsSession>(*context, descriptor);
+      tls->exchange(job_.tls.opening, job_.tls.opening_reply);
+      measured_.encryption = tls->encryption();
+    }
+    connections_.push_back(std::make_unique<Connection>(descriptor, number, job_.in_flight, std::move(tls)));
+    watch(*connections_.back(), EPOLL_CTL_ADD, EPOLLIN);
+  }
+}
 
 void Run::watch(Connection& connection, int operation, uint32_t events) {
   epoll_event event{};
@@ -189,7 +206,9 @@ uint64_t Run::wait_ns() const {
 
 void Run::serve(Connection& connection, uint32_t events) {
   if ((events & ~static_cast<uint32_t>(EPOLLOUT)) != 0) {
-    check(connection, connection.receive(received_));
+    do {
+      check(connection, connection.receive(received_));
+    } while (connection.holds_input());
     take_up_work(connection);
   }
   flush(connection);

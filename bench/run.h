@@ -33,6 +33,7 @@ class Run {
   [[nodiscard]] Measurement execute();
 
  private:
+  void connect();
   void watch(Connection& connection, int operation, uint32_t events);
   void begin_load();
   void measure();

@@ -172,12 +172,13 @@ def measure_tls(
     out: Out = None,
     rounds: int = 12,
     seconds: Annotated[float, typer.Option(help="Of each measurement.")] = 1.0,
+    rows_max: RowsMax = None,
 ) -> None:
     """`./x bench tls`."""
     environment, folder = from_variables(), _folder(out)
-    progress = Progress(sys.stderr, rounds * 3)
+    progress = Progress(sys.stderr, rounds * tls.MEASUREMENTS)
     try:
-        found = tls.run(environment, folder, progress, rounds=rounds, seconds=seconds)
+        found = tls.run(environment, folder, progress, rounds=rounds, seconds=seconds, rows_max=rows_max)
     finally:
         progress.end()
     (folder / "tls.md").write_text(tls.table(found) + "\n", encoding="utf-8")

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.harness.figures import Report
-from bench.harness.player import Load, play
+from bench.harness.player import Load, Tls, play
 from bench.harness.scenario import Case
 from bench.harness.servers import GENERATOR_CPU, Server
 from bench.traffic.protocol import Address, Protocol, WrongAnswer
@@ -34,6 +34,8 @@ class Run:
     rate: float = 0.0
     """Requests per second of the open loop; 0 = closed."""
     warm_up_seconds: float = 0.5
+    tls: Tls | None = None
+    """None = the plain port."""
 
 
 @dataclass(frozen=True)
@@ -69,6 +71,7 @@ def measure(target: Target, case: Case, run: Run) -> Report:
         seed=run.seed,
         rate_per_s=run.rate,
         first_key=first_key,
+        tls=run.tls,
     )
     before = flushes(target.server)
     what = f"{target.peer}, {case.scenario} {case.label}".strip()

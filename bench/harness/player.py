@@ -22,7 +22,7 @@ from typing import Any
 
 from bench.harness.figures import Report
 from bench.traffic.forms import form
-from bench.traffic.protocol import Address, Protocol, WrongAnswer
+from bench.traffic.protocol import Address, Protocol, WrongAnswer, dial
 from bench.traffic.workloads import Does, Keys
 
 SILENCE_SECONDS_MAX = 60.0
@@ -31,6 +31,16 @@ PERCENTILES = {"p50_us": 50.0, "p90_us": 90.0, "p99_us": 99.0, "p999_us": 99.9}
 ZIPF_LIST_LENGTH = 1 << 22
 SCATTER = 2_654_435_761
 """A prime: multiplying by it modulo the number of keys spreads the hot keys over the table's pages."""
+
+
+@dataclass(frozen=True)
+class Tls:
+    """The player's connections are inside TLS."""
+
+    authority: Path
+    """Who must have signed the server's certificate."""
+    version: str = "TLSv1.3"
+    """As OpenSSL names it; no other one is agreed on."""
 
 
 @dataclass(frozen=True)
@@ -57,6 +67,7 @@ class Load:
     """Whose CPU time is measured; 0 = nobody's."""
     cpu: int = -1
     """The player's core; -1 = any."""
+    tls: Tls | None = None
 
 
 def play(program: Path, protocol: Protocol, address: Address, load: Load, what: str = "") -> Report:
@@ -67,7 +78,8 @@ def play(program: Path, protocol: Protocol, address: Address, load: Load, what: 
         try:
             connections = []
             for _ in range(load.connections):
-                connection, number = protocol.connect(address)
+                # Inside TLS the player says for itself what `connect` would.
+                connection, number = (dial(address), 0) if load.tls else protocol.connect(address)
                 connections.append((stack.enter_context(connection).fileno(), number))
             list_of_keys = stack.enter_context(tempfile.NamedTemporaryFile(prefix="rs-keys-"))
             job = job_of(protocol, load, connections, Path(list_of_keys.name))
@@ -119,6 +131,7 @@ def job_of(
         "seed": load.seed,
         "server_pid": load.server_pid,
         "cpu": load.cpu,
+        "tls": _tls_of(protocol, load.tls),
         "keys": {
             "count": keys.count,
             "least": keys.least,
@@ -134,6 +147,17 @@ def job_of(
             }
             for request in workload.requests
         ],
+    }
+
+
+def _tls_of(protocol: Protocol, tls: Tls | None) -> dict[str, str]:
+    """What the player is told of TLS; all empty without. Raises WrongAnswer where a protocol cannot."""
+    opening, reply = protocol.opening() if tls else (b"", b"")
+    return {
+        "authority": str(tls.authority) if tls else "",
+        "version": tls.version if tls else "",
+        "opening": opening.decode("latin-1"),
+        "opening_reply": reply.decode("latin-1"),
     }
 
 
@@ -191,6 +215,8 @@ def report_of(
         "generator_busy": said["generator_cpu_ns"] / 1e9 / seconds,
         "generator_cpu_us_per_request": said["generator_cpu_ns"] / 1e3 / max(requests, 1),
     }
+    if load.tls:
+        report["encryption"] = said["encryption"]
     if load.server_pid and requests:
         report |= server_figures(said, requests, before, after)
     return report

@@ -1,182 +1,145 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """`./x bench tls`: what TLS costs the server, for RowSocket's finds and for prepared statements of SQL.
 
-One client asks for the row of a random key, with `depth` requests on their way at a time. A round measures
-it plain and then inside TLS, so that a slow minute of the machine hits both. The figure is the processor time
-of the one thread of the server that serves the client, per request. So the client may be slow: it is Python.
+The load is that of the scenarios point and point_pipelined. SQL is asked by sysbench. A round measures each
+client on the plain port and then inside TLS, and the next round the other way round. So a slow minute of the
+machine hits both. The handshakes are over before it is measured.
 """
 
 from __future__ import annotations
 
-import contextlib
 import json
-import random
-import ssl
 import statistics
-import struct
 import tempfile
-import time
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import partial
 from pathlib import Path
-from typing import Any
 
-import pymysql
 from bench.harness.data import Template
 from bench.harness.environment import Environment
 from bench.harness.facts import gather
-from bench.harness.figures import quartiles
+from bench.harness.figures import Report, median_interval, number
+from bench.harness.measuring import Run
+from bench.harness.peers.rowsocket import ONE_THREAD, RowSocket
+from bench.harness.peers.sysbench import AUTHORITY_FILE, CLIENT, Sysbench
+from bench.harness.player import Tls
 from bench.harness.progress import Progress
 from bench.harness.scenario import Case
-from bench.harness.servers import RowSocketOverTcp, Servers
+from bench.harness.servers import Servers
 
 from support.certificates import Authority
-from support.raw import RawConnection
-from support.tree import ServerFailure
 
-ROWS = 100_000
-CASE = Case("tls", workload="point", rows=ROWS, connections=1)
-COLUMNS = "user_name,user_email,created"
-PREPARE, EXECUTE, BIGINT = 0x16, 0x17, 8
-
-Ask = Callable[[list[int]], None]
-"""Asks for the rows of these keys, all at once, and takes the replies."""
-Connect = Callable[[RowSocketOverTcp, ssl.SSLContext | None], contextlib.AbstractContextManager[Ask]]
+FIGURE = "server_cpu_us_per_request"
+PLAIN, TLS_1_3, TLS_1_2 = "plain", "TLSv1.3", "TLSv1.2"
+WAYS = {"rowsocket": (PLAIN, TLS_1_3, TLS_1_2), "sysbench": (PLAIN, TLS_1_3)}
+CASE = Case("tls", workload="point")
+DEPTH_1, DEPTH_16 = "RowSocket, 1 in flight", "RowSocket, 16 in flight"
+SESSIONS = {"prepared SQL, 100 sessions": 100, "prepared SQL, 8 sessions": 8}
+"""Of sysbench, whose own figures spread less with few sessions."""
+MEASUREMENTS = 2 * len(WAYS["rowsocket"]) + len(SESSIONS) * len(WAYS["sysbench"])
+"""Of a round."""
+GOALS = {DEPTH_1: 2.5, DEPTH_16: 0.3}
+"""At most so many µs more per request with TLS 1.3."""
 
 
 @dataclass
 class Measured:
-    """A case's rounds: microseconds of processor time per request."""
+    """A client's rounds, by the way in which it was asked."""
 
     name: str
-    depth: int
-    connect: Connect
-    plain_us: list[float] = field(default_factory=list)
-    tls_us: list[float] = field(default_factory=list)
+    ways: Sequence[str]
+    measure: Callable[[Run], Report]
+    reports: dict[str, list[Report]] = field(default_factory=dict)
 
-    @property
-    def more_us(self) -> list[float]:
-        """What TLS costs, round by round."""
-        return [tls - plain for tls, plain in zip(self.tls_us, self.plain_us, strict=True)]
+    def us(self, way: str) -> list[float]:
+        """Microseconds of the server's processor time per request, round by round."""
+        return [float(report[FIGURE]) for report in self.reports[way]]
 
+    def more_us(self, way: str) -> list[float]:
+        """What the way costs more than the plain one, round by round."""
+        return [inside - plain for inside, plain in zip(self.us(way), self.us(PLAIN), strict=True)]
 
-@contextlib.contextmanager
-def rowsocket(server: RowSocketOverTcp, tls: ssl.SSLContext | None) -> Iterator[Ask]:
-    """Finds by primary key."""
-    with RawConnection(server.read_address(), tls=tls) as wire:
-        assert wire.ask(f"P\t1\t{CASE.database}\tuser\t\t{COLUMNS}".encode()) == b"0\t1"
-
-        def ask(keys: list[int]) -> None:
-            wire.send(b"".join(b"1\t=\t1\t%d\n" % key for key in keys))
-            for line in wire.lines(len(keys)):
-                if not line.startswith(b"0\t3\tuser"):
-                    raise ServerFailure(f"a wrong answer: {line!r}")
-
-        yield ask
-
-
-@contextlib.contextmanager
-def sql(server: RowSocketOverTcp, tls: ssl.SSLContext | None) -> Iterator[Ask]:
-    """A prepared SELECT, in the binary protocol."""
-    options: dict[str, Any] = {"ssl_disabled": True} if tls is None else {"ssl": tls}
-    session = pymysql.connect(
-        host="localhost",
-        port=int(str(server.options["port"])),
-        user="bench",
-        password="bench",
-        database=CASE.database,
-        **options,
-    )
-    with contextlib.closing(session):
-        with session.cursor() as cursor:
-            cursor.execute("SHOW STATUS LIKE 'Ssl_cipher'")
-            assert (cursor.fetchall()[0][1] != "") == (tls is not None)
-        hidden: Any = session
-        statement = f"SELECT {COLUMNS} FROM user WHERE user_id = ?".encode()
-        hidden._execute_command(PREPARE, statement)
-        (number_of,) = struct.unpack("<I", hidden._read_packet().get_all_data()[1:5])
-        for _ in range(2 + 1 + COLUMNS.count(",") + 1):
-            hidden._read_packet()  # the parameter, the columns, and the end of both
-
-        def ask(keys: list[int]) -> None:
-            for key in keys:
-                hidden._execute_command(
-                    EXECUTE, struct.pack("<IBIBBBBq", number_of, 0, 1, 0, 1, BIGINT, 0, key)
-                )
-                columns = hidden._read_packet().get_all_data()[0]
-                for _ in range(columns + 1):
-                    hidden._read_packet()
-                if b"user" not in hidden._read_packet().get_all_data():
-                    raise ServerFailure("a wrong answer of SQL")
-                hidden._read_packet()
-
-        yield ask
+    def busy(self, way: str) -> float:
+        """How many cores the server kept busy."""
+        return statistics.median(float(report["server_busy"]) for report in self.reports[way])
 
 
 def run(
-    environment: Environment, folder: Path, progress: Progress, *, rounds: int, seconds: float
+    environment: Environment,
+    folder: Path,
+    progress: Progress,
+    *,
+    rounds: int,
+    seconds: float,
+    rows_max: int | None = None,
 ) -> list[Measured]:
-    """All rounds. Raises ServerFailure."""
-    found = [
-        Measured("RowSocket, depth 1", 1, rowsocket),
-        Measured("RowSocket, depth 16", 16, rowsocket),
-        Measured("SQL, prepared", 1, sql),
-    ]
-    template = Template(lambda: servers.folder, [CASE], progress.say)
+    """All rounds. Raises WrongAnswer, ServerFailure."""
+    case = replace(CASE, rows=min(CASE.rows, rows_max or CASE.rows))
+    template = Template(lambda: servers.folder, [case], progress.say)
     with (
         tempfile.TemporaryDirectory(prefix="rs-bench-tls-") as made,
         Servers(environment, progress.say, template) as servers,
         (folder / "tls.jsonl").open("w", encoding="utf-8") as lines,
     ):
-        facts = {"kind": "facts", **gather(environment), "rounds": rounds, "seconds": seconds}
-        print(json.dumps(facts), file=lines)
+
+        def note(line: Mapping[str, object]) -> None:
+            print(json.dumps(line), file=lines, flush=True)
+
+        note({"kind": "facts", **gather(environment), "rounds": rounds, "seconds": seconds})
         authority = Authority(Path(made))
-        server = servers.database(RowSocketOverTcp, {"skip-log-bin": None, **authority.server_options()})
-        maria = server.sql
-        assert isinstance(maria, RowSocketOverTcp)
-        maria.sql("CREATE USER bench@localhost IDENTIFIED BY 'bench'")
-        maria.sql("GRANT SELECT ON *.* TO bench@localhost")
+        (authority.folder / AUTHORITY_FILE).symlink_to(authority.file)
+        authority.sign(CLIENT)
+        found = _clients(servers, case, authority)
         for round_number in range(1, rounds + 1):
             for one in found:
-                for tls, times in ((None, one.plain_us), (authority.context(), one.tls_us)):
-                    with one.connect(maria, tls) as ask:
-                        times.append(_us_per_request(server.pid, ask, one.depth, seconds))
-                line = {"case": one.name, "round": round_number}
-                print(
-                    json.dumps({**line, "plain_us": one.plain_us[-1], "tls_us": one.tls_us[-1]}), file=lines
-                )
-                progress.measured(f"{one.name}: {one.plain_us[-1]:.2f} and {one.tls_us[-1]:.2f} µs")
+                for way in one.ways if round_number % 2 else reversed(one.ways):
+                    tls = None if way == PLAIN else Tls(authority.file, way)
+                    report = one.measure(Run(seconds=seconds, seed=round_number, tls=tls))
+                    one.reports.setdefault(way, []).append(report)
+                    note({"kind": "run", "client": one.name, "way": way, "round": round_number, **report})
+                    progress.measured(f"{one.name}, {way}: {report[FIGURE]:.2f} µs")
     return found
 
 
-def _us_per_request(pid: int, ask: Ask, depth: int, seconds: float) -> float:
-    chance = random.Random(1)
-    asked = 0
-    ask([1])
-    before = _cpu_ns(pid)
-    end_s = time.monotonic() + seconds
-    while time.monotonic() < end_s:
-        ask([chance.randint(1, ROWS) for _ in range(depth)])
-        asked += depth
-    spent_ns = [ns - before.get(thread, 0) for thread, ns in _cpu_ns(pid).items()]
-    return max(spent_ns) / 1000 / asked
+def _clients(servers: Servers, case: Case, authority: Authority) -> list[Measured]:
+    options = {**ONE_THREAD, **authority.server_options()}
+    rowsocket = RowSocket(servers, "rowsocket", options)
+    found = [
+        Measured(name, WAYS["rowsocket"], partial(rowsocket.measure, replace(case, in_flight=depth)))
+        for name, depth in ((DEPTH_1, 1), (DEPTH_16, 16))
+    ]
+    sysbench = Sysbench(servers, options)
+    reason = sysbench.cannot(case)
+    if reason:
+        servers.say(f"SQL is left out: {reason}")
+        return found
+    return found + [
+        Measured(name, WAYS["sysbench"], partial(sysbench.steady, replace(case, connections=sessions)))
+        for name, sessions in SESSIONS.items()
+    ]
 
 
-def _cpu_ns(pid: int) -> dict[str, int]:
-    """What each thread of the server has used."""
-    used = {}
-    for task in Path(f"/proc/{pid}/task").iterdir():
-        with contextlib.suppress(FileNotFoundError, ProcessLookupError):
-            used[task.name] = int((task / "schedstat").read_text().split()[0])
-    return used
-
-
-def table(found: list[Measured]) -> str:
-    """The medians of the rounds, and the quartiles of what TLS costs more."""
-    lines = ["| client | plain, µs | TLS, µs | more, µs | half of the rounds |", "|---|---|---|---|---|"]
+def table(found: Sequence[Measured]) -> str:
+    """The medians of the rounds, how certain what TLS costs more is, and the goals."""
+    lines = [
+        "| client | plain, µs | inside | µs | more, µs | 95 % of the median | cores busy, plain and inside |",
+        "|---|---|---|---|---|---|---|",
+    ]
     for one in found:
-        plain, tls = statistics.median(one.plain_us), statistics.median(one.tls_us)
-        more = quartiles(one.more_us)
-        half = f"{more.least:.2f} to {more.most:.2f}"
-        lines.append(f"| {one.name} | {plain:.2f} | {tls:.2f} | {more.median:.2f} | {half} |")
+        for way in one.ways[1:]:
+            more = median_interval(one.more_us(way))
+            plain, inside = statistics.median(one.us(PLAIN)), statistics.median(one.us(way))
+            lines.append(
+                f"| {one.name} | {number(plain)} | {way} | {number(inside)} | {more.median:.2f} |"
+                f" {more.least:.2f} to {more.most:.2f} | {one.busy(PLAIN):.2f}, {one.busy(way):.2f} |"
+            )
+    lines.append("")
+    for one in found:
+        if one.name in GOALS:
+            more_us, most_us = statistics.median(one.more_us(TLS_1_3)), GOALS[one.name]
+            verdict = "met" if more_us <= most_us else "NOT MET"
+            lines.append(
+                f"- {one.name}: {more_us:.2f} µs more with {TLS_1_3} (goal: at most {most_us}): {verdict}."
+            )
     return "\n".join(lines)

@@ -28,11 +28,16 @@ class HandlerSocket(Protocol):
     def connect(self, address: Address) -> tuple[socket.socket, int]:
         """Open an index for each request, numbered from 1."""
         connection = dial(address)
+        exchange(connection, *self.opening())
+        return connection, 0
+
+    def opening(self) -> tuple[bytes, bytes]:
+        """The same."""
+        lines = []
         for number, request in enumerate(self.workload.requests, 1):
             table = request.table or self.workload.table.name
-            words = ["P", str(number), self.database, table, request.index, request.columns]
-            exchange(connection, ("\t".join(words) + "\n").encode(), b"0\t1\n")
-        return connection, 0
+            lines.append("\t".join(["P", str(number), self.database, table, request.index, request.columns]))
+        return "".join(f"{line}\n" for line in lines).encode(), b"0\t1\n" * len(lines)
 
     def request(self, request: Request) -> str:
         """The line."""
@@ -70,6 +75,10 @@ class Floor(RowSocket):
     def connect(self, address: Address) -> tuple[socket.socket, int]:
         """Nothing is to be opened."""
         return dial(address), 0
+
+    def opening(self) -> tuple[bytes, bytes]:
+        """Nothing."""
+        return b"", b""
 
     def reply(self, request: Request) -> str:
         """The answer to a request in the middle, whatever was asked."""

@@ -40,6 +40,12 @@ class Protocol(ABC):
         """A connection that is ready for requests, and its own number. Raises OSError, WrongAnswer."""
         return dial(address), 0
 
+    def opening(self) -> tuple[bytes, bytes]:
+        """What a connection asks before the load, and the only right answer, for a player that makes the
+        connections' TLS itself. Raises WrongAnswer where what is asked depends on an answer.
+        """
+        raise WrongAnswer(f"{self.name} cannot be played inside TLS")
+
     @abstractmethod
     def request(self, request: Request) -> str:
         """The bytes of a request, as `forms` has them."""
