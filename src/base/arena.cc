@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/limits.h"
 #include "base/memory.h"
 
 namespace rowsocket {
@@ -57,7 +58,8 @@ char* Arena::allocate_block(size_t byte_count) {
   }
   const size_t rounded = (byte_count + (alignment - 1)) & ~(alignment - 1);
   // The first block has the common size whatever is asked first, so that `reset` never keeps a huge one.
-  const size_t grown = last_ == nullptr ? first_block_bytes : std::max(first_block_bytes, rounded + header);
+  const size_t grown =
+      last_ == nullptr ? limits::arena_bytes_first : std::max(limits::arena_bytes_first, rounded + header);
   auto* const block = reinterpret_cast<Block*>(take_memory(grown));
   if (block == nullptr) {
     return nullptr;

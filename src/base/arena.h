@@ -78,7 +78,6 @@ class Arena {
     size_t byte_count;
   };
   static constexpr size_t alignment = alignof(std::max_align_t);
-  static constexpr size_t first_block_bytes = size_t{16} * 1024;
 
   [[nodiscard]] char* allocate_block(size_t byte_count);
   /// Not inline: where the size is known, GCC makes a slow string instruction of memcpy.

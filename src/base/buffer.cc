@@ -4,12 +4,10 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/limits.h"
 #include "base/memory.h"
 
 namespace rowsocket {
-namespace {
-constexpr size_t capacity_first = 4096;
-}
 
 Buffer::Buffer(Buffer&& other) noexcept { *this = std::move(other); }
 
@@ -48,7 +46,7 @@ bool Buffer::grow(size_t byte_count) {
     back_ = used;
     return true;
   }
-  const size_t wanted = std::min(std::max({capacity_first, used + byte_count, capacity_ * 2}),
+  const size_t wanted = std::min(std::max({limits::buffer_bytes_first, used + byte_count, capacity_ * 2}),
                                  std::max(bytes_max_, used + byte_count));
   const bool grows = memory_grows(capacity_) && wanted - back_ >= byte_count && wanted > capacity_;
   char* const moved = grows ? grow_memory(begin_, capacity_, wanted) : take_memory(wanted);

@@ -5,6 +5,8 @@
 #include <cstdio>
 #include <cstdlib>
 
+#include "base/limits.h"
+
 namespace rowsocket {
 namespace {
 
@@ -12,9 +14,6 @@ namespace {
 // NOLINTNEXTLINE(concurrency-mt-unsafe)
 std::atomic<bool> aborts{std::getenv("ROWSOCKET_ABORT_ON_BROKEN_INVARIANTS") != nullptr};
 std::atomic<uint64_t> broken{0};
-
-/// A bug that strikes often must not fill a disk.
-constexpr uint64_t lines_max = 20;
 
 }  // namespace
 
@@ -24,7 +23,7 @@ uint64_t broken_invariants() { return broken.load(std::memory_order_relaxed); }
 
 void detail::break_invariant(const char* what, SourceLocation where) {
   const uint64_t before = broken.fetch_add(1, std::memory_order_relaxed);
-  if (before < lines_max) {  // a server's error log is its stderr
+  if (before < limits::broken_invariants_logged_max) {  // a server's error log is its stderr
     std::fprintf(stderr, "rowsocket: a bug, please report it: not true: %s (%s:%d)\n", what, where.file,
                  where.line);
   }

@@ -35,6 +35,14 @@ bool has_surplus(const Request& request, const engine::Selection& selection) {
                      [&selection](const Assignment& one) { return one.column >= selection.column_count(); });
 }
 
+void tell_failures(Reply& reply, size_t row_count, ErrorCode reason) {
+  RowOutcome outcome{};
+  outcome.error = reason;
+  for (size_t told = 0; told < row_count; ++told) {
+    reply.inserted(outcome);
+  }
+}
+
 }  // namespace
 
 Begin Runner::run(engine::Selection& selection, const Request& request, RowCounts& rows, Error& error) {
@@ -120,60 +128,63 @@ Begin Runner::run_statement(engine::Selection& selection, const Request& request
   return error.reason == Reason::row_locked && transaction_.may_run_again() ? Begin::wait : Begin::failed;
 }
 
-/// An insert in which each row is a statement of its own. A row that waits for a lock makes all of them wait:
-/// those before it are undone with the transaction, so that the request can be presented again. Where they
-/// can not be undone, they are committed, and the row waits in place: who has the lock may itself wait for
-/// what the transaction held, as ALTER TABLE does. From there on each row is committed for itself, so that a
-/// transaction that is lost takes no other row with it. Where the request has to end, the rows that are left
-/// have failed.
+/// An insert in which each row is a statement of its own. Where the request has to end, the rows that are
+/// left have failed.
 Begin Runner::run_rows_alone(engine::Selection& selection, const Insert& insert, RowCounts& rows,
                              Error& error) {
   Reply& reply = *insert.reply;
   const size_t reply_begin = reply.out().size();
   RowCounts own_rows;
+  Begin begin = Begin::ready;
   reply.begin_outcomes();
-  ErrorCode reason = ErrorCode::none;  // to end
-  bool goes_on = false;                // behind a commit
-  for (size_t number = 0; number < insert.row_count; ++number) {
-    RowOutcome outcome{};
-    if (number > 0 && reason == ErrorCode::none) {
-      reason = bounds_.reason_to_end(1);
+  for (size_t number = 0; begin == Begin::ready && number < insert.row_count; ++number) {
+    const ErrorCode reason_to_end = number > 0 ? bounds_.reason_to_end(1) : ErrorCode::none;
+    if (reason_to_end != ErrorCode::none) {
+      tell_failures(reply, insert.row_count - number, reason_to_end);
+      break;
     }
-    if (reason != ErrorCode::none) {
-      outcome.error = reason;
-      reply.inserted(outcome);
-      continue;
-    }
-    Begin begin = goes_on ? run_row_and_commit(selection, insert, number, own_rows, outcome)
-                          : run_row_alone(selection, insert, number, own_rows, outcome);
-    const bool stays = number > 0 && !transaction_.may_run_again();
-    if (begin == Begin::wait && stays && !goes_on) {
-      if (error = transaction_.commit_and_go_on(); !error.ok()) {
-        rows.read += own_rows.read;
-        reply.out().truncate(reply_begin);
-        return Begin::failed;
-      }
-      goes_on = true;
-      begin = run_row_and_commit(selection, insert, number, own_rows, outcome);
-    }
-    bounds_.add_rows(1);
-    const bool is_put_off = begin != Begin::ready && begin != Begin::failed && !stays;
-    if (is_put_off && !in_group_ && own_rows.changed() > 0) {
-      session_.lose_transaction();
-    }
-    if (is_put_off || transaction_.is_lost()) {
-      error = std::move(outcome.error);
-      rows.read += own_rows.read;
-      reply.out().truncate(reply_begin);
-      return begin == Begin::ready ? Begin::failed : begin;
-    }
-    if (begin != Begin::ready && outcome.error.ok()) {
-      outcome.error = ErrorCode::cannot_lock_table;
-    }
-    reply.inserted(outcome);
+    begin = run_next_row(selection, insert, number, own_rows, error);
+  }
+  if (begin != Begin::ready) {
+    rows.read += own_rows.read;
+    reply.out().truncate(reply_begin);
+    return begin;
   }
   reply.end_outcomes();
   rows.add_all(own_rows);
+  return Begin::ready;
+}
+
+/// `ready`: the row's outcome is told, be it an error; anything else is about the whole insert. A row that
+/// waits for a lock makes all of them wait: those before it are undone with the transaction, so that the
+/// request can be presented again. Where they can not be undone, they are committed, and the row waits in
+/// place: who has the lock may itself wait for what the transaction held, as ALTER TABLE does. From there on
+/// each row is committed for itself, so that a transaction that is lost takes no other row with it.
+Begin Runner::run_next_row(engine::Selection& selection, const Insert& insert, size_t number, RowCounts& rows,
+                           Error& error) {
+  RowOutcome outcome{};
+  Begin begin = transaction_.goes_on() ? run_row_and_commit(selection, insert, number, rows, outcome)
+                                       : run_row_alone(selection, insert, number, rows, outcome);
+  const bool stays = number > 0 && !transaction_.may_run_again();
+  if (begin == Begin::wait && stays && !transaction_.goes_on()) {
+    if (error = transaction_.commit_and_go_on(); !error.ok()) {
+      return Begin::failed;
+    }
+    begin = run_row_and_commit(selection, insert, number, rows, outcome);
+  }
+  bounds_.add_rows(1);
+  const bool is_put_off = begin != Begin::ready && begin != Begin::failed && !stays;
+  if (is_put_off && !in_group_ && rows.changed() > 0) {
+    session_.lose_transaction();
+  }
+  if (is_put_off || transaction_.is_lost()) {
+    error = std::move(outcome.error);
+    return begin == Begin::ready ? Begin::failed : begin;
+  }
+  if (begin != Begin::ready && outcome.error.ok()) {
+    outcome.error = ErrorCode::cannot_lock_table;
+  }
+  insert.reply->inserted(outcome);
   return Begin::ready;
 }
 

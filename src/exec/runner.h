@@ -65,6 +65,8 @@ class Runner {
                                             RowCounts& rows, Error& error, const RunOn& run_on);
   [[nodiscard]] engine::Begin run_rows_alone(engine::Selection& selection, const Insert& insert,
                                              RowCounts& rows, Error& error);
+  [[nodiscard]] engine::Begin run_next_row(engine::Selection& selection, const Insert& insert, size_t number,
+                                           RowCounts& rows, Error& error);
   [[nodiscard]] engine::Begin run_row_and_commit(engine::Selection& selection, const Insert& insert,
                                                  size_t number, RowCounts& rows, RowOutcome& outcome);
   [[nodiscard]] bool may_wait_on();

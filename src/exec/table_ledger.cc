@@ -7,12 +7,6 @@
 #include "base/limits.h"
 
 namespace rowsocket::exec {
-namespace {
-
-/// How often it is asked how long a tick takes: that is known better and better, and hardly changes.
-constexpr uint32_t adds_per_look = 65'536;
-
-}  // namespace
 
 TableLedger::TableLedger(TableStatistics& all, engine::Session& session)
     : all_(all), session_(session), epochs_(all.epochs()) {
@@ -135,7 +129,7 @@ void TableLedger::begin_epochs() {
 }
 
 void TableLedger::look_at_rate() {
-  adds_to_next_look_ = adds_per_look;
+  adds_to_next_look_ = limits::requests_per_look_at_ticks;
   ns_per_mebitick_ = all_.rate_.ns_per_mebitick();
 }
 

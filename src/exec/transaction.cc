@@ -56,7 +56,7 @@ Error Transaction::commit_and_go_on() {
     roll_back();
     static_cast<void>(session_.commit_and_go_on());  // of nothing: the request still must not run again
   }
-  is_open_ = writes_ = true;
+  is_open_ = writes_ = goes_on_ = true;
   return error;
 }
 
@@ -67,8 +67,7 @@ void Transaction::roll_back() {
 
 void Transaction::forget() {
   gtid_places_.clear();
-  is_open_ = false;
-  writes_ = false;
+  is_open_ = writes_ = goes_on_ = false;
   uncommitted_ = {};
 }
 

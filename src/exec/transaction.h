@@ -60,6 +60,8 @@ class Transaction {
   /// In the middle of a request that must not run again. An error: what was done since the last commit is
   /// undone, as far as it can be.
   [[nodiscard]] Error commit_and_go_on();
+  /// That was done, or tried, in the request that is under way.
+  [[nodiscard]] bool goes_on() const { return goes_on_; }
   void roll_back();
 
  private:
@@ -77,6 +79,7 @@ class Transaction {
   Counters& counters_;
   bool is_open_ = false;                ///< something began since the last commit or rollback
   bool writes_ = false;                 ///< and it may have changed rows
+  bool goes_on_ = false;                ///< behind a commit in the middle of a request
   RowCounts uncommitted_;               ///< rows changed by it
   std::vector<GtidPlace> gtid_places_;  ///< in order of execution: ascending within each output
 };

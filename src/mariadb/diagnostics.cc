@@ -110,12 +110,12 @@ Error interruption_error(const THD* thd) {
     return Error(ErrorCode::sql, ER_OPTION_PREVENTS_STATEMENT, thd->killed_err->msg);
   }
   Error error(ErrorCode::sql, ER_QUERY_INTERRUPTED, "interrupted");
-  error.reason = ServerThread::of(thd).gave_way() ? Reason::row_locked : Reason::none;
+  error.reason = ServerThread::of(thd).row_waits().gave_way() ? Reason::row_locked : Reason::none;
   return error;
 }
 
 bool waited_for_row(THD* thd, const Error& error) {
-  if (is_interruption(error.number) && ServerThread::of(thd).gave_way()) {
+  if (is_interruption(error.number) && ServerThread::of(thd).row_waits().gave_way()) {
     return true;
   }
   if (error.number == ER_LOCK_WAIT_TIMEOUT) {
@@ -159,7 +159,7 @@ Error engine_error(THD* thd, handler* file, int handler_code) {
     return error;
   }
   error.number = handler_code;
-  const bool gave_way = is_interruption(handler_code) && ServerThread::of(thd).gave_way();
+  const bool gave_way = is_interruption(handler_code) && ServerThread::of(thd).row_waits().gave_way();
   error.reason = gave_way ? Reason::row_locked : reason_of(handler_code);
   error.code =
       is_stopping(thd) && is_interruption(handler_code) ? ErrorCode::shutting_down : ErrorCode::engine;

@@ -66,21 +66,21 @@ bool needs_new_partition(THD* thd, TABLE_LIST* first) {
   return false;
 }
 
-void HeldBackPartitions::hold_back(TABLE_LIST* first) {
+void FixedPartitions::fix(TABLE_LIST* first) {
   for (TABLE_LIST* list = first; list != nullptr; list = list->next_global) {
     const TABLE* const table = list->table;
     if (table != nullptr && keeps_history_in_steps(table) && table->part_info->vers_info->auto_hist) {
-      held_.push_back(table->part_info->vers_info);
+      fixed_.push_back(table->part_info->vers_info);
       table->part_info->vers_info->auto_hist = false;
     }
   }
 }
 
-void HeldBackPartitions::release() {
-  for (Vers_part_info* const info : held_) {
+void FixedPartitions::release() {
+  for (Vers_part_info* const info : fixed_) {
     info->auto_hist = true;
   }
-  held_.clear();
+  fixed_.clear();
 }
 
 NewPartitions::NewPartitions(THD* thd, ulong patience_s)

@@ -13,7 +13,7 @@
 //   open again . with or without a new partition. Without one the last partition takes the history, as in SQL
 //                where the exclusive lock was not to be had
 //
-// Statements of triggers add no partitions (HeldBackPartitions). The tables that triggers change stand in the
+// Statements of triggers add no partitions (FixedPartitions). The tables that triggers change stand in the
 // list of tables, too, so the partition that such a table needs is added before the request that fires them.
 //
 // A step of its own for two reasons. Only the session can close its other openings of the table. And where
@@ -38,23 +38,23 @@ void put_off_new_partitions(THD* thd, TABLE_LIST* first);
 /// a partition that no session is adding.
 [[nodiscard]] bool needs_new_partition(THD* thd, TABLE_LIST* first);
 
-/// While it lives after `hold_back`, no statement of a trigger adds partitions to the tables. `open_tables`
+/// While it lives after `fix`, no statement of a trigger adds partitions to the tables. `open_tables`
 /// of such a statement would do so in the middle of ours: it commits the statement and opens the table anew,
 /// and changes are missing in the binlog. Where another session is about to add one, it would try again and
 /// again, without a pause and without an end, because the other session waits for this one's transaction.
-class HeldBackPartitions {
+class FixedPartitions {
  public:
-  HeldBackPartitions() = default;
-  HeldBackPartitions(const HeldBackPartitions&) = delete;
-  HeldBackPartitions& operator=(const HeldBackPartitions&) = delete;
+  FixedPartitions() = default;
+  FixedPartitions(const FixedPartitions&) = delete;
+  FixedPartitions& operator=(const FixedPartitions&) = delete;
 
   /// The tables are open, and stay open until `release`.
-  void hold_back(TABLE_LIST* first);
+  void fix(TABLE_LIST* first);
   /// Before the tables are closed: the next session that uses them adds partitions.
   void release();
 
  private:
-  std::vector<Vers_part_info*> held_;  ///< of tables that the server may add partitions to
+  std::vector<Vers_part_info*> fixed_;  ///< of tables that the server may add partitions to
 };
 
 /// Adds the partitions that a table needs. It is told of the tables while they are open, and adds when they

@@ -77,7 +77,7 @@ class OpenTable {
   }
   void forget_use() { used_in_transaction_ = UINT64_MAX; }
   /// Before the end of the statement closes what it opened, or after: nothing where the table is kept.
-  void about_to_close() { held_back_.release(); }
+  void about_to_close() { fixed_partitions_.release(); }
   void forget();
 
   // Of the opening.
@@ -153,9 +153,9 @@ class OpenTable {
   engine::Intent intent_;
   uint64_t generation_ = 0;
   TABLE_LIST list_;
-  HeldBackPartitions held_back_;  ///< of the tables of the list, while the statement has them open
-  uint8 events_ = 0;              ///< of triggers, that the request can fire
-  uint table_count_ = 0;          ///< it and those that were opened with it
+  FixedPartitions fixed_partitions_;  ///< of the tables of the list, while the statement has them open
+  uint8 events_ = 0;                  ///< of triggers, that the request can fire
+  uint table_count_ = 0;              ///< it and those that were opened with it
   TABLE* table_ = nullptr;
   MYSQL_LOCK* lock_ = nullptr;
   uint64_t account_ = engine::own_account;

@@ -13,8 +13,6 @@ constexpr ulong patient_for_table_s = limits::table_wait_ms / 1000;
 
 }  // namespace
 
-using RowPatience = ServerThread::RowPatience;
-
 ulong Patience::for_tables_s(bool goes_on) const {
   const ulong timeout_s = global_system_variables.lock_wait_timeout;
   return goes_on               ? std::min<ulong>(timeout_s, patient_for_table_s)

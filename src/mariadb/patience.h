@@ -16,8 +16,8 @@
 #include <chrono>
 #include <cstdint>
 
+#include "mariadb/row_waits.h"
 #include "mariadb/server_headers.h"
-#include "mariadb/server_thread.h"
 
 namespace rowsocket::mariadb {
 
@@ -38,12 +38,12 @@ class Patience {
   [[nodiscard]] ulong for_tables_s(bool goes_on) const;
   /// How long a request that changes rows waits for one. `must_finish`: it may do, or has done, what no
   /// rollback takes back. `others_wait`: see engine::SessionOptions::others_wait_for_rows.
-  [[nodiscard]] ServerThread::RowPatience for_rows(bool must_finish, bool others_wait, Instant now) const;
+  [[nodiscard]] RowPatience for_rows(bool must_finish, bool others_wait, Instant now) const;
   /// What is left of a time-out for a session that is patient, in whole seconds.
   [[nodiscard]] ulong left_s(ulong timeout_s) const;
   /// A request has waited for a row, and in vain. The next requests for the row poll for a while, instead of
   /// holding up all clients for a second each.
-  void note_row_kept(ServerThread::RowPatience waited);
+  void note_row_kept(RowPatience waited);
 
   /// Whether a new partition for history is tried at this time.
   [[nodiscard]] bool tries_new_history(Instant now) const { return now >= no_new_history_until_; }

@@ -135,7 +135,7 @@ Error Rights::become(uint64_t number) {
     const std::shared_ptr<const Account> account = Accounts::all().find(number);
     number_ = engine::own_account;
     leave();
-    ServerThread::of(thd_).forget_random_numbers();
+    ServerThread::of(thd_).random_numbers().forget();
     if (account == nullptr || !take_names(account)) {
       return Error(ErrorCode::not_authenticated, "there is no such account (any more)");
     }

@@ -2,7 +2,6 @@
 #include "mariadb/server_headers.h"
 // The server's headers come first.
 #include <algorithm>
-#include <cstring>
 #include <iterator>
 #include <stdexcept>
 #include <utility>
@@ -18,30 +17,7 @@ using engine::Intent;
 
 namespace {
 
-/// innodb_lock_wait_timeout; nullptr in a server without InnoDB.
-sys_var* find_row_lock_variable() {
-  mysql_prlock_rdlock(&LOCK_system_variables_hash);
-  sys_var* const variable = intern_find_sys_var(STRING_WITH_LEN("innodb_lock_wait_timeout"));
-  mysql_prlock_unlock(&LOCK_system_variables_hash);
-  return variable;
-}
-
-/// Another session waits for a metadata lock that the THD holds: for one of a table, or that of backups,
-/// which FLUSH TABLES WITH READ LOCK and read_only take, too.
-bool is_waited_for(const THD* thd) {
-  struct Search {
-    const THD* holder;
-    bool found;
-  } search{thd, false};
-  const auto look = [](MDL_ticket* ticket, void* argument, bool is_granted) -> int {
-    auto& looking = *static_cast<Search*>(argument);
-    looking.found |= is_granted && ticket->get_ctx()->get_thd() == looking.holder &&
-                     ticket->has_pending_conflicting_lock();
-    return looking.found ? 1 : 0;
-  };
-  static_cast<void>(mdl_iterate(look, &search));
-  return search.found;
-}
+constexpr size_t command_block_bytes = 8192;  ///< the first one is kept between commands
 
 }  // namespace
 
@@ -58,7 +34,7 @@ void ServerThread::was_killed(THD* thd) {
 /// What flushes to a disk is left out: commits happen between requests, and belong together.
 void ServerThread::begins_to_wait(THD* thd, int what) {
   if (what == THD_WAIT_ROW_LOCK) {
-    of(thd).note_row_wait(true);
+    of(thd).row_waits().note_wait(true);
   }
   switch (what) {
     case THD_WAIT_DISKIO:
@@ -77,24 +53,7 @@ void ServerThread::begins_to_wait(THD* thd, int what) {
   }
 }
 
-void ServerThread::has_waited(THD* thd) { of(thd).note_row_wait(false); }
-
-/// InnoDB holds no latch when a wait for a row begins or ends.
-void ServerThread::note_row_wait(bool waits) {
-  if (may_give_way_) {
-    const MutexLock lock(row_wait_mutex_);
-    waits_for_row_ = waits;
-  }
-}
-
-/// While the wait lasts: its end waits for us, so that nothing else of the session is interrupted.
-void ServerThread::give_way() {
-  const MutexLock lock(row_wait_mutex_);
-  if (waits_for_row_ && is_waited_for(thd_)) {
-    gave_way_.store(true);
-    thd_->awake(KILL_QUERY);
-  }
-}
+void ServerThread::has_waited(THD* thd) { of(thd).row_waits().note_wait(false); }
 
 /// Who sends a KILL has both locks from before it asks whose the session is until it is killed. So none comes
 /// later that was allowed earlier. (KILL USER asks without the locks.)
@@ -143,57 +102,65 @@ scheduler_functions* ServerThread::notifying_scheduler() {
 }
 
 THD* make_thd(my_thread_id id) {
-  constexpr size_t further_bytes = 8192;
+  constexpr size_t further_bytes = 8192;  // what else it takes while it is made
   if (global_system_variables.max_mem_used < sizeof(THD) + further_bytes) {
     throw std::runtime_error("max_session_mem_used is less than a session takes");
   }
   return new THD(id);
 }
 
-ServerThread::ServerThread(Intent intent, const Owner& owner) : intent_(intent), owner_(owner) {
-  init_sql_alloc(PSI_NOT_INSTRUMENTED, &command_memory_, 8192, 8192, MYF(0));
-  create();
+ServerThread::Memory::Memory(THD* thd) : of_session(thd->mem_root) {
+  init_sql_alloc(PSI_NOT_INSTRUMENTED, &of_command, command_block_bytes, command_block_bytes, MYF(0));
+}
+
+ServerThread::ServerThread(Intent intent, const Owner& owner)
+    : intent_(intent),
+      owner_(owner),
+      thd_(begin_thread()),
+      memory_(thd_),
+      random_numbers_(thd_),
+      user_statistics_(thd_),
+      row_waits_(thd_) {
+  take_over_settings(false);
   thd_->event_scheduler.data = this;
   thd_->scheduler = notifying_scheduler();
   server_threads.insert(thd_);
 }
 
-void ServerThread::create() {
+/// The THD of a thread that begins.
+THD* ServerThread::begin_thread() {
   my_thread_init();
   const my_thread_id id = next_thread_id();
   instrument_thread(id);
-  thd_ = make_thd(id);
-  thd_->thread_stack = static_cast<char*>(__builtin_frame_address(0));
-  thd_->store_globals();
-  thd_->system_thread = SYSTEM_THREAD_GENERIC;
-  thd_->set_command(COM_SLEEP);        // KILL does not find daemons
-  thd_->security_ctx->user = nullptr;  // "system user": an account may KILL sessions that have its name
-  thd_->security_ctx->host_or_ip = "rowsocket";
-  strmake_buf(thd_->security_ctx->priv_user, "rowsocket");  // what CURRENT_USER() says
-  thd_->security_ctx->master_access = NO_ACL;               // read_only concerns us like any user
-  thd_->security_ctx->db_access = NO_ACL;
+  THD* const thd = make_thd(id);
+  thd->thread_stack = static_cast<char*>(__builtin_frame_address(0));
+  thd->store_globals();
+  thd->system_thread = SYSTEM_THREAD_GENERIC;
+  thd->set_command(COM_SLEEP);        // KILL does not find daemons
+  thd->security_ctx->user = nullptr;  // "system user": an account may KILL sessions that have its name
+  thd->security_ctx->host_or_ip = "rowsocket";
+  strmake_buf(thd->security_ctx->priv_user, "rowsocket");  // what CURRENT_USER() says
+  thd->security_ctx->master_access = NO_ACL;               // read_only concerns us like any user
+  thd->security_ctx->db_access = NO_ACL;
   // Audit plugins are told of clients (trail.h), and of nothing that the session does in its own name: those
   // for all classes of events count as found, and none is.
-  std::fill(std::begin(thd_->audit_class_mask), std::end(thd_->audit_class_mask), ~0UL);
-  my_net_init(&thd_->net, nullptr, thd_, MYF(MY_THREAD_SPECIFIC));
-  lex_start(thd_);
-  thd_->init_for_queries();
-  session_memory_ = thd_->mem_root;
-  thd_->count_cuted_fields = CHECK_FIELD_WARN;
-  thd_->abort_on_warning = true;
-  row_lock_variable_ = find_row_lock_variable();
-  seed_random_numbers();
-  take_over_settings(false);
+  std::fill(std::begin(thd->audit_class_mask), std::end(thd->audit_class_mask), ~0UL);
+  my_net_init(&thd->net, nullptr, thd, MYF(MY_THREAD_SPECIFIC));
+  lex_start(thd);
+  thd->init_for_queries();
+  thd->count_cuted_fields = CHECK_FIELD_WARN;
+  thd->abort_on_warning = true;
+  return thd;
 }
 
 ServerThread::~ServerThread() {
   server_threads.erase(thd_);
   lex_end(thd_->lex);
-  thd_->mem_root = session_memory_;
+  thd_->mem_root = memory_.of_session;
   thd_->reset_globals();
   thd_->store_globals();
   delete thd_;
-  free_root(&command_memory_, MYF(0));
+  free_root(&memory_.of_command, MYF(0));
   leave_thread();
   my_thread_end();
 }
@@ -216,7 +183,7 @@ void ServerThread::take_over_settings(bool is_cluster_client) {
   system_variables& own = thd_->variables;
   const ulonglong transaction_bits = own.option_bits & of_transaction;
   settings_.take_over(thd_);
-  memory_max_bytes_ = own.max_mem_used;
+  memory_.max_bytes = own.max_mem_used;
   limit_memory(false);
   if (took_too_much_memory(thd_)) {
     forget_kill();  // the limit was taken over before the memory for the others
@@ -240,8 +207,7 @@ void ServerThread::take_over_settings(bool is_cluster_client) {
     own.option_bits |= OPTION_AUTOCOMMIT;
     thd_->server_status |= SERVER_STATUS_AUTOCOMMIT;
   }
-  row_patience_ = RowPatience::full;  // what was taken over
-  wait_for_rows(RowPatience::second);
+  row_waits_.take_over_settings();
 }
 
 void ServerThread::begin_command(bool is_cluster_client, bool goes_on) {
@@ -253,38 +219,13 @@ void ServerThread::begin_command(bool is_cluster_client, bool goes_on) {
   if (is_of_query && !is_meant) {
     forget_kill();  // there was no query of ours to kill
   }
-  thd_->mem_root = &command_memory_;
+  thd_->mem_root = &memory_.of_command;
   thd_->set_query_id(next_query_id());
   thd_->set_time();
   if (settings_.have_changed(thd_->start_utime)) [[unlikely]] {
     take_over_settings(is_cluster_client);
   }
-  thd_->userstat_running = opt_userstat_running;
-  if (thd_->userstat_running) [[unlikely]] {
-    begin_user_statistics();
-  }
-}
-
-void ServerThread::begin_user_statistics() {
-  thd_->userstat_running = true;
-  thd_->start_cpu_time = my_getcputime();
-  statistics_began_us_ = microsecond_interval_timer();
-  std::memcpy(&thd_->org_status_var, &thd_->status_var, sizeof(thd_->status_var));
-  thd_->select_commands = thd_->update_commands = thd_->other_commands = 0;
-}
-
-/// The rows that were read are told to the session first, as at the end of a statement of SQL.
-void ServerThread::add_to_user_statistics(handler* file, const char* host) {
-  if (file != nullptr) {
-    file->update_global_table_stats();
-    thd_->update_stats();
-  }
-  const char* const host_before = std::exchange(thd_->security_ctx->host_or_ip, host);
-  const ulonglong start_before = std::exchange(thd_->start_utime, statistics_began_us_);
-  thd_->utime_after_query = thd_->utime_after_lock;  // Query_time is of SQL's statements
-  thd_->update_all_stats();
-  thd_->start_utime = start_before;
-  thd_->security_ctx->host_or_ip = host_before;
+  user_statistics_.begin_command();
 }
 
 void ServerThread::end_command() {
@@ -296,21 +237,19 @@ void ServerThread::end_command() {
   thd_->release_transactional_locks();
   thd_->transaction->all.reset();
   thd_->transaction->stmt.reset();
-  if (thd_->userstat_running) [[unlikely]] {
-    add_to_user_statistics(nullptr, thd_->security_ctx->host_or_ip);
-  }
+  user_statistics_.end_command();
   mysql_audit_release(thd_);
   if (thd_->is_error()) {
     clear_diagnostics(thd_);
   }
-  if (std::exchange(lex_is_used_, false)) {
+  if (std::exchange(memory_.lex_is_used, false)) {
     lex_end(thd_->lex);
-    thd_->mem_root = session_memory_;
-    free_root(session_memory_, MYF(MY_KEEP_PREALLOC));
+    thd_->mem_root = memory_.of_session;
+    free_root(memory_.of_session, MYF(MY_KEEP_PREALLOC));
     lex_start(thd_);  // its memory must outlive the command's
   }
-  thd_->mem_root = session_memory_;
-  free_root(&command_memory_, MYF(MY_KEEP_PREALLOC));
+  thd_->mem_root = memory_.of_session;
+  free_root(&memory_.of_command, MYF(MY_KEEP_PREALLOC));
 }
 
 /// What `THD::change_user` resets, but for what a session of ours keeps: its tables with their metadata
@@ -326,41 +265,8 @@ void ServerThread::reset(bool is_cluster_client) {
   thd_->first_successful_insert_id_in_prev_stmt_for_binlog = 0;
   thd_->auto_inc_intervals_forced.empty();  // SET insert_id
   thd_->user_time.val = 0;                  // SET timestamp
-  seed_random_numbers();                    // SET rand_seed1; what was read of it tells nothing either
+  random_numbers_.seed();                   // SET rand_seed1; what was read of it tells nothing either
   take_over_settings(is_cluster_client);
-}
-
-/// As the server does for a new connection. (It reads the numbers of all threads without a lock, too.)
-void ServerThread::seed_random_numbers() {
-  const auto seed = static_cast<ulong>(my_rnd(&sql_rand) * 0xffffffff);
-  my_rnd_init(&thd_->rand, seed + static_cast<ulong>(reinterpret_cast<intptr>(thd_)),
-              static_cast<ulong>(my_timer_cycles() + thd_->query_id));
-  rand_seed1_ = thd_->rand.seed1;
-  rand_seed2_ = thd_->rand.seed2;
-}
-
-void ServerThread::wait_for_rows(RowPatience patience, ulong rest_s) {
-  if (row_lock_variable_ == nullptr || (row_patience_ == patience && patience != RowPatience::rest)) {
-    return;
-  }
-  const auto seconds = static_cast<longlong>(patience == RowPatience::full     ? row_lock_timeout_s()
-                                             : patience == RowPatience::rest   ? rest_s
-                                             : patience == RowPatience::second ? 1
-                                                                               : 0);
-  set_var setting(thd_, OPT_SESSION, row_lock_variable_, &null_clex_str,
-                  new (thd_->mem_root) Item_int(thd_, seconds));
-  if (setting.check(thd_) == 0 && setting.update(thd_) == 0) {
-    row_patience_ = patience;
-  }
-  thd_->free_items();
-  clear_diagnostics(thd_);
-}
-
-ulong ServerThread::row_lock_timeout_s() const {
-  if (row_lock_variable_ == nullptr) {
-    return 0;
-  }
-  return *reinterpret_cast<const ulong*>(row_lock_variable_->value_ptr(thd_, OPT_GLOBAL, &null_clex_str));
 }
 
 }  // namespace rowsocket::mariadb

@@ -9,10 +9,12 @@
 #include <atomic>
 #include <utility>
 
-#include "base/mutex.h"
 #include "engine/engine.h"
 #include "mariadb/global_settings.h"
+#include "mariadb/random_numbers.h"
+#include "mariadb/row_waits.h"
 #include "mariadb/server_headers.h"
+#include "mariadb/user_statistics.h"
 
 namespace rowsocket::mariadb {
 
@@ -41,15 +43,19 @@ class ServerThread {
   [[nodiscard]] static ServerThread& of(const THD* thd) {
     return *static_cast<ServerThread*>(thd->event_scheduler.data);
   }
+  [[nodiscard]] RandomNumbers& random_numbers() { return random_numbers_; }
+  [[nodiscard]] UserStatistics& user_statistics() { return user_statistics_; }
+  [[nodiscard]] RowWaits& row_waits() { return row_waits_; }
+  [[nodiscard]] const RowWaits& row_waits() const { return row_waits_; }
 
   /// A value was taken that SQL takes with a warning only.
-  void note_lenience() { took_lenience_ = true; }
-  [[nodiscard]] bool take_lenience() { return std::exchange(took_lenience_, false); }
+  void note_lenience() { noted_.lenience = true; }
+  [[nodiscard]] bool take_lenience() { return std::exchange(noted_.lenience, false); }
 
   /// The binlog, or what a Galera node has in its place, did not take an event of a row: its cache is full,
   /// say.
-  void note_log_refusal() { log_refused_ = true; }
-  [[nodiscard]] bool take_log_refusal() { return std::exchange(log_refused_, false); }
+  void note_log_refusal() { noted_.log_refusal = true; }
+  [[nodiscard]] bool take_log_refusal() { return std::exchange(noted_.log_refusal, false); }
 
   /// From here on memory of the THD is the command's. `goes_on`: with the request of the last command, so a
   /// KILL QUERY since then is meant for it.
@@ -57,30 +63,14 @@ class ServerThread {
   /// No table is locked or open in `thd->open_tables`.
   void end_command();
   /// `thd->lex` was used since `begin_command`.
-  void note_lex_use() { lex_is_used_ = true; }
+  void note_lex_use() { memory_.lex_is_used = true; }
   /// Triggers or defaults run from now on.
-  void note_other_code() { other_code_ran_ = true; }
+  void note_other_code() { noted_.other_code = true; }
   /// Between statements: what triggers and defaults left in the session is not there for the next client.
   void forget_what_code_left(bool is_cluster_client) {
-    if (other_code_ran_) [[unlikely]] {
-      other_code_ran_ = false;
+    if (noted_.other_code) [[unlikely]] {
+      noted_.other_code = false;
       reset(is_cluster_client);
-    }
-  }
-
-  /// While `userstat` is on: what was done since the command began, or since the last call, counts for the
-  /// account that the THD acts as, and for its client's host. What turns share is nobody's.
-  void count_for_account(handler* file, const char* host) {
-    if (thd_->userstat_running) [[unlikely]] {
-      add_to_user_statistics(file, host);
-      begin_user_statistics();
-    }
-  }
-
-  /// Another client may come now: what RAND() gives it has nothing to do with what it gave the one before.
-  void forget_random_numbers() {
-    if (thd_->rand.seed1 != rand_seed1_ || thd_->rand.seed2 != rand_seed2_) [[unlikely]] {
-      seed_random_numbers();
     }
   }
 
@@ -90,27 +80,7 @@ class ServerThread {
 
   /// Whether max_session_mem_used holds: for what a request does itself, and for nothing else. What the
   /// worker keeps for all of its clients, and what it does between two requests, is no request's fault.
-  void limit_memory(bool limits) { thd_->variables.max_mem_used = limits ? memory_max_bytes_ : LONGLONG_MAX; }
-
-  /// How long to wait for a row that another transaction has locked: not at all, a second, what is left of
-  /// the time that the server's settings say (`rest_s`), or all of that time. Only for engines that have
-  /// innodb_lock_wait_timeout.
-  enum class RowPatience : uint8_t { none, second, rest, full };
-  void wait_for_rows(RowPatience patience, ulong rest_s = 0);
-  [[nodiscard]] RowPatience row_patience() const { return row_patience_; }
-  /// innodb_lock_wait_timeout of the server, in seconds; 0 in a server without InnoDB.
-  [[nodiscard]] ulong row_lock_timeout_s() const;
-
-  /// Whether a wait for a row ends where another session waits for a metadata lock that this one holds. What
-  /// is under way must not be of the kind that no rollback takes back.
-  void may_give_way(bool may) {
-    may_give_way_ = may;
-    gave_way_.store(false);
-  }
-  /// That has happened, since it was allowed.
-  [[nodiscard]] bool gave_way() const { return gave_way_.load(); }
-  /// Look whether it is time for that. From any thread.
-  void give_way();
+  void limit_memory(bool limits) { thd_->variables.max_mem_used = limits ? memory_.max_bytes : LONGLONG_MAX; }
 
   /// End what it is doing, at once if it waits for a lock, and stop. From any thread, while this lives. A
   /// soft KILL would not end a commit's wait for a semi-synchronous replica, and keep the server's own from
@@ -140,38 +110,37 @@ class ServerThread {
   static void was_killed(THD* thd);
   static void begins_to_wait(THD* thd, int what);
   static void has_waited(THD* thd);
-  void note_row_wait(bool waits);
   static scheduler_functions* notifying_scheduler();
-  void create();
+  static THD* begin_thread();
   void take_over_settings(bool is_cluster_client);
   void reset(bool is_cluster_client);
-  void seed_random_numbers();
-  void begin_user_statistics();
-  void add_to_user_statistics(handler* file, const char* host);
+
+  struct Memory {
+    explicit Memory(THD* thd);
+
+    MEM_ROOT* of_session;  ///< the THD's own, between commands
+    MEM_ROOT of_command;
+    bool lex_is_used = false;            ///< `thd->lex`, by the command
+    ulonglong max_bytes = LONGLONG_MAX;  ///< max_session_mem_used
+  };
+  /// What happened since somebody asked.
+  struct Noted {
+    bool lenience = false;
+    bool log_refusal = false;
+    bool other_code = false;
+  };
 
   engine::Intent intent_;
   Owner owner_;
-  THD* thd_ = nullptr;
+  THD* thd_;
   GlobalSettings settings_;
-  MEM_ROOT* session_memory_ = nullptr;  ///< the THD's own, between commands
-  MEM_ROOT command_memory_;
-  ulonglong memory_max_bytes_ = LONGLONG_MAX;  ///< max_session_mem_used
-  sys_var* row_lock_variable_ = nullptr;       ///< innodb_lock_wait_timeout
-  RowPatience row_patience_ = RowPatience::full;
-  Mutex row_wait_mutex_;  ///< the wait does not end while another thread decides that it should
-  bool waits_for_row_ ROWSOCKET_GUARDED_BY(row_wait_mutex_) = false;
-  bool may_give_way_ = false;
-  std::atomic<bool> gave_way_{false};
-  std::atomic<bool> is_stopped_{false};  ///< the server, or the plugin, stops
-  /// As the THD was seeded last: it has others when RAND() was called, or was told where to begin.
-  ulong rand_seed1_ = 0;
-  ulong rand_seed2_ = 0;
-  ulonglong statistics_began_us_ = 0;  ///< of the server's clock
+  Memory memory_;
+  RandomNumbers random_numbers_;
+  UserStatistics user_statistics_;
+  RowWaits row_waits_;
+  Noted noted_;
   bool shares_snapshot_ = false;
-  bool took_lenience_ = false;
-  bool log_refused_ = false;
-  bool lex_is_used_ = false;
-  bool other_code_ran_ = false;
+  std::atomic<bool> is_stopped_{false};  ///< the server, or the plugin, stops
 };
 
 }  // namespace rowsocket::mariadb

@@ -124,7 +124,9 @@ uint64_t Session::lock_wait_timeout_ms() const {
   return uint64_t{global_system_variables.lock_wait_timeout} * 1000;
 }
 
-uint64_t Session::row_lock_wait_timeout_ms() const { return uint64_t{thread_.row_lock_timeout_s()} * 1000; }
+uint64_t Session::row_lock_wait_timeout_ms() const {
+  return uint64_t{thread_.row_waits().timeout_s()} * 1000;
+}
 
 // ---- tables
 

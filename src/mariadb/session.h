@@ -83,7 +83,7 @@ class Session final : public engine::Session {
   [[nodiscard]] bool took_lenience() override { return thread_.take_lenience(); }
   void set_patient(bool patient) override {
     patience_.set_patient(patient);
-    thread_.may_give_way(patient);
+    thread_.row_waits().may_give_way(patient);
   }
   void note_waited(uint64_t waited_ms) override { patience_.note_waited(waited_ms); }
 
@@ -114,7 +114,7 @@ class Session final : public engine::Session {
   /// A cluster's transactions give way to those of other nodes: they are not kept waiting.
   [[nodiscard]] bool can_be_patient() const override { return !galera_.is_on(); }
   void stop_request() override { thread_.stop_request(); }
-  void give_way() override { thread_.give_way(); }
+  void give_way() override { thread_.row_waits().give_way(); }
 
   // The operator's wishes: session.cc.
   [[nodiscard]] uint64_t lock_wait_timeout_ms() const override;

@@ -180,7 +180,7 @@ Begin Session::lock(const std::shared_ptr<OpenTable>& table, Intent intent, Erro
     if (table->does_lasting_work()) {
       // The statement's end writes to the binlog, and waits for a backup that blocks commits.
       thd_->variables.lock_wait_timeout = global_system_variables.lock_wait_timeout;
-      thread_.may_give_way(false);
+      thread_.row_waits().may_give_way(false);
     }
   }
   return Begin::ready;
@@ -192,8 +192,9 @@ Begin Session::prepare_write(const OpenTable& table, Error& error) {
   const bool others_wait = options_.others_wait_for_rows && can_be_patient();
   transaction_.begin_write(now);
   const auto patience = patience_.for_rows(goes_on_ || table.does_lasting_work(), others_wait, now);
-  const bool waits_for_rest = patience == ServerThread::RowPatience::rest;
-  thread_.wait_for_rows(patience, waits_for_rest ? patience_.left_s(thread_.row_lock_timeout_s()) : 0);
+  RowWaits& row_waits = thread_.row_waits();
+  const bool waits_for_rest = patience == RowPatience::rest;
+  row_waits.set_patience(patience, waits_for_rest ? patience_.left_s(row_waits.timeout_s()) : 0);
   thd_->set_time();  // each request has its own CURRENT_TIMESTAMP
   if (table.does_lasting_work()) {
     if (const Begin begin = transaction_.protect_commit(patience_.for_tables_s(goes_on_), error);
@@ -227,7 +228,7 @@ Error Session::end_request() {
 
 /// `request_` is still under way.
 void Session::leave_account() {
-  thread_.count_for_account(request_.table().table()->file, rights_.client_host());
+  thread_.user_statistics().count_for_account(request_.table().table()->file, rights_.client_host());
   rights_.leave();
 }
 
@@ -255,7 +256,7 @@ void Session::abandon_request() {
     transaction_.lose();
   }
   if (request_.cursor().found_row_locked()) {
-    patience_.note_row_kept(thread_.row_patience());
+    patience_.note_row_kept(thread_.row_waits().patience());
   }
 }
 

@@ -228,7 +228,7 @@ Error Session::commit() {
     return transaction_.is_lost() ? Error(ErrorCode::commit_failed) : loss();
   }
   Error error;
-  thread_.may_give_way(false);
+  thread_.row_waits().may_give_way(false);
   if (options_.intent == Intent::write) {
     // From here on we wait as SQL does, for a backup that blocks commits.
     thd_->variables.lock_wait_timeout = global_system_variables.lock_wait_timeout;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "base/limits.h"
 #include "mariadb/ed25519.h"
 #include "mariadb/sql_client.h"
 
@@ -11,7 +12,6 @@ namespace rowsocket::mariadb {
 namespace {
 
 constexpr size_t header_bytes = 4;
-constexpr uint32_t questions_max = 4;
 constexpr uint8_t utf8mb4_general_ci = 45;
 
 constexpr uint8_t packet_error_first = 0xFF;
@@ -151,7 +151,7 @@ void SqlClient::switch_plugin(std::string_view payload) {
 
 void SqlClient::answer(std::string_view data) {
   std::string text;
-  if (++questions_ > questions_max || !find_answer(data, text)) {
+  if (++questions_ > limits::login_questions_max || !find_answer(data, text)) {
     has_hung_up_ = true;
     return;
   }

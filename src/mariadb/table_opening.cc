@@ -331,7 +331,7 @@ Opening OpenTable::settle(THD* thd, bool alone_in_statement, const MDL_savepoint
   if (is_kept_) {
     keep(thd);
   } else {
-    held_back_.hold_back(&list_);
+    fixed_partitions_.fix(&list_);
   }
   return Opening::ready;
 }

@@ -42,7 +42,7 @@
       "Threads of all workers together. Where a request keeps a worker waiting or busy, another thread " \
       "serves the worker's other clients, as long as there are fewer than this; 0 = none does") \
   ROWSOCKET_NUMBER(idle_timeout, settings.idle_timeout_s, any_time, limits::idle_timeout_s_default, 0, \
-                  31'536'000, \
+      limits::idle_timeout_s_max, \
       "Seconds after which a connection without traffic is closed; 0 = never") \
   ROWSOCKET_NUMBER(max_connections, settings.max_connections, any_time, limits::connections_default, 1, \
       limits::connections_max, \

@@ -8,15 +8,16 @@ each.
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Iterable
 from contextlib import ExitStack
+from functools import partial
 from types import TracebackType
 from typing import Self
 
 from support.mariadb import MariaDB, RowSocketServer
 from support.raw import ConnectionClosed, RawConnection
+from support.threads import Threads
 
 THREADS = 8
 TIMEOUT_S = 60.0
@@ -70,26 +71,24 @@ class Client:
         return True
 
 
+def _keep_busy(clients: Iterable[Client]) -> None:
+    """Until all of them are closed."""
+    left = list(clients)
+    while left:
+        asked = [client for client in left if client.send()]
+        left = [client for client in asked if client.receive()]
+
+
 class Crowd:
     """Busy connections, until the server has closed all of them."""
 
     def __init__(self, server: RowSocketServer, count: int) -> None:
         self._stack = ExitStack()
-        self.errors: list[BaseException] = []
         before = {int(id): int(n) for id, n in server.sql("SELECT id, n FROM app.c")}
         addresses = {"read": server.read_address(), "write": server.write_address()}
         self.clients = [Client(number, addresses, self._stack, before[number]) for number in range(count)]
         shares = [self.clients[first::THREADS] for first in range(THREADS)]
-        self._threads = [threading.Thread(target=self._run, args=(share,), daemon=True) for share in shares]
-
-    def _run(self, clients: Iterable[Client]) -> None:
-        try:
-            left = list(clients)
-            while left:
-                asked = [client for client in left if client.send()]
-                left = [client for client in asked if client.receive()]
-        except BaseException as error:  # whatever it is, the test is to see it
-            self.errors.append(error)
+        self._threads = Threads(partial(_keep_busy, share) for share in shares)
 
     def answers(self) -> int:
         return sum(client.answers for client in self.clients)
@@ -99,16 +98,14 @@ class Crowd:
         aim = self.answers() + count
         deadline = time.monotonic() + TIMEOUT_S
         while self.answers() < aim:
-            assert not self.errors, self.errors[0]
+            self._threads.raise_error()
             assert time.monotonic() < deadline, f"{self.answers()} answers, not {aim}"
             time.sleep(0.002)
 
     def wait_until_closed(self) -> None:
         """Wait until the server has closed every connection."""
-        for thread in self._threads:
-            thread.join(TIMEOUT_S)
-        assert not any(thread.is_alive() for thread in self._threads), "some connections are not closed"
-        assert not self.errors, self.errors[0]
+        assert self._threads.join(TIMEOUT_S), "some connections are not closed"
+        self._threads.raise_error()
 
     def wrong_counters(self, server: MariaDB) -> list[tuple[int, int]]:
         """Counters that lost an acknowledged increment, or have one that nobody sent: (id, n)."""
@@ -117,8 +114,7 @@ class Crowd:
         return [(id, n) for id, n in rows if not bounds[id][0] <= n <= bounds[id][1]]
 
     def __enter__(self) -> Self:
-        for thread in self._threads:
-            thread.start()
+        self._threads.start()
         return self
 
     def __exit__(

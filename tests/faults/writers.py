@@ -14,6 +14,7 @@ import contextlib
 import threading
 import time
 from collections.abc import Callable, Collection, Iterator, Sequence
+from functools import partial
 from types import TracebackType
 from typing import Any, Self
 
@@ -21,6 +22,7 @@ import rowsocket
 from faults.ledger import Ledger, partial_rows, row_of
 from rowsocket import Connection, Group, Pending, Pipeline
 from support.mariadb import MariaDB, RowSocketServer
+from support.threads import Threads
 
 WRITER_COUNT = 8
 ROWS_PER_WRITER = 1_000_000
@@ -136,45 +138,35 @@ class Writers:
 
     def __init__(self, server: RowSocketServer, count: int = WRITER_COUNT) -> None:
         self.server = server
-        self.errors: list[BaseException] = []
         self._server_may_go = False
         self._lost_the_server_count = 0
         self._stop = threading.Event()
         self.writers = [Writer(number, server.write_address()) for number in range(count)]
-        self._threads = [
-            threading.Thread(target=self._run, args=(writer,), daemon=True) for writer in self.writers
-        ]
+        self._threads = Threads(partial(self._run, writer) for writer in self.writers)
 
     def _run(self, writer: Writer) -> None:
         try:
             writer.write(self._stop)
-        except rowsocket.TransportError as error:
+        except rowsocket.TransportError:
             self._lost_the_server_count += 1
             if not self._server_may_go:
-                self.errors.append(error)
-        except BaseException as error:  # whatever it is, the test is to see it
-            self.errors.append(error)
+                raise
 
     def __enter__(self) -> Self:
-        for thread in self._threads:
-            thread.start()
+        self._threads.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stop.set()
-        for thread in self._threads:
-            thread.join(ANSWER_TIMEOUT_S)
+        have_ended = self._threads.join(ANSWER_TIMEOUT_S)
         if error is None:
-            assert not any(thread.is_alive() for thread in self._threads), (
-                "a writer still waits for its answer"
-            )
+            assert have_ended, "a writer still waits for its answer"
             self.raise_error()
 
     def raise_error(self) -> None:
-        if self.errors:
-            raise self.errors[0]
+        self._threads.raise_error()
 
     def server_may_go(self) -> None:
         """From here on, that the server is gone surprises nobody."""

@@ -10,6 +10,7 @@ from types import TracebackType
 from typing import Self
 
 from support.raw import ConnectionClosed, RawConnection
+from support.threads import Threads
 
 REQUESTS_SENT_AT_ONCE = 20_000
 REQUESTS_UNDER_WAY = 100_000
@@ -33,7 +34,7 @@ class Flood:
         self._sent = 0
         self._replies = 0
         self._wrong = b""
-        self._threads = [threading.Thread(target=run, daemon=True) for run in (self._send, self._receive)]
+        self._threads = Threads((self._send, self._receive))
 
     @property
     def replies(self) -> int:
@@ -74,16 +75,15 @@ class Flood:
             self._replies += count
 
     def __enter__(self) -> Self:
-        for thread in self._threads:
-            thread.start()
+        self._threads.start()
         return self
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._stop.set()
-        for thread in self._threads:
-            thread.join(JOIN_TIMEOUT_S)
+        self._threads.join(JOIN_TIMEOUT_S)
         if error is None:
             assert not self._wrong, self._wrong
+            self._threads.raise_error()
             assert self._replies == self._sent, f"{self._replies} of {self._sent} replies came"

@@ -7,8 +7,11 @@ import threading
 import time
 from collections.abc import Callable
 from contextlib import ExitStack
+from functools import partial
 from types import TracebackType
 from typing import Self
+
+from support.threads import Threads
 
 Operation = Callable[[], None]
 JOIN_TIMEOUT_S = 60.0
@@ -23,22 +26,16 @@ class Load:
     """
 
     def __init__(self, thread_count: int, make: Callable[[int, ExitStack], Operation]) -> None:
-        self.errors: list[BaseException] = []
         self._counts = [0] * thread_count
         self._stop = threading.Event()
         self._stack = ExitStack()
         self._operations = [make(number, self._stack) for number in range(thread_count)]
-        self._threads = [
-            threading.Thread(target=self._run, args=(number,), daemon=True) for number in range(thread_count)
-        ]
+        self._threads = Threads(partial(self._run, number) for number in range(thread_count))
 
     def _run(self, number: int) -> None:
-        try:
-            while not self._stop.is_set():
-                self._operations[number]()
-                self._counts[number] += 1
-        except BaseException as error:  # whatever it is, the test is to see it
-            self.errors.append(error)
+        while not self._stop.is_set():
+            self._operations[number]()
+            self._counts[number] += 1
 
     def operations(self) -> int:
         """How many operations have been done so far."""
@@ -56,12 +53,10 @@ class Load:
 
     def raise_error(self) -> None:
         """Raise the first error of any thread."""
-        if self.errors:
-            raise self.errors[0]
+        self._threads.raise_error()
 
     def __enter__(self) -> Self:
-        for thread in self._threads:
-            thread.start()
+        self._threads.start()
         try:
             self.wait_for_more()
         except BaseException:
@@ -78,6 +73,5 @@ class Load:
 
     def _end(self) -> None:
         self._stop.set()
-        for thread in self._threads:
-            thread.join(JOIN_TIMEOUT_S)
+        self._threads.join(JOIN_TIMEOUT_S)
         self._stack.close()

@@ -16,8 +16,10 @@ namespace rowsocket::limits {
 /// The most that one recv takes. A turn spends one call on a connection, whatever else waits there. Not
 /// measured.
 inline constexpr size_t receive_bytes = 64 * kibibyte;
+/// A buffer grows from here. What an ordinary client sends and is answered fits.
+inline constexpr size_t buffer_bytes_first = 4 * kibibyte;
 /// Room made for a recv while a connection sends little. With it the buffer of an ordinary client stays at
-/// its first 4 KiB.
+/// `buffer_bytes_first`.
 inline constexpr size_t receive_bytes_first = 2 * kibibyte;
 /// What a turn receives of all connections that send little. After that they get `receive_bytes_first` each:
 /// the turn could not execute more. Not measured.
@@ -67,6 +69,6 @@ inline constexpr size_t tls_useful_share = 4;
 static_assert(buffer_bytes_kept >= receive_bytes, "a pooled buffer takes one full receive");
 static_assert(receive_bytes <= receive_bytes_per_turn && large_request_bytes < line_bytes_default);
 static_assert(buffer_bytes_kept < mapped_bytes_min, "pooled buffers are the allocator's");
-static_assert(receive_bytes_first <= receive_bytes);
+static_assert(receive_bytes_first <= receive_bytes && receive_bytes_first <= buffer_bytes_first);
 
 }  // namespace rowsocket::limits

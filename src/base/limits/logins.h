@@ -42,5 +42,7 @@ inline constexpr uint32_t login_forget_interval_ms = 100;
 /// What an account can have, and more than any client sends.
 inline constexpr uint32_t login_user_bytes_max = 384;
 inline constexpr uint32_t login_password_bytes_max = 1024;
+/// What a plugin of the server may ask of a client, one question behind the other.
+inline constexpr uint32_t login_questions_max = 4;
 
 }  // namespace rowsocket::limits

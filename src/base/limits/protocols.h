@@ -20,6 +20,8 @@ inline constexpr size_t resp_length_bytes_max = 32;
 inline constexpr size_t resp_bytes_read_again = 4 * kibibyte;
 /// Longer than any command's name.
 inline constexpr size_t resp_name_bytes_max = 32;
+/// The name that a client gives to its connection. Not measured.
+inline constexpr size_t resp_client_name_bytes_max = 256;
 /// What is repeated of a command that there is none of. As much as Redis does.
 inline constexpr size_t resp_told_bytes_max = 128;
 /// Values of a key. No index of the server has more.

@@ -31,6 +31,7 @@ inline constexpr uint32_t connections_max = 1'000'000;
 /// rowsocket_max_account_requests and _bytes: beyond this there is no use for a limit.
 inline constexpr uint32_t account_requests_max = 1'000'000;
 inline constexpr uint32_t idle_timeout_s_default = 28'800;  ///< rowsocket_idle_timeout, as wait_timeout
+inline constexpr uint32_t idle_timeout_s_max = 31'536'000;  ///< a year, as wait_timeout
 /// What Linux allows at most by default (net.core.somaxconn).
 inline constexpr uint32_t listen_backlog = 4096;
 /// How often a port is picked that must be free on all addresses. One address takes a port away from another
@@ -54,6 +55,9 @@ inline constexpr size_t statistics_places_max = 4096;
 /// waits. Not measured.
 inline constexpr size_t statistics_places_per_look = 256;
 inline constexpr size_t statistics_records_per_look = 16;
+/// Requests after which a thread asks again how long a tick takes: that is known better and better, and
+/// hardly changes.
+inline constexpr uint32_t requests_per_look_at_ticks = 65'536;
 
 /// Connections that a reader looks at in one go. Meanwhile no connection of their worker comes or goes. Not
 /// measured.
@@ -72,6 +76,8 @@ inline constexpr uint64_t account_found_us = 1'000'000;
 /// Lines of each thread for what clients can cause: an operator reads them, and no client fills the disk.
 inline constexpr uint32_t log_lines_per_interval = 10;
 inline constexpr uint32_t log_interval_ms = 10'000;
+/// Invariants that were not true: a bug that strikes often must not fill a disk, either.
+inline constexpr uint64_t broken_invariants_logged_max = 20;
 
 static_assert(connections_default <= connections_max);
 

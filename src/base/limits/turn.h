@@ -31,6 +31,9 @@ inline constexpr size_t reply_bytes_per_turn = 8 * mebibyte;
 /// values, and while writes are staged none of them is given back. Twice the replies; not measured.
 inline constexpr size_t arena_bytes_per_turn = 16 * mebibyte;
 
+/// The arena's first block, which it keeps from turn to turn. Not measured.
+inline constexpr size_t arena_bytes_first = 16 * kibibyte;
+
 // How long a transaction may become: others wait for the rows that it has locked.
 
 /// A turn commits before its end once it has changed this many rows ... Not measured.
@@ -74,6 +77,6 @@ static_assert(insert_rows_max <= rows_per_transaction && flush_rows_per_step <= 
 static_assert(group_requests_max <= requests_per_connection_turn);
 static_assert(requests_per_connection_turn <= requests_per_turn);
 static_assert(held_bytes_min <= held_bytes_default && held_bytes_default <= held_bytes_max);
-static_assert(pool_bytes_idle <= pool_bytes_busy);
+static_assert(pool_bytes_idle <= pool_bytes_busy && arena_bytes_first <= arena_bytes_per_turn);
 
 }  // namespace rowsocket::limits

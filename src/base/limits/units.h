@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+//
+// The units of limits.
 #pragma once
 
 #include <cstddef>

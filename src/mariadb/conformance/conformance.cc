@@ -124,8 +124,7 @@ int fill(THD* thd, TABLE_LIST* tables, Item*) {
 }
 
 int load(void* place) {
-  if (const std::string mismatch = version_mismatch(); !mismatch.empty()) {
-    sql_print_error("rowsocket_conformance: %s", mismatch.c_str());
+  if (!fits_server("rowsocket_conformance")) {
     return 1;
   }
   register_thread_class();

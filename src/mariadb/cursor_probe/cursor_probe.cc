@@ -230,8 +230,7 @@ std::string run(const Command& command) {
 }
 
 int load(void*) {
-  if (const std::string mismatch = version_mismatch(); !mismatch.empty()) {
-    sql_print_error("rowsocket_cursor_probe: %s", mismatch.c_str());
+  if (!fits_server("rowsocket_cursor_probe")) {
     return 1;
   }
   set_engines_served(default_engines);

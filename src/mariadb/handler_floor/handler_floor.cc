@@ -199,8 +199,7 @@ int fill(THD* thd, TABLE_LIST* tables, Item*) {
 }
 
 int load(void* place) {
-  if (const std::string mismatch = version_mismatch(); !mismatch.empty()) {
-    sql_print_error("rowsocket_handler_floor: %s", mismatch.c_str());
+  if (!fits_server("rowsocket_handler_floor")) {
     return 1;
   }
   auto* const schema = static_cast<ST_SCHEMA_TABLE*>(place);

@@ -185,8 +185,7 @@ class ClientReply final : public StateReply {
 };
 
 bool can_be_a_name(std::string_view name) {
-  constexpr size_t name_bytes_max = 256;
-  if (name.size() > name_bytes_max) {
+  if (name.size() > limits::resp_client_name_bytes_max) {
     return false;
   }
   for (const char byte : name) {
