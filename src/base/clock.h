@@ -43,7 +43,7 @@ class SteadyClock final : public Clock {
 /// A test's: it stands still until the test moves it, and a sleep is over at once.
 class ManualClock final : public Clock {
  public:
-  [[nodiscard]] uint64_t now_us() const override { return now_us_ += us_per_look; }
+  [[nodiscard]] uint64_t now_us() const override { return now_us_; }
   void sleep_us(uint64_t microseconds) override {
     advance_us(microseconds);
     if (on_sleep) {
@@ -55,11 +55,10 @@ class ManualClock final : public Clock {
   void advance_ms(uint64_t milliseconds) { advance_us(milliseconds * 1000); }
 
   std::function<void(uint64_t microseconds)> on_sleep;
-  uint64_t us_per_look = 0;  ///< what happens between two looks at the time takes so long
 
  private:
   static constexpr uint64_t epoch_us = 1'700'000'000'000'000;
-  mutable uint64_t now_us_ = 1'000'000;
+  uint64_t now_us_ = 1'000'000;
 };
 
 }  // namespace rowsocket

@@ -32,7 +32,7 @@ class Connection {
   [[nodiscard]] Buffer& input() { return input_; }
   [[nodiscard]] Buffer& output() { return output_; }
   [[nodiscard]] bool has_output() const { return !output_.empty(); }
-  [[nodiscard]] bool has_no_input() const { return input_.empty(); }
+  [[nodiscard]] size_t input_bytes() const { return input_.size(); }
   [[nodiscard]] size_t buffer_bytes() const { return input_.capacity() + output_.capacity(); }
   [[nodiscard]] size_t held_bytes() const { return buffer_bytes() + transport_->held_bytes(); }
 

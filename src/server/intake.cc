@@ -34,12 +34,8 @@ bool Intake::receive(ClientConnection& connection) {
 
 ClientConnection* Intake::receive_from_line() {
   if (served_ == 0) {
-    service_began_us_ = clock_.now_us();
-    if (service_began_us_ < next_service_us_ && others_sent()) {
-      stop_polling_line();
-      return nullptr;
-    }
-    service_ends_us_ = service_began_us_ + (service_began_us_ - served_at_us_) / limits::large_senders_share;
+    const uint64_t now_us = clock_.now_us();
+    service_ends_us_ = now_us + (now_us - served_at_us_) / limits::large_senders_share;
   }
   while (served_ < line_.size() && another_may_follow()) {
     ClientConnection& connection = *line_[served_++];
@@ -62,20 +58,13 @@ bool Intake::another_may_follow() const {
 }
 
 void Intake::end_service() {
-  stop_polling_line();
+  for (size_t number = std::max(served_, unpolled_); number < line_.size(); ++number) {
+    connections_.watch(*line_[number], net::Interest::none);
+  }
   line_.erase(line_.begin(), line_.begin() + static_cast<std::ptrdiff_t>(served_));
   served_ = 0;
   unpolled_ = line_.size();
   served_at_us_ = clock_.now_us();
-  next_service_us_ = served_at_us_ + (served_at_us_ - service_began_us_) * limits::large_senders_share;
-}
-
-/// But for those that were served.
-void Intake::stop_polling_line() {
-  for (size_t number = std::max(served_, unpolled_); number < line_.size(); ++number) {
-    connections_.watch(*line_[number], net::Interest::none);
-  }
-  unpolled_ = line_.size();
 }
 
 void Intake::forget_closed() {

@@ -8,9 +8,8 @@
 //
 // A connection that sends a large request costs time before there is anything to execute: its bytes are
 // copied into memory that is new. So the connections that send little come first. The large senders come
-// behind them, one after the other, as long as they take no more than their share of the worker's time
-// (limits::large_senders_share). What a turn took too long for, later turns leave out, unless they have
-// nothing else to receive. A large sender that waits in line is not polled.
+// behind them, in turn: at least one of them, and more as long as large senders take no more than their share
+// of the worker's time (limits::large_senders_share). A large sender that waits in line is not polled.
 //
 // One owner, one thread. Allocates in `reserve` only.
 #pragma once
@@ -50,9 +49,7 @@ class Intake {
  private:
   [[nodiscard]] ClientConnection* receive_from_line();
   [[nodiscard]] bool another_may_follow() const;
-  [[nodiscard]] bool others_sent() const { return left_bytes_ < limits::receive_bytes_per_turn; }
   void end_service();
-  void stop_polling_line();
 
   Connections& connections_;
   const Clock& clock_;
@@ -65,10 +62,8 @@ class Intake {
   size_t large_left_bytes_ = 0;  ///< for all large senders
   bool some_served_ = false;
 
-  uint64_t served_at_us_;  ///< the last `end_service`
-  uint64_t service_began_us_ = 0;
+  uint64_t served_at_us_;         ///< the last `end_service`
   uint64_t service_ends_us_ = 0;  ///< as long as the service has begun
-  uint64_t next_service_us_ = 0;  ///< the next one begins, where others have sent something
 };
 
 }  // namespace rowsocket::server

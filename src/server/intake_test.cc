@@ -91,19 +91,6 @@ TEST_F(IntakeTest, who_sends_a_large_request_gets_on_in_each_turn_however_many_s
   }
 }
 
-TEST_F(IntakeTest, large_senders_that_took_long_wait_while_others_send) {
-  TestClient reader = connect_with_items();
-  connect_large_senders(1);
-  clock_.us_per_look = 100;
-  all_send_a_piece();
-  reader.send(find_pen);
-  EXPECT_GT(turn_receives(), find_pen.size());
-  all_send_a_piece();
-  reader.send(find_pen);
-  EXPECT_EQ(turn_receives(), find_pen.size());
-  EXPECT_GT(turn_receives(), 0U) << "nobody else has sent";
-}
-
 TEST_F(IntakeTest, a_large_request_is_answered) {
   TestClient other = connect_large_sender();
   TestClient sender = connect_large_sender();

@@ -179,10 +179,12 @@ class Server::Impl final : public ServerFigures {
             ? thread_count(config.threads_write, default_write_threads(serves_reads, cores))
             : 0;
     has_stand_ins_ = config.threads_max > read_threads + write_threads;
-    const bool is_spread = serves_reads && config.threads_read == 0 && has_stand_ins_;
-    read_spread_ = is_spread ? std::make_unique<Spread>(read_threads) : nullptr;
-    if (!start_workers(Intent::read, read_threads, read_spread_.get(), failure) ||
-        !start_workers(Intent::write, write_threads, nullptr, failure) || !logins_.start(failure) ||
+    const bool may_spread = serves_reads && config.threads_read == 0 && read_threads < limits::spread_workers;
+    const uint32_t more_threads =
+        may_spread ? std::min(limits::spread_workers - read_threads, config.threads_max / 4) : 0;
+    read_spread_ = more_threads > 0 && has_stand_ins_ ? std::make_unique<Spread>(read_threads) : nullptr;
+    if (!start_workers(Intent::read, read_threads, more_threads, read_spread_.get(), failure) ||
+        !start_workers(Intent::write, write_threads, 0, nullptr, failure) || !logins_.start(failure) ||
         !handshakes_.start(failure) || !watch_containers(config.containers, failure) ||
         (has_stand_ins_ && !ticker_.start(failure))) {
       return false;
@@ -191,9 +193,10 @@ class Server::Impl final : public ServerFigures {
     return acceptor_->start(failure);
   }
 
-  bool start_workers(Intent intent, uint32_t count, Spread* spread, std::string& failure)
-      ROWSOCKET_REQUIRES(lifecycle_) {
-    const uint32_t count_max = spread == nullptr ? count : std::max(count, limits::spread_workers);
+  /// `later_count` workers more that only serve while the spread is wide. Their threads count from now on.
+  bool start_workers(Intent intent, uint32_t count, uint32_t later_count, Spread* spread,
+                     std::string& failure) ROWSOCKET_REQUIRES(lifecycle_) {
+    const uint32_t count_max = spread == nullptr ? count : count + later_count;
     for (uint32_t number = 0; number < count_max; ++number) {
       workers_.push_back(std::make_unique<Worker>(
           Worker::Surroundings{engine_, log_, clock_, settings_board_, this, thread_limit_, walks_,
@@ -202,12 +205,16 @@ class Server::Impl final : public ServerFigures {
       if (spread != nullptr) {
         spread->add(workers_.back()->inbox());
       }
+      if (number >= count) {
+        thread_limit_.take_anyway();
+      }
     }
     const auto first = workers_.end() - count_max;
     return std::all_of(first, first + count, [&](const auto& worker) { return worker->start(failure); });
   }
 
-  /// For the ticker. Workers that only serve while the spread is wide start when they are needed first.
+  /// For the ticker. Workers that only serve while the spread is wide start when they are needed first, and
+  /// count when they serve.
   void look_at_spread() {
     if (read_spread_ == nullptr) {
       return;
@@ -216,18 +223,30 @@ class Server::Impl final : public ServerFigures {
     switch (read_spread_->look(clock_.now_ms())) {
       case Spread::Wish::stay:
         return;
-      case Spread::Wish::widen: {
-        while (count < workers_.size() && workers_[count]->intent() == Intent::read &&
-               workers_[count]->start_if_allowed()) {
-          ++count;
+      case Spread::Wish::widen:
+        count = start_later_workers(count);
+        if (count == read_spread_->narrow_count()) {
+          return;
         }
         break;
-      }
       case Spread::Wish::narrow:
         break;
     }
-    read_spread_->set(count);
+    read_spread_->set(count, clock_.now_ms());
     wake_workers();
+  }
+
+  /// Behind the first `count` read workers. Returns how many serve then; none more while some are starting.
+  uint32_t start_later_workers(uint32_t count) {
+    const uint32_t narrow_count = count;
+    bool some_are_starting = false;
+    for (uint32_t number = count; number < read_spread_->size(); ++number) {
+      Worker& worker = *workers_[number];  // the read workers come first
+      const bool serves = worker.start_later();
+      some_are_starting |= worker.is_starting();
+      count += serves && number == count ? 1 : 0;
+    }
+    return some_are_starting ? narrow_count : count;
   }
 
   bool watch_containers(const std::string& table, std::string& failure) ROWSOCKET_REQUIRES(lifecycle_) {

@@ -34,7 +34,13 @@ class WishTest : public testing::Test {
   }
   void widen() {
     EXPECT_EQ(look_often(limits::spread_cold_looks, limits::spread_waits_per_s), Spread::Wish::widen);
-    spread_.set(8);
+    spread_.set(8, now_ms_);
+  }
+  /// To the end of a trial in which so many pages are read.
+  Spread::Wish try_with(uint32_t waits_per_s) {
+    EXPECT_EQ(look_after(limits::spread_settle_ms - 1), Spread::Wish::stay);
+    EXPECT_EQ(look_after(limits::spread_trial_ms / 2, waits_per_s), Spread::Wish::stay);
+    return look_after(limits::spread_trial_ms / 2 + 1, waits_per_s);
   }
 
   Spread spread_{2};
@@ -59,14 +65,46 @@ TEST_F(WishTest, between_two_looks_nothing_is_decided) {
   EXPECT_EQ(look_after(limits::spread_look_ms - 1, 1000 * limits::spread_waits_per_s), Spread::Wish::stay);
 }
 
+TEST_F(WishTest, it_is_said_again_until_it_is_done) {
+  EXPECT_EQ(look_often(limits::spread_cold_looks, limits::spread_waits_per_s), Spread::Wish::widen);
+  EXPECT_EQ(look_after(limits::spread_look_ms, limits::spread_waits_per_s), Spread::Wish::widen);
+}
+
+TEST_F(WishTest, a_wide_spread_stays_where_more_pages_are_read_with_it) {
+  widen();
+  EXPECT_EQ(try_with(2 * limits::spread_waits_per_s), Spread::Wish::stay);
+  EXPECT_EQ(look_after(limits::spread_look_ms, limits::spread_waits_per_s), Spread::Wish::stay);
+}
+
+TEST_F(WishTest, where_no_more_pages_are_read_it_is_not_tried_again_for_ever_longer) {
+  uint32_t pause_ms = limits::spread_pause_ms;
+  for (int trial = 0; trial < 3; ++trial) {
+    widen();
+    EXPECT_EQ(try_with(limits::spread_waits_per_s), Spread::Wish::narrow);
+    spread_.set(2, now_ms_);
+    EXPECT_EQ(look_after(pause_ms - limits::spread_look_ms), Spread::Wish::stay);
+    EXPECT_EQ(look_after(limits::spread_look_ms), Spread::Wish::stay);
+    pause_ms *= 2;
+  }
+}
+
+TEST_F(WishTest, a_load_that_ends_while_it_is_tried_proves_nothing) {
+  widen();
+  EXPECT_EQ(try_with(0), Spread::Wish::narrow);
+  spread_.set(2, now_ms_);
+  widen();
+}
+
 TEST_F(WishTest, a_wide_spread_becomes_narrow_when_the_waits_are_over_for_long) {
   widen();
+  EXPECT_EQ(try_with(2 * limits::spread_waits_per_s), Spread::Wish::stay);
   EXPECT_EQ(look_after(limits::spread_rest_ms - 1), Spread::Wish::stay);
   EXPECT_EQ(look_after(limits::spread_look_ms), Spread::Wish::narrow);
 }
 
 TEST_F(WishTest, a_wide_spread_stays_while_some_waits_go_on) {
   widen();
+  EXPECT_EQ(try_with(2 * limits::spread_waits_per_s), Spread::Wish::stay);
   EXPECT_EQ(look_after(limits::spread_rest_ms - 1), Spread::Wish::stay);
   EXPECT_EQ(look_after(limits::spread_look_ms, limits::spread_waits_per_s / 4 + 20), Spread::Wish::stay);
   EXPECT_EQ(look_after(limits::spread_rest_ms - 1), Spread::Wish::stay);
@@ -118,7 +156,7 @@ class MovesTest : public TurnLoopTest {
   }
   /// From one worker to two; back with 1.
   void spread_over(uint32_t worker_count) {
-    spread_.set(worker_count);
+    spread_.set(worker_count, clock_.now_ms());
     turn_other();
     turn_both();
   }
@@ -166,20 +204,66 @@ TEST_F(MovesTest, connections_come_back_when_the_spread_is_narrow) {
   }
 }
 
-TEST_F(MovesTest, one_with_half_a_request_moves_when_the_request_is_answered) {
-  TestClient stays = connect_with_items();
-  TestClient busy = connect_with_items();
-  send_without_end(stays, find_pen);
-  send_without_end(busy, find_ink);
+TEST_F(MovesTest, half_a_request_moves_with_its_connection) {
+  TestClient first = connect_with_items();
+  TestClient second = connect_with_items();
+  send_without_end(first, find_pen);
+  send_without_end(second, find_ink);
+  spread_over(2);
+  EXPECT_EQ(shares(), Shares(1, 1));
+  first.send("\n");
+  second.send("\n");
+  turn_both();
+  EXPECT_EQ(first.received(), pen);
+  EXPECT_EQ(second.received(), ink);
+}
+
+TEST_F(MovesTest, requests_that_found_no_room_in_a_turn_move_with_their_connection) {
+  TestClient first = connect_with_items();
+  TestClient second = connect_with_items();
+  const size_t count = 3 * limits::requests_beside_others_min;
+  spread_.set(2, clock_.now_ms());
+  turn_other();
+  first.send(repeat(find_pen, count));
+  second.send(repeat(find_ink, count));
+  turn_both();
+  EXPECT_EQ(shares(), Shares(1, 1));
+  for (int turns = 0; turns < 8; ++turns) {
+    turn_both();
+  }
+  EXPECT_EQ(first.received(), repeat(pen, count));
+  EXPECT_EQ(second.received(), repeat(ink, count));
+}
+
+TEST_F(MovesTest, a_large_sender_stays) {
+  TestClient first = connect_with_items();
+  TestClient second = connect_with_items();
+  for (TestClient* client : {&first, &second}) {
+    send_without_end(*client, "0\t+\t2\t10\t" + std::string(2 * limits::large_request_bytes, 'x') + "\n");
+  }
   spread_over(2);
   EXPECT_EQ(shares(), Shares(2, 0));
-  busy.send("\n");
-  turn_both();
-  EXPECT_EQ(busy.received(), ink);
+}
+
+TEST_F(MovesTest, one_that_holds_much_stays) {
+  TestClient first = connect_with_items();
+  TestClient second = connect_with_items();
+  for (TestClient* client : {&first, &second}) {
+    for (int id = 1; id < 400; ++id) {
+      const std::string columns = "id" + repeat(",id", 100 + static_cast<size_t>(id));
+      ask(*client, "P\t" + std::to_string(id) + "\tshop\titem\t\t" + columns + "\n");
+    }
+  }
+  spread_over(2);
+  EXPECT_EQ(shares(), Shares(2, 0));
+}
+
+TEST_F(MovesTest, what_it_holds_counts_where_it_moved) {
+  TestClient first = connect_with_items();
+  TestClient second = connect_with_items();
+  spread_over(2);
   EXPECT_EQ(shares(), Shares(1, 1));
-  stays.send("\n");
-  turn_both();
-  EXPECT_EQ(stays.received(), pen);
+  EXPECT_GT(other_loop_->connections().all()[0]->shown.held_bytes.read(), 0U);
 }
 
 TEST_F(MovesTest, one_that_waits_for_a_lock_stays_until_it_is_answered) {
@@ -212,7 +296,7 @@ TEST_F(MovesTest, nothing_moves_to_a_worker_that_has_ended) {
   TestClient one = connect_with_items();
   TestClient other = connect_with_items();
   other_inbox_.close();
-  spread_.set(2);
+  spread_.set(2, clock_.now_ms());
   turn(2);
   EXPECT_EQ(shares(), Shares(2, 0));
   EXPECT_EQ(ask(one, find_pen) + ask(other, find_pen), repeat(pen, 2));
@@ -221,7 +305,7 @@ TEST_F(MovesTest, nothing_moves_to_a_worker_that_has_ended) {
 TEST_F(MovesTest, one_that_is_on_its_way_when_its_worker_ends_is_closed) {
   TestClient one = connect_with_items();
   TestClient other = connect_with_items();
-  spread_.set(2);
+  spread_.set(2, clock_.now_ms());
   turn();
   other_inbox_.close();
   other_loop_->end();
@@ -264,7 +348,7 @@ class SpreadServerTest : public ServerTest {
   SpreadServerTest() {
     config_.threads_read = 0;
     config_.threads_write = 1;
-    config_.threads_max = 2 * limits::spread_workers + std::thread::hardware_concurrency();
+    config_.threads_max = 8 * limits::spread_workers;
   }
 
   /// Clients that ask until the test is over, and compare each reply.

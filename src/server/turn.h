@@ -84,6 +84,7 @@ class Turn {
   /// Of the request under way, if another thread may take the loop meanwhile; else 0. For the turn's thread.
   [[nodiscard]] LoopToken::Ticket ticket() const { return ticket_; }
   [[nodiscard]] size_t reached() const { return reached_; }
+  [[nodiscard]] uint64_t began_ms() const { return now_ms_; }
   /// Adrift: what is settled, and what was not reached, is no longer the turn's.
   void keep_unsettled();
   /// Some reply waits for the commit, and more connections can still take part in it.

@@ -258,12 +258,21 @@ void TurnLoop::reap() {
   relieve();
 }
 
-/// Nothing of it is under way, and nothing of it is kept but what moves with it.
+/// None of its requests is under way. What it has sent and not been asked about yet moves with it.
 static bool can_move(const ClientConnection& connection) {
   const net::Transport& transport = connection.stream.transport();
-  return connection.state == State::reading && !connection.is_away && connection.login == nullptr &&
+  const bool is_between_requests = connection.state == State::reading || connection.state == State::cut ||
+                                   connection.state == State::unreached;
+  return is_between_requests && !connection.is_away && connection.login == nullptr &&
          connection.client.parked_since_ms == 0 && !connection.stream.has_output() &&
-         connection.stream.has_no_input() && !transport.holds_input() && !transport.receives_when_writable();
+         connection.stream.input_bytes() < limits::large_request_bytes && !transport.holds_input() &&
+         !transport.receives_when_writable();
+}
+
+/// It stays for good, or for as long as it holds so much.
+static bool holds_much(const ClientConnection& connection) {
+  return connection.held_bytes + connection.list_bytes + connection.client.held_bytes() >
+         limits::moved_bytes_max;
 }
 
 /// Connections that other workers are to serve move there; those in the middle of something after a later
@@ -281,8 +290,10 @@ void TurnLoop::relieve() {
       break;
     }
     ClientConnection& connection = *connections_.all()[slot];
-    if (!can_move(connection)) {
+    if (connection.is_away || !can_move(connection)) {
       some_stay = true;
+    } else if (holds_much(connection)) {
+      continue;
     } else if (!move(connection, *to)) {
       some_stay = false;  // the other worker has ended
       break;
@@ -295,6 +306,9 @@ void TurnLoop::relieve() {
 
 /// False if it could not.
 bool TurnLoop::move(ClientConnection& connection, Inbox& to) {
+  for (Waiting* list : {&unreached_, &cut_}) {
+    std::erase(*list, &connection);
+  }
   std::unique_ptr<ClientConnection> moved = connections_.release(connection);
   if (moved == nullptr) {
     return false;
@@ -305,7 +319,7 @@ bool TurnLoop::move(ClientConnection& connection, Inbox& to) {
     return true;
   }
   try {
-    connections_.add(std::move(moved));
+    adopt(std::move(moved));
   } catch (const std::exception&) {
     world_.inbox.connection_closed();
     world_.counters.add(Counter::connections_closed);

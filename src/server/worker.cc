@@ -69,14 +69,10 @@ bool Worker::start(std::string& failure) {
   return add_hand(true, failure);
 }
 
-bool Worker::start_if_allowed() {
-  if (is_started_) {
-    return inbox_.is_open();
+bool Worker::start_later() {
+  if (is_started_ || !loop_.is_usable() || has_failed_lately()) {
+    return has_begun_.load() && inbox_.is_open();
   }
-  if (!loop_.is_usable() || has_failed_lately() || world_.thread_limit.left_of_half() == 0) {
-    return false;
-  }
-  world_.thread_limit.take_anyway();
   std::string failure;
   try {
     is_started_ = add_hand(true, failure);
@@ -84,10 +80,9 @@ bool Worker::start_if_allowed() {
     failure = error.what();
   }
   if (!is_started_) {
-    world_.thread_limit.give_back();
     note_failure(failure, false);
   }
-  return is_started_;
+  return false;  // it is asked again
 }
 
 bool Worker::add_hand(bool is_in_charge, std::string& failure) {
@@ -172,6 +167,7 @@ void Worker::serve(Hand& hand, engine::Session& session, bool& is_in_charge) {
             world_.settings_board.current());
   turn.reserve(1);
   const Shown shown(hand.turn, turn);
+  has_begun_.store(true);
   while (!stop_requested_.load(std::memory_order_acquire)) {
     if (!is_in_charge) {
       session.set_activity(stand_in_activity);
@@ -297,7 +293,9 @@ void Worker::call_stand_in(const Turn* turn) {
 void Worker::note_wait(const Turn* turn, engine::Wait what) {
   if (what == engine::Wait::disk && world_.spread != nullptr) {
     world_.spread->note_disk_wait();
-    if (world_.spread->is_wide()) {
+    const bool is_in_time =
+        turn != nullptr && world_.clock.now_ms() - turn->began_ms() < limits::turn_in_place_ms;
+    if (world_.spread->is_wide() && is_in_time) {
       return;
     }
   }

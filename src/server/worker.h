@@ -100,8 +100,10 @@ class Worker {
   Worker& operator=(const Worker&) = delete;
 
   [[nodiscard]] bool start(std::string& failure);
-  /// The same, if that leaves half of the threads for stand-ins. True if it runs, be it from before.
-  [[nodiscard]] bool start_if_allowed();
+  /// The same for a worker that is not always needed, whose thread the limit has counted. True as soon as it
+  /// serves: until then it is to be called again.
+  [[nodiscard]] bool start_later();
+  [[nodiscard]] bool is_starting() const { return is_started_ && !has_begun_.load() && inbox_.is_open(); }
   /// Have the threads end after their turns. Any thread may call this.
   void request_stop();
   void join();
@@ -171,6 +173,7 @@ class Worker {
   std::atomic<ThreadNumber> in_charge_{0};
   std::atomic<bool> stop_requested_{false};
   bool is_started_ = false;
+  std::atomic<bool> has_begun_{false};     ///< some thread has a session
   std::atomic<uint64_t> failed_at_ms_{0};  ///< the last thread that could not serve; 0: none
 
   // The ticker's.

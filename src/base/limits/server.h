@@ -16,10 +16,21 @@ inline constexpr uint32_t threads_max = 1024;
 inline constexpr uint32_t spread_workers = 12;
 /// That is so where they wait this often, in so many looks one after the other. Not measured.
 inline constexpr uint32_t spread_waits_per_s = 2000;
-inline constexpr uint32_t spread_cold_looks = 4;
+inline constexpr uint32_t spread_cold_looks = 10;
 inline constexpr uint32_t spread_look_ms = 50;
 /// It is over when they have waited less than a quarter as often for so long. Not measured.
 inline constexpr uint32_t spread_rest_ms = 5000;
+/// It is tried: when the connections have moved, for so long. It stays if so many more pages are read (one in
+/// 10). Else the next trial comes after a pause, which becomes twice as long each time. Not measured.
+inline constexpr uint32_t spread_settle_ms = 300;
+inline constexpr uint32_t spread_trial_ms = 1000;
+inline constexpr uint32_t spread_gain_share = 10;
+inline constexpr uint32_t spread_pause_ms = 60'000;
+inline constexpr uint32_t spread_pause_ms_max = 3'600'000;
+/// For so long a turn waits in place for pages, then stand-ins are called. Not measured.
+inline constexpr uint32_t turn_in_place_ms = 2;
+/// A connection that holds more than this does not move: the bound on what is held is one for each worker.
+inline constexpr size_t moved_bytes_max = 64 * kibibyte;
 /// rowsocket_threads_max. As many requests can wait for a disk or a lock at a time, less the workers; a
 /// thread that is not needed ends. The storage of the first HandlerSocket users was busy with 32.
 inline constexpr uint32_t all_threads_default = 64;
