@@ -279,6 +279,7 @@ TEST_F(MovesTest, one_that_waits_for_a_lock_stays_until_it_is_answered) {
   clock_.advance_ms(1'000);
   turn_both();
   EXPECT_EQ(first.received() + second.received(), repeat(pen, 2));
+  turn_both();
   EXPECT_EQ(shares(), Shares(1, 1));
 }
 
@@ -287,7 +288,7 @@ TEST_F(MovesTest, one_that_does_not_read_its_replies_stays) {
   TestClient second = connect_with_items();
   first.send(repeat(find_big, 4));
   second.send(repeat(find_big, 4));
-  turn();
+  turn(4);
   spread_over(2);
   EXPECT_EQ(shares(), Shares(2, 0));
 }

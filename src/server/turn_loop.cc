@@ -37,6 +37,7 @@ TurnLoop::Ended TurnLoop::run(Turn& turn) {
     host_thread_ = turn.session().host_thread();
   }
   activity_.show_first(turn.session(), connections_.size(), now_ms_);
+  relieve();  // also where each turn ends with another thread
   poll();
   if (!obey_session()) {
     return Ended::stop;

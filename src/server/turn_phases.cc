@@ -255,7 +255,6 @@ void TurnLoop::reap() {
     intake_.forget_closed();
     connections_.remove_closed();
   }
-  relieve();
 }
 
 /// None of its requests is under way. What it has sent and not been asked about yet moves with it.
