@@ -51,6 +51,48 @@ def test_scripts_can_tell_by_the_exit_code(run: Run, words: list[str], code: int
     assert done.returncode == code
 
 
+BEYOND = "12345678901234567890123"
+"""More than any server takes."""
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["find", "user", "0", "--op", ">", "--limit", BEYOND], "--limit"),
+        (["find", "user", "0", "--op", ">", "--limit", "9223372036854775808"], "--limit"),
+        (["find", "user", "0", "--op", ">", "--limit", "-1"], "--limit"),
+        (["find", "user", "0", "--op", ">", "--offset", BEYOND], "--offset"),
+        (["find", "user", "0", "--op", ">", "--offset", "-1"], "--offset"),
+        (["set", "user", "1", "name=x", "--limit", BEYOND], "--limit"),
+        (["delete", "user", "1", "--limit", BEYOND], "--limit"),
+        (["delete", "user", "1", "--limit", "-1"], "--limit"),
+        (["latency", "--count", BEYOND], "--count"),
+        (["latency", "--count", "0"], "--count"),
+        (["--url", f"rowsocket://127.0.0.1:{BEYOND}/shop", "latency"], "PORT is 1 to 65535"),
+        (["--url", "rowsocket://127.0.0.1:65536/shop", "latency"], "PORT is 1 to 65535"),
+        (["--url", "rowsocket://127.0.0.1:0/shop", "latency"], "port: 1 to 65535"),
+        (["--sql", f"mysql://root@127.0.0.1:{BEYOND}", "doctor"], "PORT is 1 to 65535"),
+        (["--sql", "mysql://root@127.0.0.1:0", "doctor"], "PORT is 1 to 65535"),
+        (["--sql", "mysql://root@127.0.0.1:x", "doctor"], "PORT is 1 to 65535"),
+        (["--sql", "mysql://root:12#4@127.0.0.1", "doctor"], "percent-encode"),
+        (["--sql", "mysql://root:a[b@127.0.0.1", "doctor"], "percent-encode"),
+        (["--sql", "mysql://root@127.0.0.1", "metrics", "--listen", "localhost:65536"], "no HOST:PORT"),
+        (["--sql", "mysql://root@127.0.0.1", "metrics", "--listen", "localhost:\u0663"], "no HOST:PORT"),
+    ],
+)
+def test_a_number_beyond_its_bounds_is_not_sent(run: Run, words: list[str], says: str) -> None:
+    done = run(*words)
+    assert (done.returncode, says in done.stderr, done.stdout) == (2, True, ""), done.stderr
+
+
+def test_the_largest_numbers_are_taken(run: Run) -> None:
+    run("put", "user", "id=1", "name=Ada")
+    largest = str(2**63 - 1)
+    done = run("find", "user", "0", "--op", ">", "--limit", largest, "-c", "id", "--json")
+    assert (done.returncode, done.stdout) == (0, '{"id": 1}\n')
+    assert run("find", "user", "0", "--op", ">", "--offset", largest, "-c", "id").returncode == 1
+
+
 def test_columns_are_looked_up_through_sql(shop: RowSocketServer, run: Run) -> None:
     run("put", "user", "id=1", "name=Ada")
     done = run("get", "user", "1", "--json", ROWSOCKET_SQL=sql_url(shop))

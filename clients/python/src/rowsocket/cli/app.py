@@ -15,6 +15,9 @@ from rowsocket.cli.row_verbs import AsJson, Columns, Table
 from rowsocket.cli.state import READ_PORT, State, said_plainly, state_of
 from rowsocket.cli.words import VerbWithValues
 
+PINGS_MAX = 10_000_000
+"""The time of each is remembered."""
+
 app = typer.Typer(
     help="Rows of MariaDB's tables, by key, through RowSocket. Without a verb: a shell.",
     no_args_is_help=False,
@@ -68,7 +71,9 @@ def begin(
 @app.command()
 def latency(
     context: typer.Context,
-    number: Annotated[int, typer.Option("--count", "-n", min=1, help="How many round trips.")] = 1000,
+    number: Annotated[
+        int, typer.Option("--count", "-n", min=1, max=PINGS_MAX, help="How many round trips.")
+    ] = 1000,
     as_json: AsJson = False,
 ) -> None:
     """Measure round trips of requests that ask for nothing: network, kernel and worker, without a table."""

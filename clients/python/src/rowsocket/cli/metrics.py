@@ -144,7 +144,8 @@ def _of_clients(sql: pymysql.connections.Connection[Any]) -> Iterator[Metric]:
 def address_of(text: str) -> tuple[str, int]:
     """HOST:PORT or [HOST]:PORT. Raises ValueError."""
     host, colon, port = text.rpartition(":")
-    if not colon or not host or not port.isdigit() or not 0 < int(port) < 65536:
+    is_number = port.isascii() and port.isdigit() and len(port) < 6
+    if not colon or not host or not is_number or not 0 < int(port) < 65536:
         raise ValueError(f"{text!r} is no HOST:PORT")
     return host.strip("[]"), int(port)
 
