@@ -14,7 +14,7 @@ from typing import Any
 
 import pymysql
 
-from rowsocket.cli.catalog import rows_of
+from rowsocket.cli.catalog import UNKNOWN_TABLE, rows_of
 
 OPERATIONS = ("find", "insert", "update", "delete", "increment")
 GAUGES = ("connections_read", "connections_write")
@@ -44,7 +44,6 @@ Place = tuple[Any, Any, Any]
 """Schema, table and index; None for what the server counts without names."""
 Counts = Mapping[Any, float]
 
-UNKNOWN_TABLE = 1109
 SEES_TABLES = {
     *("ALL PRIVILEGES", "SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "REFERENCES", "INDEX"),
     *("ALTER", "CREATE VIEW", "SHOW VIEW", "TRIGGER", "DELETE HISTORY"),

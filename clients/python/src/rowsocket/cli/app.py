@@ -120,15 +120,15 @@ def metrics(
 ) -> None:
     """Print what was asked of each table, and how long it took, for Prometheus. Needs --sql.
 
-    Exit code 4 if the server does not tell; the file says `rowsocket_up 0` then.
+    Exit code 3 if the server refuses, 4 if it does not tell; the file says `rowsocket_up 0` then.
     """
     with said_plainly():
         from rowsocket.cli import metrics as exporting
 
         sql_url = state_of(context).require_sql("metrics reads tables of information_schema")
-        told = exporting.export(exporting.RowSocketCollector(sql_url, indexes_max), listen, textfile)
-    if not told:
-        raise typer.Exit(ExitCode.NO_ANSWER)
+        code = exporting.export(exporting.RowSocketCollector(sql_url, indexes_max), listen, textfile)
+    if code is not ExitCode.OK:
+        raise typer.Exit(code)
 
 
 @app.command()

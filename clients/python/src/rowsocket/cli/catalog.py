@@ -17,6 +17,9 @@ SQL_PORT = 3306
 CLIENT_ERRORS = range(2000, 3000)
 """Numbers of SQL's errors that the client makes: there was no answer. The server has all others."""
 
+UNKNOWN_TABLE = 1109
+"""Of information_schema: the plugin that has it is not loaded."""
+
 
 def sql_connection(url: str, read_timeout_s: float | None = None) -> pymysql.connections.Connection[Any]:
     """A SQL connection by URL: mysql://[USER[:PASSWORD]@][HOST[:PORT]][/DATABASE][?unix_socket=PATH].
