@@ -145,6 +145,9 @@ def decode_text(token: bytes) -> str | None:
     return None if token == NULL else unescape(token).decode("utf-8")
 
 
+_LAST_REPLIES = ((2, [b"toolong"]), (3, [b"tls"]))
+
+
 @dataclasses.dataclass
 class Reply:
     """One reply line."""
@@ -157,6 +160,10 @@ class Reply:
     """What makes values of a row's tokens, if the server told the columns' types."""
     has_newest_types: bool = False
     """The types were asked for after the reply had come."""
+
+    def ends_connection(self) -> bool:
+        """Whether the server closes the connection behind it."""
+        return self.code != 0 and (self.code, self.tokens[:1]) in _LAST_REPLIES
 
     def error(self) -> ServerError | None:
         """The exception that the reply stands for; None if it is ok."""
