@@ -77,6 +77,11 @@ class Options:
         for name in ("user", "password", "secret"):
             if not _can_be_sent(getattr(self, name)):
                 raise ValueError(f"{name}: a character that UTF-8 does not have")
+        if not (self.tls is None or isinstance(self.tls, (bool, ssl.SSLContext))):
+            raise TypeError("tls: True, False or an ssl.SSLContext (and tls_ca is the name of a file)")
+        for name in ("tls_ca", "tls_cert", "tls_key"):
+            if getattr(self, name) == "":
+                raise ValueError(f"{name}: the name of a file is missing")
         names_files = any((self.tls_ca, self.tls_cert, self.tls_key))
         if names_files and (self.tls is False or isinstance(self.tls, ssl.SSLContext)):
             raise ValueError("tls_ca, tls_cert, tls_key: for the TLS context that is made here")
