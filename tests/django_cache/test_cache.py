@@ -104,6 +104,30 @@ def test_many_keys_and_large_values_take_several_requests(
     assert cache.get_many(data) == {"key50": data["key50"]}
 
 
+def test_values_that_do_not_fit_one_reply_take_several(
+    cache: RowSocketCache, server: RowSocketServer
+) -> None:
+    data = {f"key{number}": b"x" * 300_000 for number in range(9)}
+    cache.set_many(data)
+    [[before]] = server.sql("SELECT @@rowsocket_max_reply_bytes")
+    server.sql("SET GLOBAL rowsocket_max_reply_bytes = 1000000")
+    try:
+        assert cache.get_many(data) == data
+        cache.set("large", b"x" * 1_100_000)
+        with pytest.raises(rowsocket.RequestError, match="replylen"):
+            cache.get_many(["key1", "large"])
+    finally:
+        server.sql(f"SET GLOBAL rowsocket_max_reply_bytes = {before}")
+
+
+def test_a_value_that_is_too_large_does_not_harm_the_next_call(cache: RowSocketCache) -> None:
+    for number in range(5):
+        with pytest.raises(rowsocket.RequestError, match="toolong"):
+            cache.set("large", b"x" * 17_000_000)
+        cache.set("small", number)
+        assert cache.get("small") == number
+
+
 def test_the_protocol_of_pickle_can_be_chosen(make_cache: Make, server: RowSocketServer) -> None:
     make_cache(OPTIONS={"pickle_protocol": 2}).set("key", "text")
     [[value]] = server.sql(f"SELECT value FROM {FULL}")
@@ -132,6 +156,17 @@ def test_what_has_expired_is_a_miss_to_every_call(cache: RowSocketCache, server:
     assert cache.add("key", 2)
     assert not cache.add("key", 3)
     assert cache.get("key") == 2
+
+
+def test_a_time_without_end_is_never(cache: RowSocketCache, server: RowSocketServer) -> None:
+    for timeout in (None, float("inf"), 1e300):
+        cache.set("key", 1, timeout)
+        assert server.sql(f"SELECT expires FROM {FULL}") == [(schema.NEVER,)]
+        assert cache.touch("key", timeout)
+    cache.set("key", 1, float("-inf"))
+    assert rows(server) == 0
+    with pytest.raises(ValueError, match="NaN"):
+        cache.set("key", 1, float("nan"))
 
 
 def test_a_time_that_is_over_stores_nothing_and_deletes(

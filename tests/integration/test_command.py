@@ -17,6 +17,7 @@ from rowsocket.cli.app import app
 from rowsocket.cli.catalog import Catalog
 from rowsocket.cli.shell import NameCompleter, run_line
 from rowsocket.cli.state import State
+from rowsocket.cli.words import assignments, column_list, table_name
 from support.accounts import PASSWORD, account
 from support.command_page import DATABASE, Run, blocks, sql_url
 from support.mariadb import RowSocketServer
@@ -49,6 +50,48 @@ def test_scripts_can_tell_by_the_exit_code(run: Run, words: list[str], code: int
     done = run(*words)
 
     assert done.returncode == code
+
+
+BEYOND = "12345678901234567890123"
+"""More than any server takes."""
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (["find", "user", "0", "--op", ">", "--limit", BEYOND], "--limit"),
+        (["find", "user", "0", "--op", ">", "--limit", "9223372036854775808"], "--limit"),
+        (["find", "user", "0", "--op", ">", "--limit", "-1"], "--limit"),
+        (["find", "user", "0", "--op", ">", "--offset", BEYOND], "--offset"),
+        (["find", "user", "0", "--op", ">", "--offset", "-1"], "--offset"),
+        (["set", "user", "1", "name=x", "--limit", BEYOND], "--limit"),
+        (["delete", "user", "1", "--limit", BEYOND], "--limit"),
+        (["delete", "user", "1", "--limit", "-1"], "--limit"),
+        (["latency", "--count", BEYOND], "--count"),
+        (["latency", "--count", "0"], "--count"),
+        (["--url", f"rowsocket://127.0.0.1:{BEYOND}/shop", "latency"], "PORT is 1 to 65535"),
+        (["--url", "rowsocket://127.0.0.1:65536/shop", "latency"], "PORT is 1 to 65535"),
+        (["--url", "rowsocket://127.0.0.1:0/shop", "latency"], "port: 1 to 65535"),
+        (["--sql", f"mysql://root@127.0.0.1:{BEYOND}", "doctor"], "PORT is 1 to 65535"),
+        (["--sql", "mysql://root@127.0.0.1:0", "doctor"], "PORT is 1 to 65535"),
+        (["--sql", "mysql://root@127.0.0.1:x", "doctor"], "PORT is 1 to 65535"),
+        (["--sql", "mysql://root:12#4@127.0.0.1", "doctor"], "percent-encode"),
+        (["--sql", "mysql://root:a[b@127.0.0.1", "doctor"], "percent-encode"),
+        (["--sql", "mysql://root@127.0.0.1", "metrics", "--listen", "localhost:65536"], "no HOST:PORT"),
+        (["--sql", "mysql://root@127.0.0.1", "metrics", "--listen", "localhost:\u0663"], "no HOST:PORT"),
+    ],
+)
+def test_a_number_beyond_its_bounds_is_not_sent(run: Run, words: list[str], says: str) -> None:
+    done = run(*words)
+    assert (done.returncode, says in done.stderr, done.stdout) == (2, True, ""), done.stderr
+
+
+def test_the_largest_numbers_are_taken(run: Run) -> None:
+    run("put", "user", "id=1", "name=Ada")
+    largest = str(2**63 - 1)
+    done = run("find", "user", "0", "--op", ">", "--limit", largest, "-c", "id", "--json")
+    assert (done.returncode, done.stdout) == (0, '{"id": 1}\n')
+    assert run("find", "user", "0", "--op", ">", "--offset", largest, "-c", "id").returncode == 1
 
 
 def test_columns_are_looked_up_through_sql(shop: RowSocketServer, run: Run) -> None:
@@ -134,6 +177,116 @@ def test_names_are_completed(state: State) -> None:
     assert completions(state, "get user 1 --columns id,na") == ["get user 1 --columns id,name"]
     assert completions(state, "find user x --index by") == ["find user x --index by_name"]
     assert completions(state, "put user bo") == ["put user born="]
+
+
+ODD = [
+    "a b",
+    "sel.ect",
+    "tick`inside",
+    "`",
+    "it's",
+    'quo"te',
+    "back\\slash",
+    "=",
+    "x:hex",
+    "-5",
+    "--json",
+    "by",
+]
+"""Names of tables, columns and indexes."""
+
+
+def quoted(name: str) -> str:
+    """As SQL has it."""
+    return "`{}`".format(name.replace("`", "``"))
+
+
+def last_word(line: str) -> str:
+    """As the verb gets it."""
+    return shlex.split(line)[-1]
+
+
+@pytest.fixture(params=["odd", "o.d d`'s"])
+def odd_database(shop: RowSocketServer, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A database with a table of each of the names, that has columns and indexes of all of them."""
+    database = quoted(request.param)
+    columns = ", ".join(f"{quoted(name)} INT" for name in ODD)
+    keys = ", ".join(f"KEY {quoted(name)} ({quoted(name)})" for name in ODD)
+    shop.sql(f"CREATE DATABASE {database}")
+    try:
+        for name in ODD:
+            shop.sql(f"CREATE TABLE {database}.{quoted(name)} ({columns}, {keys})")
+        yield request.param
+    finally:
+        shop.sql(f"DROP DATABASE {database}")
+
+
+def test_odd_names_are_completed_so_that_the_line_means_them(
+    state: State, odd_database: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    [use] = completions(state, f"use {odd_database[:2]}")
+    assert run_line(app, state, use) == 0
+    assert state.database == odd_database
+    for name in ODD:
+        [put] = [line for line in completions(state, "put ") if table_name(last_word(line)) == (None, name)]
+        line = put
+        for column in ODD:
+            [begun] = [
+                one for one in completions(state, f"{line} ") if assignments([last_word(one)]) == {column: ""}
+            ]
+            line = f"{begun}7"
+        assert run_line(app, state, line) == 0, line
+        asked = put.replace("put", "get", 1) + " 7 --index "
+        [asked] = [one for one in completions(state, asked) if last_word(one) == name]
+        asked += " --json --columns "
+        for column in ODD:
+            [begun] = [one for one in completions(state, asked) if column_list(last_word(one))[-1] == column]
+            asked = f"{begun},"
+        assert run_line(app, state, asked[:-1]) == 0, asked
+        assert json.loads(capsys.readouterr().out.splitlines()[-1]) == dict.fromkeys(ODD, 7)
+
+
+def test_a_table_of_another_database_is_completed_with_its_name(
+    shop: RowSocketServer, state: State, odd_database: str
+) -> None:
+    database = quoted(odd_database) if "`" in odd_database else odd_database
+    for name in ODD:
+        begun = shlex.quote(f"{database}.{quoted(name)[:-1]}")
+        assert (odd_database, name) in [
+            table_name(last_word(line)) for line in completions(state, f"get {begun}")
+        ]
+
+
+def test_a_name_that_is_begun_in_quotes_or_backticks_is_completed(
+    shop: RowSocketServer, state: State
+) -> None:
+    shop.sql("CREATE DATABASE `my.shop`")
+    try:
+        shop.sql("CREATE TABLE `my.shop`.`one more` (`a,b` INT PRIMARY KEY, `c d` INT)")
+        shop.sql("CREATE TABLE `my.shop`.`ab``c` (`x=y` INT PRIMARY KEY)")
+        for begun in ("get my.sh", "get 'my.sh", "get `my", 'get "`my'):
+            assert completions(state, begun) == ["get `my.shop`."]
+        for begun in ("get my.shop.on", "get 'my.shop.one mo", "get `my.shop`.o", 'get "`my.shop`.`one m'):
+            assert completions(state, begun) == ["get '`my.shop`.one more'"]
+        assert completions(state, "get `my.shop`.`ab") == ["get `my.shop`.`ab``c`"]
+        assert completions(state, "get my.shop.one\\ more 1 --columns c") == [
+            "get my.shop.one\\ more 1 --columns 'c d'"
+        ]
+        assert completions(state, "get 'my.shop.one more' 1 -c `a,b`,") == [
+            "get 'my.shop.one more' 1 -c '`a,b`,c d'",
+        ]
+        assert completions(state, "put 'my.shop.one more' 'c") == ["put 'my.shop.one more' 'c d='"]
+        assert completions(state, "put `my.shop`.`ab``c` `x") == ["put `my.shop`.`ab``c` `x=y`="]
+        for nothing in ("get `a`.`b`.c", "get `a`b", "put user a=b c=", "get user '"):
+            assert completions(state, nothing) == []
+    finally:
+        shop.sql("DROP DATABASE `my.shop`")
+
+
+def test_use_takes_backticks(state: State) -> None:
+    assert run_line(app, state, "use `my.``shop`") == 0
+    assert state.database == "my.`shop"
+    assert run_line(app, state, "use `my") == 2
 
 
 def test_without_sql_what_was_used_is_completed(shop: RowSocketServer, state: State) -> None:

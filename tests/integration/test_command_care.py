@@ -5,8 +5,11 @@ from __future__ import annotations
 
 import json
 import shlex
+import shutil
+import signal
 import stat
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -282,6 +285,54 @@ def test_storage_is_measured_with_fio_and_its_file_is_removed(
     asked = (disk / "asked").read_text().split("\n")
     assert asked == ["write ", *(f"randread {depth}" for depth in storage.DEPTHS), "write ", ""]
     assert [file.name for file in disk.iterdir()] == ["asked"]
+
+
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_measurement_that_is_ended_leaves_no_file(
+    shop: RowSocketServer, run: Run, disk: Path, number: signal.Signals
+) -> None:
+    """fio itself sends the signal here, when it has made the file."""
+    programs = disk.parent / "bin"
+    programs.mkdir()
+    program = programs / "fio"
+    program.write_text(ENDING_FIO.format(number=int(number)))
+    program.chmod(0o755)
+    path = f"{programs}:/usr/bin:/bin"
+    done = run("doctor", "--storage", str(disk), ROWSOCKET_SQL=sql_url(shop), PATH=path)
+    assert (done.returncode, list(disk.iterdir())) == (128 + number, []), done.stderr
+
+
+ENDING_FIO = """#!/usr/bin/env python3
+import os, pathlib, signal, sys
+options = dict(word[2:].split("=", 1) for word in sys.argv[1:])
+pathlib.Path(options["filename"]).write_text("pages")
+os.kill(os.getppid(), {number})
+signal.pause()
+"""
+
+
+def test_a_colon_in_the_name_of_a_folder_is_no_end_of_a_name_to_fio(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "mysql:data"
+    folder.mkdir()
+    monkeypatch.setenv("PATH", fake_fio(folder, 100.0))
+    asked = []
+
+    def fio(_program: str, options: dict[str, str]) -> dict[str, Any]:
+        asked.append(options["filename"])
+        return {"jobs": [{"read": {"iops": 1.0}, "write": {"iops": 1.0}}]}
+
+    monkeypatch.setattr(storage, "_fio", fio)
+    storage.measure(folder, file_bytes=4096)
+    assert all(name.startswith(str(folder).replace(":", r"\:")) for name in asked), asked
+
+
+def test_a_folder_that_can_not_be_written_is_said(disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("PATH", fake_fio(disk, 100.0))
+    monkeypatch.setattr(shutil, "disk_usage", lambda _: SimpleNamespace(free=2**40))
+    with pytest.raises(ValueError, match="/proc: "):
+        storage.measure(Path("/proc"), file_bytes=4096)
 
 
 def test_without_fio_the_doctor_says_how_to_have_it(shop: RowSocketServer, run: Run, disk: Path) -> None:

@@ -19,7 +19,9 @@ import rowsocket
 from rowsocket import _link, aio
 from support.accounts import PASSWORD, account
 from support.certificates import Authority, Pair
+from support.command_page import command_runner
 from support.mariadb import RowSocketServer
+from support.plugin import changed
 
 ROOT = Path(__file__).resolve().parents[2]
 COLUMNS = ["id", "value"]
@@ -220,6 +222,16 @@ def test_the_command_speaks_tls(secured: RowSocketServer, authority: Authority) 
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, '{"id": 1, "a": 10}\n')
+
+
+def test_a_client_without_tls_is_told_that_it_takes_tls(secured: RowSocketServer) -> None:
+    plain = f"rowsocket://localhost:{secured.write_port}/d"
+    with changed(secured, require_tls=1):
+        for where in (plain, plain.replace("//", "//app:hush@")):
+            with pytest.raises(rowsocket.AuthenticationError, match="inside TLS only"):
+                rowsocket.connect(where).table("t", ["id", "a"])
+        done = command_runner()("--url", plain, "get", "t", "1", "--columns", "id,a")
+    assert (done.returncode, "tls_ca=FILE" in done.stderr, "PASSWORD" in done.stderr) == (3, True, False)
 
 
 def test_files_that_do_not_fit_are_said(secured: RowSocketServer, authority: Authority) -> None:

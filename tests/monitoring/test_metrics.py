@@ -5,6 +5,7 @@ does when the server does not tell.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
 import shlex
@@ -13,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from rowsocket.cli.catalog import sql_connection
 from support.accounts import PASSWORD, account
 from support.command_page import Run, runner, sql_url
 from support.commands import run as check
@@ -200,11 +202,37 @@ def test_a_server_without_the_plugin_is_told(start: Start, run: Run) -> None:
     assert "ROWSOCKET_TABLES" in done.stderr.upper()
 
 
-def test_a_wrong_password_is_told_without_the_password(server: RowSocketServer, run: Run) -> None:
-    done = run("metrics", ROWSOCKET_SQL=f"mysql://nobody:hush@/?unix_socket={server.socket}")
-    assert done.returncode == 4
-    assert "Access denied" in done.stderr
-    assert "hush" not in done.stderr + done.stdout
+def test_who_is_denied_is_told_what_is_missing(server: RowSocketServer, run: Run, tmp_path: Path) -> None:
+    """The server's no is another exit code than its silence, and the password is not said."""
+    url = f"mysql://nobody:hush@/?unix_socket={server.socket}"
+    file = tmp_path / "rowsocket.prom"
+    printed, written = (
+        run("metrics", ROWSOCKET_SQL=url),
+        run("metrics", "--textfile", str(file), ROWSOCKET_SQL=url),
+    )
+    assert (printed.returncode, written.returncode) == (3, 3)
+    assert samples_of(printed.stdout) == samples_of(file.read_text()) == {("rowsocket_up", frozenset()): 0}
+    for done in (printed, written):
+        assert "Access denied" in done.stderr
+        assert "GRANT PROCESS, SHOW VIEW ON *.* TO 'nobody'@'localhost'" in done.stderr
+        assert "hush" not in done.stderr + done.stdout
+
+
+def test_a_database_that_the_account_may_not_enter_is_a_refusal(server: RowSocketServer, run: Run) -> None:
+    with account(server, "watcher@localhost"):
+        url = f"mysql://watcher:{PASSWORD.replace(' ', '%20')}@/mysql?unix_socket={server.socket}"
+        done = run("metrics", ROWSOCKET_SQL=url)
+    assert (done.returncode, "to database 'mysql'" in done.stderr) == (3, True), done.stderr
+
+
+def test_too_many_connections_are_a_refusal_that_no_grant_mends(server: RowSocketServer, run: Run) -> None:
+    options = f"IDENTIFIED BY '{PASSWORD}' WITH MAX_USER_CONNECTIONS 1"
+    with account(server, "watcher@localhost", options):
+        url = f"mysql://watcher:{PASSWORD.replace(' ', '%20')}@/?unix_socket={server.socket}"
+        with contextlib.closing(sql_connection(url)):
+            done = run("metrics", ROWSOCKET_SQL=url)
+    assert (done.returncode, "max_user_connections" in done.stderr) == (3, True), done.stderr
+    assert "GRANT" not in done.stderr
 
 
 def test_it_serves_on_and_tells_when_the_server_comes_back(start: Start, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """What `./x package` decides before Debian's tools are at work."""
 
+import re
 from pathlib import Path, PurePosixPath
 
 from rowsocket_x import package, rules
@@ -25,6 +26,13 @@ def test_a_package_has_a_build_for_each_release_of_its_series(tmp_path: Path) ->
 def test_the_packages_of_two_debian_releases_differ_in_their_version() -> None:
     assert package.version_of(Series.V10_11).endswith("+deb12")
     assert package.version_of(Series.V11_8).endswith("+deb13")
+
+
+def test_mail_to_the_maintainer_can_reach_nobody_by_accident() -> None:
+    """The project has no domain. `.invalid` is reserved for that (RFC 2606)."""
+    control = (ROOT / "packaging/debian/control").read_text()
+    [address] = re.findall(r"^Maintainer: .* <(.*)>$", control, re.MULTILINE)
+    assert address.endswith("@rowsocket.invalid")
 
 
 def test_everything_of_the_packaged_configuration_lets_the_server_start() -> None:

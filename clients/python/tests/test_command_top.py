@@ -51,6 +51,55 @@ def test_rates_are_of_the_time_between() -> None:
     assert did.clients == [ClientRates(7, "u@h", "1.2.3.4:5", "resp", "write", "TLSv1.3", "idle", 3, 20.0)]
 
 
+FIRST, SECOND = ("d", "first", "PRIMARY"), ("d", "second", "PRIMARY")
+
+
+def of_finds(number: float) -> tuple[float, ...]:
+    """The row of a table that was asked so often."""
+    return (number, number, number, 0.0, 0.0, number)
+
+
+@pytest.mark.parametrize("first", [30.0, None])
+def test_where_one_table_began_anew_all_have(first: float | None) -> None:
+    """One has more than before all the same: what it has now is what it was asked since the FLUSH. The other
+    has less, or was not asked.
+    """
+    before = dataclasses.replace(
+        LOOK,
+        status={"requests_find": 105.0, "requests_update": 4.0},
+        tables={FIRST: of_finds(100.0), SECOND: of_finds(5.0)},
+        times={"find": {1.0: 105.0}, "update": {1.0: 4.0}},
+    )
+    now = dataclasses.replace(
+        before,
+        at_s=11.0,
+        status={"requests_find": 155.0, "requests_update": 10.0},
+        tables={**({FIRST: of_finds(first)} if first else {}), SECOND: of_finds(25.0)},
+        times={"find": {1.0: 50.0}, "update": {1.0: 5.0}},
+    )
+    did = between(before, now)
+    assert {one.table: one.requests_per_s for one in did.tables} == {
+        **({"first": first} if first else {}),
+        "second": 25.0,
+    }
+    assert [(one.operation, one.requests_per_s) for one in did.times] == [("find", 50.0), ("update", 5.0)]
+
+
+def test_what_was_read_before_the_flush_is_not_new() -> None:
+    """It came between two rows of the second look. The first of them has its old count, and a find more."""
+    before = dataclasses.replace(
+        LOOK, status={"requests_find": 1000.0}, tables={FIRST: of_finds(900.0), SECOND: of_finds(100.0)}
+    )
+    now = dataclasses.replace(
+        before,
+        at_s=11.0,
+        status={"requests_find": 1004.0},
+        tables={FIRST: of_finds(901.0), SECOND: of_finds(3.0)},
+    )
+    did = between(before, now)
+    assert [(one.table, one.requests_per_s) for one in did.tables] == [("second", 3.0), ("first", 1.0)]
+
+
 def test_without_change_nothing_is_told() -> None:
     look = dataclasses.replace(LOOK, tables={("d", "t", "a"): (1.0,) * 6}, times={"find": {1.0: 7.0}})
     did = between(look, dataclasses.replace(look, at_s=11.0))

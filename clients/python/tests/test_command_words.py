@@ -3,12 +3,26 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from rowsocket.cli.row_verbs import key_size_of
-from rowsocket.cli.words import assignments, column_list, table_name, value_of, values_last
+from rowsocket.cli.words import (
+    assignments,
+    column_list,
+    in_line,
+    line_begun,
+    name_in_word,
+    names_begun,
+    one_name,
+    table_name,
+    value_of,
+    values_last,
+)
 
 
 @pytest.mark.parametrize(
@@ -87,6 +101,37 @@ def test_names_in_backticks_may_have_points_and_commas() -> None:
     for text in ("`a", "`a`b", "`a`.b.c"):
         with pytest.raises(ValueError):
             table_name(text)
+
+
+@given(st.lists(st.text(st.sampled_from("a.`,=: -'\"\\\\é"), min_size=1), min_size=1, unique=True))
+def test_a_name_comes_back_from_its_word_and_a_word_from_its_line(names: list[str]) -> None:
+    for name in names:
+        word = name_in_word(name)
+        assert one_name(word) == name
+        assert table_name(word) == (None, name)
+        assert assignments([f"{word}=1"]) == {name: "1"}
+        assert names_begun(word, ".") == ([], name)
+        assert names_begun(f"d.{word}", ".") == (["d"], name)
+    assert column_list(",".join(map(name_in_word, names))) == names
+    line = " ".join(map(in_line, names))
+    assert shlex.split(line) == names
+    assert line_begun(line) == (names[:-1], names[-1], len(in_line(names[-1])))
+
+
+@pytest.mark.parametrize(
+    ("line", "begun"),
+    [
+        ("", ([], "", 0)),
+        ("get ", (["get"], "", 0)),
+        ("get  'a b", (["get"], "a b", 4)),
+        ('get "a \\" b', (["get"], 'a " b', 7)),
+        ("get a\\ b", (["get"], "a b", 4)),
+        ("put t 'a b='", (["put", "t"], "a b=", 6)),
+        ("put t 'a b='5 c", (["put", "t", "a b=5"], "c", 1)),
+    ],
+)
+def test_the_word_before_the_cursor(line: str, begun: tuple[list[str], str, int]) -> None:
+    assert line_begun(line) == begun
 
 
 @pytest.mark.parametrize(

@@ -10,6 +10,7 @@ import os
 import signal
 import threading
 from collections.abc import Iterator
+from typing import Callable
 
 import pytest
 
@@ -99,6 +100,44 @@ def test_a_reply_too_many_breaks_the_connection() -> None:
         users = rowsocket.connect(port=server.port, text=True).open_index("app", "user", ["id"])
         assert users.get(1) == ("1",)
         assert users.get(2) == ("2",)
+
+
+DELETE = b"0\t=\t1\t%d\t1\t0\tD"
+
+
+def says_that_it_ends(answer: bytes) -> Callable[[Peer], None]:
+    """A server that closes a connection behind this answer, but later than the next request would come."""
+
+    def conversation(peer: Peer) -> None:
+        peer.expect(OPEN)
+        peer.send(b"0\t1\n")
+        peer.expect(DELETE % 1)
+        peer.send(answer + b"\n")
+        peer.until_closed()
+
+    return conversation
+
+
+@pytest.mark.parametrize("answer", [b"2\t1\ttoolong", b"3\t1\ttls"])
+def test_an_answer_that_ends_the_connection_ends_it_here_too(answer: bytes) -> None:
+    with FakeServer(says_that_it_ends(answer), in_step) as server:
+        users = rowsocket.connect(port=server.port, text=True).open_index("app", "user", ["id"])
+        with pytest.raises(rowsocket.ServerError, match=r"toolong|tls"):
+            users.delete(1)
+        assert users.get(2) == ("2",)
+
+
+@pytest.mark.parametrize("answer", [b"2\t1\ttoolong", b"3\t1\ttls"])
+def test_an_answer_that_ends_the_connection_ends_that_of_asyncio_too(answer: bytes) -> None:
+    async def use(port: int) -> None:
+        async with await rowsocket.aio.connect(port=port, text=True) as connection:
+            users = await connection.open_index("app", "user", ["id"])
+            with pytest.raises(rowsocket.ServerError, match=r"toolong|tls"):
+                await users.delete(1)
+            assert await users.get(2) == ("2",)
+
+    with FakeServer(says_that_it_ends(answer), in_step) as server:
+        asyncio.run(use(server.port))
 
 
 @pytest.mark.usefixtures("interruptible")

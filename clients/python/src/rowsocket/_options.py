@@ -77,6 +77,11 @@ class Options:
         for name in ("user", "password", "secret"):
             if not _can_be_sent(getattr(self, name)):
                 raise ValueError(f"{name}: a character that UTF-8 does not have")
+        if not (self.tls is None or isinstance(self.tls, (bool, ssl.SSLContext))):
+            raise TypeError("tls: True, False or an ssl.SSLContext (and tls_ca is the name of a file)")
+        for name in ("tls_ca", "tls_cert", "tls_key"):
+            if getattr(self, name) == "":
+                raise ValueError(f"{name}: the name of a file is missing")
         names_files = any((self.tls_ca, self.tls_cert, self.tls_key))
         if names_files and (self.tls is False or isinstance(self.tls, ssl.SSLContext)):
             raise ValueError("tls_ca, tls_cert, tls_key: for the TLS context that is made here")
@@ -161,7 +166,7 @@ class Options:
 
     def pause_s(self, attempt: int) -> float:
         """How long to wait before a request is sent again; attempts count from 0."""
-        longest_s: float = min(FIRST_PAUSE_S * 2**attempt, LONGEST_PAUSE_S)
+        longest_s: float = min(FIRST_PAUSE_S * 2 ** min(attempt, 10), LONGEST_PAUSE_S)
         return longest_s * random.uniform(0.5, 1.0)
 
 
@@ -186,10 +191,12 @@ def _options_of_url(url: str) -> dict[str, Any]:
         parts = urllib.parse.urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError:  # its text may be a piece of the password
-        raise ValueError(f"neither HOST nor HOST:PORT in the URL ({PERCENT_ENCODE})") from None
+        raise ValueError(
+            f"neither HOST nor HOST:PORT in the URL, where a PORT is 1 to 65535 ({PERCENT_ENCODE})"
+        ) from None
     if parts.scheme != URL_SCHEME:
         raise ValueError(f"a URL begins with {URL_SCHEME}://, not {parts.scheme}://")
-    if _is_cut_short(parts) or not {"[", "]"}.isdisjoint(parts.netloc.rpartition("@")[0]):
+    if is_cut_short(parts) or not {"[", "]"}.isdisjoint(parts.netloc.rpartition("@")[0]):
         raise ValueError(PERCENT_ENCODE)
     options: dict[str, Any] = {}
     if host:
@@ -213,7 +220,7 @@ def _named_values(query: str) -> list[tuple[str, str]]:
     return [(urllib.parse.unquote(name), urllib.parse.unquote(text)) for name, _, text in pieces]
 
 
-def _is_cut_short(parts: urllib.parse.SplitResult) -> bool:
+def is_cut_short(parts: urllib.parse.SplitResult) -> bool:
     """True if a bare `/`, `?` or `#` of a password may be what seems to end the host: an `@` that no value of
     an option has stands behind it. Then no part of the URL may be shown.
     """

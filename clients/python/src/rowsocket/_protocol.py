@@ -62,24 +62,30 @@ _NOW_TOKEN = b"\x01t"
 
 _ESCAPABLE = re.compile(rb"[\x00-\x0f]")
 _HEAD = re.compile(rb"(\d{1,9})\t(\d{1,9})(?:(\t)|$)")
-_ESCAPED = re.compile(rb"\x01(.?)", re.DOTALL)
+_NO_ESCAPE = re.compile(rb"\x01(?![\x40-\x4f]).?", re.DOTALL)
+_ESCAPES = tuple((bytes((byte,)), bytes((1, byte + 0x40))) for byte in (1, 0, *range(2, 16)))
+"""What a byte becomes. The byte 1 is first, since it is part of the others."""
 
 
 def escape(data: bytes) -> bytes:
     """Bytes of a value as they travel."""
-    return _ESCAPABLE.sub(lambda match: bytes((1, match[0][0] + 0x40)), data)
+    if _ESCAPABLE.search(data) is None:
+        return data
+    for byte, escaped in _ESCAPES:
+        data = data.replace(byte, escaped)
+    return data
 
 
 def unescape(token: bytes) -> bytes:
     """The bytes of a value from its token, which is not NULL. Raises ProtocolError if an escape is none."""
-    return _ESCAPED.sub(_unescape_one, token) if b"\x01" in token else token
-
-
-def _unescape_one(match: re.Match[bytes]) -> bytes:
-    byte = match[1]
-    if not byte or not 0x40 <= byte[0] < 0x50:
-        raise ProtocolError("escape", f"not an escape: {match[0]!r}")
-    return bytes((byte[0] - 0x40,))
+    if b"\x01" not in token:
+        return token
+    wrong = _NO_ESCAPE.search(token)
+    if wrong is not None:
+        raise ProtocolError("escape", f"not an escape: {wrong[0]!r}")
+    for byte, escaped in reversed(_ESCAPES):
+        token = token.replace(escaped, byte)
+    return token
 
 
 def encode_value(value: Value) -> bytes:
@@ -145,6 +151,9 @@ def decode_text(token: bytes) -> str | None:
     return None if token == NULL else unescape(token).decode("utf-8")
 
 
+_LAST_REPLIES = ((2, [b"toolong"]), (3, [b"tls"]))
+
+
 @dataclasses.dataclass
 class Reply:
     """One reply line."""
@@ -157,6 +166,10 @@ class Reply:
     """What makes values of a row's tokens, if the server told the columns' types."""
     has_newest_types: bool = False
     """The types were asked for after the reply had come."""
+
+    def ends_connection(self) -> bool:
+        """Whether the server closes the connection behind it."""
+        return self.code != 0 and (self.code, self.tokens[:1]) in _LAST_REPLIES
 
     def error(self) -> ServerError | None:
         """The exception that the reply stands for; None if it is ok."""

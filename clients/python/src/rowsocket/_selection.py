@@ -25,6 +25,9 @@ Key = Union[Value, Sequence[Value]]
 ALL = 2**31 - 1
 """The limit that a `limit=None` stands for."""
 
+LARGEST = 2**63 - 1
+"""Of a limit or an offset that the server takes."""
+
 _OPPOSITE = {">": ("<", "<="), ">=": ("<", "<="), "<": (">", ">="), "<=": (">", ">=")}
 _OPERATORS = ("=", "^=", *_OPPOSITE)
 _COMPARISONS = ("=", "!=", ">", ">=", "<", "<=")
@@ -127,8 +130,8 @@ def select(
     if op not in _OPERATORS:
         raise ValueError(f"unknown operator {op!r}: one of {' '.join(_OPERATORS)}")
     limit, offset = which.get("limit", default_limit), which.get("offset", 0)
-    if (limit is not None and limit < 1) or offset < 0:
-        raise ValueError(f"limit {limit} and offset {offset}: at least 1 and 0")
+    if not (limit is None or 1 <= limit <= LARGEST) or not 0 <= offset <= LARGEST:
+        raise ValueError(f"limit {limit} and offset {offset}: at least 1 and 0, and at most {LARGEST}")
     parts, list_tokens = _parts_and_list(index, key, which)
     tokens = [op.encode(), b"%d" % len(parts), *map(index.encode, parts)]
     tokens += [b"%d" % (ALL if limit is None else limit), b"%d" % offset, *list_tokens]
@@ -177,8 +180,8 @@ def _parts_and_list(
     if not listed:
         raise ValueError("in_values or keys is empty")
     if "limit_per_value" in which:
-        if which["limit_per_value"] < 1:
-            raise ValueError("limit_per_value: at least 1")
+        if not 1 <= which["limit_per_value"] <= LARGEST:
+            raise ValueError(f"limit_per_value: 1 to {LARGEST}")
         tokens += [b"L", b"%d" % which["limit_per_value"]]
     return parts, tokens
 

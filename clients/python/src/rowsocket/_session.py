@@ -18,7 +18,7 @@ from typing import Any, Callable, Generic, TypeVar
 from rowsocket._index import IndexDescription, OtherTypes, Request
 from rowsocket._protocol import Reply, ReplyParser, decode_text, encode_value
 from rowsocket._types import Decoder, decoder_of
-from rowsocket.errors import ProtocolError, RowSocketError, TransportError
+from rowsocket.errors import ConnectionLost, ProtocolError, RowSocketError, TransportError
 
 T = TypeVar("T")
 
@@ -239,11 +239,15 @@ class Session:
         return b"".join(pieces)
 
     def feed(self, data: bytes) -> None:
-        """Settle what the bytes answer. Raises ProtocolError, after which the connection is to be closed."""
+        """Settle what the bytes answer. Raises TransportError, after which the connection is to be closed:
+        nothing else will be answered.
+        """
         for reply in self._parser.feed(data):
             if not self._awaiting:
                 raise ProtocolError("reply", "a reply that nothing asked for")
             self._awaiting.popleft()(reply, None)
+            if reply.ends_connection():
+                raise ConnectionLost("lost", "the server closes the connection behind what it refused")
 
     def fail(self, error: Exception) -> None:
         """No further reply will come: settle everything with this error."""

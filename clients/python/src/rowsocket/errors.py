@@ -228,10 +228,17 @@ _ENGINE_ERRORS: dict[int, type[EngineError]] = {
 }
 
 
+_NOT_SERVED = {
+    "tls": "the server takes clients inside TLS only (tls=True, or tls_ca with the authority's file)",
+    "connections": "the account has as many connections as it may",
+}
+"""What a login is told before anybody can ask for sentences."""
+
+
 def error_from_reply(code: int, text: str, detail: str = "") -> ServerError:
     """The exception for a reply with an error code."""
     if code == 3:
-        return AuthenticationError(code, text, detail)
+        return AuthenticationError(code, text, detail or _NOT_SERVED.get(text, ""))
     if code == 2:
         return ReadOnlyError(code, text, detail) if text == "readonly" else RequestError(code, text, detail)
     number: int | None = int(text) if text.isascii() and text.isdigit() else None

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple, cast
 from rowsocket._options import Deadline, Options
 from rowsocket._session import IndexIds, Pending, Session
 from rowsocket._watch import Watch
-from rowsocket.errors import ConnectionLost, ProtocolError, RowSocketError
+from rowsocket.errors import ConnectionLost, RowSocketError, TransportError
 
 TIMED_OUT = (TimeoutError, asyncio.TimeoutError)  # two types before Python 3.11
 
@@ -215,7 +215,7 @@ class Link(asyncio.Protocol):
     def data_received(self, data: bytes) -> None:
         try:
             self.session.feed(data)
-        except ProtocolError as error:
+        except TransportError as error:
             self._fail(error)
         else:
             self._wake_settled()

@@ -14,7 +14,7 @@ from typing import Any
 
 import pymysql
 
-from rowsocket.cli.catalog import rows_of
+from rowsocket.cli.catalog import UNKNOWN_TABLE, rows_of
 
 OPERATIONS = ("find", "insert", "update", "delete", "increment")
 GAUGES = ("connections_read", "connections_write")
@@ -44,7 +44,6 @@ Place = tuple[Any, Any, Any]
 """Schema, table and index; None for what the server counts without names."""
 Counts = Mapping[Any, float]
 
-UNKNOWN_TABLE = 1109
 SEES_TABLES = {
     *("ALL PRIVILEGES", "SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "REFERENCES", "INDEX"),
     *("ALTER", "CREATE VIEW", "SHOW VIEW", "TRIGGER", "DELETE HISTORY"),
@@ -217,6 +216,11 @@ def growth(before: Counts, now: Counts) -> dict[Any, float]:
     }
 
 
+def shrank(before: Counts, now: Counts) -> bool:
+    """Whether one of them did: then all were begun anew since."""
+    return any(now.get(key, 0.0) < count for key, count in before.items())
+
+
 def percentile_us(counts: Counts, permille: int) -> float | None:
     """So many in a thousand of the requests took less than this. There is one at least."""
     ordered = sorted(counts.items(), key=lambda item: math.inf if item[0] is None else item[0])
@@ -234,11 +238,14 @@ def _rate(count: float, seconds: float) -> float:
 
 
 def _times(before: Look, now: Look, seconds: float) -> list[OperationTimes]:
+    """A FLUSH begins all of them anew."""
+    served = growth(before.status, now.status)
+    was_flushed = any(shrank(were, now.times.get(operation, {})) for operation, were in before.times.items())
     found = []
     for operation in OPERATIONS:
         counts, were = now.times.get(operation, {}), before.times.get(operation, {})
-        begun_anew = any(counts.get(bucket, 0.0) < count for bucket, count in were.items())
-        grown = dict(counts) if begun_anew else growth(were, counts)
+        may_be_new = was_flushed and sum(counts.values()) <= served.get(f"requests_{operation}", 0.0)
+        grown = dict(counts) if shrank(were, counts) or may_be_new else growth(were, counts)
         requests = sum(grown.values())
         if requests:
             shares = {name: percentile_us(grown, permille) for name, permille in PERMILLES.items()}
@@ -247,16 +254,25 @@ def _times(before: Look, now: Look, seconds: float) -> list[OperationTimes]:
 
 
 def _tables(before: Look, now: Look, seconds: float) -> list[TableRates]:
+    """A FLUSH begins all of them anew. Where it comes between two rows of a look, those that were read before
+    it have more requests than the server had meanwhile.
+    """
+    grown_status = growth(before.status, now.status)
+    served = sum(grown_status.get(f"requests_{operation}", 0.0) for operation in OPERATIONS)
+    counts_of, were_of = (
+        {place: dict(enumerate(row)) for place, row in look.tables.items()} for look in (now, before)
+    )
+    was_flushed = any(shrank(were, counts_of.get(place, {})) for place, were in were_of.items())
     found = []
-    for place, counts in now.tables.items():
-        were = before.tables.get(place, (0.0,) * len(counts))
-        if any(count < was for count, was in zip(counts, were)):  # begun anew
-            were = (0.0,) * len(counts)
-        grown = [count - was for count, was in zip(counts, were)]
-        requests, time_us = grown[0], grown[-1]
+    for place, counts in counts_of.items():
+        were = were_of.get(place, {})
+        may_be_new = was_flushed and counts[0] <= served
+        grown = counts if shrank(were, counts) or may_be_new else growth(were, counts)
+        *figures, time_us = grown.values()
+        requests = grown[0]
         if requests:
             average_us = round(time_us / requests, 1) if time_us else None
-            rates: Any = (*place, *(_rate(count, seconds) for count in grown[:-1]), average_us)
+            rates: Any = (*place, *(_rate(count, seconds) for count in figures), average_us)
             found.append(TableRates(*rates))
     return sorted(found, key=lambda one: (-one.requests_per_s, one.schema or "", one.table or ""))
 

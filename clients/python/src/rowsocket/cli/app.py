@@ -15,6 +15,9 @@ from rowsocket.cli.row_verbs import AsJson, Columns, Table
 from rowsocket.cli.state import READ_PORT, State, said_plainly, state_of
 from rowsocket.cli.words import VerbWithValues
 
+PINGS_MAX = 10_000_000
+"""The time of each is remembered."""
+
 app = typer.Typer(
     help="Rows of MariaDB's tables, by key, through RowSocket. Without a verb: a shell.",
     no_args_is_help=False,
@@ -68,7 +71,9 @@ def begin(
 @app.command()
 def latency(
     context: typer.Context,
-    number: Annotated[int, typer.Option("--count", "-n", min=1, help="How many round trips.")] = 1000,
+    number: Annotated[
+        int, typer.Option("--count", "-n", min=1, max=PINGS_MAX, help="How many round trips.")
+    ] = 1000,
     as_json: AsJson = False,
 ) -> None:
     """Measure round trips of requests that ask for nothing: network, kernel and worker, without a table."""
@@ -115,15 +120,15 @@ def metrics(
 ) -> None:
     """Print what was asked of each table, and how long it took, for Prometheus. Needs --sql.
 
-    Exit code 4 if the server does not tell; the file says `rowsocket_up 0` then.
+    Exit code 3 if the server refuses, 4 if it does not tell; the file says `rowsocket_up 0` then.
     """
     with said_plainly():
         from rowsocket.cli import metrics as exporting
 
         sql_url = state_of(context).require_sql("metrics reads tables of information_schema")
-        told = exporting.export(exporting.RowSocketCollector(sql_url, indexes_max), listen, textfile)
-    if not told:
-        raise typer.Exit(ExitCode.NO_ANSWER)
+        code = exporting.export(exporting.RowSocketCollector(sql_url, indexes_max), listen, textfile)
+    if code is not ExitCode.OK:
+        raise typer.Exit(code)
 
 
 @app.command()

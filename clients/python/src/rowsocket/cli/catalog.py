@@ -11,8 +11,14 @@ from typing import Any
 
 import pymysql
 
+from rowsocket._options import PERCENT_ENCODE, is_cut_short
+
+SQL_PORT = 3306
 CLIENT_ERRORS = range(2000, 3000)
 """Numbers of SQL's errors that the client makes: there was no answer. The server has all others."""
+
+UNKNOWN_TABLE = 1109
+"""Of information_schema: the plugin that has it is not loaded."""
 
 
 def sql_connection(url: str, read_timeout_s: float | None = None) -> pymysql.connections.Connection[Any]:
@@ -22,14 +28,14 @@ def sql_connection(url: str, read_timeout_s: float | None = None) -> pymysql.con
 
     Raises ValueError, pymysql.err.OperationalError.
     """
-    parts = urllib.parse.urlsplit(url)
+    parts, port = _parts_of(url)
     if parts.scheme not in ("mysql", "mariadb"):
         raise ValueError(f"a SQL URL begins with mysql:// or mariadb://, not {parts.scheme}://")
     query = dict(urllib.parse.parse_qsl(parts.query))
     try:
         return pymysql.connect(
             host=parts.hostname or "127.0.0.1",
-            port=parts.port or 3306,
+            port=port,
             user=urllib.parse.unquote(parts.username) if parts.username else None,
             password=urllib.parse.unquote(parts.password or ""),
             database=parts.path.strip("/") or None,
@@ -40,6 +46,22 @@ def sql_connection(url: str, read_timeout_s: float | None = None) -> pymysql.con
         )
     except RuntimeError as error:  # a library is missing that this account's kind of password takes
         raise ValueError(f"SQL: {error}") from None
+
+
+def _parts_of(url: str) -> tuple[urllib.parse.SplitResult, int]:
+    """The parts of a URL, and its port. Raises ValueError, which never shows a password."""
+    try:
+        parts = urllib.parse.urlsplit(url)
+        port = SQL_PORT if parts.port is None else parts.port
+    except ValueError:  # its text may be a piece of the password
+        port = 0
+    if port == 0:
+        raise ValueError(
+            f"neither HOST nor HOST:PORT in the SQL URL, where a PORT is 1 to 65535 ({PERCENT_ENCODE})"
+        )
+    if is_cut_short(parts):
+        raise ValueError(f"SQL URL: {PERCENT_ENCODE}")
+    return parts, port
 
 
 def rows_of(

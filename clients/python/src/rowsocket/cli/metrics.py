@@ -8,6 +8,7 @@ its own. A look that fails is a look, too: `rowsocket_up 0` and nothing else.
 from __future__ import annotations
 
 import contextlib
+import re
 import sys
 import threading
 from collections.abc import Iterable, Iterator
@@ -16,8 +17,8 @@ from typing import Any
 
 import pymysql
 
-from rowsocket.cli.catalog import rows_of, sql_connection
-from rowsocket.cli.output import is_terminal, plain, print_bytes, print_error
+from rowsocket.cli.catalog import UNKNOWN_TABLE, is_refusal, rows_of, sql_connection
+from rowsocket.cli.output import ExitCode, is_terminal, plain, print_bytes, print_error
 
 try:
     from prometheus_client import CollectorRegistry, generate_latest, start_http_server, write_to_textfile
@@ -34,6 +35,11 @@ Place = tuple[str, str, str]
 PLACE = ("schema", "table", "index")
 OPERATIONS = ("find", "insert", "update", "delete", "increment")
 READ_TIMEOUT_S = 10.0
+
+GRANTS = "PROCESS, SHOW VIEW ON *.*"
+DENIED = (1044, 1045, 1142, 1227, 1698)
+"""SQL's numbers: the account is not there, has another password, or a right is missing."""
+_ACCOUNT = re.compile("'[^']*'@'[^']*'")
 
 OCTAVES = range(10, 37)
 """Bounds of the buckets of time are 2^n ns: 1 microsecond to 69 seconds."""
@@ -65,8 +71,8 @@ class RowSocketCollector(Collector):
         self._sql_url = sql_url
         self._indexes_max = indexes_max
         self._lock = threading.Lock()
-        self.error: str | None = None
-        """Why the last look failed."""
+        self.code = ExitCode.OK
+        """What came of the last look."""
 
     def collect(self) -> Iterable[Metric]:
         """All figures of now, or that the server did not tell them."""
@@ -74,12 +80,12 @@ class RowSocketCollector(Collector):
             try:
                 with contextlib.closing(sql_connection(self._sql_url, READ_TIMEOUT_S)) as sql:
                     found = [*_of_tables(sql, self._indexes_max), *_of_clients(sql)]
-                self.error = None
+                self.code = ExitCode.OK
             except (pymysql.err.Error, OSError) as error:
-                found, self.error = [], str(error.args[-1] if error.args else error)
-                print_error(f"SQL: {self.error}")
+                found, self.code = [], _code_of(error)
+                print_error(f"SQL: {error.args[-1] if error.args else error}{_what_is_missing(error)}")
             up = GaugeMetricFamily(
-                "rowsocket_up", "Whether RowSocket's tables could be read", self.error is None
+                "rowsocket_up", "Whether RowSocket's tables could be read", self.code is ExitCode.OK
             )
         return [up, *found]
 
@@ -144,15 +150,31 @@ def _of_clients(sql: pymysql.connections.Connection[Any]) -> Iterator[Metric]:
 def address_of(text: str) -> tuple[str, int]:
     """HOST:PORT or [HOST]:PORT. Raises ValueError."""
     host, colon, port = text.rpartition(":")
-    if not colon or not host or not port.isdigit() or not 0 < int(port) < 65536:
+    is_number = port.isascii() and port.isdigit() and len(port) < 6
+    if not colon or not host or not is_number or not 0 < int(port) < 65536:
         raise ValueError(f"{text!r} is no HOST:PORT")
     return host.strip("[]"), int(port)
 
 
-def export(collector: RowSocketCollector, listen: str | None, file: Path | None) -> bool:
+def _code_of(error: Exception) -> ExitCode:
+    """A server that does not know RowSocket's tables has not refused: it has nothing to tell."""
+    is_no = isinstance(error, pymysql.err.MySQLError) and is_refusal(error) and error.args[0] != UNKNOWN_TABLE
+    return ExitCode.REFUSED if is_no else ExitCode.NO_ANSWER
+
+
+def _what_is_missing(error: Exception) -> str:
+    """A sentence about the account, if the server has denied it something."""
+    number, said = (*error.args, "", "")[:2]
+    if number not in DENIED:
+        return ""
+    found = _ACCOUNT.search(str(said))
+    return f"; an account that may see all has: GRANT {GRANTS} TO {found[0] if found else 'it'}"
+
+
+def export(collector: RowSocketCollector, listen: str | None, file: Path | None) -> ExitCode:
     """Answer Prometheus at HOST:PORT until Ctrl-C; or look once, and write it into the file, or print it.
 
-    False if the server did not tell. A file is there whole, or as it was before. Raises ValueError.
+    Whether the server told. A file is there whole, or as it was before. Raises ValueError.
     """
     if listen is not None and file is not None:
         raise ValueError("--listen or --textfile, not both")
@@ -174,7 +196,7 @@ def export(collector: RowSocketCollector, listen: str | None, file: Path | None)
             _print(generate_latest(registry))
     except OSError as error:
         raise ValueError(f"{listen or file}: {error.strerror or error}") from None
-    return collector.error is None or listen is not None
+    return ExitCode.OK if listen is not None else collector.code
 
 
 def _print(text: bytes) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated, Optional, cast
 import typer
 
 import rowsocket
+from rowsocket._selection import LARGEST
 from rowsocket.cli.output import ExitCode, print_error, print_json, print_rows
 from rowsocket.cli.state import READ_PORT, WRITE_PORT, said_plainly, state_of
 from rowsocket.cli.words import assignments, is_assignment, key_of, value_of
@@ -28,6 +29,7 @@ Op = Annotated[str, typer.Option(help="How rows stand to the key: = > >= < <=, o
 To = Annotated[
     Optional[str], typer.Option(help="The other end of a range: '<' or '<=' (or '>', '>=') and a value.")
 ]
+Limit = Annotated[int, typer.Option(min=0, max=LARGEST, help="The most rows; 0 = all.")]
 Assignments = Annotated[list[str], typer.Argument(help="NAME=VALUE, NAME:null, NAME:hex=FF00.")]
 
 
@@ -69,8 +71,8 @@ def find(
     key: Key,
     op: Op = "=",
     to: To = None,
-    limit: Annotated[int, typer.Option(help="The most rows; 0 = all.")] = 20,
-    offset: int = 0,
+    limit: Limit = 20,
+    offset: Annotated[int, typer.Option(min=0, max=LARGEST, help="Rows to leave out first.")] = 0,
     reverse: Annotated[bool, typer.Option("--reverse", help="From the other end.")] = False,
     columns: Columns = None,
     index: IndexName = "PRIMARY",
@@ -154,7 +156,7 @@ def set_(
         Optional[int],
         typer.Option(min=1, help="So many words are the key. Without: the first, and all before NAME=VALUE."),
     ] = None,
-    limit: Annotated[int, typer.Option(help="The most rows; 0 = all.")] = 1,
+    limit: Limit = 1,
     as_json: AsJson = False,
 ) -> None:
     """Change the row with this key. Exit code 1 if there is none."""
@@ -173,7 +175,7 @@ def delete(
     op: Op = "=",
     to: To = None,
     index: IndexName = "PRIMARY",
-    limit: Annotated[int, typer.Option(help="The most rows; 0 = all.")] = 1,
+    limit: Limit = 1,
     as_json: AsJson = False,
 ) -> None:
     """Delete the row with this key, or rows of a range. Exit code 1 if there is none."""

@@ -18,6 +18,7 @@ from prompt_toolkit.history import FileHistory
 
 from rowsocket.cli.output import ExitCode, is_terminal, plain, print_error
 from rowsocket.cli.state import READ_PORT, State
+from rowsocket.cli.words import in_line, line_begun, name_in_word, names_begun, one_name
 
 VERBS = {
     "get": "get TABLE KEY...",
@@ -47,49 +48,64 @@ class NameCompleter(Completer):
         self._state = state
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
-        """What the word before the cursor may become."""
-        words = document.text_before_cursor.split(" ")
-        begun = words[-1]
+        """What the word before the cursor may become, with the backticks and quotes that it needs."""
+        before, begun, size = line_begun(document.text_before_cursor)
         try:
-            names = self.names(words[:-1], begun)
+            found = list(self._words(before, begun))
         except (ValueError, pymysql.err.MySQLError):  # nobody asked to be told while typing
             return
-        head, comma, last = begun.rpartition(",") if self._lists(words) else ("", "", begun)
-        for name in names:
-            if name.startswith(last):
-                yield Completion(head + comma + name, -len(begun), display=name)
+        for word, shown in found:
+            yield Completion(in_line(word), -size, display=plain(shown))
 
-    @staticmethod
-    def _lists(words: list[str]) -> bool:
-        return len(words) > 1 and words[-2] in ("--columns", "-c")
+    def _words(self, before: list[str], begun: str) -> Iterable[tuple[str, str]]:
+        """The words that the begun one may become behind the others, each with what is shown of it.
 
-    def names(self, before: list[str], begun: str) -> list[str]:
-        """The names that fit behind these words."""
+        Raises ValueError, MySQLError.
+        """
         catalog = self._state.catalog
         if not before:
-            return [*VERBS, *OWN]
+            return _beginning(begun, [*VERBS, *OWN])
         if before == ["use"]:
-            return catalog.databases()
+            return _named(begun, "", catalog.databases())
         if len(before) == 1:
             return self._tables(begun)
         database, table = self._state.names_of(before[1])
         if before[-1] in ("--columns", "-c"):
-            return catalog.columns(database, table)
+            said, _ = names_begun(begun, ",")
+            left = [name for name in catalog.columns(database, table) if name not in said]
+            return _named(begun, ",", left)
         if before[-1] in ("--index", "-i"):
-            return catalog.indexes(database, table)
+            return _beginning(begun, catalog.indexes(database, table))
         if before[0] in ("put", "set"):
-            return [f"{name}=" for name in catalog.columns(database, table)]
-        return ["--columns", "--index", "--json", "--limit", "--op", "--to"] if begun.startswith("-") else []
+            return _named(begun, "", catalog.columns(database, table), "=")
+        options = ["--columns", "--index", "--json", "--limit", "--op", "--to"]
+        return _beginning(begun, options) if begun.startswith("-") else []
 
-    def _tables(self, begun: str) -> list[str]:
-        database, dot, _ = begun.rpartition(".")
-        if dot:
-            return [f"{database}.{table}" for table in self._state.catalog.tables(database)]
-        try:
-            own = self._state.catalog.tables(self._state.names_of("any")[0])
-        except ValueError:
-            own = []
-        return own + [f"{database}." for database in self._state.catalog.databases()]
+    def _tables(self, begun: str) -> Iterable[tuple[str, str]]:
+        catalog = self._state.catalog
+        said, _ = names_begun(begun, ".")
+        if len(said) == 1:
+            yield from _named(begun, ".", catalog.tables(said[0]))
+        if "`" not in begun or not said:  # a point may also be part of the name
+            try:
+                own = catalog.tables(self._state.names_of("any")[0])
+            except ValueError:
+                own = []
+            yield from _named(begun, "", own)
+            yield from _named(begun, "", catalog.databases(), ".")
+
+
+def _beginning(begun: str, words: Iterable[str]) -> Iterable[tuple[str, str]]:
+    return [(word, word) for word in words if word.startswith(begun)]
+
+
+def _named(begun: str, separator: str, names: Iterable[str], behind: str = "") -> Iterable[tuple[str, str]]:
+    """The begun word with its last name made whole, and what is shown: that name."""
+    said, last = names_begun(begun, separator)
+    head = "".join(f"{name_in_word(name)}{separator}" for name in said)
+    for name in names:
+        if name.startswith(last):
+            yield f"{head}{name_in_word(name)}{behind}", f"{name}{behind}"
 
 
 def history_path() -> Path:
@@ -128,7 +144,11 @@ def _use(state: State, names: list[str]) -> int:
     if len(names) != 1:
         print_error("use DATABASE")
         return ExitCode.USAGE
-    state.database = names[0]
+    try:
+        state.database = one_name(names[0])
+    except ValueError as error:
+        print_error(str(error))
+        return ExitCode.USAGE
     return ExitCode.OK
 
 

@@ -101,8 +101,7 @@ def said_plainly() -> Iterator[None]:
     except TransportError as error:
         raise _end(ExitCode.NO_ANSWER, str(error)) from None
     except RowSocketError as error:
-        hint = " (rowsocket://USER:PASSWORD@HOST)" if isinstance(error, AuthenticationError) else ""
-        raise _end(ExitCode.REFUSED, f"{error.detail or error}{hint}") from None
+        raise _end(ExitCode.REFUSED, f"{error.detail or error}{_hint(error)}") from None
     except pymysql.err.MySQLError as error:
         code = ExitCode.REFUSED if is_refusal(error) else ExitCode.NO_ANSWER
         raise _end(code, f"SQL: {error.args[-1] if error.args else error}") from None
@@ -114,6 +113,13 @@ def said_plainly() -> Iterator[None]:
         raise _end(ExitCode.USAGE, str(error)) from None
     except KeyboardInterrupt:
         raise typer.Exit(INTERRUPTED) from None
+
+
+def _hint(error: RowSocketError) -> str:
+    """What the URL lacks."""
+    if not isinstance(error, AuthenticationError) or error.text == "connections":
+        return ""
+    return " (?tls=1 or ?tls_ca=FILE)" if error.text == "tls" else " (rowsocket://USER:PASSWORD@HOST)"
 
 
 def _end(code: ExitCode, text: str) -> typer.Exit:

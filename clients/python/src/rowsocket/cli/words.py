@@ -11,6 +11,7 @@ from __future__ import annotations
 import base64
 import binascii
 import re
+import shlex
 from collections.abc import Sequence
 from typing import Any, Union
 
@@ -18,11 +19,13 @@ from typer.core import TyperCommand
 
 CommandValue = Union[str, bytes, None]
 
-_QUOTED = re.compile(r"`((?:[^`]|``)+)`")
+_QUOTED = re.compile(r"`((?:[^`]|``)+)`(?!`)")
 _KINDS = ("text", "hex", "base64")
 _OF_A_KIND = re.compile(f":({'|'.join(_KINDS)})=(.*)", re.DOTALL)
 _NEGATIVE_NUMBER = re.compile(r"-\.?[0-9]")
 NULL = ":null"
+_NEEDS_BACKTICKS = re.compile(r"[`.,=:]|^-|^$")
+"""What ends a name, or gives it another meaning, in one of the words that have names."""
 
 
 # ── names ───────────────────────────────────────────────────────────────────────────────────────────────────
@@ -69,6 +72,47 @@ def table_name(text: str) -> tuple[str | None, str]:
     if len(names) > 2:
         raise ValueError(f"more than DATABASE.TABLE: {text}")
     return (names[0] if len(names) == 2 else None), names[-1]
+
+
+def one_name(text: str) -> str:
+    """A name that stands alone. Raises ValueError."""
+    if not text.startswith("`"):
+        return text
+    quoted = _QUOTED.fullmatch(text)
+    if quoted is None:
+        raise ValueError(f"a name in backticks has one at each end: {text}")
+    return quoted[1].replace("``", "`")
+
+
+def name_in_word(name: str) -> str:
+    """The name as a word has it: in backticks, if the word would not be understood without."""
+    return "`{}`".format(name.replace("`", "``")) if _NEEDS_BACKTICKS.search(name) else name
+
+
+def names_begun(text: str, separator: str) -> tuple[list[str], str]:
+    """The names of a word that is being typed, and how the last one begins. Without backticks the last point
+    of a table is the separator. Without a separator there is one name. Raises ValueError.
+    """
+    if separator == "." and "`" not in text:
+        database, point, begun = text.rpartition(".")
+        return ([database] if point else []), begun
+    names: list[str] = []
+    rest = text
+    while rest.startswith("`") or (separator and separator in rest):
+        quoted = _QUOTED.match(rest)
+        if rest.startswith("`") and (quoted is None or quoted.end() == len(rest)):
+            return names, (rest[1:] if quoted is None else quoted[1]).replace("``", "`")
+        name, rest = (quoted[0], rest[quoted.end() :]) if quoted else _cut(rest, separator)
+        if not separator or not rest.startswith(separator):
+            raise ValueError(f"a separator is missing behind {name}")
+        names.append(one_name(name))
+        rest = rest[len(separator) :]
+    return names, rest
+
+
+def _cut(text: str, separator: str) -> tuple[str, str]:
+    name = text.partition(separator)[0]
+    return name, text[len(name) :]
 
 
 def _refuse_twice(names: Sequence[str]) -> None:
@@ -138,6 +182,43 @@ def _split(word: str) -> tuple[str, str | None]:
     if colon and kind in _KINDS:
         return name, f":{kind}={value}"
     return left, f"={value}"
+
+
+# ── lines of the shell ──────────────────────────────────────────────────────────────────────────────────────
+
+_ENDS_WORD = " \t\r\n"
+_NEEDS_QUOTES = re.compile(r"""[\s'"\\]|^$""")
+
+
+def in_line(word: str) -> str:
+    """The word as a line has it, which is split as `shlex.split` does."""
+    return shlex.quote(word) if _NEEDS_QUOTES.search(word) else word
+
+
+def line_begun(text: str) -> tuple[list[str], str, int]:
+    """The words of a line that is being typed, how the last one begins, and how many characters of the line
+    are that beginning.
+    """
+    words: list[str] = []
+    begun: str | None = None
+    start, quote, is_escaped = len(text), "", False
+    for at, character in enumerate(text):
+        if not quote and not is_escaped and character in _ENDS_WORD:
+            words += [] if begun is None else [begun]
+            begun = None
+            continue
+        if begun is None:
+            begun, start = "", at
+        if is_escaped:
+            begun += character if not quote or character in '"\\' else f"\\{character}"
+            is_escaped = False
+        elif character == "\\" and quote != "'":
+            is_escaped = True
+        elif character in ("'", '"') and quote in ("", character):
+            quote = "" if quote else character
+        else:
+            begun += character
+    return (words, "", 0) if begun is None else (words, begun, len(text) - start)
 
 
 # ── negative numbers ────────────────────────────────────────────────────────────────────────────────────────

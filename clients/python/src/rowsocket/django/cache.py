@@ -20,7 +20,7 @@ from django.core.exceptions import ImproperlyConfigured
 from rowsocket import Filter
 from rowsocket.django import pools
 from rowsocket.django.schema import KEY_BYTES_MAX, KEYED, NEVER, ROWS_PER_STEP
-from rowsocket.errors import Deadlock, InvalidValue
+from rowsocket.errors import Deadlock, InvalidValue, RequestError
 from rowsocket.executor import Index
 
 T = TypeVar("T")
@@ -158,16 +158,27 @@ class RowSocketCache(BaseCache):
     # ── many keys ───────────────────────────────────────────────────────────────────────────────────────────
 
     def get_many(self, keys: Iterable[Any], version: int | None = None) -> dict[Any, Any]:
-        """The values of those keys that have one; a request for each thousand keys."""
+        """The values of those keys that have one; a request for each thousand keys, or more of them where the
+        values do not fit its reply.
+        """
         asked = {self._key(key, version): key for key in keys}
         found: dict[Any, Any] = {}
         for part in _parts(list(asked)):
-            rows = self._read(*KEYED).find_keys(part)
+            rows = self._rows_of(part)
             now = _now()
             found.update(
                 {asked[stored]: _unpacked(value, number) for stored, value, number, end in rows if end > now}
             )
         return found
+
+    def _rows_of(self, keys: list[bytes]) -> list[Any]:
+        try:
+            return self._read(*KEYED).find_keys(keys)
+        except RequestError as error:
+            if error.text != "replylen" or len(keys) == 1:
+                raise
+        half = len(keys) // 2
+        return self._rows_of(keys[:half]) + self._rows_of(keys[half:])
 
     def set_many(
         self,
@@ -250,7 +261,7 @@ class RowSocketCache(BaseCache):
     def _expires(self, timeout: float | None) -> int:
         """When what is stored now expires, in microseconds."""
         end_s = self.get_backend_timeout(timeout)
-        return NEVER if end_s is None else min(int(end_s * 1_000_000), NEVER)
+        return NEVER if end_s is None else int(max(min(end_s * 1_000_000, NEVER), 0))
 
     def _read(self, *columns: str) -> Index[Any]:
         return pools.index(self._reads, self.database, self.table, columns)
