@@ -213,12 +213,20 @@ class Server::Impl final : public ServerFigures {
     return std::all_of(first, first + count, [&](const auto& worker) { return worker->start(failure); });
   }
 
-  /// For the ticker. Workers that only serve while the spread is wide start when they are needed first, and
-  /// count when they serve.
+  /// For the ticker, on whose thread nobody else catches anything.
   void look_at_spread() {
-    if (read_spread_ == nullptr) {
-      return;
+    try {
+      if (read_spread_ != nullptr) {
+        adapt_spread();
+      }
+    } catch (const std::exception&) {
+      return;  // no memory: the next look comes soon
     }
+  }
+
+  /// Workers that only serve while the spread is wide start when they are needed first, and count when they
+  /// serve.
+  void adapt_spread() {
     uint32_t count = read_spread_->narrow_count();
     switch (read_spread_->look(clock_.now_ms())) {
       case Spread::Wish::stay:
