@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "base/limits.h"
 #include "exec/table_ledger.h"
 
 namespace rowsocket::server {
@@ -49,7 +50,9 @@ Worker::Worker(const Surroundings& surroundings, engine::Intent intent, uint32_t
              .logins = world_.logins,
              .handshakes = world_.handshakes,
              .spread = world_.spread,
-             .worker_number = number}) {}
+             .worker_number = number}),
+      crew_({world_.log, world_.clock, world_.thread_limit}, name_,
+            [this](Hand& hand, bool is_in_charge) { run(hand, is_in_charge); }) {}
 
 Worker::~Worker() {
   request_stop();
@@ -66,27 +69,23 @@ bool Worker::start(std::string& failure) {
   }
   world_.thread_limit.take_anyway();
   is_started_ = true;
-  return add_hand(true, failure);
+  return crew_.start_first(failure);
 }
 
 bool Worker::start_later() {
-  if (is_started_ || !loop_.is_usable() || has_failed_lately()) {
+  if (is_started_ || !loop_.is_usable() || crew_.has_failed_lately()) {
     return has_begun_.load() && inbox_.is_open();
   }
   std::string failure;
   try {
-    is_started_ = add_hand(true, failure);
+    is_started_ = crew_.start_first(failure);
   } catch (const std::exception& error) {
     failure = error.what();
   }
   if (!is_started_) {
-    note_failure(failure, false);
+    crew_.note_failure(failure, false);
   }
   return false;  // it is asked again
-}
-
-bool Worker::add_hand(bool is_in_charge, std::string& failure) {
-  return hands_.add(name_, [this, is_in_charge](Hand& hand) { run(hand, is_in_charge); }, failure);
 }
 
 void Worker::request_stop() {
@@ -95,10 +94,10 @@ void Worker::request_stop() {
 }
 
 /// After the last `tick`.
-void Worker::join() { hands_.join(); }
+void Worker::join() { crew_.join(); }
 
 uint64_t Worker::count(Counter counter) const {
-  return counters_.read(counter) + tick_counters_.read(counter) + hands_.count(counter);
+  return counters_.read(counter) + tick_counters_.read(counter) + crew_.count(counter);
 }
 
 bool Worker::copy_connections(uint64_t behind, size_t count_max,
@@ -124,32 +123,16 @@ void Worker::run(Hand& hand, bool is_in_charge) {
       serve(hand, *session, is_in_charge);
     }
   } catch (const std::exception& error) {
-    note_failure(error.what(), is_in_charge);
+    crew_.note_failure(error.what(), is_in_charge);
   } catch (...) {
-    note_failure("ends after an unknown exception", is_in_charge);
+    crew_.note_failure("ends after an unknown exception", is_in_charge);
   }
   if (is_in_charge) {
     inbox_.close();
     loop_.end();
     request_stop();
-  } else {
-    calls_.note_start(false);
   }
-  hands_.note_end(hand);
-}
-
-/// Stand-ins are tried again and again.
-void Worker::note_failure(std::string_view what, bool is_in_charge) {
-  const uint64_t now_ms = world_.clock.now_ms();
-  const uint64_t before_ms = failed_at_ms_.exchange(now_ms);
-  if (is_in_charge || before_ms == 0 || now_ms - before_ms > limits::stand_in_complaint_ms) {
-    LimitedLog(world_.log, world_.clock, name_).always(LogLevel::error, what);
-  }
-}
-
-bool Worker::has_failed_lately() const {
-  const uint64_t failed_at_ms = failed_at_ms_.load();
-  return failed_at_ms != 0 && world_.clock.now_ms() - failed_at_ms < limits::stand_in_retry_ms;
+  crew_.note_end(hand, is_in_charge);
 }
 
 void Worker::serve(Hand& hand, engine::Session& session, bool& is_in_charge) {
@@ -220,7 +203,8 @@ void Worker::close_if_killed(Turn& turn) {
 
 /// Wait to be called, and run what the waiting room has to run. Call::loop: the loop is this thread's now.
 Worker::Call Worker::stand_in(Turn& turn) {
-  const uint32_t expected = calls_.expect();
+  Calls& calls = crew_.calls();
+  const uint32_t expected = calls.expect();
   // Before there is a guest: a KILL from then on is meant for the guest.
   if (turn.session().interruption() == engine::Interruption::close_connections) {
     turn.session().clear_interruption();
@@ -229,13 +213,13 @@ Worker::Call Worker::stand_in(Turn& turn) {
   ClientConnection* const guest = is_loop_ours ? nullptr : waiting_room_.enter(turn.session());
   const bool is_called = is_loop_ours || guest != nullptr;
   if (!is_called && !stop_requested_.load() && turn.session().interruption() != engine::Interruption::stop) {
-    calls_.wait(expected);
+    calls.wait(expected);
   }
-  calls_.rest_is_over();
+  calls.rest_is_over();
   if (guest != nullptr) {
     run_guest(turn, *guest);
   }
-  if (!is_called && calls_.must_end()) {
+  if (!is_called && calls.must_end()) {
     return Call::end;
   }
   return is_loop_ours ? Call::loop : Call::none;
@@ -254,7 +238,7 @@ void Worker::run_guest(Turn& turn, ClientConnection& guest) {
 
 /// If the request that a stand-in was called for still goes on.
 bool Worker::take_loop(Turn& turn) {
-  const LoopToken::Ticket ticket = calls_.called_for();
+  const LoopToken::Ticket ticket = crew_.calls().called_for();
   if (ticket == 0 || ticket != loop_.token().seen()) {
     return false;
   }
@@ -276,7 +260,7 @@ bool Worker::take_loop(Turn& turn) {
 /// The session of any thread of ours may have been killed.
 void Worker::wake() {
   inbox_.wake();
-  calls_.call_all();
+  crew_.calls().call_all();
 }
 
 /// The request waits, or takes long. Under latches of the engine: no lock, and no memory. The turn is the
@@ -284,7 +268,7 @@ void Worker::wake() {
 void Worker::call_stand_in(const Turn* turn) {
   const LoopToken::Ticket ticket = turn == nullptr ? 0 : turn->ticket();
   if (ticket != 0 && ticket == loop_.token().seen()) {
-    calls_.call_for(ticket);
+    crew_.calls().call_for(ticket);
   }
 }
 
@@ -314,16 +298,14 @@ void Worker::note_long_walk(const Turn* turn, Pace& pace) {
 
 /// For the loop. There is a thread for it, or one can be made, which the next tick does.
 bool Worker::wait_elsewhere(ClientConnection& connection) {
-  const bool none_can_be_made = calls_.idle_count() == 0 && has_failed_lately();
-  if (!world_.has_stand_ins || none_can_be_made ||
-      waiting_room_.waiting_count() >= calls_.idle_count() + world_.thread_limit.left_of_half() ||
+  if (!world_.has_stand_ins || !crew_.can_serve() || waiting_room_.waiting_count() >= crew_.free_count() ||
       !waiting_room_.offer(connection)) {
     return false;
   }
   if (!std::exchange(connection.client.has_waited_alone, true)) {
     counters_.add(Counter::waited_alone);
   }
-  calls_.call_one();
+  crew_.calls().call_one();
   return true;
 }
 
@@ -333,30 +315,20 @@ bool Worker::tick() {
   }
   const LoopToken::Ticket ticket = loop_.token().seen();
   const bool is_busy = ticket != 0;
-  if (stuck_request_.look(ticket, in_charge_.load(std::memory_order_relaxed))) {
-    if (calls_.idle_count() > 0) {
-      calls_.call_for(ticket);
-    } else if (!calls_.one_is_starting()) {
-      add_stand_in(ticket);
-    }
+  if (stuck_request_.look(ticket, in_charge_.load(std::memory_order_relaxed)) && crew_.has_idle_for(ticket)) {
+    crew_.calls().call_for(ticket);
   }
   const uint64_t now_ms = world_.clock.now_ms();
   look_after_guests(now_ms);
-  if (surplus_.one_ends(now_ms, calls_.idle_count())) {
-    calls_.let_one_end();
-  }
-  for (size_t ended = hands_.forget_ended(); ended > 0; --ended) {
-    world_.thread_limit.give_back();
-  }
+  crew_.shrink(now_ms);
   return is_busy;
 }
 
 void Worker::look_after_guests(uint64_t now_ms) {
   if (waiting_room_.waiting_count() > 0) {
-    if (calls_.idle_count() > 0) {
-      calls_.call_one();
-    } else if (!calls_.one_is_starting()) {
-      add_stand_in(0);
+    if (crew_.has_idle_for(0)) {
+      crew_.calls().call_one();
+    } else {
       send_guests_back();
     }
   }
@@ -372,43 +344,13 @@ void Worker::look_after_guests(uint64_t now_ms) {
 
 /// Where no stand-in is there or can be made, the loop itself tries again what the guests ask for.
 void Worker::send_guests_back() {
-  while (thread_count() <= 1 && !calls_.one_is_starting()) {
+  while (crew_.lacks_stand_ins()) {
     ClientConnection* const guest = waiting_room_.withdraw();
     if (guest == nullptr) {
       return;
     }
     loop_.give_back({&guest, 1});
   }
-}
-
-void Worker::add_stand_in(LoopToken::Ticket ticket) {
-  if (!make_stand_in() && std::exchange(missed_for_, ticket) != ticket) {
-    tick_counters_.add(Counter::stand_ins_missed);
-  }
-}
-
-/// False where none is allowed, or the system or the server refuses it. A later tick tries again.
-bool Worker::make_stand_in() {
-  if (has_failed_lately()) {
-    return false;
-  }
-  if (!world_.thread_limit.take()) {
-    return false;
-  }
-  calls_.note_start(true);
-  std::string failure;
-  bool is_made = false;
-  try {
-    is_made = add_hand(false, failure);
-  } catch (const std::exception&) {
-    is_made = false;
-  }
-  if (!is_made) {
-    failed_at_ms_.store(world_.clock.now_ms());
-    calls_.note_start(false);
-    world_.thread_limit.give_back();
-  }
-  return is_made;
 }
 
 }  // namespace rowsocket::server

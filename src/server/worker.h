@@ -20,7 +20,6 @@
 // The object belongs to the Server and outlives its threads, so that its counters can be read to the end.
 #pragma once
 
-#include <algorithm>
 #include <atomic>
 #include <cstdint>
 #include <memory>
@@ -33,47 +32,17 @@
 #include "exec/table_statistics.h"
 #include "request/counters.h"
 #include "request/protocol.h"
-#include "server/calls.h"
-#include "server/hands.h"
+#include "server/crew.h"
 #include "server/inbox.h"
 #include "server/limited_log.h"
 #include "server/pacing.h"
 #include "server/settings_board.h"
 #include "server/spread.h"
 #include "server/stuck_request.h"
-#include "server/surplus.h"
 #include "server/turn_loop.h"
 #include "server/waiting_room.h"
 
 namespace rowsocket::server {
-
-/// How many threads may still be made, over all workers. Any thread.
-class ThreadLimit {
- public:
-  void set(uint32_t count) {
-    max_ = count;
-    left_.store(count, std::memory_order_relaxed);
-  }
-  /// One that is made, whatever the limit says.
-  void take_anyway() { left_.fetch_sub(1, std::memory_order_relaxed); }
-  [[nodiscard]] bool take() {
-    if (left_.fetch_sub(1, std::memory_order_relaxed) > 0) {
-      return true;
-    }
-    give_back();
-    return false;
-  }
-  [[nodiscard]] bool is_left() const { return left_.load(std::memory_order_relaxed) > 0; }
-  /// Of the first half of all: the other half is for loops whose threads are stuck.
-  [[nodiscard]] size_t left_of_half() const {
-    return static_cast<size_t>(std::max<int64_t>(0, left_.load(std::memory_order_relaxed) - max_ / 2));
-  }
-  void give_back() { left_.fetch_add(1, std::memory_order_relaxed); }
-
- private:
-  int64_t max_ = 0;
-  std::atomic<int64_t> left_{0};
-};
 
 class Worker {
  public:
@@ -85,7 +54,7 @@ class Worker {
     const ServerFigures* figures;
     ThreadLimit& thread_limit;
     AllWalks& walks;
-    bool has_stand_ins;  ///< somebody calls `tick`
+    bool has_stand_ins;  ///< `tick` is called
     exec::TableStatistics& statistics;
     AccountLoads& account_loads;
     Logins* logins = nullptr;          ///< nullptr: every login is refused; outlives the worker's threads
@@ -124,18 +93,15 @@ class Worker {
   [[nodiscard]] bool copy_connections(uint64_t behind, size_t count_max,
                                       std::vector<ConnectionFigures>& figures) const;
   /// Its threads, now, and how many of them have nothing to do but to wait for a call.
-  [[nodiscard]] size_t thread_count() const { return hands_.size(); }
-  [[nodiscard]] size_t idle_thread_count() const { return calls_.idle_count(); }
+  [[nodiscard]] size_t thread_count() const { return crew_.size(); }
+  [[nodiscard]] size_t idle_thread_count() const { return crew_.idle_count(); }
 
  private:
   /// What a stand-in was called for.
   enum class Call : uint8_t { none, loop, end };
 
-  [[nodiscard]] bool add_hand(bool is_in_charge, std::string& failure);
   void run(Hand& hand, bool is_in_charge);
   void serve(Hand& hand, engine::Session& session, bool& is_in_charge);
-  void note_failure(std::string_view what, bool is_in_charge);
-  [[nodiscard]] bool has_failed_lately() const;
   void end_adrift(Turn& turn);
   [[nodiscard]] Call stand_in(Turn& turn);
   [[nodiscard]] bool take_loop(Turn& turn);
@@ -143,8 +109,6 @@ class Worker {
   void call_stand_in(const Turn* turn);
   void note_wait(const Turn* turn, engine::Wait what);
   void note_long_walk(const Turn* turn, Pace& pace);
-  void add_stand_in(LoopToken::Ticket ticket);
-  [[nodiscard]] bool make_stand_in();
   [[nodiscard]] bool wait_elsewhere(ClientConnection& connection);
   void run_guest(Turn& turn, ClientConnection& guest);
   static void close_if_killed(Turn& turn);
@@ -166,20 +130,16 @@ class Worker {
   TurnLoop loop_;
 
   // Its threads, and how they find each other.
-  Hands hands_;
-  Calls calls_;
+  Crew crew_;
   WaitingRoom waiting_room_;
   Mutex hand_over_;  ///< held while a stand-in takes over what the stuck turn gives up
   std::atomic<ThreadNumber> in_charge_{0};
   std::atomic<bool> stop_requested_{false};
   bool is_started_ = false;
-  std::atomic<bool> has_begun_{false};     ///< some thread has a session
-  std::atomic<uint64_t> failed_at_ms_{0};  ///< the last thread that could not serve; 0: none
+  std::atomic<bool> has_begun_{false};  ///< some thread has a session
 
   // The ticker's.
   StuckRequest stuck_request_;
-  Surplus surplus_;
-  LoopToken::Ticket missed_for_ = 0;  ///< a stand-in that could not be made
   uint64_t guests_seen_at_ms_ = 0;
   uint64_t guests_made_way_at_ms_ = 0;
   Counters tick_counters_;
