@@ -19,6 +19,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <utility>
 
 #include "base/log.h"
@@ -44,7 +45,7 @@ struct ClientConnection final : exec::Presence, Holder {
     unreached,   ///< has bytes that the turn had no room for
     cut,         ///< had its share of the turn; may have more requests
     parked,      ///< its first request waits for a lock
-    logging_in,  ///< its first request waits until the host has decided who it is
+    logging_in,  ///< its first request waits until the host has decided on its login
     held_back,   ///< its first request waits until others of its account were answered
     condemned,   ///< is told why its stream can not be followed, and that nothing more comes
     lingering,   ///< was told so; its further bytes are dropped, so that our last reply reaches it
@@ -63,6 +64,11 @@ struct ClientConnection final : exec::Presence, Holder {
     bool is_held_back = false;
     ClientConnection* waits_before = nullptr;  ///< while it is held back: its neighbours in the queue
     ClientConnection* waits_behind = nullptr;
+  };
+  /// What the log is to say of it once its turn is over.
+  struct Note {
+    LogLevel level = LogLevel::note;
+    std::string text;  ///< empty = nothing
   };
   /// For administrators: see ConnectionFigures, and what there is const.
   struct Shown {
@@ -100,8 +106,31 @@ struct ClientConnection final : exec::Presence, Holder {
   [[nodiscard]] bool is_gone() const override { return stream.is_gone(); }
   [[nodiscard]] std::string address() const override { return net::host_of(stream.fd()); }
 
+  /// Without the memory for it there is no note.
+  void set_note(LogLevel level, std::string_view text) noexcept {
+    try {
+      note = {level, std::string(text)};
+    } catch (...) {
+      note = {};
+    }
+  }
+  /// It is closed, and its replies are not sent.
+  void fail(std::string_view why) noexcept {
+    state = State::failed;
+    set_note(LogLevel::error, why);
+  }
+  /// Nothing more of its stream is parsed. What was asked before is answered, and the last reply comes after
+  /// the commit: a replay may change those before it.
+  void end_stream(const Parsed& parsed) noexcept {
+    state = parsed.status == Parsed::Status::fatal ? State::condemned : State::leaving;
+    fatal_error = parsed.error;
+    if (!parsed.why.empty()) {
+      set_note(LogLevel::warning, parsed.why);
+    }
+  }
+
   [[nodiscard]] bool is_closed() const { return state == State::closed; }
-  /// Nobody on a network can read what is sent, nor change it.
+  /// What is sent can neither be read on a network nor changed there.
   [[nodiscard]] bool is_protected() const { return is_unix || stream.transport().is_encrypted(); }
   /// Of what its protocol remembers.
   [[nodiscard]] size_t state_bytes() const { return wire_state == nullptr ? 0 : wire_state->held_bytes(); }
@@ -131,8 +160,7 @@ struct ClientConnection final : exec::Presence, Holder {
   size_t slot = 0;           ///< where the worker keeps it
   ErrorCode fatal_error = ErrorCode::none;  ///< when condemned: the reply that is still to be written
   State state = State::reading;
-  LogLevel note_level = LogLevel::note;
-  std::string note;         ///< what the log is to say of it once its turn is over; empty = nothing
+  Note note;
   bool is_in_turn = false;  ///< its requests are the turn's; what they view must stay
   bool is_away = false;     ///< the turn is another thread's, which alone touches it: see TurnLoop::take_over
   bool closes_when_back = false;

@@ -275,8 +275,8 @@ std::shared_ptr<Login> LoginDesk::begin(ClientConnection& connection, const Auth
       request.password.size > limits::login_password_bytes_max) {
     logins_->count_untried();
     if (is_exposed) {
-      connection.note_level = LogLevel::warning;
-      connection.note = "sends a password over a network without encryption: it is not looked at";
+      connection.set_note(LogLevel::warning,
+                          "sends a password over a network without encryption: it is not looked at");
     }
     return nullptr;
   }

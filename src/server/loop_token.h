@@ -13,6 +13,7 @@
 
 #include <atomic>
 #include <cstdint>
+#include <utility>
 
 namespace rowsocket::server {
 
@@ -45,6 +46,49 @@ class LoopToken {
  private:
   alignas(64) std::atomic<Ticket> ticket_{0};
   uint64_t entered_ = 0;  ///< the owner's
+};
+
+/// A turn's hold on the loop: while the turn executes a request, another thread may take the token. A turn
+/// that has lost it is adrift. For the turn's thread.
+class LoopHold {
+ public:
+  /// nullptr where no other thread ever takes the loop.
+  explicit LoopHold(LoopToken* token) : token_(token) {}
+
+  void begin_turn() { is_adrift_ = false; }
+  /// A request is entered. `is_settled`: see LoopToken::enter.
+  void enter(bool is_settled) {
+    if (token_ != nullptr) {
+      was_settled_ = is_settled;
+      ticket_ = token_->enter(is_settled);
+    }
+  }
+  /// The request is over.
+  void leave() {
+    if (token_ != nullptr && !token_->leave(std::exchange(ticket_, 0))) [[unlikely]] {
+      is_adrift_ = true;
+    }
+  }
+  /// In the middle of a request: all earlier replies are final now. A thread that takes the loop from here on
+  /// takes their connections with it: they need not wait for what this request waits for.
+  void note_settled() {
+    if (ticket_ != 0 && token_->leave(ticket_)) {
+      was_settled_ = true;
+      ticket_ = token_->enter(true);
+    }
+  }
+
+  /// Of the request under way; 0 = none.
+  [[nodiscard]] LoopToken::Ticket ticket() const { return ticket_; }
+  [[nodiscard]] bool is_adrift() const { return is_adrift_; }
+  /// When the request under way was entered, or since: see LoopToken::enter.
+  [[nodiscard]] bool was_settled() const { return was_settled_; }
+
+ private:
+  LoopToken* token_;
+  LoopToken::Ticket ticket_ = 0;
+  bool is_adrift_ = false;
+  bool was_settled_ = false;
 };
 
 }  // namespace rowsocket::server

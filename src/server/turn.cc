@@ -3,12 +3,10 @@
 
 #include <algorithm>
 #include <exception>
-#include <new>
 #include <utility>
 
 #include "base/invariant.h"
 #include "base/limits.h"
-#include "server/allotments.h"
 
 namespace rowsocket::server {
 namespace {
@@ -24,40 +22,6 @@ uint64_t parked_retry_ms(uint64_t parked_ms) {
 constexpr Parsed without_tls{.status = Parsed::Status::fatal,
                              .error = ErrorCode::needs_tls,
                              .why = "comes without TLS, which rowsocket_require_tls asks for: it is closed"};
-
-constexpr Parsed too_many{
-    .status = Parsed::Status::fatal,
-    .error = ErrorCode::too_many_connections,
-    .why = "is one too many of its account (rowsocket_max_account_connections): it is closed"};
-
-void note(ClientConnection& connection, LogLevel level, std::string_view what) {
-  connection.note_level = level;
-  connection.note = what;
-}
-
-void fail(ClientConnection& connection, std::string_view why) {
-  connection.state = State::failed;
-  note(connection, LogLevel::error, why);
-}
-
-/// What was asked before is answered. The last reply comes after the commit: a replay may change those before
-/// it.
-void end_stream(ClientConnection& connection, const Parsed& parsed) {
-  const bool is_fatal = parsed.status == Parsed::Status::fatal;
-  connection.state = is_fatal ? State::condemned : State::leaving;
-  connection.fatal_error = parsed.error;
-  if (!parsed.why.empty()) {
-    note(connection, LogLevel::warning, parsed.why);
-  }
-}
-
-/// It has nothing to do, or says who its client is: it takes no place of its account's.
-bool is_free(const Request& request) {
-  return request.kind == RequestKind::authenticate || request.kind == RequestKind::nothing;
-}
-
-/// Nothing of it depends on who its client is.
-bool is_for_anybody(const Request& request) { return is_free(request) && !request.for_readers; }
 
 /// Requests that were put back are parsed again: whatever was found behind them is forgotten.
 void rewind(ClientConnection& connection, size_t put_back_at, uint64_t retry_at_ms) {
@@ -75,13 +39,13 @@ Turn::Turn(const Surroundings& surroundings, std::shared_ptr<const Settings> set
     : session_(surroundings.session),
       counters_(surroundings.counters),
       clock_(surroundings.clock),
-      token_(surroundings.token),
-      desk_(surroundings.desk),
+      hold_(surroundings.token),
       figures_(surroundings.figures),
       settings_(std::move(settings)),
       executor_(session_, counters_, settings_, clock_,
-                {.takes_long = surroundings.takes_long, .settled = [this] { note_settled(); }},
+                {.takes_long = surroundings.takes_long, .settled = [this] { hold_.note_settled(); }},
                 surroundings.ledger),
+      gate_(session_, counters_, surroundings.desk, arena_),
       numbers_(surroundings.numbers) {}
 
 void Turn::use_settings(const std::shared_ptr<const Settings>& settings) {
@@ -118,7 +82,7 @@ void Turn::clear(uint64_t now_ms) {
   requests_ = 0;
   reply_bytes_ = 0;
   reached_ = 0;
-  is_adrift_ = false;
+  hold_.begin_turn();
   members_.clear();
 }
 
@@ -160,7 +124,7 @@ void Turn::execute() {
       connection.state = State::unreached;
     } else {
       execute_or_close(connection);
-      if (is_adrift_) [[unlikely]] {
+      if (hold_.is_adrift()) [[unlikely]] {
         return;
       }
     }
@@ -169,7 +133,7 @@ void Turn::execute() {
 
 void Turn::keep_unsettled() {
   members_.resize(reached_ + 1);
-  if (was_settled_) {
+  if (hold_.was_settled()) {
     members_.erase(members_.begin(), members_.end() - 1);
   }
 }
@@ -183,9 +147,9 @@ void Turn::execute_or_close(ClientConnection& connection) {
       connection.shown.doing = executor_.nothing_staged() ? Doing::sending : Doing::committing;
     }
   } catch (const std::exception& error) {
-    fail(connection, error.what());
+    connection.fail(error.what());
   } catch (...) {
-    fail(connection, "is closed: unknown exception");
+    connection.fail("is closed: unknown exception");
   }
 }
 
@@ -194,7 +158,7 @@ void Turn::execute_or_close(ClientConnection& connection) {
 void Turn::execute(ClientConnection& connection) {
   connection.state = State::reading;
   if (settings_->require_tls && !connection.is_protected()) [[unlikely]] {
-    end_stream(connection, without_tls);
+    connection.end_stream(without_tls);
     return;
   }
   if (unix_time_us_ == 0 && connection.protocol->uses_time()) {
@@ -212,7 +176,7 @@ void Turn::execute(ClientConnection& connection) {
                         .figures = figures_};
   const uint32_t requests_max = requests_of_one_max();
   for (uint32_t taken = 0; connection.parsed_bytes < input.size(); ++taken) {
-    if (taken == requests_max || is_full() || is_adrift_) {
+    if (taken == requests_max || is_full() || hold_.is_adrift()) {
       connection.state = State::cut;
       return;
     }
@@ -233,7 +197,7 @@ bool Turn::execute_next(ClientConnection& connection, std::string_view input, co
   }
   connection.scanned_bytes = 0;
   if (parsed.status == Parsed::Status::fatal || parsed.status == Parsed::Status::hang_up) [[unlikely]] {
-    end_stream(connection, parsed);
+    connection.end_stream(parsed);
     return false;
   }
   if (!invariant((parsed.consumed_bytes > 0) != parsed.is_step && parsed.consumed_bytes <= input.size(),
@@ -243,107 +207,37 @@ bool Turn::execute_next(ClientConnection& connection, std::string_view input, co
   }
   const Request* request = parsed.request;
   if (parsed.status == Parsed::Status::request &&
-      (waits_for_login(connection, *request) || !is_welcome(connection, request) ||
-       is_held_back(connection, *request) || !execute(connection, *request))) {
+      (!gate_.lets_pass(connection, request, *settings_, is_patient_) || !execute(connection, *request))) {
     return false;
   }
   connection.parsed_bytes += parsed.consumed_bytes;
-  const bool is_somebody_else = connection.membership.allotment != nullptr &&
-                                connection.membership.placed_as != connection.client.account.number();
-  if (parsed.is_step || is_somebody_else) [[unlikely]] {
-    connection.state = State::cut;  // what somebody else asks counts from the next turn on
+  const bool has_other_account = connection.membership.allotment != nullptr &&
+                                 connection.membership.placed_as != connection.client.account.number();
+  if (parsed.is_step || has_other_account) [[unlikely]] {
+    connection.state = State::cut;  // what the other account asks counts from the next turn on
     return false;
   }
-  return true;
-}
-
-/// Then the request is parsed again when the host has decided.
-bool Turn::waits_for_login(ClientConnection& connection, const Request& request) {
-  if (request.kind != RequestKind::authenticate || desk_ == nullptr) [[likely]] {
-    return false;
-  }
-  if (desk_->is_ready(connection, static_cast<const Authenticate&>(request), *settings_)) {
-    return false;
-  }
-  connection.state = State::logging_in;
-  return true;
-}
-
-/// A request that is answered that its client has not logged in. May throw std::bad_alloc.
-const Request* Turn::turned_away(const Request& request) {
-  auto* const refused = arena_.make<Request>();
-  if (refused == nullptr) {
-    throw std::bad_alloc();
-  }
-  refused->mistake = ErrorCode::not_authenticated;
-  refused->changes_state = request.changes_state;
-  refused->reply = request.reply;
-  return refused;
-}
-
-/// A client that names no account comes in with the first request that the anonymous account may ask: it has
-/// come as this account wants it, and takes a seat of it. False where the account has too many. What asks for
-/// no table is then refused alone, in the place of `request`: behind it the client may log in.
-bool Turn::is_welcome(ClientConnection& connection, const Request*& request) {
-  if (connection.membership.seat.load() != nullptr || connection.membership.allotment == nullptr) [[likely]] {
-    return true;
-  }
-  if (is_patient_ || is_for_anybody(*request) || !connection.client.account.may_read(*settings_)) {
-    return true;
-  }
-  const net::Transport& transport = connection.stream.transport();
-  if (!session_.admits({.is_unix = connection.is_unix, .tls = transport.portrait()})) {
-    connection.client.account.set_barred(true);
-    connection.shown.account = connection.client.account.shown_number();
-    note(connection, LogLevel::warning,
-         "comes without the TLS, or the certificate, that rowsocket_anonymous_account asks for: it may do "
-         "nothing");
-    return true;
-  }
-  if (connection.membership.allotment->let_in(connection, settings_->account_connections_max)) {
-    connection.shown.account = connection.client.account.shown_number();
-    return true;
-  }
-  if (request->kind == RequestKind::nothing) {
-    connection.shown.account = engine::own_account;
-    request = turned_away(*request);
-    return true;
-  }
-  counters_.add(Counter::account_connections_refused);
-  end_stream(connection, too_many);
-  return false;
-}
-
-/// Then the request is parsed again when others of its account were answered.
-bool Turn::is_held_back(ClientConnection& connection, const Request& request) {
-  const uint32_t count_max = settings_->account_requests_max;
-  if (count_max == 0 || is_patient_ || is_free(request) || connection.membership.allotment == nullptr ||
-      connection.membership.allotment->has_place(connection, count_max)) [[likely]] {
-    return false;
-  }
-  connection.state = State::held_back;
   return true;
 }
 
 /// False if the connection waits for a lock.
 bool Turn::execute(ClientConnection& connection, const Request& request) {
   const size_t reply_begin = connection.stream.output().size();
-  const bool hands_over = token_ != nullptr && !is_patient_;
-  if (hands_over) {
-    was_settled_ = executor_.nothing_staged();
-    ticket_ = token_->enter(was_settled_);
+  if (!is_patient_) {
+    hold_.enter(executor_.nothing_staged());
   }
   const exec::Executed executed = executor_.execute(connection.client, request, connection.parsed_bytes);
-  if (hands_over && !token_->leave(std::exchange(ticket_, 0))) [[unlikely]] {
-    is_adrift_ = true;
+  if (!is_patient_) {
+    hold_.leave();
   }
   if (executed == exec::Executed::parked) {
     return false;
   }
   if (executor_.met_first_lenience()) [[unlikely]] {
-    note(connection, LogLevel::note,
-         "sends what rowsocket_strict would refuse (values beyond the columns, empty amounts, or keys that "
-         "are no value of their column); it is served as earlier servers did");
+    connection.set_note(
+        LogLevel::note,
+        "sends what rowsocket_strict would refuse (values beyond the columns, empty amounts, or keys that "
+        "are no value of their column); it is served as earlier servers did");
   }
   if (request.kind == RequestKind::authenticate) [[unlikely]] {
     connection.shown.account = connection.client.account.shown_number();
@@ -351,15 +245,6 @@ bool Turn::execute(ClientConnection& connection, const Request& request) {
   ++requests_;
   reply_bytes_ += connection.stream.output().size() - reply_begin;
   return true;
-}
-
-/// In the middle of a request. Who takes the loop from now on takes the other connections with it: their
-/// replies need not wait for what this request waits for.
-void Turn::note_settled() {
-  if (ticket_ != 0 && token_->leave(ticket_)) {
-    was_settled_ = true;
-    ticket_ = token_->enter(was_settled_);
-  }
 }
 
 // ---- commit
@@ -418,7 +303,7 @@ void Turn::finish(ClientConnection& connection) {
     connection.protocol->refuse_stream(stream.output(), connection.fatal_error, *settings_);
   }
   if (stream.output().failed() && connection.state != State::failed) {
-    fail(connection, "is closed: no memory for its replies");
+    connection.fail("is closed: no memory for its replies");
   }
 }
 

@@ -37,6 +37,7 @@
 #include "request/protocol.h"
 #include "request/settings.h"
 #include "server/client_connection.h"
+#include "server/gate.h"
 #include "server/loop_token.h"
 
 namespace rowsocket::server {
@@ -80,9 +81,9 @@ class Turn {
   /// connection, the connection is `unreached` then.
   void execute();
   /// Another thread has taken over the loop while the request of `members()[reached()]` was executed.
-  [[nodiscard]] bool is_adrift() const { return is_adrift_; }
+  [[nodiscard]] bool is_adrift() const { return hold_.is_adrift(); }
   /// Of the request under way, if another thread may take the loop meanwhile; else 0. For the turn's thread.
-  [[nodiscard]] LoopToken::Ticket ticket() const { return ticket_; }
+  [[nodiscard]] LoopToken::Ticket ticket() const { return hold_.ticket(); }
   [[nodiscard]] size_t reached() const { return reached_; }
   [[nodiscard]] uint64_t began_ms() const { return now_ms_; }
   /// Adrift: what is settled, and what was not reached, is no longer the turn's.
@@ -109,24 +110,18 @@ class Turn {
   void execute(ClientConnection& connection);
   [[nodiscard]] bool execute_next(ClientConnection& connection, std::string_view input,
                                   const Parsing& parsing);
-  [[nodiscard]] bool waits_for_login(ClientConnection& connection, const Request& request);
-  [[nodiscard]] const Request* turned_away(const Request& request);
-  [[nodiscard]] bool is_welcome(ClientConnection& connection, const Request*& request);
-  [[nodiscard]] bool is_held_back(ClientConnection& connection, const Request& request);
   [[nodiscard]] bool execute(ClientConnection& connection, const Request& request);
-  void note_settled();
 
   engine::Session& session_;
   Counters& counters_;
   Clock& clock_;
-  LoopToken* token_;
-  LoopToken::Ticket ticket_ = 0;
-  LoginDesk* desk_;
+  LoopHold hold_;
   const ServerFigures* figures_;
   std::shared_ptr<const Settings> settings_;
 
   Arena arena_;
   exec::Executor executor_;
+  Gate gate_;
 
   uint64_t now_ms_ = 0;
   uint64_t unix_time_us_ = 0;  ///< 0 = not read in this turn
@@ -135,8 +130,6 @@ class Turn {
   size_t reply_bytes_ = 0;
   size_t reached_ = 0;       ///< members that were executed, or found no room
   bool is_patient_ = false;  ///< of one request, and without the loop
-  bool is_adrift_ = false;
-  bool was_settled_ = false;  ///< when the request under way was entered, or since
   std::vector<ClientConnection*> members_;
 };
 

@@ -151,9 +151,9 @@ void TurnLoop::send_replies() {
 
 void TurnLoop::send_and_settle(ClientConnection& connection) {
   connection.is_in_turn = false;
-  if (!connection.note.empty()) [[unlikely]] {
-    connections_.note(connection, connection.note_level, connection.note);
-    connection.note.clear();
+  if (!connection.note.text.empty()) [[unlikely]] {
+    connections_.note(connection, connection.note.level, connection.note.text);
+    connection.note.text.clear();
   }
   if (connection.state == State::failed) [[unlikely]] {
     connections_.close(connection);
