@@ -125,7 +125,7 @@ class Allotments {
   void take_waiting(const GoOn& go_on) {
     some_may_go_on_ = false;
     while (ClientConnection* const connection = waiting_count_ > 0 ? next_with_place() : nullptr) {
-      go_on(connection);
+      go_on(*connection);
     }
   }
   /// What this turn did not need is the other workers'.

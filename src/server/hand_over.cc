@@ -23,7 +23,7 @@ void TurnLoop::take_over(Turn& own, LoopToken::Ticket ticket) {
     if (number > reached) {
       connection.is_in_turn = false;
       connection.state = State::unreached;
-      unreached_.push_back(&connection);
+      carried_over_.add(connection);
     } else if (number == reached || !is_settled) {
       connection.is_away = true;
       connections_.allotments().note_use(connection);
@@ -34,7 +34,7 @@ void TurnLoop::take_over(Turn& own, LoopToken::Ticket ticket) {
       send_and_settle(connection);
     }
   }
-  // This turn is reaped by nobody: what it did not need of the accounts' requests is for those that wait.
+  // No `reap` follows in this turn. What it did not need of the accounts' requests is for those that wait.
   look_at_held_back();
   connections_.allotments().end_turn();
 }
@@ -57,12 +57,7 @@ void TurnLoop::take_back() {
 }
 
 void TurnLoop::end() {
-  world_.inbox.take_moved(moved_);
-  for (size_t count = moved_.size(); count > 0; --count) {
-    world_.inbox.connection_closed();
-    world_.counters.add(Counter::connections_closed);
-  }
-  moved_.clear();
+  drop_moved();
   for (const auto& connection : connections_.all()) {
     if (!connection->is_away) {
       connections_.close(*connection);

@@ -37,7 +37,9 @@ TurnLoop::Ended TurnLoop::run(Turn& turn) {
     host_thread_ = turn.session().host_thread();
   }
   activity_.show_first(turn.session(), connections_.size(), now_ms_);
-  relieve();  // also where each turn ends with another thread
+  if (spread_has_changed()) [[unlikely]] {
+    relieve();  // before the turn: it may end with another thread
+  }
   poll();
   if (!obey_session()) {
     return Ended::stop;
@@ -99,11 +101,11 @@ void TurnLoop::let_clients_return(uint64_t until_us) {
 }
 
 int TurnLoop::time_to_wait_ms() const {
-  if (!unreached_.empty() || !cut_.empty() || intake_.some_wait() || connections_.some_may_go_on()) {
+  if (carried_over_.some_go_on() || intake_.some_wait() || connections_.some_may_go_on()) {
     return 0;
   }
-  const uint64_t deadline_ms =
-      std::min({next_sweep_ms_, next_look_ms_, parked_.next_ms(), activity_.due_ms(connections_.size())});
+  const uint64_t deadline_ms = std::min(
+      {next_sweep_ms_, next_look_ms_, carried_over_.due_ms(), activity_.due_ms(connections_.size())});
   if (deadline_ms == never) {
     return net::Poller::forever;
   }
@@ -174,7 +176,7 @@ void TurnLoop::take_logins() {
     if (connection != nullptr && !connection->is_away && !connection->is_in_turn &&
         connection->state == ClientConnection::State::logging_in && !connection->stream.has_output()) {
       connection->state = ClientConnection::State::cut;
-      cut_.push_back(connection);
+      carried_over_.add(*connection);
     }
   }
   logins_done_.clear();
@@ -190,37 +192,6 @@ void TurnLoop::admit(Arrival arrival) {
   relieved_for_ = 0;
 }
 
-/// Connections that were other workers'.
-void TurnLoop::adopt_moved() {
-  if (world_.spread == nullptr) {
-    return;
-  }
-  world_.inbox.take_moved(moved_);
-  for (auto& connection : moved_) {
-    try {
-      adopt(std::move(connection));
-    } catch (const std::exception&) {
-      world_.inbox.connection_closed();
-      world_.counters.add(Counter::connections_closed);
-      world_.log.limited(LogLevel::error, "a connection of another worker is closed: no memory");
-    }
-  }
-  moved_.clear();
-}
-
-void TurnLoop::adopt(std::unique_ptr<ClientConnection> connection) {
-  reserve_lists(connections_.size() + 1);
-  connection->client.move_selections(world_.selections);
-  ClientConnection& adopted = connections_.add(std::move(connection));
-  connections_.rest(adopted);
-  if (adopted.state != ClientConnection::State::reading) {
-    adopted.state = ClientConnection::State::cut;
-    cut_.push_back(&adopted);
-  }
-  next_sweep_ms_ = std::min(next_sweep_ms_, deadline_ms(adopted));
-  relieved_for_ = 0;  // the spread may have changed while it was on its way
-}
-
 /// After this, remembering a connection in any list allocates nothing.
 void TurnLoop::reserve_lists(size_t connection_count) {
   turn_->reserve(connection_count);
@@ -230,10 +201,8 @@ void TurnLoop::reserve_lists(size_t connection_count) {
   const size_t room = std::max<size_t>(2 * connection_count, 16);
   returned_.reserve(room);
   intake_.reserve(room);
-  parked_.reserve(room);
-  for (Waiting* list : {&unreached_, &cut_, &writable_}) {
-    list->reserve(room);  // the list that is looked at comes last: the others have as much room
-  }
+  carried_over_.reserve(room);
+  writable_.reserve(room);  // the list that is looked at comes last: the others have as much room
 }
 
 }  // namespace rowsocket::server

@@ -11,10 +11,12 @@
 //   TurnLoop      when: what is waited for, which connections are ready or parked, orders from outside
 //   Turn          what: the requests of the connections that take part, on the engine
 //   Connections   the bytes, the sockets and what tells that they are ready
-//   Intake        what is received: how much, and of whom first
+//   Intake        what is received: how much, and from which connections first
+//   CarriedOver   connections with requests for a later turn
 //
 // turn_loop.cc holds what is around the turns (waiting, orders from outside, new connections), turn_phases.cc
-// the phases of a turn, hand_over.cc how another thread goes on with the loop.
+// the phases of a turn, hand_over.cc how another thread goes on with the loop, moves.cc how connections move
+// to other workers.
 //
 // One thread runs the loop: the owner of its token (loop_token.h). That thread brings the turn, and with it
 // the session. Others reach the loop through the Inbox, and through `give_back`. Allocates when connections
@@ -33,12 +35,12 @@
 #include "engine/engine.h"
 #include "request/counters.h"
 #include "request/settings.h"
+#include "server/carried_over.h"
 #include "server/connections.h"
 #include "server/inbox.h"
 #include "server/intake.h"
 #include "server/limited_log.h"
 #include "server/loop_token.h"
-#include "server/parked.h"
 #include "server/return_wait.h"
 #include "server/returned.h"
 #include "server/settings_board.h"
@@ -102,8 +104,6 @@ class TurnLoop {
   [[nodiscard]] uint64_t host_thread() const { return host_thread_; }
 
  private:
-  using Waiting = std::vector<ClientConnection*>;  ///< each list has room for all connections of the worker
-
   // The phases.
   void poll();
   [[nodiscard]] bool obey_session();
@@ -121,8 +121,7 @@ class TurnLoop {
 
   // Admit.
   void admit(Arrival arrival);
-  void adopt_moved();
-  void adopt(std::unique_ptr<ClientConnection> connection);
+  void take_logins();
   void reserve_lists(size_t connection_count);
 
   // Read and execute.
@@ -140,11 +139,20 @@ class TurnLoop {
   void close_timed_out();
   void bound_held_bytes();
   void look_at_held_back();
+
+  // From thread to thread: hand_over.cc.
+  void take_back();
+
+  // From worker to worker: moves.cc.
+  [[nodiscard]] bool spread_has_changed() const {
+    return world_.spread != nullptr && world_.spread->worker_count() != relieved_for_;
+  }
   void relieve();
   [[nodiscard]] bool move(ClientConnection& connection, Inbox& to);
-
-  void take_back();
-  void take_logins();
+  void adopt_moved();
+  void adopt(std::unique_ptr<ClientConnection> connection);
+  void note_drop();
+  void drop_moved();
 
   static constexpr uint64_t never = UINT64_MAX;
 
@@ -162,13 +170,11 @@ class TurnLoop {
   Published<uint64_t> host_thread_ = 0;
   uint64_t now_ms_;
   Connections::Events events_;
-  bool was_woken_ = false;  ///< by another thread, when the turn began
-  Waiting writable_;        ///< may go on sending what is left of earlier turns
+  bool was_woken_ = false;                   ///< by another thread, when the turn began
+  std::vector<ClientConnection*> writable_;  ///< may go on sending what is left of earlier turns
 
   // From turn to turn.
-  Waiting unreached_;
-  Waiting cut_;
-  Parked parked_;
+  CarriedOver carried_over_;
   ReturnWait return_wait_;
   uint64_t next_sweep_ms_ = never;
   uint64_t next_look_ms_ = never;  ///< at those that are held back

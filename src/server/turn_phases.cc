@@ -36,18 +36,12 @@ void TurnLoop::join(ClientConnection& connection) {
   }
 }
 
-/// Connections that have requests already go first. Among these, the connections that the last turn did not
-/// reach come first.
+/// Connections that have requests already go first.
 void TurnLoop::gather_carried_over() {
-  const auto join = [this](ClientConnection* connection) { this->join(*connection); };
-  std::for_each(unreached_.begin(), unreached_.end(), join);
-  std::for_each(cut_.begin(), cut_.end(), join);
-  unreached_.clear();
-  cut_.clear();
+  const auto join = [this](ClientConnection& connection) { this->join(connection); };
+  carried_over_.take_ready(join);
   connections_.allotments().take_waiting(join);
-  if (parked_.next_ms() <= now_ms_) {
-    parked_.take_due(now_ms_, [this](ClientConnection& parked) { try_parked_again(parked); });
-  }
+  carried_over_.take_due(now_ms_, [this](ClientConnection& parked) { try_parked_again(parked); });
 }
 
 /// A request that has been tried for a while waits on a thread of its own, if there is one. There it waits
@@ -201,13 +195,11 @@ void TurnLoop::settle(ClientConnection& connection) {
   }
   switch (connection.state) {
     case State::unreached:
-      unreached_.push_back(&connection);
-      break;
     case State::cut:
-      cut_.push_back(&connection);
+      carried_over_.add(connection);
       break;
     case State::parked:
-      parked_.add(connection);
+      carried_over_.add(connection);
       connections_.watch(connection, net::Interest::none);
       return;
     case State::logging_in:
@@ -216,7 +208,7 @@ void TurnLoop::settle(ClientConnection& connection) {
         return;
       }
       connection.state = State::cut;
-      cut_.push_back(&connection);
+      carried_over_.add(connection);
       break;
     case State::held_back:
       connections_.allotments().hold_back(connection);
@@ -248,82 +240,10 @@ void TurnLoop::reap() {
   look_at_held_back();
   connections_.allotments().end_turn();
   if (connections_.some_are_closed()) {
-    for (Waiting* list : {&unreached_, &cut_}) {
-      std::erase_if(*list, [](const ClientConnection* connection) { return connection->is_closed(); });
-    }
-    parked_.forget_closed();
+    carried_over_.forget_closed();
     intake_.forget_closed();
     connections_.remove_closed();
   }
-}
-
-/// None of its requests is under way. What it has sent and not been asked about yet moves with it.
-static bool can_move(const ClientConnection& connection) {
-  const net::Transport& transport = connection.stream.transport();
-  const bool is_between_requests = connection.state == State::reading || connection.state == State::cut ||
-                                   connection.state == State::unreached;
-  return is_between_requests && !connection.is_away && connection.login == nullptr &&
-         connection.client.parked_since_ms == 0 && !connection.stream.has_output() &&
-         connection.stream.input_bytes() < limits::large_request_bytes && !transport.holds_input() &&
-         !transport.receives_when_writable();
-}
-
-/// It stays for good, or for as long as it holds so much.
-static bool holds_much(const ClientConnection& connection) {
-  return connection.held_bytes + connection.list_bytes + connection.client.held_bytes() >
-         limits::moved_bytes_max;
-}
-
-/// Connections that other workers are to serve move there; those in the middle of something after a later
-/// turn.
-void TurnLoop::relieve() {
-  if (world_.spread == nullptr || world_.spread->worker_count() == relieved_for_) [[likely]] {
-    return;
-  }
-  const uint32_t worker_count = world_.spread->worker_count();
-  bool some_stay = false;
-  for (size_t slot = connections_.size(); slot-- > 0;) {  // the last one takes the place of one that moves
-    Inbox* const to = world_.spread->elsewhere(world_.worker_number);
-    if (to == nullptr) {
-      some_stay = false;
-      break;
-    }
-    ClientConnection& connection = *connections_.all()[slot];
-    if (connection.is_away || !can_move(connection)) {
-      some_stay = true;
-    } else if (holds_much(connection)) {
-      continue;
-    } else if (!move(connection, *to)) {
-      some_stay = false;  // the other worker has ended
-      break;
-    }
-  }
-  if (!some_stay) {
-    relieved_for_ = worker_count;
-  }
-}
-
-/// False if it could not.
-bool TurnLoop::move(ClientConnection& connection, Inbox& to) {
-  for (Waiting* list : {&unreached_, &cut_}) {
-    std::erase(*list, &connection);
-  }
-  std::unique_ptr<ClientConnection> moved = connections_.release(connection);
-  if (moved == nullptr) {
-    return false;
-  }
-  if (to.offer_moved(moved)) {
-    world_.counters.add(Counter::connections_moved);
-    world_.inbox.connection_closed();
-    return true;
-  }
-  try {
-    adopt(std::move(moved));
-  } catch (const std::exception&) {
-    world_.inbox.connection_closed();
-    world_.counters.add(Counter::connections_closed);
-  }
-  return false;
 }
 
 /// What this thread can make again goes first. Other threads that keep such things are stuck in a request, or
@@ -339,8 +259,8 @@ void TurnLoop::bound_held_bytes() {
   connections_.bound_held_bytes(bytes_max, world_.selections);
 }
 
-/// Those that wait for others of their account are not polled: one whose connection is broken gives up its
-/// place in the line, and its seat. A few at a time, so that a long line costs the others little.
+/// Connections that are held back are not polled. So one that is broken is looked for: it gives up its place
+/// in the line, and its seat. A few at a time, so that a long line costs the others little.
 void TurnLoop::look_at_held_back() {
   Allotments& allotments = connections_.allotments();
   if (!allotments.some_wait()) [[likely]] {

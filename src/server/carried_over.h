@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Connections that have requests for a later turn, whatever comes in meanwhile:
+//
+//   unreached ... the turn had no room for them: they come first in the next one
+//   cut ......... they had their share of the turn: they come behind those
+//   parked ...... their first request waits for a lock: they come when it is to be tried again, the one that
+//                 is due first at first
+//
+// One owner, one thread. Allocates in `reserve` only.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+#include "server/client_connection.h"
+
+namespace rowsocket::server {
+
+class CarriedOver {
+ public:
+  /// From now on there is room for so many. May throw std::bad_alloc.
+  void reserve(size_t connection_count) {
+    for (List* list : {&unreached_, &cut_, &parked_}) {
+      list->reserve(connection_count);
+    }
+  }
+
+  /// By its state, which is one of the three.
+  void add(ClientConnection& connection) {
+    switch (connection.state) {
+      case ClientConnection::State::unreached:
+        unreached_.push_back(&connection);
+        break;
+      case ClientConnection::State::cut:
+        cut_.push_back(&connection);
+        break;
+      case ClientConnection::State::parked:
+        park(connection);
+        break;
+      default:
+        break;
+    }
+  }
+
+  /// Some go on in the next turn.
+  [[nodiscard]] bool some_go_on() const { return !unreached_.empty() || !cut_.empty(); }
+  /// Calls `go_on` for them. They are not carried over any more.
+  template <typename GoOn>
+  void take_ready(const GoOn& go_on) {
+    for (List* list : {&unreached_, &cut_}) {
+      std::for_each(list->begin(), list->end(), [&go_on](ClientConnection* one) { go_on(*one); });
+      list->clear();
+    }
+  }
+
+  /// When the next parked one is due; UINT64_MAX if there is none.
+  [[nodiscard]] uint64_t due_ms() const {
+    return parked_.empty() ? UINT64_MAX : parked_.front()->retry_at_ms;
+  }
+  /// Calls `retry` for the parked ones that are due. They are not carried over any more.
+  template <typename Retry>
+  void take_due(uint64_t now_ms, const Retry& retry) {
+    if (due_ms() > now_ms) [[likely]] {
+      return;
+    }
+    const auto end = std::find_if(parked_.begin(), parked_.end(),
+                                  [now_ms](const auto* one) { return one->retry_at_ms > now_ms; });
+    std::for_each(parked_.begin(), end, [&retry](ClientConnection* one) { retry(*one); });
+    parked_.erase(parked_.begin(), end);
+  }
+
+  void forget_closed() {
+    for (List* list : {&unreached_, &cut_, &parked_}) {
+      std::erase_if(*list, [](const ClientConnection* one) { return one->is_closed(); });
+    }
+  }
+  /// One that is not parked.
+  void forget(ClientConnection& connection) {
+    for (List* list : {&unreached_, &cut_}) {
+      std::erase(*list, &connection);
+    }
+  }
+
+ private:
+  using List = std::vector<ClientConnection*>;
+
+  /// A connection that another thread had may be due before others.
+  void park(ClientConnection& connection) {
+    const auto behind = std::upper_bound(
+        parked_.begin(), parked_.end(), connection.retry_at_ms,
+        [](uint64_t at_ms, const ClientConnection* one) { return at_ms < one->retry_at_ms; });
+    parked_.insert(behind, &connection);
+  }
+
+  List unreached_;
+  List cut_;
+  List parked_;  ///< in the order in which they are due
+};
+
+}  // namespace rowsocket::server
