@@ -21,13 +21,4 @@ namespace rowsocket::mariadb {
   return "built for MariaDB " + std::string(built_for) + ", but this server is " + std::string(running);
 }
 
-/// The same for a plugin that is none of a release: the server's log is told.
-[[nodiscard]] inline bool fits_server(const char* plugin) {
-  const std::string mismatch = version_mismatch();
-  if (!mismatch.empty()) {
-    sql_print_error("%s: %s", plugin, mismatch.c_str());
-  }
-  return mismatch.empty();
-}
-
 }  // namespace rowsocket::mariadb

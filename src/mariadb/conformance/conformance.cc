@@ -27,7 +27,7 @@
 #include "mariadb/conformance/server_host.h"
 #include "mariadb/engines.h"
 #include "mariadb/performance_schema.h"
-#include "mariadb/server_version.h"
+#include "mariadb/tool_plugin.h"
 
 namespace rowsocket::mariadb {
 namespace {
@@ -140,21 +140,6 @@ st_mysql_information_schema information_schema_info = {MYSQL_INFORMATION_SCHEMA_
 }  // namespace
 }  // namespace rowsocket::mariadb
 
-// The server finds these by name.
-#pragma GCC visibility push(default)
-maria_declare_plugin(rowsocket_conformance){
-    MYSQL_INFORMATION_SCHEMA_PLUGIN,
-    &rowsocket::mariadb::information_schema_info,
-    "rowsocket_conformance",
-    "The RowSocket authors",
-    "Runs the conformance suite of RowSocket's storage interface; for tests",
-    PLUGIN_LICENSE_GPL,
-    rowsocket::mariadb::load,
-    nullptr,
-    0x0001,
-    nullptr,
-    rowsocket::mariadb::system_variables,
-    ROWSOCKET_VERSION,
-    MariaDB_PLUGIN_MATURITY_EXPERIMENTAL,
-} maria_declare_plugin_end;
-#pragma GCC visibility pop
+ROWSOCKET_TOOL_PLUGIN(rowsocket_conformance, MYSQL_INFORMATION_SCHEMA_PLUGIN, information_schema_info,
+                      "Runs the conformance suite of RowSocket's storage interface; for tests", load,
+                      rowsocket::mariadb::system_variables)

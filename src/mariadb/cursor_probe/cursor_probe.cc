@@ -32,8 +32,8 @@
 #include <vector>
 
 #include "mariadb/engines.h"
-#include "mariadb/server_version.h"
 #include "mariadb/session.h"
+#include "mariadb/tool_plugin.h"
 
 namespace rowsocket::mariadb {
 namespace {
@@ -242,23 +242,11 @@ st_mysql_daemon daemon_info = {MYSQL_DAEMON_INTERFACE_VERSION};
 }  // namespace
 }  // namespace rowsocket::mariadb
 
+ROWSOCKET_TOOL_PLUGIN(rowsocket_cursor_probe, MYSQL_DAEMON_PLUGIN, daemon_info,
+                      "One request to RowSocket's engine as SQL, for tests", load, nullptr)
+
 // The server finds these by name.
 #pragma GCC visibility push(default)
-maria_declare_plugin(rowsocket_cursor_probe){
-    MYSQL_DAEMON_PLUGIN,
-    &rowsocket::mariadb::daemon_info,
-    "rowsocket_cursor_probe",
-    "The RowSocket authors",
-    "One request to RowSocket's engine as SQL, for tests",
-    PLUGIN_LICENSE_GPL,
-    rowsocket::mariadb::load,
-    nullptr,
-    0x0001,
-    nullptr,
-    nullptr,
-    ROWSOCKET_VERSION,
-    MariaDB_PLUGIN_MATURITY_EXPERIMENTAL,
-} maria_declare_plugin_end;
 
 extern "C" {
 

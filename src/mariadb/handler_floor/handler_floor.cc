@@ -20,7 +20,7 @@
 #include <string_view>
 #include <thread>
 
-#include "mariadb/server_version.h"
+#include "mariadb/tool_plugin.h"
 
 namespace rowsocket::mariadb {
 namespace {
@@ -213,21 +213,6 @@ st_mysql_information_schema information_schema_info = {MYSQL_INFORMATION_SCHEMA_
 }  // namespace
 }  // namespace rowsocket::mariadb
 
-// The server finds these by name.
-#pragma GCC visibility push(default)
-maria_declare_plugin(rowsocket_handler_floor){
-    MYSQL_INFORMATION_SCHEMA_PLUGIN,
-    &rowsocket::mariadb::information_schema_info,
-    "rowsocket_handler_floor",
-    "The RowSocket authors",
-    "What a lookup costs inside the server; for benchmarks",
-    PLUGIN_LICENSE_GPL,
-    rowsocket::mariadb::load,
-    nullptr,
-    0x0001,
-    nullptr,
-    rowsocket::mariadb::system_variables,
-    ROWSOCKET_VERSION,
-    MariaDB_PLUGIN_MATURITY_EXPERIMENTAL,
-} maria_declare_plugin_end;
-#pragma GCC visibility pop
+ROWSOCKET_TOOL_PLUGIN(rowsocket_handler_floor, MYSQL_INFORMATION_SCHEMA_PLUGIN, information_schema_info,
+                      "What a lookup costs inside the server; for benchmarks", load,
+                      rowsocket::mariadb::system_variables)
