@@ -25,6 +25,17 @@ KindOfRequest* make_request(const Parsing& parsing, Arguments&&... of_the_reply)
   return request;
 }
 
+/// What a parse comes to that has made `request`, or nullptr where memory was refused.
+[[nodiscard]] inline Parsed parsed_request(const Request* request, size_t consumed_bytes) {
+  if (request == nullptr) [[unlikely]] {
+    return {.status = Parsed::Status::fatal,
+            .consumed_bytes = consumed_bytes,
+            .error = ErrorCode::out_of_memory,
+            .why = "sent a request that there is no memory for: it is closed"};
+  }
+  return {.status = Parsed::Status::request, .consumed_bytes = consumed_bytes, .request = request};
+}
+
 /// A number of 64 bits as text that lives as long as the request; NULL where memory is refused.
 template <typename Number>
 [[nodiscard]] Value number_value(Arena& arena, Number number) {

@@ -55,12 +55,12 @@ KindOfRequest* make_request(const Scope& scope, Arguments&&... of_the_reply) {
 
 /// Answered with one line, whoever asks, and nothing is done. `line` lives as long as the request.
 [[nodiscard]] Request* answer(const Scope& scope, std::string_view line, bool is_silent = false);
-/// The same, of what is wrong. All but `ERROR` is told those who may read.
+/// The same, of what is wrong. All but `ERROR` is for clients that may read.
 [[nodiscard]] Request* refuse(const Scope& scope, std::string_view line, bool is_silent = false);
 /// The same, and so many bytes behind the line are skipped.
 [[nodiscard]] Request* refuse_value(const Scope& scope, std::string_view line, bool is_silent,
                                     uint64_t skip_bytes);
-/// The same answer, for those who may read, or for all.
+/// The same answer, for clients that may read, or for all.
 [[nodiscard]] inline Request* for_readers(Request* answer, bool only_for_them = true) {
   if (answer != nullptr) {
     answer->for_readers = only_for_them;
@@ -213,17 +213,5 @@ struct CountLine {
 /// The whole value of a storage command is there: put it into `input`. Else `parsed` is what to return.
 [[nodiscard]] bool take_value(const Scope& scope, size_t value_bytes, bool is_silent, Input& input,
                               Parsed& parsed);
-
-// ---- ends of a parse
-
-[[nodiscard]] inline Parsed parsed_request(const Request* request, size_t consumed_bytes) {
-  if (request == nullptr) [[unlikely]] {
-    return {.status = Parsed::Status::fatal,
-            .consumed_bytes = consumed_bytes,
-            .error = ErrorCode::out_of_memory,
-            .why = "sent a request that there is no memory for: it is closed"};
-  }
-  return {.status = Parsed::Status::request, .consumed_bytes = consumed_bytes, .request = request};
-}
 
 }  // namespace rowsocket::wire::memcached

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "request/making.h"
 #include "wire/resp/commands.h"
 
 namespace rowsocket::wire::resp {
@@ -23,16 +24,6 @@ class LastReply final : public LineReply {
  private:
   State& state_;
 };
-
-Parsed parsed_request(const Request* request, size_t consumed_bytes) {
-  if (request == nullptr) [[unlikely]] {
-    return {.status = Parsed::Status::fatal,
-            .consumed_bytes = consumed_bytes,
-            .error = ErrorCode::out_of_memory,
-            .why = "sent a request that there is no memory for: it is closed"};
-  }
-  return {.status = Parsed::Status::request, .consumed_bytes = consumed_bytes, .request = request};
-}
 
 Parsed hang_up(std::string_view input, std::string_view why) {
   return {.status = Parsed::Status::hang_up, .consumed_bytes = input.size(), .why = why};
