@@ -207,15 +207,15 @@ ErrorCode Admission::check_answer(const Client& client, const Request& request, 
   return is_right ? request.mistake : ErrorCode::unknown_command;
 }
 
-/// What a client opened is its account's: it is gone when the client is somebody else. Nothing that is staged
-/// uses it: see Executor.
+/// What a client opened is its account's: it is gone when the client has another account. Nothing that is
+/// staged uses it: see Executor.
 Error Admission::authenticate(Client& client, const Authenticate& request, const Settings& settings) {
   const uint64_t number_before = client.account.number();
   const bool says_secret = !client.account.needs_login(request, settings);
   Error error = client.account.authenticate(request, settings);
   if (client.account.number() != number_before) {
     client.forget_selections();
-    client.guest = nullptr;
+    client.nameless_identity = nullptr;
   }
   client.note_identity();
   if (says_secret && error.code == ErrorCode::not_authenticated) {

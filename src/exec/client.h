@@ -62,19 +62,19 @@ class Client {
   explicit Client(Account who) : account(std::move(who)) {}
 
   Account account;
-  /// For whoever looks from outside.
+  /// For readers on other threads.
   Published<uint64_t> requests_answered = 0;
   /// The same: its number in the host's logs; 0 = it has none there.
   Published<uint64_t> log_number = 0;
   /// Knows whether the client is still there; nullptr = the client always counts as there.
   const Presence* presence = nullptr;
   /// As the host's logs know it while it has named no account; nullptr = they have not been told of it.
-  std::shared_ptr<engine::Identity> guest;
+  std::shared_ptr<engine::Identity> nameless_identity;
 
-  /// Who it is to the host's logs has changed.
+  /// The name that the host's logs have of it has changed.
   void note_identity() {
     const engine::Identity* const known =
-        account.identity() != nullptr ? account.identity().get() : guest.get();
+        account.identity() != nullptr ? account.identity().get() : nameless_identity.get();
     log_number = known == nullptr ? 0 : known->log_number();
   }
 

@@ -68,7 +68,7 @@ bool is_line(std::string_view text) {
 class FuzzedTrail final : public engine::Trail {
  public:
   [[nodiscard]] std::shared_ptr<engine::Identity> introduce(const std::string&) override {
-    return std::make_shared<Guest>();
+    return std::make_shared<NamelessIdentity>();
   }
   [[nodiscard]] std::unique_ptr<engine::TrailEntry> received(const engine::Asked&,
                                                              const engine::TextMaker& text) override {
@@ -84,7 +84,7 @@ class FuzzedTrail final : public engine::Trail {
   void end_turn() override {}
 
  private:
-  struct Guest final : engine::Identity {
+  struct NamelessIdentity final : engine::Identity {
     [[nodiscard]] uint64_t number() const override { return engine::anonymous_account; }
     [[nodiscard]] std::string account_name() const override { return {}; }
   };

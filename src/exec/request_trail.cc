@@ -20,11 +20,12 @@ const std::shared_ptr<engine::Identity>& identity_of(Client& client, engine::Tra
   if (client.account.identity() != nullptr) {
     return client.account.identity();
   }
-  if (client.guest == nullptr) {
-    client.guest = trail.introduce(client.presence != nullptr ? client.presence->address() : std::string());
+  if (client.nameless_identity == nullptr) {
+    client.nameless_identity =
+        trail.introduce(client.presence != nullptr ? client.presence->address() : std::string());
     client.note_identity();
   }
-  return client.guest;
+  return client.nameless_identity;
 }
 
 engine::Asked asked_by(const Job& job, const std::shared_ptr<engine::Identity>& identity) {

@@ -34,7 +34,7 @@ class RequestTrailTest : public ExecutorTest {
 
 TEST_F(RequestTrailTest, a_request_is_told_of_when_it_comes_and_when_it_ends) {
   ask(one, read("1"));
-  EXPECT_THAT(trail.take(), ElementsAre("guest ", read_text("1"), "ended 1/1/0 ok"));
+  EXPECT_THAT(trail.take(), ElementsAre("nameless ", read_text("1"), "ended 1/1/0 ok"));
   ask(one, read("99"));
   EXPECT_THAT(trail.take(), ElementsAre(read_text("99"), "ended 0/0/0 ok"));
   EXPECT_EQ(trail.turns, 2);
@@ -56,7 +56,7 @@ TEST_F(RequestTrailTest, a_write_ends_with_its_commit) {
   begin();
   send(one, add_stock("1"));
   send(one, read("1"));
-  EXPECT_THAT(trail.take(), ElementsAre("guest ", add_text("1"), read_text("1")));
+  EXPECT_THAT(trail.take(), ElementsAre("nameless ", add_text("1"), read_text("1")));
   end();
   EXPECT_THAT(trail.take(), ElementsAre("ended 1/0/1 ok", "ended 1/1/0 ok"));
   EXPECT_THAT(trail.reply_bytes, ElementsAre(4, 15));
@@ -66,7 +66,7 @@ TEST_F(RequestTrailTest, a_request_that_runs_again_is_told_of_once) {
   engine.lose_transaction_at_write(2);
   turn(one, {add_stock("1"), add_stock("2")});
   EXPECT_THAT(trail.take(),
-              ElementsAre("guest ", add_text("1"), add_text("2"), "ended 1/0/1 ok", "ended 1/0/1 ok"));
+              ElementsAre("nameless ", add_text("1"), add_text("2"), "ended 1/0/1 ok", "ended 1/0/1 ok"));
 }
 
 TEST_F(RequestTrailTest, a_request_that_must_be_first_counts_its_own_rows) {
@@ -76,13 +76,13 @@ TEST_F(RequestTrailTest, a_request_that_must_be_first_counts_its_own_rows) {
   send(one, add_stock("2"));
   end();
   EXPECT_THAT(trail.take(),
-              ElementsAre("guest ", add_text("1"), add_text("2"), "ended 1/0/1 ok", "ended 1/0/1 ok"));
+              ElementsAre("nameless ", add_text("1"), add_text("2"), "ended 1/0/1 ok", "ended 1/0/1 ok"));
 }
 
 TEST_F(RequestTrailTest, a_request_that_waits_is_told_of_once) {
   engine.set_busy("shop.item", true);
   EXPECT_EQ(ask(one, read("1")), "parked");
-  EXPECT_THAT(trail.take(), ElementsAre("guest ", read_text("1")));
+  EXPECT_THAT(trail.take(), ElementsAre("nameless ", read_text("1")));
   EXPECT_EQ(ask(one, read("1")), "parked");
   EXPECT_THAT(trail.take(), IsEmpty());
   engine.set_busy("shop.item", false);
@@ -116,7 +116,7 @@ TEST_F(RequestTrailTest, what_is_put_back_behind_another_request_is_told_of_once
 TEST_F(RequestTrailTest, a_request_that_waits_while_the_host_looks_away_is_told_of_once) {
   engine.set_busy("shop.item", true);
   EXPECT_EQ(ask(one, read("1")), "parked");
-  EXPECT_THAT(trail.take(), ElementsAre("guest ", read_text("1")));
+  EXPECT_THAT(trail.take(), ElementsAre("nameless ", read_text("1")));
   look_away();
   EXPECT_EQ(ask(one, read("1")), "parked");
   look_again();
@@ -132,7 +132,7 @@ TEST_F(RequestTrailTest, what_ends_while_the_host_looks_away_is_not_mixed_up_wit
   look_away();
   engine.set_busy("shop.item", false);
   EXPECT_EQ(ask(one, read("1")), "rows/3 5 pen 1");
-  EXPECT_THAT(trail.take(), ElementsAre("guest ", read_text("1")));
+  EXPECT_THAT(trail.take(), ElementsAre("nameless ", read_text("1")));
   EXPECT_EQ(std::exchange(trail.open_entries, 0), 1);
   look_again();
   ask(one, read("2"));
@@ -147,7 +147,7 @@ TEST_F(RequestTrailTest, what_waits_behind_another_request_is_told_of_when_the_h
   EXPECT_EQ(send(one, read("1")), Executed::parked);
   EXPECT_EQ(send(one, read("2")), Executed::parked);
   end();
-  EXPECT_THAT(trail.take(), ElementsAre("guest ", read_text("1")));
+  EXPECT_THAT(trail.take(), ElementsAre("nameless ", read_text("1")));
   look_again();
   engine.set_busy("shop.item", false);
   turn(one, one.put_back);
@@ -168,15 +168,15 @@ TEST_F(RequestTrailTest, failures_end_with_their_error) {
 TEST_F(RequestTrailTest, a_commit_that_fails_is_how_its_writes_end) {
   engine.fail_commit(Error(ErrorCode::engine, 135));
   turn(one, {add_stock("1"), read("1")});
-  EXPECT_THAT(trail.take(),
-              ElementsAre("guest ", add_text("1"), read_text("1"), "ended 1/0/0 engine", "ended 1/1/0 ok"));
+  EXPECT_THAT(trail.take(), ElementsAre("nameless ", add_text("1"), read_text("1"), "ended 1/0/0 engine",
+                                        "ended 1/1/0 ok"));
 }
 
 TEST_F(RequestTrailTest, a_group_is_one_request) {
   turn(one, {Ask::group({read("1"), add_stock("2")})});
   EXPECT_THAT(
       trail.take(),
-      ElementsAre("guest ",
+      ElementsAre("nameless ",
                   "received ROWSOCKET GROUP 2: FIND shop.item [index 0] = 1 LIMIT 1 COLUMNS stock, name, "
                   "id; UPDATE shop.item [index 0] = 2 SET stock += 1 LIMIT 1",
                   "ended 2/1/1 ok"));
@@ -192,7 +192,7 @@ TEST_F(RequestTrailTest, who_may_do_nothing_is_not_told_of) {
   ask(stranger, Ask::authenticate("sesame"));
   EXPECT_THAT(trail.take(), IsEmpty());
   ask(stranger, Ask::open(0, "shop.item", "", "id"));
-  EXPECT_THAT(trail.take(), ElementsAre("guest ", "received ROWSOCKET OPEN 0 shop.item PRIMARY COLUMNS id",
+  EXPECT_THAT(trail.take(), ElementsAre("nameless ", "received ROWSOCKET OPEN 0 shop.item PRIMARY COLUMNS id",
                                         "ended 0/0/0 ok"));
 }
 

@@ -31,7 +31,7 @@ TableLedger::Entry* TableLedger::find_entry(const engine::Selection& selection) 
     const bool is_known = session_.find_place(selection, place);
     Entry& entry = entry_at(place);
     if (is_known) {
-      take_seat(selection, entry);
+      remember(selection, entry);
     }
     return &entry;
   } catch (...) {
@@ -63,9 +63,9 @@ TableLedger::Entry& TableLedger::entry_at(const engine::TablePlace& place) {
 
 void TableLedger::replace(size_t number, std::unique_ptr<Entry> added) {
   const Entry& old = entry(number);
-  for (Seat& seat : seats_) {
-    if (seat.entry == &old) {
-      seat = {};
+  for (SlotEntry& known : slots_) {
+    if (known.entry == &old) {
+      known = {};
     }
   }
   const MutexLock all_lock(all_.mutex_);
@@ -89,11 +89,11 @@ size_t TableLedger::one_to_fall_out() {
   return looked_at_last_;
 }
 
-void TableLedger::take_seat(const engine::Selection& selection, Entry& entry) {
-  if (selection.slot() >= seats_.size()) {
-    seats_.resize(selection.slot() + 1);
+void TableLedger::remember(const engine::Selection& selection, Entry& entry) {
+  if (selection.slot() >= slots_.size()) {
+    slots_.resize(selection.slot() + 1);
   }
-  seats_[selection.slot()] = {selection.serial(), &entry};
+  slots_[selection.slot()] = {selection.serial(), &entry};
 }
 
 PublishedHistogram* TableLedger::make_latencies(std::unique_ptr<PublishedHistogram>& place) {

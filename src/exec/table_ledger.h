@@ -51,16 +51,16 @@ class TableLedger {
     uint64_t requests_seen = 0;  ///< when it was last looked for one to fall out
   };
   /// Of a selection, by its slot.
-  struct Seat {
+  struct SlotEntry {
     uint64_t serial = 0;
     Entry* entry = nullptr;
   };
 
   [[nodiscard]] Entry* entry_of(const engine::Selection& selection) {
-    if (selection.slot() < seats_.size()) [[likely]] {
-      const Seat& seat = seats_[selection.slot()];
-      if (seat.serial == selection.serial() && seat.entry != nullptr) [[likely]] {
-        return seat.entry;
+    if (selection.slot() < slots_.size()) [[likely]] {
+      const SlotEntry& known = slots_[selection.slot()];
+      if (known.serial == selection.serial() && known.entry != nullptr) [[likely]] {
+        return known.entry;
       }
     }
     return find_entry(selection);
@@ -98,7 +98,7 @@ class TableLedger {
     const auto known = by_place_.find(place);
     return known == by_place_.end() ? std::nullopt : std::optional(known->second);
   }
-  void take_seat(const engine::Selection& selection, Entry& entry);
+  void remember(const engine::Selection& selection, Entry& entry);
   [[nodiscard]] PublishedHistogram* make_latencies(std::unique_ptr<PublishedHistogram>& place);
   void begin_epochs();
   void look_at_rate();
@@ -111,7 +111,7 @@ class TableLedger {
   uint64_t epochs_;  ///< of what it holds; written under the mutex
 
   // The thread's own.
-  std::vector<Seat> seats_;
+  std::vector<SlotEntry> slots_;
   size_t looked_at_last_ = 0;  ///< when one had to fall out
   uint32_t adds_to_next_look_ = 0;
   uint64_t ns_per_mebitick_ = 0;

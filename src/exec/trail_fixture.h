@@ -2,7 +2,7 @@
 //
 // A trail that writes down what it is told, a line each, and checks that each request is told of once.
 //
-//   guest 192.0.2.1
+//   nameless 192.0.2.1
 //   received ROWSOCKET FIND shop.item PRIMARY = 1 LIMIT 1 COLUMNS stock
 //   ended 3/2/0 ok        rows examined, told and changed; or the name of the error
 #pragma once
@@ -24,8 +24,8 @@ namespace rowsocket::exec {
 class RecordingTrail final : public engine::Trail {
  public:
   [[nodiscard]] std::shared_ptr<engine::Identity> introduce(const std::string& address) override {
-    lines.push_back("guest " + address);
-    return std::make_shared<Guest>();
+    lines.push_back("nameless " + address);
+    return std::make_shared<NamelessIdentity>();
   }
   [[nodiscard]] std::unique_ptr<engine::TrailEntry> received(const engine::Asked& asked,
                                                              const engine::TextMaker& text) override {
@@ -71,7 +71,7 @@ class RecordingTrail final : public engine::Trail {
   bool refuses_memory = false;
 
  private:
-  struct Guest final : engine::Identity {
+  struct NamelessIdentity final : engine::Identity {
     [[nodiscard]] uint64_t number() const override { return engine::anonymous_account; }
     [[nodiscard]] std::string account_name() const override { return {}; }
     [[nodiscard]] uint64_t log_number() const override { return 14; }

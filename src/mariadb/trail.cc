@@ -54,12 +54,12 @@ class Refused : public Visitor {
 };
 
 /// A client that has named no account.
-class Guest final : public Refused {
+class NamelessIdentity final : public Refused {
  public:
-  explicit Guest(std::string address) : Refused(std::move(address)) {}
-  ~Guest() override { log_departure(*this); }
-  Guest(const Guest&) = delete;
-  Guest& operator=(const Guest&) = delete;
+  explicit NamelessIdentity(std::string address) : Refused(std::move(address)) {}
+  ~NamelessIdentity() override { log_departure(*this); }
+  NamelessIdentity(const NamelessIdentity&) = delete;
+  NamelessIdentity& operator=(const NamelessIdentity&) = delete;
 };
 
 /// All threads together, as often as passwords are tried (server/login_queue.h).
@@ -135,9 +135,9 @@ engine::Trail* Trail::if_wanted() {
 }
 
 std::shared_ptr<engine::Identity> Trail::introduce(const std::string& address) {
-  auto guest = std::make_shared<Guest>(address);
-  log_arrival(scribe(), *guest);
-  return guest;
+  auto nameless = std::make_shared<NamelessIdentity>(address);
+  log_arrival(scribe(), *nameless);
+  return nameless;
 }
 
 std::unique_ptr<engine::TrailEntry> Trail::received(const Asked& asked, const TextMaker& text) {

@@ -29,13 +29,13 @@ bool Allotment::let_in(ClientConnection& connection, uint32_t count_max) {
   if (connection.membership.seat.load() == nullptr) {
     return false;
   }
-  all_.settle_account(connection);  // strangers without the last of them are gone then
+  all_.settle_account(connection);  // outsiders without the last of them are gone then
   return true;
 }
 
 bool Allotment::has_place(ClientConnection& connection, uint32_t count_max) {
   if (joined_ != nullptr) [[unlikely]] {
-    return true;  // of a stranger, what is asked is refused
+    return true;  // of an outsider, what is asked is refused
   }
   if (connection.membership.asked_count == connection.membership.place_count) {
     if (first_waiting_ != nullptr || !take_place(count_max)) {
@@ -125,7 +125,7 @@ bool Allotments::use_settings(const Settings& settings) {
   if (is_another) {
     anonymous_account_ = settings.anonymous_account;
     anonymous_ = nullptr;
-    strangers_ = nullptr;
+    outsiders_ = nullptr;
   }
   for (const auto& [name, allotment] : all_) {
     if (has_other_bytes) {
@@ -151,13 +151,13 @@ Allotment& Allotments::add(const std::string& name, std::shared_ptr<AccountLoad>
   return *all_.emplace(name, std::move(allotment)).first->second;
 }
 
-/// In the list, strangers have a name that no account has.
+/// In the list, outsiders have a name that no account has.
 Allotment& Allotments::of_nameless(const ClientConnection& connection) {
-  if (strangers_ == nullptr) {
-    strangers_ = &add(std::string(1, '\0') + anonymous_account_, loads_.of(anonymous_account_));
+  if (outsiders_ == nullptr) {
+    outsiders_ = &add(std::string(1, '\0') + anonymous_account_, loads_.of(anonymous_account_));
   }
-  if (connection.membership.seat.load() != strangers_->joined_.get()) {
-    return *strangers_;
+  if (connection.membership.seat.load() != outsiders_->joined_.get()) {
+    return *outsiders_;
   }
   if (anonymous_ == nullptr) {
     anonymous_ = &of(anonymous_account_);
@@ -212,7 +212,7 @@ void Allotments::settle(ClientConnection& connection) {
 }
 
 void Allotments::settle_account(ClientConnection& connection) {
-  const Allotment* const nameless = connection.membership.seat.load() == nullptr ? strangers_ : anonymous_;
+  const Allotment* const nameless = connection.membership.seat.load() == nullptr ? outsiders_ : anonymous_;
   const bool is_placed =
       connection.membership.placed_as == connection.client.account.number() &&
       (connection.client.account.identity() != nullptr || connection.membership.allotment == nameless);
@@ -244,8 +244,8 @@ void Allotments::forget(Allotment& allotment) {
   if (&allotment == anonymous_) {
     anonymous_ = nullptr;
   }
-  if (&allotment == strangers_) {
-    strangers_ = nullptr;
+  if (&allotment == outsiders_) {
+    outsiders_ = nullptr;
   }
   holders_.rank(allotment, 0);
   std::erase(busy_, &allotment);

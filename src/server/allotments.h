@@ -7,14 +7,14 @@
 //                          until others of its account were answered. Then those that have waited longest go
 //                          on, each with a place of its own
 //   too many bytes ....... the connection of the account that holds most is closed, over all workers. (What
-//                          is held is halves of requests and replies that are not read: waiting would help
-//                          nobody)
+//                          is held is halves of requests and replies that are not read: waiting would not
+//                          help)
 //
 // A place is one request: it is taken before the request is executed, and free when the turn is over. A
 // request that is parked keeps its place.
 //
-// A client that names no account is a stranger until the anonymous account lets it in (it has a seat then).
-// Strangers have no limits: what they ask is refused, and what they hold is not that account's.
+// A client that names no account is an outsider until the anonymous account lets it in (it has a seat then).
+// Outsiders have no limits: what they ask is refused, and what they hold is not that account's.
 //
 // One owner, one thread at a time: that of the loop. Allocates when a connection comes, or its account
 // changes. Without limits (`Settings::account_*_max`) it keeps the order of those that hold most, and nothing
@@ -42,7 +42,7 @@ class Allotments;
 /// One account's part. Ranked by what its connection that holds most holds.
 class Allotment : public Holder {
  public:
-  /// `joined`: of strangers, the account that may let them in; else nullptr. May throw std::bad_alloc.
+  /// `joined`: of outsiders, the account that may let them in; else nullptr. May throw std::bad_alloc.
   Allotment(Allotments& all, std::shared_ptr<AccountLoad> of_account, std::shared_ptr<AccountLoad> joined,
             Inbox& worker, std::atomic<bool>& must_close);
   ~Allotment();  ///< gives everything back
@@ -54,8 +54,8 @@ class Allotment : public Holder {
   /// The connection's next request of this turn may be executed, as one of at most `count_max`. If not, it is
   /// to be held back. For the thread of the loop.
   [[nodiscard]] bool has_place(ClientConnection& connection, uint32_t count_max);
-  /// A stranger takes a seat of the account that lets it in, and is its from here on. False where the account
-  /// has `count_max` connections already. For the thread of the loop.
+  /// An outsider takes a seat of the account that lets it in, and is its own from here on. False where the
+  /// account has `count_max` connections already. For the thread of the loop.
   [[nodiscard]] bool let_in(ClientConnection& connection, uint32_t count_max);
 
  private:
@@ -173,7 +173,7 @@ class Allotments {
   std::unordered_map<std::string, std::unique_ptr<Allotment>> all_;
   std::string anonymous_account_;
   Allotment* anonymous_ = nullptr;  ///< of connections that have named no account; nullptr = none is in
-  Allotment* strangers_ = nullptr;  ///< those of them that are not in; nullptr = none has come
+  Allotment* outsiders_ = nullptr;  ///< those of them that are not in; nullptr = none has come
   uint32_t requests_max_ = 0;
   size_t bytes_max_ = 0;
   size_t waiting_count_ = 0;  ///< connections that are held back
