@@ -47,15 +47,9 @@ int order_of_padded_text(const KeyPart& part, const uchar* image) {
 
 bool KeyBound::set(THD* thd, TABLE* table, const Binding& binding, KeyOperator key_operator,
                    std::span<const Value> key, bool raw, Error& error) {
+  set_open(key_operator);
   binding_ = &binding;
-  operator_ = key_operator;
   image_.resize(binding.key->key_length + 8);
-  bytes_ = 0;
-  map_ = 0;
-  finds_nothing_ = false;
-  is_of_one_row_ = false;
-  has_two_ends_ = false;
-  rechecks_ = false;
   bool has_null = false;
   bool is_beginning = false;  // of a column, for which the rows are candidates
   for (size_t i = 0; i < key.size(); ++i) {

@@ -75,7 +75,6 @@ class OpenTable {
   [[nodiscard]] bool acts_as_other(uint64_t account) const {
     return is_locked() && account_ != account && !table_->vcol_refix_list.is_empty();
   }
-  void forget_use() { used_in_transaction_ = UINT64_MAX; }
   /// Before the end of the statement closes what it opened, or after: nothing where the table is kept.
   void about_to_close() { fixed_partitions_.release(); }
   void forget();

@@ -113,6 +113,8 @@ class TurnTransaction {
 
  private:
   [[nodiscard]] bool parts_two_phases(const OpenTable& table, engine::Intent intent) const;
+  [[nodiscard]] engine::Begin protect(enum_mdl_type type, ulong patience_s, bool& has_protection,
+                                      Error& error);
 
   /// Nothing of this outlives the transaction.
   struct Facts {
@@ -158,9 +160,6 @@ class TurnTransaction {
   THD* thd_;
   Statement statement_;  ///< open only while the transaction is under way
   uint64_t count_ = 0;   ///< of the session's transactions
-  [[nodiscard]] engine::Begin protect(enum_mdl_type type, ulong patience_s, bool& has_protection,
-                                      Error& error);
-
   Facts facts_;
 };
 

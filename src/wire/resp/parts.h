@@ -43,9 +43,8 @@ class Plan {
  public:
   explicit Plan(const Scope& scope) : scope_(scope) {}
 
-  /// What is refused from now on is refused in words whoever asks; else only to clients that may read.
+  /// Every client is told why it is refused from now on; else only clients that may read are.
   void be_for_strangers() { for_strangers_ = true; }
-  [[nodiscard]] bool is_for_strangers() const { return for_strangers_; }
   void add(Request* request);
   /// Of an error, or of what is asked of no table. Nothing else is done.
   void answer(std::string_view line);
