@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Clients that say who they are: what they say, whom the host finds, and why it refuses them.
+// Clients that name an account: what they say, which account the host finds, and why it refuses them.
 #pragma once
 
 #include <cstdint>

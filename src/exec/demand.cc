@@ -40,8 +40,8 @@ Demand demand_of_insert(const Insert& insert) {
 }
 
 /// What a find demands that inserts a row where it finds none, whether it comes to that or not: as an upsert
-/// of SQL. Where somebody else was faster with the row, the insert changes it in the way that the find does.
-/// So the columns of the key, which only the insert names, need no UPDATE.
+/// of SQL. Where another session was faster with the row, the insert changes it in the way that the find
+/// does. So the columns of the key, which only the insert names, need no UPDATE.
 void add_otherwise(Demand& demand, const Insert& insert) {
   constexpr uint32_t of_race = Demand::updates_inserted | Demand::reads_changed;
   const Demand inserting = demand_of_insert(insert);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// How far one request, or one group, may go: so many rows, so long, and as long as somebody waits for its
+// How far one request, or one group, may go: so many rows, so long, and as long as its client waits for the
 // reply. A walk asks every few rows, so a request of few rows asks nothing and pays for nothing.
 //
 // One thread owns it. A request is bounded from its first question on: what it did before that is a few rows.

@@ -8,8 +8,8 @@
 //   ROWSOCKET GROUP 2: FIND d.t PRIMARY = 1 LIMIT 1; DELETE d.t PRIMARY = 1 LIMIT 1
 //
 // It is one line of UTF-8: other bytes, and characters that end lines, are escaped. Values are cut, or left
-// out, and there is a bound to the whole. Secrets and passwords are not in it, nor the names of those who log
-// in. Written for people: no program should have to read it.
+// out, and there is a bound to the whole. Secrets and passwords are not in it, nor the names of clients that
+// log in. Written for people: no program should have to read it.
 #pragma once
 
 #include <cstddef>

@@ -8,8 +8,8 @@
 // end is not told.
 //
 // Logins are not told: the host has logged them itself. Nor is what asks for nothing (a PING, a command that
-// waits for its EXEC), and what comes from clients that may do nothing before they have logged in: who can
-// not log in can not fill a log.
+// waits for its EXEC), and what comes from clients that may do nothing before they have logged in: a client
+// that can not log in can not fill a log.
 #pragma once
 
 #include <memory>

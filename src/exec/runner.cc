@@ -158,8 +158,9 @@ Begin Runner::run_rows_alone(engine::Selection& selection, const Insert& insert,
 /// `ready`: the row's outcome is told, be it an error; anything else is about the whole insert. A row that
 /// waits for a lock makes all of them wait: those before it are undone with the transaction, so that the
 /// request can be presented again. Where they can not be undone, they are committed, and the row waits in
-/// place: who has the lock may itself wait for what the transaction held, as ALTER TABLE does. From there on
-/// each row is committed for itself, so that a transaction that is lost takes no other row with it.
+/// place: the session that has the lock may itself wait for what the transaction held, as ALTER TABLE does.
+/// From there on each row is committed for itself, so that a transaction that is lost takes no other row with
+/// it.
 Begin Runner::run_next_row(engine::Selection& selection, const Insert& insert, size_t number, RowCounts& rows,
                            Error& error) {
   RowOutcome outcome{};
@@ -188,9 +189,9 @@ Begin Runner::run_next_row(engine::Selection& selection, const Insert& insert, s
   return Begin::ready;
 }
 
-/// Never with an error that is about other rows, too. Who has the lock may come to wait for what is taken on
-/// the way to it: ALTER TABLE can have the table's lock, and come to the metadata lock later. So all of that
-/// is given back from time to time.
+/// Never with an error that is about other rows, too. The session that has the lock may come to wait for what
+/// is taken on the way to the lock: ALTER TABLE can have the table's lock, and come to the metadata lock
+/// later. So all of it is given back from time to time.
 Begin Runner::run_row_and_commit(engine::Selection& selection, const Insert& insert, size_t number,
                                  RowCounts& rows, RowOutcome& outcome) {
   const uint64_t patience_ms = session_.lock_wait_timeout_ms();

@@ -51,7 +51,7 @@ class TableStatistics {
   // moments. Both may throw std::bad_alloc.
 
   /// The next places behind `last`, in their order; the first ones where there is none. A place without names
-  /// is the first: it stands for all that nobody remembers by name any more.
+  /// is the first: it stands for all places whose names are forgotten.
   [[nodiscard]] std::vector<Place> places_behind(const std::optional<Place>& last) const;
   /// The one part of what was counted since it was last reset, of those of the places that have something.
   [[nodiscard]] Records read(Part part, std::span<const Place> places) const;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // The accounts that clients have logged in with, by number, and the account of those that named none. A
-// number stands for one way to be somebody: user and host as the server matched them, from where, and in
-// which role. Clients that are the same in all of this share a number, and so what they opened.
+// number stands for one way to have an account: user and host as the server matched them, from where, and
+// in which role. Clients that are the same in all of this share a number, and so what they opened.
 //
 // Nothing here says what an account may do: that is asked anew in each turn (rights.h), since no event tells
 // that grants have changed.

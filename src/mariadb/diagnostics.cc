@@ -37,7 +37,7 @@ Reason reason_of(int handler_code) {
 }
 
 /// No value of AUTO_INCREMENT was to be had: there is none any more, or, in InnoDB, a long INSERT ... SELECT
-/// of somebody has the lock of them.
+/// of another session has the lock of them.
 bool has_ids_left(handler* file) {
   if (file->partition_ht()->db_type != DB_TYPE_INNODB) {
     return false;

@@ -27,8 +27,8 @@ namespace rowsocket::mariadb {
 /// A storage engine's error (HA_ERR_*), with the text that SQL would give.
 [[nodiscard]] Error engine_error(THD* thd, handler* file, int handler_code);
 
-/// True if the error, which came from SQL code, is that somebody else keeps a row or the AUTO_INCREMENT of a
-/// table locked, or that the wait for it gave way: a trigger met it. What a trigger SIGNALs under the same
+/// True if the error, which came from SQL code, is that another session keeps a row or the AUTO_INCREMENT of
+/// a table locked, or that the wait for it gave way: a trigger met it. What a trigger SIGNALs under the same
 /// number is none.
 [[nodiscard]] bool waited_for_row(THD* thd, const Error& error);
 

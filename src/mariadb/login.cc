@@ -69,8 +69,8 @@ struct MemoryStream {
     vio.timeout = [](Vio*, uint, my_bool) { return 0; };
     vio.viokeepalive = [](Vio*, my_bool) { return 0; };
     vio.fastsend = [](Vio*) { return 0; };
-    // Asked now, since the socket no longer knows it once the client has reset the connection: who goes
-    // during his login has not guessed wrongly.
+    // Asked now, since the socket no longer knows it once the client has reset the connection: a client
+    // that goes during its login has not guessed wrongly.
     has_address = !credentials.is_unix && (vio_peer_addr)(&vio, ip, &port, sizeof ip) == 0;
     vio.peer_addr = tell_address;
     vio.should_retry = [](Vio*) -> my_bool { return 0; };

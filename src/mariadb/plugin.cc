@@ -187,7 +187,7 @@ st_mysql_daemon daemon_info = {MYSQL_DAEMON_INTERFACE_VERSION};
 }  // namespace rowsocket::mariadb
 
 /// A table of information_schema. The server begins these behind the plugin that serves, and ends them before
-/// it, but for one that somebody reads.
+/// it, but for one that is being read.
 #define ROWSOCKET_SCHEMA_TABLE(name, init, what) \
   {MYSQL_INFORMATION_SCHEMA_PLUGIN,              \
    &rowsocket::mariadb::schema_table_info,       \

@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+//
+// RAND() in a session that serves many clients. On the session's thread.
 #pragma once
 
 #include "mariadb/server_headers.h"

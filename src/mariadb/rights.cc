@@ -79,9 +79,9 @@ class OutsideDatabase {
   LEX_CSTRING database_;
 };
 
-/// Who a Security_context is, and where: what the server finds accounts by. As for a definer, the account's
-/// own host stands for the client's. Where that is a pattern which the pattern of another account stands for,
-/// too ('10.%' and '10._'), the client's own address tells them apart.
+/// The names of a Security_context, and its host: what the server finds accounts by. As for a definer, the
+/// account's own host stands for the client's. Where that is a pattern which the pattern of another account
+/// stands for, too ('10.%' and '10._'), the client's own address tells them apart.
 void stand_at(Security_context& context, const AccountNames& names, bool by_address) {
   const char* const priv_host = names.priv_host.empty() ? "%" : names.priv_host.c_str();
   const std::string& host = names.host.empty() ? names.ip : names.host;
@@ -200,8 +200,8 @@ bool Rights::is_as_found(const Found& found, const AccountNames& names) {
   return look_up(names, context_.master_access) && context_.master_access == found.access;
 }
 
-/// The global privileges of whom the server finds where `context_` stands. False where the account is gone,
-/// or is none that can be found so.
+/// The global privileges of the account that the server finds for the names in `context_`. False where the
+/// account is gone, or can not be found so.
 bool Rights::look_up(const AccountNames& names, privilege_t& access) {
   if (names.priv_user.empty() || names.priv_host.empty() || !is_account(names.priv_user, names.priv_host)) {
     return false;
@@ -263,7 +263,7 @@ privilege_t Rights::read_table_privileges(const engine::SelectionDescription& na
   return grant_.privilege;
 }
 
-/// What was denied, and to whom.
+/// What was denied, and to which account.
 std::string Rights::told(privilege_t missing) const {
   std::string text(name_of(missing));
   text.append(" denied to '").append(context_.priv_user).append("'@'").append(context_.priv_host).append("'");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // How a THD of ours waits for rows that other transactions have locked: how long, and whether the wait ends
-// for somebody else's sake. Only for engines that have innodb_lock_wait_timeout.
+// for another session's sake. Only for engines that have innodb_lock_wait_timeout.
 #pragma once
 
 #include <atomic>

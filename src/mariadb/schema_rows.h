@@ -35,7 +35,7 @@ class SchemaRow {
 
 [[nodiscard]] bool has_process_privilege(const THD* thd);
 /// The session's account has some right on the table, as for information_schema.TABLES. What has no table is
-/// for those who may see everything.
+/// for accounts that may see everything.
 [[nodiscard]] bool may_see(THD* thd, const engine::TablePlace& place);
 
 }  // namespace rowsocket::mariadb

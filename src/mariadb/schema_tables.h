@@ -3,7 +3,7 @@
 // The tables of information_schema: each is a plugin of its own in this library, declared in plugin.cc behind
 // the plugin that serves. A row is a copy of what the workers publish; no worker waits for a reader.
 //
-// The server may end the plugin that serves while somebody reads a table: a table that is read is ended when
+// The server may end the plugin that serves while a table is read: a table that is read is ended when
 // its reader is done. So the tables know the running server only between two calls of
 // `show_in_schema_tables`, and it is used under a lock, for short.
 #pragma once
@@ -14,7 +14,8 @@ struct st_mysql_information_schema;
 
 namespace rowsocket::mariadb {
 
-/// The tables tell of this server; nullptr: of none. When this returns, nobody uses the one before.
+/// The tables tell of this server; nullptr: of none. When this returns, the server before it is not used any
+/// more.
 void show_in_schema_tables(server::Server* server);
 
 extern st_mysql_information_schema schema_table_info;

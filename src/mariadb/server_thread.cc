@@ -55,8 +55,8 @@ void ServerThread::begins_to_wait(THD* thd, int what) {
 
 void ServerThread::has_waited(THD* thd) { of(thd).row_waits().note_wait(false); }
 
-/// Who sends a KILL has both locks from before it asks whose the session is until it is killed. So none comes
-/// later that was allowed earlier. (KILL USER asks without the locks.)
+/// KILL takes both locks, asks which account the session has, and ends it, before it gives the locks back. So
+/// no KILL comes later that was allowed earlier. (KILL USER asks without the locks.)
 void ServerThread::weaken_kill() {
   const auto weakened = [](killed_state killed) {
     switch (killed) {

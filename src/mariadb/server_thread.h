@@ -123,7 +123,7 @@ class ServerThread {
     bool lex_is_used = false;            ///< `thd->lex`, by the command
     ulonglong max_bytes = LONGLONG_MAX;  ///< max_session_mem_used
   };
-  /// What happened since somebody asked.
+  /// What happened since it was last asked.
   struct Noted {
     bool lenience = false;
     bool log_refusal = false;

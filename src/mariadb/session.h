@@ -17,9 +17,8 @@
 // locks tables.
 //
 // Requests do not wait for metadata and table locks: the THD's lock_wait_timeout is 0 while they run, and a
-// conflict is Begin::wait. Three things do wait, as in SQL. A commit waits for a backup that blocks commits.
-// A session waits that was told to be patient. So does one that has done lasting work, since its request can
-// not be presented again.
+// conflict is Begin::wait. What waits in place nevertheless stands in patience.h. A commit waits as in SQL,
+// for a backup that blocks commits.
 #pragma once
 
 #include <atomic>

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What the server counts of each account and host while `userstat` is on. What turns share is nobody's.
+// What the server counts of each account and host while `userstat` is on. What turns share is counted for
+// none.
 #pragma once
 
 #include "mariadb/server_headers.h"

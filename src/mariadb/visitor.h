@@ -2,10 +2,10 @@
 //
 // A client as the server's logs and audit plugins know it, and the THD that stands for it where they look.
 //
-//   Visitor ... who it is, from where, and the number of its connection: the one that its login was logged
-//               with
-//   Scribe .... a THD that is in no list of the server. So nobody sees it or can KILL it, and it has tables
-//               (log_output=TABLE), a transaction and diagnostics of its own, beside those of the session
+//   Visitor ... its names, from where it comes, and the number of its connection: the one that its login was
+//               logged with
+//   Scribe .... a THD that is in no list of the server. So it is not seen, and no KILL reaches it. It has
+//               tables (log_output=TABLE), a transaction and diagnostics of its own, beside the session's
 //   Pen ....... while it lives, the scribe is the thread's current THD, and looks like the visitor's
 //
 // The session's own THD is not used for this: it serves many clients, is seen by SHOW PROCESSLIST, and an
@@ -67,7 +67,7 @@ class Scribe {
   THD* const before_;  ///< the thread's other THD, or nullptr
   THD* thd_;
   GlobalSettings settings_;
-  my_thread_id wrote_for_ = 0;  ///< 0: for nobody since it rested
+  my_thread_id wrote_for_ = 0;  ///< 0: for none since it rested
   std::string wrote_in_;        ///< the database
 };
 

@@ -75,7 +75,7 @@ class Transport {
 [[nodiscard]] bool peer_is_broken(int fd);
 
 /// The bytes as they are, over TCP or a UNIX socket that does not block. A peer whose first byte is that of
-/// TLS is left to somebody else.
+/// TLS is not read.
 class PlainTransport final : public Transport {
  public:
   explicit PlainTransport(Descriptor socket) : socket_(std::move(socket)) {}

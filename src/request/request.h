@@ -38,8 +38,8 @@ struct Request {
   /// Its reply changes what the parser remembers of the connection: what was asked before is made final
   /// first, so that it is never parsed again behind that change.
   bool changes_state = false;
-  /// Of `refused` and `nothing`: who may not read is not told, but answered that he has not logged in. All
-  /// others but `authenticate` are so anyway.
+  /// Of `refused` and `nothing`: a client that may not read is answered that it has not logged in. So it is
+  /// by all other requests but `authenticate`.
   bool for_readers = false;
   Reply* reply = nullptr;  ///< never nullptr where a request is executed
 };

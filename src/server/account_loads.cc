@@ -69,7 +69,7 @@ uint32_t AccountLoad::take_requests(uint32_t count_max, Inbox& worker) {
     waiting_.push_back(&worker);
     waiting_count_.store(static_cast<uint32_t>(waiting_.size()));
   }
-  // Whoever gave some back before this has not seen that somebody waits.
+  // A worker that gave some back before this has not seen that another one waits.
   return take_in_turn(count_max, worker);
 }
 
@@ -92,7 +92,7 @@ void AccountLoad::stop_waiting(Inbox& worker) {
   std::erase(waiting_, &worker);
   waiting_count_.store(static_cast<uint32_t>(waiting_.size()));
   if (!waiting_.empty()) {
-    waiting_.front()->wake();  // what was left for this one
+    waiting_.front()->wake();  // what was left for that worker
   }
 }
 

@@ -7,7 +7,7 @@
 //   connections ..... a Seat each, from the login (of the anonymous account: from the first request) on
 //   requests ........ a worker takes some, and gives back what its turn has left. Where none are left it
 //                     waits, and is woken when some are. Workers that wait come first, one after the other
-//   bytes ........... each worker adds what its connections hold. Who may hold no more is found here, too
+//   bytes ........... each worker adds what its connections hold. The one that holds too much is found here
 //
 // Any thread. The sums are atomics; the lock is for workers that wait, or hold too much.
 #pragma once
@@ -109,7 +109,7 @@ class AccountLoad : public std::enable_shared_from_this<AccountLoad> {
   std::atomic<uint32_t> waiting_count_{0};  ///< of `waiting_`, for those without the lock
   std::atomic<int64_t> held_bytes_{0};
   Mutex mutex_;
-  std::vector<Inbox*> waiting_ ROWSOCKET_GUARDED_BY(mutex_);  ///< who came first is first
+  std::vector<Inbox*> waiting_ ROWSOCKET_GUARDED_BY(mutex_);  ///< the one that came first is first
   std::vector<Part*> parts_ ROWSOCKET_GUARDED_BY(mutex_);
 };
 

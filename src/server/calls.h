@@ -47,8 +47,8 @@ class Calls {
     count_.fetch_add(1);
     count_.notify_all();
   }
-  /// To take over from the execution with this ticket. Nobody is woken where nobody is idle: who comes next
-  /// sees it.
+  /// To take over from the execution with this ticket. Where none is idle, none is woken: the next one
+  /// to look sees it.
   void call_for(LoopToken::Ticket ticket) {
     called_for_.store(ticket);
     if (idle_.load() > 0) {

@@ -30,7 +30,7 @@ struct ConnectionFigures {
   const Protocol* protocol;
   std::string_view protocol_name;
   exec::Access port_access;
-  uint64_t account;     ///< see engine::Identity; 0 = it has not said who it is
+  uint64_t account;     ///< see engine::Identity; 0 = it has named none
   uint64_t log_number;  ///< see engine::Identity
   std::string peer;
   net::Encryption encryption;

@@ -74,7 +74,7 @@ class Connections {
   /// It is not one of these any more. Between turns, of one that is not closed.
   [[nodiscard]] std::unique_ptr<ClientConnection> release(ClientConnection& connection);
 
-  /// For those who look from outside.
+  /// For readers on other threads.
   [[nodiscard]] const Roster& roster() const { return roster_; }
 
   // ---- its bytes

@@ -38,7 +38,8 @@ struct ContainerReading {
   bool operator==(const ContainerReading&) const = default;
 };
 
-/// Look once. False where somebody has the table locked: nothing is known then. May throw std::bad_alloc.
+/// Look once. False where another session has the table locked: nothing is known then. May throw
+/// std::bad_alloc.
 [[nodiscard]] bool read_containers(engine::Session& session, const std::string& table,
                                    ContainerReading& reading);
 

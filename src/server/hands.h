@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // The threads of one worker, each with what others may see of it: its counters, and its turn. A thread that
-// has ended stays in the list until somebody forgets it; what it counted is kept.
+// has ended stays in the list until `forget_ended`; what it counted is kept.
 //
 // Thread-safe. Hands do not move.
 #pragma once

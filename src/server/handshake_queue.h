@@ -50,7 +50,7 @@ class HandshakeQueue {
     std::string party;
     Handshakes fresh = {};
     Handshakes ready = {};
-    Handshakes waiting = {};              ///< each of the three: who came first stands first
+    Handshakes waiting = {};              ///< each of the three: the oldest stands first
     std::list<Lane*> outside_round = {};  ///< its node, while it is not in the round
     std::list<Lane*>::iterator node = {};
 
@@ -65,7 +65,7 @@ class HandshakeQueue {
   [[nodiscard]] size_t size() const { return size_; }
   /// Some have a turn to come.
   [[nodiscard]] bool some_may_go_on() const { return !round_.empty(); }
-  /// Whose turn it is; it waits from now on. nullptr: nobody's.
+  /// The one whose turn it is; it waits from now on. nullptr: none.
   [[nodiscard]] Handshake* next();
   /// One that waits may go on.
   void make_ready(Handshake& handshake);

@@ -10,7 +10,7 @@
 // limits::handshake_timeout_ms; what it waits for the thread does not count. Parties take turns, a step of
 // one handshake each, and between two steps the thread sees what has come (handshake_queue.h). Beyond the
 // maximum the party that has most of them loses one, before it has cost anything if there is such a one. So
-// who opens a thousand handshakes, left open or not, hurts nobody else's.
+// a party that opens a thousand handshakes, left open or not, harms only its own.
 //
 // A connection stays counted as one of its worker's, and towards rowsocket_max_connections.
 #pragma once

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Who holds most: an order of those that hold something, kept up to date change by change. So a flood of
-// connections that hold much does not make a worker look at all of them again and again.
+// Which holder holds most: an order of those that hold something, kept up to date change by change. So a
+// flood of connections that hold much does not make a worker look at all of them again and again.
 //
 // A heap in which each holder knows its place. A change costs the logarithm of their number, and the largest
 // one is at hand. One owner, one thread. Allocates in `reserve` only.
@@ -30,7 +30,7 @@ class Holders {
   }
   /// The holder holds so much now. 0: it is not to be found any more.
   void rank(Holder& holder, size_t bytes);
-  /// nullptr if nobody holds anything.
+  /// nullptr if none holds anything.
   [[nodiscard]] Holder* largest() const { return heap_.empty() ? nullptr : heap_.front(); }
 
  private:

@@ -18,7 +18,7 @@ LoginQueue::Lane LoginQueue::lane_of(const Claim& claim, uint64_t now_ms) {
 
 uint64_t LoginQueue::next_at_ms_of(const Claim& claim, Lane lane, uint64_t now_ms) const {
   const uint64_t claim_at_ms = claim.guesses.next_at_ms(now_ms);
-  // What others guess from the same address does not slow down who never guesses.
+  // Guesses of others from the same address do not slow down a client that never guesses.
   return lane == Lane::proven ? claim_at_ms : std::max(claim_at_ms, claim.party->guesses.next_at_ms(now_ms));
 }
 

@@ -5,14 +5,14 @@
 // (guesses.h). Claims of one lane take turns, and the lanes come one after the other:
 //
 //   proven ....... this party has been this account before, and owes nothing for wrong guesses since
-//   plausible .... somebody has been this account before; of late nobody guessed wrong for it, and the party
-//                  not at all
+//   plausible .... another party has been this account before; of late no party guessed wrong for it, and
+//                  this one not at all
 //   strange ...... all others
 //
 // A flood of guesses is strange, so it delays itself. Strange and plausible logins never have all threads at
 // a time: one that waits for a name server, or for PAM, holds up no proven one.
 //
-// Nobody waits for ever: what is overdue is refused untried. What is remembered of one party is bounded:
+// No login waits for ever: what is overdue is refused untried. What is remembered of one party is bounded:
 // claims that are not proven, and claims that are, of which the one that was used least recently gives way.
 // So neither do many accounts of one address keep its others out, nor do guesses cost a claim its proof.
 //
@@ -56,7 +56,7 @@ class LoginQueue {
     Guesses guesses{{limits::guesses_at_once, limits::guess_interval_ms}};
     std::deque<Waiting> waiting;
     Party* party = nullptr;
-    KnownAccount* account = nullptr;  ///< nullptr = nobody is known to have logged in with it
+    KnownAccount* account = nullptr;  ///< nullptr = no client is known to have logged in with it
     std::string user;
     const std::string* key = nullptr;          ///< in `claims_`
     std::list<Claim*>::iterator proven_place;  ///< in its party's list, if it is proven
@@ -98,7 +98,7 @@ class LoginQueue {
   static void leave_party(const Claim& claim);
 
   std::unordered_map<std::string, Party> parties_;
-  std::unordered_map<std::string, KnownAccount> accounts_;  ///< that somebody has logged in with
+  std::unordered_map<std::string, KnownAccount> accounts_;  ///< that a client has logged in with
   std::unordered_map<std::string, Claim> claims_;           ///< by party and user
   std::array<Round, 3> rounds_;                             ///< claims with a login that waits
   std::array<uint32_t, 3> under_way_{};

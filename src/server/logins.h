@@ -7,10 +7,10 @@
 //      ▲                                          │
 //      └── wake-up ◄── LoginReturns of its loop ◄─┘
 //
-// The queue says who is next, and slows down who guesses (login_queue.h). So a flood of logins delays no
-// client that is logged in, and the logins of others little. At most one login waits per connection. What the
-// queue refuses without a try looks the same to the client. The client's socket is the connection's: a login
-// has a descriptor of its own for it only while it is being tried.
+// The queue says which login is next, and slows down clients that guess (login_queue.h). So a flood of logins
+// delays no client that is logged in, and the logins of others little. At most one login waits per
+// connection. What the queue refuses without a try looks the same to the client. The client's socket is the
+// connection's: a login has a descriptor of its own for it only while it is being tried.
 #pragma once
 
 #include <atomic>

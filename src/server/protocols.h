@@ -8,7 +8,7 @@
 //     name     of rowsocket_port_<name>, rowsocket_socket_<name> and Rowsocket_port_<name>
 //     folder   src/wire/<folder>; its namespace has `const Protocol& <folder>_protocol()`
 //     access   what the door's clients may do at most, and which workers serve them: read or write
-//     default  a port, or port_off: not served over TCP, unless somebody gives it a port
+//     default  a port, or port_off: not served over TCP, unless the operator gives it a port
 //
 // A protocol may have several doors.
 #pragma once

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// The connections of a worker, for those who look from outside. The worker takes the lock where a connection
+// The connections of a worker, for readers on other threads. The worker takes the lock where a connection
 // comes or goes, and at no other time. Readers hold it while they copy a few connections.
 #pragma once
 

@@ -213,7 +213,7 @@ class Server::Impl final : public ServerFigures {
     return std::all_of(first, first + count, [&](const auto& worker) { return worker->start(failure); });
   }
 
-  /// For the ticker, on whose thread nobody else catches anything.
+  /// For the ticker, whose thread catches nothing.
   void look_at_spread() {
     try {
       if (read_spread_ != nullptr) {

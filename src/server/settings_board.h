@@ -31,7 +31,7 @@ class SettingsBoard {
   [[nodiscard]] std::shared_ptr<const Settings> current() const;
 
  private:
-  Mutex writers_;  ///< held, before mutex_, by those who change a part of the settings
+  Mutex writers_;  ///< held, before mutex_, by a thread that changes a part of the settings
   mutable Mutex mutex_;
   std::shared_ptr<const Settings> current_ ROWSOCKET_GUARDED_BY(mutex_);
   std::atomic<uint64_t> generation_{0};  ///< written under mutex_, after current_

@@ -28,7 +28,7 @@ class Surplus {
   }
 
  private:
-  uint64_t needed_at_ms_ = 0;  ///< when all had something to do, as far as was seen; 0 = nobody has asked yet
+  uint64_t needed_at_ms_ = 0;  ///< when all had something to do, as far as was seen; 0 = never asked
 };
 
 }  // namespace rowsocket::server

@@ -28,12 +28,12 @@ inline constexpr uint32_t account_suspected_ms = 10'000;
 /// Logins of one address for one account that wait while it has guessed too often; others are refused
 /// untried.
 inline constexpr uint32_t slowed_logins_waiting_max = 16;
-/// A login that has waited for so long is refused untried: nobody waits for ever, and a slowed party's last
+/// A login that has waited for so long is refused untried: no login waits for ever, and a slowed party's last
 /// one is tried before. They are looked for at this interval.
 inline constexpr uint32_t login_wait_ms = 20'000;
 inline constexpr uint32_t login_overdue_interval_ms = 1000;
 /// What is remembered: accounts as claimed from an address, in all and of one address (so many that were
-/// right, and so many others); accounts that somebody has logged in with. How often there may be a look at
+/// right, and so many others); accounts that a client has logged in with. How often there may be a look at
 /// all of them. Not measured.
 inline constexpr uint32_t login_claims_max = 16'384;
 inline constexpr uint32_t login_claims_per_party_max = 256;

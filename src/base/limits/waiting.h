@@ -20,7 +20,7 @@ inline constexpr uint32_t parked_retry_ms_max = 50;
 /// wait ends with the commit of another turn, and the tries of one turn have one commit.
 inline constexpr uint32_t waiting_room_after_ms = 20;
 /// A request that waits in place for a table gives back what it holds after so long, and tries again:
-/// somebody may wait for that. The shortest that the server's time-out can say.
+/// another session may wait for that. The shortest that the server's time-out can say.
 inline constexpr uint32_t table_wait_ms = 1000;
 /// So many requests of a worker wait like that at a time. Not measured.
 inline constexpr uint32_t waiting_room_places = 10;
@@ -33,7 +33,7 @@ inline constexpr uint32_t replay_retries = 3;
 /// A request that loses its transaction that often is tried in later turns, for so long. Deadlocks under load
 /// are over by then; a conflict that is not will not be. Not measured.
 inline constexpr uint32_t conflict_ms = 2000;
-/// The same as replay_retries, on a thread of the request's own, where it holds up nobody. Not measured.
+/// The same as replay_retries, on a thread of the request's own, where it holds up no other. Not measured.
 inline constexpr uint32_t patient_replay_retries = 100;
 
 /// How often workers are looked at for requests that take long. A request that takes a slice is long: other
@@ -86,8 +86,8 @@ inline constexpr uint32_t plugin_variables_interval_us = 100'000;
 /// Names of tables remembered before those not in use are dropped. Below it their memory is not worth a look
 /// at all of them.
 inline constexpr uint32_t names_cleared_min = 256;
-/// How often it is looked whether somebody waits for what a guest of the waiting room holds. Each look passes
-/// over all metadata locks of the server. Not measured.
+/// How often it is looked whether another session waits for what a guest of the waiting room holds. Each look
+/// passes over all metadata locks of the server. Not measured.
 inline constexpr uint32_t give_way_ms = 200;
 
 }  // namespace rowsocket::limits

@@ -85,7 +85,7 @@ class MemoryEngine final : public Engine {
   void accept_logins(std::function<bool(const Credentials&)> accepts) { accepts_ = std::move(accepts); }
   [[nodiscard]] std::unique_ptr<Authenticator> create_authenticator() override;
 
-  /// Nobody has this account any more.
+  /// The account is gone.
   void drop_account(uint64_t number);
 
   /// What sessions tell of requests, from their next turns on; nullptr = nothing. It knows no threads.

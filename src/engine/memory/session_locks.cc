@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// How a session of the memory engine waits: for the big lock, and for tables that somebody holds.
+// How a session of the memory engine waits: for the big lock, and for tables that a test holds.
 #include <algorithm>
 #include <chrono>
 #include <utility>

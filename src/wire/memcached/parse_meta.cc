@@ -2,7 +2,7 @@
 //
 // mg, ms, md, ma, me: one key, and flags of one letter, some with a token behind it. A flag that a table can
 // not answer is refused by name: when a row was read last, or how often, stands in no table (h, l), and a row
-// that is stale, or that somebody has promised to write, is none of a table's (I, R; N of mg).
+// that is stale, or that a client has promised to write, is none of a table's (I, R; N of mg).
 #include <algorithm>
 
 #include "base/limits.h"

@@ -34,7 +34,7 @@ struct State final : WireState {
   bool is_broken = false;  ///< a command was refused: nothing will be done
   bool executes = false;   ///< EXEC was parsed up to its last byte, which ends the collecting
   /// The commands, as they were sent. A buffer gives large memory back to the system at once, where the
-  /// allocator would keep it from client to client, and nobody would count it.
+  /// allocator would keep it from client to client, and it would not be counted.
   Buffer collected = {};
   uint32_t collected_count = 0;
 

@@ -67,7 +67,7 @@ Upsert make_upsert(const Scope& scope, const Fields& fields, Operation operation
   find->otherwise = insert;
   insert->selection.names = fields.names;
   insert->values = fields.values;
-  insert->on_duplicate = OnDuplicate::change;  // by somebody else, since the row was looked for
+  insert->on_duplicate = OnDuplicate::change;  // by another session, since the row was looked for
   insert->duplicate_changes = changes;
   insert->names_row = true;
   return {find, insert};
