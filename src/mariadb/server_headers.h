@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // The server's private headers, in the order that they need. Included first by every file of this folder, and
-// by nothing outside it. Server-version differences are resolved here and in this folder's sources.
+// by nothing outside it. What differs between server versions is in server_differences.h.
 #pragma once
 
 #include <my_global.h>
