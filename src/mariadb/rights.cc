@@ -142,16 +142,16 @@ Error Rights::become(uint64_t number) {
     number_ = number;
     number_epoch_ = epoch_;
   }
-  act_as(context_, user_name_, user_host_);
+  act_as(context_, names_.shown_user, names_.shown_host);
   return {};
 }
 
 /// What the server knows of the account now. False if it is gone.
 bool Rights::take_names(const std::shared_ptr<const Account>& account) {
   const AccountNames& names = account->names;
-  const char* const user = keep(user_, names.user);
-  const char* const host = keep(host_, names.host);
-  const char* const ip = keep(ip_, names.ip);
+  const char* const user = keep(names_.user, names.user);
+  const char* const host = keep(names_.host, names.host);
+  const char* const ip = keep(names_.ip, names.ip);
   if (!find_account(account)) {
     context_.init();
     context_.host_or_ip = "";
@@ -162,8 +162,8 @@ bool Rights::take_names(const std::shared_ptr<const Account>& account) {
   context_.host = host;
   context_.ip = ip;
   context_.host_or_ip = own_host_or_ip_;
-  user_name_ = user != nullptr ? user : "";
-  user_host_ = host != nullptr ? host : (ip != nullptr ? ip : "");
+  names_.shown_user = user != nullptr ? user : "";
+  names_.shown_host = host != nullptr ? host : (ip != nullptr ? ip : "");
   if (!names.role.empty()) {
     take_role(names.role);
   }
@@ -232,7 +232,7 @@ void Rights::take_role(const std::string& role) {
 Error Rights::check_table(const engine::SelectionDescription& names, const Demand& demand) {
   const bool any = demand.kinds == 0;
   const privilege_t wanted = any ? row_privileges : privileges_for(demand);
-  by_column_ = NO_ACL;
+  checked_.by_column = NO_ACL;
   const privilege_t global = wanted & context_.master_access;
   if (any ? global != NO_ACL : global == wanted) {
     return {};
@@ -245,22 +245,22 @@ Error Rights::check_table(const engine::SelectionDescription& names, const Deman
   const LEX_CSTRING database = {names.database.c_str(), names.database.size()};
   const LEX_CSTRING table = {names.table.c_str(), names.table.size()};
   list.init_one_table(&database, &table, nullptr, TL_READ);
-  list.grant.privilege = grant_.privilege;
+  list.grant.privilege = checked_.grant.privilege;
   if (check_grant(thd_, missing, &list, any, 1, true)) {
     return deny(missing, names);
   }
-  by_column_ = missing;
+  checked_.by_column = missing;
   return {};
 }
 
-/// Into `grant_`, too.
+/// Into `checked_`, too.
 privilege_t Rights::read_table_privileges(const engine::SelectionDescription& names) {
   const OutsideDatabase outside(thd_);
-  grant_ = GRANT_INFO();
-  grant_.grant_table_user = grant_.grant_table_role = grant_.grant_public = nullptr;
-  grant_.version = ~0U;  // no version: read it
-  fill_effective_table_privileges(thd_, &grant_, names.database.c_str(), names.table.c_str());
-  return grant_.privilege;
+  checked_.grant = GRANT_INFO();
+  checked_.grant.grant_table_user = checked_.grant.grant_table_role = checked_.grant.grant_public = nullptr;
+  checked_.grant.version = ~0U;  // no version: read it
+  fill_effective_table_privileges(thd_, &checked_.grant, names.database.c_str(), names.table.c_str());
+  return checked_.grant.privilege;
 }
 
 /// What was denied, and to which account.
@@ -277,8 +277,8 @@ Error Rights::deny(privilege_t missing, const engine::SelectionDescription& name
 /// What the server keeps of a table's grants is read again under its lock: it may be gone since.
 Error Rights::check_column(privilege_t wanted, const engine::SelectionDescription& names,
                            const Field* field) {
-  --grant_.version;
-  const privilege_t has = column_privileges(thd_, grant_, names.database, names.table, field);
+  --checked_.grant.version;
+  const privilege_t has = column_privileges(thd_, checked_.grant, names.database, names.table, field);
   const bool is_open = wanted == row_privileges;  // any of them will do
   if (is_open ? (has & wanted) != NO_ACL : (wanted & ~has) == NO_ACL) {
     return {};
@@ -290,14 +290,14 @@ Error Rights::check_column(privilege_t wanted, const engine::SelectionDescriptio
 
 Error Rights::check_columns(const engine::SelectionDescription& names, const Demand& demand,
                             const Binding& binding) {
-  if (by_column_ == NO_ACL) [[likely]] {
+  if (checked_.by_column == NO_ACL) [[likely]] {
     return {};
   }
   const bool any = demand.kinds == 0;
   const uint32_t kinds = any ? uint32_t{Demand::reads_columns | Demand::reads_filters} : demand.kinds;
-  const bool reads_row = (by_column_ & SELECT_ACL) != NO_ACL;
-  const bool updates = (kinds & Demand::updates) != 0 && (by_column_ & UPDATE_ACL) != NO_ACL;
-  const bool inserts = (kinds & Demand::inserts) != 0 && (by_column_ & INSERT_ACL) != NO_ACL;
+  const bool reads_row = (checked_.by_column & SELECT_ACL) != NO_ACL;
+  const bool updates = (kinds & Demand::updates) != 0 && (checked_.by_column & UPDATE_ACL) != NO_ACL;
+  const bool inserts = (kinds & Demand::inserts) != 0 && (checked_.by_column & INSERT_ACL) != NO_ACL;
   for (size_t number = 0; number < binding.columns.size(); ++number) {
     const bool changes = demand.changes(number);
     privilege_t wanted = any ? row_privileges : NO_ACL;

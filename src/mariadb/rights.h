@@ -68,7 +68,7 @@ class Rights {
   [[nodiscard]] uint64_t number() const { return number_; }
   /// Of the account that the THD acts as; "rowsocket" for RowSocket itself.
   [[nodiscard]] const char* client_host() const {
-    return number_ == engine::own_account ? own_host_or_ip_ : user_host_;
+    return number_ == engine::own_account ? own_host_or_ip_ : names_.shown_host;
   }
 
   // As the account that the THD acts as. RowSocket itself may do everything.
@@ -97,6 +97,20 @@ class Rights {
     bool by_address = false;      ///< see `stand_at`
     ulonglong until_us = 0;       ///< it is to be looked for again
   };
+  /// Of the account that `context_` is. SHOW PROCESSLIST may read them at any time: they live as long as the
+  /// THD.
+  struct Names {
+    char user[USERNAME_LENGTH + 1] = {};
+    char host[MAX_HOSTNAME + 1] = {};
+    char ip[MAX_HOSTNAME + 1] = {};
+    const char* shown_user = "";  ///< for USER(), as is the next
+    const char* shown_host = "";
+  };
+  /// The table that was checked last.
+  struct Checked {
+    GRANT_INFO grant;
+    privilege_t by_column = NO_ACL;  ///< what the grants on it lack, unless columns have it
+  };
 
   [[nodiscard]] bool take_names(const std::shared_ptr<const Account>& account);
   [[nodiscard]] bool find_account(const std::shared_ptr<const Account>& account);
@@ -117,14 +131,8 @@ class Rights {
   uint64_t number_epoch_ = 0;              ///< when it was read
   Security_context context_;
   std::array<Found, limits::found_accounts> found_;  ///< by their numbers, as far as there is room
-  // SHOW PROCESSLIST may read these at any time: they live as long as the THD.
-  char user_[USERNAME_LENGTH + 1] = {};
-  char host_[MAX_HOSTNAME + 1] = {};
-  char ip_[MAX_HOSTNAME + 1] = {};
-  const char* user_name_ = "";  ///< for USER(), as is the next
-  const char* user_host_ = "";
-  GRANT_INFO grant_;                ///< of the table that was checked last
-  privilege_t by_column_ = NO_ACL;  ///< what it lacks, unless columns have it
+  Names names_;
+  Checked checked_;
 };
 
 }  // namespace rowsocket::mariadb
