@@ -142,7 +142,7 @@ class OpenTable {
   static void close_list(THD* thd, const MDL_savepoint& before);
   [[nodiscard]] static Opening fail_to_open(THD* thd, const MDL_savepoint& before, Error& error);
   [[nodiscard]] Opening add_history_partition(THD* thd, const MDL_savepoint& before, Error& error);
-  [[nodiscard]] Opening settle(THD* thd, bool alone_in_statement, const MDL_savepoint& before);
+  [[nodiscard]] Opening check_opened(THD* thd, bool alone_in_statement, const MDL_savepoint& before);
   [[nodiscard]] bool refuse(const TABLE* table, Error& error) const;
   void keep(THD* thd);
   [[nodiscard]] bool copy_lock(THD* thd, const MDL_ticket& ticket) const;

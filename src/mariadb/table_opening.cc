@@ -288,7 +288,7 @@ Opening OpenTable::open(THD* thd, bool alone_in_statement, NewHistory new_histor
       return added;
     }
   }
-  return settle(thd, alone_in_statement, before);
+  return check_opened(thd, alone_in_statement, before);
 }
 
 /// The tables of the list are open, before and after.
@@ -311,7 +311,7 @@ Opening OpenTable::add_history_partition(THD* thd, const MDL_savepoint& before, 
 }
 
 /// What is open now, and whether it can be used in the statement under way.
-Opening OpenTable::settle(THD* thd, bool alone_in_statement, const MDL_savepoint& before) {
+Opening OpenTable::check_opened(THD* thd, bool alone_in_statement, const MDL_savepoint& before) {
   TABLE* const table = list_.table;
   needs_own_statement_ =
       intent_ == engine::Intent::write &&

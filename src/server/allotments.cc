@@ -29,7 +29,7 @@ bool Allotment::let_in(ClientConnection& connection, uint32_t count_max) {
   if (connection.membership.seat.load() == nullptr) {
     return false;
   }
-  all_.settle_account(connection);  // outsiders without the last of them are gone then
+  all_.follow_account(connection);  // outsiders without the last of them are gone then
   return true;
 }
 
@@ -200,7 +200,7 @@ void Allotments::move(ClientConnection& connection, Allotment& to) {
   }
 }
 
-void Allotments::settle(ClientConnection& connection) {
+void Allotments::end_turn_of(ClientConnection& connection) {
   if (connection.membership.place_count > 0 || connection.state == State::held_back) [[unlikely]] {
     note_use(connection);
     // Behind replies that are not read nothing goes on, for as long as the client likes.
@@ -208,10 +208,10 @@ void Allotments::settle(ClientConnection& connection) {
                          !connection.stream.has_output();
     connection.membership.allotment->free_places(connection, goes_on ? 1 : 0);
   }
-  settle_account(connection);
+  follow_account(connection);
 }
 
-void Allotments::settle_account(ClientConnection& connection) {
+void Allotments::follow_account(ClientConnection& connection) {
   const Allotment* const nameless = connection.membership.seat.load() == nullptr ? outsiders_ : anonymous_;
   const bool is_placed =
       connection.membership.placed_as == connection.client.account.number() &&

@@ -95,7 +95,7 @@ class Allotments {
   Allotments(AccountLoads& loads, Inbox& worker, Counters& counters)
       : loads_(loads), worker_(worker), counters_(counters) {}
 
-  /// True if clients that name no account are of another one now: see `settle_account`. May throw
+  /// True if clients that name no account are of another one now: see `follow_account`. May throw
   /// std::bad_alloc.
   [[nodiscard]] bool use_settings(const Settings& settings);
 
@@ -104,9 +104,9 @@ class Allotments {
   /// A new connection, or one whose account may have changed. May throw std::bad_alloc; then it is as before.
   void place(ClientConnection& connection);
   /// Its turn is over: places that it does not need are free.
-  void settle(ClientConnection& connection);
+  void end_turn_of(ClientConnection& connection);
   /// It is its account's from here on.
-  void settle_account(ClientConnection& connection);
+  void follow_account(ClientConnection& connection);
   /// It is closed, and not removed yet: it holds nothing any more.
   void close(ClientConnection& connection);
   void remove(ClientConnection& connection);
@@ -115,7 +115,7 @@ class Allotments {
 
   /// A place was taken for it, and its turn goes on with another thread.
   void note_use(ClientConnection& connection);
-  /// To be called by `settle`'s caller, where the connection is held back.
+  /// To be called by `end_turn_of`'s caller, where the connection is held back.
   void hold_back(ClientConnection& connection);
   [[nodiscard]] bool some_wait() const { return waiting_count_ > 0; }
   /// Some that are held back may go on at once.

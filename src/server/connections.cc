@@ -221,7 +221,7 @@ void Connections::use_settings(const Settings& settings) {
   }
   for (const auto& connection : connections_) {
     if (!connection->is_closed() && !connection->is_away) {
-      allotments_.settle_account(*connection);
+      allotments_.follow_account(*connection);
     }
   }
 }

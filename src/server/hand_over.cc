@@ -31,7 +31,7 @@ void TurnLoop::take_over(Turn& own, LoopToken::Ticket ticket) {
       connections_.watch(connection, net::Interest::none);
     } else {
       own.finish(connection);
-      send_and_settle(connection);
+      send_and_let_wait(connection);
     }
   }
   // No `reap` follows in this turn. What it did not need of the accounts' requests is for those that wait.
@@ -52,7 +52,7 @@ void TurnLoop::take_back() {
     if (connection->closes_when_back) {
       connections_.close(*connection);
     }
-    send_and_settle(*connection);
+    send_and_let_wait(*connection);
   }
 }
 

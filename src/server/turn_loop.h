@@ -132,9 +132,9 @@ class TurnLoop {
   [[nodiscard]] bool others_joined();
 
   // Send and reap.
-  void send_and_settle(ClientConnection& connection);
+  void send_and_let_wait(ClientConnection& connection);
   void close(ClientConnection& connection);
-  void settle(ClientConnection& connection);
+  void let_wait(ClientConnection& connection);
   [[nodiscard]] uint64_t deadline_ms(const ClientConnection& connection) const;
   void close_timed_out();
   void bound_held_bytes();

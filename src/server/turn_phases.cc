@@ -136,14 +136,14 @@ void TurnLoop::commit() {
 
 void TurnLoop::send_replies() {
   for (ClientConnection* connection : turn_->members()) {
-    send_and_settle(*connection);
+    send_and_let_wait(*connection);
   }
   for (ClientConnection* connection : writable_) {
-    send_and_settle(*connection);
+    send_and_let_wait(*connection);
   }
 }
 
-void TurnLoop::send_and_settle(ClientConnection& connection) {
+void TurnLoop::send_and_let_wait(ClientConnection& connection) {
   connection.is_in_turn = false;
   if (!connection.note.text.empty()) [[unlikely]] {
     connections_.note(connection, connection.note.level, connection.note.text);
@@ -156,7 +156,7 @@ void TurnLoop::send_and_settle(ClientConnection& connection) {
     connections_.send(connection, now_ms_);
   }
   if (!connection.is_closed()) {
-    settle(connection);
+    let_wait(connection);
   }
 }
 
@@ -185,9 +185,9 @@ static Doing doing_between_turns(ClientConnection& connection) {
 }
 
 /// Everything of this turn is done for the connection: what does it wait for now?
-void TurnLoop::settle(ClientConnection& connection) {
+void TurnLoop::let_wait(ClientConnection& connection) {
   connections_.rest(connection);
-  connections_.allotments().settle(connection);
+  connections_.allotments().end_turn_of(connection);
   connection.shown.doing = doing_between_turns(connection);
   if (connection.stream.has_output()) {
     connections_.watch(connection, net::Interest::output);
