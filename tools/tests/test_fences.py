@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-from pathlib import PurePosixPath
+import re
+from pathlib import Path, PurePosixPath
 
 import pytest
 
@@ -101,3 +102,18 @@ def test_edges_outside_the_table_are_found(path: str, include: str, says: str) -
 
 def test_a_finding_names_the_line() -> None:
     assert findings("base/limits.cc", "<vector>", '"net/poller.h"')[0].startswith("src/base/limits.cc:3: ")
+
+
+def layers_of_the_document() -> dict[str, set[str]]:
+    """What the rows of ARCHITECTURE.md allow the layers; rows of folders in a layer count together."""
+    text = (Path(__file__).parents[2] / "ARCHITECTURE.md").read_text(encoding="utf-8")
+    layers: dict[str, set[str]] = {}
+    for layer, cell in re.findall(r"^\| `src/(\w+)[^|]*\|[^|]*\| ([^|]+) \|$", text, re.MULTILINE):
+        words, _, exceptions = cell.partition(" but ")
+        named = set(layers) if words == "all above" else set(words.split(", "))
+        layers.setdefault(layer, set()).update(named - set(exceptions.split(", ")) - {"std", layer})
+    return layers
+
+
+def test_the_table_of_directories_says_what_is_checked() -> None:
+    assert layers_of_the_document() == {layer: set(allowed) for layer, allowed in fences.LAYERS.items()}
