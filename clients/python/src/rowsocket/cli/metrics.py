@@ -212,9 +212,9 @@ def _serve(host: str, port: int, registry: CollectorRegistry) -> None:
         address_family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
 
     app: Any = make_wsgi_app(registry)
-    with wsgiref.simple_server.make_server(host, port, app, Server, _Handler) as server:
-        with contextlib.suppress(KeyboardInterrupt):
-            server.serve_forever()
+    server = wsgiref.simple_server.make_server(host, port, app, Server, _Handler)
+    with server, contextlib.suppress(KeyboardInterrupt):
+        server.serve_forever()
 
 
 def _print(text: bytes) -> None:
