@@ -19,4 +19,12 @@ void give_back_memory(void* bytes, size_t byte_count);
 /// was freed that is not needed again. It may take milliseconds.
 void give_back_freed_memory();
 
+/// Is told how many bytes were taken, and given back. Any thread calls it.
+struct MemoryWatcher {
+  void (*taken)(size_t byte_count);
+  void (*given_back)(size_t byte_count);
+};
+/// Before the first thread. What was taken earlier is told when it is given back.
+void watch_memory(const MemoryWatcher& watcher);
+
 }  // namespace rowsocket

@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // What Arena and Buffer do when the machine has no more memory.
+#include "base/memory.h"
+
 #include <gtest/gtest.h>
 
 #include <string>
+#include <utility>
 
 #include "base/arena.h"
 #include "base/buffer.h"
+#include "base/limits.h"
 #include "base/refused_memory.h"
 
 namespace rowsocket {
@@ -59,6 +63,29 @@ TEST(Memory, ABufferThatCanNotGrowFailsAndKeepsItsBytes) {
   buffer.truncate(buffer.size());
   buffer.append(more);
   EXPECT_EQ(buffer.size(), 100'003U);
+}
+
+size_t taken_bytes = 0;
+size_t given_back_bytes = 0;
+
+TEST(Memory, WhatIsTakenAndGivenBackIsTold) {
+  watch_memory({.taken = [](size_t byte_count) { taken_bytes += byte_count; },
+                .given_back = [](size_t byte_count) { given_back_bytes += byte_count; }});
+  {
+    Arena arena;
+    EXPECT_NE(arena.allocate(1), nullptr);
+    EXPECT_EQ(taken_bytes, arena.held_bytes());
+    Buffer buffer;
+    for (size_t size = 1; size <= 4 * limits::mapped_bytes_min; size *= 2) {
+      buffer.append(std::string(size, 'x'));
+      EXPECT_EQ(taken_bytes - given_back_bytes, arena.held_bytes() + buffer.capacity());
+    }
+    const Buffer moved = std::move(buffer);
+    const RefusedMemory refused;
+    EXPECT_EQ(take_memory(1), nullptr);
+  }
+  EXPECT_EQ(taken_bytes, given_back_bytes);
+  watch_memory({.taken = [](size_t) {}, .given_back = [](size_t) {}});
 }
 
 }  // namespace

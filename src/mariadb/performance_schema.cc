@@ -4,10 +4,12 @@
 // on it; only this file of ours asks for it, and includes nothing of the server else.
 #define HAVE_PSI_INTERFACE
 #define HAVE_PSI_THREAD_INTERFACE
+#define HAVE_PSI_MEMORY_INTERFACE
 #include <my_global.h>
 // my_global.h comes first.
 #include <mysql/psi/psi.h>
 
+#include "base/memory.h"
 #include "mariadb/performance_schema.h"
 
 namespace rowsocket::mariadb {
@@ -16,9 +18,24 @@ namespace {
 PSI_thread_key worker_key;
 PSI_thread_info worker_class[] = {{&worker_key, "worker", 0}};
 
+// Of no thread: one may give back what another has taken.
+PSI_memory_key buffers_key;
+PSI_memory_info buffers_class[] = {{&buffers_key, "buffers", PSI_FLAG_GLOBAL}};
+
+void tell_taken(size_t byte_count) {
+  PSI_thread* owner = nullptr;
+  PSI_server->memory_alloc(buffers_key, byte_count, &owner);
+}
+
+void tell_given_back(size_t byte_count) { PSI_server->memory_free(buffers_key, byte_count, nullptr); }
+
 }  // namespace
 
-void register_thread_class() { PSI_server->register_thread("rowsocket", worker_class, 1); }
+void register_with_performance_schema() {
+  PSI_server->register_thread("rowsocket", worker_class, 1);
+  PSI_server->register_memory("rowsocket", buffers_class, 1);
+  watch_memory({.taken = tell_taken, .given_back = tell_given_back});
+}
 
 void instrument_thread(unsigned long long connection_id) {
   PSI_thread* const thread = PSI_server->new_thread(worker_key, &worker_key, connection_id);

@@ -93,7 +93,7 @@ bool start(st_plugin_int& own, std::string& failure) {
   if (!is_server_built_for(failure)) {
     return false;
   }
-  register_thread_class();
+  register_with_performance_schema();
   plugin = std::make_unique<Plugin>();
   if (!plugin->tls.fits()) {
     plugin->log.write(LogLevel::warning,

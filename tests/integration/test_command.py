@@ -13,9 +13,10 @@ import pytest
 from prompt_toolkit.completion import CompleteEvent
 from prompt_toolkit.document import Document
 
+import rowsocket
 from rowsocket.cli.app import app
 from rowsocket.cli.catalog import Catalog
-from rowsocket.cli.shell import NameCompleter, run_line
+from rowsocket.cli.shell import NameCompleter, options_of, run_line
 from rowsocket.cli.state import State
 from rowsocket.cli.words import assignments, column_list, table_name
 from support.accounts import PASSWORD, account
@@ -94,6 +95,12 @@ def test_the_largest_numbers_are_taken(run: Run) -> None:
     assert run("find", "user", "0", "--op", ">", "--offset", largest, "-c", "id").returncode == 1
 
 
+def test_the_version_and_the_help_are_told(run: Run) -> None:
+    assert run("--version").stdout == f"rowsocket {rowsocket.__version__}\n"
+    for verb in ([], ["get"]):
+        assert run(*verb, "-h").stdout == run(*verb, "--help").stdout != ""
+
+
 def test_columns_are_looked_up_through_sql(shop: RowSocketServer, run: Run) -> None:
     run("put", "user", "id=1", "name=Ada")
     done = run("get", "user", "1", "--json", ROWSOCKET_SQL=sql_url(shop))
@@ -146,7 +153,8 @@ def state(shop: RowSocketServer) -> Iterator[State]:
 
 def completions(state: State, text: str) -> list[str]:
     """What the line may become."""
-    found = NameCompleter(state).get_completions(Document(text), CompleteEvent())
+    completer = NameCompleter(state, options_of(app))
+    found = completer.get_completions(Document(text), CompleteEvent())
     return [text[: len(text) + one.start_position] + one.text for one in found]
 
 
@@ -177,6 +185,21 @@ def test_names_are_completed(state: State) -> None:
     assert completions(state, "get user 1 --columns id,na") == ["get user 1 --columns id,name"]
     assert completions(state, "find user x --index by") == ["find user x --index by_name"]
     assert completions(state, "put user bo") == ["put user born="]
+
+
+def test_a_verb_is_completed_with_what_it_takes(state: State) -> None:
+    assert completions(state, "get user 1 --i") == ["get user 1 --index"]
+    assert completions(state, "get user 1 --o") == []
+    assert completions(state, "find user 1 --re") == ["find user 1 --reverse"]
+    assert completions(state, "put user id=1 --if") == ["put user id=1 --if-absent"]
+    assert completions(state, "top --on") == ["top --once"]
+    assert completions(state, "top --he") == ["top --help"]
+    assert completions(state, "find user 1 --op >") == ["find user 1 --op >", "find user 1 --op >="]
+    assert completions(state, f"warm {DATABASE}.user {DATABASE}.us") == [
+        f"warm {DATABASE}.user {DATABASE}.user"
+    ]
+    for nothing in ("top ", "latency ", "help ", f"get {DATABASE}.user ", f"use {DATABASE} "):
+        assert completions(state, nothing) == []
 
 
 ODD = [

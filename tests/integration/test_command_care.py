@@ -374,6 +374,13 @@ def test_bench_reads_and_writes_nothing(shop: RowSocketServer, run: Run) -> None
     assert int(reads) >= lines[0]["requests"] + lines[1]["requests"]
 
 
+def test_names_may_have_what_a_query_takes_for_a_value(shop: RowSocketServer, run: Run) -> None:
+    shop.sql("CREATE TABLE shop.`50%` (`a%d` INT PRIMARY KEY, `%s` INT)")
+    shop.sql("INSERT INTO shop.`50%` VALUES (1, 1)")
+    done = run("bench", "50%", "--seconds", "0.1", ROWSOCKET_SQL=sql_url(shop))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
 def test_a_key_of_several_parts_is_read_whole(shop: RowSocketServer, run: Run) -> None:
     shop.sql("CREATE TABLE shop.pair (a INT, b VARCHAR(9), c INT, PRIMARY KEY (a, b))")
     shop.sql("INSERT INTO shop.pair VALUES (1, 'x', 1), (1, 'y', 2)")

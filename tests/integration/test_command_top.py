@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -22,7 +23,7 @@ from support.command_page import command_runner, environment_of, runner, sql_url
 from support.mariadb import RowSocketServer, Start
 from support.plugin import EmptyServer, changed, make_table
 from support.schema_tables import seen
-from support.terminals import Terminal
+from support.terminals import HOME, SHOWN, Terminal
 
 
 @pytest.fixture
@@ -269,10 +270,12 @@ def test_the_picture_has_times_tables_and_clients_and_q_ends_it(busy: RowSocketS
 @pytest.mark.parametrize(("columns", "lines"), [(40, 12), (80, 24), (20, 5), (1, 1)])
 def test_the_picture_fits_its_terminal(busy: RowSocketServer, columns: int, lines: int) -> None:
     with load(busy), top(busy, columns=columns, lines=lines) as terminal:
-        terminal.until("two pictures", lambda: terminal.text.count("\x1b[J") > 2)
+        terminal.until("two pictures", lambda: terminal.text.count(SHOWN) > 2)
         assert len(terminal.picture()) <= lines
         assert max(map(len, terminal.picture())) <= columns, terminal.picture()
         assert "\n" not in terminal.text.replace("\r\n", "")
+        # Behind a full line the cursor stands on its last character, which would be erased.
+        assert not re.search(r"[^\n]\x1b\[\d?[KJ]", terminal.text.replace(HOME, "\n"))
         terminal.type("q")
         assert terminal.end() == 0
 

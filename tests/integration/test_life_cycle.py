@@ -380,28 +380,6 @@ def test_user_statistics_count_for_the_account_and_its_host(start: Start) -> Non
     assert float(server.status("Query_time")["Query_time"]) < 3600
 
 
-def test_the_performance_schema_sees_workers_and_their_table_io(start: Start) -> None:
-    server = start(RowSocketServer, {"performance-schema": "ON"})
-    database = Database(server, "d")
-    database.script("CREATE TABLE t (id INT PRIMARY KEY);\nINSERT INTO t VALUES (1), (2)")
-    workers = "SELECT COUNT(*) FROM performance_schema.threads WHERE name = 'thread/rowsocket/worker'"
-    assert server.value(workers) == server.value("SELECT @@rowsocket_threads_write") + server.value(
-        "SELECT COUNT(*) FROM information_schema.processlist WHERE state LIKE 'rowsocket: read%'"
-    )
-    with server.raw("write") as wire:
-        open_ids(wire, database, (1, "t", "id"))
-        server.sql("TRUNCATE TABLE performance_schema.table_io_waits_summary_by_table")
-        wire.tokens(1, ">", 1, 0, 9, 0)
-        wire.tokens(1, "+", 1, 3)
-    query = (
-        "SELECT count_fetch, count_insert FROM performance_schema.table_io_waits_summary_by_table WHERE"
-        " object_name = 't'"
-    )
-    fetched, inserted = server.sql(query)[0]
-    assert fetched >= 2
-    assert inserted == 1
-
-
 def test_error_detail_counts_rows_from_one(start: Start) -> None:
     server = start(RowSocketServer, {"rowsocket-error-detail": "ON"})
     database = Database(server, "d")

@@ -9,15 +9,20 @@ import contextlib
 import os
 import re
 import shlex
-from collections.abc import Iterator
+import signal
+import threading
+import urllib.request
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
 from rowsocket.cli.catalog import sql_connection
+from rowsocket.cli.metrics import RowSocketCollector, export
 from support.accounts import PASSWORD, account
 from support.command_page import Run, runner, sql_url
 from support.commands import run as check
+from support.galera import free_ports
 from support.mariadb import Database, RowSocketServer, Start
 from support.monitors import (
     ROOT,
@@ -245,6 +250,35 @@ def test_it_serves_on_and_tells_when_the_server_comes_back(start: Start, tmp_pat
         server.start()
         assert monitor.samples()[up] == 1
         assert "SQL: " in monitor.log()
+
+
+def test_it_listens_until_ctrl_c_and_no_longer() -> None:
+    """Also in a shell, whose process goes on."""
+    [port] = free_ports(1)
+    address = f"127.0.0.1:{port}"
+
+    def ask() -> str:
+        with urllib.request.urlopen(f"http://{address}/metrics", timeout=10) as answer:
+            return str(answer.read().decode())
+
+    def interrupt() -> None:
+        until("it answers", lambda: answers(ask))
+        os.kill(os.getpid(), signal.SIGINT)
+
+    asking = threading.Thread(target=interrupt)
+    asking.start()
+    export(RowSocketCollector(AWAY, 1), address, None)
+    asking.join()
+    with pytest.raises(OSError, match="refused"):
+        ask()
+
+
+def answers(ask: Callable[[], str]) -> bool:
+    """Whether it listens yet."""
+    try:
+        return "rowsocket_up 0" in ask()
+    except OSError:
+        return False
 
 
 # ── files, and what is asked wrongly ────────────────────────────────────────────────────────────────────────

@@ -20,6 +20,7 @@ from typing import Self
 
 TIMEOUT_S = 30.0
 HOME = "\x1b[H"
+SHOWN = "\x1b[?2026l"
 _ESCAPES = re.compile(r"\x1b\[[?0-9;]*[a-zA-Z]")
 
 
@@ -92,10 +93,10 @@ class Terminal:
     def picture(self) -> list[str]:
         """The lines of the last whole picture; none as long as there is none."""
         pictures = self.text.split(HOME)[1:]
-        whole = [one for one in pictures if "\x1b[J" in one]
+        whole = [one for one in pictures if SHOWN in one]
         if not whole:
             return []
-        shown = whole[-1].partition("\x1b[J")[0]
+        shown = whole[-1].partition(SHOWN)[0]
         return [_ESCAPES.sub("", line) for line in shown.split("\r\n")]
 
     def _read(self, seconds: float) -> None:

@@ -253,12 +253,13 @@ def shown(panel: Panel) -> dict[str, Any]:
         }
         for number, (expression, legend) in enumerate(panel.targets)
     ]
+    own = {} if panel.kind == "stat" else {"color": {"mode": "palette-classic"}}  # a line, a colour
     return {
         "type": panel.kind,
         "title": panel.title,
         "description": panel.note,
         "datasource": DATASOURCE,
-        "fieldConfig": {"defaults": {"unit": panel.unit, "min": 0, **panel.look}, "overrides": []},
+        "fieldConfig": {"defaults": {"unit": panel.unit, "min": 0, **own, **panel.look}, "overrides": []},
         "targets": targets,
     }
 

@@ -42,6 +42,17 @@ def test_everything_of_the_packaged_configuration_lets_the_server_start() -> Non
     assert any(line.startswith("loose-rowsocket") for line in lines)
 
 
+def test_the_proof_pins_the_server_as_the_page_says() -> None:
+    pins = [
+        re.findall(r"<<'?PIN'?\n(.*?)^PIN$", (ROOT / file).read_text(), re.MULTILINE | re.DOTALL)
+        for file in ("docs/installing.md", "packaging/prove-in-root.sh")
+    ]
+    [page], [proof] = [
+        [re.sub(r"^(Pin: version) \d\S+$", r"\1 $1", pin, flags=re.M) for pin in one] for one in pins
+    ]
+    assert page == proof
+
+
 def test_the_links_of_the_packaged_pages_lead_to_packaged_pages(tmp_path: Path) -> None:
     package.lay_out_documents(tmp_path)
     pages = sorted(path.relative_to(tmp_path) for path in tmp_path.rglob("*.md"))

@@ -127,7 +127,7 @@ int load(void* place) {
   if (!fits_server("rowsocket_conformance")) {
     return 1;
   }
-  register_thread_class();
+  register_with_performance_schema();
   set_engines_served("InnoDB,Aria,MyISAM");
   auto* const schema = static_cast<ST_SCHEMA_TABLE*>(place);
   schema->fields_info = fields;

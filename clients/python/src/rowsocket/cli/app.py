@@ -8,6 +8,7 @@ from typing import Annotated, Optional
 
 import typer
 
+import rowsocket
 from rowsocket.cli import row_verbs
 from rowsocket.cli.catalog import Catalog, is_local, sql_connection
 from rowsocket.cli.output import ExitCode, whole_output
@@ -23,6 +24,7 @@ app = typer.Typer(
     no_args_is_help=False,
     pretty_exceptions_enable=False,
     rich_markup_mode=None,
+    context_settings={"help_option_names": ["-h", "--help"]},
 )
 
 
@@ -32,6 +34,12 @@ for verb, name in (
     (row_verbs.delete, "delete"),
 ):
     app.command(name, cls=VerbWithValues)(verb)
+
+
+def _print_version(is_asked: bool) -> None:
+    if is_asked:
+        print(f"rowsocket {rowsocket.__version__}")
+        raise typer.Exit
 
 
 @app.callback(invoke_without_command=True)
@@ -52,6 +60,10 @@ def begin(
             help="mysql://USER:PASSWORD@HOST[:PORT], or ?unix_socket=PATH: names of columns, and top.",
         ),
     ] = None,
+    version: Annotated[
+        bool,
+        typer.Option("--version", is_eager=True, callback=_print_version, help="Print the version, and end."),
+    ] = False,
 ) -> None:
     """Rows of MariaDB's tables, by key, through RowSocket. Without a verb: a shell."""
     state = context.ensure_object(State)

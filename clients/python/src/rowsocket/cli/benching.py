@@ -105,9 +105,13 @@ def sql_get(
     parts: Sequence[str],
 ) -> Callable[[Key], object]:
     """The same request as SQL."""
-    listed = ", ".join(map(quoted, columns))
-    condition = " AND ".join(f"{quoted(part)} <=> %s" for part in parts)
-    query = f"SELECT {listed} FROM {quoted(database)}.{quoted(table)} WHERE {condition} LIMIT 1"
+
+    def name(text: str) -> str:
+        return quoted(text).replace("%", "%%")  # a % of the query's text stands for a value
+
+    listed = ", ".join(map(name, columns))
+    condition = " AND ".join(f"{name(part)} <=> %s" for part in parts)
+    query = f"SELECT {listed} FROM {name(database)}.{name(table)} WHERE {condition} LIMIT 1"
     cursor = sql.cursor()
 
     def get(key: Key) -> object:

@@ -9,8 +9,11 @@ from __future__ import annotations
 
 import contextlib
 import re
+import socket
+import socketserver
 import sys
 import threading
+import wsgiref.simple_server
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -21,7 +24,7 @@ from rowsocket.cli.catalog import UNKNOWN_TABLE, is_refusal, rows_of, sql_connec
 from rowsocket.cli.output import ExitCode, is_terminal, plain, print_bytes, print_error
 
 try:
-    from prometheus_client import CollectorRegistry, generate_latest, start_http_server, write_to_textfile
+    from prometheus_client import CollectorRegistry, generate_latest, make_wsgi_app, write_to_textfile
     from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
     from prometheus_client.registry import Collector
 except ModuleNotFoundError as error:
@@ -186,10 +189,7 @@ def export(collector: RowSocketCollector, listen: str | None, file: Path | None)
     registry.register(collector)
     try:
         if listen is not None:
-            host, port = address_of(listen)
-            start_http_server(port, host, registry)
-            with contextlib.suppress(KeyboardInterrupt):
-                threading.Event().wait()
+            _serve(*address_of(listen), registry)
         elif file is not None:
             write_to_textfile(str(file), registry)
         else:
@@ -197,6 +197,24 @@ def export(collector: RowSocketCollector, listen: str | None, file: Path | None)
     except OSError as error:
         raise ValueError(f"{listen or file}: {error.strerror or error}") from None
     return ExitCode.OK if listen is not None else collector.code
+
+
+class _Handler(wsgiref.simple_server.WSGIRequestHandler):
+    def log_message(self, format: str, *args: object) -> None:
+        """No line for each request."""
+
+
+def _serve(host: str, port: int, registry: CollectorRegistry) -> None:
+    """Until Ctrl-C; the port is free behind it. Raises OSError."""
+
+    class Server(socketserver.ThreadingMixIn, wsgiref.simple_server.WSGIServer):
+        daemon_threads = True
+        address_family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
+
+    app: Any = make_wsgi_app(registry)
+    server = wsgiref.simple_server.make_server(host, port, app, Server, _Handler)
+    with server, contextlib.suppress(KeyboardInterrupt):
+        server.serve_forever()
 
 
 def _print(text: bytes) -> None:

@@ -6,8 +6,9 @@ from __future__ import annotations
 import os
 import shlex
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pymysql
 import typer
@@ -34,6 +35,8 @@ VERBS = {
     "doctor": "doctor [--storage FOLDER]",
     "bench": "bench TABLE [--seconds SECONDS]",
 }
+OF_TABLES = ("get", "find", "count", "put", "set", "delete", "warm", "bench")
+OPERATORS = ("=", ">", ">=", "<", "<=", "^=")
 OWN = {
     "use": "use DATABASE: the one of tables without a database in their name",
     "help": "help: this; VERB --help: all that a verb takes",
@@ -41,11 +44,20 @@ OWN = {
 }
 
 
+def options_of(app: typer.Typer) -> dict[str, list[str]]:
+    """The options of each verb."""
+    group: Any = typer.main.get_command(app)
+    return {
+        name: [*(word for one in verb.params for word in one.opts if word.startswith("--")), "--help"]
+        for name, verb in group.commands.items()
+    }
+
+
 class NameCompleter(Completer):
     """Verbs first, then tables, then columns; indexes and columns behind their options."""
 
-    def __init__(self, state: State) -> None:
-        self._state = state
+    def __init__(self, state: State, options: Mapping[str, Sequence[str]]) -> None:
+        self._state, self._options = state, options
 
     def get_completions(self, document: Document, complete_event: CompleteEvent) -> Iterable[Completion]:
         """What the word before the cursor may become, with the backticks and quotes that it needs."""
@@ -62,24 +74,28 @@ class NameCompleter(Completer):
 
         Raises ValueError, MySQLError.
         """
-        catalog = self._state.catalog
         if not before:
             return _beginning(begun, [*VERBS, *OWN])
-        if before == ["use"]:
-            return _named(begun, "", catalog.databases())
-        if len(before) == 1:
-            return self._tables(begun)
-        database, table = self._state.names_of(before[1])
-        if before[-1] in ("--columns", "-c"):
+        catalog = self._state.catalog
+        verb, *words = before
+        if verb == "use":
+            return [] if words else _named(begun, "", catalog.databases())
+        last = before[-1]
+        if last == "--op":
+            return _beginning(begun, OPERATORS)
+        if words and last in ("--columns", "-c"):
             said, _ = names_begun(begun, ",")
-            left = [name for name in catalog.columns(database, table) if name not in said]
-            return _named(begun, ",", left)
-        if before[-1] in ("--index", "-i"):
-            return _beginning(begun, catalog.indexes(database, table))
-        if before[0] in ("put", "set"):
-            return _named(begun, "", catalog.columns(database, table), "=")
-        options = ["--columns", "--index", "--json", "--limit", "--op", "--to"]
-        return _beginning(begun, options) if begun.startswith("-") else []
+            columns = catalog.columns(*self._state.names_of(words[0]))
+            return _named(begun, ",", [name for name in columns if name not in said])
+        if words and last in ("--index", "-i"):
+            return _beginning(begun, catalog.indexes(*self._state.names_of(words[0])))
+        if begun.startswith("-"):
+            return _beginning(begun, self._options.get(verb, ()))
+        if verb in OF_TABLES and (not words or (verb == "warm" and not last.startswith("-"))):
+            return self._tables(begun)
+        if words and verb in ("put", "set"):
+            return _named(begun, "", catalog.columns(*self._state.names_of(words[0])), "=")
+        return []
 
     def _tables(self, begun: str) -> Iterable[tuple[str, str]]:
         catalog = self._state.catalog
@@ -184,7 +200,9 @@ def _run_typed(app: typer.Typer, state: State) -> None:
     path = history_path()
     path.parent.mkdir(parents=True, exist_ok=True)
     session: PromptSession[str] = PromptSession(
-        history=FileHistory(str(path)), completer=NameCompleter(state), complete_while_typing=False
+        history=FileHistory(str(path)),
+        completer=NameCompleter(state, options_of(app)),
+        complete_while_typing=False,
     )
     print("`help` lists the verbs; TAB completes.")
     while True:

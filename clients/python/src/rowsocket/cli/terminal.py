@@ -24,7 +24,9 @@ from rowsocket.cli.output import is_terminal
 ENTER = "\x1b[?1049h\x1b[?25l\x1b[?7l"
 """Another screen than that of the shell, no cursor, no going on in the next line at the end of one."""
 LEAVE = "\x1b[?7h\x1b[?25h\x1b[?1049l"
-HOME, REST_OF_LINE, REST_OF_SCREEN = "\x1b[H", "\x1b[K", "\x1b[J"
+HOME, LINE, REST_OF_SCREEN = "\x1b[H", "\x1b[2K", "\x1b[J"
+BEGIN, SHOWN = "\x1b[?2026h", "\x1b[?2026l"
+"""Terminals that know these show what is between them at once."""
 DEFAULT_SIZE = 80, 24
 RESIZED, STOP = b"r", b"z"
 QUITS = b"qQ\x03"
@@ -56,7 +58,10 @@ class Screen:
 
     def show(self, lines: Sequence[str]) -> None:
         """In the place of what was shown. The lines fit."""
-        sys.stdout.write(HOME + f"{REST_OF_LINE}\n".join(lines) + REST_OF_LINE + REST_OF_SCREEN)
+        # What was there is erased first: behind a full line the cursor stands on its last character.
+        *above, last = lines
+        picture = "\n".join([*(LINE + line for line in above), REST_OF_SCREEN + last])
+        sys.stdout.write(f"{BEGIN}{HOME}{picture}{SHOWN}")
         sys.stdout.flush()
 
     def wait(self, seconds: float) -> Event:

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""docs/installing.md: what stands behind the installation itself, which `./x package --prove` tries: a table
+and an account, a row in Python, in the command and in its shell.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from support.command_page import environment
+from support.mariadb import RowSocketServer, Start
+from support.scripts import feed
+
+ROOT = Path(__file__).resolve().parents[2]
+PAGE = (ROOT / "docs/installing.md").read_text()
+BLOCK = re.compile(r"^```(\w+)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def shop(start: Start) -> Iterator[RowSocketServer]:
+    """A server with the page's table and account."""
+    server = start(RowSocketServer, {"loose-rowsocket-anonymous-account": ""})
+    [script] = blocks("sql")
+    feed(server, script)
+    yield server
+
+
+def blocks(language: str, beginning: str = "") -> list[str]:
+    """The code blocks of the page."""
+    return [
+        str(text) for name, text in BLOCK.findall(PAGE) if name == language and text.startswith(beginning)
+    ]
+
+
+def printed(server: RowSocketServer, words: list[str], typed: str = "") -> str:
+    """What Python prints, told of this server instead of the one of the page."""
+    port = server.read_address()[1]
+    places = {
+        "@127.0.0.1:9998/": f"@127.0.0.1:{port}/",
+        "@127.0.0.1/": f"@127.0.0.1:{port}/",
+        "mysql://app:secret@127.0.0.1": f"mysql://app:secret@/?unix_socket={server.socket}",
+    }
+    for written, here in places.items():
+        words = [word.replace(written, here) for word in words]
+    done = subprocess.run(
+        [sys.executable, *words], env=environment(), input=typed, capture_output=True, text=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    return done.stdout
+
+
+def command(block: str) -> list[str]:
+    """How Python runs what the block types."""
+    name, *words = shlex.split(block)
+    assert name == "rowsocket"
+    return ["-m", "rowsocket", *words]
+
+
+def test_the_example_in_python_prints_what_it_says(shop: RowSocketServer) -> None:
+    [example] = blocks("python")
+    [says] = re.findall(r"  # (\(.*\))$", example, re.MULTILINE)
+    assert printed(shop, ["-c", example]) == f"{says}\n"
+
+
+def test_the_command_and_its_shell_find_the_row(shop: RowSocketServer) -> None:
+    [get] = blocks("sh", "rowsocket")
+    [shell] = blocks("text", "rowsocket")
+    found = printed(shop, command(get))
+    assert "Ann" in found
+    assert printed(shop, command(shell), "get customer 42\n") == found
