@@ -46,6 +46,9 @@ class Places:
             self._loop = asyncio.get_running_loop()
             self._free = asyncio.Semaphore(self._count)
         _check_loop(self._loop, "pool")
+        if not self._free.locked():  # wait_for makes a task
+            await self._free.acquire()
+            return
         try:
             await asyncio.wait_for(self._free.acquire(), deadline.remaining_s())
         except TIMED_OUT:
