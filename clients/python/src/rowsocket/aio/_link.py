@@ -12,7 +12,7 @@ import contextlib
 import math
 import socket
 import time
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from rowsocket._options import Deadline, Options
 from rowsocket._session import IndexIds, Pending, Session
@@ -70,13 +70,16 @@ async def pause(seconds: float) -> None:
     await asyncio.sleep(seconds)
 
 
-class Waiter(NamedTuple):
+class Waiter:
     """A task that waits for an answer."""
 
-    last: Pending[Any]
-    settled: asyncio.Future[None]
-    end_s: float | None
-    """When it waits no longer, by time.monotonic(); None = never."""
+    __slots__ = ("end_s", "last", "settled")
+
+    def __init__(self, last: Pending[Any], settled: asyncio.Future[None], end_s: float | None) -> None:
+        self.last = last
+        self.settled = settled
+        self.end_s = end_s
+        """When it waits no longer, by time.monotonic(); None = never."""
 
 
 class Link(asyncio.Protocol):
@@ -149,8 +152,13 @@ class Link(asyncio.Protocol):
         return self._transport is not None and not self._transport.is_closing()
 
     def ready(self) -> bool:
-        """The same, asked by who is about to use it. Raises RuntimeError in another event loop."""
-        _check_loop(self._loop, "connection")
+        """The same, asked by who is about to use it. Raises RuntimeError in another event loop.
+
+        The first of a turn is looked at: that asks the system, each time. Others would get asyncio's own
+        RuntimeError as soon as they wait.
+        """
+        if not self._unsent:
+            _check_loop(self._loop, "connection")
         return self.usable()
 
     async def look(self) -> None:
