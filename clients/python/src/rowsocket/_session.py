@@ -284,9 +284,9 @@ class Session:
             if reply.code != 0 and reply.ends_connection():
                 raise ConnectionLost("lost", "the server closes the connection behind what it refused")
 
-    def fail(self, error: Exception) -> None:
-        """No further reply will come: settle everything with this error."""
-        while self._awaiting:
+    def fail(self, error: Exception, last: Pending[Any] | None = None) -> None:
+        """No further reply will come: settle everything with this error, or all up to the last one named."""
+        while self._awaiting and (last is None or not last.done):
             self._awaiting.popleft()._fail(error)
 
 

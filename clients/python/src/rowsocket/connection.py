@@ -73,8 +73,12 @@ class Connection(Executor):
                 if not self._options.reconnect:
                     where = self._options.where()
                     raise ConnectionLost("lost", f"{where}: lost before, and reconnect is off")
-            self._link = self._make_link(deadline)
-            return self._link
+            link = self._make_link(deadline)
+            if self._closed:  # meanwhile
+                link.close()
+                raise ConnectionLost("closed", "this connection was closed by its user")
+            self._link = link
+            return link
 
     def _ready_link(self) -> Link | None:
         """The link that is there, if it can be used."""
@@ -87,10 +91,13 @@ class Connection(Executor):
         login = self._options.login()
         if login is not None:
             data, authenticated = link.session.authenticate(login)
-            link.exchange(data, authenticated, deadline)
-            if authenticated.error is not None:
+            try:
+                link.exchange(data, authenticated, deadline)
+                if authenticated.error is not None:
+                    raise self._options.login_failed(authenticated.error)
+            except BaseException:  # also of a thread that is cancelled
                 link.close()
-                raise self._options.login_failed(authenticated.error)
+                raise
         return link
 
     def _connect_link(self, deadline: Deadline) -> Link:

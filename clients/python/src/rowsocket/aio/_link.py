@@ -123,6 +123,10 @@ class Link(asyncio.Protocol):
             raise options.timed_out("no connection") from error
         except OSError as error:
             raise ConnectionLost("connect", f"{options.where()}: {error}") from error
+        except BaseException:  # cancelled, and the connection may be there at this moment
+            if link._transport is not None:
+                link._transport.abort()
+            raise
         return link
 
     def close(self) -> None:
@@ -204,7 +208,9 @@ class Link(asyncio.Protocol):
         self._timer = self._loop.call_later(max(0.0, end_s - time.monotonic()), self._end_waits)
 
     def _end_waits(self) -> None:
-        """The timer: fail if somebody has waited too long."""
+        """The timer: close if somebody has waited too long. Nobody can be answered then; the others are told
+        that the connection was lost.
+        """
         self._timer, self._timer_end_s = None, math.inf
         ends_s = [
             waiter.end_s
@@ -213,10 +219,16 @@ class Link(asyncio.Protocol):
         ]
         if not ends_s:
             return
-        if min(ends_s) <= time.monotonic():
-            self._fail(self._options.timed_out("no answer"))
-        else:
+        now_s = time.monotonic()
+        if min(ends_s) > now_s:
             self._set_timer(min(ends_s))
+            return
+        late = self._options.timed_out("no answer")
+        lost = ConnectionLost("lost", f"closed, since another request had {late.detail}")
+        for waiter in self._waiting:
+            is_late = waiter.end_s is not None and waiter.end_s <= now_s
+            self.session.fail(late if is_late else lost, waiter.last)
+        self._fail(lost)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)  # which uvloop's says to be, and is not

@@ -72,8 +72,12 @@ class Connection(Executor):
                 if not self._options.reconnect:
                     where = self._options.where()
                     raise ConnectionLost("lost", f"{where}: lost before, and reconnect is off")
-            self._link = await self._make_link(deadline)
-            return self._link
+            link = await self._make_link(deadline)
+            if self._closed:  # meanwhile
+                link.close()
+                raise ConnectionLost("closed", "this connection was closed by its user")
+            self._link = link
+            return link
 
     def _ready_link(self) -> Link | None:
         """The link that is there, if it can be used."""
@@ -86,10 +90,13 @@ class Connection(Executor):
         login = self._options.login()
         if login is not None:
             data, authenticated = link.session.authenticate(login)
-            await link.exchange(data, authenticated, deadline)
-            if authenticated.error is not None:
+            try:
+                await link.exchange(data, authenticated, deadline)
+                if authenticated.error is not None:
+                    raise self._options.login_failed(authenticated.error)
+            except BaseException:  # also of a task that is cancelled
                 link.close()
-                raise self._options.login_failed(authenticated.error)
+                raise
         return link
 
     async def _connect_link(self, deadline: Deadline) -> Link:
