@@ -14,6 +14,10 @@ import pytest
 import rowsocket
 from fake_server import FakeServer, Peer
 from rowsocket import aio
+from rowsocket._index import Request
+from rowsocket._options import Deadline
+from rowsocket._session import Pending
+from rowsocket.aio._link import Link
 from test_pool import echo_keys
 
 
@@ -429,4 +433,52 @@ def test_a_connection_that_is_closed_while_it_is_made_anew_stays_closed() -> Non
         await asyncio.to_thread(server._thread.join, 10)
 
     with FakeServer(lets_in, lets_in_late) as server:
+        run(client(server.port))
+
+
+async def lose(link: Link) -> None:
+    """The connection is lost, and the event loop has told so."""
+    link.connection_lost(ConnectionResetError())
+    for _ in range(3):  # turns of the event loop, in which the transport tells the same
+        await asyncio.sleep(0)
+
+
+def test_a_connection_that_is_lost_before_it_is_used_keeps_nobody_waiting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Between the moment at which it is made and the one at which the task goes on."""
+    connect = Link.connect
+
+    async def connect_and_lose(*arguments: Any) -> Link:
+        link = await connect(*arguments)
+        await lose(link)
+        return link
+
+    async def client(port: int) -> None:
+        async with await aio.connect(port=port, timeout=None, text=True) as connection:
+            users = await connection.open_index("app", "user", ["id"])
+            assert connection._link is not None
+            await lose(connection._link)
+            monkeypatch.setattr(Link, "connect", connect_and_lose)
+            with pytest.raises(rowsocket.ConnectionLost):
+                await users.get(1)
+            with pytest.raises(rowsocket.ConnectionLost) as raised:
+                await users.delete(1)
+            assert not raised.value.outcome_unknown
+
+    with FakeServer(until_closed, *[Peer.until_closed] * 3) as server:
+        run(client(server.port))
+
+
+def test_what_is_asked_of_a_connection_that_was_lost_meanwhile_fails_at_once() -> None:
+    async def client(port: int) -> None:
+        async with await aio.connect(port=port, timeout=None, text=True) as connection:
+            link = connection._link
+            assert link is not None
+            await lose(link)
+            pending = Pending(Request(None, b"G", True, lambda _: None))
+            await link.exchange(link.session.encode([pending]), pending, Deadline(None))
+            assert isinstance(pending.error, rowsocket.ConnectionLost)
+
+    with FakeServer(until_closed) as server:
         run(client(server.port))

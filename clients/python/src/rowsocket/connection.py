@@ -95,15 +95,23 @@ class Connection(Executor):
                 link.exchange(data, authenticated, deadline)
                 if authenticated.error is not None:
                     raise self._options.login_failed(authenticated.error)
+                self._check(link)
             except BaseException:  # also of a thread that is cancelled
                 link.close()
                 raise
         return link
 
+    def _check(self, link: Link) -> None:
+        """Raise ConnectionLost if it was lost before it is used: nothing was sent."""
+        if not link.usable():
+            raise ConnectionLost("connect", f"{self._options.where()}: closed the connection")
+
     def _connect_link(self, deadline: Deadline) -> Link:
         for attempt in itertools.count():
             try:
-                return Link.connect(self._options, self._ids, deadline)
+                link = Link.connect(self._options, self._ids, deadline)
+                self._check(link)
+                return link
             except ConnectionLost:
                 pause_s = self._options.pause_s(attempt)
                 if attempt >= self._options.retries or not deadline.allows(pause_s):

@@ -21,6 +21,7 @@ from rowsocket.errors import ConnectionLost, RowSocketError, TransportError
 
 TIMED_OUT = (TimeoutError, asyncio.TimeoutError)  # two types before Python 3.11
 
+CLOSED = "closed the connection"
 READING_TURNS = 5
 """After so many turns of its own, the event loop has read what had come before them."""
 
@@ -99,6 +100,7 @@ class Link(asyncio.Protocol):
         self._waiting: collections.deque[Waiter] = collections.deque()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_end_s = math.inf
+        self._has_ended = False
 
     @classmethod
     async def connect(cls, options: Options, ids: IndexIds, deadline: Deadline) -> Link:
@@ -186,6 +188,9 @@ class Link(asyncio.Protocol):
         """Send, and wait until the last of the requests is settled."""
         if last.done:
             return
+        if self._has_ended:  # since it was looked at, and nobody would tell it again
+            self._fail(self._lost())
+            return
         if not self._unsent:
             self._loop.call_soon(self._send_all)
         self._unsent.append(data)
@@ -244,10 +249,14 @@ class Link(asyncio.Protocol):
             self._wake_settled()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._fail(ConnectionLost("lost", f"{self._options.where()}: {exc or 'closed the connection'}"))
+        self._fail(self._lost(exc))
+
+    def _lost(self, error: Exception | None = None) -> ConnectionLost:
+        return ConnectionLost("lost", f"{self._options.where()}: {error or CLOSED}")
 
     def _fail(self, error: RowSocketError) -> None:
         """Close at once, with this error for everybody who waits. Idempotent."""
+        self._has_ended = True
         if self._timer is not None:
             self._timer.cancel()
             self._timer, self._timer_end_s = None, math.inf
