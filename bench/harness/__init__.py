@@ -19,6 +19,7 @@ Read in this order:
     changes.py               `--compare A B`
     paired.py                `--against PLUGIN.so`: two builds in one server
     stacks.py, flame.py      `./x profile`
+    clients.py, askers.py    `./x bench clients`: what a get costs the process that asks
 
 Servers run on core 0, the player on core 1. A wrong answer of any peer ends the run.
 """
@@ -26,5 +27,6 @@ Servers run on core 0, the player on core 1. A wrong answer of any peer ends the
 import sys
 from pathlib import Path
 
-# The servers are started by what starts them for the tests.
-sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / "tests"))
+# The servers are started by what starts them for the tests, and the Python client is asked as it lies here.
+for _folder in ("clients/python/src", "tests"):
+    sys.path.insert(0, str(Path(__file__).resolve().parent.parent.parent / _folder))

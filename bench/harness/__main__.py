@@ -14,8 +14,10 @@ from typing import Annotated
 
 import typer
 from bench.harness import (
+    askers,
     budget,
     changes,
+    clients,
     cold,
     facts,
     fair,
@@ -184,6 +186,25 @@ def measure_tls(
     (folder / "tls.md").write_text(tls.table(found) + "\n", encoding="utf-8")
     print(tls.table(found))
     print(f"\n{folder / 'tls.md'}")
+
+
+@app.command("clients")
+def measure_clients(
+    out: Out = None,
+    rounds: int = 12,
+    seconds: Annotated[float, typer.Option(help="Of each measurement.")] = 1.0,
+    rows_max: RowsMax = None,
+) -> None:
+    """`./x bench clients`."""
+    environment, folder = from_variables(), _folder(out)
+    progress = Progress(sys.stderr, rounds * len(askers.ASKERS))
+    try:
+        found = clients.run(environment, folder, progress, rounds=rounds, seconds=seconds, rows_max=rows_max)
+    finally:
+        progress.end()
+    (folder / "clients.md").write_text(clients.table(found) + "\n", encoding="utf-8")
+    print(clients.table(found))
+    print(f"\n{folder / 'clients.md'}")
 
 
 @app.command()

@@ -250,7 +250,7 @@ def bench(
     ] = None,
     rounds: Annotated[
         int | None,
-        typer.Option(help="Instead of 5; of 12 with --against and tls; of 3 with fair and cold.", min=1),
+        typer.Option(help="Instead of 5; of 12 with --against, clients, tls; of 3 with fair, cold.", min=1),
     ] = None,
 ) -> None:
     """Measure RowSocket beside the original, SQL, memcached, Redis and the floors; a page in report.html.
@@ -261,8 +261,9 @@ def bench(
     --against compares two builds of the plugin instead: point, point_pipelined, in_50, range and insert
     without names, in about five minutes. Give it a copy of rowsocket.so from before a change.
 
-    `./x bench fair`, `cold` and `tls` are measurements of their own: what clients get beside others who keep
-    the server busy or waiting, and with data beyond memory; and what TLS costs.
+    `./x bench fair`, `cold`, `tls` and `clients` are measurements of their own: what clients get beside
+    others who keep the server busy or waiting, and with data beyond memory; what TLS costs; and what a get
+    costs a program in Python.
     """
     if compare is not None:
         done = benchmark.compare(compare[0].absolute(), compare[1].absolute())
@@ -272,7 +273,7 @@ def bench(
             *(["--out", str(out.absolute())] if out else []),
             *(["--rounds", str(rounds)] if rounds else []),
         ]
-        if scenarios and scenarios[0] in ("fair", "cold", "tls"):
+        if scenarios and scenarios[0] in ("fair", "cold", "tls", "clients"):
             if quick or budget_minutes or against:
                 raise Problem(f"./x bench {scenarios[0]} takes --out and --rounds only")
             done = benchmark.harness(words)

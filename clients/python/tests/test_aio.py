@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import dataclasses
 import threading
 from collections.abc import Coroutine
 from typing import Any
@@ -13,6 +14,10 @@ import pytest
 import rowsocket
 from fake_server import FakeServer, Peer
 from rowsocket import aio
+from rowsocket._index import Request
+from rowsocket._options import Deadline
+from rowsocket._session import Pending
+from rowsocket.aio._link import Link
 from test_pool import echo_keys
 
 
@@ -318,4 +323,162 @@ def test_the_transport_of_another_kind_of_event_loop_will_do() -> None:
             assert await users.get(1) == ("1",)
 
     with FakeServer(echo_keys) as server:
+        run(client(server.port))
+
+
+# ── one connection, many tasks ──────────────────────────────────────────────────────────────────────────────
+
+
+def has_time(connection: aio.Connection) -> None:
+    """What is asked from now on has ten seconds."""
+    connection._options = dataclasses.replace(connection._options, timeout=10.0)
+
+
+def test_who_has_waited_too_long_takes_the_time_of_nobody_else() -> None:
+    """The connection of a task that gives up is closed. A read that was sent behind it goes over another."""
+    first_sent, second_sent = threading.Event(), threading.Event()
+
+    def silent(peer: Peer) -> None:
+        peer.open(columns=b"id")
+        peer.expect(b"0\t=\t1\t1\t1\t0")
+        first_sent.set()
+        peer.expect(b"0\t=\t1\t2\t1\t0")
+        second_sent.set()
+        peer.until_closed()
+
+    async def client(port: int) -> None:
+        async with await aio.connect(port=port, timeout=0.3, text=True) as connection:
+            users = await connection.open_index("app", "user", ["id"])
+            first = asyncio.create_task(users.get(1))
+            await asyncio.to_thread(first_sent.wait, 10)
+            has_time(connection)
+            second = asyncio.create_task(users.get(2))
+            with pytest.raises(rowsocket.Timeout):
+                await first
+            assert second_sent.wait(10)
+            assert await second == ("2",)
+
+    with FakeServer(silent, echo_keys) as server:
+        run(client(server.port))
+
+
+def test_a_write_behind_one_that_waited_too_long_has_an_unknown_outcome() -> None:
+    sent = threading.Event()
+
+    def silent(peer: Peer) -> None:
+        peer.open(columns=b"id")
+        peer.expect(b"0\t=\t1\t1\t1\t0")
+        sent.set()
+        peer.expect(b"0\t=\t1\t2\t1\t0\tD")
+        peer.until_closed()
+
+    async def client(port: int) -> None:
+        async with await aio.connect(port=port, timeout=0.3, text=True) as connection:
+            users = await connection.open_index("app", "user", ["id"])
+            first = asyncio.create_task(users.get(1))
+            await asyncio.to_thread(sent.wait, 10)
+            has_time(connection)
+            with pytest.raises(rowsocket.ConnectionLost) as raised:
+                await users.delete(2)
+            assert raised.value.outcome_unknown
+            with pytest.raises(rowsocket.Timeout):
+                await first
+
+    with FakeServer(silent) as server:
+        run(client(server.port))
+
+
+def test_a_login_that_is_cancelled_leaves_no_connection_open() -> None:
+    asked = threading.Event()
+
+    def never_lets_in(peer: Peer) -> None:
+        peer.expect(b"A\t2\tapp\thush")
+        asked.set()
+        peer.until_closed()
+
+    async def client(port: int) -> None:
+        connecting = asyncio.create_task(aio.connect(port=port, user="app", password="hush"))
+        await asyncio.to_thread(asked.wait, 10)
+        connecting.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await connecting
+        await asyncio.to_thread(server._thread.join, 10)
+
+    with FakeServer(never_lets_in) as server:
+        run(client(server.port))
+
+
+def test_a_connection_that_is_closed_while_it_is_made_anew_stays_closed() -> None:
+    asked, goes_on = threading.Event(), threading.Event()
+
+    def lets_in(peer: Peer) -> None:
+        peer.expect(b"A\t1\tsecret")
+        peer.send(b"0\t1\n")
+
+    def lets_in_late(peer: Peer) -> None:
+        peer.expect(b"A\t1\tsecret")
+        asked.set()
+        assert goes_on.wait(10)
+        peer.send(b"0\t1\n")
+        peer.until_closed()
+
+    async def client(port: int) -> None:
+        connection = await aio.connect(port=port, secret="secret", text=True)
+        opening = asyncio.create_task(connection.open_index("app", "user", ["id"]))
+        await asyncio.to_thread(asked.wait, 10)
+        await connection.close()
+        goes_on.set()
+        with pytest.raises(rowsocket.ConnectionLost, match="closed by its user"):
+            await opening
+        await asyncio.to_thread(server._thread.join, 10)
+
+    with FakeServer(lets_in, lets_in_late) as server:
+        run(client(server.port))
+
+
+async def lose(link: Link) -> None:
+    """The connection is lost, and the event loop has told so."""
+    link.connection_lost(ConnectionResetError())
+    for _ in range(3):  # turns of the event loop, in which the transport tells the same
+        await asyncio.sleep(0)
+
+
+def test_a_connection_that_is_lost_before_it_is_used_keeps_nobody_waiting(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Between the moment at which it is made and the one at which the task goes on."""
+    connect = Link.connect
+
+    async def connect_and_lose(*arguments: Any) -> Link:
+        link = await connect(*arguments)
+        await lose(link)
+        return link
+
+    async def client(port: int) -> None:
+        async with await aio.connect(port=port, timeout=None, text=True) as connection:
+            users = await connection.open_index("app", "user", ["id"])
+            assert connection._link is not None
+            await lose(connection._link)
+            monkeypatch.setattr(Link, "connect", connect_and_lose)
+            with pytest.raises(rowsocket.ConnectionLost):
+                await users.get(1)
+            with pytest.raises(rowsocket.ConnectionLost) as raised:
+                await users.delete(1)
+            assert not raised.value.outcome_unknown
+
+    with FakeServer(until_closed, *[Peer.until_closed] * 3) as server:
+        run(client(server.port))
+
+
+def test_what_is_asked_of_a_connection_that_was_lost_meanwhile_fails_at_once() -> None:
+    async def client(port: int) -> None:
+        async with await aio.connect(port=port, timeout=None, text=True) as connection:
+            link = connection._link
+            assert link is not None
+            await lose(link)
+            pending = Pending(Request(None, b"G", True, lambda _: None))
+            await link.exchange(link.session.encode([pending]), pending, Deadline(None))
+            assert isinstance(pending.error, rowsocket.ConnectionLost)
+
+    with FakeServer(until_closed) as server:
         run(client(server.port))

@@ -11,6 +11,8 @@ import pytest
 from rowsocket.errors import ConnectionLost, UndoneWithGroup, error_from_reply
 
 PROTOCOL = Path(__file__).resolve().parents[3] / "docs/protocol/handlersocket.md"
+if not PROTOCOL.is_file():
+    pytest.skip("an sdist has no documents of the protocol", allow_module_level=True)
 
 
 def documented() -> list[tuple[int, str, str]]:

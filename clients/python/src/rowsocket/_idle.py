@@ -28,10 +28,13 @@ class Idle(Generic[C]):
         long.
         """
         oldest_s = now_s - self._idle_timeout_s
+        expired: list[C] = []
         with self._lock:
-            expired = [connection for connection, since_s in self._unused if since_s < oldest_s]
-            del self._unused[: len(expired)]
-            return (self._unused.pop()[0] if self._unused else None), expired
+            unused = self._unused
+            if unused and unused[0][1] < oldest_s:
+                expired = [connection for connection, since_s in unused if since_s < oldest_s]
+                del unused[: len(expired)]
+            return (unused.pop()[0] if unused else None), expired
 
     def give_back(self, connection: C, now_s: float) -> bool:
         """A connection is unused again. False if it is to be closed instead, because the pool is."""

@@ -90,13 +90,21 @@ class IndexDescription(Generic[R]):
             for start in range(0, len(values), width or 1)
         ]
 
+    def first_row(self, reply: Reply) -> R | None:
+        """The first row of a reply; None if there is none. Raises as `rows`."""
+        rows = self.rows(reply)
+        return rows[0] if rows else None
+
     def _values(self, reply: Reply) -> list[Any]:
-        if self.values != "typed":
-            return list(map(decode_text if self.values == "text" else decode_bytes, reply.tokens))
-        if reply.decoders is None:  # a server that tells no types
-            return list(map(decode_text, reply.tokens))
+        if self.values == "bytes":
+            return list(reply.tokens if reply.is_plain else map(decode_bytes, reply.tokens))
+        if self.values == "text" or reply.decoders is None:  # or a server that tells no types
+            return list(map(bytes.decode if reply.is_plain else decode_text, reply.tokens))
+        decoders: Iterable[Callable[[bytes], Any]] = reply.decoders
+        if len(reply.tokens) > len(reply.decoders):  # several rows
+            decoders = itertools.cycle(decoders)
         try:
-            return [decode(token) for decode, token in zip(itertools.cycle(reply.decoders), reply.tokens)]
+            return [decode(token) for decode, token in zip(decoders, reply.tokens)]
         except (ValueError, ArithmeticError):
             if not reply.has_newest_types:
                 raise OtherTypes(reply) from None
@@ -156,10 +164,10 @@ def _with_rows(
     return dataclasses.replace(cast("IndexDescription[T]", description), make_row=make_row)
 
 
-@dataclasses.dataclass(frozen=True)
+@dataclasses.dataclass
 class Request(Generic[T]):
     """A request, ready to be sent; if it is one to an index, under whatever id the connection opened the
-    index.
+    index. Nobody changes it: a frozen dataclass would take three times as long to make.
     """
 
     description: IndexDescription[Any] | None

@@ -8,17 +8,17 @@ from __future__ import annotations
 
 import contextlib
 import os
+import queue
 import select
 import socket
 import ssl
-import threading
 import time
 import weakref
 from typing import Any
 
 from rowsocket._options import Deadline, Options
 from rowsocket._session import IndexIds, Pending, Session
-from rowsocket._watch import Watch
+from rowsocket._watch import LONGEST_WAIT_S, Watch
 from rowsocket.errors import ConnectionLost, TransportError
 
 RECEIVE_BYTES = 1 << 16
@@ -29,17 +29,33 @@ FRESH_S = 1.0
 """A connection that was silent for longer is looked at before it is used, in case the server has closed it.
 Before a write, every connection is."""
 
+PLACES_MAX = 1 << 16
+"""There are no more ports to connect from."""
+
 Lock = contextlib.nullcontext
 """Holds nobody up: one thread at a time uses a connection, so nobody else can make its link."""
 
 
-class Places(threading.Semaphore):
-    """The places of a pool; each connection that is in use takes one."""
+class Places:
+    """The places of a pool; each connection that is in use takes one. They are what a queue holds, since
+    queues are written in C, and semaphores in Python.
+    """
+
+    def __init__(self, count: int) -> None:
+        self._free: queue.SimpleQueue[None] = queue.SimpleQueue()
+        for _ in range(min(count, PLACES_MAX)):
+            self._free.put(None)
 
     def take(self, deadline: Deadline) -> None:
         """Wait for a place; `release` gives it back. Raises TimeoutError."""
-        if not self.acquire(timeout=deadline.remaining_s()):
-            raise TimeoutError
+        try:
+            self._free.get(timeout=deadline.remaining_s())
+        except queue.Empty:
+            raise TimeoutError from None
+
+    def release(self) -> None:
+        """Give a place back."""
+        self._free.put(None)
 
 
 def pause(seconds: float) -> None:
@@ -53,7 +69,10 @@ class Link:
     def __init__(self, options: Options, ids: IndexIds, connected: socket.socket) -> None:
         self._options = options
         self.session = Session(ids)
+        connected.settimeout(0.0)  # waiting is done here: Python would poll before it sends, too
         self._socket = connected
+        self._tls = connected if isinstance(connected, ssl.SSLSocket) else None
+        """The same, if it is inside TLS."""
         self._watch = Watch(connected)
         self._last_used_s = time.monotonic()
         _links.add(self)
@@ -94,11 +113,10 @@ class Link:
         """True if something came that nobody asked for: the end, as a rule."""
         if not self._watch.has_input():
             return False
-        if not isinstance(self._socket, ssl.SSLSocket):
+        if self._tls is None:
             return True
         try:
-            self._socket.settimeout(0.0)
-            self._socket.recv(1)
+            self._tls.recv(1)
         except ssl.SSLWantReadError:  # TLS's own, a ticket for the next session, say
             return False
         except OSError:
@@ -134,26 +152,29 @@ class Link:
         self.close()
 
     def _send(self, data: bytes, deadline: Deadline) -> None:
+        if self._tls is not None:
+            self._send_inside_tls(self._tls, memoryview(data), deadline)
+            return
+        sent = 0
         if len(data) <= UNANSWERED_BYTES:
-            self._socket.settimeout(deadline.remaining_s())
-            self._socket.sendall(data)
-            return
-        if isinstance(self._socket, ssl.SSLSocket):
-            self._send_inside_tls(self._socket, memoryview(data), deadline)
-            return
-        rest = memoryview(data)
+            try:
+                sent = self._socket.send(data)
+            except BlockingIOError:
+                sent = 0
+            if sent == len(data):
+                return
+        rest = memoryview(data)[sent:]
         while rest:
             readable, writable = _ready(self._socket, True, deadline.remaining_s())
             if readable:
                 self._receive(deadline)
             if writable:
-                self._socket.settimeout(deadline.remaining_s())
-                rest = rest[self._socket.send(rest[:UNANSWERED_BYTES]) :]
+                with contextlib.suppress(BlockingIOError):  # the kernel thought better of it
+                    rest = rest[self._socket.send(rest[:UNANSWERED_BYTES]) :]
 
     def _send_inside_tls(self, stream: ssl.SSLSocket, rest: memoryview, deadline: Deadline) -> None:
         """A poll cannot tell whether TLS can send: it is tried, and what it waits for is waited for."""
         while rest:
-            stream.settimeout(0.0)
             for_write = True
             try:
                 rest = rest[stream.send(rest[:UNANSWERED_BYTES]) :]
@@ -170,8 +191,28 @@ class Link:
                     self._feed(stream.recv(RECEIVE_BYTES))
 
     def _receive(self, deadline: Deadline) -> None:
-        self._socket.settimeout(deadline.remaining_s())
-        self._feed(self._socket.recv(RECEIVE_BYTES))
+        if self._tls is not None:
+            self._receive_inside_tls(self._tls, deadline)
+            return
+        while not self._watch.has_input(deadline.remaining_s()):
+            pass
+        try:
+            data = self._socket.recv(RECEIVE_BYTES)
+        except BlockingIOError:  # the kernel thought better of it
+            return
+        self._feed(data)
+
+    def _receive_inside_tls(self, stream: ssl.SSLSocket, deadline: Deadline) -> None:
+        """What was received may be inside TLS already: it is tried, and what it waits for is waited for."""
+        deadline.remaining_s()
+        try:
+            data = stream.recv(RECEIVE_BYTES)
+        except ssl.SSLWantReadError:
+            _ready(stream, False, deadline.remaining_s())
+        except ssl.SSLWantWriteError:
+            _ready(stream, True, deadline.remaining_s())
+        else:
+            self._feed(data)
 
     def _feed(self, data: bytes) -> None:
         if not data:
@@ -224,12 +265,13 @@ def _connect_plain(options: Options, timeout_s: float | None) -> socket.socket:
 
 def _ready(waiting: socket.socket, for_write: bool, timeout_s: float | None) -> tuple[bool, bool]:
     """Wait until the socket is readable (or has ended) or, if asked, writable. Both False after `timeout_s`
-    seconds.
+    seconds, or before if those are many.
     """
+    timeout_s = LONGEST_WAIT_S if timeout_s is None else min(timeout_s, LONGEST_WAIT_S)
     if not hasattr(select, "poll"):
         readable, writable, _ = select.select([waiting], [waiting] if for_write else [], [], timeout_s)
         return bool(readable), bool(writable)
     poll = select.poll()
     poll.register(waiting, select.POLLIN | (select.POLLOUT if for_write else 0))
-    events = sum(event for _, event in poll.poll(None if timeout_s is None else timeout_s * 1000))
+    events = sum(event for _, event in poll.poll(timeout_s * 1000))
     return bool(events & ~select.POLLOUT), bool(events & select.POLLOUT)

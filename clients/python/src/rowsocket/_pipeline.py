@@ -169,10 +169,19 @@ def raise_lost(pendings: Iterable[Pending[Any]]) -> None:
 
 def are_sent_once(pendings: Iterable[Pending[Any]]) -> bool:
     """True if not all of them can be sent again after the connection was lost."""
-    for pending in pendings:  # noqa: SIM110 any() takes longer, and this is asked before each request
-        if pending.writes or pending.in_group:
+    for pending in pendings:  # any() takes longer, and this is asked before each request
+        request = pending._request
+        if request.writes or request.in_group:
             return True
     return False
+
+
+def have_succeeded(pendings: Iterable[Pending[Any]]) -> bool:
+    """True if none of them has an error."""
+    for pending in pendings:  # noqa: SIM110 as above
+        if pending._error is not None:
+            return False
+    return True
 
 
 def lost_reads(pendings: Iterable[Pending[Any]]) -> list[Pending[Any]]:

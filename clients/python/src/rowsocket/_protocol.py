@@ -58,10 +58,14 @@ Value = Union[
 """What can be sent for a column. All but bytes travel as text in UTF-8, as SQL would write it."""
 
 NULL = b"\x00"
+_NULL_BYTE, _ESCAPE_BYTE = 0, 1
+"""The same, and what an escape begins with, as numbers: those are found ten times as fast in bytes."""
 _NOW_TOKEN = b"\x01t"
 
+_NUMBER_DIGITS_MAX = 9
+"""Of the two numbers that a reply begins with."""
+
 _ESCAPABLE = re.compile(rb"[\x00-\x0f]")
-_HEAD = re.compile(rb"(\d{1,9})\t(\d{1,9})(?:(\t)|$)")
 _NO_ESCAPE = re.compile(rb"\x01(?![\x40-\x4f]).?", re.DOTALL)
 _ESCAPES = tuple((bytes((byte,)), bytes((1, byte + 0x40))) for byte in (1, 0, *range(2, 16)))
 """What a byte becomes. The byte 1 is first, since it is part of the others."""
@@ -78,7 +82,7 @@ def escape(data: bytes) -> bytes:
 
 def unescape(token: bytes) -> bytes:
     """The bytes of a value from its token, which is not NULL. Raises ProtocolError if an escape is none."""
-    if b"\x01" not in token:
+    if _ESCAPE_BYTE not in token:
         return token
     wrong = _NO_ESCAPE.search(token)
     if wrong is not None:
@@ -92,6 +96,8 @@ def encode_value(value: Value) -> bytes:
     """The token of a value. Raises TypeError for a type that has no text, ValueError for a value that SQL can
     not hold.
     """
+    if type(value) is int:  # the commonest comes first
+        return b"%d" % value
     if value is None:
         return NULL
     if isinstance(value, Now):
@@ -148,7 +154,9 @@ def decode_text(token: bytes) -> str | None:
     """The text that a token stands for; None for NULL. Raises ProtocolError, and UnicodeDecodeError if it is
     no text.
     """
-    return None if token == NULL else unescape(token).decode("utf-8")
+    if token == NULL:
+        return None
+    return (unescape(token) if _ESCAPE_BYTE in token else token).decode("utf-8")
 
 
 _LAST_REPLIES = ((2, [b"toolong"]), (3, [b"tls"]))
@@ -162,9 +170,11 @@ class Reply:
     column_count: int
     tokens: list[bytes]
     """What follows the count, as it travelled."""
-    decoders: Sequence[Callable[[bytes], Any]] | None = None
+    is_plain: bool = dataclasses.field(default=False, compare=False)
+    """No token is NULL, and none has an escape."""
+    decoders: Sequence[Callable[[bytes], Any]] | None = dataclasses.field(default=None, init=False)
     """What makes values of a row's tokens, if the server told the columns' types."""
-    has_newest_types: bool = False
+    has_newest_types: bool = dataclasses.field(default=False, init=False)
     """The types were asked for after the reply had come."""
 
     def ends_connection(self) -> bool:
@@ -193,15 +203,20 @@ class ReplyParser:
         if last < 0:
             self._pieces.append(data)
             return []
-        self._pieces.append(data[:last])
-        lines = b"".join(self._pieces).split(b"\n")
-        self._pieces = [data[last + 1 :]] if last + 1 < len(data) else []
-        return [parse_reply(line) for line in lines]
+        complete = data[:last]
+        if self._pieces:
+            complete = b"".join([*self._pieces, complete])
+            self._pieces.clear()
+        if last + 1 < len(data):
+            self._pieces.append(data[last + 1 :])
+        return list(map(parse_reply, complete.split(b"\n")))
 
 
 def parse_reply(line: bytes) -> Reply:
     """A reply from its line without the LF. Raises ProtocolError."""
-    head = _HEAD.match(line)
-    if head is None:
+    code, _, rest = line.partition(b"\t")
+    tokens = rest.split(b"\t")
+    count = tokens.pop(0)
+    if not (code.isdigit() and count.isdigit()) or max(len(code), len(count)) > _NUMBER_DIGITS_MAX:
         raise ProtocolError("reply", f"not a reply: {line[:100]!r}")
-    return Reply(int(head[1]), int(head[2]), line[head.end() :].split(b"\t") if head[3] else [])
+    return Reply(int(code), int(count), tokens, not (_NULL_BYTE in line or _ESCAPE_BYTE in line))

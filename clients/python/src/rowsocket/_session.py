@@ -13,11 +13,11 @@ from __future__ import annotations
 import collections
 import time
 from collections.abc import Sequence
-from typing import Any, Callable, Generic, TypeVar
+from typing import Any, Generic, Protocol, TypeVar
 
 from rowsocket._index import IndexDescription, OtherTypes, Request
 from rowsocket._protocol import Reply, ReplyParser, decode_text, encode_value
-from rowsocket._types import Decoder, decoder_of
+from rowsocket._types import PLAIN_DECODERS, Decoder, decoder_of
 from rowsocket.errors import ConnectionLost, ProtocolError, RowSocketError, TransportError
 
 T = TypeVar("T")
@@ -32,9 +32,12 @@ class Pending(Generic[T]):
     come, is there.
     """
 
+    __slots__ = ("_error", "_opened", "_request", "_result", "done", "was_sent")
+
     def __init__(self, request: Request[T]) -> None:
         self._request = request
-        self._results: list[T] = []
+        self._opened: _Opened | None = None
+        self._result: T | None = None
         self._error: Exception | None = None
         self.done = False
         self.was_sent = False
@@ -42,7 +45,7 @@ class Pending(Generic[T]):
     def __repr__(self) -> str:
         if not self.done:
             return f"<Pending: {'under way' if self.was_sent else 'not sent'}>"
-        return f"<Pending: {self._error!r}>" if self._error else f"<Pending: {self._results[0]!r}>"
+        return f"<Pending: {self._error!r}>" if self._error else f"<Pending: {self._result!r}>"
 
     def result(self) -> T:
         """The result; raises the request's own error. Raises RuntimeError while the request has not been
@@ -52,7 +55,7 @@ class Pending(Generic[T]):
             raise self._error
         if not self.done:
             raise RuntimeError("not sent yet: leave the pipeline's with block or call flush() first")
-        return self._results[0]
+        return self._result  # type: ignore[return-value]  # it is there: `cast` would be a call for each row
 
     @property
     def error(self) -> Exception | None:
@@ -76,11 +79,20 @@ class Pending(Generic[T]):
         return self._request.in_group
 
     def _take(self, reply: Reply) -> None:
+        """Its reply is there. If the index could not be opened, that is the request's error."""
         self.done = True
+        opened = self._opened
+        if opened is not None:
+            if opened.error is not None:
+                self._fail(opened.error)
+                return
+            reply.decoders = opened.plain_decoders if reply.is_plain else opened.decoders
         try:
-            self._error = reply.error()
-            if self._error is None:
-                self._results.append(self._request.interpret(reply))
+            if reply.code == 0:
+                self._result = self._request.interpret(reply)
+                self._error = None
+            else:
+                self._error = reply.error()
         except ProtocolError as failure:
             self._fail(failure)
             raise
@@ -100,8 +112,7 @@ class Pending(Generic[T]):
         self.done = True
 
     def _send_again(self) -> None:
-        self._error = None
-        self._results.clear()
+        self._error = self._result = None
         self.done = self.was_sent = False
 
 
@@ -135,16 +146,54 @@ class IndexIds:
 class _Opened:
     """An index that has been asked for on this connection."""
 
-    def __init__(self) -> None:
+    def __init__(self, id: int) -> None:
+        self.id = id
         self.error: RowSocketError | None = None
         self.decoders: tuple[Decoder, ...] | None = None
         """What makes values of its columns, if the server told their types."""
+        self.plain_decoders: tuple[Decoder, ...] | None = None
+        """What does so if a reply is plain."""
         self.asked_s = 0.0
         """When the types were asked for, by time.monotonic()."""
 
-    def has_old_types(self) -> bool:
-        """True if the types are to be asked for again."""
-        return bool(self.decoders) and time.monotonic() - self.asked_s >= NEW_TYPES_S
+
+class _Awaiting(Protocol):
+    """Who is told what the next reply is, or that none will come."""
+
+    def _take(self, reply: Reply) -> None: ...
+
+    def _fail(self, error: Exception) -> None: ...
+
+
+class _Opening:
+    """The request that opens an index, or asks for the types of one that is open."""
+
+    def __init__(
+        self, opened: _Opened, description: IndexDescription[Any], by_tokens: dict[bytes, _Opened] | None
+    ) -> None:
+        self.pending: Pending[None] = Pending(Request(description, b"", False, _nothing))
+        self._opened = opened
+        self._description = description
+        self._by_tokens = by_tokens
+        """The session's indexes, of which one that can not be opened is none; None if it is open."""
+
+    def _take(self, reply: Reply) -> None:
+        self.pending._take(reply)
+        if self.pending.error is None:
+            _take_types(self._opened, reply, self._description)
+        else:
+            self._forget()
+
+    def _fail(self, error: Exception) -> None:
+        self.pending._fail(error)
+        self._forget()
+
+    def _forget(self) -> None:
+        error, tokens = self.pending.error, self._description.open_tokens
+        if self._by_tokens is not None and isinstance(error, RowSocketError):
+            self._opened.error = error
+            if self._by_tokens.get(tokens) is self._opened:
+                del self._by_tokens[tokens]
 
 
 class Session:
@@ -152,16 +201,15 @@ class Session:
 
     def __init__(self, ids: IndexIds) -> None:
         self._ids = ids
-        self._opened: dict[int, _Opened] = {}
+        self._opened: dict[bytes, _Opened] = {}
+        """By what opens them, in the descriptions."""
         self._parser = ReplyParser()
-        self._awaiting: collections.deque[Callable[[Reply | None, Exception | None], None]] = (
-            collections.deque()
-        )
+        self._awaiting: collections.deque[_Awaiting] = collections.deque()
 
     def authenticate(self, login: Sequence[str]) -> tuple[bytes, Pending[None]]:
         """The bytes that log in (`Options.login`), and what becomes of them."""
-        pending: Pending[None] = Pending(Request(None, b"", False, lambda _: None))
-        self._awaiting.append(_settle(pending, None))
+        pending: Pending[None] = Pending(Request(None, b"", False, _nothing))
+        self._awaiting.append(pending)
         return b"A\t" + b"\t".join(map(encode_value, login)) + b"\n", pending
 
     def open(self, description: IndexDescription[Any], *, again: bool = False) -> tuple[bytes, Pending[None]]:
@@ -169,26 +217,20 @@ class Session:
 
         again  also if it is open, for its types. If the server refuses, the index goes on as it was
         """
-        pending: Pending[None] = Pending(Request(description, b"", False, lambda _: None))
-        index_id = self._ids.id_of(description)
-        known = self._opened.get(index_id)
-        if known is not None and not again:
-            pending._take(Reply(0, 1, []))
-            return b"", pending
-        opened = self._opened[index_id] = known or _Opened()
+        tokens = description.open_tokens
+        opened = self._opened.get(tokens)
+        if opened is not None and not again:
+            done: Pending[None] = Pending(Request(description, b"", False, _nothing))
+            done._take(Reply(0, 1, []))
+            return b"", done
+        if opened is None:
+            opened = self._opened[tokens] = _Opened(self._ids.id_of(description))
+            opening = _Opening(opened, description, self._opened)
+        else:
+            opening = _Opening(opened, description, None)
         opened.asked_s = time.monotonic()
-
-        def settle(reply: Reply | None, error: Exception | None) -> None:
-            _settle(pending, None)(reply, error)
-            if pending.error is None and reply is not None:
-                _take_types(opened, reply, description)
-            elif known is None and isinstance(pending.error, RowSocketError):
-                opened.error = pending.error
-                if self._opened.get(index_id) is opened:
-                    del self._opened[index_id]
-
-        self._awaiting.append(settle)
-        return b"P\t%d\t%s\n" % (index_id, description.open_tokens), pending
+        self._awaiting.append(opening)
+        return b"P\t%d\t%s\n" % (opened.id, tokens), opening.pending
 
     def ask_new_types(self, altered: Sequence[Pending[Any]]) -> tuple[bytes, Pending[None]]:
         """For requests that failed with `OtherTypes`: the bytes that ask for the types again, and the last of
@@ -203,9 +245,6 @@ class Session:
         for pending in altered:
             assert isinstance(pending.error, OtherTypes)
             reply = pending.error.reply
-            opened = self._opened.get(self._ids.id_of(pending._description))
-            if opened is not None and opened.decoders is not None:
-                reply.decoders = opened.decoders
             reply.has_newest_types = True
             pending._take(reply)
 
@@ -213,30 +252,26 @@ class Session:
         """The bytes of requests; their replies settle them. Indexes are opened before all of them: a group
         can not open any.
         """
-        pieces: list[bytes] = []
-        indexes: list[tuple[int, _Opened] | None] = []
+        openings: list[bytes] = []
+        lines: list[bytes] = []
+        now_s = time.monotonic()
         for pending in pendings:
-            description = pending._request.description
-            if description is None:
-                indexes.append(None)
-                continue
-            index_id = self._ids.id_of(description)
-            opened = self._opened.get(index_id)
-            if opened is None:
-                pieces.append(self.open(description)[0])
-                opened = self._opened[index_id]
-            elif opened.has_old_types():
-                pieces.append(self.open(description, again=True)[0])
-            indexes.append((index_id, opened))
-        for pending, index in zip(pendings, indexes):
+            request = pending._request
+            description = request.description
             pending.was_sent = True
-            if index is None:
-                self._awaiting.append(_settle(pending, None))
-                pieces.append(pending._request.tail + b"\n")
-            else:
-                self._awaiting.append(_settle(pending, index[1]))
-                pieces.append(b"%d\t%s\n" % (index[0], pending._request.tail))
-        return b"".join(pieces)
+            if description is None:
+                lines.append(request.tail + b"\n")
+                continue
+            opened = self._opened.get(description.open_tokens)
+            if opened is None:
+                openings.append(self.open(description)[0])
+                opened = self._opened[description.open_tokens]
+            elif now_s - opened.asked_s >= NEW_TYPES_S and opened.decoders:
+                openings.append(self.open(description, again=True)[0])
+            pending._opened = opened
+            lines.append(b"%d\t%s\n" % (opened.id, request.tail))
+        self._awaiting.extend(pendings)
+        return b"".join(openings + lines)
 
     def feed(self, data: bytes) -> None:
         """Settle what the bytes answer. Raises TransportError, after which the connection is to be closed:
@@ -245,39 +280,22 @@ class Session:
         for reply in self._parser.feed(data):
             if not self._awaiting:
                 raise ProtocolError("reply", "a reply that nothing asked for")
-            self._awaiting.popleft()(reply, None)
-            if reply.ends_connection():
+            self._awaiting.popleft()._take(reply)
+            if reply.code != 0 and reply.ends_connection():
                 raise ConnectionLost("lost", "the server closes the connection behind what it refused")
 
-    def fail(self, error: Exception) -> None:
-        """No further reply will come: settle everything with this error."""
-        while self._awaiting:
-            self._awaiting.popleft()(None, error)
+    def fail(self, error: Exception, last: Pending[Any] | None = None) -> None:
+        """No further reply will come: settle everything with this error, or all up to the last one named."""
+        while self._awaiting and (last is None or not last.done):
+            self._awaiting.popleft()._fail(error)
 
 
-def _settle(
-    pending: Pending[Any], opened: _Opened | None
-) -> Callable[[Reply | None, Exception | None], None]:
-    """What the next reply, or the error instead of it, does. If the index could not be opened, that is the
-    request's error.
-    """
-
-    def settle(reply: Reply | None, error: Exception | None) -> None:
-        if reply is None:
-            assert error is not None
-            pending._fail(error)
-        elif opened is not None and opened.error is not None:
-            pending._fail(opened.error)
-        elif opened is None:
-            pending._take(reply)
-        else:
-            reply.decoders = opened.decoders
-            pending._take(reply)
-
-    return settle
+def _nothing(_: Reply) -> None:
+    """What the reply to an opening or a login is worth, where it is no error."""
 
 
 def _take_types(opened: _Opened, reply: Reply, description: IndexDescription[Any]) -> None:
     if len(reply.tokens) == len(description.columns):  # else the server tells no types
         types = [decode_text(token) or "" for token in reply.tokens]
         opened.decoders = tuple(decoder_of(sql_type, description.zone) for sql_type in types)
+        opened.plain_decoders = tuple(PLAIN_DECODERS.get(decoder, decoder) for decoder in opened.decoders)

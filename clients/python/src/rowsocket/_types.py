@@ -131,6 +131,15 @@ _TYPES: tuple[tuple[Decoder, str], ...] = (
 _DECODERS = {word: decoder for decoder, words in _TYPES for word in words.split()}
 
 
+PLAIN_DECODERS: dict[Decoder, Decoder] = {
+    decode_int: int,
+    decode_float: float,
+    decode_text: bytes.decode,
+    decode_bytes: bytes,
+}
+"""What gives the same for a token that is not NULL and has no escape, and takes less time."""
+
+
 @functools.lru_cache(maxsize=4096)
 def decoder_of(sql_type: str, zone: Zone = None) -> Decoder:
     """What makes values of tokens of this type, worded as COLUMN_TYPE of information_schema.COLUMNS.

@@ -1,10 +1,13 @@
 # SPDX-License-Identifier: MIT
-"""A look at a socket, for both clients."""
+"""A look at a socket, for both clients, and waiting for it."""
 
 from __future__ import annotations
 
 import select
 from typing import Protocol
+
+LONGEST_WAIT_S = 1_000_000.0
+"""The system takes no number of any size; who wants to wait longer waits again."""
 
 
 class HasFileno(Protocol):
@@ -16,7 +19,7 @@ class HasFileno(Protocol):
 
 
 class Watch:
-    """Tells whether something came in on a socket that is open, be it the end. Waits for nothing."""
+    """Tells whether something came in on a socket that is open, be it the end."""
 
     def __init__(self, watched: HasFileno) -> None:
         self._watched = watched
@@ -25,8 +28,12 @@ class Watch:
             self._poll = select.poll()
             self._poll.register(watched, select.POLLIN)
 
-    def has_input(self) -> bool:
-        """True if there is something to receive, or it has ended."""
+    def has_input(self, wait_s: float | None = 0.0) -> bool:
+        """True if there is something to receive, or it has ended, within so many seconds; None waits for
+        ever. False may come before, if the time is long.
+        """
+        if wait_s is not None and wait_s > LONGEST_WAIT_S:
+            wait_s = LONGEST_WAIT_S
         if self._poll is not None:
-            return bool(self._poll.poll(0))
-        return bool(select.select([self._watched], [], [], 0)[0])
+            return bool(self._poll.poll(None if wait_s is None else wait_s * 1000))
+        return bool(select.select([self._watched], [], [], wait_s)[0])

@@ -99,7 +99,7 @@ class ConnectionPool(Executor):
 
         Raises Timeout if none comes free in time, and what `connect` raises.
         """
-        borrowed = self._take()
+        borrowed = self._take(Deadline(self._options.timeout))
         try:
             yield borrowed
         finally:
@@ -120,8 +120,7 @@ class ConnectionPool(Executor):
     ) -> None:
         self.close()
 
-    def _take(self) -> Connection:
-        deadline = Deadline(self._options.timeout)
+    def _take(self, deadline: Deadline) -> Connection:
         try:
             self._places.take(deadline)
         except TimeoutError:
@@ -146,19 +145,24 @@ class ConnectionPool(Executor):
         self._places.release()
 
     def _run(self, pendings: list[Pending[Any]]) -> None:
+        deadline = Deadline(self._options.timeout)
         try:
-            connection = self._take()
+            connection = self._take(deadline)
         except RowSocketError as error:
             for pending in pendings:
                 pending._refuse(error)
             return
         try:
-            connection._run(pendings)
+            connection._run(pendings, deadline)
         finally:
             self._give_back(connection)
 
     def _open(self, description: IndexDescription[Any], id: int | None) -> None:
         if id is not None:
             raise ValueError("a pool chooses the ids of its indexes")
-        with self.connection() as connection:
-            connection._open(description, None)
+        deadline = Deadline(self._options.timeout)
+        connection = self._take(deadline)
+        try:
+            connection._open_within(description, None, deadline)
+        finally:
+            self._give_back(connection)

@@ -12,7 +12,7 @@ import contextlib
 import math
 import socket
 import time
-from typing import Any, NamedTuple, cast
+from typing import Any, cast
 
 from rowsocket._options import Deadline, Options
 from rowsocket._session import IndexIds, Pending, Session
@@ -21,6 +21,7 @@ from rowsocket.errors import ConnectionLost, RowSocketError, TransportError
 
 TIMED_OUT = (TimeoutError, asyncio.TimeoutError)  # two types before Python 3.11
 
+CLOSED = "closed the connection"
 READING_TURNS = 5
 """After so many turns of its own, the event loop has read what had come before them."""
 
@@ -46,6 +47,9 @@ class Places:
             self._loop = asyncio.get_running_loop()
             self._free = asyncio.Semaphore(self._count)
         _check_loop(self._loop, "pool")
+        if not self._free.locked():  # wait_for makes a task
+            await self._free.acquire()
+            return
         try:
             await asyncio.wait_for(self._free.acquire(), deadline.remaining_s())
         except TIMED_OUT:
@@ -67,13 +71,16 @@ async def pause(seconds: float) -> None:
     await asyncio.sleep(seconds)
 
 
-class Waiter(NamedTuple):
+class Waiter:
     """A task that waits for an answer."""
 
-    last: Pending[Any]
-    settled: asyncio.Future[None]
-    end_s: float | None
-    """When it waits no longer, by time.monotonic(); None = never."""
+    __slots__ = ("end_s", "last", "settled")
+
+    def __init__(self, last: Pending[Any], settled: asyncio.Future[None], end_s: float | None) -> None:
+        self.last = last
+        self.settled = settled
+        self.end_s = end_s
+        """When it waits no longer, by time.monotonic(); None = never."""
 
 
 class Link(asyncio.Protocol):
@@ -93,6 +100,7 @@ class Link(asyncio.Protocol):
         self._waiting: collections.deque[Waiter] = collections.deque()
         self._timer: asyncio.TimerHandle | None = None
         self._timer_end_s = math.inf
+        self._has_ended = False
 
     @classmethod
     async def connect(cls, options: Options, ids: IndexIds, deadline: Deadline) -> Link:
@@ -117,6 +125,10 @@ class Link(asyncio.Protocol):
             raise options.timed_out("no connection") from error
         except OSError as error:
             raise ConnectionLost("connect", f"{options.where()}: {error}") from error
+        except BaseException:  # cancelled, and the connection may be there at this moment
+            if link._transport is not None:
+                link._transport.abort()
+            raise
         return link
 
     def close(self) -> None:
@@ -146,8 +158,13 @@ class Link(asyncio.Protocol):
         return self._transport is not None and not self._transport.is_closing()
 
     def ready(self) -> bool:
-        """The same, asked by who is about to use it. Raises RuntimeError in another event loop."""
-        _check_loop(self._loop, "connection")
+        """The same, asked by who is about to use it. Raises RuntimeError in another event loop.
+
+        The first of a turn is looked at: that asks the system, each time. Others would get asyncio's own
+        RuntimeError as soon as they wait.
+        """
+        if not self._unsent:
+            _check_loop(self._loop, "connection")
         return self.usable()
 
     async def look(self) -> None:
@@ -171,6 +188,9 @@ class Link(asyncio.Protocol):
         """Send, and wait until the last of the requests is settled."""
         if last.done:
             return
+        if self._has_ended:  # since it was looked at, and nobody would tell it again
+            self._fail(self._lost())
+            return
         if not self._unsent:
             self._loop.call_soon(self._send_all)
         self._unsent.append(data)
@@ -193,7 +213,9 @@ class Link(asyncio.Protocol):
         self._timer = self._loop.call_later(max(0.0, end_s - time.monotonic()), self._end_waits)
 
     def _end_waits(self) -> None:
-        """The timer: fail if somebody has waited too long."""
+        """The timer: close if somebody has waited too long. Nobody can be answered then; the others are told
+        that the connection was lost.
+        """
         self._timer, self._timer_end_s = None, math.inf
         ends_s = [
             waiter.end_s
@@ -202,10 +224,16 @@ class Link(asyncio.Protocol):
         ]
         if not ends_s:
             return
-        if min(ends_s) <= time.monotonic():
-            self._fail(self._options.timed_out("no answer"))
-        else:
+        now_s = time.monotonic()
+        if min(ends_s) > now_s:
             self._set_timer(min(ends_s))
+            return
+        late = self._options.timed_out("no answer")
+        lost = ConnectionLost("lost", f"closed, since another request had {late.detail}")
+        for waiter in self._waiting:
+            is_late = waiter.end_s is not None and waiter.end_s <= now_s
+            self.session.fail(late if is_late else lost, waiter.last)
+        self._fail(lost)
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         self._transport = cast("asyncio.Transport", transport)  # which uvloop's says to be, and is not
@@ -221,10 +249,14 @@ class Link(asyncio.Protocol):
             self._wake_settled()
 
     def connection_lost(self, exc: Exception | None) -> None:
-        self._fail(ConnectionLost("lost", f"{self._options.where()}: {exc or 'closed the connection'}"))
+        self._fail(self._lost(exc))
+
+    def _lost(self, error: Exception | None = None) -> ConnectionLost:
+        return ConnectionLost("lost", f"{self._options.where()}: {error or CLOSED}")
 
     def _fail(self, error: RowSocketError) -> None:
         """Close at once, with this error for everybody who waits. Idempotent."""
+        self._has_ended = True
         if self._timer is not None:
             self._timer.cancel()
             self._timer, self._timer_end_s = None, math.inf

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from rowsocket._index import IndexDescription, OtherTypes
 from rowsocket._options import DEFAULT_TIMEOUT_S, Deadline, Options, options_of
-from rowsocket._pipeline import are_sent_once, lost_reads, refused_for_now
+from rowsocket._pipeline import are_sent_once, have_succeeded, lost_reads, refused_for_now
 from rowsocket._session import IndexIds, Pending
 from rowsocket.errors import ConnectionLost, RowSocketError
 
@@ -60,8 +60,9 @@ class Connection(Executor):
 
         Raises ConnectionLost, Timeout, AuthenticationError.
         """
-        if self._link is not None and not self._closed and self._link.ready():
-            return self._link
+        ready = self._ready_link()
+        if ready is not None:
+            return ready
         async with self._connecting:
             if self._closed:
                 raise ConnectionLost("closed", "this connection was closed by its user")
@@ -71,24 +72,45 @@ class Connection(Executor):
                 if not self._options.reconnect:
                     where = self._options.where()
                     raise ConnectionLost("lost", f"{where}: lost before, and reconnect is off")
-            self._link = await self._make_link(deadline)
+            link = await self._make_link(deadline)
+            if self._closed:  # meanwhile
+                link.close()
+                raise ConnectionLost("closed", "this connection was closed by its user")
+            self._link = link
+            return link
+
+    def _ready_link(self) -> Link | None:
+        """The link that is there, if it can be used."""
+        if self._link is not None and not self._closed and self._link.ready():
             return self._link
+        return None
 
     async def _make_link(self, deadline: Deadline) -> Link:
         link = await self._connect_link(deadline)
         login = self._options.login()
         if login is not None:
             data, authenticated = link.session.authenticate(login)
-            await link.exchange(data, authenticated, deadline)
-            if authenticated.error is not None:
+            try:
+                await link.exchange(data, authenticated, deadline)
+                if authenticated.error is not None:
+                    raise self._options.login_failed(authenticated.error)
+                self._check(link)
+            except BaseException:  # also of a task that is cancelled
                 link.close()
-                raise self._options.login_failed(authenticated.error)
+                raise
         return link
+
+    def _check(self, link: Link) -> None:
+        """Raise ConnectionLost if it was lost before it is used: nothing was sent."""
+        if not link.usable():
+            raise ConnectionLost("connect", f"{self._options.where()}: closed the connection")
 
     async def _connect_link(self, deadline: Deadline) -> Link:
         for attempt in itertools.count():
             try:
-                return await Link.connect(self._options, self._ids, deadline)
+                link = await Link.connect(self._options, self._ids, deadline)
+                self._check(link)
+                return link
             except ConnectionLost:
                 pause_s = self._options.pause_s(attempt)
                 if attempt >= self._options.retries or not deadline.allows(pause_s):
@@ -96,9 +118,11 @@ class Connection(Executor):
                 await pause(pause_s)
         raise AssertionError("itertools.count() ends")
 
-    async def _run(self, pendings: list[Pending[Any]]) -> None:
-        deadline = Deadline(self._options.timeout)
-        await self._run_once(pendings, deadline)
+    async def _run(self, pendings: list[Pending[Any]], deadline: Deadline | None = None) -> None:
+        """Settle all of them, each with its result or error. The deadline is now's unless one is given."""
+        deadline = deadline or Deadline(self._options.timeout)
+        if await self._run_once(pendings, deadline):
+            return
         again = lost_reads(pendings)
         if again and self._options.reconnect and not self._closed:
             await self._run_again(again, deadline)
@@ -115,25 +139,38 @@ class Connection(Executor):
             pending._send_again()
         await self._run_once(pendings, deadline)
 
-    async def _run_once(self, pendings: list[Pending[Any]], deadline: Deadline) -> None:
+    async def _run_once(self, pendings: list[Pending[Any]], deadline: Deadline) -> bool:
+        """Settle all of them; True if none has an error."""
         if self._link is not None and are_sent_once(pendings):
             await self._link.look()
         try:
-            link = await self._connected(deadline)
+            link = self._ready_link() or await self._connected(deadline)
         except RowSocketError as error:  # nothing was sent
             for pending in pendings:
                 pending._refuse(error)
-        else:
-            await link.exchange(link.session.encode(pendings), pendings[-1], deadline)
-            altered = [pending for pending in pendings if isinstance(pending.error, OtherTypes)]
-            if altered:
-                data, asked = link.session.ask_new_types(altered)
-                await link.exchange(data, asked, deadline)
-                link.session.take_again(altered)
+            return False
+        await link.exchange(link.session.encode(pendings), pendings[-1], deadline)
+        if have_succeeded(pendings):
+            return True
+        await self._ask_new_types(link, pendings, deadline)
+        return have_succeeded(pendings)
+
+    async def _ask_new_types(self, link: Link, pendings: list[Pending[Any]], deadline: Deadline) -> None:
+        """If rows of them are not of the types that the server told: ask again, and take the rows anew."""
+        altered = [pending for pending in pendings if isinstance(pending.error, OtherTypes)]
+        if altered:
+            data, asked = link.session.ask_new_types(altered)
+            await link.exchange(data, asked, deadline)
+            link.session.take_again(altered)
 
     async def _open(self, description: IndexDescription[Any], id: int | None) -> None:
+        await self._open_within(description, id, Deadline(self._options.timeout))
+
+    async def _open_within(
+        self, description: IndexDescription[Any], id: int | None, deadline: Deadline
+    ) -> None:
+        """Open an index now. Raises RowSocketError."""
         self._ids.id_of(description, id)
-        deadline = Deadline(self._options.timeout)
         for last_try in (False, True):
             link = await self._connected(deadline)
             data, opened = link.session.open(description)

@@ -98,7 +98,7 @@ class ConnectionPool(Executor):
 
         Raises Timeout if none comes free in time, and what `connect` raises.
         """
-        borrowed = await self._take()
+        borrowed = await self._take(Deadline(self._options.timeout))
         try:
             yield borrowed
         finally:
@@ -119,8 +119,7 @@ class ConnectionPool(Executor):
     ) -> None:
         await self.close()
 
-    async def _take(self) -> Connection:
-        deadline = Deadline(self._options.timeout)
+    async def _take(self, deadline: Deadline) -> Connection:
         try:
             await self._places.take(deadline)
         except TimeoutError:
@@ -145,19 +144,24 @@ class ConnectionPool(Executor):
         self._places.release()
 
     async def _run(self, pendings: list[Pending[Any]]) -> None:
+        deadline = Deadline(self._options.timeout)
         try:
-            connection = await self._take()
+            connection = await self._take(deadline)
         except RowSocketError as error:
             for pending in pendings:
                 pending._refuse(error)
             return
         try:
-            await connection._run(pendings)
+            await connection._run(pendings, deadline)
         finally:
             await self._give_back(connection)
 
     async def _open(self, description: IndexDescription[Any], id: int | None) -> None:
         if id is not None:
             raise ValueError("a pool chooses the ids of its indexes")
-        async with self.connection() as connection:
-            await connection._open(description, None)
+        deadline = Deadline(self._options.timeout)
+        connection = await self._take(deadline)
+        try:
+            await connection._open_within(description, None, deadline)
+        finally:
+            await self._give_back(connection)

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: MIT
+"""How long a call may take, against a server that does what the test says."""
+
+from __future__ import annotations
+
+import asyncio
+from typing import Any
+
+import pytest
+
+import rowsocket
+import rowsocket.aio.connection
+import rowsocket.connection
+from fake_server import FakeServer
+from rowsocket import ConnectionPool, aio
+from rowsocket._options import LONGEST_TIMEOUT_S
+from test_pool import echo_keys
+
+MORE_THAN_A_SOCKET_TAKES_AT_ONCE = "x" * 100_000
+
+
+@pytest.mark.parametrize("timeout", [1, LONGEST_TIMEOUT_S, None])
+def test_any_timeout_will_do_for_a_large_request(timeout: float | None) -> None:
+    """The system's own calls take no number of any size."""
+    with (
+        FakeServer(echo_keys) as server,
+        rowsocket.connect(port=server.port, timeout=timeout, text=True) as connection,
+    ):
+        texts = connection.open_index("app", "user", ["id"])
+        assert texts.get(MORE_THAN_A_SOCKET_TAKES_AT_ONCE) == (MORE_THAN_A_SOCKET_TAKES_AT_ONCE,)
+
+
+@pytest.mark.parametrize("timeout", [1, LONGEST_TIMEOUT_S, None])
+def test_any_timeout_will_do_for_a_pool(timeout: float | None) -> None:
+    with (
+        FakeServer(echo_keys) as server,
+        ConnectionPool(port=server.port, timeout=timeout, max_size=10**9, text=True) as pool,
+    ):
+        assert pool.open_index("app", "user", ["id"]).get(1) == ("1",)
+
+
+def refuse(*_: Any) -> None:
+    raise AssertionError("the request got a time of its own, beside that of the wait for a connection")
+
+
+def test_the_wait_for_a_connection_of_a_pool_is_part_of_the_call(monkeypatch: pytest.MonkeyPatch) -> None:
+    with FakeServer(echo_keys) as server, ConnectionPool(port=server.port, text=True) as pool:
+        monkeypatch.setattr(rowsocket.connection, "Deadline", refuse)
+        assert pool.open_index("app", "user", ["id"]).get(1) == ("1",)
+
+
+def test_the_wait_for_a_connection_of_an_asyncio_pool_is_part_of_the_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def client(port: int) -> None:
+        async with aio.ConnectionPool(port=port, text=True) as pool:
+            assert await (await pool.open_index("app", "user", ["id"])).get(1) == ("1",)
+
+    with FakeServer(echo_keys) as server:
+        monkeypatch.setattr(rowsocket.aio.connection, "Deadline", refuse)
+        asyncio.run(client(server.port))
