@@ -331,6 +331,7 @@ bool Turn::execute(ClientConnection& connection, const Request& request) {
   const bool hands_over = token_ != nullptr && !is_patient_;
   if (hands_over) {
     was_settled_ = executor_.nothing_staged();
+    only_reads_ = was_settled_ && !writes(request);
     ticket_ = token_->enter(was_settled_);
   }
   const exec::Executed executed = executor_.execute(connection.client, request, connection.parsed_bytes);

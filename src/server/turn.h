@@ -83,6 +83,9 @@ class Turn {
   [[nodiscard]] bool is_adrift() const { return is_adrift_; }
   /// Of the request under way, if another thread may take the loop meanwhile; else 0. For the turn's thread.
   [[nodiscard]] LoopToken::Ticket ticket() const { return ticket_; }
+  /// The request under way changes nothing, and no change of an earlier one waits for the commit: nobody waits
+  /// for a row that the turn has locked.
+  [[nodiscard]] bool only_reads() const { return only_reads_; }
   [[nodiscard]] size_t reached() const { return reached_; }
   [[nodiscard]] uint64_t began_ms() const { return now_ms_; }
   /// Adrift: what is settled, and what was not reached, is no longer the turn's.
@@ -137,6 +140,7 @@ class Turn {
   bool is_patient_ = false;  ///< of one request, and without the loop
   bool is_adrift_ = false;
   bool was_settled_ = false;  ///< when the request under way was entered, or since
+  bool only_reads_ = false;   ///< see the function
   std::vector<ClientConnection*> members_;
 };
 
