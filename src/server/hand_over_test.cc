@@ -53,6 +53,20 @@ class HandOverTest : public TurnLoopTest {
     turn_->session().release_tables();
     loop_->give_back(turn_->members());
   }
+  /// What the turn says of itself while the last of these requests is under way.
+  bool only_reads_in_last_of(std::string_view requests) {
+    use_sessions(engine::Intent::write);
+    TestClient client = connect_with_items();
+    bool only_reads = false;
+    const std::function<void()> look = [&] {
+      only_reads = turn_->only_reads();
+      engine_.on_next_request(look);
+    };
+    engine_.on_next_request(look);
+    EXPECT_NE(ask(client, requests), "");
+    engine_.on_next_request(nullptr);
+    return only_reads;
+  }
   /// One of the stand-in's.
   void stand_in_turn() {
     inbox_.wake();
@@ -146,6 +160,16 @@ TEST_F(HandOverTest, what_waits_for_the_commit_stays_with_the_stuck_turn) {
   stand_in_turn();
   EXPECT_EQ(writer.received(), ok);
   EXPECT_EQ(stuck.received(), pen);
+}
+
+TEST_F(HandOverTest, a_turn_knows_whether_somebody_may_wait_for_rows_that_it_has_locked) {
+  constexpr std::string_view find_cup = "0\t=\t1\t10\n";
+  EXPECT_TRUE(only_reads_in_last_of(find_cup));
+  EXPECT_FALSE(only_reads_in_last_of(insert_cup));
+  EXPECT_TRUE(only_reads_in_last_of(find_cup)) << "the insert is committed";
+  EXPECT_FALSE(only_reads_in_last_of("0\t=\t1\t10\t1\t0\tU\t10\tmug\n"));
+  EXPECT_FALSE(only_reads_in_last_of("0\t=\t1\t10\t1\t0\tU\t10\tcup\n0\t=\t1\t10\n"))
+      << "the update before the find is not committed";
 }
 
 TEST_F(HandOverTest, what_became_final_in_the_middle_of_a_request_does_not_wait_for_it) {

@@ -224,7 +224,9 @@ bool Turn::execute_next(ClientConnection& connection, std::string_view input, co
 bool Turn::execute(ClientConnection& connection, const Request& request) {
   const size_t reply_begin = connection.stream.output().size();
   if (!is_patient_) {
-    hold_.enter(executor_.nothing_staged());
+    const bool is_settled = executor_.nothing_staged();
+    only_reads_ = is_settled && !writes(request);
+    hold_.enter(is_settled);
   }
   const exec::Executed executed = executor_.execute(connection.client, request, connection.parsed_bytes);
   if (!is_patient_) {

@@ -84,6 +84,9 @@ class Turn {
   [[nodiscard]] bool is_adrift() const { return hold_.is_adrift(); }
   /// Of the request under way, if another thread may take the loop meanwhile; else 0. For the turn's thread.
   [[nodiscard]] LoopToken::Ticket ticket() const { return hold_.ticket(); }
+  /// The request under way changes nothing, and no change of an earlier one waits for the commit: nobody waits
+  /// for a row that the turn has locked.
+  [[nodiscard]] bool only_reads() const { return only_reads_; }
   [[nodiscard]] size_t reached() const { return reached_; }
   [[nodiscard]] uint64_t began_ms() const { return now_ms_; }
   /// Adrift: what is settled, and what was not reached, is no longer the turn's.
@@ -130,6 +133,7 @@ class Turn {
   size_t reply_bytes_ = 0;
   size_t reached_ = 0;       ///< members that were executed, or found no room
   bool is_patient_ = false;  ///< of one request, and without the loop
+  bool only_reads_ = false;  ///< see the function
   std::vector<ClientConnection*> members_;
 };
 

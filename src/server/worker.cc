@@ -286,12 +286,12 @@ void Worker::note_wait(const Turn* turn, engine::Wait what) {
   call_stand_in(turn);
 }
 
-/// Between two rows. The walk of a writer does not rest: others may wait for what it has locked.
+/// Between two rows. A walk of a turn that has changed rows does not rest: others may wait for these rows.
 void Worker::note_long_walk(const Turn* turn, Pace& pace) {
   call_stand_in(turn);
   const LoopToken::Ticket ticket = turn == nullptr ? 0 : turn->ticket();
   const bool is_adrift = ticket != 0 && ticket != loop_.token().seen();
-  if (is_adrift && intent_ == engine::Intent::read) {
+  if (is_adrift && (intent_ == engine::Intent::read || turn->only_reads())) {
     pace.keep(ticket, in_charge_.load(std::memory_order_relaxed));
   }
 }
