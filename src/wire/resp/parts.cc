@@ -107,6 +107,12 @@ bool is_same_column(std::string_view one, std::string_view other) {
                     [](char left, char right) { return to_capital(left) == to_capital(right); });
 }
 
+bool is_less_but_for_case(std::string_view one, std::string_view other) {
+  return std::lexicographical_compare(
+      one.begin(), one.end(), other.begin(), other.end(),
+      [](char left, char right) { return to_capital(left) < to_capital(right); });
+}
+
 bool parse_integer(std::string_view argument, int64_t& number) {
   const std::string_view digits = argument.starts_with('-') ? argument.substr(1) : argument;
   const bool has_leading_zero = digits.starts_with('0') && argument.size() > 1;

@@ -24,6 +24,7 @@ namespace rowsocket::wire::resp {
 
 inline constexpr std::string_view syntax_error = "-ERR syntax error";
 inline constexpr std::string_view not_an_integer = "-ERR value is not an integer or out of range";
+inline constexpr std::string_view too_many_columns = "-ERR no table has so many columns";
 inline constexpr std::string_view no_expiry = "-ERR the container has no column for an expiry time";
 
 /// What the parse of one command may use.
@@ -123,6 +124,8 @@ Kind* with_reply(const Scope& scope, Kind* request, Arguments&&... of_the_reply)
 [[nodiscard]] bool is_word(std::string_view argument, std::string_view wanted);
 /// Names of columns are equal but for case.
 [[nodiscard]] bool is_same_column(std::string_view one, std::string_view other);
+/// An order of names in which those of one column stand side by side.
+[[nodiscard]] bool is_less_but_for_case(std::string_view one, std::string_view other);
 /// The whole argument is a decimal number as Redis takes it: no space, no `+`, no leading zero.
 [[nodiscard]] bool parse_integer(std::string_view argument, int64_t& number);
 

@@ -162,6 +162,9 @@ void RowsParser::find() {
 void RowsParser::count() {
   if (!begin(2) || !take_clauses(false)) {
     return;
+  } else if (column_count_of(columns) > limits::value_count_max) {
+    plan_.refuse(too_many_columns);
+    return;
   }
   find_->tell = Tell::count;
   auto* const sum = scope_.arena().make<uint64_t>(0);
@@ -183,6 +186,10 @@ void RowsParser::change() {
   }
   std::string_view changed;
   if (assignment_count_ > 0 && !take_columns(scope_, columns_.first(assignment_count_), changed, plan_)) {
+    return;
+  }
+  if (column_count_of(returned_) > limits::value_count_max) {
+    plan_.refuse(too_many_columns);
     return;
   }
   const auto told_count = static_cast<uint32_t>(column_count_of(returned_));
