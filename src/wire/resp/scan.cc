@@ -126,6 +126,7 @@ bool take_table_of_scan(const Scope& scope, std::string_view beginning, size_t n
     return false;
   }
   names->key_columns_first = true;
+  names->walked_in_steps = true;
   scan.names = names;
   const std::string_view parts[] = {names->database, names->table};
   scan.rows = joined(scope, parts, ".");
