@@ -214,6 +214,7 @@ void plan_scan(const Scope& scope, Arguments arguments, Plan& plan) {
                                                   .lead = scan.lead,
                                                   .pattern = scan.pattern,
                                                   .is_of_table = scan.container == nullptr,
+                                                  .state = &scope.state,
                                                   .row_limit = scan.row_limit,
                                                   .unix_time_us = scope.now_us(),
                                                   .own_places = &scope.state.own_scan_places,
