@@ -44,7 +44,8 @@ bool expiry_of(const Scope& scope, const ExpiryTime& time, uint64_t& expires_s) 
   const int64_t ms = time.is_in_ms ? bounded : bounded * ms_per_s;
   const auto now_ms = static_cast<int64_t>((scope.now_us() + 999) / 1000);
   const int64_t at_ms = time.is_absolute ? ms : now_ms + ms;
-  const bool is_over = at_ms <= static_cast<int64_t>(scope.now_us() / 1000);
+  const bool is_over =
+      time.is_absolute ? at_ms <= static_cast<int64_t>(scope.now_us() / 1000) : time.number <= 0;
   expires_s = is_over ? 1 : static_cast<uint64_t>((at_ms + ms_per_s - 1) / ms_per_s);
   return true;
 }
