@@ -14,14 +14,8 @@ constexpr int64_t seconds_max = INT64_MAX / 1'000'000 / 2;
 
 /// `command` as its client wrote it, but for capitals.
 std::string_view invalid_time(const Scope& scope, std::string_view command) {
-  char* const name = scope.arena().allocate(command.size() + 1);
-  if (name == nullptr) {
-    return "-ERR invalid expire time";
-  }
-  std::transform(command.begin(), command.end(), name, [](char byte) {
-    return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte | 0x20) : byte;
-  });
-  const std::string_view parts[] = {"-ERR invalid expire time in '", {name, command.size()}, "' command"};
+  const std::string_view parts[] = {"-ERR invalid expire time in '", in_small_letters(scope, command),
+                                    "' command"};
   return joined(scope, parts, {});
 }
 

@@ -96,6 +96,17 @@ Value number_value(const Scope& scope, int64_t number) {
   return rowsocket::number_value(scope.arena(), number);
 }
 
+std::string_view in_small_letters(const Scope& scope, std::string_view text) {
+  char* const letters = scope.arena().allocate(text.size());
+  if (letters == nullptr) {
+    return {};
+  }
+  std::transform(text.begin(), text.end(), letters, [](char byte) {
+    return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte | 0x20) : byte;
+  });
+  return {letters, text.size()};
+}
+
 bool is_word(std::string_view argument, std::string_view wanted) {
   return argument.size() == wanted.size() &&
          std::equal(argument.begin(), argument.end(), wanted.begin(),

@@ -120,6 +120,8 @@ Kind* with_reply(const Scope& scope, Kind* request, Arguments&&... of_the_reply)
 [[nodiscard]] constexpr char to_capital(char byte) {
   return byte >= 'a' && byte <= 'z' ? static_cast<char>(byte - 'a' + 'A') : byte;
 }
+/// A copy in the arena; empty where memory is refused.
+[[nodiscard]] std::string_view in_small_letters(const Scope& scope, std::string_view text);
 /// Without regard to case; `wanted` is in capitals.
 [[nodiscard]] bool is_word(std::string_view argument, std::string_view wanted);
 /// Names of columns are equal but for case.
