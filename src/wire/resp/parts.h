@@ -56,6 +56,10 @@ class Plan {
   /// Instead of all that was added.
   void refuse_with(Request* request);
 
+  /// A transaction that this command is one of fails if a change in it changes no row.
+  void demand_changes() { demands_changes_ = true; }
+  [[nodiscard]] bool demands_changes() const { return demands_changes_; }
+
   /// Not to be executed together with others: it was refused, or it asks no table.
   [[nodiscard]] bool stands_alone() const { return stands_alone_; }
   [[nodiscard]] bool is_refused() const { return is_refused_; }
@@ -71,6 +75,7 @@ class Plan {
   bool for_strangers_ = false;
   bool stands_alone_ = false;
   bool is_refused_ = false;
+  bool demands_changes_ = false;
   bool failed_ = false;  ///< memory was refused
 };
 

@@ -4,7 +4,7 @@
 //
 //   ROWS.INSERT table columns n value... [clause...]
 //
-//   clauses  KEEP | REPLACE | UPDATE columns | ADD columns | ALONE | IDS | NULLS text
+//   clauses  KEEP | REPLACE | UPDATE columns | ADD columns | ALONE | IDS | NULLS text | NOW text | MUST
 #include <algorithm>
 
 #include "base/limits.h"
@@ -154,17 +154,12 @@ bool RowsInserter::take_clause(std::string_view word) {
     tells_ids_ = true;
     return true;
   }
-  if (!is_word(word, "NULLS")) {
-    return refuse(syntax_error);
+  if (is_word(word, "MUST")) {
+    plan_.demand_changes();
+    return true;
   }
-  std::string_view stands_for_null;
-  if (!take_text(stands_for_null)) {
-    return false;
-  }
-  for (Value& value : values_) {
-    value = value.view() == stands_for_null ? Value() : value;
-  }
-  return true;
+  bool taken = false;
+  return take_stand_in(word, taken) && (taken || refuse(syntax_error));
 }
 
 void RowsInserter::insert() {
@@ -176,6 +171,7 @@ void RowsInserter::insert() {
       return;
     }
   }
+  replace_stand_ins(values_);
   insert_->duplicate_changes = changes_.first(change_count_);
   const InsertedReply::Tells tells = tells_ids_            ? InsertedReply::Tells::ids
                                      : insert_->rows_alone ? InsertedReply::Tells::outcomes

@@ -49,6 +49,13 @@ TEST_F(RowsInsertTest, a_text_can_stand_for_null) {
   EXPECT_EQ(words_of(insert_of({"ROWS.INSERT", "d.t", "a,b", "2", "1", "-", "NULLS", "-"}).values), "1 NULL");
 }
 
+TEST_F(RowsInsertTest, a_text_can_stand_for_the_time) {
+  const Insert& insert =
+      insert_of({"ROWS.INSERT", "d.t", "a,b", "2", "now", "-", "NOW", "now", "NULLS", "-"});
+  EXPECT_TRUE(insert.values[0].is_now());
+  EXPECT_TRUE(insert.values[1].is_null());
+}
+
 TEST_F(RowsInsertTest, ids_are_told_and_errors_of_rows_that_stand_alone) {
   EXPECT_EQ(reply_of(insert_of({"ROWS.INSERT", "d.t", "a", "2", "1", "2", "IDS"}), {new_row, kept_row}),
             "*2\r\n:7\r\n$-1\r\n");
