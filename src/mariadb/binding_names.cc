@@ -150,7 +150,7 @@ Error Binding::resolve_names(const engine::SelectionDescription& description, TA
                                                " is not unique over " + std::to_string(parts) +
                                                (parts == 1 ? " column" : " columns"));
   }
-  if (const Field* const field = is_of_whole_key ? first_apart_from_text(table, index) : nullptr;
+  if (const Field* const field = description.walked_in_steps ? first_apart_from_text(table, index) : nullptr;
       field != nullptr) {
     return Error(ErrorCode::no_such_index, "index '" + description.index + "'" + in_table(table) +
                                                " is not in the order of the texts of column '" +

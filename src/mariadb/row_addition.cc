@@ -11,17 +11,22 @@
 #include "mariadb/row_addition.h"
 
 namespace rowsocket::mariadb {
-namespace {
-
-using sql_values::Sum;
-using sql_values::SumRules;
-using sql_values::Wide;
 
 Error out_of_range(const Field* field) {
   return Error(ErrorCode::sql, ER_WARN_DATA_OUT_OF_RANGE,
                std::string("out of range for column '") + field->field_name.str + "'")
       .because(Reason::out_of_range);
 }
+
+bool is_another_year(Field* field, sql_values::Wide stored) {
+  return field->real_type() == MYSQL_TYPE_YEAR && field->val_int() != stored;
+}
+
+namespace {
+
+using sql_values::Sum;
+using sql_values::SumRules;
+using sql_values::Wide;
 
 Error no_number(std::string what) {
   return Error(ErrorCode::sql, ER_TRUNCATED_WRONG_VALUE, std::move(what)).because(Reason::no_number);
@@ -58,8 +63,7 @@ Operated add_integer(THD* thd, Field* field, Wide before, const Value& amount, S
   }
   field->store(static_cast<longlong>(after), after > LONGLONG_MAX);
   const Operated stored = outcome(thd, error);
-  // The server takes a small number for a year of this or the last century.
-  if (stored == Operated::done && field->real_type() == MYSQL_TYPE_YEAR && field->val_int() != after) {
+  if (stored == Operated::done && is_another_year(field, after)) {
     error = out_of_range(field);
     return Operated::failed;
   }

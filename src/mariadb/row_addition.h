@@ -14,6 +14,13 @@ namespace rowsocket::mariadb {
 /// True for the types that hold whole numbers of at most 64 bits.
 [[nodiscard]] bool is_whole_number_column(const Field* field);
 
+/// The error of a sum that the column does not hold.
+[[nodiscard]] Error out_of_range(const Field* field);
+
+/// The field has made another number of the one that was stored: the server takes a small number for a year
+/// of this or the last century.
+[[nodiscard]] bool is_another_year(Field* field, sql_values::Wide stored);
+
 /// Whether the field holds a whole number of 64 bits with a sign. Of floats that is never said.
 [[nodiscard]] Error require_whole_number(Field* field);
 

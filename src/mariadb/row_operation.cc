@@ -46,7 +46,8 @@ bool read_counter(Field* field, uint64_t& number) {
 
 /// As memcached's incr and decr.
 Operated count(THD* thd, Field* field, bool down, const Value& amount, Error& error) {
-  if (!is_string_column(field) && !is_whole_number_column(field)) {
+  const bool has_digits = is_whole_number_column(field) && field->type() != MYSQL_TYPE_BIT;
+  if (!is_string_column(field) && !has_digits) {
     return fail(error, {ErrorCode::bad_modification, quoted(field) + " is neither a whole number nor text"});
   }
   uint64_t before = 0;
@@ -57,11 +58,12 @@ Operated count(THD* thd, Field* field, bool down, const Value& amount, Error& er
   if (!sql_values::parse_counter(amount.view(), delta)) {
     return fail(error, {ErrorCode::not_a_number, "the amount is no number from 0 to 2^64 - 1"});
   }
-  field->store(static_cast<longlong>(sql_values::count(before, delta, down)), true);
+  const uint64_t after = sql_values::count(before, delta, down);
+  field->store(static_cast<longlong>(after), true);
   if (thd->is_error()) {
     return fail(error, take_server_error(thd, ErrorCode::sql));
   }
-  return Operated::done;
+  return is_another_year(field, after) ? fail(error, out_of_range(field)) : Operated::done;
 }
 
 /// The value in the field's own character set.

@@ -95,6 +95,7 @@ Container::Container(const ContainerFields& fields)
                           .unique_columns = key_columns_};
   };
   keys = names(key_columns_);
+  keys.walked_in_steps = true;
   contents = names(contents_columns_);
   expiry = names(expiry_column_);
   values = names(values_columns_);

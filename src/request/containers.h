@@ -56,7 +56,7 @@ struct Container {
 
   // Selections of the same rows. All have the unique index, and as filter columns expiry and cas, as far as
   // the container has them.
-  SelectionNames keys;      ///< key parts alone
+  SelectionNames keys;      ///< key parts alone, for walks that go on later
   SelectionNames contents;  ///< values alone
   SelectionNames expiry;    ///< the expiry time alone
   SelectionNames values;    ///< values, flags

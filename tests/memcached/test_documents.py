@@ -87,3 +87,31 @@ def test_the_sql_of_the_protocol_is_as_it_says(start: Start) -> None:
     body = event[event.index("BEGIN") :].rstrip().removesuffix(";")
     server.sql(body.replace("BEGIN", "BEGIN NOT ATOMIC", 1).replace("app.sweep_item", ""))
     assert server.sql("SELECT k FROM app.item ORDER BY k") == [(2,), (3,)]
+
+
+def play(client: MemcachedConnection, session: str) -> None:
+    """Lines behind `>` are sent, those behind `<` come back."""
+    for line in session.splitlines():
+        mark, text = line[4], line[6:]
+        if mark == ">":
+            client.send(f"{text}\r\n".encode())
+        else:
+            assert client.line() == text.encode() + b"\r"
+
+
+def test_the_sessions_of_the_protocol_are_as_it_says(start: Start) -> None:
+    page = (DOCUMENTS / "protocol/memcached.md").read_text()
+    login, lookup, misfit = re.findall(r"(?:^    [><] .*\n)+", page, re.MULTILINE)
+    server = start(MemcachedServer)
+    server.prepare()
+    server.sql("CREATE TABLE app.city (id INT PRIMARY KEY, name VARCHAR(30), state CHAR(2))")
+    server.sql("INSERT INTO app.city VALUES (1, 'Bonn', 'NW')")
+    server.contain("city", "app.city", key="id", value="name|state", flags="0", cas=None, expires=None)
+    with server.memcached() as client:
+        play(client, lookup)
+        server.sql("ALTER TABLE app.city DROP COLUMN name")
+        play(client, misfit)
+    server.sql("CREATE USER ann@localhost IDENTIFIED BY 'sesame'")
+    server.sql("SET GLOBAL rowsocket_anonymous_account = ''")
+    with server.memcached() as client:
+        play(client, login)

@@ -33,6 +33,19 @@ def test_flush_all_deletes_the_rows_of_one_container_in_steps(
     assert cache_server.value("SELECT COUNT(*) FROM app.many") == 0
 
 
+def test_flush_all_is_refused_where_a_step_can_not_begin_behind_the_one_before(
+    cache: MemcachedConnection, cache_server: MemcachedServer
+) -> None:
+    """The last key of the first step, 1234567, is told with six digits, which are those of 1234570."""
+    cache_server.sql("CREATE OR REPLACE TABLE app.floats (k FLOAT PRIMARY KEY, v INT)")
+    cache_server.contain("floats", "app.floats", flags="0", cas=None, expires=None)
+    cache_server.sql("INSERT INTO app.floats SELECT 1233567 + seq, 1 FROM app.seq_1_to_2000")
+    with changed(cache_server, allows_flush="ON"):
+        cache.ask("get @@floats")
+        assert cache.word("flush_all").startswith("SERVER_ERROR container 'floats': no_such_index")
+    assert cache_server.value("SELECT COUNT(*) FROM app.floats") == 2000
+
+
 def test_flush_all_of_an_empty_table_is_ok(cache: MemcachedConnection, cache_server: MemcachedServer) -> None:
     with changed(cache_server, allows_flush="ON"):
         flushes = int(cache.stats()["cmd_flush"])

@@ -76,6 +76,30 @@ def test_incr_wraps_and_decr_stops_at_0(cache: MemcachedConnection) -> None:
     assert cache.value("a") == b"ten"
 
 
+def test_a_year_is_not_made_of_a_number_that_is_none(
+    cache: MemcachedConnection, cache_server: MemcachedServer
+) -> None:
+    """The server takes 5 for 2005."""
+    cache_server.sql("CREATE OR REPLACE TABLE app.years (k VARBINARY(9) PRIMARY KEY, v YEAR)")
+    cache_server.sql("INSERT INTO app.years VALUES ('a', 2000)")
+    cache_server.contain("years", "app.years", flags="0", cas=None, expires=None)
+    assert cache.word("decr @@years.a 1995").startswith("SERVER_ERROR container 'years': sql 1264")
+    assert cache.word("incr @@years.a 5") == "2005"
+    assert cache.word("decr @@years.a 3000") == "0000"
+
+
+def test_bits_are_no_number_that_is_counted(
+    cache: MemcachedConnection, cache_server: MemcachedServer
+) -> None:
+    """The bytes of a BIT are told as they are, and one of them can be a line end."""
+    cache_server.sql("CREATE OR REPLACE TABLE app.bits (k VARBINARY(9) PRIMARY KEY, v BIT(8))")
+    cache_server.sql("INSERT INTO app.bits VALUES ('a', 9)")
+    cache_server.contain("bits", "app.bits", flags="0", cas=None, expires=None)
+    refusal = "CLIENT_ERROR cannot increment or decrement non-numeric value"
+    assert cache.word("incr @@bits.a 1") == cache.word("decr @@bits.a 1") == refusal
+    assert cache_server.value("SELECT v + 0 FROM app.bits") == 9
+
+
 def test_delete_says_whether_there_was_a_row(cache: MemcachedConnection) -> None:
     cache.store("set a 0 0", b"1")
     assert cache.word("delete a") == "DELETED"

@@ -133,6 +133,27 @@ def test_a_key_whose_rows_do_not_stand_where_their_texts_do_is_refused(
         emptied.sql("SET GLOBAL time_zone = DEFAULT")
 
 
+def test_a_container_of_such_keys_is_refused_too(resp: RespConnection, emptied: RespServer) -> None:
+    emptied.sql("CREATE OR REPLACE TABLE app.apart (k FLOAT PRIMARY KEY, v INT)")
+    emptied.contain("apart", "app.apart", flags="0", cas=None, expires=None)
+    emptied.sql("INSERT INTO app.apart SELECT 1234560 + seq, 1 FROM app.seq_1_to_9")
+    reply = resp.command("SCAN", 0, "MATCH", "@@apart.*", "COUNT", 1)
+    assert reply.startswith(b"-ERR container 'apart': no_such_index")
+
+
+def test_keys_are_told_as_get_takes_them(client: redis.Redis, emptied: RespServer) -> None:
+    """Alone, some of them would name a row of a table, or another container."""
+    keys = ["a.b:c", "@@x", "shop.user:1", "x:y", "plain", "b\\c"]
+    for key in keys:
+        client.set(f"@@default.{key}", key)
+    told = list(client.scan_iter())
+    assert client.mget(told) == sorted(keys)
+    assert client.execute_command("SELECT", "shop") is True  # type: ignore[no-untyped-call]
+    told = list(client.scan_iter())
+    assert client.mget(told) == sorted(keys)
+    assert client.delete(*told) == len(keys)
+
+
 @pytest.mark.parametrize("zone", ["+00:00", "+02:00"])
 def test_a_key_of_moments_is_scanned_where_the_clock_never_goes_back(
     client: redis.Redis, emptied: RespServer, zone: str

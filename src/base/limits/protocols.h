@@ -46,6 +46,9 @@ inline constexpr size_t scan_place_bytes_max = 16 * kibibyte;
 inline constexpr size_t memcached_key_bytes_max = 250;  ///< with `@@container.` where it is there
 /// What memcached takes as the size of a value. With a line end behind it, it still fits 31 bits.
 inline constexpr size_t memcached_value_bytes_max = 2'147'483'645;
+/// The line of a command with a value. It is read again with each piece of the value that comes. memcached's
+/// own limit.
+inline constexpr size_t memcached_store_line_bytes_max = 2 * kibibyte;
 /// An expiry beyond a month is a time since 1970, and no time from now.
 inline constexpr int64_t memcached_relative_expiry_s_max = 60 * 60 * 24 * 30;
 inline constexpr size_t memcached_opaque_bytes_max = 32;  ///< the token of a meta command's O

@@ -146,6 +146,9 @@ TEST_P(Opening, descriptions_that_differ_in_anything_are_two_indexes) {
   SelectionDescription with_key = of_one_part;
   with_key.key_columns_first = true;
   EXPECT_NE(&client().open(with_key), &client().open(of_one_part));
+  SelectionDescription in_steps = item();
+  in_steps.walked_in_steps = true;
+  EXPECT_NE(&client().open(in_steps), &index);
   SelectionDescription of_all = item();
   of_all.all_columns = true;
   EXPECT_NE(&client().open(of_all), &index);

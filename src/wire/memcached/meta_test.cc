@@ -224,6 +224,7 @@ TEST_F(MetaTest, a_set_is_answered_by_its_outcome) {
   EXPECT_EQ(changed("ms a 1 C7\r\nx\r\n", 0, 0), "NF\r\n");
   EXPECT_EQ(changed("ms a 1 MR q\r\nx\r\n", 1, 1), "");
   EXPECT_EQ(changed("ms a 1 MR q\r\nx\r\n", 0, 0), "NS\r\n");
+  EXPECT_EQ(changed("ms a 1 MR C7\r\nx\r\n", 0, 0), "NF\r\n") << "there is nothing to compare with";
 }
 
 TEST_F(MetaTest, a_set_tells_the_cas_that_it_wrote) {

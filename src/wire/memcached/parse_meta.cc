@@ -235,7 +235,8 @@ Request* make_meta_store(const Scope& scope, const Meta& meta, const Key& key, s
   const bool makes_missed =
       meta.makes_missed() && (line.store == Store::append || line.store == Store::prepend);
   MetaAnswer answer = answer_of(scope, meta);
-  answer.missed = line.store == Store::cas ? "NF" : "NS";
+  const bool compares_alone = line.store == Store::cas || (line.store == Store::replace && meta.has_cas);
+  answer.missed = compares_alone ? "NF" : "NS";
   answer.hides_done = meta.is_quiet;
   answer.makes_missed = makes_missed;
   const RowPlaces places = makes_missed ? places_in_whole(container) : places_in_row(container);

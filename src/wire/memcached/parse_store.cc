@@ -72,8 +72,10 @@ Request* make_store(const Scope& scope, const Key& key, const StoreLine& line, s
 
 bool take_value(const Scope& scope, size_t value_bytes, bool is_silent, Input& input, Parsed& parsed) {
   const size_t whole_bytes = input.line_bytes + value_bytes + behind_value.size();
-  if (whole_bytes > scope.parsing.settings.line_bytes_max) {
-    parsed = parsed_request(refuse_value(scope, too_large, is_silent, value_bytes + behind_value.size()),
+  const bool is_line_too_long = input.line_bytes > limits::memcached_store_line_bytes_max;
+  if (is_line_too_long || whole_bytes > scope.parsing.settings.line_bytes_max) {
+    parsed = parsed_request(refuse_value(scope, is_line_too_long ? bad_format : too_large, is_silent,
+                                         value_bytes + behind_value.size()),
                             input.line_bytes);
     return false;
   }

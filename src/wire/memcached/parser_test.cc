@@ -201,6 +201,18 @@ TEST_F(MemcachedTest, what_was_sent_as_a_value_is_never_taken_for_commands) {
   EXPECT_EQ(std::exchange(state.skip_bytes, 0), 7U);
 }
 
+/// A line is read again with each piece of its value.
+TEST_F(MemcachedTest, the_line_of_a_value_is_bounded) {
+  const std::string spaces(2048, ' ');
+  for (const std::string& line : {"set" + spaces + "a 0 0 5\r\n", "ms a 5" + spaces + "T0\r\n"}) {
+    EXPECT_EQ(answer_to(line), "CLIENT_ERROR bad command line format\r\n");
+    EXPECT_EQ(std::exchange(state.skip_bytes, 0), 7U);
+  }
+  EXPECT_EQ(answer_to("set" + spaces + "a 0 0 5 noreply\r\n"), "");
+  EXPECT_EQ(std::exchange(state.skip_bytes, 0), 7U);
+  EXPECT_EQ(words_of(find_of("get" + spaces + "a\r\n").range.key), "a");
+}
+
 TEST_F(MemcachedTest, sizes_that_are_none_are_refused) {
   for (const char* size : {"-1", "x", "2147483646", "99999999999999999999"}) {
     EXPECT_EQ(answer_to("set a 0 0 " + std::string(size) + "\r\n"),

@@ -223,15 +223,8 @@ Request* refuse_unknown(const Scope& scope, Arguments arguments) {
 
 /// "-ERR wrong number of arguments for 'get' command"
 std::string_view wrong_number(const Scope& scope, const Command& command) {
-  char* const name = scope.arena().allocate(command.name.size());
-  if (name == nullptr) {
-    return {};
-  }
-  std::transform(command.name.begin(), command.name.end(), name, [](char byte) {
-    return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte | 0x20) : byte;
-  });
-  const std::string_view parts[] = {
-      "-ERR wrong number of arguments for '", {name, command.name.size()}, "' command"};
+  const std::string_view parts[] = {"-ERR wrong number of arguments for '",
+                                    in_small_letters(scope, command.name), "' command"};
   return joined(scope, parts, {});
 }
 

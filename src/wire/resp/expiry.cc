@@ -14,14 +14,8 @@ constexpr int64_t seconds_max = INT64_MAX / 1'000'000 / 2;
 
 /// `command` as its client wrote it, but for capitals.
 std::string_view invalid_time(const Scope& scope, std::string_view command) {
-  char* const name = scope.arena().allocate(command.size() + 1);
-  if (name == nullptr) {
-    return "-ERR invalid expire time";
-  }
-  std::transform(command.begin(), command.end(), name, [](char byte) {
-    return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte | 0x20) : byte;
-  });
-  const std::string_view parts[] = {"-ERR invalid expire time in '", {name, command.size()}, "' command"};
+  const std::string_view parts[] = {"-ERR invalid expire time in '", in_small_letters(scope, command),
+                                    "' command"};
   return joined(scope, parts, {});
 }
 
@@ -44,7 +38,8 @@ bool expiry_of(const Scope& scope, const ExpiryTime& time, uint64_t& expires_s) 
   const int64_t ms = time.is_in_ms ? bounded : bounded * ms_per_s;
   const auto now_ms = static_cast<int64_t>((scope.now_us() + 999) / 1000);
   const int64_t at_ms = time.is_absolute ? ms : now_ms + ms;
-  const bool is_over = at_ms <= static_cast<int64_t>(scope.now_us() / 1000);
+  const bool is_over =
+      time.is_absolute ? at_ms <= static_cast<int64_t>(scope.now_us() / 1000) : time.number <= 0;
   expires_s = is_over ? 1 : static_cast<uint64_t>((at_ms + ms_per_s - 1) / ms_per_s);
   return true;
 }

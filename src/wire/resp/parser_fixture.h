@@ -20,6 +20,15 @@ namespace rowsocket::wire::resp::test {
   return bytes;
 }
 
+/// So many names of columns: c0,c1,...
+[[nodiscard]] inline std::string names(size_t count) {
+  std::string list;
+  for (size_t number = 0; number < count; ++number) {
+    list += (number == 0 ? "c" : ",c") + std::to_string(number);
+  }
+  return list;
+}
+
 class RespTest : public rowsocket::test::ProtocolTest<State> {
  protected:
   using Words = std::initializer_list<std::string_view>;

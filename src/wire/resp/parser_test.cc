@@ -111,6 +111,14 @@ TEST_F(RespTest, a_time_that_is_no_whole_second_ends_at_the_next) {
   EXPECT_EQ(words_of(inserted_by({"SET", "a", "x", "PX", "1001"}).values.last(1)), std::to_string(now_s + 2));
 }
 
+TEST_F(RespTest, what_is_given_no_time_is_over_at_once) {
+  for (const std::string_view command : {"EXPIRE", "PEXPIRE", "EXPIREAT", "PEXPIREAT"}) {
+    for (const std::string_view time : {"0", "-1"}) {
+      EXPECT_EQ(words_of(find_of({command, "a", time}).change.assignments), "3 = 1") << command;
+    }
+  }
+}
+
 TEST_F(RespTest, a_container_without_an_expiry_refuses_one) {
   EXPECT_THAT(answer_to({"SET", "@@bare.a", "x", "EX", "10"}), HasSubstr("no column for an expiry time"));
   EXPECT_THAT(answer_to({"EXPIRE", "@@bare.a", "10"}), HasSubstr("no column for an expiry time"));

@@ -96,6 +96,17 @@ Value number_value(const Scope& scope, int64_t number) {
   return rowsocket::number_value(scope.arena(), number);
 }
 
+std::string_view in_small_letters(const Scope& scope, std::string_view text) {
+  char* const letters = scope.arena().allocate(text.size());
+  if (letters == nullptr) {
+    return {};
+  }
+  std::transform(text.begin(), text.end(), letters, [](char byte) {
+    return byte >= 'A' && byte <= 'Z' ? static_cast<char>(byte | 0x20) : byte;
+  });
+  return {letters, text.size()};
+}
+
 bool is_word(std::string_view argument, std::string_view wanted) {
   return argument.size() == wanted.size() &&
          std::equal(argument.begin(), argument.end(), wanted.begin(),
@@ -105,6 +116,12 @@ bool is_word(std::string_view argument, std::string_view wanted) {
 bool is_same_column(std::string_view one, std::string_view other) {
   return std::equal(one.begin(), one.end(), other.begin(), other.end(),
                     [](char left, char right) { return to_capital(left) == to_capital(right); });
+}
+
+bool is_less_but_for_case(std::string_view one, std::string_view other) {
+  return std::lexicographical_compare(
+      one.begin(), one.end(), other.begin(), other.end(),
+      [](char left, char right) { return to_capital(left) < to_capital(right); });
 }
 
 bool parse_integer(std::string_view argument, int64_t& number) {

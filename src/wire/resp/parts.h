@@ -24,6 +24,7 @@ namespace rowsocket::wire::resp {
 
 inline constexpr std::string_view syntax_error = "-ERR syntax error";
 inline constexpr std::string_view not_an_integer = "-ERR value is not an integer or out of range";
+inline constexpr std::string_view too_many_columns = "-ERR no table has so many columns";
 inline constexpr std::string_view no_expiry = "-ERR the container has no column for an expiry time";
 
 /// What the parse of one command may use.
@@ -54,6 +55,10 @@ class Plan {
   /// Instead of all that was added.
   void refuse_with(Request* request);
 
+  /// A transaction that this command is one of fails if a change in it changes no row.
+  void demand_changes() { demands_changes_ = true; }
+  [[nodiscard]] bool demands_changes() const { return demands_changes_; }
+
   /// Not to be executed together with others: it was refused, or it asks no table.
   [[nodiscard]] bool stands_alone() const { return stands_alone_; }
   [[nodiscard]] bool is_refused() const { return is_refused_; }
@@ -69,6 +74,7 @@ class Plan {
   bool for_strangers_ = false;
   bool stands_alone_ = false;
   bool is_refused_ = false;
+  bool demands_changes_ = false;
   bool failed_ = false;  ///< memory was refused
 };
 
@@ -118,10 +124,14 @@ Kind* with_reply(const Scope& scope, Kind* request, Arguments&&... of_the_reply)
 [[nodiscard]] constexpr char to_capital(char byte) {
   return byte >= 'a' && byte <= 'z' ? static_cast<char>(byte - 'a' + 'A') : byte;
 }
+/// A copy in the arena; empty where memory is refused.
+[[nodiscard]] std::string_view in_small_letters(const Scope& scope, std::string_view text);
 /// Without regard to case; `wanted` is in capitals.
 [[nodiscard]] bool is_word(std::string_view argument, std::string_view wanted);
 /// Names of columns are equal but for case.
 [[nodiscard]] bool is_same_column(std::string_view one, std::string_view other);
+/// An order of names in which those of one column stand side by side.
+[[nodiscard]] bool is_less_but_for_case(std::string_view one, std::string_view other);
 /// The whole argument is a decimal number as Redis takes it: no space, no `+`, no leading zero.
 [[nodiscard]] bool parse_integer(std::string_view argument, int64_t& number);
 

@@ -8,8 +8,9 @@
 //
 //   clauses  TO operator n value... | REVERSE | LIMIT n | OFFSET n | IN part n value... | KEYS n value...
 //            | EACH n | WHERE column operator value | WHILE column operator value | NAMES
+//            | NULLS text | NOW text
 //   changes  SET column value | SETNULL column | ADD column n | SUB column n | APPEND column text
-//            | PREPEND column text | DELETE | RETURN BEFORE|AFTER columns
+//            | PREPEND column text | DELETE | RETURN BEFORE|AFTER columns | MUST
 #include <algorithm>
 
 #include "base/limits.h"
@@ -66,6 +67,10 @@ bool RowsParser::take_change(std::string_view word, bool& taken) {
     removes_ = true;
     return true;
   }
+  if (is_word(word, "MUST")) {
+    plan_.demand_changes();
+    return true;
+  }
   if (is_word(word, "RETURN")) {
     std::string_view when;
     if (!take_text(when) || !take_text(returned_)) {
@@ -105,7 +110,12 @@ bool RowsParser::take_clauses(bool may_change) {
       return false;
     }
   }
-  return finish_lists();
+  for (Assignment& one : assignments_.first(assignment_count_)) {
+    if (one.operation == Operation::set) {
+      replace_stand_ins({&one.value, 1});
+    }
+  }
+  return finish();
 }
 
 /// The rows' columns are `columns`; with `only_first` others of the selection stand behind them.
@@ -154,6 +164,9 @@ void RowsParser::find() {
   } else if (columns.empty()) {
     plan_.refuse("-ERR columns are a list with commas, or *");
     return;
+  } else if (column_count_of(columns) > limits::value_count_max) {
+    plan_.refuse(too_many_columns);
+    return;
   }
   names_->columns = names_->all_columns ? std::string_view() : columns;
   tell_rows(columns, false);
@@ -183,6 +196,10 @@ void RowsParser::change() {
   }
   std::string_view changed;
   if (assignment_count_ > 0 && !take_columns(scope_, columns_.first(assignment_count_), changed, plan_)) {
+    return;
+  }
+  if (column_count_of(returned_) > limits::value_count_max) {
+    plan_.refuse(too_many_columns);
     return;
   }
   const auto told_count = static_cast<uint32_t>(column_count_of(returned_));

@@ -4,7 +4,7 @@
 //
 //   ROWS.INSERT table columns n value... [clause...]
 //
-//   clauses  KEEP | REPLACE | UPDATE columns | ADD columns | ALONE | IDS | NULLS text
+//   clauses  KEEP | REPLACE | UPDATE columns | ADD columns | ALONE | IDS | NULLS text | NOW text | MUST
 #include <algorithm>
 
 #include "base/limits.h"
@@ -15,20 +15,12 @@
 namespace rowsocket::wire::resp {
 namespace {
 
-/// Where the name stands in a list with commas; the list's size if it does not.
-size_t position_of(std::string_view name, std::string_view list) {
-  size_t position = 0;
-  for (;; ++position) {
-    const size_t comma = list.find(',');
-    if (list.substr(0, comma) == name) {
-      return position;
-    }
-    if (comma == std::string_view::npos) {
-      return position + 1;
-    }
-    list.remove_prefix(comma + 1);
-  }
-}
+/// A column of the rows.
+struct NamedColumn {
+  std::string_view name = {};
+  uint32_t position = 0;
+  bool is_changed = false;  ///< UPDATE or ADD has named it
+};
 
 /// Of the list with commas, the part in front of the first one. The list goes on behind that.
 std::string_view take_name(std::string_view& list) {
@@ -37,17 +29,7 @@ std::string_view take_name(std::string_view& list) {
   return name;
 }
 
-bool names_one_twice(std::string_view list) {
-  while (!list.empty()) {
-    const std::string_view name = take_name(list);
-    for (std::string_view behind = list; !behind.empty();) {
-      if (is_same_column(take_name(behind), name)) {
-        return true;
-      }
-    }
-  }
-  return false;
-}
+constexpr std::string_view no_changed_columns = "-ERR UPDATE and ADD name columns of the rows, each once";
 
 class RowsInserter : public ArgumentReader {
  public:
@@ -58,13 +40,14 @@ class RowsInserter : public ArgumentReader {
  private:
   // Each returns false where the plan refuses the command.
   [[nodiscard]] bool begin();
+  [[nodiscard]] bool take_names(std::string_view list);
   [[nodiscard]] bool take_clause(std::string_view word);
   [[nodiscard]] bool take_changes(Operation operation);
   [[nodiscard]] bool choose(OnDuplicate on_duplicate);
 
   SelectionNames* names_ = nullptr;
   Insert* insert_ = nullptr;
-  size_t column_count_ = 0;
+  std::span<NamedColumn> columns_;  ///< in the order of their names, so that one is found among thousands
   std::span<Value> values_;
   std::span<DuplicateChange> changes_;
   size_t change_count_ = 0;
@@ -78,25 +61,43 @@ bool RowsInserter::begin() {
     return out_of_memory();
   }
   names_->columns = arguments_[2];
-  column_count_ = column_count_of(names_->columns);
   at_ = 3;
-  if (!take_table(scope_, arguments_[1], *names_, plan_) || !take_values(values_)) {
+  if (!take_table(scope_, arguments_[1], *names_, plan_) || !take_values(values_) ||
+      !take_names(names_->columns)) {
     return false;
   }
-  if (names_one_twice(names_->columns)) {
-    return refuse("-ERR a column is named twice");
-  }
-  if (column_count_ == 0 || values_.size() % column_count_ != 0) {
+  if (values_.size() % columns_.size() != 0) {
     return refuse("-ERR there are as many values as columns, for each row");
   }
-  if (values_.size() / column_count_ > limits::insert_rows_max) {
+  if (values_.size() / columns_.size() > limits::insert_rows_max) {
     return refuse("-ERR too many rows");
   }
-  changes_ = scope_.arena().array<DuplicateChange>(column_count_);
+  changes_ = scope_.arena().array<DuplicateChange>(columns_.size());
   insert_->selection.names = names_;
   insert_->values = values_;
-  insert_->row_count = static_cast<uint32_t>(values_.size() / column_count_);
+  insert_->row_count = static_cast<uint32_t>(values_.size() / columns_.size());
   return !changes_.empty() || out_of_memory();
+}
+
+bool RowsInserter::take_names(std::string_view list) {
+  const size_t count = column_count_of(list);
+  if (count == 0 || count > limits::value_count_max) {
+    return refuse(count == 0 ? "-ERR columns are a list with commas" : too_many_columns);
+  }
+  columns_ = scope_.arena().array<NamedColumn>(count);
+  for (size_t position = 0; position < columns_.size(); ++position) {
+    columns_[position] = {.name = take_name(list), .position = static_cast<uint32_t>(position)};
+  }
+  std::sort(columns_.begin(), columns_.end(), [](const NamedColumn& one, const NamedColumn& other) {
+    return is_less_but_for_case(one.name, other.name);
+  });
+  const auto twice = std::adjacent_find(
+      columns_.begin(), columns_.end(),
+      [](const NamedColumn& one, const NamedColumn& other) { return is_same_column(one.name, other.name); });
+  if (twice != columns_.end()) {
+    return refuse("-ERR a column is named twice");
+  }
+  return !columns_.empty() || out_of_memory();
 }
 
 /// What is done where a row is there is said once; UPDATE and ADD go together.
@@ -114,15 +115,20 @@ bool RowsInserter::take_changes(Operation operation) {
   if (!choose(OnDuplicate::change) || !take_text(columns)) {
     return false;
   }
+  if (columns.empty()) {
+    return refuse(no_changed_columns);
+  }
   for (size_t left = column_count_of(columns); left > 0; --left) {
-    const size_t position = position_of(take_name(columns), names_->columns);
-    const auto stood_before = changes_.first(change_count_);
-    if (position == column_count_ ||
-        std::any_of(stood_before.begin(), stood_before.end(),
-                    [position](const DuplicateChange& one) { return one.position == position; })) {
-      return refuse("-ERR UPDATE and ADD name columns of the rows, each once");
+    const std::string_view name = take_name(columns);
+    const auto found = std::lower_bound(columns_.begin(), columns_.end(), name,
+                                        [](const NamedColumn& one, std::string_view wanted) {
+                                          return is_less_but_for_case(one.name, wanted);
+                                        });
+    if (found == columns_.end() || !is_same_column(found->name, name) || found->is_changed) {
+      return refuse(no_changed_columns);
     }
-    changes_[change_count_++] = {.position = static_cast<uint32_t>(position), .operation = operation};
+    found->is_changed = true;
+    changes_[change_count_++] = {.position = found->position, .operation = operation};
   }
   return true;
 }
@@ -148,17 +154,12 @@ bool RowsInserter::take_clause(std::string_view word) {
     tells_ids_ = true;
     return true;
   }
-  if (!is_word(word, "NULLS")) {
-    return refuse(syntax_error);
+  if (is_word(word, "MUST")) {
+    plan_.demand_changes();
+    return true;
   }
-  std::string_view stands_for_null;
-  if (!take_text(stands_for_null)) {
-    return false;
-  }
-  for (Value& value : values_) {
-    value = value.view() == stands_for_null ? Value() : value;
-  }
-  return true;
+  bool taken = false;
+  return take_stand_in(word, taken) && (taken || refuse(syntax_error));
 }
 
 void RowsInserter::insert() {
@@ -170,6 +171,7 @@ void RowsInserter::insert() {
       return;
     }
   }
+  replace_stand_ins(values_);
   insert_->duplicate_changes = changes_.first(change_count_);
   const InsertedReply::Tells tells = tells_ids_            ? InsertedReply::Tells::ids
                                      : insert_->rows_alone ? InsertedReply::Tells::outcomes

@@ -49,6 +49,13 @@ TEST_F(RowsInsertTest, a_text_can_stand_for_null) {
   EXPECT_EQ(words_of(insert_of({"ROWS.INSERT", "d.t", "a,b", "2", "1", "-", "NULLS", "-"}).values), "1 NULL");
 }
 
+TEST_F(RowsInsertTest, a_text_can_stand_for_the_time) {
+  const Insert& insert =
+      insert_of({"ROWS.INSERT", "d.t", "a,b", "2", "now", "-", "NOW", "now", "NULLS", "-"});
+  EXPECT_TRUE(insert.values[0].is_now());
+  EXPECT_TRUE(insert.values[1].is_null());
+}
+
 TEST_F(RowsInsertTest, ids_are_told_and_errors_of_rows_that_stand_alone) {
   EXPECT_EQ(reply_of(insert_of({"ROWS.INSERT", "d.t", "a", "2", "1", "2", "IDS"}), {new_row, kept_row}),
             "*2\r\n:7\r\n$-1\r\n");
@@ -65,6 +72,21 @@ TEST_F(RowsInsertTest, a_column_is_named_once) {
   EXPECT_EQ(insert_of({"ROWS.INSERT", "d.t", "a,b,aa", "3", "1", "2", "3"}).row_count, 1U);
 }
 
+/// Each is compared with others, so there may be no more of them than a table can have.
+TEST_F(RowsInsertTest, columns_are_no_more_than_a_table_has) {
+  const std::string most = names(4096);
+  EXPECT_THAT(answer_to({"ROWS.INSERT", "d.t", most, "1", "x"}), HasSubstr("as columns, for each row"));
+  EXPECT_EQ(answer_to({"ROWS.INSERT", "d.t", most + ",one_more", "1", "x"}),
+            "-ERR no table has so many columns\r\n");
+}
+
+TEST_F(RowsInsertTest, columns_that_are_changed_are_found_without_regard_to_case) {
+  const Insert& insert = insert_of({"ROWS.INSERT", "d.t", "b,A", "2", "1", "2", "UPDATE", "B", "ADD", "a"});
+  ASSERT_EQ(insert.duplicate_changes.size(), 2U);
+  EXPECT_EQ(insert.duplicate_changes[0].position, 0U);
+  EXPECT_EQ(insert.duplicate_changes[1].position, 1U);
+}
+
 TEST_F(RowsInsertTest, what_makes_no_sense_is_refused) {
   EXPECT_THAT(answer_to({"ROWS.INSERT", "d.t", "a,b", "3", "1", "2", "3"}), HasSubstr("as columns"));
   EXPECT_THAT(answer_to({"ROWS.INSERT", "d.t", "a", "2", "1"}), HasSubstr("number of values"));
@@ -73,6 +95,8 @@ TEST_F(RowsInsertTest, what_makes_no_sense_is_refused) {
   EXPECT_THAT(answer_to({"ROWS.INSERT", "d.t", "a", "1", "1", "KEEP", "KEEP"}), HasSubstr("exclude"));
   EXPECT_THAT(answer_to({"ROWS.INSERT", "d.t", "a", "1", "1", "UPDATE", "b"}), HasSubstr("UPDATE and ADD"));
   EXPECT_THAT(answer_to({"ROWS.INSERT", "d.t", "a", "1", "1", "UPDATE", "a,a"}), HasSubstr("UPDATE and ADD"));
+  EXPECT_THAT(answer_to({"ROWS.INSERT", "d.t", "a", "1", "1", "UPDATE", ""}), HasSubstr("UPDATE and ADD"));
+  EXPECT_THAT(answer_to({"ROWS.INSERT", "d.t", "", "1", "1"}), HasSubstr("a list with commas"));
   EXPECT_THAT(answer_to({"ROWS.INSERT", "d.t", "a", "1", "1", "MAYBE"}), HasSubstr("syntax error"));
 }
 

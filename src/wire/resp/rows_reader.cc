@@ -71,6 +71,25 @@ bool ArgumentReader::take_values(std::span<Value>& values) {
   return true;
 }
 
+bool ArgumentReader::take_stand_in(std::string_view word, bool& taken) {
+  const bool is_null = is_word(word, "NULLS");
+  taken = is_null || is_word(word, "NOW");
+  return !taken || take_text((is_null ? stands_for_null_ : stands_for_now_).emplace());
+}
+
+void ArgumentReader::replace_stand_ins(std::span<Value> values) const {
+  for (Value& value : values) {
+    if (value.is_null() || value.is_now()) {
+      continue;
+    }
+    if (value.view() == stands_for_null_) {
+      value = Value();
+    } else if (value.view() == stands_for_now_) {
+      value = Value::now();
+    }
+  }
+}
+
 // ---- a range
 
 bool RangeReader::take_operator(KeyOperator& key_operator) {
@@ -86,15 +105,6 @@ bool RangeReader::take_operator(KeyOperator& key_operator) {
   return true;
 }
 
-bool RangeReader::take_key(std::span<const Value>& key) {
-  std::span<Value> values;
-  if (!take_values(values)) {
-    return false;
-  }
-  key = values;
-  return true;
-}
-
 bool RangeReader::begin(size_t range_at) {
   names_ = scope_.arena().make<SelectionNames>();
   find_ = scope_.arena().make<Find>();
@@ -107,8 +117,12 @@ bool RangeReader::begin(size_t range_at) {
   find_->selection.names = names_;
   find_->limit = std::numeric_limits<uint64_t>::max();
   at_ = range_at;
-  return take_table(scope_, arguments_[1], *names_, plan_) && take_operator(find_->range.key_operator) &&
-         take_key(find_->range.key);
+  if (!take_table(scope_, arguments_[1], *names_, plan_) || !take_operator(find_->range.key_operator) ||
+      !take_values(key_)) {
+    return false;
+  }
+  find_->range.key = key_;
+  return true;
 }
 
 bool RangeReader::take_filter(Mismatch mismatch) {
@@ -146,9 +160,10 @@ bool RangeReader::take_list(bool holds_whole_keys) {
   find_->list.is_given = true;
   find_->list.holds_whole_keys = holds_whole_keys;
   find_->list.part = static_cast<uint32_t>(std::min<uint64_t>(part, limits::value_count_max));
-  if (!take_key(find_->list.values)) {
+  if (!take_values(list_)) {
     return false;
   }
+  find_->list.values = list_;
   if (find_->list.values.size() > scope_.parsing.settings.in_values_max) {
     return refuse("-ERR too many keys");
   }
@@ -157,9 +172,17 @@ bool RangeReader::take_list(bool holds_whole_keys) {
 }
 
 bool RangeReader::take_clause(std::string_view word) {
+  bool taken = false;
+  if (!take_stand_in(word, taken) || taken) {
+    return taken;
+  }
   if (is_word(word, "TO")) {
     find_->range.has_end = true;
-    return take_operator(find_->range.end_operator) && take_key(find_->range.end_key);
+    if (!take_operator(find_->range.end_operator) || !take_values(end_key_)) {
+      return false;
+    }
+    find_->range.end_key = end_key_;
+    return true;
   }
   if (is_word(word, "REVERSE")) {
     find_->range.reverse = true;
@@ -172,7 +195,8 @@ bool RangeReader::take_clause(std::string_view word) {
     return take_count(find_->offset);
   }
   if (is_word(word, "EACH")) {
-    return take_count(find_->list.row_limit_per_key);
+    return take_count(find_->list.row_limit_per_key) &&
+           (find_->list.row_limit_per_key > 0 || refuse("-ERR EACH is at least 1"));
   }
   if (is_word(word, "IN") || is_word(word, "KEYS")) {
     return take_list(is_word(word, "KEYS"));
@@ -187,9 +211,15 @@ bool RangeReader::take_clause(std::string_view word) {
   return refuse(syntax_error);
 }
 
-bool RangeReader::finish_lists() {
+bool RangeReader::finish() {
   if (find_->list.row_limit_per_key > 0 && !find_->list.is_given) {
     return refuse("-ERR EACH is about the keys of IN or KEYS");
+  }
+  replace_stand_ins(key_);
+  replace_stand_ins(end_key_);
+  replace_stand_ins(list_);
+  for (Filter& filter : filters_.first(filter_count_)) {
+    replace_stand_ins({&filter.value, 1});
   }
   if (filter_count_ > 0) {
     find_->filters = filters_.first(filter_count_);

@@ -7,6 +7,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -35,6 +36,11 @@ class ArgumentReader {
   [[nodiscard]] bool take_count(uint64_t& count);
   /// How many there are, and the values.
   [[nodiscard]] bool take_values(std::span<Value>& values);
+  /// NULLS and NOW name a text that stands for NULL, or for the time of the command. `taken`: the word is one
+  /// of them.
+  [[nodiscard]] bool take_stand_in(std::string_view word, bool& taken);
+  /// What such a text stands for, in its place.
+  void replace_stand_ins(std::span<Value> values) const;
   [[nodiscard]] bool refuse(std::string_view line) {
     plan_.refuse(line);
     return false;
@@ -48,6 +54,10 @@ class ArgumentReader {
   const Arguments arguments_;
   Plan& plan_;
   size_t at_ = 0;
+
+ private:
+  std::optional<std::string_view> stands_for_null_;
+  std::optional<std::string_view> stands_for_now_;
 };
 
 /// A range of an index: the key, and clauses behind it.
@@ -60,7 +70,7 @@ class RangeReader : public ArgumentReader {
   [[nodiscard]] bool begin(size_t range_at);
   [[nodiscard]] bool take_clause(std::string_view word);
   /// Behind the last clause.
-  [[nodiscard]] bool finish_lists();
+  [[nodiscard]] bool finish();
 
   Find* find_ = nullptr;
   SelectionNames* names_ = nullptr;
@@ -68,10 +78,12 @@ class RangeReader : public ArgumentReader {
 
  private:
   [[nodiscard]] bool take_operator(KeyOperator& key_operator);
-  [[nodiscard]] bool take_key(std::span<const Value>& key);
   [[nodiscard]] bool take_filter(Mismatch mismatch);
   [[nodiscard]] bool take_list(bool holds_whole_keys);
 
+  std::span<Value> key_;
+  std::span<Value> end_key_;
+  std::span<Value> list_;
   // Room for as many as there can be.
   std::span<std::string_view> filter_columns_;
   std::span<Filter> filters_;

@@ -126,6 +126,7 @@ bool take_table_of_scan(const Scope& scope, std::string_view beginning, size_t n
     return false;
   }
   names->key_columns_first = true;
+  names->walked_in_steps = true;
   scan.names = names;
   const std::string_view parts[] = {names->database, names->table};
   scan.rows = joined(scope, parts, ".");
@@ -213,6 +214,7 @@ void plan_scan(const Scope& scope, Arguments arguments, Plan& plan) {
                                                   .lead = scan.lead,
                                                   .pattern = scan.pattern,
                                                   .is_of_table = scan.container == nullptr,
+                                                  .state = &scope.state,
                                                   .row_limit = scan.row_limit,
                                                   .unix_time_us = scope.now_us(),
                                                   .own_places = &scope.state.own_scan_places,

@@ -40,12 +40,28 @@ void ScanReply::row_ends() {
     }
     return;
   }
+  const bool names_container = needs_name(key);
   const size_t bytes = key.size();
   std::memmove(out().data() + row_begin_, key.data(), bytes);
   out().truncate(row_begin_ + bytes);
-  put_in_front(out(), row_begin_, '$', bytes);
+  if (names_container) {
+    out().append(shape_.rows);
+    out().append('.');
+    if (out().failed()) {
+      return;
+    }
+    char* const begin = out().data() + row_begin_;
+    std::rotate(begin, begin + bytes, out().data() + out().size());
+  }
+  put_in_front(out(), row_begin_, '$', out().size() - row_begin_);
   out().append(line_end);
   ++told_count_;
+}
+
+bool ScanReply::needs_name(std::string_view key) const {
+  size_t names_end = 0;
+  return !shape_.is_of_table && shape_.lead.empty() &&
+         (key.starts_with("@@") || names_row(*shape_.state, key, names_end));
 }
 
 void ScanReply::remember_place() {

@@ -10,6 +10,7 @@
 
 #include "wire/resp/reply.h"
 #include "wire/resp/scan_places.h"
+#include "wire/resp/state.h"
 
 namespace rowsocket::wire::resp {
 
@@ -20,6 +21,7 @@ class ScanReply final : public CommonReply {
     std::string_view lead = {};     ///< what a key has in front: `@@city.`, `shop.user:`
     std::string_view pattern = {};  ///< of keys that are told; empty = all
     bool is_of_table = false;       ///< keys are as those of rows, else as those of containers
+    const State* state = nullptr;   ///< says what a key without a lead means
     uint64_t row_limit = 0;         ///< of the find
     uint64_t unix_time_us = 0;
     ScanPlaces::Own* own_places = nullptr;
@@ -43,6 +45,8 @@ class ScanReply final : public CommonReply {
  private:
   [[nodiscard]] std::string_view column(size_t number) const;
   void remember_place();
+  /// Other commands would take such a key for another one: it has to name its container.
+  [[nodiscard]] bool needs_name(std::string_view key) const;
   /// The key stands behind its columns then. False if a column is NULL: no client can name such a key.
   [[nodiscard]] bool append_key();
 

@@ -70,6 +70,23 @@ TEST_F(ScanTest, a_container_is_named_by_the_pattern_and_its_first_key_parts_are
   EXPECT_EQ(words_of(next.range.end_key), "7");
 }
 
+TEST_F(ScanTest, a_key_that_means_another_one_alone_names_its_container) {
+  const auto told = [this](const char* key) {
+    return reply_of_keys(find_of({"SCAN", "0"}), {{Value(std::string_view(key))}});
+  };
+  EXPECT_THAT(told("a.b:c"), HasSubstr("\r\n$11\r\n@@all.a.b:c\r\n")) << "a row of a.b";
+  EXPECT_THAT(told("@@x"), HasSubstr("\r\n$9\r\n@@all.@@x\r\n")) << "a container x";
+  EXPECT_THAT(told("x:y"), HasSubstr("\r\n$3\r\nx:y\r\n"));
+  EXPECT_EQ(answer_to({"SELECT", "shop"}), "+OK\r\n");
+  EXPECT_THAT(told("x:y"), HasSubstr("\r\n$9\r\n@@all.x:y\r\n")) << "a row of shop.x";
+}
+
+TEST_F(ScanTest, a_pattern_is_about_the_key_without_the_name_of_its_container) {
+  const Find& find = find_of({"SCAN", "0", "MATCH", "*b:c"});
+  EXPECT_THAT(reply_of_keys(find, {{Value("a.b:c")}, {Value("@@x")}}),
+              HasSubstr("*1\r\n$11\r\n@@all.a.b:c\r\n"));
+}
+
 TEST_F(ScanTest, a_table_is_walked_by_its_primary_key_and_keys_are_told_as_hgetall_takes_them) {
   const Find& find = find_of({"SCAN", "0", "MATCH", "d.t:*"});
   EXPECT_EQ(find.selection.names->database, "d");

@@ -7,6 +7,7 @@
 #include <charconv>
 
 #include "wire/resp/commands.h"
+#include "wire/resp/glob.h"
 #include "wire/resp/version.h"
 
 namespace rowsocket::wire::resp {
@@ -20,17 +21,20 @@ void append_digits(Buffer& out, uint64_t number) {
 
 class InfoReply final : public CommonReply {
  public:
-  InfoReply(Buffer& out, const ServerFigures* figures, const Settings& settings, std::string_view section)
+  InfoReply(Buffer& out, const ServerFigures* figures, const Settings& settings, Arguments sections)
       : CommonReply(out, Form::values, 2, nullptr),
         figures_(figures),
         settings_(settings),
-        section_(section) {}
+        sections_(sections) {}
   void done() override;
 
  private:
   [[nodiscard]] bool wants(std::string_view section) const {
-    return section_.empty() || is_word(section_, section) || is_word(section_, "ALL") ||
-           is_word(section_, "DEFAULT") || is_word(section_, "EVERYTHING");
+    return sections_.empty() ||
+           std::any_of(sections_.begin(), sections_.end(), [section](std::string_view word) {
+             return is_word(word, section) || is_word(word, "ALL") || is_word(word, "DEFAULT") ||
+                    is_word(word, "EVERYTHING");
+           });
   }
   void line(std::string_view name, std::string_view value) {
     out().append(name);
@@ -47,7 +51,7 @@ class InfoReply final : public CommonReply {
 
   const ServerFigures* figures_;
   const Settings& settings_;
-  std::string_view section_;
+  Arguments sections_;
 };
 
 void InfoReply::done() {
@@ -65,9 +69,17 @@ void InfoReply::done() {
     line("connected_clients", figures_ == nullptr ? 0 : figures_->connections());
     line("maxclients", settings_.max_connections);
   }
+  if (wants("PERSISTENCE")) {
+    append_line(out(), "# Persistence");
+    line("loading", uint64_t{0});
+  }
   if (wants("REPLICATION")) {
     append_line(out(), "# Replication");
     line("role", "master");
+  }
+  if (wants("CLUSTER")) {
+    append_line(out(), "# Cluster");
+    line("cluster_enabled", uint64_t{0});
   }
   if (wants("KEYSPACE")) {
     append_line(out(), "# Keyspace");
@@ -108,30 +120,6 @@ constexpr Parameter parameters[] = {{"appendonly", "yes"},
                                     {"replica-read-only", "no"},
                                     {"save", ""}};
 
-/// `*` stands for any bytes; other signs for themselves.
-bool matches(std::string_view pattern, std::string_view name) {
-  while (!pattern.empty() && pattern.front() != '*') {
-    if (name.empty() || (pattern.front() | 0x20) != (name.front() | 0x20)) {
-      return false;
-    }
-    pattern.remove_prefix(1);
-    name.remove_prefix(1);
-  }
-  if (pattern.empty()) {
-    return name.empty();
-  }
-  const size_t rest = pattern.find_first_not_of('*');
-  if (rest == std::string_view::npos) {
-    return true;
-  }
-  for (; !name.empty(); name.remove_prefix(1)) {
-    if (name.starts_with(pattern[rest]) && matches(pattern.substr(rest), name)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 class ConfigReply final : public CommonReply {
  public:
   ConfigReply(Buffer& out, uint32_t version, Arguments patterns)
@@ -140,8 +128,9 @@ class ConfigReply final : public CommonReply {
     const size_t begin = out().size();
     uint64_t count = 0;
     for (const Parameter& parameter : parameters) {
-      if (std::any_of(patterns_.begin(), patterns_.end(),
-                      [&parameter](std::string_view pattern) { return matches(pattern, parameter.name); })) {
+      if (std::any_of(patterns_.begin(), patterns_.end(), [&parameter](std::string_view pattern) {
+            return matches_glob(parameter.name, pattern);
+          })) {
         append_text(out(), parameter.name);
         append_text(out(), parameter.value);
         ++count;
@@ -259,17 +248,22 @@ class TimeReply final : public CommonReply {
 }  // namespace
 
 void plan_info(const Scope& scope, Arguments arguments, Plan& plan) {
-  const std::string_view section = arguments.size() > 1 ? arguments[1] : std::string_view();
-  plan.stand_alone(
-      make_answer<InfoReply>(scope, false, scope.parsing.figures, scope.parsing.settings, section));
+  plan.stand_alone(make_answer<InfoReply>(scope, false, scope.parsing.figures, scope.parsing.settings,
+                                          arguments.subspan(1)));
 }
 
 void plan_config(const Scope& scope, Arguments arguments, Plan& plan) {
-  if (is_word(arguments[1], "GET") && arguments.size() > 2) {
-    plan.stand_alone(make_answer<ConfigReply>(scope, false, scope.version(), arguments.subspan(2)));
-  } else {
+  if (!is_word(arguments[1], "GET") || arguments.size() < 3) {
     plan.refuse("-ERR of CONFIG only GET is there: settings are the server's variables rowsocket_%");
+    return;
   }
+  const auto patterns = scope.arena().array<std::string_view>(arguments.size() - 2);
+  for (size_t number = 0; number < patterns.size(); ++number) {
+    patterns[number] = in_small_letters(scope, arguments[number + 2]);
+  }
+  plan.stand_alone(patterns.empty()
+                       ? nullptr
+                       : make_answer<ConfigReply>(scope, false, scope.version(), Arguments(patterns)));
 }
 
 void plan_command_command(const Scope& scope, Arguments arguments, Plan& plan) {

@@ -193,6 +193,7 @@ Request* make_exec(const Scope& scope) {
   auto* const group = make_request<Group, ExecReply>(scope, plan.requests(), state.collected_count);
   if (group != nullptr) {
     group->members = plan.requests();
+    group->must_change = plan.demands_changes();
     state.executes = true;
   }
   return group;

@@ -88,7 +88,7 @@ void plan_set_fields(const Scope& scope, Arguments arguments, std::string_view l
   }
   const size_t count = pairs.size() / 2;
   if (count > limits::value_count_max) {
-    plan.refuse("-ERR no table has so many columns");
+    plan.refuse(too_many_columns);
     return;
   }
   const auto columns = scope.arena().array<std::string_view>(count);
@@ -216,17 +216,16 @@ void plan_hincrbyfloat(const Scope& scope, Arguments arguments, Plan& plan) {
 
 namespace {
 
-/// Each column once, though the command may name it more often. Empty where memory is refused.
+/// Each column once, though the command may name it more often, in the order of their names. Empty where
+/// memory is refused.
 std::span<std::string_view> without_repeats(const Scope& scope, Arguments columns) {
   const auto once = scope.arena().array<std::string_view>(columns.size());
-  auto end = once.begin();
-  for (size_t number = 0; number < columns.size() && !once.empty(); ++number) {
-    const std::string_view column = columns[number];
-    if (std::none_of(once.begin(), end,
-                     [column](std::string_view other) { return is_same_column(column, other); })) {
-      *end++ = column;
-    }
+  if (once.empty()) {
+    return {};
   }
+  std::copy(columns.begin(), columns.end(), once.begin());
+  std::sort(once.begin(), once.end(), is_less_but_for_case);
+  const auto end = std::unique(once.begin(), once.end(), is_same_column);
   return once.first(static_cast<size_t>(end - once.begin()));
 }
 
@@ -237,7 +236,7 @@ void plan_hdel(const Scope& scope, Arguments arguments, Plan& plan) {
   Key key;
   std::string_view list;
   if (named.size() > limits::value_count_max) {
-    plan.refuse("-ERR no table has so many columns");
+    plan.refuse(too_many_columns);
     return;
   }
   const Arguments columns = without_repeats(scope, named);

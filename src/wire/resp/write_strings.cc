@@ -176,12 +176,6 @@ struct Pair {
   std::string_view value;
 };
 
-bool is_less_but_for_case(std::string_view one, std::string_view other) {
-  return std::lexicographical_compare(
-      one.begin(), one.end(), other.begin(), other.end(),
-      [](char left, char right) { return to_capital(left) < to_capital(right); });
-}
-
 /// All clients lock the rows of tables in the same order, so that two of them never wait for each other.
 /// Pairs of one table may be of one row, be they of two containers: they stay in the order of the command, so
 /// that the last one counts.

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Ranges: what stands for NULL and for the time, and how many columns there may be.
+#include <gmock/gmock.h>
+
+#include "wire/resp/parser_fixture.h"
+
+namespace rowsocket::wire::resp::test {
+namespace {
+
+using testing::HasSubstr;
+
+class RowsTest : public RespTest {};
+
+TEST_F(RowsTest, a_text_can_stand_for_null_wherever_a_range_has_values) {
+  const Find& find = find_of({"ROWS.FIND", "d.t", "a", ">=", "2", "1",     "-", "TO", "<", "1",     "-",
+                              "IN",        "1",   "2", "5",  "-", "WHERE", "c", "=",  "-", "NULLS", "-"});
+  EXPECT_EQ(words_of(find.range.key), "1 NULL");
+  EXPECT_EQ(words_of(find.range.end_key), "NULL");
+  EXPECT_EQ(words_of(find.list.values), "5 NULL");
+  EXPECT_TRUE(find.filters[0].value.is_null());
+}
+
+TEST_F(RowsTest, a_text_can_stand_for_the_time) {
+  const Find& find = find_of({"ROWS.CHANGE", "d.t", "<", "1", "now", "WHERE", "c", ">", "now", "SET", "a",
+                              "now", "APPEND", "b", "now", "NOW", "now"});
+  EXPECT_TRUE(find.range.key[0].is_now());
+  EXPECT_TRUE(find.filters[0].value.is_now());
+  EXPECT_TRUE(find.change.assignments[0].value.is_now());
+  EXPECT_EQ(find.change.assignments[1].value.view(), "now") << "no text is made longer by a time";
+}
+
+TEST_F(RowsTest, a_transaction_can_be_one_that_must_change_rows) {
+  const auto must_change = [this](Words change) {
+    answer_to({"MULTI"});
+    answer_to({"SET", "a", "1"});
+    EXPECT_EQ(answer_to(change), "+QUEUED\r\n");
+    const Parsed exec = parse(encoded({"EXEC"}));
+    EXPECT_EQ(exec.request->kind, RequestKind::group);
+    state.forget_collected();
+    return static_cast<const Group*>(exec.request)->must_change;
+  };
+  EXPECT_FALSE(must_change({"ROWS.CHANGE", "d.t", "=", "1", "7", "SET", "a", "1"}));
+  EXPECT_TRUE(must_change({"ROWS.CHANGE", "d.t", "=", "1", "7", "SET", "a", "1", "MUST"}));
+  EXPECT_TRUE(must_change({"ROWS.INSERT", "d.t", "a", "1", "7", "KEEP", "MUST"}));
+}
+
+TEST_F(RowsTest, columns_are_no_more_than_a_table_has) {
+  const std::string most = names(4096);
+  const std::string more = names(4097);
+  const std::string_view refusal = "-ERR no table has so many columns\r\n";
+  EXPECT_EQ(find_of({"ROWS.FIND", "d.t", most, "=", "1", "7", "NAMES"}).selection.names->columns, most);
+  EXPECT_EQ(answer_to({"ROWS.FIND", "d.t", more, "=", "1", "7", "NAMES"}), refusal);
+  EXPECT_EQ(answer_to({"ROWS.CHANGE", "d.t", "=", "1", "7", "DELETE", "RETURN", "BEFORE", more}), refusal);
+}
+
+TEST_F(RowsTest, rows_of_each_key_are_at_least_one) {
+  EXPECT_THAT(answer_to({"ROWS.FIND", "d.t", "a", "=", "1", "", "IN", "0", "1", "5", "EACH", "0"}),
+              HasSubstr("EACH is at least 1"));
+}
+
+}  // namespace
+}  // namespace rowsocket::wire::resp::test

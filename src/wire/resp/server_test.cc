@@ -1,0 +1,37 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// What clients ask of the server as a whole.
+#include <gmock/gmock.h>
+
+#include "wire/resp/parser_fixture.h"
+
+namespace rowsocket::wire::resp::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class ServerTest : public RespTest {};
+
+TEST_F(ServerTest, info_tells_the_sections_that_are_named) {
+  const std::string some = answer_to({"INFO", "server", "REPLICATION"});
+  EXPECT_THAT(some, HasSubstr("redis_version:"));
+  EXPECT_THAT(some, HasSubstr("role:master"));
+  EXPECT_THAT(some, Not(HasSubstr("# Clients")));
+  EXPECT_THAT(answer_to({"INFO"}), HasSubstr("# Clients"));
+  EXPECT_EQ(answer_to({"INFO", "nothing"}), "$0\r\n\r\n");
+}
+
+TEST_F(ServerTest, settings_are_found_by_patterns_without_regard_to_case) {
+  const std::string_view policy = "*2\r\n$16\r\nmaxmemory-policy\r\n$10\r\nnoeviction\r\n";
+  for (const std::string_view pattern : {"maxmemory-policy", "MAXMEMORY-POLICY", "max*POLICY", "m?xmemory-*",
+                                         "[a-m]axmemory-policy", "*-policy"}) {
+    EXPECT_EQ(answer_to({"CONFIG", "GET", pattern}), policy) << pattern;
+  }
+  EXPECT_EQ(answer_to({"CONFIG", "GET", "nosuch*", ""}), "*0\r\n");
+  EXPECT_THAT(answer_to({"CONFIG", "GET", "save", "maxmemory"}), HasSubstr("*4\r\n"));
+  EXPECT_THAT(answer_to({"CONFIG", "SET", "save", ""}), HasSubstr("-ERR of CONFIG only GET is there"));
+}
+
+}  // namespace
+}  // namespace rowsocket::wire::resp::test
