@@ -44,5 +44,8 @@ inline constexpr uint32_t login_user_bytes_max = 384;
 inline constexpr uint32_t login_password_bytes_max = 1024;
 /// What a plugin of the server may ask of a client, one question behind the other.
 inline constexpr uint32_t login_questions_max = 4;
+/// How often an account may double the 1,024 rounds that make a key of a password (parsec). So many take
+/// about a second.
+inline constexpr uint32_t login_round_doublings_max = 10;
 
 }  // namespace rowsocket::limits
