@@ -281,23 +281,53 @@ const Request* Turn::turned_away(const Request& request) {
   return refused;
 }
 
+/// The host may be busy with its accounts: another thread may take over the loop meanwhile.
+engine::Admittance Turn::admittance_of(const ClientConnection& connection) {
+  const net::Transport& transport = connection.stream.transport();
+  const engine::Entrance entrance{.is_unix = connection.is_unix, .tls = transport.portrait()};
+  open_to_take_over();
+  try {
+    const engine::Admittance admittance = session_.admittance_of(entrance);
+    close_to_take_over();
+    return admittance;
+  } catch (...) {
+    close_to_take_over();
+    throw;
+  }
+}
+
 /// A client that names no account comes in with the first request that the anonymous account may ask: it has
 /// come as this account wants it, and takes a seat of it. False where the account has too many. What asks for
-/// no table is then refused alone, in the place of `request`: behind it the client may log in.
+/// no table is then refused alone, in the place of `request`: behind it the client may log in. False, too,
+/// where the loop is another thread's by now, as are the accounts: the host is asked again.
 bool Turn::is_welcome(ClientConnection& connection, const Request*& request) {
   if (connection.membership.seat.load() != nullptr || connection.membership.allotment == nullptr) [[likely]] {
     return true;
   }
-  if (is_patient_ || is_for_anybody(*request) || !connection.client.account.may_read(*settings_)) {
+  if (is_patient_ || is_for_anybody(*request)) {
     return true;
   }
-  const net::Transport& transport = connection.stream.transport();
-  if (!session_.admits({.is_unix = connection.is_unix, .tls = transport.portrait()})) {
-    connection.client.account.set_barred(true);
-    connection.shown.account = connection.client.account.shown_number();
-    note(connection, LogLevel::warning,
-         "comes without the TLS, or the certificate, that rowsocket_anonymous_account asks for: it may do "
-         "nothing");
+  exec::Account& account = connection.client.account;
+  if (std::exchange(connection.membership.is_asked_again, false)) {
+    account.set_barred(false);
+  }
+  if (!account.may_read(*settings_)) {
+    return true;
+  }
+  const engine::Admittance admittance = admittance_of(connection);
+  if (is_adrift_) [[unlikely]] {
+    connection.state = State::cut;
+    return false;
+  }
+  if (admittance != engine::Admittance::granted) {
+    account.set_barred(true);
+    connection.membership.is_asked_again = admittance == engine::Admittance::unknown;
+    connection.shown.account = account.shown_number();
+    if (admittance == engine::Admittance::refused) {
+      note(connection, LogLevel::warning,
+           "comes without the TLS, or the certificate, that rowsocket_anonymous_account asks for: it may do "
+           "nothing");
+    }
     return true;
   }
   if (connection.membership.allotment->let_in(connection, settings_->account_connections_max)) {
@@ -328,15 +358,9 @@ bool Turn::is_held_back(ClientConnection& connection, const Request& request) {
 /// False if the connection waits for a lock.
 bool Turn::execute(ClientConnection& connection, const Request& request) {
   const size_t reply_begin = connection.stream.output().size();
-  const bool hands_over = token_ != nullptr && !is_patient_;
-  if (hands_over) {
-    was_settled_ = executor_.nothing_staged();
-    ticket_ = token_->enter(was_settled_);
-  }
+  open_to_take_over();
   const exec::Executed executed = executor_.execute(connection.client, request, connection.parsed_bytes);
-  if (hands_over && !token_->leave(std::exchange(ticket_, 0))) [[unlikely]] {
-    is_adrift_ = true;
-  }
+  close_to_take_over();
   if (executed == exec::Executed::parked) {
     return false;
   }
@@ -351,6 +375,20 @@ bool Turn::execute(ClientConnection& connection, const Request& request) {
   ++requests_;
   reply_bytes_ += connection.stream.output().size() - reply_begin;
   return true;
+}
+
+/// From here to `close_to_take_over` another thread may take over the loop.
+void Turn::open_to_take_over() {
+  if (token_ != nullptr && !is_patient_) {
+    was_settled_ = executor_.nothing_staged();
+    ticket_ = token_->enter(was_settled_);
+  }
+}
+
+void Turn::close_to_take_over() {
+  if (ticket_ != 0 && !token_->leave(std::exchange(ticket_, 0))) [[unlikely]] {
+    is_adrift_ = true;
+  }
 }
 
 /// In the middle of a request. Who takes the loop from now on takes the other connections with it: their

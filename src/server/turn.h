@@ -110,10 +110,13 @@ class Turn {
   [[nodiscard]] bool execute_next(ClientConnection& connection, std::string_view input,
                                   const Parsing& parsing);
   [[nodiscard]] bool waits_for_login(ClientConnection& connection, const Request& request);
+  [[nodiscard]] engine::Admittance admittance_of(const ClientConnection& connection);
   [[nodiscard]] const Request* turned_away(const Request& request);
   [[nodiscard]] bool is_welcome(ClientConnection& connection, const Request*& request);
   [[nodiscard]] bool is_held_back(ClientConnection& connection, const Request& request);
   [[nodiscard]] bool execute(ClientConnection& connection, const Request& request);
+  void open_to_take_over();
+  void close_to_take_over();
   void note_settled();
 
   engine::Session& session_;
