@@ -13,6 +13,8 @@ namespace rowsocket::limits {
 inline constexpr uint32_t login_threads = 8;
 inline constexpr uint32_t login_threads_for_unproven = 6;
 inline constexpr uint32_t login_threads_for_strange = 4;
+/// Logins of others that may come before those of a lane, while it waits.
+inline constexpr uint32_t login_lane_passed_over_max = 8;
 /// Guesses at one account from one address: so many at once, and then one per interval.
 inline constexpr uint32_t guesses_at_once = 5;
 inline constexpr uint32_t guess_interval_ms = 1000;
