@@ -46,6 +46,13 @@ struct Entrance {
   std::shared_ptr<ssl_st> tls = {};
 };
 
+/// Whether a client may come in that names no account.
+enum class Admittance : uint8_t {
+  granted,
+  refused,  ///< it came in a way that the account forbids
+  unknown   ///< the account is not there now
+};
+
 /// Logs clients in, on the thread that made it. It may block for long: for names of hosts, for other
 /// services.
 class Authenticator {

@@ -267,9 +267,9 @@ class Session {
   virtual void set_activity(std::string_view activity) = 0;
   /// Where the host wants to know of the requests of the turn that begins; else nullptr.
   [[nodiscard]] virtual Trail* trail() { return nullptr; }
-  /// A client that names no account sends its first request: may it come in, having come so? May throw
-  /// std::bad_alloc.
-  [[nodiscard]] virtual bool admits(const Entrance&) { return true; }
+  /// A client that names no account sends its first request: may it come in, having come so? May wait for
+  /// the host. May throw std::bad_alloc.
+  [[nodiscard]] virtual Admittance admittance_of(const Entrance&) { return Admittance::granted; }
   /// Whether the account, by its number, is there (still): asked where nothing is done as that account.
   [[nodiscard]] virtual bool has_account(uint64_t) { return true; }
   /// A client has sent a wrong secret, from this numeric address (empty: through a unix socket).

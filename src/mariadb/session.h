@@ -123,8 +123,8 @@ class Session final : public engine::Session {
   [[nodiscard]] uint64_t host_thread() const override { return thd_->thread_id; }
   void set_activity(std::string_view activity) override { activity_.set(activity); }
   [[nodiscard]] engine::Trail* trail() override { return trail_.if_wanted(); }
-  [[nodiscard]] bool admits(const engine::Entrance& entrance) override {
-    return threshold_.is_crossed_by(entrance);
+  [[nodiscard]] engine::Admittance admittance_of(const engine::Entrance& entrance) override {
+    return threshold_.admittance_of(entrance);
   }
   [[nodiscard]] bool has_account(uint64_t number) override {
     const std::shared_ptr<const Account> account = Accounts::all().find(number);

@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "mariadb/ed25519.h"
+#include "mariadb/parsec.h"
 #include "mariadb/sql_client.h"
 
 namespace rowsocket::mariadb {
@@ -146,6 +147,7 @@ void SqlClient::switch_plugin(std::string_view payload) {
     return;
   }
   plugin_ = payload.substr(0, name_end);
+  scramble_.clear();
   answer(payload.substr(name_end + 1));
 }
 
@@ -158,7 +160,7 @@ void SqlClient::answer(std::string_view data) {
   send(text);
 }
 
-bool SqlClient::find_answer(std::string_view data, std::string& answer) const {
+bool SqlClient::find_answer(std::string_view data, std::string& answer) {
   if (plugin_ == "mysql_native_password") {
     if (data.size() < SCRAMBLE_LENGTH) {
       return false;
@@ -169,11 +171,23 @@ bool SqlClient::find_answer(std::string_view data, std::string& answer) const {
   if (plugin_ == "client_ed25519") {
     return sign_ed25519(password_, data, answer);
   }
+  if (plugin_ == "parsec") {
+    return find_answer_of_parsec(data, answer);
+  }
   if (plugin_ == "dialog" || plugin_ == "mysql_clear_password") {
     answer = with_nul(password_);
     return true;
   }
   return false;
+}
+
+/// The server sends its scramble. An empty answer has it send the account's salt.
+bool SqlClient::find_answer_of_parsec(std::string_view data, std::string& answer) {
+  if (scramble_.empty()) {
+    scramble_ = data;
+    return true;
+  }
+  return sign_parsec(password_, data, scramble_, answer);
 }
 
 void SqlClient::send(std::string_view payload) {

@@ -12,8 +12,8 @@
 //          ◄─── answer ──────────────────────────── │
 //          ──── ok, or an error ──────────────────► │
 //
-// Knows mysql_native_password, client_ed25519, dialog, mysql_clear_password, and plugins that ask nothing.
-// Where the server asks for anything else the stream ends, and the login with it.
+// Knows mysql_native_password, client_ed25519, parsec, dialog, mysql_clear_password, and plugins that ask
+// nothing. Where the server asks for anything else the stream ends, and the login with it.
 //
 // Every length here is the server's own; it is checked nevertheless. May throw std::bad_alloc. One thread.
 #pragma once
@@ -44,12 +44,14 @@ class SqlClient {
   void greeting(std::string_view payload);
   void switch_plugin(std::string_view payload);
   void answer(std::string_view data);
-  [[nodiscard]] bool find_answer(std::string_view data, std::string& answer) const;
+  [[nodiscard]] bool find_answer(std::string_view data, std::string& answer);
+  [[nodiscard]] bool find_answer_of_parsec(std::string_view data, std::string& answer);
   void send(std::string_view payload);
 
   std::string_view user_;
   std::string_view password_;
   std::string plugin_;
+  std::string scramble_;  ///< of parsec: the server's, until it has told the salt
   std::string received_;
   std::string to_send_;
   size_t sent_bytes_ = 0;

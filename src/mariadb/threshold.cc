@@ -48,7 +48,8 @@ class TextTaker final : public Protocol_text {
   std::string text_;
 };
 
-/// Nothing where there is no such account. `context` is that account meanwhile: other threads may read it.
+/// Nothing where there is no such account, or it cannot be told. `context` is that account meanwhile: other
+/// threads may read it.
 std::optional<std::string> create_user_text(THD* thd, Security_context& context, const AccountNames& names) {
   strmake_buf(context.priv_user, names.priv_user.c_str());
   strmake_buf(context.priv_host, names.priv_host.c_str());
@@ -194,19 +195,21 @@ std::optional<Requirement> requirement_of(std::string_view create_user) {
   return is_rest(text) ? std::optional(requirement) : std::nullopt;
 }
 
-bool Threshold::is_crossed_by(const engine::Entrance& entrance) {
+engine::Admittance Threshold::admittance_of(const engine::Entrance& entrance) {
+  using engine::Admittance;
   const std::shared_ptr<const Account> account = Accounts::all().find(engine::anonymous_account);
   if (account == nullptr) {
-    return true;  // it may do nothing anyway
+    return Admittance::unknown;
   }
   context_.user = thd_->main_security_ctx.user;
   context_.host_or_ip = thd_->main_security_ctx.host_or_ip;
   const std::optional<std::string> text = create_user_text(thd_, context_, account->names);
   if (!text.has_value()) {
-    return true;
+    return Admittance::unknown;
   }
   const std::optional<Requirement> requirement = requirement_of(*text);
-  return requirement.has_value() && meets(entrance, *requirement);
+  const bool may_come = requirement.has_value() && meets(entrance, *requirement);
+  return may_come ? Admittance::granted : Admittance::refused;
 }
 
 }  // namespace rowsocket::mariadb

@@ -31,8 +31,8 @@ class Threshold {
  public:
   explicit Threshold(THD* thd) : thd_(thd) { context_.init(); }
 
-  /// The client that came so may act as the anonymous account. May throw std::bad_alloc.
-  [[nodiscard]] bool is_crossed_by(const engine::Entrance& entrance);
+  /// Whether the client that came so may act as the anonymous account. May throw std::bad_alloc.
+  [[nodiscard]] engine::Admittance admittance_of(const engine::Entrance& entrance);
 
  private:
   THD* thd_;

@@ -312,6 +312,29 @@ TEST_F(AccountConnections, clients_without_an_account_are_of_whom_the_variable_n
   EXPECT_EQ(account_loads_.of("other@localhost")->seat_count(), 1u);
 }
 
+// ---- who is let in
+
+class Admission : public TurnLoopTest {
+ protected:
+  void admit_as(engine::Admittance admittance) {
+    engine_.admit_by([admittance] { return admittance; });
+  }
+  static constexpr std::string_view unauthenticated = "3\t1\tunauth\n";
+};
+
+TEST_F(Admission, who_came_while_the_account_was_not_there_is_asked_about_when_it_is) {
+  TestClient one = connect();
+  TestClient other = connect();
+  admit_as(engine::Admittance::unknown);
+  EXPECT_EQ(ask(one, open_items), unauthenticated);
+  EXPECT_EQ(ask(other, open_items), unauthenticated);
+  admit_as(engine::Admittance::refused);
+  EXPECT_EQ(ask(one, open_items), unauthenticated);
+  admit_as(engine::Admittance::granted);
+  EXPECT_EQ(ask(one, open_items), unauthenticated) << "who was refused comes again";
+  EXPECT_EQ(ask(other, open_items), ok);
+}
+
 // ---- several accounts, several workers
 
 class AccountLimits : public ServerTest {

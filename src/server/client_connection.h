@@ -62,6 +62,7 @@ struct ClientConnection final : exec::Presence, Holder {
     uint32_t place_count = 0;  ///< requests that it may have under way
     uint32_t asked_count = 0;  ///< of these, those that it has asked in this turn
     bool is_held_back = false;
+    bool is_asked_again = false;               ///< it was refused since the anonymous account was not there
     ClientConnection* waits_before = nullptr;  ///< while it is held back: its neighbours in the queue
     ClientConnection* waits_behind = nullptr;
   };

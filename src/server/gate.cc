@@ -2,6 +2,7 @@
 #include "server/gate.h"
 
 #include <new>
+#include <utility>
 
 #include "server/allotments.h"
 
@@ -45,32 +46,56 @@ bool Gate::lets_pass_after_questions(ClientConnection& connection, const Request
 }
 
 bool Gate::waits_for_login(ClientConnection& connection, const Request& request, const Settings& settings) {
-  if (request.kind != RequestKind::authenticate || desk_ == nullptr) [[likely]] {
+  if (request.kind != RequestKind::authenticate || turn_.desk == nullptr) [[likely]] {
     return false;
   }
-  return !desk_->is_ready(connection, static_cast<const Authenticate&>(request), settings);
+  return !turn_.desk->is_ready(connection, static_cast<const Authenticate&>(request), settings);
 }
 
-/// False: the account has too many connections, and this one's stream ends. A request that asks for no table
-/// is refused alone then: behind it the client may log in.
+/// False: the account has too many connections, and this one's stream ends. False, too, where the loop is
+/// another thread's by now, as are the accounts: the host is asked again.
 bool Gate::lets_in(ClientConnection& connection, const Request*& request, const Settings& settings) {
-  Allotment* const allotment = connection.membership.allotment;
-  if (connection.membership.seat.load() != nullptr || allotment == nullptr) [[likely]] {
+  if (connection.membership.seat.load() != nullptr || connection.membership.allotment == nullptr) [[likely]] {
     return true;
   }
-  if (is_for_anybody(*request) || !connection.client.account.may_read(settings)) {
+  exec::Account& account = connection.client.account;
+  if (is_for_anybody(*request)) {
     return true;
   }
-  const net::Transport& transport = connection.stream.transport();
-  if (!session_.admits({.is_unix = connection.is_unix, .tls = transport.portrait()})) {
-    connection.client.account.set_barred(true);
-    connection.shown.account = connection.client.account.shown_number();
+  if (std::exchange(connection.membership.is_asked_again, false)) {
+    account.set_barred(false);
+  }
+  if (!account.may_read(settings)) {
+    return true;
+  }
+  const engine::Admittance admittance = admittance_of(connection);
+  if (turn_.hold.is_adrift()) [[unlikely]] {
+    connection.state = State::cut;
+    return false;
+  }
+  if (admittance == engine::Admittance::granted) {
+    return takes_seat(connection, request, settings);
+  }
+  account.set_barred(true);
+  connection.membership.is_asked_again = admittance == engine::Admittance::unknown;
+  connection.shown.account = account.shown_number();
+  if (admittance == engine::Admittance::refused) {
     connection.set_note(LogLevel::warning,
                         "comes without the TLS, or the certificate, that rowsocket_anonymous_account asks "
                         "for: it may do nothing");
-    return true;
   }
-  if (allotment->let_in(connection, settings.account_connections_max)) {
+  return true;
+}
+
+engine::Admittance Gate::admittance_of(const ClientConnection& connection) {
+  const net::Transport& transport = connection.stream.transport();
+  const LoopHold::Entered entered(turn_.hold, turn_.executor.nothing_staged());
+  return turn_.session.admittance_of({.is_unix = connection.is_unix, .tls = transport.portrait()});
+}
+
+/// A request that asks for no table is refused alone where there is no seat: behind it the client may log in.
+bool Gate::takes_seat(ClientConnection& connection, const Request*& request, const Settings& settings) {
+  if (connection.membership.allotment->let_in(connection, settings.account_connections_max)) {
     connection.shown.account = connection.client.account.shown_number();
     return true;
   }
@@ -79,14 +104,14 @@ bool Gate::lets_in(ClientConnection& connection, const Request*& request, const 
     request = refused_before_login(*request);
     return true;
   }
-  counters_.add(Counter::account_connections_refused);
+  turn_.counters.add(Counter::account_connections_refused);
   connection.end_stream(too_many);
   return false;
 }
 
 /// In the place of a request: the answer that its client has not logged in. May throw std::bad_alloc.
 const Request* Gate::refused_before_login(const Request& request) {
-  auto* const refused = arena_.make<Request>();
+  auto* const refused = turn_.arena.make<Request>();
   if (refused == nullptr) {
     throw std::bad_alloc();
   }

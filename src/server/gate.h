@@ -11,24 +11,36 @@
 // A request that waits is parsed again in a later turn. What a request may do once it is executed is decided
 // in src/exec.
 //
+// The host may be busy with its accounts when it is asked for the second. So another thread may take over the
+// loop meanwhile, as while a request is executed.
+//
 // One turn's, on its thread. Allocates in the turn's arena only.
 #pragma once
 
 #include "base/arena.h"
 #include "engine/engine.h"
+#include "exec/executor.h"
 #include "request/counters.h"
 #include "request/request.h"
 #include "request/settings.h"
 #include "server/client_connection.h"
 #include "server/logins.h"
+#include "server/loop_token.h"
 
 namespace rowsocket::server {
 
 class Gate {
  public:
-  /// All outlive it. `desk`: of the loop; nullptr: every login is refused.
-  Gate(engine::Session& session, Counters& counters, LoginDesk* desk, Arena& arena)
-      : session_(session), counters_(counters), desk_(desk), arena_(arena) {}
+  /// What a turn has, and what outlives the gate.
+  struct Surroundings {
+    engine::Session& session;
+    Counters& counters;
+    LoginDesk* desk;  ///< of the loop; nullptr: every login is refused
+    Arena& arena;
+    const exec::Executor& executor;
+    LoopHold& hold;
+  };
+  explicit Gate(const Surroundings& surroundings) : turn_(surroundings) {}
 
   /// True if `request` is to be executed now; it may have become another one, which is refused in its place.
   /// False: the connection's state says what it waits for, or that its stream ends. `has_entered`: the
@@ -47,14 +59,14 @@ class Gate {
   [[nodiscard]] bool waits_for_login(ClientConnection& connection, const Request& request,
                                      const Settings& settings);
   [[nodiscard]] bool lets_in(ClientConnection& connection, const Request*& request, const Settings& settings);
+  [[nodiscard]] engine::Admittance admittance_of(const ClientConnection& connection);
+  [[nodiscard]] bool takes_seat(ClientConnection& connection, const Request*& request,
+                                const Settings& settings);
   [[nodiscard]] const Request* refused_before_login(const Request& request);
   [[nodiscard]] static bool is_held_back(ClientConnection& connection, const Request& request,
                                          const Settings& settings);
 
-  engine::Session& session_;
-  Counters& counters_;
-  LoginDesk* desk_;
-  Arena& arena_;
+  const Surroundings turn_;
 };
 
 }  // namespace rowsocket::server

@@ -247,6 +247,28 @@ TEST_F(HandOverTest, a_connection_that_is_away_is_not_idle) {
   EXPECT_EQ(stuck.received(), pen);
 }
 
+TEST_F(HandOverTest, others_are_served_while_the_host_does_not_say_who_may_come_in) {
+  TestClient stuck = connect();
+  TestClient other = connect_with_items();
+  std::string meanwhile;
+  engine_.admit_by([&] {
+    engine_.admit_by(nullptr);
+    const LoopToken::Ticket ticket = loop_->token().seen();
+    EXPECT_TRUE(loop_->token().take(ticket));
+    loop_->take_over(*stand_in_, ticket);
+    other.send(find_ink);
+    stand_in_turn();
+    meanwhile = other.received();
+    return engine::Admittance::granted;
+  });
+  stuck.send(std::string(open_items).append(find_pen));
+  run_adrift();
+  EXPECT_EQ(meanwhile, ink);
+  stand_in_turn();
+  EXPECT_EQ(stuck.received(), std::string(ok).append(pen));
+  EXPECT_EQ(count(Counter::hand_overs), 1u);
+}
+
 TEST_F(HandOverTest, what_parks_in_a_turn_that_is_taken_over_is_tried_again) {
   engine_.create_table("shop.busy",
                        {.columns = {engine::memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}});

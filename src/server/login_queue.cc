@@ -97,12 +97,38 @@ LoginQueue::Try LoginQueue::pick(uint64_t now_ms, uint64_t& next_at_ms) {
     next_at_ms = std::min(next_at_ms, all_at_ms);
     return {};
   }
+  if (Try found = pick_from_passed_over(now_ms, next_at_ms); found.login != nullptr) {
+    return found;
+  }
   for (const Lane lane : {Lane::proven, Lane::plausible, Lane::strange}) {
+    if (Try found = pick_from(lane, now_ms, next_at_ms); found.login != nullptr) {
+      note_passed_over(lane);
+      return found;
+    }
+  }
+  return {};
+}
+
+/// Where nobody of such a lane may be tried now, it is not asked again at once.
+LoginQueue::Try LoginQueue::pick_from_passed_over(uint64_t now_ms, uint64_t& next_at_ms) {
+  for (const Lane lane : {Lane::plausible, Lane::strange}) {
+    uint32_t& count = passed_over_[static_cast<size_t>(lane)];
+    if (count < limits::login_lane_passed_over_max) {
+      continue;
+    }
+    count = 0;
     if (Try found = pick_from(lane, now_ms, next_at_ms); found.login != nullptr) {
       return found;
     }
   }
   return {};
+}
+
+void LoginQueue::note_passed_over(Lane chosen) {
+  for (const Lane lane : {Lane::plausible, Lane::strange}) {
+    uint32_t& count = passed_over_[static_cast<size_t>(lane)];
+    count = lane > chosen && !round(lane).empty() ? count + 1 : 0;
+  }
 }
 
 /// A claim may stand in a lane that it has no right to any more, or that is too low for it by now.

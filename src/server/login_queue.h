@@ -10,7 +10,8 @@
 //   strange ...... all others
 //
 // A flood of guesses is strange, so it delays itself. Strange and plausible logins never have all threads at
-// a time: one that waits for a name server, or for PAM, holds up no proven one.
+// a time: one that waits for a name server, or for PAM, holds up no proven one. Nor does a flood of right
+// logins keep the others out: a lane that was passed over a few times comes first once.
 //
 // No login waits for ever: what is overdue is refused untried. What is remembered of one party is bounded:
 // claims that are not proven, and claims that are, of which the one that was used least recently gives way.
@@ -89,6 +90,8 @@ class LoginQueue {
   [[nodiscard]] static Lane lane_of(const Claim& claim, uint64_t now_ms);
   [[nodiscard]] uint64_t next_at_ms_of(const Claim& claim, Lane lane, uint64_t now_ms) const;
   [[nodiscard]] bool has_thread_for(Lane lane) const;
+  [[nodiscard]] Try pick_from_passed_over(uint64_t now_ms, uint64_t& next_at_ms);
+  void note_passed_over(Lane chosen);
   [[nodiscard]] Try pick_from(Lane lane, uint64_t now_ms, uint64_t& next_at_ms);
   [[nodiscard]] Claim* claim_of(const std::string& party, const std::string& user, uint64_t now_ms);
   [[nodiscard]] Round& round(Lane lane) { return rounds_[static_cast<size_t>(lane)]; }
@@ -102,6 +105,7 @@ class LoginQueue {
   std::unordered_map<std::string, Claim> claims_;           ///< by party and user
   std::array<Round, 3> rounds_;                             ///< claims with a login that waits
   std::array<uint32_t, 3> under_way_{};
+  std::array<uint32_t, 3> passed_over_{};  ///< how often in a row, while a claim waited
   Guesses all_guesses_{{limits::all_guesses_at_once, limits::all_guess_interval_ms}};
   uint64_t forget_at_ms_ = 0;
   uint64_t overdue_at_ms_ = 0;

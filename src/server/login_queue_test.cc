@@ -135,6 +135,22 @@ TEST_F(LoginQueueTest, strangers_never_have_all_threads) {
   EXPECT_EQ(pick().lane, Lane::proven);
 }
 
+TEST_F(LoginQueueTest, a_flood_of_right_logins_keeps_no_newcomer_out) {
+  log_in("host", "app");
+  log_in("other", "known");
+  EXPECT_TRUE(add("host", "known"));
+  EXPECT_TRUE(add("host", "new"));
+  std::vector<std::string> newcomers;
+  for (uint32_t number = 0; number < 3 * limits::login_lane_passed_over_max; ++number) {
+    EXPECT_TRUE(add("host", "app"));
+    EXPECT_TRUE(try_next(Outcome::right));
+    if (user_ != "app") {
+      newcomers.push_back(user_);
+    }
+  }
+  EXPECT_EQ(newcomers, (std::vector<std::string>{"known", "new"}));
+}
+
 TEST_F(LoginQueueTest, all_guesses_together_are_bounded) {
   int tried = 0;
   for (int i = 0; i < 1000; ++i) {

@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "base/limits.h"
+#include "exec/readable.h"
 #include "net/transport.h"
 #include "server/client_connection.h"
 #include "server/thread.h"
@@ -271,8 +272,10 @@ std::shared_ptr<Login> LoginDesk::begin(ClientConnection& connection, const Auth
   // A password crosses no network in clear text.
   const bool is_exposed = peer.place == net::Peer::Place::network &&
                           !connection.stream.transport().is_encrypted() && request.password.size > 0;
+  // The host writes the name into its logs as it is.
   if (is_exposed || request.user.size > limits::login_user_bytes_max ||
-      request.password.size > limits::login_password_bytes_max) {
+      request.password.size > limits::login_password_bytes_max ||
+      !exec::is_line_of_text(request.user.view())) {
     logins_->count_untried();
     if (is_exposed) {
       connection.set_note(LogLevel::warning,

@@ -63,6 +63,17 @@ TEST_F(LoginsTest, who_has_not_logged_in_may_do_nothing) {
   EXPECT_EQ(client.ask(find_pen), pen);
 }
 
+TEST_F(LoginsTest, a_name_that_is_no_line_of_text_is_not_tried) {
+  start();
+  TestClient client = writer();
+  for (const std::string_view name : {"app\x01\x4A", "app\x01\x4D", "\x1B[2J", "app\x7F", "\xFF"}) {
+    EXPECT_EQ(client.ask("A\t2\t" + std::string(name) + "\tright\n"), unauthenticated) << name;
+  }
+  EXPECT_EQ(tried_, 0);
+  EXPECT_EQ(server_.counter(Counter::logins_untried), 5u);
+  EXPECT_EQ(client.ask("A\t2\tann grün\tright\n"), ok);
+}
+
 TEST_F(LoginsTest, a_refusal_takes_back_what_an_earlier_login_gave) {
   start();
   TestClient client = writer();

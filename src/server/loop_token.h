@@ -69,6 +69,17 @@ class LoopHold {
       is_adrift_ = true;
     }
   }
+  /// The same for as long as it is there, for what a thread does that is no request.
+  class Entered {
+   public:
+    Entered(LoopHold& hold, bool is_settled) : hold_(hold) { hold_.enter(is_settled); }
+    ~Entered() { hold_.leave(); }
+    Entered(const Entered&) = delete;
+    Entered& operator=(const Entered&) = delete;
+
+   private:
+    LoopHold& hold_;
+  };
   /// In the middle of a request: all earlier replies are final now. A thread that takes the loop from here on
   /// takes their connections with it: they need not wait for what this request waits for.
   void note_settled() {

@@ -45,7 +45,12 @@ Turn::Turn(const Surroundings& surroundings, std::shared_ptr<const Settings> set
       executor_(session_, counters_, settings_, clock_,
                 {.takes_long = surroundings.takes_long, .settled = [this] { hold_.note_settled(); }},
                 surroundings.ledger),
-      gate_(session_, counters_, surroundings.desk, arena_),
+      gate_({.session = session_,
+             .counters = counters_,
+             .desk = surroundings.desk,
+             .arena = arena_,
+             .executor = executor_,
+             .hold = hold_}),
       numbers_(surroundings.numbers) {}
 
 void Turn::use_settings(const std::shared_ptr<const Settings>& settings) {

@@ -172,6 +172,26 @@ def test_ed25519(closed_server: RowSocketServer) -> None:
         closed_server.sql("UNINSTALL SONAME 'auth_ed25519'")
 
 
+def test_parsec(closed_server: RowSocketServer) -> None:
+    if not (closed_server.tree.plugins / "auth_parsec.so").exists():
+        pytest.skip("the server is older than parsec")
+    closed_server.sql("INSTALL SONAME 'auth_parsec'")
+    try:
+        for password in (PASSWORD, "x", "p" * 200):
+            parsec = f"parsec USING PASSWORD('{password}')"
+            native = "mysql_native_password USING PASSWORD('y')"
+            for plugins in (parsec, f"unix_socket OR {parsec}", f"{native} OR {parsec}"):
+                identified = f"IDENTIFIED VIA {plugins}"
+                with account(closed_server, "app@localhost", identified, ["SELECT ON d.t"]):
+                    with client(closed_server, "app", password) as connection:
+                        assert read_row(connection) == ROW
+                    with closed_server.raw("write") as connection:
+                        assert log_in(connection, "app", password + "x") == UNAUTHENTICATED
+                        assert log_in(connection, "app", "") == UNAUTHENTICATED
+    finally:
+        closed_server.sql("UNINSTALL SONAME 'auth_parsec'")
+
+
 @pytest.fixture
 def pam_service(closed_server: RowSocketServer, tmp_path: Path) -> Iterator[str]:
     """A service of PAM for which PASSWORD is right, whoever says it; the server asks PAM."""

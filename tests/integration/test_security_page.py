@@ -24,14 +24,11 @@ def wire(line: str) -> bytes:
     return line[2:].replace("⇥", "\t").replace("␊", "\n").encode()
 
 
-def converse(server: RowSocketServer, text: str) -> None:
-    """One connection asks what stands behind `>`, and is told what stands behind `<`."""
-    with server.raw("write") as connection:
-        for line in text.strip().splitlines():
-            if line.startswith(">"):
-                connection.send(wire(line))
-            else:
-                assert connection.line() + b"\n" == wire(line), line
+def converse(server: RowSocketServer, text: str, ask: str) -> None:
+    """Whoever pastes it behind `ask` is shown what stands behind `<`."""
+    script = ask.replace("9999", str(server.write_port)) + f"ask <<'END'\n{text}END\n"
+    received = b"".join(wire(line) for line in text.splitlines() if line.startswith("<"))
+    assert in_shell(script, {}).encode() == received
 
 
 def blocks_of(text: str) -> list[tuple[str, str]]:
@@ -49,11 +46,14 @@ def test_the_page_does_what_it_says(start: Start) -> None:
     server = start(RowSocketServer, {"loose-rowsocket-anonymous-account": ""})
     blocks = blocks_of(PAGE.read_text().replace(tls_section(), ""))
     assert len(blocks) > 8
+    ask = ""
     for language, text in blocks:
         if language == "sql":
             execute(server, text)
+        elif language == "sh":
+            ask = text
         else:
-            converse(server, text)
+            converse(server, text, ask)
 
 
 def tls_section() -> str:
@@ -83,8 +83,9 @@ def options_of(text: str) -> dict[str, str | int | None]:
 
 
 def test_the_section_of_tls_does_what_it_says(start: Start, tmp_path: Path) -> None:
-    """Its folder and its host are others here; where it names no port, the test names one."""
+    """Its folder, its host and the server's user are others here; where it names no port, the test does."""
     section = tls_section().replace("/etc/mysql/tls", str(tmp_path)).replace("db.example.org", "localhost")
+    section = section.replace("chown mysql ", f"chown {os.geteuid()} ")
     (_, certificate), (_, options), (_, sql), *rest = blocks_of(section)
     in_shell(certificate, {})
     server = start(RowSocketServer, {"loose-rowsocket-anonymous-account": "", **options_of(options)})

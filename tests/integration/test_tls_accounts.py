@@ -283,6 +283,21 @@ def test_who_is_not_let_in_may_log_in(guest: RowSocketServer) -> None:
         assert not is_served(connection)
 
 
+def test_who_came_before_there_was_an_anonymous_account_is_asked_how_he_came(
+    guarded: RowSocketServer, authority: Authority
+) -> None:
+    guarded.sql("SET GLOBAL rowsocket_anonymous_account = 'late@localhost'")
+    try:
+        with guarded.raw("write") as in_plain, guarded.raw("write", authority.context()) as in_tls:
+            assert not is_served(in_plain)
+            assert not is_served(in_tls)
+            with account(guarded, "late@localhost", "REQUIRE SSL", ["SELECT ON d.t"]):
+                assert not is_served(in_plain)
+                assert is_served(in_tls)
+    finally:
+        guarded.sql("SET GLOBAL rowsocket_anonymous_account = ''")
+
+
 def test_require_secure_transport_holds_for_clients_without_an_account(
     guest: RowSocketServer, authority: Authority
 ) -> None:

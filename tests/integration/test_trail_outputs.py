@@ -10,10 +10,11 @@ from pathlib import Path
 
 import pytest
 
-from support.accounts import OK, PASSWORD, account, client, log_in
+from support.accounts import OK, PASSWORD, UNAUTHENTICATED, account, client, log_in
 from support.logs import (
     ONE_OF_EACH,
     OPEN,
+    LogFile,
     do_one_of_each,
     general_log,
     requests,
@@ -103,6 +104,19 @@ def test_no_name_makes_a_line_of_its_own(logged: RespServer, forged: str) -> Non
         assert not line.startswith(("# User@Host: root[root] @ localhost []\x00", "DROP"))
     users = [line for line in slow.lines() if line.startswith("# User@Host: ")]
     assert sum("127.0.0.1" in line for line in users) == 2
+
+
+@pytest.mark.parametrize(
+    "user", ["x'\n2026-01-01  0:00:00 0 [Note] forged", "a\rb", "\x1b[2J", "a\x7f", "a\u2028b"]
+)
+def test_no_name_of_an_account_makes_a_line_of_its_own(logged: RespServer, user: str) -> None:
+    general, errors = general_log(logged), LogFile(logged.error_log)
+    with switched(logged, general_log=1), logged.raw("read") as wire, logged.resp() as redis:
+        untried = logged.counter("logins_untried")
+        assert log_in(wire, user) == UNAUTHENTICATED
+        assert redis.command("AUTH", user, PASSWORD).startswith(b"-WRONGPASS")
+        assert logged.counter("logins_untried") == untried + 2
+    assert user not in general.text() + errors.text()
 
 
 def test_passwords_and_secrets_are_in_no_log(logged: RespServer) -> None:

@@ -13,6 +13,8 @@ namespace rowsocket::limits {
 inline constexpr uint32_t login_threads = 8;
 inline constexpr uint32_t login_threads_for_unproven = 6;
 inline constexpr uint32_t login_threads_for_strange = 4;
+/// Logins of others that may come before those of a lane, while it waits.
+inline constexpr uint32_t login_lane_passed_over_max = 8;
 /// Guesses at one account from one address: so many at once, and then one per interval.
 inline constexpr uint32_t guesses_at_once = 5;
 inline constexpr uint32_t guess_interval_ms = 1000;
@@ -44,5 +46,8 @@ inline constexpr uint32_t login_user_bytes_max = 384;
 inline constexpr uint32_t login_password_bytes_max = 1024;
 /// What a plugin of the server may ask of a client, one question behind the other.
 inline constexpr uint32_t login_questions_max = 4;
+/// How often an account may double the 1,024 rounds that make a key of a password (parsec). So many take
+/// about a second.
+inline constexpr uint32_t login_round_doublings_max = 10;
 
 }  // namespace rowsocket::limits

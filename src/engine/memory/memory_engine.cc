@@ -278,6 +278,11 @@ void MemoryEngine::on_next_request(std::function<void()> action, bool is_announc
   state_->is_next_announced = is_announced;
 }
 
+void MemoryEngine::admit_by(std::function<Admittance()> admit) {
+  const MutexLock lock(state_->mutex);
+  state_->admit = std::move(admit);
+}
+
 void MemoryEngine::lie_on_disk(bool is_on_disk) {
   const MutexLock lock(state_->mutex);
   state_->is_on_disk = is_on_disk;

@@ -133,6 +133,8 @@ class MemoryEngine final : public Engine {
   /// The next request that begins does this first, without a lock of the engine: it waits for something.
   /// `is_announced`: its session says so before (SessionOptions::about_to_wait).
   void on_next_request(std::function<void()> action, bool is_announced = true);
+  /// Who may come in that names no account: asked for each, without a lock of the engine. nullptr: all.
+  void admit_by(std::function<Admittance()> admit);
   /// Every request says that it is about to wait for the disk.
   void lie_on_disk(bool is_on_disk);
   /// Transactions say that they are long, from their first change on.

@@ -150,6 +150,15 @@ std::function<void()> MemorySession::take_next_wait() {
   return action;
 }
 
+Admittance MemorySession::admittance_of(const Entrance&) {
+  std::function<Admittance()> admit;
+  {
+    const MutexLock lock(state_.mutex);
+    admit = state_.admit;
+  }
+  return admit == nullptr ? Admittance::granted : admit();
+}
+
 Error MemorySession::end_request() {
   const MutexLock lock(state_.mutex);
   in_request_ = false;

@@ -55,6 +55,7 @@ class MemorySession final : public Session {
   [[nodiscard]] Interruption interruption() const override;
   void clear_interruption() override;
   void set_activity(std::string_view activity) override;
+  [[nodiscard]] Admittance admittance_of(const Entrance& entrance) override;
   [[nodiscard]] bool has_account(uint64_t number) override {
     const MutexLock lock(state_.mutex);
     return !state_.dropped_accounts.contains(number);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/mutex.h"
+#include "engine/authenticator.h"
 #include "engine/memory/table.h"
 
 namespace rowsocket::engine::memory {
@@ -71,6 +72,7 @@ struct State {
   std::function<void()> on_next_commit ROWSOCKET_GUARDED_BY(mutex);
   std::function<void()> on_next_interruption_look ROWSOCKET_GUARDED_BY(mutex);
   std::function<void()> on_next_request ROWSOCKET_GUARDED_BY(mutex);
+  std::function<Admittance()> admit ROWSOCKET_GUARDED_BY(mutex);
   bool is_next_announced ROWSOCKET_GUARDED_BY(mutex) = false;
   bool is_on_disk ROWSOCKET_GUARDED_BY(mutex) = false;
   bool transactions_are_long ROWSOCKET_GUARDED_BY(mutex) = false;
