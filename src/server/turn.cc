@@ -77,6 +77,7 @@ Turn::Turn(const Surroundings& surroundings, std::shared_ptr<const Settings> set
       clock_(surroundings.clock),
       token_(surroundings.token),
       desk_(surroundings.desk),
+      drill_(surroundings.drill),
       figures_(surroundings.figures),
       settings_(std::move(settings)),
       executor_(session_, counters_, settings_, clock_,
@@ -332,10 +333,14 @@ bool Turn::execute(ClientConnection& connection, const Request& request) {
   if (hands_over) {
     was_settled_ = executor_.nothing_staged();
     ticket_ = token_->enter(was_settled_);
+    pass_drill();
   }
   const exec::Executed executed = executor_.execute(connection.client, request, connection.parsed_bytes);
-  if (hands_over && !token_->leave(std::exchange(ticket_, 0))) [[unlikely]] {
-    is_adrift_ = true;
+  if (hands_over) {
+    pass_drill();
+    if (!token_->leave(std::exchange(ticket_, 0))) [[unlikely]] {
+      is_adrift_ = true;
+    }
   }
   if (executed == exec::Executed::parked) {
     return false;
@@ -351,6 +356,13 @@ bool Turn::execute(ClientConnection& connection, const Request& request) {
   ++requests_;
   reply_bytes_ += connection.stream.output().size() - reply_begin;
   return true;
+}
+
+/// At the begin of a request and at its end.
+void Turn::pass_drill() {
+  if (drill_ != nullptr) [[unlikely]] {
+    drill_->pass_place(ticket_);
+  }
 }
 
 /// In the middle of a request. Who takes the loop from now on takes the other connections with it: their

@@ -37,6 +37,7 @@
 #include "request/protocol.h"
 #include "request/settings.h"
 #include "server/client_connection.h"
+#include "server/drill.h"
 #include "server/loop_token.h"
 
 namespace rowsocket::server {
@@ -53,6 +54,7 @@ class Turn {
     const ServerFigures* figures = nullptr;
     std::function<void()> takes_long = {};  ///< called while a request walks for long
     exec::TableLedger* ledger = nullptr;    ///< of the session's thread; nullptr: nothing is counted by table
+    Drill* drill = nullptr;                 ///< of the thread; nullptr: there is none
   };
 
   Turn(const Surroundings& surroundings, std::shared_ptr<const Settings> settings);
@@ -114,6 +116,7 @@ class Turn {
   [[nodiscard]] bool is_welcome(ClientConnection& connection, const Request*& request);
   [[nodiscard]] bool is_held_back(ClientConnection& connection, const Request& request);
   [[nodiscard]] bool execute(ClientConnection& connection, const Request& request);
+  void pass_drill();
   void note_settled();
 
   engine::Session& session_;
@@ -122,6 +125,7 @@ class Turn {
   LoopToken* token_;
   LoopToken::Ticket ticket_ = 0;
   LoginDesk* desk_;
+  Drill* drill_;
   const ServerFigures* figures_;
   std::shared_ptr<const Settings> settings_;
 
