@@ -106,14 +106,16 @@ bool start(st_plugin_int& own, std::string& failure) {
                       "rowsocket: serves no TLS: the server has another TLS library than the plugin");
   }
   server::Config config;
+  declare_bounds(own.system_vars);
+  if (!load_variables(config, settings_changed, failure) || !leaves_sql_its_doors(config, failure)) {
+    return false;
+  }
   config.is_drill = is_drill();
   if (config.is_drill) {
     plugin->log.write(LogLevel::warning,
                       "rowsocket: drills its stand-ins (ROWSOCKET_STAND_IN_DRILL is set): for tests only");
   }
-  declare_bounds(own.system_vars);
-  if (!load_variables(config, settings_changed, failure) || !leaves_sql_its_doors(config, failure) ||
-      !plugin->server.start(config, failure)) {
+  if (!plugin->server.start(config, failure)) {
     return false;
   }
   show_in_schema_tables(&plugin->server);
