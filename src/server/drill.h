@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// For tests: a drill of the stand-ins (worker.h). With everything in memory hardly a request waits, and hardly
-// a stand-in takes over. In a drill many requests wait until a stand-in has the loop: some of them before
-// anything of them is done, and some behind it, when their changes wait for the commit.
+// For tests: a drill of the stand-ins (worker.h). With everything in memory hardly a request waits, and
+// hardly a stand-in takes over. In a drill many requests wait until a stand-in has the loop: some of them
+// before anything of them is done, and some behind it, when their changes wait for the commit.
 //
 //   Config::is_drill ... there are drills; the plugin has them where the environment variable
 //                        ROWSOCKET_STAND_IN_DRILL is set when it is loaded
