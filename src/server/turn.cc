@@ -9,6 +9,7 @@
 #include "base/invariant.h"
 #include "base/limits.h"
 #include "server/allotments.h"
+#include "server/time_share.h"
 
 namespace rowsocket::server {
 namespace {
@@ -120,6 +121,7 @@ void Turn::clear(uint64_t now_ms) {
   reply_bytes_ = 0;
   reached_ = 0;
   is_adrift_ = false;
+  members_before_ = members_.size();
   members_.clear();
 }
 
@@ -149,6 +151,11 @@ uint32_t Turn::requests_of_one_max() const {
                      : static_cast<uint32_t>(std::clamp<size_t>(others * limits::requests_per_other,
                                                                 limits::requests_beside_others_min,
                                                                 limits::requests_per_connection_turn));
+}
+
+/// Beside the connection that is executed. Who took part in the last turn is about to come back.
+size_t Turn::others() const {
+  return is_patient_ ? 0 : std::max({members_.size(), members_before_, size_t{1}}) - 1;
 }
 
 // ---- execute
@@ -212,8 +219,14 @@ void Turn::execute(ClientConnection& connection) {
                         .numbers = &numbers_,
                         .figures = figures_};
   const uint32_t requests_max = requests_of_one_max();
+  TimeShare time(clock_, others(), std::exchange(connection.was_over_time, false));
   for (uint32_t taken = 0; connection.parsed_bytes < input.size(); ++taken) {
     if (taken == requests_max || is_full() || is_adrift_) {
+      connection.state = State::cut;
+      return;
+    }
+    if (time.is_over(taken)) {
+      connection.was_over_time = true;
       connection.state = State::cut;
       return;
     }

@@ -107,6 +107,7 @@ class Turn {
   void clear(uint64_t now_ms);
   [[nodiscard]] bool is_full() const;
   [[nodiscard]] uint32_t requests_of_one_max() const;
+  [[nodiscard]] size_t others() const;
   void execute_or_close(ClientConnection& connection);
   void execute(ClientConnection& connection);
   [[nodiscard]] bool execute_next(ClientConnection& connection, std::string_view input,
@@ -136,6 +137,7 @@ class Turn {
   uint64_t unix_time_us_ = 0;  ///< 0 = not read in this turn
   UniqueNumbers& numbers_;
   uint32_t requests_ = 0;
+  size_t members_before_ = 0;  ///< of the last turn
   size_t reply_bytes_ = 0;
   size_t reached_ = 0;       ///< members that were executed, or found no room
   bool is_patient_ = false;  ///< of one request, and without the loop
