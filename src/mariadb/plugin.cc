@@ -4,6 +4,7 @@
 // else; the composition is src/server.
 #include "mariadb/server_headers.h"
 // The server's headers come first.
+#include <cstdlib>
 #include <cstring>
 #include <memory>
 #include <string>
@@ -89,6 +90,11 @@ bool leaves_sql_its_doors(const server::Config& config, std::string& failure) {
   return true;
 }
 
+/// For tests: see server/drill.h. The environment of a server does not change.
+bool is_drill() {
+  return std::getenv("ROWSOCKET_STAND_IN_DRILL") != nullptr;  // NOLINT(concurrency-mt-unsafe)
+}
+
 bool start(st_plugin_int& own, std::string& failure) {
   if (!is_server_built_for(failure)) {
     return false;
@@ -101,8 +107,15 @@ bool start(st_plugin_int& own, std::string& failure) {
   }
   server::Config config;
   declare_bounds(own.system_vars);
-  if (!load_variables(config, settings_changed, failure) || !leaves_sql_its_doors(config, failure) ||
-      !plugin->server.start(config, failure)) {
+  if (!load_variables(config, settings_changed, failure) || !leaves_sql_its_doors(config, failure)) {
+    return false;
+  }
+  config.is_drill = is_drill();
+  if (config.is_drill) {
+    plugin->log.write(LogLevel::warning,
+                      "rowsocket: drills its stand-ins (ROWSOCKET_STAND_IN_DRILL is set): for tests only");
+  }
+  if (!plugin->server.start(config, failure)) {
     return false;
   }
   show_in_schema_tables(&plugin->server);

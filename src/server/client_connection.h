@@ -162,8 +162,9 @@ struct ClientConnection final : exec::Presence, Holder {
   ErrorCode fatal_error = ErrorCode::none;  ///< when condemned: the reply that is still to be written
   State state = State::reading;
   Note note;
-  bool is_in_turn = false;  ///< its requests are the turn's; what they view must stay
-  bool is_away = false;     ///< the turn is another thread's, which alone touches it: see TurnLoop::take_over
+  bool is_in_turn = false;     ///< its requests are the turn's; what they view must stay
+  bool was_over_time = false;  ///< it has had all of its time in its last turn: see TimeShare
+  bool is_away = false;  ///< the turn is another thread's, which alone touches it: see TurnLoop::take_over
   bool closes_when_back = false;
   bool left_for_handshake = false;  ///< closed here only; it comes back with a stream inside TLS
   const exec::Access port_access;

@@ -178,6 +178,7 @@ class Server::Impl final : public ServerFigures {
         endpoints.serve(Intent::write)
             ? thread_count(config.threads_write, default_write_threads(serves_reads, cores))
             : 0;
+    is_drill_ = config.is_drill;
     has_stand_ins_ = config.threads_max > read_threads + write_threads;
     const bool may_spread = serves_reads && config.threads_read == 0 && read_threads < limits::spread_workers;
     const uint32_t more_threads =
@@ -200,7 +201,8 @@ class Server::Impl final : public ServerFigures {
     for (uint32_t number = 0; number < count_max; ++number) {
       workers_.push_back(std::make_unique<Worker>(
           Worker::Surroundings{engine_, log_, clock_, settings_board_, this, thread_limit_, walks_,
-                               has_stand_ins_, statistics_, account_loads_, &logins_, &handshakes_, spread},
+                               has_stand_ins_, statistics_, account_loads_, &logins_, &handshakes_, spread,
+                               is_drill_},
           intent, number));
       if (spread != nullptr) {
         spread->add(workers_.back()->inbox());
@@ -323,6 +325,7 @@ class Server::Impl final : public ServerFigures {
   ThreadLimit thread_limit_;
   AllWalks walks_{std::max(1U, std::thread::hardware_concurrency())};
   bool has_stand_ins_ = false;
+  bool is_drill_ = false;
   exec::TableStatistics statistics_;
   AccountLoads account_loads_;
   Logins logins_;

@@ -7,6 +7,7 @@
 
 #include "base/invariant.h"
 #include "base/limits.h"
+#include "server/time_share.h"
 
 namespace rowsocket::server {
 namespace {
@@ -40,6 +41,7 @@ Turn::Turn(const Surroundings& surroundings, std::shared_ptr<const Settings> set
       counters_(surroundings.counters),
       clock_(surroundings.clock),
       hold_(surroundings.token),
+      drill_(surroundings.drill),
       figures_(surroundings.figures),
       settings_(std::move(settings)),
       executor_(session_, counters_, settings_, clock_,
@@ -88,6 +90,7 @@ void Turn::clear(uint64_t now_ms) {
   reply_bytes_ = 0;
   reached_ = 0;
   hold_.begin_turn();
+  members_before_ = members_.size();
   members_.clear();
 }
 
@@ -117,6 +120,11 @@ uint32_t Turn::requests_of_one_max() const {
                      : static_cast<uint32_t>(std::clamp<size_t>(others * limits::requests_per_other,
                                                                 limits::requests_beside_others_min,
                                                                 limits::requests_per_connection_turn));
+}
+
+/// Beside the connection that is executed. Who took part in the last turn is about to come back.
+size_t Turn::others() const {
+  return is_patient_ ? 0 : std::max({members_.size(), members_before_, size_t{1}}) - 1;
 }
 
 // ---- execute
@@ -180,8 +188,14 @@ void Turn::execute(ClientConnection& connection) {
                         .numbers = &numbers_,
                         .figures = figures_};
   const uint32_t requests_max = requests_of_one_max();
+  TimeShare time(clock_, others(), std::exchange(connection.was_over_time, false));
   for (uint32_t taken = 0; connection.parsed_bytes < input.size(); ++taken) {
     if (taken == requests_max || is_full() || hold_.is_adrift()) {
+      connection.state = State::cut;
+      return;
+    }
+    if (time.is_over(taken)) {
+      connection.was_over_time = true;
       connection.state = State::cut;
       return;
     }
@@ -232,9 +246,11 @@ bool Turn::execute(ClientConnection& connection, const Request& request) {
     const bool is_settled = executor_.nothing_staged();
     only_reads_ = is_settled && !writes(request);
     hold_.enter(is_settled);
+    pass_drill();
   }
   const exec::Executed executed = executor_.execute(connection.client, request, connection.parsed_bytes);
   if (!is_patient_) {
+    pass_drill();
     hold_.leave();
   }
   if (executed == exec::Executed::parked) {
@@ -252,6 +268,13 @@ bool Turn::execute(ClientConnection& connection, const Request& request) {
   ++requests_;
   reply_bytes_ += connection.stream.output().size() - reply_begin;
   return true;
+}
+
+/// At the begin of a request and at its end.
+void Turn::pass_drill() {
+  if (drill_ != nullptr) [[unlikely]] {
+    drill_->pass_place(hold_.ticket());
+  }
 }
 
 // ---- commit

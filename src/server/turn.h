@@ -37,6 +37,7 @@
 #include "request/protocol.h"
 #include "request/settings.h"
 #include "server/client_connection.h"
+#include "server/drill.h"
 #include "server/gate.h"
 #include "server/loop_token.h"
 
@@ -54,6 +55,7 @@ class Turn {
     const ServerFigures* figures = nullptr;
     std::function<void()> takes_long = {};  ///< called while a request walks for long
     exec::TableLedger* ledger = nullptr;    ///< of the session's thread; nullptr: nothing is counted by table
+    Drill* drill = nullptr;                 ///< of the thread; nullptr: there is none
   };
 
   Turn(const Surroundings& surroundings, std::shared_ptr<const Settings> settings);
@@ -109,16 +111,19 @@ class Turn {
   void clear(uint64_t now_ms);
   [[nodiscard]] bool is_full() const;
   [[nodiscard]] uint32_t requests_of_one_max() const;
+  [[nodiscard]] size_t others() const;
   void execute_or_close(ClientConnection& connection);
   void execute(ClientConnection& connection);
   [[nodiscard]] bool execute_next(ClientConnection& connection, std::string_view input,
                                   const Parsing& parsing);
   [[nodiscard]] bool execute(ClientConnection& connection, const Request& request);
+  void pass_drill();
 
   engine::Session& session_;
   Counters& counters_;
   Clock& clock_;
   LoopHold hold_;
+  Drill* drill_;
   const ServerFigures* figures_;
   std::shared_ptr<const Settings> settings_;
 
@@ -130,6 +135,7 @@ class Turn {
   uint64_t unix_time_us_ = 0;  ///< 0 = not read in this turn
   UniqueNumbers& numbers_;
   uint32_t requests_ = 0;
+  size_t members_before_ = 0;  ///< of the last turn
   size_t reply_bytes_ = 0;
   size_t reached_ = 0;       ///< members that were executed, or found no room
   bool is_patient_ = false;  ///< of one request, and without the loop

@@ -69,6 +69,7 @@ class TurnLoop {
     Handshakes* handshakes = nullptr;  ///< nullptr: clients that begin with TLS are closed
     const Spread* spread = nullptr;    ///< nullptr: no connection moves to another worker
     uint32_t worker_number = 0;        ///< in the spread
+    uint32_t waits_elsewhere_after_ms = limits::waiting_room_after_ms;
   };
 
   /// May throw std::bad_alloc.

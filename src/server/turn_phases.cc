@@ -60,7 +60,7 @@ void TurnLoop::try_parked_again(ClientConnection& connection) {
   const bool is_in =
       connection.membership.seat.load() != nullptr || connection.client.account.identity() != nullptr;
   const bool waits_long = is_in && connection.client.parked_since_ms != 0 &&
-                          parked_ms >= limits::waiting_room_after_ms &&
+                          parked_ms >= world_.waits_elsewhere_after_ms &&
                           connection.client.waits_until_ms >= now_ms_ + 1000;
   if (!waits_long || !world_.wait_elsewhere || !turn_->session().can_be_patient()) {
     join(connection);

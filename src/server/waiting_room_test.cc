@@ -14,6 +14,10 @@ class OffersTest : public TurnLoopTest {
  protected:
   OffersTest() {
     engine_.set_lock_wait_timeout_ms(timeout_ms);
+    offer_after(limits::waiting_room_after_ms);
+  }
+
+  void offer_after(uint32_t milliseconds) {
     turn_.reset();
     loop_.reset();  // it has the poller
     loop_ = std::make_unique<TurnLoop>(TurnLoop::Surroundings{
@@ -32,6 +36,7 @@ class OffersTest : public TurnLoopTest {
               guest_ = has_room_ ? &connection : nullptr;
               return has_room_;
             },
+        .waits_elsewhere_after_ms = milliseconds,
     });
     turn_ = std::make_unique<Turn>(
         Turn::Surroundings{*session_, counters_, clock_, &loop_->token(), numbers_}, board_.current());
@@ -49,6 +54,16 @@ TEST_F(OffersTest, a_request_that_waits_for_a_while_is_offered) {
   pass_ms(limits::waiting_room_after_ms - 1);
   EXPECT_EQ(offers_, 0);
   pass_ms(limits::parked_retry_ms_max);
+  EXPECT_EQ(offers_, 1);
+}
+
+TEST_F(OffersTest, in_a_drill_a_request_is_offered_when_it_is_tried_again_first) {
+  offer_after(0);
+  TestClient client = connect_with_items();
+  engine_.set_busy("shop.item", true);
+  EXPECT_EQ(ask(client, find_pen), "");
+  EXPECT_EQ(offers_, 0);
+  pass_ms(limits::parked_retry_us / 1000 + 1);
   EXPECT_EQ(offers_, 1);
 }
 

@@ -50,7 +50,8 @@ Worker::Worker(const Surroundings& surroundings, engine::Intent intent, uint32_t
              .logins = world_.logins,
              .handshakes = world_.handshakes,
              .spread = world_.spread,
-             .worker_number = number}),
+             .worker_number = number,
+             .waits_elsewhere_after_ms = world_.is_drill ? 0 : limits::waiting_room_after_ms}),
       crew_({world_.log, world_.clock, world_.thread_limit}, name_,
             [this](Hand& hand, bool is_in_charge) { run(hand, is_in_charge); }) {}
 
@@ -138,6 +139,7 @@ void Worker::run(Hand& hand, bool is_in_charge) {
 void Worker::serve(Hand& hand, engine::Session& session, bool& is_in_charge) {
   Pace pace(world_.walks, world_.clock);
   exec::TableLedger ledger(world_.statistics, session);
+  Drill drill(loop_.token(), world_.clock, [this, &hand] { call_stand_in(hand.turn); });
   Turn turn({.session = session,
              .counters = hand.counters,
              .clock = world_.clock,
@@ -146,7 +148,8 @@ void Worker::serve(Hand& hand, engine::Session& session, bool& is_in_charge) {
              .desk = &loop_.desk(),
              .figures = world_.figures,
              .takes_long = [this, &hand, &pace] { note_long_walk(hand.turn, pace); },
-             .ledger = &ledger},
+             .ledger = &ledger,
+             .drill = world_.is_drill ? &drill : nullptr},
             world_.settings_board.current());
   turn.reserve(1);
   const Shown shown(hand.turn, turn);
@@ -279,7 +282,7 @@ void Worker::note_wait(const Turn* turn, engine::Wait what) {
     world_.spread->note_disk_wait();
     const bool is_in_time =
         turn != nullptr && world_.clock.now_ms() - turn->began_ms() < limits::turn_in_place_ms;
-    if (world_.spread->is_wide() && is_in_time) {
+    if (world_.spread->is_wide() && is_in_time && !world_.is_drill) {
       return;
     }
   }

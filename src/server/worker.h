@@ -60,6 +60,7 @@ class Worker {
     Logins* logins = nullptr;          ///< nullptr: every login is refused; outlives the worker's threads
     Handshakes* handshakes = nullptr;  ///< nullptr: no TLS; outlives the worker's threads
     Spread* spread = nullptr;          ///< of the worker's role; nullptr: it has none
+    bool is_drill = false;             ///< for tests: see drill.h
   };
 
   /// `intent` is the worker's role; `number` counts the workers of that role. May throw std::bad_alloc.

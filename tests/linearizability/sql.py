@@ -17,10 +17,17 @@ from support.mariadb import MariaDB
 DEADLOCK = 1213
 
 
-def lock_a_row(clients: Clients, server: MariaDB, random: Random, replies_while_locked: float) -> None:
-    """Lock a hot row until so many requests were answered or one was parked, and change it or not.
+def lock_a_row(
+    clients: Clients,
+    server: MariaDB,
+    random: Random,
+    replies_while_locked: float,
+    waits: str = "Rowsocket_parked",
+) -> None:
+    """Lock a hot row until so many requests were answered or one waits, and change it or not.
 
-    A row that nobody asks for any more is not kept, either.
+    A row that nobody asks for any more is not kept, either. `waits` is the status value that counts those
+    that wait.
 
     Raises what went wrong with the clients, and pymysql.err.MySQLError.
     """
@@ -34,10 +41,10 @@ def lock_a_row(clients: Clients, server: MariaDB, random: Random, replies_while_
             session.execute(f"SELECT v FROM {TABLE} WHERE k = %s FOR UPDATE", [key])
             found = session.fetchone()
             read.result = None if found is None else int(found[0])
-            parked, aim = parked_count(server), clients.answered + replies_while_locked
+            before, aim = wait_count(server, waits), clients.answered + replies_while_locked
             clients.wait_until(
-                "a request that is parked behind a locked row",
-                lambda: clients.answered >= aim or row.is_worn() or parked_count(server) > parked,
+                "a request that waits for a locked row",
+                lambda: clients.answered >= aim or row.is_worn() or wait_count(server, waits) > before,
             )
             if random.random() < 0.5:
                 statement = f"UPDATE {TABLE} SET v = %s WHERE k = %s"
@@ -51,9 +58,9 @@ def lock_a_row(clients: Clients, server: MariaDB, random: Random, replies_while_
     clients.history.add([operation])
 
 
-def parked_count(server: MariaDB) -> int:
-    """How many requests had to wait for a lock for so long that others went before them."""
-    return int(server.status("Rowsocket_parked")["Rowsocket_parked"])
+def wait_count(server: MariaDB, status: str) -> int:
+    """How many requests had to wait for a lock, by this status value."""
+    return int(server.status(status)[status])
 
 
 def read_the_table(clients: Clients, server: MariaDB) -> None:

@@ -17,7 +17,8 @@ from property.ingredients import CRASH, INGREDIENTS, OF_A_CLUSTER
 from property.mixing import MIX_S, OF_ALL_SERVERS, MixFailure, new_mix, run_mix
 from property.volatile import CHANGING
 from support.binlog import TWO_PHASES, assert_binlog_equals_tables
-from support.mariadb import Options, RowSocketServer, Start
+from support.mariadb import DrilledServer, Options, RowSocketServer, Start
+from support.plugin import threads, wait_for_end_of_stand_ins
 from support.soak import Soak
 
 TRIALS = 1
@@ -42,23 +43,38 @@ def test_replies_tables_and_binlog_tell_one_story(start: Start, soak: Soak, name
     options, also_refused = SETS[name]
     for _ in soak.trials(TRIALS):
         server = start(RowSocketServer, {**BASE, **options})
-        mix = new_mix(soak.random, INGREDIENTS.keys() - OF_A_CLUSTER, also_refused)
-        found = []
-        try:
-            for what, count in run_mix([server], mix, MIX_S).items():
-                soak.saw(what, count)
-        except MixFailure as failure:
-            found.append(str(failure))
-        if server.alive():
-            try:
-                soak.saw(
-                    "transactions",
-                    assert_binlog_equals_tables(
-                        server, changing=CHANGING, has_crashed=CRASH in mix.ingredients
-                    ).transactions,
-                )
-            except AssertionError as failure:
-                found.append(str(failure))
-        if found:
-            pytest.fail("\n".join(found), pytrace=False)
+        tell_one_story(server, soak, also_refused)
         server.remove()
+
+
+def test_stand_ins_that_take_over_all_the_time_tell_the_same_story_and_end(start: Start, soak: Soak) -> None:
+    for _ in soak.trials(TRIALS):
+        server = start(DrilledServer, BASE)
+        of_the_start = threads(server)
+        tell_one_story(server, soak)
+        soak.saw("hand-overs", server.counter("hand_overs"))
+        wait_for_end_of_stand_ins(server, of_the_start)
+        server.remove()
+
+
+def tell_one_story(server: RowSocketServer, soak: Soak, also_refused: frozenset[str] = frozenset()) -> None:
+    """One mix; then all is compared."""
+    mix = new_mix(soak.random, INGREDIENTS.keys() - OF_A_CLUSTER, also_refused)
+    found = []
+    try:
+        for what, count in run_mix([server], mix, MIX_S).items():
+            soak.saw(what, count)
+    except MixFailure as failure:
+        found.append(str(failure))
+    if server.alive():
+        try:
+            soak.saw(
+                "transactions",
+                assert_binlog_equals_tables(
+                    server, changing=CHANGING, has_crashed=CRASH in mix.ingredients
+                ).transactions,
+            )
+        except AssertionError as failure:
+            found.append(str(failure))
+    if found:
+        pytest.fail("\n".join(found), pytrace=False)

@@ -88,6 +88,10 @@ class MariaDB:
             "plugin-dir": str(self.tree.plugins),
         }
 
+    def environment(self) -> dict[str, str]:
+        """The variables of the process."""
+        return self.tree.environment()
+
     # ── start and stop ──────────────────────────────────────────────────────────────────────────────────────
 
     def start(self) -> None:
@@ -103,7 +107,7 @@ class MariaDB:
         command = [*prefix, str(self.tree.mariadbd), *self.tree.arguments(), *options]
         with (self.folder / "output.log").open("ab") as output:
             self.process = subprocess.Popen(
-                command, env=self.tree.environment(), stdin=subprocess.DEVNULL, stdout=output, stderr=output
+                command, env=self.environment(), stdin=subprocess.DEVNULL, stdout=output, stderr=output
             )
         self.wait_until("serves SQL", self._serves_sql, START_TIMEOUT_S)
 
@@ -351,6 +355,14 @@ class RowSocketServer(HandlerSocketServer):
     def counter(self, name: str) -> int:
         """The status value `Rowsocket_<name>`."""
         return int(self.status(f"Rowsocket_{name}")[f"Rowsocket_{name}"])
+
+
+class DrilledServer(RowSocketServer):
+    """A server whose requests wait until a stand-in has their worker, though they need not
+    (src/server/drill.h)."""
+
+    def environment(self) -> dict[str, str]:
+        return {**super().environment(), "ROWSOCKET_STAND_IN_DRILL": "1"}
 
 
 class OriginalServer(HandlerSocketServer):

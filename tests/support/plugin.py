@@ -37,6 +37,11 @@ def threads(server: MariaDB) -> list[str]:
     return [name for name in names if name.startswith("rowsocket")]
 
 
+def wait_for_end_of_stand_ins(server: MariaDB, names: list[str]) -> None:
+    """RowSocket's threads are those of the start again; raises ServerFailure if some more stay."""
+    server.wait_until("its stand-ins have ended", lambda: sorted(threads(server)) == sorted(names), 60.0)
+
+
 def make_table(server: MariaDB, name: str = "app") -> None:
     server.sql(f"CREATE DATABASE {name}")
     server.sql(

@@ -40,6 +40,7 @@ class Soak:
 _REPLICA = "tests/replication/test_replica.py::"
 _SEMI_SYNC = "tests/replication/test_semisync.py::"
 _CRASH = "tests/faults/test_crash.py::"
+_MIX = "tests/property/test_mixes.py"
 _FUZZ = "tests/fuzz_server/test_real_server.py::"
 
 SOAKS = (
@@ -103,6 +104,12 @@ SOAKS = (
         "KILL and kill -9 (flush at commit 1, sync_binlog 1), each checked with Porcupine",
     ),
     Soak(
+        "linearizability-stand-ins",
+        ("tests/linearizability/test_stand_ins.py",),
+        "the same histories on one server where stand-ins take over from requests that need not wait; its "
+        "threads and its memory at the end",
+    ),
+    Soak(
         "sql",
         ("tests/differential/test_changes_against_sql.py",),
         "random sequences of reads and changes against the same operations in SQL: replies, then tables",
@@ -136,9 +143,14 @@ SOAKS = (
     ),
     Soak(
         "mix",
-        ("tests/property/test_mixes.py",),
+        (_MIX,),
         "random mixes of tables of 20 kinds, requests of all kinds, DDL, locks, KILL, backups and crashes; "
         "replies, tables and the replayed binlog against each other",
+    ),
+    Soak(
+        "mix-stand-ins",
+        (_MIX + "::test_stand_ins_that_take_over_all_the_time_tell_the_same_story_and_end",),
+        "the same where stand-ins take over from requests that need not wait; their threads end",
     ),
     Soak(
         "mix-replicas",

@@ -24,6 +24,16 @@ inline constexpr uint32_t requests_per_connection_turn = 1024;
 inline constexpr uint32_t requests_per_other = 4;
 /// ... and at least so many. Not measured.
 inline constexpr uint32_t requests_beside_others_min = 64;
+/// ... and so much time, where its requests are short: then a turn is no longer than clients notice.
+inline constexpr uint32_t turn_us_of_one = 1000;
+/// Where its requests take longer than this, it has as much time as the others take, each about so long.
+inline constexpr uint32_t long_request_us = 50;
+inline constexpr uint32_t turn_us_per_other = 5;
+/// Where there are no others. A commit serves all requests of a turn, so it is more. Not measured.
+inline constexpr uint32_t turn_us_of_one_alone = 10'000;
+/// Of a pipeline, after so many requests the clock is asked: a request that comes in a row takes a
+/// microsecond, and the clock a fortieth of that.
+inline constexpr uint32_t requests_per_look_at_time = 8;
 /// A turn takes no further request once it has staged this much. Together with the arena the memory that a
 /// worker holds beside rowsocket_max_held_bytes stays in the tens of MiB. Not measured.
 inline constexpr size_t reply_bytes_per_turn = 8 * mebibyte;
