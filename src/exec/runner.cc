@@ -164,8 +164,15 @@ Begin Runner::run_rows_alone(engine::Selection& selection, const Insert& insert,
 Begin Runner::run_next_row(engine::Selection& selection, const Insert& insert, size_t number, RowCounts& rows,
                            Error& error) {
   RowOutcome outcome{};
-  Begin begin = transaction_.goes_on() ? run_row_and_commit(selection, insert, number, rows, outcome)
-                                       : run_row_alone(selection, insert, number, rows, outcome);
+  RowCounts own_rows;
+  Begin begin = transaction_.goes_on() ? run_row_and_commit(selection, insert, number, own_rows, outcome)
+                                       : run_row_alone(selection, insert, number, own_rows, outcome);
+  const bool is_alone = insert.row_count == 1 || transaction_.goes_on();
+  if (!is_alone && ends_with_row(begin, outcome) && !commit_row(outcome)) {
+    own_rows = own_rows.undone();
+    begin = Begin::failed;
+  }
+  rows.add_all(own_rows);
   const bool stays = number > 0 && !transaction_.may_run_again();
   if (begin == Begin::wait && stays && !transaction_.goes_on()) {
     if (error = transaction_.commit_and_go_on(); !error.ok()) {
@@ -179,6 +186,7 @@ Begin Runner::run_next_row(engine::Selection& selection, const Insert& insert, s
     session_.lose_transaction();
   }
   if (is_put_off || transaction_.is_lost()) {
+    parts_rows_ = session_.is_lost_by_failure() && outcome.error.reason != Reason::conflict && !in_group_;
     error = std::move(outcome.error);
     return begin == Begin::ready ? Begin::failed : begin;
   }
@@ -187,6 +195,28 @@ Begin Runner::run_next_row(engine::Selection& selection, const Insert& insert, s
   }
   insert.reply->inserted(outcome);
   return Begin::ready;
+}
+
+/// A row has run in the transaction of those before it. It has to be committed for itself, or has lost
+/// nothing but itself. (What lost the transaction to others may succeed when all of it runs again.)
+bool Runner::ends_with_row(Begin begin, const RowOutcome& outcome) const {
+  if (in_group_ || (begin != Begin::ready && begin != Begin::failed)) {
+    return false;
+  }
+  return session_.rows_outlive_transaction() ||
+         (parts_rows_ && !(transaction_.is_lost() && outcome.error.reason == Reason::conflict));
+}
+
+/// False if that failed, or the row had: then the outcome says why.
+bool Runner::commit_row(RowOutcome& outcome) {
+  Error error = transaction_.commit_and_go_on();
+  if (error.ok()) {
+    return true;
+  }
+  if (outcome.error.ok()) {
+    outcome = {.error = std::move(error), .rows_affected = 0, .has_id = false, .id = 0};
+  }
+  return false;
 }
 
 /// Never with an error that is about other rows, too. The session that has the lock may come to wait for what
@@ -199,11 +229,8 @@ Begin Runner::run_row_and_commit(engine::Selection& selection, const Insert& ins
     RowCounts own_rows;
     outcome = {};
     const Begin begin = run_row_alone(selection, insert, number, own_rows, outcome);
-    if (Error error = transaction_.commit_and_go_on(); !error.ok()) {
-      if (outcome.error.ok()) {
-        outcome = {.error = std::move(error), .rows_affected = 0, .has_id = false, .id = 0};
-      }
-      rows.read += own_rows.read;
+    if (!commit_row(outcome)) {
+      rows.add_all(own_rows.undone());
       return Begin::failed;
     }
     if (begin != Begin::wait || waited_ms >= patience_ms || !may_wait_on()) {

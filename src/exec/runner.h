@@ -52,6 +52,11 @@ class Runner {
   /// Since it was forgotten: a request held, or the engine took, what a strict server would refuse.
   [[nodiscard]] bool was_lenient() const { return is_lenient_; }
   void forget_lenience() { is_lenient_ = false; }
+  /// What is run from now on commits each row that is for itself, since a row that fails takes those before
+  /// it along. It is alone in its transaction.
+  void part_rows(bool parts) { parts_rows_ = parts; }
+  /// A row that was for itself has failed and taken the others along: the request is to be run again so.
+  [[nodiscard]] bool must_part_rows() const { return parts_rows_; }
   /// How many since this was last asked.
   [[nodiscard]] uint64_t take_rows_read() { return std::exchange(rows_read_, 0); }
 
@@ -69,6 +74,8 @@ class Runner {
                                            RowCounts& rows, Error& error);
   [[nodiscard]] engine::Begin run_row_and_commit(engine::Selection& selection, const Insert& insert,
                                                  size_t number, RowCounts& rows, RowOutcome& outcome);
+  [[nodiscard]] bool ends_with_row(engine::Begin begin, const RowOutcome& outcome) const;
+  [[nodiscard]] bool commit_row(RowOutcome& outcome);
   [[nodiscard]] bool may_wait_on();
   [[nodiscard]] engine::Begin run_row_alone(engine::Selection& selection, const Insert& insert, size_t number,
                                             RowCounts& rows, RowOutcome& outcome);
@@ -85,6 +92,7 @@ class Runner {
   RequestBounds bounds_;
   size_t reply_bytes_max_ = 0;
   bool is_lenient_ = false;
+  bool parts_rows_ = false;
   uint64_t rows_read_ = 0;
   bool in_group_ = false;
   size_t group_reply_begin_ = 0;  ///< where the replies of the group that is under way begin

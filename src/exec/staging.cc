@@ -89,12 +89,14 @@ Begin Staging::run(Job& job) {
   job.has_run = true;
   runner_.begin(job.client->presence);
   runner_.forget_lenience();
+  runner_.part_rows(job.parts_rows);
   if (inserts(*job.request)) {
     session_.begin_inserts(job.parked_since_ms == 0 ? std::vector<engine::GeneratedId>()
                                                     : std::exchange(job.client->generated_ids, {}));
   }
   const Begin begin = job.trace == nullptr ? run_any(job) : run_traced(job);
   job.was_lenient = runner_.was_lenient();
+  job.parts_rows = runner_.must_part_rows();
   // Of a transaction that is lost a request may have failed without an error of its own: it runs again.
   const bool is_over = begin == Begin::ready || begin == Begin::failed;
   if (is_over && !invariant((begin == Begin::ready) == job.outcome.ok() || transaction_.is_lost(),

@@ -68,6 +68,7 @@ struct Job {
   bool has_run = false;
   bool has_waited_alone = false;
   bool was_lenient = false;  ///< when it ran last
+  bool parts_rows = false;   ///< see Runner::part_rows
   bool stays = false;  ///< it is not put back: told once, its reply has changed what a parser would read
 
   /// Else there is nothing to execute, and `outcome` is the answer.

@@ -89,6 +89,8 @@ class OpenTable {
   [[nodiscard]] bool runs_triggers() const { return needs_own_statement_ && table_->triggers != nullptr; }
   /// A write changes what no rollback takes back.
   [[nodiscard]] bool does_lasting_work() const { return does_lasting_work_; }
+  /// The same of its own rows, but its triggers change what a rollback does take back.
+  [[nodiscard]] bool rows_outlive_transaction() const { return rows_outlive_transaction_; }
   /// A transaction that uses it, even to read, is committed in one phase (Aria): a crash can part its tables
   /// from the binlog.
   [[nodiscard]] bool rules_out_two_phases() const { return rules_out_two_phases_; }
@@ -164,6 +166,7 @@ class OpenTable {
   bool is_kept_ = false;
   bool needs_own_statement_ = false;  ///< as it was when it was last opened
   bool does_lasting_work_ = false;
+  bool rows_outlive_transaction_ = false;
   bool rules_out_two_phases_ = false;
   bool is_innodb_ = false;
 };

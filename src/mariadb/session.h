@@ -100,6 +100,8 @@ class Session final : public engine::Session {
   [[nodiscard]] bool did_lasting_work() const override {
     return goes_on_ || transaction_.does_lasting_work();
   }
+  [[nodiscard]] bool rows_outlive_transaction() const override { return transaction_.rows_outlive_it(); }
+  [[nodiscard]] bool is_lost_by_failure() const override { return transaction_.is_lost_by_failure(); }
   [[nodiscard]] bool wants_commit() const override;
   void expire_snapshot() override {
     transaction_.expire_snapshot();

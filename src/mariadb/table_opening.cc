@@ -70,6 +70,22 @@ bool keeps_changes(const TABLE_LIST* list) {
   return false;
 }
 
+/// A table that keeps its rows after a rollback, opened with one that does not, and that its triggers may
+/// change.
+bool parts_with_others(const TABLE_LIST* list) {
+  if (list->table->file->has_transactions_and_rollback()) {
+    return false;
+  }
+  for (list = list->next_global; list != nullptr; list = list->next_global) {
+    const TABLE* const table = list->table;
+    if (table != nullptr && list->lock_type >= TL_FIRST_WRITE &&
+        table->s->table_type != TABLE_TYPE_SEQUENCE && table->file->has_transactions_and_rollback()) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /// An engine that takes part in transactions, but has no first phase of a commit.
 bool has_engine_of_one_phase(const TABLE_LIST* list) {
   for (; list != nullptr; list = list->next_global) {
@@ -317,6 +333,7 @@ Opening OpenTable::check_opened(THD* thd, bool alone_in_statement, const MDL_sav
       intent_ == engine::Intent::write &&
       (table->triggers != nullptr || table->internal_tables != nullptr || keeps_history_in_steps(table));
   does_lasting_work_ = intent_ == engine::Intent::write && keeps_changes(&list_);
+  rows_outlive_transaction_ = does_lasting_work_ && parts_with_others(&list_);
   rules_out_two_phases_ = has_engine_of_one_phase(&list_);
   is_innodb_ = table->file->partition_ht()->db_type == DB_TYPE_INNODB;
   if (needs_own_statement_ && !alone_in_statement) {

@@ -53,7 +53,9 @@ void TurnTransaction::end_shared_statement() {
 Error TurnTransaction::end_own_statement(const Galera& galera) {
   const bool can_be_undone = galera.takes_back_statements() || !statement_.has_row_events();
   Error error = statement_.commit();
-  facts_.is_lost |= !error.ok() && !can_be_undone;
+  if (!error.ok() && !can_be_undone) [[unlikely]] {
+    facts_.is_lost = facts_.is_lost_by_failure = true;
+  }
   return error;
 }
 
@@ -61,7 +63,7 @@ void TurnTransaction::undo_statement(const Galera& galera) {
   const bool is_undone = galera.takes_back_statements() || !statement_.has_row_events();
   statement_.rollback();
   if (!is_undone) [[unlikely]] {
-    facts_.is_lost = true;
+    facts_.is_lost = facts_.is_lost_by_failure = true;
   }
 }
 
@@ -84,6 +86,7 @@ void TurnTransaction::note_write(const OpenTable& table) {
     facts_.is_lost = true;
   }
   facts_.does_lasting_work |= table.does_lasting_work();
+  facts_.rows_outlive_it |= table.rows_outlive_transaction();
   facts_.snapshot_is_old = facts_.has_snapshot;
   if (facts_.group == Group::none) {
     facts_.others_wrote = facts_.has_written;

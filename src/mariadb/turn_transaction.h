@@ -47,6 +47,8 @@ class TurnTransaction {
   /// It can not be kept: a rollback is what remains to be done.
   void lose() { facts_.is_lost = true; }
   [[nodiscard]] bool is_lost() const { return facts_.is_lost; }
+  /// The same, since a statement of it could not be undone alone.
+  [[nodiscard]] bool is_lost_by_failure() const { return facts_.is_lost_by_failure; }
   /// It lasts longer than it should, or no request may follow in it.
   [[nodiscard]] bool wants_commit() const;
   /// It is over in every storage engine, and no statement is open.
@@ -86,6 +88,7 @@ class TurnTransaction {
   void note_write(const OpenTable& table);
   [[nodiscard]] bool has_written() const { return facts_.has_written; }
   [[nodiscard]] bool does_lasting_work() const { return facts_.does_lasting_work; }
+  [[nodiscard]] bool rows_outlive_it() const { return facts_.rows_outlive_it; }
   /// After a change: does a storage engine take part in the transaction?
   void note_engines();
   /// The server has rolled all of it back, within a call that failed (wsrep_max_ws_rows).
@@ -124,6 +127,8 @@ class TurnTransaction {
     /// Something of it was undone, or failed, that can not be parted from the rest. Then nothing of it is
     /// acknowledged.
     bool is_lost = false;
+    /// Only with `is_lost`: a statement has failed that could not be undone alone.
+    bool is_lost_by_failure = false;
 
     /// A request has read in the open statement, so the statement has a snapshot.
     bool has_snapshot = false;
@@ -145,6 +150,8 @@ class TurnTransaction {
     /// It has changed what no rollback takes back. Only with `has_written`. Then it has one request, which
     /// never runs again and belongs to no group.
     bool does_lasting_work = false;
+    /// Only with `does_lasting_work`: its triggers change what a rollback takes back.
+    bool rows_outlive_it = false;
     /// A metadata lock of the backup's kind is held to its end: for engines without, and with, backups of
     /// their own.
     bool has_backup_protection[2] = {false, false};

@@ -132,6 +132,34 @@ def test_a_many_row_insert_whose_last_row_is_refused(cluster: Cluster, wire: Raw
     assert [row[0] for row in rows_everywhere(cluster, "plain")] == [7, 10]
 
 
+@pytest.mark.parametrize(("clauses", "refused"), [(b"E", b"!121"), (b"E\tR", b"!151")])
+def test_a_row_for_itself_that_is_refused_takes_no_other_row_along(
+    cluster: Cluster, node: GaleraNode, wire: RawConnection, clauses: bytes, refused: bytes
+) -> None:
+    """Its statement has changed other rows by then: its trigger's, or one that it was to replace."""
+    node.sql("CREATE OR REPLACE TABLE d.seen (id INT AUTO_INCREMENT PRIMARY KEY, of_row INT)")
+    node.sql("CREATE OR REPLACE TABLE d.parent (id INT PRIMARY KEY)")
+    node.sql("INSERT INTO d.parent VALUES (1)")
+    node.sql("CREATE OR REPLACE TABLE d.child (id INT PRIMARY KEY, p INT REFERENCES d.parent (id))")
+    node.sql(
+        "CREATE TRIGGER d.sees BEFORE INSERT ON d.child FOR EACH ROW INSERT INTO seen SET of_row = NEW.id"
+    )
+    cluster.catch_up()
+    try:
+        assert wire.ask_all(b"3\t+\t1\t1", b"P\t3\td\tchild\t\tid,p")[1] == b"0\t1"
+        rows = b"1\t1\t2\t1\t2\t7\t3\t7\t4\t1"
+        replies = wire.ask_all(b"2\t+\t1\t1", b"3\t++\t2\t5\t%s\t%s" % (rows, clauses), b"2\t+\t1\t2")
+        assert replies[::2] == [b"0\t1"] * 2
+        outcomes = replies[1].split(b"\t")[2::2]
+        assert outcomes == [b"1", b"1", refused, b"!151", b"1"]
+        assert [row[0] for row in rows_everywhere(cluster, "child")] == [1, 2, 4]
+        assert [row[0] for row in rows_everywhere(cluster, "plain")] == [1, 2]
+        assert sorted(row[1] for row in rows_everywhere(cluster, "seen")) == [1, 2, 4]
+    finally:
+        node.sql("DROP TABLE d.child, d.parent, d.seen")
+        cluster.catch_up()
+
+
 def test_a_change_of_history_that_is_refused(cluster: Cluster, wire: RawConnection) -> None:
     assert wire.ask_all(b"1\t+\t3\t1\t0\t5", b"1\t+\t3\t2\t0\t6") == [b"0\t1"] * 2
     replies = wire.ask_all(b"2\t+\t1\t1", b"1\t=\t1\t1\t1\t0\tU\t1\t9\t6", b"2\t+\t1\t2")

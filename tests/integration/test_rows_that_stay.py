@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""Rows that are each for themselves (`++ ... E`), in a table without transactions whose trigger changes one
+that has them: a row that loses the transaction takes no other row with it."""
+
+from __future__ import annotations
+
+import pytest
+
+from support.binlog import TWO_PHASES, assert_binlog_equals_tables
+from support.locks import wait_for_a_row_lock_wait
+from support.mariadb import Database, RowSocketServer, Start
+
+
+@pytest.mark.parametrize("engine", ["MyISAM", "Aria"])
+@pytest.mark.parametrize("time", ["BEFORE", "AFTER"])
+def test_a_row_that_loses_the_transaction_fails_alone(start: Start, engine: str, time: str) -> None:
+    """The third row loses its transaction to a deadlock. A row stays in the table once it is there."""
+    server = start(
+        RowSocketServer, {**TWO_PHASES, "binlog-format": "ROW", "loose-rowsocket-threads-write": 1}
+    )
+    database = Database(server, "app")
+    database.script(
+        f"""CREATE TABLE t (id INT PRIMARY KEY) ENGINE={engine};
+        CREATE TABLE shared (id INT PRIMARY KEY, n INT);
+        CREATE TABLE log (id INT) ENGINE=MyISAM;
+        CREATE TABLE weight (id INT PRIMARY KEY);
+        INSERT INTO shared VALUES (0, 0), (1, 0), (2, 0)"""
+    )
+    database.sql(
+        f"""CREATE TRIGGER counts {time} INSERT ON t FOR EACH ROW BEGIN
+            UPDATE shared SET n = n + 1 WHERE id = 0;
+            IF NEW.id = 3 THEN
+                UPDATE shared SET n = n + 1 WHERE id = 1;
+                UPDATE shared SET n = n + 1 WHERE id = 2;
+            END IF;
+        END"""
+    )
+    with server.raw("write") as client, database.session() as rival:
+        rival.execute("BEGIN")
+        # InnoDB would rather undo a transaction that has changed less, and nothing of MyISAM.
+        rival.execute("INSERT INTO weight SELECT seq FROM seq_1_to_1000")
+        rival.execute("INSERT INTO log VALUES (0)")
+        rival.execute("UPDATE shared SET n = n + 10 WHERE id = 2")
+        assert client.ask(b"P\t1\tapp\tt\t\tid") == b"0\t1"
+        client.send(b"1\t++\t1\t4\t1\t2\t3\t4\tE\n")
+        wait_for_a_row_lock_wait(server)
+        rival.execute("UPDATE shared SET n = n + 10 WHERE id = 1")
+        rival.execute("COMMIT")
+        assert client.line() == b"0\t2\t1\t\0\t1\t\0\t!1213\t\0\t1\t\0"
+    stays = [(3,)] if time == "AFTER" else []
+    assert database.sql("SELECT id FROM t ORDER BY id") == sorted([(1,), (2,), (4,), *stays])
+    assert database.sql("SELECT n FROM shared ORDER BY id") == [(3,), (10,), (10,)]
+    assert server.counter("rows_inserted") == 3
+    if engine != "Aria":  # a commit with Aria has one phase
+        assert_binlog_equals_tables(server)
