@@ -212,13 +212,16 @@ void TurnLoop::adopt(std::unique_ptr<ClientConnection> connection) {
   reserve_lists(connections_.size() + 1);
   connection->client.move_selections(world_.selections);
   ClientConnection& adopted = connections_.add(std::move(connection));
+  relieved_for_ = 0;  // the spread may have changed while it was on its way
+  if (adopted.is_closed()) {
+    return;  // it can not be polled
+  }
   connections_.rest(adopted);
   if (adopted.state != ClientConnection::State::reading) {
     adopted.state = ClientConnection::State::cut;
     cut_.push_back(&adopted);
   }
   next_sweep_ms_ = std::min(next_sweep_ms_, deadline_ms(adopted));
-  relieved_for_ = 0;  // the spread may have changed while it was on its way
 }
 
 /// After this, remembering a connection in any list allocates nothing.
