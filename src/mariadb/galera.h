@@ -49,6 +49,12 @@ class Galera {
   [[nodiscard]] bool takes_back_statements() const { return !is_open_ || mysql_bin_log.is_open(); }
   /// How many rows the cluster lets a transaction change; 0 = any number.
   [[nodiscard]] uint64_t rows_max() const;
+  /// The transaction was to change more than that. Where a trigger did, the server has undone the trigger's
+  /// statement alone, and not the transaction.
+  [[nodiscard]] bool has_too_many_rows() const {
+    const uint64_t count_max = rows_max();
+    return count_max > 0 && thd_->wsrep_affected_rows > count_max;
+  }
   /// The server committed or rolled back, and no lock is left. `error` is what its commit said; the result is
   /// what became of the transaction: one that was aborted after its certification is committed here.
   [[nodiscard]] Error end(Error error);

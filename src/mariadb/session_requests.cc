@@ -252,8 +252,8 @@ void Session::abandon_request() {
     transaction_.lose();  // the other requests of the statement are not to be undone
   }
   settle_log_refusal();
-  if (transaction_.was_undone_by_server()) {
-    transaction_.lose();
+  if (transaction_.was_undone_by_server() || galera_.has_too_many_rows()) {
+    transaction_.lose();  // alone, each may have few enough
   }
   if (request_.cursor().found_row_locked()) {
     patience_.note_row_kept(thread_.row_waits().patience());

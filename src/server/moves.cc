@@ -105,13 +105,16 @@ void TurnLoop::adopt(std::unique_ptr<ClientConnection> connection) {
   reserve_lists(connections_.size() + 1);
   connection->client.move_selections(world_.selections);
   ClientConnection& adopted = connections_.add(std::move(connection));
+  relieved_for_ = 0;  // the spread may have changed while it was on its way
+  if (adopted.is_closed()) {
+    return;  // it can not be polled
+  }
   connections_.rest(adopted);
   if (adopted.state != State::reading) {
     adopted.state = State::cut;
     carried_over_.add(adopted);
   }
   next_sweep_ms_ = std::min(next_sweep_ms_, deadline_ms(adopted));
-  relieved_for_ = 0;  // the spread may have changed while it was on its way
 }
 
 /// A connection of this worker is closed that stands in none of its lists.

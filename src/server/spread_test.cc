@@ -112,6 +112,21 @@ TEST_F(WishTest, a_wide_spread_stays_while_some_waits_go_on) {
 
 // ---- two loops
 
+/// A poller that can be told to take nobody new, as where the system has no room for another watch.
+class LimitedPoller final : public net::Poller {
+ public:
+  [[nodiscard]] bool change(int fd, net::Interest current, net::Interest wanted, void* tag) override {
+    const bool is_new = current == net::Interest::none && wanted != net::Interest::none;
+    return !(is_full && is_new) && poller_.change(fd, current, wanted, tag);
+  }
+  [[nodiscard]] std::span<const Event> wait(int timeout_ms) override { return poller_.wait(timeout_ms); }
+
+  bool is_full = false;
+
+ private:
+  net::Epoll poller_;
+};
+
 /// The other worker of the same role, beside the fixture's own, which is the spread's first.
 class MovesTest : public TurnLoopTest {
  protected:
@@ -170,7 +185,7 @@ class MovesTest : public TurnLoopTest {
 
   Spread spread_{1};
   Inbox other_inbox_;
-  net::Epoll other_poller_;
+  LimitedPoller other_poller_;
   std::shared_ptr<engine::OpenedSelections> other_selections_ = std::make_shared<engine::OpenedSelections>();
   std::unique_ptr<engine::Session> other_session_;
   std::unique_ptr<TurnLoop> other_loop_;
@@ -310,6 +325,16 @@ TEST_F(MovesTest, one_that_is_on_its_way_when_its_worker_ends_is_closed) {
   turn();
   other_inbox_.close();
   other_loop_->end();
+  EXPECT_EQ(shares(), Shares(1, 0));
+  EXPECT_EQ(count(Counter::connections_closed), 1u);
+  EXPECT_NE(one.sees_end(), other.sees_end());
+}
+
+TEST_F(MovesTest, one_that_can_not_be_polled_where_it_moved_is_closed) {
+  TestClient one = connect_with_items();
+  TestClient other = connect_with_items();
+  other_poller_.is_full = true;
+  spread_over(2);
   EXPECT_EQ(shares(), Shares(1, 0));
   EXPECT_EQ(count(Counter::connections_closed), 1u);
   EXPECT_NE(one.sees_end(), other.sees_end());

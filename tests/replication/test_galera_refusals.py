@@ -194,6 +194,21 @@ def test_a_turn_with_more_rows_than_a_writeset_may_have_loses_none(
     assert [row[0] for row in rows_everywhere(cluster, "plain")] == [*range(30), 50, 51]
 
 
+def test_a_turn_whose_triggers_change_more_rows_than_a_writeset_may_have_loses_none(
+    cluster: Cluster, node: GaleraNode, wire: RawConnection
+) -> None:
+    """The trigger's row is the one too many."""
+    node.sql("CREATE OR REPLACE TABLE d.seen (id INT PRIMARY KEY)")
+    node.sql("CREATE TRIGGER d.sees AFTER INSERT ON d.plain FOR EACH ROW INSERT INTO seen SET id = NEW.id")
+    node.sql("SET GLOBAL wsrep_max_ws_rows = 5")
+    requests = [b"2\t+\t1\t%d" % number for number in range(20)]
+    group = [b"G", b"2\t+\t1\t20", b"2\t+\t1\t21", b"E"]
+    assert wire.ask_all(*requests, *group) == [b"0\t1"] * 24
+    assert wire.ask(b"2\t++\t1\t3\t30\t31\t32")[:8] == b"1\t1\t1180"
+    assert [row[0] for row in rows_everywhere(cluster, "plain")] == list(range(22))
+    assert [row[0] for row in rows_everywhere(cluster, "seen")] == list(range(22))
+
+
 def test_a_request_that_takes_too_much_memory_ends_alone(
     cluster: Cluster, node: GaleraNode, wire: RawConnection
 ) -> None:
