@@ -54,8 +54,9 @@ struct GroupMember {
   bool rows_alone;  ///< each of its rows is undone alone
 };
 
-/// Where a cursor's movement ended.
-enum class Step : uint8_t { row, end, failed };
+/// Where a cursor's movement ended. `passing`: limits::rows_passed_per_step rows that are none of the range
+/// lay in the way, and it goes on from there with `next`. So the caller's bounds count them.
+enum class Step : uint8_t { row, passing, end, failed };
 
 /// What the filters say of the current row: it matches all of them, or what becomes of it (see Mismatch).
 enum class Verdict : uint8_t { match, skip, stop, refuse };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/invariant.h"
+#include "base/limits.h"
 #include "exec/insertion.h"
 
 namespace rowsocket::exec {
@@ -137,6 +138,13 @@ bool Walk::walk_range(const KeyRange& range, uint64_t row_limit) {
   const bool is_filtered = !find_.filters.empty();
   uint64_t rows_left = row_limit;
   for (Step step = cursor_.seek(range);; step = cursor_.next()) {
+    if (step == Step::passing) [[unlikely]] {
+      counts_.read += limits::rows_passed_per_step;
+      if (!may_go_on(false)) {
+        return false;
+      }
+      continue;
+    }
     if (!may_take_step(step == Step::row)) [[unlikely]] {
       return false;
     }

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/invariant.h"
+#include "base/limits.h"
 #include "mariadb/cursor.h"
 #include "mariadb/diagnostics.h"
 #include "mariadb/row_rules.h"
@@ -255,7 +256,7 @@ bool Cursor::is_version_of_other_time() const {
 }
 
 Step Cursor::settle(int handler_code) {
-  while (true) {
+  for (uint32_t passed = 1;; ++passed) {
     if (handler_code == 0) [[likely]] {
       const bool is_of_other_time = binding_->row_end != nullptr && is_version_of_other_time();
       const Verdict verdict = checks_rows_ ? check_row() : Verdict::match;
@@ -272,6 +273,9 @@ Step Cursor::settle(int handler_code) {
     }
     if (thd_->killed) [[unlikely]] {
       return fail(interruption_error(thd_));
+    }
+    if (passed == limits::rows_passed_per_step) {
+      return Step::passing;
     }
     handler_code = advance();
   }

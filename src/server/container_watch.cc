@@ -62,6 +62,9 @@ Error read_rows(engine::Cursor& cursor, ContainerReading& reading) {
     if (step == Step::failed) {
       return cursor.error();
     }
+    if (step == Step::passing) {
+      continue;
+    }
     ContainerFields fields;
     if (reading.rows.size() == limits::containers_max) {
       reading.has_surplus = true;

@@ -11,6 +11,7 @@ import rowsocket
 from rowsocket import EngineError, Value
 from support.binlog import assert_binlog_equals_tables
 from support.mariadb import Database, RowSocketServer, Start
+from support.plugin import changed
 from support.twins import Twins, error_number
 
 MakeTwins = Callable[..., Twins]
@@ -311,3 +312,17 @@ def test_history_by_transaction_is_not_read_as_of_a_moment(past: Database) -> No
         assert client.tokens(0, "=", 1, 1) == [b"1", b"1", b"4111"]
         past.server.sql("SET GLOBAL system_versioning_asof = DEFAULT")
         assert client.tokens(0, "=", 1, 1) == [b"0", b"1", b"1"]
+
+
+def test_versions_that_a_find_passes_over_are_rows_that_it_looks_at(
+    server: RowSocketServer, database: Database
+) -> None:
+    """Else no bound would hold where a key has nothing but a past."""
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, same INT, KEY (same)) WITH SYSTEM VERSIONING")
+    database.sql("INSERT INTO t SELECT seq, 1 FROM mysql.seq_1_to_500")
+    database.sql("DELETE FROM t")
+    with server.raw("read") as client:
+        client.tokens("P", 0, database.name, "t", "same", "id")
+        assert client.tokens(0, "=", 1, 1, 9, 0) == [b"0", b"1"]
+        with changed(server, max_rows_examined=300):
+            assert client.tokens(0, "=", 1, 1, 9, 0) == [b"2", b"1", b"rowsexamined"]

@@ -34,6 +34,8 @@ inline constexpr uint64_t request_ms_default = 300'000;
 inline constexpr uint64_t request_ms_max = 31'536'000'000;
 /// How often a walk looks at the clock: so seldom that rows are not slower for it.
 inline constexpr uint32_t rows_per_question = 64;
+/// Rows that a cursor passes over by itself before its caller is asked whether it may go on.
+inline constexpr uint32_t rows_passed_per_step = rows_per_question;
 /// How often a walk, or a request that waits for a lock, looks whether its client is still there.
 inline constexpr uint32_t presence_ms = 20;
 /// rowsocket_max_indexes: ids of a connection are below this. The list of ids grows with the largest, and is

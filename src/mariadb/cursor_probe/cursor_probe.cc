@@ -176,6 +176,9 @@ Error change(engine::Cursor& cursor, const Command& command, std::string& result
     if (step == Step::failed) {
       return cursor.error();
     }
+    if (step == Step::passing) {
+      continue;
+    }
     const Verdict verdict = cursor.verdict();
     if (verdict != Verdict::match) {
       result = verdict == Verdict::skip ? "skip" : verdict == Verdict::stop ? "stop" : "refuse";
