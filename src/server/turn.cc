@@ -377,20 +377,6 @@ bool Turn::execute(ClientConnection& connection, const Request& request) {
   return true;
 }
 
-/// From here to `close_to_take_over` another thread may take over the loop.
-void Turn::open_to_take_over() {
-  if (token_ != nullptr && !is_patient_) {
-    was_settled_ = executor_.nothing_staged();
-    ticket_ = token_->enter(was_settled_);
-  }
-}
-
-void Turn::close_to_take_over() {
-  if (ticket_ != 0 && !token_->leave(std::exchange(ticket_, 0))) [[unlikely]] {
-    is_adrift_ = true;
-  }
-}
-
 /// In the middle of a request. Who takes the loop from now on takes the other connections with it: their
 /// replies need not wait for what this request waits for.
 void Turn::note_settled() {

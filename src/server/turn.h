@@ -27,6 +27,7 @@
 #include <optional>
 #include <span>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "base/arena.h"
@@ -115,8 +116,18 @@ class Turn {
   [[nodiscard]] bool is_welcome(ClientConnection& connection, const Request*& request);
   [[nodiscard]] bool is_held_back(ClientConnection& connection, const Request& request);
   [[nodiscard]] bool execute(ClientConnection& connection, const Request& request);
-  void open_to_take_over();
-  void close_to_take_over();
+  /// Between the two another thread may take over the loop.
+  void open_to_take_over() {
+    if (token_ != nullptr && !is_patient_) {
+      was_settled_ = executor_.nothing_staged();
+      ticket_ = token_->enter(was_settled_);
+    }
+  }
+  void close_to_take_over() {
+    if (ticket_ != 0 && !token_->leave(std::exchange(ticket_, 0))) [[unlikely]] {
+      is_adrift_ = true;
+    }
+  }
   void note_settled();
 
   engine::Session& session_;
