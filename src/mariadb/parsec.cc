@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "mariadb/parsec.h"
-
-#include <openssl/evp.h>
+#include "mariadb/server_headers.h"
+// The server's headers come first. They bring OpenSSL's along.
 #include <sodium.h>
 
 #include <array>
 
 #include "base/limits.h"
+#include "mariadb/parsec.h"
 
 namespace rowsocket::mariadb {
 namespace {
