@@ -22,7 +22,8 @@ std::string key_of(const SelectionDescription& description) {
   const std::array parts{&description.database, &description.table,          &description.index,
                          &description.columns,  &description.filter_columns, &description.unique_columns};
   std::string rest{description.raw ? 'r' : 't', description.key_columns_first ? 'k' : '-',
-                   description.walked_in_steps ? 's' : '-', description.all_columns ? '*' : '-'};
+                   description.integer_filters ? 'i' : '-', description.walked_in_steps ? 's' : '-',
+                   description.all_columns ? '*' : '-'};
   rest += std::to_string(description.unique_key_parts) + '/' + std::to_string(description.account);
   // Exactly, since the key stays: it is as long as a client's line, and appending could double that.
   std::string key;

@@ -36,6 +36,8 @@ struct SelectionDescription {
   uint32_t unique_key_parts = 0;
   /// The index's columns stand before `columns`: another index than a unique one of whole columns is refused.
   bool key_columns_first = false;
+  /// A filter column that holds no integers is no_such_column.
+  bool integer_filters = false;
   /// An index of which a row may stand elsewhere than its key, given as text, is refused.
   bool walked_in_steps = false;
   bool all_columns = false;  ///< in place of `columns` those of SELECT *, told with their names

@@ -119,6 +119,7 @@ engine::SelectionDescription description_of(const Client& client, const Selectio
           .unique_columns = std::string(names.unique_columns),
           .unique_key_parts = names.unique_key_parts,
           .key_columns_first = names.key_columns_first,
+          .integer_filters = names.integer_filters,
           .walked_in_steps = names.walked_in_steps,
           .all_columns = names.all_columns};
 }

@@ -102,6 +102,7 @@ engine::Selection* Client::selection_named(const SelectionNames& names, std::str
            description.unique_columns == names.unique_columns &&
            description.unique_key_parts == names.unique_key_parts &&
            description.key_columns_first == names.key_columns_first &&
+           description.integer_filters == names.integer_filters &&
            description.walked_in_steps == names.walked_in_steps &&
            description.all_columns == names.all_columns;
   });

@@ -5,6 +5,7 @@
 #include <charconv>
 
 #include "mariadb/binding.h"
+#include "mariadb/row_addition.h"
 #include "mariadb/server_differences.h"
 
 namespace rowsocket::mariadb {
@@ -102,6 +103,16 @@ Error find_columns(const TABLE* table, std::string_view names, std::vector<uint1
   return {};
 }
 
+Error require_integers(const TABLE* table, const std::vector<uint16_t>& numbers) {
+  for (const uint16_t number : numbers) {
+    if (const Field* const field = table->field[number]; !is_whole_number_column(field)) {
+      return Error(ErrorCode::no_such_column, std::string("column '") + field->field_name.str + "'" +
+                                                  in_table(table) + " is no integer column");
+    }
+  }
+  return {};
+}
+
 /// In the server's time zone two moments may have the same text.
 bool clock_may_go_back(const TABLE* table) {
   const Time_zone* const zone = table->in_use->variables.time_zone;
@@ -169,7 +180,11 @@ Error Binding::resolve_names(const engine::SelectionDescription& description, TA
   if (description.all_columns) {
     find_all_columns(table, column_numbers_);
   }
-  return find_columns(table, description.filter_columns, filter_numbers_);
+  if (Error error = find_columns(table, description.filter_columns, filter_numbers_);
+      !error.ok() || !description.integer_filters) {
+    return error;
+  }
+  return require_integers(table, filter_numbers_);
 }
 
 }  // namespace rowsocket::mariadb

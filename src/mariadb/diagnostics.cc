@@ -46,6 +46,13 @@ bool has_ids_left(handler* file) {
   return file->stats.auto_increment_value != ULONGLONG_MAX;
 }
 
+/// The server is read-only. (Other options have the first of these numbers, too.)
+bool is_about_read_only(const Error& error) {
+  return (error.number == ER_OPTION_PREVENTS_STATEMENT &&
+          error.detail.find("--read-only") != std::string::npos) ||
+         error.number == ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION || error.number == ER_READ_ONLY_MODE;
+}
+
 /// The server's own text of an error without parameters. A SIGNAL in a trigger takes any number, but has a
 /// text of its own.
 bool is_of_server(const THD* thd, const Error& error) { return error.detail == ER_THD(thd, error.number); }
@@ -85,6 +92,8 @@ Error take_server_error(THD* thd, ErrorCode fallback) {
   const bool was_undone = error.number == ER_CHECKREAD && thd->transaction_rollback_request;
   if (timed_out || error.number == ER_LOCK_DEADLOCK || was_undone) {
     error.reason = Reason::conflict;
+  } else if (is_about_read_only(error)) {
+    error.reason = Reason::read_only;
   }
   if (is_interruption(error.number)) {
     // Whatever it was that could not be finished.

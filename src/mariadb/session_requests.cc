@@ -21,7 +21,8 @@ Error Session::refuse(Intent intent) const {
     return Error(ErrorCode::read_only);
   }
   if (intent != Intent::read && thd_->tx_read_only) {
-    return Error(ErrorCode::sql, ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION, "tx_read_only is on");
+    return Error(ErrorCode::sql, ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION, "tx_read_only is on")
+        .because(Reason::read_only);
   }
   const bool is_logged = mysql_bin_log.is_open() || galera_.is_open();
   if (intent != Intent::read && is_logged &&

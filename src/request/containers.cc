@@ -92,7 +92,8 @@ Container::Container(const ContainerFields& fields)
                           .index = index_,
                           .columns = columns,
                           .filter_columns = filter_columns_,
-                          .unique_columns = key_columns_};
+                          .unique_columns = key_columns_,
+                          .integer_filters = true};
   };
   keys = names(key_columns_);
   keys.walked_in_steps = true;

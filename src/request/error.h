@@ -37,7 +37,8 @@ enum class Reason : uint8_t {
   too_large,  ///< the transaction grew beyond what the host allows; parts of it may not
   duplicate,  ///< a unique key has the row already
   out_of_range,  ///< a sum is more, or less, than its column can hold
-  no_number      ///< what is to be added, or what it is to be added to, is no number
+  no_number,     ///< what is to be added, or what it is to be added to, is no number
+  read_only      ///< the host takes no changes now
 };
 
 /// The outcome of something that can fail. `code == none` is success.

@@ -60,6 +60,7 @@ struct SelectionNames {
   uint32_t unique_key_parts = 0;
   /// The columns of the index stand before `columns`. It is unique, and over whole columns.
   bool key_columns_first = false;
+  bool integer_filters = false;  ///< the filter columns hold integers
   /// A walk goes on behind the text of a row's key, in a later request: a row stands in the index where that
   /// text does.
   bool walked_in_steps = false;

@@ -5,8 +5,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from support.accounts import PASSWORD, account
 from support.mariadb import RowSocketServer, Start
+from support.plugin import changed
 from support.resp import RespConnection, RespServer, encoded
 
 
@@ -43,6 +46,24 @@ def test_the_secret_is_said_with_auth(resp_server: RespServer) -> None:
             assert client.command("GET", "none") == b"_\r\n"
     finally:
         resp_server.sql("SET GLOBAL rowsocket_secret_read = ''")
+
+
+@pytest.mark.parametrize("variable", ["read_only", "tx_read_only"])
+def test_a_server_that_is_read_only_says_so_as_a_replica_of_redis(emptied: RespServer, variable: str) -> None:
+    """Clients that meet this look for the primary."""
+    emptied.sql("CREATE USER reader@localhost ACCOUNT LOCK")
+    emptied.sql("GRANT SELECT, INSERT, UPDATE, DELETE ON *.* TO reader@localhost")
+    emptied.sql(f"SET GLOBAL {variable} = ON")
+    try:
+        with changed(emptied, anonymous_account="reader@localhost"), emptied.resp() as client:
+            assert client.command("SET", "a", "1").startswith(b"-READONLY container 'default': sql 1")
+            assert client.command("HSET", "shop.user:1", "name", "Ann").startswith(b"-READONLY sql 1")
+            client.send(encoded("MULTI") + encoded("SET", "a", "1") + encoded("EXEC"))
+            assert [client.reply()[:9] for _ in range(3)] == [b"+OK\r\n", b"+QUEUED\r\n", b"-READONLY"]
+            assert client.command("GET", "a") == b"$-1\r\n"
+    finally:
+        emptied.sql(f"SET GLOBAL {variable} = OFF")
+        emptied.sql("DROP USER reader@localhost")
 
 
 def test_a_container_names_no_table_to_a_client_without_rights(start: Start) -> None:

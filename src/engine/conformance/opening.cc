@@ -86,6 +86,15 @@ TEST_P(Opening, an_index_can_be_asked_to_be_unique_over_so_many_columns) {
   EXPECT_EQ(failure("by_stock_name", 2), ErrorCode::no_such_index) << "it is not unique";
 }
 
+TEST_P(Opening, filter_columns_can_be_asked_to_hold_integers) {
+  SelectionDescription description = item("", "stock,name");
+  client().open(description);
+  description.integer_filters = true;
+  EXPECT_EQ(client().failure_to_open(description), ErrorCode::no_such_column) << "name is text";
+  description.filter_columns = "stock";
+  client().open(description);
+}
+
 TEST_P(Opening, the_columns_of_the_index_can_stand_before_others) {
   Selection& index = client().open({.database = "d",
                                     .table = "item",
@@ -146,6 +155,9 @@ TEST_P(Opening, descriptions_that_differ_in_anything_are_two_indexes) {
   SelectionDescription with_key = of_one_part;
   with_key.key_columns_first = true;
   EXPECT_NE(&client().open(with_key), &client().open(of_one_part));
+  SelectionDescription of_integers = item();
+  of_integers.integer_filters = true;
+  EXPECT_NE(&client().open(of_integers), &index);
   SelectionDescription in_steps = item();
   in_steps.walked_in_steps = true;
   EXPECT_NE(&client().open(in_steps), &index);

@@ -65,6 +65,12 @@ Error MemoryBinding::resolve(const SelectionDescription& description, const std:
   if (Error error = find_columns(*table, description.filter_columns, filter_columns_); !error.ok()) {
     return error;
   }
+  if (description.integer_filters &&
+      std::any_of(filter_columns_.begin(), filter_columns_.end(), [&table](size_t position) {
+        return table->columns()[position].type != ColumnType::integer;
+      })) {
+    return {ErrorCode::no_such_column, "a filter column is no integer column"};
+  }
   key_index_ = *key_index;
   table_ = table;
   return {};

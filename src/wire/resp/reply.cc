@@ -44,6 +44,9 @@ std::string_view code_of(const Error& error) {
   if (error.reason == Reason::denied) {
     return "-NOPERM ";
   }
+  if (error.reason == Reason::read_only) {
+    return "-READONLY ";
+  }
   switch (error.code) {
     case ErrorCode::read_only:
       return "-READONLY ";
