@@ -96,6 +96,9 @@ class Link:
         """False if the connection was closed, here or by the server (then it is closed here, too)."""
         if self._socket.fileno() < 0:
             return False
+        if self.session.awaits_reply:  # a call was interrupted before it could say so
+            self._break(ConnectionLost("interrupted", self._options.where()))
+            return False
         if time.monotonic() - self._last_used_s >= FRESH_S and self._has_ended():
             self.close()
             return False
