@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -14,6 +15,8 @@ import rowsocket.connection
 from fake_server import FakeServer
 from rowsocket import ConnectionPool, aio
 from rowsocket._options import LONGEST_TIMEOUT_S
+from rowsocket._session import Pending, Session
+from test_aio import until_closed
 from test_pool import echo_keys
 
 MORE_THAN_A_SOCKET_TAKES_AT_ONCE = "x" * 100_000
@@ -59,3 +62,21 @@ def test_the_wait_for_a_connection_of_an_asyncio_pool_is_part_of_the_call(
     with FakeServer(echo_keys) as server:
         monkeypatch.setattr(rowsocket.aio.connection, "Deadline", refuse)
         asyncio.run(client(server.port))
+
+
+def test_a_call_that_is_interrupted_before_it_sends_takes_no_reply_of_the_next(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Ctrl-C, at any moment."""
+    encode = Session.encode
+
+    def encode_and_be_interrupted(self: Session, pendings: Sequence[Pending[Any]]) -> bytes:
+        encode(self, pendings)
+        raise KeyboardInterrupt
+
+    with FakeServer(until_closed, echo_keys) as server, rowsocket.connect(port=server.port, text=True) as one:
+        users = one.open_index("app", "user", ["id"])
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(Session, "encode", encode_and_be_interrupted)
+            users.get(1)
+        assert users.get(2) == ("2",)

@@ -96,6 +96,9 @@ class Link:
         """False if the connection was closed, here or by the server (then it is closed here, too)."""
         if self._socket.fileno() < 0:
             return False
+        if self.session.awaits_reply:  # a call was interrupted before it could say so
+            self._break(ConnectionLost("interrupted", self._options.where()))
+            return False
         if time.monotonic() - self._last_used_s >= FRESH_S and self._has_ended():
             self.close()
             return False
@@ -191,28 +194,18 @@ class Link:
                     self._feed(stream.recv(RECEIVE_BYTES))
 
     def _receive(self, deadline: Deadline) -> None:
-        if self._tls is not None:
-            self._receive_inside_tls(self._tls, deadline)
-            return
-        while not self._watch.has_input(deadline.remaining_s()):
-            pass
+        remaining_s = deadline.remaining_s()
+        if self._tls is None or not self._tls.pending():
+            while not self._watch.has_input(remaining_s):
+                remaining_s = deadline.remaining_s()
         try:
             data = self._socket.recv(RECEIVE_BYTES)
-        except BlockingIOError:  # the kernel thought better of it
+        except (BlockingIOError, ssl.SSLWantReadError):  # nothing, or less than a record of TLS
+            return
+        except ssl.SSLWantWriteError:  # TLS answers something of its own first
+            _ready(self._socket, True, deadline.remaining_s())
             return
         self._feed(data)
-
-    def _receive_inside_tls(self, stream: ssl.SSLSocket, deadline: Deadline) -> None:
-        """What was received may be inside TLS already: it is tried, and what it waits for is waited for."""
-        deadline.remaining_s()
-        try:
-            data = stream.recv(RECEIVE_BYTES)
-        except ssl.SSLWantReadError:
-            _ready(stream, False, deadline.remaining_s())
-        except ssl.SSLWantWriteError:
-            _ready(stream, True, deadline.remaining_s())
-        else:
-            self._feed(data)
 
     def _feed(self, data: bytes) -> None:
         if not data:

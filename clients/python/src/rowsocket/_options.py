@@ -8,6 +8,7 @@ import datetime
 import functools
 import ipaddress
 import random
+import re
 import ssl
 import time
 import urllib.parse
@@ -34,6 +35,8 @@ URL_TEXTS_WITH_AT = frozenset(
 )
 URL_TEXTS = URL_TEXTS_WITH_AT | {"time_zone"}
 URL_FLAGS = frozenset({"reconnect", "text", "detail", "tls"})
+_OFFSET = re.compile(r"([+-])(0?\d|1[0-4]):([0-5]\d)")
+"""A time zone of the server, named by its distance from UTC."""
 SECRET = "1"
 ACCOUNT = "2"
 """What a client logs in with: the protocol's types of authentication."""
@@ -179,6 +182,8 @@ def options_of(host: str, **given: Any) -> Options:
     """
     if "@" in host and "://" not in host:
         raise ValueError(f"a host has no @; a URL begins with {URL_SCHEME}://")
+    if host.count(":") == 1 and "://" not in host:
+        raise ValueError(f"a host has no port: say port=..., or give a URL, {URL_SCHEME}://HOST:PORT")
     given = {**given, **(_options_of_url(host) if "://" in host else {"host": host})}
     zone = given.get("time_zone")
     if isinstance(zone, str):
@@ -200,15 +205,15 @@ def _options_of_url(url: str) -> dict[str, Any]:
         raise ValueError(PERCENT_ENCODE)
     options: dict[str, Any] = {}
     if host:
-        options["host"] = host
+        options["host"] = _decoded(host)
     if port is not None:
         options["port"] = port
     if parts.username:
-        options["user"] = urllib.parse.unquote(parts.username)
+        options["user"] = _decoded(parts.username)
     if parts.password:
-        options["password" if parts.username else "secret"] = urllib.parse.unquote(parts.password)
+        options["password" if parts.username else "secret"] = _decoded(parts.password)
     if parts.path.strip("/"):
-        options["database"] = urllib.parse.unquote(parts.path.strip("/"))
+        options["database"] = _decoded(parts.path.strip("/"))
     for name, text in _named_values(parts.query):
         options[name] = _url_value(name, text)
     return options
@@ -217,7 +222,15 @@ def _options_of_url(url: str) -> dict[str, Any]:
 def _named_values(query: str) -> list[tuple[str, str]]:
     """What stands behind the `?`. A `+` is a plus, as in the rest of a URL: this is no web form."""
     pieces = [piece.partition("=") for piece in query.split("&") if piece]
-    return [(urllib.parse.unquote(name), urllib.parse.unquote(text)) for name, _, text in pieces]
+    return [(_decoded(name), _decoded(text)) for name, _, text in pieces]
+
+
+def _decoded(text: str) -> str:
+    """What is percent-encoded there. Raises ValueError, which does not show it: it may be of a password."""
+    try:
+        return urllib.parse.unquote(text, errors="strict")
+    except UnicodeDecodeError:
+        raise ValueError("what is percent-encoded in a URL is UTF-8") from None
 
 
 def is_cut_short(parts: urllib.parse.SplitResult) -> bool:
@@ -268,6 +281,10 @@ def _number(kind: Callable[[str], T], text: str, error: str) -> T:
 def _zone_of(name: str) -> datetime.tzinfo:
     if name.upper() == "UTC":
         return datetime.timezone.utc
+    offset = _OFFSET.fullmatch(name)
+    if offset is not None:
+        distance = datetime.timedelta(hours=int(offset[2]), minutes=int(offset[3]))
+        return datetime.timezone(-distance if offset[1] == "-" else distance)
     try:
         return zoneinfo.ZoneInfo(name)
     except (zoneinfo.ZoneInfoNotFoundError, ValueError):

@@ -273,6 +273,11 @@ class Session:
         self._awaiting.extend(pendings)
         return b"".join(openings + lines)
 
+    @property
+    def awaits_reply(self) -> bool:
+        """True if something was asked that has no answer yet."""
+        return bool(self._awaiting)
+
     def feed(self, data: bytes) -> None:
         """Settle what the bytes answer. Raises TransportError, after which the connection is to be closed:
         nothing else will be answered.

@@ -219,7 +219,8 @@ async def connect(
                  HandlerSocket does not know; False: Python values, by the columns' SQL types
     detail       whether errors are to carry a sentence for people (RowSocket only); None = unless `text`
     time_zone    the server's, its global `time_zone`: values of TIMESTAMP columns become aware datetimes, and
-                 aware datetimes are sent as that zone's. A name, or a tzinfo; None: datetimes have no zone
+                 aware datetimes are sent as that zone's. A name, an offset (+02:00) or a tzinfo; None:
+                 datetimes have no zone
     retries      how often to try again, with growing pauses and within `timeout`, where nothing was done:
                  nobody accepted the connection, or the server refused for a reason that passes (a deadlock,
                  a lock; see `RowSocketError.retryable`)
