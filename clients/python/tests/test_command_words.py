@@ -7,7 +7,7 @@ import shlex
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rowsocket.cli.row_verbs import key_size_of
@@ -103,7 +103,6 @@ def test_names_in_backticks_may_have_points_and_commas() -> None:
             table_name(text)
 
 
-@settings(deadline=None)  # a machine may be busy
 @given(st.lists(st.text(st.sampled_from("a.`,=: -'\"\\\\é"), min_size=1), min_size=1, unique=True))
 def test_a_name_comes_back_from_its_word_and_a_word_from_its_line(names: list[str]) -> None:
     for name in names:
