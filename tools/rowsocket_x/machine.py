@@ -11,7 +11,7 @@ import subprocess
 from collections.abc import Mapping, Sequence
 from enum import Enum
 
-from rowsocket_x import network
+from rowsocket_x import apt_sources, network
 from rowsocket_x.console import Problem, run, say, step
 
 
@@ -80,9 +80,20 @@ _COMMANDS: Mapping[Layer, Mapping[str, str]] = {
 """Needed as a command, from wherever it comes; the package is only installed where the command is missing."""
 
 
+_RENAMED: Mapping[str, Mapping[str, str]] = {"trixie": {"libaio1": "libaio1t64", "libssl3": "libssl3t64"}}
+"""By the codename of a Debian release: packages that have another name there."""
+
+
+def packages_of(layers: Sequence[Layer], codename: str) -> list[str]:
+    """The packages of these layers as a Debian release names them, each once."""
+    renamed = _RENAMED.get(codename, {})
+    named = (renamed.get(package, package) for layer in layers for package in layer.value)
+    return list(dict.fromkeys(named))
+
+
 def missing_packages(layers: Sequence[Layer]) -> list[str]:
-    """The packages of these layers that are not installed, each once."""
-    wanted = list(dict.fromkeys(package for layer in layers for package in layer.value))
+    """The packages of these layers that are not installed."""
+    wanted = packages_of(layers, apt_sources.release_codename())
     known = subprocess.run(
         ["dpkg-query", "--show", "--showformat=${Package} ${db:Status-Status}\n", *wanted],
         capture_output=True,

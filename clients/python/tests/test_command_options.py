@@ -4,6 +4,11 @@
 from __future__ import annotations
 
 import inspect
+from typing import Any
+
+import pytest
+from typer.core import TyperCommand, TyperGroup
+from typer.testing import CliRunner
 
 from rowsocket.cli.app import app
 
@@ -15,3 +20,24 @@ def test_options_are_no_text_which_typer_does_not_see_on_python_3_9() -> None:
         assert function is not None
         written = inspect.signature(function).parameters.values()
         assert not [one.name for one in written if isinstance(one.annotation, str)], function.__name__
+
+
+@pytest.mark.parametrize("words", [[], ["get"], ["find"], ["top"]])
+def test_help_is_plain_where_typer_escapes_brackets_for_rich(
+    monkeypatch: pytest.MonkeyPatch, words: list[str]
+) -> None:
+    for base in (TyperCommand, TyperGroup):
+        monkeypatch.setattr(base, "format_options", escaping(base.format_options))
+    told = CliRunner().invoke(app, [*words, "--help"]).output
+    assert "[" in told
+    assert "\\" not in told
+
+
+def escaping(format_options: Any) -> Any:
+    """What writes help as typer 0.15 does."""
+
+    def write(self: Any, ctx: Any, formatter: Any) -> None:
+        format_options(self, ctx, formatter)
+        formatter.buffer = [text.replace("[", "\\[") for text in formatter.buffer]
+
+    return write

@@ -12,6 +12,7 @@ import rowsocket
 from rowsocket.cli import row_verbs
 from rowsocket.cli.catalog import Catalog, is_local, sql_connection
 from rowsocket.cli.output import ExitCode, whole_output
+from rowsocket.cli.plain_help import Verb, Verbs
 from rowsocket.cli.row_verbs import AsJson, Columns, Table
 from rowsocket.cli.state import READ_PORT, State, said_plainly, state_of
 from rowsocket.cli.words import VerbWithValues
@@ -20,6 +21,7 @@ PINGS_MAX = 10_000_000
 """The time of each is remembered."""
 
 app = typer.Typer(
+    cls=Verbs,
     help="Rows of MariaDB's tables, by key, through RowSocket. Without a verb: a shell.",
     no_args_is_help=False,
     pretty_exceptions_enable=False,
@@ -80,7 +82,7 @@ def begin(
         raise typer.Exit(code)
 
 
-@app.command()
+@app.command(cls=Verb)
 def latency(
     context: typer.Context,
     number: Annotated[
@@ -95,7 +97,7 @@ def latency(
         measure_latency(state_of(context).connection(READ_PORT), number, as_json)
 
 
-@app.command()
+@app.command(cls=Verb)
 def top(
     context: typer.Context,
     interval: Annotated[float, typer.Option(min=0.1, max=86_400, help="Seconds between two looks.")] = 1.0,
@@ -116,7 +118,7 @@ def top(
         watch(sql_url, TopOptions(interval, once, as_json, rows))
 
 
-@app.command()
+@app.command(cls=Verb)
 def metrics(
     context: typer.Context,
     listen: Annotated[
@@ -143,7 +145,7 @@ def metrics(
         raise typer.Exit(code)
 
 
-@app.command()
+@app.command(cls=Verb)
 def warm(
     context: typer.Context,
     tables: Annotated[list[str], typer.Argument(help="TABLE of the URL's database, or DATABASE.TABLE.")],
@@ -167,7 +169,7 @@ def warm(
             warming.warm(state.connection(READ_PORT), sql, chosen, rate, look, as_json)
 
 
-@app.command()
+@app.command(cls=Verb)
 def doctor(
     context: typer.Context,
     storage: Annotated[
@@ -196,7 +198,7 @@ def doctor(
         raise typer.Exit(ExitCode.NOTHING)
 
 
-@app.command()
+@app.command(cls=Verb)
 def bench(
     context: typer.Context,
     table: Table,

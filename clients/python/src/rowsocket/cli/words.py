@@ -15,7 +15,7 @@ import shlex
 from collections.abc import Sequence
 from typing import Any, Union
 
-from typer.core import TyperCommand
+from rowsocket.cli.plain_help import Verb
 
 CommandValue = Union[str, bytes, None]
 
@@ -224,7 +224,7 @@ def line_begun(text: str) -> tuple[list[str], str, int]:
 # ── negative numbers ────────────────────────────────────────────────────────────────────────────────────────
 
 
-class VerbWithValues(TyperCommand):
+class VerbWithValues(Verb):
     """A verb among whose words are values: what begins like a negative number is no option."""
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
