@@ -21,17 +21,23 @@ def sql_having_table(
 ) -> Iterator[None]:
     """The first row of the request waits at the gate. Behind it, SQL has the table for a statement, of which
     the condition is left out. The next row waits for the table until the block is left."""
-    waits = "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'Waiting for table level lock'"
+    table_lock = "Waiting for table level lock"
+    state = "SELECT state FROM information_schema.processlist WHERE id = %s"
+    waiting = "SELECT COUNT(*) FROM information_schema.processlist WHERE state = %s"
     with database.session() as holder, database.session() as second:
+        holder.execute("SELECT CONNECTION_ID()")
+        [(holder_id,)] = holder.fetchall()
         second.execute("SELECT GET_LOCK('second', 10)")
         with gate(database):
             wire.send(request)
             wait_at_gate(server)
             holding = threading.Thread(target=holder.execute, args=(f"{statement} GET_LOCK('second', 60)",))
             holding.start()
-            server.wait_until("SQL waits for the table", lambda: server.value(waits) > 0)
-        wait_at_gate(server)  # SQL has the table, and waits for the other lock
-        server.wait_until("the next row waits for the table", lambda: server.value(waits) > 0)
+            server.wait_until(
+                "SQL waits for the table", lambda: server.value(state, [holder_id]) == table_lock
+            )
+        server.wait_until("SQL has the table", lambda: server.value(state, [holder_id]) == "User lock")
+        server.wait_until("the next row waits for the table", lambda: server.value(waiting, [table_lock]) > 0)
         try:
             yield
         finally:
