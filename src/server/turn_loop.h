@@ -92,9 +92,14 @@ class TurnLoop {
   [[nodiscard]] LoopToken& token() { return token_; }
   [[nodiscard]] LoginDesk& desk() { return desk_; }
   [[nodiscard]] std::shared_ptr<const Settings> settings() const { return settings_.get(); }
+  /// What goes on in the turn from which the loop was taken.
+  struct Adrift {
+    ClientConnection& connection;
+    engine::Session& session;
+  };
   /// For the thread that has just taken the token from the turn under way, with this ticket. `own` is the
   /// thread's own turn, with room for all connections. Until it returns, the other turn does not end.
-  void take_over(Turn& own, LoopToken::Ticket ticket);
+  Adrift take_over(Turn& own, LoopToken::Ticket ticket);
   /// For the thread from which the loop was taken: the turn is committed. Its members are the loop's again.
   void give_back(std::span<ClientConnection* const> members);
 

@@ -33,6 +33,7 @@
 #include "exec/table_statistics.h"
 #include "request/counters.h"
 #include "request/protocol.h"
+#include "server/adrift_requests.h"
 #include "server/calls.h"
 #include "server/hands.h"
 #include "server/inbox.h"
@@ -137,7 +138,7 @@ class Worker {
   void serve(Hand& hand, engine::Session& session, bool& is_in_charge);
   void note_failure(std::string_view what, bool is_in_charge);
   [[nodiscard]] bool has_failed_lately() const;
-  void end_adrift(Turn& turn);
+  void end_adrift(Hand& hand, Turn& turn);
   [[nodiscard]] Call stand_in(Turn& turn);
   [[nodiscard]] bool take_loop(Turn& turn);
   void wake();
@@ -150,6 +151,7 @@ class Worker {
   void run_guest(Turn& turn, ClientConnection& guest);
   static void close_if_killed(Turn& turn);
   void look_after_guests(uint64_t now_ms);
+  void stop_for_those_gone(uint64_t now_ms);
   void send_guests_back();
 
   const Surroundings world_;
@@ -170,6 +172,7 @@ class Worker {
   Hands hands_;
   Calls calls_;
   WaitingRoom waiting_room_;
+  AdriftRequests adrift_;
   Mutex hand_over_;  ///< held while a stand-in takes over what the stuck turn gives up
   std::atomic<ThreadNumber> in_charge_{0};
   std::atomic<bool> stop_requested_{false};
@@ -181,7 +184,7 @@ class Worker {
   StuckRequest stuck_request_;
   Surplus surplus_;
   LoopToken::Ticket missed_for_ = 0;  ///< a stand-in that could not be made
-  uint64_t guests_seen_at_ms_ = 0;
+  uint64_t clients_seen_at_ms_ = 0;
   uint64_t guests_made_way_at_ms_ = 0;
   Counters tick_counters_;
 };
