@@ -99,7 +99,8 @@ void TurnLoop::let_clients_return(uint64_t until_us) {
 }
 
 int TurnLoop::time_to_wait_ms() const {
-  if (!unreached_.empty() || !cut_.empty() || intake_.some_wait() || connections_.some_may_go_on()) {
+  if (!unreached_.empty() || !cut_.empty() || intake_.some_wait() || connections_.some_may_go_on() ||
+      some_are_to_move()) {
     return 0;
   }
   const uint64_t deadline_ms =

@@ -147,6 +147,9 @@ class TurnLoop {
   void bound_held_bytes();
   void look_at_held_back();
   void relieve();
+  [[nodiscard]] bool some_are_to_move() const {
+    return world_.spread != nullptr && world_.spread->worker_count() != relieved_for_;
+  }
   [[nodiscard]] bool move(ClientConnection& connection, Inbox& to);
 
   void take_back();

@@ -3,6 +3,7 @@
 // The phases of a turn, from received bytes to sent replies; see turn_loop.h.
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/limits.h"
 #include "server/turn_loop.h"
@@ -236,6 +237,9 @@ void TurnLoop::settle(ClientConnection& connection) {
     case State::closed:
       break;
   }
+  if (std::exchange(connection.stays_meanwhile, false)) [[unlikely]] {
+    relieved_for_ = 0;
+  }
   connections_.await_input(connection);
 }
 
@@ -274,33 +278,35 @@ static bool holds_much(const ClientConnection& connection) {
          limits::moved_bytes_max;
 }
 
-/// Connections that other workers are to serve move there; those in the middle of something after a later
-/// turn.
+/// Connections that other workers are to serve move there, a few in a turn; those in the middle of something
+/// when that is over (`settle` says so). So those that stay cost a turn nothing.
 void TurnLoop::relieve() {
   if (world_.spread == nullptr || world_.spread->worker_count() == relieved_for_) [[likely]] {
     return;
   }
   const uint32_t worker_count = world_.spread->worker_count();
-  bool some_stay = false;
+  uint32_t moved_count = 0;
   for (size_t slot = connections_.size(); slot-- > 0;) {  // the last one takes the place of one that moves
+    ClientConnection& connection = *connections_.all()[slot];
+    if (connection.stays_meanwhile || connection.is_away || !can_move(connection)) {
+      connection.stays_meanwhile = true;
+      continue;
+    }
     Inbox* const to = world_.spread->elsewhere(world_.worker_number);
     if (to == nullptr) {
-      some_stay = false;
       break;
     }
-    ClientConnection& connection = *connections_.all()[slot];
-    if (connection.is_away || !can_move(connection)) {
-      some_stay = true;
-    } else if (holds_much(connection)) {
+    if (holds_much(connection)) {
       continue;
-    } else if (!move(connection, *to)) {
-      some_stay = false;  // the other worker has ended
-      break;
+    }
+    if (!move(connection, *to)) {
+      break;  // the other worker has ended
+    }
+    if (++moved_count == limits::moves_per_turn) {
+      return;
     }
   }
-  if (!some_stay) {
-    relieved_for_ = worker_count;
-  }
+  relieved_for_ = worker_count;
 }
 
 /// False if it could not.
