@@ -261,6 +261,9 @@ class Session {
   /// The request under way is to fail soon, also where it waits for a lock. From any thread. Where none is
   /// under way, nothing happens.
   virtual void stop_request() {}
+  /// No `stop_request` comes any more for the request that has ended: the commit is not to hear of an earlier
+  /// one.
+  virtual void forget_stop() {}
   /// The request under way is to fail soon with Reason::row_locked, if it waits for a row in place, and
   /// another session waits for a table, or for the whole host, that the request holds. From any thread.
   virtual void give_way() {}

@@ -91,6 +91,11 @@ class ServerThread {
   }
   /// The same of what it is doing alone. Between two commands nothing happens.
   void stop_request() { thd_->awake(KILL_QUERY); }
+  void forget_stop() {
+    if (thd_->killed == KILL_QUERY) {
+      forget_kill();
+    }
+  }
   /// It was told to end altogether: not the request alone.
   [[nodiscard]] bool is_killed() const { return thd_->killed >= KILL_CONNECTION; }
   /// A KILL is to be no more than a KILL QUERY. What stops the session stays.

@@ -115,6 +115,7 @@ class Session final : public engine::Session {
   /// A cluster's transactions give way to those of other nodes: they are not kept waiting.
   [[nodiscard]] bool can_be_patient() const override { return !galera_.is_on(); }
   void stop_request() override { thread_.stop_request(); }
+  void forget_stop() override { thread_.forget_stop(); }
   void give_way() override { thread_.row_waits().give_way(); }
 
   // The operator's wishes: session.cc.

@@ -166,6 +166,7 @@ struct ClientConnection final : exec::Presence, Holder {
   bool was_over_time = false;  ///< it has had all of its time in its last turn: see TimeShare
   bool is_away = false;  ///< the turn is another thread's, which alone touches it: see TurnLoop::take_over
   bool closes_when_back = false;
+  bool stays_meanwhile = false;     ///< it could not move to another worker: see TurnLoop::relieve
   bool left_for_handshake = false;  ///< closed here only; it comes back with a stream inside TLS
   const exec::Access port_access;
   const bool is_unix;

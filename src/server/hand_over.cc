@@ -13,7 +13,7 @@ namespace rowsocket::server {
 
 using State = ClientConnection::State;
 
-void TurnLoop::take_over(Turn& own, LoopToken::Ticket ticket) {
+TurnLoop::Adrift TurnLoop::take_over(Turn& own, LoopToken::Ticket ticket) {
   world_.counters.add(Counter::hand_overs);
   const std::span<ClientConnection* const> members = turn_->members();
   const size_t reached = turn_->reached();
@@ -37,6 +37,7 @@ void TurnLoop::take_over(Turn& own, LoopToken::Ticket ticket) {
   // No `reap` follows in this turn. What it did not need of the accounts' requests is for those that wait.
   look_at_held_back();
   connections_.allotments().end_turn();
+  return {*members[reached], turn_->session()};
 }
 
 void TurnLoop::give_back(std::span<ClientConnection* const> members) {

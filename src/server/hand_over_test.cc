@@ -417,6 +417,19 @@ TEST_F(StandInTest, a_request_that_waits_for_a_lock_waits_on_a_thread_of_its_own
   EXPECT_EQ(waiting.ask(find_pen), pen) << "the connection is the loop's again";
 }
 
+TEST_F(StandInTest, one_thread_more_than_there_are_workers_is_a_stand_in) {
+  config_.threads_read =
+      0;  // as many as cores: then some threads are kept for more workers, if there are any
+  config_.threads_max = std::max(1U, std::thread::hardware_concurrency()) + 2;
+  start();
+  TestClient stuck = with_items(reader());
+  hold_next_request(true);
+  stuck.send(find_pen);
+  EXPECT_TRUE(eventually([this] { return server_.counter(Counter::hand_overs) == 1; }));
+  let_go();
+  EXPECT_EQ(stuck.lines(1), pen);
+}
+
 TEST_F(StandInTest, a_client_that_goes_while_its_request_waits_alone_is_waited_for_by_nobody) {
   start();
   TestClient waiting = with_items(writer());

@@ -37,30 +37,32 @@ static bool holds_much(const ClientConnection& connection) {
          limits::moved_bytes_max;
 }
 
-/// Connections that other workers are to serve move there. Those that can not move now do so after a later
-/// turn.
+/// Connections that other workers are to serve move there, a few in a turn. One in the middle of something
+/// moves when that is over (`let_wait` says so). So connections that stay cost a turn nothing.
 void TurnLoop::relieve() {
   const uint32_t worker_count = world_.spread->worker_count();
-  bool some_stay = false;
+  uint32_t moved_count = 0;
   for (size_t slot = connections_.size(); slot-- > 0;) {  // the last one takes the place of one that moves
+    ClientConnection& connection = *connections_.all()[slot];
+    if (connection.stays_meanwhile || !can_move(connection)) {
+      connection.stays_meanwhile = true;
+      continue;
+    }
     Inbox* const to = world_.spread->elsewhere(world_.worker_number);
     if (to == nullptr) {
-      some_stay = false;
       break;
     }
-    ClientConnection& connection = *connections_.all()[slot];
-    if (!can_move(connection)) {
-      some_stay = true;
-    } else if (holds_much(connection)) {
+    if (holds_much(connection)) {
       continue;
-    } else if (!move(connection, *to)) {
-      some_stay = false;  // the other worker has ended
-      break;
+    }
+    if (!move(connection, *to)) {
+      break;  // the other worker has ended
+    }
+    if (++moved_count == limits::moves_per_turn) {
+      return;
     }
   }
-  if (!some_stay) {
-    relieved_for_ = worker_count;
-  }
+  relieved_for_ = worker_count;
 }
 
 /// False if it could not.

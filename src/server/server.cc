@@ -39,6 +39,14 @@ uint32_t default_write_threads(bool reads_have_a_port, uint32_t cores) {
   return reads_have_a_port ? cores / 4 : cores;
 }
 
+/// Threads that are kept for a wide spread: no more than a quarter of all, nor than what is left to
+/// stand-ins.
+uint32_t spread_threads(uint32_t threads_max, uint32_t read_threads, uint32_t write_threads) {
+  const uint32_t workers = read_threads + write_threads;
+  const uint32_t left = threads_max - std::min(threads_max, workers);
+  return std::min({limits::spread_workers - read_threads, threads_max / 4, left / 2});
+}
+
 }  // namespace
 
 class Server::Impl final : public ServerFigures {
@@ -182,7 +190,7 @@ class Server::Impl final : public ServerFigures {
     has_stand_ins_ = config.threads_max > read_threads + write_threads;
     const bool may_spread = serves_reads && config.threads_read == 0 && read_threads < limits::spread_workers;
     const uint32_t more_threads =
-        may_spread ? std::min(limits::spread_workers - read_threads, config.threads_max / 4) : 0;
+        may_spread ? spread_threads(config.threads_max, read_threads, write_threads) : 0;
     read_spread_ = more_threads > 0 && has_stand_ins_ ? std::make_unique<Spread>(read_threads) : nullptr;
     if (!start_workers(Intent::read, read_threads, more_threads, read_spread_.get(), failure) ||
         !start_workers(Intent::write, write_threads, 0, nullptr, failure) || !logins_.start(failure) ||

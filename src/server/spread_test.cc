@@ -205,6 +205,19 @@ TEST_F(MovesTest, a_connection_goes_on_where_it_moved_with_what_it_opened) {
   EXPECT_EQ(other.received(), std::string(ink).append("0\t1\tpen\n"));
 }
 
+TEST_F(MovesTest, many_connections_move_a_few_in_a_turn) {
+  const size_t count = 4 * limits::moves_per_turn;
+  std::vector<TestClient> clients;
+  while (clients.size() < count) {
+    clients.push_back(connect());
+  }
+  spread_.set(2, clock_.now_ms());
+  turn_both();
+  EXPECT_EQ(shares(), Shares(count - limits::moves_per_turn, limits::moves_per_turn));
+  turn_both();
+  EXPECT_EQ(shares(), Shares(count / 2, count / 2));
+}
+
 TEST_F(MovesTest, connections_come_back_when_the_spread_is_narrow) {
   std::vector<TestClient> clients;
   for (int number = 0; number < 5; ++number) {

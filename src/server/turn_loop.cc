@@ -101,7 +101,8 @@ void TurnLoop::let_clients_return(uint64_t until_us) {
 }
 
 int TurnLoop::time_to_wait_ms() const {
-  if (carried_over_.some_go_on() || intake_.some_wait() || connections_.some_may_go_on()) {
+  if (carried_over_.some_go_on() || intake_.some_wait() || connections_.some_may_go_on() ||
+      spread_has_changed()) {
     return 0;
   }
   const uint64_t deadline_ms = std::min(

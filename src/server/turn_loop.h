@@ -94,9 +94,14 @@ class TurnLoop {
   [[nodiscard]] LoopToken& token() { return token_; }
   [[nodiscard]] LoginDesk& desk() { return desk_; }
   [[nodiscard]] std::shared_ptr<const Settings> settings() const { return settings_.get(); }
+  /// What goes on in the turn from which the loop was taken.
+  struct Adrift {
+    ClientConnection& connection;
+    engine::Session& session;
+  };
   /// For the thread that has just taken the token from the turn under way, with this ticket. `own` is the
   /// thread's own turn, with room for all connections. Until it returns, the other turn does not end.
-  void take_over(Turn& own, LoopToken::Ticket ticket);
+  Adrift take_over(Turn& own, LoopToken::Ticket ticket);
   /// For the thread from which the loop was taken: the turn is committed. Its members are the loop's again.
   void give_back(std::span<ClientConnection* const> members);
 
@@ -149,6 +154,9 @@ class TurnLoop {
     return world_.spread != nullptr && world_.spread->worker_count() != relieved_for_;
   }
   void relieve();
+  [[nodiscard]] bool some_are_to_move() const {
+    return world_.spread != nullptr && world_.spread->worker_count() != relieved_for_;
+  }
   [[nodiscard]] bool move(ClientConnection& connection, Inbox& to);
   void adopt_moved();
   void adopt(std::unique_ptr<ClientConnection> connection);

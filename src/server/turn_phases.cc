@@ -3,6 +3,7 @@
 // The phases of a turn, from received bytes to sent replies; see turn_loop.h.
 #include <algorithm>
 #include <optional>
+#include <utility>
 
 #include "base/limits.h"
 #include "server/turn_loop.h"
@@ -227,6 +228,9 @@ void TurnLoop::let_wait(ClientConnection& connection) {
     case State::failed:
     case State::closed:
       break;
+  }
+  if (std::exchange(connection.stays_meanwhile, false)) [[unlikely]] {
+    relieved_for_ = 0;
   }
   connections_.await_input(connection);
 }

@@ -165,6 +165,7 @@ void Worker::serve(Hand& hand, engine::Session& session, bool& is_in_charge) {
       continue;
     }
     in_charge_.store(this_thread_number(), std::memory_order_relaxed);
+    hand.stopped_before = hand.counters.read(Counter::requests_stopped);
     switch (loop_.run(turn)) {
       case TurnLoop::Ended::well:
         break;
@@ -173,16 +174,21 @@ void Worker::serve(Hand& hand, engine::Session& session, bool& is_in_charge) {
       case TurnLoop::Ended::adrift:
         is_in_charge = false;
         pace.end();
-        end_adrift(turn);
+        end_adrift(hand, turn);
         break;
     }
   }
 }
 
 /// Another thread has the loop: end this turn, for the connections that are still in it.
-void Worker::end_adrift(Turn& turn) {
+void Worker::end_adrift(Hand& hand, Turn& turn) {
   {
     const MutexLock lock(hand_over_);  // whoever took the loop has looked at the turn's members
+  }
+  const bool was_stopped = adrift_.remove(turn.session());
+  turn.session().forget_stop();  // the commit is not of that client alone
+  if (was_stopped && hand.counters.read(Counter::requests_stopped) == hand.stopped_before) {
+    hand.counters.add(Counter::requests_stopped);  // it did not notice by itself
   }
   turn.keep_unsettled();
   turn.commit();
@@ -247,6 +253,7 @@ bool Worker::take_loop(Turn& turn) {
   }
   try {
     turn.reserve(inbox_.connection_count());
+    adrift_.make_room();
   } catch (const std::exception&) {
     return false;  // the loop waits for the thread that is stuck
   }
@@ -254,7 +261,8 @@ bool Worker::take_loop(Turn& turn) {
   if (stop_requested_.load() || !loop_.token().take(ticket)) {
     return false;
   }
-  loop_.take_over(turn, ticket);
+  const TurnLoop::Adrift adrift = loop_.take_over(turn, ticket);
+  adrift_.add(adrift.connection, adrift.session);
   return true;
 }
 
@@ -323,6 +331,7 @@ bool Worker::tick() {
   }
   const uint64_t now_ms = world_.clock.now_ms();
   look_after_guests(now_ms);
+  stop_for_those_gone(now_ms);
   crew_.shrink(now_ms);
   return is_busy;
 }
@@ -335,13 +344,17 @@ void Worker::look_after_guests(uint64_t now_ms) {
       send_guests_back();
     }
   }
-  if (now_ms - guests_seen_at_ms_ >= limits::presence_ms) {
-    guests_seen_at_ms_ = now_ms;
-    tick_counters_.add(Counter::requests_stopped, waiting_room_.stop_those_gone());
-  }
   if (now_ms - guests_made_way_at_ms_ >= limits::give_way_ms) {
     guests_made_way_at_ms_ = now_ms;
     waiting_room_.make_way();
+  }
+}
+
+void Worker::stop_for_those_gone(uint64_t now_ms) {
+  if (now_ms - clients_seen_at_ms_ >= limits::presence_ms) {
+    clients_seen_at_ms_ = now_ms;
+    tick_counters_.add(Counter::requests_stopped, waiting_room_.stop_those_gone());
+    adrift_.stop_those_gone();
   }
 }
 

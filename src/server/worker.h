@@ -32,6 +32,7 @@
 #include "exec/table_statistics.h"
 #include "request/counters.h"
 #include "request/protocol.h"
+#include "server/adrift_requests.h"
 #include "server/crew.h"
 #include "server/inbox.h"
 #include "server/limited_log.h"
@@ -103,7 +104,7 @@ class Worker {
 
   void run(Hand& hand, bool is_in_charge);
   void serve(Hand& hand, engine::Session& session, bool& is_in_charge);
-  void end_adrift(Turn& turn);
+  void end_adrift(Hand& hand, Turn& turn);
   [[nodiscard]] Call stand_in(Turn& turn);
   [[nodiscard]] bool take_loop(Turn& turn);
   void wake();
@@ -114,6 +115,7 @@ class Worker {
   void run_guest(Turn& turn, ClientConnection& guest);
   static void close_if_killed(Turn& turn);
   void look_after_guests(uint64_t now_ms);
+  void stop_for_those_gone(uint64_t now_ms);
   void send_guests_back();
 
   const Surroundings world_;
@@ -133,6 +135,7 @@ class Worker {
   // Its threads, and how they find each other.
   Crew crew_;
   WaitingRoom waiting_room_;
+  AdriftRequests adrift_;
   Mutex hand_over_;  ///< held while a stand-in takes over what the stuck turn gives up
   std::atomic<ThreadNumber> in_charge_{0};
   std::atomic<bool> stop_requested_{false};
@@ -141,7 +144,7 @@ class Worker {
 
   // The ticker's.
   StuckRequest stuck_request_;
-  uint64_t guests_seen_at_ms_ = 0;
+  uint64_t clients_seen_at_ms_ = 0;
   uint64_t guests_made_way_at_ms_ = 0;
   Counters tick_counters_;
 };

@@ -85,6 +85,22 @@ def test_a_write_that_waits_in_a_trigger_holds_up_no_other_client(start: Start) 
     assert database.sql("SELECT id FROM gated") == [(1,)]
 
 
+def test_a_write_that_waits_in_a_trigger_is_not_done_when_its_client_goes(start: Start) -> None:
+    server = start(RowSocketServer, ONE_WORKER)
+    database = Database(server, "d")
+    with_gated_table(database)
+    with gate(database):
+        with server.raw("write") as waiting, server.raw("write") as other:
+            open_ids(waiting, database, (1, "gated", "id"))
+            open_ids(other, database, (1, "t", "id,n"))
+            waiting.send(b"1\t+\t1\t1\n")
+            wait_at_gate(server)
+            assert other.ask(b"1\t+\t2\t1\t5") == b"0\t1"
+        server.wait_until("both are closed", lambda: server.counter("connections_write") == 0)
+        assert server.counter("requests_stopped") == 1
+    assert database.sql("SELECT id FROM gated") == []
+
+
 @contextlib.contextmanager
 def held_row(database: Database) -> Iterator[None]:
     """`hot` has one row, which a transaction of SQL has locked."""

@@ -29,6 +29,8 @@ inline constexpr uint32_t spread_pause_ms = 60'000;
 inline constexpr uint32_t spread_pause_ms_max = 3'600'000;
 /// For so long a turn waits in place for pages, then stand-ins are called. Not measured.
 inline constexpr uint32_t turn_in_place_ms = 2;
+/// Connections that a worker moves between two turns: its other clients wait meanwhile. Not measured.
+inline constexpr uint32_t moves_per_turn = 64;
 /// A connection that holds more than this does not move: the bound on what is held is one for each worker.
 inline constexpr size_t moved_bytes_max = 64 * kibibyte;
 /// rowsocket_threads_max. As many requests can wait for a disk or a lock at a time, less the workers; a

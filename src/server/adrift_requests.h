@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Requests that go on beside their loop, since another thread has taken it: whether somebody still waits for
+// them. A walk asks that by itself, every few rows. This is for all else: a trigger that sleeps, a row that
+// takes long.
+//
+//   stand-in        make_room · take the loop · add
+//   ticker                                          stop_those_gone
+//   stuck thread                                                      remove · commit · give back
+//
+// Thread-safe.
+#pragma once
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+#include "base/mutex.h"
+#include "engine/engine.h"
+#include "exec/request_bounds.h"
+
+namespace rowsocket::server {
+
+class AdriftRequests {
+ public:
+  /// From now on one more can be added. May throw std::bad_alloc.
+  void make_room() {
+    const MutexLock lock(mutex_);
+    if (requests_.size() == requests_.capacity()) {
+      requests_.reserve(2 * requests_.size() + 1);
+    }
+  }
+  /// What the session executes for this client. Both stay until `remove`.
+  void add(const exec::Presence& client, engine::Session& session) {
+    const MutexLock lock(mutex_);
+    requests_.push_back({&client, &session, false});
+  }
+  /// The request has ended. True if it was told to stop.
+  [[nodiscard]] bool remove(const engine::Session& session) {
+    const MutexLock lock(mutex_);
+    bool was_stopped = false;
+    std::erase_if(requests_, [&](const Request& request) {
+      const bool is_this = request.session == &session;
+      was_stopped |= is_this && request.is_stopped;
+      return is_this;
+    });
+    return was_stopped;
+  }
+  /// Those whose clients have gone are told to stop. One that has not come to where it hears of that is told
+  /// again.
+  void stop_those_gone() {
+    const MutexLock lock(mutex_);
+    for (Request& request : requests_) {
+      if (request.client->is_gone()) {
+        request.session->stop_request();
+        request.is_stopped = true;
+      }
+    }
+  }
+
+ private:
+  struct Request {
+    const exec::Presence* client;
+    engine::Session* session;
+    bool is_stopped;
+  };
+
+  Mutex mutex_;
+  std::vector<Request> requests_ ROWSOCKET_GUARDED_BY(mutex_);
+};
+
+}  // namespace rowsocket::server

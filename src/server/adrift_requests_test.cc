@@ -1,0 +1,35 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "server/adrift_requests.h"
+
+#include <gtest/gtest.h>
+
+#include "engine/memory/memory_engine.h"
+
+namespace rowsocket::server {
+namespace {
+
+struct Client final : exec::Presence {
+  [[nodiscard]] bool is_gone() const override { return gone; }
+  bool gone = false;
+};
+
+TEST(AdriftRequests, those_whose_clients_have_gone_are_stopped) {
+  engine::memory::MemoryEngine engine;
+  const auto session = engine.create_session({});
+  const auto other = engine.create_session({});
+  const Client stays;
+  Client leaves;
+  AdriftRequests adrift;
+  for (int count = 0; count < 2; ++count) {
+    adrift.make_room();
+    adrift.add(count == 0 ? stays : leaves, count == 0 ? *other : *session);
+  }
+  leaves.gone = true;
+  adrift.stop_those_gone();
+  EXPECT_TRUE(adrift.remove(*session));
+  EXPECT_FALSE(adrift.remove(*session)) << "it is not there any more";
+  EXPECT_FALSE(adrift.remove(*other));
+}
+
+}  // namespace
+}  // namespace rowsocket::server
