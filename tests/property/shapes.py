@@ -55,6 +55,8 @@ class Shape:
     """A table in which AFTER triggers count changes by `g MOD AUDITED`, which clients count in as well."""
     alterations: tuple[str, ...] = ()
     """Statements of DDL that leave all as it is, but for those of all shapes."""
+    plugin: str = ""
+    """Of its storage engine, where the server has to load one."""
 
     @property
     def is_for_groups(self) -> bool:
@@ -69,6 +71,11 @@ class Shape:
 AUDITED = 3
 _BASE = "id INT NOT NULL, g INT NOT NULL, n BIGINT NOT NULL, s VARCHAR(40) NULL"
 _KEYS = "PRIMARY KEY (id), KEY by_g (g, n, id), KEY by_s (s, id)"
+_WITH_TEXT = (
+    "id INT NOT NULL, g INT NOT NULL, n BIGINT NOT NULL, s LONGTEXT NULL,"
+    " PRIMARY KEY (id), KEY by_g (g, n, id)"
+)
+_ROCKSDB = "ENGINE=ROCKSDB CHARSET=latin1 COLLATE=latin1_bin"
 _MYISAM_LOG = "CREATE TABLE {name}_log (op CHAR(1) NOT NULL, id INT NOT NULL) ENGINE=MyISAM"
 _AFTER = {"i": ("INSERT", "NEW"), "u": ("UPDATE", "NEW"), "d": ("DELETE", "OLD")}
 
@@ -192,7 +199,34 @@ SHAPES = (
         is_transactional=False,
         has_one_phase=True,
     ),
+    Shape(
+        "rocks",
+        f"CREATE TABLE {{name}} ({_BASE}, {_KEYS}) {_ROCKSDB}",
+        plugin="ha_rocksdb",
+    ),
+    Shape(
+        "rocks_parts",
+        f"CREATE TABLE {{name}} ({_BASE}, {_KEYS}) {_ROCKSDB} PARTITION BY HASH (id) PARTITIONS 3",
+        alterations=(
+            "ALTER TABLE {name} ADD PARTITION PARTITIONS 1",
+            "ALTER TABLE {name} COALESCE PARTITION 1",
+        ),
+        plugin="ha_rocksdb",
+    ),
+    Shape(
+        "myisam_parts",
+        f"CREATE TABLE {{name}} ({_BASE}, {_KEYS}) ENGINE=MyISAM PARTITION BY HASH (id) PARTITIONS 3",
+        is_transactional=False,
+    ),
+    Shape(
+        "myisam_history",
+        f"CREATE TABLE {{name}} ({_WITH_TEXT}) ENGINE=MyISAM WITH SYSTEM VERSIONING",
+        indexes={"": PRIMARY, "by_g": BY_G},
+        is_transactional=False,
+        is_versioned=True,
+    ),
 )
 BY_NAME = {shape.name: shape for shape in SHAPES}
+OF_PLUGINS = frozenset(shape.name for shape in SHAPES if shape.plugin)
 for _shape in SHAPES:
     register(_shape.name, "shape", f"a table of rows that clients own: {_shape.name}")

@@ -20,7 +20,7 @@ from property import ingredients
 from property.books import MYISAM_COUNTERS, SEQUENCED
 from property.ingredients import INGREDIENTS, ISOLATION, NODE_CRASHES, SYNC_WAIT
 from property.mixing import OF_ALL_SERVERS, MixFailure, Run, new_mix, one_of, run_mix
-from property.shapes import SHAPES
+from property.shapes import OF_PLUGINS, SHAPES
 from support.galera import Cluster, GaleraNode
 from support.mariadb import Options
 from support.soak import ONLY_AS_A_SOAK, Soak
@@ -37,7 +37,7 @@ NOT_FOR_CLUSTERS = {
     ingredients.READ_ONLY,
     ingredients.RENAMES,
 }
-IN_A_CLUSTER = INGREDIENTS.keys() - NOT_REPLICATED - NOT_FOR_CLUSTERS
+IN_A_CLUSTER = INGREDIENTS.keys() - NOT_REPLICATED - NOT_FOR_CLUSTERS - OF_PLUGINS
 BASE: Options = {**OF_ALL_SERVERS, "binlog-row-event-max-size": 256}
 SETS: dict[str, Options] = {
     "default": BASE,

@@ -14,7 +14,8 @@ from __future__ import annotations
 import pytest
 
 from property.ingredients import CRASH, INGREDIENTS, OF_A_CLUSTER
-from property.mixing import MIX_S, OF_ALL_SERVERS, MixFailure, new_mix, run_mix
+from property.mixing import MIX_S, OF_ALL_SERVERS, Mix, MixFailure, new_mix, run_mix
+from property.shapes import BY_NAME, OF_PLUGINS
 from property.volatile import CHANGING
 from support.binlog import TWO_PHASES, assert_binlog_equals_tables
 from support.mariadb import DrilledServer, Options, RowSocketServer, Start
@@ -38,28 +39,35 @@ SETS: dict[str, tuple[Options, frozenset[str]]] = {
 """Options of the server, and the errors that may come because of them."""
 
 
+def loading(mix: Mix, *others: str) -> Options:
+    """What makes a server load the storage engines of a mix, and other plugins."""
+    plugins = [*others, *sorted({BY_NAME[name].plugin for name in mix.ingredients & OF_PLUGINS})]
+    return {"plugin-load-add": ";".join(plugins), "plugin-maturity": "experimental"} if plugins else {}
+
+
 @pytest.mark.parametrize("name", SETS)
 def test_replies_tables_and_binlog_tell_one_story(start: Start, soak: Soak, name: str) -> None:
     options, also_refused = SETS[name]
     for _ in soak.trials(TRIALS):
-        server = start(RowSocketServer, {**BASE, **options})
-        tell_one_story(server, soak, also_refused)
+        mix = new_mix(soak.random, INGREDIENTS.keys() - OF_A_CLUSTER, also_refused)
+        server = start(RowSocketServer, {**BASE, **options, **loading(mix, "rowsocket")})
+        tell_one_story(server, mix, soak)
         server.remove()
 
 
 def test_stand_ins_that_take_over_all_the_time_tell_the_same_story_and_end(start: Start, soak: Soak) -> None:
     for _ in soak.trials(TRIALS):
-        server = start(DrilledServer, BASE)
+        mix = new_mix(soak.random, INGREDIENTS.keys() - OF_A_CLUSTER)
+        server = start(DrilledServer, {**BASE, **loading(mix, "rowsocket")})
         of_the_start = threads(server)
-        tell_one_story(server, soak)
+        tell_one_story(server, mix, soak)
         soak.saw("hand-overs", server.counter("hand_overs"))
         wait_for_end_of_stand_ins(server, of_the_start)
         server.remove()
 
 
-def tell_one_story(server: RowSocketServer, soak: Soak, also_refused: frozenset[str] = frozenset()) -> None:
-    """One mix; then all is compared."""
-    mix = new_mix(soak.random, INGREDIENTS.keys() - OF_A_CLUSTER, also_refused)
+def tell_one_story(server: RowSocketServer, mix: Mix, soak: Soak) -> None:
+    """The mix; then all is compared."""
     found = []
     try:
         for what, count in run_mix([server], mix, MIX_S).items():
@@ -71,7 +79,10 @@ def tell_one_story(server: RowSocketServer, soak: Soak, also_refused: frozenset[
             soak.saw(
                 "transactions",
                 assert_binlog_equals_tables(
-                    server, changing=CHANGING, has_crashed=CRASH in mix.ingredients
+                    server,
+                    options=loading(mix),
+                    changing=CHANGING,
+                    has_crashed=CRASH in mix.ingredients,
                 ).transactions,
             )
         except AssertionError as failure:

@@ -16,6 +16,7 @@ import pytest
 from property import ingredients
 from property.ingredients import INGREDIENTS
 from property.mixing import OF_ALL_SERVERS, MixFailure, new_mix, one_of, run_mix
+from property.shapes import OF_PLUGINS
 from property.volatile import CHANGING
 from replication.servers import CATCH_UP_S, Primary, Replica
 from support.binlog import TWO_PHASES, assert_binlog_equals_tables
@@ -26,7 +27,7 @@ from support.tables import differences
 MIX_S = float(os.environ.get("ROWSOCKET_MIX_SECONDS") or 4)
 ROW_IMAGES = ("FULL", "MINIMAL", "NOBLOB")
 MODES = ("optimistic", "conservative")
-ON_A_PRIMARY = INGREDIENTS.keys() - ingredients.OF_A_CLUSTER - {ingredients.CRASH}
+ON_A_PRIMARY = INGREDIENTS.keys() - ingredients.OF_A_CLUSTER - {ingredients.CRASH} - OF_PLUGINS
 """A replica that has fetched what a crash took from its primary is another matter: see test_semisync.py."""
 
 
