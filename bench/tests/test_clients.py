@@ -123,7 +123,7 @@ def test_a_run_asks_every_client_and_tells_the_goals(tmp_path: Path) -> None:
     """No speed is asserted. Each process compares its rows."""
     environment = from_variables(environment_variables())
     found = clients.run(
-        environment, tmp_path, Progress(stderr, len(ASKERS)), rounds=1, seconds=0.05, rows_max=2000
+        environment, tmp_path, Progress(stderr, len(ASKERS)), rounds=1, seconds=0.05, rows_max=500
     )
     assert [(one.client, one.server) for one in found] == [(one.client, one.server) for one in ASKERS]
     assert all(len(one.reports) == 1 and one.reports[0]["gets"] > 0 for one in found)
