@@ -61,7 +61,7 @@ class DrilledServerTest : public ServerTest {
 TEST_F(DrilledServerTest, stand_ins_take_over_though_no_request_waits_and_every_client_has_its_replies) {
   start();
   constexpr int client_count = 4;
-  constexpr int inserts_max = 5000;  // of a client: a stand-in may be slow to come where a processor is not free
+  constexpr int inserts_max = 5000;  // of a client: a stand-in may be slow to come
   std::atomic<int> insert_count = 0;
   std::vector<std::thread> clients;
   for (int number = 0; number < client_count; ++number) {

@@ -86,8 +86,8 @@ class Turn {
   [[nodiscard]] bool is_adrift() const { return hold_.is_adrift(); }
   /// Of the request under way, if another thread may take the loop meanwhile; else 0. For the turn's thread.
   [[nodiscard]] LoopToken::Ticket ticket() const { return hold_.ticket(); }
-  /// The request under way changes nothing, and no change of an earlier one waits for the commit: nobody waits
-  /// for a row that the turn has locked.
+  /// The request under way changes nothing, and no change of an earlier one waits for the commit: no session
+  /// waits for a row that the turn has locked.
   [[nodiscard]] bool only_reads() const { return only_reads_; }
   [[nodiscard]] size_t reached() const { return reached_; }
   [[nodiscard]] uint64_t began_ms() const { return now_ms_; }
