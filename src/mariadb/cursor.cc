@@ -319,11 +319,10 @@ Step Cursor::next() {
   if (thd_->killed) [[unlikely]] {
     return fail(interruption_error(thd_));
   }
-  const Step step = settle(advance());
-  return step == Step::row ? step : stand(step);
+  return stand(settle(advance()));
 }
 
-/// Where a movement has ended. From row to row nothing has to be noted.
+/// Where a movement has ended.
 Step Cursor::stand(Step step) {
   stands_ = step == Step::row;
   return step;

@@ -326,3 +326,15 @@ def test_versions_that_a_find_passes_over_are_rows_that_it_looks_at(
         assert client.tokens(0, "=", 1, 1, 9, 0) == [b"0", b"1"]
         with changed(server, max_rows_examined=300):
             assert client.tokens(0, "=", 1, 1, 9, 0) == [b"2", b"1", b"rowsexamined"]
+
+
+def test_a_row_behind_many_versions_that_are_passed_over_is_changed(
+    server: RowSocketServer, database: Database
+) -> None:
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, same INT, v INT, KEY (same)) WITH SYSTEM VERSIONING")
+    database.sql("INSERT INTO t SELECT seq, 1, 0 FROM mysql.seq_1_to_500")
+    database.sql("DELETE FROM t WHERE id < 500")
+    with server.raw("write") as client:
+        client.tokens("P", 0, database.name, "t", "same", "v")
+        assert client.tokens(0, "=", 1, 1, 9, 0, "U", 7) == [b"0", b"1", b"1"]
+    assert database.sql("SELECT id, v FROM t") == [(500, 7)]
