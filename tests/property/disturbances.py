@@ -145,14 +145,16 @@ def change_in_sql(beside: Beside, cursor: Cursor) -> None:
 
 
 def _own_statement(cursor: Cursor, choose: random.Random, table: str) -> None:
+    """Updates name s: under binlog_row_image=NOBLOB, SQL leaves BLOBs that are not named out of rows of
+    history, so that replicas have NULL for them."""
     owner = Owner(OWNER)
     row_id, g, n, s = owner.row(choose)
     cursor.execute(
         choose.choice(
             (
                 f"INSERT IGNORE INTO {table} (id, g, n, s) VALUES ({row_id}, {g}, {n}, '{s}')",
-                f"UPDATE {table} SET n = n + 1 WHERE g = {g}",
-                f"UPDATE {table} SET g = {g} WHERE id >= {row_id} AND id < {owner.ids.stop}",
+                f"UPDATE {table} SET n = n + 1, s = s WHERE g = {g}",
+                f"UPDATE {table} SET g = {g}, s = s WHERE id >= {row_id} AND id < {owner.ids.stop}",
                 f"DELETE FROM {table} WHERE id = {row_id}",
             )
         )
