@@ -210,7 +210,7 @@ class Server::Impl final : public ServerFigures {
       workers_.push_back(std::make_unique<Worker>(
           Worker::Surroundings{engine_, log_, clock_, settings_board_, this, thread_limit_, walks_,
                                has_stand_ins_, statistics_, account_loads_, &logins_, &handshakes_, spread,
-                               is_drill_},
+                               is_drill_, &bell_},
           intent, number));
       if (spread != nullptr) {
         spread->add(workers_.back()->inbox());
@@ -223,15 +223,16 @@ class Server::Impl final : public ServerFigures {
     return std::all_of(first, first + count, [&](const auto& worker) { return worker->start(failure); });
   }
 
-  /// For the ticker, whose thread catches nothing.
-  void look_at_spread() {
+  /// For the ticker, whose thread catches nothing. True while it is wide.
+  bool look_at_spread() {
     try {
       if (read_spread_ != nullptr) {
         adapt_spread();
       }
     } catch (const std::exception&) {
-      return;  // no memory: the next look comes soon
+      return true;  // no memory: the next look comes soon
     }
+    return read_spread_ != nullptr && read_spread_->is_wide();
   }
 
   /// Workers that only serve while the spread is wide start when they are needed first, and count when they
@@ -336,11 +337,12 @@ class Server::Impl final : public ServerFigures {
   bool is_drill_ = false;
   exec::TableStatistics statistics_;
   AccountLoads account_loads_;
+  Bell bell_;
   Logins logins_;
   Handshakes handshakes_;
   Acceptor::Workers workers_;
   std::unique_ptr<Spread> read_spread_;  ///< nullptr: the number of read workers stays as it is
-  Ticker ticker_{workers_, [this] { look_at_spread(); }};
+  Ticker ticker_{workers_, bell_, [this] { return look_at_spread(); }};
   std::unique_ptr<ContainerWatch> container_watch_;  ///< nullptr where there are no containers
   std::unique_ptr<Acceptor> acceptor_;
 };

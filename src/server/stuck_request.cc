@@ -47,7 +47,10 @@ bool is_waiting(ThreadNumber thread) {
 
 }  // namespace
 
-ThreadNumber this_thread_number() { return static_cast<ThreadNumber>(::syscall(SYS_gettid)); }
+ThreadNumber this_thread_number() {
+  thread_local const auto number = static_cast<ThreadNumber>(::syscall(SYS_gettid));  // asked every turn
+  return number;
+}
 
 std::string_view told_of(ThreadNumber thread, const char* file_name, std::span<char> place) {
   std::array<char, 64> path{};

@@ -74,10 +74,10 @@ void TurnLoop::poll() {
     if (events_.empty()) {
       session.release_tables();
       connections_.trim();
-      events_ = connections_.wait(wait_ms);
+      events_ = nap(wait_ms);
     }
   } else {
-    events_ = connections_.wait(wait_ms);
+    events_ = long_wait ? nap(wait_ms) : connections_.wait(wait_ms);
   }
   if (return_wait_until_us != 0 && return_wait_.are_few(events_.size())) {
     let_clients_return(return_wait_until_us);
@@ -89,6 +89,17 @@ void TurnLoop::poll() {
     world_.inbox.wakeup().drain();
   }
   now_ms_ = world_.clock.now_ms();
+}
+
+/// Meanwhile nobody needs to look at the loop.
+Connections::Events TurnLoop::nap(int wait_ms) {
+  is_napping_.store(true);
+  const Connections::Events events = connections_.wait(wait_ms);
+  is_napping_.store(false);
+  if (world_.bell != nullptr) {
+    world_.bell->ring_if_armed();
+  }
+  return events;
 }
 
 /// Meanwhile the turn holds nothing that others wait for.

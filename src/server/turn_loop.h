@@ -23,6 +23,7 @@
 // come, not per request.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
@@ -35,6 +36,7 @@
 #include "engine/engine.h"
 #include "request/counters.h"
 #include "request/settings.h"
+#include "server/bell.h"
 #include "server/carried_over.h"
 #include "server/connections.h"
 #include "server/inbox.h"
@@ -70,6 +72,7 @@ class TurnLoop {
     const Spread* spread = nullptr;    ///< nullptr: no connection moves to another worker
     uint32_t worker_number = 0;        ///< in the spread
     uint32_t waits_elsewhere_after_ms = limits::waiting_room_after_ms;
+    Bell* bell = nullptr;  ///< rung where the loop goes on after a nap
   };
 
   /// May throw std::bad_alloc.
@@ -105,6 +108,9 @@ class TurnLoop {
   /// For the thread from which the loop was taken: the turn is committed. Its members are the loop's again.
   void give_back(std::span<ClientConnection* const> members);
 
+  /// It waits for clients, and that may take long. For any thread.
+  [[nodiscard]] bool is_napping() const { return is_napping_.load(); }
+
   [[nodiscard]] const Connections& connections() const { return connections_; }
   /// What the host calls the thread that runs the loop, or ran it last. For any thread.
   [[nodiscard]] uint64_t host_thread() const { return host_thread_; }
@@ -122,6 +128,7 @@ class TurnLoop {
   void reap();
 
   // Poll.
+  [[nodiscard]] Connections::Events nap(int wait_ms);
   void let_clients_return(uint64_t until_us);
   [[nodiscard]] int time_to_wait_ms() const;
 
@@ -177,6 +184,7 @@ class TurnLoop {
   // This turn.
   Turn* turn_ = nullptr;  ///< of the thread that runs the loop
   Published<uint64_t> host_thread_ = 0;
+  std::atomic<bool> is_napping_{false};
   uint64_t now_ms_;
   Connections::Events events_;
   bool was_woken_ = false;                   ///< by another thread, when the turn began

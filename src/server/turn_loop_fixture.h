@@ -22,8 +22,10 @@ class TurnLoopTest : public testing::Test {
     board_.publish(settings_);
     session_ = engine_.create_session(
         {.intent = engine::Intent::write, .selections = selections_, .counters = &counters_});
-    loop_ = std::make_unique<TurnLoop>(TurnLoop::Surroundings{
-        *selections_, inbox_, poller_, counters_, board_, clock_, limited_log_, account_loads_, "write"});
+    TurnLoop::Surroundings surroundings{*selections_, inbox_,       poller_,        counters_, board_,
+                                        clock_,       limited_log_, account_loads_, "write"};
+    surroundings.bell = &bell_;
+    loop_ = std::make_unique<TurnLoop>(surroundings);
     turn_ = std::make_unique<Turn>(
         Turn::Surroundings{*session_, counters_, clock_, &loop_->token(), numbers_}, board_.current());
   }
@@ -78,6 +80,7 @@ class TurnLoopTest : public testing::Test {
   Counters counters_;
   Inbox inbox_;
   net::Epoll poller_;
+  Bell bell_;
   SettingsBoard board_;
   ManualClock clock_;
   TestLog log_;

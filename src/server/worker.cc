@@ -51,7 +51,8 @@ Worker::Worker(const Surroundings& surroundings, engine::Intent intent, uint32_t
              .handshakes = world_.handshakes,
              .spread = world_.spread,
              .worker_number = number,
-             .waits_elsewhere_after_ms = world_.is_drill ? 0 : limits::waiting_room_after_ms}),
+             .waits_elsewhere_after_ms = world_.is_drill ? 0 : limits::waiting_room_after_ms,
+             .bell = world_.bell}),
       crew_({world_.log, world_.clock, world_.thread_limit}, name_,
             [this](Hand& hand, bool is_in_charge) { run(hand, is_in_charge); }) {}
 

@@ -33,6 +33,7 @@
 #include "request/counters.h"
 #include "request/protocol.h"
 #include "server/adrift_requests.h"
+#include "server/bell.h"
 #include "server/crew.h"
 #include "server/inbox.h"
 #include "server/limited_log.h"
@@ -62,6 +63,7 @@ class Worker {
     Handshakes* handshakes = nullptr;  ///< nullptr: no TLS; outlives the worker's threads
     Spread* spread = nullptr;          ///< of the worker's role; nullptr: it has none
     bool is_drill = false;             ///< for tests: see drill.h
+    Bell* bell = nullptr;              ///< wakes who calls `tick`; nullptr: nobody sleeps
   };
 
   /// `intent` is the worker's role; `number` counts the workers of that role. May throw std::bad_alloc.
@@ -82,6 +84,10 @@ class Worker {
   /// To be called every limits::tick_ms, by one thread: calls a stand-in where a request takes long. Returns
   /// true if the worker is busy.
   bool tick();
+  /// For the same thread: until the worker's bell rings, there is nothing to look at.
+  [[nodiscard]] bool rests() const {
+    return !is_started_ || (loop_.is_napping() && thread_count() <= 1 && waiting_room_.waiting_count() == 0);
+  }
 
   [[nodiscard]] engine::Intent intent() const { return intent_; }
   /// New connections may come to it.

@@ -19,6 +19,8 @@ ROOM_FOR_ALL = ONE_WORKER | {"rowsocket-threads-max": 32}
 PLACES = 8
 """Of the waiting room of a worker."""
 KEYS = 9_999
+LOOKS = 20
+"""Of a test, one after the other, at something that is to be still."""
 STACK_BYTES = 8 << 20
 
 
@@ -53,6 +55,37 @@ def test_an_endless_find_holds_up_no_other_client(start: Start, port: str) -> No
         other.ask(b"P\t0\td\tt\t\tid")
         for key in range(1, 50):
             assert other.ask(b"0\t=\t1\t%d" % key) == b"0\t1\t%d" % key
+    assert server.counter("hand_overs") >= 1
+
+
+def ticks(server: RowSocketServer) -> int:
+    """How often the thread that looks at the workers has gone to sleep."""
+    assert server.process is not None
+    for task in Path(f"/proc/{server.process.pid}/task").iterdir():
+        if (task / "comm").read_text().strip() == "rowsocket-tick":
+            [line] = [
+                line
+                for line in (task / "status").read_text().splitlines()
+                if line.startswith("voluntary_ctxt_switches")
+            ]
+            return int(line.split()[1])
+    raise AssertionError("no such thread")
+
+
+def test_workers_that_wait_for_clients_are_not_looked_at_until_one_goes_on(start: Start) -> None:
+    server = start(RowSocketServer, ONE_WORKER)
+    with_rows(server)
+    seen: list[int] = []
+
+    def is_still() -> bool:
+        seen.append(ticks(server))
+        return len(seen) > LOOKS and seen[-1] == seen[-LOOKS]
+
+    with server.raw("read") as other:
+        other.ask(b"P\t0\td\tt\t\tid")
+        server.wait_until("nobody looks at the workers", is_still)
+        with endless_find(server, "read"):
+            assert other.ask(b"0\t=\t1\t7") == b"0\t1\t7"
     assert server.counter("hand_overs") >= 1
 
 

@@ -39,10 +39,13 @@ inline constexpr uint32_t patient_replay_retries = 100;
 /// How often workers are looked at for requests that take long. A request that takes a slice is long: other
 /// clients notice a millisecond.
 inline constexpr uint32_t tick_ms = 1;
-/// Where so many ticks in a row found no request under way, workers are looked at less often: it should cost
-/// an idle server nothing that can be seen.
+/// Where so many ticks in a row found no request under way, workers are looked at less often.
 inline constexpr uint32_t idle_ticks = 500;
 inline constexpr uint32_t idle_tick_ms = 20;
+/// Where so many did, and all workers wait for clients, only a worker that goes on ends the sleep: it should
+/// cost an idle server nothing that can be seen. The second is how long it sleeps even so.
+inline constexpr uint32_t resting_ticks = idle_ticks + 25;
+inline constexpr uint32_t resting_tick_ms = 60'000;
 /// A thread that was not needed for so long ends, and then one more each time this is over. Not measured.
 inline constexpr uint32_t stand_in_idle_ms = 3000;
 inline constexpr uint32_t stand_in_ends_ms = 200;
