@@ -9,8 +9,10 @@ import os
 import signal
 import sys
 import time
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypeVar
 
 import typer
 from bench.harness import (
@@ -35,7 +37,7 @@ from bench.harness import (
 )
 from bench.harness import peers as all_peers
 from bench.harness.data import Template
-from bench.harness.environment import Missing, from_variables
+from bench.harness.environment import Environment, Missing, from_variables
 from bench.harness.measuring import Run
 from bench.harness.player import Load
 from bench.harness.progress import Progress
@@ -52,6 +54,8 @@ FAILURES = (
     *(WrongAnswer, ServerFailure, Missing, FileNotFoundError),
     *(scenario.ScenarioMistake, workloads.WorkloadMistake, stacks.CannotProfile, changes.OtherProcessor),
 )
+
+Found = TypeVar("Found")
 
 app = typer.Typer(add_completion=False, pretty_exceptions_enable=False, rich_markup_mode=None)
 
@@ -158,15 +162,8 @@ def measure_cold(
     rows_max: RowsMax = None,
 ) -> None:
     """`./x bench cold`."""
-    environment, folder = from_variables(), _folder(out)
-    progress = Progress(sys.stderr, rounds * 7)
-    try:
-        found = cold.run(environment, folder, progress, rounds=rounds, seconds=seconds, rows_max=rows_max)
-    finally:
-        progress.end()
-    (folder / "cold.md").write_text(cold.table(found) + "\n", encoding="utf-8")
-    print(cold.table(found))
-    print(f"\n{folder / 'cold.md'}")
+    measure = partial(cold.run, rounds=rounds, seconds=seconds, rows_max=rows_max)
+    _measure_alone("cold", measure, cold.table, rounds * 7, out)
 
 
 @app.command("tls")
@@ -177,15 +174,8 @@ def measure_tls(
     rows_max: RowsMax = None,
 ) -> None:
     """`./x bench tls`."""
-    environment, folder = from_variables(), _folder(out)
-    progress = Progress(sys.stderr, rounds * tls.MEASUREMENTS)
-    try:
-        found = tls.run(environment, folder, progress, rounds=rounds, seconds=seconds, rows_max=rows_max)
-    finally:
-        progress.end()
-    (folder / "tls.md").write_text(tls.table(found) + "\n", encoding="utf-8")
-    print(tls.table(found))
-    print(f"\n{folder / 'tls.md'}")
+    measure = partial(tls.run, rounds=rounds, seconds=seconds, rows_max=rows_max)
+    _measure_alone("tls", measure, tls.table, rounds * tls.MEASUREMENTS, out)
 
 
 @app.command("clients")
@@ -196,15 +186,8 @@ def measure_clients(
     rows_max: RowsMax = None,
 ) -> None:
     """`./x bench clients`."""
-    environment, folder = from_variables(), _folder(out)
-    progress = Progress(sys.stderr, rounds * len(askers.ASKERS))
-    try:
-        found = clients.run(environment, folder, progress, rounds=rounds, seconds=seconds, rows_max=rows_max)
-    finally:
-        progress.end()
-    (folder / "clients.md").write_text(clients.table(found) + "\n", encoding="utf-8")
-    print(clients.table(found))
-    print(f"\n{folder / 'clients.md'}")
+    measure = partial(clients.run, rounds=rounds, seconds=seconds, rows_max=rows_max)
+    _measure_alone("clients", measure, clients.table, rounds * len(askers.ASKERS), out)
 
 
 @app.command()
@@ -285,6 +268,26 @@ def load(
         cpu=cpu,
     )
     print(json.dumps(player.play(program, PROTOCOLS[protocol](made, database), address, asked, workload)))
+
+
+def _measure_alone(
+    name: str,
+    measure: Callable[[Environment, Path, Progress], Found],
+    table: Callable[[Found], str],
+    measurements: int,
+    out: Path | None,
+) -> None:
+    """A comparison that is no scenario: measure, and print its table, which also stands in NAME.md."""
+    environment, folder = from_variables(), _folder(out)
+    progress = Progress(sys.stderr, measurements)
+    try:
+        found = measure(environment, folder, progress)
+    finally:
+        progress.end()
+    file, text = folder / f"{name}.md", table(found)
+    file.write_text(text + "\n", encoding="utf-8")
+    print(text)
+    print(f"\n{file}")
 
 
 def _write_pages(made: Folder, folder: Path) -> None:

@@ -123,10 +123,10 @@ bool Cursor::set_bounds(const KeyRange& range) {
     return set_both_bounds(range);
   }
   checks_rows_ = first_.rechecks();
-  walk_ = goes_up(range.key_operator)     ? Walk::forward
-          : goes_down(range.key_operator) ? Walk::backward
-          : first_.is_of_one_row()        ? Walk::first_row_only
-                                          : Walk::same_key;
+  course_ = goes_up(range.key_operator)     ? Course::forward
+            : goes_down(range.key_operator) ? Course::backward
+            : first_.is_of_one_row()        ? Course::first_row_only
+                                            : Course::same_key;
   return true;
 }
 
@@ -149,7 +149,7 @@ bool Cursor::set_both_bounds(const KeyRange& range) {
     return false;
   }
   const bool forward = goes_down(range.key_operator) == range.reverse;
-  walk_ = forward ? Walk::forward : Walk::backward;
+  course_ = forward ? Course::forward : Course::backward;
   has_last_ = true;
   checks_rows_ = true;
   KeyBound& low = forward ? first_ : last_;
@@ -193,13 +193,13 @@ Verdict Cursor::check_row() const {
 /// place then. And on the other calls virtual columns are not computed when partitions are merged.
 int Cursor::start() {
   handler* const file = table_->file;
-  calls_for_ranges_ = walk_ == Walk::forward && table_->part_info != nullptr;
+  calls_for_ranges_ = course_ == Course::forward && table_->part_info != nullptr;
   uchar* const row = table_->record[0];
   if (first_.is_open()) {
     if (calls_for_ranges_) {
       return file->read_range_first(nullptr, nullptr, false, true);
     }
-    return walk_ == Walk::backward ? file->ha_index_last(row) : file->ha_index_first(row);
+    return course_ == Course::backward ? file->ha_index_last(row) : file->ha_index_first(row);
   }
   ha_rkey_function position = HA_READ_KEY_EXACT;
   switch (first_.key_operator()) {
@@ -228,14 +228,14 @@ int Cursor::start() {
 
 int Cursor::advance() {
   handler* const file = table_->file;
-  switch (walk_) {
-    case Walk::same_key:
+  switch (course_) {
+    case Course::same_key:
       return file->ha_index_next_same(table_->record[0], first_.image(), first_.image_bytes());
-    case Walk::forward:
+    case Course::forward:
       return calls_for_ranges_ ? file->read_range_next() : file->ha_index_next(table_->record[0]);
-    case Walk::backward:
+    case Course::backward:
       return file->ha_index_prev(table_->record[0]);
-    case Walk::first_row_only:
+    case Course::first_row_only:
       return HA_ERR_END_OF_FILE;
   }
   return HA_ERR_END_OF_FILE;
@@ -255,7 +255,8 @@ bool Cursor::is_version_of_other_time() const {
   return is_later(binding_->row_start) || !is_later(binding_->row_end);
 }
 
-Step Cursor::settle(int handler_code) {
+/// From where a movement of the handler has ended, with this code, to the next row of the range.
+Step Cursor::come_to_row(int handler_code) {
   for (uint32_t passed = 1;; ++passed) {
     if (handler_code == 0) [[likely]] {
       const bool is_of_other_time = binding_->row_end != nullptr && is_version_of_other_time();
@@ -298,28 +299,29 @@ Step Cursor::seek(const KeyRange& range) {
   if (!(range.exact_values ? set_exact_bounds(range, is_near) : set_bounds(range))) {
     return Step::failed;
   }
-  if (walk_ == Walk::backward && binding_->goes_up_only) {
+  if (course_ == Course::backward && binding_->goes_up_only) {
     return fail(Error(ErrorCode::bad_operator,
                       "the server merges the partitions of an index over a virtual column upwards only"));
   }
   if (is_near || first_.finds_nothing() || (has_last_ && last_.finds_nothing())) {
-    walk_ = Walk::first_row_only;
+    course_ = Course::first_row_only;
     return Step::end;
   }
   // A row is compared with the key: by a check of whole values, and by the server's index_next_same, which
   // serves the engines that have none of their own.
-  const bool reads_key = has_last_ || first_.rechecks() || (walk_ == Walk::same_key && !open_->is_innodb());
+  const bool reads_key =
+      has_last_ || first_.rechecks() || (course_ == Course::same_key && !open_->is_innodb());
   if (const int handler_code = open_->activate(*binding_, reads_key); handler_code != 0) {
     return fail(handler_code);
   }
-  return stand(settle(start()));
+  return stand(come_to_row(start()));
 }
 
 Step Cursor::next() {
   if (thd_->killed) [[unlikely]] {
     return fail(interruption_error(thd_));
   }
-  return stand(settle(advance()));
+  return stand(come_to_row(advance()));
 }
 
 /// Where a movement has ended.

@@ -57,8 +57,8 @@ class Cursor final : public engine::Cursor {
 
  private:
   enum class Change : uint8_t { none, insert, update, remove };
-  /// Where the walk starts and how it goes on, once the key is converted.
-  enum class Walk : uint8_t { same_key, forward, backward, first_row_only };
+  /// Where a walk starts and how it goes on, once the key is converted.
+  enum class Course : uint8_t { same_key, forward, backward, first_row_only };
 
   struct FilterState {
     Comparand comparand;
@@ -73,7 +73,7 @@ class Cursor final : public engine::Cursor {
   [[nodiscard]] bool set_bound(KeyBound& bound, KeyOperator key_operator, std::span<const Value> key);
   [[nodiscard]] int start();
   [[nodiscard]] int advance();
-  engine::Step settle(int handler_code);
+  engine::Step come_to_row(int handler_code);
   [[nodiscard]] engine::Verdict check_row() const;
   [[nodiscard]] bool is_version_of_other_time() const;
   engine::Step fail(Error error);
@@ -96,7 +96,7 @@ class Cursor final : public engine::Cursor {
   std::vector<FilterState> filters_;
   size_t filter_count_ = 0;
 
-  Walk walk_ = Walk::same_key;
+  Course course_ = Course::same_key;
   KeyBound first_;     ///< where the walk begins
   KeyBound last_;      ///< where it ends, if `has_last_`
   TextPrefix prefix_;  ///< what its rows' text begins with, if `has_prefix_`

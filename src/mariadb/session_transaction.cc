@@ -89,6 +89,7 @@ Begin Session::begin_group_as_account(std::span<const GroupMember> members, size
 /// statement is not enough.
 Begin Session::prepare_group(std::span<const GroupMember> members, bool writes, size_t& number, bool& several,
                              Error& error) {
+  bool changes_elsewhere = false;  // than in InnoDB
   for (number = 0; number < members.size(); ++number) {
     const GroupMember& member = members[number];
     if (error = refuse(member.use.intent); !error.ok()) {
@@ -114,7 +115,9 @@ Begin Session::prepare_group(std::span<const GroupMember> members, bool writes, 
     if (member.use.intent == Intent::read) {
       continue;
     }
-    if (side->open->needs_own_statement() ||
+    // RocksDB asks once per statement which columns change, and changes no other indexes than theirs.
+    const bool has_changes_before = !side->open->is_innodb() && std::exchange(changes_elsewhere, true);
+    if (has_changes_before || side->open->needs_own_statement() ||
         (member.rows_alone && needs_own_statement(*side->open, member.use.intent))) {
       several = true;
       return Begin::ready;

@@ -37,7 +37,7 @@ TurnLoop::Ended TurnLoop::run(Turn& turn) {
     host_thread_ = turn.session().host_thread();
   }
   activity_.show_first(turn.session(), connections_.size(), now_ms_);
-  if (spread_has_changed()) [[unlikely]] {
+  if (some_are_to_move()) [[unlikely]] {
     relieve();  // before the turn: it may end with another thread
   }
   poll();
@@ -113,7 +113,7 @@ void TurnLoop::let_clients_return(uint64_t until_us) {
 
 int TurnLoop::time_to_wait_ms() const {
   if (carried_over_.some_go_on() || intake_.some_wait() || connections_.some_may_go_on() ||
-      spread_has_changed()) {
+      some_are_to_move()) {
     return 0;
   }
   const uint64_t deadline_ms = std::min(

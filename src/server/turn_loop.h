@@ -157,9 +157,6 @@ class TurnLoop {
   void take_back();
 
   // From worker to worker: moves.cc.
-  [[nodiscard]] bool spread_has_changed() const {
-    return world_.spread != nullptr && world_.spread->worker_count() != relieved_for_;
-  }
   void relieve();
   [[nodiscard]] bool some_are_to_move() const {
     return world_.spread != nullptr && world_.spread->worker_count() != relieved_for_;

@@ -289,6 +289,17 @@ def test_a_group_on_rocksdb_is_done_as_one_or_not_at_all(table: MakeTable) -> No
     assert t.rows() == before
 
 
+def test_a_group_on_rocksdb_changes_the_index_of_each_changed_column(table: MakeTable) -> None:
+    """RocksDB asks only once per statement which columns are changed."""
+    t = table("ROCKSDB")
+    name = t.database.name.encode()
+    assert t.ask(b"P\t4\t%s\tt\t\tn" % name, b"P\t5\t%s\tt\t\ts" % name) == [b"0\t1"] * 2
+    changes = (b"4\t=\t1\t1\t1\t0\tU\t77", b"5\t=\t1\t1\t1\t0\tU\tnew")
+    assert t.ask(b"G", *changes, b"E") == [b"0\t1", b"0\t1\t1", b"0\t1\t1", b"0\t1"]
+    assert t.ask(b"3\t=\t1\tnew", b"2\t=\t2\t1\t77") == [b"0\t2\t1\tnew", b"0\t3\t1\t1\t77"]
+    assert [row[2:] for row in t.database.sql("CHECK TABLE t")] == [("status", "OK")]
+
+
 def test_a_group_over_two_engines_is_done_as_one(table: MakeTable, server: RowSocketServer) -> None:
     t = table("ROCKSDB")
     t.database.sql("CREATE TABLE i (id INT PRIMARY KEY, n INT) ENGINE=InnoDB")

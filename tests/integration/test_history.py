@@ -313,13 +313,18 @@ def test_history_by_transaction_is_not_read_as_of_a_moment(past: Database) -> No
         assert client.tokens(0, "=", 1, 1) == [b"0", b"1", b"1"]
 
 
+def make_history_of_one_key(database: Database, ended: int) -> None:
+    """`t`: 500 rows whose `same` is 1, of which the first `ended` have ended."""
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, same INT, v INT, KEY (same)) WITH SYSTEM VERSIONING")
+    database.sql("INSERT INTO t SELECT seq, 1, 0 FROM mysql.seq_1_to_500")
+    database.sql("DELETE FROM t WHERE id <= %s", [ended])
+
+
 def test_versions_that_a_find_passes_over_are_rows_that_it_looks_at(
     server: RowSocketServer, database: Database
 ) -> None:
     """Else no bound would hold where a key has nothing but a past."""
-    database.sql("CREATE TABLE t (id INT PRIMARY KEY, same INT, KEY (same)) WITH SYSTEM VERSIONING")
-    database.sql("INSERT INTO t SELECT seq, 1 FROM mysql.seq_1_to_500")
-    database.sql("DELETE FROM t")
+    make_history_of_one_key(database, ended=500)
     with server.raw("read") as client:
         client.tokens("P", 0, database.name, "t", "same", "id")
         assert client.tokens(0, "=", 1, 1, 9, 0) == [b"0", b"1"]
@@ -330,9 +335,7 @@ def test_versions_that_a_find_passes_over_are_rows_that_it_looks_at(
 def test_a_row_behind_many_versions_that_are_passed_over_is_changed(
     server: RowSocketServer, database: Database
 ) -> None:
-    database.sql("CREATE TABLE t (id INT PRIMARY KEY, same INT, v INT, KEY (same)) WITH SYSTEM VERSIONING")
-    database.sql("INSERT INTO t SELECT seq, 1, 0 FROM mysql.seq_1_to_500")
-    database.sql("DELETE FROM t WHERE id < 500")
+    make_history_of_one_key(database, ended=499)
     with server.raw("write") as client:
         client.tokens("P", 0, database.name, "t", "same", "v")
         assert client.tokens(0, "=", 1, 1, 9, 0, "U", 7) == [b"0", b"1", b"1"]

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from support.binlog import TWO_PHASES, assert_binlog_equals_tables
-from support.locks import wait_for_a_row_lock_wait
+from support.locks import deadlock_with_a_heavier_one
 from support.mariadb import Database, RowSocketServer, Start
 
 
@@ -22,8 +22,6 @@ def test_a_row_that_loses_the_transaction_fails_alone(start: Start, engine: str,
     database.script(
         f"""CREATE TABLE t (id INT PRIMARY KEY) ENGINE={engine};
         CREATE TABLE shared (id INT PRIMARY KEY, n INT);
-        CREATE TABLE log (id INT) ENGINE=MyISAM;
-        CREATE TABLE weight (id INT PRIMARY KEY);
         INSERT INTO shared VALUES (0, 0), (1, 0), (2, 0)"""
     )
     database.sql(
@@ -35,17 +33,10 @@ def test_a_row_that_loses_the_transaction_fails_alone(start: Start, engine: str,
             END IF;
         END"""
     )
-    with server.raw("write") as client, database.session() as rival:
-        rival.execute("BEGIN")
-        # InnoDB would rather undo a transaction that has changed less, and nothing of MyISAM.
-        rival.execute("INSERT INTO weight SELECT seq FROM seq_1_to_1000")
-        rival.execute("INSERT INTO log VALUES (0)")
-        rival.execute("UPDATE shared SET n = n + 10 WHERE id = 2")
+    with server.raw("write") as client:
         assert client.ask(b"P\t1\tapp\tt\t\tid") == b"0\t1"
-        client.send(b"1\t++\t1\t4\t1\t2\t3\t4\tE\n")
-        wait_for_a_row_lock_wait(server)
-        rival.execute("UPDATE shared SET n = n + 10 WHERE id = 1")
-        rival.execute("COMMIT")
+        with deadlock_with_a_heavier_one(database):
+            client.send(b"1\t++\t1\t4\t1\t2\t3\t4\tE\n")
         assert client.line() == b"0\t2\t1\t\0\t1\t\0\t!1213\t\0\t1\t\0"
     stays = [(3,)] if time == "AFTER" else []
     assert database.sql("SELECT id FROM t ORDER BY id") == sorted([(1,), (2,), (4,), *stays])

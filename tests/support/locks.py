@@ -3,9 +3,11 @@
 
 from __future__ import annotations
 
+import contextlib
 import time
+from collections.abc import Iterator
 
-from support.mariadb import MariaDB
+from support.mariadb import Database, MariaDB
 
 _INNODB_TRX_IS_OLD_S = 0.11
 
@@ -32,3 +34,25 @@ def waiting_for_a_row(server: MariaDB) -> list[int]:
         "ON id = trx_mysql_thread_id WHERE trx_state = 'LOCK WAIT' AND host = 'rowsocket'"
     )
     return [int(row[0]) for row in server.sql(query)]
+
+
+@contextlib.contextmanager
+def deadlock_with_a_heavier_one(database: Database) -> Iterator[None]:
+    """SQL has changed row 2 of `shared`. In the block a request is sent that changes row 1, and then row 2.
+    Behind the block SQL changes row 1: the request loses its transaction.
+
+    Makes the tables `log` and `weight`, before the block.
+    """
+    database.sql("CREATE TABLE log (id INT) ENGINE=MyISAM")
+    database.sql("INSERT INTO log VALUES (0)")
+    database.sql("CREATE TABLE weight (id INT PRIMARY KEY)")
+    with database.session() as rival:
+        rival.execute("BEGIN")
+        # InnoDB would rather undo a transaction that has changed less, and nothing of MyISAM.
+        rival.execute("INSERT INTO weight SELECT seq FROM seq_1_to_1000")
+        rival.execute("INSERT INTO log VALUES (0)")
+        rival.execute("UPDATE shared SET n = n + 10 WHERE id = 2")
+        yield
+        wait_for_a_row_lock_wait(database.server)
+        rival.execute("UPDATE shared SET n = n + 10 WHERE id = 1")
+        rival.execute("COMMIT")
