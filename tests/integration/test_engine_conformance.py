@@ -9,22 +9,17 @@ this file: on every kind of table that it is instantiated for.
 from __future__ import annotations
 
 import re
-import shutil
-from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 
-import pymysql
 import pytest
 
-from support.mariadb import MariaDB, Options
+from support.conformance import Outcomes, run_suite
+from support.mariadb import Options
 from support.plugin import EmptyServer
-from support.tree import ServerTree, environment_path
+from support.tree import ServerTree
 
 SUITE = Path(__file__).resolve().parents[2] / "src/engine/conformance"
-LIBRARY = "rowsocket_conformance.so"
-SUITE_TIMEOUT_S = 280.0
 QUICK: Options = {"innodb-flush-method": "nosync", "innodb-flush-log-at-trx-commit": 0, "sync-frm": "OFF"}
 """Every test makes its tables anew, and nothing here is about crashes."""
 KINDS = {"every_kind": 3, "kinds_with_transactions": 1, "kinds_without_transactions": 2, "lenient_kinds": 3}
@@ -34,18 +29,6 @@ _TEST = re.compile(r"^TEST_P\((\w+),\s+(\w+)\)", re.MULTILINE)
 _INSTANCE = re.compile(
     r"^INSTANTIATE_TEST_SUITE_P\(\s*, (\w+),\s+testing::ValuesIn\((\w+)\(\)\)", re.MULTILINE
 )
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What came of one test on one kind of table."""
-
-    kind: str
-    passed: bool
-    seen: str
-
-
-Outcomes = dict[str, list[Outcome]]
 
 
 def _suite() -> dict[str, int]:
@@ -61,43 +44,13 @@ def _suite() -> dict[str, int]:
 TESTS = _suite()
 
 
-def _read(file: Path) -> tuple[Outcomes, str]:
-    """The outcomes so far, and the test that had begun and not ended."""
-    outcomes: Outcomes = defaultdict(list)
-    unfinished = ""
-    for line in file.read_text().splitlines():
-        what, name, *seen = line.split("\t")
-        unfinished = name if what == "began" else ""
-        if what != "began":
-            test, _, kind = name.partition("/")
-            outcomes[test].append(Outcome(kind, what == "passed", "".join(seen).replace("\\n", "\n")))
-    return outcomes, unfinished
-
-
-def _run(server: MariaDB) -> tuple[Outcomes, str]:
-    """Run the suite; its outcomes, and how it was cut short (or nothing)."""
-    built = environment_path("ROWSOCKET_PLUGIN_DIR") / "conformance" / LIBRARY
-    shutil.copy(built, Path(str(server.value("SELECT @@plugin_dir"))) / LIBRARY)
-    file = server.folder / "outcomes"
-    server.sql("INSTALL SONAME 'rowsocket_conformance'")
-    server.sql("SET GLOBAL rowsocket_conformance_output = %s", [str(file)])
-    ending = ""
-    try:
-        with server.connect(read_timeout_s=SUITE_TIMEOUT_S).cursor() as cursor:
-            cursor.execute("SELECT tests, failures FROM information_schema.rowsocket_conformance")
-    except pymysql.MySQLError as error:
-        ending = str(error)
-    outcomes, unfinished = _read(file)
-    return outcomes, f"{ending} in {unfinished}\n{server.log_tail()}" if ending or unfinished else ""
-
-
 @pytest.fixture(scope="module")
 def outcomes(tree: ServerTree, template: Path) -> Iterator[tuple[Outcomes, str]]:
     """One run of the whole suite."""
     server = EmptyServer(tree, template, QUICK)
     try:
         server.start()
-        yield _run(server)
+        yield run_suite(server)
     finally:
         if server.alive():
             server.crash()  # a suite that hangs would keep it from stopping

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from property.ingredients import register
-from property.requests import FIRST_FREE_ID
+from property.requests import FIRST_FREE_ID, ROWS_PER_OWNER
 from property.rows import Find, Insert, OwnRows
 from property.steps import Book, Refusals
 from support.raw import token
@@ -123,6 +123,12 @@ class OwnedMember:
             len(self.request.rows) if isinstance(self.request, Insert) and self.request.clause == "E" else 0
         )
 
+    @property
+    def touches(self) -> int:
+        if isinstance(self.request, Insert):
+            return len(self.request.rows)
+        return ROWS_PER_OWNER if self.is_write else 0
+
     def in_part(self, seen: Collection[tuple[Any, ...]]) -> Iterator[OwnedMember]:
         """What may be done of rows that are each for themselves, where SQL sees these rows.
 
@@ -188,6 +194,7 @@ class BookMember:
 
     keeps_changes: bool = False
     rows: int = 0
+    touches: int = 1
     _did: bytes | None = None
 
     def run(self, reply: bytes | None, refusals: Refusals | None) -> bytes | None:

@@ -321,11 +321,13 @@ class Client:
                 raise Wrong(f"{opens[number]!r} was answered {reply!r}")
         for number, step in enumerate(steps):
             replies_of_it = [next_reply() for _ in step.lines]
+            self.refusals.touches = sum(member.touches for member in step.members)
             try:
                 step.settle(replies_of_it, self.refusals)
             except Unknown:
                 with suppress(ConnectionClosed):
                     for later in steps[number + 1 :]:  # all of the batch is over before somebody looks
+                        self.refusals.touches = sum(member.touches for member in later.members)
                         later.knows([next_reply() for _ in later.lines], self.refusals)
                 raise
             self.unsettled.pop(0)

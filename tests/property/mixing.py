@@ -91,6 +91,8 @@ class Mix:
     client_count: int = CLIENTS
     unknown: frozenset[str] = frozenset()
     """Errors that do not tell whether the request was done."""
+    rows_max: int = 0
+    """How many rows the servers let a transaction change; 0 = any number."""
     sees_all: bool = True
     """Whether a read sees what was acknowledged before it was sent, wherever that was."""
 
@@ -252,9 +254,8 @@ def _start_clients(run: Run, stack: ExitStack) -> None:
     for number in range(mix.client_count):
         server = run.servers[number % len(run.servers)]
         books = make_books(Owner(number), mix.ingredients, run.totals, run.bank)
-        client = Client(
-            server, number, mix.ingredients, mix.seed, Refusals(mix.refusals(), mix.unknown), books
-        )
+        refusals = Refusals(mix.refusals(), mix.unknown, rows_max=mix.rows_max)
+        client = Client(server, number, mix.ingredients, mix.seed, refusals, books)
         stack.callback(client.close)
         run.clients.append(client)
     others = range(VOLATILE_CLIENTS if VOLATILE in mix.ingredients else 0)

@@ -26,6 +26,9 @@ NO_TRANSACTIONS = b"1\t1\tnotrans"
 AFTER_THE_CHANGE = frozenset({"1290", "1317", "1927"})
 """Errors of read_only and of KILL, which a commit may meet as well. A table without transactions has the
 change by then, and keeps it, as in SQL; one with transactions does not."""
+TOO_MANY_ROWS = "1180"
+CHANGES_OF_A_ROW_MAX = 6
+"""A row that replaces two others, and what a trigger writes of each of the three."""
 _GTID = re.compile(rb"0\t1\t(\d+-\d+-\d+)?")
 
 
@@ -81,6 +84,11 @@ class Member(Protocol):
     def rows(self) -> int:
         """How many rows it inserts each for itself; 0 if it is no such insert."""
 
+    @property
+    def touches(self) -> int:
+        """How many rows it may change at most, but for those that it replaces, their history, and what
+        triggers do."""
+
     def run(self, reply: bytes | None, refusals: Refusals | None) -> bytes | None:
         """Do it in the book; the reply that must come, None if `accepts` has to look. Raises `Refused`.
 
@@ -129,6 +137,10 @@ class Refusals:
     unknown: frozenset[str] = frozenset()
     """Those that do not tell whether the request was done."""
     seen: Counter[str] = field(default_factory=Counter)
+    rows_max: int = 0
+    """How many rows a transaction may change; 0 = any number."""
+    touches: int = 0
+    """How many rows the step at hand may change: the sum of its members' `touches`."""
     unopened: bool = False
     """Whether an open_index was refused just now, so that its id means nothing."""
 
@@ -138,7 +150,11 @@ class Refusals:
         error = text.split(b"\t")[0].decode(errors="replace")
         if code == b"1" and error in self.unknown:
             raise Unknown(error)
-        return (code == b"1" and error in self.allowed) or (self.unopened and reply.startswith(NOT_OPENED))
+        is_allowed = error in self.allowed or (error == TOO_MANY_ROWS and self._may_be_too_many_rows())
+        return (code == b"1" and is_allowed) or (self.unopened and reply.startswith(NOT_OPENED))
+
+    def _may_be_too_many_rows(self) -> bool:
+        return 0 < self.rows_max < self.touches * CHANGES_OF_A_ROW_MAX
 
     def is_one_of_a_change(self, reply: bytes) -> bool:
         """The same for a change that is kept. Raises `Unknown` also if it may have been made before."""

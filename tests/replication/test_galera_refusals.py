@@ -218,11 +218,15 @@ def test_a_request_that_takes_too_much_memory_ends_alone(
     )
     cluster.catch_up()
     node.sql(f"SET GLOBAL max_session_mem_used = {1 << 20}")
+    replays = node.counter("replays")
     try:
-        replies = wire.ask_all(*(b"2\t+\t2\t%d\t%d" % row for row in ((1, 10), (2, 5_000_000), (3, 20))))
+        inserts = [b"2\t+\t2\t%d\t%d" % row for row in ((1, 10), (2, 5_000_000), (3, 20))]
+        replies = wire.ask_all(*inserts, b"2\t>=\t1\t1\t10\t0")
     finally:
         node.sql("SET GLOBAL max_session_mem_used = DEFAULT")
-    assert [reply[:8] for reply in replies] == [b"0\t1", b"1\t1\t1290", b"0\t1"]
+    assert [reply[:8] for reply in replies[:3]] == [b"0\t1", b"1\t1\t1290", b"0\t1"]
+    assert replies[3] == b"0\t3\t1\t10\t10\t3\t20\t20", "a walk in the same turn is not interrupted"
+    assert node.counter("replays") == replays, "the others of its turn do not run again"
     assert rows_everywhere(cluster, "plain") == [(1, 10, 10), (3, 20, 20)]
 
 

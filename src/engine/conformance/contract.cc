@@ -331,6 +331,21 @@ SelectionDescription Contract::create_numbered() {
   return {database, "numbered", "", "id,name,stock", ""};
 }
 
+void Contract::create_copied(const std::string& to, const TableKind& kind_of_copies) {
+  TableDefinition ids{.columns = {memory::integer("id")}, .indexes = {{"PRIMARY", {"id"}, true}}};
+  host().create_table(to, ids, kind_of_copies);
+  ids.copies_to = to;
+  create_table("d.copied", ids);
+}
+
+Error Contract::insert_copied(const char* id) {
+  return client().request(client().open({database, "copied", "", "id", ""}), Intent::write,
+                          [id](Cursor& cursor) {
+                            RowOutcome outcome{};
+                            return insert_row(cursor, Texts{id}, {}, outcome);
+                          });
+}
+
 std::string Contract::rows(const std::string& table) {
   std::vector<std::string> texts;
   for (const Row& row : host().rows(table)) {

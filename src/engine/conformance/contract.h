@@ -164,6 +164,10 @@ class Contract : public testing::TestWithParam<TableKind> {
   }
   /// d.numbered: id AUTO_INCREMENT, name unique, stock with the default 7.
   SelectionDescription create_numbered();
+  /// d.copied (id), of the test's kind: a trigger copies what is inserted to the table `to`, which is made
+  /// anew.
+  void create_copied(const std::string& to, const TableKind& kind_of_copies);
+  Error insert_copied(const char* id);
   /// Committed rows.
   [[nodiscard]] std::string rows(const std::string& table = "d.item");
 

@@ -69,6 +69,9 @@ class Host {
   virtual void set_lock_timeouts_s(uint64_t seconds) = 0;
   /// Return as soon as some session waits in place for a lock, longer than one that is not patient would.
   virtual void await_patient_wait() = 0;
+  /// Have it so, where the host can: a request that fails behind a change of its own can not be undone alone.
+  /// Returns whether it is so.
+  virtual bool lose_transactions_by_failures() = 0;
   /// Transactions are taken for long from now on, or soon are.
   virtual void make_transactions_long() = 0;
   /// KILL every session there is.

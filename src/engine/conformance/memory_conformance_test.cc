@@ -40,6 +40,10 @@ class MemoryHost final : public Host {
   void let_commits_pass() override {}
   void set_lock_timeouts_s(uint64_t seconds) override { engine_.set_lock_wait_timeout_ms(seconds * 1000); }
   void await_patient_wait() override { engine_.await_patient_wait(); }
+  bool lose_transactions_by_failures() override {
+    engine_.lose_transaction_by_failures();
+    return true;
+  }
   void make_transactions_long() override { engine_.make_transactions_long(); }
   void kill_sessions() override { engine_.interrupt(Interruption::close_connections); }
   [[nodiscard]] std::vector<std::string> activities() override { return engine_.activities(); }

@@ -100,6 +100,7 @@ class MemoryCursor final : public Cursor {
   Error change_duplicate(RowNumber number, const RowToInsert& insert, RowOutcome& outcome);
   void tell_id(const Row& row, RowOutcome& outcome) const;
   Error write(RowNumber number, Row row);
+  Error run_trigger(const Cell& first_value);
 
   MemorySession& session_;
   const MemoryBinding* binding_ = nullptr;

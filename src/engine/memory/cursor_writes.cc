@@ -266,7 +266,25 @@ Error MemoryCursor::insert(const RowToInsert& insert, RowOutcome& outcome, RowNu
     }
   }
   number = table.next_row_number();
-  return write(number, std::move(row));
+  const Cell first_value = row[0];
+  Error error = write(number, std::move(row));
+  return error.ok() ? run_trigger(first_value) : error;
+}
+
+/// Behind the insert of a row.
+Error MemoryCursor::run_trigger(const Cell& first_value) {
+  State& state = session_.state();
+  state.mutex.assume_held();
+  const std::string& name = binding_->table()->copies_to();
+  const auto other = name.empty() ? nullptr : state.table(name);
+  if (other == nullptr) {
+    return {};
+  }
+  Row copy(other->columns().size());
+  copy[0] = first_value;
+  return other->duplicate_of(copy, std::nullopt).has_value()
+             ? duplicate_key()
+             : session_.change(other, other->next_row_number(), std::move(copy));
 }
 
 }  // namespace rowsocket::engine::memory

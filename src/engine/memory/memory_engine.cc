@@ -288,6 +288,11 @@ void MemoryEngine::lie_on_disk(bool is_on_disk) {
   state_->is_on_disk = is_on_disk;
 }
 
+void MemoryEngine::lose_transaction_by_failures() {
+  const MutexLock lock(state_->mutex);
+  state_->failures_lose_transaction = true;
+}
+
 void MemoryEngine::make_transactions_long() {
   const MutexLock lock(state_->mutex);
   state_->transactions_are_long = true;

@@ -67,6 +67,8 @@ struct TableDefinition {
   std::vector<Column> columns;
   std::vector<IndexDefinition> indexes;  ///< an ordinal counts these from 0
   bool has_transactions = true;          ///< else what is changed stays changed, and groups refuse it
+  /// "database.table": a trigger behind each insert puts the row's first value into that table, too.
+  std::string copies_to = {};
 };
 
 struct State;
@@ -139,6 +141,8 @@ class MemoryEngine final : public Engine {
   void lie_on_disk(bool is_on_disk);
   /// Transactions say that they are long, from their first change on.
   void make_transactions_long();
+  /// A request, or group, that fails behind a change of its own can not be undone alone.
+  void lose_transaction_by_failures();
   /// The nth request for writing from now on must be the first of a transaction, even if it is that already.
   void ask_to_commit_first(uint32_t nth_write);
   /// What Session::generated_ids says of a request that was given none by an earlier run.

@@ -116,6 +116,8 @@ Begin MemorySession::begin_request(Selection& selection, const Use& use, Cursor*
     request_mark_ = undo_.size();
     has_written_ = has_written_ || intent != Intent::read;
     did_lasting_work_ = did_lasting_work_ || (intent != Intent::read && !binding.table()->has_transactions());
+    rows_outlive_ =
+        rows_outlive_ || (intent != Intent::read && state_.parts_rows_from_trigger(*binding.table()));
     cursor_.start(binding);
     cursor = &cursor_;
     if (const auto action = take_next_wait(); action != nullptr) {
@@ -168,7 +170,7 @@ Error MemorySession::end_request() {
 void MemorySession::abandon_request() {
   const MutexLock lock(state_.mutex);
   in_request_ = false;
-  undo_down_to(std::min(request_mark_, undo_.size()));
+  undo_failure(request_mark_);
 }
 
 bool MemorySession::transaction_lost() const {
@@ -186,6 +188,16 @@ void MemorySession::lose_transaction() {
 bool MemorySession::did_lasting_work() const {
   const MutexLock lock(state_.mutex);
   return did_lasting_work_ || goes_on_;
+}
+
+bool MemorySession::rows_outlive_transaction() const {
+  const MutexLock lock(state_.mutex);
+  return rows_outlive_;
+}
+
+bool MemorySession::is_lost_by_failure() const {
+  const MutexLock lock(state_.mutex);
+  return lost_by_failure_;
 }
 
 bool MemorySession::wants_commit() const {
@@ -235,7 +247,7 @@ Error MemorySession::end_group() {
 
 void MemorySession::abandon_group() {
   const MutexLock lock(state_.mutex);
-  undo_down_to(std::min(group_mark_.value_or(undo_.size()), undo_.size()));
+  undo_failure(group_mark_.value_or(undo_.size()));
   group_mark_.reset();
 }
 
@@ -278,9 +290,9 @@ void MemorySession::rollback() {
 }
 
 void MemorySession::forget_transaction() {
-  lost_ = false;
+  lost_ = lost_by_failure_ = false;
   has_written_ = false;
-  did_lasting_work_ = false;
+  did_lasting_work_ = rows_outlive_ = false;
   goes_on_ = false;
   release();
 }
@@ -395,6 +407,14 @@ void MemorySession::undo_down_to(size_t undo_count) {
     }
     undo_.pop_back();
   }
+}
+
+/// Of a request, or group, that fails.
+void MemorySession::undo_failure(size_t undo_count) {
+  if (state_.failures_lose_transaction && undo_.size() > undo_count) {
+    lost_ = lost_by_failure_ = true;
+  }
+  undo_down_to(std::min(undo_count, undo_.size()));
 }
 
 void MemorySession::take_table(const std::shared_ptr<Table>& table) {

@@ -36,6 +36,8 @@ class MemorySession final : public Session {
   [[nodiscard]] Error loss() const override;
   void lose_transaction() override;
   [[nodiscard]] bool did_lasting_work() const override;
+  [[nodiscard]] bool rows_outlive_transaction() const override;
+  [[nodiscard]] bool is_lost_by_failure() const override;
   [[nodiscard]] bool wants_commit() const override;
   void expire_snapshot() override {}  // it has none: whoever reads, reads what is there
   void set_patient(bool patient) override;
@@ -127,6 +129,7 @@ class MemorySession final : public Session {
   void release() ROWSOCKET_REQUIRES(state_.mutex);
   void forget_transaction() ROWSOCKET_REQUIRES(state_.mutex);
   void undo_down_to(size_t undo_count) ROWSOCKET_REQUIRES(state_.mutex);
+  void undo_failure(size_t undo_count) ROWSOCKET_REQUIRES(state_.mutex);
   void take_table(const std::shared_ptr<Table>& table) ROWSOCKET_REQUIRES(state_.mutex);
   void give_back(const std::shared_ptr<Table>& table) ROWSOCKET_REQUIRES(state_.mutex);
 
@@ -143,10 +146,12 @@ class MemorySession final : public Session {
   bool in_request_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;
   bool locked_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;  ///< this session holds its share of the big lock
   bool lost_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;
+  bool lost_by_failure_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;
   bool has_written_ ROWSOCKET_GUARDED_BY(state_.mutex) =
       false;  ///< a request for writing was begun in this transaction
   bool did_lasting_work_ ROWSOCKET_GUARDED_BY(state_.mutex) =
       false;  ///< one of them in a table without transactions
+  bool rows_outlive_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;  ///< but not what its trigger did
   bool patient_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;
   bool goes_on_ ROWSOCKET_GUARDED_BY(state_.mutex) = false;  ///< see `commit_and_go_on`
   uint64_t waited_ms_ ROWSOCKET_GUARDED_BY(state_.mutex) = 0;

@@ -76,6 +76,7 @@ struct State {
   bool is_next_announced ROWSOCKET_GUARDED_BY(mutex) = false;
   bool is_on_disk ROWSOCKET_GUARDED_BY(mutex) = false;
   bool transactions_are_long ROWSOCKET_GUARDED_BY(mutex) = false;
+  bool failures_lose_transaction ROWSOCKET_GUARDED_BY(mutex) = false;
   uint32_t commit_first_at_write ROWSOCKET_GUARDED_BY(mutex) = 0;
   std::vector<GeneratedId> generated_ids ROWSOCKET_GUARDED_BY(mutex);
   std::string now ROWSOCKET_GUARDED_BY(mutex) = "2020-01-01 00:00:00";
@@ -85,6 +86,11 @@ struct State {
   bool stops ROWSOCKET_GUARDED_BY(mutex) = false;  ///< until the sessions that there are have ended
   uint64_t commits_with_changes ROWSOCKET_GUARDED_BY(mutex) = 0;
 
+  /// True if changes of the table stay, but not what its trigger does.
+  [[nodiscard]] bool parts_rows_from_trigger(const Table& of) const ROWSOCKET_REQUIRES(mutex) {
+    const auto other = of.copies_to().empty() ? nullptr : table(of.copies_to());
+    return !of.has_transactions() && other != nullptr && other->has_transactions();
+  }
   /// nullptr if there is no such table.
   [[nodiscard]] std::shared_ptr<Table> table(std::string_view name) const ROWSOCKET_REQUIRES(mutex) {
     const auto found = tables.find(name);

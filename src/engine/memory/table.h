@@ -10,6 +10,7 @@
 #include <map>
 #include <set>
 #include <span>
+#include <string>
 #include <string_view>
 #include <thread>
 #include <vector>
@@ -63,6 +64,7 @@ class Table {
 
   [[nodiscard]] const std::vector<Column>& columns() const { return definition_.columns; }
   [[nodiscard]] bool has_transactions() const { return definition_.has_transactions; }
+  [[nodiscard]] const std::string& copies_to() const { return definition_.copies_to; }
   [[nodiscard]] const KeyIndex& key_index(size_t position) const { return key_indexes_[position]; }
   [[nodiscard]] size_t key_index_count() const { return key_indexes_.size(); }
   [[nodiscard]] Entry entry_of(const KeyIndex& index, const Row& row, RowNumber number) const;

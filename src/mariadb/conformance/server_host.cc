@@ -93,6 +93,13 @@ class ServerHost final : public Host {
     }
     static_cast<void>(sql_.run(
         {"CREATE OR REPLACE TABLE " + std::string(name) + " (" + joined(parts) + ") ENGINE=" + kind.name}));
+    if (!definition.copies_to.empty()) {
+      // The connection's own account is none that there is.
+      static_cast<void>(
+          sql_.run({"CREATE DEFINER = root@localhost TRIGGER " + std::string(name) +
+                    "_copies AFTER INSERT ON " + std::string(name) + " FOR EACH ROW INSERT INTO " +
+                    definition.copies_to + " VALUES (NEW." + definition.columns.front().name + ")"}));
+    }
     orders_[std::string(name)] = joined(definition.indexes.front().columns);
   }
   void drop_table(std::string_view name) override {
@@ -155,6 +162,8 @@ class ServerHost final : public Host {
         "WAIT' "
         "AND trx_wait_started < NOW() - INTERVAL 2 SECOND)");
   }
+  /// A node of a cluster without a binlog keeps the row events of what was undone.
+  bool lose_transactions_by_failures() override { return WSREP_ON && !mysql_bin_log.is_open(); }
   void make_transactions_long() override {}  // they will be soon
   void time_out_late() override { current_thd->awake(KILL_TIMEOUT); }
   void kill_sessions() override {
