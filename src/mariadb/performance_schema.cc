@@ -65,8 +65,9 @@ MeasuredClient::MeasuredClient(unsigned long long connection_id, const std::stri
   // The account can be told of the calling thread only.
   PSI_thread* const before = PSI_server->get_thread();
   PSI_server->set_thread(thread_);
-  PSI_server->set_thread_account(user.data(), static_cast<int>(std::min<size_t>(user.size(), USERNAME_LENGTH)),
-                                 host.data(), static_cast<int>(std::min<size_t>(host.size(), HOSTNAME_LENGTH)));
+  PSI_server->set_thread_account(
+      user.data(), static_cast<int>(std::min<size_t>(user.size(), USERNAME_LENGTH)), host.data(),
+      static_cast<int>(std::min<size_t>(host.size(), HOSTNAME_LENGTH)));
   PSI_server->set_thread(before);
 }
 

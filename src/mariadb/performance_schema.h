@@ -3,8 +3,8 @@
 // The server's performance schema sees our threads as threads of its own, and so what they do in tables, wait
 // for, and take of the server's memory. Of the memory that we take ourselves it is told (base/memory.h).
 //
-// A client is a thread to it, too, as it is where the server's own pool of threads serves SQL: of that kind is
-// everything that the performance schema knows by account, user and host. A worker measures for the client
+// A client is a thread to it, too, as it is where the server's own pool of threads serves SQL: of that kind
+// is everything that the performance schema knows by account, user and host. A worker measures for the client
 // whose request it runs.
 #pragma once
 

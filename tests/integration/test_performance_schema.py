@@ -171,7 +171,9 @@ def test_clients_that_name_no_account_are_those_of_the_anonymous_one(
 
 def test_accounts_are_measured_as_setup_actors_says(watched: RowSocketServer, shop: Database) -> None:
     watched.sql("TRUNCATE TABLE performance_schema.setup_actors")
-    watched.sql("INSERT INTO performance_schema.setup_actors VALUES ('localhost', 'bob', '%%', 'YES', 'YES')", [])
+    watched.sql(
+        "INSERT INTO performance_schema.setup_actors VALUES ('localhost', 'bob', '%%', 'YES', 'YES')", []
+    )
     with client(watched, "ann") as ann, client(watched, "bob") as bob:
         for wire in (ann, bob):
             open_ids(wire, shop, (1, "t", "id"))
