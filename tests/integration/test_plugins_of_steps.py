@@ -29,8 +29,8 @@ def asking_server(tree: ServerTree, template: Path) -> Iterator[RowSocketServer]
     library = Path(str(server.options["plugin-dir"])) / "auth_steps.so"
     headers = tree.root / "usr/include/mariadb/server"
     source = Path(__file__).with_name("auth_steps.c")
-    command = [compiler, "-shared", "-fPIC", "-DMYSQL_DYNAMIC_PLUGIN", "-I", headers, "-o", library, source]
-    subprocess.run(command, check=True)
+    command = [compiler, "-shared", "-fPIC", "-DMYSQL_DYNAMIC_PLUGIN", "-I", str(headers), "-o", str(library)]
+    subprocess.run([*command, str(source)], check=True)
     with server:
         server.sql("INSTALL SONAME 'auth_steps'")
         yield server
