@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from support.accounts import OK, PASSWORD, UNAUTHENTICATED, account, log_in
-from support.mariadb import RowSocketServer
+from support.mariadb import Database, RowSocketServer
 from support.tree import ServerTree
 
 TOKEN = base64.b64encode(b"\x60\0token\xff").decode()
@@ -78,3 +78,31 @@ def test_passwords_of_servers_before_4_1_are_refused(asking_server: RowSocketSer
     old = f"mysql_old_password USING '{asking_server.value('SELECT OLD_PASSWORD(%s)', [PASSWORD])}'"
     assert reply_to(asking_server, old, PASSWORD) == UNAUTHENTICATED
     assert reply_to(asking_server, f"{NATIVE} OR {old}", PASSWORD) == OK
+
+
+def test_a_proxied_login_acts_as_the_other_account(asking_server: RowSocketServer) -> None:
+    """What it may do is the other account's, now. Who it was matters for the login only, as in SQL."""
+    server = asking_server
+    database = Database(server, "d")
+    database.script(
+        """CREATE TABLE t (id INT PRIMARY KEY, u VARCHAR(90) DEFAULT (USER()), c VARCHAR(90) DEFAULT
+        (CURRENT_USER()))"""
+    )
+    with (
+        account(server, "boss@localhost", "ACCOUNT LOCK", ["SELECT, INSERT ON d.t"]),
+        account(server, "app@localhost", "IDENTIFIED VIA another_name USING 'boss'"),
+        server.raw("write") as connection,
+    ):
+        assert log_in(connection, "app", "x") == UNAUTHENTICATED
+        server.sql("GRANT PROXY ON boss@localhost TO app@localhost")
+        assert log_in(connection, "app", "x") == OK
+        assert connection.ask(b"P\t1\td\tt\t\tid,u,c") == OK
+        assert connection.ask(b"1\t+\t1\t5") == OK
+        assert connection.ask(b"1\t=\t1\t5") == b"0\t3\t5\tapp@localhost\tboss@localhost"
+        server.sql("REVOKE PROXY ON boss@localhost FROM app@localhost")
+        server.sql("DROP USER app@localhost")
+        assert connection.ask(b"1\t+\t1\t6") == OK
+        server.sql("REVOKE INSERT ON d.t FROM boss@localhost")
+        assert connection.ask(b"1\t+\t1\t7") == b"1\t1\t1142"
+        server.sql("DROP USER boss@localhost")
+        assert connection.ask(b"1\t=\t1\t5") == UNAUTHENTICATED
