@@ -28,7 +28,8 @@ class LoggedIn final : public Visitor {
       : Visitor(thd->thread_id, text_of(thd->main_security_ctx.external_user),
                 thd->main_security_ctx.proxy_user),
         account_(std::move(account)),
-        counted_(counted) {}
+        counted_(counted),
+        measured_(thd->thread_id, account_->names.user, thd->main_security_ctx.host_or_ip) {}
   ~LoggedIn() override {
     log_departure(*this);
     if (counted_ != nullptr) {
@@ -43,10 +44,12 @@ class LoggedIn final : public Visitor {
   [[nodiscard]] std::shared_ptr<const Account> account() const override { return account_; }
   [[nodiscard]] const std::string& host() const override { return account_->names.host; }
   [[nodiscard]] const std::string& ip() const override { return account_->names.ip; }
+  [[nodiscard]] PSI_thread* measured() const override { return measured_.thread(); }
 
  private:
   std::shared_ptr<const Account> account_;
   USER_CONN* counted_;
+  MeasuredClient measured_;
 };
 
 /// The server's stream to the client in memory. Its descriptor is the client's real one: plugins ask it for

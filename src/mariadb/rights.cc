@@ -92,6 +92,15 @@ void stand_at(Security_context& context, const AccountNames& names, bool by_addr
   context.host_or_ip = context.host;
 }
 
+/// Of no version, so that the server reads them.
+GRANT_INFO unread_grants() {
+  GRANT_INFO grants;
+  grants.grant_table_user = grants.grant_table_role = grants.grant_public = nullptr;
+  grants.version = ~0U;
+  grants.m_internal = {};
+  return grants;
+}
+
 bool take_account(Security_context& context, const AccountNames& names, bool& by_address) {
   for (const bool is_second : {false, true}) {
     by_address = is_second;
@@ -256,9 +265,7 @@ Error Rights::check_table(const engine::SelectionDescription& names, const Deman
 /// Into `checked_`, too.
 privilege_t Rights::read_table_privileges(const engine::SelectionDescription& names) {
   const OutsideDatabase outside(thd_);
-  checked_.grant = GRANT_INFO();
-  checked_.grant.grant_table_user = checked_.grant.grant_table_role = checked_.grant.grant_public = nullptr;
-  checked_.grant.version = ~0U;  // no version: read it
+  checked_.grant = unread_grants();
   fill_effective_table_privileges(thd_, &checked_.grant, names.database.c_str(), names.table.c_str());
   return checked_.grant.privilege;
 }
@@ -333,6 +340,23 @@ Error Rights::check_columns(const engine::SelectionDescription& names, const Dem
     }
   }
   return {};
+}
+
+/// As for INSERT, whichever columns it names.
+Error Rights::check_sequences(const engine::SelectionDescription& names, const Demand& demand, TABLE* table) {
+  if ((demand.kinds & Demand::inserts) == 0 || table->internal_tables == nullptr) [[likely]] {
+    return {};
+  }
+  const OutsideDatabase outside(thd_);
+  for (TABLE_LIST* sequence = table->internal_tables; sequence != nullptr; sequence = sequence->next_global) {
+    sequence->grant = unread_grants();  // else the server goes by those of the account that was here before
+  }
+  if (!table->check_sequence_privileges(thd_)) {
+    return {};
+  }
+  clear_diagnostics(thd_);
+  return denied(ER_TABLEACCESS_DENIED_ERROR, told(INSERT_ACL),
+                "a sequence that a default draws from in table " + names.database + "." + names.table);
 }
 
 Allowed Rights::allowed(const engine::SelectionDescription& names, const Demand& demand, const TABLE* table) {

@@ -79,7 +79,10 @@ class Rights {
   /// Right behind `check_table`, with the same arguments, when the table is open.
   [[nodiscard]] Error check_columns(const engine::SelectionDescription& names, const engine::Demand& demand,
                                     const Binding& binding);
-  /// Behind both, where they found no error: what is to be remembered of it.
+  /// Behind these: the sequences that defaults of the table draw from.
+  [[nodiscard]] Error check_sequences(const engine::SelectionDescription& names, const engine::Demand& demand,
+                                      TABLE* table);
+  /// Behind all of them, where they found no error: what is to be remembered of it.
   [[nodiscard]] Allowed allowed(const engine::SelectionDescription& names, const engine::Demand& demand,
                                 const TABLE* table);
 

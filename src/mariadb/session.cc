@@ -191,6 +191,9 @@ Begin Session::make_ready(const engine::Selection& selection, const engine::Use&
   }
   if (!may_use && error.ok()) {
     error = rights_.check_columns(names, use.demand, side->binding);
+    if (error.ok()) {
+      error = rights_.check_sequences(names, use.demand, table.table());
+    }
     side->allowed = error.ok() ? rights_.allowed(names, use.demand, table.table()) : Allowed();
   }
   return error.ok() ? Begin::ready : Begin::failed;

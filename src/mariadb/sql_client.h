@@ -12,8 +12,9 @@
 //          ◄─── answer ──────────────────────────── │
 //          ──── ok, or an error ──────────────────► │
 //
-// Knows mysql_native_password, client_ed25519, parsec, dialog, mysql_clear_password, and plugins that ask
-// nothing. Where the server asks for anything else the stream ends, and the login with it.
+// Knows mysql_native_password, client_ed25519, parsec, auth_gssapi_client, dialog, mysql_clear_password, and
+// plugins that ask nothing. For GSSAPI the password is the client's first token, in base64: Kerberos needs no
+// second one. Where the server asks for anything else the stream ends, and the login with it.
 //
 // Every length here is the server's own; it is checked nevertheless. May throw std::bad_alloc. One thread.
 #pragma once
@@ -58,6 +59,7 @@ class SqlClient {
   uint8_t sequence_ = 0;
   uint32_t questions_ = 0;
   bool is_greeted_ = false;
+  bool has_shown_token_ = false;  ///< of GSSAPI
   bool has_hung_up_ = false;
   int error_number_ = 0;
   std::string error_text_;

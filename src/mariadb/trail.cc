@@ -56,10 +56,17 @@ class Refused : public Visitor {
 /// A client that has named no account.
 class NamelessIdentity final : public Refused {
  public:
-  explicit NamelessIdentity(std::string address) : Refused(std::move(address)) {}
+  explicit NamelessIdentity(std::string address)
+      : Refused(std::move(address)),
+        measured_(connection_id(), account()->names.user, host().empty() ? ip() : host()) {}
   ~NamelessIdentity() override { log_departure(*this); }
   NamelessIdentity(const NamelessIdentity&) = delete;
   NamelessIdentity& operator=(const NamelessIdentity&) = delete;
+
+  [[nodiscard]] PSI_thread* measured() const override { return measured_.thread(); }
+
+ private:
+  MeasuredClient measured_;
 };
 
 /// All threads together, as often as passwords are tried (server/login_queue.h).
@@ -131,7 +138,8 @@ struct Trail::Entry final : engine::TrailEntry {
 // ---- requests
 
 engine::Trail* Trail::if_wanted() {
-  return opt_log || logs_slow() || audits_general() || audits_tables() ? this : nullptr;
+  const bool measures = own_measures_ != nullptr;
+  return opt_log || logs_slow() || audits_general() || audits_tables() || measures ? this : nullptr;
 }
 
 std::shared_ptr<engine::Identity> Trail::introduce(const std::string& address) {
@@ -152,7 +160,13 @@ std::unique_ptr<engine::TrailEntry> Trail::received(const Asked& asked, const Te
   return entry;
 }
 
-void Trail::follow(engine::TrailEntry* entry) { followed_ = static_cast<Entry*>(entry); }
+void Trail::follow(engine::TrailEntry* entry) {
+  followed_ = static_cast<Entry*>(entry);
+  if (own_measures_ != nullptr) {
+    PSI_thread* const clients = followed_ != nullptr ? visitor_of(followed_->client).measured() : nullptr;
+    measure_for(clients != nullptr ? clients : own_measures_);
+  }
+}
 
 void Trail::ended(engine::TrailEntry& of_request, const Asked& asked, const Ended& end,
                   const TextMaker& text) {

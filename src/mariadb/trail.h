@@ -9,6 +9,8 @@
 //
 // All of it is written by a Scribe (visitor.h), so that the session's own statement and transaction have no
 // part in it. The session's THD itself tells audit plugins of nothing: it is no client's.
+//
+// What the performance schema measures while a request runs counts for its client.
 #pragma once
 
 #include <memory>
@@ -18,6 +20,7 @@
 #include "engine/engine.h"
 #include "engine/trail.h"
 #include "mariadb/open_table.h"
+#include "mariadb/performance_schema.h"
 #include "mariadb/server_headers.h"
 #include "mariadb/visitor.h"
 
@@ -25,8 +28,8 @@ namespace rowsocket::mariadb {
 
 class Trail final : public engine::Trail {
  public:
-  /// `session` outlives it.
-  explicit Trail(THD* session) : session_(session) {}
+  /// On the session's thread. `session` outlives it.
+  explicit Trail(THD* session) : session_(session), own_measures_(measured_thread()) {}
 
   /// Whether the server wants to know of anything now. Asked once per turn.
   [[nodiscard]] engine::Trail* if_wanted();
@@ -59,6 +62,7 @@ class Trail final : public engine::Trail {
   void log_slow(const Entry& entry, THD* thd, const engine::Ended& end, ulonglong now_us);
 
   THD* const session_;
+  PSI_thread* const own_measures_;  ///< for what is done for no client; nullptr: nothing is measured
   std::unique_ptr<Scribe> scribe_;
   Entry* followed_ = nullptr;
 };

@@ -19,6 +19,7 @@
 #include "engine/engine.h"
 #include "mariadb/accounts.h"
 #include "mariadb/global_settings.h"
+#include "mariadb/performance_schema.h"
 #include "mariadb/server_headers.h"
 
 namespace rowsocket::mariadb {
@@ -41,6 +42,8 @@ class Visitor : public engine::Identity {
   /// Its own, not those of the account.
   [[nodiscard]] virtual const std::string& host() const = 0;
   [[nodiscard]] virtual const std::string& ip() const = 0;
+  /// For whom the performance schema measures what it asks; nullptr = for nobody in particular.
+  [[nodiscard]] virtual PSI_thread* measured() const { return nullptr; }
 
  private:
   my_thread_id connection_id_;

@@ -151,3 +151,47 @@ def test_columns_beyond_the_64th_are_asked_for_one_by_one(
         values = b"\t".join([b"5"] * 65)
         assert connection.ask(b"1\t=\t1\t1\t1\t0\tU\t" + values) == b"0\t1\t1"
         assert connection.ask(b"1\t=\t1\t1\t1\t0\tU\t" + values + b"\t5") == b"1\t1\t1143"
+
+
+def test_a_default_draws_from_a_sequence_as_its_account_may(doors: RespServer) -> None:
+    """As INSERT of SQL: SELECT and INSERT on the sequence, whether the default is needed or not. Two accounts
+    take turns, of which one may."""
+    doors.sql("CREATE SEQUENCE shop.numbers")
+    doors.sql("CREATE TABLE shop.drawn (id INT PRIMARY KEY DEFAULT (NEXTVAL(shop.numbers)), n INT)")
+    on_table = ["SELECT, INSERT, UPDATE ON shop.drawn"]
+    with (
+        account(doors, "ann@localhost", grants=[*on_table, "SELECT, INSERT ON shop.numbers"]),
+        account(doors, "bob@localhost", grants=on_table),
+        client(doors, "ann") as ann,
+        client(doors, "bob") as bob,
+    ):
+        for wire in (ann, bob):
+            assert wire.ask(b"P\t1\tshop\tdrawn\t\tn") == OK
+            assert wire.ask(b"P\t2\tshop\tdrawn\t\tid,n") == OK
+        for number in (b"7", b"8"):
+            assert ann.ask(b"1\t+\t1\t" + number) == OK
+            assert bob.ask(b"1\t+\t1\t" + number) == b"1\t1\t1142"
+        assert bob.ask(b"2\t+\t2\t100\t1") == b"1\t1\t1142"
+        with as_sql(doors, "bob") as cursor, pytest.raises(pymysql.err.OperationalError, match="1142"):
+            cursor.execute("INSERT INTO shop.drawn VALUES (100, 1)")
+        assert bob.ask(b"2\t=\t1\t1\t1\t0\tU\t1\t9") == b"0\t1\t1", "an update draws nothing"
+        for grant, reply in (("SELECT", b"1\t1\t1142"), ("INSERT", OK)):
+            doors.sql(f"GRANT {grant} ON shop.numbers TO bob@localhost")
+            assert bob.ask(b"1\t+\t1\t9") == reply
+        doors.sql("REVOKE INSERT ON shop.numbers FROM bob@localhost")
+        assert bob.ask(b"1\t+\t1\t9") == b"1\t1\t1142"
+        assert ann.ask(b"1\t+\t1\t9") == OK
+    doors.sql("DROP TABLE shop.drawn")
+    doors.sql("DROP SEQUENCE shop.numbers")
+
+
+@contextlib.contextmanager
+def as_sql(server: RespServer, user: str) -> Iterator[pymysql.cursors.Cursor]:
+    """A session of SQL of this account."""
+    with (
+        contextlib.closing(
+            pymysql.connect(unix_socket=str(server.socket), user=user, password=PASSWORD, autocommit=True)
+        ) as session,
+        session.cursor() as cursor,
+    ):
+        yield cursor

@@ -242,6 +242,20 @@ def test_a_default_role_is_taken_on(closed_server: RowSocketServer) -> None:
         closed_server.sql("DROP ROLE reading")
 
 
+def test_skip_grant_tables_lets_in_whoever_logs_in(start: Start) -> None:
+    """As SQL. Who has the anonymous account's rights has none while there are no accounts."""
+    server = start(RowSocketServer, {"skip-grant-tables": None})
+    database = Database(server, "d")
+    database.script("CREATE TABLE t (id INT PRIMARY KEY, a INT);\nINSERT INTO t VALUES (1, 10)")
+    with server.raw("write") as connection:
+        assert connection.ask(OPEN) == UNAUTHENTICATED
+        assert log_in(connection, "anybody", "anything") == OK
+        assert read_row(connection) == ROW
+        assert connection.ask(b"P\t1\tmysql\tglobal_priv\t\tUser").startswith(b"1\t1\t")
+        server.sql("FLUSH PRIVILEGES")
+        assert connection.ask(FIND) == UNAUTHENTICATED
+
+
 def test_max_user_connections_counts_clients_that_are_logged_in(closed_server: RowSocketServer) -> None:
     options = f"IDENTIFIED BY '{PASSWORD}' WITH MAX_USER_CONNECTIONS 2"
     with account(closed_server, "app@localhost", options, ["SELECT ON d.t"]):

@@ -41,11 +41,12 @@ inline constexpr uint32_t login_claims_max = 16'384;
 inline constexpr uint32_t login_claims_per_party_max = 256;
 inline constexpr uint32_t login_accounts_max = 4096;
 inline constexpr uint32_t login_forget_interval_ms = 100;
-/// What an account can have, and more than any client sends.
+/// What an account can have, and more than any client sends. Tickets of Kerberos are the longest passwords:
+/// up to 12,000 bytes, in base64.
 inline constexpr uint32_t login_user_bytes_max = 384;
-inline constexpr uint32_t login_password_bytes_max = 1024;
-/// What a plugin of the server may ask of a client, one question behind the other.
-inline constexpr uint32_t login_questions_max = 4;
+inline constexpr uint32_t login_password_bytes_max = 16 * 1024;
+/// What the plugins of an account may ask of a client, one question behind the other.
+inline constexpr uint32_t login_questions_max = 16;
 /// How often an account may double the 1,024 rounds that make a key of a password (parsec). So many take
 /// about a second.
 inline constexpr uint32_t login_round_doublings_max = 10;
