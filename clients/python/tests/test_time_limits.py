@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -15,7 +14,7 @@ import rowsocket.connection
 from fake_server import FakeServer
 from rowsocket import ConnectionPool, aio
 from rowsocket._options import LONGEST_TIMEOUT_S
-from rowsocket._session import Pending, Session
+from rowsocket._session import Session
 from test_aio import until_closed
 from test_pool import echo_keys
 
@@ -64,19 +63,23 @@ def test_the_wait_for_a_connection_of_an_asyncio_pool_is_part_of_the_call(
         asyncio.run(client(server.port))
 
 
+@pytest.mark.parametrize("way", ["encode", "encode_alone"])
 def test_a_call_that_is_interrupted_before_it_sends_takes_no_reply_of_the_next(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, way: str
 ) -> None:
     """Ctrl-C, at any moment."""
-    encode = Session.encode
+    encode = getattr(Session, way)
 
-    def encode_and_be_interrupted(self: Session, pendings: Sequence[Pending[Any]]) -> bytes:
-        encode(self, pendings)
+    def encode_and_be_interrupted(self: Session, *words: Any) -> None:
+        encode(self, *words)
         raise KeyboardInterrupt
 
     with FakeServer(until_closed, echo_keys) as server, rowsocket.connect(port=server.port, text=True) as one:
         users = one.open_index("app", "user", ["id"])
         with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-            patch.setattr(Session, "encode", encode_and_be_interrupted)
+            patch.setattr(Session, way, encode_and_be_interrupted)
+            if way == "encode":  # what is sent alone takes the shorter way
+                with one.pipeline() as pipe:
+                    pipe.get(users, 1)
             users.get(1)
         assert users.get(2) == ("2",)

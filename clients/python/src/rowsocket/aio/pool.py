@@ -9,10 +9,10 @@ import ssl
 import time
 from collections.abc import AsyncIterator
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rowsocket._idle import Idle
-from rowsocket._index import IndexDescription
+from rowsocket._index import IndexDescription, Request
 from rowsocket._options import DEFAULT_TIMEOUT_S, Deadline, options_of
 from rowsocket._session import Pending
 from rowsocket.errors import ConnectionLost, RowSocketError
@@ -23,6 +23,9 @@ from .executor import Executor
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+
+T = TypeVar("T")
 
 
 class ConnectionPool(Executor):
@@ -143,8 +146,8 @@ class ConnectionPool(Executor):
             await connection.close()
         self._places.release()
 
-    async def _run(self, pendings: list[Pending[Any]]) -> None:
-        deadline = Deadline(self._options.timeout)
+    async def _run(self, pendings: list[Pending[Any]], deadline: Deadline | None = None) -> None:
+        deadline = deadline or Deadline(self._options.timeout)
         try:
             connection = await self._take(deadline)
         except RowSocketError as error:
@@ -153,6 +156,14 @@ class ConnectionPool(Executor):
             return
         try:
             await connection._run(pendings, deadline)
+        finally:
+            await self._give_back(connection)
+
+    async def _execute(self, request: Request[T], deadline: Deadline | None = None) -> T:
+        deadline = deadline or Deadline(self._options.timeout)
+        connection = await self._take(deadline)
+        try:
+            return await connection._execute(request, deadline)
         finally:
             await self._give_back(connection)
 
