@@ -9,9 +9,10 @@ from typing import Any
 import pytest
 
 import rowsocket
+import rowsocket._session
 import rowsocket.aio.connection
 import rowsocket.connection
-from fake_server import FakeServer
+from fake_server import FakeServer, Peer
 from rowsocket import ConnectionPool, aio
 from rowsocket._options import LONGEST_TIMEOUT_S
 from rowsocket._session import Session
@@ -61,6 +62,39 @@ def test_the_wait_for_a_connection_of_an_asyncio_pool_is_part_of_the_call(
     with FakeServer(echo_keys) as server:
         monkeypatch.setattr(rowsocket.aio.connection, "Deadline", refuse)
         asyncio.run(client(server.port))
+
+
+def interrupt(*_: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def test_an_index_whose_opening_was_interrupted_is_opened_by_the_next_call(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def one_key(peer: Peer) -> None:
+        peer.open(columns=b"id")
+        peer.read()
+        peer.send(b"0\t1\t2\n")
+        peer.until_closed()
+
+    with FakeServer(one_key) as server, rowsocket.connect(port=server.port, text=True) as one:
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(rowsocket._session, "_Opening", interrupt)
+            one.open_index("app", "user", ["id"])
+        assert one.open_index("app", "user", ["id"]).get(2) == ("2",)
+
+
+def test_an_interrupt_takes_no_place_of_a_pool_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes when the connection goes back."""
+    with (
+        FakeServer(echo_keys, echo_keys, together=True) as server,
+        ConnectionPool(port=server.port, max_size=1, timeout=5, text=True) as pool,
+    ):
+        users = pool.open_index("app", "user", ["id"])
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(rowsocket.Connection, "usable", property(interrupt))
+            users.get(1)
+        assert users.get(2) == ("2",)
 
 
 @pytest.mark.parametrize("way", ["encode", "encode_alone"])

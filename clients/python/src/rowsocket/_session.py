@@ -225,12 +225,13 @@ class Session:
             done._take(Reply(0, 1, []))
             return b"", done
         if opened is None:
-            opened = self._opened[tokens] = _Opened(self._ids.id_of(description))
+            opened = _Opened(self._ids.id_of(description))
             opening = _Opening(opened, description, self._opened)
         else:
             opening = _Opening(opened, description, None)
         opened.asked_s = time.monotonic()
         self._awaiting.append(opening)
+        self._opened[tokens] = opened  # last: a Ctrl-C before it leaves no index that was never asked for
         return b"P\t%d\t%s\n" % (opened.id, tokens), opening.pending
 
     def ask_new_types(self, altered: Sequence[Pending[Any]]) -> tuple[bytes, Pending[None]]:

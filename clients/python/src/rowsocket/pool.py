@@ -143,9 +143,11 @@ class ConnectionPool(Executor):
             raise
 
     def _give_back(self, connection: Connection) -> None:
-        if not (connection.usable and self._idle.give_back(connection, time.monotonic())):
-            connection.close()
-        self._places.release()
+        try:
+            if not (connection.usable and self._idle.give_back(connection, time.monotonic())):
+                connection.close()
+        finally:  # also of a Ctrl-C meanwhile
+            self._places.release()
 
     def _run(self, pendings: list[Pending[Any]], deadline: Deadline | None = None) -> None:
         deadline = deadline or Deadline(self._options.timeout)
