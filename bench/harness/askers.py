@@ -49,6 +49,8 @@ class Told:
     client: str
     server: str
     port: int
+    """0: it is asked over a Unix socket."""
+    unix_socket: str
     database: str
     rows: int
     seconds: float
@@ -84,7 +86,8 @@ class Asker:
 def _rowsocket(told: Told, text: bool = False) -> Iterator[Get]:
     import rowsocket
 
-    with rowsocket.connect(port=told.port, database=told.database, text=text) as connection:
+    place: Any = {"unix_socket": told.unix_socket} if told.unix_socket else {"port": told.port}
+    with rowsocket.connect(**place, database=told.database, text=text) as connection:
         yield connection.table("user", COLUMNS).get
 
 
@@ -153,7 +156,12 @@ def _sql_session(told: Told) -> Iterator[Any]:
     import pymysql
 
     session = pymysql.connect(
-        host="127.0.0.1", port=told.port, user="root", database=told.database, autocommit=True
+        host="127.0.0.1",
+        port=told.port,
+        unix_socket=told.unix_socket or None,
+        user="root",
+        database=told.database,
+        autocommit=True,
     )
     with contextlib.closing(session):
         yield session
@@ -228,6 +236,7 @@ def _pymemcache(told: Told) -> Iterator[Get]:
 TYPED, POOL, TASKS = "rowsocket", "rowsocket, a pool", "rowsocket.aio, 100 tasks"
 PYMYSQL, PYMYSQL_BEST = "PyMySQL", "PyMySQL, a kept cursor, no values"
 SQL, ROWSOCKET, REDIS, MEMCACHED = "MariaDB", "RowSocket", "Redis", "memcached"
+ROWSOCKET_UNIX, SQL_UNIX = "RowSocket's Unix socket", "MariaDB's Unix socket"
 RESP_DOOR, MEMCACHED_DOOR = "RowSocket's RESP", "RowSocket's memcached"
 
 ASKERS = (
@@ -241,6 +250,9 @@ ASKERS = (
     ),
     Asker(PYMYSQL, SQL, _pymysql, typed=True),
     Asker(PYMYSQL_BEST, SQL, _pymysql_best, typed=True),
+    Asker(TYPED, ROWSOCKET_UNIX, _rowsocket, typed=True),
+    Asker(PYMYSQL, SQL_UNIX, _pymysql, typed=True),
+    Asker(PYMYSQL_BEST, SQL_UNIX, _pymysql_best, typed=True),
     Asker("redis-py, GET", REDIS, _redis_get),
     Asker("redis-py + hiredis, GET", REDIS, _redis_get, hiredis=True),
     Asker("redis-py + hiredis, GET", RESP_DOOR, _redis_get, hiredis=True),

@@ -14,9 +14,10 @@ import platform
 import statistics
 import subprocess
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TypedDict
 
 from bench.harness.askers import (
     ASKERS,
@@ -30,7 +31,9 @@ from bench.harness.askers import (
     REDIS,
     RESP_DOOR,
     ROWSOCKET,
+    ROWSOCKET_UNIX,
     SQL,
+    SQL_UNIX,
     TASKS,
     TYPED,
     Asker,
@@ -63,14 +66,18 @@ class Goal:
     client: str
     other: str
     at_most: float
+    server: str = ROWSOCKET
+    other_server: str = SQL
 
 
 GOALS = (
     Goal(TYPED, PYMYSQL, 0.5),
     Goal(TYPED, PYMYSQL_BEST, 0.5),
+    Goal(TYPED, PYMYSQL, 0.5, ROWSOCKET_UNIX, SQL_UNIX),
+    Goal(TYPED, PYMYSQL_BEST, 0.5, ROWSOCKET_UNIX, SQL_UNIX),
     Goal(TASKS, PYMYSQL, 0.25),
     Goal(TASKS, PYMYSQL_BEST, 0.25),
-    Goal(POOL, TYPED, 1.2),
+    Goal(POOL, TYPED, 1.2, other_server=ROWSOCKET),
 )
 
 
@@ -109,8 +116,8 @@ def run(
 
         servers.warm_up_seconds = 1.0
         note({"kind": "facts", **gather(environment), **versions(), "rounds": rounds, "seconds": seconds})
-        ports = serving(servers, case)
-        askers = [asker for asker in ASKERS if _takes_part(asker, ports, progress)]
+        places = serving(servers, case)
+        askers = [asker for asker in ASKERS if _takes_part(asker, places, progress)]
         found = [Measured(asker.client, asker.server) for asker in askers]
         for round_number in range(1, rounds + 1):
             pairs = list(zip(askers, found, strict=True))
@@ -118,7 +125,7 @@ def run(
                 told = Told(
                     asker.client,
                     asker.server,
-                    port=ports[asker.server],
+                    **places[asker.server],
                     database=case.database,
                     rows=case.rows,
                     seconds=seconds,
@@ -140,8 +147,8 @@ def run(
     return found
 
 
-def _takes_part(asker: Asker, ports: Mapping[str, int], progress: Progress) -> bool:
-    reason = asker.cannot() or ("" if asker.server in ports else f"{asker.server} is not there")
+def _takes_part(asker: Asker, places: Collection[str], progress: Progress) -> bool:
+    reason = asker.cannot() or ("" if asker.server in places else f"{asker.server} is not there")
     if reason:
         progress.say(f"{asker.client} is left out: {reason}")
     return not reason
@@ -164,22 +171,39 @@ def ask(told: Told) -> Report:
     return report
 
 
-def serving(servers: Servers, case: Case) -> dict[str, int]:
-    """The ports of the servers, which hold the case's rows; those that can be had. Raises ServerFailure."""
-    ports = {}
+class Place(TypedDict):
+    """Where a server is asked: a port, or the path of a Unix socket."""
+
+    port: int
+    unix_socket: str
+
+
+def serving(servers: Servers, case: Case) -> dict[str, Place]:
+    """Where the servers are, which hold the case's rows; those that can be had. Raises ServerFailure."""
+    places = {}
     for name, door in ((RESP_DOOR, "rowsocket-resp"), (MEMCACHED_DOOR, "rowsocket-memcached")):
         target = OtherDoor(servers, door).target(case)
         sql = target.server.sql
         assert isinstance(sql, RowSocketOverTcp)
-        ports[name] = int(target.address[1])
-        ports[ROWSOCKET], ports[SQL] = sql.read_port, int(str(sql.options["port"]))
+        places[name] = _port(target.address[1])
+        places[ROWSOCKET], places[SQL] = _port(sql.read_port), _port(sql.options["port"])
+        places[ROWSOCKET_UNIX] = _path(sql.options["loose-rowsocket-socket-read"])
+        places[SQL_UNIX] = _path(sql.socket)
     for name, protocol in ((REDIS, "redis"), (MEMCACHED, "memcached")):
         store = KeyValuePeer(servers, protocol)
         if not store.cannot(case):
-            ports[name] = store.target(case).server.port
-    if REDIS in ports:
-        _fill_hashes(ports[REDIS], case.rows)
-    return ports
+            places[name] = _port(store.target(case).server.port)
+    if REDIS in places:
+        _fill_hashes(places[REDIS]["port"], case.rows)
+    return places
+
+
+def _port(number: object) -> Place:
+    return {"port": int(str(number)), "unix_socket": ""}
+
+
+def _path(path: object) -> Place:
+    return {"port": 0, "unix_socket": str(path)}
 
 
 def _fill_hashes(port: int, rows: int) -> None:
@@ -206,7 +230,7 @@ def versions() -> dict[str, str]:
 
 def table(found: Sequence[Measured]) -> str:
     """The medians of the rounds with the least and the most, what each is of PyMySQL, and the goals."""
-    sql = _named(found, PYMYSQL)
+    sql = _named(found, PYMYSQL, SQL)
     lines = [
         f"| client | asks | µs CPU per get | of {PYMYSQL}'s | gets per second |",
         "|---|---|---|---|---|",
@@ -222,10 +246,12 @@ def table(found: Sequence[Measured]) -> str:
 
 def verdict(goal: Goal, found: Sequence[Measured]) -> str:
     """A line that says whether a goal is met."""
-    quotient = spread(ratios(_named(found, goal.client).values(), _named(found, goal.other).values()))
+    ours, others = _named(found, goal.client, goal.server), _named(found, goal.other, goal.other_server)
+    quotient = spread(ratios(ours.values(), others.values()))
     assert quotient is not None
     is_met = "met" if quotient.median <= goal.at_most else "NOT MET"
-    what = f"{goal.client} / {goal.other}: {_quotient_text(quotient)}"
+    where = ", over Unix sockets" if goal.server == ROWSOCKET_UNIX else ""
+    what = f"{goal.client} / {goal.other}{where}: {_quotient_text(quotient)}"
     return f"- {what} (goal: at most {goal.at_most}): {is_met}."
 
 
@@ -233,5 +259,5 @@ def _quotient_text(value: Spread | None) -> str:
     return "-" if value is None else f"{value.median:.2f} ({value.least:.2f} - {value.most:.2f})"
 
 
-def _named(found: Sequence[Measured], client: str) -> Measured:
-    return next(one for one in found if one.client == client)
+def _named(found: Sequence[Measured], client: str, server: str) -> Measured:
+    return next(one for one in found if (one.client, one.server) == (client, server))

@@ -19,7 +19,9 @@ from bench.harness.askers import (
     PYMYSQL,
     PYMYSQL_BEST,
     ROWSOCKET,
+    ROWSOCKET_UNIX,
     SQL,
+    SQL_UNIX,
     TASKS,
     TYPED,
     Asker,
@@ -37,7 +39,9 @@ from bench.harness.servers import GENERATOR_CPU
 from bench.tests.small import environment_variables
 from bench.traffic.protocol import WrongAnswer
 
-TOLD = Told("client", "server", port=1, database="bench", rows=200, seconds=0.01, seed=1, cpu=0)
+TOLD = Told(
+    "client", "server", port=1, unix_socket="", database="bench", rows=200, seconds=0.01, seed=1, cpu=0
+)
 
 
 def measured(client: str, server: str, us: Sequence[float]) -> Measured:
@@ -45,12 +49,18 @@ def measured(client: str, server: str, us: Sequence[float]) -> Measured:
 
 
 def all_measured(**us: Sequence[float]) -> list[Measured]:
-    names = {"typed": TYPED, "pool": POOL, "tasks": TASKS, "pymysql": PYMYSQL, "best": PYMYSQL_BEST}
-    given = {name: [10.0, 10.0, 10.0] for name in names} | us
-    return [
-        measured(names[name], SQL if name in ("pymysql", "best") else ROWSOCKET, given[name])
-        for name in names
-    ]
+    places = {
+        "typed": (TYPED, ROWSOCKET),
+        "pool": (POOL, ROWSOCKET),
+        "tasks": (TASKS, ROWSOCKET),
+        "pymysql": (PYMYSQL, SQL),
+        "best": (PYMYSQL_BEST, SQL),
+        "typed_unix": (TYPED, ROWSOCKET_UNIX),
+        "pymysql_unix": (PYMYSQL, SQL_UNIX),
+        "best_unix": (PYMYSQL_BEST, SQL_UNIX),
+    }
+    given = {name: [10.0, 10.0, 10.0] for name in places} | us
+    return [measured(*place, given[name]) for name, place in places.items()]
 
 
 def test_a_quotient_is_taken_within_each_round() -> None:
@@ -63,6 +73,11 @@ def test_a_quotient_is_taken_within_each_round() -> None:
 def test_a_goal_that_is_not_met_is_told() -> None:
     text = clients.table(all_measured(pool=[13.0, 12.5, 12.1]))
     assert f"- {POOL} / {TYPED}: 1.25 (1.21 - 1.30) (goal: at most 1.2): NOT MET." in text
+
+
+def test_what_is_asked_over_unix_sockets_is_compared_with_its_like() -> None:
+    text = clients.table(all_measured(typed=[9.0], pymysql=[10.0], typed_unix=[2.0], pymysql_unix=[5.0]))
+    assert f"- {TYPED} / {PYMYSQL}, over Unix sockets: 0.40 (0.40 - 0.40) (goal: at most 0.5): met." in text
 
 
 def test_a_row_is_the_same_as_text_and_with_its_date() -> None:

@@ -142,6 +142,28 @@ def test_a_name_that_is_wrong_is_told(shop: RowSocketServer, run: Run) -> None:
         assert (done.returncode, says in done.stderr) == (2, True), done.stderr
 
 
+@pytest.mark.parametrize(
+    "definition",
+    [
+        "TABLE shop.odd (a INT)",
+        "TABLE shop.odd (a INT PRIMARY KEY) ENGINE=MEMORY",
+        "VIEW shop.odd AS SELECT 1",
+    ],
+)
+def test_what_has_no_index_to_be_walked_is_told(shop: RowSocketServer, run: Run, definition: str) -> None:
+    shop.sql(f"CREATE {definition}")
+    done = run("warm", "odd", ROWSOCKET_SQL=sql_url(shop))
+    assert (done.returncode, "shop.odd has no index" in done.stderr) == (2, True), done.stderr
+
+
+def test_the_pages_of_names_with_backticks_are_found(shop: RowSocketServer, run: Run) -> None:
+    shop.sql("CREATE TABLE shop.`o``dd` (a INT PRIMARY KEY)")
+    shop.sql("INSERT INTO shop.`o``dd` VALUES (1)")
+    done = run("warm", "`o``dd`", "--json", ROWSOCKET_SQL=sql_url(shop))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["pages_in"] > 0
+
+
 class Clock:
     """Time passes when somebody sleeps."""
 
@@ -199,7 +221,10 @@ def verdicts(facts: Facts) -> dict[str, Verdict]:
 
 
 def facts(
-    data_bytes: int = GIB, status: dict[str, float] | None = None, disk: Storage | None = FLASH, **more: Any
+    data_bytes: int | None = GIB,
+    status: dict[str, float] | None = None,
+    disk: Storage | None = FLASH,
+    **more: Any,
 ) -> Facts:
     """Of a server that is well, but for what is said."""
     machine = {name: more.pop(name) for name in ("memory_bytes", "numa_nodes") if name in more}
@@ -214,6 +239,9 @@ def test_a_server_that_is_well_is_told_so() -> None:
     ("changed", "subject", "verdict"),
     [
         ({"data_bytes": 20 * GIB}, "memory", Verdict.LOOK),
+        ({"data_bytes": None}, "memory", Verdict.LOOK),
+        ({"data_bytes": None, "disk": DISK}, "random reads", Verdict.LOOK),
+        ({"data_bytes": None, "memory_bytes": 64 * GIB}, "machine", Verdict.GOOD),
         ({"status": {**BUSY, "Innodb_buffer_pool_reads": 5e5}}, "hit rate", Verdict.LOOK),
         ({"status": {**BUSY, "Innodb_buffer_pool_reads": 5e6}}, "hit rate", Verdict.BAD),
         ({"status": {}}, "hit rate", Verdict.LOOK),
@@ -234,6 +262,15 @@ def test_a_server_that_is_well_is_told_so() -> None:
 )
 def test_what_is_not_well_is_told(changed: dict[str, Any], subject: str, verdict: Verdict) -> None:
     assert verdicts(facts(**changed))[subject] is verdict
+
+
+def test_data_that_an_account_does_not_see_is_not_taken_for_none(shop: RowSocketServer, run: Run) -> None:
+    with account(shop, "app@localhost", grants=["SELECT ON shop.*"]):
+        url = f"mysql://app:{PASSWORD}@/?unix_socket={shop.socket}".replace(" ", "%20")
+        done = run("doctor", "--json", ROWSOCKET_SQL=url)
+    assert (done.returncode, done.stderr) == (0, "")
+    found = {one["subject"]: one for one in map(json.loads, done.stdout.splitlines())}
+    assert (found["memory"]["verdict"], "not known" in found["memory"]["figures"]) == ("look", True)
 
 
 def test_without_the_plugin_the_first_finding_says_so() -> None:

@@ -4,18 +4,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
 import rowsocket
+import rowsocket._session
 import rowsocket.aio.connection
 import rowsocket.connection
-from fake_server import FakeServer
+from fake_server import FakeServer, Peer
 from rowsocket import ConnectionPool, aio
 from rowsocket._options import LONGEST_TIMEOUT_S
-from rowsocket._session import Pending, Session
+from rowsocket._session import Session
 from test_aio import until_closed
 from test_pool import echo_keys
 
@@ -64,19 +64,56 @@ def test_the_wait_for_a_connection_of_an_asyncio_pool_is_part_of_the_call(
         asyncio.run(client(server.port))
 
 
-def test_a_call_that_is_interrupted_before_it_sends_takes_no_reply_of_the_next(
+def interrupt(*_: Any) -> None:
+    raise KeyboardInterrupt
+
+
+def test_an_index_whose_opening_was_interrupted_is_opened_by_the_next_call(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    """Ctrl-C, at any moment."""
-    encode = Session.encode
+    def one_key(peer: Peer) -> None:
+        peer.open(columns=b"id")
+        peer.read()
+        peer.send(b"0\t1\t2\n")
+        peer.until_closed()
 
-    def encode_and_be_interrupted(self: Session, pendings: Sequence[Pending[Any]]) -> bytes:
-        encode(self, pendings)
+    with FakeServer(one_key) as server, rowsocket.connect(port=server.port, text=True) as one:
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(rowsocket._session, "_Opening", interrupt)
+            one.open_index("app", "user", ["id"])
+        assert one.open_index("app", "user", ["id"]).get(2) == ("2",)
+
+
+def test_an_interrupt_takes_no_place_of_a_pool_for_good(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It comes when the connection goes back."""
+    with (
+        FakeServer(echo_keys, echo_keys, together=True) as server,
+        ConnectionPool(port=server.port, max_size=1, timeout=5, text=True) as pool,
+    ):
+        users = pool.open_index("app", "user", ["id"])
+        with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(rowsocket.Connection, "usable", property(interrupt))
+            users.get(1)
+        assert users.get(2) == ("2",)
+
+
+@pytest.mark.parametrize("way", ["encode", "encode_alone"])
+def test_a_call_that_is_interrupted_before_it_sends_takes_no_reply_of_the_next(
+    monkeypatch: pytest.MonkeyPatch, way: str
+) -> None:
+    """Ctrl-C, at any moment."""
+    encode = getattr(Session, way)
+
+    def encode_and_be_interrupted(self: Session, *words: Any) -> None:
+        encode(self, *words)
         raise KeyboardInterrupt
 
     with FakeServer(until_closed, echo_keys) as server, rowsocket.connect(port=server.port, text=True) as one:
         users = one.open_index("app", "user", ["id"])
         with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
-            patch.setattr(Session, "encode", encode_and_be_interrupted)
+            patch.setattr(Session, way, encode_and_be_interrupted)
+            if way == "encode":  # what is sent alone takes the shorter way
+                with one.pipeline() as pipe:
+                    pipe.get(users, 1)
             users.get(1)
         assert users.get(2) == ("2",)

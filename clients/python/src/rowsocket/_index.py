@@ -68,6 +68,8 @@ class IndexDescription(Generic[R]):
 
     def encode(self, value: Value) -> bytes:
         """The token of a value. Raises TypeError, ValueError."""
+        if type(value) is int:  # the commonest comes first
+            return b"%d" % value
         return encode_value(value if self.zone is None else in_zone(value, self.zone))
 
     def rows(self, reply: Reply, columns: tuple[str, ...] | None = None) -> list[R]:
@@ -92,13 +94,15 @@ class IndexDescription(Generic[R]):
 
     def first_row(self, reply: Reply) -> R | None:
         """The first row of a reply; None if there is none. Raises as `rows`."""
+        if self.make_row is row_as_tuple and reply.column_count == len(self.columns) == len(reply.tokens):
+            return cast(R, tuple(self._values(reply)))  # `rows` would say the same, and take longer
         rows = self.rows(reply)
         return rows[0] if rows else None
 
     def _values(self, reply: Reply) -> list[Any]:
         if self.values == "bytes":
             return list(reply.tokens if reply.is_plain else map(decode_bytes, reply.tokens))
-        if self.values == "text" or reply.decoders is None:  # or a server that tells no types
+        if reply.decoders is None or self.values == "text":  # None: of a server that tells no types
             return list(map(bytes.decode if reply.is_plain else decode_text, reply.tokens))
         decoders: Iterable[Callable[[bytes], Any]] = reply.decoders
         if len(reply.tokens) > len(reply.decoders):  # several rows

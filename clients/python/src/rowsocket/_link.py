@@ -6,20 +6,26 @@
 
 from __future__ import annotations
 
+import _socket
 import contextlib
 import os
 import queue
 import select
 import socket
 import ssl
+import struct
+import sys
 import time
 import weakref
-from typing import Any
+from typing import Any, Callable, TypeVar
 
+from rowsocket._index import Request
 from rowsocket._options import Deadline, Options
 from rowsocket._session import IndexIds, Pending, Session
 from rowsocket._watch import LONGEST_WAIT_S, Watch
 from rowsocket.errors import ConnectionLost, TransportError
+
+T = TypeVar("T")
 
 RECEIVE_BYTES = 1 << 16
 UNANSWERED_BYTES = 1 << 14
@@ -28,6 +34,11 @@ server stops reading from a client that does not take its replies."""
 FRESH_S = 1.0
 """A connection that was silent for longer is looked at before it is used, in case the server has closed it.
 Before a write, every connection is."""
+
+WAIT_IN_RECEIVE_S = 0.005
+"""So long, a socket's own `recv` waits; a longer wait is a poll's. A poll costs as much as half of all that
+the client does for a request. But only a poll counts the time over signals: `recv` begins anew after each.
+"""
 
 PLACES_MAX = 1 << 16
 """There are no more ports to connect from."""
@@ -69,8 +80,10 @@ class Link:
     def __init__(self, options: Options, ids: IndexIds, connected: socket.socket) -> None:
         self._options = options
         self.session = Session(ids)
-        connected.settimeout(0.0)  # waiting is done here: Python would poll before it sends, too
         self._socket = connected
+        self._waits_in_receive = _wait_in_receive(connected, options.timeout)
+        self._at_once = socket.MSG_DONTWAIT if self._waits_in_receive else 0
+        """What a call on the socket is told that shall not wait."""
         self._tls = connected if isinstance(connected, ssl.SSLSocket) else None
         """The same, if it is inside TLS."""
         self._watch = Watch(connected)
@@ -90,6 +103,7 @@ class Link:
 
     def close(self) -> None:
         """Close. Idempotent."""
+        self._waits_in_receive = False  # `ask` is for a link that stands
         self._socket.close()
 
     def usable(self) -> bool:
@@ -126,6 +140,34 @@ class Link:
             pass
         return True
 
+    def ask(self, pending: Pending[Any], deadline: Deadline | None) -> bool:
+        """Send one read and receive its answer, as `exchange` does. The deadline is now's if none is given.
+        False if it is a case for `exchange`: then nothing was done.
+        """
+        now_s = time.monotonic()
+        if not self._waits_in_receive or now_s - self._last_used_s >= FRESH_S:
+            return False
+        unsent = self.session.encode_alone(pending, now_s)
+        if unsent is None:
+            return False
+        try:
+            try:
+                unsent = unsent[self._socket.send(unsent, self._at_once) :]
+                if not unsent:
+                    self.session.feed(self._socket.recv(RECEIVE_BYTES))
+            except BlockingIOError:  # it takes longer
+                pass
+            if not pending.done:
+                deadline = deadline or Deadline(self._options.timeout, now_s)
+                if unsent:
+                    self._send(unsent, deadline)
+                while not pending.done:
+                    self._receive_polled(deadline)
+        except BaseException as error:
+            self._end_by(error)
+        self._last_used_s = now_s
+        return True
+
     def exchange(self, data: bytes, last: Pending[Any], deadline: Deadline) -> None:
         """Send, and receive until the last of the requests is settled.
 
@@ -137,18 +179,23 @@ class Link:
             self._send(data, deadline)
             while not last.done:
                 self._receive(deadline)
-        except TransportError as error:
-            self._break(error)
-        except (socket.timeout, TimeoutError):
-            self._break(self._options.timed_out("no answer"))
-        except OSError as error:
-            self._break(ConnectionLost("lost", f"{self._options.where()}: {error}"))
-        except (
-            BaseException
-        ):  # KeyboardInterrupt: the replies under way would be taken for those of the next call
-            self._break(ConnectionLost("interrupted", self._options.where()))
-            raise
+        except BaseException as error:
+            self._end_by(error)
         self._last_used_s = time.monotonic()
+
+    def _end_by(self, error: BaseException) -> None:
+        """Close, and tell whoever waits why. Raises what is no failure of the connection, a KeyboardInterrupt
+        as a rule: the replies under way would be taken for those of the next call.
+        """
+        if isinstance(error, TransportError):
+            self._break(error)
+        elif isinstance(error, (socket.timeout, TimeoutError)):
+            self._break(self._options.timed_out("no answer"))
+        elif isinstance(error, OSError):
+            self._break(ConnectionLost("lost", f"{self._options.where()}: {error}"))
+        else:
+            self._break(ConnectionLost("interrupted", self._options.where()))
+            raise error
 
     def _break(self, error: TransportError) -> None:
         self.session.fail(error)
@@ -161,7 +208,7 @@ class Link:
         sent = 0
         if len(data) <= UNANSWERED_BYTES:
             try:
-                sent = self._socket.send(data)
+                sent = self._socket.send(data, self._at_once)
             except BlockingIOError:
                 sent = 0
             if sent == len(data):
@@ -170,10 +217,10 @@ class Link:
         while rest:
             readable, writable = _ready(self._socket, True, deadline.remaining_s())
             if readable:
-                self._receive(deadline)
+                self._receive_polled(deadline)
             if writable:
                 with contextlib.suppress(BlockingIOError):  # the kernel thought better of it
-                    rest = rest[self._socket.send(rest[:UNANSWERED_BYTES]) :]
+                    rest = rest[self._socket.send(rest[:UNANSWERED_BYTES], self._at_once) :]
 
     def _send_inside_tls(self, stream: ssl.SSLSocket, rest: memoryview, deadline: Deadline) -> None:
         """A poll cannot tell whether TLS can send: it is tried, and what it waits for is waited for."""
@@ -194,12 +241,23 @@ class Link:
                     self._feed(stream.recv(RECEIVE_BYTES))
 
     def _receive(self, deadline: Deadline) -> None:
+        if self._waits_in_receive and deadline.allows(WAIT_IN_RECEIVE_S):
+            try:
+                data = self._socket.recv(RECEIVE_BYTES)
+            except BlockingIOError:  # that was not long enough
+                pass
+            else:
+                self._feed(data)
+                return
+        self._receive_polled(deadline)
+
+    def _receive_polled(self, deadline: Deadline) -> None:
         remaining_s = deadline.remaining_s()
         if self._tls is None or not self._tls.pending():
             while not self._watch.has_input(remaining_s):
                 remaining_s = deadline.remaining_s()
         try:
-            data = self._socket.recv(RECEIVE_BYTES)
+            data = self._socket.recv(RECEIVE_BYTES, self._at_once)
         except (BlockingIOError, ssl.SSLWantReadError):  # nothing, or less than a record of TLS
             return
         except ssl.SSLWantWriteError:  # TLS answers something of its own first
@@ -211,6 +269,30 @@ class Link:
         if not data:
             raise ConnectionLost("lost", f"{self._options.where()} closed the connection")
         self.session.feed(data)
+
+
+class ShortWay:
+    """A base of the connection, with a shorter way for the commonest call: one read, on a link that was used
+    just now. What does not go well is left to the long way.
+    """
+
+    _options: Options
+    _link: Link | None
+    _closed: bool
+    _run: Callable[..., None]
+    _run_failed: Callable[[list[Pending[Any]], Deadline], None]
+    _take_new_types: Callable[[Link, list[Pending[Any]], Deadline], bool]
+
+    def _execute(self, request: Request[T], deadline: Deadline | None = None) -> T:
+        pending = Pending(request)
+        link = self._link
+        if link is None or self._closed or not link.ask(pending, deadline):
+            self._run([pending], deadline)
+        elif pending._error is not None:
+            deadline = deadline or Deadline(self._options.timeout)
+            if not self._take_new_types(link, [pending], deadline):
+                self._run_failed([pending], deadline)
+        return pending.result()
 
 
 _links: weakref.WeakSet[Link] = weakref.WeakSet()
@@ -226,6 +308,30 @@ def _close_copies() -> None:
 
 if hasattr(os, "register_at_fork"):
     os.register_at_fork(after_in_child=_close_copies)
+
+
+def _wait_in_receive(connected: socket.socket, timeout_s: float | None) -> bool:
+    """Let the socket's `recv` wait for WAIT_IN_RECEIVE_S; False if it shall not wait at all.
+
+    That would be too long where a call may take little more.
+    TLS reads on its own until it has a record. A stand-in for the socket, as gevent's, waits without end.
+    """
+    can = (
+        sys.platform == "linux"
+        and (timeout_s is None or timeout_s > 10 * WAIT_IN_RECEIVE_S)
+        and isinstance(connected, _socket.socket)
+        and connected.family != socket.AF_UNIX  # whose `recv` also wakes when what was sent was received
+        and not isinstance(connected, ssl.SSLSocket)
+    )
+    if can:
+        seconds, microseconds = divmod(int(WAIT_IN_RECEIVE_S * 1_000_000), 1_000_000)
+        wait = struct.pack("@ll", seconds, microseconds)
+        try:
+            connected.setsockopt(socket.SOL_SOCKET, socket.SO_RCVTIMEO, wait)
+        except OSError:  # this system's time looks otherwise
+            can = False
+    connected.settimeout(None if can else 0.0)  # any other time, and Python polls before each call
+    return can
 
 
 def _connect(options: Options, deadline: Deadline) -> socket.socket:

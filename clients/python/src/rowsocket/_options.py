@@ -294,8 +294,11 @@ def _zone_of(name: str) -> datetime.tzinfo:
 class Deadline:
     """When a call has to be over. `timeout_s` None is never."""
 
-    def __init__(self, timeout_s: float | None) -> None:
-        self.end_s = None if timeout_s is None else time.monotonic() + timeout_s
+    def __init__(self, timeout_s: float | None, now_s: float | None = None) -> None:
+        if timeout_s is None:
+            self.end_s: float | None = None
+        else:
+            self.end_s = (time.monotonic() if now_s is None else now_s) + timeout_s
 
     def remaining_s(self) -> float | None:
         """Seconds left; None = no end. Raises TimeoutError when there are none left."""

@@ -64,6 +64,8 @@ _NOW_TOKEN = b"\x01t"
 
 _NUMBER_DIGITS_MAX = 9
 """Of the two numbers that a reply begins with."""
+_SMALL_NUMBERS = {b"%d" % number: number for number in range(100)}
+"""Nearly all of those two are among them: to look one up takes a third of the time of a check and `int`."""
 
 _ESCAPABLE = re.compile(rb"[\x00-\x0f]")
 _NO_ESCAPE = re.compile(rb"\x01(?![\x40-\x4f]).?", re.DOTALL)
@@ -162,8 +164,17 @@ def decode_text(token: bytes) -> str | None:
 _LAST_REPLIES = ((2, [b"toolong"]), (3, [b"tls"]))
 
 
+class _Told:
+    """What a reply may be told of its columns. No fields of a dataclass: those would be set in each reply."""
+
+    decoders: Sequence[Callable[[bytes], Any]] | None = None
+    """What makes values of a row's tokens, if the server told the columns' types."""
+    has_newest_types: bool = False
+    """The types were asked for after the reply had come."""
+
+
 @dataclasses.dataclass
-class Reply:
+class Reply(_Told):
     """One reply line."""
 
     code: int
@@ -172,10 +183,6 @@ class Reply:
     """What follows the count, as it travelled."""
     is_plain: bool = dataclasses.field(default=False, compare=False)
     """No token is NULL, and none has an escape."""
-    decoders: Sequence[Callable[[bytes], Any]] | None = dataclasses.field(default=None, init=False)
-    """What makes values of a row's tokens, if the server told the columns' types."""
-    has_newest_types: bool = dataclasses.field(default=False, init=False)
-    """The types were asked for after the reply had come."""
 
     def ends_connection(self) -> bool:
         """Whether the server closes the connection behind it."""
@@ -199,6 +206,9 @@ class ReplyParser:
         """The replies that `data` completes. Raises ProtocolError; the stream can not be followed any further
         then.
         """
+        last = data.find(b"\n")
+        if last == len(data) - 1 and not self._pieces and data:  # one reply, as a rule
+            return [parse_reply(data[:-1])]
         last = data.rfind(b"\n")
         if last < 0:
             self._pieces.append(data)
@@ -214,9 +224,11 @@ class ReplyParser:
 
 def parse_reply(line: bytes) -> Reply:
     """A reply from its line without the LF. Raises ProtocolError."""
-    code, _, rest = line.partition(b"\t")
-    tokens = rest.split(b"\t")
-    count = tokens.pop(0)
-    if not (code.isdigit() and count.isdigit()) or max(len(code), len(count)) > _NUMBER_DIGITS_MAX:
-        raise ProtocolError("reply", f"not a reply: {line[:100]!r}")
-    return Reply(int(code), int(count), tokens, not (_NULL_BYTE in line or _ESCAPE_BYTE in line))
+    tokens = line.split(b"\t")
+    first, second = tokens.pop(0), tokens.pop(0) if tokens else b""
+    code, count = _SMALL_NUMBERS.get(first), _SMALL_NUMBERS.get(second)
+    if code is None or count is None:
+        if not (first.isdigit() and second.isdigit()) or max(len(first), len(second)) > _NUMBER_DIGITS_MAX:
+            raise ProtocolError("reply", f"not a reply: {line[:100]!r}")
+        code, count = int(first), int(second)
+    return Reply(code, count, tokens, not (_NULL_BYTE in line or _ESCAPE_BYTE in line))

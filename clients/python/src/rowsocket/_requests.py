@@ -41,8 +41,8 @@ def get(
     columns  instead of the index's (RowSocket only)
     """
     if columns is None:  # the commonest request, so made without `select`, which would say the same
-        tokens = [b"=", b"%d" % len(key), *map(index.encode, key), b"1", b"0"]
-        return Request(index, b"\t".join(tokens), False, index.first_row)
+        values = b"\t".join(map(index.encode, key))
+        return Request(index, b"=\t%d\t%b\t1\t0" % (len(key), values), False, index.first_row)
     selected = select(index, key, "=", 1, Selection(columns=columns), tells_rows=True)
     return _read(selected, lambda reply: next(iter(selected.index.rows(reply, selected.columns)), None))
 

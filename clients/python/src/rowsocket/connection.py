@@ -16,14 +16,14 @@ from rowsocket._pipeline import are_sent_once, have_succeeded, lost_reads, refus
 from rowsocket._session import IndexIds, Pending
 from rowsocket.errors import ConnectionLost, RowSocketError
 
-from ._link import Link, Lock, pause
+from ._link import Link, Lock, ShortWay, pause
 from .executor import Executor
 
 if TYPE_CHECKING:
     from typing_extensions import Self
 
 
-class Connection(Executor):
+class Connection(ShortWay, Executor):
     """A connection to a read or a write port, made with `connect`."""
 
     def __init__(self, options: Options) -> None:
@@ -122,8 +122,11 @@ class Connection(Executor):
     def _run(self, pendings: list[Pending[Any]], deadline: Deadline | None = None) -> None:
         """Settle all of them, each with its result or error. The deadline is now's unless one is given."""
         deadline = deadline or Deadline(self._options.timeout)
-        if self._run_once(pendings, deadline):
-            return
+        if not self._run_once(pendings, deadline):
+            self._run_failed(pendings, deadline)
+
+    def _run_failed(self, pendings: list[Pending[Any]], deadline: Deadline) -> None:
+        """Run those again that can be, of requests that have run once."""
         again = lost_reads(pendings)
         if again and self._options.reconnect and not self._closed:
             self._run_again(again, deadline)
@@ -151,18 +154,18 @@ class Connection(Executor):
                 pending._refuse(error)
             return False
         link.exchange(link.session.encode(pendings), pendings[-1], deadline)
-        if have_succeeded(pendings):
-            return True
-        self._ask_new_types(link, pendings, deadline)
-        return have_succeeded(pendings)
+        return have_succeeded(pendings) or self._take_new_types(link, pendings, deadline)
 
-    def _ask_new_types(self, link: Link, pendings: list[Pending[Any]], deadline: Deadline) -> None:
-        """If rows of them are not of the types that the server told: ask again, and take the rows anew."""
+    def _take_new_types(self, link: Link, pendings: list[Pending[Any]], deadline: Deadline) -> bool:
+        """If rows of them are not of the types that the server told: ask again, and take the rows anew. True
+        if none of them has an error then.
+        """
         altered = [pending for pending in pendings if isinstance(pending.error, OtherTypes)]
         if altered:
             data, asked = link.session.ask_new_types(altered)
             link.exchange(data, asked, deadline)
             link.session.take_again(altered)
+        return have_succeeded(pendings)
 
     def _open(self, description: IndexDescription[Any], id: int | None) -> None:
         self._open_within(description, id, Deadline(self._options.timeout))

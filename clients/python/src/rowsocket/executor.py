@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Callable, Generic, Literal, Optional, Typ
 
 from rowsocket import _inserts, _requests
 from rowsocket._index import IndexDescription, Request, as_dicts, as_objects, describe
-from rowsocket._options import Options
+from rowsocket._options import Deadline, Options
 from rowsocket._pipeline import Collected, CollectedGroup, raise_lost
 from rowsocket._rows import field_names
 from rowsocket._session import Pending
@@ -58,16 +58,16 @@ class Executor(abc.ABC):
     _options: Options
 
     @abc.abstractmethod
-    def _run(self, pendings: list[Pending[Any]]) -> None:
+    def _run(self, pendings: list[Pending[Any]], deadline: Deadline | None = None) -> None:
         """Settle all of them, each with its result or error."""
 
     @abc.abstractmethod
     def _open(self, description: IndexDescription[Any], id: int | None) -> None:
         """Open an index now. Raises RowSocketError."""
 
-    def _execute(self, request: Request[T]) -> T:
+    def _execute(self, request: Request[T], deadline: Deadline | None = None) -> T:
         pending = Pending(request)
-        self._run([pending])
+        self._run([pending], deadline)
         return pending.result()
 
     @overload

@@ -10,10 +10,10 @@ import ssl
 import time
 from collections.abc import Iterator
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rowsocket._idle import Idle
-from rowsocket._index import IndexDescription
+from rowsocket._index import IndexDescription, Request
 from rowsocket._options import DEFAULT_TIMEOUT_S, Deadline, options_of
 from rowsocket._session import Pending
 from rowsocket.errors import ConnectionLost, RowSocketError
@@ -24,6 +24,9 @@ from .executor import Executor
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+
+T = TypeVar("T")
 
 
 class ConnectionPool(Executor):
@@ -140,12 +143,14 @@ class ConnectionPool(Executor):
             raise
 
     def _give_back(self, connection: Connection) -> None:
-        if not (connection.usable and self._idle.give_back(connection, time.monotonic())):
-            connection.close()
-        self._places.release()
+        try:
+            if not (connection.usable and self._idle.give_back(connection, time.monotonic())):
+                connection.close()
+        finally:  # also of a Ctrl-C meanwhile
+            self._places.release()
 
-    def _run(self, pendings: list[Pending[Any]]) -> None:
-        deadline = Deadline(self._options.timeout)
+    def _run(self, pendings: list[Pending[Any]], deadline: Deadline | None = None) -> None:
+        deadline = deadline or Deadline(self._options.timeout)
         try:
             connection = self._take(deadline)
         except RowSocketError as error:
@@ -154,6 +159,14 @@ class ConnectionPool(Executor):
             return
         try:
             connection._run(pendings, deadline)
+        finally:
+            self._give_back(connection)
+
+    def _execute(self, request: Request[T], deadline: Deadline | None = None) -> T:
+        deadline = deadline or Deadline(self._options.timeout)
+        connection = self._take(deadline)
+        try:
+            return connection._execute(request, deadline)
         finally:
             self._give_back(connection)
 

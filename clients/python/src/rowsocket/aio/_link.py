@@ -61,6 +61,10 @@ class Places:
             self._free.release()
 
 
+class ShortWay:
+    """Nothing: the event loop is the only way. A base of the connection."""
+
+
 def _check_loop(loop: asyncio.AbstractEventLoop, what: str) -> None:
     if loop is not asyncio.get_running_loop():
         raise RuntimeError(f"this {what} belongs to the event loop that used it first: make one in each")

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Callable, Generic, Literal, Optional, Typ
 
 from rowsocket import _inserts, _requests
 from rowsocket._index import IndexDescription, Request, as_dicts, as_objects, describe
-from rowsocket._options import Options
+from rowsocket._options import Deadline, Options
 from rowsocket._pipeline import Collected, CollectedGroup, raise_lost
 from rowsocket._rows import field_names
 from rowsocket._session import Pending
@@ -57,16 +57,16 @@ class Executor(abc.ABC):
     _options: Options
 
     @abc.abstractmethod
-    async def _run(self, pendings: list[Pending[Any]]) -> None:
+    async def _run(self, pendings: list[Pending[Any]], deadline: Deadline | None = None) -> None:
         """Settle all of them, each with its result or error."""
 
     @abc.abstractmethod
     async def _open(self, description: IndexDescription[Any], id: int | None) -> None:
         """Open an index now. Raises RowSocketError."""
 
-    async def _execute(self, request: Request[T]) -> T:
+    async def _execute(self, request: Request[T], deadline: Deadline | None = None) -> T:
         pending = Pending(request)
-        await self._run([pending])
+        await self._run([pending], deadline)
         return pending.result()
 
     @overload

@@ -9,10 +9,10 @@ import ssl
 import time
 from collections.abc import AsyncIterator
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from rowsocket._idle import Idle
-from rowsocket._index import IndexDescription
+from rowsocket._index import IndexDescription, Request
 from rowsocket._options import DEFAULT_TIMEOUT_S, Deadline, options_of
 from rowsocket._session import Pending
 from rowsocket.errors import ConnectionLost, RowSocketError
@@ -23,6 +23,9 @@ from .executor import Executor
 
 if TYPE_CHECKING:
     from typing_extensions import Self
+
+
+T = TypeVar("T")
 
 
 class ConnectionPool(Executor):
@@ -139,12 +142,14 @@ class ConnectionPool(Executor):
             raise
 
     async def _give_back(self, connection: Connection) -> None:
-        if not (connection.usable and self._idle.give_back(connection, time.monotonic())):
-            await connection.close()
-        self._places.release()
+        try:
+            if not (connection.usable and self._idle.give_back(connection, time.monotonic())):
+                await connection.close()
+        finally:  # also of a Ctrl-C meanwhile
+            self._places.release()
 
-    async def _run(self, pendings: list[Pending[Any]]) -> None:
-        deadline = Deadline(self._options.timeout)
+    async def _run(self, pendings: list[Pending[Any]], deadline: Deadline | None = None) -> None:
+        deadline = deadline or Deadline(self._options.timeout)
         try:
             connection = await self._take(deadline)
         except RowSocketError as error:
@@ -153,6 +158,14 @@ class ConnectionPool(Executor):
             return
         try:
             await connection._run(pendings, deadline)
+        finally:
+            await self._give_back(connection)
+
+    async def _execute(self, request: Request[T], deadline: Deadline | None = None) -> T:
+        deadline = deadline or Deadline(self._options.timeout)
+        connection = await self._take(deadline)
+        try:
+            return await connection._execute(request, deadline)
         finally:
             await self._give_back(connection)
 

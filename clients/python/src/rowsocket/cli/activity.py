@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import dataclasses
 import math
-import re
 import time
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 import pymysql
 
-from rowsocket.cli.catalog import UNKNOWN_TABLE, rows_of
+from rowsocket.cli.catalog import SEES_TABLES, UNKNOWN_TABLE, rights_on_all, rows_of
 
 OPERATIONS = ("find", "insert", "update", "delete", "increment")
 GAUGES = ("connections_read", "connections_write")
@@ -43,12 +42,6 @@ CLIENTS = (
 Place = tuple[Any, Any, Any]
 """Schema, table and index; None for what the server counts without names."""
 Counts = Mapping[Any, float]
-
-SEES_TABLES = {
-    *("ALL PRIVILEGES", "SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "REFERENCES", "INDEX"),
-    *("ALTER", "CREATE VIEW", "SHOW VIEW", "TRIGGER", "DELETE HISTORY"),
-}
-"""With one of these on all tables, an account sees what is asked of all tables."""
 
 
 class NotLoadedError(Exception):
@@ -106,8 +99,7 @@ def _told(sql: pymysql.connections.Connection[Any], query: str, notes: list[str]
 
 def _notes(sql: pymysql.connections.Connection[Any]) -> Iterator[str]:
     """What this account does not see, and what is switched off."""
-    granted = [re.match(r"GRANT (.+?) ON \*\.\* TO ", str(row[0])) for row in rows_of(sql, "SHOW GRANTS")]
-    everywhere = {word.strip() for found in granted if found for word in found[1].split(",")}
+    everywhere = rights_on_all(sql)
     if not everywhere & SEES_TABLES:
         yield "TABLES and TIMES: only tables that this account has a right on (SHOW VIEW ON *.* shows all)"
     if not everywhere & {"ALL PRIVILEGES", "PROCESS"}:

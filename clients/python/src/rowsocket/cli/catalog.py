@@ -6,6 +6,7 @@ connection, where there is one, and from what was used before.
 from __future__ import annotations
 
 import contextlib
+import re
 import urllib.parse
 from typing import Any
 
@@ -19,6 +20,12 @@ CLIENT_ERRORS = range(2000, 3000)
 
 UNKNOWN_TABLE = 1109
 """Of information_schema: the plugin that has it is not loaded."""
+
+SEES_TABLES = {
+    *("ALL PRIVILEGES", "SELECT", "INSERT", "UPDATE", "DELETE", "CREATE", "DROP", "REFERENCES", "INDEX"),
+    *("ALTER", "CREATE VIEW", "SHOW VIEW", "TRIGGER", "DELETE HISTORY"),
+}
+"""With one of these on all tables, information_schema tells an account of all tables."""
 
 
 def sql_connection(url: str, read_timeout_s: float | None = None) -> pymysql.connections.Connection[Any]:
@@ -71,6 +78,12 @@ def rows_of(
     with sql.cursor() as cursor:
         cursor.execute(query, parameters or None)
         return list(cursor.fetchall())
+
+
+def rights_on_all(sql: pymysql.connections.Connection[Any]) -> set[str]:
+    """What the account may do everywhere, as SHOW GRANTS words it. Raises MySQLError."""
+    granted = [re.match(r"GRANT (.+?) ON \*\.\* TO ", str(row[0])) for row in rows_of(sql, "SHOW GRANTS")]
+    return {word.strip() for found in granted if found for word in found[1].split(",")}
 
 
 def is_refusal(error: pymysql.err.MySQLError) -> bool:

@@ -16,7 +16,7 @@ from typing import Any
 
 import pymysql
 
-from rowsocket.cli.catalog import rows_of
+from rowsocket.cli.catalog import SEES_TABLES, rights_on_all, rows_of
 from rowsocket.cli.output import print_json, print_table
 from rowsocket.cli.storage import Storage
 
@@ -57,12 +57,23 @@ class Facts:
 
     variables: Mapping[str, str]
     status: Mapping[str, float]
-    data_bytes: int
-    """Of all tables of InnoDB with their indexes, by the server's statistics."""
+    data_bytes: int | None
+    """Of all tables of InnoDB with their indexes, by the server's statistics; None if the account does not
+    see all of them."""
     memory_bytes: int | None = None
     """Of the machine, if the server is on this one."""
     numa_nodes: int | None = None
     storage: Storage | None = None
+
+    @property
+    def pool_bytes(self) -> float:
+        """Of the buffer pool."""
+        return self.number("innodb_buffer_pool_size")
+
+    @property
+    def data_fits(self) -> bool:
+        """True if all data fits into the buffer pool, as far as is known."""
+        return self.data_bytes is not None and self.data_bytes <= 0.9 * self.pool_bytes
 
     def number(self, name: str) -> float:
         """A variable that is a number; 0 if the server does not have it."""
@@ -80,13 +91,19 @@ def look(sql: pymysql.connections.Connection[Any], is_local: bool, storage: Stor
         for name, value in rows_of(sql, "SHOW GLOBAL STATUS")
         if str(value).replace(".", "", 1).isdigit()
     }
+    memory, nodes = _machine() if is_local else (None, None)
+    return Facts(variables, status, _data_bytes(sql), memory, nodes, storage=storage)
+
+
+def _data_bytes(sql: pymysql.connections.Connection[Any]) -> int | None:
+    if not rights_on_all(sql) & SEES_TABLES:
+        return None
     [[data_bytes]] = rows_of(
         sql,
         "SELECT COALESCE(SUM(data_length + index_length), 0) FROM information_schema.tables"
         " WHERE engine = 'InnoDB' AND table_schema NOT IN ('mysql', 'sys')",
     )
-    memory, nodes = _machine() if is_local else (None, None)
-    return Facts(variables, status, int(data_bytes), memory, nodes, storage=storage)
+    return int(data_bytes)
 
 
 def judge(facts: Facts) -> list[Finding]:
@@ -116,9 +133,13 @@ def _plugin(facts: Facts) -> Iterator[Finding]:
 
 
 def _memory(facts: Facts) -> Iterator[Finding]:
-    pool = facts.number("innodb_buffer_pool_size")
+    pool = facts.pool_bytes
+    if facts.data_bytes is None:
+        says = "This account does not see all tables. SHOW VIEW ON *.* is enough to see how large they are."
+        yield Finding("memory", Verdict.LOOK, f"data not known, buffer pool {_size(pool)}", says)
+        return
     figures = f"data {_size(facts.data_bytes)}, buffer pool {_size(pool)}"
-    if facts.data_bytes <= 0.9 * pool:
+    if facts.data_fits:
         yield Finding("memory", Verdict.GOOD, figures, "All data fits into the buffer pool.")
     else:
         share = pool / facts.data_bytes
@@ -159,15 +180,15 @@ def _storage(facts: Facts) -> Iterator[Finding]:
     pages, knee = facts.storage.pages_per_s, facts.storage.knee
     curve = ", ".join(f"{depth}: {pages[depth]:,.0f}" for depth in sorted(pages))
     figures = f"pages/s by reads in flight: {curve}; knee at {knee}"
-    fits = facts.data_bytes <= 0.9 * facts.number("innodb_buffer_pool_size")
     if pages[min(pages)] >= FLASH_PAGES_PER_S:
         says = f"Flash. With data beyond memory it gives about {pages[knee]:,.0f} pages in a second."
         yield Finding("random reads", Verdict.GOOD, figures, says)
     else:
         says = "Slow storage. All that is asked for often has to fit into memory" + (
-            ", as it does." if fits else "."
+            ", as it does." if facts.data_fits else "."
         )
-        yield Finding("random reads", Verdict.LOOK if fits else Verdict.BAD, figures, says)
+        is_bad = facts.data_bytes is not None and not facts.data_fits
+        yield Finding("random reads", Verdict.BAD if is_bad else Verdict.LOOK, figures, says)
     fsyncs = facts.storage.fsyncs_per_s
     says = "A durable write waits for at least one. Writes of many clients share them."
     verdict = Verdict.GOOD if fsyncs >= FSYNCS_FEW else Verdict.LOOK
@@ -177,12 +198,12 @@ def _storage(facts: Facts) -> Iterator[Finding]:
 def _machine_memory(facts: Facts) -> Iterator[Finding]:
     if facts.memory_bytes is None:
         return
-    pool = facts.number("innodb_buffer_pool_size")
+    pool = facts.pool_bytes
     figures = f"machine {_size(facts.memory_bytes)}, buffer pool {_size(pool)}"
     if pool > 0.9 * facts.memory_bytes:
         says = "The buffer pool leaves too little to the rest: the machine may swap, or end the server."
         yield Finding("machine", Verdict.BAD, figures, says)
-    elif pool < 0.5 * facts.memory_bytes and facts.data_bytes > 0.9 * pool:
+    elif pool < 0.5 * facts.memory_bytes and facts.data_bytes is not None and not facts.data_fits:
         says = "The machine has memory for a larger buffer pool (innodb_buffer_pool_size)."
         yield Finding("machine", Verdict.LOOK, figures, says)
     else:

@@ -138,6 +138,8 @@ def targets(
         raise ValueError(
             f"{database}.{table} has no index {unknown[0]!r} (it has {', '.join(found) or 'none'})"
         )
+    if not found:
+        raise ValueError(f"{database}.{table} has no index that can be read in order")
     return [found[name] for name in indexes or found]
 
 
@@ -240,7 +242,8 @@ def _pages_in(sql: pymysql.connections.Connection[Any], target: Target) -> int |
         "SELECT COUNT(*) FROM information_schema.innodb_buffer_page"
         " WHERE SUBSTRING_INDEX(table_name, ' /* Partition', 1) = %s AND index_name = %s"
     )
-    name = f"`{target.database}`.`{target.table}`"
+    database, table = (name.replace("`", "``") for name in (target.database, target.table))
+    name = f"`{database}`.`{table}`"
     try:
         [[pages]] = rows_of(sql, query, (name, target.index))
     except pymysql.err.OperationalError:
