@@ -24,6 +24,7 @@ bool is_of_row_itself(const Error& error) {
     case HA_ERR_TO_BIG_ROW:
     case HA_ERR_UNDO_REC_TOO_BIG:
     case HA_ERR_AUTOINC_ERANGE:
+    case HA_ERR_AUTOINC_READ_FAILED:  // none was left; one that waited for the lock has another number by now
     case HA_ERR_NO_PARTITION_FOUND:
       return true;
     default:

@@ -456,3 +456,16 @@ def test_an_upsert_that_sets_the_id_gives_it_the_one_made_for_the_new_row(
         connection.lines(1)
     ours, sqls = (database.sql(f"SELECT id, name FROM {table} ORDER BY name") for table in ("ours", "sqls"))
     assert ours == sqls
+
+
+def test_a_row_for_which_no_id_is_left_fails_alone(server: RowSocketServer, database: Database) -> None:
+    database.sql("CREATE TABLE t (id BIGINT UNSIGNED AUTO_INCREMENT PRIMARY KEY, v INT)")
+    database.sql("INSERT INTO t VALUES (18446744073709551614, 0)")
+    with server.raw("write") as wire:
+        assert wire.ask(b"P\t1\t%s\tt\t\tid,v" % database.name.encode()) == b"0\t1"
+        replays = server.counter("replays")
+        replies = wire.ask_all(b"1\t+\t2\t3\t3", b"1\t++\t2\t3\t5\t5\t\0\t6\t7\t7\tE", b"1\t+\t2\t8\t8")
+        assert [reply.split(b"\t")[0] for reply in replies] == [b"0"] * 3
+        assert replies[1].split(b"\t")[2::2] == [b"1", b"!166", b"1"]
+        assert server.counter("replays") == replays
+    assert [row[0] for row in database.sql("SELECT v FROM t ORDER BY id")] == [3, 5, 7, 8, 0]

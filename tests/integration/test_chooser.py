@@ -64,6 +64,17 @@ def test_the_build_for_the_server_is_the_plugin(stopped: PackagedServer) -> None
     )
 
 
+def test_of_several_builds_the_one_for_the_server_is_taken(stopped: PackagedServer) -> None:
+    """Those for other releases, whose names begin or end as its own does, are not even opened."""
+    release = stopped.add_build().stem
+    for other in (release[:-1], f"{release}0", f"1{release}", "10.11.1", "99.9.9"):
+        (stopped.builds / f"{other}.so").write_bytes(b"a build for another server")
+    stopped.start()
+    assert is_loaded(stopped)
+    assert stopped.maps_a_build()
+    assert "does not load" not in stopped.log_text()
+
+
 def test_the_build_comes_and_goes_with_the_plugin(stopped: PackagedServer) -> None:
     stopped.add_build()
     stopped.start()

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What src/engine/engine.h says of requests that can not be undone alone, where they can not: on a Galera node
-without a binlog. tests/integration/test_engine_conformance.py runs the whole suite where they can."""
+"""What src/engine/engine.h says of requests that can not be undone alone, where they can not: on a Galera
+node without a binlog. tests/integration/test_engine_conformance.py runs the whole suite where they can."""
 
 from __future__ import annotations
 

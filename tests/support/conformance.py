@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""The conformance suite of src/engine/engine.h inside a server: the plugin of src/mariadb/conformance runs it."""
+"""The conformance suite of src/engine/engine.h in a server, where src/mariadb/conformance is a plugin."""
 
 from __future__ import annotations
 
