@@ -430,7 +430,8 @@ def test_a_key_of_several_parts_is_read_whole(shop: RowSocketServer, run: Run) -
     [
         ("(a INT PRIMARY KEY)", "no rows"),
         ("(a INT, KEY (a))", "no index 'PRIMARY'"),
-        ("(a INT PRIMARY KEY) ENGINE=MEMORY", "no order"),
+        ("(a INT PRIMARY KEY) ENGINE=MEMORY", "no index that can be read in order"),
+        ("(a INT, b INT, PRIMARY KEY (a), KEY (b) USING BTREE) ENGINE=MEMORY", "no order"),
     ],
 )
 def test_what_can_not_be_read_is_told(shop: RowSocketServer, run: Run, definition: str, says: str) -> None:
