@@ -29,8 +29,9 @@ bool makes_history(const TABLE* table) {
 /// Write the row as it was (the second record), with its end of life, and leave the first record as it is.
 int write_history(TABLE* table) {
   store_record(table, record[2]);
-  // Its row event has all columns, whatever binlog_row_image says. A replica has nowhere else to take the past
-  // from. Under NOBLOB, SQL leaves out BLOBs that the change leaves alone, and a replica has NULL for them.
+  // Its row event has all columns, whatever binlog_row_image says. A replica has nowhere else to take the
+  // past from. Under NOBLOB, SQL leaves out BLOBs that the change leaves alone, and a replica has NULL for
+  // them.
   MY_BITMAP* const logged_columns = std::exchange(table->rpl_write_set, &table->s->all_set);
   const int handler_code = vers_insert_history_row(table);
   table->rpl_write_set = logged_columns;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // A thread that looks at every worker from time to time, and so notices requests that take long; see
-// Worker::tick. While nothing happens it looks rarely. While all workers wait for clients it sleeps, until one
-// of them rings the bell.
+// Worker::tick. While nothing happens it looks rarely. While all workers wait for clients it sleeps, until
+// one of them rings the bell.
 #pragma once
 
 #include <cstdint>
