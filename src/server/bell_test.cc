@@ -6,6 +6,8 @@
 #include <chrono>
 #include <thread>
 
+#include "server/turn_loop_fixture.h"
+
 namespace rowsocket::server {
 namespace {
 
@@ -48,6 +50,13 @@ TEST(Bell, nobody_sleeps_after_the_stop) {
   Bell bell;
   bell.stop();
   EXPECT_EQ(bell.sleep(for_good), Bell::Woken::to_stop);
+}
+
+TEST_F(TurnLoopTest, a_loop_that_has_waited_for_clients_wakes_the_ticker) {
+  EXPECT_FALSE(loop_->is_napping());
+  bell_.arm();
+  turn();
+  EXPECT_EQ(bell_.sleep(std::chrono::milliseconds(1)), Bell::Woken::by_ring);
 }
 
 }  // namespace

@@ -155,13 +155,6 @@ TEST_F(TurnLoopTest, a_session_that_is_told_to_stop_while_its_turn_begins_wakes_
   EXPECT_EQ(loop_->run(*turn_), TurnLoop::Ended::stop);
 }
 
-TEST_F(TurnLoopTest, a_loop_that_has_waited_for_clients_wakes_the_ticker) {
-  EXPECT_FALSE(loop_->is_napping());
-  bell_.arm();
-  turn();
-  EXPECT_EQ(bell_.sleep(std::chrono::milliseconds(1)), Bell::Woken::by_ring);
-}
-
 TEST_F(TurnLoopTest, requests_may_be_cut_anywhere) {
   TestClient client = connect_with_items();
   const std::string requests = std::string(find_pen).append("x\n").append(find_ink);
