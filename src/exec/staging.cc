@@ -109,10 +109,18 @@ Begin Staging::run(Job& job) {
 
 /// The host's logs are told what the session does meanwhile.
 Begin Staging::run_traced(Job& job) {
-  trail_.follow(job);
-  const Begin begin = run_any(job);
-  trail_.follow_none();
-  return begin;
+  class Followed {
+   public:
+    Followed(RequestTrail& trail, const Job& job) : trail_(trail) { trail_.follow(job); }
+    ~Followed() { trail_.follow_none(); }  // its client may go, whether the request threw or not
+    Followed(const Followed&) = delete;
+    Followed& operator=(const Followed&) = delete;
+
+   private:
+    RequestTrail& trail_;
+  };
+  const Followed followed(trail_, job);
+  return run_any(job);
 }
 
 Begin Staging::run_any(Job& job) {

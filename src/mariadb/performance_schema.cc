@@ -5,6 +5,7 @@
 #define HAVE_PSI_INTERFACE
 #define HAVE_PSI_THREAD_INTERFACE
 #define HAVE_PSI_STAGE_INTERFACE
+#define HAVE_PSI_TRANSACTION_INTERFACE
 #define HAVE_PSI_MEMORY_INTERFACE
 #include <my_global.h>
 // my_global.h comes first.
@@ -54,6 +55,10 @@ PSI_thread* measured_thread() { return PSI_server->get_thread(); }
 void measure_for(PSI_thread* thread) {
   PSI_server->end_stage();  // else it would last until the client's next request
   PSI_server->set_thread(thread);
+}
+
+void end_measured_transaction(PSI_transaction_locker* transaction) {
+  PSI_server->end_transaction(transaction, true);
 }
 
 MeasuredClient::MeasuredClient(unsigned long long connection_id, const std::string& user,

@@ -11,6 +11,7 @@
 #include <string>
 
 struct PSI_thread;
+struct PSI_transaction_locker;
 
 namespace rowsocket::mariadb {
 
@@ -25,6 +26,8 @@ void leave_thread();
 [[nodiscard]] PSI_thread* measured_thread();
 /// The calling thread is to measure for this one.
 void measure_for(PSI_thread* thread);
+/// The transaction is measured no further: its commit may come after the end of the client for which it was.
+void end_measured_transaction(PSI_transaction_locker* transaction);
 
 /// A client in the performance schema, while it lives. No thread measures for it when it ends.
 class MeasuredClient {

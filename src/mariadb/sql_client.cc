@@ -170,9 +170,10 @@ void SqlClient::answer(std::string_view data) {
   std::string text;
   if (++questions_ > limits::login_questions_max || !find_answer(data, text)) {
     has_hung_up_ = true;
-    return;
+  } else {
+    send(text);
   }
-  send(text);
+  ::explicit_bzero(text.data(), text.size());  // it may be the password
 }
 
 bool SqlClient::find_answer(std::string_view data, std::string& answer) {

@@ -19,6 +19,8 @@
 // Every length here is the server's own; it is checked nevertheless. May throw std::bad_alloc. One thread.
 #pragma once
 
+#include <string.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -30,6 +32,9 @@ class SqlClient {
  public:
   /// Both outlive the client.
   SqlClient(std::string_view user, std::string_view password) : user_(user), password_(password) {}
+  ~SqlClient() { ::explicit_bzero(to_send_.data(), to_send_.size()); }
+  SqlClient(const SqlClient&) = delete;
+  SqlClient& operator=(const SqlClient&) = delete;
 
   /// The server sends.
   void take(std::string_view bytes);
@@ -54,7 +59,7 @@ class SqlClient {
   std::string plugin_;
   std::string scramble_;  ///< of parsec: the server's, until it has told the salt
   std::string received_;
-  std::string to_send_;
+  std::string to_send_;  ///< wiped at the end: the password may be in it
   size_t sent_bytes_ = 0;
   uint8_t sequence_ = 0;
   uint32_t questions_ = 0;

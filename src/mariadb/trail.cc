@@ -163,6 +163,9 @@ std::unique_ptr<engine::TrailEntry> Trail::received(const Asked& asked, const Te
 void Trail::follow(engine::TrailEntry* entry) {
   followed_ = static_cast<Entry*>(entry);
   if (own_measures_ != nullptr) {
+    if (session_->m_transaction_psi != nullptr) {
+      end_measured_transaction(std::exchange(session_->m_transaction_psi, nullptr));
+    }
     PSI_thread* const clients = followed_ != nullptr ? visitor_of(followed_->client).measured() : nullptr;
     measure_for(clients != nullptr ? clients : own_measures_);
   }

@@ -28,7 +28,7 @@ void Ticker::run() {
     if (tick()) {
       idle_ticks = 0;
     } else if (woken == Bell::Woken::by_ring) {
-      idle_ticks = limits::idle_ticks;
+      idle_ticks = limits::idle_ticks - limits::ticks_after_ring;  // the request comes only now
     } else {
       ++idle_ticks;
     }

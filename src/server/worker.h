@@ -86,7 +86,10 @@ class Worker {
   bool tick();
   /// For the same thread: until the worker's bell rings, there is nothing to look at.
   [[nodiscard]] bool rests() const {
-    return !is_started_ || (loop_.is_napping() && thread_count() <= 1 && waiting_room_.waiting_count() == 0);
+    if (!is_started_ || (thread_count() == 0 && !inbox_.is_open())) {
+      return true;  // nobody serves
+    }
+    return loop_.is_napping() && thread_count() <= 1 && waiting_room_.waiting_count() == 0;
   }
 
   [[nodiscard]] engine::Intent intent() const { return intent_; }

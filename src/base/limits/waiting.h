@@ -46,6 +46,8 @@ inline constexpr uint32_t idle_tick_ms = 20;
 /// cost an idle server nothing that can be seen. The second is how long it sleeps even so.
 inline constexpr uint32_t resting_ticks = idle_ticks + 25;
 inline constexpr uint32_t resting_tick_ms = 60'000;
+/// After such a sleep so many ticks come soon: it takes two to see that a request takes long.
+inline constexpr uint32_t ticks_after_ring = 3;
 /// A thread that was not needed for so long ends, and then one more each time this is over. Not measured.
 inline constexpr uint32_t stand_in_idle_ms = 3000;
 inline constexpr uint32_t stand_in_ends_ms = 200;
