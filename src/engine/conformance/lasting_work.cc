@@ -21,6 +21,11 @@ class LastingWork : public Contract {
       return insert_row(cursor, Texts{id}, {}, outcome);
     });
   }
+  /// A request in its middle: row 5 is there and committed.
+  static void insert_and_go_on(Client& client) {
+    EXPECT_TRUE(client.insert({"5", "ink", "1"}).ok());
+    EXPECT_TRUE(client.session().commit_and_go_on().ok());
+  }
 };
 
 TEST_P(LastingWork, what_no_rollback_takes_back_is_said) {
@@ -68,8 +73,7 @@ TEST_P(LastingWork, it_goes_on_behind_a_commit_and_waits_in_place_for_who_came_b
   client();
   Somebody writer(host().engine(), Intent::write);
   writer.does([](Client& other) {
-    EXPECT_TRUE(other.insert({"5", "ink", "1"}).ok());
-    EXPECT_TRUE(other.session().commit_and_go_on().ok());
+    insert_and_go_on(other);
     EXPECT_TRUE(other.session().did_lasting_work());
     EXPECT_TRUE(other.session().wants_commit());
     EXPECT_FALSE(other.session().holds_tables());
@@ -90,10 +94,7 @@ TEST_P(LastingWork, behind_a_commit_in_its_middle_it_waits_for_a_row_as_long_as_
   host().set_lock_timeouts_s(100'000);
   client();
   Somebody writer(host().engine(), Intent::write);
-  writer.does([](Client& other) {
-    EXPECT_TRUE(other.insert({"5", "ink", "1"}).ok());
-    EXPECT_TRUE(other.session().commit_and_go_on().ok());
-  });
+  writer.does(insert_and_go_on);
   EXPECT_TRUE(insert_account(client(), "1").ok());
   std::future<void> done = writer.begins([](Client& other) {
     EXPECT_TRUE(insert_account(other, "1").ok());
@@ -111,8 +112,7 @@ TEST_P(LastingWork, behind_a_commit_in_its_middle_it_can_be_stopped) {
   Selection* index = nullptr;
   writer.does([&index](Client& other) {
     index = &other.open();
-    EXPECT_TRUE(other.insert({"5", "ink", "1"}).ok());
-    EXPECT_TRUE(other.session().commit_and_go_on().ok());
+    insert_and_go_on(other);
     other.session().stop_request();
   });
   host().hold_table("d.item");
