@@ -14,6 +14,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from typing import cast
 
 from bench.harness.servers import RowSocketOverTcp
@@ -109,17 +110,29 @@ def _send_all(wire: socket.socket, request: bytes) -> None:
                 at += wire.send(request[at : at + (1 << 18)])
 
 
-def endless_finds(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threading.Thread]:
-    """Two clients, each with a line of 20 KB that walks over 10^9 rows and finds none."""
+def endless_finds(
+    server: RowSocketOverTcp, port: str, stop: Stop, *, count: int = 2
+) -> list[threading.Thread]:
+    """So many clients, each with a line of 20 KB that walks over 10^9 rows and finds none."""
     keys = b"\t".join([b"1"] * KEYS)
     line = b"0\t=\t1\t1\t1000000000\t0\t@\t0\t%d\t%s\tF\t=\t0\t-1\n" % (KEYS, keys)
-    return _clients(2, server, port, stop, b"P\t0\tbeside\tmany\tsame\tid\tid", line)
+    return _clients(count, server, port, stop, b"P\t0\tbeside\tmany\tsame\tid\tid", line)
 
 
-def long_reads(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threading.Thread]:
-    """Four clients that read 100,000 rows at a time."""
+def walks(
+    server: RowSocketOverTcp, port: str, stop: Stop, *, count: int, rows: int, pipelined: int = 1
+) -> list[threading.Thread]:
+    """So many clients, each of which walks over so many rows at a time, and finds none."""
+    line = b"0\t>=\t1\t0\t1000000000\t0\tW\t<=\t0\t%d\tF\t=\t0\t-1\n" % rows
+    return _clients(count, server, port, stop, b"P\t0\tbeside\tmany\t\tid\tid", line * pipelined)
+
+
+def long_reads(
+    server: RowSocketOverTcp, port: str, stop: Stop, *, count: int = 4
+) -> list[threading.Thread]:
+    """So many clients that read 100,000 rows at a time, on the read port."""
     line = b"0\t>=\t1\t0\t%d\t0\n" % ROWS
-    return _clients(4, server, port, stop, b"P\t0\tbeside\tmany\t\tid,n,text", line)
+    return _clients(count, server, "read", stop, b"P\t0\tbeside\tmany\t\tid,n,text", line)
 
 
 def long_pipeline(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threading.Thread]:
@@ -192,6 +205,33 @@ def locked_table(server: RowSocketOverTcp, port: str, stop: Stop) -> list[thread
     return threads
 
 
+def altered_table(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threading.Thread]:
+    """20 clients of a table whose ALTER TABLE is at its end, and waits for a transaction of SQL."""
+    read, altered = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with contextlib.closing(server.connect("beside")) as sql, sql.cursor() as session:
+            session.execute("BEGIN")
+            session.execute("SELECT n FROM beside.hot")
+            read.set()
+            stop.wait()
+            session.execute("ROLLBACK")
+        altered.wait()
+
+    def alter() -> None:
+        read.wait()
+        with contextlib.closing(server.connect("beside")) as sql, sql.cursor() as session:
+            session.execute("ALTER TABLE beside.hot FORCE, ALGORITHM=COPY")
+        altered.set()
+
+    threads = [threading.Thread(target=work, daemon=True) for work in (hold, alter)]
+    for thread in threads:
+        thread.start()
+    read.wait()
+    line = b"0\t=\t1\t1\n"
+    return [*threads, *_clients(20, server, port, stop, b"P\t0\tbeside\thot\t\tn", line)]
+
+
 def slow_engine(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threading.Thread]:
     """Four clients whose inserts take two seconds each: a trigger sleeps, in the place of an engine."""
     return _clients(4, server, port, stop, b"P\t0\tbeside\tslow\t\tn", b"0\t+\t1\t0\n")
@@ -256,4 +296,12 @@ CASES = (
     Beside("a table under LOCK TABLES", "write", locked_table),
     Beside("inserts that take two seconds", "write", slow_engine),
     Beside("1,000 halves of 16 MiB", "write", large_lines),
+    Beside("the end of an ALTER TABLE", "write", altered_table),
+    Beside("8 endless finds, write port", "write", partial(endless_finds, count=8)),
+    Beside("100 endless finds", "read", partial(endless_finds, count=100)),
+    Beside("100 clients walk over 100,000 rows", "read", partial(walks, count=100, rows=ROWS)),
+    Beside("100 clients walk over 1,500 rows", "read", partial(walks, count=100, rows=1500)),
+    Beside("30 clients walk over 8,000 rows", "read", partial(walks, count=30, rows=8000)),
+    Beside("a pipeline of walks over 1,500 rows", "write", partial(walks, count=1, rows=1500, pipelined=100)),
+    Beside("8 clients read 100,000 rows, other port", "write", partial(long_reads, count=8)),
 )

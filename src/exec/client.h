@@ -114,12 +114,16 @@ class Client {
   /// It sent something that is served though a strict server would refuse it. True the first time.
   [[nodiscard]] bool note_lenience() { return !std::exchange(is_lenient_, true); }
 
-  // Requests that wait for a lock.
+  // Requests that wait for a lock, or for a thread.
 
   /// In this turn: the request at this position (see Executor::execute), and those behind it, are undone, and
   /// nothing is told of them. The caller that presents requests takes the position out, and presents them
   /// again in a later turn.
   std::optional<size_t> put_back_at;
+  /// What was put back takes long, and no other thread was free for it: it has to wait for no lock.
+  bool lacks_thread = false;
+  /// The tries of its first request that ended so.
+  GivenUp given_up;
   /// When the request that waits was first tried; 0 = none waits.
   uint64_t parked_since_ms = 0;
   /// It has waited on a thread of its own.

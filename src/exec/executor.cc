@@ -79,6 +79,7 @@ Executed Executor::execute(Client& client, const Request& request, size_t positi
     return Executed::parked;
   }
   client.parked_since_ms = 0;
+  client.given_up = {};
   client.has_waited_alone = false;
   client.generated_ids.clear();
   if (job.was_lenient) [[unlikely]] {

@@ -46,14 +46,17 @@ namespace rowsocket::exec {
 
 enum class Executed : uint8_t {
   done,   ///< the reply was told what happened
-  parked  ///< the request, or one of its client before it, waits for a lock: see Client::put_back_at
+  parked  ///< the request, or one of its client before it, waits for a lock or a thread: see
+          ///< Client::put_back_at
 };
 
 class Executor {
  public:
   /// Called in the middle of `execute`; either may be empty.
   struct Notices {
-    std::function<void()> takes_long;  ///< each time a request has walked for another limits::slice_us
+    /// Each time a request has walked for another limits::slice_us. False: it keeps others waiting, so it is
+    /// to be given up if that can be.
+    std::function<bool()> takes_long;
     std::function<void()> settled;     ///< every reply but the request's own is final
   };
 
@@ -71,7 +74,7 @@ class Executor {
   /// Execute one request. `client`, `request`, its reply, the reply's output and all that they view must stay
   /// where they are until `end_turn` returned, or until `nothing_staged`. Bytes that were in the output
   /// before this call are never touched. `position` rises from request to request of a client in a turn. A
-  /// request that must wait for a lock, now or when it runs again, makes it the client's `put_back_at`;
+  /// request that must wait for a lock or a thread, now or when it runs again, makes it the client's `put_back_at`;
   /// nothing of this client is executed in this turn any more then. Never throws.
   [[nodiscard]] Executed execute(Client& client, const Request& request, size_t position);
   /// What is executed from now on came after everything that was executed in this turn.
@@ -81,6 +84,8 @@ class Executor {
   }
   /// True if the last request was the first of its client that a strict server would refuse.
   [[nodiscard]] bool met_first_lenience() const { return met_first_lenience_; }
+  /// See Runner.
+  [[nodiscard]] uint64_t take_walked_us() { return runner_.take_walked_us(); }
   /// Commit; afterwards every reply of the turn is final. Never throws.
   void end_turn();
 

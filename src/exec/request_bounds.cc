@@ -12,13 +12,11 @@ ErrorCode RequestBounds::reason_to_end(uint64_t rows) {
     began_us_ = said_us_ = client_asked_us_ = now_us;
     return ErrorCode::none;
   }
-  if (now_us - said_us_ >= limits::slice_us) {
-    said_us_ = now_us;
-    if (takes_long_) {
-      takes_long_();
-    }
+  if (request_us_max_ != 0 && now_us - first_began_us() >= request_us_max_) {
+    return ErrorCode::took_too_long;
   }
-  if (request_us_max_ != 0 && now_us - began_us_ >= request_us_max_) {
+  if (must_be_given_up(now_us)) {
+    is_given_up_ = true;
     return ErrorCode::took_too_long;
   }
   if (client_ != nullptr && now_us - client_asked_us_ >= uint64_t{limits::presence_ms} * 1000) {
@@ -28,6 +26,16 @@ ErrorCode RequestBounds::reason_to_end(uint64_t rows) {
     }
   }
   return ErrorCode::none;
+}
+
+bool RequestBounds::must_be_given_up(uint64_t now_us) {
+  if (now_us - said_us_ < limits::slice_us) {
+    return false;
+  }
+  said_us_ = now_us;
+  const bool has_thread = !takes_long_ || takes_long_();
+  const uint32_t doubled = std::min(before_.count, limits::slices_doubled_max);
+  return !has_thread && may_be_given_up_ && now_us - began_us_ >= uint64_t{limits::slice_us} << doubled;
 }
 
 }  // namespace rowsocket::exec

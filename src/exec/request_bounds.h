@@ -3,6 +3,10 @@
 // How far one request, or one group, may go: so many rows, so long, and as long as its client waits for the
 // reply. A walk asks every few rows, so a request of few rows asks nothing and pays for nothing.
 //
+// A request that takes long keeps its thread from others, unless another thread can go on with these. Where
+// there is none, the request is given up: it begins again later. Each time it has twice as long, so that a
+// request that is not much longer than a slice comes to its end.
+//
 // One thread owns it. A request is bounded from its first question on: what it did before that is a few rows.
 #pragma once
 
@@ -28,10 +32,17 @@ class Presence {
   [[nodiscard]] virtual std::string address() const { return {}; }
 };
 
+/// The tries of a request that were given up.
+struct GivenUp {
+  uint32_t count = 0;
+  uint64_t began_us = 0;  ///< the first of them
+};
+
 class RequestBounds {
  public:
   /// `takes_long` is called each time a request has gone on for another limits::slice_us; it may be empty.
-  RequestBounds(const Clock& clock, std::function<void()> takes_long)
+  /// False = no other thread is there for those who wait for this one.
+  RequestBounds(const Clock& clock, std::function<bool()> takes_long)
       : clock_(clock), takes_long_(std::move(takes_long)) {}
 
   /// 0 = no limit.
@@ -40,11 +51,22 @@ class RequestBounds {
     request_us_max_ = request_ms_max * 1000;
   }
   /// A request begins. nullptr = the client always counts as there.
-  void begin(const Presence* client) {
+  void begin(const Presence* client, GivenUp before = {}) {
     client_ = client;
+    before_ = before;
     rows_before_ = 0;
     began_us_ = 0;
+    may_be_given_up_ = false;
+    is_given_up_ = false;
   }
+  /// Whether the request under way can be undone, and begin again. At first it can not.
+  void let_be_given_up(bool may_be) { may_be_given_up_ = may_be; }
+  /// The last reason to end was that it is given up.
+  [[nodiscard]] bool is_given_up() const { return is_given_up_; }
+  /// For how long, in µs, the request has gone on since its first question; 0 = it has asked none.
+  [[nodiscard]] uint64_t asked_for_us() const { return began_us_ == 0 ? 0 : clock_.now_us() - began_us_; }
+  /// When its first try began, in µs, as far as that is known.
+  [[nodiscard]] uint64_t first_began_us() const { return before_.count == 0 ? began_us_ : before_.began_us; }
   /// A part of the request has looked at so many rows.
   void add_rows(uint64_t rows) { rows_before_ += rows; }
 
@@ -60,11 +82,16 @@ class RequestBounds {
   [[nodiscard]] ErrorCode reason_to_end(uint64_t rows);
 
  private:
+  [[nodiscard]] bool must_be_given_up(uint64_t now_us);
+
   const Clock& clock_;
-  const std::function<void()> takes_long_;
+  const std::function<bool()> takes_long_;
   uint64_t rows_max_ = 0;
   uint64_t request_us_max_ = 0;
   const Presence* client_ = nullptr;
+  GivenUp before_;
+  bool may_be_given_up_ = false;
+  bool is_given_up_ = false;
   uint64_t rows_before_ = 0;
   uint64_t began_us_ = 0;  ///< 0 = it has not asked yet
   uint64_t client_asked_us_ = 0;

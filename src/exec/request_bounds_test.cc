@@ -37,6 +37,23 @@ class RequestBoundsTest : public ExecutorTest {
     EXPECT_EQ(ask(client, Ask::open(0, "shop.many", "", "id,n", "n")), "ok");
   }
 
+  /// It answers whether another thread is free.
+  void on_long_request(std::function<bool()> is_thread_free) {
+    executor =
+        std::make_unique<Executor>(*session, counters, shared_settings(), slow_clock,
+                                   Executor::Notices{.takes_long = std::move(is_thread_free), .settled = {}});
+  }
+  void let_no_thread_be_free() {
+    on_long_request([] { return false; });
+    slow_clock.us_per_look = limits::slice_us / 2;
+  }
+  /// A turn of this request alone: it is presented again in a later turn, and nothing is told of it.
+  [[nodiscard]] bool is_given_up(const Ask& ask) {
+    begin();
+    const Executed executed = send(client, ask);
+    end();
+    return executed == Executed::parked && client.put_back.size() == 1 && client.out.size() == 0;
+  }
   void limit_rows(uint64_t rows_max) {
     settings.rows_examined_max = rows_max;
     use_settings();
@@ -173,8 +190,7 @@ TEST_F(RequestBoundsTest, a_group_is_bounded_behind_each_member_that_writes) {
 
 TEST_F(RequestBoundsTest, a_request_that_takes_long_says_so_again_and_again) {
   int said = 0;
-  executor = std::make_unique<Executor>(*session, counters, shared_settings(), slow_clock,
-                                        Executor::Notices{.takes_long = [&said] { ++said; }, .settled = {}});
+  on_long_request([&said] { return ++said > 0; });
   EXPECT_EQ(ask(client, look_at(row_count)), "rows/2");
   EXPECT_EQ(said, 0);
   slow_clock.us_per_look = limits::slice_us / 2;
@@ -196,6 +212,66 @@ TEST_F(RequestBoundsTest, a_short_request_asks_for_nobody) {
   const Left left;
   client.client.presence = &left;
   EXPECT_EQ(ask(client, look_at(row_count)), "rows/2");
+}
+
+// ---- no other thread is free
+
+TEST_F(RequestBoundsTest, a_request_that_takes_long_is_given_up_and_begins_again_later) {
+  let_no_thread_be_free();
+  EXPECT_TRUE(is_given_up(look_at(row_count)));
+  EXPECT_TRUE(client.client.lacks_thread);
+  on_long_request([] { return true; });
+  EXPECT_EQ(ask(client, look_at(row_count)), "rows/2");
+  EXPECT_EQ(client.client.given_up.count, 0U);
+}
+
+TEST_F(RequestBoundsTest, a_write_that_is_given_up_has_changed_nothing) {
+  let_no_thread_be_free();
+  EXPECT_TRUE(is_given_up(change_all()));
+  EXPECT_TRUE(is_unchanged());
+}
+
+TEST_F(RequestBoundsTest, a_group_that_is_given_up_has_changed_nothing) {
+  let_no_thread_be_free();
+  EXPECT_TRUE(is_given_up(Ask::group(std::vector<Ask>(200, change_first(1)))));
+  EXPECT_TRUE(is_unchanged());
+}
+
+TEST_F(RequestBoundsTest, what_the_turn_changed_before_is_kept_where_a_request_is_given_up) {
+  let_no_thread_be_free();
+  Connection& other = connect();
+  EXPECT_EQ(ask(other, Ask::open(0, "shop.many", "", "id,n", "n")), "ok");
+  begin();
+  EXPECT_EQ(send(other, change_first(1)), Executed::done);
+  EXPECT_EQ(send(client, change_all()), Executed::parked);
+  end();
+  EXPECT_EQ(engine.rows("shop.many")[0][1], "7");
+  EXPECT_EQ(engine.rows("shop.many")[1][1], "0");
+}
+
+TEST_F(RequestBoundsTest, rows_that_are_inserted_alone_are_not_given_up) {
+  let_no_thread_be_free();
+  EXPECT_NE(ask(client, insert_rows(20).rows_alone()), "");
+  EXPECT_EQ(engine.rows("shop.many").size(), row_count + 20);
+}
+
+TEST_F(RequestBoundsTest, each_time_it_has_twice_as_long_so_that_one_that_is_little_too_long_ends) {
+  let_no_thread_be_free();
+  int given_up = 0;
+  for (; given_up < 10 && is_given_up(look_at(row_count)); ++given_up) {
+  }
+  EXPECT_GT(given_up, 1);
+  EXPECT_LT(given_up, 10);
+}
+
+TEST_F(RequestBoundsTest, the_time_that_a_request_may_take_counts_from_its_first_try) {
+  settings.request_ms_max = 20;
+  use_settings();
+  let_no_thread_be_free();
+  slow_clock.us_per_look = 2 * limits::slice_us;
+  EXPECT_TRUE(is_given_up(look_at(row_count)));
+  slow_clock.now += 20'000;
+  EXPECT_EQ(ask(client, look_at(row_count)), "error took_too_long");
 }
 
 }  // namespace

@@ -123,9 +123,13 @@ Begin Runner::run_statement(engine::Selection& selection, const Request& request
     session_.abandon_request();
   }
   out.truncate(reply_begin);
+  if (bounds_.is_given_up()) {
+    error.reason = Reason::no_thread;
+  }
   // A request that did what can not be undone has waited for the row as long as it may; it must not run
   // again.
-  return error.reason == Reason::row_locked && transaction_.may_run_again() ? Begin::wait : Begin::failed;
+  const bool waits = error.reason == Reason::row_locked || error.reason == Reason::no_thread;
+  return waits && transaction_.may_run_again() ? Begin::wait : Begin::failed;
 }
 
 /// An insert in which each row is a statement of its own. Where the request has to end, the rows that are
@@ -136,6 +140,7 @@ Begin Runner::run_rows_alone(engine::Selection& selection, const Insert& insert,
   const size_t reply_begin = reply.out().size();
   RowCounts own_rows;
   Begin begin = Begin::ready;
+  bounds_.let_be_given_up(false);  // some of its rows may be committed already
   reply.begin_outcomes();
   for (size_t number = 0; begin == Begin::ready && number < insert.row_count; ++number) {
     const ErrorCode reason_to_end = number > 0 ? bounds_.reason_to_end(1) : ErrorCode::none;
@@ -317,6 +322,15 @@ Begin Runner::begin_group(const Group& group, std::span<engine::Selection* const
   return session_.begin_group(members_, failed_member, error);
 }
 
+/// The bounds ended a group between two of its members.
+Begin Runner::begin_of_end(Error& error) const {
+  if (!bounds_.is_given_up()) {
+    return Begin::failed;
+  }
+  error.reason = Reason::no_thread;
+  return Begin::wait;
+}
+
 Begin Runner::run_members(const Group& group, std::span<engine::Selection* const> selections,
                           std::span<RowCounts> rows, size_t& failed_member, Error& error) {
   in_group_ = true;
@@ -330,7 +344,7 @@ Begin Runner::run_members(const Group& group, std::span<engine::Selection* const
     if (is_behind_write || number % limits::rows_per_question == limits::rows_per_question - 1) {
       error = bounds_.reason_to_end(0);  // members of one row ask nothing themselves
     }
-    begin = error.ok() ? run_any(*selections[number], member, rows[number], error) : Begin::failed;
+    begin = error.ok() ? run_any(*selections[number], member, rows[number], error) : begin_of_end(error);
     if (begin == Begin::ready && group.must_change && writes(member) && rows[number].changed() == 0) {
       error = ErrorCode::nothing_changed;
       begin = Begin::failed;

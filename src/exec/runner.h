@@ -26,8 +26,10 @@ class Runner {
  public:
   /// `takes_long`: see RequestBounds.
   Runner(engine::Session& session, Transaction& transaction, const Clock& clock,
-         std::function<void()> takes_long = {})
-      : session_(session), transaction_(transaction), bounds_(clock, std::move(takes_long)) {}
+         std::function<bool()> takes_long = {})
+      : session_(session), transaction_(transaction), bounds_(clock, [this, said = std::move(takes_long)] {
+          return !said || said() || !transaction_.may_run_again();
+        }) {}
 
   /// How large a reply may be. Those of a group's members count together, since all of them are held until
   /// its end.
@@ -39,7 +41,16 @@ class Runner {
   }
   /// What is run from now on is a request of this client, or a group. nullptr = the client always counts as
   /// there.
-  void begin(const Presence* client) { bounds_.begin(client); }
+  void begin(const Presence* client, GivenUp before = {}) { bounds_.begin(client, before); }
+  /// It may be given up where it takes long and no other thread is free: it runs again later.
+  void let_be_given_up(bool may_be) { bounds_.let_be_given_up(may_be); }
+  /// When the first try of what runs began.
+  [[nodiscard]] uint64_t first_began_us() const { return bounds_.first_began_us(); }
+  /// What was begun is over.
+  void end() { walked_us_ += bounds_.asked_for_us(); }
+  /// For how long requests have walked since this was last asked, in µs. What a short request takes is not
+  /// measured.
+  [[nodiscard]] uint64_t take_walked_us() { return std::exchange(walked_us_, 0); }
 
   /// A find or an insert. `rows` is empty before, and says what it did where it succeeds; of a failure, what
   /// it read.
@@ -85,6 +96,7 @@ class Runner {
                                           size_t& failed_member, Error& error);
   [[nodiscard]] engine::Begin run_members(const Group& group, std::span<engine::Selection* const> selections,
                                           std::span<RowCounts> rows, size_t& failed_member, Error& error);
+  [[nodiscard]] engine::Begin begin_of_end(Error& error) const;
   [[nodiscard]] engine::Begin tell_group_end(const Group& group, size_t& failed_member, Error& error);
 
   engine::Session& session_;
@@ -94,6 +106,7 @@ class Runner {
   bool is_lenient_ = false;
   bool parts_rows_ = false;
   uint64_t rows_read_ = 0;
+  uint64_t walked_us_ = 0;
   bool in_group_ = false;
   size_t group_reply_begin_ = 0;  ///< where the replies of the group that is under way begin
   WalkScratch scratch_;           ///< memory of walks, kept so that it need not be allocated again

@@ -87,7 +87,8 @@ Begin Staging::run(Job& job) {
     job.forget_rows();
   }
   job.has_run = true;
-  runner_.begin(job.client->presence);
+  runner_.begin(job.client->presence, job.client->given_up);
+  runner_.let_be_given_up(!is_patient_ && !job.stays);
   runner_.forget_lenience();
   runner_.part_rows(job.parts_rows);
   if (inserts(*job.request)) {
@@ -95,6 +96,7 @@ Begin Staging::run(Job& job) {
                                                     : std::exchange(job.client->generated_ids, {}));
   }
   const Begin begin = job.trace == nullptr ? run_any(job) : run_traced(job);
+  runner_.end();
   job.was_lenient = runner_.was_lenient();
   job.parts_rows = runner_.must_part_rows();
   // Of a transaction that is lost a request may have failed without an error of its own: it runs again.
@@ -162,6 +164,10 @@ void Staging::answer_untold(const Job& job) {
 }
 
 bool Staging::put_back(Job& job) {
+  if (job.outcome.reason == Reason::no_thread) {
+    put_back_for_thread(job);
+    return true;
+  }
   const bool is_row = job.outcome.reason == Reason::row_locked;
   if (!is_row) {
     job.outcome = ErrorCode::cannot_lock_table;  // the host may have said it in words of its own
@@ -183,12 +189,21 @@ bool Staging::put_back_for(Job& job, uint64_t timeout_ms) {
   if (job.stays || now_ms_ - std::min(now_ms_, job.parked_since_ms) >= timeout_ms) {
     return false;
   }
+  client.lacks_thread = false;
   client.parked_since_ms = job.parked_since_ms;
   client.waits_until_ms = job.parked_since_ms + timeout_ms;
   client.has_waited_alone = job.has_waited_alone;
   client.put_back_at = job.position;
   keep_generated_ids(job);
   return true;
+}
+
+void Staging::put_back_for_thread(Job& job) {
+  Client& client = *job.client;
+  client.given_up = {client.given_up.count + 1, runner_.first_began_us()};
+  client.lacks_thread = true;
+  client.put_back_at = job.position;
+  keep_generated_ids(job);
 }
 
 /// For its next run. Without the memory for that, the next run is given others.

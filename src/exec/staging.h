@@ -6,7 +6,8 @@
 //   commit ok ................................ every staged reply is final
 //   lost, or failed but may pass next time ... all staged replies are cut, every request runs again in a
 //                                              transaction of its own
-//   one of them must wait for a lock ......... it is put back, and with it what its client asked behind it:
+//   one of them must wait for a lock, or for
+//   a thread ................................. it is put back, and with it what its client asked behind it:
 //                                              they are presented again in a later turn
 //   failed for good .......................... writes answer the failure, reads (which may have seen the lost
 //                                              writes) run again
@@ -134,7 +135,7 @@ class Staging {
       answer_untold(job);
     }
   }
-  /// A job that waits for a lock is put back, unless it has waited as long as it may: then its outcome is its
+  /// A job that waits for a thread is put back. One that waits for a lock is, unless it has waited as long as it may: then its outcome is its
   /// answer, and it does not run again. True if it was put back.
   [[nodiscard]] bool put_back(Job& job);
   /// The job's answer is final, or it will be presented again.
@@ -173,6 +174,7 @@ class Staging {
   [[nodiscard]] bool run_alone(Job& job);
   void keep_generated_ids(const Job& job);
   [[nodiscard]] bool put_back_for(Job& job, uint64_t timeout_ms);
+  void put_back_for_thread(Job& job);
   void forget();
   void conclude_trace(Job& job);
 

@@ -38,7 +38,8 @@ enum class Reason : uint8_t {
   duplicate,  ///< a unique key has the row already
   out_of_range,  ///< a sum is more, or less, than its column can hold
   no_number,     ///< what is to be added, or what it is to be added to, is no number
-  read_only      ///< the host takes no changes now
+  read_only,     ///< the host takes no changes now
+  no_thread      ///< it takes long, and no other thread is free for it: it is to begin again later
 };
 
 /// The outcome of something that can fail. `code == none` is success.

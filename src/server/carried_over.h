@@ -6,6 +6,7 @@
 //   cut ......... they had their share of the turn: they come behind those
 //   parked ...... their first request waits for a lock: they come when it is to be tried again, the one that
 //                 is due first at first
+//   resting ..... they come when their rest is over
 //
 // One owner, one thread. Allocates in `reserve` only.
 #pragma once
@@ -28,7 +29,7 @@ class CarriedOver {
     }
   }
 
-  /// By its state, which is one of the three.
+  /// By its state, which is one of the four.
   void add(ClientConnection& connection) {
     switch (connection.state) {
       case ClientConnection::State::unreached:
@@ -38,6 +39,7 @@ class CarriedOver {
         cut_.push_back(&connection);
         break;
       case ClientConnection::State::parked:
+      case ClientConnection::State::resting:
         park(connection);
         break;
       default:
@@ -56,11 +58,11 @@ class CarriedOver {
     }
   }
 
-  /// When the next parked one is due; UINT64_MAX if there is none.
+  /// When the next parked or resting one is due; UINT64_MAX if there is none.
   [[nodiscard]] uint64_t due_ms() const {
     return parked_.empty() ? UINT64_MAX : parked_.front()->retry_at_ms;
   }
-  /// Calls `retry` for the parked ones that are due. They are not carried over any more.
+  /// Calls `retry` for those of them that are due. They are not carried over any more.
   template <typename Retry>
   void take_due(uint64_t now_ms, const Retry& retry) {
     if (due_ms() > now_ms) [[likely]] {

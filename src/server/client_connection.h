@@ -7,6 +7,7 @@
 //   reading ─────────► (turn) ───────► (replies) ──────► reading
 //                        │ no room left in the turn:   unreached, cut ──► the next turn
 //                        │ the request waits for a lock: parked ────────► a later turn
+//                        │ it kept a processor for long: resting ───────► a later turn
 //                        │ it gives a password:          logging_in ────► a later turn
 //                        │ its account asks too much:    held_back ─────► a later turn
 //                        │ a stream that makes no sense: condemned ─────► lingering ──► closed
@@ -15,6 +16,7 @@
 // Output that the client has not taken yet comes first: until it is sent, nothing is received or executed.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -22,6 +24,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/limits.h"
 #include "base/log.h"
 #include "base/published.h"
 #include "exec/client.h"
@@ -45,6 +48,7 @@ struct ClientConnection final : exec::Presence, Holder {
     unreached,   ///< has bytes that the turn had no room for
     cut,         ///< had its share of the turn; may have more requests
     parked,      ///< its first request waits for a lock
+    resting,     ///< what it had of the processors, others have now
     logging_in,  ///< its first request waits until the host has decided on its login
     held_back,   ///< its first request waits until others of its account were answered
     condemned,   ///< is told why its stream can not be followed, and that nothing more comes
@@ -131,6 +135,12 @@ struct ClientConnection final : exec::Presence, Holder {
   }
 
   [[nodiscard]] bool is_closed() const { return state == State::closed; }
+  /// What it asked lately keeps others waiting: see Intake.
+  [[nodiscard]] bool takes_long() const {
+    return walked_us >= limits::heavy_us || client.given_up.count > 0;
+  }
+  /// Its requests of this turn have walked for so long.
+  void note_walk(uint64_t us) { walked_us = std::max(us, walked_us / 2); }
   /// What is sent can neither be read on a network nor changed there.
   [[nodiscard]] bool is_protected() const { return is_unix || stream.transport().is_encrypted(); }
   /// Of what its protocol remembers.
@@ -153,7 +163,9 @@ struct ClientConnection final : exec::Presence, Holder {
   const uint64_t connected_ms;
   Published<uint64_t>
       last_progress_ms;      ///< when bytes last came or went, or a request ran; since when it lingers
-  uint64_t retry_at_ms = 0;  ///< when parked
+  uint64_t retry_at_ms = 0;     ///< when parked or resting
+  uint64_t rests_until_ms = 0;  ///< 0: it need not rest
+  uint64_t walked_us = 0;       ///< how long its requests of a turn walk, of late
   size_t scanned_bytes = 0;  ///< see Protocol::parse
   size_t parsed_bytes = 0;   ///< front of the input that this turn has dealt with; consumed after the commit
   size_t held_bytes = 0;     ///< by its buffers, as the worker last counted them
@@ -162,6 +174,7 @@ struct ClientConnection final : exec::Presence, Holder {
   ErrorCode fatal_error = ErrorCode::none;  ///< when condemned: the reply that is still to be written
   State state = State::reading;
   Note note;
+  bool is_in_line = false;     ///< it waits for a turn: see Intake
   bool is_in_turn = false;     ///< its requests are the turn's; what they view must stay
   bool was_over_time = false;  ///< it has had all of its time in its last turn: see TimeShare
   bool is_away = false;  ///< the turn is another thread's, which alone touches it: see TurnLoop::take_over

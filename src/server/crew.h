@@ -50,6 +50,7 @@ class ThreadLimit {
   [[nodiscard]] size_t left_of_half() const {
     return static_cast<size_t>(std::max<int64_t>(0, left_.load(std::memory_order_relaxed) - max_ / 2));
   }
+  [[nodiscard]] bool some_left() const { return left_.load(std::memory_order_relaxed) > 0; }
   void give_back() { left_.fetch_add(1, std::memory_order_relaxed); }
 
  private:
@@ -82,6 +83,11 @@ class Crew {
   [[nodiscard]] uint32_t idle_count() const { return calls_.idle_count(); }
   /// One is idle, or it is worth a try to make one.
   [[nodiscard]] bool can_serve() const { return idle_count() > 0 || !has_failed_lately(); }
+  /// One is idle, or on its way, or may be made.
+  [[nodiscard]] bool may_stand_in() const {
+    return idle_count() > 0 || calls_.one_is_starting() ||
+           (world_.thread_limit.some_left() && !has_failed_lately());
+  }
   /// So many may be given something to do that takes long: those that are idle, and those that may be made.
   [[nodiscard]] size_t free_count() const { return idle_count() + world_.thread_limit.left_of_half(); }
   /// A thread could not serve. The log is told, of stand-ins now and then: they are tried again and again.

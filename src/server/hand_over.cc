@@ -34,6 +34,7 @@ TurnLoop::Adrift TurnLoop::take_over(Turn& own, LoopToken::Ticket ticket) {
       send_and_let_wait(connection);
     }
   }
+  intake_.end_service();
   // No `reap` follows in this turn. What it did not need of the accounts' requests is for those that wait.
   look_at_held_back();
   connections_.allotments().end_turn();

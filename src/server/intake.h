@@ -1,15 +1,16 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Which of the connections that have sent something are received from in a turn, and how much.
+// Which of the connections that have something for a turn take part in it, and how much is received of them.
 //
-//   ready ─── sends little ─────────────────────────────────────────────────► receive
-//     │                                                                          ▲
-//     └────── has sent much of a request that is not complete ── waits in line ──┘
+//   ready ─── light ─────────────────────────────────────────────► takes part
+//     └────── heavy ─── waits in line ─── the heavy ones' time ──► takes part
 //
-// A connection that sends a large request costs time before there is anything to execute: its bytes are
-// copied into memory that is new. So the connections that send little come first. The large senders come
-// behind them, in turn: at least one of them, and more as long as large senders take no more than their share
-// of the worker's time (limits::large_senders_share). A large sender that waits in line is not polled.
+// A connection is heavy as long as it costs the loop time: its last requests walked for long, or it sends a
+// large request, whose bytes are copied into memory that is new. The replies of a turn wait for all of its
+// requests. So the light ones come first, and the heavy ones behind them, one after the other. Where light ones
+// come, all heavy ones together have a part of the loop's time: after each of them the light ones have the loop
+// for a while (limits::long_requests_share, large_senders_share). Where none comes, no heavy one waits. Who
+// waits in line is not polled.
 //
 // One owner, one thread. Allocates in `reserve` only.
 #pragma once
@@ -33,37 +34,44 @@ class Intake {
   void reserve(size_t connection_count) { line_.reserve(connection_count); }
 
   void begin_turn();
-  /// The connection has something to receive. True if there is something new to execute. A large sender goes
+  /// The connection has something to receive. True if there is something new to execute now. A heavy one goes
   /// to the end of the line.
   [[nodiscard]] bool receive(ClientConnection& connection);
-  /// Behind all that send little: the next large sender that has something new to execute. nullptr where the
-  /// others have to wait for the next turn.
-  [[nodiscard]] ClientConnection* next_large_sender() {
-    return line_.empty() ? nullptr : receive_from_line();
-  }
+  /// The connection has requests. True if it takes part now. A heavy one goes to the end of the line.
+  [[nodiscard]] bool admit(ClientConnection& connection);
+  /// Behind the light ones: the next heavy one that has something to execute. nullptr where those in line have
+  /// to wait for a later turn.
+  [[nodiscard]] ClientConnection* next_heavy();
+  /// The loop does nothing more for the one that `next_heavy` returned last. Idempotent.
+  void end_service();
+  void end_turn();
 
   [[nodiscard]] bool some_wait() const { return !line_.empty(); }
+  /// Those in line need not wait for light ones any more.
+  [[nodiscard]] bool is_their_time() const { return !light_ones_come_ || clock_.now_us() >= theirs_at_us_; }
+  /// The loop has waited, and no light one has come.
+  void note_quiet() { light_ones_come_ = false; }
   /// Connections that were closed are about to go.
   void forget_closed();
 
  private:
-  [[nodiscard]] ClientConnection* receive_from_line();
-  [[nodiscard]] bool another_may_follow() const;
-  void end_service();
+  void wait_in_line(ClientConnection& connection);
 
   Connections& connections_;
   const Clock& clock_;
-  std::vector<ClientConnection*> line_;  ///< large senders; the one that has waited longest comes first
+  std::vector<ClientConnection*> line_;  ///< the one that has waited longest comes first
   size_t unpolled_ = 0;                  ///< the first of the line
-  size_t served_ = 0;                    ///< the first of the line, since the last `end_service`
 
   // This turn.
   size_t left_bytes_ = 0;        ///< for all that send little
   size_t large_left_bytes_ = 0;  ///< for all large senders
-  bool some_served_ = false;
+  uint64_t used_us_ = 0;         ///< by heavy ones
 
-  uint64_t served_at_us_;         ///< the last `end_service`
-  uint64_t service_ends_us_ = 0;  ///< as long as the service has begun
+  // From turn to turn.
+  bool light_ones_come_ = false;
+  uint64_t theirs_at_us_ = 0;      ///< from when on the next heavy one may take part where light ones come
+  uint64_t service_began_us_ = 0;  ///< 0: no heavy one is served
+  uint32_t share_ = 0;             ///< of the one that is served
 };
 
 }  // namespace rowsocket::server

@@ -48,13 +48,13 @@ class IntakeTest : public TurnLoopTest {
   std::deque<TestClient> senders_;
 };
 
-TEST_F(IntakeTest, beside_those_who_send_little_a_turn_receives_of_one_large_sender) {
+TEST_F(IntakeTest, large_senders_come_behind_those_who_send_little_and_no_more_than_a_few_in_a_turn) {
   TestClient reader = connect_with_items();
   connect_large_senders(20);
   for (int round = 0; round < 3; ++round) {
     all_send_a_piece();
     reader.send(find_pen);
-    EXPECT_LE(turn_receives(), find_pen.size() + piece_bytes);
+    EXPECT_LE(turn_receives(), find_pen.size() + limits::large_bytes_per_turn + piece_bytes);
     EXPECT_EQ(reader.received(), pen);
     turn(20);
   }
@@ -102,14 +102,6 @@ TEST_F(IntakeTest, a_large_request_is_answered) {
   EXPECT_EQ(ask(sender, "\n", 3), ok);
 }
 
-TEST_F(IntakeTest, the_more_time_all_else_takes_the_more_is_received_of_large_senders) {
-  connect_large_senders(8);
-  all_send_a_piece();
-  EXPECT_LE(turn_receives(), piece_bytes);
-  clock_.advance_ms(30);
-  EXPECT_GT(turn_receives(), piece_bytes);
-}
-
 TEST_F(IntakeTest, a_turn_receives_of_large_senders_no_more_than_it_may) {
   connect_large_senders(20);
   all_send_a_piece();
@@ -139,6 +131,147 @@ TEST_F(IntakeTest, a_large_sender_that_is_closed_while_it_waits_is_forgotten) {
   settings_.held_bytes_max = limits::held_bytes_default;
   reconfigure();
   EXPECT_EQ(ask(reader, find_pen, 3), pen);
+}
+
+// ---- those whose requests take long
+
+class HeavyTest : public TurnLoopTest {
+ protected:
+  static constexpr uint64_t long_us = 1000;
+  static_assert(long_us >= limits::heavy_us);
+
+  /// From now on each request takes so long.
+  void take(uint64_t us) {
+    engine_.on_next_request([this, us] {
+      clock_.advance_us(us);
+      take(us);
+    });
+  }
+  [[nodiscard]] ClientConnection& connection(size_t number) { return *loop_->connections().all()[number]; }
+  TestClient connect_heavy() {
+    TestClient client = connect_with_items();
+    connection(loop_->connections().size() - 1).note_walk(1'000'000);
+    return client;
+  }
+  /// The next reply. While none is there the loop waits for a while, and goes on with what is there then.
+  std::string reply_to(TestClient& client) {
+    std::string reply = client.received();
+    for (int turns = 0; reply.empty() && turns < 100; ++turns) {
+      EXPECT_EQ(loop_->run(*turn_), TurnLoop::Ended::well);
+      reply = client.received();
+    }
+    return reply;
+  }
+};
+
+TEST_F(HeavyTest, after_a_long_request_the_others_have_the_loop_for_a_while) {
+  TestClient heavy = connect_heavy();
+  TestClient light = connect_with_items();
+  clock_.advance_ms(100);
+  const auto ask_both = [&] {
+    heavy.send(find_pen);
+    take(0);
+    light.send(find_ink);
+    engine_.on_next_request([this] { take(long_us); });  // the light one comes first
+    turn();
+    EXPECT_EQ(light.received(), ink);
+  };
+  for (int times = 0; times < 4; ++times) {
+    ask_both();
+    heavy.received();
+  }
+  ask_both();
+  EXPECT_EQ(heavy.received(), "") << "it has used up its time";
+  clock_.advance_us(limits::long_requests_share * long_us);
+  ask_both();
+  EXPECT_NE(heavy.received(), "");
+}
+
+TEST_F(HeavyTest, where_no_light_one_comes_they_do_not_wait) {
+  TestClient heavy = connect_heavy();
+  take(long_us);
+  for (int times = 0; times < 10; ++times) {
+    heavy.send(find_pen);
+    EXPECT_EQ(reply_to(heavy), pen);
+  }
+}
+
+TEST_F(HeavyTest, a_turn_ends_before_it_has_executed_too_many_of_them) {
+  std::deque<TestClient> heavy;
+  for (int number = 0; number < 20; ++number) {
+    heavy.push_back(connect_heavy());
+  }
+  take(long_us);
+  for (TestClient& one : heavy) {
+    one.send(find_pen);
+  }
+  EXPECT_EQ(reply_to(heavy[0]), pen);
+  size_t answered = 1;
+  for (TestClient& one : heavy) {
+    answered += one.received() == pen ? 1 : 0;
+  }
+  EXPECT_GE(answered, limits::heavy_us_per_turn / long_us);
+  EXPECT_LE(answered, 2 * limits::heavy_us_per_turn / long_us);
+}
+
+TEST_F(HeavyTest, they_take_turns) {
+  std::deque<TestClient> heavy;
+  for (int number = 0; number < 20; ++number) {
+    heavy.push_back(connect_heavy());
+  }
+  take(long_us);
+  for (TestClient& one : heavy) {
+    one.send(find_pen);
+  }
+  for (TestClient& one : heavy) {
+    EXPECT_EQ(reply_to(one), pen);
+  }
+}
+
+TEST_F(HeavyTest, who_asks_short_requests_for_some_turns_is_light_again) {
+  TestClient client = connect_with_items();
+  connection(0).note_walk(limits::heavy_us);
+  EXPECT_TRUE(connection(0).takes_long());
+  EXPECT_EQ(ask(client, find_pen, 3), pen);
+  EXPECT_FALSE(connection(0).takes_long());
+}
+
+TEST_F(HeavyTest, one_that_goes_while_it_waits_in_line_is_forgotten) {
+  TestClient light = connect_with_items();
+  {
+    TestClient heavy = connect_heavy();
+    take(long_us);
+    for (int times = 0; times < 4; ++times) {
+      heavy.send(repeat(find_pen, 2));
+      light.send(find_ink);
+      turn();
+    }
+  }
+  clock_.advance_ms(100);
+  turn(10);
+  EXPECT_EQ(loop_->connections().size(), 1U);
+}
+
+TEST_F(HeavyTest, who_owes_a_rest_is_answered_when_it_is_over) {
+  TestClient client = connect_with_items();
+  connection(0).rests_until_ms = clock_.now_ms() + 20;
+  EXPECT_EQ(ask(client, find_pen), pen) << "this one was asked before";
+  EXPECT_EQ(ask(client, find_pen), "");
+  clock_.advance_ms(19);
+  turn();
+  EXPECT_EQ(client.received(), "");
+  clock_.advance_ms(1);
+  turn(2);
+  EXPECT_EQ(client.received(), pen);
+}
+
+TEST_F(HeavyTest, who_owes_a_rest_and_has_asked_nothing_is_answered_later) {
+  TestClient client = connect_with_items();
+  connection(0).rests_until_ms = clock_.now_ms() + 20;
+  EXPECT_EQ(ask(client, find_pen), pen);
+  clock_.advance_ms(20);
+  turn();
+  EXPECT_EQ(ask(client, find_pen), pen);
 }
 
 }  // namespace

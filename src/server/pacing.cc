@@ -28,38 +28,50 @@ uint64_t waited_for_processor_us(ThreadNumber thread) {
   return std::strtoull(waited, nullptr, 10) / 1000;
 }
 
-void Pace::keep(LoopToken::Ticket ticket, ThreadNumber other) {
+uint64_t AllWalks::loops_waited_us() const {
+  uint64_t sum_us = 0;
+  for (const auto* thread : loops_) {
+    if (const ThreadNumber number = thread->load(std::memory_order_relaxed); number != 0) {
+      sum_us += waited_for_processor_us(number);
+    }
+  }
+  return sum_us;
+}
+
+/// Where a loop has another thread than before, the sum may be less: nobody is known to have waited then.
+void Pace::keep(LoopToken::Ticket ticket, bool may_rest) {
   if (ticket != ticket_) {
     end();
     ticket_ = ticket;
     walks_.begin();
-    begin_burst(other, waited_(other));
+    begin_burst(waited_());
     return;
   }
   const uint64_t burst_us = clock_.now_us() - burst_began_us_;
   if (burst_us < limits::walk_burst_us) {
     return;
   }
-  const uint64_t now_waited_us = waited_(other);  // 0 if the system does not say
-  const bool has_more = other == other_ && now_waited_us > other_waited_us_;
-  const uint64_t waited_us = has_more ? now_waited_us - other_waited_us_ : 0;
+  const uint64_t now_waited_us = waited_();
+  const uint64_t waited_us = now_waited_us - std::min(now_waited_us, waited_before_us_);
   const uint64_t rest_us = waited_us >= burst_us / limits::walk_waited_share ? walks_.rest_us(burst_us) : 0;
-  if (rest_us > 0) {
+  if (!may_rest) {
+    owed_us_ = std::min<uint64_t>(owed_us_ + rest_us, limits::owed_rest_us_max);
+  } else if (rest_us > 0) {
     clock_.sleep_us(rest_us);
   }
-  begin_burst(other, rest_us > 0 ? waited_(other) : now_waited_us);
+  begin_burst(may_rest && rest_us > 0 ? waited_() : now_waited_us);
 }
 
-void Pace::begin_burst(ThreadNumber other, uint64_t waited_us) {
-  other_ = other;
-  other_waited_us_ = waited_us;
+void Pace::begin_burst(uint64_t waited_us) {
+  waited_before_us_ = waited_us;
   burst_began_us_ = clock_.now_us();
 }
 
-void Pace::end() {
+uint64_t Pace::end() {
   if (std::exchange(ticket_, 0) != 0) {
     walks_.end();
   }
+  return std::exchange(owed_us_, 0);
 }
 
 }  // namespace rowsocket::server

@@ -30,7 +30,7 @@ void rewind(ClientConnection& connection, size_t put_back_at, uint64_t retry_at_
   connection.scanned_bytes = 0;
   connection.retry_at_ms = retry_at_ms;
   if (connection.state != State::failed) {
-    connection.state = State::parked;
+    connection.state = connection.client.lacks_thread ? State::unreached : State::parked;
   }
 }
 
@@ -164,6 +164,7 @@ void Turn::execute_or_close(ClientConnection& connection) {
   } catch (...) {
     connection.fail("is closed: unknown exception");
   }
+  connection.note_walk(executor_.take_walked_us());
 }
 
 /// Execute the connection's complete requests, as far as its share of the turn goes. Bytes that ask for

@@ -53,7 +53,7 @@ class Turn {
     UniqueNumbers& numbers;     ///< of the loop
     LoginDesk* desk = nullptr;  ///< of the loop; nullptr: every login is refused
     const ServerFigures* figures = nullptr;
-    std::function<void()> takes_long = {};  ///< called while a request walks for long
+    std::function<bool()> takes_long = {};  ///< see exec::Executor::Notices
     exec::TableLedger* ledger = nullptr;    ///< of the session's thread; nullptr: nothing is counted by table
     Drill* drill = nullptr;                 ///< of the thread; nullptr: there is none
   };
@@ -82,6 +82,8 @@ class Turn {
   /// Execute the requests of the connections that joined since the last call. If the turn has no room for a
   /// connection, the connection is `unreached` then.
   void execute();
+  /// It takes no further request.
+  [[nodiscard]] bool is_full() const;
   /// Another thread has taken over the loop while the request of `members()[reached()]` was executed.
   [[nodiscard]] bool is_adrift() const { return hold_.is_adrift(); }
   /// Of the request under way, if another thread may take the loop meanwhile; else 0. For the turn's thread.
@@ -109,7 +111,6 @@ class Turn {
 
  private:
   void clear(uint64_t now_ms);
-  [[nodiscard]] bool is_full() const;
   [[nodiscard]] uint32_t requests_of_one_max() const;
   [[nodiscard]] size_t others() const;
   void execute_or_close(ClientConnection& connection);

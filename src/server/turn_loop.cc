@@ -88,6 +88,9 @@ void TurnLoop::poll() {
   if (was_woken_) {
     world_.inbox.wakeup().drain();
   }
+  if (wait_ms != 0 && events_.empty()) {
+    intake_.note_quiet();
+  }
   now_ms_ = world_.clock.now_ms();
 }
 
@@ -112,9 +115,11 @@ void TurnLoop::let_clients_return(uint64_t until_us) {
 }
 
 int TurnLoop::time_to_wait_ms() const {
-  if (carried_over_.some_go_on() || intake_.some_wait() || connections_.some_may_go_on() ||
-      some_are_to_move()) {
+  if (carried_over_.some_go_on() || connections_.some_may_go_on() || some_are_to_move()) {
     return 0;
+  }
+  if (intake_.some_wait()) [[unlikely]] {
+    return intake_.is_their_time() ? 0 : 1;  // a millisecond, or until a light one comes
   }
   const uint64_t deadline_ms = std::min(
       {next_sweep_ms_, next_look_ms_, carried_over_.due_ms(), activity_.due_ms(connections_.size())});

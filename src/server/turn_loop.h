@@ -11,7 +11,7 @@
 //   TurnLoop      when: what is waited for, which connections are ready or parked, orders from outside
 //   Turn          what: the requests of the connections that take part, on the engine
 //   Connections   the bytes, the sockets and what tells that they are ready
-//   Intake        what is received: how much, and from which connections first
+//   Intake        which connections take part, those that take long behind the others
 //   CarriedOver   connections with requests for a later turn
 //
 // turn_loop.cc holds what is around the turns (waiting, orders from outside, new connections), turn_phases.cc
@@ -141,6 +141,8 @@ class TurnLoop {
   void join(ClientConnection& connection);
   void gather_carried_over();
   void try_parked_again(ClientConnection& connection);
+  void end_rest(ClientConnection& connection);
+  [[nodiscard]] bool some_heavy_joins(const Turn& turn);
   void receive_ready();
   [[nodiscard]] bool others_joined();
 

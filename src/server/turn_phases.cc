@@ -39,9 +39,12 @@ void TurnLoop::join(ClientConnection& connection) {
 
 /// Connections that have requests already go first.
 void TurnLoop::gather_carried_over() {
-  const auto join = [this](ClientConnection& connection) { this->join(connection); };
-  carried_over_.take_ready(join);
-  connections_.allotments().take_waiting(join);
+  carried_over_.take_ready([this](ClientConnection& connection) {
+    if (intake_.admit(connection)) {
+      join(connection);
+    }
+  });
+  connections_.allotments().take_waiting([this](ClientConnection& connection) { join(connection); });
   carried_over_.take_due(now_ms_, [this](ClientConnection& parked) { try_parked_again(parked); });
 }
 
@@ -49,6 +52,10 @@ void TurnLoop::gather_carried_over() {
 /// for whole seconds, so the last second is spent here.
 void TurnLoop::try_parked_again(ClientConnection& connection) {
   if (connection.is_closed()) {
+    return;
+  }
+  if (connection.state == State::resting) {
+    end_rest(connection);
     return;
   }
   const uint64_t parked_ms = now_ms_ - std::min(now_ms_, connection.client.parked_since_ms);
@@ -76,6 +83,19 @@ void TurnLoop::try_parked_again(ClientConnection& connection) {
   }
 }
 
+void TurnLoop::end_rest(ClientConnection& connection) {
+  connection.rests_until_ms = 0;
+  if (connection.stream.input().empty()) {
+    connection.state = State::reading;
+    connections_.await_input(connection);
+    return;
+  }
+  connection.state = State::cut;
+  if (intake_.admit(connection)) {
+    join(connection);
+  }
+}
+
 /// TLS may have to send something before more can be received.
 static bool is_receivable(const net::Poller::Event& event, const ClientConnection& connection) {
   return event.readable || (event.writable && connection.stream.transport().receives_when_writable());
@@ -91,21 +111,37 @@ void TurnLoop::receive_ready() {
       join(*connection);
     }
   }
-  while (ClientConnection* const large_sender = intake_.next_large_sender()) {
-    join(*large_sender);
-  }
 }
 
 // ---- execute
 
 /// Once the turn is adrift, `turn_` is another thread's, as is everything else of the loop.
 void TurnLoop::execute_requests(Turn& turn) {
-  if (turn.members().empty()) {
+  if (turn.members().empty() && !intake_.some_wait()) {
     return;
   }
   do {
     turn.execute();
-  } while (!turn.is_adrift() && others_joined());
+  } while (!turn.is_adrift() && (others_joined() || some_heavy_joins(turn)));
+}
+
+/// One at a time: another joins if this one leaves the turn the time for it. What was put back for a thread is
+/// over where its client has gone.
+bool TurnLoop::some_heavy_joins(const Turn& turn) {
+  while (!turn.is_full()) {
+    ClientConnection* const heavy = intake_.next_heavy();
+    if (heavy == nullptr) [[likely]] {
+      return false;
+    }
+    if (heavy->client.given_up.count > 0 && heavy->is_gone()) {
+      world_.counters.add(Counter::requests_stopped);
+      connections_.close(*heavy);
+      continue;
+    }
+    join(*heavy);
+    return true;
+  }
+  return false;
 }
 
 /// A commit costs about as much for many requests as for one. So connections that came while the turn
@@ -170,6 +206,7 @@ static Doing doing_between_turns(ClientConnection& connection) {
     case State::cut:
       return Doing::queued;
     case State::parked:
+    case State::resting:
     case State::logging_in:
     case State::held_back:
       return Doing::waiting;
@@ -194,12 +231,19 @@ void TurnLoop::let_wait(ClientConnection& connection) {
     connections_.watch(connection, net::Interest::output);
     return;
   }
+  const bool goes_on = connection.state == State::reading || connection.state == State::unreached ||
+                       connection.state == State::cut;
+  if (goes_on && connection.rests_until_ms > now_ms_) [[unlikely]] {
+    connection.state = State::resting;
+    connection.retry_at_ms = connection.rests_until_ms;
+  }
   switch (connection.state) {
     case State::unreached:
     case State::cut:
       carried_over_.add(connection);
       break;
     case State::parked:
+    case State::resting:
       carried_over_.add(connection);
       connections_.watch(connection, net::Interest::none);
       return;
@@ -238,6 +282,7 @@ void TurnLoop::let_wait(ClientConnection& connection) {
 // ---- reap
 
 void TurnLoop::reap() {
+  intake_.end_turn();
   close_timed_out();
   bound_held_bytes();
   connections_.bound_bytes_of_accounts();

@@ -54,7 +54,9 @@ Worker::Worker(const Surroundings& surroundings, engine::Intent intent, uint32_t
              .waits_elsewhere_after_ms = world_.is_drill ? 0 : limits::waiting_room_after_ms,
              .bell = world_.bell}),
       crew_({world_.log, world_.clock, world_.thread_limit}, name_,
-            [this](Hand& hand, bool is_in_charge) { run(hand, is_in_charge); }) {}
+            [this](Hand& hand, bool is_in_charge) { run(hand, is_in_charge); }) {
+  world_.walks.add_loop(in_charge_);
+}
 
 Worker::~Worker() {
   request_stop();
@@ -138,7 +140,7 @@ void Worker::run(Hand& hand, bool is_in_charge) {
 }
 
 void Worker::serve(Hand& hand, engine::Session& session, bool& is_in_charge) {
-  Pace pace(world_.walks, world_.clock);
+  Pace pace(world_.walks, world_.clock, [this] { return world_.walks.loops_waited_us(); });
   exec::TableLedger ledger(world_.statistics, session);
   Drill drill(loop_.token(), world_.clock, [this, &hand] { call_stand_in(hand.turn); });
   Turn turn({.session = session,
@@ -148,7 +150,7 @@ void Worker::serve(Hand& hand, engine::Session& session, bool& is_in_charge) {
              .numbers = numbers_,
              .desk = &loop_.desk(),
              .figures = world_.figures,
-             .takes_long = [this, &hand, &pace] { note_long_walk(hand.turn, pace); },
+             .takes_long = [this, &hand, &pace] { return note_long_walk(hand.turn, pace); },
              .ledger = &ledger,
              .drill = world_.is_drill ? &drill : nullptr},
             world_.settings_board.current());
@@ -174,15 +176,15 @@ void Worker::serve(Hand& hand, engine::Session& session, bool& is_in_charge) {
         return;
       case TurnLoop::Ended::adrift:
         is_in_charge = false;
-        pace.end();
-        end_adrift(hand, turn);
+        end_adrift(hand, turn, pace.end());
         break;
     }
   }
 }
 
-/// Another thread has the loop: end this turn, for the connections that are still in it.
-void Worker::end_adrift(Hand& hand, Turn& turn) {
+/// Another thread has the loop: end this turn, for the connections that are still in it. The last of them has
+/// asked what took long.
+void Worker::end_adrift(Hand& hand, Turn& turn, uint64_t owed_us) {
   {
     const MutexLock lock(hand_over_);  // whoever took the loop has looked at the turn's members
   }
@@ -197,6 +199,7 @@ void Worker::end_adrift(Hand& hand, Turn& turn) {
   turn.session().release_tables();
   turn.session().forget_selections();
   close_if_killed(turn);
+  turn.members().back()->rests_until_ms = owed_us == 0 ? 0 : world_.clock.now_ms() + owed_us / 1000;
   loop_.give_back(turn.members());
 }
 
@@ -298,14 +301,19 @@ void Worker::note_wait(const Turn* turn, engine::Wait what) {
   call_stand_in(turn);
 }
 
-/// Between two rows. A walk of a turn that has changed rows does not rest: others may wait for these rows.
-void Worker::note_long_walk(const Turn* turn, Pace& pace) {
+/// Between two rows. False if the loop waits for this walk, and no thread is there that could go on with it. A
+/// walk of a turn that has changed rows does not rest: others may wait for these rows.
+bool Worker::note_long_walk(const Turn* turn, Pace& pace) {
   call_stand_in(turn);
   const LoopToken::Ticket ticket = turn == nullptr ? 0 : turn->ticket();
-  const bool is_adrift = ticket != 0 && ticket != loop_.token().seen();
-  if (is_adrift && (intent_ == engine::Intent::read || turn->only_reads())) {
-    pace.keep(ticket, in_charge_.load(std::memory_order_relaxed));
+  if (ticket == 0) {
+    return true;  // it is alone
   }
+  if (ticket == loop_.token().seen()) {
+    return !world_.has_stand_ins || crew_.may_stand_in();
+  }
+  pace.keep(ticket, intent_ == engine::Intent::read || turn->only_reads());
+  return true;
 }
 
 /// For the loop. There is a thread for it, or one can be made, which the next tick does.

@@ -113,13 +113,13 @@ class Worker {
 
   void run(Hand& hand, bool is_in_charge);
   void serve(Hand& hand, engine::Session& session, bool& is_in_charge);
-  void end_adrift(Hand& hand, Turn& turn);
+  void end_adrift(Hand& hand, Turn& turn, uint64_t owed_us);
   [[nodiscard]] Call stand_in(Turn& turn);
   [[nodiscard]] bool take_loop(Turn& turn);
   void wake();
   void call_stand_in(const Turn* turn);
   void note_wait(const Turn* turn, engine::Wait what);
-  void note_long_walk(const Turn* turn, Pace& pace);
+  [[nodiscard]] bool note_long_walk(const Turn* turn, Pace& pace);
   [[nodiscard]] bool wait_elsewhere(ClientConnection& connection);
   void run_guest(Turn& turn, ClientConnection& guest);
   static void close_if_killed(Turn& turn);

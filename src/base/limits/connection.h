@@ -26,10 +26,8 @@ inline constexpr size_t receive_bytes_first = 2 * kibibyte;
 inline constexpr size_t receive_bytes_per_turn = mebibyte;
 /// A connection that has sent so much of a request that is not complete yet sends a large one. Not measured.
 inline constexpr size_t large_request_bytes = 16 * kibibyte;
-/// A turn receives of one large sender, and goes on with the next ones for this part of the time that all
-/// else has taken since. So large senders leave the others most of the worker. Not measured.
-inline constexpr uint32_t large_senders_share = 8;
-/// ... until it has received this much of them: a thread that gets no processor takes long for little.
+/// A turn receives no more than this of all that send large requests: a thread that gets no processor takes
+/// long for little.
 inline constexpr size_t large_bytes_per_turn = 2 * receive_bytes;
 /// Pooled buffers larger than this are given back to the allocator: one full recv is worth keeping.
 inline constexpr size_t buffer_bytes_kept = 64 * kibibyte;

@@ -34,6 +34,20 @@ inline constexpr uint32_t turn_us_of_one_alone = 10'000;
 /// Of a pipeline, after so many requests the clock is asked: a request that comes in a row takes a
 /// microsecond, and the clock a fortieth of that.
 inline constexpr uint32_t requests_per_look_at_time = 8;
+// Who costs the loop much time comes behind the others, in line (server/intake.h).
+
+/// A connection is heavy whose requests walk for so long in a turn. They are half of that with each turn that
+/// they do not.
+inline constexpr uint32_t heavy_us = 50;
+/// After a long request the light ones have the loop for so many times as long: they keep two thirds of it.
+inline constexpr uint32_t long_requests_share = 2;
+/// The same after what was received of a large request: its sender keeps the system busy, too. Not measured.
+inline constexpr uint32_t large_senders_share = 8;
+/// Heavy ones that had no time for so long have no more for it: their next requests come one by one.
+inline constexpr uint32_t heavy_credit_us = 2000;
+/// A turn takes no further heavy one after so much time, since the replies of those before wait for its end.
+inline constexpr uint32_t heavy_us_per_turn = 5000;
+
 /// A turn takes no further request once it has staged this much. Together with the arena the memory that a
 /// worker holds beside rowsocket_max_held_bytes stays in the tens of MiB. Not measured.
 inline constexpr size_t reply_bytes_per_turn = 8 * mebibyte;

@@ -57,6 +57,10 @@ inline constexpr uint32_t stand_in_complaint_ms = 60'000;
 /// Processor time of a request before a stand-in takes over. Below a tick, so that two ticks see it.
 inline constexpr uint32_t slice_us = 700;
 
+/// Where no thread is free for a request, it begins again later, and each time it has twice the time: so many
+/// times. A request of five milliseconds so comes to its end even then, and no turn takes much longer.
+inline constexpr uint32_t slices_doubled_max = 3;
+
 // A walk that a stand-in has replaced leaves the processors to others (server/pacing.h).
 
 /// It runs at least so long before it rests: longer than what a rest costs, and shorter than what people see.
@@ -67,6 +71,8 @@ inline constexpr uint32_t walk_waited_share = 10;
 inline constexpr uint32_t walks_share = 3;
 /// ... and never longer than this: it looks for its client, too.
 inline constexpr uint32_t walk_rest_us_max = 50'000;
+/// What a request owes in the end that could not rest is no longer than this: its client waits meanwhile.
+inline constexpr uint32_t owed_rest_us_max = 1'000'000;
 
 // ---- one session in MariaDB: how long it waits in place. A stand-in takes its worker meanwhile; without
 // stand-ins all clients of the worker wait with it.
