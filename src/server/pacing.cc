@@ -14,7 +14,7 @@ namespace rowsocket::server {
 uint64_t AllWalks::rest_us(uint64_t burst_us) const {
   const uint64_t walks = count_.load(std::memory_order_relaxed);
   const uint64_t both_us = burst_us * walks * limits::walks_share / processors_;
-  return std::min<uint64_t>(both_us - std::min(both_us, burst_us), limits::walk_rest_us_max);
+  return both_us - std::min(both_us, burst_us);
 }
 
 uint64_t waited_for_processor_us(ThreadNumber thread) {
@@ -47,6 +47,10 @@ void Pace::keep(LoopToken::Ticket ticket, bool may_rest) {
     begin_burst(waited_());
     return;
   }
+  if (rest_left_us_ > 0) {
+    rest();
+    return;
+  }
   const uint64_t burst_us = clock_.now_us() - burst_began_us_;
   if (burst_us < limits::walk_burst_us) {
     return;
@@ -57,9 +61,19 @@ void Pace::keep(LoopToken::Ticket ticket, bool may_rest) {
   if (!may_rest) {
     owed_us_ = std::min<uint64_t>(owed_us_ + rest_us, limits::owed_rest_us_max);
   } else if (rest_us > 0) {
-    clock_.sleep_us(rest_us);
+    rest_left_us_ = rest_us;
+    rest();
+    return;
   }
-  begin_burst(may_rest && rest_us > 0 ? waited_() : now_waited_us);
+  begin_burst(now_waited_us);
+}
+
+/// In parts: between them the walk looks for its client.
+void Pace::rest() {
+  const uint64_t part_us = std::min<uint64_t>(rest_left_us_, limits::walk_rest_us_max);
+  clock_.sleep_us(part_us);
+  rest_left_us_ -= part_us;
+  begin_burst(waited_());
 }
 
 void Pace::begin_burst(uint64_t waited_us) {
@@ -71,6 +85,7 @@ uint64_t Pace::end() {
   if (std::exchange(ticket_, 0) != 0) {
     walks_.end();
   }
+  rest_left_us_ = 0;
   return std::exchange(owed_us_, 0);
 }
 

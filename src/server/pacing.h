@@ -71,6 +71,7 @@ class Pace {
   uint64_t end();
 
  private:
+  void rest();
   void begin_burst(uint64_t waited_us);
 
   AllWalks& walks_;
@@ -79,6 +80,7 @@ class Pace {
   LoopToken::Ticket ticket_ = 0;  ///< of the walk; 0 = none
   uint64_t waited_before_us_ = 0;  ///< by the threads that run loops, when the burst began
   uint64_t burst_began_us_ = 0;
+  uint64_t rest_left_us_ = 0;
   uint64_t owed_us_ = 0;
 };
 

@@ -69,7 +69,7 @@ inline constexpr uint32_t walk_burst_us = 4000;
 inline constexpr uint32_t walk_waited_share = 10;
 /// ... until all walks together have this part of the processors: the others then have more than half ...
 inline constexpr uint32_t walks_share = 3;
-/// ... and never longer than this: it looks for its client, too.
+/// ... It rests in parts that are no longer than this: between them it looks for its client.
 inline constexpr uint32_t walk_rest_us_max = 50'000;
 /// What a request owes in the end that could not rest is no longer than this: its client waits meanwhile.
 inline constexpr uint32_t owed_rest_us_max = 1'000'000;
