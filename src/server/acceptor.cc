@@ -11,10 +11,11 @@
 namespace rowsocket::server {
 
 Acceptor::Acceptor(std::vector<Endpoint> endpoints, const Workers& workers,
-                   const SettingsBoard& settings_board, Log& log, const Clock& clock)
+                   const SettingsBoard& settings_board, Lifelines& lifelines, Log& log, const Clock& clock)
     : endpoints_(std::move(endpoints)),
       workers_(workers),
       settings_board_(settings_board),
+      lifelines_(lifelines),
       log_(log, clock, "rowsocket") {}
 
 Acceptor::~Acceptor() { stop(); }
@@ -104,7 +105,8 @@ void Acceptor::hand_over(const Endpoint& endpoint, net::Descriptor socket, std::
                   number,
                   access,
                   endpoint.protocol,
-                  endpoint.listener.port() == 0};
+                  endpoint.listener.port() == 0,
+                  lifelines_.begin(number)};
   Worker* const worker = least_loaded(endpoint.intent);
   if (worker != nullptr && worker->inbox().offer(arrival)) {
     counters_.add(Counter::connections_accepted);

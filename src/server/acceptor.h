@@ -22,6 +22,7 @@
 #include "net/wakeup.h"
 #include "request/counters.h"
 #include "server/endpoints.h"
+#include "server/lifelines.h"
 #include "server/limited_log.h"
 #include "server/settings_board.h"
 #include "server/worker.h"
@@ -32,9 +33,9 @@ class Acceptor {
  public:
   using Workers = std::vector<std::unique_ptr<Worker>>;
 
-  /// `workers` outlive the acceptor and stay as they are.
+  /// `workers` outlive the acceptor and stay as they are. `lifelines` outlive its connections.
   Acceptor(std::vector<Endpoint> endpoints, const Workers& workers, const SettingsBoard& settings_board,
-           Log& log, const Clock& clock);
+           Lifelines& lifelines, Log& log, const Clock& clock);
   ~Acceptor();  ///< stops
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
@@ -56,6 +57,7 @@ class Acceptor {
   std::vector<Endpoint> endpoints_;
   const Workers& workers_;
   const SettingsBoard& settings_board_;
+  Lifelines& lifelines_;
   LimitedLog log_;  ///< used by the thread only
   net::Epoll poller_;
   net::Wakeup wakeup_;

@@ -9,6 +9,7 @@
 //                        │ the request waits for a lock: parked ────────► a later turn
 //                        │ it gives a password:          logging_in ────► a later turn
 //                        │ its account asks too much:    held_back ─────► a later turn
+//                        │ an administrator ends it:     cut ───────────► closed
 //                        │ a stream that makes no sense: condemned ─────► lingering ──► closed
 //                        │ the end of the stream:        leaving ───────► closed
 //
@@ -33,6 +34,7 @@
 #include "server/connection_figures.h"
 #include "server/holders.h"
 #include "server/inbox.h"
+#include "server/lifelines.h"
 #include "server/logins.h"
 
 namespace rowsocket::server {
@@ -89,6 +91,7 @@ struct ClientConnection final : exec::Presence, Holder {
         protocol(arrival.protocol),
         wire_state(protocol->new_state()),
         number(arrival.number),
+        life(std::move(arrival.life)),
         connected_ms(now_ms),
         last_progress_ms(now_ms),
         port_access(arrival.port_access),
@@ -104,7 +107,10 @@ struct ClientConnection final : exec::Presence, Holder {
   ClientConnection(const ClientConnection&) = delete;
   ClientConnection& operator=(const ClientConnection&) = delete;
 
-  [[nodiscard]] bool is_gone() const override { return stream.is_gone(); }
+  /// Nobody waits for what it asked. From any thread, while it stays with its owner.
+  [[nodiscard]] bool is_gone() const override { return is_killed() || stream.is_gone(); }
+  /// An administrator has ended it: it is to be closed, and nothing more is executed.
+  [[nodiscard]] bool is_killed() const { return life != nullptr && life->is_killed(); }
   [[nodiscard]] std::string address() const override { return net::host_of(stream.fd()); }
 
   /// Without the memory for it there is no note.
@@ -150,6 +156,7 @@ struct ClientConnection final : exec::Presence, Holder {
   std::unique_ptr<WireState> wire_state;  ///< nullptr where the protocol has none
   std::shared_ptr<Login> login;           ///< that its first request waits for; nullptr = none
   const uint64_t number;
+  std::unique_ptr<Lifeline> life;  ///< nullptr: no administrator reaches it; it has left for its handshake
   const uint64_t connected_ms;
   Published<uint64_t>
       last_progress_ms;      ///< when bytes last came or went, or a request ran; since when it lingers

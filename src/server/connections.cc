@@ -165,7 +165,8 @@ bool Connections::leave_for_handshake(ClientConnection& connection) {
                     .number = connection.number,
                     .port_access = connection.port_access,
                     .protocol = connection.protocol,
-                    .is_unix = connection.is_unix};
+                    .is_unix = connection.is_unix,
+                    .life = std::move(connection.life)};
     handshakes_->add({std::move(arrival), connection.stream.take_socket(), &inbox_});
   } catch (const std::exception&) {
     return false;

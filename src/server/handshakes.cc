@@ -69,6 +69,7 @@ void Handshakes::run() {
     }
     if (has_newcomers) {
       take_newcomers();
+      end_killed();
     }
     end_overdue();  // before the step: what that takes is no client's fault
     if (Handshake* const handshake = queue_.next()) {
@@ -228,6 +229,17 @@ void Handshakes::end_overdue() {
   const uint64_t now_ms = clock_.now_ms();
   while (!deadlines_.empty() && deadlines_.begin()->first <= now_ms) {
     fail(*deadlines_.begin()->second, "has not finished its TLS handshake in time: it is closed");
+  }
+}
+
+/// One whose handshake is done meanwhile is closed by its worker.
+void Handshakes::end_killed() {
+  if (lifelines_ == nullptr || !lifelines_->some_are_killed()) {
+    return;
+  }
+  while (Handshake* const handshake = queue_.first_killed()) {
+    counters_.add(Counter::connections_killed);
+    fail(*handshake, "is closed: killed (rowsocket_kill)");
   }
 }
 

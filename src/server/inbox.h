@@ -15,6 +15,7 @@
 #include "net/transport.h"
 #include "net/wakeup.h"
 #include "request/protocol.h"
+#include "server/lifelines.h"
 
 namespace rowsocket::server {
 
@@ -25,7 +26,8 @@ struct Arrival {
   uint64_t number;  ///< counts the connections since start, for the log
   exec::Access port_access;
   const Protocol* protocol;
-  bool is_unix = false;  ///< it came through a unix socket
+  bool is_unix = false;                 ///< it came through a unix socket
+  std::unique_ptr<Lifeline> life = {};  ///< nullptr: no administrator reaches it
 };
 
 struct ClientConnection;
