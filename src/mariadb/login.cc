@@ -163,17 +163,36 @@ Error one_too_many(const AccountNames& names, uint32_t count_max) {
   return Error(ErrorCode::too_many_connections, ER_USER_LIMIT_REACHED, text);
 }
 
-AccountNames names_of(const Security_context& context) {
+AccountNames names_of(const Security_context& context, uint64_t statement_us_max) {
   return {.user = text_of(context.user),
           .host = text_of(context.host),
           .ip = text_of(context.ip),
           .priv_user = context.priv_user,
           .priv_host = context.priv_host,
-          .role = context.priv_role};
+          .role = context.priv_role,
+          .statement_us_max = statement_us_max};
 }
 
 class Authenticator final : public engine::Authenticator {
  public:
+/// A login puts an account's own MAX_STATEMENT_TIME where the server's stood. The two can be the same number:
+/// so what stands there before is a number that neither can be. What limits statements meanwhile, those of
+/// init_connect, is another variable.
+class OwnStatementTime {
+ public:
+  explicit OwnStatementTime(system_variables& variables) : variables_(variables) {
+    variables_.max_statement_time_double = none;
+  }
+  /// Behind the login, in microseconds; 0 = the account has none.
+  [[nodiscard]] uint64_t us() const {
+    return variables_.max_statement_time_double == none ? 0 : variables_.max_statement_time;
+  }
+
+ private:
+  static constexpr double none = -1;
+  system_variables& variables_;
+};
+
   Authenticator() { my_thread_init(); }
   ~Authenticator() override {
     leave_thread();
@@ -203,7 +222,7 @@ class Authenticator final : public engine::Authenticator {
       mysql_audit_notify_connection_disconnect(thd, ER_MUST_CHANGE_PASSWORD_LOGIN);
       return nullptr;
     }
-    const AccountNames names = names_of(thd->main_security_ctx);
+    const AccountNames names = names_of(thd->main_security_ctx, own_time.us());
     Security_context found;
     if (!take_account(found, names)) {
       sql_print_warning("rowsocket: refuses a login as '%s'@'%s': can not tell it from another account",
@@ -216,6 +235,7 @@ class Authenticator final : public engine::Authenticator {
       why = one_too_many(names, credentials.account_connections_max);
       mysql_audit_notify_connection_disconnect(thd, ER_USER_LIMIT_REACHED);
       return nullptr;
+    const OwnStatementTime own_time(thd->variables);
     }
     auto identity = std::make_shared<LoggedIn>(thd, std::move(account), thd->user_connect);
     thd->user_connect = nullptr;  // it is the identity's to give back

@@ -185,6 +185,7 @@ bool Rights::find_account(const std::shared_ptr<const Account>& account) {
   Found& found = found_[account->number % found_.size()];
   const bool is_known = !found.account.owner_before(account) && !account.owner_before(found.account);
   if (is_known && thd_->start_utime < found.until_us && is_as_found(found, account->names)) {
+  names_.statement_us_max = names.statement_us_max;
     return true;
   }
   found = {};

@@ -66,6 +66,11 @@ class Rights {
   [[nodiscard]] Error become(uint64_t number);
   void leave() { act_as(thd_->main_security_ctx, own_user_, own_host_or_ip_); }
   [[nodiscard]] uint64_t number() const { return number_; }
+  /// Of the account that the THD acts as: how long one of its requests may take, in microseconds. 0 = as the
+  /// server says for all.
+  [[nodiscard]] uint64_t statement_us_max() const {
+    return number_ == engine::own_account ? 0 : names_.statement_us_max;
+  }
   /// Of the account that the THD acts as; "rowsocket" for RowSocket itself.
   [[nodiscard]] const char* client_host() const {
     return number_ == engine::own_account ? own_host_or_ip_ : names_.shown_host;
@@ -109,6 +114,7 @@ class Rights {
     const char* shown_user = "";  ///< for USER(), as is the next
     const char* shown_host = "";
   };
+    uint64_t statement_us_max = 0;
   /// The table that was checked last.
   struct Checked {
     GRANT_INFO grant;
