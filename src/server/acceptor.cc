@@ -70,7 +70,7 @@ void Acceptor::accept_from(const Endpoint& endpoint) {
   for (uint32_t i = 0; i < limits::accepts_per_listener; ++i) {
     try {
       net::Descriptor socket;
-      std::string peer;
+      net::Peer peer;
       switch (endpoint.listener.accept(socket, peer)) {
         case net::Listener::Accepted::connection:
           hand_over(endpoint, std::move(socket), std::move(peer));
@@ -91,11 +91,11 @@ void Acceptor::accept_from(const Endpoint& endpoint) {
   }
 }
 
-void Acceptor::hand_over(const Endpoint& endpoint, net::Descriptor socket, std::string peer) {
+void Acceptor::hand_over(const Endpoint& endpoint, net::Descriptor socket, net::Peer peer) {
   const uint64_t number = ++connections_accepted_;
   if (connections_open() >= settings_board_.current()->max_connections) {
     counters_.add(Counter::connections_refused);
-    log_.about_connection(LogLevel::warning, number, peer,
+    log_.about_connection(LogLevel::warning, number, peer.text,
                           "is refused: there are rowsocket_max_connections already");
     return;
   }
@@ -113,7 +113,7 @@ void Acceptor::hand_over(const Endpoint& endpoint, net::Descriptor socket, std::
     return;
   }
   counters_.add(Counter::connections_refused);
-  log_.about_connection(LogLevel::warning, number, arrival.peer, "is refused: no worker serves it");
+  log_.about_connection(LogLevel::warning, number, arrival.peer.text, "is refused: no worker serves it");
 }
 
 Worker* Acceptor::least_loaded(engine::Intent intent) const {

@@ -18,6 +18,8 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "net/address.h"
+#include "net/descriptor.h"
 #include "net/poller.h"
 #include "net/wakeup.h"
 #include "request/counters.h"
@@ -49,7 +51,7 @@ class Acceptor {
  private:
   void run();
   void accept_from(const Endpoint& endpoint);
-  void hand_over(const Endpoint& endpoint, net::Descriptor socket, std::string peer);
+  void hand_over(const Endpoint& endpoint, net::Descriptor socket, net::Peer peer);
   [[nodiscard]] Worker* least_loaded(engine::Intent intent) const;
   [[nodiscard]] uint64_t connections_open() const;
   [[nodiscard]] bool watch_listeners(net::Interest current, net::Interest wanted);

@@ -85,7 +85,8 @@ struct ClientConnection final : exec::Presence, Holder {
 
   /// May throw std::bad_alloc.
   ClientConnection(Arrival arrival, exec::Account account, uint64_t now_ms)
-      : stream(std::move(arrival.transport), std::move(arrival.peer)),
+      : peer(std::move(arrival.peer)),
+        stream(std::move(arrival.transport), peer.text),
         client(std::move(account)),
         encryption(stream.transport().encryption()),
         protocol(arrival.protocol),
@@ -111,7 +112,7 @@ struct ClientConnection final : exec::Presence, Holder {
   [[nodiscard]] bool is_gone() const override { return is_killed() || stream.is_gone(); }
   /// An administrator has ended it: it is to be closed, and nothing more is executed.
   [[nodiscard]] bool is_killed() const { return life != nullptr && life->is_killed(); }
-  [[nodiscard]] std::string address() const override { return net::host_of(stream.fd()); }
+  [[nodiscard]] std::string address() const override { return peer.host; }
 
   /// Without the memory for it there is no note.
   void set_note(LogLevel level, std::string_view text) noexcept {
@@ -149,6 +150,7 @@ struct ClientConnection final : exec::Presence, Holder {
     }
   }
 
+  const net::Peer peer;
   net::Connection stream;
   exec::Client client;
   const net::Encryption encryption;

@@ -161,7 +161,7 @@ bool Connections::leave_for_handshake(ClientConnection& connection) {
   watch(connection, net::Interest::none);
   try {
     Arrival arrival{.transport = nullptr,
-                    .peer = connection.stream.peer(),
+                    .peer = connection.peer,
                     .number = connection.number,
                     .port_access = connection.port_access,
                     .protocol = connection.protocol,

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/limits.h"
-#include "net/address.h"
 #include "net/transport.h"
 #include "server/thread.h"
 
@@ -116,7 +115,7 @@ void Handshakes::take_newcomers() {
 
 /// It costs next to nothing until its turn.
 void Handshakes::admit(Newcomer newcomer) {
-  const std::string party = net::peer_of(newcomer.socket.get()).party;
+  const std::string party = newcomer.arrival.peer.party;
   while (queue_.size() >= limits::handshakes_max) {
     fail(*queue_.most_dispensable(),
          "has not finished its TLS handshake, and there are too many: it is closed");
@@ -210,7 +209,7 @@ void Handshakes::finish(Handshake& handshake) {
 
 void Handshakes::fail(Handshake& handshake, std::string_view why) {
   const Newcomer& newcomer = handshake.newcomer;
-  log_.about_connection(LogLevel::note, newcomer.arrival.number, newcomer.arrival.peer, why);
+  log_.about_connection(LogLevel::note, newcomer.arrival.number, newcomer.arrival.peer.text, why);
   counters_.add(Counter::tls_handshakes_failed);
   counters_.add(Counter::connections_closed);
   newcomer.inbox->connection_closed();

@@ -12,6 +12,7 @@
 
 #include "base/mutex.h"
 #include "exec/client.h"
+#include "net/address.h"
 #include "net/transport.h"
 #include "net/wakeup.h"
 #include "request/protocol.h"
@@ -22,7 +23,7 @@ namespace rowsocket::server {
 /// A connection that was accepted.
 struct Arrival {
   std::unique_ptr<net::Transport> transport;
-  std::string peer;
+  net::Peer peer;
   uint64_t number;  ///< counts the connections since start, for the log
   exec::Access port_access;
   const Protocol* protocol;

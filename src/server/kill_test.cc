@@ -75,7 +75,7 @@ class KillTest : public TurnLoopTest {
     EXPECT_EQ(::fcntl(fds[1], F_SETFL, O_NONBLOCK), 0);
     const uint64_t number = ++connections_;
     Arrival arrival{.transport = std::make_unique<net::PlainTransport>(net::Descriptor(fds[1])),
-                    .peer = "test",
+                    .peer = {"test"},
                     .number = number,
                     .port_access = exec::Access::write,
                     .protocol = &wire::handlersocket::handlersocket_protocol(),
