@@ -149,7 +149,7 @@ TEST_F(KillTest, a_request_that_waits_for_a_lock_is_not_tried_again) {
 TEST_F(KillTest, what_it_has_asked_behind_the_request_under_way_is_not_executed) {
   TestClient killed = come_with_items();
   engine_.on_next_request([this] { kill(1); });
-  ask(killed, repeat("0\t+\t2\t10\tcup\n0\t+\t2\t11\tmug\n", 1), 2);
+  ask(killed, "0\t+\t2\t10\tcup\n0\t+\t2\t11\tmug\n", 2);
   EXPECT_TRUE(killed.sees_end());
   TestClient other = come_with_items();
   EXPECT_EQ(ask(other, "0\t=\t1\t11\n"), "0\t2\n");
@@ -158,6 +158,7 @@ TEST_F(KillTest, what_it_has_asked_behind_the_request_under_way_is_not_executed)
 TEST_F(KillTest, those_that_wait_behind_it_in_the_turn_are_served) {
   TestClient killed = come_with_items();
   TestClient other = come_with_items();
+  turn();  // the one that is ready first comes first
   engine_.on_next_request([this] { kill(1); });
   killed.send(repeat(find_pen, 2));
   EXPECT_EQ(ask(other, find_ink), ink);
@@ -169,6 +170,7 @@ TEST_F(KillTest, those_that_wait_behind_it_in_the_turn_are_served) {
 TEST_F(KillTest, one_that_is_in_the_turn_and_not_reached_is_not_executed) {
   TestClient other = come_with_items();
   TestClient killed = come_with_items();
+  turn();  // the one that is ready first comes first
   engine_.on_next_request([this] { kill(2); });
   other.send(find_pen);
   killed.send("0\t+\t2\t10\tcup\n");
