@@ -33,6 +33,10 @@ struct Credentials {
   std::string password;
   int socket = -1;       ///< the client's, open until the login is over
   bool is_unix = false;  ///< it came through a unix socket
+  /// Where it came from, which the socket may not know any more: a numeric address of IPv4 or IPv6.
+  std::string host = {};
+  uint16_t port = 0;
+  uint32_t scope_id = 0;  ///< of an address of IPv6 that is good on one link only
   /// What it agreed on with TLS, as a session of OpenSSL that only the login uses; nullptr = it has no TLS.
   std::shared_ptr<ssl_st> tls = {};
   /// Asked when the client has proven who it is, with the account's name: may it have one more connection?

@@ -56,7 +56,8 @@ Account::Account(Access port_access, const Settings& settings)
     : port_access_(port_access), granted_(initial_access(port_access, settings)) {}
 
 bool Account::needs_login(const Authenticate& request, const Settings& settings) const {
-  if (request.mistake != ErrorCode::none || request.method == Authenticate::Method::port_secret) {
+  if (request.mistake != ErrorCode::none || request.method == Authenticate::Method::port_secret ||
+      request.method == Authenticate::Method::nobody) {
     return false;
   }
   return request.method == Authenticate::Method::account ||
@@ -66,6 +67,11 @@ bool Account::needs_login(const Authenticate& request, const Settings& settings)
 Error Account::authenticate(const Authenticate& request, const Settings& settings) {
   if (request.mistake != ErrorCode::none) {
     return request.mistake;
+  }
+  if (request.method == Authenticate::Method::nobody) {
+    identity_ = nullptr;
+    granted_ = initial_access(port_access_, settings);
+    return {};
   }
   return needs_login(request, settings) ? take_outcome(settings) : Error(say_secret(request, settings));
 }

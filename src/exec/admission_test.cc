@@ -137,6 +137,24 @@ TEST_F(AdmissionTest, the_number_of_a_client_in_the_logs_is_that_of_its_last_log
   EXPECT_EQ(client.client.log_number, 0U);
 }
 
+TEST_F(AdmissionTest, who_wants_to_be_nobody_is_what_it_was_when_it_came) {
+  settings.secret_read = "r";
+  use_settings();
+  Connection& client = connect();
+  for (const bool has_account : {true, false}) {
+    if (has_account) {
+      client.client.account.set_outcome(std::make_shared<Somebody>(7));
+    }
+    const auto method =
+        has_account ? Authenticate::Method::account : Authenticate::Method::port_secret;
+    EXPECT_EQ(ask(client, Ask::authenticate("r", method)), "ok");
+    EXPECT_EQ(ask(client, Ask::open(0, "shop.item", "", "id")), "ok");
+    EXPECT_EQ(ask(client, Ask::authenticate("", Authenticate::Method::nobody)), "ok");
+    EXPECT_EQ(client.client.account.identity(), nullptr);
+    EXPECT_EQ(ask(client, Ask::find(0, {"1"})), "error not_authenticated");
+  }
+}
+
 TEST_F(AdmissionTest, without_access_nothing_but_authentication_is_answered) {
   settings.secret_read = "r";
   use_settings();

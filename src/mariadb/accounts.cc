@@ -16,7 +16,7 @@ std::string key_of(const AccountNames& names) {
        {&names.user, &names.host, &names.ip, &names.priv_user, &names.priv_host, &names.role}) {
     key.append(*part).push_back('\0');
   }
-  return key;
+  return key.append(std::to_string(names.statement_us_max));
 }
 
 /// Without the quotes around it, if it has any.

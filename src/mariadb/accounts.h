@@ -29,6 +29,8 @@ struct AccountNames {
   std::string priv_user;  ///< the account's own name: what CURRENT_USER() says
   std::string priv_host;
   std::string role;
+  /// Its own MAX_STATEMENT_TIME as it logged in; 0 = the server's max_statement_time is in force.
+  uint64_t statement_us_max = 0;
 };
 
 struct Account {

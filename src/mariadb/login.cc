@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "mariadb/server_headers.h"
 // The server's headers come first.
+#include <arpa/inet.h>
+#include <netdb.h>
+#include <netinet/in.h>
+
 #include <cstdio>
 #include <cstring>
 #include <exception>
@@ -72,9 +76,9 @@ struct MemoryStream {
     vio.timeout = [](Vio*, uint, my_bool) { return 0; };
     vio.viokeepalive = [](Vio*, my_bool) { return 0; };
     vio.fastsend = [](Vio*) { return 0; };
-    // Asked now, since the socket no longer knows it once the client has reset the connection: a client
-    // that goes during its login has not guessed wrongly.
-    has_address = !credentials.is_unix && (vio_peer_addr)(&vio, ip, &port, sizeof ip) == 0;
+    // The socket no longer knows it once the client has reset the connection: a client that goes during its
+    // login has not guessed wrongly, and was no other one.
+    has_address = !credentials.is_unix && note_address(credentials);
     vio.peer_addr = tell_address;
     vio.should_retry = [](Vio*) -> my_bool { return 0; };
     vio.was_timeout = [](Vio*) -> my_bool { return 0; };
@@ -98,6 +102,26 @@ struct MemoryStream {
       return static_cast<size_t>(-1);  // nothing is thrown through the server
     }
     return byte_count;
+  }
+  /// As vio_peer_addr does it.
+  [[nodiscard]] bool note_address(const engine::Credentials& credentials) {
+    port = credentials.port;
+    auto* const ipv4 = reinterpret_cast<sockaddr_in*>(&vio.remote);
+    auto* const ipv6 = reinterpret_cast<sockaddr_in6*>(&vio.remote);
+    const bool is_ipv4 = inet_pton(AF_INET, credentials.host.c_str(), &ipv4->sin_addr) == 1;
+    if (is_ipv4) {
+      ipv4->sin_family = AF_INET;
+      ipv4->sin_port = htons(port);
+    } else if (inet_pton(AF_INET6, credentials.host.c_str(), &ipv6->sin6_addr) == 1) {
+      ipv6->sin6_family = AF_INET6;
+      ipv6->sin6_port = htons(port);
+      ipv6->sin6_scope_id = credentials.scope_id;
+    } else {
+      return false;
+    }
+    const socklen_t bytes = is_ipv4 ? sizeof(sockaddr_in) : sizeof(sockaddr_in6);
+    return getnameinfo(reinterpret_cast<const sockaddr*>(&vio.remote), bytes, ip, sizeof ip, nullptr, 0,
+                       NI_NUMERICHOST) == 0;
   }
   static my_bool tell_address(Vio* vio, char* place, uint16* port_place, size_t place_bytes) {
     const MemoryStream& stream = of(vio);
@@ -150,6 +174,24 @@ class ConnectionThread {
   THD* thd_;
 };
 
+/// A login puts an account's own MAX_STATEMENT_TIME where the server's stood. The two can be the same number:
+/// so what stands there before is a number that neither can be. What limits statements meanwhile, those of
+/// init_connect, is another variable.
+class OwnStatementTime {
+ public:
+  explicit OwnStatementTime(system_variables& variables) : variables_(variables) {
+    variables_.max_statement_time_double = none;
+  }
+  /// Behind the login, in microseconds; 0 = the account has none.
+  [[nodiscard]] uint64_t us() const {
+    return variables_.max_statement_time_double == none ? 0 : variables_.max_statement_time;
+  }
+
+ private:
+  static constexpr double none = -1;
+  system_variables& variables_;
+};
+
 /// The server's answer to an account that has as many connections as it may.
 bool is_one_too_many(int error_number) {
   return error_number == ER_TOO_MANY_USER_CONNECTIONS || error_number == ER_USER_LIMIT_REACHED;
@@ -163,13 +205,14 @@ Error one_too_many(const AccountNames& names, uint32_t count_max) {
   return Error(ErrorCode::too_many_connections, ER_USER_LIMIT_REACHED, text);
 }
 
-AccountNames names_of(const Security_context& context) {
+AccountNames names_of(const Security_context& context, uint64_t statement_us_max) {
   return {.user = text_of(context.user),
           .host = text_of(context.host),
           .ip = text_of(context.ip),
           .priv_user = context.priv_user,
           .priv_host = context.priv_host,
-          .role = context.priv_role};
+          .role = context.priv_role,
+          .statement_us_max = statement_us_max};
 }
 
 class Authenticator final : public engine::Authenticator {
@@ -192,6 +235,7 @@ class Authenticator final : public engine::Authenticator {
     MemoryStream stream(credentials, client);
     const ConnectionThread connection(stream, credentials.is_unix);
     THD* const thd = connection.thd();
+    const OwnStatementTime own_time(thd->variables);
     // A new password can not be set here: with an expired one the login is refused.
     if (authenticate(thd)) {
       if (is_one_too_many(client.error_number())) {
@@ -203,7 +247,7 @@ class Authenticator final : public engine::Authenticator {
       mysql_audit_notify_connection_disconnect(thd, ER_MUST_CHANGE_PASSWORD_LOGIN);
       return nullptr;
     }
-    const AccountNames names = names_of(thd->main_security_ctx);
+    const AccountNames names = names_of(thd->main_security_ctx, own_time.us());
     Security_context found;
     if (!take_account(found, names)) {
       sql_print_warning("rowsocket: refuses a login as '%s'@'%s': can not tell it from another account",

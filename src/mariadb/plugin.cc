@@ -62,6 +62,18 @@ void settings_changed(const Settings& settings) {
   }
 }
 
+bool has_client(uint64_t number) { return plugin != nullptr && plugin->server.has_connection(number); }
+
+void kill_client(uint64_t number) {
+  try {
+    if (plugin != nullptr) {
+      plugin->server.kill_connection(number);
+    }
+  } catch (const std::exception&) {
+    my_error(ER_OUT_OF_RESOURCES, MYF(0));
+  }
+}
+
 bool is_server_built_for(std::string& failure) {
   failure =
       version_mismatch(std::strlen(ROWSOCKET_BUILT_FOR) > 0 ? ROWSOCKET_BUILT_FOR : MYSQL_SERVER_VERSION);
@@ -107,7 +119,8 @@ bool start(st_plugin_int& own, std::string& failure) {
   }
   server::Config config;
   declare_bounds(own.system_vars);
-  if (!load_variables(config, settings_changed, failure) || !leaves_sql_its_doors(config, failure)) {
+  if (!load_variables(config, settings_changed, {has_client, kill_client}, failure) ||
+      !leaves_sql_its_doors(config, failure)) {
     return false;
   }
   config.is_drill = is_drill();

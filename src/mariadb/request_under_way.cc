@@ -10,7 +10,7 @@
 
 namespace rowsocket::mariadb {
 
-bool RequestUnderWay::begin(const BoundSelection::Side& side, bool changes, bool raw) {
+bool RequestUnderWay::begin(const BoundSelection::Side& side, bool changes, bool raw, uint64_t own_us_max) {
   if (!invariant(side.open->is_locked(), "a request runs on a table that is locked") ||
       !invariant(side.binding.generation == side.open->generation(),
                  "the columns of a request belong to the open table")) {
@@ -25,6 +25,7 @@ bool RequestUnderWay::begin(const BoundSelection::Side& side, bool changes, bool
     thread_.note_other_code();
   }
   thd->get_stmt_da()->reset_current_row_for_warning(1);
+  thread_.limit_time(own_us_max);
   thd->set_query_timer();
   thread_.limit_memory(true);
   cursor_.begin(thd, *table_, side.binding, raw, side.allowed.hides_kept_id);

@@ -21,8 +21,8 @@ class RequestUnderWay {
   explicit RequestUnderWay(ServerThread& thread) : thread_(thread) {}
 
   /// The table of `side` is locked, and its binding is of the table's present opening. False where a bug of
-  /// ours has it otherwise; then no request is under way.
-  [[nodiscard]] bool begin(const BoundSelection::Side& side, bool changes, bool raw);
+  /// ours has it otherwise; then no request is under way. `own_us_max`: see ServerThread::limit_time.
+  [[nodiscard]] bool begin(const BoundSelection::Side& side, bool changes, bool raw, uint64_t own_us_max);
   [[nodiscard]] bool is_under_way() const { return table_ != nullptr; }
   /// Of the request under way.
   [[nodiscard]] const OpenTable& table() const { return *table_; }

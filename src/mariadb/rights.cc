@@ -101,6 +101,20 @@ GRANT_INFO unread_grants() {
   return grants;
 }
 
+/// As the status variable Acl_users has it, which is read without a lock, too.
+uint64_t count_of_accounts() {
+  static const SHOW_VAR* const shown = [] {
+    const SHOW_VAR* variable = acl_statistics;
+    while (variable->name != nullptr && std::strcmp(variable->name, "users") != 0) {
+      ++variable;
+    }
+    return variable;
+  }();
+  return shown->name != nullptr && shown->type == SHOW_SIZE_T
+             ? __atomic_load_n(reinterpret_cast<const size_t*>(shown->value), __ATOMIC_RELAXED)
+             : 0;
+}
+
 bool take_account(Security_context& context, const AccountNames& names, bool& by_address) {
   for (const bool is_second : {false, true}) {
     by_address = is_second;
@@ -171,6 +185,7 @@ bool Rights::take_names(const std::shared_ptr<const Account>& account) {
   context_.host = host;
   context_.ip = ip;
   context_.host_or_ip = own_host_or_ip_;
+  names_.statement_us_max = names.statement_us_max;
   names_.shown_user = user != nullptr ? user : "";
   names_.shown_host = host != nullptr ? host : (ip != nullptr ? ip : "");
   if (!names.role.empty()) {
@@ -184,7 +199,9 @@ bool Rights::take_names(const std::shared_ptr<const Account>& account) {
 bool Rights::find_account(const std::shared_ptr<const Account>& account) {
   Found& found = found_[account->number % found_.size()];
   const bool is_known = !found.account.owner_before(account) && !account.owner_before(found.account);
-  if (is_known && thd_->start_utime < found.until_us && is_as_found(found, account->names)) {
+  const uint64_t of_accounts = count_of_accounts();
+  if (is_known && thd_->start_utime < found.until_us && found.of_accounts == of_accounts &&
+      is_as_found(found, account->names)) {
     return true;
   }
   found = {};
@@ -197,7 +214,8 @@ bool Rights::find_account(const std::shared_ptr<const Account>& account) {
     found = {.account = account,
              .access = access,
              .by_address = by_address,
-             .until_us = thd_->start_utime + limits::account_found_us};
+             .until_us = thd_->start_utime + limits::account_found_us,
+             .of_accounts = of_accounts};
   }
   return true;
 }

@@ -11,9 +11,9 @@
 // own structures nothing is kept from call to call, since any such statement frees them.
 //
 // To find an account, the server walks through all of its grants on databases, of which there can be
-// thousands. So that is done once a second. In the turns between, the server is asked whether the account is
-// still there, and whether it finds the same global privileges where it found the account's: that is a short
-// way.
+// thousands. So that is done once a second, and where the number of accounts is another one: a new one may be
+// taken for this one. In the turns between, the server is asked whether the account is still there, and
+// whether it finds the same global privileges where it found the account's: that is a short way.
 //
 // The privilege to write in spite of read_only is left out: read_only holds for every client.
 //
@@ -66,6 +66,11 @@ class Rights {
   [[nodiscard]] Error become(uint64_t number);
   void leave() { act_as(thd_->main_security_ctx, own_user_, own_host_or_ip_); }
   [[nodiscard]] uint64_t number() const { return number_; }
+  /// Of the account that the THD acts as: how long one of its requests may take, in microseconds. 0 = as the
+  /// server says for all.
+  [[nodiscard]] uint64_t statement_us_max() const {
+    return number_ == engine::own_account ? 0 : names_.statement_us_max;
+  }
   /// Of the account that the THD acts as; "rowsocket" for RowSocket itself.
   [[nodiscard]] const char* client_host() const {
     return number_ == engine::own_account ? own_host_or_ip_ : names_.shown_host;
@@ -99,6 +104,7 @@ class Rights {
     privilege_t access = NO_ACL;  ///< its global privileges
     bool by_address = false;      ///< see `stand_at`
     ulonglong until_us = 0;       ///< it is to be looked for again
+    uint64_t of_accounts = 0;     ///< so many accounts there were
   };
   /// Of the account that `context_` is. SHOW PROCESSLIST may read them at any time: they live as long as the
   /// THD.
@@ -108,6 +114,7 @@ class Rights {
     char ip[MAX_HOSTNAME + 1] = {};
     const char* shown_user = "";  ///< for USER(), as is the next
     const char* shown_host = "";
+    uint64_t statement_us_max = 0;
   };
   /// The table that was checked last.
   struct Checked {

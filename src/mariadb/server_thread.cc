@@ -183,6 +183,7 @@ void ServerThread::take_over_settings(bool is_cluster_client) {
   system_variables& own = thd_->variables;
   const ulonglong transaction_bits = own.option_bits & of_transaction;
   settings_.take_over(thd_);
+  statement_us_max_ = own.max_statement_time;
   memory_.max_bytes = own.max_mem_used;
   limit_memory(false);
   if (took_too_much_memory(thd_)) {

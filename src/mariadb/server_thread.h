@@ -81,6 +81,14 @@ class ServerThread {
   /// Whether max_session_mem_used holds: for what a request does itself, and for nothing else. What the
   /// worker keeps for all of its clients, and what it does between two requests, is no request's fault.
   void limit_memory(bool limits) { thd_->variables.max_mem_used = limits ? memory_.max_bytes : LONGLONG_MAX; }
+  /// How long a request may take whose timer is set next, in microseconds; 0 = as the server says.
+  void limit_time(uint64_t own_us) {
+    const uint64_t us = own_us != 0 ? own_us : statement_us_max_;
+    if (thd_->variables.max_statement_time != us) [[unlikely]] {
+      thd_->variables.max_statement_time = us;
+      thd_->variables.max_statement_time_double = static_cast<double>(us) / 1e6;
+    }
+  }
 
   /// End what it is doing, at once if it waits for a lock, and stop. From any thread, while this lives. A
   /// soft KILL would not end a commit's wait for a semi-synchronous replica, and keep the server's own from
@@ -144,6 +152,7 @@ class ServerThread {
   UserStatistics user_statistics_;
   RowWaits row_waits_;
   Noted noted_;
+  uint64_t statement_us_max_ = 0;  ///< max_statement_time of the server
   bool shares_snapshot_ = false;
   std::atomic<bool> is_stopped_{false};  ///< the server, or the plugin, stops
 };

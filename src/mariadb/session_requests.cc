@@ -89,7 +89,8 @@ Begin Session::begin_as_account(engine::Selection& selection, const engine::Use&
   if (intent == Intent::read) {
     transaction_.note_read();
   }
-  if (!request_.begin(*side, intent != Intent::read, selection.description().raw)) [[unlikely]] {
+  if (!request_.begin(*side, intent != Intent::read, selection.description().raw, rights_.statement_us_max()))
+      [[unlikely]] {
     transaction_.lose();
     error = ErrorCode::cannot_lock_table;
     return Begin::failed;

@@ -61,7 +61,10 @@ const Number* const numbers[] = {ROWSOCKET_VARIABLES};
 #undef ROWSOCKET_SECRET
 #undef ROWSOCKET_SWITCH
 
+long long killed = 0;  ///< stays 0: see `update_kill`
+
 SettingsChanged settings_changed = nullptr;
+Killing killing{};
 
 std::string text_or_empty(const char* text) { return text != nullptr ? text : ""; }
 
@@ -181,6 +184,36 @@ void update_account(MYSQL_THD, st_mysql_sys_var*, void* place, const void* save)
   report_change();
 }
 
+/// Like a KILL of others. SET GLOBAL itself asks for SUPER.
+int check_kill(MYSQL_THD thd, st_mysql_sys_var*, void* save, st_mysql_value* value) {
+  if (check_global_access(thd, PRIV_KILL_OTHER_USER_PROCESS)) {
+    return 1;  // it has told the error
+  }
+  long long number = 0;
+  if (value->value_type(value) != MYSQL_VALUE_TYPE_INT || value->val_int(value, &number) != 0) {
+    my_printf_error(ER_WRONG_TYPE_FOR_VAR, "rowsocket_kill takes an ID of %s.ROWSOCKET_CONNECTIONS", MYF(0),
+                    INFORMATION_SCHEMA_NAME.str);
+    return 1;
+  }
+  if (killing.has_client == nullptr || !killing.has_client(static_cast<uint64_t>(number))) {
+    my_error(ER_NO_SUCH_THREAD, MYF(0), static_cast<ulonglong>(number));
+    return 1;
+  }
+  *static_cast<long long*>(save) = number;
+  return 0;
+}
+
+/// The variable keeps its value. To stop a request takes locks of its THD, which do not belong below that of
+/// all variables.
+void update_kill(MYSQL_THD, st_mysql_sys_var*, void*, const void* save) {
+  const auto number = static_cast<uint64_t>(*static_cast<const long long*>(save));
+  mysql_mutex_unlock(&LOCK_global_system_variables);
+  if (killing.kill_client != nullptr && number != 0) {
+    killing.kill_client(number);
+  }
+  mysql_mutex_lock(&LOCK_global_system_variables);
+}
+
 // ---- what the server is told of each
 
 constexpr long long any_min = LLONG_MIN;
@@ -211,6 +244,10 @@ MYSQL_SYSVAR_STR(
     "The account, as user@host, whose rights clients have that name no account: with the secret of "
     "their port, where it has one. Empty = they may do nothing",
     check_account, update_account, "");
+MYSQL_SYSVAR_LONGLONG(kill, killed, PLUGIN_VAR_NOCMDOPT,
+                      "Set to the ID of a client in information_schema.ROWSOCKET_CONNECTIONS, it closes that "
+                      "client's connection, whatever the client does, and stops its request. Reads as 0",
+                      check_kill, update_kill, 0, any_min, any_max, 0);
 MYSQL_SYSVAR_STR(engines, engines, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
                  "Storage engines whose tables are served, comma-separated. Those of the default were tried; "
                  "others may harm the server",
@@ -223,7 +260,7 @@ MYSQL_SYSVAR_STR(engines, engines, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
 #define ROWSOCKET_SECRET(name, what) MYSQL_SYSVAR(name),
 #define ROWSOCKET_SWITCH(name, default_value, what) MYSQL_SYSVAR(name),
 st_mysql_sys_var* system_variables[] = {ROWSOCKET_VARIABLES MYSQL_SYSVAR(engines),
-                                        MYSQL_SYSVAR(anonymous_account), nullptr};
+                                        MYSQL_SYSVAR(anonymous_account), MYSQL_SYSVAR(kill), nullptr};
 #undef ROWSOCKET_TEXT
 #undef ROWSOCKET_NUMBER
 #undef ROWSOCKET_SECRET
@@ -242,7 +279,8 @@ void declare_bounds(sys_var* first) {
   mysql_prlock_unlock(&LOCK_system_variables_hash);
 }
 
-bool load_variables(Config& config, SettingsChanged changed, std::string& failure) {
+bool load_variables(Config& config, SettingsChanged changed, const Killing& how_to_kill,
+                    std::string& failure) {
 #define ROWSOCKET_TEXT(name, field, default_value, what)
 #define ROWSOCKET_NUMBER(name, field, when, default_value, min, max, what) \
   if (!is_in_bounds(name, failure)) {                                      \
@@ -263,6 +301,7 @@ bool load_variables(Config& config, SettingsChanged changed, std::string& failur
   }
   set_engines_served(engines);
   settings_changed = changed;
+  killing = how_to_kill;
   config = current_config();
   return true;
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // The table of system variables; the declarations to the server, the bounds and the `Config` are made from
-// it. Two that need checks of their own (`engines`, `anonymous_account`) are in variables.cc. The ports and
-// sockets are those of the doors in server/protocols.h.
+// it. Those that need checks of their own (`engines`, `anonymous_account`, `kill`) are in variables.cc. The
+// ports and sockets are those of the doors in server/protocols.h.
 //
 //   ROWSOCKET_TEXT(name, field of Config, default, what it is)                   as the server starts
 //   ROWSOCKET_NUMBER(name, field of Config, when, default, least, most, what)    when: at_start or any_time

@@ -80,49 +80,36 @@ std::string SocketAddress::text() const {
   return is_ipv6() ? "[" + host + "]:" + port_text : host + ":" + port_text;
 }
 
-Peer peer_of(int fd) {
-  sockaddr_storage storage{};
-  socklen_t size = sizeof storage;
-  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&storage), &size) != 0) {
-    return {.place = Peer::Place::network, .party = "unknown"};
-  }
-  if (storage.ss_family == AF_UNIX) {
-    ucred credentials{};
-    socklen_t credentials_size = sizeof credentials;
-    const bool is_known = ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &credentials_size) == 0;
-    return {.place = Peer::Place::unix_socket,
-            .party = is_known ? "uid " + std::to_string(credentials.uid) : "unknown uid"};
-  }
-  if (storage.ss_family == AF_INET) {
-    const auto& ipv4 = reinterpret_cast<const sockaddr_in&>(storage).sin_addr;
+Peer unix_peer(int fd) {
+  ucred credentials{};
+  socklen_t size = sizeof credentials;
+  const bool is_known = ::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) == 0;
+  return {.text = is_known ? "pid " + std::to_string(credentials.pid) : "unix",
+          .place = Peer::Place::unix_socket,
+          .party = is_known ? "uid " + std::to_string(credentials.uid) : "unknown uid"};
+}
+
+Peer peer_at(const SocketAddress& address) {
+  Peer peer{.text = address.text(), .port = address.port()};
+  if (!address.is_ipv6()) {
+    const auto& ipv4 = reinterpret_cast<const sockaddr_in*>(address.data())->sin_addr;
     const bool is_loopback = (ntohl(ipv4.s_addr) >> 24) == 127;
-    return {.place = is_loopback ? Peer::Place::loopback : Peer::Place::network,
-            .party = text_of(AF_INET, &ipv4)};
+    peer.place = is_loopback ? Peer::Place::loopback : Peer::Place::network;
+    peer.party = peer.host = text_of(AF_INET, &ipv4);
+    return peer;
   }
-  in6_addr ipv6 = reinterpret_cast<const sockaddr_in6&>(storage).sin6_addr;
+  const auto& given = *reinterpret_cast<const sockaddr_in6*>(address.data());
+  in6_addr ipv6 = given.sin6_addr;
   const bool is_mapped = IN6_IS_ADDR_V4MAPPED(&ipv6);
   const bool is_loopback = IN6_IS_ADDR_LOOPBACK(&ipv6) || (is_mapped && ipv6.s6_addr[12] == 127);
+  peer.place = is_loopback ? Peer::Place::loopback : Peer::Place::network;
+  peer.host = is_mapped ? text_of(AF_INET, &ipv6.s6_addr[12]) : text_of(AF_INET6, &ipv6);
+  peer.scope_id = given.sin6_scope_id;
   if (!is_mapped && !is_loopback) {
     std::fill(std::begin(ipv6.s6_addr) + 8, std::end(ipv6.s6_addr), uint8_t{0});
   }
-  return {.place = is_loopback ? Peer::Place::loopback : Peer::Place::network,
-          .party = text_of(AF_INET6, &ipv6)};
-}
-
-std::string host_of(int fd) {
-  sockaddr_storage storage{};
-  socklen_t size = sizeof storage;
-  if (::getpeername(fd, reinterpret_cast<sockaddr*>(&storage), &size) != 0) {
-    return {};
-  }
-  if (storage.ss_family == AF_INET) {
-    return text_of(AF_INET, &reinterpret_cast<const sockaddr_in&>(storage).sin_addr);
-  }
-  if (storage.ss_family != AF_INET6) {
-    return {};
-  }
-  const in6_addr& ipv6 = reinterpret_cast<const sockaddr_in6&>(storage).sin6_addr;
-  return IN6_IS_ADDR_V4MAPPED(&ipv6) ? text_of(AF_INET, &ipv6.s6_addr[12]) : text_of(AF_INET6, &ipv6);
+  peer.party = text_of(AF_INET6, &ipv6);
+  return peer;
 }
 
 bool parse_address_list(std::string_view list, std::vector<SocketAddress>& addresses, std::string& failure) {

@@ -40,20 +40,24 @@ class SocketAddress {
   socklen_t size_ = 0;
 };
 
-/// Who is at the other end of a connected socket.
+/// Who is at the other end of a socket. That is asked when it is accepted: a socket that the other end has
+/// reset does not know it any more.
 struct Peer {
   enum class Place : uint8_t { unix_socket, loopback, network };
+  std::string text = {};  ///< for people: "192.0.2.7:40000", "pid 1000"
   Place place = Place::network;
   /// What one party can have only one of: "uid 1000", "192.0.2.7", "2001:db8:1:2" (a network of 64 bits).
   std::string party = {};
+  /// The numeric address. An address of IPv6 that only wraps one of IPv4 is that. Empty: a unix socket's.
+  std::string host = {};
+  uint16_t port = 0;
+  uint32_t scope_id = 0;  ///< of an address of IPv6 that is good on one link only
 };
 
 /// May throw std::bad_alloc.
-[[nodiscard]] Peer peer_of(int fd);
-
-/// The address of the other end of a connected socket, without the port. Empty where it has none: it is of
-/// this host. May throw std::bad_alloc.
-[[nodiscard]] std::string host_of(int fd);
+[[nodiscard]] Peer peer_at(const SocketAddress& address);
+/// Of a connected unix socket. May throw std::bad_alloc.
+[[nodiscard]] Peer unix_peer(int fd);
 
 /// The hosts of a comma-separated list, blanks around them dropped; "*" stands for all addresses of both
 /// families. On a host that is no numeric address, returns false and names it in `failure`.

@@ -45,15 +45,6 @@ std::string explain(const std::string& name, int error) {
   }
 }
 
-std::string describe_unix_peer(int fd) {
-  ucred credentials{};
-  socklen_t size = sizeof credentials;
-  if (::getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) {
-    return "unix";
-  }
-  return "pid " + std::to_string(credentials.pid);
-}
-
 bool unix_address(const std::string& path, sockaddr_un& address) {
   address = {};
   address.sun_family = AF_UNIX;
@@ -157,7 +148,7 @@ void Listener::close() {
   socket_.close();
 }
 
-Listener::Accepted Listener::accept(Descriptor& socket, std::string& peer) const {
+Listener::Accepted Listener::accept(Descriptor& socket, Peer& peer) const {
   SocketAddress from;
   Descriptor accepted(::accept4(fd(), from.data(), from.size_for_kernel(), SOCK_NONBLOCK | SOCK_CLOEXEC));
   if (!accepted.valid()) {
@@ -176,9 +167,9 @@ Listener::Accepted Listener::accept(Descriptor& socket, std::string& peer) const
   if (path_.empty()) {
     switch_on(accepted.get(), IPPROTO_TCP, TCP_NODELAY);
     switch_on(accepted.get(), SOL_SOCKET, SO_KEEPALIVE);
-    peer = from.text();
+    peer = peer_at(from);
   } else {
-    peer = describe_unix_peer(accepted.get());
+    peer = unix_peer(accepted.get());
   }
   socket = std::move(accepted);
   return Accepted::connection;

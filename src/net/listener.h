@@ -35,7 +35,7 @@ class Listener {
     out_of_resources  ///< no descriptor or memory is left: the client waits on, look again later
   };
   /// Take the next client: non-blocking, without delays (TCP_NODELAY) and with keep-alive probes.
-  [[nodiscard]] Accepted accept(Descriptor& socket, std::string& peer) const;
+  [[nodiscard]] Accepted accept(Descriptor& socket, Peer& peer) const;
 
   /// Close, and remove the unix socket's file if it is still ours.
   void close();

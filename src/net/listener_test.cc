@@ -95,7 +95,7 @@ TEST_F(ListenerTest, a_port_can_be_taken_again_right_after_its_connections_were_
   const uint16_t port = listeners_[0].port();
   const Descriptor client = connect_tcp(port);
   Descriptor accepted;
-  std::string peer;
+  Peer peer;
   ASSERT_EQ(listeners_[0].accept(accepted, peer), Listener::Accepted::connection);
   accepted.close();
   listeners_.clear();
@@ -123,7 +123,7 @@ TEST_F(ListenerTest, names_are_no_addresses) {
 TEST_F(ListenerTest, accepted_sockets_do_not_block_or_delay_and_name_their_peer) {
   ASSERT_TRUE(listen("127.0.0.1", 0));
   Descriptor accepted;
-  std::string peer;
+  Peer peer;
   EXPECT_EQ(listeners_[0].accept(accepted, peer), Listener::Accepted::nothing);
   const Descriptor client = connect_tcp(listeners_[0].port());
   ASSERT_EQ(listeners_[0].accept(accepted, peer), Listener::Accepted::connection);
@@ -137,7 +137,7 @@ TEST_F(ListenerTest, accepted_sockets_do_not_block_or_delay_and_name_their_peer)
   EXPECT_NE(keep_alive, 0) << "a peer that is gone without a word is noticed";
   EXPECT_NE(::fcntl(accepted.get(), F_GETFL) & O_NONBLOCK, 0);
   EXPECT_NE(::fcntl(accepted.get(), F_GETFD) & FD_CLOEXEC, 0);
-  EXPECT_THAT(peer, testing::StartsWith("127.0.0.1:"));
+  EXPECT_THAT(peer.text, testing::StartsWith("127.0.0.1:"));
 }
 
 TEST_F(ListenerTest, a_connection_that_can_not_be_had_now_is_told_from_one_that_is_gone) {
@@ -150,7 +150,7 @@ TEST_F(ListenerTest, a_connection_that_can_not_be_had_now_is_told_from_one_that_
       {ENOMEM, Accepted::out_of_resources}, {ECONNABORTED, Accepted::try_again},
       {EINTR, Accepted::try_again},         {ENETDOWN, Accepted::try_again}};
   Descriptor accepted;
-  std::string peer;
+  Peer peer;
   for (const auto& [error, outcome] : outcomes) {
     Accepted found{};
     ASSERT_TRUE(while_call_fails(SYS_accept4, error, [&] { found = listeners_[0].accept(accepted, peer); }));
@@ -158,6 +158,36 @@ TEST_F(ListenerTest, a_connection_that_can_not_be_had_now_is_told_from_one_that_
     EXPECT_FALSE(accepted.valid());
   }
   EXPECT_EQ(listeners_[0].accept(accepted, peer), Accepted::connection) << "it has waited";
+}
+
+TEST_F(ListenerTest, who_came_is_known_after_the_connection_was_reset) {
+  ASSERT_TRUE(listen("127.0.0.1", 0));
+  Descriptor client = connect_tcp(listeners_[0].port());
+  Descriptor accepted;
+  Peer peer;
+  ASSERT_EQ(listeners_[0].accept(accepted, peer), Listener::Accepted::connection);
+  const linger hard{1, 0};
+  ASSERT_EQ(::setsockopt(client.get(), SOL_SOCKET, SO_LINGER, &hard, sizeof hard), 0);
+  client.close();
+  EXPECT_EQ(peer.place, Peer::Place::loopback);
+  EXPECT_EQ(peer.party, "127.0.0.1");
+  EXPECT_EQ(peer.host, "127.0.0.1");
+  EXPECT_EQ(peer.text, "127.0.0.1:" + std::to_string(peer.port));
+}
+
+TEST_F(ListenerTest, a_peer_is_told_by_its_address) {
+  const auto peer = [](const char* host) {
+    SocketAddress address;
+    EXPECT_TRUE(SocketAddress::from_numeric(host, 7, address)) << host;
+    return peer_at(address);
+  };
+  EXPECT_EQ(peer("192.0.2.7").place, Peer::Place::network);
+  EXPECT_EQ(peer("::1").place, Peer::Place::loopback);
+  EXPECT_EQ(peer("2001:db8:1:2::7").party, "2001:db8:1:2::");
+  EXPECT_EQ(peer("2001:db8:1:2::7").host, "2001:db8:1:2::7");
+  EXPECT_EQ(peer("::ffff:192.0.2.7").host, "192.0.2.7");
+  EXPECT_EQ(peer("::ffff:127.0.0.9").place, Peer::Place::loopback);
+  EXPECT_EQ(peer("::ffff:127.0.0.9").port, 7);
 }
 
 TEST_F(ListenerTest, everybody_on_the_machine_may_use_a_socket_file_whatever_the_process_is_used_to) {
@@ -175,9 +205,9 @@ TEST_F(ListenerTest, a_socket_file_goes_with_its_listener) {
   ASSERT_TRUE(listen_unix(path("s"), listener, failure_)) << failure_;
   EXPECT_TRUE(connect_unix(path("s")).valid());
   Descriptor accepted;
-  std::string peer;
+  Peer peer;
   EXPECT_EQ(listener.accept(accepted, peer), Listener::Accepted::connection);
-  EXPECT_THAT(peer, testing::StartsWith("pid "));
+  EXPECT_THAT(peer.text, testing::StartsWith("pid "));
   listener.close();
   EXPECT_FALSE(std::filesystem::exists(path("s")));
 }

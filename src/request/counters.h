@@ -20,6 +20,7 @@
   ROWSOCKET_COUNTER(account_connections_refused, "connections over rowsocket_max_account_connections")    \
   ROWSOCKET_COUNTER(account_connections_closed, "connections closed for rowsocket_max_account_bytes")     \
   ROWSOCKET_COUNTER(connections_timed_out, "connections closed for rowsocket_idle_timeout")               \
+  ROWSOCKET_COUNTER(connections_killed, "connections closed by rowsocket_kill")                           \
   ROWSOCKET_COUNTER(requests_open_index, "opened selections")                                             \
   ROWSOCKET_COUNTER(requests_find, "finds")                                                               \
   ROWSOCKET_COUNTER(requests_in_list, "of the finds and modifications, those with a list of keys")        \

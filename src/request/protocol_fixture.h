@@ -65,7 +65,11 @@ class ProtocolTest : public testing::Test {
   /// What is answered to a request that no table is asked about.
   std::string answer_of(const Request& request) {
     out.clear();
-    const bool asks_nothing = request.kind == RequestKind::nothing || request.kind == RequestKind::refused;
+    const bool is_nobody =
+        request.kind == RequestKind::authenticate &&
+        static_cast<const Authenticate&>(request).method == Authenticate::Method::nobody;
+    const bool asks_nothing =
+        request.kind == RequestKind::nothing || request.kind == RequestKind::refused || is_nobody;
     if (is_stranger && (request.for_readers || !asks_nothing)) {
       request.reply->failed(ErrorCode::not_authenticated);
     } else if (request.mistake != ErrorCode::none) {

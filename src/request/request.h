@@ -272,7 +272,8 @@ struct Authenticate : Request {
   enum class Method : uint8_t {
     port_secret,
     account,
-    secret_or_account  ///< the port's secret, whoever says it; else the account's password
+    secret_or_account,  ///< the port's secret, whoever says it; else the account's password
+    nobody              ///< the client is again what it was when it came in
   };
   Method method = Method::port_secret;
   Value user;      ///< account

@@ -11,10 +11,11 @@
 namespace rowsocket::server {
 
 Acceptor::Acceptor(std::vector<Endpoint> endpoints, const Workers& workers,
-                   const SettingsBoard& settings_board, Log& log, const Clock& clock)
+                   const SettingsBoard& settings_board, Lifelines& lifelines, Log& log, const Clock& clock)
     : endpoints_(std::move(endpoints)),
       workers_(workers),
       settings_board_(settings_board),
+      lifelines_(lifelines),
       log_(log, clock, "rowsocket") {}
 
 Acceptor::~Acceptor() { stop(); }
@@ -69,7 +70,7 @@ void Acceptor::accept_from(const Endpoint& endpoint) {
   for (uint32_t i = 0; i < limits::accepts_per_listener; ++i) {
     try {
       net::Descriptor socket;
-      std::string peer;
+      net::Peer peer;
       switch (endpoint.listener.accept(socket, peer)) {
         case net::Listener::Accepted::connection:
           hand_over(endpoint, std::move(socket), std::move(peer));
@@ -90,11 +91,11 @@ void Acceptor::accept_from(const Endpoint& endpoint) {
   }
 }
 
-void Acceptor::hand_over(const Endpoint& endpoint, net::Descriptor socket, std::string peer) {
+void Acceptor::hand_over(const Endpoint& endpoint, net::Descriptor socket, net::Peer peer) {
   const uint64_t number = ++connections_accepted_;
   if (connections_open() >= settings_board_.current()->max_connections) {
     counters_.add(Counter::connections_refused);
-    log_.about_connection(LogLevel::warning, number, peer,
+    log_.about_connection(LogLevel::warning, number, peer.text,
                           "is refused: there are rowsocket_max_connections already");
     return;
   }
@@ -104,14 +105,15 @@ void Acceptor::hand_over(const Endpoint& endpoint, net::Descriptor socket, std::
                   number,
                   access,
                   endpoint.protocol,
-                  endpoint.listener.port() == 0};
+                  endpoint.listener.port() == 0,
+                  lifelines_.begin(number)};
   Worker* const worker = least_loaded(endpoint.intent);
   if (worker != nullptr && worker->inbox().offer(arrival)) {
     counters_.add(Counter::connections_accepted);
     return;
   }
   counters_.add(Counter::connections_refused);
-  log_.about_connection(LogLevel::warning, number, arrival.peer, "is refused: no worker serves it");
+  log_.about_connection(LogLevel::warning, number, arrival.peer.text, "is refused: no worker serves it");
 }
 
 Worker* Acceptor::least_loaded(engine::Intent intent) const {

@@ -18,10 +18,13 @@
 
 #include "base/clock.h"
 #include "base/log.h"
+#include "net/address.h"
+#include "net/descriptor.h"
 #include "net/poller.h"
 #include "net/wakeup.h"
 #include "request/counters.h"
 #include "server/endpoints.h"
+#include "server/lifelines.h"
 #include "server/limited_log.h"
 #include "server/settings_board.h"
 #include "server/worker.h"
@@ -32,9 +35,9 @@ class Acceptor {
  public:
   using Workers = std::vector<std::unique_ptr<Worker>>;
 
-  /// `workers` outlive the acceptor and stay as they are.
+  /// `workers` outlive the acceptor and stay as they are. `lifelines` outlive its connections.
   Acceptor(std::vector<Endpoint> endpoints, const Workers& workers, const SettingsBoard& settings_board,
-           Log& log, const Clock& clock);
+           Lifelines& lifelines, Log& log, const Clock& clock);
   ~Acceptor();  ///< stops
   Acceptor(const Acceptor&) = delete;
   Acceptor& operator=(const Acceptor&) = delete;
@@ -48,7 +51,7 @@ class Acceptor {
  private:
   void run();
   void accept_from(const Endpoint& endpoint);
-  void hand_over(const Endpoint& endpoint, net::Descriptor socket, std::string peer);
+  void hand_over(const Endpoint& endpoint, net::Descriptor socket, net::Peer peer);
   [[nodiscard]] Worker* least_loaded(engine::Intent intent) const;
   [[nodiscard]] uint64_t connections_open() const;
   [[nodiscard]] bool watch_listeners(net::Interest current, net::Interest wanted);
@@ -56,6 +59,7 @@ class Acceptor {
   std::vector<Endpoint> endpoints_;
   const Workers& workers_;
   const SettingsBoard& settings_board_;
+  Lifelines& lifelines_;
   LimitedLog log_;  ///< used by the thread only
   net::Epoll poller_;
   net::Wakeup wakeup_;

@@ -10,6 +10,7 @@
 //                        │ it kept a processor for long: resting ───────► a later turn
 //                        │ it gives a password:          logging_in ────► a later turn
 //                        │ its account asks too much:    held_back ─────► a later turn
+//                        │ an administrator ends it:     cut ───────────► closed
 //                        │ a stream that makes no sense: condemned ─────► lingering ──► closed
 //                        │ the end of the stream:        leaving ───────► closed
 //
@@ -36,6 +37,7 @@
 #include "server/connection_figures.h"
 #include "server/holders.h"
 #include "server/inbox.h"
+#include "server/lifelines.h"
 #include "server/logins.h"
 
 namespace rowsocket::server {
@@ -87,12 +89,14 @@ struct ClientConnection final : exec::Presence, Holder {
 
   /// May throw std::bad_alloc.
   ClientConnection(Arrival arrival, exec::Account account, uint64_t now_ms)
-      : stream(std::move(arrival.transport), std::move(arrival.peer)),
+      : peer(std::move(arrival.peer)),
+        stream(std::move(arrival.transport), peer.text),
         client(std::move(account)),
         encryption(stream.transport().encryption()),
         protocol(arrival.protocol),
         wire_state(protocol->new_state()),
         number(arrival.number),
+        life(std::move(arrival.life)),
         connected_ms(now_ms),
         last_progress_ms(now_ms),
         port_access(arrival.port_access),
@@ -108,8 +112,11 @@ struct ClientConnection final : exec::Presence, Holder {
   ClientConnection(const ClientConnection&) = delete;
   ClientConnection& operator=(const ClientConnection&) = delete;
 
-  [[nodiscard]] bool is_gone() const override { return stream.is_gone(); }
-  [[nodiscard]] std::string address() const override { return net::host_of(stream.fd()); }
+  /// Nobody waits for what it asked. From any thread, while it stays with its owner.
+  [[nodiscard]] bool is_gone() const override { return is_killed() || stream.is_gone(); }
+  /// An administrator has ended it: it is to be closed, and nothing more is executed.
+  [[nodiscard]] bool is_killed() const { return life != nullptr && life->is_killed(); }
+  [[nodiscard]] std::string address() const override { return peer.host; }
 
   /// Without the memory for it there is no note.
   void set_note(LogLevel level, std::string_view text) noexcept {
@@ -153,6 +160,7 @@ struct ClientConnection final : exec::Presence, Holder {
     }
   }
 
+  const net::Peer peer;
   net::Connection stream;
   exec::Client client;
   const net::Encryption encryption;
@@ -160,6 +168,7 @@ struct ClientConnection final : exec::Presence, Holder {
   std::unique_ptr<WireState> wire_state;  ///< nullptr where the protocol has none
   std::shared_ptr<Login> login;           ///< that its first request waits for; nullptr = none
   const uint64_t number;
+  std::unique_ptr<Lifeline> life;  ///< nullptr: no administrator reaches it; it has left for its handshake
   const uint64_t connected_ms;
   Published<uint64_t>
       last_progress_ms;      ///< when bytes last came or went, or a request ran; since when it lingers

@@ -161,11 +161,12 @@ bool Connections::leave_for_handshake(ClientConnection& connection) {
   watch(connection, net::Interest::none);
   try {
     Arrival arrival{.transport = nullptr,
-                    .peer = connection.stream.peer(),
+                    .peer = connection.peer,
                     .number = connection.number,
                     .port_access = connection.port_access,
                     .protocol = connection.protocol,
-                    .is_unix = connection.is_unix};
+                    .is_unix = connection.is_unix,
+                    .life = std::move(connection.life)};
     handshakes_->add({std::move(arrival), connection.stream.take_socket(), &inbox_});
   } catch (const std::exception&) {
     return false;

@@ -39,7 +39,7 @@ TEST_F(DrillTest, a_request_that_nobody_stands_in_for_goes_on) {
   const uint64_t before_us = clock_.now_us();
   pass_places(Drill::places_per_wait);
   EXPECT_GE(clock_.now_us() - before_us, Drill::wait_us_max);
-  EXPECT_TRUE(token_.leave(ticket_));
+  EXPECT_EQ(token_.leave(ticket_), LoopToken::Left::alone);
 }
 
 TEST_F(DrillTest, not_every_request_waits) {

@@ -63,6 +63,19 @@ HandshakeQueue::Handshake* HandshakeQueue::most_dispensable() {
   return nullptr;
 }
 
+HandshakeQueue::Handshake* HandshakeQueue::first_killed() {
+  for (auto& [party, lane] : lanes_) {
+    for (const Place place : {Place::fresh, Place::ready, Place::waiting}) {
+      for (Handshake& handshake : lane.at(place)) {
+        if (handshake.newcomer.arrival.life != nullptr && handshake.newcomer.arrival.life->is_killed()) {
+          return &handshake;
+        }
+      }
+    }
+  }
+  return nullptr;
+}
+
 void HandshakeQueue::remove(Handshake& handshake) {
   Lane& lane = *handshake.lane;
   lane.at(handshake.place).erase(handshake.self);

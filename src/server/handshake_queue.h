@@ -72,6 +72,8 @@ class HandshakeQueue {
   /// If there are too many: of the party that has most of them the oldest that has not begun, or else the
   /// oldest. nullptr: there are none.
   [[nodiscard]] Handshake* most_dispensable();
+  /// One that an administrator has ended; nullptr: there is none.
+  [[nodiscard]] Handshake* first_killed();
   void remove(Handshake& handshake);
 
  private:

@@ -6,7 +6,6 @@
 #include <utility>
 
 #include "base/limits.h"
-#include "net/address.h"
 #include "net/transport.h"
 #include "server/thread.h"
 
@@ -69,6 +68,7 @@ void Handshakes::run() {
     }
     if (has_newcomers) {
       take_newcomers();
+      end_killed();
     }
     end_overdue();  // before the step: what that takes is no client's fault
     if (Handshake* const handshake = queue_.next()) {
@@ -115,7 +115,7 @@ void Handshakes::take_newcomers() {
 
 /// It costs next to nothing until its turn.
 void Handshakes::admit(Newcomer newcomer) {
-  const std::string party = net::peer_of(newcomer.socket.get()).party;
+  const std::string party = newcomer.arrival.peer.party;
   while (queue_.size() >= limits::handshakes_max) {
     fail(*queue_.most_dispensable(),
          "has not finished its TLS handshake, and there are too many: it is closed");
@@ -209,7 +209,7 @@ void Handshakes::finish(Handshake& handshake) {
 
 void Handshakes::fail(Handshake& handshake, std::string_view why) {
   const Newcomer& newcomer = handshake.newcomer;
-  log_.about_connection(LogLevel::note, newcomer.arrival.number, newcomer.arrival.peer, why);
+  log_.about_connection(LogLevel::note, newcomer.arrival.number, newcomer.arrival.peer.text, why);
   counters_.add(Counter::tls_handshakes_failed);
   counters_.add(Counter::connections_closed);
   newcomer.inbox->connection_closed();
@@ -228,6 +228,17 @@ void Handshakes::end_overdue() {
   const uint64_t now_ms = clock_.now_ms();
   while (!deadlines_.empty() && deadlines_.begin()->first <= now_ms) {
     fail(*deadlines_.begin()->second, "has not finished its TLS handshake in time: it is closed");
+  }
+}
+
+/// One whose handshake is done meanwhile is closed by its worker.
+void Handshakes::end_killed() {
+  if (lifelines_ == nullptr || !lifelines_->some_are_killed()) {
+    return;
+  }
+  while (Handshake* const handshake = queue_.first_killed()) {
+    counters_.add(Counter::connections_killed);
+    fail(*handshake, "is closed: killed (rowsocket_kill)");
   }
 }
 

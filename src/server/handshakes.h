@@ -31,6 +31,7 @@
 #include "net/wakeup.h"
 #include "request/counters.h"
 #include "server/handshake_queue.h"
+#include "server/lifelines.h"
 #include "server/limited_log.h"
 #include "tls/sessions.h"
 
@@ -38,9 +39,10 @@ namespace rowsocket::server {
 
 class Handshakes {
  public:
-  /// `sessions` outlives it; nullptr: the host has no TLS.
-  Handshakes(tls::Sessions* sessions, Log& log, const Clock& clock)
-      : sessions_(sessions), log_(log, clock, "rowsocket"), clock_(clock) {}
+  /// `sessions` outlives it; nullptr: the host has no TLS. So does `lifelines`; nullptr: no administrator
+  /// ends a connection.
+  Handshakes(tls::Sessions* sessions, Log& log, const Clock& clock, const Lifelines* lifelines = nullptr)
+      : sessions_(sessions), lifelines_(lifelines), log_(log, clock, "rowsocket"), clock_(clock) {}
   ~Handshakes();  ///< stops; no connection of its making is left
   Handshakes(const Handshakes&) = delete;
   Handshakes& operator=(const Handshakes&) = delete;
@@ -52,6 +54,8 @@ class Handshakes {
   using Newcomer = HandshakeQueue::Newcomer;
   /// A client begins with TLS. From any thread. May throw std::bad_alloc.
   void add(Newcomer newcomer);
+  /// An administrator has ended a connection, one of these or not. From any thread.
+  void look_for_killed() { wakeup_.notify(); }
 
   [[nodiscard]] uint64_t count(Counter counter) const { return counters_.read(counter); }
   /// Connections inside TLS that are open now.
@@ -74,8 +78,10 @@ class Handshakes {
   void stop_waiting(Handshake& handshake);
   void forget(Handshake& handshake);
   void end_overdue();
+  void end_killed();
 
   tls::Sessions* sessions_;
+  const Lifelines* lifelines_;
   std::atomic<uint64_t> open_count_{0};
   Mutex mutex_;
   std::vector<Newcomer> newcomers_ ROWSOCKET_GUARDED_BY(mutex_);

@@ -12,20 +12,23 @@
 
 #include "base/mutex.h"
 #include "exec/client.h"
+#include "net/address.h"
 #include "net/transport.h"
 #include "net/wakeup.h"
 #include "request/protocol.h"
+#include "server/lifelines.h"
 
 namespace rowsocket::server {
 
 /// A connection that was accepted.
 struct Arrival {
   std::unique_ptr<net::Transport> transport;
-  std::string peer;
+  net::Peer peer;
   uint64_t number;  ///< counts the connections since start, for the log
   exec::Access port_access;
   const Protocol* protocol;
-  bool is_unix = false;  ///< it came through a unix socket
+  bool is_unix = false;                 ///< it came through a unix socket
+  std::unique_ptr<Lifeline> life = {};  ///< nullptr: no administrator reaches it
 };
 
 struct ClientConnection;

@@ -27,7 +27,7 @@ class InboxTest : public testing::Test {
 
   Inbox inbox_;
   net::Descriptor client_;
-  Arrival arrival_{nullptr, "test", 1, exec::Access::write, nullptr};
+  Arrival arrival_{nullptr, {"test"}, 1, exec::Access::write, nullptr};
 };
 
 TEST_F(InboxTest, what_was_offered_is_taken_once) {

@@ -32,9 +32,13 @@ bool LimitedLog::may_write() {
 
 void LimitedLog::about_connection(LogLevel level, uint64_t number, std::string_view peer,
                                   std::string_view what) {
-  if (!may_write()) {
-    return;
+  if (may_write()) {
+    always_about_connection(level, number, peer, what);
   }
+}
+
+void LimitedLog::always_about_connection(LogLevel level, uint64_t number, std::string_view peer,
+                                         std::string_view what) {
   try {
     always(level,
            "connection " + std::to_string(number) + " (" + std::string(peer) + ") " + std::string(what));

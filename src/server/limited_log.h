@@ -22,6 +22,8 @@ class LimitedLog {
 
   /// About one client.
   void about_connection(LogLevel level, uint64_t number, std::string_view peer, std::string_view what);
+  /// The same, of what the operator did to it.
+  void always_about_connection(LogLevel level, uint64_t number, std::string_view peer, std::string_view what);
   /// About something else that clients can cause.
   void limited(LogLevel level, std::string_view what);
   /// About something that only the operator or the host can cause.

@@ -33,6 +33,9 @@ Login::Login(const Authenticate& request, int socket, const net::Peer& peer, std
     : credentials_{.user = std::string(request.user.view()),
                    .password = std::string(request.password.view()),
                    .is_unix = peer.place == net::Peer::Place::unix_socket,
+                   .host = peer.host,
+                   .port = peer.port,
+                   .scope_id = peer.scope_id,
                    .tls = std::move(tls)},
       socket_(socket),
       party_(peer.party),
@@ -268,7 +271,7 @@ std::shared_ptr<Login> LoginDesk::begin(ClientConnection& connection, const Auth
   if (logins_ == nullptr) {
     return nullptr;
   }
-  const net::Peer peer = net::peer_of(connection.stream.fd());
+  const net::Peer& peer = connection.peer;
   // A password crosses no network in clear text.
   const bool is_exposed = peer.place == net::Peer::Place::network &&
                           !connection.stream.transport().is_encrypted() && request.password.size > 0;

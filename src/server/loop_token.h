@@ -4,16 +4,19 @@
 // request, it touches only its own session, its turn and the request's connection. So another thread may take
 // the token away then, and run the loop meanwhile (see worker.h).
 //
-//   owner:   ... enter · execute one request · leave ...        leave is false: another thread has the loop
-//   others:  seen · (the owner waits, or takes long) · take
+//   owner:   ... enter · execute one request · leave ...        leave says whether another thread has the
+//   loop others:  seen · (the owner waits, or takes long) · take others:  pin · (the execution does not end
+//   meanwhile) · unpin
 //
-// The thread that takes the token sees everything that the owner did before `enter`. The token costs a
-// request one store and one compare-and-swap, of a cache line that no other thread writes.
+// The thread that takes or pins the token sees everything that the owner did before `enter`. The token costs
+// a request one store and one compare-and-swap, of a cache line that no other thread writes.
 #pragma once
 
 #include <atomic>
 #include <cstdint>
 #include <utility>
+
+#include "engine/engine.h"
 
 namespace rowsocket::server {
 
@@ -25,25 +28,74 @@ class LoopToken {
   // For the owner.
   /// `is_settled`: the replies to all earlier requests of the turn are final.
   [[nodiscard]] Ticket enter(bool is_settled) {
-    const Ticket ticket = (++entered_ << 1) | (is_settled ? 1 : 0);
+    const Ticket ticket = (++entered_ << ticket_shift) | (is_settled ? settled : 0);
     ticket_.store(ticket, std::memory_order_release);
     return ticket;
   }
-  /// False if the token was taken since `enter`, which gave this ticket.
-  [[nodiscard]] bool leave(Ticket ticket) {
-    return ticket_.compare_exchange_strong(ticket, 0, std::memory_order_acq_rel, std::memory_order_acquire);
+  /// What happened since `enter`, which gave the ticket.
+  enum class Left : uint8_t {
+    alone,
+    told,  ///< a thread that had the token pinned told the request to stop
+    taken  ///< another thread has the loop
+  };
+  [[nodiscard]] Left leave(Ticket ticket) {
+    Ticket seen = ticket;
+    const bool is_as_entered =
+        ticket_.compare_exchange_strong(seen, 0, std::memory_order_acq_rel, std::memory_order_acquire);
+    return is_as_entered ? Left::alone : leave_marked(ticket, seen);
   }
 
   // For any thread.
-  [[nodiscard]] Ticket seen() const { return ticket_.load(std::memory_order_acquire); }
-  /// True if the caller owns the token now: the execution that it has seen still goes on.
+  [[nodiscard]] Ticket seen() const { return ticket_.load(std::memory_order_acquire) & ~marks; }
+  /// True if the caller owns the token now: the execution that it has seen still goes on. Never while the
+  /// token is pinned.
   [[nodiscard]] bool take(Ticket ticket) {
-    return ticket != 0 &&
-           ticket_.compare_exchange_strong(ticket, 0, std::memory_order_acq_rel, std::memory_order_relaxed);
+    return ticket != 0 && (is_taken(ticket) || is_taken(ticket | told));
   }
-  [[nodiscard]] static bool is_settled(Ticket ticket) { return (ticket & 1) != 0; }
+  [[nodiscard]] static bool is_settled(Ticket ticket) { return (ticket & settled) != 0; }
+
+  /// The execution that goes on now does not end until `unpin`, which is to come soon. False if there is
+  /// none, or another thread has the token pinned.
+  [[nodiscard]] bool pin() {
+    Ticket seen = ticket_.load(std::memory_order_relaxed);
+    while (seen != 0 && (seen & pinned) == 0) {
+      if (ticket_.compare_exchange_weak(seen, seen | pinned, std::memory_order_acq_rel,
+                                        std::memory_order_relaxed)) {
+        return true;
+      }
+    }
+    return false;
+  }
+  /// `has_told`: the request was told to stop.
+  void unpin(bool has_told) {
+    const Ticket before = ticket_.load(std::memory_order_relaxed);
+    ticket_.store((before & ~pinned) | (has_told ? told : 0), std::memory_order_release);
+    ticket_.notify_all();
+  }
 
  private:
+  static constexpr Ticket settled = 1;
+  static constexpr Ticket told = 2;
+  static constexpr Ticket pinned = 4;
+  static constexpr Ticket marks = told | pinned;
+  static constexpr int ticket_shift = 3;
+
+  [[nodiscard]] bool is_taken(Ticket ticket) {
+    return ticket_.compare_exchange_strong(ticket, 0, std::memory_order_acq_rel, std::memory_order_relaxed);
+  }
+  [[nodiscard]] Left leave_marked(Ticket ticket, Ticket seen) {
+    while ((seen & ~marks) == ticket) {
+      if ((seen & pinned) != 0) {
+        ticket_.wait(seen, std::memory_order_relaxed);
+        seen = ticket_.load(std::memory_order_relaxed);
+      } else if (ticket_.compare_exchange_weak(seen, 0, std::memory_order_acq_rel,
+                                               std::memory_order_relaxed)) {
+        return Left::told;
+      }
+    }
+    return Left::taken;
+  }
+
   alignas(64) std::atomic<Ticket> ticket_{0};
   uint64_t entered_ = 0;  ///< the owner's
 };
@@ -52,8 +104,8 @@ class LoopToken {
 /// that has lost it is adrift. For the turn's thread.
 class LoopHold {
  public:
-  /// nullptr where no other thread ever takes the loop.
-  explicit LoopHold(LoopToken* token) : token_(token) {}
+  /// nullptr where no other thread ever takes the loop, or stops a request. The session is the turn's.
+  LoopHold(LoopToken* token, engine::Session& session) : token_(token), session_(session) {}
 
   void begin_turn() { is_adrift_ = false; }
   /// A request is entered. `is_settled`: see LoopToken::enter.
@@ -63,11 +115,18 @@ class LoopHold {
       ticket_ = token_->enter(is_settled);
     }
   }
-  /// The request is over.
+  /// The request is over. What told it to stop is not meant for the next one.
   void leave() {
-    if (token_ != nullptr && !token_->leave(std::exchange(ticket_, 0))) [[unlikely]] {
-      is_adrift_ = true;
+    if (token_ == nullptr) {
+      return;
     }
+    const LoopToken::Left left = token_->leave(std::exchange(ticket_, 0));
+    if (left == LoopToken::Left::alone && !was_told_) [[likely]] {
+      return;
+    }
+    is_adrift_ = left == LoopToken::Left::taken;
+    was_told_ = false;
+    session_.forget_stop();
   }
   /// The same for as long as it is there, for what a thread does that is no request.
   class Entered {
@@ -83,7 +142,12 @@ class LoopHold {
   /// In the middle of a request: all earlier replies are final now. A thread that takes the loop from here on
   /// takes their connections with it: they need not wait for what this request waits for.
   void note_settled() {
-    if (ticket_ != 0 && token_->leave(ticket_)) {
+    if (ticket_ == 0) {
+      return;
+    }
+    const LoopToken::Left left = token_->leave(ticket_);
+    was_told_ |= left == LoopToken::Left::told;
+    if (left != LoopToken::Left::taken) {
       was_settled_ = true;
       ticket_ = token_->enter(true);
     }
@@ -97,7 +161,9 @@ class LoopHold {
 
  private:
   LoopToken* token_;
+  engine::Session& session_;
   LoopToken::Ticket ticket_ = 0;
+  bool was_told_ = false;  ///< before earlier replies became final
   bool is_adrift_ = false;
   bool was_settled_ = false;
 };

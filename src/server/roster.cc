@@ -39,7 +39,7 @@ std::string_view name_of(Doing doing) {
   return names[static_cast<size_t>(doing)];
 }
 
-void Roster::add(const ClientConnection& connection) {
+void Roster::add(ClientConnection& connection) {
   const MutexLock lock(mutex_);
   by_number_.emplace(connection.number, &connection);
 }
@@ -50,6 +50,12 @@ void Roster::remove(const ClientConnection& connection) {
   if (known != by_number_.end() && known->second == &connection) {
     by_number_.erase(known);
   }
+}
+
+ClientConnection* Roster::find(uint64_t number) const {
+  const MutexLock lock(mutex_);
+  const auto known = by_number_.find(number);
+  return known == by_number_.end() ? nullptr : known->second;
 }
 
 bool Roster::copy_behind(uint64_t number, size_t count_max, uint64_t now_ms, uint64_t thread,

@@ -20,8 +20,10 @@ class Roster {
  public:
   // For the worker.
   /// Its figures may be read from now on, until it is removed. May throw std::bad_alloc.
-  void add(const ClientConnection& connection);
+  void add(ClientConnection& connection);
   void remove(const ClientConnection& connection);
+  /// nullptr if there is none with this number.
+  [[nodiscard]] ClientConnection* find(uint64_t number) const;
 
   // For any thread.
   /// Append the figures of those with the next numbers behind `number`, at most `count_max`. `thread` is the
@@ -31,7 +33,7 @@ class Roster {
 
  private:
   mutable Mutex mutex_;
-  std::map<uint64_t, const ClientConnection*> by_number_ ROWSOCKET_GUARDED_BY(mutex_);
+  std::map<uint64_t, ClientConnection*> by_number_ ROWSOCKET_GUARDED_BY(mutex_);
 };
 
 }  // namespace rowsocket::server

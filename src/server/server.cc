@@ -18,6 +18,7 @@
 #include "server/container_watch.h"
 #include "server/endpoints.h"
 #include "server/handshakes.h"
+#include "server/lifelines.h"
 #include "server/logins.h"
 #include "server/settings_board.h"
 #include "server/ticker.h"
@@ -57,7 +58,7 @@ class Server::Impl final : public ServerFigures {
         clock_(clock),
         started_us_(clock.now_us()),
         logins_(engine, log, clock),
-        handshakes_(tls_sessions, log, clock) {}
+        handshakes_(tls_sessions, log, clock, &lifelines_) {}
   Impl(const Impl&) = delete;
   Impl& operator=(const Impl&) = delete;
   ~Impl() override { stop(); }
@@ -151,6 +152,20 @@ class Server::Impl final : public ServerFigures {
   }
   [[nodiscard]] exec::TableStatistics& statistics() { return statistics_; }
 
+  [[nodiscard]] bool has_connection(uint64_t number) const { return lifelines_.has(number); }
+  /// Nobody is waited for: whoever has the connection closes it.
+  bool kill_connection(uint64_t number) {
+    if (!lifelines_.kill(number)) {
+      return false;
+    }
+    for (const auto& worker : workers_) {
+      worker->look_for_killed();
+    }
+    handshakes_.look_for_killed();
+    bell_.ring_if_armed();
+    return true;
+  }
+
  private:
   [[nodiscard]] std::string_view name_of(const Protocol& protocol) const {
     const auto door = std::find_if(doors_.begin(), doors_.end(),
@@ -198,7 +213,8 @@ class Server::Impl final : public ServerFigures {
         (has_stand_ins_ && !ticker_.start(failure))) {
       return false;
     }
-    acceptor_ = std::make_unique<Acceptor>(std::move(endpoints.all), workers_, settings_board_, log_, clock_);
+    acceptor_ = std::make_unique<Acceptor>(std::move(endpoints.all), workers_, settings_board_, lifelines_,
+                                           log_, clock_);
     return acceptor_->start(failure);
   }
 
@@ -210,7 +226,7 @@ class Server::Impl final : public ServerFigures {
       workers_.push_back(std::make_unique<Worker>(
           Worker::Surroundings{engine_, log_, clock_, settings_board_, this, thread_limit_, walks_,
                                has_stand_ins_, statistics_, account_loads_, &logins_, &handshakes_, spread,
-                               is_drill_, &bell_},
+                               is_drill_, &bell_, &lifelines_},
           intent, number));
       if (spread != nullptr) {
         spread->add(workers_.back()->inbox());
@@ -337,6 +353,7 @@ class Server::Impl final : public ServerFigures {
   bool is_drill_ = false;
   exec::TableStatistics statistics_;
   AccountLoads account_loads_;
+  Lifelines lifelines_;  ///< of all connections: outlives whatever has one
   Bell bell_;
   Logins logins_;
   Handshakes handshakes_;
@@ -364,5 +381,7 @@ bool Server::read_connections(ConnectionsRead& read, std::vector<ConnectionFigur
   return impl_->read_connections(read, figures);
 }
 exec::TableStatistics& Server::statistics() const { return impl_->statistics(); }
+bool Server::has_connection(uint64_t number) const { return impl_->has_connection(number); }
+bool Server::kill_connection(uint64_t number) { return impl_->kill_connection(number); }
 
 }  // namespace rowsocket::server

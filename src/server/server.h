@@ -66,6 +66,13 @@ class Server {
   [[nodiscard]] bool read_connections(ConnectionsRead& read, std::vector<ConnectionFigures>& figures) const;
   [[nodiscard]] exec::TableStatistics& statistics() const;
 
+  /// There is a connection with this number (ConnectionFigures::number), whatever it does.
+  [[nodiscard]] bool has_connection(uint64_t number) const;
+  /// Close the connection with this number, and stop what is done for its client: as KILL CONNECTION of SQL.
+  /// Other clients notice nothing. Does not wait for it. False if there is none. Thread-safe. May throw
+  /// std::bad_alloc; then nothing has changed.
+  bool kill_connection(uint64_t number);
+
  private:
   class Impl;
   std::unique_ptr<Impl> impl_;

@@ -40,8 +40,9 @@ Turn::Turn(const Surroundings& surroundings, std::shared_ptr<const Settings> set
     : session_(surroundings.session),
       counters_(surroundings.counters),
       clock_(surroundings.clock),
-      hold_(surroundings.token),
+      hold_(surroundings.token, surroundings.session),
       drill_(surroundings.drill),
+      lifelines_(surroundings.lifelines),
       figures_(surroundings.figures),
       settings_(std::move(settings)),
       executor_(session_, counters_, settings_, clock_,
@@ -168,7 +169,7 @@ void Turn::execute_or_close(ClientConnection& connection) {
 }
 
 /// Execute the connection's complete requests, as far as its share of the turn goes. Bytes that ask for
-/// nothing also take their part of the share.
+/// nothing also take their part of the share. The loop closes a connection that was killed.
 void Turn::execute(ClientConnection& connection) {
   connection.state = State::reading;
   if (settings_->require_tls && !connection.is_protected()) [[unlikely]] {
@@ -191,7 +192,7 @@ void Turn::execute(ClientConnection& connection) {
   const uint32_t requests_max = requests_of_one_max();
   TimeShare time(clock_, others(), std::exchange(connection.was_over_time, false));
   for (uint32_t taken = 0; connection.parsed_bytes < input.size(); ++taken) {
-    if (taken == requests_max || is_full() || hold_.is_adrift()) {
+    if (taken == requests_max || is_full() || hold_.is_adrift() || is_killed(connection)) {
       connection.state = State::cut;
       return;
     }

@@ -39,6 +39,7 @@
 #include "server/client_connection.h"
 #include "server/drill.h"
 #include "server/gate.h"
+#include "server/lifelines.h"
 #include "server/loop_token.h"
 
 namespace rowsocket::server {
@@ -49,13 +50,14 @@ class Turn {
     engine::Session& session;
     Counters& counters;
     Clock& clock;
-    LoopToken* token;           ///< nullptr where no other thread ever takes the loop
+    LoopToken* token;           ///< nullptr where no other thread takes the loop, or stops a request
     UniqueNumbers& numbers;     ///< of the loop
     LoginDesk* desk = nullptr;  ///< of the loop; nullptr: every login is refused
     const ServerFigures* figures = nullptr;
     std::function<bool()> takes_long = {};  ///< see exec::Executor::Notices
     exec::TableLedger* ledger = nullptr;    ///< of the session's thread; nullptr: nothing is counted by table
     Drill* drill = nullptr;                 ///< of the thread; nullptr: there is none
+    const Lifelines* lifelines = nullptr;   ///< nullptr: no administrator ends a connection
   };
 
   Turn(const Surroundings& surroundings, std::shared_ptr<const Settings> settings);
@@ -113,6 +115,9 @@ class Turn {
   void clear(uint64_t now_ms);
   [[nodiscard]] uint32_t requests_of_one_max() const;
   [[nodiscard]] size_t others() const;
+  [[nodiscard]] bool is_killed(const ClientConnection& connection) const {
+    return lifelines_ != nullptr && lifelines_->some_are_killed() && connection.is_killed();
+  }
   void execute_or_close(ClientConnection& connection);
   void execute(ClientConnection& connection);
   [[nodiscard]] bool execute_next(ClientConnection& connection, std::string_view input,
@@ -125,6 +130,7 @@ class Turn {
   Clock& clock_;
   LoopHold hold_;
   Drill* drill_;
+  const Lifelines* lifelines_;
   const ServerFigures* figures_;
   std::shared_ptr<const Settings> settings_;
 

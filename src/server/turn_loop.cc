@@ -11,6 +11,7 @@ namespace rowsocket::server {
 namespace {
 
 constexpr int hold_tables_ms = static_cast<int>(limits::hold_tables_us / 1000);
+constexpr std::string_view killed = "is closed: killed (rowsocket_kill)";
 
 }  // namespace
 
@@ -46,6 +47,7 @@ TurnLoop::Ended TurnLoop::run(Turn& turn) {
   }
   refresh_settings();
   admit_arrivals();
+  close_killed();
   read_requests();
   execute_requests(turn);
   if (turn.is_adrift()) [[unlikely]] {
@@ -207,6 +209,39 @@ void TurnLoop::admit(Arrival arrival) {
   connection.shown.account = account.shown_number();
   next_sweep_ms_ = std::min(next_sweep_ms_, deadline_ms(connection));
   relieved_for_ = 0;
+}
+
+/// Connections that an administrator has ended, whatever they do. They are looked up behind those that came
+/// or came back: one that was on its way has not been seen before.
+void TurnLoop::close_killed() {
+  const bool is_to_look = was_woken_ || missed_killed_;
+  if (world_.lifelines == nullptr || !is_to_look || !world_.lifelines->some_are_killed()) [[likely]] {
+    return;
+  }
+  try {
+    for (const uint64_t number : world_.lifelines->killed()) {
+      ClientConnection* const connection = connections_.roster().find(number);
+      if (connection != nullptr && !connection->is_closed() && !connection->closes_when_back) {
+        world_.counters.add(Counter::connections_killed);
+        world_.log.always_about_connection(LogLevel::warning, number, connection->stream.peer(), killed);
+        close(*connection);
+      }
+    }
+    missed_killed_ = false;
+  } catch (const std::exception&) {
+    missed_killed_ = true;
+  }
+}
+
+void TurnLoop::stop_killed() {
+  if (!token_.pin()) {
+    return;
+  }
+  const bool is_killed = turn_->members()[turn_->reached()]->is_killed();
+  if (is_killed) {
+    turn_->session().stop_request();
+  }
+  token_.unpin(is_killed);
 }
 
 /// After this, remembering a connection in any list allocates nothing.

@@ -41,6 +41,7 @@
 #include "server/connections.h"
 #include "server/inbox.h"
 #include "server/intake.h"
+#include "server/lifelines.h"
 #include "server/limited_log.h"
 #include "server/loop_token.h"
 #include "server/return_wait.h"
@@ -72,7 +73,8 @@ class TurnLoop {
     const Spread* spread = nullptr;    ///< nullptr: no connection moves to another worker
     uint32_t worker_number = 0;        ///< in the spread
     uint32_t waits_elsewhere_after_ms = limits::waiting_room_after_ms;
-    Bell* bell = nullptr;  ///< rung where the loop goes on after a nap
+    Bell* bell = nullptr;                  ///< rung where the loop goes on after a nap
+    const Lifelines* lifelines = nullptr;  ///< nullptr: no administrator ends a connection
   };
 
   /// May throw std::bad_alloc.
@@ -108,6 +110,10 @@ class TurnLoop {
   /// For the thread from which the loop was taken: the turn is committed. Its members are the loop's again.
   void give_back(std::span<ClientConnection* const> members);
 
+  /// If an administrator has ended the client whose request is under way, the request is told to stop. For
+  /// any thread.
+  void stop_killed();
+
   /// It waits for clients, and that may take long. For any thread.
   [[nodiscard]] bool is_napping() const { return is_napping_.load(); }
 
@@ -135,6 +141,7 @@ class TurnLoop {
   // Admit.
   void admit(Arrival arrival);
   void take_logins();
+  void close_killed();
   void reserve_lists(size_t connection_count);
 
   // Read and execute.
@@ -187,6 +194,7 @@ class TurnLoop {
   uint64_t now_ms_;
   Connections::Events events_;
   bool was_woken_ = false;                   ///< by another thread, when the turn began
+  bool missed_killed_ = false;               ///< for want of memory, those to be closed were not looked up
   std::vector<ClientConnection*> writable_;  ///< may go on sending what is left of earlier turns
 
   // From turn to turn.

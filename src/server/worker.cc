@@ -52,7 +52,8 @@ Worker::Worker(const Surroundings& surroundings, engine::Intent intent, uint32_t
              .spread = world_.spread,
              .worker_number = number,
              .waits_elsewhere_after_ms = world_.is_drill ? 0 : limits::waiting_room_after_ms,
-             .bell = world_.bell}),
+             .bell = world_.bell,
+             .lifelines = world_.lifelines}),
       crew_({world_.log, world_.clock, world_.thread_limit}, name_,
             [this](Hand& hand, bool is_in_charge) { run(hand, is_in_charge); }) {
   world_.walks.add_loop(in_charge_);
@@ -146,13 +147,14 @@ void Worker::serve(Hand& hand, engine::Session& session, bool& is_in_charge) {
   Turn turn({.session = session,
              .counters = hand.counters,
              .clock = world_.clock,
-             .token = world_.has_stand_ins ? &loop_.token() : nullptr,
+             .token = &loop_.token(),
              .numbers = numbers_,
              .desk = &loop_.desk(),
              .figures = world_.figures,
              .takes_long = [this, &hand, &pace] { return note_long_walk(hand.turn, pace); },
              .ledger = &ledger,
-             .drill = world_.is_drill ? &drill : nullptr},
+             .drill = world_.is_drill ? &drill : nullptr,
+             .lifelines = world_.lifelines},
             world_.settings_board.current());
   turn.reserve(1);
   const Shown shown(hand.turn, turn);
@@ -364,6 +366,9 @@ void Worker::stop_for_those_gone(uint64_t now_ms) {
     clients_seen_at_ms_ = now_ms;
     tick_counters_.add(Counter::requests_stopped, waiting_room_.stop_those_gone());
     adrift_.stop_those_gone();
+    if (world_.lifelines != nullptr && world_.lifelines->some_are_killed()) {
+      loop_.stop_killed();  // again: it may not have come to where it hears of that
+    }
   }
 }
 

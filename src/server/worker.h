@@ -36,6 +36,7 @@
 #include "server/bell.h"
 #include "server/crew.h"
 #include "server/inbox.h"
+#include "server/lifelines.h"
 #include "server/limited_log.h"
 #include "server/pacing.h"
 #include "server/settings_board.h"
@@ -59,11 +60,12 @@ class Worker {
     bool has_stand_ins;  ///< `tick` is called
     exec::TableStatistics& statistics;
     AccountLoads& account_loads;
-    Logins* logins = nullptr;          ///< nullptr: every login is refused; outlives the worker's threads
-    Handshakes* handshakes = nullptr;  ///< nullptr: no TLS; outlives the worker's threads
-    Spread* spread = nullptr;          ///< of the worker's role; nullptr: it has none
-    bool is_drill = false;             ///< for tests: see drill.h
-    Bell* bell = nullptr;              ///< wakes who calls `tick`; nullptr: nobody sleeps
+    Logins* logins = nullptr;              ///< nullptr: every login is refused; outlives the worker's threads
+    Handshakes* handshakes = nullptr;      ///< nullptr: no TLS; outlives the worker's threads
+    Spread* spread = nullptr;              ///< of the worker's role; nullptr: it has none
+    bool is_drill = false;                 ///< for tests: see drill.h
+    Bell* bell = nullptr;                  ///< wakes who calls `tick`; nullptr: nobody sleeps
+    const Lifelines* lifelines = nullptr;  ///< nullptr: no administrator ends a connection
   };
 
   /// `intent` is the worker's role; `number` counts the workers of that role. May throw std::bad_alloc.
@@ -90,6 +92,12 @@ class Worker {
       return true;  // nobody serves
     }
     return loop_.is_napping() && thread_count() <= 1 && waiting_room_.waiting_count() == 0;
+  }
+
+  /// An administrator has ended a connection, of this worker or not. From any thread; waits for nothing.
+  void look_for_killed() {
+    loop_.stop_killed();
+    inbox_.wake();
   }
 
   [[nodiscard]] engine::Intent intent() const { return intent_; }

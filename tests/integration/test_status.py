@@ -27,6 +27,7 @@ STATUS_VALUES = {
     *("rows_read", "rows_inserted", "rows_updated", "rows_deleted"),
     *("errors_request", "errors_authentication", "errors_table", "errors_engine", "errors_internal"),
     *("logins", "logins_refused", "logins_untried"),
+    "connections_killed",
     *("account_connections_refused", "account_connections_closed", "requests_held_back"),
     *("connections_tls", "tls_handshakes", "tls_handshakes_failed"),
     *("turns", "turn_requests", "requests_per_turn", "commits", "commit_failures", "replays", "parked"),

@@ -11,6 +11,7 @@ import pytest
 
 import rowsocket
 from rowsocket import Connection, Filter, Index, TextRow
+from support.accounts import OK, PASSWORD, account, client
 from support.mariadb import Database, RowSocketServer, Start
 
 ROWS = 100_000
@@ -127,3 +128,43 @@ def test_a_trigger_that_takes_long_undoes_its_request_and_no_other(
         promised = [pipe.update(index, 1, [n]) for n in (1, 11, 2)]
     assert [str(one.error) for one in promised] == ["None", "1 1969", "None"]
     assert limited.sql("SELECT n FROM d.one") == [(2,)]
+
+
+@pytest.mark.parametrize(
+    ("own_s", "global_s", "is_ended"),
+    [(0.3, 0.3, True), (0.3, 0, True), (0.3, 50, True), (50, 0.3, False), (0, 0.3, True), (0, 0, False)],
+)
+def test_an_account_has_the_limit_that_it_had_when_it_logged_in(
+    limited: RowSocketServer, own_s: float, global_s: float, is_ended: bool
+) -> None:
+    """Its own MAX_STATEMENT_TIME is in force whatever the server's becomes, also where both were the same."""
+    limited.sql(
+        "CREATE TRIGGER d.slow BEFORE UPDATE ON d.one FOR EACH ROW SET @slept = IF(NEW.n > 10, SLEEP(1), 0)"
+    )
+    own = f"IDENTIFIED BY '{PASSWORD}' WITH MAX_STATEMENT_TIME {own_s}"
+    with account(limited, "app@localhost", own, ["ALL ON d.*"]), client(limited, "app") as connection:
+        limited.sql("SET GLOBAL max_statement_time = %s", (global_s,))
+        assert connection.ask(b"P\t0\td\tone\t\tn") == OK
+        assert connection.ask(b"0\t=\t1\t1\t1\t0\tU\t1") == b"0\t1\t1"
+        slow = connection.ask(b"0\t=\t1\t1\t1\t0\tU\t11")
+        assert slow == (b"1\t1\t1969" if is_ended else b"0\t1\t1")
+
+
+def test_clients_of_one_worker_have_each_their_own_limit(limited: RowSocketServer) -> None:
+    limited.sql("SET GLOBAL max_statement_time = 0")
+    limited.sql(
+        "CREATE TRIGGER d.slow BEFORE UPDATE ON d.one FOR EACH ROW SET @slept = IF(NEW.n > 10, SLEEP(1), 0)"
+    )
+    short = f"IDENTIFIED BY '{PASSWORD}' WITH MAX_STATEMENT_TIME 0.3"
+    with (
+        account(limited, "short@localhost", short, ["ALL ON d.*"]),
+        account(limited, "other@localhost", grants=["ALL ON d.*"]),
+        client(limited, "short") as hurried,
+        client(limited, "other") as patient,
+    ):
+        for one in (hurried, patient):
+            assert one.ask(b"P\t0\td\tone\t\tn") == OK
+        for _ in range(2):
+            assert hurried.ask(b"0\t=\t1\t1\t1\t0\tU\t11") == b"1\t1\t1969"
+            assert patient.ask(b"0\t=\t1\t1\t1\t0\tU\t11") == b"0\t1\t1"
+            assert patient.ask(b"0\t=\t1\t1\t1\t0\tU\t1") == b"0\t1\t1"

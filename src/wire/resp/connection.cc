@@ -135,7 +135,7 @@ class NamedReply final : public StateReply {
   std::string_view name_;
 };
 
-/// As a new connection, but for the account, or the secret, that it said.
+/// As a new connection. Behind a request that forgets the account, or the secret, that it said.
 class ResetReply final : public StateReply {
  public:
   ResetReply(Buffer& out, State& state) : StateReply(out, state) {}
@@ -303,7 +303,11 @@ void plan_select(const Scope& scope, Arguments arguments, Plan& plan) {
 }
 
 void plan_reset(const Scope& scope, Arguments, Plan& plan) {
-  plan.stand_alone(for_strangers(make_answer<ResetReply>(scope, true, scope.state)));
+  auto* const authenticate = make_request<Authenticate, ResetReply>(scope, scope.state);
+  if (authenticate != nullptr) {
+    authenticate->method = Authenticate::Method::nobody;
+  }
+  plan.stand_alone(authenticate);
 }
 
 void plan_client(const Scope& scope, Arguments arguments, Plan& plan) {

@@ -379,6 +379,12 @@ TEST_F(RespTest, a_name_of_a_client_is_bounded_and_plain) {
   }
 }
 
+TEST_F(RespTest, a_reset_forgets_who_the_client_is) {
+  const Request& request = request_of("RESET\r\n");
+  ASSERT_EQ(request.kind, RequestKind::authenticate);
+  EXPECT_EQ(static_cast<const Authenticate&>(request).method, Authenticate::Method::nobody);
+}
+
 TEST_F(RespTest, a_reset_ends_a_transaction) {
   answer_to({"MULTI"});
   EXPECT_EQ(answer_to({"SET", "a", "1"}), "+QUEUED\r\n");

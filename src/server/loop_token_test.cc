@@ -1,0 +1,123 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Who has the loop, and how others stop the request that goes on.
+#include "server/loop_token.h"
+
+#include <gtest/gtest.h>
+
+#include <atomic>
+#include <memory>
+#include <thread>
+
+#include "engine/memory/memory_engine.h"
+
+namespace rowsocket::server {
+namespace {
+
+using Left = LoopToken::Left;
+using Ticket = LoopToken::Ticket;
+
+TEST(LoopTokenTest, a_request_that_nobody_touches_is_left_alone) {
+  LoopToken token;
+  EXPECT_EQ(token.leave(token.enter(false)), Left::alone);
+  EXPECT_EQ(token.seen(), 0U);
+}
+
+TEST(LoopTokenTest, what_is_seen_can_be_taken_once) {
+  LoopToken token;
+  const Ticket ticket = token.enter(true);
+  EXPECT_TRUE(LoopToken::is_settled(token.seen()));
+  EXPECT_TRUE(token.take(ticket));
+  EXPECT_FALSE(token.take(ticket));
+  EXPECT_EQ(token.leave(ticket), Left::taken);
+}
+
+TEST(LoopTokenTest, what_is_not_under_way_can_not_be_pinned) {
+  LoopToken token;
+  EXPECT_FALSE(token.pin());
+  EXPECT_EQ(token.leave(token.enter(false)), Left::alone);
+  EXPECT_FALSE(token.pin());
+}
+
+TEST(LoopTokenTest, a_pin_leaves_no_trace_unless_the_request_was_told) {
+  LoopToken token;
+  Ticket ticket = token.enter(false);
+  ASSERT_TRUE(token.pin());
+  token.unpin(false);
+  EXPECT_EQ(token.leave(ticket), Left::alone);
+  ticket = token.enter(false);
+  ASSERT_TRUE(token.pin());
+  token.unpin(true);
+  EXPECT_EQ(token.seen(), ticket);
+  EXPECT_EQ(token.leave(ticket), Left::told);
+  EXPECT_EQ(token.leave(token.enter(false)), Left::alone);
+}
+
+TEST(LoopTokenTest, while_it_is_pinned_nobody_takes_it) {
+  LoopToken token;
+  const Ticket ticket = token.enter(false);
+  ASSERT_TRUE(token.pin());
+  EXPECT_EQ(token.seen(), ticket);
+  EXPECT_FALSE(token.pin());
+  EXPECT_FALSE(token.take(ticket));
+  token.unpin(true);
+  EXPECT_TRUE(token.take(ticket)) << "also where the request was told to stop";
+  EXPECT_EQ(token.leave(ticket), Left::taken);
+}
+
+TEST(LoopTokenTest, an_execution_does_not_end_while_it_is_pinned) {
+  LoopToken token;
+  uint64_t of_request = 0;  // no atomic: the pin is what keeps the two threads apart
+  std::atomic<bool> stops{false};
+  std::thread owner([&] {
+    while (!stops.load()) {
+      ++of_request;
+      static_cast<void>(token.leave(token.enter(false)));
+    }
+  });
+  for (int pins = 0; pins < 10'000;) {
+    if (token.pin()) {
+      const uint64_t seen = of_request;
+      std::this_thread::yield();
+      EXPECT_EQ(of_request, seen);
+      token.unpin(++pins % 2 == 0);
+    }
+  }
+  stops.store(true);
+  owner.join();
+}
+
+class LoopHoldTest : public testing::Test {
+ protected:
+  engine::memory::MemoryEngine engine_;
+  std::unique_ptr<engine::Session> session_ = engine_.create_session({.intent = engine::Intent::write});
+};
+
+TEST_F(LoopHoldTest, a_stop_is_remembered_where_earlier_replies_become_final_meanwhile) {
+  LoopToken token;
+  LoopHold hold(&token, *session_);
+  hold.begin_turn();
+  hold.enter(false);
+  ASSERT_TRUE(token.pin());
+  token.unpin(true);
+  hold.note_settled();
+  EXPECT_TRUE(hold.was_settled());
+  hold.leave();
+  EXPECT_FALSE(hold.is_adrift());
+  hold.enter(false);
+  hold.leave();
+  EXPECT_FALSE(hold.is_adrift());
+}
+
+TEST_F(LoopHoldTest, a_turn_whose_loop_is_taken_is_adrift) {
+  LoopToken token;
+  LoopHold hold(&token, *session_);
+  hold.begin_turn();
+  hold.enter(true);
+  EXPECT_TRUE(token.take(token.seen()));
+  hold.leave();
+  EXPECT_TRUE(hold.is_adrift());
+}
+
+}  // namespace
+}  // namespace rowsocket::server
