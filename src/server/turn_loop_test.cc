@@ -314,6 +314,17 @@ TEST_F(TurnLoopTest, what_many_have_open_counts_once) {
   EXPECT_EQ(loop_->connections().size(), 20u);
 }
 
+TEST_F(TurnLoopTest, what_the_session_can_make_again_goes_before_any_connection_does) {
+  settings_.held_bytes_max = 2 * limits::kept_bytes_min;
+  reconfigure();
+  engine_.keep_of_selections(limits::kept_bytes_min);
+  TestClient client = connect_with_items();
+  EXPECT_GE(selections_->held_bytes(), limits::kept_bytes_min);
+  EXPECT_EQ(ask(client, "P\t1\tshop\titem\t\tid\n"), ok);
+  EXPECT_LT(selections_->held_bytes(), limits::kept_bytes_min);
+  EXPECT_EQ(ask(client, find_pen), pen);
+}
+
 // ---- time-outs
 
 TEST_F(TurnLoopTest, idle_connections_time_out_and_busy_ones_do_not) {
