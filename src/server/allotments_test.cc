@@ -5,14 +5,11 @@
 #include "server/allotments.h"
 
 #include <gmock/gmock.h>
-#include <sys/socket.h>
 
-#include <array>
 #include <memory>
 #include <vector>
 
-#include "net/transport.h"
-#include "wire/handlersocket/handlersocket.h"
+#include "server/test_support.h"
 
 namespace rowsocket::server {
 namespace {
@@ -23,9 +20,8 @@ class AllotmentsTest : public testing::Test {
  protected:
   AllotmentsTest() { limit_to(1); }
   ~AllotmentsTest() override {
-    for (const auto& connection : connections_) {
-      allotments_.close(*connection);
-      allotments_.remove(*connection);
+    while (!connections_.empty()) {
+      remove(*connections_.back());
     }
   }
   void limit_to(uint32_t requests) {
@@ -34,17 +30,15 @@ class AllotmentsTest : public testing::Test {
   }
   /// A connection of the anonymous account.
   ClientConnection& connect() {
-    std::array<int, 2> fds{};
-    EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, fds.data()), 0);
-    const net::Descriptor client(fds[0]);
-    Arrival arrival{std::make_unique<net::PlainTransport>(net::Descriptor(fds[1])), "test", 1,
-                    exec::Access::read, &wire::handlersocket::handlersocket_protocol()};
-    const exec::Account account(exec::Access::read, settings_);
-    auto& connection =
-        *connections_.emplace_back(std::make_unique<ClientConnection>(std::move(arrival), account, 0));
+    ClientConnection& connection = *connections_.emplace_back(make_connection(settings_));
     allotments_.place(connection);
     EXPECT_TRUE(connection.membership.allotment->let_in(connection, 0));
     return connection;
+  }
+  void remove(ClientConnection& connection) {
+    allotments_.close(connection);
+    allotments_.remove(connection);
+    std::erase_if(connections_, [&connection](const auto& one) { return one.get() == &connection; });
   }
   bool asks(ClientConnection& connection) const {
     return connection.membership.allotment->has_place(connection, settings_.account_requests_max);
@@ -83,6 +77,26 @@ TEST_F(AllotmentsTest, who_waits_comes_before_who_asks_when_a_place_is_free) {
   allotments_.end_turn();
   EXPECT_TRUE(allotments_.some_may_go_on());
   EXPECT_THAT(go_on(), ElementsAre(&first));
+}
+
+TEST_F(AllotmentsTest, who_waits_no_more_is_in_no_other_workers_way) {
+  ClientConnection& gone = connect();
+  connect();
+  EXPECT_EQ(load_->take_requests(1, other_worker_), 1U);
+  hold_back(gone);
+  allotments_.end_turn();
+  remove(gone);
+  allotments_.end_turn();
+  load_->give_back_requests(1);
+  EXPECT_EQ(load_->take_requests(1, other_worker_), 1U);
+}
+
+TEST_F(AllotmentsTest, the_last_connection_of_an_account_leaves_nothing_of_it_taken) {
+  ClientConnection& last = connect();
+  EXPECT_TRUE(asks(last));
+  EXPECT_EQ(load_->request_count(), 1U);
+  remove(last);
+  EXPECT_EQ(load_->request_count(), 0U);
 }
 
 }  // namespace
