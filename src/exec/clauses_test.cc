@@ -57,6 +57,10 @@ TEST_F(ClausesTest, starts_with_looks_at_the_last_part) {
   EXPECT_EQ(on_shop(Ask::find(0, {"1"}, KeyOperator::starts_with)), "error bad_operator");
 }
 
+TEST_F(ClausesTest, each_beginning_of_a_list_finds_all_of_its_rows) {
+  EXPECT_EQ(ids(Ask::find(2, {"", ""}, KeyOperator::starts_with).in(0, {"20", "10"}).limit(9)), " 4 3 2 1");
+}
+
 TEST_F(ClausesTest, a_count_moves_no_rows) {
   EXPECT_EQ(on_shop(all_from("2").count()), "= 4");
   EXPECT_EQ(on_shop(all_from("2").limit(2, 3).count()), "= 1");

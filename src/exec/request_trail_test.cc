@@ -165,6 +165,12 @@ TEST_F(RequestTrailTest, failures_end_with_their_error) {
                   "ended 0/0/0 engine", "ended 0/0/0 unknown_id", "ended 0/0/0 syntax"));
 }
 
+TEST_F(RequestTrailTest, what_a_failed_request_has_read_counts) {
+  engine.fail_write(2, Error(ErrorCode::engine, 135));
+  ask(one, Ask::find(0, {"1"}, KeyOperator::at_or_after).limit(2).update({"8"}));
+  EXPECT_THAT(trail.take(), testing::Contains("ended 2/0/0 engine"));
+}
+
 TEST_F(RequestTrailTest, a_commit_that_fails_is_how_its_writes_end) {
   engine.fail_commit(Error(ErrorCode::engine, 135));
   turn(one, {add_stock("1"), read("1")});

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // An insert in which each row is for itself, where the engine can not undo a row alone.
+#include <future>
+
 #include "exec/executor_fixture.h"
 
 namespace rowsocket::exec {
@@ -60,6 +62,51 @@ TEST_F(RowsAloneTest, one_that_loses_its_own_transaction_to_others_fails_alone_t
   engine.lose_transaction_at_write(7);
   EXPECT_EQ(ask(one, insert_three()), "rows/2 1# !121 !149");
   EXPECT_EQ(ids("shop.entry"), "1");
+}
+
+/// The first row can not be undone, so the insert is not to be tried again.
+TEST_F(RowsAloneTest, behind_a_row_whose_commit_failed_the_next_one_waits_in_place_for_its_table) {
+  create_tables(false);
+  engine.fail_commit(Error(ErrorCode::engine, 135));
+  bool is_tried_again = false;
+  engine.on_next_interruption_look([&] { is_tried_again = true; });
+  std::promise<void> first_has_table;
+  std::promise<void> somebody_waits_for_it;
+  engine.on_next_request([&] {
+    first_has_table.set_value();
+    somebody_waits_for_it.get_future().wait();
+  });
+  std::future<std::string> reply =
+      std::async(std::launch::async, [this] { return ask(one, insert_three()); });
+  first_has_table.get_future().wait();
+  engine.set_busy("shop.entry", true);
+  somebody_waits_for_it.set_value();
+  engine.await_patient_wait();
+  engine.set_busy("shop.entry", false);
+  EXPECT_EQ(reply.get(), "rows/2 !135 1# 1#");
+  EXPECT_FALSE(is_tried_again);
+}
+
+/// What such a request did stays, whatever becomes of the rest of its transaction.
+class LastingTest : public RowsAloneTest {
+ protected:
+  LastingTest() { create_tables(false); }
+  static Ask insert_one() { return Ask::insert(10, {"1"}); }
+};
+
+TEST_F(LastingTest, a_request_whose_work_stays_does_not_run_again_when_its_commit_fails) {
+  engine.fail_commit(Error(ErrorCode::engine, 149));  // a deadlock: another try may do better
+  EXPECT_EQ(ask(one, insert_one()), "error engine 149");
+  EXPECT_EQ(ids("shop.entry"), "1");
+  EXPECT_EQ(count(Counter::replays), 0U);
+}
+
+TEST_F(LastingTest, a_request_whose_work_stays_leaves_no_lost_transaction_to_those_behind_it) {
+  engine.lose_transaction_at_write(2);  // in its trigger
+  EXPECT_THAT(turn(one, {insert_one(), add_stock()}), ElementsAre("error engine 149", "= 1"));
+  EXPECT_EQ(ids("shop.entry"), "1");
+  EXPECT_EQ(count(Counter::replays), 0U);
+  EXPECT_EQ(count(Counter::commit_failures), 0U);
 }
 
 TEST_F(RowsAloneTest, in_a_group_such_a_row_fails_the_group) {

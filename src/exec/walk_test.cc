@@ -215,6 +215,16 @@ TEST_F(WalkTest, a_row_found_twice_is_changed_only_while_its_filters_take_it) {
   EXPECT_EQ(stock("1"), "0");
 }
 
+TEST_F(WalkTest, a_row_that_its_filters_take_no_more_is_none_of_those_found) {
+  EXPECT_EQ(on_shop(Ask::find(3, {""})
+                        .in(0, {"5", "5"})
+                        .limit(9)
+                        .skip_unless(0, Comparison::greater_or_equal, "5")
+                        .subtract({"5"})
+                        .in_full()),
+            "= 1 1 1");
+}
+
 TEST_F(WalkTest, an_error_in_a_later_row_undoes_the_earlier_ones) {
   engine.fail_write(3, Error(ErrorCode::engine, 151));
   EXPECT_EQ(on_shop(Ask::find(0, {"1"}, KeyOperator::at_or_after).limit(9).update({"1"}).rows_before()),

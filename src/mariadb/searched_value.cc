@@ -105,7 +105,11 @@ Fit store_nearest_year(Field* field, const Value& value) {
   }
   const double wanted = number_in(value).value;
   const double nearest = wanted < first_year ? 0 : std::min<double>(std::trunc(wanted), last_year);
-  field->store(static_cast<longlong>(nearest), false);
+  if (nearest == 0) {
+    field->store(STRING_WITH_LEN("0000"), &my_charset_utf8mb4_general_ci);  // a YEAR(2) takes 0 for 2000
+  } else {
+    field->store(static_cast<longlong>(nearest), false);
+  }
   return sql_values::side_of(wanted < nearest ? -1 : wanted > nearest ? 1 : 0);
 }
 

@@ -162,6 +162,19 @@ TEST_F(AccountRequests, a_limit_that_comes_down_holds_from_the_next_turn) {
   EXPECT_EQ(ask(client, repeat(find_pen, 5)), repeat(pen, 3));
 }
 
+TEST_F(AccountRequests, who_is_held_back_and_does_not_read_its_replies_times_out) {
+  settings_.idle_timeout_s = 60;
+  TestClient client = connect_with_items();
+  limit_to(1);
+  client.send(repeat(find_big, 2));
+  turn();
+  EXPECT_EQ(loop_->connections().all()[0]->state, ClientConnection::State::held_back);
+  pass_ms(59'000);
+  EXPECT_EQ(loop_->connections().size(), 1U);
+  pass_ms(1'000);
+  EXPECT_EQ(loop_->connections().size(), 0U);
+}
+
 TEST_F(AccountRequests, a_thousand_clients_are_all_served) {
   limit_to(7);
   std::vector<TestClient> clients;
@@ -365,6 +378,15 @@ TEST_F(AccountLimits, a_connection_too_many_is_refused_when_it_logs_in) {
   first.close();
   EXPECT_TRUE(eventually([&] { return third.ask("A\t2\tapp\tright\n") == ok; }));
   EXPECT_EQ(second.ask(open_items), ok);
+}
+
+TEST_F(AccountLimits, what_is_asked_behind_a_login_is_the_accounts) {
+  config_.settings.account_requests_max = 1;
+  start();
+  TestClient client = writer();
+  client.send(std::string("A\t2\tapp\tright\n").append(open_items).append(repeat(find_pen, 5)));
+  EXPECT_EQ(client.lines(7), repeat(ok, 2) + repeat(pen, 5));
+  EXPECT_EQ(server_.counter(Counter::requests_held_back), 5U);
 }
 
 TEST_F(AccountLimits, who_becomes_somebody_else_gives_back_its_place) {

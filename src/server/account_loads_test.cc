@@ -2,6 +2,7 @@
 #include "server/account_loads.h"
 
 #include <gtest/gtest.h>
+#include <poll.h>
 
 #include <atomic>
 #include <thread>
@@ -56,6 +57,19 @@ TEST_F(AccountLoadTest, who_waits_comes_before_who_comes_later) {
   load_->give_back_requests(1);
   EXPECT_EQ(load_->take_requests(1, first_), 0u);
   EXPECT_EQ(load_->take_requests(1, second_), 1u);
+}
+
+TEST_F(AccountLoadTest, as_many_are_woken_as_may_go_on) {
+  Inbox third;
+  EXPECT_EQ(load_->take_requests(2, first_), 1u);
+  EXPECT_EQ(load_->take_requests(2, first_), 1u);
+  EXPECT_EQ(load_->take_requests(2, second_), 0u);
+  EXPECT_EQ(load_->take_requests(2, third), 0u);
+  load_->give_back_requests(2);
+  for (Inbox* const worker : {&second_, &third}) {
+    pollfd woken{worker->wakeup().fd(), POLLIN, 0};
+    EXPECT_EQ(::poll(&woken, 1, 0), 1);
+  }
 }
 
 TEST_F(AccountLoadTest, who_does_not_want_any_more_keeps_nobody_waiting) {

@@ -44,6 +44,22 @@ TEST_F(HoldersTest, who_holds_most_may_change) {
   EXPECT_EQ(largest(), 1);
 }
 
+/// Where one went below 90, the last one of the heap comes to stand: 300, until others stand behind it.
+TEST_F(HoldersTest, the_last_one_may_come_to_stand_below_one_that_holds_less) {
+  constexpr std::array bytes = {1000, 100, 900, 90, 80, 800, 700, 50, 40, 30, 20, 600, 500, 400, 300};
+  for (size_t number = 0; number < bytes.size(); ++number) {
+    holders_.rank(all_[number], bytes[number]);
+  }
+  holders_.rank(all_[7], 0);
+  for (size_t number = bytes.size(); number < 2 * bytes.size(); ++number) {
+    holders_.rank(all_[number], 1);
+  }
+  for (const int64_t next : {0, 2, 5, 6, 11, 12, 13, 14, 1}) {
+    EXPECT_EQ(largest(), next);
+    holders_.rank(all_[static_cast<size_t>(next)], 0);
+  }
+}
+
 TEST_F(HoldersTest, whatever_changes_the_largest_is_found) {
   std::mt19937 numbers(1);  // NOLINT(*-random-generator-seed,cert-msc32-c,cert-msc51-cpp): the same each time
   for (int change = 0; change < 20'000; ++change) {

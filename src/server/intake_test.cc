@@ -41,6 +41,11 @@ class IntakeTest : public TurnLoopTest {
     turn();
     return count(Counter::bytes_received) - before;
   }
+  /// Those who wait in line are not listened to.
+  [[nodiscard]] size_t heard() {
+    inbox_.wakeup().drain();
+    return poller_.wait(0).size();
+  }
   [[nodiscard]] size_t input_bytes(size_t connection) const {
     return loop_->connections().all()[connection]->stream.input().size();
   }
@@ -109,6 +114,13 @@ TEST_F(IntakeTest, a_turn_receives_of_large_senders_no_more_than_it_may) {
   EXPECT_LE(turn_receives(), limits::large_bytes_per_turn + piece_bytes);
 }
 
+TEST_F(IntakeTest, who_waits_in_line_wakes_nobody) {
+  connect_large_senders(5);
+  all_send_a_piece();
+  turn();
+  EXPECT_LE(heard(), 1U) << "the one that was received of";
+}
+
 TEST_F(IntakeTest, a_large_sender_that_goes_is_forgotten) {
   connect_large_senders(4);
   all_send_a_piece();
@@ -131,6 +143,11 @@ TEST_F(IntakeTest, a_large_sender_that_is_closed_while_it_waits_is_forgotten) {
   settings_.held_bytes_max = limits::held_bytes_default;
   reconfigure();
   EXPECT_EQ(ask(reader, find_pen, 3), pen);
+  senders_.clear();
+  connect_large_senders(4);
+  all_send_a_piece();
+  turn();
+  EXPECT_LE(heard(), 1U) << "nor of those who came then";
 }
 
 // ---- those whose requests take long

@@ -82,7 +82,9 @@ TEST_F(WishTest, where_no_more_pages_are_read_it_is_not_tried_again_for_ever_lon
     widen();
     EXPECT_EQ(try_with(limits::spread_waits_per_s), Spread::Wish::narrow);
     spread_.set(2, now_ms_);
-    EXPECT_EQ(look_after(pause_ms - limits::spread_look_ms), Spread::Wish::stay);
+    const uint32_t last_looks_ms = (limits::spread_cold_looks + 1) * limits::spread_look_ms;
+    EXPECT_EQ(look_after(pause_ms - last_looks_ms), Spread::Wish::stay);
+    EXPECT_EQ(look_often(limits::spread_cold_looks, limits::spread_waits_per_s), Spread::Wish::stay);
     EXPECT_EQ(look_after(limits::spread_look_ms), Spread::Wish::stay);
     pause_ms *= 2;
   }
@@ -318,6 +320,20 @@ TEST_F(MovesTest, one_that_does_not_read_its_replies_stays) {
   second.send(repeat(find_big, 4));
   turn(4);
   spread_over(2);
+  EXPECT_EQ(shares(), Shares(2, 0));
+}
+
+TEST_F(MovesTest, one_that_is_on_its_way_when_the_spread_becomes_narrow_comes_back) {
+  TestClient one = connect_with_items();
+  TestClient other = connect_with_items();
+  turn_both();
+  spread_.set(2, clock_.now_ms());
+  turn();
+  EXPECT_EQ(loop_->connections().size(), 1U);
+  spread_.set(1, clock_.now_ms());
+  turn_other();
+  turn_both();
+  turn_both();
   EXPECT_EQ(shares(), Shares(2, 0));
 }
 

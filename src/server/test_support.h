@@ -24,6 +24,8 @@
 #include "engine/memory/memory_engine.h"
 #include "net/address.h"
 #include "net/descriptor.h"
+#include "server/client_connection.h"
+#include "wire/handlersocket/handlersocket.h"
 
 namespace rowsocket::server {
 
@@ -172,6 +174,17 @@ inline std::string repeat(std::string_view text, size_t times) {
     repeated += text;
   }
   return repeated;
+}
+
+/// A connection whose client is gone.
+inline std::unique_ptr<ClientConnection> make_connection(const Settings& settings) {
+  std::array<int, 2> fds{};
+  EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, fds.data()), 0);
+  const net::Descriptor client(fds[0]);
+  Arrival arrival{std::make_unique<net::PlainTransport>(net::Descriptor(fds[1])), "test", 1,
+                  exec::Access::read, &wire::handlersocket::handlersocket_protocol()};
+  return std::make_unique<ClientConnection>(std::move(arrival), exec::Account(exec::Access::read, settings),
+                                            0);
 }
 
 }  // namespace rowsocket::server

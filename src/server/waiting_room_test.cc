@@ -10,6 +10,35 @@ namespace {
 
 constexpr uint64_t timeout_ms = 3000;
 
+struct Somebody final : engine::Identity {
+  explicit Somebody(uint64_t account) : account(account) {}
+  [[nodiscard]] uint64_t number() const override { return account; }
+  [[nodiscard]] std::string account_name() const override { return std::to_string(account); }
+
+  const uint64_t account;
+};
+
+TEST(WaitingRoom, has_so_many_places_and_so_many_of_each_account) {
+  WaitingRoom room;
+  std::deque<std::unique_ptr<ClientConnection>> guests;
+  const auto takes_one_of = [&](uint64_t account) {
+    ClientConnection& guest = *guests.emplace_back(make_connection({}));
+    Authenticate login;
+    login.method = Authenticate::Method::account;
+    guest.client.account.set_outcome(std::make_shared<Somebody>(account));
+    EXPECT_TRUE(guest.client.account.authenticate(login, {}).ok());
+    return room.offer(guest);
+  };
+  for (uint32_t count = 0; count < limits::waiting_room_places_of_account; ++count) {
+    EXPECT_TRUE(takes_one_of(engine::first_account));
+  }
+  EXPECT_FALSE(takes_one_of(engine::first_account));
+  for (uint32_t count = limits::waiting_room_places_of_account; count < limits::waiting_room_places; ++count) {
+    EXPECT_TRUE(takes_one_of(engine::first_account + 1));
+  }
+  EXPECT_FALSE(takes_one_of(engine::first_account + 2));
+}
+
 class OffersTest : public TurnLoopTest {
  protected:
   OffersTest() {

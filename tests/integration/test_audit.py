@@ -215,6 +215,17 @@ def test_errors_have_the_numbers_of_sql(audited_server: RespServer) -> None:
     assert [number for _, number in log_text] == ["0", "1062", "1142", "1142"]
 
 
+def test_an_error_that_a_trigger_makes_up_is_told_with_its_number(audited_server: RespServer) -> None:
+    audited_server.sql("CREATE TABLE d.refusing (id INT PRIMARY KEY)")
+    signal = "SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1205, MESSAGE_TEXT = 'not now'"
+    audited_server.sql(f"CREATE TRIGGER d.refuses BEFORE INSERT ON d.refusing FOR EACH ROW {signal}")
+    with account(audited_server, "app@localhost", grants=["INSERT ON d.*", "SELECT ON d.*"]):
+        log = audit_log(audited_server)
+        with client(audited_server, "app") as wire:
+            wire.ask_all(b"P\t1\td\trefusing\t\tid", b"1\t+\t1\t1")
+        assert [number for _, number in queries(of_user(log, "app"))] == ["0", "1205"]
+
+
 def test_all_protocols_are_told(audited_server: RespServer) -> None:
     log = audit_log(audited_server)
     with audited_server.memcached() as cache, audited_server.resp() as redis:

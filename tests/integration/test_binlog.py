@@ -160,6 +160,23 @@ def test_no_request_fails_since_others_have_filled_the_cache_of_the_binlog(
     assert_binlog_equals_tables(server, ["app"])
 
 
+def test_nor_does_the_last_request_of_a_turn_for_the_rows_of_another_table(start: Start) -> None:
+    """They are written to the cache before its own. In one of these turns there is no room for the last of
+    them."""
+    small = {"max-binlog-cache-size": 4096, "binlog-cache-size": 4096, "binlog-row-event-max-size": 1024}
+    server = start(RowSocketServer, small)
+    server.sql("CREATE DATABASE app")
+    for name in ("t", "u"):
+        server.sql(f"CREATE TABLE app.{name} (id INT PRIMARY KEY, v LONGTEXT)")
+    with server.raw("write") as wire:
+        assert wire.ask_all(b"P\t1\tapp\tt\t\tid,v", b"P\t2\tapp\tu\t\tid") == [b"0\t1"] * 2
+        for count in range(11, 16):
+            rows = [b"1\t+\t2\t%d\t" % (100 * count + number) + b"x" * 900 for number in range(count)]
+            assert wire.ask_all(*rows, b"2\t+\t1\t%d" % count) == [b"0\t1"] * (count + 1)
+    assert server.counter("replays") > 0
+    assert_binlog_equals_tables(server, ["app"])
+
+
 @pytest.mark.parametrize("kind", ["", "WITH SYSTEM VERSIONING"], ids=["a table", "a table with a history"])
 def test_a_request_that_the_cache_of_the_binlog_can_not_hold_fails_alone(start: Start, kind: str) -> None:
     server = start(RowSocketServer, FULL_CACHE)

@@ -136,6 +136,49 @@ def test_bits_that_a_column_lacks_stand_behind_all_of_its_values(make_twins: Mak
         assert sorted(index.find(b"\x0f", op, limit=None)) == sorted(found), op
 
 
+@pytest.mark.parametrize("type", ["YEAR", "YEAR(2)"])
+def test_years_are_in_their_order_however_many_digits_are_shown(make_twins: MakeTwins, type: str) -> None:
+    """SQL takes a YEAR(2) for what it shows without the index, and for its year with it."""
+    twins = make_twins(f"id INT PRIMARY KEY, v {type}, KEY k (v)")
+    years = ["0000", "1969", "1970", "1999", "2000", "2069"]
+    for id, year in enumerate(years):
+        twins.sql("INSERT INTO t VALUES (%s, %s)", id, year)
+    by_key, by_filter = twins.index("id", "k"), twins.index("id", "PRIMARY", "v")
+
+    def found(op: Operator, key: str) -> list[str]:
+        rows = by_key.find(key, op, limit=None)
+        filtered = by_filter.find(0, ">=", limit=None, filters=[rowsocket.Filter("v", op, key)])
+        assert sorted(rows) == filtered, (op, key)
+        return [years[int(id or b"")] for (id,) in sorted(rows)]
+
+    for year in years:
+        assert found("=", year) == [year]
+        assert found("<", year) == [one for one in years if one < year]
+    assert [found("=", shown) for shown in ("0", "69", "70")] == [["2000"], ["2069"], ["1970"]]
+    for key in ("100", "1800", "1900"):
+        assert (found("=", key), found("<", key), found(">=", key)) == ([], years[:1], years[1:])
+    assert (found("<", "-1"), found(">", "-1")) == ([], years)
+    assert (found(">", "2156"), found("<=", "9999")) == ([], years)
+    assert found("=", "no year") == ["0000"]
+
+
+def test_bits_are_numbers_whose_leading_zeros_may_be_left_out(make_twins: MakeTwins) -> None:
+    twins = make_twins("id INT PRIMARY KEY, a INT, v BIT(11), KEY k (a, v)")
+    numbers = [0, 5, 53, 255, 256, 2047]
+    for number in numbers:
+        twins.sql("INSERT INTO t VALUES (%s, 1, %s)", number, number)
+    twins.sql("INSERT INTO t VALUES (-1, 1, NULL)")
+    index = twins.index("id,v", "k")
+    for number in numbers:
+        shown = number.to_bytes(2, "big")
+        for key in (shown, shown.lstrip(b"\0"), b"\0" * 9 + shown):
+            assert index.find([1, key]) == [(b"%d" % number, shown)], key
+            behind = [number.to_bytes(2, "big") for number in numbers if number.to_bytes(2, "big") > shown]
+            assert [row[1] for row in index.find([1, key], ">", limit=None)] == behind
+    assert index.find([1, b"5"]) == [(b"53", b"\0005")], "no digits, but the byte"
+    assert index.find([1, None]) == [(b"-1", None)]
+
+
 def test_a_shorter_binary_value_goes_on_with_zeros(make_twins: MakeTwins) -> None:
     twins = make_twins("id INT PRIMARY KEY, v BINARY(4), KEY k (v)")
     twins.sql("INSERT INTO t VALUES (1, 'ab'), (2, 'abc'), (3, 'b')")

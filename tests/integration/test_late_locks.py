@@ -88,6 +88,7 @@ def test_rows_for_themselves_wait_for_a_table_that_a_trigger_can_not_take_back(
 def test_a_change_that_no_rollback_takes_back_waits_for_who_blocks_commits(
     server: RowSocketServer, database: Database, raw: OpenRaw
 ) -> None:
+    """It is not there before its row events can be in the binlog, too."""
     database.sql("CREATE TABLE t (id INT PRIMARY KEY) ENGINE=Aria")
     wire = opened(raw, database)
     with database.session() as sql:
@@ -95,5 +96,6 @@ def test_a_change_that_no_rollback_takes_back_waits_for_who_blocks_commits(
             sql.execute(f"BACKUP STAGE {stage}")
         wire.send(b"1\t+\t1\t5\n")
         wait_for_state(server, "Waiting for backup lock", of_worker=True)
+        assert database.sql("SET STATEMENT lock_wait_timeout = 2 FOR SELECT * FROM t") == []
         sql.execute("BACKUP STAGE END")
     assert wire.line() == b"0\t1"

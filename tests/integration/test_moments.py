@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import pytest
 
 from support.gate import LaterReplies, gate, open_ids, wait_at_gate, with_gated_table
-from support.mariadb import Database, RowSocketServer
+from support.mariadb import Database, RowSocketServer, Start
 from support.raw import RawConnection
 
 OpenRaw = Callable[[str], RawConnection]
@@ -18,8 +18,11 @@ PASS_THE_GATE = b"2\t+\t1\t1\n"
 
 
 @pytest.fixture
-def gated(database: Database) -> Database:
-    """Row 1 of `t` with n = 10, a table `u` with one row, and the table with the gate."""
+def gated(start: Start) -> Database:
+    """Row 1 of `t` with n = 10, a table `u` with one row, and the table with the gate. One session serves all
+    writers, also behind the gate."""
+    server = start(RowSocketServer, {"loose-rowsocket-threads-write": 1, "loose-rowsocket-threads-max": 0})
+    database = Database(server, "app")
     with_gated_table(database)
     database.sql("INSERT INTO t VALUES (1, 10)")
     database.sql("CREATE TABLE u (id INT PRIMARY KEY, n INT)")
@@ -27,21 +30,51 @@ def gated(database: Database) -> Database:
     return database
 
 
-def test_a_find_of_a_table_that_is_younger_than_the_snapshot_sees_it_in_a_new_one(
-    server: RowSocketServer, gated: Database, raw: OpenRaw
-) -> None:
-    wire = raw("write")
-    open_ids(wire, gated, (1, "t", "n"), (2, "gated", "id"), (3, "u", "n"))
+@pytest.fixture
+def gated_wire(gated: Database) -> Iterator[RawConnection]:
+    """1 = `t (n)`, 2 = `gated (id)`, 3 = `u (n)`."""
+    assert isinstance(gated.server, RowSocketServer)
+    with gated.server.raw("write") as wire:
+        open_ids(wire, gated, (1, "t", "n"), (2, "gated", "id"), (3, "u", "n"))
+        yield wire
+
+
+def replays(database: Database) -> int:
+    return int(database.server.status("Rowsocket_replays")["Rowsocket_replays"])
+
+
+def test_a_find_compares_with_the_time_of_its_own(gated: Database, gated_wire: RawConnection) -> None:
+    """Not with that of the finds before it in the turn, nor of the change between."""
+    gated.sql("CREATE TABLE v (id INT PRIMARY KEY, ends DATETIME(6))")
+    gated.sql("INSERT INTO v VALUES (1, NOW() + INTERVAL 1 DAY)")
+    assert gated_wire.tokens("P", 4, gated.name, "v", "", "id", "ends") == [b"0", b"1"]
+    find_what_goes_on = b"4\t=\t1\t1\t1\t0\tF\t>\t0\t\x01t\n"
     with gate(gated):
-        wire.send(FIND + PASS_THE_GATE + b"3\t=\t1\t1\n3\t=\t1\t1\t1\t0\tU\t2\n")
-        replies = LaterReplies(wire, 4)
-        wait_at_gate(server)
+        gated_wire.send(find_what_goes_on + PASS_THE_GATE + find_what_goes_on)
+        replies = LaterReplies(gated_wire, 3)
+        wait_at_gate(gated.server)
+        gated.sql("UPDATE v SET ends = NOW(6)")
+    assert replies.lines() == [b"0\t1\t1", b"0\t1", b"0\t1"]
+
+
+@pytest.mark.parametrize("begin, end", [(b"", b""), (b"G\n", b"E\n")], ids=["requests", "group"])
+def test_a_find_of_a_table_that_is_younger_than_the_snapshot_sees_it_in_a_new_one(
+    gated: Database, gated_wire: RawConnection, begin: bytes, end: bytes
+) -> None:
+    """The finds of a group share a snapshot, so all of it runs again."""
+    wire = gated_wire
+    with gate(gated):
+        wire.send(begin + FIND + PASS_THE_GATE + b"3\t=\t1\t1\n3\t=\t1\t1\t1\t0\tU\t2\n" + end)
+        replies = LaterReplies(wire, 6 if begin else 4)
+        wait_at_gate(gated.server)
         gated.sql("ALTER TABLE u ADD COLUMN x INT, ALGORITHM=COPY")
-    assert replies.lines() == [b"0\t1\t10", b"0\t1", b"0\t1\t1", b"0\t1\t1"]
+    expected = [b"0\t1\t10", b"0\t1", b"0\t1\t1", b"0\t1\t1"]
+    assert replies.lines() == ([b"0\t1", *expected, b"0\t1"] if begin else expected)
+    assert replays(gated) == (1 if begin else 0)
     for number in range(3, 6):  # it was that transaction's trouble alone
-        replays_before = server.counter("replays")
+        replays_before = replays(gated)
         assert wire.ask(b"3\t=\t1\t1\t1\t0\tU\t%d" % number) == b"0\t1\t1"
-        assert server.counter("replays") == replays_before
+        assert replays(gated) == replays_before
     assert gated.sql("SELECT n FROM u") == [(5,)]
     assert gated.sql("SELECT COUNT(*) FROM gated") == [(1,)]
 

@@ -7,20 +7,26 @@ import contextlib
 import threading
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
+from support.gate import gate, wait_at_gate
 from support.locks import wait_for_a_row_lock_wait
 from support.mariadb import Database, RowSocketServer, Start
 from support.raw import RawConnection
 
-ONE_WORKER = {"rowsocket-threads-write": 1, "rowsocket-threads-max": 16}
+ONE_WORKER = {"rowsocket-threads-write": 1, "rowsocket-threads-max": 32}
 INCREMENT = b"0\t=\t1\t1\t1\t0\t+\t1\n"
 GROUP = b"G\n1\t+\t2\t7\t7\n" + INCREMENT + b"E\n"
 """Changes `b` first, and then the row of `a`."""
 GROUP_DONE = [b"0\t1", b"0\t1", b"0\t1\t1", b"0\t1"]
 DDL_WAITS_S = 20
 """The statements of SQL wait for so long: a fraction of the default of innodb_lock_wait_timeout."""
+
+WAITING_FOR_METADATA = (
+    "SELECT COUNT(*) FROM information_schema.processlist WHERE state LIKE 'Waiting for table metadata%'"
+)
 
 
 @pytest.fixture
@@ -89,6 +95,41 @@ def test_who_waits_for_a_row_is_in_nobodys_way(
     assert database.sql("SELECT n FROM a") == [(1,)]
 
 
+def test_who_waits_for_no_row_is_not_interrupted_where_others_give_way(
+    server: RowSocketServer, database: Database
+) -> None:
+    """The first request has had its row, and its trigger waits at the gate. The second one waits for that
+    row. Each is in the way of an ALTER."""
+    database.sql("CREATE SEQUENCE runs")
+    database.sql("CREATE TABLE g (id INT PRIMARY KEY, run INT)")
+    database.sql(
+        "CREATE TRIGGER at_gate BEFORE INSERT ON g FOR EACH ROW BEGIN UPDATE a SET n = n + 1 WHERE id = 1;"
+        " SET NEW.run = NEXTVAL(runs) + 0 * (GET_LOCK('gate', 20) + RELEASE_LOCK('gate')); END"
+    )
+    with contextlib.ExitStack() as stack:
+        first, second = (stack.enter_context(client(server)) for _ in range(2))
+        holder, altering, other = (stack.enter_context(database.session()) for _ in range(3))
+        threads = stack.enter_context(ThreadPoolExecutor(1))
+        assert first.ask(b"P\t2\td\tg\t\tid") == b"0\t1"
+        with gate(database):
+            holder.execute("BEGIN")
+            holder.execute("SELECT * FROM a WHERE id = 1 FOR UPDATE")
+            first.send(b"2\t+\t1\t1\n")
+            wait_for_a_row_lock_wait(server)
+            holder.execute("COMMIT")
+            wait_at_gate(server)
+            altered = threads.submit(altering.execute, "ALTER TABLE g ADD COLUMN more INT")
+            server.wait_until("ALTER waits", lambda: server.value(WAITING_FOR_METADATA) == 1)
+            second.send(GROUP)
+            wait_for_a_row_lock_wait(server)
+            other.execute("SET lock_wait_timeout = %s", (DDL_WAITS_S,))
+            other.execute("ALTER TABLE b ADD COLUMN more INT")
+        assert first.line() == b"0\t1"
+        assert second.lines(4) == GROUP_DONE
+        altered.result(20)
+    assert database.sql("SELECT run FROM g") == [(1,)]
+
+
 def test_who_waits_for_a_table_is_in_nobodys_way(server: RowSocketServer, database: Database) -> None:
     with client(server) as connection:
         with database.session() as holder, database.session() as other:
@@ -106,17 +147,14 @@ def test_the_victim_of_a_metadata_deadlock_is_tried_again(
 ) -> None:
     """RENAME has `a` first and waits for `b`, which the group has, and the group waits for `a`."""
     renames = "RENAME TABLE a TO a2, b TO b2, a2 TO a, b2 TO b"
-    state = (
-        "SELECT COUNT(*) FROM information_schema.processlist WHERE state LIKE 'Waiting for table metadata%'"
-    )
     with client(server) as connection:
         with database.session() as holder, database.session() as renaming:
             holder.execute("LOCK TABLES a WRITE")
             connection.send(GROUP)
-            server.wait_until("the group waits", lambda: server.value(state) == 1)
+            server.wait_until("the group waits", lambda: server.value(WAITING_FOR_METADATA) == 1)
             thread = threading.Thread(target=renaming.execute, args=(renames,))
             thread.start()
-            server.wait_until("RENAME waits, too", lambda: server.value(state) == 2)
+            server.wait_until("RENAME waits, too", lambda: server.value(WAITING_FOR_METADATA) == 2)
             holder.execute("UNLOCK TABLES")
             thread.join()
         assert connection.lines(4) == GROUP_DONE

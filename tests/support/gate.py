@@ -8,7 +8,7 @@ import contextlib
 import threading
 from collections.abc import Iterator
 
-from support.mariadb import Database, RowSocketServer
+from support.mariadb import Database, MariaDB
 from support.raw import RawConnection
 
 
@@ -27,7 +27,7 @@ def gate(database: Database) -> Iterator[None]:
         session.execute("SELECT RELEASE_LOCK('gate')")
 
 
-def wait_at_gate(server: RowSocketServer) -> None:
+def wait_at_gate(server: MariaDB) -> None:
     """Wait until a trigger waits at the gate."""
     query = "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'User lock'"
     server.wait_until("waits at the gate", lambda: server.value(query) > 0)

@@ -10,6 +10,7 @@
 
 #include "engine/memory/operation.h"
 #include "engine/memory/table.h"
+#include "engine/opened_selections.h"
 
 namespace rowsocket::engine::memory {
 
@@ -29,6 +30,8 @@ class MemoryBinding {
   /// Its first columns are the key, which no change alters.
   [[nodiscard]] bool keeps_key() const { return keeps_key_; }
   [[nodiscard]] bool column_types(ColumnTypes& types, size_t bytes_max) const;
+
+  KeptBytes::Part kept;  ///< how much memory it is said to take
 
  private:
   std::shared_ptr<Table> table_;

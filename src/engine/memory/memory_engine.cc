@@ -283,6 +283,10 @@ void MemoryEngine::admit_by(std::function<Admittance()> admit) {
   state_->admit = std::move(admit);
 }
 
+void MemoryEngine::keep_of_selections(size_t bytes_each) {
+  state_->kept_bytes_per_selection.store(bytes_each);
+}
+
 void MemoryEngine::lie_on_disk(bool is_on_disk) {
   const MutexLock lock(state_->mutex);
   state_->is_on_disk = is_on_disk;

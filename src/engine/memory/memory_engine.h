@@ -139,6 +139,8 @@ class MemoryEngine final : public Engine {
   void admit_by(std::function<Admittance()> admit);
   /// Every request says that it is about to wait for the disk.
   void lie_on_disk(bool is_on_disk);
+  /// What a session keeps of each selection that it meets from now on, beside its description.
+  void keep_of_selections(size_t bytes_each);
   /// Transactions say that they are long, from their first change on.
   void make_transactions_long();
   /// A request, or group, that fails behind a change of its own can not be undone alone.

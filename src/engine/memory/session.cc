@@ -53,7 +53,13 @@ Begin MemorySession::open_selection(const SelectionDescription& description,
 /// Not resolved where the session has not met the selection before.
 MemoryBinding& MemorySession::binding_of(const Selection& selection) {
   MemoryBinding* const known = bindings_.find(selection);
-  return known != nullptr ? *known : bindings_.add(selection);
+  if (known != nullptr) {
+    return *known;
+  }
+  MemoryBinding& added = bindings_.add(selection);
+  added.kept.count_in(kept_bytes_);
+  added.kept.set(state_.kept_bytes_per_selection.load());
+  return added;
 }
 
 /// Why a request can not begin, as far as that does not depend on other sessions.

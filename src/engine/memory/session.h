@@ -52,6 +52,8 @@ class MemorySession final : public Session {
   void yield_tables() override;
   void release_tables() override;
   [[nodiscard]] bool holds_tables() const override;
+  [[nodiscard]] size_t kept_bytes() const override { return kept_bytes_.total(); }
+  void forget_selections() override { bindings_.forget_others(nullptr); }
   [[nodiscard]] uint64_t lock_wait_timeout_ms() const override;
   void stop_request() override;
   [[nodiscard]] Interruption interruption() const override;
@@ -136,6 +138,7 @@ class MemorySession final : public Session {
   State& state_;
   const SessionOptions options_;
   const std::shared_ptr<OpenedSelections> selections_;
+  KeptBytes kept_bytes_{*selections_};  ///< outlives what is counted
   SlotTable<MemoryBinding> bindings_;
   MemoryCursor cursor_;
   std::vector<Undo> undo_ ROWSOCKET_GUARDED_BY(state_.mutex);

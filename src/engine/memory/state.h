@@ -3,6 +3,7 @@
 // What the sessions of one memory engine share: tables, the big lock, and the armed faults.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <map>
@@ -74,6 +75,7 @@ struct State {
   std::function<void()> on_next_request ROWSOCKET_GUARDED_BY(mutex);
   std::function<Admittance()> admit ROWSOCKET_GUARDED_BY(mutex);
   bool is_next_announced ROWSOCKET_GUARDED_BY(mutex) = false;
+  std::atomic<size_t> kept_bytes_per_selection{0};
   bool is_on_disk ROWSOCKET_GUARDED_BY(mutex) = false;
   bool transactions_are_long ROWSOCKET_GUARDED_BY(mutex) = false;
   bool failures_lose_transaction ROWSOCKET_GUARDED_BY(mutex) = false;

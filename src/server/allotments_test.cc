@@ -1,0 +1,103 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// The places of an account's requests in one worker, where another worker gives some back at any moment.
+// What clients see of them is in account_limits_test.cc.
+#include "server/allotments.h"
+
+#include <gmock/gmock.h>
+
+#include <memory>
+#include <vector>
+
+#include "server/test_support.h"
+
+namespace rowsocket::server {
+namespace {
+
+using testing::ElementsAre;
+
+class AllotmentsTest : public testing::Test {
+ protected:
+  AllotmentsTest() { limit_to(1); }
+  ~AllotmentsTest() override {
+    while (!connections_.empty()) {
+      remove(*connections_.back());
+    }
+  }
+  void limit_to(uint32_t requests) {
+    settings_.account_requests_max = requests;
+    static_cast<void>(allotments_.use_settings(settings_));
+  }
+  /// A connection of the anonymous account.
+  ClientConnection& connect() {
+    ClientConnection& connection = *connections_.emplace_back(make_connection(settings_));
+    allotments_.place(connection);
+    EXPECT_TRUE(connection.membership.allotment->let_in(connection, 0));
+    return connection;
+  }
+  void remove(ClientConnection& connection) {
+    allotments_.close(connection);
+    allotments_.remove(connection);
+    std::erase_if(connections_, [&connection](const auto& one) { return one.get() == &connection; });
+  }
+  bool asks(ClientConnection& connection) const {
+    return connection.membership.allotment->has_place(connection, settings_.account_requests_max);
+  }
+  /// It has asked, and there was no place.
+  void hold_back(ClientConnection& connection) {
+    EXPECT_FALSE(asks(connection));
+    connection.state = ClientConnection::State::held_back;
+    allotments_.end_turn_of(connection);
+    allotments_.hold_back(connection);
+  }
+  std::vector<ClientConnection*> go_on() {
+    std::vector<ClientConnection*> found;
+    allotments_.take_waiting([&found](ClientConnection& connection) { found.push_back(&connection); });
+    return found;
+  }
+
+  Settings settings_;
+  Counters counters_;
+  AccountLoads loads_;
+  Inbox inbox_;
+  Inbox other_worker_;
+  std::shared_ptr<AccountLoad> load_ = loads_.of("");
+  Allotments allotments_{loads_, inbox_, counters_};
+  std::vector<std::unique_ptr<ClientConnection>> connections_;
+};
+
+TEST_F(AllotmentsTest, who_waits_comes_before_who_asks_when_a_place_is_free) {
+  ClientConnection& first = connect();
+  ClientConnection& later = connect();
+  EXPECT_EQ(load_->take_requests(1, other_worker_), 1U);
+  hold_back(first);
+  allotments_.end_turn();
+  load_->give_back_requests(1);  // in the middle of a turn
+  hold_back(later);
+  allotments_.end_turn();
+  EXPECT_TRUE(allotments_.some_may_go_on());
+  EXPECT_THAT(go_on(), ElementsAre(&first));
+}
+
+TEST_F(AllotmentsTest, who_waits_no_more_is_in_no_other_workers_way) {
+  ClientConnection& gone = connect();
+  connect();
+  EXPECT_EQ(load_->take_requests(1, other_worker_), 1U);
+  hold_back(gone);
+  allotments_.end_turn();
+  remove(gone);
+  allotments_.end_turn();
+  load_->give_back_requests(1);
+  EXPECT_EQ(load_->take_requests(1, other_worker_), 1U);
+}
+
+TEST_F(AllotmentsTest, the_last_connection_of_an_account_leaves_nothing_of_it_taken) {
+  ClientConnection& last = connect();
+  EXPECT_TRUE(asks(last));
+  EXPECT_EQ(load_->request_count(), 1U);
+  remove(last);
+  EXPECT_EQ(load_->request_count(), 0U);
+}
+
+}  // namespace
+}  // namespace rowsocket::server
