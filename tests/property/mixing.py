@@ -53,7 +53,7 @@ EXCHANGES_SHOWN_MAX = 60
 DEATH_S = 3.0
 AWAY_S = 0.05
 BLOCKED = LOST_A_RACE | GONE_FOR_A_MOMENT
-BLOCKED_S = 20.0
+BLOCKED_S = 90.0
 """How long a table may be locked, or be renamed and wait for the locks that bring it back."""
 BROKEN = (
     ConnectionClosed,
