@@ -147,8 +147,8 @@ class Cluster:
                     "gmcast.listen_addr": f"tcp://{self.addresses[number]}",
                     "ist.recv_addr": f"127.0.0.1:{ports[node_count + number]}",
                     "gcache.size": "32M",
-                    "evs.suspect_timeout": "PT3S",
-                    "evs.inactive_timeout": "PT6S",
+                    "evs.suspect_timeout": "PT6S",
+                    "evs.inactive_timeout": "PT12S",
                 },
             )
             for number in range(node_count)

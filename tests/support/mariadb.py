@@ -179,7 +179,7 @@ class MariaDB:
         if process is not None:
             process.kill()
             process.wait()
-            self.killed_in.update(sorted(self.data.glob("binlog.[0-9]*"))[-1:])
+            self.killed_in.update(sorted(self.data.glob("binlog.[0-9]*[0-9]"))[-1:])
 
     def restart(self, options: Options | None = None) -> None:
         """Stop, change options, start on the same data."""
