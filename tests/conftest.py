@@ -14,7 +14,9 @@ from __future__ import annotations
 
 import contextlib
 import itertools
+import resource
 import shutil
+import signal
 import sys
 import tempfile
 import weakref
@@ -25,6 +27,7 @@ from typing import Any
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+DESCRIPTORS = 16_384
 for folder in (ROOT / "tests", ROOT / "clients/python/src"):
     if str(folder) not in sys.path:
         sys.path.insert(0, str(folder))
@@ -47,8 +50,16 @@ _database_numbers = itertools.count(1)
 
 
 def pytest_configure(config: pytest.Config) -> None:
-    """Markers of this project."""
+    """Markers of this project; and programs that are started here can be interrupted.
+
+    Where the tests run in the background of a script, they ignore SIGINT, and so would their programs.
+    """
     config.addinivalue_line("markers", "slow: takes more than 20 seconds")
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+    # Some tests hold thousands of connections.
+    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, DESCRIPTORS)), hard))
 
 
 @pytest.hookimpl(hookwrapper=True)

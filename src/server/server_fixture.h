@@ -17,9 +17,9 @@
 
 namespace rowsocket::server {
 
-/// Wait for what another thread does; false if it takes 20 seconds.
+/// Wait for what another thread does; false if it takes a minute.
 inline bool eventually(const std::function<bool()>& holds) {
-  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(20);
+  const auto give_up = std::chrono::steady_clock::now() + std::chrono::seconds(60);
   while (!holds()) {
     if (std::chrono::steady_clock::now() > give_up) {
       return false;

@@ -30,7 +30,8 @@ from support.scripts import feed
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = (ROOT / "docs/django.md").read_text()
 EXAMPLE = ROOT / "clients/python/examples/django_visits"
-START_S = 30.0
+STOP_S = 120.0
+"""Far more than gunicorn gives its workers to end."""
 
 
 def blocks(language: str) -> list[str]:
@@ -156,11 +157,25 @@ def url(start: Start, tmp_path: Path) -> Iterator[str]:
     yield address
 
 
+WORKERS = 2
+HOOK = """
+def post_worker_init(worker):
+    worker.log.info("Ready: %s", worker.pid)
+"""
+"""Settings of gunicorn by which each worker says that its handlers of signals are in place."""
+
+
 @contextlib.contextmanager
 def site(url: str, log: Path) -> Iterator[str]:
-    """The example behind gunicorn, as the page starts it; its address."""
+    """The example behind gunicorn, as the page starts it, once all its workers are ready; its address.
+
+    A worker that is told to end between its fork and its own handlers of signals does not notice: gunicorn
+    then waits 30 s for it, and kills it.
+    """
     [words] = [line.split() for line in "".join(blocks("sh")).splitlines() if line.startswith("gunicorn")]
-    command = [sys.executable, "-m", *words, "--bind=127.0.0.1:0", "--no-control-socket"]
+    hook = log.with_name(f"{log.name} hook.py")
+    hook.write_text(HOOK)
+    command = [sys.executable, "-m", *words, "--bind=127.0.0.1:0", "--no-control-socket", f"--config={hook}"]
     with log.open("w") as output:
         process = subprocess.Popen(
             command,
@@ -173,14 +188,16 @@ def site(url: str, log: Path) -> Iterator[str]:
         )
         try:
             assert process.stderr is not None
-            said = (
-                output.write(line) and re.search(r"Listening at: (http://\S+)", line)
-                for line in process.stderr
-            )
-            yield next(found[1] for found in said if found)
+            said: list[str] = []
+            for line in process.stderr:
+                said.append(line)
+                output.write(line)
+                if sum("Ready: " in one for one in said) == WORKERS:
+                    break
+            yield re.findall(r"Listening at: (http://\S+)", "".join(said))[0]
         finally:
             process.terminate()
-            rest = process.communicate(timeout=START_S)[1]
+            rest = process.communicate(timeout=STOP_S)[1]
             output.write(rest)
     assert process.returncode == 0, log.read_text()
 

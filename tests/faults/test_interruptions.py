@@ -12,6 +12,7 @@ import pymysql
 import pytest
 
 import rowsocket
+from support.kills import kill_all
 from support.load import Load, Operation
 from support.locks import wait_for_a_row_lock_wait, waiting_for_a_row
 from support.mariadb import Database, RowSocketServer, Start
@@ -27,7 +28,6 @@ INTERRUPTED = {"188", "1317", "1927"}
 REPLIES_OF_THE_INTERRUPTED = [f"1\t1\t{code}".encode() for code in INTERRUPTED]
 DEADLOCK = "149"
 LOCK_WAIT_TIMEOUT = "146"
-NO_SUCH_THREAD = 1094
 
 
 class Clients:
@@ -64,23 +64,6 @@ def counters(database: Database) -> Database:
     database.sql("CREATE TABLE c (id INT PRIMARY KEY, n INT NOT NULL) ENGINE=InnoDB")
     database.sql("INSERT INTO c SELECT seq, 0 FROM seq_0_to_7")
     return database
-
-
-def workers(server: RowSocketServer) -> list[int]:
-    """The server's ids of all of RowSocket's workers."""
-    return [
-        int(row[0])
-        for row in server.sql("SELECT id FROM information_schema.processlist WHERE host = 'rowsocket'")
-    ]
-
-
-def kill_all(server: RowSocketServer, kill: str) -> None:
-    """Threads that nobody needs end by themselves: one may be gone before its KILL comes."""
-    for worker in workers(server):
-        try:
-            server.sql(f"{kill} {worker}")
-        except pymysql.err.OperationalError as error:
-            assert error.args[0] == NO_SUCH_THREAD
 
 
 @pytest.mark.parametrize("kill", ["KILL", "KILL HARD", "KILL QUERY", "KILL HARD QUERY"])

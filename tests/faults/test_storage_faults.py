@@ -25,6 +25,7 @@ from faults.ledger import row_of
 from faults.writers import WRITER_COUNT, Writers, make_tables
 from rowsocket import Index
 from support.commands import run
+from support.kills import kill
 from support.mariadb import Options, RowSocketServer, Start
 from support.soak import Soak
 
@@ -112,7 +113,7 @@ def wait_for_lack_of_space(server: RowSocketServer, writers: Writers) -> None:
 
 def wake(server: RowSocketServer) -> None:
     for worker in waiting_for_space(server):
-        server.sql(f"KILL QUERY {worker}")
+        kill(server, worker, "KILL QUERY")
 
 
 @pytest.fixture(scope="session")

@@ -9,7 +9,7 @@ import pytest
 
 from faults.crowd import Crowd, make_counters
 from support.mariadb import RowSocketServer, Start
-from support.plugin import EmptyServer, is_loaded, threads
+from support.plugin import EmptyServer, is_loaded, wait_for_end_of_threads
 from support.raw import RawConnection
 from support.soak import Soak
 
@@ -40,14 +40,14 @@ def test_uninstall_under_load_of_a_thousand_connections_leaves_nothing(start: St
 def assert_nothing_left(server: RowSocketServer, ports: tuple[int, int]) -> None:
     """No plugin, thread, session, port, lock of a table or lock of a row."""
     assert not is_loaded(server)
-    assert threads(server) == []
+    wait_for_end_of_threads(server)
     assert server.sql("SELECT id FROM information_schema.processlist WHERE host = 'rowsocket'") == []
     for port in ports:
         with pytest.raises(ConnectionRefusedError):
             RawConnection(("127.0.0.1", port))
     assert server.sql("SHOW OPEN TABLES FROM app WHERE In_use > 0") == []
     server.sql(
-        "SET STATEMENT lock_wait_timeout = 20, innodb_lock_wait_timeout = 20 FOR ALTER TABLE app.c FORCE"
+        "SET STATEMENT lock_wait_timeout = 120, innodb_lock_wait_timeout = 120 FOR ALTER TABLE app.c FORCE"
     )  # waits for purge
     assert len(server.sql("SELECT id FROM app.c FOR UPDATE NOWAIT")) == CONNECTIONS
 

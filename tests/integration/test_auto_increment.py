@@ -297,7 +297,7 @@ def test_behind_a_row_that_is_there_the_next_takes_no_id_of_another_client(
     database.sql("CREATE TABLE log (n INT)")
     database.sql(
         "CREATE TRIGGER t_i AFTER INSERT ON t FOR EACH ROW INSERT INTO log SELECT NEW.n FROM dual"
-        " WHERE NEW.n <> 200 OR GET_LOCK('gate', 20) + RELEASE_LOCK('gate') > 0"
+        " WHERE NEW.n <> 200 OR GET_LOCK('gate', 100) + RELEASE_LOCK('gate') > 0"
     )
     database.sql("INSERT INTO t VALUES (1, 100, 0)")
     with server.raw("write") as wire:

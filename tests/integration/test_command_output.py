@@ -17,6 +17,7 @@ import pytest
 from rowsocket.cli.catalog import Catalog
 from support.accounts import account
 from support.command_page import ROOT, Run, blocks, environment_of, sql_url
+from support.kills import kill
 from support.mariadb import RowSocketServer, Start
 from support.plugin import make_table
 from support.terminals import Terminal
@@ -133,7 +134,7 @@ def test_a_shell_asks_sql_again_where_the_connection_was_lost(shop: RowSocketSer
         assert catalog.columns("shop", "user") == ["id", "name", "born"]
         for number, _, _, _, command, *_ in shop.sql("SHOW PROCESSLIST"):
             if command == "Sleep":
-                shop.sql(f"KILL {number}")
+                kill(shop, number)
         assert catalog.columns("shop", "user") == ["id", "name", "born"]
 
 

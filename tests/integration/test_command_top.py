@@ -67,7 +67,7 @@ def load(server: RowSocketServer) -> Iterator[None]:
     thread = threading.Thread(target=ask)
     thread.start()
     try:
-        assert begun.wait(60)
+        assert begun.wait(120)
         yield
     finally:
         stop.set()

@@ -51,7 +51,7 @@ def in_threads(server: RowSocketServer, bank: Database) -> InThreads:
 
     def one(work: Callable[[int, Connection], None], client: int) -> None:
         with rowsocket.connect(*address, timeout=120, text=True) as connection:
-            all_connected.wait(60)
+            all_connected.wait(120)
             work(client, connection)
 
     def run(work: Callable[[int, Connection], None]) -> None:

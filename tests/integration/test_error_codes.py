@@ -105,7 +105,7 @@ def test_a_deadlock_with_sql_costs_no_client_anything(
         )
         other = thread.submit(sql.execute, "UPDATE t SET s = 'sql' WHERE id = 1")
         try:
-            other.result(timeout=30)
+            other.result(timeout=120)
             sql.execute("COMMIT")
         except Exception:  # InnoDB chose SQL
             sql.execute("ROLLBACK")

@@ -286,7 +286,7 @@ def test_ddl_on_children_passes_behind_busy_writers_of_the_parent(
     server: RowSocketServer, clan: Database
 ) -> None:
     with busy_writers(server, clan) as load:
-        clan.sql("SET SESSION lock_wait_timeout = 10")
+        clan.sql("SET SESSION lock_wait_timeout = 60")
         for number in range(10):
             for child in ("cascade", "grand", "checked"):
                 clan.sql(f"ALTER TABLE `{child}` ADD COLUMN c{number} INT")

@@ -217,7 +217,7 @@ def one_grant() -> st.SearchStrategy[str]:
 @settings(
     max_examples=60,
     deadline=None,
-    suppress_health_check=[HealthCheck.function_scoped_fixture],
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
     derandomize=True,
 )
 @given(grants=st.lists(one_grant(), max_size=5))

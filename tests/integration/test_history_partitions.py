@@ -150,7 +150,7 @@ def test_a_trigger_that_needs_a_partition_is_not_run_into(
     database.sql(
         """CREATE TRIGGER waits BEFORE INSERT ON outer_table FOR EACH ROW BEGIN
             UPDATE t SET n = n + 1;
-            SET NEW.id = NEW.id + 0 * (GET_LOCK('gate', 20) + RELEASE_LOCK('gate'));
+            SET NEW.id = NEW.id + 0 * (GET_LOCK('gate', 100) + RELEASE_LOCK('gate'));
             UPDATE t SET n = n + 1 WHERE id = 1;
         END"""
     )
@@ -246,7 +246,7 @@ def test_a_transaction_that_needs_a_partition_as_well_is_not_run_into(
     database.script(
         """CREATE TABLE gate (id INT PRIMARY KEY);
         CREATE TRIGGER waits BEFORE INSERT ON gate FOR EACH ROW
-            SET NEW.id = NEW.id + 0 * (GET_LOCK('gate', 20) + RELEASE_LOCK('gate'));"""
+            SET NEW.id = NEW.id + 0 * (GET_LOCK('gate', 100) + RELEASE_LOCK('gate'));"""
     )
     waiting = (
         "SELECT COUNT(*) FROM information_schema.processlist WHERE state = 'Waiting for table metadata lock'"
@@ -254,7 +254,7 @@ def test_a_transaction_that_needs_a_partition_as_well_is_not_run_into(
     with server.raw("write") as client, database.session() as keeper, database.session() as other:
         opened = client.ask_all(b"P\t1\tapp\tt\t\tn", b"P\t2\tapp\tgate\t\tid")
         assert opened == [b"0\t1"] * 2
-        keeper.execute("SELECT GET_LOCK('gate', 10)")
+        keeper.execute("SELECT GET_LOCK('gate', 100)")
         client.send(b"".join(line + b"\n" for line in [ADD_ONE] * 3 + [b"2\t+\t1\t1"] + [ADD_ONE] * 3))
         server.wait_until(
             "the turn waits in the trigger",

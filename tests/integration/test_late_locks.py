@@ -66,21 +66,21 @@ def test_rows_for_themselves_wait_for_a_table_that_a_trigger_can_not_take_back(
         INSERT INTO log VALUES (0);
         CREATE TRIGGER logs AFTER INSERT ON t FOR EACH ROW
             INSERT INTO log SELECT NEW.id FROM dual
-                WHERE NEW.id <> 1 OR GET_LOCK('gate', 20) + RELEASE_LOCK('gate') > 0"""
+                WHERE NEW.id <> 1 OR GET_LOCK('gate', 100) + RELEASE_LOCK('gate') > 0"""
     )
     wire = opened(raw, database)
     with database.session() as sql, database.session() as second, ThreadPoolExecutor(1) as threads:
-        second.execute("SELECT GET_LOCK('second', 10)")
+        second.execute("SELECT GET_LOCK('second', 100)")
         with gate(database):
             wire.send(b"1\t++\t1\t2\t1\t2\tE\n")
             replies = LaterReplies(wire, 1)
             wait_at_gate(server)
-            held = threads.submit(sql.execute, "UPDATE log SET id = id WHERE GET_LOCK('second', 20)")
+            held = threads.submit(sql.execute, "UPDATE log SET id = id WHERE GET_LOCK('second', 100)")
             wait_for_state(server, FOR_A_TABLE, of_worker=False)
         wait_for_state(server, FOR_A_NAMED_LOCK, of_worker=False)
         wait_for_state(server, FOR_A_TABLE, of_worker=True)
         second.execute("SELECT RELEASE_LOCK('second')")
-        held.result(20)
+        held.result(120)
     assert replies.lines() == [b"0\t2\t1\t\0\t1\t\0"]
     assert database.sql("SELECT id FROM log ORDER BY id") == [(0,), (1,), (2,)]
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import resource
 from contextlib import ExitStack
 
 from support.mariadb import RowSocketServer, Start
@@ -27,8 +26,6 @@ def connect_many(server: RowSocketServer, stack: ExitStack) -> None:
 
 
 def test_an_idle_connection_costs_little_and_gives_it_back(start: Start) -> None:
-    soft, hard = resource.getrlimit(resource.RLIMIT_NOFILE)
-    resource.setrlimit(resource.RLIMIT_NOFILE, (max(soft, min(hard, CONNECTIONS + 1000)), hard))
     server = start(RowSocketServer)
     server.sql("CREATE DATABASE app")
     server.sql("CREATE TABLE app.t (k INT PRIMARY KEY, v VARCHAR(20), KEY by_v (v))")

@@ -27,7 +27,7 @@ def sql_having_table(
     with database.session() as holder, database.session() as second:
         holder.execute("SELECT CONNECTION_ID()")
         [(holder_id,)] = holder.fetchall()
-        second.execute("SELECT GET_LOCK('second', 10)")
+        second.execute("SELECT GET_LOCK('second', 100)")
         with gate(database):
             wire.send(request)
             wait_at_gate(server)
@@ -54,14 +54,14 @@ def test_who_waits_patiently_holds_no_other_table(start: Start) -> None:
         CREATE TABLE t (id INT PRIMARY KEY);
         INSERT INTO log VALUES (0);
         CREATE TRIGGER logs BEFORE INSERT ON t FOR EACH ROW
-            INSERT INTO log SELECT NEW.id FROM dual WHERE NEW.id <> 1 OR GET_LOCK('gate', 20) +
+            INSERT INTO log SELECT NEW.id FROM dual WHERE NEW.id <> 1 OR GET_LOCK('gate', 100) +
             RELEASE_LOCK('gate') > 0"""
     )
     with server.raw("write") as client, database.session() as ddl:
         assert client.ask_all(b"P\t1\tapp\tt\t\tid", b"P\t2\tapp\tother\t\tid") == [b"0\t1"] * 2
         request = b"2\t=\t1\t1\n1\t++\t1\t2\t1\t2\tE\n"
         with sql_having_table(server, database, client, request, "UPDATE log SET id = id WHERE"):
-            ddl.execute("SET lock_wait_timeout = 5")
+            ddl.execute("SET lock_wait_timeout = 40")
             ddl.execute("ALTER TABLE other ADD COLUMN n INT")
         assert client.lines(2)[1] == b"0\t2\t1\t\0\t1\t\0"
 
@@ -93,7 +93,7 @@ def test_rows_that_stand_alone_let_alter_table_pass(start: Start, engine: str) -
                 ),
             )
         assert wire.line() == b"0\t2\t1\t\0\t1\t\0\t!121\t\0\t1\t\0"
-        alter.join(20)
+        alter.join(120)
         assert not alter.is_alive()
         assert other.ask(b"1\t+\t1\t1") == b"0\t1"
     assert database.sql("SELECT id FROM gated ORDER BY id") == [(1,), (2,), (3,)]
@@ -112,7 +112,7 @@ def test_a_row_that_stands_alone_takes_no_row_with_it_that_was_committed_before(
     )
     database.sql(
         """CREATE TRIGGER logs BEFORE INSERT ON t FOR EACH ROW BEGIN
-            INSERT INTO log SELECT NEW.id FROM dual WHERE NEW.id <> 1 OR GET_LOCK('gate', 20) +
+            INSERT INTO log SELECT NEW.id FROM dual WHERE NEW.id <> 1 OR GET_LOCK('gate', 100) +
                 RELEASE_LOCK('gate') > 0;
             IF NEW.id = 3 THEN
                 UPDATE shared SET n = n + 1 WHERE id = 1;

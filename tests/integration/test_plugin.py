@@ -16,7 +16,15 @@ import pytest
 from support.load import Load, Operation
 from support.locks import wait_for_a_row_lock_wait
 from support.mariadb import Database, Options, RowSocketServer, Start
-from support.plugin import EmptyServer, change_everything, is_loaded, make_table, opened, threads
+from support.plugin import (
+    EmptyServer,
+    change_everything,
+    is_loaded,
+    make_table,
+    opened,
+    wait_for_end_of_threads,
+)
+from support.ports import free_ports
 from support.raw import ConnectionClosed, RawConnection
 
 
@@ -30,7 +38,7 @@ def test_install_and_uninstall_on_a_running_server(start: Start) -> None:
         server.sql("UNINSTALL SONAME 'rowsocket'")
         assert connection.closed()
     assert not is_loaded(server)
-    assert threads(server) == []
+    wait_for_end_of_threads(server)
     with pytest.raises(ConnectionRefusedError):
         RawConnection(("127.0.0.1", port))
 
@@ -74,7 +82,7 @@ def test_install_and_uninstall_again_and_again_under_load(start: Start) -> None:
     with Load(8, make):
         for _ in range(5):
             served.clear()
-            assert served.wait(20), "nobody is served"
+            assert served.wait(120), "nobody is served"
             server.sql("UNINSTALL SONAME 'rowsocket'")
             server.sql("INSTALL SONAME 'rowsocket'")
             addresses.update(read=server.read_address(), write=server.write_address())
@@ -102,7 +110,7 @@ def test_uninstall_does_not_wait_for_a_row_lock_that_a_client_waits_for(start: S
         locker.execute("SELECT * FROM app.t WHERE k = 1 FOR UPDATE")
         client.send(b"1\t=\t1\t1\t1\t0\t+\t1\n")
         wait_for_a_row_lock_wait(server)
-        with contextlib.closing(server.connect(read_timeout_s=30)) as admin, admin.cursor() as cursor:
+        with contextlib.closing(server.connect(read_timeout_s=120)) as admin, admin.cursor() as cursor:
             cursor.execute("UNINSTALL SONAME 'rowsocket'")
         locker.execute("ROLLBACK")
     assert server.value("SELECT n FROM app.t WHERE k = 1") == 0
@@ -135,8 +143,8 @@ def test_a_plugin_for_another_server_version_is_refused(start: Start, tmp_path: 
 
 
 def test_a_taken_port_is_a_clear_error_and_the_server_starts_without_the_plugin(start: Start) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        port = taken.getsockname()[1]
+    (port,) = free_ports(1)
+    with socket.create_server(("127.0.0.1", port)):
         server = start(RowSocketServer, {"loose-rowsocket-port-read": port})
         assert not is_loaded(server)
         line = next(
@@ -150,8 +158,7 @@ def test_a_taken_port_is_a_clear_error_and_the_server_starts_without_the_plugin(
 
 
 def test_one_port_for_reads_and_writes(start: Start) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
+    (port,) = free_ports(1)
     server = start(RowSocketServer, {"loose-rowsocket-port-read": port, "loose-rowsocket-port-write": port})
     make_table(server)
     assert (server.read_port, server.write_port) == (port, port)

@@ -12,6 +12,7 @@ import pytest
 import rowsocket
 from rowsocket import aio
 from support.certificates import Authority
+from support.kills import close_all
 from support.mariadb import RowSocketServer
 
 WAYS = ("tcp", "unix", "tls", "tls over unix")
@@ -30,8 +31,7 @@ def options_of(server: RowSocketServer, authority: Authority, way: str) -> dict[
 def closed_by(server: RowSocketServer, connected: Any) -> None:
     """The server closes the socket of a client, and the client's machine knows it. Nothing of the client
     runs."""
-    for (number,) in server.sql("SELECT id FROM information_schema.processlist WHERE host = 'rowsocket'"):
-        server.sql(f"KILL {number}")
+    close_all(server)
     watch = select.poll()
     watch.register(connected.fileno(), select.POLLIN | select.POLLRDHUP)
     server.wait_until("has closed it", lambda: any(event & select.POLLRDHUP for _, event in watch.poll(100)))

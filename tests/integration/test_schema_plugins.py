@@ -13,6 +13,7 @@ import pytest
 from support.load import Load, Operation
 from support.mariadb import RowSocketServer, Start
 from support.plugin import EmptyServer, make_table, opened
+from support.ports import free_ports
 from support.raw import ConnectionClosed, RawConnection
 from support.schema_tables import rows, seen, session_of
 
@@ -45,8 +46,9 @@ def test_the_tables_are_installed_and_removed_with_the_library(start: Start) -> 
 
 
 def test_where_the_plugin_does_not_start_no_table_is_left(start: Start) -> None:
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        server = start(RowSocketServer, {"loose-rowsocket-port-read": taken.getsockname()[1]})
+    (port,) = free_ports(1)
+    with socket.create_server(("127.0.0.1", port)):
+        server = start(RowSocketServer, {"loose-rowsocket-port-read": port})
         assert installed(server) == []
         with pytest.raises(pymysql.err.MySQLError, match="in use"):
             server.sql("INSTALL SONAME 'rowsocket'")
@@ -110,7 +112,7 @@ def test_readers_survive_that_the_plugin_goes_and_comes_under_load(start: Start)
         for _ in range(8):
             load.wait_for_more()
             read.clear()
-            assert read.wait(20), "nobody reads"
+            assert read.wait(120), "nobody reads"
             server.sql("UNINSTALL SONAME 'rowsocket'")
             server.sql("INSTALL SONAME 'rowsocket'")
             addresses.append(server.read_address())
@@ -139,7 +141,7 @@ def test_readers_do_not_keep_the_server_from_shutting_down(start: Start) -> None
         for reader in readers:
             reader.start()
         try:
-            assert read.wait(20)
+            assert read.wait(120)
             server.stop()  # fails if it dies or hangs
         finally:
             stop.set()

@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from support.gate import gate, open_ids, wait_at_gate, with_gated_table
+from support.kills import kill_all
 from support.mariadb import Database, RowSocketServer, Start
 from support.raw import RawConnection
 
@@ -42,9 +43,7 @@ def endless_find(server: RowSocketServer, port: str) -> Iterator[RawConnection]:
         try:
             yield connection
         finally:
-            for row in server.sql("SHOW PROCESSLIST"):
-                if row[2] == "rowsocket":
-                    server.sql(f"KILL QUERY {row[0]}")
+            kill_all(server, "KILL QUERY")
 
 
 @pytest.mark.parametrize("port", ["read", "write"])
@@ -245,9 +244,7 @@ def test_a_kill_of_every_thread_leaves_a_server_that_serves(start: Start) -> Non
     with contextlib.ExitStack() as clients, held_row(database):
         counting_up(server, clients, 12)
         wait_for_full_room(server)
-        for row in server.sql("SHOW PROCESSLIST"):
-            if row[2] == "rowsocket":
-                server.sql(f"KILL {row[0]}")
+        kill_all(server)
         server.wait_until("all are closed", lambda: server.counter("connections_write") == 0)
     with server.raw("write") as client:
         client.ask(b"P\t0\td\thot\t\tn")

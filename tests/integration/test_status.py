@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import os
 
-from support.galera import free_ports
+from support.kills import close_all
 from support.mariadb import Database, RowSocketServer, Start
 from support.plugin import changed, make_table, opened
+from support.ports import free_ports
 
 CORES = os.cpu_count() or 1
 
@@ -114,9 +115,7 @@ def test_tables_that_were_opened_are_given_back(server: RowSocketServer, databas
     before = server.counter("metadata_lock_releases")
     with server.raw("read") as connection:
         opened(connection, database.name)
-        server.wait_until(
-            "gave the table back", lambda: server.counter("metadata_lock_releases") > before, timeout_s=5
-        )
+        server.wait_until("gave the table back", lambda: server.counter("metadata_lock_releases") > before)
 
 
 def test_workers_show_in_the_process_list(server: RowSocketServer) -> None:
@@ -169,8 +168,7 @@ def test_killed_worker_closes_its_connections_and_serves_new_ones(start: Start) 
     make_table(server)
     with server.raw("read") as connection:
         opened(connection)
-        for (worker,) in server.sql("SELECT id FROM information_schema.processlist WHERE host = 'rowsocket'"):
-            server.sql(f"KILL {worker}")
+        close_all(server)
         assert connection.closed()
     with server.raw("read") as reader, server.raw("write") as writer:
         assert opened(reader).ask(b"1\t=\t1\t1") == b"0\t2\t1\tone"

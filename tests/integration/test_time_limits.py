@@ -12,6 +12,7 @@ import pytest
 import rowsocket
 from rowsocket import Connection, Filter, Index, TextRow
 from support.accounts import OK, PASSWORD, account, client
+from support.kills import kill_all
 from support.mariadb import Database, RowSocketServer, Start
 
 ROWS = 100_000
@@ -46,13 +47,11 @@ def killed_walk(
     server: RowSocketServer, index: Index[TextRow]
 ) -> pytest.ExceptionInfo[rowsocket.EngineError]:
     """What a walk ends with that somebody kills while it is under way."""
-    busy = "SELECT id FROM information_schema.processlist WHERE host = 'rowsocket'"
     with ThreadPoolExecutor(1) as thread:
         walk = thread.submit(walk_for_ever, index)
 
         def killed() -> bool:
-            for (worker,) in server.sql(busy):
-                server.sql(f"KILL QUERY {worker}")
+            kill_all(server, "KILL QUERY")
             return walk.done()
 
         server.wait_until("the walk ends", killed)

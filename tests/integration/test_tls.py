@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 
 from support.certificates import Authority, Pair, prepare_row
+from support.kills import close_all
 from support.mariadb import RowSocketServer, Start
 from support.raw import ConnectionClosed, RawConnection
 
@@ -307,11 +308,7 @@ def test_clients_that_vanish_leave_nothing_behind(secured: RowSocketServer, auth
 def test_kill_closes_connections_inside_tls(secured: RowSocketServer, authority: Authority) -> None:
     with secured.raw("read", authority.context()) as client:
         assert client.ask(OPEN) == OK
-        for (number,) in secured.sql(
-            "SELECT id FROM information_schema.processlist WHERE host = 'rowsocket'"
-        ):
-            with contextlib.suppress(Exception):
-                secured.sql(f"KILL {number}")
+        close_all(secured)
         assert client.closed()
     with secured.raw("read", authority.context()) as client:
         assert client.ask(OPEN) == OK

@@ -20,6 +20,7 @@ from rowsocket import _link, aio
 from support.accounts import PASSWORD, account
 from support.certificates import Authority, Pair
 from support.command_page import command_runner
+from support.kills import close_all
 from support.mariadb import RowSocketServer
 from support.plugin import changed
 
@@ -131,10 +132,7 @@ def test_a_connection_that_rested_is_used_again(
             assert connection.usable
             assert index.get(1) == (1, 10)
         assert secured.counter("tls_handshakes") == done
-        for (number,) in secured.sql(
-            "SELECT id FROM information_schema.processlist WHERE host = 'rowsocket'"
-        ):
-            secured.sql(f"KILL {number}")
+        close_all(secured)
         secured.wait_until("closed it", lambda: secured.counter("connections_tls") == 0)
         assert not connection.usable
         assert index.get(1) == (1, 10)  # over a new one

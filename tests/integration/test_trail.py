@@ -301,4 +301,4 @@ def test_the_time_in_the_slow_log_is_that_of_the_request(logged: RespServer) -> 
         assert wire.ask(b"2\t+\t1\t1") == b"0\t1"
         (entry,) = slow_requests(log)
     assert entry.query_s >= 0.4
-    assert entry.lock_s < 0.3
+    assert entry.lock_s <= entry.query_s - 0.4  # none of the sleep

@@ -9,9 +9,9 @@ import pymysql
 import pytest
 
 import rowsocket
-from support.galera import free_ports
 from support.mariadb import Database, RowSocketServer, Start
 from support.plugin import changed, is_loaded, opened
+from support.ports import free_ports
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,7 @@ import pytest
 from support.accounts import account
 from support.mariadb import RowSocketServer, Start
 from support.memcached import MemcachedConnection, MemcachedServer
-from support.plugin import threads
+from support.plugin import wait_for_end_of_threads
 from support.raw import RawConnection
 
 
@@ -131,7 +131,7 @@ def test_the_plugin_can_be_unloaded(start: Start) -> None:
         client.store("set a 0 0", b"1")
         server.sql("UNINSTALL SONAME 'rowsocket'")
         assert client.closed()
-    assert threads(server) == []
+    wait_for_end_of_threads(server)
 
 
 def test_a_killed_watcher_of_containers_goes_on(

@@ -22,7 +22,6 @@ from rowsocket.cli.metrics import RowSocketCollector, export
 from support.accounts import PASSWORD, account
 from support.command_page import Run, runner, sql_url
 from support.commands import run as check
-from support.galera import free_ports
 from support.mariadb import Database, RowSocketServer, Start
 from support.monitors import (
     ROOT,
@@ -34,6 +33,7 @@ from support.monitors import (
     until,
 )
 from support.plugin import EmptyServer, changed, make_table, opened
+from support.ports import free_ports
 from support.schema_tables import flush, seen
 
 PAGE = (ROOT / "docs/monitoring.md").read_text()

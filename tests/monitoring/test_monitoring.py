@@ -226,10 +226,14 @@ def test_alerts_tell_of_a_plugin_that_is_gone_and_of_a_server_that_is(watched: W
     until("all is well", lambda: not pending(watched) & {"RowSocketNotLoaded", "RowSocketServerDown"})
     watched.server.sql("UNINSTALL SONAME 'rowsocket'")
     assert not is_loaded(watched.server)
-    until(
-        "the plugin is missed", lambda: {"RowSocketNotLoaded", "RowSocketTablesNotTold"} <= pending(watched)
-    )
-    assert "RowSocketServerDown" not in pending(watched)
+
+    def misses_the_plugin_alone() -> bool:
+        # On a busy machine a look may take too long: then the server is missed, too, until the next one.
+        missed = pending(watched)
+        expected = {"RowSocketNotLoaded", "RowSocketTablesNotTold"}
+        return expected <= missed and "RowSocketServerDown" not in missed
+
+    until("the plugin is missed, and the server is not", misses_the_plugin_alone)
     watched.server.stop()
     until("the server is missed", lambda: "RowSocketServerDown" in pending(watched))
     assert samples_of(watched.tables.get("/metrics")) == {("rowsocket_up", frozenset()): 0}

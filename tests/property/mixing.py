@@ -40,12 +40,14 @@ from property.shapes import BY_NAME
 from property.steps import Refusals, Unknown
 from support.mariadb import Options, RowSocketServer
 from support.raw import ConnectionClosed
-from support.tree import ServerFailure
+from support.tree import ServerFailure, ServerTree
 
 MIX_S = float(os.environ.get("ROWSOCKET_MIX_SECONDS") or 8)
 """How long a mix runs, in seconds."""
-OF_ALL_SERVERS: Options = {"system-versioning-alter-history": "KEEP", "loose-rowsocket-error-detail": "ON"}
-"""What a mix needs of its servers, and of their replicas."""
+_OF_ALL_SERVERS: Options = {"system-versioning-alter-history": "KEEP", "loose-rowsocket-error-detail": "ON"}
+_OF_NEWER_SERVERS: Options = {"old-mode": "UTF8_IS_UTF8MB3,LOCK_ALTER_TABLE_COPY"}
+"""ALTER TABLE lets nobody write while it copies, as in MariaDB 10.11. Since 11.2 it lets others write, and then
+fails by itself on tables with partitions (seen in 11.8.6)."""
 CLIENTS = 6
 VOLATILE_CLIENTS = 2
 END_TIMEOUT_S = 90.0
@@ -53,7 +55,7 @@ EXCHANGES_SHOWN_MAX = 60
 DEATH_S = 3.0
 AWAY_S = 0.05
 BLOCKED = LOST_A_RACE | GONE_FOR_A_MOMENT
-BLOCKED_S = 20.0
+BLOCKED_S = 90.0
 """How long a table may be locked, or be renamed and wait for the locks that bring it back."""
 BROKEN = (
     ConnectionClosed,
@@ -140,6 +142,12 @@ def one_of(choose: random.Random, names: Collection[str]) -> str:
     assert name in names, f"ROWSOCKET_MIX_SET: there is no {name}; there are {sorted(names)}"
     print(name, flush=True)
     return name
+
+
+def of_all_servers(tree: ServerTree) -> Options:
+    """What a mix needs of its servers, and of their replicas."""
+    major = int(tree.version().partition(".")[0])
+    return {**_OF_ALL_SERVERS, **(_OF_NEWER_SERVERS if major > 10 else {})}
 
 
 @dataclass

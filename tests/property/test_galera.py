@@ -19,7 +19,7 @@ import pytest
 from property import ingredients
 from property.books import MYISAM_COUNTERS, SEQUENCED
 from property.ingredients import INGREDIENTS, ISOLATION, NODE_CRASHES, SYNC_WAIT
-from property.mixing import OF_ALL_SERVERS, MixFailure, Run, new_mix, one_of, run_mix
+from property.mixing import MixFailure, Run, new_mix, of_all_servers, one_of, run_mix
 from property.shapes import OF_PLUGINS, SHAPES
 from support.galera import Cluster, GaleraNode
 from support.mariadb import Options
@@ -38,7 +38,7 @@ NOT_FOR_CLUSTERS = {
     ingredients.RENAMES,
 }
 IN_A_CLUSTER = INGREDIENTS.keys() - NOT_REPLICATED - NOT_FOR_CLUSTERS - OF_PLUGINS
-BASE: Options = {**OF_ALL_SERVERS, "binlog-row-event-max-size": 256}
+BASE: Options = {"binlog-row-event-max-size": 256}
 ROWS_MAX = 60
 """A group may have more, and is refused then, as a transaction of SQL is."""
 SETS: dict[str, Options] = {
@@ -90,7 +90,7 @@ PAUSE_S = 1.0
 @pytest.fixture
 def make_cluster(tree: ServerTree, template: Path) -> Callable[[Options], Cluster]:
     """make_cluster({option: value}): three nodes, the last one without a binlog, to be entered."""
-    return lambda options: Cluster(tree, template, options=options)
+    return lambda options: Cluster(tree, template, options={**of_all_servers(tree), **options})
 
 
 @pytest.mark.timeout(600)

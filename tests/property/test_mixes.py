@@ -14,16 +14,17 @@ from __future__ import annotations
 import pytest
 
 from property.ingredients import CRASH, INGREDIENTS, OF_A_CLUSTER
-from property.mixing import MIX_S, OF_ALL_SERVERS, Mix, MixFailure, new_mix, run_mix
+from property.mixing import MIX_S, Mix, MixFailure, new_mix, of_all_servers, run_mix
 from property.shapes import BY_NAME, OF_PLUGINS
 from property.volatile import CHANGING
 from support.binlog import TWO_PHASES, assert_binlog_equals_tables
 from support.mariadb import DrilledServer, Options, RowSocketServer, Start
 from support.plugin import threads, wait_for_end_of_stand_ins
 from support.soak import Soak
+from support.tree import ServerTree
 
 TRIALS = 1
-BASE: Options = {**OF_ALL_SERVERS, **TWO_PHASES, "binlog-format": "ROW"}
+BASE: Options = {**TWO_PHASES, "binlog-format": "ROW"}
 SETS: dict[str, tuple[Options, frozenset[str]]] = {
     "default": ({}, frozenset()),
     "rollback_on_timeout": ({"innodb-rollback-on-timeout": "ON"}, frozenset()),
@@ -46,19 +47,25 @@ def loading(mix: Mix, *others: str) -> Options:
 
 
 @pytest.mark.parametrize("name", SETS)
-def test_replies_tables_and_binlog_tell_one_story(start: Start, soak: Soak, name: str) -> None:
+def test_replies_tables_and_binlog_tell_one_story(
+    start: Start, tree: ServerTree, soak: Soak, name: str
+) -> None:
     options, also_refused = SETS[name]
+    base = {**of_all_servers(tree), **BASE}
     for _ in soak.trials(TRIALS):
         mix = new_mix(soak.random, INGREDIENTS.keys() - OF_A_CLUSTER, also_refused)
-        server = start(RowSocketServer, {**BASE, **options, **loading(mix, "rowsocket")})
+        server = start(RowSocketServer, {**base, **options, **loading(mix, "rowsocket")})
         tell_one_story(server, mix, soak)
         server.remove()
 
 
-def test_stand_ins_that_take_over_all_the_time_tell_the_same_story_and_end(start: Start, soak: Soak) -> None:
+def test_stand_ins_that_take_over_all_the_time_tell_the_same_story_and_end(
+    start: Start, tree: ServerTree, soak: Soak
+) -> None:
+    base = {**of_all_servers(tree), **BASE}
     for _ in soak.trials(TRIALS):
         mix = new_mix(soak.random, INGREDIENTS.keys() - OF_A_CLUSTER)
-        server = start(DrilledServer, {**BASE, **loading(mix, "rowsocket")})
+        server = start(DrilledServer, {**base, **loading(mix, "rowsocket")})
         of_the_start = threads(server)
         tell_one_story(server, mix, soak)
         soak.saw("hand-overs", server.counter("hand_overs"))

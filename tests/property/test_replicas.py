@@ -15,7 +15,7 @@ import pytest
 
 from property import ingredients
 from property.ingredients import INGREDIENTS
-from property.mixing import OF_ALL_SERVERS, MixFailure, new_mix, one_of, run_mix
+from property.mixing import MixFailure, new_mix, of_all_servers, one_of, run_mix
 from property.shapes import OF_PLUGINS
 from property.volatile import CHANGING
 from replication.servers import CATCH_UP_S, Primary, Replica
@@ -23,6 +23,7 @@ from support.binlog import TWO_PHASES, assert_binlog_equals_tables
 from support.mariadb import MariaDB, Options, Start
 from support.soak import Soak
 from support.tables import differences
+from support.tree import ServerTree
 
 MIX_S = float(os.environ.get("ROWSOCKET_MIX_SECONDS") or 4)
 ROW_IMAGES = ("FULL", "MINIMAL", "NOBLOB")
@@ -31,14 +32,15 @@ ON_A_PRIMARY = INGREDIENTS.keys() - ingredients.OF_A_CLUSTER - {ingredients.CRAS
 """A replica that has fetched what a crash took from its primary is another matter: see test_semisync.py."""
 
 
-def chain(start: Start, row_image: str, mode: str) -> list[Primary]:
+def chain(start: Start, tree: ServerTree, row_image: str, mode: str) -> list[Primary]:
     """A primary, its replica, and the replica of that.
 
     The last one applies in order. A replica that applies in parallel may write two changes of one row of
     MyISAM as one group of commits: such a row is not locked until the commit. Its own replica would then take
     them for independent, and stop.
     """
-    options: Options = {**OF_ALL_SERVERS, **TWO_PHASES, "binlog-format": "ROW", "binlog-row-image": row_image}
+    of_rows: Options = {"binlog-format": "ROW", "binlog-row-image": row_image}
+    options: Options = {**of_all_servers(tree), **TWO_PHASES, **of_rows}
     servers = [start(Primary, options)]
     for number, applies in ((2, mode), (3, "minimal")):
         following: Options = {"slave-parallel-threads": 4, "slave-parallel-mode": applies}
@@ -48,9 +50,9 @@ def chain(start: Start, row_image: str, mode: str) -> list[Primary]:
     return servers
 
 
-def test_replicas_have_what_the_primary_has(start: Start, soak: Soak) -> None:
+def test_replicas_have_what_the_primary_has(start: Start, tree: ServerTree, soak: Soak) -> None:
     for _ in soak.trials(1):
-        servers = chain(start, one_of(soak.random, ROW_IMAGES), soak.random.choice(MODES))
+        servers = chain(start, tree, one_of(soak.random, ROW_IMAGES), soak.random.choice(MODES))
         found = []
         try:
             for what, count in run_mix(servers[:1], new_mix(soak.random, ON_A_PRIMARY), MIX_S).items():

@@ -25,7 +25,7 @@ ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
 START_S = 600.0
 """The plugin may have to be built."""
-STOP_S = 60.0
+STOP_S = 120.0
 READ_PORT, WRITE_PORT = 9998, 9999
 CODE_BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

@@ -7,7 +7,7 @@ import socket
 
 from support.mariadb import RowSocketServer
 
-CATCH_UP_S = 60
+CATCH_UP_S = 100  # less than a connection of SQL waits for an answer
 
 
 class Primary(RowSocketServer):

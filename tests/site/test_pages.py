@@ -172,5 +172,5 @@ def test_the_site_is_served_until_it_is_interrupted() -> None:
             assert "Accounts and TLS" in answer.read().decode()
     finally:
         process.send_signal(signal.SIGINT)
-        code = process.wait(20)
+        code = process.wait(120)
     assert code == 130

@@ -41,7 +41,7 @@ class Flood:
         """How many right replies have come so far."""
         return self._replies
 
-    def wait_for_more(self, timeout_s: float = 30.0) -> None:
+    def wait_for_more(self, timeout_s: float = JOIN_TIMEOUT_S) -> None:
         """Wait until one more reply has come; raises AssertionError when it lasts."""
         before = self._replies
         deadline = time.monotonic() + timeout_s

@@ -11,7 +11,6 @@ from __future__ import annotations
 import contextlib
 import re
 import shutil
-import socket
 import subprocess
 from collections.abc import Iterator, Sequence
 from pathlib import Path
@@ -19,10 +18,11 @@ from pathlib import Path
 import pytest
 
 from support.mariadb import Options, RowSocketServer
+from support.ports import free_ports
 from support.tree import ServerFailure, ServerTree
 
 PROVIDER = "usr/lib/galera/libgalera_smm.so"
-JOIN_TIMEOUT_S = 20.0
+JOIN_TIMEOUT_S = 120.0
 
 
 def provider(tree: ServerTree) -> Path:
@@ -31,15 +31,6 @@ def provider(tree: ServerTree) -> Path:
     if not library.exists():
         pytest.skip(f"{PROVIDER} is not in the server's tree")
     return library
-
-
-def free_ports(count: int) -> list[int]:
-    """Different TCP ports of loopback that nobody uses now."""
-    with contextlib.ExitStack() as stack:
-        sockets = [stack.enter_context(socket.socket()) for _ in range(count)]
-        for one in sockets:
-            one.bind(("127.0.0.1", 0))
-        return [int(one.getsockname()[1]) for one in sockets]
 
 
 class GaleraTree(ServerTree):
@@ -156,8 +147,8 @@ class Cluster:
                     "gmcast.listen_addr": f"tcp://{self.addresses[number]}",
                     "ist.recv_addr": f"127.0.0.1:{ports[node_count + number]}",
                     "gcache.size": "32M",
-                    "evs.suspect_timeout": "PT3S",
-                    "evs.inactive_timeout": "PT6S",
+                    "evs.suspect_timeout": "PT6S",
+                    "evs.inactive_timeout": "PT12S",
                 },
             )
             for number in range(node_count)

@@ -22,7 +22,7 @@ def open_ids(wire: RawConnection, database: Database, *opens: tuple[int, str, st
 def gate(database: Database) -> Iterator[None]:
     """While it is closed, a trigger that asks for the lock `gate` waits, and so does its turn."""
     with database.session() as session:
-        session.execute("SELECT GET_LOCK('gate', 10)")
+        session.execute("SELECT GET_LOCK('gate', 100)")
         yield
         session.execute("SELECT RELEASE_LOCK('gate')")
 
@@ -39,7 +39,7 @@ def with_gated_table(database: Database) -> None:
         """CREATE TABLE t (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0);
         CREATE TABLE gated (id INT PRIMARY KEY);
         CREATE TRIGGER at_gate BEFORE INSERT ON gated FOR EACH ROW
-            SET NEW.id = NEW.id + 0 * (GET_LOCK('gate', 20) + RELEASE_LOCK('gate'))"""
+            SET NEW.id = NEW.id + 0 * (GET_LOCK('gate', 100) + RELEASE_LOCK('gate'))"""
     )
 
 
@@ -58,5 +58,5 @@ class LaterReplies(threading.Thread):
 
     def lines(self) -> list[bytes]:
         """The replies, once they are there."""
-        self.join(30)
+        self.join(120)
         return self._lines

@@ -14,7 +14,7 @@ from typing import Self
 from support.threads import Threads
 
 Operation = Callable[[], None]
-JOIN_TIMEOUT_S = 60.0
+JOIN_TIMEOUT_S = 120.0
 
 
 class Load:
@@ -41,7 +41,7 @@ class Load:
         """How many operations have been done so far."""
         return sum(self._counts)
 
-    def wait_for_more(self, timeout_s: float = 30.0) -> None:
+    def wait_for_more(self, timeout_s: float = JOIN_TIMEOUT_S) -> None:
         """Wait until every thread has done one more operation; raises the first error, or AssertionError when
         it lasts."""
         before = list(self._counts)

@@ -23,17 +23,24 @@ def row_lock_waits(server: MariaDB) -> int:
 
 
 def waiting_for_a_row(server: MariaDB) -> list[int]:
-    """The ids of RowSocket's workers that wait for a row lock.
+    """The ids of RowSocket's workers that wait for a row lock, once there is one.
 
-    innodb_trx shows what it showed before for as long as it is looked at more often than every 0.1 s: do not
-    poll it.
+    innodb_trx shows what it showed before for as long as it is looked at more often than every 0.1 s. A
+    request that waits long is presented again from time to time, and does not wait for a moment.
     """
-    time.sleep(_INNODB_TRX_IS_OLD_S)
     query = (
         "SELECT trx_mysql_thread_id FROM information_schema.innodb_trx JOIN information_schema.processlist "
         "ON id = trx_mysql_thread_id WHERE trx_state = 'LOCK WAIT' AND host = 'rowsocket'"
     )
-    return [int(row[0]) for row in server.sql(query)]
+    found: list[int] = []
+
+    def has_one() -> bool:
+        time.sleep(_INNODB_TRX_IS_OLD_S)
+        found.extend(int(row[0]) for row in server.sql(query))
+        return found != []
+
+    server.wait_until("has a worker that waits for a row", has_one)
+    return found
 
 
 @contextlib.contextmanager

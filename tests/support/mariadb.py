@@ -29,8 +29,10 @@ import pymysql
 from support.raw import RawConnection
 from support.tree import ServerFailure, ServerTree, environment_path
 
-START_TIMEOUT_S = 60.0
-STOP_TIMEOUT_S = 60.0
+START_TIMEOUT_S = 120.0
+STOP_TIMEOUT_S = 120.0
+WAIT_TIMEOUT_S = 120.0
+"""None of these is waited for when all is well: they say that something hangs, on any machine."""
 VALGRIND_FACTOR = 6.0
 
 Options = Mapping[str, str | int | None]
@@ -118,7 +120,7 @@ class MariaDB:
             return False
         return True
 
-    def wait_until(self, what: str, condition: Callable[[], bool], timeout_s: float = 30.0) -> None:
+    def wait_until(self, what: str, condition: Callable[[], bool], timeout_s: float = WAIT_TIMEOUT_S) -> None:
         """Poll until `condition` holds; raises ServerFailure after `timeout_s` seconds, or when the server
         ends before."""
         deadline = time.monotonic() + timeout_s * (VALGRIND_FACTOR if self.valgrind is not None else 1)
@@ -177,7 +179,7 @@ class MariaDB:
         if process is not None:
             process.kill()
             process.wait()
-            self.killed_in.update(sorted(self.data.glob("binlog.[0-9]*"))[-1:])
+            self.killed_in.update(sorted(self.data.glob("binlog.[0-9]*[0-9]"))[-1:])
 
     def restart(self, options: Options | None = None) -> None:
         """Stop, change options, start on the same data."""
@@ -436,8 +438,8 @@ class Database:
             yield cursor
 
     def drop(self) -> None:
-        """Drop the database; whoever still holds a lock on its tables makes this fail after 10 seconds."""
-        self.sql("SET SESSION lock_wait_timeout = 10")
+        """Drop the database; whoever still holds a lock on its tables makes this fail after 60 seconds."""
+        self.sql("SET SESSION lock_wait_timeout = 60")
         self.sql("UNLOCK TABLES")
         self.sql(f"DROP DATABASE `{self.name}`")
         self._connection.close()

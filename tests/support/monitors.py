@@ -10,7 +10,6 @@ import http.client
 import json
 import os
 import re
-import socket
 import subprocess
 import sys
 import time
@@ -24,10 +23,11 @@ from typing import Any, Self, TypeVar
 
 from prometheus_client.parser import text_string_to_metric_families
 
+from support.ports import free_ports
 from support.tree import environment_path
 
 ROOT = Path(__file__).resolve().parents[2]
-TIMEOUT_S = 30.0
+TIMEOUT_S = 120.0
 ANY_PORT_TRIES = 5
 
 Labels = frozenset[tuple[str, str]]
@@ -63,7 +63,7 @@ def samples_of(text: str) -> Samples:
 class Monitor:
     """A program that answers over HTTP on loopback; `command` makes its command line for a port.
 
-    The port is free when it is chosen. If another program is quicker, the next one is tried.
+    If another program is quicker to take the port, the next one is tried.
     """
 
     READY = "/metrics"
@@ -79,8 +79,7 @@ class Monitor:
 
     def __enter__(self) -> Self:
         for _ in range(ANY_PORT_TRIES):
-            with socket.create_server(("127.0.0.1", 0)) as free:
-                self.port = free.getsockname()[1]
+            [self.port] = free_ports(1)
             with self._log.open("ab") as log:
                 self.process = subprocess.Popen(
                     list(map(str, self._command(self.port))),

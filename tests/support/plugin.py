@@ -37,9 +37,17 @@ def threads(server: MariaDB) -> list[str]:
     return [name for name in names if name.startswith("rowsocket")]
 
 
+def wait_for_end_of_threads(server: MariaDB) -> None:
+    """None of RowSocket's threads is left; raises ServerFailure if some stay.
+
+    The system shows a thread for a moment more when it has been joined.
+    """
+    server.wait_until("its threads have ended", lambda: threads(server) == [])
+
+
 def wait_for_end_of_stand_ins(server: MariaDB, names: list[str]) -> None:
     """RowSocket's threads are those of the start again; raises ServerFailure if some more stay."""
-    server.wait_until("its stand-ins have ended", lambda: sorted(threads(server)) == sorted(names), 60.0)
+    server.wait_until("its stand-ins have ended", lambda: sorted(threads(server)) == sorted(names))
 
 
 def make_table(server: MariaDB, name: str = "app") -> None:

@@ -18,7 +18,7 @@ from collections.abc import Callable, Mapping, Sequence
 from types import TracebackType
 from typing import Self
 
-TIMEOUT_S = 30.0
+TIMEOUT_S = 120.0
 HOME = "\x1b[H"
 SHOWN = "\x1b[?2026l"
 _ESCAPES = re.compile(r"\x1b\[[?0-9;]*[a-zA-Z]")

@@ -13,7 +13,7 @@ from rowsocket_x.console import Problem, tail
 from rowsocket_x.paths import BUILD, LOGS, ROOT
 
 # The seconds that one input may take, and the memory that it may cost, before that counts as a finding.
-INPUT_SECONDS_MAX = 5
+INPUT_SECONDS_MAX = 20
 MEMORY_MIB_MAX = 2048
 
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import asyncio
-import dataclasses
 import threading
 from collections.abc import Coroutine
 from typing import Any
@@ -12,7 +11,7 @@ from typing import Any
 import pytest
 
 import rowsocket
-from fake_server import FakeServer, Peer
+from fake_server import FakeServer, Peer, has_time
 from rowsocket import aio
 from rowsocket._index import Request
 from rowsocket._options import Deadline
@@ -123,10 +122,12 @@ def test_an_answer_that_does_not_come_is_a_timeout() -> None:
         assert gave_up.wait(10)
 
     async def client(port: int) -> None:
-        async with await aio.connect(port=port, timeout=0.2, text=True) as connection:
+        async with await aio.connect(port=port, text=True) as connection:
             users = await connection.open_index("app", "user", ["id"])
+            has_time(connection, 0.2)
             with pytest.raises(rowsocket.Timeout) as raised:
                 await users.delete(1)
+            has_time(connection)
             assert raised.value.outcome_unknown
             gave_up.set()
             assert await users.get(1) == ("1",)
@@ -200,10 +201,12 @@ def test_a_pool_is_bounded_and_opens_indexes_where_needed() -> None:
 
 def test_who_finds_no_free_connection_in_the_pool_waits_at_most_the_timeout() -> None:
     async def client(port: int) -> None:
-        async with aio.ConnectionPool(port=port, max_size=1, timeout=0.1, text=True) as pool:
+        async with aio.ConnectionPool(port=port, max_size=1, text=True) as pool:
             async with pool.connection():
+                has_time(pool, 0.1)
                 with pytest.raises(rowsocket.Timeout):
                     await pool.open_index("app", "user", ["id"])
+                has_time(pool)
             assert await (await pool.open_index("app", "user", ["id"])).get(1) == ("1",)
 
     with FakeServer(echo_keys) as server:
@@ -329,9 +332,8 @@ def test_the_transport_of_another_kind_of_event_loop_will_do() -> None:
 # ── one connection, many tasks ──────────────────────────────────────────────────────────────────────────────
 
 
-def has_time(connection: aio.Connection) -> None:
-    """What is asked from now on has ten seconds."""
-    connection._options = dataclasses.replace(connection._options, timeout=10.0)
+LONG_ENOUGH_FOR_ANOTHER_S = 2.0
+"""To send a request behind one that will wait for so long."""
 
 
 def test_who_has_waited_too_long_takes_the_time_of_nobody_else() -> None:
@@ -347,8 +349,9 @@ def test_who_has_waited_too_long_takes_the_time_of_nobody_else() -> None:
         peer.until_closed()
 
     async def client(port: int) -> None:
-        async with await aio.connect(port=port, timeout=0.3, text=True) as connection:
+        async with await aio.connect(port=port, text=True) as connection:
             users = await connection.open_index("app", "user", ["id"])
+            has_time(connection, LONG_ENOUGH_FOR_ANOTHER_S)
             first = asyncio.create_task(users.get(1))
             await asyncio.to_thread(first_sent.wait, 10)
             has_time(connection)
@@ -373,8 +376,9 @@ def test_a_write_behind_one_that_waited_too_long_has_an_unknown_outcome() -> Non
         peer.until_closed()
 
     async def client(port: int) -> None:
-        async with await aio.connect(port=port, timeout=0.3, text=True) as connection:
+        async with await aio.connect(port=port, text=True) as connection:
             users = await connection.open_index("app", "user", ["id"])
+            has_time(connection, LONG_ENOUGH_FOR_ANOTHER_S)
             first = asyncio.create_task(users.get(1))
             await asyncio.to_thread(sent.wait, 10)
             has_time(connection)

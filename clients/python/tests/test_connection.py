@@ -9,7 +9,7 @@ import threading
 import pytest
 
 import rowsocket
-from fake_server import FakeServer, Peer
+from fake_server import FakeServer, Peer, has_time
 from rowsocket import Connection, Filter, Index, TextRow, While
 from rowsocket._options import Options
 
@@ -409,10 +409,11 @@ def test_an_answer_that_does_not_come_is_a_timeout_and_is_not_mistaken_for_the_n
         peer.send(b"0\t2\t2\tBob\n")
 
     with FakeServer(silent, answers) as server:
-        connection = rowsocket.connect(port=server.port, timeout=0.2, text=True)
-        users = connection.open_index("app", "user", ["id", "name"])
+        connection, users = open_users(server)
+        has_time(connection, 0.2)
         with pytest.raises(rowsocket.Timeout) as raised:
             users.update(1, [1])
+        has_time(connection)
         assert raised.value.outcome_unknown
         gave_up.set()
         assert users.get(2) == ("2", "Bob")

@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 import rowsocket
-from fake_server import FakeServer, Peer
+from fake_server import FakeServer, Peer, has_time
 from rowsocket import ConnectionPool
 
 
@@ -63,10 +63,12 @@ def test_threads_share_a_bounded_number_of_connections() -> None:
 def test_who_finds_no_free_connection_waits_at_most_the_timeout() -> None:
     with (
         FakeServer(echo_keys) as server,
-        ConnectionPool(port=server.port, max_size=1, timeout=0.1, text=True) as pool,
+        ConnectionPool(port=server.port, max_size=1, text=True) as pool,
     ):
         with pool.connection(), pytest.raises(rowsocket.Timeout) as raised:
+            has_time(pool, 0.1)
             pool.open_index("app", "user", ["id"])
+        has_time(pool)
         assert not raised.value.outcome_unknown
         assert pool.open_index("app", "user", ["id"]).get(3) == ("3",)
 

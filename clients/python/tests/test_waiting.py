@@ -77,7 +77,7 @@ def test_signals_do_not_make_a_call_longer(alarms: list[int]) -> None:
     """Each interrupts the system call, which begins anew."""
     with (
         FakeServer(stay_silent) as server,
-        rowsocket.connect(port=server.port, timeout=0.4) as one,
+        rowsocket.connect(port=server.port, timeout=2.0) as one,
         pytest.raises(rowsocket.Timeout),
     ):
         one.open_index("app", "user", ["id"])
