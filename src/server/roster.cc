@@ -41,7 +41,7 @@ std::string_view name_of(Doing doing) {
 
 void Roster::add(ClientConnection& connection) {
   const MutexLock lock(mutex_);
-  by_number_.emplace(connection.number, &connection);
+  by_number_.insert_or_assign(connection.number, &connection);
 }
 
 void Roster::remove(const ClientConnection& connection) {
