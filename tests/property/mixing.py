@@ -46,8 +46,8 @@ MIX_S = float(os.environ.get("ROWSOCKET_MIX_SECONDS") or 8)
 """How long a mix runs, in seconds."""
 _OF_ALL_SERVERS: Options = {"system-versioning-alter-history": "KEEP", "loose-rowsocket-error-detail": "ON"}
 _OF_NEWER_SERVERS: Options = {"old-mode": "UTF8_IS_UTF8MB3,LOCK_ALTER_TABLE_COPY"}
-"""ALTER TABLE lets nobody write while it copies, as in MariaDB 10.11. Since 11.2 it lets others write, and then
-fails by itself on tables with partitions (seen in 11.8.6)."""
+"""ALTER TABLE lets nobody write while it copies, as in MariaDB 10.11. Since 11.2 it lets others write, and
+fails by itself on tables with partitions then (seen in 11.8.6)."""
 CLIENTS = 6
 VOLATILE_CLIENTS = 2
 END_TIMEOUT_S = 90.0
