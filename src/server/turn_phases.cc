@@ -334,7 +334,8 @@ uint64_t TurnLoop::deadline_ms(const ClientConnection& connection) const {
   if (connection.state == State::lingering) {
     return connection.last_progress_ms + limits::linger_ms;
   }
-  const bool waits_for_us = connection.state == State::logging_in ||
+  const bool waits_for_us = connection.state == State::logging_in || connection.state == State::resting ||
+                            connection.is_in_line ||
                             (connection.state == State::held_back && !connection.stream.has_output());
   const uint64_t since_ms = waits_for_us ? now_ms_ : connection.last_progress_ms.read();
   const uint64_t idle_timeout_ms = uint64_t{settings_->idle_timeout_s} * 1000;
