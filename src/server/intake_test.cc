@@ -250,21 +250,20 @@ TEST_F(HeavyTest, they_take_turns) {
 TEST_F(HeavyTest, who_waits_in_line_or_rests_is_not_idle) {
   settings_.idle_timeout_s = 1;
   reconfigure();
-  TestClient heavy = connect_heavy();
-  TestClient light = connect_with_items();
-  take(long_us);
-  for (int times = 0; times < 3; ++times) {
-    heavy.send(find_pen);
-    EXPECT_EQ(ask(light, find_pen), pen);
-  }
-  heavy.send(repeat(find_pen, 3));
-  ask(light, find_pen);
+  TestClient in_line = connect_with_items();
+  TestClient resting = connect_with_items();
+  connection(0).is_in_line = true;
   connection(1).rests_until_ms = clock_.now_ms() + 5000;
-  ask(light, find_pen);
-  light.send(find_pen);
-  clock_.advance_ms(1500);
-  turn();
+  EXPECT_EQ(ask(resting, find_pen), pen);
+  for (int seconds = 0; seconds < 3; ++seconds) {
+    clock_.advance_ms(1000);
+    turn();
+  }
   EXPECT_EQ(loop_->connections().size(), 2U);
+  connection(0).is_in_line = false;
+  clock_.advance_ms(1000);
+  turn();
+  EXPECT_EQ(loop_->connections().size(), 1U);
 }
 
 TEST_F(HeavyTest, who_asks_short_requests_for_some_turns_is_light_again) {
