@@ -127,9 +127,7 @@ def walks(
     return _clients(count, server, port, stop, b"P\t0\tbeside\tmany\t\tid\tid", line * pipelined)
 
 
-def long_reads(
-    server: RowSocketOverTcp, port: str, stop: Stop, *, count: int = 4
-) -> list[threading.Thread]:
+def long_reads(server: RowSocketOverTcp, port: str, stop: Stop, *, count: int = 4) -> list[threading.Thread]:
     """So many clients that read 100,000 rows at a time, on the read port."""
     line = b"0\t>=\t1\t0\t%d\t0\n" % ROWS
     return _clients(count, server, "read", stop, b"P\t0\tbeside\tmany\t\tid,n,text", line)

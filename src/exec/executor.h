@@ -57,7 +57,7 @@ class Executor {
     /// Each time a request has walked for another limits::slice_us. False: it keeps others waiting, so it is
     /// to be given up if that can be.
     std::function<bool()> takes_long;
-    std::function<void()> settled;     ///< every reply but the request's own is final
+    std::function<void()> settled;  ///< every reply but the request's own is final
   };
 
   /// `ledger` is the thread's; nullptr: nothing is counted by table.
@@ -74,8 +74,8 @@ class Executor {
   /// Execute one request. `client`, `request`, its reply, the reply's output and all that they view must stay
   /// where they are until `end_turn` returned, or until `nothing_staged`. Bytes that were in the output
   /// before this call are never touched. `position` rises from request to request of a client in a turn. A
-  /// request that must wait for a lock or a thread, now or when it runs again, makes it the client's `put_back_at`;
-  /// nothing of this client is executed in this turn any more then. Never throws.
+  /// request that must wait for a lock or a thread, now or when it runs again, makes it the client's
+  /// `put_back_at`; nothing of this client is executed in this turn any more then. Never throws.
   [[nodiscard]] Executed execute(Client& client, const Request& request, size_t position);
   /// What is executed from now on came after everything that was executed in this turn.
   void others_came() {

@@ -135,8 +135,8 @@ class Staging {
       answer_untold(job);
     }
   }
-  /// A job that waits for a thread is put back. One that waits for a lock is, unless it has waited as long as it may: then its outcome is its
-  /// answer, and it does not run again. True if it was put back.
+  /// A job that waits for a thread is put back. One that waits for a lock is, unless it has waited as long as
+  /// it may: then its outcome is its answer, and it does not run again. True if it was put back.
   [[nodiscard]] bool put_back(Job& job);
   /// The job's answer is final, or it will be presented again.
   void conclude(Job& job) {

@@ -143,9 +143,7 @@ struct ClientConnection final : exec::Presence, Holder {
 
   [[nodiscard]] bool is_closed() const { return state == State::closed; }
   /// What it asked lately keeps others waiting: see Intake.
-  [[nodiscard]] bool takes_long() const {
-    return walked_us >= limits::heavy_us || client.given_up.count > 0;
-  }
+  [[nodiscard]] bool takes_long() const { return walked_us >= limits::heavy_us || client.given_up.count > 0; }
   /// Its requests of this turn have walked for so long.
   void note_walk(uint64_t us) { walked_us = std::max(us, walked_us / 2); }
   /// What is sent can neither be read on a network nor changed there.
@@ -171,15 +169,15 @@ struct ClientConnection final : exec::Presence, Holder {
   std::unique_ptr<Lifeline> life;  ///< nullptr: no administrator reaches it; it has left for its handshake
   const uint64_t connected_ms;
   Published<uint64_t>
-      last_progress_ms;      ///< when bytes last came or went, or a request ran; since when it lingers
+      last_progress_ms;         ///< when bytes last came or went, or a request ran; since when it lingers
   uint64_t retry_at_ms = 0;     ///< when parked or resting
   uint64_t rests_until_ms = 0;  ///< 0: it need not rest
   uint64_t walked_us = 0;       ///< how long its requests of a turn walk, of late
-  size_t scanned_bytes = 0;  ///< see Protocol::parse
-  size_t parsed_bytes = 0;   ///< front of the input that this turn has dealt with; consumed after the commit
-  size_t held_bytes = 0;     ///< by its buffers, as the worker last counted them
-  size_t list_bytes = 0;     ///< the same of its list of opened ids
-  size_t slot = 0;           ///< where the worker keeps it
+  size_t scanned_bytes = 0;     ///< see Protocol::parse
+  size_t parsed_bytes = 0;  ///< front of the input that this turn has dealt with; consumed after the commit
+  size_t held_bytes = 0;    ///< by its buffers, as the worker last counted them
+  size_t list_bytes = 0;    ///< the same of its list of opened ids
+  size_t slot = 0;          ///< where the worker keeps it
   ErrorCode fatal_error = ErrorCode::none;  ///< when condemned: the reply that is still to be written
   State state = State::reading;
   Note note;

@@ -7,10 +7,10 @@
 //
 // A connection is heavy as long as it costs the loop time: its last requests walked for long, or it sends a
 // large request, whose bytes are copied into memory that is new. The replies of a turn wait for all of its
-// requests. So the light ones come first, and the heavy ones behind them, one after the other. Where light ones
-// come, all heavy ones together have a part of the loop's time: after each of them the light ones have the loop
-// for a while (limits::long_requests_share, large_senders_share). Where none comes, no heavy one waits. Who
-// waits in line is not polled.
+// requests. So the light ones come first, and the heavy ones behind them, one after the other. Where light
+// ones come, all heavy ones together have a part of the loop's time: after each of them the light ones have
+// the loop for a while (limits::long_requests_share, large_senders_share). Where none comes, no heavy one
+// waits. Who waits in line is not polled.
 //
 // One owner, one thread. Allocates in `reserve` only.
 #pragma once
@@ -39,8 +39,8 @@ class Intake {
   [[nodiscard]] bool receive(ClientConnection& connection);
   /// The connection has requests. True if it takes part now. A heavy one goes to the end of the line.
   [[nodiscard]] bool admit(ClientConnection& connection);
-  /// Behind the light ones: the next heavy one that has something to execute. nullptr where those in line have
-  /// to wait for a later turn.
+  /// Behind the light ones: the next heavy one that has something to execute. nullptr where those in line
+  /// have to wait for a later turn.
   [[nodiscard]] ClientConnection* next_heavy();
   /// The loop does nothing more for the one that `next_heavy` returned last. Idempotent.
   void end_service();

@@ -228,8 +228,8 @@ TEST_F(HeavyTest, a_turn_ends_before_it_has_executed_too_many_of_them) {
     const uint64_t began_us = clock_.now_us();
     EXPECT_EQ(loop_->run(*turn_), TurnLoop::Ended::well);
     EXPECT_LE(clock_.now_us() - began_us, limits::heavy_us_per_turn);
-    answered += static_cast<size_t>(std::count_if(
-        heavy.begin(), heavy.end(), [](TestClient& one) { return !one.received().empty(); }));
+    answered += static_cast<size_t>(
+        std::count_if(heavy.begin(), heavy.end(), [](TestClient& one) { return !one.received().empty(); }));
   }
 }
 

@@ -26,9 +26,10 @@ static bool can_move(const ClientConnection& connection) {
   const net::Transport& transport = connection.stream.transport();
   const bool is_between_requests = connection.state == State::reading || connection.state == State::cut ||
                                    connection.state == State::unreached;
-  return is_between_requests && !connection.is_in_line && connection.login == nullptr && connection.client.parked_since_ms == 0 &&
-         !connection.stream.has_output() && connection.stream.input_bytes() < limits::large_request_bytes &&
-         !transport.holds_input() && !transport.receives_when_writable();
+  return is_between_requests && !connection.is_in_line && connection.login == nullptr &&
+         connection.client.parked_since_ms == 0 && !connection.stream.has_output() &&
+         connection.stream.input_bytes() < limits::large_request_bytes && !transport.holds_input() &&
+         !transport.receives_when_writable();
 }
 
 /// It stays for good, or for as long as it holds so much.

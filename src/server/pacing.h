@@ -7,8 +7,8 @@
 // A walk runs in bursts. After each of them it looks whether the threads that run loops had to wait for a
 // processor meanwhile. If so the walk rests: so long that all walks together take their share of the
 // processors (limits::walks_share). Where no thread waits, no walk rests. A walk rests between two rows,
-// where it holds no latch. One that has locked rows does not rest there, since others may wait for these rows:
-// it owes its rests, and its client rests when the request is over.
+// where it holds no latch. One that has locked rows does not rest there, since others may wait for these
+// rows: it owes its rests, and its client rests when the request is over.
 //
 //   AllWalks .... how many walks there are, and which threads run loops: one object for all workers
 //   Pace ........ of one thread
@@ -77,7 +77,7 @@ class Pace {
   AllWalks& walks_;
   Clock& clock_;
   const Waited waited_;
-  LoopToken::Ticket ticket_ = 0;  ///< of the walk; 0 = none
+  LoopToken::Ticket ticket_ = 0;   ///< of the walk; 0 = none
   uint64_t waited_before_us_ = 0;  ///< by the threads that run loops, when the burst began
   uint64_t burst_began_us_ = 0;
   uint64_t rest_left_us_ = 0;

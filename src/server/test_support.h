@@ -181,8 +181,11 @@ inline std::unique_ptr<ClientConnection> make_connection(const Settings& setting
   std::array<int, 2> fds{};
   EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, fds.data()), 0);
   const net::Descriptor client(fds[0]);
-  Arrival arrival{std::make_unique<net::PlainTransport>(net::Descriptor(fds[1])), {"test"}, 1,
-                  exec::Access::read, &wire::handlersocket::handlersocket_protocol()};
+  Arrival arrival{std::make_unique<net::PlainTransport>(net::Descriptor(fds[1])),
+                  {"test"},
+                  1,
+                  exec::Access::read,
+                  &wire::handlersocket::handlersocket_protocol()};
   return std::make_unique<ClientConnection>(std::move(arrival), exec::Account(exec::Access::read, settings),
                                             0);
 }

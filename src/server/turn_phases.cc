@@ -125,8 +125,8 @@ void TurnLoop::execute_requests(Turn& turn) {
   } while (!turn.is_adrift() && (others_joined() || some_heavy_joins(turn)));
 }
 
-/// One at a time: another joins if this one leaves the turn the time for it. What was put back for a thread is
-/// over where its client has gone.
+/// One at a time: another joins if this one leaves the turn the time for it. What was put back for a thread
+/// is over where its client has gone.
 bool TurnLoop::some_heavy_joins(const Turn& turn) {
   while (!turn.is_full()) {
     ClientConnection* const heavy = intake_.next_heavy();

@@ -39,7 +39,8 @@ inline constexpr uint32_t requests_per_look_at_time = 8;
 /// A connection is heavy whose requests walk for so long in a turn. They are half of that with each turn that
 /// they do not.
 inline constexpr uint32_t heavy_us = 50;
-/// After a long request the light ones have the loop for so many times as long: they keep three quarters of it.
+/// After a long request the light ones have the loop for so many times as long: they keep three quarters of
+/// it.
 inline constexpr uint32_t long_requests_share = 3;
 /// The same after what was received of a large request: its sender keeps the system busy, too. Not measured.
 inline constexpr uint32_t large_senders_share = 8;
