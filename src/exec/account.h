@@ -49,8 +49,8 @@ class Account {
     refusal_ = std::move(why);
   }
 
-  /// The client names an account or sends a secret. If either is wrong, or it names nobody, the client is again
-  /// what it was when it came in.
+  /// The client names an account or sends a secret. If either is wrong, or it names nobody, the client is
+  /// again what it was when it came in.
   [[nodiscard]] Error authenticate(const Authenticate& request, const Settings& settings);
 
   /// nullptr = it has not logged in.

@@ -145,8 +145,7 @@ TEST_F(AdmissionTest, who_wants_to_be_nobody_is_what_it_was_when_it_came) {
     if (has_account) {
       client.client.account.set_outcome(std::make_shared<Somebody>(7));
     }
-    const auto method =
-        has_account ? Authenticate::Method::account : Authenticate::Method::port_secret;
+    const auto method = has_account ? Authenticate::Method::account : Authenticate::Method::port_secret;
     EXPECT_EQ(ask(client, Ask::authenticate("r", method)), "ok");
     EXPECT_EQ(ask(client, Ask::open(0, "shop.item", "", "id")), "ok");
     EXPECT_EQ(ask(client, Ask::authenticate("", Authenticate::Method::nobody)), "ok");

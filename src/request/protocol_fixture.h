@@ -65,9 +65,8 @@ class ProtocolTest : public testing::Test {
   /// What is answered to a request that no table is asked about.
   std::string answer_of(const Request& request) {
     out.clear();
-    const bool is_nobody =
-        request.kind == RequestKind::authenticate &&
-        static_cast<const Authenticate&>(request).method == Authenticate::Method::nobody;
+    const bool is_nobody = request.kind == RequestKind::authenticate &&
+                           static_cast<const Authenticate&>(request).method == Authenticate::Method::nobody;
     const bool asks_nothing =
         request.kind == RequestKind::nothing || request.kind == RequestKind::refused || is_nobody;
     if (is_stranger && (request.for_readers || !asks_nothing)) {

@@ -25,8 +25,11 @@ class ConnectionsTest : public testing::Test {
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, fds.data()), 0);
     EXPECT_EQ(::fcntl(fds[1], F_SETFL, O_NONBLOCK), 0);
     client_ = std::make_unique<TestClient>(net::Descriptor(fds[0]));
-    Arrival arrival{std::make_unique<net::PlainTransport>(net::Descriptor(fds[1])), {"test"}, 1,
-                    exec::Access::read, &wire::handlersocket::handlersocket_protocol()};
+    Arrival arrival{std::make_unique<net::PlainTransport>(net::Descriptor(fds[1])),
+                    {"test"},
+                    1,
+                    exec::Access::read,
+                    &wire::handlersocket::handlersocket_protocol()};
     EXPECT_TRUE(inbox_.offer(arrival));
     std::vector<Arrival> arrivals;
     inbox_.take(arrivals);

@@ -272,7 +272,11 @@ class HandshakeTurnsTest : public testing::Test {
     net::Descriptor accepted(::accept4(listener_.get(), nullptr, nullptr, SOCK_NONBLOCK));
     TlsClient client(sessions_.sessions(), TestClient(std::move(socket)));
     client.begin();
-    Arrival arrival{.transport = nullptr, .peer = {.text = host, .party = host}, .number = 1, .port_access = {}, .protocol = nullptr};
+    Arrival arrival{.transport = nullptr,
+                    .peer = {.text = host, .party = host},
+                    .number = 1,
+                    .port_access = {},
+                    .protocol = nullptr};
     handshakes_.add({std::move(arrival), std::move(accepted), &inbox_});
     return client;
   }

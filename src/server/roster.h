@@ -19,8 +19,8 @@ struct ClientConnection;
 class Roster {
  public:
   // For the worker.
-  /// Its figures may be read from now on, until it is removed. It takes the place of one with its number, which
-  /// has left for its handshake, and may be removed later. May throw std::bad_alloc.
+  /// Its figures may be read from now on, until it is removed. It takes the place of one with its number,
+  /// which has left for its handshake, and may be removed later. May throw std::bad_alloc.
   void add(ClientConnection& connection);
   void remove(const ClientConnection& connection);
   /// nullptr if there is none with this number.

@@ -114,8 +114,11 @@ class World {
     auto wire = std::make_shared<Wire>();
     const int fd = 1'000'000 + static_cast<int>(clients_.size());
     poller_.add(fd, wire);
-    Arrival arrival{std::make_unique<SimulatedTransport>(wire, fd, chance_), {"simulated"}, clients_.size() + 1,
-                    exec::Access::write, &wire::handlersocket::handlersocket_protocol()};
+    Arrival arrival{std::make_unique<SimulatedTransport>(wire, fd, chance_),
+                    {"simulated"},
+                    clients_.size() + 1,
+                    exec::Access::write,
+                    &wire::handlersocket::handlersocket_protocol()};
     EXPECT_TRUE(inbox_.offer(arrival));
     clients_.push_back(std::make_unique<SimulatedClient>(std::move(wire), ledger_, chance_, clock_));
   }

@@ -34,8 +34,11 @@ class TurnLoopTest : public testing::Test {
     std::array<int, 2> fds{};
     EXPECT_EQ(::socketpair(AF_UNIX, SOCK_STREAM, 0, fds.data()), 0);
     EXPECT_EQ(::fcntl(fds[1], F_SETFL, O_NONBLOCK), 0);
-    Arrival arrival{std::make_unique<net::PlainTransport>(net::Descriptor(fds[1])), {"test"}, ++connections_,
-                    exec::Access::write, &protocol};
+    Arrival arrival{std::make_unique<net::PlainTransport>(net::Descriptor(fds[1])),
+                    {"test"},
+                    ++connections_,
+                    exec::Access::write,
+                    &protocol};
     EXPECT_TRUE(inbox_.offer(arrival));
     turn();
     return TestClient(net::Descriptor(fds[0]));

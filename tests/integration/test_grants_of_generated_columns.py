@@ -35,7 +35,9 @@ OPERATIONS = {
         "", "id;v", b"0\t=\t1\t1\t1\t0\tF\t=\t0\t20", "SELECT id FROM d.t WHERE id = 1 AND v = 20"
     ),
     "update a": Operation("", "a", b"0\t=\t1\t1\t1\t0\tU\t10", "UPDATE d.t SET a = 10 WHERE id = 1"),
-    "update a by v": Operation("by_v", "a", b"0\t=\t1\t20\t1\t0\tU\t10", "UPDATE d.t SET a = 10 WHERE v = 20"),
+    "update a by v": Operation(
+        "by_v", "a", b"0\t=\t1\t20\t1\t0\tU\t10", "UPDATE d.t SET a = 10 WHERE v = 20"
+    ),
     "add to b": Operation("", "b", b"0\t=\t1\t1\t1\t0\t+\t0", "UPDATE d.t SET b = b + 0 WHERE id = 1"),
     "insert": Operation("", "id,a", b"0\t+\t2\t2\t20", "INSERT INTO d.t (id, a) VALUES (2, 20)"),
     "upsert": Operation(
