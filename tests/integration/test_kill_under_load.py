@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Clients are killed by rowsocket_kill at any moment, while they log in, wait for rows, and walk, in plain text
-and inside TLS. The clients that are not killed have all their answers."""
+"""Clients are killed by rowsocket_kill at any moment, while they log in, wait for rows, and walk, in plain
+text and inside TLS. The clients that are not killed have all their answers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,8 @@ def at_work(*works: Callable[[threading.Event], None]) -> Iterator[list[BaseExce
 def test_nobody_else_is_met(
     start: Start, authority: Authority, kind: type[RowSocketServer], threads_max: int
 ) -> None:
-    options = authority.server_options() | {
+    options: dict[str, str | int | None] = {
+        **authority.server_options(),
         "rowsocket-threads-write": 1,
         "rowsocket-threads-max": threads_max,
         "max-connect-errors": 1_000_000,
@@ -119,7 +120,7 @@ def test_nobody_else_is_met(
 
             server.wait_until("has killed enough", kill_one, 120.0)
         assert not failures
-        rows = dict(database.sql("SELECT id, n FROM t"))
+        rows: dict[int, int] = dict(database.sql("SELECT id, n FROM t"))
         for number, count in enumerate(counts):
             assert count > 0
             assert rows[number + 1] >= count, "the victims count, too"
