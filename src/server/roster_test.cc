@@ -5,6 +5,7 @@
 
 #include <gmock/gmock.h>
 
+#include <memory>
 #include <set>
 
 #include "server/server_fixture.h"
@@ -118,6 +119,29 @@ TEST_F(RosterTest, pieces_hold_each_connection_once_whatever_comes_and_goes_mean
     numbers.push_back(one.number);
   }
   EXPECT_THAT(numbers, testing::ElementsAre(1, 2, 3, 4, 5, 6, 7, 8, 10, 11));
+}
+
+/// It has left for its TLS handshake and come back, and what it was before is still to be removed.
+TEST_F(RosterTest, one_that_comes_back_with_its_number_stays_shown) {
+  const exec::Access access = exec::Access::read;
+  const auto come = [&] {
+    return std::make_unique<ClientConnection>(
+        Arrival{std::make_unique<net::PlainTransport>(net::Descriptor()),
+                {"test"},
+                7,
+                access,
+                &wire::handlersocket::handlersocket_protocol()},
+        exec::Account(access, settings_), clock_.now_ms());
+  };
+  const auto before = come();
+  const auto behind = come();
+  Roster roster;
+  roster.add(*before);
+  roster.add(*behind);
+  roster.remove(*before);
+  EXPECT_EQ(roster.find(7), behind.get());
+  roster.remove(*behind);
+  EXPECT_EQ(roster.find(7), nullptr);
 }
 
 TEST_F(ServerTest, the_connections_of_all_workers_are_read) {

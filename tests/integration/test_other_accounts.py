@@ -24,8 +24,8 @@ DENIED = b"1\t1\t1142"
 
 @pytest.fixture(scope="module")
 def closed(tree: ServerTree, template: Path) -> Iterator[RespServer]:
-    """A server without an anonymous account. `reader` may read `shop.user` and `app.item`, `writer` may insert
-    into them, and `nobody` may do nothing."""
+    """A server without an anonymous account. `reader` may read `shop.user` and `app.item`, `writer` may
+    insert into them, and `nobody` may do nothing."""
     with RespServer(tree, template) as server:
         server.prepare()
         server.sql("SET GLOBAL rowsocket_anonymous_account = ''")

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""No password of a client stands in a log of the server, however it was sent: in the general log, the slow log,
-the log of an audit plugin, the error log."""
+"""No password of a client stands in a log of the server, however it was sent: in the general log, the slow
+log, the log of an audit plugin, the error log."""
 
 from __future__ import annotations
 

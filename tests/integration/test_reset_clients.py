@@ -15,8 +15,12 @@ from support.mariadb import Database, RowSocketServer, Start
 @pytest.fixture
 def server(start: Start) -> RowSocketServer:
     """A server with one worker, and the tables of support/gate.py in `d`."""
-    options = {"rowsocket-threads-write": 1, "rowsocket-threads-max": 0, "general-log-file": "general.log"}
-    server = start(RowSocketServer, dict(options))
+    options: dict[str, str | int | None] = {
+        "rowsocket-threads-write": 1,
+        "rowsocket-threads-max": 0,
+        "general-log-file": "general.log",
+    }
+    server = start(RowSocketServer, options)
     with_gated_table(Database(server, "d"))
     return server
 

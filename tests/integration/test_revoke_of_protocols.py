@@ -1,6 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""What is taken from an account is taken from its clients of memcached and of RESP, too, while they keep their
-workers busy, and while FLUSH SSL and FLUSH PRIVILEGES run: nothing that began after the REVOKE is served."""
+"""What is taken from an account is taken from its clients of memcached and of RESP, too, while they keep
+their workers busy, and while FLUSH SSL and FLUSH PRIVILEGES run: nothing that began after the REVOKE is
+served."""
 
 from __future__ import annotations
 
@@ -69,7 +70,7 @@ def of_memcached(server: RespServer) -> Asker:
 
     def ask(wire: RawConnection) -> list[bool]:
         wire.send(b"get k\r\n" * DEPTH)
-        served = []
+        served: list[bool] = []
         while len(served) < DEPTH:
             served.append(wire.line().startswith(b"VALUE"))
             if served[-1]:
