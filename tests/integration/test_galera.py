@@ -65,6 +65,20 @@ def test_a_node_whose_replication_is_switched_off_and_on_is_served(node: RowSock
             assert index.get(1) == (str(value),)
 
 
+def test_where_replication_is_switched_off_requests_share_a_statement_again(node: RowSocketServer) -> None:
+    """On a node each has its own, so that it can be taken back alone."""
+    with node.raw("write") as wire:
+        assert wire.ask(b"P\t1\td\tt\t\tid") == b"0\t1"
+        assert wire.ask(b"1\t+\t1\t10") == b"0\t1"
+        node.sql("SET GLOBAL wsrep_on = OFF")
+        node.sql("FLUSH BINARY LOGS")
+        assert wire.ask_all(*(b"1\t+\t1\t%d" % number for number in range(20, 30))) == [b"0\t1"] * 10
+        log = node.sql("SHOW BINARY LOGS")[-1][0]
+        events = [str(row[2]) for row in node.sql(f"SHOW BINLOG EVENTS IN '{log}'")]
+        assert events.count("Write_rows_v1") == 1
+        node.sql("SET GLOBAL wsrep_on = ON")
+
+
 def test_ddl_of_a_galera_node_passes_beside_readers(node: RowSocketServer) -> None:
     with rowsocket.connect(*node.read_address(), text=True) as reader:
         index = reader.open_index("d", "t", "n")
