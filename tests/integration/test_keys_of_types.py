@@ -8,7 +8,7 @@ from collections.abc import Callable
 import pytest
 
 import rowsocket
-from rowsocket import Operator, Value
+from rowsocket import Operator, RangeOperator, Value
 from support.twins import Twins
 
 MakeTwins = Callable[..., Twins]
@@ -145,7 +145,7 @@ def test_years_are_in_their_order_however_many_digits_are_shown(make_twins: Make
         twins.sql("INSERT INTO t VALUES (%s, %s)", id, year)
     by_key, by_filter = twins.index("id", "k"), twins.index("id", "PRIMARY", "v")
 
-    def found(op: Operator, key: str) -> list[str]:
+    def found(op: RangeOperator, key: str) -> list[str]:
         rows = by_key.find(key, op, limit=None)
         filtered = by_filter.find(0, ">=", limit=None, filters=[rowsocket.Filter("v", op, key)])
         assert sorted(rows) == filtered, (op, key)
