@@ -93,7 +93,7 @@ def test_the_bounds_of_numbers_are_told(server: RowSocketServer) -> None:
         "SELECT VARIABLE_NAME, NUMERIC_MIN_VALUE, NUMERIC_MAX_VALUE FROM information_schema.SYSTEM_VARIABLES"
         " WHERE VARIABLE_NAME LIKE 'ROWSOCKET%' AND NUMERIC_MAX_VALUE IS NOT NULL"
     )
-    bounds = {name: (least, most) for name, least, most in told}
+    bounds = {name: (least, most) for name, least, most in told if name != "ROWSOCKET_KILL"}
     assert len(bounds) >= 15
     assert bounds["ROWSOCKET_PORT_READ"] == ("0", "65536")
     for name, (least, most) in bounds.items():

@@ -11,7 +11,7 @@ import pytest
 
 from support.mariadb import RowSocketServer, Start
 from support.plugin import make_table, opened
-from support.schema_tables import Row, seen, session_of
+from support.schema_tables import Row, of_client, seen, session_of
 
 PAGE = Path(__file__).parents[2] / "docs/operating.md"
 SECTION = PAGE.read_text().partition("## Clients, tables and times\n")[2].partition("\n## ")[0]
@@ -44,13 +44,15 @@ def rows_of(session: pymysql.connections.Connection[pymysql.cursors.DictCursor],
 def test_there_are_statements() -> None:
     assert sum(statement.startswith("SELECT") for statement in STATEMENTS) == 4
     assert sum(statement.startswith("FLUSH") for statement in STATEMENTS) == 2
+    assert sum("rowsocket_kill = 4711" in statement for statement in STATEMENTS) == 1
 
 
 def test_each_statement_runs_and_each_query_finds_something(busy: RowSocketServer) -> None:
     with session_of(busy, "root") as session, busy.raw("read") as client:
         opened(client)
+        number = of_client(busy, client)["ID"]
         for statement in STATEMENTS:
-            found = rows_of(session, statement)
+            found = rows_of(session, statement.replace("4711", str(number)))
             assert bool(found) == statement.startswith("SELECT"), statement
         assert seen(busy, "TABLES") == seen(busy, "LATENCY") == []
 
