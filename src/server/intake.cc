@@ -88,7 +88,6 @@ ClientConnection* Intake::next_heavy() {
   return next;
 }
 
-/// A pause of the heavy ones is no more than that: what they have not used does not add up.
 void Intake::end_service() {
   const uint64_t began_us = std::exchange(service_began_us_, 0);
   if (began_us == 0) [[likely]] {

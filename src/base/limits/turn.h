@@ -44,10 +44,10 @@ inline constexpr uint32_t heavy_us = 50;
 inline constexpr uint32_t long_requests_share = 3;
 /// The same after what was received of a large request: its sender keeps the system busy, too. Not measured.
 inline constexpr uint32_t large_senders_share = 8;
-/// Heavy ones that had no time for so long have no more for it: their next requests come one by one.
-inline constexpr uint32_t heavy_credit_us = 2000;
+/// What heavy ones have not used adds up to this: where a commit takes long, several of them share it.
+inline constexpr uint32_t heavy_credit_us = 20'000;
 /// A turn takes no further heavy one after so much time, since the replies of those before wait for its end.
-inline constexpr uint32_t heavy_us_per_turn = 5000;
+inline constexpr uint32_t heavy_us_per_turn = 10'000;
 
 /// A turn takes no further request once it has staged this much. Together with the arena the memory that a
 /// worker holds beside rowsocket_max_held_bytes stays in the tens of MiB. Not measured.
