@@ -87,7 +87,6 @@ SIDE_BY_SIDE = (
     "monitoring",
     "faults",
     "replication",
-    "linearizability",
     "property",
     "smoke",
 )
