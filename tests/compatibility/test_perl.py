@@ -53,7 +53,7 @@ def output_of(script: str, server: HandlerSocketServer, sources: Path, perl_modu
         cwd=sources / "regtest/test_01_lib",
         env=environment,
         capture_output=True,
-        timeout=100,
+        timeout=300,
         check=False,
     )
     assert done.returncode == 0 or script in STALE_EXPECTATIONS, done.stderr.decode(errors="replace")

@@ -46,7 +46,7 @@ def test_what_django_asks_of_a_cache_holds(tables: str, server: RowSocketServer)
         env=environment,
         capture_output=True,
         text=True,
-        timeout=280,
+        timeout=800,
     )
     assert done.returncode == 0, done.stderr[-20_000:]
     skipped = dict(re.findall(r"^(\w+) \(.*?\.\.\. skipped ['\"](.*)['\"]$", done.stderr, re.MULTILINE))

@@ -96,9 +96,11 @@ class Crowd:
     def wait_for_answers(self, count: int) -> None:
         """Wait until so many more requests were answered."""
         aim = self.answers() + count
-        deadline = time.monotonic() + TIMEOUT_S
+        seen, deadline = self.answers(), time.monotonic() + TIMEOUT_S
         while self.answers() < aim:
             self._threads.raise_error()
+            if self.answers() > seen:
+                seen, deadline = self.answers(), time.monotonic() + TIMEOUT_S
             assert time.monotonic() < deadline, f"{self.answers()} answers, not {aim}"
             time.sleep(0.002)
 

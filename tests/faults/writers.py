@@ -194,13 +194,16 @@ class Writers:
     def wait_until(
         self, what: str, condition: Callable[[], bool], timeout_s: float = ANSWER_TIMEOUT_S
     ) -> None:
-        """Wait while they write; raises the first surprise, or AssertionError after `timeout_s` seconds.
+        """Wait while they write; raises the first surprise, or AssertionError when for `timeout_s` seconds no
+        write is acknowledged: how many are in a time is the machine's business.
 
         When all have lost a server that may go, there is nothing to wait for any more.
         """
-        deadline = time.monotonic() + timeout_s
+        count, deadline = self.acknowledged_count(), time.monotonic() + timeout_s
         while not condition() and not self.all_have_lost_the_server():
             self.raise_error()
+            if self.acknowledged_count() > count:
+                count, deadline = self.acknowledged_count(), time.monotonic() + timeout_s
             seen = f"{self.acknowledged_count()} writes, refused {self.refusals()}"
             assert time.monotonic() < deadline, f"not within {timeout_s} s: {what}; {seen}"
             time.sleep(0.002)

@@ -103,16 +103,24 @@ def test_guesses_for_one_account_hold_up_no_other_of_the_same_address(guarded: R
 
 
 def test_who_was_right_before_comes_before_a_flood_from_many_addresses(guarded: RowSocketServer) -> None:
-    count = 1000
-    with guarded.raw("write") as connection, contextlib.ExitStack() as stack:
+    with guarded.raw("write") as connection:
         assert log_in(connection, "app") == OK
+        assert any(overtakes_a_flood(guarded, connection, network) for network in range(1, 9))
+
+
+def overtakes_a_flood(server: RowSocketServer, connection: RawConnection, network: int) -> bool:
+    """Whether the login had its answer before the flood was over. It may be over before the login is sent, on
+    a machine that gives the test no time: then nothing is known."""
+    count = 1000
+    before = server.counter("logins_refused")
+    with contextlib.ExitStack() as stack:
         for number in range(count):
             guesser = stack.enter_context(socket.socket())
-            guesser.bind((f"127.1.{number >> 8}.{number & 255}", 0))
-            guesser.connect(guarded.write_address())
+            guesser.bind((f"127.{network}.{number >> 8}.{number & 255}", 0))
+            guesser.connect(server.write_address())
             guesser.sendall(b"A\t2\troot\twrong\n")
         assert log_in(connection, "app") == OK
-        assert guarded.counter("logins_refused") < count, "the flood was over by then"
+        return server.counter("logins_refused") - before < count
 
 
 def test_who_is_logged_in_is_not_held_up(guarded: RowSocketServer) -> None:

@@ -13,7 +13,7 @@ from linearizability.history import History
 from support import go_programs
 
 SOURCE = Path(__file__).parent / "checker"
-TIME_LIMIT_S = 120.0
+TIME_LIMIT_S = 600.0
 
 LINEARIZABLE, NOT_LINEARIZABLE, UNREADABLE, UNDECIDED = range(4)
 """How the program ends."""

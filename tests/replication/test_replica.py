@@ -68,7 +68,6 @@ def trial(start: Start, writes: int, mode: str, row_image: str, soak: Soak) -> N
     primary.remove()
 
 
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("mode", ["optimistic", "conservative"])
 def test_a_replica_that_comes_and_goes_ends_with_the_same_tables(start: Start, mode: str, soak: Soak) -> None:
     for _ in soak.trials(1):

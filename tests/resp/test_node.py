@@ -6,8 +6,6 @@ from __future__ import annotations
 import os
 from pathlib import Path
 
-import pytest
-
 from support.commands import run
 from support.node_programs import install
 from support.resp import RespServer
@@ -15,7 +13,6 @@ from support.resp import RespServer
 TOUR = Path(__file__).with_name("node_tour.js")
 
 
-@pytest.mark.timeout(300)
 def test_ioredis_and_node_redis(emptied: RespServer, tmp_path: Path) -> None:
     folder = install(tmp_path, "ioredis@5.4.1", "redis@4.7.1")
     environment = {**os.environ, "NODE_PATH": str(folder / "node_modules")}

@@ -14,7 +14,7 @@ from support.mariadb import MariaDB
 from support.tree import environment_path
 
 LIBRARY = "rowsocket_conformance.so"
-SUITE_TIMEOUT_S = 280.0
+SUITE_TIMEOUT_S = 800.0
 
 
 @dataclass(frozen=True)

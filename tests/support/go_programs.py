@@ -10,7 +10,7 @@ from pathlib import Path
 
 from support.tree import environment_path
 
-BUILD_TIMEOUT_S = 240.0
+BUILD_TIMEOUT_S = 600.0
 
 
 class NoProgram(AssertionError):

@@ -9,7 +9,7 @@
     vectors, integration, ...   the folders of tests/, on real servers
     fuzz-server                 fuzzed requests into a real server, also under valgrind
     smoke                       a few minutes of the above, for a second server; only where it is named
-    fuzz                        every fuzzing program for a short while, from its committed corpus
+    fuzz                        every fuzzing program for a short while, one on each core, from its corpus
 
 Each part is named below with the folder of its tests, so that one whose files vanish fails. A part that
 cannot be built counts as one failure and the others go on. One line per part says what ran; the last line
@@ -20,6 +20,7 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -41,7 +42,8 @@ from rowsocket_x.paths import GO_CACHE, LOGS, ROOT, VENV
 from rowsocket_x.reports import Outcome
 from rowsocket_x.server_series import DEFAULT, Series
 
-PART_SECONDS_MAX = 1200.0
+PART_SECONDS_MAX = 2400.0
+"""Of a part that hangs."""
 
 UNIT_PARTS: Mapping[str, Preset] = {
     "unit-release": Preset.RELEASE,
@@ -76,10 +78,13 @@ A new folder of tests is added here.
 """
 
 SIDE_BY_SIDE = (
+    "client-python",
     "integration",
     "differential",
     "memcached",
     "resp",
+    "django",
+    "monitoring",
     "faults",
     "replication",
     "property",
@@ -316,8 +321,11 @@ def _run_logged(
 def _fuzz(settings: Settings) -> Outcome:
     folder = build.build(Preset.FUZZ)
     outcome = Outcome(ran=f"libFuzzer with ASan and UBSan, {settings.fuzz_seconds} s each")
-    for program in fuzzing.programs(folder):
-        complaint = fuzzing.run_briefly(program, settings.fuzz_seconds)
+    with ThreadPoolExecutor(os.cpu_count()) as cores:
+        complaints = cores.map(
+            lambda program: fuzzing.run_briefly(program, settings.fuzz_seconds), fuzzing.programs(folder)
+        )
+    for complaint in complaints:
         if complaint:
             outcome.failed += 1
             outcome.details += complaint

@@ -34,6 +34,7 @@ def findings(*, everything: bool) -> list[str]:
     sources = sorted({str(path.relative_to(ROOT)) for path in compiled if path.is_relative_to(ROOT / "src")})
     if changed is not None:
         sources = touched(sources, changed, lambda name: (ROOT / name).read_text(errors="replace"))
+    sources.sort(key=lambda name: (ROOT / name).stat().st_size, reverse=True)  # no long one comes last
     tests = [name for name in sources if name.endswith("_test.cc")]
     products = [name for name in sources if name not in tests]
     return [*_tidy(folder, products), *_tidy(folder, tests, "--checks=-clang-analyzer-*")]
