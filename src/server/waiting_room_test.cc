@@ -33,7 +33,8 @@ TEST(WaitingRoom, has_so_many_places_and_so_many_of_each_account) {
     EXPECT_TRUE(takes_one_of(engine::first_account));
   }
   EXPECT_FALSE(takes_one_of(engine::first_account));
-  for (uint32_t count = limits::waiting_room_places_of_account; count < limits::waiting_room_places; ++count) {
+  for (uint32_t count = limits::waiting_room_places_of_account; count < limits::waiting_room_places;
+       ++count) {
     EXPECT_TRUE(takes_one_of(engine::first_account + 1));
   }
   EXPECT_FALSE(takes_one_of(engine::first_account + 2));
