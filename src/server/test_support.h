@@ -12,6 +12,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -24,6 +25,7 @@
 #include "engine/memory/memory_engine.h"
 #include "net/address.h"
 #include "net/descriptor.h"
+#include "net/transport.h"
 #include "server/client_connection.h"
 #include "wire/handlersocket/handlersocket.h"
 

@@ -3,6 +3,11 @@
 // Which requests the loop offers to the waiting room, and what its guests are asked for.
 #include "server/waiting_room.h"
 
+#include <deque>
+#include <memory>
+#include <string>
+
+#include "server/test_support.h"
 #include "server/turn_loop_fixture.h"
 
 namespace rowsocket::server {

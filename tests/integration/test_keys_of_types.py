@@ -2,9 +2,9 @@
 """Keys over prefixes, in descending order, with NULL, and outside of what their columns hold."""
 
 from __future__ import annotations
+
 from collections.abc import Callable
 from typing import Literal
-from collections.abc import Callable
 
 import pytest
 
@@ -146,7 +146,7 @@ def test_years_are_in_their_order_however_many_digits_are_shown(make_twins: Make
         twins.sql("INSERT INTO t VALUES (%s, %s)", id, year)
     by_key, by_filter = twins.index("id", "k"), twins.index("id", "PRIMARY", "v")
 
-    def found(op: Literal["=", ">", ">=", "<", "<="], key: str) -> list[str]:
+    def found(op: Literal["=", "<", "<=", ">", ">="], key: str) -> list[str]:
         rows = by_key.find(key, op, limit=None)
         filtered = by_filter.find(0, ">=", limit=None, filters=[rowsocket.Filter("v", op, key)])
         assert sorted(rows) == filtered, (op, key)

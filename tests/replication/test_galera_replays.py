@@ -18,7 +18,8 @@ from support.tree import ServerTree
 
 ROUNDS_MAX = 30
 APPLYING = (
-    "SELECT COUNT(*) FROM information_schema.processlist WHERE user = 'system user' AND state LIKE '%%_rows_%%'"
+    "SELECT COUNT(*) FROM information_schema.processlist"
+    " WHERE user = 'system user' AND state LIKE '%%_rows_%%'"
 )
 numbers = itertools.count(1)
 ONE_THREAD = {"loose-rowsocket-threads-write": 1, "loose-rowsocket-threads-max": 0}

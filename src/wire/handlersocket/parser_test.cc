@@ -425,6 +425,8 @@ TEST_F(ParserTest, AuthenticateNamesAnAccount) {
   EXPECT_EQ(read("A 2 app ~"), "authenticate as app NULL");
   EXPECT_EQ(read("A 2 bad^ pass"), "authenticate: syntax");
   EXPECT_EQ(read("A 2 app bad^"), "authenticate: syntax");
+  EXPECT_EQ(read("A 2 ^t pass"), "authenticate: syntax") << "the time is no name";
+  EXPECT_EQ(read("A 2 app ^t"), "authenticate: syntax");
 }
 
 TEST_F(ParserTest, AnyOtherAuthenticationTypeIsRefused) {

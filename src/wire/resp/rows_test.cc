@@ -54,6 +54,16 @@ TEST_F(RowsTest, columns_are_no_more_than_a_table_has) {
   EXPECT_EQ(answer_to({"ROWS.CHANGE", "d.t", "=", "1", "7", "DELETE", "RETURN", "BEFORE", more}), refusal);
 }
 
+TEST_F(RowsTest, the_keys_of_a_list_are_whole_and_not_too_many) {
+  settings.in_values_max = 4;
+  const Find& find = find_of({"ROWS.FIND", "d.t", "a", "=", "2", "1", "2", "KEYS", "4", "5", "6", "7", "8"});
+  EXPECT_EQ(words_of(find.list.values), "5 6 7 8");
+  EXPECT_THAT(answer_to({"ROWS.FIND", "d.t", "a", "=", "2", "1", "2", "KEYS", "3", "5", "6", "7"}),
+              HasSubstr("as many values as the key"));
+  EXPECT_THAT(answer_to({"ROWS.FIND", "d.t", "a", "=", "1", "1", "IN", "0", "5", "5", "6", "7", "8", "9"}),
+              HasSubstr("too many keys"));
+}
+
 TEST_F(RowsTest, rows_of_each_key_are_at_least_one) {
   EXPECT_THAT(answer_to({"ROWS.FIND", "d.t", "a", "=", "1", "", "IN", "0", "1", "5", "EACH", "0"}),
               HasSubstr("EACH is at least 1"));
