@@ -75,7 +75,7 @@ TEST(LoopTokenTest, an_execution_does_not_end_while_it_is_pinned) {
       static_cast<void>(token.leave(token.enter(false)));
     }
   });
-  for (int pins = 0; pins < 10'000;) {
+  for (int pins = 0; pins < 300;) {
     if (token.pin()) {
       const uint64_t seen = of_request;
       std::this_thread::yield();
