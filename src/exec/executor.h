@@ -84,6 +84,8 @@ class Executor {
   }
   /// True if the last request was the first of its client that a strict server would refuse.
   [[nodiscard]] bool met_first_lenience() const { return met_first_lenience_; }
+  /// Between two requests: commit. Every reply so far is final then. Never throws.
+  void settle_all() { staging_.settle(); }
   /// See Runner.
   [[nodiscard]] uint64_t take_walked_us() { return runner_.take_walked_us(); }
   /// Commit; afterwards every reply of the turn is final. Never throws.

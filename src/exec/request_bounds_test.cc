@@ -266,6 +266,25 @@ TEST_F(RequestBoundsTest, each_time_it_has_twice_as_long_so_that_one_that_is_lit
   EXPECT_LT(given_up, 10);
 }
 
+TEST_F(RequestBoundsTest, an_insert_that_was_given_up_has_its_ids_again) {
+  let_no_thread_be_free();
+  engine.set_generated_ids({{.table = 1, .id = 6}});
+  EXPECT_TRUE(is_given_up(insert_rows(20)));
+  on_long_request([] { return true; });
+  engine.set_generated_ids({{.table = 1, .id = 7}});
+  EXPECT_NE(ask(client, insert_rows(20)), "");
+  const std::vector<engine::GeneratedId> ids = session->generated_ids();
+  ASSERT_EQ(ids.size(), 1U);
+  EXPECT_EQ(ids.front().id, 6U);
+}
+
+TEST_F(RequestBoundsTest, the_wait_for_a_lock_before_it_was_given_up_does_not_count_for_the_next_lock) {
+  let_no_thread_be_free();
+  client.client.parked_since_ms = 5;
+  EXPECT_TRUE(is_given_up(change_all()));
+  EXPECT_EQ(client.client.parked_since_ms, 0U);
+}
+
 TEST_F(RequestBoundsTest, the_time_that_a_request_may_take_counts_from_its_first_try) {
   settings.request_ms_max = 20;
   use_settings();

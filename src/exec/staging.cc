@@ -92,8 +92,8 @@ Begin Staging::run(Job& job) {
   runner_.forget_lenience();
   runner_.part_rows(job.parts_rows);
   if (inserts(*job.request)) {
-    session_.begin_inserts(job.parked_since_ms == 0 ? std::vector<engine::GeneratedId>()
-                                                    : std::exchange(job.client->generated_ids, {}));
+    session_.begin_inserts(job.was_put_back() ? std::exchange(job.client->generated_ids, {})
+                                              : std::vector<engine::GeneratedId>());
   }
   const Begin begin = job.trace == nullptr ? run_any(job) : run_traced(job);
   runner_.end();
@@ -127,7 +127,7 @@ Begin Staging::run_traced(Job& job) {
 
 Begin Staging::run_any(Job& job) {
   const Begin begin = run_request(job);
-  if (begin == Begin::commit_first && job.parked_since_ms != 0) {
+  if (begin == Begin::commit_first && job.was_put_back()) {
     keep_generated_ids(job);
   }
   return begin;
@@ -202,6 +202,7 @@ void Staging::put_back_for_thread(Job& job) {
   Client& client = *job.client;
   client.given_up = {client.given_up.count + 1, runner_.first_began_us()};
   client.lacks_thread = true;
+  client.parked_since_ms = 0;  // what it meets next is another lock
   client.put_back_at = job.position;
   keep_generated_ids(job);
 }

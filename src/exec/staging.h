@@ -72,6 +72,8 @@ struct Job {
   bool parts_rows = false;   ///< see Runner::part_rows
   bool stays = false;  ///< it is not put back: told once, its reply has changed what a parser would read
 
+  /// It was tried before, and put back.
+  [[nodiscard]] bool was_put_back() const { return parked_since_ms != 0 || client->given_up.count > 0; }
   /// Else there is nothing to execute, and `outcome` is the answer.
   [[nodiscard]] bool can_run() const {
     return selection != nullptr || (!member_selections.empty() && members_may_run);

@@ -144,6 +144,10 @@ struct ClientConnection final : exec::Presence, Holder {
   [[nodiscard]] bool is_closed() const { return state == State::closed; }
   /// What it asked lately keeps others waiting: see Intake.
   [[nodiscard]] bool takes_long() const { return walked_us >= limits::heavy_us || client.given_up.count > 0; }
+  /// What it asks now is likely to outlast a slice, and to go on without the loop.
+  [[nodiscard]] bool outlasts_slice() const {
+    return walked_us >= limits::slice_us || client.given_up.count > 0;
+  }
   /// Its requests of this turn have walked for so long.
   void note_walk(uint64_t us) { walked_us = std::max(us, walked_us / 2); }
   /// What is sent can neither be read on a network nor changed there.

@@ -94,7 +94,8 @@ void Intake::end_service() {
     return;
   }
   const uint64_t now_us = clock_.now_us();
-  const uint64_t took_us = now_us - std::min(now_us, began_us);
+  // A request that can not be given up may take minutes. The heavy ones do not pay for all of that.
+  const uint64_t took_us = std::min<uint64_t>(now_us - std::min(now_us, began_us), limits::heavy_us_per_turn);
   used_us_ += took_us;
   const uint64_t since_us = began_us - std::min<uint64_t>(began_us, limits::heavy_credit_us);
   const uint64_t from_us = std::clamp(theirs_at_us_, since_us, began_us);

@@ -266,6 +266,24 @@ TEST_F(HeavyTest, who_waits_in_line_or_rests_is_not_idle) {
   EXPECT_EQ(loop_->connections().size(), 1U);
 }
 
+TEST_F(HeavyTest, what_others_changed_is_committed_before_a_request_that_may_go_on_without_the_loop) {
+  TestClient heavy = connect_heavy();
+  TestClient light = connect_with_items();
+  for (const bool outlasts : {true, false}) {
+    connection(0).walked_us = outlasts ? 2 * limits::slice_us : 2 * limits::heavy_us;
+    bool is_settled = false;
+    engine_.on_next_request([&] {  // of the light one
+      engine_.on_next_request([&] { is_settled = LoopToken::is_settled(loop_->token().seen()); });
+    });
+    heavy.send(find_pen);
+    light.send("0\t=\t1\t1\t1\t0\tU\t1\n");
+    turn();
+    EXPECT_EQ(is_settled, outlasts);
+    EXPECT_NE(light.received(), "");
+    EXPECT_EQ(heavy.received(), pen);
+  }
+}
+
 TEST_F(HeavyTest, who_asks_short_requests_for_some_turns_is_light_again) {
   TestClient client = connect_with_items();
   connection(0).note_walk(limits::heavy_us);

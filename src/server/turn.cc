@@ -90,6 +90,7 @@ void Turn::clear(uint64_t now_ms) {
   requests_ = 0;
   reply_bytes_ = 0;
   reached_ = 0;
+  static_cast<void>(executor_.take_walked_us());  // of the last commit, where it ran requests again
   hold_.begin_turn();
   members_before_ = members_.size();
   members_.clear();

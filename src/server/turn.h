@@ -84,6 +84,8 @@ class Turn {
   /// Execute the requests of the connections that joined since the last call. If the turn has no room for a
   /// connection, the connection is `unreached` then.
   void execute();
+  /// Between two calls of `execute`: commit what was done so far. The replies are final then.
+  void settle() { executor_.settle_all(); }
   /// It takes no further request.
   [[nodiscard]] bool is_full() const;
   /// Another thread has taken over the loop while the request of `members()[reached()]` was executed.

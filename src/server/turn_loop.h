@@ -149,7 +149,7 @@ class TurnLoop {
   void gather_carried_over();
   void try_parked_again(ClientConnection& connection);
   void end_rest(ClientConnection& connection);
-  [[nodiscard]] bool some_heavy_joins(const Turn& turn);
+  [[nodiscard]] bool some_heavy_joins(Turn& turn);
   void receive_ready();
   [[nodiscard]] bool others_joined();
 

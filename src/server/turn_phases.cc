@@ -39,12 +39,13 @@ void TurnLoop::join(ClientConnection& connection) {
 
 /// Connections that have requests already go first.
 void TurnLoop::gather_carried_over() {
-  carried_over_.take_ready([this](ClientConnection& connection) {
+  const auto take_part = [this](ClientConnection& connection) {
     if (intake_.admit(connection)) {
       join(connection);
     }
-  });
-  connections_.allotments().take_waiting([this](ClientConnection& connection) { join(connection); });
+  };
+  carried_over_.take_ready(take_part);
+  connections_.allotments().take_waiting(take_part);
   carried_over_.take_due(now_ms_, [this](ClientConnection& parked) { try_parked_again(parked); });
 }
 
@@ -71,7 +72,9 @@ void TurnLoop::try_parked_again(ClientConnection& connection) {
                           parked_ms >= world_.waits_elsewhere_after_ms &&
                           connection.client.waits_until_ms >= now_ms_ + 1000;
   if (!waits_long || !world_.wait_elsewhere || !turn_->session().can_be_patient()) {
-    join(connection);
+    if (intake_.admit(connection)) {
+      join(connection);
+    }
     return;
   }
   connections_.lend_output(connection);
@@ -122,12 +125,17 @@ void TurnLoop::execute_requests(Turn& turn) {
   }
   do {
     turn.execute();
-  } while (!turn.is_adrift() && (others_joined() || some_heavy_joins(turn)));
+    if (turn.is_adrift()) {
+      return;
+    }
+    intake_.end_service();
+  } while (others_joined() || some_heavy_joins(turn));
 }
 
-/// One at a time: another joins if this one leaves the turn the time for it. What was put back for a thread
-/// is over where its client has gone.
-bool TurnLoop::some_heavy_joins(const Turn& turn) {
+/// One at a time: another joins if this one leaves the turn the time for it. Where it may go on without the
+/// loop, what the turn has changed is committed before: nobody's reply, and nobody's row, waits for its end.
+/// What was put back for a thread is over where its client has gone.
+bool TurnLoop::some_heavy_joins(Turn& turn) {
   while (!turn.is_full()) {
     ClientConnection* const heavy = intake_.next_heavy();
     if (heavy == nullptr) [[likely]] {
@@ -137,6 +145,9 @@ bool TurnLoop::some_heavy_joins(const Turn& turn) {
       world_.counters.add(Counter::requests_stopped);
       connections_.close(*heavy);
       continue;
+    }
+    if (heavy->outlasts_slice()) {
+      turn.settle();
     }
     join(*heavy);
     return true;
@@ -226,16 +237,16 @@ static Doing doing_between_turns(ClientConnection& connection) {
 void TurnLoop::let_wait(ClientConnection& connection) {
   connections_.rest(connection);
   connections_.allotments().end_turn_of(connection);
+  const bool goes_on = connection.state == State::reading || connection.state == State::unreached ||
+                       connection.state == State::cut;
+  if (goes_on && connection.rests_until_ms > now_ms_ && !connection.stream.has_output()) [[unlikely]] {
+    connection.state = State::resting;
+    connection.retry_at_ms = connection.rests_until_ms;
+  }
   connection.shown.doing = doing_between_turns(connection);
   if (connection.stream.has_output()) {
     connections_.watch(connection, net::Interest::output);
     return;
-  }
-  const bool goes_on = connection.state == State::reading || connection.state == State::unreached ||
-                       connection.state == State::cut;
-  if (goes_on && connection.rests_until_ms > now_ms_) [[unlikely]] {
-    connection.state = State::resting;
-    connection.retry_at_ms = connection.rests_until_ms;
   }
   switch (connection.state) {
     case State::unreached:
