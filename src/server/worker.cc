@@ -303,9 +303,9 @@ void Worker::note_wait(const Turn* turn, engine::Wait what) {
   call_stand_in(turn);
 }
 
-/// Between two rows. False if this walk should begin again later: no thread is there that could go on with the
-/// loop, or others of its turn would wait with their changes for its end. A walk of a turn that has changed
-/// rows does not rest: others may wait for these rows.
+/// Between two rows. False if this walk should begin again later: no thread is there that could go on with
+/// the loop, or others of its turn would wait with their changes for its end. A walk of a turn that has
+/// changed rows does not rest: others may wait for these rows.
 bool Worker::note_long_walk(const Turn* turn, Pace& pace) {
   call_stand_in(turn);
   const LoopToken::Ticket ticket = turn == nullptr ? 0 : turn->ticket();
