@@ -75,6 +75,35 @@ TEST_F(AccountRequests, the_loop_does_not_wait_as_long_as_somebody_may_go_on) {
   EXPECT_EQ(replies, repeat(pen, 100));
 }
 
+TEST_F(AccountRequests, those_that_ask_long_requests_wait_in_line_also_when_they_were_held_back) {
+  constexpr uint64_t long_us = 6000;
+  const std::function<void()> take = [&] {
+    clock_.advance_us(long_us);
+    engine_.on_next_request(take);
+  };
+  std::vector<TestClient> clients;
+  for (int number = 0; number < 3; ++number) {
+    clients.push_back(connect_with_items());
+    loop_->connections().all().back()->note_walk(1'000'000);
+  }
+  limit_to(1);
+  clock_.advance_ms(100);
+  engine_.on_next_request(take);
+  for (TestClient& client : clients) {
+    client.send(find_pen);
+  }
+  const auto answered = [&clients] {
+    return std::count_if(clients.begin(), clients.end(),
+                         [](TestClient& client) { return client.received() == pen; });
+  };
+  turn(3);
+  EXPECT_EQ(answered(), 2) << "then the others have the loop for a while";
+  clock_.advance_us(limits::long_requests_share * long_us);
+  turn(2);
+  EXPECT_EQ(answered(), 1);
+  engine_.on_next_request(nullptr);
+}
+
 TEST_F(AccountRequests, a_request_that_waits_for_a_lock_keeps_its_place) {
   TestClient waiting = connect_with_items();
   TestClient other = connect_with_items();
