@@ -303,9 +303,8 @@ void Worker::note_wait(const Turn* turn, engine::Wait what) {
   call_stand_in(turn);
 }
 
-/// Between two rows. False if this walk should begin again later: no thread is there that could go on with
-/// the loop, or others of its turn would wait with their changes for its end. A walk of a turn that has
-/// changed rows does not rest: others may wait for these rows.
+/// Between two rows. False if the loop waits for this walk, and no thread is there that could go on with it.
+/// A walk of a turn that has changed rows does not rest: others may wait for these rows.
 bool Worker::note_long_walk(const Turn* turn, Pace& pace) {
   call_stand_in(turn);
   const LoopToken::Ticket ticket = turn == nullptr ? 0 : turn->ticket();
@@ -313,7 +312,7 @@ bool Worker::note_long_walk(const Turn* turn, Pace& pace) {
     return true;  // it is alone
   }
   if (ticket == loop_.token().seen()) {
-    return !world_.has_stand_ins || (LoopToken::is_settled(ticket) && crew_.may_stand_in());
+    return !world_.has_stand_ins || crew_.may_stand_in();
   }
   pace.keep(ticket, intent_ == engine::Intent::read || turn->only_reads());
   return true;

@@ -102,22 +102,6 @@ def test_many_endless_finds_use_as_many_threads_as_are_allowed(start: Start) -> 
         assert len(sessions) == 4
 
 
-def test_a_change_does_not_wait_for_a_long_find_of_its_turn(start: Start) -> None:
-    server = start(RowSocketServer, ONE_WORKER)
-    with_rows(server)
-    count = 900  # both requests are received at once
-    keys = b"\t".join([b"1"] * count)
-    endless = b"1\t=\t1\t1\t1000000000\t0\t@\t0\t%d\t%s\tF\t=\t0\t-1\n" % (count, keys)
-    with server.raw("write") as client:
-        client.ask(b"P\t0\td\tt\t\tsame")
-        client.ask(b"P\t1\td\tt\tsame\tid\tid")
-        client.send(b"0\t=\t1\t7\t1\t0\tU\t2\n" + endless)
-        assert client.line() == b"0\t1\t1"
-        assert server.value("SELECT same FROM d.t WHERE id = 7") == 2
-        kill_all(server, "KILL QUERY")
-        assert client.line() != b"0\t1", "the find was still under way"
-
-
 def test_a_write_that_waits_in_a_trigger_holds_up_no_other_client(start: Start) -> None:
     server = start(RowSocketServer, ONE_WORKER)
     database = Database(server, "d")
