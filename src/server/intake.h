@@ -64,7 +64,7 @@ class Intake {
 
   // This turn.
   size_t left_bytes_ = 0;        ///< for all that send little
-  size_t large_left_bytes_ = 0;  ///< for all large senders
+  size_t large_left_bytes_ = 0;  ///< for all heavy ones
   uint64_t used_us_ = 0;         ///< by heavy ones
 
   // From turn to turn.

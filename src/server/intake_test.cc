@@ -172,6 +172,18 @@ class HeavyTest : public TurnLoopTest {
     connection(loop_->connections().size() - 1).note_walk(1'000'000);
     return client;
   }
+  /// Heavy ones, each of which has sent a request that takes long.
+  std::deque<TestClient> many_that_ask() {
+    std::deque<TestClient> heavy;
+    for (int number = 0; number < 20; ++number) {
+      heavy.push_back(connect_heavy());
+    }
+    take(long_us);
+    for (TestClient& one : heavy) {
+      one.send(find_pen);
+    }
+    return heavy;
+  }
   /// The next reply. While none is there the loop waits for a while, and goes on with what is there then.
   std::string reply_to(TestClient& client) {
     std::string reply = client.received();
@@ -216,14 +228,7 @@ TEST_F(HeavyTest, where_no_light_one_comes_they_do_not_wait) {
 }
 
 TEST_F(HeavyTest, a_turn_ends_before_it_has_executed_too_many_of_them) {
-  std::deque<TestClient> heavy;
-  for (int number = 0; number < 20; ++number) {
-    heavy.push_back(connect_heavy());
-  }
-  take(long_us);
-  for (TestClient& one : heavy) {
-    one.send(find_pen);
-  }
+  std::deque<TestClient> heavy = many_that_ask();
   for (size_t answered = 0; answered < heavy.size();) {
     const uint64_t began_us = clock_.now_us();
     EXPECT_EQ(loop_->run(*turn_), TurnLoop::Ended::well);
@@ -234,14 +239,7 @@ TEST_F(HeavyTest, a_turn_ends_before_it_has_executed_too_many_of_them) {
 }
 
 TEST_F(HeavyTest, they_take_turns) {
-  std::deque<TestClient> heavy;
-  for (int number = 0; number < 20; ++number) {
-    heavy.push_back(connect_heavy());
-  }
-  take(long_us);
-  for (TestClient& one : heavy) {
-    one.send(find_pen);
-  }
+  std::deque<TestClient> heavy = many_that_ask();
   for (TestClient& one : heavy) {
     EXPECT_EQ(reply_to(one), pen);
   }

@@ -2,9 +2,9 @@
 //
 // All connections by their numbers, wherever they are, so that an administrator can end one of them:
 //
-//   acceptor        begin ──► a Lifeline, which goes with its connection: inbox, loop, handshake, other
-//   worker administrator             kill: the lifeline says so from now on, and whoever has the connection
-//   is woken who has it                is_killed · closes it, and the lifeline ends
+//   acceptor ......... begin: a Lifeline goes with its connection (inbox, loop, handshake, other worker)
+//   administrator .... kill: the lifeline says so from now on, and whoever has the connection is woken
+//   who has it ....... is_killed · closes the connection, and the lifeline ends
 //
 // The administrator waits for nobody. What a thread does for the client meanwhile asks `is_killed` where it
 // asks whether the client is gone.

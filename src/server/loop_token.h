@@ -4,9 +4,9 @@
 // request, it touches only its own session, its turn and the request's connection. So another thread may take
 // the token away then, and run the loop meanwhile (see worker.h).
 //
-//   owner:   ... enter · execute one request · leave ...        leave says whether another thread has the
-//   loop others:  seen · (the owner waits, or takes long) · take others:  pin · (the execution does not end
-//   meanwhile) · unpin
+//   owner ..... enter · execute one request · leave, which says whether another thread has the loop
+//   others .... seen · (the owner waits, or takes long) · take
+//   others .... pin · (the execution does not end meanwhile) · unpin
 //
 // The thread that takes or pins the token sees everything that the owner did before `enter`. The token costs
 // a request one store and one compare-and-swap, of a cache line that no other thread writes.

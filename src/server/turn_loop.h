@@ -146,6 +146,7 @@ class TurnLoop {
 
   // Read and execute.
   void join(ClientConnection& connection);
+  void take_part(ClientConnection& connection);
   void gather_carried_over();
   void try_parked_again(ClientConnection& connection);
   void end_rest(ClientConnection& connection);

@@ -37,13 +37,16 @@ void TurnLoop::join(ClientConnection& connection) {
   }
 }
 
+/// It has requests. A heavy one has to wait in line.
+void TurnLoop::take_part(ClientConnection& connection) {
+  if (intake_.admit(connection)) {
+    join(connection);
+  }
+}
+
 /// Connections that have requests already go first.
 void TurnLoop::gather_carried_over() {
-  const auto take_part = [this](ClientConnection& connection) {
-    if (intake_.admit(connection)) {
-      join(connection);
-    }
-  };
+  const auto take_part = [this](ClientConnection& connection) { this->take_part(connection); };
   carried_over_.take_ready(take_part);
   connections_.allotments().take_waiting(take_part);
   carried_over_.take_due(now_ms_, [this](ClientConnection& parked) { try_parked_again(parked); });
@@ -72,9 +75,7 @@ void TurnLoop::try_parked_again(ClientConnection& connection) {
                           parked_ms >= world_.waits_elsewhere_after_ms &&
                           connection.client.waits_until_ms >= now_ms_ + 1000;
   if (!waits_long || !world_.wait_elsewhere || !turn_->session().can_be_patient()) {
-    if (intake_.admit(connection)) {
-      join(connection);
-    }
+    take_part(connection);
     return;
   }
   connections_.lend_output(connection);
@@ -94,9 +95,7 @@ void TurnLoop::end_rest(ClientConnection& connection) {
     return;
   }
   connection.state = State::cut;
-  if (intake_.admit(connection)) {
-    join(connection);
-  }
+  take_part(connection);
 }
 
 /// TLS may have to send something before more can be received.

@@ -26,8 +26,8 @@ inline constexpr size_t receive_bytes_first = 2 * kibibyte;
 inline constexpr size_t receive_bytes_per_turn = mebibyte;
 /// A connection that has sent so much of a request that is not complete yet sends a large one. Not measured.
 inline constexpr size_t large_request_bytes = 16 * kibibyte;
-/// A turn receives no more than this of all that send large requests: a thread that gets no processor takes
-/// long for little.
+/// A turn receives no more than this of all heavy ones, most of which send large requests: a thread that gets
+/// no processor takes long for little.
 inline constexpr size_t large_bytes_per_turn = 2 * receive_bytes;
 /// Pooled buffers larger than this are given back to the allocator: one full recv is worth keeping.
 inline constexpr size_t buffer_bytes_kept = 64 * kibibyte;

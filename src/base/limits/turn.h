@@ -34,6 +34,7 @@ inline constexpr uint32_t turn_us_of_one_alone = 10'000;
 /// Of a pipeline, after so many requests the clock is asked: a request that comes in a row takes a
 /// microsecond, and the clock a fortieth of that.
 inline constexpr uint32_t requests_per_look_at_time = 8;
+
 // Who costs the loop much time comes behind the others, in line (server/intake.h).
 
 /// A connection is heavy whose requests walk for so long in a turn. They are half of that with each turn that
@@ -48,6 +49,8 @@ inline constexpr uint32_t large_senders_share = 8;
 inline constexpr uint32_t heavy_credit_us = 20'000;
 /// A turn takes no further heavy one after so much time, since the replies of those before wait for its end.
 inline constexpr uint32_t heavy_us_per_turn = 10'000;
+
+// How much a turn may hold.
 
 /// A turn takes no further request once it has staged this much. Together with the arena the memory that a
 /// worker holds beside rowsocket_max_held_bytes stays in the tens of MiB. Not measured.
