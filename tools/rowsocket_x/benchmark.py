@@ -5,19 +5,23 @@ import subprocess
 from collections.abc import Sequence
 from pathlib import Path
 
-from rowsocket_x import build, peers_fetch, python_layers, server_fetch
+from rowsocket_x import build, peers_fetch, python_layers, server_fetch, training
 from rowsocket_x.instance import WITH_PARENT
 from rowsocket_x.paths import ROOT, VENV
 from rowsocket_x.python_layers import Layer
 
 
 def harness(words: Sequence[str]) -> bool:
-    """Run the harness with everything built; whether it went well."""
-    return _run(words, {**build.environment(), **variables(build.build(build.Preset.RELEASE))})
+    """Run the harness with everything built, and the plugin as it is shipped; whether it went well."""
+    shipped = {"ROWSOCKET_PLUGIN_DIR": str(build.plugin(training.trained()).parent)}
+    return _run(words, {**build.environment(), **variables(build.build(build.Preset.RELEASE)), **shipped})
 
 
 def against(words: Sequence[str]) -> bool:
-    """Compare this tree's build with another one. Nothing but the plugin and the generator is needed."""
+    """Compare this tree's build with another one. Nothing but the plugin and the generator is needed.
+
+    It is the plain build of `./x build`: a trained one also differs by what its training met.
+    """
     return _run(["against", *words], {**build.environment(), **variables(build.build(build.Preset.RELEASE))})
 
 

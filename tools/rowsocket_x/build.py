@@ -21,6 +21,7 @@ class Preset(StrEnum):
 
     PLUGIN = "plugin"
     RELEASE = "release"
+    TRAINED = "trained"
     DEBUG = "debug"
     TSAN = "tsan"
     FUZZ = "fuzz"
@@ -30,12 +31,12 @@ class Preset(StrEnum):
     @property
     def needs_server(self) -> bool:
         """Whether the build includes the plugin, and so the server's headers."""
-        return self in (Preset.PLUGIN, Preset.RELEASE, Preset.TIDY)
+        return self in (Preset.PLUGIN, Preset.RELEASE, Preset.TRAINED, Preset.TIDY)
 
     @property
     def packages(self) -> tuple[Layer, ...]:
         """The system packages that the build needs."""
-        further = {Preset.PLUGIN: (), Preset.FUZZ: (Layer.FUZZ,)}
+        further = {Preset.PLUGIN: (), Preset.TRAINED: (), Preset.FUZZ: (Layer.FUZZ,)}
         return (Layer.RUN, *further.get(self, (Layer.BUILD,)))
 
 

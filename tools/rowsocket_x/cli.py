@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from rowsocket_x import benchmark, package_proof, parts, serve, site, soaks
+from rowsocket_x import benchmark, package_proof, parts, serve, site, soaks, training
 from rowsocket_x import build as building
 from rowsocket_x import check as checking
 from rowsocket_x import package as packaging
@@ -69,11 +69,17 @@ def build(
 ) -> None:
     """Build into build/PRESET; into build/PRESET-11.8 with --server 11.8.
 
-    plugin is the plugin alone, in the folder of release; release is the plugin and everything else; no-server
-    leaves the plugin out and needs no MariaDB; debug has AddressSanitizer and UBSan, tsan ThreadSanitizer,
-    for everything outside src/mariadb; fuzz makes the libFuzzer programs.
+    plugin is the plugin alone, in the folder of release; release is the plugin and everything else; trained
+    is the plugin as packages have it, compiled by what typical requests run; no-server leaves the plugin out
+    and needs no MariaDB; debug has AddressSanitizer and UBSan, tsan ThreadSanitizer, for everything outside
+    src/mariadb; fuzz makes the libFuzzer programs.
     """
-    folder = building.build(preset, series=server, headers=headers)
+    if preset is building.Preset.TRAINED:
+        if headers is not None:
+            raise Problem("a trained plugin is for the server that ./x fetches", "leave out --headers")
+        folder = training.trained(server)
+    else:
+        folder = building.build(preset, series=server, headers=headers)
     if preset.needs_server:
         say(f"plugin: {building.plugin(folder)}")
 

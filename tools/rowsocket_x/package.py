@@ -8,7 +8,7 @@ Beside them, in `server/`, are the packages of the server that set-up fetched la
 newest point release alone.
 
 The plugin is built for every point release of the series whose headers are in `.rowsocket/source`: the one
-that set-up fetched last, and those that it fetched before. What is packaged is laid out in a folder under
+that set-up fetched last, with which the build is trained, and those that it fetched before. What is packaged is laid out in a folder under
 `build/package` with what is in `packaging/`, and goes through Debian's own tools there.
 """
 
@@ -18,7 +18,7 @@ import shutil
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from rowsocket_x import build, network, server_fetch, server_headers, setup
+from rowsocket_x import network, server_fetch, setup, training
 from rowsocket_x.console import run, say, step
 from rowsocket_x.machine import Layer
 from rowsocket_x.paths import BUILD, LOGS, ROOT, STATE, VENV
@@ -54,7 +54,7 @@ rowsocket ({version}) {codename}; urgency=medium
 def package(series: Series) -> list[Path]:
     """Make the packages for a series and let lintian look at them; their files. Raises `Problem`."""
     setup.packages(Layer.RUN, Layer.PACKAGE)
-    setup.server(series)
+    server = setup.server(series)
     headers = headers_of(series, STATE / "source")
     place = BUILD / "package" / series
     shutil.rmtree(place, ignore_errors=True)
@@ -63,8 +63,13 @@ def package(series: Series) -> list[Path]:
     if series in _OLD_TYPER:
         _fetch_typer(tree / "vendor")
         shutil.copy(ROOT / "packaging/rowsocket-with-vendor", tree)
-    for release, folder in headers.items():
-        _build(release, folder, tree / "plugins")
+    trained = training.trained(series)
+    for release, of_release in headers.items():
+        folder = trained
+        if of_release != server.headers:
+            folder = BUILD / f"package-{release}"
+            training.trained_like(trained, folder, of_release)
+        _add_build(release, folder, tree / "plugins")
     _write_changelog(tree, series, list(headers))
     _run_debian_tools(tree, series, list(headers))
     files = sorted(path for path in place.glob("*.deb") if "-dbgsym_" not in path.name)
@@ -133,23 +138,7 @@ def _fetch_typer(into: Path) -> None:
     shutil.rmtree(into / "bin", ignore_errors=True)
 
 
-def _build(release: str, headers: Path, plugins: Path) -> None:
-    folder = BUILD / f"package-{release}"
-    with step(f"building the plugin for MariaDB {server_headers.version_of(headers)}"):
-        options = [f"-DROWSOCKET_SERVER_HEADERS={headers}", "-DROWSOCKET_CHOOSER=ON"]
-        launcher = "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"
-        commands: list[list[str | Path]] = [
-            ["cmake", "--preset", "plugin", "-B", folder, launcher, *options],
-            ["cmake", "--build", folder, "--target", "rowsocket", "rowsocket_chooser"],
-        ]
-        for words in commands:
-            run(
-                words,
-                what=f"the build for MariaDB {release}",
-                cwd=ROOT,
-                env=build.environment(),
-                log=LOGS / f"package-{release}.log",
-            )
+def _add_build(release: str, folder: Path, plugins: Path) -> None:
     (plugins / "rowsocket").mkdir(parents=True, exist_ok=True)
     shutil.copy(folder / "src/mariadb/rowsocket.so", plugins / f"rowsocket/{release}.so")
     shutil.copy(folder / "src/mariadb/chooser/rowsocket_chooser.so", plugins / "rowsocket.so")
