@@ -71,7 +71,7 @@ void operator delete[](void* place, size_t) noexcept { std::free(place); }
 namespace rowsocket::exec {
 namespace {
 
-/// One row with one number, which is also its key. Nothing here allocates but open_index.
+/// One row with one number, which is also its key. Nothing here allocates but open_index and begin_group.
 class NumberSession final : public engine::Session, public engine::Cursor {
  public:
   int64_t committed = 0;
@@ -101,7 +101,8 @@ class NumberSession final : public engine::Session, public engine::Cursor {
   void expire_snapshot() override {}
   void set_patient(bool) override {}
   void note_waited(uint64_t) override {}
-  engine::Begin begin_group(std::span<const engine::GroupMember>, size_t&, Error&) override {
+  engine::Begin begin_group(std::span<const engine::GroupMember> members, size_t&, Error&) override {
+    made_ready_.assign(members.begin(), members.end());  // as the real engine, it allocates here
     before_group_ = number_;
     return engine::Begin::ready;
   }
@@ -153,6 +154,7 @@ class NumberSession final : public engine::Session, public engine::Cursor {
   int64_t number_ = 0;
   int64_t before_request_ = 0;
   int64_t before_group_ = 0;
+  std::vector<engine::GroupMember> made_ready_;
   Error error_;
 };
 

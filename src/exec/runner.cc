@@ -315,11 +315,11 @@ Begin Runner::begin_group(const Group& group, std::span<engine::Selection* const
       members_.push_back(
           {selections[number], {intent_of(member), demand_of(member)}, has_rows_alone(member)});
     }
+    return session_.begin_group(members_, failed_member, error);
   } catch (...) {
     error = ErrorCode::out_of_memory;
     return Begin::failed;
   }
-  return session_.begin_group(members_, failed_member, error);
 }
 
 /// The bounds ended a group between two of its members.

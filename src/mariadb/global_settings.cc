@@ -36,7 +36,12 @@ void GlobalSettings::take_over(THD* thd) {
   plugin_thdvar_init(thd);
   std::memcpy(&seen_, &global_system_variables, sizeof(seen_));
   const char* const of_plugins = global_system_variables.dynamic_variables_ptr;
-  seen_of_plugins_.assign(of_plugins, of_plugins + global_system_variables.dynamic_variables_size);
+  // No exception may leave here: without this lock nobody connects any more, and no shutdown ends.
+  try {
+    seen_of_plugins_.assign(of_plugins, of_plugins + global_system_variables.dynamic_variables_size);
+  } catch (...) {
+    seen_of_plugins_.clear();  // differs from what the server has, so it is taken over again soon
+  }
   take_over_default_connection(thd);
   mysql_mutex_unlock(&LOCK_global_system_variables);
   is_taken_ = true;

@@ -68,7 +68,12 @@ Begin Session::begin_group_as_account(std::span<const GroupMember> members, size
   Statement& statement = transaction_.statement();
   statement.begin(Statement::Kind::own);
   bool several = false;
-  const Begin begin = prepare_group(members, writes, failed_member, several, error);
+  Begin begin = Begin::failed;
+  try {
+    begin = prepare_group(members, writes, failed_member, several, error);
+  } catch (...) {
+    error = ErrorCode::out_of_memory;
+  }
   if (begin == Begin::ready && !several) {
     return begin;
   }
@@ -179,7 +184,11 @@ void Session::begin_transaction() {
     galera_.follow_server();
   }
   rights_.forget_answers();
+  const Time_zone* const zone = thd_->variables.time_zone;
   thread_.begin_command(galera_.is_open(), goes_on_);
+  if (thd_->variables.time_zone != zone) [[unlikely]] {
+    shelf_.forget_others(nullptr);  // which indexes can be walked key by key depends on it
+  }
 }
 
 /// The transaction is over in every engine, and no statement is open.

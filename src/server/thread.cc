@@ -11,11 +11,15 @@ namespace rowsocket::server {
 
 bool start_thread(std::thread& thread, const std::string& name, std::function<void()> body,
                   std::string& failure) {
-  // A thread begins with its creator's mask.
-  sigset_t all;
+  // A thread begins with its creator's mask. What is sent to the process is for the threads of the server. A
+  // fault of the thread itself must reach the server's handler, which writes what happened into its log.
+  sigset_t blocked;
   sigset_t before;
-  ::sigfillset(&all);
-  ::pthread_sigmask(SIG_SETMASK, &all, &before);
+  ::sigfillset(&blocked);
+  for (const int fault : {SIGSEGV, SIGABRT, SIGBUS, SIGILL, SIGFPE}) {
+    ::sigdelset(&blocked, fault);
+  }
+  ::pthread_sigmask(SIG_SETMASK, &blocked, &before);
   bool started = true;
   try {
     thread = std::thread(std::move(body));

@@ -245,18 +245,7 @@ bool Turn::execute_next(ClientConnection& connection, std::string_view input, co
 /// False if the connection waits for a lock.
 bool Turn::execute(ClientConnection& connection, const Request& request) {
   const size_t reply_begin = connection.stream.output().size();
-  if (!is_patient_) {
-    const bool is_settled = executor_.nothing_staged();
-    only_reads_ = is_settled && !writes(request);
-    hold_.enter(is_settled);
-    pass_drill();
-  }
-  const exec::Executed executed = executor_.execute(connection.client, request, connection.parsed_bytes);
-  if (!is_patient_) {
-    pass_drill();
-    hold_.leave();
-  }
-  if (executed == exec::Executed::parked) {
+  if (run(connection, request) == exec::Executed::parked) {
     return false;
   }
   if (executor_.met_first_lenience()) [[unlikely]] {
@@ -271,6 +260,20 @@ bool Turn::execute(ClientConnection& connection, const Request& request) {
   ++requests_;
   reply_bytes_ += connection.stream.output().size() - reply_begin;
   return true;
+}
+
+/// While it runs, another thread may take the loop. That ends with the request, whichever way the request ends.
+exec::Executed Turn::run(ClientConnection& connection, const Request& request) {
+  if (is_patient_) {
+    return executor_.execute(connection.client, request, connection.parsed_bytes);
+  }
+  const bool is_settled = executor_.nothing_staged();
+  only_reads_ = is_settled && !writes(request);
+  const LoopHold::Entered entered(hold_, is_settled);
+  pass_drill();
+  const exec::Executed executed = executor_.execute(connection.client, request, connection.parsed_bytes);
+  pass_drill();
+  return executed;
 }
 
 /// At the begin of a request and at its end.

@@ -125,6 +125,7 @@ class Turn {
   [[nodiscard]] bool execute_next(ClientConnection& connection, std::string_view input,
                                   const Parsing& parsing);
   [[nodiscard]] bool execute(ClientConnection& connection, const Request& request);
+  [[nodiscard]] exec::Executed run(ClientConnection& connection, const Request& request);
   void pass_drill();
 
   engine::Session& session_;

@@ -151,6 +151,27 @@ class OneByteProtocol final : public Protocol {
   void refuse_stream(Buffer&, const Error&, const Settings&) const override {}
 };
 
+/// A reply that no memory is left for, whatever came.
+class MemorylessReply final : public Reply {
+ public:
+  explicit MemorylessReply(Buffer& out) : Reply(out, no_values) {}
+  void failed(const Error&) override { throw std::bad_alloc(); }
+
+ private:
+  static constexpr ValueFormat no_values = {};
+};
+
+/// Every byte is a request whose reply takes memory that there is not.
+class MemorylessProtocol final : public Protocol {
+ public:
+  [[nodiscard]] Parsed parse(std::string_view, const Parsing& parsing) const override {
+    auto* const request = parsing.arena.make<Request>();
+    request->reply = parsing.arena.make<MemorylessReply>(parsing.out);
+    return {.status = Parsed::Status::request, .consumed_bytes = 1, .request = request};
+  }
+  void refuse_stream(Buffer&, const Error&, const Settings&) const override {}
+};
+
 /// Says that it took a byte more than there are, or none.
 class MiscountingProtocol final : public Protocol {
  public:
@@ -190,6 +211,16 @@ TEST_F(TurnLoopTest, each_step_of_a_request_has_a_turn_of_its_own) {
   turn();
   EXPECT_EQ(stepping.received(), "-");
   EXPECT_EQ(count(Counter::turn_requests), 5u);
+}
+
+TEST_F(TurnLoopTest, a_request_that_ends_without_memory_leaves_the_loop_to_its_thread) {
+  const MemorylessProtocol protocol;
+  TestClient client = connect_with_items();
+  TestClient unlucky = connect(protocol);
+  EXPECT_EQ(ask(unlucky, "a"), "");
+  EXPECT_TRUE(unlucky.sees_end());
+  EXPECT_EQ(loop_->token().seen(), 0u) << "no other thread can take the loop from one that goes on";
+  EXPECT_EQ(ask(client, find_pen), pen);
 }
 
 TEST_F(TurnLoopTest, a_parser_that_miscounts_costs_its_connection) {

@@ -167,6 +167,24 @@ def test_a_key_of_moments_is_scanned_where_the_clock_never_goes_back(
         emptied.sql("SET GLOBAL time_zone = DEFAULT")
 
 
+def test_a_zone_that_puts_the_clock_back_is_noticed_on_an_old_connection(
+    client: redis.Redis, emptied: RespServer
+) -> None:
+    """Which indexes can be scanned is found out once for each of them, and again in another time zone."""
+    emptied.sql("CREATE OR REPLACE TABLE shop.moments (k TIMESTAMP PRIMARY KEY)")
+    add_summer(emptied)
+    emptied.sql("SET GLOBAL time_zone = '+00:00'")
+    try:
+        assert client.scan(0, match="shop.moments:*") == (0, [])
+        emptied.sql("SET GLOBAL time_zone = %s", [SUMMER])
+        with pytest.raises(redis.ResponseError, match="no_such_index"):
+            client.scan(0, match="shop.moments:*")
+        emptied.sql("SET GLOBAL time_zone = '+01:00'")
+        assert client.scan(0, match="shop.moments:*") == (0, [])
+    finally:
+        emptied.sql("SET GLOBAL time_zone = DEFAULT")
+
+
 def test_the_error_value_of_an_enum_ends_no_scan(client: redis.Redis, emptied: RespServer) -> None:
     emptied.sql("CREATE OR REPLACE TABLE shop.error (k ENUM('a', 'b') PRIMARY KEY, n INT)")
     emptied.sql("INSERT IGNORE INTO shop.error VALUES ('none', 0), ('a', 1), ('b', 2)")
