@@ -107,7 +107,7 @@ Step Cursor::fetch_position(size_t number) {
   }
   // A change before this one has moved the row, or removed it.
   const bool is_gone = handler_code == HA_ERR_KEY_NOT_FOUND || handler_code == HA_ERR_END_OF_FILE ||
-                       handler_code == HA_ERR_RECORD_DELETED || handler_code == HA_ERR_RECORD_CHANGED;
+                       handler_code == HA_ERR_RECORD_DELETED;
   return is_gone ? Step::end : fail(handler_code);
 }
 

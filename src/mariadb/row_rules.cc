@@ -40,6 +40,7 @@ bool asks_session(const Virtual_column_info* expression) {
   return expression != nullptr && (expression->flags & VCOL_SESSION_FUNC) != 0;
 }
 
+/// Of generated columns and defaults. The server lets no CHECK ask.
 bool asks_session(const TABLE* table) {
   for (Field** field = table->vfield; field != nullptr && *field != nullptr; ++field) {
     if (asks_session((*field)->vcol_info)) {
@@ -48,12 +49,6 @@ bool asks_session(const TABLE* table) {
   }
   for (Field** field = table->default_field; field != nullptr && *field != nullptr; ++field) {
     if (asks_session((*field)->default_value)) {
-      return true;
-    }
-  }
-  for (Virtual_column_info** check = table->check_constraints; check != nullptr && *check != nullptr;
-       ++check) {
-    if (asks_session(*check)) {
       return true;
     }
   }

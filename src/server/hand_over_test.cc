@@ -162,6 +162,23 @@ TEST_F(HandOverTest, what_waits_for_the_commit_stays_with_the_stuck_turn) {
   EXPECT_EQ(stuck.received(), pen);
 }
 
+TEST_F(HandOverTest, what_the_stuck_turn_sends_itself_is_counted_as_sent) {
+  TestClient stuck = connect_with_items();
+  take_over_at_next_request();
+  stuck.send(find_big);
+  inbox_.wake();
+  ASSERT_EQ(loop_->run(*turn_), TurnLoop::Ended::adrift);
+  turn_->commit();
+  turn_->send_large_replies();
+  const size_t before_bytes = ok.size();  // the reply to `open_items`
+  const size_t taken_bytes = stuck.received().size();
+  EXPECT_GT(taken_bytes, 0U);
+  EXPECT_EQ(count(Counter::bytes_sent), before_bytes + taken_bytes);
+  EXPECT_EQ(turn_->members().back()->shown.bytes_sent, before_bytes + taken_bytes);
+  turn_->session().release_tables();
+  loop_->give_back(turn_->members());
+}
+
 TEST_F(HandOverTest, a_turn_knows_whether_somebody_may_wait_for_rows_that_it_has_locked) {
   constexpr std::string_view find_cup = "0\t=\t1\t10\n";
   EXPECT_TRUE(only_reads_in_last_of(find_cup));

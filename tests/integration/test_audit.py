@@ -180,6 +180,28 @@ def test_tables_are_told_as_of_the_like_statement(
     assert {entry.host for entry in of_request} == {entry.host for entry in of_sql} == {"localhost"}
 
 
+def test_a_table_is_told_once_however_often_the_request_runs(audited_server: RespServer) -> None:
+    """A row of it is locked."""
+    audited_server.sql("DELETE FROM d.t")
+    audited_server.sql("INSERT INTO d.t VALUES (1, 'x')")
+    with (
+        account(audited_server, "app@localhost", grants=["ALL ON d.*"]),
+        client(audited_server, "app") as wire,
+        contextlib.closing(audited_server.connect("d")) as session,
+        session.cursor() as cursor,
+    ):
+        wire.ask(OPEN)
+        log = audit_log(audited_server)
+        cursor.execute("BEGIN")
+        cursor.execute("SELECT * FROM t FOR UPDATE")
+        parked = audited_server.counter("parked")
+        wire.send(b"1\t=\t1\t1\t1\t0\tU\t1\ty\n")
+        audited_server.wait_until("is tried again", lambda: audited_server.counter("parked") > parked)
+        cursor.execute("ROLLBACK")
+        assert wire.line() == b"0\t1\t1"
+    assert tables(of_user(log, "app")) == [("WRITE", "d.t")]
+
+
 def test_each_clients_requests_are_its_own(audited_server: RespServer) -> None:
     """They share a worker, its tables and its turns."""
     names = ("ann", "bob", "eve")

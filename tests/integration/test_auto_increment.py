@@ -276,6 +276,20 @@ def test_an_id_that_somebody_took_while_its_insert_waited_is_left_to_him(start: 
     assert [waited, *behind] == [102, 103, 104]
 
 
+def test_an_id_that_somebody_took_is_his_also_when_his_row_is_gone(start: Start) -> None:
+    """Each id is given once. The insert is tried in between, and so is given another."""
+    server = start(RowSocketServer, ALONE)
+
+    def take_and_leave(database: Database) -> None:
+        database.sql("INSERT INTO t VALUES (101, 'taken')")
+        before = writes_tried(server)
+        server.wait_until("is tried beside the row", lambda: writes_tried(server) - before >= 3 * TRIES)
+        database.sql("DELETE FROM t WHERE id = 101")
+
+    waited, behind = insert_while_waiting(server, take_and_leave)
+    assert [waited, *behind] == [102, 103, 104]
+
+
 def test_an_id_that_does_not_fit_the_steps_of_now_is_given_up(start: Start) -> None:
     """An insert had it when it began to wait. Another primary may give it now."""
 

@@ -43,6 +43,21 @@ def test_database_in_a_default_is_the_tables_own(
     database.sql(f"DROP DATABASE {other}")
 
 
+def test_a_default_that_asks_for_the_database_has_it_where_nothing_else_of_the_table_asks(
+    database: Database, raw: Callable[[str], RawConnection]
+) -> None:
+    """One thread serves both databases."""
+    other = f"{database.name}_other"
+    database.sql(f"CREATE DATABASE {other}")
+    wire = raw("write")
+    for schema in (database.name, other):
+        database.sql(f"CREATE TABLE {schema}.t (id INT PRIMARY KEY, place VARCHAR(64) DEFAULT (DATABASE()))")
+        assert wire.tokens("P", 1, schema, "t", "", "id") == [b"0", b"1"]
+        assert wire.tokens(1, "+", 1, 1) == [b"0", b"1"]
+        assert database.sql(f"SELECT place FROM {schema}.t") == [(schema,)]
+    database.sql(f"DROP DATABASE {other}")
+
+
 def test_last_insert_id_is_that_of_the_trigger_and_of_no_other_request(make_twins: MakeTwins) -> None:
     """A request is to a trigger as the first statement of a session."""
     twins = make_twins("id INT AUTO_INCREMENT PRIMARY KEY, v INT, before_it INT, after_it INT")

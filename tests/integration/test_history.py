@@ -66,6 +66,19 @@ def test_what_changes_no_versioned_column_makes_no_history(make_twins: MakeTwins
     assert twins.sql(versions.format("t")) == twins.sql(versions.format("twin")) == [(b"1", b"10", b"7")]
 
 
+def test_a_column_that_is_generated_of_when_the_row_began_follows_each_change(make_twins: MakeTwins) -> None:
+    twins = make_twins(
+        f"{NAMED.format('')}, began TIMESTAMP(6) AS (s) STORED, INDEX k (began)", "WITH SYSTEM VERSIONING"
+    )
+    twins.sql("INSERT INTO t (id, v) VALUES (1, 10)")
+    twins.index("v").update(1, [11])
+    twins.index("v").increment(1, [1])
+    assert twins.sql("SELECT v, began = s FROM t FOR SYSTEM_TIME ALL ORDER BY s") == [
+        (v, b"1") for v in (b"10", b"11", b"12")
+    ]
+    assert twins.sql("CHECK TABLE t EXTENDED")[0][3] == b"OK"
+
+
 @pytest.mark.parametrize(
     "partitions", ["", "PARTITION BY SYSTEM_TIME (PARTITION p HISTORY, PARTITION n CURRENT)"]
 )

@@ -71,6 +71,28 @@ def test_a_commit_waits_for_a_backup_that_blocks_commits(
     assert server.counter("replays") == replays_before
 
 
+def test_a_commit_that_a_backup_keeps_for_too_long_fails_once(start: Start) -> None:
+    """It has waited as long as it may, and is not tried again."""
+    server = start(RowSocketServer, {"lock-wait-timeout": 1})
+    database = Database(server, "d")
+    with_gated_table(database)
+    with database.session() as backup, server.raw("write") as wire:
+        open_ids(wire, database, (1, "t", "id"), (2, "gated", "id"))
+        replays_before = server.counter("replays")
+        with gate(database):
+            wire.send(b"1\t+\t1\t1\n2\t+\t1\t1\n")
+            replies = LaterReplies(wire, 2)
+            wait_at_gate(server)
+            for stage in ("START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT"):
+                backup.execute(f"BACKUP STAGE {stage}")
+        lines = replies.lines()
+        assert [line.split(b"\t")[:3] for line in lines] == [[b"1", b"1", b"commit"]] * 2
+        assert server.counter("replays") == replays_before
+        backup.execute("BACKUP STAGE END")
+        assert wire.ask(b"1\t+\t1\t1") == b"0\t1"
+    assert database.sql("SELECT id FROM t") == [(1,)]
+
+
 @pytest.mark.parametrize("port", ["read", "write"])
 @pytest.mark.parametrize("prefix", ["#mysql50#", "#MySQL50#"])
 def test_another_way_to_write_a_name_opens_nothing(

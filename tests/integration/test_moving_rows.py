@@ -92,6 +92,15 @@ def test_a_change_meets_no_row_twice(make_twins: MakeTwins, what: str, engine: s
     assert [int(row[0] or b"") for row in twins.rows("n", "id")] == [n + 1 for n in before]
 
 
+@pytest.mark.parametrize("engine", ["InnoDB", "Aria"])
+def test_a_change_whose_trigger_moves_the_row_meets_no_row_twice(make_twins: MakeTwins, engine: str) -> None:
+    twins = make_twins("id INT PRIMARY KEY, n INT, place INT, KEY k (place)", f"ENGINE={engine}")
+    twins.sql("INSERT INTO t SELECT seq, 0, seq FROM seq_1_to_20")
+    twins.sql("CREATE TRIGGER moves BEFORE UPDATE ON t FOR EACH ROW SET NEW.place = OLD.place + 1")
+    assert twins.index("n", "k").increment(0, [1], ">", limit=None) == 20
+    assert twins.rows("n, place", "id") == [(b"1", b"%d" % place) for place in range(2, 22)]
+
+
 @pytest.mark.parametrize(
     "trigger", ["", "CREATE TRIGGER u BEFORE UPDATE ON t FOR EACH ROW SET NEW.id = NEW.id"]
 )

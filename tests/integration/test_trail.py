@@ -302,3 +302,23 @@ def test_the_time_in_the_slow_log_is_that_of_the_request(logged: RespServer) -> 
         (entry,) = slow_requests(log)
     assert entry.query_s >= 0.4
     assert entry.lock_s <= entry.query_s - 0.4  # none of the sleep
+
+
+def test_a_request_that_only_waited_for_its_table_is_not_slow(logged: RespServer) -> None:
+    """As with SQL: the wait for a table's lock is no part of how long a statement took."""
+    log = slow_log(logged)
+    with (
+        switched(logged, slow_query_log=1, long_query_time=2),
+        logged.raw("write") as wire,
+        contextlib.closing(logged.connect()) as other,
+        other.cursor() as cursor,
+    ):
+        wire.ask(OPEN)
+        cursor.execute("LOCK TABLES d.t WRITE")
+        parked = logged.counter("parked")
+        wire.send(b"1\t=\t1\t1\n")
+        logged.wait_until("waits", lambda: logged.counter("parked") > parked)
+        cursor.execute("DO SLEEP(2.5)")  # longer than what is slow
+        cursor.execute("UNLOCK TABLES")
+        assert wire.line().startswith(b"0\t")
+    assert slow_requests(log) == []

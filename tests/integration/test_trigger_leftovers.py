@@ -49,3 +49,19 @@ def test_what_a_trigger_keeps_of_a_session_of_sql_is_given_up(
             assert client.ask(b"1\t+\t1\t%d" % number) == b"0\t1"
             assert database.value("SELECT IS_FREE_LOCK('kept')") == 1
     assert database.sql("SELECT seen FROM t") == [(0,), (0,)]
+
+
+def test_what_a_trigger_drew_from_a_sequence_is_no_previous_value_of_the_next(
+    server: RowSocketServer, database: Database
+) -> None:
+    database.script(
+        """CREATE SEQUENCE s;
+        CREATE TABLE t (id INT PRIMARY KEY, seen INT);
+        CREATE TRIGGER draws BEFORE INSERT ON t FOR EACH ROW
+            SET NEW.seen = IFNULL(PREVIOUS VALUE FOR s, 0), @drawn = NEXT VALUE FOR s"""
+    )
+    with server.raw("write") as client:
+        assert client.ask(f"P\t1\t{database.name}\tt\t\tid".encode()) == b"0\t1"
+        for number in range(2):
+            assert client.ask(b"1\t+\t1\t%d" % number) == b"0\t1"
+    assert database.sql("SELECT seen FROM t") == [(0,), (0,)]

@@ -12,6 +12,7 @@ import pytest
 
 import rowsocket
 from rowsocket import BytesRow, Connection, Index, Operator
+from support.mariadb import Database, RowSocketServer, Start
 from support.twins import Twins
 
 MakeTwins = Callable[..., Twins]
@@ -224,3 +225,19 @@ def test_an_index_without_an_order_can_not_be_opened(make_twins: MakeTwins, key:
     with pytest.raises(rowsocket.RequestError) as raised:
         twins.index("id", "k")
     assert raised.value.text == "idxnum"
+
+
+@pytest.mark.parametrize("operator", [">=", "<="])
+def test_a_table_of_which_sql_needed_no_partition_is_read_whole(start: Start, operator: Operator) -> None:
+    """The server keeps one opening of the table here, with what the last query of SQL left in it."""
+    server = start(RowSocketServer, {"table-open-cache": 10, "table-open-cache-instances": 1})
+    database = Database(server, "d")
+    database.sql(
+        "CREATE TABLE t (id INT PRIMARY KEY, n INT) PARTITION BY RANGE (id)"
+        " (PARTITION low VALUES LESS THAN (10), PARTITION high VALUES LESS THAN (20))"
+    )
+    database.sql("INSERT INTO t VALUES (1, 5), (11, 6)")
+    assert database.sql("SELECT n FROM t WHERE id = 30") == []
+    with rowsocket.connect(*server.read_address()) as reader:
+        found = reader.open_index("d", "t", "id,n").find(5, operator, limit=None, reverse=True)
+        assert [int(row[1]) for row in found] == ([6] if operator == ">=" else [5])
