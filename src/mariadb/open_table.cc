@@ -11,6 +11,7 @@
 #include "mariadb/diagnostics.h"
 #include "mariadb/galera.h"
 #include "mariadb/open_table.h"
+#include "mariadb/server_differences.h"
 
 namespace rowsocket::mariadb {
 
@@ -76,6 +77,7 @@ Opening OpenTable::lock(THD* thd, Error& error) {
     if (is_kept_) {
       table_->vcol_cleanup_expr(thd);
       table_->file->ha_reset();
+      forget_online_alter(table_);
     }
     return conflict ? Opening::wait : Opening::failed;
   }
@@ -94,6 +96,7 @@ void OpenTable::end_statement(THD* thd) {
   table_->file->update_global_index_stats();
   free_field_buffers_larger_than(table_, MAX_TDC_BLOB_SIZE);
   table_->file->ha_reset();
+  forget_online_alter(table_);
 }
 
 bool OpenTable::changes_rows_atomically() const {

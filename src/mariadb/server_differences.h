@@ -107,6 +107,9 @@ inline privilege_t column_privileges(THD* thd, GRANT_INFO& grant, const std::str
 
 inline ulonglong slow_after_us(const system_variables& variables) { return variables.long_query_time; }
 
+/// Between two statements on a table that stays open.
+inline void forget_online_alter(TABLE*) {}
+
 inline void add_examined_rows(THD* thd, ha_rows count) { thd->inc_examined_row_count(count); }
 
 #else
@@ -249,6 +252,11 @@ inline privilege_t column_privileges(THD* thd, GRANT_INFO& grant, const std::str
 }
 
 inline ulonglong slow_after_us(const system_variables& variables) { return variables.log_slow_query_time; }
+
+/// Between two statements on a table that stays open. While an ALTER goes on online, a table points at what
+/// its transaction collects for it. That is freed with the transaction; the server resets the pointer only
+/// where it opens a table.
+inline void forget_online_alter(TABLE* table) { table->online_alter_cache = nullptr; }
 
 inline void add_examined_rows(THD* thd, ha_rows count) { thd->inc_examined_row_count_fast(count); }
 

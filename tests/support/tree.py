@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import subprocess
+from functools import cached_property
 from pathlib import Path
 
 
@@ -43,6 +44,11 @@ class ServerTree:
         command = [str(self.mariadbd), "--no-defaults", "--version"]
         shown = subprocess.run(command, env=self.environment(), capture_output=True, text=True, check=True)
         return shown.stdout.partition(" Ver ")[2].split()[0]
+
+    @cached_property
+    def series(self) -> str:
+        """Of its releases, such as `10.11`."""
+        return ".".join(self.version().split(".")[:2])
 
     def environment(self) -> dict[str, str]:
         """What the tree's programs need: shared libraries that stand beside them."""

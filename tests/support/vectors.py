@@ -76,6 +76,8 @@ class Case:
     steps: list[Step]
     original_reason: str = ""
     original_skip: str = ""
+    original_skip_on: dict[str, str] = field(default_factory=dict)
+    """Why the original of these series of MariaDB must not be asked."""
     extension: str = ""
 
     def is_asked_of_original(self) -> bool:
@@ -213,6 +215,9 @@ class _Reader:
             self.last_expect().original_closes = True
         elif what == "skip:":
             self.cases[-1].original_skip = rest
+        elif what == "skip" and rest.startswith("on "):
+            series, _, reason = rest.removeprefix("on ").partition(": ")
+            self.cases[-1].original_skip_on[series] = reason
         elif what == "row:":
             rows = self.last_rows()
             rows.original = [*(rows.original or []), *([to_bytes(rest)] if rest else [])]
@@ -255,13 +260,19 @@ def differences() -> str:
         "Made from `handlersocket/*.txt` by `PYTHONPATH=tests python -m support.vectors`; do not edit.",
         "Every other case of the vectors is answered alike, byte by byte.",
     ]
-    cases = [case for case in read_all() if case.original_reason or case.original_skip]
-    for title, attribute in (
-        ("Answered otherwise", "original_reason"),
-        ("Not asked of the original", "original_skip"),
-    ):
+    cases = read_all()
+    tables = {
+        "Answered otherwise": [(case, case.original_reason) for case in cases],
+        "Not asked of the original": [(case, case.original_skip) for case in cases],
+        "Not asked of the original of one series of MariaDB": [
+            (case, f"on {series}: {reason}")
+            for case in cases
+            for series, reason in case.original_skip_on.items()
+        ],
+    }
+    for title, rows in tables.items():
         lines += ["", f"## {title}", "", "| case | the original |", "|---|---|"]
-        lines += [f"| {case} | {getattr(case, attribute)} |" for case in cases if getattr(case, attribute)]
+        lines += [f"| {case} | {text} |" for case, text in rows if text]
     lines += [
         "",
         "## Extensions",

@@ -9,6 +9,7 @@ from rowsocket_x import build, peers_fetch, python_layers, server_fetch, trainin
 from rowsocket_x.instance import WITH_PARENT
 from rowsocket_x.paths import ROOT, VENV
 from rowsocket_x.python_layers import Layer
+from rowsocket_x.server_series import DEFAULT, Series
 
 
 def harness(words: Sequence[str]) -> bool:
@@ -30,10 +31,10 @@ def compare(first: Path, second: Path) -> bool:
     return _run(["compare", str(first), str(second)], dict(build.environment()))
 
 
-def variables(built: Path) -> dict[str, str]:
+def variables(built: Path, series: Series = DEFAULT) -> dict[str, str]:
     """What bench/harness/environment.py reads; fetches the peers where they are not there yet."""
     return {
-        "ROWSOCKET_SERVER_TREE": str(server_fetch.require().tree),
+        "ROWSOCKET_SERVER_TREE": str(server_fetch.require(series).tree),
         "ROWSOCKET_PLUGIN_DIR": str(build.plugin(built).parent),
         "ROWSOCKET_BENCH_DIR": str(built / "bench"),
         "ROWSOCKET_FLOOR_PLUGIN": str(built / "src/mariadb/handler_floor/rowsocket_handler_floor.so"),

@@ -157,6 +157,17 @@ def select(names: Sequence[str], series: Series = DEFAULT) -> list[Part]:
     return [part for part in parts if not part.only_named and (part.on_server or series is DEFAULT)]
 
 
+def left_out(names: Sequence[str], series: Series) -> list[str]:
+    """The parts of everything that are not run because another server than the default one is asked for.
+
+    None of them runs on that server: they need none, or (`bench`) measure beside peers on the default one.
+    """
+    if names:
+        return []
+    chosen = {part.name for part in select([], series)}
+    return [part.name for part in select([], DEFAULT) if part.name not in chosen]
+
+
 def run_parts(names: Sequence[str], settings: Settings) -> bool:
     """Run parts, print their lines and the final count; whether all passed (and anything ran at all)."""
     total = Outcome()
@@ -175,7 +186,9 @@ def run_parts(names: Sequence[str], settings: Settings) -> bool:
         total.passed += outcome.passed
         total.failed += outcome.failed
         total.skipped += outcome.skipped
-    print(_counts(total), flush=True)
+    missing = left_out(names, settings.series)
+    note = f" (not for MariaDB {settings.series}: {', '.join(missing)})" if missing else ""
+    print(_counts(total) + note, flush=True)
     return total.failed == 0 and total.passed > 0
 
 
@@ -240,7 +253,7 @@ def _pytest_part(name: str, folder: str) -> Part:
     def run(settings: Settings) -> Outcome:
         environment = dict(server_environment(settings.series))
         if name == "bench":
-            environment |= benchmark.variables(Path(environment["ROWSOCKET_BUILD_DIR"]))
+            environment |= benchmark.variables(Path(environment["ROWSOCKET_BUILD_DIR"]), settings.series)
         own = {"memcached": ("MEMCACHED", peer_tests.memcached), "resp": ("REDIS", peer_tests.redis)}.get(
             name
         )

@@ -27,6 +27,25 @@ def test_another_server_selects_the_parts_that_depend_on_it() -> None:
     assert {"vectors", "replication"} <= names and not {"tools", "unit-release", "fuzz"} & names
 
 
+def test_the_last_line_says_which_parts_another_server_leaves_out(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    def passes(settings: Settings) -> Outcome:
+        return Outcome(passed=1)
+
+    made = [Part("tools", passes), Part("vectors", passes, on_server=True), Part("bench", passes)]
+    monkeypatch.setattr(parts, "all_parts", lambda: made)
+    last_lines = []
+    for names, series in (([], Series.V11_8), (["tools"], Series.V11_8), ([], Series.V10_11)):
+        parts.run_parts(names, Settings(series=series))
+        last_lines.append(capsys.readouterr().out.splitlines()[-1])
+    assert last_lines == [
+        "1 passed, 0 failed, 0 skipped (not for MariaDB 11.8: tools, bench)",
+        "1 passed, 0 failed, 0 skipped",
+        "3 passed, 0 failed, 0 skipped",
+    ]
+
+
 def test_an_unknown_part_is_refused() -> None:
     with pytest.raises(Problem, match="no part nonsense"):
         parts.select(["nonsense"])
