@@ -167,6 +167,10 @@ Error engine_error(THD* thd, handler* file, int handler_code) {
   if (Galera::is_aborted(thd)) [[unlikely]] {
     return error;
   }
+  if (handler_code == HA_ERR_TABLE_READONLY && error.number == ER_READ_ONLY_MODE) {
+    error.code = ErrorCode::sql;  // as where the server itself refuses (innodb_force_recovery)
+    return error;
+  }
   error.number = handler_code;
   const bool gave_way = is_interruption(handler_code) && ServerThread::of(thd).row_waits().gave_way();
   error.reason = gave_way ? Reason::row_locked : reason_of(handler_code);

@@ -101,6 +101,7 @@ SMOKE = tuple(
         "groups",
         "inserts",
         "logging_in",
+        "online_alter",
         "plugin",
         "triggers_of_columns",
         "triggers_that_skip",
