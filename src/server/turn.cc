@@ -262,7 +262,8 @@ bool Turn::execute(ClientConnection& connection, const Request& request) {
   return true;
 }
 
-/// While it runs, another thread may take the loop. That ends with the request, whichever way the request ends.
+/// While it runs, another thread may take the loop. That ends with the request, whichever way the request
+/// ends.
 exec::Executed Turn::run(ClientConnection& connection, const Request& request) {
   if (is_patient_) {
     return executor_.execute(connection.client, request, connection.parsed_bytes);
