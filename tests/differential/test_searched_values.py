@@ -219,7 +219,7 @@ def test_what_is_no_member_has_no_place_in_the_order_of_members(search: Search, 
     ("type", "values", "none"),
     [
         ("UUID", UUIDS[:1], "x"),
-        ("INET6", ["::1"], "1.2.3.4"),
+        ("INET6", ["::1"], "1.2.3"),  # 11.8 takes an address of IPv4 for one of IPv6
         ("ENUM('a','b')", ["b"], "q"),
         ("SET('a','b')", ["a,b"], "a,q"),
     ],

@@ -8,8 +8,9 @@ Beside them, in `server/`, are the packages of the server that set-up fetched la
 newest point release alone.
 
 The plugin is built for every point release of the series whose headers are in `.rowsocket/source`: the one
-that set-up fetched last, with which the build is trained, and those that it fetched before. What is packaged is laid out in a folder under
-`build/package` with what is in `packaging/`, and goes through Debian's own tools there.
+that set-up fetched last, with which the build is trained, and those that it fetched before. What is packaged
+is laid out in a folder under `build/package` with what is in `packaging/`, and goes through Debian's own
+tools there.
 """
 
 import os

@@ -44,8 +44,9 @@ _TABLES = (
                '2010-10-20' + INTERVAL seq MINUTE
         FROM training.seq_1_to_{ROWS}""",
     """CREATE TABLE training.item (
-         k VARCHAR(250) CHARACTER SET ascii PRIMARY KEY, v VARCHAR(1000), flags INT UNSIGNED NOT NULL DEFAULT 0,
-         cas BIGINT UNSIGNED NOT NULL DEFAULT 0, expires BIGINT NOT NULL DEFAULT 0
+         k VARCHAR(250) CHARACTER SET ascii PRIMARY KEY, v VARCHAR(1000),
+         flags INT UNSIGNED NOT NULL DEFAULT 0, cas BIGINT UNSIGNED NOT NULL DEFAULT 0,
+         expires BIGINT NOT NULL DEFAULT 0
        ) ENGINE=InnoDB""",
     f"""INSERT INTO training.item (k, v)
         SELECT CONCAT('item', seq), IF(seq % 2, REPEAT('value', 10), '1')
