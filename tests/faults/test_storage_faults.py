@@ -245,13 +245,25 @@ def has_ended_itself(server: RowSocketServer) -> bool:
     return "[FATAL] InnoDB" in server.log_text()
 
 
+def rebuild_secondary_indexes(server: RowSocketServer) -> None:
+    """An InnoDB that ended in a rollback may leave entries of rows that are gone. The rows are all there.
+
+    So it is with SQL alone: docs/operating.md, known faults.
+    """
+    for table in ("d.t", "d.counter"):
+        server.sql(f"ALTER TABLE {table} FORCE")
+
+
 def crash_and_compare(server: RowSocketServer, writers: Writers, soak: Soak) -> None:
     """Exactly what was acknowledged is there, and is still when the server was killed and has come back;
     remove the server."""
+    ended_in_rollback = OUT_OF_SPACE_IN_ROLLBACK in server.log_text()
     if not has_ended_itself(server):
         assert writers.losses(server) == 0
     server.crash()
     server.start()
+    if ended_in_rollback:
+        rebuild_secondary_indexes(server)
     assert writers.losses(server) == 0
     server.remove()
     soak.saw("acknowledged writes", writers.acknowledged_count())
