@@ -69,15 +69,16 @@ def test_rows_for_themselves_in_a_server_that_is_set_read_only(patient: RowSocke
         assert wire.ask(b"1\t++\t2\t2\t5\t5\t6\t6\tE") == b"0\t2\t1\t\0\t1\t\0"
 
 
-def test_a_server_whose_innodb_is_read_only(start: Start) -> None:
+@pytest.mark.parametrize("setting", [{"innodb-read-only": 1}, {"innodb-force-recovery": 5}], ids=str)
+def test_a_server_whose_innodb_is_read_only(start: Start, setting: dict[str, int]) -> None:
     server = start(RowSocketServer)
     make_tables(server)
-    server.restart({"innodb-read-only": 1})
+    server.restart(setting)
     with writer_of(server) as connection:
         assert refusal(connection) == "1836"
         with pytest.raises(rowsocket.EngineError, match="1836"):
             connection.open_index("d", "t", "id").insert([2])
-    server.restart({"innodb-read-only": 0})
+    server.restart(dict.fromkeys(setting, 0))
     with writer_of(server) as connection:
         assert written(connection)
 
