@@ -44,6 +44,19 @@ def test_what_a_turn_has_changed_stays_locked_until_it_ends(
     assert database.sql("CHECK TABLE t EXTENDED")[0][3] == "OK"
 
 
+def insert_and_block_commit(
+    server: RowSocketServer, database: Database, wire: RawConnection, backup: pymysql.cursors.Cursor
+) -> LaterReplies:
+    """Two inserts of one turn, whose commit meets a backup that blocks commits."""
+    with gate(database):
+        wire.send(b"1\t+\t1\t1\n2\t+\t1\t1\n")
+        replies = LaterReplies(wire, 2)
+        wait_at_gate(server)
+        for stage in ("START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT"):
+            backup.execute(f"BACKUP STAGE {stage}")
+    return replies
+
+
 def test_a_commit_waits_for_a_backup_that_blocks_commits(
     server: RowSocketServer, database: Database, raw: OpenRaw
 ) -> None:
@@ -57,12 +70,7 @@ def test_a_commit_waits_for_a_backup_that_blocks_commits(
     replays_before = server.counter("replays")
     with database.session() as backup:
         try:
-            with gate(database):
-                wire.send(b"1\t+\t1\t1\n2\t+\t1\t1\n")
-                replies = LaterReplies(wire, 2)
-                wait_at_gate(server)
-                for stage in ("START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT"):
-                    backup.execute(f"BACKUP STAGE {stage}")
+            replies = insert_and_block_commit(server, database, wire, backup)
             server.wait_until("the commit waits", lambda: bool(server.sql(waiting)))
             assert database.sql("SELECT * FROM t") == []
         finally:
@@ -79,12 +87,7 @@ def test_a_commit_that_a_backup_keeps_for_too_long_fails_once(start: Start) -> N
     with database.session() as backup, server.raw("write") as wire:
         open_ids(wire, database, (1, "t", "id"), (2, "gated", "id"))
         replays_before = server.counter("replays")
-        with gate(database):
-            wire.send(b"1\t+\t1\t1\n2\t+\t1\t1\n")
-            replies = LaterReplies(wire, 2)
-            wait_at_gate(server)
-            for stage in ("START", "FLUSH", "BLOCK_DDL", "BLOCK_COMMIT"):
-                backup.execute(f"BACKUP STAGE {stage}")
+        replies = insert_and_block_commit(server, database, wire, backup)
         lines = replies.lines()
         assert [line.split(b"\t")[:3] for line in lines] == [[b"1", b"1", b"commit"]] * 2
         assert server.counter("replays") == replays_before
