@@ -41,16 +41,6 @@ ErrorCode check_names(const SelectionNames& names) {
              : ErrorCode::no_such_column;
 }
 
-ErrorCode check_selection(const SelectionName& selection) {
-  if (selection.names != nullptr) {
-    if (const ErrorCode error = check_names(*selection.names); error != ErrorCode::none) {
-      return error;
-    }
-  }
-  return selection.has_columns && !each_name_fits(selection.columns) ? ErrorCode::no_such_column
-                                                                     : ErrorCode::none;
-}
-
 /// Which rows: whether the range and the list make sense.
 ErrorCode check_keys(const Find& find) {
   if (!ends_face(find.range)) {
@@ -142,10 +132,7 @@ ErrorCode check_request(const Client& client, const Request& request, const Sett
       return error;
     }
   }
-  if (writes(request) && !client.account.may_write()) {
-    return ErrorCode::read_only;
-  }
-  return check_selection(selection);
+  return writes(request) && !client.account.may_write() ? ErrorCode::read_only : ErrorCode::none;
 }
 
 ErrorCode check_against(const engine::Selection& selection, const Request& request) {
@@ -285,6 +272,10 @@ Begin Admission::select_columns(Client& client, uint32_t id, std::string_view co
     selection = remembered;
     return Begin::ready;
   }
+  if (!each_name_fits(columns)) {
+    error.code = ErrorCode::no_such_column;
+    return Begin::failed;
+  }
   engine::SelectionDescription description = client.selection(id)->description();
   description.columns = columns;
   SharedSelection opened;
@@ -295,12 +286,19 @@ Begin Admission::select_columns(Client& client, uint32_t id, std::string_view co
   return begin;
 }
 
-/// A selection that is named in full.
+/// A selection that is named in full. The names of one that is remembered were checked when it was opened.
 Begin Admission::select_named(Client& client, const SelectionNames& names, std::string_view columns,
                               engine::Selection*& selection, Error& error) {
   selection = client.selection_named(names, columns);
   if (selection != nullptr) {
     return Begin::ready;
+  }
+  error.code = check_names(names);
+  if (error.ok() && !each_name_fits(columns)) {
+    error.code = ErrorCode::no_such_column;
+  }
+  if (!error.ok()) {
+    return Begin::failed;
   }
   SharedSelection opened;
   const Begin begin = session_.open_selection(description_of(client, names, columns), opened, error);

@@ -201,6 +201,9 @@ ContainerKey find_container(const Containers* containers, std::string_view key, 
 }
 
 bool has_all_parts(const ContainerKey& key) {
+  if (key.container->key_part_count <= 1) {
+    return true;
+  }
   const auto separator_count = std::count(key.rest.begin(), key.rest.end(), container_separator);
   return static_cast<size_t>(separator_count) + 1 >= key.container->key_part_count;
 }

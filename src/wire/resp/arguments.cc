@@ -15,6 +15,8 @@ constexpr size_t argument_bytes_min = 6;
 
 Reading broken(std::string_view problem) { return {.status = Reading::Status::broken, .problem = problem}; }
 
+constexpr std::string_view bad_length = "Protocol error: invalid bulk length";
+constexpr std::string_view bad_count = "Protocol error: invalid multibulk length";
 constexpr std::string_view expected_text = "Protocol error: expected '$', got ' '";
 
 /// The same, for each byte that can stand there.
@@ -32,10 +34,31 @@ std::string_view unexpected(char byte) {
   return {texts[static_cast<unsigned char>(byte)].data(), text_bytes};
 }
 
-enum class Line : uint8_t { whole, need_more, too_long };
+enum class Line : uint8_t { whole, no_number, need_more, too_long };
+
+/// Lengths of few digits, as nearly all are, in one go. False where it is a case for `read_length`; then
+/// `position` has not moved.
+bool read_short_length(std::string_view input, size_t& position, int64_t& length) {
+  constexpr size_t digits_max = 8;
+  const size_t begin = position + 1;
+  size_t at = begin;
+  int64_t number = 0;
+  while (at < input.size() && at - begin < digits_max && input[at] >= '0' && input[at] <= '9') {
+    number = number * 10 + (input[at++] - '0');
+  }
+  if (at == begin || at + line_end.size() > input.size() || input[at] != '\r') {
+    return false;
+  }
+  length = number;
+  position = at + line_end.size();
+  return true;
+}
 
 /// A number behind one byte, up to a line end. `position` goes behind it.
-Line read_length(std::string_view input, size_t& position, std::string_view& digits) {
+Line read_length(std::string_view input, size_t& position, int64_t& length) {
+  if (read_short_length(input, position, length)) [[likely]] {
+    return Line::whole;
+  }
   const std::string_view searched = input.substr(position + 1, limits::resp_length_bytes_max);
   const size_t end = searched.find('\r');
   if (end == std::string_view::npos) {
@@ -45,15 +68,10 @@ Line read_length(std::string_view input, size_t& position, std::string_view& dig
   if (behind > input.size()) {
     return Line::need_more;
   }
-  digits = searched.substr(0, end);
   position = behind;
-  return Line::whole;
-}
-
-bool parse_length(std::string_view digits, int64_t& length) {
-  const char* const end = digits.data() + digits.size();
-  const auto parsed = std::from_chars(digits.data(), end, length);
-  return parsed.ec == std::errc() && parsed.ptr == end;
+  const char* const digits_end = searched.data() + end;
+  const auto parsed = std::from_chars(searched.data(), digits_end, length);
+  return parsed.ec == std::errc() && parsed.ptr == digits_end ? Line::whole : Line::no_number;
 }
 
 /// One argument of an array.
@@ -66,21 +84,22 @@ Reading read_argument(std::string_view input, size_t bytes_max, size_t& position
   if (input[position] != '$') {
     return broken(unexpected(input[position]));
   }
-  std::string_view digits;
+  int64_t length = 0;
   size_t begin = position;
-  switch (read_length(input, begin, digits)) {
+  switch (read_length(input, begin, length)) {
     case Line::need_more:
       needed_bytes = std::max(needed_bytes, input.size() + 1);
       return {};
     case Line::too_long:
       return broken("Protocol error: too big bulk count string");
+    case Line::no_number:
+      return broken(bad_length);
     case Line::whole:
       break;
   }
-  int64_t length = 0;
-  if (!parse_length(digits, length) || length < 0 || static_cast<uint64_t>(length) > bytes_max ||
+  if (length < 0 || static_cast<uint64_t>(length) > bytes_max ||
       begin + static_cast<size_t>(length) + line_end.size() > bytes_max) {
-    return broken("Protocol error: invalid bulk length");
+    return broken(bad_length);
   }
   const auto bytes = static_cast<size_t>(length);
   needed_bytes = begin + bytes + line_end.size();
@@ -96,26 +115,27 @@ Reading read_argument(std::string_view input, size_t bytes_max, size_t& position
 }
 
 Reading read_array(std::string_view input, size_t bytes_max, Arena& arena, size_t& needed_bytes) {
-  std::string_view digits;
+  int64_t count = 0;
   size_t position = 0;
-  switch (read_length(input, position, digits)) {
+  switch (read_length(input, position, count)) {
     case Line::need_more:
       return {};
     case Line::too_long:
       return broken("Protocol error: too big mbulk count string");
+    case Line::no_number:
+      return broken(bad_count);
     case Line::whole:
       break;
   }
-  int64_t count = 0;
-  if (!parse_length(digits, count) || count > static_cast<int64_t>(limits::request_values_max)) {
-    return broken("Protocol error: invalid multibulk length");
+  if (count > static_cast<int64_t>(limits::request_values_max)) {
+    return broken(bad_count);
   }
   if (count <= 0) {
     return {.status = Reading::Status::empty, .bytes = position};
   }
   const auto argument_count = static_cast<size_t>(count);
   if (position + argument_count * argument_bytes_min > bytes_max) {
-    return broken("Protocol error: invalid multibulk length");
+    return broken(bad_count);
   }
   // Memory is taken for arguments whose bytes can be there. The first is looked at in any case: what is wrong
   // is told at once.

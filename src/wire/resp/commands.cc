@@ -81,6 +81,32 @@ constexpr Command commands[] = {
 static_assert(std::is_sorted(std::begin(commands), std::end(commands),
                              [](const Command& one, const Command& other) { return one.name < other.name; }));
 
+/// A hash table of them with open addressing. A slot is empty, or has the command's place, counted from 1.
+constexpr size_t slot_count = 256;
+static_assert(std::size(commands) < slot_count / 2);
+
+constexpr size_t slot_of(std::string_view name) {
+  size_t hash = 0;
+  for (const char letter : name) {
+    hash = hash * 31 + static_cast<unsigned char>(letter);
+  }
+  return hash % slot_count;
+}
+
+constexpr size_t next_slot(size_t slot) { return (slot + 1) % slot_count; }
+
+constexpr std::array<uint8_t, slot_count> slots = [] {
+  std::array<uint8_t, slot_count> all{};
+  for (size_t place = 0; place < std::size(commands); ++place) {
+    size_t slot = slot_of(commands[place].name);
+    while (all[slot] != 0) {
+      slot = next_slot(slot);
+    }
+    all[slot] = static_cast<uint8_t>(place + 1);
+  }
+  return all;
+}();
+
 /// Names of commands that are not there, by how they begin, and what they would need.
 struct NotThere {
   std::string_view beginning;
@@ -240,10 +266,13 @@ std::span<const Command> all_commands() { return commands; }
 const Command* find_command(std::string_view name) {
   std::array<char, limits::resp_name_bytes_max> room;
   const std::string_view capitals = in_capitals(name, room);
-  const auto* const found =
-      std::lower_bound(std::begin(commands), std::end(commands), capitals,
-                       [](const Command& one, std::string_view wanted) { return one.name < wanted; });
-  return found == std::end(commands) || found->name != capitals ? nullptr : found;
+  for (size_t slot = slot_of(capitals); slots[slot] != 0; slot = next_slot(slot)) {
+    const Command& command = commands[slots[slot] - 1];
+    if (command.name == capitals) {
+      return &command;
+    }
+  }
+  return nullptr;
 }
 
 std::string_view why_not_there(std::string_view name) {

@@ -8,14 +8,13 @@
 namespace rowsocket::wire::resp {
 namespace {
 
-/// The reply that tells the value in rows of `names`. False where memory is refused.
-bool make_value_reply(const Scope& scope, const Container& container, const SelectionNames& names,
-                      uint32_t first, uint32_t header, Find& find) {
+/// The reply that tells the value in rows of so many columns, of which the first are the value's. False where
+/// memory is refused.
+bool make_value_reply(const Scope& scope, const Container& container, size_t column_count, uint32_t header,
+                      Find& find) {
   ValuesReply::Shape shape{.header = header};
   PerColumn per_column;
-  const bool is_one_value = container.value_count == 1 && &names == &container.contents;
-  if (!is_one_value &&
-      !make_layout(scope, container, first, column_count_of(names.columns), shape.layout, per_column)) {
+  if (column_count > 1 && !make_layout(scope, container, 0, column_count, shape.layout, per_column)) {
     return false;
   }
   return with_reply<ValuesReply>(scope, &find, scope.version(), &container, shape, per_column) != nullptr;
@@ -26,7 +25,7 @@ Find* find_values(const Scope& scope, std::span<const Key> keys, uint32_t header
   const Container& container = *keys.front().container();
   Find* const find = find_in_container(scope, container, container.contents, keys.front().parts);
   if (find == nullptr || !ask_for_all(scope, keys, *find) ||
-      !make_value_reply(scope, container, container.contents, 0, header, *find)) {
+      !make_value_reply(scope, container, container.value_count, header, *find)) {
     return nullptr;
   }
   return find;
@@ -122,7 +121,8 @@ void plan_getex(const Scope& scope, Arguments arguments, Plan& plan) {
     return;
   }
   Find* const find = find_in_container(scope, container, container.row, key.parts);
-  if (find == nullptr || !make_value_reply(scope, container, container.row, 0, 0, *find)) {
+  if (find == nullptr ||
+      !make_value_reply(scope, container, column_count_of(container.row.columns), 0, *find)) {
     plan.add(nullptr);
     return;
   }
