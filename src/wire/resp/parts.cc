@@ -224,9 +224,9 @@ Find* find_by_names(const Scope& scope, const SelectionNames* names, std::span<c
 
 bool take_columns(const Scope& scope, std::span<const std::string_view> columns, std::string_view& list,
                   Plan& plan) {
-  constexpr std::string_view not_in_names{",\0", 2};
+  const auto is_in_no_name = [](char byte) { return byte == ',' || byte == '\0'; };
   for (const std::string_view column : columns) {
-    if (column.empty() || column.find_first_of(not_in_names) != std::string_view::npos) {
+    if (column.empty() || std::any_of(column.begin(), column.end(), is_in_no_name)) {
       plan.refuse("-ERR a field is the name of a column");
       return false;
     }
