@@ -130,6 +130,8 @@ class Cluster:
                 {
                     "wsrep-on": 1,
                     "wsrep-provider": str(library),
+                    # 11.8: else wsrep_provider_options is read-only, and no variable stands for its "isolate"
+                    "loose-plugin-wsrep-provider": "OFF",
                     "wsrep-node-address": "127.0.0.1",
                     "wsrep-node-name": f"node{number + 1}",
                     "wsrep-slave-threads": 2,
