@@ -36,6 +36,12 @@ KindOfRequest* make_request(const Parsing& parsing, Arguments&&... of_the_reply)
   return {.status = Parsed::Status::request, .consumed_bytes = consumed_bytes, .request = request};
 }
 
+/// Requests behind it may be parsed before it is executed.
+[[nodiscard]] inline Parsed stateless(Parsed parsed) {
+  parsed.is_stateless = parsed.status == Parsed::Status::request;
+  return parsed;
+}
+
 /// A number of 64 bits as text that lives as long as the request; NULL where memory is refused.
 template <typename Number>
 [[nodiscard]] Value number_value(Arena& arena, Number number) {

@@ -51,6 +51,9 @@ struct Parsing {
   uint64_t unix_time_us = 0;               ///< when the turn came to such a protocol, since 1970
   UniqueNumbers* numbers = nullptr;        ///< of the worker
   const ServerFigures* figures = nullptr;  ///< nullptr where there is no server (tests)
+  /// The requests before this one, which were stateless, are still to be executed. So this parse must not
+  /// change the state: where it would, it says `later` instead.
+  bool is_ahead = false;
 };
 
 struct Parsed {
@@ -58,6 +61,7 @@ struct Parsed {
     request,    ///< `request` is there; the first `consumed_bytes` of the input are its own
     need_more,  ///< no complete request yet
     nothing,    ///< the first `consumed_bytes`, at least one, ask for nothing: they are dropped
+    later,      ///< see Parsing::is_ahead
     fatal,      ///< the stream can not be followed any further: answer `error` and close
     hang_up  ///< answer what was asked before, and close (another protocol's stream, which may carry requests
              ///< of ours in it; a goodbye)
@@ -68,6 +72,9 @@ struct Parsed {
   /// Of a request that is one step of what its bytes ask: it takes none of them, and they are parsed again in
   /// the connection's next turn. The request changes the state, so that its step is final by then.
   bool is_step = false;
+  /// The parse has changed no state, and to execute it changes none that a parse ahead looks at. So requests
+  /// behind it may be parsed before it is executed (`Parsing::is_ahead`).
+  bool is_stateless = false;
   ErrorCode error = ErrorCode::none;
   std::string_view why =
       {};  ///< of `fatal` and `hang_up`, the line for the log; empty where nothing is logged

@@ -29,7 +29,7 @@ class ProtocolTest : public testing::Test {
   }
 
   /// Of the bytes at the front of `input`.
-  Parsed parse(std::string_view input) {
+  Parsed parse(std::string_view input, bool is_ahead = false) {
     numbers.set_time(now_s * 1'000'000);
     return protocol_.parse(input, {.settings = settings,
                                    .arena = arena,
@@ -38,7 +38,8 @@ class ProtocolTest : public testing::Test {
                                    .scanned_bytes = scanned_bytes,
                                    .unix_time_us = now_s * 1'000'000,
                                    .numbers = &numbers,
-                                   .figures = nullptr});
+                                   .figures = nullptr,
+                                   .is_ahead = is_ahead});
   }
 
   /// The request that all of these bytes are. Fewer bytes are never a request.

@@ -9,10 +9,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <deque>
 #include <memory>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "request/container_examples.h"
 #include "request/protocol.h"
@@ -197,38 +199,68 @@ inline void tell(const Request& request, uint8_t outcome) {
 
 // ---- the stream
 
-/// Everything that the bytes are answered, received in pieces of so many bytes.
+/// Everything that the bytes are answered, received in pieces of so many bytes. So many requests are parsed
+/// before the first of them is executed, where the protocol allows it.
 [[nodiscard]] inline std::string conversation(const Fuzzed& fuzzed, std::string_view bytes,
-                                              const Settings& settings, size_t piece_bytes) {
+                                              const Settings& settings, size_t piece_bytes,
+                                              size_t ahead_max = 1) {
   const std::unique_ptr<WireState> state = fuzzed.new_state();
   UniqueNumbers numbers(1);
+  Arena arena;
+  Buffer out;
   std::string answers;
   std::string input;  // of its own, so that a sanitizer sees its end
   size_t scanned_bytes = 0;
+  size_t done_bytes = 0;
+  std::deque<Parsed> ahead;
   uint8_t outcome = 0;
+  const auto parse = [&](size_t begin) {
+    return fuzzed.protocol.parse(std::string_view(input).substr(begin),
+                                 {.settings = settings,
+                                  .arena = arena,
+                                  .out = out,
+                                  .state = state.get(),
+                                  .scanned_bytes = scanned_bytes,
+                                  .unix_time_us = 1'800'000'000'000'000,
+                                  .numbers = &numbers,
+                                  .figures = nullptr,
+                                  .is_ahead = begin > 0});
+  };
   while (!bytes.empty() || !input.empty()) {
-    Arena arena;
-    Buffer out;
-    const Parsed parsed = input.empty() ? Parsed{.status = Parsed::Status::need_more}
-                                        : fuzzed.protocol.parse(input, {.settings = settings,
-                                                                        .arena = arena,
-                                                                        .out = out,
-                                                                        .state = state.get(),
-                                                                        .scanned_bytes = scanned_bytes,
-                                                                        .unix_time_us = 1'800'000'000'000'000,
-                                                                        .numbers = &numbers,
-                                                                        .figures = nullptr});
-    if (parsed.status == Parsed::Status::need_more) {
-      if (bytes.empty()) {
-        break;
+    if (ahead.empty()) {
+      arena.reset();
+      Parsed parsed = input.empty() ? Parsed{.status = Parsed::Status::need_more} : parse(0);
+      require(parsed.status != Parsed::Status::later);
+      if (parsed.status == Parsed::Status::need_more) {
+        if (bytes.empty()) {
+          break;
+        }
+        require(input.size() <= settings.line_bytes_max);
+        input += bytes.substr(0, piece_bytes);
+        bytes.remove_prefix(std::min(piece_bytes, bytes.size()));
+        input.shrink_to_fit();
+        continue;
       }
-      require(input.size() <= settings.line_bytes_max);
-      input += bytes.substr(0, piece_bytes);
-      bytes.remove_prefix(std::min(piece_bytes, bytes.size()));
-      input.shrink_to_fit();
-      continue;
+      scanned_bytes = 0;
+      size_t begin = 0;
+      while (true) {
+        require((parsed.consumed_bytes > 0) != parsed.is_step &&
+                parsed.consumed_bytes <= input.size() - begin);
+        ahead.push_back(parsed);
+        begin += parsed.consumed_bytes;
+        if (!parsed.is_stateless || ahead.size() >= ahead_max || begin == input.size()) {
+          break;
+        }
+        parsed = parse(begin);
+        scanned_bytes = 0;
+        if (parsed.status == Parsed::Status::later || parsed.status == Parsed::Status::need_more) {
+          break;
+        }
+      }
     }
-    require((parsed.consumed_bytes > 0) != parsed.is_step && parsed.consumed_bytes <= input.size());
+    const Parsed parsed = ahead.front();
+    ahead.pop_front();
+    out.clear();
     if (parsed.status == Parsed::Status::fatal) {
       fuzzed.protocol.refuse_stream(out, parsed.error, settings);
       return answers + std::string(out.view()) + "(closed)";
@@ -240,8 +272,10 @@ inline void tell(const Request& request, uint8_t outcome) {
       tell(*parsed.request, outcome++);
       answers += fuzzed.shown(out.view());  // what was before counts, too
     }
-    scanned_bytes = 0;
-    input.erase(0, parsed.consumed_bytes);
+    done_bytes += parsed.consumed_bytes;
+    if (ahead.empty()) {
+      input.erase(0, std::exchange(done_bytes, 0));
+    }
   }
   return answers;
 }
@@ -256,6 +290,7 @@ inline int fuzz(const Fuzzed& fuzzed, const uint8_t* data, size_t size) {
   const std::string whole = conversation(fuzzed, bytes, settings, 4096);
   require(conversation(fuzzed, bytes, settings, 1) == whole);
   require(conversation(fuzzed, bytes, settings, 1 + size % 13) == whole);
+  require(conversation(fuzzed, bytes, settings, 4096, 16) == whole);
   return 0;
 }
 

@@ -166,6 +166,7 @@ void Turn::execute_or_close(ClientConnection& connection) {
   } catch (...) {
     connection.fail("is closed: unknown exception");
   }
+  ahead_.forget(connection.scanned_bytes);
   connection.note_walk(executor_.take_walked_us());
 }
 
@@ -202,22 +203,24 @@ void Turn::execute(ClientConnection& connection) {
       connection.state = State::cut;
       return;
     }
-    if (executor_.nothing_staged()) {
-      arena_.reset();
+    const std::string_view rest = input.substr(connection.parsed_bytes);
+    if (ahead_.is_empty()) {
+      if (executor_.nothing_staged()) {
+        arena_.reset();
+      }
+      ahead_.parse(*connection.protocol, rest, parsing, requests_max - taken);
     }
-    if (!execute_next(connection, input.substr(connection.parsed_bytes), parsing)) {
+    if (!execute_next(connection, rest, ahead_.take())) {
       return;
     }
   }
 }
 
 /// False if that was all for this turn.
-bool Turn::execute_next(ClientConnection& connection, std::string_view input, const Parsing& parsing) {
-  const Parsed parsed = connection.protocol->parse(input, parsing);
+bool Turn::execute_next(ClientConnection& connection, std::string_view input, const Parsed& parsed) {
   if (parsed.status == Parsed::Status::need_more) {
     return false;
   }
-  connection.scanned_bytes = 0;
   if (parsed.status == Parsed::Status::fatal || parsed.status == Parsed::Status::hang_up) [[unlikely]] {
     connection.end_stream(parsed);
     return false;

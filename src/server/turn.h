@@ -41,6 +41,7 @@
 #include "server/gate.h"
 #include "server/lifelines.h"
 #include "server/loop_token.h"
+#include "server/parsed_ahead.h"
 
 namespace rowsocket::server {
 
@@ -122,8 +123,7 @@ class Turn {
   }
   void execute_or_close(ClientConnection& connection);
   void execute(ClientConnection& connection);
-  [[nodiscard]] bool execute_next(ClientConnection& connection, std::string_view input,
-                                  const Parsing& parsing);
+  [[nodiscard]] bool execute_next(ClientConnection& connection, std::string_view input, const Parsed& parsed);
   [[nodiscard]] bool execute(ClientConnection& connection, const Request& request);
   [[nodiscard]] exec::Executed run(ClientConnection& connection, const Request& request);
   void pass_drill();
@@ -138,6 +138,7 @@ class Turn {
   std::shared_ptr<const Settings> settings_;
 
   Arena arena_;
+  ParsedAhead ahead_;  ///< of the connection that is executed
   exec::Executor executor_;
   Gate gate_;
 

@@ -19,6 +19,10 @@ namespace rowsocket::limits {
 inline constexpr uint32_t requests_per_turn = 8192;
 /// An eighth of the turn, so that one connection with a full pipeline leaves room for others.
 inline constexpr uint32_t requests_per_connection_turn = 1024;
+/// Of one connection, that are parsed before the first of them is executed, and how many bytes those have
+/// behind which another one is parsed. Other values were not measured.
+inline constexpr size_t requests_ahead_max = 16;
+inline constexpr size_t bytes_ahead_max = 4096;
 /// Beside others a connection has so many requests for each of them. Requests that come in a row cost about a
 /// fifth of one that comes alone, so the others keep half of the turn.
 inline constexpr uint32_t requests_per_other = 4;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <memory>
 
+#include "request/making.h"
 #include "wire/handlersocket/handlersocket.h"
 #include "wire/handlersocket/parse_parts.h"
 #include "wire/handlersocket/reply.h"
@@ -170,6 +171,10 @@ Parsed parse_request(std::string_view input, const Parsing& parsing) {
   // The LF may stand right after the longest request allowed. Looking no further makes the outcome
   // independent of how the bytes were cut.
   const size_t line_bytes_max = parsing.settings.line_bytes_max;
+  const bool is_on_id = !input.empty() && input[0] >= '0' && input[0] <= '9';
+  if (parsing.is_ahead && !is_on_id) {
+    return {.status = Parsed::Status::later};
+  }
   const bool is_group = begins_group(input);
   const bool is_full = input.size() > line_bytes_max;
   const size_t searched_end = is_full ? line_bytes_max + 1 : input.size();
@@ -202,7 +207,8 @@ Parsed parse_request(std::string_view input, const Parsing& parsing) {
   if (request == nullptr) [[unlikely]] {
     return fatal(input, error);
   }
-  return {.status = Parsed::Status::request, .consumed_bytes = request_bytes + 1, .request = request};
+  const Parsed parsed = parsed_request(request, request_bytes + 1);
+  return is_on_id ? stateless(parsed) : parsed;
 }
 
 namespace {

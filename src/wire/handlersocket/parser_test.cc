@@ -436,6 +436,26 @@ TEST_F(ParserTest, AnyOtherAuthenticationTypeIsRefused) {
   }
 }
 
+// --- Several requests
+
+TEST_F(ParserTest, OnlyRequestsOnAnIdAreParsedBeforeWhatIsInFrontOfThemIsDone) {
+  size_t scanned_bytes = 0;
+  const auto parse_ahead = [&](std::string_view input) {
+    return parse_request(input, {.settings = settings,
+                                 .arena = arena,
+                                 .out = out,
+                                 .state = nullptr,
+                                 .scanned_bytes = scanned_bytes,
+                                 .is_ahead = true});
+  };
+  EXPECT_TRUE(parse_ahead("5\t=\t1\ta\n").is_stateless);
+  EXPECT_TRUE(parse_ahead("5\t+\t1\ta\n").is_stateless);
+  EXPECT_FALSE(parse("P\t1\td\tt\tPRIMARY\tid\n").is_stateless);
+  for (const std::string_view input : {"P\t1\td\tt\tPRIMARY\tid\n", "A\t1\tkey\n", "G\n1\t=\t1\ta\nE\n"}) {
+    EXPECT_EQ(parse_ahead(input).status, Parsed::Status::later) << input;
+  }
+}
+
 // --- Which error comes first
 
 TEST_F(ParserTest, OfSeveralMistakesTheOneThatTheOriginalNoticesIsAnswered) {

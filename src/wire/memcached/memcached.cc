@@ -97,7 +97,13 @@ Parsed parse_line(const Scope& scope, const Input& input) {
   Words words(input.line);
   const std::string_view command = words.next();
   if (command == "get" || command == "gets") {
-    return parsed_request(parse_get(scope, words, command == "gets"), input.line_bytes);
+    return stateless(parsed_request(parse_get(scope, words, command == "gets"), input.line_bytes));
+  }
+  if (command == "mg") {
+    return stateless(parse_meta(scope, command, words, input));
+  }
+  if (scope.parsing.is_ahead) {
+    return {.status = Parsed::Status::later};
   }
   for (const StoreCommand& store : store_commands) {
     if (command == store.word) {

@@ -311,6 +311,17 @@ TEST_F(MemcachedTest, a_stranger_is_told_nothing) {
   EXPECT_EQ(answer_to("nosuch\r\n"), "ERROR\r\n");
 }
 
+TEST_F(MemcachedTest, only_gets_are_parsed_before_what_is_in_front_of_them_is_done) {
+  for (const std::string_view input : {"get a\r\n", "gets a b\r\n", "mg a v\r\n"}) {
+    EXPECT_TRUE(parse(input, true).is_stateless) << input;
+  }
+  for (const std::string_view input :
+       {"set a 0 0 1\r\nx\r\n", "delete a\r\n", "flush_all\r\n", "ms a 1\r\nx\r\n"}) {
+    EXPECT_EQ(parse(input, true).status, Parsed::Status::later) << input;
+    EXPECT_FALSE(parse(input).is_stateless) << input;
+  }
+}
+
 TEST_F(MemcachedTest, who_is_refused_the_statistics_can_log_in_anew) {
   settings.needs_account = true;
   state.is_authenticated = true;

@@ -284,8 +284,10 @@ std::string_view why_not_there(std::string_view name) {
   return found == std::end(not_there) ? std::string_view() : found->what;
 }
 
-void plan_command(const Scope& scope, Arguments arguments, Plan& plan) {
-  const Command* const command = find_command(arguments[0]);
+namespace {
+
+/// `command` is nullptr where there is none of this name.
+void plan_found(const Scope& scope, const Command* command, Arguments arguments, Plan& plan) {
   if (command != nullptr && command->for_strangers) {
     plan.be_for_strangers();
   }
@@ -300,9 +302,17 @@ void plan_command(const Scope& scope, Arguments arguments, Plan& plan) {
   command->plan(scope, arguments, plan);
 }
 
-Request* make_command(const Scope& scope, Arguments arguments) {
+}  // namespace
+
+void plan_command(const Scope& scope, Arguments arguments, Plan& plan) {
+  plan_found(scope, find_command(arguments[0]), arguments, plan);
+}
+
+Request* make_command(const Scope& scope, Arguments arguments, bool& names_rows) {
+  const Command* const command = find_command(arguments[0]);
+  names_rows = command != nullptr && command->first_key > 0;
   Plan plan(scope);
-  plan_command(scope, arguments, plan);
+  plan_found(scope, command, arguments, plan);
   return plan.whole();
 }
 

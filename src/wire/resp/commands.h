@@ -30,9 +30,9 @@ struct Command {
 
 /// What the arguments ask, whether or not commands are collected.
 void plan_command(const Scope& scope, Arguments arguments, Plan& plan);
-/// The same as a request to execute; nullptr where memory is refused. `bytes`: of the command, as it was
-/// sent.
-[[nodiscard]] Request* make_command(const Scope& scope, Arguments arguments);
+/// The same as a request to execute; nullptr where memory is refused. `names_rows`: it is about rows or
+/// tables alone, and not about the connection.
+[[nodiscard]] Request* make_command(const Scope& scope, Arguments arguments, bool& names_rows);
 
 // connection.cc
 void plan_ping(const Scope& scope, Arguments arguments, Plan& plan);

@@ -55,6 +55,20 @@ TEST_F(RespTest, containers_that_can_not_be_used_say_why) {
   EXPECT_THAT(answer_to({"GET", "a"}), HasSubstr("-ERR rowsocket_containers names no table"));
 }
 
+// ---- several commands
+
+TEST_F(RespTest, what_is_about_rows_is_stateless_and_what_is_about_the_connection_is_not) {
+  for (const Words arguments : {Words{"GET", "a"}, {"HGET", "shop.user:1", "name"}, {"SET", "a", "b"}}) {
+    EXPECT_TRUE(parse(encoded(arguments), true).is_stateless) << *arguments.begin();
+  }
+  for (const Words arguments :
+       {Words{"SELECT", "shop"}, {"HELLO", "3"}, {"MULTI"}, {"RESET"}, {"SCAN", "0"}, {"NONE"}}) {
+    EXPECT_FALSE(parse(encoded(arguments)).is_stateless) << *arguments.begin();
+  }
+  EXPECT_EQ(answer_to({"MULTI"}), "+OK\r\n");
+  EXPECT_FALSE(parse(encoded({"GET", "a"})).is_stateless) << "it is collected";
+}
+
 // ---- strings
 
 TEST_F(RespTest, get_asks_for_the_value_alone_where_it_has_not_expired) {

@@ -64,7 +64,9 @@ Parsed parse_whole(const Scope& scope, const Reading& reading, std::string_view 
   if (scope.state.collects && !is_word(name, "RESET")) {
     return parsed_request(collect(scope, reading.arguments, input.substr(0, reading.bytes)), reading.bytes);
   }
-  return parsed_request(make_command(scope, reading.arguments), reading.bytes);
+  bool names_rows = false;
+  const Parsed parsed = parsed_request(make_command(scope, reading.arguments, names_rows), reading.bytes);
+  return names_rows ? stateless(parsed) : parsed;
 }
 
 class RespProtocol final : public Protocol {
