@@ -163,6 +163,37 @@ def test_a_group_that_waits_for_a_lock_is_done_once(resp: RespConnection, resp_s
     assert [resp.reply() for _ in range(4)] == [b"+OK\r\n", b"+QUEUED\r\n", b"*1\r\n:2\r\n", b"+PONG\r\n"]
 
 
+def test_a_command_means_what_the_one_before_it_says_though_both_came_together(
+    resp: RespConnection, resp_server: RespServer
+) -> None:
+    resp_server.sql("CREATE OR REPLACE DATABASE elsewhere")
+    resp_server.sql(
+        "CREATE TABLE elsewhere.user (id INT PRIMARY KEY, name TEXT) SELECT 1 AS id, 'Eve' AS name"
+    )
+    resp_server.sql("INSERT INTO shop.user (id, name) VALUES (1, 'Ann')")
+    names = [
+        encoded("SELECT", where) + 2 * encoded("HGET", "user:1", "name") for where in ("shop", "elsewhere")
+    ]
+    resp.send(b"".join(names))
+    ann, eve = b"$3\r\nAnn\r\n", b"$3\r\nEve\r\n"
+    assert [resp.reply() for _ in range(6)] == [b"+OK\r\n", ann, ann, b"+OK\r\n", eve, eve]
+
+
+def test_a_command_that_waits_for_a_lock_keeps_its_place_among_others(
+    resp: RespConnection, resp_server: RespServer
+) -> None:
+    assert resp.command("MSET", "a", "1", "b", "1") == b"+OK\r\n"
+    with resp_server.connect() as holder:
+        holder.begin()
+        holder.cursor().execute("SELECT * FROM app.item WHERE k = 'b' FOR UPDATE")
+        parked = resp_server.counter("parked")
+        resp.send(encoded("INCR", "a") + encoded("INCR", "b") + encoded("GET", "b") + encoded("GET", "a"))
+        resp_server.wait_until("it waits", lambda: resp_server.counter("parked") > parked)
+        holder.commit()
+    two = b"$1\r\n2\r\n"
+    assert [resp.reply() for _ in range(4)] == [b":2\r\n", b":2\r\n", two, two]
+
+
 def test_commands_in_pieces_of_one_byte_are_the_same(resp: RespConnection) -> None:
     for byte in encoded("SET", "a", "1") + encoded("MULTI") + encoded("INCR", "a") + encoded("EXEC"):
         resp.send(bytes([byte]))
