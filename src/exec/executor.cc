@@ -8,17 +8,8 @@
 #include "base/invariant.h"
 
 namespace rowsocket::exec {
-namespace {
 
 using engine::Begin;
-
-/// A request behind it may mean something else than it would before it.
-bool changes_what_requests_mean(const Request& request) {
-  return request.kind == RequestKind::open || request.kind == RequestKind::authenticate ||
-         request.changes_state;
-}
-
-}  // namespace
 
 Executor::Executor(engine::Session& session, Counters& counters, std::shared_ptr<const Settings> settings,
                    const Clock& clock, Notices notices, TableLedger* ledger)

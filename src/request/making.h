@@ -36,9 +36,10 @@ KindOfRequest* make_request(const Parsing& parsing, Arguments&&... of_the_reply)
   return {.status = Parsed::Status::request, .consumed_bytes = consumed_bytes, .request = request};
 }
 
-/// Requests behind it may be parsed before it is executed.
+/// Requests behind it may be parsed before it is executed, unless it says otherwise itself.
 [[nodiscard]] inline Parsed stateless(Parsed parsed) {
-  parsed.is_stateless = parsed.status == Parsed::Status::request;
+  parsed.is_stateless =
+      parsed.status == Parsed::Status::request && !changes_what_requests_mean(*parsed.request);
   return parsed;
 }
 

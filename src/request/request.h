@@ -321,4 +321,10 @@ namespace detail {
                                              : static_cast<const Find&>(request).selection;
 }
 
+/// A request behind it may mean something else than it would before it.
+[[nodiscard]] inline bool changes_what_requests_mean(const Request& request) {
+  return request.kind == RequestKind::open || request.kind == RequestKind::authenticate ||
+         request.changes_state;
+}
+
 }  // namespace rowsocket

@@ -320,6 +320,7 @@ TEST_F(MemcachedTest, only_gets_are_parsed_before_what_is_in_front_of_them_is_do
     EXPECT_EQ(parse(input, true).status, Parsed::Status::later) << input;
     EXPECT_FALSE(parse(input).is_stateless) << input;
   }
+  EXPECT_FALSE(parse("get @@bare\r\n").is_stateless) << "it chooses the container of what follows";
 }
 
 TEST_F(MemcachedTest, who_is_refused_the_statistics_can_log_in_anew) {
