@@ -224,6 +224,14 @@ TEST_F(LoginsTest, a_login_that_waits_has_no_descriptor_of_its_own) {
   }
 }
 
+TEST(LoginReturnsTest, a_loop_that_has_ended_is_not_woken) {
+  int woken = 0;
+  LoginReturns returns([&woken] { ++woken; });
+  returns.close();
+  returns.add(nullptr);
+  EXPECT_EQ(woken, 0);
+}
+
 // ---- one turn after the other
 
 /// Logins of a loop that the test turns. None ends before `let_end`.
@@ -255,6 +263,7 @@ class LoginTurnsTest : public TurnLoopTest {
       may_end_.set_value();
     }
   }
+  static constexpr std::string_view login = "A\t2\tapp\t\n";  // the test's clients come from the network
   [[nodiscard]] const ClientConnection& connection() const { return *loop_->connections().all().front(); }
 
  private:
@@ -266,7 +275,7 @@ class LoginTurnsTest : public TurnLoopTest {
 
 TEST_F(LoginTurnsTest, nobody_looks_at_a_client_while_its_password_is_checked) {
   TestClient client = connect();
-  EXPECT_EQ(ask(client, right_login), "");
+  EXPECT_EQ(ask(client, login), "");
   EXPECT_EQ(connection().interest, net::Interest::none);
   EXPECT_EQ(connection().state, ClientConnection::State::logging_in);
 }
@@ -274,7 +283,7 @@ TEST_F(LoginTurnsTest, nobody_looks_at_a_client_while_its_password_is_checked) {
 TEST_F(LoginTurnsTest, a_client_is_shown_as_who_it_is_from_its_login_on) {
   TestClient client = connect();
   const uint64_t before = connection().shown.account;
-  client.send(right_login);
+  client.send(login);
   let_end();
   ASSERT_TRUE(eventually([&] { return turn() && client.received() == ok; }));
   EXPECT_NE(connection().shown.account, before);

@@ -18,8 +18,8 @@ TEST_F(MemcachedTest, memory_may_be_refused_anywhere_in_a_command) {
 TEST_F(MemcachedTest, memory_may_be_refused_anywhere_in_a_meta_command) {
   for (const std::string_view command :
        {"mg a t f c s v k Oxyz\r\n", "mg YQ== b k v\r\n", "mg a N10 v\r\n", "mg a E7 T10 v\r\n",
-        "ms a 1 C7 c k\r\nx\r\n", "ms @@wide.1|2 3 c\r\na|b\r\n", "ms a 1 MA N0\r\nx\r\n",
-        "md a I T10\r\n", "ma a N0 J5 D2 v\r\n"}) {
+        "ms a 1 C7 c k\r\nx\r\n", "ms @@wide.1|2 3 c\r\na|b\r\n", "ms a 1 MA N0\r\nx\r\n", "md a I T10\r\n",
+        "ma a N0 J5 D2 v\r\n"}) {
     expect_no_request_without_memory(command);
   }
 }

@@ -7,16 +7,27 @@ namespace rowsocket::wire::resp::test {
 namespace {
 
 TEST_F(RespTest, memory_may_be_refused_anywhere_in_a_command_of_strings) {
-  for (const auto& command :
-       {encoded({"APPEND", "a", "1"}), encoded({"DECRBY", "a", "2"}), encoded({"DEL", "a", "@@wide.1|2"}),
-        encoded({"EXISTS", "a", "b"}), encoded({"EXPIRE", "a", "7", "NX"}), encoded({"GET", "a"}),
-        encoded({"GETDEL", "a"}), encoded({"GETEX", "a", "EX", "7"}), encoded({"GETSET", "a", "1"}),
-        encoded({"INCR", "a"}), encoded({"MGET", "a", "@@wide.1|2", "b"}),
-        encoded({"MSET", "b", "1", "a", "2", "@@wide.1|2", "x|y"}), encoded({"PERSIST", "a"}),
-        encoded({"PSETEX", "a", "1000", "1"}), encoded({"SET", "a", "1", "EX", "7", "XX", "GET"}),
-        encoded({"SETNX", "a", "1"}), encoded({"STRLEN", "@@wide.1|2"}), encoded({"TTL", "a"}),
-        encoded({"TYPE", "a"}), encoded({"SCAN", "0", "MATCH", "a*", "COUNT", "5"}),
-        std::string("SET 'a b' \"c\"\r\n")}) {
+  for (const auto& command : {encoded({"APPEND", "a", "1"}),
+                              encoded({"DECRBY", "a", "2"}),
+                              encoded({"DEL", "a", "@@wide.1|2"}),
+                              encoded({"EXISTS", "a", "b"}),
+                              encoded({"EXPIRE", "a", "7", "NX"}),
+                              encoded({"GET", "a"}),
+                              encoded({"GETDEL", "a"}),
+                              encoded({"GETEX", "a", "EX", "7"}),
+                              encoded({"GETSET", "a", "1"}),
+                              encoded({"INCR", "a"}),
+                              encoded({"MGET", "a", "@@wide.1|2", "b"}),
+                              encoded({"MSET", "b", "1", "a", "2", "@@wide.1|2", "x|y"}),
+                              encoded({"PERSIST", "a"}),
+                              encoded({"PSETEX", "a", "1000", "1"}),
+                              encoded({"SET", "a", "1", "EX", "7", "XX", "GET"}),
+                              encoded({"SETNX", "a", "1"}),
+                              encoded({"STRLEN", "@@wide.1|2"}),
+                              encoded({"TTL", "a"}),
+                              encoded({"TYPE", "a"}),
+                              encoded({"SCAN", "0", "MATCH", "a*", "COUNT", "5"}),
+                              std::string("SET 'a b' \"c\"\r\n")}) {
     expect_no_request_without_memory(command);
   }
 }
