@@ -94,6 +94,13 @@ TEST(Buffer, CountsOnlyUnconsumedBytesAgainstItsCap) {
   EXPECT_EQ(buffer.view(), "cdef");
 }
 
+TEST(Buffer, HasFailedAlsoWhereItMoves) {
+  Buffer buffer(1);
+  buffer.append("ab");
+  const Buffer moved(std::move(buffer));
+  EXPECT_TRUE(moved.failed());
+}
+
 TEST(Buffer, RefusesASizeThatOverflows) {
   Buffer buffer;
   buffer.append("a");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // For tests: memory that is refused on demand, where malloc is asked for it. The test program links with
-// -Wl,--wrap=malloc, and one of its files includes this header.
+// -Wl,--wrap=malloc, and at least one of its files includes this header.
 #pragma once
 
 #include <cstddef>
@@ -22,10 +22,11 @@ class RefusedMemory {
 
 }  // namespace rowsocket::test
 
+// Weak, so that several files of a program may include it.
 // NOLINTBEGIN(bugprone-reserved-identifier): the linker asks for these names
 extern "C" {
 void* __real_malloc(size_t byte_count);
-void* __wrap_malloc(size_t byte_count) {
+[[gnu::weak]] void* __wrap_malloc(size_t byte_count) {
   long& left = rowsocket::test::allocations_left;
   if (left == 0) {
     return nullptr;

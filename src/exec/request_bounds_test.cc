@@ -181,6 +181,20 @@ TEST_F(RequestBoundsTest, rows_that_are_inserted_alone_fail_from_the_bound_on) {
   EXPECT_LT(engine.rows("shop.many").size(), row_count + 20);
 }
 
+TEST_F(RequestBoundsTest, of_rows_that_are_inserted_alone_as_many_are_as_may_be) {
+  limit_rows(3);
+  EXPECT_THAT(ask(client, insert_rows(5).rows_alone()), testing::HasSubstr("too_many_rows"));
+  EXPECT_EQ(engine.rows("shop.many").size(), row_count + 3);
+}
+
+TEST_F(RequestBoundsTest, a_group_is_bounded_from_its_first_write_on) {
+  settings.request_ms_max = 5;
+  use_settings();
+  slow_clock.us_per_look = 6000;  // one look behind the first member, and one behind the second
+  const std::vector<Ask> members(3, change_first(1));
+  EXPECT_THAT(turn(client, {Ask::group(members)}), testing::Contains(testing::HasSubstr("took_too_long")));
+}
+
 TEST_F(RequestBoundsTest, a_group_is_bounded_behind_each_member_that_writes) {
   settings.request_ms_max = 5;
   use_settings();

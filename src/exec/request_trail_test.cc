@@ -69,6 +69,17 @@ TEST_F(RequestTrailTest, a_request_that_runs_again_is_told_of_once) {
               ElementsAre("nameless ", add_text("1"), add_text("2"), "ended 1/0/1 ok", "ended 1/0/1 ok"));
 }
 
+TEST_F(RequestTrailTest, replies_that_a_failed_commit_changed_have_the_bytes_that_are_sent) {
+  engine.fail_commit(Error(ErrorCode::engine, 135));
+  begin();
+  send(one, add_stock("5"));
+  send(one, read("5"));  // of 10, and then again of 9
+  end();
+  const std::vector<std::string> sent = replies(one);
+  ASSERT_THAT(sent, ElementsAre("error engine 135", "rows/3 9 jar 5"));
+  EXPECT_THAT(trail.reply_bytes, ElementsAre(sent[0].size() + 1, sent[1].size() + 1));
+}
+
 TEST_F(RequestTrailTest, a_request_that_must_be_first_counts_its_own_rows) {
   begin();
   send(one, add_stock("1"));

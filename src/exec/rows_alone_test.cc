@@ -54,6 +54,14 @@ TEST_F(RowsAloneTest, a_row_that_can_not_be_undone_alone_takes_no_other_along) {
   EXPECT_EQ(stock("1"), "7");
 }
 
+TEST_F(RowsAloneTest, a_first_row_that_can_not_be_undone_alone_takes_no_other_along) {
+  create_tables(true);
+  engine.lose_transaction_by_failures();
+  EXPECT_TRUE(engine.insert("shop.seen", {"1"}));
+  EXPECT_EQ(ask(one, insert_three()), "rows/2 !121 1# 1#");
+  EXPECT_EQ(ids("shop.entry"), "23");
+}
+
 TEST_F(RowsAloneTest, one_that_loses_its_own_transaction_to_others_fails_alone_there) {
   create_tables(true);
   engine.lose_transaction_by_failures();

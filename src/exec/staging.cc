@@ -305,6 +305,7 @@ void Staging::fail_writes(const Error& commit_error) {
       job.outcome = commit_error;
       job.failed_member = Reply::every_member;
       answer(job);
+      job.note_reply();
     }
   }
 }

@@ -264,6 +264,15 @@ TEST_F(TableLedgerTest, beyond_all_bounds_they_are_counted_without_names) {
             limits::statistics_places_max + limits::ledger_places_max + 1);
 }
 
+TEST_F(TableLedgerTest, those_without_names_begin_at_0_too) {
+  for (size_t number = 0; number <= limits::statistics_places_max + limits::ledger_places_max; ++number) {
+    add(*selection("t" + std::to_string(number)));
+  }
+  ASSERT_EQ(count_of(""), 1U);
+  statistics_.reset(Part::figures);
+  EXPECT_EQ(count_of(""), 0U);
+}
+
 TEST_F(TableLedgerTest, a_thread_that_ends_leaves_its_counts) {
   add(*selection("t"));
   ledger_.reset();

@@ -71,6 +71,8 @@ TEST(ContainerTest, a_row_that_makes_no_sense_says_why) {
   EXPECT_EQ(container({"c", "d", "t", "k", "v|k", "", "", "", ""}).problem, "it names column 'k' twice");
   EXPECT_EQ(container({"c", "d", "t", "k", std::string(300, 'v'), "", "", "", ""}).problem,
             "a name in it is longer than any can be");
+  EXPECT_EQ(container({"c", "d", "t", "k", "v", "a", "a", "", ""}).problem, "it names column 'a' twice");
+  EXPECT_EQ(container({"c", "d", "t", "k", "v", "", "a", "a", ""}).problem, "it names column 'a' twice");
   std::string many;
   for (int number = 0; number < 100; ++number) {
     many += "v" + std::to_string(number) + "|";

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "base/limits.h"
+#include "base/refused_memory.h"
 #include "request/container_examples.h"
 #include "request/protocol.h"
 
@@ -29,10 +30,11 @@ class ProtocolTest : public testing::Test {
   }
 
   /// Of the bytes at the front of `input`.
-  Parsed parse(std::string_view input, bool is_ahead = false) {
+  Parsed parse(std::string_view input, bool is_ahead = false) { return parse(input, arena, is_ahead); }
+  Parsed parse(std::string_view input, Arena& of_the_request, bool is_ahead = false) {
     numbers.set_time(now_s * 1'000'000);
     return protocol_.parse(input, {.settings = settings,
-                                   .arena = arena,
+                                   .arena = of_the_request,
                                    .out = out,
                                    .state = &state,
                                    .scanned_bytes = scanned_bytes,
@@ -54,6 +56,21 @@ class ProtocolTest : public testing::Test {
     EXPECT_EQ(parsed.consumed_bytes, input.size()) << input;
     EXPECT_EQ(scanned_bytes, 0U);
     return *parsed.request;
+  }
+  /// Wherever in the making of the request memory ends, there is no request, and the stream ends.
+  void expect_no_request_without_memory(std::string_view bytes) {
+    Parsed parsed{.status = Parsed::Status::fatal};
+    for (size_t free_bytes = 0; parsed.status != Parsed::Status::request; free_bytes += 16) {
+      ASSERT_LT(free_bytes, limits::arena_bytes_first) << "is never a request: " << bytes;
+      Arena small;
+      leave_free(small, free_bytes);
+      const RefusedMemory refused;
+      parsed = parse(bytes, small);
+      if (parsed.status != Parsed::Status::request) {
+        EXPECT_EQ(parsed.status, Parsed::Status::fatal) << free_bytes << " bytes for " << bytes;
+        EXPECT_EQ(parsed.error, ErrorCode::out_of_memory) << free_bytes << " bytes for " << bytes;
+      }
+    }
   }
   const Find& find_in(const Request& request) {
     EXPECT_EQ(request.kind, RequestKind::find) << answer_of(request);
@@ -147,6 +164,17 @@ class ProtocolTest : public testing::Test {
   size_t scanned_bytes = 0;
 
  private:
+  /// In the first block.
+  static void leave_free(Arena& of_the_request, size_t byte_count) {
+    const auto take = [](Arena& from, size_t bytes) { static_cast<void>(from.allocate(bytes)); };
+    Arena whole;
+    size_t block_bytes = 0;
+    for (take(whole, 16); whole.held_bytes() == limits::arena_bytes_first; take(whole, 16)) {
+      block_bytes += 16;
+    }
+    take(of_the_request, block_bytes - byte_count);
+  }
+
   const Protocol& protocol_;
   std::deque<std::string> inputs_;
 };

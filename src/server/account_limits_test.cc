@@ -117,6 +117,19 @@ TEST_F(AccountRequests, a_request_that_waits_for_a_lock_keeps_its_place) {
   EXPECT_EQ(other.received(), ink);
 }
 
+TEST_F(AccountRequests, who_is_held_back_goes_on_where_it_is_of_another_account_by_now) {
+  TestClient waiting = connect_with_items();
+  TestClient other = connect_with_items();
+  give_the_only_place_to(waiting);
+  EXPECT_EQ(ask(other, find_ink), "");
+  settings_.anonymous_account = "app@localhost";
+  reconfigure();
+  engine_.set_busy("shop.item", false);
+  pass_ms(100);
+  turn(2);
+  EXPECT_EQ(other.received(), ink);
+}
+
 TEST_F(AccountRequests, nothing_is_received_of_a_client_that_is_held_back) {
   TestClient waiting = connect_with_items();
   TestClient other = connect_with_items();
@@ -375,6 +388,16 @@ TEST_F(Admission, who_came_while_the_account_was_not_there_is_asked_about_when_i
   admit_as(engine::Admittance::granted);
   EXPECT_EQ(ask(one, open_items), unauthenticated) << "who was refused comes again";
   EXPECT_EQ(ask(other, open_items), ok);
+}
+
+TEST_F(Admission, who_was_refused_is_asked_about_where_it_is_of_another_account_by_now) {
+  TestClient client = connect();
+  admit_as(engine::Admittance::refused);
+  EXPECT_EQ(ask(client, open_items), unauthenticated);
+  admit_as(engine::Admittance::granted);
+  settings_.anonymous_account = "app@localhost";
+  reconfigure();
+  EXPECT_EQ(ask(client, open_items), ok);
 }
 
 // ---- several accounts, several workers

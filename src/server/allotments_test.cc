@@ -91,6 +91,17 @@ TEST_F(AllotmentsTest, who_waits_no_more_is_in_no_other_workers_way) {
   EXPECT_EQ(load_->take_requests(1, other_worker_), 1U);
 }
 
+TEST_F(AllotmentsTest, who_holds_too_much_and_is_away_is_not_closed) {
+  settings_.account_bytes_max = 100;
+  static_cast<void>(allotments_.use_settings(settings_));
+  ClientConnection& away = connect();
+  ClientConnection& here = connect();
+  allotments_.rank(away, 1000);
+  allotments_.rank(here, 500);
+  away.is_away = true;
+  EXPECT_EQ(allotments_.holder_of_too_much(), &here);
+}
+
 TEST_F(AllotmentsTest, the_last_connection_of_an_account_leaves_nothing_of_it_taken) {
   ClientConnection& last = connect();
   EXPECT_TRUE(asks(last));

@@ -8,11 +8,14 @@
 #include <atomic>
 #include <condition_variable>
 #include <filesystem>
+#include <future>
 #include <iterator>
 #include <mutex>
+#include <utility>
 #include <vector>
 
 #include "server/server_fixture.h"
+#include "server/turn_loop_fixture.h"
 
 namespace rowsocket::server {
 namespace {
@@ -219,6 +222,71 @@ TEST_F(LoginsTest, a_login_that_waits_has_no_descriptor_of_its_own) {
   for (TestClient& client : clients) {
     EXPECT_EQ(client.lines(1), ok);
   }
+}
+
+TEST(LoginReturnsTest, a_loop_that_has_ended_is_not_woken) {
+  int woken = 0;
+  LoginReturns returns([&woken] { ++woken; });
+  returns.close();
+  returns.add(nullptr);
+  EXPECT_EQ(woken, 0);
+}
+
+// ---- one turn after the other
+
+/// Logins of a loop that the test turns. None ends before `let_end`.
+class LoginTurnsTest : public TurnLoopTest {
+ protected:
+  LoginTurnsTest() {
+    engine_.accept_logins([may_end = may_end_.get_future().share()](const engine::Credentials&) {
+      may_end.wait();
+      return true;
+    });
+    std::string failure;
+    EXPECT_TRUE(logins_.start(failure)) << failure;
+    TurnLoop::Surroundings surroundings{*selections_, inbox_,       loop_poller_,   counters_, board_,
+                                        clock_,       limited_log_, account_loads_, "write"};
+    surroundings.logins = &logins_;
+    loop_ = std::make_unique<TurnLoop>(surroundings);
+    turn_ = std::make_unique<Turn>(
+        Turn::Surroundings{*session_, counters_, clock_, &loop_->token(), numbers_, &loop_->desk()},
+        board_.current());
+  }
+  ~LoginTurnsTest() override {
+    let_end();
+    turn_.reset();
+    loop_.reset();
+  }
+
+  void let_end() {
+    if (!std::exchange(have_ended_, true)) {
+      may_end_.set_value();
+    }
+  }
+  static constexpr std::string_view login = "A\t2\tapp\t\n";  // the test's clients come from the network
+  [[nodiscard]] const ClientConnection& connection() const { return *loop_->connections().all().front(); }
+
+ private:
+  std::promise<void> may_end_;
+  bool have_ended_ = false;
+  net::Epoll loop_poller_;
+  Logins logins_{engine_, log_, clock_};
+};
+
+TEST_F(LoginTurnsTest, nobody_looks_at_a_client_while_its_password_is_checked) {
+  TestClient client = connect();
+  EXPECT_EQ(ask(client, login), "");
+  EXPECT_EQ(connection().interest, net::Interest::none);
+  EXPECT_EQ(connection().state, ClientConnection::State::logging_in);
+}
+
+TEST_F(LoginTurnsTest, a_client_is_shown_as_who_it_is_from_its_login_on) {
+  TestClient client = connect();
+  const uint64_t before = connection().shown.account;
+  client.send(login);
+  let_end();
+  ASSERT_TRUE(eventually([&] { return turn() && client.received() == ok; }));
+  EXPECT_NE(connection().shown.account, before);
 }
 
 }  // namespace

@@ -109,6 +109,15 @@ TEST_F(LoopHoldTest, a_stop_is_remembered_where_earlier_replies_become_final_mea
   EXPECT_FALSE(hold.is_adrift());
 }
 
+TEST_F(LoopHoldTest, what_becomes_final_between_requests_lets_nobody_take_the_loop) {
+  LoopToken token;
+  LoopHold hold(&token, *session_);
+  hold.begin_turn();
+  hold.note_settled();
+  EXPECT_EQ(hold.ticket(), 0U);
+  EXPECT_EQ(token.seen(), 0U);
+}
+
 TEST_F(LoopHoldTest, a_turn_whose_loop_is_taken_is_adrift) {
   LoopToken token;
   LoopHold hold(&token, *session_);

@@ -54,6 +54,14 @@ TEST_F(PaceTest, a_walk_rests_where_the_thread_of_its_loop_waited) {
   EXPECT_EQ(rest_after_burst(0), 0) << "only as long as it waits";
 }
 
+TEST_F(PaceTest, a_walk_does_not_rest_before_its_burst_is_over) {
+  pace_.keep(walk, true);
+  clock_.advance_us(limits::walk_burst_us - 1);
+  waited_us_ += limits::walk_burst_us;
+  pace_.keep(walk, true);
+  EXPECT_EQ(rested_us_, 0U);
+}
+
 TEST_F(PaceTest, all_walks_together_take_their_share_of_the_processors) {
   walks_.begin();
   walks_.begin();

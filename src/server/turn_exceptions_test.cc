@@ -70,6 +70,12 @@ TEST_F(TurnLoopTest, who_goes_while_it_waits_for_a_lock_is_forgotten) {
   EXPECT_EQ(engine_.rows("shop.item").size(), 3u);
 }
 
+TEST_F(TurnLoopTest, who_begins_with_tls_where_that_is_not_served_is_closed) {
+  TestClient client = connect();
+  EXPECT_EQ(ask(client, "\x16"), "");
+  EXPECT_TRUE(client.sees_end());
+}
+
 // ---- orders from outside
 
 TEST_F(TurnLoopTest, a_kill_closes_the_connections_and_new_ones_are_served) {

@@ -233,6 +233,17 @@ TEST_F(TlsTest, half_a_record_is_waited_for) {
   EXPECT_EQ(transport_->held_bytes(), limits::tls_session_bytes);
 }
 
+TEST_F(TlsTest, a_byte_in_front_of_half_a_record_is_not_kept_back) {
+  shake_hands();
+  client_.write("a");
+  std::string records = client_.take_output();
+  client_.write("request");
+  records += client_.take_output();
+  send_raw(records.substr(0, records.size() - 1));
+  EXPECT_EQ(receive(), "a");
+  EXPECT_EQ(last_status_, Status::moved);
+}
+
 TEST_F(TlsTest, what_no_poll_tells_of_is_held_until_it_is_received) {
   shake_hands();
   client_.write("first ");
@@ -360,6 +371,18 @@ TEST_F(TlsTest, messages_that_carry_nothing_are_bounded) {
   EXPECT_EQ(transport_->send("reply", 5).status, Status::failed);
 }
 
+TEST_F(TlsTest, a_byte_now_and_then_allows_no_more_messages) {
+  shake_hands();
+  for (uint32_t i = 0; i <= limits::tls_messages_max; ++i) {
+    SSL_key_update(client_.ssl(), SSL_KEY_UPDATE_NOT_REQUESTED);
+    static_cast<void>(client_.shake_hands());
+    client_.write("x");
+    flush_client();
+    receive();
+  }
+  EXPECT_EQ(last_status_, Status::misused);
+}
+
 TEST_F(TlsTest, a_client_that_asks_for_renegotiation_again_and_again_is_cut_off) {
   SSL_set_max_proto_version(client_.ssl(), TLS1_2_VERSION);
   shake_hands();
@@ -397,6 +420,14 @@ TEST_F(TlsTest, what_a_full_socket_did_not_take_goes_on_from_another_place) {
   feed_client();
   EXPECT_EQ(received + client_.read(), text);
   EXPECT_GT(blocked_count, 0U);
+}
+
+TEST_F(TlsTest, a_record_that_is_half_sent_counts_as_held) {
+  shake_hands();
+  const std::string text = varied_text(300'000);
+  while (transport_->send(text.data(), text.size()).status != Status::blocked) {
+  }
+  EXPECT_EQ(transport_->held_bytes(), limits::tls_session_bytes + limits::tls_record_bytes);
 }
 
 TEST_F(TlsTest, one_send_takes_a_share_of_much) {

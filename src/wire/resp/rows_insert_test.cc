@@ -127,6 +127,24 @@ TEST_F(RowsInsertTest, tables_of_an_mset_are_locked_in_one_order) {
   EXPECT_EQ(tables_of({"MSET", "@@bare.a", "2", "b", "3", "@@wide.1|2", "x", "a", "1"}), "bare1 t2 wide1 ");
 }
 
+TEST_F(RowsInsertTest, tables_of_two_databases_are_locked_in_one_order) {
+  std::vector<std::unique_ptr<const Container>> all;
+  for (const auto& [database, table] : {std::pair("a", "y"), std::pair("b", "x")}) {
+    all.push_back(std::make_unique<const Container>(
+        ContainerFields{database, database, table, "k", "v", "", "", "", "PRIMARY"}));
+  }
+  settings.containers = std::make_shared<const Containers>(std::move(all));
+  const auto databases_of = [this](std::initializer_list<std::string_view> arguments) {
+    std::string databases;
+    for (const Request* const member : static_cast<const Group&>(request_of(encoded(arguments))).members) {
+      databases += static_cast<const Insert&>(*member).selection.names->database;
+    }
+    return databases;
+  };
+  EXPECT_EQ(databases_of({"MSET", "@@a.k", "1", "@@b.k", "2"}), "ab");
+  EXPECT_EQ(databases_of({"MSET", "@@b.k", "2", "@@a.k", "1"}), "ab");
+}
+
 TEST_F(RowsInsertTest, pairs_of_two_containers_of_one_table_stay_in_the_order_of_the_command) {
   std::vector<std::unique_ptr<const Container>> all;
   for (const char* name : {"one", "two"}) {

@@ -21,6 +21,12 @@ TEST_F(RowsTest, a_text_can_stand_for_null_wherever_a_range_has_values) {
   EXPECT_TRUE(find.filters[0].value.is_null());
 }
 
+TEST_F(RowsTest, each_value_has_the_name_of_its_column_where_names_are_asked_for) {
+  const Find& find = find_of({"ROWS.FIND", "d.t", "a,bc,def", "=", "1", "7", "NAMES"});
+  EXPECT_THAT(reply_to(find, {Value("1"), Value("2"), Value("3")}),
+              HasSubstr("$1\r\na\r\n$1\r\n1\r\n$2\r\nbc\r\n$1\r\n2\r\n$3\r\ndef\r\n$1\r\n3\r\n"));
+}
+
 TEST_F(RowsTest, a_text_can_stand_for_the_time) {
   const Find& find = find_of({"ROWS.CHANGE", "d.t", "<", "1", "now", "WHERE", "c", ">", "now", "SET", "a",
                               "now", "APPEND", "b", "now", "NOW", "now"});
