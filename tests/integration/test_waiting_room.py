@@ -136,9 +136,7 @@ def test_what_no_rollback_takes_back_is_not_interrupted_where_others_give_way(
     """The first request has waited for its table, has its row in it, and its trigger waits for another one.
     The second one waits for that, too. Each is in the way of an ALTER."""
     database.sql("CREATE TABLE l (id INT PRIMARY KEY) ENGINE=Aria")
-    database.sql(
-        "CREATE TRIGGER counts AFTER INSERT ON l FOR EACH ROW UPDATE a SET n = n + 1 WHERE id = 1"
-    )
+    database.sql("CREATE TRIGGER counts AFTER INSERT ON l FOR EACH ROW UPDATE a SET n = n + 1 WHERE id = 1")
     with contextlib.ExitStack() as stack:
         first, second = (stack.enter_context(client(server)) for _ in range(2))
         holder, altering, other = (stack.enter_context(database.session()) for _ in range(3))
