@@ -45,9 +45,6 @@ bool has_other_key(const Binding& binding, TABLE* table) {
   const my_ptrdiff_t distance = table->record[1] - table->record[0];
   for (const KeyPart& part : binding.key_parts) {
     Field* const field = part.field;
-    if ((field->flags & VERS_ROW_END) != 0) {
-      continue;  // the server's own
-    }
     const bool is_null = field->is_null();
     if (is_null != field->is_null_in_record(table->record[1]) ||
         (!is_null && field->cmp_offset(distance) != 0)) {

@@ -237,6 +237,18 @@ def test_errors_have_the_numbers_of_sql(audited_server: RespServer) -> None:
     assert [number for _, number in log_text] == ["0", "1062", "1142", "1142"]
 
 
+def test_an_error_that_is_the_engines_own_has_the_number_of_those(audited_server: RespServer) -> None:
+    """1030: got an error from the storage engine. What the engine calls it is no number of SQL."""
+    audited_server.sql("CREATE TABLE d.guardian (id INT PRIMARY KEY)")
+    audited_server.sql("CREATE TABLE d.ward (id INT PRIMARY KEY REFERENCES d.guardian (id))")
+    with account(audited_server, "app@localhost", grants=["INSERT ON d.*", "SELECT ON d.*"]):
+        log = audit_log(audited_server)
+        with client(audited_server, "app") as wire:
+            wire.ask_all(b"P\t1\td\tward\t\tid", b"1\t+\t1\t1")
+        assert [number for _, number in queries(of_user(log, "app"))] == ["0", "1030"]
+    audited_server.sql("DROP TABLE d.ward, d.guardian")
+
+
 def test_an_error_that_a_trigger_makes_up_is_told_with_its_number(audited_server: RespServer) -> None:
     audited_server.sql("CREATE TABLE d.refusing (id INT PRIMARY KEY)")
     signal = "SIGNAL SQLSTATE '45000' SET MYSQL_ERRNO = 1205, MESSAGE_TEXT = 'not now'"

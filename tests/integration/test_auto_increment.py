@@ -113,6 +113,21 @@ def test_a_row_that_waits_for_the_lock_of_the_ids_is_not_there(
     assert_binlog_equals_tables(server, ["d"])
 
 
+@pytest.mark.parametrize("lock_mode", [0, 1])
+def test_a_row_whose_time_is_over_while_it_waits_for_the_lock_of_the_ids_is_not_there(
+    start: Start, lock_mode: int
+) -> None:
+    server = start(RowSocketServer, {"innodb-autoinc-lock-mode": lock_mode, "rowsocket-threads-write": 1})
+    database = numbered(server)
+    with server.raw("write") as writer:
+        writer.ask(b"P\t0\td\tt\t\tid,name")
+        with long_insert_of_sql(server, database):
+            server.sql("SET GLOBAL max_statement_time = 0.1")
+            assert writer.ask(b"0\t+\t2\t1000\tmine") == b"1\t1\t1969"
+        server.sql("SET GLOBAL max_statement_time = 0")
+    assert database.sql("SELECT * FROM t WHERE name = 'mine'") == []
+
+
 def row_wait(server: RowSocketServer) -> int | None:
     """The number of the wait for a row that is under way now, of all that there ever were; None: nobody
     waits."""

@@ -71,6 +71,16 @@ def test_last_insert_id_is_that_of_the_trigger_and_of_no_other_request(make_twin
     assert twins.sql("SELECT before_it, after_it FROM twin") == [(b"0", b"72")]
 
 
+def test_a_timestamp_that_a_trigger_makes_null_is_the_time_of_now(make_twins: MakeTwins) -> None:
+    twins = make_twins("id INT PRIMARY KEY, at TIMESTAMP NOT NULL DEFAULT '2001-01-01'")
+    for table in ("t", "twin"):
+        twins.sql(f"CREATE TRIGGER {table}_clears BEFORE INSERT ON {table} FOR EACH ROW SET NEW.at = NULL")
+    twins.index("id").insert([1])
+    twins.sql("INSERT INTO twin (id) VALUES (1)")
+    twins.assert_equal("id, at > '2001-01-01'")
+    assert twins.rows("at > '2001-01-01'") == [(b"1",)]
+
+
 def test_a_trigger_sees_the_time_of_the_update_also_where_nothing_changes(make_twins: MakeTwins) -> None:
     twins = make_twins("id INT PRIMARY KEY, v INT, at DATETIME ON UPDATE CURRENT_TIMESTAMP, seen INT")
     twins.sql("CREATE TABLE log (source VARCHAR(9), is_new INT)")

@@ -228,6 +228,32 @@ def test_triggers_fire_as_in_sql(
     assert twins.sql(logged, "t") == twins.sql(logged, "twin") != []
 
 
+@pytest.mark.parametrize(
+    ("clause", "event", "sql"),
+    [
+        (["R"], "DELETE", "REPLACE INTO twin (id, v) VALUES (1, 'new')"),
+        (
+            ["U", "1"],
+            "UPDATE",
+            "INSERT INTO twin (id, v) VALUES (1, 'new') ON DUPLICATE KEY UPDATE v = VALUES(v)",
+        ),
+    ],
+)
+def test_a_trigger_sees_what_is_generated_of_the_row_in_the_way(
+    make_twins: MakeTwins, wire: RawConnection, clause: list[str], event: str, sql: str
+) -> None:
+    twins = make_twins("id INT PRIMARY KEY, v VARCHAR(9), w VARCHAR(12) AS (CONCAT('of ', v)) VIRTUAL")
+    in_both(twins, "INSERT INTO {} (id, v) VALUES (1, 'one')")
+    twins.sql("CREATE TABLE log (tab VARCHAR(9), what VARCHAR(12))")
+    log = "INSERT INTO log VALUES ('{0}', OLD.w)"
+    in_both(twins, f"CREATE TRIGGER {{0}}_logs BEFORE {event} ON {{0}} FOR EACH ROW {log}")
+    reply = opened(wire, twins, "id,v").tokens(1, "++", 2, 1, 1, "new", *clause)
+    assert outcomes(reply) == [b"2"]
+    twins.sql(sql)
+    logged = "SELECT what FROM log WHERE tab = %s"
+    assert twins.sql(logged, "t") == twins.sql(logged, "twin") == [(b"of one",)]
+
+
 def test_columns_of_the_request_take_the_place_of_the_opened_ones(
     make_twins: MakeTwins, wire: RawConnection
 ) -> None:

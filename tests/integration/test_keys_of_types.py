@@ -36,6 +36,20 @@ def test_a_key_over_a_prefix_of_its_column_finds_what_sql_finds(
         assert sorted(index.find(key, op, limit=None)) == sorted(expected), key
 
 
+@pytest.mark.parametrize("op", ["<", "<="])
+def test_a_text_that_is_not_padded_stands_before_one_that_goes_on_with_a_control_character(
+    make_twins: MakeTwins, op: Operator
+) -> None:
+    """A key of a CHAR column has it with spaces, and so behind the other."""
+    twins = make_twins("id INT PRIMARY KEY, v CHAR(4) COLLATE utf8mb4_unicode_nopad_ci, KEY k (v(2))")
+    for id, text in enumerate(["", "a", "a\t", "a\tb", "ab"]):
+        twins.sql("INSERT INTO t VALUES (%s, %s)", id, text)
+    index = twins.index("id,v", "k")
+    for key in ("a\t", "a\tb", "a\tz"):
+        expected = twins.sql(f"SELECT id, v FROM t IGNORE INDEX (k) WHERE v {op} %s", key)
+        assert sorted(index.find(key, op, limit=None)) == sorted(expected), key
+
+
 @pytest.mark.parametrize(("op", "sql_op"), [("=", "="), (">", "<"), (">=", "<="), ("<", ">"), ("<=", ">=")])
 def test_operators_follow_the_order_of_a_descending_index(
     make_twins: MakeTwins, op: Operator, sql_op: str

@@ -309,6 +309,18 @@ def test_counting_reads_the_index_only(server: RowSocketServer, database: Databa
         assert connection.tokens(1, "=", 1, "", 0, 0, "@", 0, 2, 1, 2, "L", 4, "#") == [b"0", b"1", b"8"]
 
 
+def test_a_range_behind_a_find_of_one_turn_ends_by_a_column_that_nobody_asked_for(
+    server: RowSocketServer, database: Database
+) -> None:
+    """The find leaves the index as it used it, without the column."""
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, g INT, body TEXT, KEY by_g (g))")
+    database.sql("INSERT INTO t SELECT seq, seq, 'x' FROM seq_1_to_9")
+    with server.raw("read") as connection:
+        assert connection.tokens("P", 1, database.name, "t", "by_g", "id,body") == [b"0", b"1"]
+        requests = [b"1\t=\t1\t4\t9\t0\tC\tid", b"1\t>=\t1\t4\t9\t0\tT\t<=\t1\t6\tC\tid"]
+        assert connection.ask_all(*requests) == [b"0\t1\t4", b"0\t1\t4\t5\t6"]
+
+
 def test_an_index_on_a_virtual_column_has_ranges(server: RowSocketServer, database: Database) -> None:
     database.sql(
         "CREATE TABLE t (id INT PRIMARY KEY, n INT, v INT AS (n % 10) VIRTUAL, body TEXT, KEY by_v (v))"

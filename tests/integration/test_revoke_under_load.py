@@ -12,8 +12,9 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from support.accounts import OK, PASSWORD, client
-from support.mariadb import Database, RowSocketServer
+from support.accounts import OK, PASSWORD, account, client
+from support.gate import gate, wait_at_gate, with_gated_table
+from support.mariadb import Database, RowSocketServer, Start
 from support.raw import RawConnection
 
 DEPTH = 8
@@ -100,3 +101,24 @@ def test_nothing_that_began_after_a_revoke_is_served(
                 thread.join()
     for asker in askers:
         assert max(asker.served_at) < taken_at
+
+
+def test_what_comes_in_the_middle_of_a_turn_is_served_as_its_account_may_by_then(start: Start) -> None:
+    """The turn has asked for the account's rights before, and a trigger of it waits at the gate meanwhile."""
+    server = start(RowSocketServer, {"rowsocket-threads-write": 1, "rowsocket-threads-max": 0})
+    database = Database(server, "d")
+    with_gated_table(database)
+    with (
+        account(server, "app@localhost", grants=["ALL ON d.*"]),
+        client(server, "app") as first,
+        client(server, "app") as second,
+    ):
+        for connection in (first, second):
+            assert connection.ask_all(b"P\t1\td\tt\t\tid", b"P\t2\td\tgated\t\tid") == [OK] * 2
+        with gate(database):
+            first.send(b"1\t=\t1\t1\n2\t+\t1\t1\n")
+            wait_at_gate(server)
+            server.sql("REVOKE ALL ON d.* FROM app@localhost")
+            second.send(b"1\t=\t1\t1\n")
+        assert first.lines(2) == [OK, OK]
+        assert second.line() == b"1\t1\t1142"

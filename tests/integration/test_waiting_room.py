@@ -12,7 +12,7 @@ from concurrent.futures import ThreadPoolExecutor
 import pytest
 
 from support.gate import gate, wait_at_gate
-from support.locks import wait_for_a_row_lock_wait
+from support.locks import row_lock_waits, wait_for_a_row_lock_wait
 from support.mariadb import Database, RowSocketServer, Start
 from support.raw import RawConnection
 
@@ -128,6 +128,39 @@ def test_who_waits_for_no_row_is_not_interrupted_where_others_give_way(
         assert second.lines(4) == GROUP_DONE
         altered.result(20)
     assert database.sql("SELECT run FROM g") == [(1,)]
+
+
+def test_what_no_rollback_takes_back_is_not_interrupted_where_others_give_way(
+    server: RowSocketServer, database: Database
+) -> None:
+    """The first request has waited for its table, has its row in it, and its trigger waits for another one.
+    The second one waits for that, too. Each is in the way of an ALTER."""
+    database.sql("CREATE TABLE l (id INT PRIMARY KEY) ENGINE=Aria")
+    database.sql("CREATE TRIGGER counts AFTER INSERT ON l FOR EACH ROW UPDATE a SET n = n + 1 WHERE id = 1")
+    with contextlib.ExitStack() as stack:
+        first, second = (stack.enter_context(client(server)) for _ in range(2))
+        holder, altering, other = (stack.enter_context(database.session()) for _ in range(3))
+        threads = stack.enter_context(ThreadPoolExecutor(1))
+        assert first.ask(b"P\t2\td\tl\t\tid") == b"0\t1"
+        holder.execute("BEGIN")
+        holder.execute("SELECT * FROM a WHERE id = 1 FOR UPDATE")
+        altering.execute("LOCK TABLES l READ")
+        first.send(b"2\t+\t1\t1\n")
+        server.wait_until("it waits alone", lambda: server.counter("waited_alone") == 1)
+        altering.execute("UNLOCK TABLES")
+        wait_for_a_row_lock_wait(server)
+        altered = threads.submit(altering.execute, "ALTER TABLE l ADD COLUMN more INT")
+        server.wait_until("ALTER waits", lambda: server.value(WAITING_FOR_METADATA) == 1)
+        second.send(GROUP)
+        server.wait_until("both wait", lambda: row_lock_waits(server) == 2)
+        other.execute("SET lock_wait_timeout = %s", (DDL_WAITS_S,))
+        other.execute("ALTER TABLE b ADD COLUMN more INT")
+        holder.execute("COMMIT")
+        assert first.line() == b"0\t1"
+        assert second.lines(4) == GROUP_DONE
+        altered.result(20)
+    assert database.sql("SELECT id FROM l") == [(1,)]
+    assert database.sql("SELECT n FROM a") == [(2,)]
 
 
 def test_who_waits_for_a_table_is_in_nobodys_way(server: RowSocketServer, database: Database) -> None:

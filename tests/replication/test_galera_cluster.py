@@ -389,6 +389,20 @@ def test_a_read_waits_for_what_the_cluster_has_done_where_that_is_asked_for(
         cluster[1].sql("SET GLOBAL wsrep_sync_wait = 0")
 
 
+def test_a_write_waits_for_what_the_cluster_has_done_where_that_is_asked_for(
+    cluster: Cluster, make_table: MakeTable, open_on: OpenOn
+) -> None:
+    table = make_table("(id INT PRIMARY KEY, n INT)")
+    here, there = open_on(cluster[0], table, "id,n"), open_on(cluster[1], table, "n")
+    cluster[1].sql("SET GLOBAL wsrep_sync_wait = 2")  # before UPDATE and DELETE
+    try:
+        for number in range(200):
+            here.insert([number, 0])
+            assert there.update(number, [1]) == 1
+    finally:
+        cluster[1].sql("SET GLOBAL wsrep_sync_wait = 0")
+
+
 def test_a_node_that_is_cut_off_refuses_and_comes_back(
     cluster: Cluster, make_table: MakeTable, open_on: OpenOn
 ) -> None:

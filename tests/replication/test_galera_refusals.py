@@ -174,6 +174,17 @@ def test_a_group_that_fails_after_its_first_write(cluster: Cluster, wire: RawCon
     assert [row[0] for row in rows_everywhere(cluster, "plain")] == [1, 3]
 
 
+def test_a_group_that_fails_in_its_second_table_leaves_nothing_of_the_first(
+    cluster: Cluster, wire: RawConnection
+) -> None:
+    """The events of the first table are complete by then, and the second has none."""
+    assert wire.ask(b"2\t+\t1\t1") == b"0\t1"
+    wire.send(b"2\t+\t1\t2\nG\n1\t+\t1\t7\n2\t+\t1\t1\nE\n2\t+\t1\t3\n")
+    assert [line[:3] for line in wire.lines(6)] == [b"0\t1", b"0\t1", b"1\t1", b"1\t1", b"1\t1", b"0\t1"]
+    assert [row[0] for row in rows_everywhere(cluster, "plain")] == [1, 2, 3]
+    assert rows_everywhere(cluster, "t") == []
+
+
 def test_a_group_whose_first_write_fails(cluster: Cluster, wire: RawConnection) -> None:
     assert wire.ask(b"2\t+\t1\t1") == b"0\t1"
     wire.send(b"2\t+\t1\t2\nG\n2\t+\t1\t1\nE\n2\t+\t1\t3\n")

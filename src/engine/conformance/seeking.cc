@@ -221,6 +221,19 @@ TEST_P(Lenience, a_key_that_is_none_finds_nothing_where_values_are_exact) {
   EXPECT_FALSE(client().session().took_lenience());
 }
 
+TEST_P(Lenience, what_was_taken_of_a_filter_is_said_where_the_key_is_exact) {
+  Selection& index = client().open(item("", "stock"));
+  const Error error = client().request(index, Intent::read, [](Cursor& cursor) {
+    const Filter filter = {Mismatch::skip, Comparison::equal, 0, Value("10 pieces")};
+    Error refused = cursor.set_filters({&filter, 1});
+    const Texts key{"2"};
+    EXPECT_EQ(cursor.seek({.key_operator = equal, .key = key, .exact_values = true}), Step::row);
+    return refused;
+  });
+  EXPECT_TRUE(error.ok());
+  EXPECT_TRUE(client().session().took_lenience());
+}
+
 INSTANTIATE_TEST_SUITE_P(, Lenience, testing::ValuesIn(lenient_kinds()), name_of_kind);
 GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(Lenience);
 
