@@ -126,6 +126,8 @@ class Client {
   GivenUp given_up;
   /// When the request that waits was first tried; 0 = none waits.
   uint64_t parked_since_ms = 0;
+  /// Its next request was put back.
+  [[nodiscard]] bool was_put_back() const { return parked_since_ms != 0 || given_up.count > 0; }
   /// It has waited on a thread of its own.
   bool has_waited_alone = false;
   /// Until when it may wait for what it found locked last.

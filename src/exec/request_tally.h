@@ -3,7 +3,8 @@
 // Counts requests by kind and by table, with their errors and how long they took, when they have their final
 // answers. A request that is put back is not counted. Replies that count are told then that they may.
 //
-// Where times are asked for, the clock is read once between two requests: what ends one begins the next.
+// Where times are asked for, the clock is read once between two requests: what ends one begins the next. So
+// the time in which several are parsed is the first one's.
 #pragma once
 
 #include <cstdint>

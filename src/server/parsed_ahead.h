@@ -21,8 +21,9 @@ class ParsedAhead {
  public:
   [[nodiscard]] bool is_empty() const { return next_ == count_; }
 
-  /// Parse the first request of `input`, which is not empty, and stateless ones behind it, `count_max` (at
-  /// least 1) at most. Only when it is empty. What it takes lives in the arena, and views the input.
+  /// Parse the first request of `input`, which is not empty, and those behind it, as far as each one's
+  /// predecessor is stateless; `count_max` (at least 1) at most. Only when it is empty. What it takes lives
+  /// in the arena, and views the input.
   void parse(const Protocol& protocol, std::string_view input, Parsing parsing, size_t count_max);
   /// The next one. Only when it is not empty.
   [[nodiscard]] const Parsed& take() { return parsed_[next_++]; }

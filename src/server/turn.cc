@@ -208,7 +208,9 @@ void Turn::execute(ClientConnection& connection) {
       if (executor_.nothing_staged()) {
         arena_.reset();
       }
-      ahead_.parse(*connection.protocol, rest, parsing, requests_max - taken);
+      // What was put back may be put back again: those behind it would be parsed anew for each try.
+      ahead_.parse(*connection.protocol, rest, parsing,
+                   connection.client.was_put_back() ? 1 : requests_max - taken);
     }
     if (!execute_next(connection, rest, ahead_.take())) {
       return;

@@ -10,6 +10,25 @@ namespace {
 
 using engine::Interruption;
 
+/// HandlerSocket, with a count of parses.
+class CountedProtocol final : public Protocol {
+ public:
+  [[nodiscard]] std::unique_ptr<WireState> new_state() const override { return protocol_.new_state(); }
+  [[nodiscard]] Parsed parse(std::string_view input, const Parsing& parsing) const override {
+    ++parses_;
+    return protocol_.parse(input, parsing);
+  }
+  void refuse_stream(Buffer& out, const Error& error, const Settings& settings) const override {
+    protocol_.refuse_stream(out, error, settings);
+  }
+  /// Since the last call.
+  [[nodiscard]] size_t take_parses() const { return std::exchange(parses_, 0); }
+
+ private:
+  const Protocol& protocol_ = wire::handlersocket::handlersocket_protocol();
+  mutable size_t parses_ = 0;
+};
+
 // ---- waiting for locks
 
 TEST_F(TurnLoopTest, a_request_that_waits_for_a_lock_is_tried_again_and_answered_in_order) {
@@ -22,6 +41,17 @@ TEST_F(TurnLoopTest, a_request_that_waits_for_a_lock_is_tried_again_and_answered
   pass_ms(10);
   EXPECT_EQ(waiting.received(), std::string(pen).append("2\t1\tcmd\n").append(ink));
   EXPECT_EQ(count(Counter::parked), 1u);
+}
+
+TEST_F(TurnLoopTest, what_is_behind_a_request_that_waits_is_not_parsed_for_each_try) {
+  const CountedProtocol protocol;
+  TestClient waiting = connect(protocol);
+  ASSERT_EQ(ask(waiting, open_items), ok);
+  engine_.set_busy("shop.item", true);
+  ASSERT_EQ(ask(waiting, std::string(find_pen).append(find_ink).append(find_ink)), "");
+  static_cast<void>(protocol.take_parses());
+  pass_ms(10);
+  EXPECT_EQ(protocol.take_parses(), 1U);
 }
 
 TEST_F(TurnLoopTest, while_one_waits_for_a_lock_others_are_served) {

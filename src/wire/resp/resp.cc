@@ -64,6 +64,7 @@ Parsed parse_whole(const Scope& scope, const Reading& reading, std::string_view 
   if (scope.state.collects && !is_word(name, "RESET")) {
     return parsed_request(collect(scope, reading.arguments, input.substr(0, reading.bytes)), reading.bytes);
   }
+  // A parse changes the state only between MULTI and EXEC, where none is stateless: so none is ever `later`.
   bool names_rows = false;
   const Parsed parsed = parsed_request(make_command(scope, reading.arguments, names_rows), reading.bytes);
   return names_rows ? stateless(parsed) : parsed;
