@@ -3,8 +3,9 @@
 // Some requests of one connection that are parsed, and wait to be executed one after the other.
 //
 // The code that parses, and the code that executes, do not fit the processor's first cache together. So of a
-// pipeline a few requests are parsed in one go, and then executed in one go: that takes a tenth less time
-// than by turns. Only what the protocol calls stateless is overtaken so (see Parsed::is_stateless).
+// pipeline a few requests are parsed in one go, and then executed in one go: a third of the misses are left
+// (docs/benchmarks/findings.md). Only what the protocol calls stateless is overtaken so (see
+// Parsed::is_stateless).
 #pragma once
 
 #include <algorithm>
