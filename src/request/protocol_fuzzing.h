@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
-#include <deque>
 #include <memory>
 #include <span>
 #include <string>
@@ -17,6 +16,7 @@
 #include <utility>
 
 #include "request/container_examples.h"
+#include "request/parsed_ahead.h"
 #include "request/protocol.h"
 
 namespace rowsocket::fuzzing {
@@ -212,54 +212,43 @@ inline void tell(const Request& request, uint8_t outcome) {
   std::string input;  // of its own, so that a sanitizer sees its end
   size_t scanned_bytes = 0;
   size_t done_bytes = 0;
-  std::deque<Parsed> ahead;
+  ParsedAhead ahead;
   uint8_t outcome = 0;
-  const auto parse = [&](size_t begin) {
-    return fuzzed.protocol.parse(std::string_view(input).substr(begin),
-                                 {.settings = settings,
-                                  .arena = arena,
-                                  .out = out,
-                                  .state = state.get(),
-                                  .scanned_bytes = scanned_bytes,
-                                  .unix_time_us = 1'800'000'000'000'000,
-                                  .numbers = &numbers,
-                                  .figures = nullptr,
-                                  .is_ahead = begin > 0});
+  const auto receive = [&] {
+    require(input.size() <= settings.line_bytes_max);
+    input += bytes.substr(0, piece_bytes);
+    bytes.remove_prefix(std::min(piece_bytes, bytes.size()));
+    input.shrink_to_fit();
   };
   while (!bytes.empty() || !input.empty()) {
-    if (ahead.empty()) {
-      arena.reset();
-      Parsed parsed = input.empty() ? Parsed{.status = Parsed::Status::need_more} : parse(0);
-      require(parsed.status != Parsed::Status::later);
-      if (parsed.status == Parsed::Status::need_more) {
-        if (bytes.empty()) {
-          break;
-        }
-        require(input.size() <= settings.line_bytes_max);
-        input += bytes.substr(0, piece_bytes);
-        bytes.remove_prefix(std::min(piece_bytes, bytes.size()));
-        input.shrink_to_fit();
-        continue;
-      }
-      scanned_bytes = 0;
-      size_t begin = 0;
-      while (true) {
-        require((parsed.consumed_bytes > 0) != parsed.is_step &&
-                parsed.consumed_bytes <= input.size() - begin);
-        ahead.push_back(parsed);
-        begin += parsed.consumed_bytes;
-        if (!parsed.is_stateless || ahead.size() >= ahead_max || begin == input.size()) {
-          break;
-        }
-        parsed = parse(begin);
-        scanned_bytes = 0;
-        if (parsed.status == Parsed::Status::later || parsed.status == Parsed::Status::need_more) {
-          break;
-        }
-      }
+    if (input.empty()) {
+      receive();
     }
-    const Parsed parsed = ahead.front();
-    ahead.pop_front();
+    if (ahead.is_empty()) {
+      arena.reset();
+      ahead.parse(fuzzed.protocol, input,
+                  {.settings = settings,
+                   .arena = arena,
+                   .out = out,
+                   .state = state.get(),
+                   .scanned_bytes = scanned_bytes,
+                   .unix_time_us = 1'800'000'000'000'000,
+                   .numbers = &numbers,
+                   .figures = nullptr},
+                  ahead_max);
+    }
+    require(!ahead.is_empty());  // the first of them is never `later`
+    const Parsed parsed = ahead.take();
+    if (parsed.status == Parsed::Status::need_more) {
+      input.erase(0, std::exchange(done_bytes, 0));
+      if (bytes.empty()) {
+        break;
+      }
+      receive();
+      continue;
+    }
+    require((parsed.consumed_bytes > 0) != parsed.is_step &&
+            parsed.consumed_bytes <= input.size() - done_bytes);
     out.clear();
     if (parsed.status == Parsed::Status::fatal) {
       fuzzed.protocol.refuse_stream(out, parsed.error, settings);
@@ -273,7 +262,7 @@ inline void tell(const Request& request, uint8_t outcome) {
       answers += fuzzed.shown(out.view());  // what was before counts, too
     }
     done_bytes += parsed.consumed_bytes;
-    if (ahead.empty()) {
+    if (ahead.is_empty()) {
       input.erase(0, std::exchange(done_bytes, 0));
     }
   }

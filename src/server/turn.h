@@ -34,6 +34,7 @@
 #include "engine/engine.h"
 #include "exec/executor.h"
 #include "request/counters.h"
+#include "request/parsed_ahead.h"
 #include "request/protocol.h"
 #include "request/settings.h"
 #include "server/client_connection.h"
@@ -41,7 +42,6 @@
 #include "server/gate.h"
 #include "server/lifelines.h"
 #include "server/loop_token.h"
-#include "server/parsed_ahead.h"
 
 namespace rowsocket::server {
 

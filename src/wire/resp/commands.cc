@@ -259,6 +259,22 @@ bool fits(const Command& command, size_t count) {
                             : count >= static_cast<size_t>(-command.arity);
 }
 
+/// `command` is nullptr where there is none of this name.
+void plan_found(const Scope& scope, const Command* command, Arguments arguments, Plan& plan) {
+  if (command != nullptr && command->for_strangers) {
+    plan.be_for_strangers();
+  }
+  if (command == nullptr || command->plan == nullptr) {
+    plan.refuse_with(refuse_unknown(scope, arguments));
+    return;
+  }
+  if (!fits(*command, arguments.size())) {
+    plan.refuse(wrong_number(scope, *command));
+    return;
+  }
+  command->plan(scope, arguments, plan);
+}
+
 }  // namespace
 
 std::span<const Command> all_commands() { return commands; }
@@ -283,26 +299,6 @@ std::string_view why_not_there(std::string_view name) {
                    [capitals](const NotThere& one) { return capitals.starts_with(one.beginning); });
   return found == std::end(not_there) ? std::string_view() : found->what;
 }
-
-namespace {
-
-/// `command` is nullptr where there is none of this name.
-void plan_found(const Scope& scope, const Command* command, Arguments arguments, Plan& plan) {
-  if (command != nullptr && command->for_strangers) {
-    plan.be_for_strangers();
-  }
-  if (command == nullptr || command->plan == nullptr) {
-    plan.refuse_with(refuse_unknown(scope, arguments));
-    return;
-  }
-  if (!fits(*command, arguments.size())) {
-    plan.refuse(wrong_number(scope, *command));
-    return;
-  }
-  command->plan(scope, arguments, plan);
-}
-
-}  // namespace
 
 void plan_command(const Scope& scope, Arguments arguments, Plan& plan) {
   plan_found(scope, find_command(arguments[0]), arguments, plan);

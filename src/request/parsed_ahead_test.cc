@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "server/parsed_ahead.h"
+#include "request/parsed_ahead.h"
 
 #include <gtest/gtest.h>
 
@@ -8,7 +8,7 @@
 
 #include "request/settings.h"
 
-namespace rowsocket::server {
+namespace rowsocket {
 namespace {
 
 /// Requests are lines. One that begins with `s` is stateless, and one with `p` changes the state when it is
@@ -116,4 +116,4 @@ TEST_F(ParsedAheadTest, what_is_left_is_parsed_again_from_its_first_byte) {
 }
 
 }  // namespace
-}  // namespace rowsocket::server
+}  // namespace rowsocket

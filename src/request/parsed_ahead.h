@@ -16,7 +16,7 @@
 #include "base/limits.h"
 #include "request/protocol.h"
 
-namespace rowsocket::server {
+namespace rowsocket {
 
 class ParsedAhead {
  public:
@@ -62,4 +62,4 @@ inline void ParsedAhead::parse(const Protocol& protocol, std::string_view input,
   } while (count_ < end && bytes < bytes_max);
 }
 
-}  // namespace rowsocket::server
+}  // namespace rowsocket
