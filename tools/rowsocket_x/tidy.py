@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
 
 from rowsocket_x import build, setup
+from rowsocket_x.console import run
 from rowsocket_x.machine import Layer
 from rowsocket_x.paths import ROOT, VENV
 
@@ -30,6 +31,8 @@ def findings(*, everything: bool) -> list[str]:
         return []
     setup.packages(Layer.CHECK)
     folder = build.configure(build.Preset.TIDY)
+    # Nothing is built here, and only a build looks for sources that came or went since.
+    run(["cmake", "--build", folder, "--target", "build.ninja"], what="looking for new sources")
     compiled = [Path(entry["file"]) for entry in json.loads((folder / "compile_commands.json").read_text())]
     sources = sorted({str(path.relative_to(ROOT)) for path in compiled if path.is_relative_to(ROOT / "src")})
     if changed is not None:
