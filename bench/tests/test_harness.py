@@ -265,8 +265,8 @@ def test_the_picture_of_the_readme_shows_the_figures_of_its_page() -> None:
     for case in peers_chart.CASES:
         row = next(line for line in figures.splitlines() if line.startswith(f"| {case} |"))
         assert f">{float(row.split('**')[1]):.3g} µs<" in picture
-    changed = figures.replace("| **6.28** |", "| **7.77** |", 1)
-    assert ">7.77 µs<" in peers_chart.svg(changed)
+        changed = figures.replace(row, row.replace(row.split("**")[1], "7.77", 1))
+        assert ">7.77 µs<" in peers_chart.svg(changed)
 
 
 def test_the_page_shows_every_figure_that_was_measured() -> None:
