@@ -29,6 +29,10 @@ endif()
 if(ROWSOCKET_FUZZ)
   target_compile_options(rowsocket_flags INTERFACE -fsanitize=fuzzer-no-link)
 endif()
+# What is tested is compiled as it is shipped, or with all sanitizers. The tests themselves (targets with the
+# property ROWSOCKET_IS_TEST) need neither the optimizer nor UBSan: either doubles the time that they take.
+target_compile_options(
+  rowsocket_flags INTERFACE "$<$<BOOL:$<TARGET_PROPERTY:ROWSOCKET_IS_TEST>>:-O0;-fno-sanitize=undefined>")
 
 # With ROWSOCKET_PCH what nearly every file includes is compiled once. Libraries and programs differ in how
 # their code is placed (-fPIC, -fPIE), so there are two. No source depends on it.
@@ -42,7 +46,7 @@ if(ROWSOCKET_PCH)
     file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/main.cc CONTENT "int main() {}\n")
     add_executable(rowsocket_test_pch ${CMAKE_BINARY_DIR}/main.cc)
     target_link_libraries(rowsocket_test_pch PRIVATE rowsocket_flags GTest::gmock)
-    target_compile_options(rowsocket_test_pch PRIVATE -O0) # as the tests are compiled: else none can use it
+    set_target_properties(rowsocket_test_pch PROPERTIES ROWSOCKET_IS_TEST ON) # else no test can use it
     target_precompile_headers(rowsocket_test_pch PRIVATE ${headers} <gmock/gmock.h> <gtest/gtest.h>)
   endif()
 endif()
@@ -71,8 +75,7 @@ function(rowsocket_module name)
   if(ROWSOCKET_TESTS AND tests)
     add_executable(rowsocket_${name}_test ${tests})
     target_link_libraries(rowsocket_${name}_test PRIVATE rowsocket_${name} GTest::gmock GTest::gtest_main)
-    # What is tested is compiled as it is shipped. The tests themselves need no optimizer: it takes minutes.
-    target_compile_options(rowsocket_${name}_test PRIVATE -O0)
+    set_target_properties(rowsocket_${name}_test PROPERTIES ROWSOCKET_IS_TEST ON)
     if(ROWSOCKET_PCH)
       target_precompile_headers(rowsocket_${name}_test REUSE_FROM rowsocket_test_pch)
     endif()

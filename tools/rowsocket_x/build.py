@@ -27,11 +27,12 @@ class Preset(StrEnum):
     FUZZ = "fuzz"
     NO_SERVER = "no-server"
     TIDY = "tidy"
+    TIDY_ALL = "tidy-all"
 
     @property
     def needs_server(self) -> bool:
         """Whether the build includes the plugin, and so the server's headers."""
-        return self in (Preset.PLUGIN, Preset.RELEASE, Preset.TRAINED, Preset.TIDY)
+        return self in (Preset.PLUGIN, Preset.RELEASE, Preset.TRAINED, Preset.TIDY, Preset.TIDY_ALL)
 
     @property
     def packages(self) -> tuple[Layer, ...]:

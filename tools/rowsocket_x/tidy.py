@@ -1,9 +1,13 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""clang-tidy over the C++ sources, with the compiler's commands of the preset `tidy` (see .clang-tidy).
+"""clang-tidy over the C++ sources, with the compiler's commands of a preset (see .clang-tidy).
 
-All of it takes minutes, so `./x check` looks at what changed since the branch left main: the sources that
-changed, and those that include a header that did. Tests are spared the analyzer, which takes a minute for one
-file of them.
+`./x check` looks at what changed since the branch left main: the sources that changed, and those that include a
+header that did. Each is read alone, so an include that is missing shows.
+
+`./x check --all` reads the sources in the bundles that builds compile (preset `tidy-all`): reading the headers
+for each of them takes most of the time. There the analyzer follows each function less far.
+
+Tests are spared the analyzer, which takes a minute for one file of them.
 """
 
 import json
@@ -14,6 +18,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path, PurePosixPath
 
 from rowsocket_x import build, setup
+from rowsocket_x.build import Preset
 from rowsocket_x.console import run
 from rowsocket_x.machine import Layer
 from rowsocket_x.paths import ROOT, VENV
@@ -22,25 +27,67 @@ _BASES = ("origin/main", "main")
 _SUFFIXES = (".cc", ".h")
 
 
+_ANALYZER_OFF = "--checks=-clang-analyzer-*"
+_ALL_STEPS_MAX = 5_000
+"""How many states of a function the analyzer looks at where it looks at everything; 225,000 by its default."""
+# A bundle includes sources, which to the analyzer are headers.
+_ALL_WORDS = ("-analyzer-opt-analyze-headers", "-analyzer-config", f"max-nodes={_ALL_STEPS_MAX}")
+_BUNDLE_CHECKS = "--checks=-bugprone-suspicious-include"
+
+
 def findings(*, everything: bool) -> list[str]:
     """What clang-tidy says of the changed sources below src/, or of all."""
-    changed = None if everything else _changed_files()
-    if changed is not None and not any(
-        path.parts[0] == "src" and path.suffix in _SUFFIXES for path in changed
-    ):
+    if everything:
+        return _findings_of_all()
+    changed = _changed_files()
+    if not any(path.parts[0] == "src" and path.suffix in _SUFFIXES for path in changed):
         return []
-    setup.packages(Layer.CHECK)
-    folder = build.configure(build.Preset.TIDY)
-    # Nothing is built here, and only a build looks for sources that came or went since.
-    run(["cmake", "--build", folder, "--target", "build.ninja"], what="looking for new sources")
-    compiled = [Path(entry["file"]) for entry in json.loads((folder / "compile_commands.json").read_text())]
-    sources = sorted({str(path.relative_to(ROOT)) for path in compiled if path.is_relative_to(ROOT / "src")})
-    if changed is not None:
-        sources = touched(sources, changed, lambda name: (ROOT / name).read_text(errors="replace"))
-    sources.sort(key=lambda name: (ROOT / name).stat().st_size, reverse=True)  # no long one comes last
+    folder = _configured(Preset.TIDY)
+    sources = [name for name in _compiled(folder) if name.startswith("src/")]
+    sources = touched(sources, changed, lambda name: (ROOT / name).read_text(errors="replace"))
     tests = [name for name in sources if name.endswith("_test.cc")]
     products = [name for name in sources if name not in tests]
-    return [*_tidy(folder, products), *_tidy(folder, tests, "--checks=-clang-analyzer-*")]
+    return [*_tidy(folder, products), *_tidy(folder, tests, _ANALYZER_OFF)]
+
+
+def _findings_of_all() -> list[str]:
+    folder = _configured(Preset.TIDY_ALL)
+    bundles = f"{folder.relative_to(ROOT)}/src/"
+    units = [
+        name
+        for name in _compiled(folder)
+        if name.startswith("src/") or (name.startswith(bundles) and "/Unity/" in name)
+    ]
+    tests = [name for name in units if "_test" in name]
+    products = [name for name in units if name not in tests]
+    deep = [f"--extra-arg={word}" for one in _ALL_WORDS for word in ("-Xclang", one)]
+    return sorted(
+        {
+            *_tidy(folder, products, _BUNDLE_CHECKS, *deep),
+            *_tidy(folder, tests, f"{_BUNDLE_CHECKS},-clang-analyzer-*"),
+        }
+    )
+
+
+def _configured(preset: Preset) -> Path:
+    setup.packages(Layer.CHECK)
+    folder = build.configure(preset)
+    # Nothing is built here, and only a build looks for sources that came or went since.
+    run(["cmake", "--build", folder, "--target", "build.ninja"], what="looking for new sources")
+    return folder
+
+
+def _compiled(folder: Path) -> list[str]:
+    """What the build in a folder compiles, by names from the project's folder: the largest come first."""
+    files = {Path(entry["file"]) for entry in json.loads((folder / "compile_commands.json").read_text())}
+    return [str(path.relative_to(ROOT)) for path in sorted(files, key=_size_with_included, reverse=True)]
+
+
+def _size_with_included(path: Path) -> int:
+    """In bytes, of a source or of those in a bundle."""
+    text = path.read_text(errors="replace")
+    bundled = re.findall(r'^#include "(/[^"]+\.cc)"', text, re.MULTILINE)
+    return len(text) + sum(Path(name).stat().st_size for name in bundled)
 
 
 def touched(
