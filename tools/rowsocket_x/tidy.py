@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """clang-tidy over the C++ sources, with the compiler's commands of a preset (see .clang-tidy).
 
-`./x check` looks at what changed since the branch left main: the sources that changed, and those that include a
-header that did. Each is read alone, so an include that is missing shows.
+`./x check` looks at what changed since the branch left main: the sources that changed, and those that include
+a header that did. Each is read alone, so an include that is missing shows.
 
-`./x check --all` reads the sources in the bundles that builds compile (preset `tidy-all`): reading the headers
-for each of them takes most of the time. There the analyzer follows each function less far.
+`./x check --all` reads the sources in the bundles that builds compile (preset `tidy-all`), as reading the
+headers for each of them takes most of the time. There the analyzer follows each function less far.
 
 Tests are spared the analyzer, which takes a minute for one file of them.
 """
@@ -29,7 +29,7 @@ _SUFFIXES = (".cc", ".h")
 
 _ANALYZER_OFF = "--checks=-clang-analyzer-*"
 _ALL_STEPS_MAX = 5_000
-"""How many states of a function the analyzer looks at where it looks at everything; 225,000 by its default."""
+"""How many states of a function the analyzer looks at where it looks at all of them; else 225,000."""
 # A bundle includes sources, which to the analyzer are headers.
 _ALL_WORDS = ("-analyzer-opt-analyze-headers", "-analyzer-config", f"max-nodes={_ALL_STEPS_MAX}")
 _BUNDLE_CHECKS = "--checks=-bugprone-suspicious-include"
