@@ -78,6 +78,7 @@ A new folder of tests is added here.
 """
 
 SIDE_BY_SIDE = (
+    "bench",
     "client-python",
     "integration",
     "differential",
