@@ -252,6 +252,12 @@ TEST_F(AdmissionTest, a_filter_on_a_column_that_is_not_opened_is_refused) {
             "error bad_filter_column");
 }
 
+TEST_F(AdmissionTest, so_is_one_on_the_row_that_is_there_already) {
+  Connection& shop = shopper();
+  const Ask upsert = Ask::insert(0, {"1", "pen", "1"}).on_duplicate(OnDuplicate::change, {0});
+  EXPECT_EQ(ask(shop, Ask(upsert).skip_unless(2, Comparison::equal, "1")), "error bad_filter_column");
+}
+
 TEST_F(AdmissionTest, more_values_than_columns_are_refused) {
   Connection& shop = shopper();
   EXPECT_EQ(ask(shop, Ask::insert(0, {"1", "2", "3", "4"})), "error too_many_values");

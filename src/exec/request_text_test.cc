@@ -65,6 +65,8 @@ TEST_F(RequestTextTest, changes) {
             "ROWSOCKET UPDATE d.t PRIMARY = 1 SET a -= 5 LIMIT 1 RETURNING OLD COLUMNS a, b");
   EXPECT_EQ(text(find({"1"}).change(1, Operation::append, "x")),
             "ROWSOCKET UPDATE d.t PRIMARY = 1 SET b APPEND 'x' LIMIT 1");
+  EXPECT_EQ(text(find({"1"}).change(1, Operation::prepend, "x")),
+            "ROWSOCKET UPDATE d.t PRIMARY = 1 SET b PREPEND 'x' LIMIT 1");
   EXPECT_EQ(text(find({"1"}).update({"5", "6", "7"})),
             "ROWSOCKET UPDATE d.t PRIMARY = 1 SET a = 5, b = 6, [column 2] = 7 LIMIT 1");
   EXPECT_EQ(text(find({"1"}).remove()), "ROWSOCKET DELETE d.t PRIMARY = 1 LIMIT 1");
@@ -127,6 +129,11 @@ TEST_F(RequestTextTest, a_list_is_cut_where_there_is_no_room) {
   const std::string all = text(find({"1"}).in(0, many));
   EXPECT_LT(all.size(), limits::logged_text_bytes + 200);
   EXPECT_THAT(all, HasSubstr(" more) LIMIT 1"));
+  Ask filtered = find({"1"});
+  for (int filters = 0; filters < 1000; ++filters) {
+    filtered = std::move(filtered).skip_unless(0, Comparison::less, "123456789");
+  }
+  EXPECT_THAT(text(filtered), HasSubstr(" AND f < 123456789 ... LIMIT 1"));
   const std::string rows = text(Ask::insert_rows(0, 50'000, many).of("d.t", "", "a,b"));
   EXPECT_LT(rows.size(), limits::logged_text_bytes + 200);
   // Each member of a group has room of its own: none can be hidden behind another one.
@@ -140,6 +147,9 @@ TEST(ReadableTest, values) {
   EXPECT_EQ(value_text("1."), "'1.'");
   EXPECT_EQ(value_text("-"), "'-'");
   EXPECT_EQ(value_text("1.2.3"), "'1.2.3'");
+  EXPECT_EQ(value_text("1x2.3"), "'1x2.3'");
+  EXPECT_EQ(value_text(std::string(40, '7')), std::string(40, '7'));
+  EXPECT_EQ(value_text(std::string(41, '7')), "'" + std::string(41, '7') + "'");
   EXPECT_EQ(value_text(""), "''");
   EXPECT_EQ(value_text("it's"), R"('it\'s')");
   EXPECT_EQ(value_text(R"(a\b)"), R"('a\\b')");
@@ -163,7 +173,19 @@ TEST(ReadableTest, bytes_that_are_no_text_are_escaped) {
   EXPECT_EQ(value_text("\xF4\x90\x80\x80"), R"('\xF4\x90\x80\x80')");  // beyond the last character
   EXPECT_EQ(value_text("\xC2\x85"), R"('\xC2\x85')");                  // these two end lines
   EXPECT_EQ(value_text("\xE2\x80\xA8"), R"('\xE2\x80\xA8')");
+  EXPECT_EQ(value_text("\xE2\x80\xA9"), R"('\xE2\x80\xA9')");
   EXPECT_EQ(value_text("\xE2\x82"), R"('\xE2\x82')");
+  EXPECT_EQ(value_text("\xF5\x80\x80\x80"), R"('\xF5\x80\x80\x80')");
+}
+
+/// The characters beside those above.
+TEST(ReadableTest, text_of_any_script_stays_as_it_is) {
+  for (const std::string_view character :
+       {"\xC2\xA0", "\xDF\xBF", "\xE0\xA0\x80", "\xE1\x80\x80", "\xE2\x80\xA7", "\xE2\x80\xAA",
+        "\xE2\x81\xA8", "\xE3\x80\xA8", "\xED\x9F\xBF", "\xEE\x80\x80", "\xF0\x90\x80\x80",
+        "\xF1\x80\x80\x80", "\xF4\x8F\xBF\xBF"}) {
+    EXPECT_EQ(value_text(character), "'" + std::string(character) + "'");
+  }
 }
 
 TEST(ReadableTest, a_long_value_is_cut) {
@@ -179,6 +201,7 @@ TEST(ReadableTest, a_long_value_is_cut) {
 TEST(ReadableTest, names) {
   EXPECT_EQ(name_text("a_1$"), "a_1$");
   EXPECT_EQ(name_text("order"), "order");
+  EXPECT_EQ(name_text("azAZ09"), "azAZ09");
   EXPECT_EQ(name_text("two words"), "`two words`");
   EXPECT_EQ(name_text("a`b"), R"(`a\`b`)");
   EXPECT_EQ(name_text(""), "``");

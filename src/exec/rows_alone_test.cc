@@ -95,6 +95,48 @@ TEST_F(RowsAloneTest, behind_a_row_whose_commit_failed_the_next_one_waits_in_pla
   EXPECT_FALSE(is_tried_again);
 }
 
+/// Its first row can not be undone, and then somebody has the table for good.
+class EndlessWaitTest : public RowsAloneTest {
+ protected:
+  EndlessWaitTest() {
+    create_tables(false);
+    engine.on_next_request([this] { engine.set_busy("shop.entry", true); });
+    engine.set_lock_wait_timeout_ms(1'000'000);
+  }
+  static Ask insert_two() { return Ask::insert_rows(10, 2, {"1", "2"}).rows_alone(); }
+  /// Each time that the second row has waited for a while, and may wait on.
+  void at_each_try(const std::function<void()>& action) {
+    engine.on_next_interruption_look([this, action] {
+      ++tries;
+      action();
+      at_each_try(action);
+    });
+  }
+
+  int tries = 0;
+};
+
+TEST_F(EndlessWaitTest, a_row_that_waits_in_place_does_so_as_long_as_the_server_says) {
+  engine.set_lock_wait_timeout_ms(3 * limits::table_wait_ms);
+  at_each_try([] {});
+  EXPECT_EQ(ask(one, insert_two()), "rows/2 1# !cannot_lock_table");
+  EXPECT_EQ(tries, 3);
+}
+
+TEST_F(EndlessWaitTest, a_row_that_waits_in_place_ends_with_a_kill) {
+  at_each_try([this] { engine.interrupt(engine::Interruption::close_connections); });
+  EXPECT_EQ(ask(one, insert_two()), "rows/2 1# !cannot_lock_table");
+  EXPECT_EQ(tries, 2);
+}
+
+TEST_F(EndlessWaitTest, a_row_that_waits_in_place_ends_with_the_time_of_its_request) {
+  settings.request_ms_max = 1;
+  use_settings();
+  at_each_try([this] { clock.advance_ms(2); });
+  EXPECT_EQ(ask(one, insert_two()), "rows/2 1# !cannot_lock_table");
+  EXPECT_EQ(tries, 1);
+}
+
 /// What such a request did stays, whatever becomes of the rest of its transaction.
 class LastingTest : public RowsAloneTest {
  protected:

@@ -1,6 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // Requests that name their selection in full, without an id.
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "engine/opened_selections.h"
 #include "exec/executor_fixture.h"
 
 namespace rowsocket::exec {
@@ -95,6 +100,48 @@ TEST_F(SelectionTest, more_selections_than_are_remembered_work_as_well) {
   engine.fail_commit(Error(ErrorCode::engine, 149));  // all of them run again
   EXPECT_EQ(turn(shop, asks), expected);
   EXPECT_EQ(stock("1"), "6");
+}
+
+class RememberedTest : public testing::Test {
+ protected:
+  Settings settings_;
+  std::shared_ptr<engine::OpenedSelections> opened_ = std::make_shared<engine::OpenedSelections>();
+  RetiredSelections retired_;
+  Client client_{Account(Access::write, settings_)};
+};
+
+TEST_F(RememberedTest, names_that_differ_in_anything_are_of_other_selections) {
+  const SelectionNames names{.database = "d", .table = "t", .index = "i", .columns = "a"};
+  const SharedSelection selection =
+      opened_->find_or_add({.database = "d", .table = "t", .index = "i", .columns = "a"});
+  client_.remember_names(selection, retired_);
+  EXPECT_EQ(client_.selection_named(names, "a"), selection.get());
+  EXPECT_EQ(client_.selection_named(names, "b"), nullptr);
+  const std::vector<std::function<void(SelectionNames&)>> changes = {
+      [](SelectionNames& other) { other.database = "e"; },
+      [](SelectionNames& other) { other.table = "u"; },
+      [](SelectionNames& other) { other.index = "j"; },
+      [](SelectionNames& other) { other.filter_columns = "f"; },
+      [](SelectionNames& other) { other.raw = true; },
+      [](SelectionNames& other) { other.unique_columns = "k"; },
+      [](SelectionNames& other) { other.unique_key_parts = 1; },
+      [](SelectionNames& other) { other.key_columns_first = true; },
+      [](SelectionNames& other) { other.integer_filters = true; },
+      [](SelectionNames& other) { other.walked_in_steps = true; },
+      [](SelectionNames& other) { other.all_columns = true; }};
+  for (size_t number = 0; number < changes.size(); ++number) {
+    SelectionNames other = names;
+    changes[number](other);
+    EXPECT_EQ(client_.selection_named(other, "a"), nullptr) << "change " << number;
+  }
+}
+
+TEST_F(RememberedTest, a_client_that_moves_has_the_same_ids_there) {
+  client_.set_selection(2, opened_->find_or_add({.database = "d", .table = "t", .index = "i"}), retired_);
+  const auto there = std::make_shared<engine::OpenedSelections>();
+  client_.move_selections(*there);
+  EXPECT_EQ(client_.selection(0), nullptr);
+  EXPECT_EQ(client_.selection(2), there->find_or_add({.database = "d", .table = "t", .index = "i"}).get());
 }
 
 TEST_F(SelectionTest, a_group_may_hold_them) {

@@ -143,6 +143,48 @@ TEST_F(ContainerWatchTest, a_row_that_is_too_long_is_noticed) {
   EXPECT_TRUE(reading.has_surplus);
 }
 
+TEST_F(ContainerWatchTest, a_table_that_is_kept_from_being_read_is_no_reading) {
+  engine_.create_table("admin.containers", shape());
+  add("a");
+  Counters counters;
+  const auto session = engine_.create_session({.intent = engine::Intent::read, .counters = &counters});
+  ContainerReading reading;
+  engine_.set_busy("admin.containers", true);
+  EXPECT_FALSE(read_containers(*session, "admin.containers", reading));
+  engine_.set_busy("admin.containers", false);
+  engine_.fail_read(1, Error(ErrorCode::engine, 146).because(Reason::row_locked));
+  EXPECT_FALSE(read_containers(*session, "admin.containers", reading));
+  engine_.fail_read(1, Error(ErrorCode::engine, 126));
+  EXPECT_TRUE(read_containers(*session, "admin.containers", reading));
+  EXPECT_EQ(reading.problem, "rowsocket_containers=admin.containers: engine 126");
+  ContainerReading later;
+  EXPECT_TRUE(read_containers(*session, "admin.containers", later));
+  EXPECT_EQ(later.problem, "");
+  EXPECT_EQ(later.rows.size(), 1U);
+}
+
+TEST_F(ContainerWatchTest, a_kill_does_not_end_the_watch) {
+  start();
+  EXPECT_TRUE(eventually([this] { return error().find("cannot_open_table") != std::string::npos; }));
+  engine_.interrupt(engine::Interruption::close_connections);
+  engine_.create_table("admin.containers", shape());
+  add("items");
+  EXPECT_TRUE(eventually([this] { return error().starts_with("VALUE 1 0 3"); }));
+}
+
+TEST_F(ContainerWatchTest, the_log_says_what_is_not_served) {
+  engine_.create_table("admin.containers", shape());
+  add("items");
+  add("wrong", "");
+  add("long", std::string(50'000, 'v'));
+  start();
+  EXPECT_TRUE(will_answer("get 1\r\n", "VALUE 1 0 3\r\npen\r\nEND\r\n", 3));
+  server_.stop();
+  EXPECT_THAT(log_.lines(), testing::Contains(HasSubstr("container 'wrong' is not served: ")));
+  EXPECT_THAT(log_.lines(), testing::Contains(HasSubstr("serves 2 containers of admin.containers")));
+  EXPECT_THAT(log_.lines(), testing::Contains(HasSubstr("has more rows, or longer ones")));
+}
+
 TEST_F(ContainerWatchTest, nobody_watches_where_there_is_no_table_to_watch) {
   config_.containers.clear();
   start();

@@ -135,10 +135,10 @@ TEST_F(IntakeTest, a_large_sender_that_goes_is_forgotten) {
 
 TEST_F(IntakeTest, a_large_sender_that_is_closed_while_it_waits_is_forgotten) {
   TestClient reader = connect_with_items();
-  connect_large_senders(4);
+  connect_large_senders(20);
   all_send_a_piece();
   turn();
-  settings_.held_bytes_max = size_t{64} * 1024;
+  settings_.held_bytes_max = size_t{16} * 1024;
   reconfigure();
   turn(2);
   EXPECT_EQ(loop_->connections().size(), 1U);
@@ -146,7 +146,7 @@ TEST_F(IntakeTest, a_large_sender_that_is_closed_while_it_waits_is_forgotten) {
   reconfigure();
   EXPECT_EQ(ask(reader, find_pen, 3), pen);
   senders_.clear();
-  connect_large_senders(4);
+  connect_large_senders(20);
   all_send_a_piece();
   turn();
   EXPECT_LE(heard(), received_of_max) << "nor of those who came then";
@@ -304,6 +304,17 @@ TEST_F(HeavyTest, one_that_goes_while_it_waits_in_line_is_forgotten) {
   clock_.advance_ms(100);
   turn(10);
   EXPECT_EQ(loop_->connections().size(), 1U);
+}
+
+TEST_F(HeavyTest, a_request_that_was_given_up_is_over_where_its_client_has_gone) {
+  TestClient heavy = connect_with_items();
+  connection(0).client.given_up.count = 1;
+  heavy.send(find_pen);
+  heavy.close();
+  turn(2);
+  EXPECT_EQ(loop_->connections().size(), 0U);
+  EXPECT_EQ(count(Counter::requests_stopped), 1U);
+  EXPECT_EQ(count(Counter::requests_find), 0U);
 }
 
 TEST_F(HeavyTest, who_owes_a_rest_is_answered_when_it_is_over) {

@@ -229,6 +229,21 @@ def test_a_filter_skips_the_rows_that_sql_would_not_give(make_twins: MakeTwins, 
         assert found == expected, (comparison, value)
 
 
+@pytest.mark.parametrize("engine", ["InnoDB", "Aria"])
+def test_bits_are_compared_as_numbers(make_twins: MakeTwins, engine: str) -> None:
+    """Aria keeps some of them in another place of the record."""
+    numbers = (0, 1, 5, 255, 256, 257, 511)
+    twins = make_twins("id INT PRIMARY KEY, v BIT(9)", f"ENGINE={engine}")
+    for number in numbers:
+        twins.sql("INSERT INTO t VALUES (%s, %s)", number, number)
+    index = twins.index("id", filter_columns="v")
+    for comparison, number in itertools.product(COMPARISONS, numbers):
+        condition, parameters = holds(comparison, number)
+        expected = twins.sql(f"SELECT id FROM t WHERE {condition} ORDER BY id", *parameters)
+        value = number.to_bytes(2, "big")
+        assert index.find(0, ">=", limit=None, filters=[Filter("v", comparison, value)]) == expected
+
+
 @pytest.mark.parametrize("comparison", COMPARISONS)
 def test_while_stops_at_the_first_row_that_does_not_match(
     make_twins: MakeTwins, comparison: Comparison

@@ -75,7 +75,7 @@ def test_a_trigger_that_switches_unique_checks_is_refused(
     several statements."""
     body = f"BEGIN {SWITCH}; INSERT INTO log (n) VALUES (1); END"
     if where == "routine":
-        database.sql(f"CREATE PROCEDURE writes_log() {body}")
+        database.sql(f"CREATE PROCEDURE writes_log() {body.upper()}")
         body = "CALL writes_log()"
     database.sql(f"CREATE TRIGGER logs AFTER INSERT ON t FOR EACH ROW {body}")
     with server.raw("write") as client:
