@@ -89,7 +89,7 @@ def test_a_wrong_answer_ends_the_run_and_is_shown() -> None:
         (lambda _: b"2\tstmtnum\n", "wrong answer"),
         (lambda line: right(line)[:-1] + b"\t\n", "wrong answer"),
         (lambda line: right(line) * 5, "wrong answer|without a request"),
-        (lambda _: b"", "closed the connection|reset"),
+        (lambda _: b"", "closed the connection|reset|Broken pipe"),
     ],
     ids=["nothing found", "an error", "too much", "twice", "closed"],
 )
