@@ -62,6 +62,29 @@ TEST_F(RowsAloneTest, a_first_row_that_can_not_be_undone_alone_takes_no_other_al
   EXPECT_EQ(ids("shop.entry"), "23");
 }
 
+TEST_F(RowsAloneTest, such_a_row_may_come_up_where_the_insert_already_runs_again) {
+  create_tables(true);
+  engine.lose_transaction_by_failures();
+  engine.lose_transaction_at_write(7);                   // that of the request behind the insert
+  engine.fail_write(10, Error(ErrorCode::engine, 121));  // again by itself: the trigger of the second row
+  EXPECT_THAT(turn(one, {insert_three(), add_stock()}), ElementsAre("rows/2 1# 1# 1#", "= 1"));
+  EXPECT_EQ(ids("shop.entry"), "123");
+}
+
+TEST_F(RowsAloneTest, one_whose_own_failure_loses_its_transaction_is_tried_by_itself_once) {
+  create_tables(true);
+  engine.lose_transaction_by_failures();
+  int tries = 0;
+  const std::function<void()> fail_next = [&] {
+    ++tries;
+    engine.fail_write(2, Error(ErrorCode::engine, 135));  // that of the trigger
+    engine.on_next_request(fail_next);
+  };
+  engine.on_next_request(fail_next);
+  EXPECT_EQ(ask(one, Ask::insert(10, {"1"})), "error engine 135");
+  EXPECT_EQ(tries, 2);
+}
+
 TEST_F(RowsAloneTest, one_that_loses_its_own_transaction_to_others_fails_alone_there) {
   create_tables(true);
   engine.lose_transaction_by_failures();

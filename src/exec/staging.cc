@@ -352,6 +352,7 @@ void Staging::run_alone_until_done(Job& job) {
 /// Run and commit one request, or put it back. False if it lost its transaction: `outcome` says how, and
 /// another try may do better.
 bool Staging::run_alone(Job& job) {
+  const bool parted_rows = job.parts_rows;  // a failure may ask for it
   job.outcome = {};
   Begin begin = run(job);
   if (begin == Begin::commit_first) [[unlikely]] {
@@ -365,7 +366,10 @@ bool Staging::run_alone(Job& job) {
   }
   Committed committed;
   if (transaction_.is_lost()) {
-    committed = {.error = session_.loss(), .worth_another_try = transaction_.may_run_again()};
+    const bool failed_by_itself =
+        !job.outcome.ok() && job.outcome.reason == Reason::none && job.parts_rows == parted_rows;
+    committed = {.error = session_.loss(),
+                 .worth_another_try = !failed_by_itself && transaction_.may_run_again()};
     transaction_.roll_back();
   } else if (transaction_.is_open()) {
     committed = transaction_.commit();

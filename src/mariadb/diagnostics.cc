@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "mariadb/server_headers.h"
+#include <mysys_err.h>
 // The server's headers come first.
 #include "mariadb/diagnostics.h"
 #include "mariadb/galera.h"
@@ -81,7 +82,10 @@ Error take_server_error(THD* thd, ErrorCode fallback) {
     // (TABLE_SHARE::wait_for_old_version).
     thd->send_kill_message();
   }
-  if (mysql_bin_log.check_write_error(thd)) [[unlikely]] {
+  // A cache of the binlog that finds no room in tmpdir tells it as mysys does, and the server does not look for
+  // that.
+  const bool is_of_files = area->is_error() && area->sql_errno() <= EE_ERROR_LAST;
+  if (is_of_files || mysql_bin_log.check_write_error(thd)) [[unlikely]] {
     ServerThread::of(thd).note_log_refusal();
   }
   if (area->is_error()) {
@@ -162,6 +166,9 @@ Error engine_error(THD* thd, handler* file, int handler_code) {
   }
   if (!thd->get_stmt_da()->is_error()) {
     file->print_error(handler_code, MYF(0));
+  }
+  if (handler_code == HA_ERR_RBR_LOGGING_FAILED) [[unlikely]] {
+    ServerThread::of(thd).note_log_refusal();
   }
   Error error = take_server_error(thd, ErrorCode::engine);
   if (Galera::is_aborted(thd)) [[unlikely]] {

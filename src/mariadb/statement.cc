@@ -6,6 +6,7 @@
 
 #include "base/invariant.h"
 #include "mariadb/diagnostics.h"
+#include "mariadb/server_thread.h"
 #include "mariadb/statement.h"
 
 namespace rowsocket::mariadb {
@@ -62,6 +63,9 @@ bool Statement::end_row_events() {
   has_row_events_ = true;
   const bool done = thd_->binlog_flush_pending_rows_event(true, false) == 0 &&
                     thd_->binlog_flush_pending_rows_event(true, true) == 0;
+  if (!done) [[unlikely]] {
+    ServerThread::of(thd_).note_log_refusal();
+  }
   return done;
 }
 

@@ -68,7 +68,7 @@ void TurnTransaction::undo_statement(const Galera& galera) {
 }
 
 void TurnTransaction::note_log_refusal(const Galera& galera) {
-  facts_.is_lost |= facts_.others_wrote || !galera.takes_back_statements();
+  facts_.is_lost |= facts_.has_written || !galera.takes_back_statements();
 }
 
 void TurnTransaction::renew_snapshot() {
@@ -88,9 +88,6 @@ void TurnTransaction::note_write(const OpenTable& table) {
   facts_.does_lasting_work |= table.does_lasting_work();
   facts_.rows_outlive_it |= table.rows_outlive_transaction();
   facts_.snapshot_is_old = facts_.has_snapshot;
-  if (facts_.group == Group::none) {
-    facts_.others_wrote = facts_.has_written;
-  }
   if (!facts_.has_written) {
     facts_.has_written = true;
     facts_.first_write_at = facts_.last_write_at;

@@ -65,9 +65,9 @@ class TurnTransaction {
   [[nodiscard]] Error end_own_statement(const Galera& galera);
   /// Undo what a statement of its own did. Where the server can not (see Galera), the transaction is lost.
   void undo_statement(const Galera& galera);
-  /// A request, or group, failed since the binlog's cache took not all of its events. Where it shares the
-  /// cache with others, each must run in a transaction of its own, and so the transaction is lost. So it is
-  /// where the server does not cut the cache when it undoes a statement.
+  /// A request, or group, failed since the binlog's cache took not all of its events. Undoing the statement
+  /// cuts the cache, but not reliably behind a write that failed: with nothing left of tmpdir, say, what
+  /// follows would be unreadable. So the transaction is lost, and each request must run in one of its own.
   void note_log_refusal(const Galera& galera);
 
   // What it has read.
@@ -105,10 +105,7 @@ class TurnTransaction {
 
   [[nodiscard]] Group group() const { return facts_.group; }
   [[nodiscard]] bool in_group_of_one_statement() const { return facts_.group == Group::one_statement; }
-  void begin_group(Group group) {
-    facts_.group = group;
-    facts_.others_wrote = facts_.has_written;
-  }
+  void begin_group(Group group) { facts_.group = group; }
   /// None is under way from here on. Returns which one it was.
   Group leave_group() { return std::exchange(facts_.group, Group::none); }
   /// The group that was left was `own_transaction`, and is kept.
@@ -138,8 +135,6 @@ class TurnTransaction {
 
     /// A request for writing has joined. Row locks may be held from then on. In a reading session never.
     bool has_written = false;
-    /// It had when the last such request, or the group under way, joined.
-    bool others_wrote = false;
     /// When the first one joined. Only with `has_written`.
     Instant first_write_at;
     /// When the last one tried to.

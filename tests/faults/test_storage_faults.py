@@ -24,9 +24,11 @@ import rowsocket
 from faults.ledger import row_of
 from faults.writers import WRITER_COUNT, Writers, make_tables
 from rowsocket import Index
+from support.binlog import assert_binlog_equals_tables
 from support.commands import run
+from support.gate import gate, open_ids, wait_at_gate
 from support.kills import kill
-from support.mariadb import Options, RowSocketServer, Start
+from support.mariadb import Database, Options, RowSocketServer, Start
 from support.soak import Soak
 
 DURABLE: Options = {"innodb-flush-log-at-trx-commit": 1, "sync-binlog": 1, "binlog-format": "ROW"}
@@ -55,13 +57,10 @@ def small_disk(folder: Path, size_bytes: int) -> Iterator[Path]:
 
 
 class SmallDiskServer(RowSocketServer):
-    """A server of which one folder is on a disk of its own: the folder of its data, or that of its binlog."""
+    """A server of which one folder is on a disk of its own: that of its data, of its binlog, or tmpdir."""
 
     def __init__(self, *arguments: Any, **named: Any) -> None:
         super().__init__(*arguments, **named)
-        self.binlogs = self.folder / "binlogs"
-        self.binlogs.mkdir()
-        self.options["log-bin"] = str(self.binlogs / "binlog")
         self._disks = ExitStack()
         small = self.small_folder()
         self.disk = self._disks.enter_context(small_disk(self.folder / "disk", DISK_BYTES))
@@ -70,6 +69,13 @@ class SmallDiskServer(RowSocketServer):
 
     def small_folder(self) -> Path:
         raise NotImplementedError
+
+    def put_binlogs_apart(self) -> Path:
+        """Their folder is not that of the data."""
+        binlogs = self.folder / "binlogs"
+        binlogs.mkdir()
+        self.options["log-bin"] = str(binlogs / "binlog")
+        return binlogs
 
     def remove(self) -> None:
         try:
@@ -80,13 +86,21 @@ class SmallDiskServer(RowSocketServer):
 
 
 class SmallDataServer(SmallDiskServer):
+    """Its binlog is elsewhere."""
+
     def small_folder(self) -> Path:
+        self.put_binlogs_apart()
         return self.data
 
 
 class SmallBinlogServer(SmallDiskServer):
     def small_folder(self) -> Path:
-        return self.binlogs
+        return self.put_binlogs_apart()
+
+
+class SmallTmpdirServer(SmallDiskServer):
+    def small_folder(self) -> Path:
+        return self.folder / "tmp"
 
 
 def fill(disk: Path, left_bytes: int) -> Path:
@@ -206,6 +220,52 @@ def test_a_full_binlog_disk_holds_commits_up_until_there_is_space(start: Start, 
             writers.wait_for_more(2000)
         assert writers.refusals() == {"no such row": WRITER_COUNT}
         crash_and_compare(server, writers, soak)
+
+
+@pytest.mark.parametrize("cache_bytes", [4096, 32768])
+@pytest.mark.parametrize("ids_before", [[], [0]], ids=["first", "behind another"])
+def test_what_tmpdir_has_no_room_for_leaves_the_log_of_its_neighbours_whole(
+    start: Start, cache_bytes: int, ids_before: list[int]
+) -> None:
+    """From this size on the binlog's cache of a transaction goes to tmpdir. A request of a turn finds no room
+    there, and there is room again when the next one comes."""
+    server = start(SmallTmpdirServer, {"binlog-format": "ROW", "binlog-cache-size": cache_bytes})
+    database = Database(server, "d")
+    database.script(
+        """CREATE TABLE t (id INT PRIMARY KEY, text MEDIUMTEXT);
+        CREATE TABLE gated (id INT PRIMARY KEY, text MEDIUMTEXT);
+        CREATE TRIGGER at_gate BEFORE INSERT ON gated FOR EACH ROW
+            SET NEW.id = NEW.id + 0 * (GET_LOCK('gate', 100) + RELEASE_LOCK('gate'))"""
+    )
+    refused, free = 0, itertools.count(step=10_000)
+    with server.raw("write") as client:
+        open_ids(client, database, (0, "t", "id,text"), (1, "gated", "id,text"))
+        for left_bytes, (rows, row_bytes) in itertools.product(LEFT_OF_TMPDIR_BYTES, TOO_LARGE_FOR_IT):
+            first_id = next(free)
+            many = [insert_of(0, [first_id + id for id in range(100, 100 + rows)], row_bytes)]
+            small = [insert_of(0, [first_id + id], 3) for id in ids_before]
+            ballast = fill(server.disk, left_bytes)
+            with gate(database):
+                client.send(b"".join([*small, *many, insert_of(1, [first_id], 20_000)]))
+                wait_at_gate(server)
+                ballast.unlink()
+            *before, of_many, behind = client.lines(len(small) + 2)
+            assert [*before, behind] == [b"0\t1"] * (len(small) + 1)
+            refused += of_many != b"0\t1"
+    assert refused > 0
+    assert_binlog_equals_tables(server)
+
+
+LEFT_OF_TMPDIR_BYTES = (0, 4096, 8192, 20_480, 36_864)
+TOO_LARGE_FOR_IT = ((20, 9000), (1, 9000), (2, 100_000), (1000, 300))
+"""So many rows of so many bytes; with a larger cache some of them do fit."""
+
+
+def insert_of(selection: int, ids: list[int], bytes_each: int) -> bytes:
+    values = b"\t".join(b"%d\t%s" % (id, b"a" * bytes_each) for id in ids)
+    if len(ids) == 1:
+        return b"%d\t+\t2\t%s\n" % (selection, values)
+    return b"%d\t++\t2\t%d\t%s\n" % (selection, len(ids), values)
 
 
 def test_a_binlog_that_cannot_be_synced_fails_the_commit_and_nothing_of_it_is_done(
