@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include "mariadb/server_headers.h"
 #include <mysys_err.h>
+
+#include "mariadb/server_headers.h"
 // The server's headers come first.
 #include "mariadb/diagnostics.h"
 #include "mariadb/galera.h"
@@ -82,7 +83,7 @@ Error take_server_error(THD* thd, ErrorCode fallback) {
     // (TABLE_SHARE::wait_for_old_version).
     thd->send_kill_message();
   }
-  // A cache of the binlog that finds no room in tmpdir tells it as mysys does, and the server does not look for
+  // A cache of the binlog that finds no room in tmpdir tells it as mysys does. The server does not look for
   // that.
   const bool is_of_files = area->is_error() && area->sql_errno() <= EE_ERROR_LAST;
   if (is_of_files || mysql_bin_log.check_write_error(thd)) [[unlikely]] {
