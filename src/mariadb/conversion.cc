@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0-only
+#include <mysys_err.h>
+
 #include "mariadb/server_headers.h"
 // The server's headers come first.
 #include <cstdio>
@@ -132,6 +134,13 @@ Error not_held_whole(const Field* field) {
              : Error(ErrorCode::sql, WARN_DATA_TRUNCATED, column + " can not hold all of it");
 }
 
+Error take_storing_error(THD* thd, Field* field) {
+  if (thd->get_stmt_da()->sql_errno() == EE_OUTOFMEMORY) {
+    field->free();  // a TEXT or BLOB would go by the size of memory that it has given back
+  }
+  return take_server_error(thd, ErrorCode::sql);
+}
+
 Error store_value(THD* thd, Field* field, const Value& value, bool raw) {
   bool is_noted = false;
   Error error = store_as_sql(thd, field, value, raw, is_noted);
@@ -167,7 +176,7 @@ Error store_as_sql(THD* thd, Field* field, const Value& value, bool raw, bool& i
   }
   is_noted = field->store(value.data, value.size, wire_charset(field, raw)) != 0;
   if (thd->is_error()) [[unlikely]] {
-    return take_server_error(thd, ErrorCode::sql);
+    return take_storing_error(thd, field);
   }
   if (is_noted) [[unlikely]] {
     clear_diagnostics(thd);

@@ -20,6 +20,9 @@ namespace rowsocket::mariadb {
 /// (It drops digits of a number and of a fraction, and white space behind a CHAR, without one.)
 [[nodiscard]] Error store_as_sql(THD* thd, Field* field, const Value& value, bool raw, bool& is_noted);
 
+/// Why the server could not store into the field: `thd->is_error()`.
+[[nodiscard]] Error take_storing_error(THD* thd, Field* field);
+
 /// SQL drops what is behind the length of a CHAR without a word, if it is white space. Blanks mean nothing
 /// there, but a TAB does. False if more than blanks of the text would go.
 [[nodiscard]] bool fits_char(const Field* field, std::string_view text, CHARSET_INFO* charset);

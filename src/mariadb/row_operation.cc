@@ -106,7 +106,7 @@ Operated join(THD* thd, Field* field, bool prepends, const Value& given, bool ra
   field->set_notnull();
   const int truncation = field->store(joined.ptr(), joined.length(), field->charset());
   if (thd->is_error()) {
-    return fail(error, take_server_error(thd, ErrorCode::sql));
+    return fail(error, take_storing_error(thd, field));
   }
   // SQL drops white space with a note, and behind a CHAR without one.
   if (truncation != 0 || !fits_char(field, {joined.ptr(), joined.length()}, field->charset())) {

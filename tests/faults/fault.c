@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Preloaded into a server under test: makes fsync and fdatasync of some files fail with EIO.
+// Preloaded into a server under test: makes fsync and fdatasync of some files fail with EIO, or large allocations with ENOMEM.
 //
 // While the file that ROWSOCKET_TEST_FAULT names exists, syncing a file whose path holds the text in it fails. The call is really
 // made before it is made to fail, so that the file is whole: what is tested is what the server does after it was told otherwise.
+// With "allocation SIZE" in it, allocations of SIZE to SIZE + 99 bytes fail instead (SIZE: 50000 or more).
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <errno.h>
@@ -14,15 +15,20 @@
 #include <string.h>
 #include <unistd.h>
 
-static int is_to_fail(int file) {
+static ssize_t read_control(char* text, size_t size) {
   const char* const control = getenv("ROWSOCKET_TEST_FAULT");
   const int control_file = control == NULL ? -1 : open(control, O_RDONLY | O_CLOEXEC);
   if (control_file < 0) {
-    return 0;
+    return -1;
   }
-  char wanted[PATH_MAX] = "";
-  const ssize_t wanted_size = read(control_file, wanted, sizeof(wanted) - 1);
+  const ssize_t text_size = read(control_file, text, size);
   close(control_file);
+  return text_size;
+}
+
+static int is_to_fail(int file) {
+  char wanted[PATH_MAX] = "";
+  const ssize_t wanted_size = read_control(wanted, sizeof(wanted) - 1);
   char link[64];
   char path[PATH_MAX] = "";
   snprintf(link, sizeof(link), "/proc/self/fd/%d", file);
@@ -43,3 +49,22 @@ static int sync_with(const char* name, int file) {
 
 int fsync(int file) { return sync_with("fsync", file); }
 int fdatasync(int file) { return sync_with("fdatasync", file); }
+
+static int is_refused(size_t size) {
+  if (size < 50000) {
+    return 0;
+  }
+  const int real_errno = errno;
+  char wanted[64] = "";
+  size_t refused = 0;
+  const int is_meant = read_control(wanted, sizeof(wanted) - 1) > 0 && sscanf(wanted, "allocation %zu", &refused) == 1 &&
+                       size >= refused && size < refused + 100;
+  errno = is_meant ? ENOMEM : real_errno;
+  return is_meant;
+}
+
+extern void* __libc_malloc(size_t size);
+extern void* __libc_realloc(void* place, size_t size);
+
+void* malloc(size_t size) { return is_refused(size) ? NULL : __libc_malloc(size); }
+void* realloc(void* place, size_t size) { return is_refused(size) ? NULL : __libc_realloc(place, size); }
