@@ -55,8 +55,8 @@ def written(start: Start) -> MariaDB:
     )
     server.sql("FLUSH BINARY LOGS")
     server.sql("DELETE FROM d.t WHERE id = 2")
-    # In the background the server notes that its recovery needs no older file. Before that, a crash that cuts an
-    # event may leave it at an older GTID (seen once).
+    # In the background the server notes that its recovery needs no older file. Before that, a crash that
+    # cuts an event may leave it at an older GTID (seen once).
     last = binlog_files(server)[-1].name
     server.wait_until(
         f"a checkpoint at {last}",
