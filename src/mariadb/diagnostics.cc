@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
-#include <mysys_err.h>
-
 #include "mariadb/server_headers.h"
 // The server's headers come first.
+#include <mysys_err.h>
+
 #include "mariadb/diagnostics.h"
 #include "mariadb/galera.h"
 #include "mariadb/server_thread.h"
