@@ -276,7 +276,7 @@ bool tell_percentiles(THD* thd, TABLE* table, const engine::TablePlace& place, W
   const uint64_t count = latencies.count();
   SchemaRow row(table);
   tell_place(row, place).text(exec::name_of(work)).number(count);
-  row.microseconds(latencies.total_ns() / count);
+  row.microseconds(count == 0 ? 0 : latencies.total_ns() / count);
   for (const uint64_t permille : {500U, 950U, 990U, 999U}) {
     row.microseconds(latencies.permille_ns(permille));
   }
