@@ -22,7 +22,7 @@ import pytest
 
 import rowsocket
 from faults.ledger import row_of
-from faults.writers import WRITER_COUNT, Writers, make_tables
+from faults.writers import CHANGES_OF_A_GROUP, WRITER_COUNT, Writers, make_tables
 from rowsocket import Index
 from support.binlog import assert_binlog_equals_tables
 from support.commands import run
@@ -34,6 +34,8 @@ from support.soak import Soak
 DURABLE: Options = {"innodb-flush-log-at-trx-commit": 1, "sync-binlog": 1, "binlog-format": "ROW"}
 FULL = {"135", "1114"}
 """HA_ERR_RECORD_FILE_FULL; ER_RECORD_FILE_FULL."""
+NOT_LOGGED = {"161", "commit"}
+"""HA_ERR_RBR_LOGGING_FAILED, where the cache of the binlog takes no more; the same found at the commit."""
 DISK_BYTES = 256 << 20
 LEFT_BYTES = 3 << 20
 OUT_OF_SPACE_IN_ROLLBACK = "[FATAL] InnoDB: Error (Out of disk space) in rollback"
@@ -98,9 +100,16 @@ class SmallBinlogServer(SmallDiskServer):
         return self.put_binlogs_apart()
 
 
-class SmallTmpdirServer(SmallDiskServer):
+class SmallCacheServer(SmallDiskServer):
+    """Small is where the binlog's cache of a transaction goes when it outgrows `binlog_cache_size`: `tmpdir`,
+    and in 11.8 the binlog's own folder."""
+
     def small_folder(self) -> Path:
-        return self.folder / "tmp"
+        return self.put_binlogs_apart() if caches_lie_beside_binlogs(self) else self.folder / "tmp"
+
+
+def caches_lie_beside_binlogs(server: RowSocketServer) -> bool:
+    return server.tree.series != "10.11"
 
 
 def fill(disk: Path, left_bytes: int) -> Path:
@@ -181,7 +190,7 @@ def test_what_was_refused_for_a_full_disk_is_not_there_and_all_that_was_acknowle
 
 def test_a_full_binlog_disk_holds_commits_up_until_there_is_space(start: Start, soak: Soak) -> None:
     """The server looks for space once a minute, or when somebody wakes it with a KILL QUERY, which then
-    interrupts nothing."""
+    interrupts nothing. Where the caches of large transactions lie on that disk, too, these are refused."""
     for _ in soak.trials(1):
         server = start(SmallBinlogServer, DURABLE)
         make_tables(server)
@@ -197,18 +206,25 @@ def test_a_full_binlog_disk_holds_commits_up_until_there_is_space(start: Start, 
             ballast.unlink()
             wake(server)
             writers.wait_for_more(2000)
-        assert writers.refusals() == {"no such row": WRITER_COUNT}
+        refusals = writers.refusals()
+        if caches_lie_beside_binlogs(server):
+            refused = sum(refusals.pop(error, 0) for error in NOT_LOGGED)
+            groups, rest = divmod(refused, CHANGES_OF_A_GROUP)
+            assert rest == 0
+        else:
+            groups = 0
+        assert refusals == {"no such row": WRITER_COUNT + groups}  # the next one deletes a row of the group
         crash_and_compare(server, writers, soak)
 
 
 @pytest.mark.parametrize("cache_bytes", [4096, 32768])
 @pytest.mark.parametrize("ids_before", [[], [0]], ids=["first", "behind another"])
-def test_what_tmpdir_has_no_room_for_leaves_the_log_of_its_neighbours_whole(
+def test_what_has_no_room_for_its_binlog_cache_leaves_the_log_of_its_neighbours_whole(
     start: Start, cache_bytes: int, ids_before: list[int]
 ) -> None:
-    """From this size on the binlog's cache of a transaction goes to tmpdir. A request of a turn finds no room
+    """From this size on the binlog's cache of a transaction goes to a disk. A request of a turn finds no room
     there, and there is room again when the next one comes."""
-    server = start(SmallTmpdirServer, {"binlog-format": "ROW", "binlog-cache-size": cache_bytes})
+    server = start(SmallCacheServer, {"binlog-format": "ROW", "binlog-cache-size": cache_bytes})
     database = Database(server, "d")
     database.script(
         """CREATE TABLE t (id INT PRIMARY KEY, text MEDIUMTEXT);
@@ -219,7 +235,7 @@ def test_what_tmpdir_has_no_room_for_leaves_the_log_of_its_neighbours_whole(
     refused, free = 0, itertools.count(step=10_000)
     with server.raw("write") as client:
         open_ids(client, database, (0, "t", "id,text"), (1, "gated", "id,text"))
-        for left_bytes, (rows, row_bytes) in itertools.product(LEFT_OF_TMPDIR_BYTES, TOO_LARGE_FOR_IT):
+        for left_bytes, (rows, row_bytes) in itertools.product(LEFT_FOR_CACHES_BYTES, TOO_LARGE_FOR_IT):
             first_id = next(free)
             many = [insert_of(0, [first_id + id for id in range(100, 100 + rows)], row_bytes)]
             small = [insert_of(0, [first_id + id], 3) for id in ids_before]
@@ -235,7 +251,7 @@ def test_what_tmpdir_has_no_room_for_leaves_the_log_of_its_neighbours_whole(
     assert_binlog_equals_tables(server)
 
 
-LEFT_OF_TMPDIR_BYTES = (0, 4096, 8192, 20_480, 36_864)
+LEFT_FOR_CACHES_BYTES = (0, 4096, 8192, 20_480, 36_864)
 TOO_LARGE_FOR_IT = ((20, 9000), (1, 9000), (2, 100_000), (1000, 300))
 """So many rows of so many bytes; with a larger cache some of them do fit."""
 
@@ -260,7 +276,8 @@ def test_a_binlog_that_cannot_be_synced_fails_the_commit_and_nothing_of_it_is_do
             fault.unlink()
             writers.wait_for_more(1000)
         assert set(writers.refusals()) == {"commit", "no such row"}
-        crash_and_compare(server, writers, soak)
+        # The server takes no event back that it could not sync: known faults in docs/operating.md.
+        crash_and_compare(server, writers, soak, has_refused_events=True)
 
 
 def test_a_log_that_cannot_be_synced_ends_the_server_and_loses_nothing(
@@ -293,9 +310,11 @@ def rebuild_secondary_indexes(server: RowSocketServer) -> None:
         server.sql(f"ALTER TABLE {table} FORCE")
 
 
-def crash_and_compare(server: RowSocketServer, writers: Writers, soak: Soak) -> None:
-    """Exactly what was acknowledged is there, and is still when the server was killed and has come back;
-    remove the server."""
+def crash_and_compare(
+    server: RowSocketServer, writers: Writers, soak: Soak, *, has_refused_events: bool = False
+) -> None:
+    """Exactly what was acknowledged is there, and is still when the server was killed and has come back, in
+    the tables and, unless it `has_refused_events`, in the binlog; remove the server."""
     ended_in_rollback = OUT_OF_SPACE_IN_ROLLBACK in server.log_text()
     if not has_ended_itself(server):
         assert writers.losses(server) == 0
@@ -304,6 +323,8 @@ def crash_and_compare(server: RowSocketServer, writers: Writers, soak: Soak) -> 
     if ended_in_rollback:
         rebuild_secondary_indexes(server)
     assert writers.losses(server) == 0
+    if not has_refused_events:
+        assert_binlog_equals_tables(server, has_crashed=True)
     server.remove()
     soak.saw("acknowledged writes", writers.acknowledged_count())
     soak.saw("refused writes", sum(writers.refusals().values()))

@@ -225,8 +225,9 @@ class BinlogReader:
 
 def binlog_files(server: MariaDB) -> list[Path]:
     """All files of the server's binlog, oldest first."""
-    index = next(server.data.glob(f"{server.options['log-bin']}.index"))
-    return [server.data / Path(line).name for line in index.read_text().split()]
+    base = server.data / str(server.options["log-bin"])
+    index = base.with_name(f"{base.name}.index")
+    return [base.with_name(Path(line).name) for line in index.read_text().split()]
 
 
 def last_group(content: bytes) -> int:
