@@ -117,6 +117,18 @@ TEST_F(ClausesTest, an_id_that_is_opened_again_forgets_the_column_lists) {
   EXPECT_EQ(on_shop(Ask::find(0, {"20"}).columns("name")), "rows/1 cap");
 }
 
+TEST_F(ClausesTest, changes_beyond_the_columns_are_dropped_and_no_other_request_of_the_turn_has_them) {
+  const auto add_one_to = [](const Cell& id) {
+    return Ask::find(0, {id})
+        .change(0, Operation::add, "1")
+        .change(7, Operation::add, "1")
+        .dropping_surplus();
+  };
+  Connection& shop = shopper();
+  turn(shop, {add_one_to("1"), add_one_to("1")});
+  EXPECT_EQ(ask(shop, Ask::find(0, {"1"}).columns("stock")), "rows/1 7");
+}
+
 TEST_F(ClausesTest, rows_as_a_change_left_them) {
   EXPECT_EQ(on_shop(Ask::find(0, {"1"}).add({"3"}).rows_after()), "rows/3 8 pen 1");
   EXPECT_EQ(on_shop(Ask::find(0, {"1"}).subtract({"9"}).rows_after()), "rows/3");

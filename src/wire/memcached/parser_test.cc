@@ -287,7 +287,9 @@ TEST_F(MemcachedTest, a_client_says_the_secret_with_a_set) {
   request.reply->failed(ErrorCode::not_authenticated);
   EXPECT_EQ(out.view(), "CLIENT_ERROR authentication failure\r\n");
   EXPECT_FALSE(state.is_authenticated);
+  out.clear();
   request.reply->done();
+  EXPECT_EQ(out.view(), "STORED\r\n");
   EXPECT_TRUE(state.is_authenticated);
   EXPECT_EQ(insert_of("set any 0 0 8\r\nuser key\r\n").values[1].view(), "user key");
 }

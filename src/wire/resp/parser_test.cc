@@ -32,6 +32,16 @@ TEST_F(RespTest, a_key_can_name_an_index_and_have_several_parts) {
   EXPECT_EQ(words_of(find.range.key), "a b:c d\\");
 }
 
+TEST_F(RespTest, a_key_has_no_more_parts_than_an_index_has_columns) {
+  std::string key = "shop.user";
+  for (size_t part = 0; part < limits::resp_key_parts_max; ++part) {
+    key += ":1";
+  }
+  EXPECT_EQ(find_of({"HGET", key, "name"}).range.key.size(), limits::resp_key_parts_max);
+  EXPECT_EQ(answer_to({"HGET", key + ":1", "name"}),
+            "-ERR the key has more parts than any index has columns\r\n");
+}
+
 TEST_F(RespTest, a_database_can_be_selected_for_keys_without_one) {
   EXPECT_EQ(answer_to({"SELECT", "shop"}), "+OK\r\n");
   EXPECT_EQ(find_of({"HGET", "user:42", "name"}).selection.names->database, "shop");
@@ -182,6 +192,14 @@ TEST_F(RespTest, a_sum_is_one_step_whether_or_not_the_row_is_there) {
   EXPECT_EQ(out.view(), "-ERR increment or decrement would overflow\r\n");
 }
 
+TEST_F(RespTest, an_amount_is_a_whole_number_and_nothing_else) {
+  for (const std::string_view amount :
+       {"", "-", "x", "5x", "5 ", " 5", "05", "+5", "5.0", "9223372036854775808"}) {
+    EXPECT_EQ(answer_to({"INCRBY", "a", amount}), "-ERR value is not an integer or out of range\r\n")
+        << amount;
+  }
+}
+
 TEST_F(RespTest, a_sum_is_told_as_a_whole_number_however_its_column_shows_it) {
   const auto told = [this](const char* value) {
     return reply_to(find_of({"INCR", "a"}), {Value("a"), Value(value), Value("0"), Value("1"), Value("0")});
@@ -310,6 +328,7 @@ TEST_F(RespTest, a_stranger_says_the_secret_first) {
   wrong.reply->failed(ErrorCode::not_authenticated);
   EXPECT_THAT(std::string(out.view()), HasSubstr("-WRONGPASS"));
   const Request& right = request_of(encoded({"HELLO", "3", "AUTH", "ann", "key"}));
+  EXPECT_EQ(static_cast<const Authenticate&>(right).user.view(), "ann");
   EXPECT_EQ(static_cast<const Authenticate&>(right).password.view(), "key");
   right.reply->done();
   EXPECT_EQ(find_of({"GET", "a"}).limit, 1U);

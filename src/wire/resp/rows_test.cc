@@ -51,6 +51,12 @@ TEST_F(RowsTest, a_transaction_can_be_one_that_must_change_rows) {
   EXPECT_TRUE(must_change({"ROWS.INSERT", "d.t", "a", "1", "7", "KEEP", "MUST"}));
 }
 
+TEST_F(RowsTest, columns_are_named_or_all_of_them) {
+  EXPECT_TRUE(find_of({"ROWS.FIND", "d.t", "*", "=", "1", "7"}).selection.names->all_columns);
+  EXPECT_EQ(answer_to({"ROWS.FIND", "d.t", "", "=", "1", "7"}),
+            "-ERR columns are a list with commas, or *\r\n");
+}
+
 TEST_F(RowsTest, columns_are_no_more_than_a_table_has) {
   const std::string most = names(4096);
   const std::string more = names(4097);

@@ -22,6 +22,13 @@ TEST_F(ServerTest, info_tells_the_sections_that_are_named) {
   EXPECT_EQ(answer_to({"INFO", "nothing"}), "$0\r\n\r\n");
 }
 
+TEST_F(ServerTest, a_command_that_is_not_there_is_null_among_those_that_are_asked_for) {
+  EXPECT_EQ(answer_to({"COMMAND", "INFO", "nosuch"}), "*1\r\n*-1\r\n");
+  EXPECT_EQ(answer_to({"COMMAND", "DOCS", "nosuch"}), "*0\r\n");
+  state.version = 3;
+  EXPECT_EQ(answer_to({"COMMAND", "INFO", "nosuch"}), "*1\r\n_\r\n");
+}
+
 TEST_F(ServerTest, settings_are_found_by_patterns_without_regard_to_case) {
   const std::string_view policy = "*2\r\n$16\r\nmaxmemory-policy\r\n$10\r\nnoeviction\r\n";
   for (const std::string_view pattern : {"maxmemory-policy", "MAXMEMORY-POLICY", "max*POLICY", "m?xmemory-*",
