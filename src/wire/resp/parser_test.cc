@@ -42,6 +42,14 @@ TEST_F(RespTest, a_key_has_no_more_parts_than_an_index_has_columns) {
             "-ERR the key has more parts than any index has columns\r\n");
 }
 
+TEST_F(RespTest, a_table_has_a_database) {
+  for (const std::string_view key : {".user:42", "shop.:42"}) {
+    EXPECT_EQ(answer_to({"HGET", key, "name"}),
+              "-ERR a table is named as database.table, or as table behind SELECT database\r\n")
+        << key;
+  }
+}
+
 TEST_F(RespTest, a_database_can_be_selected_for_keys_without_one) {
   EXPECT_EQ(answer_to({"SELECT", "shop"}), "+OK\r\n");
   EXPECT_EQ(find_of({"HGET", "user:42", "name"}).selection.names->database, "shop");
@@ -143,9 +151,18 @@ TEST_F(RespTest, what_is_given_no_time_is_over_at_once) {
   }
 }
 
+TEST_F(RespTest, getex_takes_one_new_expiry_and_keeps_none) {
+  const std::string_view refusal = "-ERR syntax error\r\n";
+  EXPECT_EQ(answer_to({"GETEX", "a", "KEEPTTL"}), refusal);
+  EXPECT_EQ(answer_to({"GETEX", "a", "NX"}), refusal);
+  EXPECT_EQ(answer_to({"GETEX", "a", "EX"}), refusal);
+  EXPECT_EQ(answer_to({"GETEX", "a", "EX", "1", "PX", "1"}), refusal);
+}
+
 TEST_F(RespTest, a_container_without_an_expiry_refuses_one) {
   EXPECT_THAT(answer_to({"SET", "@@bare.a", "x", "EX", "10"}), HasSubstr("no column for an expiry time"));
   EXPECT_THAT(answer_to({"EXPIRE", "@@bare.a", "10"}), HasSubstr("no column for an expiry time"));
+  EXPECT_THAT(answer_to({"PERSIST", "@@bare.a"}), HasSubstr("no column for an expiry time"));
 }
 
 TEST_F(RespTest, set_with_get_tells_the_row_before_or_inserts_one) {

@@ -195,6 +195,7 @@ TEST(GlobTest, patterns_are_those_of_redis) {
   EXPECT_FALSE(matches("", "a") || matches("a", "") || matches("a*c", "ab") || matches("a?c", "ac"));
   EXPECT_TRUE(matches("[a-c]", "b") && matches("[c-a]", "b") && matches("[abc]x", "bx"));
   EXPECT_TRUE(matches("[^a-c]", "d") && matches("[\\]]", "]") && matches("[a", "a"));
+  EXPECT_TRUE(matches("[\\", "\\"));
   EXPECT_FALSE(matches("[a-c]", "d") || matches("[^a-c]", "b") || matches("[]", "a"));
   EXPECT_TRUE(matches("a\\*", "a*") && matches("\\", "\\"));
   EXPECT_FALSE(matches("a\\*", "ab"));

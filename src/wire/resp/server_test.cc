@@ -29,6 +29,17 @@ TEST_F(ServerTest, a_command_that_is_not_there_is_null_among_those_that_are_aske
   EXPECT_EQ(answer_to({"COMMAND", "INFO", "nosuch"}), "*1\r\n_\r\n");
 }
 
+TEST_F(ServerTest, all_commands_are_listed) {
+  const std::string names = answer_to({"COMMAND", "LIST"});
+  EXPECT_EQ("*" + answer_to({"COMMAND", "COUNT"}).substr(1), names.substr(0, names.find('\n') + 1));
+  EXPECT_THAT(names, HasSubstr("$4\r\nhget\r\n"));
+}
+
+TEST_F(ServerTest, the_time_is_seconds_and_microseconds) {
+  EXPECT_THAT(answer_to({"TIME"}),
+              testing::MatchesRegex("\\*2\r\n\\$[0-9]+\r\n[0-9]+\r\n\\$[0-9]\r\n[0-9]+\r\n"));
+}
+
 TEST_F(ServerTest, settings_are_found_by_patterns_without_regard_to_case) {
   const std::string_view policy = "*2\r\n$16\r\nmaxmemory-policy\r\n$10\r\nnoeviction\r\n";
   for (const std::string_view pattern : {"maxmemory-policy", "MAXMEMORY-POLICY", "max*POLICY", "m?xmemory-*",
