@@ -32,6 +32,11 @@ class RequestTrailTest : public ExecutorTest {
   Connection& one = shopper();
 };
 
+TEST_F(RequestTrailTest, a_request_for_nothing_is_told_of_to_nobody) {
+  ask(one, Ask::nothing());
+  EXPECT_THAT(trail.take(), IsEmpty());
+}
+
 TEST_F(RequestTrailTest, a_request_is_told_of_when_it_comes_and_when_it_ends) {
   ask(one, read("1"));
   EXPECT_THAT(trail.take(), ElementsAre("nameless ", read_text("1"), "ended 1/1/0 ok"));

@@ -34,6 +34,11 @@ TEST(Digits, the_decimals_of_the_column_count) {
   EXPECT_TRUE(has_digits_beyond("5e-3", 2));
 }
 
+TEST(Digits, an_exponent_ends_where_its_digits_end) {
+  EXPECT_FALSE(has_digits_beyond("1.5e1 ", 0));
+  EXPECT_FALSE(has_digits_beyond("1.5e1x", 0));
+}
+
 TEST(Digits, no_exponent_is_too_large) {
   EXPECT_TRUE(has_digits_beyond("1e-99999999999999999999999999", 30));
   EXPECT_FALSE(has_digits_beyond("1.5e99999999999999999999999999", 0));

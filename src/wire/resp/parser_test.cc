@@ -151,6 +151,19 @@ TEST_F(RespTest, what_is_given_no_time_is_over_at_once) {
   }
 }
 
+TEST_F(RespTest, a_row_without_an_expiry_has_the_latest_of_all) {
+  const auto skips_rows_without_one = [this](std::string_view condition) {
+    const auto& filters = find_of({"EXPIRE", "a", "10", condition}).filters;
+    return std::any_of(filters.begin(), filters.end(), [](const Filter& filter) {
+      return filter.comparison == Comparison::not_equal && filter.value.view() == "0";
+    });
+  };
+  EXPECT_TRUE(skips_rows_without_one("GT"));
+  EXPECT_TRUE(skips_rows_without_one("XX"));
+  EXPECT_FALSE(skips_rows_without_one("LT"));
+  EXPECT_FALSE(skips_rows_without_one("NX"));
+}
+
 TEST_F(RespTest, getex_takes_one_new_expiry_and_keeps_none) {
   const std::string_view refusal = "-ERR syntax error\r\n";
   EXPECT_EQ(answer_to({"GETEX", "a", "KEEPTTL"}), refusal);
