@@ -137,6 +137,19 @@ TEST_F(AdmissionTest, the_number_of_a_client_in_the_logs_is_that_of_its_last_log
   EXPECT_EQ(client.client.log_number, 0U);
 }
 
+TEST_F(AdmissionTest, who_says_a_secret_right_or_wrong_is_no_account_any_more) {
+  settings.secret_read = "r";
+  use_settings();
+  for (const Cell& secret : {"r", "wrong"}) {
+    Connection& client = connect();
+    client.client.account.set_outcome(std::make_shared<Somebody>(7));
+    EXPECT_EQ(ask(client, Ask::authenticate("", Authenticate::Method::account)), "ok");
+    EXPECT_NE(client.client.account.identity(), nullptr);
+    ask(client, Ask::authenticate(secret));
+    EXPECT_EQ(client.client.account.identity(), nullptr);
+  }
+}
+
 TEST_F(AdmissionTest, who_wants_to_be_nobody_is_what_it_was_when_it_came) {
   settings.secret_read = "r";
   use_settings();
