@@ -207,12 +207,9 @@ def test_a_full_binlog_disk_holds_commits_up_until_there_is_space(start: Start, 
             wake(server)
             writers.wait_for_more(2000)
         refusals = writers.refusals()
-        if caches_lie_beside_binlogs(server):
-            refused = sum(refusals.pop(error, 0) for error in NOT_LOGGED)
-            groups, rest = divmod(refused, CHANGES_OF_A_GROUP)
-            assert rest == 0
-        else:
-            groups = 0
+        groups, rest = divmod(sum(refusals.pop(error, 0) for error in NOT_LOGGED), CHANGES_OF_A_GROUP)
+        assert rest == 0
+        assert groups == 0 or caches_lie_beside_binlogs(server)
         assert refusals == {"no such row": WRITER_COUNT + groups}  # the next one deletes a row of the group
         crash_and_compare(server, writers, soak)
 
@@ -246,7 +243,7 @@ def test_what_has_no_room_for_its_binlog_cache_leaves_the_log_of_its_neighbours_
                 ballast.unlink()
             *before, of_many, behind = client.lines(len(small) + 2)
             assert [*before, behind] == [b"0\t1"] * (len(small) + 1)
-            refused += of_many != b"0\t1"
+            refused += not of_many.startswith(b"0\t")
     assert refused > 0
     assert_binlog_equals_tables(server)
 
@@ -263,7 +260,7 @@ def insert_of(selection: int, ids: list[int], bytes_each: int) -> bytes:
     return b"%d\t++\t2\t%d\t%s\n" % (selection, len(ids), values)
 
 
-def test_a_binlog_that_cannot_be_synced_fails_the_commit_and_nothing_of_it_is_done(
+def test_a_binlog_that_cannot_be_synced_fails_the_commit_and_no_row_of_it_is_there(
     start: Start, fault: Path, soak: Soak
 ) -> None:
     for _ in soak.trials(TRIALS):

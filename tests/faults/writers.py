@@ -28,7 +28,7 @@ WRITER_COUNT = 8
 ROWS_PER_WRITER = 1_000_000
 ANSWER_TIMEOUT_S = 120.0
 ROUNDS_OF_A_GROUP = 60  # more than is received at once: what is no group is committed in parts
-CHANGES_OF_A_GROUP = 6 * ROUNDS_OF_A_GROUP
+CHANGES_OF_A_GROUP = 6 * ROUNDS_OF_A_GROUP  # a round has six
 TABLES = (
     "CREATE DATABASE d",
     """CREATE TABLE d.t (id INT PRIMARY KEY, v INT NOT NULL, text VARCHAR(800) NOT NULL, checksum BIGINT NOT
