@@ -14,6 +14,7 @@ from rowsocket_x import check as checking
 from rowsocket_x import package as packaging
 from rowsocket_x import setup as setting_up
 from rowsocket_x.console import Problem, say
+from rowsocket_x.mutants import trial
 from rowsocket_x.paths import ROOT, STATE, VAR
 from rowsocket_x.server_series import DEFAULT, Series
 
@@ -223,6 +224,42 @@ def soak(
         return
     if not soaks.run(name, minutes=minutes, seed=seed):
         raise typer.Exit(1)
+
+
+@app.command()
+def mutants(
+    under: Annotated[
+        list[str] | None,
+        typer.Argument(
+            metavar="[PLACE]...", help="Folders or files to change, such as src/exec; src without."
+        ),
+    ] = None,
+    count: Annotated[int, typer.Option(help="How many changes.", min=1)] = 100,
+    seed: Annotated[
+        int | None, typer.Option(help="Which changes; printed with the result. Any without.", min=0)
+    ] = None,
+    no_servers: Annotated[
+        bool, typer.Option("--no-servers", help="Only the unit tests: minutes instead of an hour.")
+    ] = False,
+    seconds: Annotated[
+        float,
+        typer.Option(help="What the tests on servers may take per change, chosen by what they run.", min=1),
+    ] = 120,
+) -> None:
+    """Change lines of the source at random, one at a time, and name those changes that no test notices.
+
+    All changes are compiled into one build, each behind a switch. What the unit tests do not notice is tried
+    with tests on real servers, those first that come by the line and by little else.
+    """
+    trial.run_trial(
+        trial.Options(
+            seed=trial.any_seed() if seed is None else seed,
+            count=count,
+            under=under or [],
+            servers=not no_servers,
+            seconds_max=seconds,
+        )
+    )
 
 
 @app.command()

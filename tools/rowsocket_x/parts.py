@@ -251,27 +251,31 @@ def _plain_part(name: str, folder: str) -> Part:
     return Part(name, lambda settings: _pytest(name, folder, settings, {}))
 
 
-def _pytest_part(name: str, folder: str) -> Part:
-    def run(settings: Settings) -> Outcome:
-        environment = dict(server_environment(settings.series))
-        if name == "bench":
-            environment |= benchmark.variables(Path(environment["ROWSOCKET_BUILD_DIR"]), settings.series)
-        own = {"memcached": ("MEMCACHED", peer_tests.memcached), "resp": ("REDIS", peer_tests.redis)}.get(
-            name
-        )
-        if own is not None:
-            peer, source = own
-            environment |= {
-                "ROWSOCKET_PEERS": str(peers_fetch.fetch()),
-                f"ROWSOCKET_{peer}_SOURCE": str(source()),
-            }
-        if name == "monitoring":
-            environment["ROWSOCKET_MONITORS"] = str(peers_fetch.fetch_monitors())
-        if name == "django":
-            environment["ROWSOCKET_DJANGO_SOURCE"] = str(peer_tests.django())
-        return _pytest(name, folder, settings, environment)
+def environment_of(name: str, series: Series = DEFAULT) -> Mapping[str, str]:
+    """What the tests of a part on real servers need to know. All that they need is fetched and built."""
+    environment = dict(server_environment(series))
+    if name == "bench":
+        environment |= benchmark.variables(Path(environment["ROWSOCKET_BUILD_DIR"]), series)
+    own = {"memcached": ("MEMCACHED", peer_tests.memcached), "resp": ("REDIS", peer_tests.redis)}.get(name)
+    if own is not None:
+        peer, source = own
+        environment |= {
+            "ROWSOCKET_PEERS": str(peers_fetch.fetch()),
+            f"ROWSOCKET_{peer}_SOURCE": str(source()),
+        }
+    if name == "monitoring":
+        environment["ROWSOCKET_MONITORS"] = str(peers_fetch.fetch_monitors())
+    if name == "django":
+        environment["ROWSOCKET_DJANGO_SOURCE"] = str(peer_tests.django())
+    return environment
 
-    return Part(name, run, on_server=name != "bench")
+
+def _pytest_part(name: str, folder: str) -> Part:
+    return Part(
+        name,
+        lambda settings: _pytest(name, folder, settings, environment_of(name, settings.series)),
+        on_server=name != "bench",
+    )
 
 
 def _ctest_part(name: str, preset: Preset) -> Part:
