@@ -245,9 +245,7 @@ def _tell(verdicts: Sequence[Verdict], seed: int) -> None:
             print(f"{verdict.change} ({verdict.tests} tests come by)")
     for folder in sorted(tried):
         print(f"{folder:<16} {noticed[folder]} of {tried[folder]} noticed")
-    print(
-        f"seed {seed}: {noticed.total()} of {tried.total()} noticed; each change with who noticed it: {RESULTS}"
-    )
+    print(f"seed {seed}: {noticed.total()} of {tried.total()} noticed; each with its test: {RESULTS}")
 
 
 def any_seed() -> int:
