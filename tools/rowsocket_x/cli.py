@@ -243,7 +243,9 @@ def mutants(
     ] = False,
     seconds: Annotated[
         float,
-        typer.Option(help="What the tests on servers may take per change, chosen by what they run.", min=1),
+        typer.Option(
+            help="What either kind of tests may take per change: the likely ones are chosen.", min=1
+        ),
     ] = 120,
 ) -> None:
     """Change lines of the source at random, one at a time, and name those changes that no test notices.

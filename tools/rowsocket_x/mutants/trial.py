@@ -46,7 +46,7 @@ class Options:
     servers: bool
     """Whether tests on real servers run for what the unit tests do not notice."""
     seconds_max: float
-    """How long those may take per change, by what they take without one."""
+    """How long the unit tests, and those on servers, may take per change, by what they take without one."""
 
 
 @dataclass(frozen=True)
@@ -70,7 +70,7 @@ def run_trial(options: Options) -> None:
         raise Problem(f"no line to change under {' '.join(options.under)}", "name folders such as src/exec")
     built, numbered = _build(tree, dict(enumerate(chosen, start=1)))
     trial = _Trial(built, numbered)
-    verdicts = trial.by_unit_tests()
+    verdicts = trial.by_unit_tests(options.seconds_max)
     if options.servers:
         unnoticed = [number for number, verdict in verdicts.items() if verdict.noticed_by is None]
         verdicts |= trial.by_server_tests(unnoticed, options.seconds_max)
@@ -172,8 +172,8 @@ class _Trial:
             self._states.put(own)
         RESULTS.write_text("")
 
-    def by_unit_tests(self) -> dict[int, Verdict]:
-        """Try every change with the unit tests that come by it."""
+    def by_unit_tests(self, seconds_max: float) -> dict[int, Verdict]:
+        """Try every change with unit tests that come by it."""
         unit_tests = UnitTests(self._folder)
         own = self._states.get()
         with step("the unit tests without a change"):
@@ -181,7 +181,7 @@ class _Trial:
         self._states.put(own)
 
         def judge(number: int, own: State) -> Verdict:
-            chosen = [test for test in tests if number in test.reached]
+            chosen = likely(tests, number, seconds_max)
             return self._verdict(number, unit_tests.notice(own, chosen), chosen)
 
         return self._each("changes, by unit tests", judge, list(self._numbered))
