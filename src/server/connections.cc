@@ -249,11 +249,11 @@ void Connections::rank(ClientConnection& connection) {
   }
 }
 
-/// nullptr if no connection holds anything. One that is away is another thread's: it is ranked again when it
-/// is back.
-ClientConnection* Connections::largest_holder() {
+/// nullptr if no other connection holds anything. One that is away is another thread's: it is ranked again
+/// when it is back. One that is spared is when its turn ends.
+ClientConnection* Connections::largest_holder(const ClientConnection* spared) {
   while (ClientConnection* const largest = allotments_.largest_holder()) {
-    if (!largest->is_away) {
+    if (!largest->is_away && largest != spared) {
       return largest;
     }
     allotments_.pass_over(*largest);
@@ -261,10 +261,11 @@ ClientConnection* Connections::largest_holder() {
   return nullptr;
 }
 
-void Connections::bound_held_bytes(size_t held_bytes_max, const engine::OpenedSelections& selections) {
+void Connections::bound_held_bytes(size_t held_bytes_max, const engine::OpenedSelections& selections,
+                                   const ClientConnection* spared) {
   size_t opened_bytes = 0;  // of the connections that are closed
   while (held_bytes(selections) > held_bytes_max) [[unlikely]] {
-    ClientConnection* const largest = largest_holder();
+    ClientConnection* const largest = largest_holder(spared);
     if (largest == nullptr) {
       break;
     }

@@ -103,8 +103,9 @@ class Connections {
     return held_bytes_ + list_bytes_ + selections.held_bytes();
   }
   /// Connections hold unfinished requests, replies that were not read, and opened selections. The connection
-  /// that holds most is closed, until all together hold no more than `held_bytes_max`.
-  void bound_held_bytes(size_t held_bytes_max, const engine::OpenedSelections& selections);
+  /// that holds most is closed, until all together hold no more than `held_bytes_max`; `spared` is not.
+  void bound_held_bytes(size_t held_bytes_max, const engine::OpenedSelections& selections,
+                        const ClientConnection* spared = nullptr);
   /// The same for each account, over all workers.
   void bound_bytes_of_accounts();
   void use_settings(const Settings& settings);
@@ -121,7 +122,7 @@ class Connections {
   void count_held_bytes(ClientConnection& connection);
   void rank(ClientConnection& connection);
   size_t close_holder(ClientConnection& connection, std::string_view why);
-  [[nodiscard]] ClientConnection* largest_holder();
+  [[nodiscard]] ClientConnection* largest_holder(const ClientConnection* spared);
   [[nodiscard]] std::unique_ptr<ClientConnection> take_out(ClientConnection& connection);
 
   Inbox& inbox_;

@@ -64,6 +64,11 @@ ClientConnection* Intake::next_heavy() {
   while (next == nullptr && served < line_.size() && large_left_bytes_ > 0 &&
          used_us_ < limits::heavy_us_per_turn && is_their_time()) {
     ClientConnection& connection = *line_[served++];
+    if (has_to_wait_for_memory(connection)) [[unlikely]] {
+      connections_.watch(connection, net::Interest::none);
+      waiting_for_memory_.push_back(&connection);
+      continue;
+    }
     connection.is_in_line = false;
     if (connection.is_closed()) {
       continue;
@@ -75,6 +80,9 @@ ClientConnection* Intake::next_heavy() {
     if (!has_requests) {
       const Connections::Received received = connections_.receive(connection);
       large_left_bytes_ -= std::min(large_left_bytes_, received.byte_count);
+      if (&connection == sole_sender_ && received.byte_count > 0) {
+        sole_until_ms_ = clock_.now_ms() + limits::sole_sender_ms;
+      }
       has_requests = received.is_new;
     }
     if (has_requests) {
@@ -109,9 +117,57 @@ void Intake::end_turn() {
   }
 }
 
+// ---- where memory is short
+
+/// What has been received as a whole needs no more memory, and gives some back when it is executed.
+bool Intake::has_to_wait_for_memory(ClientConnection& connection) {
+  return is_memory_short_ && &connection != sole_sender_ &&
+         connection.state == ClientConnection::State::reading && is_large_sender(connection);
+}
+
+void Intake::share_memory(bool is_short) {
+  is_memory_short_ = is_short;
+  if (!is_short) [[likely]] {
+    if (waiting_for_memory_.empty() && sole_sender_ == nullptr) [[likely]] {
+      return;
+    }
+    sole_sender_ = nullptr;
+    line_.insert(line_.end(), waiting_for_memory_.begin(), waiting_for_memory_.end());
+    waiting_for_memory_.clear();
+    return;
+  }
+  // The input of one whose request runs may be another thread's.
+  const bool is_done =
+      sole_sender_ != nullptr && !sole_sender_->is_in_turn && !is_large_sender(*sole_sender_);
+  if (sole_sender_ == nullptr || is_done || clock_.now_ms() >= sole_until_ms_) {
+    choose_sole_sender();
+  }
+}
+
+/// The one that has sent most needs least for its end.
+void Intake::choose_sole_sender() {
+  sole_sender_ = nullptr;
+  if (waiting_for_memory_.empty()) {
+    return;
+  }
+  const auto chosen = std::max_element(waiting_for_memory_.begin(), waiting_for_memory_.end(),
+                                       [](ClientConnection* one, ClientConnection* other) {
+                                         return one->stream.input().size() < other->stream.input().size();
+                                       });
+  sole_sender_ = *chosen;
+  sole_until_ms_ = clock_.now_ms() + limits::sole_sender_ms;
+  line_.push_back(sole_sender_);
+  waiting_for_memory_.erase(chosen);
+}
+
 void Intake::forget_closed() {
-  std::erase_if(line_, [](const ClientConnection* connection) { return connection->is_closed(); });
+  const auto is_closed = [](const ClientConnection* connection) { return connection->is_closed(); };
+  std::erase_if(line_, is_closed);
+  std::erase_if(waiting_for_memory_, is_closed);
   unpolled_ = std::min(unpolled_, line_.size());
+  if (sole_sender_ != nullptr && sole_sender_->is_closed()) {
+    sole_sender_ = nullptr;
+  }
 }
 
 }  // namespace rowsocket::server

@@ -12,11 +12,16 @@
 // the loop for a while (limits::long_requests_share, large_senders_share). Where none comes, no heavy one
 // waits. Who waits in line is not polled.
 //
+// Where memory is short, large requests wait for it, and one sender at a time goes on: the one that has sent
+// most. So requests come to their end one after the other, and none is closed for the bytes of the others. A
+// sender that stops in the middle lets the next one go on after a while.
+//
 // One owner, one thread. Allocates in `reserve` only.
 #pragma once
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <vector>
 
 #include "base/clock.h"
@@ -30,8 +35,11 @@ class Intake {
   /// Both outlive it.
   Intake(Connections& connections, const Clock& clock);
 
-  /// From now on so many connections can wait in line. May throw std::bad_alloc.
-  void reserve(size_t connection_count) { line_.reserve(connection_count); }
+  /// From now on so many connections can wait. May throw std::bad_alloc.
+  void reserve(size_t connection_count) {
+    line_.reserve(connection_count);
+    waiting_for_memory_.reserve(connection_count);
+  }
 
   void begin_turn();
   /// The connection has something to receive. True if there is something new to execute now. A heavy one goes
@@ -45,22 +53,34 @@ class Intake {
   /// The loop does nothing more for the one that `next_heavy` returned last. Idempotent.
   void end_service();
   void end_turn();
+  /// Behind a turn: whether large requests have to wait for memory now.
+  void share_memory(bool is_short);
 
+  /// In line. Those that wait for memory do not: `share_memory` puts them back.
   [[nodiscard]] bool some_wait() const { return !line_.empty(); }
   /// Those in line need not wait for light ones any more.
   [[nodiscard]] bool is_their_time() const { return !light_ones_come_ || clock_.now_us() >= theirs_at_us_; }
   /// The loop has waited, and no light one has come.
   void note_quiet() { light_ones_come_ = false; }
+  /// When another large sender may go on; see Clock::now_ms.
+  [[nodiscard]] uint64_t due_ms() const { return waiting_for_memory_.empty() ? never : sole_until_ms_; }
+  /// The one that goes on where memory is short; nullptr where all do, or none is left.
+  [[nodiscard]] const ClientConnection* sole_sender() const { return sole_sender_; }
   /// Connections that were closed are about to go.
   void forget_closed();
 
  private:
+  static constexpr uint64_t never = std::numeric_limits<uint64_t>::max();
+
   void wait_in_line(ClientConnection& connection);
+  [[nodiscard]] bool has_to_wait_for_memory(ClientConnection& connection);
+  void choose_sole_sender();
 
   Connections& connections_;
   const Clock& clock_;
-  std::vector<ClientConnection*> line_;  ///< the one that has waited longest comes first
-  size_t unpolled_ = 0;                  ///< the first of the line
+  std::vector<ClientConnection*> line_;                ///< the one that has waited longest comes first
+  size_t unpolled_ = 0;                                ///< the first of the line
+  std::vector<ClientConnection*> waiting_for_memory_;  ///< none of them is polled
 
   // This turn.
   size_t left_bytes_ = 0;        ///< for all that send little
@@ -72,6 +92,9 @@ class Intake {
   uint64_t theirs_at_us_ = 0;      ///< from when on the next heavy one may take part where light ones come
   uint64_t service_began_us_ = 0;  ///< 0: no heavy one is served
   uint32_t share_ = 0;             ///< of the one that is served
+  bool is_memory_short_ = false;
+  ClientConnection* sole_sender_ = nullptr;
+  uint64_t sole_until_ms_ = 0;  ///< where it sends nothing until then, another one goes on
 };
 
 }  // namespace rowsocket::server

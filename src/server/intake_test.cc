@@ -152,6 +152,100 @@ TEST_F(IntakeTest, a_large_sender_that_is_closed_while_it_waits_is_forgotten) {
   EXPECT_LE(heard(), received_of_max) << "nor of those who came then";
 }
 
+// ---- where memory is short
+
+class ShortOfMemoryTest : public IntakeTest {
+ protected:
+  struct Sender {
+    TestClient client;
+    std::string left;  ///< of its line
+  };
+  static constexpr size_t line_bytes = size_t{500} * 1024;
+  static constexpr size_t sender_count = 20;
+
+  /// Clients that begin lines which are too much together.
+  ShortOfMemoryTest() {
+    settings_.line_bytes_max = size_t{512} * 1024;
+    settings_.held_bytes_max = 4 * settings_.line_bytes_max;
+    reconfigure();
+    for (size_t number = 0; number < sender_count; ++number) {
+      const std::string begin = "0\t+\t2\t" + std::to_string(100 + number) + "\t";
+      lines_.push_back({connect_with_items(), begin + std::string(line_bytes - begin.size(), 'x') + "\n"});
+    }
+  }
+  /// Everybody sends what the sockets take, but for the last `kept_bytes` of each line, until nobody gets on.
+  void all_send(size_t kept_bytes) {
+    uint64_t before = 0;
+    do {
+      before = received_bytes();
+      for (Sender& sender : lines_) {
+        send(sender, kept_bytes);
+      }
+      turn(5);
+      EXPECT_LE(loop_->connections().held_bytes(), settings_.held_bytes_max);
+    } while (received_bytes() > before);
+  }
+  static void send(Sender& sender, size_t kept_bytes) {
+    const std::string_view left = sender.left;
+    if (left.size() > kept_bytes) {
+      sender.left.erase(0, sender.client.send_some(left.substr(0, left.size() - kept_bytes)));
+    }
+  }
+  [[nodiscard]] uint64_t received_bytes() const { return counters_.read(Counter::bytes_received); }
+  [[nodiscard]] size_t answered_count() {
+    return static_cast<size_t>(std::count_if(lines_.begin(), lines_.end(),
+                                             [](Sender& sender) { return sender.client.received() == ok; }));
+  }
+
+  std::deque<Sender> lines_;
+};
+
+TEST_F(ShortOfMemoryTest, large_requests_come_to_their_end_one_after_the_other_and_none_is_closed) {
+  all_send(0);
+  EXPECT_EQ(answered_count(), sender_count);
+  EXPECT_EQ(loop_->connections().size(), sender_count);
+}
+
+TEST_F(ShortOfMemoryTest, who_stops_in_the_middle_lets_another_one_go_on_after_a_while) {
+  all_send(1);
+  const uint64_t before = received_bytes();
+  pass_ms(limits::sole_sender_ms - 1);
+  EXPECT_EQ(received_bytes(), before);
+  pass_ms(1);
+  turn(5);
+  EXPECT_GT(received_bytes(), before);
+}
+
+TEST_F(ShortOfMemoryTest, who_waits_for_memory_wakes_nobody) {
+  all_send(1);
+  EXPECT_EQ(heard(), 0U);
+}
+
+TEST_F(ShortOfMemoryTest, halves_that_stay_are_closed_and_not_the_request_that_goes_on) {
+  Sender whole = std::move(lines_.back());
+  lines_.pop_back();
+  all_send(line_bytes / 5);
+  std::string reply;
+  for (int times = 0; times < 200 && reply.empty(); ++times) {
+    send(whole, 0);
+    pass_ms(limits::sole_sender_ms / 2);
+    reply = whole.client.received();
+  }
+  EXPECT_EQ(reply, ok);
+  EXPECT_LT(loop_->connections().size(), sender_count);
+}
+
+TEST_F(ShortOfMemoryTest, those_who_go_while_they_wait_are_forgotten) {
+  all_send(1);
+  lines_.clear();
+  for (size_t number = 0; number < 2 * sender_count; ++number) {
+    pass_ms(limits::sole_sender_ms);
+    turn(10);
+  }
+  EXPECT_EQ(loop_->connections().size(), 0U);
+  EXPECT_EQ(loop_->connections().held_bytes(), 0U);
+}
+
 // ---- those whose requests take long
 
 class HeavyTest : public TurnLoopTest {

@@ -66,6 +66,18 @@ class TestClient {
     return true;
   }
 
+  /// As much as there is room for right now; how much that was.
+  size_t send_some(std::string_view bytes) {
+    size_t sent_bytes = 0;
+    ssize_t sent = 0;
+    while (sent_bytes < bytes.size() &&
+           (sent = ::send(socket_.get(), bytes.data() + sent_bytes, bytes.size() - sent_bytes,
+                          MSG_NOSIGNAL | MSG_DONTWAIT)) > 0) {
+      sent_bytes += static_cast<size_t>(sent);
+    }
+    return sent_bytes;
+  }
+
   /// What is there right now.
   std::string received() {
     std::string bytes;

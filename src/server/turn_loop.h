@@ -161,6 +161,7 @@ class TurnLoop {
   [[nodiscard]] uint64_t deadline_ms(const ClientConnection& connection) const;
   void close_timed_out();
   void bound_held_bytes();
+  [[nodiscard]] bool is_memory_short() const;
   void look_at_held_back();
 
   // From thread to thread: hand_over.cc.

@@ -303,6 +303,14 @@ void TurnLoop::reap() {
     intake_.forget_closed();
     connections_.remove_closed();
   }
+  intake_.share_memory(is_memory_short());
+}
+
+/// There is no room for the longest request beside what is held. (Buffers double: twice its length.)
+bool TurnLoop::is_memory_short() const {
+  const size_t bytes_max = settings_->held_bytes_max;
+  return connections_.held_bytes(world_.selections) >
+         bytes_max - std::min(bytes_max, 2 * settings_->line_bytes_max);
 }
 
 /// What this thread can make again goes first. Other threads that keep such things are stuck in a request, or
@@ -315,7 +323,7 @@ void TurnLoop::bound_held_bytes() {
   if (turn_->session().kept_bytes() >= limits::kept_bytes_min) {
     turn_->session().forget_selections();
   }
-  connections_.bound_held_bytes(bytes_max, world_.selections);
+  connections_.bound_held_bytes(bytes_max, world_.selections, intake_.sole_sender());
 }
 
 /// Connections that are held back are not polled. So one that is broken is looked for: it gives up its place

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
 
 from support.mariadb import RowSocketServer, Start
@@ -77,6 +78,29 @@ def test_memory_of_a_flood_is_given_back_while_others_stay(start: Start) -> None
         server.wait_until("has closed them", lambda: server.counter("connections_read") == 120)
         assert peak - before > 80 * MEBIBYTE
         assert server.memory_bytes() - before < 40 * MEBIBYTE
+
+
+def test_large_requests_that_are_too_much_together_are_done_one_after_the_other(start: Start) -> None:
+    """Lines of 2 MiB of 30 clients, where a worker may hold 26 MiB."""
+    options = {
+        "rowsocket-threads-write": 1,
+        "rowsocket-max-line-bytes": 4 * MEBIBYTE,
+        "rowsocket-max-reply-bytes": MEBIBYTE,
+        "loose-rowsocket-max-held-bytes": MEBIBYTE,  # twice what one connection may hold, all the same
+    }
+    server = start(RowSocketServer, options)
+    server.sql("CREATE DATABASE app")
+    server.sql("CREATE TABLE app.t (k INT PRIMARY KEY, v LONGTEXT)")
+    value = b"x" * (2 * MEBIBYTE)
+
+    def insert(key: int) -> bytes:
+        with server.raw("write") as client:
+            assert client.ask(b"P\t0\tapp\tt\t\tk,v") == b"0\t1"
+            return client.ask(b"0\t+\t2\t%d\t%s" % (key, value))
+
+    with ThreadPoolExecutor(30) as clients:
+        assert set(clients.map(insert, range(30))) == {b"0\t1"}
+    assert server.value("SELECT COUNT(*) FROM app.t WHERE LENGTH(v) = %d" % len(value)) == 30
 
 
 def test_a_reply_beyond_its_bound_is_refused_before_its_memory_is_taken(start: Start) -> None:

@@ -53,6 +53,9 @@ inline constexpr uint32_t large_senders_share = 8;
 inline constexpr uint32_t heavy_credit_us = 20'000;
 /// A turn takes no further heavy one after so much time, since the replies of those before wait for its end.
 inline constexpr uint32_t heavy_us_per_turn = 10'000;
+/// Where memory is short, one large sender at a time goes on. One that sends nothing for so long lets another
+/// one go on. Longer than a round trip to most clients; not measured.
+inline constexpr uint32_t sole_sender_ms = 100;
 
 // How much a turn may hold.
 
