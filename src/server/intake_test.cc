@@ -216,6 +216,20 @@ TEST_F(ShortOfMemoryTest, who_stops_in_the_middle_lets_another_one_go_on_after_a
   EXPECT_GT(received_bytes(), before);
 }
 
+TEST_F(ShortOfMemoryTest, requests_that_have_been_received_need_not_wait) {
+  all_send(1);
+  TestClient client = connect_with_items();
+  constexpr size_t request_count = 2 * limits::large_request_bytes / find_pen.size();
+  client.send(repeat(find_pen, request_count));
+  std::string replies;
+  for (int turns = 0; turns < 200; ++turns) {
+    loop_->connections().all().back()->note_walk(1'000'000);  // it is heavy for that as well
+    turn();
+    replies += client.received();
+  }
+  EXPECT_EQ(replies, repeat(pen, request_count));
+}
+
 TEST_F(ShortOfMemoryTest, who_waits_for_memory_wakes_nobody) {
   all_send(1);
   EXPECT_EQ(heard(), 0U);
@@ -233,6 +247,19 @@ TEST_F(ShortOfMemoryTest, halves_that_stay_are_closed_and_not_the_request_that_g
   }
   EXPECT_EQ(reply, ok);
   EXPECT_LT(loop_->connections().size(), sender_count);
+}
+
+TEST_F(ShortOfMemoryTest, those_who_are_closed_while_they_wait_are_forgotten) {
+  all_send(1);
+  settings_.held_bytes_max = 0;
+  reconfigure();
+  turn(2);
+  settings_.held_bytes_max = limits::held_bytes_default;
+  reconfigure();
+  turn(2);
+  EXPECT_LE(loop_->connections().size(), 1U) << "the one that goes on";
+  TestClient other = connect_with_items();
+  EXPECT_EQ(ask(other, find_pen, 3), pen);
 }
 
 TEST_F(ShortOfMemoryTest, those_who_go_while_they_wait_are_forgotten) {
