@@ -251,7 +251,7 @@ def mutants(
     """Change lines of the source at random, one at a time, and name those changes that no test notices.
 
     All changes are compiled into one build, each behind a switch. What the unit tests do not notice is tried
-    with tests on real servers, those first that come by the line and by little else.
+    with tests on real servers, the likely ones within a time.
     """
     trial.run_trial(
         trial.Options(

@@ -89,11 +89,14 @@ def test_a_state_tells_what_was_come_by_until_it_is_forgotten(tmp_path: Path) ->
     assert state.reached() == []
 
 
-def test_tests_that_come_by_little_else_are_the_likely_ones_within_the_time() -> None:
+def test_the_likely_tests_come_by_little_else_or_by_most_within_the_time() -> None:
     everything = Baseline("a::everything", 1.0, frozenset(range(100)))
+    half = Baseline("a::half", 5.0, frozenset(range(50)))
     special = Baseline("b::special", 8.0, frozenset({7}))
     slow = Baseline("b::slow", 90.0, frozenset({7, 8}))
     other = Baseline("c::other", 1.0, frozenset({8}))
-    assert suites.likely([everything, special, slow, other], 7, seconds_max=10) == [special, everything]
+    tests = [half, everything, special, slow, other]
+    assert suites.likely(tests, 7, seconds_max=200) == [special, everything, slow, half]
+    assert suites.likely(tests, 7, seconds_max=14) == [special, everything, half]
     assert suites.likely([slow], 7, seconds_max=10) == [slow]
     assert suites.likely([slow], 9, seconds_max=10) == []

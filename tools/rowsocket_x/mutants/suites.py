@@ -162,13 +162,22 @@ class ServerTests:
 
 
 def likely(tests: Sequence[Baseline], change: int, seconds_max: float) -> list[Baseline]:
-    """The tests that come by a change, within a time: those first that come by little else.
+    """The tests that come by a change, within a time: by turns one that comes by little else, and one that
+    comes by most.
 
+    The former are about the changed line. The latter try everything, and notice what happens in each request.
     At least one test is chosen where one comes by.
     """
+    coming_by = sorted(
+        (test for test in tests if change in test.reached),
+        key=lambda test: (len(test.reached), test.seconds),
+    )
+    by_turns = [
+        coming_by[-1 - position // 2] if position % 2 else coming_by[position // 2]
+        for position in range(len(coming_by))
+    ]
     chosen: list[Baseline] = []
-    coming_by = [test for test in tests if change in test.reached]
-    for test in sorted(coming_by, key=lambda test: (len(test.reached), test.seconds)):
+    for test in by_turns:
         if not chosen or test.seconds + sum(one.seconds for one in chosen) <= seconds_max:
             chosen.append(test)
     return chosen
