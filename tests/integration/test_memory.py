@@ -100,7 +100,7 @@ def test_large_requests_that_are_too_much_together_are_done_one_after_the_other(
 
     with ThreadPoolExecutor(30) as clients:
         assert set(clients.map(insert, range(30))) == {b"0\t1"}
-    assert server.value("SELECT COUNT(*) FROM app.t WHERE LENGTH(v) = %d" % len(value)) == 30
+    assert server.value(f"SELECT COUNT(*) FROM app.t WHERE LENGTH(v) = {len(value)}") == 30
 
 
 def test_a_reply_beyond_its_bound_is_refused_before_its_memory_is_taken(start: Start) -> None:
