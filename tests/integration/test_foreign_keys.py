@@ -314,6 +314,31 @@ def test_a_child_that_comes_while_its_parent_is_in_use_is_noticed(start: Start) 
             assert database.sql(f"SELECT v FROM c{number} FORCE INDEX (v)") == [("child of nobody",)]
 
 
+def test_who_has_locked_a_child_that_came_late_is_waited_for(start: Start) -> None:
+    server = start(RowSocketServer, {"rowsocket-threads-write": 1})
+    database = Database(server, "d")
+    database.sql("CREATE TABLE p (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0)")
+    database.sql("INSERT INTO p (id) SELECT seq FROM seq_1_to_9")
+    with (
+        busy_writers(server, database) as load,
+        rowsocket.connect(*server.write_address(), text=True) as writer,
+        database.session() as sql,
+        ThreadPoolExecutor(1) as thread,
+    ):
+        parents = writer.open_index("d", "p", "id")
+        key = "FOREIGN KEY (id) REFERENCES p (id) ON DELETE CASCADE"
+        for number in range(1, 6):
+            database.sql(f"CREATE TABLE c{number} (id INT PRIMARY KEY, {key})")
+            load.wait_for_more()
+            parked_before = server.counter("parked")
+            sql.execute(f"LOCK TABLES c{number} WRITE")
+            deleted = thread.submit(parents.delete, number)
+            server.wait_until("is parked", lambda before=parked_before: server.counter("parked") > before)
+            assert not deleted.done()
+            sql.execute("UNLOCK TABLES")
+            assert deleted.result() == 1
+
+
 # ── relatives that are not there ────────────────────────────────────────────────────────────────────────────
 
 
