@@ -9,6 +9,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack
+from functools import partial
 
 import pymysql
 import pytest
@@ -314,6 +315,10 @@ def test_a_child_that_comes_while_its_parent_is_in_use_is_noticed(start: Start) 
             assert database.sql(f"SELECT v FROM c{number} FORCE INDEX (v)") == [("child of nobody",)]
 
 
+def is_parked(server: RowSocketServer, parked_before: int) -> bool:
+    return server.counter("parked") > parked_before
+
+
 def test_who_has_locked_a_child_that_came_late_is_waited_for(start: Start) -> None:
     server = start(RowSocketServer, {"rowsocket-threads-write": 1})
     database = Database(server, "d")
@@ -333,7 +338,7 @@ def test_who_has_locked_a_child_that_came_late_is_waited_for(start: Start) -> No
             parked_before = server.counter("parked")
             sql.execute(f"LOCK TABLES c{number} WRITE")
             deleted = thread.submit(parents.delete, number)
-            server.wait_until("is parked", lambda before=parked_before: server.counter("parked") > before)
+            server.wait_until("is parked", partial(is_parked, server, parked_before))
             assert not deleted.done()
             sql.execute("UNLOCK TABLES")
             assert deleted.result() == 1

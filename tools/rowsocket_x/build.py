@@ -4,7 +4,7 @@
 import os
 import platform
 import subprocess
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from enum import StrEnum
 from functools import cache
 from pathlib import Path
@@ -103,7 +103,7 @@ def build(preset: Preset, *, series: Series = DEFAULT, headers: Path | None = No
 def configure(preset: Preset, *, series: Series = DEFAULT, headers: Path | None = None) -> Path:
     """Set up what a preset needs and run cmake's first phase, which also writes compile_commands.json."""
     setup.packages(*preset.packages)
-    arguments = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"]
+    arguments = []
     if preset.needs_server:
         given = server_headers.adopt(headers) if headers else setup.server(series).headers
         arguments.append(f"-DROWSOCKET_SERVER_HEADERS={given}")
@@ -117,15 +117,27 @@ def configure(preset: Preset, *, series: Series = DEFAULT, headers: Path | None 
         _is_stamped(stamp, one, arguments) for one in enough
     ):
         stamp.unlink(missing_ok=True)
-        run(
-            ["cmake", "--preset", preset.value, "-B", folder, *arguments],
-            what=f"configuring the {preset} build",
-            cwd=ROOT,
-            env=environment(),
-            log=LOGS / f"configure-{folder.name}.log",
-        )
+        run_cmake(preset, folder, arguments)
         stamp.write_text(_stamp_text(preset, arguments))
     return folder
+
+
+def run_cmake(
+    preset: Preset,
+    folder: Path,
+    arguments: Sequence[str],
+    *,
+    source: Path = ROOT,
+    further_environment: Mapping[str, str] | None = None,
+) -> None:
+    """Run cmake's first phase for a preset of the project in `source`, with `-D...` arguments."""
+    run(
+        ["cmake", "--preset", preset.value, "-B", folder, "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache", *arguments],
+        what=f"configuring the {preset} build in {folder.name}",
+        cwd=source,
+        env={**environment(), **(further_environment or {})},
+        log=LOGS / f"configure-{folder.name}.log",
+    )
 
 
 def _stamp_text(preset: Preset, arguments: list[str]) -> str:

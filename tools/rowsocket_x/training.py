@@ -58,28 +58,16 @@ def compile_plugin(folder: Path, headers: Path, training: str) -> None:
     """Compile the plugin and the one that chooses among builds, with `training` as ROWSOCKET_TRAINING."""
     settings = {"SERVER_HEADERS": headers, "CHOOSER": "ON", "TRAINING": training}
     options = [f"-DROWSOCKET_{name}={value}" for name, value in settings.items()]
-    commands: list[list[str | Path]] = [
-        [
-            "cmake",
-            "--preset",
-            Preset.TRAINED.value,
-            "-B",
-            folder,
-            "-DCMAKE_CXX_COMPILER_LAUNCHER=ccache",
-            *options,
-        ],
-        ["cmake", "--build", folder, "--target", "rowsocket", "rowsocket_chooser"],
-    ]
     purpose = "that counts what runs" if training == "count" else "by those counts"
     with step(f"building the plugin in {folder.name}, {purpose}"):
-        for words in commands:
-            run(
-                words,
-                what=f"the build in {folder.name}",
-                cwd=ROOT,
-                env=build.environment(),
-                log=LOGS / f"build-{folder.name}.log",
-            )
+        build.run_cmake(Preset.TRAINED, folder, options)
+        run(
+            ["cmake", "--build", folder, "--target", "rowsocket", "rowsocket_chooser"],
+            what=f"the build in {folder.name}",
+            cwd=ROOT,
+            env=build.environment(),
+            log=LOGS / f"build-{folder.name}.log",
+        )
 
 
 def _train(folder: Path, tree: Path) -> None:

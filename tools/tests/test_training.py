@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from rowsocket_x import build, setup, training, training_load
+from rowsocket_x.build import Preset
 from rowsocket_x.server_fetch import Server
 
 HEADERS_OF_ANOTHER_RELEASE = Path("headers")
@@ -19,22 +20,19 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     source.parent.mkdir(parents=True)
     source.write_text("int one;\n")
 
-    def run(words: Sequence[object], **_: object) -> str:
-        texts = [str(word) for word in words]
-        if "--preset" in texts:
-            folder = Path(texts[texts.index("-B") + 1])
-            folder.mkdir(parents=True, exist_ok=True)
-            [wanted] = [text for text in texts if text.startswith("-DROWSOCKET_TRAINING=")]
-            with (folder / "trainings").open("a") as file:
-                file.write(wanted.partition("=")[2] + "\n")
-        return ""
+    def run_cmake(_preset: Preset, folder: Path, arguments: Sequence[str]) -> None:
+        folder.mkdir(parents=True, exist_ok=True)
+        [wanted] = [text for text in arguments if text.startswith("-DROWSOCKET_TRAINING=")]
+        with (folder / "trainings").open("a") as file:
+            file.write(wanted.partition("=")[2] + "\n")
 
     def train(folder: Path, _tree: Path) -> None:
         (folder / "src").mkdir(exist_ok=True)
         (folder / "src/one.cc.gcda").write_text("counts")
 
     monkeypatch.setattr(training, "ROOT", tmp_path / "project")
-    monkeypatch.setattr(training, "run", run)
+    monkeypatch.setattr(training, "run", lambda words, **_: "")
+    monkeypatch.setattr(build, "run_cmake", run_cmake)
     monkeypatch.setattr(training, "_OF_THE_BUILD", ("src",))
     monkeypatch.setattr(training, "_train", train)
     monkeypatch.setattr(build, "BUILD", tmp_path / "build")

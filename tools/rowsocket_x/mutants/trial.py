@@ -12,13 +12,14 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from queue import SimpleQueue
 
-from rowsocket_x import build, parts
+from rowsocket_x import build, parts, setup
 from rowsocket_x.console import Problem, progress, run, step, tail
 from rowsocket_x.mutants import changes
 from rowsocket_x.mutants.changes import Change
 from rowsocket_x.mutants.state import CHANGES_MAX, State
 from rowsocket_x.mutants.suites import Baseline, ServerTests, UnitTests, likely
 from rowsocket_x.paths import BUILD, LOGS, ROOT
+from rowsocket_x.server_series import DEFAULT
 
 FOLDER = BUILD / "mutants"
 RESULTS = FOLDER / "results.jsonl"
@@ -106,26 +107,11 @@ def _write(path: Path, text: bytes) -> None:
 
 def _build(tree: Path, numbered: dict[int, Change]) -> tuple[Path, Mapping[int, Change]]:
     """Compile the changes in; those whose lines the compiler refuses are left out."""
-    release = build.configure(build.Preset.RELEASE)
-    folder, log = FOLDER / "build", LOGS / "build-mutants.log"
-    environment = {
-        **build.environment(),
-        "CXXFLAGS": f"-include {tree}/tools/rowsocket_x/mutants/switch.h -w",
-    }
-    settings = (release / "configured-with.txt").read_text().splitlines()
-    run(
-        [
-            "cmake",
-            "--preset",
-            build.Preset.RELEASE.value,
-            "-B",
-            folder,
-            *[line for line in settings if line.startswith("-D")],
-        ],
-        what="configuring the build with the changes",
-        cwd=tree,
-        env=environment,
-    )
+    setup.packages(*build.Preset.RELEASE.packages)
+    folder, log = FOLDER / "build-mutants", LOGS / "build-mutants.log"
+    flags = {"CXXFLAGS": f"-include {tree}/tools/rowsocket_x/mutants/switch.h -w"}
+    headers = f"-DROWSOCKET_SERVER_HEADERS={setup.server(DEFAULT).headers}"
+    build.run_cmake(build.Preset.RELEASE, folder, [headers], source=tree, further_environment=flags)
     with step(f"building with {len(numbered)} changes"):
         for _ in range(_BUILDS_MAX):
             _put_in(tree, numbered)
@@ -133,7 +119,7 @@ def _build(tree: Path, numbered: dict[int, Change]) -> tuple[Path, Mapping[int, 
                 done = subprocess.run(
                     ["cmake", "--build", str(folder), "--", "-k", "0"],
                     cwd=tree,
-                    env=environment,
+                    env={**build.environment(), **flags},
                     stdin=subprocess.DEVNULL,
                     stdout=sink,
                     stderr=sink,
