@@ -45,6 +45,22 @@ TEST(WaitingRoom, has_so_many_places_and_so_many_of_each_account) {
   EXPECT_FALSE(takes_one_of(engine::first_account + 2));
 }
 
+TEST(WaitingRoom, who_came_first_and_is_run_by_no_thread_leaves_first) {
+  WaitingRoom room;
+  engine::memory::MemoryEngine engine;
+  const auto selections = std::make_shared<engine::OpenedSelections>();
+  const auto session = engine.create_session({.intent = engine::Intent::write, .selections = selections});
+  std::deque<std::unique_ptr<ClientConnection>> guests;
+  for (int count = 0; count < 3; ++count) {
+    EXPECT_TRUE(room.offer(*guests.emplace_back(make_connection({}))));
+  }
+  EXPECT_EQ(room.enter(*session), guests[0].get());
+  EXPECT_EQ(room.withdraw(), guests[1].get());
+  EXPECT_EQ(room.waiting_count(), 1U);
+  EXPECT_EQ(room.enter(*session), guests[2].get());
+  EXPECT_EQ(room.withdraw(), nullptr) << "a thread runs those that are left";
+}
+
 class OffersTest : public TurnLoopTest {
  protected:
   OffersTest() {
