@@ -14,7 +14,7 @@ import pytest
 from support.gate import gate, wait_at_gate
 from support.locks import row_lock_waits, wait_for_a_row_lock_wait
 from support.mariadb import Database, RowSocketServer, Start
-from support.raw import RawConnection
+from support.raw import ConnectionClosed, RawConnection
 
 ONE_WORKER = {"rowsocket-threads-write": 1, "rowsocket-threads-max": 32}
 INCREMENT = b"0\t=\t1\t1\t1\t0\t+\t1\n"
@@ -173,6 +173,23 @@ def test_who_waits_for_a_table_is_in_nobodys_way(server: RowSocketServer, databa
             other.execute("ALTER TABLE b ADD COLUMN more INT")
             holder.execute("UNLOCK TABLES")
         assert connection.lines(4) == GROUP_DONE
+
+
+def test_a_kill_of_the_thread_closes_the_client_that_waits_alone_and_no_other(
+    server: RowSocketServer, database: Database
+) -> None:
+    ids = WAITING_FOR_METADATA.replace("COUNT(*)", "MAX(id)") + " AND host = 'rowsocket'"
+    with client(server) as killed, client(server) as other, database.session() as holder:
+        holder.execute("LOCK TABLES a WRITE")
+        killed.send(INCREMENT)
+        server.wait_until("it waits alone", lambda: server.counter("waited_alone") == 1)
+        server.wait_until("for the table", lambda: server.value(ids) is not None)
+        server.sql(f"KILL {server.value(ids)}")
+        with pytest.raises(ConnectionClosed):
+            killed.lines(2)  # the reply at most
+        assert other.ask(b"1\t+\t2\t7\t7") == b"0\t1"
+        holder.execute("UNLOCK TABLES")
+    assert database.sql("SELECT n FROM a") == [(0,)]
 
 
 def test_the_victim_of_a_metadata_deadlock_is_tried_again(
