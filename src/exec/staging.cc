@@ -382,7 +382,7 @@ bool Staging::run_alone(Job& job) {
     job.failed_member = Reply::every_member;
     job.out().truncate(job.reply_begin);
   }
-  return !committed.worth_another_try;
+  return !committed.worth_another_try || committed.error.reason == Reason::too_large;
 }
 
 void Staging::redo_alone(Job& job) {

@@ -59,6 +59,21 @@ bool is_about_read_only(const Error& error) {
 /// text of its own.
 bool is_of_server(const THD* thd, const Error& error) { return error.detail == ER_THD(thd, error.number); }
 
+/// Where a session was interrupted while it parsed a trigger, the server keeps the trigger as malformed, with
+/// a message that nobody has written: bytes of its memory, which no client may see. Another copy of the table
+/// may be well.
+bool is_of_interrupted_parser(const THD* thd, const Error& error) {
+  if (error.number != ER_PARSE_ERROR) [[likely]] {
+    return false;
+  }
+  const auto begins_like = [thd, &error](uint number) {
+    const char* const format = ER_THD(thd, number);
+    return error.detail.starts_with(std::string_view(format, std::strcspn(format, "%")));
+  };
+  return !begins_like(ER_SYNTAX_ERROR) && !begins_like(ER_ERROR_IN_TRIGGER_BODY) &&
+         !begins_like(ER_ERROR_IN_UNKNOWN_TRIGGER_BODY);
+}
+
 }  // namespace
 
 void clear_diagnostics(THD* thd) {
@@ -66,6 +81,9 @@ void clear_diagnostics(THD* thd) {
     thd->reset_kill_query();
   }
   thd->clear_error(true);
+  // In SQL the next statement begins without it (reset_for_next_command). Here other requests may go on in the
+  // same statement, and the parser of triggers fails where it is set.
+  thd->is_fatal_error = false;
   if (thd->get_stmt_da()->unsafe_statement_warn_count() > 0) {
     thd->get_stmt_da()->clear_warning_info(thd->query_id);
   }
@@ -96,6 +114,9 @@ Error take_server_error(THD* thd, ErrorCode fallback) {
   const bool timed_out = error.number == ER_LOCK_WAIT_TIMEOUT && is_of_server(thd, error);
   const bool was_undone = error.number == ER_CHECKREAD && thd->transaction_rollback_request;
   if (timed_out || error.number == ER_LOCK_DEADLOCK || was_undone) {
+    error.reason = Reason::conflict;
+  } else if (is_of_interrupted_parser(thd, error)) [[unlikely]] {
+    error.detail = "a trigger that an interrupted session did not parse to its end";
     error.reason = Reason::conflict;
   } else if (is_about_read_only(error)) {
     error.reason = Reason::read_only;

@@ -284,14 +284,19 @@ Opening OpenTable::open(THD* thd, bool alone_in_statement, NewHistory new_histor
   const BesideStatement beside(thd);
   const MDL_savepoint before = thd->mdl_context.mdl_savepoint();
   error = {};
-  if (!open_list(thd, error)) {
-    return fail_to_open(thd, before, error);
-  }
-  clear_diagnostics(thd);
-  if (drop_malformed_triggers(thd)) [[unlikely]] {
-    close_list(thd, before);
-    if (!open_list(thd, error)) {  // where they are still malformed, a change of the table fails, as in SQL
+  for (uint32_t tries_left = limits::malformed_triggers_tries; tries_left > 0; --tries_left) {
+    if (!open_list(thd, error)) {
       return fail_to_open(thd, before, error);
+    }
+    clear_diagnostics(thd);
+    if (!drop_malformed_triggers(thd)) [[likely]] {
+      break;
+    }
+    if (thd->killed != NOT_KILLED || Galera::is_aborted(thd)) {
+      return fail_to_open(thd, before, error);  // it is this session that was interrupted
+    }
+    if (tries_left > 1) {  // else they are malformed for good: a change of the table fails, as in SQL
+      close_list(thd, before);
     }
   }
   if (new_history != NewHistory::ignore && alone_in_statement && needs_new_partition(thd, &list_))

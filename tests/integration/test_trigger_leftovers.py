@@ -65,3 +65,28 @@ def test_what_a_trigger_drew_from_a_sequence_is_no_previous_value_of_the_next(
         for number in range(2):
             assert client.ask(b"1\t+\t1\t%d" % number) == b"0\t1"
     assert database.sql("SELECT seen FROM t") == [(0,), (0,)]
+
+
+def test_after_an_error_that_is_fatal_to_a_statement_the_triggers_of_other_tables_are_parsed(
+    start: Start,
+) -> None:
+    """A trigger's UPDATE makes a row that is too long for its page."""
+    server = start(RowSocketServer, {"loose-rowsocket-threads-write": 1, "innodb-strict-mode": "OFF"})
+    database = Database(server, "d")
+    blobs = [f"b{number}" for number in range(12)]
+    database.script(
+        f"""CREATE TABLE wide (id INT PRIMARY KEY, {", ".join(f"{blob} BLOB" for blob in blobs)})
+            ROW_FORMAT=COMPACT;
+        INSERT INTO wide (id) VALUES (1);
+        CREATE TABLE widens (id INT PRIMARY KEY);
+        CREATE TABLE noted (id INT PRIMARY KEY);
+        CREATE TABLE notes (id INT);
+        CREATE TRIGGER widen AFTER INSERT ON widens FOR EACH ROW
+            UPDATE wide SET {", ".join(f"{blob} = REPEAT('x', 768)" for blob in blobs)};
+        CREATE TRIGGER note AFTER INSERT ON noted FOR EACH ROW INSERT INTO notes VALUES (NEW.id)"""
+    )
+    with server.raw("write") as wire:
+        assert wire.ask_all(b"P\t0\td\twidens\t\tid", b"P\t1\td\tnoted\t\tid") == [b"0\t1"] * 2
+        assert wire.ask(b"0\t+\t1\t1").startswith(b"1\t1\t1118")
+        assert wire.ask(b"1\t+\t1\t1") == b"0\t1"
+    assert database.sql("SELECT id FROM notes") == [(1,)]

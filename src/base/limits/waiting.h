@@ -85,6 +85,9 @@ inline constexpr uint32_t impatience_ms = 5000;
 inline constexpr uint32_t cluster_replay_patience_s = 10;
 /// For a table that needs a new partition for its history. The shortest that the server's time-out can say.
 inline constexpr uint32_t new_history_patience_s = 1;
+/// So many times a table is opened whose triggers an interrupted session has left behind as malformed. Each
+/// time one copy of the table leaves the server's cache. Not measured.
+inline constexpr uint32_t malformed_triggers_tries = 4;
 /// If that took longer than half of it, a client keeps the table in use ...
 inline constexpr uint32_t new_history_long_ms = 500;
 /// ... and no new partition is tried for so long: one second in six, as with rows. Not measured.
