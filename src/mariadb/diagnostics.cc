@@ -81,8 +81,8 @@ void clear_diagnostics(THD* thd) {
     thd->reset_kill_query();
   }
   thd->clear_error(true);
-  // In SQL the next statement begins without it (reset_for_next_command). Here other requests may go on in the
-  // same statement, and the parser of triggers fails where it is set.
+  // In SQL the next statement begins without it (reset_for_next_command). Here other requests may go on in
+  // the same statement, and the parser of triggers fails where it is set.
   thd->is_fatal_error = false;
   if (thd->get_stmt_da()->unsafe_statement_warn_count() > 0) {
     thd->get_stmt_da()->clear_warning_info(thd->query_id);

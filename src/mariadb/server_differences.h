@@ -9,6 +9,8 @@
 
 #include "mariadb/server_headers.h"
 // The server's headers come first.
+#include <mysys_err.h>
+
 #include "sql_acl.h"
 #include "sql_connect.h"
 
@@ -46,6 +48,9 @@ inline bool is_invalid_table_name(const std::string& name) {
 inline ulonglong rows_changed(const handler* file) { return file->rows_changed; }
 
 inline int prepare_lookups_of_duplicates(TABLE* table) { return table->file->prepare_for_insert(true); }
+
+/// A session, or all of them, would have more on the disk than they may. No such bound is known.
+inline constexpr bool is_about_temporary_space(int) { return false; }
 
 /// AFTER UPDATE triggers, where an upsert meets a row that has the values already.
 inline constexpr bool upserts_run_triggers_after_same_rows = true;
@@ -138,6 +143,11 @@ inline ulonglong rows_changed(const handler* file) {
 inline int prepare_lookups_of_duplicates(TABLE* table) { return table->file->prepare_for_modify(true, true); }
 
 inline constexpr bool upserts_run_triggers_after_same_rows = false;
+
+/// A session, or all of them, would have more on the disk than they may (max_tmp_session_space_usage).
+inline constexpr bool is_about_temporary_space(int error_number) {
+  return error_number == EE_LOCAL_TMP_SPACE_FULL || error_number == EE_GLOBAL_TMP_SPACE_FULL;
+}
 
 /// The columns that an update names, where a trigger of the table asks for some (UPDATE OF). Made before any
 /// trigger runs, since triggers give values, too.

@@ -173,7 +173,6 @@ class Session final : public engine::Session {
   [[nodiscard]] bool ends_own_statement();
   void leave_account();
   void settle_log_refusal();
-  [[nodiscard]] Error flush_row_events();
 
   [[nodiscard]] engine::Begin prepare_group(std::span<const engine::GroupMember> members, bool writes,
                                             size_t& number, bool& several, Error& error);

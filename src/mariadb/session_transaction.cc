@@ -8,6 +8,7 @@
 
 #include "base/invariant.h"
 #include "mariadb/diagnostics.h"
+#include "mariadb/server_differences.h"
 #include "mariadb/session.h"
 
 namespace rowsocket::mariadb {
@@ -239,10 +240,6 @@ Error Session::commit() {
   if (transaction_.is_lost() || (transaction_lost() && !galera_.is_begun())) [[unlikely]] {
     return transaction_.is_lost() ? Error(ErrorCode::commit_failed) : loss();
   }
-  if (Error error = flush_row_events(); !error.ok()) [[unlikely]] {
-    rollback();
-    return error;
-  }
   Error error;
   thread_.row_waits().may_give_way(false);
   if (options_.intent == Intent::write) {
@@ -253,7 +250,11 @@ Error Session::commit() {
       error = take_server_error(thd_, ErrorCode::commit_failed);
       if (error.number == ER_LOCK_WAIT_TIMEOUT) {
         error.reason = Reason::none;  // it has waited as long as it may
+      } else if (is_about_temporary_space(error.number)) {
+        // The server fills the binlog's cache up to its end before it writes to the binlog.
+        error.reason = Reason::too_large;
       }
+      static_cast<void>(thread_.take_log_refusal());  // the transaction ends here
       if (!galera_.is_begun()) {
         trans_rollback(thd_);
       }
@@ -266,18 +267,6 @@ Error Session::commit() {
     return end_in_cluster(std::move(error));
   }
   end_transaction();
-  return error;
-}
-
-/// The last rows go to the binlog's cache, which may find no room on the disk, or more than the session may
-/// have there. So far nothing is in the binlog itself. A cluster says itself what was too much for it.
-Error Session::flush_row_events() {
-  if (options_.intent != Intent::write || galera_.is_begun() ||
-      thd_->binlog_flush_pending_rows_event(true, true) == 0) [[likely]] {
-    return {};
-  }
-  Error error = take_server_error(thd_, ErrorCode::commit_failed).because(Reason::too_large);
-  static_cast<void>(thread_.take_log_refusal());  // the transaction ends here
   return error;
 }
 

@@ -107,6 +107,7 @@ SMOKE = tuple(
         "triggers_of_columns",
         "triggers_that_skip",
         "types",
+        "temporary_space",
         "vector_indexes",
         "writes",
     )
