@@ -161,7 +161,9 @@ class TurnLoop {
   [[nodiscard]] uint64_t deadline_ms(const ClientConnection& connection) const;
   void close_timed_out();
   void bound_held_bytes();
+  [[nodiscard]] size_t room_for_request() const;
   [[nodiscard]] bool is_memory_short() const;
+  [[nodiscard]] const ClientConnection* spared_sender() const;
   void look_at_held_back();
 
   // From thread to thread: hand_over.cc.

@@ -306,11 +306,18 @@ void TurnLoop::reap() {
   intake_.share_memory(is_memory_short());
 }
 
-/// There is no room for the longest request beside what is held. (Buffers double: twice its length.)
+/// What the longest request takes: buffers double.
+size_t TurnLoop::room_for_request() const { return 2 * settings_->line_bytes_max; }
+
 bool TurnLoop::is_memory_short() const {
   const size_t bytes_max = settings_->held_bytes_max;
-  return connections_.held_bytes(world_.selections) >
-         bytes_max - std::min(bytes_max, 2 * settings_->line_bytes_max);
+  return connections_.held_bytes(world_.selections) > bytes_max - std::min(bytes_max, room_for_request());
+}
+
+/// The large sender that goes on, if no more than a request is its own.
+const ClientConnection* TurnLoop::spared_sender() const {
+  const ClientConnection* const sender = intake_.sole_sender();
+  return sender != nullptr && sender->shown.held_bytes <= room_for_request() ? sender : nullptr;
 }
 
 /// What this thread can make again goes first. Other threads that keep such things are stuck in a request, or
@@ -323,7 +330,7 @@ void TurnLoop::bound_held_bytes() {
   if (turn_->session().kept_bytes() >= limits::kept_bytes_min) {
     turn_->session().forget_selections();
   }
-  connections_.bound_held_bytes(bytes_max, world_.selections, intake_.sole_sender());
+  connections_.bound_held_bytes(bytes_max, world_.selections, spared_sender());
 }
 
 /// Connections that are held back are not polled. So one that is broken is looked for: it gives up its place
