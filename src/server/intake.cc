@@ -17,7 +17,8 @@ bool is_heavy(ClientConnection& connection) { return connection.takes_long() || 
 
 Intake::Intake(Connections& connections, const Clock& clock) : connections_(connections), clock_(clock) {}
 
-void Intake::begin_turn() {
+void Intake::begin_turn(uint64_t now_ms) {
+  began_ms_ = now_ms;
   left_bytes_ = limits::receive_bytes_per_turn;
   large_left_bytes_ = limits::large_bytes_per_turn;
   used_us_ = 0;
@@ -136,12 +137,17 @@ void Intake::share_memory(bool is_short) {
     waiting_for_memory_.clear();
     return;
   }
-  // The input of one whose request runs may be another thread's.
-  const bool is_done =
-      sole_sender_ != nullptr && !sole_sender_->is_in_turn && !is_large_sender(*sole_sender_);
-  if (sole_sender_ == nullptr || is_done || clock_.now_ms() >= sole_until_ms_) {
+  if (sole_sender_ == nullptr || has_stopped(*sole_sender_)) {
     choose_sole_sender();
   }
+}
+
+/// It has sent all of its request, or a poll found that it had sent nothing for a while. One that waits in
+/// line has sent something, and so may one that was received of in this turn, however long the turn takes.
+bool Intake::has_stopped(ClientConnection& sender) const {
+  // The input of one whose request runs may be another thread's.
+  const bool is_done = !sender.is_in_turn && !is_large_sender(sender);
+  return is_done || (!sender.is_in_line && began_ms_ >= sole_until_ms_);
 }
 
 /// The one that has sent most needs least for its end.
@@ -166,6 +172,12 @@ void Intake::forget_closed() {
   std::erase_if(waiting_for_memory_, is_closed);
   unpolled_ = std::min(unpolled_, line_.size());
   if (sole_sender_ != nullptr && sole_sender_->is_closed()) {
+    sole_sender_ = nullptr;
+  }
+}
+
+void Intake::forget(const ClientConnection& connection) {
+  if (&connection == sole_sender_) {
     sole_sender_ = nullptr;
   }
 }

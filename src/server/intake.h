@@ -41,7 +41,8 @@ class Intake {
     waiting_for_memory_.reserve(connection_count);
   }
 
-  void begin_turn();
+  /// The time is that of the poll.
+  void begin_turn(uint64_t now_ms);
   /// The connection has something to receive. True if there is something new to execute now. A heavy one goes
   /// to the end of the line.
   [[nodiscard]] bool receive(ClientConnection& connection);
@@ -68,12 +69,15 @@ class Intake {
   [[nodiscard]] const ClientConnection* sole_sender() const { return sole_sender_; }
   /// Connections that were closed are about to go.
   void forget_closed();
+  /// The connection, which is not in line, is about to become another loop's.
+  void forget(const ClientConnection& connection);
 
  private:
   static constexpr uint64_t never = std::numeric_limits<uint64_t>::max();
 
   void wait_in_line(ClientConnection& connection);
   [[nodiscard]] bool has_to_wait_for_memory(ClientConnection& connection);
+  [[nodiscard]] bool has_stopped(ClientConnection& sender) const;
   void choose_sole_sender();
 
   Connections& connections_;
@@ -83,6 +87,7 @@ class Intake {
   std::vector<ClientConnection*> waiting_for_memory_;  ///< none of them is polled
 
   // This turn.
+  uint64_t began_ms_ = 0;
   size_t left_bytes_ = 0;        ///< for all that send little
   size_t large_left_bytes_ = 0;  ///< for all heavy ones
   uint64_t used_us_ = 0;         ///< by heavy ones
@@ -94,7 +99,7 @@ class Intake {
   uint32_t share_ = 0;             ///< of the one that is served
   bool is_memory_short_ = false;
   ClientConnection* sole_sender_ = nullptr;
-  uint64_t sole_until_ms_ = 0;  ///< where it sends nothing until then, another one goes on
+  uint64_t sole_until_ms_ = 0;  ///< where a turn that begins later finds nothing of it, another goes on
 };
 
 }  // namespace rowsocket::server

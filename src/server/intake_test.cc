@@ -216,6 +216,49 @@ TEST_F(ShortOfMemoryTest, who_stops_in_the_middle_lets_another_one_go_on_after_a
   EXPECT_GT(received_bytes(), before);
 }
 
+TEST_F(ShortOfMemoryTest, who_waits_in_line_behind_long_requests_has_not_stopped) {
+  std::deque<TestClient> walkers;
+  for (int number = 0; number < 3; ++number) {
+    walkers.push_back(connect_with_items());
+  }
+  all_send(1);
+  for (int turns = 0; turns < 500; ++turns) {
+    for (size_t number = 0; number < walkers.size(); ++number) {
+      loop_->connections().all()[sender_count + number]->note_walk(1'000'000);
+      walkers[number].received();
+      walkers[number].send(find_pen);
+    }
+    for (Sender& sender : lines_) {
+      send(sender, 0);
+    }
+    engine_.on_next_request([this] { clock_.advance_ms(2 * limits::sole_sender_ms); });
+    turn();
+    clock_.advance_ms(limits::sole_sender_ms);  // it is the heavy ones' time again
+  }
+  EXPECT_EQ(answered_count(), sender_count);
+}
+
+TEST_F(ShortOfMemoryTest, who_becomes_another_loops_is_forgotten) {
+  connect_large_senders(1);
+  ClientConnection& sender = *loop_->connections().all().back();
+  net::Epoll poller;
+  Connections connections({.inbox = inbox_,
+                           .poller = poller,
+                           .counters = counters_,
+                           .log = limited_log_,
+                           .account_loads = account_loads_});
+  Intake intake(connections, clock_);
+  intake.reserve(1);
+  intake.begin_turn(clock_.now_ms());
+  intake.share_memory(true);
+  EXPECT_FALSE(intake.receive(sender));
+  EXPECT_EQ(intake.next_heavy(), nullptr);
+  intake.share_memory(true);
+  EXPECT_EQ(intake.sole_sender(), &sender);
+  intake.forget(sender);
+  EXPECT_EQ(intake.sole_sender(), nullptr);
+}
+
 TEST_F(ShortOfMemoryTest, requests_that_have_been_received_need_not_wait) {
   all_send(1);
   TestClient client = connect_with_items();

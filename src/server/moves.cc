@@ -69,6 +69,7 @@ void TurnLoop::relieve() {
 /// False if it could not.
 bool TurnLoop::move(ClientConnection& connection, Inbox& to) {
   carried_over_.forget(connection);
+  intake_.forget(connection);
   std::unique_ptr<ClientConnection> moved = connections_.release(connection);
   if (moved == nullptr) {
     return false;

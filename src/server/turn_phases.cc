@@ -17,7 +17,7 @@ using State = ClientConnection::State;
 void TurnLoop::read_requests() {
   turn_->use_settings(settings_.get());
   turn_->begin(now_ms_);
-  intake_.begin_turn();
+  intake_.begin_turn(now_ms_);
   writable_.clear();
   gather_carried_over();
   for (const net::Poller::Event& event : events_) {
