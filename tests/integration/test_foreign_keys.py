@@ -296,11 +296,20 @@ def test_ddl_on_children_passes_behind_busy_writers_of_the_parent(
         load.wait_for_more()
 
 
-def test_a_child_that_comes_while_its_parent_is_in_use_is_noticed(start: Start) -> None:
+@pytest.fixture
+def childless(start: Start) -> tuple[RowSocketServer, Database]:
+    """A server with one write worker, and parents 1 to 9 without a child."""
     server = start(RowSocketServer, {"rowsocket-threads-write": 1})
     database = Database(server, "d")
     database.sql("CREATE TABLE p (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0)")
     database.sql("INSERT INTO p (id) SELECT seq FROM seq_1_to_9")
+    return server, database
+
+
+def test_a_child_that_comes_while_its_parent_is_in_use_is_noticed(
+    childless: tuple[RowSocketServer, Database],
+) -> None:
+    server, database = childless
     with (
         busy_writers(server, database) as load,
         rowsocket.connect(*server.write_address(), text=True) as writer,
@@ -319,11 +328,10 @@ def is_parked(server: RowSocketServer, parked_before: int) -> bool:
     return server.counter("parked") > parked_before
 
 
-def test_who_has_locked_a_child_that_came_late_is_waited_for(start: Start) -> None:
-    server = start(RowSocketServer, {"rowsocket-threads-write": 1})
-    database = Database(server, "d")
-    database.sql("CREATE TABLE p (id INT PRIMARY KEY, n INT NOT NULL DEFAULT 0)")
-    database.sql("INSERT INTO p (id) SELECT seq FROM seq_1_to_9")
+def test_who_has_locked_a_child_that_came_late_is_waited_for(
+    childless: tuple[RowSocketServer, Database],
+) -> None:
+    server, database = childless
     with (
         busy_writers(server, database) as load,
         rowsocket.connect(*server.write_address(), text=True) as writer,

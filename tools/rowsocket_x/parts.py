@@ -104,10 +104,10 @@ SMOKE = tuple(
         "logging_in",
         "online_alter",
         "plugin",
+        "temporary_space",
         "triggers_of_columns",
         "triggers_that_skip",
         "types",
-        "temporary_space",
         "vector_indexes",
         "writes",
     )

@@ -30,6 +30,7 @@ SERVER_PARTS = ("integration", "differential", "memcached", "resp")
 
 AT_A_TIME = 2
 _BUILDS_MAX = 10
+_SWITCH = Path(__file__).parent / "switch.h"
 _NOT_THE_PRODUCT = re.compile(
     r"test|fuzz|fixture|conformance|engine/memory|handler_floor|cursor_probe|model|echo|drill"
 )
@@ -65,11 +66,10 @@ def run_trial(options: Options) -> None:
     """Make a trial, and print what the tests do not notice. Raises `Problem` where it cannot be made."""
     if options.count > CHANGES_MAX:
         raise Problem(f"at most {CHANGES_MAX} changes fit into one build")
-    tree = _copy_of_the_project()
     chosen = changes.choose(_offered(options.under), options.seed, options.count)
     if not chosen:
         raise Problem(f"no line to change under {' '.join(options.under)}", "name folders such as src/exec")
-    built, numbered = _build(tree, dict(enumerate(chosen, start=1)))
+    built, numbered = _build(dict(enumerate(chosen, start=1)))
     trial = _Trial(built, numbered)
     verdicts = trial.by_unit_tests(options.seconds_max)
     if options.servers:
@@ -91,30 +91,29 @@ def _tracked(*under: str) -> list[str]:
     return [name for name in listed.splitlines() if (ROOT / name).is_file()]
 
 
-def _copy_of_the_project() -> Path:
-    """A copy whose sources may be changed. What is the same already is left alone, for the next build."""
-    tree = FOLDER / "tree"
-    for name in _tracked("src", "cmake", "CMakeLists.txt", "CMakePresets.json", "tools/rowsocket_x/mutants"):
-        _write(tree / name, (ROOT / name).read_bytes())
-    return tree
+def _write_changed_project(tree: Path, numbered: Mapping[int, Change]) -> None:
+    """A copy with the changes in it. What is the same already is left alone, for the next build."""
+    for name in _tracked("src", "cmake", "CMakeLists.txt", "CMakePresets.json"):
+        content = (ROOT / name).read_bytes()
+        own = {number: change for number, change in numbered.items() if change.file == name}
+        if own:
+            content = changes.put_in(content.decode(), own).encode()
+        path = tree / name
+        if not path.is_file() or path.read_bytes() != content:
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.write_bytes(content)
 
 
-def _write(path: Path, text: bytes) -> None:
-    if not path.is_file() or path.read_bytes() != text:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(text)
-
-
-def _build(tree: Path, numbered: dict[int, Change]) -> tuple[Path, Mapping[int, Change]]:
+def _build(numbered: Mapping[int, Change]) -> tuple[Path, Mapping[int, Change]]:
     """Compile the changes in; those whose lines the compiler refuses are left out."""
     setup.packages(*build.Preset.RELEASE.packages)
-    folder, log = FOLDER / "build-mutants", LOGS / "build-mutants.log"
-    flags = {"CXXFLAGS": f"-include {tree}/tools/rowsocket_x/mutants/switch.h -w"}
+    tree, folder, log = FOLDER / "tree", FOLDER / "build-mutants", LOGS / "build-mutants.log"
+    flags = {"CXXFLAGS": f"-include {_SWITCH} -w"}
     headers = f"-DROWSOCKET_SERVER_HEADERS={setup.server(DEFAULT).headers}"
+    _write_changed_project(tree, numbered)
     build.run_cmake(build.Preset.RELEASE, folder, [headers], source=tree, further_environment=flags)
     with step(f"building with {len(numbered)} changes"):
         for _ in range(_BUILDS_MAX):
-            _put_in(tree, numbered)
             with log.open("wb") as sink:
                 done = subprocess.run(
                     ["cmake", "--build", str(folder), "--", "-k", "0"],
@@ -135,14 +134,8 @@ def _build(tree: Path, numbered: dict[int, Change]) -> tuple[Path, Mapping[int, 
             if len(kept) == len(numbered):
                 break
             numbered = kept
+            _write_changed_project(tree, numbered)
     raise Problem("the build with the changes failed", *tail(log, 20).splitlines(), f"all of it: {log}")
-
-
-def _put_in(tree: Path, numbered: Mapping[int, Change]) -> None:
-    for name in _tracked("src"):
-        own = {number: change for number, change in numbered.items() if change.file == name}
-        if name.endswith((".cc", ".h")):
-            _write(tree / name, changes.put_in((ROOT / name).read_text(), own).encode())
 
 
 class _Trial:
