@@ -77,7 +77,7 @@ class TextReply : public Reply {
     }
     if (with_detail_) {
       out().append(" (");
-      out().append(error.detail.empty() ? explanation(error.code) : std::string_view(error.detail));
+      out().append(error.detail().empty() ? explanation(error.code) : error.detail());
       out().append(")");
     }
   }

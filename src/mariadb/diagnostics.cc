@@ -51,13 +51,13 @@ bool has_ids_left(handler* file) {
 /// The server is read-only. (Other options have the first of these numbers, too.)
 bool is_about_read_only(const Error& error) {
   return (error.number == ER_OPTION_PREVENTS_STATEMENT &&
-          error.detail.find("--read-only") != std::string::npos) ||
+          error.detail().find("--read-only") != std::string::npos) ||
          error.number == ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION || error.number == ER_READ_ONLY_MODE;
 }
 
 /// The server's own text of an error without parameters. A SIGNAL in a trigger takes any number, but has a
 /// text of its own.
-bool is_of_server(const THD* thd, const Error& error) { return error.detail == ER_THD(thd, error.number); }
+bool is_of_server(const THD* thd, const Error& error) { return error.detail() == ER_THD(thd, error.number); }
 
 /// Where a session was interrupted while it parsed a trigger, the server keeps the trigger as malformed, with
 /// a message that nobody has written: bytes of its memory, which no client may see. Another copy of the table
@@ -68,7 +68,7 @@ bool is_of_interrupted_parser(const THD* thd, const Error& error) {
   }
   const auto begins_like = [thd, &error](uint number) {
     const char* const format = ER_THD(thd, number);
-    return error.detail.starts_with(std::string_view(format, std::strcspn(format, "%")));
+    return error.detail().starts_with(std::string_view(format, std::strcspn(format, "%")));
   };
   return !begins_like(ER_SYNTAX_ERROR) && !begins_like(ER_ERROR_IN_TRIGGER_BODY) &&
          !begins_like(ER_ERROR_IN_UNKNOWN_TRIGGER_BODY);
@@ -109,14 +109,14 @@ Error take_server_error(THD* thd, ErrorCode fallback) {
   }
   if (area->is_error()) {
     error.number = static_cast<int>(area->sql_errno());
-    error.detail = area->message();
+    error.set_detail(area->message());
   }
   const bool timed_out = error.number == ER_LOCK_WAIT_TIMEOUT && is_of_server(thd, error);
   const bool was_undone = error.number == ER_CHECKREAD && thd->transaction_rollback_request;
   if (timed_out || error.number == ER_LOCK_DEADLOCK || was_undone) {
     error.reason = Reason::conflict;
   } else if (is_of_interrupted_parser(thd, error)) [[unlikely]] {
-    error.detail = "a trigger that an interrupted session did not parse to its end";
+    error.set_detail("a trigger that an interrupted session did not parse to its end");
     error.reason = Reason::conflict;
   } else if (is_about_read_only(error)) {
     error.reason = Reason::read_only;

@@ -263,9 +263,9 @@ void Trail::audit_end(THD* thd, const Ended& end) {
   if (number == 0) {
     mysql_audit_general(thd, MYSQL_AUDIT_GENERAL_RESULT, 0, nullptr);
   } else {
-    const std::string what = end.hides_values || end.error.detail.empty()
+    const std::string what = end.hides_values || end.error.detail().empty()
                                  ? std::string(error_name(end.error.code))
-                                 : end.error.detail;
+                                 : std::string(end.error.detail());
     mysql_audit_general(thd, MYSQL_AUDIT_GENERAL_ERROR, number, what.c_str());
   }
   mysql_audit_general(thd, MYSQL_AUDIT_GENERAL_STATUS, number, command_name[COM_QUERY].str);

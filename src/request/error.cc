@@ -21,15 +21,33 @@ constexpr std::string_view before_object = " for ";
 
 }  // namespace
 
+Error::Error(ErrorCode error_code, int error_number, std::string_view detail)
+    : code(error_code), number(error_number) {
+  set_detail(detail);
+}
+
+Error::Error(const Error& other) : code(other.code), reason(other.reason), number(other.number) {
+  set_detail(other.detail());
+}
+
+Error& Error::operator=(const Error& other) {
+  Error copy(other);
+  return *this = std::move(copy);
+}
+
+void Error::set_detail(std::string_view text) {
+  detail_ = text.empty() ? nullptr : std::make_unique<const std::string>(text);
+}
+
 Error denied(int number, std::string_view what, std::string_view object) {
   std::string detail(what);
   detail.append(before_object).append(object);
-  return Error(ErrorCode::sql, number, std::move(detail)).because(Reason::denied);
+  return Error(ErrorCode::sql, number, detail).because(Reason::denied);
 }
 
 /// A name in front of the object may hold the same word: then less is told, never more.
 std::string_view detail_without_object(const Error& error) {
-  const std::string_view detail = error.detail;
+  const std::string_view detail = error.detail();
   return error.reason == Reason::denied ? detail.substr(0, detail.find(before_object)) : detail;
 }
 

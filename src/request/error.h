@@ -5,6 +5,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -43,16 +44,28 @@ enum class Reason : uint8_t {
 };
 
 /// The outcome of something that can fail. `code == none` is success.
-struct [[nodiscard]] Error {
+///
+/// Every request makes and moves some of these, and nearly all are successes. So the detail is apart: without
+/// one an error takes no memory of its own.
+class [[nodiscard]] Error {
+ public:
   ErrorCode code = ErrorCode::none;
-  int number = 0;           ///< for `engine` and `sql`: the host's own
-  std::string detail = {};  ///< one line for people; may be empty
   Reason reason = Reason::none;
+  int number = 0;  ///< for `engine` and `sql`: the host's own
 
   Error() = default;
-  Error(ErrorCode error_code, std::string text = {}) : code(error_code), detail(std::move(text)) {}
-  Error(ErrorCode error_code, int error_number, std::string text = {})
-      : code(error_code), number(error_number), detail(std::move(text)) {}
+  Error(ErrorCode error_code, int error_number = 0) : code(error_code), number(error_number) {}
+  Error(ErrorCode error_code, std::string_view detail) : Error(error_code, 0, detail) {}
+  Error(ErrorCode error_code, int error_number, std::string_view detail);
+  Error(Error&&) noexcept = default;
+  Error& operator=(Error&&) noexcept = default;
+  Error(const Error& other);
+  Error& operator=(const Error& other);
+  ~Error() = default;
+
+  /// One line for people; may be empty.
+  [[nodiscard]] std::string_view detail() const { return detail_ == nullptr ? std::string_view() : *detail_; }
+  void set_detail(std::string_view text);
 
   /// The same error, for this reason.
   Error&& because(Reason why) && {
@@ -61,6 +74,9 @@ struct [[nodiscard]] Error {
   }
 
   [[nodiscard]] bool ok() const { return code == ErrorCode::none; }
+
+ private:
+  std::unique_ptr<const std::string> detail_;  ///< nullptr: empty
 };
 
 /// An account lacks a grant: `what` was denied to it, on `object` (a table of this name, a column of it).

@@ -38,7 +38,7 @@ void append_error_text(Buffer& out, const Error& error, const Container* contain
     const char* const end = std::to_chars(number + 1, std::end(number), error.number).ptr;
     out.append({number, static_cast<size_t>(end - number)});
   }
-  const std::string_view known = container != nullptr ? detail_without_object(error) : error.detail;
+  const std::string_view known = container != nullptr ? detail_without_object(error) : error.detail();
   const std::string_view detail = known.empty() ? explanation(error.code) : known;
   if (!detail.empty()) {
     out.append(": ");

@@ -32,7 +32,10 @@ std::string text_of(const Error& error) {
   if (error.number != 0) {
     text += " " + std::to_string(error.number);
   }
-  return error.detail.empty() ? text : text + ": " + error.detail;
+  if (!error.detail().empty()) {
+    text.append(": ").append(error.detail());
+  }
+  return text;
 }
 
 /// The row that the cursor stands on. False if it is larger than any that is taken.

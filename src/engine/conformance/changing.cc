@@ -136,7 +136,7 @@ TEST_P(Changing, a_position_is_a_rows_whatever_its_key_has_become) {
         }
         return {};
       });
-  EXPECT_TRUE(error.ok()) << error.detail;
+  EXPECT_TRUE(error.ok()) << error.detail();
   client().commit();
   EXPECT_EQ(rows(), "1 cap 120, 2 pen 110, 3 cup 120, 4 box NULL");
 }
@@ -155,7 +155,7 @@ TEST_P(Changing, a_saved_row_that_is_gone_is_no_failure) {
     EXPECT_EQ(row_of(cursor), "4 box NULL");
     return failure;
   });
-  EXPECT_TRUE(error.ok()) << error.detail;
+  EXPECT_TRUE(error.ok()) << error.detail();
 }
 
 TEST_P(Changing, the_next_request_has_no_positions) {
@@ -194,7 +194,7 @@ TEST_P(Changing, rows_are_changed_while_walking_where_none_can_come_again) {
     }
     return {};
   });
-  EXPECT_TRUE(error.ok()) << error.detail;
+  EXPECT_TRUE(error.ok()) << error.detail();
   client().commit();
   EXPECT_EQ(rows(), "1 cap 20, 2 pen 5, 3 cup 5, 4 box 5");
 }
@@ -414,7 +414,7 @@ TEST_P(Changing, rows_are_deleted_while_walking) {
     }
     return {};
   });
-  EXPECT_TRUE(error.ok()) << error.detail;
+  EXPECT_TRUE(error.ok()) << error.detail();
   client().commit();
   EXPECT_EQ(rows(), "1 cap 20");
 }

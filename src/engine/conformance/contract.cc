@@ -98,7 +98,7 @@ Selection& Client::open(const SelectionDescription& description) {
   Error error;
   const Begin begin = session_->open_selection(description, index, error);
   if (begin != Begin::ready) {
-    throw std::runtime_error("open_index: " + error.detail);
+    throw std::runtime_error("open_index: " + std::string(error.detail()));
   }
   opened_.push_back(index);
   return *index;
@@ -116,7 +116,7 @@ Cursor& Client::begin(Selection& index, Intent intent) {
   Error error;
   const Begin begin = session_->begin_request(index, intent, cursor, error);
   if (begin != Begin::ready) {
-    throw std::runtime_error("begin_request is not ready: " + error.detail);
+    throw std::runtime_error("begin_request is not ready: " + std::string(error.detail()));
   }
   return *cursor;
 }
@@ -202,7 +202,8 @@ std::string Client::rows(Selection& index, const Range& range) {
     }
     return step == Step::failed ? cursor.error() : Error();
   });
-  return error.ok() ? joined(found) : "error " + std::to_string(error.number) + " " + error.detail;
+  return error.ok() ? joined(found)
+                    : "error " + std::to_string(error.number) + " " + std::string(error.detail());
 }
 
 std::string Client::ids(Selection& index, const Range& range) {
@@ -237,13 +238,13 @@ void Client::begin_group(std::initializer_list<GroupMember> members) {
     begin = begin_group(members, failed_member, error);
   }
   if (begin != Begin::ready) {
-    throw std::runtime_error("begin_group is not ready: " + error.detail);
+    throw std::runtime_error("begin_group is not ready: " + std::string(error.detail()));
   }
 }
 
 void Client::commit() {
   const Error error = session_->commit();
-  EXPECT_TRUE(error.ok()) << error.detail;
+  EXPECT_TRUE(error.ok()) << error.detail();
 }
 
 void Client::sleep() {

@@ -77,7 +77,7 @@ TEST_P(Inserting, now_is_the_time_of_the_statement) {
         RowOutcome outcome{};
         return insert_row(cursor, values, {}, outcome);
       });
-  EXPECT_TRUE(error.ok()) << error.detail;
+  EXPECT_TRUE(error.ok()) << error.detail();
   client().commit();
   EXPECT_THAT(rows("d.event"), testing::MatchesRegex("1 [0-9][0-9][0-9][0-9]-[0-9][0-9]-[0-9][0-9] [0-9:]+"));
 }
@@ -137,7 +137,7 @@ TEST_P(Inserting, rows_of_one_request_have_outcomes_of_their_own) {
     }
     return failure;
   });
-  EXPECT_TRUE(error.ok()) << error.detail;
+  EXPECT_TRUE(error.ok()) << error.detail();
   EXPECT_EQ(outcomes, "1#1 1#2 1#3 ");
 }
 

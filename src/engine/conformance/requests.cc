@@ -148,7 +148,7 @@ TEST_P(Undoing, every_kind_of_change_is_undone) {
   for (const Client::Action& change : changes) {
     const Error error = client().on_row(index, "1", Intent::write, [&change](Cursor& cursor) {
       Error failure = change(cursor);
-      EXPECT_TRUE(failure.ok()) << failure.detail;
+      EXPECT_TRUE(failure.ok()) << failure.detail();
       return Error(ErrorCode::nothing_changed);
     });
     EXPECT_EQ(error.code, ErrorCode::nothing_changed);

@@ -35,7 +35,7 @@ void CommonReply::failed(const Error& error) {
   values.plain("1");
   values.plain({});
   append_error_text(out(), error);
-  const std::string_view detail = error.detail.empty() ? explanation(error.code) : error.detail;
+  const std::string_view detail = error.detail().empty() ? explanation(error.code) : error.detail();
   if (with_detail_ && !detail.empty()) {
     values.text(detail);
   }
