@@ -27,20 +27,46 @@ struct WholeNumber {
   }
 };
 
+/// So many digits always fit 64 bits.
+inline constexpr size_t digits_that_fit = 19;
+
+/// The same as std::from_chars for up to `digits_that_fit` bytes, which it need not ask each digit about an
+/// overflow for: a third of the instructions. False if one of them is no digit.
+[[nodiscard]] constexpr bool parse_digits(std::string_view digits, uint64_t& magnitude) {
+  magnitude = 0;
+  for (const char byte : digits) {
+    const unsigned digit = static_cast<unsigned char>(byte) - unsigned{'0'};
+    if (digit > 9) {
+      return false;
+    }
+    magnitude = magnitude * 10 + digit;
+  }
+  return true;
+}
+
 /// False if the text is anything but digits, with or without a sign.
 [[nodiscard]] inline bool parse(std::string_view text, WholeNumber& number) {
-  const char* from = text.data();
-  const char* const end = from + text.size();
-  const bool has_minus = from != end && *from == '-';
-  if (from != end && (*from == '-' || *from == '+')) {
-    ++from;
+  const bool has_minus = text.starts_with('-');
+  if (has_minus || text.starts_with('+')) {
+    text.remove_prefix(1);
   }
-  const auto [stop, failure] = std::from_chars(from, end, number.magnitude);
-  if (stop != end || from == end) {
+  if (text.empty()) {
     return false;
   }
-  number.is_beyond = failure == std::errc::result_out_of_range;
-  number.magnitude = number.is_beyond ? UINT64_MAX : number.magnitude;
+  if (text.size() <= digits_that_fit) [[likely]] {
+    number.is_beyond = false;
+    if (!parse_digits(text, number.magnitude)) {
+      return false;
+    }
+  } else {
+    const char* const end = text.data() + text.size();
+    const auto [stop, failure] = std::from_chars(text.data(), end, number.magnitude);
+    if (stop != end) {
+      return false;
+    }
+    number.is_beyond = failure == std::errc::result_out_of_range;
+    number.magnitude = number.is_beyond ? UINT64_MAX : number.magnitude;
+  }
   number.is_negative = has_minus && number.magnitude > 0;
   return true;
 }

@@ -50,8 +50,16 @@ TEST(WholeNumber, digits_with_or_without_a_sign_are_one) {
   EXPECT_EQ(value_of(parsed(std::string(100, '0') + "42")), 42);
 }
 
+TEST(WholeNumber, of_19_digits_and_of_20_are_read_alike) {
+  EXPECT_EQ(value_of(parsed("9999999999999999999")), static_cast<Wide>(9'999'999'999'999'999'999U));
+  EXPECT_EQ(value_of(parsed("-9999999999999999999")), -static_cast<Wide>(9'999'999'999'999'999'999U));
+  EXPECT_EQ(value_of(parsed("10000000000000000000")), static_cast<Wide>(10'000'000'000'000'000'000U));
+  EXPECT_EQ(value_of(parsed("09999999999999999999")), static_cast<Wide>(9'999'999'999'999'999'999U));
+}
+
 TEST(WholeNumber, other_text_is_none) {
-  for (const char* text : {"", "-", "+", "--5", "+-5", " 5", "5 ", "5.0", "1e2", "0x10", "five", "5a"}) {
+  for (const char* text : {"", "-", "+", "--5", "+-5", " 5", "5 ", "5.0", "1e2", "0x10", "five", "5a",
+                           "999999999999999999a", "99999999999999999999a", "5/", "5:"}) {
     EXPECT_FALSE(is_whole_number(text)) << text;
   }
   EXPECT_FALSE(is_whole_number(std::string_view("5\0", 2)));

@@ -36,29 +36,32 @@ std::string_view unexpected(char byte) {
 
 enum class Line : uint8_t { whole, no_number, need_more, too_long };
 
-/// Lengths of few digits, as nearly all are, in one go. False where it is a case for `read_length`; then
+/// Of a number of few digits, as nearly all are. False where it is a case for `read_any_length`; then
 /// `position` has not moved.
-bool read_short_length(std::string_view input, size_t& position, int64_t& length) {
+inline bool read_short_length(std::string_view input, size_t& position, int64_t& length) {
   constexpr size_t digits_max = 8;
-  const size_t begin = position + 1;
-  size_t at = begin;
+  const char* const begin = input.data() + position + 1;
+  const char* const end = input.data() + input.size();
+  const char* const digits_end = begin + std::min<size_t>(digits_max, static_cast<size_t>(end - begin));
   int64_t number = 0;
-  while (at < input.size() && at - begin < digits_max && input[at] >= '0' && input[at] <= '9') {
-    number = number * 10 + (input[at++] - '0');
+  const char* at = begin;
+  for (; at < digits_end; ++at) {
+    const unsigned digit = static_cast<unsigned char>(*at) - unsigned{'0'};
+    if (digit > 9) {
+      break;
+    }
+    number = number * 10 + digit;
   }
-  if (at == begin || at + line_end.size() > input.size() || input[at] != '\r') {
+  if (at == begin || static_cast<size_t>(end - at) < line_end.size() || *at != '\r') {
     return false;
   }
   length = number;
-  position = at + line_end.size();
+  position = static_cast<size_t>(at - input.data()) + line_end.size();
   return true;
 }
 
-/// A number behind one byte, up to a line end. `position` goes behind it.
-Line read_length(std::string_view input, size_t& position, int64_t& length) {
-  if (read_short_length(input, position, length)) [[likely]] {
-    return Line::whole;
-  }
+/// Of any number.
+Line read_any_length(std::string_view input, size_t& position, int64_t& length) {
   const std::string_view searched = input.substr(position + 1, limits::resp_length_bytes_max);
   const size_t end = searched.find('\r');
   if (end == std::string_view::npos) {
@@ -72,6 +75,11 @@ Line read_length(std::string_view input, size_t& position, int64_t& length) {
   const char* const digits_end = searched.data() + end;
   const auto parsed = std::from_chars(searched.data(), digits_end, length);
   return parsed.ec == std::errc() && parsed.ptr == digits_end ? Line::whole : Line::no_number;
+}
+
+/// A number behind one byte, up to a line end. `position` goes behind it.
+inline Line read_length(std::string_view input, size_t& position, int64_t& length) {
+  return read_short_length(input, position, length) ? Line::whole : read_any_length(input, position, length);
 }
 
 /// One argument of an array.

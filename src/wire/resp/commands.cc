@@ -85,10 +85,11 @@ static_assert(std::is_sorted(std::begin(commands), std::end(commands),
 constexpr size_t slot_count = 256;
 static_assert(std::size(commands) < slot_count / 2);
 
+/// Of a name in letters of either kind.
 constexpr size_t slot_of(std::string_view name) {
   size_t hash = 0;
   for (const char letter : name) {
-    hash = hash * 31 + static_cast<unsigned char>(letter);
+    hash = hash * 31 + static_cast<unsigned char>(to_capital(letter));
   }
   return hash % slot_count;
 }
@@ -280,11 +281,12 @@ void plan_found(const Scope& scope, const Command* command, Arguments arguments,
 std::span<const Command> all_commands() { return commands; }
 
 const Command* find_command(std::string_view name) {
-  std::array<char, limits::resp_name_bytes_max> room;
-  const std::string_view capitals = in_capitals(name, room);
-  for (size_t slot = slot_of(capitals); slots[slot] != 0; slot = next_slot(slot)) {
+  if (name.size() > limits::resp_name_bytes_max) {
+    return nullptr;
+  }
+  for (size_t slot = slot_of(name); slots[slot] != 0; slot = next_slot(slot)) {
     const Command& command = commands[slots[slot] - 1];
-    if (command.name == capitals) {
+    if (is_word(name, command.name)) {
       return &command;
     }
   }

@@ -61,7 +61,23 @@ size_t part_end(std::string_view rest) {
   return rest.size();
 }
 
+/// Of one part that has nothing to be taken away, as most keys are.
+bool take_plain_key(const Scope& scope, std::string_view part, Key& key, Plan& plan) {
+  const auto parts = scope.arena().array<Value>(1);
+  if (parts.empty()) {
+    plan.add(nullptr);
+    return false;
+  }
+  parts[0] = Value(part);
+  key.parts = parts;
+  return true;
+}
+
 bool split_row_key(const Scope& scope, std::string_view rest, Key& key, Plan& plan) {
+  const auto is_special = [](char byte) { return byte == part_separator || byte == part_escape; };
+  if (std::none_of(rest.begin(), rest.end(), is_special)) [[likely]] {
+    return take_plain_key(scope, rest, key, plan);
+  }
   const size_t count_max = 1 + static_cast<size_t>(std::count(rest.begin(), rest.end(), part_separator));
   const auto parts = scope.arena().array<Value>(std::min(count_max, limits::resp_key_parts_max + 1));
   if (parts.empty()) {
