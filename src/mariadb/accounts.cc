@@ -77,6 +77,12 @@ std::shared_ptr<const Account> Accounts::find(uint64_t number) const {
   return known == accounts_.end() ? nullptr : known->second.lock();
 }
 
+void Accounts::end(uint64_t number) {
+  const MutexLock lock(mutex_);
+  accounts_.erase(number);
+  std::erase_if(numbers_, [number](const auto& entry) { return entry.second == number; });
+}
+
 void Accounts::set_anonymous(const std::string& name) {
   std::shared_ptr<const Account> account;
   AccountNames names;

@@ -50,6 +50,10 @@ class Accounts {
   [[nodiscard]] std::shared_ptr<const Account> entered(const AccountNames& names);
   /// nullptr if it is gone, or where no account was named for clients that name none.
   [[nodiscard]] std::shared_ptr<const Account> find(uint64_t number) const;
+  /// The server has no such account any more. Who logged in with it has to log in again, even if another
+  /// account comes to have its name. Nothing ends the account of clients that name none: it is whichever has
+  /// that name.
+  void end(uint64_t number);
 
   /// The account of clients that name none, as `user@host`; empty = none. `name` was split before. May throw
   /// std::bad_alloc.

@@ -128,6 +128,15 @@ bool take_account(Security_context& context, const AccountNames& names, bool& by
   return false;
 }
 
+bool is_there(const AccountNames& names) {
+  if (!names.priv_user.empty() && !names.priv_host.empty()) {
+    return is_account(names.priv_user, names.priv_host);
+  }
+  Security_context context;
+  bool by_address = false;
+  return take_account(context, names, by_address);
+}
+
 }  // namespace
 
 bool take_account(Security_context& context, const AccountNames& names) {
@@ -135,12 +144,13 @@ bool take_account(Security_context& context, const AccountNames& names) {
   return take_account(context, names, by_address);
 }
 
-bool is_there(const AccountNames& names) {
-  if (!names.priv_user.empty() && !names.priv_host.empty()) {
-    return is_account(names.priv_user, names.priv_host);
+std::shared_ptr<const Account> account_there(uint64_t number) {
+  std::shared_ptr<const Account> account = Accounts::all().find(number);
+  if (account == nullptr || is_there(account->names)) {
+    return account;
   }
-  Security_context context;
-  return take_account(context, names);
+  Accounts::all().end(number);
+  return nullptr;
 }
 
 Rights::Rights(THD* thd)
@@ -160,6 +170,7 @@ Error Rights::become(uint64_t number) {
     leave();
     ServerThread::of(thd_).random_numbers().forget();
     if (account == nullptr || !take_names(account)) {
+      Accounts::all().end(number);
       return Error(ErrorCode::not_authenticated, "there is no such account (any more)");
     }
     number_ = number;

@@ -130,8 +130,7 @@ class Session final : public engine::Session {
     return threshold_.admittance_of(entrance);
   }
   [[nodiscard]] bool has_account(uint64_t number) override {
-    const std::shared_ptr<const Account> account = Accounts::all().find(number);
-    return account != nullptr && is_there(account->names);
+    return account_there(number) != nullptr;
   }
   void note_wrong_secret(const std::string& address) override { trail_.note_wrong_secret(address); }
 

@@ -137,6 +137,22 @@ def test_a_dropped_account_is_told_nothing(guarded: RespServer) -> None:
         assert set(accounts_shown(guarded)) == {None}
 
 
+def test_a_dropped_account_that_is_made_anew_does_not_take_over_old_connections(guarded: RespServer) -> None:
+    guarded.sql("SET GLOBAL rowsocket_anonymous_account = ''")
+    with guarded.resp() as noticed, guarded.resp() as silent:
+        with account(guarded, "word@localhost", grants=["ALL ON app.*"]):
+            for client in (noticed, silent):
+                assert client.command("AUTH", "word", PASSWORD) == b"+OK\r\n"
+        assert noticed.command("GET", "a") == NO_AUTHENTICATION
+        with account(guarded, "word@localhost", grants=["ALL ON app.*"]):
+            for client in (noticed, silent):
+                assert client.command("GET", "a") == NO_AUTHENTICATION
+                assert is_told_nothing(client)
+            assert noticed.command("AUTH", "word", PASSWORD) == b"+OK\r\n"
+            assert noticed.command("PING") == b"+PONG\r\n"
+            assert silent.command("PING") == NO_AUTHENTICATION
+
+
 def test_a_dropped_anonymous_account_is_told_nothing(guarded: RespServer) -> None:
     with account(guarded, "word@localhost", grants=["ALL ON app.*"]):
         guarded.sql("SET GLOBAL rowsocket_anonymous_account = 'word@localhost'")
