@@ -106,6 +106,15 @@ TEST_F(AccountLoadTest, the_worker_whose_connection_holds_most_is_told_to_close_
   load_->remove_part(first);
 }
 
+TEST(AccountLoads, an_account_that_is_in_use_keeps_its_load_whoever_comes_and_goes) {
+  AccountLoads loads;
+  const std::shared_ptr<AccountLoad> used = loads.of("app");
+  for (size_t number = 0; number < 2 * limits::names_cleared_min; ++number) {
+    static_cast<void>(loads.of(std::to_string(number)));
+  }
+  EXPECT_EQ(loads.of("app"), used);
+}
+
 TEST_F(AccountLoadTest, workers_that_compete_stay_within_the_limit_and_all_get_some) {
   constexpr uint32_t limit = 3;
   constexpr int rounds = 2000;

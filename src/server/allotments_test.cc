@@ -6,6 +6,7 @@
 
 #include <gmock/gmock.h>
 
+#include <atomic>
 #include <memory>
 #include <vector>
 
@@ -100,6 +101,50 @@ TEST_F(AllotmentsTest, who_holds_too_much_and_is_away_is_not_closed) {
   allotments_.rank(here, 500);
   away.is_away = true;
   EXPECT_EQ(allotments_.holder_of_too_much(), &here);
+}
+
+TEST_F(AllotmentsTest, what_a_connection_holds_goes_with_it_to_another_account) {
+  settings_.account_bytes_max = 100;
+  static_cast<void>(allotments_.use_settings(settings_));
+  ClientConnection& connection = connect();
+  allotments_.rank(connection, 80);
+  EXPECT_EQ(allotments_.holder_of_too_much(), nullptr);
+  settings_.anonymous_account = "app@localhost";
+  EXPECT_TRUE(allotments_.use_settings(settings_));
+  allotments_.follow_account(connection);
+  EXPECT_TRUE(connection.membership.allotment->let_in(connection, 0));
+  EXPECT_EQ(allotments_.holder_of_too_much(), nullptr);
+  EXPECT_TRUE(loads_.of("app@localhost")->holds_more_than(79));
+  EXPECT_FALSE(load_->holds_more_than(0));
+}
+
+TEST_F(AllotmentsTest, what_a_connection_holds_that_is_passed_over_counts_in_no_worker) {
+  settings_.account_bytes_max = 100;
+  static_cast<void>(allotments_.use_settings(settings_));
+  ClientConnection& away = connect();
+  allotments_.rank(away, 80);
+  EXPECT_EQ(allotments_.holder_of_too_much(), nullptr);
+  EXPECT_TRUE(load_->holds_more_than(79));
+  allotments_.pass_over(away);
+  EXPECT_EQ(allotments_.holder_of_too_much(), nullptr);
+  EXPECT_FALSE(load_->holds_more_than(0));
+}
+
+TEST_F(AllotmentsTest, who_holds_most_is_closed_when_another_worker_says_so) {
+  settings_.account_bytes_max = 100;
+  static_cast<void>(allotments_.use_settings(settings_));
+  ClientConnection& largest = connect();
+  allotments_.rank(largest, 80);
+  EXPECT_EQ(allotments_.holder_of_too_much(), nullptr);
+  std::atomic<bool> other_must = false;
+  AccountLoad::Part other(other_worker_, other_must);
+  load_->add_part(other);
+  other.largest_bytes = 50;
+  load_->add_bytes(50, 0);
+  EXPECT_FALSE(load_->has_largest(other));
+  EXPECT_EQ(allotments_.holder_of_too_much(), &largest);
+  load_->add_bytes(0, 50);
+  load_->remove_part(other);
 }
 
 TEST_F(AllotmentsTest, the_last_connection_of_an_account_leaves_nothing_of_it_taken) {

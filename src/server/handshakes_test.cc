@@ -153,6 +153,25 @@ TEST_F(HandshakesTest, a_connection_counts_while_it_shakes_hands) {
   EXPECT_EQ(plain().ask(open_items), ok);
 }
 
+TEST_F(HandshakesTest, one_that_shakes_hands_can_be_killed) {
+  start_with_tls();
+  const auto shown_count = [this] {
+    size_t count = 0;
+    Server::ConnectionsRead read;
+    for (std::vector<ConnectionFigures> figures; figures.clear(), secured_.read_connections(read, figures);) {
+      count += figures.size();
+    }
+    return count;
+  };
+  TestClient client = plain();
+  EXPECT_TRUE(eventually([&] { return shown_count() == 1; }));
+  client.send("\x16\x03\x01");
+  EXPECT_TRUE(eventually([&] { return shown_count() == 0; })) << "it has left its worker";
+  EXPECT_TRUE(secured_.kill_connection(1));
+  EXPECT_EQ(client.rest(), "");
+  EXPECT_EQ(secured_.counter(Counter::connections_killed), 1U);
+}
+
 TEST_F(HandshakesTest, the_server_stops_in_the_middle_of_handshakes) {
   start_with_tls();
   std::vector<TestClient> clients;

@@ -135,6 +135,41 @@ TEST_F(LoginQueueTest, strangers_never_have_all_threads) {
   EXPECT_EQ(pick().lane, Lane::proven);
 }
 
+TEST_F(LoginQueueTest, those_that_are_not_proven_never_have_all_threads_together) {
+  log_in("host", "app");
+  for (int i = 0; i < 100; ++i) {
+    EXPECT_TRUE(add(std::to_string(i), "any"));
+  }
+  for (uint32_t i = 0; i < limits::login_threads_for_strange; ++i) {
+    EXPECT_NE(pick().login, nullptr);
+  }
+  for (int i = 100; i < 200; ++i) {
+    EXPECT_TRUE(add(std::to_string(i), "app"));
+  }
+  for (uint32_t i = limits::login_threads_for_strange; i < limits::login_threads_for_unproven; ++i) {
+    EXPECT_NE(pick().login, nullptr);
+  }
+  EXPECT_EQ(pick().login, nullptr);
+  EXPECT_TRUE(add("host", "app"));
+  EXPECT_NE(pick().login, nullptr) << "who is proven";
+}
+
+TEST_F(LoginQueueTest, a_flood_of_newcomers_takes_one_turn_in_many) {
+  log_in("host", "app");
+  log_in("other", "known");
+  constexpr uint32_t rounds = 3;
+  for (uint32_t number = 0; number < 4 * rounds; ++number) {
+    EXPECT_TRUE(add(std::to_string(number), "known"));
+  }
+  uint32_t newcomers = 0;
+  for (uint32_t number = 0; number < rounds * (limits::login_lane_passed_over_max + 1); ++number) {
+    EXPECT_TRUE(add("host", "app"));
+    EXPECT_TRUE(try_next(Outcome::right));
+    newcomers += user_ == "known" ? 1 : 0;
+  }
+  EXPECT_EQ(newcomers, rounds);
+}
+
 TEST_F(LoginQueueTest, a_flood_of_right_logins_keeps_no_newcomer_out) {
   log_in("host", "app");
   log_in("other", "known");

@@ -77,6 +77,21 @@ TEST_F(LoginsTest, a_name_that_is_no_line_of_text_is_not_tried) {
   EXPECT_EQ(client.ask("A\t2\tann grün\tright\n"), ok);
 }
 
+TEST_F(LoginsTest, a_name_or_a_password_that_is_too_long_is_not_tried) {
+  start();
+  TestClient client = writer();
+  const auto ask = [&client](size_t user_bytes, size_t password_bytes) {
+    return client.ask("A\t2\t" + std::string(user_bytes, 'u') + "\t" + std::string(password_bytes, 'p') +
+                      "\n");
+  };
+  EXPECT_EQ(ask(limits::login_user_bytes_max + 1, 1), unauthenticated);
+  EXPECT_EQ(ask(1, limits::login_password_bytes_max + 1), unauthenticated);
+  EXPECT_EQ(tried_, 0);
+  EXPECT_EQ(server_.counter(Counter::logins_untried), 2U);
+  EXPECT_EQ(ask(limits::login_user_bytes_max, limits::login_password_bytes_max), unauthenticated);
+  EXPECT_EQ(tried_, 1);
+}
+
 TEST_F(LoginsTest, a_refusal_takes_back_what_an_earlier_login_gave) {
   start();
   TestClient client = writer();

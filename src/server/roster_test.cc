@@ -37,6 +37,11 @@ TEST_F(RosterTest, a_connection_is_shown_until_it_is_closed) {
   EXPECT_TRUE(all().empty());
 }
 
+TEST_F(RosterTest, whose_a_connection_is_is_shown_before_its_first_request) {
+  TestClient client = connect();
+  EXPECT_EQ(only().account, engine::anonymous_account);
+}
+
 TEST_F(RosterTest, it_counts_requests_and_bytes) {
   TestClient client = connect_with_items();
   EXPECT_EQ(ask(client, repeat(find_pen, 3)), repeat(pen, 3));

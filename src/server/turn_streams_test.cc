@@ -49,6 +49,14 @@ TEST_F(BadStreamTest, who_goes_on_sending_is_not_executed_and_closed_soon) {
   EXPECT_EQ(count(Counter::connections_timed_out), 0u) << "that counter is for idle clients";
 }
 
+TEST_F(BadStreamTest, what_comes_behind_is_not_kept) {
+  TestClient client = connect_with_items();
+  send_too_long_a_line(client);
+  ask(client, std::string(50'000, 'x'), 5);
+  ASSERT_EQ(loop_->connections().size(), 1U);
+  EXPECT_EQ(loop_->connections().all()[0]->stream.input().view().size(), 0U);
+}
+
 TEST_F(BadStreamTest, who_ends_is_closed_at_once) {
   TestClient client = connect_with_items();
   send_too_long_a_line(client);

@@ -61,6 +61,15 @@ TEST(WaitingRoom, who_came_first_and_is_run_by_no_thread_leaves_first) {
   EXPECT_EQ(room.withdraw(), nullptr) << "a thread runs those that are left";
 }
 
+TEST(WaitingRoom, guests_that_no_thread_runs_yet_make_no_way) {
+  WaitingRoom room;
+  const auto guest = make_connection({});
+  EXPECT_TRUE(room.offer(*guest));
+  room.make_way();
+  EXPECT_EQ(room.stop_those_gone(), 0U);
+  EXPECT_EQ(room.withdraw(), guest.get());
+}
+
 class OffersTest : public TurnLoopTest {
  protected:
   OffersTest() {
