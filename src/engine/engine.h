@@ -103,6 +103,11 @@ class Cursor {
   /// failure shows in the buffer (`Buffer::failed`).
   virtual void write_row(ValueWriter& writer) = 0;
 
+  /// Which columns the index has, their types and collations, in one number. As long as it stays the same, a
+  /// key that was told of an earlier walk stands where it stood, though the table may have been altered. May
+  /// throw std::bad_alloc.
+  [[nodiscard]] virtual uint64_t key_shape() const = 0;
+
   /// True if changing rows so while walking the index could meet a row twice: collect positions first.
   [[nodiscard]] virtual bool change_moves_rows(std::span<const Assignment> assignments) const = 0;
   /// Remember the current row; returns false if memory is refused. Positions are numbered from 0 in the order

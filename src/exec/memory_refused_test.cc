@@ -129,6 +129,7 @@ class NumberSession final : public engine::Session, public engine::Cursor {
   engine::Step seek(const KeyRange&) override { return engine::Step::row; }
   engine::Step next() override { return engine::Step::end; }
   [[nodiscard]] engine::Verdict verdict() override { return engine::Verdict::match; }
+  [[nodiscard]] uint64_t key_shape() const override { return 0; }
   void write_row(ValueWriter& writer) override { writer.integer(number_); }
   [[nodiscard]] bool change_moves_rows(std::span<const Assignment>) const override { return false; }
   [[nodiscard]] bool save_position() override { return true; }

@@ -49,6 +49,9 @@ void Walk::run(size_t column_count) {
   }
   if (tells_rows_) {
     reply_.begin_rows(column_count);
+    if (reply_.asks_key_shape()) [[unlikely]] {
+      reply_.key_shape(cursor_.key_shape());
+    }
   }
   if (!walk_keys() || (collects_ && !change_collected_rows())) {
     return;

@@ -234,6 +234,18 @@ bool Binding::column_types(engine::ColumnTypes& types, size_t bytes_max) const {
   return true;
 }
 
+uint64_t Binding::key_shape() const {
+  std::string shape;
+  for (const KeyPart& part : key_parts) {
+    StringBuffer<MAX_FIELD_WIDTH> type(system_charset_info);
+    part.field->sql_type(type);
+    shape.append(part.field->field_name.str, part.field->field_name.length).push_back('\0');
+    shape.append(type.ptr(), type.length()).push_back('\0');
+    shape.append(std::to_string(part.field->charset()->number)).push_back(part.is_descending ? '<' : '>');
+  }
+  return std::hash<std::string>()(shape);
+}
+
 // Into the table's own sets: the server goes on using them after this binding may be gone.
 void Binding::use_columns(TABLE* table, bool with_key_columns) const {
   bitmap_copy(&table->def_read_set, with_key_columns ? &range_read_set_ : &read_set_);

@@ -88,6 +88,8 @@ struct Binding {
 
   /// See engine::Selection. While the table is open.
   [[nodiscard]] bool column_types(engine::ColumnTypes& types, size_t bytes_max) const;
+  /// See engine::Cursor. While the table is open.
+  [[nodiscard]] uint64_t key_shape() const;
 
  private:
   [[nodiscard]] Error resolve_names(const engine::SelectionDescription& description, TABLE* table);

@@ -105,7 +105,8 @@ Error find_columns(const TABLE* table, std::string_view names, std::vector<uint1
 
 Error require_integers(const TABLE* table, const std::vector<uint16_t>& numbers) {
   for (const uint16_t number : numbers) {
-    if (const Field* const field = table->field[number]; !is_whole_number_column(field)) {
+    const Field* const field = table->field[number];
+    if (!is_whole_number_column(field) || field->real_type() == MYSQL_TYPE_BIT) {
       return Error(ErrorCode::no_such_column, std::string("column '") + field->field_name.str + "'" +
                                                   in_table(table) + " is no integer column");
     }

@@ -44,6 +44,7 @@ class Cursor final : public engine::Cursor {
   engine::Step next() override;
   [[nodiscard]] engine::Verdict verdict() override;
   void write_row(ValueWriter& writer) override;
+  [[nodiscard]] uint64_t key_shape() const override { return binding_->key_shape(); }
   [[nodiscard]] bool change_moves_rows(std::span<const Assignment> assignments) const override;
   [[nodiscard]] bool save_position() override;
   engine::Step fetch_position(size_t number) override;

@@ -14,6 +14,7 @@ void Reply::unexpected() {
 void Reply::done() { unexpected(); }
 void Reply::opened(std::span<const std::string_view>) { unexpected(); }
 void Reply::begin_rows(size_t) { unexpected(); }
+void Reply::key_shape(uint64_t) { unexpected(); }
 void Reply::row_begins(size_t) {}
 void Reply::row_ends() {}
 void Reply::missed(size_t) {}

@@ -59,6 +59,8 @@ class Reply {
   [[nodiscard]] bool tells_rows() const { return tells_rows_; }
   /// Wants to know which keys of a list gave no row.
   [[nodiscard]] bool tells_misses() const { return tells_misses_; }
+  /// Wants to know which columns the index has that is walked.
+  [[nodiscard]] bool asks_key_shape() const { return asks_key_shape_; }
   /// Wants to know when its request is done for good.
   [[nodiscard]] bool counts() const { return counts_; }
 
@@ -69,6 +71,9 @@ class Reply {
   virtual void opened(std::span<const std::string_view> column_types);
 
   virtual void begin_rows(size_t column_count);
+  /// Behind `begin_rows`: the index that is walked has these columns, in one number. Only where it was asked
+  /// for.
+  virtual void key_shape(uint64_t shape);
   virtual void row_begins(size_t key_number);
   virtual void row_ends();
   virtual void missed(size_t key_number);
@@ -102,6 +107,7 @@ class Reply {
 
   bool tells_rows_ = false;
   bool tells_misses_ = false;
+  bool asks_key_shape_ = false;
   bool counts_ = false;
   PerColumn per_column_;
 

@@ -45,6 +45,49 @@ def test_rows_that_stay_are_told_whatever_happens_to_others(client: redis.Redis,
     assert remaining and remaining <= set(client.scan_iter(count=3))
 
 
+@pytest.mark.parametrize(
+    "alteration",
+    [
+        "ADD z INT NOT NULL DEFAULT 3 FIRST, DROP PRIMARY KEY, ADD PRIMARY KEY (z, id)",
+        "DROP PRIMARY KEY, ADD PRIMARY KEY (other)",
+        "DROP PRIMARY KEY, ADD PRIMARY KEY (id DESC)",
+        "MODIFY id INT",
+        "MODIFY id VARCHAR(20) COLLATE latin1_swedish_ci",
+    ],
+)
+def test_a_scan_whose_key_was_altered_has_to_begin_again(
+    resp: RespConnection, emptied: RespServer, alteration: str
+) -> None:
+    """The place of the step before is a key as it was: behind it there may be other rows now, or none."""
+    emptied.sql(
+        "CREATE OR REPLACE TABLE shop.altered (id VARCHAR(20) CHARACTER SET latin1 COLLATE latin1_bin"
+        " PRIMARY KEY, other INT NOT NULL)"
+    )
+    emptied.sql("INSERT INTO shop.altered SELECT seq, 1000 - seq FROM app.seq_1_to_99")
+    step = resp.command("SCAN", 0, "MATCH", "shop.altered:*")
+    cursor = step.split(b"\r\n")[2].decode()
+    emptied.sql("ALTER TABLE shop.altered ADD note INT")
+    assert resp.command("SCAN", cursor, "MATCH", "shop.altered:*").startswith(b"*2")
+    emptied.sql(f"ALTER TABLE shop.altered {alteration}")
+    assert resp.command("SCAN", cursor, "MATCH", "shop.altered:*") == (
+        b"-ERR the cursor is not, or no longer, one of this scan: begin again with 0\r\n"
+    )
+
+
+def test_a_row_that_no_key_of_its_container_names_is_not_told(
+    client: redis.Redis, emptied: RespServer
+) -> None:
+    """What stands behind the first separator is the next column's."""
+    emptied.sql(
+        "CREATE OR REPLACE TABLE app.pair (a VARCHAR(20), b VARCHAR(20), v VARCHAR(20), PRIMARY KEY (a, b))"
+    )
+    emptied.sql("INSERT INTO app.pair VALUES ('a', 'b|c', 'told'), ('a|b', 'c', 'of no key')")
+    emptied.contain("pair", "app.pair", key="a|b", flags="0", cas=None, expires=None)
+    keys = list(client.scan_iter(match="@@pair.*"))
+    assert keys == ["@@pair.a|b|c"]
+    assert client.get(keys[0]) == "told"
+
+
 def test_keys_of_a_table_are_told_as_hgetall_takes_them(client: redis.Redis, emptied: RespServer) -> None:
     emptied.sql("INSERT INTO shop.user (id, name) SELECT seq, 'Ann' FROM app.seq_1_to_25")
     keys = list(client.scan_iter(match="shop.user:*"))

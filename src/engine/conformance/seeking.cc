@@ -26,6 +26,17 @@ class Seeking : public Contract {
   }
 };
 
+TEST_P(Seeking, the_shape_of_a_key_is_that_of_its_index) {
+  const auto shape_of = [this](const std::string& index) {
+    const uint64_t shape = client().begin(client().open(item(index)), Intent::read).key_shape();
+    client().session().abandon_request();
+    return shape;
+  };
+  EXPECT_EQ(shape_of("PRIMARY"), shape_of("PRIMARY"));
+  EXPECT_NE(shape_of("PRIMARY"), shape_of("by_name"));
+  EXPECT_NE(shape_of("by_name"), shape_of("by_stock_name"));
+}
+
 TEST_P(Seeking, equal_finds_the_rows_of_the_key) {
   EXPECT_EQ(by_id({equal, {"3"}}), "3");
   EXPECT_EQ(by_id({equal, {"5"}}), "");

@@ -282,6 +282,15 @@ Verdict MemoryCursor::verdict_of_row(const Row& row) const {
   return Verdict::match;
 }
 
+uint64_t MemoryCursor::key_shape() const {
+  std::string shape;
+  for (const size_t position : key_index().columns) {
+    const Column& column = binding_->table()->columns()[position];
+    shape.append(column.name).push_back(column.type == ColumnType::integer ? '\1' : '\2');
+  }
+  return std::hash<std::string>()(shape);
+}
+
 void MemoryCursor::write_row(ValueWriter& writer) {
   const MutexLock lock(session_.state().mutex);
   if (!invariant(stands_, "a row is told where the cursor stands on one")) {

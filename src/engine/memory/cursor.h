@@ -52,6 +52,7 @@ class MemoryCursor final : public Cursor {
   Step next() override;
   [[nodiscard]] Verdict verdict() override;
   void write_row(ValueWriter& writer) override;
+  [[nodiscard]] uint64_t key_shape() const override;
   [[nodiscard]] bool change_moves_rows(std::span<const Assignment> assignments) const override;
   [[nodiscard]] bool save_position() override;
   Step fetch_position(size_t number) override;

@@ -33,6 +33,7 @@ struct Scan {
   std::string_view rows = {};
   std::string_view lead = {};
   std::span<const Value> given = {};  ///< of the first key columns
+  std::optional<uint64_t> key_shape = {};  ///< that the index had at the step before
 };
 
 /// False: the plan refuses the command.
@@ -148,7 +149,7 @@ bool take_rows(const Scope& scope, Scan& scan, Plan& plan) {
 }
 
 /// Where the step begins. False: the plan refuses the command.
-bool set_range(const Scope& scope, const Scan& scan, KeyRange& range, Plan& plan) {
+bool set_range(const Scope& scope, Scan& scan, KeyRange& range, Plan& plan) {
   range.key_operator = KeyOperator::at_or_after;
   range.key = scan.given;
   range.has_end = !scan.given.empty();
@@ -161,7 +162,7 @@ bool set_range(const Scope& scope, const Scan& scan, KeyRange& range, Plan& plan
   try {
     const std::optional<ScanPlaces::Place> place = ScanPlaces::all().find(scan.cursor);
     if (!place.has_value() || place->rows != scan.rows) {
-      plan.refuse("-ERR the cursor is not, or no longer, one of this scan: begin again with 0");
+      plan.refuse(no_such_cursor);
       return false;
     }
     const auto key = scope.arena().array<Value>(place->key.size());
@@ -179,6 +180,7 @@ bool set_range(const Scope& scope, const Scan& scan, KeyRange& range, Plan& plan
     }
     range.key_operator = KeyOperator::after;
     range.key = key;
+    scan.key_shape = place->key_shape;
     return true;
   } catch (const std::bad_alloc&) {
     plan.add(nullptr);
@@ -216,6 +218,7 @@ void plan_scan(const Scope& scope, Arguments arguments, Plan& plan) {
                                                   .is_of_table = scan.container == nullptr,
                                                   .state = &scope.state,
                                                   .row_limit = scan.row_limit,
+                                                  .key_shape = scan.key_shape,
                                                   .unix_time_us = scope.now_us(),
                                                   .own_places = &scope.state.own_scan_places,
                                                   .ends = ends,

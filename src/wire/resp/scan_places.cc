@@ -12,8 +12,8 @@ ScanPlaces& ScanPlaces::all() {
   return places;
 }
 
-uint64_t ScanPlaces::remember(std::string_view rows, std::span<const Value> key, uint64_t unix_time_us,
-                              Own& own) {
+uint64_t ScanPlaces::remember(std::string_view rows, std::span<const Value> key, uint64_t key_shape,
+                              uint64_t unix_time_us, Own& own) {
   size_t bytes = rows.size();
   for (const Value& part : key) {
     bytes += part.size;
@@ -22,7 +22,7 @@ uint64_t ScanPlaces::remember(std::string_view rows, std::span<const Value> key,
     return 0;
   }
   try {
-    Place place{.rows = std::string(rows), .key = {}};
+    Place place{.rows = std::string(rows), .key = {}, .key_shape = key_shape};
     place.key.reserve(key.size());
     for (const Value& part : key) {
       place.key.push_back(part.is_null() ? std::nullopt : std::optional<std::string>(part.view()));

@@ -30,6 +30,7 @@ class ScanPlaces {
   struct Place {
     std::string rows = {};
     std::vector<std::optional<std::string>> key = {};  ///< nothing is NULL
+    uint64_t key_shape = 0;                            ///< of the index: see Reply
   };
 
   /// The numbers of a connection's places, of which the oldest one is given up for a new one. (A client that
@@ -52,8 +53,8 @@ class ScanPlaces {
 
   /// The number of a new place; 0 where memory is refused, or the key is too long. `unix_time_us` is where
   /// numbers begin: none of them was given before the server was started.
-  [[nodiscard]] uint64_t remember(std::string_view rows, std::span<const Value> key, uint64_t unix_time_us,
-                                  Own& own);
+  [[nodiscard]] uint64_t remember(std::string_view rows, std::span<const Value> key, uint64_t key_shape,
+                                  uint64_t unix_time_us, Own& own);
   /// A copy of the place. Nothing where it is not known, or was forgotten. May throw std::bad_alloc.
   [[nodiscard]] std::optional<Place> find(uint64_t cursor) const;
 

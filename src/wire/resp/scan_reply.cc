@@ -70,7 +70,7 @@ void ScanReply::remember_place() {
     key[number] = shape_.ends[number].is_null ? Value() : Value(column(number));
   }
   cursor_ = ScanPlaces::all().remember(shape_.rows, std::span(key).first(*shape_.column_count),
-                                       shape_.unix_time_us, *shape_.own_places);
+                                       key_shape_, shape_.unix_time_us, *shape_.own_places);
   is_lost_ = cursor_ == 0;
 }
 
@@ -82,6 +82,10 @@ bool ScanReply::append_key() {
   out().append(shape_.lead);
   for (size_t number = 0; number < *shape_.column_count; ++number) {
     if (shape_.ends[number].is_null) {
+      return false;
+    }
+    const bool is_last = number + 1 == *shape_.column_count;
+    if (!shape_.is_of_table && !is_last && column(number).find(container_separator) != std::string_view::npos) {
       return false;
     }
     if (number > 0) {
@@ -99,6 +103,11 @@ bool ScanReply::append_key() {
 
 void ScanReply::end_rows() {
   if (out().failed()) {
+    return;
+  }
+  if (shape_.key_shape.value_or(key_shape_) != key_shape_) {
+    out().truncate(begin_);
+    append_line(out(), no_such_cursor);
     return;
   }
   if (is_lost_) {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <string_view>
 
@@ -13,6 +14,10 @@
 #include "wire/resp/state.h"
 
 namespace rowsocket::wire::resp {
+
+/// Nothing is remembered for it, or its place is not to be found in these rows, or no more in their index.
+inline constexpr std::string_view no_such_cursor =
+    "-ERR the cursor is not, or no longer, one of this scan: begin again with 0";
 
 class ScanReply final : public CommonReply {
  public:
@@ -23,6 +28,7 @@ class ScanReply final : public CommonReply {
     bool is_of_table = false;       ///< keys are as those of rows, else as those of containers
     const State* state = nullptr;   ///< says what a key without a lead means
     uint64_t row_limit = 0;         ///< of the find
+    std::optional<uint64_t> key_shape = {};  ///< that the index had at the step before
     uint64_t unix_time_us = 0;
     ScanPlaces::Own* own_places = nullptr;
     std::span<ColumnEnd> ends = {};  ///< as many as a key can have columns
@@ -31,10 +37,12 @@ class ScanReply final : public CommonReply {
   ScanReply(Buffer& out, const Container* container, const Shape& shape)
       : CommonReply(out, Form::bare, 2, container), shape_(shape) {
     tells_rows_ = true;
+    asks_key_shape_ = true;
     per_column_.ends = shape.ends.data();
     per_column_.told_count = shape.column_count;
   }
   void begin_rows(size_t) override;
+  void key_shape(uint64_t shape) override { key_shape_ = shape; }
   void row_begins(size_t) override {
     row_begin_ = out().size();
     *shape_.column_count = 0;
@@ -47,7 +55,8 @@ class ScanReply final : public CommonReply {
   void remember_place();
   /// Other commands would take such a key for another one: it has to name its container.
   [[nodiscard]] bool needs_name(std::string_view key) const;
-  /// The key stands behind its columns then. False if a column is NULL: no client can name such a key.
+  /// The key stands behind its columns then. False if no client can name such a key: a column is NULL, or a
+  /// container's separator stands in a column that others follow.
   [[nodiscard]] bool append_key();
 
   Shape shape_;
@@ -56,6 +65,7 @@ class ScanReply final : public CommonReply {
   uint64_t row_count_ = 0;
   uint64_t told_count_ = 0;
   uint64_t cursor_ = 0;
+  uint64_t key_shape_ = 0;
   bool is_lost_ = false;  ///< there is more, and its place could not be remembered
 };
 

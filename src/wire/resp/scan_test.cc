@@ -13,9 +13,11 @@ using testing::HasSubstr;
 class ScanTest : public RespTest {
  protected:
   /// The reply to a scan that found these keys.
-  std::string reply_of_keys(const Find& find, const std::vector<std::vector<Value>>& keys) {
+  std::string reply_of_keys(const Find& find, const std::vector<std::vector<Value>>& keys,
+                            uint64_t key_shape = 1) {
     out.clear();
     find.reply->begin_rows(keys.empty() ? 1 : keys.front().size());
+    find.reply->key_shape(key_shape);
     for (const std::vector<Value>& key : keys) {
       tell_row(*find.reply, key);
     }
@@ -48,6 +50,14 @@ TEST_F(ScanTest, the_next_step_begins_behind_the_last_row) {
   EXPECT_EQ(next.range.key_operator, KeyOperator::after);
   EXPECT_EQ(words_of(next.range.key), "b");
   EXPECT_EQ(words_of(find_of({"SCAN", cursor_of(reply)}).range.key), "b") << "a cursor stays good";
+}
+
+TEST_F(ScanTest, a_step_over_another_key_than_the_one_before_tells_nothing) {
+  const std::string reply = reply_of_keys(find_of({"SCAN", "0", "COUNT", "1"}), {{Value("a")}}, 7);
+  const std::string next = cursor_of(reply);
+  EXPECT_EQ(reply_of_keys(find_of({"SCAN", next}), {{Value("b")}}, 8),
+            "-ERR the cursor is not, or no longer, one of this scan: begin again with 0\r\n");
+  EXPECT_THAT(reply_of_keys(find_of({"SCAN", next}), {{Value("b")}}, 7), HasSubstr("$1\r\nb\r\n"));
 }
 
 TEST_F(ScanTest, a_pattern_leaves_out_keys_and_the_scan_goes_on_behind_them) {
@@ -148,13 +158,13 @@ TEST(ScanPlacesTest, the_oldest_places_are_forgotten) {
   auto places = std::make_unique<ScanPlaces>();
   constexpr Value key[] = {Value("a")};
   ScanPlaces::Own first_own;
-  const uint64_t first = places->remember("rows", key, 1000, first_own);
+  const uint64_t first = places->remember("rows", key, 0, 1000, first_own);
   EXPECT_GT(first, 1000U);
   EXPECT_EQ(places->find(first)->key.front(), std::optional<std::string>("a"));
   uint64_t last = 0;
   for (uint32_t step = 0; step < limits::scan_places_max; ++step) {
     ScanPlaces::Own own;
-    last = places->remember("rows", key, 1000, own);
+    last = places->remember("rows", key, 0, 1000, own);
   }
   EXPECT_FALSE(places->find(first).has_value());
   EXPECT_TRUE(places->find(last).has_value());
@@ -165,14 +175,14 @@ TEST(ScanPlacesTest, a_connection_that_ends_no_scan_ends_its_own_only) {
   constexpr Value key[] = {Value("a")};
   ScanPlaces::Own own;
   ScanPlaces::Own of_another;
-  const uint64_t others = places->remember("rows", key, 1000, of_another);
-  const uint64_t first = places->remember("rows", key, 1000, own);
+  const uint64_t others = places->remember("rows", key, 0, 1000, of_another);
+  const uint64_t first = places->remember("rows", key, 0, 1000, own);
   for (uint32_t step = 1; step < limits::scan_places_per_connection; ++step) {
-    static_cast<void>(places->remember("rows", key, 1000, own));
+    static_cast<void>(places->remember("rows", key, 0, 1000, own));
   }
   EXPECT_TRUE(places->find(first).has_value());
   for (uint32_t step = 0; step < limits::scan_places_max; ++step) {
-    static_cast<void>(places->remember("rows", key, 1000, own));
+    static_cast<void>(places->remember("rows", key, 0, 1000, own));
   }
   EXPECT_FALSE(places->find(first).has_value());
   EXPECT_TRUE(places->find(others).has_value());
@@ -183,7 +193,7 @@ TEST(ScanPlacesTest, a_key_that_is_too_long_has_no_place) {
   const std::string text(limits::scan_place_bytes_max + 1, 'a');
   const Value key[] = {Value(text)};
   ScanPlaces::Own own;
-  EXPECT_EQ(places->remember("", key, 1000, own), 0U);
+  EXPECT_EQ(places->remember("", key, 0, 1000, own), 0U);
 }
 
 TEST(GlobTest, patterns_are_those_of_redis) {
