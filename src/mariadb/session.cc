@@ -147,14 +147,19 @@ Begin Session::open_selection(const engine::SelectionDescription& description,
   if (alone) {
     end_transaction();  // nothing was begun in the engine
   }
-  if (begin == Begin::failed && galera_.is_open() && (galera_.has_lost() || thd_->killed == KILL_QUERY_HARD))
-      [[unlikely]] {
-    begin = Begin::wait;  // DDL of the cluster interrupted it
+  if (begin == Begin::failed && (galera_.has_lost() || is_interrupted_by_cluster())) [[unlikely]] {
+    begin = Begin::wait;
   }
   if (begin == Begin::ready) {
     selection = std::move(found);
   }
   return begin;
+}
+
+/// DDL of the cluster interrupts whoever opens a table that it is about to change. It need not abort a
+/// transaction for that. The table is then one to be waited for.
+bool Session::is_interrupted_by_cluster() const {
+  return galera_.is_open() && thd_->killed == KILL_QUERY_HARD && !galera_.has_lost();
 }
 
 /// The selection's table is open, the names are resolved against it, and its account may use it so. The THD

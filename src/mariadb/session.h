@@ -163,6 +163,7 @@ class Session final : public engine::Session {
   [[nodiscard]] Opening open_with_new_history(OpenTable& table, Error& error);
 
   [[nodiscard]] Error refuse(engine::Intent intent) const;
+  [[nodiscard]] bool is_interrupted_by_cluster() const;
   [[nodiscard]] engine::Begin join_statement(const engine::Selection& selection, const engine::Use& use,
                                              BoundSelection::Side*& side, Error& error);
   [[nodiscard]] bool needs_own_statement(const OpenTable& table, engine::Intent intent) const;

@@ -63,7 +63,7 @@ Begin Session::begin_any_request(engine::Selection& selection, const engine::Use
   if (begin != Begin::ready) {
     rights_.leave();
   }
-  return begin;
+  return begin == Begin::failed && is_interrupted_by_cluster() ? Begin::wait : begin;
 }
 
 /// The THD acts as the selection's account.

@@ -44,7 +44,7 @@ Begin Session::begin_any_group(std::span<const GroupMember> members, size_t& fai
   }
   const Begin begin = begin_group_as_account(members, failed_member, error);
   rights_.leave();
-  return begin;
+  return begin == Begin::failed && is_interrupted_by_cluster() ? Begin::wait : begin;
 }
 
 /// All members are of one client, and so of one account: the THD acts as that.
