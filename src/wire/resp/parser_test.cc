@@ -277,6 +277,12 @@ TEST_F(RespTest, fields_are_set_in_the_row_that_is_there_or_in_a_new_one) {
   EXPECT_EQ(out.view(), ":2\r\n");
 }
 
+TEST_F(RespTest, a_field_of_a_new_row_that_is_set_twice_counts_once) {
+  const Find& find = find_of({"HSET", "d.t:1", "a", "x", "b", "y", "A", "z"});
+  find.reply->inserted({.error = {}, .rows_affected = 1, .has_id = false, .id = 0});
+  EXPECT_EQ(out.view(), ":2\r\n");
+}
+
 TEST_F(RespTest, a_field_that_is_removed_twice_counts_once) {
   EXPECT_EQ(find_of({"HDEL", "d.t:1", "a", "b", "A", "a"}).selection.names->columns, "a,b");
 }

@@ -73,6 +73,19 @@ Upsert make_upsert(const Scope& scope, const Fields& fields, Operation operation
   return {find, insert};
 }
 
+/// Each column once, though the command may name it more often, in the order of their names. Empty where
+/// memory is refused.
+std::span<std::string_view> without_repeats(const Scope& scope, Arguments columns) {
+  const auto once = scope.arena().array<std::string_view>(columns.size());
+  if (once.empty()) {
+    return {};
+  }
+  std::copy(columns.begin(), columns.end(), once.begin());
+  std::sort(once.begin(), once.end(), is_less_but_for_case);
+  const auto end = std::unique(once.begin(), once.end(), is_same_column);
+  return once.first(static_cast<size_t>(end - once.begin()));
+}
+
 std::string_view number_line(const Scope& scope, size_t number) {
   const Value text = number_value(scope, static_cast<int64_t>(number));
   const std::string_view parts[] = {":", text.view()};
@@ -93,14 +106,19 @@ void plan_set_fields(const Scope& scope, Arguments arguments, std::string_view l
   }
   const auto columns = scope.arena().array<std::string_view>(count);
   const auto values = scope.arena().array<Value>(count);
-  const std::string_view inserted = line.empty() ? number_line(scope, count) : line;
-  if (columns.empty() || values.empty() || inserted.empty()) {
+  if (columns.empty() || values.empty()) {
     plan.add(nullptr);
     return;
   }
   for (size_t number = 0; number < count; ++number) {
     columns[number] = pairs[2 * number];
     values[number] = Value(pairs[2 * number + 1]);
+  }
+  const size_t added = without_repeats(scope, columns).size();
+  const std::string_view inserted = line.empty() ? number_line(scope, added) : line;
+  if (added == 0 || inserted.empty()) {
+    plan.add(nullptr);
+    return;
   }
   Fields fields;
   if (!take_fields(scope, arguments[1], columns, values, fields, plan)) {
@@ -213,23 +231,6 @@ void plan_hincrbyfloat(const Scope& scope, Arguments arguments, Plan& plan) {
   }
   plan_sum(scope, arguments, Value(arguments[3]), NumberReply::Kind::text, plan);
 }
-
-namespace {
-
-/// Each column once, though the command may name it more often, in the order of their names. Empty where
-/// memory is refused.
-std::span<std::string_view> without_repeats(const Scope& scope, Arguments columns) {
-  const auto once = scope.arena().array<std::string_view>(columns.size());
-  if (once.empty()) {
-    return {};
-  }
-  std::copy(columns.begin(), columns.end(), once.begin());
-  std::sort(once.begin(), once.end(), is_less_but_for_case);
-  const auto end = std::unique(once.begin(), once.end(), is_same_column);
-  return once.first(static_cast<size_t>(end - once.begin()));
-}
-
-}  // namespace
 
 void plan_hdel(const Scope& scope, Arguments arguments, Plan& plan) {
   const Arguments named = arguments.subspan(2);
