@@ -86,22 +86,22 @@ Container::Container(const ContainerFields& fields)
   problem = database_.empty() || table_.empty() || key_part_count == 0 || value_count == 0
                 ? "it names no schema, no table, no key column or no value column"
                 : why_not({database_, table_, index_}, std::move(all));
-  const auto names = [this](std::string_view columns) {
+  const auto names = [this](std::string_view columns, std::string_view integers) {
     return SelectionNames{.database = database_,
                           .table = table_,
                           .index = index_,
                           .columns = columns,
-                          .filter_columns = filter_columns_,
+                          .filter_columns = integers,
                           .unique_columns = key_columns_,
                           .integer_filters = true};
   };
-  keys = names(key_columns_);
+  keys = names(key_columns_, filter_columns_);
   keys.walked_in_steps = true;
-  contents = names(contents_columns_);
-  expiry = names(expiry_column_);
-  values = names(values_columns_);
-  row = names(row_columns_);
-  whole = names(whole_columns_);
+  contents = names(contents_columns_, filter_columns_);
+  expiry = names(expiry_column_, filter_columns_);
+  values = names(values_columns_, integer_columns_);
+  row = names(row_columns_, integer_columns_);
+  whole = names(whole_columns_, integer_columns_);
 }
 
 /// Flags, cas and expiry, as far as the container has them. Returns their names.
@@ -154,6 +154,10 @@ std::vector<std::string_view> Container::add_optional_columns(const ContainerFie
     }
     add(filter_columns_, cas_column);
     cas_filter = filter++;
+  }
+  integer_columns_ = filter_columns_;
+  if (has_flags) {
+    add(integer_columns_, flags_column);
   }
   return added;
 }

@@ -55,7 +55,8 @@ struct Container {
   [[nodiscard]] bool writes_cas() const { return has_cas && !table_keeps_cas; }
 
   // Selections of the same rows. All have the unique index, and as filter columns expiry and cas, as far as
-  // the container has them.
+  // the container has them. Those that have the flags have them as a filter column, too: filter columns are
+  // known to hold integers.
   SelectionNames keys;      ///< key parts alone, for walks that go on later
   SelectionNames contents;  ///< values alone
   SelectionNames expiry;    ///< the expiry time alone
@@ -79,7 +80,7 @@ struct Container {
 
   std::string database_, table_, index_, key_columns_;
   std::string contents_columns_, expiry_column_, values_columns_, row_columns_, whole_columns_,
-      filter_columns_;
+      filter_columns_, integer_columns_;
 };
 
 class Containers {

@@ -21,7 +21,8 @@ TEST(ContainerTest, a_row_names_a_table_and_its_columns) {
   EXPECT_EQ(one.whole.columns, "k,v,f,c,e");
   EXPECT_EQ(one.keys.columns, "k");
   EXPECT_TRUE(one.keys.walked_in_steps);
-  EXPECT_EQ(one.row.filter_columns, "e,c");
+  EXPECT_EQ(one.row.filter_columns, "e,c,f");
+  EXPECT_EQ(one.contents.filter_columns, "e,c");
   EXPECT_EQ(one.row.unique_columns, "k");
   EXPECT_EQ(one.flags_at, 1U);
   EXPECT_EQ(one.cas_at, 2U);

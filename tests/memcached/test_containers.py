@@ -86,13 +86,17 @@ def test_a_connection_can_choose_its_container(
         ({"value": "k"}, "it names column 'k' twice"),
         ({"expires": "at"}, "no_such_column: column 'at' in app.plain is no integer column"),
         ({"cas": "=at"}, "no_such_column: column 'at' in app.plain is no integer column"),
+        ({"flags": "at"}, "no_such_column: column 'at' in app.plain is no integer column"),
+        ({"flags": "bits"}, "no_such_column: column 'bits' in app.plain is no integer column"),
+        ({"expires": "bits"}, "no_such_column: column 'bits' in app.plain is no integer column"),
     ],
 )
 def test_a_container_that_does_not_fit_its_table_says_why_and_the_others_work(
     cache: MemcachedConnection, cache_server: MemcachedServer, wrong: dict[str, str], why: str
 ) -> None:
     cache_server.sql(
-        "CREATE OR REPLACE TABLE app.plain (k INT PRIMARY KEY, v INT, at TIMESTAMP NULL, KEY by_v (v))"
+        "CREATE OR REPLACE TABLE app.plain"
+        " (k INT PRIMARY KEY, v INT, at TIMESTAMP NULL, bits BIT(8), KEY by_v (v))"
     )
     options = {"table": "app.plain", "flags": "0", "cas": "0", "expires": "0", **wrong}
     cache_server.contain("wrong", **options)

@@ -19,7 +19,7 @@ TEST_F(MemcachedTest, a_get_is_a_find_of_the_row_that_has_not_expired) {
   const Find& find = find_of("get a\r\n");
   EXPECT_EQ(find.selection.names->table, "t");
   EXPECT_EQ(find.selection.names->columns, "v,f");
-  EXPECT_EQ(find.selection.names->filter_columns, "e,c");
+  EXPECT_EQ(find.selection.names->filter_columns, "e,c,f");
   EXPECT_EQ(find.selection.names->unique_columns, "k");
   EXPECT_EQ(words_of(find.range.key), "a");
   EXPECT_EQ(words_of(find.filters), "skip unless 0 > or unset " + now);
