@@ -3,7 +3,7 @@
 // The server's headers come first.
 #include <cmath>
 #include <string>
-#include <utility>
+#include <string_view>
 
 #include "mariadb/binding.h"
 #include "mariadb/conversion.h"
@@ -28,8 +28,8 @@ using sql_values::Sum;
 using sql_values::SumRules;
 using sql_values::Wide;
 
-Error no_number(std::string what) {
-  return Error(ErrorCode::sql, ER_TRUNCATED_WRONG_VALUE, std::move(what)).because(Reason::no_number);
+Error no_number(std::string_view what) {
+  return Error(ErrorCode::sql, ER_TRUNCATED_WRONG_VALUE, what).because(Reason::no_number);
 }
 
 Operated not_stored(Sum sum, const Field* field, Error& error) {

@@ -32,7 +32,7 @@ struct Scan {
   const SelectionNames* names = nullptr;
   std::string_view rows = {};
   std::string_view lead = {};
-  std::span<const Value> given = {};  ///< of the first key columns
+  std::span<const Value> given = {};       ///< of the first key columns
   std::optional<uint64_t> key_shape = {};  ///< that the index had at the step before
 };
 

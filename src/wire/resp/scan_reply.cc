@@ -69,8 +69,8 @@ void ScanReply::remember_place() {
   for (size_t number = 0; number < *shape_.column_count; ++number) {
     key[number] = shape_.ends[number].is_null ? Value() : Value(column(number));
   }
-  cursor_ = ScanPlaces::all().remember(shape_.rows, std::span(key).first(*shape_.column_count),
-                                       key_shape_, shape_.unix_time_us, *shape_.own_places);
+  cursor_ = ScanPlaces::all().remember(shape_.rows, std::span(key).first(*shape_.column_count), key_shape_,
+                                       shape_.unix_time_us, *shape_.own_places);
   is_lost_ = cursor_ == 0;
 }
 
@@ -84,8 +84,8 @@ bool ScanReply::append_key() {
     if (shape_.ends[number].is_null) {
       return false;
     }
-    const bool is_last = number + 1 == *shape_.column_count;
-    if (!shape_.is_of_table && !is_last && column(number).find(container_separator) != std::string_view::npos) {
+    const bool ends_at_separator = !shape_.is_of_table && number + 1 < *shape_.column_count;
+    if (ends_at_separator && column(number).find(container_separator) != std::string_view::npos) {
       return false;
     }
     if (number > 0) {

@@ -22,12 +22,12 @@ inline constexpr std::string_view no_such_cursor =
 class ScanReply final : public CommonReply {
  public:
   struct Shape {
-    std::string_view rows = {};     ///< which are scanned, as ScanPlaces remembers it
-    std::string_view lead = {};     ///< what a key has in front: `@@city.`, `shop.user:`
-    std::string_view pattern = {};  ///< of keys that are told; empty = all
-    bool is_of_table = false;       ///< keys are as those of rows, else as those of containers
-    const State* state = nullptr;   ///< says what a key without a lead means
-    uint64_t row_limit = 0;         ///< of the find
+    std::string_view rows = {};              ///< which are scanned, as ScanPlaces remembers it
+    std::string_view lead = {};              ///< what a key has in front: `@@city.`, `shop.user:`
+    std::string_view pattern = {};           ///< of keys that are told; empty = all
+    bool is_of_table = false;                ///< keys are as those of rows, else as those of containers
+    const State* state = nullptr;            ///< says what a key without a lead means
+    uint64_t row_limit = 0;                  ///< of the find
     std::optional<uint64_t> key_shape = {};  ///< that the index had at the step before
     uint64_t unix_time_us = 0;
     ScanPlaces::Own* own_places = nullptr;
