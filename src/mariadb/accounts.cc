@@ -79,8 +79,9 @@ std::shared_ptr<const Account> Accounts::find(uint64_t number) const {
 
 void Accounts::end(uint64_t number) {
   const MutexLock lock(mutex_);
-  accounts_.erase(number);
-  std::erase_if(numbers_, [number](const auto& entry) { return entry.second == number; });
+  if (accounts_.erase(number) > 0) {  // once: who was refused may go on asking
+    std::erase_if(numbers_, [number](const auto& entry) { return entry.second == number; });
+  }
 }
 
 void Accounts::set_anonymous(const std::string& name) {

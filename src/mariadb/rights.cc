@@ -128,13 +128,12 @@ bool take_account(Security_context& context, const AccountNames& names, bool& by
   return false;
 }
 
-bool is_there(const AccountNames& names) {
+bool has_names(const AccountNames& names) {
   if (!names.priv_user.empty() && !names.priv_host.empty()) {
     return is_account(names.priv_user, names.priv_host);
   }
   Security_context context;
-  bool by_address = false;
-  return take_account(context, names, by_address);
+  return take_account(context, names);
 }
 
 }  // namespace
@@ -144,13 +143,12 @@ bool take_account(Security_context& context, const AccountNames& names) {
   return take_account(context, names, by_address);
 }
 
-std::shared_ptr<const Account> account_there(uint64_t number) {
-  std::shared_ptr<const Account> account = Accounts::all().find(number);
-  if (account == nullptr || is_there(account->names)) {
-    return account;
+bool is_there(const Account& account) {
+  const bool is_known = has_names(account.names);
+  if (!is_known) {
+    Accounts::all().end(account.number);
   }
-  Accounts::all().end(number);
-  return nullptr;
+  return is_known;
 }
 
 Rights::Rights(THD* thd)

@@ -46,9 +46,8 @@ struct Allowed {
 /// be told from others. `context` keeps pointers into `names`.
 [[nodiscard]] bool take_account(Security_context& context, const AccountNames& names);
 
-/// The account of this number, if the server still has it; else the number is ended. From any thread of the
-/// server. May throw std::bad_alloc.
-[[nodiscard]] std::shared_ptr<const Account> account_there(uint64_t number);
+/// Whether the server has the account (still); else its number is ended. From any thread of the server.
+[[nodiscard]] bool is_there(const Account& account);
 
 class Rights {
  public:

@@ -103,7 +103,7 @@ bool tell_connection(THD* thd, TABLE* table, const ConnectionFigures& figures) {
   if (!may_see_clients_of(thd, account.get())) {
     return false;
   }
-  const std::string name = account_there(figures.account) != nullptr ? account->whole_name() : "";
+  const std::string name = account != nullptr && is_there(*account) ? account->whole_name() : "";
   return SchemaRow(table)
       .number(figures.number)
       .number_or_null(figures.log_number)

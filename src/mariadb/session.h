@@ -129,7 +129,10 @@ class Session final : public engine::Session {
   [[nodiscard]] engine::Admittance admittance_of(const engine::Entrance& entrance) override {
     return threshold_.admittance_of(entrance);
   }
-  [[nodiscard]] bool has_account(uint64_t number) override { return account_there(number) != nullptr; }
+  [[nodiscard]] bool has_account(uint64_t number) override {
+    const std::shared_ptr<const Account> account = Accounts::all().find(number);
+    return account != nullptr && is_there(*account);
+  }
   void note_wrong_secret(const std::string& address) override { trail_.note_wrong_secret(address); }
 
   /// Called by the server, from any thread, when the THD was killed.

@@ -86,8 +86,13 @@ std::span<std::string_view> without_repeats(const Scope& scope, Arguments column
   return once.first(static_cast<size_t>(end - once.begin()));
 }
 
-std::string_view number_line(const Scope& scope, size_t number) {
-  const Value text = number_value(scope, static_cast<int64_t>(number));
+/// How many fields a new row has of these. Empty where memory is refused.
+std::string_view count_line(const Scope& scope, Arguments columns) {
+  const Arguments once = without_repeats(scope, columns);
+  if (once.empty()) {
+    return {};
+  }
+  const Value text = number_value(scope, static_cast<int64_t>(once.size()));
   const std::string_view parts[] = {":", text.view()};
   return joined(scope, parts, {});
 }
@@ -114,9 +119,8 @@ void plan_set_fields(const Scope& scope, Arguments arguments, std::string_view l
     columns[number] = pairs[2 * number];
     values[number] = Value(pairs[2 * number + 1]);
   }
-  const size_t added = without_repeats(scope, columns).size();
-  const std::string_view inserted = line.empty() ? number_line(scope, added) : line;
-  if (added == 0 || inserted.empty()) {
+  const std::string_view inserted = line.empty() ? count_line(scope, columns) : line;
+  if (inserted.empty()) {
     plan.add(nullptr);
     return;
   }
