@@ -415,6 +415,27 @@ def test_of_a_pipeline_only_what_failed_is_tried_again() -> None:
         assert (one.result(), two.result()) == (1, 1)
 
 
+def test_of_a_pipeline_nothing_is_tried_again_behind_what_followed_it() -> None:
+    delete, get = b"0\t=\t1\t%d\t1\t0\tD", b"0\t=\t1\t%d\t1\t0"
+
+    def conversation(peer: Peer) -> None:
+        opens(peer)
+        peer.expect(get % 1, delete % 1, delete % 2, delete % 3, get % 3, get % 4, delete % 5)
+        peer.send(DEADLOCK + DEADLOCK + b"0\t1\t1\n" + DEADLOCK + b"0\t3\n" + DEADLOCK + DEADLOCK)
+        peer.expect(get % 4, delete % 5)
+        peer.send(b"0\t3\n0\t1\t1\n")
+
+    with users_of(conversation, retries=1) as users:
+        with users._executor.pipeline() as pipe:
+            overtaken = [pipe.get(users, 1), pipe.delete(users, 1)]
+            pipe.delete(users, 2)
+            overtaken.append(pipe.delete(users, 3))  # a find behind it was answered
+            pipe.get(users, 3)
+            last = [pipe.get(users, 4), pipe.delete(users, 5)]
+        assert [type(pending.error) for pending in overtaken] == [rowsocket.Deadlock] * 3
+        assert [pending.result() for pending in last] == [None, 1]
+
+
 def test_a_group_is_tried_again_as_a_whole() -> None:
     lines = (b"G", b"0\t=\t1\t1\t1\t0\tD", b"0\t=\t1\t2\t1\t0\tD", b"E")
 

@@ -194,14 +194,20 @@ def lost_reads(pendings: Iterable[Pending[Any]]) -> list[Pending[Any]]:
 
 def refused_for_now(pendings: list[Pending[Any]]) -> list[Pending[Any]]:
     """The requests that can be sent again since the server has refused them for a reason that passes, and so
-    nothing of them was done. Of a group it is all of them or none.
+    nothing of them was done. Of a group it is all of them or none. None comes behind what followed it: a
+    write goes behind nothing that was, or may have been, done, and a read behind no such write.
     """
     if not any(pending.in_group for pending in pendings):
-        return [
-            pending
-            for pending in pendings
-            if isinstance(pending.error, ServerError) and pending.error.retryable
-        ]
+        again: list[Pending[Any]] = []
+        is_followed = False
+        for pending in reversed(pendings):
+            if not isinstance(pending.error, ServerError):
+                if pending.writes:
+                    break
+                is_followed = True
+            elif pending.error.retryable and not (pending.writes and is_followed):
+                again.append(pending)
+        return again[::-1]
     errors = [pending.error for pending in pendings if pending.error is not None]
     causes = [error for error in errors if not isinstance(error, UndoneWithGroup)]
     is_for_now = bool(causes) and all(isinstance(error, ServerError) and error.retryable for error in causes)
