@@ -152,7 +152,9 @@ Begin Staging::run_as_first(Job& job) {
 
 void Staging::answer_untold(const Job& job) {
   Reply& reply = *job.request->reply;
-  if (job.request->kind == RequestKind::group) {
+  if (job.outcome.reason == Reason::unknown_outcome) {
+    job.out().fail();
+  } else if (job.request->kind == RequestKind::group) {
     answer_group(static_cast<const Group&>(*job.request), job);
   } else if (!job.outcome.ok()) {
     reply.failed(job.outcome);

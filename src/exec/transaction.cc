@@ -39,7 +39,9 @@ Committed Transaction::commit() {
     return committed;
   }
   counters_.add(Counter::commit_failures, did_write ? 1 : 0);
-  committed.worth_another_try = could_run_again && (is_lost() || committed.error.reason != Reason::none);
+  const Reason reason = committed.error.reason;
+  committed.worth_another_try =
+      could_run_again && reason != Reason::unknown_outcome && (is_lost() || reason != Reason::none);
   roll_back();
   return committed;
 }

@@ -128,6 +128,18 @@ TEST_F(TransactionTest, when_the_commit_fails_what_needs_no_transaction_keeps_it
   EXPECT_EQ(count(Counter::errors_request), 1);
 }
 
+TEST_F(TransactionTest, writes_of_an_unknown_outcome_have_no_reply_and_do_not_run_again) {
+  engine.fail_commit(Error(ErrorCode::commit_failed).because(Reason::unknown_outcome));
+  begin();
+  send(one, read("1"));
+  send(one, add_stock("1"));
+  send(two, read("2"));
+  end();
+  EXPECT_TRUE(one.out.failed());
+  EXPECT_THAT(replies(two), ElementsAre("rows/3 0 ink 2"));
+  EXPECT_EQ(count(Counter::replays), 0);
+}
+
 TEST_F(TransactionTest, a_failed_write_of_a_failed_commit_is_an_error_too) {
   open_for_insert(one);
   engine.fail_commit(disk_full);

@@ -25,6 +25,8 @@ class CommitGtid {
     is_made_ = made.seq_no != 0 && (before_.seq_no == 0 || !(made == before_));
   }
 
+  /// The last commit has written to the binlog.
+  [[nodiscard]] bool is_made() const { return is_made_; }
   /// Empty if the commit wrote nothing to the binlog. Good until the next commit.
   [[nodiscard]] std::string_view text() const {
     if (!is_made_) {
@@ -39,7 +41,7 @@ class CommitGtid {
  private:
   THD* thd_;
   rpl_gtid before_{};
-  bool is_made_ = false;  ///< the last commit has made one
+  bool is_made_ = false;
   mutable char text_[48] = {};
 };
 

@@ -84,7 +84,11 @@ void clear_diagnostics(THD* thd) {
   // In SQL the next statement begins without it (reset_for_next_command). Here other requests may go on in
   // the same statement, and the parser of triggers fails where it is set.
   thd->is_fatal_error = false;
-  if (thd->get_stmt_da()->unsafe_statement_warn_count() > 0) {
+  forget_conditions(thd);
+}
+
+void forget_conditions(THD* thd) {
+  if (thd->get_stmt_da()->warn_count() > 0) [[unlikely]] {
     thd->get_stmt_da()->clear_warning_info(thd->query_id);
   }
 }

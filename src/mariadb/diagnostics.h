@@ -34,5 +34,8 @@ namespace rowsocket::mariadb {
 
 /// Forget errors and warnings, and a kill that only marks a bad value (strict mode).
 void clear_diagnostics(THD* thd);
+/// Forget what GET DIAGNOSTICS could tell a trigger, and @@warning_count: a request is a statement of its
+/// own, and the one before it may have been another client's.
+void forget_conditions(THD* thd);
 
 }  // namespace rowsocket::mariadb

@@ -120,7 +120,8 @@ Error Galera::end(Error error) {
     case wsrep::e_interrupted_error:
       return {ErrorCode::sql, ER_QUERY_INTERRUPTED};
     default:  // the node lost the cluster while it waited for the certification
-      return {ErrorCode::commit_failed, "the cluster did not answer: " + wsrep::to_string(outcome)};
+      return Error(ErrorCode::commit_failed, "the cluster did not answer: " + wsrep::to_string(outcome))
+          .because(Reason::unknown_outcome);
   }
 }
 

@@ -24,6 +24,7 @@ bool RequestUnderWay::begin(const BoundSelection::Side& side, bool changes, bool
   if (table_->needs_own_statement()) {
     thread_.note_other_code();
   }
+  forget_conditions(thd);
   thd->get_stmt_da()->reset_current_row_for_warning(1);
   thread_.limit_time(own_us_max);
   thd->set_query_timer();

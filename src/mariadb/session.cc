@@ -43,6 +43,7 @@ Session::Session(Engine& engine, const engine::SessionOptions& options)
       request_(thread_),
       rights_(thd_),
       gtid_(thd_),
+      semi_sync_(thd_),
       activity_(thd_),
       trail_(thd_) {
   galera_.attach(thd_);

@@ -35,6 +35,7 @@
 #include "mariadb/request_under_way.h"
 #include "mariadb/rights.h"
 #include "mariadb/selection.h"
+#include "mariadb/semi_sync.h"
 #include "mariadb/server_headers.h"
 #include "mariadb/server_thread.h"
 #include "mariadb/shelf.h"
@@ -196,6 +197,7 @@ class Session final : public engine::Session {
   Threshold threshold_{thd_};
   Patience patience_;
   CommitGtid gtid_;
+  SemiSyncWait semi_sync_;
   Activity activity_;
   Trail trail_;
 };

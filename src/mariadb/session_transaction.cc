@@ -246,6 +246,7 @@ Error Session::commit() {
     // From here on we wait as SQL does, for a backup that blocks commits.
     thd_->variables.lock_wait_timeout = global_system_variables.lock_wait_timeout;
     gtid_.before_commit();
+    semi_sync_.before_commit();
     if (trans_commit(thd_)) {
       error = take_server_error(thd_, ErrorCode::commit_failed);
       if (error.number == ER_LOCK_WAIT_TIMEOUT) {
@@ -260,6 +261,13 @@ Error Session::commit() {
       }
     } else {
       gtid_.note_commit();
+      if (gtid_.is_made() && semi_sync_.was_cut()) [[unlikely]] {
+        sql_print_warning(
+            "rowsocket: a commit did not wait for its semi-synchronous replica. Clients that wait "
+            "for it get no reply");
+        error = Error(ErrorCode::commit_failed, "no replica has acknowledged it")
+                    .because(Reason::unknown_outcome);
+      }
     }
     thd_->cleanup_after_query();  // COMMIT is a statement
   }

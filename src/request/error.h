@@ -37,10 +37,11 @@ enum class Reason : uint8_t {
   denied,     ///< the client's account has no grant for it
   too_large,  ///< the transaction grew beyond what the host allows; parts of it may not
   duplicate,  ///< a unique key has the row already
-  out_of_range,  ///< a sum is more, or less, than its column can hold
-  no_number,     ///< what is to be added, or what it is to be added to, is no number
-  read_only,     ///< the host takes no changes now
-  no_thread      ///< it takes long, and no other thread is free for it: it is to begin again later
+  out_of_range,    ///< a sum is more, or less, than its column can hold
+  no_number,       ///< what is to be added, or what it is to be added to, is no number
+  read_only,       ///< the host takes no changes now
+  no_thread,       ///< it takes long, and no other thread is free for it: it is to begin again later
+  unknown_outcome  ///< it may have been done, and may have not: no error may be told, so there is no reply
 };
 
 /// The outcome of something that can fail. `code == none` is success.

@@ -345,7 +345,7 @@ void Turn::finish(ClientConnection& connection) {
     connection.protocol->refuse_stream(stream.output(), connection.fatal_error, *settings_);
   }
   if (stream.output().failed() && connection.state != State::failed) {
-    connection.fail("is closed: no memory for its replies");
+    connection.fail("is closed: no memory for its replies, or it is not known what became of its writes");
   }
 }
 

@@ -67,6 +67,26 @@ def test_what_a_trigger_drew_from_a_sequence_is_no_previous_value_of_the_next(
     assert database.sql("SELECT seen FROM t") == [(0,), (0,)]
 
 
+@pytest.mark.parametrize("refused", [b"1\t+\t1\t1", b"P\t3\t%s\tnone\t\tid"], ids=["duplicate", "no table"])
+def test_a_trigger_gets_no_diagnostics_of_the_request_before(
+    server: RowSocketServer, database: Database, refused: bytes
+) -> None:
+    """They would tell one account what another one wrote."""
+    database.script(
+        """CREATE TABLE other (id INT PRIMARY KEY);
+        CREATE TABLE t (id INT PRIMARY KEY, seen INT);
+        CREATE TRIGGER looks BEFORE INSERT ON t FOR EACH ROW
+        BEGIN GET DIAGNOSTICS @conditions = NUMBER; SET NEW.seen = @conditions + @@warning_count; END"""
+    )
+    name = database.name.encode()
+    with server.raw("write") as client:
+        opened = client.ask_all(b"P\t1\t%s\tother\t\tid" % name, b"P\t2\t%s\tt\t\tid" % name)
+        assert [*opened, client.ask(b"1\t+\t1\t1")] == [b"0\t1"] * 3
+        assert client.ask(refused.replace(b"%s", name)).startswith(b"1\t1\t")
+        assert client.ask(b"2\t+\t1\t1") == b"0\t1"
+    assert database.sql("SELECT seen FROM t") == [(0,)]
+
+
 def test_after_an_error_that_is_fatal_to_a_statement_the_triggers_of_other_tables_are_parsed(
     start: Start,
 ) -> None:

@@ -4,8 +4,12 @@ acknowledged write."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
+
+import pymysql
+import pytest
 
 import rowsocket
 from faults.writers import Writers, make_tables
@@ -94,3 +98,89 @@ def test_a_write_is_not_acknowledged_before_a_replica_has_it(start: Start) -> No
         inserted.result()
     replica.catch_up(primary)
     assert replica.sql("SELECT id, n FROM d.counter") == [(1, 1)]
+
+
+# ---- waits that end without the replica
+
+
+def waiting_threads(primary: Primary, host: str) -> list[int]:
+    """The ids of those that wait for the replica now; SQL's are of `localhost`."""
+    rows = primary.sql(
+        "SELECT id FROM information_schema.processlist WHERE host = %s AND state LIKE"
+        " 'Waiting for semi-sync ACK%%'",
+        [host],
+    )
+    return [int(thread) for [thread] in rows]
+
+
+def thread_that_waits(primary: Primary, host: str) -> int:
+    """The one that does, or will soon."""
+    primary.wait_until(f"a commit of {host} waits", lambda: len(waiting_threads(primary, host)) == 1)
+    return waiting_threads(primary, host)[0]
+
+
+ENDINGS: dict[str, Callable[[Primary, int], object]] = {
+    "KILL": lambda primary, thread: primary.sql(f"KILL {thread}"),
+    "KILL QUERY": lambda primary, thread: primary.sql(f"KILL QUERY {thread}"),
+    "UNINSTALL": lambda primary, _: primary.sql("UNINSTALL SONAME 'rowsocket'"),
+    "shutdown": lambda primary, _: primary.stop(),
+}
+
+
+@pytest.mark.parametrize("ending", ENDINGS)
+@pytest.mark.parametrize("point", ["AFTER_SYNC", "AFTER_COMMIT"])
+def test_a_write_that_no_replica_will_acknowledge_has_no_reply(start: Start, point: str, ending: str) -> None:
+    primary, replica = pair(start, {**SEMI_SYNC, "rpl-semi-sync-master-wait-point": point})
+    replica.sql("STOP SLAVE IO_THREAD")
+    with primary.raw("write") as wire:
+        assert wire.ask(b"P\t1\td\tcounter\t\tid,n") == b"0\t1"
+        wire.send(b"1\t+\t2\t1\t1\n")
+        ENDINGS[ending](primary, thread_that_waits(primary, "rowsocket"))
+        assert wire.closed()
+    assert "did not wait for its semi-synchronous replica" in primary.log_text()
+
+
+def test_a_write_whose_group_of_commits_did_not_wait_has_no_reply(start: Start) -> None:
+    """The leader of a group waits for all of it, and the next group waits behind that. SQL's second insert leads
+    the second group; its third one leads RowSocket's, which has come last."""
+    primary, replica = pair(start)
+    replica.sql("STOP SLAVE IO_THREAD")
+    with primary.raw("write") as wire, ThreadPoolExecutor(3) as sessions:
+        assert wire.ask(b"P\t1\td\tcounter\t\tid,n") == b"0\t1"
+        leaders = []
+        for number in range(3):
+            leaders.append(sessions.submit(insert, primary, number))
+            primary.wait_until(f"{number + 1} are prepared", lambda: prepared(primary) == len(leaders))
+        wire.send(b"1\t+\t2\t100\t1\n")
+        primary.wait_until("RowSocket's is, too", lambda: prepared(primary) == 4)
+        for leader in leaders:
+            primary.sql(f"KILL {thread_that_waits(primary, 'localhost')}")
+            assert isinstance(leader.exception(), pymysql.err.OperationalError)
+        assert wire.closed()
+    assert primary.value("SELECT COUNT(*) FROM d.counter") == 4
+
+
+def test_a_write_beside_one_that_is_killed_waits_on(start: Start) -> None:
+    primary, replica = pair(start, {**SEMI_SYNC, "rpl-semi-sync-master-wait-point": "AFTER_COMMIT"})
+    replica.sql("STOP SLAVE IO_THREAD")
+    with primary.raw("write") as wire, ThreadPoolExecutor(1) as sessions:
+        assert wire.ask(b"P\t1\td\tcounter\t\tid,n") == b"0\t1"
+        wire.send(b"1\t+\t2\t1\t1\n")
+        thread_that_waits(primary, "rowsocket")
+        killed = sessions.submit(insert, primary, 2)
+        primary.sql(f"KILL {thread_that_waits(primary, 'localhost')}")
+        assert isinstance(killed.exception(), pymysql.err.OperationalError)
+        replica.sql("START SLAVE IO_THREAD")
+        assert wire.line() == b"0\t1"
+
+
+def insert(primary: Primary, number: int) -> None:
+    """In a session of its own."""
+    with primary.connect() as connection, connection.cursor() as cursor:
+        cursor.execute("INSERT INTO d.counter VALUES (%s, 1)", [number])
+
+
+def prepared(primary: Primary) -> int:
+    """How many transactions wait for their commit."""
+    [[_, _, status]] = primary.sql("SHOW ENGINE INNODB STATUS")
+    return str(status).count("(PREPARED)")
