@@ -401,6 +401,13 @@ def test_what_would_fail_again_is_not_tried_again() -> None:
         users.insert([1])
 
 
+def test_a_write_that_was_ended_in_the_middle_is_not_tried_again() -> None:
+    conversation = answering((b"0\t=\t1\t1\t1\t0\tD", b"1\t1\t1317\n"))
+    with users_of(conversation, retries=5) as users, pytest.raises(rowsocket.EngineError) as raised:
+        users.delete(1)
+    assert raised.value.retryable
+
+
 def test_of_a_pipeline_only_what_failed_is_tried_again() -> None:
     def conversation(peer: Peer) -> None:
         opens(peer)

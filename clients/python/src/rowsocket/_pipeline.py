@@ -194,7 +194,7 @@ def lost_reads(pendings: Iterable[Pending[Any]]) -> list[Pending[Any]]:
 
 def refused_for_now(pendings: list[Pending[Any]]) -> list[Pending[Any]]:
     """The requests that can be sent again since the server has refused them for a reason that passes, and so
-    nothing of them was done. Of a group it is all of them or none. None comes behind what followed it: a
+    nothing of them was done: of a group, which has no tables without transactions, all of them or none. None comes behind what followed it: a
     write goes behind nothing that was, or may have been, done, and a read behind no such write.
     """
     if not any(pending.in_group for pending in pendings):
@@ -205,7 +205,10 @@ def refused_for_now(pendings: list[Pending[Any]]) -> list[Pending[Any]]:
                 if pending.writes:
                     break
                 is_followed = True
-            elif pending.error.retryable and not (pending.writes and is_followed):
+            elif not pending.writes:
+                if pending.error.retryable:
+                    again.append(pending)
+            elif pending.error._came_first and not is_followed:
                 again.append(pending)
         return again[::-1]
     errors = [pending.error for pending in pendings if pending.error is not None]

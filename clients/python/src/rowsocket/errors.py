@@ -79,6 +79,13 @@ class ServerError(RowSocketError):
         """True if sending the same request again, at once or later, can help."""
         return self.text in _RETRYABLE.get(self.code, ())
 
+    @property
+    def _came_first(self) -> bool:
+        """True if it is `retryable` and came before the request changed anything. Behind other errors a table
+        without transactions keeps what was changed.
+        """
+        return self.retryable and self.text not in _IN_THE_MIDDLE
+
 
 class RequestError(ServerError):
     """The request is malformed or asks for what does not exist (code 2)."""
@@ -197,6 +204,9 @@ _RETRYABLE: dict[int, frozenset[str]] = {
     ),
 }
 """The texts, by code, for which docs/protocol/handlersocket.md says `later` or `at once`."""
+
+_IN_THE_MIDDLE = frozenset({"commit", "memory", "135", "188", "1114", "1317", "1927", "1969"})
+"""Those of them that a request may meet when it has changed rows."""
 
 _GROUP_ERRORS: dict[str, type[GroupError]] = {
     "group": UndoneWithGroup,
