@@ -14,34 +14,29 @@ class CommitGtid {
  public:
   explicit CommitGtid(THD* thd) : thd_(thd) {}
 
-  void before_commit() {
-    before_ = thd_->get_last_commit_gtid();
-    is_made_ = false;
-  }
-  /// The commit succeeded. Until the session's first GTID is made, the server sets nothing of it but seq_no
-  /// (0).
+  void before_commit() { made_ = {}; }
+  /// The commit succeeded. The session forgets it: a trigger of the next client would see it in @@last_gtid.
   void note_commit() {
-    const rpl_gtid& made = thd_->get_last_commit_gtid();
-    is_made_ = made.seq_no != 0 && (before_.seq_no == 0 || !(made == before_));
+    made_ = thd_->get_last_commit_gtid();
+    rpl_gtid none{};
+    thd_->set_last_commit_gtid(none);
   }
 
   /// The last commit has written to the binlog.
-  [[nodiscard]] bool is_made() const { return is_made_; }
+  [[nodiscard]] bool is_made() const { return made_.seq_no != 0; }
   /// Empty if the commit wrote nothing to the binlog. Good until the next commit.
   [[nodiscard]] std::string_view text() const {
-    if (!is_made_) {
+    if (!is_made()) {
       return {};
     }
-    const rpl_gtid gtid = thd_->get_last_commit_gtid();
-    const int size = std::snprintf(text_, sizeof(text_), "%u-%u-%llu", gtid.domain_id, gtid.server_id,
-                                   static_cast<unsigned long long>(gtid.seq_no));
+    const int size = std::snprintf(text_, sizeof(text_), "%u-%u-%llu", made_.domain_id, made_.server_id,
+                                   static_cast<unsigned long long>(made_.seq_no));
     return {text_, static_cast<size_t>(size)};
   }
 
  private:
   THD* thd_;
-  rpl_gtid before_{};
-  bool is_made_ = false;
+  rpl_gtid made_{};
   mutable char text_[48] = {};
 };
 

@@ -55,4 +55,14 @@ void GlobalSettings::take_over(THD* thd) {
   thd->set_binlog_bit();
 }
 
+void GlobalSettings::switch_off(THD* thd, std::string_view name) {
+  mysql_prlock_rdlock(&LOCK_system_variables_hash);  // so the plugin stays
+  const sys_var* const variable = intern_find_sys_var(name.data(), name.size());
+  if (variable != nullptr) {
+    // It tells where the session's own value is, which nobody else uses.
+    *const_cast<uchar*>(variable->value_ptr(thd, OPT_SESSION, &null_clex_str)) = 0;
+  }
+  mysql_prlock_unlock(&LOCK_system_variables_hash);
+}
+
 }  // namespace rowsocket::mariadb

@@ -10,6 +10,7 @@
 // Used by the session's thread.
 #pragma once
 
+#include <string_view>
 #include <vector>
 
 #include "mariadb/server_headers.h"
@@ -23,6 +24,9 @@ class GlobalSettings {
   [[nodiscard]] bool have_changed(ulonglong now_us);
   /// As `THD::init` does, under the lock that the server asks for.
   void take_over(THD* thd);
+
+  /// Switch off what a plugin's variable of this name (a bool) says for the session, if there is one.
+  static void switch_off(THD* thd, std::string_view name);
 
  private:
   [[nodiscard]] bool plugins_variables_changed(ulonglong now_us);

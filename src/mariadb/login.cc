@@ -8,6 +8,7 @@
 #include <utility>
 
 #include "mariadb/accounts.h"
+#include "mariadb/current_thd.h"
 #include "mariadb/login.h"
 #include "mariadb/performance_schema.h"
 #include "mariadb/rights.h"
@@ -141,8 +142,7 @@ struct MemoryStream {
 class ConnectionThread {
  public:
   ConnectionThread(MemoryStream& stream, bool is_unix) : thd_(make_thd(next_thread_id())) {
-    thd_->thread_stack = static_cast<char*>(__builtin_frame_address(0));
-    thd_->store_globals();
+    make_current(thd_);
     my_net_init(&thd_->net, &stream.vio, thd_, MYF(MY_THREAD_SPECIFIC));
     init_net_server_extension(thd_);
     if (is_unix) {
@@ -158,7 +158,7 @@ class ConnectionThread {
     lex_end(thd_->lex);
     thd_->net.vio = nullptr;  // it is not the THD's
     thd_->reset_globals();
-    thd_->store_globals();
+    make_current(thd_);
     delete thd_;
   }
   ConnectionThread(const ConnectionThread&) = delete;

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/invariant.h"
+#include "mariadb/current_thd.h"
 #include "mariadb/diagnostics.h"
 #include "mariadb/performance_schema.h"
 #include "mariadb/server_thread.h"
@@ -133,8 +134,7 @@ THD* ServerThread::begin_thread() {
   const my_thread_id id = next_thread_id();
   instrument_thread(id);
   THD* const thd = make_thd(id);
-  thd->thread_stack = static_cast<char*>(__builtin_frame_address(0));
-  thd->store_globals();
+  make_current(thd);
   thd->system_thread = SYSTEM_THREAD_GENERIC;
   thd->set_command(COM_SLEEP);        // KILL does not find daemons
   thd->security_ctx->user = nullptr;  // "system user": an account may KILL sessions that have its name
@@ -158,7 +158,7 @@ ServerThread::~ServerThread() {
   lex_end(thd_->lex);
   thd_->mem_root = memory_.of_session;
   thd_->reset_globals();
-  thd_->store_globals();
+  make_current(thd_);
   delete thd_;
   free_root(&memory_.of_command, MYF(0));
   leave_thread();
@@ -199,6 +199,10 @@ void ServerThread::take_over_settings(bool is_cluster_client) {
   // With it off, and foreign keys unchecked, InnoDB keeps the rows of an empty table in a buffer. It loses
   // them where another statement of the transaction runs with other settings, as the next client's may.
   own.option_bits &= ~OPTION_RELAXED_UNIQUE_CHECKS;
+  // A bulk load goes beside transactions, and ends with the session: ours does not. The other one commits the
+  // rows of a statement before its end.
+  GlobalSettings::switch_off(thd_, "rocksdb_bulk_load");
+  GlobalSettings::switch_off(thd_, "rocksdb_commit_in_the_middle");
   if (intent_ == Intent::write) {
     own.option_bits |= OPTION_NOT_AUTOCOMMIT;
     own.option_bits &= ~OPTION_AUTOCOMMIT;
@@ -213,7 +217,7 @@ void ServerThread::take_over_settings(bool is_cluster_client) {
 
 void ServerThread::begin_command(bool is_cluster_client, bool goes_on) {
   if (!invariant(current_thd == thd_, "a session is used by the thread that made it")) {
-    thd_->store_globals();
+    make_current(thd_);
   }
   const bool is_of_query = thd_->killed != NOT_KILLED && thd_->killed < KILL_CONNECTION;
   const bool is_meant = goes_on && (thd_->killed == KILL_QUERY || thd_->killed == KILL_QUERY_HARD);
@@ -264,6 +268,7 @@ void ServerThread::reset(bool is_cluster_client) {
   mysql_ull_cleanup(thd_);
   thd_->first_successful_insert_id_in_prev_stmt = 0;
   thd_->first_successful_insert_id_in_prev_stmt_for_binlog = 0;
+  thd_->set_row_count_func(-1);
   thd_->auto_inc_intervals_forced.empty();  // SET insert_id
   thd_->user_time.val = 0;                  // SET timestamp
   random_numbers_.seed();                   // SET rand_seed1; what was read of it tells nothing either

@@ -7,6 +7,7 @@
 #include <exception>
 #include <utility>
 
+#include "mariadb/current_thd.h"
 #include "mariadb/server_thread.h"
 #include "mariadb/visitor.h"
 
@@ -57,8 +58,7 @@ void forget_names(THD* thd) {
 // ---- the THD
 
 Scribe::Scribe() : before_(current_thd), thd_(make_thd(0)) {
-  thd_->thread_stack = static_cast<char*>(__builtin_frame_address(0));
-  thd_->store_globals();
+  make_current(thd_);
   thd_->system_thread = SYSTEM_THREAD_GENERIC;
   thd_->set_command(COM_QUERY);
   my_net_init(&thd_->net, nullptr, thd_, MYF(MY_THREAD_SPECIFIC));
@@ -66,7 +66,7 @@ Scribe::Scribe() : before_(current_thd), thd_(make_thd(0)) {
   thd_->init_for_queries();
   forget_names(thd_);
   if (before_ != nullptr) {
-    before_->store_globals();
+    make_current(before_);
   }
 }
 
@@ -74,11 +74,11 @@ Scribe::~Scribe() {
   set_current_thd(thd_);
   lex_end(thd_->lex);
   thd_->reset_globals();
-  thd_->store_globals();
+  make_current(thd_);
   delete thd_;
   set_current_thd(before_);
   if (before_ != nullptr) {
-    before_->store_globals();
+    make_current(before_);
   }
 }
 

@@ -1,12 +1,12 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""Behind a group, a request on RocksDB sees what was acknowledged before it was sent."""
+"""RocksDB: a request sees what was acknowledged before it was sent, whatever the engine's variables say."""
 
 from __future__ import annotations
 
 import pytest
 
 from support.gate import gate, wait_at_gate, with_gated_table
-from support.mariadb import Database, RowSocketServer, Start
+from support.mariadb import Database, Options, RowSocketServer, Start
 from support.raw import RawConnection
 
 REQUESTS = {
@@ -41,3 +41,31 @@ def test_a_request_behind_a_group_has_no_older_snapshot(start: Start, engine: st
 
 def open_both(client: RawConnection) -> list[bytes]:
     return client.ask_all(b"P\t1\tapp\trows_of\t\tid,n", b"P\t2\tapp\tgated\t\tid")
+
+
+def with_rocksdb(start: Start, options: Options) -> tuple[RowSocketServer, Database]:
+    """A server, and its database `app` with a table `t` of the engine."""
+    server = start(RowSocketServer, {"plugin-load-add": "rowsocket;ha_rocksdb", **options})
+    database = Database(server, "app")
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY) ENGINE=ROCKSDB")
+    return server, database
+
+
+def test_a_bulk_load_does_not_keep_rows_from_others(start: Start) -> None:
+    """It would end with the session of the worker, which is never."""
+    server, database = with_rocksdb(start, {"rocksdb-bulk-load": 1})
+    with server.raw("write") as client:
+        assert client.ask(b"P\t1\tapp\tt\t\tid") == b"0\t1"
+        assert client.ask(b"1\t+\t1\t1") == b"0\t1"
+        assert client.ask(b"1\t=\t1\t1") == b"0\t1\t1"
+    assert database.sql("SELECT id FROM t") == [(1,)]
+
+
+def test_nothing_of_a_group_is_committed_before_its_end(start: Start) -> None:
+    server, database = with_rocksdb(start, {"rocksdb-commit-in-the-middle": 1, "rocksdb-bulk-load-size": 2})
+    with server.raw("write") as client:
+        assert client.ask(b"P\t1\tapp\tt\t\tid") == b"0\t1"
+        assert client.ask(b"1\t+\t1\t5") == b"0\t1"
+        client.send(b"G\n" + b"".join(b"1\t+\t1\t%d\n" % number for number in range(1, 6)) + b"E\n")
+        assert client.lines(7)[-1] == b"1\t1\tgroup"
+    assert database.sql("SELECT id FROM t") == [(5,)]
