@@ -290,4 +290,4 @@ def test_at_a_terminal_there_is_a_prompt(shop: RowSocketServer, tmp_path: Path) 
         terminal.until("it answers", lambda: "no such row" in terminal.text)
         terminal.type("exit\r")
         assert terminal.end() == 0
-    assert (tmp_path / "rowsocket/history").exists()
+    assert (tmp_path / "rowsocket/history").stat().st_mode & 0o777 == 0o600

@@ -199,6 +199,8 @@ def _run_piped(app: typer.Typer, state: State) -> int:
 def _run_typed(app: typer.Typer, state: State) -> None:
     path = history_path()
     path.parent.mkdir(parents=True, exist_ok=True)
+    path.touch()
+    path.chmod(0o600)  # it has the values that were typed
     session: PromptSession[str] = PromptSession(
         history=FileHistory(str(path)),
         completer=NameCompleter(state, options_of(app)),
