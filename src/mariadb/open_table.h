@@ -141,7 +141,6 @@ class OpenTable {
   void name_in_list();
   [[nodiscard]] bool open_list(THD* thd, Error& error);
   static bool drop_malformed_triggers(THD* thd);
-  static void drop_triggers(THD* thd);
   static void close_list(THD* thd, const MDL_savepoint& before);
   [[nodiscard]] static Opening fail_to_open(THD* thd, const MDL_savepoint& before, Error& error);
   [[nodiscard]] Opening add_history_partition(THD* thd, const MDL_savepoint& before, Error& error);

@@ -262,16 +262,6 @@ bool OpenTable::drop_malformed_triggers(THD* thd) {
   return found;
 }
 
-/// What a trigger names could not be opened. The server keeps the trigger's code with the table, as it was for
-/// what the name was before: where a table comes in the place of a view, that ends the server (10.11).
-void OpenTable::drop_triggers(THD* thd) {
-  for (TABLE* table = thd->open_tables; table != nullptr; table = table->next) {
-    if (table->triggers != nullptr) {
-      table->mark_table_for_reopen();
-    }
-  }
-}
-
 /// Afterwards nothing of the list is open, and no lock is left that was not held before.
 void OpenTable::close_list(THD* thd, const MDL_savepoint& before) {
   drop_malformed_triggers(thd);
@@ -284,9 +274,6 @@ Opening OpenTable::fail_to_open(THD* thd, const MDL_savepoint& before, Error& er
   const bool conflict = error.ok() && is_lock_conflict(thd);
   if (error.ok()) {
     error = take_server_error(thd, ErrorCode::cannot_open_table);
-  }
-  if (!conflict) {
-    drop_triggers(thd);
   }
   close_list(thd, before);
   clear_diagnostics(thd);
