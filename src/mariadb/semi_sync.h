@@ -14,7 +14,8 @@ class SemiSyncWait {
  public:
   explicit SemiSyncWait(THD* thd) : thd_(thd) {}
 
-  void before_commit() {
+  /// A table without transactions commits, and waits, at the end of each statement.
+  void begin_transaction() {
     is_on_ = repl_semisync_master.get_master_enabled();
     if (is_on_) [[unlikely]] {
       repl_semisync_master.set_export_stats();  // the only way to ask

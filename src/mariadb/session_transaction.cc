@@ -184,6 +184,9 @@ void Session::begin_transaction() {
   if (galera_.is_on()) [[unlikely]] {
     galera_.follow_server();
   }
+  if (options_.intent == Intent::write) {
+    semi_sync_.begin_transaction();
+  }
   rights_.forget_answers();
   const Time_zone* const zone = thd_->variables.time_zone;
   thread_.begin_command(galera_.is_open(), goes_on_);
@@ -246,7 +249,6 @@ Error Session::commit() {
     // From here on we wait as SQL does, for a backup that blocks commits.
     thd_->variables.lock_wait_timeout = global_system_variables.lock_wait_timeout;
     gtid_.before_commit();
-    semi_sync_.before_commit();
     if (trans_commit(thd_)) {
       error = take_server_error(thd_, ErrorCode::commit_failed);
       if (error.number == ER_LOCK_WAIT_TIMEOUT) {

@@ -160,6 +160,18 @@ def test_a_write_whose_group_of_commits_did_not_wait_has_no_reply(start: Start) 
     assert primary.value("SELECT COUNT(*) FROM d.counter") == 4
 
 
+@pytest.mark.parametrize("engine", ["MyISAM", "Aria"])
+def test_a_table_without_transactions_waits_for_the_replica_as_others_do(start: Start, engine: str) -> None:
+    primary, replica = pair(start)
+    primary.sql(f"CREATE TABLE d.plain (id INT PRIMARY KEY) ENGINE={engine}")
+    replica.sql("STOP SLAVE IO_THREAD")
+    with primary.raw("write") as wire:
+        assert wire.ask(b"P\t1\td\tplain\t\tid") == b"0\t1"
+        wire.send(b"1\t+\t1\t1\n")
+        primary.sql(f"KILL {thread_that_waits(primary, 'rowsocket')}")
+        assert wire.closed()
+
+
 def test_a_write_beside_one_that_is_killed_waits_on(start: Start) -> None:
     primary, replica = pair(start, {**SEMI_SYNC, "rpl-semi-sync-master-wait-point": "AFTER_COMMIT"})
     replica.sql("STOP SLAVE IO_THREAD")
