@@ -23,7 +23,7 @@ from support.plugin import make_table
 from support.terminals import Terminal
 
 ROWS = 3000
-EVIL = "a\x1b[31m\x07b\rc\td\x9b2J\u202eé"
+EVIL = "a\x1b[31m\x07b\rc\td\x9b2J\u202e\u200eé"
 COMMAND = [sys.executable, "-m", "rowsocket"]
 
 
@@ -184,7 +184,7 @@ def at_a_terminal(server: RowSocketServer, *words: str) -> str:
 
 def test_on_a_terminal_control_characters_are_spelt_out(evil: RowSocketServer) -> None:
     text = at_a_terminal(evil, "get", "user", "1", "-c", "name")
-    assert "a\\x1b[31m\\x07b\\rc\\td\\x9b2J\\u202eé" in text
+    assert "a\\x1b[31m\\x07b\\rc\\td\\x9b2J\\u202e\\u200eé" in text
     for character in EVIL:
         if character not in "\x1b\r":  # rich has its own for the table
             assert character.isprintable() or character not in text

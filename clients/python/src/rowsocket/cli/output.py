@@ -107,8 +107,8 @@ def print_bytes(data: bytes) -> None:
 
 # ── control characters ──────────────────────────────────────────────────────────────────────────────────────
 
-_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-"""What a terminal may obey, or by which it shows a text in another order."""
+_CONTROL = re.compile("[\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\U000e0000-\U000e007f]")
+"""What a terminal may obey, by which it shows a text in another order, or what it does not show at all."""
 _KEPT = {chr(code): chr(0xDC00 + code) for code in range(0xA0) if _CONTROL.match(chr(code)) and code != 10}
 """Stand-ins that no text has, for what rich would take out of a text, or change."""
 _TO_STAND_INS = str.maketrans(_KEPT)
