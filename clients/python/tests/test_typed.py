@@ -1,55 +1,20 @@
 # SPDX-License-Identifier: MIT
-"""Typed rows, rows as objects, values by name, URLs and retries, against a server as a test wants it."""
+"""Typed rows, rows as objects, values by name and URLs, against a server as a test wants it."""
 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import dataclasses
 import datetime
-import socket
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import rowsocket
-from fake_server import Conversation, FakeServer, Peer, has_time
+from fake_server import FakeServer, Peer, has_time
 from rowsocket import _session, aio
 from rowsocket._options import Options, options_of
-
-OPTIONS = b"types,detail"
-TYPES = b"0\t3\tint(10) unsigned\tvarchar(20)\tdatetime\n"
-COLUMNS = ["id", "name", "seen"]
-
-
-def opens(peer: Peer, columns: bytes = b"id,name,seen", id: int = 0, reply: bytes = TYPES) -> None:
-    """Accept an open_index that asks for types."""
-    peer.expect(b"P\t%d\tapp\tuser\tPRIMARY\t%s\t\t%s" % (id, columns, OPTIONS))
-    peer.send(reply)
-
-
-@contextlib.contextmanager
-def users_of(conversation: Conversation, **options: Any) -> Iterator[rowsocket.Index[rowsocket.Row]]:
-    """The index whose server holds this conversation."""
-    with (
-        FakeServer(conversation) as server,
-        rowsocket.connect(port=server.port, database="app", **options) as connection,
-    ):
-        yield connection.table("user", COLUMNS)
-
-
-def answering(*steps: tuple[bytes, bytes]) -> Conversation:
-    """After the open_index: expect a line, send its reply, and so on."""
-
-    def conversation(peer: Peer) -> None:
-        opens(peer)
-        for line, reply in steps:
-            peer.expect(line)
-            peer.send(reply)
-
-    return conversation
-
+from typed_table import COLUMNS, OPTIONS, TYPES, answering, opens, users_of
 
 ONE_ROW = (b"0\t=\t1\t1\t1\t0", b"0\t3\t1\tAda\t2024-01-02 03:04:05\n")
 SEEN = datetime.datetime(2024, 1, 2, 3, 4, 5)
@@ -375,108 +340,6 @@ def test_objects_say_what_they_are() -> None:
         pipe = users._executor.pipeline()
         assert repr(pipe.get(users, 1)) == "<Pending: not sent>"
         assert repr(pipe) == "<Pipeline: 1 requests, 1 of them not sent>"
-
-
-# ── retries ─────────────────────────────────────────────────────────────────────────────────────────────────
-
-DEADLOCK = b"1\t1\t149\n"
-
-
-def test_a_refusal_that_passes_is_tried_again() -> None:
-    line = b"0\t=\t1\t1\t1\t0\tD"
-    with users_of(answering((line, DEADLOCK), (line, DEADLOCK), (line, b"0\t1\t1\n")), retries=2) as users:
-        assert users.delete(1) == 1
-
-
-def test_retries_come_to_an_end() -> None:
-    line = b"0\t=\t1\t1\t1\t0\tD"
-    conversation = answering((line, DEADLOCK), (line, DEADLOCK))
-    with users_of(conversation, retries=1) as users, pytest.raises(rowsocket.Deadlock):
-        users.delete(1)
-
-
-def test_what_would_fail_again_is_not_tried_again() -> None:
-    conversation = answering((b"0\t+\t1\t1", b"1\t1\t121\n"))
-    with users_of(conversation, retries=5) as users, pytest.raises(rowsocket.DuplicateKey):
-        users.insert([1])
-
-
-def test_a_write_that_was_ended_in_the_middle_is_not_tried_again() -> None:
-    conversation = answering((b"0\t=\t1\t1\t1\t0\tD", b"1\t1\t1317\n"))
-    with users_of(conversation, retries=5) as users, pytest.raises(rowsocket.EngineError) as raised:
-        users.delete(1)
-    assert raised.value.retryable
-
-
-def test_of_a_pipeline_only_what_failed_is_tried_again() -> None:
-    def conversation(peer: Peer) -> None:
-        opens(peer)
-        peer.expect(b"0\t=\t1\t1\t1\t0\tD", b"0\t=\t1\t2\t1\t0\tD")
-        peer.send(b"0\t1\t1\n" + DEADLOCK)
-        peer.expect(b"0\t=\t1\t2\t1\t0\tD")
-        peer.send(b"0\t1\t1\n")
-
-    with users_of(conversation, retries=1) as users:
-        with users._executor.pipeline() as pipe:
-            one, two = pipe.delete(users, 1), pipe.delete(users, 2)
-        assert (one.result(), two.result()) == (1, 1)
-
-
-def test_of_a_pipeline_nothing_is_tried_again_behind_what_followed_it() -> None:
-    delete, get = b"0\t=\t1\t%d\t1\t0\tD", b"0\t=\t1\t%d\t1\t0"
-
-    def conversation(peer: Peer) -> None:
-        opens(peer)
-        peer.expect(get % 1, delete % 1, delete % 2, delete % 3, get % 3, get % 4, delete % 5)
-        peer.send(DEADLOCK + DEADLOCK + b"0\t1\t1\n" + DEADLOCK + b"0\t3\n" + DEADLOCK + DEADLOCK)
-        peer.expect(get % 4, delete % 5)
-        peer.send(b"0\t3\n0\t1\t1\n")
-
-    with users_of(conversation, retries=1) as users:
-        with users._executor.pipeline() as pipe:
-            overtaken = [pipe.get(users, 1), pipe.delete(users, 1)]
-            pipe.delete(users, 2)
-            overtaken.append(pipe.delete(users, 3))  # a find behind it was answered
-            pipe.get(users, 3)
-            last = [pipe.get(users, 4), pipe.delete(users, 5)]
-        assert [type(pending.error) for pending in overtaken] == [rowsocket.Deadlock] * 3
-        assert [pending.result() for pending in last] == [None, 1]
-
-
-def test_a_group_is_tried_again_as_a_whole() -> None:
-    lines = (b"G", b"0\t=\t1\t1\t1\t0\tD", b"0\t=\t1\t2\t1\t0\tD", b"E")
-
-    def conversation(peer: Peer) -> None:
-        opens(peer)
-        peer.expect(*lines)
-        peer.send(b"0\t1\n1\t1\tgroup\n" + DEADLOCK + b"1\t1\tgroup\n")
-        peer.expect(*lines)
-        peer.send(b"0\t1\n0\t1\t1\n0\t1\t1\n0\t1\n")
-
-    with users_of(conversation, retries=1) as users:
-        with users._executor.group() as group:
-            group.delete(users, 1)
-            group.delete(users, 2)
-        assert group.results() == [1, 1]
-
-
-def test_a_lost_write_is_never_tried_again() -> None:
-    def conversation(peer: Peer) -> None:
-        opens(peer)
-        peer.read()
-
-    with users_of(conversation, retries=5) as users, pytest.raises(rowsocket.ConnectionLost) as raised:
-        users.delete(1)
-    assert raised.value.outcome_unknown
-
-
-def test_a_refused_connection_is_tried_again_within_the_timeout() -> None:
-    with socket.create_server(("127.0.0.1", 0)) as listener:
-        port = listener.getsockname()[1]
-    with pytest.raises(rowsocket.ConnectionLost):
-        rowsocket.connect(port=port, retries=2, timeout=5.0)
-    with pytest.raises(rowsocket.errors.TransportError):  # 1000 pauses would take longer than this
-        rowsocket.connect(port=port, retries=1000, timeout=0.2)
 
 
 # ── what tasks share ────────────────────────────────────────────────────────────────────────────────────────

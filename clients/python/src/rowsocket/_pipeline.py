@@ -194,8 +194,10 @@ def lost_reads(pendings: Iterable[Pending[Any]]) -> list[Pending[Any]]:
 
 def refused_for_now(pendings: list[Pending[Any]]) -> list[Pending[Any]]:
     """The requests that can be sent again since the server has refused them for a reason that passes, and so
-    nothing of them was done: of a group, which has no tables without transactions, all of them or none. None comes behind what followed it: a
-    write goes behind nothing that was, or may have been, done, and a read behind no such write.
+    nothing of them was done. Of a group, which has no tables without transactions, it is all of them or none.
+
+    None comes behind what followed it: a write goes behind nothing that was, or may have been, done, and a
+    read behind no such write.
     """
     if not any(pending.in_group for pending in pendings):
         again: list[Pending[Any]] = []
