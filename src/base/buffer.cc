@@ -20,6 +20,7 @@ Buffer& Buffer::operator=(Buffer&& other) noexcept {
     capacity_ = std::exchange(other.capacity_, 0);
     bytes_max_ = other.bytes_max_;
     failed_ = std::exchange(other.failed_, false);
+    is_given_up_ = std::exchange(other.is_given_up_, false);
   }
   return *this;
 }
@@ -30,7 +31,7 @@ void Buffer::release() {
   give_back_memory(begin_, capacity_);
   begin_ = nullptr;
   front_ = back_ = capacity_ = 0;
-  failed_ = false;
+  failed_ = is_given_up_ = false;
 }
 
 bool Buffer::grow(size_t byte_count) {

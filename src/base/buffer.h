@@ -85,17 +85,20 @@ class Buffer {
   }
   /// Bytes that belong here are not to be had.
   void fail() { failed_ = true; }
+  /// What belongs here is not known: failed until it is cleared, whatever is cut.
+  void give_up() { failed_ = is_given_up_ = true; }
 
   /// Keep the first `byte_count` bytes, and be good again if failed.
   void truncate(size_t byte_count) {
-    failed_ = !invariant(byte_count <= size(), "bytes are kept that are there");
-    if (!failed_) {
+    const bool are_there = invariant(byte_count <= size(), "bytes are kept that are there");
+    if (are_there) {
       back_ = front_ + byte_count;
     }
+    failed_ = is_given_up_ || !are_there;
   }
   void clear() {
     front_ = back_ = 0;
-    failed_ = false;
+    failed_ = is_given_up_ = false;
   }
   /// Give the memory back.
   void release();
@@ -109,6 +112,7 @@ class Buffer {
   size_t capacity_ = 0;
   size_t bytes_max_ = static_cast<size_t>(-1);
   bool failed_ = false;
+  bool is_given_up_ = false;
 };
 
 }  // namespace rowsocket

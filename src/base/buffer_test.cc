@@ -11,6 +11,21 @@
 namespace rowsocket {
 namespace {
 
+TEST(Buffer, stays_failed_when_it_was_given_up_until_it_is_cleared) {
+  Buffer buffer;
+  buffer.append("reply");
+  buffer.give_up();
+  buffer.truncate(0);
+  EXPECT_TRUE(buffer.failed());
+  Buffer other(std::move(buffer));
+  other.truncate(0);
+  EXPECT_TRUE(other.failed());
+  other.clear();
+  other.fail();
+  other.truncate(0);
+  EXPECT_FALSE(other.failed());
+}
+
 TEST(Buffer, HoldsNothingAndNoMemoryAtFirst) {
   const Buffer buffer;
   EXPECT_TRUE(buffer.empty());

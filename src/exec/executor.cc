@@ -54,6 +54,11 @@ Executed Executor::execute(Client& client, const Request& request, size_t positi
     staging_.conclude(job);
     return Executed::parked;
   }
+  if (job.out().failed()) [[unlikely]] {
+    job.give_up();
+    staging_.conclude(job);
+    return Executed::done;
+  }
   if (staging_.is_empty()) {
     admission_.forget_retired();
   }
@@ -155,7 +160,8 @@ bool Executor::make_room(Job& job) {
   return true;
 }
 
-/// What becomes final on the way may put back requests of the same client: then this one does not run.
+/// What becomes final on the way may put back requests of the same client, or cost it its connection: then this
+/// one does not run.
 Begin Executor::run(Job& job) {
   job.reply_begin = job.out().size();
   if (!job.can_run() || job.is_put_back()) {
@@ -166,7 +172,10 @@ Begin Executor::run(Job& job) {
     return begin;
   }
   settle();
-  return job.is_put_back() ? Begin::failed : staging_.run_as_first(job);
+  if (job.out().failed()) [[unlikely]] {
+    job.give_up();
+  }
+  return !job.can_run() || job.is_put_back() ? Begin::failed : staging_.run_as_first(job);
 }
 
 /// The job has its answer, as far as that depends on itself.

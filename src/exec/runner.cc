@@ -198,6 +198,9 @@ Begin Runner::run_next_row(engine::Selection& selection, const Insert& insert, s
   if (begin != Begin::ready && outcome.error.ok()) {
     outcome.error = ErrorCode::cannot_lock_table;
   }
+  if (outcome.error.reason == Reason::unknown_outcome) [[unlikely]] {
+    insert.reply->out().give_up();  // that there is no row would be as wrong as that there is
+  }
   insert.reply->inserted(outcome);
   return Begin::ready;
 }

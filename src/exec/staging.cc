@@ -64,7 +64,7 @@ void Job::refuse(Error error) {
 
 void Job::give_up() {
   refuse(ErrorCode::commit_failed);
-  out().fail();
+  out().give_up();
 }
 
 // ---- one request
@@ -153,7 +153,7 @@ Begin Staging::run_as_first(Job& job) {
 void Staging::answer_untold(const Job& job) {
   Reply& reply = *job.request->reply;
   if (job.outcome.reason == Reason::unknown_outcome) {
-    job.out().fail();
+    job.out().give_up();
   } else if (job.request->kind == RequestKind::group) {
     answer_group(static_cast<const Group&>(*job.request), job);
   } else if (!job.outcome.ok()) {
@@ -224,7 +224,7 @@ void Staging::keep_generated_ids(const Job& job) {
 void Staging::stage(Job&& job) {
   if (!invariant(staged_.size() < staged_.capacity(), "there is room for a request before it runs") ||
       !invariant(follows_last(job), "requests of a client are staged in their order, and so are replies")) {
-    job.out().fail();
+    job.out().give_up();
   }
   job.note_reply();
   job.client->is_staged = true;

@@ -12,7 +12,7 @@ void Transaction::remember_gtid_place(Reply& reply) {
   const bool is_first = gtid_places_.empty() || &gtid_places_.back().reply->out() != &reply.out();
   if (!invariant(is_first || gtid_places_.back().position <= position,
                  "the places for GTIDs rise within an output")) {
-    reply.out().fail();
+    reply.out().give_up();
   }
   gtid_places_.push_back({&reply, position});
 }
@@ -95,11 +95,11 @@ void Transaction::fill_in(size_t first_place) {
     place.text_end = texts.size();
   }
   if (texts.failed()) [[unlikely]] {
-    out.fail();  // a reply that is not there must not be taken for the next one
+    out.give_up();  // a reply that is not there must not be taken for the next one
   }
   size_t moved_end = out.size();
   if (!invariant(gtid_places_.back().position <= moved_end, "a GTID stands within its reply's output")) {
-    out.fail();
+    out.give_up();
   }
   if (out.failed() || texts.empty() || !out.reserve(texts.size())) {
     return;

@@ -140,6 +140,19 @@ TEST_F(TransactionTest, writes_of_an_unknown_outcome_have_no_reply_and_do_not_ru
   EXPECT_EQ(count(Counter::replays), 0);
 }
 
+TEST_F(TransactionTest, behind_a_write_of_an_unknown_outcome_nothing_of_the_client_is_executed) {
+  engine.fail_commit(Error(ErrorCode::commit_failed).because(Reason::unknown_outcome));
+  engine.ask_to_commit_first(2);
+  begin();
+  send(one, add_stock("1"));
+  send(one, add_stock("2"));  // commits first
+  send(one, add_stock("4"));
+  send(one, Ask::open(5, "shop.item", "", "id"));
+  end();
+  EXPECT_TRUE(one.out.failed());
+  EXPECT_THAT((std::vector{stock("2"), stock("4")}), ElementsAre("0", "7"));
+}
+
 TEST_F(TransactionTest, a_failed_write_of_a_failed_commit_is_an_error_too) {
   open_for_insert(one);
   engine.fail_commit(disk_full);

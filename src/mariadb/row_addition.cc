@@ -194,7 +194,31 @@ Error require_whole_number(Field* field) {
   return is_beyond ? out_of_range(field) : Error();
 }
 
+namespace {
+
+bool holds_numbers(const Field* field) {
+  switch (field->real_type()) {
+    case MYSQL_TYPE_NEWDECIMAL:
+    case MYSQL_TYPE_FLOAT:
+    case MYSQL_TYPE_DOUBLE:
+      return true;
+    default:
+      return is_string_column(field) || is_whole_number_column(field);
+  }
+}
+
+}  // namespace
+
 Operated add_to_field(THD* thd, Field* field, const Value& amount, SumRules rules, Error& error) {
+  if (!holds_numbers(field)) {
+    error = Error(ErrorCode::bad_modification,
+                  std::string("column '") + field->field_name.str + "' is not a number");
+    return Operated::failed;
+  }
+  if (field->is_null()) {  // which counts as 0 where it is not to stay
+    field->set_notnull();
+    field->store(0LL, false);
+  }
   if (is_string_column(field)) {
     return add_text(thd, field, amount, rules, error);
   }
@@ -204,17 +228,8 @@ Operated add_to_field(THD* thd, Field* field, const Value& amount, SumRules rule
     return add_integer(thd, field, is_unsigned ? static_cast<Wide>(static_cast<ulonglong>(bits)) : bits,
                        amount, rules, error);
   }
-  switch (field->real_type()) {
-    case MYSQL_TYPE_NEWDECIMAL:
-      return add_decimal(thd, field, amount, rules, error);
-    case MYSQL_TYPE_FLOAT:
-    case MYSQL_TYPE_DOUBLE:
-      return add_real(thd, field, amount, rules, error);
-    default:
-      error = Error(ErrorCode::bad_modification,
-                    std::string("column '") + field->field_name.str + "' is not a number");
-      return Operated::failed;
-  }
+  return field->real_type() == MYSQL_TYPE_NEWDECIMAL ? add_decimal(thd, field, amount, rules, error)
+                                                     : add_real(thd, field, amount, rules, error);
 }
 
 }  // namespace rowsocket::mariadb

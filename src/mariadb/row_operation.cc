@@ -123,28 +123,27 @@ Operated operate(THD* thd, TABLE* table, Field* field, Operation asked, const Va
   if (sql_values::changes_nothing(asked, value.is_null(), field->is_null())) {
     return Operated::done;
   }
-  const Operation operation = sql_values::without_null(asked, field->is_null());
   if (error = refuse_generated(field); !error.ok()) {
     return Operated::failed;
   }
   Operated operated = Operated::failed;
-  switch (operation) {
+  switch (asked) {
     case Operation::set:
       operated = set(thd, table, field, value, raw, error);
       break;
     case Operation::add:
     case Operation::subtract:
-    case Operation::add_from_zero:  // these are one of the others by now
+    case Operation::add_from_zero:
     case Operation::add_whole:
-      operated = add_to_field(thd, field, value, {operation == Operation::subtract, keeps_signs}, error);
+      operated = add_to_field(thd, field, value, {asked == Operation::subtract, keeps_signs}, error);
       break;
     case Operation::add_wrapping:
     case Operation::subtract_to_zero:
-      operated = count(thd, field, operation == Operation::subtract_to_zero, value, error);
+      operated = count(thd, field, asked == Operation::subtract_to_zero, value, error);
       break;
     case Operation::append:
     case Operation::prepend:
-      operated = join(thd, field, operation == Operation::prepend, value, raw, error);
+      operated = join(thd, field, asked == Operation::prepend, value, raw, error);
       break;
   }
   if (operated == Operated::done && asked == Operation::add_whole) {

@@ -263,10 +263,9 @@ Error Session::commit() {
       }
     } else {
       gtid_.note_commit();
-      if (gtid_.is_made() && semi_sync_.was_cut()) [[unlikely]] {
-        sql_print_warning(
-            "rowsocket: a commit did not wait for its semi-synchronous replica. Clients that wait "
-            "for it get no reply");
+      if (gtid_.is_made() && !semi_sync_.is_acknowledged()) [[unlikely]] {
+        sql_print_warning("rowsocket: no semi-synchronous replica has acknowledged a commit, which does not wait "
+                          "any more. Its clients get no reply");
         error = Error(ErrorCode::commit_failed, "no replica has acknowledged it")
                     .because(Reason::unknown_outcome);
       }

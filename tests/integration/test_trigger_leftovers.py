@@ -58,7 +58,9 @@ def test_a_trigger_is_not_told_of_the_commits_and_rows_of_others(
         """CREATE TABLE other (id INT PRIMARY KEY);
         CREATE TABLE t (id INT PRIMARY KEY, gtid TEXT, row_count INT);
         CREATE TRIGGER looks BEFORE INSERT ON t FOR EACH ROW
-        BEGIN SET NEW.gtid = @@last_gtid, NEW.row_count = ROW_COUNT(); INSERT INTO other VALUES (NEW.id); END"""
+        BEGIN
+            SET NEW.gtid = @@last_gtid, NEW.row_count = ROW_COUNT();
+            INSERT INTO other VALUES (NEW.id); END"""
     )
     with server.raw("write") as client:
         assert client.ask(f"P\t1\t{database.name}\tt\t\tid".encode()) == b"0\t1"

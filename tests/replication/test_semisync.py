@@ -137,12 +137,12 @@ def test_a_write_that_no_replica_will_acknowledge_has_no_reply(start: Start, poi
         wire.send(b"1\t+\t2\t1\t1\n")
         ENDINGS[ending](primary, thread_that_waits(primary, "rowsocket"))
         assert wire.closed()
-    assert "did not wait for its semi-synchronous replica" in primary.log_text()
+    assert "no semi-synchronous replica has acknowledged a commit" in primary.log_text()
 
 
-def test_a_write_whose_group_of_commits_did_not_wait_has_no_reply(start: Start) -> None:
-    """The leader of a group waits for all of it, and the next group waits behind that. SQL's second insert leads
-    the second group; its third one leads RowSocket's, which has come last."""
+def test_a_write_waits_on_when_the_leader_of_its_group_of_commits_is_killed(start: Start) -> None:
+    """The leader of a group waits for all of it, and the next group waits behind that. SQL's second insert
+    leads the second group; its third one leads RowSocket's, which has come last."""
     primary, replica = pair(start)
     replica.sql("STOP SLAVE IO_THREAD")
     with primary.raw("write") as wire, ThreadPoolExecutor(3) as sessions:
@@ -156,8 +156,57 @@ def test_a_write_whose_group_of_commits_did_not_wait_has_no_reply(start: Start) 
         for leader in leaders:
             primary.sql(f"KILL {thread_that_waits(primary, 'localhost')}")
             assert isinstance(leader.exception(), pymysql.err.OperationalError)
+        thread_that_waits(primary, "rowsocket")
+        replica.sql("START SLAVE IO_THREAD")
+        assert wire.line() == b"0\t1"
+
+
+def test_of_a_pipeline_nothing_is_answered_behind_a_write_without_a_reply(start: Start) -> None:
+    """The insert into Aria commits what comes before it."""
+    primary, replica = pair(start)
+    primary.sql("CREATE TABLE d.plain (id INT PRIMARY KEY) ENGINE=Aria")
+    replica.sql("STOP SLAVE IO_THREAD")
+    with primary.raw("write") as wire:
+        opened = wire.ask_all(b"P\t1\td\tcounter\t\tid,n", b"P\t2\td\tplain\t\tid")
+        assert opened == [b"0\t1"] * 2
+        wire.send(b"1\t+\t2\t1\t1\n2\t+\t1\t1\n1\t=\t1\t1\n1\t+\t2\t2\t1\n")
+        primary.sql(f"KILL QUERY {thread_that_waits(primary, 'rowsocket')}")
         assert wire.closed()
-    assert primary.value("SELECT COUNT(*) FROM d.counter") == 4
+    assert primary.sql("SELECT id FROM d.plain") == []
+
+
+def test_a_row_whose_commit_no_replica_has_is_not_told_as_failed(start: Start) -> None:
+    primary, replica = pair(start)
+    primary.sql("CREATE TABLE d.log (id INT PRIMARY KEY) ENGINE=InnoDB")
+    primary.sql("CREATE TABLE d.plain (id INT PRIMARY KEY) ENGINE=MyISAM")
+    primary.sql("CREATE TRIGGER d.logs AFTER INSERT ON d.plain FOR EACH ROW INSERT INTO log VALUES (NEW.id)")
+    replica.sql("STOP SLAVE IO_THREAD")
+    with primary.raw("write") as wire:
+        assert wire.ask(b"P\t1\td\tplain\t\tid") == b"0\t1"
+        wire.send(b"1\t++\t1\t2\t1\t2\tE\n")
+        primary.sql(f"KILL QUERY {thread_that_waits(primary, 'rowsocket')}")
+        assert wire.closed()
+
+
+def test_semi_synchronous_replication_may_begin_under_a_transaction(start: Start) -> None:
+    primary, replica = pair(start, {**SEMI_SYNC, "rpl-semi-sync-master-enabled": 0})
+    primary.sql("INSERT INTO d.counter VALUES (1, 0)")
+    replica.catch_up(primary)
+    with primary.raw("write") as wire, primary.connect() as holder, holder.cursor() as cursor:
+        assert wire.ask(b"P\t1\td\tcounter\t\tn") == b"0\t1"
+        cursor.execute("BEGIN")
+        cursor.execute("SELECT * FROM d.counter FOR UPDATE")
+        wire.send(b"1\t=\t1\t1\t1\t0\tU\t5\n")
+        primary.wait_until("it waits for the row", lambda: waits_for_row(primary))
+        replica.sql("STOP SLAVE IO_THREAD")
+        primary.sql("SET GLOBAL rpl_semi_sync_master_enabled = 1")
+        cursor.execute("ROLLBACK")
+        primary.sql(f"KILL {thread_that_waits(primary, 'rowsocket')}")
+        assert wire.closed()
+
+
+def waits_for_row(primary: Primary) -> bool:
+    return bool(primary.value("SELECT COUNT(*) FROM information_schema.innodb_lock_waits"))
 
 
 @pytest.mark.parametrize("engine", ["MyISAM", "Aria"])
