@@ -15,7 +15,8 @@ import rowsocket
 from faults.writers import Writers, make_tables
 from replication.servers import Primary, Replica
 from support.binlog import assert_binlog_equals_tables
-from support.mariadb import Options, Start
+from support.gate import gate, wait_at_gate, with_gated_table
+from support.mariadb import Database, Options, Start
 from support.soak import Soak
 
 TRIALS = 1
@@ -190,23 +191,18 @@ def test_a_row_whose_commit_no_replica_has_is_not_told_as_failed(start: Start) -
 
 def test_semi_synchronous_replication_may_begin_under_a_transaction(start: Start) -> None:
     primary, replica = pair(start, {**SEMI_SYNC, "rpl-semi-sync-master-enabled": 0})
-    primary.sql("INSERT INTO d.counter VALUES (1, 0)")
+    database = Database(primary, "app")
+    with_gated_table(database)
     replica.catch_up(primary)
-    with primary.raw("write") as wire, primary.connect() as holder, holder.cursor() as cursor:
-        assert wire.ask(b"P\t1\td\tcounter\t\tn") == b"0\t1"
-        cursor.execute("BEGIN")
-        cursor.execute("SELECT * FROM d.counter FOR UPDATE")
-        wire.send(b"1\t=\t1\t1\t1\t0\tU\t5\n")
-        primary.wait_until("it waits for the row", lambda: waits_for_row(primary))
-        replica.sql("STOP SLAVE IO_THREAD")
-        primary.sql("SET GLOBAL rpl_semi_sync_master_enabled = 1")
-        cursor.execute("ROLLBACK")
+    replica.sql("STOP SLAVE IO_THREAD")
+    with primary.raw("write") as wire:
+        assert wire.ask(b"P\t1\tapp\tgated\t\tid") == b"0\t1"
+        with gate(database):
+            wire.send(b"1\t+\t1\t1\n")
+            wait_at_gate(primary)
+            primary.sql("SET GLOBAL rpl_semi_sync_master_enabled = 1")
         primary.sql(f"KILL {thread_that_waits(primary, 'rowsocket')}")
         assert wire.closed()
-
-
-def waits_for_row(primary: Primary) -> bool:
-    return bool(primary.value("SELECT COUNT(*) FROM information_schema.innodb_lock_waits"))
 
 
 @pytest.mark.parametrize("engine", ["MyISAM", "Aria"])
