@@ -4,6 +4,7 @@
 #include "base/memory.h"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
 
 #include <string>
 #include <utility>
@@ -25,6 +26,7 @@ TEST(Memory, AnArenaWithoutMemoryGivesNothing) {
     EXPECT_EQ(arena.allocate(1), nullptr);
     EXPECT_TRUE(arena.array<int>(10).empty());
     EXPECT_EQ(arena.copy_of(1), nullptr);
+    EXPECT_EQ(arena.copy_of_text("a").data(), nullptr);
   }
   EXPECT_NE(arena.allocate(1), nullptr) << "and gives again when there is memory";
 }
@@ -63,6 +65,19 @@ TEST(Memory, ABufferThatCanNotGrowFailsAndKeepsItsBytes) {
   buffer.truncate(buffer.size());
   buffer.append(more);
   EXPECT_EQ(buffer.size(), 100'003U);
+}
+
+/// What is not mapped has no pages that the kernel could tell of.
+bool is_mapped(char* page) {
+  unsigned char is_resident = 0;
+  return ::mincore(page, 1, &is_resident) == 0;
+}
+
+TEST(Memory, MappedMemoryIsTheKernelsAgainWhenItIsGivenBack) {
+  char* const bytes = take_memory(limits::mapped_bytes_min);
+  ASSERT_TRUE(is_mapped(bytes));
+  give_back_memory(bytes, limits::mapped_bytes_min);
+  EXPECT_FALSE(is_mapped(bytes));
 }
 
 size_t taken_bytes = 0;

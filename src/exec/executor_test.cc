@@ -103,6 +103,14 @@ TEST_F(ParkedTest, a_wait_in_place_that_ends_early_is_not_the_end_of_the_time) {
   EXPECT_EQ(ask(shop, find), "rows/3 5 pen 1");
 }
 
+TEST_F(ParkedTest, a_request_on_a_thread_of_its_own_is_tried_more_often_where_it_loses_its_transaction) {
+  engine.lose_transaction_at_write(1, limits::replay_retries + 2);
+  executor->begin_turn(now_ms, true);
+  EXPECT_EQ(send(shop, Ask::find(0, {"1"}).add({"1"})), Executed::done);
+  end();
+  EXPECT_THAT(replies(shop), ElementsAre("= 1"));
+}
+
 TEST_F(ParkedTest, until_when_a_request_waits_is_known) {
   engine.set_busy("shop.item", true);
   EXPECT_EQ(ask(shop, find), "parked");

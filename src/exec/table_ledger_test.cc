@@ -215,6 +215,19 @@ TEST_F(TableLedgerTest, selections_of_one_index_are_counted_together) {
   EXPECT_EQ(count_of("t"), 2U);
 }
 
+TEST_F(TableLedgerTest, an_index_whose_name_is_not_known_yet_is_asked_for_again) {
+  const auto opened = selection("t");
+  engine_.find_places_by([](TablePlace&) { return false; });
+  add(*opened);
+  engine_.find_places_by([](TablePlace& place) {
+    place.index = "by_a";
+    return true;
+  });
+  add(*opened);
+  TableStatistics::Records records = read_all(statistics_, Part::figures);
+  EXPECT_EQ((records[{"d", "t", "by_a"}]).figures.request_count(), 1U);
+}
+
 TEST_F(TableLedgerTest, a_slot_that_another_selection_has_by_now_counts_for_that) {
   auto first = selection("t");
   add(*first);
@@ -303,6 +316,14 @@ TEST_F(TableLedgerTest, the_two_parts_are_reset_apart) {
   statistics_.reset(Part::latencies);
   EXPECT_TRUE(read_all(statistics_, Part::latencies).empty());
   EXPECT_EQ(count_of("t"), 1U);
+}
+
+TEST_F(TableLedgerTest, what_is_timed_after_a_reset_is_all_that_is_told) {
+  add(*selection("t"));
+  statistics_.reset(Part::latencies);
+  add(*selection("t"));
+  TableStatistics::Records records = read_all(statistics_, Part::latencies);
+  EXPECT_EQ(timed((records[{"d", "t", "PRIMARY"}])), 1U);
 }
 
 TEST_F(TableLedgerTest, what_was_reset_does_not_come_back_with_a_thread_that_ends) {

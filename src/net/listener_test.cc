@@ -186,6 +186,7 @@ TEST_F(ListenerTest, a_peer_is_told_by_its_address) {
   EXPECT_EQ(peer("2001:db8:1:2::7").party, "2001:db8:1:2::");
   EXPECT_EQ(peer("2001:db8:1:2::7").host, "2001:db8:1:2::7");
   EXPECT_EQ(peer("::ffff:192.0.2.7").host, "192.0.2.7");
+  EXPECT_EQ(peer("::ffff:192.0.2.7").party, "::ffff:192.0.2.7") << "it is not of the network of all of them";
   EXPECT_EQ(peer("::ffff:127.0.0.9").place, Peer::Place::loopback);
   EXPECT_EQ(peer("::ffff:126.0.0.9").place, Peer::Place::network);
   EXPECT_EQ(peer("::7f00:9").place, Peer::Place::network) << "an address of version 6 with such bytes";

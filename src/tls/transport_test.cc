@@ -6,6 +6,7 @@
 #include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <openssl/err.h>
 #include <poll.h>
 
 #include <algorithm>
@@ -436,6 +437,19 @@ TEST_F(TlsTest, one_send_takes_a_share_of_much) {
   ::setsockopt(transport_->fd(), SOL_SOCKET, SO_SNDBUF, &large, sizeof large);
   const std::string text = varied_text(4 * limits::tls_send_bytes);
   EXPECT_LT(transport_->send(text.data(), text.size()).byte_count, 2 * limits::tls_send_bytes);
+}
+
+/// Code of the host leaves one there now and then.
+TEST_F(TlsTest, an_older_error_of_the_thread_fails_nothing) {
+  shake_hands();
+  ERR_raise(ERR_LIB_USER, ERR_R_INTERNAL_ERROR);
+  EXPECT_EQ(receive(), "");
+  EXPECT_EQ(last_status_, Status::blocked);
+  const std::string text = varied_text(300'000);
+  while (transport_->send(text.data(), text.size()).status != Status::blocked) {
+  }
+  ERR_raise(ERR_LIB_USER, ERR_R_INTERNAL_ERROR);
+  EXPECT_EQ(transport_->send(text.data(), text.size()).status, Status::blocked);
 }
 
 TEST_F(TlsTest, a_peer_that_is_gone_fails_a_send) {

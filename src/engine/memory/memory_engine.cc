@@ -283,6 +283,11 @@ void MemoryEngine::admit_by(std::function<Admittance()> admit) {
   state_->admit = std::move(admit);
 }
 
+void MemoryEngine::find_places_by(std::function<bool(TablePlace&)> find) {
+  const MutexLock lock(state_->mutex);
+  state_->find_place = std::move(find);
+}
+
 void MemoryEngine::keep_of_selections(size_t bytes_each) {
   state_->kept_bytes_per_selection.store(bytes_each);
 }

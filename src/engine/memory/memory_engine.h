@@ -137,6 +137,8 @@ class MemoryEngine final : public Engine {
   void on_next_request(std::function<void()> action, bool is_announced = true);
   /// Who may come in that names no account: asked for each, without a lock of the engine. nullptr: all.
   void admit_by(std::function<Admittance()> admit);
+  /// What Session::find_place says of a place that has the client's names. nullptr: that these are right.
+  void find_places_by(std::function<bool(TablePlace&)> find);
   /// Every request says that it is about to wait for the disk.
   void lie_on_disk(bool is_on_disk);
   /// What a session keeps of each selection that it meets from now on, beside its description.

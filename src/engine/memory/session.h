@@ -27,6 +27,11 @@ class MemorySession final : public Session {
   [[nodiscard]] bool column_types(const Selection& selection, ColumnTypes& types, size_t bytes_max) override {
     return binding_of(selection).column_types(types, bytes_max);
   }
+  [[nodiscard]] bool find_place(const Selection& selection, TablePlace& place) override {
+    const bool is_known = Session::find_place(selection, place);
+    const MutexLock lock(state_.mutex);
+    return state_.find_place == nullptr ? is_known : state_.find_place(place);
+  }
   Begin begin_request(Selection& selection, const Use& use, Cursor*& cursor, Error& error) override;
   void begin_inserts(std::vector<GeneratedId>&& earlier) override;
   [[nodiscard]] std::vector<GeneratedId> generated_ids() const override;

@@ -74,6 +74,7 @@ struct State {
   std::function<void()> on_next_interruption_look ROWSOCKET_GUARDED_BY(mutex);
   std::function<void()> on_next_request ROWSOCKET_GUARDED_BY(mutex);
   std::function<Admittance()> admit ROWSOCKET_GUARDED_BY(mutex);
+  std::function<bool(TablePlace&)> find_place ROWSOCKET_GUARDED_BY(mutex);
   bool is_next_announced ROWSOCKET_GUARDED_BY(mutex) = false;
   std::atomic<size_t> kept_bytes_per_selection{0};
   bool is_on_disk ROWSOCKET_GUARDED_BY(mutex) = false;

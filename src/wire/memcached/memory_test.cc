@@ -10,7 +10,8 @@ TEST_F(MemcachedTest, memory_may_be_refused_anywhere_in_a_command) {
   for (const std::string_view command :
        {"get a\r\n", "gets a @@wide.1|2 b\r\n", "gat 10 a\r\n", "set a 1 10 1\r\nx\r\n",
         "add @@wide.1|2 0 10 3\r\na|b\r\n", "replace a 0 0 1\r\nx\r\n", "append a 0 0 1\r\nx\r\n",
-        "cas a 1 10 1 7\r\nx\r\n", "delete a\r\n", "incr a 1\r\n", "touch a 10\r\n", "flush_all\r\n"}) {
+        "cas a 1 10 1 7\r\nx\r\n", "delete a\r\n", "incr a 1\r\n", "touch a 10\r\n", "delete @@bare.a\r\n",
+        "incr @@bare.a 1\r\n", "flush_all\r\n"}) {
     expect_no_request_without_memory(command);
   }
 }

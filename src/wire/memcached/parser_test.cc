@@ -69,6 +69,7 @@ TEST_F(MemcachedTest, a_key_has_at_most_250_bytes) {
   const std::string longest(250, 'k');
   EXPECT_EQ(words_of(find_of("get " + longest + "\r\n").range.key), longest);
   EXPECT_EQ(answer_to("get " + longest + "k\r\n"), "CLIENT_ERROR bad command line format\r\n");
+  EXPECT_EQ(words_of(find_of("delete " + longest + "\r\n").range.key), longest);
   EXPECT_EQ(answer_to("delete " + longest + "k\r\n"), "CLIENT_ERROR bad command line format\r\n");
 }
 
@@ -247,11 +248,18 @@ TEST_F(MemcachedTest, commands_about_the_server) {
   EXPECT_EQ(answer_to("flush_all\r\n"), "CLIENT_ERROR flush_all not allowed\r\n");
   EXPECT_EQ(answer_to("flush_all 0 noreply\r\n"), "");
   EXPECT_THAT(answer_to("stats\r\n"), HasSubstr("STAT rowsocket_containers 4\r\n"));
-  EXPECT_EQ(answer_to("stats slabs\r\n"), "END\r\n");
+  for (const char* part : {"slabs", "items", "sizes", "settings", "conns"}) {
+    EXPECT_EQ(answer_to("stats " + std::string(part) + "\r\n"), "END\r\n") << part;
+  }
   EXPECT_EQ(answer_to("stats what\r\n"), "ERROR\r\n");
   EXPECT_THAT(answer_to("stats reset\r\n"), StartsWith("CLIENT_ERROR stats are not reset"));
   EXPECT_EQ(answer_to("boo\r\n"), "ERROR\r\n");
   EXPECT_EQ(answer_to("\r\n"), "ERROR\r\n");
+}
+
+TEST_F(MemcachedTest, stats_tell_how_many_clients_there_may_be) {
+  settings.max_connections = 77;
+  EXPECT_THAT(answer_to("stats\r\n"), HasSubstr("STAT max_connections 77\r\n"));
 }
 
 TEST_F(MemcachedTest, quit_ends_the_stream) {

@@ -25,6 +25,7 @@ TEST_F(RespTest, memory_may_be_refused_anywhere_in_a_command_of_strings) {
                               encoded({"SETNX", "a", "1"}),
                               encoded({"STRLEN", "@@wide.1|2"}),
                               encoded({"TTL", "a"}),
+                              encoded({"TTL", "@@bare.a"}),
                               encoded({"TYPE", "a"}),
                               encoded({"SCAN", "0", "MATCH", "a*", "COUNT", "5"}),
                               std::string("SET 'a b' \"c\"\r\n")}) {
@@ -42,6 +43,12 @@ TEST_F(RespTest, memory_may_be_refused_anywhere_in_a_command_of_hashes) {
         encoded({"HSETNX", "d.t:1", "a", "1"}), encoded({"HSTRLEN", "d.t:1", "a"})}) {
     expect_no_request_without_memory(command);
   }
+}
+
+TEST_F(RespTest, memory_may_be_refused_anywhere_in_the_end_of_a_transaction) {
+  EXPECT_EQ(answer_to({"MULTI"}), "+OK\r\n");
+  EXPECT_EQ(answer_to({"SET", "a", "1"}), "+QUEUED\r\n");
+  expect_no_request_without_memory(encoded({"EXEC"}));
 }
 
 TEST_F(RespTest, memory_may_be_refused_anywhere_in_a_command_of_rows) {

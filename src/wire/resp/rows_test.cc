@@ -27,6 +27,16 @@ TEST_F(RowsTest, each_value_has_the_name_of_its_column_where_names_are_asked_for
               HasSubstr("$1\r\na\r\n$1\r\n1\r\n$2\r\nbc\r\n$1\r\n2\r\n$3\r\ndef\r\n$1\r\n3\r\n"));
 }
 
+TEST_F(RowsTest, a_row_of_all_columns_says_how_many_there_are) {
+  const auto told = [this] {
+    return reply_to(find_of({"ROWS.FIND", "d.t", "*", "=", "1", "7"}), {Value("1"), Value("2")}, {"a", "b"});
+  };
+  const std::string columns = "$1\r\na\r\n$1\r\n1\r\n$1\r\nb\r\n$1\r\n2\r\n";
+  EXPECT_EQ(told(), "*1\r\n*4\r\n" + columns);
+  state.version = 3;
+  EXPECT_EQ(told(), "*1\r\n%2\r\n" + columns);
+}
+
 TEST_F(RowsTest, a_text_can_stand_for_the_time) {
   const Find& find = find_of({"ROWS.CHANGE", "d.t", "<", "1", "now", "WHERE", "c", ">", "now", "SET", "a",
                               "now", "APPEND", "b", "now", "NOW", "now"});
@@ -34,6 +44,11 @@ TEST_F(RowsTest, a_text_can_stand_for_the_time) {
   EXPECT_TRUE(find.filters[0].value.is_now());
   EXPECT_TRUE(find.change.assignments[0].value.is_now());
   EXPECT_EQ(find.change.assignments[1].value.view(), "now") << "no text is made longer by a time";
+}
+
+TEST_F(RowsTest, null_is_no_text_that_stands_for_the_time) {
+  const Find& find = find_of({"ROWS.FIND", "d.t", "a", "=", "1", "7", "WHERE", "c", "IS", "NULL", "NOW", ""});
+  EXPECT_TRUE(find.filters[0].value.is_null());
 }
 
 TEST_F(RowsTest, a_transaction_can_be_one_that_must_change_rows) {

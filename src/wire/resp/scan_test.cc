@@ -67,6 +67,14 @@ TEST_F(ScanTest, a_pattern_leaves_out_keys_and_the_scan_goes_on_behind_them) {
   EXPECT_EQ(words_of(find_of({"SCAN", cursor_of(reply), "MATCH", "session:*"}).range.key), "token:1");
 }
 
+TEST_F(ScanTest, a_key_that_is_left_out_leaves_nothing_in_the_reply) {
+  EXPECT_EQ(
+      reply_of_keys(find_of({"SCAN", "0", "MATCH", "a*"}), {{Value("a1")}, {Value("b1")}, {Value("a2")}}),
+      "*2\r\n$1\r\n0\r\n*2\r\n$2\r\na1\r\n$2\r\na2\r\n");
+  EXPECT_EQ(reply_of_keys(find_of({"SCAN", "0", "MATCH", "@@wide.*"}), {{Value("7"), Value()}}),
+            "*2\r\n$1\r\n0\r\n*0\r\n");
+}
+
 TEST_F(ScanTest, a_container_is_named_by_the_pattern_and_its_first_key_parts_are_a_range) {
   const Find& find = find_of({"SCAN", "0", "MATCH", "@@wide.7|*", "COUNT", "1"});
   EXPECT_EQ(find.selection.names->table, "wide");
@@ -168,6 +176,18 @@ TEST(ScanPlacesTest, the_oldest_places_are_forgotten) {
   }
   EXPECT_FALSE(places->find(first).has_value());
   EXPECT_TRUE(places->find(last).has_value());
+}
+
+TEST(ScanPlacesTest, so_many_places_are_kept) {
+  auto places = std::make_unique<ScanPlaces>();
+  constexpr Value key[] = {Value("a")};
+  ScanPlaces::Own first_own;
+  const uint64_t first = places->remember("rows", key, 0, 1000, first_own);
+  for (uint32_t step = 1; step < limits::scan_places_max; ++step) {
+    ScanPlaces::Own own;
+    static_cast<void>(places->remember("rows", key, 0, 1000, own));
+  }
+  EXPECT_TRUE(places->find(first).has_value());
 }
 
 TEST(ScanPlacesTest, a_connection_that_ends_no_scan_ends_its_own_only) {

@@ -22,6 +22,22 @@ TEST_F(ServerTest, info_tells_the_sections_that_are_named) {
   EXPECT_EQ(answer_to({"INFO", "nothing"}), "$0\r\n\r\n");
 }
 
+TEST_F(ServerTest, a_section_of_info_has_a_heading) {
+  EXPECT_EQ(answer_to({"INFO", "persistence"}), "$26\r\n# Persistence\r\nloading:0\r\n\r\n");
+}
+
+TEST_F(ServerTest, a_command_is_told_with_its_number_of_words_and_the_places_of_its_keys) {
+  EXPECT_EQ(answer_to({"COMMAND", "INFO", "mset"}),
+            "*1\r\n*6\r\n$4\r\nmset\r\n:-3\r\n*1\r\n+write\r\n:1\r\n:-1\r\n:2\r\n");
+}
+
+TEST_F(ServerTest, what_documents_a_command_is_a_map) {
+  const std::string_view group = "$5\r\ngroup\r\n$6\r\nstring\r\n";
+  EXPECT_EQ(answer_to({"COMMAND", "DOCS", "get"}), "*2\r\n$3\r\nget\r\n*2\r\n" + std::string(group));
+  state.version = 3;
+  EXPECT_EQ(answer_to({"COMMAND", "DOCS", "get"}), "%1\r\n$3\r\nget\r\n%1\r\n" + std::string(group));
+}
+
 TEST_F(ServerTest, a_command_that_is_not_there_is_null_among_those_that_are_asked_for) {
   EXPECT_EQ(answer_to({"COMMAND", "INFO", "nosuch"}), "*1\r\n*-1\r\n");
   EXPECT_EQ(answer_to({"COMMAND", "DOCS", "nosuch"}), "*0\r\n");
