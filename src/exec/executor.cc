@@ -160,8 +160,8 @@ bool Executor::make_room(Job& job) {
   return true;
 }
 
-/// What becomes final on the way may put back requests of the same client, or cost it its connection: then this
-/// one does not run.
+/// What becomes final on the way may put back requests of the same client, or cost it its connection: then
+/// this one does not run.
 Begin Executor::run(Job& job) {
   job.reply_begin = job.out().size();
   if (!job.can_run() || job.is_put_back()) {

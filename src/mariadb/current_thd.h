@@ -26,8 +26,8 @@ inline void make_current(THD* thd) {
   void* end = nullptr;  // stacks grow downwards
   size_t bytes = 0;
   if (pthread_attr_getstack(&attributes, &end, &bytes) == 0) {
-    thd->thread_stack = std::max(static_cast<char*>(thd->thread_stack),
-                                 static_cast<char*>(end) + my_thread_stack_size);
+    thd->thread_stack =
+        std::max(static_cast<char*>(thd->thread_stack), static_cast<char*>(end) + my_thread_stack_size);
   }
   pthread_attr_destroy(&attributes);
 }

@@ -91,6 +91,7 @@ Error Galera::begin(Intent session) {
   }
   if (error.ok()) {
     is_begun_ = true;
+    was_active_ = thd_->wsrep_trx().active();
   } else {
     thd_->wsrep_cs().reset_error();
     wsrep_after_command_ignore_result(thd_);

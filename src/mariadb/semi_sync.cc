@@ -18,11 +18,11 @@ struct Reveal {
   friend constexpr typename Tag::Member reveal(Tag) { return member; }
 };
 
-#define ROWSOCKET_REVEAL(name, type)                             \
-  struct name {                                                  \
-    using Member = type Repl_semi_sync_master::*;                \
-    friend constexpr Member reveal(name);                        \
-  };                                                             \
+#define ROWSOCKET_REVEAL(name, type)              \
+  struct name {                                   \
+    using Member = type Repl_semi_sync_master::*; \
+    friend constexpr Member reveal(name);         \
+  };                                              \
   template struct Reveal<name, &Repl_semi_sync_master::name>
 
 using FileName = char[FN_REFLEN];
@@ -85,7 +85,8 @@ bool SemiSyncWait::wait() const {
     {
       const Locked locked;
       if (of_server(m_reply_file_name_inited{}) &&
-          Active_tranx::compare(of_server(m_reply_file_name{}), of_server(m_reply_file_pos{}), file, position) >= 0) {
+          Active_tranx::compare(of_server(m_reply_file_name{}), of_server(m_reply_file_pos{}), file,
+                                position) >= 0) {
         return true;
       }
     }

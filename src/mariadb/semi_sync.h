@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Has a replica acknowledged a commit? The server does not say so. A KILL, or a shutdown, ends the wait, and the
-// commit is a success: in SQL the client of a killed session gets no reply. With AFTER_SYNC one session waits for
-// the commits of others, too, and takes them with it when it is killed.
+// Has a replica acknowledged a commit? The server does not say so. A KILL, or a shutdown, ends the wait, and
+// the commit is a success: in SQL the client of a killed session gets no reply. With AFTER_SYNC one session
+// waits for the commits of others, too, and takes them with it when it is killed.
 #pragma once
 
 #include "mariadb/server_headers.h"

@@ -243,6 +243,10 @@ Error Session::commit() {
   if (transaction_.is_lost() || (transaction_lost() && !galera_.is_begun())) [[unlikely]] {
     return transaction_.is_lost() ? Error(ErrorCode::commit_failed) : loss();
   }
+  if (galera_.is_forgotten()) [[unlikely]] {
+    rollback();
+    return loss();
+  }
   Error error;
   thread_.row_waits().may_give_way(false);
   if (options_.intent == Intent::write) {
@@ -264,8 +268,9 @@ Error Session::commit() {
     } else {
       gtid_.note_commit();
       if (gtid_.is_made() && !semi_sync_.is_acknowledged()) [[unlikely]] {
-        sql_print_warning("rowsocket: no semi-synchronous replica has acknowledged a commit, which does not wait "
-                          "any more. Its clients get no reply");
+        sql_print_warning(
+            "rowsocket: no semi-synchronous replica has acknowledged a commit, which does not wait "
+            "any more. Its clients get no reply");
         error = Error(ErrorCode::commit_failed, "no replica has acknowledged it")
                     .because(Reason::unknown_outcome);
       }
