@@ -44,9 +44,6 @@ class Galera {
   [[nodiscard]] bool is_begun() const { return is_begun_; }
   /// The cluster aborted the transaction: a rollback is what remains to be done.
   [[nodiscard]] bool has_lost() const { return is_begun_ && (is_aborted(thd_) || is_forgotten()); }
-  /// The same, and the cluster's part of that is over: a commit would pass the cluster by. (So it is where an
-  /// applier aborts a trigger's statement.)
-  [[nodiscard]] bool is_forgotten() const { return is_begun_ && was_active_ && !thd_->wsrep_trx().active(); }
   /// True if the server takes a statement's row events back when it rolls the statement back. Without a
   /// binlog it does not, and would send them to the cluster with the transaction.
   [[nodiscard]] bool takes_back_statements() const { return !is_open_ || mysql_bin_log.is_open(); }
@@ -75,6 +72,7 @@ class Galera {
 
  private:
   [[nodiscard]] Error begin(engine::Intent session);
+  [[nodiscard]] bool is_forgotten() const { return was_active_ && !thd_->wsrep_trx().active(); }
   void settle_kills();
 
   THD* thd_ = nullptr;

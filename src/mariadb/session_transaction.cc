@@ -239,13 +239,11 @@ Error Session::commit() {
     transaction_.lose();
   }
   transaction_.end_shared_statement();
-  // A cluster says itself what became of the transaction.
-  if (transaction_.is_lost() || (transaction_lost() && !galera_.is_begun())) [[unlikely]] {
+  // The caller rolls back. Where the cluster has aborted it, a commit may pass the cluster by: an abort in
+  // the middle of a trigger's statement leaves nothing to be certified, and in InnoDB the rows of other
+  // statements.
+  if (transaction_lost()) [[unlikely]] {
     return transaction_.is_lost() ? Error(ErrorCode::commit_failed) : loss();
-  }
-  if (galera_.is_forgotten()) [[unlikely]] {
-    rollback();
-    return loss();
   }
   Error error;
   thread_.row_waits().may_give_way(false);

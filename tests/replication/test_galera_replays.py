@@ -5,6 +5,7 @@ row events again, and the turn is done, once."""
 from __future__ import annotations
 
 import itertools
+import threading
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
@@ -21,6 +22,7 @@ APPLYING = (
     "SELECT COUNT(*) FROM information_schema.processlist"
     " WHERE user = 'system user' AND state LIKE '%%_rows_%%'"
 )
+WRITERS = 4  # per node
 numbers = itertools.count(1)
 ONE_THREAD = {"loose-rowsocket-threads-write": 1, "loose-rowsocket-threads-max": 0}
 
@@ -83,3 +85,50 @@ def test_a_turn_that_the_cluster_itself_runs_again_is_done_once(
     for node in cluster:
         assert node.sql("SELECT n FROM d.hot WHERE id = 1") == [(count,)]
         assert node.sql("SELECT COUNT(*) FROM d.noted") == [(count,)]
+
+
+ABORTS = 150  # an abort at the end of a trigger's statement is one of dozens
+
+
+def test_what_is_aborted_at_the_end_of_a_triggers_statement_is_on_no_node_alone(cluster: Cluster) -> None:
+    """The cluster forgets its part of the transaction then. InnoDB does not, and a commit would pass the cluster
+    by: the rows would be on one node, and be told as duplicates when their requests run again."""
+    node = cluster[0]
+    node.sql("CREATE OR REPLACE TABLE d.counted (id INT PRIMARY KEY, n INT)")
+    node.sql("CREATE OR REPLACE TABLE d.t (id INT PRIMARY KEY, counts INT)")
+    node.sql("INSERT INTO d.counted VALUES (1, 0)")
+    node.sql(
+        "CREATE TRIGGER d.counts AFTER INSERT ON d.t FOR EACH ROW"
+        " IF NEW.counts THEN UPDATE counted SET n = n + 1 WHERE id = 1; END IF"
+    )
+    cluster.catch_up()
+    aborts = int(node.wsrep("local_bf_aborts"))
+    is_over = threading.Event()
+    ids = itertools.count(1, 2)
+    with ThreadPoolExecutor(2 * WRITERS) as writers:
+        writing = [
+            writers.submit(insert_pairs, each, ids, is_over) for each in cluster for _ in range(WRITERS)
+        ]
+        try:
+            node.wait_until(
+                "transactions are aborted", lambda: int(node.wsrep("local_bf_aborts")) >= aborts + ABORTS, 120
+            )
+        finally:
+            is_over.set()
+        pairs = sum(writer.result() for writer in writing)
+    cluster.catch_up()
+    for each in cluster:
+        assert each.value("SELECT COUNT(*) FROM d.t") == 2 * pairs
+        assert each.value("SELECT n FROM d.counted") == pairs
+
+
+def insert_pairs(node: GaleraNode, ids: Iterator[int], is_over: threading.Event) -> int:
+    """Pairs of inserts, of which the second counts; how many."""
+    pairs = 0
+    with node.raw("write") as wire:
+        assert wire.ask(b"P\t1\td\tt\t\tid,counts") == b"0\t1"
+        while not is_over.is_set():
+            number = next(ids)
+            assert wire.ask_all(b"1\t+\t2\t%d\t0" % number, b"1\t+\t2\t%d\t1" % (number + 1)) == [b"0\t1"] * 2
+            pairs += 1
+    return pairs
