@@ -91,8 +91,8 @@ ABORTS = 150  # an abort at the end of a trigger's statement is one of dozens
 
 
 def test_what_is_aborted_at_the_end_of_a_triggers_statement_is_on_no_node_alone(cluster: Cluster) -> None:
-    """The cluster forgets its part of the transaction then. InnoDB does not, and a commit would pass the cluster
-    by: the rows would be on one node, and be told as duplicates when their requests run again."""
+    """The cluster forgets its part of the transaction then. InnoDB does not, and a commit would pass the
+    cluster by: the rows would be on one node, and be told as duplicates when their requests run again."""
     node = cluster[0]
     node.sql("CREATE OR REPLACE TABLE d.counted (id INT PRIMARY KEY, n INT)")
     node.sql("CREATE OR REPLACE TABLE d.t (id INT PRIMARY KEY, counts INT)")
