@@ -54,13 +54,14 @@ def test_what_a_trigger_keeps_of_a_session_of_sql_is_given_up(
 def test_a_trigger_is_not_told_of_the_commits_and_rows_of_others(
     server: RowSocketServer, database: Database
 ) -> None:
-    database.script(
-        """CREATE TABLE other (id INT PRIMARY KEY);
-        CREATE TABLE t (id INT PRIMARY KEY, gtid TEXT, row_count INT);
-        CREATE TRIGGER looks BEFORE INSERT ON t FOR EACH ROW
+    database.sql("CREATE TABLE other (id INT PRIMARY KEY)")
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, gtid TEXT, row_count INT)")
+    database.sql(
+        """CREATE TRIGGER looks BEFORE INSERT ON t FOR EACH ROW
         BEGIN
             SET NEW.gtid = @@last_gtid, NEW.row_count = ROW_COUNT();
-            INSERT INTO other VALUES (NEW.id); END"""
+            INSERT INTO other VALUES (NEW.id);
+        END"""
     )
     with server.raw("write") as client:
         assert client.ask(f"P\t1\t{database.name}\tt\t\tid".encode()) == b"0\t1"

@@ -128,8 +128,9 @@ ENDINGS: dict[str, Callable[[Primary, int], object]] = {
 }
 
 
-@pytest.mark.parametrize("ending", ENDINGS)
-@pytest.mark.parametrize("point", ["AFTER_SYNC", "AFTER_COMMIT"])
+@pytest.mark.parametrize(
+    ("point", "ending"), [*(("AFTER_SYNC", ending) for ending in ENDINGS), ("AFTER_COMMIT", "KILL")]
+)
 def test_a_write_that_no_replica_will_acknowledge_has_no_reply(start: Start, point: str, ending: str) -> None:
     primary, replica = pair(start, {**SEMI_SYNC, "rpl-semi-sync-master-wait-point": point})
     replica.sql("STOP SLAVE IO_THREAD")
