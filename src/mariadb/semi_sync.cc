@@ -31,6 +31,7 @@ ROWSOCKET_REVEAL(m_state, bool);
 ROWSOCKET_REVEAL(m_reply_file_name_inited, bool);
 ROWSOCKET_REVEAL(m_reply_file_name, FileName);
 ROWSOCKET_REVEAL(m_reply_file_pos, my_off_t);
+ROWSOCKET_REVEAL(m_commit_file_name_inited, bool);
 ROWSOCKET_REVEAL(m_commit_file_name, FileName);
 ROWSOCKET_REVEAL(m_commit_file_pos, my_off_t);
 #undef ROWSOCKET_REVEAL
@@ -76,6 +77,9 @@ bool SemiSyncWait::wait() const {
   my_off_t position = 0;
   {
     const Locked locked;
+    if (!of_server(m_commit_file_name_inited{})) {
+      return true;  // it was off when this was written to the binlog
+    }
     std::memcpy(file, of_server(m_commit_file_name{}), sizeof file);
     position = of_server(m_commit_file_pos{});
   }

@@ -174,31 +174,11 @@ Find* make_store_find(const Scope& scope, const Key& key, const StoreLine& line,
   return assignments.ok() ? find : nullptr;
 }
 
-namespace {
-
-/// Too few words, or too many. What was sent as a value is never taken for commands, here as below.
-Parsed refuse_words(const Scope& scope, Words words, const Input& command) {
-  constexpr size_t size_at = 3;
-  uint64_t value_bytes = 0;
-  bool has_size = words.count_left() > size_at;
-  for (size_t number = 0; has_size && number <= size_at; ++number) {
-    const std::string_view word = words.next();
-    has_size = number < size_at || parse_number(word, value_bytes);
-  }
-  if (!has_size || value_bytes > limits::memcached_value_bytes_max) {
-    return parsed_request(refuse(scope, "ERROR"), command.line_bytes);
-  }
-  return parsed_request(refuse_value(scope, "ERROR", false, value_bytes + behind_value.size()),
-                        command.line_bytes);
-}
-
-}  // namespace
-
 Parsed parse_store(const Scope& scope, Store store, Words words, const Input& command) {
   const size_t least = store == Store::cas ? 5 : 4;
   const size_t word_count = words.count_left();
   if (word_count < least || word_count > least + 1) {
-    return refuse_words(scope, words, command);
+    return parsed_request(refuse(scope, "ERROR"), command.line_bytes);
   }
   StoreLine line{.store = store, .key = words.next()};
   int64_t exptime = 0;
@@ -212,6 +192,7 @@ Parsed parse_store(const Scope& scope, Store store, Words words, const Input& co
   line.is_silent = word_count > least && words.next() == "noreply";
   line.expiry = expiry_of(scope, exptime);
   if (!is_right) {
+    // What was sent as a value is never taken for commands.
     return parsed_request(
         has_size ? refuse_value(scope, bad_format, line.is_silent, value_bytes + behind_value.size())
                  : refuse(scope, bad_format, line.is_silent),
