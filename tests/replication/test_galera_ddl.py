@@ -50,7 +50,7 @@ def test_a_trigger_that_an_interrupted_session_has_parsed_by_half_is_parsed_agai
             node.sql("FLUSH LOCAL TABLES")
             other.sql(f"ALTER TABLE d.t COMMENT = '{number}'")
             other.sql(f"ALTER TABLE d.noted COMMENT = '{number}'")
-        load.wait_for_more()
+            load.wait_for_more()  # a request that loses to DDL for two seconds on end may say so
     cluster.catch_up()
     for one in cluster:
         [(rows,), (noted,)] = [one.sql(f"SELECT COUNT(*) FROM d.{table}")[0] for table in ("t", "noted")]
