@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-import socket
-
 from support.mariadb import RowSocketServer
+from support.ports import free_ports
 
 CATCH_UP_S = 100  # less than a connection of SQL waits for an answer
 
@@ -14,9 +13,7 @@ class Primary(RowSocketServer):
     """A server that replicas can connect to: over TCP, at the same port after a restart."""
 
     def defaults(self) -> dict[str, str | int | None]:
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            port = free.getsockname()[1]
+        [port] = free_ports(1)
         return {**super().defaults(), "skip-networking": 0, "bind-address": "127.0.0.1", "port": port}
 
     @property
