@@ -8,6 +8,5 @@
   ROWSOCKET_SERVICE(my_print_error_service, my_print_error)   \
   ROWSOCKET_SERVICE(progress_report_service, progress_report) \
   ROWSOCKET_SERVICE(my_sha1_service, my_sha1)                 \
-  ROWSOCKET_SERVICE(my_sha2_service, my_sha2)                 \
   ROWSOCKET_SERVICE(thd_alloc_service, thd_alloc)             \
   ROWSOCKET_SERVICE(wsrep_service, wsrep)
