@@ -112,6 +112,33 @@ def test_a_float_is_added_to_a_decimal(column: RespServer, resp: RespConnection)
     assert resp.command("HINCRBYFLOAT", "app.typed:b", "v", "1.5") == b"$4\r\n1.50\r\n"
 
 
+@pytest.mark.parametrize("kind", ["DATE", "DATETIME", "TIME", "ENUM('1','5')", "SET('1','5')"])
+def test_null_counts_as_zero_only_in_a_column_that_holds_numbers(
+    column: RespServer, resp: RespConnection, kind: str
+) -> None:
+    make(column, kind)
+    column.sql("INSERT INTO app.typed VALUES ('a', NULL)")
+    for command in ("HINCRBYFLOAT", "HINCRBY"):
+        assert resp.command(command, "app.typed:a", "v", "5").startswith((b"-ERR ", b"-WRONGTYPE ")), command
+    assert stored(column) == ["None"]
+
+
+@pytest.mark.parametrize(
+    ("kind", "amount", "told"),
+    [
+        ("DECIMAL(10,2)", "1.5", b"$4\r\n1.50\r\n"),
+        ("VARCHAR(20)", "5", b"$1\r\n5\r\n"),
+        ("YEAR", "5", OVERFLOW),
+    ],
+)
+def test_a_sum_with_null_is_one_with_zero(
+    column: RespServer, resp: RespConnection, kind: str, amount: str, told: bytes
+) -> None:
+    make(column, kind)
+    column.sql("INSERT INTO app.typed VALUES ('a', NULL)")
+    assert resp.command("HINCRBYFLOAT", "app.typed:a", "v", amount) == told
+
+
 @pytest.mark.parametrize("kind", ["DECIMAL(10,2)", "DOUBLE(10,2)", "FLOAT(7,2)"])
 def test_an_amount_with_more_digits_than_its_column_keeps_is_refused(
     column: RespServer, resp: RespConnection, kind: str
