@@ -17,6 +17,7 @@ from replication.servers import Primary, Replica
 from support.binlog import assert_binlog_equals_tables
 from support.gate import gate, wait_at_gate, with_gated_table
 from support.mariadb import Database, Options, Start
+from support.raw import RawConnection
 from support.soak import Soak
 
 TRIALS = 1
@@ -120,6 +121,20 @@ def thread_that_waits(primary: Primary, host: str) -> int:
     return waiting_threads(primary, host)[0]
 
 
+def open_counter(wire: RawConnection) -> None:
+    """As 1."""
+    assert wire.ask(b"P\t1\td\tcounter\t\tid,n") == b"0\t1"
+
+
+def assert_no_reply(
+    primary: Primary, wire: RawConnection, requests: bytes, end: Callable[[Primary, int], object]
+) -> None:
+    """To none of the requests, where this ends the wait of a commit of theirs."""
+    wire.send(requests)
+    end(primary, thread_that_waits(primary, "rowsocket"))
+    assert wire.closed()
+
+
 ENDINGS: dict[str, Callable[[Primary, int], object]] = {
     "KILL": lambda primary, thread: primary.sql(f"KILL {thread}"),
     "KILL QUERY": lambda primary, thread: primary.sql(f"KILL QUERY {thread}"),
@@ -135,10 +150,8 @@ def test_a_write_that_no_replica_will_acknowledge_has_no_reply(start: Start, poi
     primary, replica = pair(start, {**SEMI_SYNC, "rpl-semi-sync-master-wait-point": point})
     replica.sql("STOP SLAVE IO_THREAD")
     with primary.raw("write") as wire:
-        assert wire.ask(b"P\t1\td\tcounter\t\tid,n") == b"0\t1"
-        wire.send(b"1\t+\t2\t1\t1\n")
-        ENDINGS[ending](primary, thread_that_waits(primary, "rowsocket"))
-        assert wire.closed()
+        open_counter(wire)
+        assert_no_reply(primary, wire, b"1\t+\t2\t1\t1\n", ENDINGS[ending])
     assert "no semi-synchronous replica has acknowledged a commit" in primary.log_text()
 
 
@@ -148,7 +161,7 @@ def test_a_write_waits_on_when_the_leader_of_its_group_of_commits_is_killed(star
     primary, replica = pair(start)
     replica.sql("STOP SLAVE IO_THREAD")
     with primary.raw("write") as wire, ThreadPoolExecutor(3) as sessions:
-        assert wire.ask(b"P\t1\td\tcounter\t\tid,n") == b"0\t1"
+        open_counter(wire)
         leaders = []
         for number in range(3):
             leaders.append(sessions.submit(insert, primary, number))
@@ -171,9 +184,8 @@ def test_of_a_pipeline_nothing_is_answered_behind_a_write_without_a_reply(start:
     with primary.raw("write") as wire:
         opened = wire.ask_all(b"P\t1\td\tcounter\t\tid,n", b"P\t2\td\tplain\t\tid")
         assert opened == [b"0\t1"] * 2
-        wire.send(b"1\t+\t2\t1\t1\n2\t+\t1\t1\n1\t=\t1\t1\n1\t+\t2\t2\t1\n")
-        primary.sql(f"KILL QUERY {thread_that_waits(primary, 'rowsocket')}")
-        assert wire.closed()
+        requests = b"1\t+\t2\t1\t1\n2\t+\t1\t1\n1\t=\t1\t1\n1\t+\t2\t2\t1\n"
+        assert_no_reply(primary, wire, requests, ENDINGS["KILL QUERY"])
     assert primary.sql("SELECT id FROM d.plain") == []
 
 
@@ -185,9 +197,7 @@ def test_a_row_whose_commit_no_replica_has_is_not_told_as_failed(start: Start) -
     replica.sql("STOP SLAVE IO_THREAD")
     with primary.raw("write") as wire:
         assert wire.ask(b"P\t1\td\tplain\t\tid") == b"0\t1"
-        wire.send(b"1\t++\t1\t2\t1\t2\tE\n")
-        primary.sql(f"KILL QUERY {thread_that_waits(primary, 'rowsocket')}")
-        assert wire.closed()
+        assert_no_reply(primary, wire, b"1\t++\t1\t2\t1\t2\tE\n", ENDINGS["KILL QUERY"])
 
 
 def test_semi_synchronous_replication_may_begin_under_a_transaction(start: Start) -> None:
@@ -213,16 +223,14 @@ def test_a_table_without_transactions_waits_for_the_replica_as_others_do(start: 
     replica.sql("STOP SLAVE IO_THREAD")
     with primary.raw("write") as wire:
         assert wire.ask(b"P\t1\td\tplain\t\tid") == b"0\t1"
-        wire.send(b"1\t+\t1\t1\n")
-        primary.sql(f"KILL {thread_that_waits(primary, 'rowsocket')}")
-        assert wire.closed()
+        assert_no_reply(primary, wire, b"1\t+\t1\t1\n", ENDINGS["KILL"])
 
 
 def test_a_write_beside_one_that_is_killed_waits_on(start: Start) -> None:
     primary, replica = pair(start, {**SEMI_SYNC, "rpl-semi-sync-master-wait-point": "AFTER_COMMIT"})
     replica.sql("STOP SLAVE IO_THREAD")
     with primary.raw("write") as wire, ThreadPoolExecutor(1) as sessions:
-        assert wire.ask(b"P\t1\td\tcounter\t\tid,n") == b"0\t1"
+        open_counter(wire)
         wire.send(b"1\t+\t2\t1\t1\n")
         thread_that_waits(primary, "rowsocket")
         killed = sessions.submit(insert, primary, 2)
