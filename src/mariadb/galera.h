@@ -72,7 +72,10 @@ class Galera {
 
  private:
   [[nodiscard]] Error begin(engine::Intent session);
-  [[nodiscard]] bool is_forgotten() const { return was_active_ && !thd_->wsrep_trx().active(); }
+  /// It may also forget a transaction in which no engine takes part: a statement that only read is one to it.
+  [[nodiscard]] bool is_forgotten() const {
+    return was_active_ && !thd_->wsrep_trx().active() && thd_->transaction->all.ha_list != nullptr;
+  }
   void settle_kills();
 
   THD* thd_ = nullptr;

@@ -114,7 +114,8 @@ bool read_containers(engine::Session& session, const std::string& table, Contain
   const Begin begin = read_once(session, table, reading, error);
   if (begin == Begin::ready) {
     error = session.commit();
-  } else {
+  }
+  if (begin != Begin::ready || !error.ok()) {
     session.rollback();
   }
   session.release_tables();

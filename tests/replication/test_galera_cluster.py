@@ -25,6 +25,9 @@ from replication.servers import assert_equal_tables
 from rowsocket import Connection, Index
 from support.galera import Cluster, GaleraNode
 from support.load import Load
+from support.mariadb import Options
+from support.memcached import CONTAINERS, CREATE_CONTAINERS, MemcachedConnection
+from support.resp import RespConnection
 from support.soak import Soak
 from support.tree import ServerTree
 
@@ -37,8 +40,13 @@ LOST_A_RACE = (1205, 1213)
 
 @pytest.fixture(scope="module")
 def cluster(tree: ServerTree, template: Path) -> Iterator[Cluster]:
-    """Three nodes with an empty database `d`."""
-    with Cluster(tree, template) as cluster:
+    """Three nodes with an empty database `d`, and all doors open."""
+    doors: Options = {
+        "loose-rowsocket-port-memcached": 0,
+        "loose-rowsocket-port-resp": 0,
+        "loose-rowsocket-containers": CONTAINERS,
+    }
+    with Cluster(tree, template, options=doors) as cluster:
         yield cluster
 
 
@@ -112,6 +120,30 @@ def test_the_read_port_of_every_node_serves_what_was_written_on_another(
     for node in cluster:
         with rowsocket.connect(*node.read_address(), text=True) as reader:
             assert reader.open_index("d", table, "n").get(1) == ("10",)
+
+
+def test_a_group_of_finds_on_the_read_port_of_a_node_tells_the_rows(
+    cluster: Cluster, make_table: MakeTable
+) -> None:
+    table = make_table("(id INT PRIMARY KEY, n INT)").encode()
+    with cluster[0].raw("read") as wire:
+        assert wire.ask(b"P\t1\td\t%s\t\tid,n" % table) == b"0\t1"
+        requests = [b"G", b"1\t=\t1\t1", b"1\t>=\t1\t0\t9", b"E"]
+        assert wire.ask_all(*requests) == [b"0\t1", b"0\t2", b"0\t2", b"0\t1"]
+
+
+def test_a_container_is_served_by_all_nodes(cluster: Cluster) -> None:
+    first, second, _ = cluster
+    for statement in ("CREATE DATABASE innodb_memcache", CREATE_CONTAINERS):
+        first.sql(statement)
+    first.sql("CREATE TABLE d.item (k VARBINARY(250) PRIMARY KEY, v LONGBLOB)")
+    first.sql(f"INSERT INTO {CONTAINERS} VALUES ('a', 'd', 'item', 'k', 'v', '0', NULL, NULL, 'PRIMARY')")
+    cluster.catch_up()
+    with RespConnection(("127.0.0.1", first.resp_port)) as writer:
+        first.wait_until("serves it", lambda: writer.command("SET", "key", "value") == b"+OK\r\n")
+    cluster.catch_up()
+    with MemcachedConnection(("127.0.0.1", second.memcached_port)) as reader:
+        second.wait_until("serves it", lambda: reader.ask("get key") == [b"VALUE key 0 5", b"value", b"END"])
 
 
 def test_a_turn_is_one_writeset(cluster: Cluster, make_table: MakeTable) -> None:
