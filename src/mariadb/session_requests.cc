@@ -179,6 +179,7 @@ Begin Session::lock(const std::shared_ptr<OpenTable>& table, Intent intent, Erro
   }
   if (writes) {
     transaction_.note_write(*table);
+    transaction_.note_engines();  // at once: the first request of a transaction may lose it
     if (table->does_lasting_work()) {
       // The statement's end writes to the binlog, and waits for a backup that blocks commits.
       thd_->variables.lock_wait_timeout = global_system_variables.lock_wait_timeout;

@@ -205,6 +205,21 @@ def test_a_turn_with_more_rows_than_a_writeset_may_have_loses_none(
     assert [row[0] for row in rows_everywhere(cluster, "plain")] == [*range(30), 50, 51]
 
 
+def test_what_follows_an_insert_of_too_many_rows_reaches_all_nodes_with_what_its_trigger_writes(
+    cluster: Cluster, node: GaleraNode, wire: RawConnection
+) -> None:
+    node.sql("CREATE OR REPLACE TABLE d.seen (id INT AUTO_INCREMENT PRIMARY KEY, n INT)")
+    node.sql(
+        "CREATE TRIGGER d.sees AFTER INSERT ON d.plain FOR EACH ROW IF NEW.id = 6 THEN"
+        " INSERT INTO seen (n) VALUES (6), (6), (6); END IF"
+    )
+    node.sql("SET GLOBAL wsrep_max_ws_rows = 4")
+    refused, done = wire.ask_all(b"2\t++\t1\t5\t1\t2\t3\t4\t5", b"2\t+\t1\t6")
+    assert (refused[:8], done) == (b"1\t1\t1180", b"0\t1")
+    assert [row[0] for row in rows_everywhere(cluster, "plain")] == [6]
+    assert [row[1] for row in rows_everywhere(cluster, "seen")] == [6, 6, 6]
+
+
 def test_a_turn_whose_triggers_change_more_rows_than_a_writeset_may_have_loses_none(
     cluster: Cluster, node: GaleraNode, wire: RawConnection
 ) -> None:
