@@ -160,6 +160,7 @@ Error Rights::become(uint64_t number) {
   if (number == engine::own_account) {
     leave();
     number_ = number;
+    set_session_user(thd_, "rowsocket", "");
     return {};
   }
   if (number_ != number || number_epoch_ != epoch_) [[unlikely]] {
@@ -173,6 +174,7 @@ Error Rights::become(uint64_t number) {
     }
     number_ = number;
     number_epoch_ = epoch_;
+    set_session_user(thd_, context_.priv_user, context_.priv_host);
   }
   act_as(context_, names_.shown_user, names_.shown_host);
   return {};

@@ -2,8 +2,10 @@
 #include "mariadb/server_headers.h"
 // The server's headers come first.
 #include <cstring>
+#include <ctime>
 
 #include "mariadb/semi_sync.h"
+#include "mariadb/server_differences.h"
 #include "semisync_master.h"
 
 namespace rowsocket::mariadb {
@@ -63,12 +65,19 @@ bool is_on() {
 
 void SemiSyncWait::begin_transaction() {
   was_on_ = is_on();
-  without_replica_ = without_replica();
+  if (was_on_) [[unlikely]] {
+    began_at_s_ = std::time(nullptr);
+    without_replica_ = without_replica();
+  }
 }
 
 bool SemiSyncWait::is_acknowledged() const {
-  // The server has waited for the replica, or for nothing.
-  return !is_on() || (was_on_ && without_replica() == without_replica_) || wait();
+  if (!is_on()) [[likely]] {
+    return true;
+  }
+  // FLUSH STATUS begins to count anew, and could hide a wait that was cut.
+  const bool counts = was_on_ && time_of_flush_status_s() < began_at_s_;
+  return (counts && without_replica() == without_replica_) || wait();
 }
 
 /// For all that is committed by now, this commit with it.

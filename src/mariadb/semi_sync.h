@@ -24,6 +24,7 @@ class SemiSyncWait {
 
   THD* thd_;
   bool was_on_ = false;
+  time_t began_at_s_ = 0;
   ulong without_replica_ = 0;  ///< commits of all sessions that were not acknowledged, when it began
 };
 

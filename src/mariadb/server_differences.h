@@ -49,6 +49,9 @@ inline ulonglong rows_changed(const handler* file) { return file->rows_changed; 
 
 inline int prepare_lookups_of_duplicates(TABLE* table) { return table->file->prepare_for_insert(true); }
 
+/// When FLUSH STATUS set the counters of all sessions to 0, or the server began.
+inline time_t time_of_flush_status_s() { return flush_status_time; }
+
 /// A session, or all of them, would have more on the disk than they may. No such bound is known.
 inline constexpr bool is_about_temporary_space(int) { return false; }
 
@@ -112,6 +115,9 @@ inline privilege_t column_privileges(THD* thd, GRANT_INFO& grant, const std::str
 
 inline ulonglong slow_after_us(const system_variables& variables) { return variables.long_query_time; }
 
+/// SESSION_USER() is USER().
+inline void set_session_user(THD*, const char*, const char*) {}
+
 /// Between two statements on a table that stays open.
 inline void forget_online_alter(TABLE*) {}
 
@@ -141,6 +147,14 @@ inline ulonglong rows_changed(const handler* file) {
 }
 
 inline int prepare_lookups_of_duplicates(TABLE* table) { return table->file->prepare_for_modify(true, true); }
+
+inline time_t time_of_flush_status_s() { return global_status_var.flush_status_time; }
+
+/// What SESSION_USER() says.
+inline void set_session_user(THD* thd, const char* user, const char* host) {
+  strmake_buf(thd->main_security_ctx.priv_user, user);
+  strmake_buf(thd->main_security_ctx.priv_host, host);
+}
 
 inline constexpr bool upserts_run_triggers_after_same_rows = false;
 

@@ -326,3 +326,22 @@ def test_a_trigger_runs_as_its_definer_as_in_sql(start: Start) -> None:
     with contextlib.closing(session), session.cursor() as cursor:
         cursor.execute("INSERT INTO d.t (id) VALUES (2)")
     assert database.sql("SELECT who FROM t GROUP BY who") == [("root@localhost for app@localhost",)]
+
+
+def test_session_user_in_defaults_and_triggers_is_what_it_is_in_sql(start: Start) -> None:
+    server = start(RowSocketServer)
+    database = Database(server, "d")
+    database.sql(
+        "CREATE TABLE t"
+        " (id INT PRIMARY KEY, who VARCHAR(99), by_default VARCHAR(99) DEFAULT (SESSION_USER()))"
+    )
+    database.sql("CREATE TRIGGER fill BEFORE INSERT ON t FOR EACH ROW SET NEW.who = SESSION_USER()")
+    for number, user in enumerate(("one", "two")):
+        server.sql(f"CREATE USER {user}@localhost IDENTIFIED BY '{PASSWORD}'")
+        server.sql(f"GRANT INSERT ON d.t TO {user}@localhost")
+        with client(server, user) as connection:
+            assert connection.ask_all(b"P\t0\td\tt\t\tid", b"0\t+\t1\t%d" % number) == [OK, OK]
+    assert database.sql("SELECT who, by_default FROM t ORDER BY who") == [
+        ("one@localhost", "one@localhost"),
+        ("two@localhost", "two@localhost"),
+    ]

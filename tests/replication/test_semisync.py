@@ -155,6 +155,23 @@ def test_a_write_that_no_replica_will_acknowledge_has_no_reply(start: Start, poi
     assert "no semi-synchronous replica has acknowledged a commit" in primary.log_text()
 
 
+def test_flush_status_hides_no_wait_that_is_cut(start: Start) -> None:
+    """The server counts the waits that were cut: one before, and one when it has begun to count anew."""
+    primary, replica = pair(start)
+    replica.sql("STOP SLAVE IO_THREAD")
+    with primary.raw("write") as wire, ThreadPoolExecutor(1) as sessions:
+        open_counter(wire)
+        cut = sessions.submit(insert, primary, 2)
+        primary.sql(f"KILL {thread_that_waits(primary, 'localhost')}")
+        assert isinstance(cut.exception(), pymysql.err.OperationalError)
+        wire.send(b"1\t+\t2\t1\t1\n")
+        thread = thread_that_waits(primary, "rowsocket")
+        status = "STATUS" if primary.tree.series == "10.11" else "GLOBAL STATUS"
+        primary.sql(f"FLUSH LOCAL {status}")  # it is not replicated, and so waits for nobody
+        primary.sql(f"KILL {thread}")
+        assert wire.closed()
+
+
 def test_a_write_waits_on_when_the_leader_of_its_group_of_commits_is_killed(start: Start) -> None:
     """The leader of a group waits for all of it, and the next group waits behind that. SQL's second insert
     leads the second group; its third one leads RowSocket's, which has come last."""
