@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "mariadb/server_headers.h"
 // The server's headers come first.
+#include "mariadb/awake.h"
 #include "mariadb/diagnostics.h"
 #include "mariadb/row_waits.h"
 
@@ -76,7 +77,7 @@ void RowWaits::give_way() {
   const MutexLock lock(wait_mutex_);
   if (waits_ && is_waited_for(thd_)) {
     gave_way_.store(true);
-    thd_->awake(KILL_QUERY);
+    try_awake(thd_, KILL_QUERY);
   }
 }
 

@@ -86,7 +86,7 @@ void ServerThread::forget_kill() {
   thd_->reset_killed();
   thd_->mysys_var->abort = 0;
   if (is_stopped()) [[unlikely]] {
-    thd_->awake(KILL_SERVER_HARD);
+    awake(thd_, KILL_SERVER_HARD);
   }
 }
 

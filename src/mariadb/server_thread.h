@@ -10,6 +10,7 @@
 #include <utility>
 
 #include "engine/engine.h"
+#include "mariadb/awake.h"
 #include "mariadb/global_settings.h"
 #include "mariadb/random_numbers.h"
 #include "mariadb/row_waits.h"
@@ -95,10 +96,11 @@ class ServerThread {
   /// it.
   void kill() {
     is_stopped_.store(true, std::memory_order_relaxed);
-    thd_->awake(KILL_SERVER_HARD);
+    awake(thd_, KILL_SERVER_HARD);
   }
-  /// The same of what it is doing alone. Between two commands nothing happens.
-  void stop_request() { thd_->awake(KILL_QUERY); }
+  /// The same of what it is doing alone. Between two commands nothing happens. Who asks is not kept waiting,
+  /// and asks again as long as it matters.
+  void stop_request() { try_awake(thd_, KILL_QUERY); }
   void forget_stop() {
     if (thd_->killed == KILL_QUERY) {
       forget_kill();
