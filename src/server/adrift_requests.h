@@ -13,8 +13,10 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
+#include "base/invariant.h"
 #include "base/mutex.h"
 #include "engine/engine.h"
 #include "exec/request_bounds.h"
@@ -30,21 +32,29 @@ class AdriftRequests {
       requests_.reserve(2 * requests_.size() + 1);
     }
   }
+  struct Request {
+    const exec::Presence* client;
+    engine::Session* session;
+    uint64_t since_us;        ///< when the loop was taken from it
+    bool is_stopped = false;  ///< it was told to stop
+  };
+
   /// What the session executes for this client. Both stay until `remove`.
-  void add(const exec::Presence& client, engine::Session& session) {
+  void add(const exec::Presence& client, engine::Session& session, uint64_t now_us) {
     const MutexLock lock(mutex_);
-    requests_.push_back({&client, &session, false});
+    requests_.push_back({&client, &session, now_us});
   }
-  /// The request has ended. True if it was told to stop.
-  [[nodiscard]] bool remove(const engine::Session& session) {
+  /// The session's request has ended, which was added before.
+  [[nodiscard]] Request remove(const engine::Session& session) {
     const MutexLock lock(mutex_);
-    bool was_stopped = false;
-    std::erase_if(requests_, [&](const Request& request) {
-      const bool is_this = request.session == &session;
-      was_stopped |= is_this && request.is_stopped;
-      return is_this;
-    });
-    return was_stopped;
+    const auto found = std::find_if(requests_.begin(), requests_.end(),
+                                    [&](const Request& request) { return request.session == &session; });
+    if (!invariant(found != requests_.end(), "a request that went on beside its loop was added")) {
+      return {nullptr, nullptr, 0};
+    }
+    const Request request = *found;
+    requests_.erase(found);
+    return request;
   }
   /// Those whose clients have gone are told to stop. One that has not come to where it hears of that is told
   /// again.
@@ -59,12 +69,6 @@ class AdriftRequests {
   }
 
  private:
-  struct Request {
-    const exec::Presence* client;
-    engine::Session* session;
-    bool is_stopped;
-  };
-
   Mutex mutex_;
   std::vector<Request> requests_ ROWSOCKET_GUARDED_BY(mutex_);
 };

@@ -22,13 +22,12 @@ TEST(AdriftRequests, those_whose_clients_have_gone_are_stopped) {
   AdriftRequests adrift;
   for (int count = 0; count < 2; ++count) {
     adrift.make_room();
-    adrift.add(count == 0 ? stays : leaves, count == 0 ? *other : *session);
+    adrift.add(count == 0 ? stays : leaves, count == 0 ? *other : *session, 7);
   }
   leaves.gone = true;
   adrift.stop_those_gone();
-  EXPECT_TRUE(adrift.remove(*session));
-  EXPECT_FALSE(adrift.remove(*session)) << "it is not there any more";
-  EXPECT_FALSE(adrift.remove(*other));
+  EXPECT_TRUE(adrift.remove(*session).is_stopped);
+  EXPECT_FALSE(adrift.remove(*other).is_stopped);
 }
 
 }  // namespace

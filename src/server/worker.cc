@@ -190,9 +190,11 @@ void Worker::end_adrift(Hand& hand, Turn& turn, uint64_t owed_us) {
   {
     const MutexLock lock(hand_over_);  // whoever took the loop has looked at the turn's members
   }
-  const bool was_stopped = adrift_.remove(turn.session());
+  const AdriftRequests::Request request = adrift_.remove(turn.session());
   turn.session().forget_stop();  // the commit is not of that client alone
-  if (was_stopped && hand.counters.read(Counter::requests_stopped) == hand.stopped_before) {
+  // What it did by itself before it asked anything, a trigger say, has been measured by nobody else.
+  turn.members().back()->note_walk(world_.clock.now_us() - request.since_us);
+  if (request.is_stopped && hand.counters.read(Counter::requests_stopped) == hand.stopped_before) {
     hand.counters.add(Counter::requests_stopped);  // it did not notice by itself
   }
   turn.keep_unsettled();
@@ -268,7 +270,7 @@ bool Worker::take_loop(Turn& turn) {
     return false;
   }
   const TurnLoop::Adrift adrift = loop_.take_over(turn, ticket);
-  adrift_.add(adrift.connection, adrift.session);
+  adrift_.add(adrift.connection, adrift.session, world_.clock.now_us());
   return true;
 }
 

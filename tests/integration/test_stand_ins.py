@@ -23,6 +23,8 @@ KEYS = 9_999
 LOOKS = 20
 """Of a test, one after the other, at something that is to be still."""
 STACK_BYTES = 8 << 20
+ROUNDS = 12
+SLEEPERS = 60
 
 
 def with_rows(server: RowSocketServer) -> Database:
@@ -118,6 +120,26 @@ def test_a_write_that_waits_in_a_trigger_holds_up_no_other_client(start: Start) 
     assert database.sql("SELECT id FROM gated") == [(1,)]
 
 
+def test_a_write_that_took_long_last_time_keeps_nobody_who_shares_its_turn(start: Start) -> None:
+    """The two come together, so that most rounds are one turn. What came before is committed before it."""
+    server = start(RowSocketServer, ONE_WORKER)
+    database = Database(server, "d")
+    with_gated_table(database)
+    with server.raw("write") as slow, server.raw("write") as other:
+        open_ids(slow, database, (1, "gated", "id"))
+        open_ids(other, database, (1, "t", "id,n"))
+        for number in range(ROUNDS):
+            with gate(database):
+                other.send(b"1\t+\t1\t%d\n" % number)
+                slow.send(b"1\t+\t1\t%d\n" % number)
+                wait_at_gate(server)
+                if number > 0:
+                    assert other.line() == b"0\t1"
+            if number == 0:
+                assert other.line() == b"0\t1"
+            assert slow.line() == b"0\t1"
+
+
 def test_a_write_that_waits_in_a_trigger_is_not_done_when_its_client_goes(start: Start) -> None:
     server = start(RowSocketServer, ONE_WORKER)
     database = Database(server, "d")
@@ -132,6 +154,28 @@ def test_a_write_that_waits_in_a_trigger_is_not_done_when_its_client_goes(start:
         server.wait_until("both are closed", lambda: server.counter("connections_write") == 0)
         assert server.counter("requests_stopped") == 1
     assert database.sql("SELECT id FROM gated") == []
+
+
+def sleepers(server: RowSocketServer) -> int:
+    """How many threads wait in SLEEP()."""
+    return sum(state == "User sleep" for *_, state, _, _ in server.sql("SHOW PROCESSLIST"))
+
+
+def test_many_that_sleep_in_a_trigger_are_all_stopped_when_their_clients_go(start: Start) -> None:
+    """All sleeps of a server share a mutex, which one that wakes keeps while others are told to wake."""
+    server = start(RowSocketServer, ONE_WORKER | {"rowsocket-threads-max": SLEEPERS + 8})
+    database = Database(server, "d")
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY)")
+    database.sql("CREATE TRIGGER naps BEFORE INSERT ON t FOR EACH ROW DO SLEEP(3600)")
+    with contextlib.ExitStack() as clients:
+        for number in range(SLEEPERS):
+            sleeper = clients.enter_context(server.raw("write"))
+            open_ids(sleeper, database, (1, "t", "id"))
+            sleeper.send(b"1\t+\t1\t%d\n" % number)
+        server.wait_until("all sleep", lambda: sleepers(server) == SLEEPERS)
+    server.wait_until("all are stopped", lambda: server.counter("requests_stopped") == SLEEPERS)
+    server.wait_until("all are closed", lambda: server.counter("connections_write") == 0)
+    assert database.sql("SELECT id FROM t") == []
 
 
 @contextlib.contextmanager
