@@ -91,7 +91,9 @@ SIDE_BY_SIDE = (
     "property",
     "smoke",
 )
-"""The parts whose files run two at a time, each on servers of its own: most of their time is waiting."""
+"""The parts whose files run beside each other, each on servers of its own: most of their time is waiting."""
+
+FILES_AT_A_TIME = "3"
 
 SMOKE = tuple(
     f"tests/integration/test_{name}.py"
@@ -302,7 +304,7 @@ def _run_pytest(
     python_layers.require(python_layers.Layer.TEST, python_layers.Layer.BENCH)
     command = [str(VENV / "bin/python"), "-m", "pytest", *places, *settings.pytest_arguments]
     if name in SIDE_BY_SIDE and not settings.pytest_arguments:
-        command += ["-n", "2", "--dist", "loadfile"]
+        command += ["-n", os.environ.get("N", "2"), "--dist", "loadfile"]
     return counted(name, ran, [*command, "--junitxml"], settings, environment)
 
 
