@@ -304,7 +304,7 @@ def _run_pytest(
     python_layers.require(python_layers.Layer.TEST, python_layers.Layer.BENCH)
     command = [str(VENV / "bin/python"), "-m", "pytest", *places, *settings.pytest_arguments]
     if name in SIDE_BY_SIDE and not settings.pytest_arguments:
-        command += ["-n", os.environ.get("N", "2"), "--dist", "loadfile"]
+        command += ["-n", FILES_AT_A_TIME, "--dist", "loadfile"]
     return counted(name, ran, [*command, "--junitxml"], settings, environment)
 
 
