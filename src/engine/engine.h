@@ -291,8 +291,8 @@ class Session {
   virtual void note_wrong_secret(const std::string&) {}
 };
 
-/// What a session waits for.
-enum class Wait : uint8_t { lock, disk };
+/// What a session waits for. `code`: for nobody else, as a table's own code says (SLEEP in a trigger).
+enum class Wait : uint8_t { lock, disk, code };
 
 struct SessionOptions {
   Intent intent = Intent::read;  ///< `read`: every begin_request with Intent::write fails with read_only

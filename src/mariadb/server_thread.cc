@@ -45,8 +45,11 @@ void ServerThread::begins_to_wait(THD* thd, int what) {
     case THD_WAIT_TABLE_LOCK:
     case THD_WAIT_USER_LOCK:
     case THD_WAIT_SLEEP: {
+      const bool is_own = what == THD_WAIT_USER_LOCK || what == THD_WAIT_SLEEP;
       const Owner& owner = of(thd).owner_;
-      owner.about_to_wait(owner.object, what == THD_WAIT_DISKIO ? engine::Wait::disk : engine::Wait::lock);
+      owner.about_to_wait(owner.object, what == THD_WAIT_DISKIO ? engine::Wait::disk
+                                        : is_own                ? engine::Wait::code
+                                                                : engine::Wait::lock);
       break;
     }
     default:

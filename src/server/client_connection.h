@@ -150,6 +150,8 @@ struct ClientConnection final : exec::Presence, Holder {
   }
   /// Its requests of this turn have walked for so long.
   void note_walk(uint64_t us) { walked_us = std::max(us, walked_us / 2); }
+  /// And the last of them went on for so long beside the loop.
+  void note_beside(uint64_t us) { walked_us = std::max(us, walked_us); }
   /// What is sent can neither be read on a network nor changed there.
   [[nodiscard]] bool is_protected() const { return is_unix || stream.transport().is_encrypted(); }
   /// Of what its protocol remembers.

@@ -155,6 +155,7 @@ void Turn::keep_unsettled() {
 
 void Turn::execute_or_close(ClientConnection& connection) {
   connection.shown.doing = is_patient_ ? Doing::waiting : Doing::executing;
+  waited_for_others_ = false;
   try {
     execute(connection);
     if (connection.state != State::parked && connection.state != State::logging_in &&

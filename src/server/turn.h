@@ -96,6 +96,10 @@ class Turn {
   /// The request under way changes nothing, and no change of an earlier one waits for the commit: no session
   /// waits for a row that the turn has locked.
   [[nodiscard]] bool only_reads() const { return only_reads_; }
+  /// The requests under way of one connection have waited for other sessions, or for a disk: how long they
+  /// take says nothing of them.
+  void note_wait_for_others() { waited_for_others_ = true; }
+  [[nodiscard]] bool waited_for_others() const { return waited_for_others_; }
   [[nodiscard]] size_t reached() const { return reached_; }
   [[nodiscard]] uint64_t began_ms() const { return now_ms_; }
   /// Adrift: what is settled, and what was not reached, is no longer the turn's.
@@ -148,7 +152,8 @@ class Turn {
   uint32_t requests_ = 0;
   size_t members_before_ = 0;  ///< of the last turn
   size_t reply_bytes_ = 0;
-  size_t reached_ = 0;       ///< members that were executed, or found no room
+  size_t reached_ = 0;  ///< members that were executed, or found no room
+  bool waited_for_others_ = false;
   bool is_patient_ = false;  ///< of one request, and without the loop
   bool only_reads_ = false;  ///< see the function
   std::vector<ClientConnection*> members_;

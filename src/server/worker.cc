@@ -191,13 +191,16 @@ void Worker::end_adrift(Hand& hand, Turn& turn, uint64_t owed_us) {
     const MutexLock lock(hand_over_);  // whoever took the loop has looked at the turn's members
   }
   const AdriftRequests::Request request = adrift_.remove(turn.session());
+  const uint64_t took_us = world_.clock.now_us() - request.since_us;
   turn.session().forget_stop();  // the commit is not of that client alone
-  // What it did by itself before it asked anything, a trigger say, has been measured by nobody else.
-  turn.members().back()->note_walk(world_.clock.now_us() - request.since_us);
   if (request.is_stopped && hand.counters.read(Counter::requests_stopped) == hand.stopped_before) {
     hand.counters.add(Counter::requests_stopped);  // it did not notice by itself
   }
   turn.keep_unsettled();
+  if (!turn.waited_for_others()) {
+    // What a request of few rows does by itself, in a trigger say, nobody else has measured.
+    turn.members().back()->note_beside(took_us);
+  }
   turn.commit();
   turn.send_large_replies();
   turn.session().release_tables();
@@ -293,7 +296,10 @@ void Worker::call_stand_in(const Turn* turn) {
 
 /// Under latches of the engine. Where the connections are spread over many workers, others go on meanwhile,
 /// and the ticker sees a wait that lasts.
-void Worker::note_wait(const Turn* turn, engine::Wait what) {
+void Worker::note_wait(Turn* turn, engine::Wait what) {
+  if (turn != nullptr && what != engine::Wait::code) {
+    turn->note_wait_for_others();
+  }
   if (what == engine::Wait::disk && world_.spread != nullptr) {
     world_.spread->note_disk_wait();
     const bool is_in_time =

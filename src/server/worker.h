@@ -126,7 +126,7 @@ class Worker {
   [[nodiscard]] bool take_loop(Turn& turn);
   void wake();
   void call_stand_in(const Turn* turn);
-  void note_wait(const Turn* turn, engine::Wait what);
+  void note_wait(Turn* turn, engine::Wait what);
   [[nodiscard]] bool note_long_walk(const Turn* turn, Pace& pace);
   [[nodiscard]] bool wait_elsewhere(ClientConnection& connection);
   void run_guest(Turn& turn, ClientConnection& guest);

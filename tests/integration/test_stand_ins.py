@@ -120,22 +120,42 @@ def test_a_write_that_waits_in_a_trigger_holds_up_no_other_client(start: Start) 
     assert database.sql("SELECT id FROM gated") == [(1,)]
 
 
+def sleepers(server: RowSocketServer) -> int:
+    """How many threads wait in SLEEP()."""
+    return sum(state == "User sleep" for *_, state, _, _ in server.sql("SHOW PROCESSLIST"))
+
+
 def test_a_write_that_took_long_last_time_keeps_nobody_who_shares_its_turn(start: Start) -> None:
-    """The two come together, so that most rounds are one turn. What came before is committed before it."""
+    """They come together, so that most rounds are one turn. What came before is committed before it.
+
+    Its trigger waits for nobody: it naps.
+    """
     server = start(RowSocketServer, ONE_WORKER)
     database = Database(server, "d")
     with_gated_table(database)
+    database.sql("CREATE TABLE napping (id INT PRIMARY KEY)")
+    database.sql(
+        "CREATE TRIGGER naps BEFORE INSERT ON napping FOR EACH ROW"
+        " WHILE IS_USED_LOCK('gate') IS NOT NULL DO DO SLEEP(0.01); END WHILE"
+    )
+
+    def wait_until_it_naps() -> None:
+        server.wait_until("it naps", lambda: sleepers(server) == 1)
+
     with server.raw("write") as slow, server.raw("write") as other:
-        open_ids(slow, database, (1, "gated", "id"))
+        open_ids(slow, database, (1, "napping", "id"))
         open_ids(other, database, (1, "t", "id,n"))
+        with gate(database):
+            slow.send(b"1\t+\t1\t1000\n")
+            wait_until_it_naps()
+            server.wait_until("another thread goes on", lambda: server.counter("hand_overs") > 0)
+            assert other.ask(b"1\t+\t1\t1000") == b"0\t1"
+        assert slow.line() == b"0\t1"
         for number in range(ROUNDS):
             with gate(database):
-                other.send(b"1\t+\t1\t%d\n" % number)
-                slow.send(b"1\t+\t1\t%d\n" % number)
-                wait_at_gate(server)
-                if number > 0:
-                    assert other.line() == b"0\t1"
-            if number == 0:
+                for one in (other, slow) if number % 3 > 0 else (slow, other):
+                    one.send(b"1\t+\t1\t%d\n" % number)
+                wait_until_it_naps()
                 assert other.line() == b"0\t1"
             assert slow.line() == b"0\t1"
 
@@ -154,11 +174,6 @@ def test_a_write_that_waits_in_a_trigger_is_not_done_when_its_client_goes(start:
         server.wait_until("both are closed", lambda: server.counter("connections_write") == 0)
         assert server.counter("requests_stopped") == 1
     assert database.sql("SELECT id FROM gated") == []
-
-
-def sleepers(server: RowSocketServer) -> int:
-    """How many threads wait in SLEEP()."""
-    return sum(state == "User sleep" for *_, state, _, _ in server.sql("SHOW PROCESSLIST"))
 
 
 def test_many_that_sleep_in_a_trigger_are_all_stopped_when_their_clients_go(start: Start) -> None:

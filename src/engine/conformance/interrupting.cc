@@ -3,6 +3,7 @@
 // What somebody outside wants of a session, and what they see of it: Interruption, wake, set_activity,
 // Engine::interrupt_sessions.
 #include <atomic>
+#include <chrono>
 #include <future>
 
 #include "engine/conformance/contract.h"
@@ -110,7 +111,9 @@ TEST_P(Interrupting, one_that_waits_for_a_table_fails_when_its_request_is_stoppe
     EXPECT_EQ(other.session().open_selection(item(), index, error), Begin::failed);
   });
   host().await_patient_wait();
-  waiting.load()->stop_request();
+  do {  // it may be about to wait, and not hear of it
+    waiting.load()->stop_request();
+  } while (done.wait_for(std::chrono::milliseconds(20)) != std::future_status::ready);
   done.get();
   host().let_go();
 }
