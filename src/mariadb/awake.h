@@ -2,8 +2,7 @@
 //
 // A THD is told to end what it does. THD::awake() tries for two seconds to get through to a thread that
 // waits, and holds LOCK_thd_kill all the while. A thread that has woken may need just that lock to go on:
-// SLEEP() of MariaDB 11.8 does, and holds a lock that everybody's SLEEP() needs. Here nothing is held between
-// two tries.
+// SLEEP() does, and holds a lock that everybody's SLEEP() needs. Here nothing is held between two tries.
 //
 // From any thread, while the THD lives.
 #pragma once

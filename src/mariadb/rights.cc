@@ -158,15 +158,12 @@ Rights::Rights(THD* thd)
 
 Error Rights::become(uint64_t number) {
   if (number == engine::own_account) {
-    leave();
-    number_ = number;
-    set_session_user(thd_, "rowsocket", "");
+    become_own();
     return {};
   }
   if (number_ != number || number_epoch_ != epoch_) [[unlikely]] {
     const std::shared_ptr<const Account> account = Accounts::all().find(number);
-    number_ = engine::own_account;
-    leave();
+    become_own();
     ServerThread::of(thd_).random_numbers().forget();
     if (account == nullptr || !take_names(account)) {
       Accounts::all().end(number);
@@ -178,6 +175,14 @@ Error Rights::become(uint64_t number) {
   }
   act_as(context_, names_.shown_user, names_.shown_host);
   return {};
+}
+
+void Rights::become_own() {
+  leave();
+  if (number_ != engine::own_account) {
+    number_ = engine::own_account;
+    set_session_user(thd_, own_name, "");
+  }
 }
 
 /// What the server knows of the account now. False if it is gone.

@@ -122,6 +122,7 @@ class Rights {
     privilege_t by_column = NO_ACL;  ///< what the grants on it lack, unless columns have it
   };
 
+  void become_own();
   [[nodiscard]] bool take_names(const std::shared_ptr<const Account>& account);
   [[nodiscard]] bool find_account(const std::shared_ptr<const Account>& account);
   [[nodiscard]] bool is_as_found(const Found& found, const AccountNames& names);

@@ -45,11 +45,10 @@ void ServerThread::begins_to_wait(THD* thd, int what) {
     case THD_WAIT_TABLE_LOCK:
     case THD_WAIT_USER_LOCK:
     case THD_WAIT_SLEEP: {
-      const bool is_own = what == THD_WAIT_USER_LOCK || what == THD_WAIT_SLEEP;
       const Owner& owner = of(thd).owner_;
-      owner.about_to_wait(owner.object, what == THD_WAIT_DISKIO ? engine::Wait::disk
-                                        : is_own                ? engine::Wait::code
-                                                                : engine::Wait::lock);
+      owner.about_to_wait(owner.object, what == THD_WAIT_DISKIO  ? engine::Wait::disk
+                                        : what == THD_WAIT_SLEEP ? engine::Wait::code
+                                                                 : engine::Wait::lock);
       break;
     }
     default:
@@ -142,8 +141,8 @@ THD* ServerThread::begin_thread() {
   thd->set_command(COM_SLEEP);        // KILL does not find daemons
   thd->security_ctx->user = nullptr;  // "system user": an account may KILL sessions that have its name
   thd->security_ctx->host_or_ip = "rowsocket";
-  strmake_buf(thd->security_ctx->priv_user, "rowsocket");  // what CURRENT_USER() says
-  thd->security_ctx->master_access = NO_ACL;               // read_only concerns us like any user
+  strmake_buf(thd->security_ctx->priv_user, own_name);  // what CURRENT_USER() says
+  thd->security_ctx->master_access = NO_ACL;            // read_only concerns us like any user
   thd->security_ctx->db_access = NO_ACL;
   // Audit plugins are told of clients (trail.h), and of nothing that the session does in its own name: those
   // for all classes of events count as found, and none is.

@@ -23,6 +23,9 @@ namespace rowsocket::mariadb {
 /// statement under way, crashes while it makes the first one. A new connection of SQL does that, too.
 [[nodiscard]] THD* make_thd(my_thread_id id);
 
+/// Of sessions that act in RowSocket's own name.
+inline constexpr const char* own_name = "rowsocket";
+
 class ServerThread {
  public:
   struct Owner {

@@ -217,9 +217,6 @@ Error Session::end_request() {
   }
   leave_account();
   request_.end(galera_.is_open());
-  if (request_.changes()) {
-    transaction_.note_engines();
-  }
   if (!ends_own_statement()) {
     return {};
   }

@@ -89,7 +89,7 @@ class TurnTransaction {
   [[nodiscard]] bool has_written() const { return facts_.has_written; }
   [[nodiscard]] bool does_lasting_work() const { return facts_.does_lasting_work; }
   [[nodiscard]] bool rows_outlive_it() const { return facts_.rows_outlive_it; }
-  /// After a change: does a storage engine take part in the transaction?
+  /// A table is locked for a change: does a storage engine take part in the transaction?
   void note_engines();
   /// The server has rolled all of it back, within a call that failed (wsrep_max_ws_rows).
   [[nodiscard]] bool was_undone_by_server() const;

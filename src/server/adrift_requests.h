@@ -25,13 +25,6 @@ namespace rowsocket::server {
 
 class AdriftRequests {
  public:
-  /// From now on one more can be added. May throw std::bad_alloc.
-  void make_room() {
-    const MutexLock lock(mutex_);
-    if (requests_.size() == requests_.capacity()) {
-      requests_.reserve(2 * requests_.size() + 1);
-    }
-  }
   struct Request {
     const exec::Presence* client;
     engine::Session* session;
@@ -39,6 +32,13 @@ class AdriftRequests {
     bool is_stopped = false;  ///< it was told to stop
   };
 
+  /// From now on one more can be added. May throw std::bad_alloc.
+  void make_room() {
+    const MutexLock lock(mutex_);
+    if (requests_.size() == requests_.capacity()) {
+      requests_.reserve(2 * requests_.size() + 1);
+    }
+  }
   /// What the session executes for this client. Both stay until `remove`.
   void add(const exec::Presence& client, engine::Session& session, uint64_t now_us) {
     const MutexLock lock(mutex_);

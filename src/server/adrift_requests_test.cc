@@ -3,6 +3,7 @@
 
 #include <gtest/gtest.h>
 
+#include "base/invariant.h"
 #include "engine/memory/memory_engine.h"
 
 namespace rowsocket::server {
@@ -26,8 +27,13 @@ TEST(AdriftRequests, those_whose_clients_have_gone_are_stopped) {
   }
   leaves.gone = true;
   adrift.stop_those_gone();
-  EXPECT_TRUE(adrift.remove(*session).is_stopped);
+  const AdriftRequests::Request request = adrift.remove(*session);
+  EXPECT_TRUE(request.is_stopped);
+  EXPECT_EQ(request.since_us, 7);
   EXPECT_FALSE(adrift.remove(*other).is_stopped);
+  const uint64_t broken_before = broken_invariants();
+  EXPECT_EQ(adrift.remove(*session).session, nullptr) << "it is not there any more";
+  EXPECT_EQ(broken_invariants(), broken_before + 1);
 }
 
 }  // namespace

@@ -115,9 +115,7 @@ bool read_containers(engine::Session& session, const std::string& table, Contain
   if (begin == Begin::ready) {
     error = session.commit();
   }
-  if (begin != Begin::ready || !error.ok()) {
-    session.rollback();
-  }
+  session.rollback();  // what is not committed
   session.release_tables();
   if (begin == Begin::wait || begin == Begin::commit_first || error.reason == Reason::row_locked) {
     return false;

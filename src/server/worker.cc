@@ -191,7 +191,6 @@ void Worker::end_adrift(Hand& hand, Turn& turn, uint64_t owed_us) {
     const MutexLock lock(hand_over_);  // whoever took the loop has looked at the turn's members
   }
   const AdriftRequests::Request request = adrift_.remove(turn.session());
-  const uint64_t took_us = world_.clock.now_us() - request.since_us;
   turn.session().forget_stop();  // the commit is not of that client alone
   if (request.is_stopped && hand.counters.read(Counter::requests_stopped) == hand.stopped_before) {
     hand.counters.add(Counter::requests_stopped);  // it did not notice by itself
@@ -199,7 +198,7 @@ void Worker::end_adrift(Hand& hand, Turn& turn, uint64_t owed_us) {
   turn.keep_unsettled();
   if (!turn.waited_for_others()) {
     // What a request of few rows does by itself, in a trigger say, nobody else has measured.
-    turn.members().back()->note_beside(took_us);
+    turn.members().back()->note_beside(world_.clock.now_us() - request.since_us);
   }
   turn.commit();
   turn.send_large_replies();

@@ -94,6 +94,7 @@ SIDE_BY_SIDE = (
 """The parts whose files run beside each other, each on servers of its own: most of their time is waiting."""
 
 FILES_AT_A_TIME = "3"
+"""Of each of these parts, whatever the number of cores."""
 
 SMOKE = tuple(
     f"tests/integration/test_{name}.py"
