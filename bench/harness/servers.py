@@ -20,6 +20,7 @@ from pathlib import Path
 from bench.harness.environment import Environment
 
 from support.mariadb import HandlerSocketServer, Options, RowSocketServer
+from support.ports import free_ports
 from support.tree import ServerFailure, ServerTree
 
 ROOT = Path(__file__).resolve().parent.parent.parent
@@ -77,13 +78,14 @@ class OriginalOverTcp(HandlerSocketServer):
 
     def defaults(self) -> dict[str, str | int | None]:
         """Options of mariadbd. The original cannot say which port it got, so they are chosen here."""
+        read_port, write_port = free_ports(2)
         return {
             **_over_tcp(super().defaults()),
             "plugin-maturity": "beta",
             "plugin-load-add": "handlersocket",
             "loose-handlersocket-address": "127.0.0.1",
-            "loose-handlersocket-port": free_port(),
-            "loose-handlersocket-port-wr": free_port(),
+            "loose-handlersocket-port": read_port,
+            "loose-handlersocket-port-wr": write_port,
             "loose-handlersocket-threads": 1,
             "loose-handlersocket-threads-wr": 1,
             "loose-handlersocket-plain-secret": "",
@@ -113,9 +115,10 @@ class RowSocketOverTcp(RowSocketServer):
 
 
 def _over_tcp(defaults: dict[str, str | int | None]) -> dict[str, str | int | None]:
+    [port] = free_ports(1)
     return {
         **{name: value for name, value in defaults.items() if name != "skip-networking"},
-        "port": free_port(),
+        "port": port,
     }
 
 
@@ -163,7 +166,7 @@ class Servers:
         """A server that is no database; `command` makes its command line for a port. Raises ServerFailure."""
         if name not in self._running:
             self.say(f"starting {name}")
-            port = free_port()
+            [port] = free_ports(1)
             log = self._ends.enter_context((self.folder / f"{name}.log").open("wb"))
             process = subprocess.Popen(
                 list(command(port)),
@@ -210,13 +213,6 @@ def _wait_for_port(name: str, process: subprocess.Popen[bytes], port: int, log: 
         if process.poll() is not None or time.monotonic() > deadline_s:
             raise ServerFailure(f"{name} does not serve:\n{log.read_text(errors='replace')[-2000:]}")
         time.sleep(0.02)
-
-
-def free_port() -> int:
-    """A loopback TCP port that nobody uses at the moment."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 def pin(pid: int, cores: Iterable[int]) -> None:

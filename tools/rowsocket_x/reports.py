@@ -14,6 +14,8 @@ from pathlib import Path
 from xml.etree import ElementTree
 
 FAILURES_TOLD_MAX = 5
+MESSAGE_LINES_MAX = 5
+"""Of what the runner gives as the reason: it stands first, as a log that is cut keeps its beginning."""
 FIRST_LINES_MAX = 10
 LAST_LINES_MAX = 15
 EXPECTED_SKIPS = Path(__file__).with_name("expected_skips.toml")
@@ -103,15 +105,18 @@ def _unexpected(skips: Sequence[Skip]) -> list[str]:
 
 
 def _failures(root: ElementTree.Element) -> list[str]:
-    """The names of the tests that failed, and for the first few how what they printed begins and ends."""
+    """The names of the tests that failed. For the first few, why, and how what they printed begins and ends."""
     lines = []
-    failed = [case for case in root.iter("testcase") if _complaint(case) is not None]
-    for number, case in enumerate(failed):
+    failed = [
+        (case, complaint) for case in root.iter("testcase") if (complaint := _complaint(case)) is not None
+    ]
+    for number, (case, complaint) in enumerate(failed):
         lines.append(f"FAILED {_name(case)}")
         if number < FAILURES_TOLD_MAX:
-            complaint = _complaint(case)
-            text = (complaint.text if complaint is not None else "") or case.findtext("system-out") or ""
-            lines += [f"  {line}" for line in _ends(text.strip().splitlines())]
+            message = (complaint.get("message") or "").strip().splitlines()
+            text = complaint.text or case.findtext("system-out") or ""
+            told = [*message[:MESSAGE_LINES_MAX], *_ends(text.strip().splitlines())]
+            lines += [f"  {line}" for line in told]
     return lines
 
 

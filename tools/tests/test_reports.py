@@ -62,7 +62,17 @@ def test_a_failure_is_told_with_the_end_of_its_output(tmp_path: Path) -> None:
         '<testsuite tests="2" failures="1"><testcase classname="a" name="fine"/>'
         '<testcase classname="a" name="bad"><failure message="x">first\nlast</failure></testcase></testsuite>'
     )
-    assert outcome_of(tmp_path, report).details == ["FAILED a::bad", "  first", "  last"]
+    assert outcome_of(tmp_path, report).details == ["FAILED a::bad", "  x", "  first", "  last"]
+
+
+def test_of_a_long_reason_the_beginning_is_told(tmp_path: Path) -> None:
+    reason = "&#10;".join(f"reason {number}" for number in range(1, 101))
+    report = (
+        '<testsuite tests="1" failures="1"><testcase classname="a" name="bad">'
+        f'<failure message="{reason}"/></testcase></testsuite>'
+    )
+    told = outcome_of(tmp_path, report).details
+    assert told == ["FAILED a::bad", *(f"  reason {number}" for number in range(1, 6))]
 
 
 def test_of_a_long_output_both_ends_are_told(tmp_path: Path) -> None:
@@ -72,7 +82,7 @@ def test_of_a_long_output_both_ends_are_told(tmp_path: Path) -> None:
         f'<failure message="x">{text}</failure></testcase></testsuite>'
     )
     told = outcome_of(tmp_path, report).details
-    assert told[1] == "  line 1" and told[-1] == "  line 100" and "  ... 75 more lines ..." in told
+    assert told[2] == "  line 1" and told[-1] == "  line 100" and "  ... 75 more lines ..." in told
 
 
 def test_an_entry_of_the_list_must_say_why() -> None:
