@@ -138,7 +138,7 @@ bool took_too_much_memory(const THD* thd) {
          thd->killed_err->no == ER_OPTION_PREVENTS_STATEMENT;
 }
 
-Error interruption_error(const THD* thd) {
+Error interruption_error(THD* thd) {
   if (is_stopping(thd)) {
     return Error(ErrorCode::shutting_down);
   }
@@ -149,7 +149,11 @@ Error interruption_error(const THD* thd) {
     return Error(ErrorCode::sql, ER_OPTION_PREVENTS_STATEMENT, thd->killed_err->msg);
   }
   Error error(ErrorCode::sql, ER_QUERY_INTERRUPTED, "interrupted");
-  error.reason = ServerThread::of(thd).row_waits().gave_way() ? Reason::row_locked : Reason::none;
+  if (Galera::is_aborted(thd)) {
+    error.reason = Reason::conflict;
+  } else if (ServerThread::of(thd).row_waits().gave_way()) {
+    error.reason = Reason::row_locked;
+  }
   return error;
 }
 

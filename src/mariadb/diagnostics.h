@@ -19,7 +19,7 @@ namespace rowsocket::mariadb {
 
 /// What to answer when `thd->killed` was found set between two rows: by a KILL, by a limit of the server
 /// (max_statement_time, max_session_mem_used), by a shutdown.
-[[nodiscard]] Error interruption_error(const THD* thd);
+[[nodiscard]] Error interruption_error(THD* thd);
 
 /// True if the server interrupts the THD since a statement took more than max_session_mem_used.
 [[nodiscard]] bool took_too_much_memory(const THD* thd);

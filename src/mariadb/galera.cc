@@ -67,7 +67,7 @@ Error Galera::begin_request(Intent request, Intent session) {
     thd_->lex->sql_command = request == Intent::write ? SQLCOM_UPDATE : SQLCOM_SELECT;
     return begin(session);
   }
-  return is_aborted(thd_) ? conflict() : Error();
+  return has_lost() ? conflict() : begin_statement();
 }
 
 /// Reads begin a transaction too: the cluster can ask a session to stop only if the session has one.
@@ -86,8 +86,8 @@ Error Galera::begin(Intent session) {
   Error error;
   if (wsrep_sync_wait(thd_, session == Intent::read ? before_reads : before_any)) {
     error = take_server_error(thd_, ErrorCode::sql);
-  } else if (wsrep_start_trx_if_not_started(thd_) != 0) {
-    error = not_ready();
+  } else {
+    error = begin_statement();
   }
   if (error.ok()) {
     is_begun_ = true;
@@ -97,6 +97,12 @@ Error Galera::begin(Intent session) {
     wsrep_after_command_ignore_result(thd_);
   }
   return error;
+}
+
+/// A statement that only read has ended its transaction. Without one the next statement would be interrupted
+/// by DDL of the cluster without being told that the cluster did it.
+Error Galera::begin_statement() {
+  return wsrep_start_trx_if_not_started(thd_) == 0 ? Error() : not_ready();
 }
 
 uint64_t Galera::rows_max() const { return is_open_ ? wsrep_max_ws_rows : 0; }

@@ -72,6 +72,7 @@ class Galera {
 
  private:
   [[nodiscard]] Error begin(engine::Intent session);
+  [[nodiscard]] Error begin_statement();
   /// It may also forget a transaction in which no engine takes part: a statement that only read is one to it.
   [[nodiscard]] bool is_forgotten() const {
     return was_active_ && !thd_->wsrep_trx().active() && thd_->transaction->all.ha_list != nullptr;

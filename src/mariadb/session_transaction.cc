@@ -183,6 +183,7 @@ void Session::begin_transaction() {
   }
   if (galera_.is_on()) [[unlikely]] {
     galera_.follow_server();
+    release_tables();  // DDL of the cluster interrupts who has them: that is not to be taken for this request
   }
   if (options_.intent == Intent::write) {
     semi_sync_.begin_transaction();

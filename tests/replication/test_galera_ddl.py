@@ -16,6 +16,8 @@ from support.tree import ServerTree
 
 ROUNDS = 60
 WRITERS = 6
+WALKERS = 3
+WALKED_ROWS = 30_000
 numbers = itertools.count(1)
 
 
@@ -55,3 +57,26 @@ def test_a_trigger_that_an_interrupted_session_has_parsed_by_half_is_parsed_agai
     for one in cluster:
         [(rows,), (noted,)] = [one.sql(f"SELECT COUNT(*) FROM d.{table}")[0] for table in ("t", "noted")]
         assert rows == noted > 0
+
+
+def test_a_walk_that_ddl_of_another_node_interrupts_is_begun_again(cluster: Cluster) -> None:
+    node, other = cluster
+    other.sql("CREATE TABLE d.walked (id INT PRIMARY KEY, a INT)")
+    other.sql(f"INSERT INTO d.walked SELECT seq, 0 FROM d.seq_1_to_{WALKED_ROWS}")
+    cluster.catch_up()
+
+    def make(number: int, stack: ExitStack) -> Operation:
+        wire = stack.enter_context(node.raw("read"))
+        assert wire.ask(b"P\t0\td\twalked\t\tid,a\ta") == b"0\t1"
+
+        def walk() -> None:
+            wire.send(b"0\t=\t1\t5\n" + b"0\t>=\t1\t0\t10\t0\tF\t>\t0\t100\n")
+            assert wire.line() == b"0\t2\t5\t0"
+            assert wire.line() == b"0\t2"  # all rows examined, none sent
+
+        return walk
+
+    with Load(WALKERS, make) as load:
+        for number in range(ROUNDS):
+            other.sql(f"ALTER TABLE d.walked COMMENT = '{number}'")
+            load.wait_for_more()
