@@ -92,6 +92,16 @@ TEST_F(AllotmentsTest, who_waits_no_more_is_in_no_other_workers_way) {
   EXPECT_EQ(load_->take_requests(1, other_worker_), 1U);
 }
 
+TEST_F(AllotmentsTest, the_last_connection_of_an_account_that_waits_leaves_nobody_waiting) {
+  ClientConnection& gone = connect();
+  EXPECT_EQ(load_->take_requests(1, other_worker_), 1U);
+  hold_back(gone);
+  allotments_.end_turn();
+  remove(gone);
+  load_->give_back_requests(1);
+  EXPECT_EQ(load_->take_requests(1, other_worker_), 1U);
+}
+
 TEST_F(AllotmentsTest, who_holds_too_much_and_is_away_is_not_closed) {
   settings_.account_bytes_max = 100;
   static_cast<void>(allotments_.use_settings(settings_));

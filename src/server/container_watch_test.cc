@@ -185,6 +185,14 @@ TEST_F(ContainerWatchTest, the_log_says_what_is_not_served) {
   EXPECT_THAT(log_.lines(), testing::Contains(HasSubstr("has more rows, or longer ones")));
 }
 
+TEST_F(ContainerWatchTest, the_log_says_why_none_is_served) {
+  start();
+  EXPECT_TRUE(eventually([this] { return error().starts_with("SERVER_ERROR"); }));
+  server_.stop();
+  EXPECT_THAT(log_.lines(), testing::Contains(HasSubstr(
+                                "serves no containers: rowsocket_containers=admin.containers: cannot_open")));
+}
+
 TEST_F(ContainerWatchTest, nobody_watches_where_there_is_no_table_to_watch) {
   config_.containers.clear();
   start();
