@@ -79,19 +79,27 @@ void find_all_columns(const TABLE* table, std::vector<uint16_t>& numbers) {
   }
 }
 
+/// Null if there is none. What the server keeps for itself, such as the hash of a long unique key, has a name
+/// that SQL does not know.
+const Field* find_column(const TABLE* table, std::string_view name) {
+  for (Field** field = table->field; *field != nullptr; ++field) {
+    if ((*field)->invisible != INVISIBLE_FULL && same_name((*field)->field_name, name)) {
+      return *field;
+    }
+  }
+  return nullptr;
+}
+
 Error find_columns(const TABLE* table, std::string_view names, std::vector<uint16_t>& numbers) {
   numbers.clear();
   while (!names.empty()) {
     const size_t comma = names.find(',');
     const std::string_view name = names.substr(0, comma);
-    Field** field = table->field;
-    while (*field != nullptr && !same_name((*field)->field_name, name)) {
-      ++field;
-    }
-    if (*field == nullptr) {
+    const Field* const field = find_column(table, name);
+    if (field == nullptr) {
       return Error(ErrorCode::no_such_column, "no column '" + std::string(name) + "'" + in_table(table));
     }
-    numbers.push_back((*field)->field_index);
+    numbers.push_back(field->field_index);
     if (comma == std::string_view::npos) {
       break;
     }

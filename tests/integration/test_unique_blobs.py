@@ -103,6 +103,16 @@ def test_an_update_whose_key_is_taken_names_that_key(start: Start) -> None:
     assert replies == [b"0\t1", b"0\t2\t0\t\0", b"1\t1\t121\tDuplicate entry '1' for key 'PRIMARY'"]
 
 
+def test_the_hash_that_the_server_keeps_of_a_long_key_is_no_column(start: Start) -> None:
+    server = start(RowSocketServer, {"loose-rowsocket-error-detail": "ON"})
+    database = Database(server, "app")
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, body TEXT, UNIQUE by_body (body) USING HASH)")
+    refused = b"2\t1\tfld\tno column 'DB_ROW_HASH_1' in app.t"
+    with server.raw("read") as client:
+        assert client.ask(b"P\t1\tapp\tt\t\tid,DB_ROW_HASH_1") == refused
+        assert client.ask(b"P\t1\tapp\tt\t\tid\tDB_ROW_HASH_1") == refused
+
+
 def test_a_deadlock_in_the_check_of_a_long_key_is_none_of_the_clients(start: Start) -> None:
     """The check reads the row of SQL, which has changed more rows and waits for the new one."""
     server = start(RowSocketServer, {"loose-rowsocket-threads-write": 1})
