@@ -7,21 +7,27 @@ import itertools
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
 from support.galera import Cluster
+from support.kills import kill_all
 from support.load import Load, Operation
+from support.raw import RawConnection
 from support.tree import ServerTree
 
 ROUNDS = 60
 WRITERS = 6
 WALKERS = 3
 WALKED_ROWS = 30_000
+WALK = b"0\t>=\t1\t0\t10\t0\tF\t>\t0\t100\n"
+"""It examines all rows, and none passes its filter."""
+NONE_FOUND = b"0\t2"
 numbers = itertools.count(1)
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def cluster(tree: ServerTree, template: Path) -> Iterator[Cluster]:
     """Two nodes with a table whose trigger notes into another one."""
     with Cluster(tree, template, 2) as cluster:
@@ -59,20 +65,30 @@ def test_a_trigger_that_an_interrupted_session_has_parsed_by_half_is_parsed_agai
         assert rows == noted > 0
 
 
-def test_a_walk_that_ddl_of_another_node_interrupts_is_begun_again(cluster: Cluster) -> None:
-    node, other = cluster
-    other.sql("CREATE TABLE d.walked (id INT PRIMARY KEY, a INT)")
-    other.sql(f"INSERT INTO d.walked SELECT seq, 0 FROM d.seq_1_to_{WALKED_ROWS}")
+@pytest.fixture(scope="module")
+def walked(cluster: Cluster) -> Cluster:
+    """The same, with a table for walks."""
+    cluster[1].sql("CREATE TABLE d.walked (id INT PRIMARY KEY, a INT)")
+    cluster[1].sql(f"INSERT INTO d.walked SELECT seq, 0 FROM d.seq_1_to_{WALKED_ROWS}")
     cluster.catch_up()
+    return cluster
+
+
+def opened(wire: RawConnection) -> RawConnection:
+    assert wire.ask(b"P\t0\td\twalked\t\tid,a\ta") == b"0\t1"
+    return wire
+
+
+def test_a_walk_that_ddl_of_another_node_interrupts_is_begun_again(walked: Cluster) -> None:
+    node, other = walked
 
     def make(number: int, stack: ExitStack) -> Operation:
-        wire = stack.enter_context(node.raw("read"))
-        assert wire.ask(b"P\t0\td\twalked\t\tid,a\ta") == b"0\t1"
+        wire = opened(stack.enter_context(node.raw("read")))
 
         def walk() -> None:
-            wire.send(b"0\t=\t1\t5\n" + b"0\t>=\t1\t0\t10\t0\tF\t>\t0\t100\n")
+            wire.send(b"0\t=\t1\t5\n" + WALK)
             assert wire.line() == b"0\t2\t5\t0"
-            assert wire.line() == b"0\t2"  # all rows examined, none sent
+            assert wire.line() == NONE_FOUND
 
         return walk
 
@@ -80,3 +96,19 @@ def test_a_walk_that_ddl_of_another_node_interrupts_is_begun_again(cluster: Clus
         for number in range(ROUNDS):
             other.sql(f"ALTER TABLE d.walked COMMENT = '{number}'")
             load.wait_for_more()
+
+
+@pytest.mark.parametrize("port", ["read", "write"])
+def test_a_walk_that_an_administrator_interrupts_is_not(
+    walked: Cluster, port: Literal["read", "write"]
+) -> None:
+    node, _ = walked
+    walks = 2000
+    with opened(node.raw(port)) as wire:
+        wire.send(WALK * walks)
+        reply = NONE_FOUND
+        while reply == NONE_FOUND and walks > 0:
+            kill_all(node, "KILL QUERY")  # between two walks it is meant for neither
+            reply = wire.line()
+            walks -= 1
+        assert reply.startswith(b"1\t1\t1317")
