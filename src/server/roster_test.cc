@@ -77,6 +77,42 @@ TEST_F(RosterTest, requests_that_found_no_room_are_queued) {
   EXPECT_EQ(only().doing, Doing::idle);
 }
 
+/// What two clients of one turn do while its first request is executed, and while its second is.
+class InOneTurn : public RosterTest {
+ protected:
+  std::vector<std::multiset<Doing>> of(std::string_view first, std::string_view second) {
+    std::vector<std::multiset<Doing>> seen;
+    const auto note = [&] {
+      std::multiset<Doing> now;
+      for (const ConnectionFigures& one : all()) {
+        now.insert(one.doing);
+      }
+      seen.push_back(std::move(now));
+    };
+    engine_.on_next_request([&] {
+      note();
+      engine_.on_next_request(note);
+    });
+    TestClient one = connect_with_items();
+    TestClient other = connect_with_items();
+    EXPECT_TRUE(one.send(first) && other.send(second));
+    turn();
+    return seen;
+  }
+};
+
+TEST_F(InOneTurn, requests_wait_for_their_time_and_replies_for_the_turns_end) {
+  EXPECT_THAT(of(find_pen, find_ink),
+              testing::ElementsAre(std::multiset{Doing::executing, Doing::queued},
+                                   std::multiset{Doing::executing, Doing::sending}));
+}
+
+TEST_F(InOneTurn, what_was_changed_waits_for_the_commit) {
+  EXPECT_THAT(of("0\t+\t2\t10\tcup\n", "0\t+\t2\t11\tmug\n"),
+              testing::ElementsAre(std::multiset{Doing::executing, Doing::queued},
+                                   std::multiset{Doing::executing, Doing::committing}));
+}
+
 TEST_F(RosterTest, one_that_waits_for_a_lock_is_waiting) {
   TestClient client = connect_with_items();
   engine_.set_busy("shop.item", true);
