@@ -65,6 +65,12 @@ class ListenerTest : public testing::Test {
   std::string failure_;
 };
 
+TEST_F(ListenerTest, an_address_may_name_the_interface_that_it_is_of) {
+  SocketAddress address;
+  EXPECT_TRUE(SocketAddress::from_numeric("fe80::1%lo", 1, address));
+  EXPECT_FALSE(SocketAddress::from_numeric("fe80::1%nowhere", 1, address));
+}
+
 TEST_F(ListenerTest, port_zero_is_the_same_free_port_on_every_address) {
   ASSERT_TRUE(listen("127.0.0.1, 127.0.0.2", 0)) << failure_;
   ASSERT_EQ(listeners_.size(), 2u);

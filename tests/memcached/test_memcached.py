@@ -334,6 +334,7 @@ def test_stats_are_the_servers(cache: MemcachedConnection, cache_server: Memcach
     assert int(stats["pid"]) == cache_server.process.pid
     assert abs(int(stats["time"]) - time.time()) < 60
     assert int(stats["curr_connections"]) >= 1
+    assert int(stats["rejected_connections"]) == cache_server.counter("connections_refused")
     assert int(stats["total_connections"]) <= cache_server.counter("connections_accepted")
     assert stats["rowsocket_rows_inserted"] == str(cache_server.counter("rows_inserted"))
 

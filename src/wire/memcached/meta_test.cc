@@ -47,6 +47,12 @@ TEST_F(MetaTest, a_get_tells_what_it_is_asked_for_in_that_order) {
   EXPECT_EQ(words_of(find_of("mg YQ== b\r\n").range.key), "a");
 }
 
+TEST_F(MetaTest, a_key_has_at_most_250_bytes) {
+  const std::string longest(250, 'k');
+  EXPECT_EQ(words_of(find_of("mg " + longest + " v\r\n").range.key), longest);
+  EXPECT_EQ(answer_to("mg " + longest + "k v\r\n"), "CLIENT_ERROR bad command line format\r\n");
+}
+
 TEST_F(MetaTest, a_miss_is_told_unless_it_is_quiet) {
   EXPECT_EQ(missed("mg a v k O1\r\n"), "EN ka O1\r\n");
   EXPECT_EQ(missed("mg a v q\r\n"), "");

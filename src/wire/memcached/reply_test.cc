@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // Outcomes to bytes: each reply, told what an engine tells it.
+#include <memory>
 #include <tuple>
 
 #include "base/refused_memory.h"
@@ -139,6 +140,15 @@ TEST_F(MemcachedTest, what_commands_came_to_is_counted) {
     gone.tally.add(Count::cas_badval, 5);
   };
   EXPECT_EQ(counted(Count::cas_badval, close), 5U) << "what a closed connection has counted stays";
+}
+
+TEST(TallyTest, what_a_connection_counts_is_counted_whoever_closed_before) {
+  const uint64_t before = Tally::sum(Count::cas_badval);
+  auto older = std::make_unique<Tally>();
+  Tally newer;
+  older.reset();
+  newer.add(Count::cas_badval, 3);
+  EXPECT_EQ(Tally::sum(Count::cas_badval), before + 3);
 }
 
 TEST_F(MemcachedTest, what_a_command_came_to_first_is_forgotten_where_it_is_refused_when_it_runs_again) {

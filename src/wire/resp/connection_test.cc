@@ -19,5 +19,12 @@ TEST_F(RespTest, a_client_is_told_its_number_wherever_it_asks_for_it) {
   EXPECT_NE(answer_to({"HELLO"}).find("$2\r\nid\r\n:77\r\n"), std::string::npos);
 }
 
+TEST_F(RespTest, a_connection_that_is_reset_has_chosen_no_database) {
+  EXPECT_EQ(answer_to({"SELECT", "shop"}), "+OK\r\n");
+  EXPECT_EQ(state.database, "shop");
+  EXPECT_EQ(answer_to({"RESET"}), "+RESET\r\n");
+  EXPECT_EQ(state.database, "");
+}
+
 }  // namespace
 }  // namespace rowsocket::wire::resp::test
