@@ -148,12 +148,11 @@ Error interruption_error(THD* thd) {
   if (took_too_much_memory(thd)) {
     return Error(ErrorCode::sql, ER_OPTION_PREVENTS_STATEMENT, thd->killed_err->msg);
   }
-  Error error(ErrorCode::sql, ER_QUERY_INTERRUPTED, "interrupted");
   if (Galera::is_aborted(thd)) {
-    error.reason = Reason::conflict;
-  } else if (ServerThread::of(thd).row_waits().gave_way()) {
-    error.reason = Reason::row_locked;
+    return Galera::conflict();
   }
+  Error error(ErrorCode::sql, ER_QUERY_INTERRUPTED, "interrupted");
+  error.reason = ServerThread::of(thd).row_waits().gave_way() ? Reason::row_locked : Reason::none;
   return error;
 }
 
