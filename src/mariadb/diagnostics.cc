@@ -201,7 +201,7 @@ Error engine_error(THD* thd, handler* file, int handler_code) {
   }
   Error error = take_server_error(thd, ErrorCode::engine);
   if (Galera::is_aborted(thd)) [[unlikely]] {
-    return error;
+    return Galera::conflict();  // whatever the engine made of it
   }
   if (handler_code == HA_ERR_TABLE_READONLY && error.number == ER_READ_ONLY_MODE) {
     error.code = ErrorCode::sql;  // as where the server itself refuses (innodb_force_recovery)
