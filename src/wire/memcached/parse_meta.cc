@@ -281,7 +281,10 @@ Request* parse_meta_key(const Scope& scope, const Meta& meta, const Input& input
 
 /// What is wrong with the line; empty if nothing is.
 std::string_view mistake_of(const Meta& meta) {
-  if (meta.wire_key.empty() || meta.wire_key.size() > limits::memcached_key_bytes_max) {
+  if (meta.wire_key.empty()) {
+    return "ERROR";  // as of any command with too few words
+  }
+  if (meta.wire_key.size() > limits::memcached_key_bytes_max) {
     return bad_format;
   }
   return meta.wrong;

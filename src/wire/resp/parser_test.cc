@@ -479,6 +479,22 @@ TEST_F(RespTest, a_command_that_is_refused_breaks_the_transaction) {
   EXPECT_EQ(answer_to({"DISCARD"}), "+OK\r\n");
 }
 
+TEST_F(RespTest, a_word_too_many_breaks_the_transaction) {
+  for (const std::string_view command : {"DISCARD", "MULTI", "RESET"}) {
+    EXPECT_EQ(answer_to({"MULTI"}), "+OK\r\n");
+    EXPECT_THAT(answer_to({command, "x"}), HasSubstr("wrong number of arguments")) << command;
+    EXPECT_THAT(answer_to({"EXEC"}), HasSubstr("-EXECABORT")) << command;
+  }
+}
+
+TEST_F(RespTest, an_exec_with_a_word_too_many_discards_the_transaction) {
+  EXPECT_EQ(answer_to({"MULTI"}), "+OK\r\n");
+  EXPECT_EQ(answer_to({"SET", "a", "1"}), "+QUEUED\r\n");
+  EXPECT_EQ(answer_to({"EXEC", "x"}),
+            "-EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command\r\n");
+  EXPECT_EQ(answer_to({"EXEC"}), "-ERR EXEC without MULTI\r\n");
+}
+
 TEST_F(RespTest, a_group_that_fails_says_that_nothing_was_done) {
   answer_to({"MULTI"});
   answer_to({"SET", "a", "1"});

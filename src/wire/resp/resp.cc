@@ -61,7 +61,7 @@ Parsed parse_whole(const Scope& scope, const Reading& reading, std::string_view 
   if (Request* const request = make_transaction_command(scope, reading.arguments, handled); handled) {
     return parsed_request(request, reading.bytes - (scope.state.executes ? 1 : 0));
   }
-  if (scope.state.collects && !is_word(name, "RESET")) {
+  if (scope.state.collects && (!is_word(name, "RESET") || reading.arguments.size() > 1)) {
     return parsed_request(collect(scope, reading.arguments, input.substr(0, reading.bytes)), reading.bytes);
   }
   // A parse changes the state only between MULTI and EXEC, where none is stateless: so none is ever `later`.

@@ -14,6 +14,8 @@
 namespace rowsocket::wire::resp {
 namespace {
 
+constexpr std::string_view aborted_by_words =
+    "-EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command";
 constexpr std::string_view aborted = "-EXECABORT Transaction discarded because of previous errors.";
 
 class MultiReply final : public CommonReply {
@@ -211,9 +213,14 @@ Request* make_transaction_command(const Scope& scope, Arguments arguments, bool&
     return nullptr;
   }
   if (arguments.size() != 1) {
-    return refuse_alone(scope, is_multi  ? "-ERR wrong number of arguments for 'multi' command"
-                               : is_exec ? "-ERR wrong number of arguments for 'exec' command"
-                                         : "-ERR wrong number of arguments for 'discard' command");
+    if (is_exec && state.collects) {
+      return make_answer<EndReply>(scope, true, state, aborted_by_words);
+    }
+    Request* const refused =
+        refuse_alone(scope, is_multi  ? "-ERR wrong number of arguments for 'multi' command"
+                            : is_exec ? "-ERR wrong number of arguments for 'exec' command"
+                                      : "-ERR wrong number of arguments for 'discard' command");
+    return state.collects ? refuse_within<BreakingReply>(scope, refused) : refused;
   }
   if (is_multi) {
     return state.collects ? refuse_alone(scope, "-ERR MULTI calls can not be nested")
