@@ -291,7 +291,7 @@ class Session {
   virtual void note_wrong_secret(const std::string&) {}
 };
 
-/// What a session waits for. `code`: for nobody else, as a table's own code says (SLEEP in a trigger).
+/// What a session waits for. `code`: as a table's own code says (SLEEP or GET_LOCK in a trigger).
 enum class Wait : uint8_t { lock, disk, code };
 
 struct SessionOptions {

@@ -36,6 +36,11 @@ std::string key_of(const SelectionDescription& description) {
   return key += rest;
 }
 
+size_t hash_of_table(const SelectionDescription& description) {
+  const std::hash<std::string_view> hash;
+  return 31 * hash(description.database) + hash(description.table);
+}
+
 }  // namespace
 
 Selection::Selection(std::shared_ptr<OpenedSelections> opened, SelectionDescription description,
@@ -48,7 +53,8 @@ Selection::Selection(std::shared_ptr<OpenedSelections> opened, SelectionDescript
       filter_column_count_(name_count(description_.filter_columns)),
       held_bytes_(bytes_of(description_)),
       slot_(slot),
-      serial_(serial) {}
+      serial_(serial),
+      table_hash_(hash_of_table(description_)) {}
 
 Selection::~Selection() { opened_->forget(*this); }
 

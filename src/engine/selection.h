@@ -79,6 +79,8 @@ class Selection {
   [[nodiscard]] uint32_t slot() const { return slot_; }
   /// No two of one list ever have the same serial; never 0.
   [[nodiscard]] uint64_t serial() const { return serial_; }
+  /// The same for all selections of one table that name the table alike.
+  [[nodiscard]] size_t table_hash() const { return table_hash_; }
 
  private:
   friend class OpenedSelections;
@@ -91,6 +93,7 @@ class Selection {
   size_t held_bytes_;
   uint32_t slot_;
   uint64_t serial_;
+  size_t table_hash_;
 };
 
 enum class Intent : uint8_t {

@@ -11,8 +11,14 @@ namespace rowsocket::exec {
 
 using engine::Begin;
 
+namespace {
+
+constexpr size_t long_places_max = 16;  ///< of one request; what else a large group writes is not looked at
+
+}  // namespace
+
 Executor::Executor(engine::Session& session, Counters& counters, std::shared_ptr<const Settings> settings,
-                   const Clock& clock, Notices notices, TableLedger* ledger)
+                   const Clock& clock, Notices notices, TableLedger* ledger, LongRequests* long_requests)
     : session_(session),
       counters_(counters),
       tally_(counters, ledger),
@@ -21,7 +27,9 @@ Executor::Executor(engine::Session& session, Counters& counters, std::shared_ptr
       transaction_(session, counters),
       runner_(session, transaction_, clock, std::move(notices.takes_long)),
       staging_(session, transaction_, runner_, counters, tally_, trail_),
+      long_requests_(long_requests),
       settled_(std::move(notices.settled)) {
+  last_written_.reserve(long_places_max);
   use_settings(std::move(settings));
 }
 
@@ -167,15 +175,58 @@ Begin Executor::run(Job& job) {
   if (!job.can_run() || job.is_put_back()) {
     return Begin::failed;
   }
+  if (is_expected_long(job) && !staging_.is_empty() && !settle_before(job)) [[unlikely]] {
+    return Begin::failed;
+  }
   const Begin begin = staging_.run(job);
   if (begin != Begin::commit_first) [[likely]] {
     return begin;
   }
+  return settle_before(job) ? staging_.run_as_first(job) : Begin::failed;
+}
+
+/// A write that is expected to take long leaves nobody waiting: neither for replies nor for rows.
+bool Executor::is_expected_long(const Job& job) {
+  last_written_.clear();
+  if (long_requests_ == nullptr || !writes(*job.request)) {
+    return false;
+  }
+  const auto add = [this](const engine::Selection* selection, const Request& request) {
+    if (selection != nullptr && writes(request) && last_written_.size() < last_written_.capacity()) {
+      last_written_.push_back(LongRequests::place_of(*selection, request));
+    }
+  };
+  if (job.request->kind == RequestKind::group) {
+    const auto& group = static_cast<const Group&>(*job.request);
+    for (size_t number = 0; number < job.member_selections.size(); ++number) {
+      add(job.member_selections[number], *group.members[number]);
+    }
+  } else {
+    add(job.selection, *job.request);
+  }
+  bool is_expected = false;
+  for (const LongRequests::Place place : last_written_) {
+    if (long_requests_->expects(place)) [[unlikely]] {
+      is_expected = true;
+      long_requests_->note_shorter(place);  // until it is known to have taken long again
+    }
+  }
+  return is_expected;
+}
+
+void Executor::note_long() {
+  for (const LongRequests::Place place : last_written_) {
+    long_requests_->note_long(place);
+  }
+}
+
+/// False if the job is not to run.
+bool Executor::settle_before(Job& job) {
   settle();
   if (job.out().failed()) [[unlikely]] {
     job.give_up();
   }
-  return !job.can_run() || job.is_put_back() ? Begin::failed : staging_.run_as_first(job);
+  return job.can_run() && !job.is_put_back();
 }
 
 /// The job has its answer, as far as that depends on itself.

@@ -28,11 +28,13 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <vector>
 
 #include "base/clock.h"
 #include "engine/engine.h"
 #include "exec/admission.h"
 #include "exec/client.h"
+#include "exec/long_requests.h"
 #include "exec/request_tally.h"
 #include "exec/request_trail.h"
 #include "exec/runner.h"
@@ -60,9 +62,11 @@ class Executor {
     std::function<void()> settled;  ///< every reply but the request's own is final
   };
 
-  /// `ledger` is the thread's; nullptr: nothing is counted by table.
+  /// `ledger` is the thread's; nullptr: nothing is counted by table. `long_requests` is its worker's; nullptr:
+  /// no request is expected to take long.
   Executor(engine::Session& session, Counters& counters, std::shared_ptr<const Settings> settings,
-           const Clock& clock, Notices notices = {}, TableLedger* ledger = nullptr);
+           const Clock& clock, Notices notices = {}, TableLedger* ledger = nullptr,
+           LongRequests* long_requests = nullptr);
 
   /// Between turns only.
   void use_settings(std::shared_ptr<const Settings> settings);
@@ -86,6 +90,9 @@ class Executor {
   [[nodiscard]] bool met_first_lenience() const { return met_first_lenience_; }
   /// Between two requests: commit. Every reply so far is final then. Never throws.
   void settle_all() { staging_.settle(); }
+  /// The last request took long by itself. If it was a write, what the turn has changed is committed before
+  /// the next one of its kind.
+  void note_long();
   /// See Runner.
   [[nodiscard]] uint64_t take_walked_us() { return runner_.take_walked_us(); }
   /// Commit; afterwards every reply of the turn is final. Never throws.
@@ -100,6 +107,8 @@ class Executor {
   void settle_what_came_before(const Client& client, const Request& request);
   [[nodiscard]] bool make_room(Job& job);
   [[nodiscard]] engine::Begin run(Job& job);
+  [[nodiscard]] bool is_expected_long(const Job& job);
+  [[nodiscard]] bool settle_before(Job& job);
   void settle();
   void finish(Job&& job, bool is_staged);
 
@@ -112,7 +121,9 @@ class Executor {
   Transaction transaction_;
   Runner runner_;
   Staging staging_;
-  std::function<void()> settled_;    ///< see `Notices`
+  LongRequests* long_requests_;
+  std::vector<LongRequests::Place> last_written_;  ///< of the last request: a group's members have one each
+  std::function<void()> settled_;                  ///< see `Notices`
   bool met_first_lenience_ = false;  ///< see the function
 };
 

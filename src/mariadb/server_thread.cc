@@ -2,6 +2,7 @@
 #include "mariadb/server_headers.h"
 // The server's headers come first.
 #include <algorithm>
+#include <cstring>
 #include <iterator>
 #include <stdexcept>
 #include <utility>
@@ -32,6 +33,15 @@ void ServerThread::was_killed(THD* thd) {
   owner.woken(owner.object);
 }
 
+namespace {
+
+/// GET_LOCK() says that it waits for a metadata lock. What is shown of the thread tells the two apart.
+bool waits_for_user_lock(const THD* thd) {
+  return thd->proc_info != nullptr && std::strcmp(thd->proc_info, "User lock") == 0;
+}
+
+}  // namespace
+
 /// What flushes to a disk is left out: commits happen between requests, and belong together.
 void ServerThread::begins_to_wait(THD* thd, int what) {
   if (what == THD_WAIT_ROW_LOCK) {
@@ -46,9 +56,10 @@ void ServerThread::begins_to_wait(THD* thd, int what) {
     case THD_WAIT_USER_LOCK:
     case THD_WAIT_SLEEP: {
       const Owner& owner = of(thd).owner_;
-      owner.about_to_wait(owner.object, what == THD_WAIT_DISKIO  ? engine::Wait::disk
-                                        : what == THD_WAIT_SLEEP ? engine::Wait::code
-                                                                 : engine::Wait::lock);
+      const bool is_code = what == THD_WAIT_SLEEP || waits_for_user_lock(thd);
+      owner.about_to_wait(owner.object, what == THD_WAIT_DISKIO ? engine::Wait::disk
+                                        : is_code               ? engine::Wait::code
+                                                                : engine::Wait::lock);
       break;
     }
     default:

@@ -47,7 +47,7 @@ Turn::Turn(const Surroundings& surroundings, std::shared_ptr<const Settings> set
       settings_(std::move(settings)),
       executor_(session_, counters_, settings_, clock_,
                 {.takes_long = surroundings.takes_long, .settled = [this] { hold_.note_settled(); }},
-                surroundings.ledger),
+                surroundings.ledger, surroundings.long_requests),
       gate_({.session = session_,
              .counters = counters_,
              .desk = surroundings.desk,

@@ -56,6 +56,7 @@ class Turn {
     LoginDesk* desk = nullptr;  ///< of the loop; nullptr: every login is refused
     const ServerFigures* figures = nullptr;
     std::function<bool()> takes_long = {};  ///< see exec::Executor::Notices
+    exec::LongRequests* long_requests = nullptr;  ///< see exec::Executor
     exec::TableLedger* ledger = nullptr;    ///< of the session's thread; nullptr: nothing is counted by table
     Drill* drill = nullptr;                 ///< of the thread; nullptr: there is none
     const Lifelines* lifelines = nullptr;   ///< nullptr: no administrator ends a connection
@@ -98,6 +99,8 @@ class Turn {
   [[nodiscard]] bool only_reads() const { return only_reads_; }
   /// The requests under way of one connection have waited for other sessions, or for a disk: how long they
   /// take says nothing of them.
+  /// Adrift: the request that was executed last took long by itself.
+  void note_long() { executor_.note_long(); }
   void note_wait_for_others() { waited_for_others_ = true; }
   [[nodiscard]] bool waited_for_others() const { return waited_for_others_; }
   [[nodiscard]] size_t reached() const { return reached_; }

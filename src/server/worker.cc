@@ -152,6 +152,7 @@ void Worker::serve(Hand& hand, engine::Session& session, bool& is_in_charge) {
              .desk = &loop_.desk(),
              .figures = world_.figures,
              .takes_long = [this, &hand, &pace] { return note_long_walk(hand.turn, pace); },
+             .long_requests = &long_requests_,
              .ledger = &ledger,
              .drill = world_.is_drill ? &drill : nullptr,
              .lifelines = world_.lifelines},
@@ -199,6 +200,7 @@ void Worker::end_adrift(Hand& hand, Turn& turn, uint64_t owed_us) {
   if (!turn.waited_for_others()) {
     // What a request of few rows does by itself, in a trigger say, nobody else has measured.
     turn.members().back()->note_beside(world_.clock.now_us() - request.since_us);
+    turn.note_long();
   }
   turn.commit();
   turn.send_large_replies();

@@ -153,6 +153,7 @@ class Worker {
   Crew crew_;
   WaitingRoom waiting_room_;
   AdriftRequests adrift_;
+  exec::LongRequests long_requests_;
   Mutex hand_over_;  ///< held while a stand-in takes over what the stuck turn gives up
   std::atomic<ThreadNumber> in_charge_{0};
   std::atomic<bool> stop_requested_{false};

@@ -125,10 +125,23 @@ def sleepers(server: RowSocketServer) -> int:
     return sum(state == "User sleep" for *_, state, _, _ in server.sql("SHOW PROCESSLIST"))
 
 
-def test_a_write_that_took_long_last_time_keeps_nobody_who_shares_its_turn(start: Start) -> None:
+SAME_CLIENT, NEW_CLIENTS, BEHIND_SHORT_ONES = (
+    "by one client",
+    "by new clients",
+    "behind short writes of its own",
+)
+
+
+@pytest.mark.parametrize(
+    ("table", "way"),
+    [*(("napping", way) for way in (SAME_CLIENT, NEW_CLIENTS, BEHIND_SHORT_ONES)), ("gated", NEW_CLIENTS)],
+)
+def test_a_write_that_took_long_last_time_keeps_nobody_who_shares_its_turn(
+    start: Start, table: str, way: str
+) -> None:
     """They come together, so that most rounds are one turn. What came before is committed before it.
 
-    Its trigger waits for nobody: it naps.
+    One trigger waits for nobody: it naps. The other one waits for a lock that is no row's.
     """
     server = start(RowSocketServer, ONE_WORKER)
     database = Database(server, "d")
@@ -139,25 +152,41 @@ def test_a_write_that_took_long_last_time_keeps_nobody_who_shares_its_turn(start
         " WHILE IS_USED_LOCK('gate') IS NOT NULL DO DO SLEEP(0.01); END WHILE"
     )
 
-    def wait_until_it_naps() -> None:
-        server.wait_until("it naps", lambda: sleepers(server) == 1)
+    def wait_until_it_waits() -> None:
+        if table == "gated":
+            wait_at_gate(server)
+        else:
+            server.wait_until("it naps", lambda: sleepers(server) == 1)
 
-    with server.raw("write") as slow, server.raw("write") as other:
-        open_ids(slow, database, (1, "napping", "id"))
+    def slow_client() -> RawConnection:
+        client = server.raw("write")
+        open_ids(client, database, (1, table, "id"), (2, "t", "id"))
+        return client
+
+    def slow_lines(number: int) -> bytes:
+        short = b"".join(b"2\t+\t1\t%d\n" % (2000 + number * 3 + one) for one in range(3))
+        return (short if way == BEHIND_SHORT_ONES else b"") + b"1\t+\t1\t%d\n" % number
+
+    with slow_client() as staying, server.raw("write") as other:
         open_ids(other, database, (1, "t", "id,n"))
         with gate(database):
-            slow.send(b"1\t+\t1\t1000\n")
-            wait_until_it_naps()
+            staying.send(b"1\t+\t1\t1000\n")
+            wait_until_it_waits()
             server.wait_until("another thread goes on", lambda: server.counter("hand_overs") > 0)
             assert other.ask(b"1\t+\t1\t1000") == b"0\t1"
-        assert slow.line() == b"0\t1"
+        assert staying.line() == b"0\t1"
         for number in range(ROUNDS):
-            with gate(database):
-                for one in (other, slow) if number % 3 > 0 else (slow, other):
-                    one.send(b"1\t+\t1\t%d\n" % number)
-                wait_until_it_naps()
-                assert other.line() == b"0\t1"
-            assert slow.line() == b"0\t1"
+            with contextlib.ExitStack() as clients:
+                slow = clients.enter_context(slow_client()) if way == NEW_CLIENTS else staying
+                lines = slow_lines(number)
+                with gate(database):
+                    for client, sent in [(other, b"1\t+\t1\t%d\n" % number), (slow, lines)][
+                        :: 1 if number % 3 > 0 else -1
+                    ]:
+                        client.send(sent)
+                    wait_until_it_waits()
+                    assert other.line() == b"0\t1"
+                assert slow.lines(lines.count(b"\n")) == [b"0\t1"] * lines.count(b"\n")
 
 
 def test_a_write_that_waits_in_a_trigger_is_not_done_when_its_client_goes(start: Start) -> None:

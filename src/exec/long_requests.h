@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Which writes are expected to take long by themselves, in a trigger say: those of a table where one did
+// lately. It is not known of a connection alone, as many clients make one for each request, or ask much else
+// before it. Any thread may ask and tell.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+
+#include "engine/selection.h"
+#include "request/request.h"
+
+namespace rowsocket::exec {
+
+class LongRequests {
+ public:
+  /// So many shorter ones behind the last long one, and the next is not expected to be long.
+  static constexpr uint8_t shorter_count_max = 8;
+  /// A table's inserts or its other writes. Two may have the same place: then both are expected to be long.
+  using Place = uint16_t;
+
+  [[nodiscard]] static Place place_of(const engine::Selection& selection, const Request& request) {
+    const size_t number = 2 * selection.table_hash() + (request.kind == RequestKind::insert ? 1 : 0);
+    return static_cast<Place>(number % place_count);
+  }
+  [[nodiscard]] bool expects(Place place) const { return left_[place].load(std::memory_order_relaxed) > 0; }
+  void note_long(Place place) { left_[place].store(shorter_count_max, std::memory_order_relaxed); }
+  void note_shorter(Place place) {
+    const uint8_t left = left_[place].load(std::memory_order_relaxed);
+    left_[place].store(left == 0 ? left : left - 1, std::memory_order_relaxed);  // one that is lost is no harm
+  }
+
+ private:
+  static constexpr size_t place_count = 4096;
+
+  std::array<std::atomic<uint8_t>, place_count> left_{};
+};
+
+}  // namespace rowsocket::exec

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Before a write that is expected to take long, the turn commits.
+#include "exec/long_requests.h"
+
+#include "exec/executor_fixture.h"
+
+namespace rowsocket::exec {
+namespace {
+
+class LongRequestsTest : public ExecutorTest {
+ protected:
+  LongRequestsTest() {
+    open_for_insert(one);
+    open_for_insert(other);
+    executor = std::make_unique<Executor>(*session, counters, shared_settings(), clock, Executor::Notices{},
+                                          nullptr, &long_requests);
+  }
+  static Ask add_stock() { return Ask::find(0, {"1"}).add({"1"}); }
+  static Ask read() { return Ask::find(0, {"1"}); }
+  Ask insert() { return Ask::insert(9, {std::to_string(++inserted), "1", "x" + std::to_string(inserted), "1"}); }
+
+  /// Whether what another connection has changed in the same turn is committed before this request begins.
+  bool commits_before(const Ask& request) {
+    bool is_settled = false;
+    begin();
+    send(one, Ask::find(0, {"2"}).add({"1"}));
+    engine.on_next_request([&] { is_settled = executor->nothing_staged(); });
+    send(other, request);
+    end();
+    return is_settled;
+  }
+  void take_long(const Ask& request) {
+    begin();
+    send(one, request);
+    executor->note_long();
+    end();
+  }
+
+  LongRequests long_requests;
+  Connection& one = shopper();
+  Connection& other = shopper();
+  int inserted = 100;
+};
+
+TEST_F(LongRequestsTest, whoever_asks_for_it_again) {
+  EXPECT_FALSE(commits_before(insert()));
+  take_long(insert());
+  EXPECT_TRUE(commits_before(insert()));
+}
+
+TEST_F(LongRequestsTest, other_writes_of_the_table_share_their_commit) {
+  take_long(insert());
+  EXPECT_FALSE(commits_before(add_stock()));
+}
+
+TEST_F(LongRequestsTest, a_member_of_a_group_is_expected_to_take_as_long_as_alone) {
+  take_long(Ask::group({add_stock(), insert()}));
+  EXPECT_TRUE(commits_before(insert()));
+  EXPECT_TRUE(commits_before(add_stock()));
+}
+
+TEST_F(LongRequestsTest, a_read_that_took_long_is_none_of_the_writes) {
+  begin();
+  send(one, insert());
+  send(one, read());
+  executor->note_long();
+  end();
+  EXPECT_FALSE(commits_before(insert()));
+}
+
+TEST_F(LongRequestsTest, what_was_short_often_enough_is_expected_to_be_short) {
+  take_long(insert());
+  for (int count = 0; count < LongRequests::shorter_count_max; ++count) {
+    EXPECT_TRUE(commits_before(insert()));
+  }
+  EXPECT_FALSE(commits_before(insert()));
+}
+
+}  // namespace
+}  // namespace rowsocket::exec
