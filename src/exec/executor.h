@@ -62,8 +62,8 @@ class Executor {
     std::function<void()> settled;  ///< every reply but the request's own is final
   };
 
-  /// `ledger` is the thread's; nullptr: nothing is counted by table. `long_requests` is its worker's; nullptr:
-  /// no request is expected to take long.
+  /// `ledger` is the thread's; nullptr: nothing is counted by table. `long_requests` is its worker's;
+  /// nullptr: no request is expected to take long.
   Executor(engine::Session& session, Counters& counters, std::shared_ptr<const Settings> settings,
            const Clock& clock, Notices notices = {}, TableLedger* ledger = nullptr,
            LongRequests* long_requests = nullptr);
@@ -124,7 +124,7 @@ class Executor {
   LongRequests* long_requests_;
   std::vector<LongRequests::Place> last_written_;  ///< of the last request: a group's members have one each
   std::function<void()> settled_;                  ///< see `Notices`
-  bool met_first_lenience_ = false;  ///< see the function
+  bool met_first_lenience_ = false;                ///< see the function
 };
 
 }  // namespace rowsocket::exec

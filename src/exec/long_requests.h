@@ -30,7 +30,8 @@ class LongRequests {
   void note_long(Place place) { left_[place].store(shorter_count_max, std::memory_order_relaxed); }
   void note_shorter(Place place) {
     const uint8_t left = left_[place].load(std::memory_order_relaxed);
-    left_[place].store(left == 0 ? left : left - 1, std::memory_order_relaxed);  // one that is lost is no harm
+    left_[place].store(left == 0 ? left : left - 1,
+                       std::memory_order_relaxed);  // one that is lost is no harm
   }
 
  private:

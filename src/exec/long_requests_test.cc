@@ -18,7 +18,9 @@ class LongRequestsTest : public ExecutorTest {
   }
   static Ask add_stock() { return Ask::find(0, {"1"}).add({"1"}); }
   static Ask read() { return Ask::find(0, {"1"}); }
-  Ask insert() { return Ask::insert(9, {std::to_string(++inserted), "1", "x" + std::to_string(inserted), "1"}); }
+  Ask insert() {
+    return Ask::insert(9, {std::to_string(++inserted), "1", "x" + std::to_string(inserted), "1"});
+  }
 
   /// Whether what another connection has changed in the same turn is committed before this request begins.
   bool commits_before(const Ask& request) {

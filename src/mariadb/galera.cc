@@ -101,9 +101,7 @@ Error Galera::begin(Intent session) {
 
 /// A statement that only read has ended its transaction. Without one the next statement would be interrupted
 /// by DDL of the cluster without being told that the cluster did it.
-Error Galera::begin_statement() {
-  return wsrep_start_trx_if_not_started(thd_) == 0 ? Error() : not_ready();
-}
+Error Galera::begin_statement() { return wsrep_start_trx_if_not_started(thd_) == 0 ? Error() : not_ready(); }
 
 uint64_t Galera::rows_max() const { return is_open_ ? wsrep_max_ws_rows : 0; }
 

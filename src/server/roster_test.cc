@@ -102,9 +102,8 @@ class InOneTurn : public RosterTest {
 };
 
 TEST_F(InOneTurn, requests_wait_for_their_time_and_replies_for_the_turns_end) {
-  EXPECT_THAT(of(find_pen, find_ink),
-              testing::ElementsAre(std::multiset{Doing::executing, Doing::queued},
-                                   std::multiset{Doing::executing, Doing::sending}));
+  EXPECT_THAT(of(find_pen, find_ink), testing::ElementsAre(std::multiset{Doing::executing, Doing::queued},
+                                                           std::multiset{Doing::executing, Doing::sending}));
 }
 
 TEST_F(InOneTurn, what_was_changed_waits_for_the_commit) {

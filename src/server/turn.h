@@ -55,11 +55,11 @@ class Turn {
     UniqueNumbers& numbers;     ///< of the loop
     LoginDesk* desk = nullptr;  ///< of the loop; nullptr: every login is refused
     const ServerFigures* figures = nullptr;
-    std::function<bool()> takes_long = {};  ///< see exec::Executor::Notices
+    std::function<bool()> takes_long = {};        ///< see exec::Executor::Notices
     exec::LongRequests* long_requests = nullptr;  ///< see exec::Executor
-    exec::TableLedger* ledger = nullptr;    ///< of the session's thread; nullptr: nothing is counted by table
-    Drill* drill = nullptr;                 ///< of the thread; nullptr: there is none
-    const Lifelines* lifelines = nullptr;   ///< nullptr: no administrator ends a connection
+    exec::TableLedger* ledger = nullptr;   ///< of the session's thread; nullptr: nothing is counted by table
+    Drill* drill = nullptr;                ///< of the thread; nullptr: there is none
+    const Lifelines* lifelines = nullptr;  ///< nullptr: no administrator ends a connection
   };
 
   Turn(const Surroundings& surroundings, std::shared_ptr<const Settings> settings);

@@ -105,7 +105,7 @@ def _unexpected(skips: Sequence[Skip]) -> list[str]:
 
 
 def _failures(root: ElementTree.Element) -> list[str]:
-    """The names of the tests that failed. For the first few, why, and how what they printed begins and ends."""
+    """The names of the tests that failed. For the first few, why, and both ends of what they printed."""
     lines = []
     failed = [
         (case, complaint) for case in root.iter("testcase") if (complaint := _complaint(case)) is not None
