@@ -3,6 +3,7 @@
 // One request: admit it, run it, answer it, stage it.
 #include "exec/executor.h"
 
+#include <algorithm>
 #include <utility>
 
 #include "base/invariant.h"
@@ -21,6 +22,7 @@ Executor::Executor(engine::Session& session, Counters& counters, std::shared_ptr
                    const Clock& clock, Notices notices, TableLedger* ledger, LongRequests* long_requests)
     : session_(session),
       counters_(counters),
+      clock_(clock),
       tally_(counters, ledger),
       trail_(session),
       admission_(session),
@@ -49,6 +51,7 @@ void Executor::begin_turn(uint64_t now_ms, bool is_patient) {
 
 Executed Executor::execute(Client& client, const Request& request, size_t position) {
   met_first_lenience_ = false;
+  last_written_.clear();
   Job job(client, request, position);
   job.began_ticks = tally_.noted_ticks();
   if (job.out().failed()) [[unlikely]] {
@@ -175,25 +178,38 @@ Begin Executor::run(Job& job) {
   if (!job.can_run() || job.is_put_back()) {
     return Begin::failed;
   }
-  if (is_expected_long(job) && !staging_.is_empty() && !settle_before(job)) [[unlikely]] {
-    return Begin::failed;
+  if (is_expected_long(job) && !staging_.is_empty()) [[unlikely]] {
+    return settle_before(job) ? run_behind_commit(job) : Begin::failed;
   }
   const Begin begin = staging_.run(job);
   if (begin != Begin::commit_first) [[likely]] {
     return begin;
   }
-  return settle_before(job) ? staging_.run_as_first(job) : Begin::failed;
+  return settle_before(job) ? run_behind_commit(job) : Begin::failed;
+}
+
+/// Whoever sees that the request took long sees the commit before it, too: only its own time counts.
+Begin Executor::run_behind_commit(Job& job) {
+  const uint64_t began_us = clock_.now_us();
+  const Begin begin = staging_.run_as_first(job);
+  if (clock_.now_us() - began_us < limits::slice_us) {
+    last_written_.clear();
+  }
+  return begin;
 }
 
 /// A write that is expected to take long leaves nobody waiting: neither for replies nor for rows.
 bool Executor::is_expected_long(const Job& job) {
-  last_written_.clear();
   if (long_requests_ == nullptr || !writes(*job.request)) {
     return false;
   }
   const auto add = [this](const engine::Selection* selection, const Request& request) {
-    if (selection != nullptr && writes(request) && last_written_.size() < last_written_.capacity()) {
-      last_written_.push_back(LongRequests::place_of(*selection, request));
+    if (selection == nullptr || !writes(request) || last_written_.size() == last_written_.capacity()) {
+      return;
+    }
+    const LongRequests::Place place = LongRequests::place_of(*selection, request);
+    if (std::find(last_written_.begin(), last_written_.end(), place) == last_written_.end()) {
+      last_written_.push_back(place);
     }
   };
   if (job.request->kind == RequestKind::group) {
@@ -203,6 +219,9 @@ bool Executor::is_expected_long(const Job& job) {
     }
   } else {
     add(job.selection, *job.request);
+  }
+  if (job.was_put_back()) {
+    return false;  // each try would cost the others a commit
   }
   bool is_expected = false;
   for (const LongRequests::Place place : last_written_) {
@@ -235,13 +254,16 @@ void Executor::finish(Job&& job, bool is_staged) {
   if (is_staged) {
     staging_.stage(std::move(job));
     if (transaction_.is_lost()) [[unlikely]] {
+      last_written_.clear();  // what runs again is not it alone
       staging_.replay_if_lost();
     } else if (transaction_.is_full()) {
+      last_written_.clear();  // the commit takes long, if anything does
       staging_.settle();
     }
     return;
   }
   if (transaction_.is_lost()) [[unlikely]] {
+    last_written_.clear();
     if (job.can_run()) {
       staging_.redo_alone(job);
     } else {

@@ -107,6 +107,7 @@ class Executor {
   void settle_what_came_before(const Client& client, const Request& request);
   [[nodiscard]] bool make_room(Job& job);
   [[nodiscard]] engine::Begin run(Job& job);
+  [[nodiscard]] engine::Begin run_behind_commit(Job& job);
   [[nodiscard]] bool is_expected_long(const Job& job);
   [[nodiscard]] bool settle_before(Job& job);
   void settle();
@@ -114,6 +115,7 @@ class Executor {
 
   engine::Session& session_;
   Counters& counters_;
+  const Clock& clock_;
   RequestTally tally_;
   RequestTrail trail_;
   std::shared_ptr<const Settings> settings_;

@@ -71,6 +71,47 @@ TEST_F(LongRequestsTest, a_read_that_took_long_is_none_of_the_writes) {
   EXPECT_FALSE(commits_before(insert()));
 }
 
+TEST_F(LongRequestsTest, what_took_long_without_a_row_is_none_of_the_writes_before_it) {
+  begin();
+  send(one, insert());
+  send(one, Ask::open(5, "shop.item", "", "id"));
+  executor->note_long();
+  end();
+  EXPECT_FALSE(commits_before(insert()));
+}
+
+TEST_F(LongRequestsTest, a_commit_before_it_that_takes_long_is_not_its_own_time) {
+  take_long(insert());
+  for (int count = 0; count < LongRequests::shorter_count_max; ++count) {
+    begin();
+    send(one, add_stock());
+    send(other, insert());
+    executor->note_long();
+    end();
+  }
+  EXPECT_FALSE(commits_before(insert()));
+}
+
+TEST_F(LongRequestsTest, its_own_time_behind_a_commit_counts) {
+  take_long(insert());
+  for (int count = 0; count <= LongRequests::shorter_count_max; ++count) {
+    begin();
+    send(one, add_stock());
+    engine.on_next_request([&] { clock.advance_ms(5); });
+    send(other, insert());
+    executor->note_long();
+    end();
+  }
+  EXPECT_TRUE(commits_before(insert()));
+}
+
+TEST_F(LongRequestsTest, the_members_of_a_large_group_are_remembered_each_once) {
+  std::vector<Ask> members(20, add_stock());
+  members.push_back(insert());
+  take_long(Ask::group(members));
+  EXPECT_TRUE(commits_before(insert()));
+}
+
 TEST_F(LongRequestsTest, what_was_short_often_enough_is_expected_to_be_short) {
   take_long(insert());
   for (int count = 0; count < LongRequests::shorter_count_max; ++count) {

@@ -97,10 +97,10 @@ class Turn {
   /// The request under way changes nothing, and no change of an earlier one waits for the commit: no session
   /// waits for a row that the turn has locked.
   [[nodiscard]] bool only_reads() const { return only_reads_; }
-  /// The requests under way of one connection have waited for other sessions, or for a disk: how long they
-  /// take says nothing of them.
   /// Adrift: the request that was executed last took long by itself.
   void note_long() { executor_.note_long(); }
+  /// The requests under way of one connection have waited for other sessions, or for a disk: how long they
+  /// take says nothing of them.
   void note_wait_for_others() { waited_for_others_ = true; }
   [[nodiscard]] bool waited_for_others() const { return waited_for_others_; }
   [[nodiscard]] size_t reached() const { return reached_; }
