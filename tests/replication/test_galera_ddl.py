@@ -24,6 +24,8 @@ WALKED_ROWS = 30_000
 WALK = b"0\t>=\t1\t0\t10\t0\tF\t>\t0\t100\n"
 """It examines all rows, and none passes its filter."""
 NONE_FOUND = b"0\t2"
+KILLED = (b"188", b"1317")
+"""What a KILL is told as: by InnoDB, or by the server."""
 numbers = itertools.count(1)
 
 
@@ -111,4 +113,4 @@ def test_a_walk_that_an_administrator_interrupts_is_not(
             kill_all(node, "KILL QUERY")  # between two walks it is meant for neither
             reply = wire.line()
             walks -= 1
-        assert reply.startswith(b"1\t1\t1317")
+        assert reply.split(b"\t")[2] in KILLED
