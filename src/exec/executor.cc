@@ -178,18 +178,22 @@ Begin Executor::run(Job& job) {
   if (!job.can_run() || job.is_put_back()) {
     return Begin::failed;
   }
-  if (is_expected_long(job) && !staging_.is_empty()) [[unlikely]] {
-    return settle_before(job) ? run_behind_commit(job) : Begin::failed;
+  Begin begin = Begin::commit_first;
+  if (!is_expected_long(job) || staging_.is_empty()) [[likely]] {
+    begin = staging_.run(job);
   }
-  const Begin begin = staging_.run(job);
-  if (begin != Begin::commit_first) [[likely]] {
-    return begin;
-  }
-  return settle_before(job) ? run_behind_commit(job) : Begin::failed;
+  return begin == Begin::commit_first ? run_behind_commit(job) : begin;
 }
 
 /// Whoever sees that the request took long sees the commit before it, too: only its own time counts.
 Begin Executor::run_behind_commit(Job& job) {
+  settle();
+  if (job.out().failed()) [[unlikely]] {
+    job.give_up();
+  }
+  if (!job.can_run() || job.is_put_back()) {
+    return Begin::failed;
+  }
   const uint64_t began_us = clock_.now_us();
   const Begin begin = staging_.run_as_first(job);
   if (clock_.now_us() - began_us < limits::slice_us) {
@@ -237,15 +241,6 @@ void Executor::note_long() {
   for (const LongRequests::Place place : last_written_) {
     long_requests_->note_long(place);
   }
-}
-
-/// False if the job is not to run.
-bool Executor::settle_before(Job& job) {
-  settle();
-  if (job.out().failed()) [[unlikely]] {
-    job.give_up();
-  }
-  return job.can_run() && !job.is_put_back();
 }
 
 /// The job has its answer, as far as that depends on itself.

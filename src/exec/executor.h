@@ -109,7 +109,6 @@ class Executor {
   [[nodiscard]] engine::Begin run(Job& job);
   [[nodiscard]] engine::Begin run_behind_commit(Job& job);
   [[nodiscard]] bool is_expected_long(const Job& job);
-  [[nodiscard]] bool settle_before(Job& job);
   void settle();
   void finish(Job&& job, bool is_staged);
 

@@ -32,9 +32,12 @@ class LongRequestsTest : public ExecutorTest {
     end();
     return is_settled;
   }
-  void take_long(const Ask& request) {
+  /// One turn, whose last request takes long.
+  void take_long(const std::vector<Ask>& requests) {
     begin();
-    send(one, request);
+    for (const Ask& request : requests) {
+      send(one, request);
+    }
     executor->note_long();
     end();
   }
@@ -47,53 +50,41 @@ class LongRequestsTest : public ExecutorTest {
 
 TEST_F(LongRequestsTest, whoever_asks_for_it_again) {
   EXPECT_FALSE(commits_before(insert()));
-  take_long(insert());
+  take_long({insert()});
   EXPECT_TRUE(commits_before(insert()));
 }
 
 TEST_F(LongRequestsTest, other_writes_of_the_table_share_their_commit) {
-  take_long(insert());
+  take_long({insert()});
   EXPECT_FALSE(commits_before(add_stock()));
 }
 
 TEST_F(LongRequestsTest, a_member_of_a_group_is_expected_to_take_as_long_as_alone) {
-  take_long(Ask::group({add_stock(), insert()}));
+  take_long({Ask::group({add_stock(), insert()})});
   EXPECT_TRUE(commits_before(insert()));
   EXPECT_TRUE(commits_before(add_stock()));
 }
 
 TEST_F(LongRequestsTest, a_read_that_took_long_is_none_of_the_writes) {
-  begin();
-  send(one, insert());
-  send(one, read());
-  executor->note_long();
-  end();
+  take_long({insert(), read()});
   EXPECT_FALSE(commits_before(insert()));
 }
 
 TEST_F(LongRequestsTest, what_took_long_without_a_row_is_none_of_the_writes_before_it) {
-  begin();
-  send(one, insert());
-  send(one, Ask::open(5, "shop.item", "", "id"));
-  executor->note_long();
-  end();
+  take_long({insert(), Ask::open(5, "shop.item", "", "id")});
   EXPECT_FALSE(commits_before(insert()));
 }
 
 TEST_F(LongRequestsTest, a_commit_before_it_that_takes_long_is_not_its_own_time) {
-  take_long(insert());
+  take_long({insert()});
   for (int count = 0; count < LongRequests::shorter_count_max; ++count) {
-    begin();
-    send(one, add_stock());
-    send(other, insert());
-    executor->note_long();
-    end();
+    take_long({add_stock(), insert()});
   }
   EXPECT_FALSE(commits_before(insert()));
 }
 
 TEST_F(LongRequestsTest, its_own_time_behind_a_commit_counts) {
-  take_long(insert());
+  take_long({insert()});
   for (int count = 0; count <= LongRequests::shorter_count_max; ++count) {
     begin();
     send(one, add_stock());
@@ -108,12 +99,12 @@ TEST_F(LongRequestsTest, its_own_time_behind_a_commit_counts) {
 TEST_F(LongRequestsTest, the_members_of_a_large_group_are_remembered_each_once) {
   std::vector<Ask> members(20, add_stock());
   members.push_back(insert());
-  take_long(Ask::group(members));
+  take_long({Ask::group(members)});
   EXPECT_TRUE(commits_before(insert()));
 }
 
 TEST_F(LongRequestsTest, what_was_short_often_enough_is_expected_to_be_short) {
-  take_long(insert());
+  take_long({insert()});
   for (int count = 0; count < LongRequests::shorter_count_max; ++count) {
     EXPECT_TRUE(commits_before(insert()));
   }

@@ -65,23 +65,23 @@ def test_a_failure_is_told_with_the_end_of_its_output(tmp_path: Path) -> None:
     assert outcome_of(tmp_path, report).details == ["FAILED a::bad", "  x", "  first", "  last"]
 
 
+def failing(reason: str, text: str = "") -> str:
+    """The report of one test, which failed."""
+    return (
+        '<testsuite tests="1" failures="1"><testcase classname="a" name="bad">'
+        f'<failure message="{reason}">{text}</failure></testcase></testsuite>'
+    )
+
+
 def test_of_a_long_reason_the_beginning_is_told(tmp_path: Path) -> None:
     reason = "&#10;".join(f"reason {number}" for number in range(1, 101))
-    report = (
-        '<testsuite tests="1" failures="1"><testcase classname="a" name="bad">'
-        f'<failure message="{reason}"/></testcase></testsuite>'
-    )
-    told = outcome_of(tmp_path, report).details
+    told = outcome_of(tmp_path, failing(reason)).details
     assert told == ["FAILED a::bad", *(f"  reason {number}" for number in range(1, 6))]
 
 
 def test_of_a_long_output_both_ends_are_told(tmp_path: Path) -> None:
     text = "\n".join(f"line {number}" for number in range(1, 101))
-    report = (
-        '<testsuite tests="1" failures="1"><testcase classname="a" name="bad">'
-        f'<failure message="x">{text}</failure></testcase></testsuite>'
-    )
-    told = outcome_of(tmp_path, report).details
+    told = outcome_of(tmp_path, failing("x", text)).details
     assert told[2] == "  line 1" and told[-1] == "  line 100" and "  ... 75 more lines ..." in told
 
 
