@@ -89,8 +89,7 @@ def build(preset: Preset, *, series: Series = DEFAULT, headers: Path | None = No
     target = ["--target", "rowsocket"] if preset is Preset.PLUGIN else []
     with step(f"building {folder.name}" if not target else f"building the plugin in {folder.name}"):
         run(
-            # A build asks its test programs for their tests, and so runs them.
-            [*without_address_randomisation(preset), "cmake", "--build", folder, *target],
+            ["cmake", "--build", folder, *target],
             what=f"the {preset} build",
             cwd=ROOT,
             env=environment(),

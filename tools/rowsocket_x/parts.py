@@ -17,6 +17,7 @@ counts all.
 """
 
 import os
+import shutil
 import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
@@ -39,7 +40,7 @@ from rowsocket_x.build import Preset
 from rowsocket_x.console import Problem, tail
 from rowsocket_x.machine import Layer
 from rowsocket_x.paths import GO_CACHE, LOGS, ROOT, VENV
-from rowsocket_x.reports import Outcome
+from rowsocket_x.reports import Outcome, Skip
 from rowsocket_x.server_series import DEFAULT, Series
 
 PART_SECONDS_MAX = 2400.0
@@ -220,6 +221,7 @@ def counted(
     settings: Settings,
     environment: Mapping[str, str],
     seconds_max: float = PART_SECONDS_MAX,
+    read: Callable[[Path, Sequence[Skip]], Outcome] = reports.read,
 ) -> Outcome:
     """Run a test runner that writes a JUnit report into the file of its last argument; count from that."""
     report, log = report_of(name), LOGS / f"test-{name}.log"
@@ -227,7 +229,7 @@ def counted(
     report.unlink(missing_ok=True)
     words = [*command, str(report)]
     code = _run_logged(words, log, settings, {**build.environment(), **environment}, seconds_max)
-    outcome = reports.read(report, reports.expected_skips()) if report.is_file() else Outcome()
+    outcome = read(report, reports.expected_skips()) if report.is_file() else Outcome()
     outcome.ran = ran
     if outcome.failed == 0 and (code != 0 or outcome.passed + outcome.skipped == 0):
         outcome.failed = 1  # the runner itself failed: it crashed, ran out of time, or found nothing to run
@@ -310,7 +312,10 @@ def _run_pytest(
 
 
 def _ctest(name: str, preset: Preset, settings: Settings) -> Outcome:
+    """Run the programs of a build, each whole: a process for each test takes four times as long."""
     folder = build.build(preset)
+    programs = report_of(name).with_suffix("")
+    shutil.rmtree(programs, ignore_errors=True)
     command = [
         *build.without_address_randomisation(preset),
         "ctest",
@@ -318,8 +323,15 @@ def _ctest(name: str, preset: Preset, settings: Settings) -> Outcome:
         str(folder),
         "--output-on-failure",
     ]
-    options = ["-j", str(os.cpu_count() or 1), "--timeout", "300", "--output-junit"]
-    return counted(name, f"ctest, {preset} build", [*command, *options], settings, {})
+    options = ["-j", str(os.cpu_count() or 1), "--timeout", "600", "--output-junit"]
+    return counted(
+        name,
+        f"ctest, {preset} build",
+        [*command, *options],
+        settings,
+        {"GTEST_OUTPUT": f"xml:{programs}/"},
+        read=lambda report, expected: reports.read_programs(report, programs, expected),
+    )
 
 
 def _run_logged(

@@ -18,6 +18,8 @@ MESSAGE_LINES_MAX = 5
 """Of what the runner gives as the reason: it stands first, as a log that is cut keeps its beginning."""
 FIRST_LINES_MAX = 10
 LAST_LINES_MAX = 15
+_NOT_RUN = ("disabled", "notrun")
+"""As ctest and GoogleTest say it."""
 EXPECTED_SKIPS = Path(__file__).with_name("expected_skips.toml")
 
 
@@ -75,6 +77,34 @@ def read(path: Path, expected: Sequence[Skip]) -> Outcome:
     return outcome
 
 
+def read_programs(path: Path, folder: Path, expected: Sequence[Skip]) -> Outcome:
+    """The counts of the reports that GoogleTest's programs wrote into a folder, PROGRAM.xml.
+
+    ctest's own report knows programs, not tests. It tells what theirs cannot: a program that crashed or hung
+    has no report, and one in which the sanitizer found a leak at its end has a good one.
+    """
+    outcome = Outcome()
+    told = set()
+    for report in sorted(folder.glob("*.xml")):
+        one = read(report, expected)
+        if one.failed:
+            told.add(report.stem)
+        outcome.passed += one.passed
+        outcome.failed += one.failed
+        outcome.skipped += one.skipped
+        outcome.details += one.details
+    root = ElementTree.parse(path).getroot()
+    silent = ElementTree.Element("testsuite")
+    silent.extend(
+        case
+        for case in root.iter("testcase")
+        if _complaint(case) is not None and case.get("name") not in told
+    )
+    outcome.failed += len(silent)
+    outcome.details += _failures(silent)
+    return outcome
+
+
 def is_expected(skip: Skip, expected: Iterable[Skip]) -> bool:
     """Whether a test that was left out is on the list with what it says."""
     return any(
@@ -83,7 +113,7 @@ def is_expected(skip: Skip, expected: Iterable[Skip]) -> bool:
 
 
 def _skips(root: ElementTree.Element) -> list[Skip]:
-    """The tests that were left out. A runner says so by a tag, and ctest for a disabled one by its status.
+    """The tests that were left out. A runner says so by a tag, and GoogleTest for a disabled one by its status.
 
     One that is expected to fail was run, and says in the source why it fails.
     """
@@ -92,7 +122,7 @@ def _skips(root: ElementTree.Element) -> list[Skip]:
         tag = case.find("skipped")
         if tag is not None and tag.get("type") == "pytest.xfail":
             continue
-        if tag is not None or case.get("status") == "disabled":
+        if tag is not None or case.get("status") in _NOT_RUN:
             found.append(Skip(_name(case), (tag.get("message") if tag is not None else None) or "disabled"))
     return found
 

@@ -85,6 +85,43 @@ def test_of_a_long_output_both_ends_are_told(tmp_path: Path) -> None:
     assert told[2] == "  line 1" and told[-1] == "  line 100" and "  ... 75 more lines ..." in told
 
 
+PROGRAMS = """\
+<testsuite tests="2"><testcase name="good_test" classname="good_test" status="run"/>
+  <testcase name="bad_test" classname="bad_test" status="fail"><failure message="Failed"/>
+  <system-out>the program said this</system-out></testcase></testsuite>"""
+GOOD = """\
+<testsuites tests="3" failures="0" disabled="1"><testsuite name="A" tests="3" failures="0" disabled="1">
+  <testcase name="one" status="run" classname="A"/><testcase name="two" status="run" classname="A"/>
+  <testcase name="DISABLED_three" status="notrun" classname="A"/></testsuite></testsuites>"""
+DISABLED = Skip("A::DISABLED_three", "disabled")
+
+
+def outcome_of_programs(path: Path, **reports_by_program: str) -> Outcome:
+    """What comes of two programs, the second of which ctest says failed."""
+    (path / "ctest.xml").write_text(PROGRAMS)
+    (path / "programs").mkdir()
+    for program, report in reports_by_program.items():
+        (path / f"programs/{program}.xml").write_text(report)
+    return reports.read_programs(path / "ctest.xml", path / "programs", [DISABLED])
+
+
+def test_the_tests_of_programs_are_counted_and_not_the_programs(tmp_path: Path) -> None:
+    outcome = outcome_of_programs(tmp_path, good_test=GOOD, bad_test=failing("x"))
+    assert (outcome.passed, outcome.failed, outcome.skipped) == (2, 1, 1)
+    assert outcome.details == ["FAILED a::bad", "  x"]
+
+
+def test_a_program_that_crashed_has_failed_with_what_it_said(tmp_path: Path) -> None:
+    outcome = outcome_of_programs(tmp_path, good_test=GOOD)
+    assert (outcome.passed, outcome.failed) == (2, 1)
+    assert outcome.details == ["FAILED bad_test::bad_test", "  Failed", "  the program said this"]
+
+
+def test_a_program_that_ended_badly_after_good_tests_has_failed(tmp_path: Path) -> None:
+    outcome = outcome_of_programs(tmp_path, good_test=GOOD, bad_test=GOOD)
+    assert (outcome.passed, outcome.failed) == (4, 1)
+
+
 def test_an_entry_of_the_list_must_say_why() -> None:
     with pytest.raises(KeyError, match="why"):
         reports.parse_skips('[[skip]]\ntest = "a::b"\nmessage = "c"\n')
