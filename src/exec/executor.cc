@@ -237,9 +237,9 @@ bool Executor::is_expected_long(const Job& job) {
   return is_expected;
 }
 
-void Executor::note_long() {
+void Executor::note_long(uint64_t took_us) {
   for (const LongRequests::Place place : last_written_) {
-    long_requests_->note_long(place);
+    long_requests_->note_long(place, took_us);
   }
 }
 

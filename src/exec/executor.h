@@ -56,9 +56,7 @@ class Executor {
  public:
   /// Called in the middle of `execute`; either may be empty.
   struct Notices {
-    /// Each time a request has walked for another limits::slice_us. False: it keeps others waiting, so it is
-    /// to be given up if that can be.
-    std::function<bool()> takes_long;
+    RequestBounds::TakesLong takes_long;
     std::function<void()> settled;  ///< every reply but the request's own is final
   };
 
@@ -90,9 +88,9 @@ class Executor {
   [[nodiscard]] bool met_first_lenience() const { return met_first_lenience_; }
   /// Between two requests: commit. Every reply so far is final then. Never throws.
   void settle_all() { staging_.settle(); }
-  /// The last request took long by itself. If it was a write, what the turn has changed is committed before
-  /// the next one of its kind.
-  void note_long();
+  /// The last request took so long by itself. If it was a write, what the turn has changed is committed
+  /// before the next ones of its kind.
+  void note_long(uint64_t took_us);
   /// See Runner.
   [[nodiscard]] uint64_t take_walked_us() { return runner_.take_walked_us(); }
   /// Commit; afterwards every reply of the turn is final. Never throws.

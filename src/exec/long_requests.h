@@ -3,13 +3,19 @@
 // Which writes are expected to take long by themselves, in a trigger say: those of a table where one did
 // lately. It is not known of a connection alone, as many clients make one for each request, or ask much else
 // before it. Any thread may ask and tell.
+//
+// Whoever writes into such a table pays with a commit of their own. So the longer a write took, the more of
+// those behind it are expected to be as long, and what takes hardly longer than a few commits is not noted:
+// the commits cost about as much as what they guard against.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <atomic>
 #include <cstddef>
 #include <cstdint>
 
+#include "base/limits.h"
 #include "engine/selection.h"
 #include "request/request.h"
 
@@ -17,8 +23,10 @@ namespace rowsocket::exec {
 
 class LongRequests {
  public:
-  /// So many shorter ones behind the last long one, and the next is not expected to be long.
-  static constexpr uint8_t shorter_count_max = 8;
+  /// So many shorter ones behind a long one, and the next is not expected to be long.
+  [[nodiscard]] static uint8_t shorter_count(uint64_t took_us) {
+    return static_cast<uint8_t>(std::min<uint64_t>(took_us / limits::long_write_us_per_commit, 255));
+  }
   /// A table's inserts or its other writes. Two may have the same place: then both are expected to be long.
   using Place = uint16_t;
 
@@ -27,7 +35,10 @@ class LongRequests {
     return static_cast<Place>(number % place_count);
   }
   [[nodiscard]] bool expects(Place place) const { return left_[place].load(std::memory_order_relaxed) > 0; }
-  void note_long(Place place) { left_[place].store(shorter_count_max, std::memory_order_relaxed); }
+  void note_long(Place place, uint64_t took_us) {
+    const uint8_t left = left_[place].load(std::memory_order_relaxed);
+    left_[place].store(std::max(left, shorter_count(took_us)), std::memory_order_relaxed);
+  }
   void note_shorter(Place place) {
     const uint8_t left = left_[place].load(std::memory_order_relaxed);
     left_[place].store(left == 0 ? left : left - 1,

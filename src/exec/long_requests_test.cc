@@ -38,9 +38,12 @@ class LongRequestsTest : public ExecutorTest {
     for (const Ask& request : requests) {
       send(one, request);
     }
-    executor->note_long();
+    executor->note_long(took_us);
     end();
   }
+
+  static constexpr uint64_t took_us = 20'000;
+  static constexpr int shorter_count = took_us / limits::long_write_us_per_commit;
 
   LongRequests long_requests;
   Connection& one = shopper();
@@ -77,7 +80,7 @@ TEST_F(LongRequestsTest, what_took_long_without_a_row_is_none_of_the_writes_befo
 
 TEST_F(LongRequestsTest, a_commit_before_it_that_takes_long_is_not_its_own_time) {
   take_long({insert()});
-  for (int count = 0; count < LongRequests::shorter_count_max; ++count) {
+  for (int count = 0; count < shorter_count; ++count) {
     take_long({add_stock(), insert()});
   }
   EXPECT_FALSE(commits_before(insert()));
@@ -85,12 +88,12 @@ TEST_F(LongRequestsTest, a_commit_before_it_that_takes_long_is_not_its_own_time)
 
 TEST_F(LongRequestsTest, its_own_time_behind_a_commit_counts) {
   take_long({insert()});
-  for (int count = 0; count <= LongRequests::shorter_count_max; ++count) {
+  for (int count = 0; count <= shorter_count; ++count) {
     begin();
     send(one, add_stock());
     engine.on_next_request([&] { clock.advance_ms(5); });
     send(other, insert());
-    executor->note_long();
+    executor->note_long(took_us);
     end();
   }
   EXPECT_TRUE(commits_before(insert()));
@@ -103,9 +106,40 @@ TEST_F(LongRequestsTest, the_members_of_a_large_group_are_remembered_each_once) 
   EXPECT_TRUE(commits_before(insert()));
 }
 
+TEST_F(LongRequestsTest, what_took_hardly_longer_than_a_commit_is_not_worth_one) {
+  begin();
+  send(one, insert());
+  executor->note_long(limits::long_write_us_per_commit - 1);
+  end();
+  EXPECT_FALSE(commits_before(insert()));
+}
+
+TEST_F(LongRequestsTest, the_longest_of_late_counts) {
+  take_long({insert()});
+  begin();
+  send(one, insert());
+  executor->note_long(limits::long_write_us_per_commit);
+  end();
+  for (int count = 1; count < shorter_count; ++count) {
+    EXPECT_TRUE(commits_before(insert()));
+  }
+  EXPECT_FALSE(commits_before(insert()));
+}
+
+TEST_F(LongRequestsTest, of_a_very_long_one_as_many_are_remembered_as_can_be_counted) {
+  begin();
+  send(one, insert());
+  executor->note_long(uint64_t{3600} * 1'000'000);
+  end();
+  for (int count = 0; count < 255; ++count) {
+    EXPECT_TRUE(commits_before(insert()));
+  }
+  EXPECT_FALSE(commits_before(insert()));
+}
+
 TEST_F(LongRequestsTest, what_was_short_often_enough_is_expected_to_be_short) {
   take_long({insert()});
-  for (int count = 0; count < LongRequests::shorter_count_max; ++count) {
+  for (int count = 0; count < shorter_count; ++count) {
     EXPECT_TRUE(commits_before(insert()));
   }
   EXPECT_FALSE(commits_before(insert()));

@@ -33,9 +33,10 @@ bool RequestBounds::must_be_given_up(uint64_t now_us) {
     return false;
   }
   said_us_ = now_us;
-  const bool has_thread = !takes_long_ || takes_long_();
+  const uint64_t gone_on_us = now_us - began_us_;
+  const bool keeps_nobody = !takes_long_ || takes_long_(gone_on_us);
   const uint32_t doubled = std::min(before_.count, limits::slices_doubled_max);
-  return !has_thread && may_be_given_up_ && now_us - began_us_ >= uint64_t{limits::slice_us} << doubled;
+  return !keeps_nobody && may_be_given_up_ && gone_on_us >= uint64_t{limits::slice_us} << doubled;
 }
 
 }  // namespace rowsocket::exec

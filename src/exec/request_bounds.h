@@ -4,8 +4,8 @@
 // reply. A walk asks every few rows, so a request of few rows asks nothing and pays for nothing.
 //
 // A request that takes long keeps its thread from others, unless another thread can go on with these. Where
-// there is none, the request is given up: it begins again later. Each time it has twice as long, so that a
-// request that is not much longer than a slice comes to its end.
+// it keeps somebody even so, the request is given up: it begins again later. Each time it has twice as long,
+// so that a request that is not much longer than a slice comes to its end.
 //
 // One thread owns it. A request is bounded from its first question on: what it did before that is a few rows.
 #pragma once
@@ -40,9 +40,12 @@ struct GivenUp {
 
 class RequestBounds {
  public:
-  /// `takes_long` is called each time a request has gone on for another limits::slice_us; it may be empty.
-  /// False = no other thread is there for those who wait for this one.
-  RequestBounds(const Clock& clock, std::function<bool()> takes_long)
+  /// Told each time a request has gone on for another limits::slice_us, with all of its time, in µs. False =
+  /// it keeps others waiting, so it is to be given up if that can be.
+  using TakesLong = std::function<bool(uint64_t gone_on_us)>;
+
+  /// `takes_long` may be empty.
+  RequestBounds(const Clock& clock, TakesLong takes_long)
       : clock_(clock), takes_long_(std::move(takes_long)) {}
 
   /// 0 = no limit.
@@ -85,7 +88,7 @@ class RequestBounds {
   [[nodiscard]] bool must_be_given_up(uint64_t now_us);
 
   const Clock& clock_;
-  const std::function<bool()> takes_long_;
+  const TakesLong takes_long_;
   uint64_t rows_max_ = 0;
   uint64_t request_us_max_ = 0;
   const Presence* client_ = nullptr;

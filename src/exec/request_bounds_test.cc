@@ -39,9 +39,11 @@ class RequestBoundsTest : public ExecutorTest {
 
   /// It answers whether another thread is free.
   void on_long_request(std::function<bool()> is_thread_free) {
-    executor =
-        std::make_unique<Executor>(*session, counters, shared_settings(), slow_clock,
-                                   Executor::Notices{.takes_long = std::move(is_thread_free), .settled = {}});
+    executor = std::make_unique<Executor>(
+        *session, counters, shared_settings(), slow_clock,
+        Executor::Notices{
+            .takes_long = [is_thread_free = std::move(is_thread_free)](uint64_t) { return is_thread_free(); },
+            .settled = {}});
   }
   void let_no_thread_be_free() {
     on_long_request([] { return false; });

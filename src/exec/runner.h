@@ -26,9 +26,11 @@ class Runner {
  public:
   /// `takes_long`: see RequestBounds.
   Runner(engine::Session& session, Transaction& transaction, const Clock& clock,
-         std::function<bool()> takes_long = {})
-      : session_(session), transaction_(transaction), bounds_(clock, [this, said = std::move(takes_long)] {
-          return !said || said() || !transaction_.may_run_again();
+         RequestBounds::TakesLong takes_long = {})
+      : session_(session),
+        transaction_(transaction),
+        bounds_(clock, [this, said = std::move(takes_long)](uint64_t gone_on_us) {
+          return !said || said(gone_on_us) || !transaction_.may_run_again();
         }) {}
 
   /// How large a reply may be. Those of a group's members count together, since all of them are held until
@@ -42,7 +44,7 @@ class Runner {
   /// What is run from now on is a request of this client, or a group. nullptr = the client always counts as
   /// there.
   void begin(const Presence* client, GivenUp before = {}) { bounds_.begin(client, before); }
-  /// It may be given up where it takes long and no other thread is free: it runs again later.
+  /// It may be given up where it takes long and keeps others waiting: it runs again later.
   void let_be_given_up(bool may_be) { bounds_.let_be_given_up(may_be); }
   /// When the first try of what runs began.
   [[nodiscard]] uint64_t first_began_us() const { return bounds_.first_began_us(); }

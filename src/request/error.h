@@ -40,7 +40,7 @@ enum class Reason : uint8_t {
   out_of_range,    ///< a sum is more, or less, than its column can hold
   no_number,       ///< what is to be added, or what it is to be added to, is no number
   read_only,       ///< the host takes no changes now
-  no_thread,       ///< it takes long, and no other thread is free for it: it is to begin again later
+  no_thread,       ///< it takes long, and keeps others waiting: it is to begin again later
   unknown_outcome  ///< it may have been done, and may have not: no error may be told, so there is no reply
 };
 

@@ -55,8 +55,8 @@ class Turn {
     UniqueNumbers& numbers;     ///< of the loop
     LoginDesk* desk = nullptr;  ///< of the loop; nullptr: every login is refused
     const ServerFigures* figures = nullptr;
-    std::function<bool()> takes_long = {};        ///< see exec::Executor::Notices
-    exec::LongRequests* long_requests = nullptr;  ///< see exec::Executor
+    exec::RequestBounds::TakesLong takes_long = {};  ///< see there
+    exec::LongRequests* long_requests = nullptr;     ///< see exec::Executor
     exec::TableLedger* ledger = nullptr;   ///< of the session's thread; nullptr: nothing is counted by table
     Drill* drill = nullptr;                ///< of the thread; nullptr: there is none
     const Lifelines* lifelines = nullptr;  ///< nullptr: no administrator ends a connection
@@ -97,8 +97,10 @@ class Turn {
   /// The request under way changes nothing, and no change of an earlier one waits for the commit: no session
   /// waits for a row that the turn has locked.
   [[nodiscard]] bool only_reads() const { return only_reads_; }
-  /// Adrift: the request that was executed last took long by itself.
-  void note_long() { executor_.note_long(); }
+  /// Replies to earlier requests of the turn wait for the end of the one under way.
+  [[nodiscard]] bool keeps_replies() const { return !hold_.was_settled(); }
+  /// Adrift: the request that was executed last took so long by itself.
+  void note_long(uint64_t took_us) { executor_.note_long(took_us); }
   /// The requests under way of one connection have waited for other sessions, or for a disk: how long they
   /// take says nothing of them.
   void note_wait_for_others() { waited_for_others_ = true; }

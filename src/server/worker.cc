@@ -151,7 +151,8 @@ void Worker::serve(Hand& hand, engine::Session& session, bool& is_in_charge) {
              .numbers = numbers_,
              .desk = &loop_.desk(),
              .figures = world_.figures,
-             .takes_long = [this, &hand, &pace] { return note_long_walk(hand.turn, pace); },
+             .takes_long = [this, &hand, &pace](
+                               uint64_t gone_on_us) { return note_long_walk(hand.turn, pace, gone_on_us); },
              .long_requests = &long_requests_,
              .ledger = &ledger,
              .drill = world_.is_drill ? &drill : nullptr,
@@ -199,8 +200,9 @@ void Worker::end_adrift(Hand& hand, Turn& turn, uint64_t owed_us) {
   turn.keep_unsettled();
   if (!turn.waited_for_others()) {
     // What a request of few rows does by itself, in a trigger say, nobody else has measured.
-    turn.members().back()->note_beside(world_.clock.now_us() - request.since_us);
-    turn.note_long();
+    const uint64_t took_us = world_.clock.now_us() - request.since_us;
+    turn.members().back()->note_beside(took_us);
+    turn.note_long(took_us);
   }
   turn.commit();
   turn.send_large_replies();
@@ -312,9 +314,10 @@ void Worker::note_wait(Turn* turn, engine::Wait what) {
   call_stand_in(turn);
 }
 
-/// Between two rows. False if the loop waits for this walk, and no thread is there that could go on with it.
-/// A walk of a turn that has changed rows does not rest: others may wait for these rows.
-bool Worker::note_long_walk(const Turn* turn, Pace& pace) {
+/// Between two rows. False if the loop waits for this walk, and no thread is there that could go on with it;
+/// or if those who were served before it in its turn have waited for it for a while. A walk of a turn that
+/// has changed rows does not rest: others may wait for these rows.
+bool Worker::note_long_walk(const Turn* turn, Pace& pace, uint64_t gone_on_us) {
   call_stand_in(turn);
   const LoopToken::Ticket ticket = turn == nullptr ? 0 : turn->ticket();
   if (ticket == 0) {
@@ -322,6 +325,9 @@ bool Worker::note_long_walk(const Turn* turn, Pace& pace) {
   }
   if (ticket == loop_.token().seen()) {
     return !world_.has_stand_ins || crew_.may_stand_in();
+  }
+  if (turn->keeps_replies() && gone_on_us >= limits::kept_waiting_us) {
+    return false;
   }
   pace.keep(ticket, intent_ == engine::Intent::read || turn->only_reads());
   return true;

@@ -127,7 +127,7 @@ class Worker {
   void wake();
   void call_stand_in(const Turn* turn);
   void note_wait(Turn* turn, engine::Wait what);
-  [[nodiscard]] bool note_long_walk(const Turn* turn, Pace& pace);
+  [[nodiscard]] bool note_long_walk(const Turn* turn, Pace& pace, uint64_t gone_on_us);
   [[nodiscard]] bool wait_elsewhere(ClientConnection& connection);
   void run_guest(Turn& turn, ClientConnection& guest);
   static void close_if_killed(Turn& turn);

@@ -107,6 +107,11 @@ def test_columns_are_looked_up_through_sql(shop: RowSocketServer, run: Run) -> N
     assert json.loads(done.stdout) == {"id": 1, "name": "Ada", "born": None}
 
 
+def test_a_table_that_sql_does_not_know_is_refused(shop: RowSocketServer, run: Run) -> None:
+    done = run("get", "nothing", "1", ROWSOCKET_SQL=sql_url(shop))
+    assert (done.returncode, f"no table {DATABASE}.nothing" in done.stderr) == (3, True)
+
+
 def test_a_url_with_an_account_does_what_its_grants_allow(shop: RowSocketServer, run: Run) -> None:
     run("put", "user", "id=1", "name=Ada")
     url = f"rowsocket://app:{{}}@127.0.0.1:{shop.write_port}/{DATABASE}"

@@ -25,6 +25,8 @@ LOOKS = 20
 STACK_BYTES = 8 << 20
 ROUNDS = 12
 SLEEPERS = 60
+BUSY = 500
+"""Writes that keep a worker busy for some milliseconds."""
 
 
 def with_rows(server: RowSocketServer) -> Database:
@@ -35,13 +37,17 @@ def with_rows(server: RowSocketServer) -> Database:
     return database
 
 
+ENDLESS = b"0\t=\t1\t1\t1000000000\t0\t@\t0\t%d\t%s\tF\t=\t0\t-1" % (KEYS, b"\t".join([b"1"] * KEYS))
+"""Walks over all rows of `t` 10,000 times, and finds none that its filter passes. Takes OPEN_BY_SAME."""
+OPEN_BY_SAME = b"P\t0\td\tt\tsame\tid\tid"
+
+
 @contextlib.contextmanager
 def endless_find(server: RowSocketServer, port: str) -> Iterator[RawConnection]:
-    """Walks over all rows 10,000 times, and finds none that its filter passes. KILL ends it."""
+    """KILL ends it."""
     with server.raw(port) as connection:
-        connection.ask(b"P\t0\td\tt\tsame\tid\tid")
-        keys = b"\t".join([b"1"] * KEYS)
-        connection.send(b"0\t=\t1\t1\t1000000000\t0\t@\t0\t%d\t%s\tF\t=\t0\t-1\n" % (KEYS, keys))
+        connection.ask(OPEN_BY_SAME)
+        connection.send(ENDLESS + b"\n")
         try:
             yield connection
         finally:
@@ -56,6 +62,33 @@ def test_an_endless_find_holds_up_no_other_client(start: Start, port: str) -> No
         other.ask(b"P\t0\td\tt\t\tid")
         for key in range(1, 50):
             assert other.ask(b"0\t=\t1\t%d" % key) == b"0\t1\t%d" % key
+    assert server.counter("hand_overs") >= 1
+
+
+@pytest.mark.parametrize("walk", ["a find", "a change", "a group that has changed a row"])
+def test_a_walk_that_nobody_expected_keeps_nobody_who_shares_its_turn(start: Start, walk: str) -> None:
+    """The walk comes while the turn is busy with others. It makes a connection for each request, so nothing is
+    known of it."""
+    server = start(RowSocketServer, ONE_WORKER)
+    database = with_rows(server)
+    database.sql("CREATE TABLE light (id INT PRIMARY KEY)")
+    lines = {
+        "a find": ENDLESS,
+        "a change": ENDLESS + b"\tU\t1",
+        "a group that has changed a row": b"G\n2\t=\t1\t1\t1\t0\t+\t1\n%s\nE" % ENDLESS,
+    }[walk]
+    with server.raw("write") as other:
+        open_ids(other, database, (1, "light", "id"))
+        for number in range(1, ROUNDS):
+            with server.raw("write") as walking:
+                walking.ask(OPEN_BY_SAME)
+                open_ids(walking, database, (2, "t", "same"))
+                other.send(b"".join(b"1\t+\t1\t%d\n" % (number * BUSY + one) for one in range(BUSY)))
+                walking.send(lines + b"\n")
+                assert other.lines(BUSY) == [b"0\t1"] * BUSY
+            server.wait_until("it has ended", lambda: server.counter("connections_write") == 1)
+    assert database.sql("SELECT COUNT(*) FROM light") == [((ROUNDS - 1) * BUSY,)]
+    assert database.sql("SELECT SUM(same) FROM t") == [(20_000,)]
     assert server.counter("hand_overs") >= 1
 
 
@@ -141,7 +174,8 @@ def test_a_write_that_took_long_last_time_keeps_nobody_who_shares_its_turn(
 ) -> None:
     """They come together, so that most rounds are one turn. What came before is committed before it.
 
-    One trigger waits for nobody: it naps. The other one waits for a lock that is no row's.
+    One trigger waits for nobody: it naps. The other one waits for a lock that is no row's. Both take longer
+    than some commits, which the server would not guard others against.
     """
     server = start(RowSocketServer, ONE_WORKER)
     database = Database(server, "d")
@@ -149,8 +183,9 @@ def test_a_write_that_took_long_last_time_keeps_nobody_who_shares_its_turn(
     database.sql("CREATE TABLE napping (id INT PRIMARY KEY)")
     database.sql(
         "CREATE TRIGGER naps BEFORE INSERT ON napping FOR EACH ROW"
-        " WHILE IS_USED_LOCK('gate') IS NOT NULL DO DO SLEEP(0.01); END WHILE"
+        " WHILE IS_USED_LOCK('gate') IS NOT NULL DO DO SLEEP(0.05); END WHILE"
     )
+    database.sql("CREATE TRIGGER late BEFORE INSERT ON gated FOR EACH ROW PRECEDES at_gate DO SLEEP(0.05)")
 
     def wait_until_it_waits() -> None:
         if table == "gated":
@@ -291,9 +326,8 @@ def test_a_find_ends_when_its_client_goes(start: Start, threads_max: int) -> Non
     with_rows(server)
     before = server.counter("requests_stopped")
     with server.raw("read") as client:
-        client.ask(b"P\t0\td\tt\tsame\tid\tid")
-        keys = b"\t".join([b"1"] * KEYS)
-        client.send(b"0\t=\t1\t1\t1000000000\t0\t@\t0\t%d\t%s\tF\t=\t0\t-1\n" % (KEYS, keys))
+        client.ask(OPEN_BY_SAME)
+        client.send(ENDLESS + b"\n")
         server.wait_until("it is received", lambda: server.counter("bytes_received") > KEYS)
     server.wait_until("it has ended", lambda: server.counter("requests_stopped") == before + 1)
     server.wait_until("it is closed", lambda: server.counter("connections_read") == 0)
@@ -317,9 +351,8 @@ def test_the_plugin_is_uninstalled_while_requests_wait_and_walk(start: Start) ->
         counting_up(server, clients, 12)
         wait_for_full_room(server)
         find = clients.enter_context(server.raw("read"))
-        find.ask(b"P\t0\td\tt\tsame\tid\tid")
-        keys = b"\t".join([b"1"] * KEYS)
-        find.send(b"0\t=\t1\t1\t1000000000\t0\t@\t0\t%d\t%s\tF\t=\t0\t-1\n" % (KEYS, keys))
+        find.ask(OPEN_BY_SAME)
+        find.send(ENDLESS + b"\n")
         server.wait_until("it is received", lambda: server.counter("bytes_received") > KEYS)
         server.sql("UNINSTALL SONAME 'rowsocket'")
         server.sql("INSTALL SONAME 'rowsocket'")

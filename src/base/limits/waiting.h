@@ -56,6 +56,12 @@ inline constexpr uint32_t stand_in_retry_ms = 1000;
 inline constexpr uint32_t stand_in_complaint_ms = 60'000;
 /// Processor time of a request before a stand-in takes over. Below a tick, so that two ticks see it.
 inline constexpr uint32_t slice_us = 700;
+/// A walk from which a stand-in has taken the loop is given up after so much time, if the turn has changed
+/// something before it: the replies to others, and the rows that they have locked, wait for its end.
+inline constexpr uint32_t kept_waiting_us = 10'000;
+/// For each part of so much that a write takes by itself, one write of its table has a commit of its own: a
+/// few commits where a disk is fast.
+inline constexpr uint32_t long_write_us_per_commit = 4'000;
 
 /// Where no thread is free for a request, it begins again later, and each time it has twice the time: so many
 /// times. A request of five milliseconds so comes to its end even then, and no turn takes much longer.

@@ -22,6 +22,10 @@ READ_PORT, WRITE_PORT = 9998, 9999
 DEFAULT_URL = "rowsocket://127.0.0.1"
 
 
+class UnknownTable(Exception):
+    """SQL tells of no such table."""
+
+
 class State:
     """What holds for one run of the command, or for all lines of a shell."""
 
@@ -51,10 +55,15 @@ class State:
     def index(self, table: str, columns: str | None, index: str) -> rowsocket.Index[dict[str, Any]]:
         """The index of a table to read from, with rows as dicts; `columns` as `--columns` says them.
 
-        Raises ValueError, RowSocketError.
+        Raises ValueError, RowSocketError, UnknownTable.
         """
         database, name = self.names_of(table)
         listed = column_list(columns) if columns else self.catalog.columns(database, name)
+        if not listed and self.catalog.has_sql:
+            raise UnknownTable(
+                f"no table {database}.{name}, or none that the account of --sql may see:"
+                " --columns NAME,NAME asks without it"
+            )
         if not listed:
             raise ValueError(
                 f"which columns of {table}? --columns NAME,NAME (or --sql mysql://..., to look them up)"
@@ -102,6 +111,8 @@ def said_plainly() -> Iterator[None]:
         raise _end(ExitCode.NO_ANSWER, str(error)) from None
     except RowSocketError as error:
         raise _end(ExitCode.REFUSED, f"{error.detail or error}{_hint(error)}") from None
+    except UnknownTable as error:
+        raise _end(ExitCode.REFUSED, str(error)) from None
     except pymysql.err.MySQLError as error:
         code = ExitCode.REFUSED if is_refusal(error) else ExitCode.NO_ANSWER
         raise _end(code, f"SQL: {error.args[-1] if error.args else error}") from None
