@@ -292,7 +292,7 @@ class Session {
 };
 
 /// What a session waits for. `code`: as a table's own code says (SLEEP or GET_LOCK in a trigger).
-enum class Wait : uint8_t { lock, disk, code };
+enum class Wait : uint8_t { lock, disk, code, over };
 
 struct SessionOptions {
   Intent intent = Intent::read;  ///< `read`: every begin_request with Intent::write fails with read_only
@@ -304,8 +304,8 @@ struct SessionOptions {
   /// Requests that find a row locked are run again by sessions that are patient: so no request waits for a
   /// row in place, but where a session is patient.
   bool others_wait_for_rows = false;
-  /// Called on the session's own thread when a request is about to wait. The engine may hold latches then: it
-  /// takes no lock.
+  /// Called on the session's own thread when a request is about to wait, and behind each wait (`over`; such
+  /// calls may come without a wait, too). The engine may hold latches then: it takes no lock.
   std::function<void(Wait what)> about_to_wait = {};
 };
 

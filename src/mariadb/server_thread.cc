@@ -67,7 +67,11 @@ void ServerThread::begins_to_wait(THD* thd, int what) {
   }
 }
 
-void ServerThread::has_waited(THD* thd) { of(thd).row_waits().note_wait(false); }
+void ServerThread::has_waited(THD* thd) {
+  of(thd).row_waits().note_wait(false);
+  const Owner& owner = of(thd).owner_;
+  owner.about_to_wait(owner.object, engine::Wait::over);
+}
 
 /// KILL takes both locks, asks which account the session has, and ends it, before it gives the locks back. So
 /// no KILL comes later that was allowed earlier. (KILL USER asks without the locks.)

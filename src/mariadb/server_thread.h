@@ -33,7 +33,7 @@ class ServerThread {
     /// Called, from any thread, when the THD was killed.
     void (*woken)(void* object);
     /// Called on the THD's thread, which may hold latches of InnoDB or mutexes of the server: the THD is
-    /// about to wait.
+    /// about to wait, or has waited.
     void (*about_to_wait)(void* object, engine::Wait what);
   };
 

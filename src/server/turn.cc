@@ -155,7 +155,7 @@ void Turn::keep_unsettled() {
 
 void Turn::execute_or_close(ClientConnection& connection) {
   connection.shown.doing = is_patient_ ? Doing::waiting : Doing::executing;
-  waited_for_others_ = false;
+  wait_began_us_ = waited_us_ = 0;
   try {
     execute(connection);
     if (connection.state != State::parked && connection.state != State::logging_in &&

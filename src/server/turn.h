@@ -101,10 +101,16 @@ class Turn {
   [[nodiscard]] bool keeps_replies() const { return !hold_.was_settled(); }
   /// Adrift: the request that was executed last took so long by itself.
   void note_long(uint64_t took_us) { executor_.note_long(took_us); }
-  /// The requests under way of one connection have waited for other sessions, or for a disk: how long they
-  /// take says nothing of them.
-  void note_wait_for_others() { waited_for_others_ = true; }
-  [[nodiscard]] bool waited_for_others() const { return waited_for_others_; }
+  /// The requests under way of one connection begin to wait for other sessions, or for a disk: that time says
+  /// nothing of them.
+  void note_wait_for_others() { wait_began_us_ = clock_.now_us(); }
+  void note_wait_over() {
+    if (wait_began_us_ != 0) {
+      waited_us_ += clock_.now_us() - std::exchange(wait_began_us_, 0);
+    }
+  }
+  /// For how long they have.
+  [[nodiscard]] uint64_t waited_us() const { return waited_us_; }
   [[nodiscard]] size_t reached() const { return reached_; }
   [[nodiscard]] uint64_t began_ms() const { return now_ms_; }
   /// Adrift: what is settled, and what was not reached, is no longer the turn's.
@@ -157,8 +163,9 @@ class Turn {
   uint32_t requests_ = 0;
   size_t members_before_ = 0;  ///< of the last turn
   size_t reply_bytes_ = 0;
-  size_t reached_ = 0;  ///< members that were executed, or found no room
-  bool waited_for_others_ = false;
+  size_t reached_ = 0;          ///< members that were executed, or found no room
+  uint64_t wait_began_us_ = 0;  ///< see note_wait_for_others; 0 = it does not wait
+  uint64_t waited_us_ = 0;
   bool is_patient_ = false;  ///< of one request, and without the loop
   bool only_reads_ = false;  ///< see the function
   std::vector<ClientConnection*> members_;

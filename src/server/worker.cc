@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "server/worker.h"
 
+#include <algorithm>
 #include <exception>
 #include <utility>
 
@@ -198,12 +199,11 @@ void Worker::end_adrift(Hand& hand, Turn& turn, uint64_t owed_us) {
     hand.counters.add(Counter::requests_stopped);  // it did not notice by itself
   }
   turn.keep_unsettled();
-  if (!turn.waited_for_others()) {
-    // What a request of few rows does by itself, in a trigger say, nobody else has measured.
-    const uint64_t took_us = world_.clock.now_us() - request.since_us;
-    turn.members().back()->note_beside(took_us);
-    turn.note_long(took_us);
-  }
+  // What a request of few rows does by itself, in a trigger say, nobody else has measured.
+  const uint64_t beside_us = world_.clock.now_us() - request.since_us;
+  const uint64_t own_us = beside_us - std::min(beside_us, turn.waited_us());
+  turn.members().back()->note_beside(own_us);
+  turn.note_long(own_us);
   turn.commit();
   turn.send_large_replies();
   turn.session().release_tables();
@@ -300,6 +300,12 @@ void Worker::call_stand_in(const Turn* turn) {
 /// Under latches of the engine. Where the connections are spread over many workers, others go on meanwhile,
 /// and the ticker sees a wait that lasts.
 void Worker::note_wait(Turn* turn, engine::Wait what) {
+  if (what == engine::Wait::over) {
+    if (turn != nullptr) {
+      turn->note_wait_over();
+    }
+    return;
+  }
   if (turn != nullptr && what != engine::Wait::code) {
     turn->note_wait_for_others();
   }

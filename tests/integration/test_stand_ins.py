@@ -25,6 +25,8 @@ LOOKS = 20
 STACK_BYTES = 8 << 20
 ROUNDS = 12
 SLEEPERS = 60
+COLD_ROWS = 100_000
+"""More than the buffer pool of the test holds."""
 BUSY = 500
 """Writes that keep a worker busy for some milliseconds."""
 
@@ -167,23 +169,36 @@ SAME_CLIENT, NEW_CLIENTS, BEHIND_SHORT_ONES = (
 
 @pytest.mark.parametrize(
     ("table", "way"),
-    [*(("napping", way) for way in (SAME_CLIENT, NEW_CLIENTS, BEHIND_SHORT_ONES)), ("gated", NEW_CLIENTS)],
+    [
+        *(("napping", way) for way in (SAME_CLIENT, NEW_CLIENTS, BEHIND_SHORT_ONES)),
+        ("gated", NEW_CLIENTS),
+        ("reading", NEW_CLIENTS),
+    ],
 )
 def test_a_write_that_took_long_last_time_keeps_nobody_who_shares_its_turn(
     start: Start, table: str, way: str
 ) -> None:
     """They come together, so that most rounds are one turn. What came before is committed before it.
 
-    One trigger waits for nobody: it naps. The other one waits for a lock that is no row's. Both take longer
-    than some commits, which the server would not guard others against.
+    One trigger waits for nobody: it naps. Another one waits for a lock that is no row's, and one for a page from
+    the disk before it naps. All take longer than some commits, which the server would not guard others against.
     """
-    server = start(RowSocketServer, ONE_WORKER)
+    server = start(RowSocketServer, ONE_WORKER | {"innodb-buffer-pool-size": "12M"})
     database = Database(server, "d")
     with_gated_table(database)
     database.sql("CREATE TABLE napping (id INT PRIMARY KEY)")
     database.sql(
         "CREATE TRIGGER naps BEFORE INSERT ON napping FOR EACH ROW"
         " WHILE IS_USED_LOCK('gate') IS NOT NULL DO DO SLEEP(0.05); END WHILE"
+    )
+    database.sql("CREATE TABLE reading (id INT PRIMARY KEY)")
+    if table == "reading":
+        database.sql("CREATE TABLE cold (id INT PRIMARY KEY, pad CHAR(250) CHARACTER SET latin1)")
+        database.sql(f"INSERT INTO cold SELECT seq, REPEAT('x', 250) FROM seq_1_to_{COLD_ROWS}")
+    database.sql(
+        "CREATE TRIGGER looks BEFORE INSERT ON reading FOR EACH ROW BEGIN DECLARE n INT;"
+        f" SELECT LENGTH(pad) INTO n FROM cold WHERE id = 1 + NEW.id * 7001 % {COLD_ROWS};"
+        " WHILE IS_USED_LOCK('gate') IS NOT NULL DO DO SLEEP(0.05); END WHILE; END"
     )
     database.sql("CREATE TRIGGER late BEFORE INSERT ON gated FOR EACH ROW PRECEDES at_gate DO SLEEP(0.05)")
 
