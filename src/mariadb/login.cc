@@ -188,6 +188,10 @@ class OwnStatementTime {
   system_variables& variables_;
 };
 
+/// As for a connection of SQL, with `init_connect`, which may set another role or fail. True if the client is
+/// refused.
+bool is_refused(THD* thd) { return thd_prepare_connection(thd) || thd->killed != NOT_KILLED; }
+
 /// The server's answer to an account that has as many connections as it may.
 bool is_one_too_many(int error_number) {
   return error_number == ER_TOO_MANY_USER_CONNECTIONS || error_number == ER_USER_LIMIT_REACHED;
@@ -233,7 +237,7 @@ class Authenticator final : public engine::Authenticator {
     THD* const thd = connection.thd();
     const OwnStatementTime own_time(thd->variables);
     // A new password can not be set here: with an expired one the login is refused.
-    if (authenticate(thd)) {
+    if (is_refused(thd)) {
       if (is_one_too_many(client.error_number())) {
         why = Error(ErrorCode::too_many_connections, client.error_number(), client.error_text());
       }

@@ -79,9 +79,6 @@ inline void take_over_default_connection(THD* thd) {
   thd->variables.default_master_connection.str = thd->default_master_connection_buff;
 }
 
-/// True if the server refused the client.
-inline bool authenticate(THD* thd) { return login_connection(thd); }
-
 /// True if there is no such account.
 inline bool take_privileges(Security_context& context, const std::string& user, const char* host,
                             const char* ip) {
@@ -242,10 +239,6 @@ inline bool run_table_triggers(THD* thd, TABLE* table, trg_event_type event, trg
 
 /// `plugin_thdvar_init` has done it.
 inline void take_over_default_connection(THD*) {}
-
-/// The server's own function for this is closed to plugins. The next larger one also runs `init_connect`. If
-/// that fails, the client is refused as in SQL.
-inline bool authenticate(THD* thd) { return thd_prepare_connection(thd) || thd->killed != NOT_KILLED; }
 
 inline bool take_privileges(Security_context& context, const std::string& user, const char* host,
                             const char* ip) {

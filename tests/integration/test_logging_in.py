@@ -242,6 +242,29 @@ def test_a_default_role_is_taken_on(closed_server: RowSocketServer) -> None:
         closed_server.sql("DROP ROLE reading")
 
 
+@pytest.mark.parametrize(
+    ("init_connect", "reply"),
+    [
+        ("SET ROLE NONE", b"1\t1\t1142"),
+        ("SET ROLE reading", ROW),
+        ("SELECT 1 FROM d.nothing", None),
+    ],
+)
+def test_init_connect_runs_at_a_login(start: Start, init_connect: str, reply: bytes | None) -> None:
+    """As in SQL: a role that it sets is the session's, and where it fails nobody comes in."""
+    server = start(RowSocketServer, {"init-connect": init_connect, "rowsocket-anonymous-account": ""})
+    database = Database(server, "d")
+    database.script("CREATE TABLE t (id INT PRIMARY KEY, a INT);\nINSERT INTO t VALUES (1, 10)")
+    database.script("CREATE ROLE reading;\nCREATE ROLE writing")
+    database.script("GRANT SELECT ON d.* TO reading;\nGRANT INSERT ON d.* TO writing")
+    default, other = ("writing", "reading") if reply == ROW else ("reading", "writing")
+    with account(server, "app@localhost", grants=[default, other]):
+        server.sql(f"SET DEFAULT ROLE {default} FOR app@localhost")
+        with server.raw("write") as connection:
+            assert log_in(connection, "app", PASSWORD) == (UNAUTHENTICATED if reply is None else OK)
+            assert reply is None or read_row(connection) == reply
+
+
 def test_skip_grant_tables_lets_in_whoever_logs_in(start: Start) -> None:
     """As SQL. Who has the anonymous account's rights has none while there are no accounts."""
     server = start(RowSocketServer, {"skip-grant-tables": None})
