@@ -139,7 +139,7 @@ def test_an_account_that_may_not_look_warms_all_the_same(shop: RowSocketServer, 
 def test_a_name_that_is_wrong_is_told(shop: RowSocketServer, run: Run) -> None:
     for words, says in ((["usr"], "no table shop.usr"), (["user", "-i", "by_nme"], "has no index 'by_nme'")):
         done = run("warm", *words, ROWSOCKET_SQL=sql_url(shop))
-        assert (done.returncode, says in done.stderr) == (2, True), done.stderr
+        assert (done.returncode, says in done.stderr) == (3, True), done.stderr
 
 
 @pytest.mark.parametrize(
@@ -153,7 +153,7 @@ def test_a_name_that_is_wrong_is_told(shop: RowSocketServer, run: Run) -> None:
 def test_what_has_no_index_to_be_walked_is_told(shop: RowSocketServer, run: Run, definition: str) -> None:
     shop.sql(f"CREATE {definition}")
     done = run("warm", "odd", ROWSOCKET_SQL=sql_url(shop))
-    assert (done.returncode, "shop.odd has no index" in done.stderr) == (2, True), done.stderr
+    assert (done.returncode, "shop.odd has no index" in done.stderr) == (3, True), done.stderr
 
 
 def test_the_pages_of_names_with_backticks_are_found(shop: RowSocketServer, run: Run) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from rowsocket._protocol import NULL, encode_value
-from rowsocket._types import decoder_of, in_zone
+from rowsocket._types import PLAIN_DECODERS, decoder_of, in_zone
 
 BERLIN = zoneinfo.ZoneInfo("Europe/Berlin")
 
@@ -67,6 +67,20 @@ def test_a_date_that_no_calendar_has_stays_text(sql_type: str, token: bytes) -> 
     ("sql_type", "token"),
     [
         ("int(11)", b"1.5"),
+        ("int(11)", b"1_000"),
+        ("int(11)", b" 7 "),
+        ("int(11)", b"+7"),
+        ("int(11)", b"-"),
+        ("int(11)", b""),
+        ("decimal(5,2)", b"1_0"),
+        ("decimal(5,2)", b"NaN"),
+        ("decimal(5,2)", b"1e2"),
+        ("double", b"1_0"),
+        ("double", b"nan"),
+        ("double", b"infinity"),
+        ("double", b"7\n"),
+        ("time", b"1:00:00"),
+        ("time", b"01:99:00"),
         ("decimal(5,2)", b"\xff"),
         ("double", "ü".encode()),
         ("date", b"2024-02-29 01:02:03"),
@@ -81,8 +95,11 @@ def test_a_date_that_no_calendar_has_stays_text(sql_type: str, token: bytes) -> 
     ],
 )
 def test_a_token_of_another_type_is_an_error(sql_type: str, token: bytes) -> None:
+    decoder = decoder_of(sql_type)
     with pytest.raises((ValueError, ArithmeticError)):
-        decoder_of(sql_type)(token)
+        decoder(token)
+    with pytest.raises((ValueError, ArithmeticError)):
+        PLAIN_DECODERS.get(decoder, decoder)(token)
 
 
 @pytest.mark.parametrize(

@@ -31,26 +31,45 @@ Decoder = Callable[[bytes], Any]
 has."""
 Zone = Optional[datetime.tzinfo]
 
-_DATE = re.compile(r"\d{4}-\d\d-\d\d")
-_DATETIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?")
-_TIME = re.compile(r"(-?)(\d+):(\d\d):(\d\d)(?:\.(\d{1,6}))?")
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_DATETIME = re.compile(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?", re.ASCII)
+_TIME = re.compile(r"(-?)(\d\d+):([0-5]\d):([0-5]\d)(?:\.(\d{1,6}))?", re.ASCII)
+# Python's own functions take more: blanks, underscores, a plus sign, nan.
+_is_decimal = re.compile(rb"-?\d+(?:\.\d+)?").fullmatch
+_is_float = re.compile(rb"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?").fullmatch
 _DATE_CHARACTERS = len("2024-01-01")
 _DATETIME_CHARACTERS = len("2024-01-01 00:00:00")
 
 
 def decode_int(token: bytes) -> int | None:
     """A whole number."""
-    return None if token == NULL else int(token)
+    return None if token == NULL else _int(token)
+
+
+def _int(token: bytes) -> int:
+    if not token.isdigit() and not (token[:1] == b"-" and token[1:].isdigit()):
+        raise ValueError("a value of another type")
+    return int(token)
 
 
 def decode_float(token: bytes) -> float | None:
     """A FLOAT or a DOUBLE."""
-    return None if token == NULL else float(token)
+    return None if token == NULL else _float(token)
+
+
+def _float(token: bytes) -> float:
+    if not _is_float(token):
+        raise ValueError("a value of another type")
+    return float(token)
 
 
 def decode_decimal(token: bytes) -> decimal.Decimal | None:
     """A DECIMAL, with all its digits."""
-    return None if token == NULL else decimal.Decimal(token.decode("ascii"))
+    if token == NULL:
+        return None
+    if not _is_decimal(token):
+        raise ValueError("a value of another type")
+    return decimal.Decimal(token.decode("ascii"))
 
 
 def decode_date(token: bytes) -> datetime.date | str | None:
@@ -132,8 +151,8 @@ _DECODERS = {word: decoder for decoder, words in _TYPES for word in words.split(
 
 
 PLAIN_DECODERS: dict[Decoder, Decoder] = {
-    decode_int: int,
-    decode_float: float,
+    decode_int: _int,
+    decode_float: _float,
     decode_text: bytes.decode,
     decode_bytes: bytes,
 }

@@ -28,6 +28,10 @@ SEES_TABLES = {
 """With one of these on all tables, information_schema tells an account of all tables."""
 
 
+class NotThere(Exception):
+    """SQL tells of no such table or index."""
+
+
 def sql_connection(url: str, read_timeout_s: float | None = None) -> pymysql.connections.Connection[Any]:
     """A SQL connection by URL: mysql://[USER[:PASSWORD]@][HOST[:PORT]][/DATABASE][?unix_socket=PATH].
 

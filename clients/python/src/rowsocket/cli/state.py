@@ -13,17 +13,13 @@ import typer
 import rowsocket
 from rowsocket._options import options_of
 from rowsocket.cli import INTERRUPTED
-from rowsocket.cli.catalog import Catalog, is_refusal
+from rowsocket.cli.catalog import Catalog, NotThere, is_refusal
 from rowsocket.cli.output import ExitCode, print_error
 from rowsocket.cli.words import column_list, table_name
 from rowsocket.errors import AuthenticationError, RowSocketError, TransportError
 
 READ_PORT, WRITE_PORT = 9998, 9999
 DEFAULT_URL = "rowsocket://127.0.0.1"
-
-
-class UnknownTable(Exception):
-    """SQL tells of no such table."""
 
 
 class State:
@@ -55,12 +51,12 @@ class State:
     def index(self, table: str, columns: str | None, index: str) -> rowsocket.Index[dict[str, Any]]:
         """The index of a table to read from, with rows as dicts; `columns` as `--columns` says them.
 
-        Raises ValueError, RowSocketError, UnknownTable.
+        Raises ValueError, RowSocketError, NotThere.
         """
         database, name = self.names_of(table)
         listed = column_list(columns) if columns else self.catalog.columns(database, name)
         if not listed and self.catalog.has_sql:
-            raise UnknownTable(
+            raise NotThere(
                 f"no table {database}.{name}, or none that the account of --sql may see:"
                 " --columns NAME,NAME asks without it"
             )
@@ -111,7 +107,7 @@ def said_plainly() -> Iterator[None]:
         raise _end(ExitCode.NO_ANSWER, str(error)) from None
     except RowSocketError as error:
         raise _end(ExitCode.REFUSED, f"{error.detail or error}{_hint(error)}") from None
-    except UnknownTable as error:
+    except NotThere as error:
         raise _end(ExitCode.REFUSED, str(error)) from None
     except pymysql.err.MySQLError as error:
         code = ExitCode.REFUSED if is_refusal(error) else ExitCode.NO_ANSWER

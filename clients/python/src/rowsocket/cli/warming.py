@@ -22,7 +22,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 
 import rowsocket
-from rowsocket.cli.catalog import rows_of
+from rowsocket.cli.catalog import NotThere, rows_of
 from rowsocket.cli.output import is_terminal, plain, print_json, print_line, print_table
 
 STEP_ROWS_MAX = 1000
@@ -106,7 +106,7 @@ class Pace:
 def targets(
     sql: pymysql.connections.Connection[Any], database: str, table: str, indexes: Sequence[str]
 ) -> list[Target]:
-    """The indexes to bring in, all of the table where none is named. Raises ValueError, MySQLError."""
+    """The indexes to bring in, all of the table where none is named. Raises NotThere, MySQLError."""
     found: dict[str, Target] = {}
     rows = rows_of(
         sql,
@@ -114,7 +114,7 @@ def targets(
         (database, table),
     )
     if not rows:
-        raise ValueError(f"there is no table {database}.{table}")
+        raise NotThere(f"there is no table {database}.{table}")
     pages = _pages_on_disk(sql, database, table)
     listed = rows_of(
         sql,
@@ -135,11 +135,11 @@ def targets(
         )
     unknown = [name for name in indexes if name not in found]
     if unknown:
-        raise ValueError(
+        raise NotThere(
             f"{database}.{table} has no index {unknown[0]!r} (it has {', '.join(found) or 'none'})"
         )
     if not found:
-        raise ValueError(f"{database}.{table} has no index that can be read in order")
+        raise NotThere(f"{database}.{table} has no index that can be read in order")
     return [found[name] for name in indexes or found]
 
 
