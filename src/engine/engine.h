@@ -122,8 +122,8 @@ class Cursor {
   /// kept. Where the operation asks for text or a number and the column has another type, that is
   /// bad_modification; where `add_wrapping` or `subtract_to_zero` finds no number, not_a_number. A sum that
   /// its column can not hold fails because of Reason::out_of_range, and one of what is no number because of
-  /// Reason::no_number. `add_whole` fails in the same ways where no whole number of 64 bits comes of it. Of a
-  /// selection with its key's columns first, no change may give the row another key.
+  /// Reason::no_number. `add_whole` fails in the same ways where there is, or comes, no whole number of 64
+  /// bits with a sign. Of a selection with its key's columns first, no change may give the row another key.
   virtual Error change_row(std::span<const Assignment> assignments, bool keeps_signs, bool& changed) = 0;
   /// Delete the current row. Where a trigger wants it kept, `deleted` is false and the row stays.
   virtual Error delete_row(bool& deleted) = 0;

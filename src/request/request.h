@@ -154,9 +154,9 @@ enum class Operation : uint8_t {
   set,
   add,       ///< exact over the column's type; out of range is an error; NULL columns and NULL amounts stay
   subtract,  ///< the same
-  add_from_zero,     ///< as `add`, and a column that is NULL counts as 0
-  add_whole,         ///< the same, and what comes of it must be a whole number of 64 bits with a sign
-  add_wrapping,      ///< over 64 bits without a sign, as memcached's incr
+  add_from_zero,  ///< as `add`, and a column that is NULL counts as 0
+  add_whole,      ///< the same; what was there and what comes of it are whole numbers of 64 bits with a sign
+  add_wrapping,   ///< over 64 bits without a sign, as memcached's incr
   subtract_to_zero,  ///< the same, and not below 0, as memcached's decr
   append,            ///< text or bytes behind what is there
   prepend            ///< the same, before it
