@@ -140,7 +140,8 @@ void SqlClient::greeting(std::string_view payload) {
     first_answer.clear();  // the server will ask
   }
   constexpr uint32_t capabilities = CLIENT_LONG_PASSWORD | CLIENT_PROTOCOL_41 | CLIENT_TRANSACTIONS |
-                                    CLIENT_SECURE_CONNECTION | CLIENT_PLUGIN_AUTH;
+                                    CLIENT_SECURE_CONNECTION | CLIENT_PLUGIN_AUTH |
+                                    CLIENT_MULTI_RESULTS;  // init_connect may CALL what has a SELECT
   std::string reply;
   for (int shift = 0; shift < 32; shift += 8) {
     reply.push_back(static_cast<char>(capabilities >> shift));

@@ -243,22 +243,25 @@ def test_a_default_role_is_taken_on(closed_server: RowSocketServer) -> None:
 
 
 @pytest.mark.parametrize(
-    ("init_connect", "reply"),
+    ("default", "init_connect", "reply"),
     [
-        ("SET ROLE NONE", b"1\t1\t1142"),
-        ("SET ROLE reading", ROW),
-        ("SELECT 1 FROM d.nothing", None),
+        ("reading", "SET ROLE NONE", b"1\t1\t1142"),
+        ("writing", "SET ROLE reading", ROW),
+        ("reading", "CALL d.tells()", ROW),
+        ("reading", "SELECT 1 FROM d.nothing", None),
     ],
 )
-def test_init_connect_runs_at_a_login(start: Start, init_connect: str, reply: bytes | None) -> None:
+def test_init_connect_runs_at_a_login(
+    start: Start, default: str, init_connect: str, reply: bytes | None
+) -> None:
     """As in SQL: a role that it sets is the session's, and where it fails nobody comes in."""
     server = start(RowSocketServer, {"init-connect": init_connect, "rowsocket-anonymous-account": ""})
     database = Database(server, "d")
     database.script("CREATE TABLE t (id INT PRIMARY KEY, a INT);\nINSERT INTO t VALUES (1, 10)")
     database.script("CREATE ROLE reading;\nCREATE ROLE writing")
     database.script("GRANT SELECT ON d.* TO reading;\nGRANT INSERT ON d.* TO writing")
-    default, other = ("writing", "reading") if reply == ROW else ("reading", "writing")
-    with account(server, "app@localhost", grants=[default, other]):
+    database.sql("CREATE PROCEDURE tells() SELECT 1")
+    with account(server, "app@localhost", grants=["reading", "writing", "EXECUTE ON d.*"]):
         server.sql(f"SET DEFAULT ROLE {default} FOR app@localhost")
         with server.raw("write") as connection:
             assert log_in(connection, "app", PASSWORD) == (UNAUTHENTICATED if reply is None else OK)
