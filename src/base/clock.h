@@ -8,6 +8,8 @@
 #include <functional>
 #include <thread>
 
+#include "base/ticks.h"
+
 namespace rowsocket {
 
 /// Monotonic time since some start.
@@ -17,6 +19,9 @@ class Clock {
   [[nodiscard]] virtual uint64_t now_us() const = 0;
   virtual void sleep_us(uint64_t microseconds) = 0;
   [[nodiscard]] uint64_t now_ms() const { return now_us() / 1000; }
+  /// For how long something took, where `now_us` is too dear: see base/ticks.h.
+  [[nodiscard]] virtual uint64_t ticks() const { return now_us() * 1000; }
+  [[nodiscard]] virtual uint64_t us_of(uint64_t ticks) const { return ticks / 1000; }
   /// The time of day, since 1970: for what is told or stored, never for how long something took.
   [[nodiscard]] virtual uint64_t unix_time_us() const = 0;
 };
@@ -35,9 +40,16 @@ class SteadyClock final : public Clock {
         duration_cast<std::chrono::microseconds>(std::chrono::system_clock::now().time_since_epoch())
             .count());
   }
+  [[nodiscard]] uint64_t ticks() const override { return ticks_now(); }
+  [[nodiscard]] uint64_t us_of(uint64_t ticks) const override {
+    return TickRate::to_ns(ticks, rate_.ns_per_mebitick()) / 1000;
+  }
   void sleep_us(uint64_t microseconds) override {
     std::this_thread::sleep_for(std::chrono::microseconds(microseconds));
   }
+
+ private:
+  TickRate rate_;
 };
 
 /// A test's: it stands still until the test moves it, and a sleep is over at once.

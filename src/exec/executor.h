@@ -91,6 +91,7 @@ class Executor {
   /// The last request took so long by itself. If it was a write, what the turn has changed is committed
   /// before the next ones of its kind.
   void note_long(uint64_t took_us);
+  [[nodiscard]] uint64_t commit_count() const { return transaction_.commit_count(); }
   /// See Runner.
   [[nodiscard]] uint64_t take_walked_us() { return runner_.take_walked_us(); }
   /// Commit; afterwards every reply of the turn is final. Never throws.

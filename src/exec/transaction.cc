@@ -21,6 +21,7 @@ Committed Transaction::commit() {
   if (!invariant(is_open_, "a transaction is committed that was begun")) {
     return {.error = ErrorCode::commit_failed};
   }
+  ++commit_count_;
   const bool did_write = writes_;
   const bool could_run_again = may_run_again();  // before the session forgets
   Committed committed;
@@ -47,6 +48,7 @@ Committed Transaction::commit() {
 }
 
 Error Transaction::commit_and_go_on() {
+  ++commit_count_;
   Error error;
   try {
     error = is_lost() ? session_.loss() : session_.commit_and_go_on();

@@ -37,6 +37,8 @@ class Transaction {
   void add(const RowCounts& rows) { uncommitted_.add_changes(rows); }
 
   [[nodiscard]] bool is_open() const { return is_open_; }
+  /// How many commits were tried.
+  [[nodiscard]] uint64_t commit_count() const { return commit_count_; }
   /// True if it should be committed before the next request.
   [[nodiscard]] bool is_full() const {
     return uncommitted_.changed() >= limits::rows_per_transaction || session_.wants_commit();
@@ -77,6 +79,7 @@ class Transaction {
 
   engine::Session& session_;
   Counters& counters_;
+  uint64_t commit_count_ = 0;
   bool is_open_ = false;                ///< something began since the last commit or rollback
   bool writes_ = false;                 ///< and it may have changed rows
   bool goes_on_ = false;                ///< behind a commit in the middle of a request

@@ -150,6 +150,9 @@ struct ClientConnection final : exec::Presence, Holder {
   }
   /// Its requests of this turn have walked for so long.
   void note_walk(uint64_t us) { walked_us = std::max(us, walked_us / 2); }
+  /// And they took so long by themselves, each; once says nothing of the next one: a table had to be opened,
+  /// or the processor was taken away. Returns how long it was this time and the last.
+  [[nodiscard]] uint64_t note_own(uint64_t us) { return std::min(us, std::exchange(own_us, us)); }
   /// And the last of them went on for so long beside the loop.
   void note_beside(uint64_t us) { walked_us = std::max(us, walked_us); }
   /// What is sent can neither be read on a network nor changed there.
@@ -179,6 +182,7 @@ struct ClientConnection final : exec::Presence, Holder {
   uint64_t retry_at_ms = 0;     ///< when parked or resting
   uint64_t rests_until_ms = 0;  ///< 0: it need not rest
   uint64_t walked_us = 0;       ///< how long its requests of a turn walk, of late
+  uint64_t own_us = 0;          ///< see note_own; 0 = not long
   size_t scanned_bytes = 0;     ///< see Protocol::parse
   size_t parsed_bytes = 0;  ///< front of the input that this turn has dealt with; consumed after the commit
   size_t held_bytes = 0;    ///< by its buffers, as the worker last counted them

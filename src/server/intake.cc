@@ -55,15 +55,16 @@ void Intake::wait_in_line(ClientConnection& connection) {
   line_.push_back(&connection);
 }
 
-ClientConnection* Intake::next_heavy() {
+ClientConnection* Intake::next_heavy(bool has_changes) {
   end_service();
   if (line_.empty()) [[likely]] {
     return nullptr;
   }
+  const uint64_t us_max = has_changes ? limits::heavy_us_per_turn : limits::heavy_us_per_turn_of_reads;
   size_t served = 0;
   ClientConnection* next = nullptr;
-  while (next == nullptr && served < line_.size() && large_left_bytes_ > 0 &&
-         used_us_ < limits::heavy_us_per_turn && is_their_time()) {
+  while (next == nullptr && served < line_.size() && large_left_bytes_ > 0 && used_us_ < us_max &&
+         is_their_time()) {
     ClientConnection& connection = *line_[served++];
     if (has_to_wait_for_memory(connection)) [[unlikely]] {
       connections_.watch(connection, net::Interest::none);

@@ -49,8 +49,9 @@ class Intake {
   /// The connection has requests. True if it takes part now. A heavy one goes to the end of the line.
   [[nodiscard]] bool admit(ClientConnection& connection);
   /// Behind the light ones: the next heavy one that has something to execute. nullptr where those in line
-  /// have to wait for a later turn.
-  [[nodiscard]] ClientConnection* next_heavy();
+  /// have to wait for a later turn. `has_changes`: the turn has changed something, so that there is a commit
+  /// for it to share.
+  [[nodiscard]] ClientConnection* next_heavy(bool has_changes);
   /// The loop does nothing more for the one that `next_heavy` returned last. Idempotent.
   void end_service();
   void end_turn();

@@ -69,7 +69,7 @@ TEST_F(TimeShareTest, a_pipeline_whose_requests_are_short_again_has_its_share_ag
   executed_beside(other);
   EXPECT_EQ(executed_beside(other), 1U);
   take(0);
-  EXPECT_EQ(executed_beside(other), limits::requests_beside_others_min);
+  EXPECT_GE(executed_beside(other), limits::requests_beside_others_min);
 }
 
 TEST_F(TimeShareTest, short_requests_have_more_time_than_long_ones) {

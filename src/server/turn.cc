@@ -133,6 +133,7 @@ size_t Turn::others() const {
 
 void Turn::execute() {
   executor_.note_time();
+  noted_ticks_ = clock_.ticks();
   for (; reached_ < members_.size(); ++reached_) {
     ClientConnection& connection = *members_[reached_];
     if (is_full()) {
@@ -156,6 +157,8 @@ void Turn::keep_unsettled() {
 void Turn::execute_or_close(ClientConnection& connection) {
   connection.shown.doing = is_patient_ ? Doing::waiting : Doing::executing;
   wait_began_us_ = waited_us_ = 0;
+  const uint32_t requests_before = requests_;
+  const uint64_t commits_before = executor_.commit_count();
   try {
     execute(connection);
     if (connection.state != State::parked && connection.state != State::logging_in &&
@@ -168,7 +171,26 @@ void Turn::execute_or_close(ClientConnection& connection) {
     connection.fail("is closed: unknown exception");
   }
   ahead_.forget(connection.scanned_bytes);
-  connection.note_walk(executor_.take_walked_us());
+  const uint64_t ticks = take_ticks();
+  const bool is_long = ticks >= limits::heavy_request_ticks_min && executor_.commit_count() == commits_before;
+  const uint64_t twice_us =
+      connection.note_own(is_long ? own_us(ticks, std::max(requests_ - requests_before, 1U)) : 0);
+  connection.note_walk(std::max(executor_.take_walked_us(), twice_us));
+}
+
+/// Since this was last asked. Two cores may differ by a few.
+uint64_t Turn::take_ticks() {
+  const uint64_t now = clock_.ticks();
+  const uint64_t before = std::exchange(noted_ticks_, now);
+  return now - std::min(now, before);
+}
+
+/// Of so many requests of one connection, all together, without their waits; 0 where each of them is short.
+uint64_t Turn::own_us(uint64_t ticks, uint32_t requests) const {
+  const uint64_t us = clock_.us_of(ticks);
+  const uint64_t own_us = us - std::min(us, waited_us_);
+  const bool is_long = drill_ == nullptr && own_us >= uint64_t{requests} * limits::heavy_request_us;
+  return is_long ? own_us : 0;
 }
 
 /// Execute the connection's complete requests, as far as its share of the turn goes. Bytes that ask for
@@ -193,7 +215,7 @@ void Turn::execute(ClientConnection& connection) {
                         .numbers = &numbers_,
                         .figures = figures_};
   const uint32_t requests_max = requests_of_one_max();
-  TimeShare time(clock_, others(), std::exchange(connection.was_over_time, false));
+  TimeShare time(clock_, others(), std::exchange(connection.was_over_time, false) || connection.takes_long());
   for (uint32_t taken = 0; connection.parsed_bytes < input.size(); ++taken) {
     if (taken == requests_max || is_full() || hold_.is_adrift() || is_killed(connection)) {
       connection.state = State::cut;

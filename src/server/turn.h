@@ -115,8 +115,10 @@ class Turn {
   [[nodiscard]] uint64_t began_ms() const { return now_ms_; }
   /// Adrift: what is settled, and what was not reached, is no longer the turn's.
   void keep_unsettled();
-  /// Some reply waits for the commit, and more connections can still take part in it.
-  [[nodiscard]] bool has_room_in_commit() const { return !executor_.nothing_staged() && !is_full(); }
+  /// Some reply waits for the commit ...
+  [[nodiscard]] bool has_changes() const { return !executor_.nothing_staged(); }
+  /// ... and more connections can still take part in it.
+  [[nodiscard]] bool has_room_in_commit() const { return has_changes() && !is_full(); }
   /// Connections that join from now on came after everything that was executed.
   void others_came() { executor_.others_came(); }
 
@@ -137,6 +139,8 @@ class Turn {
     return lifelines_ != nullptr && lifelines_->some_are_killed() && connection.is_killed();
   }
   void execute_or_close(ClientConnection& connection);
+  [[nodiscard]] uint64_t take_ticks();
+  [[nodiscard]] uint64_t own_us(uint64_t ticks, uint32_t requests) const;
   void execute(ClientConnection& connection);
   [[nodiscard]] bool execute_next(ClientConnection& connection, std::string_view input, const Parsed& parsed);
   [[nodiscard]] bool execute(ClientConnection& connection, const Request& request);
@@ -164,6 +168,7 @@ class Turn {
   size_t members_before_ = 0;  ///< of the last turn
   size_t reply_bytes_ = 0;
   size_t reached_ = 0;          ///< members that were executed, or found no room
+  uint64_t noted_ticks_ = 0;    ///< when the connection's requests began
   uint64_t wait_began_us_ = 0;  ///< see note_wait_for_others; 0 = it does not wait
   uint64_t waited_us_ = 0;
   bool is_patient_ = false;  ///< of one request, and without the loop

@@ -136,7 +136,7 @@ void TurnLoop::execute_requests(Turn& turn) {
 /// What was put back for a thread is over where its client has gone.
 bool TurnLoop::some_heavy_joins(Turn& turn) {
   while (!turn.is_full()) {
-    ClientConnection* const heavy = intake_.next_heavy();
+    ClientConnection* const heavy = intake_.next_heavy(turn.has_changes());
     if (heavy == nullptr) [[likely]] {
       return false;
     }

@@ -44,6 +44,12 @@ inline constexpr uint32_t requests_per_look_at_time = 8;
 /// A connection is heavy whose requests walk for so long in a turn. They are half of that with each turn that
 /// they do not.
 inline constexpr uint32_t heavy_us = 50;
+/// Requests of few rows are no walk, and are measured by connection and turn: so is one whose requests take
+/// so long each. More than what 50 rows take, by key: what is heavy has a quarter of the loop, where others
+/// come.
+inline constexpr uint32_t heavy_request_us = 150;
+/// Fewer ticks than that takes, whatever a tick is: most need no division.
+inline constexpr uint64_t heavy_request_ticks_min = 150'000;
 /// After a long request the light ones have the loop for so many times as long: they keep three quarters of
 /// it.
 inline constexpr uint32_t long_requests_share = 3;
@@ -53,6 +59,8 @@ inline constexpr uint32_t large_senders_share = 8;
 inline constexpr uint32_t heavy_credit_us = 20'000;
 /// A turn takes no further heavy one after so much time, since the replies of those before wait for its end.
 inline constexpr uint32_t heavy_us_per_turn = 10'000;
+/// ... or this, where there is no commit to be shared: to begin another turn costs a few microseconds.
+inline constexpr uint32_t heavy_us_per_turn_of_reads = 1000;
 /// Where memory is short, one large sender at a time goes on. One that sends nothing for so long lets another
 /// one go on. Longer than a round trip to most clients; not measured.
 inline constexpr uint32_t sole_sender_ms = 100;
