@@ -291,7 +291,8 @@ class Session {
   virtual void note_wrong_secret(const std::string&) {}
 };
 
-/// What a session waits for. `code`: as a table's own code says (SLEEP or GET_LOCK in a trigger).
+/// What a session is about to wait for, or that it has waited. `code`: as a table's own code says (SLEEP or
+/// GET_LOCK in a trigger).
 enum class Wait : uint8_t { lock, disk, code, over };
 
 struct SessionOptions {

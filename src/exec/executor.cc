@@ -4,6 +4,7 @@
 #include "exec/executor.h"
 
 #include <algorithm>
+#include <limits>
 #include <utility>
 
 #include "base/invariant.h"
@@ -52,6 +53,7 @@ void Executor::begin_turn(uint64_t now_ms, bool is_patient) {
 Executed Executor::execute(Client& client, const Request& request, size_t position) {
   met_first_lenience_ = false;
   last_written_.clear();
+  last_own_us_max_ = std::numeric_limits<uint64_t>::max();
   Job job(client, request, position);
   job.began_ticks = tally_.noted_ticks();
   if (job.out().failed()) [[unlikely]] {
@@ -80,6 +82,7 @@ Executed Executor::execute(Client& client, const Request& request, size_t positi
     begin = run(job);
   }
   if (job.is_put_back() || (begin == Begin::wait && staging_.put_back(job))) {
+    last_written_.clear();  // it has not been done
     staging_.replay_if_lost();
     tally_.note_time();
     staging_.conclude(job);
@@ -185,7 +188,7 @@ Begin Executor::run(Job& job) {
   return begin == Begin::commit_first ? run_behind_commit(job) : begin;
 }
 
-/// Whoever sees that the request took long sees the commit before it, too: only its own time counts.
+/// Whoever sees that the request took long sees the commit before it, too.
 Begin Executor::run_behind_commit(Job& job) {
   settle();
   if (job.out().failed()) [[unlikely]] {
@@ -196,9 +199,7 @@ Begin Executor::run_behind_commit(Job& job) {
   }
   const uint64_t began_us = clock_.now_us();
   const Begin begin = staging_.run_as_first(job);
-  if (clock_.now_us() - began_us < limits::slice_us) {
-    last_written_.clear();
-  }
+  last_own_us_max_ = clock_.now_us() - began_us;
   return begin;
 }
 
@@ -237,10 +238,13 @@ bool Executor::is_expected_long(const Job& job) {
   return is_expected;
 }
 
-void Executor::note_long(uint64_t took_us) {
+uint64_t Executor::note_long(uint64_t took_us) {
+  const uint64_t own_us = std::min(took_us, last_own_us_max_);
+  const uint64_t not_walked_us = own_us - std::min(own_us, runner_.last_walk_us());
   for (const LongRequests::Place place : last_written_) {
-    long_requests_->note_long(place, took_us);
+    long_requests_->note_long(place, not_walked_us);
   }
+  return own_us;
 }
 
 /// The job has its answer, as far as that depends on itself.

@@ -88,9 +88,10 @@ class Executor {
   [[nodiscard]] bool met_first_lenience() const { return met_first_lenience_; }
   /// Between two requests: commit. Every reply so far is final then. Never throws.
   void settle_all() { staging_.settle(); }
-  /// The last request took so long by itself. If it was a write, what the turn has changed is committed
-  /// before the next ones of its kind.
-  void note_long(uint64_t took_us);
+  /// The last request took so long, or less where a commit came before it. If it was a write, what the turn
+  /// has changed is committed before the next ones of its kind, unless it has walked: a walk can be given up.
+  /// Returns how long it took by itself, in µs.
+  [[nodiscard]] uint64_t note_long(uint64_t took_us);
   [[nodiscard]] uint64_t commit_count() const { return transaction_.commit_count(); }
   /// See Runner.
   [[nodiscard]] uint64_t take_walked_us() { return runner_.take_walked_us(); }
@@ -123,6 +124,7 @@ class Executor {
   Staging staging_;
   LongRequests* long_requests_;
   std::vector<LongRequests::Place> last_written_;  ///< of the last request: a group's members have one each
+  uint64_t last_own_us_max_ = 0;                   ///< the last request took no longer
   std::function<void()> settled_;                  ///< see `Notices`
   bool met_first_lenience_ = false;                ///< see the function
 };

@@ -23,9 +23,10 @@ namespace rowsocket::exec {
 
 class LongRequests {
  public:
+  static constexpr uint8_t count_max = 255;
   /// So many shorter ones behind a long one, and the next is not expected to be long.
   [[nodiscard]] static uint8_t shorter_count(uint64_t took_us) {
-    return static_cast<uint8_t>(std::min<uint64_t>(took_us / limits::long_write_us_per_commit, 255));
+    return static_cast<uint8_t>(std::min<uint64_t>(took_us / limits::long_write_us_per_commit, count_max));
   }
   /// A table's inserts or its other writes. Two may have the same place: then both are expected to be long.
   using Place = uint16_t;

@@ -49,7 +49,12 @@ class Runner {
   /// When the first try of what runs began.
   [[nodiscard]] uint64_t first_began_us() const { return bounds_.first_began_us(); }
   /// What was begun is over.
-  void end() { walked_us_ += bounds_.asked_for_us(); }
+  void end() {
+    last_walk_us_ = bounds_.asked_for_us();
+    walked_us_ += last_walk_us_;
+  }
+  /// The same of what ended last, in µs.
+  [[nodiscard]] uint64_t last_walk_us() const { return last_walk_us_; }
   /// For how long requests have walked since this was last asked, in µs. What a short request takes is not
   /// measured.
   [[nodiscard]] uint64_t take_walked_us() { return std::exchange(walked_us_, 0); }
@@ -109,6 +114,7 @@ class Runner {
   bool parts_rows_ = false;
   uint64_t rows_read_ = 0;
   uint64_t walked_us_ = 0;
+  uint64_t last_walk_us_ = 0;
   bool in_group_ = false;
   size_t group_reply_begin_ = 0;  ///< where the replies of the group that is under way begin
   WalkScratch scratch_;           ///< memory of walks, kept so that it need not be allocated again

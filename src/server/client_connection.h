@@ -143,16 +143,18 @@ struct ClientConnection final : exec::Presence, Holder {
 
   [[nodiscard]] bool is_closed() const { return state == State::closed; }
   /// What it asked lately keeps others waiting: see Intake.
-  [[nodiscard]] bool takes_long() const { return walked_us >= limits::heavy_us || client.given_up.count > 0; }
+  [[nodiscard]] bool takes_long() const {
+    return walked_us >= limits::heavy_us || is_slow || client.given_up.count > 0;
+  }
   /// What it asks now is likely to outlast a slice, and to go on without the loop.
   [[nodiscard]] bool outlasts_slice() const {
     return walked_us >= limits::slice_us || client.given_up.count > 0;
   }
   /// Its requests of this turn have walked for so long.
   void note_walk(uint64_t us) { walked_us = std::max(us, walked_us / 2); }
-  /// And they took so long by themselves, each; once says nothing of the next one: a table had to be opened,
-  /// or the processor was taken away. Returns how long it was this time and the last.
-  [[nodiscard]] uint64_t note_own(uint64_t us) { return std::min(us, std::exchange(own_us, us)); }
+  /// Whether each of them took long by itself. Once says nothing of the next one: a table had to be opened,
+  /// or the processor was taken away.
+  void note_slow(bool were_slow) { is_slow = std::exchange(was_slow, were_slow) && were_slow; }
   /// And the last of them went on for so long beside the loop.
   void note_beside(uint64_t us) { walked_us = std::max(us, walked_us); }
   /// What is sent can neither be read on a network nor changed there.
@@ -182,7 +184,8 @@ struct ClientConnection final : exec::Presence, Holder {
   uint64_t retry_at_ms = 0;     ///< when parked or resting
   uint64_t rests_until_ms = 0;  ///< 0: it need not rest
   uint64_t walked_us = 0;       ///< how long its requests of a turn walk, of late
-  uint64_t own_us = 0;          ///< see note_own; 0 = not long
+  bool was_slow = false;        ///< in its last turn: see note_slow
+  bool is_slow = false;         ///< in its last two turns
   size_t scanned_bytes = 0;     ///< see Protocol::parse
   size_t parsed_bytes = 0;  ///< front of the input that this turn has dealt with; consumed after the commit
   size_t held_bytes = 0;    ///< by its buffers, as the worker last counted them

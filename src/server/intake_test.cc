@@ -338,14 +338,14 @@ class HeavyTest : public TurnLoopTest {
     return client;
   }
   /// Heavy ones, each of which has sent a request that takes long.
-  std::deque<TestClient> many_that_ask() {
+  std::deque<TestClient> many_that_ask(std::string_view request = find_pen) {
     std::deque<TestClient> heavy;
     for (int number = 0; number < 20; ++number) {
       heavy.push_back(connect_heavy());
     }
     take(long_us);
     for (TestClient& one : heavy) {
-      one.send(find_pen);
+      one.send(request);
     }
     return heavy;
   }
@@ -479,14 +479,14 @@ TEST_F(HeavyTest, who_waits_for_others_for_long_is_not_heavy) {
     engine_.on_next_request([this] {
       turn_->note_wait_for_others();
       clock_.advance_ms(10);
-      turn_->note_wait_over();
+      turn_->note_wait_over(false);
     });
     EXPECT_EQ(ask(client, find_pen), pen);
   }
   EXPECT_FALSE(connection(0).takes_long());
 }
 
-TEST_F(HeavyTest, the_time_of_a_commit_in_the_middle_is_nobodys_own) {
+TEST_F(HeavyTest, what_came_before_a_commit_in_the_middle_is_not_measured) {
   TestClient client = connect_with_items();
   for (int times = 0; times < 3; ++times) {
     engine_.on_next_request([this] { clock_.advance_ms(10); });
@@ -494,6 +494,34 @@ TEST_F(HeavyTest, the_time_of_a_commit_in_the_middle_is_nobodys_own) {
     EXPECT_EQ(ask(client, "0\t=\t1\t1\t1\t0\tU\t1\nP\t7\tshop\titem\t\tid\n", 2), "0\t1\t1\n0\t1\n");
   }
   EXPECT_FALSE(connection(0).takes_long());
+}
+
+TEST_F(HeavyTest, what_comes_behind_a_commit_in_the_middle_is_measured) {
+  TestClient client = connect_with_items();
+  const std::string lines = "0\t=\t1\t1\t1\t0\tU\t1\nP\t7\tshop\titem\t\tid\n" + repeat(find_pen, 4);
+  for (int times = 0; times < 2; ++times) {
+    take(2 * limits::heavy_request_us);
+    EXPECT_EQ(ask(client, lines, 2), "0\t1\t1\n0\t1\n" + repeat(pen, 4));
+  }
+  EXPECT_TRUE(connection(0).takes_long());
+}
+
+TEST_F(HeavyTest, those_that_are_slow_by_themselves_share_a_commit) {
+  TestClient client = connect_with_items();
+  connection(0).note_slow(true);
+  connection(0).note_slow(true);
+  EXPECT_TRUE(connection(0).takes_long());
+  EXPECT_FALSE(connection(0).outlasts_slice());
+}
+
+TEST_F(HeavyTest, a_turn_takes_more_of_those_that_share_its_commit) {
+  const auto answered_in_a_turn = [this](std::string_view request) {
+    std::deque<TestClient> heavy = many_that_ask(request);
+    EXPECT_EQ(loop_->run(*turn_), TurnLoop::Ended::well);
+    return std::count_if(heavy.begin(), heavy.end(), [](TestClient& one) { return !one.received().empty(); });
+  };
+  EXPECT_EQ(answered_in_a_turn(find_pen), limits::heavy_us_per_turn_of_reads / long_us);
+  EXPECT_GT(answered_in_a_turn("0\t=\t1\t1\t1\t0\tU\t1\n"), limits::heavy_us_per_turn_of_reads / long_us);
 }
 
 TEST_F(HeavyTest, one_that_goes_while_it_waits_in_line_is_forgotten) {

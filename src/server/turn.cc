@@ -46,7 +46,12 @@ Turn::Turn(const Surroundings& surroundings, std::shared_ptr<const Settings> set
       figures_(surroundings.figures),
       settings_(std::move(settings)),
       executor_(session_, counters_, settings_, clock_,
-                {.takes_long = surroundings.takes_long, .settled = [this] { hold_.note_settled(); }},
+                {.takes_long = surroundings.takes_long,
+                 .settled =
+                     [this] {
+                       hold_.note_settled();
+                       begin_measuring();
+                     }},
                 surroundings.ledger, surroundings.long_requests),
       gate_({.session = session_,
              .counters = counters_,
@@ -133,7 +138,7 @@ size_t Turn::others() const {
 
 void Turn::execute() {
   executor_.note_time();
-  noted_ticks_ = clock_.ticks();
+  begin_measuring();
   for (; reached_ < members_.size(); ++reached_) {
     ClientConnection& connection = *members_[reached_];
     if (is_full()) {
@@ -156,9 +161,7 @@ void Turn::keep_unsettled() {
 
 void Turn::execute_or_close(ClientConnection& connection) {
   connection.shown.doing = is_patient_ ? Doing::waiting : Doing::executing;
-  wait_began_us_ = waited_us_ = 0;
-  const uint32_t requests_before = requests_;
-  const uint64_t commits_before = executor_.commit_count();
+  wait_began_us_ = 0;
   try {
     execute(connection);
     if (connection.state != State::parked && connection.state != State::logging_in &&
@@ -171,26 +174,30 @@ void Turn::execute_or_close(ClientConnection& connection) {
     connection.fail("is closed: unknown exception");
   }
   ahead_.forget(connection.scanned_bytes);
-  const uint64_t ticks = take_ticks();
-  const bool is_long = ticks >= limits::heavy_request_ticks_min && executor_.commit_count() == commits_before;
-  const uint64_t twice_us =
-      connection.note_own(is_long ? own_us(ticks, std::max(requests_ - requests_before, 1U)) : 0);
-  connection.note_walk(std::max(executor_.take_walked_us(), twice_us));
+  connection.note_walk(executor_.take_walked_us());
+  connection.note_slow(were_slow());
 }
 
-/// Since this was last asked. Two cores may differ by a few.
-uint64_t Turn::take_ticks() {
-  const uint64_t now = clock_.ticks();
-  const uint64_t before = std::exchange(noted_ticks_, now);
-  return now - std::min(now, before);
-}
+/// What a connection's requests take by themselves is measured from here on.
+void Turn::begin_measuring() { before_ = {clock_.ticks(), requests_, executor_.commit_count(), waited_us_}; }
 
-/// Of so many requests of one connection, all together, without their waits; 0 where each of them is short.
-uint64_t Turn::own_us(uint64_t ticks, uint32_t requests) const {
+/// Each of the connection's requests took long, without waits and commits. What ends its measuring begins
+/// that of the next connection.
+bool Turn::were_slow() {
+  const Measured before = before_;
+  begin_measuring();
+  // Two cores may differ by a few.
+  const uint64_t ticks = before_.ticks - std::min(before_.ticks, before.ticks);
+  if (ticks < limits::heavy_request_ticks_min) [[likely]] {
+    return false;
+  }
+  if (drill_ != nullptr || before_.commits != before.commits) {
+    return false;
+  }
   const uint64_t us = clock_.us_of(ticks);
-  const uint64_t own_us = us - std::min(us, waited_us_);
-  const bool is_long = drill_ == nullptr && own_us >= uint64_t{requests} * limits::heavy_request_us;
-  return is_long ? own_us : 0;
+  const uint64_t waited_us = before_.waited_us - before.waited_us;
+  const uint32_t requests = std::max(before_.requests - before.requests, 1U);
+  return us - std::min(us, waited_us) >= uint64_t{requests} * limits::heavy_request_us;
 }
 
 /// Execute the connection's complete requests, as far as its share of the turn goes. Bytes that ask for
@@ -298,6 +305,7 @@ exec::Executed Turn::run(ClientConnection& connection, const Request& request) {
   }
   const bool is_settled = executor_.nothing_staged();
   only_reads_ = is_settled && !writes(request);
+  waited_beside_us_ = 0;
   const LoopHold::Entered entered(hold_, is_settled);
   pass_drill();
   const exec::Executed executed = executor_.execute(connection.client, request, connection.parsed_bytes);

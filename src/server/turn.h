@@ -99,18 +99,21 @@ class Turn {
   [[nodiscard]] bool only_reads() const { return only_reads_; }
   /// Replies to earlier requests of the turn wait for the end of the one under way.
   [[nodiscard]] bool keeps_replies() const { return !hold_.was_settled(); }
-  /// Adrift: the request that was executed last took so long by itself.
-  void note_long(uint64_t took_us) { executor_.note_long(took_us); }
+  /// Adrift: see Executor.
+  [[nodiscard]] uint64_t note_long(uint64_t took_us) { return executor_.note_long(took_us); }
   /// The requests under way of one connection begin to wait for other sessions, or for a disk: that time says
   /// nothing of them.
   void note_wait_for_others() { wait_began_us_ = clock_.now_us(); }
-  void note_wait_over() {
+  /// `is_beside`: another thread has the loop.
+  void note_wait_over(bool is_beside) {
     if (wait_began_us_ != 0) {
-      waited_us_ += clock_.now_us() - std::exchange(wait_began_us_, 0);
+      const uint64_t us = clock_.now_us() - std::exchange(wait_began_us_, 0);
+      waited_us_ += us;
+      waited_beside_us_ += is_beside ? us : 0;
     }
   }
-  /// For how long they have.
-  [[nodiscard]] uint64_t waited_us() const { return waited_us_; }
+  /// For how long the last request has, while another thread had the loop.
+  [[nodiscard]] uint64_t waited_beside_us() const { return waited_beside_us_; }
   [[nodiscard]] size_t reached() const { return reached_; }
   [[nodiscard]] uint64_t began_ms() const { return now_ms_; }
   /// Adrift: what is settled, and what was not reached, is no longer the turn's.
@@ -139,8 +142,8 @@ class Turn {
     return lifelines_ != nullptr && lifelines_->some_are_killed() && connection.is_killed();
   }
   void execute_or_close(ClientConnection& connection);
-  [[nodiscard]] uint64_t take_ticks();
-  [[nodiscard]] uint64_t own_us(uint64_t ticks, uint32_t requests) const;
+  void begin_measuring();
+  [[nodiscard]] bool were_slow();
   void execute(ClientConnection& connection);
   [[nodiscard]] bool execute_next(ClientConnection& connection, std::string_view input, const Parsed& parsed);
   [[nodiscard]] bool execute(ClientConnection& connection, const Request& request);
@@ -167,10 +170,18 @@ class Turn {
   uint32_t requests_ = 0;
   size_t members_before_ = 0;  ///< of the last turn
   size_t reply_bytes_ = 0;
-  size_t reached_ = 0;          ///< members that were executed, or found no room
-  uint64_t noted_ticks_ = 0;    ///< when the connection's requests began
+  size_t reached_ = 0;  ///< members that were executed, or found no room
+  /// Of the connection that is executed: what is measured now, and what there was before.
+  struct Measured {
+    uint64_t ticks = 0;
+    uint32_t requests = 0;
+    uint64_t commits = 0;
+    uint64_t waited_us = 0;
+  };
+  Measured before_;
   uint64_t wait_began_us_ = 0;  ///< see note_wait_for_others; 0 = it does not wait
   uint64_t waited_us_ = 0;
+  uint64_t waited_beside_us_ = 0;
   bool is_patient_ = false;  ///< of one request, and without the loop
   bool only_reads_ = false;  ///< see the function
   std::vector<ClientConnection*> members_;

@@ -80,28 +80,22 @@ def read(path: Path, expected: Sequence[Skip]) -> Outcome:
 def read_programs(path: Path, folder: Path, expected: Sequence[Skip]) -> Outcome:
     """The counts of the reports that GoogleTest's programs wrote into a folder, PROGRAM.xml.
 
-    ctest's own report knows programs, not tests. It tells what theirs cannot: a program that crashed or hung
-    has no report, and one in which the sanitizer found a leak at its end has a good one.
+    ctest's own report knows programs, not tests. It tells what theirs cannot: a program that crashed, hung or
+    ended too early has no report, and one in which the sanitizer found a leak at its end has a good one.
     """
     outcome = Outcome()
-    told = set()
-    for report in sorted(folder.glob("*.xml")):
-        one = read(report, expected)
-        if one.failed:
-            told.add(report.stem)
-        outcome.passed += one.passed
-        outcome.failed += one.failed
-        outcome.skipped += one.skipped
-        outcome.details += one.details
-    root = ElementTree.parse(path).getroot()
-    silent = ElementTree.Element("testsuite")
-    silent.extend(
-        case
-        for case in root.iter("testcase")
-        if _complaint(case) is not None and case.get("name") not in told
-    )
-    outcome.failed += len(silent)
-    outcome.details += _failures(silent)
+    for case in ElementTree.parse(path).getroot().iter("testcase"):
+        program = case.get("name") or ""
+        report = folder / f"{program}.xml"
+        own = read(report, expected) if report.is_file() else Outcome()
+        outcome.passed += own.passed
+        outcome.failed += own.failed
+        outcome.skipped += own.skipped
+        outcome.details += own.details
+        if own.failed == 0 and (_complaint(case) is not None or own.passed + own.skipped == 0):
+            outcome.failed += 1
+            outcome.details += [f"FAILED {program}: no test of it did, or it has told of none"]
+            outcome.details += [f"  {line}" for line in _ends(_told(case).splitlines())]
     return outcome
 
 
@@ -144,10 +138,15 @@ def _failures(root: ElementTree.Element) -> list[str]:
         lines.append(f"FAILED {_name(case)}")
         if number < FAILURES_TOLD_MAX:
             message = (complaint.get("message") or "").strip().splitlines()
-            text = complaint.text or case.findtext("system-out") or ""
-            told = [*message[:MESSAGE_LINES_MAX], *_ends(text.strip().splitlines())]
+            told = [*message[:MESSAGE_LINES_MAX], *_ends(_told(case).splitlines())]
             lines += [f"  {line}" for line in told]
     return lines
+
+
+def _told(case: ElementTree.Element) -> str:
+    complaint = _complaint(case)
+    text = complaint.text if complaint is not None else None
+    return (text or case.findtext("system-out") or "").strip()
 
 
 def _ends(lines: list[str]) -> list[str]:

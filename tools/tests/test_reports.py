@@ -114,7 +114,14 @@ def test_the_tests_of_programs_are_counted_and_not_the_programs(tmp_path: Path) 
 def test_a_program_that_crashed_has_failed_with_what_it_said(tmp_path: Path) -> None:
     outcome = outcome_of_programs(tmp_path, good_test=GOOD)
     assert (outcome.passed, outcome.failed) == (2, 1)
-    assert outcome.details == ["FAILED bad_test::bad_test", "  Failed", "  the program said this"]
+    assert outcome.details[0].startswith("FAILED bad_test") and outcome.details[1:] == [
+        "  the program said this"
+    ]
+
+
+def test_a_program_that_told_of_no_test_has_failed(tmp_path: Path) -> None:
+    outcome = outcome_of_programs(tmp_path, bad_test=failing("x"))
+    assert (outcome.passed, outcome.failed) == (0, 2)
 
 
 def test_a_program_that_ended_badly_after_good_tests_has_failed(tmp_path: Path) -> None:

@@ -129,10 +129,10 @@ Begin MemorySession::begin_request(Selection& selection, const Use& use, Cursor*
     if (const auto action = take_next_wait(); action != nullptr) {
       lock.unlock();
       action();
-      if (options_.about_to_wait) {
-        options_.about_to_wait(Wait::over);
-      }
       lock.lock();
+    }
+    if (options_.about_to_wait) {
+      options_.about_to_wait(Wait::over);
     }
   }
   return begin;
