@@ -1,0 +1,176 @@
+# SPDX-License-Identifier: MIT
+"""Who gets a place of a pool of blocking connections, and when."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import pytest
+
+from rowsocket._link import Places
+from rowsocket._options import Deadline
+
+PATIENT = Deadline(None)
+
+
+class Told(Deadline):
+    """Says when somebody is about to wait for a place."""
+
+    def __init__(self) -> None:
+        super().__init__(10.0)
+        self.waits = threading.Event()
+
+    def remaining_s(self) -> float | None:
+        self.waits.set()
+        return super().remaining_s()
+
+
+class Brief(Deadline):
+    """Leaves one moment to wait. Something happens when it is over."""
+
+    def __init__(self, meanwhile: Callable[[], None] = lambda: None) -> None:
+        super().__init__(None)
+        self._meanwhile = meanwhile
+        self._left = [1e-9]
+
+    def remaining_s(self) -> float | None:
+        if self._left:
+            return self._left.pop()
+        self._meanwhile()
+        raise TimeoutError
+
+
+def free_of(places: Places, at_most: int) -> int:
+    """How many places can be taken at once."""
+    taken = 0
+    while taken < at_most:
+        try:
+            places.take(Brief())
+        except TimeoutError:
+            break
+        taken += 1
+    return taken
+
+
+def waits(threads: ThreadPoolExecutor, work: Callable[[Deadline], None]) -> Future[None]:
+    """Have a thread do it, and return when it waits for a place."""
+    deadline = Told()
+    future = threads.submit(work, deadline)
+    assert deadline.waits.wait(10)
+    return future
+
+
+def test_who_has_just_released_a_place_waits_behind_those_who_wait() -> None:
+    places = Places(1)
+    places.take(PATIENT)
+    with ThreadPoolExecutor(1) as threads:
+        waiting = waits(threads, places.take)
+        places.release()
+        with pytest.raises(TimeoutError):
+            places.take(Brief())
+        waiting.result(10)
+
+
+def test_places_go_to_those_who_wait_in_their_order() -> None:
+    places = Places(1)
+    places.take(PATIENT)
+    served: list[int] = []
+
+    def be_served(number: int, deadline: Deadline) -> None:
+        places.take(deadline)
+        served.append(number)
+        places.release()
+
+    with ThreadPoolExecutor(4) as threads:
+        waiting = [
+            waits(threads, lambda deadline, number=number: be_served(number, deadline))  # type: ignore[misc]
+            for number in range(4)
+        ]
+        places.release()
+        for one in waiting:
+            one.result(10)
+    assert served == [0, 1, 2, 3]
+
+
+def test_a_place_that_comes_back_as_the_time_ends_is_not_lost() -> None:
+    places = Places(1)
+    places.take(PATIENT)
+    with pytest.raises(TimeoutError):
+        places.take(Brief(meanwhile=places.release))
+    assert free_of(places, 2) == 1
+
+
+def test_a_place_that_comes_back_as_the_time_ends_goes_to_the_next_who_waits() -> None:
+    places = Places(1)
+    places.take(PATIENT)
+    with ThreadPoolExecutor(1) as threads:
+        behind: list[Future[None]] = []
+
+        def meanwhile() -> None:
+            behind.append(waits(threads, places.take))
+            places.release()
+
+        with pytest.raises(TimeoutError):
+            places.take(Brief(meanwhile))
+        behind[0].result(10)
+
+
+def test_who_gave_up_is_given_no_place() -> None:
+    places = Places(1)
+    places.take(PATIENT)
+    with pytest.raises(TimeoutError):
+        places.take(Brief())
+    places.release()
+    assert free_of(places, 2) == 1
+
+
+def test_a_ctrl_c_of_who_waits_loses_no_place() -> None:
+    def interrupt() -> None:
+        places.release()
+        raise KeyboardInterrupt
+
+    places = Places(1)
+    places.take(PATIENT)
+    with pytest.raises(KeyboardInterrupt):
+        places.take(Brief(meanwhile=interrupt))
+    assert free_of(places, 2) == 1
+
+
+def test_as_many_take_places_at_a_time_as_there_are() -> None:
+    places = Places(3)
+    inside: list[None] = []
+
+    def work(_: int) -> int:
+        for _ in range(200):
+            places.take(PATIENT)
+            inside.append(None)
+            together = len(inside)
+            inside.pop()
+            places.release()
+            assert together <= 3
+        return 200
+
+    with ThreadPoolExecutor(12) as threads:
+        assert sum(threads.map(work, range(12))) == 2400
+    assert free_of(places, 4) == 3
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without fork")
+def test_a_child_gives_no_place_to_the_threads_that_wait_in_its_parent() -> None:
+    places = Places(1)
+    places.take(PATIENT)
+    with ThreadPoolExecutor(1) as threads:
+        waiting = waits(threads, places.take)
+        child = os.fork()
+        if child == 0:
+            places.release()
+            try:
+                os._exit(0 if free_of(places, 2) == 1 else 1)
+            finally:
+                os._exit(2)
+        assert os.waitpid(child, 0)[1] == 0
+        places.release()
+        waiting.result(10)
