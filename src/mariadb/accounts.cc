@@ -26,6 +26,8 @@ std::string_view unquoted(std::string_view name) {
   return is_quoted ? name.substr(1, name.size() - 2) : name;
 }
 
+char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
+
 }  // namespace
 
 bool split_account_name(std::string_view name, std::string& user, std::string& host) {
@@ -35,6 +37,7 @@ bool split_account_name(std::string_view name, std::string& user, std::string& h
   }
   user = unquoted(name.substr(0, at));
   host = unquoted(name.substr(at + 1));
+  std::ranges::transform(host, host.begin(), lower);
   const bool has_nul = name.find('\0') != std::string_view::npos;
   return !has_nul && !user.empty() && user.size() < USERNAME_LENGTH && !host.empty() &&
          host.size() < MAX_HOSTNAME;
@@ -94,7 +97,15 @@ void Accounts::set_anonymous(const std::string& name) {
     account = std::make_shared<const Account>(Account{.number = engine::anonymous_account, .names = names});
   }
   const MutexLock lock(mutex_);
+  const bool is_same =
+      anonymous_ != nullptr && account != nullptr && anonymous_->whole_name() == account->whole_name();
+  was_anonymous_missed_ = was_anonymous_missed_ && is_same;  // any variable's change sets the name again
   anonymous_ = std::move(account);
+}
+
+bool Accounts::misses_anonymous() {
+  const MutexLock lock(mutex_);
+  return !std::exchange(was_anonymous_missed_, true);
 }
 
 /// Forgets names that no client is logged in with, now and then: clients come from many addresses.

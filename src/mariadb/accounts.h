@@ -58,6 +58,8 @@ class Accounts {
   /// The account of clients that name none, as `user@host`; empty = none. `name` was split before. May throw
   /// std::bad_alloc.
   void set_anonymous(const std::string& name);
+  /// The server has no such account. True the first time since its name was set: that is worth a line.
+  [[nodiscard]] bool misses_anonymous();
 
  private:
   void forget_gone() ROWSOCKET_REQUIRES(mutex_);
@@ -66,11 +68,13 @@ class Accounts {
   std::unordered_map<std::string, uint64_t> numbers_ ROWSOCKET_GUARDED_BY(mutex_);  ///< by all names
   std::unordered_map<uint64_t, std::weak_ptr<const Account>> accounts_ ROWSOCKET_GUARDED_BY(mutex_);
   std::shared_ptr<const Account> anonymous_ ROWSOCKET_GUARDED_BY(mutex_);
+  bool was_anonymous_missed_ ROWSOCKET_GUARDED_BY(mutex_) = false;
   uint64_t last_number_ ROWSOCKET_GUARDED_BY(mutex_) = engine::first_account - 1;
   size_t size_after_clearing_ ROWSOCKET_GUARDED_BY(mutex_) = 0;
 };
 
-/// `user@host`, each perhaps in quotes ('app'@'10.%'). False if it is no name of an account.
+/// `user@host`, each perhaps in quotes ('app'@'10.%'). The host comes in small letters, as SQL makes it where
+/// it reads such a name. False if it is no name of an account.
 [[nodiscard]] bool split_account_name(std::string_view name, std::string& user, std::string& host);
 
 /// As engine::Identity tells it; empty where it is no name of an account.

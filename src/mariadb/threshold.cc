@@ -205,6 +205,11 @@ engine::Admittance Threshold::admittance_of(const engine::Entrance& entrance) {
   context_.host_or_ip = thd_->main_security_ctx.host_or_ip;
   const std::optional<std::string> text = create_user_text(thd_, context_, account->names);
   if (!text.has_value()) {
+    if (Accounts::all().misses_anonymous()) {
+      sql_print_warning(
+          "rowsocket_anonymous_account: there is no account %s: clients that name none may do nothing",
+          account->whole_name().c_str());
+    }
     return Admittance::unknown;
   }
   const std::optional<Requirement> requirement = requirement_of(*text);

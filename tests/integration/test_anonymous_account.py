@@ -13,6 +13,7 @@ from support.accounts import OK, UNAUTHENTICATED, account
 from support.mariadb import Database, RowSocketServer, Start
 from support.raw import RawConnection
 
+OPEN = b"P\t0\td\tt\t\tid"
 FIND = b"0\t=\t1\t1"
 ROW = b"0\t1\t1"
 DENIED = b"1\t1\t1142"
@@ -124,3 +125,25 @@ def test_an_account_that_is_not_there_is_warned_of(server: RowSocketServer, name
 
 def test_an_account_that_is_there_is_not_warned_of(server: RowSocketServer) -> None:
     assert warnings_of_setting(server, "root@localhost") == "()"
+
+
+@pytest.mark.parametrize("name", ["app@LOCALHOST", "'app'@'LocalHost'"])
+def test_the_case_of_the_host_is_as_in_sql(own: RowSocketServer, reader: RawConnection, name: str) -> None:
+    own.sql("SET GLOBAL rowsocket_anonymous_account = ''")
+    own.wait_until("refuses", lambda: reader.ask(FIND) == UNAUTHENTICATED)
+    own.sql("SET GLOBAL rowsocket_anonymous_account = %s", [name])
+    own.wait_until("serves", lambda: reader.ask(FIND) == ROW)
+
+
+def test_an_account_that_is_not_there_when_a_client_comes_is_logged_once(start: Start) -> None:
+    """At the server's start nobody can know: it reads the accounts later than it loads the plugin."""
+    server = start(RowSocketServer, {"loose-rowsocket-anonymous-account": "nobody@LOCALHOST"})
+    line = "rowsocket_anonymous_account: there is no account nobody@localhost:"
+    assert line not in server.error_log.read_text()
+    for _ in range(2):
+        with server.raw("read") as client:
+            assert client.ask_all(OPEN, OPEN) == [UNAUTHENTICATED, UNAUTHENTICATED]
+    server.sql("SET GLOBAL rowsocket_error_detail = ON")  # the settings are taken anew
+    with server.raw("read") as client:
+        client.ask(OPEN)
+    assert server.error_log.read_text().count(line) == 1
