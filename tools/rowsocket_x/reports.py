@@ -107,7 +107,7 @@ def is_expected(skip: Skip, expected: Iterable[Skip]) -> bool:
 
 
 def _skips(root: ElementTree.Element) -> list[Skip]:
-    """The tests that were left out. A runner says so by a tag, and GoogleTest for a disabled one by its status.
+    """The tests that were left out. A runner says so by a tag, and for a disabled one by its status.
 
     One that is expected to fail was run, and says in the source why it fails.
     """
