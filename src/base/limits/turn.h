@@ -48,6 +48,9 @@ inline constexpr uint32_t heavy_us = 50;
 /// so long each. More than what 50 rows take, by key: what is heavy has a quarter of the loop, where others
 /// come.
 inline constexpr uint32_t heavy_request_us = 150;
+/// ... in so many turns in a row. With two, a light one became heavy about once a second on a machine whose
+/// processors many threads wanted.
+inline constexpr uint32_t slow_turns_min = 3;
 /// Fewer ticks than that takes, whatever a tick is: most need no division.
 inline constexpr uint64_t heavy_request_ticks_min = 150'000;
 /// After a long request the light ones have the loop for so many times as long: they keep three quarters of
