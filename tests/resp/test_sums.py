@@ -52,6 +52,18 @@ def test_a_whole_number_is_told_without_what_its_column_adds(
     assert resp.command("HINCRBY", "app.typed:a", "v", 0) == told
 
 
+@pytest.mark.parametrize("kind", ["VARCHAR(30)", "BLOB", "DECIMAL(30,0)", "BIGINT UNSIGNED"])
+def test_what_is_beyond_64_bits_is_not_counted_from(
+    column: RespServer, resp: RespConnection, kind: str
+) -> None:
+    make(column, kind, str(LONGEST + 1))
+    assert resp.command("DECR", "@@typed.a") == OVERFLOW
+    assert resp.command("HINCRBY", "app.typed:a", "v", -1) == OVERFLOW
+    assert stored(column) == [str(LONGEST + 1)]
+    make(column, kind, str(LONGEST))
+    assert resp.command("DECR", "@@typed.a") == b":%d\r\n" % (LONGEST - 1)
+
+
 def test_a_year_is_not_made_of_a_number_that_is_none(column: RespServer, resp: RespConnection) -> None:
     """The server takes 5 for 2005: what is told would not be what is stored."""
     make(column, "YEAR", "2005")

@@ -282,18 +282,14 @@ TEST_P(Changing, a_count_begins_with_64_bits_and_a_sign_too) {
   create_table("d.texts", {.columns = {memory::text("name", 8), memory::text("n", 30)},
                            .indexes = {{"PRIMARY", {"name"}, true}}});
   host().insert("d.texts", {"cup", "9223372036854775808"});
-  host().insert("d.texts", {"pen", "9223372036854775807"});
   Selection& index =
       client().open({.database = "d", .table = "texts", .index = "", .columns = "n", .filter_columns = ""});
-  const auto count_down = [&](const char* name) {
-    return client().on_row(index, name, Intent::write, [](Cursor& cursor) {
-      const Assignment assignments[] = {{0, Operation::add_whole, Value("-1")}};
-      bool changed = false;
-      return cursor.change_row(assignments, false, changed);
-    });
-  };
-  EXPECT_EQ(count_down("cup").number, 1264);
-  EXPECT_TRUE(count_down("pen").ok());
+  const Error error = client().on_row(index, "cup", Intent::write, [](Cursor& cursor) {
+    const Assignment assignments[] = {{0, Operation::add_whole, Value("-1")}};
+    bool changed = false;
+    return cursor.change_row(assignments, false, changed);
+  });
+  EXPECT_EQ(error.number, 1264);
 }
 
 TEST_P(Changing, a_row_that_its_key_names_does_not_lose_it) {
