@@ -6,6 +6,7 @@
 
 #include "base/limits.h"
 #include "mariadb/accounts.h"
+#include "mariadb/lower_case.h"
 
 namespace rowsocket::mariadb {
 namespace {
@@ -26,8 +27,6 @@ std::string_view unquoted(std::string_view name) {
   return is_quoted ? name.substr(1, name.size() - 2) : name;
 }
 
-char lower(char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; }
-
 }  // namespace
 
 bool split_account_name(std::string_view name, std::string& user, std::string& host) {
@@ -37,7 +36,7 @@ bool split_account_name(std::string_view name, std::string& user, std::string& h
   }
   user = unquoted(name.substr(0, at));
   host = unquoted(name.substr(at + 1));
-  std::ranges::transform(host, host.begin(), lower);
+  to_lower_case(host);
   const bool has_nul = name.find('\0') != std::string_view::npos;
   return !has_nul && !user.empty() && user.size() < USERNAME_LENGTH && !host.empty() &&
          host.size() < MAX_HOSTNAME;

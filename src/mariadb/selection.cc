@@ -4,18 +4,12 @@
 #include <cstring>
 #include <utility>
 
+#include "mariadb/lower_case.h"
 #include "mariadb/selection.h"
 #include "mariadb/server_differences.h"
 
 namespace rowsocket::mariadb {
 namespace {
-
-/// As the server does it where table names have no case.
-void to_lower_case(std::string& name) {
-  std::string lower(name.size() * system_charset_info->casedn_multiply() + 1, '\0');
-  lower.resize(system_charset_info->casedn(name.data(), name.size(), lower.data(), lower.size()));
-  name = std::move(lower);
-}
 
 bool is_valid_name(const std::string& name) {
   if (name.empty() || name.size() > NAME_LEN || std::memchr(name.data(), 0, name.size()) != nullptr) {
