@@ -190,9 +190,7 @@ def run_parts(names: Sequence[str], settings: Settings) -> bool:
         )
         for line in outcome.details:
             print(f"    {line}", flush=True)
-        total.passed += outcome.passed
-        total.failed += outcome.failed
-        total.skipped += outcome.skipped
+        total.count(outcome)
     missing = left_out(names, settings.series)
     note = f" (not for MariaDB {settings.series}: {', '.join(missing)})" if missing else ""
     print(_counts(total) + note, flush=True)
@@ -312,13 +310,13 @@ def _run_pytest(
 
 
 def _ctest(name: str, preset: Preset, settings: Settings) -> Outcome:
-    """Run the programs of a build, each whole: a process for each test takes four times as long."""
+    """Run the programs of a build, each whole: a process for each test takes several times as long."""
     folder = build.build(preset)
     programs = report_of(name).with_suffix("")
     if programs.exists():
         shutil.rmtree(programs)
     # What somebody has chosen for a run by hand would leave out tests here.
-    chosen = [word for name in os.environ if name.startswith("GTEST_") for word in ("-u", name)]
+    chosen = [f"--unset={word}" for word in os.environ if word.startswith("GTEST_")]
     command = [
         "env",
         *chosen,
