@@ -45,11 +45,11 @@ inline constexpr uint32_t requests_per_look_at_time = 8;
 /// they do not.
 inline constexpr uint32_t heavy_us = 50;
 /// Requests of few rows are no walk, and are measured by connection and turn: so is one whose requests take
-/// so long each. More than what 50 rows take, by key: what is heavy has a quarter of the loop, where others
-/// come.
+/// so long each. It is to be more than what 50 rows take, by key, since what is heavy has a quarter of the
+/// loop, where others come.
 inline constexpr uint32_t heavy_request_us = 150;
-/// ... in so many turns in a row. With two, a light one became heavy about once a second on a machine whose
-/// processors many threads wanted.
+/// ... in so many turns in a row. With two, `./x bench fair` had a light client wait for 234 ms, most likely
+/// since others had taken the processor from its requests twice. With three that was not seen.
 inline constexpr uint32_t slow_turns_min = 3;
 /// Fewer ticks than that takes, whatever a tick is: most need no division.
 inline constexpr uint64_t heavy_request_ticks_min = 150'000;
