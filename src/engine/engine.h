@@ -307,7 +307,7 @@ struct SessionOptions {
   bool others_wait_for_rows = false;
   /// Called on the session's own thread when a request is about to wait, and behind each wait (`over`; such
   /// calls may come without a wait, too). The engine may hold latches then: it takes no lock.
-  std::function<void(Wait what)> about_to_wait = {};
+  std::function<void(Wait what)> on_wait = {};
 };
 
 class Engine {

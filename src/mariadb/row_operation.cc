@@ -126,12 +126,10 @@ Operated operate(THD* thd, TABLE* table, Field* field, Operation asked, const Va
   if (error = refuse_generated(field); !error.ok()) {
     return Operated::failed;
   }
-  if (asked == Operation::add_whole) {
-    error = require_whole_number(field);
-    if (error.reason == Reason::out_of_range) {
-      return Operated::failed;
+  if (asked == Operation::add_whole) {  // what is no number is told by the sum
+    if (Error before = require_whole_number(field); before.reason == Reason::out_of_range) {
+      return fail(error, std::move(before));
     }
-    error = {};  // what is no number is told by the sum
   }
   Operated operated = Operated::failed;
   switch (asked) {

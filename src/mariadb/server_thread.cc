@@ -57,9 +57,9 @@ void ServerThread::begins_to_wait(THD* thd, int what) {
     case THD_WAIT_SLEEP: {
       const Owner& owner = of(thd).owner_;
       const bool is_code = what == THD_WAIT_SLEEP || waits_for_user_lock(thd);
-      owner.about_to_wait(owner.object, what == THD_WAIT_DISKIO ? engine::Wait::disk
-                                        : is_code               ? engine::Wait::code
-                                                                : engine::Wait::lock);
+      owner.on_wait(owner.object, what == THD_WAIT_DISKIO ? engine::Wait::disk
+                                  : is_code               ? engine::Wait::code
+                                                          : engine::Wait::lock);
       break;
     }
     default:
@@ -70,7 +70,7 @@ void ServerThread::begins_to_wait(THD* thd, int what) {
 void ServerThread::has_waited(THD* thd) {
   of(thd).row_waits().note_wait(false);
   const Owner& owner = of(thd).owner_;
-  owner.about_to_wait(owner.object, engine::Wait::over);
+  owner.on_wait(owner.object, engine::Wait::over);
 }
 
 /// KILL takes both locks, asks which account the session has, and ends it, before it gives the locks back. So

@@ -34,7 +34,7 @@ class ServerThread {
     void (*woken)(void* object);
     /// Called on the THD's thread, which may hold latches of InnoDB or mutexes of the server: the THD is
     /// about to wait, or has waited.
-    void (*about_to_wait)(void* object, engine::Wait what);
+    void (*on_wait)(void* object, engine::Wait what);
   };
 
   ServerThread(engine::Intent intent, const Owner& owner);

@@ -140,8 +140,8 @@ class Session final : public engine::Session {
   void wake() const { options_.wake(); }
   /// Called by the server on the session's thread, under latches.
   void announce_wait(engine::Wait what) const {
-    if (options_.about_to_wait) {
-      options_.about_to_wait(what);
+    if (options_.on_wait) {
+      options_.on_wait(what);
     }
   }
   /// End what it is doing, at once if it waits for a lock, and stop. From any thread, while the session

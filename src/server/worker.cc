@@ -124,7 +124,7 @@ void Worker::run(Hand& hand, bool is_in_charge) {
          .counters = &hand.counters,
          .wake = [this] { wake(); },
          .others_wait_for_rows = world_.has_stand_ins,
-         .about_to_wait = [this, &hand](engine::Wait what) { note_wait(hand.turn, what); }});
+         .on_wait = [this, &hand](engine::Wait what) { note_wait(hand.turn, what); }});
     if (session != nullptr) {
       serve(hand, *session, is_in_charge);
     }

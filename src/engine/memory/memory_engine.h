@@ -133,7 +133,7 @@ class MemoryEngine final : public Engine {
   /// What happens right behind the next look at a session's interruption. It may call back.
   void on_next_interruption_look(std::function<void()> action);
   /// The next request that begins does this first, without a lock of the engine: it waits for something.
-  /// `is_announced`: its session says so before (SessionOptions::about_to_wait).
+  /// `is_announced`: its session says so before (SessionOptions::on_wait).
   void on_next_request(std::function<void()> action, bool is_announced = true);
   /// Who may come in that names no account: asked for each, without a lock of the engine. nullptr: all.
   void admit_by(std::function<Admittance()> admit);

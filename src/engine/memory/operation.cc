@@ -100,10 +100,10 @@ Error require_whole_number(const Table& table, size_t column, const Cell& cell) 
 Operated operate(const Table& table, size_t column, Operation asked, const Value& value, bool keeps_signs,
                  Cell& cell, Error& error) {
   if (asked == Operation::add_whole) {
-    if (error = require_whole_number(table, column, cell); error.reason == Reason::out_of_range) {
-      return Operated::failed;
+    // What is no number is told by the sum.
+    if (Error before = require_whole_number(table, column, cell); before.reason == Reason::out_of_range) {
+      return fail(error, std::move(before));
     }
-    error = {};  // what is no number is told by the sum
     Cell counted = cell;
     Operated operated = operate(table, column, Operation::add_from_zero, value, keeps_signs, counted, error);
     if (operated == Operated::done) {

@@ -131,9 +131,7 @@ Begin MemorySession::begin_request(Selection& selection, const Use& use, Cursor*
       action();
       lock.lock();
     }
-    if (options_.about_to_wait) {
-      options_.about_to_wait(Wait::over);
-    }
+    announce(Wait::over);
   }
   return begin;
 }
@@ -149,14 +147,20 @@ std::vector<GeneratedId> MemorySession::generated_ids() const {
   return earlier_ids_.empty() ? state_.generated_ids : earlier_ids_;
 }
 
+void MemorySession::announce(Wait what) const {
+  if (options_.on_wait) {
+    options_.on_wait(what);
+  }
+}
+
 /// What the next request is to wait for; announced, where that was asked for.
 std::function<void()> MemorySession::take_next_wait() {
   std::function<void()> action = std::exchange(state_.on_next_request, nullptr);
-  if (action != nullptr && state_.is_next_announced && options_.about_to_wait) {
-    options_.about_to_wait(Wait::lock);
+  if (action != nullptr && state_.is_next_announced) {
+    announce(Wait::lock);
   }
-  if (state_.is_on_disk && options_.about_to_wait) {
-    options_.about_to_wait(Wait::disk);
+  if (state_.is_on_disk) {
+    announce(Wait::disk);
   }
   return action;
 }

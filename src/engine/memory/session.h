@@ -122,6 +122,7 @@ class MemorySession final : public Session {
   template <typename Condition>
   [[nodiscard]] bool wait_in_place(MutexLock& lock, uint64_t timeout_ms, Condition condition)
       ROWSOCKET_REQUIRES(state_.mutex);
+  void announce(Wait what) const;
   [[nodiscard]] std::function<void()> take_next_wait() ROWSOCKET_REQUIRES(state_.mutex);
   [[nodiscard]] bool must_wait() const ROWSOCKET_REQUIRES(state_.mutex);
   /// How long it waits in place if it is patient.
