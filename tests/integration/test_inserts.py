@@ -197,6 +197,18 @@ def test_duplicates_end_as_in_sql_in_every_kind_of_table(
         assert twins.sql(history.format("t")) == twins.sql(history.format("twin"))
 
 
+def test_rows_of_one_request_have_one_moment_of_a_history(make_twins: MakeTwins, wire: RawConnection) -> None:
+    twins = make_twins("id INT PRIMARY KEY, v INT", "WITH SYSTEM VERSIONING")
+    opened(wire, twins, "id,v")
+    equal = ["1", "++", "2", "2", "1", "10", "1", "10", "U", "1"]
+    assert wire.tokens(*equal) == [b"0", b"2", b"1", b"\0", b"0", b"\0"]
+    assert wire.tokens(*equal) == [b"0", b"2", b"2", b"\0", b"0", b"\0"]
+    for _ in range(2):
+        twins.sql("INSERT INTO twin VALUES (1, 10), (1, 10) ON DUPLICATE KEY UPDATE v = VALUES(v)")
+    history = "SELECT id, v FROM {} FOR SYSTEM_TIME ALL"
+    assert twins.sql(history.format("t")) == twins.sql(history.format("twin")) == [(b"1", b"10")] * 2
+
+
 @pytest.mark.parametrize(
     ("clause", "sql"),
     [

@@ -347,12 +347,15 @@ class OwnRows:
             raise Refused(DUPLICATE)
 
     def _insert(self, insert: Insert) -> bytes:
-        outcomes = [self._insert_row(values, insert.clause) for values in insert.rows]
+        written: set[int] = set()
+        outcomes = [self._insert_row(values, insert.clause, written) for values in insert.rows]
         if insert.is_plain:
             return b"0\t1"
         return b"\t".join([b"0\t2", *(outcome + b"\t\0" for outcome in outcomes)])
 
-    def _insert_row(self, values: tuple[Value, ...], clause: str) -> bytes:
+    def _insert_row(self, values: tuple[Value, ...], clause: str, written: set[int]) -> bytes:
+        """`written`: the ids of what the request has written before. All of it has one moment, so the history
+        of a versioned table tells the same values apart only behind another request's."""
         row = Row(*values)  # type: ignore[arg-type]
         in_the_way = self._in_the_way(row)
         if in_the_way and clause == "":
@@ -364,16 +367,18 @@ class OwnRows:
         if in_the_way and clause == "U":
             other = in_the_way[0]
             new: dict[str, Value] = {"g": row.g, "s": row.s, "n": other.n + row.n}
-            differs = self.shape.is_versioned or any(
-                other.value(column) != value for column, value in new.items()
-            )
+            is_later = self.shape.is_versioned and other.id not in written
+            differs = is_later or any(other.value(column) != value for column, value in new.items())
             self._update(other, new)
+            if differs:
+                written.add(other.id)
             self.changed_count += differs
             return b"2" if differs else b"0"
         for other in in_the_way:
             self._fires("d", other)
             del self.rows[other.id]
         self.rows[row.id] = row
+        written.add(row.id)
         self._fires("i", row)
         self.changed_count += 1
         return b"2" if in_the_way else b"1"
