@@ -13,12 +13,6 @@ namespace rowsocket::exec {
 
 using engine::Begin;
 
-namespace {
-
-constexpr size_t long_places_max = 16;  ///< of one request; what else a large group writes is not looked at
-
-}  // namespace
-
 Executor::Executor(engine::Session& session, Counters& counters, std::shared_ptr<const Settings> settings,
                    const Clock& clock, Notices notices, TableLedger* ledger, LongRequests* long_requests)
     : session_(session),
@@ -32,7 +26,6 @@ Executor::Executor(engine::Session& session, Counters& counters, std::shared_ptr
       staging_(session, transaction_, runner_, counters, tally_, trail_),
       long_requests_(long_requests),
       settled_(std::move(notices.settled)) {
-  last_written_.reserve(long_places_max);
   use_settings(std::move(settings));
 }
 
@@ -52,7 +45,7 @@ void Executor::begin_turn(uint64_t now_ms, bool is_patient) {
 
 Executed Executor::execute(Client& client, const Request& request, size_t position) {
   met_first_lenience_ = false;
-  last_written_.clear();
+  write_.begin();
   last_own_us_max_ = std::numeric_limits<uint64_t>::max();
   Job job(client, request, position);
   job.began_ticks = tally_.noted_ticks();
@@ -82,7 +75,7 @@ Executed Executor::execute(Client& client, const Request& request, size_t positi
     begin = run(job);
   }
   if (job.is_put_back() || (begin == Begin::wait && staging_.put_back(job))) {
-    last_written_.clear();  // it has not been done
+    write_.forget();  // it has not been done
     staging_.replay_if_lost();
     tally_.note_time();
     staging_.conclude(job);
@@ -198,6 +191,7 @@ Begin Executor::run_behind_commit(Job& job) {
     return Begin::failed;
   }
   const uint64_t began_us = clock_.now_us();
+  write_.begin_own_time(began_us);
   const Begin begin = staging_.run_as_first(job);
   last_own_us_max_ = clock_.now_us() - began_us;
   return begin;
@@ -209,12 +203,8 @@ bool Executor::is_expected_long(const Job& job) {
     return false;
   }
   const auto add = [this](const engine::Selection* selection, const Request& request) {
-    if (selection == nullptr || !writes(request) || last_written_.size() == last_written_.capacity()) {
-      return;
-    }
-    const LongRequests::Place place = LongRequests::place_of(*selection, request);
-    if (std::find(last_written_.begin(), last_written_.end(), place) == last_written_.end()) {
-      last_written_.push_back(place);
+    if (selection != nullptr && writes(request)) {
+      write_.add(LongRequests::place_of(*selection, request));
     }
   };
   if (job.request->kind == RequestKind::group) {
@@ -229,21 +219,19 @@ bool Executor::is_expected_long(const Job& job) {
     return false;  // each try would cost the others a commit
   }
   bool is_expected = false;
-  for (const LongRequests::Place place : last_written_) {
+  write_.for_each_place([&](LongRequests::Place place) {
     if (long_requests_->expects(place)) [[unlikely]] {
       is_expected = true;
       long_requests_->note_shorter(place);  // until it is known to have taken long again
     }
-  }
+  });
   return is_expected;
 }
 
 uint64_t Executor::note_long(uint64_t took_us) {
   const uint64_t own_us = std::min(took_us, last_own_us_max_);
   const uint64_t not_walked_us = own_us - std::min(own_us, runner_.last_walk_us());
-  for (const LongRequests::Place place : last_written_) {
-    long_requests_->note_long(place, not_walked_us);
-  }
+  write_.for_each_place([&](LongRequests::Place place) { long_requests_->note_long(place, not_walked_us); });
   return own_us;
 }
 
@@ -253,16 +241,16 @@ void Executor::finish(Job&& job, bool is_staged) {
   if (is_staged) {
     staging_.stage(std::move(job));
     if (transaction_.is_lost()) [[unlikely]] {
-      last_written_.clear();  // what runs again is not it alone
+      write_.forget();  // what runs again is not it alone
       staging_.replay_if_lost();
     } else if (transaction_.is_full()) {
-      last_written_.clear();  // the commit takes long, if anything does
+      write_.forget();  // the commit takes long, if anything does
       staging_.settle();
     }
     return;
   }
   if (transaction_.is_lost()) [[unlikely]] {
-    last_written_.clear();
+    write_.forget();
     if (job.can_run()) {
       staging_.redo_alone(job);
     } else {

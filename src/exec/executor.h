@@ -40,6 +40,7 @@
 #include "exec/runner.h"
 #include "exec/staging.h"
 #include "exec/transaction.h"
+#include "exec/write_under_way.h"
 #include "request/counters.h"
 #include "request/request.h"
 #include "request/settings.h"
@@ -60,7 +61,7 @@ class Executor {
     std::function<void()> settled;  ///< every reply but the request's own is final
   };
 
-  /// `ledger` is the thread's; nullptr: nothing is counted by table. `long_requests` is its worker's;
+  /// `ledger` is the thread's; nullptr: nothing is counted by table. `long_requests` is the server's;
   /// nullptr: no request is expected to take long.
   Executor(engine::Session& session, Counters& counters, std::shared_ptr<const Settings> settings,
            const Clock& clock, Notices notices = {}, TableLedger* ledger = nullptr,
@@ -92,6 +93,8 @@ class Executor {
   /// has changed is committed before the next ones of its kind, unless it has walked: a walk can be given up.
   /// Returns how long it took by itself, in µs.
   [[nodiscard]] uint64_t note_long(uint64_t took_us);
+  /// The same for who looks on while it takes long.
+  [[nodiscard]] WriteUnderWay& write_under_way() { return write_; }
   [[nodiscard]] uint64_t commit_count() const { return transaction_.commit_count(); }
   /// See Runner.
   [[nodiscard]] uint64_t take_walked_us() { return runner_.take_walked_us(); }
@@ -123,10 +126,10 @@ class Executor {
   Runner runner_;
   Staging staging_;
   LongRequests* long_requests_;
-  std::vector<LongRequests::Place> last_written_;  ///< of the last request: a group's members have one each
-  uint64_t last_own_us_max_ = 0;                   ///< the last request took no longer
-  std::function<void()> settled_;                  ///< see `Notices`
-  bool met_first_lenience_ = false;                ///< see the function
+  WriteUnderWay write_;              ///< or the last one
+  uint64_t last_own_us_max_ = 0;     ///< the last request took no longer
+  std::function<void()> settled_;    ///< see `Notices`
+  bool met_first_lenience_ = false;  ///< see the function
 };
 
 }  // namespace rowsocket::exec

@@ -40,6 +40,11 @@ class LongRequests {
     const uint8_t left = left_[place].load(std::memory_order_relaxed);
     left_[place].store(std::max(left, shorter_count(took_us)), std::memory_order_relaxed);
   }
+  void expect_more(Place place, uint8_t count) {
+    const uint8_t left = left_[place].load(std::memory_order_relaxed);
+    left_[place].store(static_cast<uint8_t>(std::min<int>(left + count, count_max)),
+                       std::memory_order_relaxed);
+  }
   void note_shorter(Place place) {
     const uint8_t left = left_[place].load(std::memory_order_relaxed);
     left_[place].store(left == 0 ? left : left - 1,

@@ -78,6 +78,16 @@ TEST_F(LongRequestsTest, what_took_long_without_a_row_is_none_of_the_writes_befo
   EXPECT_FALSE(commits_before(insert()));
 }
 
+TEST_F(LongRequestsTest, one_that_is_not_over_yet) {
+  begin();
+  send(one, insert());
+  const uint8_t noted =
+      executor->write_under_way().note_longer(long_requests, clock.now_us(), clock.now_us() + took_us, 0);
+  end();
+  EXPECT_EQ(noted, shorter_count);
+  EXPECT_TRUE(commits_before(insert()));
+}
+
 TEST_F(LongRequestsTest, a_commit_before_it_that_takes_long_is_not_its_own_time) {
   take_long({insert()});
   for (int count = 0; count < shorter_count; ++count) {

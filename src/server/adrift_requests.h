@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // Requests that go on beside their loop, since another thread has taken it: whether somebody still waits for
-// them. A walk asks that by itself, every few rows. This is for all else: a trigger that sleeps, a row that
-// takes long.
+// them, and which of them are long. A walk asks that by itself, every few rows. This is for all else: a
+// trigger that sleeps, a row that takes long.
 //
 //   stand-in        make_room · take the loop · add
-//   ticker                                          stop_those_gone
+//   ticker                                          stop_those_gone, note_long
 //   stuck thread                                                      remove · commit · give back
 //
 // Thread-safe.
@@ -20,6 +20,7 @@
 #include "base/mutex.h"
 #include "engine/engine.h"
 #include "exec/request_bounds.h"
+#include "exec/write_under_way.h"
 
 namespace rowsocket::server {
 
@@ -28,8 +29,10 @@ class AdriftRequests {
   struct Request {
     const exec::Presence* client;
     engine::Session* session;
-    uint64_t since_us;        ///< when the loop was taken from it
-    bool is_stopped = false;  ///< it was told to stop
+    const exec::WriteUnderWay* write;
+    uint64_t since_us;             ///< when the loop was taken from it
+    bool is_stopped = false;       ///< it was told to stop
+    uint8_t noted_long_count = 0;  ///< see exec::WriteUnderWay::note_longer
   };
 
   /// From now on one more can be added. May throw std::bad_alloc.
@@ -39,10 +42,11 @@ class AdriftRequests {
       requests_.reserve(2 * requests_.size() + 1);
     }
   }
-  /// What the session executes for this client. Both stay until `remove`.
-  void add(const exec::Presence& client, engine::Session& session, uint64_t now_us) {
+  /// What the session executes for this client. All three stay until `remove`.
+  void add(const exec::Presence& client, engine::Session& session, const exec::WriteUnderWay& write,
+           uint64_t now_us) {
     const MutexLock lock(mutex_);
-    requests_.push_back({&client, &session, now_us});
+    requests_.push_back({&client, &session, &write, now_us});
   }
   /// The session's request has ended, which was added before.
   [[nodiscard]] Request remove(const engine::Session& session) {
@@ -50,7 +54,7 @@ class AdriftRequests {
     const auto found = std::find_if(requests_.begin(), requests_.end(),
                                     [&](const Request& request) { return request.session == &session; });
     if (!invariant(found != requests_.end(), "a request that went on beside its loop was added")) {
-      return {nullptr, nullptr, 0};
+      return {nullptr, nullptr, nullptr, 0};
     }
     const Request request = *found;
     requests_.erase(found);
@@ -65,6 +69,14 @@ class AdriftRequests {
         request.session->stop_request();
         request.is_stopped = true;
       }
+    }
+  }
+  /// The writes that go on are known to take long before they are over.
+  void note_long(exec::LongRequests& long_requests, uint64_t now_us) {
+    const MutexLock lock(mutex_);
+    for (Request& request : requests_) {
+      request.noted_long_count =
+          request.write->note_longer(long_requests, request.since_us, now_us, request.noted_long_count);
     }
   }
 

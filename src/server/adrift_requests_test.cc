@@ -20,10 +20,11 @@ TEST(AdriftRequests, those_whose_clients_have_gone_are_stopped) {
   const auto other = engine.create_session({});
   const Client stays;
   Client leaves;
+  const exec::WriteUnderWay write;
   AdriftRequests adrift;
   for (int count = 0; count < 2; ++count) {
     adrift.make_room();
-    adrift.add(count == 0 ? stays : leaves, count == 0 ? *other : *session, 7);
+    adrift.add(count == 0 ? stays : leaves, count == 0 ? *other : *session, write, 7);
   }
   leaves.gone = true;
   adrift.stop_those_gone();
@@ -34,6 +35,25 @@ TEST(AdriftRequests, those_whose_clients_have_gone_are_stopped) {
   const uint64_t broken_before = broken_invariants();
   EXPECT_EQ(adrift.remove(*session).session, nullptr) << "it is not there any more";
   EXPECT_EQ(broken_invariants(), broken_before + 1);
+}
+
+TEST(AdriftRequests, a_write_is_known_to_take_long_before_it_is_over) {
+  constexpr exec::LongRequests::Place place = 7;
+  engine::memory::MemoryEngine engine;
+  const auto session = engine.create_session({});
+  const Client client;
+  exec::WriteUnderWay write;
+  write.add(place);
+  exec::LongRequests long_requests;
+  AdriftRequests adrift;
+  adrift.make_room();
+  adrift.add(client, *session, write, 1000);
+  adrift.note_long(long_requests, 1000 + limits::long_write_us_per_commit);
+  adrift.note_long(long_requests, 1001 + limits::long_write_us_per_commit);
+  EXPECT_TRUE(long_requests.expects(place));
+  long_requests.note_shorter(place);
+  EXPECT_FALSE(long_requests.expects(place)) << "the same time counts once";
+  EXPECT_EQ(adrift.remove(*session).noted_long_count, 1);
 }
 
 }  // namespace

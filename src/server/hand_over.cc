@@ -6,7 +6,7 @@
 //   stand-in                        take ─ take_over ─ run ─ run ─ run ───────────────────── take_back ─ run
 //
 // A connection whose requests stay with the stuck turn is away: the loop does not touch it until it is given
-// back.
+// back. If the request commits what came before it, `give_back_settled` comes right behind that commit.
 #include "server/turn_loop.h"
 
 namespace rowsocket::server {
@@ -38,12 +38,21 @@ TurnLoop::Adrift TurnLoop::take_over(Turn& own, LoopToken::Ticket ticket) {
   // No `reap` follows in this turn. What it did not need of the accounts' requests is for those that wait.
   look_at_held_back();
   connections_.allotments().end_turn();
-  return {*members[reached], turn_->session()};
+  return {*members[reached], turn_->session(), turn_->write_under_way()};
 }
 
 void TurnLoop::give_back(std::span<ClientConnection* const> members) {
   returned_.give_back(members);
   world_.inbox.wake();
+}
+
+void TurnLoop::give_back_settled(Turn& turn) {
+  const std::span<ClientConnection* const> settled = turn.members().first(turn.reached());
+  for (ClientConnection* connection : settled) {
+    turn.finish(*connection);
+  }
+  give_back(settled);
+  turn.keep_unsettled();
 }
 
 void TurnLoop::take_back() {

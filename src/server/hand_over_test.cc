@@ -15,6 +15,7 @@ namespace rowsocket::server {
 namespace {
 
 constexpr std::string_view insert_cup = "0\t+\t2\t10\tcup\n";
+constexpr std::string_view insert_into_log = "1\t+\t1\t7\n";
 
 class HandOverTest : public TurnLoopTest {
  protected:
@@ -25,8 +26,13 @@ class HandOverTest : public TurnLoopTest {
     turn_.reset();
     stand_in_.reset();
     session_ = engine_.create_session({.intent = intent, .selections = selections_, .counters = &counters_});
-    turn_ = std::make_unique<Turn>(
-        Turn::Surroundings{*session_, counters_, clock_, &loop_->token(), numbers_}, board_.current());
+    turn_ = std::make_unique<Turn>(Turn::Surroundings{.session = *session_,
+                                                      .counters = counters_,
+                                                      .clock = clock_,
+                                                      .token = &loop_->token(),
+                                                      .numbers = numbers_,
+                                                      .settled_adrift = [this] { settled_adrift(); }},
+                                   board_.current());
     stand_in_session_ = engine_.create_session(
         {.intent = intent, .selections = selections_, .counters = &stand_in_counters_});
     stand_in_ = std::make_unique<Turn>(
@@ -34,15 +40,27 @@ class HandOverTest : public TurnLoopTest {
         board_.current());
   }
 
+  void settled_adrift() { loop_->give_back_settled(*turn_); }
+
+  void take_over() {
+    const LoopToken::Ticket ticket = loop_->token().seen();
+    ASSERT_TRUE(loop_->token().take(ticket));
+    stand_in_->reserve(loop_->connections().size());
+    loop_->take_over(*stand_in_, ticket);
+  }
   /// While the next request waits, the stand-in takes over, and then `meanwhile` happens.
   void take_over_at_next_request(std::function<void()> meanwhile = [] {}) {
     engine_.on_next_request([this, meanwhile = std::move(meanwhile)] {
-      const LoopToken::Ticket ticket = loop_->token().seen();
-      ASSERT_TRUE(loop_->token().take(ticket));
-      stand_in_->reserve(loop_->connections().size());
-      loop_->take_over(*stand_in_, ticket);
+      take_over();
       meanwhile();
     });
+  }
+  /// The client writes what must be the first of its transaction.
+  void open_log(TestClient& client) {
+    engine_.create_table("shop.log", {.columns = {engine::memory::integer("id")},
+                                      .indexes = {{"PRIMARY", {"id"}, true}},
+                                      .has_transactions = false});
+    EXPECT_EQ(ask(client, "P\t1\tshop\tlog\t\tid\n"), ok);
   }
   /// The stuck turn, from its execution to its end.
   void run_adrift() {
@@ -191,22 +209,44 @@ TEST_F(HandOverTest, a_turn_knows_whether_somebody_may_wait_for_rows_that_it_has
 
 TEST_F(HandOverTest, what_became_final_in_the_middle_of_a_request_does_not_wait_for_it) {
   use_sessions(engine::Intent::write);
-  engine_.create_table("shop.log", {.columns = {engine::memory::integer("id")},
-                                    .indexes = {{"PRIMARY", {"id"}, true}},
-                                    .has_transactions = false});
   TestClient writer = connect_with_items();
   TestClient stuck = connect();
-  EXPECT_EQ(ask(stuck, "P\t1\tshop\tlog\t\tid\n"), ok);
+  open_log(stuck);
   std::string meanwhile;
   turn();  // from here on they come in the order in which they send
   engine_.on_next_request([&] { take_over_at_next_request([&] { meanwhile = writer.received(); }); });
   writer.send(insert_cup);
-  stuck.send("1\t+\t1\t7\n");
+  stuck.send(insert_into_log);
   run_adrift();
   EXPECT_EQ(meanwhile, ok) << "it was committed before the request that is the first of its transaction";
   stand_in_turn();
   EXPECT_EQ(stuck.received(), ok);
   EXPECT_EQ(writer.received(), "");
+}
+
+TEST_F(HandOverTest, what_is_committed_while_the_loop_is_taken_does_not_wait_for_the_request_behind_it) {
+  use_sessions(engine::Intent::write);
+  TestClient writer = connect_with_items();
+  TestClient stuck = connect();
+  open_log(stuck);
+  std::string meanwhile;
+  turn();  // from here on they come in the order in which they send
+  engine_.on_next_commit([&] { take_over(); });
+  engine_.on_next_request([&] {  // of the writer
+    engine_.on_next_request([&] {
+      stand_in_turn();
+      meanwhile = writer.received();
+      writer.send(insert_cup);
+      writer.send(find_pen);
+    });
+  });
+  writer.send(insert_cup);
+  stuck.send(insert_into_log);
+  run_adrift();
+  EXPECT_EQ(meanwhile, ok);
+  stand_in_turn();
+  EXPECT_EQ(stuck.received(), ok);
+  EXPECT_EQ(writer.received(), std::string("1\t1\t121\n").append(pen));
 }
 
 TEST_F(HandOverTest, what_one_thread_opened_any_thread_uses) {

@@ -140,17 +140,20 @@ class LoopHold {
     LoopHold& hold_;
   };
   /// In the middle of a request: all earlier replies are final now. A thread that takes the loop from here on
-  /// takes their connections with it: they need not wait for what this request waits for.
-  void note_settled() {
+  /// takes their connections with it: they need not wait for what this request waits for. False if another
+  /// thread has the loop already, and has left them with the turn.
+  [[nodiscard]] bool note_settled() {
     if (ticket_ == 0) {
-      return;
+      return true;
     }
     const LoopToken::Left left = token_->leave(ticket_);
     was_told_ |= left == LoopToken::Left::told;
-    if (left != LoopToken::Left::taken) {
-      was_settled_ = true;
-      ticket_ = token_->enter(true);
+    was_settled_ = true;
+    if (left == LoopToken::Left::taken) {
+      return false;
     }
+    ticket_ = token_->enter(true);
+    return true;
   }
 
   /// Of the request under way; 0 = none.

@@ -100,7 +100,7 @@ TEST_F(LoopHoldTest, a_stop_is_remembered_where_earlier_replies_become_final_mea
   hold.enter(false);
   ASSERT_TRUE(token.pin());
   token.unpin(true);
-  hold.note_settled();
+  EXPECT_TRUE(hold.note_settled());
   EXPECT_TRUE(hold.was_settled());
   hold.leave();
   EXPECT_FALSE(hold.is_adrift());
@@ -113,9 +113,21 @@ TEST_F(LoopHoldTest, what_becomes_final_between_requests_lets_nobody_take_the_lo
   LoopToken token;
   LoopHold hold(&token, *session_);
   hold.begin_turn();
-  hold.note_settled();
+  EXPECT_TRUE(hold.note_settled());
   EXPECT_EQ(hold.ticket(), 0U);
   EXPECT_EQ(token.seen(), 0U);
+}
+
+TEST_F(LoopHoldTest, what_becomes_final_behind_a_hand_over_was_left_with_the_turn) {
+  LoopToken token;
+  LoopHold hold(&token, *session_);
+  hold.begin_turn();
+  hold.enter(false);
+  EXPECT_TRUE(token.take(token.seen()));
+  EXPECT_FALSE(hold.note_settled());
+  EXPECT_TRUE(hold.was_settled());
+  hold.leave();
+  EXPECT_TRUE(hold.is_adrift());
 }
 
 TEST_F(LoopHoldTest, a_turn_whose_loop_is_taken_is_adrift) {

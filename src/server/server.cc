@@ -225,8 +225,8 @@ class Server::Impl final : public ServerFigures {
     for (uint32_t number = 0; number < count_max; ++number) {
       workers_.push_back(std::make_unique<Worker>(
           Worker::Surroundings{engine_, log_, clock_, settings_board_, this, thread_limit_, walks_,
-                               has_stand_ins_, statistics_, account_loads_, &logins_, &handshakes_, spread,
-                               is_drill_, &bell_, &lifelines_},
+                               has_stand_ins_, statistics_, long_requests_, account_loads_, &logins_,
+                               &handshakes_, spread, is_drill_, &bell_, &lifelines_},
           intent, number));
       if (spread != nullptr) {
         spread->add(workers_.back()->inbox());
@@ -352,6 +352,7 @@ class Server::Impl final : public ServerFigures {
   bool has_stand_ins_ = false;
   bool is_drill_ = false;
   exec::TableStatistics statistics_;
+  exec::LongRequests long_requests_;
   AccountLoads account_loads_;
   Lifelines lifelines_;  ///< of all connections: outlives whatever has one
   Bell bell_;

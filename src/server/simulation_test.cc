@@ -39,7 +39,13 @@ class World {
       hand.session = engine_.create_session(
           {.intent = engine::Intent::write, .selections = selections_, .counters = &counters_});
       hand.turn = std::make_unique<Turn>(
-          Turn::Surroundings{*hand.session, counters_, clock_, &loop_->token(), numbers_}, board_.current());
+          Turn::Surroundings{.session = *hand.session,
+                             .counters = counters_,
+                             .clock = clock_,
+                             .token = &loop_->token(),
+                             .numbers = numbers_,
+                             .settled_adrift = [this, &hand] { loop_->give_back_settled(*hand.turn); }},
+          board_.current());
     }
   }
 

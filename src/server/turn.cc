@@ -46,12 +46,7 @@ Turn::Turn(const Surroundings& surroundings, std::shared_ptr<const Settings> set
       figures_(surroundings.figures),
       settings_(std::move(settings)),
       executor_(session_, counters_, settings_, clock_,
-                {.takes_long = surroundings.takes_long,
-                 .settled =
-                     [this] {
-                       hold_.note_settled();
-                       begin_measuring();
-                     }},
+                {.takes_long = surroundings.takes_long, .settled = [this] { note_settled(); }},
                 surroundings.ledger, surroundings.long_requests),
       gate_({.session = session_,
              .counters = counters_,
@@ -59,6 +54,7 @@ Turn::Turn(const Surroundings& surroundings, std::shared_ptr<const Settings> set
              .arena = arena_,
              .executor = executor_,
              .hold = hold_}),
+      settled_adrift_(surroundings.settled_adrift),
       numbers_(surroundings.numbers) {}
 
 void Turn::use_settings(const std::shared_ptr<const Settings>& settings) {
@@ -156,7 +152,16 @@ void Turn::keep_unsettled() {
   members_.resize(reached_ + 1);
   if (hold_.was_settled()) {
     members_.erase(members_.begin(), members_.end() - 1);
+    reached_ = 0;
   }
+}
+
+/// In the middle of a request.
+void Turn::note_settled() {
+  if (!hold_.note_settled() && settled_adrift_) {
+    settled_adrift_();
+  }
+  begin_measuring();
 }
 
 void Turn::execute_or_close(ClientConnection& connection) {

@@ -56,7 +56,10 @@ class Turn {
     LoginDesk* desk = nullptr;  ///< of the loop; nullptr: every login is refused
     const ServerFigures* figures = nullptr;
     exec::RequestBounds::TakesLong takes_long = {};  ///< see there
-    exec::LongRequests* long_requests = nullptr;     ///< see exec::Executor
+    /// In the middle of a request earlier replies have become final, and another thread has the loop: see
+    /// TurnLoop::give_back_settled. nullptr: their connections wait for the request.
+    std::function<void()> settled_adrift = {};
+    exec::LongRequests* long_requests = nullptr;  ///< see exec::Executor
     exec::TableLedger* ledger = nullptr;   ///< of the session's thread; nullptr: nothing is counted by table
     Drill* drill = nullptr;                ///< of the thread; nullptr: there is none
     const Lifelines* lifelines = nullptr;  ///< nullptr: no administrator ends a connection
@@ -101,13 +104,22 @@ class Turn {
   [[nodiscard]] bool keeps_replies() const { return !hold_.was_settled(); }
   /// Adrift: see Executor.
   [[nodiscard]] uint64_t note_long(uint64_t took_us) { return executor_.note_long(took_us); }
+  /// The request under way has walked over some rows.
+  void note_walked() { executor_.write_under_way().begin_own_time(clock_.now_us()); }
+  /// See Executor.
+  [[nodiscard]] const exec::WriteUnderWay& write_under_way() { return executor_.write_under_way(); }
   /// The requests under way of one connection begin to wait for other sessions, or for a disk: that time says
   /// nothing of them.
-  void note_wait_for_others() { wait_began_us_ = clock_.now_us(); }
+  void note_wait_for_others() {
+    wait_began_us_ = clock_.now_us();
+    executor_.write_under_way().wait_for_others();
+  }
   /// `is_beside`: another thread has the loop.
   void note_wait_over(bool is_beside) {
     if (wait_began_us_ != 0) {
-      const uint64_t us = clock_.now_us() - std::exchange(wait_began_us_, 0);
+      const uint64_t now_us = clock_.now_us();
+      const uint64_t us = now_us - std::exchange(wait_began_us_, 0);
+      executor_.write_under_way().begin_own_time(now_us);
       waited_us_ += us;
       waited_beside_us_ += is_beside ? us : 0;
     }
@@ -142,6 +154,7 @@ class Turn {
     return lifelines_ != nullptr && lifelines_->some_are_killed() && connection.is_killed();
   }
   void execute_or_close(ClientConnection& connection);
+  void note_settled();
   void begin_measuring();
   [[nodiscard]] bool were_slow();
   void execute(ClientConnection& connection);
@@ -163,6 +176,7 @@ class Turn {
   ParsedAhead ahead_;  ///< of the connection that is executed
   exec::Executor executor_;
   Gate gate_;
+  std::function<void()> settled_adrift_;  ///< see Surroundings
 
   uint64_t now_ms_ = 0;
   uint64_t unix_time_us_ = 0;  ///< 0 = not read in this turn

@@ -103,12 +103,16 @@ class TurnLoop {
   struct Adrift {
     ClientConnection& connection;
     engine::Session& session;
+    const exec::WriteUnderWay& write;
   };
   /// For the thread that has just taken the token from the turn under way, with this ticket. `own` is the
   /// thread's own turn, with room for all connections. Until it returns, the other turn does not end.
   Adrift take_over(Turn& own, LoopToken::Ticket ticket);
   /// For the thread from which the loop was taken: the turn is committed. Its members are the loop's again.
   void give_back(std::span<ClientConnection* const> members);
+  /// For the same thread, in the middle of the request: what its turn did before is committed. Their
+  /// connections are the loop's again, and need not wait for the request.
+  void give_back_settled(Turn& turn);
 
   /// If an administrator has ended the client whose request is under way, the request is told to stop. For
   /// any thread.

@@ -16,7 +16,7 @@ namespace {
 constexpr uint64_t timeout_ms = 3000;
 
 struct Somebody final : engine::Identity {
-  explicit Somebody(uint64_t account) : account(account) {}
+  explicit Somebody(uint64_t number) : account(number) {}
   [[nodiscard]] uint64_t number() const override { return account; }
   [[nodiscard]] std::string account_name() const override { return std::to_string(account); }
 

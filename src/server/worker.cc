@@ -154,7 +154,8 @@ void Worker::serve(Hand& hand, engine::Session& session, bool& is_in_charge) {
              .figures = world_.figures,
              .takes_long = [this, &hand, &pace](
                                uint64_t gone_on_us) { return note_long_walk(hand.turn, pace, gone_on_us); },
-             .long_requests = &long_requests_,
+             .settled_adrift = [this, &hand] { give_back_settled(*hand.turn); },
+             .long_requests = &world_.long_requests,
              .ledger = &ledger,
              .drill = world_.is_drill ? &drill : nullptr,
              .lifelines = world_.lifelines},
@@ -187,12 +188,19 @@ void Worker::serve(Hand& hand, engine::Session& session, bool& is_in_charge) {
   }
 }
 
+/// Another thread has the loop, and the request under way has had committed what came before it.
+void Worker::give_back_settled(Turn& turn) {
+  await_hand_over();
+  loop_.give_back_settled(turn);
+}
+
+/// Whoever took the loop has looked at the turn's members.
+void Worker::await_hand_over() { const MutexLock lock(hand_over_); }
+
 /// Another thread has the loop: end this turn, for the connections that are still in it. The last of them has
 /// asked what took long.
 void Worker::end_adrift(Hand& hand, Turn& turn, uint64_t owed_us) {
-  {
-    const MutexLock lock(hand_over_);  // whoever took the loop has looked at the turn's members
-  }
+  await_hand_over();
   const AdriftRequests::Request request = adrift_.remove(turn.session());
   turn.session().forget_stop();  // the commit is not of that client alone
   if (request.is_stopped && hand.counters.read(Counter::requests_stopped) == hand.stopped_before) {
@@ -275,7 +283,7 @@ bool Worker::take_loop(Turn& turn) {
     return false;
   }
   const TurnLoop::Adrift adrift = loop_.take_over(turn, ticket);
-  adrift_.add(adrift.connection, adrift.session, world_.clock.now_us());
+  adrift_.add(adrift.connection, adrift.session, adrift.write, world_.clock.now_us());
   return true;
 }
 
@@ -322,7 +330,7 @@ void Worker::note_wait(Turn* turn, engine::Wait what) {
 /// Between two rows. False if the loop waits for this walk, and no thread is there that could go on with it;
 /// or if those who were served before it in its turn have waited for it for a while. A walk of a turn that
 /// has changed rows does not rest: others may wait for these rows.
-bool Worker::note_long_walk(const Turn* turn, Pace& pace, uint64_t gone_on_us) {
+bool Worker::note_long_walk(Turn* turn, Pace& pace, uint64_t gone_on_us) {
   call_stand_in(turn);
   const LoopToken::Ticket ticket = turn == nullptr ? 0 : turn->ticket();
   if (ticket == 0) {
@@ -331,6 +339,7 @@ bool Worker::note_long_walk(const Turn* turn, Pace& pace, uint64_t gone_on_us) {
   if (ticket == loop_.token().seen()) {
     return !world_.has_stand_ins || crew_.may_stand_in();
   }
+  turn->note_walked();
   if (turn->keeps_replies() && gone_on_us >= limits::kept_waiting_us) {
     return false;
   }
@@ -361,6 +370,7 @@ bool Worker::tick() {
     crew_.calls().call_for(ticket);
   }
   const uint64_t now_ms = world_.clock.now_ms();
+  adrift_.note_long(world_.long_requests, world_.clock.now_us());
   look_after_guests(now_ms);
   stop_for_those_gone(now_ms);
   crew_.shrink(now_ms);

@@ -59,6 +59,7 @@ class Worker {
     AllWalks& walks;
     bool has_stand_ins;  ///< `tick` is called
     exec::TableStatistics& statistics;
+    exec::LongRequests& long_requests;
     AccountLoads& account_loads;
     Logins* logins = nullptr;              ///< nullptr: every login is refused; outlives the worker's threads
     Handshakes* handshakes = nullptr;      ///< nullptr: no TLS; outlives the worker's threads
@@ -121,13 +122,15 @@ class Worker {
 
   void run(Hand& hand, bool is_in_charge);
   void serve(Hand& hand, engine::Session& session, bool& is_in_charge);
+  void give_back_settled(Turn& turn);
+  void await_hand_over();
   void end_adrift(Hand& hand, Turn& turn, uint64_t owed_us);
   [[nodiscard]] Call stand_in(Turn& turn);
   [[nodiscard]] bool take_loop(Turn& turn);
   void wake();
   void call_stand_in(const Turn* turn);
   void note_wait(Turn* turn, engine::Wait what);
-  [[nodiscard]] bool note_long_walk(const Turn* turn, Pace& pace, uint64_t gone_on_us);
+  [[nodiscard]] bool note_long_walk(Turn* turn, Pace& pace, uint64_t gone_on_us);
   [[nodiscard]] bool wait_elsewhere(ClientConnection& connection);
   void run_guest(Turn& turn, ClientConnection& guest);
   static void close_if_killed(Turn& turn);
@@ -153,7 +156,6 @@ class Worker {
   Crew crew_;
   WaitingRoom waiting_room_;
   AdriftRequests adrift_;
-  exec::LongRequests long_requests_;
   Mutex hand_over_;  ///< held while a stand-in takes over what the stuck turn gives up
   std::atomic<ThreadNumber> in_charge_{0};
   std::atomic<bool> stop_requested_{false};

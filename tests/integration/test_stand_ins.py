@@ -27,6 +27,8 @@ ROUNDS = 12
 SLEEPERS = 60
 COLD_ROWS = 100_000
 """More than the buffer pool of the test holds."""
+LONG_MS = 100
+"""Some commits."""
 BUSY = 500
 """Writes that keep a worker busy for some milliseconds."""
 
@@ -242,6 +244,33 @@ def test_a_write_that_took_long_last_time_keeps_nobody_who_shares_its_turn(
                     assert other.line() == b"0\t1"
                 assert slow.lines(lines.count(b"\n")) == [b"0\t1"] * lines.count(b"\n")
     assert table != "reading" or pages_read() >= pages_before + ROUNDS // 2
+
+
+def test_a_write_that_goes_on_is_known_to_take_long_to_every_worker(start: Start) -> None:
+    """Behind the first one, all that is in the turn of such a write is committed before it."""
+    server = start(RowSocketServer, ROOM_FOR_ALL | {"rowsocket-threads-write": 2})
+    database = Database(server, "d")
+    with_gated_table(database)
+    with contextlib.ExitStack() as clients:
+
+        def client() -> RawConnection:
+            opened = clients.enter_context(server.raw("write"))
+            open_ids(opened, database, (1, "t", "id,n"), (2, "gated", "id"))
+            return opened
+
+        others = [client(), client()]  # one for each worker
+        slow = [client() for _ in range(ROUNDS)]
+        with gate(database):
+            slow[0].send(b"2\t+\t1\t0\n")
+            server.wait_until("another thread goes on", lambda: server.counter("hand_overs") > 0)
+            looked_at = ticks(server) + LONG_MS
+            server.wait_until("it has gone on for a while", lambda: ticks(server) > looked_at)
+            for number in range(1, ROUNDS):
+                for one, other in enumerate(others):
+                    other.send(b"1\t+\t1\t%d\n" % (2 * number + one))
+                slow[number].send(b"2\t+\t1\t%d\n" % number)
+                assert [other.line() for other in others] == [b"0\t1"] * 2
+        assert [one.line() for one in slow] == [b"0\t1"] * ROUNDS
 
 
 def test_a_write_that_waits_in_a_trigger_is_not_done_when_its_client_goes(start: Start) -> None:

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// The tables into which a thread's request writes, and since when it takes time of its own. Nobody knows when
+// a trigger will be over, so others look at it while it goes on.
+//
+//   the thread .... begin · add, add ... · (begin_own_time · wait_for_others · begin_own_time) · forget
+//   others ........ note_longer, note_longer, ...
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+
+#include "exec/long_requests.h"
+
+namespace rowsocket::exec {
+
+class WriteUnderWay {
+ public:
+  // For the thread.
+  void begin() {
+    forget();
+    own_since_us_.store(0, std::memory_order_relaxed);
+  }
+  /// A group's members have one place each. Beyond the first few they are not looked at.
+  void add(LongRequests::Place place) {
+    const size_t count = count_.load(std::memory_order_relaxed);
+    if (count < places_.size() && !has(place, count)) {
+      places_[count].store(place, std::memory_order_relaxed);
+      count_.store(count + 1, std::memory_order_release);
+    }
+  }
+  /// It is no write, or says nothing of those behind it.
+  void forget() { count_.store(0, std::memory_order_relaxed); }
+  /// What came before is not its own: a commit, a wait, or rows that it has walked over.
+  void begin_own_time(uint64_t now_us) { own_since_us_.store(now_us, std::memory_order_relaxed); }
+  /// Until begin_own_time: it waits for other sessions, or for a disk.
+  void wait_for_others() {
+    own_since_us_.store(std::numeric_limits<uint64_t>::max(), std::memory_order_relaxed);
+  }
+
+  // For any thread.
+  /// `action(place)` for each of them.
+  template <typename Action>
+  void for_each_place(Action action) const {
+    const size_t count = count_.load(std::memory_order_acquire);
+    for (size_t number = 0; number < count; ++number) {
+      action(places_[number].load(std::memory_order_relaxed));
+    }
+  }
+  /// While it goes on, so many more of the writes behind it are expected to be long as its own time has
+  /// become longer. `since_us`: when it began to go on by itself; `noted_count`: what this has returned
+  /// before, 0 at first.
+  [[nodiscard]] uint8_t note_longer(LongRequests& requests, uint64_t since_us, uint64_t now_us,
+                                    uint8_t noted_count) const {
+    const uint64_t own_since_us = std::max(since_us, own_since_us_.load(std::memory_order_relaxed));
+    const uint8_t count = LongRequests::shorter_count(now_us - std::min(now_us, own_since_us));
+    if (count <= noted_count) {
+      return noted_count;
+    }
+    for_each_place([&](LongRequests::Place place) {
+      requests.expect_more(place, static_cast<uint8_t>(count - noted_count));
+    });
+    return count;
+  }
+
+ private:
+  [[nodiscard]] bool has(LongRequests::Place place, size_t count) const {
+    return std::any_of(places_.begin(), places_.begin() + static_cast<ptrdiff_t>(count),
+                       [&](const auto& one) { return one.load(std::memory_order_relaxed) == place; });
+  }
+
+  std::array<std::atomic<LongRequests::Place>, 16> places_{};
+  std::atomic<size_t> count_{0};
+  std::atomic<uint64_t> own_since_us_{0};  ///< or later, if others say so
+};
+
+}  // namespace rowsocket::exec
