@@ -31,6 +31,11 @@ TABLES = (
     "CREATE DATABASE IF NOT EXISTS beside",
     "CREATE OR REPLACE TABLE beside.many (id INT PRIMARY KEY, same INT, n INT, text CHAR(30), KEY (same))",
     f"INSERT INTO beside.many SELECT seq, 1, 0, 'some text of a row' FROM seq_1_to_{ROWS}",
+    (
+        "CREATE OR REPLACE TABLE beside.computed (id INT PRIMARY KEY, n INT,"
+        " digest CHAR(128) AS (SHA2(REPEAT(CONCAT(n, 'x'), 30000), 512)) VIRTUAL)"
+    ),
+    "INSERT INTO beside.computed (id, n) VALUES (1, 1)",
     "CREATE OR REPLACE TABLE beside.hot (id INT PRIMARY KEY, n INT)",
     "INSERT INTO beside.hot VALUES (1, 0)",
     "CREATE OR REPLACE TABLE beside.slow (id INT PRIMARY KEY AUTO_INCREMENT, n INT)",
@@ -125,6 +130,16 @@ def walks(
     """So many clients, each of which walks over so many rows at a time, and finds none."""
     line = b"0\t>=\t1\t0\t1000000000\t0\tW\t<=\t0\t%d\tF\t=\t0\t-1\n" % rows
     return _clients(count, server, port, stop, b"P\t0\tbeside\tmany\t\tid\tid", line * pipelined)
+
+
+def computed_rows(
+    server: RowSocketOverTcp, port: str, stop: Stop, *, pipelined: int = 1, quick: int = 0
+) -> list[threading.Thread]:
+    """100 clients that read one row, with a column that the server computes each time; and so many that are
+    not there, behind it.
+    """
+    lines = b"0\t=\t1\t1\n" * pipelined + b"0\t=\t1\t2\n" * quick
+    return _clients(100, server, port, stop, b"P\t0\tbeside\tcomputed\t\tid,digest", lines)
 
 
 def long_reads(server: RowSocketOverTcp, port: str, stop: Stop, *, count: int = 4) -> list[threading.Thread]:
@@ -301,5 +316,8 @@ CASES = (
     Beside("100 clients walk over 1,500 rows", "read", partial(walks, count=100, rows=1500)),
     Beside("30 clients walk over 8,000 rows", "read", partial(walks, count=30, rows=8000)),
     Beside("a pipeline of walks over 1,500 rows", "write", partial(walks, count=1, rows=1500, pipelined=100)),
+    Beside("100 clients read a computed column", "read", computed_rows),
+    Beside("100 pipelines of 20 computed columns", "read", partial(computed_rows, pipelined=20)),
+    Beside("100 pipelines of a computed column, 5 misses", "read", partial(computed_rows, quick=5)),
     Beside("8 clients read 100,000 rows, other port", "write", partial(long_reads, count=8)),
 )

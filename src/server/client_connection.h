@@ -39,6 +39,7 @@
 #include "server/inbox.h"
 #include "server/lifelines.h"
 #include "server/logins.h"
+#include "server/own_time.h"
 
 namespace rowsocket::server {
 
@@ -144,7 +145,7 @@ struct ClientConnection final : exec::Presence, Holder {
   [[nodiscard]] bool is_closed() const { return state == State::closed; }
   /// What it asked lately keeps others waiting: see Intake.
   [[nodiscard]] bool takes_long() const {
-    return walked_us >= limits::heavy_us || slow_turns == limits::slow_turns_min || client.given_up.count > 0;
+    return walked_us >= limits::heavy_us || own_time.is_heavy() || client.given_up.count > 0;
   }
   /// What it asks now is likely to outlast a slice, and to go on without the loop.
   [[nodiscard]] bool outlasts_slice() const {
@@ -152,11 +153,6 @@ struct ClientConnection final : exec::Presence, Holder {
   }
   /// Its requests of this turn have walked for so long.
   void note_walk(uint64_t us) { walked_us = std::max(us, walked_us / 2); }
-  /// Whether each of them took long by itself. A turn or two say nothing of the next one: tables had to be
-  /// opened, or others had the processor.
-  void note_slow(bool were_slow) {
-    slow_turns = were_slow ? std::min(slow_turns + 1, limits::slow_turns_min) : 0;
-  }
   /// And the last of them went on for so long beside the loop.
   void note_beside(uint64_t us) { walked_us = std::max(us, walked_us); }
   /// What is sent can neither be read on a network nor changed there.
@@ -186,7 +182,7 @@ struct ClientConnection final : exec::Presence, Holder {
   uint64_t retry_at_ms = 0;     ///< when parked or resting
   uint64_t rests_until_ms = 0;  ///< 0: it need not rest
   uint64_t walked_us = 0;       ///< how long its requests of a turn walk, of late
-  uint32_t slow_turns = 0;      ///< of its last turns: see note_slow
+  OwnTime own_time;             ///< of its last turns
   size_t scanned_bytes = 0;     ///< see Protocol::parse
   size_t parsed_bytes = 0;  ///< front of the input that this turn has dealt with; consumed after the commit
   size_t held_bytes = 0;    ///< by its buffers, as the worker last counted them

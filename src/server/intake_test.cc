@@ -337,6 +337,10 @@ class HeavyTest : public TurnLoopTest {
     connection(loop_->connections().size() - 1).note_walk(1'000'000);
     return client;
   }
+  /// Requests of few rows that take so long make a connection heavy after so many turns.
+  static constexpr uint64_t slow_us = 500;
+  static constexpr int slow_turns = 4;
+
   /// Heavy ones, each of which has sent a request that takes long.
   std::deque<TestClient> many_that_ask(std::string_view request = find_pen) {
     std::deque<TestClient> heavy;
@@ -457,30 +461,32 @@ TEST_F(HeavyTest, who_asks_short_requests_for_some_turns_is_light_again) {
 
 TEST_F(HeavyTest, who_asks_requests_of_few_rows_that_take_long_is_heavy_after_some_turns) {
   TestClient client = connect_with_items();
-  take(limits::heavy_request_us);
-  for (uint32_t turns = 0; turns < limits::slow_turns_min; ++turns) {
+  take(slow_us);
+  for (int turns = 0; turns < slow_turns; ++turns) {
     EXPECT_FALSE(connection(0).takes_long());
     EXPECT_EQ(ask(client, find_pen), pen);
   }
   EXPECT_TRUE(connection(0).takes_long());
-  take(limits::heavy_request_us - 1);
-  client.send(find_pen);
-  EXPECT_EQ(reply_to(client), pen);
+  take(0);
+  for (int turns = 0; turns < slow_turns; ++turns) {
+    client.send(find_pen);
+    EXPECT_EQ(reply_to(client), pen);
+  }
   EXPECT_FALSE(connection(0).takes_long());
 }
 
 TEST_F(HeavyTest, a_pipeline_of_short_requests_is_not_heavy) {
   TestClient client = connect_with_items();
-  take(limits::heavy_request_us / 3);
-  for (uint32_t turns = 0; turns < 2 * limits::slow_turns_min; ++turns) {
-    EXPECT_EQ(ask(client, repeat(find_pen, 6)), repeat(pen, 6));
+  take(limits::own_us_free_per_request);
+  for (int turns = 0; turns < 2 * slow_turns; ++turns) {
+    EXPECT_EQ(ask(client, repeat(find_pen, 50)), repeat(pen, 50));
   }
   EXPECT_FALSE(connection(0).takes_long());
 }
 
 TEST_F(HeavyTest, who_waits_for_others_for_long_is_not_heavy) {
   TestClient client = connect_with_items();
-  for (uint32_t turns = 0; turns < 2 * limits::slow_turns_min; ++turns) {
+  for (int turns = 0; turns < 2 * slow_turns; ++turns) {
     engine_.on_next_request([this] {
       turn_->note_wait_for_others();
       clock_.advance_ms(10);
@@ -493,7 +499,7 @@ TEST_F(HeavyTest, who_waits_for_others_for_long_is_not_heavy) {
 
 TEST_F(HeavyTest, what_came_before_a_commit_in_the_middle_is_not_measured) {
   TestClient client = connect_with_items();
-  for (uint32_t turns = 0; turns < 2 * limits::slow_turns_min; ++turns) {
+  for (int turns = 0; turns < 2 * slow_turns; ++turns) {
     engine_.on_next_request([this] { clock_.advance_ms(10); });
     // An open behind a write: what was asked before it is committed.
     EXPECT_EQ(ask(client, "0\t=\t1\t1\t1\t0\tU\t1\nP\t7\tshop\titem\t\tid\n", 2), "0\t1\t1\n0\t1\n");
@@ -504,8 +510,8 @@ TEST_F(HeavyTest, what_came_before_a_commit_in_the_middle_is_not_measured) {
 TEST_F(HeavyTest, what_comes_behind_a_commit_in_the_middle_is_measured) {
   TestClient client = connect_with_items();
   const std::string lines = "0\t=\t1\t1\t1\t0\tU\t1\nP\t7\tshop\titem\t\tid\n" + repeat(find_pen, 4);
-  for (uint32_t turns = 0; turns < limits::slow_turns_min; ++turns) {
-    take(2 * limits::heavy_request_us);
+  for (int turns = 0; turns < slow_turns; ++turns) {
+    take(slow_us);
     EXPECT_EQ(ask(client, lines, 2), "0\t1\t1\n0\t1\n" + repeat(pen, 4));
   }
   EXPECT_TRUE(connection(0).takes_long());
@@ -513,8 +519,8 @@ TEST_F(HeavyTest, what_comes_behind_a_commit_in_the_middle_is_measured) {
 
 TEST_F(HeavyTest, those_that_are_slow_by_themselves_share_a_commit) {
   TestClient client = connect_with_items();
-  for (uint32_t turns = 0; turns < limits::slow_turns_min; ++turns) {
-    connection(0).note_slow(true);
+  for (int turns = 0; turns < slow_turns; ++turns) {
+    connection(0).own_time.add(slow_us, 1);
   }
   EXPECT_TRUE(connection(0).takes_long());
   EXPECT_FALSE(connection(0).outlasts_slice());

@@ -180,29 +180,25 @@ void Turn::execute_or_close(ClientConnection& connection) {
   }
   ahead_.forget(connection.scanned_bytes);
   connection.note_walk(executor_.take_walked_us());
-  connection.note_slow(were_slow());
+  note_own_time(connection.own_time);
 }
 
 /// What a connection's requests take by themselves is measured from here on.
 void Turn::begin_measuring() { before_ = {clock_.ticks(), requests_, executor_.commit_count(), waited_us_}; }
 
-/// Each of the connection's requests took long, without waits and commits. What ends its measuring begins
-/// that of the next connection.
-bool Turn::were_slow() {
+/// Without waits and commits. What ends one connection's measuring begins that of the next one.
+void Turn::note_own_time(OwnTime& time) {
   const Measured before = before_;
   begin_measuring();
   // Two cores may differ by a few.
   const uint64_t ticks = before_.ticks - std::min(before_.ticks, before.ticks);
-  if (ticks < limits::heavy_request_ticks_min) [[likely]] {
-    return false;
-  }
-  if (drill_ != nullptr || before_.commits != before.commits) {
-    return false;
+  if (ticks < limits::own_ticks_min || drill_ != nullptr || before_.commits != before.commits) [[likely]] {
+    time.add_nothing();
+    return;
   }
   const uint64_t us = clock_.us_of(ticks);
   const uint64_t waited_us = before_.waited_us - before.waited_us;
-  const uint32_t requests = std::max(before_.requests - before.requests, 1U);
-  return us - std::min(us, waited_us) >= uint64_t{requests} * limits::heavy_request_us;
+  time.add(us - std::min(us, waited_us), std::max(before_.requests - before.requests, 1U));
 }
 
 /// Execute the connection's complete requests, as far as its share of the turn goes. Bytes that ask for

@@ -156,7 +156,7 @@ class Turn {
   void execute_or_close(ClientConnection& connection);
   void note_settled();
   void begin_measuring();
-  [[nodiscard]] bool were_slow();
+  void note_own_time(OwnTime& time);
   void execute(ClientConnection& connection);
   [[nodiscard]] bool execute_next(ClientConnection& connection, std::string_view input, const Parsed& parsed);
   [[nodiscard]] bool execute(ClientConnection& connection, const Request& request);

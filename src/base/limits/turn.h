@@ -44,15 +44,21 @@ inline constexpr uint32_t requests_per_look_at_time = 8;
 /// A connection is heavy whose requests walk for so long in a turn. They are half of that with each turn that
 /// they do not.
 inline constexpr uint32_t heavy_us = 50;
-/// Requests of few rows are no walk, and are measured by connection and turn: so is one whose requests take
-/// so long each. It is to be more than what 50 rows take, by key, since what is heavy has a quarter of the
-/// loop, where others come.
-inline constexpr uint32_t heavy_request_us = 150;
-/// ... in so many turns in a row. With two, `./x bench fair` had a light client wait for 234 ms, most likely
-/// since others had taken the processor from its requests twice. With three that was not seen.
-inline constexpr uint32_t slow_turns_min = 3;
-/// Fewer ticks than that takes, whatever a tick is: most need no division.
-inline constexpr uint64_t heavy_request_ticks_min = 150'000;
+/// Requests of few rows are no walk, and are measured by connection and turn. What they take by themselves
+/// adds up (server/own_time.h). So much of each turn is free: it is to be more than what 50 rows take, by
+/// key, since what is heavy has a quarter of the loop, where others come ...
+inline constexpr uint32_t own_us_free_per_turn = 100;
+/// ... and so much of each request: a pipeline of many short ones is not meant.
+inline constexpr uint32_t own_us_free_per_request = 25;
+/// No more of one turn counts: tables may have had to be opened, or others had the processor.
+inline constexpr uint32_t own_us_per_turn_max = 600;
+/// Who has added up so much is heavy: not before the third turn. With two, `./x bench fair` had a light
+/// client wait for 234 ms, most likely since others had taken the processor from its requests twice.
+inline constexpr uint32_t heavy_own_us = 1200;
+/// It adds up to no more, so that who was heavy is light again after nine turns.
+inline constexpr uint32_t own_us_max = 2000;
+/// Fewer ticks than `own_us_free_per_turn` takes, whatever a tick is: most need no division.
+inline constexpr uint64_t own_ticks_min = 150'000;
 /// After a long request the light ones have the loop for so many times as long: they keep three quarters of
 /// it.
 inline constexpr uint32_t long_requests_share = 3;

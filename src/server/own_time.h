@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// What a connection's requests take of the loop by themselves, without waits and commits, where they are too
+// short for a walk and too long to be light: a column that is computed, say. It adds up over the turns, and
+// each turn lets some of it go. So what counts is the average, whatever else the connection asks between.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "base/limits.h"
+
+namespace rowsocket::server {
+
+class OwnTime {
+ public:
+  /// In a turn, so many requests took so long.
+  void add(uint64_t us, uint32_t requests) {
+    const uint64_t free_us = uint64_t{requests} * limits::own_us_free_per_request;
+    const uint64_t more_us = std::min<uint64_t>(us - std::min(us, free_us), limits::own_us_per_turn_max);
+    const uint64_t sum_us = us_ + more_us;
+    us_ = static_cast<uint32_t>(std::min<uint64_t>(
+        sum_us - std::min<uint64_t>(sum_us, limits::own_us_free_per_turn), limits::own_us_max));
+  }
+  /// In a turn, they took next to nothing.
+  void add_nothing() { us_ -= std::min(us_, limits::own_us_free_per_turn); }
+  [[nodiscard]] bool is_heavy() const { return us_ >= limits::heavy_own_us; }
+
+ private:
+  uint32_t us_ = 0;
+};
+
+}  // namespace rowsocket::server
