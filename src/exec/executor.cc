@@ -204,7 +204,7 @@ bool Executor::is_expected_long(const Job& job) {
   }
   const auto add = [this](const engine::Selection* selection, const Request& request) {
     if (selection != nullptr && writes(request)) {
-      write_.add(LongRequests::place_of(*selection, request));
+      write_.add(long_requests_->place_of(*selection, request));
     }
   };
   if (job.request->kind == RequestKind::group) {

@@ -23,6 +23,9 @@ namespace rowsocket::exec {
 
 class LongRequests {
  public:
+  /// With a secret nobody can name a table so that it has the place of another one, whose writers would pay.
+  explicit LongRequests(uint64_t secret) : secret_(secret) {}
+
   static constexpr uint8_t count_max = 255;
   /// So many shorter ones behind a long one, and the next is not expected to be long.
   [[nodiscard]] static uint8_t shorter_count(uint64_t took_us) {
@@ -31,9 +34,10 @@ class LongRequests {
   /// A table's inserts or its other writes. Two may have the same place: then both are expected to be long.
   using Place = uint16_t;
 
-  [[nodiscard]] static Place place_of(const engine::Selection& selection, const Request& request) {
-    const size_t number = 2 * selection.table_hash() + (request.kind == RequestKind::insert ? 1 : 0);
-    return static_cast<Place>(number % place_count);
+  [[nodiscard]] Place place_of(const engine::Selection& selection, const Request& request) const {
+    const uint64_t mixed = ((selection.table_hash() ^ secret_) * multiplier) ^ secret_;
+    const uint64_t table = (mixed * multiplier) >> (64 - table_bits);
+    return static_cast<Place>(2 * table + (request.kind == RequestKind::insert ? 1 : 0));
   }
   [[nodiscard]] bool expects(Place place) const { return left_[place].load(std::memory_order_relaxed) > 0; }
   void note_long(Place place, uint64_t took_us) {
@@ -52,9 +56,11 @@ class LongRequests {
   }
 
  private:
-  static constexpr size_t place_count = 4096;
+  static constexpr int table_bits = 11;
+  static constexpr uint64_t multiplier = 0x9E3779B97F4A7C15;  ///< odd, and half of its bits are set
 
-  std::array<std::atomic<uint8_t>, place_count> left_{};
+  uint64_t secret_;
+  std::array<std::atomic<uint8_t>, (size_t{2} << table_bits)> left_{};
 };
 
 }  // namespace rowsocket::exec

@@ -3,6 +3,8 @@
 // Before a write that is expected to take long, the turn commits.
 #include "exec/long_requests.h"
 
+#include <set>
+
 #include "exec/executor_fixture.h"
 
 namespace rowsocket::exec {
@@ -45,7 +47,7 @@ class LongRequestsTest : public ExecutorTest {
   static constexpr uint64_t took_us = 20'000;
   static constexpr int shorter_count = took_us / limits::long_write_us_per_commit;
 
-  LongRequests long_requests;
+  LongRequests long_requests{1};
   Connection& one = shopper();
   Connection& other = shopper();
   int inserted = 100;
@@ -86,6 +88,16 @@ TEST_F(LongRequestsTest, one_that_is_not_over_yet) {
   end();
   EXPECT_EQ(noted, shorter_count);
   EXPECT_TRUE(commits_before(insert()));
+}
+
+TEST_F(LongRequestsTest, which_tables_share_a_place_is_a_secret) {
+  const auto selections = std::make_shared<engine::OpenedSelections>();
+  const auto selection = selections->find_or_add({.database = "d", .table = "t"});
+  std::set<LongRequests::Place> places;
+  for (uint64_t secret = 1; secret <= 64; ++secret) {
+    places.insert(LongRequests(secret).place_of(*selection, Insert()));
+  }
+  EXPECT_GT(places.size(), 50U);
 }
 
 TEST_F(LongRequestsTest, a_commit_before_it_that_takes_long_is_not_its_own_time) {

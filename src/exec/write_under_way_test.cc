@@ -23,7 +23,7 @@ class WriteUnderWayTest : public testing::Test {
     return count;
   }
 
-  LongRequests requests_;
+  LongRequests requests_{1};
   WriteUnderWay write_;
 };
 

@@ -44,7 +44,7 @@ TEST(AdriftRequests, a_write_is_known_to_take_long_before_it_is_over) {
   const Client client;
   exec::WriteUnderWay write;
   write.add(place);
-  exec::LongRequests long_requests;
+  exec::LongRequests long_requests{1};
   AdriftRequests adrift;
   adrift.make_room();
   adrift.add(client, *session, write, 1000);

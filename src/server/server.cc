@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <exception>
+#include <random>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -46,6 +47,11 @@ uint32_t spread_threads(uint32_t threads_max, uint32_t read_threads, uint32_t wr
   const uint32_t workers = read_threads + write_threads;
   const uint32_t left = threads_max - std::min(threads_max, workers);
   return std::min({limits::spread_workers - read_threads, threads_max / 4, left / 2});
+}
+
+uint64_t random_bits() {
+  std::random_device random;
+  return (uint64_t{random()} << 32) | random();
 }
 
 }  // namespace
@@ -352,7 +358,7 @@ class Server::Impl final : public ServerFigures {
   bool has_stand_ins_ = false;
   bool is_drill_ = false;
   exec::TableStatistics statistics_;
-  exec::LongRequests long_requests_;
+  exec::LongRequests long_requests_{random_bits()};
   AccountLoads account_loads_;
   Lifelines lifelines_;  ///< of all connections: outlives whatever has one
   Bell bell_;
