@@ -141,9 +141,10 @@ class LoopHold {
   };
   /// In the middle of a request: all earlier replies are final now. A thread that takes the loop from here on
   /// takes their connections with it: they need not wait for what this request waits for. False if another
-  /// thread has the loop already, and has left them with the turn.
+  /// thread has the loop already, and has left them with the turn. If they were final when it took the loop,
+  /// they are the loop's, and none of the turn's business any more.
   [[nodiscard]] bool note_settled() {
-    if (ticket_ == 0) {
+    if (ticket_ == 0 || was_settled_) {
       return true;
     }
     const LoopToken::Left left = token_->leave(ticket_);

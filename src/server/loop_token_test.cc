@@ -130,6 +130,27 @@ TEST_F(LoopHoldTest, what_becomes_final_behind_a_hand_over_was_left_with_the_tur
   EXPECT_TRUE(hold.is_adrift());
 }
 
+TEST_F(LoopHoldTest, what_was_final_before_a_hand_over_is_the_loops) {
+  LoopToken token;
+  LoopHold hold(&token, *session_);
+  hold.begin_turn();
+  hold.enter(true);
+  EXPECT_TRUE(token.take(token.seen()));
+  EXPECT_TRUE(hold.note_settled()) << "it is not given back a second time";
+  hold.leave();
+  EXPECT_TRUE(hold.is_adrift());
+}
+
+TEST_F(LoopHoldTest, what_becomes_final_twice_is_left_with_the_turn_once) {
+  LoopToken token;
+  LoopHold hold(&token, *session_);
+  hold.begin_turn();
+  hold.enter(false);
+  EXPECT_TRUE(token.take(token.seen()));
+  EXPECT_FALSE(hold.note_settled());
+  EXPECT_TRUE(hold.note_settled());
+}
+
 TEST_F(LoopHoldTest, a_turn_whose_loop_is_taken_is_adrift) {
   LoopToken token;
   LoopHold hold(&token, *session_);
