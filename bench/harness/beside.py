@@ -135,8 +135,9 @@ def walks(
 def computed_rows(
     server: RowSocketOverTcp, port: str, stop: Stop, *, pipelined: int = 1, quick: int = 0
 ) -> list[threading.Thread]:
-    """100 clients that read one row, with a column that the server computes each time; and so many that are
-    not there, behind it.
+    """100 clients that read a row, with a column that the server computes each time.
+
+    `pipelined` such requests are sent together, and `quick` ones behind them, for a row that is not there.
     """
     lines = b"0\t=\t1\t1\n" * pipelined + b"0\t=\t1\t2\n" * quick
     return _clients(100, server, port, stop, b"P\t0\tbeside\tcomputed\t\tid,digest", lines)

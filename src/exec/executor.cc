@@ -183,7 +183,7 @@ Begin Executor::run(Job& job) {
 
 /// Whoever sees that the request took long sees the commit before it, too.
 Begin Executor::run_behind_commit(Job& job) {
-  write_.wait_for_others();  // the commit is not its own time
+  write_.end_own_time();
   settle();
   if (job.out().failed()) [[unlikely]] {
     job.give_up();

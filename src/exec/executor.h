@@ -93,7 +93,7 @@ class Executor {
   /// has changed is committed before the next ones of its kind, unless it has walked: a walk can be given up.
   /// Returns how long it took by itself, in µs.
   [[nodiscard]] uint64_t note_long(uint64_t took_us);
-  /// The same for who looks on while it takes long.
+  /// What others look at while a request goes on.
   [[nodiscard]] WriteUnderWay& write_under_way() { return write_; }
   [[nodiscard]] uint64_t commit_count() const { return transaction_.commit_count(); }
   /// See Runner.
@@ -126,7 +126,7 @@ class Executor {
   Runner runner_;
   Staging staging_;
   LongRequests* long_requests_;
-  WriteUnderWay write_;              ///< or the last one
+  WriteUnderWay write_;              ///< of the request under way, or of the last one
   uint64_t last_own_us_max_ = 0;     ///< the last request took no longer
   std::function<void()> settled_;    ///< see `Notices`
   bool met_first_lenience_ = false;  ///< see the function

@@ -23,7 +23,8 @@ namespace rowsocket::exec {
 
 class LongRequests {
  public:
-  /// With a secret nobody can name a table so that it has the place of another one, whose writers would pay.
+  /// With a secret hardly anybody can name a table so that it has the place of another one, whose writers
+  /// would pay: the names themselves are hashed without it.
   explicit LongRequests(uint64_t secret) : secret_(secret) {}
 
   static constexpr uint8_t count_max = 255;
@@ -41,21 +42,24 @@ class LongRequests {
   }
   [[nodiscard]] bool expects(Place place) const { return left_[place].load(std::memory_order_relaxed) > 0; }
   void note_long(Place place, uint64_t took_us) {
-    const uint8_t left = left_[place].load(std::memory_order_relaxed);
-    left_[place].store(std::max(left, shorter_count(took_us)), std::memory_order_relaxed);
+    change(place, [&](int left) { return std::max<int>(left, shorter_count(took_us)); });
   }
   void expect_more(Place place, uint8_t count) {
-    const uint8_t left = left_[place].load(std::memory_order_relaxed);
-    left_[place].store(static_cast<uint8_t>(std::min<int>(left + count, count_max)),
-                       std::memory_order_relaxed);
+    change(place, [&](int left) { return std::min<int>(left + count, count_max); });
   }
   void note_shorter(Place place) {
-    const uint8_t left = left_[place].load(std::memory_order_relaxed);
-    left_[place].store(left == 0 ? left : left - 1,
-                       std::memory_order_relaxed);  // one that is lost is no harm
+    change(place, [](int left) { return std::max(left - 1, 0); });
   }
 
  private:
+  template <typename Change>
+  void change(Place place, Change changed) {
+    uint8_t left = left_[place].load(std::memory_order_relaxed);
+    while (!left_[place].compare_exchange_weak(left, static_cast<uint8_t>(changed(left)),
+                                               std::memory_order_relaxed)) {
+    }
+  }
+
   static constexpr int table_bits = 11;
   static constexpr uint64_t multiplier = 0x9E3779B97F4A7C15;  ///< odd, and half of its bits are set
 

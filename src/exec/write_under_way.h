@@ -3,7 +3,7 @@
 // The tables into which a thread's request writes, and since when it takes time of its own. Nobody knows when
 // a trigger will be over, so others look at it while it goes on.
 //
-//   the thread .... begin · add, add ... · (begin_own_time · wait_for_others · begin_own_time) · forget
+//   the thread .... begin · add, add ... · (end_own_time · begin_own_time) ... · forget
 //   others ........ note_longer, note_longer, ...
 #pragma once
 
@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <span>
 
 #include "exec/long_requests.h"
 
@@ -36,10 +35,10 @@ class WriteUnderWay {
   }
   /// It is no write, or says nothing of those behind it.
   void forget() { count_.store(0, std::memory_order_relaxed); }
-  /// What came before is not its own: a commit, a wait, or rows that it has walked over.
+  /// Only what comes from here on counts, until the next call.
   void begin_own_time(uint64_t now_us) { own_since_us_.store(now_us, std::memory_order_relaxed); }
-  /// Until begin_own_time: it waits for other sessions, or for a disk.
-  void wait_for_others() {
+  /// Until begin_own_time: it waits for other sessions or for a disk, or its turn commits what came before.
+  void end_own_time() {
     own_since_us_.store(std::numeric_limits<uint64_t>::max(), std::memory_order_relaxed);
   }
 

@@ -48,7 +48,7 @@ TEST_F(WriteUnderWayTest, what_came_before_it_went_on_by_itself_does_not_count) 
 
 TEST_F(WriteUnderWayTest, what_is_not_its_own_time_does_not_count) {
   write_.add(place);
-  write_.wait_for_others();
+  write_.end_own_time();
   EXPECT_EQ(look_at(10 * commit_us), 0);
   write_.begin_own_time(10 * commit_us);
   EXPECT_EQ(look_at(11 * commit_us), 1);

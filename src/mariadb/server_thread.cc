@@ -42,7 +42,7 @@ bool waits_for_user_lock(const THD* thd) {
 
 }  // namespace
 
-/// What flushes to a disk is left out: commits happen between requests, and belong together.
+/// What flushes to a disk is left out: a commit's requests belong together.
 void ServerThread::begins_to_wait(THD* thd, int what) {
   if (what == THD_WAIT_ROW_LOCK) {
     of(thd).row_waits().note_wait(true);

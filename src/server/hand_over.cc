@@ -6,7 +6,7 @@
 //   stand-in                        take ─ take_over ─ run ─ run ─ run ───────────────────── take_back ─ run
 //
 // A connection whose requests stay with the stuck turn is away: the loop does not touch it until it is given
-// back. If the request commits what came before it, `give_back_settled` comes right behind that commit.
+// back. If the turn commits in front of the request, `give_back_settled` comes right behind that commit.
 #include "server/turn_loop.h"
 
 namespace rowsocket::server {

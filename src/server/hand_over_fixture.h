@@ -22,21 +22,20 @@ class HandOverTest : public TurnLoopTest {
     turn_.reset();
     stand_in_.reset();
     session_ = engine_.create_session({.intent = intent, .selections = selections_, .counters = &counters_});
-    turn_ = std::make_unique<Turn>(Turn::Surroundings{.session = *session_,
-                                                      .counters = counters_,
-                                                      .clock = clock_,
-                                                      .token = &loop_->token(),
-                                                      .numbers = numbers_,
-                                                      .settled_adrift = [this] { settled_adrift(); }},
-                                   board_.current());
+    turn_ = std::make_unique<Turn>(
+        Turn::Surroundings{.session = *session_,
+                           .counters = counters_,
+                           .clock = clock_,
+                           .token = &loop_->token(),
+                           .numbers = numbers_,
+                           .settled_adrift = [this] { loop_->give_back_settled(*turn_); }},
+        board_.current());
     stand_in_session_ = engine_.create_session(
         {.intent = intent, .selections = selections_, .counters = &stand_in_counters_});
     stand_in_ = std::make_unique<Turn>(
         Turn::Surroundings{*stand_in_session_, stand_in_counters_, clock_, &loop_->token(), numbers_},
         board_.current());
   }
-
-  void settled_adrift() { loop_->give_back_settled(*turn_); }
 
   void take_over() {
     const LoopToken::Ticket ticket = loop_->token().seen();
@@ -51,12 +50,16 @@ class HandOverTest : public TurnLoopTest {
       meanwhile();
     });
   }
-  /// The client writes what must be the first of its transaction.
-  void open_log(TestClient& client) {
+  /// A client whose insert into `log` must be the first of its transaction. From here on clients come in the
+  /// order in which they send.
+  TestClient connect_to_log() {
+    TestClient client = connect();
     engine_.create_table("shop.log", {.columns = {engine::memory::integer("id")},
                                       .indexes = {{"PRIMARY", {"id"}, true}},
                                       .has_transactions = false});
     EXPECT_EQ(ask(client, "P\t1\tshop\tlog\t\tid\n"), ok);
+    turn();
+    return client;
   }
   /// The stuck turn, from its execution to its end.
   void run_adrift() {

@@ -131,10 +131,8 @@ TEST_F(HandOverTest, a_turn_knows_whether_somebody_may_wait_for_rows_that_it_has
 TEST_F(HandOverTest, what_became_final_in_the_middle_of_a_request_does_not_wait_for_it) {
   use_sessions(engine::Intent::write);
   TestClient writer = connect_with_items();
-  TestClient stuck = connect();
-  open_log(stuck);
+  TestClient stuck = connect_to_log();
   std::string meanwhile;
-  turn();  // from here on they come in the order in which they send
   engine_.on_next_request([&] { take_over_at_next_request([&] { meanwhile = writer.received(); }); });
   writer.send(insert_cup);
   stuck.send(insert_into_log);
@@ -148,10 +146,8 @@ TEST_F(HandOverTest, what_became_final_in_the_middle_of_a_request_does_not_wait_
 TEST_F(HandOverTest, what_is_committed_while_the_loop_is_taken_does_not_wait_for_the_request_behind_it) {
   use_sessions(engine::Intent::write);
   TestClient writer = connect_with_items();
-  TestClient stuck = connect();
-  open_log(stuck);
+  TestClient stuck = connect_to_log();
   std::string meanwhile;
-  turn();  // from here on they come in the order in which they send
   engine_.on_next_commit([&] { take_over(); });
   engine_.on_next_request([&] {  // of the writer
     engine_.on_next_request([&] {

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // Which thread runs a turn loop. One thread owns the token and runs the loop. While that thread executes one
-// request, it touches only its own session, its turn and the request's connection. So another thread may take
-// the token away then, and run the loop meanwhile (see worker.h).
+// request, it touches only its own session, its turn and the connections that wait for that turn. So another
+// thread may take the token away then, and run the loop meanwhile (see worker.h).
 //
 //   owner ..... enter · execute one request · leave, which says whether another thread has the loop
 //   others .... seen · (the owner waits, or takes long) · take

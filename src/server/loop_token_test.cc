@@ -89,76 +89,62 @@ TEST(LoopTokenTest, an_execution_does_not_end_while_it_is_pinned) {
 
 class LoopHoldTest : public testing::Test {
  protected:
+  LoopHoldTest() { hold_.begin_turn(); }
+  void enter_and_lose_loop(bool is_settled) {
+    hold_.enter(is_settled);
+    EXPECT_TRUE(token_.take(token_.seen()));
+  }
+
   engine::memory::MemoryEngine engine_;
   std::unique_ptr<engine::Session> session_ = engine_.create_session({.intent = engine::Intent::write});
+  LoopToken token_;
+  LoopHold hold_{&token_, *session_};
 };
 
 TEST_F(LoopHoldTest, a_stop_is_remembered_where_earlier_replies_become_final_meanwhile) {
-  LoopToken token;
-  LoopHold hold(&token, *session_);
-  hold.begin_turn();
-  hold.enter(false);
-  ASSERT_TRUE(token.pin());
-  token.unpin(true);
-  EXPECT_TRUE(hold.note_settled());
-  EXPECT_TRUE(hold.was_settled());
-  hold.leave();
-  EXPECT_FALSE(hold.is_adrift());
-  hold.enter(false);
-  hold.leave();
-  EXPECT_FALSE(hold.is_adrift());
+  hold_.enter(false);
+  ASSERT_TRUE(token_.pin());
+  token_.unpin(true);
+  EXPECT_TRUE(hold_.note_settled());
+  EXPECT_TRUE(hold_.was_settled());
+  hold_.leave();
+  EXPECT_FALSE(hold_.is_adrift());
+  hold_.enter(false);
+  hold_.leave();
+  EXPECT_FALSE(hold_.is_adrift());
 }
 
 TEST_F(LoopHoldTest, what_becomes_final_between_requests_lets_nobody_take_the_loop) {
-  LoopToken token;
-  LoopHold hold(&token, *session_);
-  hold.begin_turn();
-  EXPECT_TRUE(hold.note_settled());
-  EXPECT_EQ(hold.ticket(), 0U);
-  EXPECT_EQ(token.seen(), 0U);
+  EXPECT_TRUE(hold_.note_settled());
+  EXPECT_EQ(hold_.ticket(), 0U);
+  EXPECT_EQ(token_.seen(), 0U);
 }
 
 TEST_F(LoopHoldTest, what_becomes_final_behind_a_hand_over_was_left_with_the_turn) {
-  LoopToken token;
-  LoopHold hold(&token, *session_);
-  hold.begin_turn();
-  hold.enter(false);
-  EXPECT_TRUE(token.take(token.seen()));
-  EXPECT_FALSE(hold.note_settled());
-  EXPECT_TRUE(hold.was_settled());
-  hold.leave();
-  EXPECT_TRUE(hold.is_adrift());
+  enter_and_lose_loop(false);
+  EXPECT_FALSE(hold_.note_settled());
+  EXPECT_TRUE(hold_.was_settled());
+  hold_.leave();
+  EXPECT_TRUE(hold_.is_adrift());
 }
 
 TEST_F(LoopHoldTest, what_was_final_before_a_hand_over_is_the_loops) {
-  LoopToken token;
-  LoopHold hold(&token, *session_);
-  hold.begin_turn();
-  hold.enter(true);
-  EXPECT_TRUE(token.take(token.seen()));
-  EXPECT_TRUE(hold.note_settled()) << "it is not given back a second time";
-  hold.leave();
-  EXPECT_TRUE(hold.is_adrift());
+  enter_and_lose_loop(true);
+  EXPECT_TRUE(hold_.note_settled()) << "it is not given back a second time";
+  hold_.leave();
+  EXPECT_TRUE(hold_.is_adrift());
 }
 
 TEST_F(LoopHoldTest, what_becomes_final_twice_is_left_with_the_turn_once) {
-  LoopToken token;
-  LoopHold hold(&token, *session_);
-  hold.begin_turn();
-  hold.enter(false);
-  EXPECT_TRUE(token.take(token.seen()));
-  EXPECT_FALSE(hold.note_settled());
-  EXPECT_TRUE(hold.note_settled());
+  enter_and_lose_loop(false);
+  EXPECT_FALSE(hold_.note_settled());
+  EXPECT_TRUE(hold_.note_settled());
 }
 
 TEST_F(LoopHoldTest, a_turn_whose_loop_is_taken_is_adrift) {
-  LoopToken token;
-  LoopHold hold(&token, *session_);
-  hold.begin_turn();
-  hold.enter(true);
-  EXPECT_TRUE(token.take(token.seen()));
-  hold.leave();
-  EXPECT_TRUE(hold.is_adrift());
+  enter_and_lose_loop(true);
+  hold_.leave();
+  EXPECT_TRUE(hold_.is_adrift());
 }
 
 }  // namespace

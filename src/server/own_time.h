@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What a connection's requests take of the loop by themselves, without waits and commits, where they are too
-// short for a walk and too long to be light: a column that is computed, say. It adds up over the turns, and
-// each turn lets some of it go. So what counts is the average, whatever else the connection asks between.
+// What a connection's requests take of the loop by themselves, without waits and commits. It finds those that
+// are too short for a walk and too long to be light: a column that is computed, say. The time adds up over
+// the turns, up to a bound for each turn, and each turn lets some of it go. So quick requests between slow
+// ones hide nothing, unless most turns are quick.
 #pragma once
 
 #include <algorithm>
@@ -23,7 +24,7 @@ class OwnTime {
         sum_us - std::min<uint64_t>(sum_us, limits::own_us_free_per_turn), limits::own_us_max));
   }
   /// In a turn, they took next to nothing.
-  void add_nothing() { us_ -= std::min(us_, limits::own_us_free_per_turn); }
+  void add_nothing() { add(0, 0); }
   [[nodiscard]] bool is_heavy() const { return us_ >= limits::heavy_own_us; }
 
  private:

@@ -51,7 +51,7 @@ TEST(OwnTime, a_pipeline_of_quick_ones_is_light_however_long_it_is) {
   EXPECT_FALSE(time.is_heavy());
 }
 
-TEST(OwnTime, who_takes_little_on_average_is_light) {
+TEST(OwnTime, what_is_slow_once_in_a_while_is_light) {
   OwnTime time;
   for (int turns = 0; turns < 100; ++turns) {
     time.add(5'000, 1);

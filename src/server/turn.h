@@ -11,6 +11,8 @@
 //
 //   begin · join ... · execute (adrift) · keep_unsettled · commit
 //
+// A commit in the middle of the request settles what came before: see TurnLoop::give_back_settled.
+//
 // No reply leaves before the commit (invariant 1); a turn is bounded (invariant 3).
 //
 // Requests view the bytes of their connection's input. So these bytes stay where they are from `execute` to
@@ -57,7 +59,7 @@ class Turn {
     const ServerFigures* figures = nullptr;
     exec::RequestBounds::TakesLong takes_long = {};  ///< see there
     /// In the middle of a request earlier replies have become final, and another thread has the loop: see
-    /// TurnLoop::give_back_settled. nullptr: their connections wait for the request.
+    /// TurnLoop::give_back_settled. To be there if another thread may take the loop.
     std::function<void()> settled_adrift = {};
     exec::LongRequests* long_requests = nullptr;  ///< see exec::Executor
     exec::TableLedger* ledger = nullptr;   ///< of the session's thread; nullptr: nothing is counted by table
@@ -112,7 +114,7 @@ class Turn {
   /// nothing of them.
   void note_wait_for_others() {
     wait_began_us_ = clock_.now_us();
-    executor_.write_under_way().wait_for_others();
+    executor_.write_under_way().end_own_time();
   }
   /// `is_beside`: another thread has the loop.
   void note_wait_over(bool is_beside) {

@@ -369,8 +369,9 @@ bool Worker::tick() {
   if (stuck_request_.look(ticket, in_charge_.load(std::memory_order_relaxed)) && crew_.has_idle_for(ticket)) {
     crew_.calls().call_for(ticket);
   }
-  const uint64_t now_ms = world_.clock.now_ms();
-  adrift_.note_long(world_.long_requests, world_.clock.now_us());
+  const uint64_t now_us = world_.clock.now_us();
+  const uint64_t now_ms = now_us / 1000;
+  adrift_.note_long(world_.long_requests, now_us);
   look_after_guests(now_ms);
   stop_for_those_gone(now_ms);
   crew_.shrink(now_ms);
