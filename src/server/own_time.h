@@ -2,8 +2,8 @@
 //
 // What a connection's requests take of the loop by themselves, without waits and commits. It finds those that
 // are too short for a walk and too long to be light: a column that is computed, say. The time adds up over
-// the turns, up to a bound for each turn, and each turn lets some of it go. So quick requests between slow
-// ones hide nothing, unless most turns are quick.
+// the turns, up to a bound for each turn, and each turn and request lets some of it go. So quick requests
+// between slow ones hide no more than that, unless most turns are quick.
 #pragma once
 
 #include <algorithm>
