@@ -37,6 +37,9 @@ Transfer Connection::receive_held(Transfer received) {
 }
 
 Transfer Connection::send() {
+  if (output_.failed()) [[unlikely]] {
+    return {Transfer::Status::failed, 0};
+  }
   const Transfer transfer = transport_->send(output_.data(), output_.size());
   if (transfer.status == Transfer::Status::moved) {
     output_.consume(transfer.byte_count);

@@ -38,7 +38,8 @@ class Connection {
 
   /// Append received bytes to the input, at most `bytes_max` of them. The input moves if it has to grow.
   [[nodiscard]] Transfer receive(BufferPool& pool, size_t bytes_max = limits::receive_bytes);
-  /// Send from the front of the output, which must not be empty.
+  /// Send from the front of the output, which must not be empty. Status::failed where the output has failed:
+  /// what is left of it is no reply to anything.
   [[nodiscard]] Transfer send();
 
   /// Take memory for replies, if the connection has none.

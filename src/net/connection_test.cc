@@ -123,6 +123,14 @@ TEST_F(ConnectionTest, sending_to_nobody_fails_without_a_signal) {
   EXPECT_EQ(connection_.send().status, Status::failed);
 }
 
+TEST_F(ConnectionTest, of_an_output_that_was_given_up_nothing_is_sent) {
+  connection_.output().give_up();
+  connection_.output().append("a reply to something else");
+  EXPECT_EQ(connection_.send().status, Status::failed);
+  peer_sends("hello");
+  EXPECT_EQ(connection_.receive(pool_).byte_count, 5u);
+}
+
 TEST_F(ConnectionTest,
        a_call_that_a_signal_or_a_full_kernel_stopped_is_tried_again_and_any_other_failure_is_the_end) {
   peer_sends("hello");

@@ -227,7 +227,9 @@ void Worker::close_if_killed(Turn& turn) {
   }
   turn.session().clear_interruption();
   for (ClientConnection* connection : turn.members()) {
-    connection->state = ClientConnection::State::leaving;
+    if (connection->state != ClientConnection::State::failed) {
+      connection->state = ClientConnection::State::leaving;
+    }
   }
 }
 

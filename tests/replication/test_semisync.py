@@ -193,7 +193,8 @@ def test_a_write_waits_on_when_the_leader_of_its_group_of_commits_is_killed(star
         assert wire.line() == b"0\t1"
 
 
-def test_of_a_pipeline_nothing_is_answered_behind_a_write_without_a_reply(start: Start) -> None:
+@pytest.mark.parametrize("ending", ["KILL", "KILL QUERY"])
+def test_of_a_pipeline_nothing_is_answered_behind_a_write_without_a_reply(start: Start, ending: str) -> None:
     """The insert into Aria commits what comes before it."""
     primary, replica = pair(start)
     primary.sql("CREATE TABLE d.plain (id INT PRIMARY KEY) ENGINE=Aria")
@@ -202,7 +203,7 @@ def test_of_a_pipeline_nothing_is_answered_behind_a_write_without_a_reply(start:
         opened = wire.ask_all(b"P\t1\td\tcounter\t\tid,n", b"P\t2\td\tplain\t\tid")
         assert opened == [b"0\t1"] * 2
         requests = b"1\t+\t2\t1\t1\n2\t+\t1\t1\n1\t=\t1\t1\n1\t+\t2\t2\t1\n"
-        assert_no_reply(primary, wire, requests, ENDINGS["KILL QUERY"])
+        assert_no_reply(primary, wire, requests, ENDINGS[ending])
     assert primary.sql("SELECT id FROM d.plain") == []
 
 
