@@ -54,7 +54,8 @@ Selection::Selection(std::shared_ptr<OpenedSelections> opened, SelectionDescript
       held_bytes_(bytes_of(description_)),
       slot_(slot),
       serial_(serial),
-      table_hash_(hash_of_table(description_)) {}
+      table_hash_(hash_of_table(description_)),
+      description_hash_(std::hash<std::string>()(key_)) {}
 
 Selection::~Selection() { opened_->forget(*this); }
 

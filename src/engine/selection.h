@@ -81,6 +81,8 @@ class Selection {
   [[nodiscard]] uint64_t serial() const { return serial_; }
   /// The same for all selections of one table that name the table alike.
   [[nodiscard]] size_t table_hash() const { return table_hash_; }
+  /// The same for all selections that are described alike, also where they are opened one after the other.
+  [[nodiscard]] size_t description_hash() const { return description_hash_; }
 
  private:
   friend class OpenedSelections;
@@ -94,6 +96,7 @@ class Selection {
   uint32_t slot_;
   uint64_t serial_;
   size_t table_hash_;
+  size_t description_hash_;
 };
 
 enum class Intent : uint8_t {

@@ -21,7 +21,7 @@ Executor::Executor(engine::Session& session, Counters& counters, std::shared_ptr
       tally_(counters, ledger),
       trail_(session),
       admission_(session),
-      transaction_(session, counters),
+      transaction_(session, counters, clock),
       runner_(session, transaction_, clock, std::move(notices.takes_long)),
       staging_(session, transaction_, runner_, counters, tally_, trail_),
       long_requests_(long_requests),
@@ -69,6 +69,11 @@ Executed Executor::execute(Client& client, const Request& request, size_t positi
     admission_.forget_retired();
   }
   Begin begin = admit(client, job);
+  if (client.is_unknown && begin == Begin::ready && job.selection != nullptr) [[unlikely]] {
+    if (is_put_off(client, job)) {
+      return Executed::put_off;
+    }
+  }
   bool is_staged = false;
   if (begin != Begin::wait) {
     is_staged = make_room(job);
@@ -198,6 +203,26 @@ Begin Executor::run_behind_commit(Job& job) {
   return begin;
 }
 
+/// Of a client of whom nothing is known what others take who ask for the same is known.
+bool Executor::is_put_off(const Client& client, const Job& job) {
+  if (long_requests_ == nullptr) {
+    return false;
+  }
+  const LongRequests::UsualPlace place = long_requests_->usual_place_of(*job.selection, *job.request);
+  if (!client.comes_behind && !job.was_put_back() &&
+      long_requests_->usual_us(place) >= limits::unknown_own_us_max) {
+    return true;
+  }
+  usual_place_ = place;
+  return false;
+}
+
+void Executor::note_usual(uint64_t us) {
+  if (const auto place = std::exchange(usual_place_, {}); place.has_value()) {
+    long_requests_->note_usual(*place, us);
+  }
+}
+
 /// A write that is expected to take long leaves nobody waiting: neither for replies nor for rows.
 bool Executor::is_expected_long(const Job& job) {
   if (long_requests_ == nullptr || !writes(*job.request)) {
@@ -219,6 +244,12 @@ bool Executor::is_expected_long(const Job& job) {
   if (job.was_put_back()) {
     return false;  // each try would cost the others a commit
   }
+  // Who has asked enough quick ones is known by itself. Others' long ones cost it nothing.
+  uint8_t& quick_writes = job.client->quick_writes;
+  if (quick_writes == LongRequests::count_max) {
+    return false;
+  }
+  ++quick_writes;
   bool is_expected = false;
   write_.for_each_place([&](LongRequests::Place place) {
     if (long_requests_->expects(place)) [[unlikely]] {

@@ -28,6 +28,7 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <vector>
 
 #include "base/clock.h"
@@ -48,9 +49,10 @@
 namespace rowsocket::exec {
 
 enum class Executed : uint8_t {
-  done,   ///< the reply was told what happened
-  parked  ///< the request, or one of its client before it, waits for a lock or a thread: see
-          ///< Client::put_back_at
+  done,     ///< the reply was told what happened
+  parked,   ///< the request, or one of its client before it, waits for a lock or a thread: see
+            ///< Client::put_back_at
+  put_off,  ///< nothing of it was done, as it is expected to take long: see Client::is_unknown
 };
 
 class Executor {
@@ -95,7 +97,12 @@ class Executor {
   [[nodiscard]] uint64_t note_long(uint64_t took_us);
   /// What others look at while a request goes on.
   [[nodiscard]] WriteUnderWay& write_under_way() { return write_; }
-  [[nodiscard]] uint64_t commit_count() const { return transaction_.commit_count(); }
+  /// The last request of a client that is unknown took so long, in µs: so will those of others who ask for
+  /// the same.
+  void note_usual(uint64_t us);
+  /// See Transaction.
+  [[nodiscard]] uint64_t commit_ticks() const { return transaction_.commit_ticks(); }
+  [[nodiscard]] uint64_t rollback_count() const { return transaction_.rollback_count(); }
   /// See Runner.
   [[nodiscard]] uint64_t take_walked_us() { return runner_.take_walked_us(); }
   /// Commit; afterwards every reply of the turn is final. Never throws.
@@ -112,6 +119,7 @@ class Executor {
   [[nodiscard]] engine::Begin run(Job& job);
   [[nodiscard]] engine::Begin run_behind_commit(Job& job);
   [[nodiscard]] bool is_expected_long(const Job& job);
+  [[nodiscard]] bool is_put_off(const Client& client, const Job& job);
   void settle();
   void finish(Job&& job, bool is_staged);
 
@@ -127,6 +135,7 @@ class Executor {
   Staging staging_;
   LongRequests* long_requests_;
   WriteUnderWay write_;              ///< of the request under way, or of the last one
+  std::optional<LongRequests::UsualPlace> usual_place_;  ///< of the last request of a client that is unknown
   uint64_t last_own_us_max_ = 0;     ///< the last request took no longer
   std::function<void()> settled_;    ///< see `Notices`
   bool met_first_lenience_ = false;  ///< see the function

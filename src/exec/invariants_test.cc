@@ -59,7 +59,7 @@ class StagingInvariantsTest : public InvariantsTest {
   }
 
   RequestTally tally{counters};
-  Transaction transaction{*session, counters};
+  Transaction transaction{*session, counters, clock};
   Runner runner{*session, transaction, clock};
   RequestTrail trail{*session};
   Staging staging{*session, transaction, runner, counters, tally, trail};

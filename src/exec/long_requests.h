@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// Which writes are expected to take long by themselves, in a trigger say: those of a table where one did
-// lately. It is not known of a connection alone, as many clients make one for each request, or ask much else
-// before it. Any thread may ask and tell.
+// Which requests are expected to take long by themselves. It is not known of a connection alone, as many
+// clients make one for each request, or ask much else before it. Any thread may ask and tell.
 //
-// Whoever writes into such a table pays with a commit of their own. So the longer a write took, the more of
+// Writes, in a trigger say: those of a table where one did lately. Whoever writes into such a table pays with a commit of their own. So the longer a write took, the more of
 // those behind it are expected to be as long, and what takes hardly longer than a few commits is not noted:
 // the commits cost about as much as what they guard against.
+//
+// Requests that are too short for that, but not for others: what those of a selection usually take, asked by
+// clients of whom nothing is known yet.
 #pragma once
 
 #include <algorithm>
@@ -51,6 +53,29 @@ class LongRequests {
     change(place, [](int left) { return std::max(left - 1, 0); });
   }
 
+  /// The requests of a kind on a selection. Two may have the same: then they take as long as both do.
+  using UsualPlace = uint16_t;
+
+  [[nodiscard]] UsualPlace usual_place_of(const engine::Selection& selection, const Request& request) const {
+    const uint64_t kind = request.kind == RequestKind::insert ? 2 : writes(request) ? 1 : 0;
+    const uint64_t mixed = ((selection.description_hash() ^ secret_) * multiplier) ^ (secret_ + kind);
+    return static_cast<UsualPlace>((mixed * multiplier) >> (64 - usual_bits));
+  }
+  [[nodiscard]] uint32_t usual_us(UsualPlace place) const {
+    return eighths_[place].load(std::memory_order_relaxed) / 8;
+  }
+  /// One took so long. More than `limits::own_us_per_turn_max` is as much as that: others may have had the
+  /// processor.
+  void note_usual(UsualPlace place, uint64_t us) {
+    // The mean, of which the last one is an eighth. What another thread notes meanwhile may be lost.
+    const uint32_t before = eighths_[place].load(std::memory_order_relaxed);
+    const uint32_t after = before - (before + 7) / 8 +
+                           static_cast<uint32_t>(std::min<uint64_t>(us, limits::own_us_per_turn_max));
+    if (after != before) {
+      eighths_[place].store(static_cast<uint16_t>(after), std::memory_order_relaxed);
+    }
+  }
+
  private:
   template <typename Change>
   void change(Place place, Change changed) {
@@ -61,10 +86,12 @@ class LongRequests {
   }
 
   static constexpr int table_bits = 11;
+  static constexpr int usual_bits = 13;
   static constexpr uint64_t multiplier = 0x9E3779B97F4A7C15;  ///< odd, and half of its bits are set
 
   uint64_t secret_;
   std::array<std::atomic<uint8_t>, (size_t{2} << table_bits)> left_{};
+  std::array<std::atomic<uint16_t>, (size_t{1} << usual_bits)> eighths_{};  ///< of the mean, in µs
 };
 
 }  // namespace rowsocket::exec

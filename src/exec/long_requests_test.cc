@@ -25,12 +25,13 @@ class LongRequestsTest : public ExecutorTest {
   }
 
   /// Whether what another connection has changed in the same turn is committed before this request begins.
-  bool commits_before(const Ask& request) {
+  bool commits_before(const Ask& request) { return commits_before_of(other, request); }
+  bool commits_before_of(Connection& connection, const Ask& request) {
     bool is_settled = false;
     begin();
-    send(one, Ask::find(0, {"2"}).add({"1"}));
+    send(&connection == &one ? other : one, Ask::find(0, {"2"}).add({"1"}));
     engine.on_next_request([&] { is_settled = executor->nothing_staged(); });
-    send(other, request);
+    send(connection, request);
     end();
     return is_settled;
   }
@@ -88,6 +89,61 @@ TEST_F(LongRequestsTest, one_that_is_not_over_yet) {
   end();
   EXPECT_EQ(noted, shorter_count);
   EXPECT_TRUE(commits_before(insert()));
+}
+
+TEST_F(LongRequestsTest, not_of_a_client_that_has_asked_as_many_quick_ones_as_are_expected_at_most) {
+  for (int quick = 1; quick <= LongRequests::count_max; ++quick) {
+    EXPECT_LT(other.client.quick_writes, LongRequests::count_max);
+    begin();
+    send(other, insert());
+    end();
+  }
+  take_long({insert()});
+  EXPECT_FALSE(commits_before(insert()));
+  EXPECT_TRUE(commits_before_of(one, insert()));
+}
+
+TEST_F(LongRequestsTest, what_clients_of_whom_nothing_is_known_usually_take_is_a_mean_of_the_last_ones) {
+  const auto selections = std::make_shared<engine::OpenedSelections>();
+  const auto selection = selections->find_or_add({.database = "d", .table = "t", .index = ""});
+  const LongRequests::UsualPlace place = long_requests.usual_place_of(*selection, Find());
+  EXPECT_NE(long_requests.usual_place_of(*selection, Insert()), place);
+  EXPECT_EQ(long_requests.usual_us(place), 0U);
+  long_requests.note_usual(place, 3'600'000'000);
+  EXPECT_LT(long_requests.usual_us(place), limits::unknown_own_us_max);  // others may have had the processor
+  for (int request = 0; request < 50; ++request) {
+    long_requests.note_usual(place, 400);
+  }
+  EXPECT_NEAR(long_requests.usual_us(place), 400, 10);
+  for (int request = 0; request < 50; ++request) {
+    long_requests.note_usual(place, 0);
+  }
+  EXPECT_EQ(long_requests.usual_us(place), 0U);
+}
+
+TEST_F(LongRequestsTest, of_a_client_of_whom_nothing_is_known_as_of_those_who_asked_for_the_same) {
+  const auto ask_for = [this](const Ask& request, uint64_t took_us) {
+    begin();
+    const Executed executed = send(one, request);
+    executor->note_usual(took_us);
+    end();
+    return executed;
+  };
+  one.client.is_unknown = true;
+  EXPECT_EQ(ask_for(read(), 600), Executed::done);
+  EXPECT_EQ(ask_for(read(), 600), Executed::done);
+  replies(one);
+  EXPECT_EQ(ask_for(read(), 0), Executed::put_off);
+  EXPECT_TRUE(one.out.empty());
+  EXPECT_EQ(ask_for(add_stock(), 0), Executed::done);
+  one.client.is_unknown = false;
+  EXPECT_EQ(ask_for(read(), 0), Executed::done);
+  one.client.is_unknown = one.client.comes_behind = true;
+  for (int request = 0; request < 4; ++request) {
+    EXPECT_EQ(ask_for(read(), 0), Executed::done);
+  }
+  one.client.comes_behind = false;
+  EXPECT_EQ(ask_for(read(), 0), Executed::done);
 }
 
 TEST_F(LongRequestsTest, which_tables_share_a_place_is_a_secret) {

@@ -17,19 +17,28 @@ void Transaction::remember_gtid_place(Reply& reply) {
   gtid_places_.push_back({&reply, position});
 }
 
+/// `commit` may throw.
+template <typename Commit>
+Error Transaction::timed(Commit commit) {
+  const uint64_t began_ticks = clock_.ticks();
+  Error error;
+  try {
+    error = commit();
+  } catch (...) {
+    error = ErrorCode::out_of_memory;
+  }
+  const uint64_t ended_ticks = clock_.ticks();
+  commit_ticks_ += ended_ticks - std::min(ended_ticks, began_ticks);  // two cores may differ by a few
+  return error;
+}
+
 Committed Transaction::commit() {
   if (!invariant(is_open_, "a transaction is committed that was begun")) {
     return {.error = ErrorCode::commit_failed};
   }
-  ++commit_count_;
   const bool did_write = writes_;
   const bool could_run_again = may_run_again();  // before the session forgets
-  Committed committed;
-  try {
-    committed.error = session_.commit();
-  } catch (...) {
-    committed.error = ErrorCode::out_of_memory;
-  }
+  Committed committed{.error = timed([this] { return session_.commit(); })};
   if (committed.error.ok()) {
     counters_.add(Counter::rows_inserted, uncommitted_.inserted);
     counters_.add(Counter::rows_updated, uncommitted_.updated);
@@ -48,13 +57,7 @@ Committed Transaction::commit() {
 }
 
 Error Transaction::commit_and_go_on() {
-  ++commit_count_;
-  Error error;
-  try {
-    error = is_lost() ? session_.loss() : session_.commit_and_go_on();
-  } catch (...) {
-    error = ErrorCode::out_of_memory;
-  }
+  const Error error = timed([this] { return is_lost() ? session_.loss() : session_.commit_and_go_on(); });
   if (!error.ok()) {
     counters_.add(Counter::commit_failures);
     roll_back();
@@ -65,6 +68,7 @@ Error Transaction::commit_and_go_on() {
 }
 
 void Transaction::roll_back() {
+  ++rollback_count_;
   session_.rollback();
   forget();
 }

@@ -8,6 +8,7 @@
 #include <cstdint>
 #include <vector>
 
+#include "base/clock.h"
 #include "base/invariant.h"
 #include "base/limits.h"
 #include "engine/engine.h"
@@ -26,7 +27,8 @@ struct [[nodiscard]] Committed {
 
 class Transaction {
  public:
-  Transaction(engine::Session& session, Counters& counters) : session_(session), counters_(counters) {}
+  Transaction(engine::Session& session, Counters& counters, const Clock& clock)
+      : session_(session), counters_(counters), clock_(clock) {}
 
   /// A request is about to begin. Whatever comes of it: locks that it takes on the way are given back with
   /// the turn.
@@ -37,8 +39,10 @@ class Transaction {
   void add(const RowCounts& rows) { uncommitted_.add_changes(rows); }
 
   [[nodiscard]] bool is_open() const { return is_open_; }
-  /// How many commits were tried.
-  [[nodiscard]] uint64_t commit_count() const { return commit_count_; }
+  /// How long all commits took, those that failed included: see Clock::ticks.
+  [[nodiscard]] uint64_t commit_ticks() const { return commit_ticks_; }
+  /// How often all that was done since the last commit was undone.
+  [[nodiscard]] uint64_t rollback_count() const { return rollback_count_; }
   /// True if it should be committed before the next request.
   [[nodiscard]] bool is_full() const {
     return uncommitted_.changed() >= limits::rows_per_transaction || session_.wants_commit();
@@ -73,13 +77,17 @@ class Transaction {
     size_t text_end = 0;  ///< of what the reply says, in the texts of all places of the same output
   };
 
+  template <typename Commit>
+  [[nodiscard]] Error timed(Commit commit);
   void fill_in_gtids();
   void fill_in(size_t first_place);
   void forget();
 
   engine::Session& session_;
   Counters& counters_;
-  uint64_t commit_count_ = 0;
+  const Clock& clock_;
+  uint64_t commit_ticks_ = 0;
+  uint64_t rollback_count_ = 0;
   bool is_open_ = false;                ///< something began since the last commit or rollback
   bool writes_ = false;                 ///< and it may have changed rows
   bool goes_on_ = false;                ///< behind a commit in the middle of a request

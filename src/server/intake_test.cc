@@ -366,7 +366,7 @@ class HeavyTest : public TurnLoopTest {
 
 TEST_F(HeavyTest, after_a_long_request_the_others_have_the_loop_for_a_while) {
   TestClient heavy = connect_heavy();
-  TestClient light = connect_with_items();
+  TestClient light = connect_known();
   clock_.advance_ms(100);
   const auto ask_both = [&] {
     heavy.send(find_pen);
@@ -475,9 +475,35 @@ TEST_F(HeavyTest, who_asks_requests_of_few_rows_that_take_long_is_heavy_after_so
   EXPECT_FALSE(connection(0).takes_long());
 }
 
+TEST_F(HeavyTest, who_comes_anew_for_each_request_is_heavy_where_what_it_asks_usually_takes_long) {
+  TestClient light = connect_with_items();
+  const auto newcomer_is_answered_at_once = [&] {
+    TestClient newcomer = connect_with_items();
+    newcomer.send(find_pen);
+    light.send("nothing\n");
+    turn();
+    light.received();
+    const bool is_answered = newcomer.received() == pen;
+    EXPECT_TRUE(is_answered || ask(newcomer, "", 3) == pen);
+    return is_answered;
+  };
+  EXPECT_TRUE(newcomer_is_answered_at_once());
+  take(slow_us);
+  EXPECT_TRUE(newcomer_is_answered_at_once());
+  for (int number = 0; number < 10; ++number) {
+    newcomer_is_answered_at_once();
+  }
+  EXPECT_FALSE(newcomer_is_answered_at_once());
+  take(0);
+  for (int number = 0; number < 20; ++number) {
+    newcomer_is_answered_at_once();
+  }
+  EXPECT_TRUE(newcomer_is_answered_at_once());
+}
+
 TEST_F(HeavyTest, a_pipeline_of_short_requests_is_not_heavy) {
   TestClient client = connect_with_items();
-  take(limits::own_us_free_per_request);
+  take(limits::own_us_free_per_read);
   for (int turns = 0; turns < 2 * slow_turns; ++turns) {
     EXPECT_EQ(ask(client, repeat(find_pen, 50)), repeat(pen, 50));
   }
@@ -497,30 +523,36 @@ TEST_F(HeavyTest, who_waits_for_others_for_long_is_not_heavy) {
   EXPECT_FALSE(connection(0).takes_long());
 }
 
-TEST_F(HeavyTest, what_came_before_a_commit_in_the_middle_is_not_measured) {
+TEST_F(HeavyTest, a_commit_in_the_middle_is_not_measured) {
   TestClient client = connect_with_items();
   for (int turns = 0; turns < 2 * slow_turns; ++turns) {
-    engine_.on_next_request([this] { clock_.advance_ms(10); });
+    engine_.on_next_commit([this] { clock_.advance_ms(10); });
     // An open behind a write: what was asked before it is committed.
     EXPECT_EQ(ask(client, "0\t=\t1\t1\t1\t0\tU\t1\nP\t7\tshop\titem\t\tid\n", 2), "0\t1\t1\n0\t1\n");
   }
   EXPECT_FALSE(connection(0).takes_long());
 }
 
-TEST_F(HeavyTest, what_comes_behind_a_commit_in_the_middle_is_measured) {
-  TestClient client = connect_with_items();
-  const std::string lines = "0\t=\t1\t1\t1\t0\tU\t1\nP\t7\tshop\titem\t\tid\n" + repeat(find_pen, 4);
-  for (int turns = 0; turns < slow_turns; ++turns) {
-    take(slow_us);
-    EXPECT_EQ(ask(client, lines, 2), "0\t1\t1\n0\t1\n" + repeat(pen, 4));
+TEST_F(HeavyTest, what_comes_before_a_commit_in_the_middle_and_behind_it_is_measured) {
+  const std::string change = "0\t=\t1\t1\t1\t0\tU\t1\n";
+  const std::string open = "P\t7\tshop\titem\t\tid\n";
+  for (const bool before : {false, true}) {
+    TestClient client = connect_with_items();
+    const std::string finds = repeat(find_pen, 4);
+    const std::string pens = repeat(pen, 4);
+    for (int turns = 0; turns < slow_turns; ++turns) {
+      take(slow_us);
+      EXPECT_EQ(ask(client, before ? change + finds + open : change + open + finds, 2),
+                before ? "0\t1\t1\n" + pens + "0\t1\n" : "0\t1\t1\n0\t1\n" + pens);
+    }
+    EXPECT_TRUE(connection(before ? 1 : 0).takes_long()) << before;
   }
-  EXPECT_TRUE(connection(0).takes_long());
 }
 
 TEST_F(HeavyTest, those_that_are_slow_by_themselves_share_a_commit) {
   TestClient client = connect_with_items();
   for (int turns = 0; turns < slow_turns; ++turns) {
-    connection(0).own_time.add(slow_us, 1);
+    connection(0).own_time.add(slow_us, 1, 0);
   }
   EXPECT_TRUE(connection(0).takes_long());
   EXPECT_FALSE(connection(0).outlasts_slice());

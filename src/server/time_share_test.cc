@@ -29,8 +29,8 @@ constexpr uint64_t long_us = 600;
 constexpr size_t many = 400;
 
 TEST_F(TimeShareTest, a_pipeline_of_long_requests_does_not_keep_the_others_waiting) {
-  TestClient greedy = connect_with_items();
-  TestClient other = connect_with_items();
+  TestClient greedy = connect_known();
+  TestClient other = connect_known();
   take(long_us);
   greedy.send(repeat(find_pen, many));
   EXPECT_LE(executed_beside(other), 2U * limits::requests_per_look_at_time) << "it is not known yet";
@@ -51,8 +51,8 @@ TEST_F(TimeShareTest, a_pipeline_of_long_requests_is_alone_for_a_while_only) {
 }
 
 TEST_F(TimeShareTest, others_that_were_answered_in_the_last_turn_are_about_to_come_back) {
-  TestClient greedy = connect_with_items();
-  TestClient other = connect_with_items();
+  TestClient greedy = connect_known();
+  TestClient other = connect_known();
   take(long_us);
   greedy.send(repeat(find_pen, many));
   executed_beside(other);
@@ -62,8 +62,8 @@ TEST_F(TimeShareTest, others_that_were_answered_in_the_last_turn_are_about_to_co
 }
 
 TEST_F(TimeShareTest, a_pipeline_whose_requests_are_short_again_has_its_share_again) {
-  TestClient greedy = connect_with_items();
-  TestClient other = connect_with_items();
+  TestClient greedy = connect_known();
+  TestClient other = connect_known();
   take(long_us);
   greedy.send(repeat(find_pen, many));
   executed_beside(other);
@@ -76,8 +76,8 @@ TEST_F(TimeShareTest, short_requests_have_more_time_than_long_ones) {
   constexpr uint64_t short_us = limits::long_request_us / 2;
   constexpr uint64_t in_time = limits::turn_us_of_one / short_us;
   static_assert(in_time < limits::requests_beside_others_min);
-  TestClient greedy = connect_with_items();
-  TestClient other = connect_with_items();
+  TestClient greedy = connect_known();
+  TestClient other = connect_known();
   take(short_us);
   greedy.send(repeat(find_pen, many));
   executed_beside(other);

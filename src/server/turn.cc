@@ -89,6 +89,7 @@ void Turn::clear(uint64_t now_ms) {
   now_ms_ = now_ms;
   unix_time_us_ = 0;
   requests_ = 0;
+  writes_ = 0;
   reply_bytes_ = 0;
   reached_ = 0;
   static_cast<void>(executor_.take_walked_us());  // of the last commit, where it ran requests again
@@ -161,7 +162,6 @@ void Turn::note_settled() {
   if (!hold_.note_settled() && settled_adrift_) {
     settled_adrift_();
   }
-  begin_measuring();
 }
 
 void Turn::execute_or_close(ClientConnection& connection) {
@@ -180,25 +180,41 @@ void Turn::execute_or_close(ClientConnection& connection) {
   }
   ahead_.forget(connection.scanned_bytes);
   connection.note_walk(executor_.take_walked_us());
-  note_own_time(connection.own_time);
+  note_own_time(connection);
 }
 
 /// What a connection's requests take by themselves is measured from here on.
-void Turn::begin_measuring() { before_ = {clock_.ticks(), requests_, executor_.commit_count(), waited_us_}; }
+void Turn::begin_measuring() {
+  before_ = {.ticks = clock_.ticks(),
+             .requests = requests_,
+             .writes = writes_,
+             .commit_ticks = executor_.commit_ticks(),
+             .rollbacks = executor_.rollback_count(),
+             .waited_us = waited_us_};
+}
 
-/// Without waits and commits. What ends one connection's measuring begins that of the next one.
-void Turn::note_own_time(OwnTime& time) {
+/// Without waits and commits. Where others' requests had to run again, it is not known. What ends one
+/// connection's measuring begins that of the next one.
+void Turn::note_own_time(ClientConnection& connection) {
   const Measured before = before_;
   begin_measuring();
-  // Two cores may differ by a few.
-  const uint64_t ticks = before_.ticks - std::min(before_.ticks, before.ticks);
-  if (ticks < limits::own_ticks_min || drill_ != nullptr || before_.commits != before.commits) [[likely]] {
-    time.add_nothing();
+  const uint32_t requests = before_.requests - before.requests;
+  if (requests == 0) {
     return;
   }
-  const uint64_t us = clock_.us_of(ticks);
-  const uint64_t waited_us = before_.waited_us - before.waited_us;
-  time.add(us - std::min(us, waited_us), std::max(before_.requests - before.requests, 1U));
+  // Two cores may differ by a few.
+  const uint64_t since_ticks = before.ticks + (before_.commit_ticks - before.commit_ticks);
+  const uint64_t ticks = before_.ticks - std::min(before_.ticks, since_ticks);
+  uint64_t us = 0;
+  if (ticks >= limits::own_ticks_min && drill_ == nullptr && before_.rollbacks == before.rollbacks)
+      [[unlikely]] {
+    us = clock_.us_of(ticks);
+    us -= std::min(us, before_.waited_us - before.waited_us);
+  }
+  if (connection.client.is_unknown) [[unlikely]] {
+    executor_.note_usual(us / requests);
+  }
+  connection.own_time.add(us, requests, before_.writes - before.writes);
 }
 
 /// Execute the connection's complete requests, as far as its share of the turn goes. Bytes that ask for
@@ -213,6 +229,8 @@ void Turn::execute(ClientConnection& connection) {
     unix_time_us_ = clock_.unix_time_us();
     numbers_.set_time(unix_time_us_);
   }
+  connection.client.is_unknown = connection.own_time.is_unknown() && !is_patient_ && others() > 0;
+  connection.client.comes_behind = connection.takes_long();
   const std::string_view input = connection.stream.input().view();
   const Parsing parsing{.settings = *settings_,
                         .arena = arena_,
@@ -278,10 +296,16 @@ bool Turn::execute_next(ClientConnection& connection, std::string_view input, co
   return true;
 }
 
-/// False if the connection waits for a lock.
+/// False if the request is not done: it waits for a lock, or comes behind those of others.
 bool Turn::execute(ClientConnection& connection, const Request& request) {
   const size_t reply_begin = connection.stream.output().size();
-  if (run(connection, request) == exec::Executed::parked) {
+  const exec::Executed executed = run(connection, request);
+  if (executed == exec::Executed::put_off) [[unlikely]] {
+    connection.own_time.presume_heavy();
+    connection.state = State::cut;
+    return false;
+  }
+  if (executed == exec::Executed::parked) {
     return false;
   }
   if (executor_.met_first_lenience()) [[unlikely]] {
@@ -294,6 +318,7 @@ bool Turn::execute(ClientConnection& connection, const Request& request) {
     connection.shown.account = connection.client.account.shown_number();
   }
   ++requests_;
+  writes_ += writes(request) ? 1 : 0;
   reply_bytes_ += connection.stream.output().size() - reply_begin;
   return true;
 }

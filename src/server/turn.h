@@ -158,7 +158,7 @@ class Turn {
   void execute_or_close(ClientConnection& connection);
   void note_settled();
   void begin_measuring();
-  void note_own_time(OwnTime& time);
+  void note_own_time(ClientConnection& connection);
   void execute(ClientConnection& connection);
   [[nodiscard]] bool execute_next(ClientConnection& connection, std::string_view input, const Parsed& parsed);
   [[nodiscard]] bool execute(ClientConnection& connection, const Request& request);
@@ -184,6 +184,7 @@ class Turn {
   uint64_t unix_time_us_ = 0;  ///< 0 = not read in this turn
   UniqueNumbers& numbers_;
   uint32_t requests_ = 0;
+  uint32_t writes_ = 0;        ///< of these
   size_t members_before_ = 0;  ///< of the last turn
   size_t reply_bytes_ = 0;
   size_t reached_ = 0;  ///< members that were executed, or found no room
@@ -191,7 +192,9 @@ class Turn {
   struct Measured {
     uint64_t ticks = 0;
     uint32_t requests = 0;
-    uint64_t commits = 0;
+    uint32_t writes = 0;
+    uint64_t commit_ticks = 0;
+    uint64_t rollbacks = 0;
     uint64_t waited_us = 0;
   };
   Measured before_;

@@ -26,8 +26,13 @@ class TurnLoopTest : public testing::Test {
                                         clock_,       limited_log_, account_loads_, "write"};
     surroundings.bell = &bell_;
     loop_ = std::make_unique<TurnLoop>(surroundings);
-    turn_ = std::make_unique<Turn>(
-        Turn::Surroundings{*session_, counters_, clock_, &loop_->token(), numbers_}, board_.current());
+    turn_ = std::make_unique<Turn>(Turn::Surroundings{.session = *session_,
+                                                      .counters = counters_,
+                                                      .clock = clock_,
+                                                      .token = &loop_->token(),
+                                                      .numbers = numbers_,
+                                                      .long_requests = &long_requests_},
+                                   board_.current());
   }
 
   TestClient connect(const Protocol& protocol = wire::handlersocket::handlersocket_protocol()) {
@@ -46,6 +51,14 @@ class TurnLoopTest : public testing::Test {
   TestClient connect_with_items() {
     TestClient client = connect();
     EXPECT_EQ(ask(client, open_items), ok);
+    return client;
+  }
+  /// It has asked enough for the loop to judge it by itself.
+  TestClient connect_known() {
+    TestClient client = connect_with_items();
+    for (uint32_t turns = 0; turns < limits::own_turns_until_known; ++turns) {
+      EXPECT_EQ(ask(client, find_pen), pen);
+    }
     return client;
   }
 
@@ -90,6 +103,7 @@ class TurnLoopTest : public testing::Test {
   AccountLoads account_loads_;
   LimitedLog limited_log_{log_, clock_, "rowsocket-w0"};
   std::shared_ptr<engine::OpenedSelections> selections_ = std::make_shared<engine::OpenedSelections>();
+  exec::LongRequests long_requests_{1};
   UniqueNumbers numbers_{0};
   std::unique_ptr<engine::Session> session_;
   std::unique_ptr<TurnLoop> loop_;

@@ -48,13 +48,18 @@ inline constexpr uint32_t heavy_us = 50;
 /// adds up (server/own_time.h). So much of each turn is free: it is to be more than what 50 rows take, by
 /// key, since what is heavy has a quarter of the loop, where others come ...
 inline constexpr uint32_t own_us_free_per_turn = 100;
-/// ... and so much of each request: a pipeline of many short ones is not meant.
-inline constexpr uint32_t own_us_free_per_request = 25;
+/// ... and so much of each request that reads, or writes: a pipeline of many short ones is not meant.
+inline constexpr uint32_t own_us_free_per_read = 10;
+inline constexpr uint32_t own_us_free_per_write = 25;
 /// No more of one turn counts: tables may have had to be opened, or others had the processor.
 inline constexpr uint32_t own_us_per_turn_max = 600;
 /// Who has added up so much is heavy: not before the third turn. With two, `./x bench fair` had a light
 /// client wait for 234 ms, most likely since others had taken the processor from its requests twice.
 inline constexpr uint32_t heavy_own_us = 1200;
+/// Before its last turn of so many a client is unknown.
+inline constexpr uint32_t own_turns_until_known = 4;
+/// Where the requests of a selection usually take so long, unknown clients that ask for it are heavy.
+inline constexpr uint32_t unknown_own_us_max = 125;
 /// It adds up to no more, so that who was heavy is light again after nine turns.
 inline constexpr uint32_t own_us_max = 2000;
 /// Fewer ticks than that count as nothing, so that most need no division: 50 µs of a processor of 3 GHz, 150
