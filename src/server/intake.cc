@@ -55,17 +55,37 @@ void Intake::wait_in_line(ClientConnection& connection) {
   line_.push_back(&connection);
 }
 
+Intake::Kind Intake::kind_of(ClientConnection& connection) {
+  const bool is_little = connection.walked_us < limits::little_us && !connection.own_time.is_heavy() &&
+                         connection.client.given_up.count == 0 && !is_large_sender(connection);
+  return is_little ? takes_little : takes_much;
+}
+
+/// There is one.
+ClientConnection& Intake::take_next_in_line() {
+  const Kind wanted = had_us_[takes_little] <= had_us_[takes_much] ? takes_little : takes_much;
+  auto next = std::find_if(line_.begin(), line_.end(), [wanted](ClientConnection* connection) {
+    return kind_of(*connection) == wanted;
+  });
+  if (next == line_.end()) {
+    had_us_ = {};  // who has not waited has nothing to catch up with
+    next = line_.begin();
+  }
+  ClientConnection& connection = **next;
+  unpolled_ -= next - line_.begin() < static_cast<std::ptrdiff_t>(unpolled_) ? 1 : 0;
+  line_.erase(next);
+  return connection;
+}
+
 ClientConnection* Intake::next_heavy(bool has_changes) {
   end_service();
   if (line_.empty()) [[likely]] {
     return nullptr;
   }
   const uint64_t us_max = has_changes ? limits::heavy_us_per_turn : limits::heavy_us_per_turn_of_reads;
-  size_t served = 0;
   ClientConnection* next = nullptr;
-  while (next == nullptr && served < line_.size() && large_left_bytes_ > 0 && used_us_ < us_max &&
-         is_their_time()) {
-    ClientConnection& connection = *line_[served++];
+  while (next == nullptr && !line_.empty() && large_left_bytes_ > 0 && used_us_ < us_max && is_their_time()) {
+    ClientConnection& connection = take_next_in_line();
     if (has_to_wait_for_memory(connection)) [[unlikely]] {
       connections_.watch(connection, net::Interest::none);
       waiting_for_memory_.push_back(&connection);
@@ -76,6 +96,7 @@ ClientConnection* Intake::next_heavy(bool has_changes) {
       continue;
     }
     service_began_us_ = std::max<uint64_t>(clock_.now_us(), 1);
+    kind_ = kind_of(connection);
     share_ = is_large_sender(connection) ? limits::large_senders_share : limits::long_requests_share;
     bool has_requests = connection.state != ClientConnection::State::reading &&
                         connection.state != ClientConnection::State::lingering;
@@ -93,8 +114,6 @@ ClientConnection* Intake::next_heavy(bool has_changes) {
       end_service();
     }
   }
-  line_.erase(line_.begin(), line_.begin() + static_cast<std::ptrdiff_t>(served));
-  unpolled_ -= std::min(unpolled_, served);
   return next;
 }
 
@@ -107,6 +126,7 @@ void Intake::end_service() {
   // A request that can not be given up may take minutes. The heavy ones do not pay for all of that.
   const uint64_t took_us = std::min<uint64_t>(now_us - std::min(now_us, began_us), limits::heavy_us_per_turn);
   used_us_ += took_us;
+  had_us_[kind_] += took_us;
   const uint64_t since_us = began_us - std::min<uint64_t>(began_us, limits::heavy_credit_us);
   const uint64_t from_us = std::clamp(theirs_at_us_, since_us, began_us);
   theirs_at_us_ = from_us + took_us * (1 + share_);

@@ -414,6 +414,36 @@ TEST_F(HeavyTest, they_take_turns) {
   }
 }
 
+TEST_F(HeavyTest, who_takes_little_does_not_wait_for_all_who_take_much) {
+  TestClient little = connect_with_items();
+  connection(0).walked_us = limits::heavy_us;
+  std::deque<TestClient> much = many_that_ask();
+  turn();
+  little.send(find_pen);
+  turn(4);
+  EXPECT_EQ(little.received(), pen);
+  for (TestClient& one : much) {
+    EXPECT_EQ(reply_to(one), pen);
+  }
+}
+
+TEST_F(HeavyTest, who_takes_much_has_half_of_the_time_of_those_in_line) {
+  std::deque<TestClient> all = many_that_ask();
+  const size_t half = all.size() / 2;
+  for (size_t number = 0; number < half; ++number) {
+    connection(number).walked_us = limits::heavy_us;
+  }
+  for (size_t served = 0; served < half; ++served) {
+    turn();
+  }
+  const auto answered = [&](size_t from) {
+    return std::count_if(all.begin() + static_cast<ptrdiff_t>(from),
+                         all.begin() + static_cast<ptrdiff_t>(from + half),
+                         [](TestClient& one) { return !one.received().empty(); });
+  };
+  EXPECT_NEAR(static_cast<double>(answered(0)), static_cast<double>(answered(half)), 2.0);
+}
+
 TEST_F(HeavyTest, who_waits_in_line_or_rests_is_not_idle) {
   settings_.idle_timeout_s = 1;
   reconfigure();
