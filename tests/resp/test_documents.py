@@ -51,12 +51,15 @@ def ask(server: RespServer, session: str) -> None:
 
 
 def test_the_session_is_as_it_says(start: Start) -> None:
+    blocks = CODE_BLOCK.findall(DOCUMENT.read_text())
+    [account] = re.findall(r"^loose-rowsocket_anonymous_account = (\S+)$", DOCUMENT.read_text(), re.MULTILINE)
     server = start(RespServer)
     seen = []
-    for language, text in CODE_BLOCK.findall(DOCUMENT.read_text()):
+    for language, text in blocks:
         if language == "sql":
             execute(server, text)
             server.await_containers()
+            server.sql("SET GLOBAL rowsocket_anonymous_account = %s", [account])
         elif language == "python":
             places: dict[str, object] = {}
             exec(text.replace("port=6380", f"port={server.resp_port}"), places)
