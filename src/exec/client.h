@@ -67,11 +67,14 @@ class Client {
   /// The same: its number in the host's logs; 0 = it has none there.
   Published<uint64_t> log_number = 0;
   /// It has asked for so little that nobody knows how long its requests take. One that is expected to take
-  /// long is put off, unless the client comes behind all others already.
+  /// long is put off ...
   bool is_unknown = false;
+  /// ... unless the client comes behind all others already.
   bool comes_behind = false;
-  /// So many of its writes in a row did not take long, as far as is known; up to LongRequests::count_max.
+  /// So many of its writes in a row went into the same table and did not take long; up to
+  /// LongRequests::count_max.
   uint8_t quick_writes = 0;
+  uint16_t quick_place = 0;  ///< the table: see LongRequests::Place
   /// Knows whether the client is still there; nullptr = the client always counts as there.
   const Presence* presence = nullptr;
   /// As the host's logs know it while it has named no account; nullptr = they have not been told of it.

@@ -39,12 +39,14 @@ void Executor::use_settings(std::shared_ptr<const Settings> settings) {
 void Executor::begin_turn(uint64_t now_ms, bool is_patient) {
   admission_.forget_accounts();
   staging_.begin_turn(now_ms, is_patient);
+  last_client_ = nullptr;
   trail_.begin_turn();
   tally_.begin_turn(now_ms);
 }
 
 Executed Executor::execute(Client& client, const Request& request, size_t position) {
   met_first_lenience_ = false;
+  last_client_ = &client;
   write_.begin();
   last_own_us_max_ = std::numeric_limits<uint64_t>::max();
   Job job(client, request, position);
@@ -69,8 +71,15 @@ Executed Executor::execute(Client& client, const Request& request, size_t positi
     admission_.forget_retired();
   }
   Begin begin = admit(client, job);
-  if (client.is_unknown && begin == Begin::ready && job.selection != nullptr) [[unlikely]] {
+  if (client.is_unknown && begin == Begin::ready && job.selection != nullptr && long_requests_ != nullptr)
+      [[unlikely]] {
+    usual_place_ = long_requests_->usual_place_of(*job.selection, request);
     if (is_put_off(client, job)) {
+      usual_place_.reset();
+      if (job.trace != nullptr) {
+        RequestTrail::keep(job);
+      }
+      tally_.note_time();
       return Executed::put_off;
     }
   }
@@ -94,6 +103,7 @@ Executed Executor::execute(Client& client, const Request& request, size_t positi
     met_first_lenience_ = client.note_lenience();
   }
   Staging::answer(job);
+  note_quick_write(job);
   finish(std::move(job), is_staged);
   return client.put_back_at.has_value() ? Executed::parked : Executed::done;
 }
@@ -203,23 +213,16 @@ Begin Executor::run_behind_commit(Job& job) {
   return begin;
 }
 
-/// Of a client of whom nothing is known what others take who ask for the same is known.
-bool Executor::is_put_off(const Client& client, const Job& job) {
-  if (long_requests_ == nullptr) {
-    return false;
-  }
-  const LongRequests::UsualPlace place = long_requests_->usual_place_of(*job.selection, *job.request);
-  if (!client.comes_behind && !job.was_put_back() &&
-      long_requests_->usual_us(place) >= limits::unknown_own_us_max) {
-    return true;
-  }
-  usual_place_ = place;
-  return false;
+/// Nothing is known of the client. So what the same request took for others decides.
+bool Executor::is_put_off(const Client& client, const Job& job) const {
+  return !client.comes_behind && !job.was_put_back() &&
+         long_requests_->usual_us(*usual_place_) >= limits::unknown_own_us_max;
 }
 
-void Executor::note_usual(uint64_t us) {
-  if (const auto place = std::exchange(usual_place_, {}); place.has_value()) {
-    long_requests_->note_usual(*place, us);
+void Executor::note_usual(std::optional<uint64_t> us) {
+  const auto place = std::exchange(usual_place_, {});
+  if (place.has_value() && us.has_value()) {
+    long_requests_->note_usual(*place, *us);
   }
 }
 
@@ -244,12 +247,9 @@ bool Executor::is_expected_long(const Job& job) {
   if (job.was_put_back()) {
     return false;  // each try would cost the others a commit
   }
-  // Who has asked enough quick ones is known by itself. Others' long ones cost it nothing.
-  uint8_t& quick_writes = job.client->quick_writes;
-  if (quick_writes == LongRequests::count_max) {
+  if (is_known_quick(job)) {
     return false;
   }
-  ++quick_writes;
   bool is_expected = false;
   write_.for_each_place([&](LongRequests::Place place) {
     if (long_requests_->expects(place)) [[unlikely]] {
@@ -260,10 +260,39 @@ bool Executor::is_expected_long(const Job& job) {
   return is_expected;
 }
 
+/// Others' long ones cost it nothing.
+bool Executor::is_known_quick(const Job& job) {
+  if (job.selection == nullptr || job.client->quick_writes < LongRequests::count_max) {
+    return false;
+  }
+  const LongRequests::Place place = long_requests_->place_of(*job.selection, *job.request);
+  return job.client->quick_place == place && long_requests_->trusts(place);
+}
+
+/// Until more is known of it.
+void Executor::note_quick_write(const Job& job) {
+  if (long_requests_ == nullptr || job.selection == nullptr || !writes(*job.request) || !job.outcome.ok() ||
+      job.rows.changed() == 0) {
+    return;
+  }
+  Client& client = *job.client;
+  const LongRequests::Place place = long_requests_->place_of(*job.selection, *job.request);
+  if (std::exchange(client.quick_place, place) != place) {
+    client.quick_writes = 0;
+  }
+  client.quick_writes = static_cast<uint8_t>(std::min(client.quick_writes + 1, int{LongRequests::count_max}));
+}
+
 uint64_t Executor::note_long(uint64_t took_us) {
   const uint64_t own_us = std::min(took_us, last_own_us_max_);
   const uint64_t not_walked_us = own_us - std::min(own_us, runner_.last_walk_us());
   write_.for_each_place([&](LongRequests::Place place) { long_requests_->note_long(place, not_walked_us); });
+  if (last_client_ != nullptr && not_walked_us >= limits::long_write_us_per_commit) {
+    const uint8_t quick_writes = std::exchange(last_client_->quick_writes, uint8_t{0});
+    if (quick_writes == LongRequests::count_max && not_walked_us >= limits::distrusted_us) {
+      long_requests_->distrust(last_client_->quick_place);
+    }
+  }
   return own_us;
 }
 

@@ -97,9 +97,9 @@ class Executor {
   [[nodiscard]] uint64_t note_long(uint64_t took_us);
   /// What others look at while a request goes on.
   [[nodiscard]] WriteUnderWay& write_under_way() { return write_; }
-  /// The last request of a client that is unknown took so long, in µs: so will those of others who ask for
-  /// the same.
-  void note_usual(uint64_t us);
+  /// The last request took so long by itself, in µs; nullopt: that is not known. Where its client is unknown,
+  /// others who ask for the same are judged by that.
+  void note_usual(std::optional<uint64_t> us);
   /// See Transaction.
   [[nodiscard]] uint64_t commit_ticks() const { return transaction_.commit_ticks(); }
   [[nodiscard]] uint64_t rollback_count() const { return transaction_.rollback_count(); }
@@ -119,7 +119,9 @@ class Executor {
   [[nodiscard]] engine::Begin run(Job& job);
   [[nodiscard]] engine::Begin run_behind_commit(Job& job);
   [[nodiscard]] bool is_expected_long(const Job& job);
-  [[nodiscard]] bool is_put_off(const Client& client, const Job& job);
+  [[nodiscard]] bool is_put_off(const Client& client, const Job& job) const;
+  [[nodiscard]] bool is_known_quick(const Job& job);
+  void note_quick_write(const Job& job);
   void settle();
   void finish(Job&& job, bool is_staged);
 
@@ -135,6 +137,7 @@ class Executor {
   Staging staging_;
   LongRequests* long_requests_;
   WriteUnderWay write_;              ///< of the request under way, or of the last one
+  Client* last_client_ = nullptr;                        ///< of the last request of this turn
   std::optional<LongRequests::UsualPlace> usual_place_;  ///< of the last request of a client that is unknown
   uint64_t last_own_us_max_ = 0;     ///< the last request took no longer
   std::function<void()> settled_;    ///< see `Notices`

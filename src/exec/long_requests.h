@@ -3,12 +3,13 @@
 // Which requests are expected to take long by themselves. It is not known of a connection alone, as many
 // clients make one for each request, or ask much else before it. Any thread may ask and tell.
 //
-// Writes, in a trigger say: those of a table where one did lately. Whoever writes into such a table pays with a commit of their own. So the longer a write took, the more of
-// those behind it are expected to be as long, and what takes hardly longer than a few commits is not noted:
-// the commits cost about as much as what they guard against.
+// Of the writes, those into a table where one took long lately, in a trigger say. Whoever writes into such a
+// table pays with a commit of their own. So the longer a write took, the more of those behind it are expected
+// to be as long, and what takes hardly longer than a few commits is not noted: the commits cost about as much
+// as what they guard against. Clients that have written into the table often, each time quickly, do not pay.
 //
-// Requests that are too short for that, but not for others: what those of a selection usually take, asked by
-// clients of whom nothing is known yet.
+// Of requests that are too short for that, those of a selection where such requests usually take long. Only
+// clients of whom nothing is known yet are judged by that.
 #pragma once
 
 #include <algorithm>
@@ -53,6 +54,20 @@ class LongRequests {
     change(place, [](int left) { return std::max(left - 1, 0); });
   }
 
+  /// Whether a client that has written into the table often enough, each time quickly, is expected to go on
+  /// like that.
+  [[nodiscard]] bool trusts(Place place) {
+    const uint32_t left = distrusted_[place].load(std::memory_order_relaxed);
+    if (left > 0) [[unlikely]] {
+      distrusted_[place].store(left - 1, std::memory_order_relaxed);
+    }
+    return left == 0;
+  }
+  /// One of them has taken long after all: others may have that in mind, too.
+  void distrust(Place place) {
+    distrusted_[place].store(limits::distrusted_writes, std::memory_order_relaxed);
+  }
+
   /// The requests of a kind on a selection. Two may have the same: then they take as long as both do.
   using UsualPlace = uint16_t;
 
@@ -91,6 +106,7 @@ class LongRequests {
 
   uint64_t secret_;
   std::array<std::atomic<uint8_t>, (size_t{2} << table_bits)> left_{};
+  std::array<std::atomic<uint32_t>, (size_t{2} << table_bits)> distrusted_{};
   std::array<std::atomic<uint16_t>, (size_t{1} << usual_bits)> eighths_{};  ///< of the mean, in µs
 };
 

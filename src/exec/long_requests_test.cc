@@ -3,6 +3,7 @@
 // Before a write that is expected to take long, the turn commits.
 #include "exec/long_requests.h"
 
+#include <optional>
 #include <set>
 
 #include "exec/executor_fixture.h"
@@ -43,6 +44,14 @@ class LongRequestsTest : public ExecutorTest {
     }
     static_cast<void>(executor->note_long(took_us));
     end();
+  }
+
+  void other_writes_quickly(int times, std::optional<Ask> request = {}) {
+    for (int time = 0; time < times; ++time) {
+      begin();
+      send(other, request.has_value() ? *request : insert());
+      end();
+    }
   }
 
   static constexpr uint64_t took_us = 20'000;
@@ -92,15 +101,32 @@ TEST_F(LongRequestsTest, one_that_is_not_over_yet) {
 }
 
 TEST_F(LongRequestsTest, not_of_a_client_that_has_asked_as_many_quick_ones_as_are_expected_at_most) {
-  for (int quick = 1; quick <= LongRequests::count_max; ++quick) {
-    EXPECT_LT(other.client.quick_writes, LongRequests::count_max);
-    begin();
-    send(other, insert());
-    end();
-  }
+  other_writes_quickly(LongRequests::count_max - 1);
+  take_long({insert()});
+  EXPECT_TRUE(commits_before(insert()));
+  other_writes_quickly(LongRequests::count_max);
   take_long({insert()});
   EXPECT_FALSE(commits_before(insert()));
   EXPECT_TRUE(commits_before_of(one, insert()));
+}
+
+TEST_F(LongRequestsTest, of_nobody_it_is_known_that_its_writes_are_quick_once_that_was_wrong) {
+  other_writes_quickly(LongRequests::count_max);
+  begin();
+  send(other, insert());
+  static_cast<void>(executor->note_long(took_us));
+  end();
+  other_writes_quickly(LongRequests::count_max);
+  take_long({insert()});
+  EXPECT_TRUE(commits_before(insert()));
+}
+
+TEST_F(LongRequestsTest, writes_into_another_table_or_of_no_row_say_nothing_of_how_quick_a_client_is) {
+  other_writes_quickly(LongRequests::count_max, Ask::find(0, {"77"}).add({"1"}));
+  EXPECT_EQ(other.client.quick_writes, 0);
+  other_writes_quickly(LongRequests::count_max, add_stock());
+  take_long({insert()});
+  EXPECT_TRUE(commits_before(insert()));
 }
 
 TEST_F(LongRequestsTest, what_clients_of_whom_nothing_is_known_usually_take_is_a_mean_of_the_last_ones) {

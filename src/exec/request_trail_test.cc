@@ -170,6 +170,23 @@ TEST_F(RequestTrailTest, what_waits_behind_another_request_is_told_of_when_the_h
   EXPECT_THAT(trail.take(), ElementsAre("ended 1/1/0 ok", read_text("2"), "ended 1/1/0 ok"));
 }
 
+TEST_F(RequestTrailTest, a_request_that_is_put_off_is_told_of_once) {
+  LongRequests long_requests{1};
+  executor = std::make_unique<Executor>(*session, counters, shared_settings(), clock, Executor::Notices{},
+                                        nullptr, &long_requests);
+  one.client.is_unknown = true;
+  for (int request = 0; request < 3; ++request) {
+    begin();
+    send(one, read("1"));
+    executor->note_usual(limits::own_us_per_turn_max);
+    end();
+  }
+  trail.take();
+  one.client.comes_behind = true;
+  ask(one, read("1"));
+  EXPECT_THAT(trail.take(), ElementsAre("ended 1/1/0 ok"));
+}
+
 TEST_F(RequestTrailTest, failures_end_with_their_error) {
   open_for_insert(one);
   trail.take();

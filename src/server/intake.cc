@@ -51,40 +51,34 @@ bool Intake::admit(ClientConnection& connection) {
 }
 
 void Intake::wait_in_line(ClientConnection& connection) {
-  connection.is_in_line = true;
-  line_.push_back(&connection);
-}
-
-Intake::Kind Intake::kind_of(ClientConnection& connection) {
   const bool is_little = connection.walked_us < limits::little_us && !connection.own_time.is_heavy() &&
                          connection.client.given_up.count == 0 && !is_large_sender(connection);
-  return is_little ? takes_little : takes_much;
+  connection.is_in_line = true;
+  lines_[is_little ? takes_little : takes_much].waiting.push_back(&connection);
 }
 
-/// There is one.
+/// Some wait.
 ClientConnection& Intake::take_next_in_line() {
-  const Kind wanted = had_us_[takes_little] <= had_us_[takes_much] ? takes_little : takes_much;
-  auto next = std::find_if(line_.begin(), line_.end(), [wanted](ClientConnection* connection) {
-    return kind_of(*connection) == wanted;
-  });
-  if (next == line_.end()) {
+  kind_ = had_us_[takes_little] <= had_us_[takes_much] ? takes_little : takes_much;
+  if (lines_[kind_].waiting.empty()) {
+    kind_ = kind_ == takes_little ? takes_much : takes_little;
     had_us_ = {};  // who has not waited has nothing to catch up with
-    next = line_.begin();
   }
-  ClientConnection& connection = **next;
-  unpolled_ -= next - line_.begin() < static_cast<std::ptrdiff_t>(unpolled_) ? 1 : 0;
-  line_.erase(next);
+  Line& line = lines_[kind_];
+  ClientConnection& connection = *line.waiting.front();
+  line.waiting.erase(line.waiting.begin());
+  line.unpolled -= std::min<size_t>(line.unpolled, 1);
   return connection;
 }
 
 ClientConnection* Intake::next_heavy(bool has_changes) {
   end_service();
-  if (line_.empty()) [[likely]] {
+  if (!some_wait()) [[likely]] {
     return nullptr;
   }
   const uint64_t us_max = has_changes ? limits::heavy_us_per_turn : limits::heavy_us_per_turn_of_reads;
   ClientConnection* next = nullptr;
-  while (next == nullptr && !line_.empty() && large_left_bytes_ > 0 && used_us_ < us_max && is_their_time()) {
+  while (next == nullptr && some_wait() && large_left_bytes_ > 0 && used_us_ < us_max && is_their_time()) {
     ClientConnection& connection = take_next_in_line();
     if (has_to_wait_for_memory(connection)) [[unlikely]] {
       connections_.watch(connection, net::Interest::none);
@@ -96,7 +90,6 @@ ClientConnection* Intake::next_heavy(bool has_changes) {
       continue;
     }
     service_began_us_ = std::max<uint64_t>(clock_.now_us(), 1);
-    kind_ = kind_of(connection);
     share_ = is_large_sender(connection) ? limits::large_senders_share : limits::long_requests_share;
     bool has_requests = connection.state != ClientConnection::State::reading &&
                         connection.state != ClientConnection::State::lingering;
@@ -134,8 +127,10 @@ void Intake::end_service() {
 
 void Intake::end_turn() {
   end_service();
-  for (; unpolled_ < line_.size(); ++unpolled_) {
-    connections_.watch(*line_[unpolled_], net::Interest::none);
+  for (Line& line : lines_) {
+    for (; line.unpolled < line.waiting.size(); ++line.unpolled) {
+      connections_.watch(*line.waiting[line.unpolled], net::Interest::none);
+    }
   }
 }
 
@@ -154,7 +149,8 @@ void Intake::share_memory(bool is_short) {
       return;
     }
     sole_sender_ = nullptr;
-    line_.insert(line_.end(), waiting_for_memory_.begin(), waiting_for_memory_.end());
+    std::vector<ClientConnection*>& line = lines_[takes_much].waiting;
+    line.insert(line.end(), waiting_for_memory_.begin(), waiting_for_memory_.end());
     waiting_for_memory_.clear();
     return;
   }
@@ -183,15 +179,17 @@ void Intake::choose_sole_sender() {
                                        });
   sole_sender_ = *chosen;
   sole_until_ms_ = clock_.now_ms() + limits::sole_sender_ms;
-  line_.push_back(sole_sender_);
+  lines_[takes_much].waiting.push_back(sole_sender_);
   waiting_for_memory_.erase(chosen);
 }
 
 void Intake::forget_closed() {
   const auto is_closed = [](const ClientConnection* connection) { return connection->is_closed(); };
-  std::erase_if(line_, is_closed);
+  for (Line& line : lines_) {
+    std::erase_if(line.waiting, is_closed);
+    line.unpolled = std::min(line.unpolled, line.waiting.size());
+  }
   std::erase_if(waiting_for_memory_, is_closed);
-  unpolled_ = std::min(unpolled_, line_.size());
   if (sole_sender_ != nullptr && sole_sender_->is_closed()) {
     sole_sender_ = nullptr;
   }

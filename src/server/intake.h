@@ -33,13 +33,17 @@
 namespace rowsocket::server {
 
 class Intake {
+  enum Kind : uint8_t { takes_little, takes_much };
+
  public:
   /// Both outlive it.
   Intake(Connections& connections, const Clock& clock);
 
   /// From now on so many connections can wait. May throw std::bad_alloc.
   void reserve(size_t connection_count) {
-    line_.reserve(connection_count);
+    for (Line& line : lines_) {
+      line.waiting.reserve(connection_count);
+    }
     waiting_for_memory_.reserve(connection_count);
   }
 
@@ -61,7 +65,9 @@ class Intake {
   void share_memory(bool is_short);
 
   /// In line. Those that wait for memory do not: `share_memory` puts them back.
-  [[nodiscard]] bool some_wait() const { return !line_.empty(); }
+  [[nodiscard]] bool some_wait() const {
+    return !lines_[takes_little].waiting.empty() || !lines_[takes_much].waiting.empty();
+  }
   /// Those in line need not wait for light ones any more.
   [[nodiscard]] bool is_their_time() const { return !light_ones_come_ || clock_.now_us() >= theirs_at_us_; }
   /// The loop has waited, and no light one has come.
@@ -78,10 +84,13 @@ class Intake {
  private:
   static constexpr uint64_t never = std::numeric_limits<uint64_t>::max();
 
-  enum Kind : uint8_t { takes_little, takes_much };
+  /// The one that has waited longest comes first.
+  struct Line {
+    std::vector<ClientConnection*> waiting;
+    size_t unpolled = 0;  ///< the first so many
+  };
 
   void wait_in_line(ClientConnection& connection);
-  [[nodiscard]] static Kind kind_of(ClientConnection& connection);
   [[nodiscard]] ClientConnection& take_next_in_line();
   [[nodiscard]] bool has_to_wait_for_memory(ClientConnection& connection);
   [[nodiscard]] bool has_stopped(ClientConnection& sender) const;
@@ -89,8 +98,7 @@ class Intake {
 
   Connections& connections_;
   const Clock& clock_;
-  std::vector<ClientConnection*> line_;                ///< the one that has waited longest comes first
-  size_t unpolled_ = 0;                                ///< the first of the line
+  std::array<Line, 2> lines_;                          ///< of each kind
   std::vector<ClientConnection*> waiting_for_memory_;  ///< none of them is polled
 
   // This turn.

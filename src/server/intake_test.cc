@@ -531,6 +531,22 @@ TEST_F(HeavyTest, who_comes_anew_for_each_request_is_heavy_where_what_it_asks_us
   EXPECT_TRUE(newcomer_is_answered_at_once());
 }
 
+TEST_F(HeavyTest, what_a_newcomer_asked_before_in_the_same_turn_makes_it_no_lighter) {
+  TestClient light = connect_known();
+  std::deque<TestClient> newcomers;
+  for (int number = 0; number < 5; ++number) {
+    take(slow_us);
+    newcomers.push_back(connect());
+    newcomers.back().send(std::string(open_items) + std::string(find_pen));
+    light.send("nothing\n");
+    turn();
+  }
+  EXPECT_EQ(newcomers.back().received(), ok);
+  EXPECT_TRUE(connection(loop_->connections().size() - 1).takes_long());
+  turn(3);
+  EXPECT_EQ(newcomers.back().received(), pen);
+}
+
 TEST_F(HeavyTest, a_pipeline_of_short_requests_is_not_heavy) {
   TestClient client = connect_with_items();
   take(limits::own_us_free_per_read);

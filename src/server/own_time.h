@@ -29,7 +29,7 @@ class OwnTime {
   }
   /// In a turn, they took next to nothing.
   void add_nothing() { add(0, 0, 0); }
-  /// What it asks now is expected to take long. If it does not, it is light again after this turn.
+  /// What it asks next is expected to take long. If that does not, it is light again.
   void presume_heavy() { us_ = std::max(us_, limits::heavy_own_us); }
   [[nodiscard]] bool is_heavy() const { return us_ >= limits::heavy_own_us; }
   /// It has taken part in few turns.

@@ -135,7 +135,7 @@ size_t Turn::others() const {
 
 void Turn::execute() {
   executor_.note_time();
-  begin_measuring();
+  before_ = measure();
   for (; reached_ < members_.size(); ++reached_) {
     ClientConnection& connection = *members_[reached_];
     if (is_full()) {
@@ -183,38 +183,45 @@ void Turn::execute_or_close(ClientConnection& connection) {
   note_own_time(connection);
 }
 
-/// What a connection's requests take by themselves is measured from here on.
-void Turn::begin_measuring() {
-  before_ = {.ticks = clock_.ticks(),
-             .requests = requests_,
-             .writes = writes_,
-             .commit_ticks = executor_.commit_ticks(),
-             .rollbacks = executor_.rollback_count(),
-             .waited_us = waited_us_};
+Turn::Measured Turn::measure() const {
+  return {.ticks = clock_.ticks(),
+          .requests = requests_,
+          .writes = writes_,
+          .commit_ticks = executor_.commit_ticks(),
+          .rollbacks = executor_.rollback_count(),
+          .waited_us = waited_us_};
 }
 
-/// Without waits and commits. Where others' requests had to run again, it is not known. What ends one
-/// connection's measuring begins that of the next one.
-void Turn::note_own_time(ClientConnection& connection) {
-  const Measured before = before_;
-  begin_measuring();
-  const uint32_t requests = before_.requests - before.requests;
-  if (requests == 0) {
-    return;
-  }
+/// What requests took by themselves, without waits and commits. Where others' requests had to run again it is
+/// not known. What is hardly anything is 0.
+std::optional<uint64_t> Turn::own_us(const Measured& from, const Measured& to) const {
   // Two cores may differ by a few.
-  const uint64_t since_ticks = before.ticks + (before_.commit_ticks - before.commit_ticks);
-  const uint64_t ticks = before_.ticks - std::min(before_.ticks, since_ticks);
-  uint64_t us = 0;
-  if (ticks >= limits::own_ticks_min && drill_ == nullptr && before_.rollbacks == before.rollbacks)
-      [[unlikely]] {
-    us = clock_.us_of(ticks);
-    us -= std::min(us, before_.waited_us - before.waited_us);
+  const uint64_t since_ticks = from.ticks + (to.commit_ticks - from.commit_ticks);
+  const uint64_t ticks = to.ticks - std::min(to.ticks, since_ticks);
+  if (ticks < limits::own_ticks_min) [[likely]] {
+    return 0;
   }
-  if (connection.client.is_unknown) [[unlikely]] {
-    executor_.note_usual(us / requests);
+  if (drill_ != nullptr || from.rollbacks != to.rollbacks) {
+    return std::nullopt;
   }
-  connection.own_time.add(us, requests, before_.writes - before.writes);
+  const uint64_t us = clock_.us_of(ticks);
+  return us - std::min(us, to.waited_us - from.waited_us);
+}
+
+/// What ends one connection's time begins that of the next one.
+void Turn::note_own_time(ClientConnection& connection) {
+  const Measured before = std::exchange(before_, measure());
+  const uint64_t us = own_us(before, before_).value_or(0);
+  const uint32_t requests = before_.requests - before.requests;
+  if (requests > 0 || us > 0) {
+    connection.own_time.add(us, std::max(requests, 1U), before_.writes - before.writes);
+  }
+  if (us >= limits::long_write_us_per_commit) [[unlikely]] {
+    connection.client.quick_writes = 0;
+  }
+  if (std::exchange(is_put_off_, false)) [[unlikely]] {
+    connection.own_time.presume_heavy();
+  }
 }
 
 /// Execute the connection's complete requests, as far as its share of the turn goes. Bytes that ask for
@@ -299,10 +306,14 @@ bool Turn::execute_next(ClientConnection& connection, std::string_view input, co
 /// False if the request is not done: it waits for a lock, or comes behind those of others.
 bool Turn::execute(ClientConnection& connection, const Request& request) {
   const size_t reply_begin = connection.stream.output().size();
+  const Measured before = connection.client.is_unknown ? measure() : Measured();
   const exec::Executed executed = run(connection, request);
+  if (connection.client.is_unknown) [[unlikely]] {
+    executor_.note_usual(own_us(before, measure()));
+  }
   if (executed == exec::Executed::put_off) [[unlikely]] {
-    connection.own_time.presume_heavy();
-    connection.state = State::cut;
+    is_put_off_ = true;
+    connection.state = State::unreached;
     return false;
   }
   if (executed == exec::Executed::parked) {

@@ -157,7 +157,6 @@ class Turn {
   }
   void execute_or_close(ClientConnection& connection);
   void note_settled();
-  void begin_measuring();
   void note_own_time(ClientConnection& connection);
   void execute(ClientConnection& connection);
   [[nodiscard]] bool execute_next(ClientConnection& connection, std::string_view input, const Parsed& parsed);
@@ -188,7 +187,8 @@ class Turn {
   size_t members_before_ = 0;  ///< of the last turn
   size_t reply_bytes_ = 0;
   size_t reached_ = 0;  ///< members that were executed, or found no room
-  /// Of the connection that is executed: what is measured now, and what there was before.
+  bool is_put_off_ = false;  ///< the last request
+  /// So much of it all was there at a moment.
   struct Measured {
     uint64_t ticks = 0;
     uint32_t requests = 0;
@@ -197,7 +197,9 @@ class Turn {
     uint64_t rollbacks = 0;
     uint64_t waited_us = 0;
   };
-  Measured before_;
+  [[nodiscard]] Measured measure() const;
+  [[nodiscard]] std::optional<uint64_t> own_us(const Measured& from, const Measured& to) const;
+  Measured before_;  ///< the connection that is executed
   uint64_t wait_began_us_ = 0;  ///< see note_wait_for_others; 0 = it does not wait
   uint64_t waited_us_ = 0;
   uint64_t waited_beside_us_ = 0;

@@ -210,11 +210,7 @@ void Worker::end_adrift(Hand& hand, Turn& turn, uint64_t owed_us) {
   // What a request of few rows does by itself, in a trigger say, nobody else has measured.
   const uint64_t beside_us = world_.clock.now_us() - request.since_us;
   const uint64_t own_us = turn.note_long(beside_us - std::min(beside_us, turn.waited_beside_us()));
-  ClientConnection& connection = *turn.members().back();
-  connection.note_beside(own_us);
-  if (own_us >= limits::long_write_us_per_commit) {
-    connection.client.quick_writes = 0;
-  }
+  turn.members().back()->note_beside(own_us);
   turn.commit();
   turn.send_large_replies();
   turn.session().release_tables();
