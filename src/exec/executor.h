@@ -136,12 +136,12 @@ class Executor {
   Runner runner_;
   Staging staging_;
   LongRequests* long_requests_;
-  WriteUnderWay write_;              ///< of the request under way, or of the last one
+  WriteUnderWay write_;                                  ///< of the request under way, or of the last one
   Client* last_client_ = nullptr;                        ///< of the last request of this turn
   std::optional<LongRequests::UsualPlace> usual_place_;  ///< of the last request of a client that is unknown
-  uint64_t last_own_us_max_ = 0;     ///< the last request took no longer
-  std::function<void()> settled_;    ///< see `Notices`
-  bool met_first_lenience_ = false;  ///< see the function
+  uint64_t last_own_us_max_ = 0;                         ///< the last request took no longer
+  std::function<void()> settled_;                        ///< see `Notices`
+  bool met_first_lenience_ = false;                      ///< see the function
 };
 
 }  // namespace rowsocket::exec

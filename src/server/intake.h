@@ -10,8 +10,8 @@
 // requests. So the light ones come first, and the heavy ones behind them, one after the other. Where light
 // ones come, all heavy ones together have a part of the loop's time: after each of them the light ones have
 // the loop for a while (limits::long_requests_share, large_senders_share). Where none comes, no heavy one
-// waits. Of those in line the ones that take little and the ones that take much have half of the time each, in
-// which they come in their order. Who waits in line is not polled.
+// waits. Of those in line the ones that take little and the ones that take much have half of the time each,
+// in which they come in their order. Who waits in line is not polled.
 //
 // Where memory is short, large requests wait for it, and one sender at a time goes on: the one that has sent
 // most. So requests come to their end one after the other, and none is closed for the bytes of the others. A
@@ -109,10 +109,10 @@ class Intake {
 
   // From turn to turn.
   bool light_ones_come_ = false;
-  uint64_t theirs_at_us_ = 0;      ///< from when on the next heavy one may take part where light ones come
-  uint64_t service_began_us_ = 0;  ///< 0: no heavy one is served
-  uint32_t share_ = 0;             ///< of the one that is served
-  Kind kind_ = takes_little;       ///< the same
+  uint64_t theirs_at_us_ = 0;         ///< from when on the next heavy one may take part where light ones come
+  uint64_t service_began_us_ = 0;     ///< 0: no heavy one is served
+  uint32_t share_ = 0;                ///< of the one that is served
+  Kind kind_ = takes_little;          ///< the same
   std::array<uint64_t, 2> had_us_{};  ///< by those of each kind, from when both waited
   bool is_memory_short_ = false;
   ClientConnection* sole_sender_ = nullptr;

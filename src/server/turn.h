@@ -186,7 +186,7 @@ class Turn {
   uint32_t writes_ = 0;        ///< of these
   size_t members_before_ = 0;  ///< of the last turn
   size_t reply_bytes_ = 0;
-  size_t reached_ = 0;  ///< members that were executed, or found no room
+  size_t reached_ = 0;       ///< members that were executed, or found no room
   bool is_put_off_ = false;  ///< the last request
   /// So much of it all was there at a moment.
   struct Measured {
@@ -199,7 +199,7 @@ class Turn {
   };
   [[nodiscard]] Measured measure() const;
   [[nodiscard]] std::optional<uint64_t> own_us(const Measured& from, const Measured& to) const;
-  Measured before_;  ///< the connection that is executed
+  Measured before_;             ///< the connection that is executed
   uint64_t wait_began_us_ = 0;  ///< see note_wait_for_others; 0 = it does not wait
   uint64_t waited_us_ = 0;
   uint64_t waited_beside_us_ = 0;
