@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 import threading
+import warnings
 from collections.abc import Coroutine
 from typing import Any
 
@@ -16,7 +17,7 @@ from rowsocket import aio
 from rowsocket._index import Request
 from rowsocket._options import Deadline
 from rowsocket._session import Pending
-from rowsocket.aio._link import Link
+from rowsocket.aio._link import Link, Places
 from test_pool import echo_keys
 
 
@@ -211,6 +212,21 @@ def test_who_finds_no_free_connection_in_the_pool_waits_at_most_the_timeout() ->
 
     with FakeServer(echo_keys) as server:
         run(client(server.port))
+
+
+def test_who_has_no_time_left_for_a_place_of_the_pool_leaves_nothing_behind() -> None:
+    """Python would warn of what was made to be awaited, and never was."""
+
+    async def client() -> None:
+        places = Places(1)
+        await places.take(Deadline(None))
+        with pytest.raises(TimeoutError):
+            await places.take(Deadline(0.0))
+
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        asyncio.run(client())
+    assert [str(warning.message) for warning in caught] == []
 
 
 def test_who_waits_for_a_connection_is_told_that_the_pool_was_closed() -> None:

@@ -5,13 +5,18 @@ from __future__ import annotations
 
 import os
 import threading
+import weakref
 from collections.abc import Callable
 from concurrent.futures import Future, ThreadPoolExecutor
+from typing import TypeVar
 
 import pytest
 
-from rowsocket._link import Places
+from rowsocket import _places
+from rowsocket._link import Place, Places
 from rowsocket._options import Deadline
+
+T = TypeVar("T")
 
 PATIENT = Deadline(None)
 
@@ -45,17 +50,18 @@ class Brief(Deadline):
 
 def free_of(places: Places, at_most: int) -> int:
     """How many places can be taken at once."""
-    taken = 0
-    while taken < at_most:
-        try:
-            places.take(Brief())
-        except TimeoutError:
-            break
-        taken += 1
-    return taken
+    taken: list[Place] = []
+    try:
+        while len(taken) < at_most:
+            taken.append(places.take(Brief()))
+    except TimeoutError:
+        pass
+    for place in taken:
+        places.release(place)
+    return len(taken)
 
 
-def waits(threads: ThreadPoolExecutor, work: Callable[[Deadline], None]) -> Future[None]:
+def waits(threads: ThreadPoolExecutor, work: Callable[[Deadline], T]) -> Future[T]:
     """Have a thread do it, and return when it waits for a place."""
     deadline = Told()
     future = threads.submit(work, deadline)
@@ -65,10 +71,10 @@ def waits(threads: ThreadPoolExecutor, work: Callable[[Deadline], None]) -> Futu
 
 def test_who_has_just_released_a_place_waits_behind_those_who_wait() -> None:
     places = Places(1)
-    places.take(PATIENT)
+    taken = places.take(PATIENT)
     with ThreadPoolExecutor(1) as threads:
         waiting = waits(threads, places.take)
-        places.release()
+        places.release(taken)
         with pytest.raises(TimeoutError):
             places.take(Brief())
         waiting.result(10)
@@ -76,20 +82,20 @@ def test_who_has_just_released_a_place_waits_behind_those_who_wait() -> None:
 
 def test_places_go_to_those_who_wait_in_their_order() -> None:
     places = Places(1)
-    places.take(PATIENT)
+    taken = places.take(PATIENT)
     served: list[int] = []
 
     def be_served(number: int, deadline: Deadline) -> None:
-        places.take(deadline)
+        place = places.take(deadline)
         served.append(number)
-        places.release()
+        places.release(place)
 
     with ThreadPoolExecutor(4) as threads:
         waiting = [
             waits(threads, lambda deadline, number=number: be_served(number, deadline))  # type: ignore[misc]
             for number in range(4)
         ]
-        places.release()
+        places.release(taken)
         for one in waiting:
             one.result(10)
     assert served == [0, 1, 2, 3]
@@ -97,21 +103,21 @@ def test_places_go_to_those_who_wait_in_their_order() -> None:
 
 def test_a_place_that_comes_back_as_the_time_ends_is_not_lost() -> None:
     places = Places(1)
-    places.take(PATIENT)
+    taken = places.take(PATIENT)
     with pytest.raises(TimeoutError):
-        places.take(Brief(meanwhile=places.release))
+        places.take(Brief(meanwhile=lambda: places.release(taken)))
     assert free_of(places, 2) == 1
 
 
 def test_a_place_that_comes_back_as_the_time_ends_goes_to_the_next_who_waits() -> None:
     places = Places(1)
-    places.take(PATIENT)
+    taken = places.take(PATIENT)
     with ThreadPoolExecutor(1) as threads:
-        behind: list[Future[None]] = []
+        behind: list[Future[Place]] = []
 
         def meanwhile() -> None:
             behind.append(waits(threads, places.take))
-            places.release()
+            places.release(taken)
 
         with pytest.raises(TimeoutError):
             places.take(Brief(meanwhile))
@@ -120,23 +126,51 @@ def test_a_place_that_comes_back_as_the_time_ends_goes_to_the_next_who_waits() -
 
 def test_who_gave_up_is_given_no_place() -> None:
     places = Places(1)
-    places.take(PATIENT)
+    taken = places.take(PATIENT)
     with pytest.raises(TimeoutError):
         places.take(Brief())
-    places.release()
+    places.release(taken)
     assert free_of(places, 2) == 1
 
 
 def test_a_ctrl_c_of_who_waits_loses_no_place() -> None:
     def interrupt() -> None:
-        places.release()
+        places.release(taken)
         raise KeyboardInterrupt
 
     places = Places(1)
-    places.take(PATIENT)
+    taken = places.take(PATIENT)
     with pytest.raises(KeyboardInterrupt):
         places.take(Brief(meanwhile=interrupt))
     assert free_of(places, 2) == 1
+
+
+def test_who_waits_needs_nobody_who_says_that_a_place_came_back(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A signal's handler may interrupt who was about to."""
+    monkeypatch.setattr(_places, "LOOK_AGAIN_S", 0.01)
+    places = Places(1)
+    taken = places.take(PATIENT)
+    with ThreadPoolExecutor(1) as threads:
+        waiting = waits(threads, places.take)
+        places._free.append(taken)
+        waiting.result(10)
+
+
+def test_a_place_that_nobody_has_any_more_goes_to_the_next_who_waits() -> None:
+    places = Places(1)
+    taken = places.take(PATIENT)
+    with ThreadPoolExecutor(1) as threads:
+        waiting = waits(threads, places.take)
+        del taken
+        waiting.result(10)
+
+
+def test_the_places_of_pools_that_nobody_has_any_more_come_to_an_end() -> None:
+    places = Places(2)
+    taken, ends = places.take(PATIENT), weakref.ref(places)
+    del places
+    assert ends() is None
+    del taken
 
 
 def test_as_many_take_places_at_a_time_as_there_are() -> None:
@@ -145,11 +179,11 @@ def test_as_many_take_places_at_a_time_as_there_are() -> None:
 
     def work(_: int) -> int:
         for _ in range(200):
-            places.take(PATIENT)
+            place = places.take(PATIENT)
             inside.append(None)
             together = len(inside)
             inside.pop()
-            places.release()
+            places.release(place)
             assert together <= 3
         return 200
 
@@ -161,16 +195,16 @@ def test_as_many_take_places_at_a_time_as_there_are() -> None:
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="a system without fork")
 def test_a_child_gives_no_place_to_the_threads_that_wait_in_its_parent() -> None:
     places = Places(1)
-    places.take(PATIENT)
+    taken = places.take(PATIENT)
     with ThreadPoolExecutor(1) as threads:
         waiting = waits(threads, places.take)
         child = os.fork()
         if child == 0:
-            places.release()
+            places.release(taken)
             try:
                 os._exit(0 if free_of(places, 2) == 1 else 1)
             finally:
                 os._exit(2)
         assert os.waitpid(child, 0)[1] == 0
-        places.release()
+        places.release(taken)
         waiting.result(10)

@@ -438,6 +438,20 @@ def test_what_fits_neither_the_old_types_nor_the_new_is_text_or_bytes() -> None:
         assert users.get(1) == ("one", b"\xff", "ü")
 
 
+def test_a_column_that_fits_neither_type_is_text_in_all_rows_and_the_others_are_not() -> None:
+    """The table was altered, and altered back before the types were asked for again."""
+
+    def conversation(peer: Peer) -> None:
+        opens(peer)
+        peer.expect(b"0\t>\t1\t0\t9\t0")
+        peer.send(b"0\t3\t1\tAda\tnever\t2\t\x00\t2024-01-02 03:04:05\n")
+        peer.expect(OPEN_AGAIN)
+        peer.send(TYPES)
+
+    with users_of(conversation) as users:
+        assert users.find(0, ">", limit=9) == [(1, "Ada", "never"), (2, None, "2024-01-02 03:04:05")]
+
+
 def test_a_row_is_not_lost_where_nobody_tells_the_new_types() -> None:
     def conversation(peer: Peer) -> None:
         opens(peer)

@@ -13,7 +13,7 @@ from typing import Any, Callable, Generic, Literal, TypeVar, cast
 
 from rowsocket._protocol import Reply, Value, decode_bytes, decode_text, encode_value
 from rowsocket._rows import row_as, row_as_dict, row_as_tuple
-from rowsocket._types import Zone, decode_unknown, in_zone
+from rowsocket._types import Zone, decode_columns, in_zone
 from rowsocket.errors import ProtocolError
 
 T = TypeVar("T")
@@ -112,7 +112,7 @@ class IndexDescription(Generic[R]):
         except (ValueError, ArithmeticError):
             if not reply.has_newest_types:
                 raise OtherTypes(reply) from None
-            return list(map(decode_unknown, reply.tokens))
+            return decode_columns(reply.decoders, reply.tokens)
 
 
 def describe(

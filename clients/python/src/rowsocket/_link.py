@@ -7,7 +7,6 @@
 from __future__ import annotations
 
 import _socket
-import collections
 import contextlib
 import os
 import select
@@ -15,13 +14,14 @@ import socket
 import ssl
 import struct
 import sys
-import threading
 import time
 import weakref
 from typing import Any, Callable, TypeVar
 
 from rowsocket._index import Request
 from rowsocket._options import Deadline, Options
+from rowsocket._places import Place as Place
+from rowsocket._places import Places as Places
 from rowsocket._session import IndexIds, Pending, Session
 from rowsocket._watch import LONGEST_WAIT_S, Watch
 from rowsocket.errors import ConnectionLost, TransportError
@@ -41,77 +41,8 @@ WAIT_IN_RECEIVE_S = 0.005
 the client does for a request. But only a poll counts the time over signals: `recv` begins anew after each.
 """
 
-PLACES_MAX = 1 << 16
-"""There are no more ports to connect from."""
-
 Lock = contextlib.nullcontext
 """Holds nobody up: one thread at a time uses a connection, so nobody else can make its link."""
-
-
-class Places:
-    """The places of a pool; each connection that is in use takes one. First come, first served: who waits
-    gets the place that is given back next, and who comes meanwhile waits behind.
-
-    No lock is around it: it would cost as much as the rest, and a signal's handler that uses the pool, too,
-    would wait for it for ever. Each step is one call of a list or a deque, which is whole by itself. Who has
-    added a place looks for one that waits, and the other way around. So no place stays free while somebody
-    waits.
-    """
-
-    def __init__(self, count: int) -> None:
-        self._free: list[None] = [None] * min(count, PLACES_MAX)
-        self._waiting: collections.deque[threading.Lock] = collections.deque()
-        """The one that has waited longest comes first. To release its lock is to give it a place."""
-        _places.add(self)
-
-    def take(self, deadline: Deadline) -> None:
-        """Wait for a place; `release` gives it back. Raises TimeoutError."""
-        if not self._waiting:
-            try:
-                self._free.pop()
-            except IndexError:
-                pass
-            else:
-                return
-        self._wait(deadline)
-
-    def release(self) -> None:
-        """Give a place back."""
-        self._free.append(None)
-        if self._waiting:
-            self._hand_over()
-
-    def forget_waiting(self) -> None:
-        """For a child after a fork: the threads that wait are not in it."""
-        self._waiting.clear()
-
-    def _wait(self, deadline: Deadline) -> None:
-        turn = threading.Lock()
-        turn.acquire()
-        self._waiting.append(turn)
-        try:
-            self._hand_over()  # a place may have come back just before
-            while not turn.acquire(timeout=min(deadline.remaining_s() or LONGEST_WAIT_S, LONGEST_WAIT_S)):
-                pass
-        except BaseException:
-            try:
-                self._waiting.remove(turn)
-            except ValueError:  # it has its place, and has no time for it
-                self.release()
-            raise
-
-    def _hand_over(self) -> None:
-        while self._waiting:
-            try:
-                self._free.pop()
-            except IndexError:
-                return
-            try:
-                turn = self._waiting.popleft()
-            except IndexError:  # it has given up; another one may have come
-                self._free.append(None)
-            else:
-                turn.release()
 
 
 def pause(seconds: float) -> None:
@@ -341,19 +272,14 @@ class ShortWay:
 
 
 _links: weakref.WeakSet[Link] = weakref.WeakSet()
-_places: weakref.WeakSet[Places] = weakref.WeakSet()
 
 
 def _close_copies() -> None:
     """In a child, after a fork: close its copies of the parent's sockets; the parent does not notice. Two
     processes that talk on one connection would get each other's answers.
-
-    The child has only the thread that forked, so nobody waits for a place.
     """
     for link in list(_links):
         link.close()
-    for places in list(_places):
-        places.forget_waiting()
 
 
 if hasattr(os, "register_at_fork"):

@@ -5,9 +5,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Mapping
-from typing import Any, Callable, ClassVar, Protocol, TypeVar
+from typing import Any, Callable, ClassVar, Protocol, TypeVar, cast
 
 T = TypeVar("T")
+
+
+class RowRefused(Exception):
+    """A row's own class has raised an error, which becomes the request's."""
+
+    def __init__(self, error: Exception) -> None:
+        super().__init__(error)
+        self.error = error
 
 
 class DataclassRow(Protocol):
@@ -35,12 +43,20 @@ def row_as_dict(names: tuple[str, ...], values: tuple[Any, ...]) -> dict[str, An
 
 
 def row_as(kind: type[T]) -> Callable[[tuple[str, ...], tuple[Any, ...]], T]:
-    """What makes rows of a dataclass or a pydantic model. Raises TypeError for another class."""
+    """What makes rows of a dataclass or a pydantic model, and raises RowRefused. Raises TypeError for another
+    class.
+    """
     field_names(kind)
     validate = getattr(kind, "model_validate", None)
-    if validate is not None:
-        return lambda names, values: validate(dict(zip(names, values)))
-    return lambda names, values: kind(**dict(zip(names, values)))
+
+    def make(names: tuple[str, ...], values: tuple[Any, ...]) -> T:
+        fields = dict(zip(names, values))
+        try:
+            return kind(**fields) if validate is None else cast(T, validate(fields))
+        except Exception as error:
+            raise RowRefused(error) from error
+
+    return make
 
 
 def field_names(kind: type[Any]) -> tuple[str, ...]:

@@ -17,6 +17,7 @@ from typing import Any, Generic, Protocol, TypeVar
 
 from rowsocket._index import IndexDescription, OtherTypes, Request
 from rowsocket._protocol import Reply, ReplyParser, decode_text, encode_value
+from rowsocket._rows import RowRefused
 from rowsocket._types import PLAIN_DECODERS, Decoder, decoder_of
 from rowsocket.errors import ConnectionLost, ProtocolError, RowSocketError, TransportError
 
@@ -79,7 +80,10 @@ class Pending(Generic[T]):
         return self._request.in_group
 
     def _take(self, reply: Reply) -> None:
-        """Its reply is there. If the index could not be opened, that is the request's error."""
+        """Its reply is there. If the index could not be opened, that is the request's error.
+
+        Raises ProtocolError, and whatever is not about the reply: an exception of a signal's handler.
+        """
         self.done = True
         opened = self._opened
         if opened is not None:
@@ -100,7 +104,9 @@ class Pending(Generic[T]):
         except UnicodeDecodeError as failure:
             failure.reason += " (this column is not text: open the index with decode=False)"
             self._error = failure
-        except Exception as failure:  # of the row's own class; or OtherTypes, which the connection cares for
+        except RowRefused as refused:
+            self._error = refused.error
+        except OtherTypes as failure:  # the connection cares for it
             self._error = failure
 
     def _fail(self, error: Exception) -> None:
@@ -297,13 +303,18 @@ class Session:
         return bool(self._awaiting)
 
     def feed(self, data: bytes) -> None:
-        """Settle what the bytes answer. Raises TransportError, after which the connection is to be closed:
-        nothing else will be answered.
+        """Settle what the bytes answer. Whatever it raises, the connection is to be closed and `fail` called:
+        nothing else will be answered. That is a TransportError, or what a signal's handler raises.
         """
         for reply in self._parser.feed(data):
             if not self._awaiting:
                 raise ProtocolError("reply", "a reply that nothing asked for")
-            self._awaiting.popleft()._take(reply)
+            awaiting = self._awaiting.popleft()
+            try:
+                awaiting._take(reply)
+            except BaseException:  # it is without its result: `fail` has to tell it
+                self._awaiting.appendleft(awaiting)
+                raise
             if reply.code != 0 and reply.ends_connection():
                 raise ConnectionLost("lost", "the server closes the connection behind what it refused")
 

@@ -18,10 +18,12 @@ DATETIME has no zone. TIMESTAMP is an instant, which the server sends in its own
 
 from __future__ import annotations
 
+import contextlib
 import datetime
 import decimal
 import functools
 import re
+from collections.abc import Sequence
 from typing import Any, Callable, Optional
 
 from rowsocket._protocol import NULL, decode_bytes, decode_text, unescape
@@ -133,6 +135,18 @@ def decode_unknown(token: bytes) -> str | bytes | None:
         return data.decode("utf-8")
     except UnicodeDecodeError:
         return data
+
+
+def decode_columns(decoders: Sequence[Decoder], tokens: Sequence[bytes]) -> list[Any]:
+    """The values of rows of which not all columns have the types that were told: the table was altered again
+    meanwhile. A column of another type is one of a type that nobody knows, in all rows.
+    """
+    values: list[Any] = list(map(decode_unknown, tokens))
+    width = len(decoders)
+    for position, decode in enumerate(decoders):
+        with contextlib.suppress(ValueError, ArithmeticError):
+            values[position::width] = list(map(decode, tokens[position::width]))
+    return values
 
 
 _TYPES: tuple[tuple[Decoder, str], ...] = (

@@ -111,7 +111,7 @@ class ConnectionPool(Executor):
     def close(self) -> None:
         """Close the idle connections now, and the borrowed ones when they come back. Idempotent."""
         unused = self._idle.close()
-        self._places.release()  # who waits for a place finds the pool closed, and wakes the next
+        self._places.add()  # who waits for a place finds the pool closed, and wakes the next
         for connection in unused:
             connection.close()
 
@@ -125,7 +125,7 @@ class ConnectionPool(Executor):
 
     def _take(self, deadline: Deadline) -> Connection:
         try:
-            self._places.take(deadline)
+            place = self._places.take(deadline)
         except TimeoutError:
             raise self._options.timed_out(f"none of {self._max_size} connections came free") from None
         try:
@@ -137,17 +137,20 @@ class ConnectionPool(Executor):
             if connection is None:
                 connection = Connection(self._options)
                 connection._connected(deadline)
+            connection._place = place
             return connection
         except BaseException:
-            self._places.release()
+            self._places.release(place)
             raise
 
     def _give_back(self, connection: Connection) -> None:
+        place, connection._place = connection._place, None  # before another one can take it, with its own
+        assert place is not None, "not borrowed"
         try:
             if not (connection.usable and self._idle.give_back(connection, time.monotonic())):
                 connection.close()
         finally:  # also of a Ctrl-C meanwhile
-            self._places.release()
+            self._places.release(place)
 
     def _run(self, pendings: list[Pending[Any]], deadline: Deadline | None = None) -> None:
         deadline = deadline or Deadline(self._options.timeout)

@@ -29,6 +29,13 @@ Lock = asyncio.Lock
 """Lets one task at a time make the link of a connection."""
 
 
+class Place:
+    """A place of a pool. Only their number counts: a task always comes to where it gives its place back."""
+
+
+PLACE = Place()
+
+
 class Places:
     """The places of a pool; each connection that is in use takes one. They belong to the event loop that asks
     for one first.
@@ -39,7 +46,7 @@ class Places:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._free: asyncio.Semaphore | None = None
 
-    async def take(self, deadline: Deadline) -> None:
+    async def take(self, deadline: Deadline) -> Place:
         """Wait for a place; `release` gives it back. Raises TimeoutError, and RuntimeError in another event
         loop.
         """
@@ -49,14 +56,20 @@ class Places:
         _check_loop(self._loop, "pool")
         if not self._free.locked():  # wait_for makes a task
             await self._free.acquire()
-            return
+            return PLACE
+        remaining_s = deadline.remaining_s()  # may raise, and nobody would await what `acquire` has made
         try:
-            await asyncio.wait_for(self._free.acquire(), deadline.remaining_s())
+            await asyncio.wait_for(self._free.acquire(), remaining_s)
         except TIMED_OUT:
             raise TimeoutError from None
+        return PLACE
 
-    def release(self) -> None:
+    def release(self, place: Place) -> None:
         """Give a place back."""
+        self.add()
+
+    def add(self) -> None:
+        """Let there be one place more."""
         if self._free is not None:
             self._free.release()
 
@@ -249,6 +262,9 @@ class Link(asyncio.Protocol):
             self.session.feed(data)
         except TransportError as error:
             self._fail(error)
+        except BaseException:  # of a signal's handler
+            self._fail(ConnectionLost("interrupted", self._options.where()))
+            raise
         else:
             self._wake_settled()
 

@@ -15,7 +15,7 @@ from rowsocket._pipeline import are_sent_once, have_succeeded, lost_reads, refus
 from rowsocket._session import IndexIds, Pending
 from rowsocket.errors import ConnectionLost, RowSocketError
 
-from ._link import Link, Lock, ShortWay, pause
+from ._link import Link, Lock, Place, ShortWay, pause
 from .executor import Executor
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ class Connection(ShortWay, Executor):
         self._link: Link | None = None
         self._connecting = Lock()
         self._closed = False
+        self._place: Place | None = None
+        """Of the pool that it is borrowed from. If the borrower is lost, so are the connection and this."""
 
     def __repr__(self) -> str:
         state = "closed" if self._closed else "connected" if self.usable else "not connected"
