@@ -106,6 +106,27 @@ def _clients(
     return threads
 
 
+def _newcomers(
+    count: int, server: RowSocketOverTcp, port: str, stop: Stop, opens: bytes, request: bytes
+) -> list[threading.Thread]:
+    """So many clients that connect anew for each request."""
+    lines = opens + b"\n" + request
+    ends = lines.count(b"\n")
+
+    def one() -> None:
+        while not stop.is_set():
+            with contextlib.suppress(OSError), _connect(server, port) as wire:
+                wire.socket.sendall(lines)
+                seen = 0
+                while seen < ends and (piece := wire.socket.recv(1 << 16)):
+                    seen += piece.count(b"\n")
+
+    threads = [threading.Thread(target=one, daemon=True) for _ in range(count)]
+    for thread in threads:
+        thread.start()
+    return threads
+
+
 def _send_all(wire: socket.socket, request: bytes) -> None:
     """While another thread receives: a server that waits for its replies to be taken reads nothing."""
     at = 0
@@ -141,6 +162,18 @@ def computed_rows(
     """
     lines = b"0\t=\t1\t1\n" * pipelined + b"0\t=\t1\t2\n" * quick
     return _clients(100, server, port, stop, b"P\t0\tbeside\tcomputed\t\tid,digest", lines)
+
+
+def computed_rows_of_newcomers(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threading.Thread]:
+    """100 clients that connect anew for each row with a column that the server computes."""
+    return _newcomers(100, server, port, stop, b"P\t0\tbeside\tcomputed\t\tid,digest", b"0\t=\t1\t1\n")
+
+
+def computed_rows_between_writes(server: RowSocketOverTcp, port: str, stop: Stop) -> list[threading.Thread]:
+    """100 clients that change a row, read one with a computed column, and open an index: that commits."""
+    opens = b"P\t0\tbeside\tcomputed\t\tid,digest"
+    lines = b"P\t1\tbeside\thot\t\tn\n1\t=\t1\t1\t1\t0\t+\t1\n0\t=\t1\t1\n" + opens + b"\n"
+    return _clients(100, server, port, stop, opens, lines)
 
 
 def long_reads(server: RowSocketOverTcp, port: str, stop: Stop, *, count: int = 4) -> list[threading.Thread]:
@@ -320,5 +353,7 @@ CASES = (
     Beside("100 clients read a computed column", "read", computed_rows),
     Beside("100 pipelines of 20 computed columns", "read", partial(computed_rows, pipelined=20)),
     Beside("100 pipelines of a computed column, 5 misses", "read", partial(computed_rows, quick=5)),
+    Beside("100 that connect anew for a computed column", "read", computed_rows_of_newcomers),
+    Beside("100 clients with a computed column before a commit", "write", computed_rows_between_writes),
     Beside("8 clients read 100,000 rows, other port", "write", partial(long_reads, count=8)),
 )

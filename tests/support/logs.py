@@ -14,21 +14,29 @@ from support.raw import RawConnection
 
 
 class LogFile:
-    """A log of a server, from where it ended when this was made."""
+    """A log of a server, from where it ended when this was made.
+
+    The server may be in the middle of a line at either end: such a line belongs to what comes later.
+    """
 
     def __init__(self, path: Path) -> None:
         self.path = path
-        self.begin = path.stat().st_size if path.exists() else 0
+        self.begin = _end_of_lines(path.read_bytes()) if path.exists() else 0
 
     def text(self) -> str:
         """What was written since."""
         with self.path.open("rb") as file:
             file.seek(self.begin)
-            return file.read().decode()
+            written = file.read()
+            return written[: _end_of_lines(written)].decode()
 
     def lines(self) -> list[str]:
         """The same, line by line."""
         return self.text().splitlines()
+
+
+def _end_of_lines(written: bytes) -> int:
+    return written.rfind(b"\n") + 1
 
 
 @dataclass(frozen=True)
