@@ -47,6 +47,7 @@ void Executor::begin_turn(uint64_t now_ms, bool is_patient) {
 Executed Executor::execute(Client& client, const Request& request, size_t position) {
   met_first_lenience_ = false;
   last_client_ = &client;
+  single_write_.reset();
   write_.begin();
   last_own_us_max_ = std::numeric_limits<uint64_t>::max();
   Job job(client, request, position);
@@ -232,9 +233,12 @@ bool Executor::is_expected_long(const Job& job) {
     return false;
   }
   const auto add = [this](const engine::Selection* selection, const Request& request) {
+    std::optional<LongRequests::Place> place;
     if (selection != nullptr && writes(request)) {
-      write_.add(long_requests_->place_of(*selection, request));
+      place = long_requests_->place_of(*selection, request);
+      write_.add(*place);
     }
+    return place;
   };
   if (job.request->kind == RequestKind::group) {
     const auto& group = static_cast<const Group&>(*job.request);
@@ -242,12 +246,12 @@ bool Executor::is_expected_long(const Job& job) {
       add(job.member_selections[number], *group.members[number]);
     }
   } else {
-    add(job.selection, *job.request);
+    single_write_ = add(job.selection, *job.request);
   }
   if (job.was_put_back()) {
     return false;  // each try would cost the others a commit
   }
-  if (is_known_quick(job)) {
+  if (is_known_quick(*job.client)) {
     return false;
   }
   bool is_expected = false;
@@ -261,23 +265,18 @@ bool Executor::is_expected_long(const Job& job) {
 }
 
 /// Others' long ones cost it nothing.
-bool Executor::is_known_quick(const Job& job) {
-  if (job.selection == nullptr || job.client->quick_writes < LongRequests::count_max) {
-    return false;
-  }
-  const LongRequests::Place place = long_requests_->place_of(*job.selection, *job.request);
-  return job.client->quick_place == place && long_requests_->trusts(place);
+bool Executor::is_known_quick(const Client& client) {
+  return single_write_.has_value() && client.quick_writes == LongRequests::count_max &&
+         client.quick_place == *single_write_ && long_requests_->trusts(*single_write_);
 }
 
 /// Until more is known of it.
 void Executor::note_quick_write(const Job& job) {
-  if (long_requests_ == nullptr || job.selection == nullptr || !writes(*job.request) || !job.outcome.ok() ||
-      job.rows.changed() == 0) {
+  if (!single_write_.has_value() || !job.outcome.ok() || job.rows.changed() == 0) {
     return;
   }
   Client& client = *job.client;
-  const LongRequests::Place place = long_requests_->place_of(*job.selection, *job.request);
-  if (std::exchange(client.quick_place, place) != place) {
+  if (std::exchange(client.quick_place, *single_write_) != *single_write_) {
     client.quick_writes = 0;
   }
   client.quick_writes = static_cast<uint8_t>(std::min(client.quick_writes + 1, int{LongRequests::count_max}));
@@ -287,10 +286,11 @@ uint64_t Executor::note_long(uint64_t took_us) {
   const uint64_t own_us = std::min(took_us, last_own_us_max_);
   const uint64_t not_walked_us = own_us - std::min(own_us, runner_.last_walk_us());
   write_.for_each_place([&](LongRequests::Place place) { long_requests_->note_long(place, not_walked_us); });
-  if (last_client_ != nullptr && not_walked_us >= limits::long_write_us_per_commit) {
+  if (single_write_.has_value() && last_client_ != nullptr &&
+      not_walked_us >= limits::long_write_us_per_commit) {
     const uint8_t quick_writes = std::exchange(last_client_->quick_writes, uint8_t{0});
     if (quick_writes == LongRequests::count_max && not_walked_us >= limits::distrusted_us) {
-      long_requests_->distrust(last_client_->quick_place);
+      long_requests_->distrust(*single_write_);
     }
   }
   return own_us;

@@ -120,7 +120,7 @@ class Executor {
   [[nodiscard]] engine::Begin run_behind_commit(Job& job);
   [[nodiscard]] bool is_expected_long(const Job& job);
   [[nodiscard]] bool is_put_off(const Client& client, const Job& job) const;
-  [[nodiscard]] bool is_known_quick(const Job& job);
+  [[nodiscard]] bool is_known_quick(const Client& client);
   void note_quick_write(const Job& job);
   void settle();
   void finish(Job&& job, bool is_staged);
@@ -138,6 +138,7 @@ class Executor {
   LongRequests* long_requests_;
   WriteUnderWay write_;                                  ///< of the request under way, or of the last one
   Client* last_client_ = nullptr;                        ///< of the last request of this turn
+  std::optional<LongRequests::Place> single_write_;      ///< the last request, where it is no group
   std::optional<LongRequests::UsualPlace> usual_place_;  ///< of the last request of a client that is unknown
   uint64_t last_own_us_max_ = 0;                         ///< the last request took no longer
   std::function<void()> settled_;                        ///< see `Notices`

@@ -121,6 +121,16 @@ TEST_F(LongRequestsTest, of_nobody_it_is_known_that_its_writes_are_quick_once_th
   EXPECT_TRUE(commits_before(insert()));
 }
 
+TEST_F(LongRequestsTest, a_long_read_says_nothing_of_how_quick_the_writes_of_its_client_are) {
+  other_writes_quickly(LongRequests::count_max);
+  begin();
+  send(other, read());
+  static_cast<void>(executor->note_long(took_us));
+  end();
+  take_long({insert()});
+  EXPECT_FALSE(commits_before(insert()));
+}
+
 TEST_F(LongRequestsTest, writes_into_another_table_or_of_no_row_say_nothing_of_how_quick_a_client_is) {
   other_writes_quickly(LongRequests::count_max, Ask::find(0, {"77"}).add({"1"}));
   EXPECT_EQ(other.client.quick_writes, 0);

@@ -58,6 +58,8 @@ inline constexpr uint32_t own_us_per_turn_max = 600;
 /// Who has added up so much is heavy: not before the third turn. With two, `./x bench fair` had a light
 /// client wait for 234 ms, most likely since others had taken the processor from its requests twice.
 inline constexpr uint32_t heavy_own_us = 1200;
+/// It adds up to no more, so that who was heavy is light again after nine turns.
+inline constexpr uint32_t own_us_max = 2000;
 /// After so many turns a client is known.
 inline constexpr uint32_t own_turns_until_known = 4;
 /// Where the requests of a selection usually take so long, unknown clients that ask for it are heavy.
@@ -66,8 +68,6 @@ inline constexpr uint32_t unknown_own_us_max = 125;
 /// many writes of the table later, clients that are known for that are trusted again.
 inline constexpr uint32_t distrusted_us = 20'000;
 inline constexpr uint32_t distrusted_writes = 100'000;
-/// It adds up to no more, so that who was heavy is light again after nine turns.
-inline constexpr uint32_t own_us_max = 2000;
 /// Fewer ticks than that count as nothing, so that most need no division: 50 µs of a processor of 3 GHz, 150
 /// µs where a tick is a nanosecond.
 inline constexpr uint64_t own_ticks_min = 150'000;
