@@ -18,6 +18,7 @@
 #include "engine/engine.h"
 #include "engine/opened_selections.h"
 #include "exec/account.h"
+#include "exec/quick_writes.h"
 #include "exec/request_bounds.h"
 #include "exec/trace.h"
 #include "request/request.h"
@@ -71,10 +72,7 @@ class Client {
   bool is_unknown = false;
   /// ... unless the client comes behind all others already.
   bool comes_behind = false;
-  /// So many of its writes in a row went into the same table and did not take long; up to
-  /// LongRequests::count_max.
-  uint8_t quick_writes = 0;
-  uint16_t quick_place = 0;  ///< the table: see LongRequests::Place
+  QuickWrites quick_writes;
   /// Knows whether the client is still there; nullptr = the client always counts as there.
   const Presence* presence = nullptr;
   /// As the host's logs know it while it has named no account; nullptr = they have not been told of it.

@@ -39,15 +39,14 @@ void Executor::use_settings(std::shared_ptr<const Settings> settings) {
 void Executor::begin_turn(uint64_t now_ms, bool is_patient) {
   admission_.forget_accounts();
   staging_.begin_turn(now_ms, is_patient);
-  last_client_ = nullptr;
   trail_.begin_turn();
   tally_.begin_turn(now_ms);
 }
 
 Executed Executor::execute(Client& client, const Request& request, size_t position) {
   met_first_lenience_ = false;
-  last_client_ = &client;
   single_write_.reset();
+  usual_place_.reset();
   write_.begin();
   last_own_us_max_ = std::numeric_limits<uint64_t>::max();
   Job job(client, request, position);
@@ -91,6 +90,8 @@ Executed Executor::execute(Client& client, const Request& request, size_t positi
   }
   if (job.is_put_back() || (begin == Begin::wait && staging_.put_back(job))) {
     write_.forget();  // it has not been done
+    single_write_.reset();
+    usual_place_.reset();
     staging_.replay_if_lost();
     tally_.note_time();
     staging_.conclude(job);
@@ -104,7 +105,7 @@ Executed Executor::execute(Client& client, const Request& request, size_t positi
     met_first_lenience_ = client.note_lenience();
   }
   Staging::answer(job);
-  note_quick_write(job);
+  note_done(job);
   finish(std::move(job), is_staged);
   return client.put_back_at.has_value() ? Executed::parked : Executed::done;
 }
@@ -220,10 +221,33 @@ bool Executor::is_put_off(const Client& client, const Job& job) const {
          long_requests_->usual_us(*usual_place_) >= limits::unknown_own_us_max;
 }
 
-void Executor::note_usual(std::optional<uint64_t> us) {
-  const auto place = std::exchange(usual_place_, {});
-  if (place.has_value() && us.has_value()) {
-    long_requests_->note_usual(*place, *us);
+void Executor::note_took(Client& client, std::optional<uint64_t> us) {
+  if (!us.has_value()) {
+    return;
+  }
+  note_usual(*us);
+  const uint64_t not_walked_us = *us - std::min(*us, runner_.last_walk_us());
+  if (single_write_.has_value() && not_walked_us >= limits::long_write_us_per_commit) {
+    const bool was_known = client.quick_writes.note_slow(*single_write_, not_walked_us);
+    if (was_known && not_walked_us >= limits::distrusted_us) {
+      long_requests_->distrust(*single_write_, clock_.now_us());
+    }
+  }
+}
+
+void Executor::note_usual(uint64_t us) {
+  if (!usual_place_.has_value()) {
+    return;
+  }
+  if (longest_.has_value() && longest_->place != *usual_place_) {
+    end_usual();
+  }
+  longest_ = {.place = *usual_place_, .us = longest_.has_value() ? std::max(longest_->us, us) : us};
+}
+
+void Executor::end_usual() {
+  if (const auto longest = std::exchange(longest_, {}); longest.has_value()) {
+    long_requests_->note_usual(longest->place, longest->us);
   }
 }
 
@@ -233,12 +257,9 @@ bool Executor::is_expected_long(const Job& job) {
     return false;
   }
   const auto add = [this](const engine::Selection* selection, const Request& request) {
-    std::optional<LongRequests::Place> place;
     if (selection != nullptr && writes(request)) {
-      place = long_requests_->place_of(*selection, request);
-      write_.add(*place);
+      write_.add(long_requests_->place_of(*selection, request));
     }
-    return place;
   };
   if (job.request->kind == RequestKind::group) {
     const auto& group = static_cast<const Group&>(*job.request);
@@ -246,53 +267,43 @@ bool Executor::is_expected_long(const Job& job) {
       add(job.member_selections[number], *group.members[number]);
     }
   } else {
-    single_write_ = add(job.selection, *job.request);
+    add(job.selection, *job.request);
+    if (job.selection != nullptr) {
+      single_write_ = long_requests_->asked_place_of(*job.selection, *job.request);
+    }
   }
-  if (job.was_put_back()) {
-    return false;  // each try would cost the others a commit
-  }
-  if (is_known_quick(*job.client)) {
+  bool is_expected = job.client->quick_writes.expects_slow();
+  write_.for_each_place([&](LongRequests::Place place) { is_expected |= long_requests_->expects(place); });
+  // Each try of one that was put back would cost the others a commit.
+  if (!is_expected || job.was_put_back() || is_known_quick(*job.client)) [[likely]] {
     return false;
   }
-  bool is_expected = false;
-  write_.for_each_place([&](LongRequests::Place place) {
-    if (long_requests_->expects(place)) [[unlikely]] {
-      is_expected = true;
-      long_requests_->note_shorter(place);  // until it is known to have taken long again
-    }
-  });
-  return is_expected;
+  // Until it is known to have taken long again.
+  write_.for_each_place([&](LongRequests::Place place) { long_requests_->note_shorter(place); });
+  job.client->quick_writes.note_expected();
+  return true;
 }
 
 /// Others' long ones cost it nothing.
-bool Executor::is_known_quick(const Client& client) {
-  return single_write_.has_value() && client.quick_writes == LongRequests::count_max &&
-         client.quick_place == *single_write_ && long_requests_->trusts(*single_write_);
+bool Executor::is_known_quick(const Client& client) const {
+  return single_write_.has_value() && client.quick_writes.is_known(*single_write_) &&
+         long_requests_->trusts(*single_write_, clock_.now_us());
 }
 
-/// Until more is known of it.
-void Executor::note_quick_write(const Job& job) {
-  if (!single_write_.has_value() || !job.outcome.ok() || job.rows.changed() == 0) {
-    return;
+/// Until its time is known. What has failed says nothing of those that succeed.
+void Executor::note_done(const Job& job) {
+  if (!job.outcome.ok()) {
+    single_write_.reset();
+    usual_place_.reset();
+  } else if (single_write_.has_value() && job.rows.changed() > 0) {
+    job.client->quick_writes.note_quick(*single_write_);
   }
-  Client& client = *job.client;
-  if (std::exchange(client.quick_place, *single_write_) != *single_write_) {
-    client.quick_writes = 0;
-  }
-  client.quick_writes = static_cast<uint8_t>(std::min(client.quick_writes + 1, int{LongRequests::count_max}));
 }
 
 uint64_t Executor::note_long(uint64_t took_us) {
   const uint64_t own_us = std::min(took_us, last_own_us_max_);
   const uint64_t not_walked_us = own_us - std::min(own_us, runner_.last_walk_us());
   write_.for_each_place([&](LongRequests::Place place) { long_requests_->note_long(place, not_walked_us); });
-  if (single_write_.has_value() && last_client_ != nullptr &&
-      not_walked_us >= limits::long_write_us_per_commit) {
-    const uint8_t quick_writes = std::exchange(last_client_->quick_writes, uint8_t{0});
-    if (quick_writes == LongRequests::count_max && not_walked_us >= limits::distrusted_us) {
-      long_requests_->distrust(*single_write_);
-    }
-  }
   return own_us;
 }
 

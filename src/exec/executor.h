@@ -97,9 +97,12 @@ class Executor {
   [[nodiscard]] uint64_t note_long(uint64_t took_us);
   /// What others look at while a request goes on.
   [[nodiscard]] WriteUnderWay& write_under_way() { return write_; }
-  /// The last request took so long by itself, in µs; nullopt: that is not known. Where its client is unknown,
-  /// others who ask for the same are judged by that.
-  void note_usual(std::optional<uint64_t> us);
+  /// The last request, which was this client's, took so long by itself, in µs; nullopt: that is not known.
+  /// Told of all requests of unknown clients, by which others are judged who ask for the same, and of all
+  /// that took long.
+  void note_took(Client& client, std::optional<uint64_t> us);
+  /// That was all of one connection.
+  void end_usual();
   /// See Transaction.
   [[nodiscard]] uint64_t commit_ticks() const { return transaction_.commit_ticks(); }
   [[nodiscard]] uint64_t rollback_count() const { return transaction_.rollback_count(); }
@@ -120,8 +123,9 @@ class Executor {
   [[nodiscard]] engine::Begin run_behind_commit(Job& job);
   [[nodiscard]] bool is_expected_long(const Job& job);
   [[nodiscard]] bool is_put_off(const Client& client, const Job& job) const;
-  [[nodiscard]] bool is_known_quick(const Client& client);
-  void note_quick_write(const Job& job);
+  [[nodiscard]] bool is_known_quick(const Client& client) const;
+  void note_done(const Job& job);
+  void note_usual(uint64_t us);
   void settle();
   void finish(Job&& job, bool is_staged);
 
@@ -136,13 +140,20 @@ class Executor {
   Runner runner_;
   Staging staging_;
   LongRequests* long_requests_;
-  WriteUnderWay write_;                                  ///< of the request under way, or of the last one
-  Client* last_client_ = nullptr;                        ///< of the last request of this turn
-  std::optional<LongRequests::Place> single_write_;      ///< the last request, where it is no group
-  std::optional<LongRequests::UsualPlace> usual_place_;  ///< of the last request of a client that is unknown
-  uint64_t last_own_us_max_ = 0;                         ///< the last request took no longer
-  std::function<void()> settled_;                        ///< see `Notices`
-  bool met_first_lenience_ = false;                      ///< see the function
+  WriteUnderWay write_;  ///< of the request under way, or of the last one
+  // The last request, if it was done; a group has neither.
+  std::optional<LongRequests::AskedPlace> single_write_;
+  std::optional<LongRequests::UsualPlace> usual_place_;  ///< where its client is unknown
+  /// Of one connection's requests, the longest of those of a place that came in a row. Quick ones beside it
+  /// do not make it shorter.
+  struct Longest {
+    LongRequests::UsualPlace place = 0;
+    uint64_t us = 0;
+  };
+  std::optional<Longest> longest_;
+  uint64_t last_own_us_max_ = 0;     ///< the last request took no longer
+  std::function<void()> settled_;    ///< see `Notices`
+  bool met_first_lenience_ = false;  ///< see the function
 };
 
 }  // namespace rowsocket::exec

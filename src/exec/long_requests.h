@@ -54,27 +54,34 @@ class LongRequests {
     change(place, [](int left) { return std::max(left - 1, 0); });
   }
 
-  /// Whether a client that has written into the table often enough, each time quickly, is expected to go on
-  /// like that.
-  [[nodiscard]] bool trusts(Place place) {
-    const uint32_t left = distrusted_[place].load(std::memory_order_relaxed);
-    if (left > 0) [[unlikely]] {
-      distrusted_[place].store(left - 1, std::memory_order_relaxed);
-    }
-    return left == 0;
+  /// What one account asks of a table: its inserts, its other writes or its reads. Two may have the same
+  /// place.
+  using AskedPlace = uint16_t;
+
+  [[nodiscard]] AskedPlace asked_place_of(const engine::Selection& selection, const Request& request) const {
+    const uint64_t kind = request.kind == RequestKind::insert ? 2 : writes(request) ? 1 : 0;
+    const uint64_t table = (selection.table_hash() ^ secret_) * multiplier;
+    const uint64_t mixed = ((table ^ selection.description().account) * multiplier) ^ (secret_ + kind);
+    return static_cast<AskedPlace>((mixed * multiplier) >> (64 - asked_bits));
+  }
+  /// Whether the account's clients that have written into the table often, each time quickly, are expected to
+  /// go on like that.
+  [[nodiscard]] bool trusts(AskedPlace place, uint64_t now_us) const {
+    return now_us >= distrusted_until_us_[place].load(std::memory_order_relaxed);
   }
   /// One of them has taken long after all: others may have that in mind, too.
-  void distrust(Place place) {
-    distrusted_[place].store(limits::distrusted_writes, std::memory_order_relaxed);
+  void distrust(AskedPlace place, uint64_t now_us) {
+    distrusted_until_us_[place].store(now_us + limits::distrusted_for_us, std::memory_order_relaxed);
   }
 
-  /// The requests of a kind on a selection. Two may have the same: then they take as long as both do.
+  /// The same by selection, as far as a few of them can be told apart: who names the columns in another order
+  /// for each request is not unknown for long.
   using UsualPlace = uint16_t;
 
   [[nodiscard]] UsualPlace usual_place_of(const engine::Selection& selection, const Request& request) const {
-    const uint64_t kind = request.kind == RequestKind::insert ? 2 : writes(request) ? 1 : 0;
-    const uint64_t mixed = ((selection.description_hash() ^ secret_) * multiplier) ^ (secret_ + kind);
-    return static_cast<UsualPlace>((mixed * multiplier) >> (64 - usual_bits));
+    const uint64_t mixed = (selection.description_hash() ^ secret_) * multiplier;
+    return static_cast<UsualPlace>((asked_place_of(selection, request) << selection_bits) |
+                                   (mixed >> (64 - selection_bits)));
   }
   [[nodiscard]] uint32_t usual_us(UsualPlace place) const {
     return eighths_[place].load(std::memory_order_relaxed) / 8;
@@ -101,13 +108,15 @@ class LongRequests {
   }
 
   static constexpr int table_bits = 11;
-  static constexpr int usual_bits = 13;
+  static constexpr int asked_bits = 11;
+  static constexpr int selection_bits = 3;
   static constexpr uint64_t multiplier = 0x9E3779B97F4A7C15;  ///< odd, and half of its bits are set
 
   uint64_t secret_;
   std::array<std::atomic<uint8_t>, (size_t{2} << table_bits)> left_{};
-  std::array<std::atomic<uint32_t>, (size_t{2} << table_bits)> distrusted_{};
-  std::array<std::atomic<uint16_t>, (size_t{1} << usual_bits)> eighths_{};  ///< of the mean, in µs
+  std::array<std::atomic<uint64_t>, (size_t{1} << asked_bits)> distrusted_until_us_{};
+  std::array<std::atomic<uint16_t>, (size_t{1} << (asked_bits + selection_bits))>
+      eighths_{};  ///< of the mean, in µs
 };
 
 }  // namespace rowsocket::exec

@@ -54,6 +54,13 @@ class LongRequestsTest : public ExecutorTest {
     }
   }
 
+  void other_writes_for(uint64_t us) {
+    begin();
+    send(other, insert());
+    executor->note_took(other.client, us);
+    end();
+  }
+
   static constexpr uint64_t took_us = 20'000;
   static constexpr int shorter_count = took_us / limits::long_write_us_per_commit;
 
@@ -100,41 +107,71 @@ TEST_F(LongRequestsTest, one_that_is_not_over_yet) {
   EXPECT_TRUE(commits_before(insert()));
 }
 
-TEST_F(LongRequestsTest, not_of_a_client_that_has_asked_as_many_quick_ones_as_are_expected_at_most) {
-  other_writes_quickly(LongRequests::count_max - 1);
+TEST_F(LongRequestsTest, not_of_a_client_that_is_known_for_quick_ones) {
+  other_writes_quickly(QuickWrites::known_count - 1);
   take_long({insert()});
   EXPECT_TRUE(commits_before(insert()));
-  other_writes_quickly(LongRequests::count_max);
   take_long({insert()});
   EXPECT_FALSE(commits_before(insert()));
   EXPECT_TRUE(commits_before_of(one, insert()));
 }
 
+TEST_F(LongRequestsTest, nor_of_one_that_writes_into_a_few_tables_in_turn) {
+  for (int time = 0; time < QuickWrites::known_count; ++time) {
+    other_writes_quickly(1);
+    other_writes_quickly(1, add_stock());
+  }
+  take_long({insert()});
+  EXPECT_FALSE(commits_before(insert()));
+}
+
 TEST_F(LongRequestsTest, of_nobody_it_is_known_that_its_writes_are_quick_once_that_was_wrong) {
-  other_writes_quickly(LongRequests::count_max);
-  begin();
-  send(other, insert());
-  static_cast<void>(executor->note_long(took_us));
-  end();
-  other_writes_quickly(LongRequests::count_max);
+  other_writes_quickly(QuickWrites::known_count);
+  other_writes_for(limits::distrusted_us);
+  other_writes_quickly(QuickWrites::known_count);
   take_long({insert()});
   EXPECT_TRUE(commits_before(insert()));
+  other_writes_quickly(limits::distrusted_us / limits::slow_write_us_per_write);
+  take_long({insert()});
+  EXPECT_TRUE(commits_before(insert())) << "it is not known, though no slow one is expected of it";
+  clock.advance_us(limits::distrusted_for_us);
+  EXPECT_FALSE(commits_before(insert()));
+}
+
+TEST_F(LongRequestsTest, who_was_kept_waiting_by_a_busy_machine_is_known_again_soon) {
+  other_writes_quickly(QuickWrites::known_count);
+  other_writes_for(limits::distrusted_us - 1);
+  take_long({insert()});
+  EXPECT_TRUE(commits_before(insert()));
+  other_writes_quickly(QuickWrites::known_count);
+  take_long({insert()});
+  EXPECT_FALSE(commits_before(insert()));
+}
+
+TEST_F(LongRequestsTest, of_a_client_for_as_many_of_its_writes_as_its_long_one_took_milliseconds) {
+  other_writes_for(uint64_t{1'000'000});
+  for (int time = 0; time < 1000; ++time) {
+    EXPECT_TRUE(commits_before(insert())) << time;
+  }
+  EXPECT_FALSE(commits_before(insert()));
+  EXPECT_FALSE(commits_before_of(one, insert()));
 }
 
 TEST_F(LongRequestsTest, a_long_read_says_nothing_of_how_quick_the_writes_of_its_client_are) {
-  other_writes_quickly(LongRequests::count_max);
+  other_writes_quickly(QuickWrites::known_count);
   begin();
   send(other, read());
-  static_cast<void>(executor->note_long(took_us));
+  executor->note_took(other.client, took_us);
   end();
   take_long({insert()});
   EXPECT_FALSE(commits_before(insert()));
 }
 
-TEST_F(LongRequestsTest, writes_into_another_table_or_of_no_row_say_nothing_of_how_quick_a_client_is) {
-  other_writes_quickly(LongRequests::count_max, Ask::find(0, {"77"}).add({"1"}));
-  EXPECT_EQ(other.client.quick_writes, 0);
-  other_writes_quickly(LongRequests::count_max, add_stock());
+TEST_F(LongRequestsTest, writes_of_no_row_and_writes_that_fail_say_nothing_of_how_quick_a_client_is) {
+  other_writes_quickly(QuickWrites::known_count, Ask::find(0, {"77"}).add({"1"}));
+  other_writes_quickly(QuickWrites::known_count, Ask::insert(9, {"1", "1", "is there", "1"}));
+  take_long({add_stock()});
+  EXPECT_TRUE(commits_before(add_stock()));
   take_long({insert()});
   EXPECT_TRUE(commits_before(insert()));
 }
@@ -158,10 +195,11 @@ TEST_F(LongRequestsTest, what_clients_of_whom_nothing_is_known_usually_take_is_a
 }
 
 TEST_F(LongRequestsTest, of_a_client_of_whom_nothing_is_known_as_of_those_who_asked_for_the_same) {
-  const auto ask_for = [this](const Ask& request, uint64_t took_us) {
+  const auto ask_for = [this](const Ask& request, uint64_t us) {
     begin();
     const Executed executed = send(one, request);
-    executor->note_usual(took_us);
+    executor->note_took(one.client, us);
+    executor->end_usual();
     end();
     return executed;
   };
@@ -180,6 +218,56 @@ TEST_F(LongRequestsTest, of_a_client_of_whom_nothing_is_known_as_of_those_who_as
   }
   one.client.comes_behind = false;
   EXPECT_EQ(ask_for(read(), 0), Executed::done);
+}
+
+TEST_F(LongRequestsTest, who_asks_quick_ones_beside_a_slow_one_is_no_example_for_others) {
+  one.client.is_unknown = true;
+  for (int client = 0; client < 3; ++client) {
+    begin();
+    for (const uint64_t us : {0, 600, 0, 0, 0, 0}) {
+      send(one, read());
+      executor->note_took(one.client, us);
+    }
+    executor->end_usual();
+    end();
+  }
+  begin();
+  EXPECT_EQ(send(one, read()), Executed::put_off);
+  end();
+}
+
+TEST_F(LongRequestsTest, what_is_not_done_is_no_example_for_others) {
+  one.client.is_unknown = true;
+  const auto ask_for = [this](const Ask& request, uint64_t us) {
+    begin();
+    const Executed executed = send(one, request);
+    executor->note_took(one.client, us);
+    executor->end_usual();
+    end();
+    return executed;
+  };
+  const auto is_there = [](const std::string& name) { return Ask::insert(9, {"1", "1", name, "1"}); };
+  for (int slow = 0; slow < 2; ++slow) {
+    EXPECT_EQ(ask_for(insert(), 600), Executed::done);
+  }
+  one.client.comes_behind = true;
+  for (int quick = 0; quick < 20; ++quick) {
+    EXPECT_EQ(ask_for(is_there("fails"), 0), Executed::done);
+  }
+  one.client.comes_behind = false;
+  EXPECT_EQ(ask_for(insert(), 0), Executed::put_off);
+}
+
+TEST_F(LongRequestsTest, the_columns_in_another_order_are_unknown_a_few_times_only) {
+  const auto selections = std::make_shared<engine::OpenedSelections>();
+  std::set<LongRequests::UsualPlace> places;
+  for (int number = 0; number < 100; ++number) {
+    const auto selection = selections->find_or_add(
+        {.database = "d", .table = "t", .index = "", .columns = "c" + std::to_string(number)});
+    places.insert(long_requests.usual_place_of(*selection, Find()));
+  }
+  EXPECT_GT(places.size(), 1U);
+  EXPECT_LE(places.size(), 8U);
 }
 
 TEST_F(LongRequestsTest, which_tables_share_a_place_is_a_secret) {
@@ -259,6 +347,7 @@ TEST_F(LongRequestsTest, of_a_very_long_one_as_many_are_remembered_as_can_be_cou
   end();
   for (int count = 0; count < LongRequests::count_max; ++count) {
     EXPECT_TRUE(commits_before(insert()));
+    other.client.quick_writes = {};
   }
   EXPECT_FALSE(commits_before(insert()));
 }

@@ -148,9 +148,11 @@ TEST_F(HandOverTest, what_is_committed_while_the_loop_is_taken_does_not_wait_for
   TestClient writer = connect_with_items();
   TestClient stuck = connect_to_log();
   std::string meanwhile;
+  size_t left_in_turn = 0;
   engine_.on_next_commit([&] { take_over(); });
   engine_.on_next_request([&] {  // of the writer
     engine_.on_next_request([&] {
+      left_in_turn = turn_->members().size();
       stand_in_turn();
       meanwhile = writer.received();
       writer.send(insert_cup);
@@ -161,6 +163,7 @@ TEST_F(HandOverTest, what_is_committed_while_the_loop_is_taken_does_not_wait_for
   stuck.send(insert_into_log);
   run_adrift();
   EXPECT_EQ(meanwhile, ok);
+  EXPECT_EQ(left_in_turn, 1) << "the loop may close and free the writer's connection";
   stand_in_turn();
   EXPECT_EQ(stuck.received(), ok);
   EXPECT_EQ(writer.received(), std::string("1\t1\t121\n").append(pen));
@@ -203,6 +206,18 @@ TEST_F(HandOverTest, a_kill_closes_a_connection_that_is_away_when_it_is_back) {
   });
   stuck.send(find_pen);
   run_adrift();
+  stand_in_turn();
+  EXPECT_TRUE(stuck.sees_end());
+}
+
+TEST_F(HandOverTest, a_kill_closes_a_connection_that_was_away_and_is_back) {
+  TestClient stuck = connect_with_items();
+  take_over_at_next_request();
+  stuck.send(find_pen);
+  run_adrift();
+  stand_in_turn();
+  EXPECT_EQ(stuck.received(), pen);
+  engine_.interrupt(engine::Interruption::close_connections);
   stand_in_turn();
   EXPECT_TRUE(stuck.sees_end());
 }

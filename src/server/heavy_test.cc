@@ -31,6 +31,7 @@ class HeavyTest : public TurnLoopTest {
     connection(loop_->connections().size() - 1).note_walk(1'000'000);
     return client;
   }
+  std::string insert_another() { return "0\t+\t2\t" + std::to_string(++inserted_) + "\tcup\n"; }
   /// Requests of few rows that take so long make a connection heavy after so many turns.
   static constexpr uint64_t slow_us = 500;
   static constexpr int slow_turns = 4;
@@ -47,6 +48,8 @@ class HeavyTest : public TurnLoopTest {
     }
     return heavy;
   }
+  int inserted_ = 100;
+
   /// The next reply. While none is there the loop waits for a while, and goes on with what is there then.
   std::string reply_to(TestClient& client) {
     std::string reply = client.received();
@@ -250,6 +253,39 @@ TEST_F(HeavyTest, a_pipeline_of_short_requests_is_not_heavy) {
   EXPECT_FALSE(connection(0).takes_long());
 }
 
+TEST_F(HeavyTest, requests_that_take_nothing_hide_no_slow_one_beside_them) {
+  constexpr std::string_view refused_write = "9\t+\t1\t1\n";
+  constexpr std::string_view refused_read = "9\t=\t1\t1\n";
+  for (const std::string_view quick : {refused_write, refused_read, find_pen}) {
+    TestClient client = connect_with_items();
+    for (int turns = 0; turns < slow_turns; ++turns) {
+      engine_.on_next_request([this] { clock_.advance_us(slow_us + limits::own_us_free_per_read); });
+      EXPECT_NE(ask(client, std::string(find_pen).append(repeat(quick, 60))), "");
+    }
+    EXPECT_TRUE(connection(loop_->connections().size() - 1).takes_long()) << quick;
+  }
+}
+
+TEST_F(HeavyTest, a_write_that_takes_long_makes_others_of_its_account_no_longer_known_for_quick_ones) {
+  TestClient client = connect_known();
+  for (int writes = 0; writes < exec::QuickWrites::known_count; ++writes) {
+    EXPECT_EQ(ask(client, insert_another()), ok);
+  }
+  const exec::LongRequests::AskedPlace place =
+      long_requests_.asked_place_of(*connection(0).client.selection(0), Insert());
+  const auto took = [&](std::string_view request, uint64_t us) {
+    engine_.on_next_request([this, us] { clock_.advance_us(us); });
+    client.send(request);
+    EXPECT_NE(reply_to(client), "");
+  };
+  took(find_pen, limits::distrusted_us);
+  EXPECT_TRUE(long_requests_.trusts(place, clock_.now_us()));
+  EXPECT_TRUE(connection(0).client.quick_writes.is_known(place)) << "that was a read";
+  took(insert_another(), limits::distrusted_us);
+  EXPECT_FALSE(long_requests_.trusts(place, clock_.now_us()));
+  EXPECT_FALSE(connection(0).client.quick_writes.is_known(place));
+}
+
 TEST_F(HeavyTest, who_waits_for_others_for_long_is_not_heavy) {
   TestClient client = connect_with_items();
   for (int turns = 0; turns < 2 * slow_turns; ++turns) {
@@ -293,7 +329,7 @@ TEST_F(HeavyTest, what_comes_before_a_commit_in_the_middle_and_behind_it_is_meas
 TEST_F(HeavyTest, those_that_are_slow_by_themselves_share_a_commit) {
   TestClient client = connect_with_items();
   for (int turns = 0; turns < slow_turns; ++turns) {
-    connection(0).own_time.add(slow_us, 1, 0);
+    connection(0).own_time.add(slow_us);
   }
   EXPECT_TRUE(connection(0).takes_long());
   EXPECT_FALSE(connection(0).outlasts_slice());

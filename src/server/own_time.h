@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
-// What a connection's requests take of the loop by themselves, without waits and commits. It finds those that
-// are too short for a walk and too long to be light: a column that is computed, say. The time adds up over
-// the turns, up to a bound for each turn, and each turn and request lets some of it go. So quick requests
-// between slow ones hide no more than that, unless most turns are quick.
+// What a connection's requests take of the loop by themselves, without waits, commits and walks. It finds
+// those that are too short for a walk and too long to be light: a column that is computed, say. Of each
+// request some time is free, which is what it took at most. The rest adds up over the turns, up to a bound
+// for each turn, and each turn lets some of it go. So quick requests hide no slow ones, unless most turns are
+// quick.
 //
 // Of a client that has just come, that says nothing: see exec/long_requests.h.
 #pragma once
@@ -17,18 +18,13 @@ namespace rowsocket::server {
 
 class OwnTime {
  public:
-  /// In a turn, so many requests took so long; `writes` of them may have changed rows.
-  void add(uint64_t us, uint32_t requests, uint32_t writes) {
-    const uint64_t free_us = uint64_t{requests - writes} * limits::own_us_free_per_read +
-                             uint64_t{writes} * limits::own_us_free_per_write;
-    const uint64_t more_us = std::min<uint64_t>(us - std::min(us, free_us), limits::own_us_per_turn_max);
-    const uint64_t sum_us = us_ + more_us;
+  /// In a turn, its requests took so much more than what is free of each.
+  void add(uint64_t us) {
+    const uint64_t sum_us = us_ + std::min<uint64_t>(us, limits::own_us_per_turn_max);
     us_ = static_cast<uint32_t>(std::min<uint64_t>(
         sum_us - std::min<uint64_t>(sum_us, limits::own_us_free_per_turn), limits::own_us_max));
     turns_ = std::min(turns_ + 1, limits::own_turns_until_known);
   }
-  /// In a turn, they took next to nothing.
-  void add_nothing() { add(0, 0, 0); }
   /// What it asks next is expected to take long. If that does not, it is light again.
   void presume_heavy() { us_ = std::max(us_, limits::heavy_own_us); }
   [[nodiscard]] bool is_heavy() const { return us_ >= limits::heavy_own_us; }

@@ -89,7 +89,6 @@ void Turn::clear(uint64_t now_ms) {
   now_ms_ = now_ms;
   unix_time_us_ = 0;
   requests_ = 0;
-  writes_ = 0;
   reply_bytes_ = 0;
   reached_ = 0;
   static_cast<void>(executor_.take_walked_us());  // of the last commit, where it ran requests again
@@ -167,6 +166,7 @@ void Turn::note_settled() {
 void Turn::execute_or_close(ClientConnection& connection) {
   connection.shown.doing = is_patient_ ? Doing::waiting : Doing::executing;
   wait_began_us_ = 0;
+  const uint32_t requests_before = requests_;
   try {
     execute(connection);
     if (connection.state != State::parked && connection.state != State::logging_in &&
@@ -179,14 +179,11 @@ void Turn::execute_or_close(ClientConnection& connection) {
     connection.fail("is closed: unknown exception");
   }
   ahead_.forget(connection.scanned_bytes);
-  connection.note_walk(executor_.take_walked_us());
-  note_own_time(connection);
+  note_own_time(connection, requests_ - requests_before);
 }
 
 Turn::Measured Turn::measure() const {
   return {.ticks = clock_.ticks(),
-          .requests = requests_,
-          .writes = writes_,
           .commit_ticks = executor_.commit_ticks(),
           .rollbacks = executor_.rollback_count(),
           .waited_us = waited_us_};
@@ -208,16 +205,36 @@ std::optional<uint64_t> Turn::own_us(const Measured& from, const Measured& to) c
   return us - std::min(us, to.waited_us - from.waited_us);
 }
 
-/// What ends one connection's time begins that of the next one.
-void Turn::note_own_time(ClientConnection& connection) {
+/// What ends one request's time begins that of the next one, whoever asks it.
+std::optional<uint64_t> Turn::take_own_us() {
   const Measured before = std::exchange(before_, measure());
-  const uint64_t us = own_us(before, before_).value_or(0);
-  const uint32_t requests = before_.requests - before.requests;
-  if (requests > 0 || us > 0) {
-    connection.own_time.add(us, std::max(requests, 1U), before_.writes - before.writes);
+  return own_us(before, before_);
+}
+
+void Turn::note_request_time(ClientConnection& connection, const Request& request) {
+  const std::optional<uint64_t> us = take_own_us();
+  if (us != 0 || connection.client.is_unknown) [[unlikely]] {
+    executor_.note_took(connection.client, us);
+    add_own_us(us, writes(request) ? limits::own_us_free_per_write : limits::own_us_free_per_read);
   }
-  if (us >= limits::long_write_us_per_commit) [[unlikely]] {
-    connection.client.quick_writes = 0;
+}
+
+void Turn::add_own_us(std::optional<uint64_t> us, uint32_t free_us) {
+  slow_us_ += us.value_or(0) - std::min<uint64_t>(us.value_or(0), free_us);
+}
+
+/// Of the turn, in which it has been given so many answers. A walk measures itself.
+void Turn::note_own_time(ClientConnection& connection, uint32_t requests) {
+  add_own_us(take_own_us(), limits::own_us_free_per_read);  // what was parsed behind the last request
+  const uint64_t walked_us = executor_.take_walked_us();
+  connection.note_walk(walked_us);
+  const uint64_t slow_us = std::exchange(slow_us_, 0);
+  const uint64_t us = slow_us - std::min(slow_us, walked_us);
+  if (requests > 0 || us > 0) {
+    connection.own_time.add(us);
+  }
+  if (connection.client.is_unknown) [[unlikely]] {
+    executor_.end_usual();
   }
   if (std::exchange(is_put_off_, false)) [[unlikely]] {
     connection.own_time.presume_heavy();
@@ -306,11 +323,8 @@ bool Turn::execute_next(ClientConnection& connection, std::string_view input, co
 /// False if the request is not done: it waits for a lock, or comes behind those of others.
 bool Turn::execute(ClientConnection& connection, const Request& request) {
   const size_t reply_begin = connection.stream.output().size();
-  const Measured before = connection.client.is_unknown ? measure() : Measured();
   const exec::Executed executed = run(connection, request);
-  if (connection.client.is_unknown) [[unlikely]] {
-    executor_.note_usual(own_us(before, measure()));
-  }
+  note_request_time(connection, request);
   if (executed == exec::Executed::put_off) [[unlikely]] {
     is_put_off_ = true;
     connection.state = State::unreached;
@@ -329,7 +343,6 @@ bool Turn::execute(ClientConnection& connection, const Request& request) {
     connection.shown.account = connection.client.account.shown_number();
   }
   ++requests_;
-  writes_ += writes(request) ? 1 : 0;
   reply_bytes_ += connection.stream.output().size() - reply_begin;
   return true;
 }

@@ -157,7 +157,10 @@ class Turn {
   }
   void execute_or_close(ClientConnection& connection);
   void note_settled();
-  void note_own_time(ClientConnection& connection);
+  void note_own_time(ClientConnection& connection, uint32_t requests);
+  [[nodiscard]] std::optional<uint64_t> take_own_us();
+  void note_request_time(ClientConnection& connection, const Request& request);
+  void add_own_us(std::optional<uint64_t> us, uint32_t free_us);
   void execute(ClientConnection& connection);
   [[nodiscard]] bool execute_next(ClientConnection& connection, std::string_view input, const Parsed& parsed);
   [[nodiscard]] bool execute(ClientConnection& connection, const Request& request);
@@ -183,23 +186,21 @@ class Turn {
   uint64_t unix_time_us_ = 0;  ///< 0 = not read in this turn
   UniqueNumbers& numbers_;
   uint32_t requests_ = 0;
-  uint32_t writes_ = 0;        ///< of these
   size_t members_before_ = 0;  ///< of the last turn
   size_t reply_bytes_ = 0;
   size_t reached_ = 0;       ///< members that were executed, or found no room
-  bool is_put_off_ = false;  ///< the last request
-  /// So much of it all was there at a moment.
+  bool is_put_off_ = false;  ///< the last request of the connection that is executed
+  /// What was counted up to a moment.
   struct Measured {
     uint64_t ticks = 0;
-    uint32_t requests = 0;
-    uint32_t writes = 0;
     uint64_t commit_ticks = 0;
     uint64_t rollbacks = 0;
     uint64_t waited_us = 0;
   };
   [[nodiscard]] Measured measure() const;
   [[nodiscard]] std::optional<uint64_t> own_us(const Measured& from, const Measured& to) const;
-  Measured before_;             ///< the connection that is executed
+  Measured before_;             ///< when the request under way began
+  uint64_t slow_us_ = 0;        ///< what the connection's requests took of this turn, and is not free
   uint64_t wait_began_us_ = 0;  ///< see note_wait_for_others; 0 = it does not wait
   uint64_t waited_us_ = 0;
   uint64_t waited_beside_us_ = 0;

@@ -50,9 +50,10 @@ inline constexpr uint32_t little_us = 200;
 /// adds up (server/own_time.h). So much of each turn is free: it is to be more than what 50 rows take, by
 /// key, since what is heavy has a quarter of the loop, where others come ...
 inline constexpr uint32_t own_us_free_per_turn = 100;
-/// ... and so much of each request that reads, or writes: a pipeline of many short ones is not meant.
+/// ... and so much of each request that reads, or writes, if it takes as long: a pipeline of many short ones
+/// is not meant. A write takes 10 to 25 µs, and now and then twice as much.
 inline constexpr uint32_t own_us_free_per_read = 10;
-inline constexpr uint32_t own_us_free_per_write = 25;
+inline constexpr uint32_t own_us_free_per_write = 50;
 /// No more of one turn counts: tables may have had to be opened, or others had the processor.
 inline constexpr uint32_t own_us_per_turn_max = 600;
 /// Who has added up so much is heavy: not before the third turn. With two, `./x bench fair` had a light
@@ -64,13 +65,17 @@ inline constexpr uint32_t own_us_max = 2000;
 inline constexpr uint32_t own_turns_until_known = 4;
 /// Where the requests of a selection usually take so long, unknown clients that ask for it are heavy.
 inline constexpr uint32_t unknown_own_us_max = 125;
-/// A client that was known to write quickly has taken so long, which is more than a busy machine explains. So
-/// many writes of the table later, clients that are known for that are trusted again.
-inline constexpr uint32_t distrusted_us = 20'000;
-inline constexpr uint32_t distrusted_writes = 100'000;
-/// Fewer ticks than that count as nothing, so that most need no division: 50 µs of a processor of 3 GHz, 150
-/// µs where a tick is a nanosecond.
-inline constexpr uint64_t own_ticks_min = 150'000;
+/// A client's write has taken so long by itself, which is more than a busy machine or a slow disk explains.
+/// If the client was known to write quickly, no client of its account is known for that in this table, for so
+/// long.
+inline constexpr uint32_t distrusted_us = 100'000;
+inline constexpr uint32_t distrusted_for_us = 60'000'000;
+/// In any case the client's next writes have a commit before them: one for each millisecond, which is about
+/// what such a commit takes. Not measured.
+inline constexpr uint32_t slow_write_us_per_write = 1000;
+/// Of a request, fewer ticks than that count as nothing, so that most need no division: 10 µs of a processor
+/// of 3 GHz, 30 µs where a tick is a nanosecond.
+inline constexpr uint64_t own_ticks_min = 30'000;
 /// After a long request the light ones have the loop for so many times as long: they keep three quarters of
 /// it.
 inline constexpr uint32_t long_requests_share = 3;
