@@ -151,10 +151,25 @@ struct ClientConnection final : exec::Presence, Holder {
   [[nodiscard]] bool outlasts_slice() const {
     return walked_us >= limits::slice_us || client.given_up.count > 0;
   }
+  /// Of those that take long: its walks are short as a rule, so that it does not wait for all that take much.
+  [[nodiscard]] bool takes_little() const {
+    return usual_walk_eighths / 8 < limits::little_us && !own_time.is_heavy() && client.given_up.count == 0;
+  }
   /// Its requests of this turn have walked for so long.
-  void note_walk(uint64_t us) { walked_us = std::max(us, walked_us / 2); }
+  void note_walk(uint64_t us) {
+    walked_us = std::max(us, walked_us / 2);
+    if (us > 0) [[unlikely]] {
+      const auto counted_us = static_cast<uint32_t>(std::min<uint64_t>(us, limits::slice_us));
+      usual_walk_eighths =
+          usual_walk_eighths == 0 ? 8 * counted_us : usual_walk_eighths - usual_walk_eighths / 8 + counted_us;
+    }
+  }
   /// And the last of them went on for so long beside the loop.
-  void note_beside(uint64_t us) { walked_us = std::max(us, walked_us); }
+  void note_beside(uint64_t us) {
+    walked_us = std::max(us, walked_us);
+    const auto counted_us = static_cast<uint32_t>(std::min<uint64_t>(us, limits::slice_us));
+    usual_walk_eighths = std::max(usual_walk_eighths, 8 * counted_us);
+  }
   /// What is sent can neither be read on a network nor changed there.
   [[nodiscard]] bool is_protected() const { return is_unix || stream.transport().is_encrypted(); }
   /// Of what its protocol remembers.
@@ -182,12 +197,15 @@ struct ClientConnection final : exec::Presence, Holder {
   uint64_t retry_at_ms = 0;     ///< when parked or resting
   uint64_t rests_until_ms = 0;  ///< 0: it need not rest
   uint64_t walked_us = 0;       ///< how long its requests of a turn walk, of late
-  OwnTime own_time;             ///< of its last turns
-  size_t scanned_bytes = 0;     ///< see Protocol::parse
-  size_t parsed_bytes = 0;  ///< front of the input that this turn has dealt with; consumed after the commit
-  size_t held_bytes = 0;    ///< by its buffers, as the worker last counted them
-  size_t list_bytes = 0;    ///< the same of its list of opened ids
-  size_t slot = 0;          ///< where the worker keeps it
+  /// The mean of turns with walks, of which the last one is an eighth, and a slice the most that counts:
+  /// others may have had the processor.
+  uint32_t usual_walk_eighths = 0;
+  OwnTime own_time;          ///< of its last turns
+  size_t scanned_bytes = 0;  ///< see Protocol::parse
+  size_t parsed_bytes = 0;   ///< front of the input that this turn has dealt with; consumed after the commit
+  size_t held_bytes = 0;     ///< by its buffers, as the worker last counted them
+  size_t list_bytes = 0;     ///< the same of its list of opened ids
+  size_t slot = 0;           ///< where the worker keeps it
   ErrorCode fatal_error = ErrorCode::none;  ///< when condemned: the reply that is still to be written
   State state = State::reading;
   Note note;

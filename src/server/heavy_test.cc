@@ -128,7 +128,7 @@ TEST_F(HeavyTest, who_takes_much_has_half_of_the_time_of_those_in_line) {
   std::deque<TestClient> all = many_that_ask();
   const size_t half = all.size() / 2;
   for (size_t number = 0; number < half; ++number) {
-    connection(number).walked_us = limits::heavy_us;
+    connection(number).usual_walk_eighths = 8 * limits::heavy_us;
   }
   for (size_t served = 0; served < half; ++served) {
     turn();
@@ -139,6 +139,48 @@ TEST_F(HeavyTest, who_takes_much_has_half_of_the_time_of_those_in_line) {
                          [](TestClient& one) { return !one.received().empty(); });
   };
   EXPECT_NEAR(static_cast<double>(answered(0)), static_cast<double>(answered(half)), 2.0);
+}
+
+TEST_F(HeavyTest, one_walk_that_the_machine_interrupted_makes_nobody_take_much) {
+  TestClient client = connect_with_items();
+  ClientConnection& one = connection(0);
+  one.note_walk(70);
+  one.note_walk(4'000);
+  EXPECT_TRUE(one.takes_little());
+  one.note_walk(0);
+  one.note_walk(70);
+  one.note_walk(4'000);
+  EXPECT_FALSE(one.takes_little()) << "that was no exception";
+  for (int turns = 0; turns < 12; ++turns) {
+    one.note_walk(70);
+  }
+  EXPECT_TRUE(one.takes_little());
+}
+
+TEST_F(HeavyTest, who_walks_for_long_takes_much_from_the_first_walk_on) {
+  TestClient client = connect_with_items();
+  ClientConnection& one = connection(0);
+  one.note_walk(limits::little_us);
+  EXPECT_FALSE(one.takes_little());
+}
+
+TEST_F(HeavyTest, who_takes_turns_with_short_and_long_walks_takes_much) {
+  TestClient client = connect_with_items();
+  ClientConnection& one = connection(0);
+  for (int turns = 0; turns < 10; ++turns) {
+    one.note_walk(700);
+    EXPECT_FALSE(one.takes_little());
+    one.note_walk(60);
+    EXPECT_FALSE(one.takes_little());
+  }
+}
+
+TEST_F(HeavyTest, who_went_on_beside_the_loop_takes_much) {
+  TestClient client = connect_with_items();
+  ClientConnection& one = connection(0);
+  one.note_walk(70);
+  one.note_beside(4'000);
+  EXPECT_FALSE(one.takes_little());
 }
 
 TEST_F(HeavyTest, who_waits_in_line_or_rests_is_not_idle) {

@@ -51,8 +51,7 @@ bool Intake::admit(ClientConnection& connection) {
 }
 
 void Intake::wait_in_line(ClientConnection& connection) {
-  const bool is_little = connection.walked_us < limits::little_us && !connection.own_time.is_heavy() &&
-                         connection.client.given_up.count == 0 && !is_large_sender(connection);
+  const bool is_little = connection.takes_little() && !is_large_sender(connection);
   connection.is_in_line = true;
   lines_[is_little ? takes_little : takes_much].waiting.push_back(&connection);
 }

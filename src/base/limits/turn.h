@@ -44,7 +44,8 @@ inline constexpr uint32_t requests_per_look_at_time = 8;
 /// A connection is heavy whose requests walk for so long in a turn. They are half of that with each turn that
 /// they do not.
 inline constexpr uint32_t heavy_us = 50;
-/// A heavy one whose requests walk for less takes little: it does not wait for all those that take much.
+/// A heavy one whose requests usually walk for less takes little: it does not wait for all those that take
+/// much.
 inline constexpr uint32_t little_us = 200;
 /// Requests of few rows are no walk, and are measured by connection and turn. What they take by themselves
 /// adds up (server/own_time.h). So much of each turn is free: it is to be more than what 50 rows take, by
