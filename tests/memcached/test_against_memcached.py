@@ -36,6 +36,7 @@ from hypothesis import strategies as st
 
 from support.memcached import MemcachedServer
 from support.peers import peer
+from support.plugin import changed
 from support.random_requests import repeat, weighed
 from support.raw import RawConnection
 from support.soak import Soak
@@ -208,6 +209,8 @@ OTHERS = command(
         silent(line(any_of(b"incr", b"decr"), NUMBERS, AMOUNT)),
         silent(line(any_of(b"incr", b"decr"), NUMBERS, any_of(b"1", b"5"))),
         silent(line(any_of(b"incr", b"decr"), KEYS, AMOUNT)),
+        silent(line(b"flush_all")),
+        silent(line(b"flush_all", any_of(b"0", b"-1", b"+0", b"x"))),
         line(any_of(b"", b"x", b"gett", b"GET", b"m", b"mx", b"sets", b"incr", b"touch", b"delete")),
     )
 )
@@ -367,6 +370,7 @@ def connections(cache_server: MemcachedServer) -> Iterator[tuple[RawConnection, 
     """To RowSocket, and to memcached."""
     cache_server.sql("DELETE FROM app.item")
     with (
+        changed(cache_server, allows_flush="ON"),
         peer("memcached") as socket,
         contextlib.closing(cache_server.memcached()) as ours,
         contextlib.closing(RawConnection(socket)) as theirs,
