@@ -11,6 +11,7 @@ docs/protocol/memcached.md says what differs on purpose. The strategies keep cle
 | a mistake in the line of a storage command | such a command has an empty value: see `MISTAKEN` |
 | what `decr`, and `incr` beyond 2^64, leave as spaces | numbers have keys of their own; spaces are cut |
 | `incr` of `+5`, ` 12` or `12 ` | no number is stored so |
+| `incr` of nothing but line ends: memcached reads on behind the value | none is stored |
 | flags that their command has no use for | each command has its own letters |
 | `N` `R` `E` `h` `l` `I` `x`, `N` of `ms`, small letters of `M` | are left out |
 | `t` beside `T` or `N`; `ma` with `N`, and `q` or `C` | they do not meet |
@@ -141,7 +142,7 @@ MOST_KEYS = weighed(*[KEYS] * 12, st.just(TOO_LONG))
 BASE64_KEYS = st.sampled_from([Key("d", is_base64=True), Key("e", is_base64=True)])
 
 VALUES = st.one_of(
-    st.sampled_from([b"", b"x", b"\r\n", b"x\r\nget nobody", b"\x00\xff\x80", b"END\r\n", b"one two "]),
+    st.sampled_from([b"", b"x", b"\r\nx", b"x\r\nget nobody", b"\x00\xff\x80", b"END\r\n", b"one two "]),
     st.binary(max_size=30).map(lambda data: b"v" + data.replace(b"MN", b"--")),
 )
 """None of them begins with a digit: see `NUMBERS`."""
