@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: GPL-2.0-only
 """The same random commands to RowSocket and to Redis itself: equal replies.
 
-About 7,000 commands in `./x test`, other ones in each run; more in a soak. Strings are rows of a container.
+About 9,000 commands in `./x test`, other ones in each run; more in a soak. Strings are rows of a container.
 Hashes are rows of a table whose columns have the names of the fields.
 
 docs/protocol/resp.md says what differs on purpose. The strategies keep clear of it:
@@ -39,8 +39,8 @@ from support.raw import ConnectionClosed, RawConnection
 from support.resp import RespConnection, RespServer, encoded
 from support.soak import Soak
 
-EXAMPLES = 600
-"""Of about 12 commands each."""
+EXAMPLES = 1000
+"""Of about 9 commands each."""
 STREAMS = 60
 
 MAY_DIFFER_BY = {b"TTL": 2, b"EXPIRETIME": 2, b"PTTL": 2000, b"PEXPIRETIME": 2000}
