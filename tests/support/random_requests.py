@@ -4,11 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TypeVar
 
 from hypothesis import HealthCheck, Phase, given, seed, settings
 from hypothesis import strategies as st
 
 from support.soak import Soak
+
+Value = TypeVar("Value")
+
+
+def weighed(*choices: st.SearchStrategy[Value]) -> st.SearchStrategy[Value]:
+    """Each of them as often as it stands here, which `st.one_of` does not heed."""
+    return st.sampled_from(choices).flatmap(lambda chosen: chosen)
 
 
 def repeat(

@@ -120,6 +120,16 @@ SOAKS = (
         "random requests against the original handlersocket.so: replies, then tables",
     ),
     Soak(
+        "memcached",
+        ("tests/memcached/test_against_memcached.py",),
+        "random commands against memcached itself: replies",
+    ),
+    Soak(
+        "redis",
+        ("tests/resp/test_against_redis.py",),
+        "random commands, and streams that end in something wrong, against Redis itself: replies",
+    ),
+    Soak(
         "replica",
         (_REPLICA + "test_a_replica_that_comes_and_goes_ends_with_the_same_tables",),
         "a replica (GTID, 4 threads, optimistic and conservative, each `binlog_row_image`), stopped and "
@@ -191,7 +201,7 @@ def run(name: str, *, minutes: float, seed: int | None) -> bool:
     python_layers.require(python_layers.Layer.TEST)
     seconds = minutes * 60
     environment = {
-        **parts.server_environment(),
+        **_environment(soak),
         "ROWSOCKET_SOAK_SECONDS": str(seconds),
         "ROWSOCKET_SOAK_SEED": str(seed),
     }
@@ -210,6 +220,14 @@ def run(name: str, *, minutes: float, seed: int | None) -> bool:
     options_given = f"--minutes {minutes:g} --seed {seed}"
     print(entry(when, options_given, verdict(seen, outcome.failed)), flush=True)
     return outcome.failed == 0
+
+
+def _environment(soak: Soak) -> Mapping[str, str]:
+    """What the part that the tests are of needs to know, such as where memcached is."""
+    folder = soak.tests[0]
+    return parts.environment_of(
+        next(name for name, place in parts.SERVER_PARTS.items() if folder.startswith(f"{place}/"))
+    )
 
 
 def entry(when: str, options: str, seen: str) -> str:
