@@ -154,13 +154,14 @@ def walks(
 
 
 def computed_rows(
-    server: RowSocketOverTcp, port: str, stop: Stop, *, pipelined: int = 1, quick: int = 0
+    server: RowSocketOverTcp, port: str, stop: Stop, *, pipelined: int = 1, quick: int = 0, refused: int = 0
 ) -> list[threading.Thread]:
     """100 clients that read a row, with a column that the server computes each time.
 
-    `pipelined` such requests are sent together, and `quick` ones behind them, for a row that is not there.
+    `pipelined` such requests are sent together, behind `refused` inserts under an id that is not open, and
+    before `quick` ones for a row that is not there.
     """
-    lines = b"0\t=\t1\t1\n" * pipelined + b"0\t=\t1\t2\n" * quick
+    lines = b"9\t+\t1\t1\n" * refused + b"0\t=\t1\t1\n" * pipelined + b"0\t=\t1\t2\n" * quick
     return _clients(100, server, port, stop, b"P\t0\tbeside\tcomputed\t\tid,digest", lines)
 
 
@@ -353,6 +354,7 @@ CASES = (
     Beside("100 clients read a computed column", "read", computed_rows),
     Beside("100 pipelines of 20 computed columns", "read", partial(computed_rows, pipelined=20)),
     Beside("100 pipelines of a computed column, 5 misses", "read", partial(computed_rows, quick=5)),
+    Beside("100 pipelines of 24 refused, a computed column", "read", partial(computed_rows, refused=24)),
     Beside("100 that connect anew for a computed column", "read", computed_rows_of_newcomers),
     Beside("100 clients with a computed column before a commit", "write", computed_rows_between_writes),
     Beside("8 clients read 100,000 rows, other port", "write", partial(long_reads, count=8)),

@@ -28,14 +28,14 @@ bool is_http(std::string_view line) {
 }
 
 Request* parse_verbosity(const Scope& scope, Words words) {
-  if (words.at_end()) {
+  const size_t word_count = words.count_left();
+  if (word_count == 0 || word_count > 2) {
     return refuse(scope, "ERROR");
   }
   uint32_t level = 0;
-  const std::string_view word = words.next();
-  const bool is_silent = word == "noreply" || words.next() == "noreply";
-  return parse_number(word, level) ? answer(scope, "OK", is_silent)
-                                   : for_readers(refuse(scope, bad_format, is_silent), false);
+  const bool is_silent = words.end_with_noreply();
+  return parse_number(words.next(), level) ? answer(scope, "OK", is_silent)
+                                           : for_readers(refuse(scope, bad_format, is_silent), false);
 }
 
 /// memcached's further words ask for its slabs, its hash table and so on: of these a table has none.

@@ -12,15 +12,15 @@ constexpr std::string_view bad_token = "CLIENT_ERROR bad token in command line f
 std::string_view flags_of(char command) {
   switch (command) {
     case 'g':
-      return "bcfkOqstTuv";
+      return "bcfkLOPqstTuv";
     case 's':
-      return "bcCEFkMNOqTS";
+      return "bcCEFkLMNOPqT";
     case 'd':
-      return "bCEkOqx";
+      return "bCEkLOPqx";
     case 'a':
-      return "bcCDEJkMNOqtTv";
+      return "bcCDEJkLMNOPqtTv";
     default:
-      return "b";
+      return "bLP";
   }
 }
 
@@ -30,7 +30,7 @@ std::string_view read_flag(std::string_view flag, Meta& meta) {
     constexpr std::string_view of_memcached = "EhIlNRT";
     return of_memcached.find(flag[0]) != std::string_view::npos
                ? "CLIENT_ERROR invalid flag: a table has no answer to it"
-               : "CLIENT_ERROR invalid flag";
+               : as_told(meta, "CLIENT_ERROR invalid flag");
   }
   bool is_right = true;
   switch (flag[0]) {
@@ -59,23 +59,25 @@ std::string_view read_flag(std::string_view flag, Meta& meta) {
       break;
     case 'J':
       if (!parse_number(token, meta.initial)) {
-        return "CLIENT_ERROR invalid numeric initial value";
+        return as_told(meta, "CLIENT_ERROR invalid numeric initial value");
       }
       break;
     case 'x':
       meta.keeps_row = true;
       break;
     case 'F':
-      is_right = parse_number(token, meta.client_flags);
+      if (!parse_number(token, meta.client_flags)) {
+        return bad_format;
+      }
       break;
     case 'D':
       if (!parse_number(token, meta.delta)) {
-        return "CLIENT_ERROR invalid numeric delta value";
+        return as_told(meta, "CLIENT_ERROR invalid numeric delta value");
       }
       break;
     case 'M':
       if (token.size() != 1) {
-        return "CLIENT_ERROR incorrect length for M token";
+        return as_told(meta, "CLIENT_ERROR incorrect length for M token");
       }
       meta.mode = token[0];
       break;
@@ -87,10 +89,15 @@ std::string_view read_flag(std::string_view flag, Meta& meta) {
     default:
       break;
   }
-  return is_right ? std::string_view() : bad_token;
+  return is_right ? std::string_view() : as_told(meta, bad_token);
 }
 
 }  // namespace
+
+std::string_view as_told(const Meta& meta, std::string_view wrong) {
+  const bool tells_less = meta.command == 'd' || meta.command == 'a';
+  return tells_less && !wrong.empty() ? "CLIENT_ERROR invalid or duplicate flag" : wrong;
+}
 
 bool read_flags(const Scope& scope, Words words, Meta& meta) {
   const size_t count = words.count_left();
@@ -107,7 +114,8 @@ bool read_flags(const Scope& scope, Words words, Meta& meta) {
     const char letter = flags[number][0];
     const bool is_double = std::any_of(flags.begin(), flags.begin() + static_cast<ptrdiff_t>(number),
                                        [letter](auto one) { return one[0] == letter; });
-    const std::string_view wrong = is_double ? "CLIENT_ERROR duplicate flag" : read_flag(flags[number], meta);
+    const std::string_view wrong =
+        is_double ? as_told(meta, "CLIENT_ERROR duplicate flag") : read_flag(flags[number], meta);
     meta.wrong = meta.wrong.empty() ? wrong : meta.wrong;
   }
   meta.flags = flags;

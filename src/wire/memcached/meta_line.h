@@ -41,6 +41,8 @@ struct Meta {
   }
 };
 
+/// What is wrong with a flag or a key, as the command tells it: md and ma say less.
+[[nodiscard]] std::string_view as_told(const Meta& meta, std::string_view wrong);
 /// The flags behind the key. What is wrong with them is in `wrong`. False where memory is refused.
 [[nodiscard]] bool read_flags(const Scope& scope, Words words, Meta& meta);
 

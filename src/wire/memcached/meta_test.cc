@@ -75,9 +75,11 @@ TEST_F(MetaTest, flags_that_a_table_can_not_answer_say_so) {
   EXPECT_EQ(answer_to("mg a v v\r\n"), "CLIENT_ERROR duplicate flag\r\n");
   EXPECT_EQ(answer_to("mg a Tx\r\n"), "CLIENT_ERROR bad token in command line format\r\n");
   EXPECT_EQ(answer_to("mg Y b\r\n"), "CLIENT_ERROR error decoding key\r\n");
-  for (const std::string_view command : {"mg\r\n", "md\r\n", "ma\r\n", "me\r\n"}) {
+  for (const std::string_view command : {"mg\r\n", "md\r\n", "ma\r\n", "ms\r\n"}) {
     EXPECT_EQ(answer_to(command), "ERROR\r\n") << command;
   }
+  EXPECT_EQ(answer_to("me\r\n"), "CLIENT_ERROR bad command line format\r\n");
+  EXPECT_EQ(answer_to("me _ b\r\n"), "CLIENT_ERROR bad command line format\r\n");
   EXPECT_EQ(answer_to("mx a\r\n"), "ERROR\r\n");
 }
 
@@ -281,8 +283,27 @@ TEST_F(MetaTest, a_count_goes_up_or_down) {
   EXPECT_EQ(told("ma a v c t\r\n"), "VA 5 c42 t60\r\nhello\r\n");
   EXPECT_EQ(told("ma a\r\n"), "HD\r\n");
   EXPECT_EQ(told("ma a q\r\n"), "");
-  EXPECT_EQ(answer_to("ma a Dx\r\n"), "CLIENT_ERROR invalid numeric delta value\r\n");
   EXPECT_EQ(answer_to("ma a MX\r\n"), "CLIENT_ERROR invalid mode for ma M token\r\n");
+}
+
+TEST_F(MetaTest, ms_takes_no_size_as_a_flag) {
+  EXPECT_EQ(answer_to("ms a 1 S5\r\n"), "CLIENT_ERROR invalid flag\r\n");
+}
+
+TEST_F(MetaTest, client_flags_are_a_number) {
+  EXPECT_EQ(answer_to("ms a 1 Fx\r\n"), "CLIENT_ERROR bad command line format\r\n");
+}
+
+TEST_F(MetaTest, md_and_ma_say_of_a_flag_no_more_than_that_it_is_wrong) {
+  for (const char* line : {"md a q q\r\n", "md a Cx\r\n", "md a !\r\n", "md _ b\r\n", "ma a Dx\r\n",
+                           "ma a Jx\r\n", "ma a Tx\r\n", "ma a Mxx\r\n"}) {
+    EXPECT_EQ(answer_to(line), "CLIENT_ERROR invalid or duplicate flag\r\n") << line;
+  }
+}
+
+TEST_F(MetaTest, flags_for_what_stands_between_are_ignored) {
+  EXPECT_EQ(told("mg a Px Ly\r\n"), told("mg a\r\n"));
+  EXPECT_EQ(told("ma a Px Ly\r\n"), told("ma a\r\n"));
 }
 
 TEST_F(MetaTest, me_tells_what_a_table_knows) {

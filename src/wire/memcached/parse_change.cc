@@ -30,15 +30,14 @@ Request* with_found_reply(const Scope& scope, Find* find, const Container& conta
 
 Request* parse_delete(const Scope& scope, Words words) {
   const size_t word_count = words.count_left();
-  if (word_count == 0) {
+  if (word_count == 0 || word_count > 3) {
     return refuse(scope, "ERROR");
   }
   const std::string_view word = words.next();
-  const std::string_view second = words.next();
-  const std::string_view third = words.next();
-  const bool is_silent = second == "noreply" || third == "noreply";
-  const bool is_right = word_count == 1 || (word_count == 2 && (second == "0" || is_silent)) ||
-                        (word_count == 3 && second == "0" && third == "noreply");
+  const bool is_silent = words.end_with_noreply();
+  const bool is_zero = words.next() == "0";
+  const bool is_right = word_count == 1 || (word_count == 2 && (is_zero || is_silent)) ||
+                        (word_count == 3 && is_zero && is_silent);
   if (!is_right) {
     return refuse(scope, "CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]", is_silent);
   }
@@ -75,8 +74,8 @@ struct KeyAndNumber {
       return false;
     }
     const std::string_view word = words.next();
+    is_silent = words.end_with_noreply();
     const bool is_right = parse_number(words.next(), number);
-    is_silent = words.next() == "noreply";
     if (!take_key(scope, word, is_silent, key, refusal)) {
       return false;
     }

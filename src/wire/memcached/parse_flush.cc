@@ -108,19 +108,19 @@ Find* make_step(const Scope& scope, const Container& container) {
 
 Parsed parse_flush(const Scope& scope, Words words, const Input& input) {
   int64_t delay_s = 0;
-  bool is_silent = false;
-  bool is_right = words.count_left() <= 2;
-  while (!words.at_end()) {
-    const std::string_view word = words.next();
-    is_silent = word == "noreply";
-    is_right = is_right && (is_silent || parse_number(word, delay_s));
-  }
+  const size_t word_count = words.count_left();
+  const bool is_silent = words.end_with_noreply();
+  const bool has_delay = word_count > (is_silent ? 1 : 0);
+  const bool is_right = !has_delay || parse_number(words.next(), delay_s);
   // A flush that is refused between two steps is over. The next one begins at the front.
   const auto ended_by = [&](Request* refusal) {
     scope.state.flushed.clear();
     return parsed_request(refusal, input.line_bytes);
   };
   const auto refused = [&](std::string_view line) { return ended_by(refuse(scope, line, is_silent)); };
+  if (word_count > 2) {
+    return ended_by(refuse(scope, "ERROR"));
+  }
   if (!scope.parsing.settings.allows_flush) {
     return refused("CLIENT_ERROR flush_all not allowed");
   }

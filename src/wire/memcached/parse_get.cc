@@ -154,12 +154,15 @@ Request* parse_get(const Scope& scope, Words words, bool tells_cas) {
 }
 
 Request* parse_get_and_touch(const Scope& scope, Words words, bool tells_cas) {
-  if (words.count_left() < 2) {
+  if (words.at_end()) {
     return refuse(scope, "ERROR");
   }
   Get get{.tells_cas = tells_cas, .touches = true};
   if (!parse_number(words.next(), get.exptime)) {
     return refuse(scope, "CLIENT_ERROR invalid exptime argument");
+  }
+  if (words.at_end()) {
+    return for_readers(answer(scope, "END"));
   }
   return parse_keys(scope, get, words);
 }

@@ -27,7 +27,8 @@ bool take_meta_key(const Scope& scope, const Meta& meta, Key& key, Request*& ref
       return false;
     }
     if (!decode_base64(word, decoded, size)) {
-      refusal = refuse(scope, "CLIENT_ERROR error decoding key");
+      refusal =
+          refuse(scope, meta.command == 'e' ? bad_format : as_told(meta, "CLIENT_ERROR error decoding key"));
       return false;
     }
     word = {decoded, size};
@@ -282,7 +283,7 @@ Request* parse_meta_key(const Scope& scope, const Meta& meta, const Input& input
 /// What is wrong with the line; empty if nothing is.
 std::string_view mistake_of(const Meta& meta) {
   if (meta.wire_key.empty()) {
-    return "ERROR";  // as of any command with too few words
+    return meta.command == 'e' ? bad_format : "ERROR";
   }
   if (meta.wire_key.size() > limits::memcached_key_bytes_max) {
     return bad_format;
@@ -298,7 +299,7 @@ Parsed parse_meta_set(const Scope& scope, Meta& meta, Words words, const Input& 
     return parsed_request(nullptr, command.line_bytes);
   }
   if (!has_size) {
-    return parsed_request(refuse(scope, bad_format), command.line_bytes);
+    return parsed_request(refuse(scope, meta.wire_key.empty() ? "ERROR" : bad_format), command.line_bytes);
   }
   if (const std::string_view mistake = mistake_of(meta); !mistake.empty()) {
     return parsed_request(refuse_value(scope, mistake, false, value_bytes + value_end_bytes),

@@ -180,7 +180,7 @@ Parsed parse_store(const Scope& scope, Store store, Words words, const Input& co
   if (word_count < least || word_count > least + 1) {
     return parsed_request(refuse(scope, "ERROR"), command.line_bytes);
   }
-  StoreLine line{.store = store, .key = words.next()};
+  StoreLine line{.store = store, .key = words.next(), .is_silent = words.end_with_noreply()};
   int64_t exptime = 0;
   uint64_t value_bytes = 0;
   bool is_right = parse_number(words.next(), line.flags);
@@ -189,7 +189,6 @@ Parsed parse_store(const Scope& scope, Store store, Words words, const Input& co
       parse_number(words.next(), value_bytes) && value_bytes <= limits::memcached_value_bytes_max;
   is_right = is_right && has_size && line.key.size() <= limits::memcached_key_bytes_max &&
              (store != Store::cas || parse_number(words.next(), line.cas));
-  line.is_silent = word_count > least && words.next() == "noreply";
   line.expiry = expiry_of(scope, exptime);
   if (!is_right) {
     // What was sent as a value is never taken for commands.

@@ -74,7 +74,36 @@ TEST_F(MemcachedTest, a_key_has_at_most_250_bytes) {
 }
 
 TEST_F(MemcachedTest, no_key_is_an_error) {
-  for (const char* line : {"get\r\n", "gets\r\n", "gat 1\r\n", "delete\r\n", "incr a\r\n", "touch a\r\n"}) {
+  for (const char* line : {"get\r\n", "gets\r\n", "gat\r\n", "delete\r\n", "incr a\r\n", "touch a\r\n"}) {
+    EXPECT_EQ(answer_to(line), "ERROR\r\n") << line;
+  }
+  EXPECT_EQ(answer_to("gat 1\r\n"), "END\r\n");
+  EXPECT_EQ(answer_to("gat x\r\n"), "CLIENT_ERROR invalid exptime argument\r\n");
+}
+
+TEST_F(MemcachedTest, a_plus_before_a_number_is_taken_and_a_minus_before_nothing_but_zeros) {
+  EXPECT_THAT(words_of(find_of("incr a +5\r\n").change.assignments), testing::StartsWith("0 +wrap 5"));
+  EXPECT_THAT(words_of(find_of("incr a -0\r\n").change.assignments), testing::StartsWith("0 +wrap 0"));
+  for (const char* number : {"-5", "+-0", "+", "-", "5x"}) {
+    EXPECT_EQ(answer_to("incr a " + std::string(number) + "\r\n"),
+              "CLIENT_ERROR invalid numeric delta argument\r\n");
+  }
+}
+
+TEST_F(MemcachedTest, a_client_wants_no_reply_where_the_last_word_says_so_and_nowhere_else) {
+  for (const char* line : {"incr a noreply\r\n", "touch a noreply\r\n", "set a 0 0 noreply\r\n",
+                           "delete a 1 noreply\r\n", "verbosity noreply\r\n"}) {
+    EXPECT_EQ(answer_to(line), "") << line;
+  }
+  EXPECT_EQ(answer_to("delete a noreply x\r\n"),
+            "CLIENT_ERROR bad command line format.  Usage: delete <key> [noreply]\r\n");
+  EXPECT_EQ(answer_to("verbosity noreply 0\r\n"), "CLIENT_ERROR bad command line format\r\n");
+  settings.allows_flush = true;
+  EXPECT_EQ(answer_to("flush_all noreply 0\r\n"), "CLIENT_ERROR invalid exptime argument\r\n");
+}
+
+TEST_F(MemcachedTest, more_words_than_a_command_has_are_an_error) {
+  for (const char* line : {"delete a 0 noreply x\r\n", "verbosity 1 2 3\r\n", "flush_all 0 0 0\r\n"}) {
     EXPECT_EQ(answer_to(line), "ERROR\r\n") << line;
   }
 }

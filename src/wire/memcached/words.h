@@ -22,6 +22,15 @@ class Words {
     skip_spaces();
     return word;
   }
+  /// The client wants no reply to what it asks: whatever the words before say.
+  [[nodiscard]] bool end_with_noreply() const {
+    Words words(rest_);
+    std::string_view last;
+    while (!words.at_end()) {
+      last = words.next();
+    }
+    return last == "noreply";
+  }
   [[nodiscard]] size_t count_left() const {
     Words words(rest_);
     size_t count = 0;
@@ -37,9 +46,14 @@ class Words {
   std::string_view rest_;
 };
 
-/// The whole word is a decimal number that fits.
+/// The whole word is a decimal number that fits. A plus before it is taken, and so is a minus before a zero.
 template <typename Number>
 [[nodiscard]] bool parse_number(std::string_view word, Number& number) {
+  const bool is_minus_zero =
+      word.size() > 1 && word[0] == '-' && word.find_first_not_of('0', 1) == std::string_view::npos;
+  if (is_minus_zero || (word.size() > 1 && word[0] == '+' && word[1] != '-')) [[unlikely]] {
+    word.remove_prefix(1);
+  }
   const char* const end = word.data() + word.size();
   const auto parsed = std::from_chars(word.data(), end, number);
   return !word.empty() && parsed.ec == std::errc() && parsed.ptr == end;

@@ -6,6 +6,7 @@
 #include <charconv>
 
 #include "base/limits.h"
+#include "wire/resp/parts.h"
 
 namespace rowsocket::wire::resp {
 namespace {
@@ -27,7 +28,9 @@ std::string_view unexpected(char byte) {
     Texts all{};
     for (size_t number = 0; number < all.size(); ++number) {
       std::copy(expected_text.begin(), expected_text.end(), all[number].begin());
-      all[number][text_bytes - 2] = number < ' ' || number > '~' ? '?' : static_cast<char>(number);
+      all[number][text_bytes - 2] = number == '\r' || number == '\n' ? ' '
+                                    : number < ' ' || number > '~'   ? '?'
+                                                                     : static_cast<char>(number);
     }
     return all;
   }();
@@ -52,7 +55,8 @@ inline bool read_short_length(std::string_view input, size_t& position, int64_t&
     }
     number = number * 10 + digit;
   }
-  if (at == begin || static_cast<size_t>(end - at) < line_end.size() || *at != '\r') {
+  const bool has_leading_zero = *begin == '0' && at - begin > 1;
+  if (at == begin || has_leading_zero || static_cast<size_t>(end - at) < line_end.size() || *at != '\r') {
     return false;
   }
   length = number;
@@ -72,9 +76,7 @@ Line read_any_length(std::string_view input, size_t& position, int64_t& length) 
     return Line::need_more;
   }
   position = behind;
-  const char* const digits_end = searched.data() + end;
-  const auto parsed = std::from_chars(searched.data(), digits_end, length);
-  return parsed.ec == std::errc() && parsed.ptr == digits_end ? Line::whole : Line::no_number;
+  return parse_integer(searched.substr(0, end), length) ? Line::whole : Line::no_number;
 }
 
 /// A number behind one byte, up to a line end. `position` goes behind it.

@@ -71,6 +71,9 @@ TEST_F(ArgumentsTest, WhatIsWrongIsSaidAsRedisSaysIt) {
   EXPECT_EQ(problem("*20000000\r\n"), "Protocol error: invalid multibulk length");
   EXPECT_EQ(problem("*" + std::string(40, '1')), "Protocol error: too big mbulk count string");
   EXPECT_EQ(problem("*1\r\nfoo\r\n"), "Protocol error: expected '$', got 'f'");
+  EXPECT_EQ(problem("*1\r\n\r\n"), "Protocol error: expected '$', got ' '");
+  EXPECT_EQ(problem("*01\r\n"), "Protocol error: invalid multibulk length");
+  EXPECT_EQ(problem("*1\r\n$04\r\n"), "Protocol error: invalid bulk length");
   EXPECT_EQ(problem("*1\r\n$x\r\n"), "Protocol error: invalid bulk length");
   EXPECT_EQ(problem("*1\r\n$-1\r\n"), "Protocol error: invalid bulk length");
   EXPECT_EQ(problem("*1\r\n$" + std::string(40, '1')), "Protocol error: too big bulk count string");

@@ -200,10 +200,10 @@ class UnknownReply final : public CommonReply {
   void failed(const Error& error) override;
 
  private:
-  void quote(std::string_view text) {
+  void quote(std::string_view text, size_t bytes_max) {
     const size_t begin = out().size();
     out().append('\'');
-    out().append(text.substr(0, limits::resp_told_bytes_max));
+    out().append(text.substr(0, bytes_max));
     out().append('\'');
     if (!out().failed()) {
       std::replace_if(
@@ -220,9 +220,8 @@ void UnknownReply::failed(const Error& error) {
     CommonReply::failed(error);
     return;
   }
-  const size_t begin = out().size();
   out().append("-ERR unknown command ");
-  quote(arguments_[0]);
+  quote(arguments_[0], limits::resp_told_bytes_max);
   if (const std::string_view why = why_not_there(arguments_[0]); !why.empty()) {
     out().append(": there are no ");
     out().append(why);
@@ -230,11 +229,13 @@ void UnknownReply::failed(const Error& error) {
     return;
   }
   out().append(", with args beginning with: ");
+  const size_t begin = out().size();
   for (const std::string_view argument : arguments_.subspan(1)) {
-    if (out().size() - begin > limits::resp_told_bytes_max) {
+    const size_t told_bytes = out().size() - begin;
+    if (told_bytes >= limits::resp_told_bytes_max || out().failed()) {
       break;
     }
-    quote(argument);
+    quote(argument, limits::resp_told_bytes_max - told_bytes);
     out().append(' ');
   }
   out().append(line_end);

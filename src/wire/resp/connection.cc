@@ -264,14 +264,14 @@ void plan_hello(const Scope& scope, Arguments arguments, Plan& plan) {
     } else if (is_word(arguments[at], "SETNAME") && at + 1 < arguments.size()) {
       asked.sets_name = true;
       asked.name = arguments[++at];
+      if (!can_be_a_name(asked.name)) {
+        plan.refuse(bad_name);
+        return;
+      }
     } else {
       plan.refuse("-ERR Syntax error in HELLO option");
       return;
     }
-  }
-  if (!can_be_a_name(asked.name)) {
-    plan.refuse(bad_name);
-    return;
   }
   if (!asked.authenticates) {
     plan.stand_alone(make_answer<HelloReply>(scope, true, scope.state, asked));
@@ -291,11 +291,16 @@ void plan_select(const Scope& scope, Arguments arguments, Plan& plan) {
   std::string_view database = arguments[1];
   if (int64_t number = 0; parse_integer(database, number)) {
     if (number != 0) {
-      plan.refuse("-ERR DB index is out of range");
+      const bool is_index = number >= INT32_MIN && number <= INT32_MAX;
+      plan.refuse(is_index ? "-ERR DB index is out of range"
+                           : "-ERR value is out of range, value must between -2147483648 and 2147483647");
       return;
     }
     database = {};
-  } else if (database.empty() || database.size() > limits::name_bytes_max) {
+  } else if (database.find_first_not_of("0123456789") == std::string_view::npos) {
+    plan.refuse(not_an_integer);  // an empty one is none, either
+    return;
+  } else if (database.size() > limits::name_bytes_max) {
     plan.refuse("-ERR invalid DB index");
     return;
   }
@@ -326,6 +331,9 @@ void plan_client(const Scope& scope, Arguments arguments, Plan& plan) {
     plan.stand_alone(make_answer<ClientReply>(scope, false, scope.state, Asked::id));
   } else if (is_word(word, "INFO") && count == 2) {
     plan.stand_alone(make_answer<ClientReply>(scope, false, scope.state, Asked::info));
+  } else if ((is_word(word, "NO-EVICT") || is_word(word, "NO-TOUCH")) && count == 3 &&
+             !is_word(arguments[2], "ON") && !is_word(arguments[2], "OFF")) {
+    plan.refuse(syntax_error);
   } else if ((is_word(word, "SETINFO") && count == 4) || (is_word(word, "NO-EVICT") && count == 3) ||
              (is_word(word, "NO-TOUCH") && count == 3)) {
     plan.answer("+OK");

@@ -19,6 +19,30 @@ TEST_F(RespTest, a_client_is_told_its_number_wherever_it_asks_for_it) {
   EXPECT_NE(answer_to({"HELLO"}).find("$2\r\nid\r\n:77\r\n"), std::string::npos);
 }
 
+TEST_F(RespTest, what_is_written_in_digits_is_no_name_of_a_database) {
+  EXPECT_EQ(answer_to({"SELECT", "0"}), "+OK\r\n");
+  EXPECT_EQ(answer_to({"SELECT", "1"}), "-ERR DB index is out of range\r\n");
+  EXPECT_EQ(answer_to({"SELECT", "99999999999"}),
+            "-ERR value is out of range, value must between -2147483648 and 2147483647\r\n");
+  for (const std::string_view number : {"", "01", "99999999999999999999"}) {
+    EXPECT_EQ(answer_to({"SELECT", number}), "-ERR value is not an integer or out of range\r\n") << number;
+  }
+}
+
+TEST_F(RespTest, each_name_that_a_hello_sets_is_looked_at) {
+  EXPECT_THAT(answer_to({"HELLO", "3", "SETNAME", "a b", "SETNAME", "x"}), testing::StartsWith("-ERR"));
+}
+
+TEST_F(RespTest, a_switch_of_a_client_is_on_or_off) {
+  EXPECT_EQ(answer_to({"CLIENT", "NO-EVICT", "on"}), "+OK\r\n");
+  EXPECT_EQ(answer_to({"CLIENT", "NO-EVICT", "x"}), "-ERR syntax error\r\n");
+}
+
+TEST_F(RespTest, an_exec_with_a_word_too_many_says_the_same_without_a_transaction) {
+  EXPECT_EQ(answer_to({"EXEC", "x"}),
+            "-EXECABORT Transaction discarded because of: wrong number of arguments for 'exec' command\r\n");
+}
+
 TEST_F(RespTest, a_connection_that_is_reset_has_chosen_no_database) {
   EXPECT_EQ(answer_to({"SELECT", "shop"}), "+OK\r\n");
   EXPECT_EQ(state.database, "shop");

@@ -21,11 +21,19 @@ std::string_view invalid_time(const Scope& scope, std::string_view command) {
 
 struct Option {
   std::string_view word;
-  bool is_in_ms;
-  bool is_absolute;
+  bool has_number;
+  bool is_in_ms = false;
+  bool is_absolute = false;
 };
 constexpr Option options[] = {
-    {"EX", false, false}, {"PX", true, false}, {"EXAT", false, true}, {"PXAT", true, true}};
+    {"EX", true},       {"PX", true, true}, {"EXAT", true, false, true}, {"PXAT", true, true, true},
+    {"PERSIST", false}, {"KEEPTTL", false}};
+
+const Option* option_named(std::string_view word) {
+  const auto* const option = std::find_if(std::begin(options), std::end(options),
+                                          [word](const Option& one) { return is_word(word, one.word); });
+  return option == std::end(options) ? nullptr : option;
+}
 
 }  // namespace
 
@@ -44,31 +52,31 @@ bool expiry_of(const Scope& scope, const ExpiryTime& time, uint64_t& expires_s) 
   return true;
 }
 
-bool ExpiryOptions::take(const Scope& scope, Arguments arguments, size_t& at) {
-  const std::string_view word = arguments[at];
-  if (is_given) {
+bool ExpiryOptions::take(Arguments arguments, size_t& at) {
+  const Option* const found = option_named(arguments[at]);
+  if (found == nullptr || (is_given() && option != found->word) ||
+      (found->has_number && at + 1 == arguments.size())) {
     return false;
   }
-  is_given = true;
-  if (is_word(word, "PERSIST")) {
+  option = found->word;
+  if (found->has_number) {
+    number_ = arguments[++at];
+  }
+  return true;
+}
+
+bool ExpiryOptions::read_time(const Scope& scope, Arguments arguments, Plan& plan) {
+  const Option* const found = option_named(option);
+  if (found == nullptr || !found->has_number) {
     return true;
   }
-  if (is_word(word, "KEEPTTL")) {
-    keeps = true;
-    return true;
-  }
-  const auto* const option = std::find_if(std::begin(options), std::end(options),
-                                          [word](const Option& one) { return is_word(word, one.word); });
-  if (option == std::end(options) || at + 1 == arguments.size()) {
-    return false;
-  }
-  ExpiryTime time{.is_in_ms = option->is_in_ms, .is_absolute = option->is_absolute};
-  if (!parse_integer(arguments[++at], time.number)) {
-    problem_ = not_an_integer;
+  ExpiryTime time{.is_in_ms = found->is_in_ms, .is_absolute = found->is_absolute};
+  if (!parse_integer(number_, time.number)) {
+    plan.refuse(not_an_integer);
     return false;
   }
   if (time.number <= 0 || !expiry_of(scope, time, expires_s)) {
-    problem_ = invalid_time(scope, arguments[0]);
+    plan.refuse(invalid_time(scope, arguments[0]));
     return false;
   }
   return true;
@@ -174,14 +182,16 @@ void plan_new_expiry(const Scope& scope, const Key& key, const Conditions& condi
 }
 
 void plan_expire_as(const Scope& scope, Arguments arguments, ExpiryTime time, Plan& plan) {
-  Key key;
+  Conditions conditions;
+  if (!take_conditions(scope, arguments.subspan(3), conditions, plan)) {
+    return;
+  }
   if (!parse_integer(arguments[2], time.number)) {
     plan.refuse(not_an_integer);
     return;
   }
-  Conditions conditions;
-  if (!take_conditions(scope, arguments.subspan(3), conditions, plan) ||
-      !take_key(scope, arguments[1], Wanted::container, key, plan)) {
+  Key key;
+  if (!take_key(scope, arguments[1], Wanted::container, key, plan)) {
     return;
   }
   uint64_t expires_s = 0;

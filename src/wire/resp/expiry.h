@@ -21,22 +21,23 @@ struct ExpiryTime {
 /// What the column holds; false if that is beyond what a time can be. A time that is over becomes 1.
 [[nodiscard]] bool expiry_of(const Scope& scope, const ExpiryTime& time, uint64_t& expires_s);
 
-/// EX, PX, EXAT, PXAT, PERSIST and KEEPTTL, of which one may be given.
+/// EX, PX, EXAT, PXAT, PERSIST and KEEPTTL, of which one may be given. The words are read before the number.
 struct ExpiryOptions {
-  bool is_given = false;
-  bool keeps = false;      ///< the expiry that the row has
-  uint64_t expires_s = 0;  ///< 0 = never
+  std::string_view option = {};  ///< the one that was given, in capitals
+  uint64_t expires_s = 0;        ///< 0 = never
 
+  [[nodiscard]] bool is_given() const { return !option.empty(); }
+  /// The expiry that the row has stays.
+  [[nodiscard]] bool keeps() const { return option == "KEEPTTL"; }
   /// The option at `at`, which goes to the last argument that the option takes. False if it is none, or
-  /// wrong.
-  [[nodiscard]] bool take(const Scope& scope, Arguments arguments, size_t& at);
-  /// What was wrong, or `otherwise`.
-  [[nodiscard]] std::string_view problem(std::string_view otherwise) const {
-    return problem_.empty() ? otherwise : problem_;
-  }
+  /// another one than was given before. Of the same one, the last counts.
+  [[nodiscard]] bool take(Arguments arguments, size_t& at);
+  /// Behind all options: what the time comes to. False: the plan refuses the command, which is the first of
+  /// the arguments.
+  [[nodiscard]] bool read_time(const Scope& scope, Arguments arguments, Plan& plan);
 
  private:
-  std::string_view problem_ = {};
+  std::string_view number_ = {};
 };
 
 }  // namespace rowsocket::wire::resp

@@ -28,6 +28,22 @@ TEST_F(RespTest, an_expiry_that_is_not_to_come_is_refused_with_the_name_of_the_c
   }
 }
 
+TEST_F(RespTest, of_an_option_that_is_said_twice_the_last_one_counts) {
+  EXPECT_EQ(request_of(encoded({"SET", "a", "x", "NX", "NX"})).mistake, ErrorCode::none);
+  EXPECT_EQ(words_of(find_of({"GETEX", "a", "EX", "100", "EX", "200"}).change.assignments),
+            words_of(find_of({"GETEX", "a", "EX", "200"}).change.assignments));
+  EXPECT_EQ(words_of(find_of({"GETEX", "a", "PERSIST", "PERSIST"}).change.assignments),
+            words_of(find_of({"GETEX", "a", "PERSIST"}).change.assignments));
+  EXPECT_EQ(answer_to({"SET", "a", "x", "EX", "1", "PX", "1"}), "-ERR syntax error\r\n");
+  EXPECT_EQ(answer_to({"SET", "a", "x", "NX", "XX"}), "-ERR syntax error\r\n");
+}
+
+TEST_F(RespTest, all_words_are_read_before_a_number_is) {
+  EXPECT_EQ(answer_to({"SET", "a", "x", "EX", "y", "FOO"}), "-ERR syntax error\r\n");
+  EXPECT_EQ(answer_to({"GETEX", "a", "EX", "0", "FOO"}), "-ERR syntax error\r\n");
+  EXPECT_EQ(answer_to({"EXPIRE", "a", "x", "FOO"}), "-ERR Unsupported option FOO\r\n");
+}
+
 TEST_F(RespTest, a_key_that_is_not_there_has_the_time_left_of_none) {
   for (const std::string_view command : {"TTL", "PTTL", "EXPIRETIME", "PEXPIRETIME"}) {
     Reply& reply = *find_of({command, "a"}).reply;

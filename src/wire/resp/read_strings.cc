@@ -103,16 +103,15 @@ void plan_getex(const Scope& scope, Arguments arguments, Plan& plan) {
   }
   const Container& container = *key.container();
   for (size_t at = 2; at < arguments.size(); ++at) {
-    if (!options.take(scope, arguments, at)) {
-      plan.refuse(options.problem(syntax_error));
+    if (!options.take(arguments, at) || options.keeps()) {
+      plan.refuse(syntax_error);
       return;
     }
   }
-  if (options.keeps) {
-    plan.refuse(syntax_error);
+  if (!options.read_time(scope, arguments, plan)) {
     return;
   }
-  if (!options.is_given) {
+  if (!options.is_given()) {
     plan.add(find_values(scope, {&key, 1}, 0));
     return;
   }

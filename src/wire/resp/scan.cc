@@ -24,7 +24,7 @@ namespace {
 struct Scan {
   uint64_t cursor = 0;
   uint64_t row_limit = limits::scan_rows_default;
-  std::string_view pattern = {};
+  std::string_view pattern = "*";
   std::string_view type = {};
 
   // What is scanned.
@@ -38,9 +38,14 @@ struct Scan {
 
 /// False: the plan refuses the command.
 bool take_options(Arguments arguments, Scan& scan, Plan& plan) {
-  const char* const cursor_end = arguments[1].data() + arguments[1].size();
-  const auto parsed = std::from_chars(arguments[1].data(), cursor_end, scan.cursor);
-  if (parsed.ec != std::errc() || parsed.ptr != cursor_end) {
+  std::string_view cursor = arguments[1];
+  if (cursor.size() > 1 && cursor[0] == '+' && cursor[1] != '-') {
+    cursor.remove_prefix(1);
+  }
+  const char* const cursor_end = cursor.data() + cursor.size();
+  const auto parsed = std::from_chars(cursor.data(), cursor_end, scan.cursor);
+  // An empty one is the beginning.
+  if (!cursor.empty() && (parsed.ec != std::errc() || parsed.ptr != cursor_end)) {
     plan.refuse("-ERR invalid cursor");
     return false;
   }

@@ -34,7 +34,7 @@ void ScanReply::row_ends() {
   const size_t columns_end = out().size();
   const bool has_key = append_key();
   const std::string_view key = out().view().substr(columns_end);
-  if (!has_key || out().failed() || (!shape_.pattern.empty() && !matches_glob(key, shape_.pattern))) {
+  if (!has_key || out().failed() || !matches_glob(key, shape_.pattern)) {
     if (!out().failed()) {
       out().truncate(row_begin_);
     }

@@ -24,7 +24,7 @@ class ScanReply final : public CommonReply {
   struct Shape {
     std::string_view rows = {};              ///< which are scanned, as ScanPlaces remembers it
     std::string_view lead = {};              ///< what a key has in front: `@@city.`, `shop.user:`
-    std::string_view pattern = {};           ///< of keys that are told; empty = all
+    std::string_view pattern = "*";          ///< of keys that are told
     bool is_of_table = false;                ///< keys are as those of rows, else as those of containers
     const State* state = nullptr;            ///< says what a key without a lead means
     uint64_t row_limit = 0;                  ///< of the find

@@ -138,6 +138,10 @@ TEST_F(ScanTest, a_type_that_is_not_scanned_has_no_keys) {
 
 TEST_F(ScanTest, what_makes_no_sense_is_refused) {
   EXPECT_EQ(answer_to({"SCAN", "x"}), "-ERR invalid cursor\r\n");
+  EXPECT_EQ(answer_to({"SCAN", "+-0"}), "-ERR invalid cursor\r\n");
+  for (const std::string_view beginning : {"+0", ""}) {
+    EXPECT_EQ(request_of(encoded({"SCAN", beginning})).mistake, ErrorCode::none) << beginning;
+  }
   EXPECT_THAT(answer_to({"SCAN", "17"}), HasSubstr("begin again with 0"));
   EXPECT_EQ(answer_to({"SCAN", "0", "COUNT", "0"}), "-ERR syntax error\r\n");
   EXPECT_EQ(answer_to({"SCAN", "0", "COUNT"}), "-ERR syntax error\r\n");

@@ -213,13 +213,13 @@ Request* make_transaction_command(const Scope& scope, Arguments arguments, bool&
     return nullptr;
   }
   if (arguments.size() != 1) {
-    if (is_exec && state.collects) {
-      return make_answer<EndReply>(scope, true, state, aborted_by_words);
+    if (is_exec) {
+      return state.collects ? make_answer<EndReply>(scope, true, state, aborted_by_words)
+                            : refuse_alone(scope, aborted_by_words);
     }
     Request* const refused =
-        refuse_alone(scope, is_multi  ? "-ERR wrong number of arguments for 'multi' command"
-                            : is_exec ? "-ERR wrong number of arguments for 'exec' command"
-                                      : "-ERR wrong number of arguments for 'discard' command");
+        refuse_alone(scope, is_multi ? "-ERR wrong number of arguments for 'multi' command"
+                                     : "-ERR wrong number of arguments for 'discard' command");
     return state.collects ? refuse_within<BreakingReply>(scope, refused) : refused;
   }
   if (is_multi) {

@@ -106,17 +106,20 @@ bool take_set_options(const Scope& scope, Arguments arguments, Set& set, Plan& p
   ExpiryOptions expiry;
   for (size_t at = 3; at < arguments.size(); ++at) {
     const std::string_view word = arguments[at];
-    const bool is_condition = is_word(word, "NX") || is_word(word, "XX");
-    if (is_condition && set.condition == If::always) {
-      set.condition = is_word(word, "NX") ? If::missing : If::there;
+    const If condition = is_word(word, "NX") ? If::missing : is_word(word, "XX") ? If::there : If::always;
+    if (condition != If::always && (set.condition == If::always || set.condition == condition)) {
+      set.condition = condition;
     } else if (is_word(word, "GET")) {
       set.tells_old = true;
-    } else if (is_condition || is_word(word, "PERSIST") || !expiry.take(scope, arguments, at)) {
-      plan.refuse(expiry.problem(syntax_error));
+    } else if (condition != If::always || is_word(word, "PERSIST") || !expiry.take(arguments, at)) {
+      plan.refuse(syntax_error);
       return false;
     }
   }
-  set.keeps_expiry = expiry.keeps;
+  if (!expiry.read_time(scope, arguments, plan)) {
+    return false;
+  }
+  set.keeps_expiry = expiry.keeps();
   set.expires_s = expiry.expires_s;
   if (set.expires_s != 0 && !set.key.container()->has_expiry) {
     plan.refuse(no_expiry);
