@@ -111,11 +111,11 @@ void AccountLoad::remove_part(Part& part) {
 bool AccountLoad::has_largest(const Part& own) {
   const MutexLock lock(mutex_);
   const auto largest = std::max_element(parts_.begin(), parts_.end(), [](const Part* one, const Part* other) {
-    return one->largest_bytes.load(std::memory_order_relaxed) <
-           other->largest_bytes.load(std::memory_order_relaxed);
+    return one->largest_bytes.load(std::memory_order_acquire) <
+           other->largest_bytes.load(std::memory_order_acquire);
   });
-  if (largest == parts_.end() || (*largest)->largest_bytes.load(std::memory_order_relaxed) <=
-                                     own.largest_bytes.load(std::memory_order_relaxed)) {
+  if (largest == parts_.end() || (*largest)->largest_bytes.load(std::memory_order_acquire) <=
+                                     own.largest_bytes.load(std::memory_order_acquire)) {
     return true;
   }
   (*largest)->must_close.store(true);

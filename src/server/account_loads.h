@@ -89,10 +89,10 @@ class AccountLoad : public std::enable_shared_from_this<AccountLoad> {
   void remove_part(Part& part);
   /// What a worker's connections hold has changed by so much.
   void add_bytes(size_t more, size_t less) {
-    held_bytes_.fetch_add(static_cast<int64_t>(more) - static_cast<int64_t>(less), std::memory_order_relaxed);
+    held_bytes_.fetch_add(static_cast<int64_t>(more) - static_cast<int64_t>(less), std::memory_order_acq_rel);
   }
   [[nodiscard]] bool holds_more_than(size_t bytes_max) const {
-    return held_bytes_.load(std::memory_order_relaxed) > static_cast<int64_t>(bytes_max);
+    return held_bytes_.load(std::memory_order_acquire) > static_cast<int64_t>(bytes_max);
   }
   /// No connection of the account holds more than the largest of this part. Else the worker that has one is
   /// told to close it.

@@ -110,9 +110,14 @@ void Allotment::let_go(ClientConnection& connection) {
 }
 
 void Allotment::publish_bytes() {
-  load_->add_bytes(held_bytes_, std::exchange(published_bytes_, held_bytes_));
   const Holder* const largest = holders_.largest();
-  part_.largest_bytes.store(largest == nullptr ? 0 : largest->ranked_bytes, std::memory_order_relaxed);
+  const size_t largest_bytes = largest == nullptr ? 0 : largest->ranked_bytes;
+  // Another worker that sees more bytes in the sum has to see who holds them, or it closes one of its own.
+  if (largest_bytes > part_.largest_bytes.load(std::memory_order_relaxed)) {
+    part_.largest_bytes.store(largest_bytes, std::memory_order_relaxed);
+  }
+  load_->add_bytes(held_bytes_, std::exchange(published_bytes_, held_bytes_));
+  part_.largest_bytes.store(largest_bytes, std::memory_order_release);
 }
 
 // ---- whose a connection is
@@ -365,8 +370,9 @@ ClientConnection* Allotments::holder_of_too_much() {
   while (!changed_.empty()) {
     Allotment& allotment = *changed_.back();
     allotment.publish_bytes();
-    if (bytes_max_ != 0 && allotment.load().holds_more_than(bytes_max_) &&
-        allotment.load().has_largest(allotment.part_)) {
+    const auto is_too_much = [&] { return bytes_max_ != 0 && allotment.load().holds_more_than(bytes_max_); };
+    // Again, since another worker's largest may just have gone, and its bytes with it.
+    if (is_too_much() && allotment.load().has_largest(allotment.part_) && is_too_much()) {
       auto* const largest = static_cast<ClientConnection*>(allotment.holders_.largest());
       if (largest != nullptr && !largest->is_away) {
         return largest;

@@ -16,7 +16,7 @@ docs/protocol/memcached.md says what differs on purpose. The strategies keep cle
 | `N` `R` `E` `h` `l` `I` `x`, `N` of `ms`, small letters of `M` | are left out |
 | `t` beside `T` or `N`; `ma` with `N`, and `q` or `C` | they do not meet |
 | keys in base64 | have names of their own, other ones for `ma`, are written in one way, and have no `MA` |
-| `T` of `ma` where the number gets longer | stands beside `D0` |
+| `T` of `ma` where the item is copied | is left out |
 | `c` where nothing was stored | is asked of commands that store or find |
 | `C0`, `C` beside `ME` | are left out |
 | flags and sizes from 2^32 on, times from 2^31 on, tabs, the byte 0 | are left out |
@@ -331,7 +331,6 @@ META = command(
         coded(meta(b"mg", "cfkOqsTvu", MOST_KEYS)),
         coded(meta(b"md", "CkOq", MOST_KEYS)),
         coded(meta(b"ma", "DJMNkOcv", KEYS, COUNT_MODES), BASE64_NUMBERS),
-        coded(meta(b"ma", "JMTkOcvq", KEYS, COUNT_MODES).map(lambda words: [*words, b"D0"]), BASE64_NUMBERS),
         coded(meta(b"ma", "DJMtkOcvq", KEYS, COUNT_MODES), BASE64_NUMBERS),
         meta(b"ma", "CDMkOcvq", NUMBERS, COUNT_MODES),
         coded(line(b"me", MOST_KEYS)),

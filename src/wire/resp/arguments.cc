@@ -55,7 +55,7 @@ inline bool read_short_length(std::string_view input, size_t& position, int64_t&
     }
     number = number * 10 + digit;
   }
-  const bool has_leading_zero = *begin == '0' && at - begin > 1;
+  const bool has_leading_zero = at - begin > 1 && *begin == '0';
   if (at == begin || has_leading_zero || static_cast<size_t>(end - at) < line_end.size() || *at != '\r') {
     return false;
   }
