@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 //
 // What is about the connection and is answered with what the client sent, or with who it is.
+#include <gmock/gmock.h>
+
 #include "wire/resp/parser_fixture.h"
 
 namespace rowsocket::wire::resp::test {
