@@ -290,10 +290,9 @@ bool Executor::is_known_quick(const Client& client) const {
          long_requests_->trusts(*single_write_, clock_.now_us());
 }
 
-/// Until its time is known. What has failed says nothing of those that succeed.
+/// Until its time is known. How quick one was that failed says nothing; how long it took does, of its client.
 void Executor::note_done(const Job& job) {
   if (!job.outcome.ok()) {
-    single_write_.reset();
     usual_place_.reset();
   } else if (single_write_.has_value() && job.rows.changed() > 0) {
     job.client->quick_writes.note_quick(*single_write_);

@@ -157,6 +157,14 @@ TEST_F(LongRequestsTest, of_a_client_for_as_many_of_its_writes_as_its_long_one_t
   EXPECT_FALSE(commits_before_of(one, insert()));
 }
 
+TEST_F(LongRequestsTest, of_a_client_whose_long_write_has_failed) {
+  begin();
+  send(other, Ask::insert(9, {"1", "1", "is there", "1"}));
+  executor->note_took(other.client, limits::distrusted_us);
+  end();
+  EXPECT_TRUE(commits_before(insert()));
+}
+
 TEST_F(LongRequestsTest, a_long_read_says_nothing_of_how_quick_the_writes_of_its_client_are) {
   other_writes_quickly(QuickWrites::known_count);
   begin();
