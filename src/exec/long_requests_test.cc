@@ -61,6 +61,16 @@ class LongRequestsTest : public ExecutorTest {
     end();
   }
 
+  /// In a turn of its own.
+  Executed ask_for(const Ask& request, uint64_t us) {
+    begin();
+    const Executed executed = send(one, request);
+    executor->note_took(one.client, us);
+    executor->end_usual();
+    end();
+    return executed;
+  }
+
   static constexpr uint64_t took_us = 20'000;
   static constexpr int shorter_count = took_us / limits::long_write_us_per_commit;
 
@@ -203,14 +213,6 @@ TEST_F(LongRequestsTest, what_clients_of_whom_nothing_is_known_usually_take_is_a
 }
 
 TEST_F(LongRequestsTest, of_a_client_of_whom_nothing_is_known_as_of_those_who_asked_for_the_same) {
-  const auto ask_for = [this](const Ask& request, uint64_t us) {
-    begin();
-    const Executed executed = send(one, request);
-    executor->note_took(one.client, us);
-    executor->end_usual();
-    end();
-    return executed;
-  };
   one.client.is_unknown = true;
   EXPECT_EQ(ask_for(read(), 600), Executed::done);
   EXPECT_EQ(ask_for(read(), 600), Executed::done);
@@ -246,14 +248,6 @@ TEST_F(LongRequestsTest, who_asks_quick_ones_beside_a_slow_one_is_no_example_for
 
 TEST_F(LongRequestsTest, what_is_not_done_is_no_example_for_others) {
   one.client.is_unknown = true;
-  const auto ask_for = [this](const Ask& request, uint64_t us) {
-    begin();
-    const Executed executed = send(one, request);
-    executor->note_took(one.client, us);
-    executor->end_usual();
-    end();
-    return executed;
-  };
   const auto is_there = [](const std::string& name) { return Ask::insert(9, {"1", "1", name, "1"}); };
   for (int slow = 0; slow < 2; ++slow) {
     EXPECT_EQ(ask_for(insert(), 600), Executed::done);

@@ -3,7 +3,7 @@
 // What is known of one client's writes: into which tables it has written often of late, each time quickly.
 // Who is known for that does not pay for what others' writes into the table take: see exec/long_requests.h.
 // And the other way round: who has asked for one that took long pays itself, with many of those behind it. So
-// quick ones between do not hide the long ones.
+// quick ones between do not hide the long ones. That is of single writes: no group is remembered.
 #pragma once
 
 #include <algorithm>

@@ -159,16 +159,19 @@ struct ClientConnection final : exec::Presence, Holder {
   void note_walk(uint64_t us) {
     walked_us = std::max(us, walked_us / 2);
     if (us > 0) [[unlikely]] {
-      const auto counted_us = static_cast<uint32_t>(std::min<uint64_t>(us, limits::slice_us));
-      usual_walk_eighths =
-          usual_walk_eighths == 0 ? 8 * counted_us : usual_walk_eighths - usual_walk_eighths / 8 + counted_us;
+      usual_walk_eighths = usual_walk_eighths == 0
+                               ? 8 * counted_us(us)
+                               : usual_walk_eighths - usual_walk_eighths / 8 + counted_us(us);
     }
   }
   /// And the last of them went on for so long beside the loop.
   void note_beside(uint64_t us) {
     walked_us = std::max(us, walked_us);
-    const auto counted_us = static_cast<uint32_t>(std::min<uint64_t>(us, limits::slice_us));
-    usual_walk_eighths = std::max(usual_walk_eighths, 8 * counted_us);
+    usual_walk_eighths = std::max(usual_walk_eighths, 8 * counted_us(us));
+  }
+  /// Of a walk, in `usual_walk_eighths`.
+  [[nodiscard]] static uint32_t counted_us(uint64_t us) {
+    return static_cast<uint32_t>(std::min<uint64_t>(us, limits::slice_us));
   }
   /// What is sent can neither be read on a network nor changed there.
   [[nodiscard]] bool is_protected() const { return is_unix || stream.transport().is_encrypted(); }

@@ -3,8 +3,8 @@
 // What a connection's requests take of the loop by themselves, without waits, commits and walks. It finds
 // those that are too short for a walk and too long to be light: a column that is computed, say. Of each
 // request some time is free, which is what it took at most. The rest adds up over the turns, up to a bound
-// for each turn, and each turn lets some of it go. So quick requests hide no slow ones, unless most turns are
-// quick.
+// for each turn, and each turn lets some of it go. So quick requests beside a slow one hide nothing of it,
+// and those between slow ones hide them only where most turns are quick.
 //
 // Of a client that has just come, that says nothing: see exec/long_requests.h.
 #pragma once

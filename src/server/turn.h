@@ -199,7 +199,7 @@ class Turn {
   };
   [[nodiscard]] Measured measure() const;
   [[nodiscard]] std::optional<uint64_t> own_us(const Measured& from, const Measured& to) const;
-  Measured before_;             ///< when the request under way began
+  Measured before_;             ///< when what was measured last ended
   uint64_t slow_us_ = 0;        ///< what the connection's requests took of this turn, and is not free
   uint64_t wait_began_us_ = 0;  ///< see note_wait_for_others; 0 = it does not wait
   uint64_t waited_us_ = 0;

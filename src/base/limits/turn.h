@@ -47,7 +47,7 @@ inline constexpr uint32_t heavy_us = 50;
 /// A heavy one whose requests usually walk for less takes little: it does not wait for all those that take
 /// much.
 inline constexpr uint32_t little_us = 200;
-/// Requests of few rows are no walk, and are measured by connection and turn. What they take by themselves
+/// Requests of few rows are no walk, and are measured each by itself. What they take by themselves
 /// adds up (server/own_time.h). So much of each turn is free: it is to be more than what 50 rows take, by
 /// key, since what is heavy has a quarter of the loop, where others come ...
 inline constexpr uint32_t own_us_free_per_turn = 100;

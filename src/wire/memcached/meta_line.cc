@@ -7,6 +7,8 @@ namespace rowsocket::wire::memcached {
 namespace {
 
 constexpr std::string_view bad_token = "CLIENT_ERROR bad token in command line format";
+constexpr std::string_view no_answer = "CLIENT_ERROR invalid flag: a table has no answer to it";
+constexpr std::string_view opaque_too_long = "CLIENT_ERROR opaque token too long";
 
 /// The flags that each command takes.
 std::string_view flags_of(char command) {
@@ -28,9 +30,7 @@ std::string_view read_flag(std::string_view flag, Meta& meta) {
   const std::string_view token = flag.substr(1);
   if (flags_of(meta.command).find(flag[0]) == std::string_view::npos) {
     constexpr std::string_view of_memcached = "EhIlNRT";
-    return of_memcached.find(flag[0]) != std::string_view::npos
-               ? "CLIENT_ERROR invalid flag: a table has no answer to it"
-               : as_told(meta, "CLIENT_ERROR invalid flag");
+    return of_memcached.find(flag[0]) != std::string_view::npos ? no_answer : "CLIENT_ERROR invalid flag";
   }
   bool is_right = true;
   switch (flag[0]) {
@@ -59,7 +59,7 @@ std::string_view read_flag(std::string_view flag, Meta& meta) {
       break;
     case 'J':
       if (!parse_number(token, meta.initial)) {
-        return as_told(meta, "CLIENT_ERROR invalid numeric initial value");
+        return "CLIENT_ERROR invalid numeric initial value";
       }
       break;
     case 'x':
@@ -72,31 +72,33 @@ std::string_view read_flag(std::string_view flag, Meta& meta) {
       break;
     case 'D':
       if (!parse_number(token, meta.delta)) {
-        return as_told(meta, "CLIENT_ERROR invalid numeric delta value");
+        return "CLIENT_ERROR invalid numeric delta value";
       }
       break;
     case 'M':
       if (token.size() != 1) {
-        return as_told(meta, "CLIENT_ERROR incorrect length for M token");
+        return "CLIENT_ERROR incorrect length for M token";
       }
       meta.mode = token[0];
       break;
     case 'O':
       if (token.size() > limits::memcached_opaque_bytes_max) {
-        return "CLIENT_ERROR opaque token too long";
+        return opaque_too_long;
       }
       break;
     default:
       break;
   }
-  return is_right ? std::string_view() : as_told(meta, bad_token);
+  return is_right ? std::string_view() : bad_token;
 }
 
 }  // namespace
 
 std::string_view as_told(const Meta& meta, std::string_view wrong) {
   const bool tells_less = meta.command == 'd' || meta.command == 'a';
-  return tells_less && !wrong.empty() ? "CLIENT_ERROR invalid or duplicate flag" : wrong;
+  return tells_less && !wrong.empty() && wrong != no_answer && wrong != opaque_too_long
+             ? "CLIENT_ERROR invalid or duplicate flag"
+             : wrong;
 }
 
 bool read_flags(const Scope& scope, Words words, Meta& meta) {
@@ -114,9 +116,8 @@ bool read_flags(const Scope& scope, Words words, Meta& meta) {
     const char letter = flags[number][0];
     const bool is_double = std::any_of(flags.begin(), flags.begin() + static_cast<ptrdiff_t>(number),
                                        [letter](auto one) { return one[0] == letter; });
-    const std::string_view wrong =
-        is_double ? as_told(meta, "CLIENT_ERROR duplicate flag") : read_flag(flags[number], meta);
-    meta.wrong = meta.wrong.empty() ? wrong : meta.wrong;
+    const std::string_view wrong = is_double ? "CLIENT_ERROR duplicate flag" : read_flag(flags[number], meta);
+    meta.wrong = meta.wrong.empty() ? as_told(meta, wrong) : meta.wrong;
   }
   meta.flags = flags;
   return true;

@@ -24,12 +24,8 @@ class Words {
   }
   /// The client wants no reply to what it asks: whatever the words before say.
   [[nodiscard]] bool end_with_noreply() const {
-    Words words(rest_);
-    std::string_view last;
-    while (!words.at_end()) {
-      last = words.next();
-    }
-    return last == "noreply";
+    const std::string_view words = rest_.substr(0, rest_.find_last_not_of(' ') + 1);
+    return words == "noreply" || words.ends_with(" noreply");
   }
   [[nodiscard]] size_t count_left() const {
     Words words(rest_);

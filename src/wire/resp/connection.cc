@@ -331,11 +331,13 @@ void plan_client(const Scope& scope, Arguments arguments, Plan& plan) {
     plan.stand_alone(make_answer<ClientReply>(scope, false, scope.state, Asked::id));
   } else if (is_word(word, "INFO") && count == 2) {
     plan.stand_alone(make_answer<ClientReply>(scope, false, scope.state, Asked::info));
-  } else if ((is_word(word, "NO-EVICT") || is_word(word, "NO-TOUCH")) && count == 3 &&
-             !is_word(arguments[2], "ON") && !is_word(arguments[2], "OFF")) {
-    plan.refuse(syntax_error);
-  } else if ((is_word(word, "SETINFO") && count == 4) || (is_word(word, "NO-EVICT") && count == 3) ||
-             (is_word(word, "NO-TOUCH") && count == 3)) {
+  } else if ((is_word(word, "NO-EVICT") || is_word(word, "NO-TOUCH")) && count == 3) {
+    if (is_word(arguments[2], "ON") || is_word(arguments[2], "OFF")) {
+      plan.answer("+OK");
+    } else {
+      plan.refuse(syntax_error);
+    }
+  } else if (is_word(word, "SETINFO") && count == 4) {
     plan.answer("+OK");
   } else {
     plan.refuse(
