@@ -18,6 +18,7 @@
 #include "engine/engine.h"
 #include "engine/opened_selections.h"
 #include "exec/account.h"
+#include "exec/long_requests.h"
 #include "exec/quick_writes.h"
 #include "exec/request_bounds.h"
 #include "exec/trace.h"
@@ -72,6 +73,9 @@ class Client {
   bool is_unknown = false;
   /// ... unless the client comes behind all others already.
   bool comes_behind = false;
+  /// While it is unknown: what took longest of all that it has asked. Quick ones of the same selection say
+  /// nothing then.
+  UsualTime longest;
   QuickWrites quick_writes;
   /// Knows whether the client is still there; nullptr = the client always counts as there.
   const Presence* presence = nullptr;

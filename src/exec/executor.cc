@@ -4,7 +4,6 @@
 #include "exec/executor.h"
 
 #include <algorithm>
-#include <limits>
 #include <utility>
 
 #include "base/invariant.h"
@@ -45,10 +44,8 @@ void Executor::begin_turn(uint64_t now_ms, bool is_patient) {
 
 Executed Executor::execute(Client& client, const Request& request, size_t position) {
   met_first_lenience_ = false;
-  single_write_.reset();
   usual_place_.reset();
   write_.begin();
-  last_own_us_max_ = std::numeric_limits<uint64_t>::max();
   Job job(client, request, position);
   job.began_ticks = tally_.noted_ticks();
   if (job.out().failed()) [[unlikely]] {
@@ -89,8 +86,7 @@ Executed Executor::execute(Client& client, const Request& request, size_t positi
     begin = run(job);
   }
   if (job.is_put_back() || (begin == Begin::wait && staging_.put_back(job))) {
-    write_.forget();  // it has not been done
-    single_write_.reset();
+    write_.end_own_time();
     usual_place_.reset();
     staging_.replay_if_lost();
     tally_.note_time();
@@ -105,9 +101,19 @@ Executed Executor::execute(Client& client, const Request& request, size_t positi
     met_first_lenience_ = client.note_lenience();
   }
   Staging::answer(job);
-  note_done(job);
+  if (!job.outcome.ok()) {
+    usual_place_.reset();  // how quick one was that failed says nothing
+  }
+  const bool is_single_write =
+      request.kind != RequestKind::group && job.outcome.ok() && job.rows.changed() > 0;
   finish(std::move(job), is_staged);
-  return client.put_back_at.has_value() ? Executed::parked : Executed::done;
+  if (client.put_back_at.has_value()) {
+    return Executed::parked;
+  }
+  if (is_single_write && !write_.is_empty()) {
+    client.quick_writes.note_quick(write_.first_place());  // until its time is known: see note_took
+  }
+  return Executed::done;
 }
 
 /// What is put back is presented again, and must mean the same then.
@@ -191,8 +197,9 @@ Begin Executor::run(Job& job) {
   if (!job.can_run() || job.is_put_back()) {
     return Begin::failed;
   }
+  note_places(job);
   Begin begin = Begin::commit_first;
-  if (!is_expected_long(job) || staging_.is_empty()) [[likely]] {
+  if (staging_.is_empty() || !is_expected_long(job)) [[likely]] {
     begin = staging_.run(job);
   }
   return begin == Begin::commit_first ? run_behind_commit(job) : begin;
@@ -208,11 +215,8 @@ Begin Executor::run_behind_commit(Job& job) {
   if (!job.can_run() || job.is_put_back()) {
     return Begin::failed;
   }
-  const uint64_t began_us = clock_.now_us();
-  write_.begin_own_time(began_us);
-  const Begin begin = staging_.run_as_first(job);
-  last_own_us_max_ = clock_.now_us() - began_us;
-  return begin;
+  write_.begin_own_time(clock_.now_us());
+  return staging_.run_as_first(job);
 }
 
 /// Nothing is known of the client. So what the same request took for others decides.
@@ -221,40 +225,52 @@ bool Executor::is_put_off(const Client& client, const Job& job) const {
          long_requests_->usual_us(*usual_place_) >= limits::unknown_own_us_max;
 }
 
-void Executor::note_took(Client& client, std::optional<uint64_t> us) {
+void Executor::note_took(Client& client, std::optional<uint64_t> us, uint64_t walked_us) {
+  const uint64_t silence_us = runner_.take_longest_silence_us();
   if (!us.has_value()) {
+    write_.for_each_place(
+        [&](LongRequests::Place place) { static_cast<void>(client.quick_writes.forget(place)); });
     return;
   }
-  note_usual(*us);
-  const uint64_t not_walked_us = *us - std::min(*us, runner_.last_walk_us());
-  if (single_write_.has_value() && not_walked_us >= limits::long_write_us_per_commit) {
-    const bool was_known = client.quick_writes.note_slow(*single_write_, not_walked_us);
-    if (was_known && not_walked_us >= limits::distrusted_us) {
-      long_requests_->distrust(*single_write_, clock_.now_us());
-    }
+  note_usual(client, *us);
+  const uint64_t walk_us = walked_us - std::min(walked_us, silence_us);
+  if (const uint64_t other_us = *us - std::min(*us, walk_us); other_us >= limits::long_write_us_min) {
+    note_long_write(client, other_us);
   }
 }
 
-void Executor::note_usual(uint64_t us) {
+/// Whether it was done or not: the others have waited for it.
+void Executor::note_long_write(Client& client, uint64_t us) {
+  write_.for_each_place([&](LongRequests::Place place) {
+    long_requests_->note_long(place, us, client.quick_writes.forget(place));
+  });
+}
+
+void Executor::note_usual(Client& client, uint64_t us) {
   if (!usual_place_.has_value()) {
     return;
   }
   if (longest_.has_value() && longest_->place != *usual_place_) {
-    end_usual();
+    end_usual(client);
   }
   longest_ = {.place = *usual_place_, .us = longest_.has_value() ? std::max(longest_->us, us) : us};
 }
 
-void Executor::end_usual() {
-  if (const auto longest = std::exchange(longest_, {}); longest.has_value()) {
-    long_requests_->note_usual(longest->place, longest->us);
+void Executor::end_usual(Client& client) {
+  const auto longest = std::exchange(longest_, {});
+  if (!longest.has_value() || (longest->place == client.longest.place && longest->us < client.longest.us)) {
+    return;
   }
+  if (longest->us >= client.longest.us) {
+    client.longest = *longest;
+  }
+  long_requests_->note_usual(longest->place, longest->us);
 }
 
-/// A write that is expected to take long leaves nobody waiting: neither for replies nor for rows.
-bool Executor::is_expected_long(const Job& job) {
+/// Where it writes.
+void Executor::note_places(const Job& job) {
   if (long_requests_ == nullptr || !writes(*job.request)) {
-    return false;
+    return;
   }
   const auto add = [this](const engine::Selection* selection, const Request& request) {
     if (selection != nullptr && writes(request)) {
@@ -268,42 +284,29 @@ bool Executor::is_expected_long(const Job& job) {
     }
   } else {
     add(job.selection, *job.request);
-    if (job.selection != nullptr) {
-      single_write_ = long_requests_->asked_place_of(*job.selection, *job.request);
-    }
   }
-  bool is_expected = job.client->quick_writes.expects_slow();
-  write_.for_each_place([&](LongRequests::Place place) { is_expected |= long_requests_->expects(place); });
+}
+
+/// A write that is expected to take long leaves nobody waiting: neither for replies nor for rows.
+bool Executor::is_expected_long(const Job& job) {
+  bool is_expected = false;
+  bool is_expected_of_all = false;
+  write_.for_each_place([&](LongRequests::Place place) {
+    is_expected |= long_requests_->expects(place);
+    is_expected_of_all |= long_requests_->expects_of_all(place);
+  });
   // Each try of one that was put back would cost the others a commit.
-  if (!is_expected || job.was_put_back() || is_known_quick(*job.client)) [[likely]] {
+  if (!is_expected || job.was_put_back() || (!is_expected_of_all && is_known_quick(job))) [[likely]] {
     return false;
   }
   // Until it is known to have taken long again.
-  write_.for_each_place([&](LongRequests::Place place) { long_requests_->note_shorter(place); });
-  job.client->quick_writes.note_expected();
+  write_.for_each_place([&](LongRequests::Place place) { long_requests_->note_expected(place); });
   return true;
 }
 
 /// Others' long ones cost it nothing.
-bool Executor::is_known_quick(const Client& client) const {
-  return single_write_.has_value() && client.quick_writes.is_known(*single_write_) &&
-         long_requests_->trusts(*single_write_, clock_.now_us());
-}
-
-/// Until its time is known. How quick one was that failed says nothing; how long it took does, of its client.
-void Executor::note_done(const Job& job) {
-  if (!job.outcome.ok()) {
-    usual_place_.reset();
-  } else if (single_write_.has_value() && job.rows.changed() > 0) {
-    job.client->quick_writes.note_quick(*single_write_);
-  }
-}
-
-uint64_t Executor::note_long(uint64_t took_us) {
-  const uint64_t own_us = std::min(took_us, last_own_us_max_);
-  const uint64_t not_walked_us = own_us - std::min(own_us, runner_.last_walk_us());
-  write_.for_each_place([&](LongRequests::Place place) { long_requests_->note_long(place, not_walked_us); });
-  return own_us;
+bool Executor::is_known_quick(const Job& job) const {
+  return job.request->kind != RequestKind::group && job.client->quick_writes.is_known(write_.first_place());
 }
 
 /// The job has its answer, as far as that depends on itself.
@@ -312,16 +315,16 @@ void Executor::finish(Job&& job, bool is_staged) {
   if (is_staged) {
     staging_.stage(std::move(job));
     if (transaction_.is_lost()) [[unlikely]] {
-      write_.forget();  // what runs again is not it alone
+      write_.end_own_time();  // what runs again is not it alone
       staging_.replay_if_lost();
     } else if (transaction_.is_full()) {
-      write_.forget();  // the commit takes long, if anything does
+      write_.end_own_time();  // the commit takes long, if anything does
       staging_.settle();
     }
     return;
   }
   if (transaction_.is_lost()) [[unlikely]] {
-    write_.forget();
+    write_.end_own_time();
     if (job.can_run()) {
       staging_.redo_alone(job);
     } else {

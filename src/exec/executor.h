@@ -91,18 +91,15 @@ class Executor {
   [[nodiscard]] bool met_first_lenience() const { return met_first_lenience_; }
   /// Between two requests: commit. Every reply so far is final then. Never throws.
   void settle_all() { staging_.settle(); }
-  /// The last request took so long, or less where a commit came before it. If it was a write, what the turn
-  /// has changed is committed before the next ones of its kind, unless it has walked: a walk can be given up.
-  /// Returns how long it took by itself, in µs.
-  [[nodiscard]] uint64_t note_long(uint64_t took_us);
   /// What others look at while a request goes on.
   [[nodiscard]] WriteUnderWay& write_under_way() { return write_; }
-  /// The last request, which was this client's, took so long by itself, in µs; nullopt: that is not known.
-  /// Told of all requests of unknown clients, by which others are judged who ask for the same, and of all
-  /// that took long.
-  void note_took(Client& client, std::optional<uint64_t> us);
-  /// That was all of one connection.
-  void end_usual();
+  /// The last request, which was this client's, took so long by itself, in µs, and walked for so long of
+  /// that; nullopt: that is not known. Told of all that took long, and of all requests of unknown clients, by
+  /// which others are judged who ask for the same. Where it was a write, what a turn has changed is committed
+  /// before the next ones of its kind, if it took long without a question: a walk can be given up.
+  void note_took(Client& client, std::optional<uint64_t> us, uint64_t walked_us);
+  /// That was all of this client, for this turn.
+  void end_usual(Client& client);
   /// See Transaction.
   [[nodiscard]] uint64_t commit_ticks() const { return transaction_.commit_ticks(); }
   [[nodiscard]] uint64_t rollback_count() const { return transaction_.rollback_count(); }
@@ -121,11 +118,12 @@ class Executor {
   [[nodiscard]] bool make_room(Job& job);
   [[nodiscard]] engine::Begin run(Job& job);
   [[nodiscard]] engine::Begin run_behind_commit(Job& job);
+  void note_places(const Job& job);
   [[nodiscard]] bool is_expected_long(const Job& job);
   [[nodiscard]] bool is_put_off(const Client& client, const Job& job) const;
-  [[nodiscard]] bool is_known_quick(const Client& client) const;
-  void note_done(const Job& job);
-  void note_usual(uint64_t us);
+  [[nodiscard]] bool is_known_quick(const Job& job) const;
+  void note_long_write(Client& client, uint64_t us);
+  void note_usual(Client& client, uint64_t us);
   void settle();
   void finish(Job&& job, bool is_staged);
 
@@ -141,17 +139,10 @@ class Executor {
   Staging staging_;
   LongRequests* long_requests_;
   WriteUnderWay write_;  ///< of the request under way, or of the last one
-  // The last request, if it was done; a group has neither.
-  std::optional<LongRequests::AskedPlace> single_write_;
-  std::optional<LongRequests::UsualPlace> usual_place_;  ///< where its client is unknown
-  /// Of one connection's requests, the longest of those of a place that came in a row. Quick ones beside it
-  /// do not make it shorter.
-  struct Longest {
-    LongRequests::UsualPlace place = 0;
-    uint64_t us = 0;
-  };
-  std::optional<Longest> longest_;
-  uint64_t last_own_us_max_ = 0;     ///< the last request took no longer
+  /// Of the last request, if it was done and its client is unknown; a group has none.
+  std::optional<LongRequests::UsualPlace> usual_place_;
+  /// Of one client's requests, the longest of those of a place that came in a row.
+  std::optional<UsualTime> longest_;
   std::function<void()> settled_;    ///< see `Notices`
   bool met_first_lenience_ = false;  ///< see the function
 };

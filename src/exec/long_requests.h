@@ -3,10 +3,10 @@
 // Which requests are expected to take long by themselves. It is not known of a connection alone, as many
 // clients make one for each request, or ask much else before it. Any thread may ask and tell.
 //
-// Of the writes, those into a table where one took long lately, in a trigger say. Whoever writes into such a
-// table pays with a commit of their own. So the longer a write took, the more of those behind it are expected
-// to be as long, and what takes hardly longer than a few commits is not noted: the commits cost about as much
-// as what they guard against. Clients that have written into the table often, each time quickly, do not pay.
+// Of the writes, those of an account into a table where one took long lately, in a trigger say. Whoever
+// writes there for the account pays with a commit before. So the longer a write took, the more of those
+// behind it are expected to be as long, and all of them together cost about what they guard against. Clients
+// that have written there often, each time quickly, do not pay, unless one of them has taken long after all.
 //
 // Of requests that are too short for that, those of a selection where such requests usually take long. Only
 // clients of whom nothing is known yet are judged by that.
@@ -30,48 +30,47 @@ class LongRequests {
   /// would pay: the names themselves are hashed without it.
   explicit LongRequests(uint64_t secret) : secret_(secret) {}
 
-  static constexpr uint8_t count_max = 255;
-  /// So many shorter ones behind a long one, and the next is not expected to be long.
-  [[nodiscard]] static uint8_t shorter_count(uint64_t took_us) {
-    return static_cast<uint8_t>(std::min<uint64_t>(took_us / limits::long_write_us_per_commit, count_max));
+  /// So many writes behind one that has taken so long by itself are expected to take long, too.
+  using Count = uint16_t;
+
+  [[nodiscard]] static Count count_behind(uint64_t took_us) {
+    return took_us < limits::long_write_us_min
+               ? Count{0}
+               : static_cast<Count>(std::min<uint64_t>(took_us / limits::long_write_us_per_commit,
+                                                       limits::commits_behind_max));
   }
-  /// A table's inserts or its other writes. Two may have the same place: then both are expected to be long.
+  /// What one account asks of a table: its inserts, its other writes or its reads. Two may have the same
+  /// place: then both are expected to be long.
   using Place = uint16_t;
 
   [[nodiscard]] Place place_of(const engine::Selection& selection, const Request& request) const {
-    const uint64_t mixed = ((selection.table_hash() ^ secret_) * multiplier) ^ secret_;
-    const uint64_t table = (mixed * multiplier) >> (64 - table_bits);
-    return static_cast<Place>(2 * table + (request.kind == RequestKind::insert ? 1 : 0));
-  }
-  [[nodiscard]] bool expects(Place place) const { return left_[place].load(std::memory_order_relaxed) > 0; }
-  void note_long(Place place, uint64_t took_us) {
-    change(place, [&](int left) { return std::max<int>(left, shorter_count(took_us)); });
-  }
-  void expect_more(Place place, uint8_t count) {
-    change(place, [&](int left) { return std::min<int>(left + count, count_max); });
-  }
-  void note_shorter(Place place) {
-    change(place, [](int left) { return std::max(left - 1, 0); });
-  }
-
-  /// What one account asks of a table: its inserts, its other writes or its reads. Two may have the same
-  /// place.
-  using AskedPlace = uint16_t;
-
-  [[nodiscard]] AskedPlace asked_place_of(const engine::Selection& selection, const Request& request) const {
     const uint64_t kind = request.kind == RequestKind::insert ? 2 : writes(request) ? 1 : 0;
     const uint64_t table = (selection.table_hash() ^ secret_) * multiplier;
     const uint64_t mixed = ((table ^ selection.description().account) * multiplier) ^ (secret_ + kind);
-    return static_cast<AskedPlace>((mixed * multiplier) >> (64 - asked_bits));
+    return static_cast<Place>((mixed * multiplier) >> (64 - place_bits));
   }
-  /// Whether the account's clients that have written into the table often, each time quickly, are expected to
-  /// go on like that.
-  [[nodiscard]] bool trusts(AskedPlace place, uint64_t now_us) const {
-    return now_us >= distrusted_until_us_[place].load(std::memory_order_relaxed);
+  [[nodiscard]] bool expects(Place place) const { return left_[place].load(std::memory_order_relaxed) > 0; }
+  /// Of a client, too, that has written there often, each time quickly.
+  [[nodiscard]] bool expects_of_all(Place place) const {
+    return of_all_[place].load(std::memory_order_relaxed) > 0;
   }
-  /// One of them has taken long after all: others may have that in mind, too.
-  void distrust(AskedPlace place, uint64_t now_us) {
-    distrusted_until_us_[place].store(now_us + limits::distrusted_for_us, std::memory_order_relaxed);
+  /// `was_known`: its client had written there often, each time quickly. So others that have may take long,
+  /// too.
+  void note_long(Place place, uint64_t took_us, bool was_known) {
+    const auto longer = [&](int left) { return std::max<int>(left, count_behind(took_us)); };
+    change(left_[place], longer);
+    if (was_known) {
+      change(of_all_[place], longer);
+    }
+  }
+  void expect_more(Place place, Count count) {
+    change(left_[place], [&](int left) { return std::min<int>(left + count, limits::commits_behind_max); });
+  }
+  /// One has a commit before it.
+  void note_expected(Place place) {
+    const auto one_less = [](int left) { return std::max(left - 1, 0); };
+    change(left_[place], one_less);
+    change(of_all_[place], one_less);
   }
 
   /// The same by selection, as far as a few of them can be told apart: who names the columns in another order
@@ -80,7 +79,7 @@ class LongRequests {
 
   [[nodiscard]] UsualPlace usual_place_of(const engine::Selection& selection, const Request& request) const {
     const uint64_t mixed = (selection.description_hash() ^ secret_) * multiplier;
-    return static_cast<UsualPlace>((asked_place_of(selection, request) << selection_bits) |
+    return static_cast<UsualPlace>((place_of(selection, request) << selection_bits) |
                                    (mixed >> (64 - selection_bits)));
   }
   [[nodiscard]] uint32_t usual_us(UsualPlace place) const {
@@ -100,23 +99,29 @@ class LongRequests {
 
  private:
   template <typename Change>
-  void change(Place place, Change changed) {
-    uint8_t left = left_[place].load(std::memory_order_relaxed);
-    while (!left_[place].compare_exchange_weak(left, static_cast<uint8_t>(changed(left)),
-                                               std::memory_order_relaxed)) {
-    }
+  static void change(std::atomic<Count>& count, Change changed) {
+    Count before = count.load(std::memory_order_relaxed);
+    Count after = 0;
+    do {
+      after = static_cast<Count>(changed(before));
+    } while (after != before && !count.compare_exchange_weak(before, after, std::memory_order_relaxed));
   }
 
-  static constexpr int table_bits = 11;
-  static constexpr int asked_bits = 11;
+  static constexpr int place_bits = 12;
   static constexpr int selection_bits = 3;
+  static constexpr size_t places = size_t{1} << place_bits;
   static constexpr uint64_t multiplier = 0x9E3779B97F4A7C15;  ///< odd, and half of its bits are set
 
   uint64_t secret_;
-  std::array<std::atomic<uint8_t>, (size_t{2} << table_bits)> left_{};
-  std::array<std::atomic<uint64_t>, (size_t{1} << asked_bits)> distrusted_until_us_{};
-  std::array<std::atomic<uint16_t>, (size_t{1} << (asked_bits + selection_bits))>
-      eighths_{};  ///< of the mean, in µs
+  std::array<std::atomic<Count>, places> left_{};                            ///< see expects
+  std::array<std::atomic<Count>, places> of_all_{};                          ///< see expects_of_all
+  std::array<std::atomic<uint16_t>, (places << selection_bits)> eighths_{};  ///< of the mean, in µs
+};
+
+/// Of what a client has asked of one selection, the longest.
+struct UsualTime {
+  LongRequests::UsualPlace place = 0;
+  uint64_t us = 0;
 };
 
 }  // namespace rowsocket::exec

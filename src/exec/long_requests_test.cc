@@ -42,7 +42,14 @@ class LongRequestsTest : public ExecutorTest {
     for (const Ask& request : requests) {
       send(one, request);
     }
-    static_cast<void>(executor->note_long(took_us));
+    executor->note_took(one.client, took_us, 0);
+    end();
+  }
+  /// A turn of one insert, which takes so long.
+  void insert_for(Connection& connection, uint64_t us, uint64_t walked_us = 0) {
+    begin();
+    send(connection, insert());
+    executor->note_took(connection.client, us, walked_us);
     end();
   }
 
@@ -54,25 +61,18 @@ class LongRequestsTest : public ExecutorTest {
     }
   }
 
-  void other_writes_for(uint64_t us) {
-    begin();
-    send(other, insert());
-    executor->note_took(other.client, us);
-    end();
-  }
-
   /// In a turn of its own.
   Executed ask_for(const Ask& request, uint64_t us) {
     begin();
     const Executed executed = send(one, request);
-    executor->note_took(one.client, us);
-    executor->end_usual();
+    executor->note_took(one.client, us, 0);
+    executor->end_usual(one.client);
     end();
     return executed;
   }
 
   static constexpr uint64_t took_us = 20'000;
-  static constexpr int shorter_count = took_us / limits::long_write_us_per_commit;
+  static constexpr int behind_count = took_us / limits::long_write_us_per_commit;
 
   LongRequests long_requests{1};
   Connection& one = shopper();
@@ -110,10 +110,10 @@ TEST_F(LongRequestsTest, what_took_long_without_a_row_is_none_of_the_writes_befo
 TEST_F(LongRequestsTest, one_that_is_not_over_yet) {
   begin();
   send(one, insert());
-  const uint8_t noted =
+  const LongRequests::Count noted =
       executor->write_under_way().note_longer(long_requests, clock.now_us(), clock.now_us() + took_us, 0);
   end();
-  EXPECT_EQ(noted, shorter_count);
+  EXPECT_EQ(noted, behind_count);
   EXPECT_TRUE(commits_before(insert()));
 }
 
@@ -135,51 +135,93 @@ TEST_F(LongRequestsTest, nor_of_one_that_writes_into_a_few_tables_in_turn) {
   EXPECT_FALSE(commits_before(insert()));
 }
 
-TEST_F(LongRequestsTest, of_nobody_it_is_known_that_its_writes_are_quick_once_that_was_wrong) {
+TEST_F(LongRequestsTest, of_all_clients_of_the_account_once_one_that_was_known_for_quick_ones_takes_long) {
   other_writes_quickly(QuickWrites::known_count);
-  other_writes_for(limits::distrusted_us);
-  other_writes_quickly(QuickWrites::known_count);
-  take_long({insert()});
-  EXPECT_TRUE(commits_before(insert()));
-  other_writes_quickly(limits::distrusted_us / limits::slow_write_us_per_write);
-  take_long({insert()});
-  EXPECT_TRUE(commits_before(insert())) << "it is not known, though no slow one is expected of it";
-  clock.advance_us(limits::distrusted_for_us);
+  insert_for(one, 1000 * took_us);
   EXPECT_FALSE(commits_before(insert()));
-}
-
-TEST_F(LongRequestsTest, who_was_kept_waiting_by_a_busy_machine_is_known_again_soon) {
-  other_writes_quickly(QuickWrites::known_count);
-  other_writes_for(limits::distrusted_us - 1);
-  take_long({insert()});
-  EXPECT_TRUE(commits_before(insert()));
-  other_writes_quickly(QuickWrites::known_count);
-  take_long({insert()});
-  EXPECT_FALSE(commits_before(insert()));
-}
-
-TEST_F(LongRequestsTest, of_a_client_for_as_many_of_its_writes_as_its_long_one_took_milliseconds) {
-  other_writes_for(uint64_t{1'000'000});
-  for (int time = 0; time < 1000; ++time) {
+  Connection& third = shopper();
+  open_for_insert(third);
+  for (int time = 0; time < QuickWrites::known_count; ++time) {
+    insert_for(third, 0);
+  }
+  insert_for(third, took_us);
+  for (int time = 0; time < behind_count; ++time) {
     EXPECT_TRUE(commits_before(insert())) << time;
   }
   EXPECT_FALSE(commits_before(insert()));
-  EXPECT_FALSE(commits_before_of(one, insert()));
+}
+
+TEST_F(LongRequestsTest, who_was_known_and_takes_long_has_to_show_anew_that_it_is_quick) {
+  other_writes_quickly(QuickWrites::known_count);
+  insert_for(other, took_us);
+  for (int time = 0; time < QuickWrites::known_count; ++time) {
+    insert_for(one, 10 * took_us);
+    EXPECT_TRUE(commits_before(insert())) << time;
+  }
+  EXPECT_FALSE(commits_before(insert()));
+}
+
+TEST_F(LongRequestsTest, not_of_other_accounts) {
+  const auto selections = std::make_shared<engine::OpenedSelections>();
+  std::set<LongRequests::Place> places;
+  for (uint64_t account = 0; account < 64; ++account) {
+    const auto selection =
+        selections->find_or_add({.database = "d", .table = "t", .index = "", .account = account});
+    places.insert(long_requests.place_of(*selection, Insert()));
+  }
+  EXPECT_GT(places.size(), 50U);
+}
+
+TEST_F(LongRequestsTest, who_writes_alone_has_no_commit_before_and_the_next_one_pays) {
+  take_long({insert()});
+  other_writes_quickly(2 * behind_count);
+  other.client.quick_writes = {};
+  EXPECT_TRUE(commits_before(insert()));
 }
 
 TEST_F(LongRequestsTest, of_a_client_whose_long_write_has_failed) {
+  other_writes_quickly(QuickWrites::known_count);
   begin();
   send(other, Ask::insert(9, {"1", "1", "is there", "1"}));
-  executor->note_took(other.client, limits::distrusted_us);
+  executor->note_took(other.client, took_us, 0);
   end();
   EXPECT_TRUE(commits_before(insert()));
+}
+
+TEST_F(LongRequestsTest, of_a_client_whose_long_write_is_put_back) {
+  other_writes_quickly(QuickWrites::known_count);
+  engine.set_busy("shop.item", true);
+  begin();
+  EXPECT_EQ(send(other, insert()), Executed::parked);
+  executor->note_took(other.client, took_us, 0);
+  end();
+  engine.set_busy("shop.item", false);
+  other.put_back.clear();
+  other.client.parked_since_ms = 0;
+  EXPECT_TRUE(commits_before(insert()));
+}
+
+TEST_F(LongRequestsTest, who_wrote_where_others_had_to_write_again_has_to_show_anew_that_it_is_quick) {
+  other_writes_quickly(QuickWrites::known_count);
+  begin();
+  send(other, insert());
+  executor->note_took(other.client, std::nullopt, 0);
+  end();
+  EXPECT_FALSE(commits_before(insert())) << "nobody is known to take long";
+  take_long({insert()});
+  EXPECT_TRUE(commits_before(insert()));
+}
+
+TEST_F(LongRequestsTest, a_walk_is_not_long_as_it_can_be_given_up) {
+  insert_for(one, took_us, took_us - limits::long_write_us_min + 1);
+  EXPECT_FALSE(commits_before(insert()));
 }
 
 TEST_F(LongRequestsTest, a_long_read_says_nothing_of_how_quick_the_writes_of_its_client_are) {
   other_writes_quickly(QuickWrites::known_count);
   begin();
   send(other, read());
-  executor->note_took(other.client, took_us);
+  executor->note_took(other.client, took_us, 0);
   end();
   take_long({insert()});
   EXPECT_FALSE(commits_before(insert()));
@@ -223,6 +265,7 @@ TEST_F(LongRequestsTest, of_a_client_of_whom_nothing_is_known_as_of_those_who_as
   one.client.is_unknown = false;
   EXPECT_EQ(ask_for(read(), 0), Executed::done);
   one.client.is_unknown = one.client.comes_behind = true;
+  one.client.longest = {};  // another one
   for (int request = 0; request < 4; ++request) {
     EXPECT_EQ(ask_for(read(), 0), Executed::done);
   }
@@ -236,14 +279,37 @@ TEST_F(LongRequestsTest, who_asks_quick_ones_beside_a_slow_one_is_no_example_for
     begin();
     for (const uint64_t us : {0, 600, 0, 0, 0, 0}) {
       send(one, read());
-      executor->note_took(one.client, us);
+      executor->note_took(one.client, us, 0);
     }
-    executor->end_usual();
+    executor->end_usual(one.client);
     end();
+    one.client.longest = {};  // another one
   }
   begin();
   EXPECT_EQ(send(one, read()), Executed::put_off);
   end();
+}
+
+TEST_F(LongRequestsTest, who_asks_quick_ones_behind_a_slow_one_is_no_example_for_others) {
+  for (int client = 0; client < 3; ++client) {
+    one.client.longest = {};
+    one.client.is_unknown = one.client.comes_behind = true;
+    begin();
+    for (const uint64_t us : {600, 0, 0, 0}) {
+      send(one, read());
+      executor->note_took(one.client, us, 0);
+      send(one, add_stock());
+      executor->note_took(one.client, 0, 0);
+    }
+    executor->end_usual(one.client);
+    end();
+    for (int turn = 0; turn < 3; ++turn) {
+      EXPECT_EQ(ask_for(read(), 0), Executed::done);
+    }
+  }
+  one.client.longest = {};
+  one.client.comes_behind = false;
+  EXPECT_EQ(ask_for(read(), 0), Executed::put_off);
 }
 
 TEST_F(LongRequestsTest, what_is_not_done_is_no_example_for_others) {
@@ -274,45 +340,12 @@ TEST_F(LongRequestsTest, the_columns_in_another_order_are_unknown_a_few_times_on
 
 TEST_F(LongRequestsTest, which_tables_share_a_place_is_a_secret) {
   const auto selections = std::make_shared<engine::OpenedSelections>();
-  const auto selection = selections->find_or_add({.database = "d", .table = "t"});
+  const auto selection = selections->find_or_add({.database = "d", .table = "t", .index = ""});
   std::set<LongRequests::Place> places;
   for (uint64_t secret = 1; secret <= 64; ++secret) {
     places.insert(LongRequests(secret).place_of(*selection, Insert()));
   }
   EXPECT_GT(places.size(), 50U);
-}
-
-TEST_F(LongRequestsTest, a_commit_before_it_that_takes_long_is_not_its_own_time) {
-  take_long({insert()});
-  for (int count = 0; count < shorter_count; ++count) {
-    take_long({add_stock(), insert()});
-  }
-  EXPECT_FALSE(commits_before(insert()));
-}
-
-TEST_F(LongRequestsTest, its_own_time_behind_a_commit_counts) {
-  take_long({insert()});
-  for (int count = 0; count <= shorter_count; ++count) {
-    begin();
-    send(one, add_stock());
-    engine.on_next_request([&] { clock.advance_us(limits::long_write_us_per_commit); });
-    send(other, insert());
-    EXPECT_EQ(executor->note_long(took_us), limits::long_write_us_per_commit) << "without the commit";
-    end();
-  }
-  EXPECT_TRUE(commits_before(insert()));
-  EXPECT_FALSE(commits_before(insert()));
-}
-
-TEST_F(LongRequestsTest, what_was_put_back_has_not_been_done) {
-  engine.set_busy("shop.item", true);
-  begin();
-  EXPECT_EQ(send(one, insert()), Executed::parked);
-  static_cast<void>(executor->note_long(took_us));
-  end();
-  engine.set_busy("shop.item", false);
-  one.put_back.clear();
-  EXPECT_FALSE(commits_before(insert()));
 }
 
 TEST_F(LongRequestsTest, the_members_of_a_large_group_are_remembered_each_once) {
@@ -323,41 +356,24 @@ TEST_F(LongRequestsTest, the_members_of_a_large_group_are_remembered_each_once) 
 }
 
 TEST_F(LongRequestsTest, what_took_hardly_longer_than_a_commit_is_not_worth_one) {
-  begin();
-  send(one, insert());
-  static_cast<void>(executor->note_long(limits::long_write_us_per_commit - 1));
-  end();
+  insert_for(one, limits::long_write_us_min - 1);
   EXPECT_FALSE(commits_before(insert()));
 }
 
 TEST_F(LongRequestsTest, the_longest_of_late_counts) {
   take_long({insert()});
-  begin();
-  send(one, insert());
-  static_cast<void>(executor->note_long(limits::long_write_us_per_commit));
-  end();
-  for (int count = 1; count < shorter_count; ++count) {
+  insert_for(one, limits::long_write_us_min);
+  for (int count = 0; count < behind_count; ++count) {
     EXPECT_TRUE(commits_before(insert()));
   }
   EXPECT_FALSE(commits_before(insert()));
 }
 
-TEST_F(LongRequestsTest, of_a_very_long_one_as_many_are_remembered_as_can_be_counted) {
-  begin();
-  send(one, insert());
-  static_cast<void>(executor->note_long(uint64_t{3600} * 1'000'000));
-  end();
-  for (int count = 0; count < LongRequests::count_max; ++count) {
-    EXPECT_TRUE(commits_before(insert()));
+TEST_F(LongRequestsTest, of_a_very_long_one_no_more_are_remembered_than_a_second_has_milliseconds) {
+  insert_for(one, uint64_t{3600} * 1'000'000);
+  for (int count = 0; count < limits::commits_behind_max; ++count) {
+    EXPECT_TRUE(commits_before(insert())) << count;
     other.client.quick_writes = {};
-  }
-  EXPECT_FALSE(commits_before(insert()));
-}
-
-TEST_F(LongRequestsTest, what_was_short_often_enough_is_expected_to_be_short) {
-  take_long({insert()});
-  for (int count = 0; count < shorter_count; ++count) {
-    EXPECT_TRUE(commits_before(insert()));
   }
   EXPECT_FALSE(commits_before(insert()));
 }

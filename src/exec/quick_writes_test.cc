@@ -22,51 +22,38 @@ TEST(QuickWrites, who_writes_quickly_often_enough_is_known_for_it_in_this_place_
   EXPECT_FALSE(writes.is_known(6));
 }
 
-TEST(QuickWrites, a_few_places_are_known_beside_each_other_and_a_new_one_takes_the_place_of_the_oldest) {
+TEST(QuickWrites, a_few_places_are_known_beside_each_other) {
   QuickWrites writes;
-  for (size_t place = 0; place <= QuickWrites::places_max; ++place) {
-    write_quickly(writes, static_cast<QuickWrites::Place>(place));
+  for (QuickWrites::Place place = 1; place <= QuickWrites::places_max; ++place) {
+    write_quickly(writes, place);
   }
-  EXPECT_FALSE(writes.is_known(0));
-  for (size_t place = 1; place <= QuickWrites::places_max; ++place) {
-    EXPECT_TRUE(writes.is_known(static_cast<QuickWrites::Place>(place)));
+  for (QuickWrites::Place place = 1; place <= QuickWrites::places_max; ++place) {
+    EXPECT_TRUE(writes.is_known(place));
   }
 }
 
-TEST(QuickWrites, a_slow_one_ends_it_and_tells_whether_there_was_anything_to_end) {
+TEST(QuickWrites, a_new_place_is_remembered_instead_of_the_one_of_which_least_is_known) {
   QuickWrites writes;
-  EXPECT_FALSE(writes.note_slow(5, 1));
+  write_quickly(writes, 1);
+  for (QuickWrites::Place rare = 100; rare < 200; ++rare) {
+    write_quickly(writes, rare, 1);
+  }
+  EXPECT_TRUE(writes.is_known(1));
+  write_quickly(writes, 300);
+  EXPECT_TRUE(writes.is_known(300));
+}
+
+TEST(QuickWrites, what_is_forgotten_has_to_be_shown_anew) {
+  QuickWrites writes;
+  EXPECT_FALSE(writes.forget(5));
   write_quickly(writes, 5);
   write_quickly(writes, 6);
-  EXPECT_TRUE(writes.note_slow(5, 1));
+  EXPECT_TRUE(writes.forget(5));
   EXPECT_FALSE(writes.is_known(5));
   EXPECT_TRUE(writes.is_known(6));
-  EXPECT_FALSE(writes.note_slow(5, 1));
-}
-
-TEST(QuickWrites, behind_a_slow_one_more_are_expected_and_nothing_is_known_of_any_place) {
-  QuickWrites writes;
-  writes.note_slow(5, limits::distrusted_us);
-  write_quickly(writes, 6);
-  for (uint32_t time = 0; time < limits::distrusted_us / limits::slow_write_us_per_write; ++time) {
-    EXPECT_TRUE(writes.expects_slow());
-    EXPECT_FALSE(writes.is_known(6));
-    writes.note_expected();
-  }
-  EXPECT_FALSE(writes.expects_slow());
-  EXPECT_TRUE(writes.is_known(6));
-}
-
-TEST(QuickWrites, what_a_busy_machine_explains_makes_nobody_slow) {
-  QuickWrites writes;
-  writes.note_slow(5, limits::distrusted_us - 1);
-  EXPECT_FALSE(writes.expects_slow());
-}
-
-TEST(QuickWrites, of_the_slowest_as_many_are_expected_as_can_be_counted) {
-  QuickWrites writes;
-  writes.note_slow(5, uint64_t{24} * 3600 * 1'000'000);
-  EXPECT_TRUE(writes.expects_slow());
+  EXPECT_FALSE(writes.forget(5));
+  write_quickly(writes, 5, QuickWrites::known_count - 1);
+  EXPECT_FALSE(writes.is_known(5));
 }
 
 }  // namespace

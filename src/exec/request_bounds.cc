@@ -9,9 +9,11 @@ ErrorCode RequestBounds::reason_to_end(uint64_t rows) {
   }
   const uint64_t now_us = clock_.now_us();
   if (began_us_ == 0) {
-    began_us_ = said_us_ = client_asked_us_ = now_us;
+    began_us_ = asked_us_ = said_us_ = client_asked_us_ = now_us;
     return ErrorCode::none;
   }
+  longest_silence_us_ = std::max(longest_silence_us_, now_us - asked_us_);
+  asked_us_ = now_us;
   if (request_us_max_ != 0 && now_us - first_began_us() >= request_us_max_) {
     return ErrorCode::took_too_long;
   }
@@ -35,6 +37,7 @@ bool RequestBounds::must_be_given_up(uint64_t now_us) {
   said_us_ = now_us;
   const uint64_t gone_on_us = now_us - began_us_;
   const bool keeps_nobody = !takes_long_ || takes_long_(gone_on_us);
+  asked_us_ = clock_.now_us();  // it may have rested
   const uint32_t doubled = std::min(before_.count, limits::slices_doubled_max);
   return !keeps_nobody && may_be_given_up_ && gone_on_us >= uint64_t{limits::slice_us} << doubled;
 }

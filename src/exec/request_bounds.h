@@ -59,6 +59,7 @@ class RequestBounds {
     before_ = before;
     rows_before_ = 0;
     began_us_ = 0;
+    longest_silence_us_ = 0;
     may_be_given_up_ = false;
     is_given_up_ = false;
   }
@@ -68,6 +69,10 @@ class RequestBounds {
   [[nodiscard]] bool is_given_up() const { return is_given_up_; }
   /// For how long, in µs, the request has gone on since its first question; 0 = it has asked none.
   [[nodiscard]] uint64_t asked_for_us() const { return began_us_ == 0 ? 0 : clock_.now_us() - began_us_; }
+  /// Of that, the longest time without a question: what is no walk was in there.
+  [[nodiscard]] uint64_t longest_silence_us() const {
+    return began_us_ == 0 ? 0 : std::max(longest_silence_us_, clock_.now_us() - asked_us_);
+  }
   /// When its first try began, in µs, as far as that is known.
   [[nodiscard]] uint64_t first_began_us() const { return before_.count == 0 ? began_us_ : before_.began_us; }
   /// A part of the request has looked at so many rows.
@@ -97,6 +102,8 @@ class RequestBounds {
   bool is_given_up_ = false;
   uint64_t rows_before_ = 0;
   uint64_t began_us_ = 0;  ///< 0 = it has not asked yet
+  uint64_t asked_us_ = 0;  ///< when its last question was answered
+  uint64_t longest_silence_us_ = 0;
   uint64_t client_asked_us_ = 0;
   uint64_t said_us_ = 0;  ///< when that it takes long was said, or it began
 };

@@ -47,7 +47,7 @@ class RequestBoundsTest : public ExecutorTest {
   }
   void let_no_thread_be_free() {
     on_long_request([] { return false; });
-    slow_clock.us_per_look = limits::slice_us / 2;
+    slow_clock.us_per_look = limits::slice_us / 3;
   }
   /// A turn of this request alone: it is presented again in a later turn, and nothing is told of it.
   [[nodiscard]] bool is_given_up(const Ask& ask) {
@@ -211,7 +211,7 @@ TEST_F(RequestBoundsTest, a_request_that_takes_long_says_so_again_and_again) {
   on_long_request([&said] { return ++said > 0; });
   EXPECT_EQ(ask(client, look_at(row_count)), "rows/2");
   EXPECT_EQ(said, 0);
-  slow_clock.us_per_look = limits::slice_us / 2;
+  slow_clock.us_per_look = limits::slice_us / 3;
   const uint64_t began_us = slow_clock.now;
   EXPECT_EQ(ask(client, look_at(row_count)), "rows/2");
   EXPECT_GT(said, 1);
@@ -309,6 +309,28 @@ TEST_F(RequestBoundsTest, the_time_that_a_request_may_take_counts_from_its_first
   EXPECT_TRUE(is_given_up(look_at(row_count)));
   slow_clock.now += 20'000;
   EXPECT_EQ(ask(client, look_at(row_count)), "error took_too_long");
+}
+
+TEST_F(RequestBoundsTest, of_a_write_what_takes_long_between_two_questions_is_no_walk) {
+  LongRequests long_requests{1};
+  executor = std::make_unique<Executor>(*session, counters, shared_settings(), slow_clock,
+                                        Executor::Notices{}, nullptr, &long_requests);
+  EXPECT_EQ(ask(client, Ask::open(1, "shop.many", "", "id,n")), "ok");
+  const LongRequests::Place place = long_requests.place_of(*client.client.selection(1), Insert());
+  const auto insert_rows = [&](std::vector<Cell> values) {
+    static_cast<void>(executor->take_walked_us());
+    begin();
+    send(client, Ask::insert_rows(1, 3, std::move(values)));
+    const uint64_t walked_us = executor->take_walked_us();
+    executor->note_took(client.client, walked_us, walked_us);
+    end();
+  };
+  slow_clock.us_per_look = limits::long_write_us_min / 4;
+  insert_rows({"2001", "0", "2002", "0", "2003", "0"});
+  EXPECT_FALSE(long_requests.expects(place));
+  slow_clock.us_per_look = limits::long_write_us_min;
+  insert_rows({"3001", "0", "3002", "0", "3003", "0"});
+  EXPECT_TRUE(long_requests.expects(place));
 }
 
 }  // namespace

@@ -50,14 +50,14 @@ class Runner {
   [[nodiscard]] uint64_t first_began_us() const { return bounds_.first_began_us(); }
   /// What was begun is over.
   void end() {
-    last_walk_us_ = bounds_.asked_for_us();
-    walked_us_ += last_walk_us_;
+    walked_us_ += bounds_.asked_for_us();
+    longest_silence_us_ = std::max(longest_silence_us_, bounds_.longest_silence_us());
   }
-  /// The same of what ended last, in µs.
-  [[nodiscard]] uint64_t last_walk_us() const { return last_walk_us_; }
   /// For how long requests have walked since this was last asked, in µs. What a short request takes is not
   /// measured.
   [[nodiscard]] uint64_t take_walked_us() { return std::exchange(walked_us_, 0); }
+  /// See RequestBounds; the longest since this was last asked.
+  [[nodiscard]] uint64_t take_longest_silence_us() { return std::exchange(longest_silence_us_, 0); }
 
   /// A find or an insert. `rows` is empty before, and says what it did where it succeeds; of a failure, what
   /// it read.
@@ -114,7 +114,7 @@ class Runner {
   bool parts_rows_ = false;
   uint64_t rows_read_ = 0;
   uint64_t walked_us_ = 0;
-  uint64_t last_walk_us_ = 0;
+  uint64_t longest_silence_us_ = 0;
   bool in_group_ = false;
   size_t group_reply_begin_ = 0;  ///< where the replies of the group that is under way begin
   WalkScratch scratch_;           ///< memory of walks, kept so that it need not be allocated again

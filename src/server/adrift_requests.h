@@ -30,9 +30,9 @@ class AdriftRequests {
     const exec::Presence* client;
     engine::Session* session;
     const exec::WriteUnderWay* write;
-    uint64_t since_us;             ///< when the loop was taken from it
-    bool is_stopped = false;       ///< it was told to stop
-    uint8_t noted_long_count = 0;  ///< see exec::WriteUnderWay::note_longer
+    uint64_t since_us;                               ///< when the loop was taken from it
+    bool is_stopped = false;                         ///< it was told to stop
+    exec::LongRequests::Count noted_long_count = 0;  ///< see exec::WriteUnderWay::note_longer
   };
 
   /// From now on one more can be added. May throw std::bad_alloc.

@@ -308,24 +308,41 @@ TEST_F(HeavyTest, requests_that_take_nothing_hide_no_slow_one_beside_them) {
   }
 }
 
-TEST_F(HeavyTest, a_write_that_takes_long_makes_others_of_its_account_no_longer_known_for_quick_ones) {
+TEST_F(HeavyTest, a_long_write_of_a_client_that_was_known_for_quick_ones_is_expected_again) {
   TestClient client = connect_known();
   for (int writes = 0; writes < exec::QuickWrites::known_count; ++writes) {
     EXPECT_EQ(ask(client, insert_another()), ok);
   }
-  const exec::LongRequests::AskedPlace place =
-      long_requests_.asked_place_of(*connection(0).client.selection(0), Insert());
-  const auto took = [&](std::string_view request, uint64_t us) {
-    engine_.on_next_request([this, us] { clock_.advance_us(us); });
+  const exec::LongRequests::Place place =
+      long_requests_.place_of(*connection(0).client.selection(0), Insert());
+  const auto take_long = [&](std::string_view request) {
+    engine_.on_next_request([this] { clock_.advance_us(limits::long_write_us_min); });
     client.send(request);
     EXPECT_NE(reply_to(client), "");
   };
-  took(find_pen, limits::distrusted_us);
-  EXPECT_TRUE(long_requests_.trusts(place, clock_.now_us()));
+  take_long(find_pen);
+  EXPECT_FALSE(long_requests_.expects(place));
   EXPECT_TRUE(connection(0).client.quick_writes.is_known(place)) << "that was a read";
-  took(insert_another(), limits::distrusted_us);
-  EXPECT_FALSE(long_requests_.trusts(place, clock_.now_us()));
+  take_long(insert_another());
+  EXPECT_TRUE(long_requests_.expects_of_all(place));
   EXPECT_FALSE(connection(0).client.quick_writes.is_known(place));
+}
+
+TEST_F(HeavyTest, a_commit_in_the_middle_does_not_make_a_long_write) {
+  TestClient client = connect_with_items();
+  const exec::LongRequests::Place place =
+      long_requests_.place_of(*connection(0).client.selection(0), Insert());
+  long_requests_.note_long(place, limits::long_write_us_min, false);
+  const auto left = [&] {
+    int count = 0;
+    for (; long_requests_.expects(place); ++count) {
+      long_requests_.note_expected(place);
+    }
+    return count;
+  };
+  engine_.on_next_commit([this] { clock_.advance_ms(1000); });
+  EXPECT_EQ(ask(client, insert_another() + insert_another(), 2), std::string(ok) + std::string(ok));
+  EXPECT_EQ(left(), limits::long_write_us_min / limits::long_write_us_per_commit - 1);
 }
 
 TEST_F(HeavyTest, who_waits_for_others_for_long_is_not_heavy) {
@@ -334,7 +351,7 @@ TEST_F(HeavyTest, who_waits_for_others_for_long_is_not_heavy) {
     engine_.on_next_request([this] {
       turn_->note_wait_for_others();
       clock_.advance_ms(10);
-      turn_->note_wait_over(false);
+      turn_->note_wait_over();
     });
     EXPECT_EQ(ask(client, find_pen), pen);
   }

@@ -198,7 +198,10 @@ std::optional<uint64_t> Turn::own_us(const Measured& from, const Measured& to) c
   if (ticks < limits::own_ticks_min) [[likely]] {
     return 0;
   }
-  if (drill_ != nullptr || from.rollbacks != to.rollbacks) {
+  if (drill_ != nullptr) {
+    return 0;
+  }
+  if (from.rollbacks != to.rollbacks) {
     return std::nullopt;
   }
   const uint64_t us = clock_.us_of(ticks);
@@ -213,28 +216,31 @@ std::optional<uint64_t> Turn::take_own_us() {
 
 void Turn::note_request_time(ClientConnection& connection, const Request& request) {
   const std::optional<uint64_t> us = take_own_us();
+  last_own_us_ = us.value_or(0);
   if (us != 0 || connection.client.is_unknown) [[unlikely]] {
-    executor_.note_took(connection.client, us);
-    add_own_us(us, writes(request) ? limits::own_us_free_per_write : limits::own_us_free_per_read);
+    const uint64_t walked_us = executor_.take_walked_us();
+    executor_.note_took(connection.client, us, walked_us);
+    if (us.has_value()) {
+      walked_us_ += walked_us;
+      add_own_us(*us - std::min(*us, walked_us),
+                 writes(request) ? limits::own_us_free_per_write : limits::own_us_free_per_read);
+    }
   }
 }
 
-void Turn::add_own_us(std::optional<uint64_t> us, uint32_t free_us) {
-  slow_us_ += us.value_or(0) - std::min<uint64_t>(us.value_or(0), free_us);
-}
+void Turn::add_own_us(uint64_t us, uint32_t free_us) { slow_us_ += us - std::min<uint64_t>(us, free_us); }
 
 /// Of the turn, in which it has been given so many answers. A walk measures itself.
 void Turn::note_own_time(ClientConnection& connection, uint32_t requests) {
-  add_own_us(take_own_us(), limits::own_us_free_per_read);  // what was parsed behind the last request
-  const uint64_t walked_us = executor_.take_walked_us();
-  connection.note_walk(walked_us);
-  const uint64_t slow_us = std::exchange(slow_us_, 0);
-  const uint64_t us = slow_us - std::min(slow_us, walked_us);
+  // What was parsed behind the last request.
+  add_own_us(take_own_us().value_or(0), limits::own_us_free_per_read);
+  connection.note_walk(std::exchange(walked_us_, 0) + executor_.take_walked_us());
+  const uint64_t us = std::exchange(slow_us_, 0);
   if (requests > 0 || us > 0) {
     connection.own_time.add(us);
   }
   if (connection.client.is_unknown) [[unlikely]] {
-    executor_.end_usual();
+    executor_.end_usual(connection.client);
   }
   if (std::exchange(is_put_off_, false)) [[unlikely]] {
     connection.own_time.presume_heavy();
@@ -355,7 +361,6 @@ exec::Executed Turn::run(ClientConnection& connection, const Request& request) {
   }
   const bool is_settled = executor_.nothing_staged();
   only_reads_ = is_settled && !writes(request);
-  waited_beside_us_ = 0;
   const LoopHold::Entered entered(hold_, is_settled);
   pass_drill();
   const exec::Executed executed = executor_.execute(connection.client, request, connection.parsed_bytes);

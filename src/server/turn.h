@@ -104,8 +104,8 @@ class Turn {
   [[nodiscard]] bool only_reads() const { return only_reads_; }
   /// Replies to earlier requests of the turn wait for the end of the one under way.
   [[nodiscard]] bool keeps_replies() const { return !hold_.was_settled(); }
-  /// Adrift: see Executor.
-  [[nodiscard]] uint64_t note_long(uint64_t took_us) { return executor_.note_long(took_us); }
+  /// How long the last request took by itself, in µs, as far as that is known.
+  [[nodiscard]] uint64_t last_own_us() const { return last_own_us_; }
   /// The request under way has walked over some rows.
   void note_walked() { executor_.write_under_way().begin_own_time(clock_.now_us()); }
   /// See Executor.
@@ -116,18 +116,13 @@ class Turn {
     wait_began_us_ = clock_.now_us();
     executor_.write_under_way().end_own_time();
   }
-  /// `is_beside`: another thread has the loop.
-  void note_wait_over(bool is_beside) {
+  void note_wait_over() {
     if (wait_began_us_ != 0) {
       const uint64_t now_us = clock_.now_us();
-      const uint64_t us = now_us - std::exchange(wait_began_us_, 0);
+      waited_us_ += now_us - std::exchange(wait_began_us_, 0);
       executor_.write_under_way().begin_own_time(now_us);
-      waited_us_ += us;
-      waited_beside_us_ += is_beside ? us : 0;
     }
   }
-  /// For how long the last request has, while another thread had the loop.
-  [[nodiscard]] uint64_t waited_beside_us() const { return waited_beside_us_; }
   [[nodiscard]] size_t reached() const { return reached_; }
   [[nodiscard]] uint64_t began_ms() const { return now_ms_; }
   /// Adrift: what is settled, and what was not reached, is no longer the turn's.
@@ -160,7 +155,7 @@ class Turn {
   void note_own_time(ClientConnection& connection, uint32_t requests);
   [[nodiscard]] std::optional<uint64_t> take_own_us();
   void note_request_time(ClientConnection& connection, const Request& request);
-  void add_own_us(std::optional<uint64_t> us, uint32_t free_us);
+  void add_own_us(uint64_t us, uint32_t free_us);
   void execute(ClientConnection& connection);
   [[nodiscard]] bool execute_next(ClientConnection& connection, std::string_view input, const Parsed& parsed);
   [[nodiscard]] bool execute(ClientConnection& connection, const Request& request);
@@ -200,10 +195,11 @@ class Turn {
   [[nodiscard]] Measured measure() const;
   [[nodiscard]] std::optional<uint64_t> own_us(const Measured& from, const Measured& to) const;
   Measured before_;             ///< when what was measured last ended
+  uint64_t last_own_us_ = 0;    ///< see the function
   uint64_t slow_us_ = 0;        ///< what the connection's requests took of this turn, and is not free
+  uint64_t walked_us_ = 0;      ///< for so long they walked, which is apart
   uint64_t wait_began_us_ = 0;  ///< see note_wait_for_others; 0 = it does not wait
   uint64_t waited_us_ = 0;
-  uint64_t waited_beside_us_ = 0;
   bool is_patient_ = false;  ///< of one request, and without the loop
   bool only_reads_ = false;  ///< see the function
   std::vector<ClientConnection*> members_;

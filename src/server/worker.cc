@@ -207,10 +207,7 @@ void Worker::end_adrift(Hand& hand, Turn& turn, uint64_t owed_us) {
     hand.counters.add(Counter::requests_stopped);  // it did not notice by itself
   }
   turn.keep_unsettled();
-  // What a request of few rows does by itself, in a trigger say, nobody else has measured.
-  const uint64_t beside_us = world_.clock.now_us() - request.since_us;
-  const uint64_t own_us = turn.note_long(beside_us - std::min(beside_us, turn.waited_beside_us()));
-  turn.members().back()->note_beside(own_us);
+  turn.members().back()->note_beside(turn.last_own_us());
   turn.commit();
   turn.send_large_replies();
   turn.session().release_tables();
@@ -311,7 +308,7 @@ void Worker::call_stand_in(const Turn* turn) {
 void Worker::note_wait(Turn* turn, engine::Wait what) {
   if (what == engine::Wait::over) {
     if (turn != nullptr) {
-      turn->note_wait_over(turn->ticket() != loop_.token().seen());
+      turn->note_wait_over();
     }
     return;
   }

@@ -235,7 +235,12 @@ CONNECTION = st.one_of(
     command(b"PING"),
     command(b"PING", VALUE),
     command(b"ECHO", VALUE),
-    command(b"SELECT", any_of(b"0", b"-1", b"16", b"99999", b"", b"01", b"9" * 11, b"9" * 30)),
+    command(
+        b"SELECT",
+        any_of(
+            b"0", b"-1", b"16", b"99999", b"", b"01", b"+1", b"-01", b"-" + b"9" * 30, b"9" * 11, b"9" * 30
+        ),
+    ),
     command(b"HELLO"),
     command(b"HELLO", any_of(b"2", b"3", b"3", b"1", b"4", b"x", b"", b"02")),
     followed(

@@ -66,14 +66,6 @@ inline constexpr uint32_t own_us_max = 2000;
 inline constexpr uint32_t own_turns_until_known = 4;
 /// Where the requests of a selection usually take so long, unknown clients that ask for it are heavy.
 inline constexpr uint32_t unknown_own_us_max = 125;
-/// A client's write has taken so long by itself, which is more than a busy machine or a slow disk explains.
-/// If the client was known to write quickly, no client of its account is known for that in this table, for so
-/// long.
-inline constexpr uint32_t distrusted_us = 100'000;
-inline constexpr uint32_t distrusted_for_us = 60'000'000;
-/// In any case the client's next writes have a commit before them: one for each millisecond, which is about
-/// what such a commit takes. Not measured.
-inline constexpr uint32_t slow_write_us_per_write = 1000;
 /// Of a request, fewer ticks than that count as nothing, so that most need no division: 10 µs of a processor
 /// of 3 GHz, 30 µs where a tick is a nanosecond.
 inline constexpr uint64_t own_ticks_min = 30'000;

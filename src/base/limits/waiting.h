@@ -59,9 +59,13 @@ inline constexpr uint32_t slice_us = 700;
 /// A walk from which a stand-in has taken the loop is given up after so much time, if the turn has changed
 /// something before it: the replies to others, and the rows that they have locked, wait for its end.
 inline constexpr uint32_t kept_waiting_us = 10'000;
-/// For each part of so much that a write takes by itself, one write of its table has a commit of its own: a
-/// few commits where a disk is fast.
-inline constexpr uint32_t long_write_us_per_commit = 4'000;
+/// A write that takes so long by itself is a long one: a few commits where a disk is fast.
+inline constexpr uint32_t long_write_us_min = 4'000;
+/// For each part of so much, one of its account's next writes into the table has a commit before it. It is
+/// about what such a commit takes. Not measured.
+inline constexpr uint32_t long_write_us_per_commit = 1'000;
+/// A machine that has stood still looks like a write that takes long: so many commits make good for both.
+inline constexpr uint16_t commits_behind_max = 1'000;
 
 /// Where no thread is free for a request, it begins again later, and each time it has twice the time: so many
 /// times. A request of five milliseconds so comes to its end even then, and no turn takes much longer.

@@ -297,7 +297,8 @@ void plan_select(const Scope& scope, Arguments arguments, Plan& plan) {
       return;
     }
     database = {};
-  } else if (database.find_first_not_of("0123456789") == std::string_view::npos) {
+  } else if (const size_t sign = database.find_first_of("+-") == 0 ? 1 : 0;
+             database.find_first_not_of("0123456789", sign) == std::string_view::npos) {
     plan.refuse(not_an_integer);  // an empty one is none, either
     return;
   } else if (database.size() > limits::name_bytes_max) {

@@ -26,7 +26,8 @@ TEST_F(RespTest, what_is_written_in_digits_is_no_name_of_a_database) {
   EXPECT_EQ(answer_to({"SELECT", "1"}), "-ERR DB index is out of range\r\n");
   EXPECT_EQ(answer_to({"SELECT", "99999999999"}),
             "-ERR value is out of range, value must between -2147483648 and 2147483647\r\n");
-  for (const std::string_view number : {"", "01", "99999999999999999999"}) {
+  for (const std::string_view number :
+       {"", "01", "+1", "-01", "99999999999999999999", "-99999999999999999999"}) {
     EXPECT_EQ(answer_to({"SELECT", number}), "-ERR value is not an integer or out of range\r\n") << number;
   }
 }
