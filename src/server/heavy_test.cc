@@ -141,6 +141,26 @@ TEST_F(HeavyTest, who_takes_much_has_half_of_the_time_of_those_in_line) {
   EXPECT_NEAR(static_cast<double>(answered(0)), static_cast<double>(answered(half)), 2.0);
 }
 
+TEST_F(HeavyTest, who_did_not_wait_has_nothing_to_catch_up_with) {
+  std::deque<TestClient> before = many_that_ask();
+  for (TestClient& one : before) {
+    EXPECT_EQ(reply_to(one), pen);
+  }
+  const size_t before_count = loop_->connections().size();
+  std::deque<TestClient> all = many_that_ask();
+  const size_t half = all.size() / 2;
+  for (size_t number = 0; number < half; ++number) {
+    connection(before_count + number).usual_walk_eighths = 8 * limits::heavy_us;
+  }
+  clock_.advance_ms(1000);  // the light requests with which they began are long over
+  const auto is_answered = [](TestClient& one) { return !one.received().empty(); };
+  for (size_t served = 0; served < half; ++served) {
+    turn();
+  }
+  EXPECT_GT(std::count_if(all.begin(), all.begin() + static_cast<ptrdiff_t>(half), is_answered), 2);
+  EXPECT_GT(std::count_if(all.begin() + static_cast<ptrdiff_t>(half), all.end(), is_answered), 2);
+}
+
 TEST_F(HeavyTest, one_walk_that_the_machine_interrupted_makes_nobody_take_much) {
   TestClient client = connect_with_items();
   ClientConnection& one = connection(0);
@@ -293,6 +313,26 @@ TEST_F(HeavyTest, a_pipeline_of_short_requests_is_not_heavy) {
     EXPECT_EQ(ask(client, repeat(find_pen, 50)), repeat(pen, 50));
   }
   EXPECT_FALSE(connection(0).takes_long());
+}
+
+TEST_F(HeavyTest, more_is_free_of_a_write_than_of_a_read) {
+  TestClient client = connect_with_items();
+  const auto write_for = [&](uint64_t us) {
+    for (int turns = 0; turns < slow_turns; ++turns) {
+      take(us);
+      std::string writes;
+      std::string replies;
+      for (int number = 0; number < 20; ++number) {
+        writes += insert_another();
+        replies += ok;
+      }
+      EXPECT_EQ(ask(client, writes, 20), replies);
+    }
+  };
+  write_for(limits::own_us_free_per_write);
+  EXPECT_FALSE(connection(0).takes_long());
+  write_for(2 * limits::own_us_free_per_write);
+  EXPECT_TRUE(connection(0).takes_long());
 }
 
 TEST_F(HeavyTest, requests_that_take_nothing_hide_no_slow_one_beside_them) {

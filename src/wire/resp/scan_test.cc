@@ -75,6 +75,10 @@ TEST_F(ScanTest, a_key_that_is_left_out_leaves_nothing_in_the_reply) {
             "*2\r\n$1\r\n0\r\n*0\r\n");
 }
 
+TEST_F(ScanTest, an_empty_pattern_is_that_of_no_key) {
+  EXPECT_EQ(reply_of_keys(find_of({"SCAN", "0", "MATCH", ""}), {{Value("a")}}), "*2\r\n$1\r\n0\r\n*0\r\n");
+}
+
 TEST_F(ScanTest, a_container_is_named_by_the_pattern_and_its_first_key_parts_are_a_range) {
   const Find& find = find_of({"SCAN", "0", "MATCH", "@@wide.7|*", "COUNT", "1"});
   EXPECT_EQ(find.selection.names->table, "wide");
