@@ -102,6 +102,7 @@ class Executor {
   void end_usual(Client& client);
   /// See Transaction.
   [[nodiscard]] uint64_t commit_ticks() const { return transaction_.commit_ticks(); }
+  [[nodiscard]] bool is_committing() const { return transaction_.is_committing(); }
   [[nodiscard]] uint64_t rollback_count() const { return transaction_.rollback_count(); }
   /// See Runner.
   [[nodiscard]] uint64_t take_walked_us() { return runner_.take_walked_us(); }

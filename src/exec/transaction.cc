@@ -21,12 +21,14 @@ void Transaction::remember_gtid_place(Reply& reply) {
 template <typename Commit>
 Error Transaction::timed(Commit commit) {
   const uint64_t began_ticks = clock_.ticks();
+  is_committing_ = true;
   Error error;
   try {
     error = commit();
   } catch (...) {
     error = ErrorCode::out_of_memory;
   }
+  is_committing_ = false;
   const uint64_t ended_ticks = clock_.ticks();
   commit_ticks_ += ended_ticks - std::min(ended_ticks, began_ticks);  // two cores may differ by a few
   return error;

@@ -41,6 +41,8 @@ class Transaction {
   [[nodiscard]] bool is_open() const { return is_open_; }
   /// How long all commits took, those that failed included: see Clock::ticks.
   [[nodiscard]] uint64_t commit_ticks() const { return commit_ticks_; }
+  /// For the thread that commits, in the middle of it.
+  [[nodiscard]] bool is_committing() const { return is_committing_; }
   /// How often all that was done since the last commit was undone.
   [[nodiscard]] uint64_t rollback_count() const { return rollback_count_; }
   /// True if it should be committed before the next request.
@@ -87,6 +89,7 @@ class Transaction {
   Counters& counters_;
   const Clock& clock_;
   uint64_t commit_ticks_ = 0;
+  bool is_committing_ = false;
   uint64_t rollback_count_ = 0;
   bool is_open_ = false;                ///< something began since the last commit or rollback
   bool writes_ = false;                 ///< and it may have changed rows

@@ -119,7 +119,8 @@ class Turn {
   void note_wait_over() {
     if (wait_began_us_ != 0) {
       const uint64_t now_us = clock_.now_us();
-      waited_us_ += now_us - std::exchange(wait_began_us_, 0);
+      const uint64_t us = now_us - std::exchange(wait_began_us_, 0);
+      waited_us_ += executor_.is_committing() ? 0 : us;  // a commit is left out as a whole
       executor_.write_under_way().begin_own_time(now_us);
     }
   }
