@@ -76,6 +76,7 @@ Executed Executor::execute(Client& client, const Request& request, size_t positi
       if (job.trace != nullptr) {
         RequestTrail::keep(job);
       }
+      counters_.add(Counter::requests_put_off);
       tally_.note_time();
       return Executed::put_off;
     }
@@ -299,6 +300,7 @@ bool Executor::is_expected_long(const Job& job) {
   if (!is_expected || job.was_put_back() || (!is_expected_of_all && is_known_quick(job))) [[likely]] {
     return false;
   }
+  counters_.add(Counter::commits_before_long);
   // Until it is known to have taken long again.
   write_.for_each_place([&](LongRequests::Place place) { long_requests_->note_expected(place); });
   return true;

@@ -84,6 +84,7 @@ TEST_F(LongRequestsTest, whoever_asks_for_it_again) {
   EXPECT_FALSE(commits_before(insert()));
   take_long({insert()});
   EXPECT_TRUE(commits_before(insert()));
+  EXPECT_EQ(counters.read(Counter::commits_before_long), 1U);
 }
 
 TEST_F(LongRequestsTest, other_writes_of_the_table_share_their_commit) {
@@ -260,6 +261,7 @@ TEST_F(LongRequestsTest, of_a_client_of_whom_nothing_is_known_as_of_those_who_as
   EXPECT_EQ(ask_for(read(), 600), Executed::done);
   replies(one);
   EXPECT_EQ(ask_for(read(), 0), Executed::put_off);
+  EXPECT_EQ(counters.read(Counter::requests_put_off), 1U);
   EXPECT_TRUE(one.out.empty());
   EXPECT_EQ(ask_for(add_stock(), 0), Executed::done);
   one.client.is_unknown = false;
