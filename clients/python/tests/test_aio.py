@@ -408,6 +408,64 @@ def test_a_write_behind_one_that_waited_too_long_has_an_unknown_outcome() -> Non
         run(client(server.port))
 
 
+@pytest.mark.parametrize("turns", range(6))
+def test_a_cancellation_that_meets_a_place_that_comes_free_is_one(turns: int) -> None:
+    """The event loop has gone on for so many turns since then."""
+
+    async def client() -> None:
+        places = Places(1)
+        place = await places.take(Deadline(None))
+        waits = asyncio.create_task(places.take(Deadline(10)))
+        await asyncio.sleep(0)
+        places.release(place)
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        if waits.cancel():
+            with pytest.raises(asyncio.CancelledError):
+                await waits
+        else:
+            places.release(await waits)
+        await places.take(Deadline(0.001))
+
+    run(client())
+
+
+@pytest.mark.parametrize("turns", range(12))
+def test_a_cancellation_that_meets_a_connection_that_is_made_is_one(turns: int) -> None:
+    """The event loop has gone on for so many turns since the task began."""
+
+    async def client() -> None:
+        server = await asyncio.start_server(lambda reader, _: reader.read(), "127.0.0.1", 0)
+        port = server.sockets[0].getsockname()[1]
+        connecting = asyncio.create_task(aio.connect(port=port, text=True))
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        if connecting.cancel():
+            with pytest.raises(asyncio.CancelledError):
+                await connecting
+        else:
+            await (await connecting).close()
+        server.close()
+
+    run(client())
+
+
+def test_who_waits_for_a_place_and_gives_up_takes_none() -> None:
+    async def client() -> None:
+        places = Places(1)
+        place = await places.take(Deadline(None))
+        with pytest.raises(TimeoutError):
+            await places.take(Deadline(0.001))
+        cancelled = asyncio.create_task(places.take(Deadline(10)))
+        patient = asyncio.create_task(places.take(Deadline(10)))
+        await asyncio.sleep(0)
+        cancelled.cancel()
+        places.release(place)
+        assert await patient is not None
+
+    run(client())
+
+
 def test_a_login_that_is_cancelled_leaves_no_connection_open() -> None:
     asked = threading.Event()
 

@@ -12,6 +12,7 @@ import contextlib
 import math
 import socket
 import time
+from collections.abc import Coroutine
 from typing import Any, cast
 
 from rowsocket._options import Deadline, Options
@@ -42,26 +43,37 @@ class Places:
     """
 
     def __init__(self, count: int) -> None:
-        self._count = count
+        self._free_count = count
         self._loop: asyncio.AbstractEventLoop | None = None
-        self._free: asyncio.Semaphore | None = None
+        self._waiting: collections.deque[asyncio.Future[None]] = collections.deque()
+        """Of tasks, the first one first. One that is done waits no longer."""
 
     async def take(self, deadline: Deadline) -> Place:
         """Wait for a place; `release` gives it back. Raises TimeoutError, and RuntimeError in another event
         loop.
         """
-        if self._loop is None or self._free is None:
+        if self._loop is None:
             self._loop = asyncio.get_running_loop()
-            self._free = asyncio.Semaphore(self._count)
         _check_loop(self._loop, "pool")
-        if not self._free.locked():  # wait_for makes a task
-            await self._free.acquire()
+        if self._free_count > 0:
+            self._free_count -= 1
             return PLACE
-        remaining_s = deadline.remaining_s()  # may raise, and nobody would await what `acquire` has made
+        remaining_s = deadline.remaining_s()
+        # No wait_for: before Python 3.12 it forgets a cancellation that meets the moment a place comes free.
+        comes = self._loop.create_future()
+        timer = None if remaining_s is None else self._loop.call_later(remaining_s, _time_out, comes)
+        self._waiting.append(comes)
         try:
-            await asyncio.wait_for(self._free.acquire(), remaining_s)
-        except TIMED_OUT:
-            raise TimeoutError from None
+            await comes
+        except BaseException:
+            if comes.done() and not comes.cancelled() and comes.exception() is None:
+                self.add()  # the place came, and the task was cancelled before it went on
+            with contextlib.suppress(ValueError):
+                self._waiting.remove(comes)
+            raise
+        finally:
+            if timer is not None:
+                timer.cancel()
         return PLACE
 
     def release(self, place: Place) -> None:
@@ -70,12 +82,39 @@ class Places:
 
     def add(self) -> None:
         """Let there be one place more."""
-        if self._free is not None:
-            self._free.release()
+        while self._waiting:
+            comes = self._waiting.popleft()
+            if not comes.done():
+                comes.set_result(None)
+                return
+        self._free_count += 1
 
 
 class ShortWay:
     """Nothing: the event loop is the only way. A base of the connection."""
+
+
+def _time_out(comes: asyncio.Future[None]) -> None:
+    if not comes.done():
+        comes.set_exception(TimeoutError())
+
+
+async def _within(connecting: Coroutine[Any, Any, Any], seconds: float | None) -> None:
+    """Wait for so long. Raises TimeoutError. A cancellation of the task that waits is one, whenever it comes:
+    asyncio.wait_for forgets some before Python 3.12.
+    """
+    task = asyncio.ensure_future(connecting)
+    try:
+        done, _ = await asyncio.wait([task], timeout=seconds)
+    except BaseException:
+        task.cancel()
+        raise
+    if not done:
+        task.cancel()
+        await asyncio.wait([task])
+        if task.cancelled():
+            raise TimeoutError
+    task.result()
 
 
 def _check_loop(loop: asyncio.AbstractEventLoop, what: str) -> None:
@@ -137,7 +176,7 @@ class Link(asyncio.Protocol):
                     ssl=options.tls_context,
                     server_hostname=None if options.tls_context is None else options.host,
                 )
-            await asyncio.wait_for(connecting, remaining_s)
+            await _within(connecting, remaining_s)
         except TIMED_OUT as error:
             raise options.timed_out("no connection") from error
         except OSError as error:
