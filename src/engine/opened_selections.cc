@@ -41,6 +41,11 @@ size_t hash_of_table(const SelectionDescription& description) {
   return 31 * hash(description.database) + hash(description.table);
 }
 
+/// Behind the names stands the account.
+size_t hash_of_names(std::string_view key) {
+  return std::hash<std::string_view>()(key.substr(0, key.rfind('/')));
+}
+
 }  // namespace
 
 Selection::Selection(std::shared_ptr<OpenedSelections> opened, SelectionDescription description,
@@ -55,7 +60,7 @@ Selection::Selection(std::shared_ptr<OpenedSelections> opened, SelectionDescript
       slot_(slot),
       serial_(serial),
       table_hash_(hash_of_table(description_)),
-      description_hash_(std::hash<std::string>()(key_)) {}
+      names_hash_(hash_of_names(key_)) {}
 
 Selection::~Selection() { opened_->forget(*this); }
 

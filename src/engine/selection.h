@@ -81,8 +81,9 @@ class Selection {
   [[nodiscard]] uint64_t serial() const { return serial_; }
   /// The same for all selections of one table that name the table alike.
   [[nodiscard]] size_t table_hash() const { return table_hash_; }
-  /// The same for all selections that are described alike, also where they are opened one after the other.
-  [[nodiscard]] size_t description_hash() const { return description_hash_; }
+  /// The same for all selections that are described alike, whichever account they are of and whenever they
+  /// are opened.
+  [[nodiscard]] size_t names_hash() const { return names_hash_; }
 
  private:
   friend class OpenedSelections;
@@ -96,7 +97,7 @@ class Selection {
   uint32_t slot_;
   uint64_t serial_;
   size_t table_hash_;
-  size_t description_hash_;
+  size_t names_hash_;
 };
 
 enum class Intent : uint8_t {

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0-only
 #include "exec/account.h"
 
+#include <functional>
+#include <string>
 #include <string_view>
 
 namespace rowsocket::exec {
@@ -50,6 +52,15 @@ bool says_a_secret(const Value& candidate, Access port_access, const Settings& s
   return candidate.size > 0 && access_of(candidate, port_access, settings) != Access::none;
 }
 
+/// Without the memory for the name it is 0.
+uint64_t hash_of(const engine::Identity& identity) noexcept {
+  try {
+    return std::hash<std::string>()(identity.account_name());
+  } catch (...) {
+    return 0;
+  }
+}
+
 }  // namespace
 
 Account::Account(Access port_access, const Settings& settings)
@@ -88,6 +99,7 @@ Error Account::take_outcome(const Settings& settings) {
   identity_ = std::exchange(outcome_, {}).value_or(nullptr);
   granted_ = identity_ != nullptr ? port_access_ : initial_access(port_access_, settings);
   if (identity_ != nullptr) {
+    name_hash_ = hash_of(*identity_);
     return {};
   }
   return was_tried ? std::exchange(refusal_, {}) : Error(ErrorCode::not_authenticated);

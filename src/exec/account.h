@@ -61,6 +61,9 @@ class Account {
     return is_out ? engine::own_account : number();
   }
 
+  /// The same for all who log in as this user of this host, from wherever and whenever; 0 = they have not.
+  [[nodiscard]] uint64_t name_hash() const { return identity_ == nullptr ? 0 : name_hash_; }
+
   /// Clients share what they opened with clients of the same number only.
   [[nodiscard]] uint64_t number() const {
     return identity_ == nullptr ? engine::anonymous_account : identity_->number();
@@ -74,6 +77,7 @@ class Account {
   Access granted_;
   bool is_barred_ = false;
   std::shared_ptr<engine::Identity> identity_;  ///< nullptr = it has not logged in
+  uint64_t name_hash_ = 0;                      ///< of the identity
   std::optional<std::shared_ptr<engine::Identity>> outcome_ = {};
   Error refusal_ = {};  ///< where the outcome is nullptr
 };

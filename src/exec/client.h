@@ -18,7 +18,6 @@
 #include "engine/engine.h"
 #include "engine/opened_selections.h"
 #include "exec/account.h"
-#include "exec/long_requests.h"
 #include "exec/quick_writes.h"
 #include "exec/request_bounds.h"
 #include "exec/trace.h"
@@ -73,9 +72,9 @@ class Client {
   bool is_unknown = false;
   /// ... unless the client comes behind all others already.
   bool comes_behind = false;
-  /// While it is unknown: what took longest of all that it has asked. Quick ones of the same selection say
-  /// nothing then.
-  UsualTime longest;
+  /// While it was unknown, something that it asked took long by itself. So what it asks quickly says nothing
+  /// of others.
+  bool has_taken_long = false;
   QuickWrites quick_writes;
   /// Knows whether the client is still there; nullptr = the client always counts as there.
   const Presence* presence = nullptr;
@@ -139,6 +138,8 @@ class Client {
   uint64_t parked_since_ms = 0;
   /// Its next request was put back.
   [[nodiscard]] bool was_put_back() const { return parked_since_ms != 0 || given_up.count > 0; }
+  /// A try of its first request has taken long by itself.
+  bool tries_take_long = false;
   /// It has waited on a thread of its own.
   bool has_waited_alone = false;
   /// Until when it may wait for what it found locked last.

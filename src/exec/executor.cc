@@ -24,7 +24,8 @@ Executor::Executor(engine::Session& session, Counters& counters, std::shared_ptr
       runner_(session, transaction_, clock, std::move(notices.takes_long)),
       staging_(session, transaction_, runner_, counters, tally_, trail_),
       long_requests_(long_requests),
-      settled_(std::move(notices.settled)) {
+      settled_(std::move(notices.settled)),
+      undone_(std::move(notices.undone)) {
   use_settings(std::move(settings));
 }
 
@@ -70,7 +71,7 @@ Executed Executor::execute(Client& client, const Request& request, size_t positi
   Begin begin = admit(client, job);
   if (client.is_unknown && begin == Begin::ready && job.selection != nullptr && long_requests_ != nullptr)
       [[unlikely]] {
-    usual_place_ = long_requests_->usual_place_of(*job.selection, request);
+    usual_place_ = long_requests_->usual_place_of(client.account.name_hash(), *job.selection, request);
     if (is_put_off(client, job)) {
       usual_place_.reset();
       if (job.trace != nullptr) {
@@ -87,8 +88,9 @@ Executed Executor::execute(Client& client, const Request& request, size_t positi
     begin = run(job);
   }
   if (job.is_put_back() || (begin == Begin::wait && staging_.put_back(job))) {
-    write_.end_own_time();
+    write_.end();
     usual_place_.reset();
+    note_undone();
     staging_.replay_if_lost();
     tally_.note_time();
     staging_.conclude(job);
@@ -97,6 +99,7 @@ Executed Executor::execute(Client& client, const Request& request, size_t positi
   client.parked_since_ms = 0;
   client.given_up = {};
   client.has_waited_alone = false;
+  client.tries_take_long = false;
   client.generated_ids.clear();
   if (job.was_lenient) [[unlikely]] {
     met_first_lenience_ = client.note_lenience();
@@ -105,14 +108,13 @@ Executed Executor::execute(Client& client, const Request& request, size_t positi
   if (!job.outcome.ok()) {
     usual_place_.reset();  // how quick one was that failed says nothing
   }
-  const bool is_single_write =
-      request.kind != RequestKind::group && job.outcome.ok() && job.rows.changed() > 0;
+  const bool has_changed = job.outcome.ok() && job.changed() > 0;
   finish(std::move(job), is_staged);
   if (client.put_back_at.has_value()) {
     return Executed::parked;
   }
-  if (is_single_write && !write_.is_empty()) {
-    client.quick_writes.note_quick(write_.first_place());  // until its time is known: see note_took
+  if (has_changed) {  // quickly, until its time is known: see note_took
+    write_.for_each_place([&](LongRequests::Place place) { client.quick_writes.note_quick(place); });
   }
   return Executed::done;
 }
@@ -209,7 +211,10 @@ Begin Executor::run(Job& job) {
 /// Whoever sees that the request took long sees the commit before it, too.
 Begin Executor::run_behind_commit(Job& job) {
   write_.end_own_time();
+  const uint64_t ticks_before = transaction_.commit_ticks();
   settle();
+  const uint64_t commit_us = clock_.us_of(transaction_.commit_ticks() - ticks_before);
+  write_.for_each_place([&](LongRequests::Place place) { long_requests_->note_commit(place, commit_us); });
   if (job.out().failed()) [[unlikely]] {
     job.give_up();
   }
@@ -226,25 +231,26 @@ bool Executor::is_put_off(const Client& client, const Job& job) const {
          long_requests_->usual_us(*usual_place_) >= limits::unknown_own_us_max;
 }
 
-void Executor::note_took(Client& client, std::optional<uint64_t> us, uint64_t walked_us) {
-  const uint64_t silence_us = runner_.take_longest_silence_us();
-  if (!us.has_value()) {
-    write_.for_each_place(
-        [&](LongRequests::Place place) { static_cast<void>(client.quick_writes.forget(place)); });
+void Executor::note_took(Client& client, const Took& took) {
+  if (!took.us.has_value()) {
+    write_.for_each_place([&](LongRequests::Place place) { client.quick_writes.forget(place); });
     return;
   }
-  note_usual(client, *us);
-  const uint64_t walk_us = walked_us - std::min(walked_us, silence_us);
-  if (const uint64_t other_us = *us - std::min(*us, walk_us); other_us >= limits::long_write_us_min) {
-    note_long_write(client, other_us);
+  note_usual(client, *took.us);
+  const uint64_t walk_us = took.walked.us - std::min(took.walked.us, took.walked.stuck_us);
+  const uint64_t us = *took.us - std::min(*took.us, walk_us);
+  if (us >= (took.was_beside ? limits::long_write_us_min : limits::long_write_us_min_unseen)) {
+    note_long_write(client, us);
   }
 }
 
 /// Whether it was done or not: the others have waited for it.
 void Executor::note_long_write(Client& client, uint64_t us) {
   write_.for_each_place([&](LongRequests::Place place) {
-    long_requests_->note_long(place, us, client.quick_writes.forget(place));
+    long_requests_->note_long(place, us, write_.is_known());
+    client.quick_writes.forget(place);
   });
+  client.tries_take_long = client.put_back_at.has_value();
 }
 
 void Executor::note_usual(Client& client, uint64_t us) {
@@ -259,13 +265,14 @@ void Executor::note_usual(Client& client, uint64_t us) {
 
 void Executor::end_usual(Client& client) {
   const auto longest = std::exchange(longest_, {});
-  if (!longest.has_value() || (longest->place == client.longest.place && longest->us < client.longest.us)) {
+  if (!longest.has_value()) {
     return;
   }
-  if (longest->us >= client.longest.us) {
-    client.longest = *longest;
+  const bool is_long = longest->us >= limits::unknown_own_us_max;
+  if (is_long || !client.has_taken_long) {
+    long_requests_->note_usual(longest->place, longest->us);
   }
-  long_requests_->note_usual(longest->place, longest->us);
+  client.has_taken_long |= is_long;
 }
 
 /// Where it writes.
@@ -273,9 +280,9 @@ void Executor::note_places(const Job& job) {
   if (long_requests_ == nullptr || !writes(*job.request)) {
     return;
   }
-  const auto add = [this](const engine::Selection* selection, const Request& request) {
+  const auto add = [&](const engine::Selection* selection, const Request& request) {
     if (selection != nullptr && writes(request)) {
-      write_.add(long_requests_->place_of(*selection, request));
+      write_.add(long_requests_->place_of(job.client->account.name_hash(), *selection, request));
     }
   };
   if (job.request->kind == RequestKind::group) {
@@ -285,6 +292,12 @@ void Executor::note_places(const Job& job) {
     }
   } else {
     add(job.selection, *job.request);
+  }
+  bool is_known = true;
+  write_.for_each_place(
+      [&](LongRequests::Place place) { is_known &= job.client->quick_writes.is_known(place); });
+  if (is_known) {
+    write_.set_known();
   }
 }
 
@@ -296,19 +309,19 @@ bool Executor::is_expected_long(const Job& job) {
     is_expected |= long_requests_->expects(place);
     is_expected_of_all |= long_requests_->expects_of_all(place);
   });
-  // Each try of one that was put back would cost the others a commit.
-  if (!is_expected || job.was_put_back() || (!is_expected_of_all && is_known_quick(job))) [[likely]] {
+  // Each try of one that was put back would cost the others a commit, which is more than most tries take.
+  if (!is_expected || (job.was_put_back() && !job.client->tries_take_long) ||
+      (write_.is_known() && !is_expected_of_all)) [[likely]] {
     return false;
   }
   counters_.add(Counter::commits_before_long);
-  // Until it is known to have taken long again.
-  write_.for_each_place([&](LongRequests::Place place) { long_requests_->note_expected(place); });
   return true;
 }
 
-/// Others' long ones cost it nothing.
-bool Executor::is_known_quick(const Job& job) const {
-  return job.request->kind != RequestKind::group && job.client->quick_writes.is_known(write_.first_place());
+void Executor::note_undone() {
+  if (transaction_.is_lost() && undone_) {
+    undone_();
+  }
 }
 
 /// The job has its answer, as far as that depends on itself.
@@ -317,16 +330,18 @@ void Executor::finish(Job&& job, bool is_staged) {
   if (is_staged) {
     staging_.stage(std::move(job));
     if (transaction_.is_lost()) [[unlikely]] {
-      write_.end_own_time();  // what runs again is not it alone
+      write_.end();  // what runs again is not it alone
+      note_undone();
       staging_.replay_if_lost();
     } else if (transaction_.is_full()) {
-      write_.end_own_time();  // the commit takes long, if anything does
+      write_.end();  // the commit takes long, if anything does
       staging_.settle();
     }
     return;
   }
   if (transaction_.is_lost()) [[unlikely]] {
-    write_.end_own_time();
+    write_.end();
+    note_undone();
     if (job.can_run()) {
       staging_.redo_alone(job);
     } else {

@@ -61,6 +61,8 @@ class Executor {
   struct Notices {
     RequestBounds::TakesLong takes_long;
     std::function<void()> settled;  ///< every reply but the request's own is final
+    /// The request is over, and others that it has taken along begin to run again.
+    std::function<void()> undone;
   };
 
   /// `ledger` is the thread's; nullptr: nothing is counted by table. `long_requests` is the server's;
@@ -93,11 +95,16 @@ class Executor {
   void settle_all() { staging_.settle(); }
   /// What others look at while a request goes on.
   [[nodiscard]] WriteUnderWay& write_under_way() { return write_; }
-  /// The last request, which was this client's, took so long by itself, in µs, and walked for so long of
-  /// that; nullopt: that is not known. Told of all that took long, and of all requests of unknown clients, by
-  /// which others are judged who ask for the same. Where it was a write, what a turn has changed is committed
-  /// before the next ones of its kind, if it took long without a question: a walk can be given up.
-  void note_took(Client& client, std::optional<uint64_t> us, uint64_t walked_us);
+  /// How long a request took by itself: without waits, commits and what others asked.
+  struct Took {
+    std::optional<uint64_t> us;  ///< nullopt: that is not known
+    Runner::Walked walked = {};
+    bool was_beside = false;  ///< another thread went on with the loop
+  };
+  /// That was the last request, which was this client's. Told of all that took long, and of all requests of
+  /// unknown clients, by which others are judged who ask for the same. Where it was a write, what a turn has
+  /// changed is committed before the next ones of its kind, if it took long without a chance to be given up.
+  void note_took(Client& client, const Took& took);
   /// That was all of this client, for this turn.
   void end_usual(Client& client);
   /// See Transaction.
@@ -105,7 +112,7 @@ class Executor {
   [[nodiscard]] bool is_committing() const { return transaction_.is_committing(); }
   [[nodiscard]] uint64_t rollback_count() const { return transaction_.rollback_count(); }
   /// See Runner.
-  [[nodiscard]] uint64_t take_walked_us() { return runner_.take_walked_us(); }
+  [[nodiscard]] Runner::Walked take_walked() { return runner_.take_walked(); }
   /// Commit; afterwards every reply of the turn is final. Never throws.
   void end_turn();
 
@@ -122,8 +129,8 @@ class Executor {
   void note_places(const Job& job);
   [[nodiscard]] bool is_expected_long(const Job& job);
   [[nodiscard]] bool is_put_off(const Client& client, const Job& job) const;
-  [[nodiscard]] bool is_known_quick(const Job& job) const;
   void note_long_write(Client& client, uint64_t us);
+  void note_undone();
   void note_usual(Client& client, uint64_t us);
   void settle();
   void finish(Job&& job, bool is_staged);
@@ -143,8 +150,13 @@ class Executor {
   /// Of the last request, if it was done and its client is unknown; a group has none.
   std::optional<LongRequests::UsualPlace> usual_place_;
   /// Of one client's requests, the longest of those of a place that came in a row.
-  std::optional<UsualTime> longest_;
+  struct Longest {
+    LongRequests::UsualPlace place = 0;
+    uint64_t us = 0;
+  };
+  std::optional<Longest> longest_;
   std::function<void()> settled_;    ///< see `Notices`
+  std::function<void()> undone_;     ///< the same
   bool met_first_lenience_ = false;  ///< see the function
 };
 

@@ -25,10 +25,20 @@ class LongRequestsTest : public ExecutorTest {
     return Ask::insert(9, {std::to_string(++inserted), "1", "x" + std::to_string(inserted), "1"});
   }
 
+  /// That was the last request of the connection. It went on beside the loop.
+  void took(Connection& connection, std::optional<uint64_t> us, Runner::Walked walked = {}) {
+    executor->note_took(connection.client, {.us = us, .walked = walked, .was_beside = true});
+  }
+  /// The next commit that changes something takes so long.
+  void commit_for(uint64_t us) {
+    engine.on_next_commit([this, us] { clock.advance_us(us); });
+  }
+
   /// Whether what another connection has changed in the same turn is committed before this request begins.
   bool commits_before(const Ask& request) { return commits_before_of(other, request); }
   bool commits_before_of(Connection& connection, const Ask& request) {
     bool is_settled = false;
+    commit_for(commit_us);
     begin();
     send(&connection == &one ? other : one, Ask::find(0, {"2"}).add({"1"}));
     engine.on_next_request([&] { is_settled = executor->nothing_staged(); });
@@ -42,14 +52,14 @@ class LongRequestsTest : public ExecutorTest {
     for (const Ask& request : requests) {
       send(one, request);
     }
-    executor->note_took(one.client, took_us, 0);
+    took(one, took_us);
     end();
   }
   /// A turn of one insert, which takes so long.
-  void insert_for(Connection& connection, uint64_t us, uint64_t walked_us = 0) {
+  void insert_for(Connection& connection, uint64_t us, Runner::Walked walked = {}) {
     begin();
     send(connection, insert());
-    executor->note_took(connection.client, us, walked_us);
+    took(connection, us, walked);
     end();
   }
 
@@ -65,14 +75,15 @@ class LongRequestsTest : public ExecutorTest {
   Executed ask_for(const Ask& request, uint64_t us) {
     begin();
     const Executed executed = send(one, request);
-    executor->note_took(one.client, us, 0);
+    took(one, us);
     executor->end_usual(one.client);
     end();
     return executed;
   }
 
   static constexpr uint64_t took_us = 20'000;
-  static constexpr int behind_count = took_us / limits::long_write_us_per_commit;
+  static constexpr uint64_t commit_us = 1'000;
+  static constexpr int behind_count = took_us / commit_us;
 
   LongRequests long_requests{1};
   Connection& one = shopper();
@@ -111,10 +122,10 @@ TEST_F(LongRequestsTest, what_took_long_without_a_row_is_none_of_the_writes_befo
 TEST_F(LongRequestsTest, one_that_is_not_over_yet) {
   begin();
   send(one, insert());
-  const LongRequests::Count noted =
+  const uint64_t noted =
       executor->write_under_way().note_longer(long_requests, clock.now_us(), clock.now_us() + took_us, 0);
   end();
-  EXPECT_EQ(noted, behind_count);
+  EXPECT_EQ(noted, took_us);
   EXPECT_TRUE(commits_before(insert()));
 }
 
@@ -138,7 +149,7 @@ TEST_F(LongRequestsTest, nor_of_one_that_writes_into_a_few_tables_in_turn) {
 
 TEST_F(LongRequestsTest, of_all_clients_of_the_account_once_one_that_was_known_for_quick_ones_takes_long) {
   other_writes_quickly(QuickWrites::known_count);
-  insert_for(one, 1000 * took_us);
+  insert_for(one, 100 * took_us);
   EXPECT_FALSE(commits_before(insert()));
   Connection& third = shopper();
   open_for_insert(third);
@@ -164,13 +175,59 @@ TEST_F(LongRequestsTest, who_was_known_and_takes_long_has_to_show_anew_that_it_i
 
 TEST_F(LongRequestsTest, not_of_other_accounts) {
   const auto selections = std::make_shared<engine::OpenedSelections>();
+  const auto selection = selections->find_or_add({.database = "d", .table = "t", .index = ""});
   std::set<LongRequests::Place> places;
   for (uint64_t account = 0; account < 64; ++account) {
-    const auto selection =
-        selections->find_or_add({.database = "d", .table = "t", .index = "", .account = account});
-    places.insert(long_requests.place_of(*selection, Insert()));
+    places.insert(long_requests.place_of(account, *selection, Insert()));
   }
   EXPECT_GT(places.size(), 50U);
+}
+
+TEST_F(LongRequestsTest, of_an_account_whenever_and_from_wherever_its_clients_log_in) {
+  const auto selections = std::make_shared<engine::OpenedSelections>();
+  const auto place_of = [&](uint64_t login) {
+    const auto selection =
+        selections->find_or_add({.database = "d", .table = "t", .index = "", .account = login});
+    return long_requests.usual_place_of(1, *selection, Find());
+  };
+  EXPECT_EQ(place_of(engine::first_account), place_of(engine::first_account + 1));
+}
+
+TEST_F(LongRequestsTest, commits_of_nothing_do_not_make_good_for_it) {
+  take_long({insert()});
+  for (int time = 0; time < behind_count; ++time) {
+    begin();
+    send(one, Ask::find(0, {"77"}).add({"1"}));
+    send(other, insert());
+    end();
+    other.client.quick_writes = {};
+  }
+  EXPECT_TRUE(commits_before(insert()));
+}
+
+TEST_F(LongRequestsTest, where_a_commit_takes_longer_fewer_make_good_for_it) {
+  take_long({insert()});
+  for (int time = 0; time < 2; ++time) {
+    begin();
+    send(one, add_stock());
+    commit_for(took_us / 2);
+    send(other, insert());
+    end();
+  }
+  EXPECT_FALSE(commits_before(insert()));
+}
+
+TEST_F(LongRequestsTest, where_nobody_goes_on_with_the_loop_a_busy_machine_may_be_the_reason) {
+  const auto insert_unseen = [&](uint64_t us) {
+    begin();
+    send(one, insert());
+    executor->note_took(one.client, {.us = us});
+    end();
+  };
+  insert_unseen(limits::long_write_us_min_unseen - 1);
+  EXPECT_FALSE(commits_before(insert()));
+  insert_unseen(limits::long_write_us_min_unseen);
+  EXPECT_TRUE(commits_before(insert()));
 }
 
 TEST_F(LongRequestsTest, who_writes_alone_has_no_commit_before_and_the_next_one_pays) {
@@ -184,7 +241,7 @@ TEST_F(LongRequestsTest, of_a_client_whose_long_write_has_failed) {
   other_writes_quickly(QuickWrites::known_count);
   begin();
   send(other, Ask::insert(9, {"1", "1", "is there", "1"}));
-  executor->note_took(other.client, took_us, 0);
+  took(other, took_us);
   end();
   EXPECT_TRUE(commits_before(insert()));
 }
@@ -194,7 +251,7 @@ TEST_F(LongRequestsTest, of_a_client_whose_long_write_is_put_back) {
   engine.set_busy("shop.item", true);
   begin();
   EXPECT_EQ(send(other, insert()), Executed::parked);
-  executor->note_took(other.client, took_us, 0);
+  took(other, took_us);
   end();
   engine.set_busy("shop.item", false);
   other.put_back.clear();
@@ -206,7 +263,7 @@ TEST_F(LongRequestsTest, who_wrote_where_others_had_to_write_again_has_to_show_a
   other_writes_quickly(QuickWrites::known_count);
   begin();
   send(other, insert());
-  executor->note_took(other.client, std::nullopt, 0);
+  took(other, std::nullopt);
   end();
   EXPECT_FALSE(commits_before(insert())) << "nobody is known to take long";
   take_long({insert()});
@@ -214,7 +271,7 @@ TEST_F(LongRequestsTest, who_wrote_where_others_had_to_write_again_has_to_show_a
 }
 
 TEST_F(LongRequestsTest, a_walk_is_not_long_as_it_can_be_given_up) {
-  insert_for(one, took_us, took_us - limits::long_write_us_min + 1);
+  insert_for(one, took_us, {.us = took_us, .stuck_us = limits::long_write_us_min - 1});
   EXPECT_FALSE(commits_before(insert()));
 }
 
@@ -222,7 +279,7 @@ TEST_F(LongRequestsTest, a_long_read_says_nothing_of_how_quick_the_writes_of_its
   other_writes_quickly(QuickWrites::known_count);
   begin();
   send(other, read());
-  executor->note_took(other.client, took_us, 0);
+  took(other, took_us);
   end();
   take_long({insert()});
   EXPECT_FALSE(commits_before(insert()));
@@ -240,8 +297,8 @@ TEST_F(LongRequestsTest, writes_of_no_row_and_writes_that_fail_say_nothing_of_ho
 TEST_F(LongRequestsTest, what_clients_of_whom_nothing_is_known_usually_take_is_a_mean_of_the_last_ones) {
   const auto selections = std::make_shared<engine::OpenedSelections>();
   const auto selection = selections->find_or_add({.database = "d", .table = "t", .index = ""});
-  const LongRequests::UsualPlace place = long_requests.usual_place_of(*selection, Find());
-  EXPECT_NE(long_requests.usual_place_of(*selection, Insert()), place);
+  const LongRequests::UsualPlace place = long_requests.usual_place_of(0, *selection, Find());
+  EXPECT_NE(long_requests.usual_place_of(0, *selection, Insert()), place);
   EXPECT_EQ(long_requests.usual_us(place), 0U);
   long_requests.note_usual(place, 3'600'000'000);
   EXPECT_LT(long_requests.usual_us(place), limits::unknown_own_us_max);  // others may have had the processor
@@ -267,7 +324,7 @@ TEST_F(LongRequestsTest, of_a_client_of_whom_nothing_is_known_as_of_those_who_as
   one.client.is_unknown = false;
   EXPECT_EQ(ask_for(read(), 0), Executed::done);
   one.client.is_unknown = one.client.comes_behind = true;
-  one.client.longest = {};  // another one
+  one.client.has_taken_long = false;  // another one
   for (int request = 0; request < 4; ++request) {
     EXPECT_EQ(ask_for(read(), 0), Executed::done);
   }
@@ -281,11 +338,11 @@ TEST_F(LongRequestsTest, who_asks_quick_ones_beside_a_slow_one_is_no_example_for
     begin();
     for (const uint64_t us : {0, 600, 0, 0, 0, 0}) {
       send(one, read());
-      executor->note_took(one.client, us, 0);
+      took(one, us);
     }
     executor->end_usual(one.client);
     end();
-    one.client.longest = {};  // another one
+    one.client.has_taken_long = false;  // another one
   }
   begin();
   EXPECT_EQ(send(one, read()), Executed::put_off);
@@ -294,14 +351,14 @@ TEST_F(LongRequestsTest, who_asks_quick_ones_beside_a_slow_one_is_no_example_for
 
 TEST_F(LongRequestsTest, who_asks_quick_ones_behind_a_slow_one_is_no_example_for_others) {
   for (int client = 0; client < 3; ++client) {
-    one.client.longest = {};
+    one.client.has_taken_long = false;
     one.client.is_unknown = one.client.comes_behind = true;
     begin();
     for (const uint64_t us : {600, 0, 0, 0}) {
       send(one, read());
-      executor->note_took(one.client, us, 0);
+      took(one, us);
       send(one, add_stock());
-      executor->note_took(one.client, 0, 0);
+      took(one, 0);
     }
     executor->end_usual(one.client);
     end();
@@ -309,7 +366,7 @@ TEST_F(LongRequestsTest, who_asks_quick_ones_behind_a_slow_one_is_no_example_for
       EXPECT_EQ(ask_for(read(), 0), Executed::done);
     }
   }
-  one.client.longest = {};
+  one.client.has_taken_long = false;
   one.client.comes_behind = false;
   EXPECT_EQ(ask_for(read(), 0), Executed::put_off);
 }
@@ -334,7 +391,7 @@ TEST_F(LongRequestsTest, the_columns_in_another_order_are_unknown_a_few_times_on
   for (int number = 0; number < 100; ++number) {
     const auto selection = selections->find_or_add(
         {.database = "d", .table = "t", .index = "", .columns = "c" + std::to_string(number)});
-    places.insert(long_requests.usual_place_of(*selection, Find()));
+    places.insert(long_requests.usual_place_of(0, *selection, Find()));
   }
   EXPECT_GT(places.size(), 1U);
   EXPECT_LE(places.size(), 8U);
@@ -345,7 +402,7 @@ TEST_F(LongRequestsTest, which_tables_share_a_place_is_a_secret) {
   const auto selection = selections->find_or_add({.database = "d", .table = "t", .index = ""});
   std::set<LongRequests::Place> places;
   for (uint64_t secret = 1; secret <= 64; ++secret) {
-    places.insert(LongRequests(secret).place_of(*selection, Insert()));
+    places.insert(LongRequests(secret).place_of(0, *selection, Insert()));
   }
   EXPECT_GT(places.size(), 50U);
 }
@@ -371,13 +428,45 @@ TEST_F(LongRequestsTest, the_longest_of_late_counts) {
   EXPECT_FALSE(commits_before(insert()));
 }
 
-TEST_F(LongRequestsTest, of_a_very_long_one_no_more_are_remembered_than_a_second_has_milliseconds) {
+TEST_F(LongRequestsTest, for_a_very_long_one_nobody_pays_for_longer_than_a_second) {
   insert_for(one, uint64_t{3600} * 1'000'000);
-  for (int count = 0; count < limits::commits_behind_max; ++count) {
-    EXPECT_TRUE(commits_before(insert())) << count;
+  for (uint64_t paid_us = 0; paid_us < limits::commits_behind_us_max; paid_us += commit_us) {
+    EXPECT_TRUE(commits_before(insert())) << paid_us;
     other.client.quick_writes = {};
   }
   EXPECT_FALSE(commits_before(insert()));
+}
+
+TEST_F(LongRequestsTest, who_tries_again_has_a_commit_before_it_if_a_try_took_long) {
+  take_long({insert()});
+  const auto is_tried_behind_a_commit = [&](uint64_t us) {
+    engine.set_busy("shop.item", true);
+    begin();
+    EXPECT_EQ(send(other, insert()), Executed::parked);
+    took(other, us);
+    end();
+    engine.set_busy("shop.item", false);
+    other.put_back.clear();
+    return commits_before(insert());
+  };
+  EXPECT_FALSE(is_tried_behind_a_commit(0));
+  EXPECT_TRUE(is_tried_behind_a_commit(took_us));
+}
+
+TEST_F(LongRequestsTest, a_group_of_a_client_that_is_known_in_all_its_tables_has_no_commit_before_it) {
+  const Ask group = Ask::group({add_stock(), Ask::find(0, {"3"}).add({"1"})});
+  other_writes_quickly(QuickWrites::known_count - 1, group);
+  take_long({add_stock(), insert()});
+  take_long({add_stock()});
+  // Before a group there is a commit in any case.
+  const auto is_expected_long = [&](const Ask& ask) {
+    const uint64_t before = counters.read(Counter::commits_before_long);
+    static_cast<void>(commits_before(ask));
+    return counters.read(Counter::commits_before_long) > before;
+  };
+  EXPECT_TRUE(is_expected_long(group));
+  EXPECT_FALSE(is_expected_long(group));
+  EXPECT_TRUE(is_expected_long(Ask::group({add_stock(), insert()})));
 }
 
 }  // namespace

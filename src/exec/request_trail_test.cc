@@ -178,7 +178,7 @@ TEST_F(RequestTrailTest, a_request_that_is_put_off_is_told_of_once) {
   for (int request = 0; request < 3; ++request) {
     begin();
     send(one, read("1"));
-    executor->note_took(one.client, limits::own_us_per_turn_max, 0);
+    executor->note_took(one.client, {.us = limits::own_us_per_turn_max});
     executor->end_usual(one.client);
     end();
   }

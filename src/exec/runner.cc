@@ -141,6 +141,7 @@ Begin Runner::run_rows_alone(engine::Selection& selection, const Insert& insert,
   RowCounts own_rows;
   Begin begin = Begin::ready;
   bounds_.let_be_given_up(false);  // some of its rows may be committed already
+  has_lone_rows_ = true;
   reply.begin_outcomes();
   for (size_t number = 0; begin == Begin::ready && number < insert.row_count; ++number) {
     const ErrorCode reason_to_end = number > 0 ? bounds_.reason_to_end(1) : ErrorCode::none;

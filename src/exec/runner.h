@@ -43,21 +43,30 @@ class Runner {
   }
   /// What is run from now on is a request of this client, or a group. nullptr = the client always counts as
   /// there.
-  void begin(const Presence* client, GivenUp before = {}) { bounds_.begin(client, before); }
+  void begin(const Presence* client, GivenUp before = {}) {
+    bounds_.begin(client, before);
+    has_lone_rows_ = false;
+  }
   /// It may be given up where it takes long and keeps others waiting: it runs again later.
   void let_be_given_up(bool may_be) { bounds_.let_be_given_up(may_be); }
   /// When the first try of what runs began.
   [[nodiscard]] uint64_t first_began_us() const { return bounds_.first_began_us(); }
   /// What was begun is over.
   void end() {
-    walked_us_ += bounds_.asked_for_us();
-    longest_silence_us_ = std::max(longest_silence_us_, bounds_.longest_silence_us());
+    const uint64_t us = bounds_.asked_for_us();
+    const bool can_be_undone = !has_lone_rows_ && transaction_.may_run_again();
+    walked_.us += us;
+    walked_.stuck_us = std::max(walked_.stuck_us, can_be_undone ? bounds_.longest_silence_us() : us);
   }
-  /// For how long requests have walked since this was last asked, in µs. What a short request takes is not
-  /// measured.
-  [[nodiscard]] uint64_t take_walked_us() { return std::exchange(walked_us_, 0); }
-  /// See RequestBounds; the longest since this was last asked.
-  [[nodiscard]] uint64_t take_longest_silence_us() { return std::exchange(longest_silence_us_, 0); }
+  /// What a short request takes is not measured.
+  struct Walked {
+    uint64_t us = 0;
+    /// Of that, the longest part in which a request could not be given up: between two questions, or all of
+    /// it.
+    uint64_t stuck_us = 0;
+  };
+  /// How long requests have walked since this was last asked.
+  [[nodiscard]] Walked take_walked() { return std::exchange(walked_, {}); }
 
   /// A find or an insert. `rows` is empty before, and says what it did where it succeeds; of a failure, what
   /// it read.
@@ -113,8 +122,8 @@ class Runner {
   bool is_lenient_ = false;
   bool parts_rows_ = false;
   uint64_t rows_read_ = 0;
-  uint64_t walked_us_ = 0;
-  uint64_t longest_silence_us_ = 0;
+  Walked walked_;
+  bool has_lone_rows_ = false;  ///< some may be committed before its end
   bool in_group_ = false;
   size_t group_reply_begin_ = 0;  ///< where the replies of the group that is under way begin
   WalkScratch scratch_;           ///< memory of walks, kept so that it need not be allocated again

@@ -19,6 +19,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <memory>
+#include <numeric>
 #include <vector>
 
 #include "engine/engine.h"
@@ -48,6 +49,12 @@ struct Job {
   void forget_rows() {
     rows = {};
     std::fill(member_rows.begin(), member_rows.end(), RowCounts{});
+  }
+
+  /// Rows that it has changed, with those of its members.
+  [[nodiscard]] uint64_t changed() const {
+    return std::accumulate(member_rows.begin(), member_rows.end(), rows.changed(),
+                           [](uint64_t sum, const RowCounts& member) { return sum + member.changed(); });
   }
 
   Client* client;

@@ -3,7 +3,7 @@
 // The tables into which a thread's request writes, and since when it takes time of its own. Nobody knows when
 // a trigger will be over, so others look at it while it goes on.
 //
-//   the thread .... begin · add, add ... · (end_own_time · begin_own_time) ... · end_own_time
+//   the thread .... begin · add, add ... · (end_own_time · begin_own_time) ... · end
 //   others ........ note_longer, note_longer, ...
 #pragma once
 
@@ -23,6 +23,8 @@ class WriteUnderWay {
   // For the thread.
   void begin() {
     count_.store(0, std::memory_order_relaxed);
+    is_known_.store(false, std::memory_order_relaxed);
+    is_over_ = false;
     own_since_us_.store(0, std::memory_order_relaxed);
   }
   /// A group's members have one place each. Beyond the first few they are not looked at.
@@ -33,15 +35,24 @@ class WriteUnderWay {
       count_.store(count + 1, std::memory_order_release);
     }
   }
-  /// For the thread.
-  [[nodiscard]] bool is_empty() const { return count_.load(std::memory_order_relaxed) == 0; }
-  [[nodiscard]] LongRequests::Place first_place() const { return places_[0].load(std::memory_order_relaxed); }
+  /// Its client has written into all of them often, each time quickly.
+  void set_known() { is_known_.store(true, std::memory_order_relaxed); }
+  [[nodiscard]] bool is_known() const { return is_known_.load(std::memory_order_relaxed); }
   /// Only what comes from here on counts, until the next call.
-  void begin_own_time(uint64_t now_us) { own_since_us_.store(now_us, std::memory_order_relaxed); }
-  /// Until begin_own_time: it waits for other sessions or for a disk, its turn commits what came before, or
-  /// it is over.
+  void begin_own_time(uint64_t now_us) {
+    if (!is_over_) {
+      own_since_us_.store(now_us, std::memory_order_relaxed);
+    }
+  }
+  /// Until begin_own_time: it waits for other sessions or for a disk, or its turn commits what came before.
   void end_own_time() {
     own_since_us_.store(std::numeric_limits<uint64_t>::max(), std::memory_order_relaxed);
+  }
+
+  /// It is over. What the thread does until the next one is not its own.
+  void end() {
+    is_over_ = true;
+    end_own_time();
   }
 
   // For any thread.
@@ -53,20 +64,18 @@ class WriteUnderWay {
       action(places_[number].load(std::memory_order_relaxed));
     }
   }
-  /// While it goes on, so many more of the writes behind it are expected to be long as its own time has
-  /// become longer. `since_us`: when it began to go on by itself; `noted_count`: what this has returned
-  /// before, 0 at first.
-  [[nodiscard]] LongRequests::Count note_longer(LongRequests& requests, uint64_t since_us, uint64_t now_us,
-                                                LongRequests::Count noted_count) const {
+  /// While it goes on, the writes behind it are expected to be as long as its own time is by now. `since_us`:
+  /// when it began to go on by itself; `noted_us`: what this has returned before, 0 at first.
+  [[nodiscard]] uint64_t note_longer(LongRequests& requests, uint64_t since_us, uint64_t now_us,
+                                     uint64_t noted_us) const {
     const uint64_t own_since_us = std::max(since_us, own_since_us_.load(std::memory_order_relaxed));
-    const LongRequests::Count count = LongRequests::count_behind(now_us - std::min(now_us, own_since_us));
-    if (count <= noted_count) {
-      return noted_count;
+    const uint64_t own_us = now_us - std::min(now_us, own_since_us);
+    if (own_us < limits::long_write_us_min || own_us <= noted_us) {
+      return noted_us;
     }
-    for_each_place([&](LongRequests::Place place) {
-      requests.expect_more(place, static_cast<LongRequests::Count>(count - noted_count));
-    });
-    return count;
+    for_each_place(
+        [&](LongRequests::Place place) { requests.expect_more(place, own_us - noted_us, is_known()); });
+    return own_us;
   }
 
  private:
@@ -78,6 +87,8 @@ class WriteUnderWay {
   std::array<std::atomic<LongRequests::Place>, 16> places_{};
   std::atomic<size_t> count_{0};
   std::atomic<uint64_t> own_since_us_{0};  ///< or later, if others say so
+  std::atomic<bool> is_known_{false};
+  bool is_over_ = false;  ///< for the thread
 };
 
 }  // namespace rowsocket::exec

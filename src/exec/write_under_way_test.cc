@@ -6,64 +6,84 @@
 namespace rowsocket::exec {
 namespace {
 
-constexpr uint64_t commit_us = limits::long_write_us_per_commit;
-constexpr int least = limits::long_write_us_min / limits::long_write_us_per_commit;
+constexpr uint64_t least_us = limits::long_write_us_min;
 constexpr LongRequests::Place place = 7;
 
 class WriteUnderWayTest : public testing::Test {
  protected:
   /// It goes on by itself since 0.
-  LongRequests::Count look_at(uint64_t now_us, LongRequests::Count noted_count = 0) {
-    return write_.note_longer(requests_, 0, now_us, noted_count);
+  uint64_t look_at(uint64_t now_us, uint64_t noted_us = 0) {
+    return write_.note_longer(requests_, 0, now_us, noted_us);
   }
-  int expected_count() {
-    int count = 0;
-    for (; requests_.expects(place); ++count) {
-      requests_.note_expected(place);
+  /// For how long writes of the place are expected to take long.
+  uint64_t take_expected_us() {
+    uint64_t us = 0;
+    for (; requests_.expects(place); us += step_us) {
+      requests_.note_commit(place, step_us);
     }
-    return count;
+    return us;
   }
 
+  static constexpr uint64_t step_us = 100;
   LongRequests requests_{1};
   WriteUnderWay write_;
 };
 
-TEST_F(WriteUnderWayTest, the_longer_it_goes_on_the_more_are_expected_to_be_long) {
+TEST_F(WriteUnderWayTest, the_longer_it_goes_on_the_longer_are_those_behind_it_expected_to_take) {
   write_.add(place);
-  EXPECT_EQ(look_at(least * commit_us - 1), 0);
-  EXPECT_EQ(expected_count(), 0);
-  EXPECT_EQ(look_at(least * commit_us), least);
-  EXPECT_EQ(look_at((least + 1) * commit_us, least), least + 1);
-  EXPECT_EQ(look_at((least + 2) * commit_us - 1, least + 1), least + 1);
-  EXPECT_EQ(expected_count(), least + 1);
-  EXPECT_EQ(look_at(uint64_t{3600} * 1'000'000), limits::commits_behind_max);
-  EXPECT_EQ(look_at(uint64_t{3600} * 1'000'000, 1), limits::commits_behind_max);
-  EXPECT_EQ(expected_count(), limits::commits_behind_max);
+  EXPECT_EQ(look_at(least_us - 1), 0U);
+  EXPECT_EQ(take_expected_us(), 0U);
+  EXPECT_EQ(look_at(least_us), least_us);
+  EXPECT_EQ(look_at(least_us + step_us, least_us), least_us + step_us);
+  EXPECT_EQ(look_at(least_us, least_us + step_us), least_us + step_us) << "nothing is noted twice";
+  EXPECT_EQ(take_expected_us(), least_us + step_us);
+  look_at(uint64_t{3600} * 1'000'000);
+  EXPECT_EQ(take_expected_us(), limits::commits_behind_us_max);
+}
+
+TEST_F(WriteUnderWayTest, of_all_clients_if_its_own_was_known_for_quick_ones) {
+  write_.add(place);
+  look_at(least_us);
+  EXPECT_FALSE(requests_.expects_of_all(place));
+  write_.set_known();
+  look_at(2 * least_us, least_us);
+  EXPECT_TRUE(requests_.expects_of_all(place));
+  write_.begin();
+  EXPECT_FALSE(write_.is_known());
 }
 
 TEST_F(WriteUnderWayTest, what_came_before_it_went_on_by_itself_does_not_count) {
   write_.add(place);
-  EXPECT_EQ(write_.note_longer(requests_, 10 * commit_us, (10 + least) * commit_us, 0), least);
-  EXPECT_EQ(write_.note_longer(requests_, 11 * commit_us, 10 * commit_us, 0), 0) << "of another core's clock";
+  EXPECT_EQ(write_.note_longer(requests_, 10 * least_us, 11 * least_us, 0), least_us);
+  EXPECT_EQ(write_.note_longer(requests_, 11 * least_us, 10 * least_us, 0), 0U) << "of another core's clock";
 }
 
 TEST_F(WriteUnderWayTest, what_is_not_its_own_time_does_not_count) {
   write_.add(place);
   write_.end_own_time();
-  EXPECT_EQ(look_at(10 * commit_us), 0);
-  write_.begin_own_time(10 * commit_us);
-  EXPECT_EQ(look_at((10 + least) * commit_us), least);
+  EXPECT_EQ(look_at(10 * least_us), 0U);
+  write_.begin_own_time(10 * least_us);
+  EXPECT_EQ(look_at(11 * least_us), least_us);
   write_.begin();
   write_.add(place);
-  EXPECT_EQ(look_at((least + 1) * commit_us), least + 1);
+  EXPECT_EQ(look_at(2 * least_us), 2 * least_us);
+}
+
+TEST_F(WriteUnderWayTest, what_comes_behind_its_end_does_not_count_until_the_next_one_begins) {
+  write_.add(place);
+  write_.end();
+  write_.begin_own_time(0);  // a wait of what runs again is over
+  EXPECT_EQ(look_at(10 * least_us), 0U);
+  write_.begin();
+  write_.add(place);
+  EXPECT_EQ(look_at(10 * least_us), 10 * least_us);
 }
 
 TEST_F(WriteUnderWayTest, a_request_that_writes_nothing_says_nothing) {
   write_.add(place);
   write_.begin();
-  EXPECT_TRUE(write_.is_empty());
-  EXPECT_EQ(look_at(10 * commit_us), 10);
-  EXPECT_EQ(expected_count(), 0);
+  look_at(10 * least_us);
+  EXPECT_EQ(take_expected_us(), 0U);
 }
 
 TEST_F(WriteUnderWayTest, a_place_that_is_written_twice_is_one_and_the_first_of_many_are_remembered) {
@@ -73,8 +93,8 @@ TEST_F(WriteUnderWayTest, a_place_that_is_written_twice_is_one_and_the_first_of_
   for (LongRequests::Place one = 100; one < 200; ++one) {
     write_.add(one);
   }
-  EXPECT_EQ(look_at(least * commit_us), least);
-  EXPECT_EQ(expected_count(), least);
+  look_at(least_us);
+  EXPECT_EQ(take_expected_us(), least_us);
   EXPECT_TRUE(requests_.expects(100));
   EXPECT_FALSE(requests_.expects(199));
 }

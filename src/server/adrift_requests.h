@@ -30,9 +30,9 @@ class AdriftRequests {
     const exec::Presence* client;
     engine::Session* session;
     const exec::WriteUnderWay* write;
-    uint64_t since_us;                               ///< when the loop was taken from it
-    bool is_stopped = false;                         ///< it was told to stop
-    exec::LongRequests::Count noted_long_count = 0;  ///< see exec::WriteUnderWay::note_longer
+    uint64_t since_us;        ///< when the loop was taken from it
+    bool is_stopped = false;  ///< it was told to stop
+    uint64_t noted_us = 0;    ///< see exec::WriteUnderWay::note_longer
   };
 
   /// From now on one more can be added. May throw std::bad_alloc.
@@ -75,8 +75,8 @@ class AdriftRequests {
   void note_long(exec::LongRequests& long_requests, uint64_t now_us) {
     const MutexLock lock(mutex_);
     for (Request& request : requests_) {
-      request.noted_long_count =
-          request.write->note_longer(long_requests, request.since_us, now_us, request.noted_long_count);
+      request.noted_us =
+          request.write->note_longer(long_requests, request.since_us, now_us, request.noted_us);
     }
   }
 

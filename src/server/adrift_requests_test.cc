@@ -48,15 +48,14 @@ TEST(AdriftRequests, a_write_is_known_to_take_long_before_it_is_over) {
   AdriftRequests adrift;
   adrift.make_room();
   adrift.add(client, *session, write, 1000);
-  constexpr uint64_t long_us = limits::commits_behind_max / 2 * limits::long_write_us_per_commit;
+  constexpr uint64_t long_us = limits::long_write_us_min;
   adrift.note_long(long_requests, 1000 + long_us);
   adrift.note_long(long_requests, 1001 + long_us);
-  for (int count = 0; count < limits::commits_behind_max / 2; ++count) {
-    EXPECT_TRUE(long_requests.expects(place));
-    long_requests.note_expected(place);
-  }
+  long_requests.note_commit(place, long_us);
+  EXPECT_TRUE(long_requests.expects(place));
+  long_requests.note_commit(place, limits::commit_behind_us_min);
   EXPECT_FALSE(long_requests.expects(place)) << "the same time counts once";
-  EXPECT_EQ(adrift.remove(*session).noted_long_count, limits::commits_behind_max / 2);
+  EXPECT_EQ(adrift.remove(*session).noted_us, long_us + 1);
 }
 
 }  // namespace

@@ -164,10 +164,13 @@ struct ClientConnection final : exec::Presence, Holder {
                                : usual_walk_eighths - usual_walk_eighths / 8 + counted_us(us);
     }
   }
-  /// And the last of them went on for so long beside the loop.
+  /// And the last of them, which went on beside the loop, took so long by itself. What is shorter than a
+  /// slice has most likely waited, and `own_time` measures it.
   void note_beside(uint64_t us) {
-    walked_us = std::max(us, walked_us);
-    usual_walk_eighths = std::max(usual_walk_eighths, 8 * counted_us(us));
+    if (us >= limits::slice_us) {
+      walked_us = std::max(us, walked_us);
+      usual_walk_eighths = 8 * limits::slice_us;
+    }
   }
   /// Of a walk, in `usual_walk_eighths`.
   [[nodiscard]] static uint32_t counted_us(uint64_t us) {

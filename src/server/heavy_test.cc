@@ -199,8 +199,12 @@ TEST_F(HeavyTest, who_went_on_beside_the_loop_takes_much) {
   TestClient client = connect_with_items();
   ClientConnection& one = connection(0);
   one.note_walk(70);
-  one.note_beside(4'000);
+  one.note_beside(limits::slice_us - 1);
+  EXPECT_TRUE(one.takes_little()) << "it has waited";
+  EXPECT_FALSE(one.outlasts_slice());
+  one.note_beside(limits::slice_us);
   EXPECT_FALSE(one.takes_little());
+  EXPECT_TRUE(one.outlasts_slice());
 }
 
 TEST_F(HeavyTest, who_waits_in_line_or_rests_is_not_idle) {
@@ -354,9 +358,9 @@ TEST_F(HeavyTest, a_long_write_of_a_client_that_was_known_for_quick_ones_is_expe
     EXPECT_EQ(ask(client, insert_another()), ok);
   }
   const exec::LongRequests::Place place =
-      long_requests_.place_of(*connection(0).client.selection(0), Insert());
+      long_requests_.place_of(0, *connection(0).client.selection(0), Insert());
   const auto take_long = [&](std::string_view request) {
-    engine_.on_next_request([this] { clock_.advance_us(limits::long_write_us_min); });
+    engine_.on_next_request([this] { clock_.advance_us(limits::long_write_us_min_unseen); });
     client.send(request);
     EXPECT_NE(reply_to(client), "");
   };
@@ -368,20 +372,27 @@ TEST_F(HeavyTest, a_long_write_of_a_client_that_was_known_for_quick_ones_is_expe
   EXPECT_FALSE(connection(0).client.quick_writes.is_known(place));
 }
 
+TEST_F(HeavyTest, a_long_write_that_makes_all_run_again_is_expected_again) {
+  TestClient client = connect_known();
+  for (int writes = 0; writes < exec::QuickWrites::known_count; ++writes) {
+    EXPECT_EQ(ask(client, insert_another()), ok);
+  }
+  const exec::LongRequests::Place place =
+      long_requests_.place_of(0, *connection(0).client.selection(0), Insert());
+  engine_.lose_transaction_at_write(1);
+  engine_.on_next_request([this] { clock_.advance_us(limits::long_write_us_min_unseen); });
+  client.send(insert_another());
+  EXPECT_EQ(reply_to(client), ok);
+  EXPECT_TRUE(long_requests_.expects_of_all(place));
+  EXPECT_FALSE(connection(0).client.quick_writes.is_known(place));
+}
+
 TEST_F(HeavyTest, of_a_long_write_a_commit_in_the_middle_is_left_out_once) {
-  constexpr int least = limits::long_write_us_min / limits::long_write_us_per_commit;
   TestClient client = connect_with_items();
   const exec::LongRequests::Place place =
-      long_requests_.place_of(*connection(0).client.selection(0), Insert());
-  const auto expected_count = [&] {
-    int count = 0;
-    for (; long_requests_.expects(place); ++count) {
-      long_requests_.note_expected(place);
-    }
-    return count;
-  };
-  const auto write_behind_a_commit = [&](uint64_t us) {
-    long_requests_.note_long(place, limits::long_write_us_min, false);
+      long_requests_.place_of(0, *connection(0).client.selection(0), Insert());
+  const auto is_long_behind_a_commit = [&](uint64_t us) {
+    long_requests_.note_long(place, 1, false);
     engine_.on_next_commit([this] {
       turn_->note_wait_for_others();
       clock_.advance_ms(1000);
@@ -389,11 +400,10 @@ TEST_F(HeavyTest, of_a_long_write_a_commit_in_the_middle_is_left_out_once) {
     });
     engine_.on_next_request([this, us] { engine_.on_next_request([this, us] { clock_.advance_us(us); }); });
     EXPECT_EQ(ask(client, insert_another() + insert_another(), 2), std::string(ok) + std::string(ok));
+    return long_requests_.expects(place);
   };
-  write_behind_a_commit(0);
-  EXPECT_EQ(expected_count(), least - 1);
-  write_behind_a_commit(limits::long_write_us_min);
-  EXPECT_EQ(expected_count(), least);
+  EXPECT_FALSE(is_long_behind_a_commit(0));
+  EXPECT_TRUE(is_long_behind_a_commit(limits::long_write_us_min_unseen));
 }
 
 TEST_F(HeavyTest, who_waits_for_others_for_long_is_not_heavy) {

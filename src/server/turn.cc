@@ -46,7 +46,9 @@ Turn::Turn(const Surroundings& surroundings, std::shared_ptr<const Settings> set
       figures_(surroundings.figures),
       settings_(std::move(settings)),
       executor_(session_, counters_, settings_, clock_,
-                {.takes_long = surroundings.takes_long, .settled = [this] { note_settled(); }},
+                {.takes_long = surroundings.takes_long,
+                 .settled = [this] { note_settled(); },
+                 .undone = [this] { note_undone(); }},
                 surroundings.ledger, surroundings.long_requests),
       gate_({.session = session_,
              .counters = counters_,
@@ -91,7 +93,7 @@ void Turn::clear(uint64_t now_ms) {
   requests_ = 0;
   reply_bytes_ = 0;
   reached_ = 0;
-  static_cast<void>(executor_.take_walked_us());  // of the last commit, where it ran requests again
+  static_cast<void>(executor_.take_walked());  // of the last commit, where it ran requests again
   hold_.begin_turn();
   members_before_ = members_.size();
   members_.clear();
@@ -158,14 +160,23 @@ void Turn::keep_unsettled() {
 
 /// In the middle of a request.
 void Turn::note_settled() {
+  if (executor_.rollback_count() != before_.rollbacks) [[unlikely]] {
+    before_ = measure();  // others have run again
+    static_cast<void>(executor_.take_walked());
+  }
   if (!hold_.note_settled() && settled_adrift_) {
     settled_adrift_();
   }
 }
 
+/// In the middle of a request.
+void Turn::note_undone() { undone_ = {.at = measure(), .walked = executor_.take_walked()}; }
+
 void Turn::execute_or_close(ClientConnection& connection) {
   connection.shown.doing = is_patient_ ? Doing::waiting : Doing::executing;
   wait_began_us_ = 0;
+  last_own_us_ = 0;
+  undone_.reset();
   const uint32_t requests_before = requests_;
   try {
     execute(connection);
@@ -211,20 +222,22 @@ std::optional<uint64_t> Turn::own_us(const Measured& from, const Measured& to) c
 /// What ends one request's time begins that of the next one, whoever asks it.
 std::optional<uint64_t> Turn::take_own_us() {
   const Measured before = std::exchange(before_, measure());
-  return own_us(before, before_);
+  return own_us(before, undone_.has_value() ? undone_->at : before_);
 }
 
 void Turn::note_request_time(ClientConnection& connection, const Request& request) {
   const std::optional<uint64_t> us = take_own_us();
+  const std::optional<Undone> undone = std::exchange(undone_, {});
   last_own_us_ = us.value_or(0);
   if (us != 0 || connection.client.is_unknown) [[unlikely]] {
-    const uint64_t walked_us = executor_.take_walked_us();
-    executor_.note_took(connection.client, us, walked_us);
-    if (us.has_value()) {
-      walked_us_ += walked_us;
-      add_own_us(*us - std::min(*us, walked_us),
-                 writes(request) ? limits::own_us_free_per_write : limits::own_us_free_per_read);
+    exec::Runner::Walked walked = executor_.take_walked();
+    if (undone.has_value()) {
+      walked = undone->walked;
     }
+    executor_.note_took(connection.client, {.us = us, .walked = walked, .was_beside = hold_.is_adrift()});
+    walked_us_ += us.has_value() ? walked.us : 0;
+    add_own_us(last_own_us_ - std::min(last_own_us_, walked.us),
+               writes(request) ? limits::own_us_free_per_write : limits::own_us_free_per_read);
   }
 }
 
@@ -234,7 +247,7 @@ void Turn::add_own_us(uint64_t us, uint32_t free_us) { slow_us_ += us - std::min
 void Turn::note_own_time(ClientConnection& connection, uint32_t requests) {
   // What was parsed behind the last request.
   add_own_us(take_own_us().value_or(0), limits::own_us_free_per_read);
-  connection.note_walk(std::exchange(walked_us_, 0) + executor_.take_walked_us());
+  connection.note_walk(std::exchange(walked_us_, 0) + executor_.take_walked().us);
   const uint64_t us = std::exchange(slow_us_, 0);
   if (requests > 0 || us > 0) {
     connection.own_time.add(us);

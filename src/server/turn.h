@@ -104,7 +104,8 @@ class Turn {
   [[nodiscard]] bool only_reads() const { return only_reads_; }
   /// Replies to earlier requests of the turn wait for the end of the one under way.
   [[nodiscard]] bool keeps_replies() const { return !hold_.was_settled(); }
-  /// How long the last request took by itself, in µs, as far as that is known.
+  /// How long the last request of the connection that is executed took by itself, in µs, as far as that is
+  /// known.
   [[nodiscard]] uint64_t last_own_us() const { return last_own_us_; }
   /// The request under way has walked over some rows.
   void note_walked() { executor_.write_under_way().begin_own_time(clock_.now_us()); }
@@ -153,6 +154,7 @@ class Turn {
   }
   void execute_or_close(ClientConnection& connection);
   void note_settled();
+  void note_undone();
   void note_own_time(ClientConnection& connection, uint32_t requests);
   [[nodiscard]] std::optional<uint64_t> take_own_us();
   void note_request_time(ClientConnection& connection, const Request& request);
@@ -195,7 +197,13 @@ class Turn {
   };
   [[nodiscard]] Measured measure() const;
   [[nodiscard]] std::optional<uint64_t> own_us(const Measured& from, const Measured& to) const;
-  Measured before_;             ///< when what was measured last ended
+  Measured before_;  ///< when what was measured last ended
+  /// When the request under way ended, if others that it has taken along run again behind it.
+  struct Undone {
+    Measured at;
+    exec::Runner::Walked walked;
+  };
+  std::optional<Undone> undone_;
   uint64_t last_own_us_ = 0;    ///< see the function
   uint64_t slow_us_ = 0;        ///< what the connection's requests took of this turn, and is not free
   uint64_t walked_us_ = 0;      ///< for so long they walked, which is apart

@@ -59,13 +59,17 @@ inline constexpr uint32_t slice_us = 700;
 /// A walk from which a stand-in has taken the loop is given up after so much time, if the turn has changed
 /// something before it: the replies to others, and the rows that they have locked, wait for its end.
 inline constexpr uint32_t kept_waiting_us = 10'000;
-/// A write that takes so long by itself is a long one: a few commits where a disk is fast.
+/// A write that takes so long by itself, while another thread goes on with the loop, is a long one: a few
+/// commits where a disk is fast. With one of less beside 16 writers of the same table, commits for each made
+/// the writers two to three times slower.
 inline constexpr uint32_t long_write_us_min = 4'000;
-/// For each part of so much, one of its account's next writes into the table has a commit before it. It is
-/// about what such a commit takes. Not measured.
-inline constexpr uint32_t long_write_us_per_commit = 1'000;
-/// A machine that has stood still looks like a write that takes long: so many commits make good for both.
-inline constexpr uint16_t commits_behind_max = 1'000;
+/// The same where none does. A busy machine explains less than that: others have had the processor.
+inline constexpr uint32_t long_write_us_min_unseen = 100'000;
+/// The writes behind it have commits before them, until these have taken as long; but no longer than this. A
+/// machine that has stood still looks like a write that takes long.
+inline constexpr uint32_t commits_behind_us_max = 1'000'000;
+/// A commit counts for so much at least, so that it ends.
+inline constexpr uint32_t commit_behind_us_min = 10;
 
 /// Where no thread is free for a request, it begins again later, and each time it has twice the time: so many
 /// times. A request of five milliseconds so comes to its end even then, and no turn takes much longer.
