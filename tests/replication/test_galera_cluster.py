@@ -435,6 +435,21 @@ def test_a_write_waits_for_what_the_cluster_has_done_where_that_is_asked_for(
         cluster[1].sql("SET GLOBAL wsrep_sync_wait = 0")
 
 
+def test_a_write_waits_for_the_cluster_also_where_reads_do_not(
+    cluster: Cluster, make_table: MakeTable, open_on: OpenOn
+) -> None:
+    table = make_table("(id INT PRIMARY KEY, n INT)")
+    here, there = open_on(cluster[0], table, "id,n"), open_on(cluster[1], table, "n")
+    cluster[1].sql("SET GLOBAL wsrep_sync_wait = 3, wsrep_dirty_reads = ON")
+    try:
+        for number in range(200):
+            there.get(0)
+            here.insert([number, 0])
+            assert there.update(number, [1]) == 1
+    finally:
+        cluster[1].sql("SET GLOBAL wsrep_sync_wait = 0, wsrep_dirty_reads = OFF")
+
+
 def test_a_node_that_is_cut_off_refuses_and_comes_back(
     cluster: Cluster, make_table: MakeTable, open_on: OpenOn
 ) -> None:
