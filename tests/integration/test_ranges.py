@@ -114,6 +114,18 @@ def test_a_prefix_reads_the_rows_of_its_range_only(
         assert steps(server) - before < 100
 
 
+@pytest.mark.parametrize("number", [128, -129, "1.5"])
+def test_a_prefix_behind_a_value_that_no_row_can_have_finds_nothing(
+    server: RowSocketServer, database: Database, number: int | str
+) -> None:
+    database.sql("CREATE TABLE t (n TINYINT, w VARCHAR(20), PRIMARY KEY (n, w))")
+    database.sql("INSERT INTO t VALUES (127, 'ab'), (-128, 'ab'), (1, 'ab'), (2, 'ab')")
+    with server.raw("read") as connection:
+        assert connection.tokens("P", 1, database.name, "t", "", "n") == [b"0", b"1"]
+        assert connection.tokens(1, "^=", 2, 127, "a", 9, 0) == [b"0", b"1", b"127"]
+        assert connection.tokens(1, "^=", 2, number, "a", 9, 0) == [b"0", b"1"]
+
+
 @pytest.mark.parametrize("index", ["w", "w(2)", "w DESC"])
 @pytest.mark.parametrize(
     "definition",
