@@ -64,7 +64,10 @@ Error Galera::begin_request(Intent request, Intent session) {
     return not_ready();
   }
   if (!is_begun_) {
-    thd_->lex->sql_command = request == Intent::write ? SQLCOM_UPDATE : SQLCOM_SELECT;
+    // The server waits for the cluster before a write also where reads are dirty. Here a write may join the
+    // transaction that a read has begun, unless the node takes no writes.
+    const bool may_write = session == Intent::write && is_ready_for(Intent::write);
+    thd_->lex->sql_command = may_write ? SQLCOM_UPDATE : SQLCOM_SELECT;
     return begin(session);
   }
   return has_lost() ? conflict() : begin_statement();

@@ -60,6 +60,14 @@ TEST_F(ContainerWatchTest, a_container_is_served_as_soon_as_it_is_there) {
   EXPECT_TRUE(will_answer("get @@items.2\r\n", "VALUE @@items.2 0 3\r\nink\r\nEND\r\n", 3));
 }
 
+TEST_F(ContainerWatchTest, processlist_shows_it) {
+  start();
+  EXPECT_TRUE(eventually([this] {
+    const std::vector<std::string> shown = engine_.activities();
+    return std::find(shown.begin(), shown.end(), "rowsocket: watches the table of containers") != shown.end();
+  }));
+}
+
 TEST_F(ContainerWatchTest, the_table_may_come_later_and_go) {
   start();
   EXPECT_TRUE(eventually([this] { return error().find("cannot_open_table") != std::string::npos; }));

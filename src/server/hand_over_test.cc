@@ -393,6 +393,29 @@ TEST_F(StandInTest, a_host_that_shuts_down_ends_every_stand_in) {
   EXPECT_TRUE(eventually([this] { return engine_.session_count() == 0; }));
 }
 
+/// An engine whose sessions wait for something before they serve: for the disk, or for a lock.
+class WaitingEngine : public engine::memory::MemoryEngine {
+ public:
+  std::unique_ptr<engine::Session> create_session(const engine::SessionOptions& options) override {
+    for (const engine::Wait what : {engine::Wait::lock, engine::Wait::disk, engine::Wait::over}) {
+      if (options.on_wait) {
+        options.on_wait(what);
+      }
+    }
+    return MemoryEngine::create_session(options);
+  }
+};
+
+TEST_F(StandInTest, a_session_may_wait_where_there_is_no_turn) {
+  WaitingEngine engine;
+  create_items(engine);
+  Server server(engine, log_, clock_);
+  std::string failure;
+  ASSERT_TRUE(server.start(config_, failure)) << failure;
+  EXPECT_EQ(with_items(TestClient::over_tcp(server.port("read"))).ask(find_pen), pen);
+  server.stop();
+}
+
 TEST_F(StandInTest, a_request_that_waits_for_a_lock_waits_on_a_thread_of_its_own) {
   start();
   TestClient waiting = with_items(writer());

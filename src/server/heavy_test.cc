@@ -514,5 +514,17 @@ TEST_F(HeavyTest, who_owes_a_rest_and_has_asked_nothing_is_answered_later) {
   EXPECT_EQ(ask(client, find_pen), pen);
 }
 
+TEST_F(HeavyTest, who_has_rested_and_asks_nothing_takes_no_place_in_the_line) {
+  TestClient rested = connect_heavy();
+  connection(0).rests_until_ms = clock_.now_ms() + 20;
+  EXPECT_EQ(ask(rested, find_pen), pen);
+  auto others = many_that_ask();
+  turn();
+  clock_.advance_ms(20);
+  turn();
+  EXPECT_TRUE(connection(10).is_in_line);
+  EXPECT_FALSE(connection(0).is_in_line);
+}
+
 }  // namespace
 }  // namespace rowsocket::server

@@ -89,9 +89,6 @@ bool TurnLoop::move(ClientConnection& connection, Inbox& to) {
 
 /// Connections that were other workers'.
 void TurnLoop::adopt_moved() {
-  if (world_.spread == nullptr) {
-    return;
-  }
   world_.inbox.take_moved(moved_);
   for (auto& connection : moved_) {
     try {

@@ -164,6 +164,22 @@ def test_a_cascade_that_fails_undoes_the_whole_request(family: Twins) -> None:
     assert family.sql("SELECT COUNT(*) FROM t_c") == [(b"9",)]
 
 
+def test_a_request_that_fails_undoes_no_other_request_of_its_turn(
+    family: Twins, server: RowSocketServer
+) -> None:
+    """The parent's children are open, and locked, in its statement."""
+    add_children(family, "c", "ON DELETE CASCADE ON UPDATE CASCADE")
+    family.sql("CREATE TABLE other (id INT PRIMARY KEY)")
+    replays_before = server.counter("replays")
+    with server.raw("write") as wire:
+        for number, (table, columns) in enumerate((("t", "id"), ("other", "id"))):
+            assert wire.tokens("P", number, family.database, table, "", columns) == [b"0", b"1"]
+        requests = (b"1\t+\t1\t1", b"0\t>=\t1\t3\t9\t0\tU\t100", b"1\t+\t1\t2")
+        assert wire.ask_all(*requests) == [b"0\t1", b"1\t1\t121", b"0\t1"]
+    assert family.sql("SELECT id FROM other") == [(b"1",), (b"2",)]
+    assert server.counter("replays") == replays_before
+
+
 # ── metadata locks ──────────────────────────────────────────────────────────────────────────────────────────
 
 

@@ -184,3 +184,19 @@ def test_a_table_that_takes_numbers_from_a_sequence_is_written_to_in_a_group(
         assert connection.tokens("P", 1, database.name, "t", "", "id") == [b"0", b"1"]
         assert connection.ask_all(*group(b"1\t+\t1\t1", b"1\t+\t1\t2")) == [OK] * 4
     assert database.sql("SELECT id, n FROM t") == [(1, 1), (2, 2)]
+
+
+def test_what_a_group_needs_of_its_transaction_ends_with_it(
+    server: RowSocketServer, database: Database
+) -> None:
+    """Several statements share a snapshot. Writes that need none lock no gaps between rows."""
+    database.sql("CREATE TABLE t (id INT PRIMARY KEY, isolation VARCHAR(30))")
+    database.sql(
+        "CREATE TRIGGER notes BEFORE INSERT ON t FOR EACH ROW SET NEW.isolation = @@SESSION.tx_isolation"
+    )
+    with server.raw("write") as wire:
+        assert wire.tokens("P", 1, database.name, "t", "", "id") == [b"0", b"1"]
+        for requests in ((b"1\t+\t1\t1",), group(b"1\t+\t1\t2", b"1\t+\t1\t3"), (b"1\t+\t1\t4",)):
+            assert wire.ask_all(*requests) == [OK] * len(requests)
+    isolations = [row[0] for row in database.sql("SELECT isolation FROM t ORDER BY id")]
+    assert isolations == ["READ-COMMITTED", "REPEATABLE-READ", "REPEATABLE-READ", "READ-COMMITTED"]

@@ -132,6 +132,18 @@ def test_a_text_that_was_unique_is_free_again_and_its_past_is_kept(make_twins: M
     ]
 
 
+def test_rows_with_unique_texts_are_deleted_in_one_request(make_twins: MakeTwins) -> None:
+    """The end of a row's life is part of its unique keys."""
+    twins = make_twins("id INT PRIMARY KEY, w TEXT, UNIQUE (w)", "WITH SYSTEM VERSIONING")
+    for table in ("t", "twin"):
+        twins.sql(f"INSERT INTO {table} SELECT seq, CONCAT('text ', seq) FROM seq_1_to_9")
+    assert twins.index("id").delete(3, ">=", limit=5) == 5
+    twins.sql("DELETE FROM twin WHERE id >= 3 LIMIT 5")
+    twins.assert_equal()
+    past = "SELECT id, w, row_end > NOW(6) FROM {} FOR SYSTEM_TIME ALL ORDER BY id"
+    assert twins.sql(past.format("t")) == twins.sql(past.format("twin"))
+
+
 @pytest.mark.parametrize("image", ["MINIMAL", "NOBLOB", "FULL"])
 def test_row_events_carry_the_whole_of_a_past_row(start: Start, image: str) -> None:
     """Its BLOBs, too, under NOBLOB: SQL's own events leave BLOBs out, and a replica has NULL for them."""

@@ -10,6 +10,7 @@ import pytest
 
 import rowsocket
 from rowsocket import Operator, Value
+from support.mariadb import Database, RowSocketServer
 from support.twins import Twins
 
 MakeTwins = Callable[..., Twins]
@@ -208,3 +209,18 @@ def test_no_text_begins_with_null(make_twins: MakeTwins) -> None:
     index = twins.index("id", "k")
     assert index.starts_with(["a", None]) == index.starts_with(None) == []
     assert index.starts_with(["a", ""]) == [(b"1",)]
+
+
+def test_a_find_goes_to_one_place_where_the_one_before_went_to_two(
+    server: RowSocketServer, database: Database
+) -> None:
+    """The empty text is a member of the ENUM, and what stands for no member."""
+    database.sql("CREATE TABLE members (id INT PRIMARY KEY, v ENUM('a', '', 'b'), KEY k (v))")
+    database.sql("CREATE TABLE numbers (id INT PRIMARY KEY, n INT NOT NULL, KEY k (n))")
+    database.sql("INSERT INTO members VALUES (1, 'a'), (2, ''), (3, 'b')")
+    database.sql("INSERT INTO numbers VALUES (1, 5), (2, 6), (3, 7)")
+    with server.raw("read") as connection:
+        for number, table in enumerate(("members", "numbers")):
+            assert connection.tokens("P", number, database.name, table, "k", "id") == [b"0", b"1"]
+        replies = connection.ask_all(b"0\t=\t1\t\t9\t0", b"1\t=\t1\t5\t9\t0", b"1\t=\t1\t6\t9\t0")
+        assert replies == [b"0\t1\t2", b"0\t1\t1", b"0\t1\t2"]

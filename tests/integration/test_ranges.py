@@ -57,6 +57,11 @@ def found(connection: RawConnection, request: list[str | int]) -> list[str]:
     return [value.decode() for value in reply[2:]]
 
 
+def steps(server: RowSocketServer) -> int:
+    """How often the server has gone from a row to the next one of an index."""
+    return int(server.status("Handler_read_next")["Handler_read_next"])
+
+
 def sql_words(database: Database, where: str, parameters: list[str], order: str = "ASC") -> list[str]:
     return [
         row[0]
@@ -88,6 +93,37 @@ def test_a_prefix_finds_what_like_finds(
     for prefix, answer in zip(prefixes, answers, strict=True):
         like = "".join("\\" + letter if letter in "%_\\" else letter for letter in prefix) + "%"
         assert sorted(answer) == sorted(sql_words(database, "w LIKE %s", [like])), prefix
+
+
+@pytest.mark.parametrize(
+    "collation",
+    ["utf8mb4_general_ci", "utf8mb4_bin", "uca1400_ai_ci", "latin1_german2_ci", "latin1_swedish_ci"],
+)
+def test_a_prefix_reads_the_rows_of_its_range_only(
+    server: RowSocketServer, database: Database, collation: str
+) -> None:
+    database.sql(
+        "CREATE TABLE t (id INT PRIMARY KEY, w VARCHAR(20) CHARACTER SET"
+        f" {'latin1' if 'latin1' in collation else 'utf8mb4'} COLLATE {collation}, KEY by_w (w))"
+    )
+    database.sql("INSERT INTO t SELECT seq, CONCAT('key ', seq) FROM seq_1000_to_1999")
+    with server.raw("read") as connection:
+        assert connection.tokens("P", 1, database.name, "t", "by_w", "id") == [b"0", b"1"]
+        before = steps(server)
+        assert connection.tokens(1, "^=", 1, "key 155", 99, 0)[2:] == [b"%d" % id for id in range(1550, 1560)]
+        assert steps(server) - before < 100
+
+
+@pytest.mark.parametrize("number", [128, -129, "1.5"])
+def test_a_prefix_behind_a_value_that_no_row_can_have_finds_nothing(
+    server: RowSocketServer, database: Database, number: int | str
+) -> None:
+    database.sql("CREATE TABLE t (n TINYINT, w VARCHAR(20), PRIMARY KEY (n, w))")
+    database.sql("INSERT INTO t VALUES (127, 'ab'), (-128, 'ab'), (1, 'ab'), (2, 'ab')")
+    with server.raw("read") as connection:
+        assert connection.tokens("P", 1, database.name, "t", "", "n") == [b"0", b"1"]
+        assert connection.tokens(1, "^=", 2, 127, "a", 9, 0) == [b"0", b"1", b"127"]
+        assert connection.tokens(1, "^=", 2, number, "a", 9, 0) == [b"0", b"1"]
 
 
 @pytest.mark.parametrize("index", ["w", "w(2)", "w DESC"])

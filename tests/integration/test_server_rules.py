@@ -98,6 +98,22 @@ def test_a_before_trigger_sees_the_generated_columns_of_the_new_row(
     twins.assert_equal()
 
 
+@pytest.mark.parametrize("update", ["v", "n"])
+def test_an_upsert_takes_the_values_that_a_before_trigger_gave_the_new_row(
+    make_twins: MakeTwins, update: str
+) -> None:
+    twins = make_twins("id INT PRIMARY KEY, v VARCHAR(20), n INT")
+    for table in ("t", "twin"):
+        twins.sql(f"INSERT INTO {table} VALUES (1, 'old', 1)")
+        twins.sql(
+            f"CREATE TRIGGER {table}_begins BEFORE INSERT ON {table} FOR EACH ROW"
+            " SET NEW.v = CONCAT(NEW.v, ' by the trigger'), NEW.n = NEW.n * 2"
+        )
+    twins.index("id,v,n").upsert([1, "new", 10], update=update)
+    twins.sql(f"INSERT INTO twin VALUES (1, 'new', 10) ON DUPLICATE KEY UPDATE {update} = VALUES({update})")
+    twins.assert_equal()
+
+
 def test_null_that_no_trigger_mends_is_an_error(make_twins: MakeTwins) -> None:
     twins = make_twins("id INT PRIMARY KEY, v VARCHAR(9) NOT NULL")
     for table in ("t", "twin"):

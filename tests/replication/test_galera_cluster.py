@@ -36,6 +36,7 @@ HOT_ROWS = 3
 DEPTH = 8
 NOT_READY = 1047
 LOST_A_RACE = (1205, 1213)
+READ = b"1\t=\t1\t-1"
 
 
 @pytest.fixture(scope="module")
@@ -433,6 +434,24 @@ def test_a_write_waits_for_what_the_cluster_has_done_where_that_is_asked_for(
             assert there.update(number, [1]) == 1
     finally:
         cluster[1].sql("SET GLOBAL wsrep_sync_wait = 0")
+
+
+def test_a_write_waits_for_the_cluster_also_where_reads_do_not(
+    cluster: Cluster, make_table: MakeTable, open_on: OpenOn
+) -> None:
+    table = make_table("(id INT PRIMARY KEY, n INT)")
+    here = open_on(cluster[0], table, "id,n")
+    cluster[1].sql("SET GLOBAL wsrep_sync_wait = 3, wsrep_dirty_reads = ON")
+    try:
+        with cluster[1].raw("write") as there:
+            assert there.ask(f"P\t1\td\t{table}\t\tn".encode()) == b"0\t1"
+            for number in range(200):
+                assert there.ask(READ) == b"0\t1"
+                here.insert([number, 0])
+                update = b"1\t=\t1\t%d\t1\t0\tU\t1" % number
+                assert there.ask_all(READ, update) == [b"0\t1", b"0\t1\t1"]
+    finally:
+        cluster[1].sql("SET GLOBAL wsrep_sync_wait = 0, wsrep_dirty_reads = OFF")
 
 
 def test_a_node_that_is_cut_off_refuses_and_comes_back(

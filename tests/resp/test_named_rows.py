@@ -185,6 +185,8 @@ def test_a_table_with_history_has_its_rows_named_too(resp: RespConnection, resp_
     assert resp.command("SET", "@@kept.a", 2) == b"+OK\r\n"
     assert resp.command("INCR", "@@kept.a") == b":3\r\n"
     assert resp_server.value("SELECT COUNT(*) FROM app.kept FOR SYSTEM_TIME ALL") == 3
+    assert resp.command("MSET", "@@kept.c", 5, "@@kept.b", 6, "@@kept.a", 7) == b"+OK\r\n"
+    assert resp_server.sql("SELECT k, v FROM app.kept ORDER BY k") == [("a", 7), ("b", 6), ("c", 5)]
 
 
 @pytest.mark.parametrize(

@@ -304,6 +304,17 @@ TEST_P(Inserting, what_is_counted_is_a_whole_number_in_a_new_row_too) {
   EXPECT_EQ(rows(), four_rows + ", 5 ink 10");
 }
 
+TEST_P(Inserting, a_count_does_not_begin_with_what_is_none) {
+  create_table("d.texts", {.columns = {memory::text("name", 8), memory::text("n", 30)},
+                           .indexes = {{"PRIMARY", {"name"}, true}}});
+  Selection& index = client().open({"d", "texts", "", "name,n", ""});
+  const Duplicates counting{.action = OnDuplicate::change, .count = {1}};
+  EXPECT_EQ(client().insert_into(index, {"cup", "9223372036854775808"}, counting), "error 1264");
+  EXPECT_EQ(client().insert_into(index, {"cup", "9"}, counting), "1");
+  client().commit();
+  EXPECT_EQ(rows("d.texts"), "cup 9");
+}
+
 // ---- the row that is there afterwards
 
 TEST_P(Inserting, the_row_that_is_there_afterwards_is_the_current_one) {

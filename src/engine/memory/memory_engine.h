@@ -73,7 +73,7 @@ struct TableDefinition {
 
 struct State;
 
-class MemoryEngine final : public Engine {
+class MemoryEngine : public Engine {
  public:
   MemoryEngine();
   ~MemoryEngine() override;
