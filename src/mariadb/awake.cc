@@ -25,8 +25,26 @@ bool end_wait(st_my_thread_var& thread) {
   return is_heard;
 }
 
+/// As wsrep_kill_thd(): on a node of a cluster a KILL of a session that commits waits for the end of the
+/// commit. One that came through would end the wait of a leader for the commits before its own. It leaves its
+/// group without doing its work, and all later commits of the node are followers of that group for ever.
+bool is_kept_back(THD* thd, killed_state state) {
+  using Transaction = wsrep::transaction;
+  const Transaction& transaction = thd->wsrep_trx();
+  const bool commits = transaction.active() && (transaction.state() == Transaction::s_preparing ||
+                                                transaction.state() == Transaction::s_committing ||
+                                                transaction.state() == Transaction::s_ordered_commit);
+  if (commits && thd->wsrep_abort_by_kill < state) {
+    thd->wsrep_abort_by_kill = state;
+  }
+  return commits;
+}
+
 /// As THD::awake_no_mutex() for a thread without a socket.
 bool awake_under_locks(THD* thd, killed_state state) {
+  if (is_kept_back(thd, state)) {
+    return true;
+  }
   if (thd->killed >= KILL_CONNECTION) {
     state = thd->killed;
   }

@@ -4,6 +4,7 @@
 //
 // While the file that ROWSOCKET_TEST_FAULT names exists, syncing a file whose path holds the text in it fails. The call is really
 // made before it is made to fail, so that the file is whole: what is tested is what the server does after it was told otherwise.
+// With "hold TEXT" in it, syncing such a file waits until the control file is gone.
 // With "allocation SIZE" in it, allocations of SIZE to SIZE + 99 bytes fail instead (SIZE: 50000 or more).
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -26,20 +27,29 @@ static ssize_t read_control(char* text, size_t size) {
   return text_size;
 }
 
-static int is_to_fail(int file) {
-  char wanted[PATH_MAX] = "";
-  const ssize_t wanted_size = read_control(wanted, sizeof(wanted) - 1);
+/// Whether the control file has the prefix, and the file's path what stands behind the prefix.
+static int is_named(const char* prefix, int file) {
+  char text[PATH_MAX] = "";
+  const ssize_t text_size = read_control(text, sizeof(text) - 1);
+  const size_t prefix_size = strlen(prefix);
+  const char* const wanted = text + prefix_size;
+  if (text_size <= (ssize_t)prefix_size || strncmp(text, prefix, prefix_size) != 0) {
+    return 0;
+  }
   char link[64];
   char path[PATH_MAX] = "";
   snprintf(link, sizeof(link), "/proc/self/fd/%d", file);
-  return wanted_size > 0 && readlink(link, path, sizeof(path) - 1) > 0 && strstr(path, wanted) != NULL;
+  return readlink(link, path, sizeof(path) - 1) > 0 && strstr(path, wanted) != NULL;
 }
 
 static int sync_with(const char* name, int file) {
   int (*real)(int) = (int (*)(int))dlsym(RTLD_NEXT, name);
   const int result = real(file);
   const int real_errno = errno;
-  if (is_to_fail(file)) {
+  while (is_named("hold ", file)) {
+    usleep(1000);
+  }
+  if (is_named("", file)) {
     errno = EIO;
     return -1;
   }

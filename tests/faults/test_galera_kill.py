@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""A client that is ended while its write is being committed on a node of a cluster, behind another commit: the
+server keeps its own KILLs back then, since the leader of a group that gave up would leave all later commits
+of the node waiting."""
+
+from __future__ import annotations
+
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+
+from support.galera import Cluster, GaleraNode
+from support.schema_tables import of_client
+from support.tree import ServerTree
+
+STATES = (
+    "SELECT COUNT(*) FROM information_schema.processlist"
+    " WHERE state = 'Waiting for prior transaction to commit'"
+)
+HELD = "SELECT COUNT(*) FROM information_schema.processlist WHERE info LIKE 'INSERT%%' AND time_ms > 100"
+
+
+def insert_one(node: GaleraNode) -> None:
+    with closing(node.connect("d")) as connection, connection.cursor() as cursor:
+        cursor.execute("INSERT INTO t VALUES (1)")
+
+
+def waits_for_another_commit(node: GaleraNode) -> bool:
+    return node.value(STATES) == 1
+
+
+def test_the_commits_behind_that_of_a_client_that_is_ended_go_on(
+    fault: Path, tree: ServerTree, template: Path
+) -> None:
+    with (
+        ThreadPoolExecutor(1) as threads,
+        Cluster(tree, template, 2, {"log-bin": "held-log", "sync-binlog": 1}) as cluster,
+    ):
+        node = cluster[0]
+        node.sql("CREATE TABLE d.t (id INT PRIMARY KEY)")
+        with node.raw("write") as wire:
+            assert wire.ask(b"P\t1\td\tt\t\tid") == b"0\t1"
+            number = of_client(node, wire)["ID"]
+            fault.write_text("hold held-log")
+            held = threads.submit(insert_one, node)
+            node.wait_until("a commit is held", lambda: node.value(HELD) == 1)
+            wire.send(b"1\t+\t1\t2\nP\t2\td\tt\t\tid\n")  # the second one has the first one committed
+            node.wait_until("the next one waits for it", lambda: waits_for_another_commit(node))
+            node.sql(f"SET GLOBAL rowsocket_kill = {number}")
+            fault.unlink()
+            held.result(30)
+            assert wire.closed()
+        with node.raw("write") as wire:
+            assert wire.ask_all(b"P\t1\td\tt\t\tid", b"1\t+\t1\t3") == [b"0\t1", b"0\t1"]
+        assert node.sql("SELECT id FROM d.t ORDER BY id") == [(1,), (2,), (3,)]
