@@ -41,6 +41,7 @@ STATUS_VALUES = {
         "waited_alone",
         "requests_stopped",
     ),
+    *("requests_put_off", "commits_before_long"),
     "broken_invariants",
     *("table_opens", "metadata_lock_releases"),
 }
