@@ -69,18 +69,9 @@ Executed Executor::execute(Client& client, const Request& request, size_t positi
     admission_.forget_retired();
   }
   Begin begin = admit(client, job);
-  if (client.is_unknown && begin == Begin::ready && job.selection != nullptr && long_requests_ != nullptr)
-      [[unlikely]] {
-    usual_place_ = long_requests_->usual_place_of(client.account.name_hash(), *job.selection, request);
-    if (is_put_off(client, job)) {
-      usual_place_.reset();
-      if (job.trace != nullptr) {
-        RequestTrail::keep(job);
-      }
-      counters_.add(Counter::requests_put_off);
-      tally_.note_time();
-      return Executed::put_off;
-    }
+  if (client.is_unknown && begin == Begin::ready && job.selection != nullptr && long_requests_ != nullptr &&
+      puts_off(job)) [[unlikely]] {
+    return Executed::put_off;
   }
   bool is_staged = false;
   if (begin != Begin::wait) {
@@ -226,9 +217,20 @@ Begin Executor::run_behind_commit(Job& job) {
 }
 
 /// Nothing is known of the client. So what the same request took for others decides.
-bool Executor::is_put_off(const Client& client, const Job& job) const {
-  return !client.comes_behind && !job.was_put_back() &&
-         long_requests_->usual_us(*usual_place_) >= limits::unknown_own_us_max;
+bool Executor::puts_off(Job& job) {
+  const auto place =
+      long_requests_->usual_place_of(job.client->account.name_hash(), *job.selection, *job.request);
+  if (job.client->comes_behind || job.was_put_back() ||
+      long_requests_->usual_us(place) < limits::unknown_own_us_max) {
+    usual_place_ = place;
+    return false;
+  }
+  if (job.trace != nullptr) {
+    RequestTrail::keep(job);
+  }
+  counters_.add(Counter::requests_put_off);
+  tally_.note_time();
+  return true;
 }
 
 void Executor::note_took(Client& client, const Took& took) {

@@ -128,7 +128,7 @@ class Executor {
   [[nodiscard]] engine::Begin run_behind_commit(Job& job);
   void note_places(const Job& job);
   [[nodiscard]] bool is_expected_long(const Job& job);
-  [[nodiscard]] bool is_put_off(const Client& client, const Job& job) const;
+  [[nodiscard]] bool puts_off(Job& job);
   void note_long_write(Client& client, uint64_t us);
   void note_undone();
   void note_usual(Client& client, uint64_t us);

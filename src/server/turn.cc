@@ -206,10 +206,7 @@ std::optional<uint64_t> Turn::own_us(const Measured& from, const Measured& to) c
   // Two cores may differ by a few.
   const uint64_t since_ticks = from.ticks + (to.commit_ticks - from.commit_ticks);
   const uint64_t ticks = to.ticks - std::min(to.ticks, since_ticks);
-  if (ticks < limits::own_ticks_min) [[likely]] {
-    return 0;
-  }
-  if (drill_ != nullptr) {
+  if (ticks < limits::own_ticks_min || drill_ != nullptr) [[likely]] {
     return 0;
   }
   if (from.rollbacks != to.rollbacks) {

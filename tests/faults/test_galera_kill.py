@@ -1,7 +1,9 @@
 # SPDX-License-Identifier: GPL-2.0-only
-"""A client that is ended while its write is being committed on a node of a cluster, behind another commit: the
-server keeps its own KILLs back then, since the leader of a group that gave up would leave all later commits
-of the node waiting."""
+"""A client is ended while its write is being committed on a node of a cluster, behind another commit.
+
+The server keeps its own KILLs back then: the leader of a group that gave up would leave all later commits of
+the node waiting.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +31,7 @@ def insert_one(node: GaleraNode) -> None:
 
 
 def waits_for_another_commit(node: GaleraNode) -> bool:
-    return node.value(STATES) == 1
+    return bool(node.value(STATES) == 1)
 
 
 def test_the_commits_behind_that_of_a_client_that_is_ended_go_on(

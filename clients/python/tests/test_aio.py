@@ -434,8 +434,11 @@ def test_a_cancellation_that_meets_a_place_that_comes_free_is_one(turns: int) ->
 def test_a_cancellation_that_meets_a_connection_that_is_made_is_one(turns: int) -> None:
     """The event loop has gone on for so many turns since the task began."""
 
+    async def silent(reader: asyncio.StreamReader, _: asyncio.StreamWriter) -> None:
+        await reader.read()
+
     async def client() -> None:
-        server = await asyncio.start_server(lambda reader, _: reader.read(), "127.0.0.1", 0)
+        server = await asyncio.start_server(silent, "127.0.0.1", 0)
         port = server.sockets[0].getsockname()[1]
         connecting = asyncio.create_task(aio.connect(port=port, text=True))
         for _ in range(turns):
