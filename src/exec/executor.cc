@@ -203,8 +203,10 @@ Begin Executor::run(Job& job) {
 Begin Executor::run_behind_commit(Job& job) {
   write_.end_own_time();
   const uint64_t ticks_before = transaction_.commit_ticks();
+  const uint64_t least_us = transaction_.has_changed() ? limits::long_write_us_per_commit : 0;
   settle();
-  const uint64_t commit_us = clock_.us_of(transaction_.commit_ticks() - ticks_before);
+  const uint64_t commit_us =
+      std::max<uint64_t>(clock_.us_of(transaction_.commit_ticks() - ticks_before), least_us);
   write_.for_each_place([&](LongRequests::Place place) { long_requests_->note_commit(place, commit_us); });
   if (job.out().failed()) [[unlikely]] {
     job.give_up();
@@ -248,9 +250,12 @@ void Executor::note_took(Client& client, const Took& took) {
 
 /// Whether it was done or not: the others have waited for it.
 void Executor::note_long_write(Client& client, uint64_t us) {
+  const uint64_t counted_us = std::min<uint64_t>(us, limits::commits_behind_us_max);
+  const auto count = static_cast<uint32_t>(counted_us / limits::long_write_us_per_commit);
   write_.for_each_place([&](LongRequests::Place place) {
     long_requests_->note_long(place, us, write_.is_known());
     client.quick_writes.forget(place);
+    client.long_writes_left = std::max(client.long_writes_left, count);
   });
   client.tries_take_long = client.put_back_at.has_value();
 }
@@ -305,8 +310,9 @@ void Executor::note_places(const Job& job) {
 
 /// A write that is expected to take long leaves nobody waiting: neither for replies nor for rows.
 bool Executor::is_expected_long(const Job& job) {
-  bool is_expected = false;
-  bool is_expected_of_all = false;
+  uint32_t& left = job.client->long_writes_left;
+  bool is_expected = left > 0;
+  bool is_expected_of_all = left > 0;
   write_.for_each_place([&](LongRequests::Place place) {
     is_expected |= long_requests_->expects(place);
     is_expected_of_all |= long_requests_->expects_of_all(place);
@@ -316,6 +322,7 @@ bool Executor::is_expected_long(const Job& job) {
       (write_.is_known() && !is_expected_of_all)) [[likely]] {
     return false;
   }
+  left -= std::min<uint32_t>(left, 1);
   counters_.add(Counter::commits_before_long);
   return true;
 }

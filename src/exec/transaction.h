@@ -45,6 +45,8 @@ class Transaction {
   [[nodiscard]] bool is_committing() const { return is_committing_; }
   /// How often all that was done since the last commit was undone.
   [[nodiscard]] uint64_t rollback_count() const { return rollback_count_; }
+  /// Rows have changed in it.
+  [[nodiscard]] bool has_changed() const { return uncommitted_.changed() > 0; }
   /// True if it should be committed before the next request.
   [[nodiscard]] bool is_full() const {
     return uncommitted_.changed() >= limits::rows_per_transaction || session_.wants_commit();
