@@ -173,6 +173,19 @@ TEST_F(LongRequestsTest, who_was_known_and_takes_long_has_to_show_anew_that_it_i
   EXPECT_FALSE(commits_before(insert()));
 }
 
+TEST_F(LongRequestsTest, of_the_client_itself_also_where_others_of_its_account_have_paid) {
+  insert_for(other, took_us);
+  for (int count = 0; count < behind_count; ++count) {
+    EXPECT_TRUE(commits_before_of(one, insert()));
+    one.client.quick_writes = {};
+  }
+  EXPECT_FALSE(commits_before_of(one, insert()));
+  for (int count = 0; count < behind_count; ++count) {
+    EXPECT_TRUE(commits_before(insert()));
+  }
+  EXPECT_FALSE(commits_before(insert()));
+}
+
 TEST_F(LongRequestsTest, not_of_other_accounts) {
   const auto selections = std::make_shared<engine::OpenedSelections>();
   const auto selection = selections->find_or_add({.database = "d", .table = "t", .index = ""});
