@@ -5,8 +5,9 @@
 //
 // Of the writes, those of an account into a table where one took long lately, in a trigger say. Whoever
 // writes there for the account pays with a commit before, until these commits have taken as long as the long
-// write did. So all of them together cost about what they guard against. Clients that have written there
-// often, each time quickly, do not pay, unless one of them has taken long after all.
+// write did, where one that changes something counts for a millisecond at least. So all of them together cost
+// about what they guard against. Clients that have written there often, each time quickly, do not pay, unless
+// one of them has taken long after all. What a client pays for its own long write is kept with the client.
 //
 // Of requests that are too short for that, those of a selection where such requests usually take long. Only
 // clients of whom nothing is known yet are judged by that.
