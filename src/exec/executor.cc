@@ -253,7 +253,7 @@ void Executor::note_long_write(Client& client, uint64_t us) {
   const uint64_t counted_us = std::min<uint64_t>(us, limits::commits_behind_us_max);
   const auto count = static_cast<uint32_t>(counted_us / limits::long_write_us_per_commit);
   write_.for_each_place([&](LongRequests::Place place) {
-    long_requests_->note_long(place, us, write_.is_known());
+    long_requests_->note_long(place, us, write_.is_trusted());
     client.quick_writes.forget(place);
     client.long_writes_left = std::max(client.long_writes_left, count);
   });
@@ -303,25 +303,24 @@ void Executor::note_places(const Job& job) {
   bool is_known = true;
   write_.for_each_place(
       [&](LongRequests::Place place) { is_known &= job.client->quick_writes.is_known(place); });
-  if (is_known) {
-    write_.set_known();
-  }
+  write_.set_trusted(is_known && job.client->long_writes_left == 0);
 }
 
 /// A write that is expected to take long leaves nobody waiting: neither for replies nor for rows.
 bool Executor::is_expected_long(const Job& job) {
   uint32_t& left = job.client->long_writes_left;
   bool is_expected = left > 0;
-  bool is_expected_of_all = left > 0;
+  bool is_expected_of_all = false;
   write_.for_each_place([&](LongRequests::Place place) {
     is_expected |= long_requests_->expects(place);
     is_expected_of_all |= long_requests_->expects_of_all(place);
   });
   // Each try of one that was put back would cost the others a commit, which is more than most tries take.
   if (!is_expected || (job.was_put_back() && !job.client->tries_take_long) ||
-      (write_.is_known() && !is_expected_of_all)) [[likely]] {
+      (write_.is_trusted() && !is_expected_of_all)) [[likely]] {
     return false;
   }
+  write_.set_trusted(false);
   left -= std::min<uint32_t>(left, 1);
   counters_.add(Counter::commits_before_long);
   return true;

@@ -163,6 +163,25 @@ TEST_F(LongRequestsTest, of_all_clients_of_the_account_once_one_that_was_known_f
   EXPECT_FALSE(commits_before(insert()));
 }
 
+TEST_F(LongRequestsTest, not_of_all_where_one_takes_long_that_was_known_but_has_its_own_long_write_to_pay) {
+  other_writes_quickly(QuickWrites::known_count);
+  Connection& third = shopper();
+  open_for_insert(third);
+  const auto take_long_behind_quick_ones = [&] {
+    for (int time = 0; time < QuickWrites::known_count; ++time) {
+      insert_for(third, 0);
+    }
+    insert_for(third, took_us);
+  };
+  take_long_behind_quick_ones();
+  for (int time = 0; time < behind_count; ++time) {
+    EXPECT_TRUE(commits_before(insert())) << time;
+  }
+  take_long_behind_quick_ones();
+  EXPECT_FALSE(commits_before(insert()));
+  EXPECT_TRUE(commits_before_of(third, insert()));
+}
+
 TEST_F(LongRequestsTest, who_was_known_and_takes_long_has_to_show_anew_that_it_is_quick) {
   other_writes_quickly(QuickWrites::known_count);
   insert_for(other, took_us);

@@ -23,7 +23,7 @@ class WriteUnderWay {
   // For the thread.
   void begin() {
     count_.store(0, std::memory_order_relaxed);
-    is_known_.store(false, std::memory_order_relaxed);
+    is_trusted_.store(false, std::memory_order_relaxed);
     is_over_ = false;
     own_since_us_.store(0, std::memory_order_relaxed);
   }
@@ -35,9 +35,10 @@ class WriteUnderWay {
       count_.store(count + 1, std::memory_order_release);
     }
   }
-  /// Its client has written into all of them often, each time quickly.
-  void set_known() { is_known_.store(true, std::memory_order_relaxed); }
-  [[nodiscard]] bool is_known() const { return is_known_.load(std::memory_order_relaxed); }
+  /// Its client has written into all of them often, each time quickly. So others share its turn, who will
+  /// wait for it if it takes long after all.
+  void set_trusted(bool is_trusted) { is_trusted_.store(is_trusted, std::memory_order_relaxed); }
+  [[nodiscard]] bool is_trusted() const { return is_trusted_.load(std::memory_order_relaxed); }
   /// Only what comes from here on counts, until the next call.
   void begin_own_time(uint64_t now_us) {
     if (!is_over_) {
@@ -74,7 +75,7 @@ class WriteUnderWay {
       return noted_us;
     }
     for_each_place(
-        [&](LongRequests::Place place) { requests.expect_more(place, own_us - noted_us, is_known()); });
+        [&](LongRequests::Place place) { requests.expect_more(place, own_us - noted_us, is_trusted()); });
     return own_us;
   }
 
@@ -87,7 +88,7 @@ class WriteUnderWay {
   std::array<std::atomic<LongRequests::Place>, 16> places_{};
   std::atomic<size_t> count_{0};
   std::atomic<uint64_t> own_since_us_{0};  ///< or later, if others say so
-  std::atomic<bool> is_known_{false};
+  std::atomic<bool> is_trusted_{false};
   bool is_over_ = false;  ///< for the thread
 };
 

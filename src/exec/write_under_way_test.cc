@@ -41,15 +41,15 @@ TEST_F(WriteUnderWayTest, the_longer_it_goes_on_the_longer_are_those_behind_it_e
   EXPECT_EQ(take_expected_us(), limits::commits_behind_us_max);
 }
 
-TEST_F(WriteUnderWayTest, of_all_clients_if_its_own_was_known_for_quick_ones) {
+TEST_F(WriteUnderWayTest, of_all_clients_if_its_own_is_trusted) {
   write_.add(place);
   look_at(least_us);
   EXPECT_FALSE(requests_.expects_of_all(place));
-  write_.set_known();
+  write_.set_trusted(true);
   look_at(2 * least_us, least_us);
   EXPECT_TRUE(requests_.expects_of_all(place));
   write_.begin();
-  EXPECT_FALSE(write_.is_known());
+  EXPECT_FALSE(write_.is_trusted());
 }
 
 TEST_F(WriteUnderWayTest, what_came_before_it_went_on_by_itself_does_not_count) {
