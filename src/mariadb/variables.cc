@@ -42,7 +42,7 @@ struct Secret {
 #define ROWSOCKET_NUMBER(name, field, when, default_value, min, max, what) \
   Number name{"rowsocket_" #name, min, max};
 #define ROWSOCKET_SECRET(name, what) Secret name;
-#define ROWSOCKET_SWITCH(name, default_value, what) my_bool name = 0;
+#define ROWSOCKET_SWITCH(name, field, when, default_value, what) my_bool name = 0;
 ROWSOCKET_VARIABLES
 #undef ROWSOCKET_TEXT
 #undef ROWSOCKET_NUMBER
@@ -54,7 +54,7 @@ char* anonymous_account = nullptr;
 #define ROWSOCKET_TEXT(name, field, default_value, what)
 #define ROWSOCKET_NUMBER(name, field, when, default_value, min, max, what) &name,
 #define ROWSOCKET_SECRET(name, what)
-#define ROWSOCKET_SWITCH(name, default_value, what)
+#define ROWSOCKET_SWITCH(name, field, when, default_value, what)
 const Number* const numbers[] = {ROWSOCKET_VARIABLES};
 #undef ROWSOCKET_TEXT
 #undef ROWSOCKET_NUMBER
@@ -74,7 +74,7 @@ Config current_config() {
 #define ROWSOCKET_NUMBER(name, field, when, default_value, min, max, what) \
   config.field = static_cast<decltype(config.field)>(name.value);
 #define ROWSOCKET_SECRET(name, what) config.settings.name = name.secret;
-#define ROWSOCKET_SWITCH(name, default_value, what) config.settings.name = name != 0;
+#define ROWSOCKET_SWITCH(name, field, when, default_value, what) config.field = name != 0;
   ROWSOCKET_VARIABLES
 #undef ROWSOCKET_TEXT
 #undef ROWSOCKET_NUMBER
@@ -231,8 +231,9 @@ constexpr long long any_max = LLONG_MAX;
                         default_value, any_min, any_max, 0);
 #define ROWSOCKET_SECRET(name, what) \
   MYSQL_SYSVAR_STR(name, name.shown, PLUGIN_VAR_RQCMDARG, what, nullptr, update_secret<name>, "");
-#define ROWSOCKET_SWITCH(name, default_value, what) \
-  MYSQL_SYSVAR_BOOL(name, name, PLUGIN_VAR_OPCMDARG, what, nullptr, update_switch, default_value);
+#define ROWSOCKET_SWITCH(name, field, when, default_value, what)                                      \
+  MYSQL_SYSVAR_BOOL(name, name, PLUGIN_VAR_OPCMDARG | ROWSOCKET_##when, what, nullptr, update_switch, \
+                    default_value);
 ROWSOCKET_VARIABLES
 #undef ROWSOCKET_TEXT
 #undef ROWSOCKET_NUMBER
@@ -258,7 +259,7 @@ MYSQL_SYSVAR_STR(engines, engines, PLUGIN_VAR_RQCMDARG | PLUGIN_VAR_READONLY,
 #define ROWSOCKET_TEXT(name, field, default_value, what) MYSQL_SYSVAR(name),
 #define ROWSOCKET_NUMBER(name, field, when, default_value, min, max, what) MYSQL_SYSVAR(name),
 #define ROWSOCKET_SECRET(name, what) MYSQL_SYSVAR(name),
-#define ROWSOCKET_SWITCH(name, default_value, what) MYSQL_SYSVAR(name),
+#define ROWSOCKET_SWITCH(name, field, when, default_value, what) MYSQL_SYSVAR(name),
 st_mysql_sys_var* system_variables[] = {ROWSOCKET_VARIABLES MYSQL_SYSVAR(engines),
                                         MYSQL_SYSVAR(anonymous_account), MYSQL_SYSVAR(kill), nullptr};
 #undef ROWSOCKET_TEXT
@@ -289,7 +290,7 @@ bool load_variables(Config& config, SettingsChanged changed, const Killing& how_
 #define ROWSOCKET_SECRET(name, what)       \
   name.secret = text_or_empty(name.shown); \
   name.shown = const_cast<char*>(shown_secret(name.secret));
-#define ROWSOCKET_SWITCH(name, default_value, what)
+#define ROWSOCKET_SWITCH(name, field, when, default_value, what)
   ROWSOCKET_VARIABLES
 #undef ROWSOCKET_TEXT
 #undef ROWSOCKET_NUMBER

@@ -7,9 +7,9 @@
 //   ROWSOCKET_TEXT(name, field of Config, default, what it is)                   as the server starts
 //   ROWSOCKET_NUMBER(name, field of Config, when, default, least, most, what)    when: at_start or any_time
 //   ROWSOCKET_SECRET(name, what it is)                                           at any time
-//   ROWSOCKET_SWITCH(name, default, what it is)                                  at any time; 0 = off
+//   ROWSOCKET_SWITCH(name, field of Config, when, default, what it is)           0 = off
 //
-// Secrets and switches are the field of Settings that has their name.
+// Secrets are the field of Settings that has their name.
 #pragma once
 
 #include "base/limits.h"
@@ -41,6 +41,8 @@
       limits::all_threads_max, \
       "Threads of all workers together. Where a request keeps a worker waiting or busy, another thread " \
       "serves the worker's other clients, as long as there are fewer than this; 0 = none does") \
+  ROWSOCKET_SWITCH(io_uring, may_use_io_uring, at_start, 1, \
+      "Send the replies of many connections with one call of the system, where the kernel allows io_uring") \
   ROWSOCKET_NUMBER(idle_timeout, settings.idle_timeout_s, any_time, limits::idle_timeout_s_default, 0, \
       limits::idle_timeout_s_max, \
       "Seconds after which a connection without traffic is closed; 0 = never") \
@@ -88,18 +90,18 @@
       "guards writing too") \
   ROWSOCKET_SECRET(secret_write, \
       "What clients must send to write; empty = nothing. Shown as (set)") \
-  ROWSOCKET_SWITCH(error_detail, 0, \
+  ROWSOCKET_SWITCH(error_detail, settings.error_detail, any_time, 0, \
       "Add a text for people to error replies, as one more token") \
-  ROWSOCKET_SWITCH(require_tls, 0, \
+  ROWSOCKET_SWITCH(require_tls, settings.require_tls, any_time, 0, \
       "Refuse clients that come over TCP without TLS; a unix socket is as good as TLS") \
-  ROWSOCKET_SWITCH(allows_flush, 0, \
+  ROWSOCKET_SWITCH(allows_flush, settings.allows_flush, any_time, 0, \
       "Clients of memcached may empty the table of a container with flush_all") \
-  ROWSOCKET_SWITCH(statistics, 1, \
+  ROWSOCKET_SWITCH(statistics, settings.statistics, any_time, 1, \
       "Count requests by table and index, for information_schema.ROWSOCKET_TABLES") \
-  ROWSOCKET_SWITCH(request_times, 0, \
+  ROWSOCKET_SWITCH(request_times, settings.request_times, any_time, 0, \
       "With rowsocket_statistics: measure how long each request takes, for information_schema's " \
       "ROWSOCKET_LATENCY and ROWSOCKET_PERCENTILES") \
-  ROWSOCKET_SWITCH(strict, 0, \
+  ROWSOCKET_SWITCH(strict, settings.strict, any_time, 0, \
       "Refuse what is served only because earlier servers did: values beyond the columns, empty amounts, " \
       "keys that are no value of their column")
 // clang-format on

@@ -41,9 +41,7 @@ Transfer Connection::send() {
     return {Transfer::Status::failed, 0};
   }
   const Transfer transfer = transport_->send(output_.data(), output_.size());
-  if (transfer.status == Transfer::Status::moved) {
-    output_.consume(transfer.byte_count);
-  }
+  note_sent(transfer);
   return transfer;
 }
 

@@ -16,6 +16,7 @@
 #include "base/buffer.h"
 #include "base/limits.h"
 #include "net/buffer_pool.h"
+#include "net/send_ring.h"
 #include "net/transport.h"
 
 namespace rowsocket::net {
@@ -41,6 +42,17 @@ class Connection {
   /// Send from the front of the output, which must not be empty. Status::failed where the output has failed:
   /// what is left of it is no reply to anything.
   [[nodiscard]] Transfer send();
+  /// The same by a ring: what it is to send. Only where `sends_by_ring`.
+  [[nodiscard]] bool sends_by_ring() const { return transport_->sends_plainly() && !output_.failed(); }
+  [[nodiscard]] SendRing::Send to_send() const {
+    return {.fd = fd(), .bytes = output_.data(), .byte_count = output_.size(), .transfer = {}};
+  }
+  /// It was sent, this or another way.
+  void note_sent(const Transfer& transfer) {
+    if (transfer.status == Transfer::Status::moved) {
+      output_.consume(transfer.byte_count);
+    }
+  }
 
   /// Take memory for replies, if the connection has none.
   void borrow_output(BufferPool& pool) {

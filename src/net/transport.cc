@@ -19,6 +19,13 @@ constexpr char tls_handshake = 0x16;
 
 }  // namespace
 
+Transfer sent(ssize_t result) {
+  if (result < 0) {
+    return {status_of(static_cast<int>(-result)), 0};
+  }
+  return {result == 0 ? Transfer::Status::blocked : Transfer::Status::moved, static_cast<size_t>(result)};
+}
+
 bool peer_is_gone(int fd) {
   pollfd asked{fd, POLLRDHUP, 0};
   return ::poll(&asked, 1, 0) == 1;
@@ -47,11 +54,8 @@ Transfer PlainTransport::receive(char* place, size_t byte_count_max) {
 }
 
 Transfer PlainTransport::send(const char* bytes, size_t byte_count) {
-  const ssize_t sent = ::send(socket_.get(), bytes, byte_count, MSG_NOSIGNAL);
-  if (sent < 0) {
-    return {status_of(errno), 0};
-  }
-  return {sent == 0 ? Transfer::Status::blocked : Transfer::Status::moved, static_cast<size_t>(sent)};
+  const ssize_t result = ::send(socket_.get(), bytes, byte_count, MSG_NOSIGNAL);
+  return sent(result < 0 ? -errno : result);
 }
 
 void PlainTransport::shut_down_output() { ::shutdown(socket_.get(), SHUT_WR); }

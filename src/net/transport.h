@@ -4,6 +4,8 @@
 // does not depend on it. One owner, one thread; no call blocks.
 #pragma once
 
+#include <sys/types.h>
+
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -29,6 +31,9 @@ struct Transfer {
   size_t byte_count;
 };
 
+/// What became of a send. `result`: the bytes that were sent, or an errno with a minus.
+[[nodiscard]] Transfer sent(ssize_t result);
+
 /// What was agreed on, as OpenSSL names it. The characters are never freed.
 struct Encryption {
   std::string_view version;  ///< empty = nothing is encrypted
@@ -45,6 +50,8 @@ class Transport {
   [[nodiscard]] virtual Transfer receive(char* place, size_t byte_count_max) = 0;
   /// Send from the front of at least one byte.
   [[nodiscard]] virtual Transfer send(const char* bytes, size_t byte_count) = 0;
+  /// `send` sends the bytes as they are over the socket, and does nothing else.
+  [[nodiscard]] virtual bool sends_plainly() const { return false; }
   /// Tell the peer that no more bytes come. The peer may still send.
   virtual void shut_down_output() = 0;
   /// The peer has said that it sends nothing more, or the connection is broken. Bytes may still be there.
@@ -83,6 +90,7 @@ class PlainTransport final : public Transport {
   [[nodiscard]] int fd() const override { return socket_.get(); }
   [[nodiscard]] Transfer receive(char* place, size_t byte_count_max) override;
   [[nodiscard]] Transfer send(const char* bytes, size_t byte_count) override;
+  [[nodiscard]] bool sends_plainly() const override { return true; }
   void shut_down_output() override;
   [[nodiscard]] bool is_gone() const override { return peer_is_gone(socket_.get()); }
   [[nodiscard]] bool is_broken() const override { return peer_is_broken(socket_.get()); }

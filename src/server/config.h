@@ -24,6 +24,7 @@ struct Config {
   /// 0 = a quarter of the cores; as many as cores where no port serves reads only
   uint32_t threads_write = 0;
   uint32_t threads_max = limits::all_threads_default;  ///< workers and stand-ins together
+  bool may_use_io_uring = true;                        ///< see net/send_ring.h
   bool is_drill = false;                               ///< for tests: see drill.h
 
   // Can change while RowSocket runs.

@@ -2,6 +2,7 @@
 #include "server/connections.h"
 
 #include <algorithm>
+#include <array>
 #include <exception>
 #include <utility>
 
@@ -18,6 +19,7 @@ Connections::Connections(const Surroundings& surroundings)
       log_(surroundings.log),
       handshakes_(surroundings.handshakes),
       poller_(surroundings.poller),
+      send_ring_(surroundings.send_ring),
       allotments_(surroundings.account_loads, inbox_, counters_),
       is_usable_(inbox_.wakeup().valid() &&
                  poller_.change(inbox_.wakeup().fd(), net::Interest::none, net::Interest::input, nullptr)) {}
@@ -177,11 +179,20 @@ bool Connections::leave_for_handshake(ClientConnection& connection) {
 }
 
 void Connections::send(ClientConnection& connection, uint64_t now_ms) {
+  if (may_send(connection)) {
+    note_sent(connection, connection.stream.send(), now_ms);
+  }
+}
+
+bool Connections::may_send(ClientConnection& connection) {
   if (!invariant(!connection.is_in_turn, "replies leave when the turn that made them is committed")) {
     close(connection);
-    return;
+    return false;
   }
-  const net::Transfer transfer = connection.stream.send();
+  return true;
+}
+
+void Connections::note_sent(ClientConnection& connection, const net::Transfer& transfer, uint64_t now_ms) {
   if (transfer.status == net::Transfer::Status::moved) {
     counters_.add(Counter::bytes_sent, transfer.byte_count);
     connection.shown.bytes_sent += transfer.byte_count;
@@ -189,6 +200,57 @@ void Connections::send(ClientConnection& connection, uint64_t now_ms) {
   } else if (transfer.status == net::Transfer::Status::failed) {
     close(connection);
   }
+}
+
+/// What is to be sent by the ring.
+class Connections::Sends {
+ public:
+  explicit Sends(Connections& all, uint64_t now_ms) : all_(all), now_ms_(now_ms) {}
+
+  void add(ClientConnection& connection) {
+    connections_[count_] = &connection;
+    sends_[count_] = connection.stream.to_send();
+    if (++count_ == sends_.size()) {
+      send();
+    }
+  }
+  void send() {
+    if (count_ > 1 && all_.send_ring_->is_usable()) {
+      all_.send_ring_->send({sends_.data(), count_});
+      for (size_t number = 0; number < count_; ++number) {
+        connections_[number]->stream.note_sent(sends_[number].transfer);
+        all_.note_sent(*connections_[number], sends_[number].transfer, now_ms_);
+      }
+    } else {
+      std::for_each_n(connections_.begin(), count_, [&](auto* one) { all_.send(*one, now_ms_); });
+    }
+    count_ = 0;
+  }
+
+ private:
+  Connections& all_;
+  uint64_t now_ms_;
+  std::array<ClientConnection*, net::SendRing::sends_max> connections_;
+  std::array<net::SendRing::Send, net::SendRing::sends_max> sends_;
+  size_t count_ = 0;
+};
+
+void Connections::send_all(std::span<ClientConnection* const> connections, uint64_t now_ms) {
+  Sends together(*this, now_ms);
+  const bool has_ring = send_ring_ != nullptr && connections.size() > 1;
+  for (ClientConnection* const connection : connections) {
+    if (connection->is_closed() || !connection->stream.has_output()) {
+      continue;
+    }
+    if (has_ring && connection->stream.sends_by_ring()) {
+      if (may_send(*connection)) {
+        together.add(*connection);
+      }
+    } else {
+      send(*connection, now_ms);
+    }
+  }
+  together.send();
 }
 
 void Connections::rest(ClientConnection& connection) {

@@ -19,6 +19,7 @@
 #include "engine/opened_selections.h"
 #include "net/buffer_pool.h"
 #include "net/poller.h"
+#include "net/send_ring.h"
 #include "request/counters.h"
 #include "server/allotments.h"
 #include "server/client_connection.h"
@@ -37,7 +38,8 @@ class Connections {
     Counters& counters;
     LimitedLog& log;
     AccountLoads& account_loads;
-    Handshakes* handshakes = nullptr;  ///< nullptr: clients that begin with TLS are closed
+    Handshakes* handshakes = nullptr;    ///< nullptr: clients that begin with TLS are closed
+    net::SendRing* send_ring = nullptr;  ///< for these connections alone; nullptr: there is none
   };
 
   explicit Connections(const Surroundings& surroundings);
@@ -85,6 +87,8 @@ class Connections {
   };
   [[nodiscard]] Received receive(ClientConnection& connection, size_t bytes_max = limits::receive_bytes);
   void send(ClientConnection& connection, uint64_t now_ms);
+  /// The same for all of these that have something to send. Each is there once.
+  void send_all(std::span<ClientConnection* const> connections, uint64_t now_ms);
   /// Take memory for replies, if the connection has none.
   void lend_output(ClientConnection& connection) { connection.stream.borrow_output(pool_); }
   /// Take back the memory that the connection does not need between turns, and count anew what it holds.
@@ -118,6 +122,9 @@ class Connections {
   void note(const ClientConnection& connection, LogLevel level, std::string_view what);
 
  private:
+  class Sends;
+  [[nodiscard]] bool may_send(ClientConnection& connection);
+  void note_sent(ClientConnection& connection, const net::Transfer& transfer, uint64_t now_ms);
   [[nodiscard]] bool leave_for_handshake(ClientConnection& connection);
   void count_held_bytes(ClientConnection& connection);
   void rank(ClientConnection& connection);
@@ -130,6 +137,7 @@ class Connections {
   LimitedLog& log_;
   Handshakes* handshakes_;
   net::Poller& poller_;
+  net::SendRing* send_ring_;
   net::BufferPool pool_;
   Allotments allotments_;  ///< of all that are not closed
   std::vector<std::unique_ptr<ClientConnection>> connections_;

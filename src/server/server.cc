@@ -9,11 +9,13 @@
 #include <algorithm>
 #include <exception>
 #include <random>
+#include <system_error>
 #include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/mutex.h"
+#include "net/send_ring.h"
 #include "request/protocol.h"
 #include "server/acceptor.h"
 #include "server/container_watch.h"
@@ -208,6 +210,7 @@ class Server::Impl final : public ServerFigures {
             ? thread_count(config.threads_write, default_write_threads(serves_reads, cores))
             : 0;
     is_drill_ = config.is_drill;
+    has_send_rings_ = config.may_use_io_uring && has_send_rings();
     has_stand_ins_ = config.threads_max > read_threads + write_threads;
     const bool may_spread = serves_reads && config.threads_read == 0 && read_threads < limits::spread_workers;
     const uint32_t more_threads =
@@ -224,6 +227,16 @@ class Server::Impl final : public ServerFigures {
     return acceptor_->start(failure);
   }
 
+  /// Tells why not.
+  [[nodiscard]] bool has_send_rings() {
+    const net::SendRing tried;
+    if (!tried.is_usable()) {
+      log_.write(LogLevel::note,
+                 "rowsocket: goes on without io_uring: " + std::generic_category().message(tried.error()));
+    }
+    return tried.is_usable();
+  }
+
   /// `later_count` workers more that only serve while the spread is wide. Their threads count from now on.
   bool start_workers(Intent intent, uint32_t count, uint32_t later_count, Spread* spread,
                      std::string& failure) ROWSOCKET_REQUIRES(lifecycle_) {
@@ -232,7 +245,7 @@ class Server::Impl final : public ServerFigures {
       workers_.push_back(std::make_unique<Worker>(
           Worker::Surroundings{engine_, log_, clock_, settings_board_, this, thread_limit_, walks_,
                                has_stand_ins_, statistics_, long_requests_, account_loads_, &logins_,
-                               &handshakes_, spread, is_drill_, &bell_, &lifelines_},
+                               &handshakes_, spread, is_drill_, &bell_, &lifelines_, has_send_rings_},
           intent, number));
       if (spread != nullptr) {
         spread->add(workers_.back()->inbox());
@@ -357,6 +370,7 @@ class Server::Impl final : public ServerFigures {
   AllWalks walks_{std::max(1U, std::thread::hardware_concurrency())};
   bool has_stand_ins_ = false;
   bool is_drill_ = false;
+  bool has_send_rings_ = false;
   exec::TableStatistics statistics_;
   exec::LongRequests long_requests_{random_bits()};
   AccountLoads account_loads_;

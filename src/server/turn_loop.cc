@@ -24,7 +24,8 @@ TurnLoop::TurnLoop(const Surroundings& surroundings)
                     .counters = world_.counters,
                     .log = world_.log,
                     .account_loads = world_.account_loads,
-                    .handshakes = world_.handshakes}),
+                    .handshakes = world_.handshakes,
+                    .send_ring = world_.send_ring}),
       intake_(connections_, world_.clock),
       activity_(world_.role),
       now_ms_(world_.clock.now_ms()) {

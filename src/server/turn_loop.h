@@ -75,6 +75,7 @@ class TurnLoop {
     uint32_t waits_elsewhere_after_ms = limits::waiting_room_after_ms;
     Bell* bell = nullptr;                  ///< rung where the loop goes on after a nap
     const Lifelines* lifelines = nullptr;  ///< nullptr: no administrator ends a connection
+    net::SendRing* send_ring = nullptr;    ///< for this loop alone; nullptr: each send is a call of its own
   };
 
   /// May throw std::bad_alloc.
@@ -160,6 +161,8 @@ class TurnLoop {
 
   // Send and reap.
   void send_and_let_wait(ClientConnection& connection);
+  void send_and_let_wait(std::span<ClientConnection* const> connections);
+  void end_turn_of(ClientConnection& connection);
   void close(ClientConnection& connection);
   void let_wait(ClientConnection& connection);
   [[nodiscard]] uint64_t deadline_ms(const ClientConnection& connection) const;

@@ -25,6 +25,7 @@ class TurnLoopTest : public testing::Test {
     TurnLoop::Surroundings surroundings{*selections_, inbox_,       poller_,        counters_, board_,
                                         clock_,       limited_log_, account_loads_, "write"};
     surroundings.bell = &bell_;
+    surroundings.send_ring = &send_ring_;
     loop_ = std::make_unique<TurnLoop>(surroundings);
     turn_ = std::make_unique<Turn>(Turn::Surroundings{.session = *session_,
                                                       .counters = counters_,
@@ -96,6 +97,7 @@ class TurnLoopTest : public testing::Test {
   Counters counters_;
   Inbox inbox_;
   net::Epoll poller_;
+  net::SendRing send_ring_;
   Bell bell_;
   SettingsBoard board_;
   ManualClock clock_;

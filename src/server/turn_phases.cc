@@ -182,15 +182,30 @@ void TurnLoop::commit() {
 // ---- send
 
 void TurnLoop::send_replies() {
-  for (ClientConnection* connection : turn_->members()) {
-    send_and_let_wait(*connection);
-  }
-  for (ClientConnection* connection : writable_) {
-    send_and_let_wait(*connection);
+  send_and_let_wait(turn_->members());
+  for (ClientConnection* const connection : writable_) {
+    send_and_let_wait(*connection);  // one by one: the same may be there twice
   }
 }
 
 void TurnLoop::send_and_let_wait(ClientConnection& connection) {
+  ClientConnection* const one = &connection;
+  send_and_let_wait({&one, 1});
+}
+
+void TurnLoop::send_and_let_wait(std::span<ClientConnection* const> connections) {
+  for (ClientConnection* const connection : connections) {
+    end_turn_of(*connection);
+  }
+  connections_.send_all(connections, now_ms_);
+  for (ClientConnection* const connection : connections) {
+    if (!connection->is_closed()) {
+      let_wait(*connection);
+    }
+  }
+}
+
+void TurnLoop::end_turn_of(ClientConnection& connection) {
   connection.is_in_turn = false;
   if (!connection.note.text.empty()) [[unlikely]] {
     connections_.note(connection, connection.note.level, connection.note.text);
@@ -198,12 +213,6 @@ void TurnLoop::send_and_let_wait(ClientConnection& connection) {
   }
   if (connection.state == State::failed) [[unlikely]] {
     connections_.close(connection);
-  }
-  if (!connection.is_closed() && connection.stream.has_output()) {
-    connections_.send(connection, now_ms_);
-  }
-  if (!connection.is_closed()) {
-    let_wait(connection);
   }
 }
 

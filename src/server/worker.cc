@@ -38,6 +38,7 @@ Worker::Worker(const Surroundings& surroundings, engine::Intent intent, uint32_t
       name_(thread_name(intent, number)),
       numbers_(number),
       log_(world_.log, world_.clock, name_),
+      send_ring_(world_.has_send_ring ? std::make_unique<net::SendRing>() : nullptr),
       loop_({.selections = *selections_,
              .inbox = inbox_,
              .poller = poller_,
@@ -54,7 +55,8 @@ Worker::Worker(const Surroundings& surroundings, engine::Intent intent, uint32_t
              .worker_number = number,
              .waits_elsewhere_after_ms = world_.is_drill ? 0 : limits::waiting_room_after_ms,
              .bell = world_.bell,
-             .lifelines = world_.lifelines}),
+             .lifelines = world_.lifelines,
+             .send_ring = send_ring_.get()}),
       crew_({world_.log, world_.clock, world_.thread_limit}, name_,
             [this](Hand& hand, bool is_in_charge) { run(hand, is_in_charge); }) {
   world_.walks.add_loop(in_charge_);

@@ -67,6 +67,7 @@ class Worker {
     bool is_drill = false;                 ///< for tests: see drill.h
     Bell* bell = nullptr;                  ///< wakes who calls `tick`; nullptr: nobody sleeps
     const Lifelines* lifelines = nullptr;  ///< nullptr: no administrator ends a connection
+    bool has_send_ring = true;             ///< where the kernel has one
   };
 
   /// `intent` is the worker's role; `number` counts the workers of that role. May throw std::bad_alloc.
@@ -149,6 +150,7 @@ class Worker {
   UniqueNumbers numbers_;
   LimitedLog log_;
   net::Epoll poller_;
+  std::unique_ptr<net::SendRing> send_ring_;  ///< nullptr: there is none
   std::shared_ptr<engine::OpenedSelections> selections_ = std::make_shared<engine::OpenedSelections>();
   TurnLoop loop_;
 

@@ -26,6 +26,7 @@ class Layer(Enum):
         "g++",
         "libsodium-dev",
         "libssl-dev",
+        "liburing-dev",
         "ninja-build",
         "patch",
         "xz-utils",

@@ -1,0 +1,81 @@
+// SPDX-License-Identifier: GPL-2.0-only
+#include "net/send_ring.h"
+
+#include <liburing.h>
+#include <sys/socket.h>
+
+#include <cerrno>
+#include <new>
+
+namespace rowsocket::net {
+
+SendRing::SendRing() {
+  auto ring = std::unique_ptr<io_uring>(new (std::nothrow) io_uring{});
+  if (ring == nullptr) {
+    error_ = ENOMEM;
+    return;
+  }
+  const int result = ::io_uring_queue_init(sends_max, ring.get(), 0);
+  if (result < 0) {
+    error_ = -result;
+    return;
+  }
+  ring_.reset(ring.release());
+  // A kernel that has this knows sends, too: they came a version earlier.
+  if ((ring_->features & IORING_FEAT_FAST_POLL) == 0) {
+    ring_.reset();
+    error_ = ENOSYS;
+  }
+}
+
+SendRing::~SendRing() = default;
+
+void SendRing::Close::operator()(io_uring* ring) const {
+  ::io_uring_queue_exit(ring);
+  delete ring;
+}
+
+void SendRing::send(std::span<Send> sends) {
+  for (size_t number = 0; number < sends.size(); ++number) {
+    Send& one = sends[number];
+    one.transfer = {Transfer::Status::failed, 0};  // unless there is a result
+    io_uring_sqe* const entry = ::io_uring_get_sqe(ring_.get());
+    // MSG_DONTWAIT: where there is no room, the kernel says so, and does not keep the send for later.
+    ::io_uring_prep_send(entry, one.fd, one.bytes, one.byte_count, MSG_NOSIGNAL | MSG_DONTWAIT);
+    ::io_uring_sqe_set_data64(entry, number);
+  }
+  const size_t begun = submit(sends.size());
+  for (Send& one : sends.subspan(begun)) {
+    one.transfer.status = Transfer::Status::blocked;
+  }
+  if (take_results(sends) != sends.size()) [[unlikely]] {
+    ring_.reset();
+  }
+}
+
+/// How many of them the kernel took. They are over by then: none of them waits.
+size_t SendRing::submit(size_t count) {
+  size_t submitted = 0;
+  while (submitted < count) {
+    const int result = ::io_uring_submit(ring_.get());
+    if (result <= 0) {
+      break;
+    }
+    submitted += static_cast<size_t>(result);
+  }
+  return submitted;
+}
+
+size_t SendRing::take_results(std::span<Send> sends) {
+  unsigned head = 0;
+  unsigned count = 0;
+  const io_uring_cqe* result = nullptr;
+  io_uring_for_each_cqe(ring_.get(), head, result) {
+    sends[result->user_data].transfer = sent(result->res);
+    ++count;
+  }
+  ::io_uring_cq_advance(ring_.get(), count);
+  return count;
+}
+
+}  // namespace rowsocket::net

@@ -1,0 +1,56 @@
+// SPDX-License-Identifier: GPL-2.0-only
+//
+// Sends what many connections have to send with one call of the system: io_uring of the kernel takes a list.
+// A call for each of them enters and leaves the kernel as often, which is a tenth of what the kernel takes
+// for a short request and its reply.
+//
+// No send waits, and all of them are over when the call returns. So the bytes may go away behind it. One
+// owner, one thread at a time.
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <span>
+
+#include "net/transport.h"
+
+struct io_uring;  // of liburing
+
+namespace rowsocket::net {
+
+class SendRing {
+ public:
+  static constexpr size_t sends_max = 128;
+
+  /// Where the kernel is too old (5.7 is the first), or io_uring is forbidden, the ring is not usable.
+  SendRing();
+  ~SendRing();
+  SendRing(const SendRing&) = delete;
+  SendRing& operator=(const SendRing&) = delete;
+
+  [[nodiscard]] bool is_usable() const { return ring_ != nullptr; }
+  /// Why it is not, as errno has it.
+  [[nodiscard]] int error() const { return error_; }
+
+  struct Send {
+    int fd;
+    const char* bytes;
+    size_t byte_count;  ///< at least 1
+    Transfer transfer;  ///< what became of it: see PlainTransport::send
+  };
+  /// At most `sends_max`, each over another socket. Where the kernel does not take all of them, the others
+  /// are Status::blocked, and the ring is not usable any more.
+  void send(std::span<Send> sends);
+
+ private:
+  struct Close {
+    void operator()(io_uring* ring) const;
+  };
+  [[nodiscard]] size_t submit(size_t count);
+  [[nodiscard]] size_t take_results(std::span<Send> sends);
+
+  std::unique_ptr<io_uring, Close> ring_;
+  int error_ = 0;
+};
+
+}  // namespace rowsocket::net

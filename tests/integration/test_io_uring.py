@@ -1,0 +1,50 @@
+# SPDX-License-Identifier: GPL-2.0-only
+"""The replies of many clients leave with one call of the system, where the kernel has io_uring for us."""
+
+from __future__ import annotations
+
+import contextlib
+from pathlib import Path
+
+import pymysql
+import pytest
+
+from support.mariadb import RowSocketServer, Start
+from support.plugin import make_table, opened
+
+
+def ring_count(server: RowSocketServer) -> int:
+    """How many rings the process has."""
+    assert server.process is not None
+    count = 0
+    for link in Path(f"/proc/{server.process.pid}/fd").iterdir():
+        with contextlib.suppress(FileNotFoundError):  # closed meanwhile
+            count += "io_uring" in str(link.readlink())
+    return count
+
+
+@pytest.mark.parametrize("io_uring", ["ON", "OFF"])
+def test_clients_have_their_replies_with_and_without_it(start: Start, io_uring: str) -> None:
+    # The engine would have rings of its own.
+    server = start(RowSocketServer, {"loose-rowsocket-io-uring": io_uring, "innodb-use-native-aio": "OFF"})
+    is_refused = "goes on without io_uring" in server.log_text()
+    assert (ring_count(server) > 0) == (io_uring == "ON" and not is_refused)
+    make_table(server)
+    with contextlib.ExitStack() as stack:
+        clients = [opened(stack.enter_context(server.raw("write"))) for _ in range(300)]
+        for number, client in enumerate(clients):
+            client.send(b"1\t+\t2\t%d\tof %d\n1\t=\t1\t%d\n" % (number + 10, number, number + 10))
+        for number, client in enumerate(clients):
+            assert client.line() == b"0\t1"
+            assert client.line() == b"0\t2\t%d\tof %d" % (number + 10, number)
+
+
+def test_it_is_chosen_at_start(server: RowSocketServer) -> None:
+    with pytest.raises(pymysql.err.MySQLError, match="read only"):
+        server.sql("SET GLOBAL rowsocket_io_uring = OFF")
+
+
+def test_the_rings_go_with_the_plugin(start: Start) -> None:
+    server = start(RowSocketServer, {"innodb-use-native-aio": "OFF"})
+    server.sql("UNINSTALL SONAME 'rowsocket'")
+    assert ring_count(server) == 0
